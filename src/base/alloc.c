@@ -1,0 +1,88 @@
+/* Counted allocation: see alloc.h. Callers pass the size back, so that no header is needed in front of blocks. */
+#include "base/alloc.h"
+
+#include "base/check.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static _Atomic uint64_t live_bytes, peak_bytes, calls;
+
+static void count(size_t add, size_t sub)
+{
+    uint64_t now = atomic_fetch_add_explicit(&live_bytes, add - sub, memory_order_relaxed) + add - sub;
+    uint64_t peak = atomic_load_explicit(&peak_bytes, memory_order_relaxed);
+    while (now > peak && !atomic_compare_exchange_weak_explicit(&peak_bytes, &peak, now, memory_order_relaxed,
+                                                                memory_order_relaxed)) {
+    }
+    if (add) {
+        atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
+    }
+}
+
+static void *checked(void *ptr, size_t size)
+{
+    if (!ptr) {
+        TI_PANIC("no memory for %zu bytes of bookkeeping (%llu bytes are in use by tacit)", size,
+                 (unsigned long long)ti_alloc_live());
+    }
+    return ptr;
+}
+
+void *ti_alloc(size_t size)
+{
+    void *ptr = checked(malloc(size ? size : 1), size);
+    count(size, 0);
+    return ptr;
+}
+
+void *ti_alloc_zero(size_t size)
+{
+    void *ptr = checked(calloc(1, size ? size : 1), size);
+    count(size, 0);
+    return ptr;
+}
+
+void *ti_realloc(void *ptr, size_t old_size, size_t size)
+{
+    void *grown = checked(realloc(ptr, size ? size : 1), size);
+    count(size, old_size);
+    return grown;
+}
+
+void ti_free(void *ptr, size_t size)
+{
+    if (ptr) {
+        count(0, size);
+        free(ptr);
+    }
+}
+
+char *ti_strdup(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    return memcpy(ti_alloc(size), text, size);
+}
+
+void ti_strfree(char *text)
+{
+    if (text) {
+        ti_free(text, strlen(text) + 1);
+    }
+}
+
+uint64_t ti_alloc_live(void)
+{
+    return atomic_load_explicit(&live_bytes, memory_order_relaxed);
+}
+
+uint64_t ti_alloc_peak(void)
+{
+    return atomic_load_explicit(&peak_bytes, memory_order_relaxed);
+}
+
+uint64_t ti_alloc_calls(void)
+{
+    return atomic_load_explicit(&calls, memory_order_relaxed);
+}

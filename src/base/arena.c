@@ -1,0 +1,125 @@
+/* Arenas: see arena.h. */
+#include "base/arena.h"
+
+#include "base/check.h"
+
+enum { FIRST_BLOCK = 16 * 1024, LARGEST_STEP = 256 * 1024 };
+
+struct ti_arena_block {
+    ti_arena_block *below;
+    size_t size; /* of the whole block, this header included */
+    char pad[16]; /* keeps what follows on a multiple of 16 bytes */
+};
+
+void ti_arena_init(ti_arena *arena)
+{
+    *arena = (ti_arena){ 0 };
+}
+
+static void free_list(ti_arena_block *block)
+{
+    while (block) {
+        ti_arena_block *below = block->below;
+        ti_free(block, block->size);
+        block = below;
+    }
+}
+
+void ti_arena_fini(ti_arena *arena)
+{
+    free_list(arena->block);
+    free_list(arena->spare);
+    *arena = (ti_arena){ 0 };
+}
+
+static void use_block(ti_arena *arena, ti_arena_block *block)
+{
+    block->below = arena->block;
+    arena->block = block;
+    arena->next = (char *)block + sizeof(ti_arena_block);
+    arena->end = (char *)block + block->size;
+}
+
+void ti_arena_reset(ti_arena *arena)
+{
+    while (arena->block) {
+        ti_arena_block *block = arena->block;
+        arena->block = block->below;
+        block->below = arena->spare;
+        arena->spare = block;
+    }
+    arena->next = arena->end = NULL;
+    if (arena->spare) {
+        ti_arena_block *block = arena->spare;
+        arena->spare = block->below;
+        use_block(arena, block);
+    }
+}
+
+void *ti_arena_grow(ti_arena *arena, size_t size)
+{
+    size_t need = size + sizeof(ti_arena_block);
+    while (arena->spare) {
+        ti_arena_block *block = arena->spare;
+        arena->spare = block->below;
+        if (block->size >= need) {
+            use_block(arena, block);
+            return ti_arena_alloc(arena, size);
+        }
+        ti_free(block, block->size);
+    }
+    size_t step = arena->block ? TI_MIN(2 * arena->block->size, (size_t)LARGEST_STEP) : (size_t)FIRST_BLOCK;
+    ti_arena_block *block = ti_alloc(TI_MAX(step, need));
+    block->size = TI_MAX(step, need);
+    use_block(arena, block);
+    return ti_arena_alloc(arena, size);
+}
+
+enum { RING_START = 8 };
+
+void ti_arena_ring_init(ti_arena_ring *ring)
+{
+    *ring = (ti_arena_ring){ .capacity = RING_START, .count = 1 };
+    ring->slot = ti_alloc_zero(RING_START * sizeof(*ring->slot));
+}
+
+void ti_arena_ring_fini(ti_arena_ring *ring)
+{
+    for (uint32_t i = 0; i < ring->capacity; i++) {
+        ti_arena_fini(&ring->slot[i].arena);
+    }
+    ti_free(ring->slot, ring->capacity * sizeof(*ring->slot));
+    *ring = (ti_arena_ring){ 0 };
+}
+
+static void double_capacity(ti_arena_ring *ring)
+{
+    struct ti_ring_slot *grown = ti_alloc_zero(2 * ring->capacity * sizeof(*grown));
+    for (uint32_t i = 0; i < ring->capacity; i++) {
+        grown[i] = ring->slot[(ring->first + i) % ring->capacity];
+    }
+    ti_free(ring->slot, ring->capacity * sizeof(*ring->slot));
+    ring->slot = grown;
+    ring->first = 0;
+    ring->capacity *= 2;
+}
+
+void ti_arena_ring_advance(ti_arena_ring *ring, uint64_t horizon)
+{
+    if (ring->count == ring->capacity) {
+        double_capacity(ring);
+    }
+    ring->slot[(ring->first + ring->count - 1) % ring->capacity].closed_by = horizon;
+    ring->count++;
+}
+
+void ti_arena_ring_release(ti_arena_ring *ring, uint64_t executed)
+{
+    /* With horizons ... G, H in order and H executed, everything before G is done and no longer referred to: trackers
+     * read ids below G as G. So the arenas that G or an earlier horizon closed may go; the last closed one is kept. */
+    while (ring->count > 2 && ring->slot[(ring->first + 1) % ring->capacity].closed_by <= executed) {
+        ti_arena_reset(&ring->slot[ring->first].arena);
+        ring->first = (ring->first + 1) % ring->capacity;
+        ring->count--;
+    }
+}

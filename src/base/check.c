@@ -1,0 +1,18 @@
+/* Assertions: see check.h. */
+#include "base/check.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void ti_panic(const char *file, int line, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    fprintf(stderr, "tacit: internal error at %s:%d: %s\n", file, line, text);
+    fflush(stderr);
+    abort();
+}

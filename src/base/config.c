@@ -1,0 +1,186 @@
+/* Settings: see config.h. */
+#include "base/config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern char **environ;
+
+typedef enum kind { KIND_INT, KIND_SIZE, KIND_STRING, KIND_PROGRESS, KIND_THREADS, KIND_OTHER } kind;
+
+typedef struct row {
+    ti_setting doc;
+    kind kind;
+    size_t field;
+    long long least, most;
+} row;
+
+#define FIELD(f) offsetof(tacit_config, f)
+
+static const row table[] = {
+    { { "TACIT_WORKERS", "1..4096", "the cores this node may use, less those kept for the runtime",
+        "threads that run kernels on this node" }, KIND_INT, FIELD(workers), 1, 4096 },
+    { { "TACIT_THREADS", "0|1", "1, or 0 on one core",
+        "0 runs everything inline in the calling thread: for debugging and for one-core nodes" }, KIND_THREADS, FIELD(threads), 0, 1 },
+    { { "TACIT_PROGRESS", "shared|thread", "shared up to 7 cores, thread from 8 on",
+        "whether idle threads take the scheduler and executor roles, or threads of their own" }, KIND_PROGRESS, FIELD(progress), 0, 0 },
+    { { "TACIT_RUN_AHEAD", "1..100000", "8", "horizons that submission may be ahead of execution" }, KIND_INT, FIELD(run_ahead), 1, 100000 },
+    { { "TACIT_HORIZON_STEP", "1..1000000", "4", "growth of the critical path that makes a horizon" }, KIND_INT, FIELD(horizon_step), 1, 1000000 },
+    { { "TACIT_HORIZON_FRONT", "1..100000000", "max(64, 32 x workers of all nodes)",
+        "width of the execution front that makes a horizon" }, KIND_INT, FIELD(horizon_front), 1, 100000000 },
+    { { "TACIT_EARLY_BYTES", "bytes, with k, M or G", "1M",
+        "per peer, bytes sent for which no receive is known; later messages wait" }, KIND_SIZE, FIELD(early_bytes), 1024, 1ll << 40 },
+    { { "TACIT_GRAPH", "path", "none", "write the task, command and instruction graphs to PATH.*.dot" }, KIND_STRING, FIELD(graph), 0, 0 },
+    { { "TACIT_GRAPH_TASKS", "first:last", "all tasks", "which tasks the graphs show, last not included" }, KIND_STRING, FIELD(graph_tasks), 0, 0 },
+    { { "TACIT_LOG", "error|warning|info|debug", "warning", "how much tacit says on stderr" }, KIND_OTHER, FIELD(log), 0, 0 },
+};
+
+const ti_setting *ti_config_table(size_t *count)
+{
+    static ti_setting docs[TI_COUNT(table)]; /* filled alike by every caller */
+    for (size_t i = 0; i < TI_COUNT(table); i++) {
+        docs[i] = table[i].doc;
+    }
+    *count = TI_COUNT(table);
+    return docs;
+}
+
+static bool parse_number(const char *text, bool with_unit, long long *out)
+{
+    char *end;
+    errno = 0;
+    long long n = strtoll(text, &end, 10);
+    if (errno || end == text) {
+        return false;
+    }
+    if (with_unit && *end) {
+        const char *units = "kMG", *u = strchr(units, *end);
+        if (!u || n < 0 || n > (1ll << 30)) {
+            return false;
+        }
+        n <<= 10 * (u - units + 1);
+        end++;
+    }
+    *out = n;
+    return *end == '\0';
+}
+
+static int index_of(const char *text, const char *const *names)
+{
+    for (int i = 0; names[i]; i++) {
+        if (strcmp(text, names[i]) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* Stores the value of one variable; false if it is malformed. */
+static bool set_field(const row *r, const char *text, tacit_config *out)
+{
+    static const char *const levels[] = { "", "error", "warning", "info", "debug", NULL };
+    static const char *const progress[] = { "", "shared", "thread", NULL };
+    char *field = (char *)out + r->field;
+    long long n = 0;
+    switch (r->kind) {
+    case KIND_STRING:
+        *(const char **)(void *)field = text;
+        return *text != '\0';
+    case KIND_PROGRESS:
+    case KIND_OTHER:
+        *(int *)(void *)field = index_of(text, r->kind == KIND_OTHER ? levels : progress);
+        return *(int *)(void *)field > 0;
+    case KIND_THREADS:
+    case KIND_INT:
+    case KIND_SIZE:
+        break;
+    }
+    if (!parse_number(text, r->kind == KIND_SIZE, &n) || n < r->least || n > r->most) {
+        return false;
+    }
+    if (r->kind == KIND_SIZE) {
+        *(size_t *)(void *)field = (size_t)n;
+    } else {
+        *(int *)(void *)field = r->kind == KIND_THREADS ? (n ? TACIT_THREADS_ON : TACIT_THREADS_INLINE) : (int)n;
+    }
+    return true;
+}
+
+/* Number of single-character changes between two names, for "did you mean". */
+static size_t edit_distance(const char *a, const char *b)
+{
+    enum { LONGEST = 64 };
+    size_t before[LONGEST + 1], na = strlen(a), nb = strlen(b);
+    if (na > LONGEST || nb > LONGEST) {
+        return LONGEST;
+    }
+    for (size_t j = 0; j <= nb; j++) {
+        before[j] = j;
+    }
+    for (size_t i = 1; i <= na; i++) {
+        size_t corner = before[0];
+        before[0] = i;
+        for (size_t j = 1; j <= nb; j++) {
+            size_t keep = corner + (a[i - 1] != b[j - 1]);
+            corner = before[j];
+            before[j] = TI_MIN(keep, TI_MIN(before[j], before[j - 1]) + 1);
+        }
+    }
+    return before[nb];
+}
+
+static tacit_status check_names(ti_strbuf *why)
+{
+    for (char **e = environ; *e; e++) {
+        if (strncmp(*e, "TACIT_", 6) != 0) {
+            continue;
+        }
+        size_t length = strcspn(*e, "="), nearest = 0, least = SIZE_MAX;
+        char name[80];
+        if (length >= sizeof(name)) {
+            continue;
+        }
+        memcpy(name, *e, length);
+        name[length] = '\0';
+        for (size_t i = 0; i < TI_COUNT(table); i++) {
+            size_t distance = edit_distance(name, table[i].doc.name);
+            if (distance < least) {
+                least = distance;
+                nearest = i;
+            }
+        }
+        if (least > 0) {
+            ti_strbuf_add(why, "there is no setting %s; did you mean %s? (unset it, or see `tacit help settings`)", name,
+                          table[nearest].doc.name);
+            return TACIT_ERROR_CONFIG;
+        }
+    }
+    return TACIT_OK;
+}
+
+static void apply_defaults(tacit_config *c)
+{
+    c->run_ahead = c->run_ahead ? c->run_ahead : 8;
+    c->horizon_step = c->horizon_step ? c->horizon_step : 4;
+    c->early_bytes = c->early_bytes ? c->early_bytes : (size_t)1 << 20;
+    c->log = c->log ? c->log : 2;
+}
+
+tacit_status ti_config_resolve(const tacit_config *from, tacit_config *out, ti_strbuf *why)
+{
+    *out = from ? *from : (tacit_config){ 0 };
+    if (out->workers < 0 || out->run_ahead < 0 || out->horizon_step < 0 || out->horizon_front < 0) {
+        ti_strbuf_add(why, "a field of tacit_config is negative; zero means the default");
+        return TACIT_ERROR_CONFIG;
+    }
+    for (size_t i = 0; i < TI_COUNT(table); i++) {
+        const char *text = getenv(table[i].doc.name);
+        if (text && !set_field(&table[i], text, out)) {
+            ti_strbuf_add(why, "%s is '%s', but must be %s", table[i].doc.name, text, table[i].doc.values);
+            return TACIT_ERROR_CONFIG;
+        }
+    }
+    apply_defaults(out);
+    return check_names(why);
+}

@@ -1,0 +1,27 @@
+/* Settings: one table of all TACIT_* variables.
+ *
+ * A setting comes from its default, from the field of tacit_config, or from the environment, which wins. The table in config.c generates the
+ * help text and doc/configuration.md. Read at tacit_init, constant afterwards. */
+#ifndef TI_CONFIG_H
+#define TI_CONFIG_H
+
+#include "base/strbuf.h"
+#include "tacit/tacit.h"
+
+typedef enum ti_source { TI_FROM_DEFAULT, TI_FROM_PROGRAM, TI_FROM_ENVIRONMENT } ti_source;
+
+typedef struct ti_setting {
+    const char *name; /* of the variable */
+    const char *values; /* how a value looks, such as "0..1000" */
+    const char *initial; /* the default, in words */
+    const char *help; /* one sentence */
+} ti_setting;
+
+/* All settings, in the order of the documentation. */
+const ti_setting *ti_config_table(size_t *count);
+
+/* Resolve `from` (may be NULL) and the environment into `out`; its strings stay valid as long as both. On failure
+ * `why` gets a sentence with the nearest real name or the values allowed. */
+tacit_status ti_config_resolve(const tacit_config *from, tacit_config *out, ti_strbuf *why);
+
+#endif

@@ -1,0 +1,19 @@
+/* Small macros that every file may use. */
+#ifndef TI_MACRO_H
+#define TI_MACRO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define TI_MIN(a, b) ((a) < (b) ? (a) : (b))
+#define TI_MAX(a, b) ((a) > (b) ? (a) : (b))
+#define TI_LIKELY(x) __builtin_expect(!!(x), 1)
+#define TI_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define TI_WARN_UNUSED __attribute__((warn_unused_result))
+#define TI_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define TI_CACHE_LINE 64
+#define TI_ALIGN_UP(n, a) (((n) + (a) - 1) / (a) * (a))
+
+#endif

@@ -1,0 +1,39 @@
+/* How threads wait: see park.h. Sleeping is a futex on the ticket. */
+#include "base/park.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+void ti_lot_sleep(ti_lot *lot, uint32_t ticket, uint64_t at_most_ns)
+{
+    struct timespec limit = { (time_t)(at_most_ns / 1000000000u), (long)(at_most_ns % 1000000000u) };
+    atomic_fetch_add_explicit(&lot->sleepers, 1, memory_order_seq_cst);
+    if (atomic_load_explicit(&lot->ticket, memory_order_seq_cst) == ticket) {
+        syscall(SYS_futex, &lot->ticket, FUTEX_WAIT_PRIVATE, ticket, &limit, NULL, 0);
+    }
+    atomic_fetch_sub_explicit(&lot->sleepers, 1, memory_order_relaxed);
+}
+
+void ti_lot_wake_slow(ti_lot *lot, int count)
+{
+    syscall(SYS_futex, &lot->ticket, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+}
+
+/* A round is about 0.1 us while spinning and 0.5 us or more while yielding. A thread that polls the network for others keeps
+ * yielding longer and then naps, since no other thread can tell it that a message has come. */
+enum { SPINS = 32, YIELDS = 256, POLLING_YIELDS = 2048 };
+enum { NAP_NS = 50 * 1000, SLEEP_NS = 20 * 1000 * 1000 };
+
+void ti_backoff(uint32_t *round, ti_lot *lot, uint32_t ticket, bool polling)
+{
+    uint32_t n = (*round)++;
+    if (n < SPINS) {
+        ti_cpu_relax();
+    } else if (n < SPINS + (polling ? (uint32_t)POLLING_YIELDS : (uint32_t)YIELDS)) {
+        sched_yield();
+    } else {
+        ti_lot_sleep(lot, ticket, polling ? NAP_NS : SLEEP_NS);
+    }
+}

@@ -1,0 +1,36 @@
+/* A growing string: see strbuf.h. */
+#include "base/strbuf.h"
+
+#include <stdio.h>
+
+void ti_strbuf_vadd(ti_strbuf *buf, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int need = vsnprintf(NULL, 0, format, args);
+    if (need > 0) {
+        size_t size = buf->length + (size_t)need + 1;
+        if (size > buf->capacity) {
+            size_t fresh = TI_MAX(size, 2 * buf->capacity);
+            buf->text = ti_realloc(buf->text, buf->capacity, fresh);
+            buf->capacity = fresh;
+        }
+        vsnprintf(buf->text + buf->length, buf->capacity - buf->length, format, again);
+        buf->length += (size_t)need;
+    }
+    va_end(again);
+}
+
+void ti_strbuf_add(ti_strbuf *buf, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    ti_strbuf_vadd(buf, format, args);
+    va_end(args);
+}
+
+void ti_strbuf_fini(ti_strbuf *buf)
+{
+    ti_free(buf->text, buf->capacity);
+    *buf = (ti_strbuf){ 0 };
+}

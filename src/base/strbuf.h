@@ -1,0 +1,29 @@
+/* A growing string. Owned by one thread. */
+#ifndef TI_STRBUF_H
+#define TI_STRBUF_H
+
+#include "base/alloc.h"
+
+#include <stdarg.h>
+
+typedef struct ti_strbuf {
+    char *text; /* NUL-terminated once something was added, else NULL */
+    size_t length, capacity;
+} ti_strbuf;
+
+void ti_strbuf_add(ti_strbuf *buf, const char *format, ...) TI_PRINTF(2, 3);
+void ti_strbuf_vadd(ti_strbuf *buf, const char *format, va_list args) TI_PRINTF(2, 0);
+static inline const char *ti_strbuf_text(const ti_strbuf *buf)
+{
+    return buf->text ? buf->text : "";
+}
+static inline void ti_strbuf_clear(ti_strbuf *buf)
+{
+    buf->length = 0;
+    if (buf->text) {
+        buf->text[0] = '\0';
+    }
+}
+void ti_strbuf_fini(ti_strbuf *buf);
+
+#endif

@@ -1,0 +1,63 @@
+/* The communicator: one table of operations, and implementations for MPI, one process, and many nodes in one process.
+ *
+ * A message is identified by (origin node, destination node, counter): the origin's n-th message for that destination, counted at
+ * planning time on both sides. No message announces another. The communicator delivers to this *receive identity* and not to
+ * a request of the network library, so that a message that came through a relay can satisfy a receive too.
+ *
+ * Rules for implementations. Calls are made by one thread at a time (the executor role), never block, and may come in
+ * any order of counters. A send may complete before its receive is known (eager), but the bytes under way to one peer for which no receive
+ * is known are bounded (`early_bytes`): beyond that, messages with higher counters wait, older ones never do, so there is no deadlock.
+ * Tags are counters modulo what the network allows; at most that many are in flight. Payloads may exceed 2 GiB and hold many blocks.
+ * Payload blocks are copied by send and receive; the memory they address stays valid until completion.
+ * A network error is stored (ti_comm_stats::error) and reported by poll as -1; the executor ends the job. */
+#ifndef TI_COMM_H
+#define TI_COMM_H
+
+#include "grid/layout.h"
+
+typedef struct ti_comm ti_comm;
+
+typedef struct ti_payload {
+    const ti_block *block;
+    uint32_t count;
+    size_t bytes; /* the sum over the blocks */
+} ti_payload;
+
+typedef struct ti_comm_stats {
+    uint64_t messages_sent, bytes_sent, messages_received, bytes_received;
+    uint64_t early_bytes_peak;   /* most bytes to one peer for which no receive was known to be posted */
+    uint64_t held_back;          /* sends that waited for the early_bytes limit */
+    const char *error;           /* a sentence, or NULL */
+} ti_comm_stats;
+
+typedef struct ti_comm_ops {
+    const char *name;
+    void (*destroy)(ti_comm *comm);
+    void (*send)(ti_comm *comm, int peer, uint64_t counter, const ti_payload *payload, uint64_t token);
+    void (*receive)(ti_comm *comm, int origin, uint64_t counter, const ti_payload *payload, uint64_t token);
+    void (*barrier)(ti_comm *comm, uint64_t token); /* completes when all nodes have started theirs */
+    int (*poll)(ti_comm *comm, uint64_t *tokens, int max); /* tokens of completed operations: their number, or -1 */
+    void (*abort)(ti_comm *comm, const char *why); /* ends the job on all nodes; does not return */
+} ti_comm_ops;
+
+/* Implementations embed this as their first member. */
+struct ti_comm {
+    const ti_comm_ops *ops;
+    int node, num_nodes;
+    int local_nodes; /* how many nodes run on this machine and share its cores */
+    bool calling_thread_only; /* only the thread that created it may call it (MPI_THREAD_SINGLE or FUNNELED) */
+    uint64_t pending; /* operations started and not reported yet: poll has nothing to do at 0 */
+    ti_comm_stats stats;
+};
+
+/* One process. */
+ti_comm *ti_comm_self_create(void);
+
+/* MPI: initialises it unless somebody has. NULL and a sentence in `why` on failure. In builds without MPI: always. */
+ti_comm *ti_comm_mpi_create(size_t early_bytes, char *why, size_t why_size);
+/* Whether this process was started by an MPI launcher (from its environment, without initialising MPI). */
+bool ti_comm_mpi_is_launched(void);
+/* Name and version of the MPI library, or "none". */
+const char *ti_comm_mpi_library(void);
+
+#endif

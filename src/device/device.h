@@ -1,0 +1,44 @@
+/* A device: what can hold memory and run kernels. One table of operations; host, OpenCL and CUDA implement it.
+ *
+ * Operations are asynchronous: start them, then poll for tokens of the completed ones. A lane is an in-order queue of a device;
+ * the host device runs independent operations of a lane in any order that its workers find, since the executor starts only what is ready.
+ * start/poll are called by one thread at a time (the executor role). Out of memory is a status, not a failure. */
+#ifndef TI_DEVICE_H
+#define TI_DEVICE_H
+
+#include "grid/layout.h"
+#include "tacit/tacit.h"
+
+typedef struct ti_device ti_device;
+
+/* A kernel on one box of items; views and arguments stay valid until completion. */
+typedef struct ti_device_kernel {
+    const tacit_kernel *kernel;
+    tacit_launch launch;      /* chunk = the whole box; worker is filled in by the device */
+    int dims;                 /* of the iteration space */
+    bool whole;               /* one call for the whole chunk */
+    int64_t granule;          /* cuts along dimension 0 lie on multiples of it from the chunk's begin */
+    int priority;
+    uint64_t token;
+    void (*prepare)(struct ti_device_kernel *job, int part, int parts, tacit_launch *launch); /* reductions: own views per part; or NULL */
+    void *user;
+} ti_device_kernel;
+
+typedef struct ti_device_ops {
+    const char *name;
+    void (*destroy)(ti_device *device);
+    tacit_status (*alloc)(ti_device *device, size_t bytes, void **out); /* not touched; 64-byte aligned */
+    void (*free)(ti_device *device, void *ptr, size_t bytes);
+    void (*copy)(ti_device *device, int lane, const ti_block *to, const ti_block *from, uint64_t token);
+    void (*launch)(ti_device *device, int lane, ti_device_kernel *job); /* job lives until its token was polled */
+    int (*poll)(ti_device *device, uint64_t *tokens, int max);
+    int (*room)(ti_device *device); /* how many more kernels it wants now, so that the rest can still be reordered */
+} ti_device_ops;
+
+struct ti_device {
+    const ti_device_ops *ops;
+    int memory;  /* the memory it computes in */
+    int workers; /* how many parts of a kernel can run at once */
+};
+
+#endif

@@ -1,0 +1,34 @@
+/* The host device: worker threads that run kernels and copies, cut into parts.
+ *
+ * Part i of p goes to the queue of worker i * workers / p, always the same one for the same shape, so that memory is used by the
+ * worker that touched it first; idle workers steal. `threads` of the `workers` are threads of the device; the others are lent by callers of
+ * ti_device_host_work (a thread that waits in a fence). With no threads at all, launch runs nothing by itself.
+ * A worker without a job calls `idle`, where the runtime lets it take over the scheduler and executor roles. */
+#ifndef TI_DEVICE_HOST_H
+#define TI_DEVICE_HOST_H
+
+#include "base/park.h"
+#include "device/device.h"
+
+typedef struct ti_host_desc {
+    int workers;                  /* parts of a kernel that can run at once, at least 1 */
+    int threads;                  /* threads to start, 0 to workers */
+    bool (*idle)(void *user, int worker); /* returns whether it did something; NULL: workers only run jobs */
+    bool (*polling)(void *user);  /* whether somebody must keep polling (messages under way) */
+    void *user;
+    ti_lot *lot;                  /* where workers sleep; woken by launch and by the runtime */
+    const int *cpus;              /* core for each thread, or NULL: not pinned */
+} ti_host_desc;
+
+ti_device *ti_device_host_create(const ti_host_desc *desc);
+/* Run one part as worker `worker` if there is one. Returns whether there was. Any thread. */
+bool ti_device_host_work(ti_device *device, int worker);
+/* Whether a completion waits to be polled. Any thread. */
+bool ti_device_host_has_completions(ti_device *device);
+/* Stop and join the threads; queued jobs must be done. Called before the structures that `idle` uses go away. */
+void ti_device_host_stop(ti_device *device);
+
+/* Cores this process may use, from hwloc (or the affinity mask). `cpus`, if not NULL, gets up to `max` of their numbers. */
+int ti_host_cores(int *cpus, int max);
+
+#endif

@@ -1,0 +1,29 @@
+/* Where boxes lie in memory: row-major allocations, and the strided blocks of a copy or message.
+ *
+ * A block is count[0] x count[1] runs of `run` contiguous bytes, `stride[0]` and `stride[1]` bytes apart. Dimensions that are
+ * contiguous in memory are folded into the run, so that whole rows become one run. Plain values; any thread. */
+#ifndef TI_LAYOUT_H
+#define TI_LAYOUT_H
+
+#include "grid/box.h"
+
+typedef struct ti_block {
+    char *base;
+    size_t run;
+    size_t count[2]; /* outer, inner; at least 1 */
+    size_t stride[2];
+} ti_block;
+
+static inline size_t ti_block_bytes(const ti_block *b)
+{
+    return b->run * b->count[0] * b->count[1];
+}
+
+/* The block of `box` inside an allocation of `whole` that starts at `base`. `whole` covers `box`. */
+ti_block ti_layout_block(char *base, const ti_box *whole, const ti_box *box, size_t elem_size);
+/* Bytes from the start of `whole` to element `at`. */
+size_t ti_layout_offset(const ti_box *whole, const int64_t at[3], size_t elem_size);
+/* Copy between two blocks of the same box (same runs, or runs that divide each other). */
+void ti_layout_copy(const ti_block *to, const ti_block *from);
+
+#endif

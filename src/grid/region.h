@@ -1,0 +1,45 @@
+/* A region: a set of indices, kept as disjoint boxes in a normal form.
+ *
+ * Normal form: boxes are disjoint, none is empty, no two of them join to a box, and they are sorted by ti_box_compare.
+ * Two regions that hold the same indices need not have the same boxes in 2D and 3D; use ti_region_equal.
+ * All memory grows through ti_vec (counted). Owned by one thread. */
+#ifndef TI_REGION_H
+#define TI_REGION_H
+
+#include "base/vec.h"
+#include "grid/box.h"
+
+/* A list of boxes, disjoint or not, in an order that means something to its user. */
+typedef TI_VEC(ti_box) ti_boxes;
+
+typedef struct ti_region {
+    ti_boxes boxes;
+} ti_region;
+
+void ti_region_fini(ti_region *region); /* a zeroed region is the empty one */
+static inline bool ti_region_is_empty(const ti_region *region)
+{
+    return region->boxes.count == 0;
+}
+void ti_region_clear(ti_region *region);
+void ti_region_copy(ti_region *to, const ti_region *from);
+
+void ti_region_add(ti_region *region, const ti_box *box);      /* union with a box; empty boxes change nothing */
+void ti_region_add_all(ti_region *region, const ti_box *boxes, size_t n); /* union with many boxes: faster than one by one */
+void ti_region_remove(ti_region *region, const ti_box *box);   /* difference with a box */
+void ti_region_clip(ti_region *region, const ti_box *box);     /* intersection with a box */
+void ti_region_union(ti_region *region, const ti_region *other);
+void ti_region_subtract(ti_region *region, const ti_region *other);
+void ti_region_intersect(ti_region *region, const ti_region *other);
+
+bool ti_region_covers(const ti_region *region, const ti_box *box);
+bool ti_region_meets(const ti_region *region, const ti_box *box);
+bool ti_region_equal(const ti_region *a, const ti_region *b); /* as sets */
+int64_t ti_region_volume(const ti_region *region);
+ti_box ti_region_bounding(const ti_region *region); /* empty box if empty */
+bool ti_region_is_valid(const ti_region *region);
+
+/* On plain lists: replace every box of `list` by what `hole` leaves of it, in order (ti_box_subtract). Not normalised. */
+void ti_boxes_subtract(ti_boxes *list, const ti_box *hole);
+
+#endif

@@ -1,0 +1,44 @@
+/* A map from disjoint boxes to 64-bit values, with an index in space.
+ *
+ * The idea: an R-tree with small leaves. With few entries it is one leaf and a linear scan; with 100 000 tiles a query for
+ * one tile visits a handful of tree nodes. The map stores what it is given: cutting and merging entries is the business of its users
+ * (plan/version, plan/tracker), who know when values are equal. Entries are normally disjoint; the index itself does not need
+ * it (cached chunk tables of custom mappers may overlap). The order of a query's result is by minimum corner, whatever the
+ * shape of the tree, so that nodes with equal contents see equal lists. Owned by one thread. */
+#ifndef TI_REGION_MAP_H
+#define TI_REGION_MAP_H
+
+#include "base/vec.h"
+#include "grid/box.h"
+
+typedef struct ti_region_entry {
+    ti_box box;
+    uint64_t value;
+} ti_region_entry;
+
+typedef TI_VEC(ti_region_entry) ti_region_entries;
+
+typedef struct ti_region_node ti_region_node;
+
+typedef struct ti_region_map {
+    ti_region_node *root; /* NULL if empty */
+    size_t count;
+    int height;
+} ti_region_map;
+
+void ti_region_map_init(ti_region_map *map);
+void ti_region_map_fini(ti_region_map *map);
+
+/* `box` is not empty. */
+void ti_region_map_insert(ti_region_map *map, const ti_box *box, uint64_t value);
+/* The entry with exactly this box: a pointer to its value (valid until the next insert or remove), or NULL. */
+uint64_t *ti_region_map_find(const ti_region_map *map, const ti_box *box);
+/* Remove the entry with exactly this box (and this value, where entries overlap). Returns whether there was one. */
+bool ti_region_map_remove(ti_region_map *map, const ti_box *box, uint64_t value);
+/* Append all entries that meet `box`, sorted by ti_box_compare, to `out`. */
+void ti_region_map_query(const ti_region_map *map, const ti_box *box, ti_region_entries *out);
+/* Append all entries that meet `box` or touch one of its faces (candidates for merging), sorted. */
+void ti_region_map_query_touching(const ti_region_map *map, const ti_box *box, ti_region_entries *out);
+bool ti_region_map_is_valid(const ti_region_map *map);
+
+#endif
