@@ -1,0 +1,40 @@
+/* Range mappers as data: one component per buffer dimension; images, inverses and properties are decided from it.
+ *
+ * The image of a chunk [a,b) under `dim k, mul/div, lo, hi` is [floor(a*mul/div) - lo, ceil(b*mul/div) + hi), clamped to the buffer. Star
+ * mappers are lists of component mappers (one per axis); custom mappers have a handle and no components.
+ * A mapper is a plain value: unused bytes are zero, so that equal mappers compare equal with memcmp. Any thread. */
+#ifndef TI_MAPPER_H
+#define TI_MAPPER_H
+
+#include "grid/split.h"
+#include "tacit/tacit.h"
+
+typedef struct ti_mapper {
+    tacit_component c[3];
+    int32_t dims;   /* of the buffer */
+    int32_t custom; /* handle of a custom mapper, or -1 */
+} ti_mapper;
+
+enum { TI_MAPPER_PARTS = 3 }; /* most component mappers that a public mapper expands to */
+
+/* Expand a public mapper for a buffer with `dims` dimensions: how many component mappers (1 to 3). Arguments were checked. */
+int ti_mapper_expand(const tacit_mapper *from, int dims, ti_mapper out[TI_MAPPER_PARTS]);
+
+/* The image of a box of items, clamped to `extent` (the buffer). False if it is empty. Not for custom mappers. */
+bool ti_mapper_image(const ti_mapper *m, const ti_box *extent, const ti_box *items, ti_box *out);
+
+/* Candidate chunks: those whose image (of the chunk widened by `margin`) may meet `box` lie in the parts [first[d], last[d]] of each dimension. Never misses one.
+ * False if there is none. */
+bool ti_mapper_inverse(const ti_mapper *m, const ti_split *s, int64_t margin, const ti_box *box, int64_t first[3], int64_t last[3]);
+
+/* Whether every chunk has the same image: also by clamping to `extent`. */
+bool ti_mapper_is_constant(const ti_mapper *m, const ti_split *s, int64_t margin, const ti_box *extent);
+/* Whether images of different chunks never overlap, decided from the components (may say false although they do not). */
+bool ti_mapper_is_disjoint(const ti_mapper *m, const ti_split *s);
+/* Whether the image under `a` covers that under `b` for every box of items. */
+bool ti_mapper_covers(const ti_mapper *a, const ti_mapper *b);
+
+uint64_t ti_mapper_hash(const ti_mapper *m);
+bool ti_mapper_equal(const ti_mapper *a, const ti_mapper *b);
+
+#endif

@@ -1,0 +1,140 @@
+/* Splits: see split.h. The rules are R9 of the version rules (doc/internals.md). */
+#include "grid/split.h"
+
+#include "base/check.h"
+#include "base/map.h"
+
+#include <string.h>
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* n as a product of two factors that are as equal as possible, the larger one first. */
+static void factor(int64_t n, int64_t out[2])
+{
+    int64_t a = 1;
+    for (int64_t i = 1; i * i <= n; i++) {
+        if (n % i == 0) {
+            a = i;
+        }
+    }
+    out[0] = n / a;
+    out[1] = a;
+}
+
+static void choose_parts(ti_split *s, const ti_split_request *r)
+{
+    int64_t granules[3], wanted = (int64_t)r->nodes * r->oversubscribe;
+    for (int d = 0; d < 3; d++) {
+        granules[d] = ceil_div(s->hi[d] - s->lo[d], s->gran[d]);
+        s->parts[d] = 1;
+    }
+    if (s->place < 0 && r->two_dimensional) {
+        int64_t f[2];
+        factor(wanted, f);
+        bool wide = granules[0] < granules[1];
+        s->parts[0] = TI_MIN(f[wide], granules[0]);
+        s->parts[1] = TI_MIN(f[!wide], granules[1]);
+    } else if (s->place < 0) {
+        s->parts[0] = TI_MIN(wanted, granules[0]);
+    }
+    for (int d = 0; d < 3; d++) {
+        s->quot[d] = granules[d] / s->parts[d];
+        s->rest[d] = granules[d] % s->parts[d];
+    }
+}
+
+/* Borders of dimension 0 in proportion to the weights; every part keeps at least one granule. */
+static void fill_table(ti_split *s, const ti_split_request *r, int64_t *table)
+{
+    int64_t parts = s->parts[0], granules = s->quot[0] * parts + s->rest[0], per = ceil_div(parts, r->nodes);
+    uint64_t total = 0, sum = 0;
+    for (int64_t i = 0; i < parts; i++) {
+        total += TI_MAX(r->weights[i / per], 1u);
+    }
+    int64_t at = 0;
+    for (int64_t i = 0; i < parts; i++) {
+        table[i] = s->lo[0] + s->gran[0] * at;
+        sum += TI_MAX(r->weights[i / per], 1u);
+        int64_t ideal = (int64_t)((unsigned __int128)granules * sum / total);
+        at = TI_MAX(at + 1, TI_MIN(ideal, granules - (parts - 1 - i)));
+    }
+    table[parts] = s->hi[0];
+    s->table = table;
+    s->quot[0] = s->rest[0] = 0;
+}
+
+ti_split ti_split_make(const ti_split_request *r, int64_t *table)
+{
+    TI_ASSERT(!ti_box_is_empty(&r->range) && r->nodes >= 1 && r->oversubscribe >= 1);
+    ti_split s;
+    memset(&s, 0, sizeof(s));
+    for (int d = 0; d < 3; d++) {
+        s.lo[d] = r->range.min[d];
+        s.hi[d] = r->range.max[d];
+        s.gran[d] = TI_MAX(r->gran[d], 1);
+    }
+    s.nodes = r->nodes;
+    s.place = r->place;
+    choose_parts(&s, r);
+    s.chunks = s.parts[0] * s.parts[1] * s.parts[2];
+    s.per_node = ceil_div(s.chunks, r->nodes);
+    if (r->weights && s.place < 0 && s.parts[1] == 1) {
+        fill_table(&s, r, table);
+    }
+    return s;
+}
+
+int64_t ti_split_part(const ti_split *s, int d, int64_t x)
+{
+    TI_ASSERT(x >= s->lo[d] && x < s->hi[d]);
+    if (d == 0 && s->table) {
+        int64_t low = 0, high = s->parts[0] - 1;
+        while (low < high) {
+            int64_t mid = (low + high + 1) / 2;
+            if (s->table[mid] <= x) {
+                low = mid;
+            } else {
+                high = mid - 1;
+            }
+        }
+        return low;
+    }
+    if (s->parts[d] == 1) {
+        return 0;
+    }
+    int64_t y = (x - s->lo[d]) / s->gran[d], large = s->rest[d] * (s->quot[d] + 1);
+    return y < large ? y / (s->quot[d] + 1) : s->rest[d] + (y - large) / s->quot[d];
+}
+
+ti_box ti_split_chunk(const ti_split *s, int64_t c, int64_t margin)
+{
+    int64_t at[3] = { c, 0, 0 };
+    if (s->chunks != s->parts[0]) {
+        at[2] = c % s->parts[2];
+        at[1] = c / s->parts[2] % s->parts[1];
+        at[0] = c / s->parts[2] / s->parts[1];
+    }
+    ti_box b;
+    for (int d = 0; d < 3; d++) {
+        b.min[d] = TI_MAX(s->lo[d], ti_split_border(s, d, at[d]) - margin);
+        b.max[d] = TI_MIN(s->hi[d], ti_split_border(s, d, at[d] + 1) + margin);
+    }
+    return b;
+}
+
+uint64_t ti_split_hash(const ti_split *s)
+{
+    uint64_t h = ti_hash_words(s, offsetof(ti_split, table), 0);
+    return s->table ? ti_hash_words(s->table, (size_t)(s->parts[0] + 1) * sizeof(int64_t), h) : h;
+}
+
+bool ti_split_equal(const ti_split *a, const ti_split *b)
+{
+    if (memcmp(a, b, offsetof(ti_split, table)) != 0 || !a->table != !b->table) {
+        return false;
+    }
+    return !a->table || memcmp(a->table, b->table, (size_t)(a->parts[0] + 1) * sizeof(int64_t)) == 0;
+}

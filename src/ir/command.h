@@ -1,0 +1,77 @@
+/* A command: this node's share of a task, or a transfer. Plain data, immutable once the command graph has returned it.
+ *
+ * Lives in the command graph's arena until the horizon after it has been executed. */
+#ifndef TI_COMMAND_H
+#define TI_COMMAND_H
+
+#include "ir/task.h"
+
+typedef enum ti_command_kind {
+    TI_COMMAND_EXECUTE,
+    TI_COMMAND_SEND,
+    TI_COMMAND_RECEIVE,
+    TI_COMMAND_COLLECTIVE, /* several nodes exchange one region: planned by collective discovery */
+    TI_COMMAND_REDUCE,     /* combine partial results along a tree of nodes */
+    TI_COMMAND_FENCE,
+    TI_COMMAND_EPOCH,      /* epochs and horizons */
+    TI_COMMAND_CREATE,
+    TI_COMMAND_DESTROY
+} ti_command_kind;
+
+/* What one piece of a task touches of one access: the exact boxes, and their bounding box, which the kernel sees. */
+typedef struct ti_footprint {
+    const ti_box *box;
+    uint32_t boxes;
+    ti_box bounding; /* empty if the piece touches nothing */
+} ti_footprint;
+
+/* One box of items of a task with its footprints, one per access. A command may execute several. */
+typedef struct ti_piece {
+    ti_box chunk;
+    const ti_footprint *footprint;
+} ti_piece;
+
+/* One node's place in a reduction tree: it combines its own partials with those of its children, in order, and
+ * sends the result to its parent; the root keeps it. */
+enum { TI_TREE_CHILDREN = 32 };
+typedef struct ti_tree_place {
+    int parent; /* -1: root */
+    uint64_t parent_counter;
+    int children;
+    int child[TI_TREE_CHILDREN];
+    uint64_t child_counter[TI_TREE_CHILDREN];
+} ti_tree_place;
+
+typedef struct ti_command {
+    ti_command_kind kind;
+    uint32_t deps;
+    uint64_t id;
+    const ti_task *task;
+    const uint64_t *dep; /* ids of earlier commands; only if ti_system::record */
+    union {
+        struct {
+            const ti_piece *piece;
+            uint32_t pieces;
+        } execute;
+        struct {
+            const ti_buffer_info *buffer;
+            int peer;         /* destination, or origin */
+            uint32_t boxes;
+            uint64_t counter; /* of the pair (origin, destination) */
+            const ti_box *box; /* in message order */
+        } transfer;
+        struct {
+            uint32_t access; /* index in the task */
+            const ti_tree_place *tree;
+        } reduce;
+        ti_box fence; /* of the task's only access */
+    } as;
+} ti_command;
+
+/* The commands of a batch, in an order that respects all dependencies. */
+typedef struct ti_command_batch {
+    const ti_command *const *command;
+    size_t count;
+} ti_command_batch;
+
+#endif

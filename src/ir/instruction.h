@@ -1,0 +1,102 @@
+/* An instruction: one step of one node in its memories and on its lanes. Plain data, immutable once the instruction graph has returned it.
+ *
+ * Lives in the instruction graph's arena until the horizon after it has been executed. Dependencies are ids of earlier
+ * instructions; a horizon or epoch waits for all instructions before it without naming them. */
+#ifndef TI_INSTRUCTION_H
+#define TI_INSTRUCTION_H
+
+#include "ir/command.h"
+
+typedef enum ti_instruction_kind {
+    TI_INSTRUCTION_ALLOC,
+    TI_INSTRUCTION_FREE,
+    TI_INSTRUCTION_COPY,
+    TI_INSTRUCTION_KERNEL, /* on a device */
+    TI_INSTRUCTION_HOST,   /* host task */
+    TI_INSTRUCTION_SEND,
+    TI_INSTRUCTION_RECEIVE,
+    TI_INSTRUCTION_COLLECTIVE,
+    TI_INSTRUCTION_REDUCE, /* combine slots of staging memory */
+    TI_INSTRUCTION_FENCE,
+    TI_INSTRUCTION_EPOCH
+} ti_instruction_kind;
+
+/* Where a box of elements lies: in an allocation that holds `whole`, or at an address of the user's. */
+typedef struct ti_place {
+    uint64_t allocation; /* 0: user memory */
+    void *user;
+    ti_box whole;
+} ti_place;
+
+typedef struct ti_instruction_view {
+    ti_place place;
+    ti_box box;
+    const ti_buffer_info *buffer;
+    int mode;
+    tacit_op op; /* mode TACIT_REDUCE: `place` is staging with one slot per part */
+    uint32_t first_slot;
+} ti_instruction_view;
+
+typedef struct ti_instruction_box {
+    ti_place place;
+    ti_box box;
+} ti_instruction_box;
+
+typedef struct ti_instruction {
+    ti_instruction_kind kind;
+    uint32_t deps;
+    uint64_t id; /* ascending without gaps */
+    const uint64_t *dep;
+    const ti_task *task; /* that it belongs to */
+    int priority;
+    int device; /* of kernels, copies, allocations */
+    union {
+        struct {
+            uint64_t allocation;
+            size_t bytes;
+            const ti_buffer_info *buffer; /* NULL: staging */
+            ti_box box;
+        } memory; /* alloc and free */
+        struct {
+            ti_place from, to;
+            ti_box box;
+            size_t elem_size;
+        } copy;
+        struct {
+            ti_box chunk;
+            const ti_instruction_view *view;
+            uint32_t views;
+        } kernel;
+        struct {
+            int peer;
+            uint32_t boxes;
+            uint64_t counter;
+            const ti_instruction_box *box;
+            size_t elem_size;
+            const ti_buffer_info *buffer;
+        } transfer;
+        struct {
+            uint64_t staging; /* slots of slot_bytes: own parts first, then children; combined in order */
+            uint32_t slots;
+            size_t elements;
+            tacit_op op;
+            ti_place to; /* the root's result */
+            ti_box box;
+            bool is_root; /* otherwise the result goes to slot 0 */
+            const ti_buffer_info *buffer;
+        } reduce;
+        struct {
+            struct ti_signal *signal;
+        } fence;
+        struct {
+            bool is_horizon, barrier;
+        } epoch;
+    } as;
+} ti_instruction;
+
+typedef struct ti_instruction_batch {
+    const ti_instruction *const *instruction;
+    size_t count;
+} ti_instruction_batch;
+
+#endif

@@ -1,0 +1,22 @@
+/* What the planners may know of the machine: numbers, no addresses. Constant during a run; the same on all nodes but for `node`.
+ *
+ * Memory 0 is the host's. With device memories, memory m > 0 belongs to device m - 1. */
+#ifndef TI_SYSTEM_H
+#define TI_SYSTEM_H
+
+#include "base/macro.h"
+
+enum { TI_HOST_MEMORY = 0 };
+
+typedef struct ti_system {
+    int node, num_nodes;
+    int devices;          /* of this node */
+    int memories;         /* host memory and device memories */
+    int workers;          /* of the host device: parts of a kernel that run at once */
+    int total_workers;    /* of all nodes */
+    int64_t horizon_step;
+    int64_t horizon_front;
+    bool record; /* derive the dependencies of commands too: only graphs and tests look at them */
+} ti_system;
+
+#endif

@@ -1,0 +1,95 @@
+/* A task: one submission, the same on every node. Plain data, immutable once the task graph has returned it.
+ *
+ * Lives in the task graph's arena until the horizon after it has been executed. */
+#ifndef TI_TASK_H
+#define TI_TASK_H
+
+#include "grid/mapper.h"
+#include "tacit/tacit.h"
+
+typedef enum ti_task_kind {
+    TI_TASK_EXECUTE, /* run a kernel over a range */
+    TI_TASK_FENCE,   /* bring a box to the user's memory on every node */
+    TI_TASK_EPOCH,   /* a point where the program waits */
+    TI_TASK_HORIZON, /* an epoch that the runtime inserts */
+    TI_TASK_CREATE,  /* a buffer comes into being */
+    TI_TASK_DESTROY, /* and goes */
+    TI_TASK_MAPPER   /* a custom mapper is registered */
+} ti_task_kind;
+
+/* A buffer as all stages know it. Lives until the horizon after its destruction has been executed. */
+typedef struct ti_buffer_info {
+    uint32_t slot; /* index for tables; reused after the buffer is gone */
+    int dims;
+    uint64_t serial; /* creation number, for messages and names */
+    const char *name;
+    ti_box extent;
+    size_t elem_size;
+} ti_buffer_info;
+
+typedef struct ti_access {
+    const ti_buffer_info *buffer;
+    const ti_mapper *mapper; /* 1 to TI_MAPPER_PARTS, whose union counts */
+    uint32_t mappers;
+    int32_t mode; /* TACIT_READ ... */
+    tacit_op op;
+} ti_access;
+
+static inline bool ti_access_reads(const ti_access *a)
+{
+    return a->mode == TACIT_READ || a->mode == TACIT_UPDATE;
+}
+static inline bool ti_access_writes(const ti_access *a)
+{
+    return a->mode == TACIT_WRITE || a->mode == TACIT_UPDATE;
+}
+
+/* A registered custom mapper. Lives as long as the context. */
+typedef struct ti_custom_mapper {
+    tacit_mapper_fn *fn;
+    void *user;
+    size_t user_size;
+    unsigned properties;
+    int handle;
+} ti_custom_mapper;
+
+typedef struct ti_fence_target {
+    void *memory;          /* packed row-major room for the box */
+    struct ti_signal *signal; /* set when the values are there */
+} ti_fence_target;
+
+typedef struct ti_task {
+    ti_task_kind kind;
+    bool whole_chunk;
+    bool on_host;
+    bool two_dimensional;
+    int priority;
+    int place; /* -1: split */
+    int oversubscribe;
+    int dims;
+    uint64_t id; /* ascending */
+    const char *name;
+    ti_box range; /* may be empty */
+    int64_t gran[3];
+    const uint32_t *weights;
+    const ti_access *access;
+    uint32_t accesses;
+    uint32_t deps;
+    const uint64_t *dep; /* ids of earlier tasks: the task graph */
+    const void *args;
+    size_t args_size;
+    tacit_kernel kernel;
+    union {
+        struct {
+            const ti_buffer_info *buffer;
+            const void *init; /* user's memory, or NULL */
+            struct ti_signal *signal; /* set when `init` has been copied; NULL: borrowed */
+        } create;
+        const ti_buffer_info *destroy;
+        ti_fence_target fence;
+        const ti_custom_mapper *mapper;
+        bool barrier; /* epoch: all nodes meet */
+    } as;
+} ti_task;
+
+#endif
