@@ -1,0 +1,486 @@
+/* Many nodes in one process: see comm_local.h.
+ *
+ * Everything that travels or waits is a *note*: an eager message (its one block is the copy behind the note), a late message (its blocks are
+ * the sender's memory), or a wanted one (its blocks are the receiver's memory). A message and a wanted note of one identity are
+ * matched by the receiver, who copies from the one's blocks to the other's; late notes then go back to their sender as acknowledgements.
+ *
+ * Who may touch what: the hub owns one mailbox per ordered pair of nodes, behind a lock that is held for a few instructions and never while bytes
+ * are copied. All else belongs to an endpoint and its thread. A note has one owner at a time: sender, mailbox, receiver. After a
+ * change of a mailbox the changer sets its own bit in the news of the other side, so that polling without news reads
+ * one word per 64 nodes.
+ *
+ * The early limit cannot deadlock: an eager message that would exceed it becomes a late one, which holds up nobody else. */
+#include "comm/comm_local.h"
+
+#include "base/check.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/park.h"
+#include "base/vec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORDS_PER_LINE = TI_CACHE_LINE / sizeof(uint64_t) };
+
+typedef enum note_kind { NOTE_EAGER, NOTE_LATE, NOTE_WANTED } note_kind;
+
+typedef struct note {
+    struct note *next;
+    note_kind kind;
+    int origin;
+    uint64_t counter, token;
+    size_t bytes;
+    size_t size; /* of the note itself with all that lies behind it */
+    uint32_t count;
+    ti_block block[];
+} note;
+
+typedef struct mailbox {
+    ti_lock lock;
+    note *first, *last;   /* on the way to the receiver, oldest first */
+    note *acknowledged;   /* on the way back to the sender */
+    uint64_t early_bytes; /* eager bytes that were not matched yet */
+} mailbox;
+
+struct ti_comm_hub {
+    int num_nodes;
+    size_t eager, early_bytes;
+    uint64_t seed;
+    mailbox *boxes;         /* [origin * num_nodes + destination] */
+    _Atomic uint64_t *news; /* [node * words + peer / 64], bit peer % 64 */
+    size_t words;
+    ti_lock barrier_lock;
+    uint64_t *entered; /* barriers that each node has started */
+    _Atomic uint64_t barriers_passed;
+};
+
+typedef struct endpoint {
+    ti_comm comm;
+    ti_comm_hub *hub;
+    ti_map *unmatched; /* per origin: counter -> note */
+    TI_VEC(note *) arrived; /* taken out of mailboxes and not delivered yet; [0, delivered) is past */
+    size_t delivered;
+    TI_VEC(uint64_t) done; /* completed tokens; [0, reported) is past */
+    size_t reported;
+    TI_VEC(uint64_t) barriers; /* tokens; [0, barriers_left) is past */
+    size_t barriers_left;
+    uint64_t barriers_passed;
+    uint64_t random; /* 0: no shaking */
+} endpoint;
+
+/* ---- blocks */
+
+typedef struct cursor {
+    const ti_block *block;
+    size_t outer, inner, offset;
+} cursor;
+
+static char *cursor_address(const cursor *c)
+{
+    return c->block->base + c->outer * c->block->stride[0] + c->inner * c->block->stride[1] + c->offset;
+}
+
+static void cursor_advance(cursor *c, size_t bytes)
+{
+    c->offset += bytes;
+    if (c->offset < c->block->run) {
+        return;
+    }
+    c->offset = 0;
+    if (++c->inner < c->block->count[1]) {
+        return;
+    }
+    c->inner = 0;
+    if (++c->outer < c->block->count[0]) {
+        return;
+    }
+    c->outer = 0;
+    c->block++;
+}
+
+/* The two sides agree on the order of the bytes, not on the blocks: an allocation may be wider on one node than on the other. */
+static void copy_blocks(const ti_block *to, const ti_block *from, size_t bytes)
+{
+    cursor t = { .block = to }, f = { .block = from };
+    while (bytes) {
+        size_t n = TI_MIN(t.block->run - t.offset, f.block->run - f.offset);
+        memcpy(cursor_address(&t), cursor_address(&f), n);
+        cursor_advance(&t, n);
+        cursor_advance(&f, n);
+        bytes -= n;
+    }
+}
+
+/* ---- notes */
+
+static note *note_create(note_kind kind, int origin, uint64_t counter, uint64_t token, const ti_payload *payload)
+{
+    uint32_t count = kind == NOTE_EAGER ? 1 : payload->count;
+    size_t header = sizeof(note) + count * sizeof(ti_block);
+    size_t size = header + (kind == NOTE_EAGER ? payload->bytes : 0);
+    note *n = ti_alloc(size);
+    *n = (note){ .kind = kind, .origin = origin, .counter = counter, .token = token };
+    n->bytes = payload->bytes;
+    n->size = size;
+    n->count = count;
+    if (kind == NOTE_EAGER) {
+        n->block[0] = (ti_block){ .base = (char *)n + header, .run = payload->bytes, .count = { 1, 1 } };
+        copy_blocks(n->block, payload->block, payload->bytes);
+    } else if (count) {
+        memcpy(n->block, payload->block, count * sizeof(ti_block));
+    }
+    return n;
+}
+
+static void note_destroy_list(note *n)
+{
+    while (n) {
+        note *next = n->next;
+        ti_free(n, n->size);
+        n = next;
+    }
+}
+
+/* ---- the hub */
+
+static mailbox *mailbox_of(ti_comm_hub *hub, int origin, int destination)
+{
+    return &hub->boxes[(size_t)origin * (size_t)hub->num_nodes + (size_t)destination];
+}
+
+/* After the mailbox has changed, so that whoever takes the news finds the change. */
+static void tell(ti_comm_hub *hub, int node, int peer)
+{
+    _Atomic uint64_t *word = &hub->news[(size_t)node * hub->words + (size_t)peer / 64];
+    atomic_fetch_or_explicit(word, (uint64_t)1 << (peer % 64), memory_order_release);
+}
+
+ti_comm_hub *ti_comm_hub_create(int num_nodes, size_t eager, size_t early_bytes, uint64_t shake_seed)
+{
+    TI_ASSERT(num_nodes > 0);
+    size_t n = (size_t)num_nodes;
+    ti_comm_hub *hub = TI_NEW(ti_comm_hub);
+    hub->num_nodes = num_nodes;
+    hub->eager = eager;
+    hub->early_bytes = early_bytes;
+    hub->seed = shake_seed;
+    hub->words = TI_ALIGN_UP((n + 63) / 64, WORDS_PER_LINE);
+    hub->boxes = TI_NEW_ARRAY(mailbox, n * n);
+    hub->news = TI_NEW_ARRAY(_Atomic uint64_t, n * hub->words);
+    hub->entered = TI_NEW_ARRAY(uint64_t, n);
+    return hub;
+}
+
+void ti_comm_hub_destroy(ti_comm_hub *hub)
+{
+    size_t n = (size_t)hub->num_nodes;
+    for (size_t i = 0; i < n * n; i++) {
+        note_destroy_list(hub->boxes[i].first);
+        note_destroy_list(hub->boxes[i].acknowledged);
+    }
+    ti_free(hub->boxes, n * n * sizeof(mailbox));
+    ti_free(hub->news, n * hub->words * sizeof(*hub->news));
+    ti_free(hub->entered, n * sizeof(uint64_t));
+    TI_DELETE(hub);
+}
+
+/* ---- shaking */
+
+static uint64_t next_random(endpoint *self)
+{
+    uint64_t x = self->random;
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    return self->random = x;
+}
+
+/* Whether item `i` of `count` may go now; *pick is the one that goes in its place. */
+static bool shake(endpoint *self, size_t i, size_t count, size_t *pick)
+{
+    *pick = i;
+    if (!self->random) {
+        return true;
+    }
+    uint64_t r = next_random(self);
+    *pick = i + (size_t)((r >> 8) % (count - i));
+    return (r & 3) != 0;
+}
+
+/* ---- matching, on the receiver's side */
+
+static void finish(endpoint *self, note *message, note *wanted)
+{
+    if (message->bytes != wanted->bytes) {
+        TI_PANIC("node %d sent %zu bytes as message %llu to node %d, which expects %zu", message->origin, message->bytes,
+                 (unsigned long long)message->counter, self->comm.node, wanted->bytes);
+    }
+    copy_blocks(wanted->block, message->block, message->bytes);
+    ti_vec_push(&self->done, wanted->token);
+    self->comm.stats.messages_received++;
+    self->comm.stats.bytes_received += message->bytes;
+    ti_free(wanted, wanted->size);
+
+    int origin = message->origin;
+    mailbox *box = mailbox_of(self->hub, origin, self->comm.node);
+    if (message->kind == NOTE_EAGER) {
+        ti_lock_take(&box->lock);
+        box->early_bytes -= message->bytes;
+        ti_lock_drop(&box->lock);
+        ti_free(message, message->size);
+        return;
+    }
+    ti_lock_take(&box->lock);
+    message->next = box->acknowledged;
+    box->acknowledged = message;
+    ti_lock_drop(&box->lock);
+    tell(self->hub, origin, self->comm.node);
+}
+
+/* Completes `n` with its counterpart, or keeps it until that comes. */
+static void match(endpoint *self, note *n)
+{
+    uint64_t found = 0;
+    ti_map *map = &self->unmatched[n->origin];
+    if (!ti_map_remove(map, n->counter, &found)) {
+        *ti_map_at(map, n->counter) = (uint64_t)(uintptr_t)n;
+        return;
+    }
+    note *other = (note *)(uintptr_t)found;
+    if ((n->kind == NOTE_WANTED) == (other->kind == NOTE_WANTED)) {
+        TI_PANIC("message %llu from node %d to node %d was %s twice", (unsigned long long)n->counter, n->origin,
+                 self->comm.node, n->kind == NOTE_WANTED ? "expected" : "sent");
+    }
+    if (n->kind == NOTE_WANTED) {
+        finish(self, other, n);
+    } else {
+        finish(self, n, other);
+    }
+}
+
+/* ---- polling */
+
+static void take_acknowledgements(endpoint *self, int peer)
+{
+    mailbox *box = mailbox_of(self->hub, self->comm.node, peer);
+    ti_lock_take(&box->lock);
+    note *list = box->acknowledged;
+    box->acknowledged = NULL;
+    ti_lock_drop(&box->lock);
+    for (note *n = list; n; n = n->next) {
+        ti_vec_push(&self->done, n->token);
+    }
+    note_destroy_list(list);
+}
+
+static void take_messages(endpoint *self, int peer)
+{
+    mailbox *box = mailbox_of(self->hub, peer, self->comm.node);
+    ti_lock_take(&box->lock);
+    note *list = box->first;
+    box->first = box->last = NULL;
+    ti_lock_drop(&box->lock);
+    for (; list; list = list->next) {
+        ti_vec_push(&self->arrived, list);
+    }
+}
+
+static void take_news(endpoint *self)
+{
+    _Atomic uint64_t *news = &self->hub->news[(size_t)self->comm.node * self->hub->words];
+    for (int first = 0; first < self->comm.num_nodes; first += 64, news++) {
+        if (!atomic_load_explicit(news, memory_order_relaxed)) {
+            continue;
+        }
+        uint64_t bits = atomic_exchange_explicit(news, 0, memory_order_acquire);
+        for (; bits; bits &= bits - 1) {
+            int peer = first + __builtin_ctzll(bits);
+            take_acknowledgements(self, peer);
+            take_messages(self, peer);
+        }
+    }
+}
+
+static void deliver(endpoint *self)
+{
+    size_t pick;
+    while (self->delivered < self->arrived.count && shake(self, self->delivered, self->arrived.count, &pick)) {
+        note *n = self->arrived.data[pick];
+        self->arrived.data[pick] = self->arrived.data[self->delivered++];
+        match(self, n);
+    }
+    if (self->delivered == self->arrived.count) {
+        self->delivered = 0;
+        ti_vec_clear(&self->arrived);
+    }
+}
+
+static void pass_barriers(endpoint *self)
+{
+    uint64_t passed = atomic_load_explicit(&self->hub->barriers_passed, memory_order_acquire);
+    while (self->barriers_left < self->barriers.count && self->barriers_passed < passed) {
+        ti_vec_push(&self->done, self->barriers.data[self->barriers_left++]);
+        self->barriers_passed++;
+    }
+    if (self->barriers_left == self->barriers.count) {
+        self->barriers_left = 0;
+        ti_vec_clear(&self->barriers);
+    }
+}
+
+static int report(endpoint *self, uint64_t *tokens, int max)
+{
+    int n = 0;
+    size_t pick;
+    while (n < max && self->reported < self->done.count && shake(self, self->reported, self->done.count, &pick)) {
+        tokens[n++] = self->done.data[pick];
+        self->done.data[pick] = self->done.data[self->reported++];
+    }
+    if (self->reported == self->done.count) {
+        self->reported = 0;
+        ti_vec_clear(&self->done);
+    }
+    self->comm.pending -= (uint64_t)n;
+    return n;
+}
+
+/* ---- the operations */
+
+static int local_poll(ti_comm *comm, uint64_t *tokens, int max)
+{
+    endpoint *self = (endpoint *)comm;
+    take_news(self);
+    if (self->arrived.count) {
+        deliver(self);
+    }
+    if (self->barriers.count) {
+        pass_barriers(self);
+    }
+    return self->done.count ? report(self, tokens, max) : 0;
+}
+
+/* Reserves room for an eager message; false if it has to be a late one. */
+static bool reserve_early(endpoint *self, mailbox *box, size_t bytes)
+{
+    if (bytes > self->hub->eager) {
+        return false;
+    }
+    ti_lock_take(&box->lock);
+    uint64_t early = box->early_bytes + bytes;
+    bool fits = early <= self->hub->early_bytes;
+    if (fits) {
+        box->early_bytes = early;
+    }
+    ti_lock_drop(&box->lock);
+    ti_comm_stats *stats = &self->comm.stats;
+    if (fits) {
+        stats->early_bytes_peak = TI_MAX(stats->early_bytes_peak, early);
+    } else {
+        stats->held_back++;
+    }
+    return fits;
+}
+
+static void local_send(ti_comm *comm, int peer, uint64_t counter, const ti_payload *payload, uint64_t token)
+{
+    endpoint *self = (endpoint *)comm;
+    TI_ASSERT(peer >= 0 && peer < comm->num_nodes);
+    mailbox *box = mailbox_of(self->hub, comm->node, peer);
+    bool eager = reserve_early(self, box, payload->bytes);
+    note *n = note_create(eager ? NOTE_EAGER : NOTE_LATE, comm->node, counter, token, payload);
+    ti_lock_take(&box->lock);
+    if (box->last) {
+        box->last->next = n;
+    } else {
+        box->first = n;
+    }
+    box->last = n;
+    ti_lock_drop(&box->lock);
+    tell(self->hub, peer, comm->node);
+
+    comm->pending++;
+    comm->stats.messages_sent++;
+    comm->stats.bytes_sent += payload->bytes;
+    if (eager) {
+        ti_vec_push(&self->done, token);
+    }
+}
+
+static void local_receive(ti_comm *comm, int origin, uint64_t counter, const ti_payload *payload, uint64_t token)
+{
+    TI_ASSERT(origin >= 0 && origin < comm->num_nodes);
+    comm->pending++;
+    match((endpoint *)comm, note_create(NOTE_WANTED, origin, counter, token, payload));
+}
+
+/* A barrier has passed when the node that is furthest behind has started it. */
+static void local_barrier(ti_comm *comm, uint64_t token)
+{
+    endpoint *self = (endpoint *)comm;
+    ti_comm_hub *hub = self->hub;
+    comm->pending++;
+    ti_vec_push(&self->barriers, token);
+    ti_lock_take(&hub->barrier_lock);
+    uint64_t least = ++hub->entered[comm->node];
+    for (int node = 0; node < hub->num_nodes; node++) {
+        least = TI_MIN(least, hub->entered[node]);
+    }
+    atomic_store_explicit(&hub->barriers_passed, least, memory_order_release);
+    ti_lock_drop(&hub->barrier_lock);
+}
+
+static void local_destroy(ti_comm *comm)
+{
+    endpoint *self = (endpoint *)comm;
+    for (size_t i = self->delivered; i < self->arrived.count; i++) {
+        ti_free(self->arrived.data[i], self->arrived.data[i]->size);
+    }
+    for (int origin = 0; origin < comm->num_nodes; origin++) {
+        ti_map *map = &self->unmatched[origin];
+        for (size_t i = 0; i < map->capacity; i++) {
+            note *n = map->used[i] ? (note *)(uintptr_t)map->slot[i].value : NULL;
+            ti_free(n, n ? n->size : 0);
+        }
+        ti_map_fini(map);
+    }
+    ti_free(self->unmatched, (size_t)comm->num_nodes * sizeof(ti_map));
+    ti_vec_fini(&self->arrived);
+    ti_vec_fini(&self->done);
+    ti_vec_fini(&self->barriers);
+    TI_DELETE(self);
+}
+
+/* All nodes live in this process. Exit handlers are skipped: they might wait for threads of other nodes. */
+static void local_abort(ti_comm *comm, const char *why)
+{
+    (void)comm;
+    ti_log(TI_LOG_ERROR, "%s", why);
+    _Exit(EXIT_FAILURE);
+}
+
+static const ti_comm_ops local_ops = {
+    .name = "local",
+    .destroy = local_destroy,
+    .send = local_send,
+    .receive = local_receive,
+    .barrier = local_barrier,
+    .poll = local_poll,
+    .abort = local_abort,
+};
+
+ti_comm *ti_comm_local_create(ti_comm_hub *hub, int node)
+{
+    TI_ASSERT(node >= 0 && node < hub->num_nodes);
+    endpoint *self = TI_NEW(endpoint);
+    self->comm.ops = &local_ops;
+    self->comm.node = node;
+    self->comm.num_nodes = hub->num_nodes;
+    self->comm.local_nodes = hub->num_nodes;
+    self->hub = hub;
+    self->unmatched = TI_NEW_ARRAY(ti_map, (size_t)hub->num_nodes);
+    if (hub->seed) {
+        self->random = ti_hash64(hub->seed * 0x9e3779b97f4a7c15u + (uint64_t)node + 1) | 1;
+    }
+    return &self->comm;
+}

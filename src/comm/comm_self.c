@@ -1,0 +1,77 @@
+/* The communicator of a run with one node.
+ *
+ * There is nobody to talk to, so planners make no message; one that is made nevertheless is a bug of theirs and ends the process.
+ * Barriers are kept in the order of their start and all complete at the next poll. Called by one thread at a time. */
+#include "base/check.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "comm/comm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct self_comm {
+    ti_comm comm;
+    TI_VEC(uint64_t) barriers;
+} self_comm;
+
+static void self_destroy(ti_comm *comm)
+{
+    self_comm *self = (self_comm *)comm;
+    ti_vec_fini(&self->barriers);
+    TI_DELETE(self);
+}
+
+static void self_transfer(ti_comm *comm, int peer, uint64_t counter, const ti_payload *payload, uint64_t token)
+{
+    (void)comm, (void)peer, (void)counter, (void)payload, (void)token;
+    TI_UNREACHABLE();
+}
+
+static void self_barrier(ti_comm *comm, uint64_t token)
+{
+    self_comm *self = (self_comm *)comm;
+    ti_vec_push(&self->barriers, token);
+    comm->pending++;
+}
+
+static int self_poll(ti_comm *comm, uint64_t *tokens, int max)
+{
+    self_comm *self = (self_comm *)comm;
+    if (!comm->pending || max <= 0) {
+        return 0;
+    }
+    size_t n = TI_MIN(self->barriers.count, (size_t)max);
+    memcpy(tokens, self->barriers.data, n * sizeof(*tokens));
+    self->barriers.count -= n;
+    memmove(self->barriers.data, self->barriers.data + n, self->barriers.count * sizeof(*tokens));
+    comm->pending -= n;
+    return (int)n;
+}
+
+/* Exit handlers are skipped: they might wait for threads that will never answer. */
+static void self_abort(ti_comm *comm, const char *why)
+{
+    (void)comm;
+    ti_log(TI_LOG_ERROR, "%s", why);
+    _Exit(EXIT_FAILURE);
+}
+
+static const ti_comm_ops self_ops = {
+    .name = "self",
+    .destroy = self_destroy,
+    .send = self_transfer,
+    .receive = self_transfer,
+    .barrier = self_barrier,
+    .poll = self_poll,
+    .abort = self_abort,
+};
+
+ti_comm *ti_comm_self_create(void)
+{
+    self_comm *self = TI_NEW(self_comm);
+    self->comm.ops = &self_ops;
+    self->comm.num_nodes = 1;
+    self->comm.local_nodes = 1;
+    return &self->comm;
+}
