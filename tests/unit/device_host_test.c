@@ -1,0 +1,554 @@
+/* The host device: every item runs once, whatever the box, the granule and the number of workers; copies; completions; placement.
+ *
+ * Usage: device_host_test [SEED]. Random tests print their seed. Threads are compared by what they did, never by time. */
+#include "base/alloc.h"
+#include "base/check.h"
+#include "device/device_host.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static uint64_t seed = 20240611;
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    uint64_t x = *state ^ (*state >> 29);
+    x *= 0xbf58476d1ce4e5b9u;
+    return x ^ (x >> 32);
+}
+
+static int64_t pick(uint64_t *state, int64_t least, int64_t most)
+{
+    return least + (int64_t)(next_random(state) % (uint64_t)(most - least + 1));
+}
+
+static ti_device *create(int workers, int threads, ti_lot *lot)
+{
+    ti_device *device = ti_device_host_create(&(ti_host_desc){ .workers = workers, .threads = threads, .lot = lot });
+    assert_non_null(device);
+    return device;
+}
+
+/* Polls `count` tokens; works as the last worker meanwhile if that one is lent. */
+static void drain(ti_device *device, bool lent, uint64_t *tokens, int count)
+{
+    int got = 0;
+    while (got < count) {
+        if (!lent || !ti_device_host_work(device, device->workers - 1)) {
+            sched_yield();
+        }
+        int n = device->ops->poll(device, tokens + got, TI_MIN(2, count - got));
+        assert_true(n >= 0 && n <= count - got);
+        got += n;
+    }
+    assert_false(ti_device_host_has_completions(device));
+    assert_int_equal(device->ops->poll(device, tokens, 1), 0);
+}
+
+/* ---------------------------------------------------------------- kernels */
+
+/* One launch and what its kernel saw. */
+typedef struct probe {
+    ti_device_kernel job;
+    tacit_kernel kernel;
+    _Atomic uint8_t *hits; /* per item of the box */
+    size_t extent[3], items;
+    _Atomic int calls, prepared, parts, wrong;
+    struct probe *self; /* the argument of the kernel */
+} probe;
+
+static void count_items(const tacit_launch *launch)
+{
+    probe *p = *(probe *const *)launch->args;
+    const tacit_box *c = &launch->chunk, *whole = &p->job.launch.chunk;
+    bool on_border = (c->min[0] - whole->min[0]) % (size_t)p->job.granule == 0;
+    bool cut_ok = p->job.whole ? memcmp(c, whole, sizeof(*c)) == 0 : on_border;
+    if (!cut_ok || launch->worker < 0 || launch->worker >= launch->num_workers || launch->node != 7) {
+        p->wrong++;
+    }
+    p->calls++;
+    for (size_t i = c->min[0] - whole->min[0]; i < c->max[0] - whole->min[0]; i++) {
+        for (size_t j = c->min[1] - whole->min[1]; j < c->max[1] - whole->min[1]; j++) {
+            for (size_t k = c->min[2] - whole->min[2]; k < c->max[2] - whole->min[2]; k++) {
+                p->hits[(i * p->extent[1] + j) * p->extent[2] + k]++;
+            }
+        }
+    }
+}
+
+static void note_part(ti_device_kernel *job, int part, int parts, tacit_launch *launch)
+{
+    probe *p = job->user;
+    p->wrong += part < 0 || part >= parts || launch->chunk.min[0] >= launch->chunk.max[0];
+    p->prepared++;
+    p->parts = parts;
+}
+
+static void probe_init(probe *p, uint64_t *state, uint64_t token)
+{
+    memset(p, 0, sizeof(*p));
+    p->job.dims = (int)pick(state, 1, 3);
+    p->job.whole = pick(state, 0, 5) == 0;
+    p->job.granule = pick(state, 0, 2) ? 1 : pick(state, 1, 9);
+    p->job.token = token;
+    p->job.kernel = &p->kernel;
+    p->job.prepare = note_part;
+    p->job.user = p->self = p;
+    p->job.launch.args = &p->self;
+    p->job.launch.node = 7;
+    p->kernel.host = count_items;
+    p->items = 1;
+    for (int d = 0; d < 3; d++) {
+        size_t begin = d < p->job.dims ? (size_t)pick(state, 0, 1000) : 0;
+        p->extent[d] = d < p->job.dims ? (size_t)(pick(state, 0, 2) ? pick(state, 1, 40) : 1) : 1;
+        p->job.launch.chunk.min[d] = begin;
+        p->job.launch.chunk.max[d] = begin + p->extent[d];
+        p->items *= p->extent[d];
+    }
+    p->hits = calloc(p->items, 1);
+}
+
+/* How many parts the rule in device_host.h makes: granules along the first dimension that can be cut, at most one per worker. */
+static int parts_expected(const probe *p, int workers)
+{
+    int d = 0;
+    while (d + 1 < p->job.dims && p->extent[d] == 1) {
+        d++;
+    }
+    size_t granule = d == 0 ? (size_t)p->job.granule : 1;
+    size_t granules = (p->extent[d] + granule - 1) / granule;
+    return p->job.whole ? 1 : (int)TI_MIN((size_t)workers, granules);
+}
+
+static void check_probe(probe *p, int workers)
+{
+    int parts = parts_expected(p, workers);
+    assert_int_equal(p->wrong, 0);
+    assert_int_equal(p->parts, parts);
+    assert_int_equal(p->calls, parts);
+    assert_int_equal(p->prepared, parts);
+    for (size_t i = 0; i < p->items; i++) {
+        assert_int_equal(p->hits[i], 1);
+    }
+    free((void *)p->hits);
+}
+
+static void check_tokens(const uint64_t *tokens, int count)
+{
+    bool seen[64] = { false };
+    for (int i = 0; i < count; i++) {
+        assert_true(tokens[i] < (uint64_t)count);
+        assert_false(seen[tokens[i]]);
+        seen[tokens[i]] = true;
+    }
+}
+
+static void every_item_runs_once(void **unused)
+{
+    enum { ROUNDS = 150, MOST = 12 };
+    uint64_t state = seed, tokens[MOST];
+    static probe probes[MOST];
+    (void)unused;
+    print_message("seed %llu\n", (unsigned long long)seed);
+    for (int round = 0; round < ROUNDS; round++) {
+        ti_lot lot = { 0 };
+        int workers = (int)pick(&state, 1, 5), threads = (int)pick(&state, 0, workers), count = (int)pick(&state, 1, MOST);
+        ti_device *device = create(workers, threads, &lot);
+        for (int i = 0; i < count; i++) {
+            probe_init(&probes[i], &state, (uint64_t)i);
+            device->ops->launch(device, 0, &probes[i].job);
+        }
+        drain(device, threads < workers, tokens, count);
+        check_tokens(tokens, count);
+        for (int i = 0; i < count; i++) {
+            check_probe(&probes[i], workers);
+        }
+        device->ops->destroy(device);
+    }
+}
+
+/* ---------------------------------------------------------------- placement */
+
+/* Jobs of one part that note their order and their worker. */
+typedef struct step {
+    ti_device_kernel job;
+    tacit_kernel kernel;
+    struct log {
+        _Atomic int count;
+        _Atomic uint64_t token[16];
+        _Atomic int worker[16];
+        _Atomic int wrong;
+    } *log;
+} step;
+
+static void note_step(ti_device_kernel *job, int part, int parts, tacit_launch *launch)
+{
+    step *s = job->user;
+    int at = s->log->count++;
+    s->log->wrong += part != 0 || parts != 1;
+    s->log->token[at] = job->token;
+    s->log->worker[at] = launch->worker;
+}
+
+static void do_nothing(const tacit_launch *launch)
+{
+    (void)launch;
+}
+
+static void step_init(step *s, struct log *log, uint64_t token)
+{
+    *s = (step){ .kernel.host = do_nothing, .log = log };
+    s->job = (ti_device_kernel){ .kernel = &s->kernel, .whole = true, .granule = 1, .token = token, .prepare = note_step, .user = s };
+    s->job.launch.chunk = tacit_box1(0, 1);
+}
+
+static void without_threads_only_lent_work_runs(void **unused)
+{
+    ti_lot lot = { 0 };
+    struct log log = { 0 };
+    ti_device *device = create(2, 0, &lot);
+    uint64_t token = 0;
+    step s;
+    (void)unused;
+    assert_false(ti_device_host_work(device, 0));
+    step_init(&s, &log, 42);
+    device->ops->launch(device, 0, &s.job);
+    assert_int_equal(log.count, 0);
+    assert_false(ti_device_host_has_completions(device));
+    assert_true(ti_device_host_work(device, 1));
+    assert_int_equal(log.count, 1);
+    assert_int_equal(log.wrong, 0);
+    assert_int_equal(log.worker[0], 1);
+    assert_true(ti_device_host_has_completions(device));
+    assert_false(ti_device_host_work(device, 1));
+    assert_int_equal(device->ops->poll(device, &token, 1), 1);
+    assert_int_equal(token, 42);
+    assert_false(ti_device_host_has_completions(device));
+    device->ops->destroy(device);
+}
+
+/* A worker's own job waits in its own queue: worker 0 finds the job of round robin first, and A only when it steals. */
+static void a_worker_queues_for_itself(void **unused)
+{
+    ti_lot lot = { 0 };
+    struct log log = { 0 };
+    ti_device *device = create(2, 0, &lot);
+    uint64_t tokens[3];
+    step a, b, c;
+    (void)unused;
+    step_init(&a, &log, 'A');
+    step_init(&b, &log, 'B');
+    step_init(&c, &log, 'C');
+    assert_false(ti_device_host_work(device, 1));
+    uint32_t ticket = ti_lot_ticket(&lot);
+    device->ops->launch(device, 0, &a.job);
+    assert_int_equal(ti_lot_ticket(&lot), ticket); /* nobody is woken for what the caller takes itself */
+    ti_device_host_leave(device);
+    assert_int_not_equal(ti_lot_ticket(&lot), ticket); /* but when the caller goes away */
+    ticket = ti_lot_ticket(&lot);
+    device->ops->launch(device, 0, &b.job);
+    assert_int_not_equal(ti_lot_ticket(&lot), ticket);
+    assert_true(ti_device_host_work(device, 0));
+    assert_true(ti_device_host_work(device, 0));
+    assert_int_equal(log.token[0], 'B');
+    assert_int_equal(log.token[1], 'A');
+    assert_int_equal(device->ops->poll(device, tokens, 1), 1);
+    assert_int_equal(tokens[0], 'B');
+    assert_true(ti_device_host_has_completions(device));
+    device->ops->launch(device, 0, &c.job);
+    assert_true(ti_device_host_work(device, 0));
+    assert_int_equal(device->ops->poll(device, tokens, 3), 2);
+    assert_int_equal(tokens[0], 'A');
+    assert_int_equal(tokens[1], 'C');
+    device->ops->destroy(device);
+}
+
+static void room_shrinks_with_queued_kernels(void **unused)
+{
+    enum { COUNT = 40, WORKERS = 3 };
+    ti_lot lot = { 0 };
+    ti_device *device = create(WORKERS, 0, &lot);
+    static step steps[COUNT];
+    struct log log = { 0 };
+    uint64_t tokens[COUNT];
+    (void)unused;
+    for (int i = 0; i < COUNT; i++) {
+        assert_int_equal(device->ops->room(device), TI_MAX(0, 2 * WORKERS - i));
+        step_init(&steps[i], &log, (uint64_t)i);
+        steps[i].job.prepare = NULL;
+        device->ops->launch(device, 0, &steps[i].job);
+    }
+    drain(device, true, tokens, COUNT);
+    check_tokens(tokens, COUNT);
+    assert_int_equal(device->ops->room(device), 2 * WORKERS);
+    device->ops->destroy(device);
+}
+
+/* Every part waits for all the others, so each worker runs one; the part must be its own, every time. */
+struct meeting {
+    pthread_barrier_t barrier;
+    _Atomic int worker_of[8];
+};
+
+static void meet(const tacit_launch *launch)
+{
+    struct meeting *m = *(struct meeting *const *)launch->args;
+    m->worker_of[launch->chunk.min[0] / 10] = launch->worker;
+    pthread_barrier_wait(&m->barrier);
+}
+
+static void parts_return_to_their_worker(void **unused)
+{
+    enum { WORKERS = 4, ROUNDS = 200 };
+    ti_lot lot = { 0 };
+    ti_device *device = create(WORKERS, WORKERS, &lot);
+    struct meeting meeting, *args = &meeting;
+    tacit_kernel kernel = { .host = meet };
+    uint64_t token;
+    (void)unused;
+    pthread_barrier_init(&meeting.barrier, NULL, WORKERS);
+    for (int round = 0; round < ROUNDS; round++) {
+        ti_device_kernel job = { .kernel = &kernel, .dims = 1, .granule = 1, .token = (uint64_t)round };
+        job.launch.chunk = tacit_box1(0, 10 * WORKERS);
+        job.launch.args = &args;
+        device->ops->launch(device, 0, &job);
+        drain(device, false, &token, 1);
+        for (int i = 0; i < WORKERS; i++) {
+            assert_int_equal(meeting.worker_of[i], i);
+        }
+    }
+    pthread_barrier_destroy(&meeting.barrier);
+    device->ops->destroy(device);
+}
+
+/* ---------------------------------------------------------------- the executor role in idle */
+
+/* A chain of jobs, each started by whichever worker finds the one before it completed: what the runtime does in `idle`. */
+struct chain {
+    _Atomic(ti_device *) device;
+    ti_lock role;
+    ti_lot lot;
+    _Atomic int done;
+    step next;
+    struct log log;
+    int length;
+};
+
+static bool advance(void *user, int worker)
+{
+    struct chain *c = user;
+    ti_device *device = c->device;
+    uint64_t token;
+    bool moved = false;
+    (void)worker;
+    if (!device || !ti_device_host_has_completions(device) || !ti_lock_try(&c->role)) {
+        return false;
+    }
+    if (device->ops->poll(device, &token, 1) == 1) {
+        moved = true;
+        c->log.wrong += token != (uint64_t)c->done;
+        if (c->done + 1 < c->length) {
+            c->log.count = 0;
+            step_init(&c->next, &c->log, (uint64_t)c->done + 1);
+            device->ops->launch(device, 0, &c->next.job);
+        }
+        c->done++;
+    }
+    ti_lock_drop(&c->role);
+    return moved;
+}
+
+static void workers_pass_the_role_on(void **unused)
+{
+    static struct chain c;
+    (void)unused;
+    c.length = 20000;
+    ti_host_desc desc = { .workers = 4, .threads = 4, .idle = advance, .user = &c, .lot = &c.lot };
+    ti_device *device = ti_device_host_create(&desc);
+    assert_non_null(device);
+    step_init(&c.next, &c.log, 0);
+    ti_lock_take(&c.role);
+    c.device = device;
+    device->ops->launch(device, 0, &c.next.job);
+    ti_lock_drop(&c.role);
+    while (c.done < c.length) {
+        sched_yield();
+    }
+    ti_device_host_stop(device);
+    ti_device_host_stop(device);
+    assert_int_equal(c.done, c.length);
+    assert_int_equal(c.log.wrong, 0);
+    device->ops->destroy(device);
+}
+
+/* ---------------------------------------------------------------- memory */
+
+static void memory_is_aligned_and_may_be_refused(void **unused)
+{
+    static const size_t sizes[] = { 0, 1, 63, 64, 65, 4096, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 40 << 20 };
+    ti_lot lot = { 0 };
+    ti_device *device = create(1, 0, &lot);
+    void *ptr = NULL;
+    (void)unused;
+    for (size_t i = 0; i < TI_COUNT(sizes); i++) {
+        assert_int_equal(device->ops->alloc(device, sizes[i], &ptr), TACIT_OK);
+        assert_int_equal((uintptr_t)ptr % 64, 0);
+        memset(ptr, 1, sizes[i]);
+        device->ops->free(device, ptr, sizes[i]);
+    }
+    assert_int_equal(device->ops->alloc(device, SIZE_MAX / 4, &ptr), TACIT_ERROR_MEMORY);
+    assert_int_equal(device->ops->alloc(device, SIZE_MAX, &ptr), TACIT_ERROR_MEMORY);
+    device->ops->free(device, NULL, 1 << 21);
+    device->ops->destroy(device);
+}
+
+/* The bytes of a block, in order, into a plain array (or back). */
+static void walk(const ti_block *b, char *plain, bool store)
+{
+    for (size_t i = 0; i < b->count[0]; i++) {
+        for (size_t j = 0; j < b->count[1]; j++, plain += b->run) {
+            char *at = b->base + i * b->stride[0] + j * b->stride[1];
+            memcpy(store ? at : plain, store ? plain : at, b->run);
+        }
+    }
+}
+
+/* A block of outer x inner runs with gaps; in one piece, `run` swallows all that is contiguous. */
+static ti_block block_make(char *memory, size_t outer, size_t inner, size_t run, int shape)
+{
+    size_t gap = shape == 0 ? 0 : 24, gap0 = shape == 2 ? 40 : 0;
+    ti_block b = { .base = memory, .run = run, .count = { outer, inner } };
+    b.stride[1] = run + gap;
+    b.stride[0] = inner * b.stride[1] + gap0;
+    if (shape == 0) {
+        b = (ti_block){ .base = memory, .run = run * inner * outer, .count = { 1, 1 } };
+        b.stride[0] = b.stride[1] = b.run;
+    }
+    return b;
+}
+
+static size_t block_span(const ti_block *b)
+{
+    return (b->count[0] - 1) * b->stride[0] + (b->count[1] - 1) * b->stride[1] + b->run;
+}
+
+static void copies_move_all_bytes(void **unused)
+{
+    enum { ROUNDS = 60, CAPACITY = 8 << 20 };
+    uint64_t state = seed + 1, token;
+    char *a = malloc(CAPACITY), *b = malloc(CAPACITY), *plain = malloc(CAPACITY), *expected = malloc(CAPACITY);
+    (void)unused;
+    for (int round = 0; round < ROUNDS; round++) {
+        int workers = (int)pick(&state, 1, 5), threads = (int)pick(&state, 0, workers);
+        size_t outer = (size_t)pick(&state, 1, 6), inner = (size_t)pick(&state, 1, 300);
+        size_t run = (size_t)(pick(&state, 0, 1) ? pick(&state, 1, 40) : pick(&state, 500, 1500));
+        ti_lot lot = { 0 };
+        ti_device *device = create(workers, threads, &lot);
+        ti_block from = block_make(a, outer, inner, run, (int)pick(&state, 0, 2));
+        ti_block to = block_make(b, outer, inner, run, (int)pick(&state, 0, 2));
+        size_t bytes = ti_block_bytes(&to), span = block_span(&to);
+        assert_true(span < CAPACITY && block_span(&from) < CAPACITY);
+        for (size_t i = 0; i < bytes; i++) {
+            plain[i] = (char)next_random(&state);
+        }
+        memset(b, 0x55, span + 64);
+        memcpy(expected, b, span + 64);
+        walk(&from, plain, true);
+        to.base = expected;
+        walk(&to, plain, true);
+        to.base = b;
+        device->ops->copy(device, 0, &to, &from, 9);
+        assert_true(bytes >= 256 * 1024 || ti_device_host_has_completions(device));
+        drain(device, threads < workers, &token, 1);
+        assert_int_equal(token, 9);
+        assert_memory_equal(b, expected, span + 64); /* gaps too */
+        device->ops->destroy(device);
+    }
+    free(a);
+    free(b);
+    free(plain);
+    free(expected);
+}
+
+/* ---------------------------------------------------------------- cores */
+
+static void cores_are_ours(void **unused)
+{
+    int cpus[1024], few[1];
+    cpu_set_t allowed, seen;
+    (void)unused;
+    int count = ti_host_cores(cpus, 1024);
+    assert_int_equal(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+    assert_int_equal(count, CPU_COUNT(&allowed));
+    CPU_ZERO(&seen);
+    for (int i = 0; i < TI_MIN(count, 1024); i++) {
+        assert_true(CPU_ISSET(cpus[i], &allowed));
+        assert_false(CPU_ISSET(cpus[i], &seen));
+        CPU_SET(cpus[i], &seen);
+    }
+    assert_int_equal(ti_host_cores(few, 1), count);
+    assert_int_equal(few[0], cpus[0]);
+    assert_int_equal(ti_host_cores(NULL, 0), count);
+}
+
+static void on_core(const tacit_launch *launch)
+{
+    cpu_set_t set;
+    int result = pthread_getaffinity_np(pthread_self(), sizeof(set), &set);
+    *(_Atomic int *)*(void *const *)launch->args = result == 0 ? CPU_COUNT(&set) : -1;
+}
+
+static void threads_are_pinned_if_asked(void **unused)
+{
+    ti_lot lot = { 0 };
+    int cpu;
+    _Atomic int count = 0;
+    void *args = &count;
+    tacit_kernel kernel = { .host = on_core };
+    ti_device_kernel job = { .kernel = &kernel, .dims = 1, .granule = 1 };
+    uint64_t token;
+    (void)unused;
+    ti_host_cores(&cpu, 1);
+    ti_device *device = ti_device_host_create(&(ti_host_desc){ .workers = 1, .threads = 1, .lot = &lot, .cpus = &cpu });
+    assert_non_null(device);
+    job.launch.chunk = tacit_box1(0, 5);
+    job.launch.args = &args;
+    device->ops->launch(device, 0, &job);
+    drain(device, false, &token, 1);
+    assert_int_equal(count, 1);
+    device->ops->destroy(device);
+}
+
+static void nothing_is_left_allocated(void **unused)
+{
+    (void)unused;
+    assert_int_equal(ti_alloc_live(), 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_item_runs_once),
+        cmocka_unit_test(without_threads_only_lent_work_runs),
+        cmocka_unit_test(a_worker_queues_for_itself),
+        cmocka_unit_test(room_shrinks_with_queued_kernels),
+        cmocka_unit_test(parts_return_to_their_worker),
+        cmocka_unit_test(workers_pass_the_role_on),
+        cmocka_unit_test(memory_is_aligned_and_may_be_refused),
+        cmocka_unit_test(copies_move_all_bytes),
+        cmocka_unit_test(cores_are_ours),
+        cmocka_unit_test(threads_are_pinned_if_asked),
+        cmocka_unit_test(nothing_is_left_allocated),
+    };
+    if (argc > 1) {
+        seed = strtoull(argv[1], NULL, 10);
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
