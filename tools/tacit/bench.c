@@ -1,0 +1,113 @@
+/* tacit bench: find a benchmark program beside the tool, and start it on as many nodes as it needs. See tool.h. */
+#include "tool.h"
+
+#include "base/vec.h"
+
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct bench {
+    const char *name;
+    int nodes; /* 0: one, without a launcher */
+    const char *help;
+} benches[] = {
+    { "tasks", 0, "planning a task by stage; empty tasks, independent and in a chain, against OpenMP tasks" },
+    { "messages", 2, "latency and bandwidth of a transfer between two nodes, against plain MPI" },
+    { "regions", 0, "operations of regions and version maps" },
+};
+
+static const char usage[] =
+    "Usage: tacit bench NAME [--json] [ARGUMENTS]   run a benchmark; ARGUMENTS are its own, see `tacit bench NAME --help`\n"
+    "       tacit bench --list                      the names\n";
+
+/* PREFIX/libexec/tacit-bench-NAME for PREFIX/bin/tacit, installed or in the build directory. */
+static bool bench_path(const char *name, char path[PATH_MAX])
+{
+    char self[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    if (length <= 0) {
+        return false;
+    }
+    self[length] = '\0';
+    const char *prefix = dirname(dirname(self));
+    return snprintf(path, PATH_MAX, "%s/libexec/tacit-bench-%s", prefix, name) < PATH_MAX;
+}
+
+static bool is_launched(void)
+{
+    static const char *const signs[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK" };
+    for (size_t i = 0; i < TI_COUNT(signs); i++) {
+        if (getenv(signs[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int list(void)
+{
+    char path[PATH_MAX];
+    for (size_t i = 0; i < TI_COUNT(benches); i++) {
+        bool there = bench_path(benches[i].name, path) && access(path, X_OK) == 0;
+        printf("%-10s %s%s\n", benches[i].name, benches[i].help, there ? "" : " (not built)");
+    }
+    return TOOL_OK;
+}
+
+static bool asks_for_help(char **arguments)
+{
+    for (; *arguments; arguments++) {
+        if (strcmp(*arguments, "--help") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int start(const struct bench *bench, char **arguments)
+{
+    char path[PATH_MAX];
+    TI_VEC(char *) program = { 0 };
+    if (!bench_path(bench->name, path)) {
+        return tool_fail(TOOL_FAILURE, "this program does not know where it lies (/proc is not there)");
+    }
+    if (access(path, X_OK) != 0) {
+        return tool_fail(TOOL_NOT_FOUND, "%s is not there: configure with -DTACIT_BUILD_BENCH=ON and build", path);
+    }
+    ti_vec_push(&program, path);
+    for (char **a = arguments; *a; a++) {
+        ti_vec_push(&program, *a);
+    }
+    ti_vec_push(&program, NULL);
+    tool_request request = { .program = program.data };
+    request.nodes = is_launched() || asks_for_help(arguments) ? 0 : bench->nodes;
+    int status = tool_launch(&request);
+    ti_vec_fini(&program);
+    return status;
+}
+
+int tool_bench(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+        fputs(usage, stdout);
+        return TOOL_OK;
+    }
+    if (strcmp(name, "--list") == 0) {
+        return list();
+    }
+    for (size_t i = 0; i < TI_COUNT(benches); i++) {
+        if (strcmp(name, benches[i].name) == 0) {
+            return start(&benches[i], argv + 2);
+        }
+    }
+    if (!*name) {
+        fputs(usage, stderr);
+        return TOOL_USAGE;
+    }
+    return tool_fail(TOOL_USAGE, "there is no benchmark '%s'; see `tacit bench --list`", name);
+}
