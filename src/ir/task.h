@@ -5,6 +5,7 @@
 #define TI_TASK_H
 
 #include "grid/mapper.h"
+#include "grid/region.h"
 #include "tacit/tacit.h"
 
 typedef enum ti_task_kind {
@@ -13,8 +14,7 @@ typedef enum ti_task_kind {
     TI_TASK_EPOCH,   /* a point where the program waits */
     TI_TASK_HORIZON, /* an epoch that the runtime inserts */
     TI_TASK_CREATE,  /* a buffer comes into being */
-    TI_TASK_DESTROY, /* and goes */
-    TI_TASK_MAPPER   /* a custom mapper is registered */
+    TI_TASK_DESTROY  /* and goes */
 } ti_task_kind;
 
 /* A buffer as all stages know it. Lives until the horizon after its destruction has been executed. */
@@ -27,13 +27,26 @@ typedef struct ti_buffer_info {
     size_t elem_size;
 } ti_buffer_info;
 
+/* A registered custom mapper. Lives as long as the context. */
+typedef struct ti_custom_mapper {
+    tacit_mapper_fn *fn;
+    void *user;
+    size_t user_size;
+    unsigned properties;
+    int handle;
+} ti_custom_mapper;
+
 typedef struct ti_access {
     const ti_buffer_info *buffer;
     const ti_mapper *mapper; /* 1 to TI_MAPPER_PARTS, whose union counts */
+    const ti_custom_mapper *custom; /* NULL: component mappers */
     uint32_t mappers;
     int32_t mode; /* TACIT_READ ... */
     tacit_op op;
 } ti_access;
+
+/* Append what `items` touch of the access's buffer, one box per component mapper or the boxes of the custom mapper. */
+void ti_access_image(const ti_access *access, const ti_box *items, ti_boxes *out);
 
 static inline bool ti_access_reads(const ti_access *a)
 {
@@ -43,15 +56,6 @@ static inline bool ti_access_writes(const ti_access *a)
 {
     return a->mode == TACIT_WRITE || a->mode == TACIT_UPDATE;
 }
-
-/* A registered custom mapper. Lives as long as the context. */
-typedef struct ti_custom_mapper {
-    tacit_mapper_fn *fn;
-    void *user;
-    size_t user_size;
-    unsigned properties;
-    int handle;
-} ti_custom_mapper;
 
 typedef struct ti_fence_target {
     void *memory;          /* packed row-major room for the box */
@@ -87,7 +91,6 @@ typedef struct ti_task {
         } create;
         const ti_buffer_info *destroy;
         ti_fence_target fence;
-        const ti_custom_mapper *mapper;
         bool barrier; /* epoch: all nodes meet */
     } as;
 } ti_task;

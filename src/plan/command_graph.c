@@ -1,0 +1,473 @@
+/* Stage 2, the command graph: see command_graph.h.
+ *
+ * With one node there is nothing to send, so no versions are kept. Dependencies between commands are derived only if somebody looks
+ * (ti_system::record): what executes is ordered by the instruction graph. */
+#include "plan/command_graph.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+#include "base/map.h"
+#include "plan/tracker.h"
+#include "plan/transfer.h"
+
+typedef struct buffer_state {
+    const ti_buffer_info *info;
+    ti_version_map versions; /* with more than one node */
+    ti_tracker tracker;      /* if recording */
+} buffer_state;
+
+struct ti_command_graph {
+    const ti_system *system;
+    ti_arena_ring arenas;
+    ti_era era;
+    uint64_t newest_point; /* command of the last horizon or epoch */
+    TI_VEC(buffer_state *) buffer; /* by slot */
+    TI_VEC(const ti_command *) batch;
+    ti_split_cache splits;
+    ti_transfer_planner transfer;
+    ti_map sent, received; /* by peer: messages planned so far */
+    uint64_t next_id, evaluated;
+    ti_deps deps;
+    TI_VEC(ti_holder *) reads;
+    ti_boxes boxes;
+};
+
+ti_command_graph *ti_command_graph_create(const ti_system *system)
+{
+    ti_command_graph *graph = TI_NEW(ti_command_graph);
+    graph->system = system;
+    graph->next_id = 1;
+    ti_arena_ring_init(&graph->arenas);
+    ti_split_cache_init(&graph->splits, system->node);
+    ti_transfer_init(&graph->transfer, system->node);
+    return graph;
+}
+
+static bool is_distributed(const ti_command_graph *graph)
+{
+    return graph->system->num_nodes > 1;
+}
+
+static void close_buffer(ti_command_graph *graph, uint32_t slot)
+{
+    buffer_state *state = graph->buffer.data[slot];
+    if (!state) {
+        return;
+    }
+    if (is_distributed(graph)) {
+        ti_version_map_fini(&state->versions);
+    }
+    if (graph->system->record) {
+        ti_tracker_fini(&state->tracker);
+    }
+    TI_DELETE(state);
+    graph->buffer.data[slot] = NULL;
+}
+
+void ti_command_graph_destroy(ti_command_graph *graph)
+{
+    for (size_t i = 0; i < graph->buffer.count; i++) {
+        close_buffer(graph, (uint32_t)i);
+    }
+    ti_vec_fini(&graph->buffer);
+    ti_vec_fini(&graph->batch);
+    ti_vec_fini(&graph->reads);
+    ti_vec_fini(&graph->boxes);
+    ti_map_fini(&graph->sent);
+    ti_map_fini(&graph->received);
+    ti_deps_fini(&graph->deps);
+    ti_transfer_fini(&graph->transfer);
+    ti_split_cache_fini(&graph->splits);
+    ti_era_fini(&graph->era);
+    ti_arena_ring_fini(&graph->arenas);
+    TI_DELETE(graph);
+}
+
+static ti_arena *arena_of(ti_command_graph *graph)
+{
+    return ti_arena_ring_top(&graph->arenas);
+}
+
+static buffer_state *state_of(ti_command_graph *graph, const ti_buffer_info *buffer)
+{
+    TI_ASSERT(buffer->slot < graph->buffer.count && graph->buffer.data[buffer->slot]);
+    return graph->buffer.data[buffer->slot];
+}
+
+/* ---- commands and their dependencies */
+
+static ti_command *new_command(ti_command_graph *graph, ti_command_kind kind, const ti_task *task)
+{
+    ti_command *command = TI_ARENA_NEW(arena_of(graph), ti_command);
+    command->kind = kind;
+    command->task = task;
+    command->id = graph->next_id++;
+    ti_deps_start(&graph->deps, command->id);
+    return command;
+}
+
+static void track(ti_command_graph *graph, const ti_buffer_info *buffer, const ti_box *box, uint32_t count, bool write)
+{
+    for (uint32_t i = 0; graph->system->record && i < count; i++) {
+        if (write) {
+            ti_tracker_write(&state_of(graph, buffer)->tracker, &box[i], graph->deps.self, &graph->deps);
+        } else {
+            ti_tracker_read(&state_of(graph, buffer)->tracker, &box[i], graph->deps.self, &graph->deps);
+        }
+    }
+}
+
+static void emit(ti_command_graph *graph, ti_command *command)
+{
+    command->deps = (uint32_t)graph->deps.ids.count;
+    command->dep = ti_arena_copy(arena_of(graph), graph->deps.ids.data, command->deps * sizeof(uint64_t));
+    ti_vec_push(&graph->batch, command);
+}
+
+/* ---- transfers */
+
+static void emit_messages(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer, const ti_messages *pieces, bool send)
+{
+    for (size_t i = 0; i < pieces->count;) {
+        size_t end = i;
+        while (end < pieces->count && pieces->data[end].peer == pieces->data[i].peer) {
+            end++;
+        }
+        ti_command *command = new_command(graph, send ? TI_COMMAND_SEND : TI_COMMAND_RECEIVE, task);
+        ti_box *box = TI_ARENA_ARRAY(arena_of(graph), ti_box, end - i);
+        for (size_t k = i; k < end; k++) {
+            box[k - i] = pieces->data[k].box;
+        }
+        command->as.transfer.buffer = buffer;
+        command->as.transfer.peer = pieces->data[i].peer;
+        command->as.transfer.counter = (*ti_map_at(send ? &graph->sent : &graph->received, (uint64_t)pieces->data[i].peer))++;
+        command->as.transfer.box = box;
+        command->as.transfer.boxes = (uint32_t)(end - i);
+        track(graph, buffer, box, command->as.transfer.boxes, !send);
+        emit(graph, command);
+        i = end;
+    }
+}
+
+static void drop_reads(ti_command_graph *graph)
+{
+    for (size_t i = 0; i < graph->reads.count; i++) {
+        ti_holder_unref(graph->reads.data[i]);
+    }
+    ti_vec_clear(&graph->reads);
+}
+
+/* The holders of all reads of `buffer` by the task. */
+static void collect_reads(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer, ti_split_ref *split)
+{
+    buffer_state *state = state_of(graph, buffer);
+    for (uint32_t i = 0; i < task->accesses; i++) {
+        const ti_access *access = &task->access[i];
+        for (uint32_t m = 0; access->buffer == buffer && ti_access_reads(access) && m < access->mappers; m++) {
+            ti_holder *holder = ti_holder_get(&state->versions.holders, access, m, split, 0);
+            ti_vec_push(&graph->reads, ti_holder_ref(holder));
+        }
+    }
+}
+
+static bool is_first_read(const ti_task *task, uint32_t index)
+{
+    for (uint32_t i = 0; i < index; i++) {
+        if (task->access[i].buffer == task->access[index].buffer && ti_access_reads(&task->access[i])) {
+            return false;
+        }
+    }
+    return ti_access_reads(&task->access[index]);
+}
+
+static void transfer_data(ti_command_graph *graph, const ti_task *task, ti_split_ref *split)
+{
+    for (uint32_t i = 0; i < task->accesses; i++) {
+        if (is_first_read(task, i)) {
+            const ti_buffer_info *buffer = task->access[i].buffer;
+            collect_reads(graph, task, buffer, split);
+            ti_transfer_plan(&graph->transfer, &state_of(graph, buffer)->versions, graph->reads.data, graph->reads.count);
+            emit_messages(graph, task, buffer, &graph->transfer.outgoing, true);
+            emit_messages(graph, task, buffer, &graph->transfer.incoming, false);
+            drop_reads(graph);
+        }
+    }
+}
+
+/* ---- execution */
+
+static void fill_footprint(ti_command_graph *graph, const ti_access *access, const ti_box *chunk, ti_footprint *out)
+{
+    ti_vec_clear(&graph->boxes);
+    if (access->mode == TACIT_REDUCE) {
+        ti_vec_push(&graph->boxes, access->buffer->extent);
+    } else {
+        ti_access_image(access, chunk, &graph->boxes);
+    }
+    out->boxes = (uint32_t)graph->boxes.count;
+    out->box = ti_arena_copy(arena_of(graph), graph->boxes.data, graph->boxes.count * sizeof(ti_box));
+    out->bounding = (ti_box){ { 0 }, { 0 } };
+    for (uint32_t i = 0; i < out->boxes; i++) {
+        out->bounding = i ? ti_box_bounding(&out->bounding, &out->box[i]) : out->box[i];
+    }
+}
+
+static void fill_piece(ti_command_graph *graph, const ti_task *task, const ti_box *chunk, ti_piece *piece)
+{
+    ti_footprint *footprint = TI_ARENA_ARRAY(arena_of(graph), ti_footprint, task->accesses);
+    for (uint32_t i = 0; i < task->accesses; i++) {
+        fill_footprint(graph, &task->access[i], chunk, &footprint[i]);
+    }
+    piece->chunk = *chunk;
+    piece->footprint = footprint;
+}
+
+static void track_pieces(ti_command_graph *graph, const ti_task *task, const ti_command *command)
+{
+    for (int writes = 0; writes < 2 && graph->system->record; writes++) {
+        for (uint32_t p = 0; p < command->as.execute.pieces; p++) {
+            for (uint32_t i = 0; i < task->accesses; i++) {
+                const ti_footprint *f = &command->as.execute.piece[p].footprint[i];
+                if (writes ? ti_access_writes(&task->access[i]) : ti_access_reads(&task->access[i])) {
+                    track(graph, task->access[i].buffer, f->box, f->boxes, writes);
+                }
+            }
+        }
+    }
+}
+
+static void execute(ti_command_graph *graph, const ti_task *task, const ti_split_ref *split)
+{
+    if (split->own_count == 0) {
+        return;
+    }
+    ti_command *command = new_command(graph, TI_COMMAND_EXECUTE, task);
+    ti_piece *piece = TI_ARENA_ARRAY(arena_of(graph), ti_piece, (size_t)split->own_count);
+    for (int64_t c = 0; c < split->own_count; c++) {
+        ti_box chunk = ti_split_chunk(&split->split, split->own_first + c, 0);
+        fill_piece(graph, task, &chunk, &piece[c]);
+    }
+    command->as.execute.piece = piece;
+    command->as.execute.pieces = (uint32_t)split->own_count;
+    track_pieces(graph, task, command);
+    emit(graph, command);
+}
+
+/* ---- reductions: a binomial tree over the nodes that have chunks; the first of them is the root */
+
+static void place_in_tree(ti_command_graph *graph, const ti_split_ref *split, ti_tree_place *tree)
+{
+    int self = graph->system->node - split->node_a, nodes = split->node_b - split->node_a;
+    tree->parent = -1;
+    for (int64_t step = 1; step < nodes; step *= 2) {
+        if (self & step) {
+            tree->parent = split->node_a + self - (int)step;
+            tree->parent_counter = (*ti_map_at(&graph->sent, (uint64_t)tree->parent))++;
+            return;
+        }
+        if (self + step < nodes) {
+            int child = split->node_a + self + (int)step;
+            TI_ASSERT(tree->children < TI_TREE_CHILDREN);
+            tree->child[tree->children] = child;
+            tree->child_counter[tree->children++] = (*ti_map_at(&graph->received, (uint64_t)child))++;
+        }
+    }
+}
+
+static void reduce(ti_command_graph *graph, const ti_task *task, uint32_t index, const ti_split_ref *split)
+{
+    if (split->own_count == 0) {
+        return;
+    }
+    ti_tree_place *tree = TI_ARENA_NEW(arena_of(graph), ti_tree_place);
+    place_in_tree(graph, split, tree);
+    ti_command *command = new_command(graph, TI_COMMAND_REDUCE, task);
+    command->as.reduce.access = index;
+    command->as.reduce.tree = tree;
+    if (tree->parent < 0) {
+        track(graph, task->access[index].buffer, &task->access[index].buffer->extent, 1, true);
+    }
+    ti_deps_add(&graph->deps, graph->system->record ? command->id - 1 : 0);
+    emit(graph, command);
+}
+
+/* ---- versions after the task */
+
+static void update_versions(ti_command_graph *graph, const ti_task *task, ti_split_ref *split)
+{
+    for (int writes = 0; writes < 2; writes++) {
+        for (uint32_t i = 0; i < task->accesses; i++) {
+            const ti_access *access = &task->access[i];
+            ti_version_map *versions = &state_of(graph, access->buffer)->versions;
+            if (writes && access->mode == TACIT_REDUCE) {
+                ti_version_map_set(versions, &access->buffer->extent, split->node_a, split->node_a + 1);
+            }
+            for (uint32_t m = 0; (writes ? ti_access_writes(access) : ti_access_reads(access)) && m < access->mappers; m++) {
+                ti_holder *holder = ti_holder_get(&versions->holders, access, m, split, 0);
+                if (writes) {
+                    ti_version_map_write(versions, holder);
+                } else {
+                    ti_version_map_read(versions, holder);
+                }
+            }
+        }
+    }
+}
+
+/* ---- tasks */
+
+static ti_split_ref *split_task(ti_command_graph *graph, const ti_task *task)
+{
+    ti_split_request request = {
+        .range = task->range,
+        .gran = { task->gran[0], task->gran[1], task->gran[2] },
+        .nodes = graph->system->num_nodes,
+        .place = task->place,
+        .oversubscribe = task->oversubscribe,
+        .two_dimensional = task->two_dimensional,
+        .weights = task->weights,
+    };
+    return ti_split_cache_get(&graph->splits, &request);
+}
+
+static void fence(ti_command_graph *graph, const ti_task *task)
+{
+    ti_command *command = new_command(graph, TI_COMMAND_FENCE, task);
+    ti_vec_clear(&graph->boxes);
+    ti_access_image(&task->access[0], &task->range, &graph->boxes);
+    command->as.fence = graph->boxes.data[0];
+    track(graph, task->access[0].buffer, &command->as.fence, 1, false);
+    emit(graph, command);
+}
+
+static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
+{
+    if (ti_box_is_empty(&task->range)) {
+        return;
+    }
+    ti_split_ref *split = split_task(graph, task);
+    split->refs++;
+    if (is_distributed(graph)) {
+        transfer_data(graph, task, split);
+    }
+    if (task->kind == TI_TASK_FENCE) {
+        fence(graph, task);
+    } else {
+        execute(graph, task, split);
+    }
+    for (uint32_t i = 0; i < task->accesses; i++) {
+        if (task->access[i].mode == TACIT_REDUCE) {
+            reduce(graph, task, i, split);
+        }
+    }
+    if (is_distributed(graph)) {
+        update_versions(graph, task, split);
+    }
+    split->refs--;
+}
+
+static void create_buffer(ti_command_graph *graph, const ti_task *task)
+{
+    const ti_buffer_info *info = task->as.create.buffer;
+    while (graph->buffer.count <= info->slot) {
+        ti_vec_push(&graph->buffer, NULL);
+    }
+    TI_ASSERT(!graph->buffer.data[info->slot]);
+    buffer_state *state = graph->buffer.data[info->slot] = TI_NEW(buffer_state);
+    state->info = info;
+    if (is_distributed(graph)) {
+        ti_version_map_init(&state->versions, &info->extent, graph->system->num_nodes, task->as.create.init, &graph->evaluated);
+    }
+    ti_command *command = new_command(graph, TI_COMMAND_CREATE, task);
+    if (graph->system->record) {
+        ti_tracker_init(&state->tracker, &graph->era);
+        track(graph, info, &info->extent, task->as.create.init ? 1 : 0, true);
+    }
+    emit(graph, command);
+}
+
+static void destroy_buffer(ti_command_graph *graph, const ti_task *task)
+{
+    ti_command *command = new_command(graph, TI_COMMAND_DESTROY, task);
+    if (graph->system->record) {
+        ti_tracker_uses(&state_of(graph, task->as.destroy)->tracker, &task->as.destroy->extent, &graph->deps);
+    }
+    close_buffer(graph, task->as.destroy->slot);
+    emit(graph, command);
+}
+
+static void add_point(ti_command_graph *graph, const ti_task *task)
+{
+    ti_command *command = new_command(graph, TI_COMMAND_EPOCH, task);
+    emit(graph, command);
+    ti_era_apply(&graph->era, task->kind == TI_TASK_EPOCH ? command->id : graph->newest_point);
+    graph->newest_point = command->id;
+    ti_arena_ring_advance(&graph->arenas, task->id);
+}
+
+static void add_task(ti_command_graph *graph, const ti_task *task)
+{
+    switch (task->kind) {
+    case TI_TASK_EXECUTE:
+    case TI_TASK_FENCE:
+        add_kernel_task(graph, task);
+        break;
+    case TI_TASK_EPOCH:
+    case TI_TASK_HORIZON:
+        add_point(graph, task);
+        break;
+    case TI_TASK_CREATE:
+        create_buffer(graph, task);
+        break;
+    case TI_TASK_DESTROY:
+        destroy_buffer(graph, task);
+        break;
+    }
+}
+
+ti_command_batch ti_command_graph_add(ti_command_graph *graph, const ti_task *const *task, size_t count)
+{
+    ti_vec_clear(&graph->batch);
+    for (size_t i = 0; i < count; i++) {
+        add_task(graph, task[i]);
+    }
+    return (ti_command_batch){ graph->batch.data, graph->batch.count };
+}
+
+void ti_command_graph_release(ti_command_graph *graph, uint64_t executed)
+{
+    ti_arena_ring_release(&graph->arenas, executed);
+}
+
+ti_command_counts ti_command_graph_counts(const ti_command_graph *graph)
+{
+    ti_command_counts counts = { graph->next_id - 1, graph->evaluated, 0 };
+    for (size_t i = 0; i < graph->buffer.count; i++) {
+        if (graph->buffer.data[i] && is_distributed(graph)) {
+            counts.entries += graph->buffer.data[i]->versions.index.count;
+        }
+    }
+    return counts;
+}
+
+uint64_t ti_command_graph_digest(ti_command_graph *graph)
+{
+    uint64_t digest = 0;
+    for (size_t i = 0; i < graph->buffer.count; i++) {
+        if (graph->buffer.data[i] && is_distributed(graph)) {
+            digest = ti_hash64(digest ^ ti_version_map_digest(&graph->buffer.data[i]->versions));
+        }
+    }
+    return digest;
+}
+
+bool ti_command_graph_is_valid(ti_command_graph *graph)
+{
+    bool valid = true;
+    for (size_t i = 0; i < graph->buffer.count; i++) {
+        if (graph->buffer.data[i] && is_distributed(graph)) {
+            valid = valid && ti_version_map_is_valid(&graph->buffer.data[i]->versions);
+        }
+    }
+    return valid;
+}

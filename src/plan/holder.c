@@ -1,0 +1,355 @@
+/* Holders: see holder.h. */
+#include "plan/holder.h"
+
+#include "base/check.h"
+#include "base/map.h"
+#include "ir/custom.h"
+
+#include <string.h>
+
+enum { BUCKETS = 64, IDLE_KEPT = 32 };
+
+/* The boxes of every chunk of a custom mapper: those of chunk c are box[start[c]] to box[start[c + 1] - 1]. */
+typedef struct ti_chunk_table {
+    ti_boxes box;
+    size_t *start;
+    int64_t chunks;
+    ti_region_map index; /* box to chunk */
+} ti_chunk_table;
+
+/* ---- splits */
+
+void ti_split_cache_init(ti_split_cache *cache, int node)
+{
+    *cache = (ti_split_cache){ .buckets = BUCKETS, .node = node };
+    cache->bucket = TI_NEW_ARRAY(ti_split_ref *, BUCKETS);
+}
+
+static void free_split(ti_split_ref *ref)
+{
+    if (ref->split.table) {
+        ti_free((void *)(uintptr_t)ref->split.table, (size_t)(ref->split.parts[0] + 1) * sizeof(int64_t));
+    }
+    TI_DELETE(ref);
+}
+
+void ti_split_cache_fini(ti_split_cache *cache)
+{
+    for (size_t i = 0; i < cache->buckets; i++) {
+        for (ti_split_ref *ref = cache->bucket[i], *next; ref; ref = next) {
+            next = ref->next;
+            free_split(ref);
+        }
+    }
+    ti_free(cache->bucket, cache->buckets * sizeof(*cache->bucket));
+    ti_vec_fini(&cache->table);
+}
+
+/* Drop what nobody refers to and nobody asked for lately, once the cache has twice what it should keep. */
+static void trim_splits(ti_split_cache *cache)
+{
+    for (size_t i = 0; i < cache->buckets; i++) {
+        for (ti_split_ref **at = &cache->bucket[i]; *at;) {
+            ti_split_ref *ref = *at;
+            if (ref->refs == 0 && ref->last_use + IDLE_KEPT < cache->clock) {
+                *at = ref->next;
+                cache->count--;
+                free_split(ref);
+            } else {
+                at = &ref->next;
+            }
+        }
+    }
+}
+
+static ti_split_ref *add_split(ti_split_cache *cache, const ti_split *split, uint64_t hash)
+{
+    if (cache->count > 2 * IDLE_KEPT && cache->clock % IDLE_KEPT == 0) {
+        trim_splits(cache);
+    }
+    ti_split_ref *ref = TI_NEW(ti_split_ref);
+    ref->split = *split;
+    ref->hash = hash;
+    if (split->table) {
+        size_t size = (size_t)(split->parts[0] + 1) * sizeof(int64_t);
+        ref->split.table = memcpy(ti_alloc(size), split->table, size);
+    }
+    ref->own_count = ti_split_chunks_of(split, cache->node, &ref->own_first);
+    ti_split_nodes(split, &ref->node_a, &ref->node_b);
+    ref->next = cache->bucket[hash % cache->buckets];
+    cache->bucket[hash % cache->buckets] = ref;
+    cache->count++;
+    return ref;
+}
+
+static bool same_request(const ti_split_request *a, const ti_split_request *b)
+{
+    return !a->weights && !b->weights && ti_box_equal(&a->range, &b->range) && a->place == b->place &&
+           a->two_dimensional == b->two_dimensional && a->oversubscribe == b->oversubscribe &&
+           memcmp(a->gran, b->gran, sizeof(a->gran)) == 0;
+}
+
+ti_split_ref *ti_split_cache_get(ti_split_cache *cache, const ti_split_request *request)
+{
+    cache->clock++;
+    if (cache->latest && same_request(request, &cache->latest_request)) {
+        cache->latest->last_use = cache->clock;
+        return cache->latest;
+    }
+    ti_vec_reserve(&cache->table, (size_t)request->nodes * (size_t)request->oversubscribe + 1);
+    ti_split split = ti_split_make(request, cache->table.data);
+    uint64_t hash = ti_split_hash(&split);
+    ti_split_ref *ref = cache->bucket[hash % cache->buckets];
+    while (ref && (ref->hash != hash || !ti_split_equal(&ref->split, &split))) {
+        ref = ref->next;
+    }
+    if (!ref) {
+        ref = add_split(cache, &split, hash);
+    }
+    ref->last_use = cache->clock;
+    cache->latest = ref;
+    cache->latest_request = *request;
+    return ref;
+}
+
+/* ---- holders */
+
+void ti_holder_cache_init(ti_holder_cache *cache, uint64_t *evaluated)
+{
+    *cache = (ti_holder_cache){ .evaluated = evaluated };
+}
+
+static void free_table(ti_chunk_table *table)
+{
+    if (table) {
+        ti_region_map_fini(&table->index);
+        ti_free(table->start, (size_t)(table->chunks + 1) * sizeof(size_t));
+        ti_vec_fini(&table->box);
+        TI_DELETE(table);
+    }
+}
+
+static void free_holder(ti_holder *h)
+{
+    h->split->refs--;
+    free_table(h->table);
+    ti_vec_fini(&h->image);
+    TI_DELETE(h);
+}
+
+void ti_holder_cache_fini(ti_holder_cache *cache)
+{
+    for (size_t i = 0; i < cache->buckets; i++) {
+        for (ti_holder *h = cache->bucket[i], *next; h; h = next) {
+            next = h->next;
+            free_holder(h);
+        }
+    }
+    ti_free(cache->bucket, cache->buckets * sizeof(*cache->bucket));
+}
+
+static void trim_holders(ti_holder_cache *cache)
+{
+    for (size_t i = 0; i < cache->buckets; i++) {
+        for (ti_holder **at = &cache->bucket[i]; *at;) {
+            ti_holder *h = *at;
+            if (h->refs == 0 && h->last_use + IDLE_KEPT < cache->clock) {
+                *at = h->next;
+                cache->count--;
+                free_holder(h);
+            } else {
+                at = &h->next;
+            }
+        }
+    }
+}
+
+static void rehash(ti_holder_cache *cache, size_t buckets)
+{
+    ti_holder **fresh = TI_NEW_ARRAY(ti_holder *, buckets);
+    for (size_t i = 0; i < cache->buckets; i++) {
+        for (ti_holder *h = cache->bucket[i], *next; h; h = next) {
+            next = h->next;
+            h->next = fresh[h->hash % buckets];
+            fresh[h->hash % buckets] = h;
+        }
+    }
+    ti_free(cache->bucket, cache->buckets * sizeof(*cache->bucket));
+    cache->bucket = fresh;
+    cache->buckets = buckets;
+}
+
+/* All chunks of a custom mapper; for every node, since it has no inverse. */
+static ti_chunk_table *build_table(const ti_holder *h, uint64_t *evaluated)
+{
+    ti_chunk_table *table = TI_NEW(ti_chunk_table);
+    table->chunks = h->split->split.chunks;
+    table->start = TI_NEW_ARRAY(size_t, (size_t)table->chunks + 1);
+    ti_region_map_init(&table->index);
+    for (int64_t c = 0; c < table->chunks; c++) {
+        ti_box items = ti_split_chunk(&h->split->split, c, h->margin);
+        ti_custom_image(h->custom, &items, &h->extent, h->dims, &table->box);
+        table->start[c + 1] = table->box.count;
+        ++*evaluated;
+        for (size_t i = table->start[c]; i < table->start[c + 1]; i++) {
+            ti_region_map_insert(&table->index, &table->box.data[i], (uint64_t)c);
+        }
+    }
+    return table;
+}
+
+static void derive(ti_holder_cache *cache, ti_holder *h)
+{
+    const ti_split *split = &h->split->split;
+    if (h->custom) {
+        ti_region all = { 0 };
+        h->table = build_table(h, cache->evaluated);
+        ti_region_add_all(&all, h->table->box.data, h->table->box.count);
+        h->image = all.boxes;
+        h->constant = split->chunks == 1 || (h->custom->properties & TACIT_MAPPER_CONSTANT);
+        h->disjoint = true; /* overlapping writes are refused (plan/diagnose) */
+        return;
+    }
+    ti_box range = ti_split_range(split), image;
+    if (ti_mapper_image(&h->mapper, &h->extent, &range, &image)) {
+        ti_vec_push(&h->image, image);
+    }
+    h->constant = ti_mapper_is_constant(&h->mapper, split, h->margin, &h->extent);
+    h->disjoint = ti_mapper_is_disjoint(&h->mapper, split);
+}
+
+ti_holder *ti_holder_get(ti_holder_cache *cache, const ti_access *access, uint32_t mapper, ti_split_ref *split, int64_t margin)
+{
+    cache->clock++;
+    const ti_mapper *m = &access->mapper[mapper];
+    uint64_t hash = ti_mapper_hash(m) ^ split->hash ^ ti_hash64((uint64_t)margin);
+    for (ti_holder *h = cache->buckets ? cache->bucket[hash % cache->buckets] : NULL; h; h = h->next) {
+        if (h->hash == hash && h->split == split && h->margin == margin && ti_mapper_equal(&h->mapper, m)) {
+            h->last_use = cache->clock;
+            return h;
+        }
+    }
+    if (cache->count > 2 * IDLE_KEPT && cache->clock % IDLE_KEPT == 0) {
+        trim_holders(cache);
+    }
+    if (2 * cache->count >= cache->buckets) {
+        rehash(cache, cache->buckets ? 2 * cache->buckets : 8);
+    }
+    ti_holder *h = TI_NEW(ti_holder);
+    h->mapper = *m;
+    h->custom = access->custom;
+    h->split = split;
+    split->refs++;
+    h->margin = margin;
+    h->hash = hash;
+    h->extent = access->buffer->extent;
+    h->dims = access->buffer->dims;
+    h->last_use = cache->clock;
+    derive(cache, h);
+    h->next = cache->bucket[hash % cache->buckets];
+    cache->bucket[hash % cache->buckets] = h;
+    cache->count++;
+    return h;
+}
+
+static inline void push_common(const ti_box *image, const ti_box *clip, ti_boxes *out)
+{
+    ti_box common = ti_box_intersect(image, clip);
+    if (!ti_box_is_empty(&common)) {
+        ti_vec_push(out, common);
+    }
+}
+
+void ti_holder_chunk(const ti_holder_cache *cache, const ti_holder *h, int64_t c, const ti_box *clip, ti_boxes *out)
+{
+    ++*cache->evaluated;
+    if (h->table) {
+        for (size_t i = h->table->start[c]; i < h->table->start[c + 1]; i++) {
+            push_common(&h->table->box.data[i], clip, out);
+        }
+        return;
+    }
+    ti_box items = ti_split_chunk(&h->split->split, c, h->margin), image;
+    if (ti_mapper_image(&h->mapper, &h->extent, &items, &image)) {
+        push_common(&image, clip, out);
+    }
+}
+
+void ti_holder_node(const ti_holder_cache *cache, const ti_holder *h, int q, const ti_box *clip, ti_boxes *out)
+{
+    int64_t first, count = ti_split_chunks_of(&h->split->split, q, &first);
+    for (int64_t c = first; c < first + count; c++) {
+        ti_holder_chunk(cache, h, c, clip, out);
+    }
+}
+
+static void table_candidates(const ti_chunk_table *table, const ti_box *box, ti_chunk_list *out)
+{
+    ti_region_entries hits = { 0 };
+    ti_region_map_query(&table->index, box, &hits);
+    for (size_t i = 0; i < hits.count; i++) {
+        /* Insertion keeps the list ascending and free of repetition. */
+        int64_t c = (int64_t)hits.data[i].value;
+        size_t at = out->count;
+        while (at > 0 && out->data[at - 1] > c) {
+            at--;
+        }
+        if (at > 0 && out->data[at - 1] == c) {
+            continue;
+        }
+        ti_vec_push(out, c);
+        memmove(out->data + at + 1, out->data + at, (out->count - 1 - at) * sizeof(int64_t));
+        out->data[at] = c;
+    }
+    ti_vec_fini(&hits);
+}
+
+void ti_holder_candidates(const ti_holder *h, const ti_box *box, ti_chunk_list *out)
+{
+    ti_vec_clear(out);
+    if (h->table) {
+        table_candidates(h->table, box, out);
+        return;
+    }
+    const ti_split *s = &h->split->split;
+    int64_t first[3], last[3];
+    if (!ti_mapper_inverse(&h->mapper, s, h->margin, box, first, last)) {
+        return;
+    }
+    for (int64_t i = first[0]; i <= last[0]; i++) {
+        for (int64_t j = first[1]; j <= last[1]; j++) {
+            for (int64_t k = first[2]; k <= last[2]; k++) {
+                ti_vec_push(out, (i * s->parts[1] + j) * s->parts[2] + k);
+            }
+        }
+    }
+}
+
+bool ti_holder_candidate_nodes(const ti_holder *h, const ti_box *box, int *a, int *b)
+{
+    const ti_split *s = &h->split->split;
+    if (h->table) {
+        ti_chunk_list list = { 0 };
+        table_candidates(h->table, box, &list);
+        bool any = list.count > 0;
+        *a = any ? ti_split_node(s, list.data[0]) : 0;
+        *b = any ? ti_split_node(s, list.data[list.count - 1]) : 0;
+        ti_vec_fini(&list);
+        return any;
+    }
+    int64_t first[3], last[3];
+    if (!ti_mapper_inverse(&h->mapper, s, h->margin, box, first, last)) {
+        return false;
+    }
+    *a = ti_split_node(s, (first[0] * s->parts[1] + first[1]) * s->parts[2] + first[2]);
+    *b = ti_split_node(s, (last[0] * s->parts[1] + last[1]) * s->parts[2] + last[2]);
+    return true;
+}
+
+bool ti_holder_covers(const ti_holder *a, const ti_holder *b)
+{
+    if (a == b) {
+        return true;
+    }
+    return a->split == b->split && a->margin >= b->margin && !a->custom && !b->custom && ti_mapper_covers(&a->mapper, &b->mapper);
+}

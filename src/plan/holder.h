@@ -1,0 +1,90 @@
+/* Holders: who touches which part of a buffer, as a value: a range mapper over a split (and a margin).
+ *
+ * Node q holds what the mapper covers for its chunks. Holders are interned: equal values are one object, so that versions compare by
+ * pointer and properties (constant, disjoint, nodes, task-level image) are computed once. Splits are interned likewise. Unreferenced ones stay
+ * in a small cache, because loops ask for them again. Custom mappers have a table of all chunks with an index instead of an inverse.
+ * What is found depends on values only, never on addresses. Scheduler thread. */
+#ifndef TI_HOLDER_H
+#define TI_HOLDER_H
+
+#include "grid/region_map.h"
+#include "ir/task.h"
+
+typedef struct ti_split_ref {
+    ti_split split;
+    uint64_t hash;
+    struct ti_split_ref *next;
+    uint64_t last_use;
+    uint32_t refs;
+    int64_t own_first, own_count; /* this node's chunks */
+    int node_a, node_b;           /* nodes with chunks */
+} ti_split_ref;
+
+typedef struct ti_split_cache {
+    ti_split_ref **bucket;
+    size_t buckets, count;
+    uint64_t clock;
+    int node;
+    ti_split_ref *latest; /* answer to the latest request */
+    ti_split_request latest_request;
+    TI_VEC(int64_t) table;
+} ti_split_cache;
+
+void ti_split_cache_init(ti_split_cache *cache, int node);
+void ti_split_cache_fini(ti_split_cache *cache);
+/* The split of a request; lives until nobody refers to it and others need its place in the cache. */
+ti_split_ref *ti_split_cache_get(ti_split_cache *cache, const ti_split_request *request);
+
+typedef struct ti_holder {
+    ti_mapper mapper;
+    const ti_custom_mapper *custom;
+    ti_split_ref *split;
+    int64_t margin;
+    uint64_t hash;
+    struct ti_holder *next;
+    uint64_t last_use;
+    uint32_t refs;
+    bool constant; /* every chunk has the same image */
+    bool disjoint; /* images of different chunks do not overlap */
+    ti_box extent;
+    int dims;
+    ti_boxes image; /* of the whole range; custom: of all chunks together */
+    struct ti_chunk_table *table; /* custom mappers */
+} ti_holder;
+
+typedef struct ti_holder_cache {
+    ti_holder **bucket;
+    size_t buckets, count;
+    uint64_t clock;
+    uint64_t *evaluated; /* counts mapper evaluations on chunks */
+} ti_holder_cache;
+
+void ti_holder_cache_init(ti_holder_cache *cache, uint64_t *evaluated);
+void ti_holder_cache_fini(ti_holder_cache *cache);
+/* The holder of a value. Keep it with ti_holder_ref; without a reference it is valid until the next get. */
+ti_holder *ti_holder_get(ti_holder_cache *cache, const ti_access *access, uint32_t mapper, ti_split_ref *split, int64_t margin);
+static inline ti_holder *ti_holder_ref(ti_holder *h)
+{
+    h->refs++;
+    return h;
+}
+static inline void ti_holder_unref(ti_holder *h)
+{
+    h->refs--;
+}
+
+/* Append the parts of chunk c's image that lie in `clip`. */
+void ti_holder_chunk(const ti_holder_cache *cache, const ti_holder *h, int64_t c, const ti_box *clip, ti_boxes *out);
+/* Append the parts that node q touches inside `clip`, chunk after chunk. */
+void ti_holder_node(const ti_holder_cache *cache, const ti_holder *h, int q, const ti_box *clip, ti_boxes *out);
+
+/* Chunks whose image may meet `box`, ascending; never misses one. */
+typedef TI_VEC(int64_t) ti_chunk_list;
+void ti_holder_candidates(const ti_holder *h, const ti_box *box, ti_chunk_list *out);
+/* The same as nodes [*a, *b] that enclose them; false if there is none. */
+bool ti_holder_candidate_nodes(const ti_holder *h, const ti_box *box, int *a, int *b);
+
+/* Whether a node that holds `a` holds `b` too. */
+bool ti_holder_covers(const ti_holder *a, const ti_holder *b);
+
+#endif

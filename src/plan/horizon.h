@@ -1,0 +1,40 @@
+/* When to insert a horizon: a pure function of the task graph, the same on every node.
+ *
+ * Two triggers. Depth: the critical path has grown by `step` since the last horizon. Breadth: the execution front (vertices
+ * without successors) is wider than `limit`. A horizon depends on the whole front without an edge per vertex; when it is created, the
+ * one before it is applied: ids below it read as it. Paper: Thoman and Salzmann, doi 10.1007/s42979-024-02749-w. Application thread. */
+#ifndef TI_HORIZON_H
+#define TI_HORIZON_H
+
+#include "base/alloc.h"
+
+typedef struct ti_horizon {
+    int64_t step, limit;
+    struct ti_horizon_vertex {
+        int64_t path; /* length of the longest path that ends here */
+        bool has_successor;
+    } *vertex;         /* of the ids [oldest, next), at id & (capacity - 1) */
+    uint64_t oldest, next, capacity;
+    uint64_t newest;   /* last horizon or epoch; 0: none */
+    int64_t newest_path, longest;
+    int64_t front;
+} ti_horizon;
+
+void ti_horizon_init(ti_horizon *h, int64_t step, int64_t limit, uint64_t first_id);
+void ti_horizon_fini(ti_horizon *h);
+
+/* Vertex `id` (ids come without gaps) depends on `dep`. */
+void ti_horizon_note(ti_horizon *h, uint64_t id, const uint64_t *dep, size_t deps);
+/* Whether a horizon is due now. */
+static inline bool ti_horizon_is_due(const ti_horizon *h)
+{
+    return h->longest - h->newest_path >= h->step || h->front > h->limit;
+}
+/* `id` is a horizon or an epoch: it follows the whole front. Returns the one before it (0: none). */
+uint64_t ti_horizon_insert(ti_horizon *h, uint64_t id);
+/* Everything below `id` reads as `id`: forget it. */
+void ti_horizon_apply(ti_horizon *h, uint64_t id);
+/* The vertices of the front, for drawing: calls `emit` with each id. */
+void ti_horizon_each_front(const ti_horizon *h, void (*emit)(void *user, uint64_t id), void *user);
+
+#endif

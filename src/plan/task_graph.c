@@ -1,0 +1,237 @@
+/* Stage 1, the task graph: see task_graph.h. */
+#include "plan/task_graph.h"
+
+#include "base/check.h"
+#include "plan/horizon.h"
+#include "plan/tracker.h"
+
+struct ti_task_graph {
+    const ti_system *system;
+    ti_arena_ring arenas;
+    ti_horizon horizon;
+    ti_era era;
+    TI_VEC(ti_tracker *) tracker; /* by slot of the buffer; NULL: no such buffer */
+    uint64_t next_id, horizons;
+    ti_deps deps;
+    ti_boxes image;
+};
+
+ti_task_graph *ti_task_graph_create(const ti_system *system)
+{
+    ti_task_graph *graph = TI_NEW(ti_task_graph);
+    graph->system = system;
+    graph->next_id = 1;
+    ti_arena_ring_init(&graph->arenas);
+    ti_horizon_init(&graph->horizon, system->horizon_step, system->horizon_front, graph->next_id);
+    return graph;
+}
+
+static void close_buffer(ti_task_graph *graph, uint32_t slot)
+{
+    if (graph->tracker.data[slot]) {
+        ti_tracker_fini(graph->tracker.data[slot]);
+        TI_DELETE(graph->tracker.data[slot]);
+        graph->tracker.data[slot] = NULL;
+    }
+}
+
+void ti_task_graph_destroy(ti_task_graph *graph)
+{
+    for (size_t i = 0; i < graph->tracker.count; i++) {
+        close_buffer(graph, (uint32_t)i);
+    }
+    ti_vec_fini(&graph->tracker);
+    ti_era_fini(&graph->era);
+    ti_horizon_fini(&graph->horizon);
+    ti_arena_ring_fini(&graph->arenas);
+    ti_deps_fini(&graph->deps);
+    ti_vec_fini(&graph->image);
+    TI_DELETE(graph);
+}
+
+ti_task *ti_task_graph_new(ti_task_graph *graph, ti_arena **arena)
+{
+    *arena = ti_arena_ring_top(&graph->arenas);
+    return TI_ARENA_NEW(*arena, ti_task);
+}
+
+static ti_tracker *tracker_of(ti_task_graph *graph, const ti_buffer_info *buffer)
+{
+    TI_ASSERT(buffer->slot < graph->tracker.count && graph->tracker.data[buffer->slot]);
+    return graph->tracker.data[buffer->slot];
+}
+
+static void open_buffer(ti_task_graph *graph, uint32_t slot)
+{
+    while (graph->tracker.count <= slot) {
+        ti_vec_push(&graph->tracker, NULL);
+    }
+    TI_ASSERT(!graph->tracker.data[slot]);
+    graph->tracker.data[slot] = TI_NEW(ti_tracker);
+    ti_tracker_init(graph->tracker.data[slot], &graph->era);
+}
+
+static void image_of(ti_task_graph *graph, const ti_access *access, const ti_task *task)
+{
+    ti_vec_clear(&graph->image);
+    ti_access_image(access, &task->range, &graph->image);
+}
+
+static void say_uninitialised(const ti_task *task, const ti_access *access, const ti_box *hole, ti_strbuf *why)
+{
+    char text[TI_BOX_TEXT];
+    ti_box_format(hole, access->buffer->dims, text);
+    ti_strbuf_add(why, "task '%s' reads %s of buffer '%s', which nobody has written; give the buffer .init, write it in an earlier task%s",
+                  task->name, text, access->buffer->name,
+                  access->mode == TACIT_UPDATE ? ", or use tacit_write if old contents do not matter" : ", or read less");
+}
+
+tacit_status ti_task_graph_check(ti_task_graph *graph, const ti_task *task, ti_strbuf *why)
+{
+    for (uint32_t i = 0; i < task->accesses; i++) {
+        const ti_access *access = &task->access[i];
+        if (!ti_access_reads(access)) {
+            continue;
+        }
+        image_of(graph, access, task);
+        for (size_t k = 0; k < graph->image.count; k++) {
+            ti_box hole;
+            if (!ti_tracker_is_written(tracker_of(graph, access->buffer), &graph->image.data[k], &hole)) {
+                say_uninitialised(task, access, &hole, why);
+                return TACIT_ERROR_UNINITIALIZED;
+            }
+        }
+    }
+    return TACIT_OK;
+}
+
+/* Reads first, so that a task does not hide the writer that it depends on behind its own write. */
+static void track_accesses(ti_task_graph *graph, const ti_task *task)
+{
+    for (int writes = 0; writes < 2; writes++) {
+        for (uint32_t i = 0; i < task->accesses; i++) {
+            const ti_access *access = &task->access[i];
+            if (writes ? !ti_access_writes(access) && access->mode != TACIT_REDUCE : !ti_access_reads(access)) {
+                continue;
+            }
+            image_of(graph, access, task);
+            for (size_t k = 0; k < graph->image.count; k++) {
+                const ti_box *box = &graph->image.data[k];
+                if (writes) {
+                    ti_tracker_write(tracker_of(graph, access->buffer), box, task->id, &graph->deps);
+                } else {
+                    ti_tracker_read(tracker_of(graph, access->buffer), box, task->id, &graph->deps);
+                }
+            }
+        }
+    }
+}
+
+static void derive_dependencies(ti_task_graph *graph, const ti_task *task)
+{
+    switch (task->kind) {
+    case TI_TASK_EXECUTE:
+    case TI_TASK_FENCE:
+        if (!ti_box_is_empty(&task->range)) {
+            track_accesses(graph, task);
+        }
+        break;
+    case TI_TASK_CREATE:
+        open_buffer(graph, task->as.create.buffer->slot);
+        if (task->as.create.init) {
+            const ti_buffer_info *buffer = task->as.create.buffer;
+            ti_tracker_write(tracker_of(graph, buffer), &buffer->extent, task->id, &graph->deps);
+        }
+        break;
+    case TI_TASK_DESTROY:
+        ti_tracker_uses(tracker_of(graph, task->as.destroy), &task->as.destroy->extent, &graph->deps);
+        close_buffer(graph, task->as.destroy->slot);
+        break;
+    case TI_TASK_EPOCH:
+    case TI_TASK_HORIZON:
+        break;
+    }
+}
+
+static void apply(ti_task_graph *graph, uint64_t id)
+{
+    if (!id) {
+        return;
+    }
+    ti_horizon_apply(&graph->horizon, id);
+    ti_era_apply(&graph->era, id);
+}
+
+static void collect_front(void *user, uint64_t id)
+{
+    ti_deps_add(user, id);
+}
+
+/* Everything so far precedes this task. A horizon applies the one before it; an epoch applies itself. */
+static void follow_front(ti_task_graph *graph, ti_task *task)
+{
+    if (graph->system->record) {
+        ti_horizon_each_front(&graph->horizon, collect_front, &graph->deps);
+    }
+    uint64_t before = ti_horizon_insert(&graph->horizon, task->id);
+    apply(graph, task->kind == TI_TASK_EPOCH ? task->id : before);
+    graph->horizons++;
+}
+
+static void finish(ti_task_graph *graph, ti_task *task)
+{
+    task->id = graph->next_id++;
+    ti_deps_start(&graph->deps, task->id);
+    bool is_point = task->kind == TI_TASK_HORIZON || task->kind == TI_TASK_EPOCH;
+    if (is_point) {
+        follow_front(graph, task);
+    } else {
+        derive_dependencies(graph, task);
+        ti_horizon_note(&graph->horizon, task->id, graph->deps.ids.data, graph->deps.ids.count);
+    }
+    task->deps = (uint32_t)graph->deps.ids.count;
+    task->dep = ti_arena_copy(ti_arena_ring_top(&graph->arenas), graph->deps.ids.data, task->deps * sizeof(uint64_t));
+    if (is_point) {
+        ti_arena_ring_advance(&graph->arenas, task->id);
+    }
+}
+
+size_t ti_task_graph_add(ti_task_graph *graph, ti_task *task, const ti_task *out[TI_TASK_GRAPH_BATCH])
+{
+    finish(graph, task);
+    out[0] = task;
+    if (!ti_horizon_is_due(&graph->horizon)) {
+        return 1;
+    }
+    ti_arena *arena;
+    ti_task *horizon = ti_task_graph_new(graph, &arena);
+    horizon->kind = TI_TASK_HORIZON;
+    horizon->name = "horizon";
+    finish(graph, horizon);
+    out[1] = horizon;
+    return 2;
+}
+
+void ti_task_graph_release(ti_task_graph *graph, uint64_t id)
+{
+    ti_arena_ring_release(&graph->arenas, id);
+}
+
+uint64_t ti_task_graph_horizons(const ti_task_graph *graph)
+{
+    return graph->horizons;
+}
+
+uint64_t ti_task_graph_tasks(const ti_task_graph *graph)
+{
+    return graph->next_id - 1;
+}
+
+size_t ti_task_graph_entries(const ti_task_graph *graph)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < graph->tracker.count; i++) {
+        sum += graph->tracker.data[i] ? graph->tracker.data[i]->map.count : 0;
+    }
+    return sum;
+}

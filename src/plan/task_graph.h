@@ -1,0 +1,38 @@
+/* Stage 1, the task graph: what depends on what. The same on every node.
+ *
+ * Takes one task after the other, derives its dependencies from task-level images (the mapper applied to the whole range), inserts
+ * horizons, and hands the tasks on. Tasks and all they point to live in an arena that is recycled when the horizon after it has been
+ * executed. Nothing here knows of nodes. Application thread. */
+#ifndef TI_TASK_GRAPH_H
+#define TI_TASK_GRAPH_H
+
+#include "base/arena.h"
+#include "base/strbuf.h"
+#include "ir/system.h"
+#include "ir/task.h"
+
+typedef struct ti_task_graph ti_task_graph;
+
+ti_task_graph *ti_task_graph_create(const ti_system *system);
+void ti_task_graph_destroy(ti_task_graph *graph);
+
+/* A zeroed task and the arena for what it points to, valid until ti_task_graph_add. */
+ti_task *ti_task_graph_new(ti_task_graph *graph, ti_arena **arena);
+
+/* Whether everything that the task reads has been written. If not, `why` gets a sentence. Changes nothing. */
+tacit_status ti_task_graph_check(ti_task_graph *graph, const ti_task *task, ti_strbuf *why);
+
+/* Give the task its id and dependencies. `out` gets the task and, if one is due, a horizon: 1 or 2 tasks. */
+enum { TI_TASK_GRAPH_BATCH = 2 };
+size_t ti_task_graph_add(ti_task_graph *graph, ti_task *task, const ti_task *out[TI_TASK_GRAPH_BATCH]);
+
+/* Horizon or epoch `id` has been executed: recycle what nobody refers to any more. */
+void ti_task_graph_release(ti_task_graph *graph, uint64_t id);
+
+/* Horizons and epochs handed out so far. */
+uint64_t ti_task_graph_horizons(const ti_task_graph *graph);
+uint64_t ti_task_graph_tasks(const ti_task_graph *graph);
+
+size_t ti_task_graph_entries(const ti_task_graph *graph);
+
+#endif

@@ -1,0 +1,251 @@
+/* Transfers: see transfer.h. */
+#include "plan/transfer.h"
+
+#include "base/check.h"
+
+#include <stdlib.h>
+
+void ti_transfer_init(ti_transfer_planner *planner, int node)
+{
+    *planner = (ti_transfer_planner){ .node = node };
+}
+
+void ti_transfer_fini(ti_transfer_planner *p)
+{
+    ti_vec_fini(&p->incoming);
+    ti_vec_fini(&p->outgoing);
+    ti_vec_fini(&p->mine);
+    ti_vec_fini(&p->wanted);
+    ti_vec_fini(&p->owned);
+    ti_vec_fini(&p->scratch);
+    ti_vec_fini(&p->chunks);
+    ti_vec_fini(&p->peers);
+}
+
+static void add_piece(ti_messages *list, int peer, const ti_box *box)
+{
+    ti_vec_push(list, ((ti_message_piece){ peer, (uint32_t)list->count, *box }));
+}
+
+static void add_common(ti_messages *list, int peer, const ti_boxes *owned, const ti_boxes *wanted)
+{
+    for (size_t i = 0; i < owned->count; i++) {
+        for (size_t k = 0; k < wanted->count; k++) {
+            ti_box common = ti_box_intersect(&owned->data[i], &wanted->data[k]);
+            if (!ti_box_is_empty(&common)) {
+                add_piece(list, peer, &common);
+            }
+        }
+    }
+}
+
+static int by_peer(const void *a, const void *b)
+{
+    const ti_message_piece *x = a, *y = b;
+    if (x->peer != y->peer) {
+        return x->peer < y->peer ? -1 : 1;
+    }
+    return x->order < y->order ? -1 : 1;
+}
+
+static void group_by_peer(ti_messages *list)
+{
+    for (size_t i = 1; i < list->count; i++) {
+        if (list->data[i - 1].peer > list->data[i].peer) {
+            qsort(list->data, list->count, sizeof(*list->data), by_peer);
+            return;
+        }
+    }
+}
+
+static bool meets_any(const ti_boxes *list, const ti_box *box)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (ti_box_meets(&list->data[i], box)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static ti_box bounding(const ti_boxes *list)
+{
+    ti_box b = list->data[0];
+    for (size_t i = 1; i < list->count; i++) {
+        b = ti_box_bounding(&b, &list->data[i]);
+    }
+    return b;
+}
+
+/* ---- what this node lacks, and who sends it */
+
+static void receive_entry(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holder *const *reads, size_t count)
+{
+    ti_version_wants(map, v, reads, count, p->node, &p->wanted, &p->scratch);
+    if (!p->wanted.count) {
+        return;
+    }
+    if (v->kind == TI_WRITER_NODES) {
+        for (size_t i = 0; i < p->wanted.count; i++) {
+            add_piece(&p->incoming, v->a + p->node % (v->b - v->a), &p->wanted.data[i]);
+        }
+        return;
+    }
+    ti_box around = bounding(&p->wanted);
+    ti_holder_candidates(v->writer, &around, &p->chunks);
+    for (size_t i = 0; i < p->chunks.count; i++) {
+        int owner = ti_split_node(&v->writer->split->split, p->chunks.data[i]);
+        if (owner != p->node) {
+            ti_version_owned(map, v, p->chunks.data[i], &p->owned);
+            add_common(&p->incoming, owner, &p->owned, &p->wanted);
+        }
+    }
+}
+
+static void plan_incoming(ti_transfer_planner *p, ti_version_map *map, ti_holder *const *reads, size_t count)
+{
+    ti_vec_clear(&p->incoming);
+    ti_vec_clear(&p->mine);
+    for (size_t i = 0; i < count; i++) {
+        ti_holder_node(&map->holders, reads[i], p->node, &map->extent, &p->mine);
+    }
+    if (!p->mine.count) {
+        return;
+    }
+    ti_box around = bounding(&p->mine);
+    const ti_versions *hit = ti_version_map_query(map, &around);
+    for (size_t i = 0; i < hit->count; i++) {
+        const ti_version *v = hit->data[i];
+        if (meets_any(&p->mine, &v->box) && !ti_version_is_free(v, reads, count)) {
+            receive_entry(p, map, v, reads, count);
+        }
+    }
+    group_by_peer(&p->incoming);
+}
+
+/* ---- what others lack of what this node owns */
+
+static void add_peer(ti_transfer_planner *p, int node)
+{
+    for (size_t i = p->peers.count; i-- > 0;) {
+        if (p->peers.data[i] == node) {
+            return;
+        }
+        if (p->peers.data[i] < node) {
+            break;
+        }
+    }
+    ti_vec_push(&p->peers, node);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
+}
+
+/* Leaves the nodes in ascending order, each once. */
+static void sort_peers(ti_transfer_planner *p)
+{
+    size_t kept = 0;
+    for (size_t i = 1; i < p->peers.count; i++) {
+        if (p->peers.data[i - 1] >= p->peers.data[i]) {
+            qsort(p->peers.data, p->peers.count, sizeof(int), by_value);
+            break;
+        }
+    }
+    for (size_t i = 0; i < p->peers.count; i++) {
+        if (kept == 0 || p->peers.data[kept - 1] != p->peers.data[i]) {
+            p->peers.data[kept++] = p->peers.data[i];
+        }
+    }
+    p->peers.count = kept;
+}
+
+/* The nodes whose reads may meet `box`; with a stride, only those that are `residue` modulo it. */
+static void find_readers(ti_transfer_planner *p, ti_holder *const *reads, size_t count, const ti_box *box, int stride, int residue)
+{
+    for (size_t i = 0; i < count; i++) {
+        const ti_split *split = &reads[i]->split->split;
+        ti_holder_candidates(reads[i], box, &p->chunks);
+        for (size_t k = 0; k < p->chunks.count; k++) {
+            int node = ti_split_node(split, p->chunks.data[k]);
+            if (node != p->node && node % stride == residue) {
+                add_peer(p, node);
+            }
+        }
+    }
+}
+
+/* Entry held by nodes [a,b): node a + q mod (b - a) serves node q. */
+static void serve_from_nodes(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holder *const *reads, size_t count)
+{
+    if (p->node < v->a || p->node >= v->b) {
+        return;
+    }
+    ti_vec_clear(&p->peers);
+    find_readers(p, reads, count, &v->box, v->b - v->a, p->node - v->a);
+    sort_peers(p);
+    for (size_t i = 0; i < p->peers.count; i++) {
+        ti_version_wants(map, v, reads, count, p->peers.data[i], &p->wanted, &p->scratch);
+        for (size_t k = 0; k < p->wanted.count; k++) {
+            add_piece(&p->outgoing, p->peers.data[i], &p->wanted.data[k]);
+        }
+    }
+}
+
+static void serve_from_chunk(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holder *const *reads, size_t count)
+{
+    ti_vec_clear(&p->peers);
+    for (size_t i = 0; i < p->owned.count; i++) {
+        find_readers(p, reads, count, &p->owned.data[i], 1, 0);
+    }
+    sort_peers(p);
+    for (size_t i = 0; i < p->peers.count; i++) {
+        ti_version_wants(map, v, reads, count, p->peers.data[i], &p->wanted, &p->scratch);
+        add_common(&p->outgoing, p->peers.data[i], &p->owned, &p->wanted);
+    }
+}
+
+static void serve_entry(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holder *const *reads, size_t count)
+{
+    if (v->kind == TI_WRITER_NODES) {
+        serve_from_nodes(p, map, v, reads, count);
+        return;
+    }
+    const ti_split_ref *split = v->writer->split;
+    for (int64_t c = split->own_first; c < split->own_first + split->own_count; c++) {
+        ti_version_owned(map, v, c, &p->owned);
+        if (p->owned.count) {
+            serve_from_chunk(p, map, v, reads, count);
+        }
+    }
+}
+
+static void plan_outgoing(ti_transfer_planner *p, ti_version_map *map, ti_holder *const *reads, size_t count)
+{
+    ti_vec_clear(&p->outgoing);
+    ti_vec_clear(&p->mine);
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < reads[i]->image.count; k++) {
+            ti_vec_push(&p->mine, reads[i]->image.data[k]);
+        }
+    }
+    if (!p->mine.count) {
+        return;
+    }
+    ti_box around = bounding(&p->mine);
+    const ti_versions *hit = ti_version_map_query(map, &around);
+    for (size_t i = 0; i < hit->count; i++) {
+        const ti_version *v = hit->data[i];
+        if (v->kind != TI_WRITER_UNDEFINED && meets_any(&p->mine, &v->box) && !ti_version_is_free(v, reads, count)) {
+            serve_entry(p, map, v, reads, count);
+        }
+    }
+    group_by_peer(&p->outgoing);
+}
+
+void ti_transfer_plan(ti_transfer_planner *p, ti_version_map *map, ti_holder *const *reads, size_t count)
+{
+    plan_incoming(p, map, reads, count);
+    plan_outgoing(p, map, reads, count);
+}
