@@ -1,7 +1,7 @@
 /* Region algebra: see region.h.
  *
- * The idea: the normal form is local. Where two regions are combined, a box that touches no box of the other side (not even
- * at a corner) stays as it is, and the others can be swept by themselves (region_sweep.h). So every operation
+ * The idea: the normal form is local. Where two regions are combined, a box that touches no box of the other side (not
+ * even at a corner) stays as it is, and the others can be swept by themselves (region_sweep.h). So every operation
  * sorts out the boxes that touch, sweeps these few, and merges the outcome with the rest.
  *
  * Scratch memory is on the stack, and on the heap only for hundreds of boxes. Any thread, one at a time per region. */

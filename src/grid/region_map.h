@@ -23,7 +23,9 @@ typedef struct ti_region_node ti_region_node;
 typedef struct ti_region_map {
     ti_region_node *root; /* NULL if empty */
     size_t count;
-    int height;
+    int height;            /* 0: the root is a leaf */
+    int spares;
+    ti_region_node *spare; /* a few tree nodes for reuse */
 } ti_region_map;
 
 void ti_region_map_init(ti_region_map *map);
@@ -33,9 +35,9 @@ void ti_region_map_fini(ti_region_map *map);
 void ti_region_map_insert(ti_region_map *map, const ti_box *box, uint64_t value);
 /* The entry with exactly this box: a pointer to its value (valid until the next insert or remove), or NULL. */
 uint64_t *ti_region_map_find(const ti_region_map *map, const ti_box *box);
-/* Remove the entry with exactly this box (and this value, where entries overlap). Returns whether there was one. */
+/* Remove one entry with exactly this box and this value. Returns whether there was one. */
 bool ti_region_map_remove(ti_region_map *map, const ti_box *box, uint64_t value);
-/* Append all entries that meet `box`, sorted by ti_box_compare, to `out`. */
+/* Append all entries that meet `box`, sorted by ti_box_compare (and by value among equal boxes), to `out`. */
 void ti_region_map_query(const ti_region_map *map, const ti_box *box, ti_region_entries *out);
 /* Append all entries that meet `box` or touch one of its faces (candidates for merging), sorted. */
 void ti_region_map_query_touching(const ti_region_map *map, const ti_box *box, ti_region_entries *out);

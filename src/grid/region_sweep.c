@@ -1,14 +1,15 @@
 /* The sweep behind the region algebra: see region_sweep.h.
  *
- * A level cuts along one dimension. Boxes enter a level in the order in which they start and live until they end; between
- * two such events lies a slab, whose cross-section is found by the next level, down to plain intervals. Pieces of a
- * slab that the previous slab had too make its boxes longer. Dimensions in which all boxes agree are skipped. */
+ * A level cuts along one dimension. Boxes enter a level in the order in which they start and live until they end;
+ * between two such events lies a slab, whose cross-section is found by the next level, down to plain intervals. Pieces
+ * of a slab that the previous slab had too make its boxes longer. Dimensions in which all boxes agree are skipped.
+ * Any thread. */
 #include "grid/region_sweep.h"
 
 #include <string.h>
 
-/* One operand at one level: boxes enter from `src` (sorted along the level's dimension) and live until they end. `live` is
- * sorted along the next dimension. */
+/* One operand at one level: boxes enter from `src` (sorted along the level's dimension) and live until they end. `live`
+ * is sorted along the next dimension. */
 typedef struct front {
     const ti_box **src, **live;
     size_t n, entered, count;
