@@ -1,0 +1,684 @@
+/* The communicator over MPI.
+ *
+ * A message is one MPI_Isend and one MPI_Irecv with exact source, and its counter as tag, on a duplicate of MPI_COMM_WORLD. One run of
+ * bytes travels in place; small scattered payloads are packed, large ones go through derived datatypes (mpi_type.c).
+ * Pending operations lie in two dense arrays, requests and what they mean; poll tests a portion of them and never blocks.
+ *
+ * Early bytes. MPI takes small messages before their receive is there, and keeps them in memory that nobody limits. So this side counts, per
+ * peer, what it sent since the last *sync point*: a message sent by MPI_Issend, which completes only when its receive has started.
+ * The message that crosses half the limit becomes the sync point; when it completes, everything sent up to it counts as
+ * received. Until then, messages with higher counters that would cross the limit wait, in the order of their counters. Those with
+ * lower counters never wait: the receive of the sync point may hang on them, and only on them, so there is no deadlock.
+ * Messages of half the limit or more are always sent by MPI_Issend and are not counted.
+ *
+ * Called by one thread at a time. The only state of the process is what the exit handler has to know (`guard`, `inside_mpi`). */
+#include "base/check.h"
+#include "base/log.h"
+#include "comm/mpi_type.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    PORTION = 64,            /* requests tested by one poll */
+    PACK_LIMIT = 16 * 1024,  /* bytes; scattered payloads up to here are packed */
+    SYNC_MESSAGES = 512,     /* so many messages make a sync point, however small they are */
+    EARLY_MESSAGES = 2 * SYNC_MESSAGES,
+    ERROR_TEXT = 640
+};
+
+typedef enum op_kind { OP_SEND, OP_SYNC_SEND, OP_SYNC_POINT, OP_RECEIVE, OP_BARRIER } op_kind;
+
+/* A payload that outlives its call: of a send that is held back, or of a packed message together with its bytes. */
+typedef struct parcel {
+    size_t size;
+    uint64_t counter, token;
+    ti_payload payload;
+    char *packed; /* behind the blocks */
+    ti_block block[];
+} parcel;
+
+/* What a pending request means. */
+typedef struct op {
+    op_kind kind;
+    int peer;
+    uint64_t token;
+    size_t bytes;
+    parcel *packed; /* or NULL */
+} op;
+
+typedef struct peer {
+    int node;
+    bool syncing; /* a sync point is under way */
+    uint64_t early_bytes, early_messages;
+    uint64_t sync_counter, sync_bytes, sync_messages; /* counted up to the sync point and with it */
+    TI_VEC(parcel *) held; /* a heap, the lowest counter on top; empty unless syncing */
+} peer;
+
+typedef struct mpi_comm {
+    ti_comm comm;
+    MPI_Comm mpi;
+    bool finalizes;
+    uint64_t tags;
+    size_t early_bytes;
+    TI_VEC(MPI_Request) request;
+    TI_VEC(op) op; /* of the request with the same index */
+    size_t cursor; /* where the next portion starts */
+    TI_VEC(uint64_t) done; /* tokens; [0, reported) is past */
+    size_t reported;
+    ti_map peers; /* node -> peer, of those that were sent to */
+    ti_mpi_types types;
+    MPI_Status status[PORTION];
+    int index[PORTION];
+    char error[ERROR_TEXT];
+} mpi_comm;
+
+/* Other nodes wait for ever for one that returns from main while its communicator lives, and not every launcher notices. So an exit
+ * handler ends the job. Exit handlers take no argument, hence variables. A child made by fork inherits them and must not act on them. */
+static struct {
+    _Atomic int live; /* communicators */
+    _Atomic int node;
+    _Atomic int process; /* 0: the handler is not registered */
+} guard;
+
+/* MPI itself may call exit, when another node has ended the job. The handler then has nothing to add. */
+static _Thread_local bool inside_mpi;
+
+/* ---- errors */
+
+/* The first one stays; poll reports it. */
+static void fail(mpi_comm *self, const char *format, ...) TI_PRINTF(2, 3);
+static void fail(mpi_comm *self, const char *format, ...)
+{
+    if (self->comm.stats.error) {
+        return;
+    }
+    va_list args;
+    va_start(args, format);
+    vsnprintf(self->error, sizeof(self->error), format, args);
+    va_end(args);
+    self->comm.stats.error = self->error;
+}
+
+static const char *code_text(int code, char text[MPI_MAX_ERROR_STRING])
+{
+    int length = 0;
+    if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) {
+        snprintf(text, MPI_MAX_ERROR_STRING, "MPI error %d", code);
+    }
+    return text;
+}
+
+static bool succeeded(mpi_comm *self, int code, const char *what)
+{
+    if (TI_LIKELY(code == MPI_SUCCESS)) {
+        return true;
+    }
+    char text[MPI_MAX_ERROR_STRING];
+    fail(self, "%s failed: %s", what, code_text(code, text));
+    return false;
+}
+
+static void fail_op(mpi_comm *self, const op *o, int code)
+{
+    static const char *const what[] = { "sending", "sending", "sending", "receiving", "a barrier" };
+    static const char *const preposition[] = { "to", "to", "to", "from", "with" };
+    char text[MPI_MAX_ERROR_STRING];
+    fail(self, "%s %zu bytes %s node %d failed: %s", what[o->kind], o->bytes, preposition[o->kind], o->peer,
+         code_text(code, text));
+}
+
+/* ---- parcels */
+
+static parcel *parcel_create(const ti_payload *payload, bool with_blocks, bool with_bytes)
+{
+    size_t blocks = with_blocks ? payload->count * sizeof(ti_block) : 0;
+    size_t size = sizeof(parcel) + blocks + (with_bytes ? payload->bytes : 0);
+    parcel *p = ti_alloc(size);
+    *p = (parcel){ .size = size, .packed = (char *)p + sizeof(parcel) + blocks };
+    p->payload = (ti_payload){ .block = p->block, .count = with_blocks ? payload->count : 0, .bytes = payload->bytes };
+    if (blocks) {
+        memcpy(p->block, payload->block, blocks);
+    }
+    return p;
+}
+
+static void parcel_destroy(parcel *p)
+{
+    if (p) {
+        ti_free(p, p->size);
+    }
+}
+
+/* ---- starting operations */
+
+/* What MPI is told about a payload. */
+typedef struct wire {
+    void *address;
+    int count;
+    MPI_Datatype type;
+    bool temporary; /* the datatype is freed once the operation has started */
+} wire;
+
+static int wire_of(mpi_comm *self, op *o, const ti_payload *payload, wire *out)
+{
+    const ti_block *b = payload->block;
+    *out = (wire){ .type = MPI_BYTE };
+    if (!payload->bytes) {
+        return MPI_SUCCESS;
+    }
+    if (payload->count == 1 && b->count[0] == 1 && b->count[1] == 1 && b->run <= INT_MAX) {
+        out->address = b->base;
+        out->count = (int)b->run;
+        return MPI_SUCCESS;
+    }
+    if (payload->bytes <= PACK_LIMIT) {
+        o->packed = parcel_create(payload, o->kind == OP_RECEIVE, true);
+        if (o->kind != OP_RECEIVE) {
+            ti_mpi_pack(o->packed->packed, payload);
+        }
+        out->address = o->packed->packed;
+        out->count = (int)payload->bytes;
+        return MPI_SUCCESS;
+    }
+    out->address = b->base;
+    out->count = 1;
+    out->temporary = payload->count > TI_MPI_TYPE_BLOCKS;
+    return out->temporary ? ti_mpi_type_create(payload, &out->type) : ti_mpi_types_get(&self->types, payload, &out->type);
+}
+
+static int start_on_wire(mpi_comm *self, const op *o, int tag, const wire *w, MPI_Request *request)
+{
+    switch (o->kind) {
+    case OP_SEND:
+        return MPI_Isend(w->address, w->count, w->type, o->peer, tag, self->mpi, request);
+    case OP_SYNC_SEND:
+    case OP_SYNC_POINT:
+        return MPI_Issend(w->address, w->count, w->type, o->peer, tag, self->mpi, request);
+    case OP_RECEIVE:
+        return MPI_Irecv(w->address, w->count, w->type, o->peer, tag, self->mpi, request);
+    case OP_BARRIER:
+        return MPI_Ibarrier(self->mpi, request);
+    }
+    TI_UNREACHABLE();
+}
+
+static void start(mpi_comm *self, op o, uint64_t counter, const ti_payload *payload)
+{
+    wire w;
+    MPI_Request request = MPI_REQUEST_NULL;
+    inside_mpi = true;
+    int code = wire_of(self, &o, payload, &w);
+    if (!code) {
+        code = start_on_wire(self, &o, (int)(counter % self->tags), &w, &request);
+    }
+    if (!code && w.temporary) {
+        code = MPI_Type_free(&w.type);
+    }
+    inside_mpi = false;
+    if (TI_UNLIKELY(code)) {
+        fail_op(self, &o, code);
+    }
+    if (TI_UNLIKELY(request == MPI_REQUEST_NULL)) { /* failed, or a barrier of one node */
+        ti_vec_push(&self->done, o.token);
+        parcel_destroy(o.packed);
+        return;
+    }
+    ti_vec_push(&self->request, request);
+    ti_vec_push(&self->op, o);
+}
+
+/* ---- early bytes */
+
+static peer *peer_of(mpi_comm *self, int node)
+{
+    uint64_t *slot = ti_map_at(&self->peers, (uint64_t)node);
+    if (!*slot) {
+        peer *p = TI_NEW(peer);
+        p->node = node;
+        *slot = (uint64_t)(uintptr_t)p;
+    }
+    return (peer *)(uintptr_t)*slot;
+}
+
+static void held_push(peer *p, parcel *item)
+{
+    size_t i = p->held.count;
+    ti_vec_push(&p->held, item);
+    parcel **heap = p->held.data;
+    for (; i && heap[(i - 1) / 2]->counter > item->counter; i = (i - 1) / 2) {
+        heap[i] = heap[(i - 1) / 2];
+    }
+    heap[i] = item;
+}
+
+static parcel *held_pop(peer *p)
+{
+    parcel **heap = p->held.data, *top = heap[0], *last = heap[--p->held.count];
+    size_t i = 0, n = p->held.count;
+    for (size_t child = 1; child < n; child = 2 * i + 1) {
+        child += child + 1 < n && heap[child + 1]->counter < heap[child]->counter;
+        if (heap[child]->counter >= last->counter) {
+            break;
+        }
+        heap[i] = heap[child];
+        i = child;
+    }
+    heap[i] = last;
+    return top;
+}
+
+static bool has_room(const mpi_comm *self, const peer *p, size_t bytes)
+{
+    return p->early_bytes + bytes <= self->early_bytes && p->early_messages < EARLY_MESSAGES;
+}
+
+/* A message behind one that waits also waits, so that small ones do not use up the room again and again. */
+static bool must_wait(const mpi_comm *self, const peer *p, uint64_t counter, size_t bytes)
+{
+    return p->syncing && counter > p->sync_counter && (p->held.count || !has_room(self, p, bytes));
+}
+
+static void send_counted(mpi_comm *self, peer *p, uint64_t counter, const ti_payload *payload, uint64_t token)
+{
+    op o = { .kind = OP_SEND, .peer = p->node, .token = token, .bytes = payload->bytes };
+    p->early_bytes += payload->bytes;
+    p->early_messages++;
+    if (!p->syncing && (p->early_bytes > self->early_bytes / 2 || p->early_messages >= SYNC_MESSAGES)) {
+        o.kind = OP_SYNC_POINT;
+        p->syncing = true;
+        p->sync_counter = counter;
+        p->sync_bytes = p->early_bytes;
+        p->sync_messages = p->early_messages;
+    }
+    ti_comm_stats *stats = &self->comm.stats;
+    stats->early_bytes_peak = TI_MAX(stats->early_bytes_peak, p->early_bytes);
+    start(self, o, counter, payload);
+}
+
+/* Lets those go that waited. The first finds no sync point under way, so it goes in any case, and may become the next one. */
+static void sync_point_passed(mpi_comm *self, peer *p)
+{
+    p->syncing = false;
+    p->early_bytes -= p->sync_bytes;
+    p->early_messages -= p->sync_messages;
+    while (p->held.count) {
+        parcel *next = p->held.data[0];
+        if (p->syncing && !has_room(self, p, next->payload.bytes)) {
+            return;
+        }
+        held_pop(p);
+        send_counted(self, p, next->counter, &next->payload, next->token);
+        parcel_destroy(next);
+    }
+}
+
+static void mpi_send(ti_comm *comm, int node, uint64_t counter, const ti_payload *payload, uint64_t token)
+{
+    mpi_comm *self = (mpi_comm *)comm;
+    comm->pending++;
+    comm->stats.messages_sent++;
+    comm->stats.bytes_sent += payload->bytes;
+    if (payload->bytes >= self->early_bytes / 2) {
+        start(self, (op){ .kind = OP_SYNC_SEND, .peer = node, .token = token, .bytes = payload->bytes }, counter, payload);
+        return;
+    }
+    peer *p = peer_of(self, node);
+    if (!must_wait(self, p, counter, payload->bytes)) {
+        send_counted(self, p, counter, payload, token);
+        return;
+    }
+    parcel *item = parcel_create(payload, true, false);
+    item->counter = counter;
+    item->token = token;
+    held_push(p, item);
+    comm->stats.held_back++;
+}
+
+static void mpi_receive(ti_comm *comm, int origin, uint64_t counter, const ti_payload *payload, uint64_t token)
+{
+    op o = { .kind = OP_RECEIVE, .peer = origin, .token = token, .bytes = payload->bytes };
+    comm->pending++;
+    start((mpi_comm *)comm, o, counter, payload);
+}
+
+static void mpi_barrier(ti_comm *comm, uint64_t token)
+{
+    static const ti_payload nothing = { 0 };
+    comm->pending++;
+    start((mpi_comm *)comm, (op){ .kind = OP_BARRIER, .peer = comm->node, .token = token }, 0, &nothing);
+}
+
+/* ---- polling */
+
+/* A message that is too long is an error of MPI itself, but Open MPI 4.1 cuts it in silence if its receive was posted first. */
+static void check_length(mpi_comm *self, const op *o, const MPI_Status *status)
+{
+    MPI_Count bytes = 0;
+    if (succeeded(self, MPI_Get_elements_x(status, MPI_BYTE, &bytes), "MPI_Get_elements_x") && (size_t)bytes != o->bytes) {
+        fail(self, "node %d sent %lld bytes where %zu were expected", o->peer, (long long)bytes, o->bytes);
+    }
+}
+
+static void finish(mpi_comm *self, const op *o, const MPI_Status *status)
+{
+    ti_vec_push(&self->done, o->token);
+    switch (o->kind) {
+    case OP_SEND:
+    case OP_SYNC_SEND:
+    case OP_BARRIER:
+        break;
+    case OP_SYNC_POINT:
+        sync_point_passed(self, peer_of(self, o->peer));
+        break;
+    case OP_RECEIVE:
+        check_length(self, o, status);
+        if (o->packed) {
+            ti_mpi_unpack(&o->packed->payload, o->packed->packed);
+        }
+        self->comm.stats.messages_received++;
+        self->comm.stats.bytes_received += o->bytes;
+        break;
+    }
+    parcel_destroy(o->packed);
+}
+
+static void finish_or_fail(mpi_comm *self, const op *o, int code, const MPI_Status *status)
+{
+    if (TI_LIKELY(code == MPI_SUCCESS)) {
+        finish(self, o, status);
+        return;
+    }
+    fail_op(self, o, code);
+    parcel_destroy(o->packed);
+}
+
+/* Takes out the requests in [begin, end) that have completed, which MPI has set to null; from the end, so that what fills the
+ * gaps has been looked at. */
+static void compact(mpi_comm *self, size_t begin, size_t end)
+{
+    for (size_t i = end; i-- > begin;) {
+        if (self->request.data[i] == MPI_REQUEST_NULL) {
+            self->request.data[i] = self->request.data[--self->request.count];
+            self->op.data[i] = self->op.data[--self->op.count];
+        }
+    }
+}
+
+static void test_one(mpi_comm *self)
+{
+    int flag = 0;
+    inside_mpi = true;
+    int code = MPI_Test(&self->request.data[0], &flag, &self->status[0]);
+    inside_mpi = false;
+    if (!flag && !code) {
+        return;
+    }
+    op o = self->op.data[0];
+    self->request.count = self->op.count = 0; /* before finish, which may start others */
+    finish_or_fail(self, &o, code, &self->status[0]);
+}
+
+static void test_portion(mpi_comm *self, size_t begin, size_t end)
+{
+    int count = 0;
+    inside_mpi = true;
+    int code = MPI_Testsome((int)(end - begin), &self->request.data[begin], &count, self->index, self->status);
+    inside_mpi = false;
+    if (TI_UNLIKELY(code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS)) {
+        succeeded(self, code, "MPI_Testsome");
+        return;
+    }
+    if (count == 0 || count == MPI_UNDEFINED) {
+        return;
+    }
+    for (int i = 0; i < count; i++) {
+        op o = self->op.data[begin + (size_t)self->index[i]]; /* a copy: finish may start others, and the array may move */
+        finish_or_fail(self, &o, code ? self->status[i].MPI_ERROR : MPI_SUCCESS, &self->status[i]);
+    }
+    compact(self, begin, end);
+}
+
+static void progress(mpi_comm *self)
+{
+    size_t pending = self->request.count;
+    if (pending == 1) {
+        test_one(self);
+    } else if (pending) {
+        size_t begin = pending <= PORTION || self->cursor >= pending ? 0 : self->cursor;
+        size_t end = TI_MIN(begin + PORTION, pending);
+        self->cursor = end;
+        test_portion(self, begin, end);
+    }
+}
+
+static int mpi_poll(ti_comm *comm, uint64_t *tokens, int max)
+{
+    mpi_comm *self = (mpi_comm *)comm;
+    if (self->reported == self->done.count) {
+        self->reported = 0;
+        ti_vec_clear(&self->done);
+        if (!comm->stats.error) {
+            progress(self);
+        }
+    }
+    if (TI_UNLIKELY(comm->stats.error != NULL)) {
+        return -1;
+    }
+    size_t n = TI_MIN(self->done.count - self->reported, (size_t)max);
+    for (size_t i = 0; i < n; i++) {
+        tokens[i] = self->done.data[self->reported++];
+    }
+    comm->pending -= n;
+    return (int)n;
+}
+
+/* ---- the end of a job */
+
+static void end_of_process(void)
+{
+    int finalized = 1;
+    if (atomic_load(&guard.live) <= 0 || atomic_load(&guard.process) != (int)getpid() || inside_mpi ||
+        MPI_Finalized(&finalized) != MPI_SUCCESS || finalized) {
+        return;
+    }
+    atomic_store(&guard.live, 0); /* MPI_Abort may call exit */
+    fprintf(stderr, "tacit: node %d ended without tacit_finalize: the job is stopped\n", atomic_load(&guard.node));
+    MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+}
+
+static void guard_arm(int node)
+{
+    int me = (int)getpid();
+    atomic_fetch_add(&guard.live, 1);
+    atomic_store(&guard.node, node);
+    if (atomic_exchange(&guard.process, me) != me) {
+        atexit(end_of_process);
+    }
+}
+
+static void mpi_abort(ti_comm *comm, const char *why)
+{
+    mpi_comm *self = (mpi_comm *)comm;
+    ti_log(TI_LOG_ERROR, "%s", why);
+    fflush(stdout);
+    atomic_store(&guard.live, 0);
+    MPI_Abort(self->mpi, EXIT_FAILURE);
+    _Exit(EXIT_FAILURE);
+}
+
+/* After an error operations may still be pending. Receives are cancelled; memory of packed sends that MPI may still read is
+ * left to the process. */
+static void drop_pending(mpi_comm *self)
+{
+    for (size_t i = 0; i < self->request.count; i++) {
+        op_kind kind = self->op.data[i].kind;
+        MPI_Request *request = &self->request.data[i];
+        if (kind == OP_RECEIVE && *request != MPI_REQUEST_NULL) {
+            (void)MPI_Cancel(request);
+        }
+        if (kind != OP_BARRIER && *request != MPI_REQUEST_NULL) { /* requests of collectives may not be freed */
+            (void)MPI_Request_free(request);
+        }
+    }
+}
+
+static void peers_fini(mpi_comm *self)
+{
+    for (size_t i = 0; i < self->peers.capacity; i++) {
+        if (self->peers.used[i]) {
+            peer *p = (peer *)(uintptr_t)self->peers.slot[i].value;
+            while (p->held.count) {
+                parcel_destroy(held_pop(p));
+            }
+            ti_vec_fini(&p->held);
+            TI_DELETE(p);
+        }
+    }
+    ti_map_fini(&self->peers);
+}
+
+static void mpi_destroy(ti_comm *comm)
+{
+    mpi_comm *self = (mpi_comm *)comm;
+    int finalized = 0;
+    (void)MPI_Finalized(&finalized);
+    atomic_fetch_sub(&guard.live, 1);
+    ti_mpi_types_fini(&self->types, !finalized);
+    if (!finalized) {
+        drop_pending(self);
+        if (self->mpi != MPI_COMM_NULL) {
+            (void)MPI_Comm_free(&self->mpi);
+        }
+        if (self->finalizes) {
+            (void)MPI_Finalize();
+        }
+    }
+    peers_fini(self);
+    ti_vec_fini(&self->request);
+    ti_vec_fini(&self->op);
+    ti_vec_fini(&self->done);
+    TI_DELETE(self);
+}
+
+static const ti_comm_ops mpi_ops = {
+    .name = "mpi",
+    .destroy = mpi_destroy,
+    .send = mpi_send,
+    .receive = mpi_receive,
+    .barrier = mpi_barrier,
+    .poll = mpi_poll,
+    .abort = mpi_abort,
+};
+
+/* ---- creation */
+
+static bool start_mpi(mpi_comm *self)
+{
+    int initialized = 0, finalized = 0, level = MPI_THREAD_SINGLE;
+    if (!succeeded(self, MPI_Initialized(&initialized), "MPI_Initialized") ||
+        !succeeded(self, MPI_Finalized(&finalized), "MPI_Finalized")) {
+        return false;
+    }
+    if (finalized) {
+        fail(self, "MPI was finalized in this process already and cannot start again; call MPI_Init before the first "
+                   "tacit_init and MPI_Finalize after the last tacit_finalize");
+        return false;
+    }
+    if (!initialized) {
+        if (!succeeded(self, MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level), "MPI_Init_thread")) {
+            return false;
+        }
+        self->finalizes = true;
+        /* Datatype calls report to these communicators; those of a caller who initialised MPI are left alone. */
+        succeeded(self, MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+        succeeded(self, MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    }
+    succeeded(self, MPI_Query_thread(&level), "MPI_Query_thread");
+    self->comm.calling_thread_only = level < MPI_THREAD_SERIALIZED;
+    return !self->comm.stats.error;
+}
+
+static bool open_communicator(mpi_comm *self)
+{
+    ti_comm *comm = &self->comm;
+    MPI_Comm machine = MPI_COMM_NULL;
+    int *largest = NULL, has_largest = 0;
+    if (!succeeded(self, MPI_Comm_dup(MPI_COMM_WORLD, &self->mpi), "MPI_Comm_dup") ||
+        !succeeded(self, MPI_Comm_set_errhandler(self->mpi, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler") ||
+        !succeeded(self, MPI_Comm_rank(self->mpi, &comm->node), "MPI_Comm_rank") ||
+        !succeeded(self, MPI_Comm_size(self->mpi, &comm->num_nodes), "MPI_Comm_size") ||
+        !succeeded(self, MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &largest, &has_largest), "MPI_Comm_get_attr") ||
+        !succeeded(self, MPI_Comm_split_type(self->mpi, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine),
+                   "MPI_Comm_split_type") ||
+        !succeeded(self, MPI_Comm_size(machine, &comm->local_nodes), "MPI_Comm_size")) {
+        return false;
+    }
+    self->tags = (has_largest ? (uint64_t)*largest : 32767u) + 1; /* what the standard guarantees */
+    return succeeded(self, MPI_Comm_free(&machine), "MPI_Comm_free");
+}
+
+ti_comm *ti_comm_mpi_create(size_t early_bytes, char *why, size_t why_size)
+{
+    mpi_comm *self = TI_NEW(mpi_comm);
+    self->comm.ops = &mpi_ops;
+    self->mpi = MPI_COMM_NULL;
+    self->early_bytes = early_bytes;
+    ti_mpi_types_init(&self->types);
+    bool ok = start_mpi(self) && open_communicator(self);
+    guard_arm(self->comm.node);
+    if (!ok) {
+        snprintf(why, why_size, "%s", self->error);
+        mpi_destroy(&self->comm);
+        return NULL;
+    }
+    return &self->comm;
+}
+
+static bool is_set(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value;
+}
+
+/* Slurm also describes the shell of a batch or interactive job, whose step numbers are reserved ones at the top of 32 bits. */
+static bool is_slurm_step(void)
+{
+    const char *step = is_set("SLURM_STEP_ID") ? getenv("SLURM_STEP_ID") : getenv("SLURM_STEPID");
+    return is_set("SLURM_PROCID") && step && *step && strtoull(step, NULL, 10) < 0xfffffff0u;
+}
+
+bool ti_comm_mpi_is_launched(void)
+{
+    static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS" };
+    for (size_t i = 0; i < TI_COUNT(names); i++) {
+        if (is_set(names[i])) {
+            return true;
+        }
+    }
+    return is_slurm_step();
+}
+
+/* Of the library that tacit was built with. */
+#define TEXT_OF(x) #x
+#define TEXT(x) TEXT_OF(x)
+
+const char *ti_comm_mpi_library(void)
+{
+#if defined(OMPI_MAJOR_VERSION)
+    return "Open MPI " TEXT(OMPI_MAJOR_VERSION) "." TEXT(OMPI_MINOR_VERSION) "." TEXT(OMPI_RELEASE_VERSION);
+#elif defined(I_MPI_VERSION)
+    return "Intel MPI " I_MPI_VERSION;
+#elif defined(MVAPICH2_VERSION)
+    return "MVAPICH2 " MVAPICH2_VERSION;
+#elif defined(MPICH_VERSION)
+    return "MPICH " MPICH_VERSION;
+#else
+    return "MPI " TEXT(MPI_VERSION) "." TEXT(MPI_SUBVERSION);
+#endif
+}
