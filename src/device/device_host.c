@@ -59,7 +59,7 @@ typedef struct host {
         pthread_t id;
         struct host *host;
         int worker;
-    } *threads;
+    } * threads;
     int running; /* threads started and not joined */
     atomic_bool stop;
     _Atomic int queued_kernels; /* not begun */
@@ -345,7 +345,8 @@ static int host_poll(ti_device *device, uint64_t *tokens, int max)
 bool ti_device_host_has_completions(ti_device *device)
 {
     host *h = (host *)device;
-    return atomic_load_explicit(&h->done, memory_order_relaxed) || atomic_load_explicit(&h->has_taken, memory_order_relaxed);
+    return atomic_load_explicit(&h->done, memory_order_relaxed) ||
+           atomic_load_explicit(&h->has_taken, memory_order_relaxed);
 }
 
 /* ---------------------------------------------------------------- workers */

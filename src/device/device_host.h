@@ -14,13 +14,13 @@
 #include "device/device.h"
 
 typedef struct ti_host_desc {
-    int workers;                  /* parts of a kernel that can run at once, at least 1 */
-    int threads;                  /* threads to start, 0 to workers */
+    int workers;                          /* parts of a kernel that can run at once, at least 1 */
+    int threads;                          /* threads to start, 0 to workers */
     bool (*idle)(void *user, int worker); /* returns whether it did something; NULL: workers only run jobs */
-    bool (*polling)(void *user);  /* whether somebody must keep polling (messages under way); NULL: nobody */
+    bool (*polling)(void *user);          /* whether somebody must keep polling (messages under way); NULL: nobody */
     void *user;
-    ti_lot *lot;                  /* where workers sleep; woken by launch and by the runtime */
-    const int *cpus;              /* core for each thread, or NULL: not pinned; read by create only */
+    ti_lot *lot;     /* where workers sleep; woken by launch and by the runtime */
+    const int *cpus; /* core for each thread, or NULL: not pinned; read by create only */
 } ti_host_desc;
 
 /* NULL if the system does not grant the threads. Threads may call `idle` and `polling` before it returns. */

@@ -62,7 +62,8 @@ static void list_units(hwloc_topology_t topology, hwloc_const_cpuset_t set, int 
     for (int rank = 0; count < TI_MIN(total, max); rank++) {
         hwloc_obj_t unit = NULL;
         int before = count;
-        while ((unit = hwloc_get_next_obj_inside_cpuset_by_type(topology, set, HWLOC_OBJ_PU, unit)) != NULL && count < max) {
+        while ((unit = hwloc_get_next_obj_inside_cpuset_by_type(topology, set, HWLOC_OBJ_PU, unit)) != NULL &&
+               count < max) {
             if (sibling_rank(topology, set, unit) == rank) {
                 cpus[count++] = (int)unit->os_index;
             }

@@ -159,7 +159,8 @@ static void every_item_runs_once(void **unused)
     print_message("seed %llu\n", (unsigned long long)seed);
     for (int round = 0; round < ROUNDS; round++) {
         ti_lot lot = { 0 };
-        int workers = (int)pick(&state, 1, 5), threads = (int)pick(&state, 0, workers), count = (int)pick(&state, 1, MOST);
+        int workers = (int)pick(&state, 1, 5), threads = (int)pick(&state, 0, workers),
+            count = (int)pick(&state, 1, MOST);
         ti_device *device = create(workers, threads, &lot);
         for (int i = 0; i < count; i++) {
             probe_init(&probes[i], &state, (uint64_t)i);
@@ -185,7 +186,7 @@ typedef struct step {
         _Atomic uint64_t token[16];
         _Atomic int worker[16];
         _Atomic int wrong;
-    } *log;
+    } * log;
 } step;
 
 static void note_step(ti_device_kernel *job, int part, int parts, tacit_launch *launch)
@@ -205,7 +206,9 @@ static void do_nothing(const tacit_launch *launch)
 static void step_init(step *s, struct log *log, uint64_t token)
 {
     *s = (step){ .kernel.host = do_nothing, .log = log };
-    s->job = (ti_device_kernel){ .kernel = &s->kernel, .whole = true, .granule = 1, .token = token, .prepare = note_step, .user = s };
+    s->job = (ti_device_kernel){
+        .kernel = &s->kernel, .whole = true, .granule = 1, .token = token, .prepare = note_step, .user = s
+    };
     s->job.launch.chunk = tacit_box1(0, 1);
 }
 

@@ -123,13 +123,14 @@ static const launcher *choose(const tool_request *request, tool_mpi mpi, char **
     if (!found) {
         const launcher *l = wanted[count - 1];
         if (!request->launcher && mpi == TOOL_MPI_UNKNOWN) {
-            tool_fail(TOOL_FAILURE, "no MPI launcher was found: install openmpi-bin or mpich, or leave out -n to run on one node");
+            tool_fail(TOOL_FAILURE,
+                      "no MPI launcher was found: install openmpi-bin or mpich, or leave out -n to run on one node");
         } else {
             tool_fail(TOOL_FAILURE, "the launcher of %s was not found: install %s", l->library, l->package);
         }
     } else if (found->mpi != TOOL_MPI_UNKNOWN && mpi != TOOL_MPI_UNKNOWN && mpi != found->mpi) {
-        tool_fail(0, "warning: %s is linked with another MPI than %s; its nodes will not find each other", request->program[0],
-                  found->library);
+        tool_fail(0, "warning: %s is linked with another MPI than %s; its nodes will not find each other",
+                  request->program[0], found->library);
     }
     return found;
 }
@@ -263,8 +264,9 @@ static int launcher_words(command *c, const tool_request *request, const char *p
     char *path = NULL;
     tool_mpi mpi = tool_mpi_of(program);
     if (mpi == TOOL_MPI_NONE && request->nodes > 1) {
-        return tool_fail(TOOL_FAILURE, "%s uses a tacit that was built without MPI: it runs on one node only; build with -DTACIT_MPI=ON",
-                         program);
+        return tool_fail(
+            TOOL_FAILURE,
+            "%s uses a tacit that was built without MPI: it runs on one node only; build with -DTACIT_MPI=ON", program);
     }
     const launcher *l = choose(request, mpi, &path);
     if (!l) {

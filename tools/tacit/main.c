@@ -36,7 +36,8 @@ void tool_print_settings(void)
     const ti_setting *table = ti_config_table(&count);
     puts("Settings are read from the environment by every node when it starts; they win over the program's own.\n");
     for (size_t i = 0; i < count; i++) {
-        printf("  %s=%s\n      %s\n      default: %s\n", table[i].name, table[i].values, table[i].help, table[i].initial);
+        printf("  %s=%s\n      %s\n      default: %s\n", table[i].name, table[i].values, table[i].help,
+               table[i].initial);
     }
 }
 
@@ -93,7 +94,8 @@ int main(int argc, char **argv)
         return help(argc - 1, argv + 1);
     }
     if (strcmp(command, "--version") == 0) {
-        printf("tacit %d.%d.%d (MPI: %s)\n", TACIT_VERSION_MAJOR, TACIT_VERSION_MINOR, TACIT_VERSION_PATCH, TOOL_MPI_NAME);
+        printf("tacit %d.%d.%d (MPI: %s)\n", TACIT_VERSION_MAJOR, TACIT_VERSION_MINOR, TACIT_VERSION_PATCH,
+               TOOL_MPI_NAME);
         return TOOL_OK;
     }
     if (*command) {

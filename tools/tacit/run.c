@@ -45,7 +45,8 @@ int tool_run(int argc, char **argv)
     for (int c; (c = getopt_long(argc, argv, "+n:h", options, NULL)) != -1;) {
         if (c == 'n') {
             if (!parse_nodes(optarg, &request.nodes)) {
-                return tool_fail(TOOL_USAGE, "the number of nodes is '%s', but must be a whole number from 1 on", optarg);
+                return tool_fail(TOOL_USAGE, "the number of nodes is '%s', but must be a whole number from 1 on",
+                                 optarg);
             }
         } else if (c == OPTION_LAUNCHER) {
             request.launcher = optarg;

@@ -1,0 +1,48 @@
+# What one types. Everything is done by CMake (CMakePresets.json) and the scripts in tools/; this file only puts the steps in order.
+
+JOBS ?= $(shell nproc)
+
+.PHONY: all setup setup-check demo check coverage format lint clean help
+
+all: build/build.ninja
+	@cmake --build --preset release -j $(JOBS)
+
+# Once; afterwards the build notices by itself when it must be configured again.
+build/build.ninja:
+	@cmake --preset release
+
+help:
+	@echo 'make            build into build/ (optimised; the tool is build/bin/tacit)'
+	@echo 'make setup      install what is needed to build and run (Debian packages; root or sudo)'
+	@echo 'make demo       setup, build, and run the N-body demonstration'
+	@echo 'make check      setup, build, and run every test, also under the sanitizers'
+	@echo 'make lint       format, layers and sizes of the sources'
+	@echo 'make coverage   which lines of src/ the tests execute'
+	@echo 'make format     bring the sources into the format of .clang-format'
+	@echo 'make clean      remove build/'
+
+setup:
+	@tools/setup
+
+setup-check:
+	@tools/setup --check
+
+demo: setup
+	@$(MAKE) --no-print-directory all
+	@examples/demo.sh build
+
+check: setup-check
+	@$(MAKE) --no-print-directory all
+	@tools/check release asan
+
+coverage: setup-check
+	@tools/coverage
+
+format:
+	@tools/lint/format --fix
+
+lint:
+	@tools/lint/all
+
+clean:
+	rm -rf build
