@@ -1,7 +1,9 @@
 /* Where boxes lie in memory: row-major allocations, and the strided blocks of a copy or message.
  *
- * A block is count[0] x count[1] runs of `run` contiguous bytes, `stride[0]` and `stride[1]` bytes apart. Dimensions that are
- * contiguous in memory are folded into the run, so that whole rows become one run. Plain values; any thread. */
+ * A block is count[0] x count[1] runs of `run` contiguous bytes, `stride[0]` and `stride[1]` bytes apart. Dimensions
+ * that are contiguous in memory are folded into the run, so that whole rows become one run; evenly spaced runs are one
+ * loop, the inner one. Where a count is 1, its stride is what the loop inside spans. An empty box is one run of 0 bytes.
+ * Plain values; any thread. */
 #ifndef TI_LAYOUT_H
 #define TI_LAYOUT_H
 
@@ -23,7 +25,7 @@ static inline size_t ti_block_bytes(const ti_block *b)
 ti_block ti_layout_block(char *base, const ti_box *whole, const ti_box *box, size_t elem_size);
 /* Bytes from the start of `whole` to element `at`. */
 size_t ti_layout_offset(const ti_box *whole, const int64_t at[3], size_t elem_size);
-/* Copy between two blocks of the same box (same runs, or runs that divide each other). */
+/* Copy between two blocks of the same box, folded alike or not. They do not overlap in memory. */
 void ti_layout_copy(const ti_block *to, const ti_block *from);
 
 #endif
