@@ -95,7 +95,8 @@ static struct vec3 velocity(const struct planet *p, double jd)
 {
     struct vec3 a = position(p, jd - 2 * STEP), b = position(p, jd - STEP);
     struct vec3 c = position(p, jd + STEP), d = position(p, jd + 2 * STEP);
-    return (struct vec3){difference(a.x, b.x, c.x, d.x), difference(a.y, b.y, c.y, d.y), difference(a.z, b.z, c.z, d.z)};
+    return (struct vec3){difference(a.x, b.x, c.x, d.x), difference(a.y, b.y, c.y, d.y),
+                         difference(a.z, b.z, c.z, d.z)};
 }
 
 static void print_header(const char *package)
@@ -105,7 +106,8 @@ static void print_header(const char *package)
     printf("# package: %s (VSOP87, ELP 2000-82B, Meeus' Pluto)\n", package);
     printf("# epoch: JD %.1f TT (J2000.0)\n", EPOCH);
     printf("# interval_days: %.2f\n", INTERVAL);
-    printf("# frame: heliocentric, ecliptic and equinox of J2000.0; the Sun is the origin, nbody moves it to the barycentre\n");
+    printf("# frame: heliocentric, ecliptic and equinox of J2000.0; the Sun is the origin (nbody moves it to the "
+           "barycentre)\n");
     printf("# units: AU (%.1f km), days, solar masses; G = k^2, k = %.11f (Gauss)\n", AU_KM, GAUSS);
     printf("# masses: IAU 2009 system of astronomical constants (Luzum et al. 2011): Sun over planetary system;\n");
     printf("#   Earth-Moon from GM(Sun) %.11e, GM(Earth) %.9e m^3/s^2 (TDB) and Moon/Earth %.10f\n", SUN_GM, EARTH_GM,
