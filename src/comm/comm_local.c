@@ -1,15 +1,17 @@
 /* Many nodes in one process: see comm_local.h.
  *
- * Everything that travels or waits is a *note*: an eager message (its one block is the copy behind the note), a late message (its blocks are
- * the sender's memory), or a wanted one (its blocks are the receiver's memory). A message and a wanted note of one identity are
- * matched by the receiver, who copies from the one's blocks to the other's; late notes then go back to their sender as acknowledgements.
+ * Everything that travels or waits is a *note*: an eager message (its one block is the copy behind the note), a late
+ * message (its blocks are the sender's memory), or a wanted one (its blocks are the receiver's memory). A message and
+ * a wanted note of one identity are matched by the receiver, who copies from the one's blocks to the other's; late
+ * notes then go back to their sender as acknowledgements.
  *
- * Who may touch what: the hub owns one mailbox per ordered pair of nodes, behind a lock that is held for a few instructions and never while bytes
- * are copied. All else belongs to an endpoint and its thread. A note has one owner at a time: sender, mailbox, receiver. After a
- * change of a mailbox the changer sets its own bit in the news of the other side, so that polling without news reads
- * one word per 64 nodes.
+ * Who may touch what: the hub owns one mailbox per ordered pair of nodes, behind a lock that is held for a few
+ * instructions and never while bytes are copied. All else belongs to an endpoint and its thread. A note has one owner
+ * at a time: sender, mailbox, receiver. After a change of a mailbox the changer sets its own bit in the news of the
+ * other side, so that polling without news reads one word per 64 nodes.
  *
- * The early limit cannot deadlock: an eager message that would exceed it becomes a late one, which holds up nobody else. */
+ * The early limit cannot deadlock: an eager message that would exceed it becomes a late one, which holds up nobody
+ * else. */
 #include "comm/comm_local.h"
 
 #include "base/check.h"
@@ -99,7 +101,8 @@ static void cursor_advance(cursor *c, size_t bytes)
     c->block++;
 }
 
-/* The two sides agree on the order of the bytes, not on the blocks: an allocation may be wider on one node than on the other. */
+/* The two sides agree on the order of the bytes, not on the blocks: an allocation may be wider on one node than on the
+ * other. */
 static void copy_blocks(const ti_block *to, const ti_block *from, size_t bytes)
 {
     cursor t = { .block = to }, f = { .block = from };
@@ -213,8 +216,8 @@ static bool shake(endpoint *self, size_t i, size_t count, size_t *pick)
 static void finish(endpoint *self, note *message, note *wanted)
 {
     if (message->bytes != wanted->bytes) {
-        TI_PANIC("node %d sent %zu bytes as message %llu to node %d, which expects %zu", message->origin, message->bytes,
-                 (unsigned long long)message->counter, self->comm.node, wanted->bytes);
+        TI_PANIC("node %d sent %zu bytes as message %llu to node %d, which expects %zu", message->origin,
+                 message->bytes, (unsigned long long)message->counter, self->comm.node, wanted->bytes);
     }
     copy_blocks(wanted->block, message->block, message->bytes);
     ti_vec_push(&self->done, wanted->token);

@@ -1,17 +1,20 @@
 /* The communicator over MPI.
  *
- * A message is one MPI_Isend and one MPI_Irecv with exact source, and its counter as tag, on a duplicate of MPI_COMM_WORLD. One run of
- * bytes travels in place; small scattered payloads are packed, large ones go through derived datatypes (mpi_type.c).
- * Pending operations lie in two dense arrays, requests and what they mean; poll tests a portion of them and never blocks.
+ * A message is one MPI_Isend and one MPI_Irecv with exact source, and its counter as tag, on a duplicate of
+ * MPI_COMM_WORLD. One run of bytes travels in place; small scattered payloads are packed, large ones go through
+ * derived datatypes (mpi_type.c). Pending operations lie in two dense arrays, requests and what they mean; poll tests
+ * a portion of them and never blocks.
  *
- * Early bytes. MPI takes small messages before their receive is there, and keeps them in memory that nobody limits. So this side counts, per
- * peer, what it sent since the last *sync point*: a message sent by MPI_Issend, which completes only when its receive has started.
- * The message that crosses half the limit becomes the sync point; when it completes, everything sent up to it counts as
- * received. Until then, messages with higher counters that would cross the limit wait, in the order of their counters. Those with
- * lower counters never wait: the receive of the sync point may hang on them, and only on them, so there is no deadlock.
- * Messages of half the limit or more are always sent by MPI_Issend and are not counted.
+ * Early bytes. MPI takes small messages before their receive is there, and keeps them in memory that nobody limits. So
+ * this side counts, per peer, what it sent since the last *sync point*: a message sent by MPI_Issend, which completes
+ * only when its receive has started. The message that crosses half the limit becomes the sync point; when it
+ * completes, everything sent up to it counts as received. Until then, messages with higher counters that would cross
+ * the limit wait, in the order of their counters. Those with lower counters never wait: the receive of the sync point
+ * may hang on them, and only on them, so there is no deadlock. Messages of half the limit or more are always sent by
+ * MPI_Issend and are not counted.
  *
- * Called by one thread at a time. The only state of the process is what the exit handler has to know (`guard`, `inside_mpi`). */
+ * Called by one thread at a time. The only state of the process is what the exit handler has to know (`guard`,
+ * `inside_mpi`). */
 #include "base/check.h"
 #include "base/log.h"
 #include "comm/mpi_type.h"
@@ -78,8 +81,9 @@ typedef struct mpi_comm {
     char error[ERROR_TEXT];
 } mpi_comm;
 
-/* Other nodes wait for ever for one that returns from main while its communicator lives, and not every launcher notices. So an exit
- * handler ends the job. Exit handlers take no argument, hence variables. A child made by fork inherits them and must not act on them. */
+/* Other nodes wait for ever for one that returns from main while its communicator lives, and not every launcher
+ * notices. So an exit handler ends the job. Exit handlers take no argument, hence variables. A child made by fork
+ * inherits them and must not act on them. */
 static struct {
     _Atomic int live; /* communicators */
     _Atomic int node;
@@ -189,7 +193,8 @@ static int wire_of(mpi_comm *self, op *o, const ti_payload *payload, wire *out)
     out->address = b->base;
     out->count = 1;
     out->temporary = payload->count > TI_MPI_TYPE_BLOCKS;
-    return out->temporary ? ti_mpi_type_create(payload, &out->type) : ti_mpi_types_get(&self->types, payload, &out->type);
+    return out->temporary ? ti_mpi_type_create(payload, &out->type)
+                          : ti_mpi_types_get(&self->types, payload, &out->type);
 }
 
 static int start_on_wire(mpi_comm *self, const op *o, int tag, const wire *w, MPI_Request *request)
@@ -301,7 +306,8 @@ static void send_counted(mpi_comm *self, peer *p, uint64_t counter, const ti_pay
     start(self, o, counter, payload);
 }
 
-/* Lets those go that waited. The first finds no sync point under way, so it goes in any case, and may become the next one. */
+/* Lets those go that waited. The first finds no sync point under way, so it goes in any case, and may become the next
+ * one. */
 static void sync_point_passed(mpi_comm *self, peer *p)
 {
     p->syncing = false;
@@ -325,7 +331,8 @@ static void mpi_send(ti_comm *comm, int node, uint64_t counter, const ti_payload
     comm->stats.messages_sent++;
     comm->stats.bytes_sent += payload->bytes;
     if (payload->bytes >= self->early_bytes / 2) {
-        start(self, (op){ .kind = OP_SYNC_SEND, .peer = node, .token = token, .bytes = payload->bytes }, counter, payload);
+        op o = { .kind = OP_SYNC_SEND, .peer = node, .token = token, .bytes = payload->bytes };
+        start(self, o, counter, payload);
         return;
     }
     peer *p = peer_of(self, node);
@@ -356,11 +363,13 @@ static void mpi_barrier(ti_comm *comm, uint64_t token)
 
 /* ---- polling */
 
-/* A message that is too long is an error of MPI itself, but Open MPI 4.1 cuts it in silence if its receive was posted first. */
+/* A message that is too long is an error of MPI itself, but Open MPI 4.1 cuts it in silence if its receive was posted
+ * first. */
 static void check_length(mpi_comm *self, const op *o, const MPI_Status *status)
 {
     MPI_Count bytes = 0;
-    if (succeeded(self, MPI_Get_elements_x(status, MPI_BYTE, &bytes), "MPI_Get_elements_x") && (size_t)bytes != o->bytes) {
+    int code = MPI_Get_elements_x(status, MPI_BYTE, &bytes);
+    if (succeeded(self, code, "MPI_Get_elements_x") && (size_t)bytes != o->bytes) {
         fail(self, "node %d sent %lld bytes where %zu were expected", o->peer, (long long)bytes, o->bytes);
     }
 }
@@ -398,8 +407,8 @@ static void finish_or_fail(mpi_comm *self, const op *o, int code, const MPI_Stat
     parcel_destroy(o->packed);
 }
 
-/* Takes out the requests in [begin, end) that have completed, which MPI has set to null; from the end, so that what fills the
- * gaps has been looked at. */
+/* Takes out the requests in [begin, end) that have completed, which MPI has set to null; from the end, so that what
+ * fills the gaps has been looked at. */
 static void compact(mpi_comm *self, size_t begin, size_t end)
 {
     for (size_t i = end; i-- > begin;) {
@@ -438,7 +447,8 @@ static void test_portion(mpi_comm *self, size_t begin, size_t end)
         return;
     }
     for (int i = 0; i < count; i++) {
-        op o = self->op.data[begin + (size_t)self->index[i]]; /* a copy: finish may start others, and the array may move */
+        /* A copy: finish may start others, and the array may move. */
+        op o = self->op.data[begin + (size_t)self->index[i]];
         finish_or_fail(self, &o, code ? self->status[i].MPI_ERROR : MPI_SUCCESS, &self->status[i]);
     }
     compact(self, begin, end);
@@ -512,8 +522,8 @@ static void mpi_abort(ti_comm *comm, const char *why)
     _Exit(EXIT_FAILURE);
 }
 
-/* After an error operations may still be pending. Receives are cancelled; memory of packed sends that MPI may still read is
- * left to the process. */
+/* After an error operations may still be pending. Receives are cancelled; memory of packed sends that MPI may still
+ * read is left to the process. */
 static void drop_pending(mpi_comm *self)
 {
     for (size_t i = 0; i < self->request.count; i++) {
@@ -646,7 +656,8 @@ static bool is_set(const char *name)
     return value && *value;
 }
 
-/* Slurm also describes the shell of a batch or interactive job, whose step numbers are reserved ones at the top of 32 bits. */
+/* Slurm also describes the shell of a batch or interactive job, whose step numbers are reserved ones at the top of 32
+ * bits. */
 static bool is_slurm_step(void)
 {
     const char *step = is_set("SLURM_STEP_ID") ? getenv("SLURM_STEP_ID") : getenv("SLURM_STEPID");
@@ -655,7 +666,8 @@ static bool is_slurm_step(void)
 
 bool ti_comm_mpi_is_launched(void)
 {
-    static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS" };
+    static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE", "PMIX_RANK",
+                                         "MPI_LOCALNRANKS" };
     for (size_t i = 0; i < TI_COUNT(names); i++) {
         if (is_set(names[i])) {
             return true;

@@ -1,4 +1,5 @@
-/* What stands in for comm_mpi.c in a build without MPI: a run has one node, and a launcher's environment means nothing. Any thread. */
+/* What stands in for comm_mpi.c in a build without MPI: a run has one node, and a launcher's environment means
+ * nothing. Any thread. */
 #include "comm/comm.h"
 
 #include <stdio.h>

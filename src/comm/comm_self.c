@@ -1,7 +1,8 @@
 /* The communicator of a run with one node.
  *
- * There is nobody to talk to, so planners make no message; one that is made nevertheless is a bug of theirs and ends the process.
- * Barriers are kept in the order of their start and all complete at the next poll. Called by one thread at a time. */
+ * There is nobody to talk to, so planners make no message; one that is made nevertheless is a bug of theirs and ends
+ * the process. Barriers are kept in the order of their start and all complete at the next poll. Called by one thread
+ * at a time. */
 #include "base/check.h"
 #include "base/log.h"
 #include "base/vec.h"

@@ -1,7 +1,8 @@
 /* Payloads as MPI datatypes: see mpi_type.h.
  *
- * A run is a row of bytes, a block is rows of rows of runs (hvectors), a payload is a list of blocks (hindexed if all of them are single
- * runs, else a struct). MPI counts with int; larger numbers are rows of a whole number of parts of PART, and a rest. */
+ * A run is a row of bytes, a block is rows of rows of runs (hvectors), a payload is a list of blocks (hindexed if all
+ * of them are single runs, else a struct). MPI counts with int; larger numbers are rows of a whole number of parts of
+ * PART, and a rest. */
 #include "comm/mpi_type.h"
 
 #include "base/check.h"
@@ -31,8 +32,10 @@ static int long_row_create(size_t n, MPI_Aint stride, MPI_Datatype type, MPI_Dat
     MPI_Datatype part, piece[2];
     int ones[2] = { 1, 1 }, code;
     MPI_Aint at[2] = { 0, (MPI_Aint)(n / PART * PART) * stride };
-    if ((code = row_create(PART, stride, type, &part)) || (code = row_create(n / PART, PART * stride, part, &piece[0])) ||
-        (code = row_create(n % PART, stride, type, &piece[1])) || (code = MPI_Type_create_struct(2, ones, at, piece, out))) {
+    if ((code = row_create(PART, stride, type, &part)) ||
+        (code = row_create(n / PART, PART * stride, part, &piece[0])) ||
+        (code = row_create(n % PART, stride, type, &piece[1])) ||
+        (code = MPI_Type_create_struct(2, ones, at, piece, out))) {
         return code;
     }
     if ((code = MPI_Type_free(&part)) || (code = MPI_Type_free(&piece[0]))) {
@@ -85,7 +88,8 @@ static bool has_single_runs_only(const ti_payload *payload)
     return i == payload->count;
 }
 
-static int list_create(const ti_payload *payload, int *lengths, MPI_Aint *offsets, MPI_Datatype *parts, MPI_Datatype *out)
+static int list_create(const ti_payload *payload, int *lengths, MPI_Aint *offsets, MPI_Datatype *parts,
+                       MPI_Datatype *out)
 {
     int count = (int)payload->count, code = MPI_SUCCESS;
     bool runs = has_single_runs_only(payload);

@@ -1,8 +1,9 @@
 /* Payloads as MPI datatypes, and as packed bytes.
  *
- * A datatype describes where the bytes of a payload lie relative to the base of its first block, so payloads of one shape at different
- * addresses share it. The cache keeps the datatypes of up to TI_MPI_TYPES shapes and drops the one that was used longest ago; MPI
- * itself keeps a dropped datatype alive for the operations that still use it. Owned by the communicator, touched by its thread only. */
+ * A datatype describes where the bytes of a payload lie relative to the base of its first block, so payloads of one
+ * shape at different addresses share it. The cache keeps the datatypes of up to TI_MPI_TYPES shapes and drops the one
+ * that was used longest ago; MPI itself keeps a dropped datatype alive for the operations that still use it. Owned by
+ * the communicator, touched by its thread only. */
 #ifndef TI_MPI_TYPE_H
 #define TI_MPI_TYPE_H
 
@@ -33,8 +34,8 @@ typedef struct ti_mpi_types {
 void ti_mpi_types_init(ti_mpi_types *types);
 void ti_mpi_types_fini(ti_mpi_types *types, bool mpi_is_up); /* not up: MPI was finalized before */
 
-/* The datatype of which one element at the base of the first block is `payload`; it has at least one block. Valid until the next call.
- * Returns MPI_SUCCESS or the code of what failed. */
+/* The datatype of which one element at the base of the first block is `payload`; it has at least one block. Valid
+ * until the next call. Returns MPI_SUCCESS or the code of what failed. */
 int ti_mpi_types_get(ti_mpi_types *types, const ti_payload *payload, MPI_Datatype *out);
 
 /* The same without a cache; the caller frees it. */

@@ -1,9 +1,9 @@
 /* Tests of the communicators of one node and of many nodes in one process.
  *
- * Literal cases for the rules of comm.h (matching by counter, eager and late messages, the early limit, barriers), and random traffic:
- * every ordered pair of nodes exchanges messages whose bytes follow from their identity, scattered over different blocks on the two
- * sides, sent and received in different orders; the receiver checks every byte and that nothing else was written.
- * The seed is printed, and taken from the first argument. */
+ * Literal cases for the rules of comm.h (matching by counter, eager and late messages, the early limit, barriers), and
+ * random traffic: every ordered pair of nodes exchanges messages whose bytes follow from their identity, scattered
+ * over different blocks on the two sides, sent and received in different orders; the receiver checks every byte and
+ * that nothing else was written. The seed is printed, and taken from the first argument. */
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/vec.h"
