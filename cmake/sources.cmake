@@ -5,6 +5,7 @@ set(TACIT_SOURCES
     base/arena.c
     base/check.c
     base/config.c
+    base/failure.c
     base/log.c
     base/map.c
     base/park.c
@@ -15,8 +16,10 @@ set(TACIT_SOURCES
     grid/mapper.c
     grid/region.c
     grid/region_map.c
+    grid/region_sweep.c
     grid/split.c
 
+    ir/custom.c
     ir/reduction.c
 
     comm/comm_local.c
@@ -27,6 +30,20 @@ set(TACIT_SOURCES
 
     trace/dot.c
     trace/timeline.c
+
+    plan/command_graph.c
+    plan/holder.c
+    plan/horizon.c
+    plan/instruction_graph.c
+    plan/memory.c
+    plan/task_graph.c
+    plan/tracker.c
+    plan/transfer.c
+    plan/version.c
+
+    exec/allocation_table.c
+    exec/engine.c
+    exec/executor.c
 )
 if(TACIT_WITH_MPI)
     list(APPEND TACIT_SOURCES comm/comm_mpi.c comm/mpi_type.c)
