@@ -72,6 +72,16 @@ void ti_strfree(char *text)
     }
 }
 
+void *ti_user_alloc(size_t size)
+{
+    return malloc(size ? size : 1);
+}
+
+void ti_user_free(void *ptr)
+{
+    free(ptr);
+}
+
 uint64_t ti_alloc_live(void)
 {
     return atomic_load_explicit(&live_bytes, memory_order_relaxed);

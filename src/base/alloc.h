@@ -14,6 +14,10 @@ void ti_free(void *ptr, size_t size);                     /* `size` as allocated
 char *ti_strdup(const char *text);
 void ti_strfree(char *text);
 
+/* Memory for user data, of a size that the user chose: not counted, and NULL if there is none. */
+void *ti_user_alloc(size_t size);
+void ti_user_free(void *ptr);
+
 uint64_t ti_alloc_live(void); /* bytes */
 uint64_t ti_alloc_peak(void);
 uint64_t ti_alloc_calls(void); /* calls of malloc and realloc so far */

@@ -1,0 +1,21 @@
+/* The first error of a context: see failure.h. */
+#include "base/failure.h"
+
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void ti_failure_set(ti_failure *failure, tacit_status status, const char *format, ...)
+{
+    ti_lock_take(&failure->lock);
+    if (atomic_load_explicit(&failure->status, memory_order_relaxed) == TACIT_OK) {
+        va_list args;
+        va_start(args, format);
+        vsnprintf(failure->text, sizeof(failure->text), format, args);
+        va_end(args);
+        ti_log(TI_LOG_ERROR, "%s", failure->text);
+        atomic_store_explicit(&failure->status, (int)status, memory_order_release);
+    }
+    ti_lock_drop(&failure->lock);
+}

@@ -1,0 +1,202 @@
+/* The ready engine: see engine.h. */
+#include "exec/engine.h"
+
+#include "base/check.h"
+
+#include <string.h>
+
+enum { SLOTS = 1024, EDGES = 1024, ID_BITS = 48, PRIORITY_ZERO = 1 << 14 };
+
+void ti_engine_init(ti_engine *e)
+{
+    memset(e, 0, sizeof(*e));
+    e->watermark = e->next = 1;
+    e->capacity = SLOTS;
+    e->slot = TI_NEW_ARRAY(ti_engine_slot, SLOTS);
+    e->free_edge = TI_ENGINE_NONE;
+}
+
+void ti_engine_fini(ti_engine *e)
+{
+    ti_free(e->slot, e->capacity * sizeof(*e->slot));
+    ti_free(e->edge, e->edges * sizeof(*e->edge));
+    ti_vec_fini(&e->ready);
+    ti_vec_fini(&e->kernels);
+}
+
+static void grow_slots(ti_engine *e)
+{
+    ti_engine_slot *fresh = TI_NEW_ARRAY(ti_engine_slot, 2 * e->capacity);
+    for (uint64_t id = e->watermark; id < e->next; id++) {
+        fresh[id & (2 * e->capacity - 1)] = *ti_engine_slot_of(e, id);
+    }
+    ti_free(e->slot, e->capacity * sizeof(*fresh));
+    e->slot = fresh;
+    e->capacity *= 2;
+}
+
+static void grow_edges(ti_engine *e)
+{
+    uint32_t fresh = e->edges ? 2 * e->edges : EDGES;
+    e->edge = ti_realloc(e->edge, e->edges * sizeof(*e->edge), fresh * sizeof(*e->edge));
+    for (uint32_t i = fresh; i-- > e->edges;) {
+        e->edge[i].next = e->free_edge;
+        e->free_edge = i;
+    }
+    e->edges = fresh;
+}
+
+static void add_edge(ti_engine *e, ti_engine_slot *from, uint64_t to)
+{
+    if (e->free_edge == TI_ENGINE_NONE) {
+        grow_edges(e);
+    }
+    uint32_t index = e->free_edge;
+    e->free_edge = e->edge[index].next;
+    e->edge[index].to = to;
+    e->edge[index].next = from->successor;
+    from->successor = index;
+}
+
+/* ---- ready kernels: a binary heap of (inverted priority, id) packed in one word */
+
+static bool is_kernel(const ti_instruction *i)
+{
+    return i->kind == TI_INSTRUCTION_KERNEL || i->kind == TI_INSTRUCTION_HOST;
+}
+
+static void push_kernel(ti_engine *e, const ti_instruction *instruction)
+{
+    uint64_t key = (uint64_t)(PRIORITY_ZERO - instruction->priority) << ID_BITS | instruction->id;
+    ti_vec_push(&e->kernels, key);
+    uint64_t *heap = e->kernels.data;
+    size_t at = e->kernels.count - 1;
+    while (at > 0 && heap[(at - 1) / 2] > key) {
+        heap[at] = heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    heap[at] = key;
+}
+
+static uint64_t pop_kernel(ti_engine *e)
+{
+    uint64_t *heap = e->kernels.data, top = heap[0], last = heap[--e->kernels.count];
+    size_t n = e->kernels.count, at = 0;
+    for (size_t child = 1; child < n; child = 2 * at + 1) {
+        child += child + 1 < n && heap[child + 1] < heap[child];
+        if (heap[child] >= last) {
+            break;
+        }
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = last;
+    return top & (((uint64_t)1 << ID_BITS) - 1);
+}
+
+static void make_ready(ti_engine *e, const ti_instruction *instruction)
+{
+    if (is_kernel(instruction)) {
+        push_kernel(e, instruction);
+    } else {
+        ti_vec_push(&e->ready, instruction->id);
+    }
+}
+
+/* A horizon or epoch at the watermark has nothing incomplete before it. */
+static void release_point(ti_engine *e)
+{
+    if (e->watermark < e->next) {
+        ti_engine_slot *slot = ti_engine_slot_of(e, e->watermark);
+        if (slot->instruction->kind == TI_INSTRUCTION_EPOCH && !slot->issued) {
+            slot->issued = true;
+            ti_vec_push(&e->ready, e->watermark);
+        }
+    }
+}
+
+void ti_engine_submit(ti_engine *e, const ti_instruction *instruction)
+{
+    TI_ASSERT(instruction->id == e->next);
+    if (e->next - e->watermark == e->capacity) {
+        grow_slots(e);
+    }
+    ti_engine_slot *slot = ti_engine_slot_of(e, instruction->id);
+    *slot = (ti_engine_slot){ .instruction = instruction, .successor = TI_ENGINE_NONE };
+    e->next++;
+    if (instruction->kind == TI_INSTRUCTION_EPOCH) {
+        release_point(e);
+        return;
+    }
+    for (uint32_t i = 0; i < instruction->deps; i++) {
+        uint64_t id = instruction->dep[i];
+        TI_ASSERT(id < instruction->id);
+        if (id >= e->watermark && !ti_engine_slot_of(e, id)->complete) {
+            add_edge(e, ti_engine_slot_of(e, id), instruction->id);
+            slot->pending++;
+        }
+    }
+    if (slot->pending == 0) {
+        make_ready(e, instruction);
+    }
+}
+
+void ti_engine_complete(ti_engine *e, uint64_t id)
+{
+    ti_engine_slot *slot = ti_engine_slot_of(e, id);
+    TI_ASSERT(id >= e->watermark && id < e->next && !slot->complete);
+    slot->complete = true;
+    while (slot->successor != TI_ENGINE_NONE) {
+        uint32_t index = slot->successor;
+        ti_engine_slot *successor = ti_engine_slot_of(e, e->edge[index].to);
+        slot->successor = e->edge[index].next;
+        e->edge[index].next = e->free_edge;
+        e->free_edge = index;
+        if (--successor->pending == 0) {
+            make_ready(e, successor->instruction);
+        }
+    }
+    while (e->watermark < e->next && ti_engine_slot_of(e, e->watermark)->complete) {
+        e->watermark++;
+    }
+    release_point(e);
+}
+
+ti_engine_slot *ti_engine_next(ti_engine *e)
+{
+    if (e->ready_head == e->ready.count) {
+        e->ready_head = e->ready.count = 0;
+        return NULL;
+    }
+    if (e->ready_head > 1024 && 2 * e->ready_head > e->ready.count) {
+        e->ready.count -= e->ready_head;
+        memmove(e->ready.data, e->ready.data + e->ready_head, e->ready.count * sizeof(uint64_t));
+        e->ready_head = 0;
+    }
+    ti_engine_slot *slot = ti_engine_slot_of(e, e->ready.data[e->ready_head++]);
+    slot->issued = true;
+    return slot;
+}
+
+ti_engine_slot *ti_engine_next_kernel(ti_engine *e)
+{
+    if (e->kernels.count == 0) {
+        return NULL;
+    }
+    ti_engine_slot *slot = ti_engine_slot_of(e, pop_kernel(e));
+    slot->issued = true;
+    return slot;
+}
+
+bool ti_engine_is_valid(const ti_engine *e)
+{
+    bool valid = e->watermark <= e->next && e->next - e->watermark <= e->capacity;
+    for (uint64_t id = e->watermark; id < e->next && valid; id++) {
+        const ti_engine_slot *slot = ti_engine_slot_of(e, id);
+        valid = slot->instruction->id == id && (!slot->issued || slot->pending == 0) && (!slot->complete || slot->issued);
+    }
+    for (size_t i = 1; i < e->kernels.count && valid; i++) {
+        valid = e->kernels.data[(i - 1) / 2] < e->kernels.data[i];
+    }
+    return valid && (e->watermark == e->next || !ti_engine_slot_of(e, e->watermark)->complete);
+}

@@ -1,0 +1,56 @@
+/* The ready engine: which instructions may start now. A pure state machine; it starts nothing itself.
+ *
+ * Instructions come in order of their ids, without gaps. One is ready when all it depends on is complete; a horizon or epoch is
+ * ready when everything before it is complete, which a watermark (the lowest id that is not) decides without edges. Ids below the watermark are
+ * complete, so dependencies on them cost nothing and nothing is kept for them. Ready kernels leave by priority, then by id; everything else
+ * (messages, copies, allocations) first in, first out. Executor role. */
+#ifndef TI_ENGINE_H
+#define TI_ENGINE_H
+
+#include "base/vec.h"
+#include "ir/instruction.h"
+
+typedef struct ti_engine_slot {
+    const ti_instruction *instruction;
+    void *job;          /* the executor's, while the instruction runs */
+    uint32_t pending;   /* incomplete dependencies */
+    uint32_t successor; /* first edge, or TI_ENGINE_NONE */
+    bool complete, issued;
+} ti_engine_slot;
+
+#define TI_ENGINE_NONE UINT32_MAX
+
+typedef struct ti_engine {
+    ti_engine_slot *slot; /* of the ids [watermark, next), at id & (capacity - 1) */
+    uint64_t watermark, next, capacity;
+    struct ti_engine_edge {
+        uint64_t to;
+        uint32_t next;
+    } *edge;
+    uint32_t edges, free_edge;
+    TI_VEC(uint64_t) ready; /* a queue: entries before ready_head are gone */
+    size_t ready_head;
+    TI_VEC(uint64_t) kernels; /* a heap of keys: smaller is sooner */
+} ti_engine;
+
+void ti_engine_init(ti_engine *engine);
+void ti_engine_fini(ti_engine *engine);
+
+void ti_engine_submit(ti_engine *engine, const ti_instruction *instruction);
+void ti_engine_complete(ti_engine *engine, uint64_t id);
+
+/* The next instruction that may start, which counts as started then; NULL if there is none. */
+ti_engine_slot *ti_engine_next(ti_engine *engine);
+ti_engine_slot *ti_engine_next_kernel(ti_engine *engine);
+
+static inline ti_engine_slot *ti_engine_slot_of(const ti_engine *engine, uint64_t id)
+{
+    return &engine->slot[id & (engine->capacity - 1)];
+}
+static inline uint64_t ti_engine_incomplete(const ti_engine *engine)
+{
+    return engine->next - engine->watermark;
+}
+bool ti_engine_is_valid(const ti_engine *engine);
+
+#endif

@@ -1,0 +1,392 @@
+/* The executor: see executor.h. */
+#include "exec/executor.h"
+
+#include "base/check.h"
+#include "exec/allocation_table.h"
+#include "ir/reduction.h"
+#include "ir/signal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { POLL_BATCH = 32 };
+
+/* A kernel in flight. `view` has the views of part 0, then those of part 1 ..., if parts have views of their own (reductions). */
+typedef struct job {
+    ti_device_kernel kernel;
+    struct job *next_free;
+    size_t capacity; /* of `view` */
+    tacit_view view[];
+} job;
+
+struct ti_executor {
+    ti_executor_desc is;
+    ti_engine engine;
+    ti_allocation_table table;
+    job *free_jobs;
+    TI_VEC(ti_block) blocks;
+    TI_VEC(job *) jobs; /* all of them */
+    uint64_t buffer_bytes;
+};
+
+ti_executor *ti_executor_create(const ti_executor_desc *desc)
+{
+    ti_executor *ex = TI_NEW(ti_executor);
+    ex->is = *desc;
+    ti_engine_init(&ex->engine);
+    return ex;
+}
+
+static size_t job_size(size_t views)
+{
+    return sizeof(job) + views * sizeof(tacit_view);
+}
+
+void ti_executor_destroy(ti_executor *ex)
+{
+    for (size_t i = 0; i < ex->jobs.count; i++) {
+        ti_free(ex->jobs.data[i], job_size(ex->jobs.data[i]->capacity));
+    }
+    ti_vec_fini(&ex->jobs);
+    ti_vec_fini(&ex->blocks);
+    ti_allocation_table_fini(&ex->table);
+    ti_engine_fini(&ex->engine);
+    TI_DELETE(ex);
+}
+
+void ti_executor_submit(ti_executor *ex, const ti_instruction *instruction)
+{
+    ti_engine_submit(&ex->engine, instruction);
+}
+
+uint64_t ti_executor_incomplete(const ti_executor *ex)
+{
+    return ti_engine_incomplete(&ex->engine);
+}
+
+static void fail(ti_executor *ex, tacit_status status, const char *what, const ti_instruction *i)
+{
+    ti_failure_set(&ex->is.progress->failure, status, "task '%s': %s", i->task->name, what);
+    ti_lot_wake(&ex->is.progress->lot, INT32_MAX);
+    if (ex->is.system->num_nodes > 1) {
+        ex->is.comm->ops->abort(ex->is.comm, ex->is.progress->failure.text);
+    }
+}
+
+/* ---- kernels */
+
+static job *take_job(ti_executor *ex, size_t views)
+{
+    job *j = ex->free_jobs;
+    if (j && j->capacity >= views) {
+        ex->free_jobs = j->next_free;
+        return j;
+    }
+    size_t capacity = TI_MAX(views, (size_t)TACIT_MAX_ACCESSES);
+    j = ti_alloc_zero(job_size(capacity));
+    j->capacity = capacity;
+    ti_vec_push(&ex->jobs, j);
+    return j;
+}
+
+static void fill_view(ti_executor *ex, const ti_instruction_view *from, uint32_t part, tacit_view *view)
+{
+    size_t elem = from->buffer->elem_size;
+    const ti_box *whole = from->mode == TACIT_REDUCE ? &from->buffer->extent : &from->place.whole;
+    int dims = from->buffer->dims;
+    size_t rows = (size_t)(whole->max[1] - whole->min[1]), columns = (size_t)(whole->max[2] - whole->min[2]);
+    view->stride[0] = dims > 1 ? rows * columns * elem : elem;
+    view->stride[1] = dims > 2 ? columns * elem : elem;
+    view->stride[2] = elem;
+    view->elem_size = elem;
+    view->ld = dims > 1 ? view->stride[dims - 2] / elem : 1;
+    view->dims = dims;
+    view->mode = from->mode;
+    view->name = from->buffer->name;
+    for (int d = 0; d < 3; d++) {
+        view->box.min[d] = (size_t)from->box.min[d];
+        view->box.max[d] = (size_t)from->box.max[d];
+    }
+    if (ti_box_is_empty(&from->box)) {
+        view->data = NULL;
+        return;
+    }
+    char *base = ti_allocation_table_base(&ex->table, &from->place);
+    if (from->mode == TACIT_REDUCE) {
+        size_t n = (size_t)ti_box_volume(whole);
+        view->data = base + (from->first_slot + part) * n * elem;
+        ti_op_fill_identity(from->op, view->data, n);
+    } else {
+        view->data = base + ti_layout_offset(whole, from->box.min, elem);
+    }
+}
+
+/* Each part of a task with reductions has views of its own. */
+static void use_views_of_part(ti_device_kernel *kernel, int part, int parts, tacit_launch *launch)
+{
+    (void)parts;
+    const ti_instruction *i = kernel->user;
+    launch->view += (size_t)part * i->as.kernel.views;
+}
+
+static bool has_reduction(const ti_instruction *i)
+{
+    for (uint32_t v = 0; v < i->as.kernel.views; v++) {
+        if (i->as.kernel.view[v].mode == TACIT_REDUCE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
+{
+    const ti_instruction *i = slot->instruction;
+    const ti_task *task = i->task;
+    bool own_views = has_reduction(i);
+    uint32_t parts = own_views ? (uint32_t)ex->is.system->workers : 1;
+    job *j = take_job(ex, (size_t)parts * i->as.kernel.views);
+    for (uint32_t p = 0; p < parts; p++) {
+        for (uint32_t v = 0; v < i->as.kernel.views; v++) {
+            fill_view(ex, &i->as.kernel.view[v], p, &j->view[p * i->as.kernel.views + v]);
+        }
+    }
+    j->kernel = (ti_device_kernel){
+        .kernel = &task->kernel,
+        .launch = { .view = j->view, .args = task->args, .args_size = task->args_size, .node = ex->is.system->node,
+                    .num_nodes = ex->is.system->num_nodes, .name = task->name, .context = ex->is.context },
+        .dims = task->dims,
+        .whole = task->whole_chunk,
+        .granule = task->gran[0],
+        .priority = i->priority,
+        .token = i->id,
+        .prepare = own_views ? use_views_of_part : NULL,
+        .user = (void *)(uintptr_t)i,
+    };
+    for (int d = 0; d < 3; d++) {
+        j->kernel.launch.chunk.min[d] = (size_t)i->as.kernel.chunk.min[d];
+        j->kernel.launch.chunk.max[d] = (size_t)i->as.kernel.chunk.max[d];
+    }
+    slot->job = j;
+    ex->is.device->ops->launch(ex->is.device, 0, &j->kernel);
+}
+
+/* ---- memory */
+
+static void count_bytes(ti_executor *ex, size_t add, size_t sub)
+{
+    ex->buffer_bytes += add - sub;
+    atomic_store_explicit(&ex->is.progress->buffer_bytes, ex->buffer_bytes, memory_order_relaxed);
+}
+
+static void issue_alloc(ti_executor *ex, const ti_instruction *i)
+{
+    void *address = NULL;
+    tacit_status status = ex->is.device->ops->alloc(ex->is.device, i->as.memory.bytes, &address);
+    if (status != TACIT_OK) {
+        char text[TI_BOX_TEXT], what[TI_BOX_TEXT + 200];
+        const ti_buffer_info *buffer = i->as.memory.buffer;
+        snprintf(what, sizeof(what), "no memory for %s of buffer '%s' (%zu bytes on this node); use more nodes or smaller buffers",
+                 ti_box_format(&i->as.memory.box, buffer ? buffer->dims : 1, text), buffer ? buffer->name : "(partial results)",
+                 i->as.memory.bytes);
+        fail(ex, status, what, i);
+        return; /* never completes: nothing that needs it will run */
+    }
+    ti_allocation_table_set(&ex->table, i->as.memory.allocation, address);
+    count_bytes(ex, i->as.memory.bytes, 0);
+    ti_engine_complete(&ex->engine, i->id);
+}
+
+static void issue_free(ti_executor *ex, const ti_instruction *i)
+{
+    void *address = ti_allocation_table_take(&ex->table, i->as.memory.allocation);
+    ex->is.device->ops->free(ex->is.device, address, i->as.memory.bytes);
+    count_bytes(ex, 0, i->as.memory.bytes);
+    ti_engine_complete(&ex->engine, i->id);
+}
+
+static void issue_copy(ti_executor *ex, const ti_instruction *i)
+{
+    char *from = ti_allocation_table_base(&ex->table, &i->as.copy.from);
+    ti_block source = ti_layout_block(from, &i->as.copy.from.whole, &i->as.copy.box, i->as.copy.elem_size);
+    char *to = ti_allocation_table_base(&ex->table, &i->as.copy.to);
+    ti_block target = ti_layout_block(to, &i->as.copy.to.whole, &i->as.copy.box, i->as.copy.elem_size);
+    ex->is.device->ops->copy(ex->is.device, 0, &target, &source, i->id);
+}
+
+/* ---- messages, reductions, points */
+
+static void issue_transfer(ti_executor *ex, const ti_instruction *i)
+{
+    ti_payload payload = { .count = i->as.transfer.boxes };
+    ti_vec_clear(&ex->blocks);
+    for (uint32_t k = 0; k < i->as.transfer.boxes; k++) {
+        const ti_instruction_box *b = &i->as.transfer.box[k];
+        char *base = ti_allocation_table_base(&ex->table, &b->place);
+        ti_block block = ti_layout_block(base, &b->place.whole, &b->box, i->as.transfer.elem_size);
+        ti_vec_push(&ex->blocks, block);
+        payload.bytes += ti_block_bytes(&block);
+    }
+    payload.block = ex->blocks.data;
+    const ti_comm_ops *ops = ex->is.comm->ops;
+    if (i->kind == TI_INSTRUCTION_SEND) {
+        ops->send(ex->is.comm, i->as.transfer.peer, i->as.transfer.counter, &payload, i->id);
+    } else {
+        ops->receive(ex->is.comm, i->as.transfer.peer, i->as.transfer.counter, &payload, i->id);
+    }
+}
+
+static void issue_reduce(ti_executor *ex, const ti_instruction *i)
+{
+    size_t n = i->as.reduce.elements, bytes = n * i->as.reduce.buffer->elem_size;
+    char *slots = ti_allocation_table_base(&ex->table, &(ti_place){ .allocation = i->as.reduce.staging });
+    for (uint32_t k = 1; k < i->as.reduce.slots; k++) {
+        ti_op_combine(i->as.reduce.op, slots, slots + k * bytes, n);
+    }
+    if (i->as.reduce.is_root) {
+        char *base = ti_allocation_table_base(&ex->table, &i->as.reduce.to);
+        ti_block to = ti_layout_block(base, &i->as.reduce.to.whole, &i->as.reduce.box, i->as.reduce.buffer->elem_size);
+        ti_block from = ti_layout_block(slots, &i->as.reduce.box, &i->as.reduce.box, i->as.reduce.buffer->elem_size);
+        ti_layout_copy(&to, &from);
+    }
+    ti_engine_complete(&ex->engine, i->id);
+}
+
+static void issue_fence(ti_executor *ex, const ti_instruction *i)
+{
+    atomic_store_explicit(&i->as.fence.signal->set, 1, memory_order_release);
+    ti_lot_wake(&ex->is.progress->lot, INT32_MAX);
+    ti_engine_complete(&ex->engine, i->id);
+}
+
+static void finish_point(ti_executor *ex, const ti_instruction *i)
+{
+    ti_executor_progress *progress = ex->is.progress;
+    uint64_t task = i->task->id;
+    ti_engine_complete(&ex->engine, i->id);
+    /* After these stores the instruction's arena may be recycled. */
+    atomic_store_explicit(&progress->task, task, memory_order_release);
+    atomic_fetch_add_explicit(&progress->points, 1, memory_order_release);
+    ti_lot_wake(&progress->lot, INT32_MAX);
+}
+
+static void issue_point(ti_executor *ex, const ti_instruction *i)
+{
+    if (i->as.epoch.barrier) {
+        ex->is.comm->ops->barrier(ex->is.comm, i->id);
+    } else {
+        finish_point(ex, i);
+    }
+}
+
+/* ---- the step */
+
+static void issue(ti_executor *ex, ti_engine_slot *slot)
+{
+    const ti_instruction *i = slot->instruction;
+    if (ex->is.timeline) {
+        ti_timeline_add(ex->is.timeline, i, false);
+    }
+    switch (i->kind) {
+    case TI_INSTRUCTION_ALLOC:
+        issue_alloc(ex, i);
+        break;
+    case TI_INSTRUCTION_FREE:
+        issue_free(ex, i);
+        break;
+    case TI_INSTRUCTION_COPY:
+        issue_copy(ex, i);
+        break;
+    case TI_INSTRUCTION_KERNEL:
+    case TI_INSTRUCTION_HOST:
+        issue_kernel(ex, slot);
+        break;
+    case TI_INSTRUCTION_SEND:
+    case TI_INSTRUCTION_RECEIVE:
+        issue_transfer(ex, i);
+        break;
+    case TI_INSTRUCTION_REDUCE:
+        issue_reduce(ex, i);
+        break;
+    case TI_INSTRUCTION_FENCE:
+        issue_fence(ex, i);
+        break;
+    case TI_INSTRUCTION_EPOCH:
+        issue_point(ex, i);
+        break;
+    case TI_INSTRUCTION_COLLECTIVE:
+        TI_UNREACHABLE(); /* no planner emits one yet */
+    }
+}
+
+static void retire(ti_executor *ex, uint64_t id)
+{
+    ti_engine_slot *slot = ti_engine_slot_of(&ex->engine, id);
+    if (ex->is.timeline) {
+        ti_timeline_add(ex->is.timeline, slot->instruction, true);
+    }
+    if (slot->job) {
+        job *j = slot->job;
+        j->next_free = ex->free_jobs;
+        ex->free_jobs = j;
+        slot->job = NULL;
+    }
+    if (slot->instruction->kind == TI_INSTRUCTION_EPOCH) {
+        finish_point(ex, slot->instruction);
+    } else {
+        ti_engine_complete(&ex->engine, id);
+    }
+}
+
+static bool poll_device(ti_executor *ex)
+{
+    uint64_t done[POLL_BATCH];
+    int n = ex->is.device->ops->poll(ex->is.device, done, POLL_BATCH);
+    for (int i = 0; i < n; i++) {
+        retire(ex, done[i]);
+    }
+    return n > 0;
+}
+
+static bool poll_network(ti_executor *ex)
+{
+    ti_comm *comm = ex->is.comm;
+    if (!comm->pending) {
+        return false;
+    }
+    uint64_t done[POLL_BATCH];
+    int n = comm->ops->poll(comm, done, POLL_BATCH);
+    if (n < 0) {
+        ti_failure_set(&ex->is.progress->failure, TACIT_ERROR_NETWORK, "%s", comm->stats.error ? comm->stats.error : "the network failed");
+        ti_lot_wake(&ex->is.progress->lot, INT32_MAX);
+        comm->ops->abort(comm, ex->is.progress->failure.text);
+        return false;
+    }
+    for (int i = 0; i < n; i++) {
+        retire(ex, done[i]);
+    }
+    return n > 0;
+}
+
+static bool issue_ready(ti_executor *ex)
+{
+    bool any = false;
+    for (ti_engine_slot *slot; (slot = ti_engine_next(&ex->engine));) {
+        issue(ex, slot);
+        any = true;
+    }
+    for (int room = ex->is.device->ops->room(ex->is.device); room > 0 && ex->engine.kernels.count > 0; room--) {
+        issue(ex, ti_engine_next_kernel(&ex->engine));
+        any = true;
+    }
+    return any;
+}
+
+bool ti_executor_step(ti_executor *ex)
+{
+    bool any = poll_device(ex);
+    any |= poll_network(ex);
+    any |= issue_ready(ex);
+    atomic_store_explicit(&ex->is.progress->messages, ex->is.comm->pending, memory_order_relaxed);
+    return any;
+}

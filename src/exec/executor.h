@@ -1,0 +1,46 @@
+/* The executor: starts ready instructions, notices completed ones. The only code that calls the communicator and the devices.
+ *
+ * One step polls devices and network, retires what is complete, starts messages, copies and allocations that are ready, and hands kernels to
+ * the device as long as it has room, so that the rest can still be reordered by priority. Nothing here ever blocks.
+ * Executor role: one thread at a time. What it tells others goes through the atomics of ti_executor_progress. */
+#ifndef TI_EXECUTOR_H
+#define TI_EXECUTOR_H
+
+#include "base/failure.h"
+#include "comm/comm.h"
+#include "device/device.h"
+#include "exec/engine.h"
+#include "ir/system.h"
+#include "trace/timeline.h"
+
+typedef struct ti_executor ti_executor;
+
+/* Read by any thread. */
+typedef struct ti_executor_progress {
+    _Alignas(TI_CACHE_LINE) _Atomic uint64_t points; /* horizons and epochs executed */
+    _Atomic uint64_t task;   /* id of the last one's task */
+    _Atomic uint64_t buffer_bytes; /* allocated for buffers and staging now */
+    _Atomic uint64_t messages; /* operations of the network that are under way */
+    ti_failure failure;
+    ti_lot lot; /* woken when any of these or a signal changes */
+} ti_executor_progress;
+
+typedef struct ti_executor_desc {
+    const ti_system *system;
+    tacit_context *context; /* for tacit_launch */
+    ti_comm *comm;
+    ti_device *device; /* the host device */
+    ti_executor_progress *progress;
+    ti_timeline *timeline; /* or NULL */
+} ti_executor_desc;
+
+ti_executor *ti_executor_create(const ti_executor_desc *desc);
+void ti_executor_destroy(ti_executor *executor); /* frees what is still allocated for buffers */
+
+void ti_executor_submit(ti_executor *executor, const ti_instruction *instruction);
+/* Returns whether something happened. */
+bool ti_executor_step(ti_executor *executor);
+/* Instructions that were submitted and are not complete. */
+uint64_t ti_executor_incomplete(const ti_executor *executor);
+
+#endif

@@ -1,0 +1,48 @@
+/* The runtime of one node: creates and destroys all modules in one visible order, and lets threads take the roles.
+ *
+ * Two roles, each under a lock of its own. The scheduler role takes tasks from the channel and plans them; the executor role takes
+ * instructions and drives devices and network. Three ways to fill them:
+ *   inline  the application thread does everything, in a fixed order: one core, debugging, single-threaded MPI
+ *   shared  whoever has nothing better to do takes a free role: workers between kernels, the application thread while it waits
+ *   thread  a scheduler thread and an executor thread
+ * The application thread calls the functions below; no others may. */
+#ifndef TI_RUNTIME_H
+#define TI_RUNTIME_H
+
+#include "comm/comm.h"
+#include "exec/executor.h"
+#include "ir/signal.h"
+#include "plan/task_graph.h"
+
+typedef struct ti_runtime ti_runtime;
+
+typedef struct ti_runtime_desc {
+    tacit_config config; /* resolved */
+    ti_comm *comm;       /* owned by the runtime from now on */
+    tacit_context *context;
+    ti_timeline *timeline; /* or NULL: tests */
+} ti_runtime_desc;
+
+/* NULL and a sentence in `why` on failure; the communicator is destroyed then. */
+ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, ti_strbuf *why);
+/* After a final epoch. Stops the threads and frees everything. */
+void ti_runtime_destroy(ti_runtime *rt);
+
+const ti_system *ti_runtime_system(const ti_runtime *rt);
+ti_task_graph *ti_runtime_task_graph(ti_runtime *rt);
+ti_failure *ti_runtime_failure(ti_runtime *rt);
+
+/* Hand a task, made with ti_task_graph_new, to the pipeline. Helps while the program is too far ahead. */
+void ti_runtime_submit(ti_runtime *rt, ti_task *task);
+/* Wait until the signal is set. Returns early if the run has failed. */
+void ti_runtime_wait_signal(ti_runtime *rt, const ti_signal *signal);
+/* Wait until all horizons and epochs so far are executed. Returns early if the run has failed. */
+void ti_runtime_wait_points(ti_runtime *rt);
+/* Id of the task of the last executed horizon or epoch: everything with a smaller id is done. */
+uint64_t ti_runtime_executed(const ti_runtime *rt);
+
+void ti_runtime_counters(ti_runtime *rt, tacit_counters *out);
+/* Write the graphs, if TACIT_GRAPH asked for them. False and a sentence in `why` on failure. */
+bool ti_runtime_write_graphs(ti_runtime *rt, ti_strbuf *why);
+
+#endif

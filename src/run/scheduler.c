@@ -1,0 +1,76 @@
+/* The scheduler role: see scheduler.h. */
+#include "run/scheduler.h"
+
+enum { TASKS = 1024, INSTRUCTIONS = 4096 };
+
+void ti_scheduler_init(ti_scheduler *s, const ti_system *system)
+{
+    ti_ring_init(&s->tasks, TASKS);
+    ti_ring_init(&s->instructions, INSTRUCTIONS);
+    s->commands = ti_command_graph_create(system);
+    s->graph = ti_instruction_graph_create(system);
+}
+
+void ti_scheduler_fini(ti_scheduler *s)
+{
+    ti_instruction_graph_destroy(s->graph);
+    ti_command_graph_destroy(s->commands);
+    ti_ring_fini(&s->instructions);
+    ti_ring_fini(&s->tasks);
+}
+
+/* Pass on what fits; true if all of the batch is gone. */
+static bool pass_on(ti_scheduler *s)
+{
+    while (s->passed < s->batch.count && ti_ring_push(&s->instructions, (void *)(uintptr_t)s->batch.instruction[s->passed])) {
+        s->passed++;
+    }
+    return s->passed == s->batch.count;
+}
+
+static void publish_counts(ti_scheduler *s)
+{
+    ti_command_counts c = ti_command_graph_counts(s->commands);
+    ti_instruction_counts i = ti_instruction_graph_counts(s->graph);
+    atomic_store_explicit(&s->command_count, c.commands, memory_order_relaxed);
+    atomic_store_explicit(&s->evaluated, c.chunks_evaluated, memory_order_relaxed);
+    atomic_store_explicit(&s->instruction_count, i.instructions, memory_order_relaxed);
+    atomic_store_explicit(&s->reallocations, i.reallocations, memory_order_relaxed);
+    atomic_store_explicit(&s->entries, c.entries + i.entries, memory_order_relaxed);
+}
+
+static void plan(ti_scheduler *s, const ti_task *task)
+{
+    ti_command_batch commands = ti_command_graph_add(s->commands, &task, 1);
+    for (size_t i = 0; s->command_dot && i < commands.count; i++) {
+        ti_dot_command(s->command_dot, commands.command[i]);
+    }
+    s->batch = ti_instruction_graph_add(s->graph, commands);
+    s->passed = 0;
+    for (size_t i = 0; s->instruction_dot && i < s->batch.count; i++) {
+        ti_dot_instruction(s->instruction_dot, s->batch.instruction[i]);
+    }
+    if (task->kind == TI_TASK_HORIZON || task->kind == TI_TASK_EPOCH) {
+        publish_counts(s);
+    }
+}
+
+bool ti_scheduler_step(ti_scheduler *s, int budget, uint64_t executed)
+{
+    if (executed != s->released) {
+        s->released = executed;
+        ti_command_graph_release(s->commands, executed);
+        ti_instruction_graph_release(s->graph, executed);
+    }
+    bool any = false;
+    for (; budget > 0 && pass_on(s); budget--) {
+        const ti_task *task = ti_ring_pop(&s->tasks);
+        if (!task) {
+            return any;
+        }
+        plan(s, task);
+        any = true;
+    }
+    pass_on(s);
+    return any;
+}

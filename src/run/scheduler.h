@@ -1,0 +1,29 @@
+/* The scheduler role: takes tasks, plans them, passes instructions on. One thread at a time. */
+#ifndef TI_SCHEDULER_H
+#define TI_SCHEDULER_H
+
+#include "base/ring.h"
+#include "plan/command_graph.h"
+#include "plan/instruction_graph.h"
+#include "trace/dot.h"
+
+typedef struct ti_scheduler {
+    ti_ring tasks;        /* from the application thread */
+    ti_ring instructions; /* to the executor role */
+    ti_command_graph *commands;
+    ti_instruction_graph *graph;
+    ti_instruction_batch batch; /* what did not fit into the channel yet */
+    size_t passed;              /* of the batch */
+    uint64_t released;          /* last point whose arenas were recycled */
+    ti_dot *command_dot, *instruction_dot; /* or NULL */
+    /* Copies of the planners' counts, for other threads. */
+    _Atomic uint64_t command_count, instruction_count, evaluated, reallocations, entries;
+} ti_scheduler;
+
+void ti_scheduler_init(ti_scheduler *s, const ti_system *system);
+void ti_scheduler_fini(ti_scheduler *s);
+
+/* Plan up to `budget` tasks. `executed` is the id of the last executed point. Returns whether something happened. */
+bool ti_scheduler_step(ti_scheduler *s, int budget, uint64_t executed);
+
+#endif

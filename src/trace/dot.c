@@ -1,0 +1,254 @@
+/* The three graphs as Graphviz text: see dot.h. */
+#include "trace/dot.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool ti_dot_init(ti_dot *dot, const char *window)
+{
+    *dot = (ti_dot){ .end_task = UINT64_MAX };
+    unsigned long long first, end;
+    char rest;
+    if (!window) {
+        return true;
+    }
+    if (sscanf(window, "%llu:%llu%c", &first, &end, &rest) != 2 || first >= end) {
+        return false;
+    }
+    dot->first_task = first;
+    dot->end_task = end;
+    return true;
+}
+
+void ti_dot_fini(ti_dot *dot)
+{
+    ti_strbuf_fini(&dot->text);
+}
+
+static bool is_shown(ti_dot *dot, const ti_task *task, uint64_t vertex)
+{
+    if (task->id < dot->first_task || task->id >= dot->end_task) {
+        return false;
+    }
+    dot->first_vertex = dot->first_vertex ? dot->first_vertex : vertex;
+    return true;
+}
+
+static void add_edges(ti_dot *dot, uint64_t id, const uint64_t *dep, uint32_t deps)
+{
+    for (uint32_t i = 0; i < deps; i++) {
+        if (dep[i] >= dot->first_vertex) {
+            ti_strbuf_add(&dot->text, "  v%llu -> v%llu;\n", (unsigned long long)dep[i], (unsigned long long)id);
+        }
+    }
+}
+
+static void add_box(ti_dot *dot, const ti_box *box, int dims)
+{
+    char text[TI_BOX_TEXT];
+    ti_strbuf_add(&dot->text, " %s", ti_box_format(box, dims, text));
+}
+
+/* Quotes would end the label. */
+static void add_name(ti_dot *dot, const char *name)
+{
+    for (const char *c = name; *c; c++) {
+        ti_strbuf_add(&dot->text, "%s%c", *c == '"' || *c == '\\' ? "\\" : "", *c);
+    }
+}
+
+static void open_vertex(ti_dot *dot, uint64_t id, const char *shape, const char *colour)
+{
+    ti_strbuf_add(&dot->text, "  v%llu [shape=%s, style=filled, fillcolor=\"%s\", label=\"", (unsigned long long)id, shape, colour);
+}
+
+static void close_vertex(ti_dot *dot, uint64_t id, const uint64_t *dep, uint32_t deps)
+{
+    ti_strbuf_add(&dot->text, "\"];\n");
+    add_edges(dot, id, dep, deps);
+}
+
+static const char *mode_name(int mode)
+{
+    static const char *const names[] = { "", "read", "write", "update", "reduce" };
+    return mode >= TACIT_READ && mode <= TACIT_REDUCE ? names[mode] : "access";
+}
+
+static void add_accesses(ti_dot *dot, const ti_task *task)
+{
+    for (uint32_t i = 0; i < task->accesses; i++) {
+        const ti_access *a = &task->access[i];
+        ti_boxes boxes = { 0 };
+        if (a->mode == TACIT_REDUCE) {
+            ti_vec_push(&boxes, a->buffer->extent);
+        } else {
+            ti_access_image(a, &task->range, &boxes);
+        }
+        ti_strbuf_add(&dot->text, "\\n%s ", mode_name(a->mode));
+        add_name(dot, a->buffer->name);
+        for (size_t k = 0; k < boxes.count; k++) {
+            add_box(dot, &boxes.data[k], a->buffer->dims);
+        }
+        ti_vec_fini(&boxes);
+    }
+}
+
+void ti_dot_task(ti_dot *dot, const ti_task *task)
+{
+    static const char *const colours[] = { "#cfe2f3", "#d9ead3", "#eeeeee", "#eeeeee", "#fff2cc", "#fff2cc" };
+    if (!is_shown(dot, task, task->id)) {
+        return;
+    }
+    open_vertex(dot, task->id, "box", colours[task->kind]);
+    ti_strbuf_add(&dot->text, "T%llu ", (unsigned long long)task->id);
+    add_name(dot, task->name);
+    if (task->kind == TI_TASK_EXECUTE) {
+        add_box(dot, &task->range, task->dims);
+        add_accesses(dot, task);
+    }
+    close_vertex(dot, task->id, task->dep, task->deps);
+}
+
+static void add_pieces(ti_dot *dot, const ti_command *c)
+{
+    for (uint32_t p = 0; p < c->as.execute.pieces; p++) {
+        add_box(dot, &c->as.execute.piece[p].chunk, c->task->dims);
+    }
+}
+
+static void add_transfer(ti_dot *dot, const ti_buffer_info *buffer, bool send, int peer, uint64_t counter)
+{
+    add_name(dot, buffer->name);
+    ti_strbuf_add(&dot->text, "\\n%s node %d, message %llu\\n", send ? "to" : "from", peer, (unsigned long long)counter);
+}
+
+static void describe_command(ti_dot *dot, const ti_command *c)
+{
+    switch (c->kind) {
+    case TI_COMMAND_EXECUTE:
+        open_vertex(dot, c->id, "box", "#cfe2f3");
+        ti_strbuf_add(&dot->text, "execute T%llu ", (unsigned long long)c->task->id);
+        add_name(dot, c->task->name);
+        add_pieces(dot, c);
+        break;
+    case TI_COMMAND_SEND:
+    case TI_COMMAND_RECEIVE:
+        open_vertex(dot, c->id, "ellipse", c->kind == TI_COMMAND_SEND ? "#f9cb9c" : "#fce5cd");
+        ti_strbuf_add(&dot->text, "%s ", c->kind == TI_COMMAND_SEND ? "send" : "receive");
+        add_transfer(dot, c->as.transfer.buffer, c->kind == TI_COMMAND_SEND, c->as.transfer.peer, c->as.transfer.counter);
+        for (uint32_t i = 0; i < c->as.transfer.boxes; i++) {
+            add_box(dot, &c->as.transfer.box[i], c->as.transfer.buffer->dims);
+        }
+        break;
+    case TI_COMMAND_REDUCE:
+        open_vertex(dot, c->id, "ellipse", "#d9d2e9");
+        ti_strbuf_add(&dot->text, "reduce ");
+        add_name(dot, c->task->access[c->as.reduce.access].buffer->name);
+        ti_strbuf_add(&dot->text, "\\n%d children, parent %d", c->as.reduce.tree->children, c->as.reduce.tree->parent);
+        break;
+    case TI_COMMAND_FENCE:
+        open_vertex(dot, c->id, "box", "#d9ead3");
+        ti_strbuf_add(&dot->text, "fence ");
+        add_name(dot, c->task->access[0].buffer->name);
+        add_box(dot, &c->as.fence, c->task->access[0].buffer->dims);
+        break;
+    case TI_COMMAND_EPOCH:
+    case TI_COMMAND_CREATE:
+    case TI_COMMAND_DESTROY:
+    case TI_COMMAND_COLLECTIVE:
+        open_vertex(dot, c->id, "box", "#eeeeee");
+        add_name(dot, c->task->name);
+        break;
+    }
+}
+
+void ti_dot_command(ti_dot *dot, const ti_command *command)
+{
+    if (is_shown(dot, command->task, command->id)) {
+        describe_command(dot, command);
+        close_vertex(dot, command->id, command->dep, command->deps);
+    }
+}
+
+static void describe_memory(ti_dot *dot, const ti_instruction *i, const char *what)
+{
+    open_vertex(dot, i->id, "box", "#fff2cc");
+    ti_strbuf_add(&dot->text, "%s A%llu ", what, (unsigned long long)i->as.memory.allocation);
+    add_name(dot, i->as.memory.buffer ? i->as.memory.buffer->name : "staging");
+    add_box(dot, &i->as.memory.box, i->as.memory.buffer ? i->as.memory.buffer->dims : 1);
+}
+
+static void describe_place(ti_dot *dot, const char *word, const ti_place *place)
+{
+    if (place->allocation) {
+        ti_strbuf_add(&dot->text, " %s A%llu", word, (unsigned long long)place->allocation);
+    } else {
+        ti_strbuf_add(&dot->text, " %s user memory", word);
+    }
+}
+
+static void describe_kernel(ti_dot *dot, const ti_instruction *i)
+{
+    open_vertex(dot, i->id, "box", "#cfe2f3");
+    ti_strbuf_add(&dot->text, "%s ", i->kind == TI_INSTRUCTION_HOST ? "host task" : "kernel");
+    add_name(dot, i->task->name);
+    add_box(dot, &i->as.kernel.chunk, i->task->dims);
+}
+
+static void describe_instruction(ti_dot *dot, const ti_instruction *i)
+{
+    switch (i->kind) {
+    case TI_INSTRUCTION_ALLOC:
+        describe_memory(dot, i, "alloc");
+        break;
+    case TI_INSTRUCTION_FREE:
+        describe_memory(dot, i, "free");
+        break;
+    case TI_INSTRUCTION_COPY:
+        open_vertex(dot, i->id, "box", "#d0e0e3");
+        ti_strbuf_add(&dot->text, "copy");
+        describe_place(dot, "from", &i->as.copy.from);
+        describe_place(dot, "to", &i->as.copy.to);
+        break;
+    case TI_INSTRUCTION_KERNEL:
+    case TI_INSTRUCTION_HOST:
+        describe_kernel(dot, i);
+        break;
+    case TI_INSTRUCTION_SEND:
+    case TI_INSTRUCTION_RECEIVE:
+        open_vertex(dot, i->id, "ellipse", i->kind == TI_INSTRUCTION_SEND ? "#f9cb9c" : "#fce5cd");
+        ti_strbuf_add(&dot->text, "%s ", i->kind == TI_INSTRUCTION_SEND ? "send" : "receive");
+        add_transfer(dot, i->as.transfer.buffer, i->kind == TI_INSTRUCTION_SEND, i->as.transfer.peer, i->as.transfer.counter);
+        break;
+    case TI_INSTRUCTION_REDUCE:
+        open_vertex(dot, i->id, "box", "#d9d2e9");
+        ti_strbuf_add(&dot->text, "reduce %u slots ", i->as.reduce.slots);
+        add_name(dot, i->as.reduce.buffer->name);
+        break;
+    case TI_INSTRUCTION_FENCE:
+    case TI_INSTRUCTION_EPOCH:
+    case TI_INSTRUCTION_COLLECTIVE:
+        open_vertex(dot, i->id, "box", "#eeeeee");
+        add_name(dot, i->task->name);
+        break;
+    }
+}
+
+void ti_dot_instruction(ti_dot *dot, const ti_instruction *instruction)
+{
+    if (is_shown(dot, instruction->task, instruction->id)) {
+        describe_instruction(dot, instruction);
+        close_vertex(dot, instruction->id, instruction->dep, instruction->deps);
+    }
+}
+
+bool ti_dot_write(const ti_dot *dot, const char *path, const char *title)
+{
+    FILE *file = fopen(path, "w");
+    if (!file) {
+        return false;
+    }
+    fprintf(file, "digraph tacit {\n  label=\"%s\"; labelloc=t; fontname=\"sans-serif\";\n", title);
+    fprintf(file, "  node [fontname=\"sans-serif\", fontsize=10];\n  edge [color=\"#666666\"];\n%s}\n", ti_strbuf_text(&dot->text));
+    return fclose(file) == 0;
+}
