@@ -64,10 +64,10 @@ static ti_box random_around(rng *r, const ti_box *box)
     return whole;
 }
 
-static unsigned char *element(unsigned char *base, const ti_box *whole, int64_t x, int64_t y, int64_t z, size_t elem_size)
+static unsigned char *element(unsigned char *base, const ti_box *whole, const int64_t at[3], size_t elem_size)
 {
     int64_t rows = whole->max[1] - whole->min[1], columns = whole->max[2] - whole->min[2];
-    int64_t index = ((x - whole->min[0]) * rows + (y - whole->min[1])) * columns + (z - whole->min[2]);
+    int64_t index = ((at[0] - whole->min[0]) * rows + (at[1] - whole->min[1])) * columns + (at[2] - whole->min[2]);
     return base + (size_t)index * elem_size;
 }
 
@@ -79,9 +79,9 @@ static void copy_plainly(unsigned char *to, const ti_box *to_whole, unsigned cha
         for (int64_t y = box->min[1]; y < box->max[1]; y++) {
             for (int64_t z = box->min[2]; z < box->max[2]; z++) {
                 const int64_t at[3] = { x, y, z };
-                unsigned char *t = element(to, to_whole, x, y, z, elem_size);
+                unsigned char *t = element(to, to_whole, at, elem_size);
                 assert_int_equal(t - to, ti_layout_offset(to_whole, at, elem_size));
-                memcpy(t, element(from, from_whole, x, y, z, elem_size), elem_size);
+                memcpy(t, element(from, from_whole, at, elem_size), elem_size);
             }
         }
     }

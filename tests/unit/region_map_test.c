@@ -1,5 +1,5 @@
-/* Region maps against a plain list: random inserts, removals, replacements and queries, with disjoint and with overlapping
- * entries, and the tree's invariants after the steps. */
+/* Region maps against a plain list: random inserts, removals, replacements and queries, with disjoint and with
+ * overlapping entries, and the tree's invariants after the steps. */
 #include "grid/region_map.h"
 
 #include "random.h"

@@ -1,0 +1,178 @@
+/* Settings: the environment wins over the program, the program over the default; misspelled names and malformed values
+ * are refused with a sentence that helps. */
+#include "base/config.h"
+
+#include "random.h"
+
+#include <string.h>
+
+extern char **environ;
+
+/* No variable of this project is set. */
+static int without_settings(void **state)
+{
+    (void)state;
+    for (char **e = environ; *e;) {
+        if (strncmp(*e, "TACIT_", 6) == 0) {
+            char *name = strdup(*e);
+            *strchr(name, '=') = '\0';
+            unsetenv(name);
+            free(name);
+            e = environ;
+        } else {
+            e++;
+        }
+    }
+    return 0;
+}
+
+static void expect_ok(const tacit_config *from, tacit_config *out)
+{
+    ti_strbuf why = { 0 };
+    assert_int_equal(ti_config_resolve(from, out, &why), TACIT_OK);
+    assert_string_equal(ti_strbuf_text(&why), "");
+    ti_strbuf_fini(&why);
+}
+
+/* The sentence of the refusal contains both words. */
+static void expect_refusal(const tacit_config *from, const char *word, const char *other)
+{
+    tacit_config out;
+    ti_strbuf why = { 0 };
+    assert_int_equal(ti_config_resolve(from, &out, &why), TACIT_ERROR_CONFIG);
+    assert_non_null(strstr(ti_strbuf_text(&why), word));
+    assert_non_null(strstr(ti_strbuf_text(&why), other));
+    ti_strbuf_fini(&why);
+}
+
+static void defaults(void **state)
+{
+    (void)state;
+    tacit_config out, zero = { 0 };
+    expect_ok(NULL, &out);
+    assert_int_equal(out.run_ahead, 8);
+    assert_int_equal(out.horizon_step, 4);
+    assert_int_equal(out.early_bytes, 1 << 20);
+    assert_int_equal(out.log, 2);
+    expect_ok(&zero, &out);
+    assert_int_equal(out.run_ahead, 8);
+}
+
+static void environment_wins(void **state)
+{
+    (void)state;
+    tacit_config out, from = { .workers = 3, .run_ahead = 5, .early_bytes = 4096, .graph = "mine", .log = 1 };
+    expect_ok(&from, &out);
+    assert_int_equal(out.workers, 3);
+    assert_int_equal(out.run_ahead, 5);
+    assert_int_equal(out.early_bytes, 4096);
+    assert_string_equal(out.graph, "mine");
+    assert_int_equal(out.log, 1);
+    setenv("TACIT_WORKERS", "7", 1);
+    setenv("TACIT_EARLY_BYTES", "2M", 1);
+    setenv("TACIT_GRAPH", "theirs", 1);
+    setenv("TACIT_LOG", "debug", 1);
+    setenv("TACIT_PROGRESS", "thread", 1);
+    setenv("TACIT_THREADS", "0", 1);
+    expect_ok(&from, &out);
+    assert_int_equal(out.workers, 7);
+    assert_int_equal(out.run_ahead, 5);
+    assert_int_equal(out.early_bytes, 2 << 20);
+    assert_string_equal(out.graph, "theirs");
+    assert_int_equal(out.log, 4);
+    assert_int_equal(out.progress, TACIT_PROGRESS_THREAD);
+    assert_int_equal(out.threads, TACIT_THREADS_INLINE);
+    setenv("TACIT_THREADS", "1", 1);
+    expect_ok(NULL, &out);
+    assert_int_equal(out.threads, TACIT_THREADS_ON);
+}
+
+static void units(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t bytes;
+    } good[] = { { "1024", 1024 }, { "1k", 1024 }, { "3M", 3 << 20 }, { "2G", (size_t)2 << 30 } };
+    tacit_config out;
+    for (size_t i = 0; i < TI_COUNT(good); i++) {
+        setenv("TACIT_EARLY_BYTES", good[i].text, 1);
+        expect_ok(NULL, &out);
+        assert_int_equal(out.early_bytes, good[i].bytes);
+    }
+    static const char *const bad[] = { "", "k", "12x", "1kk", "1MB", "-1k", "10", "99999999999999999999", "1.5M" };
+    for (size_t i = 0; i < TI_COUNT(bad); i++) {
+        setenv("TACIT_EARLY_BYTES", bad[i], 1);
+        expect_refusal(NULL, "TACIT_EARLY_BYTES", "bytes");
+    }
+}
+
+static void malformed_values(void **state)
+{
+    (void)state;
+    static const char *const bad[][2] = {
+        { "TACIT_WORKERS", "" },       { "TACIT_WORKERS", "0" },          { "TACIT_WORKERS", "-3" },
+        { "TACIT_WORKERS", "many" },   { "TACIT_WORKERS", "4 cores" },    { "TACIT_WORKERS", "4k" },
+        { "TACIT_WORKERS", "100000" }, { "TACIT_THREADS", "2" },          { "TACIT_THREADS", "yes" },
+        { "TACIT_PROGRESS", "" },      { "TACIT_PROGRESS", "Thread" },    { "TACIT_LOG", "loud" },
+        { "TACIT_GRAPH", "" },         { "TACIT_HORIZON_STEP", "0x10" },  { "TACIT_LOG", "" },
+    };
+    for (size_t i = 0; i < TI_COUNT(bad); i++) {
+        setenv(bad[i][0], bad[i][1], 1);
+        expect_refusal(NULL, bad[i][0], "must be");
+        unsetenv(bad[i][0]);
+    }
+    expect_refusal(&(tacit_config){ .workers = -1 }, "tacit_config", "negative");
+}
+
+/* Every name with one letter wrong, missing or too many leads back to the name. */
+static void nearest_name(void **state)
+{
+    (void)state;
+    size_t count;
+    const ti_setting *table = ti_config_table(&count);
+    assert_true(count > 5);
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strlen(table[i].name);
+        char wrong[100], hint[120];
+        snprintf(hint, sizeof(hint), "did you mean %s?", table[i].name);
+        for (int kind = 0; kind < 3; kind++) {
+            size_t at = 6 + (length - 6) / 2;
+            snprintf(wrong, sizeof(wrong), "%.*sQ%s", (int)at, table[i].name, table[i].name + at + (kind == 0));
+            if (kind == 2) {
+                snprintf(wrong, sizeof(wrong), "%.*s%s", (int)at, table[i].name, table[i].name + at + 1);
+            }
+            setenv(wrong, "1", 1);
+            expect_refusal(NULL, wrong, hint);
+            unsetenv(wrong);
+        }
+    }
+}
+
+static void table_is_complete(void **state)
+{
+    (void)state;
+    size_t count;
+    const ti_setting *table = ti_config_table(&count);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(strncmp(table[i].name, "TACIT_", 6), 0);
+        assert_true(table[i].values && *table[i].values && table[i].initial && *table[i].initial);
+        assert_true(table[i].help && *table[i].help);
+        for (size_t j = 0; j < i; j++) {
+            assert_string_not_equal(table[i].name, table[j].name);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(defaults, without_settings),
+        cmocka_unit_test_setup(environment_wins, without_settings),
+        cmocka_unit_test_setup(units, without_settings),
+        cmocka_unit_test_setup(malformed_values, without_settings),
+        cmocka_unit_test_setup(nearest_name, without_settings),
+        cmocka_unit_test(table_is_complete),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,190 @@
+/* Waiting: no wake-up is lost, sleeps end, and the lock excludes.
+ *
+ * The ping-pong sleeps for up to ten minutes at a time, so one lost wake-up hangs the test until its time limit. */
+#include "base/park.h"
+
+#include "base/clock.h"
+
+#include "random.h"
+
+#include <pthread.h>
+
+enum { ROUNDS = 20000, THREADS = 4, ENOUGH = 20000 };
+#define LONG_NS (600ull * 1000 * 1000 * 1000)
+
+typedef struct game {
+    ti_lot lot[2];
+    _Atomic uint64_t ball;
+} game;
+
+/* Player `side` waits until the ball's parity is its own, and passes it on. */
+static void play(game *g, int side, bool with_backoff)
+{
+    for (uint64_t i = (uint64_t)side; i < ROUNDS; i += 2) {
+        uint32_t round = 0;
+        for (;;) {
+            uint32_t ticket = ti_lot_ticket(&g->lot[side]);
+            if (atomic_load_explicit(&g->ball, memory_order_acquire) == i) {
+                break;
+            }
+            if (with_backoff) {
+                ti_backoff(&round, &g->lot[side], ticket, false);
+            } else {
+                ti_lot_sleep(&g->lot[side], ticket, LONG_NS);
+            }
+        }
+        atomic_store_explicit(&g->ball, i + 1, memory_order_release);
+        ti_lot_wake(&g->lot[!side], 1);
+    }
+}
+
+static void *second_player(void *arg)
+{
+    play(arg, 1, false);
+    return NULL;
+}
+
+static void *second_player_with_backoff(void *arg)
+{
+    play(arg, 1, true);
+    return NULL;
+}
+
+static void ping_pong(bool with_backoff)
+{
+    static _Alignas(TI_CACHE_LINE) game g;
+    g = (game){ .ball = 0 };
+    pthread_t other;
+    void *(*body)(void *) = with_backoff ? second_player_with_backoff : second_player;
+    assert_int_equal(pthread_create(&other, NULL, body, &g), 0);
+    play(&g, 0, with_backoff);
+    assert_int_equal(pthread_join(other, NULL), 0);
+    assert_int_equal(atomic_load(&g.ball), ROUNDS);
+    assert_int_equal(atomic_load(&g.lot[0].sleepers) + atomic_load(&g.lot[1].sleepers), 0);
+}
+
+static void no_wake_up_is_lost(void **state)
+{
+    (void)state;
+    ping_pong(false);
+}
+
+static void backoff_makes_progress(void **state)
+{
+    (void)state;
+    ping_pong(true);
+}
+
+/* Many sleepers in one lot: a wake-up for all reaches all. */
+typedef struct crowd {
+    ti_lot lot, done;
+    _Atomic uint32_t go, arrived;
+} crowd;
+
+static void *follow(void *arg)
+{
+    crowd *c = arg;
+    for (uint32_t i = 1; i <= 500; i++) {
+        for (;;) {
+            uint32_t ticket = ti_lot_ticket(&c->lot);
+            if (atomic_load(&c->go) >= i) {
+                break;
+            }
+            ti_lot_sleep(&c->lot, ticket, LONG_NS);
+        }
+        atomic_fetch_add(&c->arrived, 1);
+        ti_lot_wake(&c->done, 1);
+    }
+    return NULL;
+}
+
+static void all_are_woken(void **state)
+{
+    (void)state;
+    static _Alignas(TI_CACHE_LINE) crowd c;
+    c = (crowd){ .go = 0 };
+    pthread_t thread[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_create(&thread[i], NULL, follow, &c), 0);
+    }
+    for (uint32_t i = 1; i <= 500; i++) {
+        atomic_store(&c.go, i);
+        ti_lot_wake(&c.lot, INT32_MAX);
+        for (;;) {
+            uint32_t ticket = ti_lot_ticket(&c.done);
+            if (atomic_load(&c.arrived) == i * THREADS) {
+                break;
+            }
+            ti_lot_sleep(&c.done, ticket, LONG_NS);
+        }
+    }
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(thread[i], NULL), 0);
+    }
+}
+
+static void sleeps_end(void **state)
+{
+    (void)state;
+    ti_lot lot = { .ticket = 0 };
+    uint32_t ticket = ti_lot_ticket(&lot);
+    ti_lot_sleep(&lot, ticket, 1000 * 1000);
+    ti_lot_wake(&lot, 1);
+    assert_int_not_equal(ti_lot_ticket(&lot), ticket);
+    ti_lot_sleep(&lot, ticket, LONG_NS);
+    assert_int_equal(atomic_load(&lot.sleepers), 0);
+}
+
+typedef struct counter {
+    ti_lock lock;
+    uint64_t value;
+} counter;
+
+static void *count_up(void *arg)
+{
+    counter *c = arg;
+    for (int i = 0; i < ENOUGH; i++) {
+        ti_lock_take(&c->lock);
+        c->value++;
+        ti_lock_drop(&c->lock);
+    }
+    return NULL;
+}
+
+static void lock_excludes(void **state)
+{
+    (void)state;
+    counter c = { .value = 0 };
+    pthread_t thread[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_create(&thread[i], NULL, count_up, &c), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(thread[i], NULL), 0);
+    }
+    assert_int_equal(c.value, (uint64_t)THREADS * ENOUGH);
+    assert_true(ti_lock_try(&c.lock));
+    assert_false(ti_lock_try(&c.lock));
+    ti_lock_drop(&c.lock);
+}
+
+static void clock_does_not_go_back(void **state)
+{
+    (void)state;
+    uint64_t last = ti_clock_ns();
+    for (int i = 0; i < 1000; i++) {
+        uint64_t now = ti_clock_ns();
+        assert_true(now >= last);
+        last = now;
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_wake_up_is_lost), cmocka_unit_test(backoff_makes_progress), cmocka_unit_test(all_are_woken),
+        cmocka_unit_test(sleeps_end),         cmocka_unit_test(lock_excludes),
+        cmocka_unit_test(clock_does_not_go_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
