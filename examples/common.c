@@ -27,12 +27,14 @@ enum { KEY_VERIFY = 0x1000, KEY_JSON, KEY_PROGRESS, KEY_HELP, KEY_USAGE };
 /* The first OF_RESULTS options are for programs that report results. */
 enum { OF_RESULTS = 2 };
 static const struct argp_option common_list[] = {
-    {"json", KEY_JSON, NULL, 0, "Print the results as one JSON object", 90},
-    {"progress", KEY_PROGRESS, NULL, 0, "Show progress on standard error, even if that is not a terminal", 90},
-    {"verify", KEY_VERIFY, NULL, 0, "Compute the same sequentially and compare; exit status 1 if anything differs", 90},
-    {"help", KEY_HELP, NULL, 0, "Show this text", 91},
-    {"usage", KEY_USAGE, NULL, 0, "Show a short reminder of the options", 91},
-    {0}};
+    { "json", KEY_JSON, NULL, 0, "Print the results as one JSON object", 90 },
+    { "progress", KEY_PROGRESS, NULL, 0, "Show progress on standard error, even if that is not a terminal", 90 },
+    { "verify", KEY_VERIFY, NULL, 0, "Compute the same sequentially and compare; exit status 1 if anything differs",
+      90 },
+    { "help", KEY_HELP, NULL, 0, "Show this text", 91 },
+    { "usage", KEY_USAGE, NULL, 0, "Show a short reminder of the options", 91 },
+    { 0 },
+};
 
 static error_t parse_common(int key, char *arg, struct argp_state *state)
 {
@@ -79,10 +81,10 @@ static error_t pass_on(int key, char *arg, struct argp_state *state)
 int example_parse(const tacit_context *ctx, const struct argp *argp, struct example_options *common, int argc,
                   char **argv, void *input)
 {
-    const struct argp shared = {.options = common_list + (common->plain ? OF_RESULTS : 0), .parser = parse_common};
-    const struct argp_child children[] = {{argp, 0, NULL, 0}, {&shared, 0, NULL, 0}, {0}};
-    const struct argp all = {.parser = pass_on, .children = children};
-    struct both inputs = {common, input};
+    const struct argp shared = { .options = common_list + (common->plain ? OF_RESULTS : 0), .parser = parse_common };
+    const struct argp_child children[] = { { argp, 0, NULL, 0 }, { &shared, 0, NULL, 0 }, { 0 } };
+    const struct argp all = { .parser = pass_on, .children = children };
+    struct both inputs = { common, input };
     bool speaks = tacit_node(ctx) == 0;
     unsigned flags = ARGP_NO_EXIT | ARGP_NO_HELP | (speaks ? 0 : ARGP_NO_ERRS);
 
@@ -133,7 +135,7 @@ error_t example_parse_split(struct argp_state *state, const char *option, const 
 void example_report_begin(struct example_report *r, const tacit_context *ctx, const struct example_options *options,
                           const char *title)
 {
-    *r = (struct example_report){.active = tacit_node(ctx) == 0, .json = options->json};
+    *r = (struct example_report){ .active = tacit_node(ctx) == 0, .json = options->json };
     if (r->active && r->json)
         putchar('{');
     else if (r->active)
@@ -249,12 +251,17 @@ static void show_progress(const tacit_launch *k)
 void example_progress(tacit_context *ctx, const struct example_options *options, tacit_buffer *watched, size_t done,
                       size_t total)
 {
-    const struct progress p = {done, total, options->progress};
+    const struct progress p = { done, total, options->progress };
     if (total < 100 || (done % (total / 100) && done != total))
         return;
-    CHECK(tacit_submit(ctx, &(tacit_task){
-        .name = "progress", .on = TACIT_ON_ONE_NODE, .kernel = {.host = show_progress}, TACIT_ARGS(p),
-        .access = {tacit_read(watched, tacit_fixed(tacit_box3(0, 1, 0, 1, 0, 1)))}}));
+    const tacit_task show_it = {
+        .name = "progress",
+        .on = TACIT_ON_ONE_NODE,
+        .kernel = { .host = show_progress },
+        TACIT_ARGS(p),
+        .access = { tacit_read(watched, tacit_fixed(tacit_box3(0, 1, 0, 1, 0, 1))) },
+    };
+    CHECK(tacit_submit(ctx, &show_it));
 }
 
 bool example_shows_progress(const tacit_context *ctx, const struct example_options *options)
@@ -267,7 +274,7 @@ struct example_traffic example_traffic_here(tacit_context *ctx)
     tacit_counters c;
     CHECK(tacit_wait(ctx));
     CHECK(tacit_get_counters(ctx, &c));
-    return (struct example_traffic){c.messages_sent, c.bytes_sent};
+    return (struct example_traffic){ c.messages_sent, c.bytes_sent };
 }
 
 struct mine {
@@ -278,7 +285,7 @@ struct mine {
 static void tell_traffic(const tacit_launch *k)
 {
     for (size_t i = k->chunk.min[0]; i < k->chunk.max[0]; i++)
-        TACIT_AT1(struct example_traffic, k->view[0], i) = (struct example_traffic){0};
+        TACIT_AT1(struct example_traffic, k->view[0], i) = (struct example_traffic){ 0 };
     TACIT_AT1(struct example_traffic, k->view[0], k->chunk.min[0]) = *((const struct mine *)k->args)->sent;
 }
 
@@ -287,16 +294,23 @@ static void tell_traffic(const tacit_launch *k)
 struct example_traffic example_traffic_since(tacit_context *ctx, struct example_traffic start)
 {
     const size_t nodes = (size_t)tacit_num_nodes(ctx);
-    struct example_traffic here = example_traffic_here(ctx), sum = {0}, *all = example_alloc(nodes, sizeof *all);
-    const struct mine args = {&here};
-    tacit_buffer *buffer;
+    struct example_traffic here = example_traffic_here(ctx), sum = { 0 }, *all = example_alloc(nodes, sizeof *all);
+    const struct mine args = { &here };
 
-    here = (struct example_traffic){here.messages - start.messages, here.bytes - start.bytes};
-    CHECK(tacit_buffer_create(ctx, &(tacit_buffer_desc){
-        .name = "traffic", .range = TACIT_RANGE(nodes), .elem_size = sizeof *all}, &buffer));
-    CHECK(tacit_submit(ctx, &(tacit_task){
-        .name = "tell traffic", .range = TACIT_RANGE(nodes), .on = TACIT_ON_HOST, .kernel = {.host = tell_traffic},
-        TACIT_ARGS(args), .hint.whole_chunk = true, .access = {tacit_write(buffer, tacit_one_to_one())}}));
+    here = (struct example_traffic){ here.messages - start.messages, here.bytes - start.bytes };
+    const tacit_buffer_desc desc = { .name = "traffic", .range = TACIT_RANGE(nodes), .elem_size = sizeof *all };
+    tacit_buffer *buffer;
+    CHECK(tacit_buffer_create(ctx, &desc, &buffer));
+    const tacit_task tell_it = {
+        .name = "tell traffic",
+        .range = TACIT_RANGE(nodes),
+        .on = TACIT_ON_HOST,
+        .kernel = { .host = tell_traffic },
+        TACIT_ARGS(args),
+        .access = { tacit_write(buffer, tacit_one_to_one()) },
+        .hint.whole_chunk = true,
+    };
+    CHECK(tacit_submit(ctx, &tell_it));
     CHECK(tacit_fence_read(ctx, buffer, TACIT_BOX_ALL, all));
     CHECK(tacit_buffer_destroy(ctx, buffer));
     for (size_t i = 0; i < nodes; i++) {

@@ -18,7 +18,7 @@ struct square {
 static void compute(const tacit_launch *k)
 {
     for (size_t i = k->chunk.min[0]; i < k->chunk.max[0]; i++)
-        TACIT_AT1(struct square, k->view[0], i) = (struct square){i * i, k->node};
+        TACIT_AT1(struct square, k->view[0], i) = (struct square){ i * i, k->node };
 }
 
 /* Print all squares. Runs on one node, which tacit gives the whole buffer. */
@@ -34,15 +34,28 @@ static void print(const tacit_launch *k)
 /* The program. Every node runs it from top to bottom and submits the same tasks. */
 static void run(tacit_context *ctx, size_t n, struct square *result)
 {
+    const tacit_buffer_desc desc = {
+        .name = "squares",
+        .range = TACIT_RANGE(n),
+        .elem_size = sizeof(struct square),
+    };
     tacit_buffer *squares;
-    CHECK(tacit_buffer_create(ctx, &(tacit_buffer_desc){
-        .name = "squares", .range = TACIT_RANGE(n), .elem_size = sizeof(struct square)}, &squares));
-    CHECK(tacit_submit(ctx, &(tacit_task){
-        .name = "compute", .range = TACIT_RANGE(n), .kernel = {.host = compute},
-        .access = {tacit_write(squares, tacit_one_to_one())}}));
-    CHECK(tacit_submit(ctx, &(tacit_task){
-        .name = "print", .on = TACIT_ON_ONE_NODE, .kernel = {.host = print},
-        .access = {tacit_read(squares, tacit_all())}}));
+    CHECK(tacit_buffer_create(ctx, &desc, &squares));
+
+    const tacit_task compute_them = {
+        .name = "compute",
+        .range = TACIT_RANGE(n),
+        .kernel = { .host = compute },
+        .access = { tacit_write(squares, tacit_one_to_one()) },
+    };
+    const tacit_task print_them = {
+        .name = "print",
+        .on = TACIT_ON_ONE_NODE,
+        .kernel = { .host = print },
+        .access = { tacit_read(squares, tacit_all()) },
+    };
+    CHECK(tacit_submit(ctx, &compute_them));
+    CHECK(tacit_submit(ctx, &print_them));
     CHECK(tacit_fence_read(ctx, squares, TACIT_BOX_ALL, result));
 }
 
@@ -65,9 +78,9 @@ static bool is_right(const struct square *result, size_t n, int num_nodes)
 
 int main(int argc, char **argv)
 {
-    const struct argp argp = {NULL, parse, "[SIZE]", "Squares of the numbers below SIZE (8), computed by all nodes.",
-                              NULL, NULL, NULL};
-    struct example_options options = {.plain = true};
+    const struct argp argp = { NULL, parse, "[SIZE]", "Squares of the numbers below SIZE (8), computed by all nodes.",
+                               NULL, NULL,  NULL };
+    struct example_options options = { .plain = true };
     tacit_context *ctx = NULL;
     size_t n = 8;
     bool good = true;

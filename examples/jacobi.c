@@ -131,43 +131,89 @@ struct outcome {
     size_t iterations;
 };
 
+/* Old and new values, the right-hand side, and the largest residual. */
+struct buffers {
+    tacit_buffer *old, *new, *F, *R;
+};
+
 /* Create a buffer of the size of the grid, filled by a task. */
 static tacit_buffer *create_filled(tacit_context *ctx, const struct jacobi_options *o, const struct grid *g,
                                    const char *name, tacit_host_kernel *fill)
 {
+    const tacit_buffer_desc desc = {
+        .name = name,
+        .range = TACIT_RANGE(g->rows, g->columns),
+        .elem_size = sizeof(double),
+    };
     tacit_buffer *buffer;
-    CHECK(tacit_buffer_create(ctx, &(tacit_buffer_desc){
-        .name = name, .range = TACIT_RANGE(g->rows, g->columns), .elem_size = sizeof(double)}, &buffer));
-    CHECK(tacit_submit(ctx, &(tacit_task){
-        .name = "fill", .range = TACIT_RANGE(g->rows, g->columns), .kernel = {.host = fill}, TACIT_ARGS(*g),
-        .hint.split = o->split, .access = {tacit_write(buffer, tacit_one_to_one())}}));
+    CHECK(tacit_buffer_create(ctx, &desc, &buffer));
+    const tacit_task fill_it = {
+        .name = "fill",
+        .range = desc.range,
+        .kernel = { .host = fill },
+        TACIT_ARGS(*g),
+        .access = { tacit_write(buffer, tacit_one_to_one()) },
+        .hint.split = o->split,
+    };
+    CHECK(tacit_submit(ctx, &fill_it));
     return buffer;
+}
+
+/* One iteration: `new` becomes what `old` relaxes to. */
+static void submit_sweep(tacit_context *ctx, const struct jacobi_options *o, const struct grid *g,
+                         const struct buffers *b)
+{
+    const tacit_task sweep_it = {
+        .name = "sweep",
+        .range = TACIT_RANGE(g->rows, g->columns),
+        .kernel = { .host = sweep },
+        TACIT_ARGS(*g),
+        .access = { tacit_read(b->old, tacit_star(1, 1, 0)), tacit_read(b->F, tacit_one_to_one()),
+                    tacit_write(b->new, tacit_one_to_one()) },
+        .hint.split = o->split,
+    };
+    CHECK(tacit_submit(ctx, &sweep_it));
+}
+
+/* Reduce the residual of `old` to one number, and wait for it. */
+static double largest_residual(tacit_context *ctx, const struct jacobi_options *o, const struct grid *g,
+                               const struct buffers *b)
+{
+    const tacit_task reduce_it = {
+        .name = "residual",
+        .range = TACIT_RANGE(g->rows, g->columns),
+        .kernel = { .host = residual },
+        TACIT_ARGS(*g),
+        .access = { tacit_read(b->old, tacit_star(1, 1, 0)), tacit_read(b->F, tacit_one_to_one()),
+                    tacit_reduce(b->R, tacit_max(TACIT_DOUBLE)) },
+        .hint.split = o->split,
+    };
+    double largest;
+    CHECK(tacit_submit(ctx, &reduce_it));
+    CHECK(tacit_fence_read(ctx, b->R, TACIT_BOX_ALL, &largest));
+    return largest;
 }
 
 static void solve(tacit_context *ctx, const struct jacobi_options *o, const struct grid *g, struct outcome *out)
 {
-    tacit_buffer *old = create_filled(ctx, o, g, "U", start), *new = create_filled(ctx, o, g, "U'", start);
-    tacit_buffer *F = create_filled(ctx, o, g, "F", load), *R;
-    CHECK(tacit_buffer_create(ctx, &(tacit_buffer_desc){.name = "R", .elem_size = sizeof(double)}, &R));
+    struct buffers b = {
+        .old = create_filled(ctx, o, g, "U", start),
+        .new = create_filled(ctx, o, g, "W", start),
+        .F = create_filled(ctx, o, g, "F", load),
+    };
+    const tacit_buffer_desc one_number = { .name = "R", .elem_size = sizeof(double) };
+    CHECK(tacit_buffer_create(ctx, &one_number, &b.R));
+
     struct example_traffic at_start = example_traffic_here(ctx);
     double begin = example_seconds();
     do {
         for (size_t t = 0; t < o->check_every && out->iterations < o->max_iterations; t++, out->iterations++) {
-            CHECK(tacit_submit(ctx, &(tacit_task){
-                .name = "sweep", .range = TACIT_RANGE(g->rows, g->columns), .kernel = {.host = sweep}, TACIT_ARGS(*g),
-                .hint.split = o->split,
-                .access = {tacit_read(old, tacit_star(1, 1, 0)), tacit_read(F, tacit_one_to_one()),
-                           tacit_write(new, tacit_one_to_one())}}));
-            tacit_buffer *newest = new;
-            new = old;
-            old = newest;
+            submit_sweep(ctx, o, g, &b);
+            tacit_buffer *newest = b.new;
+            b.new = b.old;
+            b.old = newest;
         }
-        CHECK(tacit_submit(ctx, &(tacit_task){
-            .name = "residual", .range = TACIT_RANGE(g->rows, g->columns), .kernel = {.host = residual}, TACIT_ARGS(*g),
-            .hint.split = o->split,
-            .access = {tacit_read(old, tacit_star(1, 1, 0)), tacit_read(F, tacit_one_to_one()),
-                       tacit_reduce(R, tacit_max(TACIT_DOUBLE))}}));
-        CHECK(tacit_fence_read(ctx, R, TACIT_BOX_ALL, &out->residual));
+        out->residual = largest_residual(ctx, o, g, &b);
         if (example_shows_progress(ctx, &o->common))
             fprintf(stderr, "\r  iteration %zu, residual %-12g", out->iterations, out->residual);
     } while (out->residual > out->goal && out->iterations < o->max_iterations);
@@ -175,7 +221,7 @@ static void solve(tacit_context *ctx, const struct jacobi_options *o, const stru
         fputc('\n', stderr);
     out->seconds = example_seconds() - begin;
     out->traffic = example_traffic_since(ctx, at_start);
-    CHECK(tacit_fence_read(ctx, old, TACIT_BOX_ALL, out->value));
+    CHECK(tacit_fence_read(ctx, b.old, TACIT_BOX_ALL, out->value));
 }
 
 /* ---------------------------------------------------------------- the same, sequentially */
@@ -270,13 +316,15 @@ static bool report(tacit_context *ctx, const struct jacobi_options *o, const str
 enum { KEY_ROWS = 1, KEY_COLUMNS, KEY_TOLERANCE, KEY_MAX_ITERATIONS, KEY_CHECK_EVERY, KEY_SPLIT };
 
 static const struct argp_option option_list[] = {
-    {"rows", KEY_ROWS, "NUMBER", 0, "Rows of points, walls included (65)", 1},
-    {"cols", KEY_COLUMNS, "NUMBER", 0, "Columns of points, walls included (65)", 1},
-    {"tolerance", KEY_TOLERANCE, "NUMBER", 0, "Stop when the largest residual is this part of the largest f (1e-4)", 1},
-    {"max-iterations", KEY_MAX_ITERATIONS, "NUMBER", 0, "Stop here at the latest (100000)", 1},
-    {"check-every", KEY_CHECK_EVERY, "NUMBER", 0, "Iterations between looks at the residual (100)", 1},
-    {"split", KEY_SPLIT, "1d|2d", 0, "Split the grid over the nodes by rows (default), or by rows and columns", 1},
-    {0}};
+    { "rows", KEY_ROWS, "NUMBER", 0, "Rows of points, walls included (65)", 1 },
+    { "cols", KEY_COLUMNS, "NUMBER", 0, "Columns of points, walls included (65)", 1 },
+    { "tolerance", KEY_TOLERANCE, "NUMBER", 0, "Stop when the largest residual is this part of the largest f (1e-4)",
+      1 },
+    { "max-iterations", KEY_MAX_ITERATIONS, "NUMBER", 0, "Stop here at the latest (100000)", 1 },
+    { "check-every", KEY_CHECK_EVERY, "NUMBER", 0, "Iterations between looks at the residual (100)", 1 },
+    { "split", KEY_SPLIT, "1d|2d", 0, "Split the grid over the nodes by rows (default), or by rows and columns", 1 },
+    { 0 },
+};
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -302,9 +350,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static bool run(tacit_context *ctx, const struct jacobi_options *o)
 {
     const double width = (double)(o->columns - 1), height = (double)(o->rows - 1);
-    const struct grid g = {o->rows, o->columns, width * width, height * height};
-    struct outcome out = {.goal = o->tolerance * 2.0 * M_PI * M_PI,
-                          .value = example_alloc(o->rows * o->columns, sizeof(double))};
+    const struct grid g = { o->rows, o->columns, width * width, height * height };
+    struct outcome out = { .goal = o->tolerance * 2.0 * M_PI * M_PI,
+                           .value = example_alloc(o->rows * o->columns, sizeof(double)) };
     solve(ctx, o, &g, &out);
     bool good = tacit_node(ctx) != 0 || report(ctx, o, &g, &out);
     free(out.value);
@@ -313,10 +361,12 @@ static bool run(tacit_context *ctx, const struct jacobi_options *o)
 
 int main(int argc, char **argv)
 {
-    const struct argp argp = {option_list, parse, NULL, "Poisson's equation on the unit square, by Jacobi's iteration.",
-                              NULL, NULL, NULL};
+    const struct argp argp = {
+        option_list, parse, NULL, "Poisson's equation on the unit square, by Jacobi's iteration.", NULL, NULL, NULL
+    };
     struct jacobi_options o = {
-        .rows = 65, .columns = 65, .max_iterations = 100000, .check_every = 100, .tolerance = 1e-4};
+        .rows = 65, .columns = 65, .max_iterations = 100000, .check_every = 100, .tolerance = 1e-4
+    };
     tacit_context *ctx = NULL;
     bool good = true;
 

@@ -15,9 +15,14 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "common.h"
 #include "nbody_bodies.h"
 #include "png_image.h"
+
+static const double AU_KM = 149597870.7;
 
 /* The arguments of the kernels. Times are those of this kick and this drift. */
 struct step {
@@ -30,11 +35,11 @@ struct step {
 enum { LANES = 8 };
 
 /* The pull of n bodies on `count` <= LANES bodies. All lanes do the same arithmetic in the same order of j, whatever
- * `count` is. A body's pull on itself is a number times the distance 0, thanks to a softening that is never 0. */
-static void attract(const struct vec3 *position, const double *mass, size_t n, double softening2,
-                    const struct vec3 *at, size_t count, struct vec3 *restrict pull)
+ * `count` is. */
+static void attract(const struct vec3 *position, const double *mass, size_t n, double softening2, const struct vec3 *at,
+                    size_t count, struct vec3 *restrict pull)
 {
-    double x[LANES], y[LANES], z[LANES], ax[LANES] = {0}, ay[LANES] = {0}, az[LANES] = {0};
+    double x[LANES], y[LANES], z[LANES], ax[LANES] = { 0 }, ay[LANES] = { 0 }, az[LANES] = { 0 };
     for (size_t l = 0; l < LANES; l++) {
         const struct vec3 *p = &at[l < count ? l : count - 1];
         x[l] = p->x, y[l] = p->y, z[l] = p->z;
@@ -51,7 +56,7 @@ static void attract(const struct vec3 *position, const double *mass, size_t n, d
         }
     }
     for (size_t l = 0; l < count; l++)
-        pull[l] = (struct vec3){ax[l], ay[l], az[l]};
+        pull[l] = (struct vec3){ ax[l], ay[l], az[l] };
 }
 
 /* Change the velocities of a chunk of the bodies. Views: all positions, all masses, the chunk's velocities. */
@@ -93,7 +98,7 @@ struct nbody_options {
     struct example_options common;
     const char *planets, *output, *png;
     size_t bodies, steps, seed;
-    double dt, softening; /* negative: not given */
+    double dt, softening; /* not given: 0 and -1 */
 };
 
 struct outcome {
@@ -102,34 +107,61 @@ struct outcome {
     struct example_traffic traffic;
 };
 
+/* A body's pull on itself must be 0, not 0 / 0: a softening that no sum of different bodies can see does that. */
+static double softening2_of(const struct nbody_options *o)
+{
+    return o->softening * o->softening + 1e-200;
+}
+
+/* A buffer with one element per body, which holds `init` at the start. */
+static tacit_buffer *create(tacit_context *ctx, const char *name, size_t n, size_t elem_size, const void *init)
+{
+    const tacit_buffer_desc desc = {
+        .name = name,
+        .range = TACIT_RANGE(n),
+        .elem_size = elem_size,
+        .init = init,
+    };
+    tacit_buffer *buffer;
+    CHECK(tacit_buffer_create(ctx, &desc, &buffer));
+    return buffer;
+}
+
 /* Leapfrog: half a kick, then drifts with whole kicks between them, and half a kick at the end. */
 static void simulate(tacit_context *ctx, const struct nbody_options *o, const struct bodies *b, struct outcome *out)
 {
     const size_t n = b->count;
-    struct step step = {0.5 * o->dt, o->dt, o->softening * o->softening + 1e-200};
-    tacit_buffer *P, *V, *M;
+    tacit_buffer *P = create(ctx, "P", n, sizeof(struct vec3), b->position);
+    tacit_buffer *V = create(ctx, "V", n, sizeof(struct vec3), b->velocity);
+    tacit_buffer *M = create(ctx, "M", n, sizeof(double), b->mass);
 
-    CHECK(tacit_buffer_create(ctx, &(tacit_buffer_desc){
-        .name = "P", .range = TACIT_RANGE(n), .elem_size = sizeof(struct vec3), .init = b->position}, &P));
-    CHECK(tacit_buffer_create(ctx, &(tacit_buffer_desc){
-        .name = "V", .range = TACIT_RANGE(n), .elem_size = sizeof(struct vec3), .init = b->velocity}, &V));
-    CHECK(tacit_buffer_create(ctx, &(tacit_buffer_desc){
-        .name = "M", .range = TACIT_RANGE(n), .elem_size = sizeof(double), .init = b->mass}, &M));
+    /* What a task points to is copied when it is submitted, so one description serves for all steps. */
+    struct step step = { .drift = o->dt, .softening2 = softening2_of(o) };
+    const tacit_task kick_them = {
+        .name = "kick",
+        .range = TACIT_RANGE(n),
+        .kernel = { .host = kick },
+        TACIT_ARGS(step),
+        .access = { tacit_read(P, tacit_all()), tacit_read(M, tacit_all()), tacit_update(V, tacit_one_to_one()) },
+    };
+    const tacit_task drift_them = {
+        .name = "drift",
+        .range = TACIT_RANGE(n),
+        .kernel = { .host = drift },
+        TACIT_ARGS(step),
+        .access = { tacit_read(V, tacit_one_to_one()), tacit_update(P, tacit_one_to_one()) },
+    };
 
     struct example_traffic at_start = example_traffic_here(ctx);
     double start = example_seconds();
-    for (size_t t = 0; t <= o->steps; t++) {
-        CHECK(tacit_submit(ctx, &(tacit_task){
-            .name = "kick", .range = TACIT_RANGE(n), .kernel = {.host = kick}, TACIT_ARGS(step),
-            .access = {tacit_read(P, tacit_all()), tacit_read(M, tacit_all()), tacit_update(V, tacit_one_to_one())}}));
-        if (t == o->steps)
-            break;
-        CHECK(tacit_submit(ctx, &(tacit_task){
-            .name = "drift", .range = TACIT_RANGE(n), .kernel = {.host = drift}, TACIT_ARGS(step),
-            .access = {tacit_read(V, tacit_one_to_one()), tacit_update(P, tacit_one_to_one())}}));
-        step.kick = t + 2 > o->steps ? 0.5 * o->dt : o->dt;
+    for (size_t t = 0; t < o->steps; t++) {
+        step.kick = t == 0 ? 0.5 * o->dt : o->dt;
+        CHECK(tacit_submit(ctx, &kick_them));
+        CHECK(tacit_submit(ctx, &drift_them));
         example_progress(ctx, &o->common, P, t + 1, o->steps);
     }
+    step.kick = 0.5 * o->dt;
+    CHECK(tacit_submit(ctx, &kick_them));
     CHECK(tacit_wait(ctx));
     out->seconds = example_seconds() - start;
     out->traffic = example_traffic_since(ctx, at_start);
@@ -142,7 +174,7 @@ static void simulate(tacit_context *ctx, const struct nbody_options *o, const st
 
 static struct vec3 sequential_pull(const struct bodies *b, const struct vec3 *position, size_t i, double softening2)
 {
-    struct vec3 a = {0};
+    struct vec3 a = { 0 };
     for (size_t j = 0; j < b->count; j++) {
         struct vec3 d = sub3(position[j], position[i]);
         double r2 = d.x * d.x + d.y * d.y + d.z * d.z + softening2;
@@ -170,7 +202,7 @@ static bool is_right(const struct nbody_options *o, const struct bodies *b, cons
 {
     const size_t bytes = b->count * sizeof(struct vec3);
     struct vec3 *p = example_alloc(b->count, sizeof *p), *v = example_alloc(b->count, sizeof *v);
-    double softening2 = o->softening * o->softening + 1e-200;
+    double softening2 = softening2_of(o);
     memcpy(p, b->position, bytes);
     memcpy(v, b->velocity, bytes);
     for (size_t t = 0; t < o->steps; t++) {
@@ -273,8 +305,8 @@ static void report_ephemerides(struct example_report *r, const struct bodies *b,
 static void report_physics(struct example_report *r, const struct nbody_options *o, const struct bodies *b,
                            const struct outcome *out)
 {
-    double start = total_energy(b, b->position, b->velocity, o->softening * o->softening);
-    double end = total_energy(b, out->position, out->velocity, o->softening * o->softening);
+    double start = bodies_energy(b, b->position, b->velocity, o->softening * o->softening);
+    double end = bodies_energy(b, out->position, out->velocity, o->softening * o->softening);
     example_report_real(r, "energy", "energy at the start", start, "");
     example_report_real(r, "energy_error", "relative energy error", fabs((end - start) / start), "");
     if (b->interval > 0 && fabs((double)o->steps * o->dt - b->interval) < 1e-9)
@@ -322,16 +354,17 @@ static bool show(tacit_context *ctx, const struct nbody_options *o, const struct
 enum { KEY_PLUMMER = 1, KEY_PLANETS, KEY_STEPS, KEY_DT, KEY_SEED, KEY_SOFTENING, KEY_OUTPUT, KEY_PNG };
 
 static const struct argp_option option_list[] = {
-    {"plummer", KEY_PLUMMER, "N", 0, "A Plummer sphere of N bodies (default, 1024), in units G = M = 1, E = -1/4", 1},
-    {"bodies", KEY_PLUMMER, NULL, OPTION_ALIAS, NULL, 1},
-    {"planets", KEY_PLANETS, "FILE", 0, "The bodies of a file from tools/planets, in AU, days and solar masses", 1},
-    {"seed", KEY_SEED, "NUMBER", 0, "Seed of the Plummer sphere (1)", 1},
-    {"steps", KEY_STEPS, "NUMBER", 0, "Number of steps (100; planets: to the file's second date)", 2},
-    {"dt", KEY_DT, "TIME", 0, "Length of a step (1/256; planets: 1/32 day)", 2},
-    {"softening", KEY_SOFTENING, "LENGTH", 0, "Softening of the force (0.01; planets: 0)", 2},
-    {"output", KEY_OUTPUT, "FILE", 0, "Write the final positions as text, with all digits", 3},
-    {"png", KEY_PNG, "FILE", 0, "Write a picture of the final positions", 3},
-    {0}};
+    { "plummer", KEY_PLUMMER, "N", 0, "A Plummer sphere of N bodies (default, 1024), in units G = M = 1, E = -1/4", 1 },
+    { "bodies", KEY_PLUMMER, NULL, OPTION_ALIAS, NULL, 1 },
+    { "planets", KEY_PLANETS, "FILE", 0, "The bodies of a file from tools/planets, in AU, days and solar masses", 1 },
+    { "seed", KEY_SEED, "NUMBER", 0, "Seed of the Plummer sphere (1)", 1 },
+    { "steps", KEY_STEPS, "NUMBER", 0, "Number of steps (100; planets: to the file's second date)", 2 },
+    { "dt", KEY_DT, "TIME", 0, "Length of a step (1/256; planets: 1/32 day)", 2 },
+    { "softening", KEY_SOFTENING, "LENGTH", 0, "Softening of the force (0.01; planets: 0)", 2 },
+    { "output", KEY_OUTPUT, "FILE", 0, "Write the final positions as text, with all digits", 3 },
+    { "png", KEY_PNG, "FILE", 0, "Write a picture of the final positions", 3 },
+    { 0 },
+};
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -364,10 +397,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 /* Get the bodies, and give options that were not given the values that suit them. */
 static bool make_bodies(const tacit_context *ctx, struct nbody_options *o, struct bodies *b)
 {
-    if (o->planets && !read_planets(o->planets, tacit_node(ctx) == 0, b))
+    if (o->planets && !bodies_read(o->planets, tacit_node(ctx) == 0, b))
         return false;
     if (!o->planets)
-        *b = plummer_sphere(o->bodies, o->seed);
+        *b = bodies_plummer(o->bodies, o->seed);
     if (o->dt == 0)
         o->dt = o->planets ? 1.0 / 32 : 1.0 / 256;
     if (o->softening < 0)
@@ -379,8 +412,8 @@ static bool make_bodies(const tacit_context *ctx, struct nbody_options *o, struc
 
 static bool run(tacit_context *ctx, const struct nbody_options *o, const struct bodies *b)
 {
-    struct outcome out = {.position = example_alloc(b->count, sizeof(struct vec3)),
-                          .velocity = example_alloc(b->count, sizeof(struct vec3))};
+    struct outcome out = { .position = example_alloc(b->count, sizeof(struct vec3)),
+                           .velocity = example_alloc(b->count, sizeof(struct vec3)) };
     simulate(ctx, o, b, &out);
     bool good = show(ctx, o, b, &out);
     free(out.position);
@@ -390,10 +423,10 @@ static bool run(tacit_context *ctx, const struct nbody_options *o, const struct 
 
 int main(int argc, char **argv)
 {
-    const struct argp argp = {option_list, parse, NULL, "Gravity between N bodies, summed directly, by leapfrog.", NULL,
-                              NULL, NULL};
-    struct nbody_options o = {.bodies = 1024, .seed = 1, .softening = -1};
-    struct bodies bodies = {0};
+    const struct argp argp = { option_list, parse, NULL, "Gravity between N bodies, summed directly, by leapfrog.",
+                               NULL,        NULL,  NULL };
+    struct nbody_options o = { .bodies = 1024, .seed = 1, .softening = -1 };
+    struct bodies bodies = { 0 };
     tacit_context *ctx = NULL;
     bool good = true;
 

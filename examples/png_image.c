@@ -9,7 +9,7 @@
 
 struct picture picture_create(size_t width, size_t height)
 {
-    struct picture p = {width, height, calloc(width * height, 3)};
+    struct picture p = { width, height, calloc(width * height, 3) };
     if (!p.rgb) {
         fprintf(stderr, "not enough memory for a picture of %zu x %zu\n", width, height);
         exit(EXIT_FAILURE);
@@ -54,7 +54,7 @@ void picture_set_glow(struct picture *p, size_t x, size_t y, double value)
 
 bool picture_write(const struct picture *p, const char *path)
 {
-    png_image image = {.version = PNG_IMAGE_VERSION, .format = PNG_FORMAT_RGB};
+    png_image image = { .version = PNG_IMAGE_VERSION, .format = PNG_FORMAT_RGB };
     image.width = (png_uint_32)p->width;
     image.height = (png_uint_32)p->height;
     if (png_image_write_to_file(&image, path, 0, p->rgb, 0, NULL))

@@ -88,7 +88,6 @@ static void advance(const tacit_launch *k)
 
 struct frame {
     struct basin basin;
-    size_t number;
     bool *failed; /* a variable of the process: only the node that runs the host task sees it change */
     char path[1024];
 };
@@ -120,23 +119,38 @@ struct outcome {
 static void submit_frame(tacit_context *ctx, const struct wave_options *o, tacit_buffer *height, size_t number,
                          bool *failed)
 {
-    struct frame f = {.basin = {o->rows, o->columns, 0}, .number = number, .failed = failed};
+    struct frame f = { .basin = { o->rows, o->columns, 0 }, .failed = failed };
     snprintf(f.path, sizeof f.path, "%s/frame_%04zu.png", o->output, number);
-    CHECK(tacit_submit(ctx, &(tacit_task){
-        .name = "frame", .on = TACIT_ON_ONE_NODE, .kernel = {.host = write_frame}, TACIT_ARGS(f),
-        .access = {tacit_read(height, tacit_all())}}));
+    const tacit_task write_it = {
+        .name = "frame",
+        .on = TACIT_ON_ONE_NODE,
+        .kernel = { .host = write_frame },
+        TACIT_ARGS(f),
+        .access = { tacit_read(height, tacit_all()) },
+    };
+    CHECK(tacit_submit(ctx, &write_it));
 }
 
 /* Create one of the two buffers, filled by a task. */
 static tacit_buffer *create_water(tacit_context *ctx, const struct wave_options *o, const struct basin *b,
                                   const char *name)
 {
+    const tacit_buffer_desc desc = {
+        .name = name,
+        .range = TACIT_RANGE(b->rows, b->columns),
+        .elem_size = sizeof(double),
+    };
     tacit_buffer *water;
-    CHECK(tacit_buffer_create(ctx, &(tacit_buffer_desc){
-        .name = name, .range = TACIT_RANGE(b->rows, b->columns), .elem_size = sizeof(double)}, &water));
-    CHECK(tacit_submit(ctx, &(tacit_task){
-        .name = "start", .range = TACIT_RANGE(b->rows, b->columns), .kernel = {.host = start}, TACIT_ARGS(*b),
-        .hint.split = o->split, .access = {tacit_write(water, tacit_one_to_one())}}));
+    CHECK(tacit_buffer_create(ctx, &desc, &water));
+    const tacit_task fill_it = {
+        .name = "start",
+        .range = desc.range,
+        .kernel = { .host = start },
+        TACIT_ARGS(*b),
+        .access = { tacit_write(water, tacit_one_to_one()) },
+        .hint.split = o->split,
+    };
+    CHECK(tacit_submit(ctx, &fill_it));
     return water;
 }
 
@@ -147,10 +161,15 @@ static void simulate(tacit_context *ctx, const struct wave_options *o, const str
     struct example_traffic at_start = example_traffic_here(ctx);
     double begin = example_seconds();
     for (size_t t = 1; t <= o->steps; t++) {
-        CHECK(tacit_submit(ctx, &(tacit_task){
-            .name = "advance", .range = TACIT_RANGE(b->rows, b->columns), .kernel = {.host = advance}, TACIT_ARGS(*b),
+        const tacit_task advance_it = {
+            .name = "advance",
+            .range = TACIT_RANGE(b->rows, b->columns),
+            .kernel = { .host = advance },
+            TACIT_ARGS(*b),
+            .access = { tacit_read(now, tacit_star(1, 1, 0)), tacit_update(last, tacit_one_to_one()) },
             .hint.split = o->split,
-            .access = {tacit_read(now, tacit_star(1, 1, 0)), tacit_update(last, tacit_one_to_one())}}));
+        };
+        CHECK(tacit_submit(ctx, &advance_it));
         tacit_buffer *newest = last;
         last = now;
         now = newest;
@@ -225,13 +244,14 @@ static bool report(tacit_context *ctx, const struct wave_options *o, const struc
 enum { KEY_ROWS = 1, KEY_COLUMNS, KEY_STEPS, KEY_FRAMES, KEY_OUTPUT, KEY_SPLIT };
 
 static const struct argp_option option_list[] = {
-    {"rows", KEY_ROWS, "NUMBER", 0, "Rows of the basin (512)", 1},
-    {"cols", KEY_COLUMNS, "NUMBER", 0, "Columns of the basin (512)", 1},
-    {"steps", KEY_STEPS, "NUMBER", 0, "Number of steps (500)", 1},
-    {"split", KEY_SPLIT, "1d|2d", 0, "Split the basin over the nodes by rows (default), or by rows and columns", 1},
-    {"frames", KEY_FRAMES, "NUMBER", 0, "Pictures to write, evenly spread over the steps (0; with --output 10)", 2},
-    {"output", KEY_OUTPUT, "DIRECTORY", 0, "Where to write them, created if need be (wave_sim_frames)", 2},
-    {0}};
+    { "rows", KEY_ROWS, "NUMBER", 0, "Rows of the basin (512)", 1 },
+    { "cols", KEY_COLUMNS, "NUMBER", 0, "Columns of the basin (512)", 1 },
+    { "steps", KEY_STEPS, "NUMBER", 0, "Number of steps (500)", 1 },
+    { "split", KEY_SPLIT, "1d|2d", 0, "Split the basin over the nodes by rows (default), or by rows and columns", 1 },
+    { "frames", KEY_FRAMES, "NUMBER", 0, "Pictures to write, evenly spread over the steps (0; with --output 10)", 2 },
+    { "output", KEY_OUTPUT, "DIRECTORY", 0, "Where to write them, created if need be (wave_sim_frames)", 2 },
+    { 0 },
+};
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -268,8 +288,8 @@ static bool make_directory(const tacit_context *ctx, const struct wave_options *
 
 static bool run(tacit_context *ctx, const struct wave_options *o)
 {
-    const struct basin b = {o->rows, o->columns, 0.25};
-    struct outcome out = {.height = example_alloc(o->rows * o->columns, sizeof(double))};
+    const struct basin b = { o->rows, o->columns, 0.25 };
+    struct outcome out = { .height = example_alloc(o->rows * o->columns, sizeof(double)) };
     simulate(ctx, o, &b, &out);
     bool good = tacit_node(ctx) != 0 || report(ctx, o, &b, &out);
     free(out.height);
@@ -278,9 +298,9 @@ static bool run(tacit_context *ctx, const struct wave_options *o)
 
 int main(int argc, char **argv)
 {
-    const struct argp argp = {option_list, parse, NULL, "Waves in a basin: the wave equation on a grid.", NULL, NULL,
-                              NULL};
-    struct wave_options o = {.rows = 512, .columns = 512, .steps = 500, .output = "wave_sim_frames"};
+    const struct argp argp = { option_list, parse, NULL, "Waves in a basin: the wave equation on a grid.",
+                               NULL,        NULL,  NULL };
+    struct wave_options o = { .rows = 512, .columns = 512, .steps = 500, .output = "wave_sim_frames" };
     tacit_context *ctx = NULL;
     bool good = true;
 

@@ -19,11 +19,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const double EPOCH = 2451545.0;        /* J2000.0, TT */
-static const double INTERVAL = 365.25;        /* days */
-static const double STEP = 1.0 / 16;          /* days, of the differences */
-static const double AU_KM = 149597870.7;      /* IAU 2012 resolution B2 */
-static const double GAUSS = 0.01720209895;    /* IAU 1976: k; G = k^2 in AU, days and solar masses */
+static const double EPOCH = 2451545.0;         /* J2000.0, TT */
+static const double INTERVAL = 365.25;         /* days */
+static const double STEP = 1.0 / 16;           /* days, of the differences */
+static const double AU_KM = 149597870.7;       /* IAU 2012 resolution B2 */
+static const double GAUSS = 0.01720209895;     /* IAU 1976: k; G = k^2 in AU, days and solar masses */
 static const double MOON_EARTH = 0.0123000371; /* IAU 2009: mass of the Moon over that of the Earth */
 static const double SUN_GM = 1.32712440041e20, EARTH_GM = 3.986004356e14; /* IAU 2009, TDB, m^3/s^2 */
 
@@ -40,16 +40,16 @@ struct planet {
 };
 
 static const struct planet planets[] = {
-    {"Sun", NULL, 1.0},
-    {"Mercury", ln_get_mercury_helio_coords, 6.0236e6},
-    {"Venus", ln_get_venus_helio_coords, 4.08523719e5},
-    {"Earth-Moon", ln_get_earth_helio_coords, 0},
-    {"Mars", ln_get_mars_helio_coords, 3.09870359e6},
-    {"Jupiter", ln_get_jupiter_helio_coords, 1.047348644e3},
-    {"Saturn", ln_get_saturn_helio_coords, 3.4979018e3},
-    {"Uranus", ln_get_uranus_helio_coords, 2.290298e4},
-    {"Neptune", ln_get_neptune_helio_coords, 1.941226e4},
-    {"Pluto", ln_get_pluto_helio_coords, 1.36566e8},
+    { "Sun", NULL, 1.0 },
+    { "Mercury", ln_get_mercury_helio_coords, 6.0236e6 },
+    { "Venus", ln_get_venus_helio_coords, 4.08523719e5 },
+    { "Earth-Moon", ln_get_earth_helio_coords, 0 },
+    { "Mars", ln_get_mars_helio_coords, 3.09870359e6 },
+    { "Jupiter", ln_get_jupiter_helio_coords, 1.047348644e3 },
+    { "Saturn", ln_get_saturn_helio_coords, 3.4979018e3 },
+    { "Uranus", ln_get_uranus_helio_coords, 2.290298e4 },
+    { "Neptune", ln_get_neptune_helio_coords, 1.941226e4 },
+    { "Pluto", ln_get_pluto_helio_coords, 1.36566e8 },
 };
 
 static double mass_of(const struct planet *p)
@@ -60,7 +60,7 @@ static double mass_of(const struct planet *p)
 static struct vec3 rectangular(const struct ln_helio_posn *h)
 {
     double l = h->L * M_PI / 180, b = h->B * M_PI / 180;
-    return (struct vec3){h->R * cos(b) * cos(l), h->R * cos(b) * sin(l), h->R * sin(b)};
+    return (struct vec3){ h->R * cos(b) * cos(l), h->R * cos(b) * sin(l), h->R * sin(b) };
 }
 
 /* The Moon as seen from the Earth, scaled to the way from the Earth to the common barycentre, in AU. */
@@ -69,19 +69,19 @@ static struct vec3 earth_to_barycentre(double jd)
     struct ln_rect_posn moon;
     double f = MOON_EARTH / (1.0 + MOON_EARTH) / AU_KM;
     ln_get_lunar_geo_posn(jd, &moon, 0);
-    return (struct vec3){f * moon.X, f * moon.Y, f * moon.Z};
+    return (struct vec3){ f * moon.X, f * moon.Y, f * moon.Z };
 }
 
 static struct vec3 position(const struct planet *p, double jd)
 {
     struct ln_helio_posn h;
     if (!p->where)
-        return (struct vec3){0, 0, 0};
+        return (struct vec3){ 0, 0, 0 };
     p->where(jd, &h);
     struct vec3 r = rectangular(&h);
     if (p->where == ln_get_earth_helio_coords) {
         struct vec3 d = earth_to_barycentre(jd);
-        r = (struct vec3){r.x + d.x, r.y + d.y, r.z + d.z};
+        r = (struct vec3){ r.x + d.x, r.y + d.y, r.z + d.z };
     }
     return r;
 }
@@ -95,8 +95,8 @@ static struct vec3 velocity(const struct planet *p, double jd)
 {
     struct vec3 a = position(p, jd - 2 * STEP), b = position(p, jd - STEP);
     struct vec3 c = position(p, jd + STEP), d = position(p, jd + 2 * STEP);
-    return (struct vec3){difference(a.x, b.x, c.x, d.x), difference(a.y, b.y, c.y, d.y),
-                         difference(a.z, b.z, c.z, d.z)};
+    return (struct vec3){ difference(a.x, b.x, c.x, d.x), difference(a.y, b.y, c.y, d.y),
+                          difference(a.z, b.z, c.z, d.z) };
 }
 
 static void print_header(const char *package)
@@ -113,7 +113,8 @@ static void print_header(const char *package)
     printf("#   Earth-Moon from GM(Sun) %.11e, GM(Earth) %.9e m^3/s^2 (TDB) and Moon/Earth %.10f\n", SUN_GM, EARTH_GM,
            MOON_EARTH);
     printf("# Earth-Moon is the barycentre of both. Velocities: five-point central differences of the positions, step "
-           "%g d\n", STEP);
+           "%g d\n",
+           STEP);
     printf("name,mass,x,y,z,vx,vy,vz,x_after,y_after,z_after\n");
 }
 
