@@ -56,7 +56,7 @@ if(TACIT_SANITIZE)
     target_link_options(tacit_build INTERFACE ${flags})
 endif()
 if(TACIT_COVERAGE)
-    target_compile_options(tacit_build INTERFACE --coverage -O0)
+    target_compile_options(tacit_build INTERFACE --coverage -fprofile-update=atomic -O0)
     target_link_options(tacit_build INTERFACE --coverage)
 endif()
 # Programs name only the libraries that they use, so that the tool does not load MPI.

@@ -275,7 +275,7 @@ static void a_worker_queues_for_itself(void **unused)
 
 static void room_shrinks_with_queued_kernels(void **unused)
 {
-    enum { COUNT = 40, WORKERS = 3 };
+    enum { COUNT = 60, WORKERS = 3 }; /* more than a queue holds at first */
     ti_lot lot = { 0 };
     ti_device *device = create(WORKERS, 0, &lot);
     static step steps[COUNT];
