@@ -44,6 +44,17 @@ set(TACIT_SOURCES
     exec/allocation_table.c
     exec/engine.c
     exec/executor.c
+
+    run/runtime.c
+    run/scheduler.c
+
+    api/api_buffer.c
+    api/api_context.c
+    api/api_fence.c
+    api/api_mapper.c
+    api/api_submit.c
+    api/api_view.c
+    api/check_task.c
 )
 if(TACIT_WITH_MPI)
     list(APPEND TACIT_SOURCES comm/comm_mpi.c comm/mpi_type.c)

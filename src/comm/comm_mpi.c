@@ -29,11 +29,20 @@
 
 enum {
     PORTION = 64,            /* requests tested by one poll */
-    PACK_LIMIT = 16 * 1024,  /* bytes; scattered payloads up to here are packed */
     SYNC_MESSAGES = 512,     /* so many messages make a sync point, however small they are */
     EARLY_MESSAGES = 2 * SYNC_MESSAGES,
     ERROR_TEXT = 640
 };
+
+/* Scattered payloads of up to PACK_LIMIT bytes are packed, and up to PACK_SHORT_LIMIT if their runs are short. Measured in
+ * pairs on shared memory: datatypes of Open MPI 4.1 are even with packing at 1 KiB and 1.2 to 2 times as fast from 4 KiB;
+ * MPICH 4.0 needs 0.2 to 0.9 of the time for packed payloads up to 8 KiB, and 0.3 to 0.9 at 64 KiB in runs up to 256 bytes. */
+#if defined(OPEN_MPI)
+enum { PACK_LIMIT = 512, PACK_SHORT_LIMIT = 512 };
+#else
+enum { PACK_LIMIT = 8 * 1024, PACK_SHORT_LIMIT = 64 * 1024 };
+#endif
+enum { SHORT_RUN = 256 };
 
 typedef enum op_kind { OP_SEND, OP_SYNC_SEND, OP_SYNC_POINT, OP_RECEIVE, OP_BARRIER } op_kind;
 
@@ -169,6 +178,18 @@ typedef struct wire {
     bool temporary; /* the datatype is freed once the operation has started */
 } wire;
 
+static bool is_packed(const ti_payload *payload)
+{
+    if (payload->bytes <= PACK_LIMIT || payload->bytes > PACK_SHORT_LIMIT) {
+        return payload->bytes <= PACK_LIMIT;
+    }
+    size_t runs = 0;
+    for (uint32_t i = 0; i < payload->count; i++) {
+        runs += payload->block[i].count[0] * payload->block[i].count[1];
+    }
+    return payload->bytes <= runs * SHORT_RUN;
+}
+
 static int wire_of(mpi_comm *self, op *o, const ti_payload *payload, wire *out)
 {
     const ti_block *b = payload->block;
@@ -181,7 +202,7 @@ static int wire_of(mpi_comm *self, op *o, const ti_payload *payload, wire *out)
         out->count = (int)b->run;
         return MPI_SUCCESS;
     }
-    if (payload->bytes <= PACK_LIMIT) {
+    if (is_packed(payload)) {
         o->packed = parcel_create(payload, o->kind == OP_RECEIVE, true);
         if (o->kind != OP_RECEIVE) {
             ti_mpi_pack(o->packed->packed, payload);

@@ -7,6 +7,7 @@
  * Scratch memory is on the stack, and on the heap only for hundreds of boxes. Any thread, one at a time per region. */
 #include "grid/region.h"
 
+#include "grid/box_sort.h"
 #include "grid/region_sweep.h"
 
 #include <string.h>
@@ -56,6 +57,32 @@ static inline bool continues(const ti_box *a, const ti_box *b)
         return (same1 && a->max[2] == b->min[2]) || (same2 && a->max[1] == b->min[1]);
     }
     return same1 && same2 && a->max[0] == b->min[0];
+}
+
+/* Whether two disjoint boxes may stand side by side in normal form. A set of disjoint boxes is in normal form if and
+ * only if all its pairs are settled: intervals in a row do not touch, pieces of a slab do not continue each other along
+ * dimension 1, nor boxes along dimension 0. */
+static inline bool settled(const ti_box *a, const ti_box *b)
+{
+    if (!touches(a, b)) {
+        return true;
+    }
+    bool same2 = a->min[2] == b->min[2] && a->max[2] == b->max[2];
+    if (a->max[0] <= b->min[0] || b->max[0] <= a->min[0]) {
+        return !(same2 && a->min[1] == b->min[1] && a->max[1] == b->max[1]);
+    }
+    return (a->max[1] <= b->min[1] || b->max[1] <= a->min[1]) && !same2;
+}
+
+/* Whether all of `list` are disjoint from `box` and settled with it. */
+static bool all_settled(ti_span list, const ti_box *box)
+{
+    for (size_t i = 0; i < list.n; i++) {
+        if (!settled(&list.box[i], box)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static void insert_sorted(ti_boxes *boxes, const ti_box *box)
@@ -311,37 +338,6 @@ static void change(ti_region *region, ti_region_op what, const ti_box *box)
     scratch_fini(&s);
 }
 
-void ti_region_add(ti_region *region, const ti_box *added)
-{
-    ti_boxes *boxes = &region->boxes;
-    ti_box box = *added;
-    size_t near = 0, last = 0;
-    if (ti_box_is_empty(&box)) {
-        return;
-    }
-    for (size_t i = 0; i < boxes->count; i++) {
-        if (touches(&boxes->data[i], &box)) {
-            if (ti_box_covers(&boxes->data[i], &box)) {
-                return;
-            }
-            near++;
-            last = i;
-        }
-    }
-    if (near == 0) {
-        insert_sorted(boxes, &box);
-        return;
-    }
-    ti_box *one = &boxes->data[last];
-    if (near == 1 && (ti_box_covers(&box, one) || continues(one, &box) || continues(&box, one))) {
-        box = ti_box_bounding(&box, one);
-        erase(boxes, last);
-        insert_sorted(boxes, &box);
-        return;
-    }
-    change(region, TI_UNION, &box);
-}
-
 /* a without b, which it meets, in normal form: slabs below b, inside out, and then above. */
 static size_t carve(const ti_box *a, const ti_box *b, ti_box out[6])
 {
@@ -365,32 +361,118 @@ static size_t carve(const ti_box *a, const ti_box *b, ti_box out[6])
     return n;
 }
 
-void ti_region_remove(ti_region *region, const ti_box *removed)
+/* Replace the box at `at` by its union with `box`, both of which touch nothing else, without a sweep. Returns false if
+ * that is not possible. */
+static bool unite_pair(ti_boxes *boxes, size_t at, const ti_box *box)
+{
+    ti_box one = boxes->data[at], pieces[6];
+    if (ti_box_covers(box, &one) || continues(&one, box) || continues(box, &one)) {
+        ti_box all = ti_box_bounding(box, &one);
+        erase(boxes, at);
+        insert_sorted(boxes, &all);
+        return true;
+    }
+    if (!ti_box_meets(&one, box)) {
+        if (settled(&one, box)) {
+            insert_sorted(boxes, box);
+            return true;
+        }
+        return false;
+    }
+    ti_span rest = { pieces, carve(&one, box, pieces) };
+    if (all_settled(rest, box)) {
+        boxes->data[at] = *box;
+    } else {
+        rest.n = carve(box, &one, pieces);
+        if (!all_settled(rest, &one)) {
+            return false;
+        }
+    }
+    ti_box kept = boxes->data[at];
+    erase(boxes, at);
+    insert_sorted(boxes, &kept);
+    merge_in(boxes, rest);
+    return true;
+}
+
+void ti_region_add(ti_region *region, const ti_box *added)
 {
     ti_boxes *boxes = &region->boxes;
-    ti_box box = *removed, pieces[6];
+    ti_box box = *added;
     size_t near = 0, last = 0;
-    bool any = false;
+    bool calm = true;
     if (ti_box_is_empty(&box)) {
         return;
     }
     for (size_t i = 0; i < boxes->count; i++) {
         if (touches(&boxes->data[i], &box)) {
-            any |= ti_box_meets(&boxes->data[i], &box);
+            if (ti_box_covers(&boxes->data[i], &box)) {
+                return;
+            }
+            calm = calm && !ti_box_meets(&boxes->data[i], &box) && settled(&boxes->data[i], &box);
             near++;
             last = i;
         }
     }
-    if (!any) {
+    if (calm) {
+        insert_sorted(boxes, &box);
+    } else if (near > 1 || !unite_pair(boxes, last, &box)) {
+        change(region, TI_UNION, &box);
+    }
+}
+
+/* Cut `box` out of the one box that it meets, without a sweep. Returns false if the neighbours have to change. */
+static bool carve_one(ti_boxes *boxes, size_t at, const ti_box *box)
+{
+    ti_box pieces[6];
+    ti_span rest = { pieces, carve(&boxes->data[at], box, pieces) };
+    for (size_t i = 0; i < boxes->count; i++) {
+        if (i != at && touches(&boxes->data[i], box) && !all_settled(rest, &boxes->data[i])) {
+            return false;
+        }
+    }
+    erase(boxes, at);
+    merge_in(boxes, rest);
+    return true;
+}
+
+void ti_region_remove(ti_region *region, const ti_box *removed)
+{
+    ti_boxes *boxes = &region->boxes;
+    ti_box box = *removed;
+    size_t met = 0, last = 0;
+    if (ti_box_is_empty(&box)) {
         return;
     }
-    if (near > 1) {
+    for (size_t i = 0; i < boxes->count; i++) {
+        if (ti_box_meets(&boxes->data[i], &box)) {
+            met++;
+            last = i;
+        }
+    }
+    if (met > 1 || (met == 1 && !carve_one(boxes, last, &box))) {
         change(region, TI_SUBTRACT, &box);
-        return;
     }
-    size_t n = carve(&boxes->data[last], &box, pieces);
-    erase(boxes, last);
-    merge_in(boxes, (ti_span){ pieces, n });
+}
+
+/* Clip few boxes, all of which meet `box`, one by one. Returns false, and changes nothing, if pieces would join. */
+static bool clip_each(ti_boxes *boxes, const ti_box *box)
+{
+    enum { FEW = 6 };
+    ti_box piece[FEW];
+    ti_boxes sorted = { piece, 0, FEW };
+    if (boxes->count > FEW) {
+        return false;
+    }
+    for (size_t i = 0; i < boxes->count; i++) {
+        ti_box p = ti_box_intersect(&boxes->data[i], box);
+        if (!all_settled((ti_span){ piece, i }, &p)) {
+            return false;
+        }
+        insert_sorted(&sorted, &p);
+    }
+    memcpy(boxes->data, piece, boxes->count * sizeof(ti_box));
+    return true;
 }
 
 void ti_region_clip(ti_region *region, const ti_box *clip)
@@ -410,154 +492,71 @@ void ti_region_clip(ti_region *region, const ti_box *clip)
         }
     }
     boxes->count = n;
-    if (n == 1) {
-        boxes->data[0] = ti_box_intersect(&boxes->data[0], &box);
-    } else if (cut) {
+    if (cut && !clip_each(boxes, &box)) {
         change(region, TI_INTERSECT, &box);
     }
 }
 
 /* ---------------------------------------------------------------- many boxes at once */
 
-static int bits_of(uint64_t n)
+/* Whether the minimum corner of a comes after that of b. */
+static inline bool starts_after(const ti_box *a, const ti_box *b)
 {
-    return n ? 64 - __builtin_clzll(n) : 0;
-}
-
-static void sort_by_compare(ti_arena *arena, ti_box *box, size_t n)
-{
-    if (n <= 12) {
-        ti_boxes sorted = { box, 0, n };
-        for (size_t i = 0; i < n; i++) {
-            ti_box b = box[i];
-            insert_sorted(&sorted, &b);
-        }
-        return;
-    }
-    size_t half = n / 2;
-    sort_by_compare(arena, box, half);
-    sort_by_compare(arena, box + half, n - half);
-    ti_boxes list = { box, n, n };
-    merge_tail(arena, &list, half);
-}
-
-static void sort_few_keys(uint64_t *key, size_t n)
-{
-    for (size_t i = 1; i < n; i++) {
-        uint64_t k = key[i];
-        size_t j = i;
-        for (; j > 0 && key[j - 1] > k; j--) {
-            key[j] = key[j - 1];
-        }
-        key[j] = k;
-    }
-}
-
-/* Sort by the bits from `low` to `high`, a byte at a time. Returns the sorted array, which is `key` or `other`. */
-static uint64_t *sort_keys(uint64_t *key, uint64_t *other, size_t n, int low, int high)
-{
-    for (int shift = low; shift < high; shift += 8) {
-        uint32_t start[257] = { 0 };
-        for (size_t i = 0; i < n; i++) {
-            start[(key[i] >> shift & 255) + 1]++;
-        }
-        for (int v = 0; v < 256; v++) {
-            start[v + 1] += start[v];
-        }
-        for (size_t i = 0; i < n; i++) {
-            other[start[key[i] >> shift & 255]++] = key[i];
-        }
-        uint64_t *sorted = other;
-        other = key;
-        key = sorted;
-    }
-    return key;
-}
-
-/* Sort by minimum corner. Corners and indices are packed into one word, unless the coordinates are too far apart. */
-static void sort_boxes(ti_arena *arena, ti_box *box, size_t n)
-{
-    ti_box range = { { INT64_MAX, INT64_MAX, INT64_MAX }, { INT64_MIN, INT64_MIN, INT64_MIN } };
-    int bits[3], index_bits = bits_of(n - 1), total = index_bits;
-    for (size_t i = 0; i < n; i++) {
-        for (int d = 0; d < 3; d++) {
-            range.min[d] = TI_MIN(range.min[d], box[i].min[d]);
-            range.max[d] = TI_MAX(range.max[d], box[i].min[d]);
-        }
-    }
     for (int d = 0; d < 3; d++) {
-        bits[d] = bits_of((uint64_t)range.max[d] - (uint64_t)range.min[d]);
-        total += bits[d];
-    }
-    if (total > 63) {
-        sort_by_compare(arena, box, n);
-        return;
-    }
-    uint64_t *key = TI_ARENA_ARRAY(arena, uint64_t, n);
-    for (size_t i = 0; i < n; i++) {
-        key[i] = 0;
-        for (int d = 0; d < 3; d++) {
-            key[i] = key[i] << bits[d] | ((uint64_t)box[i].min[d] - (uint64_t)range.min[d]);
+        if (a->min[d] != b->min[d]) {
+            return a->min[d] > b->min[d];
         }
-        key[i] = key[i] << index_bits | i;
     }
-    if (n <= 48) {
-        sort_few_keys(key, n);
-    } else {
-        key = sort_keys(key, TI_ARENA_ARRAY(arena, uint64_t, n), n, index_bits, total);
-    }
-    const ti_box *old = ti_arena_copy(arena, box, n * sizeof(ti_box));
-    for (size_t i = 0; i < n; i++) {
-        box[i] = old[key[i] & (((uint64_t)1 << index_bits) - 1)];
-    }
+    return false;
 }
 
-/* Push a box behind sorted ones, at least `head` of which stay, and join it with the last ones if it completes them. */
-static inline void push_joining(ti_boxes *boxes, size_t head, const ti_box *box)
+/* Put a box behind sorted ones, of which the first `head` stay as they are. It is joined with the last ones if it
+ * completes them. Returns false, and changes nothing, if the box belongs further up. */
+static inline bool push_joining(ti_boxes *boxes, size_t head, const ti_box *box)
 {
-    ti_vec_push(boxes, *box);
-    while (boxes->count > head + 1) {
-        ti_box *last = &boxes->data[boxes->count - 1];
-        if (ti_box_covers(last - 1, last)) {
-            boxes->count--;
-        } else if (continues(last - 1, last)) {
-            for (int d = 0; d < 3; d++) {
-                last[-1].max[d] = last->max[d];
-            }
-            boxes->count--;
-        } else {
-            return;
-        }
+    if (boxes->count == head) {
+        ti_vec_push(boxes, *box);
+        return true;
     }
+    ti_box *last = &boxes->data[boxes->count - 1];
+    if (!continues(last, box)) {
+        if (starts_after(last, box)) {
+            return false;
+        }
+        if (!ti_box_covers(last, box)) {
+            ti_vec_push(boxes, *box);
+        }
+        return true;
+    }
+    memcpy(last->max, box->max, sizeof(last->max));
+    for (; last > boxes->data + head && continues(last - 1, last); last--) {
+        memcpy(last[-1].max, last->max, sizeof(last->max));
+        boxes->count--;
+    }
+    return true;
 }
 
 /* Append any boxes to a vector, sorted by minimum corner. Tiles in order shrink to few boxes on the way. */
 static void append_sorted(ti_arena *arena, ti_boxes *boxes, ti_span added)
 {
-    size_t head = boxes->count;
-    bool sorted = true;
-    const ti_box *last = NULL;
-    for (size_t i = 0; i < added.n; i++) {
-        const ti_box *box = &added.box[i];
-        if (ti_box_is_empty(box)) {
-            continue;
-        }
-        sorted = sorted && (!last || ti_box_compare(last, box) <= 0);
-        last = box;
-        if (sorted) {
-            push_joining(boxes, head, box);
-        } else {
-            ti_vec_push(boxes, *box);
+    size_t head = boxes->count, i = 0;
+    while (i < added.n && (ti_box_is_empty(&added.box[i]) || push_joining(boxes, head, &added.box[i]))) {
+        i++;
+    }
+    if (i == added.n) {
+        return;
+    }
+    for (; i < added.n; i++) {
+        if (!ti_box_is_empty(&added.box[i])) {
+            ti_vec_push(boxes, added.box[i]);
         }
     }
-    if (!sorted) {
-        size_t n = boxes->count - head;
-        sort_boxes(arena, boxes->data + head, n);
-        boxes->count = head;
-        for (size_t i = 0; i < n; i++) {
-            ti_box box = boxes->data[head + i];
-            push_joining(boxes, head, &box);
-        }
+    size_t n = boxes->count - head;
+    ti_box_sort(arena, boxes->data + head, n);
+    boxes->count = head;
+    for (i = 0; i < n; i++) {
+        ti_box box = boxes->data[head + i];
+        push_joining(boxes, head, &box);
     }
 }
 
@@ -710,16 +709,15 @@ bool ti_region_is_valid(const ti_region *region)
         return false;
     }
     for (size_t i = 0; i < boxes->count; i++) {
-        if (ti_box_is_empty(&boxes->data[i]) || (i && ti_box_compare(&boxes->data[i - 1], &boxes->data[i]) >= 0)) {
+        const ti_box *a = &boxes->data[i];
+        if (ti_box_is_empty(a) || (i && ti_box_compare(a - 1, a) >= 0)) {
             return false;
         }
+        for (size_t j = i + 1; j < boxes->count && boxes->data[j].min[0] <= a->max[0]; j++) {
+            if (ti_box_meets(a, &boxes->data[j]) || !settled(a, &boxes->data[j])) {
+                return false;
+            }
+        }
     }
-    scratch s;
-    scratch_init(&s);
-    ti_region again = { 0 };
-    ti_region_sweep(&s.arena, TI_UNION, (ti_span){ boxes->data, boxes->count }, (ti_span){ NULL, 0 }, &again.boxes);
-    bool valid = ti_region_equal(region, &again);
-    ti_region_fini(&again);
-    scratch_fini(&s);
-    return valid;
+    return true;
 }

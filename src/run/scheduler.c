@@ -25,18 +25,9 @@ static bool pass_on(ti_scheduler *s)
     while (s->passed < s->batch.count && ti_ring_push(&s->instructions, (void *)(uintptr_t)s->batch.instruction[s->passed])) {
         s->passed++;
     }
-    return s->passed == s->batch.count;
-}
-
-static void publish_counts(ti_scheduler *s)
-{
-    ti_command_counts c = ti_command_graph_counts(s->commands);
-    ti_instruction_counts i = ti_instruction_graph_counts(s->graph);
-    atomic_store_explicit(&s->command_count, c.commands, memory_order_relaxed);
-    atomic_store_explicit(&s->evaluated, c.chunks_evaluated, memory_order_relaxed);
-    atomic_store_explicit(&s->instruction_count, i.instructions, memory_order_relaxed);
-    atomic_store_explicit(&s->reallocations, i.reallocations, memory_order_relaxed);
-    atomic_store_explicit(&s->entries, c.entries + i.entries, memory_order_relaxed);
+    bool all = s->passed == s->batch.count;
+    atomic_store_explicit(&s->backlog, !all, memory_order_relaxed);
+    return all;
 }
 
 static void plan(ti_scheduler *s, const ti_task *task)
@@ -49,9 +40,6 @@ static void plan(ti_scheduler *s, const ti_task *task)
     s->passed = 0;
     for (size_t i = 0; s->instruction_dot && i < s->batch.count; i++) {
         ti_dot_instruction(s->instruction_dot, s->batch.instruction[i]);
-    }
-    if (task->kind == TI_TASK_HORIZON || task->kind == TI_TASK_EPOCH) {
-        publish_counts(s);
     }
 }
 

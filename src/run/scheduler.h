@@ -14,10 +14,9 @@ typedef struct ti_scheduler {
     ti_instruction_graph *graph;
     ti_instruction_batch batch; /* what did not fit into the channel yet */
     size_t passed;              /* of the batch */
+    _Atomic bool backlog;       /* some of the batch is left; a hint for threads without the role */
     uint64_t released;          /* last point whose arenas were recycled */
     ti_dot *command_dot, *instruction_dot; /* or NULL */
-    /* Copies of the planners' counts, for other threads. */
-    _Atomic uint64_t command_count, instruction_count, evaluated, reallocations, entries;
 } ti_scheduler;
 
 void ti_scheduler_init(ti_scheduler *s, const ti_system *system);

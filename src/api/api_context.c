@@ -1,0 +1,178 @@
+/* Contexts: start, finish, questions about the run. Application thread. */
+#include "api/context.h"
+#include "base/config.h"
+#include "base/log.h"
+
+#include <stdio.h>
+
+/* The sentence about a failed tacit_init: there is no context to keep it. One per thread. */
+static _Thread_local char init_error[512];
+
+static tacit_status init_failed(tacit_status status, const char *text)
+{
+    snprintf(init_error, sizeof(init_error), "%s", text);
+    return status;
+}
+
+tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, ti_timeline *timeline, tacit_context **out)
+{
+    ti_strbuf why = { 0 };
+    tacit_context *ctx = TI_NEW(tacit_context);
+    ti_runtime_desc desc = { .config = *config, .comm = comm, .context = ctx, .timeline = timeline };
+    ctx->runtime = ti_runtime_create(&desc, &why);
+    tacit_status status = TACIT_OK;
+    if (!ctx->runtime) {
+        status = init_failed(TACIT_ERROR_CONFIG, ti_strbuf_text(&why));
+        TI_DELETE(ctx);
+        ctx = NULL;
+    }
+    ti_strbuf_fini(&why);
+    *out = ctx;
+    return status;
+}
+
+tacit_status tacit_init_sized(const tacit_config *config, size_t size, tacit_context **out)
+{
+    if (!out) {
+        return init_failed(TACIT_ERROR_ARGUMENT, "tacit_init: out is NULL; pass the address of a tacit_context pointer");
+    }
+    *out = NULL;
+    tacit_config given = { 0 }, resolved;
+    if (config) {
+        __builtin_memcpy(&given, config, size < sizeof(given) ? size : sizeof(given));
+    }
+    ti_strbuf why = { 0 };
+    tacit_status status = ti_config_resolve(&given, &resolved, &why);
+    if (status != TACIT_OK) {
+        init_failed(status, ti_strbuf_text(&why));
+        ti_strbuf_fini(&why);
+        return status;
+    }
+    ti_strbuf_fini(&why);
+    char text[400] = "";
+    ti_comm *comm = ti_comm_mpi_is_launched() ? ti_comm_mpi_create(resolved.early_bytes, text, sizeof(text)) : ti_comm_self_create();
+    if (!comm) {
+        return init_failed(TACIT_ERROR_NETWORK, text);
+    }
+    ti_log_setup(resolved.log, comm->num_nodes > 1 ? comm->node : -1);
+    return ti_context_create(&resolved, comm, NULL, out);
+}
+
+/* ---- errors */
+
+tacit_status ti_context_error(tacit_context *ctx, tacit_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    ti_strbuf_clear(&ctx->error);
+    ti_strbuf_vadd(&ctx->error, format, args);
+    va_end(args);
+    return status;
+}
+
+tacit_status ti_context_enter(tacit_context *ctx)
+{
+    ti_failure *failure = ti_runtime_failure(ctx->runtime);
+    tacit_status status = ti_failure_get(failure);
+    if (status != TACIT_OK) {
+        return ti_context_error(ctx, status, "%s", failure->text);
+    }
+    ti_strbuf_clear(&ctx->error);
+    return TACIT_OK;
+}
+
+const char *tacit_last_error(const tacit_context *ctx)
+{
+    return ctx ? ti_strbuf_text(&ctx->error) : init_error;
+}
+
+const char *tacit_status_name(tacit_status status)
+{
+    switch (status) {
+#define NAME(name, value, text) case name: return #name;
+        TACIT_STATUS_LIST(NAME)
+#undef NAME
+    }
+    return "TACIT_ERROR_UNKNOWN";
+}
+
+/* ---- the end */
+
+static void submit_epoch(tacit_context *ctx, const char *name, bool barrier)
+{
+    ti_arena *arena;
+    ti_task *task = ti_task_graph_new(ti_runtime_task_graph(ctx->runtime), &arena);
+    task->kind = TI_TASK_EPOCH;
+    task->name = name;
+    task->as.barrier = barrier;
+    ti_runtime_submit(ctx->runtime, task);
+}
+
+tacit_status tacit_wait(tacit_context *ctx)
+{
+    if (!ctx) {
+        return TACIT_ERROR_ARGUMENT;
+    }
+    TI_TRY(ti_context_enter(ctx));
+    submit_epoch(ctx, "wait", false);
+    ti_runtime_wait_points(ctx->runtime);
+    ti_context_bury(ctx);
+    return ti_context_enter(ctx);
+}
+
+static void free_context(tacit_context *ctx)
+{
+    ti_runtime_destroy(ctx->runtime);
+    ti_context_bury(ctx);
+    for (size_t i = 0; i < ctx->mappers.count; i++) {
+        ti_free(ctx->mappers.data[i]->user, ctx->mappers.data[i]->user_size);
+        TI_DELETE(ctx->mappers.data[i]);
+    }
+    ti_vec_fini(&ctx->mappers);
+    ti_vec_fini(&ctx->free_slots);
+    ti_strbuf_fini(&ctx->error);
+    TI_DELETE(ctx);
+}
+
+tacit_status tacit_finalize(tacit_context *ctx)
+{
+    if (!ctx) {
+        return TACIT_OK;
+    }
+    while (ctx->live) {
+        tacit_buffer_destroy(ctx, ctx->live);
+    }
+    submit_epoch(ctx, "finalize", true);
+    ti_runtime_wait_points(ctx->runtime);
+    tacit_status status = ti_failure_get(ti_runtime_failure(ctx->runtime));
+    ti_strbuf why = { 0 };
+    if (!ti_runtime_write_graphs(ctx->runtime, &why)) {
+        ti_log(TI_LOG_ERROR, "%s", why.text);
+        status = status == TACIT_OK ? TACIT_ERROR_CONFIG : status;
+    }
+    ti_strbuf_fini(&why);
+    ctx->finalized = true;
+    free_context(ctx);
+    return status;
+}
+
+/* ---- questions */
+
+int tacit_node(const tacit_context *ctx)
+{
+    return ti_runtime_system(ctx->runtime)->node;
+}
+
+int tacit_num_nodes(const tacit_context *ctx)
+{
+    return ti_runtime_system(ctx->runtime)->num_nodes;
+}
+
+tacit_status tacit_get_counters(tacit_context *ctx, tacit_counters *out)
+{
+    if (!ctx || !out) {
+        return TACIT_ERROR_ARGUMENT;
+    }
+    ti_runtime_counters(ctx->runtime, out);
+    return TACIT_OK;
+}

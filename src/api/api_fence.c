@@ -1,0 +1,108 @@
+/* Fences: values for the application. Application thread. */
+#include "api/check_task.h"
+
+static ti_task *make_fence(tacit_context *ctx, const tacit_buffer *buffer, const ti_box *box, void *memory, ti_signal *signal)
+{
+    ti_arena *arena;
+    ti_task *task = ti_task_graph_new(ti_runtime_task_graph(ctx->runtime), &arena);
+    ti_mapper *mapper = TI_ARENA_NEW(arena, ti_mapper);
+    ti_access *access = TI_ARENA_NEW(arena, ti_access);
+    mapper->dims = buffer->info.dims;
+    mapper->custom = -1;
+    for (int d = 0; d < buffer->info.dims; d++) {
+        mapper->c[d].kind = TACIT_COMPONENT_SPAN;
+        mapper->c[d].lo = box->min[d];
+        mapper->c[d].hi = box->max[d];
+    }
+    *access = (ti_access){ .buffer = &buffer->info, .mapper = mapper, .mappers = 1, .mode = TACIT_READ };
+    task->kind = TI_TASK_FENCE;
+    task->name = "fence";
+    task->dims = 1;
+    task->range = (ti_box){ { 0, 0, 0 }, { tacit_num_nodes(ctx), 1, 1 } };
+    task->gran[0] = task->gran[1] = task->gran[2] = 1;
+    task->oversubscribe = 1;
+    task->place = -1;
+    task->access = access;
+    task->accesses = 1;
+    task->as.fence = (ti_fence_target){ memory, signal };
+    return task;
+}
+
+static tacit_status submit_fence(tacit_context *ctx, tacit_buffer *buffer, const ti_box *box, void *memory, ti_signal *signal)
+{
+    ti_task *task = make_fence(ctx, buffer, box, memory, signal);
+    ti_strbuf_clear(&ctx->error);
+    tacit_status status = ti_task_graph_check(ti_runtime_task_graph(ctx->runtime), task, &ctx->error);
+    if (status != TACIT_OK) {
+        return status;
+    }
+    ti_runtime_submit(ctx->runtime, task);
+    return TACIT_OK;
+}
+
+static tacit_status check_fence(tacit_context *ctx, const char *who, const tacit_buffer *buffer, tacit_box box, const void *out, ti_box *resolved)
+{
+    if (!ctx) {
+        return TACIT_ERROR_ARGUMENT;
+    }
+    TI_TRY(ti_context_enter(ctx));
+    if (!buffer || !out) {
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "%s: %s is NULL", who, buffer ? "the destination" : "the buffer");
+    }
+    if (buffer->context != ctx || buffer->destroyed_by) {
+        return ti_context_error(ctx, TACIT_ERROR_STATE, "%s: the buffer is destroyed or belongs to another context", who);
+    }
+    return ti_check_box(ctx, who, buffer, box, resolved);
+}
+
+tacit_status tacit_fence_read(tacit_context *ctx, tacit_buffer *buffer, tacit_box box, void *dst)
+{
+    ti_box resolved;
+    ti_signal signal = { 0 };
+    TI_TRY(check_fence(ctx, "tacit_fence_read", buffer, box, dst, &resolved));
+    TI_TRY(submit_fence(ctx, buffer, &resolved, dst, &signal));
+    ti_runtime_wait_signal(ctx->runtime, &signal);
+    return ti_context_enter(ctx);
+}
+
+tacit_status tacit_fence(tacit_context *ctx, tacit_buffer *buffer, tacit_box box, tacit_fence_ticket **out)
+{
+    ti_box resolved;
+    TI_TRY(check_fence(ctx, "tacit_fence", buffer, box, out, &resolved));
+    size_t bytes = (size_t)ti_box_volume(&resolved) * buffer->info.elem_size;
+    void *memory = ti_user_alloc(bytes);
+    if (!memory) {
+        return ti_context_error(ctx, TACIT_ERROR_MEMORY, "tacit_fence: no memory for %zu bytes of buffer '%s'; read it in parts", bytes, buffer->info.name);
+    }
+    tacit_fence_ticket *ticket = TI_NEW(tacit_fence_ticket);
+    ticket->context = ctx;
+    ticket->memory = memory;
+    tacit_status status = submit_fence(ctx, buffer, &resolved, memory, &ticket->signal);
+    if (status != TACIT_OK) {
+        ti_user_free(memory);
+        TI_DELETE(ticket);
+        return status;
+    }
+    *out = ticket;
+    return TACIT_OK;
+}
+
+tacit_status tacit_fence_get(tacit_fence_ticket *ticket, const void **data)
+{
+    if (!ticket || !data) {
+        return TACIT_ERROR_ARGUMENT;
+    }
+    ti_runtime_wait_signal(ticket->context->runtime, &ticket->signal);
+    TI_TRY(ti_context_enter(ticket->context));
+    *data = ticket->memory;
+    return TACIT_OK;
+}
+
+void tacit_fence_release(tacit_fence_ticket *ticket)
+{
+    if (ticket) {
+        ti_runtime_wait_signal(ticket->context->runtime, &ticket->signal);
+        ti_user_free(ticket->memory);
+        TI_DELETE(ticket);
+    }
+}

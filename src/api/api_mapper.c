@@ -1,0 +1,34 @@
+/* Custom mappers. Application thread; tacit_region_add on any. */
+#include "api/context.h"
+#include "ir/custom.h"
+
+tacit_status tacit_mapper_create(tacit_context *ctx, tacit_mapper_fn *fn, const void *user, size_t user_size, unsigned properties, int *out)
+{
+    if (!ctx) {
+        return TACIT_ERROR_ARGUMENT;
+    }
+    TI_TRY(ti_context_enter(ctx));
+    if (!fn || !out || (user_size && !user)) {
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "tacit_mapper_create: %s is NULL", !fn ? "the function" : !out ? "out" : "user");
+    }
+    ti_custom_mapper *mapper = TI_NEW(ti_custom_mapper);
+    mapper->fn = fn;
+    mapper->user = user_size ? __builtin_memcpy(ti_alloc(user_size), user, user_size) : NULL;
+    mapper->user_size = user_size;
+    mapper->properties = properties;
+    mapper->handle = (int)ctx->mappers.count;
+    ti_vec_push(&ctx->mappers, mapper);
+    *out = mapper->handle;
+    return TACIT_OK;
+}
+
+void tacit_region_add(tacit_region *region, tacit_box box)
+{
+    ti_box b;
+    for (int d = 0; d < 3; d++) {
+        b.min[d] = (int64_t)TI_MIN(box.min[d], (size_t)INT64_MAX);
+        b.max[d] = (int64_t)TI_MIN(box.max[d], (size_t)INT64_MAX);
+    }
+    b = ti_box_intersect(&b, &region->extent);
+    ti_region_add(&region->region, &b);
+}

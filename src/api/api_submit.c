@@ -1,0 +1,108 @@
+/* tacit_submit: check a description, copy it into a task, hand it on. Application thread. */
+#include "api/check_task.h"
+
+#include <string.h>
+
+static int64_t gcd(int64_t a, int64_t b)
+{
+    return b ? gcd(b, a % b) : a;
+}
+
+/* Writes that scale down need chunk borders that map to whole elements. */
+static void raise_granularity(ti_task *task, const tacit_access *a)
+{
+    for (int d = 0; d < a->buffer->info.dims && (a->mode == TACIT_WRITE || a->mode == TACIT_UPDATE); d++) {
+        const tacit_component *c = &a->mapper.c[d];
+        if (c->kind == TACIT_COMPONENT_DIM && c->div > 1 && a->mapper.kind != TACIT_MAPPER_CUSTOM) {
+            int64_t step = c->div / gcd(c->mul, c->div);
+            task->gran[c->dim] = task->gran[c->dim] / gcd(task->gran[c->dim], step) * step;
+        }
+    }
+}
+
+static void copy_accesses(const tacit_context *ctx, ti_task *task, ti_arena *arena, const tacit_task *from, uint32_t count)
+{
+    ti_access *access = TI_ARENA_ARRAY(arena, ti_access, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const tacit_access *a = &from->access[i];
+        ti_mapper part[TI_MAPPER_PARTS];
+        access[i] = (ti_access){ .buffer = &a->buffer->info, .mode = a->mode, .op = a->op };
+        if (a->mode != TACIT_REDUCE) {
+            access[i].mappers = (uint32_t)ti_mapper_expand(&a->mapper, a->buffer->info.dims, part);
+            access[i].mapper = ti_arena_copy(arena, part, access[i].mappers * sizeof(part[0]));
+            access[i].custom = a->mapper.kind == TACIT_MAPPER_CUSTOM ? ctx->mappers.data[a->mapper.arg] : NULL;
+            raise_granularity(task, a);
+        }
+    }
+    task->access = access;
+    task->accesses = count;
+}
+
+static void copy_where(const tacit_context *ctx, ti_task *task, ti_arena *arena, const tacit_task *from)
+{
+    bool one_node = from->on == TACIT_ON_ONE_NODE;
+    task->place = from->place.kind == TACIT_PLACE_NODE ? from->place.arg : one_node ? 0 : -1;
+    task->on_host = from->on != TACIT_ON_DEVICES;
+    task->whole_chunk = from->hint.whole_chunk || task->on_host;
+    task->two_dimensional = from->hint.split == TACIT_SPLIT_2D;
+    task->oversubscribe = one_node ? 1 : TI_MAX(from->hint.oversubscribe, 1);
+    task->priority = from->hint.priority;
+    if (from->hint.weights) {
+        task->weights = ti_arena_copy(arena, from->hint.weights, (size_t)tacit_num_nodes(ctx) * sizeof(uint32_t));
+    }
+}
+
+static const char *copy_name(ti_arena *arena, const char *name)
+{
+    return name ? ti_arena_copy(arena, name, strlen(name) + 1) : "task";
+}
+
+static ti_task *copy_task(const tacit_context *ctx, const tacit_task *from, uint32_t accesses)
+{
+    ti_arena *arena;
+    ti_task *task = ti_task_graph_new(ti_runtime_task_graph(ctx->runtime), &arena);
+    task->kind = TI_TASK_EXECUTE;
+    task->name = copy_name(arena, from->name);
+    task->dims = from->range.dims;
+    for (int d = 0; d < 3; d++) {
+        bool used = d < from->range.dims;
+        task->range.min[d] = used ? (int64_t)from->offset[d] : 0;
+        task->range.max[d] = task->range.min[d] + (used ? (int64_t)from->range.size[d] : 1);
+        task->gran[d] = used ? (int64_t)TI_MAX(from->hint.granularity[d], (size_t)1) : 1;
+    }
+    task->kernel = from->kernel;
+    task->args_size = from->args_size;
+    task->args = ti_arena_copy(arena, from->args, from->args_size);
+    copy_where(ctx, task, arena, from);
+    copy_accesses(ctx, task, arena, from, accesses);
+    return task;
+}
+
+tacit_status tacit_submit_sized(tacit_context *ctx, const tacit_task *given, size_t size)
+{
+    if (!ctx) {
+        return TACIT_ERROR_ARGUMENT;
+    }
+    TI_TRY(ti_context_enter(ctx));
+    if (!given) {
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "tacit_submit: the task is NULL");
+    }
+    tacit_task padded;
+    if (TI_UNLIKELY(size != sizeof(padded))) {
+        memset(&padded, 0, sizeof(padded));
+        memcpy(&padded, given, TI_MIN(size, sizeof(padded)));
+        given = &padded;
+    }
+    uint32_t accesses;
+    TI_TRY(ti_check_task(ctx, given, &accesses));
+    ti_task *task = copy_task(ctx, given, accesses);
+    if (ti_box_is_empty(&task->range)) {
+        return TACIT_OK;
+    }
+    tacit_status status = ti_task_graph_check(ti_runtime_task_graph(ctx->runtime), task, &ctx->error);
+    if (status != TACIT_OK) {
+        return status;
+    }
+    ti_runtime_submit(ctx->runtime, task);
+    return TACIT_OK;
+}

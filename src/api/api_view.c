@@ -1,0 +1,32 @@
+/* The checks behind TACIT_AT and TACIT_GET in programs built without NDEBUG. Any thread. */
+#include "tacit/tacit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+__attribute__((noreturn)) static void stop(const tacit_view *v, const char *what)
+{
+    fprintf(stderr, "tacit error: kernel uses buffer '%s' wrongly: %s\n", v->name, what);
+    fflush(stderr);
+    abort();
+}
+
+void tacit_view_check(const tacit_view *v, size_t elem_size, bool write, size_t i, size_t j, size_t k)
+{
+    char text[400];
+    size_t at[3] = { i, j, k };
+    if (elem_size != v->elem_size) {
+        snprintf(text, sizeof(text), "the type has %zu bytes, an element has %zu", elem_size, v->elem_size);
+        stop(v, text);
+    }
+    if (write && v->mode == TACIT_READ) {
+        stop(v, "TACIT_AT may write, but the access is tacit_read; use TACIT_GET");
+    }
+    for (int d = 0; d < v->dims; d++) {
+        if (at[d] < v->box.min[d] || at[d] >= v->box.max[d]) {
+            snprintf(text, sizeof(text), "index %zu of dimension %d is outside [%zu,%zu), which the task's access declares for this chunk", at[d],
+                     d, v->box.min[d], v->box.max[d]);
+            stop(v, text);
+        }
+    }
+}

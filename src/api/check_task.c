@@ -1,0 +1,297 @@
+/* Checks of a task's description: see check_task.h. The rules for write mappers are in doc/model.md. */
+#include "api/check_task.h"
+
+#include "ir/reduction.h"
+
+#include <stdio.h>
+
+/* Where a check is: for its sentence. */
+typedef struct place {
+    tacit_context *ctx;
+    const tacit_task *task;
+    const tacit_access *access;
+    uint32_t index;
+    const char *name; /* of the task */
+} place;
+
+enum { MOST_ITEMS_BITS = 46, MOST_SCALE = 1 << 14, MOST_PRIORITY = 1000 };
+
+#define REFUSE(p, status, ...) refuse((p), (status), __VA_ARGS__)
+
+static tacit_status refuse(const place *p, tacit_status status, const char *format, ...) TI_PRINTF(3, 4);
+
+static tacit_status refuse(const place *p, tacit_status status, const char *format, ...)
+{
+    char text[400];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    return ti_context_error(p->ctx, status, "task '%s', access %u to buffer '%s': %s", p->name, p->index, p->access->buffer->info.name, text);
+}
+
+static bool writes(const tacit_access *a)
+{
+    return a->mode == TACIT_WRITE || a->mode == TACIT_UPDATE;
+}
+
+/* ---- mappers */
+
+static bool needs_equal_dims(int kind)
+{
+    return kind == TACIT_MAPPER_ONE_TO_ONE || kind == TACIT_MAPPER_NEIGHBORHOOD || kind == TACIT_MAPPER_STAR || kind == TACIT_MAPPER_SLICE;
+}
+
+static tacit_status check_kind(const place *p)
+{
+    const tacit_mapper *m = &p->access->mapper;
+    int dims = p->access->buffer->info.dims, task_dims = p->task->range.dims;
+    if (m->kind < TACIT_MAPPER_ONE_TO_ONE || m->kind > TACIT_MAPPER_CUSTOM) {
+        return REFUSE(p, TACIT_ERROR_MAPPER, "there is no mapper of kind %d; use the tacit_* functions to make one", m->kind);
+    }
+    if (needs_equal_dims(m->kind) && dims != task_dims) {
+        return REFUSE(p, TACIT_ERROR_DIMENSION,
+                      "the mapper needs equal dimensions, but the task has %d and the buffer %d; use tacit_components", task_dims, dims);
+    }
+    if (m->kind == TACIT_MAPPER_SLICE && (m->arg < 0 || m->arg >= dims)) {
+        return REFUSE(p, TACIT_ERROR_DIMENSION, "tacit_slice(%d) of a buffer with %d dimensions", m->arg, dims);
+    }
+    if (m->kind == TACIT_MAPPER_CUSTOM && (m->arg < 0 || (size_t)m->arg >= p->ctx->mappers.count)) {
+        return REFUSE(p, TACIT_ERROR_MAPPER, "there is no custom mapper %d; use the handle from tacit_mapper_create", m->arg);
+    }
+    if (m->kind == TACIT_MAPPER_REPLICATED && p->access->mode != TACIT_WRITE) {
+        return REFUSE(p, TACIT_ERROR_MAPPER, "tacit_replicated() is for tacit_write; read with tacit_all()");
+    }
+    if (m->kind == TACIT_MAPPER_ALL && writes(p->access) && p->task->place.kind == TACIT_PLACE_SPLIT && p->task->on != TACIT_ON_ONE_NODE) {
+        return REFUSE(p, TACIT_ERROR_MAPPER, "every node would write the whole buffer; use tacit_replicated() if all compute the same, or place the task");
+    }
+    return TACIT_OK;
+}
+
+/* The part of the buffer that a component names must lie in it; only halos may leave it, and are clamped. */
+static tacit_status check_component(const place *p, int d)
+{
+    const tacit_component *c = &p->access->mapper.c[d];
+    int64_t n = p->access->buffer->info.extent.max[d];
+    if (c->kind == TACIT_COMPONENT_FULL) {
+        return TACIT_OK;
+    }
+    if (c->kind == TACIT_COMPONENT_SPAN) {
+        if (c->lo < 0 || c->hi > n || c->lo > c->hi) {
+            return REFUSE(p, TACIT_ERROR_RANGE, "the span [%lld,%lld) leaves dimension %d, which is [0,%lld)", (long long)c->lo, (long long)c->hi, d,
+                          (long long)n);
+        }
+        return TACIT_OK;
+    }
+    if (c->kind != TACIT_COMPONENT_DIM || c->dim >= p->task->range.dims) {
+        return REFUSE(p, TACIT_ERROR_DIMENSION, "dimension %d of the buffer follows dimension %d of the task, which has %d", d, c->dim, p->task->range.dims);
+    }
+    if (c->mul < 1 || c->div < 1 || c->mul > MOST_SCALE || c->div > MOST_SCALE) {
+        return REFUSE(p, TACIT_ERROR_MAPPER, "the scale %d/%d in dimension %d; both must be 1 to %d", c->mul, c->div, d, MOST_SCALE);
+    }
+    int64_t limit = (int64_t)1 << MOST_ITEMS_BITS;
+    if (c->lo < -limit || c->lo > limit || c->hi < -limit || c->hi > limit) {
+        return REFUSE(p, TACIT_ERROR_RANGE, "the halo in dimension %d is larger than 2^%d", d, MOST_ITEMS_BITS);
+    }
+    int64_t a = (int64_t)p->task->offset[c->dim], b = a + (int64_t)p->task->range.size[c->dim];
+    int64_t lo = a * c->mul / c->div, hi = (b * c->mul + c->div - 1) / c->div;
+    bool shifted = c->lo + c->hi <= 0;
+    lo -= shifted ? c->lo : 0;
+    hi += shifted ? c->hi : 0;
+    if ((lo < 0 || hi > n) && lo < hi) {
+        return REFUSE(p, TACIT_ERROR_RANGE, "the task's range maps to [%lld,%lld) in dimension %d, but the buffer is [0,%lld) there", (long long)lo,
+                      (long long)hi, d, (long long)n);
+    }
+    return TACIT_OK;
+}
+
+/* Several chunks must not write the same element, whatever the number of nodes. */
+static tacit_status check_write(const place *p)
+{
+    const tacit_mapper *m = &p->access->mapper;
+    bool used[3] = { false, false, false };
+    if (m->kind == TACIT_MAPPER_REPLICATED || m->kind == TACIT_MAPPER_CUSTOM) {
+        return TACIT_OK;
+    }
+    for (int d = 0; d < p->access->buffer->info.dims; d++) {
+        const tacit_component *c = &m->c[d];
+        if (c->kind != TACIT_COMPONENT_DIM) {
+            continue;
+        }
+        if (used[c->dim]) {
+            return REFUSE(p, TACIT_ERROR_MAPPER, "a write mapper uses dimension %d of the task twice; use each once", c->dim);
+        }
+        if (c->lo + c->hi != 0) {
+            return REFUSE(p, TACIT_ERROR_MAPPER, "chunks would write overlapping elements (halo of %lld and %lld in dimension %d); write without a halo",
+                          (long long)c->lo, (long long)c->hi, d);
+        }
+        if ((int64_t)p->task->offset[c->dim] * c->mul % c->div != 0) {
+            return REFUSE(p, TACIT_ERROR_MAPPER, "the range begins at %zu, which the scale %d/%d does not map to a whole element", p->task->offset[c->dim],
+                          c->mul, c->div);
+        }
+        used[c->dim] = true;
+    }
+    bool split = p->task->place.kind == TACIT_PLACE_SPLIT && p->task->on != TACIT_ON_ONE_NODE;
+    for (int k = 0; split && k < p->task->range.dims && k < (p->task->hint.split == TACIT_SPLIT_2D ? 2 : 1); k++) {
+        if (!used[k] && p->task->range.size[k] > 1) {
+            return REFUSE(p, TACIT_ERROR_OVERLAP,
+                          "the task is split along dimension %d, which the write mapper does not use, so nodes would write the same elements; map it, place "
+                          "the task on a node, or use tacit_replicated()", k);
+        }
+    }
+    return TACIT_OK;
+}
+
+static tacit_status check_reduction(const place *p)
+{
+    const ti_buffer_info *info = &p->access->buffer->info;
+    if (!ti_op_is_valid(p->access->op)) {
+        return REFUSE(p, TACIT_ERROR_ARGUMENT, "the operator does not exist for type %s; see tacit_sum, tacit_min, ...", ti_type_name(p->access->op.type));
+    }
+    if (ti_type_size(p->access->op.type) != info->elem_size) {
+        return REFUSE(p, TACIT_ERROR_ARGUMENT, "the operator is on %s (%zu bytes), but an element has %zu bytes", ti_type_name(p->access->op.type),
+                      ti_type_size(p->access->op.type), info->elem_size);
+    }
+    return TACIT_OK;
+}
+
+static tacit_status check_access(const place *p)
+{
+    if (p->access->mode < TACIT_READ || p->access->mode > TACIT_REDUCE) {
+        return REFUSE(p, TACIT_ERROR_ARGUMENT, "there is no access mode %d; use tacit_read, tacit_write, tacit_update or tacit_reduce", p->access->mode);
+    }
+    if (p->access->mode == TACIT_REDUCE) {
+        return check_reduction(p);
+    }
+    TI_TRY(check_kind(p));
+    for (int d = 0; p->access->mapper.kind != TACIT_MAPPER_CUSTOM && d < p->access->buffer->info.dims; d++) {
+        TI_TRY(check_component(p, d));
+    }
+    return writes(p->access) ? check_write(p) : TACIT_OK;
+}
+
+/* ---- pairs of accesses */
+
+static bool same_mapper(const tacit_mapper *a, const tacit_mapper *b, int dims)
+{
+    if (a->kind == TACIT_MAPPER_CUSTOM || b->kind == TACIT_MAPPER_CUSTOM) {
+        return a->kind == b->kind && a->arg == b->arg;
+    }
+    ti_mapper x[TI_MAPPER_PARTS], y[TI_MAPPER_PARTS];
+    return ti_mapper_expand(a, dims, x) == 1 && ti_mapper_expand(b, dims, y) == 1 && ti_mapper_equal(x, y);
+}
+
+/* Two accesses of one task to one buffer, one of which writes: results would depend on the split unless both touch the same elements, once. */
+static tacit_status check_pair(const place *p, const tacit_access *other)
+{
+    if (other->mode == TACIT_READ && p->access->mode == TACIT_READ) {
+        return TACIT_OK;
+    }
+    if (other->mode == TACIT_READ || p->access->mode == TACIT_READ) {
+        const tacit_access *w = other->mode == TACIT_READ ? p->access : other;
+        bool one_node = p->task->place.kind == TACIT_PLACE_NODE || p->task->on == TACIT_ON_ONE_NODE;
+        if (w->mode != TACIT_REDUCE && (one_node || same_mapper(&p->access->mapper, &other->mapper, p->access->buffer->info.dims))) {
+            return TACIT_OK;
+        }
+        return REFUSE(p, TACIT_ERROR_OVERLAP,
+                      "the task reads the same buffer with another mapper than it writes it, so results would depend on the split; write to a second buffer "
+                      "and swap, or use tacit_update");
+    }
+    return REFUSE(p, TACIT_ERROR_OVERLAP, "the task has two writing accesses to this buffer; merge them into one");
+}
+
+/* ---- the task */
+
+static tacit_status check_range(tacit_context *ctx, const tacit_task *t, const char *name)
+{
+    if (t->range.dims < 0 || t->range.dims > TACIT_MAX_DIMS) {
+        return ti_context_error(ctx, TACIT_ERROR_DIMENSION, "task '%s' has %d dimensions; use 0 to 3", name, t->range.dims);
+    }
+    for (int d = 0; d < t->range.dims; d++) {
+        size_t limit = (size_t)1 << MOST_ITEMS_BITS;
+        if (t->range.size[d] > limit || t->offset[d] > limit || t->hint.granularity[d] > limit) {
+            return ti_context_error(ctx, TACIT_ERROR_RANGE, "task '%s' has more than 2^%d items in dimension %d; check its range, offset and granularity",
+                                    name, MOST_ITEMS_BITS, d);
+        }
+    }
+    return TACIT_OK;
+}
+
+static tacit_status check_where(tacit_context *ctx, const tacit_task *t, const char *name)
+{
+    int nodes = tacit_num_nodes(ctx);
+    if (t->place.kind == TACIT_PLACE_NODE && (t->place.arg < 0 || t->place.arg >= nodes)) {
+        return ti_context_error(ctx, TACIT_ERROR_RANGE, "task '%s' is placed on node %d, but the run has nodes 0 to %d", name, t->place.arg, nodes - 1);
+    }
+    if (t->place.kind < TACIT_PLACE_SPLIT || t->place.kind > TACIT_PLACE_NODE) {
+        return ti_context_error(ctx, TACIT_ERROR_UNSUPPORTED, "task '%s': this placement is not available yet; use tacit_place_node", name);
+    }
+    if (t->on < TACIT_ON_DEVICES || t->on > TACIT_ON_ONE_NODE) {
+        return ti_context_error(ctx, TACIT_ERROR_UNSUPPORTED, "task '%s': .on = %d is not available yet", name, (int)t->on);
+    }
+    if (!t->kernel.host) {
+        bool other = t->kernel.opencl.source || t->kernel.cuda;
+        return ti_context_error(ctx, other ? TACIT_ERROR_UNSUPPORTED : TACIT_ERROR_ARGUMENT, "task '%s' has no host kernel%s; set .kernel = { .host = FUNCTION }",
+                                name, other ? ", and this build has host devices only" : "");
+    }
+    return TACIT_OK;
+}
+
+static tacit_status check_hints(tacit_context *ctx, const tacit_task *t, const char *name)
+{
+    const tacit_hints *h = &t->hint;
+    if (h->split < TACIT_SPLIT_DEFAULT || h->split > TACIT_SPLIT_2D || h->oversubscribe < 0 || h->oversubscribe > 1024) {
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "task '%s': hint .split must be TACIT_SPLIT_1D or 2D, .oversubscribe 0 to 1024", name);
+    }
+    if (h->priority < -MOST_PRIORITY || h->priority > MOST_PRIORITY) {
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "task '%s': hint .priority is %d; use -%d to %d", name, h->priority, MOST_PRIORITY, MOST_PRIORITY);
+    }
+    if (h->weights && h->split == TACIT_SPLIT_2D) {
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "task '%s': hint .weights needs a 1D split", name);
+    }
+    if (t->args_size && !t->args) {
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "task '%s': .args is NULL, but .args_size is %zu; use TACIT_ARGS(x)", name, t->args_size);
+    }
+    return TACIT_OK;
+}
+
+tacit_status ti_check_task(tacit_context *ctx, const tacit_task *t, uint32_t *accesses)
+{
+    place p = { .ctx = ctx, .task = t, .name = t->name ? t->name : "(no name)" };
+    TI_TRY(check_range(ctx, t, p.name));
+    TI_TRY(check_where(ctx, t, p.name));
+    TI_TRY(check_hints(ctx, t, p.name));
+    for (p.index = 0; p.index < TACIT_MAX_ACCESSES && t->access[p.index].mode != 0; p.index++) {
+        p.access = &t->access[p.index];
+        if (!p.access->buffer) {
+            return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "task '%s', access %u: the buffer is NULL; create it with tacit_buffer_create", p.name, p.index);
+        }
+        if (p.access->buffer->context != ctx || p.access->buffer->destroyed_by) {
+            return ti_context_error(ctx, TACIT_ERROR_STATE, "task '%s', access %u: the buffer is destroyed or belongs to another context", p.name, p.index);
+        }
+        TI_TRY(check_access(&p));
+        for (uint32_t i = 0; i < p.index; i++) {
+            if (t->access[i].buffer == p.access->buffer) {
+                TI_TRY(check_pair(&p, &t->access[i]));
+            }
+        }
+    }
+    *accesses = p.index;
+    return TACIT_OK;
+}
+
+tacit_status ti_check_box(tacit_context *ctx, const char *who, const tacit_buffer *buffer, tacit_box box, ti_box *out)
+{
+    const ti_buffer_info *info = &buffer->info;
+    for (int d = 0; d < 3; d++) {
+        bool all = box.min[d] == 0 && box.max[d] == SIZE_MAX;
+        out->min[d] = all ? 0 : (int64_t)TI_MIN(box.min[d], (size_t)INT64_MAX);
+        out->max[d] = all ? info->extent.max[d] : (int64_t)TI_MIN(box.max[d], (size_t)INT64_MAX);
+    }
+    if (ti_box_is_empty(out) || !ti_box_covers(&info->extent, out)) {
+        char text[TI_BOX_TEXT], whole[TI_BOX_TEXT];
+        return ti_context_error(ctx, TACIT_ERROR_RANGE, "%s: the box %s is empty or leaves buffer '%s', which is %s; use TACIT_BOX_ALL for all of it", who,
+                                ti_box_format(out, TI_MAX(info->dims, 1), text), info->name, ti_box_format(&info->extent, TI_MAX(info->dims, 1), whole));
+    }
+    return TACIT_OK;
+}

@@ -1,0 +1,53 @@
+/* A context: what the public handles stand for. Application thread. */
+#ifndef TI_CONTEXT_H
+#define TI_CONTEXT_H
+
+#include "base/strbuf.h"
+#include "run/runtime.h"
+
+struct tacit_buffer {
+    ti_buffer_info info;
+    tacit_context *context;
+    struct tacit_buffer *next; /* among the live ones, or among the destroyed ones */
+    struct tacit_buffer **link;
+    uint64_t destroyed_by;     /* id of the task; 0: live */
+};
+
+struct tacit_fence_ticket {
+    tacit_context *context;
+    ti_signal signal;
+    void *memory;
+};
+
+struct tacit_context {
+    ti_runtime *runtime;
+    ti_strbuf error;
+    tacit_buffer *live, *dying;
+    TI_VEC(uint32_t) free_slots;
+    uint32_t slots;
+    uint64_t buffers; /* created so far */
+    TI_VEC(ti_custom_mapper *) mappers;
+    bool finalized;
+};
+
+/* A context on a network of the caller's: tests, and several nodes in one process. `timeline` may be NULL. */
+tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, ti_timeline *timeline, tacit_context **out);
+
+/* Store a sentence about an error of the caller and return the status. */
+tacit_status ti_context_error(tacit_context *ctx, tacit_status status, const char *format, ...) TI_PRINTF(3, 4);
+
+/* TACIT_OK, or the error of the run so far. Clears the sentence of the last call. */
+tacit_status ti_context_enter(tacit_context *ctx);
+
+/* Free the buffers whose destruction has been executed. */
+void ti_context_bury(tacit_context *ctx);
+
+#define TI_TRY(call)                                                                                                   \
+    do {                                                                                                               \
+        tacit_status ti_status_ = (call);                                                                              \
+        if (ti_status_ != TACIT_OK) {                                                                                  \
+            return ti_status_;                                                                                         \
+        }                                                                                                              \
+    } while (0)
+
+#endif

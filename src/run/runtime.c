@@ -1,0 +1,434 @@
+/* The runtime of one node: see runtime.h. */
+#include "run/runtime.h"
+
+#include "base/check.h"
+#include "base/log.h"
+#include "device/device_host.h"
+#include "run/scheduler.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+enum { PLAN_BUDGET = 16, MOST_INCOMPLETE = 16384, CORES_FOR_THREADS = 8, FRONT_FLOOR = 64, FRONT_PER_WORKER = 32 };
+
+typedef enum run_mode { MODE_INLINE, MODE_SHARED, MODE_THREAD } run_mode;
+
+struct ti_runtime {
+    ti_system system;
+    tacit_config config;
+    run_mode mode;
+    int lent_worker; /* which worker the application thread is while it waits; -1: none */
+    ti_comm *comm;
+    ti_device *device;
+    ti_task_graph *tasks;
+    ti_dot dots[3]; /* task, command, instruction */
+    uint64_t submitted_points;
+    uint64_t released;
+    ti_executor_progress progress;
+    _Alignas(TI_CACHE_LINE) ti_lock scheduling;
+    ti_scheduler scheduler;
+    _Alignas(TI_CACHE_LINE) ti_lock executing;
+    ti_executor *executor;
+    _Atomic bool stop;
+    pthread_t threads[2];
+};
+
+/* ---- roles */
+
+static bool schedule(ti_runtime *rt, int budget)
+{
+    bool work = !ti_ring_is_empty(&rt->scheduler.tasks) || atomic_load_explicit(&rt->scheduler.backlog, memory_order_relaxed);
+    if (!work || !ti_lock_try(&rt->scheduling)) {
+        return false;
+    }
+    bool any = ti_scheduler_step(&rt->scheduler, budget, atomic_load_explicit(&rt->progress.task, memory_order_acquire));
+    ti_lock_drop(&rt->scheduling);
+    return any;
+}
+
+static bool drain_instructions(ti_runtime *rt)
+{
+    bool any = false;
+    while (ti_executor_incomplete(rt->executor) < MOST_INCOMPLETE) {
+        const ti_instruction *i = ti_ring_pop(&rt->scheduler.instructions);
+        if (!i) {
+            break;
+        }
+        ti_executor_submit(rt->executor, i);
+        any = true;
+    }
+    return any;
+}
+
+static bool execute(ti_runtime *rt)
+{
+    if (ti_failure_get(&rt->progress.failure) != TACIT_OK || !ti_lock_try(&rt->executing)) {
+        return false; /* after an error nothing more is started */
+    }
+    bool any = drain_instructions(rt);
+    any |= ti_executor_step(rt->executor);
+    ti_lock_drop(&rt->executing);
+    return any;
+}
+
+/* A worker without a job: first what completes and starts kernels, then planning. */
+static bool idle_worker(void *user, int worker)
+{
+    ti_runtime *rt = user;
+    (void)worker;
+    return rt->mode == MODE_SHARED && (execute(rt) || schedule(rt, PLAN_BUDGET));
+}
+
+static bool must_poll(void *user)
+{
+    ti_runtime *rt = user;
+    return rt->mode != MODE_THREAD && atomic_load_explicit(&rt->progress.messages, memory_order_relaxed) > 0;
+}
+
+static void *scheduler_main(void *user)
+{
+    ti_runtime *rt = user;
+    for (uint32_t round = 0; !atomic_load_explicit(&rt->stop, memory_order_acquire);) {
+        uint32_t ticket = ti_lot_ticket(&rt->progress.lot);
+        if (schedule(rt, PLAN_BUDGET)) {
+            ti_lot_wake(&rt->progress.lot, INT32_MAX);
+            round = 0;
+        } else {
+            ti_backoff(&round, &rt->progress.lot, ticket, false);
+        }
+    }
+    return NULL;
+}
+
+static void *executor_main(void *user)
+{
+    ti_runtime *rt = user;
+    for (uint32_t round = 0; !atomic_load_explicit(&rt->stop, memory_order_acquire);) {
+        uint32_t ticket = ti_lot_ticket(&rt->progress.lot);
+        if (execute(rt)) {
+            round = 0;
+        } else {
+            ti_backoff(&round, &rt->progress.lot, ticket, atomic_load_explicit(&rt->progress.messages, memory_order_relaxed) > 0);
+        }
+    }
+    return NULL;
+}
+
+/* ---- creation, in order; destruction in reverse */
+
+static void choose_mode(ti_runtime *rt)
+{
+    int cores = TI_MAX(ti_host_cores(NULL, 0) / TI_MAX(rt->comm->local_nodes, 1), 1);
+    const tacit_config *c = &rt->config;
+    bool alone = cores == 1 && c->workers <= 1 && c->threads != TACIT_THREADS_ON && c->progress == TACIT_PROGRESS_DEFAULT;
+    if (c->threads == TACIT_THREADS_INLINE || rt->comm->calling_thread_only || alone) {
+        rt->mode = MODE_INLINE;
+        rt->system.workers = 1;
+        return;
+    }
+    bool spare = c->progress == TACIT_PROGRESS_DEFAULT && cores >= CORES_FOR_THREADS;
+    rt->mode = c->progress == TACIT_PROGRESS_THREAD || spare ? MODE_THREAD : MODE_SHARED;
+    int kept = rt->mode == MODE_THREAD && cores >= CORES_FOR_THREADS ? 2 : 0;
+    rt->system.workers = c->workers ? c->workers : cores - kept;
+}
+
+static void describe_system(ti_runtime *rt)
+{
+    ti_system *s = &rt->system;
+    s->node = rt->comm->node;
+    s->num_nodes = rt->comm->num_nodes;
+    s->devices = 1;
+    s->memories = 1;
+    /* Horizons must fall alike on all nodes, so nothing measured on this node may enter: workers are taken as configured. */
+    int64_t all_workers = (int64_t)s->num_nodes * TI_MAX(rt->config.workers, 1);
+    s->total_workers = (int)TI_MIN(all_workers, INT32_MAX);
+    s->horizon_step = rt->config.horizon_step;
+    s->horizon_front = rt->config.horizon_front ? rt->config.horizon_front : TI_MAX(FRONT_FLOOR, FRONT_PER_WORKER * all_workers);
+    s->record = rt->config.graph != NULL;
+}
+
+static bool create_device(ti_runtime *rt)
+{
+    int workers = rt->system.workers, threads = 0;
+    rt->lent_worker = 0;
+    if (rt->mode == MODE_SHARED) {
+        threads = TI_MAX(workers - 1, 1);
+        rt->lent_worker = threads < workers ? workers - 1 : -1;
+    } else if (rt->mode == MODE_THREAD) {
+        threads = workers;
+        rt->lent_worker = -1;
+    }
+    rt->device = ti_device_host_create(&(ti_host_desc){
+        .workers = workers,
+        .threads = threads,
+        .idle = idle_worker,
+        .polling = must_poll,
+        .user = rt,
+        .lot = &rt->progress.lot,
+    });
+    return rt->device != NULL;
+}
+
+static void start_threads(ti_runtime *rt)
+{
+    if (rt->mode == MODE_THREAD && (pthread_create(&rt->threads[0], NULL, scheduler_main, rt) != 0 ||
+                                    pthread_create(&rt->threads[1], NULL, executor_main, rt) != 0)) {
+        TI_PANIC("the scheduler and executor threads cannot be started: %s", strerror(errno));
+    }
+}
+
+static void say_what_runs(const ti_runtime *rt)
+{
+    static const char *const names[] = { "inline", "shared", "thread" };
+    ti_log(TI_LOG_INFO, "node %d of %d, %d workers, progress %s, network %s", rt->system.node, rt->system.num_nodes,
+           rt->system.workers, names[rt->mode], rt->comm->ops->name);
+}
+
+ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, ti_strbuf *why)
+{
+    ti_runtime *rt = TI_NEW(ti_runtime);
+    rt->config = desc->config;
+    rt->comm = desc->comm;
+    for (int i = 0; i < 3; i++) {
+        if (!ti_dot_init(&rt->dots[i], rt->config.graph_tasks)) {
+            ti_strbuf_add(why, "TACIT_GRAPH_TASKS is '%s', but must be first:last, such as 10:20", rt->config.graph_tasks);
+            rt->comm->ops->destroy(rt->comm);
+            TI_DELETE(rt);
+            return NULL;
+        }
+    }
+    choose_mode(rt);
+    describe_system(rt);
+    rt->tasks = ti_task_graph_create(&rt->system);
+    ti_scheduler_init(&rt->scheduler, &rt->system);
+    rt->scheduler.command_dot = rt->config.graph ? &rt->dots[1] : NULL;
+    rt->scheduler.instruction_dot = rt->config.graph ? &rt->dots[2] : NULL;
+    /* Workers look for roles as soon as they exist: hold these until the executor is there. */
+    ti_lock_take(&rt->executing);
+    if (!create_device(rt)) {
+        TI_PANIC("%d worker threads cannot be started; set TACIT_WORKERS to fewer", rt->system.workers);
+    }
+    rt->executor = ti_executor_create(&(ti_executor_desc){
+        .system = &rt->system,
+        .context = desc->context,
+        .comm = rt->comm,
+        .device = rt->device,
+        .progress = &rt->progress,
+        .timeline = desc->timeline,
+    });
+    ti_lock_drop(&rt->executing);
+    start_threads(rt);
+    say_what_runs(rt);
+    return rt;
+}
+
+void ti_runtime_destroy(ti_runtime *rt)
+{
+    atomic_store_explicit(&rt->stop, true, memory_order_release);
+    ti_lot_wake(&rt->progress.lot, INT32_MAX);
+    for (int i = 0; rt->mode == MODE_THREAD && i < 2; i++) {
+        pthread_join(rt->threads[i], NULL);
+    }
+    ti_device_host_stop(rt->device);
+    ti_executor_destroy(rt->executor);
+    rt->device->ops->destroy(rt->device);
+    ti_scheduler_fini(&rt->scheduler);
+    ti_task_graph_destroy(rt->tasks);
+    rt->comm->ops->destroy(rt->comm);
+    for (int i = 0; i < 3; i++) {
+        ti_dot_fini(&rt->dots[i]);
+    }
+    TI_DELETE(rt);
+}
+
+const ti_system *ti_runtime_system(const ti_runtime *rt)
+{
+    return &rt->system;
+}
+
+ti_task_graph *ti_runtime_task_graph(ti_runtime *rt)
+{
+    return rt->tasks;
+}
+
+ti_failure *ti_runtime_failure(ti_runtime *rt)
+{
+    return &rt->progress.failure;
+}
+
+uint64_t ti_runtime_executed(const ti_runtime *rt)
+{
+    return atomic_load_explicit(&rt->progress.task, memory_order_acquire);
+}
+
+/* ---- the application thread */
+
+/* Do something useful while waiting: take free roles, run a part of a kernel. */
+static bool help(ti_runtime *rt)
+{
+    if (rt->mode == MODE_THREAD) {
+        return false;
+    }
+    bool any = execute(rt);
+    any |= schedule(rt, PLAN_BUDGET);
+    if (rt->lent_worker >= 0) {
+        any |= ti_device_host_work(rt->device, rt->lent_worker);
+    }
+    return any;
+}
+
+typedef bool wait_condition(ti_runtime *rt, const void *what);
+
+static void wait_until(ti_runtime *rt, wait_condition *holds, const void *what)
+{
+    for (uint32_t round = 0; ti_failure_get(&rt->progress.failure) == TACIT_OK;) {
+        uint32_t ticket = ti_lot_ticket(&rt->progress.lot);
+        if (holds(rt, what)) {
+            break;
+        }
+        if (help(rt)) {
+            round = 0;
+        } else {
+            ti_backoff(&round, &rt->progress.lot, ticket, must_poll(rt));
+        }
+    }
+    if (rt->mode == MODE_SHARED && rt->lent_worker >= 0) {
+        ti_device_host_leave(rt->device);
+    }
+}
+
+static uint64_t executed_points(const ti_runtime *rt)
+{
+    return atomic_load_explicit(&rt->progress.points, memory_order_acquire);
+}
+
+static bool is_near_enough(ti_runtime *rt, const void *what)
+{
+    (void)what;
+    return rt->submitted_points - executed_points(rt) <= (uint64_t)rt->config.run_ahead;
+}
+
+static bool has_room(ti_runtime *rt, const void *what)
+{
+    (void)what;
+    return ti_ring_space(&rt->scheduler.tasks) > 0;
+}
+
+static bool is_set(ti_runtime *rt, const void *what)
+{
+    (void)rt;
+    const ti_signal *signal = what;
+    return atomic_load_explicit(&signal->set, memory_order_acquire) != 0;
+}
+
+static bool all_executed(ti_runtime *rt, const void *what)
+{
+    (void)what;
+    return rt->submitted_points == executed_points(rt);
+}
+
+static void push_task(ti_runtime *rt, const ti_task *task)
+{
+    ti_ring *ring = &rt->scheduler.tasks;
+    if (rt->config.graph) {
+        ti_dot_task(&rt->dots[0], task);
+    }
+    if (ti_ring_space(ring) == 0) {
+        wait_until(rt, has_room, NULL);
+    }
+    ti_ring_push(ring, (void *)(uintptr_t)task);
+    /* A consumer that found the channel empty may be going to sleep; one that did not will look again. */
+    if (rt->mode != MODE_INLINE && ti_ring_was_empty(ring)) {
+        ti_lot_wake(&rt->progress.lot, 1);
+    }
+}
+
+static void run_inline(ti_runtime *rt)
+{
+    while (help(rt)) {
+    }
+}
+
+void ti_runtime_submit(ti_runtime *rt, ti_task *task)
+{
+    const ti_task *made[TI_TASK_GRAPH_BATCH];
+    size_t count = ti_task_graph_add(rt->tasks, task, made);
+    for (size_t i = 0; i < count; i++) {
+        rt->submitted_points += made[i]->kind == TI_TASK_HORIZON || made[i]->kind == TI_TASK_EPOCH;
+        push_task(rt, made[i]);
+    }
+    if (rt->mode == MODE_INLINE) {
+        run_inline(rt);
+    }
+    if (!is_near_enough(rt, NULL)) {
+        wait_until(rt, is_near_enough, NULL);
+    }
+    uint64_t executed = ti_runtime_executed(rt);
+    if (executed != rt->released) {
+        rt->released = executed;
+        ti_task_graph_release(rt->tasks, executed);
+    }
+}
+
+void ti_runtime_wait_signal(ti_runtime *rt, const ti_signal *signal)
+{
+    wait_until(rt, is_set, signal);
+}
+
+void ti_runtime_wait_points(ti_runtime *rt)
+{
+    wait_until(rt, all_executed, NULL);
+}
+
+/* ---- counters and graphs */
+
+void ti_runtime_counters(ti_runtime *rt, tacit_counters *out)
+{
+    *out = (tacit_counters){
+        .tasks = ti_task_graph_tasks(rt->tasks),
+        .horizons = ti_task_graph_horizons(rt->tasks),
+        .allocated_bytes = ti_alloc_live(),
+        .allocated_peak = ti_alloc_peak(),
+        .buffer_bytes = atomic_load_explicit(&rt->progress.buffer_bytes, memory_order_relaxed),
+        .tracking_entries = ti_task_graph_entries(rt->tasks),
+    };
+    ti_lock_take(&rt->scheduling);
+    ti_command_counts commands = ti_command_graph_counts(rt->scheduler.commands);
+    ti_instruction_counts instructions = ti_instruction_graph_counts(rt->scheduler.graph);
+    ti_lock_drop(&rt->scheduling);
+    out->commands = commands.commands;
+    out->instructions = instructions.instructions;
+    out->chunks_evaluated = commands.chunks_evaluated;
+    out->reallocations = instructions.reallocations;
+    out->tracking_entries += commands.entries + instructions.entries;
+    ti_lock_take(&rt->executing);
+    ti_comm_stats network = rt->comm->stats;
+    ti_lock_drop(&rt->executing);
+    out->messages_sent = network.messages_sent;
+    out->bytes_sent = network.bytes_sent;
+    out->messages_received = network.messages_received;
+    out->bytes_received = network.bytes_received;
+    out->early_bytes_peak = network.early_bytes_peak;
+}
+
+bool ti_runtime_write_graphs(ti_runtime *rt, ti_strbuf *why)
+{
+    static const char *const names[] = { "task", "command", "instruction" };
+    bool ok = true;
+    for (int i = 0; rt->config.graph && ok && i < 3; i++) {
+        ti_strbuf path = { 0 }, title = { 0 };
+        if (i == 0 && rt->system.node != 0) {
+            continue; /* the task graph is the same everywhere */
+        }
+        ti_strbuf_add(&path, i ? "%s.%s.%d.dot" : "%s.%s.dot", rt->config.graph, names[i], rt->system.node);
+        ti_strbuf_add(&title, i ? "%s graph, node %d of %d" : "%s graph", names[i], rt->system.node, rt->system.num_nodes);
+        ok = ti_dot_write(&rt->dots[i], path.text, title.text);
+        if (!ok) {
+            ti_strbuf_add(why, "cannot write '%s': %s; set TACIT_GRAPH to a path in a folder that exists", path.text, strerror(errno));
+        }
+        ti_strbuf_fini(&path);
+        ti_strbuf_fini(&title);
+    }
+    return ok;
+}
