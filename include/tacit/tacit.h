@@ -380,7 +380,10 @@ enum { TACIT_PROGRESS_DEFAULT = 0, TACIT_PROGRESS_SHARED = 1, TACIT_PROGRESS_THR
 /* Start tacit on this node. Initialises MPI unless somebody has. `config` may be NULL.
  * Errors: TACIT_ERROR_CONFIG, TACIT_ERROR_NETWORK. All nodes. */
 TACIT_API tacit_status tacit_init_sized(const tacit_config *config, size_t size, tacit_context **out);
-#define tacit_init(config, out) tacit_init_sized(config, sizeof(tacit_config), out)
+static inline tacit_status tacit_init(const tacit_config *config, tacit_context **out)
+{
+    return tacit_init_sized(config, sizeof(tacit_config), out);
+}
 
 /* Wait for everything, stop the threads, free the context and its buffers; finalises MPI if tacit initialised it.
  * Returns the first error of the run. `ctx` may be NULL. All nodes. */
@@ -405,7 +408,10 @@ typedef struct tacit_buffer_desc {
 
 /* Errors: TACIT_ERROR_ARGUMENT, _DIMENSION, _RANGE (zero or overflowing size), _MEMORY. All nodes. */
 TACIT_API tacit_status tacit_buffer_create_sized(tacit_context *ctx, const tacit_buffer_desc *desc, size_t size, tacit_buffer **out);
-#define tacit_buffer_create(ctx, desc, out) tacit_buffer_create_sized(ctx, desc, sizeof(tacit_buffer_desc), out)
+static inline tacit_status tacit_buffer_create(tacit_context *ctx, const tacit_buffer_desc *desc, tacit_buffer **out)
+{
+    return tacit_buffer_create_sized(ctx, desc, sizeof(tacit_buffer_desc), out);
+}
 
 /* The handle is invalid at once; memory is freed when the tasks that use it are done. NULL is allowed. All nodes. */
 TACIT_API tacit_status tacit_buffer_destroy(tacit_context *ctx, tacit_buffer *buffer);
@@ -485,7 +491,10 @@ typedef struct tacit_task {
 /* Submit a task; returns at once, or helps with progress while the program is too far ahead (`run_ahead`).
  * A range with a zero extent does nothing. Errors: see doc/errors.md. All nodes. */
 TACIT_API tacit_status tacit_submit_sized(tacit_context *ctx, const tacit_task *task, size_t size);
-#define tacit_submit(ctx, task) tacit_submit_sized(ctx, task, sizeof(tacit_task))
+static inline tacit_status tacit_submit(tacit_context *ctx, const tacit_task *task)
+{
+    return tacit_submit_sized(ctx, task, sizeof(tacit_task));
+}
 
 /* ---------------------------------------------------------------- waiting and reading */
 

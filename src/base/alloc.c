@@ -44,6 +44,13 @@ void *ti_alloc_zero(size_t size)
     return ptr;
 }
 
+void *ti_alloc_aligned(size_t size)
+{
+    void *ptr = checked(aligned_alloc(TI_CACHE_LINE, TI_ALIGN_UP(size, TI_CACHE_LINE)), size);
+    count(size, 0);
+    return memset(ptr, 0, size);
+}
+
 void *ti_realloc(void *ptr, size_t old_size, size_t size)
 {
     void *grown = checked(realloc(ptr, size ? size : 1), size);

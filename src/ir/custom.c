@@ -24,6 +24,10 @@ void ti_access_image(const ti_access *access, const ti_box *items, ti_boxes *out
         ti_custom_image(access->custom, items, &access->buffer->extent, access->buffer->dims, out);
         return;
     }
+    if (access->mode == TACIT_REDUCE) {
+        ti_vec_push(out, access->buffer->extent);
+        return;
+    }
     for (uint32_t i = 0; i < access->mappers; i++) {
         ti_box image;
         if (ti_mapper_image(&access->mapper[i], &access->buffer->extent, items, &image)) {

@@ -45,7 +45,8 @@ typedef struct ti_access {
     tacit_op op;
 } ti_access;
 
-/* Append what `items` touch of the access's buffer, one box per component mapper or the boxes of the custom mapper. */
+/* Append what `items` touch of the access's buffer, one box per component mapper or the boxes of the custom mapper; a
+ * reduction touches all of it. */
 void ti_access_image(const ti_access *access, const ti_box *items, ti_boxes *out);
 
 static inline bool ti_access_reads(const ti_access *a)

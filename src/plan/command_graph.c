@@ -199,11 +199,7 @@ static void transfer_data(ti_command_graph *graph, const ti_task *task, ti_split
 static void fill_footprint(ti_command_graph *graph, const ti_access *access, const ti_box *chunk, ti_footprint *out)
 {
     ti_vec_clear(&graph->boxes);
-    if (access->mode == TACIT_REDUCE) {
-        ti_vec_push(&graph->boxes, access->buffer->extent);
-    } else {
-        ti_access_image(access, chunk, &graph->boxes);
-    }
+    ti_access_image(access, chunk, &graph->boxes);
     out->boxes = (uint32_t)graph->boxes.count;
     out->box = ti_arena_copy(arena_of(graph), graph->boxes.data, graph->boxes.count * sizeof(ti_box));
     out->bounding = (ti_box){ { 0 }, { 0 } };

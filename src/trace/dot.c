@@ -79,11 +79,7 @@ static void add_accesses(ti_dot *dot, const ti_task *task)
     for (uint32_t i = 0; i < task->accesses; i++) {
         const ti_access *a = &task->access[i];
         ti_boxes boxes = { 0 };
-        if (a->mode == TACIT_REDUCE) {
-            ti_vec_push(&boxes, a->buffer->extent);
-        } else {
-            ti_access_image(a, &task->range, &boxes);
-        }
+        ti_access_image(a, &task->range, &boxes);
         ti_strbuf_add(&dot->text, "\\n%s ", mode_name(a->mode));
         add_name(dot, a->buffer->name);
         for (size_t k = 0; k < boxes.count; k++) {
