@@ -9,7 +9,7 @@
 
 #include <pthread.h>
 
-enum { ROUNDS = 20000, THREADS = 4, ENOUGH = 20000 };
+enum { ROUNDS = 20000, THREADS = 4, ENOUGH = 100000 };
 #define LONG_NS (600ull * 1000 * 1000 * 1000)
 
 typedef struct game {
@@ -137,12 +137,14 @@ static void sleeps_end(void **state)
 
 typedef struct counter {
     ti_lock lock;
+    pthread_barrier_t start;
     uint64_t value;
 } counter;
 
 static void *count_up(void *arg)
 {
     counter *c = arg;
+    pthread_barrier_wait(&c->start);
     for (int i = 0; i < ENOUGH; i++) {
         ti_lock_take(&c->lock);
         c->value++;
@@ -156,12 +158,14 @@ static void lock_excludes(void **state)
     (void)state;
     counter c = { .value = 0 };
     pthread_t thread[THREADS];
+    assert_int_equal(pthread_barrier_init(&c.start, NULL, THREADS), 0);
     for (int i = 0; i < THREADS; i++) {
         assert_int_equal(pthread_create(&thread[i], NULL, count_up, &c), 0);
     }
     for (int i = 0; i < THREADS; i++) {
         assert_int_equal(pthread_join(thread[i], NULL), 0);
     }
+    pthread_barrier_destroy(&c.start);
     assert_int_equal(c.value, (uint64_t)THREADS * ENOUGH);
     assert_true(ti_lock_try(&c.lock));
     assert_false(ti_lock_try(&c.lock));
