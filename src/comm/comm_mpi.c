@@ -35,9 +35,9 @@ enum {
 };
 
 /* Scattered payloads of up to PACK_LIMIT bytes are packed, and up to PACK_SHORT_LIMIT if their runs are short.
- * Measured in pairs on shared memory: datatypes of Open MPI 4.1 are even with packing at 1 KiB and 1.2 to 2 times as
- * fast from 4 KiB; MPICH 4.0 needs 0.2 to 0.9 of the time for packed payloads up to 8 KiB, and 0.3 to 0.9 at 64 KiB in
- * runs up to 256 bytes. */
+ * Measured in interleaved pairs on shared memory: datatypes of Open MPI 4.1 are even with packing at 1 KiB and 1.2 to 2
+ * times as fast or more from 4 KiB; MPICH 4.0 needs 0.2 to 0.95 of the time for packed payloads up to 8 KiB, and 0.3 to
+ * 0.95 at 64 KiB in runs of up to 256 bytes. */
 enum { SHORT_RUN = 256 };
 #if defined(OPEN_MPI)
 enum { PACK_LIMIT = 512, PACK_SHORT_LIMIT = 512 };
@@ -46,9 +46,9 @@ enum { PACK_LIMIT = 8 * 1024, PACK_SHORT_LIMIT = 64 * 1024 };
 #endif
 
 /* MPI_Testsome of Open MPI looks, and takes in what has come if it found nothing, but does not look again. So messages
- * are found one poll late, which doubles the latency of 8 bytes where every poll is followed by a yield; where
- * pollers spin first, a second look still took 0.83 to 0.95 of the time, with intervals that reach beyond 1 for half of
- * the cases. For MPICH it was no gain for spinning pollers, and a loss of up to 1.5 on busy cores. */
+ * are found one poll late, which doubles the latency of 8 bytes where every poll is followed by a yield. Where pollers
+ * spin first, a second look took 0.83 to 0.95 of the time, with intervals that reach beyond 1 in half of the cases. For
+ * MPICH and spinning pollers results were mixed, from 0.95 to a loss of 1.5 on busy cores. */
 #if defined(OPEN_MPI)
 enum { LOOKS = 2 };
 #else

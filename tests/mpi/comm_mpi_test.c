@@ -449,6 +449,26 @@ static void huge_message(ti_comm *comm, uint64_t counter)
     barrier(comm);
 }
 
+/* Changes the environment, so it comes last. */
+static bool launch_is_seen_in_the_environment(void)
+{
+    static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE", "PMIX_RANK",
+                                         "MPI_LOCALNRANKS", "SLURM_PROCID", "SLURM_STEP_ID", "SLURM_STEPID" };
+    for (size_t i = 0; i < TI_COUNT(names); i++) {
+        unsetenv(names[i]);
+    }
+    bool right = !ti_comm_mpi_is_launched();
+    setenv("SLURM_PROCID", "0", 1); /* a batch script, then an interactive shell, then a step */
+    right &= !ti_comm_mpi_is_launched();
+    setenv("SLURM_STEP_ID", "4294967290", 1);
+    right &= !ti_comm_mpi_is_launched();
+    setenv("SLURM_STEP_ID", "3", 1);
+    right &= ti_comm_mpi_is_launched();
+    unsetenv("SLURM_STEP_ID");
+    setenv("PMI_RANK", "0", 1);
+    return right && ti_comm_mpi_is_launched();
+}
+
 static uint64_t agree_on_seed(ti_comm *comm, int argc, char **argv)
 {
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : (uint64_t)getpid() * 2654435761u % 1000000u + 1;
@@ -513,6 +533,10 @@ int main(int argc, char **argv)
     }
     if (ti_comm_mpi_create(EARLY_BYTES, why, sizeof(why)) || !strstr(why, "finalized")) {
         fprintf(stderr, "node %d: MPI cannot start twice, but did: %s\n", node, why);
+        return EXIT_FAILURE;
+    }
+    if (!launch_is_seen_in_the_environment()) {
+        fprintf(stderr, "node %d: a launcher was seen where there is none, or the other way round\n", node);
         return EXIT_FAILURE;
     }
     if (node == 0) {
