@@ -114,7 +114,8 @@ static uint64_t copy_value(ti_tracker *t, uint64_t value)
     return copy;
 }
 
-/* Rewrite what lies below the applied horizon: such readers stand for the horizon, and if the writer does too, for nothing else. */
+/* Rewrite what lies below the applied horizon: such readers stand for the horizon. They may go only with all other readers: one that came
+ * between the horizon and its application depends on the writer by its own name, and does not follow the horizon. */
 static uint64_t normalise(ti_tracker *t, uint64_t value)
 {
     if (!(value & MARK)) {
@@ -131,7 +132,7 @@ static uint64_t normalise(ti_tracker *t, uint64_t value)
             below = true;
         }
     }
-    if (below && r->writer != t->era->applied) {
+    if (below && kept > 0) {
         memmove(r->readers.data + 1, r->readers.data, kept * sizeof(uint64_t));
         r->readers.data[0] = t->era->applied;
         kept++;
