@@ -1,8 +1,8 @@
 /* regions: how long operations of the region algebra and of region maps take.
  *
- * Each case is warmed up, then timed 41 times; a repetition runs the operation often enough for the clock (about 50 us).
- * Shown is the median of the repetitions per operation, in nanoseconds. Operations that change a region work on a copy,
- * and the copying is counted. Inputs are random with a fixed seed. One thread. */
+ * Each case is warmed up, then timed 41 times; a repetition runs the operation often enough for the clock (about 50
+ * us). Shown is the median of the repetitions per operation, in nanoseconds. Operations that change a region work on a
+ * copy, and the copying is counted. Inputs are random with a fixed seed. One thread. */
 #include "base/clock.h"
 #include "grid/region.h"
 #include "grid/region_map.h"

@@ -1,7 +1,7 @@
 /* Sorting boxes: see box_sort.h.
  *
- * The minimum corner and the index of a box are packed into one word, and the words are sorted. Only coordinates that are
- * too far apart for one word are compared the plain way. Any thread. */
+ * The minimum corner and the index of a box are packed into one word, and the words are sorted. Only coordinates that
+ * are too far apart for one word are compared the plain way. Any thread. */
 #include "grid/box_sort.h"
 
 static int bits_of(uint64_t n)

@@ -1,8 +1,8 @@
 /* Boxes in memory: see layout.h.
  *
- * Folding goes from the inside out. A dimension of extent 1 needs no loop; one whose step is the length of the run makes
- * the run longer; one whose step continues the loop inside it makes that loop longer. At most two loops remain, because
- * the last dimension is contiguous. Any thread. */
+ * Folding goes from the inside out. A dimension of extent 1 needs no loop; one whose step is the length of the run
+ * makes the run longer; one whose step continues the loop inside it makes that loop longer. At most two loops remain,
+ * because the last dimension is contiguous. Any thread. */
 #include "grid/layout.h"
 
 #include "base/check.h"

@@ -2,8 +2,8 @@
  *
  * A block is count[0] x count[1] runs of `run` contiguous bytes, `stride[0]` and `stride[1]` bytes apart. Dimensions
  * that are contiguous in memory are folded into the run, so that whole rows become one run; evenly spaced runs are one
- * loop, the inner one. Where a count is 1, its stride is what the loop inside spans. An empty box is one run of 0 bytes.
- * Plain values; any thread. */
+ * loop, the inner one. Where a count is 1, its stride is what the loop inside spans. An empty box is one run of 0
+ * bytes. Plain values; any thread. */
 #ifndef TI_LAYOUT_H
 #define TI_LAYOUT_H
 

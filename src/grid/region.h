@@ -1,8 +1,9 @@
 /* A region: a set of indices, kept as disjoint boxes in a normal form.
  *
  * Normal form: boxes are disjoint, none is empty, no two of them join to a box, and they are sorted by ti_box_compare.
- * Two regions that hold the same indices need not have the same boxes in 2D and 3D; use ti_region_equal.
- * All memory grows through ti_vec (counted). Owned by one thread. */
+ * Boxes are as long as possible in dimension 2, then in 1, then in 0 (region_sweep.h). So the form depends on the set
+ * of indices alone, not on how it came about: equal sets have equal lists of boxes. All memory grows through ti_vec
+ * (counted). Owned by one thread. */
 #ifndef TI_REGION_H
 #define TI_REGION_H
 
@@ -25,7 +26,7 @@ void ti_region_clear(ti_region *region);
 void ti_region_copy(ti_region *to, const ti_region *from);
 
 void ti_region_add(ti_region *region, const ti_box *box);      /* union with a box; empty boxes change nothing */
-void ti_region_add_all(ti_region *region, const ti_box *boxes, size_t n); /* union with many boxes: faster than one by one */
+void ti_region_add_all(ti_region *region, const ti_box *boxes, size_t n); /* with many: faster than one by one */
 void ti_region_remove(ti_region *region, const ti_box *box);   /* difference with a box */
 void ti_region_clip(ti_region *region, const ti_box *box);     /* intersection with a box */
 void ti_region_union(ti_region *region, const ti_region *other);
@@ -39,7 +40,7 @@ int64_t ti_region_volume(const ti_region *region);
 ti_box ti_region_bounding(const ti_region *region); /* empty box if empty */
 bool ti_region_is_valid(const ti_region *region);
 
-/* On plain lists: replace every box of `list` by what `hole` leaves of it, in order (ti_box_subtract). Not normalised. */
+/* On plain lists: replace every box of `list` by what `hole` leaves of it, in order (ti_box_subtract), as it comes. */
 void ti_boxes_subtract(ti_boxes *list, const ti_box *hole);
 
 #endif

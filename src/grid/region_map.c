@@ -5,8 +5,8 @@
  * that falls below 4 boxes is merged with a neighbour, or takes boxes from it, so the tree shrinks with its contents.
  *
  * Invariants (ti_region_map_is_valid): all leaves lie at height 0; the box of a child is exactly the bounding box of
- * its boxes; every tree node but the root has 4 to 16 boxes, an inner root at least 2; leaves are sorted by box, so that
- * what a map of one leaf answers is already in order. One thread at a time. */
+ * its boxes; every tree node but the root has 4 to 16 boxes, an inner root at least 2; leaves are sorted by box, so
+ * that what a map of one leaf answers is already in order. One thread at a time. */
 #include "grid/region_map.h"
 
 #include "base/check.h"

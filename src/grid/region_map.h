@@ -1,10 +1,11 @@
 /* A map from disjoint boxes to 64-bit values, with an index in space.
  *
- * The idea: an R-tree with small leaves. With few entries it is one leaf and a linear scan; with 100 000 tiles a query for
- * one tile visits a handful of tree nodes. The map stores what it is given: cutting and merging entries is the business of its users
- * (plan/version, plan/tracker), who know when values are equal. Entries are normally disjoint; the index itself does not need
- * it (cached chunk tables of custom mappers may overlap). The order of a query's result is by minimum corner, whatever the
- * shape of the tree, so that nodes with equal contents see equal lists. Owned by one thread. */
+ * The idea: an R-tree with small leaves. With few entries it is one leaf and a linear scan; with 100 000 tiles a query
+ * for one tile visits a handful of tree nodes. The map stores what it is given: cutting and merging entries is the
+ * business of its users (plan/version, plan/tracker), who know when values are equal. Entries are normally disjoint;
+ * the index itself does not need it (cached chunk tables of custom mappers may overlap). The order of a query's result
+ * is by minimum corner, whatever the shape of the tree, so that nodes with equal contents see equal lists. Owned by one
+ * thread. */
 #ifndef TI_REGION_MAP_H
 #define TI_REGION_MAP_H
 
