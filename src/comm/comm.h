@@ -36,6 +36,7 @@ typedef struct ti_comm_ops {
     void (*send)(ti_comm *comm, int peer, uint64_t counter, const ti_payload *payload, uint64_t token);
     void (*receive)(ti_comm *comm, int origin, uint64_t counter, const ti_payload *payload, uint64_t token);
     void (*barrier)(ti_comm *comm, uint64_t token); /* completes when all nodes have started theirs */
+    int64_t (*sum)(ti_comm *comm, int64_t value); /* over all nodes, which all call it; waits: at start-up only */
     int (*poll)(ti_comm *comm, uint64_t *tokens, int max); /* tokens of completed operations: their number, or -1 */
     void (*abort)(ti_comm *comm, const char *why); /* ends the job on all nodes; does not return */
 } ti_comm_ops;

@@ -20,6 +20,7 @@
 #include "comm/mpi_type.h"
 
 #include <limits.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -391,6 +392,21 @@ static void mpi_barrier(ti_comm *comm, uint64_t token)
     start((mpi_comm *)comm, (op){ .kind = OP_BARRIER, .peer = comm->node, .token = token }, 0, &nothing);
 }
 
+/* Waits as everything here does: by asking and giving up the core. */
+static int64_t mpi_sum(ti_comm *comm, int64_t value)
+{
+    mpi_comm *self = (mpi_comm *)comm;
+    long long mine = value, all = value;
+    MPI_Request request = MPI_REQUEST_NULL;
+    int done = 0;
+    bool going = succeeded(self, MPI_Iallreduce(&mine, &all, 1, MPI_LONG_LONG, MPI_SUM, self->mpi, &request), "MPI_Iallreduce");
+    while (going && !done) {
+        going = succeeded(self, MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+        sched_yield();
+    }
+    return all;
+}
+
 /* ---- polling */
 
 /* A message that is too long is an error of MPI itself, but Open MPI 4.1 cuts it in silence if its receive was posted
@@ -614,6 +630,7 @@ static const ti_comm_ops mpi_ops = {
     .send = mpi_send,
     .receive = mpi_receive,
     .barrier = mpi_barrier,
+    .sum = mpi_sum,
     .poll = mpi_poll,
     .abort = mpi_abort,
 };

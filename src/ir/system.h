@@ -13,7 +13,7 @@ typedef struct ti_system {
     int devices;          /* of this node */
     int memories;         /* host memory and device memories */
     int workers;          /* of the host device: parts of a kernel that run at once */
-    int total_workers;    /* of all nodes */
+    int64_t total_workers; /* of all nodes */
     int64_t horizon_step;
     int64_t horizon_front;
     bool record; /* derive the dependencies of commands too: only graphs and tests look at them */

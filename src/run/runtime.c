@@ -140,11 +140,10 @@ static void describe_system(ti_runtime *rt)
     s->num_nodes = rt->comm->num_nodes;
     s->devices = 1;
     s->memories = 1;
-    /* Horizons must fall alike on all nodes, so nothing measured on this node may enter: workers are taken as configured. */
-    int64_t all_workers = (int64_t)s->num_nodes * TI_MAX(rt->config.workers, 1);
-    s->total_workers = (int)TI_MIN(all_workers, INT32_MAX);
+    /* Horizons must fall alike on all nodes, so what is known of this node alone enters only as a sum over all of them. */
+    s->total_workers = rt->comm->ops->sum(rt->comm, s->workers);
     s->horizon_step = rt->config.horizon_step;
-    s->horizon_front = rt->config.horizon_front ? rt->config.horizon_front : TI_MAX(FRONT_FLOOR, FRONT_PER_WORKER * all_workers);
+    s->horizon_front = rt->config.horizon_front ? rt->config.horizon_front : TI_MAX(FRONT_FLOOR, FRONT_PER_WORKER * s->total_workers);
     s->record = rt->config.graph != NULL;
 }
 
