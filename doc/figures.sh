@@ -12,20 +12,28 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$images"
 
-# draw NAME NODES TASKS PROGRAM ARGUMENTS...: the graphs of the tasks FIRST:LAST of one run
+# task GRAPH NAME K: the number of the K-th task of that name
+task() {
+    sed -n "s/.*label=\"T\([0-9]*\) $2 .*/\1/p" "$work/$1.task.dot" | sed -n "$3p"
+}
+
+# draw NODES NODE TASK FIRST LAST PROGRAM ARGUMENTS...: the graphs of one node, from the FIRST-th to before the
+# LAST-th task of that name
 draw() {
-    local name=$1 nodes=$2 tasks=$3
-    shift 3
-    TACIT_GRAPH=$work/$name TACIT_GRAPH_TASKS=$tasks "$build/bin/tacit" run -n "$nodes" "$build/bin/$1" "${@:2}" \
-        >/dev/null
-    for graph in task command.0 instruction.0; do
-        dot -Tsvg -Gsize=9,12 -o "$images/$name.$graph.svg" "$work/$name.$graph.dot"
-        sed -i "s|$work/||g" "$images/$name.$graph.svg"
+    local nodes=$1 node=$2 name=$3 first=$4 last=$5 program=$6
+    shift 6
+    local run=("$build/bin/tacit" run -n "$nodes" "$build/bin/$program" "$@")
+    TACIT_GRAPH=$work/$program "${run[@]}" >/dev/null
+    TACIT_GRAPH=$work/$program TACIT_GRAPH_TASKS=$(task "$program" "$name" "$first"):$(task "$program" "$name" "$last") \
+        "${run[@]}" >/dev/null
+    for graph in task "command.$node" "instruction.$node"; do
+        dot -Tsvg -Gsize=9,12 -o "$images/$program.$graph.svg" "$work/$program.$graph.dot"
     done
 }
 
-draw nbody 2 4:7 nbody --plummer 1024 --steps 4
-draw wave_sim 3 4:6 wave_sim --rows 64 --cols 64 --steps 6
+draw 2 0 kick 2 4 nbody --plummer 1024 --steps 4
+draw 3 1 advance 2 4 wave_sim --rows 64 --cols 64 --steps 6
+rm "$images/wave_sim.task.svg" "$images/wave_sim.instruction.1.svg"
 "$build/bin/tacit" run -n 2 "$build/bin/wave_sim" --rows 256 --cols 256 --steps 200 --frames 2 --output "$work/frames" \
     >/dev/null
 cp "$work/frames/frame_0001.png" "$images/wave_sim.png"

@@ -52,10 +52,16 @@ agree() {
     if [ -n "$one" ] && [ "$one" = "$four" ]; then echo yes; else echo NO; fi
 }
 
-# The three graphs of two time steps of a small run. Tasks are numbered from 0 in the order of submission.
+# task NAME K: the number of the K-th task of that name, from the task graph of the whole run
+task() {
+    sed -n "s/.*label=\"T\([0-9]*\) $1 .*/\1/p" "$out/nbody.task.dot" | sed -n "$2p"
+}
+
+# The three graphs of two time steps of a small run, the second and the third: from the second kick to before the fourth.
 graphs() {
-    TACIT_GRAPH=$out/nbody TACIT_GRAPH_TASKS=$1 "$build/bin/tacit" run -n "$nodes" "$build/bin/nbody" \
-        --plummer 1024 --steps 4 >/dev/null
+    local small=("$build/bin/tacit" run -n "$nodes" "$build/bin/nbody" --plummer 1024 --steps 4)
+    TACIT_GRAPH=$out/nbody "${small[@]}" >/dev/null
+    TACIT_GRAPH=$out/nbody TACIT_GRAPH_TASKS=$(task kick 2):$(task kick 4) "${small[@]}" >/dev/null
     for graph in task command.0 instruction.0; do
         dot -Tsvg -o "$out/nbody.$graph.svg" "$out/nbody.$graph.dot"
     done
@@ -71,7 +77,7 @@ for count in 1 "$nodes"; do
     run planets "$count" --planets "$planets" --png "$out/planets.png"
 done
 echo "  graphs of two steps" >&2
-graphs 4:7
+graphs
 
 echo
 printf '%-22s %5s %13s %14s %13s %11s %12s   %s\n' input nodes time/step interactions/s messages/step bytes/step \

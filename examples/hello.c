@@ -91,6 +91,8 @@ int main(int argc, char **argv)
         struct square *result = example_alloc(n, sizeof *result);
         run(ctx, n, result);
         good = !options.verify || is_right(result, n, tacit_num_nodes(ctx));
+        if (!good)
+            fprintf(stderr, "node %d: the squares are wrong\n", tacit_node(ctx));
         free(result);
     }
     return example_end(ctx, error, good);
