@@ -1,0 +1,100 @@
+/* Random programs through N planners in one process, against a model of every element, and executed in random order.
+ *
+ * planner_test [--seed S] [--count N] [--nodes M] [--print]: a failure prints the line that repeats it. */
+#include "des.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct arguments {
+    uint64_t seed, count;
+    int nodes; /* 0: by the seed */
+    bool print;
+} arguments;
+
+static bool parse(int argc, char **argv, arguments *out)
+{
+    *out = (arguments){ .seed = 1, .count = 2500 };
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--print") == 0) {
+            out->print = true;
+        } else if (i + 1 == argc) {
+            return false;
+        } else if (strcmp(argv[i], "--seed") == 0) {
+            out->seed = strtoull(argv[++i], NULL, 0);
+        } else if (strcmp(argv[i], "--count") == 0) {
+            out->count = strtoull(argv[++i], NULL, 0);
+        } else if (strcmp(argv[i], "--nodes") == 0) {
+            out->nodes = atoi(argv[++i]);
+        } else {
+            return false;
+        }
+    }
+    return out->nodes >= 0;
+}
+
+/* Mostly few nodes, odd numbers among them; sometimes many. */
+static int nodes_for(gen_rng *r)
+{
+    static const int few[] = { 1, 2, 3, 4, 5, 6, 7, 8, 11, 13, 16 };
+    return gen_chance(r, 4) ? (int)gen_between(r, 17, 64) : few[gen_between(r, 0, 10)];
+}
+
+static bool run_one(uint64_t seed, const arguments *args, sim_counts *total)
+{
+    static const int64_t steps[] = { 1, 2, 4, 4, 4, INT64_MAX }, fronts[] = { 4, 16, 64, 1000 };
+    gen_rng r = { gen_mix(seed) };
+    gen_options go = { .seed = seed, .nodes = nodes_for(&r), .steps = (int)gen_between(&r, 10, 45) };
+    sim_options so = { .horizon_step = steps[gen_between(&r, 0, 5)], .horizon_front = fronts[gen_between(&r, 0, 3)] };
+    so.record = gen_chance(&r, 90);
+    so.release = gen_chance(&r, 50);
+    go.nodes = args->nodes ? args->nodes : go.nodes;
+    gen_program *program = gen_create(&go);
+    if (args->print) {
+        gen_print(program, stdout);
+    }
+    sim s;
+    sim_init(&s, program, &so);
+    bool good = sim_run(&s) && (!so.record || des_run(&s, seed));
+    if (!good) {
+        gen_print(program, stdout);
+        for (int i = 0; args->print && i < program->nodes; i++) {
+            sim_print(&s, i, stdout);
+        }
+        printf("%s\nreplay: planner_test --seed %llu --count 1", s.why, (unsigned long long)seed);
+        printf(args->nodes ? " --nodes %d\n" : "\n", args->nodes);
+    }
+    total->tasks += s.counts.tasks;
+    total->commands += s.counts.commands;
+    total->messages += s.counts.messages;
+    total->elements += s.counts.elements;
+    total->resends += s.counts.resends;
+    total->horizons += s.counts.horizons;
+    total->most_entries = TI_MAX(total->most_entries, s.counts.most_entries);
+    sim_fini(&s);
+    gen_destroy(program);
+    return good;
+}
+
+int main(int argc, char **argv)
+{
+    arguments args;
+    sim_counts total = { 0 };
+    if (!parse(argc, argv, &args)) {
+        fprintf(stderr, "usage: planner_test [--seed S] [--count N] [--nodes M] [--print]\n");
+        return 2;
+    }
+    printf("seeds %llu to %llu\n", (unsigned long long)args.seed, (unsigned long long)(args.seed + args.count - 1));
+    fflush(stdout);
+    for (uint64_t i = 0; i < args.count; i++) {
+        if (!run_one(args.seed + i, &args, &total)) {
+            return 1;
+        }
+    }
+    printf(
+        "%llu programs, %llu tasks, %llu horizons, %llu commands, %llu messages, %llu elements sent, %llu of them again, at most %llu entries\n",
+        (unsigned long long)args.count, (unsigned long long)total.tasks, (unsigned long long)total.horizons,
+        (unsigned long long)total.commands, (unsigned long long)total.messages, (unsigned long long)total.elements,
+        (unsigned long long)total.resends, (unsigned long long)total.most_entries);
+    return 0;
+}

@@ -1,0 +1,107 @@
+/* Random programs as text, for the person who replays a failure: see gen.h. */
+#include "gen.h"
+
+static const char *mapper_name(int kind)
+{
+    static const char *const names[] = { "?",    "one_to_one", "all",        "fixed",      "slice", "neighborhood",
+                                         "star", "transposed", "components", "replicated", "custom" };
+    return names[kind];
+}
+
+static void print_component(const tacit_component *c, FILE *out)
+{
+    if (c->kind == TACIT_COMPONENT_FULL) {
+        fprintf(out, " full");
+    } else if (c->kind == TACIT_COMPONENT_SPAN) {
+        fprintf(out, " [%lld,%lld)", (long long)c->lo, (long long)c->hi);
+    } else {
+        fprintf(out, " dim%d*%d/%d-%lld+%lld", c->dim, c->mul, c->div, (long long)c->lo, (long long)c->hi);
+    }
+}
+
+static void print_access(const gen_program *program, const gen_access *a, FILE *out)
+{
+    static const char *const modes[] = { "?", "read", "write", "update", "reduce" };
+    fprintf(out, " %s(b%d", modes[a->mode], a->buffer);
+    if (a->mode == TACIT_REDUCE) {
+        fprintf(out, " op %d type %d)", a->op.kind, a->op.type);
+        return;
+    }
+    fprintf(out, " %s", mapper_name(a->mapper.kind));
+    if (a->mapper.kind == TACIT_MAPPER_CUSTOM) {
+        const gen_custom *c = &program->custom.data[a->mapper.arg];
+        fprintf(out, " #%d kind %lld a %lld b %lld)", a->mapper.arg, (long long)c->kind, (long long)c->a,
+                (long long)c->b);
+        return;
+    }
+    for (int d = 0; d < program->buffer.data[a->buffer].range.dims; d++) {
+        print_component(&a->mapper.c[d], out);
+    }
+    fprintf(out, ")");
+}
+
+void gen_print_task(const gen_program *program, const gen_task *t, FILE *out)
+{
+    gen_box items = gen_items(t);
+    for (int d = 0; d < t->range.dims; d++) {
+        fprintf(out, "%s[%lld,%lld)/%zu", d ? "x" : "", (long long)items.min[d], (long long)items.max[d],
+                t->granularity[d]);
+    }
+    fprintf(out, " %s", t->split == TACIT_SPLIT_2D ? "2D" : "1D");
+    if (t->on == TACIT_ON_ONE_NODE || t->place >= 0) {
+        fprintf(out, " on node %d%s", t->place < 0 ? 0 : t->place, t->on == TACIT_ON_ONE_NODE ? " (one node)" : "");
+    }
+    fprintf(out, "%s", t->oversubscribe > 1 ? (t->oversubscribe == 2 ? " x2" : " x3") : "");
+    fprintf(out, "%s%s", t->whole_chunk ? " whole" : "", t->weights ? " weights" : "");
+    for (int i = 0; t->weights && i < program->nodes; i++) {
+        fprintf(out, "%s%u", i ? "," : " ", t->weights[i]);
+    }
+    for (int i = 0; i < t->accesses; i++) {
+        print_access(program, &t->access[i], out);
+    }
+    fprintf(out, "\n");
+}
+
+static void print_box(const gen_box *b, FILE *out)
+{
+    for (int d = 0; d < 3; d++) {
+        fprintf(out, "%s[%lld,%lld)", d ? "x" : "", (long long)b->min[d], (long long)b->max[d]);
+    }
+    fprintf(out, "\n");
+}
+
+static void print_step(const gen_program *program, const gen_step *s, FILE *out)
+{
+    switch (s->kind) {
+    case GEN_CREATE: {
+        const gen_buffer *b = &program->buffer.data[s->index];
+        fprintf(out, "create b%d, %zu bytes, %s ", s->index, b->elem_size, b->initialised ? "init" : "undefined");
+        gen_box extent = gen_extent(b);
+        print_box(&extent, out);
+        break;
+    }
+    case GEN_DESTROY:
+        fprintf(out, "destroy b%d\n", s->index);
+        break;
+    case GEN_TASK:
+        fprintf(out, "task %d: ", s->index);
+        gen_print_task(program, &program->task.data[s->index], out);
+        break;
+    case GEN_FENCE:
+        fprintf(out, "fence%s b%d ", s->blocking ? "" : " later", s->index);
+        print_box(&s->box, out);
+        break;
+    case GEN_WAIT:
+        fprintf(out, "wait\n");
+        break;
+    }
+}
+
+void gen_print(const gen_program *program, FILE *out)
+{
+    fprintf(out, "program with seed %llu on %d nodes\n", (unsigned long long)program->seed, program->nodes);
+    for (size_t i = 0; i < program->step.count; i++) {
+        fprintf(out, "%4zu ", i);
+        print_step(program, &program->step.data[i], out);
+    }
+}

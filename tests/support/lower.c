@@ -1,0 +1,145 @@
+/* From random programs to tasks: see lower.h. */
+#include "lower.h"
+
+#include <string.h>
+
+ti_box lower_box(const gen_box *box)
+{
+    ti_box b;
+    memcpy(b.min, box->min, sizeof(b.min));
+    memcpy(b.max, box->max, sizeof(b.max));
+    return b;
+}
+
+void lower_init(lowering *l, const gen_program *program)
+{
+    *l = (lowering){ .program = program };
+    l->info = TI_NEW_ARRAY(ti_buffer_info, program->buffer.count);
+    l->custom = TI_NEW_ARRAY(ti_custom_mapper, program->custom.count);
+    for (size_t i = 0; i < program->buffer.count; i++) {
+        const gen_buffer *b = &program->buffer.data[i];
+        gen_box extent = gen_extent(b);
+        l->info[i] = (ti_buffer_info){ .dims = b->range.dims,
+                                       .serial = i,
+                                       .name = "buffer",
+                                       .extent = lower_box(&extent),
+                                       .elem_size = b->elem_size };
+    }
+    for (size_t i = 0; i < program->custom.count; i++) {
+        gen_custom *c = &program->custom.data[i];
+        l->custom[i] = (ti_custom_mapper){ gen_custom_mapper, c, sizeof(*c),
+                                           c->kind == GEN_CUSTOM_FIXED ? TACIT_MAPPER_CONSTANT : 0, (int)i };
+    }
+}
+
+void lower_fini(lowering *l)
+{
+    ti_free(l->info, l->program->buffer.count * sizeof(*l->info));
+    ti_free(l->custom, l->program->custom.count * sizeof(*l->custom));
+    ti_vec_fini(&l->free_slots);
+}
+
+void lower_begin(lowering *l, const gen_step *step)
+{
+    if (step->kind == GEN_CREATE) {
+        bool reuse = l->free_slots.count > 0;
+        l->info[step->index].slot = reuse ? l->free_slots.data[--l->free_slots.count] : l->slots++;
+    }
+}
+
+void lower_end(lowering *l, const gen_step *step)
+{
+    if (step->kind == GEN_DESTROY) {
+        ti_vec_push(&l->free_slots, l->info[step->index].slot);
+    }
+}
+
+static void lower_access(const lowering *l, const gen_access *from, ti_arena *arena, ti_access *to)
+{
+    ti_mapper mapper[TI_MAPPER_PARTS];
+    memset(to, 0, sizeof(*to));
+    to->buffer = &l->info[from->buffer];
+    to->mode = from->mode;
+    to->op = from->op;
+    to->mappers = (uint32_t)ti_mapper_expand(&from->mapper, to->buffer->dims, mapper);
+    to->mapper = ti_arena_copy(arena, mapper, to->mappers * sizeof(*mapper));
+    to->custom = from->mapper.kind == TACIT_MAPPER_CUSTOM ? &l->custom[from->mapper.arg] : NULL;
+}
+
+static void lower_task(const lowering *l, const gen_task *from, ti_arena *arena, ti_task *to)
+{
+    gen_box items = gen_items(from);
+    ti_access *access = TI_ARENA_ARRAY(arena, ti_access, (size_t)from->accesses);
+    int node;
+    for (int i = 0; i < from->accesses; i++) {
+        lower_access(l, &from->access[i], arena, &access[i]);
+    }
+    to->kind = TI_TASK_EXECUTE;
+    to->whole_chunk = from->whole_chunk;
+    to->on_host = from->on != TACIT_ON_DEVICES;
+    to->two_dimensional = from->split == TACIT_SPLIT_2D;
+    to->priority = from->priority;
+    to->place = gen_is_placed(from, &node) ? node : -1;
+    to->oversubscribe = from->oversubscribe ? from->oversubscribe : 1;
+    to->dims = from->range.dims;
+    to->name = "task";
+    to->range = lower_box(&items);
+    gen_granularity(from, to->gran);
+    to->weights = from->weights ? ti_arena_copy(arena, from->weights, (size_t)l->program->nodes * sizeof(uint32_t))
+                                : NULL;
+    to->access = access;
+    to->accesses = (uint32_t)from->accesses;
+}
+
+/* A fence is a read of its box by one item per node. */
+static void lower_fence(const lowering *l, const gen_step *step, ti_arena *arena, ti_task *to)
+{
+    gen_access read = { .buffer = step->index, .mode = TACIT_READ };
+    tacit_box box;
+    for (int d = 0; d < 3; d++) {
+        box.min[d] = (size_t)step->box.min[d];
+        box.max[d] = (size_t)step->box.max[d];
+    }
+    read.mapper = tacit_fixed(box);
+    ti_access *access = TI_ARENA_NEW(arena, ti_access);
+    lower_access(l, &read, arena, access);
+    to->kind = TI_TASK_FENCE;
+    to->place = -1;
+    to->oversubscribe = 1;
+    to->dims = 1;
+    to->name = "fence";
+    to->range = (ti_box){ { 0, 0, 0 }, { l->program->nodes, 1, 1 } };
+    to->gran[0] = to->gran[1] = to->gran[2] = 1;
+    to->access = access;
+    to->accesses = 1;
+}
+
+ti_task *lower_step(lowering *l, const gen_step *step, ti_task_graph *graph)
+{
+    ti_arena *arena;
+    ti_task *task = ti_task_graph_new(graph, &arena);
+    switch (step->kind) {
+    case GEN_CREATE:
+        task->kind = TI_TASK_CREATE;
+        task->name = "create";
+        task->as.create.buffer = &l->info[step->index];
+        task->as.create.init = l->program->buffer.data[step->index].initialised ? &l->info[step->index] : NULL;
+        break;
+    case GEN_DESTROY:
+        task->kind = TI_TASK_DESTROY;
+        task->name = "destroy";
+        task->as.destroy = &l->info[step->index];
+        break;
+    case GEN_TASK:
+        lower_task(l, &l->program->task.data[step->index], arena, task);
+        break;
+    case GEN_FENCE:
+        lower_fence(l, step, arena, task);
+        break;
+    case GEN_WAIT:
+        task->kind = TI_TASK_EPOCH;
+        task->name = "wait";
+        break;
+    }
+    return task;
+}

@@ -1,0 +1,760 @@
+/* Planners against a model of every element: see sim.h. */
+#include "sim.h"
+
+#include "grid/split.h"
+#include "plan/version.h"
+
+#include <string.h>
+
+typedef TI_VEC(uint32_t) element_list;
+
+bool sim_fail(sim *s, const char *format, ...)
+{
+    if (!s->failed) {
+        s->failed = true;
+        int n = snprintf(s->why, sizeof(s->why), "step %zu: ", s->step);
+        va_list args;
+        va_start(args, format);
+        vsnprintf(s->why + n, sizeof(s->why) - (size_t)n, format, args);
+        va_end(args);
+    }
+    return false;
+}
+
+/* ---- set up */
+
+static void init_node(sim *s, int r)
+{
+    sim_node *n = &s->node[r];
+    n->system = (ti_system){
+        .node = r, .num_nodes = s->nodes, .devices = 1, .memories = 1, .workers = 1, .total_workers = s->nodes
+    };
+    n->system.horizon_step = s->options.horizon_step;
+    n->system.horizon_front = s->options.horizon_front;
+    n->system.record = s->options.record;
+    n->tasks = ti_task_graph_create(&n->system);
+    n->graph = ti_command_graph_create(&n->system);
+    n->hold = TI_NEW_ARRAY(uint32_t, s->elements);
+    n->sent = TI_NEW_ARRAY(uint64_t, (size_t)s->nodes);
+    n->received = TI_NEW_ARRAY(uint64_t, (size_t)s->nodes);
+}
+
+void sim_init(sim *s, const gen_program *program, const sim_options *options)
+{
+    memset(s, 0, sizeof(*s));
+    s->program = program;
+    s->options = *options;
+    s->nodes = program->nodes;
+    lower_init(&s->lowering, program);
+    ti_arena_init(&s->arena);
+    s->base = TI_NEW_ARRAY(size_t, program->buffer.count + 1);
+    for (size_t i = 0; i < program->buffer.count; i++) {
+        gen_box extent = gen_extent(&program->buffer.data[i]);
+        s->base[i + 1] = s->base[i] + (size_t)gen_volume(&extent);
+    }
+    s->elements = s->base[program->buffer.count];
+    s->newest = TI_NEW_ARRAY(uint32_t, s->elements);
+    s->mark = TI_NEW_ARRAY(uint32_t, s->elements);
+    s->node = TI_NEW_ARRAY(sim_node, (size_t)s->nodes);
+    for (int r = 0; r < s->nodes; r++) {
+        init_node(s, r);
+    }
+}
+
+static void fini_node(sim *s, sim_node *n)
+{
+    ti_command_graph_destroy(n->graph);
+    ti_task_graph_destroy(n->tasks);
+    ti_vec_fini(&n->command);
+    ti_free(n->hold, s->elements * sizeof(*n->hold));
+    ti_free(n->sent, (size_t)s->nodes * sizeof(*n->sent));
+    ti_free(n->received, (size_t)s->nodes * sizeof(*n->received));
+}
+
+void sim_fini(sim *s)
+{
+    for (int r = 0; r < s->nodes; r++) {
+        fini_node(s, &s->node[r]);
+    }
+    ti_free(s->node, (size_t)s->nodes * sizeof(*s->node));
+    ti_free(s->newest, s->elements * sizeof(*s->newest));
+    ti_free(s->mark, s->elements * sizeof(*s->mark));
+    ti_free(s->base, (s->program->buffer.count + 1) * sizeof(*s->base));
+    ti_vec_fini(&s->task_vertex);
+    ti_vec_fini(&s->points);
+    ti_vec_fini(&s->reader);
+    ti_arena_fini(&s->arena);
+    lower_fini(&s->lowering);
+}
+
+/* ---- sets of elements */
+
+static void new_set(sim *s)
+{
+    s->token++;
+}
+
+/* Append the elements of a box that are not in the current set. */
+static void add_box(sim *s, int buffer, const gen_box *box, element_list *out)
+{
+    gen_box extent = gen_extent(&s->program->buffer.data[buffer]);
+    int64_t at[3];
+    GEN_FOR_EACH(at, box)
+    {
+        size_t e = s->base[buffer] + gen_element(&extent, at);
+        if (s->mark[e] != s->token) {
+            s->mark[e] = s->token;
+            ti_vec_push(out, (uint32_t)e);
+        }
+    }
+}
+
+static gen_box raise(const ti_box *box)
+{
+    gen_box b;
+    memcpy(b.min, box->min, sizeof(b.min));
+    memcpy(b.max, box->max, sizeof(b.max));
+    return b;
+}
+
+static bool add_ti_boxes(sim *s, int buffer, const ti_box *box, size_t count, element_list *out)
+{
+    const ti_box *extent = &s->lowering.info[buffer].extent;
+    for (size_t i = 0; i < count; i++) {
+        SIM_CHECK(s, !ti_box_is_empty(&box[i]) && ti_box_covers(extent, &box[i]), "a box is empty or leaves buffer %d",
+                  buffer);
+        gen_box b = raise(&box[i]);
+        add_box(s, buffer, &b, out);
+    }
+    return true;
+}
+
+static sim_elements keep(sim *s, element_list *list)
+{
+    sim_elements kept = { ti_arena_copy(&s->arena, list->data, list->count * sizeof(uint32_t)), list->count };
+    ti_vec_clear(list);
+    return kept;
+}
+
+static const uint32_t *stamps_of(sim *s, const sim_elements *elements)
+{
+    uint32_t *stamp = TI_ARENA_ARRAY(&s->arena, uint32_t, elements->count);
+    for (size_t i = 0; i < elements->count; i++) {
+        stamp[i] = s->newest[elements->data[i]];
+    }
+    return stamp;
+}
+
+static int64_t volume_of(const ti_box *box, size_t count)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += ti_box_volume(&box[i]);
+    }
+    return sum;
+}
+
+/* ---- recording commands */
+
+static int buffer_of(const sim *s, const ti_buffer_info *info)
+{
+    return (int)(info - s->lowering.info);
+}
+
+static bool record_transfer(sim *s, sim_node *n, const ti_command *from, sim_command *to)
+{
+    element_list list = { 0 };
+    bool send = from->kind == TI_COMMAND_SEND;
+    int peer = from->as.transfer.peer;
+    to->peer = peer;
+    to->buffer = buffer_of(s, from->as.transfer.buffer);
+    to->counter = from->as.transfer.counter;
+    SIM_CHECK(s, peer >= 0 && peer < s->nodes && peer != n->system.node, "node %d has peer %d", n->system.node, peer);
+    SIM_CHECK(s, to->counter == (send ? n->sent : n->received)[peer]++, "counter %d to %d", n->system.node, peer);
+    SIM_CHECK(s, from->as.transfer.boxes > 0, "an empty message");
+    new_set(s);
+    if (!add_ti_boxes(s, to->buffer, from->as.transfer.box, from->as.transfer.boxes, &list)) {
+        return false;
+    }
+    bool once = (int64_t)list.count == volume_of(from->as.transfer.box, from->as.transfer.boxes);
+    *(send ? &to->read : &to->write) = keep(s, &list);
+    to->expected = send ? stamps_of(s, &to->read) : NULL;
+    ti_vec_fini(&list);
+    SIM_CHECK(s, once, "a message has an element twice");
+    return true;
+}
+
+/* The footprint of one access of one piece is what plain arithmetic says. Appends its elements. */
+static bool check_footprint(sim *s, const gen_access *access, const gen_box *chunk, const ti_footprint *f)
+{
+    gen_boxes image = { 0 };
+    element_list expected = { 0 }, found = { 0 };
+    ti_box bounding = { { 0 }, { 0 } };
+    gen_image(s->program, access, chunk, &image);
+    new_set(s);
+    for (size_t i = 0; i < image.count; i++) {
+        add_box(s, access->buffer, &image.data[i], &expected);
+    }
+    new_set(s);
+    bool good = add_ti_boxes(s, access->buffer, f->box, f->boxes, &found) && found.count == expected.count;
+    for (size_t i = 0; i < expected.count && good; i++) {
+        good = s->mark[expected.data[i]] == s->token;
+    }
+    for (uint32_t i = 0; i < f->boxes; i++) {
+        bounding = i ? ti_box_bounding(&bounding, &f->box[i]) : f->box[i];
+    }
+    good = good && (f->boxes ? ti_box_equal(&bounding, &f->bounding) : ti_box_is_empty(&f->bounding));
+    ti_vec_fini(&image);
+    ti_vec_fini(&expected);
+    ti_vec_fini(&found);
+    SIM_CHECK(s, good, "a footprint of buffer %d is wrong", access->buffer);
+    return true;
+}
+
+static bool check_chunk(sim *s, const gen_task *task, const gen_box *chunk)
+{
+    gen_box items = gen_items(task);
+    int64_t granularity[3];
+    gen_granularity(task, granularity);
+    for (int d = 0; d < 3; d++) {
+        bool inside = items.min[d] <= chunk->min[d] && chunk->min[d] < chunk->max[d] && chunk->max[d] <= items.max[d];
+        bool regular = (chunk->min[d] - items.min[d]) % granularity[d] == 0 &&
+                       (chunk->max[d] == items.max[d] || (chunk->max[d] - items.min[d]) % granularity[d] == 0);
+        SIM_CHECK(s, inside && regular, "chunk [%lld,%lld) in dimension %d", (long long)chunk->min[d],
+                  (long long)chunk->max[d], d);
+    }
+    return true;
+}
+
+/* The elements that all pieces read, or write. */
+static bool collect_pieces(sim *s, const gen_task *task, const ti_command *from, bool writes, element_list *out)
+{
+    new_set(s);
+    for (int i = 0; i < task->accesses; i++) {
+        const gen_access *a = &task->access[i];
+        for (uint32_t p = 0; p < from->as.execute.pieces && (writes ? gen_writes(a) : gen_reads(a)); p++) {
+            const ti_footprint *f = &from->as.execute.piece[p].footprint[i];
+            if (!add_ti_boxes(s, a->buffer, f->box, f->boxes, out)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool record_execute(sim *s, const ti_command *from, sim_command *to)
+{
+    const gen_task *task = &s->program->task.data[s->program->step.data[s->step].index];
+    element_list list = { 0 };
+    bool good = true;
+    for (uint32_t p = 0; p < from->as.execute.pieces && good; p++) {
+        gen_box chunk = raise(&from->as.execute.piece[p].chunk);
+        good = check_chunk(s, task, &chunk);
+        to->items += gen_volume(&chunk);
+        for (int i = 0; i < task->accesses && good; i++) {
+            good = check_footprint(s, &task->access[i], &chunk, &from->as.execute.piece[p].footprint[i]);
+        }
+    }
+    good = good && collect_pieces(s, task, from, false, &list);
+    to->read = keep(s, &list);
+    to->expected = stamps_of(s, &to->read);
+    good = good && collect_pieces(s, task, from, true, &list);
+    to->write = keep(s, &list);
+    ti_vec_fini(&list);
+    return good;
+}
+
+static void whole_buffer(sim *s, int buffer, sim_elements *out)
+{
+    element_list list = { 0 };
+    gen_box extent = gen_extent(&s->program->buffer.data[buffer]);
+    new_set(s);
+    add_box(s, buffer, &extent, &list);
+    *out = keep(s, &list);
+    ti_vec_fini(&list);
+}
+
+static bool record_reduce(sim *s, sim_node *n, const ti_command *from, sim_command *to)
+{
+    const gen_task *task = &s->program->task.data[s->program->step.data[s->step].index];
+    const ti_tree_place *tree = ti_arena_copy(&s->arena, from->as.reduce.tree, sizeof(*tree));
+    to->tree = tree;
+    to->buffer = task->access[from->as.reduce.access].buffer;
+    SIM_CHECK(s, task->access[from->as.reduce.access].mode == TACIT_REDUCE, "a reduction of something else");
+    for (int i = 0; i < tree->children; i++) {
+        SIM_CHECK(s, tree->child_counter[i] == n->received[tree->child[i]]++, "counter of child %d", tree->child[i]);
+    }
+    if (tree->parent >= 0) {
+        SIM_CHECK(s, tree->parent_counter == n->sent[tree->parent]++, "counter to parent %d", tree->parent);
+    } else {
+        whole_buffer(s, to->buffer, &to->write);
+    }
+    return true;
+}
+
+static bool record_fence(sim *s, const ti_command *from, sim_command *to)
+{
+    const gen_step *step = &s->program->step.data[s->step];
+    element_list list = { 0 };
+    ti_box box = lower_box(&step->box);
+    SIM_CHECK(s, ti_box_equal(&box, &from->as.fence), "a fence with another box");
+    new_set(s);
+    bool good = add_ti_boxes(s, step->index, &box, 1, &list);
+    to->read = keep(s, &list);
+    to->expected = stamps_of(s, &to->read);
+    ti_vec_fini(&list);
+    return good;
+}
+
+static bool record_kind(sim *s, sim_node *n, const ti_command *from, sim_command *to)
+{
+    int buffer = s->program->step.data[s->step].index;
+    switch (from->kind) {
+    case TI_COMMAND_EXECUTE:
+        return record_execute(s, from, to);
+    case TI_COMMAND_SEND:
+    case TI_COMMAND_RECEIVE:
+        return record_transfer(s, n, from, to);
+    case TI_COMMAND_REDUCE:
+        return record_reduce(s, n, from, to);
+    case TI_COMMAND_FENCE:
+        return record_fence(s, from, to);
+    case TI_COMMAND_CREATE:
+        to->stamp = 1;
+        if (s->program->buffer.data[buffer].initialised) {
+            whole_buffer(s, buffer, &to->write);
+        }
+        return true;
+    case TI_COMMAND_DESTROY:
+        whole_buffer(s, buffer, &to->write);
+        return true;
+    case TI_COMMAND_EPOCH:
+        return true;
+    case TI_COMMAND_COLLECTIVE:
+        break;
+    }
+    return sim_fail(s, "a command of kind %d, which the model does not know", (int)from->kind);
+}
+
+static bool record(sim *s, sim_node *n, const ti_command *from)
+{
+    sim_command *to = TI_ARENA_NEW(&s->arena, sim_command);
+    to->kind = from->kind;
+    to->step = s->step;
+    to->stamp = s->stamp;
+    to->is_wait = from->task->kind == TI_TASK_EPOCH;
+    to->id = from->id;
+    to->deps = from->deps;
+    to->dep = ti_arena_copy(&s->arena, from->dep, from->deps * sizeof(uint64_t));
+    SIM_CHECK(s, from->id == n->command.count + 1, "command ids have a gap at %llu", (unsigned long long)from->id);
+    ti_vec_push(&n->command, to);
+    s->counts.commands++;
+    return record_kind(s, n, from, to);
+}
+
+/* ---- the model's side of one step */
+
+/* The commands of this step on a node: from `*first` on, in order. */
+static size_t first_command(const sim *s, const sim_node *n)
+{
+    size_t i = n->command.count;
+    while (i > 0 && n->command.data[i - 1]->step == s->step) {
+        i--;
+    }
+    return i;
+}
+
+static sim_command *find_receive(sim *s, const sim_command *send, int from)
+{
+    sim_node *n = &s->node[send->peer];
+    for (size_t i = first_command(s, n); i < n->command.count; i++) {
+        sim_command *c = n->command.data[i];
+        if (c->kind == TI_COMMAND_RECEIVE && c->peer == from && c->buffer == send->buffer &&
+            c->counter == send->counter) {
+            return c;
+        }
+    }
+    return NULL;
+}
+
+/* A copy that lies there already may only be sent again if so many readers came since that one of them may have been forgotten. */
+static bool may_be_forgotten(const sim *s, int buffer, uint32_t element)
+{
+    int readers = 0;
+    for (size_t i = 0; i < s->reader.count; i++) {
+        const sim_reader *r = &s->reader.data[i];
+        uint32_t last = r->stamp == s->stamp ? r->before : r->stamp; /* reads of the task itself come later */
+        readers += r->buffer == buffer && last > s->newest[element];
+    }
+    return readers > TI_VERSION_READERS;
+}
+
+static bool check_send(sim *s, int r, const sim_command *send)
+{
+    const sim_command *receive = find_receive(s, send, r);
+    SIM_CHECK(s, receive, "node %d sends to %d (buffer %d, counter %llu), which expects nothing", r, send->peer,
+              send->buffer, (unsigned long long)send->counter);
+    SIM_CHECK(s,
+              receive->write.count == send->read.count &&
+                  memcmp(receive->write.data, send->read.data, send->read.count * sizeof(uint32_t)) == 0,
+              "node %d and %d disagree about a message of buffer %d", r, send->peer, send->buffer);
+    for (size_t i = 0; i < send->read.count; i++) {
+        uint32_t e = send->read.data[i];
+        SIM_CHECK(s, s->newest[e] && s->node[r].hold[e] == s->newest[e],
+                  "node %d sends element %zu of buffer %d, which it does not hold", r, e - s->base[send->buffer],
+                  send->buffer);
+        if (s->node[send->peer].hold[e] == s->newest[e]) {
+            s->counts.resends++;
+            SIM_CHECK(s, may_be_forgotten(s, send->buffer, e), "node %d sends element %zu of buffer %d, which %d holds",
+                      r, e - s->base[send->buffer], send->buffer, send->peer);
+        }
+    }
+    s->counts.messages++;
+    s->counts.elements += send->read.count;
+    return true;
+}
+
+/* Everything that arrives at a node is wanted there, and arrives once. */
+static bool check_arrivals(sim *s, sim_node *n)
+{
+    size_t first = first_command(s, n);
+    new_set(s);
+    for (size_t i = first; i < n->command.count; i++) {
+        const sim_command *c = n->command.data[i];
+        for (size_t k = 0; (c->kind == TI_COMMAND_EXECUTE || c->kind == TI_COMMAND_FENCE) && k < c->read.count; k++) {
+            s->mark[c->read.data[k]] = s->token;
+        }
+    }
+    for (size_t i = first; i < n->command.count; i++) {
+        const sim_command *c = n->command.data[i];
+        for (size_t k = 0; c->kind == TI_COMMAND_RECEIVE && k < c->write.count; k++) {
+            uint32_t e = c->write.data[k];
+            SIM_CHECK(s, s->mark[e] == s->token, "node %d receives element %zu of buffer %d in vain or twice",
+                      n->system.node, e - s->base[c->buffer], c->buffer);
+            s->mark[e] = s->token - 1;
+            n->hold[e] = s->newest[e];
+        }
+    }
+    return true;
+}
+
+static bool check_messages(sim *s)
+{
+    uint64_t sends = 0, receives = 0;
+    for (int r = 0; r < s->nodes; r++) {
+        sim_node *n = &s->node[r];
+        for (size_t i = first_command(s, n); i < n->command.count; i++) {
+            sends += n->command.data[i]->kind == TI_COMMAND_SEND;
+            receives += n->command.data[i]->kind == TI_COMMAND_RECEIVE;
+            if (n->command.data[i]->kind == TI_COMMAND_SEND && !check_send(s, r, n->command.data[i])) {
+                return false;
+            }
+        }
+    }
+    SIM_CHECK(s, sends == receives, "%llu sends and %llu receives", (unsigned long long)sends,
+              (unsigned long long)receives);
+    for (int r = 0; r < s->nodes; r++) {
+        s->token++; /* so that token - 1 below never means an older set */
+        if (!check_arrivals(s, &s->node[r])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_reads(sim *s, const sim_node *n)
+{
+    for (size_t i = first_command(s, n); i < n->command.count; i++) {
+        const sim_command *c = n->command.data[i];
+        if (c->kind != TI_COMMAND_EXECUTE && c->kind != TI_COMMAND_FENCE) {
+            continue;
+        }
+        for (size_t k = 0; k < c->read.count; k++) {
+            uint32_t e = c->read.data[k];
+            SIM_CHECK(s, n->hold[e] && n->hold[e] == s->newest[e], "node %d lacks element %u (stamp %u, newest %u)",
+                      n->system.node, e, n->hold[e], s->newest[e]);
+        }
+    }
+    return true;
+}
+
+static const sim_command *find_kind(const sim *s, const sim_node *n, ti_command_kind kind, int buffer)
+{
+    for (size_t i = first_command(s, n); i < n->command.count; i++) {
+        const sim_command *c = n->command.data[i];
+        if (c->kind == kind && (buffer < 0 || c->buffer == buffer)) {
+            return c;
+        }
+    }
+    return NULL;
+}
+
+/* Every node with a chunk is in the tree once; the first of them is the root. */
+static bool check_tree(sim *s, int buffer)
+{
+    int members = 0, edges = 0, root = -1;
+    for (int r = 0; r < s->nodes; r++) {
+        const sim_command *c = find_kind(s, &s->node[r], TI_COMMAND_REDUCE, buffer);
+        SIM_CHECK(s, !c == !find_kind(s, &s->node[r], TI_COMMAND_EXECUTE, -1),
+                  "node %d takes part in half of a reduction", r);
+        if (!c) {
+            continue;
+        }
+        root = root < 0 ? r : root;
+        members++;
+        edges += c->tree->children;
+        SIM_CHECK(s, (c->tree->parent < 0) == (r == root), "the root of a reduction is not the first node");
+        const sim_command *p = c->tree->parent < 0 ? NULL
+                                                   : find_kind(s, &s->node[c->tree->parent], TI_COMMAND_REDUCE, buffer);
+        bool known = !!p == (c->tree->parent >= 0);
+        for (int i = 0; p && i < p->tree->children; i++) {
+            known = known && (p->tree->child[i] != r || p->tree->child_counter[i] == c->tree->parent_counter);
+        }
+        SIM_CHECK(s, known, "node %d and its parent disagree", r);
+    }
+    SIM_CHECK(s, members == 0 || edges == members - 1, "%d nodes and %d edges in a reduction tree", members, edges);
+    for (int r = 0; r < s->nodes; r++) {
+        sim_command *c = (sim_command *)(uintptr_t)find_kind(s, &s->node[r], TI_COMMAND_REDUCE, buffer);
+        if (c) {
+            c->tree_nodes = members;
+        }
+    }
+    return true;
+}
+
+/* Together the chunks of all nodes are the range, each item once. */
+static bool check_partition(sim *s, const gen_task *task)
+{
+    gen_box items = gen_items(task);
+    int64_t written = 0, expected = 0, executed = 0;
+    int place;
+    for (int r = 0; r < s->nodes; r++) {
+        const sim_command *c = find_kind(s, &s->node[r], TI_COMMAND_EXECUTE, -1);
+        SIM_CHECK(s, !c || !gen_is_placed(task, &place) || r == place, "node %d executes a task for another one", r);
+        executed += c ? c->items : 0;
+    }
+    SIM_CHECK(s, executed == gen_volume(&items), "%lld items executed instead of %lld", (long long)executed,
+              (long long)gen_volume(&items));
+    for (int i = 0; i < task->accesses; i++) {
+        if (!gen_writes(&task->access[i]) || task->access[i].mapper.kind == TACIT_MAPPER_REPLICATED ||
+            gen_volume(&items) == 0) {
+            continue;
+        }
+        gen_boxes image = { 0 };
+        element_list list = { 0 };
+        gen_image(s->program, &task->access[i], &items, &image);
+        new_set(s);
+        for (size_t k = 0; k < image.count; k++) {
+            add_box(s, task->access[i].buffer, &image.data[k], &list);
+        }
+        expected += (int64_t)list.count;
+        for (size_t k = 0; k < list.count; k++) {
+            for (int r = 0; r < s->nodes; r++) {
+                written += s->node[r].hold[list.data[k]] == s->stamp;
+            }
+        }
+        ti_vec_fini(&image);
+        ti_vec_fini(&list);
+    }
+    SIM_CHECK(s, written == expected, "%lld elements written by the task, %lld by all nodes", (long long)expected,
+              (long long)written);
+    return true;
+}
+
+static void apply_writes(sim *s, sim_node *n)
+{
+    for (size_t i = first_command(s, n); i < n->command.count; i++) {
+        const sim_command *c = n->command.data[i];
+        if (c->kind != TI_COMMAND_EXECUTE && c->kind != TI_COMMAND_REDUCE && c->kind != TI_COMMAND_CREATE) {
+            continue;
+        }
+        for (size_t k = 0; k < c->write.count; k++) {
+            s->newest[c->write.data[k]] = c->stamp;
+            n->hold[c->write.data[k]] = c->stamp;
+        }
+    }
+}
+
+static void note_reader(sim *s, int buffer, const ti_mapper *mapper, const ti_split *split)
+{
+    for (size_t i = 0; i < s->reader.count; i++) {
+        sim_reader *r = &s->reader.data[i];
+        if (r->buffer == buffer && ti_mapper_equal(&r->mapper, mapper) && ti_split_equal(&r->split, split)) {
+            r->before = r->stamp == s->stamp ? r->before : r->stamp;
+            r->stamp = s->stamp;
+            return;
+        }
+    }
+    ti_vec_push(&s->reader, ((sim_reader){ buffer, s->stamp, 0, *mapper, *split }));
+}
+
+/* What versions may remember of this task. */
+static void note_readers(sim *s, const ti_task *task)
+{
+    int64_t *table = TI_ARENA_ARRAY(&s->arena, int64_t, (size_t)(s->nodes * task->oversubscribe + 1));
+    ti_split_request request = { task->range,
+                                 { task->gran[0], task->gran[1], task->gran[2] },
+                                 s->nodes,
+                                 task->place,
+                                 task->oversubscribe,
+                                 task->two_dimensional,
+                                 task->weights };
+    ti_split split = ti_split_make(&request, table);
+    for (uint32_t i = 0; i < task->accesses; i++) {
+        for (uint32_t m = 0; m < task->access[i].mappers && ti_access_reads(&task->access[i]); m++) {
+            note_reader(s, buffer_of(s, task->access[i].buffer), &task->access[i].mapper[m], &split);
+        }
+    }
+}
+
+static bool check_step(sim *s, const gen_step *step)
+{
+    const gen_task *task = step->kind == GEN_TASK ? &s->program->task.data[step->index] : NULL;
+    if (!check_messages(s)) {
+        return false;
+    }
+    for (int r = 0; r < s->nodes; r++) {
+        if (!check_reads(s, &s->node[r])) {
+            return false;
+        }
+    }
+    for (int r = 0; r < s->nodes; r++) {
+        apply_writes(s, &s->node[r]);
+    }
+    for (int i = 0; task && i < task->accesses; i++) {
+        if (task->access[i].mode == TACIT_REDUCE && !check_tree(s, task->access[i].buffer)) {
+            return false;
+        }
+    }
+    return !task || check_partition(s, task);
+}
+
+/* All nodes have come to the same versions. */
+static bool check_maps(sim *s)
+{
+    uint64_t digest = ti_command_graph_digest(s->node[0].graph);
+    for (int r = 0; r < s->nodes; r++) {
+        SIM_CHECK(s, ti_command_graph_digest(s->node[r].graph) == digest, "the maps of node 0 and %d differ", r);
+        if (r < 4 || r == s->nodes - 1) {
+            SIM_CHECK(s, ti_command_graph_is_valid(s->node[r].graph), "a version map of node %d is broken", r);
+        }
+    }
+    uint64_t entries = ti_command_graph_counts(s->node[0].graph).entries;
+    s->counts.most_entries = TI_MAX(s->counts.most_entries, entries);
+    return true;
+}
+
+/* ---- planning */
+
+/* The task at its own level, to check the dependencies of the task graph. */
+static void record_task(sim *s, const ti_task *task)
+{
+    sim_command *v = TI_ARENA_NEW(&s->arena, sim_command);
+    v->step = s->step;
+    v->is_wait = task->kind == TI_TASK_EPOCH;
+    v->id = task->id;
+    v->deps = task->deps;
+    v->dep = ti_arena_copy(&s->arena, task->dep, task->deps * sizeof(uint64_t));
+    v->kind = task->kind == TI_TASK_HORIZON || task->kind == TI_TASK_EPOCH ? TI_COMMAND_EPOCH : TI_COMMAND_EXECUTE;
+    const gen_step *step = &s->program->step.data[s->step];
+    if (task->kind == TI_TASK_CREATE ? s->program->buffer.data[step->index].initialised
+                                     : task->kind == TI_TASK_DESTROY) {
+        whole_buffer(s, step->index, &v->write);
+    }
+    element_list list = { 0 };
+    ti_boxes image = { 0 };
+    for (int writes = 0; writes < 2; writes++) {
+        new_set(s);
+        for (uint32_t i = 0; i < task->accesses && !ti_box_is_empty(&task->range); i++) {
+            const ti_access *a = &task->access[i];
+            if (writes ? ti_access_writes(a) || a->mode == TACIT_REDUCE : ti_access_reads(a)) {
+                ti_vec_clear(&image);
+                ti_access_image(a, &task->range, &image);
+                add_ti_boxes(s, buffer_of(s, a->buffer), image.data, image.count, &list);
+            }
+        }
+        if (list.count) {
+            *(writes ? &v->write : &v->read) = keep(s, &list);
+        }
+    }
+    ti_vec_fini(&image);
+    ti_vec_fini(&list);
+    ti_vec_push(&s->task_vertex, v);
+}
+
+static bool same_task(const ti_task *a, const sim_command *b)
+{
+    return a->id == b->id && a->deps == b->deps && memcmp(a->dep, b->dep, a->deps * sizeof(uint64_t)) == 0;
+}
+
+/* Hand one task of node r's task graph to its command graph. */
+static bool plan_task(sim *s, int r, const ti_task *task)
+{
+    sim_node *n = &s->node[r];
+    if (r == 0) {
+        record_task(s, task);
+        s->counts.tasks++;
+        s->counts.horizons += task->kind == TI_TASK_HORIZON;
+    }
+    SIM_CHECK(s, task->id <= s->task_vertex.count && same_task(task, s->task_vertex.data[task->id - 1]),
+              "task graphs of node 0 and %d differ", r);
+    ti_command_batch batch = ti_command_graph_add(n->graph, &task, 1);
+    for (size_t i = 0; i < batch.count; i++) {
+        if (!record(s, n, batch.command[i])) {
+            return false;
+        }
+    }
+    if (s->options.release && (task->kind == TI_TASK_HORIZON || task->kind == TI_TASK_EPOCH)) {
+        ti_command_graph_release(n->graph, task->id);
+        ti_task_graph_release(n->tasks, task->id);
+    }
+    return true;
+}
+
+static bool plan_step(sim *s, int r, const gen_step *step)
+{
+    const ti_task *out[TI_TASK_GRAPH_BATCH];
+    ti_task *task = lower_step(&s->lowering, step, s->node[r].tasks);
+    if (step->kind == GEN_TASK || step->kind == GEN_FENCE) {
+        ti_strbuf why = { 0 };
+        bool empty = ti_box_is_empty(&task->range);
+        tacit_status status = empty ? TACIT_OK : ti_task_graph_check(s->node[r].tasks, task, &why);
+        ti_strbuf_fini(&why);
+        SIM_CHECK(s, status == TACIT_OK, "the task graph refuses a task");
+        if (r == 0 && !empty) {
+            note_readers(s, task);
+        }
+    }
+    size_t count = ti_task_graph_add(s->node[r].tasks, task, out);
+    for (size_t i = 0; i < count; i++) {
+        if (!plan_task(s, r, out[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool run_step(sim *s)
+{
+    const gen_step *step = &s->program->step.data[s->step];
+    s->stamp = (uint32_t)s->step + 2;
+    lower_begin(&s->lowering, step);
+    for (int r = 0; r < s->nodes; r++) {
+        if (!plan_step(s, r, step)) {
+            return false;
+        }
+    }
+    bool good = check_step(s, step) && check_maps(s);
+    lower_end(&s->lowering, step);
+    return good;
+}
+
+bool sim_run(sim *s)
+{
+    for (s->step = 0; s->step < s->program->step.count; s->step++) {
+        if (!run_step(s)) {
+            return false;
+        }
+    }
+    return sim_check_order(s, s->task_vertex.data, s->task_vertex.count, "tasks");
+}
