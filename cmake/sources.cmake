@@ -12,6 +12,7 @@ set(TACIT_SOURCES
     base/strbuf.c
 
     grid/box.c
+    grid/box_sort.c
     grid/layout.c
     grid/mapper.c
     grid/region.c

@@ -339,10 +339,10 @@ typedef struct tacit_kernel {
 
 /* Elements of a view, by their index in the buffer. TACIT_AT is an lvalue, TACIT_GET reads only.
  * They check type size, mode and bounds unless NDEBUG or TACIT_UNCHECKED is defined, and cost nothing then. */
-#if defined(NDEBUG) || defined(TACIT_UNCHECKED)
-#define TACIT_CHECK_(type, v, mode, i, j, k) ((void)0)
-#else
 TACIT_API void tacit_view_check(const tacit_view *v, size_t elem_size, bool write, size_t i, size_t j, size_t k);
+#if defined(NDEBUG) || defined(TACIT_UNCHECKED)
+#define TACIT_CHECK_(type, v, write, i, j, k) ((void)0)
+#else
 #define TACIT_CHECK_(type, v, write, i, j, k) tacit_view_check(&(v), sizeof(type), write, i, j, k)
 #endif
 #define TACIT_PTR3_(type, v, i, j, k)                                                              \

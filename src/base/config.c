@@ -1,7 +1,9 @@
 /* Settings: see config.h. */
 #include "base/config.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +17,8 @@ typedef struct row {
     size_t field;
     long long least, most;
 } row;
+
+enum { LONGEST_NAME = 100 }; /* longer names are cut: they are wrong anyway */
 
 #define FIELD(f) offsetof(tacit_config, f)
 
@@ -36,20 +40,18 @@ static const row table[] = {
     { { "TACIT_LOG", "error|warning|info|debug", "warning", "how much tacit says on stderr" }, KIND_OTHER, FIELD(log), 0, 0 },
 };
 
-const ti_setting *ti_config_table(size_t *count)
+const ti_setting *ti_config_setting(size_t index)
 {
-    static ti_setting docs[TI_COUNT(table)]; /* filled alike by every caller */
-    for (size_t i = 0; i < TI_COUNT(table); i++) {
-        docs[i] = table[i].doc;
-    }
-    *count = TI_COUNT(table);
-    return docs;
+    return index < TI_COUNT(table) ? &table[index].doc : NULL;
 }
 
 static bool parse_number(const char *text, bool with_unit, long long *out)
 {
     char *end;
     errno = 0;
+    if (!isdigit((unsigned char)text[text[0] == '-'])) {
+        return false; /* strtoll would skip spaces and take a plus */
+    }
     long long n = strtoll(text, &end, 10);
     if (errno || end == text) {
         return false;
@@ -110,11 +112,7 @@ static bool set_field(const row *r, const char *text, tacit_config *out)
 /* Number of single-character changes between two names, for "did you mean". */
 static size_t edit_distance(const char *a, const char *b)
 {
-    enum { LONGEST = 64 };
-    size_t before[LONGEST + 1], na = strlen(a), nb = strlen(b);
-    if (na > LONGEST || nb > LONGEST) {
-        return LONGEST;
-    }
+    size_t before[LONGEST_NAME + 1], na = strlen(a), nb = strlen(b);
     for (size_t j = 0; j <= nb; j++) {
         before[j] = j;
     }
@@ -136,13 +134,9 @@ static tacit_status check_names(ti_strbuf *why)
         if (strncmp(*e, "TACIT_", 6) != 0) {
             continue;
         }
-        size_t length = strcspn(*e, "="), nearest = 0, least = SIZE_MAX;
-        char name[80];
-        if (length >= sizeof(name)) {
-            continue;
-        }
-        memcpy(name, *e, length);
-        name[length] = '\0';
+        size_t nearest = 0, least = SIZE_MAX;
+        char name[LONGEST_NAME + 1];
+        snprintf(name, sizeof(name), "%.*s", (int)TI_MIN(strcspn(*e, "="), (size_t)LONGEST_NAME), *e);
         for (size_t i = 0; i < TI_COUNT(table); i++) {
             size_t distance = edit_distance(name, table[i].doc.name);
             if (distance < least) {

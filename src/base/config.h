@@ -17,8 +17,8 @@ typedef struct ti_setting {
     const char *help; /* one sentence */
 } ti_setting;
 
-/* All settings, in the order of the documentation. */
-const ti_setting *ti_config_table(size_t *count);
+/* The settings in the order of the documentation; NULL behind the last one. */
+const ti_setting *ti_config_setting(size_t index);
 
 /* Resolve `from` (may be NULL) and the environment into `out`; its strings stay valid as long as both. On failure
  * `why` gets a sentence with the nearest real name or the values allowed. */

@@ -399,11 +399,14 @@ static int64_t mpi_sum(ti_comm *comm, int64_t value)
     long long mine = value, all = value;
     MPI_Request request = MPI_REQUEST_NULL;
     int done = 0;
-    bool going = succeeded(self, MPI_Iallreduce(&mine, &all, 1, MPI_LONG_LONG, MPI_SUM, self->mpi, &request), "MPI_Iallreduce");
+    inside_mpi = true;
+    int code = MPI_Iallreduce(&mine, &all, 1, MPI_LONG_LONG, MPI_SUM, self->mpi, &request);
+    bool going = succeeded(self, code, "MPI_Iallreduce");
     while (going && !done) {
         going = succeeded(self, MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
         sched_yield();
     }
+    inside_mpi = false;
     return all;
 }
 

@@ -129,18 +129,17 @@ static void malformed_values(void **state)
 static void nearest_name(void **state)
 {
     (void)state;
-    size_t count;
-    const ti_setting *table = ti_config_table(&count);
-    assert_true(count > 5);
-    for (size_t i = 0; i < count; i++) {
-        size_t length = strlen(table[i].name);
+    const ti_setting *setting;
+    assert_non_null(ti_config_setting(5));
+    for (size_t i = 0; (setting = ti_config_setting(i)); i++) {
+        size_t length = strlen(setting->name);
         char wrong[100], hint[120];
-        snprintf(hint, sizeof(hint), "did you mean %s?", table[i].name);
+        snprintf(hint, sizeof(hint), "did you mean %s?", setting->name);
         for (int kind = 0; kind < 3; kind++) {
             size_t at = 6 + (length - 6) / 2;
-            snprintf(wrong, sizeof(wrong), "%.*sQ%s", (int)at, table[i].name, table[i].name + at + (kind == 0));
+            snprintf(wrong, sizeof(wrong), "%.*sQ%s", (int)at, setting->name, setting->name + at + (kind == 0));
             if (kind == 2) {
-                snprintf(wrong, sizeof(wrong), "%.*s%s", (int)at, table[i].name, table[i].name + at + 1);
+                snprintf(wrong, sizeof(wrong), "%.*s%s", (int)at, setting->name, setting->name + at + 1);
             }
             setenv(wrong, "1", 1);
             expect_refusal(NULL, wrong, hint);
@@ -152,14 +151,13 @@ static void nearest_name(void **state)
 static void table_is_complete(void **state)
 {
     (void)state;
-    size_t count;
-    const ti_setting *table = ti_config_table(&count);
-    for (size_t i = 0; i < count; i++) {
-        assert_int_equal(strncmp(table[i].name, "TACIT_", 6), 0);
-        assert_true(table[i].values && *table[i].values && table[i].initial && *table[i].initial);
-        assert_true(table[i].help && *table[i].help);
+    const ti_setting *setting;
+    for (size_t i = 0; (setting = ti_config_setting(i)); i++) {
+        assert_int_equal(strncmp(setting->name, "TACIT_", 6), 0);
+        assert_true(setting->values && *setting->values && setting->initial && *setting->initial);
+        assert_true(setting->help && *setting->help);
         for (size_t j = 0; j < i; j++) {
-            assert_string_not_equal(table[i].name, table[j].name);
+            assert_string_not_equal(setting->name, ti_config_setting(j)->name);
         }
     }
 }

@@ -32,27 +32,25 @@ int tool_fail(int status, const char *format, ...)
 
 void tool_print_settings(void)
 {
-    size_t count;
-    const ti_setting *table = ti_config_table(&count);
+    const ti_setting *setting;
     puts("Settings are read from the environment by every node when it starts; they win over the program's own.\n");
-    for (size_t i = 0; i < count; i++) {
-        printf("  %s=%s\n      %s\n      default: %s\n", table[i].name, table[i].values, table[i].help,
-               table[i].initial);
+    for (size_t i = 0; (setting = ti_config_setting(i)); i++) {
+        printf("  %s=%s\n      %s\n      default: %s\n", setting->name, setting->values, setting->help,
+               setting->initial);
     }
 }
 
 /* The same table for doc/configuration.md. */
 static void print_settings_markdown(void)
 {
-    size_t count;
-    const ti_setting *table = ti_config_table(&count);
+    const ti_setting *setting;
     puts("| variable | values | default | what it does |\n|---|---|---|---|");
-    for (size_t i = 0; i < count; i++) {
-        printf("| `%s` | `", table[i].name);
-        for (const char *c = table[i].values; *c; c++) {
+    for (size_t i = 0; (setting = ti_config_setting(i)); i++) {
+        printf("| `%s` | `", setting->name);
+        for (const char *c = setting->values; *c; c++) {
             printf(*c == '|' ? "\\|" : "%c", *c);
         }
-        printf("` | %s | %s |\n", table[i].initial, table[i].help);
+        printf("` | %s | %s |\n", setting->initial, setting->help);
     }
 }
 
