@@ -43,6 +43,7 @@ typedef struct maker {
     gen_program *program;
     TI_VEC(uint8_t *) written; /* per buffer, one byte per element */
     TI_VEC(uint8_t) alive;
+    bool tiles; /* a program whose tasks are mostly placed, and touch tiles */
     gen_boxes boxes;
 } maker;
 
@@ -192,10 +193,13 @@ static tacit_component random_dim(maker *m, const gen_task *t, int d, bool write
     return tacit_dim_scaled(k, s[0], s[1], lo, hi);
 }
 
+/* Half of the spans lie on a grid of quarters, so that parts written by different tasks are neighbours. */
 static tacit_component random_span(maker *m, size_t size)
 {
-    int64_t a = gen_between(rng_of(m), 0, (int64_t)size - 1);
-    return tacit_span((size_t)a, (size_t)gen_between(rng_of(m), a + 1, (int64_t)size));
+    int64_t n = (int64_t)size, unit = (m->tiles || gen_chance(rng_of(m), 50)) && n >= 4 ? n / 4 : 1;
+    int64_t a = unit * gen_between(rng_of(m), 0, (n - 1) / unit);
+    int64_t b = a + unit * gen_between(rng_of(m), 1, unit > 1 ? 2 : n - a);
+    return tacit_span((size_t)a, (size_t)(b < n ? b : n));
 }
 
 static tacit_mapper random_components(maker *m, const gen_task *t, const gen_buffer *b, bool writes)
@@ -240,7 +244,9 @@ static tacit_mapper random_mapper(maker *m, const gen_task *t, const gen_buffer 
     size_t e = (size_t)gen_between(rng_of(m), 0, 2);
     int p = (int)gen_between(rng_of(m), 0, dims > 1 ? dims - 1 : 0);
     int64_t choice = gen_between(rng_of(m), 0, 99);
-    if (choice < 8) {
+    if (m->tiles && choice > 30) {
+        return random_fixed(m, b);
+    } else if (choice < 8) {
         return writes ? tacit_replicated() : tacit_all();
     } else if (choice < 14) {
         return random_fixed(m, b);
@@ -402,8 +408,8 @@ static void random_hints(maker *m, gen_task *t)
         t->granularity[d] = PICK(rng_of(m), granularity);
     }
     int64_t where = gen_between(rng_of(m), 0, 99);
-    if (where < 20) {
-        t->place = (int)gen_between(rng_of(m), 0, m->options->nodes - 1);
+    if (where < (m->tiles ? 75 : 20)) {
+        t->place = (int)gen_between(rng_of(m), 0, m->tiles ? (m->options->nodes - 1) % 3 : m->options->nodes - 1);
     }
     t->on = where > 75 ? TACIT_ON_HOST : where < 8 ? TACIT_ON_ONE_NODE : TACIT_ON_DEVICES;
     t->on = where > 95 ? TACIT_ON_ONE_NODE : t->on;
@@ -583,7 +589,9 @@ gen_program *gen_create(const gen_options *options)
                 .program = TI_NEW(gen_program) };
     m.program->seed = options->seed;
     m.program->nodes = options->nodes;
-    int64_t buffers = gen_between(&m.rng, FEWEST_BUFFERS, MOST_BUFFERS), tasks = gen_between(&m.rng, 3, 10);
+    m.tiles = gen_chance(&m.rng, 20);
+    int64_t buffers = gen_between(&m.rng, FEWEST_BUFFERS, MOST_BUFFERS),
+            tasks = gen_between(&m.rng, 3, m.tiles ? 16 : 10);
     for (int64_t i = 0; i < buffers; i++) {
         create_buffer(&m, add_buffer(&m));
     }

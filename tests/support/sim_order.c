@@ -73,6 +73,10 @@ static bool check_vertex(order *o, sim_command *const *vertex, size_t i, uint64_
         SIM_CHECK(o->s, known && v->dep[k] >= applied, "%s: %zu depends on %llu, but %llu is applied", o->what, i + 1,
                   (unsigned long long)v->dep[k], (unsigned long long)applied);
     }
+    for (size_t k = 0; k < v->deps && v->kind != TI_COMMAND_EPOCH; k++) {
+        SIM_CHECK(o->s, vertex[v->dep[k] - 1]->kind != TI_COMMAND_EPOCH || v->dep[k] == applied,
+                  "%s: %zu depends on a horizon too early", o->what, i + 1);
+    }
     fill_row(o, vertex, i, &o->row[i * o->words]);
     for (size_t k = 0; k < v->read.count; k++) {
         if (!check_read(o, i, v->read.data[k])) {
