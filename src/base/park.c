@@ -23,15 +23,15 @@ void ti_lot_wake_slow(ti_lot *lot, int count)
 
 /* A round is about 0.1 us while spinning and 0.5 us or more while yielding. A thread that polls the network for others keeps
  * yielding longer and then naps, since no other thread can tell it that a message has come. */
-enum { SPINS = 32, YIELDS = 256, POLLING_YIELDS = 2048 };
+enum { YIELDS = 256, POLLING_YIELDS = 2048 };
 enum { NAP_NS = 50 * 1000, SLEEP_NS = 20 * 1000 * 1000 };
 
 void ti_backoff(uint32_t *round, ti_lot *lot, uint32_t ticket, bool polling)
 {
     uint32_t n = (*round)++;
-    if (n < SPINS) {
+    if (n < lot->spins) {
         ti_cpu_relax();
-    } else if (n < SPINS + (polling ? (uint32_t)POLLING_YIELDS : (uint32_t)YIELDS)) {
+    } else if (n < lot->spins + (polling ? (uint32_t)POLLING_YIELDS : (uint32_t)YIELDS)) {
         sched_yield();
     } else {
         ti_lot_sleep(lot, ticket, polling ? NAP_NS : SLEEP_NS);

@@ -17,7 +17,10 @@
 typedef struct ti_lot {
     _Alignas(TI_CACHE_LINE) _Atomic uint32_t ticket;
     _Atomic uint32_t sleepers;
+    uint32_t spins; /* waiting steps before the core is given up; set before threads use the lot */
 } ti_lot;
+
+enum { TI_SPINS_CROWDED = 16, TI_SPINS_ROOMY = 512 }; /* fewer cores than threads, or a core for each */
 
 static inline uint32_t ti_lot_ticket(ti_lot *lot)
 {

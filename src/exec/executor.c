@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { POLL_BATCH = 32 };
+enum { POLL_BATCH = 32, MOST_STEPS_WITHOUT_NETWORK = 4 };
 
 /* A kernel in flight. `view` has the views of part 0, then those of part 1 ..., if parts have views of their own (reductions). */
 typedef struct job {
@@ -27,6 +27,7 @@ struct ti_executor {
     TI_VEC(ti_block) blocks;
     TI_VEC(job *) jobs; /* all of them */
     uint64_t buffer_bytes;
+    int steps_without_network;
 };
 
 ti_executor *ti_executor_create(const ti_executor_desc *desc)
@@ -384,9 +385,13 @@ static bool issue_ready(ti_executor *ex)
 
 bool ti_executor_step(ti_executor *ex)
 {
-    bool any = poll_device(ex);
-    any |= poll_network(ex);
-    any |= issue_ready(ex);
+    /* What a completed kernel lets go is started before the network is asked, but the network is never forgotten. */
+    bool any = poll_device(ex) && issue_ready(ex);
+    if (!any || ++ex->steps_without_network >= MOST_STEPS_WITHOUT_NETWORK) {
+        ex->steps_without_network = 0;
+        any |= poll_network(ex);
+        any |= issue_ready(ex);
+    }
     atomic_store_explicit(&ex->is.progress->messages, ex->is.comm->pending, memory_order_relaxed);
     return any;
 }

@@ -48,6 +48,7 @@ void ti_split_cache_fini(ti_split_cache *cache)
 /* Drop what nobody refers to and nobody asked for lately, once the cache has twice what it should keep. */
 static void trim_splits(ti_split_cache *cache)
 {
+    memset(cache->latest, 0, sizeof(cache->latest));
     for (size_t i = 0; i < cache->buckets; i++) {
         for (ti_split_ref **at = &cache->bucket[i]; *at;) {
             ti_split_ref *ref = *at;
@@ -92,9 +93,11 @@ static bool same_request(const ti_split_request *a, const ti_split_request *b)
 ti_split_ref *ti_split_cache_get(ti_split_cache *cache, const ti_split_request *request)
 {
     cache->clock++;
-    if (cache->latest && same_request(request, &cache->latest_request)) {
-        cache->latest->last_use = cache->clock;
-        return cache->latest;
+    size_t index = (size_t)(request->place + 1 + request->range.max[0]) % TI_SPLIT_ANSWERS;
+    struct ti_split_answer *latest = &cache->latest[index];
+    if (latest->split && same_request(request, &latest->request)) {
+        latest->split->last_use = cache->clock;
+        return latest->split;
     }
     ti_vec_reserve(&cache->table, (size_t)request->nodes * (size_t)request->oversubscribe + 1);
     ti_split split = ti_split_make(request, cache->table.data);
@@ -107,8 +110,7 @@ ti_split_ref *ti_split_cache_get(ti_split_cache *cache, const ti_split_request *
         ref = add_split(cache, &split, hash);
     }
     ref->last_use = cache->clock;
-    cache->latest = ref;
-    cache->latest_request = *request;
+    *latest = (struct ti_split_answer){ ref, *request };
     return ref;
 }
 

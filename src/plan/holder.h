@@ -20,13 +20,17 @@ typedef struct ti_split_ref {
     int node_a, node_b;           /* nodes with chunks */
 } ti_split_ref;
 
+enum { TI_SPLIT_ANSWERS = 8 };
+
 typedef struct ti_split_cache {
     ti_split_ref **bucket;
     size_t buckets, count;
     uint64_t clock;
     int node;
-    ti_split_ref *latest; /* answer to the latest request */
-    ti_split_request latest_request;
+    struct ti_split_answer {
+        ti_split_ref *split; /* NULL: none */
+        ti_split_request request;
+    } latest[TI_SPLIT_ANSWERS]; /* to the latest requests: loops repeat a few */
     TI_VEC(int64_t) table;
 } ti_split_cache;
 

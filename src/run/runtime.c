@@ -119,7 +119,8 @@ static void *executor_main(void *user)
 
 static void choose_mode(ti_runtime *rt)
 {
-    int cores = TI_MAX(ti_host_cores(NULL, 0) / TI_MAX(rt->comm->local_nodes, 1), 1);
+    int all_cores = ti_host_cores(NULL, 0), cores = TI_MAX(all_cores / TI_MAX(rt->comm->local_nodes, 1), 1);
+    rt->progress.lot.spins = all_cores < rt->comm->local_nodes ? TI_SPINS_CROWDED : TI_SPINS_ROOMY;
     const tacit_config *c = &rt->config;
     bool alone = cores == 1 && c->workers <= 1 && c->threads != TACIT_THREADS_ON && c->progress == TACIT_PROGRESS_DEFAULT;
     if (c->threads == TACIT_THREADS_INLINE || rt->comm->calling_thread_only || alone) {
