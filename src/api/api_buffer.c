@@ -11,15 +11,17 @@ static tacit_status check_extent(tacit_context *ctx, const tacit_buffer_desc *de
         return ti_context_error(ctx, TACIT_ERROR_DIMENSION, "buffer '%s' has %d dimensions; use 0 to 3", name, desc->range.dims);
     }
     size_t bytes = desc->elem_size;
+    bool overflow = false;
     for (int d = 0; d < desc->range.dims; d++) {
         size_t n = desc->range.size[d];
         if (n == 0) {
             return ti_context_error(ctx, TACIT_ERROR_RANGE, "buffer '%s' has size 0 in dimension %d; every dimension needs at least 1", name, d);
         }
-        if (__builtin_mul_overflow(bytes, n, &bytes) || bytes > (size_t)1 << MOST_BYTES_BITS) {
-            return ti_context_error(ctx, TACIT_ERROR_RANGE, "buffer '%s' is larger than 2^%d bytes; check the sizes of its range", name, MOST_BYTES_BITS);
-        }
+        overflow |= __builtin_mul_overflow(bytes, n, &bytes);
         out->max[d] = (int64_t)n;
+    }
+    if (overflow || bytes > (size_t)1 << MOST_BYTES_BITS) {
+        return ti_context_error(ctx, TACIT_ERROR_RANGE, "buffer '%s' is larger than 2^%d bytes; check the sizes of its range", name, MOST_BYTES_BITS);
     }
     return TACIT_OK;
 }

@@ -81,6 +81,27 @@ tacit_status ti_context_enter(tacit_context *ctx)
     return TACIT_OK;
 }
 
+/* Take a task that is not submitted out of its arena again, unless the arena has opened another block for it. Programs may try
+ * often; only a submitted task makes the horizon that recycles the arena. */
+static void forget_task(tacit_context *ctx, ti_task *task)
+{
+    ti_arena *arena;
+    char *newest = (char *)ti_task_graph_new(ti_runtime_task_graph(ctx->runtime), &arena);
+    if ((char *)arena->block < (char *)task && (char *)task < newest) {
+        arena->next = (char *)task;
+    }
+}
+
+tacit_status ti_context_check(tacit_context *ctx, ti_task *task)
+{
+    ti_strbuf_clear(&ctx->error);
+    tacit_status status = ti_task_graph_check(ti_runtime_task_graph(ctx->runtime), task, &ctx->error);
+    if (status != TACIT_OK) {
+        forget_task(ctx, task);
+    }
+    return status;
+}
+
 const char *tacit_last_error(const tacit_context *ctx)
 {
     return ctx ? ti_strbuf_text(&ctx->error) : init_error;
@@ -160,12 +181,12 @@ tacit_status tacit_finalize(tacit_context *ctx)
 
 int tacit_node(const tacit_context *ctx)
 {
-    return ti_runtime_system(ctx->runtime)->node;
+    return ctx ? ti_runtime_system(ctx->runtime)->node : -1;
 }
 
 int tacit_num_nodes(const tacit_context *ctx)
 {
-    return ti_runtime_system(ctx->runtime)->num_nodes;
+    return ctx ? ti_runtime_system(ctx->runtime)->num_nodes : -1;
 }
 
 tacit_status tacit_get_counters(tacit_context *ctx, tacit_counters *out)

@@ -31,11 +31,7 @@ static ti_task *make_fence(tacit_context *ctx, const tacit_buffer *buffer, const
 static tacit_status submit_fence(tacit_context *ctx, tacit_buffer *buffer, const ti_box *box, void *memory, ti_signal *signal)
 {
     ti_task *task = make_fence(ctx, buffer, box, memory, signal);
-    ti_strbuf_clear(&ctx->error);
-    tacit_status status = ti_task_graph_check(ti_runtime_task_graph(ctx->runtime), task, &ctx->error);
-    if (status != TACIT_OK) {
-        return status;
-    }
+    TI_TRY(ti_context_check(ctx, task));
     ti_runtime_submit(ctx->runtime, task);
     return TACIT_OK;
 }

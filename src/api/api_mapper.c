@@ -11,6 +11,9 @@ tacit_status tacit_mapper_create(tacit_context *ctx, tacit_mapper_fn *fn, const 
     if (!fn || !out || (user_size && !user)) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "tacit_mapper_create: %s is NULL", !fn ? "the function" : !out ? "out" : "user");
     }
+    if (properties & ~(unsigned)TACIT_MAPPER_CONSTANT) {
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "tacit_mapper_create: there are no properties %#x; use 0 or TACIT_MAPPER_CONSTANT", properties);
+    }
     ti_custom_mapper *mapper = TI_NEW(ti_custom_mapper);
     mapper->fn = fn;
     mapper->user = user_size ? __builtin_memcpy(ti_alloc(user_size), user, user_size) : NULL;

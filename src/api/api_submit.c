@@ -8,14 +8,21 @@ static int64_t gcd(int64_t a, int64_t b)
     return b ? gcd(b, a % b) : a;
 }
 
+/* The least common multiple; beyond the largest range there is one chunk, whatever the granularity. */
+static int64_t lcm(int64_t a, int64_t b)
+{
+    const int64_t most = (int64_t)1 << TI_MOST_ITEMS_BITS;
+    a /= gcd(a, b);
+    return a > most / b ? most : a * b;
+}
+
 /* Writes that scale down need chunk borders that map to whole elements. */
 static void raise_granularity(ti_task *task, const tacit_access *a)
 {
     for (int d = 0; d < a->buffer->info.dims && (a->mode == TACIT_WRITE || a->mode == TACIT_UPDATE); d++) {
         const tacit_component *c = &a->mapper.c[d];
         if (c->kind == TACIT_COMPONENT_DIM && c->div > 1 && a->mapper.kind != TACIT_MAPPER_CUSTOM) {
-            int64_t step = c->div / gcd(c->mul, c->div);
-            task->gran[c->dim] = task->gran[c->dim] / gcd(task->gran[c->dim], step) * step;
+            task->gran[c->dim] = lcm(task->gran[c->dim], c->div / gcd(c->mul, c->div));
         }
     }
 }
@@ -78,6 +85,16 @@ static ti_task *copy_task(const tacit_context *ctx, const tacit_task *from, uint
     return task;
 }
 
+static bool is_empty(const tacit_range *range)
+{
+    for (int d = 0; d < range->dims; d++) {
+        if (range->size[d] == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 tacit_status tacit_submit_sized(tacit_context *ctx, const tacit_task *given, size_t size)
 {
     if (!ctx) {
@@ -95,14 +112,11 @@ tacit_status tacit_submit_sized(tacit_context *ctx, const tacit_task *given, siz
     }
     uint32_t accesses;
     TI_TRY(ti_check_task(ctx, given, &accesses));
-    ti_task *task = copy_task(ctx, given, accesses);
-    if (ti_box_is_empty(&task->range)) {
+    if (is_empty(&given->range)) {
         return TACIT_OK;
     }
-    tacit_status status = ti_task_graph_check(ti_runtime_task_graph(ctx->runtime), task, &ctx->error);
-    if (status != TACIT_OK) {
-        return status;
-    }
+    ti_task *task = copy_task(ctx, given, accesses);
+    TI_TRY(ti_context_check(ctx, task));
     ti_runtime_submit(ctx->runtime, task);
     return TACIT_OK;
 }

@@ -14,7 +14,7 @@ typedef struct place {
     const char *name; /* of the task */
 } place;
 
-enum { MOST_ITEMS_BITS = 46, MOST_SCALE = 1 << 14, MOST_PRIORITY = 1000 };
+enum { MOST_ITEMS_BITS = TI_MOST_ITEMS_BITS, MOST_SCALE = 1 << 14, MOST_PRIORITY = 1000 };
 
 #define REFUSE(p, status, ...) refuse((p), (status), __VA_ARGS__)
 
@@ -68,6 +68,14 @@ static tacit_status check_kind(const place *p)
     return TACIT_OK;
 }
 
+/* A negative halo shifts or shrinks. In a neighborhood or star it comes from a size that does not fit. */
+static bool has_huge_halo(const tacit_mapper *m, const tacit_component *c)
+{
+    int64_t limit = (int64_t)1 << MOST_ITEMS_BITS;
+    int64_t least = m->kind == TACIT_MAPPER_NEIGHBORHOOD || m->kind == TACIT_MAPPER_STAR ? 0 : -limit;
+    return c->lo < least || c->lo > limit || c->hi < least || c->hi > limit;
+}
+
 /* The part of the buffer that a component names must lie in it; only halos may leave it, and are clamped. */
 static tacit_status check_component(const place *p, int d)
 {
@@ -83,14 +91,17 @@ static tacit_status check_component(const place *p, int d)
         }
         return TACIT_OK;
     }
-    if (c->kind != TACIT_COMPONENT_DIM || c->dim >= p->task->range.dims) {
+    if (c->kind != TACIT_COMPONENT_DIM) {
+        return REFUSE(p, TACIT_ERROR_MAPPER, "the component of dimension %d has kind %d; make one for every dimension of the buffer with tacit_full, "
+                      "tacit_span or tacit_dim", d, c->kind);
+    }
+    if (c->dim >= p->task->range.dims) {
         return REFUSE(p, TACIT_ERROR_DIMENSION, "dimension %d of the buffer follows dimension %d of the task, which has %d", d, c->dim, p->task->range.dims);
     }
     if (c->mul < 1 || c->div < 1 || c->mul > MOST_SCALE || c->div > MOST_SCALE) {
         return REFUSE(p, TACIT_ERROR_MAPPER, "the scale %d/%d in dimension %d; both must be 1 to %d", c->mul, c->div, d, MOST_SCALE);
     }
-    int64_t limit = (int64_t)1 << MOST_ITEMS_BITS;
-    if (c->lo < -limit || c->lo > limit || c->hi < -limit || c->hi > limit) {
+    if (has_huge_halo(&p->access->mapper, c)) {
         return REFUSE(p, TACIT_ERROR_RANGE, "the halo in dimension %d is larger than 2^%d", d, MOST_ITEMS_BITS);
     }
     int64_t a = (int64_t)p->task->offset[c->dim], b = a + (int64_t)p->task->range.size[c->dim];
@@ -181,7 +192,8 @@ static bool same_mapper(const tacit_mapper *a, const tacit_mapper *b, int dims)
     return ti_mapper_expand(a, dims, x) == 1 && ti_mapper_expand(b, dims, y) == 1 && ti_mapper_equal(x, y);
 }
 
-/* Two accesses of one task to one buffer, one of which writes: results would depend on the split unless both touch the same elements, once. */
+/* Two accesses of one task to one buffer, one of which writes: results would depend on the split unless both touch the same elements, once.
+ * What is replicated is written by every call of the kernel, so that a later call would read what an earlier one wrote. */
 static tacit_status check_pair(const place *p, const tacit_access *other)
 {
     if (other->mode == TACIT_READ && p->access->mode == TACIT_READ) {
@@ -190,7 +202,8 @@ static tacit_status check_pair(const place *p, const tacit_access *other)
     if (other->mode == TACIT_READ || p->access->mode == TACIT_READ) {
         const tacit_access *w = other->mode == TACIT_READ ? p->access : other;
         bool one_node = p->task->place.kind == TACIT_PLACE_NODE || p->task->on == TACIT_ON_ONE_NODE;
-        if (w->mode != TACIT_REDUCE && (one_node || same_mapper(&p->access->mapper, &other->mapper, p->access->buffer->info.dims))) {
+        bool same = w->mapper.kind != TACIT_MAPPER_REPLICATED && same_mapper(&p->access->mapper, &other->mapper, p->access->buffer->info.dims);
+        if (w->mode != TACIT_REDUCE && (one_node || same)) {
             return TACIT_OK;
         }
         return REFUSE(p, TACIT_ERROR_OVERLAP,

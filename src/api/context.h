@@ -39,6 +39,9 @@ tacit_status ti_context_error(tacit_context *ctx, tacit_status status, const cha
 /* TACIT_OK, or the error of the run so far. Clears the sentence of the last call. */
 tacit_status ti_context_enter(tacit_context *ctx);
 
+/* Whether what a new task reads has been written. If not, the task and what was allocated since are forgotten. */
+tacit_status ti_context_check(tacit_context *ctx, ti_task *task);
+
 /* Free the buffers whose destruction has been executed. */
 void ti_context_bury(tacit_context *ctx);
 

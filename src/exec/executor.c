@@ -23,7 +23,7 @@ struct ti_executor {
     ti_executor_desc is;
     ti_engine engine;
     ti_allocation_table table;
-    job *free_jobs;
+    job *free_jobs, *free_large_jobs; /* with room for TACIT_MAX_ACCESSES views, and for more */
     TI_VEC(ti_block) blocks;
     TI_VEC(job *) jobs; /* all of them */
     uint64_t buffer_bytes;
@@ -43,8 +43,15 @@ static size_t job_size(size_t views)
     return sizeof(job) + views * sizeof(tacit_view);
 }
 
+static void release_memory(void *user, void *address, size_t bytes)
+{
+    ti_device *device = user;
+    device->ops->free(device, address, bytes);
+}
+
 void ti_executor_destroy(ti_executor *ex)
 {
+    ti_allocation_table_drain(&ex->table, release_memory, ex->is.device);
     for (size_t i = 0; i < ex->jobs.count; i++) {
         ti_free(ex->jobs.data[i], job_size(ex->jobs.data[i]->capacity));
     }
@@ -78,9 +85,13 @@ static void fail(ti_executor *ex, tacit_status status, const char *what, const t
 
 static job *take_job(ti_executor *ex, size_t views)
 {
-    job *j = ex->free_jobs;
-    if (j && j->capacity >= views) {
-        ex->free_jobs = j->next_free;
+    job **free_job = views > TACIT_MAX_ACCESSES ? &ex->free_large_jobs : &ex->free_jobs;
+    while (*free_job && (*free_job)->capacity < views) {
+        free_job = &(*free_job)->next_free;
+    }
+    job *j = *free_job;
+    if (j) {
+        *free_job = j->next_free;
         return j;
     }
     size_t capacity = TI_MAX(views, (size_t)TACIT_MAX_ACCESSES);
@@ -88,6 +99,13 @@ static job *take_job(ti_executor *ex, size_t views)
     j->capacity = capacity;
     ti_vec_push(&ex->jobs, j);
     return j;
+}
+
+static void return_job(ti_executor *ex, job *j)
+{
+    job **free_job = j->capacity > TACIT_MAX_ACCESSES ? &ex->free_large_jobs : &ex->free_jobs;
+    j->next_free = *free_job;
+    *free_job = j;
 }
 
 static void fill_view(ti_executor *ex, const ti_instruction_view *from, uint32_t part, tacit_view *view)
@@ -140,6 +158,46 @@ static bool has_reduction(const ti_instruction *i)
     return false;
 }
 
+/* Whether parts of items along dimension `d` write different elements. Accesses of tasks that are split over nodes were checked along the
+ * dimensions of the split; along others, and in tasks on one node, a kernel may sum into one element. */
+static bool writes_apart(const ti_task *task, const ti_access *access, int d)
+{
+    if (access->custom) {
+        return d == 0 && task->place < 0;
+    }
+    for (int b = 0; b < access->buffer->dims; b++) {
+        if (access->mapper->c[b].kind == TACIT_COMPONENT_DIM && access->mapper->c[b].dim == d) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* On one node a task may read any part of a buffer that it writes. */
+static bool reads_elsewhere(const ti_task *task, uint32_t written)
+{
+    for (uint32_t i = 0; i < task->accesses; i++) {
+        if (i != written && task->place >= 0 && task->access[i].buffer == task->access[written].buffer) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the device may cut the chunk among its workers, which it does along the slowest dimension with several items. */
+static bool may_cut(const ti_task *task, const ti_box *chunk)
+{
+    int d = 0;
+    while (d + 1 < task->dims && chunk->max[d] - chunk->min[d] == 1) {
+        d++;
+    }
+    bool may = d == 0 || task->gran[d] == 1; /* the device knows the granularity of dimension 0 */
+    for (uint32_t i = 0; i < task->accesses && may; i++) {
+        may = !ti_access_writes(&task->access[i]) || (writes_apart(task, &task->access[i], d) && !reads_elsewhere(task, i));
+    }
+    return may;
+}
+
 static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
 {
     const ti_instruction *i = slot->instruction;
@@ -157,7 +215,7 @@ static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
         .launch = { .view = j->view, .args = task->args, .args_size = task->args_size, .node = ex->is.system->node,
                     .num_nodes = ex->is.system->num_nodes, .name = task->name, .context = ex->is.context },
         .dims = task->dims,
-        .whole = task->whole_chunk,
+        .whole = task->whole_chunk || (ex->is.system->workers > 1 && !may_cut(task, &i->as.kernel.chunk)),
         .granule = task->gran[0],
         .priority = i->priority,
         .token = i->id,
@@ -193,7 +251,7 @@ static void issue_alloc(ti_executor *ex, const ti_instruction *i)
         fail(ex, status, what, i);
         return; /* never completes: nothing that needs it will run */
     }
-    ti_allocation_table_set(&ex->table, i->as.memory.allocation, address);
+    ti_allocation_table_set(&ex->table, i->as.memory.allocation, address, i->as.memory.bytes);
     count_bytes(ex, i->as.memory.bytes, 0);
     ti_engine_complete(&ex->engine, i->id);
 }
@@ -327,9 +385,7 @@ static void retire(ti_executor *ex, uint64_t id)
         ti_timeline_add(ex->is.timeline, slot->instruction, true);
     }
     if (slot->job) {
-        job *j = slot->job;
-        j->next_free = ex->free_jobs;
-        ex->free_jobs = j;
+        return_job(ex, slot->job);
         slot->job = NULL;
     }
     if (slot->instruction->kind == TI_INSTRUCTION_EPOCH) {

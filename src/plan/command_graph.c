@@ -28,7 +28,8 @@ struct ti_command_graph {
     ti_map sent, received; /* by peer: messages planned so far */
     uint64_t next_id, evaluated;
     ti_deps deps;
-    TI_VEC(ti_holder *) reads;
+    TI_VEC(ti_holder *) holders; /* of the task's accesses, one per mapper, in order; referenced while it is planned */
+    TI_VEC(ti_holder *) reads;   /* those that read one buffer */
     ti_boxes boxes;
 };
 
@@ -71,6 +72,7 @@ void ti_command_graph_destroy(ti_command_graph *graph)
     }
     ti_vec_fini(&graph->buffer);
     ti_vec_fini(&graph->batch);
+    ti_vec_fini(&graph->holders);
     ti_vec_fini(&graph->reads);
     ti_vec_fini(&graph->boxes);
     ti_map_fini(&graph->sent);
@@ -149,23 +151,34 @@ static void emit_messages(ti_command_graph *graph, const ti_task *task, const ti
     }
 }
 
-static void drop_reads(ti_command_graph *graph)
+static void resolve_holders(ti_command_graph *graph, const ti_task *task, ti_split_ref *split)
 {
-    for (size_t i = 0; i < graph->reads.count; i++) {
-        ti_holder_unref(graph->reads.data[i]);
+    ti_vec_clear(&graph->holders);
+    for (uint32_t i = 0; i < task->accesses; i++) {
+        const ti_access *access = &task->access[i];
+        for (uint32_t m = 0; m < access->mappers; m++) {
+            ti_holder *holder = ti_holder_get(&state_of(graph, access->buffer)->versions.holders, access, m, split, 0);
+            ti_vec_push(&graph->holders, ti_holder_ref(holder));
+        }
     }
-    ti_vec_clear(&graph->reads);
+}
+
+static void drop_holders(ti_command_graph *graph)
+{
+    for (size_t i = 0; i < graph->holders.count; i++) {
+        ti_holder_unref(graph->holders.data[i]);
+    }
 }
 
 /* The holders of all reads of `buffer` by the task. */
-static void collect_reads(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer, ti_split_ref *split)
+static void collect_reads(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer)
 {
-    buffer_state *state = state_of(graph, buffer);
-    for (uint32_t i = 0; i < task->accesses; i++) {
+    ti_holder **holder = graph->holders.data;
+    ti_vec_clear(&graph->reads);
+    for (uint32_t i = 0; i < task->accesses; holder += task->access[i++].mappers) {
         const ti_access *access = &task->access[i];
         for (uint32_t m = 0; access->buffer == buffer && ti_access_reads(access) && m < access->mappers; m++) {
-            ti_holder *holder = ti_holder_get(&state->versions.holders, access, m, split, 0);
-            ti_vec_push(&graph->reads, ti_holder_ref(holder));
+            ti_vec_push(&graph->reads, holder[m]);
         }
     }
 }
@@ -180,16 +193,15 @@ static bool is_first_read(const ti_task *task, uint32_t index)
     return ti_access_reads(&task->access[index]);
 }
 
-static void transfer_data(ti_command_graph *graph, const ti_task *task, ti_split_ref *split)
+static void transfer_data(ti_command_graph *graph, const ti_task *task)
 {
     for (uint32_t i = 0; i < task->accesses; i++) {
         if (is_first_read(task, i)) {
             const ti_buffer_info *buffer = task->access[i].buffer;
-            collect_reads(graph, task, buffer, split);
+            collect_reads(graph, task, buffer);
             ti_transfer_plan(&graph->transfer, &state_of(graph, buffer)->versions, graph->reads.data, graph->reads.count);
             emit_messages(graph, task, buffer, &graph->transfer.outgoing, true);
             emit_messages(graph, task, buffer, &graph->transfer.incoming, false);
-            drop_reads(graph);
         }
     }
 }
@@ -289,21 +301,21 @@ static void reduce(ti_command_graph *graph, const ti_task *task, uint32_t index,
 
 /* ---- versions after the task */
 
-static void update_versions(ti_command_graph *graph, const ti_task *task, ti_split_ref *split)
+static void update_versions(ti_command_graph *graph, const ti_task *task, const ti_split_ref *split)
 {
     for (int writes = 0; writes < 2; writes++) {
-        for (uint32_t i = 0; i < task->accesses; i++) {
+        ti_holder **holder = graph->holders.data;
+        for (uint32_t i = 0; i < task->accesses; holder += task->access[i++].mappers) {
             const ti_access *access = &task->access[i];
             ti_version_map *versions = &state_of(graph, access->buffer)->versions;
             if (writes && access->mode == TACIT_REDUCE) {
                 ti_version_map_set(versions, &access->buffer->extent, split->node_a, split->node_a + 1);
             }
             for (uint32_t m = 0; (writes ? ti_access_writes(access) : ti_access_reads(access)) && m < access->mappers; m++) {
-                ti_holder *holder = ti_holder_get(&versions->holders, access, m, split, 0);
                 if (writes) {
-                    ti_version_map_write(versions, holder);
+                    ti_version_map_write(versions, holder[m]);
                 } else {
-                    ti_version_map_read(versions, holder);
+                    ti_version_map_read(versions, holder[m]);
                 }
             }
         }
@@ -344,7 +356,8 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
     ti_split_ref *split = split_task(graph, task);
     split->refs++;
     if (is_distributed(graph)) {
-        transfer_data(graph, task, split);
+        resolve_holders(graph, task, split);
+        transfer_data(graph, task);
     }
     if (task->kind == TI_TASK_FENCE) {
         fence(graph, task);
@@ -358,6 +371,7 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
     }
     if (is_distributed(graph)) {
         update_versions(graph, task, split);
+        drop_holders(graph);
     }
     split->refs--;
 }

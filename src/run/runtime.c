@@ -72,18 +72,18 @@ static bool execute(ti_runtime *rt)
     return any;
 }
 
+static bool must_poll(void *user)
+{
+    ti_runtime *rt = user;
+    return rt->mode != MODE_THREAD && atomic_load_explicit(&rt->progress.messages, memory_order_relaxed) > 0;
+}
+
 /* A worker without a job: first what completes and starts kernels, then planning. */
 static bool idle_worker(void *user, int worker)
 {
     ti_runtime *rt = user;
     (void)worker;
-    return rt->mode == MODE_SHARED && (execute(rt) || schedule(rt, PLAN_BUDGET));
-}
-
-static bool must_poll(void *user)
-{
-    ti_runtime *rt = user;
-    return rt->mode != MODE_THREAD && atomic_load_explicit(&rt->progress.messages, memory_order_relaxed) > 0;
+    return rt->mode == MODE_SHARED && (execute(rt) || schedule(rt, must_poll(rt) ? 1 : PLAN_BUDGET));
 }
 
 static void *scheduler_main(void *user)
@@ -264,18 +264,18 @@ uint64_t ti_runtime_executed(const ti_runtime *rt)
 
 /* ---- the application thread */
 
-/* Do something useful while waiting: take free roles, run a part of a kernel. */
+/* Do something useful while waiting: take free roles, run a part of a kernel. Planning comes last, and in small steps while messages
+ * are under way, so that neither kernels nor messages wait behind it. */
 static bool help(ti_runtime *rt)
 {
     if (rt->mode == MODE_THREAD) {
         return false;
     }
     bool any = execute(rt);
-    any |= schedule(rt, PLAN_BUDGET);
     if (rt->lent_worker >= 0) {
         any |= ti_device_host_work(rt->device, rt->lent_worker);
     }
-    return any;
+    return any || schedule(rt, must_poll(rt) ? 1 : PLAN_BUDGET);
 }
 
 typedef bool wait_condition(ti_runtime *rt, const void *what);
