@@ -531,7 +531,9 @@ void ti_region_map_query(const ti_region_map *map, const ti_box *box, ti_region_
         return;
     }
     query_below(map->root, map->height, box, out);
-    sort_from(out, first);
+    if (map->height > 0) { /* a leaf is in order already */
+        sort_from(out, first);
+    }
 }
 
 void ti_region_map_query_touching(const ti_region_map *map, const ti_box *box, ti_region_entries *out)
@@ -541,7 +543,9 @@ void ti_region_map_query_touching(const ti_region_map *map, const ti_box *box, t
         return;
     }
     query_touching_below(map->root, map->height, box, out);
-    sort_from(out, first);
+    if (map->height > 0) {
+        sort_from(out, first);
+    }
 }
 
 /* ---------------------------------------------------------------- invariants */
