@@ -111,7 +111,7 @@ static int add_buffer(maker *m)
     for (int d = 0; d < b.range.dims; d++) {
         b.range.size[d] = (size_t)gen_between(rng_of(m), 1, largest(m, b.range.dims));
     }
-    if (!m->options->no_reduce && gen_chance(rng_of(m), 20)) {
+    if (gen_chance(rng_of(m), 20)) {
         choose_type(m, &b);
     }
     ti_vec_push(&m->program->buffer, b);
@@ -157,8 +157,8 @@ static void splittable(const gen_task *t, bool out[3])
 {
     int node;
     bool placed = gen_is_placed(t, &node);
-    out[0] = !placed && t->range.dims > 0;
-    out[1] = !placed && t->range.dims > 1 && t->split == TACIT_SPLIT_2D;
+    out[0] = !placed && t->range.dims > 0 && t->range.size[0] > 1;
+    out[1] = !placed && t->range.dims > 1 && t->range.size[1] > 1 && t->split == TACIT_SPLIT_2D;
     out[2] = false;
 }
 
@@ -252,7 +252,7 @@ static tacit_mapper random_mapper(maker *m, const gen_task *t, const gen_buffer 
         return random_fixed(m, b);
     } else if (choice < 20) {
         return tacit_all();
-    } else if (choice < 30 && dims > 0 && t->range.dims > 0 && !m->options->no_custom) {
+    } else if (choice < 30 && dims > 0 && t->range.dims > 0) {
         return random_custom(m, b);
     } else if (choice < 50 || dims != t->range.dims || dims == 0) {
         return random_components(m, t, b, writes);
@@ -284,14 +284,34 @@ static bool writes_by_components(const gen_task *t, const tacit_mapper *mapper, 
     return (used[0] || !split[0]) && (used[1] || !split[1]);
 }
 
+/* Public calls want the range to map into the buffer; only halos may leave it. */
+static bool fits(const gen_task *t, const gen_access *a, const gen_buffer *b)
+{
+    gen_box items = gen_items(t);
+    for (int d = 0; a->mapper.kind != TACIT_MAPPER_CUSTOM && d < b->range.dims; d++) {
+        const tacit_component *c = &a->mapper.c[d];
+        int64_t shift = c->lo + c->hi <= 0;
+        int64_t lo = items.min[c->dim] * c->mul / c->div - shift * c->lo;
+        int64_t hi = (items.max[c->dim] * c->mul + c->div - 1) / c->div + shift * c->hi;
+        if (c->kind == TACIT_COMPONENT_DIM && lo < hi && (lo < 0 || hi > (int64_t)b->range.size[d])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Whether chunks write disjoint parts by this mapper, or it is replicated. */
 static bool may_write(const maker *m, const gen_task *t, const gen_access *a)
 {
     const gen_buffer *b = &m->program->buffer.data[a->buffer];
     bool split[3];
+    int node;
     splittable(t, split);
     if (a->mapper.kind == TACIT_MAPPER_REPLICATED) {
         return a->mode == TACIT_WRITE;
+    }
+    if (a->mapper.kind == TACIT_MAPPER_ALL && m->options->public_rules && !gen_is_placed(t, &node)) {
+        return false;
     }
     if (a->mapper.kind == TACIT_MAPPER_CUSTOM) {
         const gen_custom *c = &m->program->custom.data[a->mapper.arg];
@@ -326,19 +346,65 @@ static bool changes(const gen_access *a)
     return a->mode != TACIT_READ;
 }
 
-/* Whether the access goes together with those that the task has already. */
-static bool goes_along(maker *m, const gen_task *t, const gen_access *a)
+static bool same_component(const tacit_component *x, const tacit_component *y)
 {
+    return x->kind == y->kind && x->dim == y->dim && x->lo == y->lo && x->hi == y->hi && x->mul == y->mul &&
+           x->div == y->div;
+}
+
+static bool same_mapper(const gen_access *x, const gen_access *y)
+{
+    bool same = x->mapper.kind == y->mapper.kind && x->mapper.arg == y->mapper.arg &&
+                x->mapper.kind != TACIT_MAPPER_STAR;
+    for (int d = 0; d < 3; d++) {
+        same = same && same_component(&x->mapper.c[d], &y->mapper.c[d]);
+    }
+    return same;
+}
+
+/* Reading and writing one buffer in a task: on one node, or the same elements, or elements that have nothing in common. */
+static bool in_place(maker *m, gen_task *t, const gen_access *a, const gen_access *b)
+{
+    int node;
+    bool alike = a->mapper.kind == TACIT_MAPPER_REPLICATED || b->mapper.kind == TACIT_MAPPER_REPLICATED;
+    if (alike || a->mode == TACIT_REDUCE || b->mode == TACIT_REDUCE) {
+        return false;
+    }
+    if (gen_is_placed(t, &node)) {
+        t->whole_chunk = true;
+        return true;
+    }
+    return same_mapper(a, b) || (!m->options->public_rules && !images_meet(m, t, a, b));
+}
+
+/* Whether the access goes together with those that the task has already. */
+static bool goes_along(maker *m, gen_task *t, const gen_access *a)
+{
+    if (m->options->public_rules && !fits(t, a, &m->program->buffer.data[a->buffer])) {
+        return false;
+    }
     for (int i = 0; i < t->accesses; i++) {
         const gen_access *b = &t->access[i];
         if (a->buffer != b->buffer || (!changes(a) && !changes(b))) {
             continue;
         }
-        if ((changes(a) && changes(b)) || images_meet(m, t, a, b)) {
+        if ((changes(a) && changes(b)) || !in_place(m, t, a, b)) {
             return false;
         }
     }
     return true;
+}
+
+/* Write what the task's latest access reads. */
+static void add_twin(maker *m, gen_task *t)
+{
+    gen_access a = t->access[t->accesses - 1];
+    if (a.mode == TACIT_READ) {
+        a.mode = TACIT_WRITE;
+        if (may_write(m, t, &a) && goes_along(m, t, &a)) {
+            t->access[t->accesses++] = a;
+        }
+    }
 }
 
 static void add_access(maker *m, gen_task *t)
@@ -358,6 +424,7 @@ static void add_access(maker *m, gen_task *t)
         }
         if (tries == 5) {
             a.mode = TACIT_READ;
+            a.mapper = random_mapper(m, t, b, false);
         }
     }
     if (goes_along(m, t, &a)) {
@@ -445,7 +512,11 @@ static void add_task(maker *m)
     random_hints(m, &t);
     int wanted = (int)gen_between(rng_of(m), 1, gen_chance(rng_of(m), 10) ? GEN_ACCESSES : 4);
     for (int tries = 0; t.accesses < wanted && tries < 3 * GEN_ACCESSES; tries++) {
-        add_access(m, &t);
+        if (t.accesses > 0 && gen_chance(rng_of(m), 10)) {
+            add_twin(m, &t);
+        } else {
+            add_access(m, &t);
+        }
     }
     settle_parts(&t);
     ti_vec_push(&m->program->task, t);
@@ -572,6 +643,43 @@ static void push_step(maker *m)
     }
 }
 
+/* The largest box that is all written, grown from the first written element; false if there is none. */
+static bool written_box(const maker *m, int buffer, gen_box *out)
+{
+    gen_box extent = gen_extent(&m->program->buffer.data[buffer]);
+    bool any = false;
+    int64_t at[3];
+    GEN_FOR_EACH(at, &extent)
+    {
+        if (!any && m->written.data[buffer][gen_element(&extent, at)]) {
+            *out = (gen_box){ { at[0], at[1], at[2] }, { at[0] + 1, at[1] + 1, at[2] + 1 } };
+            any = true;
+        }
+    }
+    for (int d = 0; any && d < 3; d++) {
+        while (out->max[d] < extent.max[d]) {
+            out->max[d]++;
+            if (!is_written(m, buffer, out)) {
+                out->max[d]--;
+                break;
+            }
+        }
+    }
+    return any;
+}
+
+/* At the end everything is looked at. */
+static void push_last_fences(maker *m)
+{
+    for (size_t i = 0; i < m->alive.count; i++) {
+        gen_box box;
+        if (m->alive.data[i] && written_box(m, (int)i, &box)) {
+            ti_vec_push(&m->program->step,
+                        ((gen_step){ .kind = GEN_FENCE, .index = (int)i, .box = box, .blocking = true }));
+        }
+    }
+}
+
 static void fini(maker *m)
 {
     for (size_t i = 0; i < m->written.count; i++) {
@@ -601,6 +709,7 @@ gen_program *gen_create(const gen_options *options)
     while (m.program->step.count < (size_t)options->steps) {
         push_step(&m);
     }
+    push_last_fences(&m);
     fini(&m);
     return m.program;
 }

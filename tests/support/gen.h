@@ -95,7 +95,7 @@ typedef struct gen_program {
 typedef struct gen_options {
     uint64_t seed;
     int nodes, steps;
-    bool no_custom, no_reduce;
+    bool public_rules; /* what tacit_submit accepts, which is less than what planners can do */
 } gen_options;
 
 gen_program *gen_create(const gen_options *options);

@@ -1,0 +1,192 @@
+/* Random programs through the whole library, on many nodes in one process, against the sequential oracle.
+ *
+ * model [--seed S] [--count N] [--nodes M] [--print]: each program runs with settings drawn from its seed: horizons, run-ahead, workers and
+ * who plans and executes, and a network that is eager or not and shakes the order of messages. A failure prints the line that repeats it. */
+#include "api/context.h"
+#include "base/config.h"
+#include "comm/comm_local.h"
+#include "model_run.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct arguments {
+    uint64_t seed, count;
+    int nodes; /* 0: by the seed */
+    bool print;
+} arguments;
+
+static bool parse(int argc, char **argv, arguments *out)
+{
+    *out = (arguments){ .seed = 1, .count = 500 };
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--print") == 0) {
+            out->print = true;
+        } else if (i + 1 == argc) {
+            return false;
+        } else if (strcmp(argv[i], "--seed") == 0) {
+            out->seed = strtoull(argv[++i], NULL, 0);
+        } else if (strcmp(argv[i], "--count") == 0) {
+            out->count = strtoull(argv[++i], NULL, 0);
+        } else if (strcmp(argv[i], "--nodes") == 0) {
+            out->nodes = atoi(argv[++i]);
+        } else {
+            return false;
+        }
+    }
+    return out->nodes >= 0;
+}
+
+typedef struct node {
+    pthread_t thread;
+    tacit_config config;
+    ti_comm *comm;
+    const gen_program *program;
+    const oracle *truth;
+    model_result result;
+    tacit_counters counters;
+} node;
+
+static void fail(node *n, const char *what, const char *why)
+{
+    if (!n->result.failed) {
+        snprintf(n->result.why, sizeof(n->result.why), "node %d: %s: %s", n->comm->node, what, why);
+    }
+    n->result.failed = true;
+}
+
+static void *run_node(void *user)
+{
+    node *n = user;
+    tacit_context *ctx;
+    tacit_config resolved;
+    ti_strbuf why = { 0 };
+    if (ti_config_resolve(&n->config, &resolved, &why) != TACIT_OK) {
+        fprintf(stderr, "model: %s\n", ti_strbuf_text(&why));
+        abort(); /* the others wait for this node */
+    }
+    ti_strbuf_fini(&why);
+    if (ti_context_create(&resolved, n->comm, NULL, &ctx) != TACIT_OK) {
+        fprintf(stderr, "model: %s\n", tacit_last_error(NULL));
+        abort();
+    }
+    model_run(ctx, n->program, n->truth, &n->result);
+    tacit_get_counters(ctx, &n->counters);
+    tacit_status status = tacit_finalize(ctx);
+    if (status != TACIT_OK) {
+        fail(n, "tacit_finalize", tacit_status_name(status));
+    }
+    return NULL;
+}
+
+typedef struct totals {
+    uint64_t nodes, tasks, fences, messages, horizons;
+} totals;
+
+static bool run_nodes(const gen_program *program, const oracle *truth, gen_rng *r, totals *sum)
+{
+    static const size_t eager[] = { 0, 16, 256, 1 << 20 }, early[] = { 0, 64, 4096, 1 << 20 };
+    node *nodes = TI_NEW_ARRAY(node, (size_t)program->nodes);
+    tacit_config config;
+    model_config(r, &config);
+    size_t e = eager[gen_between(r, 0, 3)];
+    ti_comm_hub *hub = ti_comm_hub_create(program->nodes, e, early[gen_between(r, 0, 3)],
+                                          gen_chance(r, 70) ? gen_next(r) | 1 : 0);
+    bool good = true;
+    for (int i = 0; i < program->nodes; i++) {
+        nodes[i] = (node){ .config = config, .comm = ti_comm_local_create(hub, i), .program = program, .truth = truth };
+        nodes[i].config.workers = gen_chance(r, 50) ? config.workers : (int)gen_between(r, 1, 3);
+    }
+    for (int i = 0; i < program->nodes; i++) {
+        if (pthread_create(&nodes[i].thread, NULL, run_node, &nodes[i]) != 0) {
+            abort();
+        }
+    }
+    for (int i = 0; i < program->nodes; i++) {
+        pthread_join(nodes[i].thread, NULL);
+        if (nodes[i].result.failed) {
+            printf("%s\n", nodes[i].result.why);
+            good = false;
+        }
+        sum->fences += nodes[i].result.fences;
+        sum->messages += nodes[i].counters.messages_sent;
+    }
+    sum->nodes += (uint64_t)program->nodes;
+    sum->tasks += nodes[0].counters.tasks;
+    sum->horizons += nodes[0].counters.horizons;
+    ti_comm_hub_destroy(hub);
+    ti_free(nodes, (size_t)program->nodes * sizeof(node));
+    return good;
+}
+
+static int nodes_for(gen_rng *r)
+{
+    static const int few[] = { 1, 2, 2, 3, 3, 4, 4, 5, 7 };
+    return gen_chance(r, 3) ? (int)gen_between(r, 8, 16) : few[gen_between(r, 0, 8)];
+}
+
+static bool run_one(uint64_t seed, const arguments *args, totals *sum)
+{
+    gen_rng r = { gen_mix(seed ^ 0x30de1) };
+    gen_options go = {
+        .seed = seed, .nodes = nodes_for(&r), .steps = (int)gen_between(&r, 10, 45), .public_rules = true
+    };
+    go.nodes = args->nodes ? args->nodes : go.nodes;
+    gen_program *program = gen_create(&go);
+    oracle truth;
+    if (args->print) {
+        gen_print(program, stdout);
+        fflush(stdout);
+    }
+    oracle_run(&truth, program);
+    bool good = run_nodes(program, &truth, &r, sum);
+    if (!good && !args->print) {
+        gen_print(program, stdout);
+    }
+    oracle_fini(&truth);
+    gen_destroy(program);
+    return good;
+}
+
+/* The line that repeats the current program, also if it hangs or crashes. */
+static char replay[120];
+
+static void stuck(int signal)
+{
+    static const char text[] = "model: nothing ends any more\n";
+    (void)signal;
+    ssize_t ignored = write(2, text, sizeof(text) - 1) + write(2, replay, strlen(replay));
+    (void)ignored;
+    abort();
+}
+
+int main(int argc, char **argv)
+{
+    enum { MOST_SECONDS = 200 };
+    arguments args;
+    totals sum = { 0 };
+    if (!parse(argc, argv, &args)) {
+        fprintf(stderr, "usage: model [--seed S] [--count N] [--nodes M] [--print]\n");
+        return 2;
+    }
+    signal(SIGALRM, stuck);
+    printf("seeds %llu to %llu\n", (unsigned long long)args.seed, (unsigned long long)(args.seed + args.count - 1));
+    fflush(stdout);
+    for (uint64_t i = 0; i < args.count; i++) {
+        int n = snprintf(replay, sizeof(replay), "replay: model --seed %llu --count 1",
+                         (unsigned long long)(args.seed + i));
+        snprintf(replay + n, sizeof(replay) - (size_t)n, args.nodes ? " --nodes %d\n" : "\n", args.nodes);
+        alarm(MOST_SECONDS);
+        if (!run_one(args.seed + i, &args, &sum)) {
+            printf("%s", replay);
+            return 1;
+        }
+    }
+    printf("%llu programs on %llu nodes, %llu tasks, %llu horizons, %llu messages, %llu fences compared\n",
+           (unsigned long long)args.count, (unsigned long long)sum.nodes, (unsigned long long)sum.tasks,
+           (unsigned long long)sum.horizons, (unsigned long long)sum.messages, (unsigned long long)sum.fences);
+    return 0;
+}

@@ -1,0 +1,312 @@
+/* Random programs through the public interface: see model_run.h. */
+#include "model_run.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a kernel is given. The pointer is good in this process only, and kernels run nowhere else. */
+typedef struct kernel_args {
+    const gen_program *program;
+    size_t step;
+} kernel_args;
+
+typedef struct pending {
+    size_t step;
+    tacit_fence_ticket *ticket;
+} pending;
+
+typedef struct runner {
+    tacit_context *ctx;
+    const gen_program *program;
+    const oracle *truth;
+    model_result *result;
+    tacit_buffer **buffer;
+    int *custom;
+    TI_VEC(pending) fences;
+} runner;
+
+static void note(runner *r, const char *format, ...) __attribute__((__format__(__printf__, 2, 3)));
+
+static void note(runner *r, const char *format, ...)
+{
+    if (!r->result->failed) {
+        va_list args;
+        va_start(args, format);
+        vsnprintf(r->result->why, sizeof(r->result->why), format, args);
+        va_end(args);
+    }
+    r->result->failed = true;
+}
+
+/* Every call must succeed. */
+static bool ok(runner *r, size_t step, tacit_status status)
+{
+    if (status != TACIT_OK) {
+        note(r, "node %d, step %zu: %s: %s", tacit_node(r->ctx), step, tacit_status_name(status),
+             tacit_last_error(r->ctx));
+    }
+    return status == TACIT_OK;
+}
+
+/* ---- the kernel of all tasks */
+
+static unsigned char *element_of(const tacit_view *v, const int64_t at[3])
+{
+    unsigned char *data = v->data;
+    for (int d = 0; d < v->dims; d++) {
+        if (at[d] < (int64_t)v->box.min[d] || at[d] >= (int64_t)v->box.max[d]) {
+            fprintf(stderr, "model: a view of '%s' is [%zu,%zu) in dimension %d, but %lld was declared\n", v->name,
+                    v->box.min[d], v->box.max[d], d, (long long)at[d]);
+            abort();
+        }
+        data += (size_t)(at[d] - (int64_t)v->box.min[d]) * v->stride[d];
+    }
+    return data;
+}
+
+static const unsigned char *fetch(meaning_source *s, int access, const int64_t at[3])
+{
+    const tacit_launch *k = s->user;
+    return element_of(&k->view[access], at);
+}
+
+/* New values of what one access writes, one after the other; with `store`, from `values` to the view. */
+static size_t each_written(meaning_source *s, const gen_box *chunk, int access, unsigned char *values, bool store)
+{
+    const tacit_launch *k = s->user;
+    const gen_access *a = &s->task->access[access];
+    size_t size = s->program->buffer.data[a->buffer].elem_size, count = 0;
+    gen_boxes image = { 0 };
+    int64_t at[3];
+    gen_image(s->program, a, chunk, &image);
+    for (size_t i = 0; i < image.count; i++) {
+        GEN_FOR_EACH(at, &image.data[i])
+        {
+            unsigned char value[MEANING_MOST_BYTES];
+            if (store) {
+                memcpy(element_of(&k->view[access], at), values + count * size, size);
+            } else if (values) {
+                meaning_value(s, access, at, value);
+                memcpy(values + count * size, value, size);
+            }
+            count++;
+        }
+    }
+    ti_vec_fini(&image);
+    return count;
+}
+
+static void reduce_access(meaning_source *s, const gen_box *chunk, int access)
+{
+    const tacit_launch *k = s->user;
+    const gen_access *a = &s->task->access[access];
+    gen_box extent = gen_extent(&s->program->buffer.data[a->buffer]);
+    int64_t at[3], item[3];
+    GEN_FOR_EACH(at, &extent)
+    {
+        GEN_FOR_EACH(item, chunk)
+        {
+            unsigned char part[MEANING_MOST_BYTES];
+            meaning_contribution(s, access, item, at, part);
+            meaning_combine(a->op, element_of(&k->view[access], at), part);
+        }
+    }
+}
+
+/* First all new values, then all of them are stored: some tasks write what they read. */
+static void kernel(const tacit_launch *k)
+{
+    const kernel_args *args = k->args;
+    unsigned char *values[GEN_ACCESSES] = { NULL };
+    meaning_source s;
+    gen_box chunk;
+    for (int d = 0; d < 3; d++) {
+        chunk.min[d] = (int64_t)k->chunk.min[d];
+        chunk.max[d] = (int64_t)k->chunk.max[d];
+    }
+    meaning_init(&s, args->program, args->step);
+    s.fetch = fetch;
+    s.user = (void *)(uintptr_t)k;
+    for (int i = 0; i < s.task->accesses; i++) {
+        if (gen_writes(&s.task->access[i])) {
+            size_t count = each_written(&s, &chunk, i, NULL, false);
+            values[i] = malloc(count * MEANING_MOST_BYTES + 1);
+            each_written(&s, &chunk, i, values[i], false);
+        } else if (s.task->access[i].mode == TACIT_REDUCE) {
+            reduce_access(&s, &chunk, i);
+        }
+    }
+    for (int i = 0; i < s.task->accesses; i++) {
+        if (values[i]) {
+            each_written(&s, &chunk, i, values[i], true);
+            free(values[i]);
+        }
+    }
+    meaning_fini(&s);
+}
+
+/* ---- steps */
+
+static bool create(runner *r, size_t step, int index)
+{
+    const gen_buffer *b = &r->program->buffer.data[index];
+    gen_box extent = gen_extent(b);
+    size_t count = (size_t)gen_volume(&extent);
+    unsigned char *init = b->initialised ? malloc(count * b->elem_size) : NULL;
+    for (size_t i = 0; init && i < count; i++) {
+        meaning_initial(index, i, b->elem_size, init + i * b->elem_size);
+    }
+    char name[16];
+    snprintf(name, sizeof(name), "b%d", index);
+    tacit_status status = tacit_buffer_create(
+        r->ctx, (&(tacit_buffer_desc){ .name = name, .range = b->range, .elem_size = b->elem_size, .init = init }),
+        &r->buffer[index]);
+    free(init); /* it has been copied */
+    return ok(r, step, status);
+}
+
+static bool submit(runner *r, size_t step)
+{
+    const gen_task *t = &r->program->task.data[r->program->step.data[step].index];
+    kernel_args args = { r->program, step };
+    char name[24];
+    snprintf(name, sizeof(name), "step %zu", step);
+    tacit_task task = {
+        .name = name, .range = t->range, .kernel = { .host = kernel }, TACIT_ARGS(args), .on = (tacit_on)t->on
+    };
+    task.hint = (tacit_hints){ .split = t->split,
+                               .oversubscribe = t->oversubscribe,
+                               .priority = t->priority,
+                               .whole_chunk = t->whole_chunk,
+                               .weights = t->weights };
+    for (int d = 0; d < 3; d++) {
+        task.offset[d] = t->offset[d];
+        task.hint.granularity[d] = t->granularity[d];
+    }
+    if (t->place >= 0) {
+        task.place = tacit_place_node(t->place);
+    }
+    for (int i = 0; i < t->accesses; i++) {
+        task.access[i] = tacit_access_make(r->buffer[t->access[i].buffer], t->access[i].mode, t->access[i].mapper);
+        task.access[i].op = t->access[i].op;
+        if (t->access[i].mapper.kind == TACIT_MAPPER_CUSTOM) {
+            task.access[i].mapper.arg = r->custom[t->access[i].mapper.arg];
+        }
+    }
+    return ok(r, step, tacit_submit(r->ctx, &task));
+}
+
+static void compare(runner *r, size_t step, const unsigned char *found)
+{
+    const gen_step *f = &r->program->step.data[step];
+    size_t size = r->program->buffer.data[f->index].elem_size, count = (size_t)gen_volume(&f->box);
+    const unsigned char *expected = r->truth->fenced[step];
+    r->result->fences++;
+    for (size_t i = 0; i < count; i++) {
+        if (memcmp(found + i * size, expected + i * size, size) != 0) {
+            note(r, "node %d, step %zu: the fence of b%d differs from the oracle at element %zu of %zu",
+                 tacit_node(r->ctx), step, f->index, i, count);
+            return;
+        }
+    }
+}
+
+static bool finish_fence(runner *r, const pending *p)
+{
+    const void *data;
+    bool good = ok(r, p->step, tacit_fence_get(p->ticket, &data));
+    if (good) {
+        compare(r, p->step, data);
+    }
+    tacit_fence_release(p->ticket);
+    return good;
+}
+
+static bool finish_fences(runner *r, size_t left)
+{
+    bool good = true;
+    while (r->fences.count > left) {
+        good = finish_fence(r, &r->fences.data[0]) && good;
+        memmove(r->fences.data, r->fences.data + 1, --r->fences.count * sizeof(pending));
+    }
+    return good;
+}
+
+static bool fence(runner *r, size_t step)
+{
+    const gen_step *f = &r->program->step.data[step];
+    tacit_box box;
+    for (int d = 0; d < 3; d++) {
+        box.min[d] = (size_t)f->box.min[d];
+        box.max[d] = (size_t)f->box.max[d];
+    }
+    if (!f->blocking) {
+        pending p = { .step = step };
+        if (!ok(r, step, tacit_fence(r->ctx, r->buffer[f->index], box, &p.ticket))) {
+            return false;
+        }
+        ti_vec_push(&r->fences, p);
+        return finish_fences(r, 3);
+    }
+    unsigned char *found = malloc((size_t)gen_volume(&f->box) * r->program->buffer.data[f->index].elem_size);
+    bool good = ok(r, step, tacit_fence_read(r->ctx, r->buffer[f->index], box, found));
+    if (good) {
+        compare(r, step, found);
+    }
+    free(found);
+    return good;
+}
+
+static bool run_step(runner *r, size_t i)
+{
+    const gen_step *step = &r->program->step.data[i];
+    switch (step->kind) {
+    case GEN_CREATE:
+        return create(r, i, step->index);
+    case GEN_DESTROY:
+        return ok(r, i, tacit_buffer_destroy(r->ctx, r->buffer[step->index]));
+    case GEN_TASK:
+        return submit(r, i);
+    case GEN_FENCE:
+        return fence(r, i);
+    case GEN_WAIT:
+        return ok(r, i, tacit_wait(r->ctx)) && finish_fences(r, 0);
+    }
+    return false;
+}
+
+void model_run(tacit_context *ctx, const gen_program *program, const oracle *truth, model_result *out)
+{
+    runner r = { .ctx = ctx, .program = program, .truth = truth, .result = out };
+    r.buffer = TI_NEW_ARRAY(tacit_buffer *, program->buffer.count);
+    r.custom = TI_NEW_ARRAY(int, program->custom.count);
+    bool good = true;
+    for (size_t i = 0; i < program->custom.count && good; i++) {
+        const gen_custom *c = &program->custom.data[i];
+        unsigned properties = c->kind == GEN_CUSTOM_FIXED ? TACIT_MAPPER_CONSTANT : 0;
+        good = ok(&r, 0, tacit_mapper_create(ctx, gen_custom_mapper, c, sizeof(*c), properties, &r.custom[i]));
+    }
+    for (size_t i = 0; i < program->step.count && good; i++) {
+        good = run_step(&r, i);
+    }
+    finish_fences(&r, 0);
+    ti_vec_fini(&r.fences);
+    ti_free(r.buffer, program->buffer.count * sizeof(*r.buffer));
+    ti_free(r.custom, program->custom.count * sizeof(*r.custom));
+}
+
+void model_config(gen_rng *r, tacit_config *out)
+{
+    static const int steps[] = { 0, 1, 2, 4, 1000000 }, fronts[] = { 0, 0, 4, 16 }, ahead[] = { 0, 1, 2, 8 };
+    static const int threads[] = { TACIT_THREADS_DEFAULT, TACIT_THREADS_INLINE, TACIT_THREADS_ON };
+    static const int progress[] = { TACIT_PROGRESS_DEFAULT, TACIT_PROGRESS_SHARED, TACIT_PROGRESS_THREAD };
+    static const size_t early[] = { 0, 64, 1024 };
+    *out = (tacit_config){ .workers = (int)gen_between(r, 1, 3) };
+    out->threads = threads[gen_between(r, 0, 2)];
+    out->progress = progress[gen_between(r, 0, 2)];
+    out->run_ahead = ahead[gen_between(r, 0, 3)];
+    out->horizon_step = steps[gen_between(r, 0, 4)];
+    out->horizon_front = fronts[gen_between(r, 0, 3)];
+    out->early_bytes = early[gen_between(r, 0, 2)];
+}
