@@ -10,6 +10,18 @@
 
 #include <cmocka.h>
 
+/* Sanitizers would end the program where malloc must return NULL. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "allocator_may_return_null=1";
+}
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void)
+{
+    return "allocator_may_return_null=1";
+}
+
 enum { N = 12, ROWS = 4, COLS = 3 };
 
 typedef struct fixture {
@@ -585,8 +597,8 @@ static void slow(const tacit_launch *k)
     nanosleep(&ms, NULL);
 }
 
-/* Memory runs out while kernels are queued and messages of other tasks are pending: every later call says so, and the end is orderly. */
-static void out_of_memory(const tacit_config *config)
+/* Memory runs out behind `busy` kernels: every later call says so, and the end is orderly. */
+static void out_of_memory(const tacit_config *config, int busy)
 {
     tacit_context *ctx;
     tacit_buffer *vast, *small;
@@ -598,7 +610,7 @@ static void out_of_memory(const tacit_config *config)
     const tacit_buffer_desc vast_desc = { .name = "vast", .range = TACIT_RANGE(n), .elem_size = 4096 };
     assert_int_equal(tacit_buffer_create(ctx, &small_desc, &small), TACIT_OK);
     assert_int_equal(tacit_buffer_create(ctx, &vast_desc, &vast), TACIT_OK);
-    for (int i = 0; i < 16; i++) {
+    for (int i = 0; i < busy; i++) {
         assert_int_equal(tacit_submit(ctx, &(tacit_task){ .name = "slow", .range = TACIT_RANGE(N), .kernel = { .host = slow },
                                                           .access = { tacit_read(small, tacit_one_to_one()) } }), TACIT_OK);
     }
@@ -618,19 +630,19 @@ static void out_of_memory(const tacit_config *config)
 static void memory_runs_out_inline(void **state)
 {
     (void)state;
-    out_of_memory(&(tacit_config){ .threads = TACIT_THREADS_INLINE });
+    out_of_memory(&(tacit_config){ .threads = TACIT_THREADS_INLINE }, 16);
 }
 
 static void memory_runs_out_shared(void **state)
 {
     (void)state;
-    out_of_memory(&(tacit_config){ .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 3 });
+    out_of_memory(&(tacit_config){ .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 3 }, 0);
 }
 
 static void memory_runs_out_thread(void **state)
 {
     (void)state;
-    out_of_memory(&(tacit_config){ .progress = TACIT_PROGRESS_THREAD, .workers = 2 });
+    out_of_memory(&(tacit_config){ .progress = TACIT_PROGRESS_THREAD, .workers = 2 }, 0);
 }
 
 int main(void)
@@ -656,6 +668,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(structs_may_be_shorter_and_longer, setup, teardown),
         cmocka_unit_test(settings_are_checked),
         cmocka_unit_test(memory_runs_out_inline),
+        cmocka_unit_test(memory_runs_out_shared),
+        cmocka_unit_test(memory_runs_out_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
