@@ -32,10 +32,14 @@ set(TACIT_SOURCES
     trace/dot.c
     trace/timeline.c
 
+    plan/coherence.c
     plan/command_graph.c
     plan/holder.c
     plan/horizon.c
+    plan/instruction_coherence.c
     plan/instruction_graph.c
+    plan/instruction_kernel.c
+    plan/instruction_reduce.c
     plan/memory.c
     plan/task_graph.c
     plan/tracker.c

@@ -366,6 +366,7 @@ typedef struct tacit_config {
     int workers;        /* TACIT_WORKERS: threads that run kernels on this node */
     int threads;        /* TACIT_THREADS: TACIT_THREADS_INLINE runs everything in the calling thread */
     int progress;       /* TACIT_PROGRESS: TACIT_PROGRESS_SHARED or TACIT_PROGRESS_THREAD */
+    const char *host_devices; /* TACIT_HOST_DEVICES: "2" or "2:discrete": virtual devices, sharing host memory or with one each */
     int run_ahead;      /* TACIT_RUN_AHEAD: horizons that submission may be ahead of execution (8) */
     int horizon_step;   /* TACIT_HORIZON_STEP: length of the critical path between horizons (4) */
     int horizon_front;  /* TACIT_HORIZON_FRONT: width of the front that makes a horizon (max(64, 32 * workers of all nodes)) */

@@ -27,6 +27,27 @@ static void raise_granularity(ti_task *task, const tacit_access *a)
     }
 }
 
+/* Where items of a chunk write the same elements, one call has to make them: the chunk is not cut for workers or devices. */
+static bool writes_together(const tacit_task *from, const tacit_access *a)
+{
+    bool used[3] = { false, false, false };
+    if (a->mode != TACIT_WRITE && a->mode != TACIT_UPDATE) {
+        return false;
+    }
+    if (a->mapper.kind == TACIT_MAPPER_CUSTOM) {
+        return false;
+    }
+    for (int d = 0; d < a->buffer->info.dims; d++) {
+        used[a->mapper.c[d].dim] |= a->mapper.c[d].kind == TACIT_COMPONENT_DIM;
+    }
+    for (int k = 0; k < from->range.dims; k++) {
+        if (!used[k] && from->range.size[k] > 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void copy_accesses(const tacit_context *ctx, ti_task *task, ti_arena *arena, const tacit_task *from, uint32_t count)
 {
     ti_access *access = TI_ARENA_ARRAY(arena, ti_access, count);
@@ -39,10 +60,12 @@ static void copy_accesses(const tacit_context *ctx, ti_task *task, ti_arena *are
             access[i].mapper = ti_arena_copy(arena, part, access[i].mappers * sizeof(part[0]));
             access[i].custom = a->mapper.kind == TACIT_MAPPER_CUSTOM ? ctx->mappers.data[a->mapper.arg] : NULL;
             raise_granularity(task, a);
+            task->whole_chunk |= writes_together(from, a);
         }
     }
     task->access = access;
     task->accesses = count;
+    task->one_device = task->whole_chunk;
 }
 
 static void copy_where(const tacit_context *ctx, ti_task *task, ti_arena *arena, const tacit_task *from)

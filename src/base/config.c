@@ -29,6 +29,8 @@ static const row table[] = {
         "0 runs everything inline in the calling thread: for debugging and for one-core nodes" }, KIND_THREADS, FIELD(threads), 0, 1 },
     { { "TACIT_PROGRESS", "shared|thread", "shared up to 7 cores, thread from 8 on",
         "whether idle threads take the scheduler and executor roles, or threads of their own" }, KIND_PROGRESS, FIELD(progress), 0, 0 },
+    { { "TACIT_HOST_DEVICES", "count or count:discrete", "1", "devices that the cores are divided into; discrete ones have a memory each, as GPUs do" },
+      KIND_STRING, FIELD(host_devices), 0, 0 },
     { { "TACIT_RUN_AHEAD", "1..100000", "8", "horizons that submission may be ahead of execution" }, KIND_INT, FIELD(run_ahead), 1, 100000 },
     { { "TACIT_HORIZON_STEP", "1..1000000", "4", "growth of the critical path that makes a horizon" }, KIND_INT, FIELD(horizon_step), 1, 1000000 },
     { { "TACIT_HORIZON_FRONT", "1..100000000", "max(64, 32 x workers of all nodes)",

@@ -1,7 +1,26 @@
-/* Addresses of allocations: see allocation_table.h. */
+/* What the executor knows of allocations: see allocation_table.h. */
 #include "exec/allocation_table.h"
 
 #include "base/check.h"
+
+void ti_allocation_table_fini(ti_allocation_table *table)
+{
+    ti_map_fini(&table->index);
+    ti_vec_fini(&table->record);
+    ti_vec_fini(&table->unused);
+}
+
+void ti_allocation_table_add(ti_allocation_table *table, uint64_t id, const ti_allocation_record *record)
+{
+    size_t at = table->record.count;
+    if (table->unused.count) {
+        at = table->unused.data[--table->unused.count];
+        table->record.data[at] = *record;
+    } else {
+        ti_vec_push(&table->record, *record);
+    }
+    *ti_map_at(&table->index, id) = at;
+}
 
 char *ti_allocation_table_base(ti_allocation_table *table, const ti_place *place)
 {
@@ -9,34 +28,25 @@ char *ti_allocation_table_base(ti_allocation_table *table, const ti_place *place
         return place->user;
     }
     if (place->allocation != table->latest_id) {
-        uint64_t *address = ti_map_find(&table->address, place->allocation);
-        TI_ASSERT(address);
+        const uint64_t *at = ti_map_find(&table->index, place->allocation);
+        TI_ASSERT(at);
         table->latest_id = place->allocation;
-        table->latest = (char *)(uintptr_t)*address;
+        table->latest = table->record.data[*at].address;
     }
     return table->latest;
 }
 
-void *ti_allocation_table_take(ti_allocation_table *table, uint64_t id)
+ti_allocation_record ti_allocation_table_take(ti_allocation_table *table, uint64_t id)
 {
-    uint64_t address = 0, bytes = 0;
-    bool found = ti_map_remove(&table->address, id, &address);
+    uint64_t at = 0;
+    bool found = ti_map_remove(&table->index, id, &at);
     TI_ASSERT(found);
     (void)found;
-    ti_map_remove(&table->bytes, id, &bytes);
     if (table->latest_id == id) {
         table->latest_id = 0;
     }
-    return (void *)(uintptr_t)address;
-}
-
-void ti_allocation_table_drain(ti_allocation_table *table, void (*release)(void *user, void *address, size_t bytes), void *user)
-{
-    for (size_t i = 0; i < table->bytes.capacity; i++) {
-        if (table->bytes.used[i]) {
-            release(user, (void *)(uintptr_t)*ti_map_find(&table->address, table->bytes.slot[i].key), table->bytes.slot[i].value);
-        }
-    }
-    ti_allocation_table_fini(table);
-    *table = (ti_allocation_table){ 0 };
+    ti_allocation_record record = table->record.data[at];
+    table->record.data[at].address = NULL;
+    ti_vec_push(&table->unused, (size_t)at);
+    return record;
 }

@@ -1,31 +1,30 @@
-/* Addresses of allocations, by the ids that the planner gave them. Executor role. */
+/* What the executor knows of allocations, by the ids that the planner gave them. Executor role. */
 #ifndef TI_ALLOCATION_TABLE_H
 #define TI_ALLOCATION_TABLE_H
 
 #include "base/map.h"
+#include "base/vec.h"
 #include "ir/instruction.h"
 
+typedef struct ti_allocation_record {
+    void *address; /* NULL: this record is free */
+    size_t bytes;
+    int device;
+} ti_allocation_record;
+
 typedef struct ti_allocation_table {
-    ti_map address, bytes;
+    ti_map index; /* id to record */
+    TI_VEC(ti_allocation_record) record;
+    TI_VEC(size_t) unused;
     uint64_t latest_id; /* the one asked for last */
     char *latest;
 } ti_allocation_table;
 
-static inline void ti_allocation_table_fini(ti_allocation_table *table)
-{
-    ti_map_fini(&table->address);
-    ti_map_fini(&table->bytes);
-}
-static inline void ti_allocation_table_set(ti_allocation_table *table, uint64_t id, void *address, size_t bytes)
-{
-    *ti_map_at(&table->address, id) = (uint64_t)(uintptr_t)address;
-    *ti_map_at(&table->bytes, id) = bytes;
-}
+void ti_allocation_table_fini(ti_allocation_table *table); /* a zeroed table is an empty one */
+void ti_allocation_table_add(ti_allocation_table *table, uint64_t id, const ti_allocation_record *record);
 /* The first byte of a place's allocation, or the user's address. */
 char *ti_allocation_table_base(ti_allocation_table *table, const ti_place *place);
-/* Forget an allocation; returns its address. */
-void *ti_allocation_table_take(ti_allocation_table *table, uint64_t id);
-/* Forget all that is left, after a run that failed. */
-void ti_allocation_table_drain(ti_allocation_table *table, void (*release)(void *user, void *address, size_t bytes), void *user);
+/* Forget an allocation; returns what was known of it. */
+ti_allocation_record ti_allocation_table_take(ti_allocation_table *table, uint64_t id);
 
 #endif

@@ -7,9 +7,11 @@
 
 enum { SLOTS = 1024, EDGES = 1024, ID_BITS = 48, PRIORITY_ZERO = 1 << 14 };
 
-void ti_engine_init(ti_engine *e)
+void ti_engine_init(ti_engine *e, int devices)
 {
     memset(e, 0, sizeof(*e));
+    e->devices = devices;
+    e->kernels = TI_NEW_ARRAY(ti_engine_heap, (size_t)devices);
     e->watermark = e->next = 1;
     e->capacity = SLOTS;
     e->slot = TI_NEW_ARRAY(ti_engine_slot, SLOTS);
@@ -21,7 +23,10 @@ void ti_engine_fini(ti_engine *e)
     ti_free(e->slot, e->capacity * sizeof(*e->slot));
     ti_free(e->edge, e->edges * sizeof(*e->edge));
     ti_vec_fini(&e->ready);
-    ti_vec_fini(&e->kernels);
+    for (int d = 0; d < e->devices; d++) {
+        ti_vec_fini(&e->kernels[d]);
+    }
+    ti_free(e->kernels, (size_t)e->devices * sizeof(*e->kernels));
 }
 
 static void grow_slots(ti_engine *e)
@@ -68,9 +73,10 @@ static bool is_kernel(const ti_instruction *i)
 static void push_kernel(ti_engine *e, const ti_instruction *instruction)
 {
     uint64_t key = (uint64_t)(PRIORITY_ZERO - instruction->priority) << ID_BITS | instruction->id;
-    ti_vec_push(&e->kernels, key);
-    uint64_t *heap = e->kernels.data;
-    size_t at = e->kernels.count - 1;
+    ti_engine_heap *ready = &e->kernels[instruction->device];
+    ti_vec_push(ready, key);
+    uint64_t *heap = ready->data;
+    size_t at = ready->count - 1;
     while (at > 0 && heap[(at - 1) / 2] > key) {
         heap[at] = heap[(at - 1) / 2];
         at = (at - 1) / 2;
@@ -78,10 +84,10 @@ static void push_kernel(ti_engine *e, const ti_instruction *instruction)
     heap[at] = key;
 }
 
-static uint64_t pop_kernel(ti_engine *e)
+static uint64_t pop_kernel(ti_engine_heap *ready)
 {
-    uint64_t *heap = e->kernels.data, top = heap[0], last = heap[--e->kernels.count];
-    size_t n = e->kernels.count, at = 0;
+    uint64_t *heap = ready->data, top = heap[0], last = heap[--ready->count];
+    size_t n = ready->count, at = 0;
     for (size_t child = 1; child < n; child = 2 * at + 1) {
         child += child + 1 < n && heap[child + 1] < heap[child];
         if (heap[child] >= last) {
@@ -178,12 +184,12 @@ ti_engine_slot *ti_engine_next(ti_engine *e)
     return slot;
 }
 
-ti_engine_slot *ti_engine_next_kernel(ti_engine *e)
+ti_engine_slot *ti_engine_next_kernel(ti_engine *e, int device)
 {
-    if (e->kernels.count == 0) {
+    if (e->kernels[device].count == 0) {
         return NULL;
     }
-    ti_engine_slot *slot = ti_engine_slot_of(e, pop_kernel(e));
+    ti_engine_slot *slot = ti_engine_slot_of(e, pop_kernel(&e->kernels[device]));
     slot->issued = true;
     return slot;
 }
@@ -195,8 +201,10 @@ bool ti_engine_is_valid(const ti_engine *e)
         const ti_engine_slot *slot = ti_engine_slot_of(e, id);
         valid = slot->instruction->id == id && (!slot->issued || slot->pending == 0) && (!slot->complete || slot->issued);
     }
-    for (size_t i = 1; i < e->kernels.count && valid; i++) {
-        valid = e->kernels.data[(i - 1) / 2] < e->kernels.data[i];
+    for (int d = 0; d < e->devices; d++) {
+        for (size_t i = 1; i < e->kernels[d].count && valid; i++) {
+            valid = e->kernels[d].data[(i - 1) / 2] < e->kernels[d].data[i];
+        }
     }
     return valid && (e->watermark == e->next || !ti_engine_slot_of(e, e->watermark)->complete);
 }

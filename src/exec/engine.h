@@ -2,7 +2,7 @@
  *
  * Instructions come in order of their ids, without gaps. One is ready when all it depends on is complete; a horizon or epoch is
  * ready when everything before it is complete, which a watermark (the lowest id that is not) decides without edges. Ids below the watermark are
- * complete, so dependencies on them cost nothing and nothing is kept for them. Ready kernels leave by priority, then by id; everything else
+ * complete, so dependencies on them cost nothing and nothing is kept for them. Ready kernels leave by device, by priority, then by id; everything else
  * (messages, copies, allocations) first in, first out. Executor role. */
 #ifndef TI_ENGINE_H
 #define TI_ENGINE_H
@@ -20,6 +20,8 @@ typedef struct ti_engine_slot {
 
 #define TI_ENGINE_NONE UINT32_MAX
 
+typedef TI_VEC(uint64_t) ti_engine_heap;
+
 typedef struct ti_engine {
     ti_engine_slot *slot; /* of the ids [watermark, next), at id & (capacity - 1) */
     uint64_t watermark, next, capacity;
@@ -30,10 +32,11 @@ typedef struct ti_engine {
     uint32_t edges, free_edge;
     TI_VEC(uint64_t) ready; /* a queue: entries before ready_head are gone */
     size_t ready_head;
-    TI_VEC(uint64_t) kernels; /* a heap of keys: smaller is sooner */
+    ti_engine_heap *kernels; /* ready ones of each device: a heap of keys, smaller is sooner */
+    int devices;
 } ti_engine;
 
-void ti_engine_init(ti_engine *engine);
+void ti_engine_init(ti_engine *engine, int devices);
 void ti_engine_fini(ti_engine *engine);
 
 void ti_engine_submit(ti_engine *engine, const ti_instruction *instruction);
@@ -41,7 +44,11 @@ void ti_engine_complete(ti_engine *engine, uint64_t id);
 
 /* The next instruction that may start, which counts as started then; NULL if there is none. */
 ti_engine_slot *ti_engine_next(ti_engine *engine);
-ti_engine_slot *ti_engine_next_kernel(ti_engine *engine);
+ti_engine_slot *ti_engine_next_kernel(ti_engine *engine, int device);
+static inline bool ti_engine_has_kernel(const ti_engine *engine, int device)
+{
+    return engine->kernels[device].count > 0;
+}
 
 static inline ti_engine_slot *ti_engine_slot_of(const ti_engine *engine, uint64_t id)
 {

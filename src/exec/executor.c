@@ -34,7 +34,7 @@ ti_executor *ti_executor_create(const ti_executor_desc *desc)
 {
     ti_executor *ex = TI_NEW(ti_executor);
     ex->is = *desc;
-    ti_engine_init(&ex->engine);
+    ti_engine_init(&ex->engine, desc->system->devices);
     return ex;
 }
 
@@ -43,21 +43,26 @@ static size_t job_size(size_t views)
     return sizeof(job) + views * sizeof(tacit_view);
 }
 
-static void release_memory(void *user, void *address, size_t bytes)
+/* What a run that failed has left. */
+static void free_memory(ti_executor *ex)
 {
-    ti_device *device = user;
-    device->ops->free(device, address, bytes);
+    for (size_t i = 0; i < ex->table.record.count; i++) {
+        const ti_allocation_record *r = &ex->table.record.data[i];
+        if (r->address) {
+            ex->is.device[r->device]->ops->free(ex->is.device[r->device], r->address, r->bytes);
+        }
+    }
+    ti_allocation_table_fini(&ex->table);
 }
 
 void ti_executor_destroy(ti_executor *ex)
 {
-    ti_allocation_table_drain(&ex->table, release_memory, ex->is.device);
+    free_memory(ex);
     for (size_t i = 0; i < ex->jobs.count; i++) {
         ti_free(ex->jobs.data[i], job_size(ex->jobs.data[i]->capacity));
     }
     ti_vec_fini(&ex->jobs);
     ti_vec_fini(&ex->blocks);
-    ti_allocation_table_fini(&ex->table);
     ti_engine_fini(&ex->engine);
     TI_DELETE(ex);
 }
@@ -79,6 +84,11 @@ static void fail(ti_executor *ex, tacit_status status, const char *what, const t
     if (ex->is.system->num_nodes > 1) {
         ex->is.comm->ops->abort(ex->is.comm, ex->is.progress->failure.text);
     }
+}
+
+static ti_device *device_of(const ti_executor *ex, const ti_instruction *i)
+{
+    return ex->is.device[i->device];
 }
 
 /* ---- kernels */
@@ -227,7 +237,8 @@ static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
         j->kernel.launch.chunk.max[d] = (size_t)i->as.kernel.chunk.max[d];
     }
     slot->job = j;
-    ex->is.device->ops->launch(ex->is.device, 0, &j->kernel);
+    ti_device *device = device_of(ex, i);
+    device->ops->launch(device, 0, &j->kernel);
 }
 
 /* ---- memory */
@@ -241,7 +252,7 @@ static void count_bytes(ti_executor *ex, size_t add, size_t sub)
 static void issue_alloc(ti_executor *ex, const ti_instruction *i)
 {
     void *address = NULL;
-    tacit_status status = ex->is.device->ops->alloc(ex->is.device, i->as.memory.bytes, &address);
+    tacit_status status = device_of(ex, i)->ops->alloc(device_of(ex, i), i->as.memory.bytes, &address);
     if (status != TACIT_OK) {
         char text[TI_BOX_TEXT], what[TI_BOX_TEXT + 200];
         const ti_buffer_info *buffer = i->as.memory.buffer;
@@ -251,15 +262,15 @@ static void issue_alloc(ti_executor *ex, const ti_instruction *i)
         fail(ex, status, what, i);
         return; /* never completes: nothing that needs it will run */
     }
-    ti_allocation_table_set(&ex->table, i->as.memory.allocation, address, i->as.memory.bytes);
+    ti_allocation_table_add(&ex->table, i->as.memory.allocation, &(ti_allocation_record){ address, i->as.memory.bytes, i->device });
     count_bytes(ex, i->as.memory.bytes, 0);
     ti_engine_complete(&ex->engine, i->id);
 }
 
 static void issue_free(ti_executor *ex, const ti_instruction *i)
 {
-    void *address = ti_allocation_table_take(&ex->table, i->as.memory.allocation);
-    ex->is.device->ops->free(ex->is.device, address, i->as.memory.bytes);
+    ti_allocation_record r = ti_allocation_table_take(&ex->table, i->as.memory.allocation);
+    device_of(ex, i)->ops->free(device_of(ex, i), r.address, r.bytes);
     count_bytes(ex, 0, i->as.memory.bytes);
     ti_engine_complete(&ex->engine, i->id);
 }
@@ -270,7 +281,7 @@ static void issue_copy(ti_executor *ex, const ti_instruction *i)
     ti_block source = ti_layout_block(from, &i->as.copy.from.whole, &i->as.copy.box, i->as.copy.elem_size);
     char *to = ti_allocation_table_base(&ex->table, &i->as.copy.to);
     ti_block target = ti_layout_block(to, &i->as.copy.to.whole, &i->as.copy.box, i->as.copy.elem_size);
-    ex->is.device->ops->copy(ex->is.device, 0, &target, &source, i->id);
+    device_of(ex, i)->ops->copy(device_of(ex, i), 0, &target, &source, i->id);
 }
 
 /* ---- messages, reductions, points */
@@ -395,14 +406,19 @@ static void retire(ti_executor *ex, uint64_t id)
     }
 }
 
-static bool poll_device(ti_executor *ex)
+static bool poll_devices(ti_executor *ex)
 {
     uint64_t done[POLL_BATCH];
-    int n = ex->is.device->ops->poll(ex->is.device, done, POLL_BATCH);
-    for (int i = 0; i < n; i++) {
-        retire(ex, done[i]);
+    bool any = false;
+    for (int d = 0; d < ex->is.system->devices; d++) {
+        ti_device *device = ex->is.device[d];
+        int n = device->ops->poll(device, done, POLL_BATCH);
+        for (int i = 0; i < n; i++) {
+            retire(ex, done[i]);
+        }
+        any |= n > 0;
     }
-    return n > 0;
+    return any;
 }
 
 static bool poll_network(ti_executor *ex)
@@ -432,9 +448,12 @@ static bool issue_ready(ti_executor *ex)
         issue(ex, slot);
         any = true;
     }
-    for (int room = ex->is.device->ops->room(ex->is.device); room > 0 && ex->engine.kernels.count > 0; room--) {
-        issue(ex, ti_engine_next_kernel(&ex->engine));
-        any = true;
+    for (int d = 0; d < ex->is.system->devices; d++) {
+        ti_device *device = ex->is.device[d];
+        for (int room = device->ops->room(device); room > 0 && ti_engine_has_kernel(&ex->engine, d); room--) {
+            issue(ex, ti_engine_next_kernel(&ex->engine, d));
+            any = true;
+        }
     }
     return any;
 }
@@ -442,7 +461,7 @@ static bool issue_ready(ti_executor *ex)
 bool ti_executor_step(ti_executor *ex)
 {
     /* What a completed kernel lets go is started before the network is asked, but the network is never forgotten. */
-    bool any = poll_device(ex) && issue_ready(ex);
+    bool any = poll_devices(ex) && issue_ready(ex);
     if (!any || ++ex->steps_without_network >= MOST_STEPS_WITHOUT_NETWORK) {
         ex->steps_without_network = 0;
         any |= poll_network(ex);

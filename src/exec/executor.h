@@ -29,7 +29,7 @@ typedef struct ti_executor_desc {
     const ti_system *system;
     tacit_context *context; /* for tacit_launch */
     ti_comm *comm;
-    ti_device *device; /* the host device */
+    ti_device *const *device; /* system->devices of them; host tasks and host memory are device 0's */
     ti_executor_progress *progress;
     ti_timeline *timeline; /* or NULL */
 } ti_executor_desc;

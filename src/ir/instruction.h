@@ -35,6 +35,7 @@ typedef struct ti_instruction_view {
     int mode;
     tacit_op op; /* mode TACIT_REDUCE: `place` is staging with one slot per part */
     uint32_t first_slot;
+    uint64_t after; /* the instruction that made the place, if it is staging; else 0 */
 } ti_instruction_view;
 
 typedef struct ti_instruction_box {
@@ -49,7 +50,7 @@ typedef struct ti_instruction {
     const uint64_t *dep;
     const ti_task *task; /* that it belongs to */
     int priority;
-    int device; /* of kernels, copies, allocations */
+    int device; /* that runs the kernel or the copy, or whose memory it is; 0 for the host */
     union {
         struct {
             uint64_t allocation;

@@ -1,6 +1,6 @@
 /* What the planners may know of the machine: numbers, no addresses. Constant during a run; the same on all nodes but for `node`.
  *
- * Memory 0 is the host's. With device memories, memory m > 0 belongs to device m - 1. */
+ * Memory 0 is the host's. Devices either all share it (memories is 1) or have one each: device d computes in memory d + 1. */
 #ifndef TI_SYSTEM_H
 #define TI_SYSTEM_H
 
@@ -12,11 +12,16 @@ typedef struct ti_system {
     int node, num_nodes;
     int devices;          /* of this node */
     int memories;         /* host memory and device memories */
-    int workers;          /* of the host device: parts of a kernel that run at once */
+    int workers;          /* of each device: parts of a kernel that run at once */
     int64_t total_workers; /* of all nodes */
     int64_t horizon_step;
     int64_t horizon_front;
     bool record; /* derive the dependencies of commands too: only graphs and tests look at them */
 } ti_system;
+
+static inline int ti_system_memory(const ti_system *system, int device)
+{
+    return system->memories > 1 ? device + 1 : TI_HOST_MEMORY;
+}
 
 #endif

@@ -67,6 +67,7 @@ typedef struct ti_task {
     ti_task_kind kind;
     bool whole_chunk;
     bool on_host;
+    bool one_device; /* chunks are not cut further: every call computes the same */
     bool two_dimensional;
     int priority;
     int place; /* -1: split */

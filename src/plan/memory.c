@@ -23,9 +23,10 @@ void ti_emit(ti_emitter *e, ti_instruction *instruction)
     ti_vec_push(&e->batch, instruction);
 }
 
-void ti_buffer_memory_init(ti_buffer_memory *memory, ti_emitter *emitter)
+void ti_buffer_memory_init(ti_buffer_memory *memory, int device, ti_emitter *emitter)
 {
     memset(memory, 0, sizeof(*memory));
+    memory->device = device;
     ti_region_map_init(&memory->allocated);
     ti_tracker_init(&memory->tracker, &emitter->era);
 }
@@ -71,6 +72,7 @@ static ti_box grown_box(ti_buffer_memory *memory, ti_emitter *e, const ti_box *b
 static void emit_free(ti_buffer_memory *memory, ti_emitter *e, const ti_task *task, const ti_buffer_info *buffer, const ti_region_entry *old)
 {
     ti_instruction *instruction = ti_emit_start(e, TI_INSTRUCTION_FREE, task);
+    instruction->device = memory->device;
     instruction->as.memory.allocation = old->value;
     instruction->as.memory.buffer = buffer;
     instruction->as.memory.box = old->box;
@@ -79,14 +81,16 @@ static void emit_free(ti_buffer_memory *memory, ti_emitter *e, const ti_task *ta
     ti_emit(e, instruction);
 }
 
-static uint64_t emit_alloc(ti_emitter *e, const ti_task *task, const ti_buffer_info *buffer, const ti_box *box, size_t bytes, uint64_t *out)
+/* `buffer` NULL: staging, `box` counts bytes. */
+static uint64_t emit_alloc(ti_emitter *e, const ti_task *task, int device, const ti_buffer_info *buffer, const ti_box *box, uint64_t *out)
 {
     ti_instruction *instruction = ti_emit_start(e, TI_INSTRUCTION_ALLOC, task);
     *out = ++e->next_allocation;
+    instruction->device = device;
     instruction->as.memory.allocation = *out;
     instruction->as.memory.buffer = buffer;
     instruction->as.memory.box = *box;
-    instruction->as.memory.bytes = bytes;
+    instruction->as.memory.bytes = (size_t)ti_box_volume(box) * (buffer ? buffer->elem_size : 1);
     ti_emit(e, instruction);
     return instruction->id;
 }
@@ -96,6 +100,7 @@ static void move_contents(ti_buffer_memory *memory, ti_emitter *e, const ti_task
                           const ti_region_entry *old, const ti_allocation *fresh, uint64_t alloc)
 {
     ti_instruction *copy = ti_emit_start(e, TI_INSTRUCTION_COPY, task);
+    copy->device = memory->device;
     copy->as.copy.from = (ti_place){ .allocation = old->value, .whole = old->box };
     copy->as.copy.to = (ti_place){ .allocation = fresh->id, .whole = fresh->box };
     copy->as.copy.box = old->box;
@@ -129,7 +134,7 @@ void ti_buffer_memory_ensure(ti_buffer_memory *memory, ti_emitter *e, const ti_t
         return;
     }
     ti_allocation fresh = { .box = grown_box(memory, e, box) };
-    uint64_t alloc = emit_alloc(e, task, buffer, &fresh.box, (size_t)ti_box_volume(&fresh.box) * buffer->elem_size, &fresh.id);
+    uint64_t alloc = emit_alloc(e, task, memory->device, buffer, &fresh.box, &fresh.id);
     claim_new_parts(memory, e, &fresh.box, &e->scratch, alloc);
     for (size_t i = 0; i < e->scratch.count; i++) {
         move_contents(memory, e, task, buffer, &e->scratch.data[i], &fresh, alloc);
@@ -160,8 +165,8 @@ void ti_buffer_memory_release(ti_buffer_memory *memory, ti_emitter *e, const ti_
     }
 }
 
-uint64_t ti_emit_staging(ti_emitter *e, const ti_task *task, size_t bytes, uint64_t *out)
+uint64_t ti_emit_staging(ti_emitter *e, const ti_task *task, int device, size_t bytes, uint64_t *out)
 {
     ti_box box = { { 0, 0, 0 }, { (int64_t)bytes, 1, 1 } };
-    return emit_alloc(e, task, NULL, &box, bytes, out);
+    return emit_alloc(e, task, device, NULL, &box, out);
 }

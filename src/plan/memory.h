@@ -17,6 +17,7 @@ typedef struct ti_allocation {
 } ti_allocation;
 
 typedef struct ti_buffer_memory {
+    int device;              /* that serves this memory */
     ti_region_map allocated; /* box to allocation id */
     ti_allocation latest;    /* the one found last: loops ask for it again */
     ti_tracker tracker;
@@ -37,7 +38,7 @@ typedef struct ti_emitter {
 ti_instruction *ti_emit_start(ti_emitter *emitter, ti_instruction_kind kind, const ti_task *task);
 void ti_emit(ti_emitter *emitter, ti_instruction *instruction);
 
-void ti_buffer_memory_init(ti_buffer_memory *memory, ti_emitter *emitter);
+void ti_buffer_memory_init(ti_buffer_memory *memory, int device, ti_emitter *emitter);
 void ti_buffer_memory_fini(ti_buffer_memory *memory);
 
 /* Make sure that one allocation covers `box`. */
@@ -48,6 +49,6 @@ ti_place ti_buffer_memory_place(ti_buffer_memory *memory, const ti_box *box);
 void ti_buffer_memory_release(ti_buffer_memory *memory, ti_emitter *emitter, const ti_task *task, const ti_buffer_info *buffer);
 
 /* Staging memory outside buffers. Its users depend on the returned instruction; `out` gets the allocation. */
-uint64_t ti_emit_staging(ti_emitter *emitter, const ti_task *task, size_t bytes, uint64_t *out);
+uint64_t ti_emit_staging(ti_emitter *emitter, const ti_task *task, int device, size_t bytes, uint64_t *out);
 
 #endif

@@ -8,9 +8,10 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { PLAN_BUDGET = 16, MOST_INCOMPLETE = 16384, CORES_FOR_THREADS = 8, FRONT_FLOOR = 64, FRONT_PER_WORKER = 32 };
+enum { PLAN_BUDGET = 16, MOST_INCOMPLETE = 16384, CORES_FOR_THREADS = 8, MOST_DEVICES = 32, FRONT_FLOOR = 64, FRONT_PER_WORKER = 32 };
 
 typedef enum run_mode { MODE_INLINE, MODE_SHARED, MODE_THREAD } run_mode;
 
@@ -20,7 +21,7 @@ struct ti_runtime {
     run_mode mode;
     int lent_worker; /* which worker the application thread is while it waits; -1: none */
     ti_comm *comm;
-    ti_device *device;
+    ti_device **device; /* system.devices of them */
     ti_task_graph *tasks;
     ti_dot dots[3]; /* task, command, instruction */
     uint64_t submitted_points;
@@ -139,27 +140,43 @@ static void describe_system(ti_runtime *rt)
     ti_system *s = &rt->system;
     s->node = rt->comm->node;
     s->num_nodes = rt->comm->num_nodes;
-    s->devices = 1;
-    s->memories = 1;
     /* Horizons must fall alike on all nodes, so what is known of this node alone enters only as a sum over all of them. */
-    s->total_workers = rt->comm->ops->sum(rt->comm, s->workers);
+    s->total_workers = rt->comm->ops->sum(rt->comm, (int64_t)s->workers * s->devices);
     s->horizon_step = rt->config.horizon_step;
     s->horizon_front = rt->config.horizon_front ? rt->config.horizon_front : TI_MAX(FRONT_FLOOR, FRONT_PER_WORKER * s->total_workers);
     s->record = rt->config.graph != NULL;
 }
 
-static bool create_device(ti_runtime *rt)
+/* Divide the workers among the devices; each has at least one. */
+static bool choose_devices(ti_runtime *rt, ti_strbuf *why)
+{
+    const char *text = rt->config.host_devices;
+    int count = 1, used = 0;
+    bool discrete = false;
+    if (text) {
+        discrete = sscanf(text, "%d:discrete%n", &count, &used) == 1 && used > 0 && text[used] == '\0';
+        if ((!discrete && (sscanf(text, "%d%n", &count, &used) != 1 || text[used] != '\0')) || count < 1 || count > MOST_DEVICES) {
+            ti_strbuf_add(why, "TACIT_HOST_DEVICES is '%s', but must be 1 to %d, or such a number with :discrete", text, MOST_DEVICES);
+            return false;
+        }
+    }
+    rt->system.devices = count;
+    rt->system.memories = discrete ? count + 1 : 1;
+    rt->system.workers = TI_MAX(rt->system.workers / count, 1);
+    return true;
+}
+
+static ti_device *create_device(ti_runtime *rt, int index)
 {
     int workers = rt->system.workers, threads = 0;
-    rt->lent_worker = 0;
     if (rt->mode == MODE_SHARED) {
-        threads = TI_MAX(workers - 1, 1);
-        rt->lent_worker = threads < workers ? workers - 1 : -1;
+        threads = index == 0 ? TI_MAX(workers - 1, 1) : workers;
+        rt->lent_worker = index == 0 ? (threads < workers ? workers - 1 : -1) : rt->lent_worker;
     } else if (rt->mode == MODE_THREAD) {
         threads = workers;
         rt->lent_worker = -1;
     }
-    rt->device = ti_device_host_create(&(ti_host_desc){
+    return ti_device_host_create(&(ti_host_desc){
         .workers = workers,
         .threads = threads,
         .idle = idle_worker,
@@ -167,7 +184,17 @@ static bool create_device(ti_runtime *rt)
         .user = rt,
         .lot = &rt->progress.lot,
     });
-    return rt->device != NULL;
+}
+
+static void create_devices(ti_runtime *rt)
+{
+    rt->device = TI_NEW_ARRAY(ti_device *, (size_t)rt->system.devices);
+    for (int d = 0; d < rt->system.devices; d++) {
+        rt->device[d] = create_device(rt, d);
+        if (!rt->device[d]) {
+            TI_PANIC("%d worker threads cannot be started; set TACIT_WORKERS to fewer", rt->system.workers);
+        }
+    }
 }
 
 static void start_threads(ti_runtime *rt)
@@ -181,8 +208,19 @@ static void start_threads(ti_runtime *rt)
 static void say_what_runs(const ti_runtime *rt)
 {
     static const char *const names[] = { "inline", "shared", "thread" };
-    ti_log(TI_LOG_INFO, "node %d of %d, %d workers, progress %s, network %s", rt->system.node, rt->system.num_nodes,
-           rt->system.workers, names[rt->mode], rt->comm->ops->name);
+    ti_log(TI_LOG_INFO, "node %d of %d, %d devices of %d workers, progress %s, network %s", rt->system.node, rt->system.num_nodes,
+           rt->system.devices, rt->system.workers, names[rt->mode], rt->comm->ops->name);
+}
+
+static bool open_graphs(ti_runtime *rt, ti_strbuf *why)
+{
+    for (int i = 0; i < 3; i++) {
+        if (!ti_dot_init(&rt->dots[i], rt->config.graph_tasks)) {
+            ti_strbuf_add(why, "TACIT_GRAPH_TASKS is '%s', but must be first:last, such as 10:20", rt->config.graph_tasks);
+            return false;
+        }
+    }
+    return true;
 }
 
 ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, ti_strbuf *why)
@@ -190,15 +228,12 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, ti_strbuf *why)
     ti_runtime *rt = TI_NEW(ti_runtime);
     rt->config = desc->config;
     rt->comm = desc->comm;
-    for (int i = 0; i < 3; i++) {
-        if (!ti_dot_init(&rt->dots[i], rt->config.graph_tasks)) {
-            ti_strbuf_add(why, "TACIT_GRAPH_TASKS is '%s', but must be first:last, such as 10:20", rt->config.graph_tasks);
-            rt->comm->ops->destroy(rt->comm);
-            TI_DELETE(rt);
-            return NULL;
-        }
-    }
     choose_mode(rt);
+    if (!choose_devices(rt, why) || !open_graphs(rt, why)) {
+        rt->comm->ops->destroy(rt->comm);
+        TI_DELETE(rt);
+        return NULL;
+    }
     describe_system(rt);
     rt->tasks = ti_task_graph_create(&rt->system);
     ti_scheduler_init(&rt->scheduler, &rt->system);
@@ -206,9 +241,7 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, ti_strbuf *why)
     rt->scheduler.instruction_dot = rt->config.graph ? &rt->dots[2] : NULL;
     /* Workers look for roles as soon as they exist: hold these until the executor is there. */
     ti_lock_take(&rt->executing);
-    if (!create_device(rt)) {
-        TI_PANIC("%d worker threads cannot be started; set TACIT_WORKERS to fewer", rt->system.workers);
-    }
+    create_devices(rt);
     rt->executor = ti_executor_create(&(ti_executor_desc){
         .system = &rt->system,
         .context = desc->context,
@@ -230,9 +263,14 @@ void ti_runtime_destroy(ti_runtime *rt)
     for (int i = 0; rt->mode == MODE_THREAD && i < 2; i++) {
         pthread_join(rt->threads[i], NULL);
     }
-    ti_device_host_stop(rt->device);
+    for (int d = 0; d < rt->system.devices; d++) {
+        ti_device_host_stop(rt->device[d]);
+    }
     ti_executor_destroy(rt->executor);
-    rt->device->ops->destroy(rt->device);
+    for (int d = 0; d < rt->system.devices; d++) {
+        rt->device[d]->ops->destroy(rt->device[d]);
+    }
+    ti_free(rt->device, (size_t)rt->system.devices * sizeof(*rt->device));
     ti_scheduler_fini(&rt->scheduler);
     ti_task_graph_destroy(rt->tasks);
     rt->comm->ops->destroy(rt->comm);
@@ -272,8 +310,12 @@ static bool help(ti_runtime *rt)
         return false;
     }
     bool any = execute(rt);
-    if (rt->lent_worker >= 0) {
-        any |= ti_device_host_work(rt->device, rt->lent_worker);
+    if (rt->mode == MODE_INLINE) {
+        for (int d = 0; d < rt->system.devices; d++) {
+            any |= ti_device_host_work(rt->device[d], 0);
+        }
+    } else if (rt->lent_worker >= 0) {
+        any |= ti_device_host_work(rt->device[0], rt->lent_worker);
     }
     return any || schedule(rt, must_poll(rt) ? 1 : PLAN_BUDGET);
 }
@@ -294,7 +336,7 @@ static void wait_until(ti_runtime *rt, wait_condition *holds, const void *what)
         }
     }
     if (rt->mode == MODE_SHARED && rt->lent_worker >= 0) {
-        ti_device_host_leave(rt->device);
+        ti_device_host_leave(rt->device[0]);
     }
 }
 

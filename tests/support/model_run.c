@@ -302,7 +302,9 @@ void model_config(gen_rng *r, tacit_config *out)
     static const int threads[] = { TACIT_THREADS_DEFAULT, TACIT_THREADS_INLINE, TACIT_THREADS_ON };
     static const int progress[] = { TACIT_PROGRESS_DEFAULT, TACIT_PROGRESS_SHARED, TACIT_PROGRESS_THREAD };
     static const size_t early[] = { 0, 64, 1024 };
+    static const char *const devices[] = { NULL, NULL, "2", "1:discrete", "2:discrete", "3:discrete", "4:discrete" };
     *out = (tacit_config){ .workers = (int)gen_between(r, 1, 3) };
+    out->host_devices = devices[gen_between(r, 0, 6)];
     out->threads = threads[gen_between(r, 0, 2)];
     out->progress = progress[gen_between(r, 0, 2)];
     out->run_ahead = ahead[gen_between(r, 0, 3)];

@@ -1,0 +1,51 @@
+/* The instruction graph, coherence: contents move to a memory when an instruction there needs them, not before.
+ *
+ * Copies of one box come in as few pieces as the map of fresh contents has, and from the host if it has them. */
+#include "plan/instruction_impl.h"
+
+static void emit_copy(ti_instruction_graph *graph, const ti_task *task, ti_buffer_state *state, const ti_box *box, int from, int to)
+{
+    ti_instruction *copy = ti_emit_start(&graph->emit, TI_INSTRUCTION_COPY, task);
+    copy->device = state->memory[to ? to : from].device;
+    copy->as.copy.from = ti_buffer_memory_place(&state->memory[from], box);
+    copy->as.copy.to = ti_buffer_memory_place(&state->memory[to], box);
+    copy->as.copy.box = *box;
+    copy->as.copy.elem_size = state->info->elem_size;
+    ti_tracker_read(&state->memory[from].tracker, box, copy->id, &graph->emit.deps);
+    ti_tracker_write(&state->memory[to].tracker, box, copy->id, &graph->emit.deps);
+    ti_emit(&graph->emit, copy);
+}
+
+/* The source may hold the box in several allocations: copy what each of them has. */
+static void copy_from_allocations(ti_instruction_graph *graph, const ti_task *task, ti_buffer_state *state, const ti_box *box, int from, int to)
+{
+    ti_region_entries parts = { 0 };
+    ti_region_map_query(&state->memory[from].allocated, box, &parts);
+    for (size_t i = 0; i < parts.count; i++) {
+        ti_box part = ti_box_intersect(&parts.data[i].box, box);
+        emit_copy(graph, task, state, &part, from, to);
+    }
+    ti_vec_fini(&parts);
+}
+
+void ti_instruction_make_fresh(ti_instruction_graph *graph, const ti_task *task, const ti_buffer_info *buffer, const ti_box *box, int memory)
+{
+    if (graph->system->memories == 1) {
+        return;
+    }
+    ti_buffer_state *state = ti_instruction_buffer(graph, buffer);
+    ti_vec_clear(&graph->lacking);
+    ti_coherence_lacking(&state->coherence, box, memory, &graph->lacking);
+    for (size_t i = 0; i < graph->lacking.count; i++) {
+        const ti_region_entry *e = &graph->lacking.data[i];
+        copy_from_allocations(graph, task, state, &e->box, ti_coherence_source(e->value), memory);
+        ti_coherence_copy(&state->coherence, &e->box, memory);
+    }
+}
+
+void ti_instruction_note_write(ti_instruction_graph *graph, const ti_buffer_info *buffer, const ti_box *box, int memory)
+{
+    if (graph->system->memories > 1) {
+        ti_coherence_write(&ti_instruction_buffer(graph, buffer)->coherence, box, memory);
+    }
+}

@@ -1,0 +1,142 @@
+/* The instruction graph, kernels: pieces of a node's chunk on devices, their views, their copies.
+ *
+ * Nodes are split first, devices within a node after: a node's piece is cut like a task, with one part per device. Host tasks and tasks of
+ * which every call computes the same stay whole. */
+#include "plan/instruction_impl.h"
+
+#include "base/check.h"
+#include "grid/split.h"
+
+/* ---- pieces on devices */
+
+static void fill_footprints(ti_instruction_graph *graph, const ti_task *task, const ti_box *chunk, ti_footprint *out)
+{
+    ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
+    for (uint32_t i = 0; i < task->accesses; i++) {
+        ti_vec_clear(&graph->boxes);
+        ti_access_image(&task->access[i], chunk, &graph->boxes);
+        out[i] = (ti_footprint){ .boxes = (uint32_t)graph->boxes.count };
+        out[i].box = ti_arena_copy(arena, graph->boxes.data, graph->boxes.count * sizeof(ti_box));
+        for (uint32_t k = 0; k < out[i].boxes; k++) {
+            out[i].bounding = k ? ti_box_bounding(&out[i].bounding, &out[i].box[k]) : out[i].box[k];
+        }
+    }
+}
+
+static void cut_piece(ti_instruction_graph *graph, const ti_task *task, const ti_piece *whole)
+{
+    ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
+    ti_split_request request = { .range = whole->chunk, .gran = { task->gran[0], task->gran[1], task->gran[2] }, .nodes = graph->system->devices,
+                                 .place = -1, .oversubscribe = 1, .two_dimensional = task->two_dimensional };
+    ti_split split = ti_split_make(&request, NULL);
+    for (int64_t c = 0; c < split.chunks; c++) {
+        ti_piece *piece = TI_ARENA_NEW(arena, ti_piece);
+        ti_footprint *footprint = TI_ARENA_ARRAY(arena, ti_footprint, task->accesses);
+        piece->chunk = ti_split_chunk(&split, c, 0);
+        piece->footprint = footprint;
+        fill_footprints(graph, task, &piece->chunk, footprint);
+        ti_device_piece at = { piece, (int)c, ti_system_memory(graph->system, (int)c) };
+        ti_vec_push(&graph->piece, at);
+    }
+}
+
+void ti_instruction_place_pieces(ti_instruction_graph *graph, const ti_command *command)
+{
+    const ti_task *task = command->task;
+    for (uint32_t p = 0; p < command->as.execute.pieces; p++) {
+        const ti_piece *piece = &command->as.execute.piece[p];
+        if (task->on_host || task->one_device || graph->system->devices == 1) {
+            ti_device_piece at = { piece, 0, task->on_host ? TI_HOST_MEMORY : ti_system_memory(graph->system, 0) };
+            ti_vec_push(&graph->piece, at);
+        } else {
+            cut_piece(graph, task, piece);
+        }
+    }
+}
+
+void ti_instruction_foresee_pieces(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end)
+{
+    for (size_t p = first; p < end; p++) {
+        const ti_device_piece *at = &graph->piece.data[p];
+        for (uint32_t i = 0; i < command->task->accesses; i++) {
+            const ti_access *access = &command->task->access[i];
+            if (access->mode != TACIT_REDUCE) {
+                ti_buffer_memory_ensure(ti_instruction_memory(graph, access->buffer, at->memory), &graph->emit, command->task, access->buffer,
+                                        &at->piece->footprint[i].bounding);
+            }
+        }
+    }
+}
+
+/* ---- kernels */
+
+static void fill_view(ti_instruction_graph *graph, const ti_command *command, const ti_device_piece *at, uint32_t piece, uint32_t index,
+                      ti_instruction_view *view)
+{
+    const ti_access *access = &command->task->access[index];
+    *view = (ti_instruction_view){ .buffer = access->buffer, .mode = access->mode, .op = access->op, .box = at->piece->footprint[index].bounding };
+    if (access->mode == TACIT_REDUCE) {
+        ti_instruction_stage_view(graph, command, index, at, piece, view);
+    } else if (!ti_box_is_empty(&view->box)) {
+        view->place = ti_buffer_memory_place(ti_instruction_memory(graph, access->buffer, at->memory), &view->box);
+    }
+}
+
+/* What the piece reads is brought to its memory first. */
+static void freshen(ti_instruction_graph *graph, const ti_command *command, const ti_device_piece *at)
+{
+    for (uint32_t i = 0; i < command->task->accesses && graph->system->memories > 1; i++) {
+        const ti_access *access = &command->task->access[i];
+        const ti_footprint *f = &at->piece->footprint[i];
+        for (uint32_t k = 0; ti_access_reads(access) && k < f->boxes; k++) {
+            ti_instruction_make_fresh(graph, command->task, access->buffer, &f->box[k], at->memory);
+        }
+    }
+}
+
+static void track(ti_instruction_graph *graph, const ti_command *command, const ti_device_piece *at, uint64_t id)
+{
+    for (int writes = 0; writes < 2; writes++) {
+        for (uint32_t i = 0; i < command->task->accesses; i++) {
+            const ti_access *access = &command->task->access[i];
+            const ti_footprint *f = &at->piece->footprint[i];
+            ti_tracker *tracker = &ti_instruction_memory(graph, access->buffer, at->memory)->tracker;
+            for (uint32_t k = 0; !writes && ti_access_reads(access) && k < f->boxes; k++) {
+                ti_tracker_read(tracker, &f->box[k], id, &graph->emit.deps);
+            }
+            for (uint32_t k = 0; writes && ti_access_writes(access) && k < f->boxes; k++) {
+                ti_tracker_write(tracker, &f->box[k], id, &graph->emit.deps);
+                ti_instruction_note_write(graph, access->buffer, &f->box[k], at->memory);
+            }
+        }
+    }
+}
+
+static void compile_piece(ti_instruction_graph *graph, const ti_command *command, const ti_device_piece *at, uint32_t piece)
+{
+    const ti_task *task = command->task;
+    freshen(graph, command, at);
+    ti_instruction_view *view = TI_ARENA_ARRAY(ti_arena_ring_top(&graph->emit.arenas), ti_instruction_view, task->accesses);
+    for (uint32_t i = 0; i < task->accesses; i++) {
+        fill_view(graph, command, at, piece, i, &view[i]); /* may append allocations of its own */
+    }
+    ti_instruction *instruction = ti_emit_start(&graph->emit, task->on_host ? TI_INSTRUCTION_HOST : TI_INSTRUCTION_KERNEL, task);
+    instruction->device = at->device;
+    instruction->as.kernel.chunk = at->piece->chunk;
+    instruction->as.kernel.view = view;
+    instruction->as.kernel.views = task->accesses;
+    for (uint32_t i = 0; i < task->accesses; i++) {
+        ti_deps_add(&graph->emit.deps, view[i].after);
+    }
+    track(graph, command, at, instruction->id);
+    ti_emit(&graph->emit, instruction);
+    ti_instruction_unstage(graph, command, at, piece, instruction);
+}
+
+void ti_instruction_compile_pieces(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end)
+{
+    for (size_t p = first; p < end; p++) {
+        ti_device_piece at = graph->piece.data[p];
+        compile_piece(graph, command, &at, (uint32_t)(p - first));
+    }
+}
