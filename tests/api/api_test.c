@@ -333,7 +333,7 @@ static void empty_ranges(tacit_context *ctx, void *user)
     int a[N], got[N];
     count_up(a, N);
     tacit_counters before, after;
-    tacit_buffer *A = ints(ctx, "A", N, a), *G = make(ctx, "G", TACIT_RANGE(ROWS, COLS), sizeof(int), a), *R = make(ctx, "R", (tacit_range){ .dims = 0 }, 4, a);
+    tacit_buffer *A = ints(ctx, "A", N, a), *G = make(ctx, "G", TACIT_RANGE(ROWS, COLS), sizeof(int), NULL), *R = make(ctx, "R", (tacit_range){ .dims = 0 }, 4, a);
     REQUIRE_OK(ctx, tacit_get_counters(ctx, &before));
     for (int i = 0; i < 100; i++) {
         SUBMIT(ctx, .range = { .dims = 1 }, KERNEL(never), .access = { tacit_update(A, tacit_one_to_one()) });

@@ -72,8 +72,8 @@ static inline void three_point(const tacit_launch *k)
 {
     const tacit_view in = k->view[0];
     FOR_I(k) {
-        int left = i > 0 ? TACIT_GET1(int, in, i - 1) : 0, right = i + 1 < N ? TACIT_GET1(int, in, i + 1) : 0;
-        TACIT_AT1(int, k->view[1], i) = left + 2 * TACIT_GET1(int, in, i) + 3 * right;
+        unsigned left = i > 0 ? TACIT_GET1(unsigned, in, i - 1) : 0, right = i + 1 < N ? TACIT_GET1(unsigned, in, i + 1) : 0;
+        TACIT_AT1(int, k->view[1], i) = (int)(left + 2 * TACIT_GET1(unsigned, in, i) + 3 * right);
     }
 }
 
