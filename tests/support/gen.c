@@ -363,22 +363,18 @@ static bool same_mapper(const gen_access *x, const gen_access *y)
 }
 
 /* Reading and writing one buffer in a task: on one node, or the same elements, or elements that have nothing in common. */
-static bool in_place(maker *m, gen_task *t, const gen_access *a, const gen_access *b)
+static bool in_place(maker *m, const gen_task *t, const gen_access *a, const gen_access *b)
 {
     int node;
     bool alike = a->mapper.kind == TACIT_MAPPER_REPLICATED || b->mapper.kind == TACIT_MAPPER_REPLICATED;
     if (alike || a->mode == TACIT_REDUCE || b->mode == TACIT_REDUCE) {
         return false;
     }
-    if (gen_is_placed(t, &node)) {
-        t->whole_chunk = true;
-        return true;
-    }
-    return same_mapper(a, b) || (!m->options->public_rules && !images_meet(m, t, a, b));
+    return gen_is_placed(t, &node) || same_mapper(a, b) || (!m->options->public_rules && !images_meet(m, t, a, b));
 }
 
 /* Whether the access goes together with those that the task has already. */
-static bool goes_along(maker *m, gen_task *t, const gen_access *a)
+static bool goes_along(maker *m, const gen_task *t, const gen_access *a)
 {
     if (m->options->public_rules && !fits(t, a, &m->program->buffer.data[a->buffer])) {
         return false;
@@ -485,26 +481,6 @@ static void random_hints(maker *m, gen_task *t)
     }
 }
 
-/* A kernel that gets parts of a chunk must not write the same elements in several of them. */
-static void settle_parts(gen_task *t)
-{
-    bool mapped[3] = { false, false, false }, all = true;
-    for (int i = 0; i < t->accesses; i++) {
-        const gen_access *a = &t->access[i];
-        if (!gen_writes(a)) {
-            continue;
-        }
-        memset(mapped, 0, sizeof(mapped));
-        for (int d = 0; d < 3 && a->mapper.kind != TACIT_MAPPER_CUSTOM; d++) {
-            mapped[a->mapper.c[d].dim] = mapped[a->mapper.c[d].dim] || a->mapper.c[d].kind == TACIT_COMPONENT_DIM;
-        }
-        for (int d = 0; d < t->range.dims; d++) {
-            all = all && mapped[d];
-        }
-    }
-    t->whole_chunk = t->whole_chunk || !all;
-}
-
 static void add_task(maker *m)
 {
     gen_task t = { 0 };
@@ -518,7 +494,6 @@ static void add_task(maker *m)
             add_access(m, &t);
         }
     }
-    settle_parts(&t);
     ti_vec_push(&m->program->task, t);
 }
 
@@ -529,7 +504,6 @@ static int add_writer(maker *m, int buffer)
     random_hints(m, &t);
     t.access[0] = (gen_access){ .buffer = buffer, .mode = TACIT_WRITE, .mapper = tacit_one_to_one() };
     t.accesses = 1;
-    settle_parts(&t);
     ti_vec_push(&m->program->task, t);
     return (int)m->program->task.count - 1;
 }

@@ -1,0 +1,84 @@
+/* Random programs over MPI, against the sequential oracle: every node generates the same programs and looks at its own fences.
+ *
+ * model_mpi_test [--seed S] [--count N], started by a launcher on any number of nodes. A failure prints the line that repeats it. The
+ * test initialises MPI itself, so that contexts can follow each other in one process. */
+#include "model_run.h"
+
+#include <mpi.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST_SECONDS = 300 };
+
+static bool run_one(uint64_t seed, int nodes, model_result *out)
+{
+    gen_rng r = { gen_mix(seed ^ 0x30de1) };
+    gen_options options = { .seed = seed, .nodes = nodes, .steps = (int)gen_between(&r, 10, 45), .public_rules = true };
+    gen_program *program = gen_create(&options);
+    tacit_config config;
+    tacit_context *ctx;
+    oracle truth;
+    model_config(&r, &config);
+    oracle_run(&truth, program);
+    tacit_status status = tacit_init(&config, &ctx);
+    if (status != TACIT_OK) {
+        fprintf(stderr, "model_mpi_test: tacit_init: %s: %s\n", tacit_status_name(status), tacit_last_error(NULL));
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    model_run(ctx, program, &truth, out);
+    status = tacit_finalize(ctx);
+    if (status != TACIT_OK && !out->failed) {
+        out->failed = true;
+        snprintf(out->why, sizeof(out->why), "tacit_finalize: %s", tacit_status_name(status));
+    }
+    oracle_fini(&truth);
+    gen_destroy(program);
+    return !out->failed;
+}
+
+/* Whether all nodes have come through; prints what the failing ones say. */
+static bool all_good(uint64_t seed, int node, int nodes, const model_result *result)
+{
+    int failed = result->failed, any = 0;
+    if (failed) {
+        printf("node %d: %s\nreplay: tacit run -n %d model_mpi_test --seed %llu --count 1\n", node, result->why, nodes,
+               (unsigned long long)seed);
+        fflush(stdout);
+    }
+    MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    return !any;
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t seed = 1, count = 100, fences = 0;
+    int node, nodes, level;
+    for (int i = 1; i + 1 < argc; i += 2) {
+        uint64_t value = strtoull(argv[i + 1], NULL, 0);
+        seed = strcmp(argv[i], "--seed") == 0 ? value : seed;
+        count = strcmp(argv[i], "--count") == 0 ? value : count;
+    }
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &node);
+    MPI_Comm_size(MPI_COMM_WORLD, &nodes);
+    if (node == 0) {
+        printf("seeds %llu to %llu on %d nodes\n", (unsigned long long)seed, (unsigned long long)(seed + count - 1),
+               nodes);
+        fflush(stdout);
+    }
+    bool good = true;
+    for (uint64_t i = 0; i < count && good; i++) {
+        model_result result = { 0 };
+        alarm(MOST_SECONDS); /* a hang ends the job */
+        run_one(seed + i, nodes, &result);
+        fences += result.fences;
+        good = all_good(seed + i, node, nodes, &result);
+    }
+    if (node == 0) {
+        printf("%llu fences compared on each node\n", (unsigned long long)fences);
+    }
+    MPI_Finalize();
+    return good ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,304 @@
+/* The ready engine against a model that looks at everything each time.
+ *
+ * Random instructions with random dependencies are submitted, started and completed in random order. After every step the model says which
+ * instructions may start: kernels must leave by priority, then by id; all others in the order in which they became ready; a horizon or
+ * epoch only when everything before it is complete, and whatever comes after it does not wait for it unless it says so. */
+#include "random.h"
+
+#include "exec/engine.h"
+
+enum { MOST_DEPS = 6, MOST_INSTRUCTIONS = 20000 };
+
+typedef struct entry {
+    ti_instruction instruction;
+    uint64_t dep[MOST_DEPS];
+    bool submitted, issued, complete;
+    uint64_t ready_at; /* the event that made it ready; 0: not ready */
+} entry;
+
+typedef struct model {
+    ti_engine engine;
+    entry *entry; /* by id */
+    uint64_t submitted, started, completed, events;
+    uint64_t lowest; /* incomplete id, or the next one */
+    rng random;
+} model;
+
+static void setup_model(model *m, uint64_t from)
+{
+    *m = (model){ .random = rng_from(from), .lowest = 1 };
+    m->entry = calloc(MOST_INSTRUCTIONS + 2, sizeof(entry));
+    ti_engine_init(&m->engine);
+}
+
+static void teardown_model(model *m)
+{
+    ti_engine_fini(&m->engine);
+    free(m->entry);
+}
+
+static bool leaves_by_priority(const entry *e)
+{
+    return e->instruction.kind == TI_INSTRUCTION_KERNEL || e->instruction.kind == TI_INSTRUCTION_HOST;
+}
+
+static uint64_t lowest_incomplete(model *m)
+{
+    while (m->lowest <= m->submitted && m->entry[m->lowest].complete) {
+        m->lowest++;
+    }
+    return m->lowest;
+}
+
+static bool may_start(const model *m, uint64_t id, uint64_t watermark)
+{
+    const entry *e = &m->entry[id];
+    if (!e->submitted || e->issued) {
+        return false;
+    }
+    if (e->instruction.kind == TI_INSTRUCTION_EPOCH) {
+        return watermark == id;
+    }
+    for (uint32_t i = 0; i < e->instruction.deps; i++) {
+        if (!m->entry[e->dep[i]].complete) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Note what the last event made ready. Only instructions from the lowest incomplete one on can have changed. */
+static void update(model *m)
+{
+    m->events++;
+    uint64_t watermark = lowest_incomplete(m);
+    for (uint64_t id = watermark; id <= m->submitted; id++) {
+        if (!m->entry[id].ready_at && may_start(m, id, watermark)) {
+            m->entry[id].ready_at = m->events;
+        }
+    }
+    assert_int_equal(m->engine.watermark, watermark);
+    assert_int_equal(ti_engine_incomplete(&m->engine), m->submitted + 1 - watermark);
+    assert_true(ti_engine_is_valid(&m->engine));
+}
+
+static void submit(model *m, ti_instruction_kind kind, int priority, const uint64_t *dep, uint32_t deps)
+{
+    uint64_t id = ++m->submitted;
+    entry *e = &m->entry[id];
+    assert_true(id <= MOST_INSTRUCTIONS && deps <= MOST_DEPS);
+    for (uint32_t i = 0; i < deps; i++) {
+        e->dep[i] = dep[i];
+    }
+    e->instruction = (ti_instruction){ .kind = kind, .id = id, .priority = priority, .dep = e->dep, .deps = deps };
+    e->submitted = true;
+    ti_engine_submit(&m->engine, &e->instruction);
+    update(m);
+}
+
+static void submit_random(model *m, int64_t window)
+{
+    static const ti_instruction_kind kinds[] = {
+        TI_INSTRUCTION_KERNEL, TI_INSTRUCTION_KERNEL, TI_INSTRUCTION_HOST, TI_INSTRUCTION_COPY, TI_INSTRUCTION_SEND, TI_INSTRUCTION_RECEIVE, TI_INSTRUCTION_ALLOC,
+    };
+    uint64_t dep[MOST_DEPS];
+    uint32_t deps = 0;
+    bool point = rng_between(&m->random, 0, 19) == 0;
+    int64_t next = (int64_t)m->submitted + 1;
+    for (int64_t wanted = rng_between(&m->random, 0, MOST_DEPS); !point && next > 1 && wanted > 0; wanted--) {
+        dep[deps++] = (uint64_t)rng_between(&m->random, next > window ? next - window : 1, next - 1); /* may name one twice */
+    }
+    ti_instruction_kind kind = point ? TI_INSTRUCTION_EPOCH : kinds[rng_between(&m->random, 0, (int64_t)(sizeof(kinds) / sizeof(*kinds)) - 1)];
+    submit(m, kind, (int)rng_between(&m->random, -1000, 1000) / (int)rng_between(&m->random, 1, 1000), dep, deps);
+}
+
+/* Start what the engine offers, and check that it is what it should be. */
+static void start(model *m, bool kernels)
+{
+    ti_engine_slot *slot = kernels ? ti_engine_next_kernel(&m->engine) : ti_engine_next(&m->engine);
+    uint64_t best = 0, watermark = lowest_incomplete(m);
+    for (uint64_t id = watermark; id <= m->submitted; id++) {
+        const entry *e = &m->entry[id], *b = &m->entry[best];
+        if (e->issued || !e->ready_at || leaves_by_priority(e) != kernels) {
+            continue;
+        }
+        bool better = kernels ? e->instruction.priority > b->instruction.priority : e->ready_at < b->ready_at;
+        best = !best || better ? id : best;
+    }
+    if (!best) {
+        assert_null(slot);
+        return;
+    }
+    assert_non_null(slot);
+    entry *got = &m->entry[slot->instruction->id];
+    assert_ptr_equal(slot->instruction, &got->instruction);
+    assert_true(got->ready_at && !got->issued && leaves_by_priority(got) == kernels);
+    if (kernels) {
+        assert_int_equal(got->instruction.id, best);
+    } else {
+        assert_int_equal(got->ready_at, m->entry[best].ready_at);
+    }
+    assert_ptr_equal(ti_engine_slot_of(&m->engine, got->instruction.id), slot);
+    got->issued = true;
+    m->started++;
+    m->events++;
+}
+
+static void complete_random(model *m)
+{
+    uint64_t candidates = 0, chosen = 0;
+    for (uint64_t id = lowest_incomplete(m); id <= m->submitted; id++) {
+        if (m->entry[id].issued && !m->entry[id].complete && (uint64_t)rng_between(&m->random, 0, (int64_t)candidates++) == 0) {
+            chosen = id;
+        }
+    }
+    if (chosen) {
+        ti_engine_complete(&m->engine, chosen);
+        m->entry[chosen].complete = true;
+        m->completed++;
+        update(m);
+    }
+}
+
+/* ---- random programs */
+
+static uint64_t seed;
+
+/* Returns how many slots the engine had in the end. */
+static uint64_t run_random(uint64_t run, int64_t steps, int64_t window, int64_t eager)
+{
+    model m;
+    setup_model(&m, seed + run);
+    for (int64_t i = 0; i < steps; i++) {
+        switch (rng_between(&m.random, 0, 3)) {
+        case 0:
+            for (int64_t n = rng_between(&m.random, 1, eager); n > 0; n--) {
+                submit_random(&m, window);
+            }
+            break;
+        case 1:
+            start(&m, true);
+            break;
+        case 2:
+            start(&m, false);
+            break;
+        default:
+            complete_random(&m);
+            complete_random(&m);
+        }
+    }
+    while (m.completed < m.submitted) {
+        uint64_t before = m.completed;
+        start(&m, rng_next(&m.random) % 2);
+        start(&m, rng_next(&m.random) % 2);
+        complete_random(&m);
+        if (m.completed == before && m.started == m.completed) {
+            start(&m, true);
+            start(&m, false);
+            assert_true(m.started > m.completed); /* something can always start */
+        }
+    }
+    assert_int_equal(ti_engine_incomplete(&m.engine), 0);
+    assert_null(ti_engine_next(&m.engine));
+    assert_null(ti_engine_next_kernel(&m.engine));
+    uint64_t capacity = m.engine.capacity;
+    teardown_model(&m);
+    return capacity;
+}
+
+static void random_programs(void **state)
+{
+    (void)state;
+    for (uint64_t run = 0; run < 60; run++) {
+        run_random(run, 300, 1 + (int64_t)(run * 7 % 50), 1 + (int64_t)run % 4);
+    }
+}
+
+/* More than the slots and edges that the engine begins with. */
+static void large_programs(void **state)
+{
+    (void)state;
+    assert_true(run_random(1000, 900, 1500, 12) > 1024);
+}
+
+/* ---- cases that deserve a name */
+
+static void chains_need_no_memory(void **state)
+{
+    (void)state;
+    model m;
+    setup_model(&m, 1);
+    uint64_t slots = m.engine.capacity;
+    for (uint64_t id = 1; id <= 15000; id++) {
+        uint64_t dep[2] = { id > 1 ? id - 1 : 1, id > 5 ? id - 5 : 1 };
+        submit(&m, id % 2 ? TI_INSTRUCTION_KERNEL : TI_INSTRUCTION_COPY, 0, dep, id > 1 ? 2 : 0);
+        if (id > 3) {
+            start(&m, m.entry[id - 3].instruction.kind == TI_INSTRUCTION_KERNEL);
+            ti_engine_complete(&m.engine, id - 3);
+            m.entry[id - 3].complete = true;
+            m.completed++;
+            update(&m);
+        }
+    }
+    assert_int_equal(m.engine.capacity, slots);
+    assert_true(m.engine.ready.capacity <= 4096 && m.engine.edges <= 1024);
+    teardown_model(&m);
+}
+
+static void epochs_wait_for_everything_before_them(void **state)
+{
+    (void)state;
+    model m;
+    setup_model(&m, 2);
+    const uint64_t first[] = { 1 };
+    submit(&m, TI_INSTRUCTION_KERNEL, 0, first, 0);
+    submit(&m, TI_INSTRUCTION_COPY, 0, first, 0);
+    submit(&m, TI_INSTRUCTION_EPOCH, 0, first, 0);
+    submit(&m, TI_INSTRUCTION_EPOCH, 0, first, 0);
+    submit(&m, TI_INSTRUCTION_RECEIVE, 0, first, 0); /* does not wait for them */
+    assert_int_equal(ti_engine_next(&m.engine)->instruction->id, 2);
+    assert_int_equal(ti_engine_next(&m.engine)->instruction->id, 5);
+    assert_null(ti_engine_next(&m.engine));
+    ti_engine_complete(&m.engine, 5);
+    ti_engine_complete(&m.engine, 2);
+    assert_null(ti_engine_next(&m.engine));
+    assert_int_equal(ti_engine_next_kernel(&m.engine)->instruction->id, 1);
+    ti_engine_complete(&m.engine, 1);
+    assert_int_equal(ti_engine_next(&m.engine)->instruction->id, 3);
+    assert_null(ti_engine_next(&m.engine));
+    ti_engine_complete(&m.engine, 3);
+    assert_int_equal(ti_engine_next(&m.engine)->instruction->id, 4);
+    ti_engine_complete(&m.engine, 4);
+    assert_int_equal(ti_engine_incomplete(&m.engine), 0);
+    teardown_model(&m);
+}
+
+static void kernels_leave_by_priority(void **state)
+{
+    (void)state;
+    model m;
+    setup_model(&m, 3);
+    const int priority[] = { 0, -1000, 1000, 0, 999, -1, 1 };
+    const uint64_t order[] = { 3, 5, 7, 1, 4, 6, 2 };
+    for (size_t i = 0; i < sizeof(priority) / sizeof(*priority); i++) {
+        submit(&m, i % 2 ? TI_INSTRUCTION_HOST : TI_INSTRUCTION_KERNEL, priority[i], NULL, 0);
+    }
+    for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
+        assert_int_equal(ti_engine_next_kernel(&m.engine)->instruction->id, order[i]);
+    }
+    assert_null(ti_engine_next_kernel(&m.engine));
+    teardown_model(&m);
+}
+
+int main(int argc, char **argv)
+{
+    seed = test_seed(argc, argv);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_programs),
+        cmocka_unit_test(large_programs),
+        cmocka_unit_test(chains_need_no_memory),
+        cmocka_unit_test(epochs_wait_for_everything_before_them),
+        cmocka_unit_test(kernels_leave_by_priority),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
