@@ -48,6 +48,21 @@ static bool writes_together(const tacit_task *from, const tacit_access *a)
     return false;
 }
 
+/* Where a (placed) task reads what other items of it write, results depend on the order of calls: one call has to do it all. */
+static bool reads_what_it_writes(const tacit_task *from, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t k = 0; k < count; k++) {
+            const tacit_access *w = &from->access[i], *r = &from->access[k];
+            if (w->buffer == r->buffer && r->mode == TACIT_READ && (w->mode == TACIT_WRITE || w->mode == TACIT_UPDATE) &&
+                !ti_check_same_mapper(&w->mapper, &r->mapper, w->buffer->info.dims)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static void copy_accesses(const tacit_context *ctx, ti_task *task, ti_arena *arena, const tacit_task *from, uint32_t count)
 {
     ti_access *access = TI_ARENA_ARRAY(arena, ti_access, count);
@@ -65,6 +80,7 @@ static void copy_accesses(const tacit_context *ctx, ti_task *task, ti_arena *are
     }
     task->access = access;
     task->accesses = count;
+    task->whole_chunk |= count > 1 && reads_what_it_writes(from, count);
     task->one_device = task->whole_chunk;
 }
 

@@ -183,7 +183,7 @@ static tacit_status check_access(const place *p)
 
 /* ---- pairs of accesses */
 
-static bool same_mapper(const tacit_mapper *a, const tacit_mapper *b, int dims)
+bool ti_check_same_mapper(const tacit_mapper *a, const tacit_mapper *b, int dims)
 {
     if (a->kind == TACIT_MAPPER_CUSTOM || b->kind == TACIT_MAPPER_CUSTOM) {
         return a->kind == b->kind && a->arg == b->arg;
@@ -202,7 +202,7 @@ static tacit_status check_pair(const place *p, const tacit_access *other)
     if (other->mode == TACIT_READ || p->access->mode == TACIT_READ) {
         const tacit_access *w = other->mode == TACIT_READ ? p->access : other;
         bool one_node = p->task->place.kind == TACIT_PLACE_NODE || p->task->on == TACIT_ON_ONE_NODE;
-        bool same = w->mapper.kind != TACIT_MAPPER_REPLICATED && same_mapper(&p->access->mapper, &other->mapper, p->access->buffer->info.dims);
+        bool same = w->mapper.kind != TACIT_MAPPER_REPLICATED && ti_check_same_mapper(&p->access->mapper, &other->mapper, p->access->buffer->info.dims);
         if (w->mode != TACIT_REDUCE && (one_node || same)) {
             return TACIT_OK;
         }

@@ -9,6 +9,9 @@ enum { TI_MOST_ITEMS_BITS = 46 }; /* most items and offsets per dimension, as a 
 /* Number of accesses in *accesses. */
 tacit_status ti_check_task(tacit_context *ctx, const tacit_task *task, uint32_t *accesses);
 
+/* Whether two mappers of a buffer with `dims` dimensions are the same function. */
+bool ti_check_same_mapper(const tacit_mapper *a, const tacit_mapper *b, int dims);
+
 /* A box of a buffer as the caller gave it, TACIT_BOX_ALL resolved. `who` names the call. */
 tacit_status ti_check_box(tacit_context *ctx, const char *who, const tacit_buffer *buffer, tacit_box box, ti_box *out);
 

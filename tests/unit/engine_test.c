@@ -28,7 +28,7 @@ static void setup_model(model *m, uint64_t from)
 {
     *m = (model){ .random = rng_from(from), .lowest = 1 };
     m->entry = calloc(MOST_INSTRUCTIONS + 2, sizeof(entry));
-    ti_engine_init(&m->engine);
+    ti_engine_init(&m->engine, 1);
 }
 
 static void teardown_model(model *m)
@@ -115,7 +115,7 @@ static void submit_random(model *m, int64_t window)
 /* Start what the engine offers, and check that it is what it should be. */
 static void start(model *m, bool kernels)
 {
-    ti_engine_slot *slot = kernels ? ti_engine_next_kernel(&m->engine) : ti_engine_next(&m->engine);
+    ti_engine_slot *slot = kernels ? ti_engine_next_kernel(&m->engine, 0) : ti_engine_next(&m->engine);
     uint64_t best = 0, watermark = lowest_incomplete(m);
     for (uint64_t id = watermark; id <= m->submitted; id++) {
         const entry *e = &m->entry[id], *b = &m->entry[best];
@@ -200,7 +200,7 @@ static uint64_t run_random(uint64_t run, int64_t steps, int64_t window, int64_t 
     }
     assert_int_equal(ti_engine_incomplete(&m.engine), 0);
     assert_null(ti_engine_next(&m.engine));
-    assert_null(ti_engine_next_kernel(&m.engine));
+    assert_null(ti_engine_next_kernel(&m.engine, 0));
     uint64_t capacity = m.engine.capacity;
     teardown_model(&m);
     return capacity;
@@ -262,7 +262,7 @@ static void epochs_wait_for_everything_before_them(void **state)
     ti_engine_complete(&m.engine, 5);
     ti_engine_complete(&m.engine, 2);
     assert_null(ti_engine_next(&m.engine));
-    assert_int_equal(ti_engine_next_kernel(&m.engine)->instruction->id, 1);
+    assert_int_equal(ti_engine_next_kernel(&m.engine, 0)->instruction->id, 1);
     ti_engine_complete(&m.engine, 1);
     assert_int_equal(ti_engine_next(&m.engine)->instruction->id, 3);
     assert_null(ti_engine_next(&m.engine));
@@ -284,9 +284,9 @@ static void kernels_leave_by_priority(void **state)
         submit(&m, i % 2 ? TI_INSTRUCTION_HOST : TI_INSTRUCTION_KERNEL, priority[i], NULL, 0);
     }
     for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
-        assert_int_equal(ti_engine_next_kernel(&m.engine)->instruction->id, order[i]);
+        assert_int_equal(ti_engine_next_kernel(&m.engine, 0)->instruction->id, order[i]);
     }
-    assert_null(ti_engine_next_kernel(&m.engine));
+    assert_null(ti_engine_next_kernel(&m.engine, 0));
     teardown_model(&m);
 }
 
