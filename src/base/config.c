@@ -47,6 +47,33 @@ const ti_setting *ti_config_setting(size_t index)
     return index < TI_COUNT(table) ? &table[index].doc : NULL;
 }
 
+/* Whether the program has set the field of this setting: zero means default. */
+static bool is_given(const row *r, const tacit_config *from)
+{
+    const char *field = (const char *)from + r->field;
+    switch (r->kind) {
+    case KIND_STRING:
+        return *(const char *const *)(const void *)field != NULL;
+    case KIND_SIZE:
+        return *(const size_t *)(const void *)field != 0;
+    case KIND_INT:
+    case KIND_PROGRESS:
+    case KIND_THREADS:
+    case KIND_OTHER:
+        break;
+    }
+    return *(const int *)(const void *)field != 0;
+}
+
+ti_source ti_config_source(size_t index, const tacit_config *from)
+{
+    const row *r = &table[index];
+    if (getenv(r->doc.name)) {
+        return TI_FROM_ENVIRONMENT;
+    }
+    return from && is_given(r, from) ? TI_FROM_PROGRAM : TI_FROM_DEFAULT;
+}
+
 static bool parse_number(const char *text, bool with_unit, long long *out)
 {
     char *end;

@@ -19,6 +19,8 @@ typedef struct ti_setting {
 
 /* The settings in the order of the documentation; NULL behind the last one. */
 const ti_setting *ti_config_setting(size_t index);
+/* Where the value of setting `index` comes from, for a program that passes `from` (may be NULL) to tacit_init. */
+ti_source ti_config_source(size_t index, const tacit_config *from);
 
 /* Resolve `from` (may be NULL) and the environment into `out`; its strings stay valid as long as both. On failure
  * `why` gets a sentence with the nearest real name or the values allowed. */

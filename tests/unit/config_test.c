@@ -162,6 +162,25 @@ static void table_is_complete(void **state)
     }
 }
 
+/* Default, program, environment: each wins over the one before. */
+static void sources(void **state)
+{
+    (void)state;
+    const ti_setting *setting;
+    const tacit_config zero = { 0 };
+    tacit_config from;
+    memset(&from, 1, sizeof(from)); /* no field is zero; none is looked at otherwise */
+    for (size_t i = 0; (setting = ti_config_setting(i)); i++) {
+        assert_int_equal(ti_config_source(i, NULL), TI_FROM_DEFAULT);
+        assert_int_equal(ti_config_source(i, &zero), TI_FROM_DEFAULT);
+        assert_int_equal(ti_config_source(i, &from), TI_FROM_PROGRAM);
+        setenv(setting->name, "1", 1);
+        assert_int_equal(ti_config_source(i, NULL), TI_FROM_ENVIRONMENT);
+        assert_int_equal(ti_config_source(i, &from), TI_FROM_ENVIRONMENT);
+        unsetenv(setting->name);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +190,7 @@ int main(void)
         cmocka_unit_test_setup(malformed_values, without_settings),
         cmocka_unit_test_setup(nearest_name, without_settings),
         cmocka_unit_test(table_is_complete),
+        cmocka_unit_test_setup(sources, without_settings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
