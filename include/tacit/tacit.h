@@ -328,6 +328,10 @@ typedef struct tacit_launch {
 /* A host kernel. It may be called on parts of a chunk from several threads at once, unless `.whole_chunk`. */
 typedef void tacit_host_kernel(const tacit_launch *launch);
 
+/* From inside a kernel: the run has failed, for the reason that follows. The kernel should return then. The context gets TACIT_ERROR_KERNEL
+ * with the sentence, and the job ends on all nodes. Any thread. */
+TACIT_API void tacit_kernel_fail(const tacit_launch *launch, const char *format, ...) __attribute__((__format__(__printf__, 2, 3)));
+
 /* One entry per backend; a task may carry several. */
 typedef struct tacit_kernel {
     tacit_host_kernel *host;

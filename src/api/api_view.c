@@ -1,6 +1,7 @@
-/* The checks behind TACIT_AT and TACIT_GET in programs built without NDEBUG. Any thread. */
-#include "tacit/tacit.h"
+/* What kernels call: the checks behind TACIT_AT and TACIT_GET in programs built without NDEBUG, and failure. Any thread. */
+#include "api/context.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -29,4 +30,14 @@ void tacit_view_check(const tacit_view *v, size_t elem_size, bool write, size_t 
             stop(v, text);
         }
     }
+}
+
+void tacit_kernel_fail(const tacit_launch *launch, const char *format, ...)
+{
+    char text[400];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    ti_runtime_fail(launch->context->runtime, TACIT_ERROR_KERNEL, "task '%s' on node %d: %s", launch->name, launch->node, text);
 }

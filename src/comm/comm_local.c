@@ -15,11 +15,11 @@
 #include "comm/comm_local.h"
 
 #include "base/check.h"
-#include "base/log.h"
 #include "base/map.h"
 #include "base/park.h"
 #include "base/vec.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +53,8 @@ struct ti_comm_hub {
     _Atomic uint64_t *news; /* [node * words + peer / 64], bit peer % 64 */
     size_t words;
     ti_lock barrier_lock;
+    _Atomic bool aborted;
+    char why[400]; /* published by `aborted`, written under the barrier lock */
     uint64_t *entered; /* barriers that each node has started */
     _Atomic uint64_t barriers_passed;
 };
@@ -353,6 +355,10 @@ static int report(endpoint *self, uint64_t *tokens, int max)
 static int local_poll(ti_comm *comm, uint64_t *tokens, int max)
 {
     endpoint *self = (endpoint *)comm;
+    if (TI_UNLIKELY(atomic_load_explicit(&self->hub->aborted, memory_order_acquire))) {
+        comm->stats.error = self->hub->why;
+        return -1;
+    }
     take_news(self);
     if (self->arrived.count) {
         deliver(self);
@@ -455,11 +461,16 @@ static void local_destroy(ti_comm *comm)
 }
 
 /* All nodes live in this process. Exit handlers are skipped: they might wait for threads of other nodes. */
+/* The nodes share the process, so it goes on: from now on every poll of every node reports the error. */
 static void local_abort(ti_comm *comm, const char *why)
 {
-    (void)comm;
-    ti_log(TI_LOG_ERROR, "%s", why);
-    _Exit(EXIT_FAILURE);
+    ti_comm_hub *hub = ((endpoint *)comm)->hub;
+    ti_lock_take(&hub->barrier_lock);
+    if (!atomic_load_explicit(&hub->aborted, memory_order_relaxed)) {
+        snprintf(hub->why, sizeof(hub->why), "node %d ended the job: %s", comm->node, why);
+        atomic_store_explicit(&hub->aborted, true, memory_order_release);
+    }
+    ti_lock_drop(&hub->barrier_lock);
 }
 
 /* One thread may create all endpoints, so nobody can wait for the others here: nodes of one process are set up alike. */

@@ -31,7 +31,7 @@ bool ti_device_host_work(ti_device *device, int worker);
 void ti_device_host_leave(ti_device *device);
 /* Whether a completion waits to be polled. Any thread. */
 bool ti_device_host_has_completions(ti_device *device);
-/* Stop and join the threads; queued jobs must be done. Called before the structures that `idle` uses go away. */
+/* Stop and join the threads; what is still queued (after a failure) is never run. Called before the structures that `idle` uses go away. */
 void ti_device_host_stop(ti_device *device);
 
 /* Cores this process may use, from hwloc (or the affinity mask). `cpus`, if not NULL, gets up to `max` of their numbers, every core

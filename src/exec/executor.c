@@ -81,9 +81,6 @@ static void fail(ti_executor *ex, tacit_status status, const char *what, const t
 {
     ti_failure_set(&ex->is.progress->failure, status, "task '%s': %s", i->task->name, what);
     ti_lot_wake(&ex->is.progress->lot, INT32_MAX);
-    if (ex->is.system->num_nodes > 1) {
-        ex->is.comm->ops->abort(ex->is.comm, ex->is.progress->failure.text);
-    }
 }
 
 static ti_device *device_of(const ti_executor *ex, const ti_instruction *i)
@@ -432,7 +429,6 @@ static bool poll_network(ti_executor *ex)
     if (n < 0) {
         ti_failure_set(&ex->is.progress->failure, TACIT_ERROR_NETWORK, "%s", comm->stats.error ? comm->stats.error : "the network failed");
         ti_lot_wake(&ex->is.progress->lot, INT32_MAX);
-        comm->ops->abort(comm, ex->is.progress->failure.text);
         return false;
     }
     for (int i = 0; i < n; i++) {

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,6 +32,7 @@ struct ti_runtime {
     ti_scheduler scheduler;
     _Alignas(TI_CACHE_LINE) ti_lock executing;
     ti_executor *executor;
+    bool ended; /* the other nodes were told of a failure */
     _Atomic bool stop;
     pthread_t threads[2];
 };
@@ -62,10 +64,24 @@ static bool drain_instructions(ti_runtime *rt)
     return any;
 }
 
+/* After an error nothing more is started, and the other nodes are told, once. */
+static void end_job(ti_runtime *rt)
+{
+    if (!rt->ended && rt->system.num_nodes > 1) {
+        rt->ended = true;
+        rt->comm->ops->abort(rt->comm, rt->progress.failure.text);
+    }
+}
+
 static bool execute(ti_runtime *rt)
 {
-    if (ti_failure_get(&rt->progress.failure) != TACIT_OK || !ti_lock_try(&rt->executing)) {
-        return false; /* after an error nothing more is started */
+    if (!ti_lock_try(&rt->executing)) {
+        return false;
+    }
+    if (ti_failure_get(&rt->progress.failure) != TACIT_OK) {
+        end_job(rt);
+        ti_lock_drop(&rt->executing);
+        return false;
     }
     bool any = drain_instructions(rt);
     any |= ti_executor_step(rt->executor);
@@ -300,6 +316,17 @@ uint64_t ti_runtime_executed(const ti_runtime *rt)
     return atomic_load_explicit(&rt->progress.task, memory_order_acquire);
 }
 
+void ti_runtime_fail(ti_runtime *rt, tacit_status status, const char *format, ...)
+{
+    char text[500];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    ti_failure_set(&rt->progress.failure, status, "%s", text);
+    ti_lot_wake(&rt->progress.lot, INT32_MAX);
+}
+
 /* ---- the application thread */
 
 /* Do something useful while waiting: take free roles, run a part of a kernel. Planning comes last, and in small steps while messages
@@ -337,6 +364,12 @@ static void wait_until(ti_runtime *rt, wait_condition *holds, const void *what)
     }
     if (rt->mode == MODE_SHARED && rt->lent_worker >= 0) {
         ti_device_host_leave(rt->device[0]);
+    }
+    if (ti_failure_get(&rt->progress.failure) != TACIT_OK) {
+        /* Whoever executes finishes its step, so that nothing writes to what the caller waited for any more. */
+        ti_lock_take(&rt->executing);
+        end_job(rt);
+        ti_lock_drop(&rt->executing);
     }
 }
 

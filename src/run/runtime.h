@@ -5,7 +5,7 @@
  *   inline  the application thread does everything, in a fixed order: one core, debugging, single-threaded MPI
  *   shared  whoever has nothing better to do takes a free role: workers between kernels, the application thread while it waits
  *   thread  a scheduler thread and an executor thread
- * The application thread calls the functions below; no others may. */
+ * The application thread calls the functions below; no others may, but where it says so. */
 #ifndef TI_RUNTIME_H
 #define TI_RUNTIME_H
 
@@ -31,6 +31,9 @@ void ti_runtime_destroy(ti_runtime *rt);
 const ti_system *ti_runtime_system(const ti_runtime *rt);
 ti_task_graph *ti_runtime_task_graph(ti_runtime *rt);
 ti_failure *ti_runtime_failure(ti_runtime *rt);
+
+/* The run has failed: wakes everybody who waits, and ends the job on all nodes. Any thread. */
+void ti_runtime_fail(ti_runtime *rt, tacit_status status, const char *format, ...) TI_PRINTF(3, 4);
 
 /* Hand a task, made with ti_task_graph_new, to the pipeline. Helps while the program is too far ahead. */
 void ti_runtime_submit(ti_runtime *rt, ti_task *task);
