@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "grid/region.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define MARK ((uint64_t)1 << 63)
@@ -219,8 +220,8 @@ static void find(ti_tracker *t, const ti_box *box)
     ti_region_map_query(&t->map, box, &t->scratch);
 }
 
-/* Merge the entry at `box` with neighbours of equal value, as long as there are any. */
-static void merge_around(ti_tracker *t, ti_box box, uint64_t value)
+/* Merge the entry at `box` with neighbours of equal value, as long as there are any. Returns the box that it has then. */
+static ti_box merge_around(ti_tracker *t, ti_box box, uint64_t value)
 {
     for (bool again = true; again;) {
         again = false;
@@ -246,6 +247,7 @@ static void merge_around(ti_tracker *t, ti_box box, uint64_t value)
             }
         }
     }
+    return box;
 }
 
 void ti_tracker_read(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps)
@@ -329,7 +331,34 @@ void ti_tracker_forget(ti_tracker *t, const ti_box *box)
     }
 }
 
-/* Merge the young entries that lie below the horizon now; the others stay young. */
+static uint64_t writer_of(const ti_tracker *t, uint64_t value)
+{
+    return value & MARK ? record_of(t, value)->writer : value;
+}
+
+static int by_corner(const void *a, const void *b)
+{
+    const ti_region_entry *x = a, *y = b;
+    return ti_box_compare(&x->box, &y->box);
+}
+
+/* An entry that was cut and made again is in the list several times. */
+static void drop_copies(ti_region_entries *list)
+{
+    size_t kept = TI_MIN(list->count, 1);
+    if (list->count > 1) {
+        qsort(list->data, list->count, sizeof(*list->data), by_corner);
+    }
+    for (size_t i = 1; i < list->count; i++) {
+        if (!ti_box_equal(&list->data[i].box, &list->data[kept - 1].box)) {
+            list->data[kept++] = list->data[i];
+        }
+    }
+    list->count = kept;
+}
+
+/* Merge the young entries whose writers lie below the horizon now. Those with younger readers or writers stay young: they may become equal to
+ * their neighbours later. */
 static void sweep(ti_tracker *t)
 {
     size_t kept = 0;
@@ -340,13 +369,16 @@ static void sweep(ti_tracker *t)
             continue; /* overwritten, cut or merged since */
         }
         *value = normalise(t, *value);
-        if (*value <= t->era->applied) {
-            merge_around(t, e.box, *value);
-        } else {
+        uint64_t now = *value;
+        if (writer_of(t, now) <= t->era->applied) {
+            e.box = merge_around(t, e.box, now);
+        }
+        if (now > t->era->applied) {
             t->young.data[kept++] = e;
         }
     }
     t->young.count = kept;
+    drop_copies(&t->young);
 }
 
 void ti_era_apply(ti_era *era, uint64_t horizon)

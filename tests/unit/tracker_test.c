@@ -1,0 +1,369 @@
+/* Trackers against a model that keeps the last writer and all readers of each element, with horizons applied in between; and
+ * long loops, in which entries and records must stay few. */
+#include "plan/tracker.h"
+
+#include "random.h"
+
+#include <string.h>
+
+static uint64_t seed;
+
+enum { SIZE = 12, CELLS = SIZE * SIZE, MOST_READERS = 64 };
+
+typedef struct cell {
+    uint64_t writer; /* 0: nobody */
+    uint64_t reader[MOST_READERS];
+    int readers;
+} cell;
+
+typedef struct model {
+    cell cell[CELLS];
+    uint64_t applied;
+    uint64_t expected[CELLS * 4];
+    size_t count;
+} model;
+
+static uint64_t as_of_now(const model *m, uint64_t id)
+{
+    return id && id < m->applied ? m->applied : id;
+}
+
+static void expect(model *m, uint64_t id, uint64_t self)
+{
+    id = as_of_now(m, id);
+    for (size_t i = 0; i < m->count; i++) {
+        if (m->expected[i] == id) {
+            return;
+        }
+    }
+    if (id && id != self) {
+        m->expected[m->count++] = id;
+    }
+}
+
+static void expect_all(model *m, const cell *c, uint64_t self)
+{
+    for (int i = 0; i < c->readers; i++) {
+        expect(m, c->reader[i], self);
+    }
+    if (c->readers == 0) {
+        expect(m, c->writer, self);
+    }
+}
+
+#define FOR_CELLS(m, box, c)                                                                                           \
+    for (int64_t x_ = (box)->min[0]; x_ < (box)->max[0]; x_++)                                                         \
+        for (int64_t y_ = (box)->min[1]; y_ < (box)->max[1]; y_++)                                                     \
+            for (cell *c = &(m)->cell[x_ * SIZE + y_], *once_ = c; once_; once_ = NULL)
+
+/* If nothing but the applied horizon has read an element, that horizon stands for its writer too: a new reader follows both. */
+static void fold(const model *m, cell *c)
+{
+    bool old = c->readers > 0;
+    for (int i = 0; i < c->readers; i++) {
+        old = old && c->reader[i] <= m->applied;
+    }
+    if (old) {
+        c->writer = m->applied;
+        c->readers = 0;
+    }
+}
+
+static void model_read(model *m, const ti_box *box, uint64_t id)
+{
+    FOR_CELLS(m, box, c)
+    {
+        fold(m, c);
+        expect(m, c->writer, id);
+        if (c->writer && (c->readers == 0 || c->reader[c->readers - 1] != id)) {
+            assert_true(c->readers < MOST_READERS);
+            c->reader[c->readers++] = id;
+        }
+    }
+}
+
+static void model_write(model *m, const ti_box *box, uint64_t id)
+{
+    FOR_CELLS(m, box, c)
+    {
+        expect_all(m, c, id);
+        *c = (cell){ .writer = id };
+    }
+}
+
+/* Readers below the applied horizon are that horizon: keeps the model's lists short. */
+static void model_apply(model *m, uint64_t horizon)
+{
+    m->applied = horizon;
+    for (int i = 0; i < CELLS; i++) {
+        cell *c = &m->cell[i];
+        int kept = 0;
+        c->writer = as_of_now(m, c->writer);
+        for (int k = 0; k < c->readers; k++) {
+            uint64_t id = as_of_now(m, c->reader[k]);
+            if (kept == 0 || c->reader[kept - 1] != id) {
+                c->reader[kept++] = id;
+            }
+        }
+        c->readers = kept;
+    }
+}
+
+static void check_deps(const model *m, const ti_deps *deps)
+{
+    assert_int_equal(deps->ids.count, m->count);
+    for (size_t i = 0; i < m->count; i++) {
+        bool found = false;
+        for (size_t k = 0; k < m->count; k++) {
+            found = found || deps->ids.data[k] == m->expected[i];
+        }
+        assert_true(found);
+    }
+}
+
+static void check_written(model *m, ti_tracker *t, const ti_box *box)
+{
+    ti_box hole = { { 0 }, { 0 } };
+    bool all = true;
+    int64_t written = 0, listed = 0;
+    FOR_CELLS(m, box, c)
+    {
+        all = all && c->writer;
+        written += c->writer != 0;
+    }
+    assert_int_equal(ti_tracker_is_written(t, box, &hole), all);
+    if (!all) {
+        assert_true(!ti_box_is_empty(&hole) && ti_box_covers(box, &hole));
+        FOR_CELLS(m, &hole, c)
+        {
+            assert_int_equal(c->writer, 0);
+        }
+    }
+    ti_region_entries list = { 0 };
+    ti_tracker_written(t, box, &list);
+    for (size_t i = 0; i < list.count; i++) {
+        listed += ti_box_volume(&list.data[i].box);
+    }
+    assert_int_equal(listed, written);
+    ti_vec_fini(&list);
+}
+
+static void one_operation(rng *r, model *m, ti_tracker *t, uint64_t id, ti_deps *deps)
+{
+    ti_box box = rng_box(r, 2, SIZE, 1, rng_between(r, 0, 2) ? 5 : SIZE), other = rng_box(r, 2, SIZE, 1, SIZE);
+    int64_t kind = rng_between(r, 0, 19);
+    ti_deps_start(deps, id);
+    m->count = 0;
+    if (kind < 8 || kind >= 17) {
+        ti_tracker_read(t, &box, id, deps);
+        model_read(m, &box, id);
+    }
+    if (kind >= 8 && kind < 18) {
+        ti_tracker_write(t, &box, id, deps);
+        model_write(m, &box, id);
+    } else if (kind == 18) { /* read two boxes, then write one */
+        ti_tracker_read(t, &other, id, deps);
+        model_read(m, &other, id);
+        ti_tracker_write(t, &other, id, deps);
+        model_write(m, &other, id);
+    } else if (kind == 19) {
+        ti_tracker_uses(t, &other, deps);
+        FOR_CELLS(m, &other, c)
+        {
+            expect_all(m, c, id);
+        }
+    }
+    check_deps(m, deps);
+}
+
+static void against_model(void **state)
+{
+    (void)state;
+    rng r = rng_from(seed);
+    for (int run = 0; run < 150; run++) {
+        model m = { .applied = 0 };
+        ti_era era = { 0 };
+        ti_tracker t, second;
+        ti_deps deps = { 0 };
+        uint64_t horizon = 0;
+        ti_tracker_init(&t, &era);
+        ti_tracker_init(&second, &era);
+        for (uint64_t id = 1; id < 200; id++) {
+            if (rng_between(&r, 0, 9) == 0) { /* a horizon: the one before it is applied */
+                if (horizon) {
+                    ti_era_apply(&era, horizon);
+                    model_apply(&m, horizon);
+                }
+                horizon = id;
+                continue;
+            }
+            if (rng_between(&r, 0, 60) == 0) {
+                ti_box box = rng_box(&r, 2, SIZE, 1, 5);
+                ti_tracker_forget(&t, &box);
+                FOR_CELLS(&m, &box, c)
+                {
+                    *c = (cell){ 0 };
+                }
+            }
+            one_operation(&r, &m, &t, id, &deps);
+            assert_true(ti_tracker_is_valid(&t));
+            ti_box look = rng_box(&r, 2, SIZE, 1, SIZE);
+            check_written(&m, &t, &look);
+        }
+        ti_deps_fini(&deps);
+        ti_tracker_fini(&t);
+        ti_tracker_fini(&second);
+        ti_era_fini(&era);
+    }
+}
+
+/* A horizon that came between two readers, with the writer before both: a writer waits for the first reader too. */
+static void readers_on_both_sides(void **state)
+{
+    (void)state;
+    ti_box box = { { 0, 0, 0 }, { 8, 1, 1 } };
+    ti_era era = { 0 };
+    ti_tracker t;
+    ti_deps deps = { 0 };
+    ti_tracker_init(&t, &era);
+    ti_deps_start(&deps, 1);
+    ti_tracker_write(&t, &box, 1, &deps);
+    ti_tracker_read(&t, &box, 2, &deps);
+    /* 3 is a horizon, not applied yet */
+    ti_tracker_read(&t, &box, 4, &deps);
+    ti_era_apply(&era, 3);
+    ti_tracker_read(&t, &box, 6, &deps);
+    ti_deps_start(&deps, 7);
+    ti_tracker_write(&t, &box, 7, &deps);
+    assert_int_equal(deps.ids.count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(deps.ids.data[i] == 3 || deps.ids.data[i] == 4 || deps.ids.data[i] == 6);
+    }
+    ti_deps_fini(&deps);
+    ti_tracker_fini(&t);
+    ti_era_fini(&era);
+}
+
+typedef struct loop {
+    ti_era era;
+    ti_tracker tracker;
+    ti_deps deps;
+    uint64_t id, horizon;
+    size_t most_entries, most_records;
+} loop;
+
+static void loop_init(loop *l)
+{
+    memset(l, 0, sizeof(*l));
+    ti_tracker_init(&l->tracker, &l->era);
+}
+
+static void loop_fini(loop *l)
+{
+    ti_tracker_fini(&l->tracker);
+    ti_era_fini(&l->era);
+    ti_deps_fini(&l->deps);
+}
+
+static void loop_touch(loop *l, ti_box box, bool write)
+{
+    ti_deps_start(&l->deps, l->id);
+    if (write) {
+        ti_tracker_write(&l->tracker, &box, l->id, &l->deps);
+    } else {
+        ti_tracker_read(&l->tracker, &box, l->id, &l->deps);
+    }
+}
+
+static void loop_next(loop *l, int every)
+{
+    if (++l->id % (uint64_t)every == 0) {
+        ti_era_apply(&l->era, l->horizon);
+        l->horizon = l->id++;
+    }
+    l->most_entries = TI_MAX(l->most_entries, l->tracker.map.count);
+    l->most_records = TI_MAX(l->most_records, (size_t)l->tracker.records);
+}
+
+static ti_box slab(int64_t a, int64_t b)
+{
+    return (ti_box){ { a, 0, 0 }, { b, 4, 1 } };
+}
+
+/* A buffer into which every step appends a slab, read as a whole: old slabs become one entry. */
+static void growing(void **state)
+{
+    (void)state;
+    loop l;
+    loop_init(&l);
+    l.id = 1;
+    for (int64_t i = 0; i < 20000; i++) {
+        if (i > 0) {
+            loop_touch(&l, slab(0, i), false);
+        }
+        loop_touch(&l, slab(i, i + 1), true);
+        loop_next(&l, 10);
+    }
+        assert_true(l.most_entries < 60 && l.most_records < 200);
+    assert_true(l.tracker.young.count < 100);
+    loop_fini(&l);
+}
+
+/* Windows that slide over a buffer, written in part and read in part; and tiles written in turn. */
+static void sliding(void **state)
+{
+    (void)state;
+    loop l;
+    loop_init(&l);
+    l.id = 1;
+    loop_touch(&l, slab(0, 1000), true);
+    for (int64_t i = 0; i < 20000; i++) {
+        loop_touch(&l, slab(i * 3 % 900, i * 3 % 900 + 64), true);
+        loop_touch(&l, slab(i * 7 % 900, i * 7 % 900 + 30), false);
+        loop_next(&l, 10);
+    }
+    assert_true(l.most_entries < 120 && l.most_records < 300);
+    loop_fini(&l);
+    loop_init(&l);
+    l.id = 1;
+    for (int64_t i = 0; i < 20000; i++) {
+        ti_box tile = { { i % 16 * 4, i / 16 % 16 * 4, 0 }, { i % 16 * 4 + 4, i / 16 % 16 * 4 + 4, 1 } };
+        loop_touch(&l, tile, i % 3 != 0);
+        loop_next(&l, 10);
+    }
+    assert_true(l.most_entries < 256 && l.most_records < 600);
+    loop_fini(&l);
+}
+
+/* Entries that are cut and made whole again in every step, next to others that stay. */
+static void cut_and_healed(void **state)
+{
+    (void)state;
+    loop l;
+    loop_init(&l);
+    l.id = 1;
+    for (int64_t i = 0; i < 20; i++) {
+        loop_touch(&l, slab(100 + 2 * i, 101 + 2 * i), true);
+    }
+    for (int64_t i = 0; i < 20000; i++) {
+        loop_touch(&l, slab(0, 10), true);
+        loop_touch(&l, slab(0, 5), false);
+        loop_next(&l, 10);
+    }
+    assert_true(l.most_entries < 30 && l.most_records < 30);
+    assert_true(l.tracker.young.count < 100);
+    loop_fini(&l);
+}
+
+int main(int argc, char **argv)
+{
+    seed = test_seed(argc, argv);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(against_model),
+        cmocka_unit_test(readers_on_both_sides),
+        cmocka_unit_test(growing),
+        cmocka_unit_test(sliding),
+        cmocka_unit_test(cut_and_healed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
