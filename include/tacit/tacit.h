@@ -375,6 +375,7 @@ typedef struct tacit_config {
     int horizon_step;   /* TACIT_HORIZON_STEP: length of the critical path between horizons (4) */
     int horizon_front;  /* TACIT_HORIZON_FRONT: width of the front that makes a horizon (max(64, 32 * workers of all nodes)) */
     size_t early_bytes; /* TACIT_EARLY_BYTES: per peer, bytes sent that no receive is known for (1 MiB) */
+    int watchdog;       /* TACIT_WATCHDOG: seconds without progress after which a node says what it waits for (60); -1: never */
     const char *graph;  /* TACIT_GRAPH: path prefix; writes the three graphs as Graphviz files */
     const char *graph_tasks; /* TACIT_GRAPH_TASKS: which tasks the graphs show, "first:last" */
     int log;            /* TACIT_LOG: 0 default (warnings), else 1 error, 2 warning, 3 info, 4 debug */

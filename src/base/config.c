@@ -37,6 +37,8 @@ static const row table[] = {
         "width of the execution front that makes a horizon" }, KIND_INT, FIELD(horizon_front), 1, 100000000 },
     { { "TACIT_EARLY_BYTES", "bytes, with k, M or G", "1M",
         "per peer, bytes sent for which no receive is known; later messages wait" }, KIND_SIZE, FIELD(early_bytes), 1024, 1ll << 40 },
+    { { "TACIT_WATCHDOG", "-1..1000000", "60", "seconds without progress after which a node says what it waits for; -1: never" },
+      KIND_INT, FIELD(watchdog), -1, 1000000 },
     { { "TACIT_GRAPH", "path", "none", "write the task, command and instruction graphs to PATH.*.dot" }, KIND_STRING, FIELD(graph), 0, 0 },
     { { "TACIT_GRAPH_TASKS", "first:last", "all tasks", "which tasks the graphs show, last not included" }, KIND_STRING, FIELD(graph_tasks), 0, 0 },
     { { "TACIT_LOG", "error|warning|info|debug", "warning", "how much tacit says on stderr" }, KIND_OTHER, FIELD(log), 0, 0 },
@@ -187,6 +189,7 @@ static void apply_defaults(tacit_config *c)
     c->run_ahead = c->run_ahead ? c->run_ahead : 8;
     c->horizon_step = c->horizon_step ? c->horizon_step : 4;
     c->early_bytes = c->early_bytes ? c->early_bytes : (size_t)1 << 20;
+    c->watchdog = c->watchdog ? c->watchdog : 60;
     c->log = c->log ? c->log : 2;
 }
 

@@ -28,6 +28,7 @@ struct ti_executor {
     TI_VEC(job *) jobs; /* all of them */
     uint64_t buffer_bytes;
     int steps_without_network;
+    uint64_t activity, running;
 };
 
 ti_executor *ti_executor_create(const ti_executor_desc *desc)
@@ -348,9 +349,16 @@ static void issue_point(ti_executor *ex, const ti_instruction *i)
 
 /* ---- the step */
 
+static bool runs_on_device(ti_instruction_kind kind)
+{
+    return kind == TI_INSTRUCTION_KERNEL || kind == TI_INSTRUCTION_HOST || kind == TI_INSTRUCTION_COPY;
+}
+
 static void issue(ti_executor *ex, ti_engine_slot *slot)
 {
     const ti_instruction *i = slot->instruction;
+    ex->activity++;
+    ex->running += runs_on_device(i->kind);
     if (ex->is.timeline) {
         ti_timeline_add(ex->is.timeline, i, false);
     }
@@ -389,6 +397,8 @@ static void issue(ti_executor *ex, ti_engine_slot *slot)
 static void retire(ti_executor *ex, uint64_t id)
 {
     ti_engine_slot *slot = ti_engine_slot_of(&ex->engine, id);
+    ex->activity++;
+    ex->running -= runs_on_device(slot->instruction->kind);
     if (ex->is.timeline) {
         ti_timeline_add(ex->is.timeline, slot->instruction, true);
     }
@@ -465,4 +475,44 @@ bool ti_executor_step(ti_executor *ex)
     }
     atomic_store_explicit(&ex->is.progress->messages, ex->is.comm->pending, memory_order_relaxed);
     return any;
+}
+
+/* ---- what is waited for */
+
+uint64_t ti_executor_activity(const ti_executor *ex)
+{
+    return ex->activity;
+}
+
+uint64_t ti_executor_running(const ti_executor *ex)
+{
+    return ex->running;
+}
+
+static void describe_transfer(const ti_instruction *i, ti_strbuf *out)
+{
+    char text[TI_BOX_TEXT];
+    const ti_buffer_info *buffer = i->as.transfer.buffer;
+    ti_strbuf_add(out, "\n  message %llu %s node %d: buffer '%s' %s%s, for task '%s'", (unsigned long long)i->as.transfer.counter,
+                  i->kind == TI_INSTRUCTION_SEND ? "to" : "from", i->as.transfer.peer, buffer->name,
+                  ti_box_format(&i->as.transfer.box[0].box, TI_MAX(buffer->dims, 1), text), i->as.transfer.boxes > 1 ? " and more" : "", i->task->name);
+}
+
+void ti_executor_describe_waits(const ti_executor *ex, int most, ti_strbuf *out)
+{
+    const ti_engine *e = &ex->engine;
+    for (uint64_t id = e->watermark; id < e->next && most > 0; id++) {
+        const ti_engine_slot *slot = ti_engine_slot_of(e, id);
+        const ti_instruction *i = slot->instruction;
+        if (slot->complete || !slot->issued) {
+            continue;
+        }
+        if (i->kind == TI_INSTRUCTION_SEND || i->kind == TI_INSTRUCTION_RECEIVE) {
+            describe_transfer(i, out);
+            most--;
+        } else if (i->kind == TI_INSTRUCTION_EPOCH) {
+            ti_strbuf_add(out, "\n  the other nodes, to finish together with them (tacit_finalize)");
+            most--;
+        }
+    }
 }

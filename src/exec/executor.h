@@ -7,6 +7,7 @@
 #define TI_EXECUTOR_H
 
 #include "base/failure.h"
+#include "base/strbuf.h"
 #include "comm/comm.h"
 #include "device/device.h"
 #include "exec/engine.h"
@@ -40,6 +41,12 @@ void ti_executor_destroy(ti_executor *executor); /* frees what is still allocate
 void ti_executor_submit(ti_executor *executor, const ti_instruction *instruction);
 /* Returns whether something happened. */
 bool ti_executor_step(ti_executor *executor);
+/* Instructions started and completed so far, together: it stands still when nothing goes on. */
+uint64_t ti_executor_activity(const ti_executor *executor);
+/* Kernels and copies that are running. */
+uint64_t ti_executor_running(const ti_executor *executor);
+/* Append what is waited for, oldest first: messages under way with their task, buffer, box and peer; at most `most` lines. */
+void ti_executor_describe_waits(const ti_executor *executor, int most, ti_strbuf *out);
 /* Instructions that were submitted and are not complete. */
 uint64_t ti_executor_incomplete(const ti_executor *executor);
 

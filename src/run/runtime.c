@@ -2,6 +2,7 @@
 #include "run/runtime.h"
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "device/device_host.h"
 #include "run/scheduler.h"
@@ -12,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PLAN_BUDGET = 16, MOST_INCOMPLETE = 16384, CORES_FOR_THREADS = 8, MOST_DEVICES = 32, FRONT_FLOOR = 64, FRONT_PER_WORKER = 32 };
+enum { PLAN_BUDGET = 16, MOST_INCOMPLETE = 16384, CORES_FOR_THREADS = 8, MOST_DEVICES = 32, MOST_WAITS = 8, WATCH_EVERY = 64, FRONT_FLOOR = 64, FRONT_PER_WORKER = 32 };
 
 typedef enum run_mode { MODE_INLINE, MODE_SHARED, MODE_THREAD } run_mode;
 
@@ -33,6 +34,7 @@ struct ti_runtime {
     _Alignas(TI_CACHE_LINE) ti_lock executing;
     ti_executor *executor;
     bool ended; /* the other nodes were told of a failure */
+    uint64_t watched_activity, watched_since; /* the watchdog: what it saw last, and since when */
     _Atomic bool stop;
     pthread_t threads[2];
 };
@@ -347,6 +349,29 @@ static bool help(ti_runtime *rt)
     return any || schedule(rt, must_poll(rt) ? 1 : PLAN_BUDGET);
 }
 
+/* Say what this node waits for if nothing has happened for long, and again after as long. */
+static void watch(ti_runtime *rt)
+{
+    uint64_t now = ti_clock_ns(), limit = (uint64_t)rt->config.watchdog * 1000000000u;
+    if (rt->config.watchdog < 0 || !ti_lock_try(&rt->executing)) {
+        return;
+    }
+    uint64_t activity = ti_executor_activity(rt->executor);
+    bool quiet = activity == rt->watched_activity && ti_executor_running(rt->executor) == 0;
+    if (!quiet || rt->watched_since == 0) {
+        rt->watched_activity = activity;
+        rt->watched_since = now;
+    } else if (now - rt->watched_since >= limit) {
+        ti_strbuf text = { 0 };
+        ti_executor_describe_waits(rt->executor, MOST_WAITS, &text);
+        ti_log(TI_LOG_WARNING, "no progress for %d s; %llu tasks were submitted on this node, which waits for:%s", rt->config.watchdog,
+               (unsigned long long)ti_task_graph_tasks(rt->tasks), text.length ? ti_strbuf_text(&text) : " nothing of the network");
+        ti_strbuf_fini(&text);
+        rt->watched_since = now;
+    }
+    ti_lock_drop(&rt->executing);
+}
+
 typedef bool wait_condition(ti_runtime *rt, const void *what);
 
 static void wait_until(ti_runtime *rt, wait_condition *holds, const void *what)
@@ -360,6 +385,9 @@ static void wait_until(ti_runtime *rt, wait_condition *holds, const void *what)
             round = 0;
         } else {
             ti_backoff(&round, &rt->progress.lot, ticket, must_poll(rt));
+            if (round % WATCH_EVERY == 0) {
+                watch(rt);
+            }
         }
     }
     if (rt->mode == MODE_SHARED && rt->lent_worker >= 0) {

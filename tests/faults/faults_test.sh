@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# A node that dies ends the job everywhere within seconds, with a message; a node that waits for long says for what.
+# Usage: faults_test.sh TACIT FAULTY
+set -u
+tacit=$1 faulty=$2 failed=0
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+fail()
+{
+    echo "FAILED: $*"
+    sed 's/^/    /' "$dir/log"
+    failed=1
+}
+
+# No way of dying may leave the other nodes waiting (30 s are much more than it takes).
+for way in kill segv abort exit return; do
+    timeout 30 "$tacit" run -n 3 "$faulty" $way >"$dir/log" 2>&1
+    status=$?
+    [ $status = 124 ] && fail "$way: the other nodes went on waiting"
+    [ $status = 0 ] && fail "$way: the job says that all is well"
+    [ -s "$dir/log" ] || fail "$way: no message"
+    case $way in
+        exit | return) grep -q 'ended without tacit_finalize' "$dir/log" || fail "$way: no word of tacit_finalize" ;;
+    esac
+done
+
+# Node 1 goes on when the other has said that it waits: the job then ends well.
+: >"$dir/log"
+TACIT_WATCHDOG=1 timeout 90 "$tacit" run -n 2 "$faulty" late "$dir/go" 2> >(
+    while IFS= read -r line; do
+        printf '%s\n' "$line" >>"$dir/log"
+        case $line in *"from node 1: buffer 'U' [32,64)"*"for task 'fence'"*) touch "$dir/go" ;; esac
+    done
+)
+status=$?
+[ -e "$dir/go" ] || fail "late: the watchdog did not name the message"
+[ $status = 0 ] || fail "late: the job ended with $status"
+[ $failed = 0 ] && echo "faults: passed"
+exit $failed

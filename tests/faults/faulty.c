@@ -1,0 +1,71 @@
+/* A program that goes wrong on node 1 in the way that its first argument names, for faults_test.sh.
+ *
+ *   kill | abort | segv | exit | return    node 1 ends without tacit_finalize
+ *   late FILE                              node 1 does not submit its tasks before FILE exists */
+#include "tacit/tacit.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CHECK(call)                                                                                                    \
+    do {                                                                                                               \
+        if ((call) != TACIT_OK) {                                                                                      \
+            fprintf(stderr, "%s: %s\n", #call, tacit_last_error(ctx));                                                 \
+            return EXIT_FAILURE;                                                                                       \
+        }                                                                                                              \
+    } while (0)
+
+enum { SIZE = 64 };
+
+static void nothing(const tacit_launch *k)
+{
+    (void)k;
+}
+
+/* Waits for the file, but not for ever. */
+static void wait_for(const char *path)
+{
+    const struct timespec nap = { 0, 10 * 1000 * 1000 };
+    for (int i = 0; i < 6000 && access(path, F_OK) != 0; i++) {
+        nanosleep(&nap, NULL);
+    }
+}
+
+/* Whether the node is to return from main. */
+static int go_wrong(int argc, char **argv)
+{
+    if (strcmp(argv[1], "kill") == 0) {
+        raise(SIGKILL);
+    } else if (strcmp(argv[1], "segv") == 0) {
+        raise(SIGSEGV);
+    } else if (strcmp(argv[1], "abort") == 0) {
+        abort();
+    } else if (strcmp(argv[1], "exit") == 0) {
+        exit(EXIT_SUCCESS);
+    } else if (strcmp(argv[1], "late") == 0 && argc > 2) {
+        wait_for(argv[2]);
+        return 0;
+    }
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    tacit_context *ctx = NULL;
+    tacit_buffer *u;
+    double zeros[SIZE] = { 0 }, out[SIZE];
+    CHECK(tacit_init(NULL, &ctx));
+    CHECK(tacit_buffer_create(ctx, &(tacit_buffer_desc){ .name = "U", .range = TACIT_RANGE(SIZE), .elem_size = sizeof(double), .init = zeros }, &u));
+    CHECK(tacit_submit(ctx, &(tacit_task){ .name = "step", .range = TACIT_RANGE(SIZE), .kernel = { .host = nothing },
+                                           .access = { tacit_update(u, tacit_one_to_one()) } }));
+    if (argc > 1 && tacit_node(ctx) == 1 && go_wrong(argc, argv)) {
+        return EXIT_SUCCESS;
+    }
+    CHECK(tacit_fence_read(ctx, u, TACIT_BOX_ALL, out));
+    CHECK(tacit_finalize(ctx));
+    return EXIT_SUCCESS;
+}
