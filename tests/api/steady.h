@@ -15,7 +15,7 @@
 
 /* Sanitizers keep freed memory, and are slow. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { DEFAULT_TASKS = 30000, COUNTS_RESIDENT = 0 };
+enum { DEFAULT_TASKS = 12000, COUNTS_RESIDENT = 0 };
 #else
 enum { DEFAULT_TASKS = 300000, COUNTS_RESIDENT = 1 };
 #endif
