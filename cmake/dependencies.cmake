@@ -1,4 +1,5 @@
-# What tacit links with: threads, the mathematics library, hwloc, and MPI if there is one (target `tacit_needs`).
+# What tacit links with: threads, the mathematics library, hwloc, and MPI if there is one (target `tacit_needs`). The tool and the
+# benchmarks write JSON with jansson.
 # Sets TACIT_WITH_MPI and TACIT_MPI_KIND (openmpi, mpich, other or none). Nothing is ever downloaded.
 
 find_package(PkgConfig REQUIRED)
@@ -8,6 +9,12 @@ pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
 
 add_library(tacit_needs INTERFACE)
 target_link_libraries(tacit_needs INTERFACE Threads::Threads PkgConfig::hwloc m)
+
+pkg_check_modules(jansson IMPORTED_TARGET jansson)
+if(NOT jansson_FOUND)
+    message(WARNING "jansson was not found: `tacit` will have no --json, and the benchmarks are not built. "
+                    "Install libjansson-dev (tools/setup does) and configure again.")
+endif()
 
 # Target `tacit_mpi`: the MPI that was chosen, for the library and for programs that call MPI themselves.
 add_library(tacit_mpi INTERFACE)

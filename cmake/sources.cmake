@@ -1,4 +1,4 @@
-# The sources of the library, by folder, from the bottom up. Explicit: a file that is not named here is not built.
+# The sources of the library, by folder, from the bottom up. Explicit: a file that is not named here is an error.
 
 set(TACIT_SOURCES
     base/alloc.c
@@ -61,33 +61,48 @@ set(TACIT_SOURCES
     api/api_view.c
     api/check_task.c
 )
+set(mpi_sources comm/comm_mpi.c comm/mpi_type.c)
+set(no_mpi_sources comm/comm_none.c)
 if(TACIT_WITH_MPI)
-    list(APPEND TACIT_SOURCES comm/comm_mpi.c comm/mpi_type.c)
+    list(APPEND TACIT_SOURCES ${mpi_sources})
 else()
-    list(APPEND TACIT_SOURCES comm/comm_none.c)
+    list(APPEND TACIT_SOURCES ${no_mpi_sources})
 endif()
 
-# While the first release is being written: what is listed and not there yet is left out, what is there and not listed is
-# taken along, both with a warning. tacit_list(out folder pattern names...) sets `out` to the paths below `folder`.
+# tacit_list(out folder pattern [STRICT] names... [OTHER names...]) sets `out` to the paths below `folder` of the files that are named. A
+# file that is named and not there, or there (it matches `pattern`) and neither named nor OTHER, is an error with STRICT. Without, the
+# first is left out and the second taken along, both with a warning.
 function(tacit_list out folder pattern)
-    set(found)
-    foreach(name IN LISTS ARGN)
-        if(EXISTS ${folder}/${name})
-            list(APPEND found ${name})
-        else()
-            message(WARNING "${folder}/${name} is listed, but does not exist yet")
-        endif()
-    endforeach()
+    cmake_parse_arguments(PARSE_ARGV 3 list "STRICT" "" "OTHER")
+    set(severity WARNING)
+    if(list_STRICT)
+        set(severity SEND_ERROR)
+    endif()
+    set(named ${list_UNPARSED_ARGUMENTS})
+    set(found ${named})
+    set(missing)
     file(GLOB_RECURSE present RELATIVE ${folder} CONFIGURE_DEPENDS ${folder}/${pattern})
-    foreach(name IN LISTS present)
-        if(NOT name IN_LIST ARGN AND NOT name MATCHES "^comm/(comm_mpi|mpi_type|comm_none)\\.c$")
-            message(WARNING "${folder}/${name} exists, but is not listed")
-            list(APPEND found ${name})
+    foreach(name IN LISTS named)
+        if(NOT EXISTS ${folder}/${name})
+            list(REMOVE_ITEM found ${name})
+            list(APPEND missing ${name})
         endif()
     endforeach()
+    list(REMOVE_ITEM present "" ${named} ${list_OTHER})
+    list(APPEND found ${present})
+    if(missing)
+        string(REPLACE ";" " " missing "${missing}")
+        message(${severity} "listed, but not in ${folder}: ${missing}. Write them, or take them off the list.")
+    endif()
+    if(present)
+        string(REPLACE ";" " " present "${present}")
+        message(${severity} "in ${folder}, but not listed: ${present}. Add them to the list (cmake/sources.cmake for src/, else "
+                            "the folder's CMakeLists.txt), or remove them.")
+    endif()
     list(TRANSFORM found PREPEND ${folder}/)
     set(${out} ${found} PARENT_SCOPE)
 endfunction()
-tacit_list(TACIT_SOURCES ${PROJECT_SOURCE_DIR}/src "*.c" ${TACIT_SOURCES})
+tacit_list(TACIT_SOURCES ${PROJECT_SOURCE_DIR}/src "*.c" STRICT ${TACIT_SOURCES} OTHER ${mpi_sources} ${no_mpi_sources})
 
-set(TACIT_PUBLIC_HEADERS ${PROJECT_SOURCE_DIR}/include/tacit/tacit.h)
+# All of include/tacit/ is public.
+file(GLOB TACIT_PUBLIC_HEADERS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/tacit/*.h)

@@ -45,7 +45,7 @@ void ti_split_cache_fini(ti_split_cache *cache)
     ti_vec_fini(&cache->table);
 }
 
-/* Drop what nobody refers to and nobody asked for lately, once the cache has twice what it should keep. */
+/* Drop what nobody refers to and nobody asked for lately. */
 static void trim_splits(ti_split_cache *cache)
 {
     memset(cache->latest, 0, sizeof(cache->latest));
@@ -65,8 +65,9 @@ static void trim_splits(ti_split_cache *cache)
 
 static ti_split_ref *add_split(ti_split_cache *cache, const ti_split *split, uint64_t hash)
 {
-    if (cache->count > 2 * IDLE_KEPT && cache->clock % IDLE_KEPT == 0) {
+    if (cache->count > 2 * IDLE_KEPT && cache->clock >= cache->next_trim) {
         trim_splits(cache);
+        cache->next_trim = cache->clock + IDLE_KEPT + cache->count; /* what is in use is not searched for every time */
     }
     ti_split_ref *ref = TI_NEW(ti_split_ref);
     ref->split = *split;
@@ -231,8 +232,9 @@ ti_holder *ti_holder_get(ti_holder_cache *cache, const ti_access *access, uint32
             return h;
         }
     }
-    if (cache->count > 2 * IDLE_KEPT && cache->clock % IDLE_KEPT == 0) {
+    if (cache->count > 2 * IDLE_KEPT && cache->clock >= cache->next_trim) {
         trim_holders(cache);
+        cache->next_trim = cache->clock + IDLE_KEPT + cache->count;
     }
     if (2 * cache->count >= cache->buckets) {
         rehash(cache, cache->buckets ? 2 * cache->buckets : 8);

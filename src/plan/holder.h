@@ -25,7 +25,7 @@ enum { TI_SPLIT_ANSWERS = 8 };
 typedef struct ti_split_cache {
     ti_split_ref **bucket;
     size_t buckets, count;
-    uint64_t clock;
+    uint64_t clock, next_trim;
     int node;
     struct ti_split_answer {
         ti_split_ref *split; /* NULL: none */
@@ -59,7 +59,7 @@ typedef struct ti_holder {
 typedef struct ti_holder_cache {
     ti_holder **bucket;
     size_t buckets, count;
-    uint64_t clock;
+    uint64_t clock, next_trim;
     uint64_t *evaluated; /* counts mapper evaluations on chunks */
 } ti_holder_cache;
 

@@ -37,6 +37,7 @@ typedef struct cluster {
     int nodes;
     const tacit_config *config; /* or NULL */
     size_t eager;               /* of the network: messages up to this size complete at once */
+    size_t early;               /* bytes to one peer for which no receive is known; 0: 1 MiB */
     uint64_t shake;             /* seed for delays and reordering; 0: none */
     ti_timeline *timeline;      /* one per node, or NULL */
     cluster_program *program;
@@ -80,7 +81,7 @@ static inline void cluster_run(const cluster *c)
     enum { MOST = 64 };
     cluster_member member[MOST];
     REQUIRE(c->nodes >= 1 && c->nodes <= MOST);
-    ti_comm_hub *hub = ti_comm_hub_create(c->nodes, c->eager ? c->eager : 4096, 1 << 20, c->shake);
+    ti_comm_hub *hub = ti_comm_hub_create(c->nodes, c->eager ? c->eager : 4096, c->early ? c->early : 1 << 20, c->shake);
     for (int i = 0; i < c->nodes; i++) {
         member[i] = (cluster_member){ .cluster = c, .hub = hub, .node = i };
         REQUIRE(pthread_create(&member[i].thread, NULL, cluster_main, &member[i]) == 0);

@@ -25,6 +25,38 @@ expect()
     fi
 }
 
+# A launcher of Slurm that has one node, whatever is asked for.
+mkdir "$dir/slurm"
+printf '#!/bin/sh\nshift 2\nexec "$@"\n' >"$dir/slurm/srun"
+chmod +x "$dir/slurm/srun"
+
+# Also that the output of the last command is JSON, where there is something to tell.
+expect_json()
+{
+    expect "$@"
+    if command -v python3 >/dev/null && ! python3 -m json.tool "$dir/out" >/dev/null; then
+        failures=$((failures + 1))
+        echo "FAILED: $*: this is no JSON"
+        sed 's/^/    /' "$dir/out"
+    fi
+}
+
+# expect_files FOLDER NAME...: exactly these files.
+expect_files()
+{
+    local folder=$1
+    shift
+    checks=$((checks + 1))
+    if [ "$(ls -A "$folder")" != "$(printf '%s\n' "$@" | sort)" ]; then
+        failures=$((failures + 1))
+        echo "FAILED: $folder contains: $(ls -A "$folder" | tr '\n' ' ')and not: $*"
+    fi
+}
+export LC_ALL=C
+for name in $(compgen -e TACIT_); do
+    unset "$name"
+done
+
 # Texts.
 expect 0 '^Usage: tacit run' "$tacit" --help
 expect 0 '^Usage: tacit run' "$tacit" help
@@ -36,6 +68,43 @@ expect 0 'TACIT_HORIZON_STEP' "$tacit" run --help
 expect 0 '^Usage: tacit run -?' "$tacit" help run
 expect 0 '^Usage: tacit bench' "$tacit" bench --help
 expect 0 '^messages ' "$tacit" bench --list
+for command in graph info; do
+    expect 0 "^Usage: tacit $command " "$tacit" help $command
+    expect 0 "^Usage: tacit $command " "$tacit" $command --help
+done
+expect 0 '^Usage: tacit help settings' "$tacit" help settings --help
+has_json=yes
+"$tacit" help settings --json >"$dir/out" 2>&1 || has_json=no
+if [ $has_json = yes ]; then
+    expect_json 0 '"TACIT_WORKERS"' "$tacit" help settings --json
+    expect_json 0 '"messages"' "$tacit" bench --list --json
+    expect_json 0 '"version": "[0-9]+\.' "$tacit" info --json
+    expect_json 0 '"source": "environment"' env TACIT_WORKERS=3 "$tacit" info --json
+    expect_json 1 '"settings_problem": "TACIT_WORKERS is' env TACIT_WORKERS=x "$tacit" info --json
+else
+    expect 1 'built without jansson' "$tacit" info --json
+    expect 1 'built without jansson' "$tacit" graph --json true
+fi
+
+# What is here, and how it is set.
+expect 0 '^  TACIT_RUN_AHEAD +8 \(default\)$' "$tacit" info
+expect 0 '^  TACIT_RUN_AHEAD +12 \(environment\)$' env TACIT_RUN_AHEAD=12 "$tacit" info
+expect 0 '^  devices .*[^0-9]3 workers' env TACIT_WORKERS=3 "$tacit" info
+expect 0 '^  cores +1$' taskset -c "$(taskset -pc $$ | sed 's/.*: *\([0-9]*\).*/\1/')" "$tacit" info
+expect 0 "^  srun +$dir/slurm/srun$" env PATH="$dir/slurm:$PATH" "$tacit" info
+expect 1 'TACIT_WORKERS is .0., but must be 1\.\.4096' env TACIT_WORKERS=0 "$tacit" info
+expect 1 'did you mean TACIT_WORKERS' env TACIT_WORKER=1 "$tacit" info
+expect 1 'must be first:last' env TACIT_GRAPH_TASKS=7 "$tacit" info
+mkdir -p "$dir/alone/bin"
+cp "$tacit" "$dir/alone/bin/"
+if "$tacit" info | grep -q '^  libtacit .*\.so'; then
+    expect 1 'libtacit\.so\.0 is not there' "$dir/alone/bin/tacit" info
+fi
+case $mpi in
+openmpi) expect 0 '^  MPI +Open MPI v' "$tacit" info ;;
+mpich) expect 0 '^  MPI +MPICH' "$tacit" info ;;
+none) expect 0 '^  MPI +none: programs run on one node' "$tacit" info ;;
+esac
 
 # Wrong use: status 2 and a sentence.
 expect 2 '^Usage:' "$tacit"
@@ -49,6 +118,20 @@ done
 expect 2 'invalid option' "$tacit" run -x true
 expect 2 'requires an argument' "$tacit" run -n
 expect 2 "no launcher 'rocket'" "$tacit" run -n 2 --launcher rocket true
+expect 2 "takes no argument, but 'x' is one" "$tacit" info x
+expect 2 'unrecognized option' "$tacit" info --xml
+expect 2 "no option '--xml'" "$tacit" help settings --xml
+expect 2 'no program is given' "$tacit" graph
+expect 2 "whole number from 1 on" "$tacit" graph -n 0 true
+expect 2 'no launcher .rocket.' "$tacit" graph --output "$dir" --launcher rocket true
+for window in 5 5:5 6:5 a:b 1:2x ''; do
+    expect 2 'must be FIRST:LAST' "$tacit" graph --tasks "$window" true
+done
+for node in -1 x ''; do
+    expect 2 'must be the number of a node' "$tacit" graph --node "$node" true
+done
+expect 2 'no node 2 in a run of 2' "$tacit" graph -n 2 --node 2 true
+expect 2 'no node 1 in a run of 1' "$tacit" graph --node 1 true
 expect 2 "no benchmark 'sleep'" "$tacit" bench sleep
 expect 2 '^Usage: tacit bench' "$tacit" bench
 
@@ -71,9 +154,6 @@ expect 1 'install openmpi-bin or mpich' env PATH="$dir/empty" "$tacit" run -n 2 
 expect 1 'launcher of MPICH was not found: install mpich' env PATH="$dir/empty" "$tacit" run -n 2 --launcher mpich /bin/sh -c true
 
 # Inside Slurm, srun is preferred. What it would be given is all that can be checked without one.
-mkdir "$dir/slurm"
-printf '#!/bin/sh\n' >"$dir/slurm/srun"
-chmod +x "$dir/slurm/srun"
 expect 0 "^$dir/slurm/srun -n 3 " env SLURM_JOB_ID=1 PATH="$dir/slurm:$PATH" "$tacit" run -n 3 --dry-launch true
 
 # Several nodes, with the launchers that are here.
@@ -106,6 +186,79 @@ case $mpi in
 openmpi) expect 0 'mpirun|orterun' "$tacit" run -n 2 --dry-launch /bin/sh ;;
 mpich) expect 0 'mpiexec' "$tacit" run -n 2 --dry-launch /bin/sh ;;
 esac
+
+if command -v mpirun.openmpi >/dev/null; then
+    expect 0 ' -x TACIT_LOG .*/true$' env TACIT_LOG=info "$tacit" run -n 2 --launcher openmpi --dry-launch true
+fi
+
+# Graphs. Any program can write what tacit_finalize writes: this one has as many vertices as it is told, in every graph.
+cat >"$dir/drawing" <<'END'
+#!/bin/sh
+for graph in task command.0 instruction.0; do
+    {
+        echo 'digraph tacit {'
+        seq 1 "$1" | sed 's/.*/  v& [shape=box, label="T& tick"];\n  v1 -> v&;/'
+        echo '}'
+    } >"$TACIT_GRAPH.$graph.dot"
+done
+echo "drawn with ${TACIT_GRAPH_TASKS-all}"
+exit ${2-0}
+END
+chmod +x "$dir/drawing"
+all_dots='drawing.command.0.dot drawing.instruction.0.dot drawing.task.dot'
+all_svgs='drawing.command.0.svg drawing.instruction.0.svg drawing.task.svg'
+# graph NAME STATUS PATTERN ARGUMENTS...: into the folder NAME
+graph()
+{
+    local folder=$dir/$1 status=$2 pattern=$3
+    shift 3
+    expect "$status" "$pattern" "$tacit" graph --output "$folder" "$@"
+}
+if command -v dot >/dev/null; then
+    graph drawn 0 '/drawing\.task\.dot \(3 vertices\)$' "$dir/drawing" 3
+    expect_files "$dir/drawn" $all_dots $all_svgs
+    graph drawn 0 'drawn with 5:7$' --tasks 5:7 "$dir/drawing" 1
+    graph drawn 5 'drawing ended with status 5, so its graphs may not be complete' "$dir/drawing" 3 5
+    expect_files "$dir/drawn" $all_dots $all_svgs
+    graph drawn 0 'has 2001 vertices and is not drawn.*choose a part with --tasks' "$dir/drawing" 2001
+    expect_files "$dir/drawn" $all_dots # pictures of the run before are gone
+    PATH=$dir/slurm:$PATH graph drawn 1 'the graphs of node 1 are not in ' --all -n 2 --launcher srun "$dir/drawing" 3
+fi
+mkdir "$dir/tools"
+ln -s "$(command -v sh)" "$(command -v seq)" "$(command -v sed)" "$dir/tools/"
+expect 0 "dot was not found.*install graphviz" env PATH="$dir/tools" "$tacit" graph --output "$dir/plain" "$dir/drawing" 3
+expect_files "$dir/plain" $all_dots
+printf '#!/bin/sh\nexit 1\n' >"$dir/tools/dot"
+chmod +x "$dir/tools/dot"
+expect 0 'could not draw .*/drawing\.task\.dot; the DOT file is kept' env PATH="$dir/tools" "$tacit" graph --output "$dir/plain" "$dir/drawing" 3
+expect_files "$dir/plain" $all_dots
+graph none 1 'drawing submitted no tasks' "$dir/drawing" 0
+graph none 1 'no task of drawing has a number in 5:7; leave out --tasks' --tasks 5:7 "$dir/drawing" 0
+graph none 1 'true wrote no graphs: it is no program of tacit' true
+graph none 3 'sh ended with status 3 before it wrote its graphs' sh -c 'exit 3'
+graph none 139 'sh ended with status 139 before' sh -c 'kill -SEGV $$'
+graph none 127 "there is no program $dir/nothing" "$dir/nothing"
+graph none 126 'is not an executable file' "$dir/text"
+graph text 1 'nothing can be written to .*Not a directory; choose another directory with --output' true
+graph none/a/b 1 'the directory .* cannot be made' true
+checks=$((checks + 1))
+if [ -n "$(ls -A "$dir/none")" ]; then
+    failures=$((failures + 1))
+    echo "FAILED: graphs that failed left something behind: $(ls -A "$dir/none")"
+fi
+if [ $has_json = yes ]; then
+    expect 0 '"vertices": 3,' sh -c '"$1" graph --json --output "$2" "$3" 3 2>/dev/null' x "$tacit" "$dir/plain" "$dir/drawing"
+    expect_json 0 '"exit_status": 0' sh -c '"$1" graph --json --output "$2" "$3" 3 2>/dev/null' x "$tacit" "$dir/plain" "$dir/drawing"
+fi
+
+# And what a program of tacit draws, if there is one beside the tool.
+hello=$(dirname "$tacit")/hello
+if [ -x "$hello" ]; then
+    graph hello 0 'hello\.instruction\.0\.dot \([0-9]+ vertices\)' "$hello"
+    if [ "$mpi" != none ]; then
+        graph hello 0 'hello\.instruction\.1\.dot \([0-9]+ vertices\)' -n 2 --all "$hello"
+    fi
+fi
 
 echo "$checks checks, $failures failed"
 [ "$failures" = 0 ]

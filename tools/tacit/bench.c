@@ -1,10 +1,8 @@
 /* tacit bench: find a benchmark program beside the tool, and start it on as many nodes as it needs. See tool.h. */
-#include "tool.h"
+#include "report.h"
 
 #include "base/vec.h"
 
-#include <libgen.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,19 +20,20 @@ static const struct bench {
 
 static const char usage[] =
     "Usage: tacit bench NAME [--json] [ARGUMENTS]   run a benchmark; ARGUMENTS are its own, see `tacit bench NAME --help`\n"
-    "       tacit bench --list                      the names\n";
+    "       tacit bench --list [--json]             the names\n";
 
-/* PREFIX/libexec/tacit-bench-NAME for PREFIX/bin/tacit, installed or in the build directory. */
-static bool bench_path(const char *name, char path[PATH_MAX])
+/* PREFIX/libexec/tacit-bench-NAME for PREFIX/bin/tacit; NULL if that cannot be known; free with ti_strfree. */
+static char *bench_path(const char *name)
 {
-    char self[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    if (length <= 0) {
-        return false;
+    char *prefix = tool_prefix(), *path = NULL;
+    ti_strbuf text = { 0 };
+    if (prefix) {
+        ti_strbuf_add(&text, "%s/libexec/tacit-bench-%s", prefix, name);
+        path = ti_strdup(text.text);
     }
-    self[length] = '\0';
-    const char *prefix = dirname(dirname(self));
-    return snprintf(path, PATH_MAX, "%s/libexec/tacit-bench-%s", prefix, name) < PATH_MAX;
+    ti_strbuf_fini(&text);
+    ti_strfree(prefix);
+    return path;
 }
 
 static bool is_launched(void)
@@ -48,14 +47,22 @@ static bool is_launched(void)
     return false;
 }
 
-static int list(void)
+static int list(bool json)
 {
-    char path[PATH_MAX];
-    for (size_t i = 0; i < TI_COUNT(benches); i++) {
-        bool there = bench_path(benches[i].name, path) && access(path, X_OK) == 0;
-        printf("%-10s %s%s\n", benches[i].name, benches[i].help, there ? "" : " (not built)");
+    tool_benchmark entries[TI_COUNT(benches)];
+    if (json && !tool_json_is_there()) {
+        return TOOL_FAILURE;
     }
-    return TOOL_OK;
+    for (size_t i = 0; i < TI_COUNT(benches); i++) {
+        const struct bench *b = &benches[i];
+        char *path = bench_path(b->name);
+        entries[i] = (tool_benchmark){ b->name, b->help, TI_MAX(b->nodes, 1), path && access(path, X_OK) == 0 };
+        ti_strfree(path);
+        if (!json) {
+            printf("%-10s %s%s\n", b->name, b->help, entries[i].built ? "" : " (not built)");
+        }
+    }
+    return json ? tool_json_benches(entries, TI_COUNT(benches)) : TOOL_OK;
 }
 
 static bool asks_for_help(char **arguments)
@@ -70,13 +77,15 @@ static bool asks_for_help(char **arguments)
 
 static int start(const struct bench *bench, char **arguments)
 {
-    char path[PATH_MAX];
+    char *path = bench_path(bench->name);
     TI_VEC(char *) program = { 0 };
-    if (!bench_path(bench->name, path)) {
+    if (!path) {
         return tool_fail(TOOL_FAILURE, "this program does not know where it lies (/proc is not there)");
     }
     if (access(path, X_OK) != 0) {
-        return tool_fail(TOOL_NOT_FOUND, "%s is not there: configure with -DTACIT_BUILD_BENCH=ON and build", path);
+        tool_fail(0, "%s is not there: configure with -DTACIT_BUILD_BENCH=ON and build", path);
+        ti_strfree(path);
+        return TOOL_NOT_FOUND;
     }
     ti_vec_push(&program, path);
     for (char **a = arguments; *a; a++) {
@@ -87,6 +96,7 @@ static int start(const struct bench *bench, char **arguments)
     request.nodes = is_launched() || asks_for_help(arguments) ? 0 : bench->nodes;
     int status = tool_launch(&request);
     ti_vec_fini(&program);
+    ti_strfree(path);
     return status;
 }
 
@@ -98,7 +108,7 @@ int tool_bench(int argc, char **argv)
         return TOOL_OK;
     }
     if (strcmp(name, "--list") == 0) {
-        return list();
+        return list(argc > 2 && strcmp(argv[2], "--json") == 0);
     }
     for (size_t i = 0; i < TI_COUNT(benches); i++) {
         if (strcmp(name, benches[i].name) == 0) {

@@ -5,17 +5,17 @@
 
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "device/device_host.h"
 
 #include <errno.h>
-#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#ifndef TOOL_MPI_KIND
-#define TOOL_MPI_KIND "none"
-#endif
+extern char **environ;
 
 typedef TI_VEC(char *) words;
 
@@ -137,10 +137,18 @@ static const launcher *choose(const tool_request *request, tool_mpi mpi, char **
 
 /* ---------------------------------------------------------------- commands */
 
-static int cores_allowed(void)
+/* Nodes on other machines get the settings too: Open MPI passes on nothing unless it is told to. */
+static void forward_settings(command *c)
 {
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+    for (char **e = environ; *e; e++) {
+        if (strncmp(*e, "TACIT_", 6) == 0) {
+            ti_strbuf name = { 0 };
+            ti_strbuf_add(&name, "%.*s", (int)strcspn(*e, "="), *e);
+            add(&c->argv, "-x");
+            add(&c->argv, name.text);
+            ti_strbuf_fini(&name);
+        }
+    }
 }
 
 /* Cores are divided among nodes by tacit itself, hence no binding. Slots of a batch system are respected; on a plain machine
@@ -151,7 +159,7 @@ static void openmpi_command(command *c, int nodes)
         add(&c->env, "OMPI_ALLOW_RUN_AS_ROOT=1");
         add(&c->env, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
     }
-    if (nodes > cores_allowed()) {
+    if (nodes > ti_host_cores(NULL, 0)) {
         add(&c->env, "OMPI_MCA_mpi_yield_when_idle=1");
     }
     if (!tool_can_read_processes()) {
@@ -166,6 +174,7 @@ static void openmpi_command(command *c, int nodes)
     add(&c->argv, "--mca");
     add(&c->argv, "orte_abort_on_non_zero_status");
     add(&c->argv, "1");
+    forward_settings(c);
 }
 
 /* Slurm must speak the start-up protocol of the program's MPI, else every process believes to be alone. */
@@ -277,9 +286,9 @@ static int launcher_words(command *c, const tool_request *request, const char *p
     return TOOL_OK;
 }
 
-int tool_launch(const tool_request *request)
+/* The whole command; an exit status, after a sentence, if there is none. */
+static int prepare(command *c, const tool_request *request)
 {
-    command c = { 0 };
     int status = TOOL_OK;
     if (request->launcher && !launcher_named(request->launcher)) {
         return tool_fail(TOOL_USAGE, "there is no launcher '%s'; there are openmpi, mpich and srun", request->launcher);
@@ -289,23 +298,67 @@ int tool_launch(const tool_request *request)
         return cannot_run(request->program[0]);
     }
     if (request->nodes > 0) {
-        status = launcher_words(&c, request, program);
+        status = launcher_words(c, request, program);
     }
-    if (status == TOOL_OK) {
-        add(&c.argv, program);
-        for (char **word = request->program + 1; *word; word++) {
-            add(&c.argv, *word);
-        }
-        ti_vec_push(&c.argv, NULL);
-        drop_env_that_is_set(&c);
-        if (request->dry) {
-            print_command(&c);
-        } else {
-            status = execute(&c);
-        }
+    add(&c->argv, program);
+    for (char **word = request->program + 1; *word; word++) {
+        add(&c->argv, *word);
     }
+    ti_vec_push(&c->argv, NULL);
+    drop_env_that_is_set(c);
     ti_strfree(program);
+    return status;
+}
+
+int tool_launch(const tool_request *request)
+{
+    command c = { 0 };
+    int status = prepare(&c, request);
+    if (status == TOOL_OK && request->dry) {
+        print_command(&c);
+    } else if (status == TOOL_OK) {
+        status = execute(&c);
+    }
     free_words(&c.argv);
     free_words(&c.env);
     return status;
+}
+
+/* A terminal's signals are for the program; it is waited for, whatever it makes of them. */
+int tool_launch_and_wait(const tool_request *request, int *exit_status)
+{
+    command c = { 0 };
+    int how = 0, status = prepare(&c, request);
+    if (status == TOOL_OK) {
+        fflush(NULL);
+        pid_t child = fork();
+        if (child == 0) {
+            if (request->output_to_stderr) {
+                dup2(STDERR_FILENO, STDOUT_FILENO);
+            }
+            _exit(execute(&c));
+        }
+        void (*interrupt)(int) = signal(SIGINT, SIG_IGN), (*quit)(int) = signal(SIGQUIT, SIG_IGN);
+        while (child > 0 && waitpid(child, &how, 0) < 0 && errno == EINTR) {
+        }
+        signal(SIGINT, interrupt);
+        signal(SIGQUIT, quit);
+        if (child < 0) {
+            status = tool_fail(TOOL_FAILURE, "no process can be started: %s", strerror(errno));
+        }
+        *exit_status = WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how);
+    }
+    free_words(&c.argv);
+    free_words(&c.env);
+    return status;
+}
+
+bool tool_launcher_at(size_t index, tool_launcher *out)
+{
+    if (index >= TI_COUNT(launchers)) {
+        return false;
+    }
+    const launcher *l = &launchers[index];
+    *out = (tool_launcher){ .name = l->name, .library = l->library, .path = find_launcher(l) };
+    return true;
 }

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -37,6 +39,17 @@ char *tool_find(const char *name)
         path += length + (path[length] == ':');
     }
     return NULL;
+}
+
+char *tool_prefix(void)
+{
+    char self[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    if (length <= 0) {
+        return NULL;
+    }
+    self[length] = '\0';
+    return ti_strdup(dirname(dirname(self)));
 }
 
 /* What `program argument` prints; empty if it cannot be run. */

@@ -22,13 +22,15 @@ static const char usage[] =
     "if the program cannot be run or found, and 1 if there is no launcher.\n"
     "\n";
 
-static bool parse_nodes(const char *text, int *out)
+int tool_parse_nodes(const char *text, int *out)
 {
     char *end;
     errno = 0;
     long n = strtol(text, &end, 10);
     *out = (int)n;
-    return !errno && end != text && !*end && n >= 1 && n <= 1 << 24;
+    bool good = !errno && end != text && !*end && n >= 1 && n <= 1 << 24;
+    return good ? TOOL_OK
+                : tool_fail(TOOL_USAGE, "the number of nodes is '%s', but must be a whole number from 1 on", text);
 }
 
 int tool_run(int argc, char **argv)
@@ -44,9 +46,9 @@ int tool_run(int argc, char **argv)
     argv[0] = name; /* for the messages of getopt */
     for (int c; (c = getopt_long(argc, argv, "+n:h", options, NULL)) != -1;) {
         if (c == 'n') {
-            if (!parse_nodes(optarg, &request.nodes)) {
-                return tool_fail(TOOL_USAGE, "the number of nodes is '%s', but must be a whole number from 1 on",
-                                 optarg);
+            int status = tool_parse_nodes(optarg, &request.nodes);
+            if (status != TOOL_OK) {
+                return status;
             }
         } else if (c == OPTION_LAUNCHER) {
             request.launcher = optarg;

@@ -1,11 +1,13 @@
 /* The command-line tool: what its files share.
  *
- * main.c chooses the command; run.c and bench.c parse theirs and end in tool_launch, which replaces this process by the program or by
- * an MPI launcher, so that signals and the exit status need no forwarding. One thread. */
+ * main.c chooses the command, and one file per command parses its options. `run` and `bench` end in tool_launch, which replaces this
+ * process by the program or by an MPI launcher, so that signals and the exit status need no forwarding; `graph` waits for the program. What
+ * can be printed as JSON is printed by json.c, or refused by json_none.c in a build without jansson. One thread. */
 #ifndef TOOL_H
 #define TOOL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Exit statuses, those of a shell where it has one. */
 enum { TOOL_OK = 0, TOOL_FAILURE = 1, TOOL_USAGE = 2, TOOL_NOT_EXECUTABLE = 126, TOOL_NOT_FOUND = 127 };
@@ -14,20 +16,38 @@ enum { TOOL_OK = 0, TOOL_FAILURE = 1, TOOL_USAGE = 2, TOOL_NOT_EXECUTABLE = 126,
 typedef enum tool_mpi { TOOL_MPI_UNKNOWN, TOOL_MPI_OPENMPI, TOOL_MPI_MPICH, TOOL_MPI_NONE } tool_mpi;
 
 typedef struct tool_request {
-    int nodes;            /* 0: one node, no launcher */
-    const char *launcher; /* openmpi, mpich or srun; NULL: the one that fits */
-    bool dry;             /* print the command instead of running it */
-    char **program;       /* the program and its arguments, NULL-terminated */
+    int nodes;             /* 0: one node, no launcher */
+    const char *launcher;  /* openmpi, mpich or srun; NULL: the one that fits */
+    bool dry;              /* print the command instead of running it */
+    bool output_to_stderr; /* tool_launch_and_wait: stdout is for the tool's own results */
+    char **program;        /* the program and its arguments, NULL-terminated */
 } tool_request;
 
+/* A launcher, installed or not. */
+typedef struct tool_launcher {
+    const char *name;    /* for --launcher */
+    const char *library; /* whose it is */
+    char *path;          /* NULL: not found; free with ti_strfree */
+} tool_launcher;
+
+/* The commands: argv[0] is the command's name. Each returns the exit status. */
 int tool_run(int argc, char **argv);
 int tool_bench(int argc, char **argv);
+int tool_info(int argc, char **argv);
+int tool_graph(int argc, char **argv);
+int tool_settings(int argc, char **argv); /* tacit help settings */
 
 /* Replaces this process; returns an exit status if that failed or `dry` is set. */
 int tool_launch(const tool_request *request);
+/* Runs the program. TOOL_OK and its exit status (128 + the signal that ended it) if it could be started, else an exit status. */
+int tool_launch_and_wait(const tool_request *request, int *exit_status);
+/* The launchers that the tool knows, in order; false behind the last. */
+bool tool_launcher_at(size_t index, tool_launcher *out);
 
 /* The path of an executable: as given if it has a slash, else searched in PATH. NULL if there is none; free with ti_strfree. */
 char *tool_find(const char *name);
+/* PREFIX of PREFIX/bin/tacit, installed or in the build directory; NULL if it cannot be known; free with ti_strfree. */
+char *tool_prefix(void);
 /* The MPI library that an executable loads, as far as the dynamic linker tells. */
 tool_mpi tool_mpi_of(const char *path);
 /* The MPI that a launcher called mpirun or mpiexec belongs to, from what it says about itself. */
@@ -35,6 +55,8 @@ tool_mpi tool_mpi_of_launcher(const char *path);
 /* Whether one process may read another's memory, which Open MPI uses for long messages where it can. */
 bool tool_can_read_processes(void);
 
+/* A number of nodes, from 1 on. TOOL_OK, or TOOL_USAGE after a sentence. */
+int tool_parse_nodes(const char *text, int *out);
 void tool_print_settings(void);
 /* "tacit: " and a sentence on stderr; returns `status`. */
 int tool_fail(int status, const char *format, ...) __attribute__((__format__(__printf__, 2, 3)));

@@ -1,0 +1,207 @@
+/* tacit info: what this tacit is, what it finds on this machine, and how it is set. See tool.h.
+ *
+ * The tool is not linked with MPI: the shared library is loaded as a program would load it, which also tells whether it can be, and the
+ * MPI library behind it is asked for its name. Devices are counted by starting a runtime of one node, so that the numbers
+ * are those that a program gets. */
+#include "report.h"
+
+#include "base/config.h"
+#include "device/device_host.h"
+#include "run/runtime.h"
+
+#include <dlfcn.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "Usage: tacit info [--json]\n"
+    "\n"
+    "Prints the version and features of this tacit, the MPI library and launchers that it finds, the cores and\n"
+    "devices that a node of its own would use on this machine, and every setting with its value and where it\n"
+    "comes from. The exit status is 1 if a setting is wrong or the library cannot be loaded.\n";
+
+#if defined(TI_WITH_OPENCL)
+#define OPENCL "on"
+#else
+#define OPENCL "off"
+#endif
+#if defined(TI_WITH_CUDA)
+#define CUDA "on"
+#else
+#define CUDA "off"
+#endif
+
+bool tool_feature_at(size_t index, tool_feature *out)
+{
+    static const char *const checks[] = { "off", "basic", "full" };
+    const tool_feature features[] = {
+        { "mpi", TOOL_MPI_NAME },
+        { "opencl", OPENCL },
+        { "cuda", CUDA },
+        { "checks", checks[TI_CHECKS] },
+        { "sanitizers", *TOOL_SANITIZE ? TOOL_SANITIZE : "none" },
+        { "build_type", TOOL_BUILD_TYPE },
+    };
+    if (index >= TI_COUNT(features)) {
+        return false;
+    }
+    *out = features[index];
+    return true;
+}
+
+/* ---------------------------------------------------------------- finding out */
+
+/* Where the shared library of this tool lies, and whether it loads. NULL in builds without one. */
+static void *load_library(tool_facts *facts)
+{
+    ti_strbuf path = { 0 };
+    char *prefix = tool_prefix(), real[PATH_MAX];
+    void *library = NULL;
+    ti_strbuf_add(&path, "%s/%s", prefix ? prefix : "", TOOL_LIBRARY);
+    if (prefix && realpath(path.text, real)) {
+        facts->library = ti_strdup(real);
+        library = dlopen(real, RTLD_LAZY | RTLD_LOCAL);
+        if (!library) {
+            ti_strbuf_add(&facts->library_problem, "%s", dlerror());
+        }
+    } else if (*TOOL_LIBRARY) {
+        ti_strbuf_add(&facts->library_problem, "%s is not there: build or install tacit again", path.text);
+    }
+    ti_strfree(prefix);
+    ti_strbuf_fini(&path);
+    return library;
+}
+
+/* MPI_Get_library_version may be called before MPI_Init. It fills at most MPI_MAX_LIBRARY_VERSION_STRING bytes, 8192 in MPICH. */
+static void ask_mpi(tool_facts *facts, void *library)
+{
+    char text[16384] = "";
+    int length = 0;
+    int (*version)(char *, int *) = NULL;
+    void *symbol = library ? dlsym(library, "MPI_Get_library_version") : NULL;
+    if (symbol) {
+        memcpy(&version, &symbol, sizeof(version)); /* C has no other way from an object pointer */
+        version(text, &length);
+        text[strcspn(text, "\n")] = '\0'; /* MPICH tells its life */
+        for (char *tab = text; (tab = strchr(tab, '\t'));) {
+            *tab = ' ';
+        }
+        facts->mpi_library = ti_strdup(text);
+    }
+}
+
+/* The devices of a node that has this machine for itself. */
+static void count_devices(tool_facts *facts, const tacit_config *config)
+{
+    ti_runtime *runtime = ti_runtime_create(&(ti_runtime_desc){ .config = *config, .comm = ti_comm_self_create() },
+                                            &facts->settings_problem);
+    if (runtime) {
+        facts->devices = ti_runtime_system(runtime)->devices;
+        facts->workers = ti_runtime_system(runtime)->workers;
+        ti_runtime_destroy(runtime);
+    }
+}
+
+static void find_out(tool_facts *facts)
+{
+    tacit_config config;
+    ask_mpi(facts, load_library(facts));
+    facts->cores = ti_host_cores(NULL, 0);
+    if (ti_config_resolve(NULL, &config, &facts->settings_problem) == TACIT_OK) {
+        config.graph = NULL;
+        count_devices(facts, &config);
+    }
+}
+
+/* ---------------------------------------------------------------- text */
+
+static void print_launchers(void)
+{
+    tool_launcher l;
+    puts("launchers");
+    for (size_t i = 0; tool_launcher_at(i, &l); i++) {
+        printf("  %-20s %s%s%s\n", l.name, l.path ? l.path : "not found (", l.path ? "" : l.library, l.path ? "" : ")");
+        ti_strfree(l.path);
+    }
+}
+
+static void print_settings(const tool_facts *facts)
+{
+    const ti_setting *s;
+    puts("settings");
+    for (size_t i = 0; (s = ti_config_setting(i)); i++) {
+        bool set = ti_config_source(i, NULL) == TI_FROM_ENVIRONMENT;
+        printf("  %-20s %s (%s)\n", s->name, set ? getenv(s->name) : s->initial, set ? "environment" : "default");
+    }
+    if (facts->settings_problem.length > 0) {
+        printf("  wrong: %s\n", facts->settings_problem.text);
+    }
+}
+
+static void print_text(const tool_facts *facts)
+{
+    const char *without_mpi = strcmp(TOOL_MPI_KIND, "none") == 0 ? "none: programs run on one node" : "not known";
+    tool_feature f;
+    printf("tacit %d.%d.%d\n", TACIT_VERSION_MAJOR, TACIT_VERSION_MINOR, TACIT_VERSION_PATCH);
+    puts("features");
+    for (size_t i = 0; tool_feature_at(i, &f); i++) {
+        printf("  %-20s %s\n", f.name, f.value);
+    }
+    puts("libraries");
+    printf("  %-20s %s\n", "libtacit", facts->library ? facts->library : "static only");
+    if (facts->library_problem.length > 0) {
+        printf("  cannot be loaded: %s\n", facts->library_problem.text);
+    }
+    printf("  %-20s %s\n", "MPI", facts->mpi_library ? facts->mpi_library : without_mpi);
+    puts("this machine");
+    printf("  %-20s %d\n", "cores", facts->cores);
+    if (facts->devices > 0) {
+        printf("  %-20s %d host, %d worker%s\n", "devices", facts->devices, facts->workers,
+               facts->workers == 1 ? "" : "s");
+    }
+    print_launchers();
+    print_settings(facts);
+}
+
+int tool_info(int argc, char **argv)
+{
+    static const struct option options[] = { { "json", no_argument, NULL, 'j' },
+                                             { "help", no_argument, NULL, 'h' },
+                                             { NULL, 0, NULL, 0 } };
+    tool_facts facts = { 0 };
+    char name[] = "tacit info";
+    bool json = false;
+    argv[0] = name; /* for the messages of getopt */
+    for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+        if (c == 'h') {
+            fputs(usage, stdout);
+            return TOOL_OK;
+        }
+        if (c != 'j') {
+            return tool_fail(TOOL_USAGE, "see `tacit info --help`");
+        }
+        json = true;
+    }
+    if (optind < argc) {
+        return tool_fail(TOOL_USAGE, "`tacit info` takes no argument, but '%s' is one", argv[optind]);
+    }
+    if (json && !tool_json_is_there()) {
+        return TOOL_FAILURE;
+    }
+    find_out(&facts);
+    int status = facts.settings_problem.length + facts.library_problem.length > 0 ? TOOL_FAILURE : TOOL_OK;
+    if (json) {
+        int printed = tool_json_info(&facts);
+        status = printed == TOOL_OK ? status : printed;
+    } else {
+        print_text(&facts);
+    }
+    ti_strfree(facts.library);
+    ti_strfree(facts.mpi_library);
+    ti_strbuf_fini(&facts.library_problem);
+    ti_strbuf_fini(&facts.settings_problem);
+    return status;
+}

@@ -1,0 +1,129 @@
+/* What the tool has found out, as JSON. See report.h.
+ *
+ * Names are those of the text, in lower case with underscores; what is not there is null. json_pack takes over the references of the
+ * values that it is given as "o". */
+#include "report.h"
+
+#include "base/config.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Prints and frees. */
+static int print(json_t *value)
+{
+    int failed = json_dumpf(value, stdout, JSON_INDENT(2)) != 0 || putchar('\n') == EOF || fflush(stdout) != 0;
+    json_decref(value);
+    return failed ? tool_fail(TOOL_FAILURE, "the results cannot be written to the standard output") : TOOL_OK;
+}
+
+/* A string; null if there is none, or if it is not UTF-8. */
+static json_t *text(const char *value)
+{
+    json_t *string = value && *value ? json_string(value) : NULL;
+    return string ? string : json_null();
+}
+
+bool tool_json_is_there(void)
+{
+    return true;
+}
+
+/* ---------------------------------------------------------------- settings */
+
+/* The table; with values and where they come from, or without. */
+static json_t *settings(bool with_values)
+{
+    json_t *rows = json_array();
+    const ti_setting *s;
+    for (size_t i = 0; (s = ti_config_setting(i)); i++) {
+        json_t *row = json_pack("{s:s, s:s, s:s, s:s}", "name", s->name, "values", s->values, "default", s->initial,
+                                "help", s->help);
+        if (with_values) {
+            bool set = ti_config_source(i, NULL) == TI_FROM_ENVIRONMENT;
+            json_object_set_new(row, "value", text(set ? getenv(s->name) : s->initial));
+            json_object_set_new(row, "source", json_string(set ? "environment" : "default"));
+        }
+        json_array_append_new(rows, row);
+    }
+    return rows;
+}
+
+int tool_json_settings(void)
+{
+    return print(settings(false));
+}
+
+/* ---------------------------------------------------------------- info */
+
+static json_t *features(void)
+{
+    json_t *object = json_object();
+    tool_feature f;
+    for (size_t i = 0; tool_feature_at(i, &f); i++) {
+        json_object_set_new(object, f.name, json_string(f.value));
+    }
+    return object;
+}
+
+static json_t *launchers(void)
+{
+    json_t *rows = json_array();
+    tool_launcher l;
+    for (size_t i = 0; tool_launcher_at(i, &l); i++) {
+        json_array_append_new(rows,
+                              json_pack("{s:s, s:s, s:o}", "name", l.name, "library", l.library, "path", text(l.path)));
+        ti_strfree(l.path);
+    }
+    return rows;
+}
+
+static json_t *devices(const tool_facts *facts)
+{
+    json_t *rows = json_array();
+    if (facts->devices > 0) {
+        json_array_append_new(
+            rows, json_pack("{s:s, s:i, s:i}", "kind", "host", "count", facts->devices, "workers", facts->workers));
+    }
+    return rows;
+}
+
+int tool_json_info(const tool_facts *facts)
+{
+    char version[32];
+    snprintf(version, sizeof(version), "%d.%d.%d", TACIT_VERSION_MAJOR, TACIT_VERSION_MINOR, TACIT_VERSION_PATCH);
+    json_t *library = json_pack("{s:o, s:o}", "path", text(facts->library), "problem",
+                                text(ti_strbuf_text(&facts->library_problem)));
+    json_t *object = json_pack("{s:s, s:o, s:o, s:o, s:i, s:o, s:o}", "version", version, "features", features(),
+                               "library", library, "mpi_library", text(facts->mpi_library), "cores", facts->cores,
+                               "devices", devices(facts), "launchers", launchers());
+    json_object_set_new(object, "settings", settings(true));
+    json_object_set_new(object, "settings_problem", text(ti_strbuf_text(&facts->settings_problem)));
+    return print(object);
+}
+
+/* ---------------------------------------------------------------- graphs and benchmarks */
+
+int tool_json_graphs(const tool_graph_file *files, size_t count, int exit_status)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; i < count; i++) {
+        const tool_graph_file *f = &files[i];
+        json_t *node = f->node < 0 ? json_null() : json_integer(f->node);
+        json_array_append_new(rows, json_pack("{s:s, s:o, s:I, s:o, s:o}", "graph", f->graph, "node", node, "vertices",
+                                              (json_int_t)f->vertices, "dot", text(f->dot), "svg", text(f->svg)));
+    }
+    return print(json_pack("{s:i, s:o}", "exit_status", exit_status, "files", rows));
+}
+
+int tool_json_benches(const tool_benchmark *entries, size_t count)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; i < count; i++) {
+        const tool_benchmark *e = &entries[i];
+        json_array_append_new(rows, json_pack("{s:s, s:s, s:i, s:b}", "name", e->name, "help", e->help, "nodes",
+                                              e->nodes, "built", e->built));
+    }
+    return print(rows);
+}

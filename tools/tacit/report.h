@@ -1,0 +1,49 @@
+/* What commands of the tool have found out, as data: printed as text by the command, or as JSON by json.c. */
+#ifndef REPORT_H
+#define REPORT_H
+
+#include "base/strbuf.h"
+#include "tool.h"
+
+/* tacit info */
+typedef struct tool_facts {
+    char *library;              /* path of libtacit, or NULL */
+    ti_strbuf library_problem;  /* why it cannot be loaded; empty if it can */
+    char *mpi_library;          /* what the MPI library says it is, or NULL */
+    ti_strbuf settings_problem; /* which setting is wrong; empty if all are right */
+    int cores;                  /* that this process may use */
+    int devices, workers;       /* of a node that has this machine for itself; 0 if the settings are wrong */
+} tool_facts;
+
+/* One name with its value. */
+typedef struct tool_feature {
+    const char *name, *value;
+} tool_feature;
+
+/* The features of this build, in order; false behind the last. */
+bool tool_feature_at(size_t index, tool_feature *out);
+
+/* tacit graph: one graph of one node. */
+typedef struct tool_graph_file {
+    const char *graph; /* task, command or instruction */
+    int node;          /* -1: the same on every node */
+    size_t vertices;
+    char *dot, *svg; /* paths, owned; svg NULL: not drawn */
+} tool_graph_file;
+
+/* tacit bench --list */
+typedef struct tool_benchmark {
+    const char *name, *help;
+    int nodes; /* that it is started on */
+    bool built;
+} tool_benchmark;
+
+/* Whether this build can print JSON; if not, after saying so. */
+bool tool_json_is_there(void);
+/* Each prints one JSON object or array and returns the exit status. */
+int tool_json_info(const tool_facts *facts);
+int tool_json_settings(void);
+int tool_json_graphs(const tool_graph_file *files, size_t count, int exit_status);
+int tool_json_benches(const tool_benchmark *entries, size_t count);
+
+#endif
