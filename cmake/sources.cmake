@@ -57,6 +57,7 @@ set(TACIT_SOURCES
     api/api_context.c
     api/api_fence.c
     api/api_mapper.c
+    api/api_op.c
     api/api_submit.c
     api/api_view.c
     api/check_task.c

@@ -238,13 +238,33 @@ typedef enum tacit_type {
     TACIT_FLOAT, TACIT_DOUBLE
 } tacit_type;
 
-enum { TACIT_OP_SUM = 1, TACIT_OP_PRODUCT, TACIT_OP_MIN, TACIT_OP_MAX, TACIT_OP_AND, TACIT_OP_OR, TACIT_OP_XOR };
+enum { TACIT_OP_SUM = 1, TACIT_OP_PRODUCT, TACIT_OP_MIN, TACIT_OP_MAX, TACIT_OP_AND, TACIT_OP_OR, TACIT_OP_XOR, TACIT_OP_USER };
 
-/* An operator on a C type, made by the functions below. The buffer's element is one value of that type. */
+/* An operator on a C type, made by the functions below, or one of the program's own, made by tacit_op_create. The buffer's
+ * element is one value of that type. */
 typedef struct tacit_op {
     int32_t kind;
-    int32_t type;
+    int32_t type; /* user operators: the handle */
 } tacit_op;
+
+/* into[i] = into[i] op from[i] for n elements. Associative. May be called on any thread. */
+typedef void tacit_combine_fn(void *into, const void *from, size_t n, const void *user);
+
+typedef struct tacit_op_desc {
+    tacit_combine_fn *combine;
+    const void *identity; /* one element that changes nothing: elem_size bytes, copied */
+    size_t elem_size;
+    const void *user;     /* handed to `combine`: user_size bytes, copied */
+    size_t user_size;
+    bool commutative;     /* partial results may be combined in any order; else in the order of the range (splits are 1D then) */
+} tacit_op_desc;
+
+/* Register an operator. Its identity is its order of creation. Errors: TACIT_ERROR_ARGUMENT. All nodes. */
+TACIT_API tacit_status tacit_op_create_sized(tacit_context *ctx, const tacit_op_desc *desc, size_t size, tacit_op *out);
+static inline tacit_status tacit_op_create(tacit_context *ctx, const tacit_op_desc *desc, tacit_op *out)
+{
+    return tacit_op_create_sized(ctx, desc, sizeof(tacit_op_desc), out);
+}
 
 static inline tacit_op tacit_op_make(int kind, tacit_type type)
 {
@@ -273,6 +293,7 @@ typedef struct tacit_access {
     tacit_mapper mapper;
     tacit_op op;
     int32_t mode;
+    bool include_old; /* reductions: the old contents are part of the result */
 } tacit_access;
 
 static inline tacit_access tacit_access_make(tacit_buffer *b, int mode, tacit_mapper m)
@@ -282,6 +303,7 @@ static inline tacit_access tacit_access_make(tacit_buffer *b, int mode, tacit_ma
     a.mapper = m;
     a.op = tacit_op_make(0, (tacit_type)0);
     a.mode = mode;
+    a.include_old = false;
     return a;
 }
 static inline tacit_access tacit_read(tacit_buffer *b, tacit_mapper m) { return tacit_access_make(b, TACIT_READ, m); }
@@ -289,12 +311,21 @@ static inline tacit_access tacit_read(tacit_buffer *b, tacit_mapper m) { return 
 static inline tacit_access tacit_write(tacit_buffer *b, tacit_mapper m) { return tacit_access_make(b, TACIT_WRITE, m); }
 /* The kernel reads and writes the elements. */
 static inline tacit_access tacit_update(tacit_buffer *b, tacit_mapper m) { return tacit_access_make(b, TACIT_UPDATE, m); }
-/* Every chunk combines into a private view of the buffer (one element), filled with the identity of `op`;
- * when the task is done the buffer holds the combination of all of them. Its old value is not part of it. */
+/* Every chunk combines into a private view of the whole buffer, filled with the identity of `op`; when the task is done the
+ * buffer holds the combination of all of them. Its old contents are not part of it. Floating-point results depend in their last bits on
+ * how the range was cut. */
 static inline tacit_access tacit_reduce(tacit_buffer *b, tacit_op op)
 {
     tacit_access a = tacit_access_make(b, TACIT_REDUCE, tacit_all());
     a.op = op;
+    return a;
+}
+
+/* The same, and the old contents come first: buffer = buffer op (all chunks). */
+static inline tacit_access tacit_reduce_into(tacit_buffer *b, tacit_op op)
+{
+    tacit_access a = tacit_reduce(b, op);
+    a.include_old = true;
     return a;
 }
 

@@ -150,6 +150,12 @@ static void free_context(tacit_context *ctx)
         TI_DELETE(ctx->mappers.data[i]);
     }
     ti_vec_fini(&ctx->mappers);
+    for (size_t i = 0; i < ctx->ops.count; i++) {
+        ti_free((void *)(uintptr_t)ctx->ops.data[i]->desc.identity, ctx->ops.data[i]->desc.elem_size);
+        ti_free((void *)(uintptr_t)ctx->ops.data[i]->desc.user, ctx->ops.data[i]->desc.user_size);
+        TI_DELETE(ctx->ops.data[i]);
+    }
+    ti_vec_fini(&ctx->ops);
     ti_vec_fini(&ctx->free_slots);
     ti_strbuf_fini(&ctx->error);
     TI_DELETE(ctx);

@@ -63,14 +63,29 @@ static bool reads_what_it_writes(const tacit_task *from, uint32_t count)
     return false;
 }
 
+/* A reduction that includes the old contents also reads all of the buffer, on one node. */
+static void fill_reduction(const tacit_context *ctx, ti_access *access, ti_arena *arena, const tacit_access *a)
+{
+    access->reducer = (ti_reducer){ a->op, a->op.kind == TACIT_OP_USER ? ctx->ops.data[a->op.type] : NULL };
+    access->include_old = a->include_old;
+    if (a->include_old) {
+        const tacit_mapper all = tacit_all();
+        ti_mapper part[TI_MAPPER_PARTS];
+        access->mappers = (uint32_t)ti_mapper_expand(&all, a->buffer->info.dims, part);
+        access->mapper = ti_arena_copy(arena, part, access->mappers * sizeof(part[0]));
+    }
+}
+
 static void copy_accesses(const tacit_context *ctx, ti_task *task, ti_arena *arena, const tacit_task *from, uint32_t count)
 {
     ti_access *access = TI_ARENA_ARRAY(arena, ti_access, count);
     for (uint32_t i = 0; i < count; i++) {
         const tacit_access *a = &from->access[i];
         ti_mapper part[TI_MAPPER_PARTS];
-        access[i] = (ti_access){ .buffer = &a->buffer->info, .mode = a->mode, .op = a->op };
-        if (a->mode != TACIT_REDUCE) {
+        access[i] = (ti_access){ .buffer = &a->buffer->info, .mode = a->mode };
+        if (a->mode == TACIT_REDUCE) {
+            fill_reduction(ctx, &access[i], arena, a);
+        } else {
             access[i].mappers = (uint32_t)ti_mapper_expand(&a->mapper, a->buffer->info.dims, part);
             access[i].mapper = ti_arena_copy(arena, part, access[i].mappers * sizeof(part[0]));
             access[i].custom = a->mapper.kind == TACIT_MAPPER_CUSTOM ? ctx->mappers.data[a->mapper.arg] : NULL;

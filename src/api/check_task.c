@@ -153,9 +153,28 @@ static tacit_status check_write(const place *p)
     return TACIT_OK;
 }
 
+static tacit_status check_user_op(const place *p)
+{
+    int handle = p->access->op.type;
+    size_t elem = p->access->buffer->info.elem_size;
+    if (handle < 0 || (size_t)handle >= p->ctx->ops.count) {
+        return REFUSE(p, TACIT_ERROR_ARGUMENT, "there is no operator %d; use what tacit_op_create gave", handle);
+    }
+    if (p->ctx->ops.data[handle]->desc.elem_size != elem) {
+        return REFUSE(p, TACIT_ERROR_ARGUMENT, "the operator is on %zu bytes, but an element has %zu", p->ctx->ops.data[handle]->desc.elem_size, elem);
+    }
+    if (!p->ctx->ops.data[handle]->desc.commutative && p->task->hint.split == TACIT_SPLIT_2D) {
+        return REFUSE(p, TACIT_ERROR_ARGUMENT, "the operator is not commutative, which a 2D split cannot respect; use TACIT_SPLIT_1D");
+    }
+    return TACIT_OK;
+}
+
 static tacit_status check_reduction(const place *p)
 {
     const ti_buffer_info *info = &p->access->buffer->info;
+    if (p->access->op.kind == TACIT_OP_USER) {
+        return check_user_op(p);
+    }
     if (!ti_op_is_valid(p->access->op)) {
         return REFUSE(p, TACIT_ERROR_ARGUMENT, "the operator does not exist for type %s; see tacit_sum, tacit_min, ...", ti_type_name(p->access->op.type));
     }

@@ -27,6 +27,7 @@ struct tacit_context {
     uint32_t slots;
     uint64_t buffers; /* created so far */
     TI_VEC(ti_custom_mapper *) mappers;
+    TI_VEC(ti_user_op *) ops;
     bool finalized;
 };
 

@@ -142,7 +142,7 @@ static void fill_view(ti_executor *ex, const ti_instruction_view *from, uint32_t
     if (from->mode == TACIT_REDUCE) {
         size_t n = (size_t)ti_box_volume(whole);
         view->data = base + (from->first_slot + part) * n * elem;
-        ti_op_fill_identity(from->op, view->data, n);
+        ti_reducer_fill_identity(&from->reducer, view->data, n);
     } else {
         view->data = base + ti_layout_offset(whole, from->box.min, elem);
     }
@@ -309,10 +309,14 @@ static void issue_reduce(ti_executor *ex, const ti_instruction *i)
     size_t n = i->as.reduce.elements, bytes = n * i->as.reduce.buffer->elem_size;
     char *slots = ti_allocation_table_base(&ex->table, &(ti_place){ .allocation = i->as.reduce.staging });
     for (uint32_t k = 1; k < i->as.reduce.slots; k++) {
-        ti_op_combine(i->as.reduce.op, slots, slots + k * bytes, n);
+        ti_reducer_combine(&i->as.reduce.reducer, slots, slots + k * bytes, n);
     }
     if (i->as.reduce.is_root) {
         char *base = ti_allocation_table_base(&ex->table, &i->as.reduce.to);
+        if (i->as.reduce.include_old) { /* an allocation that covers a whole buffer is packed like the slots */
+            ti_reducer_combine(&i->as.reduce.reducer, base, slots, n);
+            memcpy(slots, base, bytes);
+        }
         ti_block to = ti_layout_block(base, &i->as.reduce.to.whole, &i->as.reduce.box, i->as.reduce.buffer->elem_size);
         ti_block from = ti_layout_block(slots, &i->as.reduce.box, &i->as.reduce.box, i->as.reduce.buffer->elem_size);
         ti_layout_copy(&to, &from);

@@ -33,7 +33,7 @@ typedef struct ti_instruction_view {
     ti_box box;
     const ti_buffer_info *buffer;
     int mode;
-    tacit_op op; /* mode TACIT_REDUCE: `place` is staging with one slot per part */
+    ti_reducer reducer; /* mode TACIT_REDUCE: `place` is staging with one slot per part */
     uint32_t first_slot;
     uint64_t after; /* the instruction that made the place, if it is staging; else 0 */
 } ti_instruction_view;
@@ -80,10 +80,11 @@ typedef struct ti_instruction {
             uint64_t staging; /* slots of slot_bytes: own parts first, then children; combined in order */
             uint32_t slots;
             size_t elements;
-            tacit_op op;
+            ti_reducer reducer;
             ti_place to; /* the root's result */
             ti_box box;
             bool is_root; /* otherwise the result goes to slot 0 */
+            bool include_old; /* the root combines into what is there */
             const ti_buffer_info *buffer;
         } reduce;
         struct {

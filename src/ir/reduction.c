@@ -5,6 +5,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 /* type constant, C type, smallest value, largest value, "unsigned enough" type in which sums wrap without overflow */
 #define INTEGER_TYPES(X)                                                                                               \
@@ -109,14 +110,24 @@ bool ti_op_is_valid(tacit_op op)
     return row && ti_op_name(op.kind) && (row->has_bits || op.kind <= MAX);
 }
 
-void ti_op_fill_identity(tacit_op op, void *at, size_t n)
+void ti_reducer_fill_identity(const ti_reducer *r, void *at, size_t n)
 {
-    TI_ASSERT(ti_op_is_valid(op));
-    rows[op.type].identity((op_kind)op.kind, at, n);
+    if (!r->user) {
+        TI_ASSERT(ti_op_is_valid(r->op));
+        rows[r->op.type].identity((op_kind)r->op.kind, at, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        memcpy((char *)at + i * r->user->desc.elem_size, r->user->desc.identity, r->user->desc.elem_size);
+    }
 }
 
-void ti_op_combine(tacit_op op, void *into, const void *from, size_t n)
+void ti_reducer_combine(const ti_reducer *r, void *into, const void *from, size_t n)
 {
-    TI_ASSERT(ti_op_is_valid(op));
-    rows[op.type].combine((op_kind)op.kind, into, from, n);
+    if (r->user) {
+        r->user->desc.combine(into, from, n, r->user->desc.user);
+        return;
+    }
+    TI_ASSERT(ti_op_is_valid(r->op));
+    rows[r->op.type].combine((op_kind)r->op.kind, into, from, n);
 }

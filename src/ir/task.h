@@ -6,6 +6,7 @@
 
 #include "grid/mapper.h"
 #include "grid/region.h"
+#include "ir/reduction.h"
 #include "tacit/tacit.h"
 
 typedef enum ti_task_kind {
@@ -42,7 +43,8 @@ typedef struct ti_access {
     const ti_custom_mapper *custom; /* NULL: component mappers */
     uint32_t mappers;
     int32_t mode; /* TACIT_READ ... */
-    tacit_op op;
+    bool include_old;   /* reductions: the first node that has chunks reads the old contents */
+    ti_reducer reducer; /* reductions */
 } ti_access;
 
 /* Append what `items` touch of the access's buffer, one box per component mapper or the boxes of the custom mapper; a
@@ -52,6 +54,11 @@ void ti_access_image(const ti_access *access, const ti_box *items, ti_boxes *out
 static inline bool ti_access_reads(const ti_access *a)
 {
     return a->mode == TACIT_READ || a->mode == TACIT_UPDATE;
+}
+/* Whether the old contents of the buffer matter to anybody. */
+static inline bool ti_access_needs_old(const ti_access *a)
+{
+    return ti_access_reads(a) || (a->mode == TACIT_REDUCE && a->include_old);
 }
 static inline bool ti_access_writes(const ti_access *a)
 {

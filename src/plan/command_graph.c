@@ -151,13 +151,22 @@ static void emit_messages(ti_command_graph *graph, const ti_task *task, const ti
     }
 }
 
+/* The split of who reads the old contents of a reduced buffer: the root of the tree, alone. */
+static ti_split_ref *root_split(ti_command_graph *graph, const ti_split_ref *split)
+{
+    ti_split_request request = { .range = { { 0, 0, 0 }, { 1, 1, 1 } }, .gran = { 1, 1, 1 }, .nodes = graph->system->num_nodes,
+                                 .place = split->node_a, .oversubscribe = 1 };
+    return ti_split_cache_get(&graph->splits, &request);
+}
+
 static void resolve_holders(ti_command_graph *graph, const ti_task *task, ti_split_ref *split)
 {
     ti_vec_clear(&graph->holders);
     for (uint32_t i = 0; i < task->accesses; i++) {
         const ti_access *access = &task->access[i];
+        ti_split_ref *readers = access->mode == TACIT_REDUCE && access->include_old ? root_split(graph, split) : split;
         for (uint32_t m = 0; m < access->mappers; m++) {
-            ti_holder *holder = ti_holder_get(&state_of(graph, access->buffer)->versions.holders, access, m, split, 0);
+            ti_holder *holder = ti_holder_get(&state_of(graph, access->buffer)->versions.holders, access, m, readers, 0);
             ti_vec_push(&graph->holders, ti_holder_ref(holder));
         }
     }
@@ -177,7 +186,7 @@ static void collect_reads(ti_command_graph *graph, const ti_task *task, const ti
     ti_vec_clear(&graph->reads);
     for (uint32_t i = 0; i < task->accesses; holder += task->access[i++].mappers) {
         const ti_access *access = &task->access[i];
-        for (uint32_t m = 0; access->buffer == buffer && ti_access_reads(access) && m < access->mappers; m++) {
+        for (uint32_t m = 0; access->buffer == buffer && ti_access_needs_old(access) && m < access->mappers; m++) {
             ti_vec_push(&graph->reads, holder[m]);
         }
     }
@@ -186,11 +195,11 @@ static void collect_reads(ti_command_graph *graph, const ti_task *task, const ti
 static bool is_first_read(const ti_task *task, uint32_t index)
 {
     for (uint32_t i = 0; i < index; i++) {
-        if (task->access[i].buffer == task->access[index].buffer && ti_access_reads(&task->access[i])) {
+        if (task->access[i].buffer == task->access[index].buffer && ti_access_needs_old(&task->access[i])) {
             return false;
         }
     }
-    return ti_access_reads(&task->access[index]);
+    return ti_access_needs_old(&task->access[index]);
 }
 
 static void transfer_data(ti_command_graph *graph, const ti_task *task)

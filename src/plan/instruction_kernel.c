@@ -74,7 +74,7 @@ static void fill_view(ti_instruction_graph *graph, const ti_command *command, co
                       ti_instruction_view *view)
 {
     const ti_access *access = &command->task->access[index];
-    *view = (ti_instruction_view){ .buffer = access->buffer, .mode = access->mode, .op = access->op, .box = at->piece->footprint[index].bounding };
+    *view = (ti_instruction_view){ .buffer = access->buffer, .mode = access->mode, .reducer = access->reducer, .box = at->piece->footprint[index].bounding };
     if (access->mode == TACIT_REDUCE) {
         ti_instruction_stage_view(graph, command, index, at, piece, view);
     } else if (!ti_box_is_empty(&view->box)) {

@@ -113,7 +113,8 @@ static void fill_reduce(ti_instruction *instruction, const ti_command *command, 
     instruction->as.reduce.staging = s->allocation;
     instruction->as.reduce.slots = s->own_slots + (uint32_t)command->as.reduce.tree->children;
     instruction->as.reduce.elements = s->elements;
-    instruction->as.reduce.op = access->op;
+    instruction->as.reduce.reducer = access->reducer;
+    instruction->as.reduce.include_old = access->include_old;
     instruction->as.reduce.box = access->buffer->extent;
     instruction->as.reduce.buffer = access->buffer;
     instruction->as.reduce.is_root = command->as.reduce.tree->parent < 0;
@@ -136,6 +137,10 @@ void ti_instruction_compile_reduce(ti_instruction_graph *graph, const ti_command
     uint64_t received[TI_TREE_CHILDREN];
     for (int i = 0; i < tree->children; i++) {
         received[i] = emit_slot_message(graph, command, &s, s.own_slots + (uint32_t)i, i, s.alloc_id);
+    }
+    if (tree->parent < 0 && command->task->access[s.access].include_old) {
+        const ti_buffer_info *buffer = command->task->access[s.access].buffer;
+        ti_instruction_make_fresh(graph, command->task, buffer, &buffer->extent, TI_HOST_MEMORY);
     }
     ti_instruction *instruction = ti_emit_start(&graph->emit, TI_INSTRUCTION_REDUCE, command->task);
     fill_reduce(instruction, command, &s);

@@ -90,7 +90,7 @@ tacit_status ti_task_graph_check(ti_task_graph *graph, const ti_task *task, ti_s
 {
     for (uint32_t i = 0; i < task->accesses; i++) {
         const ti_access *access = &task->access[i];
-        if (!ti_access_reads(access)) {
+        if (!ti_access_needs_old(access)) {
             continue;
         }
         image_of(graph, access, task);
@@ -111,7 +111,7 @@ static void track_accesses(ti_task_graph *graph, const ti_task *task)
     for (int writes = 0; writes < 2; writes++) {
         for (uint32_t i = 0; i < task->accesses; i++) {
             const ti_access *access = &task->access[i];
-            if (writes ? !ti_access_writes(access) && access->mode != TACIT_REDUCE : !ti_access_reads(access)) {
+            if (writes ? !ti_access_writes(access) && access->mode != TACIT_REDUCE : !ti_access_needs_old(access)) {
                 continue;
             }
             image_of(graph, access, task);

@@ -58,13 +58,13 @@ static void integers(void **state)
             for (size_t i = 0; i < N; i++) {
                 meaning_combine(op, expected + i * size, b + i * size);
             }
-            ti_op_combine(op, a, b, N);
+            ti_reducer_combine(&(ti_reducer){ .op = op }, a, b, N);
             assert_memory_equal(a, expected, sizeof(a));
             assert_memory_equal(b, before, sizeof(b));
-            ti_op_fill_identity(op, b, N);
-            ti_op_combine(op, a, b, N);
+            ti_reducer_fill_identity(&(ti_reducer){ .op = op }, b, N);
+            ti_reducer_combine(&(ti_reducer){ .op = op }, a, b, N);
             assert_memory_equal(a, expected, N * size);
-            ti_op_combine(op, b, a, N);
+            ti_reducer_combine(&(ti_reducer){ .op = op }, b, a, N);
             assert_memory_equal(b, expected, N * size);
         }
     }
@@ -86,14 +86,14 @@ static void floating(void **state)
             f[i] = (float)x[i];
             g[i] = (float)y[i];
         }
-        ti_op_combine(tacit_op_make(k, TACIT_DOUBLE), a, y, 5);
-        ti_op_combine(tacit_op_make(k, TACIT_FLOAT), f, g, 5);
+        ti_reducer_combine(&(ti_reducer){ .op = tacit_op_make(k, TACIT_DOUBLE) }, a, y, 5);
+        ti_reducer_combine(&(ti_reducer){ .op = tacit_op_make(k, TACIT_FLOAT) }, f, g, 5);
         for (int i = 0; i < 5; i++) {
             assert_true(a[i] == expected[k - 1][i]);
             assert_true(f[i] == (float)expected[k - 1][i]);
         }
-        ti_op_fill_identity(tacit_op_make(k, TACIT_DOUBLE), id, 5);
-        ti_op_combine(tacit_op_make(k, TACIT_DOUBLE), id, x, 5);
+        ti_reducer_fill_identity(&(ti_reducer){ .op = tacit_op_make(k, TACIT_DOUBLE) }, id, 5);
+        ti_reducer_combine(&(ti_reducer){ .op = tacit_op_make(k, TACIT_DOUBLE) }, id, x, 5);
         assert_memory_equal(id, x, sizeof(id));
     }
 }
