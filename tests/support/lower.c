@@ -61,6 +61,9 @@ static void lower_access(const lowering *l, const gen_access *from, ti_arena *ar
     to->buffer = &l->info[from->buffer];
     to->mode = from->mode;
     to->reducer.op = from->op;
+    if (from->mode == TACIT_REDUCE) {
+        return;
+    }
     to->mappers = (uint32_t)ti_mapper_expand(&from->mapper, to->buffer->dims, mapper);
     to->mapper = ti_arena_copy(arena, mapper, to->mappers * sizeof(*mapper));
     to->custom = from->mapper.kind == TACIT_MAPPER_CUSTOM ? &l->custom[from->mapper.arg] : NULL;

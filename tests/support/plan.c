@@ -1,0 +1,167 @@
+/* Planners for literal tests: see plan.h. */
+#include "plan.h"
+
+#include <string.h>
+
+static void init_node(const plan *p, plan_node *n, int node)
+{
+    int nodes = p->program->nodes;
+    n->system = (ti_system){
+        .node = node, .num_nodes = nodes, .devices = 1, .memories = 1, .workers = 1, .total_workers = nodes
+    };
+    n->system.horizon_step = 4;
+    n->system.horizon_front = 64;
+    n->tasks = ti_task_graph_create(&n->system);
+    n->graph = ti_command_graph_create(&n->system);
+}
+
+static void add_box(ti_strbuf *text, const ti_box *box, int dims)
+{
+    char part[TI_BOX_TEXT];
+    ti_strbuf_add(text, "%s", ti_box_format(box, dims > 0 ? dims : 1, part));
+}
+
+static void describe_transfer(plan_node *n, const ti_command *c)
+{
+    const ti_buffer_info *buffer = c->as.transfer.buffer;
+    ti_strbuf_add(&n->text, "%s %d %s ", c->kind == TI_COMMAND_SEND ? "send" : "receive", c->as.transfer.peer,
+                  buffer->name);
+    for (uint32_t i = 0; i < c->as.transfer.boxes; i++) {
+        ti_strbuf_add(&n->text, "%s", i ? "+" : "");
+        add_box(&n->text, &c->as.transfer.box[i], buffer->dims);
+        n->elements += (uint64_t)ti_box_volume(&c->as.transfer.box[i]);
+    }
+    n->messages++;
+}
+
+static void describe(plan_node *n, const ti_command *c)
+{
+    ti_strbuf_add(&n->text, "%s", n->text.length ? "; " : "");
+    switch (c->kind) {
+    case TI_COMMAND_EXECUTE:
+        ti_strbuf_add(&n->text, "execute ");
+        for (uint32_t i = 0; i < c->as.execute.pieces; i++) {
+            ti_strbuf_add(&n->text, "%s", i ? "+" : "");
+            add_box(&n->text, &c->as.execute.piece[i].chunk, c->task->dims);
+        }
+        break;
+    case TI_COMMAND_SEND:
+    case TI_COMMAND_RECEIVE:
+        describe_transfer(n, c);
+        break;
+    case TI_COMMAND_COLLECTIVE:
+        ti_strbuf_add(&n->text, "collective");
+        break;
+    case TI_COMMAND_REDUCE:
+        ti_strbuf_add(&n->text, "reduce to %d", c->as.reduce.tree->parent);
+        for (int i = 0; i < c->as.reduce.tree->children; i++) {
+            ti_strbuf_add(&n->text, " from %d", c->as.reduce.tree->child[i]);
+        }
+        break;
+    case TI_COMMAND_FENCE:
+        ti_strbuf_add(&n->text, "fence ");
+        add_box(&n->text, &c->as.fence, c->task->access[0].buffer->dims);
+        break;
+    case TI_COMMAND_EPOCH:
+    case TI_COMMAND_CREATE:
+    case TI_COMMAND_DESTROY:
+        ti_strbuf_add(&n->text, "%s", c->task->name);
+        break;
+    }
+}
+
+/* The latest task and what it brings about: a horizon is planned, but not described. */
+static void plan_node_step(plan *p, plan_node *n, const gen_step *step)
+{
+    const ti_task *out[TI_TASK_GRAPH_BATCH];
+    size_t count = ti_task_graph_add(n->tasks, lower_step(&p->lowering, step, n->tasks), out);
+    uint64_t before = ti_command_graph_counts(n->graph).chunks_evaluated;
+    ti_strbuf_clear(&n->text);
+    n->messages = n->elements = 0;
+    for (size_t t = 0; t < count; t++) {
+        ti_command_batch batch = ti_command_graph_add(n->graph, &out[t], 1);
+        for (size_t i = 0; i < batch.count && t == 0; i++) {
+            describe(n, batch.command[i]);
+        }
+        if (out[t]->kind == TI_TASK_HORIZON) {
+            ti_command_graph_release(n->graph, out[t]->id);
+            ti_task_graph_release(n->tasks, out[t]->id);
+        }
+    }
+    n->evaluated = ti_command_graph_counts(n->graph).chunks_evaluated - before;
+}
+
+static void run(plan *p, gen_step step)
+{
+    lower_begin(&p->lowering, &step);
+    for (int i = 0; i < p->count; i++) {
+        plan_node_step(p, &p->node[i], &step);
+    }
+    lower_end(&p->lowering, &step);
+}
+
+void plan_init(plan *p, int nodes, int only, const gen_buffer *buffer, size_t buffers)
+{
+    static const char *const names[] = { "A", "B", "C", "D", "E", "F", "G", "H" };
+    memset(p, 0, sizeof(*p));
+    p->program = TI_NEW(gen_program);
+    p->program->nodes = nodes;
+    for (size_t i = 0; i < buffers; i++) {
+        ti_vec_push(&p->program->buffer, buffer[i]);
+    }
+    ti_vec_push(&p->program->task, (gen_task){ 0 });
+    lower_init(&p->lowering, p->program);
+    p->count = only < 0 ? nodes : 1;
+    p->node = TI_NEW_ARRAY(plan_node, (size_t)p->count);
+    for (int i = 0; i < p->count; i++) {
+        init_node(p, &p->node[i], only < 0 ? i : only);
+    }
+    for (size_t i = 0; i < buffers; i++) {
+        p->lowering.info[i].name = names[i % 8];
+        run(p, (gen_step){ .kind = GEN_CREATE, .index = (int)i });
+    }
+}
+
+void plan_fini(plan *p)
+{
+    for (int i = 0; i < p->count; i++) {
+        ti_command_graph_destroy(p->node[i].graph);
+        ti_task_graph_destroy(p->node[i].tasks);
+        ti_strbuf_fini(&p->node[i].text);
+    }
+    ti_free(p->node, (size_t)p->count * sizeof(*p->node));
+    lower_fini(&p->lowering);
+    gen_destroy(p->program);
+}
+
+void plan_placed(plan *p, int node, gen_task task)
+{
+    gen_task *slot = &p->program->task.data[0];
+    *slot = task;
+    slot->place = node;
+    while (slot->accesses < GEN_ACCESSES && slot->access[slot->accesses].mode != 0) {
+        slot->accesses++;
+    }
+    run(p, (gen_step){ .kind = GEN_TASK, .index = 0 });
+    slot->weights = NULL; /* the caller's */
+}
+
+void plan_task(plan *p, gen_task task)
+{
+    plan_placed(p, -1, task);
+}
+
+void plan_fence(plan *p, int buffer, gen_box box)
+{
+    run(p, (gen_step){ .kind = GEN_FENCE, .index = buffer, .box = box });
+}
+
+const char *plan_text(const plan *p, int i)
+{
+    return ti_strbuf_text(&p->node[i].text);
+}
+
+uint64_t plan_entries(const plan *p)
+{
+    return ti_command_graph_counts(p->node[0].graph).entries;
+}

@@ -1,0 +1,62 @@
+/* Planners of a cluster, or of one node of it, for tests that state plans literally.
+ *
+ * Tasks are given in the terms of gen.h; what a node does for the latest one comes as text, such as
+ *   "send 1 A [3,4); receive 1 A [4,5); execute [0,4)"
+ * Buffers are called A, B, ... in the order of the list. All nodes, or just one, are planned; nothing is executed. One thread. */
+#ifndef TEST_PLAN_H
+#define TEST_PLAN_H
+
+#include "base/strbuf.h"
+#include "lower.h"
+#include "plan/command_graph.h"
+
+typedef struct plan_node {
+    ti_system system;
+    ti_task_graph *tasks;
+    ti_command_graph *graph;
+    ti_strbuf text;              /* of the latest task */
+    uint64_t evaluated;          /* chunks, for the latest task */
+    uint64_t messages, elements; /* of the latest task, both ways */
+} plan_node;
+
+typedef struct plan {
+    gen_program *program;
+    lowering lowering;
+    plan_node *node; /* those that are planned */
+    int count;
+    int64_t horizon_step;
+} plan;
+
+/* `only`: the node to plan, or -1 for all. The buffers are created. */
+void plan_init(plan *p, int nodes, int only, const gen_buffer *buffer, size_t buffers);
+void plan_fini(plan *p);
+
+static inline gen_buffer plan_buffer(tacit_range range, bool initialised)
+{
+    return (gen_buffer){ .range = range, .elem_size = 8, .initialised = initialised };
+}
+
+/* Split over all nodes, or placed on one. The access list ends with a zero mode. */
+void plan_task(plan *p, gen_task task);
+void plan_placed(plan *p, int node, gen_task task);
+void plan_fence(plan *p, int buffer, gen_box box);
+
+static inline gen_access plan_read(int buffer, tacit_mapper mapper)
+{
+    return (gen_access){ .buffer = buffer, .mode = TACIT_READ, .mapper = mapper };
+}
+static inline gen_access plan_write(int buffer, tacit_mapper mapper)
+{
+    return (gen_access){ .buffer = buffer, .mode = TACIT_WRITE, .mapper = mapper };
+}
+static inline gen_access plan_update(int buffer, tacit_mapper mapper)
+{
+    return (gen_access){ .buffer = buffer, .mode = TACIT_UPDATE, .mapper = mapper };
+}
+
+/* What the i-th planned node does for the latest task. */
+const char *plan_text(const plan *p, int i);
+/* Entries of all version maps of the first planned node. */
+uint64_t plan_entries(const plan *p);
+
+#endif
