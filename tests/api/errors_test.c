@@ -636,13 +636,13 @@ static void memory_runs_out_inline(void **state)
 static void memory_runs_out_shared(void **state)
 {
     (void)state;
-    out_of_memory(&(tacit_config){ .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 3 }, 0);
+    out_of_memory(&(tacit_config){ .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 3 }, 16);
 }
 
 static void memory_runs_out_thread(void **state)
 {
     (void)state;
-    out_of_memory(&(tacit_config){ .progress = TACIT_PROGRESS_THREAD, .workers = 2 }, 0);
+    out_of_memory(&(tacit_config){ .progress = TACIT_PROGRESS_THREAD, .workers = 2 }, 16);
 }
 
 int main(void)
