@@ -1,6 +1,6 @@
 # What tacit links with: threads, the mathematics library, hwloc, and MPI if there is one (target `tacit_needs`). The tool and the
 # benchmarks write JSON with jansson.
-# Sets TACIT_WITH_MPI and TACIT_MPI_KIND (openmpi, mpich, other or none). Nothing is ever downloaded.
+# Sets TACIT_WITH_MPI, TACIT_MPI_NAME, TACIT_MPI_MODULE and TACIT_MPI_KIND (openmpi, mpich, other or none). Nothing is ever downloaded.
 
 find_package(PkgConfig REQUIRED)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
@@ -21,6 +21,7 @@ add_library(tacit_mpi INTERFACE)
 set(TACIT_WITH_MPI OFF)
 set(TACIT_MPI_KIND none)
 set(TACIT_MPI_NAME "none")
+set(TACIT_MPI_MODULE) # of pkg-config, if it was found that way
 
 function(tacit_use_pkg_mpi kind)
     if(kind STREQUAL "openmpi")
@@ -34,6 +35,7 @@ function(tacit_use_pkg_mpi kind)
         set(TACIT_WITH_MPI ON PARENT_SCOPE)
         set(TACIT_MPI_KIND ${kind} PARENT_SCOPE)
         set(TACIT_MPI_NAME "${kind} ${mpi_${kind}_VERSION}" PARENT_SCOPE)
+        set(TACIT_MPI_MODULE ${mpi_${kind}_MODULE_NAME} PARENT_SCOPE)
     endif()
 endfunction()
 

@@ -1,11 +1,39 @@
-# What `cmake --install` puts where: headers, library, tool, benchmarks, and the file for pkg-config.
+# What `cmake --install` puts where: headers, library, tool, benchmarks (bench/CMakeLists.txt), and what other builds find tacit with: the
+# target tacit::tacit by find_package(Tacit), or tacit.pc by pkg-config. Everything is relative, so the tree can be moved.
 
-install(TARGETS tacit
+include(CMakePackageConfigHelpers)
+set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Tacit)
+
+# A static library's users link what it needs; a shared one brings it along.
+set(exported tacit)
+if(NOT BUILD_SHARED_LIBS)
+    list(APPEND exported tacit_needs tacit_mpi)
+endif()
+install(TARGETS ${exported} EXPORT TacitTargets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS tacit_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${TACIT_PUBLIC_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tacit)
 
+install(EXPORT TacitTargets NAMESPACE tacit:: DESTINATION ${config_dir})
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/TacitConfig.cmake.in ${CMAKE_BINARY_DIR}/TacitConfig.cmake
+                              INSTALL_DESTINATION ${config_dir})
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/TacitConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/TacitConfig.cmake ${CMAKE_BINARY_DIR}/TacitConfigVersion.cmake DESTINATION ${config_dir})
+
 file(RELATIVE_PATH up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" up "${up}")
+# What else is linked with a static libtacit. With a shared one, pkg-config must not even look for it.
+set(pc_requires)
+set(pc_libs)
+if(NOT BUILD_SHARED_LIBS)
+    list(APPEND pc_requires hwloc ${TACIT_MPI_MODULE})
+    list(APPEND pc_libs -lpthread -lm)
+    if(NOT TACIT_MPI_MODULE)
+        list(APPEND pc_libs ${MPI_C_LIBRARIES})
+    endif()
+    list(JOIN pc_requires " " pc_requires)
+    list(JOIN pc_libs " " pc_libs)
+endif()
 configure_file(${CMAKE_CURRENT_LIST_DIR}/tacit.pc.in ${CMAKE_BINARY_DIR}/tacit.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/tacit.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

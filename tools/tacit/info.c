@@ -54,12 +54,16 @@ bool tool_feature_at(size_t index, tool_feature *out)
 
 /* ---------------------------------------------------------------- finding out */
 
-/* Where the shared library of this tool lies, and whether it loads. NULL in builds without one. */
+/* Where the shared library of this tool lies, and whether it loads. NULL if not, and in builds without one. */
 static void *load_library(tool_facts *facts)
 {
     ti_strbuf path = { 0 };
-    char *prefix = tool_prefix(), real[PATH_MAX];
+    char real[PATH_MAX], *prefix;
     void *library = NULL;
+    if (!*TOOL_LIBRARY) {
+        return NULL;
+    }
+    prefix = tool_prefix();
     ti_strbuf_add(&path, "%s/%s", prefix ? prefix : "", TOOL_LIBRARY);
     if (prefix && realpath(path.text, real)) {
         facts->library = ti_strdup(real);
@@ -67,7 +71,7 @@ static void *load_library(tool_facts *facts)
         if (!library) {
             ti_strbuf_add(&facts->library_problem, "%s", dlerror());
         }
-    } else if (*TOOL_LIBRARY) {
+    } else {
         ti_strbuf_add(&facts->library_problem, "%s is not there: build or install tacit again", path.text);
     }
     ti_strfree(prefix);
