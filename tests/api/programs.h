@@ -100,6 +100,9 @@ static const tacit_config modes[] = {
     { .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 4, .run_ahead = 1, .horizon_step = 1 },
     { .progress = TACIT_PROGRESS_THREAD, .workers = 1, .horizon_front = 3 },
     { .progress = TACIT_PROGRESS_THREAD, .workers = 3 },
+    { .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 1, .host_devices = "2" },
+    { .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 2, .host_devices = "3:discrete" },
+    { .threads = TACIT_THREADS_INLINE, .host_devices = "2:discrete" },
     { 0 },
 };
 
@@ -149,6 +152,7 @@ static inline void on_two_nodes(void **state)
     run_cluster(2, &modes[0], 0, 0);
     run_cluster(2, &modes[2], 64, 7);
     run_cluster(2, &modes[5], 0, 8);
+    run_cluster(2, &modes[7], 0, 2);
 }
 
 static inline void on_three_nodes(void **state)
@@ -156,6 +160,8 @@ static inline void on_three_nodes(void **state)
     (void)state;
     run_cluster(3, &modes[0], 16, 9);
     run_cluster(3, &modes[1], 0, 0);
+    run_cluster(3, &modes[6], 0, 10);
+    run_cluster(3, &modes[8], 64, 12);
 }
 
 static inline void on_four_nodes(void **state)
