@@ -231,6 +231,9 @@ static bool finish_reduction(des *d, event *e)
         d->s->step = e->command->step;
         SIM_CHECK(d->s, contributions == e->command->tree_nodes, "execution: a reduction of %d parts instead of %d",
                   contributions, e->command->tree_nodes);
+        if (!check_values(d, e)) {
+            return false;
+        }
         store(d, e, e->command->stamp);
         finish(d, e);
         return true;

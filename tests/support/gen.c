@@ -403,15 +403,24 @@ static void add_twin(maker *m, gen_task *t)
     }
 }
 
+static void make_reduction(maker *m, const gen_task *t, const gen_buffer *b, gen_access *a)
+{
+    a->mode = TACIT_REDUCE;
+    a->mapper = tacit_all();
+    a->op = tacit_op_make((int)gen_between(rng_of(m), TACIT_OP_SUM, TACIT_OP_XOR), (tacit_type)b->type);
+    a->include_old = gen_chance(rng_of(m), 30);
+    if (m->options->public_rules && b->elem_size == 8 && gen_chance(rng_of(m), 40)) {
+        a->op = (tacit_op){ TACIT_OP_USER, t->split == TACIT_SPLIT_2D ? 0 : (int32_t)gen_between(rng_of(m), 0, 1) };
+    }
+}
+
 static void add_access(maker *m, gen_task *t)
 {
     static const int modes[] = { TACIT_READ, TACIT_READ, TACIT_WRITE, TACIT_UPDATE };
     gen_access a = { .buffer = pick_alive(m), .mode = PICK(rng_of(m), modes) };
     const gen_buffer *b = &m->program->buffer.data[a.buffer];
     if (b->type && gen_chance(rng_of(m), 60)) {
-        a.mode = TACIT_REDUCE;
-        a.op = tacit_op_make((int)gen_between(rng_of(m), TACIT_OP_SUM, TACIT_OP_XOR), (tacit_type)b->type);
-        a.mapper = tacit_all();
+        make_reduction(m, t, b, &a);
     }
     for (int tries = 0; tries < 6 && a.mode != TACIT_REDUCE; tries++) {
         a.mapper = random_mapper(m, t, b, gen_writes(&a));
@@ -537,7 +546,7 @@ static int lacking(maker *m, const gen_task *t)
         }
     }
     for (int i = 0; i < t->accesses && gen_volume(&items) > 0; i++) {
-        if (!gen_reads(&t->access[i])) {
+        if (!gen_needs_old(&t->access[i])) {
             continue;
         }
         ti_vec_clear(&m->boxes);

@@ -56,7 +56,8 @@ typedef struct gen_buffer {
 typedef struct gen_access {
     int buffer, mode;
     tacit_mapper mapper; /* custom: `arg` is the index in `custom` */
-    tacit_op op;
+    tacit_op op; /* user operators: `type` is 0 for a sum, 1 for affine maps under composition, which do not commute */
+    bool include_old;
 } gen_access;
 
 enum { GEN_ACCESSES = 6 };
@@ -121,6 +122,11 @@ static inline bool gen_reads(const gen_access *a)
 static inline bool gen_writes(const gen_access *a)
 {
     return a->mode == TACIT_WRITE || a->mode == TACIT_UPDATE;
+}
+/* Whether the old contents matter to the result. */
+static inline bool gen_needs_old(const gen_access *a)
+{
+    return gen_reads(a) || (a->mode == TACIT_REDUCE && a->include_old);
 }
 /* Whether the task runs on one node: which. */
 bool gen_is_placed(const gen_task *task, int *node);

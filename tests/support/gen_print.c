@@ -24,7 +24,7 @@ static void print_access(const gen_program *program, const gen_access *a, FILE *
     static const char *const modes[] = { "?", "read", "write", "update", "reduce" };
     fprintf(out, " %s(b%d", modes[a->mode], a->buffer);
     if (a->mode == TACIT_REDUCE) {
-        fprintf(out, " op %d type %d)", a->op.kind, a->op.type);
+        fprintf(out, " op %d type %d%s)", a->op.kind, a->op.type, a->include_old ? " and old" : "");
         return;
     }
     fprintf(out, " %s", mapper_name(a->mapper.kind));

@@ -61,7 +61,8 @@ static void lower_access(const lowering *l, const gen_access *from, ti_arena *ar
     to->buffer = &l->info[from->buffer];
     to->mode = from->mode;
     to->reducer.op = from->op;
-    if (from->mode == TACIT_REDUCE) {
+    to->include_old = from->include_old;
+    if (from->mode == TACIT_REDUCE && !from->include_old) {
         return;
     }
     to->mappers = (uint32_t)ti_mapper_expand(&from->mapper, to->buffer->dims, mapper);

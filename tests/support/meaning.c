@@ -178,8 +178,22 @@ static bool is_less(int32_t type, int64_t a, int64_t b)
     return is_signed(type) ? a < b : (uint64_t)a < (uint64_t)b;
 }
 
+/* Sums of both halves, or the composition of x -> a x + b, first `into`, then `from`. */
+static void combine_user(int which, unsigned char *into, const unsigned char *from)
+{
+    uint32_t x[2], y[2];
+    memcpy(x, into, sizeof(x));
+    memcpy(y, from, sizeof(y));
+    uint32_t result[2] = { which ? x[0] * y[0] : x[0] + y[0], which ? x[1] * y[0] + y[1] : x[1] ^ y[1] };
+    memcpy(into, result, sizeof(result));
+}
+
 void meaning_combine(tacit_op op, unsigned char *into, const unsigned char *from)
 {
+    if (op.kind == TACIT_OP_USER) {
+        combine_user(op.type, into, from);
+        return;
+    }
     int64_t a = load(op.type, into), b = load(op.type, from);
     uint64_t x = (uint64_t)a, y = (uint64_t)b, result = x;
     switch (op.kind) {
@@ -212,6 +226,10 @@ void meaning_combine(tacit_op op, unsigned char *into, const unsigned char *from
 
 void meaning_identity(tacit_op op, unsigned char out[MEANING_MOST_BYTES])
 {
+    if (op.kind == TACIT_OP_USER) {
+        memcpy(out, (uint32_t[]){ op.type != 0, 0 }, 2 * sizeof(uint32_t));
+        return;
+    }
     int bits = 8 * width_of(op.type);
     uint64_t ones = ~(uint64_t)0, most = is_signed(op.type) ? ones >> (65 - bits) : ones, value = 0;
     switch (op.kind) {
@@ -259,5 +277,5 @@ void meaning_contribution(meaning_source *s, int access, const int64_t item[3], 
     default:
         break;
     }
-    store(a->op.type, h, out);
+    store(a->op.kind == TACIT_OP_USER ? TACIT_UINT64 : a->op.type, h, out);
 }

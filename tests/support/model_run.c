@@ -23,6 +23,7 @@ typedef struct runner {
     model_result *result;
     tacit_buffer **buffer;
     int *custom;
+    tacit_op user_op[2];
     TI_VEC(pending) fences;
 } runner;
 
@@ -189,7 +190,9 @@ static bool submit(runner *r, size_t step)
     }
     for (int i = 0; i < t->accesses; i++) {
         task.access[i] = tacit_access_make(r->buffer[t->access[i].buffer], t->access[i].mode, t->access[i].mapper);
-        task.access[i].op = t->access[i].op;
+        bool user = t->access[i].op.kind == TACIT_OP_USER;
+        task.access[i].op = user ? r->user_op[t->access[i].op.type] : t->access[i].op;
+        task.access[i].include_old = t->access[i].include_old;
         if (t->access[i].mapper.kind == TACIT_MAPPER_CUSTOM) {
             task.access[i].mapper.arg = r->custom[t->access[i].mapper.arg];
         }
@@ -276,12 +279,38 @@ static bool run_step(runner *r, size_t i)
     return false;
 }
 
+static void combine_user(void *into, const void *from, size_t n, const void *user)
+{
+    const int *which = user;
+    for (size_t i = 0; i < n; i++) {
+        meaning_combine((tacit_op){ TACIT_OP_USER, *which }, (unsigned char *)into + 8 * i,
+                        (const unsigned char *)from + 8 * i);
+    }
+}
+
+static bool create_operators(runner *r)
+{
+    bool good = true;
+    for (int i = 0; i < 2 && good; i++) {
+        unsigned char identity[MEANING_MOST_BYTES];
+        meaning_identity((tacit_op){ TACIT_OP_USER, i }, identity);
+        tacit_op_desc desc = { .combine = combine_user,
+                               .identity = identity,
+                               .elem_size = 8,
+                               .user = &i,
+                               .user_size = sizeof(i),
+                               .commutative = i == 0 };
+        good = ok(r, 0, tacit_op_create(r->ctx, &desc, &r->user_op[i]));
+    }
+    return good;
+}
+
 void model_run(tacit_context *ctx, const gen_program *program, const oracle *truth, model_result *out)
 {
     runner r = { .ctx = ctx, .program = program, .truth = truth, .result = out };
     r.buffer = TI_NEW_ARRAY(tacit_buffer *, program->buffer.count);
     r.custom = TI_NEW_ARRAY(int, program->custom.count);
-    bool good = true;
+    bool good = create_operators(&r);
     for (size_t i = 0; i < program->custom.count && good; i++) {
         const gen_custom *c = &program->custom.data[i];
         unsigned properties = c->kind == GEN_CUSTOM_FIXED ? TACIT_MAPPER_CONSTANT : 0;

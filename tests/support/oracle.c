@@ -60,13 +60,17 @@ static void reduce_access(oracle *o, meaning_source *s, int access, unsigned cha
     GEN_FOR_EACH(at, &extent)
     {
         unsigned char sum[MEANING_MOST_BYTES], part[MEANING_MOST_BYTES];
+        unsigned char *to = fresh + gen_element(&extent, at) * b->elem_size;
         meaning_identity(a->op, sum);
+        if (a->include_old) {
+            memcpy(sum, to, b->elem_size);
+        }
         GEN_FOR_EACH(item, &items)
         {
             meaning_contribution(s, access, item, at, part);
             meaning_combine(a->op, sum, part);
         }
-        memcpy(fresh + gen_element(&extent, at) * b->elem_size, sum, b->elem_size);
+        memcpy(to, sum, b->elem_size);
     }
 }
 

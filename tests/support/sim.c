@@ -288,6 +288,8 @@ static bool record_reduce(sim *s, sim_node *n, const ti_command *from, sim_comma
         SIM_CHECK(s, tree->parent_counter == n->sent[tree->parent]++, "counter to parent %d", tree->parent);
     } else {
         whole_buffer(s, to->buffer, &to->write);
+        to->read = task->access[from->as.reduce.access].include_old ? to->write : (sim_elements){ NULL, 0 };
+        to->expected = stamps_of(s, &to->read);
     }
     return true;
 }
@@ -421,7 +423,7 @@ static bool check_arrivals(sim *s, sim_node *n)
     new_set(s);
     for (size_t i = first; i < n->command.count; i++) {
         const sim_command *c = n->command.data[i];
-        for (size_t k = 0; (c->kind == TI_COMMAND_EXECUTE || c->kind == TI_COMMAND_FENCE) && k < c->read.count; k++) {
+        for (size_t k = 0; c->kind != TI_COMMAND_SEND && k < c->read.count; k++) {
             s->mark[c->read.data[k]] = s->token;
         }
     }
@@ -466,10 +468,7 @@ static bool check_reads(sim *s, const sim_node *n)
 {
     for (size_t i = first_command(s, n); i < n->command.count; i++) {
         const sim_command *c = n->command.data[i];
-        if (c->kind != TI_COMMAND_EXECUTE && c->kind != TI_COMMAND_FENCE) {
-            continue;
-        }
-        for (size_t k = 0; k < c->read.count; k++) {
+        for (size_t k = 0; c->kind != TI_COMMAND_SEND && k < c->read.count; k++) {
             uint32_t e = c->read.data[k];
             SIM_CHECK(s, n->hold[e] && n->hold[e] == s->newest[e], "node %d lacks element %u (stamp %u, newest %u)",
                       n->system.node, e, n->hold[e], s->newest[e]);
@@ -667,7 +666,7 @@ static void record_task(sim *s, const ti_task *task)
         new_set(s);
         for (uint32_t i = 0; i < task->accesses && !ti_box_is_empty(&task->range); i++) {
             const ti_access *a = &task->access[i];
-            if (writes ? ti_access_writes(a) || a->mode == TACIT_REDUCE : ti_access_reads(a)) {
+            if (writes ? ti_access_writes(a) || a->mode == TACIT_REDUCE : ti_access_needs_old(a)) {
                 ti_vec_clear(&image);
                 ti_access_image(a, &task->range, &image);
                 add_ti_boxes(s, buffer_of(s, a->buffer), image.data, image.count, &list);
