@@ -52,8 +52,8 @@ typedef struct graph_options {
 
 typedef struct graph_files {
     TI_VEC(tool_graph_file) list;
-    char folder[PATH_MAX];    /* absolute; the program may go elsewhere */
-    char temporary[PATH_MAX]; /* inside it */
+    const char *folder;       /* as it was given */
+    char temporary[PATH_MAX]; /* inside it; absolute, since the program may go elsewhere */
     const char *name;         /* of the program */
     char *dot;                /* the program dot, or NULL */
 } graph_files;
@@ -67,16 +67,18 @@ static int nodes_of(const graph_options *o)
 
 static int open_folders(graph_files *files, const char *output)
 {
+    char absolute[PATH_MAX];
+    files->folder = output;
     if (mkdir(output, 0777) != 0 && errno != EEXIST) {
         return tool_fail(TOOL_FAILURE, "the directory %s cannot be made: %s", output, strerror(errno));
     }
-    if (!realpath(output, files->folder)) {
+    if (!realpath(output, absolute)) {
         return tool_fail(TOOL_FAILURE, "the directory %s cannot be used: %s", output, strerror(errno));
     }
-    if (snprintf(files->temporary, PATH_MAX, "%s/tacit-graph-XXXXXX", files->folder) >= PATH_MAX ||
+    if (snprintf(files->temporary, PATH_MAX, "%s/tacit-graph-XXXXXX", absolute) >= PATH_MAX ||
         !mkdtemp(files->temporary)) {
         return tool_fail(TOOL_FAILURE, "nothing can be written to %s: %s; choose another directory with --output",
-                         files->folder, strerror(errno));
+                         output, strerror(errno));
     }
     return TOOL_OK;
 }

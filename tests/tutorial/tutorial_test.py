@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Does what doc/tutorial.md says, step by step, and compares what is printed with what the page shows.
+
+    ```c NAME        a complete program: the file NAME
+    ```diff NAME     a change of it: the lines with ' ' and '-' stand together in the file, once, and become those with ' ' and '+';
+                     '@@' separates places, which follow each other
+    ```console       '$ COMMAND' is run by the shell in the folder of the files; the lines below are its output, both streams. A line
+                     '...' stands for any lines, '...' in a line for anything
+
+Usage: tutorial_test.py PAGE BUILD_DIR C_COMPILER [--one-node] [--fill]
+Installs the build into a temporary folder first. --one-node leaves out commands with `-n NODES`; --fill writes the output of commands that
+have none into the page."""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+FENCE = re.compile(r"^```(\w*) ?(\S*)$")
+
+
+def blocks(lines):
+    """Yields (number of the first line inside, language, name, lines)."""
+    start = None
+    for number, line in enumerate(lines):
+        match = FENCE.match(line)
+        if start is None and match and match.group(1):
+            start, language, name = number + 1, match.group(1), match.group(2)
+        elif start is not None and line == "```":
+            yield start, language, name, lines[start:number]
+            start = None
+
+
+class Page:
+    def __init__(self, path, folder, environment, one_node):
+        self.path, self.folder, self.environment, self.one_node = path, folder, environment, one_node
+        self.failures, self.commands, self.found = 0, 0, []
+
+    def fail(self, number, text):
+        self.failures += 1
+        print(f"FAILED: {self.path.name}:{number + 1}: {text}")
+
+    def change(self, number, name, lines):
+        """Applies a diff to a file."""
+        text = (self.folder / name).read_text().splitlines()
+        place = 0
+        for hunk in "\n".join(lines).split("\n@@\n"):
+            rows = hunk.split("\n")
+            old = [row[1:] for row in rows if row[:1] in (" ", "-", "")]
+            new = [row[1:] for row in rows if row[:1] in (" ", "+", "")]
+            at = [i for i in range(place, len(text) - len(old) + 1) if text[i:i + len(old)] == old]
+            if not at:
+                return self.fail(number, "this place is not in the file, or not below the one before:\n" + "\n".join(old))
+            text[at[0]:at[0] + len(old)] = new
+            place = at[0] + len(new)
+        (self.folder / name).write_text("\n".join(text) + "\n")
+        return None
+
+    def run(self, number, command, expected):
+        if self.one_node and re.search(r"\s-n \d", command):
+            return
+        self.commands += 1
+        try:
+            done = subprocess.run(["bash", "-c", command], cwd=self.folder, env=self.environment, text=True, timeout=120,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+            output, status = done.stdout.splitlines(), done.returncode
+        except subprocess.TimeoutExpired as late:
+            output, status = (late.stdout or b"").decode().splitlines() + ["(no end within two minutes)"], 1
+        self.found.append((number, output))
+        pattern = "".join("(?:.*\n)*?" if line == "..." else re.escape(line).replace(r"\.\.\.", ".*") + "\n" for line in expected)
+        if status != 0 or not re.fullmatch(pattern, "".join(line + "\n" for line in output)):
+            shown = "\n".join("    " + line for line in output)
+            self.fail(number, f"`{command}` ended with status {status}, and printed:\n{shown}")
+
+    def console(self, number, lines):
+        starts = [i for i, line in enumerate(lines) if line.startswith("$ ")] + [len(lines)]
+        for start, end in zip(starts, starts[1:]):
+            self.run(number + start, lines[start][2:], lines[start + 1:end])
+
+    def follow(self):
+        for number, language, name, lines in blocks(self.path.read_text().splitlines()):
+            if language == "c" and name:
+                (self.folder / name).write_text("\n".join(lines) + "\n")
+            elif language == "diff" and name:
+                self.change(number, name, lines)
+            elif language == "console":
+                self.console(number, lines)
+
+    def fill(self):
+        """Writes outputs below the commands that show none."""
+        lines = self.path.read_text().splitlines()
+        for number, output in reversed(self.found):
+            if lines[number + 1].startswith(("$ ", "```")):
+                lines[number + 1:number + 1] = output
+        self.path.write_text("\n".join(lines) + "\n")
+
+
+def environment_of(prefix, folder, compiler):
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("TACIT_")}
+    libraries = str(next(prefix.rglob("tacit.pc")).parent.parent)
+    (folder / "cc").symlink_to(compiler)  # the page says cc
+    environment["PATH"] = f"{prefix}/bin:{folder}:" + environment["PATH"]
+    environment["PKG_CONFIG_PATH"] = f"{libraries}/pkgconfig"
+    environment["LD_LIBRARY_PATH"] = libraries + ":" + environment.get("LD_LIBRARY_PATH", "")
+    environment["LC_ALL"] = "C"
+    return environment
+
+
+def main():
+    options = {word for word in sys.argv[1:] if word.startswith("--")}
+    path, build, compiler = [word for word in sys.argv[1:] if not word.startswith("--")]
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        subprocess.run(["cmake", "--install", build, "--prefix", folder / "prefix"], check=True, stdout=subprocess.DEVNULL)
+        (folder / "work").mkdir()
+        (folder / "compiler").mkdir()
+        environment = environment_of(folder / "prefix", folder / "compiler", compiler)
+        page = Page(pathlib.Path(path), folder / "work", environment, "--one-node" in options)
+        page.follow()
+    if "--fill" in options:
+        page.fill()
+    if page.commands == 0:
+        page.fail(0, "no commands were found")
+    print(f"tutorial: {page.commands} commands, {page.failures} failed")
+    return 1 if page.failures else 0
+
+
+sys.exit(main())
