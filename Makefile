@@ -14,12 +14,14 @@ build/build.ninja:
 help:
 	@echo 'make            build into build/ (optimised; the tool is build/bin/tacit)'
 	@echo 'make setup      install what is needed to build and run (Debian packages; root or sudo)'
-	@echo 'make demo       setup, build, and run the N-body demonstration'
-	@echo 'make check      setup, build, and run every test, also under the sanitizers'
-	@echo 'make lint       format, layers and sizes of the sources'
+	@echo 'make demo       setup, build library, tool and examples, and run the N-body demonstration'
+	@echo 'make check      setup with what the tests need, build, and run every test, also under address and undefined-behaviour sanitizers'
+	@echo 'make lint       format, layers and sizes of the sources; public headers alone'
 	@echo 'make coverage   which lines of src/ the tests execute'
 	@echo 'make format     bring the sources into the format of .clang-format'
 	@echo 'make clean      remove build/'
+	@echo
+	@echo 'JOBS=N limits the processes of a build or test (all cores). To install: cmake --install build --prefix DIRECTORY'
 
 setup:
 	@tools/setup
@@ -28,7 +30,8 @@ setup-check:
 	@tools/setup --check
 
 demo: setup
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory build/build.ninja
+	@cmake --build --preset release -j $(JOBS) --target tacit tacit_tool examples
 	@examples/demo.sh build
 
 check: setup-check
