@@ -154,12 +154,13 @@ static bool run_one(uint64_t seed, const arguments *args, totals *sum)
 /* The line that repeats the current program, also if it hangs or crashes. */
 static char replay[120];
 
-static void stuck(int signal)
+static void stopped(int number)
 {
     static const char text[] = "model: nothing ends any more\n";
-    (void)signal;
-    ssize_t ignored = write(2, text, sizeof(text) - 1) + write(2, replay, strlen(replay));
+    ssize_t ignored = number == SIGALRM ? write(2, text, sizeof(text) - 1) : 0;
+    ignored += write(2, replay, strlen(replay));
     (void)ignored;
+    signal(SIGABRT, SIG_DFL);
     abort();
 }
 
@@ -172,7 +173,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: model [--seed S] [--count N] [--nodes M] [--print]\n");
         return 2;
     }
-    signal(SIGALRM, stuck);
+    signal(SIGALRM, stopped);
+    signal(SIGABRT, stopped);
     printf("seeds %llu to %llu\n", (unsigned long long)args.seed, (unsigned long long)(args.seed + args.count - 1));
     fflush(stdout);
     for (uint64_t i = 0; i < args.count; i++) {

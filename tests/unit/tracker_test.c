@@ -304,7 +304,7 @@ static void growing(void **state)
         loop_touch(&l, slab(i, i + 1), true);
         loop_next(&l, 10);
     }
-        assert_true(l.most_entries < 60 && l.most_records < 200);
+    assert_true(l.most_entries < 60 && l.most_records < 200);
     assert_true(l.tracker.young.count < 100);
     loop_fini(&l);
 }
@@ -359,11 +359,8 @@ int main(int argc, char **argv)
 {
     seed = test_seed(argc, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(against_model),
-        cmocka_unit_test(readers_on_both_sides),
-        cmocka_unit_test(growing),
-        cmocka_unit_test(sliding),
-        cmocka_unit_test(cut_and_healed),
+        cmocka_unit_test(against_model), cmocka_unit_test(readers_on_both_sides), cmocka_unit_test(growing),
+        cmocka_unit_test(sliding),       cmocka_unit_test(cut_and_healed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
