@@ -93,7 +93,12 @@ static void create_buffers(planner *p, int64_t items)
     for (uint32_t i = 0; i < 3; i++) {
         ti_arena *arena;
         const ti_task *made[TI_TASK_GRAPH_BATCH];
-        p->buffer[i] = (ti_buffer_info){ .slot = i, .dims = 1, .serial = i + 1, .name = "buffer", .extent = { { 0, 0, 0 }, { items, 1, 1 } }, .elem_size = 8 };
+        p->buffer[i] = (ti_buffer_info){ .slot = i,
+                                         .dims = 1,
+                                         .serial = i + 1,
+                                         .name = "buffer",
+                                         .extent = { { 0, 0, 0 }, { items, 1, 1 } },
+                                         .elem_size = 8 };
         ti_task *task = ti_task_graph_new(p->tasks, &arena);
         task->kind = TI_TASK_CREATE;
         task->name = "buffer";
@@ -112,13 +117,20 @@ static void create_buffers(planner *p, int64_t items)
 static void setup_planner(planner *p, int nodes)
 {
     memset(p, 0, sizeof(*p));
-    p->system = (ti_system){ .node = nodes / 2, .num_nodes = nodes, .devices = 1, .memories = 1, .workers = 2, .total_workers = 2 * nodes,
-                             .horizon_step = 4, .horizon_front = 64 };
+    p->system = (ti_system){ .node = nodes / 2,
+                             .num_nodes = nodes,
+                             .devices = 1,
+                             .memories = 1,
+                             .workers = 2,
+                             .total_workers = 2 * nodes,
+                             .horizon_step = 4,
+                             .horizon_front = 64 };
     p->tasks = ti_task_graph_create(&p->system);
     p->commands[0] = ti_command_graph_create(&p->system);
     p->commands[1] = ti_command_graph_create(&p->system);
     p->graph = ti_instruction_graph_create(&p->system);
-    const tacit_mapper each = tacit_one_to_one(), near = tacit_neighborhood(1, 0, 0), all = tacit_fixed(tacit_box1(0, 1));
+    const tacit_mapper each = tacit_one_to_one(), near = tacit_neighborhood(1, 0, 0),
+                       all = tacit_fixed(tacit_box1(0, 1));
     ti_mapper part[TI_MAPPER_PARTS];
     ti_mapper_expand(&each, 1, part);
     p->each = part[0];
@@ -147,9 +159,11 @@ static ti_task *make_task(planner *p, int accesses, int step)
     ti_arena *arena;
     ti_task *task = ti_task_graph_new(p->tasks, &arena);
     ti_access *access = TI_ARENA_ARRAY(arena, ti_access, (size_t)accesses);
-    ti_mapper *mapper = ti_arena_alloc(arena, (size_t)accesses * sizeof(ti_mapper)); /* each has its copies, as in tacit_submit */
+    ti_mapper *mapper =
+        ti_arena_alloc(arena, (size_t)accesses * sizeof(ti_mapper)); /* each has its copies, as in tacit_submit */
     mapper[0] = accesses == 1 ? p->each : p->near;
-    fill_access(&access[0], &p->buffer[accesses == 1 ? 0 : step % 2], &mapper[0], accesses == 1 ? TACIT_UPDATE : TACIT_READ);
+    fill_access(&access[0], &p->buffer[accesses == 1 ? 0 : step % 2], &mapper[0],
+                accesses == 1 ? TACIT_UPDATE : TACIT_READ);
     if (accesses > 1) {
         mapper[1] = p->each;
         fill_access(&access[1], &p->buffer[1 - step % 2], &mapper[1], TACIT_WRITE);
@@ -234,8 +248,14 @@ static planning_result measure_planning(int accesses, int nodes)
             sum[r] = (double)(ns[0] + ns[2]) / tasks;
         }
     }
-    planning_result result = { accesses, nodes, spread_of(task, REPEATS), spread_of(command, REPEATS), spread_of(instruction, REPEATS),
-                               spread_of(sum, REPEATS), (double)p.commands_made / tasks, (double)p.instructions_made / tasks };
+    planning_result result = { accesses,
+                               nodes,
+                               spread_of(task, REPEATS),
+                               spread_of(command, REPEATS),
+                               spread_of(instruction, REPEATS),
+                               spread_of(sum, REPEATS),
+                               (double)p.commands_made / tasks,
+                               (double)p.instructions_made / tasks };
     teardown_planner(&p);
     return result;
 }
@@ -291,10 +311,14 @@ static void setup_tacit(bench *b)
     const tacit_config config = { .workers = b->workers, .threads = TACIT_THREADS_ON };
     must(b, tacit_init(&config, &b->ctx));
     for (int i = 0; i < PLACES; i++) {
-        const tacit_buffer_desc one = { .name = "place", .range = TACIT_RANGE(1), .elem_size = sizeof(double), .init = &b->value[i] };
+        const tacit_buffer_desc one = {
+            .name = "place", .range = TACIT_RANGE(1), .elem_size = sizeof(double), .init = &b->value[i]
+        };
         must(b, tacit_buffer_create(b->ctx, &one, &b->place[i]));
     }
-    const tacit_buffer_desc line = { .name = "line", .range = TACIT_RANGE(PLACES), .elem_size = sizeof(double), .init = b->value };
+    const tacit_buffer_desc line = {
+        .name = "line", .range = TACIT_RANGE(PLACES), .elem_size = sizeof(double), .init = b->value
+    };
     must(b, tacit_buffer_create(b->ctx, &line, &b->line));
 }
 
@@ -391,7 +415,9 @@ static void teardown_starpu(bench *b)
 
 static timing time_starpu(bench *b, pattern what)
 {
-    static struct starpu_codelet codelet = { .cpu_funcs = { starpu_empty }, .nbuffers = 1, .modes = { STARPU_RW }, .name = "empty" };
+    static struct starpu_codelet codelet = {
+        .cpu_funcs = { starpu_empty }, .nbuffers = 1, .modes = { STARPU_RW }, .name = "empty"
+    };
     starpu_resume();
     settle();
     double start = now();
@@ -481,17 +507,20 @@ static json_t *spread_json(const spread *s, double unit)
 
 static json_t *planning_json(const planning_result *r)
 {
-    return json_pack("{s:i, s:i, s:o, s:o, s:o, s:o, s:f, s:f}", "accesses", r->accesses, "nodes", r->nodes, "task_ns", spread_json(&r->task, 1), "command_ns",
-                     spread_json(&r->command, 1), "instruction_ns", spread_json(&r->instruction, 1), "sum_ns", spread_json(&r->sum, 1), "commands_per_task",
+    return json_pack("{s:i, s:i, s:o, s:o, s:o, s:o, s:f, s:f}", "accesses", r->accesses, "nodes", r->nodes, "task_ns",
+                     spread_json(&r->task, 1), "command_ns", spread_json(&r->command, 1), "instruction_ns",
+                     spread_json(&r->instruction, 1), "sum_ns", spread_json(&r->sum, 1), "commands_per_task",
                      r->commands, "instructions_per_task", r->instructions);
 }
 
 static json_t *running_json(const running_result *r)
 {
-    json_t *o = json_pack("{s:s, s:i, s:i, s:i}", "pattern", pattern_names[r->what], "workers", r->workers, "tasks", r->tasks, "pairs", PAIRS);
+    json_t *o = json_pack("{s:s, s:i, s:i, s:i}", "pattern", pattern_names[r->what], "workers", r->workers, "tasks",
+                          r->tasks, "pairs", PAIRS);
     for (int s = 0; s < SYSTEMS; s++) {
         if (is_there(s)) {
-            json_t *system = json_pack("{s:o, s:o}", "submit_us", spread_json(&r->submit[s], 1e6), "total_us", spread_json(&r->total[s], 1e6));
+            json_t *system = json_pack("{s:o, s:o}", "submit_us", spread_json(&r->submit[s], 1e6), "total_us",
+                                       spread_json(&r->total[s], 1e6));
             if (s != TACIT) {
                 json_object_set_new(system, "tacit_over_this", spread_json(&r->ratio[s], 1));
             }
@@ -504,19 +533,23 @@ static json_t *running_json(const running_result *r)
 static void planning_title(void)
 {
     printf("planning, ns per task (median of %d; 95 %% interval of the sum)\n", REPEATS);
-    printf("%9s %6s %8s %8s %12s %8s %19s %9s %13s\n", "accesses", "nodes", "task", "command", "instruction", "sum", "interval", "commands", "instructions");
+    printf("%9s %6s %8s %8s %12s %8s %19s %9s %13s\n", "accesses", "nodes", "task", "command", "instruction", "sum",
+           "interval", "commands", "instructions");
 }
 
 static void planning_row(const planning_result *r)
 {
-    printf("%9d %6d %8.0f %8.0f %12.0f %8.0f [%8.0f,%8.0f] %9.2f %13.2f\n", r->accesses, r->nodes, r->task.median, r->command.median,
-           r->instruction.median, r->sum.median, r->sum.low, r->sum.high, r->commands, r->instructions);
+    printf("%9d %6d %8.0f %8.0f %12.0f %8.0f [%8.0f,%8.0f] %9.2f %13.2f\n", r->accesses, r->nodes, r->task.median,
+           r->command.median, r->instruction.median, r->sum.median, r->sum.low, r->sum.high, r->commands,
+           r->instructions);
     fflush(stdout);
 }
 
 static void running_title(const options *o)
 {
-    printf("\nempty tasks, us per task (median of %d pairs of %d tasks): submission / total, ratio of totals [95 %% interval]\n", PAIRS, o->tasks);
+    printf(
+        "\nempty tasks, us per task (median of %d pairs of %d tasks): submission / total, ratio of totals [95 %% interval]\n",
+        PAIRS, o->tasks);
     printf("%-12s %7s %15s %15s %22s", "pattern", "workers", "tacit", "OpenMP", "tacit / OpenMP");
     if (has_starpu) {
         printf(" %15s %22s", "StarPU", "tacit / StarPU");
@@ -543,13 +576,15 @@ static void running_row(const running_result *r)
 
 static void usage(FILE *to)
 {
-    fprintf(to, "usage: tasks [--json] [--tasks N] [--workers LIST] [--nodes LIST] [--planning | --running]\n"
-                "Measures planning by stage, and empty tasks against OpenMP tasks%s.\n"
-                "  --tasks N       empty tasks per measurement (20000)\n"
-                "  --workers LIST  worker threads for the empty tasks (1,2)\n"
-                "  --nodes LIST    numbers of nodes to plan for (1,16,1024); empty tasks always run on one\n"
-                "  --planning      only that\n"
-                "  --running       only the empty tasks\n", has_starpu ? " and StarPU" : "");
+    fprintf(to,
+            "usage: tasks [--json] [--tasks N] [--workers LIST] [--nodes LIST] [--planning | --running]\n"
+            "Measures planning by stage, and empty tasks against OpenMP tasks%s.\n"
+            "  --tasks N       empty tasks per measurement (20000)\n"
+            "  --workers LIST  worker threads for the empty tasks (1,2)\n"
+            "  --nodes LIST    numbers of nodes to plan for (1,16,1024); empty tasks always run on one\n"
+            "  --planning      only that\n"
+            "  --running       only the empty tasks\n",
+            has_starpu ? " and StarPU" : "");
 }
 
 /* "1,2,8": positive numbers. */
@@ -641,7 +676,13 @@ static json_t *run_tasks(const options *o)
 
 int main(int argc, char **argv)
 {
-    options o = { .planning = true, .running = true, .tasks = 20000, .workers = { 1, 2 }, .worker_counts = 2, .nodes = { 1, 16, 1024 }, .node_counts = 3 };
+    options o = { .planning = true,
+                  .running = true,
+                  .tasks = 20000,
+                  .workers = { 1, 2 },
+                  .worker_counts = 2,
+                  .nodes = { 1, 16, 1024 },
+                  .node_counts = 3 };
     if (argc == 2 && strcmp(argv[1], "--help") == 0) {
         usage(stdout);
         return EXIT_SUCCESS;

@@ -15,7 +15,8 @@ static int mix(size_t i, size_t j, size_t l)
 
 static void fill1(const tacit_launch *k)
 {
-    FOR_I(k) {
+    FOR_I(k)
+    {
         odd *o = &TACIT_AT1(odd, k->view[0], i);
         o->b[0] = (unsigned char)i, o->b[1] = (unsigned char)(i + 1), o->b[2] = (unsigned char)(2 * i);
     }
@@ -47,10 +48,14 @@ static void dimensions(tacit_context *ctx, void *user)
     tacit_buffer *b2 = make(ctx, "b2", TACIT_RANGE(ROWS, COLS), sizeof(double), NULL);
     tacit_buffer *b3 = make(ctx, "b3", TACIT_RANGE(PLANES, ROWS, COLS), sizeof(int), NULL);
     SUBMIT(ctx, .name = "fill0", KERNEL(fill0), .access = { tacit_write(b0, tacit_one_to_one()) });
-    SUBMIT(ctx, .name = "fill1", .range = TACIT_RANGE(N), KERNEL(fill1), .access = { tacit_write(b1, tacit_one_to_one()) });
-    SUBMIT(ctx, .name = "fill2", .range = TACIT_RANGE(ROWS, COLS), KERNEL(fill2), .access = { tacit_write(b2, tacit_one_to_one()) });
-    SUBMIT(ctx, .name = "fill3", .range = TACIT_RANGE(PLANES, ROWS, COLS), KERNEL(fill3), .access = { tacit_write(b3, tacit_one_to_one()) });
-    SUBMIT(ctx, .name = "add3", .range = TACIT_RANGE(PLANES, ROWS, COLS), KERNEL(add3), .access = { tacit_update(b3, tacit_one_to_one()) });
+    SUBMIT(ctx, .name = "fill1", .range = TACIT_RANGE(N), KERNEL(fill1),
+           .access = { tacit_write(b1, tacit_one_to_one()) });
+    SUBMIT(ctx, .name = "fill2", .range = TACIT_RANGE(ROWS, COLS), KERNEL(fill2),
+           .access = { tacit_write(b2, tacit_one_to_one()) });
+    SUBMIT(ctx, .name = "fill3", .range = TACIT_RANGE(PLANES, ROWS, COLS), KERNEL(fill3),
+           .access = { tacit_write(b3, tacit_one_to_one()) });
+    SUBMIT(ctx, .name = "add3", .range = TACIT_RANGE(PLANES, ROWS, COLS), KERNEL(add3),
+           .access = { tacit_update(b3, tacit_one_to_one()) });
     REQUIRE_OK(ctx, tacit_fence_read(ctx, b0, TACIT_BOX_ALL, &zero));
     REQUIRE_OK(ctx, tacit_fence_read(ctx, b1, TACIT_BOX_ALL, one));
     REQUIRE_OK(ctx, tacit_fence_read(ctx, b2, TACIT_BOX_ALL, two));
@@ -81,8 +86,8 @@ static void vast_buffers(tacit_context *ctx, void *user)
     const size_t n = (size_t)1 << 61, from = n - PIECE;
     short got[PIECE];
     tacit_buffer *b = make(ctx, "vast", TACIT_RANGE(n), sizeof(short), NULL);
-    SUBMIT(ctx, .name = "far", .range = TACIT_RANGE(PIECE), KERNEL(fill_far), TACIT_ARGS(from), .place = tacit_place_node(0),
-           .access = { tacit_write(b, tacit_fixed(tacit_box1(from, n))) });
+    SUBMIT(ctx, .name = "far", .range = TACIT_RANGE(PIECE), KERNEL(fill_far), TACIT_ARGS(from),
+           .place = tacit_place_node(0), .access = { tacit_write(b, tacit_fixed(tacit_box1(from, n))) });
     REQUIRE_OK(ctx, tacit_fence_read(ctx, b, tacit_box1(from, n), got));
     for (int i = 0; i < PIECE; i++) {
         REQUIRE(got[i] == 100 + i);
@@ -90,7 +95,8 @@ static void vast_buffers(tacit_context *ctx, void *user)
     /* Many items that do nothing: volumes beyond 2^64. */
     const size_t m = (size_t)1 << 46;
     tacit_buffer *flag = make(ctx, "flag", (tacit_range){ .dims = 0 }, sizeof(int), NULL);
-    SUBMIT(ctx, .name = "huge", .range = TACIT_RANGE(m, m, m), KERNEL(fill0), .place = tacit_place_node(0), .access = { tacit_write(flag, tacit_all()) });
+    SUBMIT(ctx, .name = "huge", .range = TACIT_RANGE(m, m, m), KERNEL(fill0), .place = tacit_place_node(0),
+           .access = { tacit_write(flag, tacit_all()) });
     int value = 0;
     REQUIRE_OK(ctx, tacit_fence_read(ctx, flag, TACIT_BOX_ALL, &value));
     REQUIRE(value == 77);
@@ -99,9 +105,9 @@ static void vast_buffers(tacit_context *ctx, void *user)
 /* ---------------------------------------------------------------- host tasks, placement */
 
 typedef struct collected {
-    int *out;          /* of this node's process */
+    int *out; /* of this node's process */
     atomic_int *calls;
-    int node;          /* that must run it */
+    int node; /* that must run it */
 } collected;
 
 static void collect(const tacit_launch *k)
@@ -129,14 +135,16 @@ static void host_tasks(tacit_context *ctx, void *user)
         collected c = { out, &calls, TI_MAX(place, 0) };
         memset(out, 0, sizeof(out));
         SUBMIT(ctx, .name = "collect", .range = TACIT_RANGE(N), KERNEL(collect), TACIT_ARGS(c), .on = TACIT_ON_ONE_NODE,
-               .place = place < 0 ? (tacit_place){ 0 } : tacit_place_node(place), .access = { tacit_read(A, tacit_one_to_one()) });
+               .place = place < 0 ? (tacit_place){ 0 } : tacit_place_node(place),
+               .access = { tacit_read(A, tacit_one_to_one()) });
         REQUIRE_OK(ctx, tacit_wait(ctx));
         bool mine = tacit_node(ctx) == c.node;
         REQUIRE(atomic_load(&calls) == mine);
         REQUIRE(!mine || memcmp(a, out, sizeof(a)) == 0);
         SUBMIT(ctx, .name = "copy", .range = TACIT_RANGE(N), KERNEL(copy_checked), .on = TACIT_ON_HOST,
                .access = { tacit_read(A, tacit_one_to_one()), tacit_write(B, tacit_one_to_one()) });
-        SUBMIT(ctx, .name = "next", .range = TACIT_RANGE(N), KERNEL(sum_all), .place = tacit_place_node(TI_MAX(place, 0)),
+        SUBMIT(ctx, .name = "next", .range = TACIT_RANGE(N), KERNEL(sum_all),
+               .place = tacit_place_node(TI_MAX(place, 0)),
                .access = { tacit_read(B, tacit_fixed(tacit_box1(N - 1, N))), tacit_write(A, tacit_all()) });
         REQUIRE_OK(ctx, tacit_fence_read(ctx, A, TACIT_BOX_ALL, got));
         for (int i = 0; i < N; i++) {
@@ -145,7 +153,8 @@ static void host_tasks(tacit_context *ctx, void *user)
         memcpy(a, got, sizeof(a));
     }
     /* A split host task gets each node's chunk in one piece. */
-    SUBMIT(ctx, .name = "mark", .range = TACIT_RANGE(N), KERNEL(mark_node), .on = TACIT_ON_HOST, .access = { tacit_write(B, tacit_one_to_one()) });
+    SUBMIT(ctx, .name = "mark", .range = TACIT_RANGE(N), KERNEL(mark_node), .on = TACIT_ON_HOST,
+           .access = { tacit_write(B, tacit_one_to_one()) });
     REQUIRE_OK(ctx, tacit_fence_read(ctx, B, TACIT_BOX_ALL, got));
     for (int i = 0, end = 0; i < N; i = end) {
         end = got[i] % 1000;
@@ -166,7 +175,8 @@ static void check_hints(const tacit_launch *k)
         REQUIRE(k->chunk.min[d] % g == 0 && (k->chunk.max[d] % g == 0 || k->chunk.max[d] == (d ? COLS : ROWS)));
         REQUIRE(k->chunk.min[d] < k->chunk.max[d]);
     }
-    REQUIRE(h->split == TACIT_SPLIT_2D || (k->chunk.min[1] == 0 && k->chunk.max[1] == COLS) || k->chunk.max[0] - k->chunk.min[0] == 1);
+    REQUIRE(h->split == TACIT_SPLIT_2D || (k->chunk.min[1] == 0 && k->chunk.max[1] == COLS) ||
+            k->chunk.max[0] - k->chunk.min[0] == 1);
     FOR_I(k) FOR_J(k) TACIT_AT2(int, k->view[1], i, j) += TACIT_GET2(int, k->view[0], i, j);
 }
 
@@ -179,16 +189,26 @@ static void hints(tacit_context *ctx, void *user)
         weights[i] = (uint32_t)(i * i); /* node 0 has weight 0, and still gets something */
     }
     count_up(a, ROWS * COLS);
-    tacit_buffer *A = make(ctx, "A", TACIT_RANGE(ROWS, COLS), sizeof(int), a), *B = make(ctx, "B", TACIT_RANGE(ROWS, COLS), sizeof(int), a);
+    tacit_buffer *A = make(ctx, "A", TACIT_RANGE(ROWS, COLS), sizeof(int), a),
+                 *B = make(ctx, "B", TACIT_RANGE(ROWS, COLS), sizeof(int), a);
     const tacit_hints all[] = {
-        { 0 }, { .split = TACIT_SPLIT_2D }, { .split = TACIT_SPLIT_2D, .granularity = { 3, 2 } }, { .granularity = { 4, 0, 0 } },
-        { .granularity = { 1000, 0, 0 } }, { .oversubscribe = 3 }, { .oversubscribe = 2, .split = TACIT_SPLIT_2D, .granularity = { 1, 2, 0 } },
-        { .oversubscribe = 1024 }, { .priority = 1000 }, { .priority = -1000, .whole_chunk = true }, { .weights = weights },
-        { .weights = weights, .oversubscribe = 3, .granularity = { 2, 0, 0 } }, { .pure = true },
+        { 0 },
+        { .split = TACIT_SPLIT_2D },
+        { .split = TACIT_SPLIT_2D, .granularity = { 3, 2 } },
+        { .granularity = { 4, 0, 0 } },
+        { .granularity = { 1000, 0, 0 } },
+        { .oversubscribe = 3 },
+        { .oversubscribe = 2, .split = TACIT_SPLIT_2D, .granularity = { 1, 2, 0 } },
+        { .oversubscribe = 1024 },
+        { .priority = 1000 },
+        { .priority = -1000, .whole_chunk = true },
+        { .weights = weights },
+        { .weights = weights, .oversubscribe = 3, .granularity = { 2, 0, 0 } },
+        { .pure = true },
     };
     for (size_t i = 0; i < TI_COUNT(all); i++) {
-        SUBMIT(ctx, .name = "hint", .range = TACIT_RANGE(ROWS, COLS), KERNEL(check_hints), TACIT_ARGS(all[i]), .hint = all[i],
-               .access = { tacit_read(A, tacit_one_to_one()), tacit_update(B, tacit_one_to_one()) });
+        SUBMIT(ctx, .name = "hint", .range = TACIT_RANGE(ROWS, COLS), KERNEL(check_hints), TACIT_ARGS(all[i]),
+               .hint = all[i], .access = { tacit_read(A, tacit_one_to_one()), tacit_update(B, tacit_one_to_one()) });
         count++;
     }
     memset(weights, 0xff, sizeof(weights)); /* copied */
@@ -215,22 +235,22 @@ static void whole_chunks(tacit_context *ctx, void *user)
     atomic_int calls = 0, *at = &calls;
     uint32_t weights[64] = { 0 };
     tacit_buffer *A = ints(ctx, "A", N, NULL);
-    SUBMIT(ctx, .name = "whole", .range = TACIT_RANGE(N), KERNEL(count_calls), TACIT_ARGS(at), .hint = { .whole_chunk = true },
-           .access = { tacit_write(A, tacit_one_to_one()) });
+    SUBMIT(ctx, .name = "whole", .range = TACIT_RANGE(N), KERNEL(count_calls), TACIT_ARGS(at),
+           .hint = { .whole_chunk = true }, .access = { tacit_write(A, tacit_one_to_one()) });
     REQUIRE_OK(ctx, tacit_wait(ctx));
     REQUIRE(atomic_load(&calls) == 1);
     weights[nodes - 1] = 1000000;
-    SUBMIT(ctx, .name = "weighted", .range = TACIT_RANGE(N), KERNEL(count_calls), TACIT_ARGS(at), .hint = { .whole_chunk = true, .weights = weights },
-           .access = { tacit_write(A, tacit_one_to_one()) });
+    SUBMIT(ctx, .name = "weighted", .range = TACIT_RANGE(N), KERNEL(count_calls), TACIT_ARGS(at),
+           .hint = { .whole_chunk = true, .weights = weights }, .access = { tacit_write(A, tacit_one_to_one()) });
     REQUIRE_OK(ctx, tacit_fence_read(ctx, A, TACIT_BOX_ALL, got));
     REQUIRE(atomic_load(&calls) == 2);
     REQUIRE(got[0] == (nodes == 1 ? N : 1) && got[N - 1] == N - nodes + 1);
-    SUBMIT(ctx, .name = "over", .range = TACIT_RANGE(N), KERNEL(count_calls), TACIT_ARGS(at), .hint = { .whole_chunk = true, .oversubscribe = 3 },
-           .access = { tacit_write(A, tacit_one_to_one()) });
+    SUBMIT(ctx, .name = "over", .range = TACIT_RANGE(N), KERNEL(count_calls), TACIT_ARGS(at),
+           .hint = { .whole_chunk = true, .oversubscribe = 3 }, .access = { tacit_write(A, tacit_one_to_one()) });
     REQUIRE_OK(ctx, tacit_wait(ctx));
     REQUIRE(atomic_load(&calls) == 5);
-    SUBMIT(ctx, .name = "no access", .range = TACIT_RANGE(3), KERNEL(fill0), .place = tacit_place_node(nodes - 1), .access = { tacit_write(make(ctx, NULL,
-           (tacit_range){ .dims = 0 }, sizeof(int), NULL), tacit_all()) });
+    SUBMIT(ctx, .name = "no access", .range = TACIT_RANGE(3), KERNEL(fill0), .place = tacit_place_node(nodes - 1),
+           .access = { tacit_write(make(ctx, NULL, (tacit_range){ .dims = 0 }, sizeof(int), NULL), tacit_all()) });
     REQUIRE_OK(ctx, tacit_wait(ctx));
 }
 
@@ -254,7 +274,8 @@ static void fences(tacit_context *ctx, void *user)
     for (int step = 0; step < STEPS; step++) {
         int add[2] = { step, 1 };
         strcpy(name, "add");
-        SUBMIT(ctx, .name = name, .range = TACIT_RANGE(N), KERNEL(add_args), TACIT_ARGS(add), .access = { tacit_update(A, tacit_one_to_one()) });
+        SUBMIT(ctx, .name = name, .range = TACIT_RANGE(N), KERNEL(add_args), TACIT_ARGS(add),
+               .access = { tacit_update(A, tacit_one_to_one()) });
         add[0] = -1000; /* copied */
         strcpy(name, "bad");
         REQUIRE_OK(ctx, tacit_fence(ctx, A, step % 2 ? TACIT_BOX_ALL : tacit_box1((size_t)step, N - 3), &ticket[step]));
@@ -282,12 +303,16 @@ static void sub_boxes(tacit_context *ctx, void *user)
     count_up(cube, MOST);
     tacit_buffer *C = make(ctx, "C", TACIT_RANGE(PLANES, ROWS, COLS), sizeof(int), cube);
     const tacit_box boxes[] = {
-        tacit_box3(0, 1, 0, 1, 0, 1), tacit_box3(1, 4, 2, 9, 3, 5), tacit_box3(PLANES - 1, PLANES, 0, ROWS, COLS - 1, COLS),
-        tacit_box3(0, SIZE_MAX, 3, 4, 0, SIZE_MAX), TACIT_BOX_ALL,
+        tacit_box3(0, 1, 0, 1, 0, 1),
+        tacit_box3(1, 4, 2, 9, 3, 5),
+        tacit_box3(PLANES - 1, PLANES, 0, ROWS, COLS - 1, COLS),
+        tacit_box3(0, SIZE_MAX, 3, 4, 0, SIZE_MAX),
+        TACIT_BOX_ALL,
     };
     for (int round = 0; round < 2; round++) {
         for (size_t b = 0; b < TI_COUNT(boxes); b++) {
-            size_t at = 0, n0 = TI_MIN(boxes[b].max[0], (size_t)PLANES), n1 = TI_MIN(boxes[b].max[1], (size_t)ROWS), n2 = TI_MIN(boxes[b].max[2], (size_t)COLS);
+            size_t at = 0, n0 = TI_MIN(boxes[b].max[0], (size_t)PLANES), n1 = TI_MIN(boxes[b].max[1], (size_t)ROWS),
+                   n2 = TI_MIN(boxes[b].max[2], (size_t)COLS);
             REQUIRE_OK(ctx, tacit_fence_read(ctx, C, boxes[b], got));
             for (size_t i = boxes[b].min[0]; i < n0; i++) {
                 for (size_t j = boxes[b].min[1]; j < n1; j++) {
@@ -297,7 +322,8 @@ static void sub_boxes(tacit_context *ctx, void *user)
                 }
             }
         }
-        SUBMIT(ctx, .name = "add3", .range = TACIT_RANGE(PLANES, ROWS, COLS), KERNEL(add3), .access = { tacit_update(C, tacit_one_to_one()) });
+        SUBMIT(ctx, .name = "add3", .range = TACIT_RANGE(PLANES, ROWS, COLS), KERNEL(add3),
+               .access = { tacit_update(C, tacit_one_to_one()) });
     }
 }
 
@@ -310,13 +336,21 @@ static void initial_data(tacit_context *ctx, void *user)
     tacit_buffer *A = ints(ctx, "A", N, a), *B;
     memset(a, 0xff, N * sizeof(int));
     free(a);
-    REQUIRE_OK(ctx, tacit_buffer_create(ctx, &(tacit_buffer_desc){ .range = TACIT_RANGE(N), .elem_size = sizeof(int), .init = borrowed, .init_borrow = true }, &B));
-    SUBMIT(ctx, .range = TACIT_RANGE(N), KERNEL(three_point), .access = { tacit_read(A, tacit_neighborhood(1, 0, 0)), tacit_write(B, tacit_one_to_one()) },
-           .name = NULL);
+    REQUIRE_OK(ctx, tacit_buffer_create(
+                        ctx,
+                        &(tacit_buffer_desc){
+                            .range = TACIT_RANGE(N), .elem_size = sizeof(int), .init = borrowed, .init_borrow = true },
+                        &B));
+    SUBMIT(ctx, .range = TACIT_RANGE(N), KERNEL(three_point),
+           .access = { tacit_read(A, tacit_neighborhood(1, 0, 0)), tacit_write(B, tacit_one_to_one()) }, .name = NULL);
     REQUIRE_OK(ctx, tacit_fence_read(ctx, B, TACIT_BOX_ALL, got));
     REQUIRE(got[1] == 1 + 2 * 4 + 3 * 7);
     REQUIRE(borrowed[1] == 5);
-    REQUIRE_OK(ctx, tacit_buffer_create(ctx, &(tacit_buffer_desc){ .range = TACIT_RANGE(N), .elem_size = sizeof(int), .init = borrowed, .init_borrow = true }, &B));
+    REQUIRE_OK(ctx, tacit_buffer_create(
+                        ctx,
+                        &(tacit_buffer_desc){
+                            .range = TACIT_RANGE(N), .elem_size = sizeof(int), .init = borrowed, .init_borrow = true },
+                        &B));
     REQUIRE_OK(ctx, tacit_fence_read(ctx, B, tacit_box1(1, 3), got));
     REQUIRE(got[0] == 5 && got[1] == 6);
 }
@@ -333,11 +367,13 @@ static void empty_ranges(tacit_context *ctx, void *user)
     int a[N], got[N];
     count_up(a, N);
     tacit_counters before, after;
-    tacit_buffer *A = ints(ctx, "A", N, a), *G = make(ctx, "G", TACIT_RANGE(ROWS, COLS), sizeof(int), NULL), *R = make(ctx, "R", (tacit_range){ .dims = 0 }, 4, a);
+    tacit_buffer *A = ints(ctx, "A", N, a), *G = make(ctx, "G", TACIT_RANGE(ROWS, COLS), sizeof(int), NULL),
+                 *R = make(ctx, "R", (tacit_range){ .dims = 0 }, 4, a);
     REQUIRE_OK(ctx, tacit_get_counters(ctx, &before));
     for (int i = 0; i < 100; i++) {
         SUBMIT(ctx, .range = { .dims = 1 }, KERNEL(never), .access = { tacit_update(A, tacit_one_to_one()) });
-        SUBMIT(ctx, .range = { .dims = 2, .size = { ROWS, 0 } }, KERNEL(never), .access = { tacit_write(G, tacit_one_to_one()) });
+        SUBMIT(ctx, .range = { .dims = 2, .size = { ROWS, 0 } }, KERNEL(never),
+               .access = { tacit_write(G, tacit_one_to_one()) });
         SUBMIT(ctx, .range = { .dims = 1 }, KERNEL(never), .access = { tacit_reduce(R, tacit_sum(TACIT_INT32)) });
     }
     REQUIRE_OK(ctx, tacit_get_counters(ctx, &after));
@@ -359,10 +395,13 @@ static void lifetimes(tacit_context *ctx, void *user)
     for (int round = 0; round < ROUNDS; round++) {
         tacit_buffer *b = ints(ctx, "temporary", N, round % 3 ? a : NULL);
         if (round % 3 == 0) {
-            SUBMIT(ctx, .range = TACIT_RANGE(N), KERNEL(copy_checked), .access = { tacit_read(keep, tacit_one_to_one()), tacit_write(b, tacit_one_to_one()) });
+            SUBMIT(ctx, .range = TACIT_RANGE(N), KERNEL(copy_checked),
+                   .access = { tacit_read(keep, tacit_one_to_one()), tacit_write(b, tacit_one_to_one()) });
         }
-        SUBMIT(ctx, .name = "add", .range = TACIT_RANGE(N), KERNEL(add_args), TACIT_ARGS(add), .access = { tacit_update(b, tacit_one_to_one()) });
-        SUBMIT(ctx, .range = TACIT_RANGE(N), KERNEL(copy_checked), .access = { tacit_read(b, tacit_one_to_one()), tacit_write(keep, tacit_one_to_one()) });
+        SUBMIT(ctx, .name = "add", .range = TACIT_RANGE(N), KERNEL(add_args), TACIT_ARGS(add),
+               .access = { tacit_update(b, tacit_one_to_one()) });
+        SUBMIT(ctx, .range = TACIT_RANGE(N), KERNEL(copy_checked),
+               .access = { tacit_read(b, tacit_one_to_one()), tacit_write(keep, tacit_one_to_one()) });
         REQUIRE_OK(ctx, tacit_buffer_destroy(ctx, b));
         if (round % 20 == 19) {
             REQUIRE_OK(ctx, tacit_wait(ctx));
@@ -428,22 +467,28 @@ static void long_loop(tacit_context *ctx, void *user)
     for (int i = 0; i < N; i++) {
         a[i] %= 2;
     }
-    tacit_buffer *A = ints(ctx, "A", N, a), *B = ints(ctx, "B", N, NULL), *R = make(ctx, "R", (tacit_range){ .dims = 0 }, sizeof(int), NULL);
+    tacit_buffer *A = ints(ctx, "A", N, a), *B = ints(ctx, "B", N, NULL),
+                 *R = make(ctx, "R", (tacit_range){ .dims = 0 }, sizeof(int), NULL);
     const tacit_op sum = tacit_sum(TACIT_INT32);
     for (int step = 0; step < STEPS; step++) {
-        SUBMIT(ctx, .range = TACIT_RANGE(N), KERNEL(three_point), .access = { tacit_read(A, tacit_neighborhood(1, 0, 0)), tacit_write(B, tacit_one_to_one()) },
+        SUBMIT(ctx, .range = TACIT_RANGE(N), KERNEL(three_point),
+               .access = { tacit_read(A, tacit_neighborhood(1, 0, 0)), tacit_write(B, tacit_one_to_one()) },
                .name = "step", .hint = { .priority = step % 7 });
         for (int i = 0; i < N; i++) {
-            b[i] = (int)((unsigned)(i ? a[i - 1] : 0) + 2u * (unsigned)a[i] + 3u * (unsigned)(i + 1 < N ? a[i + 1] : 0)) & 0xffff;
+            b[i] =
+                (int)((unsigned)(i ? a[i - 1] : 0) + 2u * (unsigned)a[i] + 3u * (unsigned)(i + 1 < N ? a[i + 1] : 0)) &
+                0xffff;
         }
         memcpy(a, b, sizeof(a));
         tacit_buffer *swap = A;
         A = B;
         B = swap;
         int add[2] = { 0, 0 };
-        SUBMIT(ctx, .name = "add", .range = TACIT_RANGE(N), KERNEL(add_args), TACIT_ARGS(add), .access = { tacit_update(A, tacit_one_to_one()) });
+        SUBMIT(ctx, .name = "add", .range = TACIT_RANGE(N), KERNEL(add_args), TACIT_ARGS(add),
+               .access = { tacit_update(A, tacit_one_to_one()) });
         if (step % 50 == 49) {
-            SUBMIT(ctx, .name = "reduce", .range = TACIT_RANGE(N), KERNEL(count_items), .access = { tacit_reduce(R, sum) });
+            SUBMIT(ctx, .name = "reduce", .range = TACIT_RANGE(N), KERNEL(count_items),
+                   .access = { tacit_reduce(R, sum) });
             REQUIRE_OK(ctx, tacit_fence_read(ctx, R, TACIT_BOX_ALL, got));
             REQUIRE(got[0] == N);
         }
@@ -461,8 +506,10 @@ static void counters(tacit_context *ctx, void *user)
     count_up(a, N);
     tacit_counters c;
     tacit_buffer *A = ints(ctx, "A", N, a), *B = ints(ctx, "B", N, NULL);
-    SUBMIT(ctx, .name = "far", .range = TACIT_RANGE(N), KERNEL(look_up), .access = { tacit_read(A, tacit_all()), tacit_write(B, tacit_one_to_one()) });
-    SUBMIT(ctx, .name = "far", .range = TACIT_RANGE(N), KERNEL(look_up), .access = { tacit_read(B, tacit_all()), tacit_write(A, tacit_one_to_one()) });
+    SUBMIT(ctx, .name = "far", .range = TACIT_RANGE(N), KERNEL(look_up),
+           .access = { tacit_read(A, tacit_all()), tacit_write(B, tacit_one_to_one()) });
+    SUBMIT(ctx, .name = "far", .range = TACIT_RANGE(N), KERNEL(look_up),
+           .access = { tacit_read(B, tacit_all()), tacit_write(A, tacit_one_to_one()) });
     REQUIRE_OK(ctx, tacit_wait(ctx));
     REQUIRE_OK(ctx, tacit_get_counters(ctx, &c));
     uint64_t others = (uint64_t)tacit_num_nodes(ctx) - 1;
@@ -532,7 +579,8 @@ static void contexts_in_turns(void **state)
     }
     for (int i = 0; i < 100; i++) {
         int add[2] = { i, 0 };
-        SUBMIT(ctx[i % 3], .name = "add", .range = TACIT_RANGE(N), KERNEL(add_args), TACIT_ARGS(add), .access = { tacit_update(b[i % 3], tacit_one_to_one()) });
+        SUBMIT(ctx[i % 3], .name = "add", .range = TACIT_RANGE(N), KERNEL(add_args), TACIT_ARGS(add),
+               .access = { tacit_update(b[i % 3], tacit_one_to_one()) });
     }
     for (int c = 2; c >= 0; c--) {
         int sum = 0;

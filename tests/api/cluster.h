@@ -26,7 +26,8 @@
     do {                                                                                                               \
         tacit_status status_ = (call);                                                                                 \
         if (status_ != TACIT_OK) {                                                                                     \
-            fprintf(stderr, "%s:%d: %s: %s: %s\n", __FILE__, __LINE__, #call, tacit_status_name(status_), tacit_last_error(ctx)); \
+            fprintf(stderr, "%s:%d: %s: %s: %s\n", __FILE__, __LINE__, #call, tacit_status_name(status_),              \
+                    tacit_last_error(ctx));                                                                            \
             abort();                                                                                                   \
         }                                                                                                              \
     } while (0)
@@ -41,7 +42,7 @@ typedef struct cluster {
     uint64_t shake;             /* seed for delays and reordering; 0: none */
     ti_timeline *timeline;      /* one per node, or NULL */
     cluster_program *program;
-    void *user;                 /* handed to the program on every node */
+    void *user; /* handed to the program on every node */
 } cluster;
 
 typedef struct cluster_member {
@@ -81,7 +82,8 @@ static inline void cluster_run(const cluster *c)
     enum { MOST = 64 };
     cluster_member member[MOST];
     REQUIRE(c->nodes >= 1 && c->nodes <= MOST);
-    ti_comm_hub *hub = ti_comm_hub_create(c->nodes, c->eager ? c->eager : 4096, c->early ? c->early : 1 << 20, c->shake);
+    ti_comm_hub *hub = ti_comm_hub_create(c->nodes, c->eager ? c->eager : 4096, c->early ? c->early : 1 << 20,
+                                          c->shake);
     for (int i = 0; i < c->nodes; i++) {
         member[i] = (cluster_member){ .cluster = c, .hub = hub, .node = i };
         REQUIRE(pthread_create(&member[i].thread, NULL, cluster_main, &member[i]) == 0);

@@ -26,12 +26,12 @@ enum { N = 12, ROWS = 4, COLS = 3 };
 
 typedef struct fixture {
     tacit_context *ctx, *other;
-    tacit_buffer *line;  /* N ints, initialised */
-    tacit_buffer *grid;  /* ROWS x COLS doubles, initialised */
-    tacit_buffer *blank; /* N ints that nobody writes */
-    tacit_buffer *one;   /* one int64 */
+    tacit_buffer *line;    /* N ints, initialised */
+    tacit_buffer *grid;    /* ROWS x COLS doubles, initialised */
+    tacit_buffer *blank;   /* N ints that nobody writes */
+    tacit_buffer *one;     /* one int64 */
     tacit_buffer *foreign; /* of the other context */
-    int adds; /* to `line` so far */
+    int adds;              /* to `line` so far */
 } fixture;
 
 static void nothing(const tacit_launch *k)
@@ -57,7 +57,9 @@ static int setup(void **state)
     assert_int_equal(tacit_init(&config, &f->ctx), TACIT_OK);
     assert_int_equal(tacit_init(&config, &f->other), TACIT_OK);
     const tacit_buffer_desc line = { .name = "line", .range = TACIT_RANGE(N), .elem_size = sizeof(int), .init = zeros };
-    const tacit_buffer_desc grid = { .name = "grid", .range = TACIT_RANGE(ROWS, COLS), .elem_size = sizeof(double), .init = values };
+    const tacit_buffer_desc grid = {
+        .name = "grid", .range = TACIT_RANGE(ROWS, COLS), .elem_size = sizeof(double), .init = values
+    };
     const tacit_buffer_desc blank = { .name = "blank", .range = TACIT_RANGE(N), .elem_size = sizeof(int) };
     const tacit_buffer_desc one = { .name = "one", .elem_size = sizeof(int64_t), .init = &five };
     assert_int_equal(tacit_buffer_create(f->ctx, &line, &f->line), TACIT_OK);
@@ -82,8 +84,11 @@ static int teardown(void **state)
 static void still_right(fixture *f)
 {
     int got[N];
-    assert_int_equal(tacit_submit(f->ctx, &(tacit_task){ .name = "add", .range = TACIT_RANGE(N), .kernel = { .host = add_one },
-                                                         .access = { tacit_update(f->line, tacit_one_to_one()) } }), TACIT_OK);
+    assert_int_equal(tacit_submit(f->ctx, &(tacit_task){ .name = "add",
+                                                         .range = TACIT_RANGE(N),
+                                                         .kernel = { .host = add_one },
+                                                         .access = { tacit_update(f->line, tacit_one_to_one()) } }),
+                     TACIT_OK);
     f->adds++;
     assert_int_equal(tacit_fence_read(f->ctx, f->line, TACIT_BOX_ALL, got), TACIT_OK);
     for (int i = 0; i < N; i++) {
@@ -119,7 +124,8 @@ static void refused(fixture *f, tacit_task task, tacit_status expected, const ch
     task.name = task.name ? task.name : "wrong";
     tacit_status got = tacit_submit(f->ctx, &task);
     if (got != expected) {
-        fail_msg("%s instead of %s (%s): %s", tacit_status_name(got), tacit_status_name(expected), words, tacit_last_error(f->ctx));
+        fail_msg("%s instead of %s (%s): %s", tacit_status_name(got), tacit_status_name(expected), words,
+                 tacit_last_error(f->ctx));
     }
     says(tacit_last_error(f->ctx), "task 'wrong'");
     says(tacit_last_error(f->ctx), words);
@@ -221,17 +227,23 @@ static void hints_are_checked(void **state)
 static void access_lists_are_checked(void **state)
 {
     fixture *f = *state;
-    refused(f, with(tacit_read(NULL, tacit_all())), TACIT_ERROR_ARGUMENT, "access 0|buffer is NULL|tacit_buffer_create");
-    refused(f, with2(tacit_read(f->line, tacit_all()), tacit_read(NULL, tacit_all())), TACIT_ERROR_ARGUMENT, "access 1|buffer is NULL");
+    refused(f, with(tacit_read(NULL, tacit_all())), TACIT_ERROR_ARGUMENT,
+            "access 0|buffer is NULL|tacit_buffer_create");
+    refused(f, with2(tacit_read(f->line, tacit_all()), tacit_read(NULL, tacit_all())), TACIT_ERROR_ARGUMENT,
+            "access 1|buffer is NULL");
     refused(f, with(tacit_read(f->foreign, tacit_all())), TACIT_ERROR_STATE, "access 0|another context");
-    refused(f, with(tacit_access_make(f->line, 5, tacit_all())), TACIT_ERROR_ARGUMENT, "buffer 'line'|mode 5|use tacit_read");
+    refused(f, with(tacit_access_make(f->line, 5, tacit_all())), TACIT_ERROR_ARGUMENT,
+            "buffer 'line'|mode 5|use tacit_read");
     refused(f, with(tacit_access_make(f->line, -1, tacit_all())), TACIT_ERROR_ARGUMENT, "buffer 'line'|mode -1");
     tacit_buffer *gone;
     const tacit_buffer_desc desc = { .name = "gone", .range = TACIT_RANGE(N), .elem_size = 4 };
     assert_int_equal(tacit_buffer_create(f->ctx, &desc, &gone), TACIT_OK);
     assert_int_equal(tacit_buffer_destroy(f->ctx, gone), TACIT_OK);
-    assert_int_equal(tacit_submit(f->ctx, &(tacit_task){ .name = "wrong", .range = TACIT_RANGE(N), .kernel = { .host = nothing },
-                                                         .access = { tacit_write(gone, tacit_one_to_one()) } }), TACIT_ERROR_STATE);
+    assert_int_equal(tacit_submit(f->ctx, &(tacit_task){ .name = "wrong",
+                                                         .range = TACIT_RANGE(N),
+                                                         .kernel = { .host = nothing },
+                                                         .access = { tacit_write(gone, tacit_one_to_one()) } }),
+                     TACIT_ERROR_STATE);
     says(tacit_last_error(f->ctx), "task 'wrong'|access 0|destroyed");
     still_right(f);
 }
@@ -240,15 +252,21 @@ static void pairs_are_checked(void **state)
 {
     fixture *f = *state;
     const tacit_mapper each = tacit_one_to_one(), near = tacit_neighborhood(1, 0, 0);
-    refused(f, with2(tacit_read(f->line, near), tacit_write(f->line, each)), TACIT_ERROR_OVERLAP, "access 1|'line'|another mapper|second buffer");
-    refused(f, with2(tacit_update(f->line, each), tacit_read(f->line, tacit_all())), TACIT_ERROR_OVERLAP, "access 1|'line'|second buffer");
-    refused(f, with2(tacit_write(f->line, each), tacit_write(f->line, each)), TACIT_ERROR_OVERLAP, "two writing accesses|merge");
-    refused(f, with2(tacit_update(f->line, each), tacit_write(f->line, each)), TACIT_ERROR_OVERLAP, "two writing accesses|merge");
+    refused(f, with2(tacit_read(f->line, near), tacit_write(f->line, each)), TACIT_ERROR_OVERLAP,
+            "access 1|'line'|another mapper|second buffer");
+    refused(f, with2(tacit_update(f->line, each), tacit_read(f->line, tacit_all())), TACIT_ERROR_OVERLAP,
+            "access 1|'line'|second buffer");
+    refused(f, with2(tacit_write(f->line, each), tacit_write(f->line, each)), TACIT_ERROR_OVERLAP,
+            "two writing accesses|merge");
+    refused(f, with2(tacit_update(f->line, each), tacit_write(f->line, each)), TACIT_ERROR_OVERLAP,
+            "two writing accesses|merge");
     const tacit_op sum = tacit_sum(TACIT_INT64);
-    refused(f, with2(tacit_reduce(f->one, sum), tacit_reduce(f->one, sum)), TACIT_ERROR_OVERLAP, "'one'|two writing accesses");
+    refused(f, with2(tacit_reduce(f->one, sum), tacit_reduce(f->one, sum)), TACIT_ERROR_OVERLAP,
+            "'one'|two writing accesses");
     refused(f, with2(tacit_reduce(f->one, sum), tacit_read(f->one, tacit_all())), TACIT_ERROR_OVERLAP, "'one'");
     /* Each call of the kernel would see what calls before it wrote: how many there are depends on nodes and hints. */
-    refused(f, with2(tacit_read(f->line, tacit_all()), tacit_write(f->line, tacit_replicated())), TACIT_ERROR_OVERLAP, "'line'|second buffer");
+    refused(f, with2(tacit_read(f->line, tacit_all()), tacit_write(f->line, tacit_replicated())), TACIT_ERROR_OVERLAP,
+            "'line'|second buffer");
 }
 
 /* ---- mappers */
@@ -263,7 +281,8 @@ static void kinds_are_checked(void **state)
     refused(f, with(tacit_read(f->line, m)), TACIT_ERROR_MAPPER, "kind 99");
     m.kind = INT32_MIN;
     refused(f, with(tacit_read(f->line, m)), TACIT_ERROR_MAPPER, "kind -");
-    refused(f, with(tacit_read(f->grid, tacit_one_to_one())), TACIT_ERROR_DIMENSION, "'grid'|task has 1 and the buffer 2|tacit_components");
+    refused(f, with(tacit_read(f->grid, tacit_one_to_one())), TACIT_ERROR_DIMENSION,
+            "'grid'|task has 1 and the buffer 2|tacit_components");
     refused(f, with(tacit_read(f->grid, tacit_neighborhood(1, 1, 0))), TACIT_ERROR_DIMENSION, "equal dimensions");
     refused(f, with(tacit_read(f->grid, tacit_star(1, 1, 0))), TACIT_ERROR_DIMENSION, "equal dimensions");
     refused(f, with(tacit_read(f->grid, tacit_slice(0))), TACIT_ERROR_DIMENSION, "equal dimensions");
@@ -271,8 +290,10 @@ static void kinds_are_checked(void **state)
     refused(f, on_grid(tacit_read(f->grid, tacit_slice(-1))), TACIT_ERROR_DIMENSION, "tacit_slice(-1)");
     refused(f, with(tacit_read(f->line, tacit_custom(0))), TACIT_ERROR_MAPPER, "custom mapper 0|tacit_mapper_create");
     refused(f, with(tacit_read(f->line, tacit_custom(-1))), TACIT_ERROR_MAPPER, "custom mapper -1");
-    refused(f, with(tacit_read(f->line, tacit_replicated())), TACIT_ERROR_MAPPER, "tacit_replicated() is for tacit_write|tacit_all()");
-    refused(f, with(tacit_update(f->line, tacit_replicated())), TACIT_ERROR_MAPPER, "tacit_replicated() is for tacit_write");
+    refused(f, with(tacit_read(f->line, tacit_replicated())), TACIT_ERROR_MAPPER,
+            "tacit_replicated() is for tacit_write|tacit_all()");
+    refused(f, with(tacit_update(f->line, tacit_replicated())), TACIT_ERROR_MAPPER,
+            "tacit_replicated() is for tacit_write");
     refused(f, with(tacit_write(f->line, tacit_all())), TACIT_ERROR_MAPPER, "whole buffer|tacit_replicated()|place");
     refused(f, with(tacit_update(f->line, tacit_all())), TACIT_ERROR_MAPPER, "whole buffer");
 }
@@ -283,22 +304,33 @@ static void components_are_checked(void **state)
     const tacit_component none = tacit_full();
     refused(f, with(tacit_read(f->line, tacit_fixed(tacit_box1(3, N + 1)))), TACIT_ERROR_RANGE, "'line'|[3,13)|[0,12)");
     refused(f, with(tacit_read(f->line, tacit_fixed(tacit_box1(5, 3)))), TACIT_ERROR_RANGE, "[5,3)");
-    refused(f, with(tacit_read(f->line, tacit_components(tacit_span(SIZE_MAX - 1, SIZE_MAX), none, none))), TACIT_ERROR_RANGE, "span");
-    refused(f, with(tacit_read(f->line, tacit_components(tacit_span(0, SIZE_MAX), none, none))), TACIT_ERROR_RANGE, "span");
-    refused(f, with(tacit_read(f->line, tacit_components(tacit_dim(1), none, none))), TACIT_ERROR_DIMENSION, "follows dimension 1|has 1");
-    refused(f, with(tacit_read(f->line, tacit_components(tacit_dim(-1), none, none))), TACIT_ERROR_DIMENSION, "follows dimension");
-    refused(f, with(tacit_read(f->line, tacit_components((tacit_component){ .kind = 77 }, none, none))), TACIT_ERROR_MAPPER, "component|tacit_full");
-    refused(f, with(tacit_read(f->line, tacit_components((tacit_component){ 0 }, none, none))), TACIT_ERROR_MAPPER, "component|tacit_full");
+    refused(f, with(tacit_read(f->line, tacit_components(tacit_span(SIZE_MAX - 1, SIZE_MAX), none, none))),
+            TACIT_ERROR_RANGE, "span");
+    refused(f, with(tacit_read(f->line, tacit_components(tacit_span(0, SIZE_MAX), none, none))), TACIT_ERROR_RANGE,
+            "span");
+    refused(f, with(tacit_read(f->line, tacit_components(tacit_dim(1), none, none))), TACIT_ERROR_DIMENSION,
+            "follows dimension 1|has 1");
+    refused(f, with(tacit_read(f->line, tacit_components(tacit_dim(-1), none, none))), TACIT_ERROR_DIMENSION,
+            "follows dimension");
+    refused(f, with(tacit_read(f->line, tacit_components((tacit_component){ .kind = 77 }, none, none))),
+            TACIT_ERROR_MAPPER, "component|tacit_full");
+    refused(f, with(tacit_read(f->line, tacit_components((tacit_component){ 0 }, none, none))), TACIT_ERROR_MAPPER,
+            "component|tacit_full");
     refused(f, on_grid(tacit_read(f->grid, tacit_transposed(0, 3, 0))), TACIT_ERROR_DIMENSION, "follows dimension 3");
     const int bad[][2] = { { 0, 1 }, { 1, 0 }, { -1, 1 }, { 1, -1 }, { INT32_MIN, 1 }, { 1, INT32_MAX }, { 16385, 1 } };
     for (size_t i = 0; i < TI_COUNT(bad); i++) {
         tacit_component c = tacit_dim_scaled(0, bad[i][0], bad[i][1], 0, 0);
-        refused(f, with(tacit_read(f->line, tacit_components(c, none, none))), TACIT_ERROR_MAPPER, "scale|must be 1 to 16384");
+        refused(f, with(tacit_read(f->line, tacit_components(c, none, none))), TACIT_ERROR_MAPPER,
+                "scale|must be 1 to 16384");
     }
-    refused(f, with(tacit_read(f->line, tacit_components(tacit_dim_scaled(0, 2, 1, 0, 0), none, none))), TACIT_ERROR_RANGE, "[0,24)|[0,12)");
-    refused(f, with(tacit_read(f->line, tacit_components(tacit_dim_scaled(0, 1, 1, -1, 1), none, none))), TACIT_ERROR_RANGE, "[1,13)|[0,12)");
-    refused(f, with(tacit_read(f->line, tacit_components(tacit_dim_scaled(0, 1, 1, INT64_MIN, 0), none, none))), TACIT_ERROR_RANGE, "halo");
-    refused(f, with(tacit_read(f->line, tacit_components(tacit_dim_scaled(0, 1, 1, 0, INT64_MAX), none, none))), TACIT_ERROR_RANGE, "halo");
+    refused(f, with(tacit_read(f->line, tacit_components(tacit_dim_scaled(0, 2, 1, 0, 0), none, none))),
+            TACIT_ERROR_RANGE, "[0,24)|[0,12)");
+    refused(f, with(tacit_read(f->line, tacit_components(tacit_dim_scaled(0, 1, 1, -1, 1), none, none))),
+            TACIT_ERROR_RANGE, "[1,13)|[0,12)");
+    refused(f, with(tacit_read(f->line, tacit_components(tacit_dim_scaled(0, 1, 1, INT64_MIN, 0), none, none))),
+            TACIT_ERROR_RANGE, "halo");
+    refused(f, with(tacit_read(f->line, tacit_components(tacit_dim_scaled(0, 1, 1, 0, INT64_MAX), none, none))),
+            TACIT_ERROR_RANGE, "halo");
     refused(f, with(tacit_read(f->line, tacit_neighborhood(SIZE_MAX, 0, 0))), TACIT_ERROR_RANGE, "halo");
     refused(f, with(tacit_read(f->line, tacit_star(SIZE_MAX / 2 + 7, 0, 0))), TACIT_ERROR_RANGE, "halo");
     tacit_task t = with(tacit_read(f->line, tacit_one_to_one()));
@@ -310,11 +342,14 @@ static void writers_are_checked(void **state)
 {
     fixture *f = *state;
     const tacit_component full = tacit_full();
-    refused(f, with(tacit_write(f->line, tacit_neighborhood(1, 0, 0))), TACIT_ERROR_MAPPER, "overlapping|halo of 1 and 1|without a halo");
+    refused(f, with(tacit_write(f->line, tacit_neighborhood(1, 0, 0))), TACIT_ERROR_MAPPER,
+            "overlapping|halo of 1 and 1|without a halo");
     refused(f, with(tacit_update(f->line, tacit_star(2, 0, 0))), TACIT_ERROR_MAPPER, "overlapping");
-    refused(f, with(tacit_write(f->line, tacit_fixed(tacit_box1(0, 3)))), TACIT_ERROR_OVERLAP, "split along dimension 0|place|tacit_replicated()");
+    refused(f, with(tacit_write(f->line, tacit_fixed(tacit_box1(0, 3)))), TACIT_ERROR_OVERLAP,
+            "split along dimension 0|place|tacit_replicated()");
     refused(f, on_grid(tacit_write(f->grid, tacit_slice(0))), TACIT_ERROR_OVERLAP, "split along dimension 0");
-    refused(f, on_grid(tacit_write(f->line, tacit_components(tacit_dim(1), full, full))), TACIT_ERROR_OVERLAP, "split along dimension 0");
+    refused(f, on_grid(tacit_write(f->line, tacit_components(tacit_dim(1), full, full))), TACIT_ERROR_OVERLAP,
+            "split along dimension 0");
     tacit_task t = on_grid(tacit_write(f->line, tacit_components(tacit_dim(0), full, full)));
     t.hint.split = TACIT_SPLIT_2D;
     refused(f, t, TACIT_ERROR_OVERLAP, "split along dimension 1");
@@ -340,8 +375,10 @@ static void reductions_are_checked(void **state)
 static void unwritten_elements_are_not_read(void **state)
 {
     fixture *f = *state;
-    refused(f, with(tacit_read(f->blank, tacit_one_to_one())), TACIT_ERROR_UNINITIALIZED, "[0,12)|'blank'|nobody has written|.init");
-    refused(f, with(tacit_update(f->blank, tacit_one_to_one())), TACIT_ERROR_UNINITIALIZED, "'blank'|tacit_write if old contents");
+    refused(f, with(tacit_read(f->blank, tacit_one_to_one())), TACIT_ERROR_UNINITIALIZED,
+            "[0,12)|'blank'|nobody has written|.init");
+    refused(f, with(tacit_update(f->blank, tacit_one_to_one())), TACIT_ERROR_UNINITIALIZED,
+            "'blank'|tacit_write if old contents");
     tacit_buffer *half;
     const tacit_buffer_desc desc = { .name = "half", .range = TACIT_RANGE(N), .elem_size = sizeof(int) };
     assert_int_equal(tacit_buffer_create(f->ctx, &desc, &half), TACIT_OK);
@@ -395,15 +432,29 @@ static void buffers_are_checked(void **state)
         const char *words;
     } cases[] = {
         { { .name = "wrong", .range = TACIT_RANGE(4) }, TACIT_ERROR_ARGUMENT, "elem_size 0|sizeof" },
-        { { .name = "wrong", .range = { { 4, 4, 4 }, 4 }, .elem_size = 4 }, TACIT_ERROR_DIMENSION, "4 dimensions|use 0 to 3" },
+        { { .name = "wrong", .range = { { 4, 4, 4 }, 4 }, .elem_size = 4 },
+          TACIT_ERROR_DIMENSION,
+          "4 dimensions|use 0 to 3" },
         { { .name = "wrong", .range = { { 4, 4, 4 }, -1 }, .elem_size = 4 }, TACIT_ERROR_DIMENSION, "-1 dimensions" },
-        { { .name = "wrong", .range = TACIT_RANGE(4, 0), .elem_size = 4 }, TACIT_ERROR_RANGE, "size 0 in dimension 1|at least 1" },
-        { { .name = "wrong", .range = TACIT_RANGE(SIZE_MAX), .elem_size = 1 }, TACIT_ERROR_RANGE, "larger than|check the sizes" },
-        { { .name = "wrong", .range = TACIT_RANGE(1), .elem_size = SIZE_MAX }, TACIT_ERROR_RANGE, "larger than|check the sizes" },
+        { { .name = "wrong", .range = TACIT_RANGE(4, 0), .elem_size = 4 },
+          TACIT_ERROR_RANGE,
+          "size 0 in dimension 1|at least 1" },
+        { { .name = "wrong", .range = TACIT_RANGE(SIZE_MAX), .elem_size = 1 },
+          TACIT_ERROR_RANGE,
+          "larger than|check the sizes" },
+        { { .name = "wrong", .range = TACIT_RANGE(1), .elem_size = SIZE_MAX },
+          TACIT_ERROR_RANGE,
+          "larger than|check the sizes" },
         { { .name = "wrong", .elem_size = SIZE_MAX }, TACIT_ERROR_RANGE, "larger than|check the sizes" },
-        { { .name = "wrong", .range = TACIT_RANGE(SIZE_MAX / 4, 2, 4), .elem_size = 1 }, TACIT_ERROR_RANGE, "larger than" },
-        { { .name = "wrong", .range = TACIT_RANGE((size_t)1 << 31, (size_t)1 << 31, 2), .elem_size = 1 }, TACIT_ERROR_RANGE, "larger than" },
-        { { .name = "wrong", .range = TACIT_RANGE((size_t)1 << 33, (size_t)1 << 31), .elem_size = 1 }, TACIT_ERROR_RANGE, "larger than" },
+        { { .name = "wrong", .range = TACIT_RANGE(SIZE_MAX / 4, 2, 4), .elem_size = 1 },
+          TACIT_ERROR_RANGE,
+          "larger than" },
+        { { .name = "wrong", .range = TACIT_RANGE((size_t)1 << 31, (size_t)1 << 31, 2), .elem_size = 1 },
+          TACIT_ERROR_RANGE,
+          "larger than" },
+        { { .name = "wrong", .range = TACIT_RANGE((size_t)1 << 33, (size_t)1 << 31), .elem_size = 1 },
+          TACIT_ERROR_RANGE,
+          "larger than" },
     };
     for (size_t i = 0; i < TI_COUNT(cases); i++) {
         tacit_status got = tacit_buffer_create(f->ctx, &cases[i].desc, &out);
@@ -455,7 +506,9 @@ static void fences_are_checked(void **state)
     tacit_fence_ticket *ticket = NULL;
     const void *data = NULL;
     const tacit_box wrong[] = {
-        tacit_box1(3, 3), tacit_box1(5, 2), tacit_box1(0, N + 1), tacit_box1(N, N + 1), tacit_box2(0, 2, 0, 2), tacit_box1(SIZE_MAX - 1, SIZE_MAX),
+        tacit_box1(3, 3),        tacit_box1(5, 2),
+        tacit_box1(0, N + 1),    tacit_box1(N, N + 1),
+        tacit_box2(0, 2, 0, 2),  tacit_box1(SIZE_MAX - 1, SIZE_MAX),
         tacit_box1(1, SIZE_MAX), { { 0, 0, 0 }, { 0, 0, 0 } },
     };
     for (size_t i = 0; i < TI_COUNT(wrong); i++) {
@@ -547,7 +600,10 @@ static void structs_may_be_shorter_and_longer(void **state)
     struct {
         tacit_task task;
         char more[64];
-    } later = { .task = { .name = "add", .range = TACIT_RANGE(N), .kernel = { .host = add_one }, .access = { tacit_update(f->line, tacit_one_to_one()) } } };
+    } later = { .task = { .name = "add",
+                          .range = TACIT_RANGE(N),
+                          .kernel = { .host = add_one },
+                          .access = { tacit_update(f->line, tacit_one_to_one()) } } };
     memset(later.more, 0xff, sizeof(later.more));
     assert_int_equal(tacit_submit_sized(f->ctx, &later.task, sizeof(later)), TACIT_OK);
     f->adds++;
@@ -555,7 +611,9 @@ static void structs_may_be_shorter_and_longer(void **state)
     assert_int_equal(tacit_submit_sized(f->ctx, &later.task, offsetof(tacit_task, args)), TACIT_OK);
     f->adds++;
     tacit_buffer *b;
-    const tacit_buffer_desc desc = { .name = "b", .range = TACIT_RANGE(N), .elem_size = 4, .init = (void *)(uintptr_t)1 };
+    const tacit_buffer_desc desc = {
+        .name = "b", .range = TACIT_RANGE(N), .elem_size = 4, .init = (void *)(uintptr_t)1
+    };
     assert_int_equal(tacit_buffer_create_sized(f->ctx, &desc, offsetof(tacit_buffer_desc, init), &b), TACIT_OK);
     assert_int_equal(tacit_buffer_destroy(f->ctx, b), TACIT_OK);
     still_right(f);
@@ -570,7 +628,11 @@ static void settings_are_checked(void **state)
     assert_int_equal(tacit_init(NULL, NULL), TACIT_ERROR_ARGUMENT);
     says(tacit_last_error(NULL), "tacit_init|out is NULL");
     const tacit_config wrong[] = {
-        { .workers = -1 }, { .run_ahead = -1 }, { .horizon_step = -2 }, { .horizon_front = INT32_MIN }, { .graph = "/tmp/x", .graph_tasks = "what" },
+        { .workers = -1 },
+        { .run_ahead = -1 },
+        { .horizon_step = -2 },
+        { .horizon_front = INT32_MIN },
+        { .graph = "/tmp/x", .graph_tasks = "what" },
     };
     for (size_t i = 0; i < TI_COUNT(wrong); i++) {
         assert_int_equal(tacit_init(&wrong[i], &ctx), TACIT_ERROR_CONFIG);
@@ -606,20 +668,29 @@ static void out_of_memory(const tacit_config *config, int busy)
     int got[N];
     const size_t n = (size_t)1 << 44;
     assert_int_equal(tacit_init(config, &ctx), TACIT_OK);
-    const tacit_buffer_desc small_desc = { .name = "small", .range = TACIT_RANGE(N), .elem_size = sizeof(int), .init = zeros };
+    const tacit_buffer_desc small_desc = {
+        .name = "small", .range = TACIT_RANGE(N), .elem_size = sizeof(int), .init = zeros
+    };
     const tacit_buffer_desc vast_desc = { .name = "vast", .range = TACIT_RANGE(n), .elem_size = 4096 };
     assert_int_equal(tacit_buffer_create(ctx, &small_desc, &small), TACIT_OK);
     assert_int_equal(tacit_buffer_create(ctx, &vast_desc, &vast), TACIT_OK);
     for (int i = 0; i < busy; i++) {
-        assert_int_equal(tacit_submit(ctx, &(tacit_task){ .name = "slow", .range = TACIT_RANGE(N), .kernel = { .host = slow },
-                                                          .access = { tacit_read(small, tacit_one_to_one()) } }), TACIT_OK);
+        assert_int_equal(tacit_submit(ctx, &(tacit_task){ .name = "slow",
+                                                          .range = TACIT_RANGE(N),
+                                                          .kernel = { .host = slow },
+                                                          .access = { tacit_read(small, tacit_one_to_one()) } }),
+                         TACIT_OK);
     }
-    tacit_status status = tacit_submit(ctx, &(tacit_task){ .name = "fill", .range = TACIT_RANGE(n), .kernel = { .host = nothing },
+    tacit_status status = tacit_submit(ctx, &(tacit_task){ .name = "fill",
+                                                           .range = TACIT_RANGE(n),
+                                                           .kernel = { .host = nothing },
                                                            .access = { tacit_write(vast, tacit_one_to_one()) } });
     assert_int_equal(status, TACIT_OK);
     assert_int_equal(tacit_wait(ctx), TACIT_ERROR_MEMORY);
     says(tacit_last_error(ctx), "task 'fill'|'vast'|72057594037927936 bytes|more nodes");
-    assert_int_equal(tacit_submit(ctx, &(tacit_task){ .name = "later", .range = TACIT_RANGE(1), .kernel = { .host = nothing } }), TACIT_ERROR_MEMORY);
+    assert_int_equal(
+        tacit_submit(ctx, &(tacit_task){ .name = "later", .range = TACIT_RANGE(1), .kernel = { .host = nothing } }),
+        TACIT_ERROR_MEMORY);
     says(tacit_last_error(ctx), "task 'fill'");
     assert_int_equal(tacit_fence_read(ctx, small, TACIT_BOX_ALL, got), TACIT_ERROR_MEMORY);
     assert_int_equal(tacit_buffer_create(ctx, &small_desc, &small), TACIT_ERROR_MEMORY);

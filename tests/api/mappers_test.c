@@ -19,7 +19,8 @@ static void one_dimension(tacit_context *ctx, void *user)
            .access = { tacit_read(A, tacit_one_to_one()), tacit_write(B, tacit_one_to_one()) });
     REQUIRE_OK(ctx, tacit_fence_read(ctx, B, TACIT_BOX_ALL, got));
     REQUIRE(memcmp(a, got, sizeof(a)) == 0);
-    SUBMIT(ctx, .name = "sum", .range = TACIT_RANGE(N), KERNEL(sum_all), .access = { tacit_read(A, tacit_all()), tacit_write(B, tacit_one_to_one()) });
+    SUBMIT(ctx, .name = "sum", .range = TACIT_RANGE(N), KERNEL(sum_all),
+           .access = { tacit_read(A, tacit_all()), tacit_write(B, tacit_one_to_one()) });
     REQUIRE_OK(ctx, tacit_fence_read(ctx, B, TACIT_BOX_ALL, got));
     for (int i = 0; i < N; i++) {
         REQUIRE(got[i] == 3 * N * (N - 1) / 2 + N + i);
@@ -33,7 +34,8 @@ static void one_dimension(tacit_context *ctx, void *user)
     SUBMIT(ctx, .name = "stencil", .range = TACIT_RANGE(N), KERNEL(three_point),
            .access = { tacit_read(A, tacit_neighborhood(1, 0, 0)), tacit_write(B, tacit_one_to_one()) });
     SUBMIT(ctx, .name = "shift", .range = TACIT_RANGE(9), .offset = { 20 }, KERNEL(shifted),
-           .access = { tacit_read(A, tacit_components(tacit_dim_scaled(0, 1, 1, -1, 1), tacit_full(), tacit_full())), tacit_write(B, tacit_one_to_one()) });
+           .access = { tacit_read(A, tacit_components(tacit_dim_scaled(0, 1, 1, -1, 1), tacit_full(), tacit_full())),
+                       tacit_write(B, tacit_one_to_one()) });
     REQUIRE_OK(ctx, tacit_fence_read(ctx, B, TACIT_BOX_ALL, got));
     for (int i = 0; i < N; i++) {
         int stencil = (i ? a[i - 1] : 0) + 2 * a[i] + (i + 1 < N ? 3 * a[i + 1] : 0);
@@ -44,7 +46,8 @@ static void one_dimension(tacit_context *ctx, void *user)
 static void multiply(const tacit_launch *k)
 {
     const tacit_view a = k->view[0], b = k->view[1];
-    FOR_I(k) FOR_J(k) {
+    FOR_I(k) FOR_J(k)
+    {
         int sum = 0;
         for (size_t m = 0; m < COLS; m++) {
             sum += TACIT_GET2(int, a, i, m) * TACIT_GET2(int, b, m, j);
@@ -56,7 +59,8 @@ static void multiply(const tacit_launch *k)
 static void star_and_box(const tacit_launch *k)
 {
     const tacit_view star = k->view[0], box = k->view[1];
-    FOR_I(k) FOR_J(k) {
+    FOR_I(k) FOR_J(k)
+    {
         int sum = 0;
         for (size_t d = 1; d <= 2; d++) {
             sum += i >= d ? TACIT_GET2(int, star, i - d, j) : 0;
@@ -78,7 +82,8 @@ static int expected_star_and_box(const int *a, int i, int j)
     int sum = 0;
     for (int p = 0; p < ROWS; p++) {
         for (int q = 0; q < COLS; q++) {
-            bool star = (q == j && p != i && abs(p - i) <= 2) || (p == i && abs(q - j) == 1), box = abs(p - i) <= 1 && abs(q - j) <= 1;
+            bool star = (q == j && p != i && abs(p - i) <= 2) || (p == i && abs(q - j) == 1),
+                 box = abs(p - i) <= 1 && abs(q - j) <= 1;
             sum += star * a[p * COLS + q] + 100 * box * a[p * COLS + q];
         }
     }
@@ -104,14 +109,18 @@ static void several_dimensions(tacit_context *ctx, void *user)
     count_up(cube, MOST);
     const tacit_range rows = TACIT_RANGE(ROWS, COLS);
     for (int split = TACIT_SPLIT_1D; split <= TACIT_SPLIT_2D; split++) {
-        tacit_buffer *A = make(ctx, "A", rows, sizeof(int), a), *T = make(ctx, "T", TACIT_RANGE(COLS, ROWS), sizeof(int), NULL);
-        tacit_buffer *B = make(ctx, "B", rows, sizeof(int), NULL), *P = make(ctx, "P", TACIT_RANGE(ROWS, ROWS), sizeof(int), NULL);
+        tacit_buffer *A = make(ctx, "A", rows, sizeof(int), a),
+                     *T = make(ctx, "T", TACIT_RANGE(COLS, ROWS), sizeof(int), NULL);
+        tacit_buffer *B = make(ctx, "B", rows, sizeof(int), NULL),
+                     *P = make(ctx, "P", TACIT_RANGE(ROWS, ROWS), sizeof(int), NULL);
         SUBMIT(ctx, .name = "transpose", .range = rows, KERNEL(transpose), .hint = { .split = split },
                .access = { tacit_read(A, tacit_one_to_one()), tacit_write(T, tacit_transposed(1, 0, 0)) });
         SUBMIT(ctx, .name = "multiply", .range = TACIT_RANGE(ROWS, ROWS), KERNEL(multiply), .hint = { .split = split },
-               .access = { tacit_read(A, tacit_slice(1)), tacit_read(T, tacit_slice(0)), tacit_write(P, tacit_one_to_one()) });
+               .access = { tacit_read(A, tacit_slice(1)), tacit_read(T, tacit_slice(0)),
+                           tacit_write(P, tacit_one_to_one()) });
         SUBMIT(ctx, .name = "stencils", .range = rows, KERNEL(star_and_box), .hint = { .split = split },
-               .access = { tacit_read(A, tacit_star(2, 1, 0)), tacit_read(A, tacit_neighborhood(1, 1, 0)), tacit_write(B, tacit_one_to_one()) });
+               .access = { tacit_read(A, tacit_star(2, 1, 0)), tacit_read(A, tacit_neighborhood(1, 1, 0)),
+                           tacit_write(B, tacit_one_to_one()) });
         REQUIRE_OK(ctx, tacit_fence_read(ctx, P, TACIT_BOX_ALL, got));
         for (int i = 0; i < ROWS; i++) {
             for (int j = 0; j < ROWS; j++) {
@@ -128,7 +137,8 @@ static void several_dimensions(tacit_context *ctx, void *user)
         }
         tacit_buffer *C = make(ctx, "C", TACIT_RANGE(PLANES, ROWS, COLS), sizeof(int), cube);
         tacit_buffer *R = make(ctx, "R", TACIT_RANGE(COLS, PLANES, ROWS), sizeof(int), NULL);
-        SUBMIT(ctx, .name = "rotate", .range = TACIT_RANGE(PLANES, ROWS, COLS), KERNEL(rotate), .hint = { .split = split },
+        SUBMIT(ctx, .name = "rotate", .range = TACIT_RANGE(PLANES, ROWS, COLS), KERNEL(rotate),
+               .hint = { .split = split },
                .access = { tacit_read(C, tacit_one_to_one()), tacit_write(R, tacit_transposed(2, 0, 1)) });
         REQUIRE_OK(ctx, tacit_fence_read(ctx, R, TACIT_BOX_ALL, got));
         for (int e = 0; e < MOST; e++) {
@@ -139,7 +149,8 @@ static void several_dimensions(tacit_context *ctx, void *user)
 
 static void row_sums(const tacit_launch *k)
 {
-    FOR_I(k) {
+    FOR_I(k)
+    {
         int sum = 0;
         for (size_t j = 0; j < COLS; j++) {
             sum += TACIT_GET2(int, k->view[0], i, j);
@@ -150,12 +161,14 @@ static void row_sums(const tacit_launch *k)
 
 static void pair_up(const tacit_launch *k)
 {
-    FOR_I(k) TACIT_AT1(int, k->view[1], i) = TACIT_GET1(int, k->view[0], 2 * i) + 10 * TACIT_GET1(int, k->view[0], 2 * i + 1);
+    FOR_I(k)
+    TACIT_AT1(int, k->view[1], i) = TACIT_GET1(int, k->view[0], 2 * i) + 10 * TACIT_GET1(int, k->view[0], 2 * i + 1);
 }
 
 static void spread(const tacit_launch *k)
 {
-    FOR_I(k) {
+    FOR_I(k)
+    {
         TACIT_AT1(int, k->view[1], 2 * i) = TACIT_GET1(int, k->view[0], i);
         TACIT_AT1(int, k->view[1], 2 * i + 1) = -TACIT_GET1(int, k->view[0], i);
     }
@@ -165,7 +178,8 @@ static void spread(const tacit_launch *k)
 static void fold(const tacit_launch *k)
 {
     const size_t div = *(const size_t *)k->args;
-    FOR_I(k) {
+    FOR_I(k)
+    {
         int *to = &TACIT_AT1(int, k->view[1], i / div);
         *to = (i % div ? *to : 0) + TACIT_GET1(int, k->view[0], i);
     }
@@ -173,7 +187,8 @@ static void fold(const tacit_launch *k)
 
 static void fold_columns(const tacit_launch *k)
 {
-    FOR_I(k) FOR_J(k) {
+    FOR_I(k) FOR_J(k)
+    {
         int *to = &TACIT_AT2(int, k->view[1], i, j / 2);
         *to = (j % 2 ? *to : 0) + TACIT_GET2(int, k->view[0], i, j);
     }
@@ -186,19 +201,24 @@ static void scales(tacit_context *ctx, void *user)
     int a[2 * N], got[2 * N], grid[ROWS * COLS];
     count_up(a, 2 * N);
     count_up(grid, ROWS * COLS);
-    tacit_buffer *wide = ints(ctx, "wide", 2 * N, a), *narrow = ints(ctx, "narrow", N, NULL), *back = ints(ctx, "back", 2 * N, NULL);
+    tacit_buffer *wide = ints(ctx, "wide", 2 * N, a), *narrow = ints(ctx, "narrow", N, NULL),
+                 *back = ints(ctx, "back", 2 * N, NULL);
     SUBMIT(ctx, .name = "pairs", .range = TACIT_RANGE(N), KERNEL(pair_up),
-           .access = { tacit_read(wide, tacit_components(tacit_dim_scaled(0, 2, 1, 0, 0), full, full)), tacit_write(narrow, tacit_one_to_one()) });
+           .access = { tacit_read(wide, tacit_components(tacit_dim_scaled(0, 2, 1, 0, 0), full, full)),
+                       tacit_write(narrow, tacit_one_to_one()) });
     SUBMIT(ctx, .name = "spread", .range = TACIT_RANGE(N), KERNEL(spread),
-           .access = { tacit_read(narrow, tacit_one_to_one()), tacit_write(back, tacit_components(tacit_dim_scaled(0, 2, 1, 0, 0), full, full)) });
+           .access = { tacit_read(narrow, tacit_one_to_one()),
+                       tacit_write(back, tacit_components(tacit_dim_scaled(0, 2, 1, 0, 0), full, full)) });
     REQUIRE_OK(ctx, tacit_fence_read(ctx, back, TACIT_BOX_ALL, got));
     for (int i = 0; i < 2 * N; i++) {
         int pair = a[i / 2 * 2] + 10 * a[i / 2 * 2 + 1];
         REQUIRE(got[i] == (i % 2 ? -pair : pair));
     }
     for (size_t div = 2; div <= 3; div++) {
-        SUBMIT(ctx, .name = "fold", .range = TACIT_RANGE(N), KERNEL(fold), TACIT_ARGS(div), .hint = { .granularity = { 2 } },
-               .access = { tacit_read(wide, tacit_one_to_one()), tacit_write(narrow, tacit_components(tacit_dim_scaled(0, 1, (int)div, 0, 0), full, full)) });
+        SUBMIT(ctx, .name = "fold", .range = TACIT_RANGE(N), KERNEL(fold), TACIT_ARGS(div),
+               .hint = { .granularity = { 2 } },
+               .access = { tacit_read(wide, tacit_one_to_one()),
+                           tacit_write(narrow, tacit_components(tacit_dim_scaled(0, 1, (int)div, 0, 0), full, full)) });
         REQUIRE_OK(ctx, tacit_fence_read(ctx, narrow, tacit_box1(0, N / div), got));
         for (size_t i = 0; i < N / div; i++) {
             int sum = 0;
@@ -210,15 +230,19 @@ static void scales(tacit_context *ctx, void *user)
     }
     /* A granularity beyond all ranges, raised by two writes. */
     const size_t div = 3, most = (size_t)1 << 46;
-    SUBMIT(ctx, .name = "coarse", .range = TACIT_RANGE(30), KERNEL(fold), TACIT_ARGS(div), .hint = { .granularity = { most } },
-           .access = { tacit_read(wide, tacit_one_to_one()), tacit_write(narrow, tacit_components(tacit_dim_scaled(0, 1, 3, 0, 0), full, full)),
+    SUBMIT(ctx, .name = "coarse", .range = TACIT_RANGE(30), KERNEL(fold), TACIT_ARGS(div),
+           .hint = { .granularity = { most } },
+           .access = { tacit_read(wide, tacit_one_to_one()),
+                       tacit_write(narrow, tacit_components(tacit_dim_scaled(0, 1, 3, 0, 0), full, full)),
                        tacit_write(back, tacit_components(tacit_dim_scaled(0, 16381, 16369, 0, 0), full, full)) });
     tacit_buffer *G = make(ctx, "G", TACIT_RANGE(ROWS, COLS), sizeof(int), grid), *sums = ints(ctx, "sums", ROWS, NULL);
     tacit_buffer *half = make(ctx, "half", TACIT_RANGE(ROWS, (COLS + 1) / 2), sizeof(int), NULL);
-    SUBMIT(ctx, .name = "rows", .range = TACIT_RANGE(ROWS), KERNEL(row_sums),
-           .access = { tacit_read(G, tacit_components(tacit_dim(0), full, full)), tacit_write(sums, tacit_one_to_one()) });
+    SUBMIT(
+        ctx, .name = "rows", .range = TACIT_RANGE(ROWS), KERNEL(row_sums),
+        .access = { tacit_read(G, tacit_components(tacit_dim(0), full, full)), tacit_write(sums, tacit_one_to_one()) });
     SUBMIT(ctx, .name = "columns", .range = TACIT_RANGE(ROWS, COLS), KERNEL(fold_columns),
-           .access = { tacit_read(G, tacit_one_to_one()), tacit_write(half, tacit_components(tacit_dim(0), tacit_dim_scaled(1, 1, 2, 0, 0), full)) });
+           .access = { tacit_read(G, tacit_one_to_one()),
+                       tacit_write(half, tacit_components(tacit_dim(0), tacit_dim_scaled(1, 1, 2, 0, 0), full)) });
     REQUIRE_OK(ctx, tacit_fence_read(ctx, sums, TACIT_BOX_ALL, got));
     for (int i = 0; i < ROWS; i++) {
         REQUIRE(got[i] == 3 * (COLS * COLS * i + COLS * (COLS - 1) / 2) + COLS);
@@ -261,13 +285,15 @@ static void parts_that_meet(tacit_context *ctx, void *user)
         }
     }
     tacit_buffer *A = ints(ctx, "A", N, zeros);
-    SUBMIT(ctx, .name = "anywhere", .range = TACIT_RANGE(N), KERNEL(add_anywhere), .place = tacit_place_node(0), .access = { tacit_update(A, tacit_all()) });
+    SUBMIT(ctx, .name = "anywhere", .range = TACIT_RANGE(N), KERNEL(add_anywhere), .place = tacit_place_node(0),
+           .access = { tacit_update(A, tacit_all()) });
     REQUIRE_OK(ctx, tacit_fence_read(ctx, A, TACIT_BOX_ALL, got));
     for (int i = 0; i < N; i++) {
         REQUIRE(got[(7 * i) % N] == i);
     }
     tacit_buffer *B = ints(ctx, "B", N, zeros);
-    SUBMIT(ctx, .name = "prefix", .range = TACIT_RANGE(N), KERNEL(prefix_sums), .place = tacit_place_node(tacit_num_nodes(ctx) - 1),
+    SUBMIT(ctx, .name = "prefix", .range = TACIT_RANGE(N), KERNEL(prefix_sums),
+           .place = tacit_place_node(tacit_num_nodes(ctx) - 1),
            .access = { tacit_read(B, tacit_all()), tacit_write(B, tacit_one_to_one()) });
     REQUIRE_OK(ctx, tacit_fence_read(ctx, B, TACIT_BOX_ALL, got));
     for (int i = 0; i < N; i++) {
@@ -290,7 +316,8 @@ static void replicated_writes(tacit_context *ctx, void *user)
     tacit_counters before, after;
     tacit_buffer *table = ints(ctx, "table", N, NULL), *B = ints(ctx, "B", N, NULL);
     size_t items = (size_t)tacit_num_nodes(ctx);
-    SUBMIT(ctx, .name = "table", .range = TACIT_RANGE(items), KERNEL(tabulate), .access = { tacit_write(table, tacit_replicated()) });
+    SUBMIT(ctx, .name = "table", .range = TACIT_RANGE(items), KERNEL(tabulate),
+           .access = { tacit_write(table, tacit_replicated()) });
     REQUIRE_OK(ctx, tacit_wait(ctx));
     REQUIRE_OK(ctx, tacit_get_counters(ctx, &before));
     SUBMIT(ctx, .name = "look up", .range = TACIT_RANGE(N), KERNEL(look_up),
@@ -303,7 +330,8 @@ static void replicated_writes(tacit_context *ctx, void *user)
         REQUIRE(got[i] == (N - 1 - i) * (N - 1 - i));
     }
     /* Fewer items than nodes: some nodes do not compute it, and get it from others. */
-    SUBMIT(ctx, .name = "table", .range = TACIT_RANGE(2), KERNEL(tabulate), .access = { tacit_write(B, tacit_replicated()) });
+    SUBMIT(ctx, .name = "table", .range = TACIT_RANGE(2), KERNEL(tabulate),
+           .access = { tacit_write(B, tacit_replicated()) });
     REQUIRE_OK(ctx, tacit_fence_read(ctx, B, TACIT_BOX_ALL, got));
     REQUIRE(got[N - 1] == (N - 1) * (N - 1));
 }
@@ -323,9 +351,9 @@ static void strided(const tacit_box *chunk, const tacit_range *range, const void
     for (size_t i = 0; i < N; i += s->step) {
         tacit_region_add(out, tacit_box1(i, i + 1));
     }
-    tacit_region_add(out, tacit_box1(5, 5));                     /* empty: adds nothing */
-    tacit_region_add(out, tacit_box1(N - 1, SIZE_MAX));          /* clamped */
-    tacit_region_add(out, tacit_box1(SIZE_MAX - 5, SIZE_MAX));   /* outside: adds nothing */
+    tacit_region_add(out, tacit_box1(5, 5));                   /* empty: adds nothing */
+    tacit_region_add(out, tacit_box1(N - 1, SIZE_MAX));        /* clamped */
+    tacit_region_add(out, tacit_box1(SIZE_MAX - 5, SIZE_MAX)); /* outside: adds nothing */
 }
 
 static void mirrored(const tacit_box *chunk, const tacit_range *range, const void *user, tacit_region *out)
@@ -380,9 +408,10 @@ static void custom_mappers(tacit_context *ctx, void *user)
     s.step = 1;
     for (int round = 0; round < 4; round++) {
         const size_t step = steps[round % 2];
-        SUBMIT(ctx, .name = "custom", .range = TACIT_RANGE(N), KERNEL(use_custom), TACIT_ARGS(step), .hint = { .oversubscribe = round },
-               .access = { tacit_read(A, tacit_custom(handle[round % 2])), tacit_write(B, tacit_custom(handle[2])), tacit_read(A, tacit_custom(handle[3])),
-                           tacit_read(A, tacit_custom(handle[4])) });
+        SUBMIT(ctx, .name = "custom", .range = TACIT_RANGE(N), KERNEL(use_custom), TACIT_ARGS(step),
+               .hint = { .oversubscribe = round },
+               .access = { tacit_read(A, tacit_custom(handle[round % 2])), tacit_write(B, tacit_custom(handle[2])),
+                           tacit_read(A, tacit_custom(handle[3])), tacit_read(A, tacit_custom(handle[4])) });
         REQUIRE_OK(ctx, tacit_fence_read(ctx, B, TACIT_BOX_ALL, got));
         int sum = a[N - 1];
         for (size_t i = 0; i < N; i += step) {
@@ -402,8 +431,10 @@ static void custom_mappers(tacit_context *ctx, void *user)
 
 /* Each item contributes its index + 1, as the operator's type. The product is over the first few only. */
 #define EACH_TYPE(X)                                                                                                   \
-    X(TACIT_INT8, int8_t) X(TACIT_INT16, int16_t) X(TACIT_INT32, int32_t) X(TACIT_INT64, int64_t) X(TACIT_UINT8, uint8_t)                     \
-    X(TACIT_UINT16, uint16_t) X(TACIT_UINT32, uint32_t) X(TACIT_UINT64, uint64_t) X(TACIT_FLOAT, float) X(TACIT_DOUBLE, double)
+    X(TACIT_INT8, int8_t)                                                                                              \
+    X(TACIT_INT16, int16_t) X(TACIT_INT32, int32_t) X(TACIT_INT64, int64_t) X(TACIT_UINT8, uint8_t)                    \
+        X(TACIT_UINT16, uint16_t) X(TACIT_UINT32, uint32_t) X(TACIT_UINT64, uint64_t) X(TACIT_FLOAT, float)            \
+            X(TACIT_DOUBLE, double)
 
 static int64_t contribution(int op, size_t i)
 {
@@ -430,14 +461,29 @@ static int64_t expected_reduction(int op)
     for (size_t i = 1; i < N; i++) {
         int64_t c = contribution(op, i);
         switch (op) {
-        case TACIT_OP_SUM: value += c; break;
-        case TACIT_OP_PRODUCT: value *= c; break;
-        case TACIT_OP_MIN: value = TI_MIN(value, c); break;
-        case TACIT_OP_MAX: value = TI_MAX(value, c); break;
-        case TACIT_OP_AND: value &= c; break;
-        case TACIT_OP_OR: value |= c; break;
-        case TACIT_OP_XOR: value ^= c; break;
-        default: REQUIRE(false);
+        case TACIT_OP_SUM:
+            value += c;
+            break;
+        case TACIT_OP_PRODUCT:
+            value *= c;
+            break;
+        case TACIT_OP_MIN:
+            value = TI_MIN(value, c);
+            break;
+        case TACIT_OP_MAX:
+            value = TI_MAX(value, c);
+            break;
+        case TACIT_OP_AND:
+            value &= c;
+            break;
+        case TACIT_OP_OR:
+            value |= c;
+            break;
+        case TACIT_OP_XOR:
+            value ^= c;
+            break;
+        default:
+            REQUIRE(false);
         }
     }
     return value;
@@ -446,13 +492,20 @@ static int64_t expected_reduction(int op)
 static int64_t combine_values(int op, int64_t a, int64_t b)
 {
     switch (op) {
-    case TACIT_OP_SUM: return a + b;
-    case TACIT_OP_PRODUCT: return a * b;
-    case TACIT_OP_MIN: return TI_MIN(a, b);
-    case TACIT_OP_MAX: return TI_MAX(a, b);
-    case TACIT_OP_AND: return a & b;
-    case TACIT_OP_OR: return a | b;
-    default: return a ^ b;
+    case TACIT_OP_SUM:
+        return a + b;
+    case TACIT_OP_PRODUCT:
+        return a * b;
+    case TACIT_OP_MIN:
+        return TI_MIN(a, b);
+    case TACIT_OP_MAX:
+        return TI_MAX(a, b);
+    case TACIT_OP_AND:
+        return a & b;
+    case TACIT_OP_OR:
+        return a | b;
+    default:
+        return a ^ b;
     }
 }
 
@@ -460,7 +513,8 @@ static void reduce_any(const tacit_launch *k)
 {
     const tacit_op *op = k->args;
     REQUIRE(k->view[0].mode == TACIT_REDUCE && k->view[0].box.max[0] == 1);
-    FOR_I(k) {
+    FOR_I(k)
+    {
         int64_t c = contribution(op->kind, i);
         switch (op->type) {
 #define BITS(TYPE, ctype)                                                                                              \
@@ -478,7 +532,8 @@ static void reduce_any(const tacit_launch *k)
         break;                                                                                                         \
     }
             EACH_TYPE(BITS)
-        default: REQUIRE(false);
+        default:
+            REQUIRE(false);
         }
     }
 }
@@ -494,29 +549,62 @@ static void reductions(tacit_context *ctx, void *user)
             size_t size = 0;
             const tacit_op reduction = tacit_op_make(op, (tacit_type)type);
             union {
-                int8_t i8; int16_t i16; int32_t i32; int64_t i64; uint8_t u8; uint16_t u16; uint32_t u32; uint64_t u64; float f; double d;
+                int8_t i8;
+                int16_t i16;
+                int32_t i32;
+                int64_t i64;
+                uint8_t u8;
+                uint16_t u16;
+                uint32_t u32;
+                uint64_t u64;
+                float f;
+                double d;
             } got;
             switch (type) {
-#define SIZE(TYPE, ctype) case TYPE: size = sizeof(ctype); break;
+#define SIZE(TYPE, ctype)                                                                                              \
+    case TYPE:                                                                                                         \
+        size = sizeof(ctype);                                                                                          \
+        break;
                 EACH_TYPE(SIZE)
             }
             tacit_buffer *R = make(ctx, "R", (tacit_range){ .dims = 0 }, size, NULL);
             for (int again = 0; again < 2; again++) { /* the old value is no part of it */
-                SUBMIT(ctx, .name = "reduce", .range = TACIT_RANGE(N), KERNEL(reduce_any), TACIT_ARGS(reduction), .access = { tacit_reduce(R, reduction) });
+                SUBMIT(ctx, .name = "reduce", .range = TACIT_RANGE(N), KERNEL(reduce_any), TACIT_ARGS(reduction),
+                       .access = { tacit_reduce(R, reduction) });
             }
             REQUIRE_OK(ctx, tacit_fence_read(ctx, R, TACIT_BOX_ALL, &got));
             int64_t value = 0;
             switch (type) {
-            case TACIT_INT8: value = got.i8; break;
-            case TACIT_INT16: value = got.i16; break;
-            case TACIT_INT32: value = got.i32; break;
-            case TACIT_INT64: value = got.i64; break;
-            case TACIT_UINT8: value = got.u8; break;
-            case TACIT_UINT16: value = got.u16; break;
-            case TACIT_UINT32: value = got.u32; break;
-            case TACIT_UINT64: value = (int64_t)got.u64; break;
-            case TACIT_FLOAT: value = (int64_t)got.f; break;
-            case TACIT_DOUBLE: value = (int64_t)got.d; break;
+            case TACIT_INT8:
+                value = got.i8;
+                break;
+            case TACIT_INT16:
+                value = got.i16;
+                break;
+            case TACIT_INT32:
+                value = got.i32;
+                break;
+            case TACIT_INT64:
+                value = got.i64;
+                break;
+            case TACIT_UINT8:
+                value = got.u8;
+                break;
+            case TACIT_UINT16:
+                value = got.u16;
+                break;
+            case TACIT_UINT32:
+                value = got.u32;
+                break;
+            case TACIT_UINT64:
+                value = (int64_t)got.u64;
+                break;
+            case TACIT_FLOAT:
+                value = (int64_t)got.f;
+                break;
+            case TACIT_DOUBLE:
+                value = (int64_t)got.d;
+                break;
             }
             REQUIRE(value == expected_reduction(op));
             REQUIRE_OK(ctx, tacit_buffer_destroy(ctx, R));
@@ -527,7 +615,8 @@ static void reductions(tacit_context *ctx, void *user)
 /* Two reductions beside a write, and one of an array of elements. */
 static void statistics(const tacit_launch *k)
 {
-    FOR_I(k) {
+    FOR_I(k)
+    {
         int value = TACIT_GET1(int, k->view[0], i);
         TACIT_AT0(int64_t, k->view[1]) += value;
         TACIT_AT0(double, k->view[2]) = TI_MAX(TACIT_AT0(double, k->view[2]), (double)value);
@@ -542,8 +631,10 @@ static void several_reductions(tacit_context *ctx, void *user)
     enum { BINS = 5 };
     int a[N];
     count_up(a, N);
-    tacit_buffer *A = ints(ctx, "A", N, a), *B = ints(ctx, "B", N, NULL), *bins = make(ctx, "bins", TACIT_RANGE(BINS), sizeof(uint32_t), NULL);
-    tacit_buffer *sum = make(ctx, "sum", (tacit_range){ .dims = 0 }, 8, NULL), *top = make(ctx, "top", (tacit_range){ .dims = 0 }, 8, NULL);
+    tacit_buffer *A = ints(ctx, "A", N, a), *B = ints(ctx, "B", N, NULL),
+                 *bins = make(ctx, "bins", TACIT_RANGE(BINS), sizeof(uint32_t), NULL);
+    tacit_buffer *sum = make(ctx, "sum", (tacit_range){ .dims = 0 }, 8, NULL),
+                 *top = make(ctx, "top", (tacit_range){ .dims = 0 }, 8, NULL);
     const size_t sizes[] = { N, 1, 2, 5, N };
     for (size_t round = 0; round < TI_COUNT(sizes); round++) {
         size_t n = sizes[round];
@@ -551,9 +642,11 @@ static void several_reductions(tacit_context *ctx, void *user)
         int64_t got_sum;
         double got_top;
         uint32_t got_bins[BINS];
-        SUBMIT(ctx, .name = "statistics", .range = TACIT_RANGE(n), KERNEL(statistics), .hint = { .oversubscribe = round == 4 ? 3 : 1 },
-               .access = { tacit_read(A, tacit_one_to_one()), tacit_reduce(sum, tacit_sum(TACIT_INT64)), tacit_reduce(top, tacit_max(TACIT_DOUBLE)),
-                           tacit_write(B, tacit_one_to_one()), tacit_reduce(bins, tacit_sum(TACIT_UINT32)) });
+        SUBMIT(ctx, .name = "statistics", .range = TACIT_RANGE(n), KERNEL(statistics),
+               .hint = { .oversubscribe = round == 4 ? 3 : 1 },
+               .access = { tacit_read(A, tacit_one_to_one()), tacit_reduce(sum, tacit_sum(TACIT_INT64)),
+                           tacit_reduce(top, tacit_max(TACIT_DOUBLE)), tacit_write(B, tacit_one_to_one()),
+                           tacit_reduce(bins, tacit_sum(TACIT_UINT32)) });
         REQUIRE_OK(ctx, tacit_fence_read(ctx, sum, TACIT_BOX_ALL, &got_sum));
         REQUIRE_OK(ctx, tacit_fence_read(ctx, top, TACIT_BOX_ALL, &got_top));
         REQUIRE_OK(ctx, tacit_fence_read(ctx, bins, TACIT_BOX_ALL, got_bins));

@@ -56,7 +56,8 @@ static void add_neighbours(const tacit_launch *k)
 {
     const tacit_view in = k->view[0];
     for (size_t i = k->chunk.min[0]; i < k->chunk.max[0]; i++) {
-        TACIT_AT1(int, k->view[1], i) = (i ? TACIT_GET1(int, in, i - 1) : 0) + (i + 1 < N ? TACIT_GET1(int, in, i + 1) : 0);
+        TACIT_AT1(int, k->view[1], i) = (i ? TACIT_GET1(int, in, i - 1) : 0) +
+                                        (i + 1 < N ? TACIT_GET1(int, in, i + 1) : 0);
     }
 }
 
@@ -71,7 +72,9 @@ static void open_gate(const tacit_launch *k)
 static tacit_buffer *ints(tacit_context *ctx, const char *name)
 {
     tacit_buffer *b;
-    REQUIRE_OK(ctx, tacit_buffer_create(ctx, &(tacit_buffer_desc){ .name = name, .range = TACIT_RANGE(N), .elem_size = sizeof(int) }, &b));
+    REQUIRE_OK(ctx,
+               tacit_buffer_create(
+                   ctx, &(tacit_buffer_desc){ .name = name, .range = TACIT_RANGE(N), .elem_size = sizeof(int) }, &b));
     return b;
 }
 
@@ -100,7 +103,8 @@ static void another_task(tacit_context *ctx, void *user)
            .access = { tacit_write(A, tacit_one_to_one()) });
     SUBMIT(ctx, .name = "use", .range = TACIT_RANGE(N), KERNEL(add_neighbours), .place = tacit_place_node(0),
            .access = { tacit_read(A, tacit_neighborhood(1, 0, 0)), tacit_write(B, tacit_one_to_one()) });
-    SUBMIT(ctx, .name = "free", .range = TACIT_RANGE(N), KERNEL(fill), .place = tacit_place_node(0), .access = { tacit_write(C, tacit_one_to_one()) });
+    SUBMIT(ctx, .name = "free", .range = TACIT_RANGE(N), KERNEL(fill), .place = tacit_place_node(0),
+           .access = { tacit_write(C, tacit_one_to_one()) });
     open_after(ctx, C, N, g);
     check_sums(ctx, B, N);
 }
@@ -110,7 +114,8 @@ static void another_part(tacit_context *ctx, void *user)
 {
     gate *g = user;
     tacit_buffer *A = ints(ctx, "A"), *B = ints(ctx, "B"), *C = ints(ctx, "C");
-    SUBMIT(ctx, .name = "make", .range = TACIT_RANGE(N), KERNEL(fill_late), TACIT_ARGS(g), .access = { tacit_write(A, tacit_one_to_one()) });
+    SUBMIT(ctx, .name = "make", .range = TACIT_RANGE(N), KERNEL(fill_late), TACIT_ARGS(g),
+           .access = { tacit_write(A, tacit_one_to_one()) });
     SUBMIT(ctx, .name = "use", .range = TACIT_RANGE(N), KERNEL(add_neighbours),
            .access = { tacit_read(A, tacit_neighborhood(1, 0, 0)), tacit_write(B, tacit_one_to_one()) });
     SUBMIT(ctx, .name = "free", .range = TACIT_RANGE(HALF - 1), KERNEL(add_neighbours), .place = tacit_place_node(0),
@@ -125,7 +130,8 @@ static void another_chunk(tacit_context *ctx, void *user)
 {
     gate *g = user;
     tacit_buffer *A = ints(ctx, "A"), *B = ints(ctx, "B");
-    SUBMIT(ctx, .name = "make", .range = TACIT_RANGE(N), KERNEL(fill_late), TACIT_ARGS(g), .access = { tacit_write(A, tacit_one_to_one()) });
+    SUBMIT(ctx, .name = "make", .range = TACIT_RANGE(N), KERNEL(fill_late), TACIT_ARGS(g),
+           .access = { tacit_write(A, tacit_one_to_one()) });
     SUBMIT(ctx, .name = "free", .range = TACIT_RANGE(N), KERNEL(add_neighbours), .hint = { .oversubscribe = 2 },
            .access = { tacit_read(A, tacit_neighborhood(1, 0, 0)), tacit_write(B, tacit_one_to_one()) });
     open_after(ctx, B, HALF / 2, g);
@@ -140,7 +146,8 @@ static void a_send(tacit_context *ctx, void *user)
     if (tacit_node(ctx) == 1) {
         wait_for(g);
     }
-    SUBMIT(ctx, .name = "make", .range = TACIT_RANGE(N), KERNEL(fill), .place = tacit_place_node(0), .access = { tacit_write(A, tacit_one_to_one()) });
+    SUBMIT(ctx, .name = "make", .range = TACIT_RANGE(N), KERNEL(fill), .place = tacit_place_node(0),
+           .access = { tacit_write(A, tacit_one_to_one()) });
     SUBMIT(ctx, .name = "use", .range = TACIT_RANGE(N), KERNEL(add_neighbours), .place = tacit_place_node(1),
            .access = { tacit_read(A, tacit_neighborhood(1, 0, 0)), tacit_write(B, tacit_one_to_one()) });
     /* Reads what is being sent, and runs when "make" is done, like the send: it starts after it. */
@@ -186,7 +193,8 @@ static void run(cluster_program *program, ti_instruction_kind transfer)
     for (size_t m = 0; m < TI_COUNT(modes); m++) {
         gate g = { 0 };
         ti_timeline timeline[2] = { 0 };
-        cluster_run(&(cluster){ .nodes = 2, .config = &modes[m], .eager = 1, .timeline = timeline, .program = program, .user = &g });
+        cluster_run(&(cluster){
+            .nodes = 2, .config = &modes[m], .eager = 1, .timeline = timeline, .program = program, .user = &g });
         check_order(&timeline[0], transfer);
         ti_timeline_fini(&timeline[0]);
         ti_timeline_fini(&timeline[1]);

@@ -20,10 +20,13 @@
 
 enum { N = 53, ROWS = 11, COLS = 7, PLANES = 5, MOST = ROWS * COLS * PLANES };
 
-static inline tacit_buffer *make(tacit_context *ctx, const char *name, tacit_range range, size_t elem_size, const void *init)
+static inline tacit_buffer *make(tacit_context *ctx, const char *name, tacit_range range, size_t elem_size,
+                                 const void *init)
 {
     tacit_buffer *b;
-    REQUIRE_OK(ctx, tacit_buffer_create(ctx, &(tacit_buffer_desc){ .name = name, .range = range, .elem_size = elem_size, .init = init }, &b));
+    REQUIRE_OK(
+        ctx, tacit_buffer_create(
+                 ctx, &(tacit_buffer_desc){ .name = name, .range = range, .elem_size = elem_size, .init = init }, &b));
     return b;
 }
 
@@ -71,8 +74,10 @@ static inline void sum_all(const tacit_launch *k)
 static inline void three_point(const tacit_launch *k)
 {
     const tacit_view in = k->view[0];
-    FOR_I(k) {
-        unsigned left = i > 0 ? TACIT_GET1(unsigned, in, i - 1) : 0, right = i + 1 < N ? TACIT_GET1(unsigned, in, i + 1) : 0;
+    FOR_I(k)
+    {
+        unsigned left = i > 0 ? TACIT_GET1(unsigned, in, i - 1) : 0,
+                 right = i + 1 < N ? TACIT_GET1(unsigned, in, i + 1) : 0;
         TACIT_AT1(int, k->view[1], i) = (int)(left + 2 * TACIT_GET1(unsigned, in, i) + 3 * right);
     }
 }
@@ -141,7 +146,8 @@ static inline void run_cluster(int nodes, const tacit_config *config, size_t eag
 {
     for (size_t p = 0; p < program_count; p++) {
         if (is_chosen(p)) {
-            cluster_run(&(cluster){ .nodes = nodes, .config = config, .eager = eager, .shake = shake, .program = programs[p].run });
+            cluster_run(&(cluster){
+                .nodes = nodes, .config = config, .eager = eager, .shake = shake, .program = programs[p].run });
         }
     }
 }
@@ -187,7 +193,7 @@ static inline void on_thirteen_nodes(void **state)
 }
 
 #define PROGRAM_TESTS                                                                                                  \
-    cmocka_unit_test(on_one_node), cmocka_unit_test(on_two_nodes), cmocka_unit_test(on_three_nodes), cmocka_unit_test(on_four_nodes),      \
-        cmocka_unit_test(on_seven_nodes), cmocka_unit_test(on_thirteen_nodes)
+    cmocka_unit_test(on_one_node), cmocka_unit_test(on_two_nodes), cmocka_unit_test(on_three_nodes),                   \
+        cmocka_unit_test(on_four_nodes), cmocka_unit_test(on_seven_nodes), cmocka_unit_test(on_thirteen_nodes)
 
 #endif

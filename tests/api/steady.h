@@ -60,7 +60,8 @@ static inline void average(const tacit_launch *k)
 {
     const tacit_view in = k->view[0];
     for (size_t i = k->chunk.min[0]; i < k->chunk.max[0]; i++) {
-        uint32_t left = i ? TACIT_GET1(uint32_t, in, i - 1) : 0, right = i + 1 < N ? TACIT_GET1(uint32_t, in, i + 1) : 0;
+        uint32_t left = i ? TACIT_GET1(uint32_t, in, i - 1) : 0,
+                 right = i + 1 < N ? TACIT_GET1(uint32_t, in, i + 1) : 0;
         TACIT_AT1(uint32_t, k->view[1], i) = (left + right) / 2;
     }
 }
@@ -85,13 +86,15 @@ static inline void consume_slowly(const tacit_launch *k)
 
 static inline void independent(state *s)
 {
-    SUBMIT(s->ctx, .range = TACIT_RANGE(1), KERNEL(touch), .access = { tacit_update(s->tile[s->step % TILES], tacit_all()) }, .on = TACIT_ON_DEVICES,
+    SUBMIT(s->ctx, .range = TACIT_RANGE(1), KERNEL(touch),
+           .access = { tacit_update(s->tile[s->step % TILES], tacit_all()) }, .on = TACIT_ON_DEVICES,
            .place = tacit_place_node((int)(s->step % (uint64_t)tacit_num_nodes(s->ctx))));
 }
 
 static inline void chain(state *s)
 {
-    SUBMIT(s->ctx, .range = TACIT_RANGE(1), KERNEL(touch), .access = { tacit_update(s->tile[0], tacit_all()) }, .place = tacit_place_node(0));
+    SUBMIT(s->ctx, .range = TACIT_RANGE(1), KERNEL(touch), .access = { tacit_update(s->tile[0], tacit_all()) },
+           .place = tacit_place_node(0));
 }
 
 static inline void stencil(state *s)
@@ -130,10 +133,13 @@ static inline void buffers(state *s)
 {
     uint32_t init[TILES] = { 1 };
     tacit_buffer *b;
-    const tacit_buffer_desc desc = { .name = "temporary", .range = TACIT_RANGE(TILES), .elem_size = 4, .init = s->step % 8 ? NULL : init };
+    const tacit_buffer_desc desc = {
+        .name = "temporary", .range = TACIT_RANGE(TILES), .elem_size = 4, .init = s->step % 8 ? NULL : init
+    };
     REQUIRE_OK(s->ctx, tacit_buffer_create(s->ctx, &desc, &b));
     if (desc.init) {
-        SUBMIT(s->ctx, .range = TACIT_RANGE(1), KERNEL(touch), .access = { tacit_update(b, tacit_all()) }, .place = tacit_place_node(0));
+        SUBMIT(s->ctx, .range = TACIT_RANGE(1), KERNEL(touch), .access = { tacit_update(b, tacit_all()) },
+               .place = tacit_place_node(0));
     }
     REQUIRE_OK(s->ctx, tacit_buffer_destroy(s->ctx, b));
 }
@@ -155,18 +161,21 @@ static inline void mixed(state *s)
 /* Node 0 runs ahead as far as it may: a small message per task to the last one, which takes longer for each. */
 static inline void slow_consumer(state *s)
 {
-    SUBMIT(s->ctx, .name = "make", .range = TACIT_RANGE(1), KERNEL(touch), .access = { tacit_update(s->tile[s->step % TILES], tacit_all()) },
-           .place = tacit_place_node(0));
-    SUBMIT(s->ctx, .name = "use", .range = TACIT_RANGE(1), KERNEL(consume_slowly), .place = tacit_place_node(tacit_num_nodes(s->ctx) - 1),
-           .access = { tacit_read(s->tile[s->step % TILES], tacit_all()), tacit_update(s->tile[(s->step + 1) % TILES], tacit_all()) });
+    SUBMIT(s->ctx, .name = "make", .range = TACIT_RANGE(1), KERNEL(touch),
+           .access = { tacit_update(s->tile[s->step % TILES], tacit_all()) }, .place = tacit_place_node(0));
+    SUBMIT(s->ctx, .name = "use", .range = TACIT_RANGE(1), KERNEL(consume_slowly),
+           .place = tacit_place_node(tacit_num_nodes(s->ctx) - 1),
+           .access = { tacit_read(s->tile[s->step % TILES], tacit_all()),
+                       tacit_update(s->tile[(s->step + 1) % TILES], tacit_all()) });
 }
 
 /* The same with nothing that comes back: node 0 never waits for it. */
 static inline void slow_sink(state *s)
 {
-    SUBMIT(s->ctx, .name = "make", .range = TACIT_RANGE(1), KERNEL(touch), .access = { tacit_update(s->tile[s->step % TILES], tacit_all()) },
-           .place = tacit_place_node(0));
-    SUBMIT(s->ctx, .name = "use", .range = TACIT_RANGE(1), KERNEL(consume_slowly), .place = tacit_place_node(tacit_num_nodes(s->ctx) - 1),
+    SUBMIT(s->ctx, .name = "make", .range = TACIT_RANGE(1), KERNEL(touch),
+           .access = { tacit_update(s->tile[s->step % TILES], tacit_all()) }, .place = tacit_place_node(0));
+    SUBMIT(s->ctx, .name = "use", .range = TACIT_RANGE(1), KERNEL(consume_slowly),
+           .place = tacit_place_node(tacit_num_nodes(s->ctx) - 1),
            .access = { tacit_read(s->tile[s->step % TILES], tacit_all()), tacit_update(s->B, tacit_all()) });
 }
 
@@ -197,11 +206,16 @@ static inline state make_state(tacit_context *ctx)
 {
     static const uint32_t zeros[N] = { 0 };
     state s = { .ctx = ctx };
-    const tacit_buffer_desc line = { .name = "line", .range = TACIT_RANGE(N), .elem_size = sizeof(uint32_t), .init = zeros };
-    const tacit_buffer_desc one = { .name = "tile", .range = TACIT_RANGE(1), .elem_size = sizeof(uint32_t), .init = zeros };
+    const tacit_buffer_desc line = {
+        .name = "line", .range = TACIT_RANGE(N), .elem_size = sizeof(uint32_t), .init = zeros
+    };
+    const tacit_buffer_desc one = {
+        .name = "tile", .range = TACIT_RANGE(1), .elem_size = sizeof(uint32_t), .init = zeros
+    };
     REQUIRE_OK(ctx, tacit_buffer_create(ctx, &line, &s.A));
     REQUIRE_OK(ctx, tacit_buffer_create(ctx, &line, &s.B));
-    REQUIRE_OK(ctx, tacit_buffer_create(ctx, &(tacit_buffer_desc){ .name = "sum", .elem_size = sizeof(uint32_t) }, &s.sum));
+    REQUIRE_OK(ctx,
+               tacit_buffer_create(ctx, &(tacit_buffer_desc){ .name = "sum", .elem_size = sizeof(uint32_t) }, &s.sum));
     for (int i = 0; i < TILES; i++) {
         REQUIRE_OK(ctx, tacit_buffer_create(ctx, &one, &s.tile[i]));
     }
@@ -224,8 +238,9 @@ static inline void free_state(state *s)
 static inline void judge(const program *p, int node, const usage *warm, const usage *end)
 {
     uint64_t tasks = end->tasks - warm->tasks, calls = end->calls - warm->calls;
-    printf("%-18s node %d: %9llu tasks: allocated %5llu KiB (peak %5llu), malloc calls +%llu, resident +%lld KiB\n", p->name, node,
-           (unsigned long long)end->tasks, (unsigned long long)end->live >> 10, (unsigned long long)(end->peak >> 10), (unsigned long long)calls,
+    printf("%-18s node %d: %9llu tasks: allocated %5llu KiB (peak %5llu), malloc calls +%llu, resident +%lld KiB\n",
+           p->name, node, (unsigned long long)end->tasks, (unsigned long long)end->live >> 10,
+           (unsigned long long)(end->peak >> 10), (unsigned long long)calls,
            ((long long)end->resident - (long long)warm->resident) / 1024);
     fflush(stdout);
     REQUIRE(end->peak < most_allocated);
@@ -239,7 +254,8 @@ static inline void run(tacit_context *ctx, void *user)
 {
     const program *p = user;
     state s = make_state(ctx);
-    const uint64_t wanted = wanted_tasks / (uint64_t)p->divide, warm_at = TI_MIN((uint64_t)WARM, wanted / 3), before = measure(ctx).tasks;
+    const uint64_t wanted = wanted_tasks / (uint64_t)p->divide, warm_at = TI_MIN((uint64_t)WARM, wanted / 3),
+                   before = measure(ctx).tasks;
     usage warm = { 0 };
     tacit_counters c = { .tasks = before };
     while (c.tasks - before < wanted) {

@@ -18,10 +18,25 @@ static const program programs[] = {
     { "buffers", buffers, 20000, 1, { .workers = 2 }, 1 },
     { "mixed-inline", mixed, 500, 1, { .threads = TACIT_THREADS_INLINE }, 1 },
     { "mixed-thread", mixed, 500, 1, { .progress = TACIT_PROGRESS_THREAD, .workers = 1 }, 1 },
-    { "stencil-2", stencil, 5000, 2, { .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 1 }, 10 },
+    { "stencil-2",
+      stencil,
+      5000,
+      2,
+      { .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 1 },
+      10 },
     { "mixed-2", mixed, 5000, 2, { .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 1 }, 4 },
-    { "slow-consumer", slow_consumer, 5000, 2, { .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 1 }, 4 },
-    { "slow-sink", slow_sink, 5000, 2, { .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 1 }, 1 },
+    { "slow-consumer",
+      slow_consumer,
+      5000,
+      2,
+      { .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 1 },
+      4 },
+    { "slow-sink",
+      slow_sink,
+      5000,
+      2,
+      { .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 1 },
+      1 },
     { "slow-sink-inline", slow_sink, 5000, 2, { .threads = TACIT_THREADS_INLINE }, 1 },
 };
 
@@ -31,7 +46,11 @@ static void memory_is_constant(void **unused)
     for (size_t i = 0; i < TI_COUNT(programs); i++) {
         const program *p = &programs[i];
         if (is_chosen(p)) {
-            cluster_run(&(cluster){ .nodes = p->nodes, .config = &p->config, .early = 1 << 14, .program = run, .user = (void *)(uintptr_t)p });
+            cluster_run(&(cluster){ .nodes = p->nodes,
+                                    .config = &p->config,
+                                    .early = 1 << 14,
+                                    .program = run,
+                                    .user = (void *)(uintptr_t)p });
         }
     }
 }

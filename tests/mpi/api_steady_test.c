@@ -17,7 +17,8 @@ int main(int argc, char **argv)
     int level;
     wanted_tasks = argc > 1 ? strtoull(argv[1], NULL, 0) : wanted_tasks;
     only = argc > 2 ? argv[2] : NULL;
-    REQUIRE(MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level) == MPI_SUCCESS); /* contexts after one another */
+    REQUIRE(MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level) ==
+            MPI_SUCCESS); /* contexts after one another */
     for (size_t i = 0; i < TI_COUNT(programs); i++) {
         if (is_chosen(&programs[i])) {
             REQUIRE_OK(NULL, tacit_init(NULL, &ctx));

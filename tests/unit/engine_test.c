@@ -99,16 +99,19 @@ static void submit(model *m, ti_instruction_kind kind, int priority, const uint6
 static void submit_random(model *m, int64_t window)
 {
     static const ti_instruction_kind kinds[] = {
-        TI_INSTRUCTION_KERNEL, TI_INSTRUCTION_KERNEL, TI_INSTRUCTION_HOST, TI_INSTRUCTION_COPY, TI_INSTRUCTION_SEND, TI_INSTRUCTION_RECEIVE, TI_INSTRUCTION_ALLOC,
+        TI_INSTRUCTION_KERNEL, TI_INSTRUCTION_KERNEL,  TI_INSTRUCTION_HOST,  TI_INSTRUCTION_COPY,
+        TI_INSTRUCTION_SEND,   TI_INSTRUCTION_RECEIVE, TI_INSTRUCTION_ALLOC,
     };
     uint64_t dep[MOST_DEPS];
     uint32_t deps = 0;
     bool point = rng_between(&m->random, 0, 19) == 0;
     int64_t next = (int64_t)m->submitted + 1;
     for (int64_t wanted = rng_between(&m->random, 0, MOST_DEPS); !point && next > 1 && wanted > 0; wanted--) {
-        dep[deps++] = (uint64_t)rng_between(&m->random, next > window ? next - window : 1, next - 1); /* may name one twice */
+        dep[deps++] = (uint64_t)rng_between(&m->random, next > window ? next - window : 1,
+                                            next - 1); /* may name one twice */
     }
-    ti_instruction_kind kind = point ? TI_INSTRUCTION_EPOCH : kinds[rng_between(&m->random, 0, (int64_t)(sizeof(kinds) / sizeof(*kinds)) - 1)];
+    ti_instruction_kind kind = point ? TI_INSTRUCTION_EPOCH
+                                     : kinds[rng_between(&m->random, 0, (int64_t)(sizeof(kinds) / sizeof(*kinds)) - 1)];
     submit(m, kind, (int)rng_between(&m->random, -1000, 1000) / (int)rng_between(&m->random, 1, 1000), dep, deps);
 }
 
@@ -148,7 +151,8 @@ static void complete_random(model *m)
 {
     uint64_t candidates = 0, chosen = 0;
     for (uint64_t id = lowest_incomplete(m); id <= m->submitted; id++) {
-        if (m->entry[id].issued && !m->entry[id].complete && (uint64_t)rng_between(&m->random, 0, (int64_t)candidates++) == 0) {
+        if (m->entry[id].issued && !m->entry[id].complete &&
+            (uint64_t)rng_between(&m->random, 0, (int64_t)candidates++) == 0) {
             chosen = id;
         }
     }
@@ -294,10 +298,8 @@ int main(int argc, char **argv)
 {
     seed = test_seed(argc, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_programs),
-        cmocka_unit_test(large_programs),
-        cmocka_unit_test(chains_need_no_memory),
-        cmocka_unit_test(epochs_wait_for_everything_before_them),
+        cmocka_unit_test(random_programs),           cmocka_unit_test(large_programs),
+        cmocka_unit_test(chains_need_no_memory),     cmocka_unit_test(epochs_wait_for_everything_before_them),
         cmocka_unit_test(kernels_leave_by_priority),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
