@@ -81,7 +81,7 @@ static tacit_status check_component(const place *p, int d)
 {
     const tacit_component *c = &p->access->mapper.c[d];
     int64_t n = p->access->buffer->info.extent.max[d];
-    if (c->kind == TACIT_COMPONENT_FULL) {
+    if (c->kind == TACIT_COMPONENT_FULL || ti_mapper_spans_all(c)) {
         return TACIT_OK;
     }
     if (c->kind == TACIT_COMPONENT_SPAN) {
@@ -211,11 +211,43 @@ bool ti_check_same_mapper(const tacit_mapper *a, const tacit_mapper *b, int dims
     return ti_mapper_expand(a, dims, x) == 1 && ti_mapper_expand(b, dims, y) == 1 && ti_mapper_equal(x, y);
 }
 
+static int images(const tacit_task *task, const tacit_access *a, ti_box out[TI_MAPPER_PARTS])
+{
+    ti_mapper part[TI_MAPPER_PARTS];
+    ti_box range = { { 0, 0, 0 }, { 1, 1, 1 } };
+    int count = 0, parts = ti_mapper_expand(&a->mapper, a->buffer->info.dims, part);
+    for (int d = 0; d < task->range.dims; d++) {
+        range.min[d] = (int64_t)task->offset[d];
+        range.max[d] = range.min[d] + (int64_t)task->range.size[d];
+    }
+    for (int i = 0; i < parts; i++) {
+        count += ti_mapper_image(&part[i], &a->buffer->info.extent, &range, &out[count]);
+    }
+    return count;
+}
+
+bool ti_check_are_apart(const tacit_task *task, const tacit_access *a, const tacit_access *b)
+{
+    if (a->mapper.kind == TACIT_MAPPER_CUSTOM || b->mapper.kind == TACIT_MAPPER_CUSTOM || a->mode == TACIT_REDUCE || b->mode == TACIT_REDUCE) {
+        return false;
+    }
+    ti_box x[TI_MAPPER_PARTS], y[TI_MAPPER_PARTS];
+    int nx = images(task, a, x), ny = images(task, b, y);
+    for (int i = 0; i < nx; i++) {
+        for (int k = 0; k < ny; k++) {
+            if (ti_box_meets(&x[i], &y[k])) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 /* Two accesses of one task to one buffer, one of which writes: results would depend on the split unless both touch the same elements, once.
  * What is replicated is written by every call of the kernel, so that a later call would read what an earlier one wrote. */
 static tacit_status check_pair(const place *p, const tacit_access *other)
 {
-    if (other->mode == TACIT_READ && p->access->mode == TACIT_READ) {
+    if ((other->mode == TACIT_READ && p->access->mode == TACIT_READ) || ti_check_are_apart(p->task, p->access, other)) {
         return TACIT_OK;
     }
     if (other->mode == TACIT_READ || p->access->mode == TACIT_READ) {

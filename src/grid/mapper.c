@@ -20,8 +20,8 @@ static int64_t ceil_div(int64_t a, int64_t b)
 
 static void set_component(tacit_component *to, const tacit_component *from)
 {
-    to->kind = from->kind;
-    if (from->kind == TACIT_COMPONENT_FULL) {
+    to->kind = ti_mapper_spans_all(from) ? TACIT_COMPONENT_FULL : from->kind;
+    if (to->kind == TACIT_COMPONENT_FULL) {
         return;
     }
     to->lo = from->lo;

@@ -17,6 +17,12 @@ typedef struct ti_mapper {
 
 enum { TI_MAPPER_PARTS = 3 }; /* most component mappers that a public mapper expands to */
 
+/* A span [0, SIZE_MAX), which stands for all of a dimension (TACIT_BOX_ALL). */
+static inline bool ti_mapper_spans_all(const tacit_component *c)
+{
+    return c->kind == TACIT_COMPONENT_SPAN && c->lo == 0 && c->hi == (int64_t)SIZE_MAX;
+}
+
 /* Expand a public mapper for a buffer with `dims` dimensions: how many component mappers (1 to 3). Arguments were checked. */
 int ti_mapper_expand(const tacit_mapper *from, int dims, ti_mapper out[TI_MAPPER_PARTS]);
 
