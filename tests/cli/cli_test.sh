@@ -90,6 +90,7 @@ fi
 expect 0 '^  TACIT_RUN_AHEAD +8 \(default\)$' "$tacit" info
 expect 0 '^  TACIT_RUN_AHEAD +12 \(environment\)$' env TACIT_RUN_AHEAD=12 "$tacit" info
 expect 0 '^  devices .*[^0-9]3 workers' env TACIT_WORKERS=3 "$tacit" info
+expect 0 '^  devices +2 host, 1 worker each, memories of their own$' env TACIT_WORKERS=2 TACIT_HOST_DEVICES=2:discrete "$tacit" info
 expect 0 '^  cores +1$' taskset -c "$(taskset -pc $$ | sed 's/.*: *\([0-9]*\).*/\1/')" "$tacit" info
 expect 0 "^  srun +$dir/slurm/srun$" env PATH="$dir/slurm:$PATH" "$tacit" info
 expect 1 'TACIT_WORKERS is .0., but must be 1\.\.4096' env TACIT_WORKERS=0 "$tacit" info

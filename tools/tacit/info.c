@@ -103,8 +103,10 @@ static void count_devices(tool_facts *facts, const tacit_config *config)
     ti_runtime *runtime = ti_runtime_create(&(ti_runtime_desc){ .config = *config, .comm = ti_comm_self_create() },
                                             &facts->settings_problem);
     if (runtime) {
-        facts->devices = ti_runtime_system(runtime)->devices;
-        facts->workers = ti_runtime_system(runtime)->workers;
+        const ti_system *system = ti_runtime_system(runtime);
+        facts->devices = system->devices;
+        facts->workers = system->workers;
+        facts->discrete = system->memories > 1;
         ti_runtime_destroy(runtime);
     }
 }
@@ -163,8 +165,9 @@ static void print_text(const tool_facts *facts)
     puts("this machine");
     printf("  %-20s %d\n", "cores", facts->cores);
     if (facts->devices > 0) {
-        printf("  %-20s %d host, %d worker%s\n", "devices", facts->devices, facts->workers,
-               facts->workers == 1 ? "" : "s");
+        printf("  %-20s %d host, %d worker%s%s%s\n", "devices", facts->devices, facts->workers,
+               facts->workers == 1 ? "" : "s", facts->devices > 1 ? " each" : "",
+               facts->discrete ? ", memories of their own" : "");
     }
     print_launchers();
     print_settings(facts);

@@ -82,9 +82,9 @@ static json_t *launchers(void)
 static json_t *devices(const tool_facts *facts)
 {
     json_t *rows = json_array();
-    if (facts->devices > 0) {
-        json_array_append_new(
-            rows, json_pack("{s:s, s:i, s:i}", "kind", "host", "count", facts->devices, "workers", facts->workers));
+    for (int d = 0; d < facts->devices; d++) {
+        json_array_append_new(rows, json_pack("{s:s, s:i, s:i}", "kind", "host", "workers", facts->workers, "memory",
+                                              facts->discrete ? d + 1 : 0));
     }
     return rows;
 }

@@ -12,7 +12,9 @@ typedef struct tool_facts {
     char *mpi_library;          /* what the MPI library says it is, or NULL */
     ti_strbuf settings_problem; /* which setting is wrong; empty if all are right */
     int cores;                  /* that this process may use */
-    int devices, workers;       /* of a node that has this machine for itself; 0 if the settings are wrong */
+    int devices;                /* of a node that has this machine for itself; 0 if the settings are wrong */
+    int workers;                /* of each */
+    bool discrete;              /* each has a memory of its own */
 } tool_facts;
 
 /* One name with its value. */

@@ -39,8 +39,7 @@ static int run(tacit_context *ctx)
                                 .kernel.host = add_neighbours,
                                 .access = { tacit_read(squares, tacit_neighborhood(1, 0, 0)),
                                             tacit_reduce(total, tacit_sum(TACIT_INT64)) } };
-    if (tacit_submit(ctx, &squaring) || tacit_submit(ctx, &adding) ||
-        tacit_fence_read(ctx, total, TACIT_BOX_ALL, &sum))
+    if (tacit_submit(ctx, &squaring) || tacit_submit(ctx, &adding) || tacit_fence_read(ctx, total, TACIT_BOX_ALL, &sum))
         return 1;
     if (tacit_node(ctx) == 0)
         printf("sum %lld on %d nodes\n", (long long)sum, tacit_num_nodes(ctx));
