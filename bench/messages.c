@@ -29,9 +29,9 @@ typedef struct options {
 typedef struct result {
     size_t bytes;
     int trips;
-    double tacit, mpi; /* medians, seconds per half round trip */
+    double tacit, mpi;       /* medians, seconds per half round trip */
     double ratio, low, high; /* tacit / mpi */
-    double messages; /* sent by node 0 per round trip */
+    double messages;         /* sent by node 0 per round trip */
 } result;
 
 typedef struct bench {
@@ -65,9 +65,9 @@ static void nothing(const tacit_launch *launch)
 
 static double time_tacit(const bench *b, tacit_buffer *buffer, int trips)
 {
-    tacit_task task = {
-        .name = "touch", .kernel = { .host = nothing }, .access = { tacit_update(buffer, tacit_all()) }
-    };
+    tacit_task task = { .name = "touch",
+                        .kernel = { .host = nothing },
+                        .access = { tacit_update(buffer, tacit_all()) } };
     MPI_Barrier(b->mpi);
     double start = now();
     for (int i = 0; i < 2 * trips; i++) {

@@ -237,10 +237,11 @@ static void run_map_fill(bench *b)
 }
 
 #define MAP_CASES(what, run, help)                                                                                     \
-    { what "_1", prepare_map, run, 1, help ", 1 entry" },                                                              \
-    { what "_10", prepare_map, run, 10, help ", 10 entries" },                                                         \
-    { what "_1000", prepare_map, run, 1000, help ", 1 000 entries" },                                                  \
-    { what "_100000", prepare_map, run, 100000, help ", 100 000 entries" }
+    { what "_1", prepare_map, run, 1, help ", 1 entry" }, { what "_10", prepare_map, run, 10, help ", 10 entries" },   \
+        { what "_1000", prepare_map, run, 1000, help ", 1 000 entries" },                                              \
+    {                                                                                                                  \
+        what "_100000", prepare_map, run, 100000, help ", 100 000 entries"                                             \
+    }
 
 static const test_case cases[] = {
     { "halo_box", prepare_chunk, run_halo_box, 1, "a box without the box inside it" },
@@ -339,8 +340,9 @@ static json_t *as_json(const test_case *c, const outcome *o)
 
 static void usage(FILE *to)
 {
-    fprintf(to, "usage: regions [--json] [--help]\n"
-                "Measures operations on regions and region maps: the median of %d repetitions, in ns per operation.\n",
+    fprintf(to,
+            "usage: regions [--json] [--help]\n"
+            "Measures operations on regions and region maps: the median of %d repetitions, in ns per operation.\n",
             REPETITIONS);
 }
 
@@ -370,8 +372,8 @@ int main(int argc, char **argv)
         }
     }
     if (json) {
-        json_t *report =
-            json_pack("{s:s, s:s, s:O}", "benchmark", "regions", "unit", "ns per operation", "results", results);
+        json_t *report = json_pack("{s:s, s:s, s:O}", "benchmark", "regions", "unit", "ns per operation", "results",
+                                   results);
         json_dumpf(report, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
         printf("\n");
         json_decref(report);

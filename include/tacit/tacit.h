@@ -43,19 +43,19 @@ extern "C" {
 
 /* ---------------------------------------------------------------- status */
 
-#define TACIT_STATUS_LIST(X)                                                                       \
-    X(TACIT_OK, 0, "success")                                                                      \
-    X(TACIT_ERROR_ARGUMENT, -1, "invalid argument")                                                \
-    X(TACIT_ERROR_DIMENSION, -2, "wrong number of dimensions")                                     \
-    X(TACIT_ERROR_RANGE, -3, "a box or range is empty, too large or outside its buffer")           \
-    X(TACIT_ERROR_MAPPER, -4, "a range mapper that cannot be used like this")                      \
-    X(TACIT_ERROR_UNINITIALIZED, -5, "a read of elements that nobody has written")                 \
-    X(TACIT_ERROR_OVERLAP, -6, "several nodes write the same elements")                            \
-    X(TACIT_ERROR_STATE, -7, "the object is finalized, destroyed or in use")                       \
-    X(TACIT_ERROR_CONFIG, -8, "an unknown or malformed setting")                                   \
-    X(TACIT_ERROR_MEMORY, -9, "not enough memory for user data")                                   \
-    X(TACIT_ERROR_UNSUPPORTED, -10, "not available in this build or on this machine")              \
-    X(TACIT_ERROR_NETWORK, -11, "the network or the MPI library failed")                           \
+#define TACIT_STATUS_LIST(X)                                                                                           \
+    X(TACIT_OK, 0, "success")                                                                                          \
+    X(TACIT_ERROR_ARGUMENT, -1, "invalid argument")                                                                    \
+    X(TACIT_ERROR_DIMENSION, -2, "wrong number of dimensions")                                                         \
+    X(TACIT_ERROR_RANGE, -3, "a box or range is empty, too large or outside its buffer")                               \
+    X(TACIT_ERROR_MAPPER, -4, "a range mapper that cannot be used like this")                                          \
+    X(TACIT_ERROR_UNINITIALIZED, -5, "a read of elements that nobody has written")                                     \
+    X(TACIT_ERROR_OVERLAP, -6, "several nodes write the same elements")                                                \
+    X(TACIT_ERROR_STATE, -7, "the object is finalized, destroyed or in use")                                           \
+    X(TACIT_ERROR_CONFIG, -8, "an unknown or malformed setting")                                                       \
+    X(TACIT_ERROR_MEMORY, -9, "not enough memory for user data")                                                       \
+    X(TACIT_ERROR_UNSUPPORTED, -10, "not available in this build or on this machine")                                  \
+    X(TACIT_ERROR_NETWORK, -11, "the network or the MPI library failed")                                               \
     X(TACIT_ERROR_KERNEL, -12, "a kernel reported a failure")
 
 typedef enum tacit_status {
@@ -92,9 +92,18 @@ static inline tacit_range tacit_range_make(int dims, size_t n0, size_t n1, size_
     r.size[2] = n2;
     return r;
 }
-static inline tacit_range tacit_range1(size_t n0) { return tacit_range_make(1, n0, 1, 1); }
-static inline tacit_range tacit_range2(size_t n0, size_t n1) { return tacit_range_make(2, n0, n1, 1); }
-static inline tacit_range tacit_range3(size_t n0, size_t n1, size_t n2) { return tacit_range_make(3, n0, n1, n2); }
+static inline tacit_range tacit_range1(size_t n0)
+{
+    return tacit_range_make(1, n0, 1, 1);
+}
+static inline tacit_range tacit_range2(size_t n0, size_t n1)
+{
+    return tacit_range_make(2, n0, n1, 1);
+}
+static inline tacit_range tacit_range3(size_t n0, size_t n1, size_t n2)
+{
+    return tacit_range_make(3, n0, n1, n2);
+}
 
 /* TACIT_RANGE(n), TACIT_RANGE(rows, columns), TACIT_RANGE(planes, rows, columns) */
 #define TACIT_PICK4_(a, b, c, name, ...) name
@@ -108,8 +117,14 @@ static inline tacit_box tacit_box3(size_t a0, size_t b0, size_t a1, size_t b1, s
     b.min[2] = a2, b.max[2] = b2;
     return b;
 }
-static inline tacit_box tacit_box2(size_t a0, size_t b0, size_t a1, size_t b1) { return tacit_box3(a0, b0, a1, b1, 0, 1); }
-static inline tacit_box tacit_box1(size_t a0, size_t b0) { return tacit_box3(a0, b0, 0, 1, 0, 1); }
+static inline tacit_box tacit_box2(size_t a0, size_t b0, size_t a1, size_t b1)
+{
+    return tacit_box3(a0, b0, a1, b1, 0, 1);
+}
+static inline tacit_box tacit_box1(size_t a0, size_t b0)
+{
+    return tacit_box3(a0, b0, 0, 1, 0, 1);
+}
 /* The whole buffer, whatever its size. */
 #define TACIT_BOX_ALL tacit_box3(0, SIZE_MAX, 0, SIZE_MAX, 0, SIZE_MAX)
 
@@ -163,11 +178,20 @@ static inline tacit_component tacit_component_make(int kind, int dim, int64_t lo
     return c;
 }
 /* The whole extent of the buffer dimension. */
-static inline tacit_component tacit_full(void) { return tacit_component_make(TACIT_COMPONENT_FULL, 0, 0, 0); }
+static inline tacit_component tacit_full(void)
+{
+    return tacit_component_make(TACIT_COMPONENT_FULL, 0, 0, 0);
+}
 /* The indices [a, b), whatever the chunk. */
-static inline tacit_component tacit_span(size_t a, size_t b) { return tacit_component_make(TACIT_COMPONENT_SPAN, 0, (int64_t)a, (int64_t)b); }
+static inline tacit_component tacit_span(size_t a, size_t b)
+{
+    return tacit_component_make(TACIT_COMPONENT_SPAN, 0, (int64_t)a, (int64_t)b);
+}
 /* The chunk's extent in dimension k of the iteration space. */
-static inline tacit_component tacit_dim(int k) { return tacit_component_make(TACIT_COMPONENT_DIM, k, 0, 0); }
+static inline tacit_component tacit_dim(int k)
+{
+    return tacit_component_make(TACIT_COMPONENT_DIM, k, 0, 0);
+}
 /* [floor(begin * mul / div) - lo, ceil(end * mul / div) + hi) of the chunk's extent in dimension k. */
 static inline tacit_component tacit_dim_scaled(int k, int mul, int div, int64_t lo, int64_t hi)
 {
@@ -187,28 +211,40 @@ static inline tacit_mapper tacit_components(tacit_component c0, tacit_component 
     m.c[2] = c2;
     return m;
 }
-static inline tacit_mapper tacit_mapper_of(int kind, int arg, tacit_component c0, tacit_component c1, tacit_component c2)
+static inline tacit_mapper tacit_mapper_of(int kind, int arg, tacit_component c0, tacit_component c1,
+                                           tacit_component c2)
 {
     tacit_mapper m = tacit_components(c0, c1, c2);
     m.kind = kind;
     m.arg = arg;
     return m;
 }
-static inline tacit_component tacit_halo(int k, size_t e) { return tacit_component_make(TACIT_COMPONENT_DIM, k, (int64_t)e, (int64_t)e); }
+static inline tacit_component tacit_halo(int k, size_t e)
+{
+    return tacit_component_make(TACIT_COMPONENT_DIM, k, (int64_t)e, (int64_t)e);
+}
 
 /* Item i touches element i. Task and buffer have the same number of dimensions. */
-static inline tacit_mapper tacit_one_to_one(void) { return tacit_mapper_of(TACIT_MAPPER_ONE_TO_ONE, 0, tacit_dim(0), tacit_dim(1), tacit_dim(2)); }
+static inline tacit_mapper tacit_one_to_one(void)
+{
+    return tacit_mapper_of(TACIT_MAPPER_ONE_TO_ONE, 0, tacit_dim(0), tacit_dim(1), tacit_dim(2));
+}
 /* Every item touches the whole buffer (reading; for writing see tacit_replicated). */
-static inline tacit_mapper tacit_all(void) { return tacit_mapper_of(TACIT_MAPPER_ALL, 0, tacit_full(), tacit_full(), tacit_full()); }
+static inline tacit_mapper tacit_all(void)
+{
+    return tacit_mapper_of(TACIT_MAPPER_ALL, 0, tacit_full(), tacit_full(), tacit_full());
+}
 /* Every item touches the same box of the buffer. */
 static inline tacit_mapper tacit_fixed(tacit_box b)
 {
-    return tacit_mapper_of(TACIT_MAPPER_FIXED, 0, tacit_span(b.min[0], b.max[0]), tacit_span(b.min[1], b.max[1]), tacit_span(b.min[2], b.max[2]));
+    return tacit_mapper_of(TACIT_MAPPER_FIXED, 0, tacit_span(b.min[0], b.max[0]), tacit_span(b.min[1], b.max[1]),
+                           tacit_span(b.min[2], b.max[2]));
 }
 /* One to one, but the whole extent in buffer dimension `dim`. */
 static inline tacit_mapper tacit_slice(int dim)
 {
-    return tacit_mapper_of(TACIT_MAPPER_SLICE, dim, dim == 0 ? tacit_full() : tacit_dim(0), dim == 1 ? tacit_full() : tacit_dim(1), dim == 2 ? tacit_full() : tacit_dim(2));
+    return tacit_mapper_of(TACIT_MAPPER_SLICE, dim, dim == 0 ? tacit_full() : tacit_dim(0),
+                           dim == 1 ? tacit_full() : tacit_dim(1), dim == 2 ? tacit_full() : tacit_dim(2));
 }
 /* One to one, and e0 (e1, e2) elements more on both sides of each dimension: a box-shaped stencil. */
 static inline tacit_mapper tacit_neighborhood(size_t e0, size_t e1, size_t e2)
@@ -226,19 +262,41 @@ static inline tacit_mapper tacit_transposed(int p0, int p1, int p2)
     return tacit_mapper_of(TACIT_MAPPER_TRANSPOSED, 0, tacit_dim(p0), tacit_dim(p1), tacit_dim(p2));
 }
 /* For writes of the whole buffer that every node computes alike. */
-static inline tacit_mapper tacit_replicated(void) { return tacit_mapper_of(TACIT_MAPPER_REPLICATED, 0, tacit_full(), tacit_full(), tacit_full()); }
+static inline tacit_mapper tacit_replicated(void)
+{
+    return tacit_mapper_of(TACIT_MAPPER_REPLICATED, 0, tacit_full(), tacit_full(), tacit_full());
+}
 /* A custom mapper; the handle comes from tacit_mapper_create. */
-static inline tacit_mapper tacit_custom(int handle) { return tacit_mapper_of(TACIT_MAPPER_CUSTOM, handle, tacit_full(), tacit_full(), tacit_full()); }
+static inline tacit_mapper tacit_custom(int handle)
+{
+    return tacit_mapper_of(TACIT_MAPPER_CUSTOM, handle, tacit_full(), tacit_full(), tacit_full());
+}
 
 /* ---------------------------------------------------------------- reduction operators */
 
 typedef enum tacit_type {
-    TACIT_INT8 = 1, TACIT_INT16, TACIT_INT32, TACIT_INT64,
-    TACIT_UINT8, TACIT_UINT16, TACIT_UINT32, TACIT_UINT64,
-    TACIT_FLOAT, TACIT_DOUBLE
+    TACIT_INT8 = 1,
+    TACIT_INT16,
+    TACIT_INT32,
+    TACIT_INT64,
+    TACIT_UINT8,
+    TACIT_UINT16,
+    TACIT_UINT32,
+    TACIT_UINT64,
+    TACIT_FLOAT,
+    TACIT_DOUBLE
 } tacit_type;
 
-enum { TACIT_OP_SUM = 1, TACIT_OP_PRODUCT, TACIT_OP_MIN, TACIT_OP_MAX, TACIT_OP_AND, TACIT_OP_OR, TACIT_OP_XOR, TACIT_OP_USER };
+enum {
+    TACIT_OP_SUM = 1,
+    TACIT_OP_PRODUCT,
+    TACIT_OP_MIN,
+    TACIT_OP_MAX,
+    TACIT_OP_AND,
+    TACIT_OP_OR,
+    TACIT_OP_XOR,
+    TACIT_OP_USER
+};
 
 /* An operator on a C type, made by the functions below, or one of the program's own, made by tacit_op_create. The buffer's
  * element is one value of that type. */
@@ -254,9 +312,10 @@ typedef struct tacit_op_desc {
     tacit_combine_fn *combine;
     const void *identity; /* one element that changes nothing: elem_size bytes, copied */
     size_t elem_size;
-    const void *user;     /* handed to `combine`: user_size bytes, copied */
+    const void *user; /* handed to `combine`: user_size bytes, copied */
     size_t user_size;
-    bool commutative;     /* partial results may be combined in any order; else in the order of the range (splits are 1D then) */
+    bool
+        commutative; /* partial results may be combined in any order; else in the order of the range (splits are 1D then) */
 } tacit_op_desc;
 
 /* Register an operator. Its identity is its order of creation. Errors: TACIT_ERROR_ARGUMENT. All nodes. */
@@ -273,13 +332,34 @@ static inline tacit_op tacit_op_make(int kind, tacit_type type)
     op.type = (int32_t)type;
     return op;
 }
-static inline tacit_op tacit_sum(tacit_type t) { return tacit_op_make(TACIT_OP_SUM, t); }
-static inline tacit_op tacit_product(tacit_type t) { return tacit_op_make(TACIT_OP_PRODUCT, t); }
-static inline tacit_op tacit_min(tacit_type t) { return tacit_op_make(TACIT_OP_MIN, t); }
-static inline tacit_op tacit_max(tacit_type t) { return tacit_op_make(TACIT_OP_MAX, t); }
-static inline tacit_op tacit_bitand(tacit_type t) { return tacit_op_make(TACIT_OP_AND, t); }
-static inline tacit_op tacit_bitor(tacit_type t) { return tacit_op_make(TACIT_OP_OR, t); }
-static inline tacit_op tacit_bitxor(tacit_type t) { return tacit_op_make(TACIT_OP_XOR, t); }
+static inline tacit_op tacit_sum(tacit_type t)
+{
+    return tacit_op_make(TACIT_OP_SUM, t);
+}
+static inline tacit_op tacit_product(tacit_type t)
+{
+    return tacit_op_make(TACIT_OP_PRODUCT, t);
+}
+static inline tacit_op tacit_min(tacit_type t)
+{
+    return tacit_op_make(TACIT_OP_MIN, t);
+}
+static inline tacit_op tacit_max(tacit_type t)
+{
+    return tacit_op_make(TACIT_OP_MAX, t);
+}
+static inline tacit_op tacit_bitand(tacit_type t)
+{
+    return tacit_op_make(TACIT_OP_AND, t);
+}
+static inline tacit_op tacit_bitor(tacit_type t)
+{
+    return tacit_op_make(TACIT_OP_OR, t);
+}
+static inline tacit_op tacit_bitxor(tacit_type t)
+{
+    return tacit_op_make(TACIT_OP_XOR, t);
+}
 
 /* ---------------------------------------------------------------- accesses */
 
@@ -306,11 +386,20 @@ static inline tacit_access tacit_access_make(tacit_buffer *b, int mode, tacit_ma
     a.include_old = false;
     return a;
 }
-static inline tacit_access tacit_read(tacit_buffer *b, tacit_mapper m) { return tacit_access_make(b, TACIT_READ, m); }
+static inline tacit_access tacit_read(tacit_buffer *b, tacit_mapper m)
+{
+    return tacit_access_make(b, TACIT_READ, m);
+}
 /* The kernel writes every element that the mapper names; old contents are not needed. */
-static inline tacit_access tacit_write(tacit_buffer *b, tacit_mapper m) { return tacit_access_make(b, TACIT_WRITE, m); }
+static inline tacit_access tacit_write(tacit_buffer *b, tacit_mapper m)
+{
+    return tacit_access_make(b, TACIT_WRITE, m);
+}
 /* The kernel reads and writes the elements. */
-static inline tacit_access tacit_update(tacit_buffer *b, tacit_mapper m) { return tacit_access_make(b, TACIT_UPDATE, m); }
+static inline tacit_access tacit_update(tacit_buffer *b, tacit_mapper m)
+{
+    return tacit_access_make(b, TACIT_UPDATE, m);
+}
 /* Every chunk combines into a private view of the whole buffer, filled with the identity of `op`; when the task is done the
  * buffer holds the combination of all of them. Its old contents are not part of it. Floating-point results depend in their last bits on
  * how the range was cut. */
@@ -361,14 +450,15 @@ typedef void tacit_host_kernel(const tacit_launch *launch);
 
 /* From inside a kernel: the run has failed, for the reason that follows. The kernel should return then. The context gets TACIT_ERROR_KERNEL
  * with the sentence, and the job ends on all nodes. Any thread. */
-TACIT_API void tacit_kernel_fail(const tacit_launch *launch, const char *format, ...) __attribute__((__format__(__printf__, 2, 3)));
+TACIT_API void tacit_kernel_fail(const tacit_launch *launch, const char *format, ...)
+    __attribute__((__format__(__printf__, 2, 3)));
 
 /* One entry per backend; a task may carry several. */
 typedef struct tacit_kernel {
     tacit_host_kernel *host;
     struct {
         const char *source, *entry;
-    } opencl;                      /* not available yet */
+    } opencl;                                               /* not available yet */
     void (*cuda)(const tacit_launch *launch, void *stream); /* not available yet */
 } tacit_kernel;
 
@@ -380,9 +470,11 @@ TACIT_API void tacit_view_check(const tacit_view *v, size_t elem_size, bool writ
 #else
 #define TACIT_CHECK_(type, v, write, i, j, k) tacit_view_check(&(v), sizeof(type), write, i, j, k)
 #endif
-#define TACIT_PTR3_(type, v, i, j, k)                                                              \
-    ((type *)((char *)(v).data + ((i) - (v).box.min[0]) * (v).stride[0] + ((j) - (v).box.min[1]) * (v).stride[1]) + ((k) - (v).box.min[2]))
-#define TACIT_PTR2_(type, v, i, j) ((type *)((char *)(v).data + ((i) - (v).box.min[0]) * (v).stride[0]) + ((j) - (v).box.min[1]))
+#define TACIT_PTR3_(type, v, i, j, k)                                                                                  \
+    ((type *)((char *)(v).data + ((i) - (v).box.min[0]) * (v).stride[0] + ((j) - (v).box.min[1]) * (v).stride[1]) +    \
+     ((k) - (v).box.min[2]))
+#define TACIT_PTR2_(type, v, i, j)                                                                                     \
+    ((type *)((char *)(v).data + ((i) - (v).box.min[0]) * (v).stride[0]) + ((j) - (v).box.min[1]))
 #define TACIT_PTR1_(type, v, i) ((type *)(v).data + ((i) - (v).box.min[0]))
 #define TACIT_AT0(type, v) (*(TACIT_CHECK_(type, v, true, 0, 0, 0), (type *)(v).data))
 #define TACIT_AT1(type, v, i) (*(TACIT_CHECK_(type, v, true, i, 0, 0), TACIT_PTR1_(type, v, i)))
@@ -391,25 +483,27 @@ TACIT_API void tacit_view_check(const tacit_view *v, size_t elem_size, bool writ
 #define TACIT_GET0(type, v) (*(TACIT_CHECK_(type, v, false, 0, 0, 0), (const type *)(v).data))
 #define TACIT_GET1(type, v, i) (*(TACIT_CHECK_(type, v, false, i, 0, 0), (const type *)TACIT_PTR1_(type, v, i)))
 #define TACIT_GET2(type, v, i, j) (*(TACIT_CHECK_(type, v, false, i, j, 0), (const type *)TACIT_PTR2_(type, v, i, j)))
-#define TACIT_GET3(type, v, i, j, k) (*(TACIT_CHECK_(type, v, false, i, j, k), (const type *)TACIT_PTR3_(type, v, i, j, k)))
+#define TACIT_GET3(type, v, i, j, k)                                                                                   \
+    (*(TACIT_CHECK_(type, v, false, i, j, k), (const type *)TACIT_PTR3_(type, v, i, j, k)))
 
 /* ---------------------------------------------------------------- configuration and contexts */
 
 /* One field per TACIT_* environment variable, which wins over the field. Zero means default.
  * doc/configuration.md and `tacit run --help` list the variables. */
 typedef struct tacit_config {
-    int workers;        /* TACIT_WORKERS: threads that run kernels on this node */
-    int threads;        /* TACIT_THREADS: TACIT_THREADS_INLINE runs everything in the calling thread */
-    int progress;       /* TACIT_PROGRESS: TACIT_PROGRESS_SHARED or TACIT_PROGRESS_THREAD */
-    const char *host_devices; /* TACIT_HOST_DEVICES: "2" or "2:discrete": virtual devices, sharing host memory or with one each */
-    int run_ahead;      /* TACIT_RUN_AHEAD: horizons that submission may be ahead of execution (8) */
-    int horizon_step;   /* TACIT_HORIZON_STEP: length of the critical path between horizons (4) */
-    int horizon_front;  /* TACIT_HORIZON_FRONT: width of the front that makes a horizon (max(64, 32 * workers of all nodes)) */
+    int workers;  /* TACIT_WORKERS: threads that run kernels on this node */
+    int threads;  /* TACIT_THREADS: TACIT_THREADS_INLINE runs everything in the calling thread */
+    int progress; /* TACIT_PROGRESS: TACIT_PROGRESS_SHARED or TACIT_PROGRESS_THREAD */
+    const char *
+        host_devices; /* TACIT_HOST_DEVICES: "2" or "2:discrete": virtual devices, sharing host memory or with one each */
+    int run_ahead;    /* TACIT_RUN_AHEAD: horizons that submission may be ahead of execution (8) */
+    int horizon_step; /* TACIT_HORIZON_STEP: length of the critical path between horizons (4) */
+    int horizon_front; /* TACIT_HORIZON_FRONT: width of the front that makes a horizon (max(64, 32 * workers of all nodes)) */
     size_t early_bytes; /* TACIT_EARLY_BYTES: per peer, bytes sent that no receive is known for (1 MiB) */
-    int watchdog;       /* TACIT_WATCHDOG: seconds without progress after which a node says what it waits for (60); -1: never */
-    const char *graph;  /* TACIT_GRAPH: path prefix; writes the three graphs as Graphviz files */
+    int watchdog; /* TACIT_WATCHDOG: seconds without progress after which a node says what it waits for (60); -1: never */
+    const char *graph;       /* TACIT_GRAPH: path prefix; writes the three graphs as Graphviz files */
     const char *graph_tasks; /* TACIT_GRAPH_TASKS: which tasks the graphs show, "first:last" */
-    int log;            /* TACIT_LOG: 0 default (warnings), else 1 error, 2 warning, 3 info, 4 debug */
+    int log;                 /* TACIT_LOG: 0 default (warnings), else 1 error, 2 warning, 3 info, 4 debug */
 } tacit_config;
 enum { TACIT_THREADS_DEFAULT = 0, TACIT_THREADS_INLINE = -1, TACIT_THREADS_ON = 1 };
 enum { TACIT_PROGRESS_DEFAULT = 0, TACIT_PROGRESS_SHARED = 1, TACIT_PROGRESS_THREAD = 2 };
@@ -436,15 +530,17 @@ TACIT_API const char *tacit_last_error(const tacit_context *ctx);
 /* ---------------------------------------------------------------- buffers */
 
 typedef struct tacit_buffer_desc {
-    const char *name;   /* for messages and graphs; copied */
-    tacit_range range;  /* dims 0: a single element */
-    size_t elem_size;   /* bytes of one element, at least 1 */
-    const void *init;   /* the contents, the whole buffer in row-major order, the same bytes on all nodes; NULL: undefined */
-    bool init_borrow;   /* `init` stays valid and unchanged until tacit_finalize: not copied at once */
+    const char *name;  /* for messages and graphs; copied */
+    tacit_range range; /* dims 0: a single element */
+    size_t elem_size;  /* bytes of one element, at least 1 */
+    const void
+        *init; /* the contents, the whole buffer in row-major order, the same bytes on all nodes; NULL: undefined */
+    bool init_borrow; /* `init` stays valid and unchanged until tacit_finalize: not copied at once */
 } tacit_buffer_desc;
 
 /* Errors: TACIT_ERROR_ARGUMENT, _DIMENSION, _RANGE (zero or overflowing size), _MEMORY. All nodes. */
-TACIT_API tacit_status tacit_buffer_create_sized(tacit_context *ctx, const tacit_buffer_desc *desc, size_t size, tacit_buffer **out);
+TACIT_API tacit_status tacit_buffer_create_sized(tacit_context *ctx, const tacit_buffer_desc *desc, size_t size,
+                                                 tacit_buffer **out);
 static inline tacit_status tacit_buffer_create(tacit_context *ctx, const tacit_buffer_desc *desc, tacit_buffer **out)
 {
     return tacit_buffer_create_sized(ctx, desc, sizeof(tacit_buffer_desc), out);
@@ -463,7 +559,8 @@ TACIT_API void tacit_region_add(tacit_region *region, tacit_box box);
 enum { TACIT_MAPPER_CONSTANT = 1 /* the result does not depend on the chunk */ };
 
 /* Register a custom mapper. `user_size` bytes at `user` are copied. Its identity is its order of creation. All nodes. */
-TACIT_API tacit_status tacit_mapper_create(tacit_context *ctx, tacit_mapper_fn *fn, const void *user, size_t user_size, unsigned properties, int *out);
+TACIT_API tacit_status tacit_mapper_create(tacit_context *ctx, tacit_mapper_fn *fn, const void *user, size_t user_size,
+                                           unsigned properties, int *out);
 
 /* ---------------------------------------------------------------- tasks */
 
@@ -554,13 +651,13 @@ TACIT_API void tacit_fence_release(tacit_fence_ticket *ticket);
 typedef struct tacit_counters {
     uint64_t tasks, horizons, commands, instructions;
     uint64_t messages_sent, bytes_sent, messages_received, bytes_received;
-    uint64_t chunks_evaluated;    /* range mappers applied to chunks by the planner */
-    uint64_t allocated_bytes;     /* allocated by tacit for itself, now */
-    uint64_t allocated_peak;      /* and at most so far */
-    uint64_t buffer_bytes;        /* memory of buffers on this node, now */
-    uint64_t reallocations;       /* allocations of buffers that had to grow */
-    uint64_t early_bytes_peak;    /* most bytes on the way to one peer that no receive was known for */
-    uint64_t tracking_entries;    /* entries of all region maps, now */
+    uint64_t chunks_evaluated; /* range mappers applied to chunks by the planner */
+    uint64_t allocated_bytes;  /* allocated by tacit for itself, now */
+    uint64_t allocated_peak;   /* and at most so far */
+    uint64_t buffer_bytes;     /* memory of buffers on this node, now */
+    uint64_t reallocations;    /* allocations of buffers that had to grow */
+    uint64_t early_bytes_peak; /* most bytes on the way to one peer that no receive was known for */
+    uint64_t tracking_entries; /* entries of all region maps, now */
 } tacit_counters;
 TACIT_API tacit_status tacit_get_counters(tacit_context *ctx, tacit_counters *out);
 

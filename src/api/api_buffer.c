@@ -8,20 +8,25 @@ static tacit_status check_extent(tacit_context *ctx, const tacit_buffer_desc *de
 {
     *out = (ti_box){ { 0, 0, 0 }, { 1, 1, 1 } };
     if (desc->range.dims < 0 || desc->range.dims > TACIT_MAX_DIMS) {
-        return ti_context_error(ctx, TACIT_ERROR_DIMENSION, "buffer '%s' has %d dimensions; use 0 to 3", name, desc->range.dims);
+        return ti_context_error(ctx, TACIT_ERROR_DIMENSION, "buffer '%s' has %d dimensions; use 0 to 3", name,
+                                desc->range.dims);
     }
     size_t bytes = desc->elem_size;
     bool overflow = false;
     for (int d = 0; d < desc->range.dims; d++) {
         size_t n = desc->range.size[d];
         if (n == 0) {
-            return ti_context_error(ctx, TACIT_ERROR_RANGE, "buffer '%s' has size 0 in dimension %d; every dimension needs at least 1", name, d);
+            return ti_context_error(ctx, TACIT_ERROR_RANGE,
+                                    "buffer '%s' has size 0 in dimension %d; every dimension needs at least 1", name,
+                                    d);
         }
         overflow |= __builtin_mul_overflow(bytes, n, &bytes);
         out->max[d] = (int64_t)n;
     }
     if (overflow || bytes > (size_t)1 << MOST_BYTES_BITS) {
-        return ti_context_error(ctx, TACIT_ERROR_RANGE, "buffer '%s' is larger than 2^%d bytes; check the sizes of its range", name, MOST_BYTES_BITS);
+        return ti_context_error(ctx, TACIT_ERROR_RANGE,
+                                "buffer '%s' is larger than 2^%d bytes; check the sizes of its range", name,
+                                MOST_BYTES_BITS);
     }
     return TACIT_OK;
 }
@@ -73,21 +78,24 @@ static tacit_buffer *new_buffer(tacit_context *ctx, const tacit_buffer_desc *des
     return buffer;
 }
 
-tacit_status tacit_buffer_create_sized(tacit_context *ctx, const tacit_buffer_desc *given, size_t size, tacit_buffer **out)
+tacit_status tacit_buffer_create_sized(tacit_context *ctx, const tacit_buffer_desc *given, size_t size,
+                                       tacit_buffer **out)
 {
     if (!ctx) {
         return TACIT_ERROR_ARGUMENT;
     }
     TI_TRY(ti_context_enter(ctx));
     if (!given || !out) {
-        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "tacit_buffer_create: %s is NULL", given ? "out" : "the description");
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "tacit_buffer_create: %s is NULL",
+                                given ? "out" : "the description");
     }
     tacit_buffer_desc desc = { 0 };
     __builtin_memcpy(&desc, given, size < sizeof(desc) ? size : sizeof(desc));
     const char *name = desc.name ? desc.name : "(no name)";
     ti_box extent;
     if (desc.elem_size == 0) {
-        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "buffer '%s' has elem_size 0; set .elem_size to sizeof of its element type", name);
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
+                                "buffer '%s' has elem_size 0; set .elem_size to sizeof of its element type", name);
     }
     TI_TRY(check_extent(ctx, &desc, name, &extent));
     ti_context_bury(ctx);
@@ -118,7 +126,8 @@ tacit_status tacit_buffer_destroy(tacit_context *ctx, tacit_buffer *buffer)
         return TACIT_OK;
     }
     if (buffer->context != ctx || buffer->destroyed_by) {
-        return ti_context_error(ctx, TACIT_ERROR_STATE, "tacit_buffer_destroy: the buffer belongs to another context or is destroyed already");
+        return ti_context_error(ctx, TACIT_ERROR_STATE,
+                                "tacit_buffer_destroy: the buffer belongs to another context or is destroyed already");
     }
     ti_arena *arena;
     ti_task *task = ti_task_graph_new(ti_runtime_task_graph(ctx->runtime), &arena);

@@ -34,7 +34,8 @@ tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, ti_tim
 tacit_status tacit_init_sized(const tacit_config *config, size_t size, tacit_context **out)
 {
     if (!out) {
-        return init_failed(TACIT_ERROR_ARGUMENT, "tacit_init: out is NULL; pass the address of a tacit_context pointer");
+        return init_failed(TACIT_ERROR_ARGUMENT,
+                           "tacit_init: out is NULL; pass the address of a tacit_context pointer");
     }
     *out = NULL;
     tacit_config given = { 0 }, resolved;
@@ -50,7 +51,8 @@ tacit_status tacit_init_sized(const tacit_config *config, size_t size, tacit_con
     }
     ti_strbuf_fini(&why);
     char text[400] = "";
-    ti_comm *comm = ti_comm_mpi_is_launched() ? ti_comm_mpi_create(resolved.early_bytes, text, sizeof(text)) : ti_comm_self_create();
+    ti_comm *comm = ti_comm_mpi_is_launched() ? ti_comm_mpi_create(resolved.early_bytes, text, sizeof(text))
+                                              : ti_comm_self_create();
     if (!comm) {
         return init_failed(TACIT_ERROR_NETWORK, text);
     }
@@ -110,7 +112,9 @@ const char *tacit_last_error(const tacit_context *ctx)
 const char *tacit_status_name(tacit_status status)
 {
     switch (status) {
-#define NAME(name, value, text) case name: return #name;
+#define NAME(name, value, text)                                                                                        \
+    case name:                                                                                                         \
+        return #name;
         TACIT_STATUS_LIST(NAME)
 #undef NAME
     }

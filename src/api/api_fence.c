@@ -1,7 +1,8 @@
 /* Fences: values for the application. Application thread. */
 #include "api/check_task.h"
 
-static ti_task *make_fence(tacit_context *ctx, const tacit_buffer *buffer, const ti_box *box, void *memory, ti_signal *signal)
+static ti_task *make_fence(tacit_context *ctx, const tacit_buffer *buffer, const ti_box *box, void *memory,
+                           ti_signal *signal)
 {
     ti_arena *arena;
     ti_task *task = ti_task_graph_new(ti_runtime_task_graph(ctx->runtime), &arena);
@@ -28,7 +29,8 @@ static ti_task *make_fence(tacit_context *ctx, const tacit_buffer *buffer, const
     return task;
 }
 
-static tacit_status submit_fence(tacit_context *ctx, tacit_buffer *buffer, const ti_box *box, void *memory, ti_signal *signal)
+static tacit_status submit_fence(tacit_context *ctx, tacit_buffer *buffer, const ti_box *box, void *memory,
+                                 ti_signal *signal)
 {
     ti_task *task = make_fence(ctx, buffer, box, memory, signal);
     TI_TRY(ti_context_check(ctx, task));
@@ -36,17 +38,20 @@ static tacit_status submit_fence(tacit_context *ctx, tacit_buffer *buffer, const
     return TACIT_OK;
 }
 
-static tacit_status check_fence(tacit_context *ctx, const char *who, const tacit_buffer *buffer, tacit_box box, const void *out, ti_box *resolved)
+static tacit_status check_fence(tacit_context *ctx, const char *who, const tacit_buffer *buffer, tacit_box box,
+                                const void *out, ti_box *resolved)
 {
     if (!ctx) {
         return TACIT_ERROR_ARGUMENT;
     }
     TI_TRY(ti_context_enter(ctx));
     if (!buffer || !out) {
-        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "%s: %s is NULL", who, buffer ? "the destination" : "the buffer");
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "%s: %s is NULL", who,
+                                buffer ? "the destination" : "the buffer");
     }
     if (buffer->context != ctx || buffer->destroyed_by) {
-        return ti_context_error(ctx, TACIT_ERROR_STATE, "%s: the buffer is destroyed or belongs to another context", who);
+        return ti_context_error(ctx, TACIT_ERROR_STATE, "%s: the buffer is destroyed or belongs to another context",
+                                who);
     }
     return ti_check_box(ctx, who, buffer, box, resolved);
 }
@@ -68,7 +73,9 @@ tacit_status tacit_fence(tacit_context *ctx, tacit_buffer *buffer, tacit_box box
     size_t bytes = (size_t)ti_box_volume(&resolved) * buffer->info.elem_size;
     void *memory = ti_user_alloc(bytes);
     if (!memory) {
-        return ti_context_error(ctx, TACIT_ERROR_MEMORY, "tacit_fence: no memory for %zu bytes of buffer '%s'; read it in parts", bytes, buffer->info.name);
+        return ti_context_error(ctx, TACIT_ERROR_MEMORY,
+                                "tacit_fence: no memory for %zu bytes of buffer '%s'; read it in parts", bytes,
+                                buffer->info.name);
     }
     tacit_fence_ticket *ticket = TI_NEW(tacit_fence_ticket);
     ticket->context = ctx;

@@ -2,17 +2,23 @@
 #include "api/context.h"
 #include "ir/custom.h"
 
-tacit_status tacit_mapper_create(tacit_context *ctx, tacit_mapper_fn *fn, const void *user, size_t user_size, unsigned properties, int *out)
+tacit_status tacit_mapper_create(tacit_context *ctx, tacit_mapper_fn *fn, const void *user, size_t user_size,
+                                 unsigned properties, int *out)
 {
     if (!ctx) {
         return TACIT_ERROR_ARGUMENT;
     }
     TI_TRY(ti_context_enter(ctx));
     if (!fn || !out || (user_size && !user)) {
-        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "tacit_mapper_create: %s is NULL", !fn ? "the function" : !out ? "out" : "user");
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "tacit_mapper_create: %s is NULL",
+                                !fn    ? "the function"
+                                : !out ? "out"
+                                       : "user");
     }
     if (properties & ~(unsigned)TACIT_MAPPER_CONSTANT) {
-        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "tacit_mapper_create: there are no properties %#x; use 0 or TACIT_MAPPER_CONSTANT", properties);
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
+                                "tacit_mapper_create: there are no properties %#x; use 0 or TACIT_MAPPER_CONSTANT",
+                                properties);
     }
     ti_custom_mapper *mapper = TI_NEW(ti_custom_mapper);
     mapper->fn = fn;

@@ -13,13 +13,17 @@ tacit_status tacit_op_create_sized(tacit_context *ctx, const tacit_op_desc *give
     }
     TI_TRY(ti_context_enter(ctx));
     if (!given || !out) {
-        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "tacit_op_create: %s is NULL", given ? "out" : "the description");
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "tacit_op_create: %s is NULL",
+                                given ? "out" : "the description");
     }
     tacit_op_desc desc = { 0 };
     __builtin_memcpy(&desc, given, TI_MIN(size, sizeof(desc)));
     if (!desc.combine || !desc.identity || desc.elem_size == 0 || (desc.user_size && !desc.user)) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "tacit_op_create: %s is missing",
-                                !desc.combine ? ".combine" : !desc.identity ? ".identity" : desc.elem_size == 0 ? ".elem_size" : ".user");
+                                !desc.combine         ? ".combine"
+                                : !desc.identity      ? ".identity"
+                                : desc.elem_size == 0 ? ".elem_size"
+                                                      : ".user");
     }
     ti_user_op *op = TI_NEW(ti_user_op);
     op->desc = desc;

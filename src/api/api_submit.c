@@ -34,7 +34,8 @@ static bool writes_together(const tacit_task *from, const tacit_access *a)
     if (a->mode != TACIT_WRITE && a->mode != TACIT_UPDATE) {
         return false;
     }
-    if (a->mapper.kind == TACIT_MAPPER_CUSTOM) { /* items of a split task write elements of their own; a placed one promises nothing */
+    if (a->mapper.kind ==
+        TACIT_MAPPER_CUSTOM) { /* items of a split task write elements of their own; a placed one promises nothing */
         return from->place.kind != TACIT_PLACE_SPLIT || from->on == TACIT_ON_ONE_NODE;
     }
     for (int d = 0; d < a->buffer->info.dims; d++) {
@@ -54,8 +55,10 @@ static bool reads_what_it_writes(const tacit_task *from, uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t k = 0; k < count; k++) {
             const tacit_access *w = &from->access[i], *r = &from->access[k];
-            if (w->buffer == r->buffer && r->mode == TACIT_READ && (w->mode == TACIT_WRITE || w->mode == TACIT_UPDATE) &&
-                !ti_check_same_mapper(&w->mapper, &r->mapper, w->buffer->info.dims) && !ti_check_are_apart(from, w, r)) {
+            if (w->buffer == r->buffer && r->mode == TACIT_READ &&
+                (w->mode == TACIT_WRITE || w->mode == TACIT_UPDATE) &&
+                !ti_check_same_mapper(&w->mapper, &r->mapper, w->buffer->info.dims) &&
+                !ti_check_are_apart(from, w, r)) {
                 return true;
             }
         }
@@ -76,7 +79,8 @@ static void fill_reduction(const tacit_context *ctx, ti_access *access, ti_arena
     }
 }
 
-static void copy_accesses(const tacit_context *ctx, ti_task *task, ti_arena *arena, const tacit_task *from, uint32_t count)
+static void copy_accesses(const tacit_context *ctx, ti_task *task, ti_arena *arena, const tacit_task *from,
+                          uint32_t count)
 {
     ti_access *access = TI_ARENA_ARRAY(arena, ti_access, count);
     for (uint32_t i = 0; i < count; i++) {

@@ -25,8 +25,9 @@ void tacit_view_check(const tacit_view *v, size_t elem_size, bool write, size_t 
     }
     for (int d = 0; d < v->dims; d++) {
         if (at[d] < v->box.min[d] || at[d] >= v->box.max[d]) {
-            snprintf(text, sizeof(text), "index %zu of dimension %d is outside [%zu,%zu), which the task's access declares for this chunk", at[d],
-                     d, v->box.min[d], v->box.max[d]);
+            snprintf(text, sizeof(text),
+                     "index %zu of dimension %d is outside [%zu,%zu), which the task's access declares for this chunk",
+                     at[d], d, v->box.min[d], v->box.max[d]);
             stop(v, text);
         }
     }
@@ -39,5 +40,6 @@ void tacit_kernel_fail(const tacit_launch *launch, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    ti_runtime_fail(launch->context->runtime, TACIT_ERROR_KERNEL, "task '%s' on node %d: %s", launch->name, launch->node, text);
+    ti_runtime_fail(launch->context->runtime, TACIT_ERROR_KERNEL, "task '%s' on node %d: %s", launch->name,
+                    launch->node, text);
 }

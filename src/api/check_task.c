@@ -27,7 +27,8 @@ static tacit_status refuse(const place *p, tacit_status status, const char *form
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    return ti_context_error(p->ctx, status, "task '%s', access %u to buffer '%s': %s", p->name, p->index, p->access->buffer->info.name, text);
+    return ti_context_error(p->ctx, status, "task '%s', access %u to buffer '%s': %s", p->name, p->index,
+                            p->access->buffer->info.name, text);
 }
 
 static bool writes(const tacit_access *a)
@@ -39,7 +40,8 @@ static bool writes(const tacit_access *a)
 
 static bool needs_equal_dims(int kind)
 {
-    return kind == TACIT_MAPPER_ONE_TO_ONE || kind == TACIT_MAPPER_NEIGHBORHOOD || kind == TACIT_MAPPER_STAR || kind == TACIT_MAPPER_SLICE;
+    return kind == TACIT_MAPPER_ONE_TO_ONE || kind == TACIT_MAPPER_NEIGHBORHOOD || kind == TACIT_MAPPER_STAR ||
+           kind == TACIT_MAPPER_SLICE;
 }
 
 static tacit_status check_kind(const place *p)
@@ -47,23 +49,29 @@ static tacit_status check_kind(const place *p)
     const tacit_mapper *m = &p->access->mapper;
     int dims = p->access->buffer->info.dims, task_dims = p->task->range.dims;
     if (m->kind < TACIT_MAPPER_ONE_TO_ONE || m->kind > TACIT_MAPPER_CUSTOM) {
-        return REFUSE(p, TACIT_ERROR_MAPPER, "there is no mapper of kind %d; use the tacit_* functions to make one", m->kind);
+        return REFUSE(p, TACIT_ERROR_MAPPER, "there is no mapper of kind %d; use the tacit_* functions to make one",
+                      m->kind);
     }
     if (needs_equal_dims(m->kind) && dims != task_dims) {
         return REFUSE(p, TACIT_ERROR_DIMENSION,
-                      "the mapper needs equal dimensions, but the task has %d and the buffer %d; use tacit_components", task_dims, dims);
+                      "the mapper needs equal dimensions, but the task has %d and the buffer %d; use tacit_components",
+                      task_dims, dims);
     }
     if (m->kind == TACIT_MAPPER_SLICE && (m->arg < 0 || m->arg >= dims)) {
         return REFUSE(p, TACIT_ERROR_DIMENSION, "tacit_slice(%d) of a buffer with %d dimensions", m->arg, dims);
     }
     if (m->kind == TACIT_MAPPER_CUSTOM && (m->arg < 0 || (size_t)m->arg >= p->ctx->mappers.count)) {
-        return REFUSE(p, TACIT_ERROR_MAPPER, "there is no custom mapper %d; use the handle from tacit_mapper_create", m->arg);
+        return REFUSE(p, TACIT_ERROR_MAPPER, "there is no custom mapper %d; use the handle from tacit_mapper_create",
+                      m->arg);
     }
     if (m->kind == TACIT_MAPPER_REPLICATED && p->access->mode != TACIT_WRITE) {
         return REFUSE(p, TACIT_ERROR_MAPPER, "tacit_replicated() is for tacit_write; read with tacit_all()");
     }
-    if (m->kind == TACIT_MAPPER_ALL && writes(p->access) && p->task->place.kind == TACIT_PLACE_SPLIT && p->task->on != TACIT_ON_ONE_NODE) {
-        return REFUSE(p, TACIT_ERROR_MAPPER, "every node would write the whole buffer; use tacit_replicated() if all compute the same, or place the task");
+    if (m->kind == TACIT_MAPPER_ALL && writes(p->access) && p->task->place.kind == TACIT_PLACE_SPLIT &&
+        p->task->on != TACIT_ON_ONE_NODE) {
+        return REFUSE(
+            p, TACIT_ERROR_MAPPER,
+            "every node would write the whole buffer; use tacit_replicated() if all compute the same, or place the task");
     }
     return TACIT_OK;
 }
@@ -86,20 +94,26 @@ static tacit_status check_component(const place *p, int d)
     }
     if (c->kind == TACIT_COMPONENT_SPAN) {
         if (c->lo < 0 || c->hi > n || c->lo > c->hi) {
-            return REFUSE(p, TACIT_ERROR_RANGE, "the span [%lld,%lld) leaves dimension %d, which is [0,%lld)", (long long)c->lo, (long long)c->hi, d,
-                          (long long)n);
+            return REFUSE(p, TACIT_ERROR_RANGE, "the span [%lld,%lld) leaves dimension %d, which is [0,%lld)",
+                          (long long)c->lo, (long long)c->hi, d, (long long)n);
         }
         return TACIT_OK;
     }
     if (c->kind != TACIT_COMPONENT_DIM) {
-        return REFUSE(p, TACIT_ERROR_MAPPER, "the component of dimension %d has kind %d; make one for every dimension of the buffer with tacit_full, "
-                      "tacit_span or tacit_dim", d, c->kind);
+        return REFUSE(
+            p, TACIT_ERROR_MAPPER,
+            "the component of dimension %d has kind %d; make one for every dimension of the buffer with tacit_full, "
+            "tacit_span or tacit_dim",
+            d, c->kind);
     }
     if (c->dim >= p->task->range.dims) {
-        return REFUSE(p, TACIT_ERROR_DIMENSION, "dimension %d of the buffer follows dimension %d of the task, which has %d", d, c->dim, p->task->range.dims);
+        return REFUSE(p, TACIT_ERROR_DIMENSION,
+                      "dimension %d of the buffer follows dimension %d of the task, which has %d", d, c->dim,
+                      p->task->range.dims);
     }
     if (c->mul < 1 || c->div < 1 || c->mul > MOST_SCALE || c->div > MOST_SCALE) {
-        return REFUSE(p, TACIT_ERROR_MAPPER, "the scale %d/%d in dimension %d; both must be 1 to %d", c->mul, c->div, d, MOST_SCALE);
+        return REFUSE(p, TACIT_ERROR_MAPPER, "the scale %d/%d in dimension %d; both must be 1 to %d", c->mul, c->div, d,
+                      MOST_SCALE);
     }
     if (has_huge_halo(&p->access->mapper, c)) {
         return REFUSE(p, TACIT_ERROR_RANGE, "the halo in dimension %d is larger than 2^%d", d, MOST_ITEMS_BITS);
@@ -110,8 +124,9 @@ static tacit_status check_component(const place *p, int d)
     lo -= shifted ? c->lo : 0;
     hi += shifted ? c->hi : 0;
     if ((lo < 0 || hi > n) && lo < hi) {
-        return REFUSE(p, TACIT_ERROR_RANGE, "the task's range maps to [%lld,%lld) in dimension %d, but the buffer is [0,%lld) there", (long long)lo,
-                      (long long)hi, d, (long long)n);
+        return REFUSE(p, TACIT_ERROR_RANGE,
+                      "the task's range maps to [%lld,%lld) in dimension %d, but the buffer is [0,%lld) there",
+                      (long long)lo, (long long)hi, d, (long long)n);
     }
     return TACIT_OK;
 }
@@ -130,24 +145,30 @@ static tacit_status check_write(const place *p)
             continue;
         }
         if (used[c->dim]) {
-            return REFUSE(p, TACIT_ERROR_MAPPER, "a write mapper uses dimension %d of the task twice; use each once", c->dim);
+            return REFUSE(p, TACIT_ERROR_MAPPER, "a write mapper uses dimension %d of the task twice; use each once",
+                          c->dim);
         }
         if (c->lo + c->hi != 0) {
-            return REFUSE(p, TACIT_ERROR_MAPPER, "chunks would write overlapping elements (halo of %lld and %lld in dimension %d); write without a halo",
-                          (long long)c->lo, (long long)c->hi, d);
+            return REFUSE(
+                p, TACIT_ERROR_MAPPER,
+                "chunks would write overlapping elements (halo of %lld and %lld in dimension %d); write without a halo",
+                (long long)c->lo, (long long)c->hi, d);
         }
         if ((int64_t)p->task->offset[c->dim] * c->mul % c->div != 0) {
-            return REFUSE(p, TACIT_ERROR_MAPPER, "the range begins at %zu, which the scale %d/%d does not map to a whole element", p->task->offset[c->dim],
-                          c->mul, c->div);
+            return REFUSE(p, TACIT_ERROR_MAPPER,
+                          "the range begins at %zu, which the scale %d/%d does not map to a whole element",
+                          p->task->offset[c->dim], c->mul, c->div);
         }
         used[c->dim] = true;
     }
     bool split = p->task->place.kind == TACIT_PLACE_SPLIT && p->task->on != TACIT_ON_ONE_NODE;
     for (int k = 0; split && k < p->task->range.dims && k < (p->task->hint.split == TACIT_SPLIT_2D ? 2 : 1); k++) {
         if (!used[k] && p->task->range.size[k] > 1) {
-            return REFUSE(p, TACIT_ERROR_OVERLAP,
-                          "the task is split along dimension %d, which the write mapper does not use, so nodes would write the same elements; map it, place "
-                          "the task on a node, or use tacit_replicated()", k);
+            return REFUSE(
+                p, TACIT_ERROR_OVERLAP,
+                "the task is split along dimension %d, which the write mapper does not use, so nodes would write the same elements; map it, place "
+                "the task on a node, or use tacit_replicated()",
+                k);
         }
     }
     return TACIT_OK;
@@ -161,10 +182,12 @@ static tacit_status check_user_op(const place *p)
         return REFUSE(p, TACIT_ERROR_ARGUMENT, "there is no operator %d; use what tacit_op_create gave", handle);
     }
     if (p->ctx->ops.data[handle]->desc.elem_size != elem) {
-        return REFUSE(p, TACIT_ERROR_ARGUMENT, "the operator is on %zu bytes, but an element has %zu", p->ctx->ops.data[handle]->desc.elem_size, elem);
+        return REFUSE(p, TACIT_ERROR_ARGUMENT, "the operator is on %zu bytes, but an element has %zu",
+                      p->ctx->ops.data[handle]->desc.elem_size, elem);
     }
     if (!p->ctx->ops.data[handle]->desc.commutative && p->task->hint.split == TACIT_SPLIT_2D) {
-        return REFUSE(p, TACIT_ERROR_ARGUMENT, "the operator is not commutative, which a 2D split cannot respect; use TACIT_SPLIT_1D");
+        return REFUSE(p, TACIT_ERROR_ARGUMENT,
+                      "the operator is not commutative, which a 2D split cannot respect; use TACIT_SPLIT_1D");
     }
     return TACIT_OK;
 }
@@ -176,11 +199,12 @@ static tacit_status check_reduction(const place *p)
         return check_user_op(p);
     }
     if (!ti_op_is_valid(p->access->op)) {
-        return REFUSE(p, TACIT_ERROR_ARGUMENT, "the operator does not exist for type %s; see tacit_sum, tacit_min, ...", ti_type_name(p->access->op.type));
+        return REFUSE(p, TACIT_ERROR_ARGUMENT, "the operator does not exist for type %s; see tacit_sum, tacit_min, ...",
+                      ti_type_name(p->access->op.type));
     }
     if (ti_type_size(p->access->op.type) != info->elem_size) {
-        return REFUSE(p, TACIT_ERROR_ARGUMENT, "the operator is on %s (%zu bytes), but an element has %zu bytes", ti_type_name(p->access->op.type),
-                      ti_type_size(p->access->op.type), info->elem_size);
+        return REFUSE(p, TACIT_ERROR_ARGUMENT, "the operator is on %s (%zu bytes), but an element has %zu bytes",
+                      ti_type_name(p->access->op.type), ti_type_size(p->access->op.type), info->elem_size);
     }
     return TACIT_OK;
 }
@@ -188,7 +212,9 @@ static tacit_status check_reduction(const place *p)
 static tacit_status check_access(const place *p)
 {
     if (p->access->mode < TACIT_READ || p->access->mode > TACIT_REDUCE) {
-        return REFUSE(p, TACIT_ERROR_ARGUMENT, "there is no access mode %d; use tacit_read, tacit_write, tacit_update or tacit_reduce", p->access->mode);
+        return REFUSE(p, TACIT_ERROR_ARGUMENT,
+                      "there is no access mode %d; use tacit_read, tacit_write, tacit_update or tacit_reduce",
+                      p->access->mode);
     }
     if (p->access->mode == TACIT_REDUCE) {
         return check_reduction(p);
@@ -228,7 +254,8 @@ static int images(const tacit_task *task, const tacit_access *a, ti_box out[TI_M
 
 bool ti_check_are_apart(const tacit_task *task, const tacit_access *a, const tacit_access *b)
 {
-    if (a->mapper.kind == TACIT_MAPPER_CUSTOM || b->mapper.kind == TACIT_MAPPER_CUSTOM || a->mode == TACIT_REDUCE || b->mode == TACIT_REDUCE) {
+    if (a->mapper.kind == TACIT_MAPPER_CUSTOM || b->mapper.kind == TACIT_MAPPER_CUSTOM || a->mode == TACIT_REDUCE ||
+        b->mode == TACIT_REDUCE) {
         return false;
     }
     ti_box x[TI_MAPPER_PARTS], y[TI_MAPPER_PARTS];
@@ -253,13 +280,15 @@ static tacit_status check_pair(const place *p, const tacit_access *other)
     if (other->mode == TACIT_READ || p->access->mode == TACIT_READ) {
         const tacit_access *w = other->mode == TACIT_READ ? p->access : other;
         bool one_node = p->task->place.kind == TACIT_PLACE_NODE || p->task->on == TACIT_ON_ONE_NODE;
-        bool same = w->mapper.kind != TACIT_MAPPER_REPLICATED && ti_check_same_mapper(&p->access->mapper, &other->mapper, p->access->buffer->info.dims);
+        bool same = w->mapper.kind != TACIT_MAPPER_REPLICATED &&
+                    ti_check_same_mapper(&p->access->mapper, &other->mapper, p->access->buffer->info.dims);
         if (w->mode != TACIT_REDUCE && (one_node || same)) {
             return TACIT_OK;
         }
-        return REFUSE(p, TACIT_ERROR_OVERLAP,
-                      "the task reads the same buffer with another mapper than it writes it, so results would depend on the split; write to a second buffer "
-                      "and swap, or use tacit_update");
+        return REFUSE(
+            p, TACIT_ERROR_OVERLAP,
+            "the task reads the same buffer with another mapper than it writes it, so results would depend on the split; write to a second buffer "
+            "and swap, or use tacit_update");
     }
     return REFUSE(p, TACIT_ERROR_OVERLAP, "the task has two writing accesses to this buffer; merge them into one");
 }
@@ -269,13 +298,16 @@ static tacit_status check_pair(const place *p, const tacit_access *other)
 static tacit_status check_range(tacit_context *ctx, const tacit_task *t, const char *name)
 {
     if (t->range.dims < 0 || t->range.dims > TACIT_MAX_DIMS) {
-        return ti_context_error(ctx, TACIT_ERROR_DIMENSION, "task '%s' has %d dimensions; use 0 to 3", name, t->range.dims);
+        return ti_context_error(ctx, TACIT_ERROR_DIMENSION, "task '%s' has %d dimensions; use 0 to 3", name,
+                                t->range.dims);
     }
     for (int d = 0; d < t->range.dims; d++) {
         size_t limit = (size_t)1 << MOST_ITEMS_BITS;
         if (t->range.size[d] > limit || t->offset[d] > limit || t->hint.granularity[d] > limit) {
-            return ti_context_error(ctx, TACIT_ERROR_RANGE, "task '%s' has more than 2^%d items in dimension %d; check its range, offset and granularity",
-                                    name, MOST_ITEMS_BITS, d);
+            return ti_context_error(
+                ctx, TACIT_ERROR_RANGE,
+                "task '%s' has more than 2^%d items in dimension %d; check its range, offset and granularity", name,
+                MOST_ITEMS_BITS, d);
         }
     }
     return TACIT_OK;
@@ -285,18 +317,22 @@ static tacit_status check_where(tacit_context *ctx, const tacit_task *t, const c
 {
     int nodes = tacit_num_nodes(ctx);
     if (t->place.kind == TACIT_PLACE_NODE && (t->place.arg < 0 || t->place.arg >= nodes)) {
-        return ti_context_error(ctx, TACIT_ERROR_RANGE, "task '%s' is placed on node %d, but the run has nodes 0 to %d", name, t->place.arg, nodes - 1);
+        return ti_context_error(ctx, TACIT_ERROR_RANGE, "task '%s' is placed on node %d, but the run has nodes 0 to %d",
+                                name, t->place.arg, nodes - 1);
     }
     if (t->place.kind < TACIT_PLACE_SPLIT || t->place.kind > TACIT_PLACE_NODE) {
-        return ti_context_error(ctx, TACIT_ERROR_UNSUPPORTED, "task '%s': this placement is not available yet; use tacit_place_node", name);
+        return ti_context_error(ctx, TACIT_ERROR_UNSUPPORTED,
+                                "task '%s': this placement is not available yet; use tacit_place_node", name);
     }
     if (t->on < TACIT_ON_DEVICES || t->on > TACIT_ON_ONE_NODE) {
-        return ti_context_error(ctx, TACIT_ERROR_UNSUPPORTED, "task '%s': .on = %d is not available yet", name, (int)t->on);
+        return ti_context_error(ctx, TACIT_ERROR_UNSUPPORTED, "task '%s': .on = %d is not available yet", name,
+                                (int)t->on);
     }
     if (!t->kernel.host) {
         bool other = t->kernel.opencl.source || t->kernel.cuda;
-        return ti_context_error(ctx, other ? TACIT_ERROR_UNSUPPORTED : TACIT_ERROR_ARGUMENT, "task '%s' has no host kernel%s; set .kernel = { .host = FUNCTION }",
-                                name, other ? ", and this build has host devices only" : "");
+        return ti_context_error(ctx, other ? TACIT_ERROR_UNSUPPORTED : TACIT_ERROR_ARGUMENT,
+                                "task '%s' has no host kernel%s; set .kernel = { .host = FUNCTION }", name,
+                                other ? ", and this build has host devices only" : "");
     }
     return TACIT_OK;
 }
@@ -304,17 +340,22 @@ static tacit_status check_where(tacit_context *ctx, const tacit_task *t, const c
 static tacit_status check_hints(tacit_context *ctx, const tacit_task *t, const char *name)
 {
     const tacit_hints *h = &t->hint;
-    if (h->split < TACIT_SPLIT_DEFAULT || h->split > TACIT_SPLIT_2D || h->oversubscribe < 0 || h->oversubscribe > 1024) {
-        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "task '%s': hint .split must be TACIT_SPLIT_1D or 2D, .oversubscribe 0 to 1024", name);
+    if (h->split < TACIT_SPLIT_DEFAULT || h->split > TACIT_SPLIT_2D || h->oversubscribe < 0 ||
+        h->oversubscribe > 1024) {
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
+                                "task '%s': hint .split must be TACIT_SPLIT_1D or 2D, .oversubscribe 0 to 1024", name);
     }
     if (h->priority < -MOST_PRIORITY || h->priority > MOST_PRIORITY) {
-        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "task '%s': hint .priority is %d; use -%d to %d", name, h->priority, MOST_PRIORITY, MOST_PRIORITY);
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "task '%s': hint .priority is %d; use -%d to %d", name,
+                                h->priority, MOST_PRIORITY, MOST_PRIORITY);
     }
     if (h->weights && h->split == TACIT_SPLIT_2D) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "task '%s': hint .weights needs a 1D split", name);
     }
     if (t->args_size && !t->args) {
-        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "task '%s': .args is NULL, but .args_size is %zu; use TACIT_ARGS(x)", name, t->args_size);
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
+                                "task '%s': .args is NULL, but .args_size is %zu; use TACIT_ARGS(x)", name,
+                                t->args_size);
     }
     return TACIT_OK;
 }
@@ -328,10 +369,14 @@ tacit_status ti_check_task(tacit_context *ctx, const tacit_task *t, uint32_t *ac
     for (p.index = 0; p.index < TACIT_MAX_ACCESSES && t->access[p.index].mode != 0; p.index++) {
         p.access = &t->access[p.index];
         if (!p.access->buffer) {
-            return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "task '%s', access %u: the buffer is NULL; create it with tacit_buffer_create", p.name, p.index);
+            return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
+                                    "task '%s', access %u: the buffer is NULL; create it with tacit_buffer_create",
+                                    p.name, p.index);
         }
         if (p.access->buffer->context != ctx || p.access->buffer->destroyed_by) {
-            return ti_context_error(ctx, TACIT_ERROR_STATE, "task '%s', access %u: the buffer is destroyed or belongs to another context", p.name, p.index);
+            return ti_context_error(ctx, TACIT_ERROR_STATE,
+                                    "task '%s', access %u: the buffer is destroyed or belongs to another context",
+                                    p.name, p.index);
         }
         TI_TRY(check_access(&p));
         for (uint32_t i = 0; i < p.index; i++) {
@@ -354,8 +399,11 @@ tacit_status ti_check_box(tacit_context *ctx, const char *who, const tacit_buffe
     }
     if (ti_box_is_empty(out) || !ti_box_covers(&info->extent, out)) {
         char text[TI_BOX_TEXT], whole[TI_BOX_TEXT];
-        return ti_context_error(ctx, TACIT_ERROR_RANGE, "%s: the box %s is empty or leaves buffer '%s', which is %s; use TACIT_BOX_ALL for all of it", who,
-                                ti_box_format(out, TI_MAX(info->dims, 1), text), info->name, ti_box_format(&info->extent, TI_MAX(info->dims, 1), whole));
+        return ti_context_error(
+            ctx, TACIT_ERROR_RANGE,
+            "%s: the box %s is empty or leaves buffer '%s', which is %s; use TACIT_BOX_ALL for all of it", who,
+            ti_box_format(out, TI_MAX(info->dims, 1), text), info->name,
+            ti_box_format(&info->extent, TI_MAX(info->dims, 1), whole));
     }
     return TACIT_OK;
 }

@@ -10,7 +10,7 @@ struct tacit_buffer {
     tacit_context *context;
     struct tacit_buffer *next; /* among the live ones, or among the destroyed ones */
     struct tacit_buffer **link;
-    uint64_t destroyed_by;     /* id of the task; 0: live */
+    uint64_t destroyed_by; /* id of the task; 0: live */
 };
 
 struct tacit_fence_ticket {

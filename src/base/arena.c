@@ -7,7 +7,7 @@ enum { FIRST_BLOCK = 16 * 1024, LARGEST_STEP = 256 * 1024 };
 
 struct ti_arena_block {
     ti_arena_block *below;
-    size_t size; /* of the whole block, this header included */
+    size_t size;  /* of the whole block, this header included */
     char pad[16]; /* keeps what follows on a multiple of 16 bytes */
 };
 

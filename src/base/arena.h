@@ -54,7 +54,7 @@ typedef struct ti_arena_ring {
     struct ti_ring_slot {
         ti_arena arena;
         uint64_t closed_by; /* the horizon that closed it */
-    } *slot;
+    } * slot;
     uint32_t first, count, capacity;
 } ti_arena_ring;
 

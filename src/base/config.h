@@ -11,10 +11,10 @@
 typedef enum ti_source { TI_FROM_DEFAULT, TI_FROM_PROGRAM, TI_FROM_ENVIRONMENT } ti_source;
 
 typedef struct ti_setting {
-    const char *name; /* of the variable */
-    const char *values; /* how a value looks, such as "0..1000" */
+    const char *name;    /* of the variable */
+    const char *values;  /* how a value looks, such as "0..1000" */
     const char *initial; /* the default, in words */
-    const char *help; /* one sentence */
+    const char *help;    /* one sentence */
 } ti_setting;
 
 /* The settings in the order of the documentation; NULL behind the last one. */

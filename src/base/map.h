@@ -9,7 +9,7 @@
 typedef struct ti_map {
     struct ti_map_slot {
         uint64_t key, value;
-    } *slot;
+    } * slot;
     uint8_t *used;
     size_t count, capacity; /* a power of two */
 } ti_map;

@@ -73,13 +73,15 @@ static inline void *ti_ring_pop(ti_ring *ring)
 static inline bool ti_ring_was_empty(const ti_ring *ring)
 {
     atomic_thread_fence(memory_order_seq_cst);
-    return atomic_load_explicit(&ring->head, memory_order_relaxed) + 1 >= atomic_load_explicit(&ring->tail, memory_order_relaxed);
+    return atomic_load_explicit(&ring->head, memory_order_relaxed) + 1 >=
+           atomic_load_explicit(&ring->tail, memory_order_relaxed);
 }
 
 /* Any thread: a guess. */
 static inline bool ti_ring_is_empty(const ti_ring *ring)
 {
-    return atomic_load_explicit(&ring->head, memory_order_relaxed) == atomic_load_explicit(&ring->tail, memory_order_relaxed);
+    return atomic_load_explicit(&ring->head, memory_order_relaxed) ==
+           atomic_load_explicit(&ring->tail, memory_order_relaxed);
 }
 
 #endif

@@ -25,10 +25,12 @@ static inline void *ti_vec_grown(void *data, size_t *capacity, size_t need, size
 }
 
 #define ti_vec_reserve(v, n)                                                                                           \
-    ((v)->capacity < (n) ? (void)((v)->data = ti_vec_grown((v)->data, &(v)->capacity, (n), sizeof(*(v)->data))) : (void)0)
+    ((v)->capacity < (n) ? (void)((v)->data = ti_vec_grown((v)->data, &(v)->capacity, (n), sizeof(*(v)->data)))        \
+                         : (void)0)
 #define ti_vec_push(v, value) (ti_vec_reserve((v), (v)->count + 1), (void)((v)->data[(v)->count++] = (value)))
 #define ti_vec_clear(v) ((void)((v)->count = 0))
 #define ti_vec_fini(v)                                                                                                 \
-    (ti_free((v)->data, (v)->capacity * sizeof(*(v)->data)), (void)((v)->data = NULL), (void)((v)->count = (v)->capacity = 0))
+    (ti_free((v)->data, (v)->capacity * sizeof(*(v)->data)), (void)((v)->data = NULL),                                 \
+     (void)((v)->count = (v)->capacity = 0))
 
 #endif

@@ -25,9 +25,9 @@ typedef struct ti_payload {
 
 typedef struct ti_comm_stats {
     uint64_t messages_sent, bytes_sent, messages_received, bytes_received;
-    uint64_t early_bytes_peak;   /* most bytes to one peer for which no receive was known to be posted */
-    uint64_t held_back;          /* sends that waited for the early_bytes limit */
-    const char *error;           /* a sentence, or NULL */
+    uint64_t early_bytes_peak; /* most bytes to one peer for which no receive was known to be posted */
+    uint64_t held_back;        /* sends that waited for the early_bytes limit */
+    const char *error;         /* a sentence, or NULL */
 } ti_comm_stats;
 
 typedef struct ti_comm_ops {
@@ -36,18 +36,19 @@ typedef struct ti_comm_ops {
     void (*send)(ti_comm *comm, int peer, uint64_t counter, const ti_payload *payload, uint64_t token);
     void (*receive)(ti_comm *comm, int origin, uint64_t counter, const ti_payload *payload, uint64_t token);
     void (*barrier)(ti_comm *comm, uint64_t token); /* completes when all nodes have started theirs */
-    int64_t (*sum)(ti_comm *comm, int64_t value); /* over all nodes, which all call it; waits: at start-up only */
+    int64_t (*sum)(ti_comm *comm, int64_t value);   /* over all nodes, which all call it; waits: at start-up only */
     int (*poll)(ti_comm *comm, uint64_t *tokens, int max); /* tokens of completed operations: their number, or -1 */
-    void (*abort)(ti_comm *comm, const char *why); /* ends the job: the process, or where nodes share one, every poll with -1 */
+    void (*abort)(ti_comm *comm,
+                  const char *why); /* ends the job: the process, or where nodes share one, every poll with -1 */
 } ti_comm_ops;
 
 /* Implementations embed this as their first member. */
 struct ti_comm {
     const ti_comm_ops *ops;
     int node, num_nodes;
-    int local_nodes; /* how many nodes run on this machine and share its cores */
+    int local_nodes;          /* how many nodes run on this machine and share its cores */
     bool calling_thread_only; /* only the thread that created it may call it (MPI_THREAD_SINGLE or FUNNELED) */
-    uint64_t pending; /* operations started and not reported yet: poll has nothing to do at 0 */
+    uint64_t pending;         /* operations started and not reported yet: poll has nothing to do at 0 */
     ti_comm_stats stats;
 };
 

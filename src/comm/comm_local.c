@@ -54,7 +54,7 @@ struct ti_comm_hub {
     size_t words;
     ti_lock barrier_lock;
     _Atomic bool aborted;
-    char why[400]; /* published by `aborted`, written under the barrier lock */
+    char why[400];     /* published by `aborted`, written under the barrier lock */
     uint64_t *entered; /* barriers that each node has started */
     _Atomic uint64_t barriers_passed;
 };
@@ -62,7 +62,7 @@ struct ti_comm_hub {
 typedef struct endpoint {
     ti_comm comm;
     ti_comm_hub *hub;
-    ti_map *unmatched; /* per origin: counter -> note */
+    ti_map *unmatched;      /* per origin: counter -> note */
     TI_VEC(note *) arrived; /* taken out of mailboxes and not delivered yet; [0, delivered) is past */
     size_t delivered;
     TI_VEC(uint64_t) done; /* completed tokens; [0, reported) is past */

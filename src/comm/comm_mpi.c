@@ -29,8 +29,8 @@
 #include <unistd.h>
 
 enum {
-    PORTION = 64,            /* requests tested by one poll */
-    SYNC_MESSAGES = 512,     /* so many messages make a sync point, however small they are */
+    PORTION = 64,        /* requests tested by one poll */
+    SYNC_MESSAGES = 512, /* so many messages make a sync point, however small they are */
     EARLY_MESSAGES = 2 * SYNC_MESSAGES,
     ERROR_TEXT = 640
 };
@@ -81,7 +81,7 @@ typedef struct peer {
     bool syncing; /* a sync point is under way */
     uint64_t early_bytes, early_messages;
     uint64_t sync_counter, sync_bytes, sync_messages; /* counted up to the sync point and with it */
-    TI_VEC(parcel *) held; /* a heap, the lowest counter on top; empty unless syncing */
+    TI_VEC(parcel *) held;                            /* a heap, the lowest counter on top; empty unless syncing */
 } peer;
 
 typedef struct mpi_comm {
@@ -91,8 +91,8 @@ typedef struct mpi_comm {
     uint64_t tags;
     size_t early_bytes;
     TI_VEC(MPI_Request) request;
-    TI_VEC(op) op; /* of the request with the same index */
-    size_t cursor; /* where the next portion starts */
+    TI_VEC(op) op;         /* of the request with the same index */
+    size_t cursor;         /* where the next portion starts */
     TI_VEC(uint64_t) done; /* tokens; [0, reported) is past */
     size_t reported;
     ti_map peers; /* node -> peer, of those that were sent to */

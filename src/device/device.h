@@ -14,13 +14,14 @@ typedef struct ti_device ti_device;
 /* A kernel on one box of items; views and arguments stay valid until completion. */
 typedef struct ti_device_kernel {
     const tacit_kernel *kernel;
-    tacit_launch launch;      /* chunk = the whole box; worker is filled in by the device */
-    int dims;                 /* of the iteration space */
-    bool whole;               /* one call for the whole chunk */
-    int64_t granule;          /* cuts along dimension 0 lie on multiples of it from the chunk's begin */
+    tacit_launch launch; /* chunk = the whole box; worker is filled in by the device */
+    int dims;            /* of the iteration space */
+    bool whole;          /* one call for the whole chunk */
+    int64_t granule;     /* cuts along dimension 0 lie on multiples of it from the chunk's begin */
     int priority;
     uint64_t token;
-    void (*prepare)(struct ti_device_kernel *job, int part, int parts, tacit_launch *launch); /* reductions: own views per part; or NULL */
+    void (*prepare)(struct ti_device_kernel *job, int part, int parts,
+                    tacit_launch *launch); /* reductions: own views per part; or NULL */
     void *user;
 } ti_device_kernel;
 

@@ -199,7 +199,8 @@ bool ti_engine_is_valid(const ti_engine *e)
     bool valid = e->watermark <= e->next && e->next - e->watermark <= e->capacity;
     for (uint64_t id = e->watermark; id < e->next && valid; id++) {
         const ti_engine_slot *slot = ti_engine_slot_of(e, id);
-        valid = slot->instruction->id == id && (!slot->issued || slot->pending == 0) && (!slot->complete || slot->issued);
+        valid = slot->instruction->id == id && (!slot->issued || slot->pending == 0) &&
+                (!slot->complete || slot->issued);
     }
     for (int d = 0; d < e->devices; d++) {
         for (size_t i = 1; i < e->kernels[d].count && valid; i++) {

@@ -28,7 +28,7 @@ typedef struct ti_engine {
     struct ti_engine_edge {
         uint64_t to;
         uint32_t next;
-    } *edge;
+    } * edge;
     uint32_t edges, free_edge;
     TI_VEC(uint64_t) ready; /* a queue: entries before ready_head are gone */
     size_t ready_head;

@@ -201,7 +201,8 @@ static bool may_cut(const ti_task *task, const ti_box *chunk)
     }
     bool may = d == 0 || task->gran[d] == 1; /* the device knows the granularity of dimension 0 */
     for (uint32_t i = 0; i < task->accesses && may; i++) {
-        may = !ti_access_writes(&task->access[i]) || (writes_apart(task, &task->access[i], d) && !reads_elsewhere(task, i));
+        may = !ti_access_writes(&task->access[i]) ||
+              (writes_apart(task, &task->access[i], d) && !reads_elsewhere(task, i));
     }
     return may;
 }
@@ -220,8 +221,13 @@ static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
     }
     j->kernel = (ti_device_kernel){
         .kernel = &task->kernel,
-        .launch = { .view = j->view, .args = task->args, .args_size = task->args_size, .node = ex->is.system->node,
-                    .num_nodes = ex->is.system->num_nodes, .name = task->name, .context = ex->is.context },
+        .launch = { .view = j->view,
+                    .args = task->args,
+                    .args_size = task->args_size,
+                    .node = ex->is.system->node,
+                    .num_nodes = ex->is.system->num_nodes,
+                    .name = task->name,
+                    .context = ex->is.context },
         .dims = task->dims,
         .whole = task->whole_chunk || (ex->is.system->workers > 1 && !may_cut(task, &i->as.kernel.chunk)),
         .granule = task->gran[0],
@@ -254,13 +260,15 @@ static void issue_alloc(ti_executor *ex, const ti_instruction *i)
     if (status != TACIT_OK) {
         char text[TI_BOX_TEXT], what[TI_BOX_TEXT + 200];
         const ti_buffer_info *buffer = i->as.memory.buffer;
-        snprintf(what, sizeof(what), "no memory for %s of buffer '%s' (%zu bytes on this node); use more nodes or smaller buffers",
-                 ti_box_format(&i->as.memory.box, buffer ? buffer->dims : 1, text), buffer ? buffer->name : "(partial results)",
-                 i->as.memory.bytes);
+        snprintf(what, sizeof(what),
+                 "no memory for %s of buffer '%s' (%zu bytes on this node); use more nodes or smaller buffers",
+                 ti_box_format(&i->as.memory.box, buffer ? buffer->dims : 1, text),
+                 buffer ? buffer->name : "(partial results)", i->as.memory.bytes);
         fail(ex, status, what, i);
         return; /* never completes: nothing that needs it will run */
     }
-    ti_allocation_table_add(&ex->table, i->as.memory.allocation, &(ti_allocation_record){ address, i->as.memory.bytes, i->device });
+    ti_allocation_table_add(&ex->table, i->as.memory.allocation,
+                            &(ti_allocation_record){ address, i->as.memory.bytes, i->device });
     count_bytes(ex, i->as.memory.bytes, 0);
     ti_engine_complete(&ex->engine, i->id);
 }
@@ -441,7 +449,8 @@ static bool poll_network(ti_executor *ex)
     uint64_t done[POLL_BATCH];
     int n = comm->ops->poll(comm, done, POLL_BATCH);
     if (n < 0) {
-        ti_failure_set(&ex->is.progress->failure, TACIT_ERROR_NETWORK, "%s", comm->stats.error ? comm->stats.error : "the network failed");
+        ti_failure_set(&ex->is.progress->failure, TACIT_ERROR_NETWORK, "%s",
+                       comm->stats.error ? comm->stats.error : "the network failed");
         ti_lot_wake(&ex->is.progress->lot, INT32_MAX);
         return false;
     }
@@ -497,9 +506,11 @@ static void describe_transfer(const ti_instruction *i, ti_strbuf *out)
 {
     char text[TI_BOX_TEXT];
     const ti_buffer_info *buffer = i->as.transfer.buffer;
-    ti_strbuf_add(out, "\n  message %llu %s node %d: buffer '%s' %s%s, for task '%s'", (unsigned long long)i->as.transfer.counter,
-                  i->kind == TI_INSTRUCTION_SEND ? "to" : "from", i->as.transfer.peer, buffer->name,
-                  ti_box_format(&i->as.transfer.box[0].box, TI_MAX(buffer->dims, 1), text), i->as.transfer.boxes > 1 ? " and more" : "", i->task->name);
+    ti_strbuf_add(out, "\n  message %llu %s node %d: buffer '%s' %s%s, for task '%s'",
+                  (unsigned long long)i->as.transfer.counter, i->kind == TI_INSTRUCTION_SEND ? "to" : "from",
+                  i->as.transfer.peer, buffer->name,
+                  ti_box_format(&i->as.transfer.box[0].box, TI_MAX(buffer->dims, 1), text),
+                  i->as.transfer.boxes > 1 ? " and more" : "", i->task->name);
 }
 
 void ti_executor_describe_waits(const ti_executor *ex, int most, ti_strbuf *out)

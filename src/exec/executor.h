@@ -19,9 +19,9 @@ typedef struct ti_executor ti_executor;
 /* Read by any thread. */
 typedef struct ti_executor_progress {
     _Alignas(TI_CACHE_LINE) _Atomic uint64_t points; /* horizons and epochs executed */
-    _Atomic uint64_t task;   /* id of the last one's task */
-    _Atomic uint64_t buffer_bytes; /* allocated for buffers and staging now */
-    _Atomic uint64_t messages; /* operations of the network that are under way */
+    _Atomic uint64_t task;                           /* id of the last one's task */
+    _Atomic uint64_t buffer_bytes;                   /* allocated for buffers and staging now */
+    _Atomic uint64_t messages;                       /* operations of the network that are under way */
     ti_failure failure;
     ti_lot lot; /* woken when any of these or a signal changes */
 } ti_executor_progress;

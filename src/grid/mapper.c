@@ -98,7 +98,8 @@ bool ti_mapper_image(const ti_mapper *m, const ti_box *extent, const ti_box *ite
     return true;
 }
 
-bool ti_mapper_inverse(const ti_mapper *m, const ti_split *s, int64_t margin, const ti_box *box, int64_t first[3], int64_t last[3])
+bool ti_mapper_inverse(const ti_mapper *m, const ti_split *s, int64_t margin, const ti_box *box, int64_t first[3],
+                       int64_t last[3])
 {
     for (int d = 0; d < 3; d++) {
         first[d] = 0;

@@ -31,7 +31,8 @@ bool ti_mapper_image(const ti_mapper *m, const ti_box *extent, const ti_box *ite
 
 /* Candidate chunks: those whose image (of the chunk widened by `margin`) may meet `box` lie in the parts [first[d], last[d]] of each dimension. Never misses one.
  * False if there is none. */
-bool ti_mapper_inverse(const ti_mapper *m, const ti_split *s, int64_t margin, const ti_box *box, int64_t first[3], int64_t last[3]);
+bool ti_mapper_inverse(const ti_mapper *m, const ti_split *s, int64_t margin, const ti_box *box, int64_t first[3],
+                       int64_t last[3]);
 
 /* Whether every chunk has the same image: also by clamping to `extent`. */
 bool ti_mapper_is_constant(const ti_mapper *m, const ti_split *s, int64_t margin, const ti_box *extent);

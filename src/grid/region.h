@@ -25,10 +25,10 @@ static inline bool ti_region_is_empty(const ti_region *region)
 void ti_region_clear(ti_region *region);
 void ti_region_copy(ti_region *to, const ti_region *from);
 
-void ti_region_add(ti_region *region, const ti_box *box);      /* union with a box; empty boxes change nothing */
+void ti_region_add(ti_region *region, const ti_box *box); /* union with a box; empty boxes change nothing */
 void ti_region_add_all(ti_region *region, const ti_box *boxes, size_t n); /* with many: faster than one by one */
-void ti_region_remove(ti_region *region, const ti_box *box);   /* difference with a box */
-void ti_region_clip(ti_region *region, const ti_box *box);     /* intersection with a box */
+void ti_region_remove(ti_region *region, const ti_box *box);              /* difference with a box */
+void ti_region_clip(ti_region *region, const ti_box *box);                /* intersection with a box */
 void ti_region_union(ti_region *region, const ti_region *other);
 void ti_region_subtract(ti_region *region, const ti_region *other);
 void ti_region_intersect(ti_region *region, const ti_region *other);

@@ -24,7 +24,7 @@ typedef struct ti_region_node ti_region_node;
 typedef struct ti_region_map {
     ti_region_node *root; /* NULL if empty */
     size_t count;
-    int height;            /* 0: the root is a leaf */
+    int height; /* 0: the root is a leaf */
     int spares;
     ti_region_node *spare; /* a few tree nodes for reuse */
 } ti_region_map;

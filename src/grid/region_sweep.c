@@ -195,7 +195,8 @@ static void sweep_intervals(sweep *s, const front *a, const front *b)
 /* Append the result of the operands' pieces from dimension dims[k] on. `a` is not empty. */
 static void sweep_level(sweep *s, int k, const front *from_a, const front *from_b)
 {
-    if (k == s->last || k >= (int)TI_COUNT(s->level)) { /* the second never comes first; it bounds the recursion for the compiler */
+    if (k == s->last ||
+        k >= (int)TI_COUNT(s->level)) { /* the second never comes first; it bounds the recursion for the compiler */
         sweep_intervals(s, from_a, from_b);
         return;
     }

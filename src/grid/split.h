@@ -14,7 +14,7 @@ typedef struct ti_split {
     int64_t gran[3];      /* chunk borders lie on lo + multiples of it */
     int64_t parts[3];
     int64_t quot[3], rest[3]; /* granules per part: quot, and one more for the first `rest` parts */
-    int64_t chunks;       /* parts[0] * parts[1] * parts[2] */
+    int64_t chunks;           /* parts[0] * parts[1] * parts[2] */
     int64_t per_node;
     int32_t nodes;        /* of the run */
     int32_t place;        /* -1: split over nodes */

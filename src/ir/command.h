@@ -13,7 +13,7 @@ typedef enum ti_command_kind {
     TI_COMMAND_COLLECTIVE, /* several nodes exchange one region: planned by collective discovery */
     TI_COMMAND_REDUCE,     /* combine partial results along a tree of nodes */
     TI_COMMAND_FENCE,
-    TI_COMMAND_EPOCH,      /* epochs and horizons */
+    TI_COMMAND_EPOCH, /* epochs and horizons */
     TI_COMMAND_CREATE,
     TI_COMMAND_DESTROY
 } ti_command_kind;
@@ -55,9 +55,9 @@ typedef struct ti_command {
         } execute;
         struct {
             const ti_buffer_info *buffer;
-            int peer;         /* destination, or origin */
+            int peer; /* destination, or origin */
             uint32_t boxes;
-            uint64_t counter; /* of the pair (origin, destination) */
+            uint64_t counter;  /* of the pair (origin, destination) */
             const ti_box *box; /* in message order */
         } transfer;
         struct {

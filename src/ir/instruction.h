@@ -83,7 +83,7 @@ typedef struct ti_instruction {
             ti_reducer reducer;
             ti_place to; /* the root's result */
             ti_box box;
-            bool is_root; /* otherwise the result goes to slot 0 */
+            bool is_root;     /* otherwise the result goes to slot 0 */
             bool include_old; /* the root combines into what is there */
             const ti_buffer_info *buffer;
         } reduce;

@@ -28,13 +28,26 @@ typedef enum op_kind { SUM = TACIT_OP_SUM, PRODUCT, MIN, MAX, AND, OR, XOR } op_
     {                                                                                                                  \
         ctype *a = at, value = 0;                                                                                      \
         switch (kind) {                                                                                                \
-        case SUM: case OR: case XOR: value = 0; break;                                                                 \
-        case PRODUCT: value = 1; break;                                                                                \
-        case MIN: value = most; break;                                                                                 \
-        case MAX: value = least; break;                                                                                \
-        case AND: value = (ctype)~(uint64_t)0; break;                                                                  \
+        case SUM:                                                                                                      \
+        case OR:                                                                                                       \
+        case XOR:                                                                                                      \
+            value = 0;                                                                                                 \
+            break;                                                                                                     \
+        case PRODUCT:                                                                                                  \
+            value = 1;                                                                                                 \
+            break;                                                                                                     \
+        case MIN:                                                                                                      \
+            value = most;                                                                                              \
+            break;                                                                                                     \
+        case MAX:                                                                                                      \
+            value = least;                                                                                             \
+            break;                                                                                                     \
+        case AND:                                                                                                      \
+            value = (ctype) ~(uint64_t)0;                                                                              \
+            break;                                                                                                     \
         }                                                                                                              \
-        for (size_t i = 0; i < n; i++) a[i] = value;                                                                   \
+        for (size_t i = 0; i < n; i++)                                                                                 \
+            a[i] = value;                                                                                              \
     }
 #define DEFINE_COMBINE(TYPE, ctype, least, most, wide, BITS)                                                           \
     static void combine_##ctype(op_kind kind, void *into, const void *from, size_t n)                                  \
@@ -42,19 +55,43 @@ typedef enum op_kind { SUM = TACIT_OP_SUM, PRODUCT, MIN, MAX, AND, OR, XOR } op_
         ctype *a = into;                                                                                               \
         const ctype *b = from;                                                                                         \
         switch (kind) {                                                                                                \
-        case SUM: for (size_t i = 0; i < n; i++) a[i] = (ctype)((wide)a[i] + (wide)b[i]); break;                       \
-        case PRODUCT: for (size_t i = 0; i < n; i++) a[i] = (ctype)((wide)a[i] * (wide)b[i]); break;                   \
-        case MIN: for (size_t i = 0; i < n; i++) a[i] = TI_MIN(a[i], b[i]); break;                                     \
-        case MAX: for (size_t i = 0; i < n; i++) a[i] = TI_MAX(a[i], b[i]); break;                                     \
-        BITS                                                                                                           \
+        case SUM:                                                                                                      \
+            for (size_t i = 0; i < n; i++)                                                                             \
+                a[i] = (ctype)((wide)a[i] + (wide)b[i]);                                                               \
+            break;                                                                                                     \
+        case PRODUCT:                                                                                                  \
+            for (size_t i = 0; i < n; i++)                                                                             \
+                a[i] = (ctype)((wide)a[i] * (wide)b[i]);                                                               \
+            break;                                                                                                     \
+        case MIN:                                                                                                      \
+            for (size_t i = 0; i < n; i++)                                                                             \
+                a[i] = TI_MIN(a[i], b[i]);                                                                             \
+            break;                                                                                                     \
+        case MAX:                                                                                                      \
+            for (size_t i = 0; i < n; i++)                                                                             \
+                a[i] = TI_MAX(a[i], b[i]);                                                                             \
+            break;                                                                                                     \
+            BITS                                                                                                       \
         }                                                                                                              \
     }
 #define BIT_CASES(ctype)                                                                                               \
-    case AND: for (size_t i = 0; i < n; i++) a[i] = (ctype)(a[i] & b[i]); break;                                       \
-    case OR: for (size_t i = 0; i < n; i++) a[i] = (ctype)(a[i] | b[i]); break;                                        \
-    case XOR: for (size_t i = 0; i < n; i++) a[i] = (ctype)(a[i] ^ b[i]); break;
+    case AND:                                                                                                          \
+        for (size_t i = 0; i < n; i++)                                                                                 \
+            a[i] = (ctype)(a[i] & b[i]);                                                                               \
+        break;                                                                                                         \
+    case OR:                                                                                                           \
+        for (size_t i = 0; i < n; i++)                                                                                 \
+            a[i] = (ctype)(a[i] | b[i]);                                                                               \
+        break;                                                                                                         \
+    case XOR:                                                                                                          \
+        for (size_t i = 0; i < n; i++)                                                                                 \
+            a[i] = (ctype)(a[i] ^ b[i]);                                                                               \
+        break;
 #define NO_BIT_CASES                                                                                                   \
-    case AND: case OR: case XOR: TI_UNREACHABLE();
+    case AND:                                                                                                          \
+    case OR:                                                                                                           \
+    case XOR:                                                                                                          \
+        TI_UNREACHABLE();
 #define DEFINE_INTEGER(TYPE, ctype, least, most, wide)                                                                 \
     DEFINE_COMMON(TYPE, ctype, least, most, wide)                                                                      \
     DEFINE_COMBINE(TYPE, ctype, least, most, wide, BIT_CASES(ctype))
@@ -76,8 +113,10 @@ typedef struct type_row {
 } type_row;
 
 static const type_row rows[] = {
-#define INTEGER_ROW(TYPE, ctype, least, most, wide) [TYPE] = { sizeof(ctype), #ctype, identity_##ctype, combine_##ctype, true },
-#define FLOATING_ROW(TYPE, ctype, least, most, wide) [TYPE] = { sizeof(ctype), #ctype, identity_##ctype, combine_##ctype, false },
+#define INTEGER_ROW(TYPE, ctype, least, most, wide)                                                                    \
+    [TYPE] = { sizeof(ctype), #ctype, identity_##ctype, combine_##ctype, true },
+#define FLOATING_ROW(TYPE, ctype, least, most, wide)                                                                   \
+    [TYPE] = { sizeof(ctype), #ctype, identity_##ctype, combine_##ctype, false },
     INTEGER_TYPES(INTEGER_ROW) FLOATING_TYPES(FLOATING_ROW)
 };
 

@@ -5,10 +5,10 @@
 #include "base/macro.h"
 #include "tacit/tacit.h"
 
-size_t ti_type_size(int type);            /* bytes; 0 if there is no such type */
+size_t ti_type_size(int type); /* bytes; 0 if there is no such type */
 const char *ti_type_name(int type);
-const char *ti_op_name(int kind);         /* "sum"; NULL if there is no such operator */
-bool ti_op_is_valid(tacit_op op);         /* a built-in operator, and the type goes with it */
+const char *ti_op_name(int kind); /* "sum"; NULL if there is no such operator */
+bool ti_op_is_valid(tacit_op op); /* a built-in operator, and the type goes with it */
 
 /* An operator of the program's. Lives as long as the context. */
 typedef struct ti_user_op {

@@ -10,9 +10,9 @@ enum { TI_HOST_MEMORY = 0 };
 
 typedef struct ti_system {
     int node, num_nodes;
-    int devices;          /* of this node */
-    int memories;         /* host memory and device memories */
-    int workers;          /* of each device: parts of a kernel that run at once */
+    int devices;           /* of this node */
+    int memories;          /* host memory and device memories */
+    int workers;           /* of each device: parts of a kernel that run at once */
     int64_t total_workers; /* of all nodes */
     int64_t horizon_step;
     int64_t horizon_front;

@@ -39,10 +39,10 @@ typedef struct ti_custom_mapper {
 
 typedef struct ti_access {
     const ti_buffer_info *buffer;
-    const ti_mapper *mapper; /* 1 to TI_MAPPER_PARTS, whose union counts */
+    const ti_mapper *mapper;        /* 1 to TI_MAPPER_PARTS, whose union counts */
     const ti_custom_mapper *custom; /* NULL: component mappers */
     uint32_t mappers;
-    int32_t mode; /* TACIT_READ ... */
+    int32_t mode;       /* TACIT_READ ... */
     bool include_old;   /* reductions: the first node that has chunks reads the old contents */
     ti_reducer reducer; /* reductions */
 } ti_access;
@@ -66,7 +66,7 @@ static inline bool ti_access_writes(const ti_access *a)
 }
 
 typedef struct ti_fence_target {
-    void *memory;          /* packed row-major room for the box */
+    void *memory;             /* packed row-major room for the box */
     struct ti_signal *signal; /* set when the values are there */
 } ti_fence_target;
 
@@ -95,7 +95,7 @@ typedef struct ti_task {
     union {
         struct {
             const ti_buffer_info *buffer;
-            const void *init; /* user's memory, or NULL */
+            const void *init;         /* user's memory, or NULL */
             struct ti_signal *signal; /* set when `init` has been copied; NULL: borrowed */
         } create;
         const ti_buffer_info *destroy;

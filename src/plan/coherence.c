@@ -96,7 +96,8 @@ int ti_coherence_source(uint64_t set)
 bool ti_coherence_is_valid(const ti_coherence *c)
 {
     ti_region_entries all = { 0 };
-    ti_box everything = { { INT64_MIN / 2, INT64_MIN / 2, INT64_MIN / 2 }, { INT64_MAX / 2, INT64_MAX / 2, INT64_MAX / 2 } };
+    ti_box everything = { { INT64_MIN / 2, INT64_MIN / 2, INT64_MIN / 2 },
+                          { INT64_MAX / 2, INT64_MAX / 2, INT64_MAX / 2 } };
     ti_region_map_query(&c->fresh, &everything, &all);
     bool valid = ti_region_map_is_valid(&c->fresh);
     for (size_t i = 0; i < all.count && valid; i++) {

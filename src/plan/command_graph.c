@@ -20,7 +20,7 @@ struct ti_command_graph {
     const ti_system *system;
     ti_arena_ring arenas;
     ti_era era;
-    uint64_t newest_point; /* command of the last horizon or epoch */
+    uint64_t newest_point;         /* command of the last horizon or epoch */
     TI_VEC(buffer_state *) buffer; /* by slot */
     TI_VEC(const ti_command *) batch;
     ti_split_cache splits;
@@ -128,7 +128,8 @@ static void emit(ti_command_graph *graph, ti_command *command)
 
 /* ---- transfers */
 
-static void emit_messages(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer, const ti_messages *pieces, bool send)
+static void emit_messages(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
+                          const ti_messages *pieces, bool send)
 {
     for (size_t i = 0; i < pieces->count;) {
         size_t end = i;
@@ -142,7 +143,8 @@ static void emit_messages(ti_command_graph *graph, const ti_task *task, const ti
         }
         command->as.transfer.buffer = buffer;
         command->as.transfer.peer = pieces->data[i].peer;
-        command->as.transfer.counter = (*ti_map_at(send ? &graph->sent : &graph->received, (uint64_t)pieces->data[i].peer))++;
+        command->as.transfer.counter =
+            (*ti_map_at(send ? &graph->sent : &graph->received, (uint64_t)pieces->data[i].peer))++;
         command->as.transfer.box = box;
         command->as.transfer.boxes = (uint32_t)(end - i);
         track(graph, buffer, box, command->as.transfer.boxes, !send);
@@ -154,8 +156,11 @@ static void emit_messages(ti_command_graph *graph, const ti_task *task, const ti
 /* The split of who reads the old contents of a reduced buffer: the root of the tree, alone. */
 static ti_split_ref *root_split(ti_command_graph *graph, const ti_split_ref *split)
 {
-    ti_split_request request = { .range = { { 0, 0, 0 }, { 1, 1, 1 } }, .gran = { 1, 1, 1 }, .nodes = graph->system->num_nodes,
-                                 .place = split->node_a, .oversubscribe = 1 };
+    ti_split_request request = { .range = { { 0, 0, 0 }, { 1, 1, 1 } },
+                                 .gran = { 1, 1, 1 },
+                                 .nodes = graph->system->num_nodes,
+                                 .place = split->node_a,
+                                 .oversubscribe = 1 };
     return ti_split_cache_get(&graph->splits, &request);
 }
 
@@ -166,7 +171,8 @@ static void resolve_holders(ti_command_graph *graph, const ti_task *task, ti_spl
         const ti_access *access = &task->access[i];
         ti_split_ref *readers = access->mode == TACIT_REDUCE && access->include_old ? root_split(graph, split) : split;
         for (uint32_t m = 0; m < access->mappers; m++) {
-            ti_holder *holder = ti_holder_get(&state_of(graph, access->buffer)->versions.holders, access, m, readers, 0);
+            ti_holder *holder = ti_holder_get(&state_of(graph, access->buffer)->versions.holders, access, m, readers,
+                                              0);
             ti_vec_push(&graph->holders, ti_holder_ref(holder));
         }
     }
@@ -208,7 +214,8 @@ static void transfer_data(ti_command_graph *graph, const ti_task *task)
         if (is_first_read(task, i)) {
             const ti_buffer_info *buffer = task->access[i].buffer;
             collect_reads(graph, task, buffer);
-            ti_transfer_plan(&graph->transfer, &state_of(graph, buffer)->versions, graph->reads.data, graph->reads.count);
+            ti_transfer_plan(&graph->transfer, &state_of(graph, buffer)->versions, graph->reads.data,
+                             graph->reads.count);
             emit_messages(graph, task, buffer, &graph->transfer.outgoing, true);
             emit_messages(graph, task, buffer, &graph->transfer.incoming, false);
         }
@@ -320,7 +327,8 @@ static void update_versions(ti_command_graph *graph, const ti_task *task, const 
             if (writes && access->mode == TACIT_REDUCE) {
                 ti_version_map_set(versions, &access->buffer->extent, split->node_a, split->node_a + 1);
             }
-            for (uint32_t m = 0; (writes ? ti_access_writes(access) : ti_access_reads(access)) && m < access->mappers; m++) {
+            for (uint32_t m = 0; (writes ? ti_access_writes(access) : ti_access_reads(access)) && m < access->mappers;
+                 m++) {
                 if (writes) {
                     ti_version_map_write(versions, holder[m]);
                 } else {
@@ -395,7 +403,8 @@ static void create_buffer(ti_command_graph *graph, const ti_task *task)
     buffer_state *state = graph->buffer.data[info->slot] = TI_NEW(buffer_state);
     state->info = info;
     if (is_distributed(graph)) {
-        ti_version_map_init(&state->versions, &info->extent, graph->system->num_nodes, task->as.create.init, &graph->evaluated);
+        ti_version_map_init(&state->versions, &info->extent, graph->system->num_nodes, task->as.create.init,
+                            &graph->evaluated);
     }
     ti_command *command = new_command(graph, TI_COMMAND_CREATE, task);
     if (graph->system->record) {

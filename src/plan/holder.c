@@ -221,7 +221,8 @@ static void derive(ti_holder_cache *cache, ti_holder *h)
     h->disjoint = ti_mapper_is_disjoint(&h->mapper, split);
 }
 
-ti_holder *ti_holder_get(ti_holder_cache *cache, const ti_access *access, uint32_t mapper, ti_split_ref *split, int64_t margin)
+ti_holder *ti_holder_get(ti_holder_cache *cache, const ti_access *access, uint32_t mapper, ti_split_ref *split,
+                         int64_t margin)
 {
     cache->clock++;
     const ti_mapper *m = &access->mapper[mapper];
@@ -355,5 +356,6 @@ bool ti_holder_covers(const ti_holder *a, const ti_holder *b)
     if (a == b) {
         return true;
     }
-    return a->split == b->split && a->margin >= b->margin && !a->custom && !b->custom && ti_mapper_covers(&a->mapper, &b->mapper);
+    return a->split == b->split && a->margin >= b->margin && !a->custom && !b->custom &&
+           ti_mapper_covers(&a->mapper, &b->mapper);
 }

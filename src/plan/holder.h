@@ -52,7 +52,7 @@ typedef struct ti_holder {
     bool disjoint; /* images of different chunks do not overlap */
     ti_box extent;
     int dims;
-    ti_boxes image; /* of the whole range; custom: of all chunks together */
+    ti_boxes image;               /* of the whole range; custom: of all chunks together */
     struct ti_chunk_table *table; /* custom mappers */
 } ti_holder;
 
@@ -66,7 +66,8 @@ typedef struct ti_holder_cache {
 void ti_holder_cache_init(ti_holder_cache *cache, uint64_t *evaluated);
 void ti_holder_cache_fini(ti_holder_cache *cache);
 /* The holder of a value. Keep it with ti_holder_ref; without a reference it is valid until the next get. */
-ti_holder *ti_holder_get(ti_holder_cache *cache, const ti_access *access, uint32_t mapper, ti_split_ref *split, int64_t margin);
+ti_holder *ti_holder_get(ti_holder_cache *cache, const ti_access *access, uint32_t mapper, ti_split_ref *split,
+                         int64_t margin);
 static inline ti_holder *ti_holder_ref(ti_holder *h)
 {
     h->refs++;

@@ -13,9 +13,9 @@ typedef struct ti_horizon {
     struct ti_horizon_vertex {
         int64_t path; /* length of the longest path that ends here */
         bool has_successor;
-    } *vertex;         /* of the ids [oldest, next), at id & (capacity - 1) */
+    } * vertex; /* of the ids [oldest, next), at id & (capacity - 1) */
     uint64_t oldest, next, capacity;
-    uint64_t newest;   /* last horizon or epoch; 0: none */
+    uint64_t newest; /* last horizon or epoch; 0: none */
     int64_t newest_path, longest;
     int64_t front;
 } ti_horizon;

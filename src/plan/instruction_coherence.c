@@ -3,7 +3,8 @@
  * Copies of one box come in as few pieces as the map of fresh contents has, and from the host if it has them. */
 #include "plan/instruction_impl.h"
 
-static void emit_copy(ti_instruction_graph *graph, const ti_task *task, ti_buffer_state *state, const ti_box *box, int from, int to)
+static void emit_copy(ti_instruction_graph *graph, const ti_task *task, ti_buffer_state *state, const ti_box *box,
+                      int from, int to)
 {
     ti_instruction *copy = ti_emit_start(&graph->emit, TI_INSTRUCTION_COPY, task);
     copy->device = state->memory[to ? to : from].device;
@@ -17,7 +18,8 @@ static void emit_copy(ti_instruction_graph *graph, const ti_task *task, ti_buffe
 }
 
 /* The source may hold the box in several allocations: copy what each of them has. */
-static void copy_from_allocations(ti_instruction_graph *graph, const ti_task *task, ti_buffer_state *state, const ti_box *box, int from, int to)
+static void copy_from_allocations(ti_instruction_graph *graph, const ti_task *task, ti_buffer_state *state,
+                                  const ti_box *box, int from, int to)
 {
     ti_region_entries parts = { 0 };
     ti_region_map_query(&state->memory[from].allocated, box, &parts);
@@ -28,7 +30,8 @@ static void copy_from_allocations(ti_instruction_graph *graph, const ti_task *ta
     ti_vec_fini(&parts);
 }
 
-void ti_instruction_make_fresh(ti_instruction_graph *graph, const ti_task *task, const ti_buffer_info *buffer, const ti_box *box, int memory)
+void ti_instruction_make_fresh(ti_instruction_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
+                               const ti_box *box, int memory)
 {
     if (graph->system->memories == 1) {
         return;

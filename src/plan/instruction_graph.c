@@ -108,7 +108,8 @@ static void compile_transfer(ti_instruction_graph *graph, const ti_command *comm
     for (uint32_t i = 0; send && i < command->as.transfer.boxes; i++) {
         ti_instruction_make_fresh(graph, command->task, buffer, &command->as.transfer.box[i], TI_HOST_MEMORY);
     }
-    ti_instruction *instruction = ti_emit_start(&graph->emit, send ? TI_INSTRUCTION_SEND : TI_INSTRUCTION_RECEIVE, command->task);
+    ti_instruction *instruction = ti_emit_start(&graph->emit, send ? TI_INSTRUCTION_SEND : TI_INSTRUCTION_RECEIVE,
+                                                command->task);
     ti_instruction_box *box = TI_ARENA_ARRAY(arena_of(graph), ti_instruction_box, command->as.transfer.boxes);
     for (uint32_t i = 0; i < command->as.transfer.boxes; i++) {
         const ti_box *part = &command->as.transfer.box[i];
@@ -132,7 +133,8 @@ static void compile_transfer(ti_instruction_graph *graph, const ti_command *comm
 /* ---- execution */
 
 /* The reductions of a task follow its execution directly. */
-static void compile_execute(ti_instruction_graph *graph, const ti_command *const *command, size_t left, size_t first, size_t end)
+static void compile_execute(ti_instruction_graph *graph, const ti_command *const *command, size_t left, size_t first,
+                            size_t end)
 {
     ti_vec_clear(&graph->partial);
     ti_vec_clear(&graph->staged);
@@ -222,7 +224,8 @@ static void compile_point(ti_instruction_graph *graph, const ti_command *command
     ti_arena_ring_advance(&graph->emit.arenas, command->task->id);
 }
 
-static void compile(ti_instruction_graph *graph, const ti_command *const *command, size_t left, size_t first, size_t end)
+static void compile(ti_instruction_graph *graph, const ti_command *const *command, size_t left, size_t first,
+                    size_t end)
 {
     switch (command[0]->kind) {
     case TI_COMMAND_EXECUTE:
@@ -256,7 +259,8 @@ static void compile(ti_instruction_graph *graph, const ti_command *const *comman
 static size_t segment(ti_command_batch commands, size_t from)
 {
     size_t to = from;
-    while (to < commands.count && commands.command[to]->kind != TI_COMMAND_CREATE && commands.command[to]->kind != TI_COMMAND_DESTROY) {
+    while (to < commands.count && commands.command[to]->kind != TI_COMMAND_CREATE &&
+           commands.command[to]->kind != TI_COMMAND_DESTROY) {
         to++;
     }
     return TI_MIN(to + 1, commands.count);
@@ -282,10 +286,12 @@ ti_instruction_batch ti_instruction_graph_add(ti_instruction_graph *graph, ti_co
         size_t to = segment(commands, from);
         place_pieces(graph, &commands.command[from], to - from);
         for (size_t i = from; i < to; i++) {
-            foresee(graph, commands.command[i], graph->first_piece.data[i - from], graph->first_piece.data[i - from + 1]);
+            foresee(graph, commands.command[i], graph->first_piece.data[i - from],
+                    graph->first_piece.data[i - from + 1]);
         }
         for (size_t i = from; i < to; i++) {
-            compile(graph, &commands.command[i], commands.count - i, graph->first_piece.data[i - from], graph->first_piece.data[i - from + 1]);
+            compile(graph, &commands.command[i], commands.count - i, graph->first_piece.data[i - from],
+                    graph->first_piece.data[i - from + 1]);
         }
         from = to;
     }

@@ -32,7 +32,7 @@ typedef struct ti_buffer_state {
 struct ti_instruction_graph {
     const ti_system *system;
     ti_emitter emit;
-    uint64_t newest_point; /* last horizon or epoch */
+    uint64_t newest_point;            /* last horizon or epoch */
     TI_VEC(ti_buffer_state *) buffer; /* by slot */
     TI_VEC(ti_device_piece) piece;    /* of all commands of the segment that is compiled */
     TI_VEC(size_t) first_piece;       /* of each command of the segment; one more at the end */
@@ -43,26 +43,29 @@ struct ti_instruction_graph {
 };
 
 ti_buffer_state *ti_instruction_buffer(ti_instruction_graph *graph, const ti_buffer_info *buffer);
-static inline ti_buffer_memory *ti_instruction_memory(ti_instruction_graph *graph, const ti_buffer_info *buffer, int memory)
+static inline ti_buffer_memory *ti_instruction_memory(ti_instruction_graph *graph, const ti_buffer_info *buffer,
+                                                      int memory)
 {
     return &ti_instruction_buffer(graph, buffer)->memory[memory];
 }
 
 /* instruction_kernel.c */
-void ti_instruction_place_pieces(ti_instruction_graph *graph, const ti_command *command);   /* onto devices */
+void ti_instruction_place_pieces(ti_instruction_graph *graph, const ti_command *command); /* onto devices */
 void ti_instruction_foresee_pieces(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end);
 void ti_instruction_compile_pieces(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end);
 
 /* instruction_coherence.c: bring the newest contents of `box` into a memory that has room for it; note that it was written there. */
-void ti_instruction_make_fresh(ti_instruction_graph *graph, const ti_task *task, const ti_buffer_info *buffer, const ti_box *box, int memory);
-void ti_instruction_note_write(ti_instruction_graph *graph, const ti_buffer_info *buffer, const ti_box *box, int memory);
+void ti_instruction_make_fresh(ti_instruction_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
+                               const ti_box *box, int memory);
+void ti_instruction_note_write(ti_instruction_graph *graph, const ti_buffer_info *buffer, const ti_box *box,
+                               int memory);
 
 /* instruction_reduce.c */
 void ti_instruction_stage(ti_instruction_graph *graph, const ti_command *reduce, size_t pieces);
-void ti_instruction_stage_view(ti_instruction_graph *graph, const ti_command *execute, uint32_t access, const ti_device_piece *at, uint32_t piece,
-                               ti_instruction_view *view);
-void ti_instruction_unstage(ti_instruction_graph *graph, const ti_command *execute, const ti_device_piece *at, uint32_t piece,
-                            const ti_instruction *kernel);
+void ti_instruction_stage_view(ti_instruction_graph *graph, const ti_command *execute, uint32_t access,
+                               const ti_device_piece *at, uint32_t piece, ti_instruction_view *view);
+void ti_instruction_unstage(ti_instruction_graph *graph, const ti_command *execute, const ti_device_piece *at,
+                            uint32_t piece, const ti_instruction *kernel);
 void ti_instruction_compile_reduce(ti_instruction_graph *graph, const ti_command *command);
 
 #endif

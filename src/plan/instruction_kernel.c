@@ -26,8 +26,12 @@ static void fill_footprints(ti_instruction_graph *graph, const ti_task *task, co
 static void cut_piece(ti_instruction_graph *graph, const ti_task *task, const ti_piece *whole)
 {
     ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
-    ti_split_request request = { .range = whole->chunk, .gran = { task->gran[0], task->gran[1], task->gran[2] }, .nodes = graph->system->devices,
-                                 .place = -1, .oversubscribe = 1, .two_dimensional = task->two_dimensional };
+    ti_split_request request = { .range = whole->chunk,
+                                 .gran = { task->gran[0], task->gran[1], task->gran[2] },
+                                 .nodes = graph->system->devices,
+                                 .place = -1,
+                                 .oversubscribe = 1,
+                                 .two_dimensional = task->two_dimensional };
     ti_split split = ti_split_make(&request, NULL);
     for (int64_t c = 0; c < split.chunks; c++) {
         ti_piece *piece = TI_ARENA_NEW(arena, ti_piece);
@@ -61,8 +65,8 @@ void ti_instruction_foresee_pieces(ti_instruction_graph *graph, const ti_command
         for (uint32_t i = 0; i < command->task->accesses; i++) {
             const ti_access *access = &command->task->access[i];
             if (access->mode != TACIT_REDUCE) {
-                ti_buffer_memory_ensure(ti_instruction_memory(graph, access->buffer, at->memory), &graph->emit, command->task, access->buffer,
-                                        &at->piece->footprint[i].bounding);
+                ti_buffer_memory_ensure(ti_instruction_memory(graph, access->buffer, at->memory), &graph->emit,
+                                        command->task, access->buffer, &at->piece->footprint[i].bounding);
             }
         }
     }
@@ -70,11 +74,14 @@ void ti_instruction_foresee_pieces(ti_instruction_graph *graph, const ti_command
 
 /* ---- kernels */
 
-static void fill_view(ti_instruction_graph *graph, const ti_command *command, const ti_device_piece *at, uint32_t piece, uint32_t index,
-                      ti_instruction_view *view)
+static void fill_view(ti_instruction_graph *graph, const ti_command *command, const ti_device_piece *at, uint32_t piece,
+                      uint32_t index, ti_instruction_view *view)
 {
     const ti_access *access = &command->task->access[index];
-    *view = (ti_instruction_view){ .buffer = access->buffer, .mode = access->mode, .reducer = access->reducer, .box = at->piece->footprint[index].bounding };
+    *view = (ti_instruction_view){ .buffer = access->buffer,
+                                   .mode = access->mode,
+                                   .reducer = access->reducer,
+                                   .box = at->piece->footprint[index].bounding };
     if (access->mode == TACIT_REDUCE) {
         ti_instruction_stage_view(graph, command, index, at, piece, view);
     } else if (!ti_box_is_empty(&view->box)) {
@@ -112,15 +119,18 @@ static void track(ti_instruction_graph *graph, const ti_command *command, const 
     }
 }
 
-static void compile_piece(ti_instruction_graph *graph, const ti_command *command, const ti_device_piece *at, uint32_t piece)
+static void compile_piece(ti_instruction_graph *graph, const ti_command *command, const ti_device_piece *at,
+                          uint32_t piece)
 {
     const ti_task *task = command->task;
     freshen(graph, command, at);
-    ti_instruction_view *view = TI_ARENA_ARRAY(ti_arena_ring_top(&graph->emit.arenas), ti_instruction_view, task->accesses);
+    ti_instruction_view *view = TI_ARENA_ARRAY(ti_arena_ring_top(&graph->emit.arenas), ti_instruction_view,
+                                               task->accesses);
     for (uint32_t i = 0; i < task->accesses; i++) {
         fill_view(graph, command, at, piece, i, &view[i]); /* may append allocations of its own */
     }
-    ti_instruction *instruction = ti_emit_start(&graph->emit, task->on_host ? TI_INSTRUCTION_HOST : TI_INSTRUCTION_KERNEL, task);
+    ti_instruction *instruction = ti_emit_start(&graph->emit,
+                                                task->on_host ? TI_INSTRUCTION_HOST : TI_INSTRUCTION_KERNEL, task);
     instruction->device = at->device;
     instruction->as.kernel.chunk = at->piece->chunk;
     instruction->as.kernel.view = view;

@@ -38,8 +38,8 @@ static ti_box slot_box(const ti_staging *s, int64_t slot, int64_t slots)
     return (ti_box){ { slot * n, 0, 0 }, { (slot + slots) * n, 1, 1 } };
 }
 
-void ti_instruction_stage_view(ti_instruction_graph *graph, const ti_command *execute, uint32_t access, const ti_device_piece *at, uint32_t piece,
-                               ti_instruction_view *view)
+void ti_instruction_stage_view(ti_instruction_graph *graph, const ti_command *execute, uint32_t access,
+                               const ti_device_piece *at, uint32_t piece, ti_instruction_view *view)
 {
     const ti_staging *s = staging_of(graph, execute->task, access);
     uint32_t workers = (uint32_t)graph->system->workers;
@@ -49,12 +49,13 @@ void ti_instruction_stage_view(ti_instruction_graph *graph, const ti_command *ex
         view->after = s->alloc_id;
         return;
     }
-    view->after = ti_emit_staging(&graph->emit, execute->task, at->device, workers * s->slot_bytes, &view->place.allocation);
+    view->after = ti_emit_staging(&graph->emit, execute->task, at->device, workers * s->slot_bytes,
+                                  &view->place.allocation);
 }
 
 /* Copy a device's slots to the host's, and free the device's. Returns the copy's id. */
-static uint64_t fetch_slots(ti_instruction_graph *graph, const ti_instruction_view *view, const ti_staging *s, const ti_device_piece *at,
-                            uint32_t piece, const ti_instruction *kernel)
+static uint64_t fetch_slots(ti_instruction_graph *graph, const ti_instruction_view *view, const ti_staging *s,
+                            const ti_device_piece *at, uint32_t piece, const ti_instruction *kernel)
 {
     uint32_t workers = (uint32_t)graph->system->workers;
     ti_instruction *copy = ti_emit_start(&graph->emit, TI_INSTRUCTION_COPY, s->task);
@@ -75,8 +76,8 @@ static uint64_t fetch_slots(ti_instruction_graph *graph, const ti_instruction_vi
     return copy->id;
 }
 
-void ti_instruction_unstage(ti_instruction_graph *graph, const ti_command *execute, const ti_device_piece *at, uint32_t piece,
-                            const ti_instruction *kernel)
+void ti_instruction_unstage(ti_instruction_graph *graph, const ti_command *execute, const ti_device_piece *at,
+                            uint32_t piece, const ti_instruction *kernel)
 {
     ti_vec_push(&graph->partial, kernel->id);
     for (uint32_t i = 0; i < kernel->as.kernel.views && at->memory != TI_HOST_MEMORY; i++) {
@@ -88,11 +89,13 @@ void ti_instruction_unstage(ti_instruction_graph *graph, const ti_command *execu
     }
 }
 
-static uint64_t emit_slot_message(ti_instruction_graph *graph, const ti_command *command, const ti_staging *s, uint32_t slot, int child, uint64_t after)
+static uint64_t emit_slot_message(ti_instruction_graph *graph, const ti_command *command, const ti_staging *s,
+                                  uint32_t slot, int child, uint64_t after)
 {
     const ti_tree_place *tree = command->as.reduce.tree;
     bool send = child < 0;
-    ti_instruction *instruction = ti_emit_start(&graph->emit, send ? TI_INSTRUCTION_SEND : TI_INSTRUCTION_RECEIVE, command->task);
+    ti_instruction *instruction = ti_emit_start(&graph->emit, send ? TI_INSTRUCTION_SEND : TI_INSTRUCTION_RECEIVE,
+                                                command->task);
     ti_instruction_box *box = TI_ARENA_NEW(ti_arena_ring_top(&graph->emit.arenas), ti_instruction_box);
     box->box = slot_box(s, slot, 1);
     box->place = (ti_place){ .allocation = s->allocation, .whole = slot_box(s, 0, slot + 1) };

@@ -19,7 +19,8 @@ ti_instruction *ti_emit_start(ti_emitter *e, ti_instruction_kind kind, const ti_
 void ti_emit(ti_emitter *e, ti_instruction *instruction)
 {
     instruction->deps = (uint32_t)e->deps.ids.count;
-    instruction->dep = ti_arena_copy(ti_arena_ring_top(&e->arenas), e->deps.ids.data, instruction->deps * sizeof(uint64_t));
+    instruction->dep = ti_arena_copy(ti_arena_ring_top(&e->arenas), e->deps.ids.data,
+                                     instruction->deps * sizeof(uint64_t));
     ti_vec_push(&e->batch, instruction);
 }
 
@@ -69,7 +70,8 @@ static ti_box grown_box(ti_buffer_memory *memory, ti_emitter *e, const ti_box *b
     return grown;
 }
 
-static void emit_free(ti_buffer_memory *memory, ti_emitter *e, const ti_task *task, const ti_buffer_info *buffer, const ti_region_entry *old)
+static void emit_free(ti_buffer_memory *memory, ti_emitter *e, const ti_task *task, const ti_buffer_info *buffer,
+                      const ti_region_entry *old)
 {
     ti_instruction *instruction = ti_emit_start(e, TI_INSTRUCTION_FREE, task);
     instruction->device = memory->device;
@@ -82,7 +84,8 @@ static void emit_free(ti_buffer_memory *memory, ti_emitter *e, const ti_task *ta
 }
 
 /* `buffer` NULL: staging, `box` counts bytes. */
-static uint64_t emit_alloc(ti_emitter *e, const ti_task *task, int device, const ti_buffer_info *buffer, const ti_box *box, uint64_t *out)
+static uint64_t emit_alloc(ti_emitter *e, const ti_task *task, int device, const ti_buffer_info *buffer,
+                           const ti_box *box, uint64_t *out)
 {
     ti_instruction *instruction = ti_emit_start(e, TI_INSTRUCTION_ALLOC, task);
     *out = ++e->next_allocation;
@@ -115,7 +118,8 @@ static void move_contents(ti_buffer_memory *memory, ti_emitter *e, const ti_task
 }
 
 /* Where nothing was allocated before, users wait for the allocation. */
-static void claim_new_parts(ti_buffer_memory *memory, ti_emitter *e, const ti_box *box, const ti_region_entries *old, uint64_t alloc)
+static void claim_new_parts(ti_buffer_memory *memory, ti_emitter *e, const ti_box *box, const ti_region_entries *old,
+                            uint64_t alloc)
 {
     ti_boxes rest = { 0 };
     ti_vec_push(&rest, *box);
@@ -128,7 +132,8 @@ static void claim_new_parts(ti_buffer_memory *memory, ti_emitter *e, const ti_bo
     ti_vec_fini(&rest);
 }
 
-void ti_buffer_memory_ensure(ti_buffer_memory *memory, ti_emitter *e, const ti_task *task, const ti_buffer_info *buffer, const ti_box *box)
+void ti_buffer_memory_ensure(ti_buffer_memory *memory, ti_emitter *e, const ti_task *task, const ti_buffer_info *buffer,
+                             const ti_box *box)
 {
     if (ti_box_is_empty(box) || find_covering(memory, e, box)) {
         return;
@@ -156,7 +161,8 @@ ti_place ti_buffer_memory_place(ti_buffer_memory *memory, const ti_box *box)
     return (ti_place){ .allocation = memory->latest.id, .whole = memory->latest.box };
 }
 
-void ti_buffer_memory_release(ti_buffer_memory *memory, ti_emitter *e, const ti_task *task, const ti_buffer_info *buffer)
+void ti_buffer_memory_release(ti_buffer_memory *memory, ti_emitter *e, const ti_task *task,
+                              const ti_buffer_info *buffer)
 {
     ti_vec_clear(&e->scratch);
     ti_region_map_query(&memory->allocated, &buffer->extent, &e->scratch);

@@ -42,11 +42,13 @@ void ti_buffer_memory_init(ti_buffer_memory *memory, int device, ti_emitter *emi
 void ti_buffer_memory_fini(ti_buffer_memory *memory);
 
 /* Make sure that one allocation covers `box`. */
-void ti_buffer_memory_ensure(ti_buffer_memory *memory, ti_emitter *emitter, const ti_task *task, const ti_buffer_info *buffer, const ti_box *box);
+void ti_buffer_memory_ensure(ti_buffer_memory *memory, ti_emitter *emitter, const ti_task *task,
+                             const ti_buffer_info *buffer, const ti_box *box);
 /* The place of `box`, which an allocation covers. */
 ti_place ti_buffer_memory_place(ti_buffer_memory *memory, const ti_box *box);
 /* Free everything, when its last users are done. */
-void ti_buffer_memory_release(ti_buffer_memory *memory, ti_emitter *emitter, const ti_task *task, const ti_buffer_info *buffer);
+void ti_buffer_memory_release(ti_buffer_memory *memory, ti_emitter *emitter, const ti_task *task,
+                              const ti_buffer_info *buffer);
 
 /* Staging memory outside buffers. Its users depend on the returned instruction; `out` gets the allocation. */
 uint64_t ti_emit_staging(ti_emitter *emitter, const ti_task *task, int device, size_t bytes, uint64_t *out);

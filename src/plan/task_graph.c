@@ -81,9 +81,11 @@ static void say_uninitialised(const ti_task *task, const ti_access *access, cons
 {
     char text[TI_BOX_TEXT];
     ti_box_format(hole, access->buffer->dims, text);
-    ti_strbuf_add(why, "task '%s' reads %s of buffer '%s', which nobody has written; give the buffer .init, write it in an earlier task%s",
-                  task->name, text, access->buffer->name,
-                  access->mode == TACIT_UPDATE ? ", or use tacit_write if old contents do not matter" : ", or read less");
+    ti_strbuf_add(
+        why,
+        "task '%s' reads %s of buffer '%s', which nobody has written; give the buffer .init, write it in an earlier task%s",
+        task->name, text, access->buffer->name,
+        access->mode == TACIT_UPDATE ? ", or use tacit_write if old contents do not matter" : ", or read less");
 }
 
 tacit_status ti_task_graph_check(ti_task_graph *graph, const ti_task *task, ti_strbuf *why)

@@ -399,7 +399,8 @@ void ti_era_apply(ti_era *era, uint64_t horizon)
 bool ti_tracker_is_valid(const ti_tracker *t)
 {
     ti_region_entries all = { 0 };
-    ti_box everything = { { INT64_MIN / 2, INT64_MIN / 2, INT64_MIN / 2 }, { INT64_MAX / 2, INT64_MAX / 2, INT64_MAX / 2 } };
+    ti_box everything = { { INT64_MIN / 2, INT64_MIN / 2, INT64_MIN / 2 },
+                          { INT64_MAX / 2, INT64_MAX / 2, INT64_MAX / 2 } };
     ti_region_map_query(&t->map, &everything, &all);
     bool valid = all.count == t->map.count && ti_region_map_is_valid(&t->map);
     for (size_t i = 0; i < all.count && valid; i++) {

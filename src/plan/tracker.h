@@ -46,7 +46,7 @@ struct ti_tracker {
         uint64_t writer;
         ti_tracker_readers readers;
         uint32_t next_free;
-    } *record;
+    } * record;
     uint32_t records, free_record;
     ti_region_entries young; /* entries made since the last sweep, if there are many */
     ti_region_entries scratch, touching;

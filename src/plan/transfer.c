@@ -79,7 +79,8 @@ static ti_box bounding(const ti_boxes *list)
 
 /* ---- what this node lacks, and who sends it */
 
-static void receive_entry(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holder *const *reads, size_t count)
+static void receive_entry(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holder *const *reads,
+                          size_t count)
 {
     ti_version_wants(map, v, reads, count, p->node, &p->wanted, &p->scratch);
     if (!p->wanted.count) {
@@ -162,7 +163,8 @@ static void sort_peers(ti_transfer_planner *p)
 }
 
 /* The nodes whose reads may meet `box`; with a stride, only those that are `residue` modulo it. */
-static void find_readers(ti_transfer_planner *p, ti_holder *const *reads, size_t count, const ti_box *box, int stride, int residue)
+static void find_readers(ti_transfer_planner *p, ti_holder *const *reads, size_t count, const ti_box *box, int stride,
+                         int residue)
 {
     for (size_t i = 0; i < count; i++) {
         const ti_split *split = &reads[i]->split->split;
@@ -177,7 +179,8 @@ static void find_readers(ti_transfer_planner *p, ti_holder *const *reads, size_t
 }
 
 /* Entry held by nodes [a,b): node a + q mod (b - a) serves node q. */
-static void serve_from_nodes(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holder *const *reads, size_t count)
+static void serve_from_nodes(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holder *const *reads,
+                             size_t count)
 {
     if (p->node < v->a || p->node >= v->b) {
         return;
@@ -193,7 +196,8 @@ static void serve_from_nodes(ti_transfer_planner *p, ti_version_map *map, const 
     }
 }
 
-static void serve_from_chunk(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holder *const *reads, size_t count)
+static void serve_from_chunk(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holder *const *reads,
+                             size_t count)
 {
     ti_vec_clear(&p->peers);
     for (size_t i = 0; i < p->owned.count; i++) {
@@ -206,7 +210,8 @@ static void serve_from_chunk(ti_transfer_planner *p, ti_version_map *map, const 
     }
 }
 
-static void serve_entry(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holder *const *reads, size_t count)
+static void serve_entry(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holder *const *reads,
+                        size_t count)
 {
     if (v->kind == TI_WRITER_NODES) {
         serve_from_nodes(p, map, v, reads, count);

@@ -153,7 +153,8 @@ static bool same_version(const ti_version *x, const ti_version *y)
     if (x->kind != y->kind || x->readers != y->readers) {
         return false;
     }
-    if (x->kind == TI_WRITER_SPLIT ? x->writer != y->writer : x->kind == TI_WRITER_NODES && (x->a != y->a || x->b != y->b)) {
+    if (x->kind == TI_WRITER_SPLIT ? x->writer != y->writer
+                                   : x->kind == TI_WRITER_NODES && (x->a != y->a || x->b != y->b)) {
         return false;
     }
     for (int i = 0; i < x->readers; i++) {
@@ -251,7 +252,8 @@ static void simplify(ti_version *v)
     }
     v->readers = kept;
     int a, b;
-    if (v->kind == TI_WRITER_SPLIT && v->writer->disjoint && ti_holder_candidate_nodes(v->writer, &v->box, &a, &b) && a == b) {
+    if (v->kind == TI_WRITER_SPLIT && v->writer->disjoint && ti_holder_candidate_nodes(v->writer, &v->box, &a, &b) &&
+        a == b) {
         set_nodes(v, a, a + 1);
     }
 }
@@ -419,7 +421,8 @@ bool ti_version_is_free(const ti_version *v, ti_holder *const *reads, size_t cou
     return true;
 }
 
-static void subtract_holder(const ti_version_map *map, const ti_version *v, const ti_holder *h, int q, ti_boxes *list, ti_boxes *scratch)
+static void subtract_holder(const ti_version_map *map, const ti_version *v, const ti_holder *h, int q, ti_boxes *list,
+                            ti_boxes *scratch)
 {
     ti_vec_clear(scratch);
     ti_holder_node(&map->holders, h, q, &v->box, scratch);
@@ -441,7 +444,8 @@ static void add_missing(ti_boxes *list, const ti_box *box, ti_boxes *scratch)
     }
 }
 
-static void add_read(const ti_version_map *map, const ti_version *v, const ti_holder *h, int q, ti_boxes *out, ti_boxes *scratch)
+static void add_read(const ti_version_map *map, const ti_version *v, const ti_holder *h, int q, ti_boxes *out,
+                     ti_boxes *scratch)
 {
     if (!out->count) {
         int64_t first;
@@ -458,8 +462,8 @@ static void add_read(const ti_version_map *map, const ti_version *v, const ti_ho
     ti_vec_fini(&image);
 }
 
-void ti_version_wants(const ti_version_map *map, const ti_version *v, ti_holder *const *reads, size_t count, int q, ti_boxes *out,
-                      ti_boxes *scratch)
+void ti_version_wants(const ti_version_map *map, const ti_version *v, ti_holder *const *reads, size_t count, int q,
+                      ti_boxes *out, ti_boxes *scratch)
 {
     ti_vec_clear(out);
     if (v->kind == TI_WRITER_UNDEFINED || (v->kind == TI_WRITER_NODES && v->a <= q && q < v->b)) {

@@ -19,10 +19,10 @@ enum { TI_VERSION_READERS = 4, TI_VERSION_MANY = 64 };
 typedef struct ti_version {
     ti_box box;
     ti_writer_kind kind;
-    int a, b;            /* nodes [a,b) */
-    ti_holder *writer;   /* split */
+    int a, b;          /* nodes [a,b) */
+    ti_holder *writer; /* split */
     int readers;
-    bool dirty;          /* waits to be merged */
+    bool dirty; /* waits to be merged */
     ti_holder *reader[TI_VERSION_READERS];
     struct ti_version *next_free;
 } ti_version;
@@ -56,7 +56,8 @@ const ti_versions *ti_version_map_query(ti_version_map *map, const ti_box *box);
 /* Whether node q lacks nothing of this entry by any of the reads, decided without evaluating a chunk. */
 bool ti_version_is_free(const ti_version *v, ti_holder *const *reads, size_t count);
 /* What node q lacks of an entry for a task with these reads: the one function that sender and receiver both call. Replaces `out`. */
-void ti_version_wants(const ti_version_map *map, const ti_version *v, ti_holder *const *reads, size_t count, int q, ti_boxes *out, ti_boxes *scratch);
+void ti_version_wants(const ti_version_map *map, const ti_version *v, ti_holder *const *reads, size_t count, int q,
+                      ti_boxes *out, ti_boxes *scratch);
 /* What chunk c of the writer owns of an entry. Replaces `out`. */
 void ti_version_owned(const ti_version_map *map, const ti_version *v, int64_t c, ti_boxes *out);
 

@@ -13,7 +13,16 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PLAN_BUDGET = 16, MOST_INCOMPLETE = 16384, CORES_FOR_THREADS = 8, MOST_DEVICES = 32, MOST_WAITS = 8, WATCH_EVERY = 64, FRONT_FLOOR = 64, FRONT_PER_WORKER = 32 };
+enum {
+    PLAN_BUDGET = 16,
+    MOST_INCOMPLETE = 16384,
+    CORES_FOR_THREADS = 8,
+    MOST_DEVICES = 32,
+    MOST_WAITS = 8,
+    WATCH_EVERY = 64,
+    FRONT_FLOOR = 64,
+    FRONT_PER_WORKER = 32
+};
 
 typedef enum run_mode { MODE_INLINE, MODE_SHARED, MODE_THREAD } run_mode;
 
@@ -33,7 +42,7 @@ struct ti_runtime {
     ti_scheduler scheduler;
     _Alignas(TI_CACHE_LINE) ti_lock executing;
     ti_executor *executor;
-    bool ended; /* the other nodes were told of a failure */
+    bool ended;                               /* the other nodes were told of a failure */
     uint64_t watched_activity, watched_since; /* the watchdog: what it saw last, and since when */
     _Atomic bool stop;
     pthread_t threads[2];
@@ -43,11 +52,13 @@ struct ti_runtime {
 
 static bool schedule(ti_runtime *rt, int budget)
 {
-    bool work = !ti_ring_is_empty(&rt->scheduler.tasks) || atomic_load_explicit(&rt->scheduler.backlog, memory_order_relaxed);
+    bool work = !ti_ring_is_empty(&rt->scheduler.tasks) ||
+                atomic_load_explicit(&rt->scheduler.backlog, memory_order_relaxed);
     if (!work || !ti_lock_try(&rt->scheduling)) {
         return false;
     }
-    bool any = ti_scheduler_step(&rt->scheduler, budget, atomic_load_explicit(&rt->progress.task, memory_order_acquire));
+    bool any = ti_scheduler_step(&rt->scheduler, budget,
+                                 atomic_load_explicit(&rt->progress.task, memory_order_acquire));
     ti_lock_drop(&rt->scheduling);
     return any;
 }
@@ -128,7 +139,8 @@ static void *executor_main(void *user)
         if (execute(rt)) {
             round = 0;
         } else {
-            ti_backoff(&round, &rt->progress.lot, ticket, atomic_load_explicit(&rt->progress.messages, memory_order_relaxed) > 0);
+            ti_backoff(&round, &rt->progress.lot, ticket,
+                       atomic_load_explicit(&rt->progress.messages, memory_order_relaxed) > 0);
         }
     }
     return NULL;
@@ -141,7 +153,8 @@ static void choose_mode(ti_runtime *rt)
     int all_cores = ti_host_cores(NULL, 0), cores = TI_MAX(all_cores / TI_MAX(rt->comm->local_nodes, 1), 1);
     rt->progress.lot.spins = all_cores < rt->comm->local_nodes ? TI_SPINS_CROWDED : TI_SPINS_ROOMY;
     const tacit_config *c = &rt->config;
-    bool alone = cores == 1 && c->workers <= 1 && c->threads != TACIT_THREADS_ON && c->progress == TACIT_PROGRESS_DEFAULT;
+    bool alone = cores == 1 && c->workers <= 1 && c->threads != TACIT_THREADS_ON &&
+                 c->progress == TACIT_PROGRESS_DEFAULT;
     if (c->threads == TACIT_THREADS_INLINE || rt->comm->calling_thread_only || alone) {
         rt->mode = MODE_INLINE;
         rt->system.workers = 1;
@@ -161,7 +174,8 @@ static void describe_system(ti_runtime *rt)
     /* Horizons must fall alike on all nodes, so what is known of this node alone enters only as a sum over all of them. */
     s->total_workers = rt->comm->ops->sum(rt->comm, (int64_t)s->workers * s->devices);
     s->horizon_step = rt->config.horizon_step;
-    s->horizon_front = rt->config.horizon_front ? rt->config.horizon_front : TI_MAX(FRONT_FLOOR, FRONT_PER_WORKER * s->total_workers);
+    s->horizon_front = rt->config.horizon_front ? rt->config.horizon_front
+                                                : TI_MAX(FRONT_FLOOR, FRONT_PER_WORKER * s->total_workers);
     s->record = rt->config.graph != NULL;
 }
 
@@ -173,8 +187,10 @@ static bool choose_devices(ti_runtime *rt, ti_strbuf *why)
     bool discrete = false;
     if (text) {
         discrete = sscanf(text, "%d:discrete%n", &count, &used) == 1 && used > 0 && text[used] == '\0';
-        if ((!discrete && (sscanf(text, "%d%n", &count, &used) != 1 || text[used] != '\0')) || count < 1 || count > MOST_DEVICES) {
-            ti_strbuf_add(why, "TACIT_HOST_DEVICES is '%s', but must be 1 to %d, or such a number with :discrete", text, MOST_DEVICES);
+        if ((!discrete && (sscanf(text, "%d%n", &count, &used) != 1 || text[used] != '\0')) || count < 1 ||
+            count > MOST_DEVICES) {
+            ti_strbuf_add(why, "TACIT_HOST_DEVICES is '%s', but must be 1 to %d, or such a number with :discrete", text,
+                          MOST_DEVICES);
             return false;
         }
     }
@@ -226,15 +242,16 @@ static void start_threads(ti_runtime *rt)
 static void say_what_runs(const ti_runtime *rt)
 {
     static const char *const names[] = { "inline", "shared", "thread" };
-    ti_log(TI_LOG_INFO, "node %d of %d, %d devices of %d workers, progress %s, network %s", rt->system.node, rt->system.num_nodes,
-           rt->system.devices, rt->system.workers, names[rt->mode], rt->comm->ops->name);
+    ti_log(TI_LOG_INFO, "node %d of %d, %d devices of %d workers, progress %s, network %s", rt->system.node,
+           rt->system.num_nodes, rt->system.devices, rt->system.workers, names[rt->mode], rt->comm->ops->name);
 }
 
 static bool open_graphs(ti_runtime *rt, ti_strbuf *why)
 {
     for (int i = 0; i < 3; i++) {
         if (!ti_dot_init(&rt->dots[i], rt->config.graph_tasks)) {
-            ti_strbuf_add(why, "TACIT_GRAPH_TASKS is '%s', but must be first:last, such as 10:20", rt->config.graph_tasks);
+            ti_strbuf_add(why, "TACIT_GRAPH_TASKS is '%s', but must be first:last, such as 10:20",
+                          rt->config.graph_tasks);
             return false;
         }
     }
@@ -364,8 +381,9 @@ static void watch(ti_runtime *rt)
     } else if (now - rt->watched_since >= limit) {
         ti_strbuf text = { 0 };
         ti_executor_describe_waits(rt->executor, MOST_WAITS, &text);
-        ti_log(TI_LOG_WARNING, "no progress for %d s; %llu tasks were submitted on this node, which waits for:%s", rt->config.watchdog,
-               (unsigned long long)ti_task_graph_tasks(rt->tasks), text.length ? ti_strbuf_text(&text) : " nothing of the network");
+        ti_log(TI_LOG_WARNING, "no progress for %d s; %llu tasks were submitted on this node, which waits for:%s",
+               rt->config.watchdog, (unsigned long long)ti_task_graph_tasks(rt->tasks),
+               text.length ? ti_strbuf_text(&text) : " nothing of the network");
         ti_strbuf_fini(&text);
         rt->watched_since = now;
     }
@@ -525,10 +543,12 @@ bool ti_runtime_write_graphs(ti_runtime *rt, ti_strbuf *why)
             continue; /* the task graph is the same everywhere */
         }
         ti_strbuf_add(&path, i ? "%s.%s.%d.dot" : "%s.%s.dot", rt->config.graph, names[i], rt->system.node);
-        ti_strbuf_add(&title, i ? "%s graph, node %d of %d" : "%s graph", names[i], rt->system.node, rt->system.num_nodes);
+        ti_strbuf_add(&title, i ? "%s graph, node %d of %d" : "%s graph", names[i], rt->system.node,
+                      rt->system.num_nodes);
         ok = ti_dot_write(&rt->dots[i], path.text, title.text);
         if (!ok) {
-            ti_strbuf_add(why, "cannot write '%s': %s; set TACIT_GRAPH to a path in a folder that exists", path.text, strerror(errno));
+            ti_strbuf_add(why, "cannot write '%s': %s; set TACIT_GRAPH to a path in a folder that exists", path.text,
+                          strerror(errno));
         }
         ti_strbuf_fini(&path);
         ti_strbuf_fini(&title);

@@ -22,7 +22,8 @@ void ti_scheduler_fini(ti_scheduler *s)
 /* Pass on what fits; true if all of the batch is gone. */
 static bool pass_on(ti_scheduler *s)
 {
-    while (s->passed < s->batch.count && ti_ring_push(&s->instructions, (void *)(uintptr_t)s->batch.instruction[s->passed])) {
+    while (s->passed < s->batch.count &&
+           ti_ring_push(&s->instructions, (void *)(uintptr_t)s->batch.instruction[s->passed])) {
         s->passed++;
     }
     bool all = s->passed == s->batch.count;

@@ -12,10 +12,10 @@ typedef struct ti_scheduler {
     ti_ring instructions; /* to the executor role */
     ti_command_graph *commands;
     ti_instruction_graph *graph;
-    ti_instruction_batch batch; /* what did not fit into the channel yet */
-    size_t passed;              /* of the batch */
-    _Atomic bool backlog;       /* some of the batch is left; a hint for threads without the role */
-    uint64_t released;          /* last point whose arenas were recycled */
+    ti_instruction_batch batch;            /* what did not fit into the channel yet */
+    size_t passed;                         /* of the batch */
+    _Atomic bool backlog;                  /* some of the batch is left; a hint for threads without the role */
+    uint64_t released;                     /* last point whose arenas were recycled */
     ti_dot *command_dot, *instruction_dot; /* or NULL */
 } ti_scheduler;
 

@@ -59,7 +59,8 @@ static void add_name(ti_dot *dot, const char *name)
 
 static void open_vertex(ti_dot *dot, uint64_t id, const char *shape, const char *colour)
 {
-    ti_strbuf_add(&dot->text, "  v%llu [shape=%s, style=filled, fillcolor=\"%s\", label=\"", (unsigned long long)id, shape, colour);
+    ti_strbuf_add(&dot->text, "  v%llu [shape=%s, style=filled, fillcolor=\"%s\", label=\"", (unsigned long long)id,
+                  shape, colour);
 }
 
 static void close_vertex(ti_dot *dot, uint64_t id, const uint64_t *dep, uint32_t deps)
@@ -115,7 +116,8 @@ static void add_pieces(ti_dot *dot, const ti_command *c)
 static void add_transfer(ti_dot *dot, const ti_buffer_info *buffer, bool send, int peer, uint64_t counter)
 {
     add_name(dot, buffer->name);
-    ti_strbuf_add(&dot->text, "\\n%s node %d, message %llu\\n", send ? "to" : "from", peer, (unsigned long long)counter);
+    ti_strbuf_add(&dot->text, "\\n%s node %d, message %llu\\n", send ? "to" : "from", peer,
+                  (unsigned long long)counter);
 }
 
 static void describe_command(ti_dot *dot, const ti_command *c)
@@ -131,7 +133,8 @@ static void describe_command(ti_dot *dot, const ti_command *c)
     case TI_COMMAND_RECEIVE:
         open_vertex(dot, c->id, "ellipse", c->kind == TI_COMMAND_SEND ? "#f9cb9c" : "#fce5cd");
         ti_strbuf_add(&dot->text, "%s ", c->kind == TI_COMMAND_SEND ? "send" : "receive");
-        add_transfer(dot, c->as.transfer.buffer, c->kind == TI_COMMAND_SEND, c->as.transfer.peer, c->as.transfer.counter);
+        add_transfer(dot, c->as.transfer.buffer, c->kind == TI_COMMAND_SEND, c->as.transfer.peer,
+                     c->as.transfer.counter);
         for (uint32_t i = 0; i < c->as.transfer.boxes; i++) {
             add_box(dot, &c->as.transfer.box[i], c->as.transfer.buffer->dims);
         }
@@ -214,7 +217,8 @@ static void describe_instruction(ti_dot *dot, const ti_instruction *i)
     case TI_INSTRUCTION_RECEIVE:
         open_vertex(dot, i->id, "ellipse", i->kind == TI_INSTRUCTION_SEND ? "#f9cb9c" : "#fce5cd");
         ti_strbuf_add(&dot->text, "%s ", i->kind == TI_INSTRUCTION_SEND ? "send" : "receive");
-        add_transfer(dot, i->as.transfer.buffer, i->kind == TI_INSTRUCTION_SEND, i->as.transfer.peer, i->as.transfer.counter);
+        add_transfer(dot, i->as.transfer.buffer, i->kind == TI_INSTRUCTION_SEND, i->as.transfer.peer,
+                     i->as.transfer.counter);
         break;
     case TI_INSTRUCTION_REDUCE:
         open_vertex(dot, i->id, "box", "#d9d2e9");
@@ -245,6 +249,7 @@ bool ti_dot_write(const ti_dot *dot, const char *path, const char *title)
         return false;
     }
     fprintf(file, "digraph tacit {\n  label=\"%s\"; labelloc=t; fontname=\"sans-serif\";\n", title);
-    fprintf(file, "  node [fontname=\"sans-serif\", fontsize=10];\n  edge [color=\"#666666\"];\n%s}\n", ti_strbuf_text(&dot->text));
+    fprintf(file, "  node [fontname=\"sans-serif\", fontsize=10];\n  edge [color=\"#666666\"];\n%s}\n",
+            ti_strbuf_text(&dot->text));
     return fclose(file) == 0;
 }

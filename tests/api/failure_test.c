@@ -37,8 +37,11 @@ static tacit_status run_until_error(tacit_context *ctx)
     desc.name = "B";
     status = status ? status : tacit_buffer_create(ctx, &desc, &b);
     for (int step = 0; step < 1000 && status == TACIT_OK; step++) {
-        status = tacit_submit(ctx, &(tacit_task){ .name = "picky", .range = TACIT_RANGE(ELEMENTS), .kernel = { .host = step == 3 ? fail_at_40 : copy },
-                                                  .access = { tacit_update(a, tacit_one_to_one()), tacit_write(b, tacit_one_to_one()) } });
+        status = tacit_submit(ctx, &(tacit_task){ .name = "picky",
+                                                  .range = TACIT_RANGE(ELEMENTS),
+                                                  .kernel = { .host = step == 3 ? fail_at_40 : copy },
+                                                  .access = { tacit_update(a, tacit_one_to_one()),
+                                                              tacit_write(b, tacit_one_to_one()) } });
         status = status ? status : tacit_fence_read(ctx, b, TACIT_BOX_ALL, out);
     }
     return status;
@@ -90,7 +93,8 @@ static void *member(void *user)
         expect_failure(ctx, status);
     } else {
         REQUIRE(status == TACIT_ERROR_NETWORK);
-        REQUIRE(strstr(tacit_last_error(ctx), "node 2 ended the job") && strstr(tacit_last_error(ctx), "not to my liking"));
+        REQUIRE(strstr(tacit_last_error(ctx), "node 2 ended the job") &&
+                strstr(tacit_last_error(ctx), "not to my liking"));
     }
     REQUIRE(tacit_finalize(ctx) == status);
     return NULL;

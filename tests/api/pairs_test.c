@@ -19,7 +19,8 @@ static void append_row(const tacit_launch *k)
         for (size_t s = 0; s < t; s++) {
             sum += TACIT_GET2(uint64_t, earlier, s, j);
         }
-        TACIT_AT2(uint64_t, row, t, j) = sum + (j > earlier.box.min[1] ? TACIT_GET2(uint64_t, earlier, t - 1, j - 1) : 0) % 7;
+        TACIT_AT2(uint64_t, row, t, j) = sum +
+                                         (j > earlier.box.min[1] ? TACIT_GET2(uint64_t, earlier, t - 1, j - 1) : 0) % 7;
     }
 }
 
@@ -33,13 +34,23 @@ static void grow(tacit_context *ctx, void *user)
     for (size_t j = 0; j < COLUMNS; j++) {
         init[j] = j * j + 1;
     }
-    REQUIRE_OK(ctx, tacit_buffer_create(ctx, &(tacit_buffer_desc){ .name = "rows", .range = TACIT_RANGE(ROWS, COLUMNS), .elem_size = 8, .init = init }, &b));
+    REQUIRE_OK(ctx, tacit_buffer_create(
+                        ctx,
+                        &(tacit_buffer_desc){
+                            .name = "rows", .range = TACIT_RANGE(ROWS, COLUMNS), .elem_size = 8, .init = init },
+                        &b));
     memcpy(expected, init, sizeof(expected));
     for (size_t t = 1; t < ROWS; t++) {
         const tacit_component row = tacit_span(t, t + 1), before = tacit_span(0, t);
-        REQUIRE_OK(ctx, tacit_submit(ctx, &(tacit_task){ .name = "append", .range = TACIT_RANGE(COLUMNS), .kernel = { .host = append_row }, TACIT_ARGS(t),
-                                                         .access = { tacit_read(b, tacit_components(before, tacit_full(), tacit_full())),
-                                                                     tacit_write(b, tacit_components(row, tacit_dim(0), tacit_full())) } }));
+        REQUIRE_OK(
+            ctx,
+            tacit_submit(
+                ctx, &(tacit_task){ .name = "append",
+                                    .range = TACIT_RANGE(COLUMNS),
+                                    .kernel = { .host = append_row },
+                                    TACIT_ARGS(t),
+                                    .access = { tacit_read(b, tacit_components(before, tacit_full(), tacit_full())),
+                                                tacit_write(b, tacit_components(row, tacit_dim(0), tacit_full())) } }));
         for (size_t j = 0; j < COLUMNS; j++) {
             uint64_t sum = 0;
             for (size_t s = 0; s < t; s++) {
@@ -71,7 +82,9 @@ static void nothing(const tacit_launch *k)
 
 static tacit_status submit_pair(tacit_context *ctx, tacit_access x, tacit_access y)
 {
-    return tacit_submit(ctx, &(tacit_task){ .name = "pair", .range = TACIT_RANGE(8), .kernel = { .host = nothing }, .access = { x, y } });
+    return tacit_submit(
+        ctx,
+        &(tacit_task){ .name = "pair", .range = TACIT_RANGE(8), .kernel = { .host = nothing }, .access = { x, y } });
 }
 
 static void what_is_taken(void **state)
@@ -81,7 +94,10 @@ static void what_is_taken(void **state)
     tacit_buffer *b;
     static const uint64_t zeros[16];
     assert_int_equal(tacit_init(NULL, &ctx), TACIT_OK);
-    assert_int_equal(tacit_buffer_create(ctx, &(tacit_buffer_desc){ .name = "B", .range = TACIT_RANGE(16), .elem_size = 8, .init = zeros }, &b), TACIT_OK);
+    assert_int_equal(
+        tacit_buffer_create(
+            ctx, &(tacit_buffer_desc){ .name = "B", .range = TACIT_RANGE(16), .elem_size = 8, .init = zeros }, &b),
+        TACIT_OK);
     const tacit_mapper low = tacit_components(tacit_dim(0), tacit_full(), tacit_full());
     const tacit_mapper high = tacit_components(tacit_dim_scaled(0, 1, 1, -8, 8), tacit_full(), tacit_full());
     const tacit_mapper wide = tacit_components(tacit_dim_scaled(0, 1, 1, 1, 1), tacit_full(), tacit_full());

@@ -65,16 +65,28 @@ static void program(tacit_context *ctx, void *user)
     for (int lane = 0; lane < LANES; lane++) {
         init[lane] = old_value;
     }
-    const tacit_op_desc desc = { .combine = multiply, .identity = &identity, .elem_size = sizeof(matrix), .user = &prime, .user_size = sizeof(prime) };
+    const tacit_op_desc desc = { .combine = multiply,
+                                 .identity = &identity,
+                                 .elem_size = sizeof(matrix),
+                                 .user = &prime,
+                                 .user_size = sizeof(prime) };
     REQUIRE_OK(ctx, tacit_op_create(ctx, &desc, &op));
-    REQUIRE_OK(ctx, tacit_buffer_create(ctx, &(tacit_buffer_desc){ .name = "M", .range = TACIT_RANGE(LANES), .elem_size = sizeof(matrix), .init = init }, &b));
+    REQUIRE_OK(ctx, tacit_buffer_create(
+                        ctx,
+                        &(tacit_buffer_desc){
+                            .name = "M", .range = TACIT_RANGE(LANES), .elem_size = sizeof(matrix), .init = init },
+                        &b));
     matrix expected[LANES];
     memcpy(expected, init, sizeof(init));
     for (int step = 0; step < 4; step++) {
         bool include = step % 2 == 1 || step == 2;
         tacit_access access = include ? tacit_reduce_into(b, op) : tacit_reduce(b, op);
-        REQUIRE_OK(ctx, tacit_submit(ctx, &(tacit_task){ .name = "product", .range = TACIT_RANGE(ITEMS), .kernel = { .host = kernel }, TACIT_ARGS(prime),
-                                                         .access = { access }, .hint = { .oversubscribe = step == 3 ? 2 : 0 } }));
+        REQUIRE_OK(ctx, tacit_submit(ctx, &(tacit_task){ .name = "product",
+                                                         .range = TACIT_RANGE(ITEMS),
+                                                         .kernel = { .host = kernel },
+                                                         TACIT_ARGS(prime),
+                                                         .access = { access },
+                                                         .hint = { .oversubscribe = step == 3 ? 2 : 0 } }));
         REQUIRE_OK(ctx, tacit_fence_read(ctx, b, TACIT_BOX_ALL, out));
         for (size_t lane = 0; lane < LANES; lane++) {
             matrix m = include ? expected[lane] : identity;
@@ -94,7 +106,9 @@ static void in_order(void **state)
     static const char *const devices[] = { NULL, "2", "1:discrete", "3:discrete" };
     for (int nodes = 1; nodes <= 7; nodes++) {
         for (size_t d = 0; d < TI_COUNT(devices); d++) {
-            tacit_config config = { .workers = 3, .host_devices = devices[d], .threads = nodes % 2 ? TACIT_THREADS_INLINE : TACIT_THREADS_ON };
+            tacit_config config = { .workers = 3,
+                                    .host_devices = devices[d],
+                                    .threads = nodes % 2 ? TACIT_THREADS_INLINE : TACIT_THREADS_ON };
             cluster_run(&(cluster){ .nodes = nodes, .config = &config, .eager = 64, .program = program });
         }
     }
@@ -107,11 +121,17 @@ static void refused(void **state)
     tacit_op op = { 0 };
     tacit_buffer *b;
     assert_int_equal(tacit_init(NULL, &ctx), TACIT_OK);
-    assert_int_equal(tacit_op_create(ctx, &(tacit_op_desc){ .identity = &identity, .elem_size = sizeof(matrix) }, &op), TACIT_ERROR_ARGUMENT);
+    assert_int_equal(tacit_op_create(ctx, &(tacit_op_desc){ .identity = &identity, .elem_size = sizeof(matrix) }, &op),
+                     TACIT_ERROR_ARGUMENT);
     assert_non_null(strstr(tacit_last_error(ctx), ".combine"));
-    assert_int_equal(tacit_op_create(ctx, &(tacit_op_desc){ .combine = multiply, .identity = &identity, .elem_size = sizeof(matrix) }, &op), TACIT_OK);
+    assert_int_equal(
+        tacit_op_create(
+            ctx, &(tacit_op_desc){ .combine = multiply, .identity = &identity, .elem_size = sizeof(matrix) }, &op),
+        TACIT_OK);
     assert_int_equal(tacit_buffer_create(ctx, &(tacit_buffer_desc){ .name = "S", .elem_size = 8 }, &b), TACIT_OK);
-    tacit_task task = { .name = "wrong", .range = TACIT_RANGE(4), .kernel = { .host = kernel }, .access = { tacit_reduce(b, op) } };
+    tacit_task task = {
+        .name = "wrong", .range = TACIT_RANGE(4), .kernel = { .host = kernel }, .access = { tacit_reduce(b, op) }
+    };
     assert_int_equal(tacit_submit(ctx, &task), TACIT_ERROR_ARGUMENT);
     assert_non_null(strstr(tacit_last_error(ctx), "an element has 8"));
     task.access[0] = tacit_reduce_into(b, tacit_sum(TACIT_DOUBLE));

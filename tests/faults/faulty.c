@@ -59,8 +59,13 @@ int main(int argc, char **argv)
     tacit_buffer *u;
     double zeros[SIZE] = { 0 }, out[SIZE];
     CHECK(tacit_init(NULL, &ctx));
-    CHECK(tacit_buffer_create(ctx, &(tacit_buffer_desc){ .name = "U", .range = TACIT_RANGE(SIZE), .elem_size = sizeof(double), .init = zeros }, &u));
-    CHECK(tacit_submit(ctx, &(tacit_task){ .name = "step", .range = TACIT_RANGE(SIZE), .kernel = { .host = nothing },
+    CHECK(tacit_buffer_create(
+        ctx,
+        &(tacit_buffer_desc){ .name = "U", .range = TACIT_RANGE(SIZE), .elem_size = sizeof(double), .init = zeros },
+        &u));
+    CHECK(tacit_submit(ctx, &(tacit_task){ .name = "step",
+                                           .range = TACIT_RANGE(SIZE),
+                                           .kernel = { .host = nothing },
                                            .access = { tacit_update(u, tacit_one_to_one()) } }));
     if (argc > 1 && tacit_node(ctx) == 1 && go_wrong(argc, argv)) {
         return EXIT_SUCCESS;

@@ -291,7 +291,7 @@ static void flood(ti_comm *comm, uint64_t base, uint64_t late, uint64_t seed)
 {
     int peer = comm->node ^ 1;
     bool sends = comm->node % 2 == 0 && peer < comm->num_nodes;
-    char (*data)[FLOOD_BYTES] = ti_alloc((size_t)FLOOD * FLOOD_BYTES);
+    char(*data)[FLOOD_BYTES] = ti_alloc((size_t)FLOOD * FLOOD_BYTES);
     uint64_t held_back = comm->stats.held_back, tokens[MAX_TOKENS];
     if (sends) {
         flood_send(comm, peer, data, base, late, seed);
@@ -452,8 +452,8 @@ static void huge_message(ti_comm *comm, uint64_t counter)
 /* Changes the environment, so it comes last. */
 static bool launch_is_seen_in_the_environment(void)
 {
-    static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE", "PMIX_RANK",
-                                         "MPI_LOCALNRANKS", "SLURM_PROCID", "SLURM_STEP_ID", "SLURM_STEPID" };
+    static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_RANK",     "PMI_SIZE",      "PMIX_RANK",
+                                         "MPI_LOCALNRANKS",      "SLURM_PROCID", "SLURM_STEP_ID", "SLURM_STEPID" };
     for (size_t i = 0; i < TI_COUNT(names); i++) {
         unsetenv(names[i]);
     }

@@ -111,11 +111,11 @@ static void malformed_values(void **state)
 {
     (void)state;
     static const char *const bad[][2] = {
-        { "TACIT_WORKERS", "" },       { "TACIT_WORKERS", "0" },          { "TACIT_WORKERS", "-3" },
-        { "TACIT_WORKERS", "many" },   { "TACIT_WORKERS", "4 cores" },    { "TACIT_WORKERS", "4k" },
-        { "TACIT_WORKERS", "100000" }, { "TACIT_THREADS", "2" },          { "TACIT_THREADS", "yes" },
-        { "TACIT_PROGRESS", "" },      { "TACIT_PROGRESS", "Thread" },    { "TACIT_LOG", "loud" },
-        { "TACIT_GRAPH", "" },         { "TACIT_HORIZON_STEP", "0x10" },  { "TACIT_LOG", "" },
+        { "TACIT_WORKERS", "" },       { "TACIT_WORKERS", "0" },         { "TACIT_WORKERS", "-3" },
+        { "TACIT_WORKERS", "many" },   { "TACIT_WORKERS", "4 cores" },   { "TACIT_WORKERS", "4k" },
+        { "TACIT_WORKERS", "100000" }, { "TACIT_THREADS", "2" },         { "TACIT_THREADS", "yes" },
+        { "TACIT_PROGRESS", "" },      { "TACIT_PROGRESS", "Thread" },   { "TACIT_LOG", "loud" },
+        { "TACIT_GRAPH", "" },         { "TACIT_HORIZON_STEP", "0x10" }, { "TACIT_LOG", "" },
     };
     for (size_t i = 0; i < TI_COUNT(bad); i++) {
         setenv(bad[i][0], bad[i][1], 1);

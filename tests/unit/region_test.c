@@ -379,7 +379,9 @@ static void literal_shapes(void **state)
 static void invalid_regions(void **state)
 {
     (void)state;
-    ti_box b[] = { { { 0, 0, 0 }, { 4, 4, 1 } }, { { 4, 0, 0 }, { 8, 4, 1 } }, { { 2, 2, 0 }, { 3, 9, 1 } },
+    ti_box b[] = { { { 0, 0, 0 }, { 4, 4, 1 } },
+                   { { 4, 0, 0 }, { 8, 4, 1 } },
+                   { { 2, 2, 0 }, { 3, 9, 1 } },
                    { { 9, 9, 0 }, { 9, 10, 1 } } };
     ti_region joinable = { { b, 2, 2 } };
     assert_false(ti_region_is_valid(&joinable));
@@ -448,9 +450,9 @@ int main(int argc, char **argv)
 {
     seed = test_seed(argc, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(literal_shapes), cmocka_unit_test(invalid_regions),  cmocka_unit_test(random_1d),
-        cmocka_unit_test(random_2d),      cmocka_unit_test(random_3d),        cmocka_unit_test(sparse_and_large),
-        cmocka_unit_test(tiles_merge),    cmocka_unit_test(far_apart),        cmocka_unit_test(list_subtract),
+        cmocka_unit_test(literal_shapes), cmocka_unit_test(invalid_regions), cmocka_unit_test(random_1d),
+        cmocka_unit_test(random_2d),      cmocka_unit_test(random_3d),       cmocka_unit_test(sparse_and_large),
+        cmocka_unit_test(tiles_merge),    cmocka_unit_test(far_apart),       cmocka_unit_test(list_subtract),
         cmocka_unit_test(steady_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
