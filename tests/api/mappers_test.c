@@ -430,11 +430,14 @@ static void custom_mappers(tacit_context *ctx, void *user)
 /* ---------------------------------------------------------------- reductions */
 
 /* Each item contributes its index + 1, as the operator's type. The product is over the first few only. */
+/* clang-format off */
 #define EACH_TYPE(X)                                                                                                   \
     X(TACIT_INT8, int8_t)                                                                                              \
     X(TACIT_INT16, int16_t)                                                                                            \
-    X(TACIT_INT32, int32_t) X(TACIT_INT64, int64_t) X(TACIT_UINT8, uint8_t) X(TACIT_UINT16, uint16_t)                  \
-        X(TACIT_UINT32, uint32_t) X(TACIT_UINT64, uint64_t) X(TACIT_FLOAT, float) X(TACIT_DOUBLE, double)
+    X(TACIT_INT32, int32_t)                                                                                            \
+    X(TACIT_INT64, int64_t) X(TACIT_UINT8, uint8_t) X(TACIT_UINT16, uint16_t) X(TACIT_UINT32, uint32_t)                \
+        X(TACIT_UINT64, uint64_t) X(TACIT_FLOAT, float) X(TACIT_DOUBLE, double)
+/* clang-format on */
 
 static int64_t contribution(int op, size_t i)
 {
