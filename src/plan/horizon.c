@@ -46,7 +46,7 @@ static void append(ti_horizon *h, uint64_t id, int64_t path)
 
 void ti_horizon_note(ti_horizon *h, uint64_t id, const uint64_t *dep, size_t deps)
 {
-    int64_t path = 0;
+    int64_t path = h->applied_path; /* what depends on nothing depends on the applied horizon */
     for (size_t i = 0; i < deps; i++) {
         TI_ASSERT(dep[i] >= h->oldest && dep[i] < id);
         struct ti_horizon_vertex *v = vertex_of(h, dep[i]);
@@ -70,7 +70,10 @@ uint64_t ti_horizon_insert(ti_horizon *h, uint64_t id)
 
 void ti_horizon_apply(ti_horizon *h, uint64_t id)
 {
-    h->oldest = TI_MAX(h->oldest, id);
+    if (id >= h->oldest) {
+        h->oldest = id;
+        h->applied_path = vertex_of(h, id)->path;
+    }
 }
 
 void ti_horizon_each_front(const ti_horizon *h, void (*emit)(void *user, uint64_t id), void *user)

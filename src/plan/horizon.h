@@ -16,7 +16,7 @@ typedef struct ti_horizon {
     } * vertex; /* of the ids [oldest, next), at id & (capacity - 1) */
     uint64_t oldest, next, capacity;
     uint64_t newest; /* last horizon or epoch; 0: none */
-    int64_t newest_path, longest;
+    int64_t newest_path, applied_path, longest;
     int64_t front;
 } ti_horizon;
 

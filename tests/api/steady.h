@@ -144,6 +144,18 @@ static inline void buffers(state *s)
     REQUIRE_OK(s->ctx, tacit_buffer_destroy(s->ctx, b));
 }
 
+/* Now and then the buffer of a chain goes, and another chain begins on a new one. */
+static inline void replaced(state *s)
+{
+    static const uint32_t zeros[1] = { 0 };
+    chain(s);
+    if (s->step % 20000 == 19999) {
+        const tacit_buffer_desc one = { .name = "tile", .range = TACIT_RANGE(1), .elem_size = sizeof(uint32_t), .init = zeros };
+        REQUIRE_OK(s->ctx, tacit_buffer_destroy(s->ctx, s->tile[0]));
+        REQUIRE_OK(s->ctx, tacit_buffer_create(s->ctx, &one, &s->tile[0]));
+    }
+}
+
 static inline void mixed(state *s)
 {
     independent(s);

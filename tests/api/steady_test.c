@@ -12,6 +12,7 @@
 static const program programs[] = {
     { "independent", independent, 0, 1, { .workers = 2 }, 1 },
     { "chain", chain, 0, 1, { .workers = 2 }, 1 },
+    { "replaced", replaced, 1, 1, { .workers = 2 }, 1 },
     { "stencil", stencil, 0, 1, { .workers = 2 }, 1 },
     { "reduction", reduction, 0, 1, { .workers = 2 }, 1 },
     { "fences", fences, 100, 1, { .workers = 2 }, 1 },

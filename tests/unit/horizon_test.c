@@ -14,12 +14,12 @@ enum { IDS = 400 };
 typedef struct model {
     int64_t path[IDS];
     bool follower[IDS];
-    uint64_t newest, next;
+    uint64_t newest, next, applied;
 } model;
 
 static void model_note(model *m, const uint64_t *dep, size_t deps)
 {
-    int64_t path = 0;
+    int64_t path = m->applied ? m->path[m->applied] : 0;
     for (size_t i = 0; i < deps; i++) {
         path = TI_MAX(path, m->path[dep[i]]);
         m->follower[dep[i]] = true;
@@ -107,7 +107,7 @@ static void random_graphs(void **state)
                 model_insert(&m);
                 if (before) {
                     ti_horizon_apply(&h, before);
-                    oldest = before;
+                    oldest = m.applied = before;
                 }
                 check_front(&m, &h);
             }
@@ -139,6 +139,30 @@ static void depth(void **state)
     }
     assert_true(ti_horizon_is_due(&h));
     assert_int_equal(ti_horizon_insert(&h, 10), 5);
+    ti_horizon_fini(&h);
+}
+
+/* A chain that begins late, of a new buffer, say: its path continues that of the applied horizon, however long the one before was. */
+static void late_chains(void **state)
+{
+    (void)state;
+    ti_horizon h;
+    ti_horizon_init(&h, 4, NEVER, 1);
+    uint64_t id = 1, horizons = 0;
+    for (int chain = 0; chain < 3; chain++) {
+        uint64_t last = 0, before = horizons;
+        for (int i = 0; i < 1000; i++) {
+            ti_horizon_note(&h, id, &last, last ? 1 : 0);
+            last = id++;
+            if (ti_horizon_is_due(&h)) {
+                uint64_t previous = ti_horizon_insert(&h, id++);
+                ti_horizon_apply(&h, previous);
+                last = TI_MAX(last, previous);
+                horizons++;
+            }
+        }
+        assert_in_range(horizons - before, 190, 260);
+    }
     ti_horizon_fini(&h);
 }
 
@@ -187,6 +211,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_graphs),
         cmocka_unit_test(depth),
+        cmocka_unit_test(late_chains),
         cmocka_unit_test(breadth),
         cmocka_unit_test(long_run),
     };
