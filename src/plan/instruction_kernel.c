@@ -108,7 +108,7 @@ static void track(ti_instruction_graph *graph, const ti_command *command, const 
             const ti_access *access = &command->task->access[i];
             const ti_footprint *f = &at->piece->footprint[i];
             ti_tracker *tracker = &ti_instruction_memory(graph, access->buffer, at->memory)->tracker;
-            for (uint32_t k = 0; !writes && ti_access_reads(access) && k < f->boxes; k++) {
+            for (uint32_t k = 0; !writes && access->mode == TACIT_READ && k < f->boxes; k++) {
                 ti_tracker_read(tracker, &f->box[k], id, &graph->emit.deps);
             }
             for (uint32_t k = 0; writes && ti_access_writes(access) && k < f->boxes; k++) {
