@@ -60,6 +60,7 @@ void ti_tracker_fini(ti_tracker *t)
     ti_region_map_fini(&t->map);
     ti_vec_fini(&t->young);
     ti_vec_fini(&t->scratch);
+    ti_vec_fini(&t->rest);
     ti_vec_fini(&t->touching);
 }
 
@@ -299,17 +300,15 @@ bool ti_tracker_is_written(ti_tracker *t, const ti_box *box, ti_box *hole)
     if (t->scratch.count == 1 && ti_box_covers(&t->scratch.data[0].box, box)) {
         return true;
     }
-    ti_boxes rest = { 0 };
-    ti_vec_push(&rest, *box);
+    ti_vec_clear(&t->rest);
+    ti_vec_push(&t->rest, *box);
     for (size_t i = 0; i < t->scratch.count; i++) {
-        ti_boxes_subtract(&rest, &t->scratch.data[i].box);
+        ti_boxes_subtract(&t->rest, &t->scratch.data[i].box);
     }
-    bool written = rest.count == 0;
-    if (!written) {
-        *hole = rest.data[0];
+    if (t->rest.count > 0) {
+        *hole = t->rest.data[0];
     }
-    ti_vec_fini(&rest);
-    return written;
+    return t->rest.count == 0;
 }
 
 void ti_tracker_written(ti_tracker *t, const ti_box *box, ti_region_entries *out)

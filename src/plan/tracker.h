@@ -11,6 +11,7 @@
 #ifndef TI_TRACKER_H
 #define TI_TRACKER_H
 
+#include "grid/region.h"
 #include "grid/region_map.h"
 
 /* Ids that something depends on, without repetition. */
@@ -50,6 +51,7 @@ struct ti_tracker {
     uint32_t records, free_record;
     ti_region_entries young; /* entries made since the last sweep, if there are many */
     ti_region_entries scratch, touching;
+    ti_boxes rest;
 };
 
 /* The tracker stays where it is until fini: its era points to it. */

@@ -106,6 +106,14 @@ static inline void stencil(state *s)
     s->B = swap;
 }
 
+/* What the stencil reads was written by two tasks. */
+static inline void fragments(state *s)
+{
+    SUBMIT(s->ctx, .range = TACIT_RANGE(1), KERNEL(touch), .access = { tacit_update(s->A, tacit_fixed(tacit_box1(0, N / 3))) }, .place = tacit_place_node(0));
+    SUBMIT(s->ctx, .range = TACIT_RANGE(1), KERNEL(touch), .access = { tacit_update(s->A, tacit_fixed(tacit_box1(N / 3, N))) }, .place = tacit_place_node(0));
+    stencil(s);
+}
+
 static inline void reduction(state *s)
 {
     SUBMIT(s->ctx, .name = "count", .range = TACIT_RANGE(N), KERNEL(count),
