@@ -69,12 +69,11 @@ static inline void *ti_ring_pop(ti_ring *ring)
     return item;
 }
 
-/* Producer, after a push: whether the consumer had taken everything before it. */
-static inline bool ti_ring_was_empty(const ti_ring *ring)
+/* Producer, after a push: whether the consumer had taken everything before it. The addition of nothing orders the push before the look. */
+static inline bool ti_ring_was_empty(ti_ring *ring)
 {
-    atomic_thread_fence(memory_order_seq_cst);
-    return atomic_load_explicit(&ring->head, memory_order_relaxed) + 1 >=
-           atomic_load_explicit(&ring->tail, memory_order_relaxed);
+    size_t tail = atomic_fetch_add_explicit(&ring->tail, 0, memory_order_seq_cst);
+    return atomic_load_explicit(&ring->head, memory_order_seq_cst) + 1 >= tail;
 }
 
 /* Any thread: a guess. */

@@ -531,7 +531,7 @@ void ti_region_map_query(const ti_region_map *map, const ti_box *box, ti_region_
         return;
     }
     query_below(map->root, map->height, box, out);
-    if (map->height > 0) { /* a leaf is in order already */
+    if (out->count > first + 1) {
         sort_from(out, first);
     }
 }
@@ -543,7 +543,7 @@ void ti_region_map_query_touching(const ti_region_map *map, const ti_box *box, t
         return;
     }
     query_touching_below(map->root, map->height, box, out);
-    if (map->height > 0) {
+    if (out->count > first + 1) {
         sort_from(out, first);
     }
 }

@@ -113,7 +113,8 @@ static void track_accesses(ti_task_graph *graph, const ti_task *task)
     for (int writes = 0; writes < 2; writes++) {
         for (uint32_t i = 0; i < task->accesses; i++) {
             const ti_access *access = &task->access[i];
-            if (writes ? !ti_access_writes(access) && access->mode != TACIT_REDUCE : access->mode != TACIT_READ) { /* a write follows all that a read would */
+            if (writes ? !ti_access_writes(access) && access->mode != TACIT_REDUCE
+                       : access->mode != TACIT_READ) { /* a write follows all that a read would */
                 continue;
             }
             image_of(graph, access, task);

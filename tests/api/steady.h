@@ -109,8 +109,10 @@ static inline void stencil(state *s)
 /* What the stencil reads was written by two tasks. */
 static inline void fragments(state *s)
 {
-    SUBMIT(s->ctx, .range = TACIT_RANGE(1), KERNEL(touch), .access = { tacit_update(s->A, tacit_fixed(tacit_box1(0, N / 3))) }, .place = tacit_place_node(0));
-    SUBMIT(s->ctx, .range = TACIT_RANGE(1), KERNEL(touch), .access = { tacit_update(s->A, tacit_fixed(tacit_box1(N / 3, N))) }, .place = tacit_place_node(0));
+    SUBMIT(s->ctx, .range = TACIT_RANGE(1), KERNEL(touch),
+           .access = { tacit_update(s->A, tacit_fixed(tacit_box1(0, N / 3))) }, .place = tacit_place_node(0));
+    SUBMIT(s->ctx, .range = TACIT_RANGE(1), KERNEL(touch),
+           .access = { tacit_update(s->A, tacit_fixed(tacit_box1(N / 3, N))) }, .place = tacit_place_node(0));
     stencil(s);
 }
 
@@ -158,7 +160,9 @@ static inline void replaced(state *s)
     static const uint32_t zeros[1] = { 0 };
     chain(s);
     if (s->step % 20000 == 19999) {
-        const tacit_buffer_desc one = { .name = "tile", .range = TACIT_RANGE(1), .elem_size = sizeof(uint32_t), .init = zeros };
+        const tacit_buffer_desc one = {
+            .name = "tile", .range = TACIT_RANGE(1), .elem_size = sizeof(uint32_t), .init = zeros
+        };
         REQUIRE_OK(s->ctx, tacit_buffer_destroy(s->ctx, s->tile[0]));
         REQUIRE_OK(s->ctx, tacit_buffer_create(s->ctx, &one, &s->tile[0]));
     }

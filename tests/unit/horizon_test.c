@@ -209,11 +209,8 @@ int main(int argc, char **argv)
 {
     seed = test_seed(argc, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_graphs),
-        cmocka_unit_test(depth),
-        cmocka_unit_test(late_chains),
-        cmocka_unit_test(breadth),
-        cmocka_unit_test(long_run),
+        cmocka_unit_test(random_graphs), cmocka_unit_test(depth),    cmocka_unit_test(late_chains),
+        cmocka_unit_test(breadth),       cmocka_unit_test(long_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
