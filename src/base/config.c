@@ -241,12 +241,42 @@ static void apply_defaults(tacit_config *c)
     c->log = c->log ? c->log : 2;
 }
 
+/* Whether a program's own value of a field is zero or one of those that the variable may have. */
+static bool field_is_allowed(const row *r, const tacit_config *config)
+{
+    const char *field = (const char *)config + r->field;
+    int number = 0;
+    if (r->kind != KIND_STRING && r->kind != KIND_SIZE) {
+        number = *(const int *)(const void *)field;
+    }
+    switch (r->kind) {
+    case KIND_STRING:
+        return true;
+    case KIND_SIZE:
+        return *(const size_t *)(const void *)field <= (size_t)r->most;
+    case KIND_INT:
+        return number == 0 || (number >= r->least && number <= r->most);
+    case KIND_PROGRESS:
+        return number >= TACIT_PROGRESS_DEFAULT && number <= TACIT_PROGRESS_THREAD;
+    case KIND_THREADS:
+        return number >= TACIT_THREADS_INLINE && number <= TACIT_THREADS_ON;
+    case KIND_OTHER:
+        return number >= 0 && number <= 4;
+    }
+    return false;
+}
+
 tacit_status ti_config_resolve(const tacit_config *from, tacit_config *out, ti_strbuf *why)
 {
     *out = from ? *from : (tacit_config){ 0 };
-    if (out->workers < 0 || out->run_ahead < 0 || out->horizon_step < 0 || out->horizon_front < 0) {
-        ti_strbuf_add(why, "a field of tacit_config is negative; zero means the default");
-        return TACIT_ERROR_CONFIG;
+    for (size_t i = 0; i < TI_COUNT(table); i++) {
+        if (!field_is_allowed(&table[i], out)) {
+            ti_strbuf_add(
+                why,
+                "the field of tacit_config for %s has a value that is not allowed; it must be %s, or zero for the default",
+                table[i].doc.name, table[i].doc.values);
+            return TACIT_ERROR_CONFIG;
+        }
     }
     for (size_t i = 0; i < TI_COUNT(table); i++) {
         const char *text = getenv(table[i].doc.name);

@@ -122,7 +122,11 @@ static void malformed_values(void **state)
         expect_refusal(NULL, bad[i][0], "must be");
         unsetenv(bad[i][0]);
     }
-    expect_refusal(&(tacit_config){ .workers = -1 }, "tacit_config", "negative");
+    expect_refusal(&(tacit_config){ .workers = -1 }, "tacit_config", "TACIT_WORKERS");
+    expect_refusal(&(tacit_config){ .workers = 1000000 }, "tacit_config", "1..4096");
+    expect_refusal(&(tacit_config){ .progress = 3 }, "tacit_config", "shared|thread");
+    expect_refusal(&(tacit_config){ .threads = 7 }, "tacit_config", "TACIT_THREADS");
+    expect_refusal(&(tacit_config){ .log = 9 }, "tacit_config", "TACIT_LOG");
 }
 
 /* Every name with one letter wrong, missing or too many leads back to the name. */
