@@ -32,7 +32,9 @@ enum {
     PORTION = 64,        /* requests tested by one poll */
     SYNC_MESSAGES = 512, /* so many messages make a sync point, however small they are */
     EARLY_MESSAGES = 2 * SYNC_MESSAGES,
-    ERROR_TEXT = 640
+    ERROR_TEXT = 640,
+    POOLED_PARCEL = 1024, /* bytes */
+    MOST_SPARE_PARCELS = 64
 };
 
 /* Scattered payloads of up to PACK_LIMIT bytes are packed, and up to PACK_SHORT_LIMIT if their runs are short.
@@ -97,6 +99,7 @@ typedef struct mpi_comm {
     size_t reported;
     ti_map peers; /* node -> peer, of those that were sent to */
     ti_mpi_types types;
+    TI_VEC(parcel *) spare; /* of POOLED_PARCEL bytes */
     MPI_Status status[PORTION];
     int index[PORTION];
     char error[ERROR_TEXT];
@@ -160,11 +163,20 @@ static void fail_op(mpi_comm *self, const op *o, int code)
 
 /* ---- parcels */
 
-static parcel *parcel_create(const ti_payload *payload, bool with_blocks, bool with_bytes)
+/* Small parcels come from a pool, so that steady traffic calls no malloc. */
+static parcel *parcel_take(mpi_comm *self, size_t size)
+{
+    if (size <= POOLED_PARCEL && self->spare.count) {
+        return self->spare.data[--self->spare.count];
+    }
+    return ti_alloc(size <= POOLED_PARCEL ? (size_t)POOLED_PARCEL : size);
+}
+
+static parcel *parcel_create(mpi_comm *self, const ti_payload *payload, bool with_blocks, bool with_bytes)
 {
     size_t blocks = with_blocks ? payload->count * sizeof(ti_block) : 0;
     size_t size = sizeof(parcel) + blocks + (with_bytes ? payload->bytes : 0);
-    parcel *p = ti_alloc(size);
+    parcel *p = parcel_take(self, size);
     *p = (parcel){ .size = size, .packed = (char *)p + sizeof(parcel) + blocks };
     p->payload = (ti_payload){ .block = p->block, .count = with_blocks ? payload->count : 0, .bytes = payload->bytes };
     if (blocks) {
@@ -173,10 +185,15 @@ static parcel *parcel_create(const ti_payload *payload, bool with_blocks, bool w
     return p;
 }
 
-static void parcel_destroy(parcel *p)
+static void parcel_destroy(mpi_comm *self, parcel *p)
 {
-    if (p) {
-        ti_free(p, p->size);
+    if (!p) {
+        return;
+    }
+    if (p->size <= POOLED_PARCEL && self->spare.count < MOST_SPARE_PARCELS) {
+        ti_vec_push(&self->spare, p);
+    } else {
+        ti_free(p, TI_MAX(p->size, (size_t)POOLED_PARCEL));
     }
 }
 
@@ -213,7 +230,7 @@ static int wire_of(mpi_comm *self, op *o, const ti_payload *payload, wire *out)
         return MPI_SUCCESS;
     }
     if (is_packed(payload)) {
-        o->packed = parcel_create(payload, o->kind == OP_RECEIVE, true);
+        o->packed = parcel_create(self, payload, o->kind == OP_RECEIVE, true);
         if (o->kind != OP_RECEIVE) {
             ti_mpi_pack(o->packed->packed, payload);
         }
@@ -262,7 +279,7 @@ static void start(mpi_comm *self, op o, uint64_t counter, const ti_payload *payl
     }
     if (TI_UNLIKELY(request == MPI_REQUEST_NULL)) { /* failed, or a barrier of one node */
         ti_vec_push(&self->done, o.token);
-        parcel_destroy(o.packed);
+        parcel_destroy(self, o.packed);
         return;
     }
     ti_vec_push(&self->request, request);
@@ -351,7 +368,7 @@ static void sync_point_passed(mpi_comm *self, peer *p)
         }
         held_pop(p);
         send_counted(self, p, next->counter, &next->payload, next->token);
-        parcel_destroy(next);
+        parcel_destroy(self, next);
     }
 }
 
@@ -371,7 +388,7 @@ static void mpi_send(ti_comm *comm, int node, uint64_t counter, const ti_payload
         send_counted(self, p, counter, payload, token);
         return;
     }
-    parcel *item = parcel_create(payload, true, false);
+    parcel *item = parcel_create(self, payload, true, false);
     item->counter = counter;
     item->token = token;
     held_push(p, item);
@@ -443,7 +460,7 @@ static void finish(mpi_comm *self, const op *o, const MPI_Status *status)
         self->comm.stats.bytes_received += o->bytes;
         break;
     }
-    parcel_destroy(o->packed);
+    parcel_destroy(self, o->packed);
 }
 
 static void finish_or_fail(mpi_comm *self, const op *o, int code, const MPI_Status *status)
@@ -453,7 +470,7 @@ static void finish_or_fail(mpi_comm *self, const op *o, int code, const MPI_Stat
         return;
     }
     fail_op(self, o, code);
-    parcel_destroy(o->packed);
+    parcel_destroy(self, o->packed);
 }
 
 /* Takes out the requests in [begin, end) that have completed, which MPI has set to null; from the end, so that what
@@ -595,7 +612,7 @@ static void peers_fini(mpi_comm *self)
         if (self->peers.used[i]) {
             peer *p = (peer *)(uintptr_t)self->peers.slot[i].value;
             while (p->held.count) {
-                parcel_destroy(held_pop(p));
+                parcel_destroy(self, held_pop(p));
             }
             ti_vec_fini(&p->held);
             TI_DELETE(p);
@@ -621,6 +638,10 @@ static void mpi_destroy(ti_comm *comm)
         }
     }
     peers_fini(self);
+    for (size_t i = 0; i < self->spare.count; i++) {
+        ti_free(self->spare.data[i], POOLED_PARCEL);
+    }
+    ti_vec_fini(&self->spare);
     ti_vec_fini(&self->request);
     ti_vec_fini(&self->op);
     ti_vec_fini(&self->done);
