@@ -99,16 +99,20 @@ static void add_subject(world *w)
     resolve(w, s);
 }
 
-static void world_init(world *w, uint64_t from)
+/* `large`: two dimensions, many cells, several nodes. */
+static void world_init(world *w, uint64_t from, bool large)
 {
     memset(w, 0, sizeof(*w));
     w->r = rng_from(from);
-    w->nodes = (int)rng_between(&w->r, 1, MOST_NODES);
-    w->dims = (int)rng_between(&w->r, 1, 2);
+    w->nodes = (int)rng_between(&w->r, large ? 2 : 1, MOST_NODES);
+    w->dims = large ? 2 : (int)rng_between(&w->r, 1, 2);
     int64_t side = rng_between(&w->r, 0, 4) ? 9 : 24;
     w->extent = (ti_box){ { 0, 0, 0 },
                           { w->dims == 1 ? rng_between(&w->r, 1, 40) : rng_between(&w->r, 1, side), 1, 1 } };
     w->extent.max[1] = w->dims == 1 ? 1 : rng_between(&w->r, 1, side);
+    if (large) {
+        w->extent.max[0] = w->extent.max[1] = 24;
+    }
     w->buffer = (ti_buffer_info){ .dims = w->dims, .extent = w->extent, .name = "b", .elem_size = 1 };
     w->how = (gen_custom){ GEN_CUSTOM_SHIFTS, rng_between(&w->r, 0, 3), rng_between(&w->r, 3, 9) };
     w->custom = (ti_custom_mapper){ gen_custom_mapper, &w->how, sizeof(w->how), 0, 0 };
@@ -311,16 +315,35 @@ static void set_some(world *w, int64_t most)
     }
 }
 
+/* A map with many entries: squares of 2 x 2 elements, held by node 0 and by node 1 in turn. */
+static void checkerboard(world *w)
+{
+    for (int64_t i = 0; i < w->extent.max[0]; i += 2) {
+        for (int64_t j = 0; j < w->extent.max[1]; j += 2) {
+            ti_box box = w->extent;
+            int node = (int)((i + j) / 2 % 2);
+            box.min[0] = i;
+            box.max[0] = TI_MIN(i + 2, w->extent.max[0]);
+            box.min[1] = j;
+            box.max[1] = TI_MIN(j + 2, w->extent.max[1]);
+            w->stamp++;
+            mark(w, node, &box);
+            for (int m = 0; m < 2; m++) {
+                ti_version_map_set(&w->map[m], &box, node, node + 1);
+            }
+        }
+    }
+}
+
 static void against_stamps(void **state)
 {
     (void)state;
     static world w;
     size_t most = 0;
     for (uint64_t run = 0; run < 300; run++) {
-        world_init(&w, seed + run);
-        for (int i = 0; i < 120 && w.extent.max[0] * w.extent.max[1] > 300; i++) {
-            w.stamp++;
-            set_some(&w, 2); /* a map with many entries */
+        world_init(&w, seed + run, run % 50 == 0);
+        if (run % 50 == 0) {
+            checkerboard(&w);
         }
         for (int i = 0; i < 60; i++) {
             int64_t kind = rng_between(&w.r, 0, 9);
