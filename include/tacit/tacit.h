@@ -489,7 +489,7 @@ TACIT_API void tacit_view_check(const tacit_view *v, size_t elem_size, bool writ
 /* ---------------------------------------------------------------- configuration and contexts */
 
 /* One field per TACIT_* environment variable, which wins over the field. Zero means default.
- * doc/configuration.md and `tacit run --help` list the variables. */
+ * doc/configuration.md and `tacit help settings` list the variables. */
 typedef struct tacit_config {
     int workers;  /* TACIT_WORKERS: threads that run kernels on this node */
     int threads;  /* TACIT_THREADS: TACIT_THREADS_INLINE runs everything in the calling thread */
@@ -568,7 +568,7 @@ typedef enum tacit_on {
     TACIT_ON_DEVICES = 0, /* split over nodes and their devices */
     TACIT_ON_HOST,        /* a host task, split over nodes: runs on the host, may call the operating system */
     TACIT_ON_ONE_NODE,    /* a host task on one node: `.place`, else node 0; gets the whole range */
-    TACIT_ON_EVERY_NODE   /* a host task on every node (with the next release) */
+    TACIT_ON_EVERY_NODE   /* a host task on every node: not available yet, refused */
 } tacit_on;
 
 /* Zero: tacit decides. Made by tacit_place_node. */
@@ -584,7 +584,7 @@ static inline tacit_place tacit_place_node(int node)
     p.arg = node;
     return p;
 }
-/* The node that owns what access i writes (with the next release). */
+/* The node that owns what access i writes: not available yet, refused. */
 static inline tacit_place tacit_place_owner(int i)
 {
     tacit_place p;
@@ -623,7 +623,8 @@ typedef struct tacit_task {
 #define TACIT_ARGS(x) .args = &(x), .args_size = sizeof(x)
 
 /* Submit a task; returns at once, or helps with progress while the program is too far ahead (`run_ahead`).
- * A range with a zero extent does nothing. Errors: see doc/errors.md. All nodes. */
+ * A range with a zero extent does nothing. Errors, each with a sentence in tacit_last_error: TACIT_ERROR_ARGUMENT, _DIMENSION,
+ * _RANGE, _MAPPER, _UNINITIALIZED (reads what nobody wrote), _OVERLAP (nodes would write the same elements), _STATE, _UNSUPPORTED. All nodes. */
 TACIT_API tacit_status tacit_submit_sized(tacit_context *ctx, const tacit_task *task, size_t size);
 static inline tacit_status tacit_submit(tacit_context *ctx, const tacit_task *task)
 {
