@@ -62,7 +62,7 @@ set(TACIT_SOURCES
     api/api_view.c
     api/check_task.c
 )
-set(mpi_sources comm/comm_mpi.c comm/mpi_type.c)
+set(mpi_sources comm/comm_mpi.c comm/mpi_start.c comm/mpi_type.c)
 set(no_mpi_sources comm/comm_none.c)
 if(TACIT_WITH_MPI)
     list(APPEND TACIT_SOURCES ${mpi_sources})

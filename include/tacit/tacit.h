@@ -662,6 +662,20 @@ typedef struct tacit_counters {
 } tacit_counters;
 TACIT_API tacit_status tacit_get_counters(tacit_context *ctx, tacit_counters *out);
 
+/* ---------------------------------------------------------------- MPI */
+
+/* What tacit/mpi.h is made of; programs that use MPI themselves include that header, which has tacit_init_mpi. A communicator
+ * passes as the address of an MPI_Comm here, so that other programs need no mpi.h. */
+typedef struct tacit_mpi_comm {
+    void *address; /* of an MPI_Comm */
+    size_t size;   /* sizeof(MPI_Comm) */
+    int library;   /* the MPI that the program is compiled with */
+} tacit_mpi_comm;
+enum { TACIT_MPI_OTHER = 0, TACIT_MPI_OPEN_MPI, TACIT_MPI_MPICH };
+
+TACIT_API tacit_status tacit_init_mpi_sized(const tacit_mpi_comm *comm, const tacit_config *config, size_t size,
+                                            tacit_context **out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -125,6 +125,7 @@ tacit_status tacit_buffer_destroy(tacit_context *ctx, tacit_buffer *buffer)
     if (!buffer) {
         return TACIT_OK;
     }
+    TI_TRY(ti_context_check_thread(ctx));
     if (buffer->context != ctx || buffer->destroyed_by) {
         return ti_context_error(ctx, TACIT_ERROR_STATE,
                                 "tacit_buffer_destroy: the buffer belongs to another context or is destroyed already");

@@ -19,6 +19,9 @@ tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, ti_tim
     ti_strbuf why = { 0 };
     tacit_context *ctx = TI_NEW(tacit_context);
     ti_runtime_desc desc = { .config = *config, .comm = comm, .context = ctx, .timeline = timeline };
+    ctx->one_thread = comm->threads == TI_COMM_THREADS_CREATOR;
+    ctx->thread_level = comm->thread_level;
+    ctx->thread = pthread_self();
     ctx->runtime = ti_runtime_create(&desc, &why);
     tacit_status status = TACIT_OK;
     if (!ctx->runtime) {
@@ -31,33 +34,54 @@ tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, ti_tim
     return status;
 }
 
-tacit_status tacit_init_sized(const tacit_config *config, size_t size, tacit_context **out)
+/* The settings, from the program and its environment. */
+static tacit_status resolve(const char *who, const tacit_config *config, size_t size, tacit_context **out,
+                            tacit_config *resolved)
 {
+    tacit_config given = { 0 };
+    ti_strbuf why = { 0 };
     if (!out) {
-        return init_failed(TACIT_ERROR_ARGUMENT,
-                           "tacit_init: out is NULL; pass the address of a tacit_context pointer");
+        char text[100];
+        snprintf(text, sizeof(text), "%s: out is NULL; pass the address of a tacit_context pointer", who);
+        return init_failed(TACIT_ERROR_ARGUMENT, text);
     }
     *out = NULL;
-    tacit_config given = { 0 }, resolved;
     if (config) {
         __builtin_memcpy(&given, config, size < sizeof(given) ? size : sizeof(given));
     }
-    ti_strbuf why = { 0 };
-    tacit_status status = ti_config_resolve(&given, &resolved, &why);
+    tacit_status status = ti_config_resolve(&given, resolved, &why);
     if (status != TACIT_OK) {
         init_failed(status, ti_strbuf_text(&why));
-        ti_strbuf_fini(&why);
-        return status;
     }
     ti_strbuf_fini(&why);
+    return status;
+}
+
+static tacit_status start_on(ti_comm *comm, const tacit_config *resolved, tacit_context **out)
+{
+    ti_log_setup(resolved->log, comm->num_nodes > 1 ? comm->node : -1);
+    return ti_context_create(resolved, comm, NULL, out);
+}
+
+tacit_status tacit_init_sized(const tacit_config *config, size_t size, tacit_context **out)
+{
+    tacit_config resolved;
     char text[400] = "";
+    TI_TRY(resolve("tacit_init", config, size, out, &resolved));
     ti_comm *comm = ti_comm_mpi_is_launched() ? ti_comm_mpi_create(resolved.early_bytes, text, sizeof(text))
                                               : ti_comm_self_create();
-    if (!comm) {
-        return init_failed(TACIT_ERROR_NETWORK, text);
-    }
-    ti_log_setup(resolved.log, comm->num_nodes > 1 ? comm->node : -1);
-    return ti_context_create(&resolved, comm, NULL, out);
+    return comm ? start_on(comm, &resolved, out) : init_failed(TACIT_ERROR_NETWORK, text);
+}
+
+tacit_status tacit_init_mpi_sized(const tacit_mpi_comm *given, const tacit_config *config, size_t size,
+                                  tacit_context **out)
+{
+    tacit_config resolved;
+    char text[400] = "";
+    ti_comm *comm;
+    TI_TRY(resolve("tacit_init_mpi", config, size, out, &resolved));
+    tacit_status status = ti_comm_mpi_adopt(given, resolved.early_bytes, &comm, text, sizeof(text));
+    return status == TACIT_OK ? start_on(comm, &resolved, out) : init_failed(status, text);
 }
 
 /* ---- errors */
@@ -72,8 +96,20 @@ tacit_status ti_context_error(tacit_context *ctx, tacit_status status, const cha
     return status;
 }
 
+tacit_status ti_context_check_thread(tacit_context *ctx)
+{
+    if (TI_LIKELY(!ctx->one_thread) || pthread_equal(ctx->thread, pthread_self())) {
+        return TACIT_OK;
+    }
+    return ti_context_error(ctx, TACIT_ERROR_STATE,
+                            "only the thread that created this context may use it, since MPI was initialised with %s; "
+                            "call tacit there, or initialise MPI with MPI_THREAD_MULTIPLE",
+                            ctx->thread_level);
+}
+
 tacit_status ti_context_enter(tacit_context *ctx)
 {
+    TI_TRY(ti_context_check_thread(ctx));
     ti_failure *failure = ti_runtime_failure(ctx->runtime);
     tacit_status status = ti_failure_get(failure);
     if (status != TACIT_OK) {
@@ -170,6 +206,7 @@ tacit_status tacit_finalize(tacit_context *ctx)
     if (!ctx) {
         return TACIT_OK;
     }
+    TI_TRY(ti_context_check_thread(ctx));
     while (ctx->live) {
         tacit_buffer_destroy(ctx, ctx->live);
     }

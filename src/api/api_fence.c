@@ -95,6 +95,7 @@ tacit_status tacit_fence_get(tacit_fence_ticket *ticket, const void **data)
     if (!ticket || !data) {
         return TACIT_ERROR_ARGUMENT;
     }
+    TI_TRY(ti_context_check_thread(ticket->context));
     ti_runtime_wait_signal(ticket->context->runtime, &ticket->signal);
     TI_TRY(ti_context_enter(ticket->context));
     *data = ticket->memory;

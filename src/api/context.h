@@ -5,6 +5,8 @@
 #include "base/strbuf.h"
 #include "run/runtime.h"
 
+#include <pthread.h>
+
 struct tacit_buffer {
     ti_buffer_info info;
     tacit_context *context;
@@ -29,6 +31,9 @@ struct tacit_context {
     TI_VEC(ti_custom_mapper *) mappers;
     TI_VEC(ti_user_op *) ops;
     bool finalized;
+    bool one_thread; /* only `thread` may use it, which created it */
+    pthread_t thread;
+    const char *thread_level;
 };
 
 /* A context on a network of the caller's: tests, and several nodes in one process. `timeline` may be NULL. */
@@ -36,6 +41,9 @@ tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, ti_tim
 
 /* Store a sentence about an error of the caller and return the status. */
 tacit_status ti_context_error(tacit_context *ctx, tacit_status status, const char *format, ...) TI_PRINTF(3, 4);
+
+/* Whether MPI may be called from this thread: nearly all calls lead there. */
+tacit_status ti_context_check_thread(tacit_context *ctx);
 
 /* TACIT_OK, or the error of the run so far. Clears the sentence of the last call. */
 tacit_status ti_context_enter(tacit_context *ctx);

@@ -14,8 +14,17 @@
 #define TI_COMM_H
 
 #include "grid/layout.h"
+#include "tacit/tacit.h"
 
 typedef struct ti_comm ti_comm;
+
+/* Which threads may call the network's library, and when. */
+typedef enum ti_comm_threads {
+    TI_COMM_THREADS_ALL,        /* any thread, while others do: MPI_THREAD_MULTIPLE, or no such library */
+    TI_COMM_THREADS_ONE_BY_ONE, /* any thread, while no other does, and the application does not call it */
+    TI_COMM_THREADS_INSIDE_CALLS, /* the same, and the application calls it too: so only inside the application's calls of tacit */
+    TI_COMM_THREADS_CREATOR /* only the thread that created the communicator */
+} ti_comm_threads;
 
 typedef struct ti_payload {
     const ti_block *block;
@@ -46,9 +55,10 @@ typedef struct ti_comm_ops {
 struct ti_comm {
     const ti_comm_ops *ops;
     int node, num_nodes;
-    int local_nodes;          /* how many nodes run on this machine and share its cores */
-    bool calling_thread_only; /* only the thread that created it may call it (MPI_THREAD_SINGLE or FUNNELED) */
-    uint64_t pending;         /* operations started and not reported yet: poll has nothing to do at 0 */
+    int local_nodes;  /* how many nodes run on this machine and share its cores */
+    uint64_t pending; /* operations started and not reported yet: poll has nothing to do at 0 */
+    ti_comm_threads threads;
+    const char *thread_level; /* its name, if it forbids something */
     ti_comm_stats stats;
 };
 
@@ -57,6 +67,9 @@ ti_comm *ti_comm_self_create(void);
 
 /* MPI: initialises it unless somebody has. NULL and a sentence in `why` on failure. In builds without MPI: always. */
 ti_comm *ti_comm_mpi_create(size_t early_bytes, char *why, size_t why_size);
+/* MPI, on a duplicate of a communicator of the application's, which has initialised MPI and will finalise it. On failure a sentence in `why`. */
+tacit_status ti_comm_mpi_adopt(const tacit_mpi_comm *given, size_t early_bytes, ti_comm **out, char *why,
+                               size_t why_size);
 /* Whether this process was started by an MPI launcher (from its environment, without initialising MPI). */
 bool ti_comm_mpi_is_launched(void);
 /* Name and version of the MPI library, or "none". */

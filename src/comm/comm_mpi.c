@@ -1,7 +1,7 @@
 /* The communicator over MPI.
  *
  * A message is one MPI_Isend and one MPI_Irecv with exact source, and its counter as tag, on a duplicate of
- * MPI_COMM_WORLD. One run of bytes travels in place; small scattered payloads are packed, large ones go through
+ * MPI_COMM_WORLD or of the application's communicator (mpi_start.c). One run of bytes travels in place; small scattered payloads are packed, large ones go through
  * derived datatypes (mpi_type.c). Pending operations lie in two dense arrays, requests and what they mean; poll tests
  * a portion of them and never blocks.
  *
@@ -17,6 +17,7 @@
  * `inside_mpi`). */
 #include "base/check.h"
 #include "base/log.h"
+#include "comm/mpi_start.h"
 #include "comm/mpi_type.h"
 
 #include <limits.h>
@@ -661,38 +662,12 @@ static const ti_comm_ops mpi_ops = {
 
 /* ---- creation */
 
-static bool start_mpi(mpi_comm *self)
-{
-    int initialized = 0, finalized = 0, level = MPI_THREAD_SINGLE;
-    if (!succeeded(self, MPI_Initialized(&initialized), "MPI_Initialized") ||
-        !succeeded(self, MPI_Finalized(&finalized), "MPI_Finalized")) {
-        return false;
-    }
-    if (finalized) {
-        fail(self, "MPI was finalized in this process already and cannot start again; call MPI_Init before the first "
-                   "tacit_init and MPI_Finalize after the last tacit_finalize");
-        return false;
-    }
-    if (!initialized) {
-        if (!succeeded(self, MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level), "MPI_Init_thread")) {
-            return false;
-        }
-        self->finalizes = true;
-        /* Datatype calls report to these communicators; those of a caller who initialised MPI are left alone. */
-        succeeded(self, MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-        succeeded(self, MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-    }
-    succeeded(self, MPI_Query_thread(&level), "MPI_Query_thread");
-    self->comm.calling_thread_only = level < MPI_THREAD_SERIALIZED;
-    return !self->comm.stats.error;
-}
-
-static bool open_communicator(mpi_comm *self)
+static bool open_communicator(mpi_comm *self, MPI_Comm parent)
 {
     ti_comm *comm = &self->comm;
     MPI_Comm machine = MPI_COMM_NULL;
     int *largest = NULL, has_largest = 0;
-    if (!succeeded(self, MPI_Comm_dup(MPI_COMM_WORLD, &self->mpi), "MPI_Comm_dup") ||
+    if (!succeeded(self, MPI_Comm_dup(parent, &self->mpi), "MPI_Comm_dup") ||
         !succeeded(self, MPI_Comm_set_errhandler(self->mpi, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler") ||
         !succeeded(self, MPI_Comm_rank(self->mpi, &comm->node), "MPI_Comm_rank") ||
         !succeeded(self, MPI_Comm_size(self->mpi, &comm->num_nodes), "MPI_Comm_size") ||
@@ -706,64 +681,41 @@ static bool open_communicator(mpi_comm *self)
     return succeeded(self, MPI_Comm_free(&machine), "MPI_Comm_free");
 }
 
-ti_comm *ti_comm_mpi_create(size_t early_bytes, char *why, size_t why_size)
+static tacit_status create(const ti_mpi_start *start, size_t early_bytes, ti_comm **out, char *why, size_t why_size)
 {
     mpi_comm *self = TI_NEW(mpi_comm);
     self->comm.ops = &mpi_ops;
+    self->comm.threads = start->threads;
+    self->comm.thread_level = start->level;
     self->mpi = MPI_COMM_NULL;
+    self->finalizes = start->finalizes;
     self->early_bytes = early_bytes;
     ti_mpi_types_init(&self->types);
-    bool ok = start_mpi(self) && open_communicator(self);
+    bool ok = open_communicator(self, start->parent);
     guard_arm(self->comm.node);
+    *out = ok ? &self->comm : NULL;
     if (!ok) {
         snprintf(why, why_size, "%s", self->error);
         mpi_destroy(&self->comm);
-        return NULL;
     }
-    return &self->comm;
+    return ok ? TACIT_OK : TACIT_ERROR_NETWORK;
 }
 
-static bool is_set(const char *name)
+ti_comm *ti_comm_mpi_create(size_t early_bytes, char *why, size_t why_size)
 {
-    const char *value = getenv(name);
-    return value && *value;
-}
-
-/* Slurm also describes the shell of a batch or interactive job, whose step numbers are reserved ones at the top of 32
- * bits. */
-static bool is_slurm_step(void)
-{
-    const char *step = is_set("SLURM_STEP_ID") ? getenv("SLURM_STEP_ID") : getenv("SLURM_STEPID");
-    return is_set("SLURM_PROCID") && step && *step && strtoull(step, NULL, 10) < 0xfffffff0u;
-}
-
-bool ti_comm_mpi_is_launched(void)
-{
-    static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE", "PMIX_RANK",
-                                         "MPI_LOCALNRANKS" };
-    for (size_t i = 0; i < TI_COUNT(names); i++) {
-        if (is_set(names[i])) {
-            return true;
-        }
+    ti_mpi_start start;
+    ti_comm *comm = NULL;
+    if (ti_mpi_start_world(&start, why, why_size)) {
+        (void)create(&start, early_bytes, &comm, why, why_size);
     }
-    return is_slurm_step();
+    return comm;
 }
 
-/* Of the library that tacit was built with. */
-#define TEXT_OF(x) #x
-#define TEXT(x) TEXT_OF(x)
-
-const char *ti_comm_mpi_library(void)
+tacit_status ti_comm_mpi_adopt(const tacit_mpi_comm *given, size_t early_bytes, ti_comm **out, char *why,
+                               size_t why_size)
 {
-#if defined(OMPI_MAJOR_VERSION)
-    return "Open MPI " TEXT(OMPI_MAJOR_VERSION) "." TEXT(OMPI_MINOR_VERSION) "." TEXT(OMPI_RELEASE_VERSION);
-#elif defined(I_MPI_VERSION)
-    return "Intel MPI " I_MPI_VERSION;
-#elif defined(MVAPICH2_VERSION)
-    return "MVAPICH2 " MVAPICH2_VERSION;
-#elif defined(MPICH_VERSION)
-    return "MPICH " MPICH_VERSION;
-#else
-    return "MPI " TEXT(MPI_VERSION) "." TEXT(MPI_SUBVERSION);
-#endif
+    ti_mpi_start start;
+    tacit_status status = ti_mpi_start_on(given, &start, why, why_size);
+    *out = NULL;
+    return status == TACIT_OK ? create(&start, early_bytes, out, why, why_size) : status;
 }

@@ -11,6 +11,18 @@ ti_comm *ti_comm_mpi_create(size_t early_bytes, char *why, size_t why_size)
     return NULL;
 }
 
+tacit_status ti_comm_mpi_adopt(const tacit_mpi_comm *given, size_t early_bytes, ti_comm **out, char *why,
+                               size_t why_size)
+{
+    (void)given;
+    (void)early_bytes;
+    *out = NULL;
+    snprintf(
+        why, why_size,
+        "tacit_init_mpi: this build of tacit has no MPI; build it with -DTACIT_MPI=ON, or use tacit_init on one node");
+    return TACIT_ERROR_UNSUPPORTED;
+}
+
 bool ti_comm_mpi_is_launched(void)
 {
     return false;

@@ -148,6 +148,28 @@ static void *executor_main(void *user)
 
 /* ---- creation, in order; destruction in reverse */
 
+static bool must_be_inline(const ti_comm *comm)
+{
+    return comm->threads == TI_COMM_THREADS_INSIDE_CALLS || comm->threads == TI_COMM_THREADS_CREATOR;
+}
+
+/* What the program or its environment asks for must be possible. */
+static bool check_threads(const ti_runtime *rt, ti_strbuf *why)
+{
+    const tacit_config *c = &rt->config;
+    bool progress = c->progress != TACIT_PROGRESS_DEFAULT;
+    if (!must_be_inline(rt->comm) || (!progress && c->threads != TACIT_THREADS_ON)) {
+        return true;
+    }
+    ti_strbuf_add(why,
+                  "%s needs MPI_THREAD_MULTIPLE, but MPI was initialised with %s; call MPI_Init_thread with "
+                  "MPI_THREAD_MULTIPLE, or take the setting back",
+                  progress ? c->progress == TACIT_PROGRESS_THREAD ? "TACIT_PROGRESS=thread" : "TACIT_PROGRESS=shared"
+                           : "TACIT_THREADS=1",
+                  rt->comm->thread_level);
+    return false;
+}
+
 static void choose_mode(ti_runtime *rt)
 {
     int all_cores = ti_host_cores(NULL, 0), cores = TI_MAX(all_cores / TI_MAX(rt->comm->local_nodes, 1), 1);
@@ -155,7 +177,7 @@ static void choose_mode(ti_runtime *rt)
     const tacit_config *c = &rt->config;
     bool alone = cores == 1 && c->workers <= 1 && c->threads != TACIT_THREADS_ON &&
                  c->progress == TACIT_PROGRESS_DEFAULT;
-    if (c->threads == TACIT_THREADS_INLINE || rt->comm->calling_thread_only || alone) {
+    if (c->threads == TACIT_THREADS_INLINE || must_be_inline(rt->comm) || alone) {
         rt->mode = MODE_INLINE;
         rt->system.workers = 1;
         return;
@@ -264,7 +286,7 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, ti_strbuf *why)
     rt->config = desc->config;
     rt->comm = desc->comm;
     choose_mode(rt);
-    if (!choose_devices(rt, why) || !open_graphs(rt, why)) {
+    if (!check_threads(rt, why) || !choose_devices(rt, why) || !open_graphs(rt, why)) {
         rt->comm->ops->destroy(rt->comm);
         TI_DELETE(rt);
         return NULL;

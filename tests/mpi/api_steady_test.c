@@ -18,8 +18,7 @@ int main(int argc, char **argv)
     /* Warm-up takes more tasks with more nodes. */
     wanted_tasks = argc > 1 ? strtoull(argv[1], NULL, 0) : COUNTS_RESIDENT ? wanted_tasks : 4 * wanted_tasks;
     only = argc > 2 ? argv[2] : NULL;
-    REQUIRE(MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level) ==
-            MPI_SUCCESS); /* contexts after one another */
+    REQUIRE(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level) == MPI_SUCCESS); /* contexts after one another */
     for (size_t i = 0; i < TI_COUNT(programs); i++) {
         if (is_chosen(&programs[i])) {
             REQUIRE_OK(NULL, tacit_init(NULL, &ctx));

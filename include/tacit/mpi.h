@@ -1,0 +1,57 @@
+/* tacit/mpi.h: tacit inside programs that use MPI themselves. doc/mpi.md explains it at length.
+ *
+ * The program initialises MPI, hands a communicator to tacit_init_mpi, uses tacit for a part of its work, calls
+ * tacit_finalize, and goes on with MPI; several contexts may follow each other or live at the same time, on the same or on
+ * other communicators. tacit works on duplicates of the communicator, so its messages and the program's never meet.
+ *
+ * Thread levels (MPI_Query_thread):
+ *   MULTIPLE          tacit uses threads as its configuration says.
+ *   SERIALIZED        everything runs inside the program's calls of tacit, from whatever thread calls: tacit and the
+ *                     program must not call MPI at the same time, and this way they do not.
+ *   FUNNELED, SINGLE  the same, and only the thread that initialised MPI may call tacit. Other threads are refused.
+ *
+ * One rule against deadlock: a node that waits for others in an MPI call of the program may not be driving tacit, which
+ * others may wait for. Call tacit_wait (or tacit_finalize) before. */
+#ifndef TACIT_MPI_H
+#define TACIT_MPI_H
+
+#include <mpi.h>
+
+#include <tacit/tacit.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(OPEN_MPI)
+#define TACIT_MPI_LIBRARY_ TACIT_MPI_OPEN_MPI
+#elif defined(MPICH_VERSION) || defined(I_MPI_VERSION) || defined(MVAPICH2_VERSION)
+#define TACIT_MPI_LIBRARY_ TACIT_MPI_MPICH
+#else
+#define TACIT_MPI_LIBRARY_ TACIT_MPI_OTHER
+#endif
+
+static inline tacit_mpi_comm tacit_mpi_comm_of_(MPI_Comm *comm)
+{
+    tacit_mpi_comm c;
+    c.address = comm;
+    c.size = sizeof(*comm);
+    c.library = TACIT_MPI_LIBRARY_;
+    return c;
+}
+
+/* Start tacit on the processes of `comm`, whose ranks are the nodes. MPI must be initialised, and stays so when the context is finalized.
+ * `comm` itself is only duplicated. `config` may be NULL.
+ * Errors: TACIT_ERROR_ARGUMENT (no or an inter-communicator), _STATE (MPI is not initialised or finalised; not the thread that
+ * initialised it where only that one may call MPI), _CONFIG (also settings that the thread level forbids), _UNSUPPORTED (tacit was built
+ * without MPI or with another one), _NETWORK. All processes of `comm`. */
+static inline tacit_status tacit_init_mpi(MPI_Comm comm, const tacit_config *config, tacit_context **out)
+{
+    tacit_mpi_comm c = tacit_mpi_comm_of_(&comm);
+    return tacit_init_mpi_sized(&c, config, sizeof(tacit_config), out);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

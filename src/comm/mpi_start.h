@@ -1,0 +1,23 @@
+/* How a communicator over MPI begins: MPI is initialised here, or the application has done it and says with which processes.
+ *
+ * What the thread level allows follows from who initialised MPI: if the application did, it also calls MPI. Any thread. */
+#ifndef TI_MPI_START_H
+#define TI_MPI_START_H
+
+#include "comm/comm.h"
+
+#include <mpi.h>
+
+typedef struct ti_mpi_start {
+    MPI_Comm parent; /* to duplicate */
+    bool finalizes;  /* MPI was initialised here, and ends with the communicator */
+    ti_comm_threads threads;
+    const char *level; /* the name of the thread level, or NULL: all is allowed */
+} ti_mpi_start;
+
+/* All processes; initialises MPI unless somebody has. False and a sentence in `why` on failure. */
+bool ti_mpi_start_world(ti_mpi_start *out, char *why, size_t why_size);
+/* The processes of the application's communicator. */
+tacit_status ti_mpi_start_on(const tacit_mpi_comm *given, ti_mpi_start *out, char *why, size_t why_size);
+
+#endif
