@@ -47,9 +47,11 @@ set(TACIT_SOURCES
     plan/version.c
 
     exec/allocation_table.c
+    exec/dry.c
     exec/engine.c
     exec/executor.c
 
+    run/dry_run.c
     run/runtime.c
     run/scheduler.c
 

@@ -34,6 +34,7 @@ struct cg_options {
     struct example_options common;
     size_t rows, columns, max_iterations, check_every;
     double tolerance;
+    bool exactly; /* max_iterations, whatever the residual */
     const char *path;
 };
 
@@ -332,7 +333,7 @@ static void solve(tacit_context *ctx, const struct cg_options *o, const struct m
 
     struct example_traffic at_start = example_traffic_here(ctx);
     double begin = example_seconds();
-    while (out->rr > goal && out->iterations < o->max_iterations) {
+    while ((o->exactly || out->rr > goal) && out->iterations < o->max_iterations) {
         for (size_t t = 0; t < o->check_every && out->iterations < o->max_iterations; t++, out->iterations++)
             submit_iteration(ctx, &s, goal);
         CHECK(tacit_fence_read(ctx, s.rr, TACIT_BOX_ALL, &out->rr));
@@ -471,7 +472,7 @@ static bool report(tacit_context *ctx, const struct cg_options *o, const struct 
     return good && !isnan(out->rr);
 }
 
-enum { KEY_MATRIX = 1, KEY_ROWS, KEY_COLUMNS, KEY_TOLERANCE, KEY_MAX_ITERATIONS, KEY_CHECK_EVERY };
+enum { KEY_MATRIX = 1, KEY_ROWS, KEY_COLUMNS, KEY_TOLERANCE, KEY_MAX_ITERATIONS, KEY_STEPS, KEY_CHECK_EVERY };
 
 static const struct argp_option option_list[] = {
     { "matrix", KEY_MATRIX, "FILE", 0, "A matrix in the Matrix Market format; all nodes must be able to read it", 1 },
@@ -479,6 +480,7 @@ static const struct argp_option option_list[] = {
     { "cols", KEY_COLUMNS, "NUMBER", 0, "Without --matrix: columns of the grid (100)", 1 },
     { "tolerance", KEY_TOLERANCE, "NUMBER", 0, "Stop when the residual is this part of the right-hand side (1e-8)", 2 },
     { "max-iterations", KEY_MAX_ITERATIONS, "NUMBER", 0, "Stop here at the latest (10000)", 2 },
+    { "steps", KEY_STEPS, "NUMBER", 0, "Stop here and not before, whatever the residual", 2 },
     { "check-every", KEY_CHECK_EVERY, "NUMBER", 0, "Iterations between looks at the residual (10)", 2 },
     { 0 },
 };
@@ -498,6 +500,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return example_parse_real(state, "--tolerance", arg, 1e-15, 1, &o->tolerance);
     case KEY_MAX_ITERATIONS:
         return example_parse_size(state, "--max-iterations", arg, 1, 1000000000, &o->max_iterations);
+    case KEY_STEPS:
+        o->exactly = true;
+        return example_parse_size(state, "--steps", arg, 1, 1000000000, &o->max_iterations);
     case KEY_CHECK_EVERY:
         return example_parse_size(state, "--check-every", arg, 1, 1000000000, &o->check_every);
     default:

@@ -22,6 +22,7 @@ struct jacobi_options {
     struct example_options common;
     size_t rows, columns, max_iterations, check_every;
     double tolerance;
+    bool exactly; /* max_iterations, whatever the residual */
     int split;
 };
 
@@ -194,6 +195,11 @@ static double largest_residual(tacit_context *ctx, const struct jacobi_options *
     return largest;
 }
 
+static bool goes_on(const struct jacobi_options *o, size_t iterations, double residual, double goal)
+{
+    return (o->exactly || residual > goal) && iterations < o->max_iterations;
+}
+
 static void solve(tacit_context *ctx, const struct jacobi_options *o, const struct grid *g, struct outcome *out)
 {
     struct buffers b = {
@@ -216,7 +222,7 @@ static void solve(tacit_context *ctx, const struct jacobi_options *o, const stru
         out->residual = largest_residual(ctx, o, g, &b);
         if (example_shows_progress(ctx, &o->common))
             fprintf(stderr, "\r  iteration %zu, residual %-12g", out->iterations, out->residual);
-    } while (out->residual > out->goal && out->iterations < o->max_iterations);
+    } while (goes_on(o, out->iterations, out->residual, out->goal));
     if (example_shows_progress(ctx, &o->common))
         fputc('\n', stderr);
     out->seconds = example_seconds() - begin;
@@ -267,7 +273,7 @@ static bool is_right(const struct jacobi_options *o, const struct grid *g, const
             old = newest;
         }
         left = sequential_residual(g, f, old);
-    } while (left > out->goal && iterations < o->max_iterations);
+    } while (goes_on(o, iterations, left, out->goal));
     bool good = iterations == out->iterations && left == out->residual &&
                 memcmp(old, out->value, points * sizeof *old) == 0;
     free(old);
@@ -313,7 +319,7 @@ static bool report(tacit_context *ctx, const struct jacobi_options *o, const str
     return good;
 }
 
-enum { KEY_ROWS = 1, KEY_COLUMNS, KEY_TOLERANCE, KEY_MAX_ITERATIONS, KEY_CHECK_EVERY, KEY_SPLIT };
+enum { KEY_ROWS = 1, KEY_COLUMNS, KEY_TOLERANCE, KEY_MAX_ITERATIONS, KEY_STEPS, KEY_CHECK_EVERY, KEY_SPLIT };
 
 static const struct argp_option option_list[] = {
     { "rows", KEY_ROWS, "NUMBER", 0, "Rows of points, walls included (65)", 1 },
@@ -321,6 +327,7 @@ static const struct argp_option option_list[] = {
     { "tolerance", KEY_TOLERANCE, "NUMBER", 0, "Stop when the largest residual is this part of the largest f (1e-4)",
       1 },
     { "max-iterations", KEY_MAX_ITERATIONS, "NUMBER", 0, "Stop here at the latest (100000)", 1 },
+    { "steps", KEY_STEPS, "NUMBER", 0, "Stop here and not before, whatever the residual", 1 },
     { "check-every", KEY_CHECK_EVERY, "NUMBER", 0, "Iterations between looks at the residual (100)", 1 },
     { "split", KEY_SPLIT, "1d|2d", 0, "Split the grid over the nodes by rows (default), or by rows and columns", 1 },
     { 0 },
@@ -338,6 +345,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return example_parse_real(state, "--tolerance", arg, 0, 1e3, &o->tolerance);
     case KEY_MAX_ITERATIONS:
         return example_parse_size(state, "--max-iterations", arg, 1, 1000000000, &o->max_iterations);
+    case KEY_STEPS:
+        o->exactly = true;
+        return example_parse_size(state, "--steps", arg, 1, 1000000000, &o->max_iterations);
     case KEY_CHECK_EVERY:
         return example_parse_size(state, "--check-every", arg, 1, 1000000000, &o->check_every);
     case KEY_SPLIT:

@@ -501,9 +501,11 @@ typedef struct tacit_config {
     int horizon_front; /* TACIT_HORIZON_FRONT: width of the front that makes a horizon (max(64, 32 * workers of all nodes)) */
     size_t early_bytes; /* TACIT_EARLY_BYTES: per peer, bytes sent that no receive is known for (1 MiB) */
     int watchdog; /* TACIT_WATCHDOG: seconds without progress after which a node says what it waits for (60); -1: never */
-    const char *graph;       /* TACIT_GRAPH: path prefix; writes the three graphs as Graphviz files */
-    const char *graph_tasks; /* TACIT_GRAPH_TASKS: which tasks the graphs show, "first:last" */
-    int log;                 /* TACIT_LOG: 0 default (warnings), else 1 error, 2 warning, 3 info, 4 debug */
+    const char *graph;          /* TACIT_GRAPH: path prefix; writes the three graphs as Graphviz files */
+    const char *graph_tasks;    /* TACIT_GRAPH_TASKS: which tasks the graphs show, "first:last" */
+    int log;                    /* TACIT_LOG: 0 default (warnings), else 1 error, 2 warning, 3 info, 4 debug */
+    const char *dry_run;        /* TACIT_DRY_RUN: "NODES" or "NODES:NODE"; see tacit_is_dry_run */
+    const char *dry_run_report; /* TACIT_DRY_RUN_REPORT: where its report goes as JSON */
 } tacit_config;
 enum { TACIT_THREADS_DEFAULT = 0, TACIT_THREADS_INLINE = -1, TACIT_THREADS_ON = 1 };
 enum { TACIT_PROGRESS_DEFAULT = 0, TACIT_PROGRESS_SHARED = 1, TACIT_PROGRESS_THREAD = 2 };
@@ -523,6 +525,12 @@ TACIT_API tacit_status tacit_finalize(tacit_context *ctx);
 /* The number of this node, 0 to tacit_num_nodes - 1. */
 TACIT_API int tacit_node(const tacit_context *ctx);
 TACIT_API int tacit_num_nodes(const tacit_context *ctx);
+
+/* Whether this is a dry run (`dry_run` in tacit_config, TACIT_DRY_RUN). A dry run plans as one node of many, alone and without MPI: tasks are
+ * checked and planned as in a live run, but no kernel is called, nothing is sent, and buffers have no memory, so that plans for a million
+ * nodes and for data that fit nowhere can be looked at. Fences give zeros: a loop that ends when a value says so must end otherwise,
+ * and results mean nothing. tacit_finalize prints a report. Counters tell what a live run would have sent. */
+TACIT_API bool tacit_is_dry_run(const tacit_context *ctx);
 
 /* A sentence about the last error of this context (of tacit_init: NULL), valid until the next call. Never NULL. */
 TACIT_API const char *tacit_last_error(const tacit_context *ctx);

@@ -2,6 +2,7 @@
 #include "api/context.h"
 #include "base/config.h"
 #include "base/log.h"
+#include "run/dry_run.h"
 
 #include <stdio.h>
 
@@ -63,11 +64,30 @@ static tacit_status start_on(ti_comm *comm, const tacit_config *resolved, tacit_
     return ti_context_create(resolved, comm, NULL, out);
 }
 
+/* Dry runs need no network, whatever the launcher. That their results are none is said at the beginning and at the end. */
+static tacit_status start_dry_run(const tacit_config *resolved, tacit_context **out)
+{
+    ti_strbuf why = { 0 };
+    int nodes, node;
+    tacit_status status;
+    if (ti_dry_run_parse(resolved->dry_run, &nodes, &node, &why)) {
+        ti_dry_run_announce(nodes, node, stderr);
+        status = start_on(ti_comm_dry_create(node, nodes), resolved, out);
+    } else {
+        status = init_failed(TACIT_ERROR_CONFIG, why.text);
+    }
+    ti_strbuf_fini(&why);
+    return status;
+}
+
 tacit_status tacit_init_sized(const tacit_config *config, size_t size, tacit_context **out)
 {
     tacit_config resolved;
     char text[400] = "";
     TI_TRY(resolve("tacit_init", config, size, out, &resolved));
+    if (resolved.dry_run) {
+        return start_dry_run(&resolved, out);
+    }
     ti_comm *comm = ti_comm_mpi_is_launched() ? ti_comm_mpi_create(resolved.early_bytes, text, sizeof(text))
                                               : ti_comm_self_create();
     return comm ? start_on(comm, &resolved, out) : init_failed(TACIT_ERROR_NETWORK, text);
@@ -80,6 +100,9 @@ tacit_status tacit_init_mpi_sized(const tacit_mpi_comm *given, const tacit_confi
     char text[400] = "";
     ti_comm *comm;
     TI_TRY(resolve("tacit_init_mpi", config, size, out, &resolved));
+    if (resolved.dry_run) {
+        return start_dry_run(&resolved, out);
+    }
     tacit_status status = ti_comm_mpi_adopt(given, resolved.early_bytes, &comm, text, sizeof(text));
     return status == TACIT_OK ? start_on(comm, &resolved, out) : init_failed(status, text);
 }
@@ -214,7 +237,7 @@ tacit_status tacit_finalize(tacit_context *ctx)
     ti_runtime_wait_points(ctx->runtime);
     tacit_status status = ti_failure_get(ti_runtime_failure(ctx->runtime));
     ti_strbuf why = { 0 };
-    if (!ti_runtime_write_graphs(ctx->runtime, &why)) {
+    if (!ti_runtime_write_graphs(ctx->runtime, &why) || !ti_runtime_report_dry_run(ctx->runtime, &why)) {
         ti_log(TI_LOG_ERROR, "%s", why.text);
         status = status == TACIT_OK ? TACIT_ERROR_CONFIG : status;
     }
@@ -222,6 +245,15 @@ tacit_status tacit_finalize(tacit_context *ctx)
     ctx->finalized = true;
     free_context(ctx);
     return status;
+}
+
+void ti_context_discard(tacit_context *ctx)
+{
+    while (ctx->live) {
+        tacit_buffer_destroy(ctx, ctx->live);
+    }
+    ctx->finalized = true;
+    free_context(ctx);
 }
 
 /* ---- questions */
@@ -234,6 +266,11 @@ int tacit_node(const tacit_context *ctx)
 int tacit_num_nodes(const tacit_context *ctx)
 {
     return ctx ? ti_runtime_system(ctx->runtime)->num_nodes : -1;
+}
+
+bool tacit_is_dry_run(const tacit_context *ctx)
+{
+    return ctx && ti_runtime_is_dry(ctx->runtime);
 }
 
 tacit_status tacit_get_counters(tacit_context *ctx, tacit_counters *out)

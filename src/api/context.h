@@ -39,6 +39,9 @@ struct tacit_context {
 /* A context on a network of the caller's: tests, and several nodes in one process. `timeline` may be NULL. */
 tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, ti_timeline *timeline, tacit_context **out);
 
+/* Free a context whose tasks went elsewhere (ti_runtime_divert): nothing is waited for. */
+void ti_context_discard(tacit_context *ctx);
+
 /* Store a sentence about an error of the caller and return the status. */
 tacit_status ti_context_error(tacit_context *ctx, tacit_status status, const char *format, ...) TI_PRINTF(3, 4);
 

@@ -123,3 +123,21 @@ void ti_arena_ring_release(ti_arena_ring *ring, uint64_t executed)
         ring->count--;
     }
 }
+
+static size_t list_bytes(const ti_arena_block *block)
+{
+    size_t bytes = 0;
+    for (; block; block = block->below) {
+        bytes += block->size;
+    }
+    return bytes;
+}
+
+size_t ti_arena_ring_bytes(const ti_arena_ring *ring)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < ring->capacity; i++) {
+        bytes += list_bytes(ring->slot[i].arena.block) + list_bytes(ring->slot[i].arena.spare);
+    }
+    return bytes;
+}

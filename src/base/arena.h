@@ -68,5 +68,6 @@ static inline ti_arena *ti_arena_ring_top(ti_arena_ring *ring)
 void ti_arena_ring_advance(ti_arena_ring *ring, uint64_t horizon);
 /* Horizon `executed` is done: recycle the arenas closed before the horizon that precedes it. */
 void ti_arena_ring_release(ti_arena_ring *ring, uint64_t executed);
+size_t ti_arena_ring_bytes(const ti_arena_ring *ring); /* of all blocks, used or spare */
 
 #endif

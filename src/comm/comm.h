@@ -64,6 +64,8 @@ struct ti_comm {
 
 /* One process. */
 ti_comm *ti_comm_self_create(void);
+/* One node of many that do not exist, for dry runs: it has a number and meets itself in barriers, and nothing is sent. */
+ti_comm *ti_comm_dry_create(int node, int num_nodes);
 
 /* MPI: initialises it unless somebody has. NULL and a sentence in `why` on failure. In builds without MPI: always. */
 ti_comm *ti_comm_mpi_create(size_t early_bytes, char *why, size_t why_size);

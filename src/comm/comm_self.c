@@ -1,7 +1,7 @@
-/* The communicator of a run with one node.
+/* The communicator of a run with one node, and of a dry run, which plans as one node of many.
  *
- * There is nobody to talk to, so planners make no message; one that is made nevertheless is a bug of theirs and ends
- * the process. Barriers are kept in the order of their start and all complete at the next poll. Called by one thread
+ * There is nobody to talk to: with one node planners make no message, and a dry run's executor starts none. One that is started nevertheless
+ * is a bug and ends the process. Barriers are kept in the order of their start and all complete at the next poll. Called by one thread
  * at a time. */
 #include "base/check.h"
 #include "base/log.h"
@@ -38,8 +38,7 @@ static void self_barrier(ti_comm *comm, uint64_t token)
 
 static int64_t self_sum(ti_comm *comm, int64_t value)
 {
-    (void)comm;
-    return value;
+    return value * comm->num_nodes; /* a dry run: the others are taken to be like this one */
 }
 
 static int self_poll(ti_comm *comm, uint64_t *tokens, int max)
@@ -64,22 +63,25 @@ static void self_abort(ti_comm *comm, const char *why)
     _Exit(EXIT_FAILURE);
 }
 
-static const ti_comm_ops self_ops = {
-    .name = "self",
-    .destroy = self_destroy,
-    .send = self_transfer,
-    .receive = self_transfer,
-    .barrier = self_barrier,
-    .sum = self_sum,
-    .poll = self_poll,
-    .abort = self_abort,
-};
+#define OPS(called)                                                                                                    \
+    {                                                                                                                  \
+        .name = (called), .destroy = self_destroy, .send = self_transfer, .receive = self_transfer,                    \
+        .barrier = self_barrier, .sum = self_sum, .poll = self_poll, .abort = self_abort                               \
+    }
+
+static const ti_comm_ops self_ops = OPS("self"), dry_ops = OPS("dry");
 
 ti_comm *ti_comm_self_create(void)
 {
+    return ti_comm_dry_create(0, 1);
+}
+
+ti_comm *ti_comm_dry_create(int node, int num_nodes)
+{
     self_comm *self = TI_NEW(self_comm);
-    self->comm.ops = &self_ops;
-    self->comm.num_nodes = 1;
+    self->comm.ops = num_nodes > 1 ? &dry_ops : &self_ops;
+    self->comm.node = node;
+    self->comm.num_nodes = num_nodes;
     self->comm.local_nodes = 1;
     return &self->comm;
 }

@@ -370,6 +370,10 @@ static void issue(ti_executor *ex, ti_engine_slot *slot)
 {
     const ti_instruction *i = slot->instruction;
     ex->activity++;
+    if (TI_UNLIKELY(ex->is.dry != NULL) && ti_dry_issue(ex->is.dry, i)) {
+        ti_engine_complete(&ex->engine, i->id);
+        return;
+    }
     ex->running += runs_on_device(i->kind);
     if (ex->is.timeline) {
         ti_timeline_add(ex->is.timeline, i, false);

@@ -10,6 +10,7 @@
 #include "base/strbuf.h"
 #include "comm/comm.h"
 #include "device/device.h"
+#include "exec/dry.h"
 #include "exec/engine.h"
 #include "ir/system.h"
 #include "trace/timeline.h"
@@ -33,6 +34,7 @@ typedef struct ti_executor_desc {
     ti_device *const *device; /* system->devices of them; host tasks and host memory are device 0's */
     ti_executor_progress *progress;
     ti_timeline *timeline; /* or NULL */
+    ti_dry *dry;           /* count instead of executing; NULL: a live run */
 } ti_executor_desc;
 
 ti_executor *ti_executor_create(const ti_executor_desc *desc);

@@ -19,7 +19,7 @@ ti_command_batch ti_command_graph_add(ti_command_graph *graph, const ti_task *co
 void ti_command_graph_release(ti_command_graph *graph, uint64_t executed);
 
 typedef struct ti_command_counts {
-    uint64_t commands, chunks_evaluated, entries;
+    uint64_t commands, chunks_evaluated, entries, arena_bytes;
 } ti_command_counts;
 ti_command_counts ti_command_graph_counts(const ti_command_graph *graph);
 

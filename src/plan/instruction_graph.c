@@ -305,7 +305,8 @@ void ti_instruction_graph_release(ti_instruction_graph *graph, uint64_t executed
 
 ti_instruction_counts ti_instruction_graph_counts(const ti_instruction_graph *graph)
 {
-    ti_instruction_counts counts = { graph->emit.next_id - 1, graph->emit.reallocations, 0 };
+    ti_instruction_counts counts = { graph->emit.next_id - 1, graph->emit.reallocations, 0,
+                                     ti_arena_ring_bytes(&graph->emit.arenas) };
     for (size_t i = 0; i < graph->buffer.count; i++) {
         for (int m = 0; graph->buffer.data[i] && m < graph->system->memories; m++) {
             counts.entries += graph->buffer.data[i]->memory[m].tracker.map.count;

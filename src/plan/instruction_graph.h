@@ -19,7 +19,7 @@ ti_instruction_batch ti_instruction_graph_add(ti_instruction_graph *graph, ti_co
 void ti_instruction_graph_release(ti_instruction_graph *graph, uint64_t executed);
 
 typedef struct ti_instruction_counts {
-    uint64_t instructions, reallocations, entries;
+    uint64_t instructions, reallocations, entries, arena_bytes;
 } ti_instruction_counts;
 ti_instruction_counts ti_instruction_graph_counts(const ti_instruction_graph *graph);
 

@@ -2,6 +2,7 @@
 #include "plan/task_graph.h"
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "plan/horizon.h"
 #include "plan/tracker.h"
 
@@ -12,6 +13,7 @@ struct ti_task_graph {
     ti_era era;
     TI_VEC(ti_tracker *) tracker; /* by slot of the buffer; NULL: no such buffer */
     uint64_t next_id, horizons;
+    uint64_t *horizon_ns; /* or NULL */
     ti_deps deps;
     ti_boxes image;
 };
@@ -199,6 +201,20 @@ static void finish(ti_task_graph *graph, ti_task *task)
     }
 }
 
+static const ti_task *make_horizon(ti_task_graph *graph)
+{
+    uint64_t start = graph->horizon_ns ? ti_clock_ns() : 0;
+    ti_arena *arena;
+    ti_task *horizon = ti_task_graph_new(graph, &arena);
+    horizon->kind = TI_TASK_HORIZON;
+    horizon->name = "horizon";
+    finish(graph, horizon);
+    if (graph->horizon_ns) {
+        *graph->horizon_ns += ti_clock_ns() - start;
+    }
+    return horizon;
+}
+
 size_t ti_task_graph_add(ti_task_graph *graph, ti_task *task, const ti_task *out[TI_TASK_GRAPH_BATCH])
 {
     finish(graph, task);
@@ -206,12 +222,7 @@ size_t ti_task_graph_add(ti_task_graph *graph, ti_task *task, const ti_task *out
     if (!ti_horizon_is_due(&graph->horizon)) {
         return 1;
     }
-    ti_arena *arena;
-    ti_task *horizon = ti_task_graph_new(graph, &arena);
-    horizon->kind = TI_TASK_HORIZON;
-    horizon->name = "horizon";
-    finish(graph, horizon);
-    out[1] = horizon;
+    out[1] = make_horizon(graph);
     return 2;
 }
 
@@ -237,4 +248,14 @@ size_t ti_task_graph_entries(const ti_task_graph *graph)
         sum += graph->tracker.data[i] ? graph->tracker.data[i]->map.count : 0;
     }
     return sum;
+}
+
+size_t ti_task_graph_arena_bytes(const ti_task_graph *graph)
+{
+    return ti_arena_ring_bytes(&graph->arenas);
+}
+
+void ti_task_graph_time_horizons(ti_task_graph *graph, uint64_t *ns)
+{
+    graph->horizon_ns = ns;
 }

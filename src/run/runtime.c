@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "device/device_host.h"
-#include "run/scheduler.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -34,7 +33,10 @@ struct ti_runtime {
     ti_comm *comm;
     ti_device **device; /* system.devices of them */
     ti_task_graph *tasks;
-    ti_dot dots[3]; /* task, command, instruction */
+    ti_dot dots[3];  /* task, command, instruction */
+    ti_dry_run *dry; /* NULL: a live run */
+    ti_runtime_taker *take;
+    void *take_user;
     uint64_t submitted_points;
     uint64_t released;
     ti_executor_progress progress;
@@ -186,6 +188,7 @@ static void choose_mode(ti_runtime *rt)
     rt->mode = c->progress == TACIT_PROGRESS_THREAD || spare ? MODE_THREAD : MODE_SHARED;
     int kept = rt->mode == MODE_THREAD && cores >= CORES_FOR_THREADS ? 2 : 0;
     rt->system.workers = c->workers ? c->workers : cores - kept;
+    rt->mode = rt->dry ? MODE_INLINE : rt->mode; /* with the workers that a live run would have */
 }
 
 static void describe_system(ti_runtime *rt)
@@ -285,15 +288,18 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, ti_strbuf *why)
     ti_runtime *rt = TI_NEW(ti_runtime);
     rt->config = desc->config;
     rt->comm = desc->comm;
+    rt->dry = rt->config.dry_run ? ti_dry_run_create(&rt->comm->stats) : NULL;
     choose_mode(rt);
     if (!check_threads(rt, why) || !choose_devices(rt, why) || !open_graphs(rt, why)) {
         rt->comm->ops->destroy(rt->comm);
+        ti_dry_run_destroy(rt->dry);
         TI_DELETE(rt);
         return NULL;
     }
     describe_system(rt);
     rt->tasks = ti_task_graph_create(&rt->system);
     ti_scheduler_init(&rt->scheduler, &rt->system);
+    rt->scheduler.dry = rt->dry;
     rt->scheduler.command_dot = rt->config.graph ? &rt->dots[1] : NULL;
     rt->scheduler.instruction_dot = rt->config.graph ? &rt->dots[2] : NULL;
     /* Workers look for roles as soon as they exist: hold these until the executor is there. */
@@ -306,6 +312,7 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, ti_strbuf *why)
         .device = rt->device,
         .progress = &rt->progress,
         .timeline = desc->timeline,
+        .dry = rt->dry ? &rt->dry->executed : NULL,
     });
     ti_lock_drop(&rt->executing);
     start_threads(rt);
@@ -334,6 +341,7 @@ void ti_runtime_destroy(ti_runtime *rt)
     for (int i = 0; i < 3; i++) {
         ti_dot_fini(&rt->dots[i]);
     }
+    ti_dry_run_destroy(rt->dry);
     TI_DELETE(rt);
 }
 
@@ -493,16 +501,46 @@ static void run_inline(ti_runtime *rt)
     }
 }
 
+static size_t add_task(ti_runtime *rt, ti_task *task, const ti_task *made[TI_TASK_GRAPH_BATCH])
+{
+    if (!rt->dry) {
+        return ti_task_graph_add(rt->tasks, task, made);
+    }
+    uint64_t start = ti_clock_ns();
+    size_t count = ti_task_graph_add(rt->tasks, task, made);
+    rt->dry->ns[TI_STAGE_TASK] += ti_clock_ns() - start;
+    return count;
+}
+
+static void note_held(ti_runtime *rt)
+{
+    ti_command_counts commands = ti_command_graph_counts(rt->scheduler.commands);
+    ti_instruction_counts instructions = ti_instruction_graph_counts(rt->scheduler.graph);
+    ti_dry_run_note_held(rt->dry, ti_task_graph_entries(rt->tasks) + commands.entries + instructions.entries,
+                         ti_task_graph_arena_bytes(rt->tasks) + commands.arena_bytes + instructions.arena_bytes);
+    rt->dry->chunks_evaluated = commands.chunks_evaluated;
+}
+
 void ti_runtime_submit(ti_runtime *rt, ti_task *task)
 {
     const ti_task *made[TI_TASK_GRAPH_BATCH];
-    size_t count = ti_task_graph_add(rt->tasks, task, made);
+    uint64_t points = rt->submitted_points;
+    size_t count = add_task(rt, task, made);
+    if (rt->take) {
+        for (size_t i = 0; i < count; i++) {
+            rt->take(rt->take_user, made[i]);
+        }
+        return;
+    }
     for (size_t i = 0; i < count; i++) {
         rt->submitted_points += made[i]->kind == TI_TASK_HORIZON || made[i]->kind == TI_TASK_EPOCH;
         push_task(rt, made[i]);
     }
     if (rt->mode == MODE_INLINE) {
         run_inline(rt);
+    }
+    if (rt->dry && points != rt->submitted_points) {
+        note_held(rt);
     }
     if (!is_near_enough(rt, NULL)) {
         wait_until(rt, is_near_enough, NULL);
@@ -575,5 +613,47 @@ bool ti_runtime_write_graphs(ti_runtime *rt, ti_strbuf *why)
         ti_strbuf_fini(&path);
         ti_strbuf_fini(&title);
     }
+    return ok;
+}
+
+/* ---- dry runs */
+
+void ti_runtime_divert(ti_runtime *rt, ti_runtime_taker *take, void *user)
+{
+    rt->take = take;
+    rt->take_user = user;
+}
+
+void ti_runtime_tap(ti_runtime *rt, const ti_plan_tap *tap)
+{
+    ti_lock_take(&rt->scheduling);
+    rt->scheduler.tap = tap;
+    ti_lock_drop(&rt->scheduling);
+}
+
+bool ti_runtime_is_dry(const ti_runtime *rt)
+{
+    return rt->dry != NULL;
+}
+
+bool ti_runtime_report_dry_run(ti_runtime *rt, ti_strbuf *why)
+{
+    if (!rt->dry) {
+        return true;
+    }
+    ti_dry_run_print(rt->dry, &rt->system, stderr);
+    if (!rt->config.dry_run_report) {
+        return true;
+    }
+    ti_strbuf text = { 0 };
+    ti_dry_run_json(rt->dry, &rt->system, &text);
+    FILE *out = fopen(rt->config.dry_run_report, "w");
+    bool ok = out && fwrite(text.text, 1, text.length, out) == text.length;
+    ok = (!out || fclose(out) == 0) && ok;
+    if (!ok) {
+        ti_strbuf_add(why, "cannot write '%s': %s; set TACIT_DRY_RUN_REPORT to a path in a folder that exists",
+                      rt->config.dry_run_report, strerror(errno));
+    }
+    ti_strbuf_fini(&text);
     return ok;
 }

@@ -13,6 +13,7 @@
 #include "exec/executor.h"
 #include "ir/signal.h"
 #include "plan/task_graph.h"
+#include "run/scheduler.h"
 
 typedef struct ti_runtime ti_runtime;
 
@@ -43,6 +44,17 @@ void ti_runtime_wait_signal(ti_runtime *rt, const ti_signal *signal);
 void ti_runtime_wait_points(ti_runtime *rt);
 /* Id of the task of the last executed horizon or epoch: everything with a smaller id is done. */
 uint64_t ti_runtime_executed(const ti_runtime *rt);
+
+/* Give tasks to `take` instead of the pipeline, from now on: benchmarks and tests that call the planners themselves. NULL: the pipeline again. */
+typedef void ti_runtime_taker(void *user, const ti_task *task);
+void ti_runtime_divert(ti_runtime *rt, ti_runtime_taker *take, void *user);
+
+/* Show every plan to `tap`, which stays where it is: tests. Before the first task. */
+void ti_runtime_tap(ti_runtime *rt, const ti_plan_tap *tap);
+
+bool ti_runtime_is_dry(const ti_runtime *rt);
+/* At the end of a dry run: print its report, and write it where TACIT_DRY_RUN_REPORT says. False and a sentence in `why` on failure. */
+bool ti_runtime_report_dry_run(ti_runtime *rt, ti_strbuf *why);
 
 void ti_runtime_counters(ti_runtime *rt, tacit_counters *out);
 /* Write the graphs, if TACIT_GRAPH asked for them. False and a sentence in `why` on failure. */

@@ -1,6 +1,8 @@
 /* The scheduler role: see scheduler.h. */
 #include "run/scheduler.h"
 
+#include "base/clock.h"
+
 enum { TASKS = 1024, INSTRUCTIONS = 4096 };
 
 void ti_scheduler_init(ti_scheduler *s, const ti_system *system)
@@ -33,12 +35,26 @@ static bool pass_on(ti_scheduler *s)
 
 static void plan(ti_scheduler *s, const ti_task *task)
 {
+    uint64_t start = s->dry ? ti_clock_ns() : 0;
     ti_command_batch commands = ti_command_graph_add(s->commands, &task, 1);
+    if (s->dry) {
+        ti_dry_run_note_commands(s->dry, task, commands, ti_clock_ns() - start);
+        start = ti_clock_ns();
+    }
     for (size_t i = 0; s->command_dot && i < commands.count; i++) {
         ti_dot_command(s->command_dot, commands.command[i]);
     }
+    if (s->tap) {
+        s->tap->commands(s->tap->user, commands);
+    }
     s->batch = ti_instruction_graph_add(s->graph, commands);
+    if (s->dry) {
+        s->dry->ns[TI_STAGE_INSTRUCTION] += ti_clock_ns() - start;
+    }
     s->passed = 0;
+    if (s->tap) {
+        s->tap->instructions(s->tap->user, s->batch);
+    }
     for (size_t i = 0; s->instruction_dot && i < s->batch.count; i++) {
         ti_dot_instruction(s->instruction_dot, s->batch.instruction[i]);
     }

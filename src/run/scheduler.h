@@ -5,7 +5,15 @@
 #include "base/ring.h"
 #include "plan/command_graph.h"
 #include "plan/instruction_graph.h"
+#include "run/dry_run.h"
 #include "trace/dot.h"
+
+/* Who looks at every plan: tests. */
+typedef struct ti_plan_tap {
+    void *user;
+    void (*commands)(void *user, ti_command_batch batch);
+    void (*instructions)(void *user, ti_instruction_batch batch);
+} ti_plan_tap;
 
 typedef struct ti_scheduler {
     ti_ring tasks;        /* from the application thread */
@@ -17,6 +25,8 @@ typedef struct ti_scheduler {
     _Atomic bool backlog;                  /* some of the batch is left; a hint for threads without the role */
     uint64_t released;                     /* last point whose arenas were recycled */
     ti_dot *command_dot, *instruction_dot; /* or NULL */
+    ti_dry_run *dry;                       /* or NULL */
+    const ti_plan_tap *tap;                /* or NULL */
 } ti_scheduler;
 
 void ti_scheduler_init(ti_scheduler *s, const ti_system *system);

@@ -1,0 +1,129 @@
+/* The issue table of dry runs: see dry.h. */
+#include "exec/dry.h"
+
+#include <string.h>
+
+enum { MOST_NAMES = 1000 };
+
+void ti_dry_fini(ti_dry *dry)
+{
+    for (size_t i = 0; i < dry->names.count; i++) {
+        ti_strfree(dry->names.data[i].name);
+    }
+    ti_vec_fini(&dry->names);
+    ti_map_fini(&dry->name_index);
+    ti_map_fini(&dry->peers);
+}
+
+/* ---- by name of the task */
+
+static uint64_t hash_text(const char *text)
+{
+    uint64_t h = 0;
+    for (; *text; text++) {
+        h = ti_hash64(h ^ (unsigned char)*text);
+    }
+    return h;
+}
+
+static ti_dry_name *add_name(ti_dry *dry, const char *name)
+{
+    ti_dry_name fresh = { .name = ti_strdup(name) };
+    ti_vec_push(&dry->names, fresh);
+    return &dry->names.data[dry->names.count - 1];
+}
+
+static ti_dry_name *name_of(ti_dry *dry, const char *name)
+{
+    for (uint64_t key = hash_text(name);; key++) {
+        uint64_t *index = ti_map_find(&dry->name_index, key);
+        if (index && strcmp(dry->names.data[*index - 1].name, name) == 0) {
+            return &dry->names.data[*index - 1];
+        }
+        if (!index && dry->names.count < MOST_NAMES) {
+            *ti_map_at(&dry->name_index, key) = dry->names.count + 1;
+            return add_name(dry, name);
+        }
+        if (!index) {
+            return dry->names.count == MOST_NAMES ? add_name(dry, "(others)") : &dry->names.data[MOST_NAMES];
+        }
+    }
+}
+
+/* ---- kinds of instructions */
+
+static void note_kernel(ti_dry *dry, const ti_instruction *i)
+{
+    ti_dry_name *name = name_of(dry, i->task->name);
+    uint64_t items = (uint64_t)ti_box_volume(&i->as.kernel.chunk);
+    name->kernels++;
+    name->items += items;
+    dry->items += items;
+}
+
+static void note_transfer(ti_dry *dry, const ti_instruction *i)
+{
+    ti_dry_name *name = name_of(dry, i->task->name);
+    uint64_t bytes = 0;
+    for (uint32_t k = 0; k < i->as.transfer.boxes; k++) {
+        bytes += (uint64_t)ti_box_volume(&i->as.transfer.box[k].box) * i->as.transfer.elem_size;
+    }
+    *ti_map_at(&dry->peers, (uint64_t)i->as.transfer.peer) += 1;
+    if (i->kind == TI_INSTRUCTION_SEND) {
+        name->messages_sent++;
+        name->bytes_sent += bytes;
+        dry->network->messages_sent++;
+        dry->network->bytes_sent += bytes;
+    } else {
+        name->messages_received++;
+        name->bytes_received += bytes;
+        dry->network->messages_received++;
+        dry->network->bytes_received += bytes;
+    }
+}
+
+static void note_alloc(ti_dry *dry, const ti_instruction *i)
+{
+    dry->buffer_bytes += i->as.memory.bytes;
+    dry->buffer_bytes_peak = TI_MAX(dry->buffer_bytes_peak, dry->buffer_bytes);
+}
+
+/* A fence's values; what a program gives for initial contents is not looked at. */
+static void zero_fence(const ti_instruction *i)
+{
+    const ti_place *to = &i->as.copy.to;
+    if (to->allocation == 0) {
+        memset(to->user, 0, (size_t)ti_box_volume(&to->whole) * i->as.copy.elem_size);
+    }
+}
+
+bool ti_dry_issue(ti_dry *dry, const ti_instruction *i)
+{
+    dry->instructions[i->kind]++;
+    switch (i->kind) {
+    case TI_INSTRUCTION_ALLOC:
+        note_alloc(dry, i);
+        return true;
+    case TI_INSTRUCTION_FREE:
+        dry->buffer_bytes -= i->as.memory.bytes;
+        return true;
+    case TI_INSTRUCTION_COPY:
+        zero_fence(i);
+        return true;
+    case TI_INSTRUCTION_KERNEL:
+    case TI_INSTRUCTION_HOST:
+        note_kernel(dry, i);
+        return true;
+    case TI_INSTRUCTION_SEND:
+    case TI_INSTRUCTION_RECEIVE:
+        note_transfer(dry, i);
+        return true;
+    case TI_INSTRUCTION_COLLECTIVE:
+    case TI_INSTRUCTION_REDUCE:
+        return true;
+    case TI_INSTRUCTION_FENCE:
+    case TI_INSTRUCTION_EPOCH:
+        break;
+    }
+    return false;
+}

@@ -1,0 +1,37 @@
+/* The issue table of dry runs: instructions are counted instead of executed.
+ *
+ * Kernels, copies, messages, allocations and reductions complete at once and touch no memory but that of fences, which is zeroed. What is left for
+ * the executor are signals, horizons and epochs, so that programs run to their end. Executor role. */
+#ifndef TI_DRY_H
+#define TI_DRY_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "comm/comm.h"
+#include "ir/instruction.h"
+
+enum { TI_INSTRUCTION_KINDS = TI_INSTRUCTION_EPOCH + 1 };
+
+/* What tasks of one name would do on this node. */
+typedef struct ti_dry_name {
+    char *name;
+    uint64_t kernels, items;
+    uint64_t messages_sent, bytes_sent, messages_received, bytes_received;
+} ti_dry_name;
+
+typedef struct ti_dry {
+    ti_comm_stats *network; /* messages are counted here, as in a run that sends them */
+    uint64_t instructions[TI_INSTRUCTION_KINDS];
+    uint64_t items; /* of all kernels */
+    uint64_t buffer_bytes, buffer_bytes_peak;
+    ti_map peers;
+    TI_VEC(ti_dry_name) names; /* the last one takes all others once there are too many */
+    ti_map name_index;         /* hash of the text to index, plus one */
+} ti_dry;
+
+void ti_dry_fini(ti_dry *dry); /* a zeroed one with a network is fresh */
+
+/* Account for an instruction that is ready. True if nothing is left to do but to complete it. */
+bool ti_dry_issue(ti_dry *dry, const ti_instruction *i);
+
+#endif

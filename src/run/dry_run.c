@@ -1,0 +1,219 @@
+/* Dry runs: see dry_run.h. */
+#include "run/dry_run.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_NODES = 100000000, MOST_ROWS = 12 };
+
+static const char *const stage_names[TI_STAGES] = { "task_graph", "command_graph", "instruction_graph" };
+static const char *const task_names[TI_TASK_KINDS] = { "execute", "fence", "epoch", "horizon", "create", "destroy" };
+static const char *const command_names[TI_COMMAND_KINDS] = { "execute", "send",  "receive", "collective", "reduce",
+                                                             "fence",   "epoch", "create",  "destroy" };
+static const char *const instruction_names[TI_INSTRUCTION_KINDS] = { "alloc",  "free",  "copy",    "kernel",
+                                                                     "host",   "send",  "receive", "collective",
+                                                                     "reduce", "fence", "epoch" };
+
+static bool parse_int(const char **text, int least, int most, int *out)
+{
+    char *end;
+    long n = **text >= '0' && **text <= '9' ? strtol(*text, &end, 10) : -1;
+    if (n < least || n > most) {
+        return false;
+    }
+    *text = end;
+    *out = (int)n;
+    return true;
+}
+
+bool ti_dry_run_parse(const char *text, int *nodes, int *node, ti_strbuf *why)
+{
+    const char *at = text;
+    *node = 0;
+    bool good = parse_int(&at, 1, MOST_NODES, nodes);
+    if (good && *at == ':') {
+        at++;
+        good = parse_int(&at, 0, *nodes - 1, node);
+    }
+    if (!good || *at) {
+        ti_strbuf_add(why, "TACIT_DRY_RUN is '%s', but must be NODES or NODES:NODE, such as 1024:512; NODES is 1 to %d",
+                      text, MOST_NODES);
+        return false;
+    }
+    return true;
+}
+
+void ti_dry_run_announce(int nodes, int node, FILE *out)
+{
+    fprintf(out, "tacit dry run: planning as node %d of %d; no kernel is called and fences give zeros\n", node, nodes);
+}
+
+ti_dry_run *ti_dry_run_create(ti_comm_stats *network)
+{
+    ti_dry_run *run = TI_NEW(ti_dry_run);
+    run->executed.network = network;
+    return run;
+}
+
+void ti_dry_run_destroy(ti_dry_run *run)
+{
+    if (run) {
+        ti_dry_fini(&run->executed);
+        TI_DELETE(run);
+    }
+}
+
+void ti_dry_run_note_commands(ti_dry_run *run, const ti_task *task, ti_command_batch batch, uint64_t ns)
+{
+    run->tasks[task->kind]++;
+    run->ns[TI_STAGE_COMMAND] += ns;
+    for (size_t i = 0; i < batch.count; i++) {
+        run->commands[batch.command[i]->kind]++;
+    }
+}
+
+void ti_dry_run_note_held(ti_dry_run *run, uint64_t entries, uint64_t arena_bytes)
+{
+    run->tracking_peak = TI_MAX(run->tracking_peak, entries);
+    run->arena_peak = TI_MAX(run->arena_peak, arena_bytes);
+}
+
+static uint64_t sum(const uint64_t *count, size_t n)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < n; i++) {
+        total += count[i];
+    }
+    return total;
+}
+
+/* ---- for people */
+
+static void print_counts(FILE *out, const char *label, const uint64_t *count, const char *const *name, size_t n)
+{
+    fprintf(out, "  %-22s %" PRIu64, label, sum(count, n));
+    const char *before = " (";
+    for (size_t i = 0; i < n; i++) {
+        if (count[i]) {
+            fprintf(out, "%s%" PRIu64 " %s", before, count[i], name[i]);
+            before = ", ";
+        }
+    }
+    fprintf(out, "%s\n", before[0] == ',' ? ")" : "");
+}
+
+static void print_names(FILE *out, const ti_dry *dry)
+{
+    fprintf(out, "  %-22s %12s %14s %12s %14s %12s %14s\n", "tasks by name", "kernels", "items", "sends", "bytes",
+            "receives", "bytes");
+    for (size_t i = 0; i < dry->names.count && i < MOST_ROWS; i++) {
+        const ti_dry_name *n = &dry->names.data[i];
+        fprintf(
+            out, "    %-20.20s %12" PRIu64 " %14" PRIu64 " %12" PRIu64 " %14" PRIu64 " %12" PRIu64 " %14" PRIu64 "\n",
+            n->name, n->kernels, n->items, n->messages_sent, n->bytes_sent, n->messages_received, n->bytes_received);
+    }
+    if (dry->names.count > MOST_ROWS) {
+        fprintf(out, "    and %zu more (TACIT_DRY_RUN_REPORT has all)\n", dry->names.count - MOST_ROWS);
+    }
+}
+
+void ti_dry_run_print(const ti_dry_run *run, const ti_system *system, FILE *out)
+{
+    const ti_dry *dry = &run->executed;
+    double tasks = (double)TI_MAX(run->tasks[TI_TASK_EXECUTE], 1), total = 0;
+    fprintf(out, "tacit dry run: the plan of node %d of %d; nothing was computed\n", system->node, system->num_nodes);
+    print_counts(out, "tasks", run->tasks, task_names, TI_TASK_KINDS);
+    print_counts(out, "commands", run->commands, command_names, TI_COMMAND_KINDS);
+    print_counts(out, "instructions", dry->instructions, instruction_names, TI_INSTRUCTION_KINDS);
+    for (int i = 0; i < TI_STAGES; i++) {
+        total += (double)run->ns[i];
+    }
+    fprintf(out, "  %-22s %.3f ms, %.2f us per task (task graph %.2f, command graph %.2f, instruction graph %.2f)\n",
+            "planning", 1e-6 * total, 1e-3 * total / tasks, 1e-3 * (double)run->ns[TI_STAGE_TASK] / tasks,
+            1e-3 * (double)run->ns[TI_STAGE_COMMAND] / tasks, 1e-3 * (double)run->ns[TI_STAGE_INSTRUCTION] / tasks);
+    fprintf(out, "  %-22s %" PRIu64 " messages, %" PRIu64 " bytes\n", "would send", dry->network->messages_sent,
+            dry->network->bytes_sent);
+    fprintf(out, "  %-22s %" PRIu64 " messages, %" PRIu64 " bytes\n", "would receive", dry->network->messages_received,
+            dry->network->bytes_received);
+    fprintf(out, "  %-22s %zu\n", "peers", dry->peers.count);
+    fprintf(out, "  %-22s %" PRIu64 "\n", "items", dry->items);
+    fprintf(out, "  %-22s %" PRIu64 " bytes at most\n", "buffers", dry->buffer_bytes_peak);
+    fprintf(out, "  %-22s %" PRIu64 " tracking entries, %" PRIu64 " bytes of arenas at most\n", "bookkeeping",
+            run->tracking_peak, run->arena_peak);
+    print_names(out, dry);
+}
+
+/* ---- for programs */
+
+static void add_text(ti_strbuf *out, const char *text)
+{
+    ti_strbuf_add(out, "\"");
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        if (*c == '"' || *c == '\\' || *c < ' ') {
+            ti_strbuf_add(out, "\\u%04x", *c);
+        } else {
+            ti_strbuf_add(out, "%c", *c);
+        }
+    }
+    ti_strbuf_add(out, "\"");
+}
+
+static void add_number(ti_strbuf *out, const char *key, uint64_t value)
+{
+    ti_strbuf_add(out, "  \"%s\": %" PRIu64 ",\n", key, value);
+}
+
+static void add_counts(ti_strbuf *out, const char *key, const uint64_t *count, const char *const *name, size_t n)
+{
+    ti_strbuf_add(out, "  \"%s\": {", key);
+    for (size_t i = 0; i < n; i++) {
+        ti_strbuf_add(out, "%s\"%s\": %" PRIu64, i ? ", " : "", name[i], count[i]);
+    }
+    ti_strbuf_add(out, "},\n");
+}
+
+static void add_names(ti_strbuf *out, const ti_dry *dry)
+{
+    ti_strbuf_add(out, "  \"by_task\": [");
+    for (size_t i = 0; i < dry->names.count; i++) {
+        const ti_dry_name *n = &dry->names.data[i];
+        ti_strbuf_add(out, "%s\n    {\"name\": ", i ? "," : "");
+        add_text(out, n->name);
+        ti_strbuf_add(out,
+                      ", \"kernels\": %" PRIu64 ", \"items\": %" PRIu64 ", \"messages_sent\": %" PRIu64
+                      ", \"bytes_sent\": %" PRIu64 ", \"messages_received\": %" PRIu64 ", \"bytes_received\": %" PRIu64
+                      "}",
+                      n->kernels, n->items, n->messages_sent, n->bytes_sent, n->messages_received, n->bytes_received);
+    }
+    ti_strbuf_add(out, "\n  ]\n");
+}
+
+void ti_dry_run_json(const ti_dry_run *run, const ti_system *system, ti_strbuf *out)
+{
+    const ti_dry *dry = &run->executed;
+    ti_strbuf_add(out, "{\n  \"dry_run\": true,\n");
+    add_number(out, "nodes", (uint64_t)system->num_nodes);
+    add_number(out, "node", (uint64_t)system->node);
+    add_number(out, "devices", (uint64_t)system->devices);
+    add_number(out, "workers", (uint64_t)system->workers);
+    add_number(out, "horizon_step", (uint64_t)system->horizon_step);
+    add_number(out, "horizon_front", (uint64_t)system->horizon_front);
+    add_counts(out, "tasks", run->tasks, task_names, TI_TASK_KINDS);
+    add_counts(out, "commands", run->commands, command_names, TI_COMMAND_KINDS);
+    add_counts(out, "instructions", dry->instructions, instruction_names, TI_INSTRUCTION_KINDS);
+    add_counts(out, "planning_ns", run->ns, stage_names, TI_STAGES);
+    add_number(out, "chunks_evaluated", run->chunks_evaluated);
+    add_number(out, "messages_sent", dry->network->messages_sent);
+    add_number(out, "bytes_sent", dry->network->bytes_sent);
+    add_number(out, "messages_received", dry->network->messages_received);
+    add_number(out, "bytes_received", dry->network->bytes_received);
+    add_number(out, "peers", dry->peers.count);
+    add_number(out, "items", dry->items);
+    add_number(out, "buffer_bytes_peak", dry->buffer_bytes_peak);
+    add_number(out, "tracking_entries_peak", run->tracking_peak);
+    add_number(out, "arena_bytes_peak", run->arena_peak);
+    add_number(out, "allocated_bytes_peak", ti_alloc_peak());
+    add_names(out, dry);
+    ti_strbuf_add(out, "}\n");
+}

@@ -1,0 +1,44 @@
+/* What a dry run is asked for, what it notes about planning, and its report.
+ *
+ * A dry run plans as one node of many, in one thread, and executes nothing but epochs and fences (exec/dry.h). All stages are the real
+ * ones, so the plan is that of a live run. Here are the times of the stages, what they made, and the peaks of what they hold.
+ * Application thread, which has all roles in a dry run. */
+#ifndef TI_DRY_RUN_H
+#define TI_DRY_RUN_H
+
+#include "base/strbuf.h"
+#include "exec/dry.h"
+#include "ir/system.h"
+
+#include <stdio.h>
+
+enum { TI_TASK_KINDS = TI_TASK_DESTROY + 1, TI_COMMAND_KINDS = TI_COMMAND_DESTROY + 1 };
+
+typedef enum ti_stage { TI_STAGE_TASK, TI_STAGE_COMMAND, TI_STAGE_INSTRUCTION, TI_STAGES } ti_stage;
+
+typedef struct ti_dry_run {
+    ti_dry executed; /* the executor's part */
+    uint64_t ns[TI_STAGES];
+    uint64_t tasks[TI_TASK_KINDS], commands[TI_COMMAND_KINDS];
+    uint64_t chunks_evaluated;
+    uint64_t tracking_peak, arena_peak; /* entries of all maps, bytes of all arenas: at horizons and epochs */
+} ti_dry_run;
+
+/* "NODES" or "NODES:NODE". False and a sentence in `why` if it is something else. */
+bool ti_dry_run_parse(const char *text, int *nodes, int *node, ti_strbuf *why);
+
+/* Say that what follows is no real run. */
+void ti_dry_run_announce(int nodes, int node, FILE *out);
+
+ti_dry_run *ti_dry_run_create(ti_comm_stats *network);
+void ti_dry_run_destroy(ti_dry_run *run);
+
+/* What one stage made, and the time it took. */
+void ti_dry_run_note_commands(ti_dry_run *run, const ti_task *task, ti_command_batch batch, uint64_t ns);
+void ti_dry_run_note_held(ti_dry_run *run, uint64_t entries, uint64_t arena_bytes);
+
+/* A table for people; one JSON object. */
+void ti_dry_run_print(const ti_dry_run *run, const ti_system *system, FILE *out);
+void ti_dry_run_json(const ti_dry_run *run, const ti_system *system, ti_strbuf *out);
+
+#endif
