@@ -89,7 +89,7 @@ static void note_point(planner *p, const ti_task *task)
 
 static void create_buffers(planner *p, int64_t items)
 {
-    static const char contents[1]; /* never read: nothing is executed */
+    static char contents[1]; /* never read: nothing is executed */
     for (uint32_t i = 0; i < 3; i++) {
         ti_arena *arena;
         const ti_task *made[TI_TASK_GRAPH_BATCH];
@@ -103,7 +103,7 @@ static void create_buffers(planner *p, int64_t items)
         task->kind = TI_TASK_CREATE;
         task->name = "buffer";
         task->as.create.buffer = &p->buffer[i];
-        task->as.create.init = contents;
+        task->as.create.init.memory = contents;
         size_t count = ti_task_graph_add(p->tasks, task, made);
         for (size_t k = 0; k < count; k++) {
             const ti_task *one = made[k];

@@ -13,6 +13,7 @@ set(TACIT_SOURCES
 
     grid/box.c
     grid/box_sort.c
+    grid/distribution.c
     grid/layout.c
     grid/mapper.c
     grid/region.c
@@ -57,6 +58,7 @@ set(TACIT_SOURCES
 
     api/api_buffer.c
     api/api_context.c
+    api/api_distribution.c
     api/api_fence.c
     api/api_mapper.c
     api/api_op.c

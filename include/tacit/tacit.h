@@ -537,14 +537,39 @@ TACIT_API const char *tacit_last_error(const tacit_context *ctx);
 
 /* ---------------------------------------------------------------- buffers */
 
+enum { TACIT_DISTRIBUTE_BLOCK = 0, TACIT_DISTRIBUTE_CYCLIC };
+
+/* Which node owns which part of a buffer: where `.init_local` comes from, where tacit_fence_local brings it, and where tasks run that are placed
+ * by owner. Data still moves to whoever writes it; owners are a convention, not a cage. Nodes form a grid: node (i,j,k) has number
+ * (i * grid[1] + j) * grid[2] + k. Block gives each node one box, as even as a split (so the default is what a task's 1D split gives, and a grid that is
+ * as square as can be what a 2D split gives). Cyclic deals out blocks in turn in every dimension, as ScaLAPACK does. */
+typedef struct tacit_distribution {
+    int kind;                     /* TACIT_DISTRIBUTE_BLOCK or TACIT_DISTRIBUTE_CYCLIC */
+    int grid[TACIT_MAX_DIMS];     /* nodes per dimension of the buffer; all 0: all of them along dimension 0 */
+    size_t block[TACIT_MAX_DIMS]; /* cyclic: elements of a block; block: borders lie on multiples of it; 0: 1 */
+} tacit_distribution;
+
 typedef struct tacit_buffer_desc {
     const char *name;  /* for messages and graphs; copied */
     tacit_range range; /* dims 0: a single element */
     size_t elem_size;  /* bytes of one element, at least 1 */
-    const void
-        *init; /* the contents, the whole buffer in row-major order, the same bytes on all nodes; NULL: undefined */
-    bool init_borrow; /* `init` stays valid and unchanged until tacit_finalize: not copied at once */
+    const void *
+        init; /* the contents, the whole buffer in row-major order, the same bytes on all nodes; NULL: undefined. Free when create returns */
+    bool init_borrow; /* `init` or `init_local` stays valid and unchanged until tacit_finalize: not copied at once */
+    tacit_distribution distribution; /* who owns what; see above */
+    const void *
+        init_local; /* instead of `init`: the contents of this node's own part, its local array; on all nodes or on none (a node that owns nothing gives any address) */
 } tacit_buffer_desc;
+
+/* A node's own part of a buffer of this range: `*box` is the smallest box around it, `*local` the extent of its local array: a dense row-major array
+ * of the node's blocks in order (for a block distribution just the box). Sizes of 0 if the node owns nothing. `distribution` NULL: the default one.
+ * Both outputs may be NULL. Errors: TACIT_ERROR_ARGUMENT, _DIMENSION, _RANGE. Local. */
+TACIT_API tacit_status tacit_distribution_local(tacit_context *ctx, const tacit_distribution *distribution,
+                                                tacit_range range, int node, tacit_box *box, tacit_range *local);
+
+/* The node that owns the element (i, j, k) of a buffer of this range. Errors: the same, and _RANGE for an index outside. Local. */
+TACIT_API tacit_status tacit_distribution_owner(tacit_context *ctx, const tacit_distribution *distribution,
+                                                tacit_range range, size_t i, size_t j, size_t k, int *node);
 
 /* Errors: TACIT_ERROR_ARGUMENT, _DIMENSION, _RANGE (zero or overflowing size), _MEMORY. All nodes. */
 TACIT_API tacit_status tacit_buffer_create_sized(tacit_context *ctx, const tacit_buffer_desc *desc, size_t size,
@@ -579,7 +604,7 @@ typedef enum tacit_on {
     TACIT_ON_EVERY_NODE   /* a host task on every node: not available yet, refused */
 } tacit_on;
 
-/* Zero: tacit decides. Made by tacit_place_node. */
+/* Zero: tacit decides. Made by tacit_place_node and tacit_place_owner. */
 typedef struct tacit_place {
     int kind;
     int arg;
@@ -592,7 +617,7 @@ static inline tacit_place tacit_place_node(int node)
     p.arg = node;
     return p;
 }
-/* The node that owns what access i writes: not available yet, refused. */
+/* The node that owns the first element (smallest index in every dimension) that access i of the task names, by the distribution of its buffer. */
 static inline tacit_place tacit_place_owner(int i)
 {
     tacit_place p;
@@ -648,7 +673,12 @@ TACIT_API tacit_status tacit_wait(tacit_context *ctx);
  * Errors: TACIT_ERROR_RANGE (empty or outside), _UNINITIALIZED. All nodes. */
 TACIT_API tacit_status tacit_fence_read(tacit_context *ctx, tacit_buffer *buffer, tacit_box box, void *dst);
 
-/* The same without waiting: tacit_fence_get waits, gives the address of the values, and they stay valid until
+/* Wait for the newest contents of this node's own part (`.distribution`) and copy them to its local array `dst`, packed as
+ * tacit_distribution_local says; nobody gets a copy of the whole. A node that owns nothing may pass NULL. Errors: TACIT_ERROR_ARGUMENT,
+ * _STATE, _UNINITIALIZED (of any part of the buffer). All nodes. */
+TACIT_API tacit_status tacit_fence_local(tacit_context *ctx, tacit_buffer *buffer, void *dst);
+
+/* The same as tacit_fence_read without waiting: tacit_fence_get waits, gives the address of the values, and they stay valid until
  * tacit_fence_release. All nodes. */
 TACIT_API tacit_status tacit_fence(tacit_context *ctx, tacit_buffer *buffer, tacit_box box, tacit_fence_ticket **out);
 TACIT_API tacit_status tacit_fence_get(tacit_fence_ticket *ticket, const void **data);

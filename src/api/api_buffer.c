@@ -1,32 +1,27 @@
 /* Buffers: creation, destruction. Application thread. */
-#include "api/context.h"
+#include "api/distribution.h"
 
 enum { MOST_BYTES_BITS = 62 };
 
-/* The extent of a range as a box; an error if it is empty or too large to count its bytes. */
-static tacit_status check_extent(tacit_context *ctx, const tacit_buffer_desc *desc, const char *name, ti_box *out)
+tacit_status ti_check_extent(tacit_context *ctx, const char *who, tacit_range range, size_t elem_size, ti_box *out)
 {
     *out = (ti_box){ { 0, 0, 0 }, { 1, 1, 1 } };
-    if (desc->range.dims < 0 || desc->range.dims > TACIT_MAX_DIMS) {
-        return ti_context_error(ctx, TACIT_ERROR_DIMENSION, "buffer '%s' has %d dimensions; use 0 to 3", name,
-                                desc->range.dims);
+    if (range.dims < 0 || range.dims > TACIT_MAX_DIMS) {
+        return ti_context_error(ctx, TACIT_ERROR_DIMENSION, "%s has %d dimensions; use 0 to 3", who, range.dims);
     }
-    size_t bytes = desc->elem_size;
+    size_t bytes = elem_size;
     bool overflow = false;
-    for (int d = 0; d < desc->range.dims; d++) {
-        size_t n = desc->range.size[d];
-        if (n == 0) {
+    for (int d = 0; d < range.dims; d++) {
+        if (range.size[d] == 0) {
             return ti_context_error(ctx, TACIT_ERROR_RANGE,
-                                    "buffer '%s' has size 0 in dimension %d; every dimension needs at least 1", name,
-                                    d);
+                                    "%s has size 0 in dimension %d; every dimension needs at least 1", who, d);
         }
-        overflow |= __builtin_mul_overflow(bytes, n, &bytes);
-        out->max[d] = (int64_t)n;
+        overflow |= __builtin_mul_overflow(bytes, range.size[d], &bytes);
+        out->max[d] = (int64_t)range.size[d];
     }
     if (overflow || bytes > (size_t)1 << MOST_BYTES_BITS) {
-        return ti_context_error(ctx, TACIT_ERROR_RANGE,
-                                "buffer '%s' is larger than 2^%d bytes; check the sizes of its range", name,
-                                MOST_BYTES_BITS);
+        return ti_context_error(ctx, TACIT_ERROR_RANGE, "%s is larger than 2^%d bytes; check the sizes of its range",
+                                who, MOST_BYTES_BITS);
     }
     return TACIT_OK;
 }
@@ -73,9 +68,56 @@ static tacit_buffer *new_buffer(tacit_context *ctx, const tacit_buffer_desc *des
         .extent = *extent,
         .elem_size = desc->elem_size,
     };
+    buffer->distribution = ti_distribution_make(&desc->distribution, extent, tacit_num_nodes(ctx));
     ti_strbuf_fini(&name);
     link_buffer(&ctx->live, buffer);
     return buffer;
+}
+
+static tacit_status check_buffer(tacit_context *ctx, const tacit_buffer_desc *desc, ti_box *extent)
+{
+    ti_strbuf who = { 0 };
+    ti_strbuf_add(&who, "buffer '%s'", desc->name ? desc->name : "(no name)");
+    const char *name = ti_strbuf_text(&who);
+    tacit_status status = TACIT_OK;
+    if (desc->elem_size == 0) {
+        status = ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
+                                  "%s has elem_size 0; set .elem_size to sizeof of its element type", name);
+    } else if (desc->init && desc->init_local) {
+        status = ti_context_error(
+            ctx, TACIT_ERROR_ARGUMENT,
+            "%s has .init and .init_local; give the whole contents on all nodes, or each node's own part", name);
+    } else {
+        status = ti_check_extent(ctx, name, desc->range, desc->elem_size, extent);
+    }
+    if (status == TACIT_OK) {
+        status = ti_check_distribution(ctx, name, &desc->distribution, desc->range.dims, extent);
+    }
+    ti_strbuf_fini(&who);
+    return status;
+}
+
+static ti_user_copy whole_copy(ti_arena *arena, const ti_box *extent, const void *memory)
+{
+    ti_local_piece *piece = TI_ARENA_NEW(arena, ti_local_piece);
+    *piece = (ti_local_piece){ *extent, *extent };
+    return (ti_user_copy){ .memory = (void *)(uintptr_t)memory, .piece = piece, .pieces = memory ? 1 : 0 };
+}
+
+static ti_task *make_create(tacit_context *ctx, const tacit_buffer_desc *desc, const tacit_buffer *buffer)
+{
+    ti_arena *arena;
+    ti_task *task = ti_task_graph_new(ti_runtime_task_graph(ctx->runtime), &arena);
+    task->kind = TI_TASK_CREATE;
+    task->name = ti_arena_copy(arena, buffer->info.name, strlen(buffer->info.name) + 1);
+    task->as.create.buffer = &buffer->info;
+    if (desc->init_local) {
+        ti_distribution_task(ctx, task, arena, buffer, TACIT_WRITE);
+        task->as.create.init = ti_distribution_copy(ctx, arena, buffer, desc->init_local);
+    } else {
+        task->as.create.init = whole_copy(arena, &buffer->info.extent, desc->init);
+    }
+    return task;
 }
 
 tacit_status tacit_buffer_create_sized(tacit_context *ctx, const tacit_buffer_desc *given, size_t size,
@@ -91,24 +133,14 @@ tacit_status tacit_buffer_create_sized(tacit_context *ctx, const tacit_buffer_de
     }
     tacit_buffer_desc desc = { 0 };
     __builtin_memcpy(&desc, given, size < sizeof(desc) ? size : sizeof(desc));
-    const char *name = desc.name ? desc.name : "(no name)";
     ti_box extent;
-    if (desc.elem_size == 0) {
-        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
-                                "buffer '%s' has elem_size 0; set .elem_size to sizeof of its element type", name);
-    }
-    TI_TRY(check_extent(ctx, &desc, name, &extent));
+    TI_TRY(check_buffer(ctx, &desc, &extent));
     ti_context_bury(ctx);
     tacit_buffer *buffer = new_buffer(ctx, &desc, &extent);
+    ti_task *task = make_create(ctx, &desc, buffer);
     ti_signal copied = { 0 };
-    ti_arena *arena;
-    ti_task *task = ti_task_graph_new(ti_runtime_task_graph(ctx->runtime), &arena);
-    task->kind = TI_TASK_CREATE;
-    task->name = ti_arena_copy(arena, buffer->info.name, strlen(buffer->info.name) + 1);
-    task->as.create.buffer = &buffer->info;
-    task->as.create.init = desc.init;
-    task->as.create.signal = desc.init && !desc.init_borrow ? &copied : NULL;
-    bool must_wait = task->as.create.signal != NULL;
+    bool must_wait = task->as.create.init.memory && !desc.init_borrow;
+    task->as.create.init.signal = must_wait ? &copied : NULL;
     ti_runtime_submit(ctx->runtime, task);
     if (must_wait) {
         ti_runtime_wait_signal(ctx->runtime, &copied);

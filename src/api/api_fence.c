@@ -1,5 +1,6 @@
 /* Fences: values for the application. Application thread. */
 #include "api/check_task.h"
+#include "api/distribution.h"
 
 static ti_task *make_fence(tacit_context *ctx, const tacit_buffer *buffer, const ti_box *box, void *memory,
                            ti_signal *signal)
@@ -25,7 +26,9 @@ static ti_task *make_fence(tacit_context *ctx, const tacit_buffer *buffer, const
     task->place = -1;
     task->access = access;
     task->accesses = 1;
-    task->as.fence = (ti_fence_target){ memory, signal };
+    ti_local_piece *piece = TI_ARENA_NEW(arena, ti_local_piece);
+    *piece = (ti_local_piece){ *box, *box };
+    task->as.fence = (ti_user_copy){ memory, piece, 1, signal };
     return task;
 }
 
@@ -38,20 +41,28 @@ static tacit_status submit_fence(tacit_context *ctx, tacit_buffer *buffer, const
     return TACIT_OK;
 }
 
-static tacit_status check_fence(tacit_context *ctx, const char *who, const tacit_buffer *buffer, tacit_box box,
-                                const void *out, ti_box *resolved)
+static tacit_status check_buffer(tacit_context *ctx, const char *who, const tacit_buffer *buffer)
 {
     if (!ctx) {
         return TACIT_ERROR_ARGUMENT;
     }
     TI_TRY(ti_context_enter(ctx));
-    if (!buffer || !out) {
-        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "%s: %s is NULL", who,
-                                buffer ? "the destination" : "the buffer");
+    if (!buffer) {
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "%s: the buffer is NULL", who);
     }
     if (buffer->context != ctx || buffer->destroyed_by) {
         return ti_context_error(ctx, TACIT_ERROR_STATE, "%s: the buffer is destroyed or belongs to another context",
                                 who);
+    }
+    return TACIT_OK;
+}
+
+static tacit_status check_fence(tacit_context *ctx, const char *who, const tacit_buffer *buffer, tacit_box box,
+                                const void *out, ti_box *resolved)
+{
+    TI_TRY(check_buffer(ctx, who, buffer));
+    if (!out) {
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "%s: the destination is NULL", who);
     }
     return ti_check_box(ctx, who, buffer, box, resolved);
 }
@@ -109,4 +120,28 @@ void tacit_fence_release(tacit_fence_ticket *ticket)
         ti_user_free(ticket->memory);
         TI_DELETE(ticket);
     }
+}
+
+tacit_status tacit_fence_local(tacit_context *ctx, tacit_buffer *buffer, void *dst)
+{
+    int64_t size[3];
+    TI_TRY(check_buffer(ctx, "tacit_fence_local", buffer));
+    ti_distribution_local(&buffer->distribution, tacit_node(ctx), size);
+    if (size[0] && !dst) {
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
+                                "tacit_fence_local: the destination is NULL, but this node owns part of buffer '%s'",
+                                buffer->info.name);
+    }
+    ti_arena *arena;
+    ti_signal signal = { 0 };
+    ti_task *task = ti_task_graph_new(ti_runtime_task_graph(ctx->runtime), &arena);
+    task->kind = TI_TASK_FENCE;
+    task->name = "fence";
+    ti_distribution_task(ctx, task, arena, buffer, TACIT_READ);
+    task->as.fence = ti_distribution_copy(ctx, arena, buffer, dst);
+    task->as.fence.signal = &signal;
+    TI_TRY(ti_context_check(ctx, task));
+    ti_runtime_submit(ctx->runtime, task);
+    ti_runtime_wait_signal(ctx->runtime, &signal);
+    return ti_context_enter(ctx);
 }

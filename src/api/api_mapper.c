@@ -2,6 +2,19 @@
 #include "api/context.h"
 #include "ir/custom.h"
 
+int ti_context_add_mapper(tacit_context *ctx, tacit_mapper_fn *fn, const void *user, size_t user_size,
+                          unsigned properties)
+{
+    ti_custom_mapper *mapper = TI_NEW(ti_custom_mapper);
+    mapper->fn = fn;
+    mapper->user = user_size ? __builtin_memcpy(ti_alloc(user_size), user, user_size) : NULL;
+    mapper->user_size = user_size;
+    mapper->properties = properties;
+    mapper->handle = (int)ctx->mappers.count;
+    ti_vec_push(&ctx->mappers, mapper);
+    return mapper->handle;
+}
+
 tacit_status tacit_mapper_create(tacit_context *ctx, tacit_mapper_fn *fn, const void *user, size_t user_size,
                                  unsigned properties, int *out)
 {
@@ -20,14 +33,7 @@ tacit_status tacit_mapper_create(tacit_context *ctx, tacit_mapper_fn *fn, const 
                                 "tacit_mapper_create: there are no properties %#x; use 0 or TACIT_MAPPER_CONSTANT",
                                 properties);
     }
-    ti_custom_mapper *mapper = TI_NEW(ti_custom_mapper);
-    mapper->fn = fn;
-    mapper->user = user_size ? __builtin_memcpy(ti_alloc(user_size), user, user_size) : NULL;
-    mapper->user_size = user_size;
-    mapper->properties = properties;
-    mapper->handle = (int)ctx->mappers.count;
-    ti_vec_push(&ctx->mappers, mapper);
-    *out = mapper->handle;
+    *out = ti_context_add_mapper(ctx, fn, user, user_size, properties);
     return TACIT_OK;
 }
 

@@ -1,5 +1,6 @@
 /* tacit_submit: check a description, copy it into a task, hand it on. Application thread. */
 #include "api/check_task.h"
+#include "api/distribution.h"
 
 #include <string.h>
 
@@ -140,6 +141,10 @@ static ti_task *copy_task(const tacit_context *ctx, const tacit_task *from, uint
     task->args = ti_arena_copy(arena, from->args, from->args_size);
     copy_where(ctx, task, arena, from);
     copy_accesses(ctx, task, arena, from, accesses);
+    if (from->place.kind == TACIT_PLACE_OWNER) {
+        int i = from->place.arg;
+        task->place = ti_distribution_place(from->access[i].buffer, &task->access[i], &task->range);
+    }
     return task;
 }
 

@@ -31,6 +31,12 @@ static tacit_status refuse(const place *p, tacit_status status, const char *form
                             p->access->buffer->info.name, text);
 }
 
+/* One node runs all of the task. */
+static bool is_placed(const tacit_task *t)
+{
+    return t->place.kind != TACIT_PLACE_SPLIT || t->on == TACIT_ON_ONE_NODE;
+}
+
 static bool writes(const tacit_access *a)
 {
     return a->mode == TACIT_WRITE || a->mode == TACIT_UPDATE;
@@ -67,8 +73,7 @@ static tacit_status check_kind(const place *p)
     if (m->kind == TACIT_MAPPER_REPLICATED && p->access->mode != TACIT_WRITE) {
         return REFUSE(p, TACIT_ERROR_MAPPER, "tacit_replicated() is for tacit_write; read with tacit_all()");
     }
-    if (m->kind == TACIT_MAPPER_ALL && writes(p->access) && p->task->place.kind == TACIT_PLACE_SPLIT &&
-        p->task->on != TACIT_ON_ONE_NODE) {
+    if (m->kind == TACIT_MAPPER_ALL && writes(p->access) && !is_placed(p->task)) {
         return REFUSE(
             p, TACIT_ERROR_MAPPER,
             "every node would write the whole buffer; use tacit_replicated() if all compute the same, or place the task");
@@ -161,7 +166,7 @@ static tacit_status check_write(const place *p)
         }
         used[c->dim] = true;
     }
-    bool split = p->task->place.kind == TACIT_PLACE_SPLIT && p->task->on != TACIT_ON_ONE_NODE;
+    bool split = !is_placed(p->task);
     for (int k = 0; split && k < p->task->range.dims && k < (p->task->hint.split == TACIT_SPLIT_2D ? 2 : 1); k++) {
         if (!used[k] && p->task->range.size[k] > 1) {
             return REFUSE(
@@ -279,10 +284,9 @@ static tacit_status check_pair(const place *p, const tacit_access *other)
     }
     if (other->mode == TACIT_READ || p->access->mode == TACIT_READ) {
         const tacit_access *w = other->mode == TACIT_READ ? p->access : other;
-        bool one_node = p->task->place.kind == TACIT_PLACE_NODE || p->task->on == TACIT_ON_ONE_NODE;
         bool same = w->mapper.kind != TACIT_MAPPER_REPLICATED &&
                     ti_check_same_mapper(&p->access->mapper, &other->mapper, p->access->buffer->info.dims);
-        if (w->mode != TACIT_REDUCE && (one_node || same)) {
+        if (w->mode != TACIT_REDUCE && (is_placed(p->task) || same)) {
             return TACIT_OK;
         }
         return REFUSE(
@@ -320,9 +324,11 @@ static tacit_status check_where(tacit_context *ctx, const tacit_task *t, const c
         return ti_context_error(ctx, TACIT_ERROR_RANGE, "task '%s' is placed on node %d, but the run has nodes 0 to %d",
                                 name, t->place.arg, nodes - 1);
     }
-    if (t->place.kind < TACIT_PLACE_SPLIT || t->place.kind > TACIT_PLACE_NODE) {
-        return ti_context_error(ctx, TACIT_ERROR_UNSUPPORTED,
-                                "task '%s': this placement is not available yet; use tacit_place_node", name);
+    if (t->place.kind < TACIT_PLACE_SPLIT || t->place.kind > TACIT_PLACE_OWNER) {
+        return ti_context_error(
+            ctx, TACIT_ERROR_ARGUMENT,
+            "task '%s': there is no placement of kind %d; use tacit_place_node or tacit_place_owner", name,
+            t->place.kind);
     }
     if (t->on < TACIT_ON_DEVICES || t->on > TACIT_ON_ONE_NODE) {
         return ti_context_error(ctx, TACIT_ERROR_UNSUPPORTED, "task '%s': .on = %d is not available yet", name,
@@ -386,6 +392,11 @@ tacit_status ti_check_task(tacit_context *ctx, const tacit_task *t, uint32_t *ac
         }
     }
     *accesses = p.index;
+    if (t->place.kind == TACIT_PLACE_OWNER && (t->place.arg < 0 || (uint32_t)t->place.arg >= p.index)) {
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
+                                "task '%s' is placed on the owner of access %d, but it has %u accesses, counted from 0",
+                                p.name, t->place.arg, p.index);
+    }
     return TACIT_OK;
 }
 

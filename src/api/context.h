@@ -9,6 +9,7 @@
 
 struct tacit_buffer {
     ti_buffer_info info;
+    ti_distribution distribution;
     tacit_context *context;
     struct tacit_buffer *next; /* among the live ones, or among the destroyed ones */
     struct tacit_buffer **link;
@@ -53,6 +54,13 @@ tacit_status ti_context_enter(tacit_context *ctx);
 
 /* Whether what a new task reads has been written. If not, the task and what was allocated since are forgotten. */
 tacit_status ti_context_check(tacit_context *ctx, ti_task *task);
+
+/* Keep a custom mapper: its handle. */
+int ti_context_add_mapper(tacit_context *ctx, tacit_mapper_fn *fn, const void *user, size_t user_size,
+                          unsigned properties);
+
+/* The extent of a range as a box; an error if it is empty or too large to count the bytes of its elements. `who` begins the sentence. */
+tacit_status ti_check_extent(tacit_context *ctx, const char *who, tacit_range range, size_t elem_size, ti_box *out);
 
 /* Free the buffers whose destruction has been executed. */
 void ti_context_bury(tacit_context *ctx);

@@ -31,7 +31,11 @@ static void choose_parts(ti_split *s, const ti_split_request *r)
         granules[d] = ceil_div(s->hi[d] - s->lo[d], s->gran[d]);
         s->parts[d] = 1;
     }
-    if (s->place < 0 && r->two_dimensional) {
+    if (s->place < 0 && r->grid[0]) {
+        for (int d = 0; d < 3; d++) {
+            s->parts[d] = TI_MIN(r->grid[d], granules[d]);
+        }
+    } else if (s->place < 0 && r->two_dimensional) {
         int64_t f[2];
         factor(wanted, f);
         bool wide = granules[0] < granules[1];

@@ -28,6 +28,7 @@ typedef struct ti_split_request {
     int nodes, place; /* place -1: split */
     int oversubscribe;
     bool two_dimensional;
+    int64_t grid[3];         /* parts per dimension, at most nodes * oversubscribe together; zeros: chosen */
     const uint32_t *weights; /* one per node, or NULL */
 } ti_split_request;
 

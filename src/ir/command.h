@@ -64,7 +64,6 @@ typedef struct ti_command {
             uint32_t access; /* index in the task */
             const ti_tree_place *tree;
         } reduce;
-        ti_box fence; /* of the task's only access */
     } as;
 } ti_command;
 

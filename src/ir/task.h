@@ -4,6 +4,7 @@
 #ifndef TI_TASK_H
 #define TI_TASK_H
 
+#include "grid/distribution.h"
 #include "grid/mapper.h"
 #include "grid/region.h"
 #include "ir/reduction.h"
@@ -65,10 +66,13 @@ static inline bool ti_access_writes(const ti_access *a)
     return a->mode == TACIT_WRITE || a->mode == TACIT_UPDATE;
 }
 
-typedef struct ti_fence_target {
-    void *memory;             /* packed row-major room for the box */
-    struct ti_signal *signal; /* set when the values are there */
-} ti_fence_target;
+/* Memory of the program's: where this node's parts of a buffer come from or go to, and what is set when they have been copied (or NULL). */
+typedef struct ti_user_copy {
+    void *memory; /* NULL: none */
+    const ti_local_piece *piece;
+    size_t pieces;
+    struct ti_signal *signal;
+} ti_user_copy;
 
 typedef struct ti_task {
     ti_task_kind kind;
@@ -84,6 +88,7 @@ typedef struct ti_task {
     const char *name;
     ti_box range; /* may be empty */
     int64_t gran[3];
+    int64_t grid[3]; /* parts per dimension; zeros: the split chooses */
     const uint32_t *weights;
     const ti_access *access;
     uint32_t accesses;
@@ -95,11 +100,10 @@ typedef struct ti_task {
     union {
         struct {
             const ti_buffer_info *buffer;
-            const void *init;         /* user's memory, or NULL */
-            struct ti_signal *signal; /* set when `init` has been copied; NULL: borrowed */
+            ti_user_copy init; /* all of the contents, or with an access this node's part of what it says */
         } create;
         const ti_buffer_info *destroy;
-        ti_fence_target fence;
+        ti_user_copy fence;
         bool barrier; /* epoch: all nodes meet */
     } as;
 } ti_task;

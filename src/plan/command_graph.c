@@ -350,6 +350,7 @@ static ti_split_ref *split_task(ti_command_graph *graph, const ti_task *task)
         .place = task->place,
         .oversubscribe = task->oversubscribe,
         .two_dimensional = task->two_dimensional,
+        .grid = { task->grid[0], task->grid[1], task->grid[2] },
         .weights = task->weights,
     };
     return ti_split_cache_get(&graph->splits, &request);
@@ -358,10 +359,9 @@ static ti_split_ref *split_task(ti_command_graph *graph, const ti_task *task)
 static void fence(ti_command_graph *graph, const ti_task *task)
 {
     ti_command *command = new_command(graph, TI_COMMAND_FENCE, task);
-    ti_vec_clear(&graph->boxes);
-    ti_access_image(&task->access[0], &task->range, &graph->boxes);
-    command->as.fence = graph->boxes.data[0];
-    track(graph, task->access[0].buffer, &command->as.fence, 1, false);
+    for (size_t i = 0; i < task->as.fence.pieces; i++) {
+        track(graph, task->access[0].buffer, &task->as.fence.piece[i].box, 1, false);
+    }
     emit(graph, command);
 }
 
@@ -393,6 +393,13 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
     split->refs--;
 }
 
+/* Every node has its own part of the initial contents, as the task's access says. */
+static void set_owners(ti_command_graph *graph, const ti_task *task, ti_version_map *versions)
+{
+    ti_split_ref *split = split_task(graph, task);
+    ti_version_map_write(versions, ti_holder_get(&versions->holders, &task->access[0], 0, split, 0));
+}
+
 static void create_buffer(ti_command_graph *graph, const ti_task *task)
 {
     const ti_buffer_info *info = task->as.create.buffer;
@@ -403,13 +410,16 @@ static void create_buffer(ti_command_graph *graph, const ti_task *task)
     buffer_state *state = graph->buffer.data[info->slot] = TI_NEW(buffer_state);
     state->info = info;
     if (is_distributed(graph)) {
-        ti_version_map_init(&state->versions, &info->extent, graph->system->num_nodes, task->as.create.init,
-                            &graph->evaluated);
+        ti_version_map_init(&state->versions, &info->extent, graph->system->num_nodes,
+                            task->as.create.init.memory && !task->accesses, &graph->evaluated);
+        if (task->accesses) {
+            set_owners(graph, task, &state->versions);
+        }
     }
     ti_command *command = new_command(graph, TI_COMMAND_CREATE, task);
     if (graph->system->record) {
         ti_tracker_init(&state->tracker, &graph->era);
-        track(graph, info, &info->extent, task->as.create.init ? 1 : 0, true);
+        track(graph, info, &info->extent, task->as.create.init.memory ? 1 : 0, true);
     }
     emit(graph, command);
 }

@@ -88,7 +88,7 @@ static bool same_request(const ti_split_request *a, const ti_split_request *b)
 {
     return !a->weights && !b->weights && ti_box_equal(&a->range, &b->range) && a->place == b->place &&
            a->two_dimensional == b->two_dimensional && a->oversubscribe == b->oversubscribe &&
-           memcmp(a->gran, b->gran, sizeof(a->gran)) == 0;
+           memcmp(a->gran, b->gran, sizeof(a->gran)) == 0 && memcmp(a->grid, b->grid, sizeof(a->grid)) == 0;
 }
 
 ti_split_ref *ti_split_cache_get(ti_split_cache *cache, const ti_split_request *request)

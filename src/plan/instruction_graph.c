@@ -40,6 +40,7 @@ void ti_instruction_graph_destroy(ti_instruction_graph *graph)
     ti_vec_fini(&graph->staged);
     ti_vec_fini(&graph->partial);
     ti_vec_fini(&graph->piece);
+    ti_vec_fini(&graph->copies);
     ti_vec_fini(&graph->first_piece);
     ti_vec_fini(&graph->lacking);
     ti_vec_fini(&graph->boxes);
@@ -88,7 +89,9 @@ static void foresee(ti_instruction_graph *graph, const ti_command *command, size
         }
         break;
     case TI_COMMAND_FENCE:
-        ensure(graph, command->task, command->task->access[0].buffer, &command->as.fence);
+        for (size_t i = 0; i < command->task->as.fence.pieces; i++) {
+            ensure(graph, command->task, command->task->access[0].buffer, &command->task->as.fence.piece[i].box);
+        }
         break;
     case TI_COMMAND_COLLECTIVE:
     case TI_COMMAND_EPOCH:
@@ -146,28 +149,47 @@ static void compile_execute(ti_instruction_graph *graph, const ti_command *const
 
 /* ---- fences, buffers, epochs */
 
-static void emit_signal(ti_instruction_graph *graph, const ti_task *task, struct ti_signal *signal, uint64_t after)
+/* One piece between a buffer's host memory and the program's. */
+static uint64_t copy_piece(ti_instruction_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
+                           const ti_user_copy *user, const ti_local_piece *piece, bool out)
 {
-    ti_instruction *instruction = ti_emit_start(&graph->emit, TI_INSTRUCTION_FENCE, task);
-    instruction->as.fence.signal = signal;
-    ti_deps_add(&graph->emit.deps, after);
-    ti_emit(&graph->emit, instruction);
+    ti_buffer_memory *memory = ti_instruction_memory(graph, buffer, TI_HOST_MEMORY);
+    if (out) {
+        ti_instruction_make_fresh(graph, task, buffer, &piece->box, TI_HOST_MEMORY);
+    }
+    ti_instruction *copy = ti_emit_start(&graph->emit, TI_INSTRUCTION_COPY, task);
+    ti_place inside = ti_buffer_memory_place(memory, &piece->box);
+    ti_place outside = { .user = user->memory, .whole = piece->whole };
+    copy->as.copy.from = out ? inside : outside;
+    copy->as.copy.to = out ? outside : inside;
+    copy->as.copy.box = piece->box;
+    copy->as.copy.elem_size = buffer->elem_size;
+    if (out) {
+        ti_tracker_read(&memory->tracker, &piece->box, copy->id, &graph->emit.deps);
+    } else {
+        ti_tracker_write(&memory->tracker, &piece->box, copy->id, &graph->emit.deps);
+        ti_instruction_note_write(graph, buffer, &piece->box, TI_HOST_MEMORY);
+    }
+    ti_emit(&graph->emit, copy);
+    return copy->id;
 }
 
-static void compile_fence(ti_instruction_graph *graph, const ti_command *command)
+static void copy_pieces(ti_instruction_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
+                        const ti_user_copy *user, bool out)
 {
-    const ti_buffer_info *buffer = command->task->access[0].buffer;
-    ti_buffer_memory *memory = ti_instruction_memory(graph, buffer, TI_HOST_MEMORY);
-    const ti_box *box = &command->as.fence;
-    ti_instruction_make_fresh(graph, command->task, buffer, box, TI_HOST_MEMORY);
-    ti_instruction *copy = ti_emit_start(&graph->emit, TI_INSTRUCTION_COPY, command->task);
-    copy->as.copy.from = ti_buffer_memory_place(memory, box);
-    copy->as.copy.to = (ti_place){ .user = command->task->as.fence.memory, .whole = *box };
-    copy->as.copy.box = *box;
-    copy->as.copy.elem_size = buffer->elem_size;
-    ti_tracker_read(&memory->tracker, box, copy->id, &graph->emit.deps);
-    ti_emit(&graph->emit, copy);
-    emit_signal(graph, command->task, command->task->as.fence.signal, copy->id);
+    ti_vec_clear(&graph->copies);
+    for (size_t i = 0; i < user->pieces; i++) {
+        ti_vec_push(&graph->copies, copy_piece(graph, task, buffer, user, &user->piece[i], out));
+    }
+    if (!user->signal) {
+        return;
+    }
+    ti_instruction *instruction = ti_emit_start(&graph->emit, TI_INSTRUCTION_FENCE, task);
+    instruction->as.fence.signal = user->signal;
+    for (size_t i = 0; i < graph->copies.count; i++) {
+        ti_deps_add(&graph->emit.deps, graph->copies.data[i]);
+    }
+    ti_emit(&graph->emit, instruction);
 }
 
 static void compile_create(ti_instruction_graph *graph, const ti_command *command)
@@ -185,22 +207,11 @@ static void compile_create(ti_instruction_graph *graph, const ti_command *comman
     for (int m = 0; m < graph->system->memories; m++) {
         ti_buffer_memory_init(&state->memory[m], TI_MAX(m - 1, 0), &graph->emit);
     }
-    if (!task->as.create.init) {
-        return;
+    const ti_user_copy *init = &task->as.create.init;
+    for (size_t i = 0; i < init->pieces; i++) {
+        ti_buffer_memory_ensure(&state->memory[TI_HOST_MEMORY], &graph->emit, task, info, &init->piece[i].box);
     }
-    ti_buffer_memory *memory = &state->memory[TI_HOST_MEMORY];
-    ti_buffer_memory_ensure(memory, &graph->emit, task, info, &info->extent);
-    ti_instruction *copy = ti_emit_start(&graph->emit, TI_INSTRUCTION_COPY, task);
-    copy->as.copy.from = (ti_place){ .user = (void *)(uintptr_t)task->as.create.init, .whole = info->extent };
-    copy->as.copy.to = ti_buffer_memory_place(memory, &info->extent);
-    copy->as.copy.box = info->extent;
-    copy->as.copy.elem_size = info->elem_size;
-    ti_tracker_write(&memory->tracker, &info->extent, copy->id, &graph->emit.deps);
-    ti_instruction_note_write(graph, info, &info->extent, TI_HOST_MEMORY);
-    ti_emit(&graph->emit, copy);
-    if (task->as.create.signal) {
-        emit_signal(graph, task, task->as.create.signal, copy->id);
-    }
+    copy_pieces(graph, task, info, init, false);
 }
 
 static void compile_destroy(ti_instruction_graph *graph, const ti_command *command)
@@ -239,7 +250,7 @@ static void compile(ti_instruction_graph *graph, const ti_command *const *comman
         ti_instruction_compile_reduce(graph, command[0]);
         break;
     case TI_COMMAND_FENCE:
-        compile_fence(graph, command[0]);
+        copy_pieces(graph, command[0]->task, command[0]->task->access[0].buffer, &command[0]->task->as.fence, true);
         break;
     case TI_COMMAND_EPOCH:
         compile_point(graph, command[0]);

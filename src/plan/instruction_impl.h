@@ -38,6 +38,7 @@ struct ti_instruction_graph {
     TI_VEC(size_t) first_piece;       /* of each command of the segment; one more at the end */
     TI_VEC(ti_staging) staged;        /* of the reductions in progress */
     TI_VEC(uint64_t) partial;         /* instructions that the next reductions combine */
+    TI_VEC(uint64_t) copies;          /* to or from the program's memory, by one task */
     ti_region_entries lacking;
     ti_boxes boxes;
 };

@@ -143,7 +143,7 @@ static void derive_dependencies(ti_task_graph *graph, const ti_task *task)
         break;
     case TI_TASK_CREATE:
         open_buffer(graph, task->as.create.buffer->slot);
-        if (task->as.create.init) {
+        if (task->as.create.init.memory) {
             const ti_buffer_info *buffer = task->as.create.buffer;
             ti_tracker_write(tracker_of(graph, buffer), &buffer->extent, task->id, &graph->deps);
         }

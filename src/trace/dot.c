@@ -43,6 +43,8 @@ static void add_edges(ti_dot *dot, uint64_t id, const uint64_t *dep, uint32_t de
     }
 }
 
+static const size_t MOST_BOXES = 8; /* of a fence */
+
 static void add_box(ti_dot *dot, const ti_box *box, int dims)
 {
     char text[TI_BOX_TEXT];
@@ -149,7 +151,9 @@ static void describe_command(ti_dot *dot, const ti_command *c)
         open_vertex(dot, c->id, "box", "#d9ead3");
         ti_strbuf_add(&dot->text, "fence ");
         add_name(dot, c->task->access[0].buffer->name);
-        add_box(dot, &c->as.fence, c->task->access[0].buffer->dims);
+        for (size_t i = 0; i < TI_MIN(c->task->as.fence.pieces, MOST_BOXES); i++) {
+            add_box(dot, &c->task->as.fence.piece[i].box, c->task->access[0].buffer->dims);
+        }
         break;
     case TI_COMMAND_EPOCH:
     case TI_COMMAND_CREATE:

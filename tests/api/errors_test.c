@@ -184,10 +184,12 @@ static void places_and_kernels_are_checked(void **state)
     refused(f, t, TACIT_ERROR_RANGE, "placed on node 1|nodes 0 to 0");
     t.place = tacit_place_node(-1);
     refused(f, t, TACIT_ERROR_RANGE, "node -1");
-    t.place = tacit_place_owner(0);
-    refused(f, t, TACIT_ERROR_UNSUPPORTED, "not available yet|tacit_place_node");
+    t.place = tacit_place_owner(1);
+    refused(f, t, TACIT_ERROR_ARGUMENT, "owner of access 1|has 1 accesses");
+    t.place = tacit_place_owner(-1);
+    refused(f, t, TACIT_ERROR_ARGUMENT, "owner of access -1");
     t.place.kind = -7;
-    refused(f, t, TACIT_ERROR_UNSUPPORTED, "not available yet");
+    refused(f, t, TACIT_ERROR_ARGUMENT, "no placement of kind -7|tacit_place_node");
     t = with(tacit_read(f->line, tacit_all()));
     t.on = TACIT_ON_EVERY_NODE;
     refused(f, t, TACIT_ERROR_UNSUPPORTED, ".on = 3|not available");
@@ -476,6 +478,58 @@ static void buffers_are_checked(void **state)
     still_right(f);
 }
 
+static void refused_distribution(fixture *f, tacit_distribution d, tacit_status expected, const char *words)
+{
+    tacit_buffer *b = NULL;
+    int node;
+    tacit_range local;
+    tacit_buffer_desc desc = { .name = "owned", .range = TACIT_RANGE(8, 8), .elem_size = 8, .distribution = d };
+    assert_int_equal(tacit_buffer_create(f->ctx, &desc, &b), expected);
+    says(tacit_last_error(f->ctx), "buffer 'owned'");
+    says(tacit_last_error(f->ctx), words);
+    assert_null(b);
+    assert_int_equal(tacit_distribution_owner(f->ctx, &d, desc.range, 0, 0, 0, &node), expected);
+    says(tacit_last_error(f->ctx), words);
+    assert_int_equal(tacit_distribution_local(f->ctx, &d, desc.range, 0, NULL, &local), expected);
+    says(tacit_last_error(f->ctx), words);
+    still_right(f);
+}
+
+static void distributions_are_checked(void **state)
+{
+    fixture *f = *state;
+    int node;
+    char part[4];
+    tacit_buffer *b;
+    refused_distribution(f, (tacit_distribution){ .kind = 7 }, TACIT_ERROR_ARGUMENT,
+                         "no distribution of kind 7|TACIT_DISTRIBUTE_CYCLIC");
+    refused_distribution(f, (tacit_distribution){ .grid = { 2, 1 } }, TACIT_ERROR_RANGE,
+                         "2 x 1 x 1|the run, which has 1");
+    refused_distribution(f, (tacit_distribution){ .grid = { 1, 0 } }, TACIT_ERROR_DIMENSION, "0 nodes in dimension 1");
+    refused_distribution(f, (tacit_distribution){ .grid = { 1, -1 } }, TACIT_ERROR_DIMENSION,
+                         "-1 nodes in dimension 1");
+    refused_distribution(f, (tacit_distribution){ .grid = { 1, 1, 2 } }, TACIT_ERROR_DIMENSION,
+                         "2 nodes in dimension 2");
+    tacit_distribution tiny = { .kind = TACIT_DISTRIBUTE_CYCLIC };
+    tacit_range large = TACIT_RANGE((size_t)1 << 13, (size_t)1 << 12);
+    assert_int_equal(tacit_distribution_owner(f->ctx, &tiny, large, 0, 0, 0, &node), TACIT_ERROR_RANGE);
+    says(tacit_last_error(f->ctx), "2^24 blocks|larger blocks");
+    assert_int_equal(tacit_distribution_owner(f->ctx, NULL, large, 0, (size_t)1 << 12, 0, &node), TACIT_ERROR_RANGE);
+    says(tacit_last_error(f->ctx), "index 4096 in dimension 1");
+    assert_int_equal(tacit_distribution_owner(f->ctx, NULL, large, 0, 0, 0, NULL), TACIT_ERROR_ARGUMENT);
+    assert_int_equal(tacit_distribution_local(f->ctx, NULL, large, 1, NULL, NULL), TACIT_ERROR_RANGE);
+    says(tacit_last_error(f->ctx), "no node 1|nodes 0 to 0");
+    tacit_buffer_desc both = { .name = "both", .range = TACIT_RANGE(4), .elem_size = 1, .init = part };
+    both.init_local = part;
+    assert_int_equal(tacit_buffer_create(f->ctx, &both, &b), TACIT_ERROR_ARGUMENT);
+    says(tacit_last_error(f->ctx), "buffer 'both'|.init and .init_local");
+    assert_int_equal(tacit_fence_local(f->ctx, f->line, NULL), TACIT_ERROR_ARGUMENT);
+    says(tacit_last_error(f->ctx), "destination is NULL|owns part of buffer");
+    assert_int_equal(tacit_fence_local(f->ctx, NULL, part), TACIT_ERROR_ARGUMENT);
+    assert_int_equal(tacit_fence_local(NULL, f->line, part), TACIT_ERROR_ARGUMENT);
+    still_right(f);
+}
+
 static void handles_are_checked(void **state)
 {
     fixture *f = *state;
@@ -731,6 +785,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(unwritten_elements_are_not_read, setup, teardown),
         cmocka_unit_test_setup_teardown(refused_calls_take_no_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(buffers_are_checked, setup, teardown),
+        cmocka_unit_test_setup_teardown(distributions_are_checked, setup, teardown),
         cmocka_unit_test_setup_teardown(handles_are_checked, setup, teardown),
         cmocka_unit_test_setup_teardown(fences_are_checked, setup, teardown),
         cmocka_unit_test_setup_teardown(fences_too_large_for_memory, setup, teardown),

@@ -92,6 +92,24 @@ static bool is_written(const maker *m, int buffer, const gen_box *box)
     return true;
 }
 
+static void random_distribution(maker *m, gen_buffer *b)
+{
+    tacit_distribution *d = &b->distribution;
+    b->local_init = b->initialised && m->options->public_rules && gen_chance(rng_of(m), 40);
+    if (!m->options->public_rules || gen_chance(rng_of(m), 40)) {
+        return;
+    }
+    d->kind = gen_chance(rng_of(m), 60) ? TACIT_DISTRIBUTE_CYCLIC : TACIT_DISTRIBUTE_BLOCK;
+    int left = m->options->nodes;
+    for (int k = 0; k < b->range.dims; k++) {
+        d->block[k] = (size_t)gen_between(rng_of(m), 0, 4);
+        int64_t blocks = ((int64_t)b->range.size[k] - 1) / TI_MAX((int64_t)d->block[k], 1) + 1;
+        int most = d->kind == TACIT_DISTRIBUTE_BLOCK && k > 0 ? (int)TI_MIN(blocks, left) : left;
+        d->grid[k] = (int)gen_between(rng_of(m), 1, most);
+        left /= d->grid[k];
+    }
+}
+
 static void choose_type(maker *m, gen_buffer *buffer)
 {
     static const size_t sizes[] = { 0, 1, 2, 4, 8, 1, 2, 4, 8 };
@@ -114,6 +132,7 @@ static int add_buffer(maker *m)
     if (gen_chance(rng_of(m), 20)) {
         choose_type(m, &b);
     }
+    random_distribution(m, &b);
     ti_vec_push(&m->program->buffer, b);
     ti_vec_push(&m->written, TI_NEW_ARRAY(uint8_t, volume_of(&b)));
     ti_vec_push(&m->alive, 0);
@@ -483,6 +502,7 @@ static void random_hints(maker *m, gen_task *t)
     if (where < (m->tiles ? 75 : 20)) {
         t->place = (int)gen_between(rng_of(m), 0, m->tiles ? (m->options->nodes - 1) % 3 : m->options->nodes - 1);
     }
+    t->with_owner = t->place >= 0 && m->options->public_rules && gen_chance(rng_of(m), 40);
     t->on = where > 75 ? TACIT_ON_HOST : where < 8 ? TACIT_ON_ONE_NODE : TACIT_ON_DEVICES;
     t->on = where > 95 ? TACIT_ON_ONE_NODE : t->on;
     if (t->split != TACIT_SPLIT_2D && t->place < 0 && t->on != TACIT_ON_ONE_NODE && gen_chance(rng_of(m), 20)) {
@@ -580,15 +600,18 @@ static void push_fence(maker *m, int buffer)
 {
     const gen_buffer *b = &m->program->buffer.data[buffer];
     gen_box box = gen_extent(b);
-    for (int d = 0; d < b->range.dims && gen_chance(rng_of(m), 40); d++) {
+    bool local = m->options->public_rules && gen_chance(rng_of(m), 30);
+    for (int d = 0; d < b->range.dims && !local && gen_chance(rng_of(m), 40); d++) {
         box.min[d] = gen_between(rng_of(m), 0, box.max[d] - 1);
         box.max[d] = gen_between(rng_of(m), box.min[d] + 1, box.max[d]);
     }
     if (!is_written(m, buffer, &box)) {
         push_task(m, add_writer(m, buffer));
     }
-    ti_vec_push(&m->program->step,
-                ((gen_step){ .kind = GEN_FENCE, .index = buffer, .box = box, .blocking = gen_chance(rng_of(m), 50) }));
+    ti_vec_push(
+        &m->program->step,
+        ((gen_step){
+            .kind = GEN_FENCE, .index = buffer, .box = box, .blocking = gen_chance(rng_of(m), 50), .local = local }));
 }
 
 static void push_loop(maker *m)

@@ -50,7 +50,9 @@ typedef struct gen_buffer {
     tacit_range range;
     size_t elem_size;
     bool initialised;
-    int32_t type; /* of reductions into it; 0: none */
+    bool local_init; /* public programs: every node gives its own part */
+    int32_t type;    /* of reductions into it; 0: none */
+    tacit_distribution distribution;
 } gen_buffer;
 
 typedef struct gen_access {
@@ -67,7 +69,8 @@ typedef struct gen_task {
     size_t offset[3];
     gen_access access[GEN_ACCESSES];
     int accesses;
-    int on, place; /* place: node, or -1 */
+    int on, place;   /* place: node, or -1 */
+    bool with_owner; /* public programs: placed with the owner of what access 0 names */
     int split, oversubscribe, priority;
     size_t granularity[3];
     bool whole_chunk;
@@ -81,6 +84,7 @@ typedef struct gen_step {
     int index;     /* of the buffer, or of the task in the pool */
     gen_box box;   /* fence */
     bool blocking; /* fence: tacit_fence_read */
+    bool local;    /* fence of all of the buffer: tacit_fence_local */
 } gen_step;
 
 typedef struct gen_program {
@@ -134,6 +138,9 @@ bool gen_is_placed(const gen_task *task, int *node);
 bool gen_is_constant(const gen_access *access);
 /* Chunk borders lie on these multiples: the task's granularity, raised by the divisors of its write mappers. */
 void gen_granularity(const gen_task *task, int64_t out[3]);
+
+/* The node that owns an element by the buffer's distribution. A node's local array holds its elements in row-major order. */
+int gen_owner(const gen_buffer *buffer, int nodes, const int64_t at[3]);
 
 /* Row-major number of an element in its buffer. */
 static inline size_t gen_element(const gen_box *extent, const int64_t at[3])

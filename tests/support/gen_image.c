@@ -225,3 +225,35 @@ void gen_custom_mapper(const tacit_box *chunk, const tacit_range *range, const v
     }
     ti_vec_fini(&boxes);
 }
+
+/* The part of dimension `d` that has index x, if `parts` share the blocks as evenly as they can, the first ones getting one more. */
+static int64_t even_part(int64_t n, int64_t block, int64_t parts, int64_t x)
+{
+    int64_t blocks = (n + block - 1) / block, part = 0;
+    parts = TI_MIN(parts, blocks);
+    for (int64_t first = 0; part < parts; part++) {
+        first += blocks / parts + (part < blocks % parts);
+        if (x / block < first) {
+            break;
+        }
+    }
+    return part;
+}
+
+int gen_owner(const gen_buffer *buffer, int nodes, const int64_t at[3])
+{
+    const tacit_distribution *d = &buffer->distribution;
+    int64_t owner = 0;
+    for (int k = 0; k < 3; k++) {
+        bool used = k < buffer->range.dims;
+        int64_t block = TI_MAX((int64_t)d->block[k], 1), grid = TI_MAX(d->grid[k], 1);
+        if (k == 0 && !d->grid[0]) {
+            grid = nodes;
+        }
+        int64_t part = d->kind == TACIT_DISTRIBUTE_CYCLIC
+                           ? at[k] / block % grid
+                           : even_part(used ? (int64_t)buffer->range.size[k] : 1, block, grid, at[k]);
+        owner = owner * grid + part;
+    }
+    return (int)owner;
+}

@@ -75,7 +75,13 @@ static void print_step(const gen_program *program, const gen_step *s, FILE *out)
     switch (s->kind) {
     case GEN_CREATE: {
         const gen_buffer *b = &program->buffer.data[s->index];
-        fprintf(out, "create b%d, %zu bytes, %s ", s->index, b->elem_size, b->initialised ? "init" : "undefined");
+        const tacit_distribution *o = &b->distribution;
+        fprintf(out, "create b%d, %zu bytes, %s, %s %zux%zux%zu over %dx%dx%d, ", s->index, b->elem_size,
+                b->local_init    ? "local init"
+                : b->initialised ? "init"
+                                 : "undefined",
+                o->kind == TACIT_DISTRIBUTE_CYCLIC ? "cyclic" : "block", o->block[0], o->block[1], o->block[2],
+                o->grid[0], o->grid[1], o->grid[2]);
         gen_box extent = gen_extent(b);
         print_box(&extent, out);
         break;
@@ -88,7 +94,7 @@ static void print_step(const gen_program *program, const gen_step *s, FILE *out)
         gen_print_task(program, &program->task.data[s->index], out);
         break;
     case GEN_FENCE:
-        fprintf(out, "fence%s b%d ", s->blocking ? "" : " later", s->index);
+        fprintf(out, "fence%s b%d ", s->local ? " local" : s->blocking ? "" : " later", s->index);
         print_box(&s->box, out);
         break;
     case GEN_WAIT:

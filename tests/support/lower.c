@@ -116,6 +116,9 @@ static void lower_fence(const lowering *l, const gen_step *step, ti_arena *arena
     to->gran[0] = to->gran[1] = to->gran[2] = 1;
     to->access = access;
     to->accesses = 1;
+    ti_local_piece *piece = TI_ARENA_NEW(arena, ti_local_piece);
+    piece->box = piece->whole = lower_box(&step->box);
+    to->as.fence = (ti_user_copy){ .memory = piece, .piece = piece, .pieces = 1 };
 }
 
 ti_task *lower_step(lowering *l, const gen_step *step, ti_task_graph *graph)
@@ -127,7 +130,7 @@ ti_task *lower_step(lowering *l, const gen_step *step, ti_task_graph *graph)
         task->kind = TI_TASK_CREATE;
         task->name = "create";
         task->as.create.buffer = &l->info[step->index];
-        task->as.create.init = l->program->buffer.data[step->index].initialised ? &l->info[step->index] : NULL;
+        task->as.create.init.memory = l->program->buffer.data[step->index].initialised ? &l->info[step->index] : NULL;
         break;
     case GEN_DESTROY:
         task->kind = TI_TASK_DESTROY;

@@ -149,20 +149,32 @@ static void kernel(const tacit_launch *k)
 
 /* ---- steps */
 
+static bool owns(const runner *r, const gen_buffer *b, const int64_t at[3])
+{
+    return gen_owner(b, r->program->nodes, at) == tacit_node(r->ctx);
+}
+
 static bool create(runner *r, size_t step, int index)
 {
     const gen_buffer *b = &r->program->buffer.data[index];
     gen_box extent = gen_extent(b);
     size_t count = (size_t)gen_volume(&extent);
     unsigned char *init = b->initialised ? malloc(count * b->elem_size) : NULL;
-    for (size_t i = 0; init && i < count; i++) {
-        meaning_initial(index, i, b->elem_size, init + i * b->elem_size);
+    size_t filled = 0;
+    int64_t at[3];
+    GEN_FOR_EACH(at, &extent)
+    {
+        if (init && (!b->local_init || owns(r, b, at))) {
+            meaning_initial(index, gen_element(&extent, at), b->elem_size, init + filled++ * b->elem_size);
+        }
     }
     char name[16];
     snprintf(name, sizeof(name), "b%d", index);
-    tacit_status status = tacit_buffer_create(
-        r->ctx, (&(tacit_buffer_desc){ .name = name, .range = b->range, .elem_size = b->elem_size, .init = init }),
-        &r->buffer[index]);
+    tacit_buffer_desc desc = { .name = name, .range = b->range, .elem_size = b->elem_size };
+    desc.distribution = b->distribution;
+    desc.init = b->local_init ? NULL : init;
+    desc.init_local = b->local_init ? init : NULL;
+    tacit_status status = tacit_buffer_create(r->ctx, &desc, &r->buffer[index]);
     free(init); /* it has been copied */
     return ok(r, step, status);
 }
@@ -186,7 +198,7 @@ static bool submit(runner *r, size_t step)
         task.hint.granularity[d] = t->granularity[d];
     }
     if (t->place >= 0) {
-        task.place = tacit_place_node(t->place);
+        task.place = t->with_owner && t->accesses ? tacit_place_owner(0) : tacit_place_node(t->place);
     }
     for (int i = 0; i < t->accesses; i++) {
         task.access[i] = tacit_access_make(r->buffer[t->access[i].buffer], t->access[i].mode, t->access[i].mapper);
@@ -213,6 +225,39 @@ static void compare(runner *r, size_t step, const unsigned char *found)
             return;
         }
     }
+}
+
+/* A local array has this node's elements in row-major order, and nothing else. */
+static bool local_fence(runner *r, size_t step)
+{
+    const gen_step *f = &r->program->step.data[step];
+    const gen_buffer *b = &r->program->buffer.data[f->index];
+    tacit_range local;
+    bool good = ok(r, step,
+                   tacit_distribution_local(r->ctx, &b->distribution, b->range, tacit_node(r->ctx), NULL, &local));
+    size_t own = local.size[0] * local.size[1] * local.size[2], seen = 0;
+    unsigned char *found = own ? malloc(own * b->elem_size) : NULL;
+    good = good && ok(r, step, tacit_fence_local(r->ctx, r->buffer[f->index], found));
+    int64_t at[3];
+    GEN_FOR_EACH(at, &f->box)
+    {
+        const unsigned char *truth = r->truth->fenced[step] + gen_element(&f->box, at) * b->elem_size;
+        if (good && owns(r, b, at)) {
+            if (seen >= own || memcmp(found + seen * b->elem_size, truth, b->elem_size) != 0) {
+                note(r, "node %d, step %zu: the local fence of b%d differs from the oracle at its element %zu of %zu",
+                     tacit_node(r->ctx), step, f->index, seen, own);
+                good = false;
+            }
+            seen++;
+        }
+    }
+    if (good && seen != own) {
+        note(r, "node %d, step %zu: the local array of b%d has %zu elements, not %zu", tacit_node(r->ctx), step,
+             f->index, own, seen);
+    }
+    r->result->fences++;
+    free(found);
+    return good;
 }
 
 static bool finish_fence(runner *r, const pending *p)
@@ -243,6 +288,9 @@ static bool fence(runner *r, size_t step)
     for (int d = 0; d < 3; d++) {
         box.min[d] = (size_t)f->box.min[d];
         box.max[d] = (size_t)f->box.max[d];
+    }
+    if (f->local) {
+        return local_fence(r, step);
     }
     if (!f->blocking) {
         pending p = { .step = step };

@@ -60,7 +60,9 @@ static void describe(plan_node *n, const ti_command *c)
         break;
     case TI_COMMAND_FENCE:
         ti_strbuf_add(&n->text, "fence ");
-        add_box(&n->text, &c->as.fence, c->task->access[0].buffer->dims);
+        for (size_t i = 0; i < c->task->as.fence.pieces; i++) {
+            add_box(&n->text, &c->task->as.fence.piece[i].box, c->task->access[0].buffer->dims);
+        }
         break;
     case TI_COMMAND_EPOCH:
     case TI_COMMAND_CREATE:

@@ -299,7 +299,8 @@ static bool record_fence(sim *s, const ti_command *from, sim_command *to)
     const gen_step *step = &s->program->step.data[s->step];
     element_list list = { 0 };
     ti_box box = lower_box(&step->box);
-    SIM_CHECK(s, ti_box_equal(&box, &from->as.fence), "a fence with another box");
+    SIM_CHECK(s, from->task->as.fence.pieces == 1 && ti_box_equal(&box, &from->task->as.fence.piece[0].box),
+              "a fence with another box");
     new_set(s);
     bool good = add_ti_boxes(s, step->index, &box, 1, &list);
     to->read = keep(s, &list);
@@ -591,13 +592,13 @@ static void note_reader(sim *s, int buffer, const ti_mapper *mapper, const ti_sp
 static void note_readers(sim *s, const ti_task *task)
 {
     int64_t *table = TI_ARENA_ARRAY(&s->arena, int64_t, (size_t)(s->nodes * task->oversubscribe + 1));
-    ti_split_request request = { task->range,
-                                 { task->gran[0], task->gran[1], task->gran[2] },
-                                 s->nodes,
-                                 task->place,
-                                 task->oversubscribe,
-                                 task->two_dimensional,
-                                 task->weights };
+    ti_split_request request = { .range = task->range,
+                                 .gran = { task->gran[0], task->gran[1], task->gran[2] },
+                                 .nodes = s->nodes,
+                                 .place = task->place,
+                                 .oversubscribe = task->oversubscribe,
+                                 .two_dimensional = task->two_dimensional,
+                                 .weights = task->weights };
     ti_split split = ti_split_make(&request, table);
     for (uint32_t i = 0; i < task->accesses; i++) {
         for (uint32_t m = 0; m < task->access[i].mappers && ti_access_reads(&task->access[i]); m++) {
