@@ -58,7 +58,7 @@ set(TACIT_SOURCES
 
     api/api_buffer.c
     api/api_context.c
-    api/api_distribution.c
+    api/api_owners.c
     api/api_fence.c
     api/api_mapper.c
     api/api_op.c

@@ -1,5 +1,5 @@
 /* Buffers: creation, destruction. Application thread. */
-#include "api/distribution.h"
+#include "api/owners.h"
 
 enum { MOST_BYTES_BITS = 62 };
 

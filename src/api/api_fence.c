@@ -1,6 +1,6 @@
 /* Fences: values for the application. Application thread. */
 #include "api/check_task.h"
-#include "api/distribution.h"
+#include "api/owners.h"
 
 static ti_task *make_fence(tacit_context *ctx, const tacit_buffer *buffer, const ti_box *box, void *memory,
                            ti_signal *signal)

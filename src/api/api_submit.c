@@ -1,6 +1,6 @@
 /* tacit_submit: check a description, copy it into a task, hand it on. Application thread. */
 #include "api/check_task.h"
-#include "api/distribution.h"
+#include "api/owners.h"
 
 #include <string.h>
 

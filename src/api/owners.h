@@ -1,6 +1,6 @@
 /* Distributions in the API: their checks, and how tasks and buffers name them. Application thread. */
-#ifndef TI_API_DISTRIBUTION_H
-#define TI_API_DISTRIBUTION_H
+#ifndef TI_API_OWNERS_H
+#define TI_API_OWNERS_H
 
 #include "api/context.h"
 

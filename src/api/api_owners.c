@@ -4,7 +4,7 @@
  * block distribution is one-to-one over a split of the buffer. A cyclic one is a custom mapper over an imaginary range in which node q
  * has the items [q * places, (q + 1) * places), one for each block that it may have. Equal distributions share one mapper, so
  * that a reader by the same distribution as the writer is seen to lack nothing. */
-#include "api/distribution.h"
+#include "api/owners.h"
 
 #include "ir/custom.h"
 
