@@ -92,7 +92,9 @@ static void note_alloc(ti_dry *dry, const ti_instruction *i)
 static void zero_fence(const ti_instruction *i)
 {
     const ti_place *to = &i->as.copy.to;
-    if (to->allocation == 0) {
+    bool is_first = memcmp(i->as.copy.box.min, to->whole.min, sizeof(to->whole.min)) ==
+                    0; /* of a local array's parts */
+    if (to->allocation == 0 && is_first) {
         memset(to->user, 0, (size_t)ti_box_volume(&to->whole) * i->as.copy.elem_size);
     }
 }

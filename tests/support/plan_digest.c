@@ -91,7 +91,9 @@ static uint64_t command_digest(const ti_command *c)
         mix_tree(&h, c->as.reduce.tree);
         break;
     case TI_COMMAND_FENCE:
-        mix_box(&h, &c->as.fence);
+        for (size_t i = 0; i < c->task->as.fence.pieces; i++) {
+            mix_box(&h, &c->task->as.fence.piece[i].box);
+        }
         break;
     case TI_COMMAND_COLLECTIVE:
     case TI_COMMAND_EPOCH:
