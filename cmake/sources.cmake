@@ -21,6 +21,7 @@ set(TACIT_SOURCES
     grid/region_sweep.c
     grid/split.c
 
+    ir/block_tree.c
     ir/custom.c
     ir/reduction.c
 
@@ -37,6 +38,7 @@ set(TACIT_SOURCES
     plan/command_graph.c
     plan/holder.c
     plan/horizon.c
+    plan/instruction_blocks.c
     plan/instruction_coherence.c
     plan/instruction_graph.c
     plan/instruction_kernel.c
@@ -48,6 +50,7 @@ set(TACIT_SOURCES
     plan/version.c
 
     exec/allocation_table.c
+    exec/block_run.c
     exec/dry.c
     exec/engine.c
     exec/executor.c

@@ -16,7 +16,8 @@
  * Dot products are reductions. Their values stay in buffers, where the kernels that need them read them; the program
  * itself looks at the residual only now and then, by a fence. Steps that were submitted before anybody knew that the
  * solution was good enough do no harm: they see it too, and change nothing. Sums of floating-point numbers depend on
- * their order, and so on the number of nodes, in the last bits: results are compared within bounds. */
+ * their order, and so on the number of nodes and of threads, in the last bits: results are compared within bounds. With
+ * TACIT_REPRODUCIBLE=1 that order is fixed, and the report shows the same bits of the solution on any number of nodes. */
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
 #endif
@@ -452,6 +453,8 @@ static bool report(tacit_context *ctx, const struct cg_options *o, const struct 
     double iterations = (double)(out->iterations ? out->iterations : 1);
     double messages = (double)out->traffic.messages / iterations, bytes = (double)out->traffic.bytes / iterations;
     double residual = out->bb > 0 ? sqrt(out->rr / out->bb) : 0;
+    char bits[20];
+    snprintf(bits, sizeof bits, "%016llx", (unsigned long long)example_hash(out->x, a->rows * sizeof out->x[0]));
     bool good = !o->common.verify || is_right(o, a, out);
 
     example_report_begin(&r, ctx, &o->common, "cg: conjugate gradients");
@@ -461,6 +464,7 @@ static bool report(tacit_context *ctx, const struct cg_options *o, const struct 
     example_report_count(&r, "iterations", "iterations, at most", out->iterations);
     example_report_text(&r, "converged", "converged", residual <= o->tolerance ? "yes" : "no");
     example_report_real(&r, "residual", "residual, relative to b", residual, "");
+    example_report_text(&r, "bits", "bits of the solution, as a hash", bits);
     example_report_real(&r, "error", "largest error", largest_error(out->x, a->rows), "");
     example_report_real(&r, "seconds_per_iteration", "time per iteration", out->seconds / iterations, "s");
     example_report_real(&r, "messages_per_iteration", "messages per iteration", messages, "");

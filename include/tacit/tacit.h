@@ -402,7 +402,8 @@ static inline tacit_access tacit_update(tacit_buffer *b, tacit_mapper m)
 }
 /* Every chunk combines into a private view of the whole buffer, filled with the identity of `op`; when the task is done the
  * buffer holds the combination of all of them. Its old contents are not part of it. Floating-point results depend in their last bits on
- * how the range was cut. */
+ * how the range was cut, unless tacit_config.reproducible is set: then the kernel is called for one block of the range at a time, and blocks are
+ * combined in an order of their own (doc/model.md). */
 static inline tacit_access tacit_reduce(tacit_buffer *b, tacit_op op)
 {
     tacit_access a = tacit_access_make(b, TACIT_REDUCE, tacit_all());
@@ -506,6 +507,7 @@ typedef struct tacit_config {
     int log;                    /* TACIT_LOG: 0 default (warnings), else 1 error, 2 warning, 3 info, 4 debug */
     const char *dry_run;        /* TACIT_DRY_RUN: "NODES" or "NODES:NODE"; see tacit_is_dry_run */
     const char *dry_run_report; /* TACIT_DRY_RUN_REPORT: where its report goes as JSON */
+    int reproducible; /* TACIT_REPRODUCIBLE: 1: the bits of reductions depend neither on workers, nor devices, nor nodes */
 } tacit_config;
 enum { TACIT_THREADS_DEFAULT = 0, TACIT_THREADS_INLINE = -1, TACIT_THREADS_ON = 1 };
 enum { TACIT_PROGRESS_DEFAULT = 0, TACIT_PROGRESS_SHARED = 1, TACIT_PROGRESS_THREAD = 2 };
@@ -628,7 +630,9 @@ static inline tacit_place tacit_place_owner(int i)
 
 enum { TACIT_SPLIT_DEFAULT = 0, TACIT_SPLIT_1D, TACIT_SPLIT_2D };
 
-/* Hints never change results, only where and how fast they are computed. */
+/* Hints never change results, only where and how fast they are computed; where floating-point reductions are cut shows in their last bits. With
+ * tacit_config.reproducible only `granularity` does: it rounds the length of a block, the kernel is called for one block at a time also if
+ * `whole_chunk`, and splits of tasks with reductions are 1D. */
 typedef struct tacit_hints {
     int split;                          /* TACIT_SPLIT_1D (default): dimension 0; TACIT_SPLIT_2D: dimensions 0 and 1 */
     size_t granularity[TACIT_MAX_DIMS]; /* chunk borders lie on multiples of this (default 1) */

@@ -23,6 +23,7 @@ tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, ti_tim
     ctx->one_thread = comm->threads == TI_COMM_THREADS_CREATOR;
     ctx->thread_level = comm->thread_level;
     ctx->thread = pthread_self();
+    ctx->reproducible = config->reproducible != 0;
     ctx->runtime = ti_runtime_create(&desc, &why);
     tacit_status status = TACIT_OK;
     if (!ctx->runtime) {

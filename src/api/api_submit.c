@@ -1,6 +1,7 @@
 /* tacit_submit: check a description, copy it into a task, hand it on. Application thread. */
 #include "api/check_task.h"
 #include "api/owners.h"
+#include "ir/block_tree.h"
 
 #include <string.h>
 
@@ -104,6 +105,26 @@ static void copy_accesses(const tacit_context *ctx, ti_task *task, ti_arena *are
     task->one_device = task->whole_chunk;
 }
 
+/* With tacit_config.reproducible, a reduction is made of blocks of the range, and borders of chunks lie on those of blocks. A placed task that
+ * needs one call for all of it is one block. */
+static void cut_in_blocks(ti_task *task)
+{
+    int64_t length = task->range.max[0] - task->range.min[0];
+    task->in_blocks = true;
+    task->two_dimensional = false;
+    task->gran[0] = task->place >= 0 && task->whole_chunk ? length : ti_block_items(length, task->gran[0]);
+}
+
+static bool reduces(const ti_task *task)
+{
+    for (uint32_t i = 0; i < task->accesses; i++) {
+        if (task->access[i].mode == TACIT_REDUCE) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void copy_where(const tacit_context *ctx, ti_task *task, ti_arena *arena, const tacit_task *from)
 {
     bool one_node = from->on == TACIT_ON_ONE_NODE;
@@ -144,6 +165,9 @@ static ti_task *copy_task(const tacit_context *ctx, const tacit_task *from, uint
     if (from->place.kind == TACIT_PLACE_OWNER) {
         int i = from->place.arg;
         task->place = ti_distribution_place(from->access[i].buffer, &task->access[i], &task->range);
+    }
+    if (ctx->reproducible && reduces(task)) {
+        cut_in_blocks(task);
     }
     return task;
 }

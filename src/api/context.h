@@ -35,6 +35,7 @@ struct tacit_context {
     bool one_thread; /* only `thread` may use it, which created it */
     pthread_t thread;
     const char *thread_level;
+    bool reproducible;
 };
 
 /* A context on a network of the caller's: tests, and several nodes in one process. `timeline` may be NULL. */

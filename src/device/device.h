@@ -17,11 +17,11 @@ typedef struct ti_device_kernel {
     tacit_launch launch; /* chunk = the whole box; worker is filled in by the device */
     int dims;            /* of the iteration space */
     bool whole;          /* one call for the whole chunk */
-    int64_t granule;     /* cuts along dimension 0 lie on multiples of it from the chunk's begin */
+    int64_t granule;     /* cuts along dimension 0 lie on multiples of it from the chunk's begin; see ti_split_share */
     int priority;
     uint64_t token;
-    void (*prepare)(struct ti_device_kernel *job, int part, int parts,
-                    tacit_launch *launch); /* reductions: own views per part; or NULL */
+    /* Reductions: calls the kernel for a part, whose chunk is in `launch`; NULL: called once, with `launch`. */
+    void (*run)(struct ti_device_kernel *job, int part, int parts, tacit_launch *launch);
     void *user;
 } ti_device_kernel;
 

@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/vec.h"
+#include "grid/split.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -161,12 +162,6 @@ static bool find_entry(host *h, int worker, entry *out)
 
 /* ---------------------------------------------------------------- parts */
 
-/* Begin of part i when n units are dealt to p parts as evenly as possible. */
-static int64_t share(int64_t n, int parts, int i)
-{
-    return n / parts * i + TI_MIN((int64_t)i, n % parts);
-}
-
 /* The slowest dimension that can be cut at all. */
 static int cut_dim(const ti_device_kernel *k)
 {
@@ -200,9 +195,9 @@ static void cut(const ti_device_kernel *k, int parts, int part, tacit_box *chunk
     int d = cut_dim(k);
     int64_t granules = granules_along(k, d, &granule);
     size_t begin = chunk->min[d], end = chunk->max[d];
-    chunk->min[d] = begin + (size_t)(share(granules, parts, part) * granule);
+    chunk->min[d] = begin + (size_t)(ti_split_share(granules, parts, part) * granule);
     if (part + 1 < parts) {
-        end = begin + (size_t)(share(granules, parts, part + 1) * granule);
+        end = begin + (size_t)(ti_split_share(granules, parts, part + 1) * granule);
     }
     chunk->max[d] = end;
 }
@@ -219,10 +214,11 @@ static void run_kernel(host *h, job *j, int part, int worker)
     }
     launch.worker = worker;
     launch.num_workers = h->base.workers;
-    if (k->prepare) {
-        k->prepare(k, part, j->parts, &launch);
+    if (k->run) {
+        k->run(k, part, j->parts, &launch);
+    } else {
+        k->kernel->host(&launch);
     }
-    k->kernel->host(&launch);
 }
 
 /* Walks over the runs of a block. */
@@ -279,8 +275,8 @@ static void run_copy(const job *j, int part)
 {
     size_t bytes = ti_block_bytes(&j->to), unit = copy_unit(j);
     int64_t units = (int64_t)(bytes / unit);
-    size_t begin = (size_t)share(units, j->parts, part) * unit;
-    size_t end = part + 1 < j->parts ? (size_t)share(units, j->parts, part + 1) * unit : bytes;
+    size_t begin = (size_t)ti_split_share(units, j->parts, part) * unit;
+    size_t end = part + 1 < j->parts ? (size_t)ti_split_share(units, j->parts, part + 1) * unit : bytes;
     copy_bytes(&j->to, &j->from, begin, end);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "exec/allocation_table.h"
+#include "exec/block_run.h"
 #include "ir/reduction.h"
 #include "ir/signal.h"
 
@@ -140,20 +141,36 @@ static void fill_view(ti_executor *ex, const ti_instruction_view *from, uint32_t
     }
     char *base = ti_allocation_table_base(&ex->table, &from->place);
     if (from->mode == TACIT_REDUCE) {
-        size_t n = (size_t)ti_box_volume(whole);
-        view->data = base + (from->first_slot + part) * n * elem;
-        ti_reducer_fill_identity(&from->reducer, view->data, n);
+        view->data = base + (from->first_slot + part) * (size_t)ti_box_volume(whole) * elem;
     } else {
         view->data = base + ti_layout_offset(whole, from->box.min, elem);
     }
 }
 
 /* Each part of a task with reductions has views of its own. */
-static void use_views_of_part(ti_device_kernel *kernel, int part, int parts, tacit_launch *launch)
+static void run_part(ti_device_kernel *kernel, int part, int parts, tacit_launch *launch)
 {
     (void)parts;
     const ti_instruction *i = kernel->user;
     launch->view += (size_t)part * i->as.kernel.views;
+    kernel->kernel->host(launch);
+}
+
+/* Blocks get their slots, and identities, as they begin. */
+static void prepare_reduction(const ti_instruction *i, uint32_t parts, job *j)
+{
+    if (i->task->in_blocks) {
+        j->kernel.run = ti_block_run;
+        j->kernel.whole = i->as.kernel.runs == 1;
+        return;
+    }
+    j->kernel.run = run_part;
+    for (uint32_t k = 0; k < parts * i->as.kernel.views; k++) {
+        const ti_instruction_view *from = &i->as.kernel.view[k % i->as.kernel.views];
+        if (from->mode == TACIT_REDUCE) {
+            ti_reducer_fill_identity(&from->reducer, j->view[k].data, (size_t)ti_box_volume(&from->buffer->extent));
+        }
+    }
 }
 
 static bool has_reduction(const ti_instruction *i)
@@ -212,7 +229,7 @@ static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
     const ti_instruction *i = slot->instruction;
     const ti_task *task = i->task;
     bool own_views = has_reduction(i);
-    uint32_t parts = own_views ? (uint32_t)ex->is.system->workers : 1;
+    uint32_t parts = own_views && !task->in_blocks ? (uint32_t)ex->is.system->workers : 1; /* with views of their own */
     job *j = take_job(ex, (size_t)parts * i->as.kernel.views);
     for (uint32_t p = 0; p < parts; p++) {
         for (uint32_t v = 0; v < i->as.kernel.views; v++) {
@@ -233,12 +250,14 @@ static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
         .granule = task->gran[0],
         .priority = i->priority,
         .token = i->id,
-        .prepare = own_views ? use_views_of_part : NULL,
         .user = (void *)(uintptr_t)i,
     };
     for (int d = 0; d < 3; d++) {
         j->kernel.launch.chunk.min[d] = (size_t)i->as.kernel.chunk.min[d];
         j->kernel.launch.chunk.max[d] = (size_t)i->as.kernel.chunk.max[d];
+    }
+    if (own_views) {
+        prepare_reduction(i, parts, j);
     }
     slot->job = j;
     ti_device *device = device_of(ex, i);
@@ -316,6 +335,10 @@ static void issue_reduce(ti_executor *ex, const ti_instruction *i)
 {
     size_t n = i->as.reduce.elements, bytes = n * i->as.reduce.buffer->elem_size;
     char *slots = ti_allocation_table_base(&ex->table, &(ti_place){ .allocation = i->as.reduce.staging });
+    for (uint32_t k = 0; k < i->as.reduce.pairs; k++) {
+        const ti_slot_pair *pair = &i->as.reduce.pair[k];
+        ti_reducer_combine(&i->as.reduce.reducer, slots + pair->into * bytes, slots + pair->from * bytes, n);
+    }
     for (uint32_t k = 1; k < i->as.reduce.slots; k++) {
         ti_reducer_combine(&i->as.reduce.reducer, slots, slots + k * bytes, n);
     }

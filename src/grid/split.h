@@ -45,6 +45,12 @@ static inline int64_t ti_split_border(const ti_split *s, int d, int64_t i)
     return TI_MIN(at, s->hi[d]);
 }
 
+/* Begin of part i when n units are dealt to `parts` as evenly as possible: nodes, devices and workers all cut like this. */
+static inline int64_t ti_split_share(int64_t n, int64_t parts, int64_t i)
+{
+    return n / parts * i + TI_MIN(i, n % parts);
+}
+
 /* The part of dimension d that holds index x of the range. */
 int64_t ti_split_part(const ti_split *s, int d, int64_t x);
 

@@ -4,6 +4,7 @@
 #ifndef TI_COMMAND_H
 #define TI_COMMAND_H
 
+#include "ir/block_tree.h"
 #include "ir/task.h"
 
 typedef enum ti_command_kind {
@@ -42,6 +43,24 @@ typedef struct ti_tree_place {
     uint64_t child_counter[TI_TREE_CHILDREN];
 } ti_tree_place;
 
+/* Partial results that travel together: all those that one node has for another, ascending. */
+typedef struct ti_block_message {
+    int peer;
+    uint32_t spans;
+    uint64_t counter;
+    ti_block_span span[TI_BLOCK_BITS];
+} ti_block_message;
+
+/* One node's place in the tree over blocks: it combines its own blocks with what it receives, sends what others combine further, and
+ * keeps the rest: the result of all blocks, if it has block 0, or nothing. What is received belongs to the last subtree that begins here, which
+ * is in the last message, so the messages before it wait for nobody. */
+typedef struct ti_block_place {
+    ti_block_span own;
+    uint32_t blocks; /* of the range */
+    int receives, sends;
+    ti_block_message receive[TI_BLOCK_BITS], send[TI_BLOCK_BITS];
+} ti_block_place;
+
 typedef struct ti_command {
     ti_command_kind kind;
     uint32_t deps;
@@ -61,11 +80,18 @@ typedef struct ti_command {
             const ti_box *box; /* in message order */
         } transfer;
         struct {
-            uint32_t access; /* index in the task */
-            const ti_tree_place *tree;
+            uint32_t access;              /* index in the task */
+            const ti_tree_place *tree;    /* NULL for a task in blocks */
+            const ti_block_place *blocks; /* of a task in blocks */
         } reduce;
     } as;
 } ti_command;
+
+/* Whether this node writes the result of a reduction. */
+static inline bool ti_command_is_root(const ti_command *reduce)
+{
+    return reduce->as.reduce.tree ? reduce->as.reduce.tree->parent < 0 : reduce->as.reduce.blocks->own.first == 0;
+}
 
 /* The commands of a batch, in an order that respects all dependencies. */
 typedef struct ti_command_batch {

@@ -43,6 +43,11 @@ typedef struct ti_instruction_box {
     ti_box box;
 } ti_instruction_box;
 
+/* Combine slot `from` into slot `into`. */
+typedef struct ti_slot_pair {
+    uint32_t into, from;
+} ti_slot_pair;
+
 typedef struct ti_instruction {
     ti_instruction_kind kind;
     uint32_t deps;
@@ -67,6 +72,8 @@ typedef struct ti_instruction {
             ti_box chunk;
             const ti_instruction_view *view;
             uint32_t views;
+            uint32_t runs;            /* parts of a task in blocks; 0: not in blocks */
+            const uint32_t *run_slot; /* first slot of each part, from the views' first_slot on */
         } kernel;
         struct {
             int peer;
@@ -79,11 +86,13 @@ typedef struct ti_instruction {
         struct {
             uint64_t staging; /* slots of slot_bytes: own parts first, then children; combined in order */
             uint32_t slots;
+            uint32_t pairs;           /* in blocks: what to combine instead, in order */
+            const ti_slot_pair *pair; /* NULL: not in blocks */
             size_t elements;
             ti_reducer reducer;
             ti_place to; /* the root's result */
             ti_box box;
-            bool is_root;     /* otherwise the result goes to slot 0 */
+            bool is_root;     /* otherwise the result stays in slot 0; in blocks: where the pairs have left it */
             bool include_old; /* the root combines into what is there */
             const ti_buffer_info *buffer;
         } reduce;

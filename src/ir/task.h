@@ -80,6 +80,7 @@ typedef struct ti_task {
     bool on_host;
     bool one_device; /* chunks are not cut further: every call computes the same */
     bool two_dimensional;
+    bool in_blocks; /* gran[0] is the length of a block, one call of the kernel combines each: ir/block_tree.h */
     int priority;
     int place; /* -1: split */
     int oversubscribe;

@@ -39,6 +39,8 @@ void ti_instruction_graph_destroy(ti_instruction_graph *graph)
     ti_vec_fini(&graph->buffer);
     ti_vec_fini(&graph->staged);
     ti_vec_fini(&graph->partial);
+    ti_vec_fini(&graph->in_blocks);
+    ti_vec_fini(&graph->pairs);
     ti_vec_fini(&graph->piece);
     ti_vec_fini(&graph->copies);
     ti_vec_fini(&graph->first_piece);
@@ -83,7 +85,7 @@ static void foresee(ti_instruction_graph *graph, const ti_command *command, size
         }
         break;
     case TI_COMMAND_REDUCE:
-        if (command->as.reduce.tree->parent < 0) {
+        if (ti_command_is_root(command)) {
             const ti_buffer_info *buffer = command->task->access[command->as.reduce.access].buffer;
             ensure(graph, command->task, buffer, &buffer->extent);
         }
@@ -142,7 +144,7 @@ static void compile_execute(ti_instruction_graph *graph, const ti_command *const
     ti_vec_clear(&graph->partial);
     ti_vec_clear(&graph->staged);
     for (size_t i = 1; i < left && command[i]->kind == TI_COMMAND_REDUCE; i++) {
-        ti_instruction_stage(graph, command[i], end - first);
+        ti_instruction_stage(graph, command[i], first, end);
     }
     ti_instruction_compile_pieces(graph, command[0], first, end);
 }

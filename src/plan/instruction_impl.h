@@ -19,9 +19,22 @@ typedef struct ti_staging {
     const ti_task *task;
     uint32_t access;
     uint64_t allocation, alloc_id;
-    uint32_t own_slots;
+    uint32_t own_slots, slots; /* slots: with those of received results */
     size_t elements, slot_bytes;
 } ti_staging;
+
+/* The slots of a piece within a staging allocation. */
+typedef struct ti_slot_range {
+    uint32_t first, count;
+} ti_slot_range;
+
+/* A piece of a task in blocks: what each part of its kernel computes, and where from on in the piece's slots. */
+typedef struct ti_block_piece {
+    ti_slot_range slots;
+    uint32_t runs;
+    const ti_block_span *run;
+    const uint32_t *run_slot;
+} ti_block_piece;
 
 typedef struct ti_buffer_state {
     const ti_buffer_info *info;
@@ -39,6 +52,8 @@ struct ti_instruction_graph {
     TI_VEC(ti_staging) staged;        /* of the reductions in progress */
     TI_VEC(uint64_t) partial;         /* instructions that the next reductions combine */
     TI_VEC(uint64_t) copies;          /* to or from the program's memory, by one task */
+    TI_VEC(ti_block_piece) in_blocks; /* the pieces of the task, if it is in blocks */
+    TI_VEC(ti_slot_pair) pairs;
     ti_region_entries lacking;
     ti_boxes boxes;
 };
@@ -62,11 +77,26 @@ void ti_instruction_note_write(ti_instruction_graph *graph, const ti_buffer_info
                                int memory);
 
 /* instruction_reduce.c */
-void ti_instruction_stage(ti_instruction_graph *graph, const ti_command *reduce, size_t pieces);
+void ti_instruction_stage(ti_instruction_graph *graph, const ti_command *reduce, size_t first, size_t end);
 void ti_instruction_stage_view(ti_instruction_graph *graph, const ti_command *execute, uint32_t access,
                                const ti_device_piece *at, uint32_t piece, ti_instruction_view *view);
 void ti_instruction_unstage(ti_instruction_graph *graph, const ti_command *execute, const ti_device_piece *at,
                             uint32_t piece, const ti_instruction *kernel);
 void ti_instruction_compile_reduce(ti_instruction_graph *graph, const ti_command *command);
+ti_slot_range ti_instruction_slots(const ti_instruction_graph *graph, const ti_task *task, uint32_t piece);
+ti_box ti_instruction_slot_box(const ti_staging *s, uint32_t first, uint32_t count);
+/* What a reduction has in common whatever it combines: start a REDUCE, which writes the buffer if `to_buffer`; a message with room for `boxes`
+ * slots; free the staging memory after `count` instructions. */
+ti_instruction *ti_instruction_start_reduce(ti_instruction_graph *graph, const ti_staging *s, bool to_buffer);
+ti_instruction_box *ti_instruction_start_slots(ti_instruction_graph *graph, const ti_staging *s, bool send,
+                                               uint32_t boxes, ti_instruction **out);
+void ti_instruction_free_staging(ti_instruction_graph *graph, const ti_staging *s, const uint64_t *after, int count);
+
+/* instruction_blocks.c: tasks in blocks */
+uint32_t ti_instruction_cut_blocks(ti_instruction_graph *graph, const ti_task *task, size_t first, size_t end);
+/* What run `run` of a piece leaves in the host's slots. */
+ti_slot_range ti_instruction_run_slots(const ti_instruction_graph *graph, const ti_task *task, uint32_t piece,
+                                       uint32_t run);
+void ti_instruction_compile_blocks(ti_instruction_graph *graph, const ti_command *command, const ti_staging *s);
 
 #endif

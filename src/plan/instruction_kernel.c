@@ -135,6 +135,10 @@ static void compile_piece(ti_instruction_graph *graph, const ti_command *command
     instruction->as.kernel.chunk = at->piece->chunk;
     instruction->as.kernel.view = view;
     instruction->as.kernel.views = task->accesses;
+    if (task->in_blocks) {
+        instruction->as.kernel.runs = graph->in_blocks.data[piece].runs;
+        instruction->as.kernel.run_slot = graph->in_blocks.data[piece].run_slot;
+    }
     for (uint32_t i = 0; i < task->accesses; i++) {
         ti_deps_add(&graph->emit.deps, view[i].after);
     }

@@ -1,23 +1,48 @@
 /* The instruction graph, reductions: slots for partial results, their combination, and messages along the tree of nodes.
  *
  * A reduction of this node has one staging allocation in host memory: own_slots slots, `workers` for each piece, then one for each child. A piece on a
- * device with a memory of its own fills slots there, which are copied into the host's. */
+ * device with a memory of its own fills slots there, which are copied into the host's. Tasks in blocks have other slots, and other messages:
+ * instruction_blocks.c. */
 #include "plan/instruction_impl.h"
 
 #include "base/check.h"
 
-void ti_instruction_stage(ti_instruction_graph *graph, const ti_command *reduce, size_t pieces)
+ti_slot_range ti_instruction_slots(const ti_instruction_graph *graph, const ti_task *task, uint32_t piece)
 {
-    const ti_access *access = &reduce->task->access[reduce->as.reduce.access];
+    if (task->in_blocks) {
+        return graph->in_blocks.data[piece].slots;
+    }
+    uint32_t workers = (uint32_t)graph->system->workers;
+    return (ti_slot_range){ piece * workers, workers };
+}
+
+/* Slots for what other nodes send. */
+static uint32_t foreign_slots(const ti_command *reduce)
+{
+    uint32_t slots = 0;
+    if (reduce->as.reduce.tree) {
+        return (uint32_t)reduce->as.reduce.tree->children;
+    }
+    for (int i = 0; i < reduce->as.reduce.blocks->receives; i++) {
+        slots += reduce->as.reduce.blocks->receive[i].spans;
+    }
+    return slots;
+}
+
+void ti_instruction_stage(ti_instruction_graph *graph, const ti_command *reduce, size_t first, size_t end)
+{
+    const ti_task *task = reduce->task;
+    const ti_access *access = &task->access[reduce->as.reduce.access];
     ti_staging s = {
-        .task = reduce->task,
+        .task = task,
         .access = reduce->as.reduce.access,
-        .own_slots = (uint32_t)pieces * (uint32_t)graph->system->workers,
         .elements = (size_t)ti_box_volume(&access->buffer->extent),
     };
+    s.own_slots = task->in_blocks ? ti_instruction_cut_blocks(graph, task, first, end)
+                                  : (uint32_t)(end - first) * (uint32_t)graph->system->workers;
+    s.slots = s.own_slots + foreign_slots(reduce);
     s.slot_bytes = s.elements * access->buffer->elem_size;
-    size_t slots = s.own_slots + (size_t)reduce->as.reduce.tree->children;
-    s.alloc_id = ti_emit_staging(&graph->emit, reduce->task, 0, slots * s.slot_bytes, &s.allocation);
+    s.alloc_id = ti_emit_staging(&graph->emit, task, 0, s.slots * s.slot_bytes, &s.allocation);
     ti_vec_push(&graph->staged, s);
 }
 
@@ -31,49 +56,68 @@ static const ti_staging *staging_of(ti_instruction_graph *graph, const ti_task *
     TI_UNREACHABLE();
 }
 
-/* Elements [slot, slot + slots) x elements of a staging allocation. */
-static ti_box slot_box(const ti_staging *s, int64_t slot, int64_t slots)
+/* Elements [first, first + count) x elements of a staging allocation. */
+ti_box ti_instruction_slot_box(const ti_staging *s, uint32_t first, uint32_t count)
 {
     int64_t n = (int64_t)s->elements;
-    return (ti_box){ { slot * n, 0, 0 }, { (slot + slots) * n, 1, 1 } };
+    return (ti_box){ { first * n, 0, 0 }, { (first + (int64_t)count) * n, 1, 1 } };
 }
 
 void ti_instruction_stage_view(ti_instruction_graph *graph, const ti_command *execute, uint32_t access,
                                const ti_device_piece *at, uint32_t piece, ti_instruction_view *view)
 {
     const ti_staging *s = staging_of(graph, execute->task, access);
-    uint32_t workers = (uint32_t)graph->system->workers;
+    ti_slot_range slots = ti_instruction_slots(graph, execute->task, piece);
     if (at->memory == TI_HOST_MEMORY) {
         view->place.allocation = s->allocation;
-        view->first_slot = piece * workers;
+        view->first_slot = slots.first;
         view->after = s->alloc_id;
         return;
     }
-    view->after = ti_emit_staging(&graph->emit, execute->task, at->device, workers * s->slot_bytes,
+    view->after = ti_emit_staging(&graph->emit, execute->task, at->device, slots.count * s->slot_bytes,
                                   &view->place.allocation);
 }
 
-/* Copy a device's slots to the host's, and free the device's. Returns the copy's id. */
-static uint64_t fetch_slots(ti_instruction_graph *graph, const ti_instruction_view *view, const ti_staging *s,
-                            const ti_device_piece *at, uint32_t piece, const ti_instruction *kernel)
+/* ---- slots of devices with a memory of their own */
+
+/* `count` slots from `first` on, which are among the slots of a piece on a device. Returns the copy's id. */
+static uint64_t copy_slots(ti_instruction_graph *graph, const ti_instruction_view *view, const ti_staging *s,
+                           ti_slot_range piece, ti_slot_range slots, const ti_instruction *kernel)
 {
-    uint32_t workers = (uint32_t)graph->system->workers;
     ti_instruction *copy = ti_emit_start(&graph->emit, TI_INSTRUCTION_COPY, s->task);
-    copy->device = at->device;
-    copy->as.copy.box = slot_box(s, (int64_t)piece * workers, workers);
-    copy->as.copy.from = (ti_place){ .allocation = view->place.allocation, .whole = copy->as.copy.box };
-    copy->as.copy.to = (ti_place){ .allocation = s->allocation, .whole = slot_box(s, 0, s->own_slots) };
+    copy->device = kernel->device;
+    copy->as.copy.box = ti_instruction_slot_box(s, slots.first, slots.count);
+    copy->as.copy.from = (ti_place){ .allocation = view->place.allocation,
+                                     .whole = ti_instruction_slot_box(s, piece.first, piece.count) };
+    copy->as.copy.to = (ti_place){ .allocation = s->allocation, .whole = ti_instruction_slot_box(s, 0, s->own_slots) };
     copy->as.copy.elem_size = view->buffer->elem_size;
     ti_deps_add(&graph->emit.deps, kernel->id);
     ti_deps_add(&graph->emit.deps, s->alloc_id);
     ti_emit(&graph->emit, copy);
-    ti_instruction *release = ti_emit_start(&graph->emit, TI_INSTRUCTION_FREE, s->task);
-    release->device = at->device;
-    release->as.memory.allocation = view->place.allocation;
-    release->as.memory.bytes = workers * s->slot_bytes;
-    ti_deps_add(&graph->emit.deps, copy->id);
-    ti_emit(&graph->emit, release);
     return copy->id;
+}
+
+/* Copy what a piece's kernel has made to the host's slots, and free the device's: of a task in blocks, what its parts leave. */
+static void fetch_slots(ti_instruction_graph *graph, const ti_instruction_view *view, const ti_staging *s,
+                        uint32_t piece, const ti_instruction *kernel)
+{
+    ti_slot_range all = ti_instruction_slots(graph, s->task, piece);
+    size_t before = graph->partial.count;
+    for (uint32_t r = 0; r < kernel->as.kernel.runs; r++) {
+        ti_slot_range left = ti_instruction_run_slots(graph, s->task, piece, r);
+        ti_vec_push(&graph->partial, copy_slots(graph, view, s, all, left, kernel));
+    }
+    if (kernel->as.kernel.runs == 0) {
+        ti_vec_push(&graph->partial, copy_slots(graph, view, s, all, all, kernel));
+    }
+    ti_instruction *release = ti_emit_start(&graph->emit, TI_INSTRUCTION_FREE, s->task);
+    release->device = kernel->device;
+    release->as.memory.allocation = view->place.allocation;
+    release->as.memory.bytes = all.count * s->slot_bytes;
+    for (size_t i = before; i < graph->partial.count; i++) {
+        ti_deps_add(&graph->emit.deps, graph->partial.data[i]);
+    }
+    ti_emit(&graph->emit, release);
 }
 
 void ti_instruction_unstage(ti_instruction_graph *graph, const ti_command *execute, const ti_device_piece *at,
@@ -83,44 +127,28 @@ void ti_instruction_unstage(ti_instruction_graph *graph, const ti_command *execu
     for (uint32_t i = 0; i < kernel->as.kernel.views && at->memory != TI_HOST_MEMORY; i++) {
         const ti_instruction_view *view = &kernel->as.kernel.view[i];
         if (view->mode == TACIT_REDUCE) {
-            uint64_t copy = fetch_slots(graph, view, staging_of(graph, execute->task, i), at, piece, kernel);
-            ti_vec_push(&graph->partial, copy);
+            fetch_slots(graph, view, staging_of(graph, execute->task, i), piece, kernel);
         }
     }
 }
 
-static uint64_t emit_slot_message(ti_instruction_graph *graph, const ti_command *command, const ti_staging *s,
-                                  uint32_t slot, int child, uint64_t after)
-{
-    const ti_tree_place *tree = command->as.reduce.tree;
-    bool send = child < 0;
-    ti_instruction *instruction = ti_emit_start(&graph->emit, send ? TI_INSTRUCTION_SEND : TI_INSTRUCTION_RECEIVE,
-                                                command->task);
-    ti_instruction_box *box = TI_ARENA_NEW(ti_arena_ring_top(&graph->emit.arenas), ti_instruction_box);
-    box->box = slot_box(s, slot, 1);
-    box->place = (ti_place){ .allocation = s->allocation, .whole = slot_box(s, 0, slot + 1) };
-    instruction->as.transfer.peer = send ? tree->parent : tree->child[child];
-    instruction->as.transfer.counter = send ? tree->parent_counter : tree->child_counter[child];
-    instruction->as.transfer.box = box;
-    instruction->as.transfer.boxes = 1;
-    instruction->as.transfer.elem_size = s->slot_bytes / s->elements;
-    instruction->as.transfer.buffer = command->task->access[s->access].buffer;
-    ti_deps_add(&graph->emit.deps, after);
-    ti_emit(&graph->emit, instruction);
-    return instruction->id;
-}
+/* ---- what all reductions have in common */
 
-static void fill_reduce(ti_instruction *instruction, const ti_command *command, const ti_staging *s)
+ti_instruction_box *ti_instruction_start_slots(ti_instruction_graph *graph, const ti_staging *s, bool send,
+                                               uint32_t boxes, ti_instruction **out)
 {
-    const ti_access *access = &command->task->access[s->access];
-    instruction->as.reduce.staging = s->allocation;
-    instruction->as.reduce.slots = s->own_slots + (uint32_t)command->as.reduce.tree->children;
-    instruction->as.reduce.elements = s->elements;
-    instruction->as.reduce.reducer = access->reducer;
-    instruction->as.reduce.include_old = access->include_old;
-    instruction->as.reduce.box = access->buffer->extent;
-    instruction->as.reduce.buffer = access->buffer;
-    instruction->as.reduce.is_root = command->as.reduce.tree->parent < 0;
+    ti_instruction *instruction = ti_emit_start(&graph->emit, send ? TI_INSTRUCTION_SEND : TI_INSTRUCTION_RECEIVE,
+                                                s->task);
+    ti_instruction_box *box = TI_ARENA_ARRAY(ti_arena_ring_top(&graph->emit.arenas), ti_instruction_box, boxes);
+    for (uint32_t i = 0; i < boxes; i++) {
+        box[i].place = (ti_place){ .allocation = s->allocation, .whole = ti_instruction_slot_box(s, 0, s->slots) };
+    }
+    instruction->as.transfer.box = box;
+    instruction->as.transfer.boxes = boxes;
+    instruction->as.transfer.elem_size = s->slot_bytes / s->elements;
+    instruction->as.transfer.buffer = s->task->access[s->access].buffer;
+    *out = instruction;
+    return box;
 }
 
 /* The root writes the buffer in host memory. */
@@ -133,34 +161,79 @@ static void write_result(ti_instruction_graph *graph, ti_instruction *instructio
     ti_instruction_note_write(graph, buffer, &buffer->extent, TI_HOST_MEMORY);
 }
 
-void ti_instruction_compile_reduce(ti_instruction_graph *graph, const ti_command *command)
+ti_instruction *ti_instruction_start_reduce(ti_instruction_graph *graph, const ti_staging *s, bool to_buffer)
+{
+    const ti_access *access = &s->task->access[s->access];
+    if (to_buffer && access->include_old) {
+        ti_instruction_make_fresh(graph, s->task, access->buffer, &access->buffer->extent, TI_HOST_MEMORY);
+    }
+    ti_instruction *instruction = ti_emit_start(&graph->emit, TI_INSTRUCTION_REDUCE, s->task);
+    instruction->as.reduce.staging = s->allocation;
+    instruction->as.reduce.elements = s->elements;
+    instruction->as.reduce.reducer = access->reducer;
+    instruction->as.reduce.include_old = access->include_old;
+    instruction->as.reduce.box = access->buffer->extent;
+    instruction->as.reduce.buffer = access->buffer;
+    instruction->as.reduce.is_root = to_buffer;
+    if (to_buffer) {
+        write_result(graph, instruction);
+    }
+    return instruction;
+}
+
+void ti_instruction_free_staging(ti_instruction_graph *graph, const ti_staging *s, const uint64_t *after, int count)
+{
+    ti_instruction *release = ti_emit_start(&graph->emit, TI_INSTRUCTION_FREE, s->task);
+    release->as.memory.allocation = s->allocation;
+    release->as.memory.bytes = s->slots * s->slot_bytes;
+    for (int i = 0; i < count; i++) {
+        ti_deps_add(&graph->emit.deps, after[i]);
+    }
+    ti_emit(&graph->emit, release);
+}
+
+/* ---- along the tree of nodes */
+
+static uint64_t emit_slot_message(ti_instruction_graph *graph, const ti_command *command, const ti_staging *s,
+                                  uint32_t slot, int child, uint64_t after)
 {
     const ti_tree_place *tree = command->as.reduce.tree;
-    const ti_staging s = *staging_of(graph, command->task, command->as.reduce.access);
+    bool send = child < 0;
+    ti_instruction *instruction;
+    ti_instruction_start_slots(graph, s, send, 1, &instruction)->box = ti_instruction_slot_box(s, slot, 1);
+    instruction->as.transfer.peer = send ? tree->parent : tree->child[child];
+    instruction->as.transfer.counter = send ? tree->parent_counter : tree->child_counter[child];
+    ti_deps_add(&graph->emit.deps, after);
+    ti_emit(&graph->emit, instruction);
+    return instruction->id;
+}
+
+static void compile_tree(ti_instruction_graph *graph, const ti_command *command, const ti_staging *s)
+{
+    const ti_tree_place *tree = command->as.reduce.tree;
     uint64_t received[TI_TREE_CHILDREN];
     for (int i = 0; i < tree->children; i++) {
-        received[i] = emit_slot_message(graph, command, &s, s.own_slots + (uint32_t)i, i, s.alloc_id);
+        received[i] = emit_slot_message(graph, command, s, s->own_slots + (uint32_t)i, i, s->alloc_id);
     }
-    if (tree->parent < 0 && command->task->access[s.access].include_old) {
-        const ti_buffer_info *buffer = command->task->access[s.access].buffer;
-        ti_instruction_make_fresh(graph, command->task, buffer, &buffer->extent, TI_HOST_MEMORY);
-    }
-    ti_instruction *instruction = ti_emit_start(&graph->emit, TI_INSTRUCTION_REDUCE, command->task);
-    fill_reduce(instruction, command, &s);
+    ti_instruction *instruction = ti_instruction_start_reduce(graph, s, tree->parent < 0);
+    instruction->as.reduce.slots = s->slots;
     for (int i = 0; i < tree->children; i++) {
         ti_deps_add(&graph->emit.deps, received[i]);
     }
     for (size_t i = 0; i < graph->partial.count; i++) {
         ti_deps_add(&graph->emit.deps, graph->partial.data[i]);
     }
-    if (tree->parent < 0) {
-        write_result(graph, instruction);
-    }
     ti_emit(&graph->emit, instruction);
-    uint64_t last = tree->parent < 0 ? instruction->id : emit_slot_message(graph, command, &s, 0, -1, instruction->id);
-    ti_instruction *release = ti_emit_start(&graph->emit, TI_INSTRUCTION_FREE, command->task);
-    release->as.memory.allocation = s.allocation;
-    release->as.memory.bytes = instruction->as.reduce.slots * s.slot_bytes;
-    ti_deps_add(&graph->emit.deps, last);
-    ti_emit(&graph->emit, release);
+    uint64_t last = tree->parent < 0 ? instruction->id : emit_slot_message(graph, command, s, 0, -1, instruction->id);
+    ti_instruction_free_staging(graph, s, &last, 1);
+}
+
+void ti_instruction_compile_reduce(ti_instruction_graph *graph, const ti_command *command)
+{
+    const ti_staging s = *staging_of(graph, command->task, command->as.reduce.access);
+    if (command->task->in_blocks) {
+        ti_instruction_compile_blocks(graph, command, &s);
+    } else {
+        compile_tree(graph, command, &s);
+    }
 }

@@ -122,6 +122,22 @@ static void add_transfer(ti_dot *dot, const ti_buffer_info *buffer, bool send, i
                   (unsigned long long)counter);
 }
 
+static void add_reduction(ti_dot *dot, const ti_command *c)
+{
+    if (c->as.reduce.tree) {
+        ti_strbuf_add(&dot->text, "\\n%d children, parent %d", c->as.reduce.tree->children, c->as.reduce.tree->parent);
+        return;
+    }
+    const ti_block_place *place = c->as.reduce.blocks;
+    ti_strbuf_add(&dot->text, "\\nblocks [%u,%u) of %u", place->own.first, place->own.end, place->blocks);
+    for (int i = 0; i < place->receives; i++) {
+        ti_strbuf_add(&dot->text, ", from %d", place->receive[i].peer);
+    }
+    for (int i = 0; i < place->sends; i++) {
+        ti_strbuf_add(&dot->text, ", to %d", place->send[i].peer);
+    }
+}
+
 static void describe_command(ti_dot *dot, const ti_command *c)
 {
     switch (c->kind) {
@@ -145,7 +161,7 @@ static void describe_command(ti_dot *dot, const ti_command *c)
         open_vertex(dot, c->id, "ellipse", "#d9d2e9");
         ti_strbuf_add(&dot->text, "reduce ");
         add_name(dot, c->task->access[c->as.reduce.access].buffer->name);
-        ti_strbuf_add(&dot->text, "\\n%d children, parent %d", c->as.reduce.tree->children, c->as.reduce.tree->parent);
+        add_reduction(dot, c);
         break;
     case TI_COMMAND_FENCE:
         open_vertex(dot, c->id, "box", "#d9ead3");
@@ -226,7 +242,8 @@ static void describe_instruction(ti_dot *dot, const ti_instruction *i)
         break;
     case TI_INSTRUCTION_REDUCE:
         open_vertex(dot, i->id, "box", "#d9d2e9");
-        ti_strbuf_add(&dot->text, "reduce %u slots ", i->as.reduce.slots);
+        ti_strbuf_add(&dot->text, i->as.reduce.pair ? "reduce %u pairs " : "reduce %u slots ",
+                      i->as.reduce.pair ? i->as.reduce.pairs : i->as.reduce.slots);
         add_name(dot, i->as.reduce.buffer->name);
         break;
     case TI_INSTRUCTION_FENCE:

@@ -262,6 +262,53 @@ static void reduction(void **state)
     plan_fini(&p);
 }
 
+/* A tree over blocks, whoever has them: here each item is a block. Neighbours that are siblings are combined where they lie, and what remains goes
+ * to whoever has the sibling; all that one node has for another is one message. */
+static void reduction_in_blocks(void **state)
+{
+    (void)state;
+    gen_buffer buffers[] = { plan_buffer(tacit_range_make(0, 1, 1, 1), false) };
+    gen_access sum = { .buffer = 0, .mode = TACIT_REDUCE, .mapper = tacit_all(), .op = tacit_sum(TACIT_DOUBLE) };
+    plan p;
+    plan_init(&p, 3, -1, buffers, 1);
+    p.lowering.reproducible = true;
+    plan_task(&p, task1(tacit_range1(12), sum));
+    expect(&p, 0, "execute [0,4); reduce [0,4) from 1 [4,8) from 2 [8,12)");
+    expect(&p, 1, "execute [4,8); reduce [4,8) to 0 [4,8)");
+    expect(&p, 2, "execute [8,12); reduce [8,12) to 0 [8,12)");
+    plan_task(&p, task1(tacit_range1(11), sum));
+    expect(&p, 0, "execute [0,4); reduce [0,4) from 1 [4,8) from 2 [8,11)");
+    expect(&p, 2, "execute [8,11); reduce [8,11) to 0 [8,11)");
+    plan_task(&p, task1(tacit_range1(10), sum));
+    expect(&p, 0, "execute [0,4); reduce [0,4) from 1 [4,8) from 2 [8,10)");
+    expect(&p, 1, "execute [4,7); reduce [4,7) from 2 [7,8) to 0 [4,8)");
+    expect(&p, 2, "execute [7,10); reduce [7,10) to 1 [7,8) to 0 [8,10)");
+    plan_fence(&p, 0, (gen_box){ { 0, 0, 0 }, { 1, 1, 1 } });
+    expect(&p, 0, "send 1 A [0,1); send 2 A [0,1); fence [0,1)");
+    plan_task(&p, task1(tacit_range1(600), sum)); /* 200 blocks of 3 */
+    expect(&p, 0, "execute [0,201); reduce [0,67) from 1 [67,68)+[68,72)+[72,80)+[80,96)+[96,128)+[128,200)");
+    expect(&p, 1,
+           "execute [201,402); reduce [67,134) from 2 [134,136)+[136,144)+[144,160)+[160,192)+[192,200) "
+           "to 0 [67,68)+[68,72)+[72,80)+[80,96)+[96,128)+[128,200)");
+    plan_fini(&p);
+    plan_init(&p, 5, -1, buffers, 1);
+    p.lowering.reproducible = true;
+    plan_task(&p, task1(tacit_range1(12), sum));
+    expect(&p, 0, "execute [0,3); reduce [0,3) from 1 [3,4)+[4,8) from 3 [8,12)");
+    expect(&p, 1, "execute [3,6); reduce [3,6) from 2 [6,8) to 0 [3,4)+[4,8)");
+    expect(&p, 2, "execute [6,8); reduce [6,8) to 1 [6,8)");
+    expect(&p, 3, "execute [8,10); reduce [8,10) from 4 [10,12) to 0 [8,12)");
+    expect(&p, 4, "execute [10,12); reduce [10,12) to 3 [10,12)");
+    plan_task(&p, task1(tacit_range1(3), sum));
+    expect(&p, 0, "execute [0,1); reduce [0,1) from 1 [1,2) from 2 [2,3)");
+    expect(&p, 2, "execute [2,3); reduce [2,3) to 0 [2,3)");
+    expect(&p, 3, "");
+    plan_placed(&p, 3, task1(tacit_range1(12), sum));
+    expect(&p, 3, "execute [0,12); reduce [0,12)");
+    expect(&p, 0, "");
+    plan_fini(&p);
+}
+
 /* One node plans no transfers and keeps no versions. */
 static void one_node(void **state)
 {
@@ -292,6 +339,7 @@ int main(void)
         cmocka_unit_test(several_reads),
         cmocka_unit_test(served_by_many),
         cmocka_unit_test(reduction),
+        cmocka_unit_test(reduction_in_blocks),
         cmocka_unit_test(one_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,6 +48,7 @@ static bool run_one(uint64_t seed, const arguments *args, sim_counts *total)
     sim_options so = { .horizon_step = steps[gen_between(&r, 0, 5)], .horizon_front = fronts[gen_between(&r, 0, 3)] };
     so.record = gen_chance(&r, 90);
     so.release = gen_chance(&r, 50);
+    so.reproducible = gen_chance(&r, 40);
     go.nodes = args->nodes ? args->nodes : go.nodes;
     gen_program *program = gen_create(&go);
     if (args->print) {

@@ -220,17 +220,75 @@ static bool deliver(des *d, message *m)
 
 /* ---- reductions: partial results are counted */
 
+typedef struct partials {
+    int own, count, peer[TI_TREE_CHILDREN];
+    int parts[TI_TREE_CHILDREN]; /* of blocks: how many */
+    uint64_t counter[TI_TREE_CHILDREN];
+} partials;
+
+static void add_partial(partials *to, int peer, uint64_t counter, int parts)
+{
+    to->peer[to->count] = peer;
+    to->parts[to->count] = parts;
+    to->counter[to->count++] = counter;
+}
+
+static void add_blocks(partials *to, const ti_block_message *from, int messages)
+{
+    for (int i = 0; i < messages; i++) {
+        int parts = 0;
+        for (uint32_t k = 0; k < from[i].spans; k++) {
+            parts += (int)(from[i].span[k].end - from[i].span[k].first);
+        }
+        add_partial(to, from[i].peer, from[i].counter, parts);
+    }
+}
+
+/* What a reduction receives and what it sends. */
+static void partials_of(const sim_command *c, partials *in, partials *out)
+{
+    memset(in, 0, sizeof(*in));
+    memset(out, 0, sizeof(*out));
+    if (!c->tree) {
+        in->own = (int)(c->blocks->own.end - c->blocks->own.first);
+        add_blocks(in, c->blocks->receive, c->blocks->receives);
+        add_blocks(out, c->blocks->send, c->blocks->sends);
+        return;
+    }
+    in->own = 1;
+    for (int i = 0; i < c->tree->children; i++) {
+        add_partial(in, c->tree->child[i], c->tree->child_counter[i], 0);
+    }
+    if (c->tree->parent >= 0) {
+        add_partial(out, c->tree->parent, c->tree->parent_counter, 0);
+    }
+}
+
+static bool finish_reduction(des *d, event *e);
+
+static bool wake_receivers(des *d, const event *e, const partials *out)
+{
+    for (int i = 0; i < out->count; i++) {
+        event *receive = message_of(d, e->node, out->peer[i], out->counter[i])->receive;
+        if (receive && --receive->waits == 0 && !finish_reduction(d, receive)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool finish_reduction(des *d, event *e)
 {
-    const ti_tree_place *tree = e->command->tree;
-    int contributions = 1;
-    for (int i = 0; i < tree->children; i++) {
-        contributions += message_of(d, tree->child[i], e->node, tree->child_counter[i])->contributions;
+    partials in, out;
+    partials_of(e->command, &in, &out);
+    int contributions = in.own, leaving = 0;
+    for (int i = 0; i < in.count; i++) {
+        contributions += message_of(d, in.peer[i], e->node, in.counter[i])->contributions;
     }
-    if (tree->parent < 0) {
-        d->s->step = e->command->step;
-        SIM_CHECK(d->s, contributions == e->command->tree_nodes, "execution: a reduction of %d parts instead of %d",
-                  contributions, e->command->tree_nodes);
+    d->s->step = e->command->step;
+    if (out.count == 0) {
+        SIM_CHECK(d->s, contributions == e->command->contributions, "execution: a reduction of %d parts instead of %d",
+                  contributions, e->command->contributions);
         if (!check_values(d, e)) {
             return false;
         }
@@ -238,14 +296,16 @@ static bool finish_reduction(des *d, event *e)
         finish(d, e);
         return true;
     }
-    message *m = message_of(d, e->node, tree->parent, tree->parent_counter);
-    m->contributions = contributions;
-    m->send = e;
-    finish(d, e);
-    if (m->receive && --m->receive->waits == 0) {
-        return finish_reduction(d, m->receive);
+    for (int i = 0; i < out.count; i++) {
+        message *m = message_of(d, e->node, out.peer[i], out.counter[i]);
+        m->contributions = e->command->tree ? contributions : out.parts[i];
+        m->send = e;
+        leaving += m->contributions;
     }
-    return true;
+    SIM_CHECK(d->s, leaving == contributions, "execution: node %d passes %d of %d parts on", e->node, leaving,
+              contributions);
+    finish(d, e);
+    return wake_receivers(d, e, &out);
 }
 
 static bool start_reduction(des *d, event *e)
@@ -257,8 +317,10 @@ static bool start_reduction(des *d, event *e)
                   "execution: node %d combines partial results before they are there", e->node);
     }
     e->waits = 0;
-    for (int i = 0; i < c->tree->children; i++) {
-        message *m = message_of(d, c->tree->child[i], e->node, c->tree->child_counter[i]);
+    partials in, out;
+    partials_of(c, &in, &out);
+    for (int i = 0; i < in.count; i++) {
+        message *m = message_of(d, in.peer[i], e->node, in.counter[i]);
         m->receive = e;
         e->waits += !m->send;
     }

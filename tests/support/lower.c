@@ -1,6 +1,8 @@
 /* From random programs to tasks: see lower.h. */
 #include "lower.h"
 
+#include "ir/block_tree.h"
+
 #include <string.h>
 
 ti_box lower_box(const gen_box *box)
@@ -70,6 +72,18 @@ static void lower_access(const lowering *l, const gen_access *from, ti_arena *ar
     to->custom = from->mapper.kind == TACIT_MAPPER_CUSTOM ? &l->custom[from->mapper.arg] : NULL;
 }
 
+static void lower_blocks(ti_task *task)
+{
+    int64_t length = task->range.max[0] - task->range.min[0];
+    task->two_dimensional = false;
+    if (task->place >= 0 && task->whole_chunk) {
+        task->gran[0] = length > 0 ? length : 1;
+    } else {
+        task->gran[0] = ti_block_items(length, task->gran[0]);
+        task->gran[0] = task->gran[0] > 0 ? task->gran[0] : 1;
+    }
+}
+
 static void lower_task(const lowering *l, const gen_task *from, ti_arena *arena, ti_task *to)
 {
     gen_box items = gen_items(from);
@@ -93,6 +107,12 @@ static void lower_task(const lowering *l, const gen_task *from, ti_arena *arena,
                                 : NULL;
     to->access = access;
     to->accesses = (uint32_t)from->accesses;
+    for (int i = 0; i < from->accesses && l->reproducible; i++) {
+        to->in_blocks = to->in_blocks || from->access[i].mode == TACIT_REDUCE;
+    }
+    if (to->in_blocks) {
+        lower_blocks(to);
+    }
 }
 
 /* A fence is a read of its box by one item per node. */

@@ -15,6 +15,7 @@ typedef struct lowering {
     ti_custom_mapper *custom;
     TI_VEC(uint32_t) free_slots;
     uint32_t slots;
+    bool reproducible; /* as tacit_config.reproducible */
 } lowering;
 
 void lower_init(lowering *l, const gen_program *program);

@@ -388,4 +388,5 @@ void model_config(gen_rng *r, tacit_config *out)
     out->horizon_step = steps[gen_between(r, 0, 4)];
     out->horizon_front = fronts[gen_between(r, 0, 3)];
     out->early_bytes = early[gen_between(r, 0, 2)];
+    out->reproducible = gen_chance(r, 40);
 }

@@ -34,6 +34,32 @@ static void describe_transfer(plan_node *n, const ti_command *c)
     n->messages++;
 }
 
+static void add_spans(ti_strbuf *text, const char *word, const ti_block_message *message, int messages)
+{
+    for (int i = 0; i < messages; i++) {
+        ti_strbuf_add(text, " %s %d ", word, message[i].peer);
+        for (uint32_t k = 0; k < message[i].spans; k++) {
+            ti_strbuf_add(text, "%s[%u,%u)", k ? "+" : "", message[i].span[k].first, message[i].span[k].end);
+        }
+    }
+}
+
+static void describe_reduction(plan_node *n, const ti_command *c)
+{
+    const ti_tree_place *tree = c->as.reduce.tree;
+    if (!tree) {
+        const ti_block_place *place = c->as.reduce.blocks;
+        ti_strbuf_add(&n->text, "reduce [%u,%u)", place->own.first, place->own.end);
+        add_spans(&n->text, "from", place->receive, place->receives);
+        add_spans(&n->text, "to", place->send, place->sends);
+        return;
+    }
+    ti_strbuf_add(&n->text, "reduce to %d", tree->parent);
+    for (int i = 0; i < tree->children; i++) {
+        ti_strbuf_add(&n->text, " from %d", tree->child[i]);
+    }
+}
+
 static void describe(plan_node *n, const ti_command *c)
 {
     ti_strbuf_add(&n->text, "%s", n->text.length ? "; " : "");
@@ -53,10 +79,7 @@ static void describe(plan_node *n, const ti_command *c)
         ti_strbuf_add(&n->text, "collective");
         break;
     case TI_COMMAND_REDUCE:
-        ti_strbuf_add(&n->text, "reduce to %d", c->as.reduce.tree->parent);
-        for (int i = 0; i < c->as.reduce.tree->children; i++) {
-            ti_strbuf_add(&n->text, " from %d", c->as.reduce.tree->child[i]);
-        }
+        describe_reduction(n, c);
         break;
     case TI_COMMAND_FENCE:
         ti_strbuf_add(&n->text, "fence ");

@@ -46,6 +46,7 @@ void sim_init(sim *s, const gen_program *program, const sim_options *options)
     s->options = *options;
     s->nodes = program->nodes;
     lower_init(&s->lowering, program);
+    s->lowering.reproducible = options->reproducible;
     ti_arena_init(&s->arena);
     s->base = TI_NEW_ARRAY(size_t, program->buffer.count + 1);
     for (size_t i = 0; i < program->buffer.count; i++) {
@@ -274,19 +275,44 @@ static void whole_buffer(sim *s, int buffer, sim_elements *out)
     ti_vec_fini(&list);
 }
 
-static bool record_reduce(sim *s, sim_node *n, const ti_command *from, sim_command *to)
+static bool record_tree(sim *s, sim_node *n, const ti_command *from, sim_command *to)
 {
-    const gen_task *task = &s->program->task.data[s->program->step.data[s->step].index];
     const ti_tree_place *tree = ti_arena_copy(&s->arena, from->as.reduce.tree, sizeof(*tree));
     to->tree = tree;
-    to->buffer = task->access[from->as.reduce.access].buffer;
-    SIM_CHECK(s, task->access[from->as.reduce.access].mode == TACIT_REDUCE, "a reduction of something else");
     for (int i = 0; i < tree->children; i++) {
         SIM_CHECK(s, tree->child_counter[i] == n->received[tree->child[i]]++, "counter of child %d", tree->child[i]);
     }
-    if (tree->parent >= 0) {
-        SIM_CHECK(s, tree->parent_counter == n->sent[tree->parent]++, "counter to parent %d", tree->parent);
-    } else {
+    SIM_CHECK(s, tree->parent < 0 || tree->parent_counter == n->sent[tree->parent]++, "counter to parent %d",
+              tree->parent);
+    return true;
+}
+
+static bool record_blocks(sim *s, sim_node *n, const ti_command *from, sim_command *to)
+{
+    const ti_block_place *place = ti_arena_copy(&s->arena, from->as.reduce.blocks, sizeof(*place));
+    to->blocks = place;
+    for (int i = 0; i < place->receives; i++) {
+        SIM_CHECK(s, place->receive[i].counter == n->received[place->receive[i].peer]++, "counter of blocks from %d",
+                  place->receive[i].peer);
+    }
+    for (int i = 0; i < place->sends; i++) {
+        SIM_CHECK(s, place->send[i].counter == n->sent[place->send[i].peer]++, "counter of blocks to %d",
+                  place->send[i].peer);
+    }
+    return true;
+}
+
+static bool record_reduce(sim *s, sim_node *n, const ti_command *from, sim_command *to)
+{
+    const gen_task *task = &s->program->task.data[s->program->step.data[s->step].index];
+    to->buffer = task->access[from->as.reduce.access].buffer;
+    SIM_CHECK(s, task->access[from->as.reduce.access].mode == TACIT_REDUCE, "a reduction of something else");
+    SIM_CHECK(s, !from->as.reduce.tree == from->task->in_blocks && !from->as.reduce.blocks != from->task->in_blocks,
+              "a reduction of the wrong kind");
+    if (from->task->in_blocks ? !record_blocks(s, n, from, to) : !record_tree(s, n, from, to)) {
+        return false;
+    }
+    if (ti_command_is_root(from)) {
         whole_buffer(s, to->buffer, &to->write);
         to->read = task->access[from->as.reduce.access].include_old ? to->write : (sim_elements){ NULL, 0 };
         to->expected = stamps_of(s, &to->read);
@@ -516,9 +542,51 @@ static bool check_tree(sim *s, int buffer)
     for (int r = 0; r < s->nodes; r++) {
         sim_command *c = (sim_command *)(uintptr_t)find_kind(s, &s->node[r], TI_COMMAND_REDUCE, buffer);
         if (c) {
-            c->tree_nodes = members;
+            c->contributions = members;
         }
     }
+    return true;
+}
+
+/* The message of node `from` to `to` that has these spans. */
+static bool has_mate(const sim *s, int from, int to, int buffer, const ti_block_message *received)
+{
+    const sim_command *c = find_kind(s, &s->node[from], TI_COMMAND_REDUCE, buffer);
+    for (int i = 0; c && i < c->blocks->sends; i++) {
+        const ti_block_message *m = &c->blocks->send[i];
+        if (m->peer == to && m->counter == received->counter) {
+            return m->spans == received->spans && memcmp(m->span, received->span, m->spans * sizeof(m->span[0])) == 0;
+        }
+    }
+    return false;
+}
+
+/* The nodes' blocks follow each other and are all there are; what one receives another sends; what has come together goes on or is the result. */
+static bool check_blocks(sim *s, int buffer)
+{
+    uint32_t next = 0, blocks = 0;
+    int sends = 0, receives = 0;
+    for (int r = 0; r < s->nodes; r++) {
+        sim_command *c = (sim_command *)(uintptr_t)find_kind(s, &s->node[r], TI_COMMAND_REDUCE, buffer);
+        SIM_CHECK(s, !c == !find_kind(s, &s->node[r], TI_COMMAND_EXECUTE, -1),
+                  "node %d takes part in half of a reduction", r);
+        if (!c) {
+            continue;
+        }
+        const ti_block_place *p = c->blocks;
+        SIM_CHECK(s, p->own.first == next && p->own.end > next, "node %d has the wrong blocks", r);
+        next = p->own.end;
+        blocks = p->blocks;
+        sends += p->sends;
+        receives += p->receives;
+        c->contributions = (int)blocks;
+        for (int i = 0; i < p->receives; i++) {
+            SIM_CHECK(s, has_mate(s, p->receive[i].peer, r, buffer, &p->receive[i]),
+                      "node %d waits for blocks that node %d does not send", r, p->receive[i].peer);
+        }
+    }
+    SIM_CHECK(s, next == blocks, "%u blocks of %u", next, blocks);
+    SIM_CHECK(s, sends == receives, "%d messages with blocks are sent, %d received", sends, receives);
     return true;
 }
 
@@ -622,7 +690,9 @@ static bool check_step(sim *s, const gen_step *step)
         apply_writes(s, &s->node[r]);
     }
     for (int i = 0; task && i < task->accesses; i++) {
-        if (task->access[i].mode == TACIT_REDUCE && !check_tree(s, task->access[i].buffer)) {
+        int buffer = task->access[i].buffer;
+        if (task->access[i].mode == TACIT_REDUCE &&
+            !(s->options.reproducible ? check_blocks(s, buffer) : check_tree(s, buffer))) {
             return false;
         }
     }

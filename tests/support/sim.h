@@ -36,8 +36,9 @@ typedef struct sim_command {
     uint32_t stamp;           /* that `write` gets; receive: as sent */
     int peer, buffer;
     uint64_t counter;
-    const ti_tree_place *tree;
-    int tree_nodes; /* that contribute */
+    const ti_tree_place *tree; /* reductions: one of these */
+    const ti_block_place *blocks;
+    int contributions; /* all there are: nodes, or blocks */
 } sim_command;
 
 typedef struct sim_node {
@@ -62,6 +63,7 @@ typedef struct sim_options {
     bool record;
     bool release; /* give memory of executed commands back as early as allowed */
     bool verbose;
+    bool reproducible;
 } sim_options;
 
 typedef struct sim_counts {

@@ -89,6 +89,7 @@ static void note_part(ti_device_kernel *job, int part, int parts, tacit_launch *
     p->wrong += part < 0 || part >= parts || launch->chunk.min[0] >= launch->chunk.max[0];
     p->prepared++;
     p->parts = parts;
+    job->kernel->host(launch);
 }
 
 static void probe_init(probe *p, uint64_t *state, uint64_t token)
@@ -99,7 +100,7 @@ static void probe_init(probe *p, uint64_t *state, uint64_t token)
     p->job.granule = pick(state, 0, 2) ? 1 : pick(state, 1, 9);
     p->job.token = token;
     p->job.kernel = &p->kernel;
-    p->job.prepare = note_part;
+    p->job.run = note_part;
     p->job.user = p->self = p;
     p->job.launch.args = &p->self;
     p->job.launch.node = 7;
@@ -196,6 +197,7 @@ static void note_step(ti_device_kernel *job, int part, int parts, tacit_launch *
     s->log->wrong += part != 0 || parts != 1;
     s->log->token[at] = job->token;
     s->log->worker[at] = launch->worker;
+    job->kernel->host(launch);
 }
 
 static void do_nothing(const tacit_launch *launch)
@@ -207,7 +209,7 @@ static void step_init(step *s, struct log *log, uint64_t token)
 {
     *s = (step){ .kernel.host = do_nothing, .log = log };
     s->job = (ti_device_kernel){
-        .kernel = &s->kernel, .whole = true, .granule = 1, .token = token, .prepare = note_step, .user = s
+        .kernel = &s->kernel, .whole = true, .granule = 1, .token = token, .run = note_step, .user = s
     };
     s->job.launch.chunk = tacit_box1(0, 1);
 }
@@ -285,7 +287,7 @@ static void room_shrinks_with_queued_kernels(void **unused)
     for (int i = 0; i < COUNT; i++) {
         assert_int_equal(device->ops->room(device), TI_MAX(0, 2 * WORKERS - i));
         step_init(&steps[i], &log, (uint64_t)i);
-        steps[i].job.prepare = NULL;
+        steps[i].job.run = NULL;
         device->ops->launch(device, 0, &steps[i].job);
     }
     drain(device, true, tokens, COUNT);
