@@ -69,6 +69,27 @@ static void mix_tree(uint64_t *h, const ti_tree_place *tree)
     }
 }
 
+static void mix_messages(uint64_t *h, const ti_block_message *message, int messages)
+{
+    mix(h, (uint64_t)messages);
+    for (int i = 0; i < messages; i++) {
+        mix(h, (uint64_t)message[i].peer);
+        mix(h, message[i].counter);
+        for (uint32_t k = 0; k < message[i].spans; k++) {
+            mix(h, message[i].span[k].first);
+            mix(h, message[i].span[k].end);
+        }
+    }
+}
+
+static void mix_blocks(uint64_t *h, const ti_block_place *place)
+{
+    mix(h, place->own.first);
+    mix(h, place->own.end);
+    mix_messages(h, place->receive, place->receives);
+    mix_messages(h, place->send, place->sends);
+}
+
 static uint64_t command_digest(const ti_command *c)
 {
     uint64_t h = c->kind;
@@ -88,7 +109,11 @@ static uint64_t command_digest(const ti_command *c)
         break;
     case TI_COMMAND_REDUCE:
         mix(&h, c->as.reduce.access);
-        mix_tree(&h, c->as.reduce.tree);
+        if (c->as.reduce.tree) {
+            mix_tree(&h, c->as.reduce.tree);
+        } else {
+            mix_blocks(&h, c->as.reduce.blocks);
+        }
         break;
     case TI_COMMAND_FENCE:
         for (size_t i = 0; i < c->task->as.fence.pieces; i++) {
@@ -134,6 +159,10 @@ static void mix_reduce(uint64_t *h, const ti_instruction *i)
 {
     mix(h, i->as.reduce.staging);
     mix(h, i->as.reduce.slots);
+    for (uint32_t k = 0; k < i->as.reduce.pairs; k++) {
+        mix(h, i->as.reduce.pair[k].into);
+        mix(h, i->as.reduce.pair[k].from);
+    }
     mix(h, i->as.reduce.elements);
     mix(h, i->as.reduce.is_root);
     mix_buffer(h, i->as.reduce.buffer);
