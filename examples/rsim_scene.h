@@ -1,0 +1,45 @@
+/* examples/rsim_scene.h: triangles of a scene, and how much light goes from one to another.
+ *
+ * Lengths are metres. Everything here is a pure function of the scene: every node computes the same. */
+#ifndef TACIT_EXAMPLES_RSIM_SCENE_H
+#define TACIT_EXAMPLES_RSIM_SCENE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct vec3 {
+    double x, y, z;
+};
+
+struct triangle {
+    struct vec3 corner[3];
+    struct vec3 centre,
+        normal; /* the side that the corners turn around anticlockwise reflects, and so does the other */
+    double area;
+    double reflectance; /* of the light that falls on it: 0 to 1 */
+    double emission;    /* radiosity of the impulse in the first time step */
+};
+
+struct scene {
+    struct triangle *triangle;
+    size_t count;
+    double reach; /* no two points of the scene are farther apart */
+};
+
+/* A small furnished room with a lamp at the ceiling; walls and furniture are cut finer with more detail (1, 2, ...). */
+struct scene scene_room(size_t detail);
+
+/* A Wavefront OBJ file: its vertices and faces; faces with more corners become fans. The triangle whose centre is highest is the lamp. Returns
+ * false, and if `speaks` after a message, if the file cannot be read, is malformed or has more than `most` triangles. */
+bool scene_read_obj(const char *path, size_t most, bool speaks, struct scene *out);
+
+void scene_destroy(struct scene *scene);
+
+/* The part of the light leaving triangle `to` that falls on a unit of `from`, per unit of radiosity, if nothing stands between their
+ * centres; 0 otherwise. */
+double scene_form_factor(const struct triangle *all, size_t count, size_t from, size_t to);
+
+double scene_distance(const struct triangle *a, const struct triangle *b);
+
+#endif
