@@ -174,16 +174,31 @@ tacit_status tacit_buffer_destroy(tacit_context *ctx, tacit_buffer *buffer)
     return TACIT_OK;
 }
 
+static void free_buffer(tacit_buffer *buffer)
+{
+    unlink_buffer(buffer);
+    ti_strfree((char *)(uintptr_t)buffer->info.name);
+    TI_DELETE(buffer);
+}
+
 void ti_context_bury(tacit_context *ctx)
 {
-    uint64_t executed = ctx->finalized ? UINT64_MAX : ti_runtime_executed(ctx->runtime);
+    uint64_t executed = ti_runtime_executed(ctx->runtime);
     for (tacit_buffer *buffer = ctx->dying, *next; buffer; buffer = next) {
         next = buffer->next;
         if (buffer->destroyed_by < executed) {
-            unlink_buffer(buffer);
             ti_vec_push(&ctx->free_slots, buffer->info.slot);
-            ti_strfree((char *)(uintptr_t)buffer->info.name);
-            TI_DELETE(buffer);
+            free_buffer(buffer);
         }
+    }
+}
+
+void ti_context_bury_all(tacit_context *ctx)
+{
+    while (ctx->live) {
+        free_buffer(ctx->live);
+    }
+    while (ctx->dying) {
+        free_buffer(ctx->dying);
     }
 }

@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 
+enum { ERROR_TEXT = 1024 }; /* bytes that are there when memory has run out */
+
 /* The sentence about a failed tacit_init: there is no context to keep it. One per thread. */
 static _Thread_local char init_error[512];
 
@@ -18,16 +20,18 @@ static tacit_status init_failed(tacit_status status, const char *text)
 tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, ti_timeline *timeline, tacit_context **out)
 {
     ti_strbuf why = { 0 };
+    tacit_status status = TACIT_OK;
     tacit_context *ctx = TI_NEW(tacit_context);
-    ti_runtime_desc desc = { .config = *config, .comm = comm, .context = ctx, .timeline = timeline };
+    ti_strbuf_reserve(&ctx->error, ERROR_TEXT);
     ctx->one_thread = comm->threads == TI_COMM_THREADS_CREATOR;
     ctx->thread_level = comm->thread_level;
     ctx->thread = pthread_self();
     ctx->reproducible = config->reproducible != 0;
-    ctx->runtime = ti_runtime_create(&desc, &why);
-    tacit_status status = TACIT_OK;
+    ti_runtime_desc desc = { .config = *config, .comm = comm, .context = ctx, .timeline = timeline };
+    ctx->runtime = ti_runtime_create(&desc, &status, &why);
     if (!ctx->runtime) {
-        status = init_failed(TACIT_ERROR_CONFIG, ti_strbuf_text(&why));
+        init_failed(status, ti_strbuf_text(&why));
+        ti_strbuf_fini(&ctx->error);
         TI_DELETE(ctx);
         ctx = NULL;
     }
@@ -131,6 +135,20 @@ tacit_status ti_context_check_thread(tacit_context *ctx)
                             ctx->thread_level);
 }
 
+tacit_status ti_context_no_memory(tacit_context *ctx, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    ti_strbuf_clear(&ctx->error);
+    ti_strbuf_vadd(&ctx->error, format, args);
+    va_end(args);
+    if (tacit_num_nodes(ctx) > 1) {
+        ti_runtime_fail(ctx->runtime, TACIT_ERROR_MEMORY, "%s", ti_strbuf_text(&ctx->error));
+        ti_runtime_wait_points(ctx->runtime);
+    }
+    return TACIT_ERROR_MEMORY;
+}
+
 tacit_status ti_context_enter(tacit_context *ctx)
 {
     TI_TRY(ti_context_check_thread(ctx));
@@ -208,7 +226,7 @@ tacit_status tacit_wait(tacit_context *ctx)
 static void free_context(tacit_context *ctx)
 {
     ti_runtime_destroy(ctx->runtime);
-    ti_context_bury(ctx);
+    ti_context_bury_all(ctx);
     for (size_t i = 0; i < ctx->mappers.count; i++) {
         ti_free(ctx->mappers.data[i]->user, ctx->mappers.data[i]->user_size);
         TI_DELETE(ctx->mappers.data[i]);
@@ -231,10 +249,12 @@ tacit_status tacit_finalize(tacit_context *ctx)
         return TACIT_OK;
     }
     TI_TRY(ti_context_check_thread(ctx));
-    while (ctx->live) {
-        tacit_buffer_destroy(ctx, ctx->live);
+    if (ti_failure_get(ti_runtime_failure(ctx->runtime)) == TACIT_OK) {
+        while (ctx->live) {
+            tacit_buffer_destroy(ctx, ctx->live);
+        }
+        submit_epoch(ctx, "finalize", true);
     }
-    submit_epoch(ctx, "finalize", true);
     ti_runtime_wait_points(ctx->runtime);
     tacit_status status = ti_failure_get(ti_runtime_failure(ctx->runtime));
     ti_strbuf why = { 0 };
@@ -243,17 +263,12 @@ tacit_status tacit_finalize(tacit_context *ctx)
         status = status == TACIT_OK ? TACIT_ERROR_CONFIG : status;
     }
     ti_strbuf_fini(&why);
-    ctx->finalized = true;
     free_context(ctx);
     return status;
 }
 
 void ti_context_discard(tacit_context *ctx)
 {
-    while (ctx->live) {
-        tacit_buffer_destroy(ctx, ctx->live);
-    }
-    ctx->finalized = true;
     free_context(ctx);
 }
 

@@ -84,9 +84,8 @@ tacit_status tacit_fence(tacit_context *ctx, tacit_buffer *buffer, tacit_box box
     size_t bytes = (size_t)ti_box_volume(&resolved) * buffer->info.elem_size;
     void *memory = ti_user_alloc(bytes);
     if (!memory) {
-        return ti_context_error(ctx, TACIT_ERROR_MEMORY,
-                                "tacit_fence: no memory for %zu bytes of buffer '%s'; read it in parts", bytes,
-                                buffer->info.name);
+        return ti_context_no_memory(ctx, "tacit_fence: no memory for %zu bytes of buffer '%s'; read it in parts", bytes,
+                                    buffer->info.name);
     }
     tacit_fence_ticket *ticket = TI_NEW(tacit_fence_ticket);
     ticket->context = ctx;

@@ -2,12 +2,11 @@
 #include "api/context.h"
 #include "ir/custom.h"
 
-int ti_context_add_mapper(tacit_context *ctx, tacit_mapper_fn *fn, const void *user, size_t user_size,
-                          unsigned properties)
+int ti_context_add_mapper(tacit_context *ctx, tacit_mapper_fn *fn, void *user, size_t user_size, unsigned properties)
 {
     ti_custom_mapper *mapper = TI_NEW(ti_custom_mapper);
     mapper->fn = fn;
-    mapper->user = user_size ? __builtin_memcpy(ti_alloc(user_size), user, user_size) : NULL;
+    mapper->user = user;
     mapper->user_size = user_size;
     mapper->properties = properties;
     mapper->handle = (int)ctx->mappers.count;
@@ -33,7 +32,12 @@ tacit_status tacit_mapper_create(tacit_context *ctx, tacit_mapper_fn *fn, const 
                                 "tacit_mapper_create: there are no properties %#x; use 0 or TACIT_MAPPER_CONSTANT",
                                 properties);
     }
-    *out = ti_context_add_mapper(ctx, fn, user, user_size, properties);
+    void *copy = NULL;
+    if (user_size && !(copy = ti_try_alloc(user_size))) {
+        return ti_context_no_memory(ctx, "tacit_mapper_create: no memory for the %zu bytes at user; check user_size",
+                                    user_size);
+    }
+    *out = ti_context_add_mapper(ctx, fn, copy ? __builtin_memcpy(copy, user, user_size) : NULL, user_size, properties);
     return TACIT_OK;
 }
 

@@ -1,9 +1,12 @@
 /* Reduction operators of the program's own. Application thread. */
 #include "api/context.h"
 
-static void *copy_bytes(const void *from, size_t size)
+/* False without memory. */
+static bool copy_bytes(const void *from, size_t size, const void **out)
 {
-    return size ? __builtin_memcpy(ti_alloc(size), from, size) : NULL;
+    void *copy = size ? ti_try_alloc(size) : NULL;
+    *out = copy ? __builtin_memcpy(copy, from, size) : NULL;
+    return copy || !size;
 }
 
 tacit_status tacit_op_create_sized(tacit_context *ctx, const tacit_op_desc *given, size_t size, tacit_op *out)
@@ -25,10 +28,18 @@ tacit_status tacit_op_create_sized(tacit_context *ctx, const tacit_op_desc *give
                                 : desc.elem_size == 0 ? ".elem_size"
                                                       : ".user");
     }
+    const void *identity = NULL, *user = NULL;
+    if (!copy_bytes(desc.identity, desc.elem_size, &identity) || !copy_bytes(desc.user, desc.user_size, &user)) {
+        ti_free((void *)(uintptr_t)identity, desc.elem_size);
+        return ti_context_no_memory(
+            ctx,
+            "tacit_op_create: no memory for .identity and .user (%zu and %zu bytes); check .elem_size and .user_size",
+            desc.elem_size, desc.user_size);
+    }
     ti_user_op *op = TI_NEW(ti_user_op);
     op->desc = desc;
-    op->desc.identity = copy_bytes(desc.identity, desc.elem_size);
-    op->desc.user = copy_bytes(desc.user, desc.user_size);
+    op->desc.identity = identity;
+    op->desc.user = user;
     *out = (tacit_op){ .kind = TACIT_OP_USER, .type = (int32_t)ctx->ops.count };
     ti_vec_push(&ctx->ops, op);
     return TACIT_OK;

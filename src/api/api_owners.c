@@ -117,7 +117,8 @@ static int owners_mapper(tacit_context *ctx, const ti_distribution *distribution
             return (int)i;
         }
     }
-    return ti_context_add_mapper(ctx, map_owners, &wanted, sizeof(wanted), 0);
+    void *copy = memcpy(ti_alloc(sizeof(wanted)), &wanted, sizeof(wanted));
+    return ti_context_add_mapper(ctx, map_owners, copy, sizeof(wanted), 0);
 }
 
 void ti_distribution_task(tacit_context *ctx, ti_task *task, ti_arena *arena, const tacit_buffer *buffer, int mode)

@@ -14,7 +14,7 @@ typedef struct place {
     const char *name; /* of the task */
 } place;
 
-enum { MOST_ITEMS_BITS = TI_MOST_ITEMS_BITS, MOST_SCALE = 1 << 14, MOST_PRIORITY = 1000 };
+enum { MOST_ITEMS_BITS = TI_MOST_ITEMS_BITS, MOST_SCALE = 1 << 14, MOST_PRIORITY = 1000, MOST_ARGS = 1 << 24 };
 
 #define REFUSE(p, status, ...) refuse((p), (status), __VA_ARGS__)
 
@@ -362,6 +362,11 @@ static tacit_status check_hints(tacit_context *ctx, const tacit_task *t, const c
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
                                 "task '%s': .args is NULL, but .args_size is %zu; use TACIT_ARGS(x)", name,
                                 t->args_size);
+    }
+    if (t->args_size > MOST_ARGS) {
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
+                                "task '%s': .args_size is %zu bytes, but may be at most %d; put so much into a buffer",
+                                name, t->args_size, MOST_ARGS);
     }
     return TACIT_OK;
 }

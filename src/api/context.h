@@ -31,7 +31,6 @@ struct tacit_context {
     uint64_t buffers; /* created so far */
     TI_VEC(ti_custom_mapper *) mappers;
     TI_VEC(ti_user_op *) ops;
-    bool finalized;
     bool one_thread; /* only `thread` may use it, which created it */
     pthread_t thread;
     const char *thread_level;
@@ -50,21 +49,25 @@ tacit_status ti_context_error(tacit_context *ctx, tacit_status status, const cha
 /* Whether MPI may be called from this thread: nearly all calls lead there. */
 tacit_status ti_context_check_thread(tacit_context *ctx);
 
+/* Store a sentence about memory of a size that the user chose. Other nodes may have had theirs, and go on: the job of several nodes ends. */
+tacit_status ti_context_no_memory(tacit_context *ctx, const char *format, ...) TI_PRINTF(2, 3);
+
 /* TACIT_OK, or the error of the run so far. Clears the sentence of the last call. */
 tacit_status ti_context_enter(tacit_context *ctx);
 
 /* Whether what a new task reads has been written. If not, the task and what was allocated since are forgotten. */
 tacit_status ti_context_check(tacit_context *ctx, ti_task *task);
 
-/* Keep a custom mapper: its handle. */
-int ti_context_add_mapper(tacit_context *ctx, tacit_mapper_fn *fn, const void *user, size_t user_size,
-                          unsigned properties);
+/* Keep a custom mapper, and `user`, which ti_alloc gave: its handle. */
+int ti_context_add_mapper(tacit_context *ctx, tacit_mapper_fn *fn, void *user, size_t user_size, unsigned properties);
 
 /* The extent of a range as a box; an error if it is empty or too large to count the bytes of its elements. `who` begins the sentence. */
 tacit_status ti_check_extent(tacit_context *ctx, const char *who, tacit_range range, size_t elem_size, ti_box *out);
 
 /* Free the buffers whose destruction has been executed. */
 void ti_context_bury(tacit_context *ctx);
+/* Free all buffers: the runtime is gone. */
+void ti_context_bury_all(tacit_context *ctx);
 
 #define TI_TRY(call)                                                                                                   \
     do {                                                                                                               \

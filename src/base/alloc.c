@@ -24,8 +24,9 @@ static void count(size_t add, size_t sub)
 static void *checked(void *ptr, size_t size)
 {
     if (!ptr) {
-        TI_PANIC("no memory for %zu bytes of bookkeeping (%llu bytes are in use by tacit)", size,
-                 (unsigned long long)ti_alloc_live());
+        ti_stop(
+            "no memory for %zu bytes of tacit's own (it has %llu); the machine, or a limit on the process, has no more",
+            size, (unsigned long long)ti_alloc_live());
     }
     return ptr;
 }
@@ -34,6 +35,13 @@ void *ti_alloc(size_t size)
 {
     void *ptr = checked(malloc(size ? size : 1), size);
     count(size, 0);
+    return ptr;
+}
+
+void *ti_try_alloc(size_t size)
+{
+    void *ptr = malloc(size ? size : 1);
+    count(ptr ? size : 0, 0);
     return ptr;
 }
 

@@ -7,9 +7,10 @@
 
 #include "base/macro.h"
 
-void *ti_alloc(size_t size);                               /* uninitialised, 16-byte aligned */
-void *ti_alloc_zero(size_t size);                          /* zero-filled, 16-byte aligned */
-void *ti_alloc_aligned(size_t size);                       /* zero-filled, aligned to a cache line; freed by ti_free */
+void *ti_alloc(size_t size);         /* uninitialised, 16-byte aligned */
+void *ti_try_alloc(size_t size);     /* the same for a size that the user chose: NULL if there is none */
+void *ti_alloc_zero(size_t size);    /* zero-filled, 16-byte aligned */
+void *ti_alloc_aligned(size_t size); /* zero-filled, aligned to a cache line; freed by ti_free */
 void *ti_realloc(void *ptr, size_t old_size, size_t size); /* contents kept up to the smaller size */
 void ti_free(void *ptr, size_t size);                      /* `size` as allocated; NULL allowed */
 char *ti_strdup(const char *text);

@@ -2,13 +2,16 @@
  *
  * TI_ASSERT states what must be true if tacit is right; it is on unless TACIT_CHECKS is `off` (release). Errors of
  * the caller or of the environment never go through it: they are statuses. ti_panic ends the process with a
- * message; it is for broken invariants and for metadata that cannot be allocated. Any thread. */
+ * message; it is for broken invariants. ti_stop does so where the environment leaves nothing else to do: memory for
+ * tacit itself that cannot be allocated. Any thread. */
 #ifndef TI_CHECK_H
 #define TI_CHECK_H
 
 #include "base/macro.h"
 
 __attribute__((noreturn)) void ti_panic(const char *file, int line, const char *format, ...) TI_PRINTF(3, 4);
+
+__attribute__((noreturn)) void ti_stop(const char *format, ...) TI_PRINTF(1, 2);
 
 #define TI_PANIC(...) ti_panic(__FILE__, __LINE__, __VA_ARGS__)
 #define TI_UNREACHABLE() ti_panic(__FILE__, __LINE__, "unreachable code was reached")

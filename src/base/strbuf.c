@@ -3,6 +3,15 @@
 
 #include <stdio.h>
 
+void ti_strbuf_reserve(ti_strbuf *buf, size_t capacity)
+{
+    if (capacity > buf->capacity) {
+        buf->text = ti_realloc(buf->text, buf->capacity, capacity);
+        buf->text[buf->length] = '\0';
+        buf->capacity = capacity;
+    }
+}
+
 void ti_strbuf_vadd(ti_strbuf *buf, const char *format, va_list args)
 {
     va_list again;
@@ -11,9 +20,7 @@ void ti_strbuf_vadd(ti_strbuf *buf, const char *format, va_list args)
     if (need > 0) {
         size_t size = buf->length + (size_t)need + 1;
         if (size > buf->capacity) {
-            size_t fresh = TI_MAX(size, 2 * buf->capacity);
-            buf->text = ti_realloc(buf->text, buf->capacity, fresh);
-            buf->capacity = fresh;
+            ti_strbuf_reserve(buf, TI_MAX(size, 2 * buf->capacity));
         }
         vsnprintf(buf->text + buf->length, buf->capacity - buf->length, format, again);
         buf->length += (size_t)need;

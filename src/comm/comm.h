@@ -47,8 +47,8 @@ typedef struct ti_comm_ops {
     void (*barrier)(ti_comm *comm, uint64_t token); /* completes when all nodes have started theirs */
     int64_t (*sum)(ti_comm *comm, int64_t value);   /* over all nodes, which all call it; waits: at start-up only */
     int (*poll)(ti_comm *comm, uint64_t *tokens, int max); /* tokens of completed operations: their number, or -1 */
-    void (*abort)(ti_comm *comm,
-                  const char *why); /* ends the job: the process, or where nodes share one, every poll with -1 */
+    /* Ends the job: the process, or where nodes share one, every poll with -1. `why` has been printed. */
+    void (*abort)(ti_comm *comm, const char *why);
 } ti_comm_ops;
 
 /* Implementations embed this as their first member. */

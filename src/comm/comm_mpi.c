@@ -134,32 +134,26 @@ static void fail(mpi_comm *self, const char *format, ...)
     self->comm.stats.error = self->error;
 }
 
-static const char *code_text(int code, char text[MPI_MAX_ERROR_STRING])
-{
-    int length = 0;
-    if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) {
-        snprintf(text, MPI_MAX_ERROR_STRING, "MPI error %d", code);
-    }
-    return text;
-}
-
 static bool succeeded(mpi_comm *self, int code, const char *what)
 {
     if (TI_LIKELY(code == MPI_SUCCESS)) {
         return true;
     }
     char text[MPI_MAX_ERROR_STRING];
-    fail(self, "%s failed: %s", what, code_text(code, text));
+    fail(self, "%s failed: %s", what, ti_mpi_error_text(code, text));
     return false;
 }
 
-static void fail_op(mpi_comm *self, const op *o, int code)
+static void fail_op(mpi_comm *self, const op *o, const char *call, int code)
 {
-    static const char *const what[] = { "sending", "sending", "sending", "receiving", "a barrier" };
-    static const char *const preposition[] = { "to", "to", "to", "from", "with" };
+    static const char *const what[] = { "sending", "sending", "sending", "receiving" };
     char text[MPI_MAX_ERROR_STRING];
-    fail(self, "%s %zu bytes %s node %d failed: %s", what[o->kind], o->bytes, preposition[o->kind], o->peer,
-         code_text(code, text));
+    if (o->kind == OP_BARRIER) {
+        fail(self, "%s (of a barrier) failed: %s", call, ti_mpi_error_text(code, text));
+        return;
+    }
+    fail(self, "%s (%s %zu bytes %s node %d) failed: %s", call, what[o->kind], o->bytes,
+         o->kind == OP_RECEIVE ? "from" : "to", o->peer, ti_mpi_error_text(code, text));
 }
 
 /* ---- parcels */
@@ -218,7 +212,7 @@ static bool is_packed(const ti_payload *payload)
     return payload->bytes <= (has_short_runs ? (size_t)PACK_SHORT_LIMIT : (size_t)PACK_LIMIT);
 }
 
-static int wire_of(mpi_comm *self, op *o, const ti_payload *payload, wire *out)
+static int wire_of(mpi_comm *self, op *o, const ti_payload *payload, wire *out, const char **call)
 {
     const ti_block *b = payload->block;
     *out = (wire){ .type = MPI_BYTE };
@@ -242,8 +236,8 @@ static int wire_of(mpi_comm *self, op *o, const ti_payload *payload, wire *out)
     out->address = b->base;
     out->count = 1;
     out->temporary = payload->count > TI_MPI_TYPE_BLOCKS;
-    return out->temporary ? ti_mpi_type_create(payload, &out->type)
-                          : ti_mpi_types_get(&self->types, payload, &out->type);
+    return out->temporary ? ti_mpi_type_create(payload, &out->type, call)
+                          : ti_mpi_types_get(&self->types, payload, &out->type, call);
 }
 
 static int start_on_wire(mpi_comm *self, const op *o, int tag, const wire *w, MPI_Request *request)
@@ -264,19 +258,21 @@ static int start_on_wire(mpi_comm *self, const op *o, int tag, const wire *w, MP
 
 static void start(mpi_comm *self, op o, uint64_t counter, const ti_payload *payload)
 {
+    static const char *const names[] = { "MPI_Isend", "MPI_Issend", "MPI_Issend", "MPI_Irecv", "MPI_Ibarrier" };
     wire w;
     MPI_Request request = MPI_REQUEST_NULL;
+    const char *call = names[o.kind];
     inside_mpi = true;
-    int code = wire_of(self, &o, payload, &w);
+    int code = wire_of(self, &o, payload, &w, &call);
     if (!code) {
         code = start_on_wire(self, &o, (int)(counter % self->tags), &w, &request);
     }
-    if (!code && w.temporary) {
-        code = MPI_Type_free(&w.type);
+    if (!code && w.temporary && (code = MPI_Type_free(&w.type))) {
+        call = "MPI_Type_free";
     }
     inside_mpi = false;
     if (TI_UNLIKELY(code)) {
-        fail_op(self, &o, code);
+        fail_op(self, &o, call, code);
     }
     if (TI_UNLIKELY(request == MPI_REQUEST_NULL)) { /* failed, or a barrier of one node */
         ti_vec_push(&self->done, o.token);
@@ -464,13 +460,13 @@ static void finish(mpi_comm *self, const op *o, const MPI_Status *status)
     parcel_destroy(self, o->packed);
 }
 
-static void finish_or_fail(mpi_comm *self, const op *o, int code, const MPI_Status *status)
+static void finish_or_fail(mpi_comm *self, const op *o, const char *call, int code, const MPI_Status *status)
 {
     if (TI_LIKELY(code == MPI_SUCCESS)) {
         finish(self, o, status);
         return;
     }
-    fail_op(self, o, code);
+    fail_op(self, o, call, code);
     parcel_destroy(self, o->packed);
 }
 
@@ -497,7 +493,7 @@ static void test_one(mpi_comm *self)
     }
     op o = self->op.data[0];
     self->request.count = self->op.count = 0; /* before finish, which may start others */
-    finish_or_fail(self, &o, code, &self->status[0]);
+    finish_or_fail(self, &o, "MPI_Test", code, &self->status[0]);
 }
 
 static void test_portion(mpi_comm *self, size_t begin, size_t end)
@@ -518,7 +514,7 @@ static void test_portion(mpi_comm *self, size_t begin, size_t end)
     for (int i = 0; i < count; i++) {
         /* A copy: finish may start others, and the array may move. */
         op o = self->op.data[begin + (size_t)self->index[i]];
-        finish_or_fail(self, &o, code ? self->status[i].MPI_ERROR : MPI_SUCCESS, &self->status[i]);
+        finish_or_fail(self, &o, "MPI_Testsome", code ? self->status[i].MPI_ERROR : MPI_SUCCESS, &self->status[i]);
     }
     compact(self, begin, end);
 }
@@ -561,13 +557,17 @@ static int mpi_poll(ti_comm *comm, uint64_t *tokens, int max)
 
 static void end_of_process(void)
 {
-    int finalized = 1;
+    int up = 0, finalized = 1, node = atomic_load(&guard.node);
     if (atomic_load(&guard.live) <= 0 || atomic_load(&guard.process) != (int)getpid() || inside_mpi ||
-        MPI_Finalized(&finalized) != MPI_SUCCESS || finalized) {
+        MPI_Initialized(&up) != MPI_SUCCESS || !up || MPI_Finalized(&finalized) != MPI_SUCCESS || finalized) {
         return;
     }
     atomic_store(&guard.live, 0); /* MPI_Abort may call exit */
-    fprintf(stderr, "tacit: node %d ended without tacit_finalize: the job is stopped\n", atomic_load(&guard.node));
+    if (node < 0) {
+        fprintf(stderr, "tacit: a process ended after a tacit_init that failed: the job is stopped\n");
+    } else {
+        fprintf(stderr, "tacit: node %d ended without tacit_finalize: the job is stopped\n", node);
+    }
     MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
 }
 
@@ -584,10 +584,10 @@ static void guard_arm(int node)
 static void mpi_abort(ti_comm *comm, const char *why)
 {
     mpi_comm *self = (mpi_comm *)comm;
-    ti_log(TI_LOG_ERROR, "%s", why);
+    (void)why;
     fflush(stdout);
     atomic_store(&guard.live, 0);
-    MPI_Abort(self->mpi, EXIT_FAILURE);
+    MPI_Abort(self->mpi == MPI_COMM_NULL ? MPI_COMM_WORLD : self->mpi, EXIT_FAILURE);
     _Exit(EXIT_FAILURE);
 }
 
@@ -622,22 +622,22 @@ static void peers_fini(mpi_comm *self)
     ti_map_fini(&self->peers);
 }
 
-static void mpi_destroy(ti_comm *comm)
+/* False if MPI reports an error, which is kept. */
+static bool leave_mpi(mpi_comm *self)
 {
-    mpi_comm *self = (mpi_comm *)comm;
     int finalized = 0;
-    (void)MPI_Finalized(&finalized);
-    atomic_fetch_sub(&guard.live, 1);
-    ti_mpi_types_fini(&self->types, !finalized);
-    if (!finalized) {
-        drop_pending(self);
-        if (self->mpi != MPI_COMM_NULL) {
-            (void)MPI_Comm_free(&self->mpi);
-        }
-        if (self->finalizes) {
-            (void)MPI_Finalize();
-        }
+    bool asked = succeeded(self, MPI_Finalized(&finalized), "MPI_Finalized");
+    int code = ti_mpi_types_fini(&self->types, asked && !finalized);
+    if (!asked || finalized) {
+        return asked;
     }
+    drop_pending(self);
+    return succeeded(self, code, "MPI_Type_free") && succeeded(self, MPI_Comm_free(&self->mpi), "MPI_Comm_free") &&
+           (!self->finalizes || succeeded(self, MPI_Finalize(), "MPI_Finalize"));
+}
+
+static void mpi_free(mpi_comm *self)
+{
     peers_fini(self);
     for (size_t i = 0; i < self->spare.count; i++) {
         ti_free(self->spare.data[i], POOLED_PARCEL);
@@ -647,6 +647,25 @@ static void mpi_destroy(ti_comm *comm)
     ti_vec_fini(&self->op);
     ti_vec_fini(&self->done);
     TI_DELETE(self);
+}
+
+/* Where tacit_init has failed, other nodes may wait in a call that this one does not make: MPI stays as it is, and the
+ * exit handler ends the job. Where MPI fails now, nothing is left to return, and the job ends at once. */
+static void mpi_destroy(ti_comm *comm)
+{
+    mpi_comm *self = (mpi_comm *)comm;
+    if (comm->stats.error && comm->num_nodes != 1) {
+        atomic_store(&guard.node, -1);
+        (void)ti_mpi_types_fini(&self->types, false);
+    } else {
+        bool had_error = comm->stats.error != NULL;
+        if (!leave_mpi(self) && !had_error) {
+            ti_log(TI_LOG_ERROR, "%s", self->error);
+            mpi_abort(comm, self->error);
+        }
+        atomic_fetch_sub(&guard.live, 1);
+    }
+    mpi_free(self);
 }
 
 static const ti_comm_ops mpi_ops = {
@@ -707,6 +726,8 @@ ti_comm *ti_comm_mpi_create(size_t early_bytes, char *why, size_t why_size)
     ti_comm *comm = NULL;
     if (ti_mpi_start_world(&start, why, why_size)) {
         (void)create(&start, early_bytes, &comm, why, why_size);
+    } else if (start.finalizes) {
+        guard_arm(-1);
     }
     return comm;
 }

@@ -7,17 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *ti_mpi_error_text(int code, char text[MPI_MAX_ERROR_STRING])
+{
+    int length = 0, up = 0, down = 1;
+    if (MPI_Initialized(&up) != MPI_SUCCESS || !up || MPI_Finalized(&down) != MPI_SUCCESS || down ||
+        MPI_Error_string(code, text, &length) != MPI_SUCCESS) {
+        snprintf(text, MPI_MAX_ERROR_STRING, "MPI error %d", code);
+    }
+    return text;
+}
+
 static bool succeeded(int code, const char *what, char *why, size_t why_size)
 {
     char text[MPI_MAX_ERROR_STRING];
-    int length = 0;
     if (code == MPI_SUCCESS) {
         return true;
     }
-    if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) {
-        snprintf(text, sizeof(text), "MPI error %d", code);
-    }
-    snprintf(why, why_size, "%s failed: %s", what, text);
+    snprintf(why, why_size, "%s failed: %s", what, ti_mpi_error_text(code, text));
     return false;
 }
 

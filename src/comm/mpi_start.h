@@ -15,6 +15,9 @@ typedef struct ti_mpi_start {
     const char *level; /* the name of the thread level, or NULL: all is allowed */
 } ti_mpi_start;
 
+/* What MPI says of an error code: it has texts only while it is up, and ends the process that asks before or after. */
+const char *ti_mpi_error_text(int code, char text[MPI_MAX_ERROR_STRING]);
+
 /* All processes; initialises MPI unless somebody has. False and a sentence in `why` on failure. */
 bool ti_mpi_start_world(ti_mpi_start *out, char *why, size_t why_size);
 /* The processes of the application's communicator. */

@@ -32,14 +32,14 @@ typedef struct ti_mpi_types {
 } ti_mpi_types;
 
 void ti_mpi_types_init(ti_mpi_types *types);
-void ti_mpi_types_fini(ti_mpi_types *types, bool mpi_is_up); /* not up: MPI was finalized before */
+int ti_mpi_types_fini(ti_mpi_types *types, bool mpi_is_up); /* not up: MPI was finalized before */
 
 /* The datatype of which one element at the base of the first block is `payload`; it has at least one block. Valid
- * until the next call. Returns MPI_SUCCESS or the code of what failed. */
-int ti_mpi_types_get(ti_mpi_types *types, const ti_payload *payload, MPI_Datatype *out);
+ * until the next call. Returns MPI_SUCCESS, or the code of what failed and its name in *call. */
+int ti_mpi_types_get(ti_mpi_types *types, const ti_payload *payload, MPI_Datatype *out, const char **call);
 
 /* The same without a cache; the caller frees it. */
-int ti_mpi_type_create(const ti_payload *payload, MPI_Datatype *out);
+int ti_mpi_type_create(const ti_payload *payload, MPI_Datatype *out, const char **call);
 
 /* Copy the bytes of a payload to or from contiguous memory. */
 void ti_mpi_pack(char *to, const ti_payload *payload);

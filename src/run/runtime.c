@@ -47,7 +47,8 @@ struct ti_runtime {
     bool ended;                               /* the other nodes were told of a failure */
     uint64_t watched_activity, watched_since; /* the watchdog: what it saw last, and since when */
     _Atomic bool stop;
-    pthread_t threads[2];
+    pthread_t threads[2]; /* `started` of them */
+    int started;
 };
 
 /* ---- roles */
@@ -191,17 +192,22 @@ static void choose_mode(ti_runtime *rt)
     rt->mode = rt->dry ? MODE_INLINE : rt->mode; /* with the workers that a live run would have */
 }
 
-static void describe_system(ti_runtime *rt)
+static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
 {
     ti_system *s = &rt->system;
     s->node = rt->comm->node;
     s->num_nodes = rt->comm->num_nodes;
     /* Horizons must fall alike on all nodes, so what is known of this node alone enters only as a sum over all of them. */
     s->total_workers = rt->comm->ops->sum(rt->comm, (int64_t)s->workers * s->devices);
+    if (rt->comm->stats.error) {
+        ti_strbuf_add(why, "%s", rt->comm->stats.error);
+        return TACIT_ERROR_NETWORK;
+    }
     s->horizon_step = rt->config.horizon_step;
     s->horizon_front = rt->config.horizon_front ? rt->config.horizon_front
                                                 : TI_MAX(FRONT_FLOOR, FRONT_PER_WORKER * s->total_workers);
     s->record = rt->config.graph != NULL;
+    return TACIT_OK;
 }
 
 /* Divide the workers among the devices; each has at least one. */
@@ -245,23 +251,53 @@ static ti_device *create_device(ti_runtime *rt, int index)
     });
 }
 
-static void create_devices(ti_runtime *rt)
+static bool create_devices(ti_runtime *rt, ti_strbuf *why)
 {
     rt->device = TI_NEW_ARRAY(ti_device *, (size_t)rt->system.devices);
     for (int d = 0; d < rt->system.devices; d++) {
         rt->device[d] = create_device(rt, d);
         if (!rt->device[d]) {
-            TI_PANIC("%d worker threads cannot be started; set TACIT_WORKERS to fewer", rt->system.workers);
+            ti_strbuf_add(why, "%d worker threads cannot be started; set TACIT_WORKERS to fewer", rt->system.workers);
+            return false;
         }
     }
+    return true;
 }
 
-static void start_threads(ti_runtime *rt)
+static bool start_threads(ti_runtime *rt, ti_strbuf *why)
 {
-    if (rt->mode == MODE_THREAD && (pthread_create(&rt->threads[0], NULL, scheduler_main, rt) != 0 ||
-                                    pthread_create(&rt->threads[1], NULL, executor_main, rt) != 0)) {
-        TI_PANIC("the scheduler and executor threads cannot be started: %s", strerror(errno));
+    static void *(*const mains[])(void *) = { scheduler_main, executor_main };
+    for (int code; rt->mode == MODE_THREAD && rt->started < 2; rt->started++) {
+        if ((code = pthread_create(&rt->threads[rt->started], NULL, mains[rt->started], rt)) != 0) {
+            ti_strbuf_add(
+                why,
+                "the scheduler and executor threads cannot be started: %s; use TACIT_PROGRESS=shared or raise the "
+                "limit on threads",
+                strerror(code));
+            return false;
+        }
     }
+    return true;
+}
+
+/* Workers look for roles as soon as they exist: the executor's is held until there is one. */
+static bool start(ti_runtime *rt, const ti_runtime_desc *desc, ti_strbuf *why)
+{
+    ti_lock_take(&rt->executing);
+    bool created = create_devices(rt, why);
+    if (created) {
+        rt->executor = ti_executor_create(&(ti_executor_desc){
+            .system = &rt->system,
+            .context = desc->context,
+            .comm = rt->comm,
+            .device = rt->device,
+            .progress = &rt->progress,
+            .timeline = desc->timeline,
+            .dry = rt->dry ? &rt->dry->executed : NULL,
+        });
+        ti_lock_drop(&rt->executing);
+    }
+    return created && start_threads(rt, why);
 }
 
 static void say_what_runs(const ti_runtime *rt)
@@ -283,39 +319,36 @@ static bool open_graphs(ti_runtime *rt, ti_strbuf *why)
     return true;
 }
 
-ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, ti_strbuf *why)
+ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status, ti_strbuf *why)
 {
     ti_runtime *rt = TI_NEW(ti_runtime);
     rt->config = desc->config;
     rt->comm = desc->comm;
     rt->dry = rt->config.dry_run ? ti_dry_run_create(&rt->comm->stats) : NULL;
     choose_mode(rt);
-    if (!check_threads(rt, why) || !choose_devices(rt, why) || !open_graphs(rt, why)) {
+    bool good = check_threads(rt, why) && choose_devices(rt, why) && open_graphs(rt, why);
+    *status = good ? describe_system(rt, why) : TACIT_ERROR_CONFIG;
+    if (*status != TACIT_OK) {
+        rt->comm->stats.error = ti_strbuf_text(why); /* of this node: the others need not know of it */
         rt->comm->ops->destroy(rt->comm);
         ti_dry_run_destroy(rt->dry);
         TI_DELETE(rt);
         return NULL;
     }
-    describe_system(rt);
     rt->tasks = ti_task_graph_create(&rt->system);
     ti_scheduler_init(&rt->scheduler, &rt->system);
     rt->scheduler.dry = rt->dry;
     rt->scheduler.command_dot = rt->config.graph ? &rt->dots[1] : NULL;
     rt->scheduler.instruction_dot = rt->config.graph ? &rt->dots[2] : NULL;
-    /* Workers look for roles as soon as they exist: hold these until the executor is there. */
-    ti_lock_take(&rt->executing);
-    create_devices(rt);
-    rt->executor = ti_executor_create(&(ti_executor_desc){
-        .system = &rt->system,
-        .context = desc->context,
-        .comm = rt->comm,
-        .device = rt->device,
-        .progress = &rt->progress,
-        .timeline = desc->timeline,
-        .dry = rt->dry ? &rt->dry->executed : NULL,
-    });
-    ti_lock_drop(&rt->executing);
-    start_threads(rt);
+    if (!start(rt, desc, why)) {
+        if (rt->system.num_nodes > 1) { /* the others may have started and wait for this node */
+            ti_log(TI_LOG_ERROR, "%s", ti_strbuf_text(why));
+            rt->comm->ops->abort(rt->comm, ti_strbuf_text(why));
+        }
+        ti_runtime_destroy(rt);
+        *status = TACIT_ERROR_UNSUPPORTED;
+        return NULL;
+    }
     say_what_runs(rt);
     return rt;
 }
@@ -324,14 +357,16 @@ void ti_runtime_destroy(ti_runtime *rt)
 {
     atomic_store_explicit(&rt->stop, true, memory_order_release);
     ti_lot_wake(&rt->progress.lot, INT32_MAX);
-    for (int i = 0; rt->mode == MODE_THREAD && i < 2; i++) {
+    for (int i = 0; i < rt->started; i++) {
         pthread_join(rt->threads[i], NULL);
     }
-    for (int d = 0; d < rt->system.devices; d++) {
+    for (int d = 0; d < rt->system.devices && rt->device[d]; d++) {
         ti_device_host_stop(rt->device[d]);
     }
-    ti_executor_destroy(rt->executor);
-    for (int d = 0; d < rt->system.devices; d++) {
+    if (rt->executor) { /* not where starting failed */
+        ti_executor_destroy(rt->executor);
+    }
+    for (int d = 0; d < rt->system.devices && rt->device[d]; d++) {
         rt->device[d]->ops->destroy(rt->device[d]);
     }
     ti_free(rt->device, (size_t)rt->system.devices * sizeof(*rt->device));

@@ -24,8 +24,8 @@ typedef struct ti_runtime_desc {
     ti_timeline *timeline; /* or NULL: tests */
 } ti_runtime_desc;
 
-/* NULL and a sentence in `why` on failure; the communicator is destroyed then. */
-ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, ti_strbuf *why);
+/* NULL, a status and a sentence in `why` on failure; the communicator is destroyed then, and the job of several nodes ends. */
+ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status, ti_strbuf *why);
 /* After a final epoch. Stops the threads and frees everything. */
 void ti_runtime_destroy(ti_runtime *rt);
 

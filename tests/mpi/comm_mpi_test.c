@@ -360,23 +360,24 @@ static void cache_keeps_what_was_used_last(ti_comm *comm)
     char *memory = ti_alloc(16384);
     MPI_Datatype type, first = MPI_DATATYPE_NULL;
     ti_mpi_types types;
+    const char *call = NULL;
     ti_block blocks[2];
     ti_payload payload = { blocks, 2, 56 };
     ti_mpi_types_init(&types);
     for (size_t i = 0; i < SHAPES; i++) {
         shape_of(blocks, memory, i);
-        REQUIRE(comm, !ti_mpi_types_get(&types, &payload, &type) && types.built == i + 1);
+        REQUIRE(comm, !ti_mpi_types_get(&types, &payload, &type, &call) && types.built == i + 1);
         first = i ? first : type;
         shape_of(blocks, memory + 64, 0);
-        REQUIRE(comm, !ti_mpi_types_get(&types, &payload, &type) && types.built == i + 1 && type == first);
+        REQUIRE(comm, !ti_mpi_types_get(&types, &payload, &type, &call) && types.built == i + 1 && type == first);
     }
     REQUIRE(comm, types.count == TI_MPI_TYPES && types.by_hash.count == TI_MPI_TYPES);
     for (size_t i = 11; i < SHAPES; i++) {
         shape_of(blocks, memory, i);
-        REQUIRE(comm, !ti_mpi_types_get(&types, &payload, &type) && types.built == SHAPES);
+        REQUIRE(comm, !ti_mpi_types_get(&types, &payload, &type, &call) && types.built == SHAPES);
     }
     shape_of(blocks, memory, 1);
-    REQUIRE(comm, !ti_mpi_types_get(&types, &payload, &type) && types.built == SHAPES + 1);
+    REQUIRE(comm, !ti_mpi_types_get(&types, &payload, &type, &call) && types.built == SHAPES + 1);
     MPI_Count size = 0;
     REQUIRE(comm, !MPI_Type_size_x(type, &size) && size == 56);
     ti_mpi_types_fini(&types, true);

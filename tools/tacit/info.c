@@ -100,8 +100,9 @@ static void ask_mpi(tool_facts *facts, void *library)
 /* The devices of a node that has this machine for itself. */
 static void count_devices(tool_facts *facts, const tacit_config *config)
 {
+    tacit_status status = TACIT_OK;
     ti_runtime *runtime = ti_runtime_create(&(ti_runtime_desc){ .config = *config, .comm = ti_comm_self_create() },
-                                            &facts->settings_problem);
+                                            &status, &facts->settings_problem);
     if (runtime) {
         const ti_system *system = ti_runtime_system(runtime);
         facts->devices = system->devices;

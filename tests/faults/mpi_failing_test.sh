@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Whichever call of MPI fails, on whichever of two nodes: the job ends on both within seconds, and says which call it was and what MPI says.
+# Usage: mpi_failing_test.sh TACIT MPI_FAILING [--all]     --all: every call of each function, or 40 of those that are made more often
+set -u
+tacit=$1 program=$2 all=${3-} failed=0 runs=0
+log=$(mktemp)
+counts=$(mktemp)
+trap 'rm -f "$log" "$counts"' EXIT
+
+fail()
+{
+    echo "FAILED: $*"
+    sed 's/^/    /' "$log"
+    failed=1
+}
+
+# The sentence has the name of the function and MPI's text of MPI_ERR_OTHER.
+check()
+{
+    local function=${1%/*} start=$SECONDS
+    timeout 60 "$tacit" run -n 2 "$program" "$@" </dev/null >"$log" 2>&1
+    local status=$?
+    runs=$((runs + 1))
+    [ $status = 124 ] && fail "$*: the job does not end"
+    [ $status = 0 ] && fail "$*: the job says that all is well"
+    [ $((SECONDS - start)) -gt 30 ] && fail "$*: took $((SECONDS - start)) s"
+    local text='MPI_ERR_OTHER|Other MPI error'
+    case $function in
+        MPI_Initialized | MPI_Finalized | MPI_Init_thread | MPI_Finalize) text="$text|MPI error [0-9]+" ;; # MPI may be down
+    esac
+    grep -Eq "$function( \\(.*\\))? failed: .*($text)" "$log" ||
+        fail "$*: no sentence with the call and the text of MPI"
+}
+
+# Which of `count` calls fail: first and last; polling goes on as long as it takes, so that only early ones are sure to be made.
+calls_of()
+{
+    local function=$1 count=$2
+    case $function in
+        MPI_Test | MPI_Testsome) echo 1 2 7 ;;
+        MPI_Testsome/status) echo 1 3 ;;
+        *)
+            if [ "$all" ]; then
+                seq 1 $(((count + 39) / 40)) "$count"
+            else
+                printf '%s\n' 1 "$count" | sort -un
+            fi
+            ;;
+    esac
+}
+
+timeout 60 "$tacit" run -n 2 "$program" >"$counts" 2>"$log" || fail "the program does not run"
+declare -A seen
+while read -r _ rank function count; do
+    rank=${rank%:}
+    # Each call fails on one of the nodes at least; with --all on both.
+    if [ "$count" = 0 ] || { [ ! "$all" ] && [ "${seen[$function]-}" ]; }; then
+        continue
+    fi
+    seen[$function]=1
+    for n in $(calls_of "$function" "$count"); do
+        check "$function" "$n" "$rank"
+    done
+done < <(sort -k3,3 -k4,4nr "$counts")
+check MPI_Isend 1 0 abort
+[ "$runs" -gt 40 ] || fail "too few calls of MPI were made"
+[ $failed = 0 ] && echo "mpi_failing: passed, $runs calls failed"
+exit $failed
