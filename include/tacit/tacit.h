@@ -13,7 +13,8 @@
  *   Errors.      Every call returns a tacit_status, TACIT_OK (0) or a negative value. tacit_last_error
  *                gives a sentence that names task, buffer, box and the cure. A call that fails changes
  *                nothing. Errors that happen later (memory, network) are kept by the context, returned by
- *                every later call, and end the job on all nodes.
+ *                every later call, and end the job on all nodes. TACIT_ERROR_MEMORY of a call is refused like the rest on one
+ *                node; on several it ends the job, since other nodes may have had the memory. doc/errors.md explains each sentence.
  *   Zero.        Description structs may be zero-initialised; zero always means the default.
  *   Ownership.   Descriptions, names and arguments are copied before a call returns.
  *   Threads.     A context is used by one thread at a time. Kernels must not call tacit.
@@ -318,7 +319,7 @@ typedef struct tacit_op_desc {
         commutative; /* partial results may be combined in any order; else in the order of the range (splits are 1D then) */
 } tacit_op_desc;
 
-/* Register an operator. Its identity is its order of creation. Errors: TACIT_ERROR_ARGUMENT. All nodes. */
+/* Register an operator. Its identity is its order of creation. Errors: TACIT_ERROR_ARGUMENT, _MEMORY. All nodes. */
 TACIT_API tacit_status tacit_op_create_sized(tacit_context *ctx, const tacit_op_desc *desc, size_t size, tacit_op *out);
 static inline tacit_status tacit_op_create(tacit_context *ctx, const tacit_op_desc *desc, tacit_op *out)
 {
@@ -593,7 +594,8 @@ TACIT_API void tacit_region_add(tacit_region *region, tacit_box box);
 
 enum { TACIT_MAPPER_CONSTANT = 1 /* the result does not depend on the chunk */ };
 
-/* Register a custom mapper. `user_size` bytes at `user` are copied. Its identity is its order of creation. All nodes. */
+/* Register a custom mapper. `user_size` bytes at `user` are copied. Its identity is its order of creation.
+ * Errors: TACIT_ERROR_ARGUMENT, _MEMORY. All nodes. */
 TACIT_API tacit_status tacit_mapper_create(tacit_context *ctx, tacit_mapper_fn *fn, const void *user, size_t user_size,
                                            unsigned properties, int *out);
 

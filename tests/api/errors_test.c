@@ -224,6 +224,9 @@ static void hints_are_checked(void **state)
     t.hint = (tacit_hints){ 0 };
     t.args_size = 8;
     refused(f, t, TACIT_ERROR_ARGUMENT, ".args is NULL|.args_size is 8|TACIT_ARGS");
+    t.args = &t;
+    t.args_size = SIZE_MAX;
+    refused(f, t, TACIT_ERROR_ARGUMENT, ".args_size is 18446744073709551615|at most 16777216|buffer");
 }
 
 static void access_lists_are_checked(void **state)
@@ -624,7 +627,52 @@ static void mappers_are_checked(void **state)
     says(tacit_last_error(f->ctx), "tacit_mapper_create|user is NULL");
     assert_int_equal(tacit_mapper_create(f->ctx, add_all, NULL, 0, ~0u, &handle), TACIT_ERROR_ARGUMENT);
     says(tacit_last_error(f->ctx), "tacit_mapper_create|properties|TACIT_MAPPER_CONSTANT");
+    assert_int_equal(tacit_mapper_create(f->ctx, add_all, &handle, SIZE_MAX / 2, 0, &handle), TACIT_ERROR_MEMORY);
+    says(tacit_last_error(f->ctx), "tacit_mapper_create|no memory|9223372036854775807 bytes|user_size");
     assert_int_equal(handle, -5);
+    still_right(f);
+}
+
+static void combine_nothing(void *into, const void *from, size_t n, const void *user)
+{
+    (void)into, (void)from, (void)n, (void)user;
+}
+
+static void operators_are_checked(void **state)
+{
+    fixture *f = *state;
+    tacit_op op = { .kind = -5 };
+    const int zero = 0;
+    tacit_op_desc good = { .combine = combine_nothing, .identity = &zero, .elem_size = sizeof(zero) }, desc = good;
+    assert_int_equal(tacit_op_create(NULL, &good, &op), TACIT_ERROR_ARGUMENT);
+    assert_int_equal(tacit_op_create(f->ctx, NULL, &op), TACIT_ERROR_ARGUMENT);
+    says(tacit_last_error(f->ctx), "tacit_op_create|description is NULL");
+    assert_int_equal(tacit_op_create(f->ctx, &good, NULL), TACIT_ERROR_ARGUMENT);
+    says(tacit_last_error(f->ctx), "tacit_op_create|out is NULL");
+    desc.combine = NULL;
+    assert_int_equal(tacit_op_create(f->ctx, &desc, &op), TACIT_ERROR_ARGUMENT);
+    says(tacit_last_error(f->ctx), "tacit_op_create|.combine is missing");
+    desc = good;
+    desc.identity = NULL;
+    assert_int_equal(tacit_op_create(f->ctx, &desc, &op), TACIT_ERROR_ARGUMENT);
+    says(tacit_last_error(f->ctx), "tacit_op_create|.identity is missing");
+    desc = good;
+    desc.elem_size = 0;
+    assert_int_equal(tacit_op_create(f->ctx, &desc, &op), TACIT_ERROR_ARGUMENT);
+    says(tacit_last_error(f->ctx), "tacit_op_create|.elem_size is missing");
+    desc = good;
+    desc.user_size = 4;
+    assert_int_equal(tacit_op_create(f->ctx, &desc, &op), TACIT_ERROR_ARGUMENT);
+    says(tacit_last_error(f->ctx), "tacit_op_create|.user is missing");
+    desc.user = &zero;
+    desc.user_size = SIZE_MAX / 2;
+    assert_int_equal(tacit_op_create(f->ctx, &desc, &op), TACIT_ERROR_MEMORY);
+    says(tacit_last_error(f->ctx), "tacit_op_create|no memory|.user_size");
+    desc = good;
+    desc.elem_size = SIZE_MAX - 7;
+    assert_int_equal(tacit_op_create(f->ctx, &desc, &op), TACIT_ERROR_MEMORY);
+    says(tacit_last_error(f->ctx), "tacit_op_create|no memory|.elem_size");
+    assert_int_equal(op.kind, -5);
     still_right(f);
 }
 
@@ -790,6 +838,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(fences_are_checked, setup, teardown),
         cmocka_unit_test_setup_teardown(fences_too_large_for_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(mappers_are_checked, setup, teardown),
+        cmocka_unit_test_setup_teardown(operators_are_checked, setup, teardown),
         cmocka_unit_test_setup_teardown(other_calls_take_null, setup, teardown),
         cmocka_unit_test_setup_teardown(structs_may_be_shorter_and_longer, setup, teardown),
         cmocka_unit_test(settings_are_checked),
