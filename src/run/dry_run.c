@@ -67,6 +67,7 @@ void ti_dry_run_destroy(ti_dry_run *run)
 void ti_dry_run_note_commands(ti_dry_run *run, const ti_task *task, ti_command_batch batch, uint64_t ns)
 {
     run->tasks[task->kind]++;
+    run->items += task->kind == TI_TASK_EXECUTE ? (uint64_t)ti_box_volume(&task->range) : 0;
     run->ns[TI_STAGE_COMMAND] += ns;
     for (size_t i = 0; i < batch.count; i++) {
         run->commands[batch.command[i]->kind]++;
@@ -210,6 +211,7 @@ void ti_dry_run_json(const ti_dry_run *run, const ti_system *system, ti_strbuf *
     add_number(out, "bytes_received", dry->network->bytes_received);
     add_number(out, "peers", dry->peers.count);
     add_number(out, "items", dry->items);
+    add_number(out, "items_of_all_nodes", run->items);
     add_number(out, "buffer_bytes_peak", dry->buffer_bytes_peak);
     add_number(out, "tracking_entries_peak", run->tracking_peak);
     add_number(out, "arena_bytes_peak", run->arena_peak);

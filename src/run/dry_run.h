@@ -21,6 +21,7 @@ typedef struct ti_dry_run {
     uint64_t ns[TI_STAGES];
     uint64_t tasks[TI_TASK_KINDS], commands[TI_COMMAND_KINDS];
     uint64_t chunks_evaluated;
+    uint64_t items;                     /* of the tasks, on all nodes together */
     uint64_t tracking_peak, arena_peak; /* entries of all maps, bytes of all arenas: at horizons and epochs */
 } ti_dry_run;
 

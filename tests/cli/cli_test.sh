@@ -68,7 +68,7 @@ expect 0 'TACIT_HORIZON_STEP' "$tacit" run --help
 expect 0 '^Usage: tacit run -?' "$tacit" help run
 expect 0 '^Usage: tacit bench' "$tacit" bench --help
 expect 0 '^messages ' "$tacit" bench --list
-for command in graph info; do
+for command in graph plan info; do
     expect 0 "^Usage: tacit $command " "$tacit" help $command
     expect 0 "^Usage: tacit $command " "$tacit" $command --help
 done
@@ -263,6 +263,27 @@ if [ -x "$hello" ]; then
         # Open MPI is not clean (tests/CMakeLists.txt).
         ASAN_OPTIONS=detect_leaks=0 graph hello 0 'hello\.instruction\.1\.dot \([0-9]+ vertices\)' -n 2 --all "$hello"
     fi
+fi
+
+# Plans of runs on other numbers of nodes.
+expect 2 'no program is given' "$tacit" plan
+expect 2 "invalid option|see .tacit plan" "$tacit" plan -x true
+for list in '' 0 4, 4,x 200000000; do
+    expect 2 'numbers from 1 to 100000000' "$tacit" plan --nodes "$list" true
+    expect 2 'numbers from 1 to 100000000' "$tacit" plan true --nodes "$list"
+done
+expect 127 'nothing was not found' "$tacit" plan "$dir/nothing"
+jacobi=$(dirname "$tacit")/jacobi
+if [ $has_json = yes ]; then
+    expect 1 'wrote no report as node 0 of 4: it is no program of tacit' "$tacit" plan true
+    if [ -x "$jacobi" ]; then
+        # A stencil has two neighbours, whatever the number of nodes.
+        expect 0 '^ +3 .* 2 +1\.[0-9]+ ' "$tacit" plan --nodes 3,1000 "$jacobi" --rows 3000 --cols 50 --steps 10
+        expect_json 0 '"peers": 2,' "$tacit" plan --json "$jacobi" --nodes=3,1000 --rows 3000 --cols 50 --steps 10
+        expect 1 'submitted no tasks' "$tacit" plan "$jacobi" --rows none
+    fi
+else
+    expect 1 'built without jansson' "$tacit" plan true
 fi
 
 echo "$checks checks, $failures failed"

@@ -127,3 +127,76 @@ int tool_json_benches(const tool_benchmark *entries, size_t count)
     }
     return print(rows);
 }
+
+/* ---------------------------------------------------------------- plans */
+
+static uint64_t number(const json_t *object, const char *key)
+{
+    return (uint64_t)json_integer_value(json_object_get(object, key));
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    const tool_plan_name *x = a, *y = b;
+    return (x->bytes < y->bytes) - (x->bytes > y->bytes);
+}
+
+static void read_names(const json_t *rows, tool_plan *out)
+{
+    size_t i;
+    json_t *row;
+    out->names_count = json_array_size(rows);
+    out->names = TI_NEW_ARRAY(tool_plan_name, out->names_count ? out->names_count : 1);
+    json_array_foreach(rows, i, row)
+    {
+        out->names[i].name = ti_strdup(json_string_value(json_object_get(row, "name")));
+        out->names[i].messages = number(row, "messages_sent") + number(row, "messages_received");
+        out->names[i].bytes = number(row, "bytes_sent") + number(row, "bytes_received");
+    }
+    qsort(out->names, out->names_count, sizeof(*out->names), by_bytes);
+}
+
+bool tool_json_read_plan(const char *path, tool_plan *out)
+{
+    json_t *report = json_load_file(path, 0, NULL);
+    const json_t *ns = json_object_get(report, "planning_ns");
+    const char *stage;
+    json_t *value;
+    if (!json_is_true(json_object_get(report, "dry_run"))) {
+        json_decref(report);
+        return false;
+    }
+    *out = (tool_plan){ .node = number(report, "node"),
+                        .tasks = number(json_object_get(report, "tasks"), "execute"),
+                        .messages = number(report, "messages_sent") + number(report, "messages_received"),
+                        .bytes = number(report, "bytes_sent") + number(report, "bytes_received"),
+                        .peers = number(report, "peers"),
+                        .memory = number(report, "buffer_bytes_peak"),
+                        .items = number(report, "items"),
+                        .items_of_all = number(report, "items_of_all_nodes") };
+    json_object_foreach((json_t *)(uintptr_t)ns, stage, value)
+    {
+        out->planning_ns += (uint64_t)json_integer_value(value);
+    }
+    read_names(json_object_get(report, "by_task"), out);
+    json_decref(report);
+    return true;
+}
+
+int tool_json_plans(const tool_plan_row *row, size_t count, const tool_plan *most)
+{
+    json_t *rows = json_array(), *names = json_array();
+    for (size_t i = 0; i < count; i++) {
+        const tool_plan_row *r = &row[i];
+        json_array_append_new(rows, json_pack("{s:I, s:I, s:f, s:I, s:I, s:I, s:f, s:I}", "nodes", (json_int_t)r->nodes,
+                                              "tasks", (json_int_t)r->tasks, "us_per_task", r->us_per_task, "messages",
+                                              (json_int_t)r->messages, "bytes", (json_int_t)r->bytes, "peers",
+                                              (json_int_t)r->peers, "load", r->load, "memory", (json_int_t)r->memory));
+    }
+    for (size_t i = 0; i < most->names_count; i++) {
+        const tool_plan_name *n = &most->names[i];
+        json_array_append_new(names, json_pack("{s:o, s:I, s:I}", "name", text(n->name), "messages",
+                                               (json_int_t)n->messages, "bytes", (json_int_t)n->bytes));
+    }
+    return print(json_pack("{s:o, s:I, s:o}", "rows", rows, "node", (json_int_t)most->node, "tasks", names));
+}

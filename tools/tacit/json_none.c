@@ -30,3 +30,15 @@ int tool_json_benches(const tool_benchmark *entries, size_t count)
     (void)entries, (void)count;
     return TOOL_FAILURE;
 }
+
+int tool_json_plans(const tool_plan_row *row, size_t count, const tool_plan *most)
+{
+    (void)row, (void)count, (void)most;
+    return TOOL_FAILURE;
+}
+
+bool tool_json_read_plan(const char *path, tool_plan *out)
+{
+    (void)path, (void)out;
+    return false;
+}

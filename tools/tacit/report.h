@@ -33,6 +33,25 @@ typedef struct tool_graph_file {
     char *dot, *svg; /* paths, owned; svg NULL: not drawn */
 } tool_graph_file;
 
+/* tacit plan: what one node of a dry run reports. Sent and received count together. */
+typedef struct tool_plan_name {
+    char *name; /* of tasks */
+    uint64_t messages, bytes;
+} tool_plan_name;
+typedef struct tool_plan {
+    uint64_t node, tasks, planning_ns, messages, bytes, peers, memory, items, items_of_all;
+    tool_plan_name *names; /* most bytes first */
+    size_t names_count;
+} tool_plan;
+void tool_plan_fini(tool_plan *plan);
+
+/* And what a number of nodes costs the planned node that has most. */
+typedef struct tool_plan_row {
+    long nodes;
+    double us_per_task, load;
+    uint64_t tasks, messages, bytes, peers, memory;
+} tool_plan_row;
+
 /* tacit bench --list */
 typedef struct tool_benchmark {
     const char *name, *help;
@@ -46,6 +65,9 @@ bool tool_json_is_there(void);
 int tool_json_info(const tool_facts *facts);
 int tool_json_settings(void);
 int tool_json_graphs(const tool_graph_file *files, size_t count, int exit_status);
+int tool_json_plans(const tool_plan_row *row, size_t count, const tool_plan *most);
+/* The report of a dry run. False if it is not there or not one. */
+bool tool_json_read_plan(const char *path, tool_plan *out);
 int tool_json_benches(const tool_benchmark *entries, size_t count);
 
 #endif

@@ -1,0 +1,319 @@
+/* tacit plan: what a program would cost on machines that are not there. See tool.h.
+ *
+ * The program is run dry (TACIT_DRY_RUN) for each number of nodes, as a few of its nodes: the first two, the one in the middle and the
+ * last, between which the others lie: borders and insides of whatever is split. Each run writes a report, from which the rows come. */
+#include "report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { MOST_COUNTS = 32, MOST_NODES = 100000000, SAMPLES = 4, SHOWN_TASKS = 8 };
+
+static const char usage[] =
+    "Usage: tacit plan [--nodes LIST] [--json] PROGRAM [--nodes LIST] [ARGUMENTS]\n"
+    "\n"
+    "Plans PROGRAM as it would run on other numbers of nodes, without running it: kernels are not called, fences give zeros, nothing\n"
+    "is sent, and no memory is needed for buffers. For each number of nodes it is planned as the first two nodes, the one in the\n"
+    "middle and the last. A program whose loop ends when a result is good needs an option that bounds it (`--steps`).\n"
+    "\n"
+    "  --nodes LIST   numbers of nodes, with commas (4,16,64,256,1024)\n"
+    "  --json         the same as JSON\n"
+    "  -h, --help     this text\n"
+    "\n"
+    "Columns, of the planned node that has most:\n"
+    "  us/task        time to plan a task, all stages, on this machine\n"
+    "  messages       that it sends and receives, and their bytes\n"
+    "  peers          how many other nodes it sends to or receives from\n"
+    "  load           its items, relative to an equal share of all items: 1 is balanced\n"
+    "  memory         of buffers, at most\n"
+    "Below: the tasks that communicate most on the largest number of nodes.\n";
+
+typedef struct plan_options {
+    long counts[MOST_COUNTS];
+    size_t count;
+    bool json;
+    char **program;
+    char *path;
+} plan_options;
+
+/* ---------------------------------------------------------------- one dry run */
+
+/* What the program said is shown if there is no report, and only then. */
+static void show_output(const char *path)
+{
+    enum { LAST = 2000 };
+    char text[LAST + 1];
+    FILE *file = fopen(path, "r");
+    if (!file) {
+        return;
+    }
+    if (fseek(file, -LAST, SEEK_END) != 0) {
+        rewind(file);
+    }
+    text[fread(text, 1, LAST, file)] = 0;
+    fclose(file);
+    fprintf(stderr, "%s%s", text, *text && text[strlen(text) - 1] != '\n' ? "\n" : "");
+}
+
+static int spawn(const plan_options *o, const char *output, int *how)
+{
+    posix_spawn_file_actions_t actions;
+    pid_t child;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    int error = posix_spawn(&child, o->path, &actions, NULL, o->program, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (error) {
+        return tool_fail(TOOL_NOT_EXECUTABLE, "%s cannot be run: %s", o->path, strerror(error));
+    }
+    while (waitpid(child, how, 0) < 0 && errno == EINTR) {
+    }
+    return TOOL_OK;
+}
+
+static int plan_once(const plan_options *o, const char *folder, long nodes, long node, tool_plan *out)
+{
+    char report[256], output[256], setting[64];
+    int how = 0;
+    snprintf(report, sizeof(report), "%s/report.json", folder);
+    snprintf(output, sizeof(output), "%s/output", folder);
+    snprintf(setting, sizeof(setting), "%ld:%ld", nodes, node);
+    setenv("TACIT_DRY_RUN", setting, 1);
+    setenv("TACIT_DRY_RUN_REPORT", report, 1);
+    unlink(report);
+    if (isatty(2)) {
+        dprintf(2, "\rplanning as node %ld of %ld ... ", node, nodes);
+    }
+    int status = spawn(o, output, &how);
+    if (isatty(2)) {
+        dprintf(2, "\r\033[K");
+    }
+    bool there = status == TOOL_OK && tool_json_read_plan(report, out);
+    if (there && out->tasks == 0) {
+        tool_plan_fini(out);
+        show_output(output);
+        status = tool_fail(TOOL_FAILURE, "%s submitted no tasks (see above)", o->program[0]);
+    } else if (status == TOOL_OK && !there) {
+        show_output(output);
+        status = tool_fail(
+            TOOL_FAILURE,
+            "%s wrote no report as node %ld of %ld: it is no program of tacit, or it ended without tacit_finalize (see above)",
+            o->program[0], node, nodes);
+    }
+    unlink(report);
+    unlink(output);
+    return status;
+}
+
+/* ---------------------------------------------------------------- rows */
+
+static void keep_larger(uint64_t *most, uint64_t value)
+{
+    *most = value > *most ? value : *most;
+}
+
+/* Of the planned nodes, what the one with most has. */
+static void add_sample(tool_plan_row *row, const tool_plan *plan)
+{
+    double us = 1e-3 * (double)plan->planning_ns / (double)(plan->tasks ? plan->tasks : 1);
+    double share = (double)plan->items_of_all / (double)row->nodes;
+    double load = share > 0 ? (double)plan->items / share : 0;
+    row->us_per_task = us > row->us_per_task ? us : row->us_per_task;
+    row->load = load > row->load ? load : row->load;
+    row->tasks = plan->tasks;
+    keep_larger(&row->messages, plan->messages);
+    keep_larger(&row->bytes, plan->bytes);
+    keep_larger(&row->peers, plan->peers);
+    keep_larger(&row->memory, plan->memory);
+}
+
+static int plan_row(const plan_options *o, const char *folder, tool_plan_row *row, tool_plan *most)
+{
+    const long last = row->nodes - 1, samples[SAMPLES] = { 0, 1, row->nodes / 2, last };
+    for (int i = 0; i < SAMPLES; i++) {
+        bool again = false;
+        for (int k = 0; k < i; k++) {
+            again = again || samples[k] == samples[i];
+        }
+        if (again || samples[i] > last) {
+            continue;
+        }
+        tool_plan plan = { 0 };
+        int status = plan_once(o, folder, row->nodes, samples[i], &plan);
+        if (status != TOOL_OK) {
+            return status;
+        }
+        add_sample(row, &plan);
+        if (!most->names || plan.bytes > most->bytes) {
+            tool_plan_fini(most);
+            *most = plan;
+        } else {
+            tool_plan_fini(&plan);
+        }
+    }
+    return TOOL_OK;
+}
+
+static void print_size(double bytes)
+{
+    static const char *const unit[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB" };
+    int i = 0;
+    for (; bytes >= 10000 && i < 5; i++) {
+        bytes /= 1024;
+    }
+    printf(" %7.*f %-3s", i && bytes < 100 ? 1 : 0, bytes, unit[i]);
+}
+
+static void print_rows(const tool_plan_row *row, size_t count, const tool_plan *most)
+{
+    printf("%10s %9s %10s %11s %8s %8s %11s\n", "nodes", "us/task", "messages", "bytes", "peers", "load", "memory");
+    for (size_t i = 0; i < count; i++) {
+        printf("%10ld %9.2f %10" PRIu64, row[i].nodes, row[i].us_per_task, row[i].messages);
+        print_size((double)row[i].bytes);
+        printf(" %8" PRIu64 " %8.2f", row[i].peers, row[i].load);
+        print_size((double)row[i].memory);
+        printf("\n");
+    }
+    printf("\nTasks that communicate most, on node %" PRIu64 " of %ld (%" PRIu64 " tasks):\n", most->node,
+           row[count - 1].nodes, row[count - 1].tasks);
+    for (size_t i = 0; i < most->names_count && i < SHOWN_TASKS && most->names[i].bytes > 0; i++) {
+        printf("  %-24.24s %10" PRIu64 " messages", most->names[i].name, most->names[i].messages);
+        print_size((double)most->names[i].bytes);
+        printf("\n");
+    }
+    if (!most->names_count || !most->names[0].bytes) {
+        printf("  none: no task needs anything from another node\n");
+    }
+}
+
+static int run(const plan_options *o)
+{
+    char folder[] = "/tmp/tacit-plan-XXXXXX";
+    tool_plan_row row[MOST_COUNTS] = { 0 };
+    tool_plan most = { 0 };
+    int status = TOOL_OK;
+    if (!mkdtemp(folder)) {
+        return tool_fail(TOOL_FAILURE, "nothing can be written to /tmp: %s", strerror(errno));
+    }
+    for (size_t i = 0; i < o->count && status == TOOL_OK; i++) {
+        tool_plan_fini(&most);
+        row[i].nodes = o->counts[i];
+        status = plan_row(o, folder, &row[i], &most);
+    }
+    rmdir(folder);
+    if (status == TOOL_OK && o->json) {
+        status = tool_json_plans(row, o->count, &most);
+    } else if (status == TOOL_OK) {
+        print_rows(row, o->count, &most);
+    }
+    tool_plan_fini(&most);
+    return status;
+}
+
+void tool_plan_fini(tool_plan *plan)
+{
+    for (size_t i = 0; i < plan->names_count; i++) {
+        ti_strfree(plan->names[i].name);
+    }
+    ti_free(plan->names, plan->names_count * sizeof(*plan->names));
+    *plan = (tool_plan){ 0 };
+}
+
+/* ---------------------------------------------------------------- options */
+
+static int parse_counts(plan_options *o, const char *list)
+{
+    const char *at = list;
+    for (o->count = 0; o->count < MOST_COUNTS;) {
+        char *end;
+        errno = 0;
+        long n = strtol(at, &end, 10);
+        if (errno || end == at || n < 1 || n > MOST_NODES || (*end && *end != ',')) {
+            break;
+        }
+        o->counts[o->count++] = n;
+        if (!*end) {
+            return TOOL_OK;
+        }
+        at = end + 1;
+    }
+    return tool_fail(TOOL_USAGE, "--nodes is '%s', but must be up to %d numbers from 1 to %d, such as 4,64,1024", list,
+                     MOST_COUNTS, MOST_NODES);
+}
+
+/* The list may also follow the program, before its own arguments. */
+static int take_late_counts(plan_options *o)
+{
+    char *const *after = o->program + 1;
+    int used = 0, status = TOOL_OK;
+    if (after[0] && strcmp(after[0], "--nodes") == 0 && after[1]) {
+        status = parse_counts(o, after[1]);
+        used = 2;
+    } else if (after[0] && strncmp(after[0], "--nodes=", 8) == 0) {
+        status = parse_counts(o, after[0] + 8);
+        used = 1;
+    }
+    if (used) {
+        o->program[used] = o->program[0];
+        o->program += used;
+    }
+    return status;
+}
+
+static int check_program(plan_options *o)
+{
+    if (!*o->program) {
+        return tool_fail(TOOL_USAGE, "no program is given; see `tacit plan --help`");
+    }
+    int status = take_late_counts(o);
+    if (status != TOOL_OK) {
+        return status;
+    }
+    o->path = tool_find(o->program[0]);
+    if (!o->path) {
+        return tool_fail(TOOL_NOT_FOUND, "the program %s was not found; give its path", o->program[0]);
+    }
+    return tool_json_is_there() ? TOOL_OK : TOOL_FAILURE; /* reports are read as JSON */
+}
+
+int tool_plan_command(int argc, char **argv)
+{
+    static const struct option options[] = {
+        { "nodes", required_argument, NULL, 'n' },
+        { "json", no_argument, NULL, 'j' },
+        { "help", no_argument, NULL, 'h' },
+        { NULL, 0, NULL, 0 },
+    };
+    plan_options o = { .counts = { 4, 16, 64, 256, 1024 }, .count = 5 };
+    char name[] = "tacit plan";
+    argv[0] = name; /* for the messages of getopt */
+    int status = TOOL_OK;
+    for (int c; status == TOOL_OK && (c = getopt_long(argc, argv, "+n:h", options, NULL)) != -1;) {
+        if (c == 'h') {
+            fputs(usage, stdout);
+            return TOOL_OK;
+        }
+        o.json |= c == 'j';
+        status = c == 'n'   ? parse_counts(&o, optarg)
+                 : c == 'j' ? TOOL_OK
+                            : tool_fail(TOOL_USAGE, "see `tacit plan --help`");
+    }
+    o.program = argv + optind;
+    status = status == TOOL_OK ? check_program(&o) : status;
+    if (status == TOOL_OK) {
+        status = run(&o);
+    }
+    ti_strfree(o.path);
+    return status;
+}
