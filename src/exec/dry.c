@@ -68,7 +68,12 @@ static void note_transfer(ti_dry *dry, const ti_instruction *i)
     for (uint32_t k = 0; k < i->as.transfer.boxes; k++) {
         bytes += (uint64_t)ti_box_volume(&i->as.transfer.box[k].box) * i->as.transfer.elem_size;
     }
-    *ti_map_at(&dry->peers, (uint64_t)i->as.transfer.peer) += 1;
+    if (i->task->kind == TI_TASK_FENCE) {
+        dry->fence_messages++;
+        dry->fence_bytes += bytes;
+    } else {
+        *ti_map_at(&dry->peers, (uint64_t)i->as.transfer.peer) += 1;
+    }
     if (i->kind == TI_INSTRUCTION_SEND) {
         name->messages_sent++;
         name->bytes_sent += bytes;

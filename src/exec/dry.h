@@ -22,9 +22,10 @@ typedef struct ti_dry_name {
 typedef struct ti_dry {
     ti_comm_stats *network; /* messages are counted here, as in a run that sends them */
     uint64_t instructions[TI_INSTRUCTION_KINDS];
-    uint64_t items; /* of all kernels */
+    uint64_t items;                       /* of all kernels */
+    uint64_t fence_messages, fence_bytes; /* those that fences need, sent and received; contained in the network's */
     uint64_t buffer_bytes, buffer_bytes_peak;
-    ti_map peers;
+    ti_map peers;              /* of tasks other than fences */
     TI_VEC(ti_dry_name) names; /* the last one takes all others once there are too many */
     ti_map name_index;         /* hash of the text to index, plus one */
 } ti_dry;

@@ -68,10 +68,16 @@ void ti_dry_run_note_commands(ti_dry_run *run, const ti_task *task, ti_command_b
 {
     run->tasks[task->kind]++;
     run->items += task->kind == TI_TASK_EXECUTE ? (uint64_t)ti_box_volume(&task->range) : 0;
-    run->ns[TI_STAGE_COMMAND] += ns;
+    ti_dry_run_note_time(run, task, TI_STAGE_COMMAND, ns);
     for (size_t i = 0; i < batch.count; i++) {
         run->commands[batch.command[i]->kind]++;
     }
+}
+
+/* Fences bring results to all nodes, which is no part of a program's steady state: they are counted apart. */
+void ti_dry_run_note_time(ti_dry_run *run, const ti_task *task, ti_stage stage, uint64_t ns)
+{
+    *(task->kind == TI_TASK_FENCE ? &run->fence_ns : &run->ns[stage]) += ns;
 }
 
 void ti_dry_run_note_held(ti_dry_run *run, uint64_t entries, uint64_t arena_bytes)
@@ -137,6 +143,8 @@ void ti_dry_run_print(const ti_dry_run *run, const ti_system *system, FILE *out)
             dry->network->bytes_sent);
     fprintf(out, "  %-22s %" PRIu64 " messages, %" PRIu64 " bytes\n", "would receive", dry->network->messages_received,
             dry->network->bytes_received);
+    fprintf(out, "  %-22s %" PRIu64 " messages, %" PRIu64 " bytes, %.3f ms of planning besides\n",
+            "of these for fences", dry->fence_messages, dry->fence_bytes, 1e-6 * (double)run->fence_ns);
     fprintf(out, "  %-22s %zu\n", "peers", dry->peers.count);
     fprintf(out, "  %-22s %" PRIu64 "\n", "items", dry->items);
     fprintf(out, "  %-22s %" PRIu64 " bytes at most\n", "buffers", dry->buffer_bytes_peak);
@@ -209,6 +217,9 @@ void ti_dry_run_json(const ti_dry_run *run, const ti_system *system, ti_strbuf *
     add_number(out, "bytes_sent", dry->network->bytes_sent);
     add_number(out, "messages_received", dry->network->messages_received);
     add_number(out, "bytes_received", dry->network->bytes_received);
+    add_number(out, "fence_messages", dry->fence_messages);
+    add_number(out, "fence_bytes", dry->fence_bytes);
+    add_number(out, "fence_planning_ns", run->fence_ns);
     add_number(out, "peers", dry->peers.count);
     add_number(out, "items", dry->items);
     add_number(out, "items_of_all_nodes", run->items);

@@ -17,8 +17,8 @@ enum { TI_TASK_KINDS = TI_TASK_DESTROY + 1, TI_COMMAND_KINDS = TI_COMMAND_DESTRO
 typedef enum ti_stage { TI_STAGE_TASK, TI_STAGE_COMMAND, TI_STAGE_INSTRUCTION, TI_STAGES } ti_stage;
 
 typedef struct ti_dry_run {
-    ti_dry executed; /* the executor's part */
-    uint64_t ns[TI_STAGES];
+    ti_dry executed;                  /* the executor's part */
+    uint64_t ns[TI_STAGES], fence_ns; /* planning of all but fences, and of fences in the last two stages */
     uint64_t tasks[TI_TASK_KINDS], commands[TI_COMMAND_KINDS];
     uint64_t chunks_evaluated;
     uint64_t items;                     /* of the tasks, on all nodes together */
@@ -36,6 +36,7 @@ void ti_dry_run_destroy(ti_dry_run *run);
 
 /* What one stage made, and the time it took. */
 void ti_dry_run_note_commands(ti_dry_run *run, const ti_task *task, ti_command_batch batch, uint64_t ns);
+void ti_dry_run_note_time(ti_dry_run *run, const ti_task *task, ti_stage stage, uint64_t ns);
 void ti_dry_run_note_held(ti_dry_run *run, uint64_t entries, uint64_t arena_bytes);
 
 /* A table for people; one JSON object. */

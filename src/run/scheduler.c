@@ -49,7 +49,7 @@ static void plan(ti_scheduler *s, const ti_task *task)
     }
     s->batch = ti_instruction_graph_add(s->graph, commands);
     if (s->dry) {
-        s->dry->ns[TI_STAGE_INSTRUCTION] += ti_clock_ns() - start;
+        ti_dry_run_note_time(s->dry, task, TI_STAGE_INSTRUCTION, ti_clock_ns() - start);
     }
     s->passed = 0;
     if (s->tap) {

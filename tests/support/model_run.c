@@ -228,34 +228,45 @@ static void compare(runner *r, size_t step, const unsigned char *found)
 }
 
 /* A local array has this node's elements in row-major order, and nothing else. */
+static void compare_local(runner *r, size_t step, const unsigned char *found, size_t own)
+{
+    const gen_step *f = &r->program->step.data[step];
+    const gen_buffer *b = &r->program->buffer.data[f->index];
+    size_t seen = 0;
+    int64_t at[3];
+    r->result->fences++;
+    GEN_FOR_EACH(at, &f->box)
+    {
+        const unsigned char *truth = r->truth->fenced[step] + gen_element(&f->box, at) * b->elem_size;
+        if (!owns(r, b, at)) {
+            continue;
+        }
+        if (seen >= own || memcmp(found + seen * b->elem_size, truth, b->elem_size) != 0) {
+            note(r, "node %d, step %zu: the local fence of b%d differs from the oracle at its element %zu of %zu",
+                 tacit_node(r->ctx), step, f->index, seen, own);
+            return;
+        }
+        seen++;
+    }
+    if (seen != own) {
+        note(r, "node %d, step %zu: the local array of b%d has %zu elements, not %zu", tacit_node(r->ctx), step,
+             f->index, own, seen);
+    }
+}
+
 static bool local_fence(runner *r, size_t step)
 {
     const gen_step *f = &r->program->step.data[step];
     const gen_buffer *b = &r->program->buffer.data[f->index];
-    tacit_range local;
+    tacit_range local = { { 0, 0, 0 }, 0 };
     bool good = ok(r, step,
                    tacit_distribution_local(r->ctx, &b->distribution, b->range, tacit_node(r->ctx), NULL, &local));
-    size_t own = local.size[0] * local.size[1] * local.size[2], seen = 0;
+    size_t own = local.size[0] * local.size[1] * local.size[2];
     unsigned char *found = own ? malloc(own * b->elem_size) : NULL;
     good = good && ok(r, step, tacit_fence_local(r->ctx, r->buffer[f->index], found));
-    int64_t at[3];
-    GEN_FOR_EACH(at, &f->box)
-    {
-        const unsigned char *truth = r->truth->fenced[step] + gen_element(&f->box, at) * b->elem_size;
-        if (good && owns(r, b, at)) {
-            if (seen >= own || memcmp(found + seen * b->elem_size, truth, b->elem_size) != 0) {
-                note(r, "node %d, step %zu: the local fence of b%d differs from the oracle at its element %zu of %zu",
-                     tacit_node(r->ctx), step, f->index, seen, own);
-                good = false;
-            }
-            seen++;
-        }
+    if (good) {
+        compare_local(r, step, found, own);
     }
-    if (good && seen != own) {
-        note(r, "node %d, step %zu: the local array of b%d has %zu elements, not %zu", tacit_node(r->ctx), step,
-             f->index, own, seen);
-    }
-    r->result->fences++;
     free(found);
     return good;
 }

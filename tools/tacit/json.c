@@ -168,8 +168,10 @@ bool tool_json_read_plan(const char *path, tool_plan *out)
     }
     *out = (tool_plan){ .node = number(report, "node"),
                         .tasks = number(json_object_get(report, "tasks"), "execute"),
-                        .messages = number(report, "messages_sent") + number(report, "messages_received"),
-                        .bytes = number(report, "bytes_sent") + number(report, "bytes_received"),
+                        .messages = number(report, "messages_sent") + number(report, "messages_received") -
+                                    number(report, "fence_messages"),
+                        .bytes = number(report, "bytes_sent") + number(report, "bytes_received") -
+                                 number(report, "fence_bytes"),
                         .peers = number(report, "peers"),
                         .memory = number(report, "buffer_bytes_peak"),
                         .items = number(report, "items"),

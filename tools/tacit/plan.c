@@ -30,7 +30,7 @@ static const char usage[] =
     "  --json         the same as JSON\n"
     "  -h, --help     this text\n"
     "\n"
-    "Columns, of the planned node that has most:\n"
+    "Columns, of the planned node that has most, fences left out:\n"
     "  us/task        time to plan a task, all stages, on this machine\n"
     "  messages       that it sends and receives, and their bytes\n"
     "  peers          how many other nodes it sends to or receives from\n"
