@@ -28,7 +28,11 @@ set(TACIT_SOURCES
     comm/comm_local.c
     comm/comm_self.c
 
+    device/bounds_check.c
+    device/bounds_report.c
     device/device_host.c
+    device/fault.c
+    device/guarded.c
     device/host_cores.c
 
     trace/dot.c

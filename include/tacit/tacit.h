@@ -509,6 +509,7 @@ typedef struct tacit_config {
     const char *dry_run;        /* TACIT_DRY_RUN: "NODES" or "NODES:NODE"; see tacit_is_dry_run */
     const char *dry_run_report; /* TACIT_DRY_RUN_REPORT: where its report goes as JSON */
     int reproducible; /* TACIT_REPRODUCIBLE: 1: the bits of reductions depend neither on workers, nor devices, nor nodes */
+    int bounds_check; /* TACIT_BOUNDS_CHECK: 1 finds kernels that touch what their accesses do not declare (0) */
 } tacit_config;
 enum { TACIT_THREADS_DEFAULT = 0, TACIT_THREADS_INLINE = -1, TACIT_THREADS_ON = 1 };
 enum { TACIT_PROGRESS_DEFAULT = 0, TACIT_PROGRESS_SHARED = 1, TACIT_PROGRESS_THREAD = 2 };

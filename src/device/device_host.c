@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/vec.h"
+#include "device/bounds_check.h"
 #include "grid/split.h"
 
 #include <errno.h>
@@ -217,7 +218,7 @@ static void run_kernel(host *h, job *j, int part, int worker)
     if (k->run) {
         k->run(k, part, j->parts, &launch);
     } else {
-        k->kernel->host(&launch);
+        ti_kernel_call(k, &launch);
     }
 }
 

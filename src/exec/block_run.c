@@ -2,6 +2,7 @@
 #include "exec/block_run.h"
 
 #include "base/check.h"
+#include "device/bounds_check.h"
 #include "ir/instruction.h"
 
 /* What one part works with. */
@@ -77,7 +78,7 @@ void ti_block_run(ti_device_kernel *kernel, int part, int parts, tacit_launch *l
         launch->chunk.max[0] = TI_MIN(begin + (size_t)task->gran[0], run.max[0]);
         ti_block_stack_push(&stack, (ti_block_span){ b, b + 1 }, stack.count);
         use_slot(&r, stack.count - 1);
-        kernel->kernel->host(launch);
+        ti_kernel_call(kernel, launch);
         while (ti_block_stack_fold(&stack, &into, &from)) {
             combine(&r, into, from);
         }

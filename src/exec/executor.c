@@ -153,7 +153,7 @@ static void run_part(ti_device_kernel *kernel, int part, int parts, tacit_launch
     (void)parts;
     const ti_instruction *i = kernel->user;
     launch->view += (size_t)part * i->as.kernel.views;
-    kernel->kernel->host(launch);
+    ti_kernel_call(kernel, launch);
 }
 
 /* Blocks get their slots, and identities, as they begin. */
@@ -251,6 +251,8 @@ static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
         .priority = i->priority,
         .token = i->id,
         .user = (void *)(uintptr_t)i,
+        .bounds = ex->is.bounds,
+        .task = task,
     };
     for (int d = 0; d < 3; d++) {
         j->kernel.launch.chunk.min[d] = (size_t)i->as.kernel.chunk.min[d];

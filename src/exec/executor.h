@@ -9,6 +9,7 @@
 #include "base/failure.h"
 #include "base/strbuf.h"
 #include "comm/comm.h"
+#include "device/bounds_check.h"
 #include "device/device.h"
 #include "exec/dry.h"
 #include "exec/engine.h"
@@ -35,6 +36,7 @@ typedef struct ti_executor_desc {
     ti_executor_progress *progress;
     ti_timeline *timeline; /* or NULL */
     ti_dry *dry;           /* count instead of executing; NULL: a live run */
+    ti_bounds *bounds;     /* kernels are checked; or NULL */
 } ti_executor_desc;
 
 ti_executor *ti_executor_create(const ti_executor_desc *desc);

@@ -44,6 +44,7 @@ struct ti_runtime {
     ti_scheduler scheduler;
     _Alignas(TI_CACHE_LINE) ti_lock executing;
     ti_executor *executor;
+    ti_bounds *bounds;                        /* TACIT_BOUNDS_CHECK, or NULL */
     bool ended;                               /* the other nodes were told of a failure */
     uint64_t watched_activity, watched_since; /* the watchdog: what it saw last, and since when */
     _Atomic bool stop;
@@ -286,6 +287,10 @@ static bool start(ti_runtime *rt, const ti_runtime_desc *desc, ti_strbuf *why)
     ti_lock_take(&rt->executing);
     bool created = create_devices(rt, why);
     if (created) {
+        if (rt->config.bounds_check) {
+            rt->bounds = ti_bounds_create(rt->system.devices * rt->system.workers, &rt->progress.failure,
+                                          &rt->progress.lot);
+        }
         rt->executor = ti_executor_create(&(ti_executor_desc){
             .system = &rt->system,
             .context = desc->context,
@@ -294,6 +299,7 @@ static bool start(ti_runtime *rt, const ti_runtime_desc *desc, ti_strbuf *why)
             .progress = &rt->progress,
             .timeline = desc->timeline,
             .dry = rt->dry ? &rt->dry->executed : NULL,
+            .bounds = rt->bounds,
         });
         ti_lock_drop(&rt->executing);
     }
@@ -369,6 +375,7 @@ void ti_runtime_destroy(ti_runtime *rt)
     for (int d = 0; d < rt->system.devices && rt->device[d]; d++) {
         rt->device[d]->ops->destroy(rt->device[d]);
     }
+    ti_bounds_destroy(rt->bounds);
     ti_free(rt->device, (size_t)rt->system.devices * sizeof(*rt->device));
     ti_scheduler_fini(&rt->scheduler);
     ti_task_graph_destroy(rt->tasks);
