@@ -211,6 +211,7 @@ static void fill_copy(trial *t, uint32_t a, const tacit_view *real)
     ti_guarded *copy = &t->is.copy[t->is.copy_of[a]];
     if (copy->elem_size == 0) {
         start_copy(copy, access->buffer, real);
+        copy->slack = t->once;
     } else {
         ti_box box = view_box(real), more = folded(copy, &box), both = ti_box_bounding(&copy->reach, &more);
         copy->real = ti_guarded_real(copy, both.min);

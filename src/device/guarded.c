@@ -129,7 +129,8 @@ static void lay_out_guarded(ti_guarded *copy)
     copy->stride[1] = round_up(plus(row, gap), unit);
     copy->stride[0] = times(extent(&copy->reach, 1) + gap_rows, copy->stride[1]);
     copy->anchor = copy->at_end ? copy->bounding.max[2] : copy->bounding.min[2];
-    int64_t slots = (int64_t)(round_up(times(extent(&copy->bounding, 2), elem), copy->page) / elem);
+    size_t declared = extent(&copy->bounding, 2);
+    int64_t slots = (int64_t)(copy->slack ? round_up(times(declared, elem), copy->page) / elem : declared);
     copy->slot_begin = copy->at_end ? copy->anchor - slots : copy->anchor;
     copy->slot_end = copy->slot_begin + slots;
 }

@@ -26,6 +26,8 @@ typedef struct ti_guarded {
     const char *real; /* where the first element of `reach` really is */
     size_t real_stride[3];
     bool compact;
+    bool
+        slack; /* what is left of a row's pages is holes, too; else nobody looks there, because the other layout has a guard there */
     /* The layout. */
     ti_box bounding; /* of what is declared */
     size_t page;
