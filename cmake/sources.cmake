@@ -30,6 +30,7 @@ set(TACIT_SOURCES
 
     device/bounds_check.c
     device/bounds_report.c
+    device/bounds_subject.c
     device/device_host.c
     device/fault.c
     device/guarded.c

@@ -423,7 +423,7 @@ static inline tacit_access tacit_reduce_into(tacit_buffer *b, tacit_op op)
 /* ---------------------------------------------------------------- kernels */
 
 /* What a kernel sees of one access. `data` addresses the first element of `box`; strides are in bytes; the
- * last dimension is contiguous. Elements outside the access but inside the box must not be touched. */
+ * last dimension is contiguous. Elements outside the access but inside the box must not be touched; TACIT_BOUNDS_CHECK=1 finds out. */
 typedef struct tacit_view {
     void *data;
     tacit_box box;
@@ -447,7 +447,8 @@ typedef struct tacit_launch {
     tacit_context *context;
 } tacit_launch;
 
-/* A host kernel. It may be called on parts of a chunk from several threads at once, unless `.whole_chunk`. */
+/* A host kernel. It may be called on parts of a chunk from several threads at once, unless `.whole_chunk`; and more than once on the same
+ * items, with equal views, if TACIT_BOUNDS_CHECK is set. */
 typedef void tacit_host_kernel(const tacit_launch *launch);
 
 /* From inside a kernel: the run has failed, for the reason that follows. The kernel should return then. The context gets TACIT_ERROR_KERNEL

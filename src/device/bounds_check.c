@@ -1,31 +1,19 @@
 /* Checking what kernels touch: see bounds_check.h.
  *
- * Accesses to one buffer that overlap, one of them writing, share a copy, since the kernel may see through one what it writes through the other; such
- * a copy knows only what all of them together declare.
  * Garbage: every element that has no contents is filled with one of six bytes, by a hash of its indices: zeros, all ones (no number as
  * float, -1 as integer), and moderate and large values of both signs; each has another one for when it is "changed", and one of the two is
  * moderate, so that adding to it or multiplying it shows. So a kernel that compares, adds, multiplies with zero or takes a maximum
- * betrays itself somewhere. Garbage elements are numbered in the order of the walk; a
- * run changes those with numbers below its `limit`. */
+ * betrays itself somewhere. Garbage elements are numbered in the order of the walk; a run changes those with numbers below its `limit`. */
 #include "device/bounds_check.h"
 
-#include "base/check.h"
 #include "base/log.h"
-#include "base/strbuf.h"
 #include "device/bounds_report.h"
 #include "device/fault.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
-enum {
-    MOST_GUARDED_ROWS = 8192,
-    USUAL_MAPPINGS = 65530,
-    MAPPINGS_PER_ROW = 2,
-    LEAST_TELLING_BYTES = 8,
-    MOST_FOLDED = 4
-};
+enum { MOST_GUARDED_ROWS = 8192, USUAL_MAPPINGS = 65530, MAPPINGS_PER_ROW = 2, LEAST_TELLING_BYTES = 8 };
 #define CHANGE_ALL UINT64_MAX
 
 struct ti_bounds {
@@ -42,7 +30,6 @@ typedef struct trial {
     bool once;
     ti_bounds_subject is;
     tacit_launch launch; /* with the views of the copies */
-    tacit_view view[TACIT_MAX_ACCESSES];
     uint64_t seed;
     char *kept; /* the outputs of the first run, packed in the order of the walk */
     size_t kept_bytes;
@@ -82,152 +69,6 @@ void ti_bounds_destroy(ti_bounds *bounds)
     }
 }
 
-/* ---- what is declared */
-
-/* From the order of the buffer's dimensions to the right-aligned one of copies. */
-static ti_box align_right(const ti_box *box, int dims)
-{
-    ti_box out = { { 0, 0, 0 }, { 1, 1, 1 } };
-    int shift = dims ? 3 - dims : 0;
-    for (int d = 0; d + shift < 3; d++) {
-        out.min[d + shift] = box->min[d];
-        out.max[d + shift] = box->max[d];
-    }
-    return out;
-}
-
-static ti_box view_box(const tacit_view *v)
-{
-    ti_box box;
-    for (int d = 0; d < 3; d++) {
-        box.min[d] = (int64_t)v->box.min[d];
-        box.max[d] = (int64_t)v->box.max[d];
-    }
-    return align_right(&box, v->dims);
-}
-
-static void find_image(trial *t, uint32_t a, const ti_box *items)
-{
-    const ti_access *access = &t->is.task->access[a];
-    ti_boxes boxes = { 0 };
-    ti_access_image(access, items, &boxes);
-    for (size_t b = 0; b < boxes.count; b++) {
-        boxes.data[b] = align_right(&boxes.data[b], access->buffer->dims);
-    }
-    ti_region_add_all(&t->is.image[a], boxes.data, boxes.count);
-    ti_vec_fini(&boxes);
-}
-
-/* Whether a kernel may see through one access what it writes through the other. */
-static bool share(const trial *t, uint32_t a, uint32_t b)
-{
-    const ti_access *x = &t->is.task->access[a], *y = &t->is.task->access[b];
-    if (x->buffer != y->buffer || !(ti_access_writes(x) || ti_access_writes(y)) || x->mode == TACIT_REDUCE ||
-        y->mode == TACIT_REDUCE) {
-        return false;
-    }
-    for (size_t i = 0; i < t->is.image[a].boxes.count; i++) {
-        if (ti_region_meets(&t->is.image[b], &t->is.image[a].boxes.data[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Gives every access the number of its copy: those that share, also by way of others, have the same. */
-static void group_accesses(trial *t)
-{
-    uint32_t *of = t->is.copy_of, n = t->is.task->accesses;
-    for (uint32_t a = 0; a < n; a++) {
-        of[a] = a;
-        for (uint32_t b = 0; b < a; b++) {
-            uint32_t keep = TI_MIN(of[a], of[b]), gone = TI_MAX(of[a], of[b]);
-            bool join = keep != gone && share(t, a, b);
-            for (uint32_t c = 0; join && c <= a; c++) {
-                of[c] = of[c] == gone ? keep : of[c];
-            }
-        }
-    }
-    for (uint32_t a = 0; a < n; a++) { /* without gaps */
-        of[a] = of[a] == a ? t->is.copies++ : of[of[a]];
-    }
-}
-
-/* Whether the last dimension is short, declared in full, and packed: the elements of one point, which kernels touch as one. */
-static bool is_foldable(const trial *t, uint32_t a, const tacit_view *real)
-{
-    const ti_buffer_info *buffer = t->is.task->access[a].buffer;
-    const ti_region *image = &t->is.image[a];
-    ti_box extent = align_right(&buffer->extent, buffer->dims), box = view_box(real);
-    size_t points = (size_t)extent.max[2];
-    if (buffer->dims < 2 || points > MOST_FOLDED || real->stride[buffer->dims - 2] != points * buffer->elem_size ||
-        box.min[2] != 0 || box.max[2] != extent.max[2]) {
-        return false;
-    }
-    for (size_t b = 0; b < image->boxes.count; b++) {
-        if (image->boxes.data[b].min[2] != 0 || image->boxes.data[b].max[2] != extent.max[2]) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void choose_folds(trial *t, const tacit_view *real)
-{
-    for (uint32_t a = 0; a < t->is.task->accesses; a++) {
-        t->is.copy[t->is.copy_of[a]].fold = (int64_t)real[a].box.max[TI_MAX(real[a].dims - 1, 0)];
-    }
-    for (uint32_t a = 0; a < t->is.task->accesses; a++) {
-        if (!is_foldable(t, a, &real[a])) {
-            t->is.copy[t->is.copy_of[a]].fold = 0;
-        }
-    }
-}
-
-/* From right-aligned to the box that the copy has for it. */
-static ti_box folded(const ti_guarded *copy, const ti_box *box)
-{
-    int64_t f = copy->fold;
-    return f ? (ti_box){ { 0, box->min[0], box->min[1] * f }, { 1, box->max[0], box->max[1] * f } } : *box;
-}
-
-static void start_copy(ti_guarded *copy, const ti_buffer_info *buffer, const tacit_view *real)
-{
-    ti_box box = view_box(real);
-    copy->name = buffer->name;
-    copy->dims = buffer->dims - (copy->fold > 0);
-    copy->elem_size = buffer->elem_size;
-    copy->reach = folded(copy, &box);
-    copy->real = real->data;
-    for (int d = 0; d < copy->dims; d++) {
-        copy->real_stride[3 - copy->dims + d] = real->stride[d];
-    }
-    copy->real_stride[2] = copy->elem_size;
-}
-
-static void fill_copy(trial *t, uint32_t a, const tacit_view *real)
-{
-    const ti_access *access = &t->is.task->access[a];
-    ti_guarded *copy = &t->is.copy[t->is.copy_of[a]];
-    if (copy->elem_size == 0) {
-        start_copy(copy, access->buffer, real);
-        copy->slack = t->once;
-    } else {
-        ti_box box = view_box(real), more = folded(copy, &box), both = ti_box_bounding(&copy->reach, &more);
-        copy->real = ti_guarded_real(copy, both.min);
-        copy->reach = both;
-    }
-    for (size_t b = 0; b < t->is.image[a].boxes.count; b++) {
-        ti_box box = folded(copy, &t->is.image[a].boxes.data[b]);
-        if (access->mode != TACIT_WRITE) {
-            ti_region_add(&copy->contents, &box);
-        }
-        if (access->mode != TACIT_READ) {
-            ti_region_add(&copy->writable, &box);
-        }
-    }
-}
-
 /* Copies with too many rows for guards become compact, the largest first. */
 static void share_guards(trial *t)
 {
@@ -247,50 +88,11 @@ static void share_guards(trial *t)
         if (!atomic_exchange(&t->bounds->said_compact, true)) {
             ti_log(
                 TI_LOG_WARNING,
-                "bounds check: task '%s' touches %lld rows of '%s' in one call, more than there can be guards for (%lld; see "
-                "vm.max_map_count); within such views, reads that change no result are not seen",
+                "bounds check: task '%s' touches %lld rows of '%s' in one call, and there can be guards for %lld rows of all buffers "
+                "(see vm.max_map_count); without them, reads beside rows are seen only if they change a result",
                 t->is.task->name, (long long)most, t->is.copy[largest].name, (long long)t->bounds->guarded_rows);
         }
     }
-}
-
-/* A mapper that names more for a part of the items than for all of them would make the view too small. */
-static bool stays_in_view(trial *t, uint32_t a, const tacit_view *real)
-{
-    ti_box box = view_box(real);
-    int64_t volume = ti_region_volume(&t->is.image[a]);
-    ti_region_clip(&t->is.image[a], &box);
-    if (ti_region_volume(&t->is.image[a]) == volume) {
-        return true;
-    }
-    ti_bounds_report_mapper(&t->is, a);
-    return false;
-}
-
-static bool describe(trial *t, const tacit_launch *launch)
-{
-    ti_box items;
-    for (int d = 0; d < 3; d++) {
-        items.min[d] = (int64_t)launch->chunk.min[d];
-        items.max[d] = (int64_t)launch->chunk.max[d];
-    }
-    t->is.items = items;
-    for (uint32_t a = 0; a < t->is.task->accesses; a++) {
-        find_image(t, a, &items);
-        if (!stays_in_view(t, a, &launch->view[a])) {
-            return false;
-        }
-    }
-    group_accesses(t);
-    choose_folds(t, launch->view);
-    for (uint32_t a = 0; a < t->is.task->accesses; a++) {
-        fill_copy(t, a, &launch->view[a]);
-        t->view[a] = launch->view[a];
-    }
-    share_guards(t);
-    t->launch = *launch;
-    t->launch.view = t->view;
-    return true;
 }
 
 /* ---- garbage */
@@ -378,29 +180,12 @@ static bool open_copies(trial *t, bool at_end)
 {
     for (uint32_t c = 0; c < t->is.copies; c++) {
         if (!ti_guarded_map(&t->is.copy[c], at_end)) {
-            ti_bounds_report_memory(&t->is, c);
+            ti_bounds_report_memory(&t->is, t->is.copy[c].name);
             close_copies(t);
             return false;
         }
     }
     return true;
-}
-
-static void point_views(trial *t)
-{
-    for (uint32_t a = 0; a < t->is.task->accesses; a++) {
-        const ti_guarded *copy = &t->is.copy[t->is.copy_of[a]];
-        tacit_view *v = &t->view[a];
-        ti_box box = view_box(v), first = folded(copy, &box);
-        v->data = ti_guarded_address(copy, first.min);
-        for (int d = 0; d < copy->dims; d++) {
-            v->stride[d] = copy->stride[3 - copy->dims + d];
-        }
-        if (copy->fold) {
-            v->stride[copy->dims - 1] = (size_t)copy->fold * copy->elem_size;
-        }
-        v->ld = v->dims > 1 ? v->stride[v->dims - 2] / v->elem_size : 1;
-    }
 }
 
 /* False if there is nothing more to do: something was found, or the kernel has failed. The copies stay mapped until close_copies. */
@@ -415,7 +200,7 @@ static bool run_once(trial *t, bool at_end, uint64_t limit)
             ti_guarded_seal(&t->is.copy[c]);
         }
     }
-    point_views(t);
+    ti_bounds_subject_point_views(&t->is);
     ti_fault_call call = { .copy = t->is.copy, .copies = t->is.copies };
     if (!ti_fault_run(&call, t->kernel, &t->launch)) {
         ti_bounds_element e = { .copy = (uint32_t)call.hit };
@@ -466,7 +251,7 @@ static bool allocate_kept(trial *t)
     }
     t->kept = ti_user_alloc(t->kept_bytes);
     if (!t->kept) {
-        ti_bounds_report_memory(&t->is, 0);
+        ti_bounds_report_memory(&t->is, "its buffers");
     }
     return t->kept != NULL;
 }
@@ -567,16 +352,41 @@ static void say_unsteady(trial *t, const ti_bounds_element *e, const char *why)
     }
 }
 
+static bool say_restless(trial *t, const ti_bounds_element *e)
+{
+    say_unsteady(t, e, "each time that it runs (time, random numbers, or something that no access declares)");
+    return true;
+}
+
+/* Finds the garbage element without which, and with which, the outputs differ, given that no changed ones are the same and all are not. */
+static bool bisect(trial *t, uint64_t all, uint64_t *out)
+{
+    uint64_t same = 0, changed = all;
+    while (changed - same > 1) {
+        uint64_t middle = same + (changed - same) / 2;
+        bool differs = false;
+        if (!run_again(t, middle, &differs)) {
+            return false;
+        }
+        *(differs ? &changed : &same) = middle;
+    }
+    *out = same;
+    return true;
+}
+
 /* The outputs of two runs differ at `where`. True if the program may go on. */
 static bool explain(trial *t, const ti_bounds_element *where)
 {
     ti_bounds_element e = *where;
     int kind = 0;
-    uint64_t same = 0, changed;
-    bool differs = false, steady = false;
-    /* Only the garbage of the first run is other: is it that, or the place in memory? */
-    if (!run_again(t, CHANGE_ALL, &differs)) {
+    uint64_t found = 0;
+    bool differs = false, steady_differs = false;
+    /* Only the garbage of the first run is other: is it that, or the place in memory? And does the very first run repeat itself? */
+    if (!run_again(t, CHANGE_ALL, &differs) || !run_again(t, 0, &steady_differs)) {
         return false;
+    }
+    if (steady_differs) {
+        return say_restless(t, where);
     }
     if (!differs) {
         say_unsteady(
@@ -585,24 +395,20 @@ static bool explain(trial *t, const ti_bounds_element *where)
             "declares)");
         return true;
     }
-    changed = find_garbage(t, CHANGE_ALL, &e, &kind);
-    while (changed - same > 1) {
-        uint64_t middle = same + (changed - same) / 2;
-        if (!run_again(t, middle, &differs)) {
-            return false;
-        }
-        *(differs ? &changed : &same) = middle;
-    }
-    /* Both sides once more: a kernel that does not always do the same would have led astray. */
-    if (!run_again(t, same, &steady) || !run_again(t, changed, &differs)) {
+    /* Both sides once more in the end: a kernel that does not always do the same would have led astray. */
+    if (!bisect(t, find_garbage(t, CHANGE_ALL, &e, &kind), &found) || !run_again(t, found, &steady_differs) ||
+        !run_again(t, found + 1, &differs)) {
         return false;
     }
-    if (steady || !differs) {
-        say_unsteady(t, where, "each time that it runs (time, random numbers, or something that no access declares)");
-        return true;
+    if (steady_differs || !differs) {
+        return say_restless(t, where);
     }
-    find_garbage(t, same, &e, &kind);
-    ti_bounds_report_read(&t->is, &e, kind & TI_GUARDED_WRITABLE);
+    find_garbage(t, found, &e, &kind);
+    if (kind & TI_GUARDED_WRITABLE) {
+        ti_bounds_report_old(&t->is, &e);
+    } else {
+        ti_bounds_report_touch(&t->is, &e, TI_TOUCH_READ);
+    }
     return false;
 }
 
@@ -673,20 +479,21 @@ void ti_bounds_run(const ti_device_kernel *job, const tacit_launch *launch)
     t->kernel = job->kernel->host;
     t->once = job->task->on_host;
     t->seed = job->task->id;
+    t->launch = *launch;
+    t->launch.view = t->is.view;
     t->is = (ti_bounds_subject){
         .task = job->task, .node = launch->node, .failure = t->bounds->failure, .lot = t->bounds->lot
     };
-    if (describe(t, launch) && allocate_kept(t)) {
+    bool good = ti_bounds_subject_init(&t->is, launch);
+    share_guards(t);
+    if (good && allocate_kept(t)) {
         if (t->once) {
             check_once(t);
         } else {
             check_twice(t);
         }
     }
-    for (uint32_t a = 0; a < t->is.task->accesses; a++) {
-        ti_region_fini(&t->is.image[a]);
-        ti_guarded_fini(&t->is.copy[a]);
-    }
+    ti_bounds_subject_fini(&t->is);
     ti_user_free(t->kept);
     TI_DELETE(t);
 }

@@ -37,41 +37,44 @@ static const char *box_text(const ti_box *box, int dims, char text[TI_BOX_TEXT])
     return ti_box_format(&b, dims, text);
 }
 
-/* "access 0 (tacit_read, [16,32)x[0,512))" */
-static void add_access(ti_strbuf *out, const ti_bounds_subject *is, uint32_t a)
-{
-    const ti_region *image = &is->image[a];
-    int dims = is->task->access[a].buffer->dims;
-    char text[TI_BOX_TEXT];
-    ti_box bounding = ti_region_bounding(image);
-    ti_strbuf_add(out, "access %u (%s, ", a, mode_name(is->task->access[a].mode));
-    if (image->boxes.count > 1) {
-        ti_strbuf_add(out, "%zu boxes in ", image->boxes.count);
-    }
-    ti_strbuf_add(out, "%s)", image->boxes.count ? box_text(&bounding, dims, text) : "nothing");
-}
-
-/* All accesses of a copy, and the items: "its access 0 (...) does not declare for the items [16,32)x[0,512)". */
-static void add_accesses(ti_strbuf *out, const ti_bounds_subject *is, uint32_t copy, const char *one,
-                         const char *several)
+/* "access 0 (tacit_read, [16,32)x[0,512))", or several of them if they share the copy. */
+static void add_accesses(ti_strbuf *out, const ti_bounds_subject *is, uint32_t copy)
 {
     int found = 0;
-    char text[TI_BOX_TEXT];
     for (uint32_t a = 0; a < is->task->accesses; a++) {
-        if (is->copy_of[a] == copy) {
-            ti_strbuf_add(out, found++ ? " and " : "its ");
-            add_access(out, is, a);
+        const ti_region *image = &is->image[a];
+        char text[TI_BOX_TEXT], boxes[40] = "";
+        ti_box bounding = ti_region_bounding(image);
+        if (is->copy_of[a] != copy) {
+            continue;
         }
+        if (image->boxes.count > 1) {
+            snprintf(boxes, sizeof(boxes), "%zu boxes in ", image->boxes.count);
+        }
+        ti_strbuf_add(out, "%saccess %u (%s, %s%s)", found++ ? " and " : "", a, mode_name(is->task->access[a].mode),
+                      boxes,
+                      image->boxes.count ? box_text(&bounding, is->task->access[a].buffer->dims, text) : "nothing");
     }
-    ti_strbuf_add(out, " %s for the items %s", found > 1 ? several : one,
-                  ti_box_format(&is->items, is->task->dims, text));
 }
 
-static void report(const ti_bounds_subject *is, tacit_status status, ti_strbuf *what)
+/* The texts that go into every sentence. */
+typedef struct words {
+    char element[TI_BOUNDS_TEXT], items[TI_BOX_TEXT];
+    ti_strbuf accesses;
+} words;
+
+static void find_words(const ti_bounds_subject *is, const ti_bounds_element *e, words *out)
 {
-    ti_failure_set(is->failure, status, "task '%s' on node %d %s", is->task->name, is->node, ti_strbuf_text(what));
+    out->accesses = (ti_strbuf){ 0 };
+    add_accesses(&out->accesses, is, e->copy);
+    ti_bounds_element_text(is, e, out->element);
+    ti_box_format(&is->items, is->task->dims, out->items);
+}
+
+static void reported(const ti_bounds_subject *is, words *w)
+{
     ti_lot_wake(is->lot, INT32_MAX);
-    ti_strbuf_fini(what);
+    ti_strbuf_fini(&w->accesses);
 }
 
 static bool is_declared(const ti_bounds_subject *is, const ti_bounds_element *e)
@@ -89,61 +92,65 @@ static bool is_declared(const ti_bounds_subject *is, const ti_bounds_element *e)
 
 void ti_bounds_report_touch(const ti_bounds_subject *is, const ti_bounds_element *e, ti_touch touch)
 {
-    ti_strbuf what = { 0 };
-    char text[TI_BOUNDS_TEXT];
-    bool declared = is_declared(is, e);
-    ti_strbuf_add(&what, "%s %s, which ", ti_touch_verb(touch), ti_bounds_element_text(is, e, text));
-    add_accesses(&what, is, e->copy, declared ? "only reads" : "does not declare",
-                 declared ? "only read" : "do not declare");
-    ti_strbuf_add(&what, declared ? "; declare tacit_update or tacit_write, or correct the kernel"
-                                  : "; widen the mapper, or correct the kernel");
-    report(is, TACIT_ERROR_KERNEL, &what);
+    words w;
+    find_words(is, e, &w);
+    if (is_declared(is, e)) {
+        ti_failure_set(
+            is->failure, TACIT_ERROR_KERNEL,
+            "task '%s' on node %d %s %s, which is only read by its %s, for the items %s; declare tacit_update or "
+            "tacit_write, or correct the kernel",
+            is->task->name, is->node, ti_touch_verb(touch), w.element, ti_strbuf_text(&w.accesses), w.items);
+    } else {
+        ti_failure_set(
+            is->failure, TACIT_ERROR_KERNEL,
+            "task '%s' on node %d %s %s, outside of its %s, for the items %s; widen the mapper, or correct the kernel",
+            is->task->name, is->node, ti_touch_verb(touch), w.element, ti_strbuf_text(&w.accesses), w.items);
+    }
+    reported(is, &w);
 }
 
-void ti_bounds_report_read(const ti_bounds_subject *is, const ti_bounds_element *e, bool writable)
+void ti_bounds_report_old(const ti_bounds_subject *is, const ti_bounds_element *e)
 {
-    ti_strbuf what = { 0 };
-    char text[TI_BOUNDS_TEXT];
-    ti_strbuf_add(&what, "reads %s, %s ", ti_bounds_element_text(is, e, text),
-                  writable ? "whose old contents" : "which");
-    add_accesses(&what, is, e->copy, writable ? "leaves undefined" : "does not declare",
-                 writable ? "leave undefined" : "do not declare");
-    ti_strbuf_add(&what, writable ? "; declare tacit_update, or write before reading"
-                                  : "; widen the mapper, or correct the kernel");
-    report(is, TACIT_ERROR_KERNEL, &what);
+    words w;
+    find_words(is, e, &w);
+    ti_failure_set(
+        is->failure, TACIT_ERROR_KERNEL,
+        "task '%s' on node %d reads the old contents of %s, which are undefined in its %s, for the items %s; declare "
+        "tacit_update, or write before reading",
+        is->task->name, is->node, w.element, ti_strbuf_text(&w.accesses), w.items);
+    reported(is, &w);
 }
 
 void ti_bounds_report_unwritten(const ti_bounds_subject *is, const ti_bounds_element *e)
 {
-    ti_strbuf what = { 0 };
-    char text[TI_BOUNDS_TEXT];
-    ti_strbuf_add(&what, "did not write %s, which ", ti_bounds_element_text(is, e, text));
-    add_accesses(&what, is, e->copy, "declares", "declare");
-    ti_strbuf_add(&what, "; write every element, or declare tacit_update");
-    report(is, TACIT_ERROR_KERNEL, &what);
+    words w;
+    find_words(is, e, &w);
+    ti_failure_set(
+        is->failure, TACIT_ERROR_KERNEL,
+        "task '%s' on node %d did not write %s, which belongs to its %s, for the items %s; write every element, or "
+        "declare tacit_update",
+        is->task->name, is->node, w.element, ti_strbuf_text(&w.accesses), w.items);
+    reported(is, &w);
 }
 
 void ti_bounds_report_mapper(const ti_bounds_subject *is, uint32_t access)
 {
-    ti_strbuf what = { 0 };
     char text[TI_BOX_TEXT];
-    ti_strbuf_add(&what, "has a custom mapper, of its ");
-    add_access(&what, is, access);
-    ti_strbuf_add(
-        &what,
-        " of buffer '%s', that names more for the items %s than for the chunk that they are part of; a mapper must "
-        "name for many items what it names for each of them",
-        is->task->access[access].buffer->name, ti_box_format(&is->items, is->task->dims, text));
-    report(is, TACIT_ERROR_MAPPER, &what);
+    ti_failure_set(
+        is->failure, TACIT_ERROR_MAPPER,
+        "task '%s' on node %d, access %u to buffer '%s': the custom mapper names more for the items %s than for the "
+        "chunk that they are part of; it must name for many items what it names for each of them",
+        is->task->name, is->node, access, is->task->access[access].buffer->name,
+        ti_box_format(&is->items, is->task->dims, text));
+    ti_lot_wake(is->lot, INT32_MAX);
 }
 
-void ti_bounds_report_memory(const ti_bounds_subject *is, uint32_t copy)
+void ti_bounds_report_memory(const ti_bounds_subject *is, const char *buffer)
 {
-    ti_strbuf what = { 0 };
-    ti_strbuf_add(
-        &what,
-        "cannot be checked: there is no memory for a copy of what it touches of buffer '%s'; use smaller buffers or "
-        "fewer workers, or unset TACIT_BOUNDS_CHECK",
-        is->copy[copy].name);
-    report(is, TACIT_ERROR_MEMORY, &what);
+    ti_failure_set(
+        is->failure, TACIT_ERROR_MEMORY,
+        "task '%s' on node %d cannot be checked: there is no memory for a copy of what it touches of %s; use smaller "
+        "buffers or fewer workers, or unset TACIT_BOUNDS_CHECK",
+        is->task->name, is->node, buffer);
+    ti_lot_wake(is->lot, INT32_MAX);
 }

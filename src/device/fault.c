@@ -108,7 +108,7 @@ static void say_end(const ti_fault_call *call, const ti_guarded *copy, const cha
             add_text(&l, d == first ? "[" : ",");
             add_number(&l, at[d]);
         }
-        add_text(&l, first < 3 ? "], which its accesses do not declare\n" : ", which its accesses do not declare\n");
+        add_text(&l, first < 3 ? "], outside of its accesses\n" : ", outside of its accesses\n");
     } else {
         add_text(&l, " crashes, at an address outside of its views\n");
     }

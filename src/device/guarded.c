@@ -2,7 +2,7 @@
  *
  * The mapping is reserved as a whole, inaccessible; then the pages of rows are made accessible, so everything else is a guard. The distance of rows
  * is a multiple of the page size and of the element size (`ld` counts elements); between planes there are rows that nothing
- * is in; before the first and after the last element there is room for a whole plane. All of it costs addresses, not memory. */
+ * is in; before the first and after the last element there is room for a whole plane and more. All of it costs addresses, not memory. */
 #include "device/guarded.h"
 
 #include "base/check.h"
@@ -174,11 +174,18 @@ static size_t row_bytes(const ti_guarded *copy)
     return round_up(extent(&copy->bounding, 2) * copy->elem_size, copy->page);
 }
 
+/* Before the first and after the last plane: room for another one, and for a row of yet another. */
+static size_t margin_of(const ti_guarded *copy)
+{
+    size_t around = plus(copy->stride[0], times(2, copy->stride[1]));
+    return round_up(TI_MAX(around, (size_t)LEAST_MARGIN), copy->page);
+}
+
 static bool protect_rows(const ti_guarded *copy, int protection)
 {
     ti_box rows = rows_of(copy);
     int64_t at[3];
-    size_t margin = round_up(TI_MAX(copy->stride[0], (size_t)LEAST_MARGIN), copy->page);
+    size_t margin = margin_of(copy);
     if (copy->compact) {
         return mprotect(copy->map + margin, copy->map_bytes - 2 * margin, protection) == 0;
     }
@@ -194,7 +201,7 @@ static bool protect_rows(const ti_guarded *copy, int protection)
 
 static bool reserve(ti_guarded *copy)
 {
-    size_t margin = round_up(TI_MAX(copy->stride[0], (size_t)LEAST_MARGIN), copy->page);
+    size_t margin = margin_of(copy);
     size_t inside = round_up(times(TI_MAX(extent(&copy->reach, 0), 1), copy->stride[0]), copy->page);
     size_t bytes = plus(inside, times(2, margin));
     if (bytes > MOST_RESERVED && (!copy->compact || bytes > PTRDIFF_MAX)) {

@@ -181,6 +181,39 @@ static void every_second(const tacit_box *chunk, const tacit_range *range, const
     }
 }
 
+/* Names for few items what it does not name for many. */
+static void fickle(const tacit_box *chunk, const tacit_range *range, const void *user, tacit_region *out)
+{
+    (void)user;
+    bool all = chunk->max[0] - chunk->min[0] == range->size[0];
+    tacit_region_add(out, all ? tacit_box1(10, range->size[0] - 10) : tacit_box1(chunk->min[0], chunk->max[0]));
+}
+
+/* Points of three components, packed: as a whole, one too many. */
+static void components(const tacit_launch *k)
+{
+    const struct slip *s = k->args;
+    size_t points = k->chunk.max[0] - k->chunk.min[0];
+    memcpy(at2(&k->view[1], k->chunk.min[0], 0), at2(&k->view[0], k->chunk.min[0], 0),
+           3 * (points + (size_t)s->above[0]) * sizeof(double));
+}
+
+/* Reads through one access what it has written through the other. */
+static void seidel(const tacit_launch *k)
+{
+    for (size_t i = k->chunk.min[0] + 1; i < k->chunk.max[0]; i++) {
+        *at1(&k->view[1], i) = *at1(&k->view[0], i - 1) + 1.0;
+    }
+}
+
+/* Another number each time. */
+static void unsteady(const tacit_launch *k)
+{
+    static _Atomic int calls;
+    copy1(k);
+    *at1(&k->view[1], k->chunk.min[0]) = ++calls;
+}
+
 static void *read_one(void *at)
 {
     return *(volatile double *)at > 0.0 ? at : NULL;
@@ -202,10 +235,10 @@ static void crash(const tacit_launch *k)
 
 /* ---- programs */
 
-enum shape { LINE, GRID, SPACE, TALL, STAR, REDUCTION, HOLES };
+enum shape { LINE, GRID, SPACE, TALL, STAR, REDUCTION, HOLES, FICKLE, POINTS, SHARED };
 
 struct kind {
-    const char *name, *says; /* a basic regular expression; %s is for readability only */
+    const char *name, *says; /* a basic regular expression, from behind "on node N" */
     enum shape shape;
     tacit_host_kernel *kernel;
     struct slip slip;
@@ -218,96 +251,147 @@ struct kind {
     }
 
 static const struct kind kinds[] = {
-    { "read_below_1d", "reads U\\[[0-9-]*\\], which its access 0 (tacit_read", LINE, copy1, SLIP(.below = { 1 }), 0 },
-    { "read_above_1d", "reads U\\[[0-9]*\\], which its access 0 (tacit_read", LINE, copy1, SLIP(.above = { 1 }), 0 },
-    { "write_below_1d", "writes V\\[[0-9-]*\\], which its access 1 (tacit_write", LINE, copy1,
+    { "read_below_1d", "reads U\\[[0-9-]*\\], outside of its access 0 (tacit_read", LINE, copy1, SLIP(.below = { 1 }),
+      0 },
+    { "read_above_1d", "reads U\\[[0-9]*\\], outside of its access 0 (tacit_read", LINE, copy1, SLIP(.above = { 1 }),
+      0 },
+    { "write_below_1d", "writes V\\[[0-9-]*\\], outside of its access 1 (tacit_write", LINE, copy1,
       SLIP(.below = { 1 }, .in_writing = true), 0 },
-    { "write_above_1d", "writes V\\[[0-9]*\\], which its access 1 (tacit_write", LINE, copy1,
+    { "write_above_1d", "writes V\\[[0-9]*\\], outside of its access 1 (tacit_write", LINE, copy1,
       SLIP(.above = { 1 }, .in_writing = true), 0 },
-    { "read_below_rows", "reads U\\[[0-9-]*,[0-9]*\\], which", GRID, copy2, SLIP(.below = { 1 }), 0 },
-    { "read_above_rows", "reads U\\[[0-9]*,[0-9]*\\], which", GRID, copy2, SLIP(.above = { 1 }), 0 },
-    { "write_below_rows", "writes V\\[[0-9-]*,0\\], which", GRID, copy2, SLIP(.below = { 1 }, .in_writing = true), 0 },
-    { "write_above_rows", "writes V\\[[0-9]*,23\\], which", GRID, copy2, SLIP(.above = { 1 }, .in_writing = true), 0 },
-    { "read_below_columns_first", "reads U\\[0,-1\\], which", GRID, copy2, { .below = { 0, 1 }, .only_row = 0 }, 0 },
-    { "read_below_columns_middle", "reads U\\[17,-1\\], which", GRID, copy2, { .below = { 0, 1 }, .only_row = 17 }, 0 },
-    { "read_below_columns_last", "reads U\\[39,-1\\], which", GRID, copy2, { .below = { 0, 1 }, .only_row = 39 }, 0 },
-    { "read_above_columns_first", "reads U\\[0,24\\], which", GRID, copy2, { .above = { 0, 1 }, .only_row = 0 }, 0 },
-    { "read_above_columns_middle", "reads U\\[17,24\\], which", GRID, copy2, { .above = { 0, 1 }, .only_row = 17 }, 0 },
-    { "read_above_columns_last", "reads U\\[39,24\\], which", GRID, copy2, { .above = { 0, 1 }, .only_row = 39 }, 0 },
+    { "read_below_rows", "reads U\\[[0-9-]*,[0-9]*\\], outside of its access [01]", GRID, copy2, SLIP(.below = { 1 }),
+      0 },
+    { "read_above_rows", "reads U\\[[0-9]*,[0-9]*\\], outside of its access [01]", GRID, copy2, SLIP(.above = { 1 }),
+      0 },
+    { "write_below_rows", "writes V\\[[0-9-]*,0\\], outside of its access [01]", GRID, copy2,
+      SLIP(.below = { 1 }, .in_writing = true), 0 },
+    { "write_above_rows", "writes V\\[[0-9]*,23\\], outside of its access [01]", GRID, copy2,
+      SLIP(.above = { 1 }, .in_writing = true), 0 },
+    { "read_below_columns_first",
+      "reads U\\[0,-1\\], outside of its access [01]",
+      GRID,
+      copy2,
+      { .below = { 0, 1 }, .only_row = 0 },
+      0 },
+    { "read_below_columns_middle",
+      "reads U\\[17,-1\\], outside of its access [01]",
+      GRID,
+      copy2,
+      { .below = { 0, 1 }, .only_row = 17 },
+      0 },
+    { "read_below_columns_last",
+      "reads U\\[39,-1\\], outside of its access [01]",
+      GRID,
+      copy2,
+      { .below = { 0, 1 }, .only_row = 39 },
+      0 },
+    { "read_above_columns_first",
+      "reads U\\[0,24\\], outside of its access [01]",
+      GRID,
+      copy2,
+      { .above = { 0, 1 }, .only_row = 0 },
+      0 },
+    { "read_above_columns_middle",
+      "reads U\\[17,24\\], outside of its access [01]",
+      GRID,
+      copy2,
+      { .above = { 0, 1 }, .only_row = 17 },
+      0 },
+    { "read_above_columns_last",
+      "reads U\\[39,24\\], outside of its access [01]",
+      GRID,
+      copy2,
+      { .above = { 0, 1 }, .only_row = 39 },
+      0 },
     { "write_below_columns_first",
-      "writes V\\[0,-1\\], which",
+      "writes V\\[0,-1\\], outside of its access [01]",
       GRID,
       copy2,
       { .below = { 0, 1 }, .only_row = 0, .in_writing = true },
       0 },
     { "write_below_columns_middle",
-      "writes V\\[17,-1\\], which",
+      "writes V\\[17,-1\\], outside of its access [01]",
       GRID,
       copy2,
       { .below = { 0, 1 }, .only_row = 17, .in_writing = true },
       0 },
     { "write_below_columns_last",
-      "writes V\\[39,-1\\], which",
+      "writes V\\[39,-1\\], outside of its access [01]",
       GRID,
       copy2,
       { .below = { 0, 1 }, .only_row = 39, .in_writing = true },
       0 },
     { "write_above_columns_first",
-      "writes V\\[0,24\\], which",
+      "writes V\\[0,24\\], outside of its access [01]",
       GRID,
       copy2,
       { .above = { 0, 1 }, .only_row = 0, .in_writing = true },
       0 },
     { "write_above_columns_middle",
-      "writes V\\[17,24\\], which",
+      "writes V\\[17,24\\], outside of its access [01]",
       GRID,
       copy2,
       { .above = { 0, 1 }, .only_row = 17, .in_writing = true },
       0 },
     { "write_above_columns_last",
-      "writes V\\[39,24\\], which",
+      "writes V\\[39,24\\], outside of its access [01]",
       GRID,
       copy2,
       { .above = { 0, 1 }, .only_row = 39, .in_writing = true },
       0 },
-    { "read_below_planes", "reads U\\[[0-9-]*,0,0\\], which", SPACE, copy3, SLIP(.below = { 1 }), 0 },
-    { "read_above_planes", "reads U\\[[0-9]*,0,0\\], which", SPACE, copy3, SLIP(.above = { 1 }), 0 },
-    { "read_below_middle", "reads U\\[[0-9]*,-1,0\\], which", SPACE, copy3, SLIP(.below = { 0, 1 }), 0 },
-    { "read_above_middle", "reads U\\[[0-9]*,40,0\\], which", SPACE, copy3, SLIP(.above = { 0, 1 }), 0 },
-    { "read_below_inner", "reads U\\[[0-9]*,[0-9]*,-1\\], which", SPACE, copy3, SLIP(.below = { 0, 0, 1 }), 0 },
-    { "read_above_inner", "reads U\\[[0-9]*,[0-9]*,24\\], which", SPACE, copy3, SLIP(.above = { 0, 0, 1 }), 0 },
-    { "write_below_planes", "writes V\\[[0-9-]*,0,0\\], which", SPACE, copy3, SLIP(.below = { 1 }, .in_writing = true),
+    { "read_below_planes", "reads U\\[[0-9-]*,0,0\\], outside of its access [01]", SPACE, copy3, SLIP(.below = { 1 }),
       0 },
-    { "write_above_planes", "writes V\\[[0-9]*,0,0\\], which", SPACE, copy3, SLIP(.above = { 1 }, .in_writing = true),
+    { "read_above_planes", "reads U\\[[0-9]*,0,0\\], outside of its access [01]", SPACE, copy3, SLIP(.above = { 1 }),
       0 },
-    { "write_below_middle", "writes V\\[[0-9]*,-1,0\\], which", SPACE, copy3,
+    { "read_below_middle", "reads U\\[[0-9]*,-1,0\\], outside of its access [01]", SPACE, copy3,
+      SLIP(.below = { 0, 1 }), 0 },
+    { "read_above_middle", "reads U\\[[0-9]*,40,0\\], outside of its access [01]", SPACE, copy3,
+      SLIP(.above = { 0, 1 }), 0 },
+    { "read_below_inner", "reads U\\[[0-9]*,[0-9]*,-1\\], outside of its access [01]", SPACE, copy3,
+      SLIP(.below = { 0, 0, 1 }), 0 },
+    { "read_above_inner", "reads U\\[[0-9]*,[0-9]*,24\\], outside of its access [01]", SPACE, copy3,
+      SLIP(.above = { 0, 0, 1 }), 0 },
+    { "write_below_planes", "writes V\\[[0-9-]*,0,0\\], outside of its access [01]", SPACE, copy3,
+      SLIP(.below = { 1 }, .in_writing = true), 0 },
+    { "write_above_planes", "writes V\\[[0-9]*,0,0\\], outside of its access [01]", SPACE, copy3,
+      SLIP(.above = { 1 }, .in_writing = true), 0 },
+    { "write_below_middle", "writes V\\[[0-9]*,-1,0\\], outside of its access [01]", SPACE, copy3,
       SLIP(.below = { 0, 1 }, .in_writing = true), 0 },
-    { "write_above_middle", "writes V\\[[0-9]*,40,0\\], which", SPACE, copy3,
+    { "write_above_middle", "writes V\\[[0-9]*,40,0\\], outside of its access [01]", SPACE, copy3,
       SLIP(.above = { 0, 1 }, .in_writing = true), 0 },
-    { "write_below_inner", "writes V\\[[0-9]*,[0-9]*,-1\\], which", SPACE, copy3,
+    { "write_below_inner", "writes V\\[[0-9]*,[0-9]*,-1\\], outside of its access [01]", SPACE, copy3,
       SLIP(.below = { 0, 0, 1 }, .in_writing = true), 0 },
-    { "write_above_inner", "writes V\\[[0-9]*,[0-9]*,24\\], which", SPACE, copy3,
+    { "write_above_inner", "writes V\\[[0-9]*,[0-9]*,24\\], outside of its access [01]", SPACE, copy3,
       SLIP(.above = { 0, 0, 1 }, .in_writing = true), 0 },
-    { "write_to_read_only", "writes U\\[[0-9]*,5\\], which its access 0 (tacit_read, .*) only reads.*tacit_update",
+    { "write_to_read_only", "writes U\\[[0-9]*,5\\], which is only read by its access 0 (tacit_read, .*tacit_update",
       GRID, write_to_read_only, SLIP(0), 0 },
-    { "corner", "reads U\\[[0-9]*,[0-9]*\\], which its access 0 (tacit_read, [23] boxes in .*) does not declare", STAR,
-      corner, SLIP(0), 0 },
-    { "holes", "reads U\\[19\\], which its access 0 (tacit_read, [0-9]* boxes in", HOLES, between, SLIP(0), 0 },
-    { "not_written", "did not write V\\[7,3\\], which its access 1 (tacit_write", GRID, leave_out, SLIP(0), 0 },
-    { "old_contents", "reads V\\[7,3\\], whose old contents its access 1 (tacit_write, .*) leaves undefined", GRID,
+    { "corner", "reads U\\[[0-9]*,[0-9]*\\], outside of its access 0 (tacit_read, [23] boxes in .*widen the mapper",
+      STAR, corner, SLIP(0), 0 },
+    { "holes", "reads U\\[19\\], outside of its access 0 (tacit_read, [0-9]* boxes in", HOLES, between, SLIP(0), 0 },
+    { "not_written", "did not write V\\[7,3\\], which belongs to its access 1 (tacit_write", GRID, leave_out, SLIP(0),
+      0 },
+    { "old_contents", "reads the old contents of V\\[7,3\\], which are undefined in its access 1 (tacit_write,", GRID,
       add_to_old, SLIP(0), 0 },
-    { "beside_reduction", "\\(reads\\|writes\\) V\\[1\\], which its access 1 (tacit_reduce, \\[0,1))", REDUCTION,
+    { "beside_reduction", "\\(reads\\|writes\\) V\\[1\\], outside of its access 1 (tacit_reduce, \\[0,1))", REDUCTION,
       beside_reduction, SLIP(0), 0 },
-    { "many_rows_read", "reads U\\[4000,24\\], which", TALL, deep_in_many, SLIP(0), 0 },
-    { "many_rows_write", "writes V\\[4000,24\\], which", TALL, write_deep_in_many, SLIP(0), 0 },
-    { "host_read_above", "reads U\\[[0-9]*\\], which its access 0", LINE, copy1, SLIP(.above = { 1 }), TACIT_ON_HOST },
-    { "host_write_below", "writes V\\[[0-9-]*\\], which its access 1", LINE, copy1,
+    { "many_rows_read", "reads U\\[4000,24\\], outside of its access [01]", TALL, deep_in_many, SLIP(0), 0 },
+    { "many_rows_write", "writes V\\[4000,24\\], outside of its access [01]", TALL, write_deep_in_many, SLIP(0), 0 },
+    { "host_read_above", "reads U\\[[0-9]*\\], outside of its access 0", LINE, copy1, SLIP(.above = { 1 }),
+      TACIT_ON_HOST },
+    { "host_write_below", "writes V\\[[0-9-]*\\], outside of its access 1", LINE, copy1,
       SLIP(.below = { 1 }, .in_writing = true), TACIT_ON_HOST },
-    { "host_not_written", "did not write V\\[7,3\\], which its access 1", GRID, leave_out, SLIP(0), TACIT_ON_ONE_NODE },
-    { "thread", "in a thread that its kernel has started, reads U\\[[0-9]*\\], which its accesses do not declare", LINE,
+    { "host_not_written", "did not write V\\[7,3\\], which belongs to its access 1", GRID, leave_out, SLIP(0),
+      TACIT_ON_ONE_NODE },
+    { "thread", "in a thread that its kernel has started, reads U\\[[0-9]*\\], outside of its accesses", LINE,
       other_thread, SLIP(0), 0 },
     { "crash", "crashes, at an address outside of its views", LINE, crash, SLIP(0), 0 },
+    { "components", "\\(reads\\|writes\\) [UV]\\[[0-9]*,0\\], outside of its access", POINTS, components,
+      SLIP(.above = { 1 }), 0 },
+    { "unsteady", "writes other bits to V\\[[0-9]*\\] each time that it runs", LINE, unsteady, SLIP(0), 0 },
+    { "fickle", "access 0 to buffer 'U': the custom mapper names more for the items", FICKLE, copy1, SLIP(0), 0 },
     { "fine", "", GRID, copy2, SLIP(0), 0 },
+    { "fine_components", "", POINTS, components, SLIP(0), 0 },
+    { "fine_shared", "", SHARED, seidel, SLIP(0), 0 },
 };
 
 static tacit_range range_of(enum shape shape)
@@ -315,6 +399,8 @@ static tacit_range range_of(enum shape shape)
     switch (shape) {
     case LINE:
     case HOLES:
+    case FICKLE:
+    case SHARED:
         return TACIT_RANGE(ROWS * COLS);
     case REDUCTION:
         return TACIT_RANGE(1);
@@ -322,6 +408,8 @@ static tacit_range range_of(enum shape shape)
         return TACIT_RANGE(PLANES, ROWS, COLS);
     case TALL:
         return TACIT_RANGE(MANY, COLS);
+    case POINTS:
+        return TACIT_RANGE(ROWS, 3);
     case GRID:
     case STAR:
         break;
@@ -337,15 +425,15 @@ static int run(const struct kind *kind)
     double *values = malloc(count * sizeof(double));
     int custom = 0;
     for (size_t i = 0; i < count; i++) {
-        values[i] = (double)i;
+        values[i] = kind->shape == SHARED ? 0.0 : (double)i;
     }
     items = kind->shape == REDUCTION ? TACIT_RANGE(ROWS) : kind->shape == HOLES ? TACIT_RANGE(ROWS * COLS / 2) : range;
-    CHECK(tacit_init(NULL, &ctx));
+    CHECK(tacit_init(&(tacit_config){ .workers = 2, .threads = TACIT_THREADS_ON }, &ctx));
     tacit_buffer_desc desc = { .name = "U", .range = range, .elem_size = sizeof(double), .init = values };
     CHECK(tacit_buffer_create(ctx, &desc, &u));
     desc.name = "V";
     CHECK(tacit_buffer_create(ctx, &desc, &v));
-    CHECK(tacit_mapper_create(ctx, every_second, NULL, 0, 0, &custom));
+    CHECK(tacit_mapper_create(ctx, kind->shape == FICKLE ? fickle : every_second, NULL, 0, 0, &custom));
     tacit_task task = { .name = kind->name,
                         .range = items,
                         .kernel = { .host = kind->kernel },
@@ -356,15 +444,26 @@ static int run(const struct kind *kind)
         task.access[0] = tacit_read(u, tacit_star(1, 1, 0));
         task.range = TACIT_RANGE(ROWS - 2, COLS - 2);
         task.offset[0] = task.offset[1] = 1;
-    } else if (kind->shape == HOLES) {
+    } else if (kind->shape == HOLES || kind->shape == FICKLE) {
         task.access[0] = tacit_read(u, tacit_custom(custom));
     } else if (kind->shape == REDUCTION) {
         task.access[0] = tacit_read(u, tacit_all());
         task.access[1] = tacit_reduce(v, tacit_sum(TACIT_DOUBLE));
     }
+    if (kind->shape == SHARED) {
+        task.access[0] = tacit_read(v, tacit_all());
+        task.access[1] = tacit_update(v, tacit_one_to_one());
+        task.place = tacit_place_node(0);
+    }
     CHECK(tacit_submit(ctx, &task));
     CHECK(tacit_fence_read(ctx, v, TACIT_BOX_ALL, values));
     CHECK(tacit_finalize(ctx));
+    for (size_t i = 0; kind->shape == SHARED && i < count; i++) {
+        if (values[i] != (double)i) {
+            fprintf(stderr, "V[%zu] is %g\n", i, values[i]);
+            return EXIT_FAILURE;
+        }
+    }
     free(values);
     return EXIT_SUCCESS;
 }

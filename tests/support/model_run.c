@@ -400,4 +400,5 @@ void model_config(gen_rng *r, tacit_config *out)
     out->horizon_front = fronts[gen_between(r, 0, 3)];
     out->early_bytes = early[gen_between(r, 0, 2)];
     out->reproducible = gen_chance(r, 40);
+    out->bounds_check = gen_chance(r, 20);
 }
