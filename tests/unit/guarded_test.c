@@ -125,7 +125,7 @@ static void random_copies(void **state)
     (void)state;
     rng r = rng_from(seed);
     assert_int_equal(pipe(ends), 0);
-    for (int round = 0; round < 400; round++) {
+    for (int round = 0; round < 150; round++) {
         ti_guarded copy;
         fill_random(&r, &copy);
         for (int at_end = 0; at_end < 2; at_end++) {
