@@ -77,8 +77,9 @@ static void check_walk(const ti_guarded *copy)
             int64_t found[3];
             char *address = ti_guarded_address(copy, run.at);
             assert_int_equal(run.kind, kind_of(copy, run.at));
-            assert_true(is_accessible(address));
-            assert_true(is_accessible(address + copy->elem_size - 1));
+            if (i == 0 || i + 1 == run.count) {
+                assert_true(is_accessible(address) && is_accessible(address + copy->elem_size - 1));
+            }
             assert_true(ti_guarded_locate(copy, address + copy->elem_size - 1, found));
             if (run.kind) {
                 assert_memory_equal(found, run.at, sizeof(found));
