@@ -79,6 +79,50 @@ static void the_tree(void **state)
     assert_true(sum == sum_of_blocks(0, 256));
 }
 
+/* ---- what it costs */
+
+enum { COUNTS = 100000, COUNTED = 1000 };
+
+/* In inline mode kernels run inside a call of tacit, in the same thread, so that this one may look at the counters. */
+static void note_memory(const tacit_launch *k)
+{
+    tacit_counters c;
+    uint64_t *most = *(uint64_t *const *)k->args;
+    REQUIRE(tacit_get_counters(k->context, &c) == TACIT_OK);
+    *most = TI_MAX(*most, c.buffer_bytes);
+    most[1]++;
+    for (size_t i = k->chunk.min[0]; i < k->chunk.max[0]; i++) {
+        TACIT_AT1(double, k->view[0], i) += 1;
+    }
+}
+
+/* 250 blocks are combined in 14 slots. */
+static void few_slots(void **state)
+{
+    (void)state;
+    tacit_config config = { .threads = TACIT_THREADS_INLINE, .reproducible = 1 };
+    tacit_context *ctx;
+    tacit_buffer *b;
+    uint64_t seen[2] = { 0, 0 }, *seen_at = seen;
+    static double found[COUNTS];
+    assert_int_equal(tacit_init(&config, &ctx), TACIT_OK);
+    tacit_buffer_desc desc = { .name = "counts", .range = TACIT_RANGE(COUNTS), .elem_size = sizeof(double) };
+    assert_int_equal(tacit_buffer_create(ctx, &desc, &b), TACIT_OK);
+    tacit_task task = { .name = "count",
+                        .range = TACIT_RANGE(COUNTED),
+                        .kernel = { .host = note_memory },
+                        TACIT_ARGS(seen_at),
+                        .access = { tacit_reduce(b, tacit_sum(TACIT_DOUBLE)) } };
+    assert_int_equal(tacit_submit(ctx, &task), TACIT_OK);
+    assert_int_equal(tacit_fence_read(ctx, b, TACIT_BOX_ALL, found), TACIT_OK);
+    for (size_t i = 0; i < COUNTS; i++) {
+        assert_true(found[i] == (i < COUNTED ? 1.0 : 0.0));
+    }
+    assert_int_equal(seen[1], 250);                   /* calls: blocks of 4 items */
+    assert_true(seen[0] <= sizeof(found) * (1 + 14)); /* the buffer itself, and slots */
+    assert_int_equal(tacit_finalize(ctx), TACIT_OK);
+}
+
 /* ---- without it */
 
 static void other_bits_without_it(void **state)
@@ -177,6 +221,7 @@ static void bounded_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(same_bits_everywhere), cmocka_unit_test(the_tree),
-                                        cmocka_unit_test(other_bits_without_it), cmocka_unit_test(bounded_error) };
+                                        cmocka_unit_test(few_slots), cmocka_unit_test(other_bits_without_it),
+                                        cmocka_unit_test(bounded_error) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

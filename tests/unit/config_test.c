@@ -85,6 +85,15 @@ static void environment_wins(void **state)
     setenv("TACIT_THREADS", "1", 1);
     expect_ok(NULL, &out);
     assert_int_equal(out.threads, TACIT_THREADS_ON);
+    assert_int_equal(out.reproducible, 0);
+    setenv("TACIT_REPRODUCIBLE", "1", 1);
+    expect_ok(NULL, &out);
+    assert_int_equal(out.reproducible, 1);
+    setenv("TACIT_REPRODUCIBLE", "0", 1);
+    expect_ok(&(tacit_config){ .reproducible = 1 }, &out);
+    assert_int_equal(out.reproducible, 0);
+    setenv("TACIT_REPRODUCIBLE", "yes", 1);
+    expect_refusal(NULL, "TACIT_REPRODUCIBLE", "0|1");
 }
 
 static void units(void **state)
