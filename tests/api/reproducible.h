@@ -90,11 +90,10 @@ static void times(const tacit_launch *k)
 
 static void add_lanes(const tacit_launch *k)
 {
-    double *sum = &TACIT_AT2(double, k->view[0], 0, 0);
     EACH_ITEM(k, n)
     {
         for (size_t lane = 0; lane < 2 * LANES; lane++) {
-            sum[lane] += datum((n + lane) % DATA);
+            TACIT_AT2(double, k->view[0], lane / LANES, lane % LANES) += datum((n + lane) % DATA);
         }
     }
 }
