@@ -1,0 +1,198 @@
+/* Planners driven directly: see planning.h. */
+#include "planning.h"
+
+#include "base/clock.h"
+#include "base/config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORKERS = 2 };
+
+static void take(void *user, const ti_task *task)
+{
+    planning *p = user;
+    ti_vec_push(&p->made, task);
+}
+
+static void release(planning *p)
+{
+    ti_task_graph_release(p->tasks, p->planned_point);
+}
+
+static void plan_commands(planning *p)
+{
+    for (size_t i = 0; i < p->made.count; i++) {
+        ti_command_batch batch = ti_command_graph_add(p->commands, &p->made.data[i], 1);
+        ti_vec_reserve(&p->command, p->command.count + batch.count);
+        memcpy(p->command.data + p->command.count, batch.command, batch.count * sizeof(*batch.command));
+        p->command.count += batch.count;
+        ti_vec_push(&p->border, p->command.count);
+    }
+}
+
+static size_t plan_instructions(planning *p)
+{
+    size_t from = 0, made = 0;
+    for (size_t i = 0; i < p->made.count; i++) {
+        ti_command_batch batch = { p->command.data + from, p->border.data[i] - from };
+        made += ti_instruction_graph_add(p->instructions, batch).count;
+        from = p->border.data[i];
+    }
+    return made;
+}
+
+/* ---- what a block has made */
+
+static uint64_t messages_of(const ti_command *c)
+{
+    if (c->kind == TI_COMMAND_REDUCE) {
+        return (uint64_t)c->as.reduce.tree->children + (c->as.reduce.tree->parent >= 0);
+    }
+    return c->kind == TI_COMMAND_SEND || c->kind == TI_COMMAND_RECEIVE;
+}
+
+static void note_block(planning *p, size_t tasks, size_t instructions)
+{
+    p->counts.tasks += tasks;
+    p->counts.instructions += instructions;
+    p->counts.commands += p->command.count;
+    for (size_t i = 0; i < p->made.count; i++) {
+        if (p->made.data[i]->kind == TI_TASK_HORIZON) {
+            p->planned_point = p->made.data[i]->id;
+            p->counts.horizons++;
+        }
+    }
+    for (size_t i = 0; i < p->command.count; i++) {
+        p->counts.messages += messages_of(p->command.data[i]);
+        p->counts.executions += p->command.data[i]->kind == TI_COMMAND_EXECUTE;
+        if (p->look) {
+            p->look(p->user, p->command.data[i]);
+        }
+    }
+    ti_command_counts c = ti_command_graph_counts(p->commands);
+    ti_instruction_counts n = ti_instruction_graph_counts(p->instructions);
+    uint64_t entries = ti_task_graph_entries(p->tasks) + c.entries + n.entries;
+    uint64_t bytes = ti_task_graph_arena_bytes(p->tasks) + c.arena_bytes + n.arena_bytes;
+    p->counts.chunks_evaluated = c.chunks_evaluated;
+    p->entries_peak = TI_MAX(p->entries_peak, entries);
+    p->arena_peak = TI_MAX(p->arena_peak, bytes);
+    ti_vec_clear(&p->made);
+    ti_vec_clear(&p->command);
+    ti_vec_clear(&p->border);
+}
+
+/* The second and third stage of what has been submitted since `start`. */
+static void finish_block(planning *p, size_t tasks, uint64_t start, uint64_t ns[PLANNING_STAGES])
+{
+    uint64_t submitted = ti_clock_ns();
+    ti_command_graph_release(p->commands, p->planned_point);
+    plan_commands(p);
+    uint64_t commanded = ti_clock_ns();
+    ti_instruction_graph_release(p->instructions, p->planned_point);
+    size_t instructions = plan_instructions(p);
+    uint64_t instructed = ti_clock_ns();
+    ns[0] += submitted - start;
+    ns[1] += commanded - submitted;
+    ns[2] += instructed - commanded;
+    note_block(p, tasks, instructions);
+}
+
+void planning_block(planning *p, size_t tasks, uint64_t ns[PLANNING_STAGES])
+{
+    uint64_t start = ti_clock_ns();
+    release(p);
+    for (size_t i = 0; i < tasks; i++) {
+        pattern_next(&p->run);
+    }
+    finish_block(p, tasks, start, ns);
+}
+
+uint64_t planning_horizon(planning *p)
+{
+    uint64_t of_task[PLANNING_STAGES] = { 0 }, of_horizon[PLANNING_STAGES] = { 0 };
+    uint64_t clock = 3 * planning_clock_ns();
+    release(p);
+    p->horizon_ns = 0;
+    ti_task_graph_time_horizons(p->tasks, &p->horizon_ns);
+    pattern_next(&p->run);
+    ti_task_graph_time_horizons(p->tasks, NULL);
+    const ti_task *horizon = p->made.count > 1 ? p->made.data[1] : NULL;
+    p->made.count = 1;
+    finish_block(p, 1, ti_clock_ns(), of_task);
+    if (!horizon) {
+        return 0;
+    }
+    ti_vec_push(&p->made, horizon);
+    finish_block(p, 0, ti_clock_ns(), of_horizon);
+    uint64_t sum = p->horizon_ns + of_horizon[1] + of_horizon[2];
+    return sum > clock ? sum - clock : 1;
+}
+
+uint64_t planning_clock_ns(void)
+{
+    enum { READS = 64 };
+    static _Thread_local uint64_t known;
+    if (!known) {
+        uint64_t least = UINT64_MAX;
+        for (int round = 0; round < READS; round++) {
+            uint64_t start = ti_clock_ns();
+            for (int i = 1; i < READS; i++) {
+                (void)ti_clock_ns();
+            }
+            least = TI_MIN(least, (ti_clock_ns() - start) / READS);
+        }
+        known = TI_MAX(least, 1);
+    }
+    return known;
+}
+
+/* ---- begin and end */
+
+static tacit_context *create_context(const planning_options *o)
+{
+    const tacit_config given = { .workers = WORKERS };
+    tacit_config config;
+    tacit_context *ctx = NULL;
+    ti_strbuf why = { 0 };
+    if (ti_config_resolve(&given, &config, &why) != TACIT_OK) {
+        fprintf(stderr, "%s\n", ti_strbuf_text(&why));
+        exit(EXIT_FAILURE);
+    }
+    ti_strbuf_fini(&why);
+    config.dry_run = "as the network says";
+    config.graph = NULL;
+    config.host_devices = o->host_devices;
+    config.horizon_step = o->horizon_step ? o->horizon_step : config.horizon_step;
+    config.horizon_front = o->horizon_front ? o->horizon_front : config.horizon_front;
+    if (ti_context_create(&config, ti_comm_dry_create(o->node, o->nodes), NULL, &ctx) != TACIT_OK) {
+        fprintf(stderr, "%s\n", tacit_last_error(NULL));
+        exit(EXIT_FAILURE);
+    }
+    return ctx;
+}
+
+void planning_open(planning *p, const planning_options *o, uint64_t ns[PLANNING_STAGES])
+{
+    memset(p, 0, sizeof(*p));
+    p->ctx = create_context(o);
+    const ti_system *system = ti_runtime_system(p->ctx->runtime);
+    p->tasks = ti_runtime_task_graph(p->ctx->runtime);
+    p->commands = ti_command_graph_create(system);
+    p->instructions = ti_instruction_graph_create(system);
+    ti_runtime_divert(p->ctx->runtime, take, p);
+    uint64_t start = ti_clock_ns();
+    pattern_start(&p->run, o->pattern, p->ctx, o->tasks);
+    finish_block(p, 0, start, ns);
+}
+
+void planning_close(planning *p)
+{
+    ti_instruction_graph_destroy(p->instructions);
+    ti_command_graph_destroy(p->commands);
+    ti_context_discard(p->ctx); /* its last tasks are diverted, too, and dropped */
+    ti_vec_fini(&p->made);
+    ti_vec_fini(&p->command);
+    ti_vec_fini(&p->border);
+}
