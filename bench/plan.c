@@ -160,6 +160,7 @@ static void measure_steady(const options *o, result *r)
     planning p;
     r->first_use = open_and_use(&p, o);
     size_t block = warm_up(&p, o);
+    p.large = true;
     for (int i = 0; i < o->repeat; i++) {
         uint64_t ns[PLANNING_STAGES] = { 0 };
         planning_counts before = p.counts;
@@ -167,6 +168,7 @@ static void measure_steady(const options *o, result *r)
         r->of = since(&p, &before);
         fill_pass(&r->passes[i], ns, o->plan.tasks);
     }
+    p.large = false;
     for (int i = 0; i < o->repeat; i++) {
         r->passes[i].horizon = time_horizons(&p, o->plan.tasks, &r->horizon);
     }

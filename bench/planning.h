@@ -1,8 +1,8 @@
 /* The planners of one node of many, driven directly over a pattern and timed by stage; for benchmarks and tests.
  *
  * Tasks go through tacit_submit, with all its checks, in the context of a dry run, and are then diverted to a command graph and an instruction graph that
- * belong to this file: nothing is executed, and no thread but the caller's is involved. The stages take turns in blocks of tasks, and the
- * clock is read between them. What a horizon covers counts as executed when the next block is planned, so that memory is
+ * belong to this file: nothing is executed, and no thread but the caller's is involved. The stages take turns in blocks of tasks, and a
+ * clock is read between them: that of the thread for large blocks, so that what else the machine does counts little, else that of the wall. What a horizon covers counts as executed when the next block is planned, so that memory is
  * recycled as in a run. One thread. */
 #ifndef BENCH_PLANNING_H
 #define BENCH_PLANNING_H
@@ -40,6 +40,7 @@ typedef struct planning {
     TI_VEC(const ti_task *) made; /* of the block */
     TI_VEC(const ti_command *) command;
     TI_VEC(size_t) border; /* in `command`, behind each task's */
+    bool large; /* blocks are: use the clock of the thread, which is slow to read */
     uint64_t planned_point, horizon_ns;
     planning_counts counts;
     uint64_t entries_peak, arena_peak;                   /* after blocks */

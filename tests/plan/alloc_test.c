@@ -1,0 +1,101 @@
+/* Planning calls malloc only until it has seen a loop for a while, then never: every pattern of the benchmarks, on one node and on many.
+ *
+ * Counted are tacit's own calls (base/alloc.h) and, with glibc and without sanitizers, all calls of malloc and its relatives in the process:
+ * qsort of the C library, for one, may call it behind our back. */
+#include "planning.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define COUNTS_MALLOC 1
+static _Atomic uint64_t malloc_calls;
+
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t n, size_t size);
+extern void *__libc_realloc(void *ptr, size_t size);
+
+void *malloc(size_t size)
+{
+    malloc_calls++;
+    return __libc_malloc(size);
+}
+
+void *calloc(size_t n, size_t size)
+{
+    malloc_calls++;
+    return __libc_calloc(n, size);
+}
+
+void *realloc(void *ptr, size_t size)
+{
+    malloc_calls++;
+    return __libc_realloc(ptr, size);
+}
+#else
+#define COUNTS_MALLOC 0
+static const uint64_t malloc_calls = 0;
+#endif
+
+enum { WARM_UP = 600, MEASURED = 1000, PER_BLOCK = 4 };
+
+static void plan_tasks(planning *p, int tasks)
+{
+    uint64_t ns[PLANNING_STAGES] = { 0 };
+    for (int i = 0; i < tasks; i += PER_BLOCK) {
+        planning_block(p, PER_BLOCK, ns);
+    }
+}
+
+static void check(const pattern *pattern, int nodes, int node, int warm_up, int measured)
+{
+    planning p;
+    uint64_t ns[PLANNING_STAGES] = { 0 };
+    const planning_options options = {
+        .pattern = pattern, .nodes = nodes, .node = node, .horizon_front = 64, .tasks = (size_t)(warm_up + measured)
+    };
+    planning_open(&p, &options, ns);
+    plan_tasks(&p, warm_up);
+    uint64_t own = ti_alloc_calls(), all = malloc_calls;
+    plan_tasks(&p, measured);
+    own = ti_alloc_calls() - own;
+    all = malloc_calls - all;
+    planning_close(&p);
+    if (own || all) {
+        fail_msg("%s, node %d of %d: %llu allocations by tacit, %llu in all, in %d tasks", pattern->name, node, nodes,
+                 (unsigned long long)own, (unsigned long long)all, measured);
+    }
+}
+
+static void no_allocation_per_task(void **state)
+{
+    (void)state;
+    const pattern *pattern;
+    for (size_t i = 0; (pattern = pattern_at(i)); i++) {
+        check(pattern, 1, 0, WARM_UP, MEASURED);
+        check(pattern, 16, 9, WARM_UP, MEASURED);
+        if (!pattern->all_peers) {
+            check(pattern, 1024, 527, WARM_UP, MEASURED);
+        }
+    }
+}
+
+/* The counting itself. */
+static void malloc_is_counted(void **state)
+{
+    (void)state;
+    uint64_t before = malloc_calls;
+    void *volatile block = malloc(10);
+    free(block);
+    assert_int_equal(malloc_calls - before, COUNTS_MALLOC);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(malloc_is_counted), cmocka_unit_test(no_allocation_per_task) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
