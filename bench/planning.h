@@ -40,7 +40,7 @@ typedef struct planning {
     TI_VEC(const ti_task *) made; /* of the block */
     TI_VEC(const ti_command *) command;
     TI_VEC(size_t) border; /* in `command`, behind each task's */
-    bool large; /* blocks are: use the clock of the thread, which is slow to read */
+    bool large;            /* blocks are: use the clock of the thread, which is slow to read */
     uint64_t planned_point, horizon_ns;
     planning_counts counts;
     uint64_t entries_peak, arena_peak;                   /* after blocks */

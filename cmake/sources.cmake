@@ -9,6 +9,7 @@ set(TACIT_SOURCES
     base/log.c
     base/map.c
     base/park.c
+    base/sort.c
     base/strbuf.c
 
     grid/box.c

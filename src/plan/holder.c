@@ -15,6 +15,8 @@ typedef struct ti_chunk_table {
     size_t *start;
     int64_t chunks;
     ti_region_map index; /* box to chunk */
+    ti_region_entries hits;
+    ti_chunk_list list;
 } ti_chunk_table;
 
 /* ---- splits */
@@ -25,12 +27,24 @@ void ti_split_cache_init(ti_split_cache *cache, int node)
     cache->bucket = TI_NEW_ARRAY(ti_split_ref *, BUCKETS);
 }
 
-static void free_split(ti_split_ref *ref)
+static void drop_split(ti_split_cache *cache, ti_split_ref *ref)
 {
     if (ref->split.table) {
         ti_free((void *)(uintptr_t)ref->split.table, (size_t)(ref->split.parts[0] + 1) * sizeof(int64_t));
     }
-    TI_DELETE(ref);
+    ref->next = cache->unused;
+    cache->unused = ref;
+}
+
+static ti_split_ref *take_split(ti_split_cache *cache)
+{
+    ti_split_ref *ref = cache->unused;
+    if (!ref) {
+        return TI_NEW(ti_split_ref);
+    }
+    cache->unused = ref->next;
+    *ref = (ti_split_ref){ .refs = 0 };
+    return ref;
 }
 
 void ti_split_cache_fini(ti_split_cache *cache)
@@ -38,8 +52,12 @@ void ti_split_cache_fini(ti_split_cache *cache)
     for (size_t i = 0; i < cache->buckets; i++) {
         for (ti_split_ref *ref = cache->bucket[i], *next; ref; ref = next) {
             next = ref->next;
-            free_split(ref);
+            drop_split(cache, ref);
         }
+    }
+    for (ti_split_ref *ref = cache->unused, *next; ref; ref = next) {
+        next = ref->next;
+        TI_DELETE(ref);
     }
     ti_free(cache->bucket, cache->buckets * sizeof(*cache->bucket));
     ti_vec_fini(&cache->table);
@@ -55,7 +73,7 @@ static void trim_splits(ti_split_cache *cache)
             if (ref->refs == 0 && ref->last_use + IDLE_KEPT < cache->clock) {
                 *at = ref->next;
                 cache->count--;
-                free_split(ref);
+                drop_split(cache, ref);
             } else {
                 at = &ref->next;
             }
@@ -69,7 +87,7 @@ static ti_split_ref *add_split(ti_split_cache *cache, const ti_split *split, uin
         trim_splits(cache);
         cache->next_trim = cache->clock + IDLE_KEPT + cache->count; /* what is in use is not searched for every time */
     }
-    ti_split_ref *ref = TI_NEW(ti_split_ref);
+    ti_split_ref *ref = take_split(cache);
     ref->split = *split;
     ref->hash = hash;
     if (split->table) {
@@ -100,7 +118,9 @@ ti_split_ref *ti_split_cache_get(ti_split_cache *cache, const ti_split_request *
         latest->split->last_use = cache->clock;
         return latest->split;
     }
-    ti_vec_reserve(&cache->table, (size_t)request->nodes * (size_t)request->oversubscribe + 1);
+    if (request->weights) {
+        ti_vec_reserve(&cache->table, (size_t)request->nodes * (size_t)request->oversubscribe + 1);
+    }
     ti_split split = ti_split_make(request, cache->table.data);
     uint64_t hash = ti_split_hash(&split);
     ti_split_ref *ref = cache->bucket[hash % cache->buckets];
@@ -128,16 +148,31 @@ static void free_table(ti_chunk_table *table)
         ti_region_map_fini(&table->index);
         ti_free(table->start, (size_t)(table->chunks + 1) * sizeof(size_t));
         ti_vec_fini(&table->box);
+        ti_vec_fini(&table->hits);
+        ti_vec_fini(&table->list);
         TI_DELETE(table);
     }
 }
 
-static void free_holder(ti_holder *h)
+/* Kept for the next one, with the room of its image: loops over many tiles need new holders all the time. */
+static void drop_holder(ti_holder_cache *cache, ti_holder *h)
 {
     h->split->refs--;
     free_table(h->table);
-    ti_vec_fini(&h->image);
-    TI_DELETE(h);
+    h->next = cache->unused;
+    cache->unused = h;
+}
+
+static ti_holder *take_holder(ti_holder_cache *cache)
+{
+    ti_holder *h = cache->unused;
+    if (!h) {
+        return TI_NEW(ti_holder);
+    }
+    cache->unused = h->next;
+    *h = (ti_holder){ .image = h->image };
+    ti_vec_clear(&h->image);
+    return h;
 }
 
 void ti_holder_cache_fini(ti_holder_cache *cache)
@@ -145,8 +180,13 @@ void ti_holder_cache_fini(ti_holder_cache *cache)
     for (size_t i = 0; i < cache->buckets; i++) {
         for (ti_holder *h = cache->bucket[i], *next; h; h = next) {
             next = h->next;
-            free_holder(h);
+            drop_holder(cache, h);
         }
+    }
+    for (ti_holder *h = cache->unused, *next; h; h = next) {
+        next = h->next;
+        ti_vec_fini(&h->image);
+        TI_DELETE(h);
     }
     ti_free(cache->bucket, cache->buckets * sizeof(*cache->bucket));
 }
@@ -159,7 +199,7 @@ static void trim_holders(ti_holder_cache *cache)
             if (h->refs == 0 && h->last_use + IDLE_KEPT < cache->clock) {
                 *at = h->next;
                 cache->count--;
-                free_holder(h);
+                drop_holder(cache, h);
             } else {
                 at = &h->next;
             }
@@ -208,6 +248,7 @@ static void derive(ti_holder_cache *cache, ti_holder *h)
         ti_region all = { 0 };
         h->table = build_table(h, cache->evaluated);
         ti_region_add_all(&all, h->table->box.data, h->table->box.count);
+        ti_vec_fini(&h->image);
         h->image = all.boxes;
         h->constant = split->chunks == 1 || (h->custom->properties & TACIT_MAPPER_CONSTANT);
         h->disjoint = true; /* overlapping writes are refused (plan/diagnose) */
@@ -240,7 +281,7 @@ ti_holder *ti_holder_get(ti_holder_cache *cache, const ti_access *access, uint32
     if (2 * cache->count >= cache->buckets) {
         rehash(cache, cache->buckets ? 2 * cache->buckets : 8);
     }
-    ti_holder *h = TI_NEW(ti_holder);
+    ti_holder *h = take_holder(cache);
     h->mapper = *m;
     h->custom = access->custom;
     h->split = split;
@@ -288,13 +329,13 @@ void ti_holder_node(const ti_holder_cache *cache, const ti_holder *h, int q, con
     }
 }
 
-static void table_candidates(const ti_chunk_table *table, const ti_box *box, ti_chunk_list *out)
+static void table_candidates(ti_chunk_table *table, const ti_box *box, ti_chunk_list *out)
 {
-    ti_region_entries hits = { 0 };
-    ti_region_map_query(&table->index, box, &hits);
-    for (size_t i = 0; i < hits.count; i++) {
+    ti_vec_clear(&table->hits);
+    ti_region_map_query(&table->index, box, &table->hits);
+    for (size_t i = 0; i < table->hits.count; i++) {
         /* Insertion keeps the list ascending and free of repetition. */
-        int64_t c = (int64_t)hits.data[i].value;
+        int64_t c = (int64_t)table->hits.data[i].value;
         size_t at = out->count;
         while (at > 0 && out->data[at - 1] > c) {
             at--;
@@ -306,7 +347,6 @@ static void table_candidates(const ti_chunk_table *table, const ti_box *box, ti_
         memmove(out->data + at + 1, out->data + at, (out->count - 1 - at) * sizeof(int64_t));
         out->data[at] = c;
     }
-    ti_vec_fini(&hits);
 }
 
 void ti_holder_candidates(const ti_holder *h, const ti_box *box, ti_chunk_list *out)
@@ -334,13 +374,12 @@ bool ti_holder_candidate_nodes(const ti_holder *h, const ti_box *box, int *a, in
 {
     const ti_split *s = &h->split->split;
     if (h->table) {
-        ti_chunk_list list = { 0 };
-        table_candidates(h->table, box, &list);
-        bool any = list.count > 0;
-        *a = any ? ti_split_node(s, list.data[0]) : 0;
-        *b = any ? ti_split_node(s, list.data[list.count - 1]) : 0;
-        ti_vec_fini(&list);
-        return any;
+        ti_chunk_list *list = &h->table->list;
+        ti_vec_clear(list);
+        table_candidates(h->table, box, list);
+        *a = list->count ? ti_split_node(s, list->data[0]) : 0;
+        *b = list->count ? ti_split_node(s, list->data[list->count - 1]) : 0;
+        return list->count > 0;
     }
     int64_t first[3], last[3];
     if (!ti_mapper_inverse(&h->mapper, s, h->margin, box, first, last)) {

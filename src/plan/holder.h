@@ -26,6 +26,7 @@ typedef struct ti_split_cache {
     ti_split_ref **bucket;
     size_t buckets, count;
     uint64_t clock, next_trim;
+    ti_split_ref *unused; /* those that were trimmed */
     int node;
     struct ti_split_answer {
         ti_split_ref *split; /* NULL: none */
@@ -60,6 +61,7 @@ typedef struct ti_holder_cache {
     ti_holder **bucket;
     size_t buckets, count;
     uint64_t clock, next_trim;
+    ti_holder *unused;   /* those that were trimmed */
     uint64_t *evaluated; /* counts mapper evaluations on chunks */
 } ti_holder_cache;
 

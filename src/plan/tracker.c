@@ -5,9 +5,9 @@
 #include "plan/tracker.h"
 
 #include "base/check.h"
+#include "base/sort.h"
 #include "grid/region.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define MARK ((uint64_t)1 << 63)
@@ -342,11 +342,11 @@ static int by_corner(const void *a, const void *b)
 }
 
 /* An entry that was cut and made again is in the list several times. */
-static void drop_copies(ti_region_entries *list)
+static void drop_copies(ti_region_entries *list, ti_region_entries *scratch)
 {
     size_t kept = TI_MIN(list->count, 1);
     if (list->count > 1) {
-        qsort(list->data, list->count, sizeof(*list->data), by_corner);
+        ti_vec_sort(list, scratch, by_corner);
     }
     for (size_t i = 1; i < list->count; i++) {
         if (!ti_box_equal(&list->data[i].box, &list->data[kept - 1].box)) {
@@ -377,7 +377,7 @@ static void sweep(ti_tracker *t)
         }
     }
     t->young.count = kept;
-    drop_copies(&t->young);
+    drop_copies(&t->young, &t->scratch);
 }
 
 void ti_era_apply(ti_era *era, uint64_t horizon)

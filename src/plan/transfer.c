@@ -2,8 +2,7 @@
 #include "plan/transfer.h"
 
 #include "base/check.h"
-
-#include <stdlib.h>
+#include "base/sort.h"
 
 void ti_transfer_init(ti_transfer_planner *planner, int node)
 {
@@ -17,9 +16,11 @@ void ti_transfer_fini(ti_transfer_planner *p)
     ti_vec_fini(&p->mine);
     ti_vec_fini(&p->wanted);
     ti_vec_fini(&p->owned);
-    ti_vec_fini(&p->scratch);
+    ti_version_scratch_fini(&p->scratch);
     ti_vec_fini(&p->chunks);
     ti_vec_fini(&p->peers);
+    ti_vec_fini(&p->other_peers);
+    ti_vec_fini(&p->other);
 }
 
 static void add_piece(ti_messages *list, int peer, const ti_box *box)
@@ -48,11 +49,11 @@ static int by_peer(const void *a, const void *b)
     return x->order < y->order ? -1 : 1;
 }
 
-static void group_by_peer(ti_messages *list)
+static void group_by_peer(ti_transfer_planner *p, ti_messages *list)
 {
     for (size_t i = 1; i < list->count; i++) {
         if (list->data[i - 1].peer > list->data[i].peer) {
-            qsort(list->data, list->count, sizeof(*list->data), by_peer);
+            ti_vec_sort(list, &p->other, by_peer);
             return;
         }
     }
@@ -121,7 +122,7 @@ static void plan_incoming(ti_transfer_planner *p, ti_version_map *map, ti_holder
             receive_entry(p, map, v, reads, count);
         }
     }
-    group_by_peer(&p->incoming);
+    group_by_peer(p, &p->incoming);
 }
 
 /* ---- what others lack of what this node owns */
@@ -150,7 +151,7 @@ static void sort_peers(ti_transfer_planner *p)
     size_t kept = 0;
     for (size_t i = 1; i < p->peers.count; i++) {
         if (p->peers.data[i - 1] >= p->peers.data[i]) {
-            qsort(p->peers.data, p->peers.count, sizeof(int), by_value);
+            ti_vec_sort(&p->peers, &p->other_peers, by_value);
             break;
         }
     }
@@ -246,7 +247,7 @@ static void plan_outgoing(ti_transfer_planner *p, ti_version_map *map, ti_holder
             serve_entry(p, map, v, reads, count);
         }
     }
-    group_by_peer(&p->outgoing);
+    group_by_peer(p, &p->outgoing);
 }
 
 void ti_transfer_plan(ti_transfer_planner *p, ti_version_map *map, ti_holder *const *reads, size_t count)

@@ -18,10 +18,12 @@ typedef TI_VEC(ti_message_piece) ti_messages;
 
 typedef struct ti_transfer_planner {
     int node;
-    ti_messages incoming, outgoing;
-    ti_boxes mine, wanted, owned, scratch;
+    ti_messages incoming, outgoing, other;
+    ti_boxes mine, wanted, owned;
+    ti_version_scratch scratch;
     ti_chunk_list chunks;
     TI_VEC(int) peers;
+    TI_VEC(int) other_peers;
 } ti_transfer_planner;
 
 void ti_transfer_init(ti_transfer_planner *planner, int node);

@@ -445,7 +445,7 @@ static void add_missing(ti_boxes *list, const ti_box *box, ti_boxes *scratch)
 }
 
 static void add_read(const ti_version_map *map, const ti_version *v, const ti_holder *h, int q, ti_boxes *out,
-                     ti_boxes *scratch)
+                     ti_version_scratch *scratch)
 {
     if (!out->count) {
         int64_t first;
@@ -454,16 +454,21 @@ static void add_read(const ti_version_map *map, const ti_version *v, const ti_ho
             return;
         }
     }
-    ti_boxes image = { 0 };
-    ti_holder_node(&map->holders, h, q, &v->box, &image);
-    for (size_t i = 0; i < image.count; i++) {
-        add_missing(out, &image.data[i], scratch);
+    ti_vec_clear(&scratch->image);
+    ti_holder_node(&map->holders, h, q, &v->box, &scratch->image);
+    for (size_t i = 0; i < scratch->image.count; i++) {
+        add_missing(out, &scratch->image.data[i], &scratch->rest);
     }
-    ti_vec_fini(&image);
+}
+
+void ti_version_scratch_fini(ti_version_scratch *scratch)
+{
+    ti_vec_fini(&scratch->image);
+    ti_vec_fini(&scratch->rest);
 }
 
 void ti_version_wants(const ti_version_map *map, const ti_version *v, ti_holder *const *reads, size_t count, int q,
-                      ti_boxes *out, ti_boxes *scratch)
+                      ti_boxes *out, ti_version_scratch *scratch)
 {
     ti_vec_clear(out);
     if (v->kind == TI_WRITER_UNDEFINED || (v->kind == TI_WRITER_NODES && v->a <= q && q < v->b)) {
@@ -473,10 +478,10 @@ void ti_version_wants(const ti_version_map *map, const ti_version *v, ti_holder 
         add_read(map, v, reads[i], q, out, scratch);
     }
     for (int i = 0; i < v->readers && out->count; i++) {
-        subtract_holder(map, v, v->reader[i], q, out, scratch);
+        subtract_holder(map, v, v->reader[i], q, out, &scratch->image);
     }
     if (v->kind == TI_WRITER_SPLIT && out->count) {
-        subtract_holder(map, v, v->writer, q, out, scratch);
+        subtract_holder(map, v, v->writer, q, out, &scratch->image);
     }
 }
 

@@ -56,8 +56,12 @@ const ti_versions *ti_version_map_query(ti_version_map *map, const ti_box *box);
 /* Whether node q lacks nothing of this entry by any of the reads, decided without evaluating a chunk. */
 bool ti_version_is_free(const ti_version *v, ti_holder *const *reads, size_t count);
 /* What node q lacks of an entry for a task with these reads: the one function that sender and receiver both call. Replaces `out`. */
+typedef struct ti_version_scratch {
+    ti_boxes image, rest;
+} ti_version_scratch;
 void ti_version_wants(const ti_version_map *map, const ti_version *v, ti_holder *const *reads, size_t count, int q,
-                      ti_boxes *out, ti_boxes *scratch);
+                      ti_boxes *out, ti_version_scratch *scratch);
+void ti_version_scratch_fini(ti_version_scratch *scratch);
 /* What chunk c of the writer owns of an entry. Replaces `out`. */
 void ti_version_owned(const ti_version_map *map, const ti_version *v, int64_t c, ti_boxes *out);
 

@@ -51,12 +51,12 @@ static void plan_tasks(planning *p, int tasks)
     }
 }
 
-static void check(const pattern *pattern, int nodes, int node, int warm_up, int measured)
+static void check(const pattern *what, int nodes, int node, int warm_up, int measured)
 {
     planning p;
     uint64_t ns[PLANNING_STAGES] = { 0 };
     const planning_options options = {
-        .pattern = pattern, .nodes = nodes, .node = node, .horizon_front = 64, .tasks = (size_t)(warm_up + measured)
+        .pattern = what, .nodes = nodes, .node = node, .horizon_front = 64, .tasks = (size_t)(warm_up + measured)
     };
     planning_open(&p, &options, ns);
     plan_tasks(&p, warm_up);
@@ -66,7 +66,7 @@ static void check(const pattern *pattern, int nodes, int node, int warm_up, int 
     all = malloc_calls - all;
     planning_close(&p);
     if (own || all) {
-        fail_msg("%s, node %d of %d: %llu allocations by tacit, %llu in all, in %d tasks", pattern->name, node, nodes,
+        fail_msg("%s, node %d of %d: %llu allocations by tacit, %llu in all, in %d tasks", what->name, node, nodes,
                  (unsigned long long)own, (unsigned long long)all, measured);
     }
 }
@@ -74,12 +74,12 @@ static void check(const pattern *pattern, int nodes, int node, int warm_up, int 
 static void no_allocation_per_task(void **state)
 {
     (void)state;
-    const pattern *pattern;
-    for (size_t i = 0; (pattern = pattern_at(i)); i++) {
-        check(pattern, 1, 0, WARM_UP, MEASURED);
-        check(pattern, 16, 9, WARM_UP, MEASURED);
-        if (!pattern->all_peers) {
-            check(pattern, 1024, 527, WARM_UP, MEASURED);
+    const pattern *what;
+    for (size_t i = 0; (what = pattern_at(i)); i++) {
+        check(what, 1, 0, WARM_UP, MEASURED);
+        check(what, 16, 9, WARM_UP, MEASURED);
+        if (!what->all_peers) {
+            check(what, 1024, 527, WARM_UP, MEASURED);
         }
     }
 }

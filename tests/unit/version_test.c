@@ -169,7 +169,8 @@ static bool may_be_forgotten(const world *w, int64_t cell)
 static void check_wants(world *w, const ti_version *v, subject *const *reads, size_t count, int q)
 {
     ti_holder *holders[3];
-    ti_boxes out = { 0 }, scratch = { 0 }, image = { 0 };
+    ti_boxes out = { 0 }, image = { 0 };
+    ti_version_scratch scratch = { 0 };
     bool wanted[MOST_CELLS] = { false }, read[MOST_CELLS] = { false };
     for (size_t i = 0; i < count; i++) {
         holders[i] = reads[i]->holder[0];
@@ -198,7 +199,7 @@ static void check_wants(world *w, const ti_version *v, subject *const *reads, si
         assert_true(!wanted[cell] || (read[cell] && w->newest[cell] && (lacks || may_be_forgotten(w, cell))));
     }
     ti_vec_fini(&out);
-    ti_vec_fini(&scratch);
+    ti_version_scratch_fini(&scratch);
     ti_vec_fini(&image);
 }
 
