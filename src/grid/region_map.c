@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum { FANOUT = 16, LEAST = 4, SPLIT_LEAST = 6, FEW_ENOUGH = 12 };
-enum { MOST_SPARE = 4, FEW_TO_SORT = 16 };
+enum { MOST_SPARE = 64, FEW_TO_SORT = 16 };
 
 struct ti_region_node {
     int32_t count;

@@ -26,7 +26,8 @@ typedef struct ti_region_map {
     size_t count;
     int height; /* 0: the root is a leaf */
     int spares;
-    ti_region_node *spare; /* a few tree nodes for reuse */
+    ti_region_node
+        *spare; /* tree nodes for reuse: many tasks between two horizons grow and shrink the tree again and again */
 } ti_region_map;
 
 void ti_region_map_init(ti_region_map *map);

@@ -59,16 +59,6 @@ static void group_by_peer(ti_transfer_planner *p, ti_messages *list)
     }
 }
 
-static bool meets_any(const ti_boxes *list, const ti_box *box)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        if (ti_box_meets(&list->data[i], box)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static ti_box bounding(const ti_boxes *list)
 {
     ti_box b = list->data[0];
@@ -114,11 +104,10 @@ static void plan_incoming(ti_transfer_planner *p, ti_version_map *map, ti_holder
     if (!p->mine.count) {
         return;
     }
-    ti_box around = bounding(&p->mine);
-    const ti_versions *hit = ti_version_map_query(map, &around);
+    const ti_versions *hit = ti_version_map_query_any(map, &p->mine);
     for (size_t i = 0; i < hit->count; i++) {
         const ti_version *v = hit->data[i];
-        if (meets_any(&p->mine, &v->box) && !ti_version_is_free(v, reads, count)) {
+        if (!ti_version_is_free(v, reads, count)) {
             receive_entry(p, map, v, reads, count);
         }
     }
@@ -239,11 +228,10 @@ static void plan_outgoing(ti_transfer_planner *p, ti_version_map *map, ti_holder
     if (!p->mine.count) {
         return;
     }
-    ti_box around = bounding(&p->mine);
-    const ti_versions *hit = ti_version_map_query(map, &around);
+    const ti_versions *hit = ti_version_map_query_any(map, &p->mine);
     for (size_t i = 0; i < hit->count; i++) {
         const ti_version *v = hit->data[i];
-        if (v->kind != TI_WRITER_UNDEFINED && meets_any(&p->mine, &v->box) && !ti_version_is_free(v, reads, count)) {
+        if (v->kind != TI_WRITER_UNDEFINED && !ti_version_is_free(v, reads, count)) {
             serve_entry(p, map, v, reads, count);
         }
     }

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/map.h"
+#include "base/sort.h"
 #include "grid/region.h"
 
 #include <string.h>
@@ -123,6 +124,7 @@ void ti_version_map_fini(ti_version_map *map)
     ti_vec_fini(&map->dirty);
     ti_vec_fini(&map->hit);
     ti_vec_fini(&map->found);
+    ti_vec_fini(&map->other);
 }
 
 const ti_versions *ti_version_map_query(ti_version_map *map, const ti_box *box)
@@ -133,6 +135,54 @@ const ti_versions *ti_version_map_query(ti_version_map *map, const ti_box *box)
     for (size_t i = 0; i < map->found.count; i++) {
         ti_vec_push(&map->hit, (ti_version *)(uintptr_t)map->found.data[i].value);
     }
+    return &map->hit;
+}
+
+static int by_corner(const void *a, const void *b)
+{
+    const ti_region_entry *x = a, *y = b;
+    return ti_box_compare(&x->box, &y->box);
+}
+
+/* Tiles that lie apart are asked for one by one: between them there may be many others. */
+static void query_each(ti_version_map *map, const ti_boxes *boxes)
+{
+    ti_vec_clear(&map->found);
+    ti_vec_clear(&map->hit);
+    for (size_t i = 0; i < boxes->count; i++) {
+        ti_region_map_query(&map->index, &boxes->data[i], &map->found);
+    }
+    ti_vec_sort(&map->found, &map->other, by_corner);
+    for (size_t i = 0; i < map->found.count; i++) {
+        uint64_t value = map->found.data[i].value;
+        if (i == 0 || map->found.data[i - 1].value != value) {
+            ti_vec_push(&map->hit, (ti_version *)(uintptr_t)value);
+        }
+    }
+}
+
+const ti_versions *ti_version_map_query_any(ti_version_map *map, const ti_boxes *boxes)
+{
+    enum { FEW_ENTRIES = 8 };
+    if (boxes->count > 1 && map->index.count > FEW_ENTRIES) {
+        query_each(map, boxes);
+        return &map->hit;
+    }
+    ti_box around = boxes->data[0];
+    for (size_t i = 1; i < boxes->count; i++) {
+        around = ti_box_bounding(&around, &boxes->data[i]);
+    }
+    ti_version_map_query(map, &around);
+    size_t kept = 0;
+    for (size_t i = 0; boxes->count > 1 && i < map->hit.count; i++) {
+        bool meets = false;
+        for (size_t k = 0; k < boxes->count && !meets; k++) {
+            meets = ti_box_meets(&boxes->data[k], &map->hit.data[i]->box);
+        }
+        map->hit.data[kept] = map->hit.data[i];
+        kept += meets;
+    }
+    map->hit.count = boxes->count > 1 ? kept : map->hit.count;
     return &map->hit;
 }
 

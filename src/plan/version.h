@@ -36,7 +36,7 @@ typedef struct ti_version_map {
     uint64_t *evaluated;
     ti_version *free;
     ti_versions dirty, hit, blocks;
-    ti_region_entries found;
+    ti_region_entries found, other;
 } ti_version_map;
 
 /* `initialised`: all of `nodes` nodes hold the initial contents. `evaluated` counts mapper evaluations on chunks. */
@@ -52,6 +52,8 @@ void ti_version_map_set(ti_version_map *map, const ti_box *box, int a, int b);
 
 /* The entries that meet `box`, by minimum corner; valid until the next change or query. */
 const ti_versions *ti_version_map_query(ti_version_map *map, const ti_box *box);
+/* The same for entries that meet any of the boxes, of which there is at least one. */
+const ti_versions *ti_version_map_query_any(ti_version_map *map, const ti_boxes *boxes);
 
 /* Whether node q lacks nothing of this entry by any of the reads, decided without evaluating a chunk. */
 bool ti_version_is_free(const ti_version *v, ti_holder *const *reads, size_t count);

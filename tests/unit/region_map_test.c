@@ -219,7 +219,7 @@ static void many_tiles(void **state)
         assert_int_equal(map.height, 0);
         ti_vec_fini(&got);
         ti_vec_fini(&list);
-        assert_true(ti_alloc_live() < 10000);
+        assert_true(ti_alloc_live() < 70000); /* spare nodes; all tiles took ten times that */
         ti_region_map_fini(&map);
         assert_int_equal(ti_alloc_live(), 0);
     }

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""`tacit bench plan`: what it prints, what must hold between its counts, and that all nodes' messages match. Times are not judged.
+
+Usage: bench_plan_test.py TACIT"""
+import json
+import subprocess
+import sys
+
+KEYS = ["pattern", "nodes", "node", "devices", "tasks", "repeat", "us_per_task", "us_per_task_by_stage", "us_first_use",
+        "commands_per_task", "messages_per_task", "instructions_per_task", "chunks_evaluated_per_task", "horizons", "us_per_horizon",
+        "us_per_horizon_p999", "tracking_entries_peak", "arena_bytes_peak"]
+PATTERNS = ["all-gather", "gather-scatter", "gather-broadcast", "all-to-all", "stencil", "stencil-2d", "nbody", "wave-sim", "rsim",
+            "generative-1d", "generative-2d", "generative-3d", "many-task", "matmul", "jacobi", "cholesky"]
+GROWING = ["rsim", "generative-1d", "generative-2d", "generative-3d"]
+failures = []
+
+
+def expect(good, what):
+    if not good:
+        failures.append(what)
+
+
+def bench(*arguments, status=0):
+    command = [sys.argv[1], "bench", "plan", "--json", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    expect(done.returncode == status, f"{' '.join(command)}: status {done.returncode}: {done.stderr[:300]}")
+    return json.loads(done.stdout) if status == 0 and done.returncode == 0 else None
+
+
+def check_keys(out):
+    """All that must be there, and what holds for every pattern."""
+    name = out["pattern"]
+    for key in KEYS:
+        expect(key in out, f"{name}: no {key}")
+    stages = out["us_per_task_by_stage"]
+    expect(sorted(stages) == ["command", "instruction", "task"], f"{name}: stages {stages}")
+    expect(all(value > 0 for value in stages.values()) and out["us_per_task"] > 0 and out["us_first_use"] > 0, f"{name}: times")
+    expect(out["instructions_per_task"] >= out["messages_per_task"], f"{name}: instructions and messages")
+    expect(out["horizons"] > 0 and out["us_per_horizon"] > 0, f"{name}: horizons")
+    expect(out["us_per_horizon_p999"] > 0 and out["arena_bytes_peak"] > 0, f"{name}: peaks")
+    if name in GROWING + ["many-task"]:
+        count = out["tasks"] // out["tasks_per_iteration"]
+        expect(len(out["us_by_iteration"]) == count and min(out["us_by_iteration"]) > 0, f"{name}: iterations")
+
+
+def small(pattern, nodes, node, *more):
+    """A run whose counts matter, and not its times."""
+    return bench("--pattern", pattern, "--nodes", nodes, "--node", node, "--tasks", 256, "--repeat", 1, "--horizon-front", 64, *more)
+
+
+def check_patterns():
+    for pattern in PATTERNS:
+        out = small(pattern, 4, 1)
+        if out:
+            check_keys(out)
+            expect((out["pattern"], out["nodes"], out["node"], out["tasks"], out["repeat"], out["devices"]) == (pattern, 4, 1, 256, 1, 1),
+                   f"{pattern}: what was measured")
+
+
+def check_counts():
+    stencil = small("stencil", 16, "inner")
+    expect(stencil["messages_per_task"] == 4, "an inner node of a stencil sends two messages and receives two")
+    expect(abs(stencil["commands_per_task"] - (5 + stencil["horizons"] / 256)) < 1e-4, "and executes, and horizons are commands")
+    expect(small("stencil", 16, 0)["messages_per_task"] == 2, "a node at the border of a stencil has one neighbour")
+    expect(small("stencil", 1, 0)["messages_per_task"] == 0, "one node has none")
+    expect(small("all-gather", 16, 5)["messages_per_task"] == 30, "an all-gather on 16 nodes has 15 messages each way")
+    expect(small("stencil-2d", 16, "inner")["messages_per_task"] == 16, "corners count")
+    expect(small("many-task", 16, 3)["messages_per_task"] == 0, "independent tasks need no messages")
+    kernels = small("stencil", 2, 0, "--devices", 3)
+    expect(kernels["devices"] == 3 and kernels["instructions_per_task"] > small("stencil", 2, 0)["instructions_per_task"], "three devices")
+    deep, flat = small("stencil", 4, 1, "--horizon-step", 1), small("stencil", 4, 1, "--horizon-step", "none")
+    expect(deep["horizons"] > 100 and flat["horizons"] < 10, f"horizon steps: {deep['horizons']} and {flat['horizons']}")
+    narrow, wide = small("many-task", 4, 1, "--tasks", 2560), small("many-task", 4, 1, "--tasks", 2560, "--horizon-front", 128)
+    expect(narrow["horizons"] > wide["horizons"] > 0, f"horizon fronts: {narrow['horizons']} and {wide['horizons']}")
+
+
+def check_flat():
+    """Plans of equal nodes do not depend on how many others there are."""
+    for pattern in ["stencil", "stencil-2d", "wave-sim", "jacobi"]:
+        few, many = small(pattern, 16, "inner"), small(pattern, 65536, "inner")
+        for key in ["chunks_evaluated_per_task", "messages_per_task", "commands_per_task", "instructions_per_task", "tracking_entries_peak"]:
+            expect(few[key] == many[key], f"{pattern}: {key} is {few[key]} on 16 nodes, {many[key]} on 65536")
+
+
+def check_all_nodes():
+    for pattern in PATTERNS:
+        out = bench("--pattern", pattern, "--nodes", 9, "--node", "all", "--tasks", 14)
+        expect(out["nodes_that_disagree"] == 0, f"{pattern}: nodes disagree about messages")
+        expect((out["messages_checked"] > 0) == (pattern != "many-task"), f"{pattern}: {out['messages_checked']} messages")
+        expect(out["nodes_with_work"] == 9 or pattern == "cholesky", f"{pattern}: {out['nodes_with_work']} nodes have work")
+
+
+def check_errors():
+    for arguments in [(), ("--pattern", "stencil"), ("--pattern", "soup", "--nodes", 4), ("--pattern", "stencil", "--nodes", 0),
+                      ("--pattern", "stencil", "--nodes", 4, "--node", 4), ("--pattern", "stencil", "--nodes", 8192, "--node", "all"),
+                      ("--pattern", "stencil", "--nodes", 4, "--collectives", "maybe"), ("--pattern", "stencil", "--nodes", 4, "--tasks")]:
+        bench(*arguments, status=1)
+
+
+def main():
+    check_patterns()
+    check_counts()
+    check_flat()
+    check_all_nodes()
+    check_errors()
+    print("\n".join(failures + [f"bench plan: {len(failures)} failures"]))
+    return 1 if failures else 0
+
+
+sys.exit(main())
