@@ -159,8 +159,14 @@ static void drop_holder(ti_holder_cache *cache, ti_holder *h)
 {
     h->split->refs--;
     free_table(h->table);
-    h->next = cache->unused;
-    cache->unused = h;
+    if (cache->spares < cache->count + IDLE_KEPT) {
+        h->next = cache->unused;
+        cache->unused = h;
+        cache->spares++;
+    } else {
+        ti_vec_fini(&h->image);
+        TI_DELETE(h);
+    }
 }
 
 static ti_holder *take_holder(ti_holder_cache *cache)
@@ -170,6 +176,7 @@ static ti_holder *take_holder(ti_holder_cache *cache)
         return TI_NEW(ti_holder);
     }
     cache->unused = h->next;
+    cache->spares--;
     *h = (ti_holder){ .image = h->image };
     ti_vec_clear(&h->image);
     return h;

@@ -61,7 +61,8 @@ typedef struct ti_holder_cache {
     ti_holder **bucket;
     size_t buckets, count;
     uint64_t clock, next_trim;
-    ti_holder *unused;   /* those that were trimmed */
+    ti_holder *unused; /* those that were trimmed: `spares` of them */
+    size_t spares;
     uint64_t *evaluated; /* counts mapper evaluations on chunks */
 } ti_holder_cache;
 
