@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { BUCKETS = 64, IDLE_KEPT = 32 };
+enum { BUCKETS = 64, IDLE_KEPT = 32, MOST_SPARES = 512 };
 
 /* The boxes of every chunk of a custom mapper: those of chunk c are box[start[c]] to box[start[c + 1] - 1]. */
 typedef struct ti_chunk_table {
@@ -159,7 +159,7 @@ static void drop_holder(ti_holder_cache *cache, ti_holder *h)
 {
     h->split->refs--;
     free_table(h->table);
-    if (cache->spares < cache->count + IDLE_KEPT) {
+    if (cache->spares < MOST_SPARES) {
         h->next = cache->unused;
         cache->unused = h;
         cache->spares++;
