@@ -16,6 +16,11 @@ tacit_status ti_check_extent(tacit_context *ctx, const char *who, tacit_range ra
             return ti_context_error(ctx, TACIT_ERROR_RANGE,
                                     "%s has size 0 in dimension %d; every dimension needs at least 1", who, d);
         }
+        if (range.size[d] > (size_t)1 << TI_MOST_ITEMS_BITS) {
+            return ti_context_error(ctx, TACIT_ERROR_RANGE,
+                                    "%s has more than 2^%d elements in dimension %d; check the sizes of its range", who,
+                                    TI_MOST_ITEMS_BITS, d);
+        }
         overflow |= __builtin_mul_overflow(bytes, range.size[d], &bytes);
         out->max[d] = (int64_t)range.size[d];
     }

@@ -14,7 +14,14 @@ typedef struct place {
     const char *name; /* of the task */
 } place;
 
-enum { MOST_ITEMS_BITS = TI_MOST_ITEMS_BITS, MOST_SCALE = 1 << 14, MOST_PRIORITY = 1000, MOST_ARGS = 1 << 24 };
+enum {
+    MOST_ITEMS_BITS = TI_MOST_ITEMS_BITS,
+    MOST_SCALE = 1 << 14,
+    MOST_PRIORITY = 1000,
+    MOST_ARGS = 1 << 24,
+    MOST_VOLUME_BITS = 62,
+    MOST_REDUCED_BITS = 34
+};
 
 #define REFUSE(p, status, ...) refuse((p), (status), __VA_ARGS__)
 
@@ -200,6 +207,12 @@ static tacit_status check_user_op(const place *p)
 static tacit_status check_reduction(const place *p)
 {
     const ti_buffer_info *info = &p->access->buffer->info;
+    if (ti_box_volume(&info->extent) > (int64_t)1 << MOST_REDUCED_BITS) {
+        return REFUSE(
+            p, TACIT_ERROR_RANGE,
+            "a reduction into more than 2^%d elements, of which every worker needs its own; reduce into fewer",
+            MOST_REDUCED_BITS);
+    }
     if (p->access->op.kind == TACIT_OP_USER) {
         return check_user_op(p);
     }
@@ -305,14 +318,22 @@ static tacit_status check_range(tacit_context *ctx, const tacit_task *t, const c
         return ti_context_error(ctx, TACIT_ERROR_DIMENSION, "task '%s' has %d dimensions; use 0 to 3", name,
                                 t->range.dims);
     }
+    size_t items = 1;
+    bool overflow = false;
     for (int d = 0; d < t->range.dims; d++) {
         size_t limit = (size_t)1 << MOST_ITEMS_BITS;
+        overflow |= __builtin_mul_overflow(items, t->range.size[d], &items);
         if (t->range.size[d] > limit || t->offset[d] > limit || t->hint.granularity[d] > limit) {
             return ti_context_error(
                 ctx, TACIT_ERROR_RANGE,
                 "task '%s' has more than 2^%d items in dimension %d; check its range, offset and granularity", name,
                 MOST_ITEMS_BITS, d);
         }
+    }
+    if (overflow || items > (size_t)1 << MOST_VOLUME_BITS) {
+        return ti_context_error(ctx, TACIT_ERROR_RANGE,
+                                "task '%s' has more than 2^%d items in all; check the sizes of its range", name,
+                                MOST_VOLUME_BITS);
     }
     return TACIT_OK;
 }

@@ -4,10 +4,6 @@
 
 #include "api/context.h"
 
-enum {
-    TI_MOST_ITEMS_BITS = 46
-}; /* most items and offsets per dimension, as a power of two: sums and scaled indices fit int64_t */
-
 /* Number of accesses in *accesses. */
 tacit_status ti_check_task(tacit_context *ctx, const tacit_task *task, uint32_t *accesses);
 

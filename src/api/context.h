@@ -7,6 +7,9 @@
 
 #include <pthread.h>
 
+/* Most items, elements, offsets and halos per dimension, as a power of two: with them sums and scaled indices fit int64_t. */
+enum { TI_MOST_ITEMS_BITS = 46 };
+
 struct tacit_buffer {
     ti_buffer_info info;
     ti_distribution distribution;

@@ -563,10 +563,10 @@ static void append_sorted(ti_arena *arena, ti_boxes *boxes, ti_span added)
 /* Bring the boxes behind the first `head`, which are sorted, into normal form. */
 static void normalize_tail(ti_arena *arena, ti_boxes *boxes, size_t head)
 {
-    ti_span list = { boxes->data + head, boxes->count - head };
-    if (list.n < 2) {
+    if (boxes->count - head < 2) {
         return;
     }
+    ti_span list = { boxes->data + head, boxes->count - head };
     bool all = is_crowded(list);
     bool *near = flags(arena, list.n, all);
     if (!all && !mark_pairs(list, near)) {

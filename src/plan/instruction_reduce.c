@@ -29,6 +29,13 @@ static uint32_t foreign_slots(const ti_command *reduce)
     return slots;
 }
 
+/* What does not fit into an integer fits into no memory either, and is refused where it is allocated. */
+static size_t bytes_of(const ti_staging *s, uint32_t slots)
+{
+    int64_t bytes;
+    return __builtin_mul_overflow(s->slot_bytes, slots, &bytes) ? (size_t)INT64_MAX : (size_t)bytes;
+}
+
 void ti_instruction_stage(ti_instruction_graph *graph, const ti_command *reduce, size_t first, size_t end)
 {
     const ti_task *task = reduce->task;
@@ -42,7 +49,7 @@ void ti_instruction_stage(ti_instruction_graph *graph, const ti_command *reduce,
                                   : (uint32_t)(end - first) * (uint32_t)graph->system->workers;
     s.slots = s.own_slots + foreign_slots(reduce);
     s.slot_bytes = s.elements * access->buffer->elem_size;
-    s.alloc_id = ti_emit_staging(&graph->emit, task, 0, s.slots * s.slot_bytes, &s.allocation);
+    s.alloc_id = ti_emit_staging(&graph->emit, task, 0, bytes_of(&s, s.slots), &s.allocation);
     ti_vec_push(&graph->staged, s);
 }
 
@@ -74,7 +81,7 @@ void ti_instruction_stage_view(ti_instruction_graph *graph, const ti_command *ex
         view->after = s->alloc_id;
         return;
     }
-    view->after = ti_emit_staging(&graph->emit, execute->task, at->device, slots.count * s->slot_bytes,
+    view->after = ti_emit_staging(&graph->emit, execute->task, at->device, bytes_of(s, slots.count),
                                   &view->place.allocation);
 }
 

@@ -174,6 +174,8 @@ static void ranges_are_checked(void **state)
     t = on_grid(tacit_read(f->grid, tacit_all()));
     t.range.size[1] = (size_t)1 << 60;
     refused(f, t, TACIT_ERROR_RANGE, "dimension 1");
+    t.range = TACIT_RANGE((size_t)1 << 46, (size_t)1 << 16, 2);
+    refused(f, t, TACIT_ERROR_RANGE, "more than 2^62 items in all|check the sizes");
 }
 
 static void places_and_kernels_are_checked(void **state)
@@ -375,6 +377,12 @@ static void reductions_are_checked(void **state)
     refused(f, with(tacit_reduce(f->one, tacit_bitand(TACIT_DOUBLE))), TACIT_ERROR_ARGUMENT, "'one'|operator|double");
     refused(f, with(tacit_reduce(f->one, tacit_op_make(77, TACIT_INT64))), TACIT_ERROR_ARGUMENT, "'one'|operator");
     refused(f, with(tacit_reduce(f->one, tacit_op_make(-1, TACIT_INT64))), TACIT_ERROR_ARGUMENT, "'one'|operator");
+    tacit_buffer *vast;
+    const size_t n = ((size_t)1 << 34) + 1;
+    const tacit_buffer_desc desc = { .name = "vast", .range = TACIT_RANGE(n), .elem_size = sizeof(int64_t) };
+    assert_int_equal(tacit_buffer_create(f->ctx, &desc, &vast), TACIT_OK);
+    refused(f, with(tacit_reduce(vast, tacit_sum(TACIT_INT64))), TACIT_ERROR_RANGE, "'vast'|more than 2^34|fewer");
+    assert_int_equal(tacit_buffer_destroy(f->ctx, vast), TACIT_OK);
 }
 
 static void unwritten_elements_are_not_read(void **state)
@@ -446,12 +454,15 @@ static void buffers_are_checked(void **state)
           "size 0 in dimension 1|at least 1" },
         { { .name = "wrong", .range = TACIT_RANGE(SIZE_MAX), .elem_size = 1 },
           TACIT_ERROR_RANGE,
-          "larger than|check the sizes" },
+          "more than 2^46 elements in dimension 0|check the sizes" },
+        { { .name = "wrong", .range = TACIT_RANGE(2, ((size_t)1 << 46) + 1), .elem_size = 1 },
+          TACIT_ERROR_RANGE,
+          "more than 2^46 elements in dimension 1|check the sizes" },
         { { .name = "wrong", .range = TACIT_RANGE(1), .elem_size = SIZE_MAX },
           TACIT_ERROR_RANGE,
           "larger than|check the sizes" },
         { { .name = "wrong", .elem_size = SIZE_MAX }, TACIT_ERROR_RANGE, "larger than|check the sizes" },
-        { { .name = "wrong", .range = TACIT_RANGE(SIZE_MAX / 4, 2, 4), .elem_size = 1 },
+        { { .name = "wrong", .range = TACIT_RANGE((size_t)1 << 46, (size_t)1 << 46, 4), .elem_size = 1 },
           TACIT_ERROR_RANGE,
           "larger than" },
         { { .name = "wrong", .range = TACIT_RANGE((size_t)1 << 31, (size_t)1 << 31, 2), .elem_size = 1 },
@@ -597,8 +608,8 @@ static void fences_too_large_for_memory(void **state)
     fixture *f = *state;
     tacit_buffer *vast;
     tacit_fence_ticket *ticket = NULL;
-    const size_t n = (size_t)1 << 58;
-    const tacit_buffer_desc desc = { .name = "vast", .range = TACIT_RANGE(n), .elem_size = 16 };
+    const size_t n = (size_t)1 << 46;
+    const tacit_buffer_desc desc = { .name = "vast", .range = TACIT_RANGE(n), .elem_size = 1 << 16 };
     assert_int_equal(tacit_buffer_create(f->ctx, &desc, &vast), TACIT_OK);
     assert_int_equal(tacit_fence(f->ctx, vast, TACIT_BOX_ALL, &ticket), TACIT_ERROR_MEMORY);
     says(tacit_last_error(f->ctx), "tacit_fence|'vast'|read it in parts");
