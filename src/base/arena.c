@@ -58,7 +58,7 @@ void ti_arena_reset(ti_arena *arena)
 
 void *ti_arena_grow(ti_arena *arena, size_t size)
 {
-    size_t need = size + sizeof(ti_arena_block);
+    size_t need = size + sizeof(ti_arena_block) + 1; /* a block is never used up entirely */
     while (arena->spare) {
         ti_arena_block *block = arena->spare;
         arena->spare = block->below;

@@ -28,7 +28,7 @@ void *ti_arena_grow(ti_arena *arena, size_t size); /* the slow path of ti_arena_
 static inline void *ti_arena_alloc(ti_arena *arena, size_t size)
 {
     size_t need = TI_ALIGN_UP(size, 16);
-    if (TI_UNLIKELY((size_t)(arena->end - arena->next) < need)) {
+    if (TI_UNLIKELY((size_t)(arena->end - arena->next) <= need)) { /* also if nothing is wanted and nothing is there */
         return ti_arena_grow(arena, need);
     }
     void *ptr = arena->next;
