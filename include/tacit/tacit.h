@@ -489,6 +489,11 @@ TACIT_API void tacit_view_check(const tacit_view *v, size_t elem_size, bool writ
 #define TACIT_GET3(type, v, i, j, k)                                                                                   \
     (*(TACIT_CHECK_(type, v, false, i, j, k), (const type *)TACIT_PTR3_(type, v, i, j, k)))
 
+/* The indices of one dimension of a box: TACIT_FOR (i, k->chunk, 0) loops over the chunk's items. The end is read once, before the loop. A plain
+ * loop with `i < k->chunk.max[0]` is as fast for most types, but where elements are characters or size_t, each might be that end, for
+ * all that a compiler knows, and it will not vectorise. For the same reason copy views into local variables: `const tacit_view v = k->view[0]`. */
+#define TACIT_FOR(i, box, dim) for (size_t i = (box).min[dim], i##_end_ = (box).max[dim]; i < i##_end_; i++)
+
 /* ---------------------------------------------------------------- configuration and contexts */
 
 /* One field per TACIT_* environment variable, which wins over the field. Zero means default.
