@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-enum { FANOUT = 16, LEAST = 4, SPLIT_LEAST = 6, FEW_ENOUGH = 12 };
+enum { FANOUT = TI_REGION_MAP_FEW, LEAST = 4, SPLIT_LEAST = 6, FEW_ENOUGH = 12 };
 enum { MOST_SPARE = 64, FEW_TO_SORT = 16 };
 
 struct ti_region_node {
@@ -545,6 +545,33 @@ void ti_region_map_query_touching(const ti_region_map *map, const ti_box *box, t
     query_touching_below(map->root, map->height, box, out);
     if (out->count > first + 1) {
         sort_from(out, first);
+    }
+}
+
+/* The cursor has a digit per height, of which the lowest inner one counts fastest: which child to go to. A map that became smaller wraps it. */
+void ti_region_map_visit(const ti_region_map *map, uint64_t *cursor, ti_region_entries *out)
+{
+    const ti_region_node *node = map->root, *path[16];
+    if (!map->count) {
+        return;
+    }
+    int top = TI_MIN(map->height, 15);
+    for (int h = map->height; h > 0; h--) {
+        int digit = h <= top ? (int)(*cursor >> 4 * h & 15) : 0;
+        path[TI_MIN(h, 15)] = node;
+        node = node->child[TI_MIN(digit, node->count - 1)];
+    }
+    for (int i = 0; i < node->count; i++) {
+        ti_region_entry entry = { node->box[i], node->value[i] };
+        ti_vec_push(out, entry);
+    }
+    for (int h = 1; h <= top; h++) {
+        uint64_t digit = *cursor >> 4 * h & 15;
+        *cursor &= ~((uint64_t)15 << 4 * h);
+        if ((int)digit + 1 < path[h]->count) {
+            *cursor |= (digit + 1) << 4 * h;
+            return;
+        }
     }
 }
 

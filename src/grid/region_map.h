@@ -43,6 +43,10 @@ bool ti_region_map_remove(ti_region_map *map, const ti_box *box, uint64_t value)
 void ti_region_map_query(const ti_region_map *map, const ti_box *box, ti_region_entries *out);
 /* Append all entries that meet `box` or touch one of its faces (candidates for merging), sorted. */
 void ti_region_map_query_touching(const ti_region_map *map, const ti_box *box, ti_region_entries *out);
+/* Append a few entries that lie together (at most TI_REGION_MAP_FEW), and move the cursor on to the next ones. Called again and again, from a cursor
+ * of 0, it goes around the whole map, if that changes little meanwhile. */
+enum { TI_REGION_MAP_FEW = 16 };
+void ti_region_map_visit(const ti_region_map *map, uint64_t *cursor, ti_region_entries *out);
 bool ti_region_map_is_valid(const ti_region_map *map);
 
 #endif

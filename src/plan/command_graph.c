@@ -80,7 +80,6 @@ void ti_command_graph_destroy(ti_command_graph *graph)
     ti_deps_fini(&graph->deps);
     ti_transfer_fini(&graph->transfer);
     ti_split_cache_fini(&graph->splits);
-    ti_era_fini(&graph->era);
     ti_arena_ring_fini(&graph->arenas);
     TI_DELETE(graph);
 }

@@ -49,7 +49,6 @@ void ti_instruction_graph_destroy(ti_instruction_graph *graph)
     ti_vec_fini(&graph->emit.batch);
     ti_vec_fini(&graph->emit.scratch);
     ti_deps_fini(&graph->emit.deps);
-    ti_era_fini(&graph->emit.era);
     ti_arena_ring_fini(&graph->emit.arenas);
     TI_DELETE(graph);
 }

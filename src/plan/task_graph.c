@@ -43,7 +43,6 @@ void ti_task_graph_destroy(ti_task_graph *graph)
         close_buffer(graph, (uint32_t)i);
     }
     ti_vec_fini(&graph->tracker);
-    ti_era_fini(&graph->era);
     ti_horizon_fini(&graph->horizon);
     ti_arena_ring_fini(&graph->arenas);
     ti_deps_fini(&graph->deps);

@@ -5,13 +5,13 @@
 #include "plan/tracker.h"
 
 #include "base/check.h"
-#include "base/sort.h"
 #include "grid/region.h"
 
 #include <string.h>
 
 #define MARK ((uint64_t)1 << 63)
-enum { FEW_ENTRIES = 8 };
+/* Old entries that one read touches before they are merged. */
+enum { MANY_OLD = 4 };
 #define NO_RECORD UINT32_MAX
 
 void ti_deps_add(ti_deps *deps, uint64_t id)
@@ -32,11 +32,6 @@ void ti_deps_fini(ti_deps *deps)
     ti_vec_fini(&deps->ids);
 }
 
-void ti_era_fini(ti_era *era)
-{
-    ti_vec_fini(&era->dirty);
-}
-
 void ti_tracker_init(ti_tracker *t, ti_era *era)
 {
     memset(t, 0, sizeof(*t));
@@ -47,21 +42,16 @@ void ti_tracker_init(ti_tracker *t, ti_era *era)
 
 void ti_tracker_fini(ti_tracker *t)
 {
-    for (size_t i = 0; i < t->era->dirty.count; i++) {
-        if (t->era->dirty.data[i] == t) {
-            t->era->dirty.data[i] = t->era->dirty.data[--t->era->dirty.count];
-            break;
-        }
-    }
+    t->era->entries -= t->map.count;
     for (uint32_t i = 0; i < t->records; i++) {
         ti_vec_fini(&t->record[i].readers);
     }
     ti_free(t->record, t->records * sizeof(*t->record));
     ti_region_map_fini(&t->map);
-    ti_vec_fini(&t->young);
     ti_vec_fini(&t->scratch);
     ti_vec_fini(&t->rest);
     ti_vec_fini(&t->touching);
+    ti_vec_fini(&t->waiting);
 }
 
 /* ---- values */
@@ -196,18 +186,18 @@ static uint64_t with_reader(ti_tracker *t, uint64_t value, uint64_t id)
 static void insert(ti_tracker *t, const ti_box *box, uint64_t value)
 {
     ti_region_map_insert(&t->map, box, value);
-    if (t->map.count > FEW_ENTRIES) {
-        if (t->young.count == 0) {
-            ti_vec_push(&t->era->dirty, t);
-        }
-        ti_vec_push(&t->young, ((ti_region_entry){ *box, 0 }));
-    }
+    t->era->entries++;
+}
+
+static void remove_entry(ti_tracker *t, const ti_box *box, uint64_t value)
+{
+    t->era->entries -= ti_region_map_remove(&t->map, box, value);
 }
 
 /* Cut `entry` along `box`: the pieces outside stay in the map. The entry itself leaves it; its value belongs to the caller. */
 static void take_out(ti_tracker *t, const ti_region_entry *entry, const ti_box *box)
 {
-    ti_region_map_remove(&t->map, &entry->box, entry->value);
+    remove_entry(t, &entry->box, entry->value);
     ti_box piece[6];
     int n = ti_box_covers(box, &entry->box) ? 0 : ti_box_subtract(&entry->box, box, piece);
     for (int i = 0; i < n; i++) {
@@ -221,8 +211,8 @@ static void find(ti_tracker *t, const ti_box *box)
     ti_region_map_query(&t->map, box, &t->scratch);
 }
 
-/* Merge the entry at `box` with neighbours of equal value, as long as there are any. Returns the box that it has then. */
-static ti_box merge_around(ti_tracker *t, ti_box box, uint64_t value)
+/* Merge the entry at `box` with neighbours of equal value, as long as there are any. */
+static void merge_around(ti_tracker *t, ti_box box, uint64_t value)
 {
     for (bool again = true; again;) {
         again = false;
@@ -239,24 +229,60 @@ static ti_box merge_around(ti_tracker *t, ti_box box, uint64_t value)
                 *ti_region_map_find(&t->map, &e->box) = other;
             }
             if (same_value(t, other, value)) {
-                ti_region_map_remove(&t->map, &e->box, other);
-                ti_region_map_remove(&t->map, &box, value);
+                remove_entry(t, &e->box, other);
+                remove_entry(t, &box, value);
                 drop_value(t, other);
-                ti_region_map_insert(&t->map, &joined, value);
+                insert(t, &joined, value);
                 box = joined;
                 again = true;
             }
         }
     }
-    return box;
+}
+
+static uint64_t writer_of(const ti_tracker *t, uint64_t value)
+{
+    return value & MARK ? record_of(t, value)->writer : value;
+}
+
+/* Merge what was listed, if its writer lies below the horizon; all others differ from their neighbours. */
+static void merge_old(ti_tracker *t, const ti_region_entry *e)
+{
+    if (writer_of(t, e->value) > t->era->applied) {
+        return;
+    }
+    uint64_t *value = ti_region_map_find(&t->map, &e->box);
+    if (value) { /* still there */
+        *value = normalise(t, *value);
+        if (writer_of(t, *value) <= t->era->applied) {
+            merge_around(t, e->box, *value);
+        }
+    }
+}
+
+/* Called where entries were added. With more than the bound, look at a few: more than are added, so that all have their turn. */
+static void limit(ti_tracker *t)
+{
+    enum { LOOKS = 4 };
+    if (TI_LIKELY(t->era->entries <= (t->era->bound ? t->era->bound : TI_ERA_ENTRIES))) {
+        return;
+    }
+    if (t->waiting.count == 0) {
+        ti_region_map_visit(&t->map, &t->cursor, &t->waiting);
+    }
+    for (int i = 0; i < LOOKS && t->waiting.count > 0; i++) {
+        merge_old(t, &t->waiting.data[--t->waiting.count]);
+    }
 }
 
 void ti_tracker_read(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps)
 {
+    size_t old = 0, before = t->map.count;
     find(t, box);
     for (size_t i = 0; i < t->scratch.count; i++) {
         ti_region_entry e = t->scratch.data[i];
         depend_on_writer(t, e.value, deps);
+        old += writer_of(t, e.value) <= t->era->applied;
         if (ti_box_covers(box, &e.box)) {
             uint64_t *value = ti_region_map_find(&t->map, &e.box);
             *value = with_reader(t, e.value, id);
@@ -266,10 +292,19 @@ void ti_tracker_read(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *dep
             insert(t, &common, with_reader(t, e.value, id));
         }
     }
+    if (old >= MANY_OLD) {
+        find(t, box);
+        for (size_t i = 0; i < t->scratch.count; i++) {
+            merge_old(t, &t->scratch.data[i]);
+        }
+    } else if (t->map.count > before) {
+        limit(t);
+    }
 }
 
 void ti_tracker_write(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps)
 {
+    size_t before = t->map.count;
     find(t, box);
     if (t->scratch.count == 1 && ti_box_equal(&t->scratch.data[0].box, box)) {
         depend_on_all(t, t->scratch.data[0].value, deps);
@@ -284,6 +319,9 @@ void ti_tracker_write(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *de
         drop_value(t, e.value);
     }
     insert(t, box, id);
+    if (t->map.count > before) {
+        limit(t);
+    }
 }
 
 void ti_tracker_uses(ti_tracker *t, const ti_box *box, ti_deps *deps)
@@ -328,71 +366,6 @@ void ti_tracker_forget(ti_tracker *t, const ti_box *box)
         take_out(t, &e, box);
         drop_value(t, e.value);
     }
-}
-
-static uint64_t writer_of(const ti_tracker *t, uint64_t value)
-{
-    return value & MARK ? record_of(t, value)->writer : value;
-}
-
-static int by_corner(const void *a, const void *b)
-{
-    const ti_region_entry *x = a, *y = b;
-    return ti_box_compare(&x->box, &y->box);
-}
-
-/* An entry that was cut and made again is in the list several times. */
-static void drop_copies(ti_region_entries *list, ti_region_entries *scratch)
-{
-    size_t kept = TI_MIN(list->count, 1);
-    if (list->count > 1) {
-        ti_vec_sort(list, scratch, by_corner);
-    }
-    for (size_t i = 1; i < list->count; i++) {
-        if (!ti_box_equal(&list->data[i].box, &list->data[kept - 1].box)) {
-            list->data[kept++] = list->data[i];
-        }
-    }
-    list->count = kept;
-}
-
-/* Merge the young entries whose writers lie below the horizon now. Those with younger readers or writers stay young: they may become equal to
- * their neighbours later. */
-static void sweep(ti_tracker *t)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < t->young.count; i++) {
-        ti_region_entry e = t->young.data[i];
-        uint64_t *value = ti_region_map_find(&t->map, &e.box);
-        if (!value) {
-            continue; /* overwritten, cut or merged since */
-        }
-        *value = normalise(t, *value);
-        uint64_t now = *value;
-        if (writer_of(t, now) <= t->era->applied) {
-            e.box = merge_around(t, e.box, now);
-        }
-        if (now > t->era->applied) {
-            t->young.data[kept++] = e;
-        }
-    }
-    t->young.count = kept;
-    drop_copies(&t->young, &t->scratch);
-}
-
-void ti_era_apply(ti_era *era, uint64_t horizon)
-{
-    TI_ASSERT(horizon >= era->applied);
-    era->applied = horizon;
-    size_t kept = 0;
-    for (size_t i = 0; i < era->dirty.count; i++) {
-        ti_tracker *t = era->dirty.data[i];
-        sweep(t);
-        if (t->young.count > 0) {
-            era->dirty.data[kept++] = t;
-        }
-    }
-    era->dirty.count = kept;
 }
 
 bool ti_tracker_is_valid(const ti_tracker *t)

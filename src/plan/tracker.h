@@ -3,10 +3,11 @@
  * A tracker maps disjoint boxes to {last writer, readers since}, by id (of tasks, commands or instructions). Ids ascend. Reading a box yields its
  * writers; writing it yields its readers, or where nobody read since, its writers. Reads and writes cut entries at their borders.
  *
- * Horizons: all trackers of a stage share an era. After ti_era_apply(h) every id below h *reads as* h. Nothing is rewritten
- * at that moment but what is young: entries are rewritten and merged when something touches them, and by a sweep over the
- * entries made since the last horizon. So the number of entries depends on what the last two horizons saw, not on the
- * length of the run, and the cost of a horizon on neither the number of buffers nor that of entries.
+ * Horizons: all trackers of a stage share an era. After ti_era_apply(h) every id below h *reads as* h. Nothing is rewritten at that moment, whatever
+ * there is: applying a horizon is one store. Entries are rewritten when something touches them, and merged in two cases: a read that touches
+ * several old ones makes one of them, and while a stage has more entries than its bound, every entry that is added pays for looking at a few
+ * others. So the number of entries depends on that bound and on what the last two horizons saw, not on the length of the run; and boxes that are
+ * used again and again, like tiles or single elements, stay as they are.
  * Owned by the thread of its stage. */
 #ifndef TI_TRACKER_H
 #define TI_TRACKER_H
@@ -30,17 +31,21 @@ void ti_deps_fini(ti_deps *deps);
 
 typedef TI_VEC(uint64_t) ti_tracker_readers;
 
-typedef struct ti_tracker ti_tracker;
+enum { TI_ERA_ENTRIES = 16384 };
 
+/* A zeroed one is fresh. */
 typedef struct ti_era {
     uint64_t applied;
-    TI_VEC(ti_tracker *) dirty; /* those with young entries */
+    size_t entries; /* of all its trackers */
+    size_t bound;   /* more entries than these are merged; 0: TI_ERA_ENTRIES */
 } ti_era;
 
-void ti_era_fini(ti_era *era); /* a zeroed era is a fresh one */
-void ti_era_apply(ti_era *era, uint64_t horizon);
+static inline void ti_era_apply(ti_era *era, uint64_t horizon)
+{
+    era->applied = horizon;
+}
 
-struct ti_tracker {
+typedef struct ti_tracker {
     ti_era *era;
     ti_region_map map; /* value: writer id, or the index of a record with a mark */
     struct ti_tracker_record {
@@ -49,12 +54,13 @@ struct ti_tracker {
         uint32_t next_free;
     } * record;
     uint32_t records, free_record;
-    ti_region_entries young; /* entries made since the last sweep, if there are many */
+    uint64_t cursor;           /* where to look for entries to merge, */
+    ti_region_entries waiting; /* and those that are looked at next */
     ti_region_entries scratch, touching;
     ti_boxes rest;
-};
+} ti_tracker;
 
-/* The tracker stays where it is until fini: its era points to it. */
+/* The era outlives the tracker. */
 void ti_tracker_init(ti_tracker *t, ti_era *era);
 void ti_tracker_fini(ti_tracker *t);
 

@@ -277,13 +277,51 @@ static void steady_state(void **state)
     ti_region_map_fini(&map);
 }
 
+/* Going around the map meets every entry, a few at a time, also from a cursor of a larger map. */
+static void visits(void **state)
+{
+    (void)state;
+    ti_region_map map;
+    uint64_t cursor = 0;
+    ti_region_map_init(&map);
+    ti_region_entries few = { 0 };
+    ti_region_map_visit(&map, &cursor, &few);
+    assert_int_equal(few.count, 0);
+    for (int64_t n = 1; n <= 5000; n = n * 3 + 1) {
+        for (int64_t i = (int64_t)map.count; i < n; i++) {
+            ti_region_map_insert(&map, &(ti_box){ { i, 0, 0 }, { i + 1, 1, 1 } }, (uint64_t)i);
+        }
+        static int met[5000];
+        memset(met, 0, sizeof(met));
+        int64_t seen = 0;
+        for (int rounds = 0; rounds < 5000 && seen < n; rounds++) {
+            ti_vec_clear(&few);
+            ti_region_map_visit(&map, &cursor, &few);
+            assert_in_range(few.count, 1, TI_REGION_MAP_FEW);
+            for (size_t i = 0; i < few.count; i++) {
+                seen += !met[few.data[i].value]++;
+            }
+        }
+        assert_int_equal(seen, n);
+    }
+    const int64_t last = (int64_t)map.count;
+    for (int64_t i = 5; i < last; i++) {
+        assert_true(ti_region_map_remove(&map, &(ti_box){ { i, 0, 0 }, { i + 1, 1, 1 } }, (uint64_t)i));
+    }
+    ti_vec_clear(&few);
+    ti_region_map_visit(&map, &cursor, &few);
+    assert_in_range(few.count, 1, 5);
+    ti_vec_fini(&few);
+    ti_region_map_fini(&map);
+}
+
 int main(int argc, char **argv)
 {
     seed = test_seed(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(disjoint_entries), cmocka_unit_test(overlapping_entries),
         cmocka_unit_test(many_tiles),       cmocka_unit_test(order_is_independent_of_history),
-        cmocka_unit_test(steady_state),
+        cmocka_unit_test(steady_state),     cmocka_unit_test(visits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
