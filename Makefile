@@ -2,7 +2,7 @@
 
 JOBS ?= $(shell nproc)
 
-.PHONY: all setup setup-check demo check coverage format lint clean help
+.PHONY: all setup setup-check demo check figures coverage format lint clean help
 
 all: build/build.ninja
 	@cmake --build --preset release -j $(JOBS)
@@ -16,6 +16,7 @@ help:
 	@echo 'make setup      install what is needed to build and run (Debian packages; root or sudo)'
 	@echo 'make demo       setup, build library, tool and examples, and run the N-body demonstration'
 	@echo 'make check      setup with what the tests need, build, and run every test, also under address and undefined-behaviour sanitizers'
+	@echo 'make figures    measure planning and draw the counterparts of the figures of the papers into build/figures (some minutes)'
 	@echo 'make lint       format, layers and sizes of the sources; public headers alone'
 	@echo 'make coverage   which lines of src/ the tests execute'
 	@echo 'make format     bring the sources into the format of .clang-format'
@@ -37,6 +38,12 @@ demo: setup
 check: setup-check
 	@$(MAKE) --no-print-directory all
 	@tools/check release asan
+
+# Debian's python, for which its packages are.
+figures:
+	@tools/setup --figures
+	@$(MAKE) --no-print-directory all
+	@/usr/bin/python3 tools/figures/figures.py build build/figures
 
 coverage: setup-check
 	@tools/coverage

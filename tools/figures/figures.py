@@ -1,0 +1,222 @@
+#!/usr/bin/python3
+"""Measures planning as the papers did, and draws the counterparts of their figures.
+
+Usage: figures.py BUILD OUTPUT [--quick] [--only NAME]...
+
+Runs `BUILD/bin/tacit bench plan` (and the example rsim, dry) and writes OUTPUT/NAME.csv and OUTPUT/NAME.svg for each figure. Nothing
+is executed on more than this machine: a plan for node K of M nodes is made here. Every curve of a figure is measured in this run.
+--quick takes fewer iterations and node counts, for a test of the script.
+"""
+import argparse
+import csv
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+STEPS = ["1", "2", "4", "16", "none"]
+GPUS = 512  # nodes of the generative and the application benchmarks
+
+
+class Bench:
+    """Runs of the benchmark, with a line of progress each."""
+
+    def __init__(self, build):
+        self.build = pathlib.Path(build)
+
+    def plan(self, pattern, nodes, **options):
+        command = [self.build / "bin" / "tacit", "bench", "plan", "--json", "--pattern", pattern, "--nodes", str(nodes)]
+        for name, value in options.items():
+            command += ["--" + name.replace("_", "-"), str(value)]
+        print("figures:", " ".join(str(c) for c in command[2:]), file=sys.stderr, flush=True)
+        return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+
+    def dry(self, program, nodes, environment, arguments):
+        """The report of a dry run as a node in the middle."""
+        with tempfile.TemporaryDirectory() as folder:
+            report = pathlib.Path(folder) / "report.json"
+            settings = {"TACIT_DRY_RUN": f"{nodes}:{nodes // 2}", "TACIT_DRY_RUN_REPORT": str(report), **environment}
+            print("figures:", program, settings, " ".join(arguments), file=sys.stderr, flush=True)
+            subprocess.run([self.build / "bin" / program, *arguments], check=True, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL, env={**os.environ, **settings})
+            return json.loads(report.read_text())
+
+
+class Figure:
+    """One figure: its rows as CSV, its curves as SVG."""
+
+    def __init__(self, output, name, columns):
+        self.output, self.name, self.columns, self.rows = output, name, columns, []
+        self.picture, self.axes = plt.subplots(figsize=(7, 4.2))
+
+    def add(self, *row):
+        self.rows.append(row)
+
+    def finish(self, title, x, y, log_x=False, log_y=False):
+        with open(self.output / (self.name + ".csv"), "w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(self.columns)
+            writer.writerows(self.rows)
+        axes = self.axes
+        axes.set_title(title, fontsize=11)
+        axes.set_xlabel(x)
+        axes.set_ylabel(y)
+        if log_x:
+            axes.set_xscale("log", base=2)
+        if log_y:
+            axes.set_yscale("log")
+        else:
+            axes.set_ylim(bottom=0)
+        axes.grid(True, which="major", alpha=0.3)
+        if axes.get_legend_handles_labels()[1]:
+            axes.legend(fontsize=8)
+        self.picture.tight_layout()
+        self.picture.savefig(self.output / (self.name + ".svg"), metadata={"Date": None})
+        plt.close(self.picture)
+
+
+def label(step):
+    return "no horizons" if step == "none" else f"S = {step}"
+
+
+def horizons_off(step):
+    """The options of a run with this step; without horizons there is none for the width of the front either."""
+    return {"horizon_step": step, **({"horizon_front": "none"} if step == "none" else {})}
+
+
+# ---------------------------------------------------------------- the horizons paper
+
+
+def generative(bench, output, quick, dims, name, figure_of_paper):
+    figure = Figure(output, name, ["step", "iteration", "us"])
+    iterations = 24 if quick else 128
+    for step in STEPS:
+        times = bench.plan(f"generative-{dims}d", GPUS, tasks=iterations, repeat=1 if quick else 5,
+                           **horizons_off(step))["us_by_iteration"]
+        for i, us in enumerate(times):
+            figure.add(step, i, us)
+        figure.axes.plot(range(len(times)), times, label=label(step), linewidth=1, color="black" if step == "none" else None)
+    figure.finish(f"{dims}D generative pattern, {GPUS} nodes (counterpart of {figure_of_paper})", "iteration",
+                  "planning per iteration [µs]", log_y=True)
+
+
+def figure_5(bench, output, quick):
+    generative(bench, output, quick, 2, "horizons-fig5", "Figure 5")
+
+
+def figure_6(bench, output, quick):
+    generative(bench, output, quick, 3, "horizons-fig6", "Figure 6")
+
+
+def figure_7(bench, output, quick):
+    figure = Figure(output, "horizons-fig7", ["step", "total_ms", "horizons_ms", "horizons"])
+    iterations = 24 if quick else 256
+    total, spent = [], []
+    for step in STEPS:
+        run = bench.plan("generative-2d", GPUS, tasks=iterations, repeat=1 if quick else 3, **horizons_off(step))
+        total.append(1e-3 * sum(run["us_by_iteration"]))
+        spent.append(1e-3 * run["horizons"] * run["us_per_horizon"])
+        figure.add(step, total[-1], spent[-1], run["horizons"])
+    figure.axes.plot(range(len(STEPS)), total, "D-", label=f"all planning of {iterations} iterations")
+    figure.axes.plot(range(len(STEPS)), spent, "^-", color="green", label="of which horizons")
+    figure.axes.set_xticks(range(len(STEPS)), [label(s) for s in STEPS])
+    figure.finish(f"2D generative pattern, {GPUS} nodes (counterpart of Figure 7)", "horizon step", "time [ms]", log_y=True)
+
+
+def figure_9(bench, output, quick):
+    figure = Figure(output, "horizons-fig9", ["nodes", "front", "us_per_task"])
+    fronts = [64, 256, "none"] if quick else [16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, "none"]
+    tasks = 2000 if quick else 75000  # N = 15 000, R = 5
+    for nodes in [1, 16, 256]:
+        times = []
+        for front in fronts:
+            times.append(bench.plan("many-task", nodes, tasks=tasks, repeat=1 if quick else 5, horizon_step="none",
+                                    horizon_front=front)["us_per_task"])
+            figure.add(nodes, front, times[-1])
+        figure.axes.plot(fronts[:-1], times[:-1], "o-", label=f"{nodes} nodes")
+        figure.axes.axhline(times[-1], linestyle=":", linewidth=1, color=figure.axes.lines[-1].get_color())
+    figure.axes.plot([], [], "k:", label="no horizons")
+    figure.finish("15 000 independent tasks, 5 rounds (counterpart of Figure 9)", "largest front M_E",
+                  "planning per task [µs]", log_x=True)
+
+
+def figure_10(bench, output, quick):
+    figure = Figure(output, "horizons-fig10", ["program", "step", "us_per_task"])
+    for pattern, tasks in [("wave-sim", 3000), ("nbody", 60)]:
+        times = []
+        for step in STEPS:
+            times.append(bench.plan(pattern, GPUS, tasks=tasks // 10 if quick else tasks, repeat=1 if quick else 7,
+                                    **horizons_off(step))["us_per_task"])
+            figure.add(pattern, step, times[-1])
+        figure.axes.plot(range(len(STEPS)), times, "o-", label=f"{pattern}, {GPUS} nodes")
+    figure.axes.set_xticks(range(len(STEPS)), [label(s) for s in STEPS])
+    figure.finish("Programs without a generative pattern (counterpart of Figure 10)", "horizon step",
+                  "planning per task [µs]", log_y=True)
+
+
+def figure_11(bench, output, quick):
+    figure = Figure(output, "horizons-rsim", ["step", "steps", "us_per_step"])
+    lengths = [20, 60] if quick else [50, 100, 200, 400, 700, 1000]
+    for step in ["2", "none"]:
+        settings = {"TACIT_HORIZON_STEP": "2"} if step == "2" else {"TACIT_HORIZON_STEP": "1000000",
+                                                                    "TACIT_HORIZON_FRONT": "100000000"}
+        reports = [bench.dry("rsim", 32, settings, ["--steps", str(n), "--detail", "1", "--read-all"]) for n in lengths]
+        totals = [1e-3 * sum(r["planning_ns"].values()) for r in reports]
+        rates, at = [], []
+        for i in range(1, len(lengths)):
+            at.append(0.5 * (lengths[i] + lengths[i - 1]))
+            rates.append((totals[i] - totals[i - 1]) / (lengths[i] - lengths[i - 1]))
+            figure.add(step, at[-1], rates[-1])
+        figure.axes.plot(at, rates, "o-", label=label(step))
+    figure.finish("rsim on 32 nodes: planning of a step, as time goes on (section 4.5)", "time step", "planning per step [µs]")
+
+
+# ---------------------------------------------------------------- the collectives paper
+
+
+def figure_3(bench, output, quick):
+    figure = Figure(output, "collectives-fig3", ["pattern", "nodes", "us_per_task", "messages_per_task"])
+    near = [1, 4, 16, 64, 256] if quick else [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096]
+    far = near if quick else near + [16384, 65536, 262144, 1048576]
+    for pattern in ["all-gather", "gather-scatter", "gather-broadcast", "all-to-all", "stencil"]:
+        nodes_list = far if pattern == "stencil" else near
+        rates = []
+        for nodes in nodes_list:
+            tasks = 2000 if pattern == "stencil" else max(20, 20000 // nodes)
+            run = bench.plan(pattern, nodes, tasks=tasks // 10 if quick else tasks, repeat=1 if quick else 5,
+                             node=0 if pattern.startswith("gather") else nodes // 2)
+            rates.append(1e6 / run["us_per_task"])
+            figure.add(pattern, nodes, run["us_per_task"], run["messages_per_task"])
+        figure.axes.plot(nodes_list, rates, "o-", markersize=3, label=pattern)
+    figure.finish("Planning, point-to-point (counterpart of Figure 3 of the collectives paper)", "nodes", "tasks planned per second",
+                  log_x=True, log_y=True)
+
+
+FIGURES = {"fig5": figure_5, "fig6": figure_6, "fig7": figure_7, "fig9": figure_9, "fig10": figure_10, "rsim": figure_11,
+           "fig3": figure_3}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("build")
+    parser.add_argument("output")
+    parser.add_argument("--quick", action="store_true", help="fewer iterations and node counts")
+    parser.add_argument("--only", action="append", choices=FIGURES, help="only this figure (may be given several times)")
+    options = parser.parse_args()
+    output = pathlib.Path(options.output)
+    output.mkdir(parents=True, exist_ok=True)
+    bench = Bench(options.build)
+    for name in options.only or FIGURES:
+        FIGURES[name](bench, output, options.quick)
+    print(f"figures: written to {output}")
+
+
+if __name__ == "__main__":
+    main()
