@@ -50,6 +50,7 @@ set(TACIT_SOURCES
     plan/instruction_kernel.c
     plan/instruction_reduce.c
     plan/memory.c
+    plan/order.c
     plan/task_graph.c
     plan/tracker.c
     plan/transfer.c
@@ -70,6 +71,7 @@ set(TACIT_SOURCES
     api/api_owners.c
     api/api_fence.c
     api/api_mapper.c
+    api/api_object.c
     api/api_op.c
     api/api_submit.c
     api/api_view.c

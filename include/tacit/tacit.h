@@ -134,7 +134,8 @@ static inline tacit_box tacit_box1(size_t a0, size_t b0)
 typedef struct tacit_context tacit_context;
 typedef struct tacit_buffer tacit_buffer;
 typedef struct tacit_fence_ticket tacit_fence_ticket;
-typedef struct tacit_region tacit_region; /* the output of a custom mapper */
+typedef struct tacit_host_object tacit_host_object; /* something outside tacit that host tasks use: a file, a library */
+typedef struct tacit_region tacit_region;           /* the output of a custom mapper */
 
 /* ---------------------------------------------------------------- range mappers */
 
@@ -652,6 +653,8 @@ typedef struct tacit_hints {
     const uint32_t *weights;            /* one relative weight per node, for unequal splits along dimension 0; copied */
 } tacit_hints;
 
+#define TACIT_MAX_HOST_OBJECTS 4
+
 typedef struct tacit_task {
     const char *name;
     tacit_range range;             /* dims 0: one item */
@@ -663,6 +666,7 @@ typedef struct tacit_task {
     tacit_on on;
     tacit_place place;
     tacit_hints hint;
+    tacit_host_object *host_object[TACIT_MAX_HOST_OBJECTS]; /* host tasks: what they use besides buffers */
 } tacit_task;
 
 /* In an initialiser: the kernel's arguments are a copy of the struct `x`. */
@@ -676,6 +680,15 @@ static inline tacit_status tacit_submit(tacit_context *ctx, const tacit_task *ta
 {
     return tacit_submit_sized(ctx, task, sizeof(tacit_task));
 }
+
+/* Host objects order the side effects of host tasks: on each node, tasks that name the same object (`.host_object`) run one after the other,
+ * in the order of their submission, such as several that append to one file. An object has no contents and causes no messages. For
+ * tasks that do not run on devices. Errors: TACIT_ERROR_ARGUMENT. All nodes. */
+TACIT_API tacit_status tacit_host_object_create(tacit_context *ctx, tacit_host_object **out);
+
+/* The handle is invalid at once; tasks that named it keep their order. NULL is allowed. Objects that are left end with the
+ * context. Errors: TACIT_ERROR_STATE. All nodes. */
+TACIT_API tacit_status tacit_host_object_destroy(tacit_context *ctx, tacit_host_object *object);
 
 /* ---------------------------------------------------------------- waiting and reading */
 

@@ -238,6 +238,10 @@ static void free_context(tacit_context *ctx)
         TI_DELETE(ctx->ops.data[i]);
     }
     ti_vec_fini(&ctx->ops);
+    for (size_t i = 0; i < ctx->objects.count; i++) {
+        TI_DELETE(ctx->objects.data[i]);
+    }
+    ti_vec_fini(&ctx->objects);
     ti_vec_fini(&ctx->free_slots);
     ti_strbuf_fini(&ctx->error);
     TI_DELETE(ctx);

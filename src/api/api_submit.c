@@ -139,6 +139,19 @@ static void copy_where(const tacit_context *ctx, ti_task *task, ti_arena *arena,
     }
 }
 
+static void copy_orders(ti_task *task, ti_arena *arena, const tacit_task *from)
+{
+    uint32_t order[TACIT_MAX_HOST_OBJECTS];
+    for (int i = 0; i < TACIT_MAX_HOST_OBJECTS; i++) {
+        if (TI_UNLIKELY(from->host_object[i] != NULL)) {
+            order[task->orders++] = from->host_object[i]->order;
+        }
+    }
+    if (TI_UNLIKELY(task->orders)) {
+        task->order = ti_arena_copy(arena, order, task->orders * sizeof(order[0]));
+    }
+}
+
 static const char *copy_name(ti_arena *arena, const char *name)
 {
     return name ? ti_arena_copy(arena, name, strlen(name) + 1) : "task";
@@ -169,6 +182,7 @@ static ti_task *copy_task(const tacit_context *ctx, const tacit_task *from, uint
     if (ctx->reproducible && reduces(task)) {
         cut_in_blocks(task);
     }
+    copy_orders(task, arena, from);
     return task;
 }
 

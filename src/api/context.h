@@ -19,6 +19,13 @@ struct tacit_buffer {
     uint64_t destroyed_by; /* id of the task; 0: live */
 };
 
+struct tacit_host_object {
+    tacit_context *context;
+    uint32_t order; /* its slot in the planners */
+    bool live;
+    struct tacit_host_object *next; /* among the destroyed ones */
+};
+
 struct tacit_fence_ticket {
     tacit_context *context;
     ti_signal signal;
@@ -34,6 +41,8 @@ struct tacit_context {
     uint64_t buffers; /* created so far */
     TI_VEC(ti_custom_mapper *) mappers;
     TI_VEC(ti_user_op *) ops;
+    TI_VEC(tacit_host_object *) objects;  /* all that were made */
+    tacit_host_object *destroyed_objects; /* to be used again */
     bool one_thread; /* only `thread` may use it, which created it */
     pthread_t thread;
     const char *thread_level;

@@ -93,6 +93,8 @@ typedef struct ti_task {
     const uint32_t *weights;
     const ti_access *access;
     uint32_t accesses;
+    uint32_t orders;
+    const uint32_t *order; /* slots: on each node, tasks that share one run one after the other */
     uint32_t deps;
     const uint64_t *dep; /* ids of earlier tasks: the task graph */
     const void *args;

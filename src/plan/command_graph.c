@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/map.h"
-#include "plan/tracker.h"
+#include "plan/order.h"
 #include "plan/transfer.h"
 
 typedef struct buffer_state {
@@ -20,6 +20,7 @@ struct ti_command_graph {
     const ti_system *system;
     ti_arena_ring arenas;
     ti_era era;
+    ti_orders orders;              /* if recording */
     uint64_t newest_point;         /* command of the last horizon or epoch */
     TI_VEC(buffer_state *) buffer; /* by slot */
     TI_VEC(const ti_command *) batch;
@@ -80,6 +81,7 @@ void ti_command_graph_destroy(ti_command_graph *graph)
     ti_deps_fini(&graph->deps);
     ti_transfer_fini(&graph->transfer);
     ti_split_cache_fini(&graph->splits);
+    ti_orders_fini(&graph->orders);
     ti_arena_ring_fini(&graph->arenas);
     TI_DELETE(graph);
 }
@@ -273,6 +275,9 @@ static void execute(ti_command_graph *graph, const ti_task *task, const ti_split
     command->as.execute.piece = piece;
     command->as.execute.pieces = (uint32_t)split->own_count;
     track_pieces(graph, task, command);
+    if (graph->system->record) {
+        ti_orders_follow(&graph->orders, task, command->id, graph->era.applied, &graph->deps);
+    }
     emit(graph, command);
 }
 

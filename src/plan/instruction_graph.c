@@ -46,6 +46,7 @@ void ti_instruction_graph_destroy(ti_instruction_graph *graph)
     ti_vec_fini(&graph->first_piece);
     ti_vec_fini(&graph->lacking);
     ti_vec_fini(&graph->boxes);
+    ti_orders_fini(&graph->orders);
     ti_vec_fini(&graph->emit.batch);
     ti_vec_fini(&graph->emit.scratch);
     ti_deps_fini(&graph->emit.deps);

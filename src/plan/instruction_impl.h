@@ -5,6 +5,7 @@
 #include "plan/coherence.h"
 #include "plan/instruction_graph.h"
 #include "plan/memory.h"
+#include "plan/order.h"
 
 /* A piece of a command on the device that will run it. */
 typedef struct ti_device_piece {
@@ -54,6 +55,7 @@ struct ti_instruction_graph {
     TI_VEC(uint64_t) copies;          /* to or from the program's memory, by one task */
     TI_VEC(ti_block_piece) in_blocks; /* the pieces of the task, if it is in blocks */
     TI_VEC(ti_slot_pair) pairs;
+    ti_orders orders;
     ti_region_entries lacking;
     ti_boxes boxes;
 };

@@ -143,6 +143,7 @@ static void compile_piece(ti_instruction_graph *graph, const ti_command *command
         ti_deps_add(&graph->emit.deps, view[i].after);
     }
     track(graph, command, at, instruction->id);
+    ti_orders_follow(&graph->orders, task, instruction->id, graph->emit.era.applied, &graph->emit.deps);
     ti_emit(&graph->emit, instruction);
     ti_instruction_unstage(graph, command, at, piece, instruction);
 }

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "plan/horizon.h"
+#include "plan/order.h"
 #include "plan/tracker.h"
 
 struct ti_task_graph {
@@ -12,6 +13,7 @@ struct ti_task_graph {
     ti_horizon horizon;
     ti_era era;
     TI_VEC(ti_tracker *) tracker; /* by slot of the buffer; NULL: no such buffer */
+    ti_orders orders;
     uint64_t next_id, horizons;
     uint64_t *horizon_ns; /* or NULL */
     ti_deps deps;
@@ -43,6 +45,7 @@ void ti_task_graph_destroy(ti_task_graph *graph)
         close_buffer(graph, (uint32_t)i);
     }
     ti_vec_fini(&graph->tracker);
+    ti_orders_fini(&graph->orders);
     ti_horizon_fini(&graph->horizon);
     ti_arena_ring_fini(&graph->arenas);
     ti_deps_fini(&graph->deps);
@@ -138,6 +141,7 @@ static void derive_dependencies(ti_task_graph *graph, const ti_task *task)
     case TI_TASK_FENCE:
         if (!ti_box_is_empty(&task->range)) {
             track_accesses(graph, task);
+            ti_orders_follow(&graph->orders, task, task->id, graph->era.applied, &graph->deps);
         }
         break;
     case TI_TASK_CREATE:

@@ -105,6 +105,9 @@ void ti_dot_task(ti_dot *dot, const ti_task *task)
         add_box(dot, &task->range, task->dims);
         add_accesses(dot, task);
     }
+    for (uint32_t i = 0; i < task->orders; i++) {
+        ti_strbuf_add(&dot->text, "\\nhost object %u", task->order[i]);
+    }
     close_vertex(dot, task->id, task->dep, task->deps);
 }
 
