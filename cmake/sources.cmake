@@ -36,6 +36,7 @@ set(TACIT_SOURCES
     device/fault.c
     device/guarded.c
     device/host_cores.c
+    device/meeting.c
 
     trace/dot.c
     trace/timeline.c
@@ -71,6 +72,7 @@ set(TACIT_SOURCES
     api/api_owners.c
     api/api_fence.c
     api/api_mapper.c
+    api/api_mpi.c
     api/api_object.c
     api/api_op.c
     api/api_submit.c

@@ -51,6 +51,19 @@ static inline tacit_status tacit_init_mpi(MPI_Comm comm, const tacit_config *con
     return tacit_init_mpi_sized(&c, config, sizeof(tacit_config), out);
 }
 
+/* In the kernel of a task on every node (TACIT_ON_EVERY_NODE): a communicator of all nodes for the kernel's own use, for instance in collective
+ * operations. The ranks are the nodes. It is the same in all such tasks of a context, is used by nothing else, has the error handler of the
+ * communicator that the run began with, and must not be freed. MPI_COMM_NULL if the run has no MPI: one node that no launcher
+ * started. In other tasks, or if MPI grants neither MPI_THREAD_MULTIPLE nor that everything runs in one thread, the kernel
+ * fails (TACIT_ERROR_KERNEL). */
+static inline MPI_Comm tacit_launch_communicator(const tacit_launch *launch)
+{
+    MPI_Comm comm = MPI_COMM_NULL;
+    tacit_mpi_comm c = tacit_mpi_comm_of_(&comm);
+    (void)tacit_launch_communicator_sized(launch, &c);
+    return comm;
+}
+
 #ifdef __cplusplus
 }
 #endif

@@ -446,6 +446,7 @@ typedef struct tacit_launch {
     int worker, num_workers; /* which of the node's workers runs this call */
     const char *name;        /* of the task */
     tacit_context *context;
+    int on; /* of the task: TACIT_ON_DEVICES, ... */
 } tacit_launch;
 
 /* A host kernel. It may be called on parts of a chunk from several threads at once, unless `.whole_chunk`; and more than once on the same
@@ -613,8 +614,14 @@ typedef enum tacit_on {
     TACIT_ON_DEVICES = 0, /* split over nodes and their devices */
     TACIT_ON_HOST,        /* a host task, split over nodes: runs on the host, may call the operating system */
     TACIT_ON_ONE_NODE,    /* a host task on one node: `.place`, else node 0; gets the whole range */
-    TACIT_ON_EVERY_NODE   /* a host task on every node: not available yet, refused */
+    TACIT_ON_EVERY_NODE   /* a host task on every node, which gets the whole range: see below */
 } tacit_on;
+
+/* Tasks on every node call the kernel once per node, each time with the whole range; a node reads what the mapper gives for all of it. They
+ * write with tacit_replicated() only, the same on all nodes, and do not reduce. Such a kernel may wait for the other nodes, for instance in a
+ * collective operation of MPI (tacit_launch_communicator in tacit/mpi.h); kernels of other tasks must not. So these tasks run one after the other,
+ * in the order of their submission on all nodes, and on a thread of their own (`worker` is 0 of 1). Where everything runs in the calling thread, a
+ * node begins one when all that it has to do for earlier tasks is done, inside any call of tacit. doc/mpi.md has more. */
 
 /* Zero: tacit decides. Made by tacit_place_node and tacit_place_owner. */
 typedef struct tacit_place {
@@ -728,8 +735,8 @@ TACIT_API tacit_status tacit_get_counters(tacit_context *ctx, tacit_counters *ou
 
 /* ---------------------------------------------------------------- MPI */
 
-/* What tacit/mpi.h is made of; programs that use MPI themselves include that header, which has tacit_init_mpi. A communicator
- * passes as the address of an MPI_Comm here, so that other programs need no mpi.h. */
+/* What tacit/mpi.h is made of; programs that use MPI themselves include that header, which has tacit_init_mpi and
+ * tacit_launch_communicator. A communicator passes as the address of an MPI_Comm here, so that other programs need no mpi.h. */
 typedef struct tacit_mpi_comm {
     void *address; /* of an MPI_Comm */
     size_t size;   /* sizeof(MPI_Comm) */
@@ -739,6 +746,7 @@ enum { TACIT_MPI_OTHER = 0, TACIT_MPI_OPEN_MPI, TACIT_MPI_MPICH };
 
 TACIT_API tacit_status tacit_init_mpi_sized(const tacit_mpi_comm *comm, const tacit_config *config, size_t size,
                                             tacit_context **out);
+TACIT_API bool tacit_launch_communicator_sized(const tacit_launch *launch, const tacit_mpi_comm *out);
 
 #ifdef __cplusplus
 }

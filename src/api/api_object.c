@@ -12,7 +12,7 @@ static tacit_host_object *take_object(tacit_context *ctx)
     }
     object = TI_NEW(tacit_host_object);
     object->context = ctx;
-    object->order = (uint32_t)ctx->objects.count;
+    object->order = TI_ORDER_OF_OBJECTS + (uint32_t)ctx->objects.count;
     ti_vec_push(&ctx->objects, object);
     return object;
 }

@@ -127,12 +127,16 @@ static bool reduces(const ti_task *task)
 
 static void copy_where(const tacit_context *ctx, ti_task *task, ti_arena *arena, const tacit_task *from)
 {
-    bool one_node = from->on == TACIT_ON_ONE_NODE;
-    task->place = from->place.kind == TACIT_PLACE_NODE ? from->place.arg : one_node ? 0 : -1;
+    bool one_node = from->on == TACIT_ON_ONE_NODE, everywhere = from->on == TACIT_ON_EVERY_NODE;
+    task->place = from->place.kind == TACIT_PLACE_NODE ? from->place.arg
+                  : one_node                           ? 0
+                  : everywhere                         ? TI_PLACE_EVERYWHERE
+                                                       : TI_PLACE_SPLIT;
+    task->on = from->on;
     task->on_host = from->on != TACIT_ON_DEVICES;
     task->whole_chunk = from->hint.whole_chunk || task->on_host;
     task->two_dimensional = from->hint.split == TACIT_SPLIT_2D;
-    task->oversubscribe = one_node ? 1 : TI_MAX(from->hint.oversubscribe, 1);
+    task->oversubscribe = one_node || everywhere ? 1 : TI_MAX(from->hint.oversubscribe, 1);
     task->priority = from->hint.priority;
     if (from->hint.weights) {
         task->weights = ti_arena_copy(arena, from->hint.weights, (size_t)tacit_num_nodes(ctx) * sizeof(uint32_t));
@@ -141,7 +145,10 @@ static void copy_where(const tacit_context *ctx, ti_task *task, ti_arena *arena,
 
 static void copy_orders(ti_task *task, ti_arena *arena, const tacit_task *from)
 {
-    uint32_t order[TACIT_MAX_HOST_OBJECTS];
+    uint32_t order[TACIT_MAX_HOST_OBJECTS + 1];
+    if (task->place == TI_PLACE_EVERYWHERE) {
+        order[task->orders++] = TI_ORDER_OF_MEETINGS;
+    }
     for (int i = 0; i < TACIT_MAX_HOST_OBJECTS; i++) {
         if (TI_UNLIKELY(from->host_object[i] != NULL)) {
             order[task->orders++] = from->host_object[i]->order;

@@ -143,6 +143,22 @@ static tacit_status check_component(const place *p, int d)
     return TACIT_OK;
 }
 
+/* Every node does all of the range, so nodes would write the same elements, or contribute the same several times. */
+static tacit_status check_everywhere(const place *p)
+{
+    if (p->access->mode == TACIT_REDUCE) {
+        return REFUSE(p, TACIT_ERROR_ARGUMENT,
+                      "every node would contribute all items, so the result would depend on their number; reduce in a "
+                      "task that is split, or inside the kernel with MPI");
+    }
+    if (writes(p->access) && (p->access->mode != TACIT_WRITE || p->access->mapper.kind != TACIT_MAPPER_REPLICATED)) {
+        return REFUSE(p, TACIT_ERROR_OVERLAP,
+                      "every node would write the same elements; if all compute the same, use tacit_write with "
+                      "tacit_replicated() (and tacit_read, if old contents matter), else a task that is split");
+    }
+    return TACIT_OK;
+}
+
 /* Several chunks must not write the same element, whatever the number of nodes. */
 static tacit_status check_write(const place *p)
 {
@@ -234,6 +250,9 @@ static tacit_status check_access(const place *p)
                       "there is no access mode %d; use tacit_read, tacit_write, tacit_update or tacit_reduce",
                       p->access->mode);
     }
+    if (p->task->on == TACIT_ON_EVERY_NODE) {
+        TI_TRY(check_everywhere(p));
+    }
     if (p->access->mode == TACIT_REDUCE) {
         return check_reduction(p);
     }
@@ -299,7 +318,7 @@ static tacit_status check_pair(const place *p, const tacit_access *other)
         const tacit_access *w = other->mode == TACIT_READ ? p->access : other;
         bool same = w->mapper.kind != TACIT_MAPPER_REPLICATED &&
                     ti_check_same_mapper(&p->access->mapper, &other->mapper, p->access->buffer->info.dims);
-        if (w->mode != TACIT_REDUCE && (is_placed(p->task) || same)) {
+        if (w->mode != TACIT_REDUCE && (is_placed(p->task) || p->task->on == TACIT_ON_EVERY_NODE || same)) {
             return TACIT_OK;
         }
         return REFUSE(
@@ -351,9 +370,17 @@ static tacit_status check_where(tacit_context *ctx, const tacit_task *t, const c
             "task '%s': there is no placement of kind %d; use tacit_place_node or tacit_place_owner", name,
             t->place.kind);
     }
-    if (t->on < TACIT_ON_DEVICES || t->on > TACIT_ON_ONE_NODE) {
-        return ti_context_error(ctx, TACIT_ERROR_UNSUPPORTED, "task '%s': .on = %d is not available yet", name,
-                                (int)t->on);
+    if (t->on < TACIT_ON_DEVICES || t->on > TACIT_ON_EVERY_NODE) {
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
+                                "task '%s': there is no .on = %d; use TACIT_ON_DEVICES, TACIT_ON_HOST, "
+                                "TACIT_ON_ONE_NODE or TACIT_ON_EVERY_NODE",
+                                name, (int)t->on);
+    }
+    if (t->on == TACIT_ON_EVERY_NODE && t->place.kind != TACIT_PLACE_SPLIT) {
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
+                                "task '%s' is on every node and placed on one; take .place out, or use "
+                                "TACIT_ON_ONE_NODE",
+                                name);
     }
     if (!t->kernel.host) {
         bool other = t->kernel.opencl.source || t->kernel.cuda;

@@ -47,6 +47,8 @@ typedef struct ti_comm_ops {
     void (*barrier)(ti_comm *comm, uint64_t token); /* completes when all nodes have started theirs */
     int64_t (*sum)(ti_comm *comm, int64_t value);   /* over all nodes, which all call it; waits: at start-up only */
     int (*poll)(ti_comm *comm, uint64_t *tokens, int max); /* tokens of completed operations: their number, or -1 */
+    /* Of the network's library, for kernels; NULL if it is another library than the caller's. Operation NULL: there is none. Any thread. */
+    const void *(*communicator)(const ti_comm *comm, const tacit_mpi_comm *like);
     /* Ends the job: the process, or where nodes share one, every poll with -1. `why` has been printed. */
     void (*abort)(ti_comm *comm, const char *why);
 } ti_comm_ops;

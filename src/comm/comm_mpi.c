@@ -90,6 +90,7 @@ typedef struct peer {
 typedef struct mpi_comm {
     ti_comm comm;
     MPI_Comm mpi;
+    MPI_Comm kernels; /* for kernels of tasks on every node */
     bool finalizes;
     uint64_t tags;
     size_t early_bytes;
@@ -622,6 +623,11 @@ static void peers_fini(mpi_comm *self)
     ti_map_fini(&self->peers);
 }
 
+static bool close_communicator(mpi_comm *self, MPI_Comm *comm)
+{
+    return *comm == MPI_COMM_NULL || succeeded(self, MPI_Comm_free(comm), "MPI_Comm_free");
+}
+
 /* False if MPI reports an error, which is kept. */
 static bool leave_mpi(mpi_comm *self)
 {
@@ -632,7 +638,8 @@ static bool leave_mpi(mpi_comm *self)
         return asked;
     }
     drop_pending(self);
-    return succeeded(self, code, "MPI_Type_free") && succeeded(self, MPI_Comm_free(&self->mpi), "MPI_Comm_free") &&
+    return succeeded(self, code, "MPI_Type_free") && close_communicator(self, &self->kernels) &&
+           close_communicator(self, &self->mpi) &&
            (!self->finalizes || succeeded(self, MPI_Finalize(), "MPI_Finalize"));
 }
 
@@ -668,6 +675,12 @@ static void mpi_destroy(ti_comm *comm)
     mpi_free(self);
 }
 
+static const void *mpi_communicator(const ti_comm *comm, const tacit_mpi_comm *like)
+{
+    const mpi_comm *self = (const mpi_comm *)comm;
+    return ti_mpi_is_same(like) ? &self->kernels : NULL;
+}
+
 static const ti_comm_ops mpi_ops = {
     .name = "mpi",
     .destroy = mpi_destroy,
@@ -676,6 +689,7 @@ static const ti_comm_ops mpi_ops = {
     .barrier = mpi_barrier,
     .sum = mpi_sum,
     .poll = mpi_poll,
+    .communicator = mpi_communicator,
     .abort = mpi_abort,
 };
 
@@ -700,17 +714,25 @@ static bool open_communicator(mpi_comm *self, MPI_Comm parent)
     return succeeded(self, MPI_Comm_free(&machine), "MPI_Comm_free");
 }
 
+/* Now, since all nodes are here. Errors are the kernels' business: reported as the application has it, or as MPI does if nobody says. */
+static bool open_kernels_communicator(mpi_comm *self, MPI_Comm parent)
+{
+    return succeeded(self, MPI_Comm_dup(parent, &self->kernels), "MPI_Comm_dup") &&
+           (!self->finalizes ||
+            succeeded(self, MPI_Comm_set_errhandler(self->kernels, MPI_ERRORS_ARE_FATAL), "MPI_Comm_set_errhandler"));
+}
+
 static tacit_status create(const ti_mpi_start *start, size_t early_bytes, ti_comm **out, char *why, size_t why_size)
 {
     mpi_comm *self = TI_NEW(mpi_comm);
     self->comm.ops = &mpi_ops;
     self->comm.threads = start->threads;
     self->comm.thread_level = start->level;
-    self->mpi = MPI_COMM_NULL;
+    self->mpi = self->kernels = MPI_COMM_NULL;
     self->finalizes = start->finalizes;
     self->early_bytes = early_bytes;
     ti_mpi_types_init(&self->types);
-    bool ok = open_communicator(self, start->parent);
+    bool ok = open_communicator(self, start->parent) && open_kernels_communicator(self, start->parent);
     guard_arm(self->comm.node);
     *out = ok ? &self->comm : NULL;
     if (!ok) {

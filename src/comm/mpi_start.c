@@ -150,10 +150,15 @@ static tacit_status check_thread(const ti_mpi_start *start, char *why, size_t wh
     return TACIT_OK;
 }
 
+bool ti_mpi_is_same(const tacit_mpi_comm *given)
+{
+    return given->library == TACIT_MPI_LIBRARY_ && given->size == sizeof(MPI_Comm);
+}
+
 tacit_status ti_mpi_start_on(const tacit_mpi_comm *given, ti_mpi_start *out, char *why, size_t why_size)
 {
     *out = (ti_mpi_start){ .parent = MPI_COMM_NULL };
-    if (given->library != TACIT_MPI_LIBRARY_ || given->size != sizeof(out->parent)) {
+    if (!ti_mpi_is_same(given)) {
         snprintf(why, why_size,
                  "tacit_init_mpi: the program is compiled with %s, but tacit was built with %s; compile it with that "
                  "one, or build tacit with -DTACIT_MPI_FLAVOUR=openmpi or mpich",

@@ -20,6 +20,8 @@ const char *ti_mpi_error_text(int code, char text[MPI_MAX_ERROR_STRING]);
 
 /* All processes; initialises MPI unless somebody has. False and a sentence in `why` on failure. */
 bool ti_mpi_start_world(ti_mpi_start *out, char *why, size_t why_size);
+/* Whether the application was compiled with the MPI of tacit. */
+bool ti_mpi_is_same(const tacit_mpi_comm *given);
 /* The processes of the application's communicator. */
 tacit_status ti_mpi_start_on(const tacit_mpi_comm *given, ti_mpi_start *out, char *why, size_t why_size);
 

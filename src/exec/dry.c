@@ -119,6 +119,7 @@ bool ti_dry_issue(ti_dry *dry, const ti_instruction *i)
         return true;
     case TI_INSTRUCTION_KERNEL:
     case TI_INSTRUCTION_HOST:
+    case TI_INSTRUCTION_MEETING:
         note_kernel(dry, i);
         return true;
     case TI_INSTRUCTION_SEND:

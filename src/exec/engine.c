@@ -109,12 +109,12 @@ static void make_ready(ti_engine *e, const ti_instruction *instruction)
     }
 }
 
-/* A horizon or epoch at the watermark has nothing incomplete before it. */
-static void release_point(ti_engine *e)
+/* What waits for all before it and is at the watermark has nothing incomplete before it. */
+static void release_waiting(ti_engine *e)
 {
     if (e->watermark < e->next) {
         ti_engine_slot *slot = ti_engine_slot_of(e, e->watermark);
-        if (slot->instruction->kind == TI_INSTRUCTION_EPOCH && !slot->issued) {
+        if (slot->waits && !slot->issued) {
             slot->issued = true;
             ti_vec_push(&e->ready, e->watermark);
         }
@@ -130,8 +130,10 @@ void ti_engine_submit(ti_engine *e, const ti_instruction *instruction)
     ti_engine_slot *slot = ti_engine_slot_of(e, instruction->id);
     *slot = (ti_engine_slot){ .instruction = instruction, .successor = TI_ENGINE_NONE };
     e->next++;
-    if (instruction->kind == TI_INSTRUCTION_EPOCH) {
-        release_point(e);
+    slot->waits = instruction->kind == TI_INSTRUCTION_EPOCH ||
+                  (instruction->kind == TI_INSTRUCTION_MEETING && e->meetings_wait);
+    if (slot->waits) {
+        release_waiting(e);
         return;
     }
     for (uint32_t i = 0; i < instruction->deps; i++) {
@@ -165,7 +167,7 @@ void ti_engine_complete(ti_engine *e, uint64_t id)
     while (e->watermark < e->next && ti_engine_slot_of(e, e->watermark)->complete) {
         e->watermark++;
     }
-    release_point(e);
+    release_waiting(e);
 }
 
 ti_engine_slot *ti_engine_next(ti_engine *e)

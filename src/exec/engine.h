@@ -1,7 +1,8 @@
 /* The ready engine: which instructions may start now. A pure state machine; it starts nothing itself.
  *
  * Instructions come in order of their ids, without gaps. One is ready when all it depends on is complete; a horizon or epoch is
- * ready when everything before it is complete, which a watermark (the lowest id that is not) decides without edges. Ids below the watermark are
+ * ready when everything before it is complete, which a watermark (the lowest id that is not) decides without edges. So is a
+ * meeting (a host task that may wait for other nodes) where it will run on the thread that does everything else too. Ids below the watermark are
  * complete, so dependencies on them cost nothing and nothing is kept for them. Ready kernels leave by device, by priority, then by id; everything else
  * (messages, copies, allocations) first in, first out. Executor role. */
 #ifndef TI_ENGINE_H
@@ -16,6 +17,7 @@ typedef struct ti_engine_slot {
     uint32_t pending;   /* incomplete dependencies */
     uint32_t successor; /* first edge, or TI_ENGINE_NONE */
     bool complete, issued;
+    bool waits; /* for all before it */
 } ti_engine_slot;
 
 #define TI_ENGINE_NONE UINT32_MAX
@@ -34,6 +36,7 @@ typedef struct ti_engine {
     size_t ready_head;
     ti_engine_heap *kernels; /* ready ones of each device: a heap of keys, smaller is sooner */
     int devices;
+    bool meetings_wait; /* for all before them; set after init */
 } ti_engine;
 
 void ti_engine_init(ti_engine *engine, int devices);

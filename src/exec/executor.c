@@ -2,6 +2,7 @@
 #include "exec/executor.h"
 
 #include "base/check.h"
+#include "device/meeting.h"
 #include "exec/allocation_table.h"
 #include "exec/block_run.h"
 #include "ir/reduction.h"
@@ -28,6 +29,7 @@ struct ti_executor {
     TI_VEC(ti_block) blocks;
     TI_VEC(job *) jobs; /* all of them */
     uint64_t buffer_bytes;
+    ti_meeting_thread *meeting; /* NULL until the first task on every node, and inline */
     int steps_without_network;
     uint64_t activity, running;
 };
@@ -37,6 +39,7 @@ ti_executor *ti_executor_create(const ti_executor_desc *desc)
     ti_executor *ex = TI_NEW(ti_executor);
     ex->is = *desc;
     ti_engine_init(&ex->engine, desc->system->devices);
+    ex->engine.meetings_wait = desc->is_inline;
     return ex;
 }
 
@@ -59,6 +62,9 @@ static void free_memory(ti_executor *ex)
 
 void ti_executor_destroy(ti_executor *ex)
 {
+    if (ex->meeting) {
+        ti_meeting_thread_destroy(ex->meeting);
+    }
     free_memory(ex);
     for (size_t i = 0; i < ex->jobs.count; i++) {
         ti_free(ex->jobs.data[i], job_size(ex->jobs.data[i]->capacity));
@@ -224,6 +230,23 @@ static bool may_cut(const ti_task *task, const ti_box *chunk)
     return may;
 }
 
+/* No worker is taken: whatever this task waits for, workers and network go on. */
+static void launch_meeting(ti_executor *ex, const ti_instruction *i, ti_device_kernel *kernel)
+{
+    if (!ex->meeting) {
+        ex->meeting = ti_meeting_thread_create(&ex->is.progress->lot);
+    }
+    if (!ex->meeting) {
+        ti_failure_set(&ex->is.progress->failure, TACIT_ERROR_UNSUPPORTED,
+                       "task '%s': the system grants no thread for tasks on every node; raise its limit, or set "
+                       "TACIT_WORKERS to fewer",
+                       i->task->name);
+        ti_lot_wake(&ex->is.progress->lot, INT32_MAX);
+        return;
+    }
+    ti_meeting_thread_launch(ex->meeting, kernel);
+}
+
 static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
 {
     const ti_instruction *i = slot->instruction;
@@ -244,7 +267,8 @@ static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
                     .node = ex->is.system->node,
                     .num_nodes = ex->is.system->num_nodes,
                     .name = task->name,
-                    .context = ex->is.context },
+                    .context = ex->is.context,
+                    .on = task->on },
         .dims = task->dims,
         .whole = task->whole_chunk || (ex->is.system->workers > 1 && !may_cut(task, &i->as.kernel.chunk)),
         .granule = task->gran[0],
@@ -262,6 +286,10 @@ static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
         prepare_reduction(i, parts, j);
     }
     slot->job = j;
+    if (i->kind == TI_INSTRUCTION_MEETING && !ex->is.is_inline) {
+        launch_meeting(ex, i, &j->kernel);
+        return;
+    }
     ti_device *device = device_of(ex, i);
     device->ops->launch(device, 0, &j->kernel);
 }
@@ -388,7 +416,8 @@ static void issue_point(ti_executor *ex, const ti_instruction *i)
 
 static bool runs_on_device(ti_instruction_kind kind)
 {
-    return kind == TI_INSTRUCTION_KERNEL || kind == TI_INSTRUCTION_HOST || kind == TI_INSTRUCTION_COPY;
+    return kind == TI_INSTRUCTION_KERNEL || kind == TI_INSTRUCTION_HOST || kind == TI_INSTRUCTION_MEETING ||
+           kind == TI_INSTRUCTION_COPY;
 }
 
 static void issue(ti_executor *ex, ti_engine_slot *slot)
@@ -415,6 +444,7 @@ static void issue(ti_executor *ex, ti_engine_slot *slot)
         break;
     case TI_INSTRUCTION_KERNEL:
     case TI_INSTRUCTION_HOST:
+    case TI_INSTRUCTION_MEETING:
         issue_kernel(ex, slot);
         break;
     case TI_INSTRUCTION_SEND:
@@ -465,6 +495,10 @@ static bool poll_devices(ti_executor *ex)
             retire(ex, done[i]);
         }
         any |= n > 0;
+    }
+    if (TI_UNLIKELY(ex->meeting != NULL) && ti_meeting_thread_poll(ex->meeting, done)) {
+        retire(ex, done[0]);
+        any = true;
     }
     return any;
 }

@@ -1,5 +1,8 @@
 /* The executor: starts ready instructions, notices completed ones. The only code that calls the communicator and the devices.
  *
+ * Host tasks on every node may wait for other nodes, which may wait for older work of this one. So they run on a thread of their own, or
+ * (inline) when all before them is done: doc/internals.md, "Meetings".
+ *
  * One step polls devices and network, retires what is complete, starts messages, copies and allocations that are ready, and hands kernels to
  * the device as long as it has room, so that the rest can still be reordered by priority. Nothing here ever blocks.
  * Executor role: one thread at a time. What it tells others goes through the atomics of ti_executor_progress. */
@@ -34,6 +37,7 @@ typedef struct ti_executor_desc {
     ti_comm *comm;
     ti_device *const *device; /* system->devices of them; host tasks and host memory are device 0's */
     ti_executor_progress *progress;
+    bool is_inline;        /* the thread that takes this role also runs the kernels */
     ti_timeline *timeline; /* or NULL */
     ti_dry *dry;           /* count instead of executing; NULL: a live run */
     ti_bounds *bounds;     /* kernels are checked; or NULL */

@@ -123,6 +123,9 @@ bool ti_mapper_inverse(const ti_mapper *m, const ti_split *s, int64_t margin, co
         if (below >= s->hi[k] || above <= s->lo[k]) {
             return false;
         }
+        if (s->place == TI_PLACE_EVERYWHERE) {
+            continue;
+        }
         if (below >= s->lo[k]) {
             first[k] = TI_MAX(first[k], ti_split_part(s, k, below));
         }
@@ -138,7 +141,7 @@ bool ti_mapper_inverse(const ti_mapper *m, const ti_split *s, int64_t margin, co
 
 bool ti_mapper_is_constant(const ti_mapper *m, const ti_split *s, int64_t margin, const ti_box *extent)
 {
-    for (int d = 0; d < m->dims; d++) {
+    for (int d = 0; d < m->dims && s->place != TI_PLACE_EVERYWHERE; d++) {
         const tacit_component *c = &m->c[d];
         if (c->kind != TACIT_COMPONENT_DIM || s->parts[c->dim] == 1) {
             continue;
@@ -158,6 +161,9 @@ bool ti_mapper_is_constant(const ti_mapper *m, const ti_split *s, int64_t margin
 bool ti_mapper_is_disjoint(const ti_mapper *m, const ti_split *s)
 {
     bool used[3] = { false, false, false };
+    if (s->place == TI_PLACE_EVERYWHERE) {
+        return s->chunks == 1;
+    }
     for (int d = 0; d < m->dims; d++) {
         const tacit_component *c = &m->c[d];
         if (c->kind == TACIT_COMPONENT_DIM && c->lo + c->hi <= 0 && s->gran[c->dim] * c->mul % c->div == 0 &&

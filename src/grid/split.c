@@ -24,6 +24,15 @@ static void factor(int64_t n, int64_t out[2])
     out[1] = a;
 }
 
+/* One chunk per node; there are no borders. */
+static void split_everywhere(ti_split *s)
+{
+    s->parts[0] = s->chunks = s->nodes;
+    s->parts[1] = s->parts[2] = 1;
+    s->gran[0] = s->gran[1] = s->gran[2] = 1;
+    s->per_node = 1;
+}
+
 static void choose_parts(ti_split *s, const ti_split_request *r)
 {
     int64_t granules[3], wanted = (int64_t)r->nodes * r->oversubscribe;
@@ -82,6 +91,10 @@ ti_split ti_split_make(const ti_split_request *r, int64_t *table)
     }
     s.nodes = r->nodes;
     s.place = r->place;
+    if (s.place == TI_PLACE_EVERYWHERE) {
+        split_everywhere(&s);
+        return s;
+    }
     choose_parts(&s, r);
     s.chunks = s.parts[0] * s.parts[1] * s.parts[2];
     s.per_node = ceil_div(s.chunks, r->nodes);
@@ -116,6 +129,9 @@ int64_t ti_split_part(const ti_split *s, int d, int64_t x)
 ti_box ti_split_chunk(const ti_split *s, int64_t c, int64_t margin)
 {
     int64_t at[3] = { c, 0, 0 };
+    if (TI_UNLIKELY(s->place == TI_PLACE_EVERYWHERE)) {
+        return ti_split_range(s);
+    }
     if (s->chunks != s->parts[0]) {
         at[2] = c % s->parts[2];
         at[1] = c / s->parts[2] % s->parts[1];

@@ -1,13 +1,16 @@
 /* A split: the pure function from (range, granularity, parts) to chunks, and from chunks to nodes.
  *
  * Chunks are numbered row-major over parts[0] x parts[1] x parts[2]; no chunk is empty. Chunk c belongs to node c / per_node, so the
- * nodes that have chunks are [0, ceil(chunks / per_node)), or [place, place + 1) for a placed task. `chunk box` and `part that
+ * nodes that have chunks are [0, ceil(chunks / per_node)), or [place, place + 1) for a placed task. A split *everywhere* has one chunk per node, each
+ * of which is the whole range. `chunk box` and `part that
  * holds index x` are O(1) (O(log parts) for table splits, which cut dimension 0 by weights). A split is a plain value: all bytes that are not
  * used are zero, so that equal splits compare equal with memcmp; the boundary table is compared by content. Any thread. */
 #ifndef TI_SPLIT_H
 #define TI_SPLIT_H
 
 #include "grid/box.h"
+
+enum { TI_PLACE_SPLIT = -1, TI_PLACE_EVERYWHERE = -2 }; /* what `place` may be besides a node */
 
 typedef struct ti_split {
     int64_t lo[3], hi[3]; /* the range; not empty */
@@ -17,7 +20,7 @@ typedef struct ti_split {
     int64_t chunks;           /* parts[0] * parts[1] * parts[2] */
     int64_t per_node;
     int32_t nodes;        /* of the run */
-    int32_t place;        /* -1: split over nodes */
+    int32_t place;        /* a node, or TI_PLACE_... */
     const int64_t *table; /* parts[0] + 1 borders of dimension 0, or NULL for a uniform split */
 } ti_split;
 
@@ -25,7 +28,7 @@ typedef struct ti_split {
 typedef struct ti_split_request {
     ti_box range; /* not empty */
     int64_t gran[3];
-    int nodes, place; /* place -1: split */
+    int nodes, place;
     int oversubscribe;
     bool two_dimensional;
     int64_t grid[3];         /* parts per dimension, at most nodes * oversubscribe together; zeros: chosen */
@@ -35,7 +38,7 @@ typedef struct ti_split_request {
 /* Uniform split. With weights, the caller gives room for nodes * oversubscribe + 1 borders in `table`, which the split refers to. */
 ti_split ti_split_make(const ti_split_request *request, int64_t *table);
 
-/* First index of part i of dimension d. */
+/* First index of part i of dimension d; not of a split everywhere. */
 static inline int64_t ti_split_border(const ti_split *s, int d, int64_t i)
 {
     if (d == 0 && s->table) {

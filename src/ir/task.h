@@ -74,15 +74,19 @@ typedef struct ti_user_copy {
     struct ti_signal *signal;
 } ti_user_copy;
 
+/* Tasks on every node may wait for each other's counterparts, so they follow each other in the same order on all nodes. */
+enum { TI_ORDER_OF_MEETINGS = 0, TI_ORDER_OF_OBJECTS = 1 };
+
 typedef struct ti_task {
     ti_task_kind kind;
+    tacit_on on;
     bool whole_chunk;
-    bool on_host;
+    bool on_host;    /* not on devices */
     bool one_device; /* chunks are not cut further: every call computes the same */
     bool two_dimensional;
     bool in_blocks; /* gran[0] is the length of a block, one call of the kernel combines each: ir/block_tree.h */
     int priority;
-    int place; /* -1: split */
+    int place; /* a node, TI_PLACE_SPLIT or TI_PLACE_EVERYWHERE */
     int oversubscribe;
     int dims;
     uint64_t id; /* ascending */

@@ -257,7 +257,8 @@ static void derive(ti_holder_cache *cache, ti_holder *h)
         ti_region_add_all(&all, h->table->box.data, h->table->box.count);
         ti_vec_fini(&h->image);
         h->image = all.boxes;
-        h->constant = split->chunks == 1 || (h->custom->properties & TACIT_MAPPER_CONSTANT);
+        h->constant = split->chunks == 1 || split->place == TI_PLACE_EVERYWHERE ||
+                      (h->custom->properties & TACIT_MAPPER_CONSTANT);
         h->disjoint = true; /* overlapping writes are refused (plan/diagnose) */
         return;
     }

@@ -119,6 +119,13 @@ static void track(ti_instruction_graph *graph, const ti_command *command, const 
     }
 }
 
+static ti_instruction_kind kind_of(const ti_task *task)
+{
+    return task->place == TI_PLACE_EVERYWHERE ? TI_INSTRUCTION_MEETING
+           : task->on_host                    ? TI_INSTRUCTION_HOST
+                                              : TI_INSTRUCTION_KERNEL;
+}
+
 static void compile_piece(ti_instruction_graph *graph, const ti_command *command, const ti_device_piece *at,
                           uint32_t piece)
 {
@@ -129,8 +136,7 @@ static void compile_piece(ti_instruction_graph *graph, const ti_command *command
     for (uint32_t i = 0; i < task->accesses; i++) {
         fill_view(graph, command, at, piece, i, &view[i]); /* may append allocations of its own */
     }
-    ti_instruction *instruction = ti_emit_start(&graph->emit,
-                                                task->on_host ? TI_INSTRUCTION_HOST : TI_INSTRUCTION_KERNEL, task);
+    ti_instruction *instruction = ti_emit_start(&graph->emit, kind_of(task), task);
     instruction->device = at->device;
     instruction->as.kernel.chunk = at->piece->chunk;
     instruction->as.kernel.view = view;

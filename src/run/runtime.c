@@ -297,6 +297,7 @@ static bool start(ti_runtime *rt, const ti_runtime_desc *desc, ti_strbuf *why)
             .comm = rt->comm,
             .device = rt->device,
             .progress = &rt->progress,
+            .is_inline = rt->mode == MODE_INLINE,
             .timeline = desc->timeline,
             .dry = rt->dry ? &rt->dry->executed : NULL,
             .bounds = rt->bounds,
@@ -602,6 +603,31 @@ void ti_runtime_wait_signal(ti_runtime *rt, const ti_signal *signal)
 void ti_runtime_wait_points(ti_runtime *rt)
 {
     wait_until(rt, all_executed, NULL);
+}
+
+/* ---- the network's library, for kernels */
+
+const void *ti_runtime_communicator(const ti_runtime *rt, const tacit_launch *launch, const tacit_mpi_comm *like,
+                                    ti_strbuf *why)
+{
+    const void *found = NULL;
+    if (launch->on != TACIT_ON_EVERY_NODE) {
+        ti_strbuf_add(why, "tacit_launch_communicator: only tasks on every node may wait for other nodes; set .on = "
+                           "TACIT_ON_EVERY_NODE");
+    } else if (!rt->comm->ops->communicator) {
+        return NULL;
+    } else if (rt->comm->threads != TI_COMM_THREADS_ALL && rt->mode != MODE_INLINE) {
+        ti_strbuf_add(why,
+                      "tacit_launch_communicator: this MPI grants %s only, so a kernel may not call it while tacit "
+                      "does; set TACIT_THREADS=0",
+                      rt->comm->thread_level);
+    } else if (!(found = rt->comm->ops->communicator(rt->comm, like))) {
+        ti_strbuf_add(why,
+                      "tacit_launch_communicator: the program is compiled with another MPI than tacit, which has "
+                      "%s; compile it with that one",
+                      ti_comm_mpi_library());
+    }
+    return found;
 }
 
 /* ---- counters and graphs */

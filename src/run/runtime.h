@@ -42,6 +42,10 @@ void ti_runtime_submit(ti_runtime *rt, ti_task *task);
 void ti_runtime_wait_signal(ti_runtime *rt, const ti_signal *signal);
 /* Wait until all horizons and epochs so far are executed. Returns early if the run has failed. */
 void ti_runtime_wait_points(ti_runtime *rt);
+/* The network library's communicator for the kernel of a task on every node, or NULL: `why` is empty if the run has none, and else says what
+ * is wrong. Any thread. */
+const void *ti_runtime_communicator(const ti_runtime *rt, const tacit_launch *launch, const tacit_mpi_comm *like,
+                                    ti_strbuf *why);
 /* Id of the task of the last executed horizon or epoch: everything with a smaller id is done. */
 uint64_t ti_runtime_executed(const ti_runtime *rt);
 

@@ -102,11 +102,14 @@ void ti_dot_task(ti_dot *dot, const ti_task *task)
     ti_strbuf_add(&dot->text, "T%llu ", (unsigned long long)task->id);
     add_name(dot, task->name);
     if (task->kind == TI_TASK_EXECUTE) {
+        ti_strbuf_add(&dot->text, "%s", task->place == TI_PLACE_EVERYWHERE ? " on every node" : "");
         add_box(dot, &task->range, task->dims);
         add_accesses(dot, task);
     }
     for (uint32_t i = 0; i < task->orders; i++) {
-        ti_strbuf_add(&dot->text, "\\nhost object %u", task->order[i]);
+        if (task->order[i] != TI_ORDER_OF_MEETINGS) {
+            ti_strbuf_add(&dot->text, "\\nhost object %u", task->order[i]);
+        }
     }
     close_vertex(dot, task->id, task->dep, task->deps);
 }
@@ -212,7 +215,10 @@ static void describe_place(ti_dot *dot, const char *word, const ti_place *place)
 static void describe_kernel(ti_dot *dot, const ti_instruction *i)
 {
     open_vertex(dot, i->id, "box", "#cfe2f3");
-    ti_strbuf_add(&dot->text, "%s ", i->kind == TI_INSTRUCTION_HOST ? "host task" : "kernel");
+    ti_strbuf_add(&dot->text, "%s ",
+                  i->kind == TI_INSTRUCTION_KERNEL ? "kernel"
+                  : i->kind == TI_INSTRUCTION_HOST ? "host task"
+                                                   : "host task on every node");
     add_name(dot, i->task->name);
     add_box(dot, &i->as.kernel.chunk, i->task->dims);
 }
@@ -234,6 +240,7 @@ static void describe_instruction(ti_dot *dot, const ti_instruction *i)
         break;
     case TI_INSTRUCTION_KERNEL:
     case TI_INSTRUCTION_HOST:
+    case TI_INSTRUCTION_MEETING:
         describe_kernel(dot, i);
         break;
     case TI_INSTRUCTION_SEND:

@@ -189,6 +189,7 @@ static uint64_t instruction_digest(const ti_instruction *i)
         break;
     case TI_INSTRUCTION_KERNEL:
     case TI_INSTRUCTION_HOST:
+    case TI_INSTRUCTION_MEETING:
         mix_kernel(&h, i);
         break;
     case TI_INSTRUCTION_SEND:
