@@ -43,7 +43,7 @@ struct tacit_context {
     TI_VEC(ti_user_op *) ops;
     TI_VEC(tacit_host_object *) objects;  /* all that were made */
     tacit_host_object *destroyed_objects; /* to be used again */
-    bool one_thread; /* only `thread` may use it, which created it */
+    bool one_thread;                      /* only `thread` may use it, which created it */
     pthread_t thread;
     const char *thread_level;
     bool reproducible;

@@ -199,7 +199,7 @@ static void *run_member(void *user)
     REQUIRE(ti_context_create(&resolved, m->comm, NULL, &ctx) == TACIT_OK);
     plan_digest_init(&m->plan);
     ti_runtime_tap(ctx->runtime, &m->plan.tap);
-    model_run(ctx, m->program, m->truth, &result);
+    model_run(ctx, m->program, m->truth, NULL, &result);
     if (result.failed && !dry) { /* the values of a dry run are wrong */
         fprintf(stderr, "%s\n", result.why);
         abort();

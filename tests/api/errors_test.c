@@ -193,10 +193,10 @@ static void places_and_kernels_are_checked(void **state)
     t.place.kind = -7;
     refused(f, t, TACIT_ERROR_ARGUMENT, "no placement of kind -7|tacit_place_node");
     t = with(tacit_read(f->line, tacit_all()));
-    t.on = TACIT_ON_EVERY_NODE;
-    refused(f, t, TACIT_ERROR_UNSUPPORTED, ".on = 3|not available");
+    t.on = (tacit_on)4;
+    refused(f, t, TACIT_ERROR_ARGUMENT, "there is no .on = 4|TACIT_ON_EVERY_NODE");
     t.on = (tacit_on)-1;
-    refused(f, t, TACIT_ERROR_UNSUPPORTED, ".on = -1");
+    refused(f, t, TACIT_ERROR_ARGUMENT, ".on = -1");
     t = with(tacit_read(f->line, tacit_all()));
     t.kernel.host = NULL;
     refused(f, t, TACIT_ERROR_ARGUMENT, "no host kernel|.host = FUNCTION");

@@ -8,6 +8,7 @@
 #include "model_run.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,8 +41,25 @@ static bool parse(int argc, char **argv, arguments *out)
     return out->nodes >= 0;
 }
 
+/* Where kernels of tasks on every node meet: how many are there, by step. */
+typedef struct hall {
+    int nodes;
+    _Atomic int *present;
+} hall;
+
+static void meet(const tacit_launch *launch, size_t step, void *user)
+{
+    hall *h = user;
+    (void)launch;
+    atomic_fetch_add(&h->present[step], 1);
+    while (atomic_load(&h->present[step]) < h->nodes) {
+        sched_yield();
+    }
+}
+
 typedef struct node {
     pthread_t thread;
+    hall *hall;
     tacit_config config;
     ti_comm *comm;
     const gen_program *program;
@@ -73,7 +91,7 @@ static void *run_node(void *user)
         fprintf(stderr, "model: %s\n", tacit_last_error(NULL));
         abort();
     }
-    model_run(ctx, n->program, n->truth, &n->result);
+    model_run(ctx, n->program, n->truth, &(model_hall){ meet, n->hall }, &n->result);
     tacit_get_counters(ctx, &n->counters);
     tacit_status status = tacit_finalize(ctx);
     if (status != TACIT_OK) {
@@ -83,7 +101,7 @@ static void *run_node(void *user)
 }
 
 typedef struct totals {
-    uint64_t nodes, tasks, fences, messages, horizons;
+    uint64_t nodes, tasks, fences, messages, horizons, meetings;
 } totals;
 
 static bool run_nodes(const gen_program *program, const oracle *truth, gen_rng *r, totals *sum)
@@ -96,8 +114,11 @@ static bool run_nodes(const gen_program *program, const oracle *truth, gen_rng *
     ti_comm_hub *hub = ti_comm_hub_create(program->nodes, e, early[gen_between(r, 0, 3)],
                                           gen_chance(r, 70) ? gen_next(r) | 1 : 0);
     bool good = true;
+    hall h = { program->nodes, TI_NEW_ARRAY(_Atomic int, program->step.count) };
     for (int i = 0; i < program->nodes; i++) {
-        nodes[i] = (node){ .config = config, .comm = ti_comm_local_create(hub, i), .program = program, .truth = truth };
+        nodes[i] = (node){
+            .hall = &h, .config = config, .comm = ti_comm_local_create(hub, i), .program = program, .truth = truth
+        };
         nodes[i].config.workers = gen_chance(r, 50) ? config.workers : (int)gen_between(r, 1, 3);
     }
     for (int i = 0; i < program->nodes; i++) {
@@ -114,10 +135,12 @@ static bool run_nodes(const gen_program *program, const oracle *truth, gen_rng *
         sum->fences += nodes[i].result.fences;
         sum->messages += nodes[i].counters.messages_sent;
     }
+    sum->meetings += nodes[0].result.meetings;
     sum->nodes += (uint64_t)program->nodes;
     sum->tasks += nodes[0].counters.tasks;
     sum->horizons += nodes[0].counters.horizons;
     ti_comm_hub_destroy(hub);
+    ti_free(h.present, program->step.count * sizeof(*h.present));
     ti_free(nodes, (size_t)program->nodes * sizeof(node));
     return good;
 }
@@ -187,8 +210,10 @@ int main(int argc, char **argv)
             return 1;
         }
     }
-    printf("%llu programs on %llu nodes, %llu tasks, %llu horizons, %llu messages, %llu fences compared\n",
-           (unsigned long long)args.count, (unsigned long long)sum.nodes, (unsigned long long)sum.tasks,
-           (unsigned long long)sum.horizons, (unsigned long long)sum.messages, (unsigned long long)sum.fences);
+    printf(
+        "%llu programs on %llu nodes, %llu tasks, %llu horizons, %llu messages, %llu fences compared, %llu meetings\n",
+        (unsigned long long)args.count, (unsigned long long)sum.nodes, (unsigned long long)sum.tasks,
+        (unsigned long long)sum.horizons, (unsigned long long)sum.messages, (unsigned long long)sum.fences,
+        (unsigned long long)sum.meetings);
     return 0;
 }

@@ -3,56 +3,12 @@
  * adopt_test [single|funneled|serialized|multiple], started by a launcher on any number of nodes. Every scenario runs
  * the same small program, whose result is known in closed form; the messages that the test itself has under way on the
  * communicators that it hands over must arrive untouched. A failure ends the job on all nodes. */
-#include "tacit/mpi.h"
+#include "mpi_program.h"
 
 #include <pthread.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { ITEMS = 37, STEPS = 6, MOST_SECONDS = 300 };
-
-static void stop(int line, const char *format, ...) __attribute__((__format__(__printf__, 2, 3), __noreturn__));
-static void stop(int line, const char *format, ...)
-{
-    int running = 0;
-    va_list args;
-    va_start(args, format);
-    fprintf(stderr, "adopt_test.c:%d: ", line);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
-    va_end(args);
-    MPI_Initialized(&running);
-    if (running) {
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
-    _Exit(1);
-}
-
-#define REQUIRE(condition)                                                                                             \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            stop(__LINE__, "%s does not hold", #condition);                                                            \
-        }                                                                                                              \
-    } while (0)
-
-#define REQUIRE_OK(ctx, call)                                                                                          \
-    do {                                                                                                               \
-        if ((call) != TACIT_OK) {                                                                                      \
-            stop(__LINE__, "%s: %s", #call, tacit_last_error(ctx));                                                    \
-        }                                                                                                              \
-    } while (0)
-
-/* The call must be refused, with a sentence that contains `part`. */
-#define REQUIRE_REFUSED(ctx, call, expected, part)                                                                     \
-    do {                                                                                                               \
-        tacit_status status_ = (call);                                                                                 \
-        if (status_ != (expected) || !strstr(tacit_last_error(ctx), part)) {                                           \
-            stop(__LINE__, "%s: %s, '%s'", #call, tacit_status_name(status_), tacit_last_error(ctx));                  \
-        }                                                                                                              \
-    } while (0)
 
 /* ---- a program: every step adds to each element those of its neighbours */
 
@@ -276,14 +232,6 @@ static void refused_communicators(void)
     }
 }
 
-static const char *name_of(int level)
-{
-    return level == MPI_THREAD_SINGLE       ? "MPI_THREAD_SINGLE"
-           : level == MPI_THREAD_FUNNELED   ? "MPI_THREAD_FUNNELED"
-           : level == MPI_THREAD_SERIALIZED ? "MPI_THREAD_SERIALIZED"
-                                            : "MPI_THREAD_MULTIPLE";
-}
-
 /* Settings that ask for threads: refused below MPI_THREAD_MULTIPLE, with the level's name. */
 static void settings(int level)
 {
@@ -295,7 +243,7 @@ static void settings(int level)
         tacit_context *ctx;
         if (level < MPI_THREAD_MULTIPLE) {
             REQUIRE_REFUSED(NULL, tacit_init_mpi(MPI_COMM_WORLD, &wanted[i], &ctx), TACIT_ERROR_CONFIG, name[i]);
-            REQUIRE(strstr(tacit_last_error(NULL), name_of(level)));
+            REQUIRE(strstr(tacit_last_error(NULL), level_name(level)));
             REQUIRE(strstr(tacit_last_error(NULL), "call MPI_Init_thread with MPI_THREAD_MULTIPLE"));
             REQUIRE(ctx == NULL);
         } else {
@@ -344,14 +292,6 @@ static void threads(int level)
     REQUIRE_OK(NULL, tacit_finalize(ctx));
 }
 
-static int level_named(const char *name)
-{
-    return strcmp(name, "single") == 0       ? MPI_THREAD_SINGLE
-           : strcmp(name, "funneled") == 0   ? MPI_THREAD_FUNNELED
-           : strcmp(name, "serialized") == 0 ? MPI_THREAD_SERIALIZED
-                                             : MPI_THREAD_MULTIPLE;
-}
-
 int main(int argc, char **argv)
 {
     int level = level_named(argc > 1 ? argv[1] : "multiple"), provided;
@@ -359,7 +299,7 @@ int main(int argc, char **argv)
     refused_outside_of_mpi("MPI is not initialised");
     MPI_Init_thread(&argc, &argv, level, &provided);
     if (provided < level) {
-        printf("skipped: this MPI provides %s only\n", name_of(provided));
+        printf("skipped: this MPI provides %s only\n", level_name(provided));
     }
     level = provided; /* some libraries give more than was asked for */
     refused_communicators();

@@ -4,13 +4,23 @@
  * test initialises MPI itself, so that contexts can follow each other in one process. */
 #include "model_run.h"
 
-#include <mpi.h>
+#include "tacit/mpi.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { MOST_SECONDS = 300 };
+
+static void meet(const tacit_launch *launch, size_t step, void *user)
+{
+    unsigned long long here = step, lowest = 0;
+    (void)user;
+    MPI_Allreduce(&here, &lowest, 1, MPI_UNSIGNED_LONG_LONG, MPI_MIN, tacit_launch_communicator(launch));
+    if (lowest != here) {
+        tacit_kernel_fail(launch, "step %llu meets step %llu", here, lowest);
+    }
+}
 
 static bool run_one(uint64_t seed, int nodes, model_result *out)
 {
@@ -27,7 +37,7 @@ static bool run_one(uint64_t seed, int nodes, model_result *out)
         fprintf(stderr, "model_mpi_test: tacit_init: %s: %s\n", tacit_status_name(status), tacit_last_error(NULL));
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    model_run(ctx, program, &truth, out);
+    model_run(ctx, program, &truth, &(model_hall){ meet, NULL }, out);
     status = tacit_finalize(ctx);
     if (status != TACIT_OK && !out->failed) {
         out->failed = true;
@@ -53,7 +63,7 @@ static bool all_good(uint64_t seed, int node, int nodes, const model_result *res
 
 int main(int argc, char **argv)
 {
-    uint64_t seed = 1, count = 100, fences = 0;
+    uint64_t seed = 1, count = 100, fences = 0, meetings = 0;
     int node, nodes, level;
     for (int i = 1; i + 1 < argc; i += 2) {
         uint64_t value = strtoull(argv[i + 1], NULL, 0);
@@ -74,10 +84,12 @@ int main(int argc, char **argv)
         alarm(MOST_SECONDS); /* a hang ends the job */
         run_one(seed + i, nodes, &result);
         fences += result.fences;
+        meetings += result.meetings;
         good = all_good(seed + i, node, nodes, &result);
     }
     if (node == 0) {
-        printf("%llu fences compared on each node\n", (unsigned long long)fences);
+        printf("%llu fences compared on each node, %llu meetings\n", (unsigned long long)fences,
+               (unsigned long long)meetings);
     }
     MPI_Finalize();
     return good ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -326,8 +326,8 @@ static bool may_write(const maker *m, const gen_task *t, const gen_access *a)
     bool split[3];
     int node;
     splittable(t, split);
-    if (a->mapper.kind == TACIT_MAPPER_REPLICATED) {
-        return a->mode == TACIT_WRITE;
+    if (a->mapper.kind == TACIT_MAPPER_REPLICATED || gen_is_everywhere(t)) {
+        return a->mode == TACIT_WRITE && a->mapper.kind == TACIT_MAPPER_REPLICATED;
     }
     if (a->mapper.kind == TACIT_MAPPER_ALL && m->options->public_rules && !gen_is_placed(t, &node)) {
         return false;
@@ -385,6 +385,9 @@ static bool same_mapper(const gen_access *x, const gen_access *y)
 static bool in_place(maker *m, const gen_task *t, const gen_access *a, const gen_access *b)
 {
     int node;
+    if (gen_is_everywhere(t)) { /* one call on each node */
+        return true;
+    }
     bool alike = a->mapper.kind == TACIT_MAPPER_REPLICATED || b->mapper.kind == TACIT_MAPPER_REPLICATED;
     if (alike || a->mode == TACIT_REDUCE || b->mode == TACIT_REDUCE) {
         return false;
@@ -438,11 +441,14 @@ static void add_access(maker *m, gen_task *t)
     static const int modes[] = { TACIT_READ, TACIT_READ, TACIT_WRITE, TACIT_UPDATE };
     gen_access a = { .buffer = pick_alive(m), .mode = PICK(rng_of(m), modes) };
     const gen_buffer *b = &m->program->buffer.data[a.buffer];
-    if (b->type && gen_chance(rng_of(m), 60)) {
+    if (b->type && !gen_is_everywhere(t) && gen_chance(rng_of(m), 60)) {
         make_reduction(m, t, b, &a);
     }
     for (int tries = 0; tries < 6 && a.mode != TACIT_REDUCE; tries++) {
         a.mapper = random_mapper(m, t, b, gen_writes(&a));
+        if (gen_is_everywhere(t) && a.mode == TACIT_WRITE) {
+            a.mapper = tacit_replicated();
+        }
         if (!gen_writes(&a) || may_write(m, t, &a)) {
             break;
         }
@@ -504,8 +510,11 @@ static void random_hints(maker *m, gen_task *t)
     }
     t->with_owner = t->place >= 0 && m->options->public_rules && gen_chance(rng_of(m), 40);
     t->on = where > 75 ? TACIT_ON_HOST : where < 8 ? TACIT_ON_ONE_NODE : TACIT_ON_DEVICES;
-    t->on = where > 95 ? TACIT_ON_ONE_NODE : t->on;
-    if (t->split != TACIT_SPLIT_2D && t->place < 0 && t->on != TACIT_ON_ONE_NODE && gen_chance(rng_of(m), 20)) {
+    t->on = where > 95 ? TACIT_ON_ONE_NODE : where > 89 ? TACIT_ON_EVERY_NODE : t->on;
+    t->objects = t->on != TACIT_ON_DEVICES && gen_chance(rng_of(m), 40)
+                     ? (unsigned)gen_between(rng_of(m), 1, (1 << GEN_OBJECTS) - 1)
+                     : 0;
+    if (t->split != TACIT_SPLIT_2D && t->place < 0 && t->on < TACIT_ON_ONE_NODE && gen_chance(rng_of(m), 20)) {
         random_weights(m, t);
     }
 }
@@ -532,6 +541,9 @@ static int add_writer(maker *m, int buffer)
     gen_task t = { .range = m->program->buffer.data[buffer].range };
     random_hints(m, &t);
     t.access[0] = (gen_access){ .buffer = buffer, .mode = TACIT_WRITE, .mapper = tacit_one_to_one() };
+    if (gen_is_everywhere(&t)) {
+        t.access[0].mapper = tacit_replicated();
+    }
     t.accesses = 1;
     ti_vec_push(&m->program->task, t);
     return (int)m->program->task.count - 1;

@@ -62,7 +62,7 @@ typedef struct gen_access {
     bool include_old;
 } gen_access;
 
-enum { GEN_ACCESSES = 6 };
+enum { GEN_ACCESSES = 6, GEN_OBJECTS = 3 };
 
 typedef struct gen_task {
     tacit_range range;
@@ -74,6 +74,7 @@ typedef struct gen_task {
     int split, oversubscribe, priority;
     size_t granularity[3];
     bool whole_chunk;
+    unsigned objects;  /* host objects that it names, one bit each */
     uint32_t *weights; /* one per node, or NULL */
 } gen_task;
 
@@ -131,6 +132,11 @@ static inline bool gen_writes(const gen_access *a)
 static inline bool gen_needs_old(const gen_access *a)
 {
     return gen_reads(a) || (a->mode == TACIT_REDUCE && a->include_old);
+}
+/* Whether every node runs all of it. */
+static inline bool gen_is_everywhere(const gen_task *t)
+{
+    return t->on == TACIT_ON_EVERY_NODE;
 }
 /* Whether the task runs on one node: which. */
 bool gen_is_placed(const gen_task *task, int *node);

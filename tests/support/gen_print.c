@@ -51,6 +51,10 @@ void gen_print_task(const gen_program *program, const gen_task *t, FILE *out)
     if (t->on == TACIT_ON_ONE_NODE || t->place >= 0) {
         fprintf(out, " on node %d%s", t->place < 0 ? 0 : t->place, t->on == TACIT_ON_ONE_NODE ? " (one node)" : "");
     }
+    fprintf(out, "%s", gen_is_everywhere(t) ? " on every node" : "");
+    if (t->objects) {
+        fprintf(out, " objects %x", t->objects);
+    }
     fprintf(out, "%s", t->oversubscribe > 1 ? (t->oversubscribe == 2 ? " x2" : " x3") : "");
     fprintf(out, "%s%s", t->whole_chunk ? " whole" : "", t->weights ? " weights" : "");
     for (int i = 0; t->weights && i < program->nodes; i++) {

@@ -84,6 +84,21 @@ static void lower_blocks(ti_task *task)
     }
 }
 
+static uint32_t lower_orders(const gen_task *from, ti_arena *arena, const uint32_t **out)
+{
+    uint32_t order[GEN_OBJECTS + 1], count = 0;
+    if (gen_is_everywhere(from)) {
+        order[count++] = TI_ORDER_OF_MEETINGS;
+    }
+    for (uint32_t i = 0; i < GEN_OBJECTS; i++) {
+        if (from->objects >> i & 1) {
+            order[count++] = TI_ORDER_OF_OBJECTS + i;
+        }
+    }
+    *out = count ? ti_arena_copy(arena, order, count * sizeof(order[0])) : NULL;
+    return count;
+}
+
 static void lower_task(const lowering *l, const gen_task *from, ti_arena *arena, ti_task *to)
 {
     gen_box items = gen_items(from);
@@ -97,7 +112,8 @@ static void lower_task(const lowering *l, const gen_task *from, ti_arena *arena,
     to->on_host = from->on != TACIT_ON_DEVICES;
     to->two_dimensional = from->split == TACIT_SPLIT_2D;
     to->priority = from->priority;
-    to->place = gen_is_placed(from, &node) ? node : -1;
+    to->place = gen_is_placed(from, &node) ? node : gen_is_everywhere(from) ? TI_PLACE_EVERYWHERE : TI_PLACE_SPLIT;
+    to->orders = lower_orders(from, arena, &to->order);
     to->oversubscribe = from->oversubscribe ? from->oversubscribe : 1;
     to->dims = from->range.dims;
     to->name = "task";

@@ -9,6 +9,8 @@
 typedef struct kernel_args {
     const gen_program *program;
     size_t step;
+    model_result *result;
+    model_hall hall;
 } kernel_args;
 
 typedef struct pending {
@@ -20,7 +22,9 @@ typedef struct runner {
     tacit_context *ctx;
     const gen_program *program;
     const oracle *truth;
+    model_hall hall;
     model_result *result;
+    tacit_host_object *object[GEN_OBJECTS];
     tacit_buffer **buffer;
     int *custom;
     tacit_op user_op[2];
@@ -115,6 +119,27 @@ static void reduce_access(meaning_source *s, const gen_box *chunk, int access)
     }
 }
 
+/* The objects that a task names are used by it alone, and by one task after the other. */
+static void use_objects(const kernel_args *args, const gen_task *task, bool begin)
+{
+    for (int i = 0; i < GEN_OBJECTS; i++) {
+        model_object *o = &args->result->object[i];
+        if (!(task->objects >> i & 1)) {
+            continue;
+        }
+        if (begin && (atomic_fetch_add(&o->users, 1) != 0 || o->last_step > args->step)) {
+            fprintf(stderr, "model: step %zu shares host object %d with another task, or comes after step %zu\n",
+                    args->step, i, o->last_step);
+            abort();
+        }
+        if (begin) {
+            o->last_step = args->step;
+        } else {
+            atomic_fetch_sub(&o->users, 1);
+        }
+    }
+}
+
 /* First all new values, then all of them are stored: some tasks write what they read. */
 static void kernel(const tacit_launch *k)
 {
@@ -129,6 +154,11 @@ static void kernel(const tacit_launch *k)
     meaning_init(&s, args->program, args->step);
     s.fetch = fetch;
     s.user = (void *)(uintptr_t)k;
+    use_objects(args, s.task, true);
+    if (k->on == TACIT_ON_EVERY_NODE && args->hall.meet) {
+        args->hall.meet(k, args->step, args->hall.user);
+        args->result->meetings++;
+    }
     for (int i = 0; i < s.task->accesses; i++) {
         if (gen_writes(&s.task->access[i])) {
             size_t count = each_written(&s, &chunk, i, NULL, false);
@@ -144,6 +174,7 @@ static void kernel(const tacit_launch *k)
             free(values[i]);
         }
     }
+    use_objects(args, s.task, false);
     meaning_fini(&s);
 }
 
@@ -182,7 +213,7 @@ static bool create(runner *r, size_t step, int index)
 static bool submit(runner *r, size_t step)
 {
     const gen_task *t = &r->program->task.data[r->program->step.data[step].index];
-    kernel_args args = { r->program, step };
+    kernel_args args = { r->program, step, r->result, r->hall };
     char name[24];
     snprintf(name, sizeof(name), "step %zu", step);
     tacit_task task = {
@@ -199,6 +230,9 @@ static bool submit(runner *r, size_t step)
     }
     if (t->place >= 0) {
         task.place = t->with_owner && t->accesses ? tacit_place_owner(0) : tacit_place_node(t->place);
+    }
+    for (int i = 0; i < GEN_OBJECTS; i++) {
+        task.host_object[i] = t->objects >> i & 1 ? r->object[i] : NULL;
     }
     for (int i = 0; i < t->accesses; i++) {
         task.access[i] = tacit_access_make(r->buffer[t->access[i].buffer], t->access[i].mode, t->access[i].mapper);
@@ -364,12 +398,17 @@ static bool create_operators(runner *r)
     return good;
 }
 
-void model_run(tacit_context *ctx, const gen_program *program, const oracle *truth, model_result *out)
+void model_run(tacit_context *ctx, const gen_program *program, const oracle *truth, const model_hall *hall,
+               model_result *out)
 {
     runner r = { .ctx = ctx, .program = program, .truth = truth, .result = out };
+    r.hall = hall ? *hall : (model_hall){ 0 };
     r.buffer = TI_NEW_ARRAY(tacit_buffer *, program->buffer.count);
     r.custom = TI_NEW_ARRAY(int, program->custom.count);
     bool good = create_operators(&r);
+    for (int i = 0; i < GEN_OBJECTS && good; i++) {
+        good = ok(&r, 0, tacit_host_object_create(ctx, &r.object[i]));
+    }
     for (size_t i = 0; i < program->custom.count && good; i++) {
         const gen_custom *c = &program->custom.data[i];
         unsigned properties = c->kind == GEN_CUSTOM_FIXED ? TACIT_MAPPER_CONSTANT : 0;

@@ -1,19 +1,36 @@
 /* A random program through the public interface, on one node of a run, compared with the oracle at every fence.
  *
  * The same function serves many contexts in one process (model/) and one per process (mpi/). All nodes must call it with equal
- * programs. A difference is noted, and the program goes on, so that the other nodes do not wait for ever. The calling thread owns the context. */
+ * programs. Tasks on every node wait for each other inside their kernels; tasks that name the same host object must not overlap. A difference is noted, and the program goes on, so that the other nodes do not wait for ever. The calling thread owns the context. */
 #ifndef TEST_MODEL_RUN_H
 #define TEST_MODEL_RUN_H
 
 #include "oracle.h"
 
+#include <stdatomic.h>
+
+/* What a host object stands for on a node: one task at a time, in the order of steps. */
+typedef struct model_object {
+    _Atomic int users;
+    size_t last_step;
+} model_object;
+
+/* Lives until the context is finalized. */
 typedef struct model_result {
     bool failed;
-    uint64_t fences;
+    uint64_t fences, meetings;
     char why[400]; /* of the first difference or error */
+    model_object object[GEN_OBJECTS];
 } model_result;
 
-void model_run(tacit_context *ctx, const gen_program *program, const oracle *truth, model_result *out);
+/* Kernels of tasks on every node call `meet`, which returns when those of all nodes have; NULL: they do not meet. */
+typedef struct model_hall {
+    void (*meet)(const tacit_launch *launch, size_t step, void *user);
+    void *user;
+} model_hall;
+
+void model_run(tacit_context *ctx, const gen_program *program, const oracle *truth, const model_hall *hall,
+               model_result *out);
 
 /* Settings of a run, drawn at random: every node must draw with the same generator. */
 void model_config(gen_rng *r, tacit_config *out);

@@ -29,6 +29,7 @@ static void setup_model(model *m, uint64_t from)
     *m = (model){ .random = rng_from(from), .lowest = 1 };
     m->entry = calloc(MOST_INSTRUCTIONS + 2, sizeof(entry));
     ti_engine_init(&m->engine, 1);
+    m->engine.meetings_wait = from % 2;
 }
 
 static void teardown_model(model *m)
@@ -56,7 +57,8 @@ static bool may_start(const model *m, uint64_t id, uint64_t watermark)
     if (!e->submitted || e->issued) {
         return false;
     }
-    if (e->instruction.kind == TI_INSTRUCTION_EPOCH) {
+    if (e->instruction.kind == TI_INSTRUCTION_EPOCH ||
+        (e->instruction.kind == TI_INSTRUCTION_MEETING && m->engine.meetings_wait)) {
         return watermark == id;
     }
     for (uint32_t i = 0; i < e->instruction.deps; i++) {
@@ -100,7 +102,7 @@ static void submit_random(model *m, int64_t window)
 {
     static const ti_instruction_kind kinds[] = {
         TI_INSTRUCTION_KERNEL, TI_INSTRUCTION_KERNEL,  TI_INSTRUCTION_HOST,  TI_INSTRUCTION_COPY,
-        TI_INSTRUCTION_SEND,   TI_INSTRUCTION_RECEIVE, TI_INSTRUCTION_ALLOC,
+        TI_INSTRUCTION_SEND,   TI_INSTRUCTION_RECEIVE, TI_INSTRUCTION_ALLOC, TI_INSTRUCTION_MEETING,
     };
     uint64_t dep[MOST_DEPS];
     uint32_t deps = 0;

@@ -30,6 +30,7 @@ static ti_split random_split(rng *r)
     };
     q.oversubscribe = (int)rng_between(r, 1, 3);
     q.two_dimensional = rng_between(r, 0, 1);
+    q.place = rng_between(r, 0, 9) ? TI_PLACE_SPLIT : TI_PLACE_EVERYWHERE;
     for (int d = 0; d < dims; d++) {
         q.range.min[d] = rng_between(r, 0, 6);
         q.range.max[d] = q.range.min[d] + rng_between(r, 1, sizes[dims - 1]);

@@ -198,12 +198,43 @@ static void many_nodes(void **state)
     assert_int_equal(ti_split_part(&s, 0, 3 * (int64_t)nodes + 4), nodes - 1);
 }
 
+/* One chunk per node, each of which is the whole range, whatever else was asked for. */
+static void everywhere(void **state)
+{
+    (void)state;
+    ti_split_request q = { .range = { { 2, 0, 0 }, { 9, 4, 1 } },
+                           .gran = { 3, 1, 1 },
+                           .nodes = 5,
+                           .place = TI_PLACE_EVERYWHERE,
+                           .oversubscribe = 2,
+                           .two_dimensional = true };
+    ti_split s = ti_split_make(&q, NULL);
+    int a, b;
+    ti_split_nodes(&s, &a, &b);
+    assert_true(a == 0 && b == 5 && s.chunks == 5);
+    for (int n = 0; n < 5; n++) {
+        int64_t first;
+        assert_int_equal(ti_split_chunks_of(&s, n, &first), 1);
+        assert_int_equal(ti_split_node(&s, first), n);
+        ti_box chunk = ti_split_chunk(&s, first, n);
+        assert_true(ti_box_equal(&chunk, &q.range));
+    }
+    q.gran[0] = 1;
+    q.two_dimensional = false;
+    q.oversubscribe = 1;
+    ti_split same = ti_split_make(&q, NULL);
+    assert_true(ti_split_equal(&s, &same) && ti_split_hash(&s) == ti_split_hash(&same));
+    q.place = TI_PLACE_SPLIT;
+    same = ti_split_make(&q, NULL);
+    assert_false(ti_split_equal(&s, &same));
+}
+
 int main(int argc, char **argv)
 {
     seed = test_seed(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_splits), cmocka_unit_test(one_dimension), cmocka_unit_test(two_dimensions),
-        cmocka_unit_test(weights),       cmocka_unit_test(many_nodes),
+        cmocka_unit_test(weights),       cmocka_unit_test(many_nodes),    cmocka_unit_test(everywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,7 +85,7 @@ static void add_subject(world *w)
     s->request.oversubscribe = (int)rng_between(r, 1, 2);
     s->request.gran[0] = rng_between(r, 1, 3);
     if (rng_between(r, 0, 3) == 0) {
-        s->request.place = (int)rng_between(r, 0, w->nodes - 1);
+        s->request.place = rng_between(r, 0, 3) ? (int)rng_between(r, 0, w->nodes - 1) : TI_PLACE_EVERYWHERE;
     }
     s->margin = rng_between(r, 0, 3) ? 0 : rng_between(r, 1, 3);
     tacit_component c[3];
