@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "device/bounds_check.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -36,7 +37,7 @@ static void *run(void *user)
         tacit_launch launch = t->kernel->launch;
         launch.worker = 0;
         launch.num_workers = 1;
-        t->kernel->kernel->host(&launch);
+        ti_kernel_call(t->kernel, &launch);
         atomic_store_explicit(&t->state, STATE_DONE, memory_order_release);
         ti_lot_wake(t->pollers, INT_MAX);
     }

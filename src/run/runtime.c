@@ -288,7 +288,7 @@ static bool start(ti_runtime *rt, const ti_runtime_desc *desc, ti_strbuf *why)
     bool created = create_devices(rt, why);
     if (created) {
         if (rt->config.bounds_check) {
-            rt->bounds = ti_bounds_create(rt->system.devices * rt->system.workers, &rt->progress.failure,
+            rt->bounds = ti_bounds_create(rt->system.devices * rt->system.workers + 1, &rt->progress.failure,
                                           &rt->progress.lot);
         }
         rt->executor = ti_executor_create(&(ti_executor_desc){
