@@ -124,7 +124,8 @@ static void setup_planner(planner *p, int nodes)
                              .workers = 2,
                              .total_workers = 2 * nodes,
                              .horizon_step = 4,
-                             .horizon_front = 64 };
+                             .horizon_front = 64,
+                             .lookahead = 8 };
     p->tasks = ti_task_graph_create(&p->system);
     p->commands[0] = ti_command_graph_create(&p->system);
     p->commands[1] = ti_command_graph_create(&p->system);

@@ -7,6 +7,7 @@ set(TACIT_SOURCES
     base/config.c
     base/failure.c
     base/log.c
+    base/machine.c
     base/map.c
     base/park.c
     base/sort.c
@@ -41,6 +42,7 @@ set(TACIT_SOURCES
     trace/dot.c
     trace/timeline.c
 
+    plan/budget.c
     plan/coherence.c
     plan/command_graph.c
     plan/holder.c
@@ -50,6 +52,8 @@ set(TACIT_SOURCES
     plan/instruction_graph.c
     plan/instruction_kernel.c
     plan/instruction_reduce.c
+    plan/instruction_refuse.c
+    plan/instruction_window.c
     plan/memory.c
     plan/order.c
     plan/task_graph.c

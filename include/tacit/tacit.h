@@ -518,8 +518,12 @@ typedef struct tacit_config {
     const char *dry_run_report; /* TACIT_DRY_RUN_REPORT: where its report goes as JSON */
     int reproducible; /* TACIT_REPRODUCIBLE: 1: the bits of reductions depend neither on workers, nor devices, nor nodes */
     int bounds_check; /* TACIT_BOUNDS_CHECK: 1 finds kernels that touch what their accesses do not declare (0) */
+    const char *
+        memory_limit; /* TACIT_MEMORY_LIMIT: "12G" or "80%": what this node may allocate for buffers and results (100%) */
+    int lookahead;    /* TACIT_LOOKAHEAD: TACIT_LOOKAHEAD_OFF allocates for each task by itself */
 } tacit_config;
 enum { TACIT_THREADS_DEFAULT = 0, TACIT_THREADS_INLINE = -1, TACIT_THREADS_ON = 1 };
+enum { TACIT_LOOKAHEAD_DEFAULT = 0, TACIT_LOOKAHEAD_OFF = 1, TACIT_LOOKAHEAD_ON = 2, TACIT_LOOKAHEAD_FULL = 3 };
 enum { TACIT_PROGRESS_DEFAULT = 0, TACIT_PROGRESS_SHARED = 1, TACIT_PROGRESS_THREAD = 2 };
 
 /* Start tacit on this node. Initialises MPI unless somebody has. `config` may be NULL.
@@ -723,13 +727,14 @@ TACIT_API void tacit_fence_release(tacit_fence_ticket *ticket);
 typedef struct tacit_counters {
     uint64_t tasks, horizons, commands, instructions;
     uint64_t messages_sent, bytes_sent, messages_received, bytes_received;
-    uint64_t chunks_evaluated; /* range mappers applied to chunks by the planner */
-    uint64_t allocated_bytes;  /* allocated by tacit for itself, now */
-    uint64_t allocated_peak;   /* and at most so far */
-    uint64_t buffer_bytes;     /* memory of buffers on this node, now */
-    uint64_t reallocations;    /* allocations of buffers that had to grow */
-    uint64_t early_bytes_peak; /* most bytes on the way to one peer that no receive was known for */
-    uint64_t tracking_entries; /* entries of all region maps, now */
+    uint64_t chunks_evaluated;  /* range mappers applied to chunks by the planner */
+    uint64_t allocated_bytes;   /* allocated by tacit for itself, now */
+    uint64_t allocated_peak;    /* and at most so far */
+    uint64_t buffer_bytes;      /* memory of buffers on this node, now */
+    uint64_t reallocations;     /* allocations of buffers that had to grow */
+    uint64_t early_bytes_peak;  /* most bytes on the way to one peer that no receive was known for */
+    uint64_t tracking_entries;  /* entries of all region maps, now */
+    uint64_t reallocated_bytes; /* copied because of that */
 } tacit_counters;
 TACIT_API tacit_status tacit_get_counters(tacit_context *ctx, tacit_counters *out);
 

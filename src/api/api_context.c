@@ -223,6 +223,35 @@ tacit_status tacit_wait(tacit_context *ctx)
     return ti_context_enter(ctx);
 }
 
+/* For scripts: name and value of each. */
+static void log_counters(tacit_context *ctx)
+{
+    tacit_counters c;
+    if (!ti_log_enabled(TI_LOG_INFO) || tacit_get_counters(ctx, &c) != TACIT_OK) {
+        return;
+    }
+    const struct {
+        const char *name;
+        uint64_t value;
+    } list[] = { { "tasks", c.tasks },
+                 { "horizons", c.horizons },
+                 { "commands", c.commands },
+                 { "instructions", c.instructions },
+                 { "messages_sent", c.messages_sent },
+                 { "bytes_sent", c.bytes_sent },
+                 { "messages_received", c.messages_received },
+                 { "bytes_received", c.bytes_received },
+                 { "allocated_peak", c.allocated_peak },
+                 { "reallocations", c.reallocations },
+                 { "reallocated_bytes", c.reallocated_bytes } };
+    ti_strbuf text = { 0 };
+    for (size_t i = 0; i < TI_COUNT(list); i++) {
+        ti_strbuf_add(&text, " %s=%llu", list[i].name, (unsigned long long)list[i].value);
+    }
+    ti_log(TI_LOG_INFO, "counters:%s", text.text);
+    ti_strbuf_fini(&text);
+}
+
 static void free_context(tacit_context *ctx)
 {
     ti_runtime_destroy(ctx->runtime);
@@ -261,6 +290,7 @@ tacit_status tacit_finalize(tacit_context *ctx)
     }
     ti_runtime_wait_points(ctx->runtime);
     tacit_status status = ti_failure_get(ti_runtime_failure(ctx->runtime));
+    log_counters(ctx);
     ti_strbuf why = { 0 };
     if (!ti_runtime_write_graphs(ctx->runtime, &why) || !ti_runtime_report_dry_run(ctx->runtime, &why)) {
         ti_log(TI_LOG_ERROR, "%s", why.text);

@@ -82,16 +82,20 @@ tacit_status tacit_fence(tacit_context *ctx, tacit_buffer *buffer, tacit_box box
     ti_box resolved;
     TI_TRY(check_fence(ctx, "tacit_fence", buffer, box, out, &resolved));
     size_t bytes = (size_t)ti_box_volume(&resolved) * buffer->info.elem_size;
-    void *memory = ti_user_alloc(bytes);
+    bool fits = ti_runtime_keep_results(ctx->runtime, bytes);
+    void *memory = fits ? ti_user_alloc(bytes) : NULL;
     if (!memory) {
+        ti_runtime_drop_results(ctx->runtime, fits ? bytes : 0);
         return ti_context_no_memory(ctx, "tacit_fence: no memory for %zu bytes of buffer '%s'; read it in parts", bytes,
                                     buffer->info.name);
     }
     tacit_fence_ticket *ticket = TI_NEW(tacit_fence_ticket);
     ticket->context = ctx;
     ticket->memory = memory;
+    ticket->bytes = bytes;
     tacit_status status = submit_fence(ctx, buffer, &resolved, memory, &ticket->signal);
     if (status != TACIT_OK) {
+        ti_runtime_drop_results(ctx->runtime, bytes);
         ti_user_free(memory);
         TI_DELETE(ticket);
         return status;
@@ -116,6 +120,7 @@ void tacit_fence_release(tacit_fence_ticket *ticket)
 {
     if (ticket) {
         ti_runtime_wait_signal(ticket->context->runtime, &ticket->signal);
+        ti_runtime_drop_results(ticket->context->runtime, ticket->bytes);
         ti_user_free(ticket->memory);
         TI_DELETE(ticket);
     }

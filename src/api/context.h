@@ -30,6 +30,7 @@ struct tacit_fence_ticket {
     tacit_context *context;
     ti_signal signal;
     void *memory;
+    size_t bytes;
 };
 
 struct tacit_context {

@@ -3,13 +3,23 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 extern char **environ;
 
-typedef enum kind { KIND_INT, KIND_SIZE, KIND_STRING, KIND_PROGRESS, KIND_THREADS, KIND_OTHER } kind;
+typedef enum kind {
+    KIND_INT,
+    KIND_SIZE,
+    KIND_STRING,
+    KIND_PROGRESS,
+    KIND_THREADS,
+    KIND_LOOKAHEAD,
+    KIND_MEMORY,
+    KIND_OTHER
+} kind;
 
 typedef struct row {
     ti_setting doc;
@@ -47,6 +57,20 @@ static const row table[] = {
       FIELD(host_devices),
       0,
       0 },
+    { { "TACIT_MEMORY_LIMIT", "bytes, with k, M, G or T, or 1% to 100% of the machine's memory", "100%",
+        "what a node may allocate for buffers and results; what needs more is refused before it is allocated. Nodes of one "
+        "machine share percentages equally" },
+      KIND_MEMORY,
+      FIELD(memory_limit),
+      0,
+      0 },
+    { { "TACIT_LOOKAHEAD", "off|on|full", "on",
+        "whether allocations wait until the next tasks are known: on waits briefly, full until a fence, a wait or the second "
+        "horizon; off allocates for each task by itself" },
+      KIND_LOOKAHEAD,
+      FIELD(lookahead),
+      0,
+      0 },
     { { "TACIT_RUN_AHEAD", "1..100000", "8", "horizons that submission may be ahead of execution" },
       KIND_INT,
       FIELD(run_ahead),
@@ -63,7 +87,7 @@ static const row table[] = {
       FIELD(horizon_front),
       1,
       100000000 },
-    { { "TACIT_EARLY_BYTES", "bytes, with k, M or G", "1M",
+    { { "TACIT_EARLY_BYTES", "bytes, with k, M, G or T", "1M",
         "per peer, bytes sent for which no receive is known; later messages wait" },
       KIND_SIZE,
       FIELD(early_bytes),
@@ -126,12 +150,14 @@ static bool is_given(const row *r, const tacit_config *from)
     const char *field = (const char *)from + r->field;
     switch (r->kind) {
     case KIND_STRING:
+    case KIND_MEMORY:
         return *(const char *const *)(const void *)field != NULL;
     case KIND_SIZE:
         return *(const size_t *)(const void *)field != 0;
     case KIND_INT:
     case KIND_PROGRESS:
     case KIND_THREADS:
+    case KIND_LOOKAHEAD:
     case KIND_OTHER:
         break;
     }
@@ -159,8 +185,8 @@ static bool parse_number(const char *text, bool with_unit, long long *out)
         return false;
     }
     if (with_unit && *end) {
-        const char *units = "kMG", *u = strchr(units, *end);
-        if (!u || n < 0 || n > (1ll << 30)) {
+        const char *units = "kMGT", *u = strchr(units, *end == 'K' ? 'k' : *end);
+        if (!u || n < 0 || n > LLONG_MAX >> 10 * (u - units + 1)) {
             return false;
         }
         n <<= 10 * (u - units + 1);
@@ -168,6 +194,24 @@ static bool parse_number(const char *text, bool with_unit, long long *out)
     }
     *out = n;
     return *end == '\0';
+}
+
+bool ti_config_memory(const char *text, uint64_t machine, uint64_t *out)
+{
+    size_t length = strlen(text);
+    char number[LONGEST_NAME + 1];
+    long long n = 0;
+    if (length == 0 || length > LONGEST_NAME) {
+        return false;
+    }
+    if (text[length - 1] != '%') {
+        *out = 0;
+        return parse_number(text, true, &n) && n > 0 && (*out = (uint64_t)n);
+    }
+    snprintf(number, sizeof(number), "%.*s", (int)length - 1, text);
+    bool good = parse_number(number, false, &n) && n >= 1 && n <= 100;
+    *out = machine / 100 * (uint64_t)n + machine % 100 * (uint64_t)n / 100;
+    return good;
 }
 
 static int index_of(const char *text, const char *const *names)
@@ -185,12 +229,20 @@ static bool set_field(const row *r, const char *text, tacit_config *out)
 {
     static const char *const levels[] = { "", "error", "warning", "info", "debug", NULL };
     static const char *const progress[] = { "", "shared", "thread", NULL };
+    static const char *const lookahead[] = { "", "off", "on", "full", NULL };
+    uint64_t bytes;
     char *field = (char *)out + r->field;
     long long n = 0;
     switch (r->kind) {
     case KIND_STRING:
         *(const char **)(void *)field = text;
         return *text != '\0';
+    case KIND_MEMORY:
+        *(const char **)(void *)field = text;
+        return ti_config_memory(text, 0, &bytes);
+    case KIND_LOOKAHEAD:
+        *(int *)(void *)field = index_of(text, lookahead);
+        return *(int *)(void *)field > 0;
     case KIND_PROGRESS:
     case KIND_OTHER:
         *(int *)(void *)field = index_of(text, r->kind == KIND_OTHER ? levels : progress);
@@ -269,12 +321,15 @@ static bool field_is_allowed(const row *r, const tacit_config *config)
 {
     const char *field = (const char *)config + r->field;
     int number = 0;
-    if (r->kind != KIND_STRING && r->kind != KIND_SIZE) {
+    uint64_t bytes;
+    if (r->kind != KIND_STRING && r->kind != KIND_MEMORY && r->kind != KIND_SIZE) {
         number = *(const int *)(const void *)field;
     }
     switch (r->kind) {
     case KIND_STRING:
         return true;
+    case KIND_MEMORY:
+        return !is_given(r, config) || ti_config_memory(*(const char *const *)(const void *)field, 0, &bytes);
     case KIND_SIZE:
         return *(const size_t *)(const void *)field <= (size_t)r->most;
     case KIND_INT:
@@ -283,6 +338,8 @@ static bool field_is_allowed(const row *r, const tacit_config *config)
         return number >= TACIT_PROGRESS_DEFAULT && number <= TACIT_PROGRESS_THREAD;
     case KIND_THREADS:
         return number >= TACIT_THREADS_INLINE && number <= TACIT_THREADS_ON;
+    case KIND_LOOKAHEAD:
+        return number >= TACIT_LOOKAHEAD_DEFAULT && number <= TACIT_LOOKAHEAD_FULL;
     case KIND_OTHER:
         return number >= 0 && number <= 4;
     }

@@ -19,9 +19,22 @@ bool ti_log_enabled(int level)
     return level <= atomic_load_explicit(&log_level, memory_order_relaxed);
 }
 
-void ti_log(int level, const char *format, ...)
+void ti_log_text(int level, const char *text)
 {
     static const char *const names[] = { "", "error", "warning", "info", "debug" };
+    if (!ti_log_enabled(level)) {
+        return;
+    }
+    int node = atomic_load_explicit(&log_node, memory_order_relaxed);
+    if (node >= 0) {
+        fprintf(stderr, "tacit %s (node %d): %s\n", names[level], node, text);
+    } else {
+        fprintf(stderr, "tacit %s: %s\n", names[level], text);
+    }
+}
+
+void ti_log(int level, const char *format, ...)
+{
     if (!ti_log_enabled(level)) {
         return;
     }
@@ -30,10 +43,5 @@ void ti_log(int level, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    int node = atomic_load_explicit(&log_node, memory_order_relaxed);
-    if (node >= 0) {
-        fprintf(stderr, "tacit %s (node %d): %s\n", names[level], node, text);
-    } else {
-        fprintf(stderr, "tacit %s: %s\n", names[level], text);
-    }
+    ti_log_text(level, text);
 }

@@ -12,5 +12,7 @@ enum { TI_LOG_ERROR = 1, TI_LOG_WARNING, TI_LOG_INFO, TI_LOG_DEBUG };
 void ti_log_setup(int level, int node); /* node < 0: no prefix */
 bool ti_log_enabled(int level);
 void ti_log(int level, const char *format, ...) TI_PRINTF(2, 3);
+/* Several lines of any length, such as a table, that stay together. */
+void ti_log_text(int level, const char *text);
 
 #endif

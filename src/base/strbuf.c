@@ -41,3 +41,16 @@ void ti_strbuf_fini(ti_strbuf *buf)
     ti_free(buf->text, buf->capacity);
     *buf = (ti_strbuf){ 0 };
 }
+
+const char *ti_bytes_format(uint64_t bytes, char text[TI_BYTES_TEXT])
+{
+    static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+    double value = (double)bytes;
+    size_t unit = 0;
+    while (value >= 1024 && unit + 1 < TI_COUNT(units)) {
+        value /= 1024;
+        unit++;
+    }
+    snprintf(text, TI_BYTES_TEXT, "%.*f %s", unit == 0 || value >= 100 ? 0 : value >= 10 ? 1 : 2, value, units[unit]);
+    return text;
+}

@@ -27,4 +27,8 @@ static inline void ti_strbuf_clear(ti_strbuf *buf)
 }
 void ti_strbuf_fini(ti_strbuf *buf);
 
+/* Writes a number of bytes for people, such as "512 B" or "10.2 GiB", with three digits or more. Returns `text`. */
+enum { TI_BYTES_TEXT = 32 };
+const char *ti_bytes_format(uint64_t bytes, char text[TI_BYTES_TEXT]);
+
 #endif

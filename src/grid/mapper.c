@@ -206,6 +206,33 @@ bool ti_mapper_covers(const ti_mapper *a, const ti_mapper *b)
     return true;
 }
 
+const char *ti_mapper_name(const ti_mapper *m, uint32_t parts)
+{
+    int full = 0, span = 0, same = 0, halo = 0, other = 0;
+    for (int d = 0; d < m->dims && m->custom < 0; d++) {
+        const tacit_component *c = &m->c[d];
+        bool scaled = c->kind == TACIT_COMPONENT_DIM && (c->mul != c->div || c->lo != c->hi || c->lo < 0);
+        full += c->kind == TACIT_COMPONENT_FULL;
+        span += c->kind == TACIT_COMPONENT_SPAN;
+        other += scaled || (c->kind == TACIT_COMPONENT_DIM && c->dim != d && (c->lo || c->hi));
+        same += c->kind == TACIT_COMPONENT_DIM && !scaled && c->dim == d;
+        halo += c->kind == TACIT_COMPONENT_DIM && !scaled && c->dim == d && c->hi > 0;
+    }
+    if (m->custom >= 0 || other > 0) {
+        return m->custom >= 0 ? "a custom mapper" : "tacit_components";
+    }
+    if (parts > 1 || same == m->dims) {
+        return parts > 1 ? "tacit_star" : halo ? "tacit_neighborhood" : "tacit_one_to_one";
+    }
+    if (full == m->dims || full + span == m->dims) {
+        return full == m->dims ? "tacit_all" : "tacit_fixed";
+    }
+    if (full + span == 0 && same < m->dims) {
+        return "tacit_transposed";
+    }
+    return full == 1 && same == m->dims - 1 && !halo ? "tacit_slice" : "tacit_components";
+}
+
 uint64_t ti_mapper_hash(const ti_mapper *m)
 {
     return ti_hash_words(m, sizeof(*m), 1);

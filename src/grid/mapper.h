@@ -41,6 +41,9 @@ bool ti_mapper_is_disjoint(const ti_mapper *m, const ti_split *s);
 /* Whether the image under `a` covers that under `b` for every box of items. */
 bool ti_mapper_covers(const ti_mapper *a, const ti_mapper *b);
 
+/* The public function that makes such a mapper, for messages: "tacit_all". `parts` mappers from `m` on are one access. */
+const char *ti_mapper_name(const ti_mapper *m, uint32_t parts);
+
 uint64_t ti_mapper_hash(const ti_mapper *m);
 bool ti_mapper_equal(const ti_mapper *a, const ti_mapper *b);
 

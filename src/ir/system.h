@@ -16,7 +16,11 @@ typedef struct ti_system {
     int64_t total_workers; /* of all nodes */
     int64_t horizon_step;
     int64_t horizon_front;
-    bool record; /* derive the dependencies of commands too: only graphs and tests look at them */
+    int lookahead;    /* horizons that a window of allocations may hold; 0: every batch is a window */
+    int local_nodes;  /* nodes on this machine */
+    uint64_t memory;  /* bytes that this node may allocate for the program's data; 0: no limit */
+    uint64_t machine; /* bytes of memory that this machine has; 0: not known */
+    bool record;      /* derive the dependencies of commands too: only graphs and tests look at them */
 } ti_system;
 
 static inline int ti_system_memory(const ti_system *system, int device)

@@ -46,13 +46,25 @@ static void cut_piece(ti_instruction_graph *graph, const ti_task *task, const ti
     out->run_slot = slot;
 }
 
+uint64_t ti_instruction_block_slots(const ti_instruction_graph *graph, const ti_task *task, const ti_box *chunk)
+{
+    uint32_t count = blocks_before(task, chunk->max[0]) - blocks_before(task, chunk->min[0]);
+    uint32_t runs = runs_of(graph, task, count);
+    uint64_t slots = 0;
+    for (uint32_t r = 0; r < runs; r++) {
+        slots +=
+            ti_block_depth((uint32_t)(ti_split_share(count, runs, (int64_t)r + 1) - ti_split_share(count, runs, r)));
+    }
+    return slots;
+}
+
 uint32_t ti_instruction_cut_blocks(ti_instruction_graph *graph, const ti_task *task, size_t first, size_t end)
 {
     uint32_t slots = 0;
     ti_vec_clear(&graph->in_blocks);
     for (size_t p = first; p < end; p++) {
         ti_block_piece piece = { .slots = { slots, 0 } };
-        cut_piece(graph, task, &graph->piece.data[p].piece->chunk, &piece);
+        cut_piece(graph, task, &graph->window.piece.data[p].piece->chunk, &piece);
         slots += piece.slots.count;
         ti_vec_push(&graph->in_blocks, piece);
     }

@@ -9,6 +9,7 @@ ti_instruction_graph *ti_instruction_graph_create(const ti_system *system)
     ti_instruction_graph *graph = TI_NEW(ti_instruction_graph);
     graph->system = system;
     graph->emit.next_id = 1;
+    graph->emit.budget.limit = system->memory;
     ti_arena_ring_init(&graph->emit.arenas);
     return graph;
 }
@@ -41,14 +42,20 @@ void ti_instruction_graph_destroy(ti_instruction_graph *graph)
     ti_vec_fini(&graph->partial);
     ti_vec_fini(&graph->in_blocks);
     ti_vec_fini(&graph->pairs);
-    ti_vec_fini(&graph->piece);
     ti_vec_fini(&graph->copies);
-    ti_vec_fini(&graph->first_piece);
+    ti_vec_fini(&graph->window.command);
+    ti_vec_fini(&graph->window.piece);
+    ti_vec_fini(&graph->window.first_piece);
+    ti_strbuf_fini(&graph->refusal.sentence);
+    ti_strbuf_fini(&graph->refusal.table);
     ti_vec_fini(&graph->lacking);
     ti_vec_fini(&graph->boxes);
     ti_orders_fini(&graph->orders);
     ti_vec_fini(&graph->emit.batch);
     ti_vec_fini(&graph->emit.scratch);
+    ti_vec_fini(&graph->emit.meeting);
+    ti_vec_fini(&graph->emit.wants);
+    ti_budget_fini(&graph->emit.budget);
     ti_deps_fini(&graph->emit.deps);
     ti_arena_ring_fini(&graph->emit.arenas);
     TI_DELETE(graph);
@@ -65,14 +72,16 @@ static ti_arena *arena_of(ti_instruction_graph *graph)
     return ti_arena_ring_top(&graph->emit.arenas);
 }
 
-/* ---- footprints: allocations for the whole batch are made before its first instruction */
+/* ---- footprints */
 
-static void ensure(ti_instruction_graph *graph, const ti_task *task, const ti_buffer_info *buffer, const ti_box *box)
+static void want(ti_instruction_graph *graph, const ti_task *task, int access, const ti_buffer_info *buffer,
+                 const ti_box *box)
 {
-    ti_buffer_memory_ensure(ti_instruction_memory(graph, buffer, TI_HOST_MEMORY), &graph->emit, task, buffer, box);
+    ti_need need = { task, access };
+    ti_buffer_memory_want(ti_instruction_memory(graph, buffer, TI_HOST_MEMORY), &graph->emit, need, buffer, box);
 }
 
-static void foresee(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end)
+void ti_instruction_note_command(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end)
 {
     switch (command->kind) {
     case TI_COMMAND_EXECUTE:
@@ -81,18 +90,18 @@ static void foresee(ti_instruction_graph *graph, const ti_command *command, size
     case TI_COMMAND_SEND:
     case TI_COMMAND_RECEIVE:
         for (uint32_t i = 0; i < command->as.transfer.boxes; i++) {
-            ensure(graph, command->task, command->as.transfer.buffer, &command->as.transfer.box[i]);
+            want(graph, command->task, -1, command->as.transfer.buffer, &command->as.transfer.box[i]);
         }
         break;
     case TI_COMMAND_REDUCE:
         if (ti_command_is_root(command)) {
             const ti_buffer_info *buffer = command->task->access[command->as.reduce.access].buffer;
-            ensure(graph, command->task, buffer, &buffer->extent);
+            want(graph, command->task, (int)command->as.reduce.access, buffer, &buffer->extent);
         }
         break;
     case TI_COMMAND_FENCE:
         for (size_t i = 0; i < command->task->as.fence.pieces; i++) {
-            ensure(graph, command->task, command->task->access[0].buffer, &command->task->as.fence.piece[i].box);
+            want(graph, command->task, -1, command->task->access[0].buffer, &command->task->as.fence.piece[i].box);
         }
         break;
     case TI_COMMAND_COLLECTIVE:
@@ -194,9 +203,8 @@ static void copy_pieces(ti_instruction_graph *graph, const ti_task *task, const 
     ti_emit(&graph->emit, instruction);
 }
 
-static void compile_create(ti_instruction_graph *graph, const ti_command *command)
+void ti_instruction_open_buffer(ti_instruction_graph *graph, const ti_task *task)
 {
-    const ti_task *task = command->task;
     const ti_buffer_info *info = task->as.create.buffer;
     while (graph->buffer.count <= info->slot) {
         ti_vec_push(&graph->buffer, NULL);
@@ -209,9 +217,15 @@ static void compile_create(ti_instruction_graph *graph, const ti_command *comman
     for (int m = 0; m < graph->system->memories; m++) {
         ti_buffer_memory_init(&state->memory[m], TI_MAX(m - 1, 0), &graph->emit);
     }
+}
+
+void ti_instruction_fill_buffer(ti_instruction_graph *graph, const ti_task *task)
+{
+    const ti_buffer_info *info = task->as.create.buffer;
     const ti_user_copy *init = &task->as.create.init;
     for (size_t i = 0; i < init->pieces; i++) {
-        ti_buffer_memory_ensure(&state->memory[TI_HOST_MEMORY], &graph->emit, task, info, &init->piece[i].box);
+        ti_buffer_memory_ensure(ti_instruction_memory(graph, info, TI_HOST_MEMORY), &graph->emit, task, info,
+                                &init->piece[i].box);
     }
     copy_pieces(graph, task, info, init, false);
 }
@@ -237,12 +251,15 @@ static void compile_point(ti_instruction_graph *graph, const ti_command *command
     ti_arena_ring_advance(&graph->emit.arenas, command->task->id);
 }
 
-static void compile(ti_instruction_graph *graph, const ti_command *const *command, size_t left, size_t first,
-                    size_t end)
+void ti_instruction_compile(ti_instruction_graph *graph, size_t index)
 {
+    const ti_window *w = &graph->window;
+    const ti_command *const *command = &w->command.data[index];
+    size_t first = w->first_piece.data[index];
+    size_t end = index + 1 < w->command.count ? w->first_piece.data[index + 1] : w->piece.count;
     switch (command[0]->kind) {
     case TI_COMMAND_EXECUTE:
-        compile_execute(graph, command, left, first, end);
+        compile_execute(graph, command, w->command.count - index, first, end);
         break;
     case TI_COMMAND_SEND:
     case TI_COMMAND_RECEIVE:
@@ -257,69 +274,30 @@ static void compile(ti_instruction_graph *graph, const ti_command *const *comman
     case TI_COMMAND_EPOCH:
         compile_point(graph, command[0]);
         break;
-    case TI_COMMAND_CREATE:
-        compile_create(graph, command[0]);
-        break;
     case TI_COMMAND_DESTROY:
         compile_destroy(graph, command[0]);
         break;
+    case TI_COMMAND_CREATE: /* never waits in the window */
     case TI_COMMAND_COLLECTIVE:
         TI_UNREACHABLE(); /* no planner emits one yet */
     }
 }
 
-/* Commands up to the next one after which other buffers exist. */
-static size_t segment(ti_command_batch commands, size_t from)
-{
-    size_t to = from;
-    while (to < commands.count && commands.command[to]->kind != TI_COMMAND_CREATE &&
-           commands.command[to]->kind != TI_COMMAND_DESTROY) {
-        to++;
-    }
-    return TI_MIN(to + 1, commands.count);
-}
-
-static void place_pieces(ti_instruction_graph *graph, const ti_command *const *command, size_t count)
-{
-    ti_vec_clear(&graph->piece);
-    ti_vec_clear(&graph->first_piece);
-    for (size_t i = 0; i < count; i++) {
-        ti_vec_push(&graph->first_piece, graph->piece.count);
-        if (command[i]->kind == TI_COMMAND_EXECUTE) {
-            ti_instruction_place_pieces(graph, command[i]);
-        }
-    }
-    ti_vec_push(&graph->first_piece, graph->piece.count);
-}
-
-ti_instruction_batch ti_instruction_graph_add(ti_instruction_graph *graph, ti_command_batch commands)
-{
-    ti_vec_clear(&graph->emit.batch);
-    for (size_t from = 0; from < commands.count;) {
-        size_t to = segment(commands, from);
-        place_pieces(graph, &commands.command[from], to - from);
-        for (size_t i = from; i < to; i++) {
-            foresee(graph, commands.command[i], graph->first_piece.data[i - from],
-                    graph->first_piece.data[i - from + 1]);
-        }
-        for (size_t i = from; i < to; i++) {
-            compile(graph, &commands.command[i], commands.count - i, graph->first_piece.data[i - from],
-                    graph->first_piece.data[i - from + 1]);
-        }
-        from = to;
-    }
-    return (ti_instruction_batch){ graph->emit.batch.data, graph->emit.batch.count };
-}
-
 void ti_instruction_graph_release(ti_instruction_graph *graph, uint64_t executed)
 {
     ti_arena_ring_release(&graph->emit.arenas, executed);
+    ti_budget_release(&graph->emit.budget, executed);
+}
+
+void ti_instruction_graph_set_results(ti_instruction_graph *graph, uint64_t bytes)
+{
+    graph->emit.budget.results = bytes;
 }
 
 ti_instruction_counts ti_instruction_graph_counts(const ti_instruction_graph *graph)
 {
-    ti_instruction_counts counts = { graph->emit.next_id - 1, graph->emit.reallocations, 0,
-                                     ti_arena_ring_bytes(&graph->emit.arenas) };
+    ti_instruction_counts counts = { graph->emit.next_id - 1, graph->emit.reallocations, graph->emit.reallocated_bytes,
+                                     0, ti_arena_ring_bytes(&graph->emit.arenas) };
     for (size_t i = 0; i < graph->buffer.count; i++) {
         for (int m = 0; graph->buffer.data[i] && m < graph->system->memories; m++) {
             counts.entries += graph->buffer.data[i]->memory[m].tracker.map.count;

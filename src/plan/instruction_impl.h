@@ -36,6 +36,16 @@ typedef struct ti_block_piece {
     const ti_block_span *run;
     const uint32_t *run_slot;
 } ti_block_piece;
+/* Commands that were not compiled yet, in order: usually those of one task. */
+typedef struct ti_window {
+    TI_VEC(const ti_command *) command;
+    TI_VEC(ti_device_piece) piece; /* of all of them */
+    TI_VEC(size_t) first_piece;    /* of each */
+    int horizons, calm_horizons;   /* in the window; since the last new need */
+    size_t newest;                 /* first command of the newest task */
+    uint64_t staging;              /* bytes of partial results of the task that has most */
+    uint64_t newest_staging;       /* and of the newest task */
+} ti_window;
 
 typedef struct ti_buffer_state {
     const ti_buffer_info *info;
@@ -48,8 +58,7 @@ struct ti_instruction_graph {
     ti_emitter emit;
     uint64_t newest_point;            /* last horizon or epoch */
     TI_VEC(ti_buffer_state *) buffer; /* by slot */
-    TI_VEC(ti_device_piece) piece;    /* of all commands of the segment that is compiled */
-    TI_VEC(size_t) first_piece;       /* of each command of the segment; one more at the end */
+    ti_window window;
     TI_VEC(ti_staging) staged;        /* of the reductions in progress */
     TI_VEC(uint64_t) partial;         /* instructions that the next reductions combine */
     TI_VEC(uint64_t) copies;          /* to or from the program's memory, by one task */
@@ -58,6 +67,8 @@ struct ti_instruction_graph {
     ti_orders orders;
     ti_region_entries lacking;
     ti_boxes boxes;
+    bool refused;
+    ti_refusal refusal;
 };
 
 ti_buffer_state *ti_instruction_buffer(ti_instruction_graph *graph, const ti_buffer_info *buffer);
@@ -66,6 +77,17 @@ static inline ti_buffer_memory *ti_instruction_memory(ti_instruction_graph *grap
 {
     return &ti_instruction_buffer(graph, buffer)->memory[memory];
 }
+
+/* instruction_graph.c */
+void ti_instruction_note_command(ti_instruction_graph *graph, const ti_command *command, size_t first,
+                                 size_t end); /* its wants */
+/* The command at `index` of the window. */
+void ti_instruction_compile(ti_instruction_graph *graph, size_t index);
+void ti_instruction_open_buffer(ti_instruction_graph *graph, const ti_task *task);
+void ti_instruction_fill_buffer(ti_instruction_graph *graph, const ti_task *task); /* with its initial contents */
+
+/* instruction_refuse.c: what is wanted does not fit. */
+void ti_instruction_refuse(ti_instruction_graph *graph);
 
 /* instruction_kernel.c */
 void ti_instruction_place_pieces(ti_instruction_graph *graph, const ti_command *command); /* onto devices */
@@ -79,6 +101,8 @@ void ti_instruction_note_write(ti_instruction_graph *graph, const ti_buffer_info
                                int memory);
 
 /* instruction_reduce.c */
+uint64_t ti_instruction_staging_bytes(const ti_instruction_graph *graph, const ti_command *reduce, size_t first,
+                                      size_t end);
 void ti_instruction_stage(ti_instruction_graph *graph, const ti_command *reduce, size_t first, size_t end);
 void ti_instruction_stage_view(ti_instruction_graph *graph, const ti_command *execute, uint32_t access,
                                const ti_device_piece *at, uint32_t piece, ti_instruction_view *view);
@@ -96,6 +120,8 @@ void ti_instruction_free_staging(ti_instruction_graph *graph, const ti_staging *
 
 /* instruction_blocks.c: tasks in blocks */
 uint32_t ti_instruction_cut_blocks(ti_instruction_graph *graph, const ti_task *task, size_t first, size_t end);
+/* Slots of a piece, without cutting it. */
+uint64_t ti_instruction_block_slots(const ti_instruction_graph *graph, const ti_task *task, const ti_box *chunk);
 /* What run `run` of a piece leaves in the host's slots. */
 ti_slot_range ti_instruction_run_slots(const ti_instruction_graph *graph, const ti_task *task, uint32_t piece,
                                        uint32_t run);

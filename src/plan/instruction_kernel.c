@@ -40,7 +40,7 @@ static void cut_piece(ti_instruction_graph *graph, const ti_task *task, const ti
         piece->footprint = footprint;
         fill_footprints(graph, task, &piece->chunk, footprint);
         ti_device_piece at = { piece, (int)c, ti_system_memory(graph->system, (int)c) };
-        ti_vec_push(&graph->piece, at);
+        ti_vec_push(&graph->window.piece, at);
     }
 }
 
@@ -51,7 +51,7 @@ void ti_instruction_place_pieces(ti_instruction_graph *graph, const ti_command *
         const ti_piece *piece = &command->as.execute.piece[p];
         if (task->on_host || task->one_device || graph->system->devices == 1) {
             ti_device_piece at = { piece, 0, task->on_host ? TI_HOST_MEMORY : ti_system_memory(graph->system, 0) };
-            ti_vec_push(&graph->piece, at);
+            ti_vec_push(&graph->window.piece, at);
         } else {
             cut_piece(graph, task, piece);
         }
@@ -61,12 +61,13 @@ void ti_instruction_place_pieces(ti_instruction_graph *graph, const ti_command *
 void ti_instruction_foresee_pieces(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end)
 {
     for (size_t p = first; p < end; p++) {
-        const ti_device_piece *at = &graph->piece.data[p];
+        const ti_device_piece *at = &graph->window.piece.data[p];
         for (uint32_t i = 0; i < command->task->accesses; i++) {
             const ti_access *access = &command->task->access[i];
             if (access->mode != TACIT_REDUCE) {
-                ti_buffer_memory_ensure(ti_instruction_memory(graph, access->buffer, at->memory), &graph->emit,
-                                        command->task, access->buffer, &at->piece->footprint[i].bounding);
+                ti_need need = { command->task, (int)i };
+                ti_buffer_memory_want(ti_instruction_memory(graph, access->buffer, at->memory), &graph->emit, need,
+                                      access->buffer, &at->piece->footprint[i].bounding);
             }
         }
     }
@@ -157,7 +158,7 @@ static void compile_piece(ti_instruction_graph *graph, const ti_command *command
 void ti_instruction_compile_pieces(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end)
 {
     for (size_t p = first; p < end; p++) {
-        ti_device_piece at = graph->piece.data[p];
+        ti_device_piece at = graph->window.piece.data[p];
         compile_piece(graph, command, &at, (uint32_t)(p - first));
     }
 }

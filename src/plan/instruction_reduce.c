@@ -36,6 +36,21 @@ static size_t bytes_of(const ti_staging *s, uint32_t slots)
     return __builtin_mul_overflow(s->slot_bytes, slots, &bytes) ? (size_t)INT64_MAX : (size_t)bytes;
 }
 
+uint64_t ti_instruction_staging_bytes(const ti_instruction_graph *graph, const ti_command *reduce, size_t first,
+                                      size_t end)
+{
+    const ti_task *task = reduce->task;
+    const ti_buffer_info *buffer = task->access[reduce->as.reduce.access].buffer;
+    uint64_t slots = foreign_slots(reduce), bytes;
+    for (size_t p = first; p < end; p++) {
+        const ti_device_piece *at = &graph->window.piece.data[p];
+        uint64_t own = task->in_blocks ? ti_instruction_block_slots(graph, task, &at->piece->chunk)
+                                       : (uint64_t)graph->system->workers;
+        slots += at->memory == TI_HOST_MEMORY ? own : 2 * own; /* there and here */
+    }
+    return __builtin_mul_overflow(slots, ti_bytes_of(buffer, &buffer->extent), &bytes) ? UINT64_MAX / 4 : bytes;
+}
+
 void ti_instruction_stage(ti_instruction_graph *graph, const ti_command *reduce, size_t first, size_t end)
 {
     const ti_task *task = reduce->task;
@@ -117,14 +132,8 @@ static void fetch_slots(ti_instruction_graph *graph, const ti_instruction_view *
     if (kernel->as.kernel.runs == 0) {
         ti_vec_push(&graph->partial, copy_slots(graph, view, s, all, all, kernel));
     }
-    ti_instruction *release = ti_emit_start(&graph->emit, TI_INSTRUCTION_FREE, s->task);
-    release->device = kernel->device;
-    release->as.memory.allocation = view->place.allocation;
-    release->as.memory.bytes = all.count * s->slot_bytes;
-    for (size_t i = before; i < graph->partial.count; i++) {
-        ti_deps_add(&graph->emit.deps, graph->partial.data[i]);
-    }
-    ti_emit(&graph->emit, release);
+    ti_staging_memory there = { view->place.allocation, kernel->device, bytes_of(s, all.count) };
+    ti_emit_unstaging(&graph->emit, s->task, &there, &graph->partial.data[before], graph->partial.count - before);
 }
 
 void ti_instruction_unstage(ti_instruction_graph *graph, const ti_command *execute, const ti_device_piece *at,
@@ -190,13 +199,8 @@ ti_instruction *ti_instruction_start_reduce(ti_instruction_graph *graph, const t
 
 void ti_instruction_free_staging(ti_instruction_graph *graph, const ti_staging *s, const uint64_t *after, int count)
 {
-    ti_instruction *release = ti_emit_start(&graph->emit, TI_INSTRUCTION_FREE, s->task);
-    release->as.memory.allocation = s->allocation;
-    release->as.memory.bytes = s->slots * s->slot_bytes;
-    for (int i = 0; i < count; i++) {
-        ti_deps_add(&graph->emit.deps, after[i]);
-    }
-    ti_emit(&graph->emit, release);
+    ti_staging_memory here = { s->allocation, 0, bytes_of(s, s->slots) };
+    ti_emit_unstaging(&graph->emit, s->task, &here, after, (size_t)count);
 }
 
 /* ---- along the tree of nodes */

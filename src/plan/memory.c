@@ -29,12 +29,14 @@ void ti_buffer_memory_init(ti_buffer_memory *memory, int device, ti_emitter *emi
     memset(memory, 0, sizeof(*memory));
     memory->device = device;
     ti_region_map_init(&memory->allocated);
+    ti_region_map_init(&memory->wanted);
     ti_tracker_init(&memory->tracker, &emitter->era);
 }
 
 void ti_buffer_memory_fini(ti_buffer_memory *memory)
 {
     ti_region_map_fini(&memory->allocated);
+    ti_region_map_fini(&memory->wanted);
     ti_tracker_fini(&memory->tracker);
 }
 
@@ -52,23 +54,19 @@ static bool find_covering(ti_buffer_memory *memory, ti_emitter *e, const ti_box 
     return false;
 }
 
-/* The bounding box of `box` and all allocations that meet it; leaves those allocations in the scratch list. */
-static ti_box grown_box(ti_buffer_memory *memory, ti_emitter *e, const ti_box *box)
+/* Grow to the bounding box of the entries of `map` that meet `box`, which are left in `found`. Whether it has grown. */
+static bool grow_over(const ti_region_map *map, ti_region_entries *found, ti_box *box)
 {
-    ti_box grown = *box;
-    for (bool changed = true; changed;) {
-        changed = false;
-        ti_vec_clear(&e->scratch);
-        ti_region_map_query(&memory->allocated, &grown, &e->scratch);
-        for (size_t i = 0; i < e->scratch.count; i++) {
-            if (!ti_box_covers(&grown, &e->scratch.data[i].box)) {
-                grown = ti_box_bounding(&grown, &e->scratch.data[i].box);
-                changed = true;
-            }
-        }
+    ti_box before = *box;
+    ti_vec_clear(found);
+    ti_region_map_query(map, box, found);
+    for (size_t i = 0; i < found->count; i++) {
+        *box = ti_box_bounding(box, &found->data[i].box);
     }
-    return grown;
+    return !ti_box_equal(box, &before);
 }
+
+/* ---- instructions */
 
 static void emit_free(ti_buffer_memory *memory, ti_emitter *e, const ti_task *task, const ti_buffer_info *buffer,
                       const ti_region_entry *old)
@@ -78,8 +76,9 @@ static void emit_free(ti_buffer_memory *memory, ti_emitter *e, const ti_task *ta
     instruction->as.memory.allocation = old->value;
     instruction->as.memory.buffer = buffer;
     instruction->as.memory.box = old->box;
-    instruction->as.memory.bytes = (size_t)ti_box_volume(&old->box) * buffer->elem_size;
+    instruction->as.memory.bytes = ti_bytes_of(buffer, &old->box);
     ti_tracker_uses(&memory->tracker, &old->box, &e->deps);
+    ti_budget_give(&e->budget, instruction->as.memory.bytes, instruction->id, task->id);
     ti_emit(e, instruction);
 }
 
@@ -94,6 +93,7 @@ static uint64_t emit_alloc(ti_emitter *e, const ti_task *task, int device, const
     instruction->as.memory.buffer = buffer;
     instruction->as.memory.box = *box;
     instruction->as.memory.bytes = (size_t)ti_box_volume(box) * (buffer ? buffer->elem_size : 1);
+    ti_budget_take(&e->budget, instruction->as.memory.bytes, &e->deps);
     ti_emit(e, instruction);
     return instruction->id;
 }
@@ -115,6 +115,7 @@ static void move_contents(ti_buffer_memory *memory, ti_emitter *e, const ti_task
     ti_tracker_write(&memory->tracker, &old->box, copy->id, &e->deps);
     ti_region_map_remove(&memory->allocated, &old->box, old->value);
     e->reallocations++;
+    e->reallocated_bytes += ti_bytes_of(buffer, &old->box);
 }
 
 /* Where nothing was allocated before, users wait for the allocation. */
@@ -132,13 +133,41 @@ static void claim_new_parts(ti_buffer_memory *memory, ti_emitter *e, const ti_bo
     ti_vec_fini(&rest);
 }
 
-void ti_buffer_memory_ensure(ti_buffer_memory *memory, ti_emitter *e, const ti_task *task, const ti_buffer_info *buffer,
-                             const ti_box *box)
+/* ---- growth */
+
+enum { GROWTHS_WITHOUT_ROOM = 2 };
+
+/* What has grown before will grow again: room for half as much more in the directions in which it leaves the largest of the old allocations,
+ * unless others or the limit are in the way. */
+static ti_box with_room(ti_buffer_memory *memory, ti_emitter *e, const ti_buffer_info *buffer, const ti_box *box)
 {
-    if (ti_box_is_empty(box) || find_covering(memory, e, box)) {
-        return;
+    ti_box old = e->scratch.data[0].box, roomy = *box;
+    for (size_t i = 1; i < e->scratch.count; i++) {
+        const ti_box *other = &e->scratch.data[i].box;
+        old = ti_box_volume(other) > ti_box_volume(&old) ? *other : old;
     }
-    ti_allocation fresh = { .box = grown_box(memory, e, box) };
+    for (int d = 0; d < 3; d++) {
+        int64_t more = (box->max[d] - box->min[d]) / 2;
+        roomy.max[d] = box->max[d] > old.max[d] ? TI_MIN(box->max[d] + more, buffer->extent.max[d]) : box->max[d];
+        roomy.min[d] = box->min[d] < old.min[d] ? TI_MAX(box->min[d] - more, buffer->extent.min[d]) : box->min[d];
+    }
+    ti_vec_clear(&e->meeting);
+    ti_region_map_query(&memory->allocated, &roomy, &e->meeting);
+    ti_region_map_query(&memory->wanted, &roomy, &e->meeting);
+    bool fits = e->meeting.count == e->scratch.count &&
+                ti_budget_allows(&e->budget, ti_bytes_of(buffer, &roomy) + e->wanted_bytes);
+    return fits ? roomy : *box;
+}
+
+static void allocate(ti_buffer_memory *memory, ti_emitter *e, const ti_task *task, const ti_buffer_info *buffer,
+                     const ti_box *box)
+{
+    ti_allocation fresh = { .box = *box };
+    while (grow_over(&memory->allocated, &e->scratch, &fresh.box)) {
+    }
+    if (e->scratch.count > 0 && memory->growths++ >= GROWTHS_WITHOUT_ROOM) {
+        fresh.box = with_room(memory, e, buffer, &fresh.box);
+    }
     uint64_t alloc = emit_alloc(e, task, memory->device, buffer, &fresh.box, &fresh.id);
     claim_new_parts(memory, e, &fresh.box, &e->scratch, alloc);
     for (size_t i = 0; i < e->scratch.count; i++) {
@@ -147,6 +176,121 @@ void ti_buffer_memory_ensure(ti_buffer_memory *memory, ti_emitter *e, const ti_t
     ti_region_map_insert(&memory->allocated, &fresh.box, fresh.id);
     memory->latest = fresh;
 }
+
+void ti_buffer_memory_ensure(ti_buffer_memory *memory, ti_emitter *e, const ti_task *task, const ti_buffer_info *buffer,
+                             const ti_box *box)
+{
+    if (!ti_box_is_empty(box) && !find_covering(memory, e, box)) {
+        allocate(memory, e, task, buffer, box);
+    }
+}
+
+/* ---- wants */
+
+/* No more than just too much, so that sums do not overflow. */
+static uint64_t counted_bytes(const ti_emitter *e, const ti_want *want)
+{
+    return TI_MIN(ti_bytes_of(want->buffer, &want->box), e->budget.limit + 1);
+}
+
+static void note_largest(ti_want *want, ti_need need, const ti_box *footprint)
+{
+    if (ti_box_volume(footprint) > ti_box_volume(&want->footprint)) {
+        want->largest = need;
+        want->footprint = *footprint;
+    }
+}
+
+/* The want at `index` takes over those in the scratch list. */
+static void join_wants(ti_buffer_memory *memory, ti_emitter *e, size_t index)
+{
+    ti_want *into = &e->wants.data[index];
+    for (size_t i = 0; i < e->scratch.count; i++) {
+        ti_want *from = &e->wants.data[e->scratch.data[i].value];
+        ti_region_map_remove(&memory->wanted, &from->box, e->scratch.data[i].value);
+        e->wanted_bytes -= e->budget.limit ? counted_bytes(e, from) : 0;
+        if (from != into) {
+            note_largest(into, from->largest, &from->footprint);
+            from->box = (ti_box){ { 0 }, { 0 } };
+        }
+    }
+}
+
+bool ti_buffer_memory_want(ti_buffer_memory *memory, ti_emitter *e, ti_need need, const ti_buffer_info *buffer,
+                           const ti_box *box)
+{
+    if (ti_box_is_empty(box) || find_covering(memory, e, box)) {
+        return true;
+    }
+    ti_box grown = *box;
+    while (grow_over(&memory->allocated, &e->scratch, &grown) || grow_over(&memory->wanted, &e->scratch, &grown)) {
+    }
+    if (e->scratch.count == 1 && ti_box_equal(&e->scratch.data[0].box, &grown)) {
+        note_largest(&e->wants.data[e->scratch.data[0].value], need, box);
+        return false;
+    }
+    e->new_want = true;
+    size_t index = e->wants.count;
+    for (size_t i = 0; i < e->scratch.count; i++) {
+        index = TI_MIN(index, (size_t)e->scratch.data[i].value);
+    }
+    if (index == e->wants.count) {
+        ti_want fresh = { .memory = memory, .buffer = buffer, .task = need.task };
+        ti_vec_push(&e->wants, fresh);
+    }
+    join_wants(memory, e, index);
+    ti_want *want = &e->wants.data[index];
+    want->box = grown;
+    note_largest(want, need, box);
+    ti_region_map_insert(&memory->wanted, &grown, index);
+    e->wanted_bytes += e->budget.limit ? counted_bytes(e, want) : 0;
+    return false;
+}
+
+uint64_t ti_wants_peak(ti_emitter *e, uint64_t staging)
+{
+    uint64_t live = e->budget.live + e->budget.results, peak = live;
+    for (size_t i = 0; i < e->wants.count; i++) {
+        const ti_want *want = &e->wants.data[i];
+        if (__builtin_add_overflow(live, ti_bytes_of(want->buffer, &want->box), &live)) {
+            return UINT64_MAX;
+        }
+        peak = TI_MAX(peak, live);
+        ti_vec_clear(&e->scratch);
+        ti_region_map_query(&want->memory->allocated, &want->box, &e->scratch);
+        for (size_t k = 0; k < e->scratch.count; k++) {
+            live -= ti_bytes_of(want->buffer, &e->scratch.data[k].box);
+        }
+    }
+    return TI_MAX(peak, live + staging);
+}
+
+void ti_wants_allocate(ti_emitter *e)
+{
+    for (size_t i = 0; i < e->wants.count; i++) {
+        ti_want want = e->wants.data[i];
+        if (!ti_box_is_empty(&want.box)) {
+            ti_region_map_remove(&want.memory->wanted, &want.box, i);
+            e->wanted_bytes -= e->budget.limit ? counted_bytes(e, &want) : 0;
+            allocate(want.memory, e, want.task, want.buffer, &want.box);
+        }
+    }
+    ti_vec_clear(&e->wants);
+}
+
+void ti_wants_drop(ti_emitter *e)
+{
+    for (size_t i = 0; i < e->wants.count; i++) {
+        const ti_want *want = &e->wants.data[i];
+        if (!ti_box_is_empty(&want->box)) {
+            ti_region_map_remove(&want->memory->wanted, &want->box, i);
+        }
+    }
+    ti_vec_clear(&e->wants);
+    e->wanted_bytes = 0;
+}
+
+/* ---- places */
 
 ti_place ti_buffer_memory_place(ti_buffer_memory *memory, const ti_box *box)
 {
@@ -175,4 +319,18 @@ uint64_t ti_emit_staging(ti_emitter *e, const ti_task *task, int device, size_t 
 {
     ti_box box = { { 0, 0, 0 }, { (int64_t)bytes, 1, 1 } };
     return emit_alloc(e, task, device, NULL, &box, out);
+}
+
+void ti_emit_unstaging(ti_emitter *e, const ti_task *task, const ti_staging_memory *memory, const uint64_t *after,
+                       size_t count)
+{
+    ti_instruction *release = ti_emit_start(e, TI_INSTRUCTION_FREE, task);
+    release->device = memory->device;
+    release->as.memory.allocation = memory->allocation;
+    release->as.memory.bytes = memory->bytes;
+    for (size_t i = 0; i < count; i++) {
+        ti_deps_add(&e->deps, after[i]);
+    }
+    ti_budget_give(&e->budget, memory->bytes, release->id, task->id);
+    ti_emit(e, release);
 }

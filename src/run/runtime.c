@@ -3,7 +3,9 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/config.h"
 #include "base/log.h"
+#include "base/machine.h"
 #include "device/device_host.h"
 
 #include <errno.h>
@@ -20,7 +22,9 @@ enum {
     MOST_WAITS = 8,
     WATCH_EVERY = 64,
     FRONT_FLOOR = 64,
-    FRONT_PER_WORKER = 32
+    FRONT_PER_WORKER = 32,
+    MOST_LOOKAHEAD = 8,
+    PATIENCE_NS = 200 * 1000
 };
 
 typedef enum run_mode { MODE_INLINE, MODE_SHARED, MODE_THREAD } run_mode;
@@ -54,15 +58,34 @@ struct ti_runtime {
 
 /* ---- roles */
 
+/* Whether a window of allocations is open, which somebody must look at from time to time. */
+static bool is_waiting(ti_runtime *rt)
+{
+    return atomic_load_explicit(&rt->scheduler.waiting, memory_order_relaxed);
+}
+
+static void refuse_memory(ti_runtime *rt, const ti_refusal *refusal)
+{
+    if (ti_failure_get(&rt->progress.failure) == TACIT_OK) {
+        ti_log_text(TI_LOG_ERROR, refusal->table.text);
+        ti_failure_set(&rt->progress.failure, TACIT_ERROR_MEMORY, "%s", refusal->sentence.text);
+        ti_lot_wake(&rt->progress.lot, INT32_MAX);
+    }
+}
+
 static bool schedule(ti_runtime *rt, int budget)
 {
     bool work = !ti_ring_is_empty(&rt->scheduler.tasks) ||
-                atomic_load_explicit(&rt->scheduler.backlog, memory_order_relaxed);
+                atomic_load_explicit(&rt->scheduler.backlog, memory_order_relaxed) || is_waiting(rt);
     if (!work || !ti_lock_try(&rt->scheduling)) {
         return false;
     }
     bool any = ti_scheduler_step(&rt->scheduler, budget,
                                  atomic_load_explicit(&rt->progress.task, memory_order_acquire));
+    const ti_refusal *refusal = ti_scheduler_refusal(&rt->scheduler);
+    if (TI_UNLIKELY(refusal)) {
+        refuse_memory(rt, refusal);
+    }
     ti_lock_drop(&rt->scheduling);
     return any;
 }
@@ -112,6 +135,12 @@ static bool must_poll(void *user)
     return rt->mode != MODE_THREAD && atomic_load_explicit(&rt->progress.messages, memory_order_relaxed) > 0;
 }
 
+static bool must_look(void *user)
+{
+    ti_runtime *rt = user;
+    return must_poll(rt) || (rt->mode != MODE_THREAD && is_waiting(rt));
+}
+
 /* A worker without a job: first what completes and starts kernels, then planning. */
 static bool idle_worker(void *user, int worker)
 {
@@ -129,7 +158,7 @@ static void *scheduler_main(void *user)
             ti_lot_wake(&rt->progress.lot, INT32_MAX);
             round = 0;
         } else {
-            ti_backoff(&round, &rt->progress.lot, ticket, false);
+            ti_backoff(&round, &rt->progress.lot, ticket, is_waiting(rt));
         }
     }
     return NULL;
@@ -208,6 +237,8 @@ static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
     s->horizon_front = rt->config.horizon_front ? rt->config.horizon_front
                                                 : TI_MAX(FRONT_FLOOR, FRONT_PER_WORKER * s->total_workers);
     s->record = rt->config.graph != NULL;
+    /* A window that spans more horizons than may be under way would never close. */
+    s->lookahead = rt->config.lookahead == TACIT_LOOKAHEAD_OFF ? 0 : TI_MIN(rt->config.run_ahead + 1, MOST_LOOKAHEAD);
     return TACIT_OK;
 }
 
@@ -232,6 +263,29 @@ static bool choose_devices(ti_runtime *rt, ti_strbuf *why)
     return true;
 }
 
+/* How long a window waits for more tasks. Inline nothing happens between calls, and every call that waits closes it; graphs are to be
+ * the same in every run. */
+static uint64_t patience(const ti_runtime *rt)
+{
+    bool for_ever = rt->config.lookahead == TACIT_LOOKAHEAD_FULL || rt->config.graph;
+    return rt->mode == MODE_INLINE || for_ever ? 0 : PATIENCE_NS;
+}
+
+/* Nodes of one machine share its memory equally. */
+static void choose_memory(ti_runtime *rt)
+{
+    ti_system *s = &rt->system;
+    s->local_nodes = TI_MAX(rt->comm->local_nodes, 1);
+    s->machine = ti_machine_memory();
+    s->memory = s->machine / (uint64_t)s->local_nodes;
+    if (rt->dry) {
+        s->memory = 0; /* nothing is allocated, unless the program asks what would fit */
+    }
+    if (rt->config.memory_limit) {
+        ti_config_memory(rt->config.memory_limit, s->memory, &s->memory);
+    }
+}
+
 static ti_device *create_device(ti_runtime *rt, int index)
 {
     int workers = rt->system.workers, threads = 0;
@@ -246,7 +300,7 @@ static ti_device *create_device(ti_runtime *rt, int index)
         .workers = workers,
         .threads = threads,
         .idle = idle_worker,
-        .polling = must_poll,
+        .polling = must_look,
         .user = rt,
         .lot = &rt->progress.lot,
     });
@@ -342,8 +396,9 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status,
         TI_DELETE(rt);
         return NULL;
     }
+    choose_memory(rt);
     rt->tasks = ti_task_graph_create(&rt->system);
-    ti_scheduler_init(&rt->scheduler, &rt->system);
+    ti_scheduler_init(&rt->scheduler, &rt->system, patience(rt));
     rt->scheduler.dry = rt->dry;
     rt->scheduler.command_dot = rt->config.graph ? &rt->dots[1] : NULL;
     rt->scheduler.instruction_dot = rt->config.graph ? &rt->dots[2] : NULL;
@@ -630,6 +685,24 @@ const void *ti_runtime_communicator(const ti_runtime *rt, const tacit_launch *la
     return found;
 }
 
+/* ---- results of fences */
+
+bool ti_runtime_keep_results(ti_runtime *rt, uint64_t bytes)
+{
+    uint64_t results = atomic_load_explicit(&rt->scheduler.results, memory_order_relaxed);
+    uint64_t buffers = atomic_load_explicit(&rt->progress.buffer_bytes, memory_order_relaxed);
+    if (rt->system.memory && results + buffers + bytes > rt->system.memory) {
+        return false;
+    }
+    atomic_store_explicit(&rt->scheduler.results, results + bytes, memory_order_relaxed);
+    return true;
+}
+
+void ti_runtime_drop_results(ti_runtime *rt, uint64_t bytes)
+{
+    atomic_fetch_sub_explicit(&rt->scheduler.results, bytes, memory_order_relaxed);
+}
+
 /* ---- counters and graphs */
 
 void ti_runtime_counters(ti_runtime *rt, tacit_counters *out)
@@ -650,6 +723,7 @@ void ti_runtime_counters(ti_runtime *rt, tacit_counters *out)
     out->instructions = instructions.instructions;
     out->chunks_evaluated = commands.chunks_evaluated;
     out->reallocations = instructions.reallocations;
+    out->reallocated_bytes = instructions.reallocated_bytes;
     out->tracking_entries += commands.entries + instructions.entries;
     ti_lock_take(&rt->executing);
     ti_comm_stats network = rt->comm->stats;

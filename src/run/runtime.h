@@ -60,6 +60,10 @@ bool ti_runtime_is_dry(const ti_runtime *rt);
 /* At the end of a dry run: print its report, and write it where TACIT_DRY_RUN_REPORT says. False and a sentence in `why` on failure. */
 bool ti_runtime_report_dry_run(ti_runtime *rt, ti_strbuf *why);
 
+/* The application keeps so many bytes of results from now on, or gives them back. False if they would not fit beside what is allocated. */
+bool ti_runtime_keep_results(ti_runtime *rt, uint64_t bytes);
+void ti_runtime_drop_results(ti_runtime *rt, uint64_t bytes);
+
 void ti_runtime_counters(ti_runtime *rt, tacit_counters *out);
 /* Write the graphs, if TACIT_GRAPH asked for them. False and a sentence in `why` on failure. */
 bool ti_runtime_write_graphs(ti_runtime *rt, ti_strbuf *why);

@@ -5,8 +5,9 @@
 
 enum { TASKS = 1024, INSTRUCTIONS = 4096 };
 
-void ti_scheduler_init(ti_scheduler *s, const ti_system *system)
+void ti_scheduler_init(ti_scheduler *s, const ti_system *system, uint64_t patience)
 {
+    s->patience = patience;
     ti_ring_init(&s->tasks, TASKS);
     ti_ring_init(&s->instructions, INSTRUCTIONS);
     s->commands = ti_command_graph_create(system);
@@ -33,6 +34,22 @@ static bool pass_on(ti_scheduler *s)
     return all;
 }
 
+static void take_batch(ti_scheduler *s, ti_instruction_batch batch)
+{
+    s->batch = batch;
+    s->passed = 0;
+    s->idle_since = 0;
+    if (s->tap) {
+        s->tap->instructions(s->tap->user, batch);
+    }
+    for (size_t i = 0; s->instruction_dot && i < batch.count; i++) {
+        ti_dot_instruction(s->instruction_dot, batch.instruction[i]);
+    }
+    if (s->patience > 0) {
+        atomic_store_explicit(&s->waiting, ti_instruction_graph_is_waiting(s->graph), memory_order_relaxed);
+    }
+}
+
 static void plan(ti_scheduler *s, const ti_task *task)
 {
     uint64_t start = s->dry ? ti_clock_ns() : 0;
@@ -47,17 +64,26 @@ static void plan(ti_scheduler *s, const ti_task *task)
     if (s->tap) {
         s->tap->commands(s->tap->user, commands);
     }
-    s->batch = ti_instruction_graph_add(s->graph, commands);
+    take_batch(s, ti_instruction_graph_add(s->graph, commands));
     if (s->dry) {
         ti_dry_run_note_time(s->dry, task, TI_STAGE_INSTRUCTION, ti_clock_ns() - start);
     }
-    s->passed = 0;
-    if (s->tap) {
-        s->tap->instructions(s->tap->user, s->batch);
+}
+
+/* Nothing more has come for a while: what was kept back should run. */
+static bool close_if_idle(ti_scheduler *s)
+{
+    if (s->patience == 0 || !ti_instruction_graph_is_waiting(s->graph)) {
+        return false;
     }
-    for (size_t i = 0; s->instruction_dot && i < s->batch.count; i++) {
-        ti_dot_instruction(s->instruction_dot, s->batch.instruction[i]);
+    uint64_t now = ti_clock_ns();
+    s->idle_since = s->idle_since ? s->idle_since : now;
+    if (now - s->idle_since < s->patience) {
+        return false;
     }
+    take_batch(s, ti_instruction_graph_close(s->graph));
+    pass_on(s);
+    return true;
 }
 
 bool ti_scheduler_step(ti_scheduler *s, int budget, uint64_t executed)
@@ -67,11 +93,12 @@ bool ti_scheduler_step(ti_scheduler *s, int budget, uint64_t executed)
         ti_command_graph_release(s->commands, executed);
         ti_instruction_graph_release(s->graph, executed);
     }
+    ti_instruction_graph_set_results(s->graph, atomic_load_explicit(&s->results, memory_order_relaxed));
     bool any = false;
     for (; budget > 0 && pass_on(s); budget--) {
         const ti_task *task = ti_ring_pop(&s->tasks);
         if (!task) {
-            return any;
+            return close_if_idle(s) || any;
         }
         plan(s, task);
         any = true;

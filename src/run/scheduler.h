@@ -23,14 +23,23 @@ typedef struct ti_scheduler {
     ti_instruction_batch batch;            /* what did not fit into the channel yet */
     size_t passed;                         /* of the batch */
     _Atomic bool backlog;                  /* some of the batch is left; a hint for threads without the role */
+    _Atomic bool waiting;                  /* a window may have to be closed because nothing comes; a hint, too */
+    _Atomic uint64_t results;              /* bytes that fences keep for the application; set by its thread */
+    uint64_t patience, idle_since;         /* nanoseconds that a window waits for more tasks; 0: for ever */
     uint64_t released;                     /* last point whose arenas were recycled */
     ti_dot *command_dot, *instruction_dot; /* or NULL */
     ti_dry_run *dry;                       /* or NULL */
     const ti_plan_tap *tap;                /* or NULL */
 } ti_scheduler;
 
-void ti_scheduler_init(ti_scheduler *s, const ti_system *system);
+void ti_scheduler_init(ti_scheduler *s, const ti_system *system, uint64_t patience);
 void ti_scheduler_fini(ti_scheduler *s);
+
+/* Why nothing more is planned, or NULL. */
+static inline const ti_refusal *ti_scheduler_refusal(const ti_scheduler *s)
+{
+    return ti_instruction_graph_refusal(s->graph);
+}
 
 /* Plan up to `budget` tasks. `executed` is the id of the last executed point. Returns whether something happened. */
 bool ti_scheduler_step(ti_scheduler *s, int budget, uint64_t executed);

@@ -800,7 +800,7 @@ static void out_of_memory(const tacit_config *config, int busy)
                                                            .access = { tacit_write(vast, tacit_one_to_one()) } });
     assert_int_equal(status, TACIT_OK);
     assert_int_equal(tacit_wait(ctx), TACIT_ERROR_MEMORY);
-    says(tacit_last_error(ctx), "task 'fill'|'vast'|72057594037927936 bytes|more nodes");
+    says(tacit_last_error(ctx), "task 'fill' writes all of buffer 'vast' by tacit_one_to_one|64.0 PiB|more nodes");
     assert_int_equal(
         tacit_submit(ctx, &(tacit_task){ .name = "later", .range = TACIT_RANGE(1), .kernel = { .host = nothing } }),
         TACIT_ERROR_MEMORY);

@@ -440,4 +440,5 @@ void model_config(gen_rng *r, tacit_config *out)
     out->early_bytes = early[gen_between(r, 0, 2)];
     out->reproducible = gen_chance(r, 40);
     out->bounds_check = gen_chance(r, 20);
+    out->lookahead = (int)gen_between(r, TACIT_LOOKAHEAD_DEFAULT, TACIT_LOOKAHEAD_FULL);
 }

@@ -138,6 +138,61 @@ static void malformed_values(void **state)
     expect_refusal(&(tacit_config){ .log = 9 }, "tacit_config", "TACIT_LOG");
 }
 
+static void memory_limits(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t bytes; /* on a machine of 1000 MiB */
+    } good[] = { { "1", 1 },
+                 { "4096", 4096 },
+                 { "64k", 64 << 10 },
+                 { "64K", 64 << 10 },
+                 { "12M", 12 << 20 },
+                 { "3G", (uint64_t)3 << 30 },
+                 { "2T", (uint64_t)2 << 40 },
+                 { "100%", 1000 << 20 },
+                 { "80%", 800 << 20 },
+                 { "1%", 10 << 20 } };
+    tacit_config out;
+    uint64_t bytes;
+    expect_ok(NULL, &out);
+    assert_null(out.memory_limit);
+    for (size_t i = 0; i < TI_COUNT(good); i++) {
+        setenv("TACIT_MEMORY_LIMIT", good[i].text, 1);
+        expect_ok(&(tacit_config){ .memory_limit = "7" }, &out);
+        assert_string_equal(out.memory_limit, good[i].text);
+        assert_true(ti_config_memory(out.memory_limit, 1000 << 20, &bytes));
+        assert_true(bytes == good[i].bytes);
+    }
+    static const char *const bad[] = { "",     "0",    "0k",  "-1", "%",   "0%", "101%", "-5%",       "8 0%", "80 %",
+                                       "80%%", "1.5G", "1GB", "G",  "12x", "1P", "+1G",  "99999999T", "1k%",  "half" };
+    for (size_t i = 0; i < TI_COUNT(bad); i++) {
+        setenv("TACIT_MEMORY_LIMIT", bad[i], 1);
+        expect_refusal(NULL, "TACIT_MEMORY_LIMIT", "bytes, with k, M, G or T, or 1% to 100%");
+    }
+    unsetenv("TACIT_MEMORY_LIMIT");
+    expect_refusal(&(tacit_config){ .memory_limit = "lots" }, "tacit_config", "TACIT_MEMORY_LIMIT");
+    setenv("TACIT_MEMORY_LIMITS", "1G", 1);
+    expect_refusal(NULL, "there is no setting TACIT_MEMORY_LIMITS", "did you mean TACIT_MEMORY_LIMIT?");
+}
+
+static void lookahead(void **state)
+{
+    (void)state;
+    tacit_config out;
+    setenv("TACIT_LOOKAHEAD", "off", 1);
+    expect_ok(NULL, &out);
+    assert_int_equal(out.lookahead, TACIT_LOOKAHEAD_OFF);
+    setenv("TACIT_LOOKAHEAD", "full", 1);
+    expect_ok(&(tacit_config){ .lookahead = TACIT_LOOKAHEAD_OFF }, &out);
+    assert_int_equal(out.lookahead, TACIT_LOOKAHEAD_FULL);
+    setenv("TACIT_LOOKAHEAD", "yes", 1);
+    expect_refusal(NULL, "TACIT_LOOKAHEAD", "off|on|full");
+    unsetenv("TACIT_LOOKAHEAD");
+    expect_refusal(&(tacit_config){ .lookahead = 4 }, "tacit_config", "TACIT_LOOKAHEAD");
+}
+
 /* Every name with one letter wrong, missing or too many leads back to the name. */
 static void nearest_name(void **state)
 {
@@ -201,6 +256,8 @@ int main(void)
         cmocka_unit_test_setup(environment_wins, without_settings),
         cmocka_unit_test_setup(units, without_settings),
         cmocka_unit_test_setup(malformed_values, without_settings),
+        cmocka_unit_test_setup(memory_limits, without_settings),
+        cmocka_unit_test_setup(lookahead, without_settings),
         cmocka_unit_test_setup(nearest_name, without_settings),
         cmocka_unit_test(table_is_complete),
         cmocka_unit_test_setup(sources, without_settings),

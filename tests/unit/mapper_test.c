@@ -280,12 +280,42 @@ static void equality(void **state)
     assert_int_equal(ti_mapper_hash(&a[0]), ti_mapper_hash(&b[0]));
 }
 
+/* Names as the program wrote them, where that can be told from the components. */
+static void names(void **state)
+{
+    (void)state;
+    const struct {
+        tacit_mapper mapper;
+        int dims;
+        const char *name;
+    } cases[] = {
+        { tacit_one_to_one(), 2, "tacit_one_to_one" },
+        { tacit_all(), 3, "tacit_all" },
+        { tacit_replicated(), 1, "tacit_all" },
+        { tacit_fixed(tacit_box2(1, 2, 3, 4)), 2, "tacit_fixed" },
+        { tacit_slice(1), 2, "tacit_slice" },
+        { tacit_neighborhood(1, 0, 0), 2, "tacit_neighborhood" },
+        { tacit_star(1, 1, 0), 2, "tacit_star" },
+        { tacit_transposed(1, 0, 2), 2, "tacit_transposed" },
+        { tacit_components(tacit_dim(0), tacit_span(1, 3), tacit_full()), 3, "tacit_components" },
+        { tacit_components(tacit_dim_scaled(0, 2, 1, 0, 0), tacit_full(), tacit_full()), 1, "tacit_components" },
+        { tacit_components(tacit_dim_scaled(0, 1, 1, 1, 0), tacit_full(), tacit_full()), 1, "tacit_components" },
+        { tacit_custom(3), 2, "a custom mapper" }
+    };
+    for (size_t i = 0; i < TI_COUNT(cases); i++) {
+        ti_mapper m[TI_MAPPER_PARTS];
+        int parts = ti_mapper_expand(&cases[i].mapper, cases[i].dims, m);
+        assert_string_equal(ti_mapper_name(m, (uint32_t)parts), cases[i].name);
+    }
+}
+
 int main(int argc, char **argv)
 {
     seed = test_seed(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(images),   cmocka_unit_test(inverse),   cmocka_unit_test(properties),
         cmocka_unit_test(covering), cmocka_unit_test(expansion), cmocka_unit_test(equality),
+        cmocka_unit_test(names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

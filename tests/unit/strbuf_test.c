@@ -50,9 +50,30 @@ static void adding_nothing(void **state)
     assert_int_equal(ti_alloc_live(), 0);
 }
 
+static void bytes_for_people(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t bytes;
+        const char *text;
+    } cases[] = { { 0, "0 B" },
+                  { 1023, "1023 B" },
+                  { 1024, "1.00 KiB" },
+                  { 20000, "19.5 KiB" },
+                  { 300 << 20, "300 MiB" },
+                  { (uint64_t)10 << 30, "10.0 GiB" },
+                  { (uint64_t)1 << 56, "64.0 PiB" },
+                  { UINT64_MAX, "16.0 EiB" } };
+    for (size_t i = 0; i < TI_COUNT(cases); i++) {
+        char text[TI_BYTES_TEXT];
+        assert_string_equal(ti_bytes_format(cases[i].bytes, text), cases[i].text);
+    }
+}
+
 int main(int argc, char **argv)
 {
     seed = test_seed(argc, argv);
-    const struct CMUnitTest tests[] = { cmocka_unit_test(pieces_add_up), cmocka_unit_test(adding_nothing) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(pieces_add_up), cmocka_unit_test(adding_nothing),
+                                        cmocka_unit_test(bytes_for_people) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,70 @@
+#!/bin/sh
+# The loops of the examples resize no allocation: with three times as many steps as many allocations grow as with the first ones. Where nothing
+# is waited for between the first task and the loop, none grows at all (without lookahead, those of nbody do on several nodes).
+# Usage: reallocations_test.sh PATH-OF-TACIT FOLDER-OF-EXAMPLES NODES...
+tacit=$1
+examples=$2
+shift 2
+export TACIT_LOG=info TACIT_LOOKAHEAD=full
+status=0
+
+# grown NODES COMMAND...: the allocations of each node that grew, sorted, as one word; "failed" if the program did.
+grown() {
+    nodes=$1
+    shift
+    if ! output=$("$tacit" run -n "$nodes" "$@" 2>&1); then
+        echo failed
+        return
+    fi
+    found=$(echo "$output" | sed -n 's/.*counters:.* reallocations=\([0-9]*\).*/\1/p' | sort -n | tr '\n' ,)
+    if [ "$(echo "$found" | tr -cd , | wc -c)" -eq "$nodes" ]; then
+        echo "$found"
+    else
+        echo "failed, or no counters: $found"
+    fi
+}
+
+# same NODES OPTION EXAMPLE ARGUMENTS...: with OPTION 12 and 36
+same() {
+    nodes=$1
+    option=$2
+    example=$examples/$3
+    shift 3
+    few=$(grown "$nodes" "$example" --verify "$@" "$option" 12)
+    many=$(grown "$nodes" "$example" --verify "$@" "$option" 36)
+    if [ "$few" = "$many" ] && [ "${few#failed}" = "$few" ]; then
+        echo "${example##*/} on $nodes nodes, devices $TACIT_HOST_DEVICES: $few whatever the number of steps"
+    else
+        echo "${example##*/} on $nodes nodes, devices $TACIT_HOST_DEVICES, $option 12: $few $option 36: $many" >&2
+        status=1
+    fi
+}
+
+# none NODES EXAMPLE ARGUMENTS...
+none() {
+    nodes=$1
+    example=$2
+    shift 2
+    found=$(grown "$nodes" "$examples/$example" --verify "$@")
+    if echo "$found" | grep -Eq '^(0,)+$'; then
+        echo "$example on $nodes nodes, devices $TACIT_HOST_DEVICES: none"
+    else
+        echo "$example on $nodes nodes, devices $TACIT_HOST_DEVICES: $found" >&2
+        status=1
+    fi
+}
+
+for nodes; do
+    for TACIT_HOST_DEVICES in 1 2:discrete; do
+        export TACIT_HOST_DEVICES
+        none "$nodes" hello
+        none "$nodes" histogram
+        none "$nodes" nbody --plummer 101 --steps 36
+        same "$nodes" --steps wave_sim --rows 61 --cols 53
+        same "$nodes" --steps wave_sim --rows 61 --cols 53 --split 2d
+        same "$nodes" --max-iterations jacobi --rows 33 --cols 29
+        same "$nodes" --repeat matmul --rows 61 --inner 67 --cols 53
+        same "$nodes" --max-iterations cg --rows 17 --cols 31
+    done
+done
+exit $status

@@ -1,0 +1,581 @@
+/* Which tasks wait for which others before memory is allocated, what is allocated then, and what is refused: one node's planners, called
+ * directly. Nothing is executed. */
+#include "ir/signal.h"
+#include "plan/command_graph.h"
+#include "plan/instruction_graph.h"
+#include "plan/task_graph.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { BUFFERS = 8, N = 1000 };
+
+typedef struct node {
+    ti_system system;
+    ti_task_graph *tasks;
+    ti_command_graph *commands;
+    ti_instruction_graph *graph;
+    ti_buffer_info buffer[BUFFERS];
+    int buffers;
+    TI_VEC(ti_instruction) seen; /* copies, without what they point to */
+    size_t newest;               /* of the latest call */
+    uint64_t first_dep;          /* of the latest allocation; 0: none */
+} node;
+
+static const ti_system one = { .num_nodes = 1,
+                               .local_nodes = 1,
+                               .devices = 1,
+                               .memories = 1,
+                               .workers = 2,
+                               .total_workers = 2,
+                               .horizon_step = 4,
+                               .horizon_front = 64,
+                               .lookahead = 8 };
+
+static void setup_node(node *n, ti_system system)
+{
+    memset(n, 0, sizeof(*n));
+    n->system = system;
+    n->tasks = ti_task_graph_create(&n->system);
+    n->commands = ti_command_graph_create(&n->system);
+    n->graph = ti_instruction_graph_create(&n->system);
+}
+
+static void teardown_node(node *n)
+{
+    ti_instruction_graph_destroy(n->graph);
+    ti_command_graph_destroy(n->commands);
+    ti_task_graph_destroy(n->tasks);
+    ti_vec_fini(&n->seen);
+}
+
+static void see(node *n, ti_instruction_batch batch)
+{
+    n->newest = n->seen.count;
+    for (size_t i = 0; i < batch.count; i++) {
+        const ti_instruction *instruction = batch.instruction[i];
+        if (instruction->kind == TI_INSTRUCTION_ALLOC) {
+            n->first_dep = instruction->deps ? instruction->dep[0] : 0;
+        }
+        ti_vec_push(&n->seen, *instruction);
+    }
+}
+
+/* The task, and a horizon if one follows. Returns how many instructions came out. */
+static size_t submit(node *n, ti_task *task)
+{
+    const ti_task *made[TI_TASK_GRAPH_BATCH];
+    size_t count = ti_task_graph_add(n->tasks, task, made), before = n->seen.count;
+    for (size_t i = 0; i < count; i++) {
+        see(n, ti_instruction_graph_add(n->graph, ti_command_graph_add(n->commands, &made[i], 1)));
+    }
+    n->newest = before;
+    return n->seen.count - before;
+}
+
+static ti_task *new_task(node *n, ti_task_kind kind, const char *name, ti_arena **arena)
+{
+    ti_task *task = ti_task_graph_new(n->tasks, arena);
+    task->kind = kind;
+    task->name = name;
+    task->gran[0] = task->gran[1] = task->gran[2] = 1;
+    task->oversubscribe = 1;
+    task->dims = 1;
+    task->place = -1;
+    return task;
+}
+
+static int create(node *n, const char *name, int64_t size, bool init)
+{
+    ti_arena *arena;
+    int b = n->buffers++;
+    n->buffer[b] = (ti_buffer_info){ .slot = (uint32_t)b,
+                                     .dims = 1,
+                                     .serial = (uint64_t)b + 1,
+                                     .name = name,
+                                     .extent = { { 0, 0, 0 }, { size, 1, 1 } },
+                                     .elem_size = 1 };
+    ti_task *task = new_task(n, TI_TASK_CREATE, name, &arena);
+    task->as.create.buffer = &n->buffer[b];
+    static char contents[1]; /* never read: nothing is executed */
+    ti_local_piece *piece = TI_ARENA_NEW(arena, ti_local_piece);
+    *piece = (ti_local_piece){ n->buffer[b].extent, n->buffer[b].extent };
+    task->as.create.init = (ti_user_copy){ .memory = contents, .piece = piece, .pieces = init };
+    submit(n, task);
+    return b;
+}
+
+static void destroy(node *n, int buffer)
+{
+    ti_arena *arena;
+    ti_task *task = new_task(n, TI_TASK_DESTROY, "destroy", &arena);
+    task->as.destroy = &n->buffer[buffer];
+    submit(n, task);
+}
+
+/* A task of `items` with one access, or a fence. */
+static size_t use(node *n, ti_task_kind kind, const char *name, int64_t items, int buffer, int mode,
+                  tacit_mapper mapper)
+{
+    ti_arena *arena;
+    ti_mapper part[TI_MAPPER_PARTS];
+    ti_task *task = new_task(n, kind, name, &arena);
+    ti_access *access = TI_ARENA_NEW(arena, ti_access);
+    access->buffer = &n->buffer[buffer];
+    access->mappers = (uint32_t)ti_mapper_expand(&mapper, 1, part);
+    access->mapper = ti_arena_copy(arena, part, access->mappers * sizeof(ti_mapper));
+    access->mode = mode;
+    if (mode == TACIT_REDUCE) {
+        access->reducer.op = tacit_sum(TACIT_UINT8);
+    }
+    if (kind == TI_TASK_FENCE) {
+        static ti_signal signal;
+        static char result[1];
+        ti_local_piece *piece = TI_ARENA_NEW(arena, ti_local_piece);
+        ti_mapper_image(access->mapper, &access->buffer->extent, &task->range, &piece->box);
+        piece->whole = piece->box;
+        task->as.fence = (ti_user_copy){ result, piece, 1, &signal };
+    }
+    task->range = (ti_box){ { 0, 0, 0 }, { items, 1, 1 } };
+    task->access = access;
+    task->accesses = 1;
+    return submit(n, task);
+}
+
+static size_t run(node *n, const char *name, int64_t items, int buffer, int mode, tacit_mapper mapper)
+{
+    return use(n, TI_TASK_EXECUTE, name, items, buffer, mode, mapper);
+}
+
+static tacit_mapper part(size_t a, size_t b)
+{
+    return tacit_fixed(tacit_box1(a, b));
+}
+
+static size_t fence(node *n, int buffer, size_t a, size_t b)
+{
+    return use(n, TI_TASK_FENCE, "fence", 1, buffer, TACIT_READ, part(a, b));
+}
+
+static void epoch(node *n)
+{
+    ti_arena *arena;
+    submit(n, new_task(n, TI_TASK_EPOCH, "wait", &arena));
+}
+
+static size_t count(const node *n, ti_instruction_kind kind)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < n->seen.count; i++) {
+        found += n->seen.data[i].kind == kind;
+    }
+    return found;
+}
+
+static uint64_t reallocations(const node *n)
+{
+    return ti_instruction_graph_counts(n->graph).reallocations;
+}
+
+/* ---- windows */
+
+static void what_fits_passes(void **state)
+{
+    (void)state;
+    node n;
+    setup_node(&n, one);
+    int a = create(&n, "a", N, true);
+    assert_false(ti_instruction_graph_is_waiting(n.graph));
+    assert_int_equal(count(&n, TI_INSTRUCTION_ALLOC), 1);
+    assert_int_equal(run(&n, "step", N, a, TACIT_UPDATE, tacit_one_to_one()), 1);
+    assert_int_equal(run(&n, "step", 10, a, TACIT_READ, tacit_neighborhood(1, 0, 0)), 1);
+    assert_false(ti_instruction_graph_is_waiting(n.graph));
+    teardown_node(&n);
+}
+
+/* What one task writes and the next reads with neighbours is allocated once. */
+static void a_window_allocates_once(void **state)
+{
+    (void)state;
+    node n;
+    setup_node(&n, one);
+    int a = create(&n, "a", N, false);
+    assert_int_equal(run(&n, "write", 100, a, TACIT_WRITE, tacit_one_to_one()), 0);
+    assert_true(ti_instruction_graph_is_waiting(n.graph));
+    assert_int_equal(run(&n, "read", 100, a, TACIT_READ, tacit_neighborhood(3, 0, 0)), 0);
+    see(&n, ti_instruction_graph_close(n.graph));
+    assert_false(ti_instruction_graph_is_waiting(n.graph));
+    assert_int_equal(n.seen.count, 3);
+    assert_int_equal(n.seen.data[0].kind, TI_INSTRUCTION_ALLOC);
+    assert_int_equal(n.seen.data[0].as.memory.bytes, 103);
+    assert_string_equal(n.seen.data[1].task->name, "write");
+    assert_string_equal(n.seen.data[2].task->name, "read");
+    assert_int_equal(reallocations(&n), 0);
+    teardown_node(&n);
+}
+
+static void without_lookahead_it_grows(void **state)
+{
+    (void)state;
+    node n;
+    ti_system system = one;
+    system.lookahead = 0;
+    setup_node(&n, system);
+    int a = create(&n, "a", N, false);
+    assert_int_equal(run(&n, "write", 100, a, TACIT_WRITE, tacit_one_to_one()), 2);
+    assert_int_equal(run(&n, "read", 100, a, TACIT_READ, tacit_neighborhood(3, 0, 0)), 4);
+    assert_int_equal(reallocations(&n), 1);
+    assert_int_equal(ti_instruction_graph_counts(n.graph).reallocated_bytes, 100);
+    teardown_node(&n);
+}
+
+static void sync_points_close(void **state)
+{
+    (void)state;
+    node n;
+    setup_node(&n, one);
+    int a = create(&n, "a", N, false), b = create(&n, "b", N, false);
+    assert_int_equal(run(&n, "write", 100, a, TACIT_WRITE, tacit_one_to_one()), 0);
+    assert_int_equal(fence(&n, a, 0, 120), 4);
+    assert_int_equal(n.seen.data[0].as.memory.bytes, 120); /* what the fence needs was foreseen */
+    assert_false(ti_instruction_graph_is_waiting(n.graph));
+    assert_int_equal(run(&n, "write", 100, b, TACIT_WRITE, tacit_one_to_one()), 0);
+    epoch(&n);
+    assert_false(ti_instruction_graph_is_waiting(n.graph));
+    assert_int_equal(count(&n, TI_INSTRUCTION_EPOCH), 1);
+    teardown_node(&n);
+}
+
+/* A chain, with a horizon every four tasks: eight tasks after the last new need go with it. */
+static void second_calm_horizon_closes(void **state)
+{
+    (void)state;
+    node n;
+    setup_node(&n, one);
+    int a = create(&n, "a", N, false);
+    uint64_t horizons = 0;
+    run(&n, "write", 100, a, TACIT_WRITE, tacit_one_to_one());
+    uint64_t before = ti_task_graph_horizons(n.tasks);
+    while (ti_instruction_graph_is_waiting(n.graph)) {
+        assert_true(horizons < 2);
+        run(&n, "step", 100, a, TACIT_UPDATE, tacit_one_to_one());
+        horizons = ti_task_graph_horizons(n.tasks) - before;
+    }
+    assert_int_equal(horizons, 2);
+    assert_int_equal(count(&n, TI_INSTRUCTION_ALLOC), 1);
+    teardown_node(&n);
+}
+
+/* If something new is needed again and again, the window spans as many horizons as may be under way, and no more. */
+static void a_window_is_bounded(void **state)
+{
+    (void)state;
+    for (int lookahead = 2; lookahead <= 8; lookahead += 3) {
+        node n;
+        ti_system system = one;
+        system.lookahead = lookahead;
+        setup_node(&n, system);
+        int a = create(&n, "a", 1000000, false);
+        run(&n, "write", 1, a, TACIT_WRITE, part(0, 1));
+        uint64_t before = ti_task_graph_horizons(n.tasks);
+        for (size_t i = 1; ti_instruction_graph_is_waiting(n.graph); i++) {
+            run(&n, "grow", 1, a, TACIT_WRITE, part(0, i + 1));
+        }
+        assert_int_equal(ti_task_graph_horizons(n.tasks) - before, lookahead);
+        assert_int_equal(reallocations(&n), 0);
+        teardown_node(&n);
+    }
+}
+
+/* Without horizons, commands do not pile up for ever. */
+static void a_window_is_bounded_without_horizons(void **state)
+{
+    (void)state;
+    node n;
+    ti_system system = one;
+    system.horizon_step = system.horizon_front = INT64_MAX / 2;
+    setup_node(&n, system);
+    int a = create(&n, "a", N, false);
+    size_t held = 0;
+    for (run(&n, "write", N, a, TACIT_WRITE, tacit_one_to_one()); ti_instruction_graph_is_waiting(n.graph); held++) {
+        assert_true(held < 10000);
+        run(&n, "read", N, a, TACIT_READ, tacit_one_to_one());
+    }
+    assert_true(held > 100);
+    teardown_node(&n);
+}
+
+static void creation_passes_by(void **state)
+{
+    (void)state;
+    node n;
+    setup_node(&n, one);
+    int a = create(&n, "a", N, false);
+    run(&n, "write", 100, a, TACIT_WRITE, tacit_one_to_one());
+    size_t before = n.seen.count;
+    int b = create(&n, "b", 50, true);
+    assert_int_equal(n.seen.count - before, 2); /* allocation and copy */
+    assert_true(ti_instruction_graph_is_waiting(n.graph));
+    assert_int_equal(run(&n, "later", 50, b, TACIT_UPDATE, tacit_one_to_one()), 0); /* in order */
+    destroy(&n, a);
+    see(&n, ti_instruction_graph_close(n.graph));
+    assert_string_equal(n.seen.data[before + 2].task->name, "write");
+    assert_int_equal(n.seen.data[n.seen.count - 1].kind, TI_INSTRUCTION_FREE);
+    teardown_node(&n);
+}
+
+/* Tiles that nobody needs together stay apart, whatever the order; one that meets two joins them. */
+static void tiles_stay_apart(void **state)
+{
+    (void)state;
+    node n;
+    setup_node(&n, one);
+    int a = create(&n, "a", N, false);
+    for (size_t i = 0; i < 10; i++) {
+        size_t at = i * 7 % 10;
+        run(&n, "tile", 1, a, TACIT_WRITE, part(at * 10, at * 10 + 10));
+    }
+    run(&n, "two", 1, a, TACIT_UPDATE, part(35, 45));
+    see(&n, ti_instruction_graph_close(n.graph));
+    assert_int_equal(count(&n, TI_INSTRUCTION_ALLOC), 9);
+    assert_int_equal(count(&n, TI_INSTRUCTION_COPY), 0);
+    uint64_t bytes = 0, most = 0;
+    for (size_t i = 0; i < 9; i++) {
+        assert_int_equal(n.seen.data[i].kind, TI_INSTRUCTION_ALLOC);
+        bytes += n.seen.data[i].as.memory.bytes;
+        most = TI_MAX(most, n.seen.data[i].as.memory.bytes);
+    }
+    assert_int_equal(bytes, 100);
+    assert_int_equal(most, 20);
+    teardown_node(&n);
+}
+
+/* A buffer to which every step appends: all copies together are a small multiple of what there is in the end. */
+static void growth_is_geometric(void **state)
+{
+    (void)state;
+    for (int lookahead = 0; lookahead <= 8; lookahead += 8) {
+        enum { STEPS = 3000, SLAB = 16 };
+        node n;
+        ti_system system = one;
+        system.lookahead = lookahead;
+        setup_node(&n, system);
+        int a = create(&n, "a", (int64_t)STEPS * SLAB, false);
+        for (size_t i = 0; i < STEPS; i++) {
+            run(&n, "append", 1, a, TACIT_WRITE, part(i * SLAB, i * SLAB + SLAB));
+            run(&n, "read", 1, a, TACIT_READ, part(0, i * SLAB + SLAB));
+        }
+        epoch(&n);
+        ti_instruction_counts counts = ti_instruction_graph_counts(n.graph);
+        assert_true(counts.reallocations >= 5 && counts.reallocations <= 60);
+        assert_true(counts.reallocated_bytes <= 3u * STEPS * SLAB);
+        teardown_node(&n);
+    }
+}
+
+/* ---- limits */
+
+static void says(const char *text, const char *words)
+{
+    char copy[400];
+    assert_true(strlen(words) < sizeof(copy));
+    strcpy(copy, words);
+    for (char *word = strtok(copy, "|"); word; word = strtok(NULL, "|")) {
+        if (!strstr(text, word)) {
+            fail_msg("'%s' is not in: %s", word, text);
+        }
+    }
+}
+
+static ti_system limited(uint64_t bytes)
+{
+    ti_system system = one;
+    system.memory = bytes;
+    system.machine = 1 << 20;
+    return system;
+}
+
+static void exactly_the_need_fits(void **state)
+{
+    (void)state;
+    for (uint64_t spare = 0; spare < 2; spare++) {
+        node n;
+        setup_node(&n, limited(340 - spare));
+        int a = create(&n, "a", 100, true), b = create(&n, "b", N, false);
+        run(&n, "write", 200, b, TACIT_WRITE, tacit_one_to_one());
+        run(&n, "halo", 200, b, TACIT_READ, tacit_neighborhood(40, 0, 0));
+        run(&n, "both", 100, a, TACIT_READ, tacit_one_to_one());
+        size_t before = n.seen.count;
+        epoch(&n);
+        const ti_refusal *refusal = ti_instruction_graph_refusal(n.graph);
+        if (spare == 0) {
+            assert_null(refusal);
+            assert_int_equal(n.seen.count - before, 5);
+        } else {
+            assert_int_equal(n.seen.count - before, 0);
+            assert_non_null(refusal);
+            says(
+                refusal->sentence.text,
+                "task 'halo' reads [0,240) of buffer 'b' by tacit_neighborhood|: 240 B;|needs 340 B|1 B more than 339 B|"
+                "TACIT_MEMORY_LIMIT|1.00 MiB|more nodes");
+            says(refusal->table.text, "buffer|extent|whole|[0,100)|[0,1000)|1000 B|240 B|100 B|all|340 B|339 B");
+            assert_int_equal(run(&n, "more", 10, a, TACIT_READ, tacit_one_to_one()), 0);
+        }
+        teardown_node(&n);
+    }
+}
+
+static void causes_have_cures(void **state)
+{
+    (void)state;
+    node n;
+    setup_node(&n, limited(500));
+    int a = create(&n, "a", N, false);
+    run(&n, "fill", 100, a, TACIT_WRITE, tacit_one_to_one());
+    run(&n, "forces", 100, a, TACIT_READ, tacit_all());
+    epoch(&n);
+    says(ti_instruction_graph_refusal(n.graph)->sentence.text,
+         "task 'forces' reads all of buffer 'a' by tacit_all|more nodes do not change that");
+    teardown_node(&n);
+
+    setup_node(&n, limited(500));
+    create(&n, "initial", N, true);
+    says(ti_instruction_graph_refusal(n.graph)->sentence.text, "'initial' is created with .init|write it in a task");
+    assert_int_equal(n.seen.count, 0);
+    teardown_node(&n);
+
+    setup_node(&n, limited(500));
+    a = create(&n, "a", N, false);
+    run(&n, "fill", 100, a, TACIT_WRITE, tacit_one_to_one());
+    fence(&n, a, 50, 600);
+    says(ti_instruction_graph_refusal(n.graph)->sentence.text, "a fence needs [50,600) of buffer 'a'|read it in parts");
+    teardown_node(&n);
+}
+
+/* 50 for the result, and 50 for each of two workers. */
+static void partial_results_count(void **state)
+{
+    (void)state;
+    for (uint64_t spare = 0; spare < 2; spare++) {
+        node n;
+        setup_node(&n, limited(150 - spare));
+        int a = create(&n, "a", 50, false);
+        for (int i = 0; i < 20; i++) {
+            run(&n, "sum", 10, a, TACIT_REDUCE, tacit_all());
+        }
+        epoch(&n);
+        const ti_refusal *refusal = ti_instruction_graph_refusal(n.graph);
+        if (spare == 0) {
+            assert_null(refusal);
+            assert_true(n.first_dep > 0); /* one waits until the one before is freed */
+        } else {
+            assert_non_null(refusal);
+            says(refusal->table.text, "(partial results)|100 B");
+        }
+        teardown_node(&n);
+    }
+}
+
+static void results_count(void **state)
+{
+    (void)state;
+    for (uint64_t spare = 0; spare < 2; spare++) {
+        node n;
+        setup_node(&n, limited(150 - spare));
+        int a = create(&n, "a", 100, false);
+        ti_instruction_graph_set_results(n.graph, 50);
+        run(&n, "fill", 100, a, TACIT_WRITE, tacit_one_to_one());
+        epoch(&n);
+        assert_int_equal(ti_instruction_graph_refusal(n.graph) != NULL, spare == 1);
+        teardown_node(&n);
+    }
+}
+
+/* One buffer after the other, each as large as the limit: the next waits for the memory of the last, also inside a window. */
+static void memory_is_used_again(void **state)
+{
+    (void)state;
+    for (int lookahead = 0; lookahead <= 8; lookahead += 8) {
+        node n;
+        ti_system system = limited(100);
+        system.lookahead = lookahead;
+        setup_node(&n, system);
+        for (int i = 0; i < BUFFERS; i++) {
+            int a = create(&n, "a", 100, i % 3 == 2);
+            run(&n, "use", 100, a, i % 3 == 2 ? TACIT_UPDATE : TACIT_WRITE, tacit_one_to_one());
+            destroy(&n, a);
+        }
+        epoch(&n);
+        assert_null(ti_instruction_graph_refusal(n.graph));
+        assert_int_equal(count(&n, TI_INSTRUCTION_ALLOC), BUFFERS);
+        assert_int_equal(count(&n, TI_INSTRUCTION_FREE), BUFFERS);
+        assert_true(n.first_dep > 0);
+        teardown_node(&n);
+    }
+}
+
+/* Growing needs the old and the new allocation for a moment, and no more than that. */
+static void growth_counts_twice(void **state)
+{
+    (void)state;
+    for (uint64_t spare = 0; spare < 2; spare++) {
+        node n;
+        setup_node(&n, limited(300 - spare));
+        int a = create(&n, "a", N, false);
+        run(&n, "first", 100, a, TACIT_WRITE, tacit_one_to_one());
+        epoch(&n);
+        run(&n, "second", 200, a, TACIT_WRITE, tacit_one_to_one());
+        epoch(&n);
+        const ti_refusal *refusal = ti_instruction_graph_refusal(n.graph);
+        assert_int_equal(refusal != NULL, spare == 1);
+        if (refusal) {
+            says(refusal->table.text, "(while buffers grow)|300 B");
+        }
+        teardown_node(&n);
+    }
+}
+
+/* All memories of a node come out of the same machine. */
+static void discrete_devices_count(void **state)
+{
+    (void)state;
+    for (uint64_t spare = 0; spare < 2; spare++) {
+        node n;
+        ti_system system = limited(300 - spare);
+        system.devices = 2;
+        system.memories = 3;
+        setup_node(&n, system);
+        int a = create(&n, "a", 100, true);
+        run(&n, "all", 100, a, TACIT_READ, tacit_all());
+        epoch(&n);
+        assert_int_equal(ti_instruction_graph_refusal(n.graph) != NULL, spare == 1);
+        teardown_node(&n);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_fits_passes),
+        cmocka_unit_test(a_window_allocates_once),
+        cmocka_unit_test(without_lookahead_it_grows),
+        cmocka_unit_test(sync_points_close),
+        cmocka_unit_test(second_calm_horizon_closes),
+        cmocka_unit_test(a_window_is_bounded),
+        cmocka_unit_test(a_window_is_bounded_without_horizons),
+        cmocka_unit_test(creation_passes_by),
+        cmocka_unit_test(tiles_stay_apart),
+        cmocka_unit_test(growth_is_geometric),
+        cmocka_unit_test(exactly_the_need_fits),
+        cmocka_unit_test(causes_have_cures),
+        cmocka_unit_test(partial_results_count),
+        cmocka_unit_test(results_count),
+        cmocka_unit_test(memory_is_used_again),
+        cmocka_unit_test(growth_counts_twice),
+        cmocka_unit_test(discrete_devices_count),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
