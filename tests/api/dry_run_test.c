@@ -257,6 +257,8 @@ static uint64_t compare_program(uint64_t seed)
     member *live = TI_NEW_ARRAY(member, (size_t)nodes);
     oracle_run(&truth, program);
     model_config(&r, &config);
+    /* Whether a window of allocations is closed because nothing comes depends on time. */
+    config.lookahead = config.lookahead == TACIT_LOOKAHEAD_OFF ? TACIT_LOOKAHEAD_OFF : TACIT_LOOKAHEAD_FULL;
     config.workers = TI_MAX(config.workers, 1); /* which would follow from the cores of the machine */
     for (int i = 0; i < nodes; i++) {
         live[i] = (member){ .config = &config, .program = program, .truth = &truth };
