@@ -40,7 +40,8 @@ static size_t plan_instructions(planning *p)
         made += ti_instruction_graph_add(p->instructions, batch).count;
         from = p->border.data[i];
     }
-    return made;
+    /* What waits for later tasks is planned too: the block counts as executed when the next one is planned. */
+    return made + ti_instruction_graph_close(p->instructions).count;
 }
 
 /* ---- what a block has made */
