@@ -185,13 +185,13 @@ static void buffers_are_virtual(void **state)
 {
     (void)state;
     tacit_context *ctx = start("1M", NULL);
-    tacit_buffer *a = buffer_of(ctx, "a", (size_t)1 << 60);
+    tacit_buffer *a = buffer_of(ctx, "a", (size_t)1 << 46);
     char got[100];
     for (size_t i = 0; i < 10; i++) {
-        size_t at = i << 56;
+        size_t at = i << 42;
         submit(ctx, "part", 1, tacit_write(a, tacit_fixed(tacit_box1(at, at + 1000))));
     }
-    REQUIRE_OK(ctx, tacit_fence_read(ctx, a, tacit_box1(7ul << 56, (7ul << 56) + 100), got));
+    REQUIRE_OK(ctx, tacit_fence_read(ctx, a, tacit_box1(7ul << 42, (7ul << 42) + 100), got));
     assert_int_equal(buffer_bytes(ctx), 10000);
     assert_int_equal(tacit_finalize(ctx), TACIT_OK);
 }
