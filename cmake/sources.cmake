@@ -68,6 +68,7 @@ set(TACIT_SOURCES
     exec/executor.c
 
     run/dry_run.c
+    run/memory_limit.c
     run/runtime.c
     run/scheduler.c
 

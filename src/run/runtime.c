@@ -3,10 +3,9 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/config.h"
 #include "base/log.h"
-#include "base/machine.h"
 #include "device/device_host.h"
+#include "run/memory_limit.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -271,21 +270,6 @@ static uint64_t patience(const ti_runtime *rt)
     return rt->mode == MODE_INLINE || for_ever ? 0 : PATIENCE_NS;
 }
 
-/* Nodes of one machine share its memory equally. */
-static void choose_memory(ti_runtime *rt)
-{
-    ti_system *s = &rt->system;
-    s->local_nodes = TI_MAX(rt->comm->local_nodes, 1);
-    s->machine = ti_machine_memory();
-    s->memory = s->machine / (uint64_t)s->local_nodes;
-    if (rt->dry) {
-        s->memory = 0; /* nothing is allocated, unless the program asks what would fit */
-    }
-    if (rt->config.memory_limit) {
-        ti_config_memory(rt->config.memory_limit, s->memory, &s->memory);
-    }
-}
-
 static ti_device *create_device(ti_runtime *rt, int index)
 {
     int workers = rt->system.workers, threads = 0;
@@ -396,7 +380,7 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status,
         TI_DELETE(rt);
         return NULL;
     }
-    choose_memory(rt);
+    ti_memory_limit_choose(&rt->system, &rt->config, rt->comm->local_nodes);
     rt->tasks = ti_task_graph_create(&rt->system);
     ti_scheduler_init(&rt->scheduler, &rt->system, patience(rt));
     rt->scheduler.dry = rt->dry;
