@@ -1,5 +1,6 @@
 # What `cmake --install` puts where: headers, library, tool, benchmarks (bench/CMakeLists.txt), and what other builds find tacit with: the
-# target tacit::tacit by find_package(Tacit), or tacit.pc by pkg-config. Everything is relative, so the tree can be moved.
+# target tacit::tacit by find_package(Tacit), or tacit.pc by pkg-config; for programs that include tacit/mpi.h the component MPI with the target
+# tacit::mpi, or tacit-mpi.pc. Everything is relative, so the tree can be moved.
 
 include(CMakePackageConfigHelpers)
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Tacit)
@@ -37,3 +38,18 @@ if(NOT BUILD_SHARED_LIBS)
 endif()
 configure_file(${CMAKE_CURRENT_LIST_DIR}/tacit.pc.in ${CMAKE_BINARY_DIR}/tacit.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/tacit.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# The MPI that tacit was built with: another one would not fit.
+if(TACIT_WITH_MPI)
+    set(pc_mpi_cflags)
+    set(pc_mpi_libs)
+    if(NOT TACIT_MPI_MODULE)
+        list(TRANSFORM MPI_C_INCLUDE_DIRS PREPEND -I OUTPUT_VARIABLE pc_mpi_cflags)
+        list(APPEND pc_mpi_cflags ${MPI_C_COMPILE_OPTIONS})
+        set(pc_mpi_libs ${MPI_C_LIBRARIES})
+        list(JOIN pc_mpi_cflags " " pc_mpi_cflags)
+        list(JOIN pc_mpi_libs " " pc_mpi_libs)
+    endif()
+    configure_file(${CMAKE_CURRENT_LIST_DIR}/tacit-mpi.pc.in ${CMAKE_BINARY_DIR}/tacit-mpi.pc @ONLY)
+    install(FILES ${CMAKE_BINARY_DIR}/tacit-mpi.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()

@@ -20,6 +20,11 @@ void example_check(const tacit_context *ctx, tacit_status status, const char *fi
     exit(EXIT_FAILURE);
 }
 
+static bool speaks_for_all(const tacit_context *ctx, const struct example_options *options)
+{
+    return ctx ? tacit_node(ctx) == 0 : options->speaks;
+}
+
 /* ---------------------------------------------------------------- options */
 
 enum { KEY_VERIFY = 0x1000, KEY_JSON, KEY_PROGRESS, KEY_HELP, KEY_USAGE };
@@ -85,8 +90,7 @@ int example_parse(const tacit_context *ctx, const struct argp *argp, struct exam
     const struct argp_child children[] = { { argp, 0, NULL, 0 }, { &shared, 0, NULL, 0 }, { 0 } };
     const struct argp all = { .parser = pass_on, .children = children };
     struct both inputs = { common, input };
-    bool speaks = tacit_node(ctx) == 0;
-    unsigned flags = ARGP_NO_EXIT | ARGP_NO_HELP | (speaks ? 0 : ARGP_NO_ERRS);
+    unsigned flags = ARGP_NO_EXIT | ARGP_NO_HELP | (speaks_for_all(ctx, common) ? 0 : ARGP_NO_ERRS);
 
     error_t error = argp_parse(&all, argc, argv, flags, NULL, &inputs);
     if (tacit_is_dry_run(ctx))
@@ -137,14 +141,15 @@ error_t example_parse_split(struct argp_state *state, const char *option, const 
 void example_report_begin(struct example_report *r, const tacit_context *ctx, const struct example_options *options,
                           const char *title)
 {
-    *r = (struct example_report){ .active = tacit_node(ctx) == 0, .json = options->json };
+    *r = (struct example_report){ .active = speaks_for_all(ctx, options), .json = options->json };
     if (r->active && r->json)
         putchar('{');
     else if (r->active)
         printf("%s\n", title);
     if (tacit_is_dry_run(ctx))
         example_report_text(r, "dry_run", "dry run", "nothing was computed: results mean nothing");
-    example_report_count(r, "nodes", "nodes", (uint64_t)tacit_num_nodes(ctx));
+    if (ctx)
+        example_report_count(r, "nodes", "nodes", (uint64_t)tacit_num_nodes(ctx));
 }
 
 /* The part of a result before its value. Returns false if nothing is to be printed. Keys are plain identifiers. */

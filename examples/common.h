@@ -21,6 +21,7 @@ void example_check(const tacit_context *ctx, tacit_status status, const char *fi
 
 struct example_options {
     bool plain;    /* set before parsing: offer only --verify and --help */
+    bool speaks;   /* set before parsing by programs without a context: this process prints for all */
     bool verify;   /* compute the same thing sequentially and compare */
     bool json;     /* results as one JSON object */
     bool progress; /* a line on standard error; on by itself if that is a terminal */
@@ -49,6 +50,7 @@ struct example_report {
     int entries;
 };
 
+/* `ctx` may be NULL in programs that have none. */
 void example_report_begin(struct example_report *r, const tacit_context *ctx, const struct example_options *options,
                           const char *title);
 void example_report_text(struct example_report *r, const char *key, const char *label, const char *text);

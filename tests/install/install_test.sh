@@ -72,6 +72,14 @@ if [ -x "$dir/cmake/consumer_cpp" ]; then
 else
     echo 'skipped: C++, since there is no c++ compiler'
 fi
+[ "$mpi" != ON ] || runs 'an MPI program by find_package' "$dir/cmake/consumer_mpi"
+if [ "$mpi" != ON ]; then
+    mkdir "$dir/component"
+    echo 'cmake_minimum_required(VERSION 3.20)
+project(component LANGUAGES C)
+find_package(Tacit REQUIRED COMPONENTS MPI)' >"$dir/component/CMakeLists.txt"
+    step 'the component MPI is not there' sh -c '! cmake -S "$1" -B "$1/build" -DCMAKE_PREFIX_PATH="$2"' x "$dir/component" "$prefix"
+fi
 echo 'cmake_minimum_required(VERSION 3.20)
 project(newer LANGUAGES C)
 find_package(Tacit 9.1 REQUIRED)' >"$dir/CMakeLists.txt"
@@ -92,6 +100,19 @@ if command -v c++ >/dev/null; then
     # shellcheck disable=SC2086
     step 'compile C++ by pkg-config' c++ -std=c++17 -pedantic -Wall -Wextra -Werror $cflags -o "$dir/cpp" "$consumer/consumer.cpp" $libs &&
         runs 'a C++ program by pkg-config' "$dir/cpp"
+fi
+# Programs that include tacit/mpi.h.
+if [ "$mpi" = ON ]; then
+    cflags=$(pkg-config --cflags tacit-mpi) libs=$(pkg-config --libs tacit-mpi)
+    # shellcheck disable=SC2086
+    step 'compile an MPI program by pkg-config' "$CC" -std=c11 -Wall -Wextra -Werror $cflags -o "$dir/m" "$consumer/consumer_mpi.c" $libs &&
+        runs 'an MPI program by pkg-config' "$dir/m"
+    if command -v c++ >/dev/null; then
+        echo '#include <tacit/mpi.h>
+tacit_status start(MPI_Comm comm, tacit_context **ctx) { return tacit_init_mpi(comm, nullptr, ctx); }' >"$dir/m.cpp"
+        # shellcheck disable=SC2086
+        step 'tacit/mpi.h in C++' c++ -std=c++17 -Wall -Werror $cflags -c -o "$dir/m.o" "$dir/m.cpp"
+    fi
 fi
 step 'the version of tacit.pc' sh -c '"$1" --version | grep -qF "tacit $(pkg-config --modversion tacit) "' x "$prefix/bin/tacit"
 
