@@ -201,7 +201,7 @@ static void places_and_kernels_are_checked(void **state)
     t.kernel.host = NULL;
     refused(f, t, TACIT_ERROR_ARGUMENT, "no host kernel|.host = FUNCTION");
     t.kernel.opencl.source = "kernel void f() {}";
-    refused(f, t, TACIT_ERROR_UNSUPPORTED, "no host kernel|.host = FUNCTION");
+    refused(f, t, TACIT_ERROR_UNSUPPORTED, "no host kernel|this build has host devices only|.host = FUNCTION");
 }
 
 static void hints_are_checked(void **state)
@@ -236,6 +236,13 @@ static void access_lists_are_checked(void **state)
     fixture *f = *state;
     refused(f, with(tacit_read(NULL, tacit_all())), TACIT_ERROR_ARGUMENT,
             "access 0|buffer is NULL|tacit_buffer_create");
+    tacit_task full = with(tacit_read(f->line, tacit_all())); /* a list may be full; more does not fit into the array */
+    for (int i = 1; i < TACIT_MAX_ACCESSES; i++) {
+        full.access[i] = full.access[0];
+    }
+    assert_int_equal(tacit_submit(f->ctx, &full), TACIT_OK);
+    full.access[TACIT_MAX_ACCESSES - 1].buffer = NULL;
+    refused(f, full, TACIT_ERROR_ARGUMENT, "access 15|buffer is NULL");
     refused(f, with2(tacit_read(f->line, tacit_all()), tacit_read(NULL, tacit_all())), TACIT_ERROR_ARGUMENT,
             "access 1|buffer is NULL");
     refused(f, with(tacit_read(f->foreign, tacit_all())), TACIT_ERROR_STATE, "access 0|another context");
@@ -528,6 +535,8 @@ static void distributions_are_checked(void **state)
     tacit_range large = TACIT_RANGE((size_t)1 << 13, (size_t)1 << 12);
     assert_int_equal(tacit_distribution_owner(f->ctx, &tiny, large, 0, 0, 0, &node), TACIT_ERROR_RANGE);
     says(tacit_last_error(f->ctx), "2^24 blocks|larger blocks");
+    assert_int_equal(tacit_distribution_owner(f->ctx, NULL, large, 0, 0, 0, NULL), TACIT_ERROR_ARGUMENT);
+    says(tacit_last_error(f->ctx), "tacit_distribution_owner|node is NULL");
     assert_int_equal(tacit_distribution_owner(f->ctx, NULL, large, 0, (size_t)1 << 12, 0, &node), TACIT_ERROR_RANGE);
     says(tacit_last_error(f->ctx), "index 4096 in dimension 1");
     assert_int_equal(tacit_distribution_owner(f->ctx, NULL, large, 0, 0, 0, NULL), TACIT_ERROR_ARGUMENT);

@@ -89,6 +89,25 @@ def entries(page):
             yield re.sub(r"\s+", " ", re.sub(r"(<[^<>]*>)+", "<>", match.group(1))), section
 
 
+def table_offences(root):
+    """The table at the end names tests, and in parentheses functions of theirs."""
+    for line in (root / "doc" / "errors.md").read_text().splitlines():
+        cells = line.split("|")
+        if len(cells) != 5 or "`tests/" not in cells[3]:
+            continue
+        text = ""
+        for name in re.findall(r"`([^`]+)`", cells[3]):
+            path = root / name if "/" in name else last.parent / name
+            if "/" in name or "." in name:
+                last = path
+                if not path.exists():
+                    yield f"doc/errors.md: there is no {name}"
+                elif path.is_file():
+                    text += path.read_text()
+            elif name not in text:
+                yield f"doc/errors.md: no {name} in the tests that are named before it"
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
     said = list(messages(root))
@@ -106,6 +125,7 @@ def main():
             bad.append(f"{where}: the entry is not under {' or '.join(sorted(statuses))}: {sentence}")
     known = {sentence for sentence, _, _ in said}
     bad += [f"doc/errors.md: nothing in the sources says: {sentence}" for sentence in written if sentence not in known]
+    bad += table_offences(root)
     print("\n".join(bad + [f"errors: {len(said)} messages, {len(written)} entries, {len(bad)} differences"]))
     return 1 if bad or not said else 0
 
