@@ -5,6 +5,7 @@
 #include "plan/tracker.h"
 
 #include "base/check.h"
+#include "base/map.h"
 #include "grid/region.h"
 
 #include <string.h>
@@ -12,11 +13,54 @@
 #define MARK ((uint64_t)1 << 63)
 /* Old entries that one read touches before they are merged. */
 enum { MANY_OLD = 4 };
+enum { FEW_DEPS = 32, FIRST_SLOTS = 128 };
 #define NO_RECORD UINT32_MAX
+
+/* Whether the set lacked `id`, which is in it now. There is a free slot. */
+static bool add_to_set(ti_deps *deps, uint64_t id)
+{
+    for (uint64_t at = ti_hash64(id);; at++) {
+        struct ti_deps_slot *slot = &deps->slot[at & (deps->slots - 1)];
+        if (slot->round != deps->round) {
+            *slot = (struct ti_deps_slot){ id, deps->round };
+            return true;
+        }
+        if (slot->id == id) {
+            return false;
+        }
+    }
+}
+
+static void make_set(ti_deps *deps)
+{
+    if (2 * deps->ids.count >= deps->slots) {
+        ti_free(deps->slot, deps->slots * sizeof(*deps->slot));
+        deps->slots = TI_MAX(2 * deps->slots, (size_t)FIRST_SLOTS);
+        deps->slot = TI_NEW_ARRAY(struct ti_deps_slot, deps->slots);
+        deps->round = TI_MAX(deps->round, 1);
+    }
+    for (size_t i = 0; i < deps->ids.count; i++) {
+        add_to_set(deps, deps->ids.data[i]);
+    }
+}
+
+static void add_to_many(ti_deps *deps, uint64_t id)
+{
+    if (deps->ids.count == FEW_DEPS || 2 * deps->ids.count >= deps->slots) {
+        make_set(deps);
+    }
+    if (add_to_set(deps, id)) {
+        ti_vec_push(&deps->ids, id);
+    }
+}
 
 void ti_deps_add(ti_deps *deps, uint64_t id)
 {
     if (id == 0 || id == deps->self) {
+        return;
+    }
+    if (TI_UNLIKELY(deps->ids.count >= FEW_DEPS)) {
+        add_to_many(deps, id);
         return;
     }
     for (size_t i = deps->ids.count; i-- > 0;) {
@@ -30,6 +74,7 @@ void ti_deps_add(ti_deps *deps, uint64_t id)
 void ti_deps_fini(ti_deps *deps)
 {
     ti_vec_fini(&deps->ids);
+    ti_free(deps->slot, deps->slots * sizeof(*deps->slot));
 }
 
 void ti_tracker_init(ti_tracker *t, ti_era *era)
@@ -107,7 +152,7 @@ static uint64_t copy_value(ti_tracker *t, uint64_t value)
 }
 
 /* Rewrite what lies below the applied horizon: such readers stand for the horizon. They may go only with all other readers: one that came
- * between the horizon and its application depends on the writer by its own name, and does not follow the horizon. */
+ * between the horizon and its application depends on the writer by its own name, and does not follow the horizon. Readers ascend. */
 static uint64_t normalise(ti_tracker *t, uint64_t value)
 {
     if (!(value & MARK)) {
@@ -115,25 +160,21 @@ static uint64_t normalise(ti_tracker *t, uint64_t value)
     }
     struct ti_tracker_record *r = record_of(t, value);
     r->writer = as_of_now(t, r->writer);
-    size_t kept = 0;
-    bool below = false;
-    for (size_t i = 0; i < r->readers.count; i++) {
-        if (r->readers.data[i] > t->era->applied) {
-            r->readers.data[kept++] = r->readers.data[i];
-        } else {
-            below = true;
-        }
+    size_t below = 0, count = r->readers.count;
+    while (below < count && r->readers.data[below] <= t->era->applied) {
+        below++;
     }
-    if (below && kept > 0) {
-        memmove(r->readers.data + 1, r->readers.data, kept * sizeof(uint64_t));
-        r->readers.data[0] = t->era->applied;
-        kept++;
-    }
-    r->readers.count = kept;
-    if (kept == 0) {
+    if (below == count) {
         uint64_t writer = r->writer;
         drop_value(t, value);
         return writer;
+    }
+    if (below > 0) {
+        r->readers.data[below - 1] = t->era->applied;
+    }
+    if (below > 1) {
+        r->readers.count -= below - 1;
+        memmove(r->readers.data, r->readers.data + below - 1, r->readers.count * sizeof(uint64_t));
     }
     return value;
 }

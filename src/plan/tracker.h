@@ -15,10 +15,15 @@
 #include "grid/region.h"
 #include "grid/region_map.h"
 
-/* Ids that something depends on, without repetition. */
+/* Ids that something depends on, without repetition: a list, and once it is long also a set. */
 typedef struct ti_deps {
     TI_VEC(uint64_t) ids;
-    uint64_t self; /* whose dependencies these are: never added */
+    uint64_t self;  /* whose dependencies these are: never added */
+    uint64_t round; /* of the set's slots, those of this round are in use */
+    struct ti_deps_slot {
+        uint64_t id, round;
+    } * slot;
+    size_t slots; /* a power of two */
 } ti_deps;
 
 void ti_deps_add(ti_deps *deps, uint64_t id); /* 0 is nobody */
@@ -26,6 +31,7 @@ static inline void ti_deps_start(ti_deps *deps, uint64_t self)
 {
     deps->ids.count = 0;
     deps->self = self;
+    deps->round++;
 }
 void ti_deps_fini(ti_deps *deps);
 

@@ -379,12 +379,36 @@ static void cut_and_healed(void **state)
     loop_fini(&l);
 }
 
+/* Long lists of dependencies have no repetitions, in any round, and keep the order in which they were added. */
+static void many_dependencies(void **state)
+{
+    (void)state;
+    ti_deps deps = { .self = 0 };
+    rng r = rng_from(seed);
+    for (uint64_t round = 0; round < 60; round++) {
+        uint64_t n = (uint64_t)rng_between(&r, 0, round < 50 ? 100 : 3000), wanted = 0;
+        ti_deps_start(&deps, 7);
+        for (uint64_t i = 1; i <= n; i++) {
+            ti_deps_add(&deps, i * 3);
+            ti_deps_add(&deps, (uint64_t)rng_between(&r, 1, (int64_t)i) * 3);
+            ti_deps_add(&deps, i % 2 ? 7 : 0);
+        }
+        assert_int_equal(deps.ids.count, n);
+        for (size_t i = 0; i < deps.ids.count; i++) {
+            wanted += 3;
+            assert_int_equal(deps.ids.data[i], wanted);
+        }
+    }
+    ti_deps_fini(&deps);
+}
+
 int main(int argc, char **argv)
 {
     seed = test_seed(argc, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(against_model), cmocka_unit_test(readers_on_both_sides), cmocka_unit_test(growing),
-        cmocka_unit_test(sliding),       cmocka_unit_test(cut_and_healed),        cmocka_unit_test(elements),
+        cmocka_unit_test(against_model),     cmocka_unit_test(readers_on_both_sides), cmocka_unit_test(growing),
+        cmocka_unit_test(sliding),           cmocka_unit_test(cut_and_healed),        cmocka_unit_test(elements),
+        cmocka_unit_test(many_dependencies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
