@@ -26,6 +26,7 @@ set(TACIT_SOURCES
     ir/block_tree.c
     ir/custom.c
     ir/reduction.c
+    ir/submission.c
 
     comm/comm_local.c
     comm/comm_self.c
@@ -67,10 +68,13 @@ set(TACIT_SOURCES
     exec/engine.c
     exec/executor.c
 
+    run/agreement.c
     run/dry_run.c
+    run/graph_files.c
     run/memory_limit.c
     run/runtime.c
     run/scheduler.c
+    run/watchdog.c
 
     api/api_buffer.c
     api/api_context.c
@@ -84,7 +88,7 @@ set(TACIT_SOURCES
     api/api_view.c
     api/check_task.c
 )
-set(mpi_sources comm/comm_mpi.c comm/mpi_start.c comm/mpi_type.c)
+set(mpi_sources comm/comm_mpi.c comm/mpi_note.c comm/mpi_start.c comm/mpi_type.c comm/parcel.c)
 set(no_mpi_sources comm/comm_none.c)
 if(TACIT_WITH_MPI)
     list(APPEND TACIT_SOURCES ${mpi_sources})

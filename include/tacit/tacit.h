@@ -57,7 +57,8 @@ extern "C" {
     X(TACIT_ERROR_MEMORY, -9, "not enough memory for user data")                                                       \
     X(TACIT_ERROR_UNSUPPORTED, -10, "not available in this build or on this machine")                                  \
     X(TACIT_ERROR_NETWORK, -11, "the network or the MPI library failed")                                               \
-    X(TACIT_ERROR_KERNEL, -12, "a kernel reported a failure")
+    X(TACIT_ERROR_KERNEL, -12, "a kernel reported a failure")                                                          \
+    X(TACIT_ERROR_DIVERGENCE, -13, "nodes submitted different tasks")
 
 typedef enum tacit_status {
 #define TACIT_X(name, value, text) name = value,
@@ -511,6 +512,7 @@ typedef struct tacit_config {
     int horizon_front; /* TACIT_HORIZON_FRONT: width of the front that makes a horizon (max(64, 32 * workers of all nodes)) */
     size_t early_bytes; /* TACIT_EARLY_BYTES: per peer, bytes sent that no receive is known for (1 MiB) */
     int watchdog; /* TACIT_WATCHDOG: seconds without progress after which a node says what it waits for (60); -1: never */
+    int divergence;             /* TACIT_DIVERGENCE: TACIT_DIVERGENCE_OFF: nodes do not compare what they submit (on) */
     const char *graph;          /* TACIT_GRAPH: path prefix; writes the three graphs as Graphviz files */
     const char *graph_tasks;    /* TACIT_GRAPH_TASKS: which tasks the graphs show, "first:last" */
     int log;                    /* TACIT_LOG: 0 default (warnings), else 1 error, 2 warning, 3 info, 4 debug */
@@ -524,6 +526,7 @@ typedef struct tacit_config {
 } tacit_config;
 enum { TACIT_THREADS_DEFAULT = 0, TACIT_THREADS_INLINE = -1, TACIT_THREADS_ON = 1 };
 enum { TACIT_LOOKAHEAD_DEFAULT = 0, TACIT_LOOKAHEAD_OFF = 1, TACIT_LOOKAHEAD_ON = 2, TACIT_LOOKAHEAD_FULL = 3 };
+enum { TACIT_DIVERGENCE_DEFAULT = 0, TACIT_DIVERGENCE_OFF = -1, TACIT_DIVERGENCE_ON = 1 };
 enum { TACIT_PROGRESS_DEFAULT = 0, TACIT_PROGRESS_SHARED = 1, TACIT_PROGRESS_THREAD = 2 };
 
 /* Start tacit on this node. Initialises MPI unless somebody has. `config` may be NULL.
@@ -678,6 +681,7 @@ typedef struct tacit_task {
     tacit_place place;
     tacit_hints hint;
     tacit_host_object *host_object[TACIT_MAX_HOST_OBJECTS]; /* host tasks: what they use besides buffers */
+    bool hash_args; /* the argument bytes are the same on all nodes, who compare them (`divergence` in tacit_config) */
 } tacit_task;
 
 /* In an initialiser: the kernel's arguments are a copy of the struct `x`. */

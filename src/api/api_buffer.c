@@ -1,5 +1,6 @@
 /* Buffers: creation, destruction. Application thread. */
 #include "api/owners.h"
+#include "base/map.h"
 
 enum { MOST_BYTES_BITS = 62 };
 
@@ -102,6 +103,20 @@ static tacit_status check_buffer(tacit_context *ctx, const tacit_buffer_desc *de
     return status;
 }
 
+/* Nodes must agree on owners too. */
+static void note_owners(tacit_context *ctx, const tacit_distribution *d)
+{
+    uint64_t words[1 + 2 * TACIT_MAX_DIMS] = { (uint64_t)d->kind }, any = words[0];
+    for (int i = 0; i < TACIT_MAX_DIMS; i++) {
+        words[1 + i] = (uint64_t)d->grid[i];
+        words[1 + TACIT_MAX_DIMS + i] = d->block[i];
+        any |= words[1 + i] | words[1 + TACIT_MAX_DIMS + i];
+    }
+    if (any) {
+        ti_runtime_note(ctx->runtime, TI_SUBMITTED_OWNERS, ctx->buffers + 1, ti_hash_words(words, sizeof(words), 0), 0);
+    }
+}
+
 static ti_user_copy whole_copy(ti_arena *arena, const ti_box *extent, const void *memory)
 {
     ti_local_piece *piece = TI_ARENA_NEW(arena, ti_local_piece);
@@ -141,6 +156,7 @@ tacit_status tacit_buffer_create_sized(tacit_context *ctx, const tacit_buffer_de
     ti_box extent;
     TI_TRY(check_buffer(ctx, &desc, &extent));
     ti_context_bury(ctx);
+    note_owners(ctx, &desc.distribution);
     tacit_buffer *buffer = new_buffer(ctx, &desc, &extent);
     ti_task *task = make_create(ctx, &desc, buffer);
     ti_signal copied = { 0 };

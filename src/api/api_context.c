@@ -282,6 +282,7 @@ tacit_status tacit_finalize(tacit_context *ctx)
         return TACIT_OK;
     }
     TI_TRY(ti_context_check_thread(ctx));
+    ti_runtime_settle(ctx->runtime);
     if (ti_failure_get(ti_runtime_failure(ctx->runtime)) == TACIT_OK) {
         while (ctx->live) {
             tacit_buffer_destroy(ctx, ctx->live);

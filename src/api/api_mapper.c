@@ -38,6 +38,7 @@ tacit_status tacit_mapper_create(tacit_context *ctx, tacit_mapper_fn *fn, const 
                                     user_size);
     }
     *out = ti_context_add_mapper(ctx, fn, copy ? __builtin_memcpy(copy, user, user_size) : NULL, user_size, properties);
+    ti_runtime_note(ctx->runtime, TI_SUBMITTED_MAPPER, (uint64_t)*out, user_size, properties);
     return TACIT_OK;
 }
 

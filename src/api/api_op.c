@@ -42,5 +42,6 @@ tacit_status tacit_op_create_sized(tacit_context *ctx, const tacit_op_desc *give
     op->desc.user = user;
     *out = (tacit_op){ .kind = TACIT_OP_USER, .type = (int32_t)ctx->ops.count };
     ti_vec_push(&ctx->ops, op);
+    ti_runtime_note(ctx->runtime, TI_SUBMITTED_OPERATOR, (uint64_t)out->type, desc.elem_size, desc.commutative);
     return TACIT_OK;
 }

@@ -179,6 +179,7 @@ static ti_task *copy_task(const tacit_context *ctx, const tacit_task *from, uint
     }
     task->kernel = from->kernel;
     task->args_size = from->args_size;
+    task->hash_args = from->hash_args;
     task->args = ti_arena_copy(arena, from->args, from->args_size);
     copy_where(ctx, task, arena, from);
     copy_accesses(ctx, task, arena, from, accesses);

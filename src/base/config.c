@@ -18,6 +18,7 @@ typedef enum kind {
     KIND_THREADS,
     KIND_LOOKAHEAD,
     KIND_MEMORY,
+    KIND_SWITCH,
     KIND_OTHER
 } kind;
 
@@ -111,6 +112,12 @@ static const row table[] = {
       FIELD(bounds_check),
       0,
       1 },
+    { { "TACIT_DIVERGENCE", "on|off", "on",
+        "whether nodes compare what they submit, and name the first difference; costs nothing on one node" },
+      KIND_SWITCH,
+      FIELD(divergence),
+      0,
+      0 },
     { { "TACIT_GRAPH", "path", "none", "write the task, command and instruction graphs to PATH.*.dot" },
       KIND_STRING,
       FIELD(graph),
@@ -158,6 +165,7 @@ static bool is_given(const row *r, const tacit_config *from)
     case KIND_PROGRESS:
     case KIND_THREADS:
     case KIND_LOOKAHEAD:
+    case KIND_SWITCH:
     case KIND_OTHER:
         break;
     }
@@ -247,6 +255,9 @@ static bool set_field(const row *r, const char *text, tacit_config *out)
     case KIND_OTHER:
         *(int *)(void *)field = index_of(text, r->kind == KIND_OTHER ? levels : progress);
         return *(int *)(void *)field > 0;
+    case KIND_SWITCH:
+        *(int *)(void *)field = strcmp(text, "on") == 0 ? 1 : -1;
+        return strcmp(text, "on") == 0 || strcmp(text, "off") == 0;
     case KIND_THREADS:
     case KIND_INT:
     case KIND_SIZE:
@@ -336,6 +347,8 @@ static bool field_is_allowed(const row *r, const tacit_config *config)
         return number == 0 || (number >= r->least && number <= r->most);
     case KIND_PROGRESS:
         return number >= TACIT_PROGRESS_DEFAULT && number <= TACIT_PROGRESS_THREAD;
+    case KIND_SWITCH:
+        return number >= -1 && number <= 1;
     case KIND_THREADS:
         return number >= TACIT_THREADS_INLINE && number <= TACIT_THREADS_ON;
     case KIND_LOOKAHEAD:

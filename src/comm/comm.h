@@ -9,7 +9,11 @@
  * is known are bounded (`early_bytes`): beyond that, messages with higher counters wait, older ones never do, so there is no deadlock.
  * Tags are counters modulo what the network allows; at most that many are in flight. Payloads may exceed 2 GiB and hold many blocks.
  * Payload blocks are copied by send and receive; the memory they address stays valid until completion.
- * A network error is stored (ti_comm_stats::error) and reported by poll as -1; the executor ends the job. */
+ * A network error is stored (ti_comm_stats::error) and reported by poll as -1; the executor ends the job.
+ *
+ * Notes are a channel of their own beside the messages: short, at most TI_NOTE_BYTES, without counters and in the order of their sending
+ * per pair of nodes. They change neither `pending` nor the statistics. Their number under way is bounded: note_send says no when there are
+ * too many, and the sender tries again later. */
 #ifndef TI_COMM_H
 #define TI_COMM_H
 
@@ -25,6 +29,7 @@ typedef enum ti_comm_threads {
     TI_COMM_THREADS_INSIDE_CALLS, /* the same, and the application calls it too: so only inside the application's calls of tacit */
     TI_COMM_THREADS_CREATOR /* only the thread that created the communicator */
 } ti_comm_threads;
+enum { TI_NOTE_BYTES = 512 };
 
 typedef struct ti_payload {
     const ti_block *block;
@@ -37,6 +42,7 @@ typedef struct ti_comm_stats {
     uint64_t early_bytes_peak; /* most bytes to one peer for which no receive was known to be posted */
     uint64_t held_back;        /* sends that waited for the early_bytes limit */
     const char *error;         /* a sentence, or NULL */
+    bool misfit; /* the error is a message of another length than expected: nodes may have submitted different tasks */
 } ti_comm_stats;
 
 typedef struct ti_comm_ops {
@@ -51,14 +57,19 @@ typedef struct ti_comm_ops {
     const void *(*communicator)(const ti_comm *comm, const tacit_mpi_comm *like);
     /* Ends the job: the process, or where nodes share one, every poll with -1. `why` has been printed. */
     void (*abort)(ti_comm *comm, const char *why);
+    /* Notes. NULL: there are none. */
+    bool (*note_open)(ti_comm *comm); /* all nodes, once, before all others; waits. False: there are none */
+    bool (*note_send)(ti_comm *comm, int peer, const void *note, size_t bytes); /* copies; false: not now */
+    int (*note_poll)(ti_comm *comm, int *origin, void *note); /* bytes of the next one, 0: none, -1: as poll */
 } ti_comm_ops;
 
 /* Implementations embed this as their first member. */
 struct ti_comm {
     const ti_comm_ops *ops;
     int node, num_nodes;
-    int local_nodes;  /* how many nodes run on this machine and share its cores */
-    uint64_t pending; /* operations started and not reported yet: poll has nothing to do at 0 */
+    int local_nodes;        /* how many nodes run on this machine and share its cores */
+    uint64_t pending;       /* operations started and not reported yet: poll has nothing to do at 0 */
+    uint64_t notes_pending; /* notes sent that have not arrived */
     ti_comm_threads threads;
     const char *thread_level; /* its name, if it forbids something */
     ti_comm_stats stats;

@@ -17,8 +17,10 @@
  * `inside_mpi`). */
 #include "base/check.h"
 #include "base/log.h"
+#include "comm/mpi_note.h"
 #include "comm/mpi_start.h"
 #include "comm/mpi_type.h"
+#include "comm/parcel.h"
 
 #include <limits.h>
 #include <sched.h>
@@ -33,9 +35,7 @@ enum {
     PORTION = 64,        /* requests tested by one poll */
     SYNC_MESSAGES = 512, /* so many messages make a sync point, however small they are */
     EARLY_MESSAGES = 2 * SYNC_MESSAGES,
-    ERROR_TEXT = 640,
-    POOLED_PARCEL = 1024, /* bytes */
-    MOST_SPARE_PARCELS = 64
+    ERROR_TEXT = 640
 };
 
 /* Scattered payloads of up to PACK_LIMIT bytes are packed, and up to PACK_SHORT_LIMIT if their runs are short.
@@ -61,22 +61,13 @@ enum { LOOKS = 1 };
 
 typedef enum op_kind { OP_SEND, OP_SYNC_SEND, OP_SYNC_POINT, OP_RECEIVE, OP_BARRIER } op_kind;
 
-/* A payload that outlives its call: of a send that is held back, or of a packed message together with its bytes. */
-typedef struct parcel {
-    size_t size;
-    uint64_t counter, token;
-    ti_payload payload;
-    char *packed; /* behind the blocks */
-    ti_block block[];
-} parcel;
-
 /* What a pending request means. */
 typedef struct op {
     op_kind kind;
     int peer;
     uint64_t token;
     size_t bytes;
-    parcel *packed; /* or NULL */
+    ti_parcel *packed; /* or NULL */
 } op;
 
 typedef struct peer {
@@ -84,7 +75,7 @@ typedef struct peer {
     bool syncing; /* a sync point is under way */
     uint64_t early_bytes, early_messages;
     uint64_t sync_counter, sync_bytes, sync_messages; /* counted up to the sync point and with it */
-    TI_VEC(parcel *) held;                            /* a heap, the lowest counter on top; empty unless syncing */
+    ti_parcel_heap held;                              /* empty unless syncing */
 } peer;
 
 typedef struct mpi_comm {
@@ -101,7 +92,8 @@ typedef struct mpi_comm {
     size_t reported;
     ti_map peers; /* node -> peer, of those that were sent to */
     ti_mpi_types types;
-    TI_VEC(parcel *) spare; /* of POOLED_PARCEL bytes */
+    ti_parcel_pool parcels;
+    ti_mpi_notes notes;
     MPI_Status status[PORTION];
     int index[PORTION];
     char error[ERROR_TEXT];
@@ -149,48 +141,14 @@ static void fail_op(mpi_comm *self, const op *o, const char *call, int code)
 {
     static const char *const what[] = { "sending", "sending", "sending", "receiving" };
     char text[MPI_MAX_ERROR_STRING];
+    int class = code;
+    self->comm.stats.misfit |= MPI_Error_class(code, &class) == MPI_SUCCESS && class == MPI_ERR_TRUNCATE;
     if (o->kind == OP_BARRIER) {
         fail(self, "%s (of a barrier) failed: %s", call, ti_mpi_error_text(code, text));
         return;
     }
     fail(self, "%s (%s %zu bytes %s node %d) failed: %s", call, what[o->kind], o->bytes,
          o->kind == OP_RECEIVE ? "from" : "to", o->peer, ti_mpi_error_text(code, text));
-}
-
-/* ---- parcels */
-
-/* Small parcels come from a pool, so that steady traffic calls no malloc. */
-static parcel *parcel_take(mpi_comm *self, size_t size)
-{
-    if (size <= POOLED_PARCEL && self->spare.count) {
-        return self->spare.data[--self->spare.count];
-    }
-    return ti_alloc(size <= POOLED_PARCEL ? (size_t)POOLED_PARCEL : size);
-}
-
-static parcel *parcel_create(mpi_comm *self, const ti_payload *payload, bool with_blocks, bool with_bytes)
-{
-    size_t blocks = with_blocks ? payload->count * sizeof(ti_block) : 0;
-    size_t size = sizeof(parcel) + blocks + (with_bytes ? payload->bytes : 0);
-    parcel *p = parcel_take(self, size);
-    *p = (parcel){ .size = size, .packed = (char *)p + sizeof(parcel) + blocks };
-    p->payload = (ti_payload){ .block = p->block, .count = with_blocks ? payload->count : 0, .bytes = payload->bytes };
-    if (blocks) {
-        memcpy(p->block, payload->block, blocks);
-    }
-    return p;
-}
-
-static void parcel_destroy(mpi_comm *self, parcel *p)
-{
-    if (!p) {
-        return;
-    }
-    if (p->size <= POOLED_PARCEL && self->spare.count < MOST_SPARE_PARCELS) {
-        ti_vec_push(&self->spare, p);
-    } else {
-        ti_free(p, TI_MAX(p->size, (size_t)POOLED_PARCEL));
-    }
 }
 
 /* ---- starting operations */
@@ -226,7 +184,7 @@ static int wire_of(mpi_comm *self, op *o, const ti_payload *payload, wire *out, 
         return MPI_SUCCESS;
     }
     if (is_packed(payload)) {
-        o->packed = parcel_create(self, payload, o->kind == OP_RECEIVE, true);
+        o->packed = ti_parcel_create(&self->parcels, payload, o->kind == OP_RECEIVE, true);
         if (o->kind != OP_RECEIVE) {
             ti_mpi_pack(o->packed->packed, payload);
         }
@@ -277,7 +235,7 @@ static void start(mpi_comm *self, op o, uint64_t counter, const ti_payload *payl
     }
     if (TI_UNLIKELY(request == MPI_REQUEST_NULL)) { /* failed, or a barrier of one node */
         ti_vec_push(&self->done, o.token);
-        parcel_destroy(self, o.packed);
+        ti_parcel_destroy(&self->parcels, o.packed);
         return;
     }
     ti_vec_push(&self->request, request);
@@ -295,33 +253,6 @@ static peer *peer_of(mpi_comm *self, int node)
         *slot = (uint64_t)(uintptr_t)p;
     }
     return (peer *)(uintptr_t)*slot;
-}
-
-static void held_push(peer *p, parcel *item)
-{
-    size_t i = p->held.count;
-    ti_vec_push(&p->held, item);
-    parcel **heap = p->held.data;
-    for (; i && heap[(i - 1) / 2]->counter > item->counter; i = (i - 1) / 2) {
-        heap[i] = heap[(i - 1) / 2];
-    }
-    heap[i] = item;
-}
-
-static parcel *held_pop(peer *p)
-{
-    parcel **heap = p->held.data, *top = heap[0], *last = heap[--p->held.count];
-    size_t i = 0, n = p->held.count;
-    for (size_t child = 1; child < n; child = 2 * i + 1) {
-        child += child + 1 < n && heap[child + 1]->counter < heap[child]->counter;
-        if (heap[child]->counter >= last->counter) {
-            break;
-        }
-        heap[i] = heap[child];
-        i = child;
-    }
-    heap[i] = last;
-    return top;
 }
 
 static bool has_room(const mpi_comm *self, const peer *p, size_t bytes)
@@ -360,13 +291,13 @@ static void sync_point_passed(mpi_comm *self, peer *p)
     p->early_bytes -= p->sync_bytes;
     p->early_messages -= p->sync_messages;
     while (p->held.count) {
-        parcel *next = p->held.data[0];
+        ti_parcel *next = p->held.data[0];
         if (p->syncing && !has_room(self, p, next->payload.bytes)) {
             return;
         }
-        held_pop(p);
+        ti_parcel_heap_pop(&p->held);
         send_counted(self, p, next->counter, &next->payload, next->token);
-        parcel_destroy(self, next);
+        ti_parcel_destroy(&self->parcels, next);
     }
 }
 
@@ -386,10 +317,10 @@ static void mpi_send(ti_comm *comm, int node, uint64_t counter, const ti_payload
         send_counted(self, p, counter, payload, token);
         return;
     }
-    parcel *item = parcel_create(self, payload, true, false);
+    ti_parcel *item = ti_parcel_create(&self->parcels, payload, true, false);
     item->counter = counter;
     item->token = token;
-    held_push(p, item);
+    ti_parcel_heap_push(&p->held, item);
     comm->stats.held_back++;
 }
 
@@ -434,6 +365,7 @@ static void check_length(mpi_comm *self, const op *o, const MPI_Status *status)
     MPI_Count bytes = 0;
     int code = MPI_Get_elements_x(status, MPI_BYTE, &bytes);
     if (succeeded(self, code, "MPI_Get_elements_x") && (size_t)bytes != o->bytes) {
+        self->comm.stats.misfit = true;
         fail(self, "node %d sent %lld bytes where %zu were expected", o->peer, (long long)bytes, o->bytes);
     }
 }
@@ -458,7 +390,7 @@ static void finish(mpi_comm *self, const op *o, const MPI_Status *status)
         self->comm.stats.bytes_received += o->bytes;
         break;
     }
-    parcel_destroy(self, o->packed);
+    ti_parcel_destroy(&self->parcels, o->packed);
 }
 
 static void finish_or_fail(mpi_comm *self, const op *o, const char *call, int code, const MPI_Status *status)
@@ -468,7 +400,7 @@ static void finish_or_fail(mpi_comm *self, const op *o, const char *call, int co
         return;
     }
     fail_op(self, o, call, code);
-    parcel_destroy(self, o->packed);
+    ti_parcel_destroy(&self->parcels, o->packed);
 }
 
 /* Takes out the requests in [begin, end) that have completed, which MPI has set to null; from the end, so that what
@@ -554,6 +486,42 @@ static int mpi_poll(ti_comm *comm, uint64_t *tokens, int max)
     return (int)n;
 }
 
+/* ---- notes */
+
+static bool mpi_note_open(ti_comm *comm)
+{
+    mpi_comm *self = (mpi_comm *)comm;
+    inside_mpi = true;
+    int code = ti_mpi_notes_open(&self->notes, self->mpi);
+    inside_mpi = false;
+    return succeeded(self, code, self->notes.call);
+}
+
+static bool mpi_note_send(ti_comm *comm, int node, const void *note, size_t bytes)
+{
+    mpi_comm *self = (mpi_comm *)comm;
+    bool sent = false;
+    inside_mpi = true;
+    int code = ti_mpi_notes_send(&self->notes, node, note, bytes, &sent);
+    inside_mpi = false;
+    (void)succeeded(self, code, self->notes.call); /* the next poll says so */
+    comm->notes_pending += sent;
+    return sent;
+}
+
+static int mpi_note_poll(ti_comm *comm, int *origin, void *note)
+{
+    mpi_comm *self = (mpi_comm *)comm;
+    int bytes = 0;
+    if (comm->stats.error && !comm->stats.misfit) {
+        return -1;
+    }
+    inside_mpi = true;
+    int code = ti_mpi_notes_poll(&self->notes, origin, note, &bytes, &comm->notes_pending);
+    inside_mpi = false;
+    return succeeded(self, code, self->notes.call) ? bytes : -1;
+}
+
 /* ---- the end of a job */
 
 static void end_of_process(void)
@@ -614,7 +582,7 @@ static void peers_fini(mpi_comm *self)
         if (self->peers.used[i]) {
             peer *p = (peer *)(uintptr_t)self->peers.slot[i].value;
             while (p->held.count) {
-                parcel_destroy(self, held_pop(p));
+                ti_parcel_destroy(&self->parcels, ti_parcel_heap_pop(&p->held));
             }
             ti_vec_fini(&p->held);
             TI_DELETE(p);
@@ -638,18 +606,16 @@ static bool leave_mpi(mpi_comm *self)
         return asked;
     }
     drop_pending(self);
-    return succeeded(self, code, "MPI_Type_free") && close_communicator(self, &self->kernels) &&
-           close_communicator(self, &self->mpi) &&
+    int closed = ti_mpi_notes_close(&self->notes);
+    return succeeded(self, code, "MPI_Type_free") && succeeded(self, closed, self->notes.call) &&
+           close_communicator(self, &self->kernels) && close_communicator(self, &self->mpi) &&
            (!self->finalizes || succeeded(self, MPI_Finalize(), "MPI_Finalize"));
 }
 
 static void mpi_free(mpi_comm *self)
 {
     peers_fini(self);
-    for (size_t i = 0; i < self->spare.count; i++) {
-        ti_free(self->spare.data[i], POOLED_PARCEL);
-    }
-    ti_vec_fini(&self->spare);
+    ti_parcel_pool_fini(&self->parcels);
     ti_vec_fini(&self->request);
     ti_vec_fini(&self->op);
     ti_vec_fini(&self->done);
@@ -691,6 +657,9 @@ static const ti_comm_ops mpi_ops = {
     .poll = mpi_poll,
     .communicator = mpi_communicator,
     .abort = mpi_abort,
+    .note_open = mpi_note_open,
+    .note_send = mpi_note_send,
+    .note_poll = mpi_note_poll,
 };
 
 /* ---- creation */

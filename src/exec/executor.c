@@ -511,6 +511,9 @@ static bool poll_network(ti_executor *ex)
     }
     uint64_t done[POLL_BATCH];
     int n = comm->ops->poll(comm, done, POLL_BATCH);
+    if (n < 0 && comm->stats.misfit && ex->is.explains && ex->is.explains(ex->is.user)) {
+        return false;
+    }
     if (n < 0) {
         ti_failure_set(&ex->is.progress->failure, TACIT_ERROR_NETWORK, "%s",
                        comm->stats.error ? comm->stats.error : "the network failed");

@@ -41,6 +41,9 @@ typedef struct ti_executor_desc {
     ti_timeline *timeline; /* or NULL */
     ti_dry *dry;           /* count instead of executing; NULL: a live run */
     ti_bounds *bounds;     /* kernels are checked; or NULL */
+    bool (*explains)(
+        void *user); /* whether somebody looks for the cause of a misfit; the failure waits for as long; or NULL */
+    void *user;
 } ti_executor_desc;
 
 ti_executor *ti_executor_create(const ti_executor_desc *desc);

@@ -85,6 +85,7 @@ typedef struct ti_task {
     bool one_device; /* chunks are not cut further: every call computes the same */
     bool two_dimensional;
     bool in_blocks; /* gran[0] is the length of a block, one call of the kernel combines each: ir/block_tree.h */
+    bool hash_args; /* nodes compare the bytes of the arguments */
     int priority;
     int place; /* a node, TI_PLACE_SPLIT or TI_PLACE_EVERYWHERE */
     int oversubscribe;

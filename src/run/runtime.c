@@ -5,7 +5,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "device/device_host.h"
+#include "run/agreement.h"
+#include "run/graph_files.h"
 #include "run/memory_limit.h"
+#include "run/watchdog.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -18,13 +21,14 @@ enum {
     MOST_INCOMPLETE = 16384,
     CORES_FOR_THREADS = 8,
     MOST_DEVICES = 32,
-    MOST_WAITS = 8,
     WATCH_EVERY = 64,
     FRONT_FLOOR = 64,
     FRONT_PER_WORKER = 32,
     MOST_LOOKAHEAD = 8,
     PATIENCE_NS = 200 * 1000
 };
+
+enum { LONG_WAIT_NS = 2 * 1000 * 1000 };
 
 typedef enum run_mode { MODE_INLINE, MODE_SHARED, MODE_THREAD } run_mode;
 
@@ -36,7 +40,7 @@ struct ti_runtime {
     ti_comm *comm;
     ti_device **device; /* system.devices of them */
     ti_task_graph *tasks;
-    ti_dot dots[3];  /* task, command, instruction */
+    ti_graph_files graphs;
     ti_dry_run *dry; /* NULL: a live run */
     ti_runtime_taker *take;
     void *take_user;
@@ -47,9 +51,10 @@ struct ti_runtime {
     ti_scheduler scheduler;
     _Alignas(TI_CACHE_LINE) ti_lock executing;
     ti_executor *executor;
-    ti_bounds *bounds;                        /* TACIT_BOUNDS_CHECK, or NULL */
-    bool ended;                               /* the other nodes were told of a failure */
-    uint64_t watched_activity, watched_since; /* the watchdog: what it saw last, and since when */
+    ti_bounds *bounds;       /* TACIT_BOUNDS_CHECK, or NULL */
+    bool ended;              /* the other nodes were told of a failure */
+    ti_agreement *agreement; /* or NULL */
+    ti_watchdog watchdog;
     _Atomic bool stop;
     pthread_t threads[2]; /* `started` of them */
     int started;
@@ -124,14 +129,23 @@ static bool execute(ti_runtime *rt)
     }
     bool any = drain_instructions(rt);
     any |= ti_executor_step(rt->executor);
+    if (rt->agreement) {
+        ti_agreement_turn(rt->agreement, any, &rt->progress.failure, &rt->progress.lot);
+    }
     ti_lock_drop(&rt->executing);
     return any;
+}
+
+static bool is_polling(ti_runtime *rt)
+{
+    return atomic_load_explicit(&rt->progress.messages, memory_order_relaxed) > 0 ||
+           (rt->agreement && ti_agreement_is_busy(rt->agreement));
 }
 
 static bool must_poll(void *user)
 {
     ti_runtime *rt = user;
-    return rt->mode != MODE_THREAD && atomic_load_explicit(&rt->progress.messages, memory_order_relaxed) > 0;
+    return rt->mode != MODE_THREAD && is_polling(rt);
 }
 
 static bool must_look(void *user)
@@ -171,8 +185,7 @@ static void *executor_main(void *user)
         if (execute(rt)) {
             round = 0;
         } else {
-            ti_backoff(&round, &rt->progress.lot, ticket,
-                       atomic_load_explicit(&rt->progress.messages, memory_order_relaxed) > 0);
+            ti_backoff(&round, &rt->progress.lot, ticket, is_polling(rt));
         }
     }
     return NULL;
@@ -221,6 +234,7 @@ static void choose_mode(ti_runtime *rt)
     rt->mode = rt->dry ? MODE_INLINE : rt->mode; /* with the workers that a live run would have */
 }
 
+/* What nodes agree on at the start. */
 static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
 {
     ti_system *s = &rt->system;
@@ -238,6 +252,11 @@ static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
     s->record = rt->config.graph != NULL;
     /* A window that spans more horizons than may be under way would never close. */
     s->lookahead = rt->config.lookahead == TACIT_LOOKAHEAD_OFF ? 0 : TI_MIN(rt->config.run_ahead + 1, MOST_LOOKAHEAD);
+    rt->agreement = ti_agreement_create(rt->comm, &rt->config);
+    if (rt->comm->stats.error) {
+        ti_strbuf_add(why, "%s", rt->comm->stats.error);
+        return TACIT_ERROR_NETWORK;
+    }
     return TACIT_OK;
 }
 
@@ -339,6 +358,8 @@ static bool start(ti_runtime *rt, const ti_runtime_desc *desc, ti_strbuf *why)
             .timeline = desc->timeline,
             .dry = rt->dry ? &rt->dry->executed : NULL,
             .bounds = rt->bounds,
+            .explains = ti_agreement_explains,
+            .user = rt->agreement,
         });
         ti_lock_drop(&rt->executing);
     }
@@ -352,29 +373,20 @@ static void say_what_runs(const ti_runtime *rt)
            rt->system.num_nodes, rt->system.devices, rt->system.workers, names[rt->mode], rt->comm->ops->name);
 }
 
-static bool open_graphs(ti_runtime *rt, ti_strbuf *why)
-{
-    for (int i = 0; i < 3; i++) {
-        if (!ti_dot_init(&rt->dots[i], rt->config.graph_tasks)) {
-            ti_strbuf_add(why, "TACIT_GRAPH_TASKS is '%s', but must be first:last, such as 10:20",
-                          rt->config.graph_tasks);
-            return false;
-        }
-    }
-    return true;
-}
-
 ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status, ti_strbuf *why)
 {
     ti_runtime *rt = TI_NEW(ti_runtime);
     rt->config = desc->config;
+    rt->watchdog.limit = desc->config.watchdog;
     rt->comm = desc->comm;
     rt->dry = rt->config.dry_run ? ti_dry_run_create(&rt->comm->stats) : NULL;
     choose_mode(rt);
-    bool good = check_threads(rt, why) && choose_devices(rt, why) && open_graphs(rt, why);
+    bool good = check_threads(rt, why) && choose_devices(rt, why) &&
+                ti_graph_files_open(&rt->graphs, rt->config.graph, rt->config.graph_tasks, why);
     *status = good ? describe_system(rt, why) : TACIT_ERROR_CONFIG;
     if (*status != TACIT_OK) {
         rt->comm->stats.error = ti_strbuf_text(why); /* of this node: the others need not know of it */
+        ti_agreement_destroy(rt->agreement);
         rt->comm->ops->destroy(rt->comm);
         ti_dry_run_destroy(rt->dry);
         TI_DELETE(rt);
@@ -384,8 +396,8 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status,
     rt->tasks = ti_task_graph_create(&rt->system);
     ti_scheduler_init(&rt->scheduler, &rt->system, patience(rt));
     rt->scheduler.dry = rt->dry;
-    rt->scheduler.command_dot = rt->config.graph ? &rt->dots[1] : NULL;
-    rt->scheduler.instruction_dot = rt->config.graph ? &rt->dots[2] : NULL;
+    rt->scheduler.command_dot = rt->config.graph ? &rt->graphs.command : NULL;
+    rt->scheduler.instruction_dot = rt->config.graph ? &rt->graphs.instruction : NULL;
     if (!start(rt, desc, why)) {
         if (rt->system.num_nodes > 1) { /* the others may have started and wait for this node */
             ti_log(TI_LOG_ERROR, "%s", ti_strbuf_text(why));
@@ -419,10 +431,9 @@ void ti_runtime_destroy(ti_runtime *rt)
     ti_free(rt->device, (size_t)rt->system.devices * sizeof(*rt->device));
     ti_scheduler_fini(&rt->scheduler);
     ti_task_graph_destroy(rt->tasks);
+    ti_agreement_destroy(rt->agreement);
     rt->comm->ops->destroy(rt->comm);
-    for (int i = 0; i < 3; i++) {
-        ti_dot_fini(&rt->dots[i]);
-    }
+    ti_graph_files_fini(&rt->graphs);
     ti_dry_run_destroy(rt->dry);
     TI_DELETE(rt);
 }
@@ -478,34 +489,25 @@ static bool help(ti_runtime *rt)
     return any || schedule(rt, must_poll(rt) ? 1 : PLAN_BUDGET);
 }
 
-/* Say what this node waits for if nothing has happened for long, and again after as long. */
-static void watch(ti_runtime *rt)
+/* After some waiting, which was seen first at *since: let other nodes know where this one stands, and say what it waits for if that takes long. */
+static void watch(ti_runtime *rt, uint64_t *since)
 {
-    uint64_t now = ti_clock_ns(), limit = (uint64_t)rt->config.watchdog * 1000000000u;
-    if (rt->config.watchdog < 0 || !ti_lock_try(&rt->executing)) {
-        return;
+    uint64_t now = ti_clock_ns();
+    *since = *since ? *since : now;
+    if (rt->agreement && now - *since > LONG_WAIT_NS) {
+        ti_agreement_idle(rt->agreement, true);
     }
-    uint64_t activity = ti_executor_activity(rt->executor);
-    bool quiet = activity == rt->watched_activity && ti_executor_running(rt->executor) == 0;
-    if (!quiet || rt->watched_since == 0) {
-        rt->watched_activity = activity;
-        rt->watched_since = now;
-    } else if (now - rt->watched_since >= limit) {
-        ti_strbuf text = { 0 };
-        ti_executor_describe_waits(rt->executor, MOST_WAITS, &text);
-        ti_log(TI_LOG_WARNING, "no progress for %d s; %llu tasks were submitted on this node, which waits for:%s",
-               rt->config.watchdog, (unsigned long long)ti_task_graph_tasks(rt->tasks),
-               text.length ? ti_strbuf_text(&text) : " nothing of the network");
-        ti_strbuf_fini(&text);
-        rt->watched_since = now;
+    if (rt->watchdog.limit >= 0 && ti_lock_try(&rt->executing)) {
+        ti_watchdog_look(&rt->watchdog, rt->executor, rt->agreement, ti_task_graph_tasks(rt->tasks));
+        ti_lock_drop(&rt->executing);
     }
-    ti_lock_drop(&rt->executing);
 }
 
 typedef bool wait_condition(ti_runtime *rt, const void *what);
 
 static void wait_until(ti_runtime *rt, wait_condition *holds, const void *what)
 {
+    uint64_t since = 0;
     for (uint32_t round = 0; ti_failure_get(&rt->progress.failure) == TACIT_OK;) {
         uint32_t ticket = ti_lot_ticket(&rt->progress.lot);
         if (holds(rt, what)) {
@@ -516,9 +518,12 @@ static void wait_until(ti_runtime *rt, wait_condition *holds, const void *what)
         } else {
             ti_backoff(&round, &rt->progress.lot, ticket, must_poll(rt));
             if (round % WATCH_EVERY == 0) {
-                watch(rt);
+                watch(rt, &since);
             }
         }
+    }
+    if (since && rt->agreement) {
+        ti_agreement_idle(rt->agreement, false);
     }
     if (rt->mode == MODE_SHARED && rt->lent_worker >= 0) {
         ti_device_host_leave(rt->device[0]);
@@ -565,7 +570,7 @@ static void push_task(ti_runtime *rt, const ti_task *task)
 {
     ti_ring *ring = &rt->scheduler.tasks;
     if (rt->config.graph) {
-        ti_dot_task(&rt->dots[0], task);
+        ti_dot_task(&rt->graphs.task, task);
     }
     if (ti_ring_space(ring) == 0) {
         wait_until(rt, has_room, NULL);
@@ -608,6 +613,9 @@ void ti_runtime_submit(ti_runtime *rt, ti_task *task)
     const ti_task *made[TI_TASK_GRAPH_BATCH];
     uint64_t points = rt->submitted_points;
     size_t count = add_task(rt, task, made);
+    if (rt->agreement) {
+        ti_agreement_note(rt->agreement, task);
+    }
     if (rt->take) {
         for (size_t i = 0; i < count; i++) {
             rt->take(rt->take_user, made[i]);
@@ -642,6 +650,27 @@ void ti_runtime_wait_signal(ti_runtime *rt, const ti_signal *signal)
 void ti_runtime_wait_points(ti_runtime *rt)
 {
     wait_until(rt, all_executed, NULL);
+}
+
+static bool is_settled(ti_runtime *rt, const void *what)
+{
+    (void)what;
+    return ti_agreement_is_settled(rt->agreement);
+}
+
+void ti_runtime_note(ti_runtime *rt, ti_submission_kind kind, uint64_t number, uint64_t bytes, unsigned properties)
+{
+    if (rt->agreement) {
+        ti_agreement_note_call(rt->agreement, kind, number, bytes, properties);
+    }
+}
+
+void ti_runtime_settle(ti_runtime *rt)
+{
+    if (rt->agreement) {
+        ti_agreement_finish(rt->agreement);
+        wait_until(rt, is_settled, NULL);
+    }
 }
 
 /* ---- the network's library, for kernels */
@@ -721,25 +750,7 @@ void ti_runtime_counters(ti_runtime *rt, tacit_counters *out)
 
 bool ti_runtime_write_graphs(ti_runtime *rt, ti_strbuf *why)
 {
-    static const char *const names[] = { "task", "command", "instruction" };
-    bool ok = true;
-    for (int i = 0; rt->config.graph && ok && i < 3; i++) {
-        ti_strbuf path = { 0 }, title = { 0 };
-        if (i == 0 && rt->system.node != 0) {
-            continue; /* the task graph is the same everywhere */
-        }
-        ti_strbuf_add(&path, i ? "%s.%s.%d.dot" : "%s.%s.dot", rt->config.graph, names[i], rt->system.node);
-        ti_strbuf_add(&title, i ? "%s graph, node %d of %d" : "%s graph", names[i], rt->system.node,
-                      rt->system.num_nodes);
-        ok = ti_dot_write(&rt->dots[i], path.text, title.text);
-        if (!ok) {
-            ti_strbuf_add(why, "cannot write '%s': %s; set TACIT_GRAPH to a path in a folder that exists", path.text,
-                          strerror(errno));
-        }
-        ti_strbuf_fini(&path);
-        ti_strbuf_fini(&title);
-    }
-    return ok;
+    return ti_graph_files_write(&rt->graphs, rt->system.node, rt->system.num_nodes, why);
 }
 
 /* ---- dry runs */

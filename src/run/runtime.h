@@ -12,6 +12,7 @@
 #include "comm/comm.h"
 #include "exec/executor.h"
 #include "ir/signal.h"
+#include "ir/submission.h"
 #include "plan/task_graph.h"
 #include "run/scheduler.h"
 
@@ -59,6 +60,10 @@ void ti_runtime_tap(ti_runtime *rt, const ti_plan_tap *tap);
 bool ti_runtime_is_dry(const ti_runtime *rt);
 /* At the end of a dry run: print its report, and write it where TACIT_DRY_RUN_REPORT says. False and a sentence in `why` on failure. */
 bool ti_runtime_report_dry_run(ti_runtime *rt, ti_strbuf *why);
+/* A call of the program that all nodes must make and that is no task. */
+void ti_runtime_note(ti_runtime *rt, ti_submission_kind kind, uint64_t number, uint64_t bytes, unsigned properties);
+/* The program will submit nothing more: wait until the neighbours know that they have submitted the same. Returns early if the run has failed. */
+void ti_runtime_settle(ti_runtime *rt);
 
 /* The application keeps so many bytes of results from now on, or gives them back. False if they would not fit beside what is allocated. */
 bool ti_runtime_keep_results(ti_runtime *rt, uint64_t bytes);

@@ -25,6 +25,25 @@ for way in kill segv abort exit return; do
     esac
 done
 
+# Nodes that submit different things: the job ends and names what differs, also where they wait for messages that do not come.
+for way in name mapper early missing; do
+    for nodes in 2 4; do
+        timeout 60 "$tacit" run -n $nodes "$faulty" $way >"$dir/log" 2>&1
+        status=$?
+        [ $status = 124 ] && fail "$way on $nodes nodes: no end"
+        [ $status = 0 ] && fail "$way on $nodes nodes: the job says that all is well"
+        odd=$((nodes - 1)) even=$((nodes - 2))
+        case $way in
+            name) sentence="node $odd submitted task [0-9]* 'smoth' over \[0,64) where node $even submitted task [0-9]* 'smooth'" ;;
+            mapper) sentence="they differ in the mapper of access 0 (buffer 'U')" ;;
+            early) sentence="node $odd read buffer 'U' \\[0,64) by a fence where node $even submitted task [0-9]* 'smooth' over" ;;
+            missing) sentence="node $odd submitted task [0-9]* 'back' over \[0,64) where node $even submitted task [0-9]* 'smooth'" ;;
+        esac
+        grep -q "$sentence" "$dir/log" || fail "$way on $nodes nodes: the difference is not named"
+    done
+done
+TACIT_DIVERGENCE=off timeout 60 "$tacit" run -n 2 "$faulty" name >"$dir/log" 2>&1 || fail "off: names were compared nevertheless"
+
 # Node 1 goes on when the other has said that it waits: the job then ends well.
 : >"$dir/log"
 TACIT_WATCHDOG=1 timeout 90 "$tacit" run -n 2 "$faulty" late "$dir/go" 2> >(

@@ -1,7 +1,8 @@
 /* A program that goes wrong on node 1 in the way that its first argument names, for faults_test.sh.
  *
  *   kill | abort | segv | exit | return    node 1 ends without tacit_finalize
- *   late FILE                              node 1 does not submit its tasks before FILE exists */
+ *   late FILE                              node 1 does not submit its tasks before FILE exists
+ *   name | mapper | early | missing        the last node submits something else */
 #include "tacit/tacit.h"
 
 #include <signal.h>
@@ -53,6 +54,31 @@ static int go_wrong(int argc, char **argv)
     return 1;
 }
 
+/* Steps that need the neighbours' elements; the last node does one thing differently. */
+static tacit_status diverge(tacit_context *ctx, tacit_buffer *u, const char *way)
+{
+    tacit_buffer *v;
+    tacit_status status = tacit_buffer_create(
+        ctx, &(tacit_buffer_desc){ .name = "V", .range = TACIT_RANGE(SIZE), .elem_size = sizeof(double) }, &v);
+    for (int i = 0; i < 200 && status == TACIT_OK; i++) {
+        int odd = i == 150 && tacit_node(ctx) == tacit_num_nodes(ctx) - 1;
+        if (odd && strcmp(way, "early") == 0) {
+            break;
+        }
+        tacit_task t = { .name = odd && strcmp(way, "name") == 0 ? "smoth" : "smooth",
+                         .range = TACIT_RANGE(SIZE),
+                         .kernel = { .host = nothing },
+                         .access = { tacit_read(u, tacit_neighborhood(odd && strcmp(way, "mapper") == 0 ? 2 : 1, 0, 0)),
+                                     tacit_write(v, tacit_one_to_one()) } };
+        status = odd && strcmp(way, "missing") == 0 ? TACIT_OK : tacit_submit(ctx, &t);
+        t.access[0].buffer = v;
+        t.access[1].buffer = u;
+        t.name = "back";
+        status = status ? status : tacit_submit(ctx, &t);
+    }
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     tacit_context *ctx = NULL;
@@ -67,7 +93,9 @@ int main(int argc, char **argv)
                                            .range = TACIT_RANGE(SIZE),
                                            .kernel = { .host = nothing },
                                            .access = { tacit_update(u, tacit_one_to_one()) } }));
-    if (argc > 1 && tacit_node(ctx) == 1 && go_wrong(argc, argv)) {
+    if (argc > 1 && strstr("name mapper early missing", argv[1])) {
+        CHECK(diverge(ctx, u, argv[1]));
+    } else if (argc > 1 && tacit_node(ctx) == 1 && go_wrong(argc, argv)) {
         return EXIT_SUCCESS;
     }
     CHECK(tacit_fence_read(ctx, u, TACIT_BOX_ALL, out));

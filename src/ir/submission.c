@@ -1,0 +1,449 @@
+/* A submission as a value: see submission.h.
+ *
+ * Every task of a run with several nodes passes through here, so a hash is a sum of hashes of two words each,
+ * which do not wait for each other. */
+#include "ir/submission.h"
+
+#include "base/map.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* What is hashed: the header behind `id`, then the accesses, two words at a time. */
+enum { HEADER = offsetof(ti_submission, kind), HEADER_PAIRS = (offsetof(ti_submission, access) - HEADER) / 16 };
+_Static_assert((offsetof(ti_submission, access) - HEADER) % 16 == 0, "the header is made of pairs of words");
+_Static_assert(sizeof(struct ti_submission_access) == 16, "an access is a pair of words");
+_Static_assert(sizeof(tacit_component) == 32, "a component is two pairs of words");
+
+/* ---- hashes */
+
+#define KEY 0x9e3779b97f4a7c15u
+__extension__ typedef unsigned __int128 wide;
+
+/* The two halves of a product of 128 bits, each of which depends on all bits of the factors that matter. */
+static inline uint64_t fold_product(uint64_t a, uint64_t b)
+{
+    wide product = (wide)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static inline uint64_t word_at(const void *p)
+{
+    uint64_t w;
+    memcpy(&w, p, sizeof(w));
+    return w;
+}
+
+/* One more word: not symmetric, so that the order counts. */
+static inline uint64_t mix(uint64_t h, uint64_t w)
+{
+    return fold_product(h ^ KEY, w ^ 0xa0761d6478bd642fu);
+}
+
+/* The two words at `p`, which lie at place number `place` of what is hashed: hashes of places are added up. */
+static inline uint64_t hash_pair(const void *p, uint64_t place)
+{
+    uint64_t key = (place + 1) * KEY;
+    return fold_product(word_at(p) ^ key, word_at((const char *)p + 8) ^ ~key);
+}
+
+static uint64_t hash_bytes(const void *data, size_t size)
+{
+    char rest[16] = { 0 };
+    size_t pairs = size / sizeof(rest);
+    uint64_t h = 0;
+    for (size_t i = 0; i < pairs; i++) {
+        h += hash_pair((const char *)data + i * sizeof(rest), i);
+    }
+    memcpy(rest, (const char *)data + pairs * sizeof(rest), size % sizeof(rest));
+    return mix(h + hash_pair(rest, pairs), size);
+}
+
+static uint32_t fold(uint64_t h)
+{
+    return (uint32_t)(h ^ h >> 32);
+}
+
+static void seal(ti_submission *s)
+{
+    const char *header = (const char *)&s->kind;
+    uint64_t h = 0;
+    for (uint64_t i = 0; i < HEADER_PAIRS; i++) {
+        h += hash_pair(header + i * 16, i);
+    }
+    for (uint32_t i = 0; i < s->accesses; i++) {
+        h += hash_pair(&s->access[i], HEADER_PAIRS + i);
+    }
+    s->hash = mix(h, s->accesses);
+}
+
+/* ---- parts of a record */
+
+/* All but the accesses; word by word, since compilers make a slow instruction of a memset of this size. */
+static inline void clear(ti_submission *s)
+{
+    s->hash = s->id = s->bytes = s->number = s->unused = 0;
+    s->kind = s->accesses = s->dims = s->name_rest = s->args = s->split = s->where = 0;
+    s->place = 0;
+    for (int i = 0; i < TI_SUBMISSION_NAME; i += 8) {
+        memset(s->name + i, 0, 8);
+    }
+    for (int d = 0; d < 3; d++) {
+        s->min[d] = s->max[d] = 0;
+    }
+}
+
+static void set_name(ti_submission *s, const char *name)
+{
+    size_t length = strlen(name);
+    memcpy(s->name, name, TI_MIN(length, sizeof(s->name)));
+    if (TI_UNLIKELY(length > sizeof(s->name))) {
+        s->name_rest = fold(hash_bytes(name + sizeof(s->name), length - sizeof(s->name)));
+    }
+}
+
+static void set_box(ti_submission *s, const ti_box *box, int dims)
+{
+    s->dims = (uint32_t)dims;
+    for (int d = 0; d < 3; d++) {
+        s->min[d] = box->min[d];
+        s->max[d] = box->max[d];
+    }
+}
+
+static uint32_t hash_mappers(const ti_access *access)
+{
+    uint64_t h = access->custom ? (uint64_t)access->custom->handle + 1 : 0;
+    for (uint32_t i = 0; i < access->mappers && !access->custom; i++) {
+        const ti_mapper *m = &access->mapper[i];
+        for (uint64_t d = 0; d < (uint64_t)m->dims; d++) {
+            uint64_t place = 6 * i + 2 * d;
+            h += hash_pair(&m->c[d].lo, place) + hash_pair(&m->c[d].mul, place + 1);
+        }
+    }
+    return fold(h);
+}
+
+static uint32_t hash_op(const ti_access *access)
+{
+    const tacit_op *op = &access->reducer.op;
+    return fold(mix(mix((uint64_t)op->kind, (uint64_t)op->type), access->include_old));
+}
+
+static uint32_t hash_split(const ti_task *task, size_t weights)
+{
+    bool plain = task->gran[0] == 1 && task->gran[1] == 1 && task->gran[2] == 1 && task->oversubscribe == 1 &&
+                 task->grid[0] == 0;
+    if (TI_LIKELY(plain && !task->two_dimensional && !task->weights)) {
+        return 0;
+    }
+    uint64_t h = (uint64_t)task->oversubscribe << 1 | task->two_dimensional;
+    for (int d = 0; d < 3; d++) {
+        h = mix(mix(h, (uint64_t)task->gran[d]), (uint64_t)task->grid[d]);
+    }
+    if (task->weights) {
+        h = mix(h, hash_bytes(task->weights, weights * sizeof(task->weights[0])));
+    }
+    return fold(h);
+}
+
+static void add_accesses(const ti_task *task, ti_submission *out)
+{
+    for (uint32_t i = 0; i < task->accesses; i++) {
+        const ti_access *a = &task->access[i];
+        out->access[i].buffer = (uint32_t)a->buffer->serial;
+        out->access[i].mapper = hash_mappers(a);
+        out->access[i].mode = (uint32_t)a->mode;
+        out->access[i].op = a->mode == TACIT_REDUCE ? hash_op(a) : 0;
+    }
+    out->accesses = task->accesses;
+}
+
+static void add_task(const ti_task *task, int num_nodes, ti_submission *out)
+{
+    out->kind = TI_SUBMITTED_TASK;
+    set_name(out, task->name);
+    set_box(out, &task->range, task->dims);
+    add_accesses(task, out);
+    out->bytes = task->args_size;
+    if (TI_UNLIKELY(task->hash_args)) {
+        out->args = fold(hash_bytes(task->args, task->args_size));
+    }
+    out->split = hash_split(task, (size_t)num_nodes);
+    out->place = task->place;
+    out->where = (uint32_t)task->on;
+    if (TI_UNLIKELY(task->orders)) {
+        out->number = hash_bytes(task->order, task->orders * sizeof(task->order[0]));
+    }
+}
+
+/* A fence of a box has a mapper of spans; one of each node's own part goes through the distribution. */
+static void add_fence(const ti_task *task, int num_nodes, ti_submission *out)
+{
+    const ti_access *a = &task->access[0];
+    ti_box box = a->buffer->extent;
+    for (int d = 0; !a->custom && d < a->mapper->dims; d++) {
+        if (a->mapper->c[d].kind == TACIT_COMPONENT_SPAN) {
+            box.min[d] = a->mapper->c[d].lo;
+            box.max[d] = a->mapper->c[d].hi;
+        }
+    }
+    out->split = hash_split(task, (size_t)num_nodes);
+    out->kind = TI_SUBMITTED_FENCE;
+    set_name(out, a->buffer->name);
+    set_box(out, &box, a->buffer->dims);
+    add_accesses(task, out);
+}
+
+static void add_buffer(ti_submission_kind kind, const ti_buffer_info *buffer, ti_submission *out)
+{
+    out->kind = (uint32_t)kind;
+    set_name(out, buffer->name);
+    set_box(out, &buffer->extent, buffer->dims);
+    out->bytes = buffer->elem_size;
+    out->place = (int32_t)buffer->serial;
+}
+
+bool ti_submission_of_task(const ti_task *task, int num_nodes, ti_submission *out)
+{
+    clear(out);
+    out->id = task->id;
+    switch (task->kind) {
+    case TI_TASK_EXECUTE:
+        add_task(task, num_nodes, out);
+        break;
+    case TI_TASK_FENCE:
+        add_fence(task, num_nodes, out);
+        break;
+    case TI_TASK_EPOCH:
+        out->kind = task->as.barrier ? TI_SUBMITTED_FINALIZE : TI_SUBMITTED_WAIT;
+        break;
+    case TI_TASK_CREATE:
+        add_buffer(TI_SUBMITTED_CREATE, task->as.create.buffer, out);
+        add_accesses(task, out); /* of contents that each node gives its part of, or none of it */
+        out->number = task->accesses || task->as.create.init.memory;
+        break;
+    case TI_TASK_DESTROY:
+        add_buffer(TI_SUBMITTED_DESTROY, task->as.destroy, out);
+        break;
+    case TI_TASK_HORIZON:
+        return false;
+    }
+    seal(out);
+    return true;
+}
+
+void ti_submission_of_call(ti_submission_kind kind, uint64_t number, uint64_t bytes, unsigned properties,
+                           ti_submission *out)
+{
+    clear(out);
+    out->kind = (uint32_t)kind;
+    out->number = number;
+    out->bytes = bytes;
+    out->where = properties;
+    seal(out);
+}
+
+/* ---- words about it */
+
+static void add_box(const ti_submission *s, const char *before, ti_strbuf *out)
+{
+    char text[TI_BOX_TEXT];
+    ti_box box;
+    if (s->dims == 0) {
+        return;
+    }
+    for (int d = 0; d < 3; d++) {
+        box.min[d] = s->min[d];
+        box.max[d] = s->max[d];
+    }
+    ti_strbuf_add(out, "%s%s", before, ti_box_format(&box, (int)s->dims, text));
+}
+
+static void add_name(const ti_submission *s, ti_strbuf *out)
+{
+    ti_strbuf_add(out, "'%.*s%s'", (int)sizeof(s->name), s->name, s->name_rest ? "..." : "");
+}
+
+void ti_submission_describe(const ti_submission *s, ti_strbuf *out)
+{
+    static const char *const verb[] = { "runs with",
+                                        "submitted task",
+                                        "read buffer",
+                                        "called tacit_wait",
+                                        "created buffer",
+                                        "destroyed buffer",
+                                        "created the mapper",
+                                        "created the operator",
+                                        "chose the distribution of buffer",
+                                        "called tacit_finalize" };
+    ti_strbuf_add(out, "%s", verb[s->kind]);
+    switch ((ti_submission_kind)s->kind) {
+    case TI_SUBMITTED_TASK:
+        ti_strbuf_add(out, " %llu ", (unsigned long long)s->id);
+        add_name(s, out);
+        add_box(s, " over ", out);
+        break;
+    case TI_SUBMITTED_FENCE:
+        ti_strbuf_add(out, " ");
+        add_name(s, out);
+        add_box(s, " ", out);
+        ti_strbuf_add(out, " by a fence");
+        break;
+    case TI_SUBMITTED_CREATE:
+    case TI_SUBMITTED_DESTROY:
+        ti_strbuf_add(out, " ");
+        add_name(s, out);
+        add_box(s, " ", out);
+        break;
+    case TI_SUBMITTED_MAPPER:
+    case TI_SUBMITTED_OPERATOR:
+        ti_strbuf_add(out, " %llu", (unsigned long long)s->number);
+        break;
+    case TI_SUBMITTED_SETTINGS:
+        ti_strbuf_add(out, " TACIT_HORIZON_STEP=%llu, TACIT_HORIZON_FRONT=%llu and TACIT_REPRODUCIBLE=%u",
+                      (unsigned long long)s->number, (unsigned long long)s->bytes, s->where);
+        break;
+    case TI_SUBMITTED_OWNERS:
+        ti_strbuf_add(out, " number %llu", (unsigned long long)s->number);
+        break;
+    case TI_SUBMITTED_WAIT:
+    case TI_SUBMITTED_FINALIZE:
+        break;
+    }
+}
+
+/* Collects the parts of a list. */
+typedef struct list {
+    ti_strbuf *out;
+    ti_buffer_name *name;
+    void *user;
+    int items;
+} list;
+
+static void add_item(list *l, const char *format, ...) TI_PRINTF(2, 3);
+static void add_item(list *l, const char *format, ...)
+{
+    va_list args;
+    ti_strbuf_add(l->out, "%s", l->items++ ? ", " : "");
+    va_start(args, format);
+    ti_strbuf_vadd(l->out, format, args);
+    va_end(args);
+}
+
+static void add_buffer_name(list *l, uint32_t number)
+{
+    const char *name = l->name ? l->name(l->user, number) : NULL;
+    if (name) {
+        ti_strbuf_add(l->out, "'%s'", name);
+    } else {
+        ti_strbuf_add(l->out, "number %u", number);
+    }
+}
+
+static void compare_access(list *l, uint32_t index, const struct ti_submission_access *a,
+                           const struct ti_submission_access *b)
+{
+    static const char *const modes[] = { "none", "read", "write", "update", "reduce" };
+    if (memcmp(a, b, sizeof(*a)) == 0) {
+        return;
+    }
+    if (a->buffer != b->buffer) {
+        add_item(l, "the buffer of access %u (", index);
+        add_buffer_name(l, a->buffer);
+        ti_strbuf_add(l->out, " and ");
+        add_buffer_name(l, b->buffer);
+        ti_strbuf_add(l->out, ")");
+        return;
+    }
+    bool mode = a->mode != b->mode;
+    add_item(l, "the %s of access %u (buffer ", mode ? "mode" : a->mapper != b->mapper ? "mapper" : "operator", index);
+    add_buffer_name(l, a->buffer);
+    if (mode) {
+        ti_strbuf_add(l->out, ", %s and %s", modes[a->mode], modes[b->mode]);
+    }
+    ti_strbuf_add(l->out, ")");
+}
+
+static bool has_other_box(const ti_submission *a, const ti_submission *b)
+{
+    return a->dims != b->dims || memcmp(a->min, b->min, sizeof(a->min)) != 0 ||
+           memcmp(a->max, b->max, sizeof(a->max)) != 0;
+}
+
+static void compare_tasks(list *l, const ti_submission *a, const ti_submission *b)
+{
+    if (a->bytes != b->bytes) {
+        add_item(l, "the size of the arguments (%llu and %llu bytes)", (unsigned long long)a->bytes,
+                 (unsigned long long)b->bytes);
+    } else if (a->args != b->args) {
+        add_item(l, "the bytes of the arguments");
+    }
+    if (a->split != b->split) {
+        add_item(l, "the hints for the split");
+    }
+    if (a->place != b->place) {
+        add_item(l, "the placement");
+    }
+    if (a->where != b->where) {
+        add_item(l, "where they run (.on)");
+    }
+    if (a->number != b->number) {
+        add_item(l, "the host objects");
+    }
+    if (a->accesses != b->accesses) {
+        add_item(l, "the number of accesses (%u and %u)", a->accesses, b->accesses);
+        return;
+    }
+    for (uint32_t i = 0; i < a->accesses; i++) {
+        compare_access(l, i, &a->access[i], &b->access[i]);
+    }
+}
+
+static void compare_others(list *l, const ti_submission *a, const ti_submission *b)
+{
+    if (a->kind == TI_SUBMITTED_OWNERS && a->bytes != b->bytes) {
+        add_item(l, "the distribution");
+    } else if (a->bytes != b->bytes) {
+        add_item(l, "the size of %s (%llu and %llu bytes)", a->kind == TI_SUBMITTED_CREATE ? "an element" : "its data",
+                 (unsigned long long)a->bytes, (unsigned long long)b->bytes);
+    }
+    if (a->kind == TI_SUBMITTED_CREATE && a->number != b->number) {
+        add_item(l, "whether there is .init");
+    } else if (a->kind == TI_SUBMITTED_CREATE && a->accesses != b->accesses) {
+        add_item(l, "whether there is .init_local");
+    }
+    if (a->where != b->where) {
+        add_item(l, "the properties");
+    }
+    if (a->kind == TI_SUBMITTED_DESTROY && a->place != b->place) {
+        add_item(l, "the buffer");
+    }
+    for (uint32_t i = 0; i < a->accesses && i < b->accesses && a->kind == TI_SUBMITTED_FENCE; i++) {
+        if (a->access[i].buffer != b->access[i].buffer) {
+            compare_access(l, i, &a->access[i], &b->access[i]);
+        }
+    }
+}
+
+void ti_submission_difference(const ti_submission *a, const ti_submission *b, ti_buffer_name *name, void *user,
+                              ti_strbuf *out)
+{
+    list l = { out, name, user, 0 };
+    if (a->kind != b->kind || a->kind == TI_SUBMITTED_SETTINGS) {
+        return; /* the descriptions say it */
+    }
+    if (memcmp(a->name, b->name, sizeof(a->name)) != 0 || a->name_rest != b->name_rest) {
+        add_item(&l, "the name");
+    }
+    if (has_other_box(a, b)) {
+        add_item(&l, a->kind == TI_SUBMITTED_TASK    ? "the range"
+                     : a->kind == TI_SUBMITTED_FENCE ? "the box"
+                                                     : "the size");
+    }
+    if (a->kind == TI_SUBMITTED_TASK) {
+        compare_tasks(&l, a, b);
+    } else {
+        compare_others(&l, a, b);
+    }
+}
