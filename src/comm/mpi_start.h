@@ -4,9 +4,7 @@
 #ifndef TI_MPI_START_H
 #define TI_MPI_START_H
 
-#include "comm/comm.h"
-
-#include <mpi.h>
+#include "comm/mpi_type.h"
 
 typedef struct ti_mpi_start {
     MPI_Comm parent; /* to duplicate */
