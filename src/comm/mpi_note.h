@@ -7,7 +7,7 @@
 
 #include "comm/comm.h"
 
-#include <mpi.h>
+#include "comm/mpi_type.h"
 
 enum { TI_MPI_NOTE_SLOTS = 4 };
 
