@@ -86,6 +86,7 @@ set(TACIT_SOURCES
     api/api_op.c
     api/api_submit.c
     api/api_view.c
+    api/check_overlap.c
     api/check_task.c
 )
 set(mpi_sources comm/comm_mpi.c comm/mpi_note.c comm/mpi_start.c comm/mpi_type.c comm/parcel.c)

@@ -604,7 +604,8 @@ TACIT_API tacit_status tacit_buffer_destroy(tacit_context *ctx, tacit_buffer *bu
 /* ---------------------------------------------------------------- custom mappers */
 
 /* Adds to `out` the boxes that `chunk` touches of a buffer of extent `range`. Must be pure: the same on all nodes,
- * no side effects, callable from any thread. */
+ * no side effects, callable from any thread. For writing, different chunks must give different elements, however the range is cut (at multiples of
+ * the granularity): tacit_submit tries it. */
 typedef void tacit_mapper_fn(const tacit_box *chunk, const tacit_range *range, const void *user, tacit_region *out);
 TACIT_API void tacit_region_add(tacit_region *region, tacit_box box);
 

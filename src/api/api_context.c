@@ -1,5 +1,5 @@
 /* Contexts: start, finish, questions about the run. Application thread. */
-#include "api/context.h"
+#include "api/check_overlap.h"
 #include "base/config.h"
 #include "base/log.h"
 #include "run/dry_run.h"
@@ -176,6 +176,7 @@ tacit_status ti_context_check(tacit_context *ctx, ti_task *task)
 {
     ti_strbuf_clear(&ctx->error);
     tacit_status status = ti_task_graph_check(ti_runtime_task_graph(ctx->runtime), task, &ctx->error);
+    status = status ? status : ti_check_overlap(ctx, task);
     if (status != TACIT_OK) {
         forget_task(ctx, task);
     }
@@ -272,6 +273,7 @@ static void free_context(tacit_context *ctx)
     }
     ti_vec_fini(&ctx->objects);
     ti_vec_fini(&ctx->free_slots);
+    ti_overlap_answers_destroy(ctx->overlap_answers);
     ti_strbuf_fini(&ctx->error);
     TI_DELETE(ctx);
 }

@@ -33,6 +33,8 @@ struct tacit_fence_ticket {
     size_t bytes;
 };
 
+typedef struct ti_overlap_answers ti_overlap_answers;
+
 struct tacit_context {
     ti_runtime *runtime;
     ti_strbuf error;
@@ -42,6 +44,7 @@ struct tacit_context {
     uint64_t buffers; /* created so far */
     TI_VEC(ti_custom_mapper *) mappers;
     TI_VEC(ti_user_op *) ops;
+    ti_overlap_answers *overlap_answers;  /* or NULL: check_overlap.h */
     TI_VEC(tacit_host_object *) objects;  /* all that were made */
     tacit_host_object *destroyed_objects; /* to be used again */
     bool one_thread;                      /* only `thread` may use it, which created it */
@@ -68,7 +71,7 @@ tacit_status ti_context_no_memory(tacit_context *ctx, const char *format, ...) T
 /* TACIT_OK, or the error of the run so far. Clears the sentence of the last call. */
 tacit_status ti_context_enter(tacit_context *ctx);
 
-/* Whether what a new task reads has been written. If not, the task and what was allocated since are forgotten. */
+/* Whether what a new task reads has been written, and its chunks write apart. If not, the task and what was allocated since are forgotten. */
 tacit_status ti_context_check(tacit_context *ctx, ti_task *task);
 
 /* Keep a custom mapper, and `user`, which ti_alloc gave: its handle. */

@@ -259,7 +259,7 @@ static void derive(ti_holder_cache *cache, ti_holder *h)
         h->image = all.boxes;
         h->constant = split->chunks == 1 || split->place == TI_PLACE_EVERYWHERE ||
                       (h->custom->properties & TACIT_MAPPER_CONSTANT);
-        h->disjoint = true; /* overlapping writes are refused (plan/diagnose) */
+        h->disjoint = true; /* overlapping writes are refused (api/check_overlap) */
         return;
     }
     ti_box range = ti_split_range(split), image;

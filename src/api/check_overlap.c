@@ -1,0 +1,197 @@
+/* Overlapping writes of custom mappers: see check_overlap.h. */
+#include "api/check_overlap.h"
+
+#include "base/map.h"
+#include "grid/region_map.h"
+#include "ir/custom.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Parts of the finer cut: prime along one dimension, odd along two, so that its borders are no multiples of what programs like. */
+enum { FINE = 61, FINE_0 = 9, FINE_1 = 7, ANSWERS = 64 };
+
+/* What the answer depends on. All bytes count. */
+typedef struct question {
+    ti_box range, extent;
+    int64_t gran[3], grid[3];
+    int64_t handle, dims, oversubscribe, two_dimensional;
+    uint64_t weights; /* hash */
+} question;
+
+/* Questions whose answer was that all is well. */
+struct ti_overlap_answers {
+    question good[ANSWERS];
+    uint64_t hash[ANSWERS]; /* 0: none */
+};
+
+static question ask(const tacit_context *ctx, const ti_task *task, const ti_access *access)
+{
+    question q;
+    memset(&q, 0, sizeof(q));
+    q.range = task->range;
+    q.extent = access->buffer->extent;
+    for (int d = 0; d < 3; d++) {
+        q.gran[d] = task->gran[d];
+        q.grid[d] = task->grid[d];
+    }
+    q.handle = access->custom->handle;
+    q.dims = access->buffer->dims;
+    q.oversubscribe = task->oversubscribe;
+    q.two_dimensional = task->two_dimensional;
+    for (int n = 0; task->weights && n < tacit_num_nodes(ctx); n++) {
+        q.weights = ti_hash64(q.weights ^ (task->weights[n] + (uint64_t)1));
+    }
+    return q;
+}
+
+/* Two chunks that would write `box`. */
+typedef struct clash {
+    ti_box items[2], box;
+    int node[2];
+} clash;
+
+static void note_chunk(const ti_split *split, int64_t c, int side, clash *out)
+{
+    out->items[side] = ti_split_chunk(split, c, 0);
+    out->node[side] = ti_split_node(split, c);
+}
+
+/* The first of `boxes` that meets what was written, or NULL; then *hit is what it meets. */
+static const ti_box *find_meeting(const ti_region_map *written, const ti_boxes *boxes, ti_region_entry *hit)
+{
+    ti_region_entries hits = { 0 };
+    const ti_box *found = NULL;
+    for (size_t i = 0; i < boxes->count && !found; i++) {
+        ti_region_map_query(written, &boxes->data[i], &hits);
+        found = hits.count ? &boxes->data[i] : NULL;
+    }
+    if (found) {
+        *hit = hits.data[0];
+    }
+    ti_vec_fini(&hits);
+    return found;
+}
+
+static bool find_clash(const ti_access *access, const ti_split *split, clash *out)
+{
+    ti_region_map written;
+    ti_region_entry hit;
+    ti_boxes boxes = { 0 };
+    const ti_box *found = NULL;
+    ti_region_map_init(&written);
+    for (int64_t c = 0; c < split->chunks && !found; c++) {
+        ti_box items = ti_split_chunk(split, c, 0);
+        ti_vec_clear(&boxes);
+        ti_custom_image(access->custom, &items, &access->buffer->extent, access->buffer->dims, &boxes);
+        found = find_meeting(&written, &boxes, &hit);
+        for (size_t i = 0; i < boxes.count && !found; i++) {
+            ti_region_map_insert(&written, &boxes.data[i], (uint64_t)c);
+        }
+        if (found) {
+            out->box = ti_box_intersect(found, &hit.box);
+            note_chunk(split, (int64_t)hit.value, 0, out);
+            note_chunk(split, c, 1, out);
+        }
+    }
+    ti_region_map_fini(&written);
+    ti_vec_fini(&boxes);
+    return found != NULL;
+}
+
+static ti_split_request request_of(const ti_task *task)
+{
+    return (ti_split_request){ .range = task->range,
+                               .gran = { task->gran[0], task->gran[1], task->gran[2] },
+                               .place = task->place,
+                               .two_dimensional = task->two_dimensional };
+}
+
+/* The chunks that nodes get. */
+static bool nodes_clash(const ti_task *task, const ti_access *access, int nodes, clash *out)
+{
+    TI_VEC(int64_t) table = { 0 };
+    ti_split_request request = request_of(task);
+    request.nodes = nodes;
+    request.oversubscribe = task->oversubscribe;
+    request.weights = task->weights;
+    memcpy(request.grid, task->grid, sizeof(request.grid));
+    ti_vec_reserve(&table, (size_t)nodes * (size_t)task->oversubscribe + 1);
+    ti_split split = ti_split_make(&request, table.data);
+    bool found = find_clash(access, &split, out);
+    ti_vec_fini(&table);
+    return found;
+}
+
+/* Parts of the range that more nodes or more workers might get. */
+static bool parts_clash(const ti_task *task, const ti_access *access, clash *out)
+{
+    ti_split_request request = request_of(task);
+    request.nodes = FINE;
+    request.oversubscribe = 1;
+    if (task->two_dimensional) {
+        request.nodes = FINE_0 * FINE_1;
+        request.grid[0] = FINE_0;
+        request.grid[1] = FINE_1;
+        request.grid[2] = 1;
+    }
+    ti_split split = ti_split_make(&request, NULL);
+    return find_clash(access, &split, out);
+}
+
+static tacit_status refuse(tacit_context *ctx, const ti_task *task, uint32_t index, const clash *c, bool nodes)
+{
+    const ti_buffer_info *buffer = task->access[index].buffer;
+    int dims = TI_MAX(task->dims, 1);
+    char first[TI_BOX_TEXT], second[TI_BOX_TEXT], box[TI_BOX_TEXT],
+        who[80] = "which more workers or nodes would compute";
+    if (nodes) {
+        snprintf(who, sizeof(who), "of nodes %d and %d", c->node[0], c->node[1]);
+    }
+    return ti_context_error(
+        ctx, TACIT_ERROR_OVERLAP,
+        "task '%s', access %u to buffer '%s': its custom mapper lets the items %s and the items %s, %s, both write %s; let different items "
+        "write different elements, or set .granularity to what must stay together, use tacit_replicated() if all compute the same, or place the task",
+        task->name, index, buffer->name, ti_box_format(&c->items[0], dims, first),
+        ti_box_format(&c->items[1], dims, second), who, ti_box_format(&c->box, TI_MAX(buffer->dims, 1), box));
+}
+
+static tacit_status check_access(tacit_context *ctx, const ti_task *task, uint32_t index)
+{
+    const ti_access *access = &task->access[index];
+    question q = ask(ctx, task, access);
+    uint64_t hash = ti_hash_words(&q, sizeof(q), 0) | 1;
+    if (!ctx->overlap_answers) {
+        ctx->overlap_answers = TI_NEW(ti_overlap_answers);
+    }
+    ti_overlap_answers *answers = ctx->overlap_answers;
+    size_t at = (size_t)(hash >> 32) % ANSWERS;
+    if (answers->hash[at] == hash && memcmp(&answers->good[at], &q, sizeof(q)) == 0) {
+        return TACIT_OK;
+    }
+    clash c;
+    if (nodes_clash(task, access, tacit_num_nodes(ctx), &c)) {
+        return refuse(ctx, task, index, &c, true);
+    }
+    if (parts_clash(task, access, &c)) {
+        return refuse(ctx, task, index, &c, false);
+    }
+    answers->good[at] = q;
+    answers->hash[at] = hash;
+    return TACIT_OK;
+}
+
+tacit_status ti_check_overlap(tacit_context *ctx, const ti_task *task)
+{
+    for (uint32_t i = 0; i < task->accesses && task->place == TI_PLACE_SPLIT; i++) {
+        if (TI_UNLIKELY(task->access[i].custom != NULL) && ti_access_writes(&task->access[i])) {
+            TI_TRY(check_access(ctx, task, i));
+        }
+    }
+    return TACIT_OK;
+}
+
+void ti_overlap_answers_destroy(ti_overlap_answers *answers)
+{
+    ti_free(answers, sizeof(*answers));
+}
