@@ -1,8 +1,11 @@
 /* Faults of kernels: see fault.h.
  *
- * `calls` has the calls that are under way, for the handler, which may take no lock. Its entries belong to the thread that claimed them. */
+ * The handler may take no lock. Almost always the thread that faults is the one that called the kernel, and finds its call in `mine`. A thread that the
+ * kernel has started looks through `calls`, which has all that are under way; whoever takes its call out of there waits while
+ * somebody looks, so that no call goes away under the handler's eyes. */
 #include "device/fault.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -16,6 +19,9 @@ static const int signals[SIGNALS] = { SIGSEGV, SIGBUS };
 
 /* Signal handlers are the process's, and so is what they need. */
 static _Atomic(ti_fault_call *) calls[MOST_CALLS];
+static _Atomic int looking; /* handlers that look through `calls` */
+/* The call of this thread. In the model that needs no memory at the first use, which may be in the handler. */
+static _Thread_local ti_fault_call *mine __attribute__((tls_model("initial-exec")));
 static struct sigaction before[SIGNALS];
 static pthread_mutex_t installing = PTHREAD_MUTEX_INITIALIZER;
 static int installed; /* how many contexts want the handler; under the mutex */
@@ -131,33 +137,50 @@ static void pass_on(int number, siginfo_t *info, void *context)
     }
 }
 
-static void on_fault(int number, siginfo_t *info, void *context)
+/* The copy of this call that the address belongs to; NULL if there is none. */
+static const ti_guarded *find_copy(const ti_fault_call *call, const char *address)
 {
-    const char *address = info->si_addr;
-    ti_fault_call *mine = NULL;
-    for (int i = 0; i < MOST_CALLS && info->si_code > 0; i++) {
-        ti_fault_call *call = atomic_load_explicit(&calls[i], memory_order_acquire);
-        for (size_t c = 0; call && c < call->copies; c++) {
-            int64_t at[3];
-            if (!ti_guarded_locate(&call->copy[c], address, at)) {
-                continue;
-            }
-            call->touch = touch_of(context);
-            if (pthread_equal(call->thread, pthread_self())) {
-                call->hit = c;
-                call->address = address;
-                siglongjmp(call->back, 1);
-            }
-            say_end(call, &call->copy[c], address, call->touch);
-            pass_on(number, info, context);
-            return;
-        }
-        if (call && pthread_equal(call->thread, pthread_self())) {
-            mine = call;
+    for (size_t c = 0; c < call->copies; c++) {
+        int64_t at[3];
+        if (ti_guarded_locate(&call->copy[c], address, at)) {
+            return &call->copy[c];
         }
     }
-    if (mine) {
-        say_end(mine, NULL, address, TI_TOUCH_UNKNOWN);
+    return NULL;
+}
+
+/* Whether the address belongs to the call of another thread; then says so. */
+static bool say_of_others(const char *address, ti_touch touch)
+{
+    bool found = false;
+    atomic_fetch_add(&looking, 1);
+    for (int i = 0; i < MOST_CALLS && !found; i++) {
+        const ti_fault_call *call = atomic_load(&calls[i]);
+        const ti_guarded *copy = call ? find_copy(call, address) : NULL;
+        if (copy) {
+            say_end(call, copy, address, touch);
+            found = true;
+        }
+    }
+    atomic_fetch_sub(&looking, 1);
+    return found;
+}
+
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+    ti_fault_call *call = mine;
+    const char *address = info->si_addr;
+    if (info->si_code > 0) { /* else somebody has sent the signal */
+        const ti_guarded *copy = call ? find_copy(call, address) : NULL;
+        if (copy) {
+            call->hit = (size_t)(copy - call->copy);
+            call->address = address;
+            call->touch = touch_of(context);
+            siglongjmp(call->back, 1);
+        }
+        if (!say_of_others(address, touch_of(context)) && call) {
+            say_end(call, NULL, address, TI_TOUCH_UNKNOWN);
+        }
     }
     pass_on(number, info, context);
 }
@@ -211,8 +234,7 @@ static int claim(ti_fault_call *call)
 {
     for (int i = 0;; i = (i + 1) % MOST_CALLS) {
         ti_fault_call *nobody = NULL;
-        if (atomic_compare_exchange_strong_explicit(&calls[i], &nobody, call, memory_order_acq_rel,
-                                                    memory_order_relaxed)) {
+        if (atomic_compare_exchange_strong(&calls[i], &nobody, call)) {
             return i;
         }
         if (i == MOST_CALLS - 1) {
@@ -231,11 +253,18 @@ static bool run_and_return(ti_fault_call *call, tacit_host_kernel *kernel)
     return true;
 }
 
+static void release(int slot)
+{
+    atomic_store(&calls[slot], NULL);
+    while (atomic_load(&looking) > 0) {
+        sched_yield();
+    }
+}
+
 bool ti_fault_run(ti_fault_call *call, tacit_host_kernel *kernel, const tacit_launch *launch)
 {
     sigset_t faults, mask;
     call->launch = launch;
-    call->thread = pthread_self();
     /* Workers block signals; a fault whose signal is blocked kills the process unheard. */
     sigemptyset(&faults);
     for (int i = 0; i < SIGNALS; i++) {
@@ -243,8 +272,10 @@ bool ti_fault_run(ti_fault_call *call, tacit_host_kernel *kernel, const tacit_la
     }
     pthread_sigmask(SIG_UNBLOCK, &faults, &mask);
     int slot = claim(call);
+    mine = call;
     bool good = run_and_return(call, kernel);
-    atomic_store_explicit(&calls[slot], NULL, memory_order_release);
+    mine = NULL;
+    release(slot);
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
     return good;
 }

@@ -9,7 +9,6 @@
 #include "device/guarded.h"
 #include "tacit/tacit.h"
 
-#include <pthread.h>
 #include <setjmp.h>
 
 typedef enum ti_touch { TI_TOUCH_READ, TI_TOUCH_WRITE, TI_TOUCH_UNKNOWN } ti_touch;
@@ -25,7 +24,6 @@ typedef struct ti_fault_call {
     ti_touch touch;
     /* For the handler. */
     const tacit_launch *launch;
-    pthread_t thread;
     sigjmp_buf back;
 } ti_fault_call;
 

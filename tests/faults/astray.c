@@ -14,11 +14,12 @@
         tacit_status status_ = (call);                                                                                 \
         if (status_ != TACIT_OK) {                                                                                     \
             fprintf(stderr, "%s: %s: %s\n", #call, tacit_status_name(status_), tacit_last_error(ctx));                 \
+            tacit_finalize(ctx);                                                                                       \
             return EXIT_FAILURE;                                                                                       \
         }                                                                                                              \
     } while (0)
 
-enum { ROWS = 40, COLS = 24, PLANES = 12, MANY = 12000 };
+enum { ROWS = 40, COLS = 24, PLANES = 12, MANY = 8400, FEW = 5 };
 
 static tacit_context *ctx;
 
@@ -374,8 +375,8 @@ static const struct kind kinds[] = {
       add_to_old, SLIP(0), 0 },
     { "beside_reduction", "\\(reads\\|writes\\) V\\[1\\], outside of its access 1 (tacit_reduce, \\[0,1))", REDUCTION,
       beside_reduction, SLIP(0), 0 },
-    { "many_rows_read", "reads U\\[4000,24\\], outside of its access [01]", TALL, deep_in_many, SLIP(0), 0 },
-    { "many_rows_write", "writes V\\[4000,24\\], outside of its access [01]", TALL, write_deep_in_many, SLIP(0), 0 },
+    { "many_rows_read", "reads U\\[2800,5\\], outside of its access [01]", TALL, deep_in_many, SLIP(0), 0 },
+    { "many_rows_write", "writes V\\[2800,5\\], outside of its access [01]", TALL, write_deep_in_many, SLIP(0), 0 },
     { "host_read_above", "reads U\\[[0-9]*\\], outside of its access 0", LINE, copy1, SLIP(.above = { 1 }),
       TACIT_ON_HOST },
     { "host_write_below", "writes V\\[[0-9-]*\\], outside of its access 1", LINE, copy1,
@@ -407,7 +408,7 @@ static tacit_range range_of(enum shape shape)
     case SPACE:
         return TACIT_RANGE(PLANES, ROWS, COLS);
     case TALL:
-        return TACIT_RANGE(MANY, COLS);
+        return TACIT_RANGE(MANY, FEW);
     case POINTS:
         return TACIT_RANGE(ROWS, 3);
     case GRID:

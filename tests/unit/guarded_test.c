@@ -170,11 +170,11 @@ static void too_many_rows(void **state)
     ti_guarded_fini(&copy);
 }
 
-/* A million bytes per element and as many rows would need more addresses than there are. */
+/* Rows at multiples of both the page and a million odd bytes would need more addresses than are asked for. */
 static void too_many_addresses(void **state)
 {
     (void)state;
-    ti_guarded copy = { .name = "U", .dims = 2, .elem_size = 1000003, .reach = { { 0, 0, 0 }, { 1, 1 << 20, 3 } } };
+    ti_guarded copy = { .name = "U", .dims = 2, .elem_size = 1000003, .reach = { { 0, 0, 0 }, { 1, 2000, 3 } } };
     const ti_box one = { { 0, 7, 1 }, { 1, 8, 2 } };
     ti_region_add(&copy.writable, &one);
     assert_true(ti_guarded_map(&copy, true));
