@@ -83,7 +83,7 @@ static void vast_buffers(tacit_context *ctx, void *user)
 {
     (void)user;
     enum { PIECE = 10 };
-    const size_t n = (size_t)1 << 61, from = n - PIECE;
+    const size_t n = (size_t)1 << 46, from = n - PIECE;
     short got[PIECE];
     tacit_buffer *b = make(ctx, "vast", TACIT_RANGE(n), sizeof(short), NULL);
     SUBMIT(ctx, .name = "far", .range = TACIT_RANGE(PIECE), KERNEL(fill_far), TACIT_ARGS(from),
@@ -92,8 +92,8 @@ static void vast_buffers(tacit_context *ctx, void *user)
     for (int i = 0; i < PIECE; i++) {
         REQUIRE(got[i] == 100 + i);
     }
-    /* Many items that do nothing: volumes beyond 2^64. */
-    const size_t m = (size_t)1 << 46;
+    /* Many items that do nothing: a quarter of what a range may have. */
+    const size_t m = (size_t)1 << 20;
     tacit_buffer *flag = make(ctx, "flag", (tacit_range){ .dims = 0 }, sizeof(int), NULL);
     SUBMIT(ctx, .name = "huge", .range = TACIT_RANGE(m, m, m), KERNEL(fill0), .place = tacit_place_node(0),
            .access = { tacit_write(flag, tacit_all()) });
