@@ -189,12 +189,12 @@ static void drop_holders(ti_command_graph *graph)
 /* The holders of all reads of `buffer` by the task. */
 static void collect_reads(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer)
 {
-    ti_holder **holder = graph->holders.data;
+    size_t first = 0; /* of the access's holders */
     ti_vec_clear(&graph->reads);
-    for (uint32_t i = 0; i < task->accesses; holder += task->access[i++].mappers) {
+    for (uint32_t i = 0; i < task->accesses; first += task->access[i++].mappers) {
         const ti_access *access = &task->access[i];
         for (uint32_t m = 0; access->buffer == buffer && ti_access_needs_old(access) && m < access->mappers; m++) {
-            ti_vec_push(&graph->reads, holder[m]);
+            ti_vec_push(&graph->reads, graph->holders.data[first + m]);
         }
     }
 }
@@ -391,8 +391,8 @@ static void reduce(ti_command_graph *graph, const ti_task *task, uint32_t index,
 static void update_versions(ti_command_graph *graph, const ti_task *task, const ti_split_ref *split)
 {
     for (int writes = 0; writes < 2; writes++) {
-        ti_holder **holder = graph->holders.data;
-        for (uint32_t i = 0; i < task->accesses; holder += task->access[i++].mappers) {
+        size_t first = 0; /* of the access's holders */
+        for (uint32_t i = 0; i < task->accesses; first += task->access[i++].mappers) {
             const ti_access *access = &task->access[i];
             ti_version_map *versions = &state_of(graph, access->buffer)->versions;
             if (writes && access->mode == TACIT_REDUCE) {
@@ -401,9 +401,9 @@ static void update_versions(ti_command_graph *graph, const ti_task *task, const 
             for (uint32_t m = 0; (writes ? ti_access_writes(access) : ti_access_reads(access)) && m < access->mappers;
                  m++) {
                 if (writes) {
-                    ti_version_map_write(versions, holder[m]);
+                    ti_version_map_write(versions, graph->holders.data[first + m]);
                 } else {
-                    ti_version_map_read(versions, holder[m]);
+                    ti_version_map_read(versions, graph->holders.data[first + m]);
                 }
             }
         }
