@@ -150,13 +150,11 @@ static void copy_orders(ti_task *task, ti_arena *arena, const tacit_task *from)
         order[task->orders++] = TI_ORDER_OF_MEETINGS;
     }
     for (int i = 0; i < TACIT_MAX_HOST_OBJECTS; i++) {
-        if (TI_UNLIKELY(from->host_object[i] != NULL)) {
+        if (from->host_object[i]) {
             order[task->orders++] = from->host_object[i]->order;
         }
     }
-    if (TI_UNLIKELY(task->orders)) {
-        task->order = ti_arena_copy(arena, order, task->orders * sizeof(order[0]));
-    }
+    task->order = ti_arena_copy(arena, order, task->orders * sizeof(order[0]));
 }
 
 static const char *copy_name(ti_arena *arena, const char *name)
@@ -190,7 +188,9 @@ static ti_task *copy_task(const tacit_context *ctx, const tacit_task *from, uint
     if (ctx->reproducible && reduces(task)) {
         cut_in_blocks(task);
     }
-    copy_orders(task, arena, from);
+    if (task->on_host) {
+        copy_orders(task, arena, from);
+    }
     return task;
 }
 

@@ -419,18 +419,28 @@ static tacit_status check_hints(tacit_context *ctx, const tacit_task *t, const c
     return TACIT_OK;
 }
 
+/* One comparison for the many tasks that name none. */
+static bool names_objects(const tacit_task *t)
+{
+    uintptr_t any = 0;
+    for (int i = 0; i < TACIT_MAX_HOST_OBJECTS; i++) {
+        any |= (uintptr_t)t->host_object[i];
+    }
+    return any != 0;
+}
+
 static tacit_status check_objects(tacit_context *ctx, const tacit_task *t, const char *name)
 {
+    if (t->on == TACIT_ON_DEVICES) {
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
+                                "task '%s' names a host object, but runs on devices; set .on = TACIT_ON_HOST, "
+                                "TACIT_ON_ONE_NODE or TACIT_ON_EVERY_NODE",
+                                name);
+    }
     for (int i = 0; i < TACIT_MAX_HOST_OBJECTS; i++) {
         const tacit_host_object *object = t->host_object[i];
-        if (TI_LIKELY(!object)) {
+        if (!object) {
             continue;
-        }
-        if (t->on == TACIT_ON_DEVICES) {
-            return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
-                                    "task '%s' names a host object, but runs on devices; set .on = TACIT_ON_HOST, "
-                                    "TACIT_ON_ONE_NODE or TACIT_ON_EVERY_NODE",
-                                    name);
         }
         if (object->context != ctx || !object->live) {
             return ti_context_error(ctx, TACIT_ERROR_STATE,
@@ -447,7 +457,9 @@ tacit_status ti_check_task(tacit_context *ctx, const tacit_task *t, uint32_t *ac
     TI_TRY(check_range(ctx, t, p.name));
     TI_TRY(check_where(ctx, t, p.name));
     TI_TRY(check_hints(ctx, t, p.name));
-    TI_TRY(check_objects(ctx, t, p.name));
+    if (TI_UNLIKELY(names_objects(t))) {
+        TI_TRY(check_objects(ctx, t, p.name));
+    }
     for (p.index = 0; p.index < TACIT_MAX_ACCESSES && t->access[p.index].mode != 0; p.index++) {
         p.access = &t->access[p.index];
         if (!p.access->buffer) {
