@@ -183,38 +183,22 @@ typedef struct iterations {
     double *ns; /* [iteration * repeat + pass] */
 } iterations;
 
-static uint64_t without_clock(uint64_t ns)
-{
-    uint64_t clock = planning_clock_ns();
-    return ns > clock ? ns - clock : 0;
-}
-
-/* From the start, iteration by iteration. The pass's figures are those of the second half. */
-static void iterate(const options *o, result *r, iterations *it, int number)
+/* From the start, iteration by iteration. */
+static void iterate(const options *o, const result *r, iterations *it, int number)
 {
     planning p;
-    uint64_t ns[PLANNING_STAGES] = { 0 }, half[PLANNING_STAGES] = { 0 };
-    size_t from = it->count / 2;
-    planning_counts before = { 0 };
+    uint64_t ns[PLANNING_STAGES] = { 0 };
     planning_open(&p, &o->plan, ns);
+    p.large = o->plan.nodes > 1; /* iterations with messages take long enough for the thread's clock */
     for (size_t i = 0; i < it->count; i++) {
         uint64_t one[PLANNING_STAGES] = { 0 }, sum = 0;
-        before = i == from ? p.counts : before;
         planning_block(&p, (size_t)r->per_iteration, one);
         for (int s = 0; s < PLANNING_STAGES; s++) {
-            one[s] = without_clock(one[s]);
-            half[s] += i < from ? 0 : one[s];
-            ns[s] += i ? 0 : one[s];
             sum += one[s];
         }
+        sum -= TI_MIN(sum, PLANNING_STAGES * planning_clock_ns(&p));
         it->ns[i * (size_t)o->repeat + (size_t)number] = (double)sum;
     }
-    if (o->plan.pattern->grows) {
-        r->first_use = (double)(ns[0] + ns[1] + ns[2]);
-        r->of = since(&p, &before);
-        fill_pass(&r->passes[number], half, (it->count - from) * (size_t)r->per_iteration);
-    }
-    note_peaks(r, &p);
     planning_close(&p);
 }
 
@@ -232,12 +216,31 @@ static void measure_iterations(const options *o, result *r)
     ti_free(it.ns, it.count * (size_t)o->repeat * sizeof(double));
 }
 
+/* All iterations, in blocks; the figures are those of the second half. */
+static void grow(const options *o, result *r, pass *out)
+{
+    planning p;
+    uint64_t ns[PLANNING_STAGES] = { 0 };
+    size_t half = o->plan.tasks / 2, left = o->plan.tasks - half;
+    r->first_use = open_and_use(&p, o);
+    p.large = true;
+    plan_tasks(&p, half - TI_MIN(half, (size_t)o->plan.pattern->cycle), o->plan.nodes > 1 ? 1 : BLOCK, ns);
+    memset(ns, 0, sizeof(ns));
+    planning_counts before = p.counts;
+    plan_tasks(&p, left, o->plan.nodes > 1 ? 1 : BLOCK, ns);
+    r->of = since(&p, &before);
+    fill_pass(out, ns, left);
+    note_peaks(r, &p);
+    planning_close(&p);
+}
+
 static void measure_growing(const options *o, result *r)
 {
     measure_iterations(o, r);
     for (int i = 0; i < o->repeat; i++) {
         planning p;
         uint64_t ns[PLANNING_STAGES] = { 0 };
+        grow(o, r, &r->passes[i]);
         planning_open(&p, &o->plan, ns);
         r->passes[i].horizon = time_horizons(&p, o->plan.tasks, &r->horizon);
         planning_close(&p);

@@ -123,7 +123,7 @@ void planning_block(planning *p, size_t tasks, uint64_t ns[PLANNING_STAGES])
 uint64_t planning_horizon(planning *p)
 {
     uint64_t of_task[PLANNING_STAGES] = { 0 }, of_horizon[PLANNING_STAGES] = { 0 };
-    uint64_t clock = 3 * planning_clock_ns();
+    uint64_t clock = 3 * planning_clock_ns(p);
     release(p);
     p->horizon_ns = 0;
     ti_task_graph_time_horizons(p->tasks, &p->horizon_ns);
@@ -141,22 +141,19 @@ uint64_t planning_horizon(planning *p)
     return sum > clock ? sum - clock : 1;
 }
 
-uint64_t planning_clock_ns(void)
+uint64_t planning_clock_ns(planning *p)
 {
     enum { READS = 64 };
-    static _Thread_local uint64_t known;
-    if (!known) {
-        uint64_t least = UINT64_MAX;
-        for (int round = 0; round < READS; round++) {
-            uint64_t start = ti_clock_ns();
-            for (int i = 1; i < READS; i++) {
-                (void)ti_clock_ns();
-            }
-            least = TI_MIN(least, (ti_clock_ns() - start) / READS);
+    uint64_t *known = &p->clock_ns[p->large];
+    for (int round = 0; !*known || round % READS; round++) {
+        uint64_t start = now(p);
+        for (int i = 1; i < READS; i++) {
+            (void)now(p);
         }
-        known = TI_MAX(least, 1);
+        uint64_t mean = TI_MAX((now(p) - start) / READS, 1);
+        *known = *known ? TI_MIN(*known, mean) : mean;
     }
-    return known;
+    return *known;
 }
 
 /* ---- begin and end */

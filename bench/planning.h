@@ -41,6 +41,7 @@ typedef struct planning {
     TI_VEC(const ti_command *) command;
     TI_VEC(size_t) border; /* in `command`, behind each task's */
     bool large;            /* blocks are: use the clock of the thread, which is slow to read */
+    uint64_t clock_ns[2];  /* what one reading takes, by `large`; 0: not known yet */
     uint64_t planned_point, horizon_ns;
     planning_counts counts;
     uint64_t entries_peak, arena_peak;                   /* after blocks */
@@ -57,7 +58,7 @@ void planning_block(planning *p, size_t tasks, uint64_t ns[PLANNING_STAGES]);
 /* The same with one task; returns the nanoseconds of the horizon that followed it in all stages, or 0 if none did. */
 uint64_t planning_horizon(planning *p);
 
-/* What reading the clock adds to an interval. */
-uint64_t planning_clock_ns(void);
+/* What reading the clock that is in use adds to an interval. */
+uint64_t planning_clock_ns(planning *p);
 
 #endif
