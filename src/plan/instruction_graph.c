@@ -55,6 +55,7 @@ void ti_instruction_graph_destroy(ti_instruction_graph *graph)
     ti_vec_fini(&graph->emit.scratch);
     ti_vec_fini(&graph->emit.meeting);
     ti_vec_fini(&graph->emit.wants);
+    ti_vec_fini(&graph->emit.order);
     ti_budget_fini(&graph->emit.budget);
     ti_deps_fini(&graph->emit.deps);
     ti_arena_ring_fini(&graph->emit.arenas);

@@ -137,8 +137,21 @@ static void claim_new_parts(ti_buffer_memory *memory, ti_emitter *e, const ti_bo
 
 enum { GROWTHS_WITHOUT_ROOM = 2 };
 
-/* What has grown before will grow again: room for half as much more in the directions in which it leaves the largest of the old allocations,
- * unless others or the limit are in the way. */
+/* Whether nothing is in the way of a larger box: no other allocation, no want that it would meet in part, not the limit. */
+static bool is_free(ti_buffer_memory *memory, ti_emitter *e, const ti_buffer_info *buffer, const ti_box *box)
+{
+    ti_vec_clear(&e->meeting);
+    ti_region_map_query(&memory->allocated, box, &e->meeting);
+    bool alone = e->meeting.count == e->scratch.count;
+    ti_vec_clear(&e->meeting);
+    ti_region_map_query(&memory->wanted, box, &e->meeting);
+    for (size_t i = 0; i < e->meeting.count && alone; i++) {
+        alone = ti_box_covers(box, &e->meeting.data[i].box);
+    }
+    return alone && ti_budget_allows(&e->budget, ti_bytes_of(buffer, box) + e->wanted_bytes);
+}
+
+/* What has grown before will grow again: room for half as much more in the directions in which it leaves the largest of the old allocations. */
 static ti_box with_room(ti_buffer_memory *memory, ti_emitter *e, const ti_buffer_info *buffer, const ti_box *box)
 {
     ti_box old = e->scratch.data[0].box, roomy = *box;
@@ -151,12 +164,7 @@ static ti_box with_room(ti_buffer_memory *memory, ti_emitter *e, const ti_buffer
         roomy.max[d] = box->max[d] > old.max[d] ? TI_MIN(box->max[d] + more, buffer->extent.max[d]) : box->max[d];
         roomy.min[d] = box->min[d] < old.min[d] ? TI_MAX(box->min[d] - more, buffer->extent.min[d]) : box->min[d];
     }
-    ti_vec_clear(&e->meeting);
-    ti_region_map_query(&memory->allocated, &roomy, &e->meeting);
-    ti_region_map_query(&memory->wanted, &roomy, &e->meeting);
-    bool fits = e->meeting.count == e->scratch.count &&
-                ti_budget_allows(&e->budget, ti_bytes_of(buffer, &roomy) + e->wanted_bytes);
-    return fits ? roomy : *box;
+    return is_free(memory, e, buffer, &roomy) ? roomy : *box;
 }
 
 static void allocate(ti_buffer_memory *memory, ti_emitter *e, const ti_task *task, const ti_buffer_info *buffer,
@@ -241,17 +249,35 @@ bool ti_buffer_memory_want(ti_buffer_memory *memory, ti_emitter *e, ti_need need
     join_wants(memory, e, index);
     ti_want *want = &e->wants.data[index];
     want->box = grown;
+    ti_vec_clear(&e->meeting);
+    ti_region_map_query(&memory->allocated, &grown, &e->meeting);
+    want->grows = e->meeting.count > 0;
     note_largest(want, need, box);
     ti_region_map_insert(&memory->wanted, &grown, index);
     e->wanted_bytes += e->budget.limit ? counted_bytes(e, want) : 0;
     return false;
 }
 
+/* What grows comes first: the room that it gets may be what others want. Puts the indices of what is to be allocated in order. */
+static void order_wants(ti_emitter *e)
+{
+    ti_vec_clear(&e->order);
+    for (int grows = 1; grows >= 0; grows--) {
+        for (size_t i = 0; i < e->wants.count; i++) {
+            const ti_want *want = &e->wants.data[i];
+            if (!ti_box_is_empty(&want->box) && want->grows == (grows == 1)) {
+                ti_vec_push(&e->order, i);
+            }
+        }
+    }
+}
+
 uint64_t ti_wants_peak(ti_emitter *e, uint64_t staging)
 {
     uint64_t live = e->budget.live + e->budget.results, peak = live;
-    for (size_t i = 0; i < e->wants.count; i++) {
-        const ti_want *want = &e->wants.data[i];
+    order_wants(e);
+    for (size_t i = 0; i < e->order.count; i++) {
+        const ti_want *want = &e->wants.data[e->order.data[i]];
         if (__builtin_add_overflow(live, ti_bytes_of(want->buffer, &want->box), &live)) {
             return UINT64_MAX;
         }
@@ -267,13 +293,12 @@ uint64_t ti_wants_peak(ti_emitter *e, uint64_t staging)
 
 void ti_wants_allocate(ti_emitter *e)
 {
-    for (size_t i = 0; i < e->wants.count; i++) {
-        ti_want want = e->wants.data[i];
-        if (!ti_box_is_empty(&want.box)) {
-            ti_region_map_remove(&want.memory->wanted, &want.box, i);
-            e->wanted_bytes -= e->budget.limit ? counted_bytes(e, &want) : 0;
-            allocate(want.memory, e, want.task, want.buffer, &want.box);
-        }
+    order_wants(e);
+    for (size_t i = 0; i < e->order.count; i++) {
+        const ti_want want = e->wants.data[e->order.data[i]];
+        ti_region_map_remove(&want.memory->wanted, &want.box, e->order.data[i]);
+        e->wanted_bytes -= e->budget.limit ? counted_bytes(e, &want) : 0;
+        ti_buffer_memory_ensure(want.memory, e, want.task, want.buffer, &want.box);
     }
     ti_vec_clear(&e->wants);
 }

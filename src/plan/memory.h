@@ -42,6 +42,7 @@ typedef struct ti_want {
     ti_box box;          /* empty: another want has taken it over */
     ti_need largest;     /* who needs most of it at once */
     ti_box footprint;    /* and what that is */
+    bool grows;          /* replaces allocations */
 } ti_want;
 
 /* What appends to a batch needs: the instruction graph's moving parts. */
@@ -55,6 +56,7 @@ typedef struct ti_emitter {
     ti_region_entries scratch, meeting;
     ti_budget budget;
     TI_VEC(ti_want) wants;
+    TI_VEC(size_t) order;  /* of those that are to be allocated */
     uint64_t wanted_bytes; /* of all wants; with a limit only */
     bool new_want;         /* set when something is wanted that was not */
 } ti_emitter;

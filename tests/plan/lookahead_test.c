@@ -116,18 +116,37 @@ static void destroy(node *n, int buffer)
     submit(n, task);
 }
 
+static void fill_access(node *n, ti_arena *arena, ti_access *access, int buffer, int mode, tacit_mapper mapper)
+{
+    ti_mapper parts[TI_MAPPER_PARTS];
+    *access = (ti_access){ .buffer = &n->buffer[buffer], .mode = mode };
+    access->mappers = (uint32_t)ti_mapper_expand(&mapper, 1, parts);
+    access->mapper = ti_arena_copy(arena, parts, access->mappers * sizeof(ti_mapper));
+}
+
+/* A task of one item with two accesses to one buffer. */
+static void use_two(node *n, const char *name, int buffer, int mode0, tacit_mapper mapper0, int mode1,
+                    tacit_mapper mapper1)
+{
+    ti_arena *arena;
+    ti_task *task = new_task(n, TI_TASK_EXECUTE, name, &arena);
+    ti_access *access = TI_ARENA_ARRAY(arena, ti_access, 2);
+    fill_access(n, arena, &access[0], buffer, mode0, mapper0);
+    fill_access(n, arena, &access[1], buffer, mode1, mapper1);
+    task->range = (ti_box){ { 0, 0, 0 }, { 1, 1, 1 } };
+    task->access = access;
+    task->accesses = 2;
+    submit(n, task);
+}
+
 /* A task of `items` with one access, or a fence. */
 static size_t use(node *n, ti_task_kind kind, const char *name, int64_t items, int buffer, int mode,
                   tacit_mapper mapper)
 {
     ti_arena *arena;
-    ti_mapper part[TI_MAPPER_PARTS];
     ti_task *task = new_task(n, kind, name, &arena);
     ti_access *access = TI_ARENA_NEW(arena, ti_access);
-    access->buffer = &n->buffer[buffer];
-    access->mappers = (uint32_t)ti_mapper_expand(&mapper, 1, part);
-    access->mapper = ti_arena_copy(arena, part, access->mappers * sizeof(ti_mapper));
-    access->mode = mode;
+    fill_access(n, arena, access, buffer, mode, mapper);
     if (mode == TACIT_REDUCE) {
         access->reducer.op = tacit_sum(TACIT_UINT8);
     }
@@ -376,6 +395,31 @@ static void growth_is_geometric(void **state)
     }
 }
 
+/* The same where a step reads what was there and writes a row that does not touch it, in whichever order the task names them. */
+static void growth_of_rows_is_geometric(void **state)
+{
+    (void)state;
+    for (int order = 0; order < 4; order++) {
+        enum { STEPS = 1000, ROW = 16 };
+        node n;
+        ti_system system = one;
+        system.lookahead = order < 2 ? 0 : 8;
+        setup_node(&n, system);
+        int a = create(&n, "a", (int64_t)STEPS * ROW, false);
+        run(&n, "first", 1, a, TACIT_WRITE, part(0, ROW));
+        for (size_t i = 1; i < STEPS; i++) {
+            const tacit_mapper rows = part(0, i * ROW), row = part(i * ROW, i * ROW + ROW);
+            use_two(&n, "step", a, order % 2 ? TACIT_WRITE : TACIT_READ, order % 2 ? row : rows,
+                    order % 2 ? TACIT_READ : TACIT_WRITE, order % 2 ? rows : row);
+        }
+        epoch(&n);
+        ti_instruction_counts counts = ti_instruction_graph_counts(n.graph);
+        assert_true(counts.reallocations >= 5 && counts.reallocations <= 60);
+        assert_true(counts.reallocated_bytes <= 4u * STEPS * ROW);
+        teardown_node(&n);
+    }
+}
+
 /* ---- limits */
 
 static void says(const char *text, const char *words)
@@ -569,6 +613,7 @@ int main(void)
         cmocka_unit_test(creation_passes_by),
         cmocka_unit_test(tiles_stay_apart),
         cmocka_unit_test(growth_is_geometric),
+        cmocka_unit_test(growth_of_rows_is_geometric),
         cmocka_unit_test(exactly_the_need_fits),
         cmocka_unit_test(causes_have_cures),
         cmocka_unit_test(partial_results_count),
