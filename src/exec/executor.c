@@ -311,7 +311,7 @@ static void issue_alloc(ti_executor *ex, const ti_instruction *i)
         const ti_buffer_info *buffer = i->as.memory.buffer;
         snprintf(what, sizeof(what),
                  "no memory for %s of buffer '%s' (%zu bytes on this node); use more nodes or smaller buffers",
-                 ti_box_format(&i->as.memory.box, buffer ? buffer->dims : 1, text),
+                 ti_box_format(&i->as.memory.box, buffer ? TI_MAX(buffer->dims, 1) : 1, text),
                  buffer ? buffer->name : "(partial results)", i->as.memory.bytes);
         fail(ex, status, what, i);
         return; /* never completes: nothing that needs it will run */

@@ -37,7 +37,8 @@ ti_distribution ti_distribution_make(const tacit_distribution *from, const ti_bo
     d.extent = *extent;
     for (int k = 0; k < 3; k++) {
         d.grid[k] = TI_MAX(from->grid[k], 1);
-        d.block[k] = TI_MAX((int64_t)from->block[k], 1);
+        d.block[k] = (int64_t)TI_MIN(TI_MAX(from->block[k], (size_t)1),
+                                     (size_t)extent->max[k]); /* one block is one block */
     }
     if (!from->grid[0] && !from->grid[1] && !from->grid[2]) {
         d.grid[0] = nodes;

@@ -84,7 +84,7 @@ static void image_of(ti_task_graph *graph, const ti_access *access, const ti_tas
 static void say_uninitialised(const ti_task *task, const ti_access *access, const ti_box *hole, ti_strbuf *why)
 {
     char text[TI_BOX_TEXT];
-    ti_box_format(hole, access->buffer->dims, text);
+    ti_box_format(hole, TI_MAX(access->buffer->dims, 1), text);
     ti_strbuf_add(
         why,
         "task '%s' reads %s of buffer '%s', which nobody has written; give the buffer .init, write it in an earlier task%s",

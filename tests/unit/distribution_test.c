@@ -46,6 +46,24 @@ static void one_round_is_a_block_distribution(void **state)
     assert_true(ti_distribution_make(&twice, &extent, 4).cyclic);
 }
 
+/* However large a block is said to be, it is one. */
+static void huge_blocks(void **state)
+{
+    (void)state;
+    const ti_box extent = { { 0, 0, 0 }, { 23, 7, 1 } };
+    static const size_t sizes[] = { 23, 24, INT64_MAX - 1, INT64_MAX, (size_t)INT64_MAX + 1, SIZE_MAX };
+    for (int kind = TACIT_DISTRIBUTE_BLOCK; kind <= TACIT_DISTRIBUTE_CYCLIC; kind++) {
+        tacit_distribution given = { .kind = kind, .grid = { 3, 1, 1 }, .block = { 23, 1, 1 } };
+        ti_distribution first = ti_distribution_make(&given, &extent, 3);
+        for (size_t i = 0; i < TI_COUNT(sizes); i++) {
+            given.block[0] = sizes[i];
+            ti_distribution d = ti_distribution_make(&given, &extent, 3);
+            assert_memory_equal(&d, &first, sizeof(d));
+        }
+        assert_int_equal(ti_distribution_owner(&first, (const int64_t[3]){ 22, 6, 0 }), 0);
+    }
+}
+
 /* The default owns what a task's split over the same range gives each node. */
 static void the_default_is_the_split(void **state)
 {
@@ -123,6 +141,7 @@ int main(int argc, char **argv)
     seed = test_seed(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_textbook_case),
+        cmocka_unit_test(huge_blocks),
         cmocka_unit_test(one_round_is_a_block_distribution),
         cmocka_unit_test(the_default_is_the_split),
         cmocka_unit_test(every_element_has_one_owner),
