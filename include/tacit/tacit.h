@@ -17,6 +17,8 @@
  *                node; on several it ends the job, since other nodes may have had the memory. doc/errors.md explains each sentence.
  *   Zero.        Description structs may be zero-initialised; zero always means the default.
  *   Ownership.   Descriptions, names and arguments are copied before a call returns.
+ *   Handles.     A call with a context that is finalized, a buffer that is destroyed, a ticket that is released or garbage in their place
+ *                returns TACIT_ERROR_STATE and reads no memory that is not there.
  *   Threads.     A context is used by one thread at a time. Kernels must not call tacit.
  *   Collective.  Calls marked "all nodes" must be made by all nodes in the same order with the same
  *                arguments (pointers may differ, what they point to may not, unless it says so).
@@ -551,7 +553,7 @@ TACIT_API int tacit_num_nodes(const tacit_context *ctx);
  * and results mean nothing. tacit_finalize prints a report. Counters tell what a live run would have sent. */
 TACIT_API bool tacit_is_dry_run(const tacit_context *ctx);
 
-/* A sentence about the last error of this context (of tacit_init: NULL), valid until the next call. Never NULL. */
+/* A sentence about the last error of this context (NULL or one that is finalized: of tacit_init, or of a call with no context, on this thread), valid until the next call. Never NULL. */
 TACIT_API const char *tacit_last_error(const tacit_context *ctx);
 
 /* ---------------------------------------------------------------- buffers */

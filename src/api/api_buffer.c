@@ -57,7 +57,7 @@ static void unlink_buffer(tacit_buffer *buffer)
 
 static tacit_buffer *new_buffer(tacit_context *ctx, const tacit_buffer_desc *desc, const ti_box *extent)
 {
-    tacit_buffer *buffer = TI_NEW(tacit_buffer);
+    tacit_buffer *buffer = TI_HANDLE_NEW(tacit_buffer, TI_HANDLE_BUFFER);
     ti_strbuf name = { 0 };
     ctx->buffers++;
     if (desc->name) {
@@ -140,12 +140,34 @@ static ti_task *make_create(tacit_context *ctx, const tacit_buffer_desc *desc, c
     return task;
 }
 
+tacit_status ti_check_buffer(tacit_context *ctx, const char *who, const tacit_buffer *buffer)
+{
+    if (TI_LIKELY(ti_buffer_is_usable(ctx, buffer))) {
+        return TACIT_OK;
+    }
+    if (!buffer) {
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "%s: the buffer is NULL; create it with tacit_buffer_create",
+                                who);
+    }
+    if (!ti_handle_is_live(TI_HANDLE_BUFFER, buffer)) {
+        return ti_context_error(
+            ctx, TACIT_ERROR_STATE,
+            "%s: the buffer was destroyed some time ago, also by tacit_finalize, or is not one that tacit_buffer_create gave",
+            who);
+    }
+    if (buffer->context != ctx) {
+        return ti_context_error(ctx, TACIT_ERROR_STATE, "%s: buffer '%s' belongs to another context; create one here",
+                                who, buffer->info.name);
+    }
+    return ti_context_error(ctx, TACIT_ERROR_STATE,
+                            "%s: buffer '%s' is destroyed already; destroy it after the last call that names it", who,
+                            buffer->info.name);
+}
+
 tacit_status tacit_buffer_create_sized(tacit_context *ctx, const tacit_buffer_desc *given, size_t size,
                                        tacit_buffer **out)
 {
-    if (!ctx) {
-        return TACIT_ERROR_ARGUMENT;
-    }
+    TI_TRY(ti_check_context(ctx, "tacit_buffer_create"));
     TI_TRY(ti_context_enter(ctx));
     if (!given || !out) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "tacit_buffer_create: %s is NULL",
@@ -172,17 +194,12 @@ tacit_status tacit_buffer_create_sized(tacit_context *ctx, const tacit_buffer_de
 
 tacit_status tacit_buffer_destroy(tacit_context *ctx, tacit_buffer *buffer)
 {
-    if (!ctx) {
-        return TACIT_ERROR_ARGUMENT;
-    }
+    TI_TRY(ti_check_context(ctx, "tacit_buffer_destroy"));
     if (!buffer) {
         return TACIT_OK;
     }
     TI_TRY(ti_context_check_thread(ctx));
-    if (buffer->context != ctx || buffer->destroyed_by) {
-        return ti_context_error(ctx, TACIT_ERROR_STATE,
-                                "tacit_buffer_destroy: the buffer belongs to another context or is destroyed already");
-    }
+    TI_TRY(ti_check_buffer(ctx, "tacit_buffer_destroy", buffer));
     ti_arena *arena;
     ti_task *task = ti_task_graph_new(ti_runtime_task_graph(ctx->runtime), &arena);
     task->kind = TI_TASK_DESTROY;
@@ -199,7 +216,7 @@ static void free_buffer(tacit_buffer *buffer)
 {
     unlink_buffer(buffer);
     ti_strfree((char *)(uintptr_t)buffer->info.name);
-    TI_DELETE(buffer);
+    ti_handle_free(TI_HANDLE_BUFFER, buffer);
 }
 
 void ti_context_bury(tacit_context *ctx)

@@ -8,20 +8,46 @@
 
 enum { ERROR_TEXT = 1024 }; /* bytes that are there when memory has run out */
 
-/* The sentence about a failed tacit_init: there is no context to keep it. One per thread. */
-static _Thread_local char init_error[512];
+/* The sentence about a failed tacit_init, or a call with a context that is none: there is nothing else to keep it. One per thread. */
+static _Thread_local char lost_error[512];
+
+static bool is_context(const tacit_context *ctx)
+{
+    return TI_LIKELY(ctx != NULL) && ti_handle_is_live(TI_HANDLE_CONTEXT, ctx);
+}
+
+tacit_status ti_no_context(tacit_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(lost_error, sizeof(lost_error), format, args);
+    va_end(args);
+    return status;
+}
+
+tacit_status ti_check_context(const tacit_context *ctx, const char *who)
+{
+    if (TI_LIKELY(is_context(ctx))) {
+        return TACIT_OK;
+    }
+    if (!ctx) {
+        return ti_no_context(TACIT_ERROR_ARGUMENT, "%s: the context is NULL; pass the one that tacit_init gave", who);
+    }
+    return ti_no_context(TACIT_ERROR_STATE, "%s: the context is finalized, or is not one that tacit_init gave", who);
+}
 
 static tacit_status init_failed(tacit_status status, const char *text)
 {
-    snprintf(init_error, sizeof(init_error), "%s", text);
-    return status;
+    return ti_no_context(status, "%s", text);
 }
 
 tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, ti_timeline *timeline, tacit_context **out)
 {
     ti_strbuf why = { 0 };
     tacit_status status = TACIT_OK;
-    tacit_context *ctx = TI_NEW(tacit_context);
+    static _Atomic uint64_t contexts;
+    tacit_context *ctx = TI_HANDLE_NEW(tacit_context, TI_HANDLE_CONTEXT);
+    ctx->serial = atomic_fetch_add(&contexts, 1) + 1;
     ti_strbuf_reserve(&ctx->error, ERROR_TEXT);
     ctx->one_thread = comm->threads == TI_COMM_THREADS_CREATOR;
     ctx->thread_level = comm->thread_level;
@@ -32,7 +58,7 @@ tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, ti_tim
     if (!ctx->runtime) {
         init_failed(status, ti_strbuf_text(&why));
         ti_strbuf_fini(&ctx->error);
-        TI_DELETE(ctx);
+        ti_handle_free(TI_HANDLE_CONTEXT, ctx);
         ctx = NULL;
     }
     ti_strbuf_fini(&why);
@@ -185,7 +211,7 @@ tacit_status ti_context_check(tacit_context *ctx, ti_task *task)
 
 const char *tacit_last_error(const tacit_context *ctx)
 {
-    return ctx ? ti_strbuf_text(&ctx->error) : init_error;
+    return is_context(ctx) ? ti_strbuf_text(&ctx->error) : lost_error;
 }
 
 const char *tacit_status_name(tacit_status status)
@@ -214,9 +240,7 @@ static void submit_epoch(tacit_context *ctx, const char *name, bool barrier)
 
 tacit_status tacit_wait(tacit_context *ctx)
 {
-    if (!ctx) {
-        return TACIT_ERROR_ARGUMENT;
-    }
+    TI_TRY(ti_check_context(ctx, "tacit_wait"));
     TI_TRY(ti_context_enter(ctx));
     submit_epoch(ctx, "wait", false);
     ti_runtime_wait_points(ctx->runtime);
@@ -269,13 +293,13 @@ static void free_context(tacit_context *ctx)
     }
     ti_vec_fini(&ctx->ops);
     for (size_t i = 0; i < ctx->objects.count; i++) {
-        TI_DELETE(ctx->objects.data[i]);
+        ti_handle_free(TI_HANDLE_OBJECT, ctx->objects.data[i]);
     }
     ti_vec_fini(&ctx->objects);
     ti_vec_fini(&ctx->free_slots);
     ti_overlap_answers_destroy(ctx->overlap_answers);
     ti_strbuf_fini(&ctx->error);
-    TI_DELETE(ctx);
+    ti_handle_free(TI_HANDLE_CONTEXT, ctx);
 }
 
 tacit_status tacit_finalize(tacit_context *ctx)
@@ -283,6 +307,7 @@ tacit_status tacit_finalize(tacit_context *ctx)
     if (!ctx) {
         return TACIT_OK;
     }
+    TI_TRY(ti_check_context(ctx, "tacit_finalize"));
     TI_TRY(ti_context_check_thread(ctx));
     ti_runtime_settle(ctx->runtime);
     if (ti_failure_get(ti_runtime_failure(ctx->runtime)) == TACIT_OK) {
@@ -313,23 +338,24 @@ void ti_context_discard(tacit_context *ctx)
 
 int tacit_node(const tacit_context *ctx)
 {
-    return ctx ? ti_runtime_system(ctx->runtime)->node : -1;
+    return is_context(ctx) ? ti_runtime_system(ctx->runtime)->node : -1;
 }
 
 int tacit_num_nodes(const tacit_context *ctx)
 {
-    return ctx ? ti_runtime_system(ctx->runtime)->num_nodes : -1;
+    return is_context(ctx) ? ti_runtime_system(ctx->runtime)->num_nodes : -1;
 }
 
 bool tacit_is_dry_run(const tacit_context *ctx)
 {
-    return ctx && ti_runtime_is_dry(ctx->runtime);
+    return is_context(ctx) && ti_runtime_is_dry(ctx->runtime);
 }
 
 tacit_status tacit_get_counters(tacit_context *ctx, tacit_counters *out)
 {
-    if (!ctx || !out) {
-        return TACIT_ERROR_ARGUMENT;
+    TI_TRY(ti_check_context(ctx, "tacit_get_counters"));
+    if (!out) {
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "tacit_get_counters: out is NULL");
     }
     ti_runtime_counters(ctx->runtime, out);
     return TACIT_OK;

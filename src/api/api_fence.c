@@ -1,6 +1,7 @@
 /* Fences: values for the application. Application thread. */
 #include "api/check_task.h"
 #include "api/owners.h"
+#include "base/log.h"
 
 static ti_task *make_fence(tacit_context *ctx, const tacit_buffer *buffer, const ti_box *box, void *memory,
                            ti_signal *signal)
@@ -41,26 +42,17 @@ static tacit_status submit_fence(tacit_context *ctx, tacit_buffer *buffer, const
     return TACIT_OK;
 }
 
-static tacit_status check_buffer(tacit_context *ctx, const char *who, const tacit_buffer *buffer)
+static tacit_status enter(tacit_context *ctx, const char *who, const tacit_buffer *buffer)
 {
-    if (!ctx) {
-        return TACIT_ERROR_ARGUMENT;
-    }
+    TI_TRY(ti_check_context(ctx, who));
     TI_TRY(ti_context_enter(ctx));
-    if (!buffer) {
-        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "%s: the buffer is NULL", who);
-    }
-    if (buffer->context != ctx || buffer->destroyed_by) {
-        return ti_context_error(ctx, TACIT_ERROR_STATE, "%s: the buffer is destroyed or belongs to another context",
-                                who);
-    }
-    return TACIT_OK;
+    return ti_check_buffer(ctx, who, buffer);
 }
 
 static tacit_status check_fence(tacit_context *ctx, const char *who, const tacit_buffer *buffer, tacit_box box,
                                 const void *out, ti_box *resolved)
 {
-    TI_TRY(check_buffer(ctx, who, buffer));
+    TI_TRY(enter(ctx, who, buffer));
     if (!out) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "%s: the destination is NULL", who);
     }
@@ -89,25 +81,40 @@ tacit_status tacit_fence(tacit_context *ctx, tacit_buffer *buffer, tacit_box box
         return ti_context_no_memory(ctx, "tacit_fence: no memory for %zu bytes of buffer '%s'; read it in parts", bytes,
                                     buffer->info.name);
     }
-    tacit_fence_ticket *ticket = TI_NEW(tacit_fence_ticket);
+    tacit_fence_ticket *ticket = TI_HANDLE_NEW(tacit_fence_ticket, TI_HANDLE_TICKET);
     ticket->context = ctx;
+    ticket->serial = ctx->serial;
     ticket->memory = memory;
     ticket->bytes = bytes;
     tacit_status status = submit_fence(ctx, buffer, &resolved, memory, &ticket->signal);
     if (status != TACIT_OK) {
         ti_runtime_drop_results(ctx->runtime, bytes);
         ti_user_free(memory);
-        TI_DELETE(ticket);
+        ti_handle_free(TI_HANDLE_TICKET, ticket);
         return status;
     }
     *out = ticket;
     return TACIT_OK;
 }
 
+/* Tickets outlive their contexts if the program does not release them. */
+static bool has_context(const tacit_fence_ticket *ticket)
+{
+    return ti_handle_is_live(TI_HANDLE_CONTEXT, ticket->context) && ticket->context->serial == ticket->serial;
+}
+
 tacit_status tacit_fence_get(tacit_fence_ticket *ticket, const void **data)
 {
     if (!ticket || !data) {
-        return TACIT_ERROR_ARGUMENT;
+        return ti_no_context(TACIT_ERROR_ARGUMENT, "tacit_fence_get: %s is NULL", ticket ? "data" : "the ticket");
+    }
+    if (!ti_handle_is_live(TI_HANDLE_TICKET, ticket)) {
+        return ti_no_context(TACIT_ERROR_STATE,
+                             "tacit_fence_get: the ticket is released, or is not one that tacit_fence gave");
+    }
+    if (!has_context(ticket)) {
+        return ti_no_context(TACIT_ERROR_STATE,
+                             "tacit_fence_get: the ticket's context is finalized; get the values before");
     }
     TI_TRY(ti_context_check_thread(ticket->context));
     ti_runtime_wait_signal(ticket->context->runtime, &ticket->signal);
@@ -118,18 +125,26 @@ tacit_status tacit_fence_get(tacit_fence_ticket *ticket, const void **data)
 
 void tacit_fence_release(tacit_fence_ticket *ticket)
 {
-    if (ticket) {
+    if (!ticket) {
+        return;
+    }
+    if (!ti_handle_is_live(TI_HANDLE_TICKET, ticket)) {
+        ti_log(TI_LOG_ERROR,
+               "tacit_fence_release: the ticket is released already, or is not one that tacit_fence gave");
+        return;
+    }
+    if (has_context(ticket)) {
         ti_runtime_wait_signal(ticket->context->runtime, &ticket->signal);
         ti_runtime_drop_results(ticket->context->runtime, ticket->bytes);
-        ti_user_free(ticket->memory);
-        TI_DELETE(ticket);
     }
+    ti_user_free(ticket->memory);
+    ti_handle_free(TI_HANDLE_TICKET, ticket);
 }
 
 tacit_status tacit_fence_local(tacit_context *ctx, tacit_buffer *buffer, void *dst)
 {
     int64_t size[3];
-    TI_TRY(check_buffer(ctx, "tacit_fence_local", buffer));
+    TI_TRY(enter(ctx, "tacit_fence_local", buffer));
     ti_distribution_local(&buffer->distribution, tacit_node(ctx), size);
     if (size[0] && !dst) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,

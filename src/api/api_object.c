@@ -10,7 +10,7 @@ static tacit_host_object *take_object(tacit_context *ctx)
         ctx->destroyed_objects = object->next;
         return object;
     }
-    object = TI_NEW(tacit_host_object);
+    object = TI_HANDLE_NEW(tacit_host_object, TI_HANDLE_OBJECT);
     object->context = ctx;
     object->order = TI_ORDER_OF_OBJECTS + (uint32_t)ctx->objects.count;
     ti_vec_push(&ctx->objects, object);
@@ -19,9 +19,7 @@ static tacit_host_object *take_object(tacit_context *ctx)
 
 tacit_status tacit_host_object_create(tacit_context *ctx, tacit_host_object **out)
 {
-    if (!ctx) {
-        return TACIT_ERROR_ARGUMENT;
-    }
+    TI_TRY(ti_check_context(ctx, "tacit_host_object_create"));
     TI_TRY(ti_context_enter(ctx));
     if (!out) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "tacit_host_object_create: out is NULL");
@@ -34,14 +32,12 @@ tacit_status tacit_host_object_create(tacit_context *ctx, tacit_host_object **ou
 
 tacit_status tacit_host_object_destroy(tacit_context *ctx, tacit_host_object *object)
 {
-    if (!ctx) {
-        return TACIT_ERROR_ARGUMENT;
-    }
+    TI_TRY(ti_check_context(ctx, "tacit_host_object_destroy"));
     if (!object) {
         return TACIT_OK;
     }
     TI_TRY(ti_context_check_thread(ctx));
-    if (object->context != ctx || !object->live) {
+    if (!ti_handle_is_live(TI_HANDLE_OBJECT, object) || object->context != ctx || !object->live) {
         return ti_context_error(
             ctx, TACIT_ERROR_STATE,
             "tacit_host_object_destroy: the object belongs to another context or is destroyed already");

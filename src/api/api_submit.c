@@ -206,9 +206,7 @@ static bool is_empty(const tacit_range *range)
 
 tacit_status tacit_submit_sized(tacit_context *ctx, const tacit_task *given, size_t size)
 {
-    if (!ctx) {
-        return TACIT_ERROR_ARGUMENT;
-    }
+    TI_TRY(ti_check_context(ctx, "tacit_submit"));
     TI_TRY(ti_context_enter(ctx));
     if (!given) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "tacit_submit: the task is NULL");

@@ -442,13 +442,23 @@ static tacit_status check_objects(tacit_context *ctx, const tacit_task *t, const
         if (!object) {
             continue;
         }
-        if (object->context != ctx || !object->live) {
+        if (!ti_handle_is_live(TI_HANDLE_OBJECT, object) || object->context != ctx || !object->live) {
             return ti_context_error(ctx, TACIT_ERROR_STATE,
                                     "task '%s', host object %d: it is destroyed or belongs to another context", name,
                                     i);
         }
     }
     return TACIT_OK;
+}
+
+static tacit_status check_buffer(const place *p)
+{
+    if (TI_LIKELY(ti_buffer_is_usable(p->ctx, p->access->buffer))) {
+        return TACIT_OK;
+    }
+    char who[200];
+    snprintf(who, sizeof(who), "task '%.150s', access %u", p->name, p->index);
+    return ti_check_buffer(p->ctx, who, p->access->buffer);
 }
 
 tacit_status ti_check_task(tacit_context *ctx, const tacit_task *t, uint32_t *accesses)
@@ -462,16 +472,7 @@ tacit_status ti_check_task(tacit_context *ctx, const tacit_task *t, uint32_t *ac
     }
     for (p.index = 0; p.index < TACIT_MAX_ACCESSES && t->access[p.index].mode != 0; p.index++) {
         p.access = &t->access[p.index];
-        if (!p.access->buffer) {
-            return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
-                                    "task '%s', access %u: the buffer is NULL; create it with tacit_buffer_create",
-                                    p.name, p.index);
-        }
-        if (p.access->buffer->context != ctx || p.access->buffer->destroyed_by) {
-            return ti_context_error(ctx, TACIT_ERROR_STATE,
-                                    "task '%s', access %u: the buffer is destroyed or belongs to another context",
-                                    p.name, p.index);
-        }
+        TI_TRY(check_buffer(&p));
         TI_TRY(check_access(&p));
         for (uint32_t i = 0; i < p.index; i++) {
             if (t->access[i].buffer == p.access->buffer) {

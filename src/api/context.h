@@ -2,6 +2,7 @@
 #ifndef TI_CONTEXT_H
 #define TI_CONTEXT_H
 
+#include "base/handle.h"
 #include "base/strbuf.h"
 #include "run/runtime.h"
 
@@ -28,6 +29,7 @@ struct tacit_host_object {
 
 struct tacit_fence_ticket {
     tacit_context *context;
+    uint64_t serial; /* of the context, which may be finalized before the ticket is released */
     ti_signal signal;
     void *memory;
     size_t bytes;
@@ -37,6 +39,7 @@ typedef struct ti_overlap_answers ti_overlap_answers;
 
 struct tacit_context {
     ti_runtime *runtime;
+    uint64_t serial; /* by creation in this process */
     ti_strbuf error;
     tacit_buffer *live, *dying;
     TI_VEC(uint32_t) free_slots;
@@ -58,6 +61,19 @@ tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, ti_tim
 
 /* Free a context whose tasks went elsewhere (ti_runtime_divert): nothing is waited for. */
 void ti_context_discard(tacit_context *ctx);
+
+/* Whether `ctx`, which may be anything, is a context. If not, its sentence is kept where tacit_last_error finds it. `who` is the call. */
+tacit_status ti_check_context(const tacit_context *ctx, const char *who);
+/* The same of a buffer of this context that is not destroyed. `who` begins the sentence. */
+tacit_status ti_check_buffer(tacit_context *ctx, const char *who, const tacit_buffer *buffer);
+
+static inline bool ti_buffer_is_usable(const tacit_context *ctx, const tacit_buffer *buffer)
+{
+    return buffer && ti_handle_is_live(TI_HANDLE_BUFFER, buffer) && buffer->context == ctx && !buffer->destroyed_by;
+}
+
+/* Store a sentence where there is no context, and return the status. */
+tacit_status ti_no_context(tacit_status status, const char *format, ...) TI_PRINTF(2, 3);
 
 /* Store a sentence about an error of the caller and return the status. */
 tacit_status ti_context_error(tacit_context *ctx, tacit_status status, const char *format, ...) TI_PRINTF(3, 4);

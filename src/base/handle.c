@@ -1,0 +1,99 @@
+/* Handles that can be checked: see handle.h. */
+#include "base/handle.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/park.h"
+
+#include <string.h>
+
+enum { FIRST_CHUNK = 64, CHUNKS = 24 }; /* chunk c has FIRST_CHUNK << c slots */
+
+typedef struct slot {
+    _Atomic uint64_t live;
+    struct slot *next; /* among the freed ones, oldest first */
+    _Alignas(16) char object[TI_HANDLE_BYTES];
+} slot;
+_Static_assert(sizeof(slot) == 512, "a power of two, so that no division is needed");
+
+static struct pool {
+    ti_lock lock;
+    _Atomic(slot *) chunk[CHUNKS];
+    _Atomic int chunks;
+    size_t used; /* slots of the last chunk that were given out */
+    slot *oldest, *newest;
+    size_t resting; /* freed ones in that list */
+} pools[TI_HANDLE_KINDS];
+
+static slot *slot_of(void *object)
+{
+    return (slot *)(void *)((char *)object - offsetof(slot, object));
+}
+
+static slot *take_rested(struct pool *p)
+{
+    slot *s = p->oldest;
+    p->oldest = s->next;
+    p->resting--;
+    return s;
+}
+
+static slot *take_fresh(struct pool *p)
+{
+    int chunks = atomic_load_explicit(&p->chunks, memory_order_relaxed);
+    if (chunks == 0 || p->used == (size_t)FIRST_CHUNK << (chunks - 1)) {
+        if (chunks == CHUNKS) {
+            TI_PANIC("more than %d million handles", (FIRST_CHUNK << (CHUNKS - 20)) - 1);
+        }
+        slot *chunk = ti_alloc_aligned(((size_t)FIRST_CHUNK << chunks) * sizeof(slot));
+        atomic_store_explicit(&p->chunk[chunks], chunk, memory_order_relaxed);
+        atomic_store_explicit(&p->chunks, ++chunks, memory_order_release);
+        p->used = 0;
+    }
+    return &atomic_load_explicit(&p->chunk[chunks - 1], memory_order_relaxed)[p->used++];
+}
+
+void *ti_handle_new(ti_handle_kind kind)
+{
+    struct pool *p = &pools[kind];
+    ti_lock_take(&p->lock);
+    slot *s = p->resting > TI_HANDLE_REST ? take_rested(p) : take_fresh(p);
+    ti_lock_drop(&p->lock);
+    s->next = NULL;
+    memset(s->object, 0, sizeof(s->object));
+    atomic_store_explicit(&s->live, 1, memory_order_release);
+    return s->object;
+}
+
+void ti_handle_free(ti_handle_kind kind, void *object)
+{
+    struct pool *p = &pools[kind];
+    TI_ASSERT(ti_handle_is_live(kind, object));
+    slot *s = slot_of(object);
+    atomic_store_explicit(&s->live, 0, memory_order_release);
+    s->next = NULL;
+    ti_lock_take(&p->lock);
+    if (p->resting++) {
+        p->newest->next = s;
+    } else {
+        p->oldest = s;
+    }
+    p->newest = s;
+    ti_lock_drop(&p->lock);
+}
+
+/* From the largest chunk down, which holds most of the slots. Only addresses inside of chunks are followed. */
+bool ti_handle_is_live(ti_handle_kind kind, const void *object)
+{
+    struct pool *p = &pools[kind];
+    for (int c = atomic_load_explicit(&p->chunks, memory_order_acquire); c-- > 0;) {
+        slot *chunk = atomic_load_explicit(&p->chunk[c], memory_order_relaxed);
+        uintptr_t offset = (uintptr_t)object - (uintptr_t)chunk[0].object,
+                  bytes = ((uintptr_t)FIRST_CHUNK << c) * sizeof(slot);
+        if (offset < bytes) {
+            return offset % sizeof(slot) == 0 &&
+                   atomic_load_explicit(&chunk[offset / sizeof(slot)].live, memory_order_acquire) != 0;
+        }
+    }
+    return false;
+}
