@@ -278,8 +278,10 @@ static void send_out(ti_agreement *a)
            a->comm->ops->note_send(a->comm, a->out.data[sent].peer, &a->out.data[sent].note, sizeof(note))) {
         sent++;
     }
-    a->out.count -= sent;
-    memmove(a->out.data, a->out.data + sent, a->out.count * sizeof(outgoing));
+    if (sent) {
+        a->out.count -= sent;
+        memmove(a->out.data, a->out.data + sent, a->out.count * sizeof(outgoing));
+    }
 }
 
 /* Of the numbers in (told, newest], the one that is a multiple of the largest power of two: those a node remembers longest. */
@@ -463,8 +465,10 @@ static void compare_kept(ti_agreement *a, ti_strbuf *why)
     while (done < a->ahead.count && !a->search.active && compare(a, &a->ahead.data[done], why)) {
         done++;
     }
-    a->ahead.count -= done;
-    memmove(a->ahead.data, a->ahead.data + done, a->ahead.count * sizeof(note));
+    if (done) {
+        a->ahead.count -= done;
+        memmove(a->ahead.data, a->ahead.data + done, a->ahead.count * sizeof(note));
+    }
 }
 
 static void hear(ti_agreement *a, int side, const note *n)
