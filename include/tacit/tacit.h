@@ -524,7 +524,8 @@ typedef struct tacit_config {
     int bounds_check; /* TACIT_BOUNDS_CHECK: 1 finds kernels that touch what their accesses do not declare (0) */
     const char *
         memory_limit; /* TACIT_MEMORY_LIMIT: "12G" or "80%": what this node may allocate for buffers and results (100%) */
-    int lookahead;    /* TACIT_LOOKAHEAD: TACIT_LOOKAHEAD_OFF allocates for each task by itself */
+    int lookahead; /* TACIT_LOOKAHEAD: whether allocations wait until the next tasks are known: TACIT_LOOKAHEAD_OFF, _ON (the
+                    * default: for 0.2 ms at most), _FULL (until a fence, a wait or the second horizon: the same plans in every run) */
 } tacit_config;
 enum { TACIT_THREADS_DEFAULT = 0, TACIT_THREADS_INLINE = -1, TACIT_THREADS_ON = 1 };
 enum { TACIT_LOOKAHEAD_DEFAULT = 0, TACIT_LOOKAHEAD_OFF = 1, TACIT_LOOKAHEAD_ON = 2, TACIT_LOOKAHEAD_FULL = 3 };
@@ -592,7 +593,9 @@ TACIT_API tacit_status tacit_distribution_local(tacit_context *ctx, const tacit_
 TACIT_API tacit_status tacit_distribution_owner(tacit_context *ctx, const tacit_distribution *distribution,
                                                 tacit_range range, size_t i, size_t j, size_t k, int *node);
 
-/* Errors: TACIT_ERROR_ARGUMENT, _DIMENSION, _RANGE (zero or overflowing size), _MEMORY. All nodes. */
+/* A buffer allocates nothing by itself, but for `.init`: each node allocates the parts that its tasks touch, so a buffer may be larger than a node's
+ * memory. What a node needs beyond its limit (TACIT_MEMORY_LIMIT) is refused before it is allocated, with a table on stderr.
+ * Errors: TACIT_ERROR_ARGUMENT, _DIMENSION, _RANGE (zero or overflowing size), _MEMORY. All nodes. */
 TACIT_API tacit_status tacit_buffer_create_sized(tacit_context *ctx, const tacit_buffer_desc *desc, size_t size,
                                                  tacit_buffer **out);
 static inline tacit_status tacit_buffer_create(tacit_context *ctx, const tacit_buffer_desc *desc, tacit_buffer **out)
