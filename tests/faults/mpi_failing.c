@@ -26,6 +26,7 @@
     X(MPI_Comm_split_type, (MPI_Comm a, int b, int c, MPI_Info d, MPI_Comm *e), (a, b, c, d, e))                       \
     X(MPI_Finalize, (void), ())                                                                                        \
     X(MPI_Finalized, (int *a), (a))                                                                                    \
+    X(MPI_Get_count, (const MPI_Status *a, MPI_Datatype b, int *c), (a, b, c))                                         \
     X(MPI_Get_elements_x, (const MPI_Status *a, MPI_Datatype b, MPI_Count *c), (a, b, c))                              \
     X(MPI_Iallreduce, (const void *a, void *b, int c, MPI_Datatype d, MPI_Op e, MPI_Comm f, MPI_Request *g),           \
       (a, b, c, d, e, f, g))                                                                                           \

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MOST_BUFFERS = 6, MOST_HANDLES = 4, MOST_BYTES = 1 << 16, TICKETS = 3, NODES = 64 };
+enum { MOST_BUFFERS = 6, MOST_HANDLES = 4, MOST_BYTES = 1 << 12, MOST_BLOCKS = 32, TICKETS = 3, NODES = 64 };
 
 typedef struct state {
     fuzz_program *program;
@@ -108,11 +108,22 @@ static tacit_distribution take_distribution(fuzz_input *in)
     return d;
 }
 
+/* Planning takes time with the square of the blocks that are dealt out in turn: few per dimension. */
+static void limit_blocks(tacit_distribution *d, const tacit_range *range)
+{
+    for (int k = 0; k < 3; k++) {
+        if (range->size[k] / TI_MAX(d->block[k], (size_t)1) > MOST_BLOCKS) {
+            d->block[k] = range->size[k] / MOST_BLOCKS;
+        }
+    }
+}
+
 static void create_buffer(state *s, int i)
 {
     tacit_buffer_desc desc = { .range = take_range(&s->in), .distribution = take_distribution(&s->in) };
     desc.elem_size = fuzz_byte(&s->in) % 8 ? (size_t)1 << fuzz_between(&s->in, 0, 3) : (size_t)fuzz_number(&s->in);
     desc.name = fuzz_byte(&s->in) & 1 ? "U" : NULL;
+    limit_blocks(&desc.distribution, &desc.range);
     if (is_vast(&desc.range, desc.elem_size) && !s->program->vast) {
         return;
     }
