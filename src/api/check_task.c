@@ -359,7 +359,7 @@ static tacit_status check_range(tacit_context *ctx, const tacit_task *t, const c
 
 static tacit_status check_where(tacit_context *ctx, const tacit_task *t, const char *name)
 {
-    int nodes = tacit_num_nodes(ctx);
+    int nodes = ti_runtime_system(ctx->runtime)->num_nodes;
     if (t->place.kind == TACIT_PLACE_NODE && (t->place.arg < 0 || t->place.arg >= nodes)) {
         return ti_context_error(ctx, TACIT_ERROR_RANGE, "task '%s' is placed on node %d, but the run has nodes 0 to %d",
                                 name, t->place.arg, nodes - 1);
