@@ -54,7 +54,7 @@ static tacit_status use(tacit_context *ctx, tacit_buffer *b)
 
 static void says(const char *text, const char *words)
 {
-    char word[100];
+    char word[200];
     while (*words) {
         size_t n = strcspn(words, "|");
         snprintf(word, sizeof(word), "%.*s", (int)n, words);
