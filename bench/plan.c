@@ -62,12 +62,15 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sorts. */
+/* Sorts. 0 if there are no values. */
 static double quantile(double *value, size_t n, double q)
 {
+    if (n == 0) {
+        return 0;
+    }
     qsort(value, n, sizeof(double), by_value);
     size_t at = (size_t)(q * (double)n);
-    return n ? value[at < n ? at : n - 1] : 0;
+    return value[at < n ? at : n - 1];
 }
 
 /* The median over the passes of the number that lies at `offset` in each. */
