@@ -45,24 +45,6 @@ int ti_mpi_notes_close(ti_mpi_notes *notes)
     return code ? code : CALL(notes, MPI_Comm_free, &notes->mpi);
 }
 
-int ti_mpi_notes_send(ti_mpi_notes *notes, int peer, const void *note, size_t bytes, bool *sent)
-{
-    TI_ASSERT(bytes <= TI_NOTE_BYTES);
-    int slot = 0;
-    while (slot < TI_MPI_NOTE_SLOTS && notes->request[slot] != MPI_REQUEST_NULL) {
-        slot++;
-    }
-    *sent = false;
-    if (slot == TI_MPI_NOTE_SLOTS) {
-        return MPI_SUCCESS;
-    }
-    memcpy(notes->out[slot], note, bytes);
-    int code = CALL(notes, MPI_Issend, notes->out[slot], (int)bytes, MPI_BYTE, peer, 0, notes->mpi,
-                    &notes->request[slot]);
-    *sent = !code;
-    return code;
-}
-
 static int test_sends(ti_mpi_notes *notes, uint64_t *pending)
 {
     int code = MPI_SUCCESS;
@@ -74,6 +56,34 @@ static int test_sends(ti_mpi_notes *notes, uint64_t *pending)
         }
         *pending += !done;
     }
+    return code;
+}
+
+static int free_slot(const ti_mpi_notes *notes)
+{
+    int slot = 0;
+    while (slot < TI_MPI_NOTE_SLOTS && notes->request[slot] != MPI_REQUEST_NULL) {
+        slot++;
+    }
+    return slot;
+}
+
+int ti_mpi_notes_send(ti_mpi_notes *notes, int peer, const void *note, size_t bytes, bool *sent)
+{
+    TI_ASSERT(bytes <= TI_NOTE_BYTES);
+    int slot = free_slot(notes), code = MPI_SUCCESS;
+    *sent = false;
+    if (slot == TI_MPI_NOTE_SLOTS) { /* the caller may be one that does not poll before it has sent */
+        uint64_t pending;
+        code = test_sends(notes, &pending);
+        slot = free_slot(notes);
+    }
+    if (code || slot == TI_MPI_NOTE_SLOTS) {
+        return code;
+    }
+    memcpy(notes->out[slot], note, bytes);
+    code = CALL(notes, MPI_Issend, notes->out[slot], (int)bytes, MPI_BYTE, peer, 0, notes->mpi, &notes->request[slot]);
+    *sent = !code;
     return code;
 }
 

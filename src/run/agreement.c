@@ -310,7 +310,7 @@ static void tell_right(ti_agreement *a, bool idle, bool final)
     if (final && !a->told_final) {
         a->told_final = true;
         put_out(a, RIGHT, NOTE_TELL, count, FLAG_FINAL);
-    } else if (idle && !final && a->told_idle != count) {
+    } else if (idle && !final && a->told_idle != count && a->out.count == 0) {
         a->told_idle = count;
         put_out(a, RIGHT, NOTE_TELL, count, FLAG_IDLE);
     }
@@ -322,7 +322,8 @@ static void ask_left(ti_agreement *a, bool idle, bool final)
         return;
     }
     uint64_t count = own_count(a);
-    if (a->agreed < count && !a->search.active && ((final && !a->asked_final) || (!final && a->asked_idle != count))) {
+    bool ask = final ? !a->asked_final : a->asked_idle != count && a->out.count == 0;
+    if (ask && a->agreed < count && !a->search.active) {
         a->asked_idle = count;
         a->asked_final = final;
         put_out(a, LEFT, NOTE_ASK, count, final ? 0 : FLAG_IDLE);

@@ -2,7 +2,7 @@
  *
  * A flood of small messages to a receiver that posts late, one receive after the other. Random traffic between all
  * pairs: strided payloads of several blocks whose bytes follow from their identity, in other shapes and another order
- * on the two sides. Datatypes that leave the cache while they are in use. A message of the wrong length. With
+ * on the two sides. Datatypes that leave the cache while they are in use. Notes of a node that does not poll. A message of the wrong length. With
  * TI_TEST_HUGE=1, a message of more than 2 GiB. `comm_mpi_test --forget` must end the job with a failure: the last
  * node returns from main while the others wait. The seed is printed, and taken from the first argument. A failure ends
  * the job on all nodes. */
@@ -496,6 +496,34 @@ static int forget(ti_comm *comm)
     return 0;
 }
 
+/* A node that has notes to send, more than there are places for, and does not poll: they leave as they are received. */
+static void notes_leave_without_polls(ti_comm *comm)
+{
+    enum { NOTES = 40 };
+    char text[TI_NOTE_BYTES] = { 0 };
+    int origin = -1, last = comm->num_nodes - 1;
+    REQUIRE(comm, comm->ops->note_open(comm));
+    if (comm->node == last) {
+        for (int i = 0; i < NOTES && last > 0; i++) {
+            text[0] = (char)i;
+            while (!comm->ops->note_send(comm, 0, text, sizeof(text))) {
+                sched_yield();
+            }
+        }
+    }
+    for (int i = 0; i < NOTES && comm->node == 0 && last > 0; i++) {
+        int bytes;
+        while ((bytes = comm->ops->note_poll(comm, &origin, text)) == 0) {
+            sched_yield();
+        }
+        REQUIRE(comm, bytes == (int)sizeof(text) && text[0] == i && origin == last);
+    }
+    while (comm->node == last && comm->ops->note_poll(comm, &origin, text) == 0 && comm->notes_pending) {
+        sched_yield();
+    }
+    barrier(comm);
+}
+
 int main(int argc, char **argv)
 {
     char why[256] = "";
@@ -520,6 +548,7 @@ int main(int argc, char **argv)
     random_traffic(comm, seed + 1);
     many_shapes(comm, 200000);
     cache_keeps_what_was_used_last(comm);
+    notes_leave_without_polls(comm);
     wrong_length_is_an_error(64, 32);
     wrong_length_is_an_error(32, 64);
     if (getenv("TI_TEST_HUGE")) {
