@@ -51,23 +51,6 @@ static bool writes_together(const tacit_task *from, const tacit_access *a)
     return false;
 }
 
-/* Where a (placed) task reads what other items of it write, results depend on the order of calls: one call has to do it all. */
-static bool reads_what_it_writes(const tacit_task *from, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        for (uint32_t k = 0; k < count; k++) {
-            const tacit_access *w = &from->access[i], *r = &from->access[k];
-            if (w->buffer == r->buffer && r->mode == TACIT_READ &&
-                (w->mode == TACIT_WRITE || w->mode == TACIT_UPDATE) &&
-                !ti_check_same_mapper(&w->mapper, &r->mapper, w->buffer->info.dims) &&
-                !ti_check_are_apart(from, w, r)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 /* A reduction that includes the old contents also reads all of the buffer, on one node. */
 static void fill_reduction(const tacit_context *ctx, ti_access *access, ti_arena *arena, const tacit_access *a)
 {
@@ -82,8 +65,9 @@ static void fill_reduction(const tacit_context *ctx, ti_access *access, ti_arena
 }
 
 static void copy_accesses(const tacit_context *ctx, ti_task *task, ti_arena *arena, const tacit_task *from,
-                          uint32_t count)
+                          const ti_checked *checked)
 {
+    uint32_t count = checked->accesses;
     ti_access *access = TI_ARENA_ARRAY(arena, ti_access, count);
     for (uint32_t i = 0; i < count; i++) {
         const tacit_access *a = &from->access[i];
@@ -101,7 +85,8 @@ static void copy_accesses(const tacit_context *ctx, ti_task *task, ti_arena *are
     }
     task->access = access;
     task->accesses = count;
-    task->whole_chunk |= count > 1 && reads_what_it_writes(from, count);
+    /* Where a (placed) task reads what other items of it write, results depend on the order of calls: one call has to do it all. */
+    task->whole_chunk |= checked->mixes;
     task->one_device = task->whole_chunk;
 }
 
@@ -162,7 +147,7 @@ static const char *copy_name(ti_arena *arena, const char *name)
     return name ? ti_arena_copy(arena, name, strlen(name) + 1) : "task";
 }
 
-static ti_task *copy_task(const tacit_context *ctx, const tacit_task *from, uint32_t accesses)
+static ti_task *copy_task(const tacit_context *ctx, const tacit_task *from, const ti_checked *checked)
 {
     ti_arena *arena;
     ti_task *task = ti_task_graph_new(ti_runtime_task_graph(ctx->runtime), &arena);
@@ -180,7 +165,7 @@ static ti_task *copy_task(const tacit_context *ctx, const tacit_task *from, uint
     task->hash_args = from->hash_args;
     task->args = ti_arena_copy(arena, from->args, from->args_size);
     copy_where(ctx, task, arena, from);
-    copy_accesses(ctx, task, arena, from, accesses);
+    copy_accesses(ctx, task, arena, from, checked);
     if (from->place.kind == TACIT_PLACE_OWNER) {
         int i = from->place.arg;
         task->place = ti_distribution_place(from->access[i].buffer, &task->access[i], &task->range);
@@ -217,12 +202,12 @@ tacit_status tacit_submit_sized(tacit_context *ctx, const tacit_task *given, siz
         memcpy(&padded, given, TI_MIN(size, sizeof(padded)));
         given = &padded;
     }
-    uint32_t accesses;
-    TI_TRY(ti_check_task(ctx, given, &accesses));
+    ti_checked checked;
+    TI_TRY(ti_check_task(ctx, given, &checked));
     if (is_empty(&given->range)) {
         return TACIT_OK;
     }
-    ti_task *task = copy_task(ctx, given, accesses);
+    ti_task *task = copy_task(ctx, given, &checked);
     TI_TRY(ti_context_check(ctx, task));
     ti_runtime_submit(ctx->runtime, task);
     return TACIT_OK;

@@ -12,6 +12,7 @@ typedef struct place {
     const tacit_access *access;
     uint32_t index;
     const char *name; /* of the task */
+    bool mixes;       /* it reads what other items of it write */
 } place;
 
 enum {
@@ -265,7 +266,8 @@ static tacit_status check_access(const place *p)
 
 /* ---- pairs of accesses */
 
-bool ti_check_same_mapper(const tacit_mapper *a, const tacit_mapper *b, int dims)
+/* Whether two mappers of a buffer with `dims` dimensions are the same function. */
+static bool is_same_mapper(const tacit_mapper *a, const tacit_mapper *b, int dims)
 {
     if (a->kind == TACIT_MAPPER_CUSTOM || b->kind == TACIT_MAPPER_CUSTOM) {
         return a->kind == b->kind && a->arg == b->arg;
@@ -289,10 +291,44 @@ static int images(const tacit_task *task, const tacit_access *a, ti_box out[TI_M
     return count;
 }
 
-bool ti_check_are_apart(const tacit_task *task, const tacit_access *a, const tacit_access *b)
+/* What an access touches along one dimension of the buffer, whatever it touches along others. */
+static void extent_along(const tacit_task *task, const tacit_access *a, int d, int64_t *lo, int64_t *hi)
+{
+    const tacit_component *c = &a->mapper.c[d];
+    *lo = 0;
+    *hi = a->buffer->info.extent.max[d];
+    if (!ti_mapper_spans_all(c)) {
+        int k = c->kind == TACIT_COMPONENT_DIM ? c->dim : 0;
+        int64_t from = (int64_t)task->offset[k], to = from + (int64_t)task->range.size[k];
+        ti_component_image(c, *hi, from, to, lo, hi);
+    }
+}
+
+/* Whether bounding boxes are: decides it but for stars. */
+static bool bounds_are_apart(const tacit_task *task, const tacit_access *a, const tacit_access *b)
+{
+    for (int d = 0; d < a->buffer->info.dims; d++) {
+        int64_t lo[2], hi[2];
+        extent_along(task, a, d, &lo[0], &hi[0]);
+        extent_along(task, b, d, &lo[1], &hi[1]);
+        if (TI_MAX(lo[0], lo[1]) >= TI_MIN(hi[0], hi[1])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether two accesses of a task to one buffer touch different elements, whatever the chunk. */
+static bool are_apart(const tacit_task *task, const tacit_access *a, const tacit_access *b)
 {
     if (a->mapper.kind == TACIT_MAPPER_CUSTOM || b->mapper.kind == TACIT_MAPPER_CUSTOM || a->mode == TACIT_REDUCE ||
         b->mode == TACIT_REDUCE) {
+        return false;
+    }
+    if (bounds_are_apart(task, a, b)) {
+        return true;
+    }
+    if (a->mapper.kind != TACIT_MAPPER_STAR && b->mapper.kind != TACIT_MAPPER_STAR) {
         return false;
     }
     ti_box x[TI_MAPPER_PARTS], y[TI_MAPPER_PARTS];
@@ -309,15 +345,16 @@ bool ti_check_are_apart(const tacit_task *task, const tacit_access *a, const tac
 
 /* Two accesses of one task to one buffer, one of which writes: results would depend on the split unless both touch the same elements, once.
  * What is replicated is written by every call of the kernel, so that a later call would read what an earlier one wrote. */
-static tacit_status check_pair(const place *p, const tacit_access *other)
+static tacit_status check_pair(place *p, const tacit_access *other)
 {
-    if ((other->mode == TACIT_READ && p->access->mode == TACIT_READ) || ti_check_are_apart(p->task, p->access, other)) {
+    if ((other->mode == TACIT_READ && p->access->mode == TACIT_READ) || are_apart(p->task, p->access, other)) {
         return TACIT_OK;
     }
     if (other->mode == TACIT_READ || p->access->mode == TACIT_READ) {
         const tacit_access *w = other->mode == TACIT_READ ? p->access : other;
-        bool same = w->mapper.kind != TACIT_MAPPER_REPLICATED &&
-                    ti_check_same_mapper(&p->access->mapper, &other->mapper, p->access->buffer->info.dims);
+        bool equal = is_same_mapper(&p->access->mapper, &other->mapper, p->access->buffer->info.dims);
+        bool same = equal && w->mapper.kind != TACIT_MAPPER_REPLICATED;
+        p->mixes |= !equal;
         if (w->mode != TACIT_REDUCE && (is_placed(p->task) || p->task->on == TACIT_ON_EVERY_NODE || same)) {
             return TACIT_OK;
         }
@@ -461,7 +498,7 @@ static tacit_status check_buffer(const place *p)
     return ti_check_buffer(p->ctx, who, p->access->buffer);
 }
 
-tacit_status ti_check_task(tacit_context *ctx, const tacit_task *t, uint32_t *accesses)
+tacit_status ti_check_task(tacit_context *ctx, const tacit_task *t, ti_checked *out)
 {
     place p = { .ctx = ctx, .task = t, .name = t->name ? t->name : "(no name)" };
     TI_TRY(check_range(ctx, t, p.name));
@@ -480,7 +517,7 @@ tacit_status ti_check_task(tacit_context *ctx, const tacit_task *t, uint32_t *ac
             }
         }
     }
-    *accesses = p.index;
+    *out = (ti_checked){ p.index, p.mixes };
     if (t->place.kind == TACIT_PLACE_OWNER && (t->place.arg < 0 || (uint32_t)t->place.arg >= p.index)) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
                                 "task '%s' is placed on the owner of access %d, but it has %u accesses, counted from 0",

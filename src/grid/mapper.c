@@ -64,7 +64,7 @@ int ti_mapper_expand(const tacit_mapper *from, int dims, ti_mapper out[TI_MAPPER
     return count;
 }
 
-static inline void component_image(const tacit_component *c, int64_t n, const ti_box *items, int64_t *lo, int64_t *hi)
+static inline void image_along(const tacit_component *c, int64_t n, int64_t a, int64_t b, int64_t *lo, int64_t *hi)
 {
     if (c->kind == TACIT_COMPONENT_FULL) {
         *lo = 0;
@@ -73,7 +73,6 @@ static inline void component_image(const tacit_component *c, int64_t n, const ti
         *lo = TI_MAX(c->lo, 0);
         *hi = TI_MIN(c->hi, n);
     } else {
-        int64_t a = items->min[c->dim], b = items->max[c->dim];
         if (c->mul != c->div) {
             a = floor_div(a * c->mul, c->div);
             b = ceil_div(b * c->mul, c->div);
@@ -81,6 +80,17 @@ static inline void component_image(const tacit_component *c, int64_t n, const ti
         *lo = TI_MAX(a - c->lo, 0);
         *hi = TI_MIN(b + c->hi, n);
     }
+}
+
+void ti_component_image(const tacit_component *c, int64_t n, int64_t a, int64_t b, int64_t *lo, int64_t *hi)
+{
+    image_along(c, n, a, b, lo, hi);
+}
+
+static inline void component_image(const tacit_component *c, int64_t n, const ti_box *items, int64_t *lo, int64_t *hi)
+{
+    int k = c->kind == TACIT_COMPONENT_DIM ? c->dim : 0;
+    image_along(c, n, items->min[k], items->max[k], lo, hi);
 }
 
 bool ti_mapper_image(const ti_mapper *m, const ti_box *extent, const ti_box *items, ti_box *out)

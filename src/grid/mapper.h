@@ -26,6 +26,9 @@ static inline bool ti_mapper_spans_all(const tacit_component *c)
 /* Expand a public mapper for a buffer with `dims` dimensions: how many component mappers (1 to 3). Arguments were checked. */
 int ti_mapper_expand(const tacit_mapper *from, int dims, ti_mapper out[TI_MAPPER_PARTS]);
 
+/* The part of a dimension of length `n` that a component makes of the items [a,b) of its task dimension (if it has one); empty if *lo >= *hi. */
+void ti_component_image(const tacit_component *c, int64_t n, int64_t a, int64_t b, int64_t *lo, int64_t *hi);
+
 /* The image of a box of items, clamped to `extent` (the buffer). False if it is empty. Not for custom mappers. */
 bool ti_mapper_image(const ti_mapper *m, const ti_box *extent, const ti_box *items, ti_box *out);
 

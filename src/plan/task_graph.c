@@ -7,12 +7,18 @@
 #include "plan/order.h"
 #include "plan/tracker.h"
 
+/* What is known of a buffer. Whatever was written stays written, so `written` only grows: a check that lies inside it asks no tracker. */
+typedef struct tracked {
+    ti_tracker tracker;
+    ti_box written; /* somebody wrote all of it; there may be more */
+} tracked;
+
 struct ti_task_graph {
     const ti_system *system;
     ti_arena_ring arenas;
     ti_horizon horizon;
     ti_era era;
-    TI_VEC(ti_tracker *) tracker; /* by slot of the buffer; NULL: no such buffer */
+    TI_VEC(tracked *) buffer; /* by slot; NULL: no such buffer */
     ti_orders orders;
     uint64_t next_id, horizons;
     uint64_t *horizon_ns; /* or NULL */
@@ -32,19 +38,19 @@ ti_task_graph *ti_task_graph_create(const ti_system *system)
 
 static void close_buffer(ti_task_graph *graph, uint32_t slot)
 {
-    if (graph->tracker.data[slot]) {
-        ti_tracker_fini(graph->tracker.data[slot]);
-        TI_DELETE(graph->tracker.data[slot]);
-        graph->tracker.data[slot] = NULL;
+    if (graph->buffer.data[slot]) {
+        ti_tracker_fini(&graph->buffer.data[slot]->tracker);
+        TI_DELETE(graph->buffer.data[slot]);
+        graph->buffer.data[slot] = NULL;
     }
 }
 
 void ti_task_graph_destroy(ti_task_graph *graph)
 {
-    for (size_t i = 0; i < graph->tracker.count; i++) {
+    for (size_t i = 0; i < graph->buffer.count; i++) {
         close_buffer(graph, (uint32_t)i);
     }
-    ti_vec_fini(&graph->tracker);
+    ti_vec_fini(&graph->buffer);
     ti_orders_fini(&graph->orders);
     ti_horizon_fini(&graph->horizon);
     ti_arena_ring_fini(&graph->arenas);
@@ -59,20 +65,20 @@ ti_task *ti_task_graph_new(ti_task_graph *graph, ti_arena **arena)
     return TI_ARENA_NEW(*arena, ti_task);
 }
 
-static ti_tracker *tracker_of(ti_task_graph *graph, const ti_buffer_info *buffer)
+static tracked *tracked_of(ti_task_graph *graph, const ti_buffer_info *buffer)
 {
-    TI_ASSERT(buffer->slot < graph->tracker.count && graph->tracker.data[buffer->slot]);
-    return graph->tracker.data[buffer->slot];
+    TI_ASSERT(buffer->slot < graph->buffer.count && graph->buffer.data[buffer->slot]);
+    return graph->buffer.data[buffer->slot];
 }
 
 static void open_buffer(ti_task_graph *graph, uint32_t slot)
 {
-    while (graph->tracker.count <= slot) {
-        ti_vec_push(&graph->tracker, NULL);
+    while (graph->buffer.count <= slot) {
+        ti_vec_push(&graph->buffer, NULL);
     }
-    TI_ASSERT(!graph->tracker.data[slot]);
-    graph->tracker.data[slot] = TI_NEW(ti_tracker);
-    ti_tracker_init(graph->tracker.data[slot], &graph->era);
+    TI_ASSERT(!graph->buffer.data[slot]);
+    graph->buffer.data[slot] = TI_NEW(tracked);
+    ti_tracker_init(&graph->buffer.data[slot]->tracker, &graph->era);
 }
 
 static void image_of(ti_task_graph *graph, const ti_access *access, const ti_task *task)
@@ -92,6 +98,29 @@ static void say_uninitialised(const ti_task *task, const ti_access *access, cons
         access->mode == TACIT_UPDATE ? ", or use tacit_write if old contents do not matter" : ", or read less");
 }
 
+/* Slabs that follow each other make one box; of others the largest is known. */
+static void note_written(tracked *b, const ti_box *box)
+{
+    if (TI_LIKELY(ti_box_covers(&b->written, box)) || ti_box_join(&b->written, box, &b->written)) {
+        return;
+    }
+    if (ti_box_volume(box) > ti_box_volume(&b->written)) {
+        b->written = *box;
+    }
+}
+
+static bool is_written(tracked *b, const ti_box *box, ti_box *hole)
+{
+    if (TI_LIKELY(ti_box_covers(&b->written, box))) {
+        return true;
+    }
+    bool good = ti_tracker_is_written(&b->tracker, box, hole);
+    if (good) {
+        note_written(b, box);
+    }
+    return good;
+}
+
 tacit_status ti_task_graph_check(ti_task_graph *graph, const ti_task *task, ti_strbuf *why)
 {
     for (uint32_t i = 0; i < task->accesses; i++) {
@@ -99,10 +128,14 @@ tacit_status ti_task_graph_check(ti_task_graph *graph, const ti_task *task, ti_s
         if (!ti_access_needs_old(access)) {
             continue;
         }
+        tracked *b = tracked_of(graph, access->buffer);
+        if (TI_LIKELY(ti_box_covers(&b->written, &access->buffer->extent))) {
+            continue;
+        }
         image_of(graph, access, task);
         for (size_t k = 0; k < graph->image.count; k++) {
             ti_box hole;
-            if (!ti_tracker_is_written(tracker_of(graph, access->buffer), &graph->image.data[k], &hole)) {
+            if (!is_written(b, &graph->image.data[k], &hole)) {
                 say_uninitialised(task, access, &hole, why);
                 return TACIT_ERROR_UNINITIALIZED;
             }
@@ -121,13 +154,15 @@ static void track_accesses(ti_task_graph *graph, const ti_task *task)
                        : access->mode != TACIT_READ) { /* a write follows all that a read would */
                 continue;
             }
+            tracked *b = tracked_of(graph, access->buffer);
             image_of(graph, access, task);
             for (size_t k = 0; k < graph->image.count; k++) {
                 const ti_box *box = &graph->image.data[k];
                 if (writes) {
-                    ti_tracker_write(tracker_of(graph, access->buffer), box, task->id, &graph->deps);
+                    ti_tracker_write(&b->tracker, box, task->id, &graph->deps);
+                    note_written(b, box);
                 } else {
-                    ti_tracker_read(tracker_of(graph, access->buffer), box, task->id, &graph->deps);
+                    ti_tracker_read(&b->tracker, box, task->id, &graph->deps);
                 }
             }
         }
@@ -148,11 +183,13 @@ static void derive_dependencies(ti_task_graph *graph, const ti_task *task)
         open_buffer(graph, task->as.create.buffer->slot);
         if (task->as.create.init.memory) {
             const ti_buffer_info *buffer = task->as.create.buffer;
-            ti_tracker_write(tracker_of(graph, buffer), &buffer->extent, task->id, &graph->deps);
+            tracked *b = tracked_of(graph, buffer);
+            ti_tracker_write(&b->tracker, &buffer->extent, task->id, &graph->deps);
+            note_written(b, &buffer->extent);
         }
         break;
     case TI_TASK_DESTROY:
-        ti_tracker_uses(tracker_of(graph, task->as.destroy), &task->as.destroy->extent, &graph->deps);
+        ti_tracker_uses(&tracked_of(graph, task->as.destroy)->tracker, &task->as.destroy->extent, &graph->deps);
         close_buffer(graph, task->as.destroy->slot);
         break;
     case TI_TASK_EPOCH:
@@ -247,8 +284,8 @@ uint64_t ti_task_graph_tasks(const ti_task_graph *graph)
 size_t ti_task_graph_entries(const ti_task_graph *graph)
 {
     size_t sum = 0;
-    for (size_t i = 0; i < graph->tracker.count; i++) {
-        sum += graph->tracker.data[i] ? graph->tracker.data[i]->map.count : 0;
+    for (size_t i = 0; i < graph->buffer.count; i++) {
+        sum += graph->buffer.data[i] ? graph->buffer.data[i]->tracker.map.count : 0;
     }
     return sum;
 }
