@@ -10,6 +10,7 @@
 #include "grid/region_map.h"
 
 #include "base/check.h"
+#include "base/sort.h"
 
 #include <string.h>
 
@@ -533,6 +534,44 @@ void ti_region_map_query(const ti_region_map *map, const ti_box *box, ti_region_
     query_below(map->root, map->height, box, out);
     if (out->count > first + 1) {
         sort_from(out, first);
+    }
+}
+
+static void refer_below(ti_region_node *node, int height, const ti_box *box, ti_region_refs *out)
+{
+    for (int i = 0; i < node->count; i++) {
+        if (!ti_box_meets(&node->box[i], box)) {
+            continue;
+        }
+        if (height == 0) {
+            ti_region_ref ref = { &node->box[i], &node->value[i] };
+            ti_vec_push(out, ref);
+        } else {
+            refer_below(node->child[i], height - 1, box, out);
+        }
+    }
+}
+
+static int compare_refs(const void *a, const void *b)
+{
+    const ti_region_ref *x = a, *y = b;
+    return entry_compare(x->box, *x->value, y->box, *y->value);
+}
+
+/* Leaves are sorted, and often come in order. */
+void ti_region_map_refer(const ti_region_map *map, const ti_box *box, ti_region_refs *out)
+{
+    ti_vec_clear(out);
+    if (!map->count || ti_box_is_empty(box)) {
+        return;
+    }
+    refer_below(map->root, map->height, box, out);
+    for (size_t i = 1; map->height > 0 && i < out->count; i++) {
+        if (compare_refs(&out->data[i - 1], &out->data[i]) > 0) {
+            ti_vec_reserve(out, out->count + out->count / 2);
+            ti_sort(out->data, out->count, sizeof(out->data[0]), compare_refs, out->data + out->count);
+            return;
+        }
     }
 }
 

@@ -19,6 +19,14 @@ typedef struct ti_region_entry {
 
 typedef TI_VEC(ti_region_entry) ti_region_entries;
 
+/* An entry where it lies: valid until the next insert or remove. The value may be changed. */
+typedef struct ti_region_ref {
+    const ti_box *box;
+    uint64_t *value;
+} ti_region_ref;
+
+typedef TI_VEC(ti_region_ref) ti_region_refs;
+
 typedef struct ti_region_node ti_region_node;
 
 typedef struct ti_region_map {
@@ -41,6 +49,8 @@ uint64_t *ti_region_map_find(const ti_region_map *map, const ti_box *box);
 bool ti_region_map_remove(ti_region_map *map, const ti_box *box, uint64_t value);
 /* Append all entries that meet `box`, sorted by ti_box_compare (and by value among equal boxes), to `out`. */
 void ti_region_map_query(const ti_region_map *map, const ti_box *box, ti_region_entries *out);
+/* The same without copies. `out` is cleared first. */
+void ti_region_map_refer(const ti_region_map *map, const ti_box *box, ti_region_refs *out);
 /* Append all entries that meet `box` or touch one of its faces (candidates for merging), sorted. */
 void ti_region_map_query_touching(const ti_region_map *map, const ti_box *box, ti_region_entries *out);
 /* Append a few entries that lie together (at most TI_REGION_MAP_FEW), and move the cursor on to the next ones. Called again and again, from a cursor

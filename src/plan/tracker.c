@@ -93,6 +93,7 @@ void ti_tracker_fini(ti_tracker *t)
     }
     ti_free(t->record, t->records * sizeof(*t->record));
     ti_region_map_fini(&t->map);
+    ti_vec_fini(&t->met);
     ti_vec_fini(&t->scratch);
     ti_vec_fini(&t->rest);
     ti_vec_fini(&t->touching);
@@ -301,6 +302,18 @@ static void merge_old(ti_tracker *t, const ti_region_entry *e)
     }
 }
 
+/* Make one entry of `n` that join to `run`; its value is the first one's. */
+static void join_run(ti_tracker *t, const ti_region_entry *entry, size_t n, const ti_region_entry *run)
+{
+    for (size_t i = 0; i < n; i++) {
+        remove_entry(t, &entry[i].box, entry[i].value);
+        if (i > 0) {
+            drop_value(t, entry[i].value);
+        }
+    }
+    insert(t, &run->box, run->value);
+}
+
 /* Called where entries were added. With more than the bound, look at a few: more than are added, so that all have their turn. */
 static void limit(ti_tracker *t)
 {
@@ -316,28 +329,60 @@ static void limit(ti_tracker *t)
     }
 }
 
+/* Merge old entries that `box` has: first those that follow each other, then what is left with what is around it. */
+static void merge_within(ti_tracker *t, const ti_box *box)
+{
+    size_t kept = 0;
+    find(t, box);
+    for (size_t i = 0, next; i < t->scratch.count; i = next) {
+        ti_region_entry run = t->scratch.data[i];
+        next = i + 1;
+        if (writer_of(t, run.value) > t->era->applied) {
+            continue;
+        }
+        while (next < t->scratch.count && same_value(t, t->scratch.data[next].value, run.value) &&
+               ti_box_join(&run.box, &t->scratch.data[next].box, &run.box)) {
+            next++;
+        }
+        if (next > i + 1) {
+            join_run(t, &t->scratch.data[i], next - i, &run);
+        }
+        t->scratch.data[kept++] = run;
+    }
+    for (size_t i = 0; i < kept; i++) {
+        merge_old(t, &t->scratch.data[i]);
+    }
+}
+
+/* `id` reads the part of an entry that lies in `box`. */
+static void read_part(ti_tracker *t, const ti_region_entry *e, const ti_box *box, uint64_t id)
+{
+    take_out(t, e, box);
+    ti_box common = ti_box_intersect(&e->box, box);
+    insert(t, &common, with_reader(t, e->value, id));
+}
+
 void ti_tracker_read(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps)
 {
     size_t old = 0, before = t->map.count;
-    find(t, box);
-    for (size_t i = 0; i < t->scratch.count; i++) {
-        ti_region_entry e = t->scratch.data[i];
-        depend_on_writer(t, e.value, deps);
-        old += writer_of(t, e.value) <= t->era->applied;
-        if (ti_box_covers(box, &e.box)) {
-            uint64_t *value = ti_region_map_find(&t->map, &e.box);
-            *value = with_reader(t, e.value, id);
+    ti_vec_clear(&t->scratch); /* entries that have to be cut, once nobody looks at the map any more */
+    ti_region_map_refer(&t->map, box, &t->met);
+    for (size_t i = 0; i < t->met.count; i++) {
+        ti_region_ref e = t->met.data[i];
+        depend_on_writer(t, *e.value, deps);
+        old += writer_of(t, *e.value) <= t->era->applied;
+        if (TI_LIKELY(ti_box_covers(box, e.box))) {
+            *e.value = with_reader(t, *e.value, id);
         } else {
-            take_out(t, &e, box);
-            ti_box common = ti_box_intersect(&e.box, box);
-            insert(t, &common, with_reader(t, e.value, id));
+            ti_region_entry cut = { *e.box, *e.value };
+            ti_vec_push(&t->scratch, cut);
         }
     }
+    for (size_t i = 0; i < t->scratch.count; i++) {
+        read_part(t, &t->scratch.data[i], box, id);
+    }
     if (old >= MANY_OLD) {
-        find(t, box);
-        for (size_t i = 0; i < t->scratch.count; i++) {
-            merge_old(t, &t->scratch.data[i]);
-        }
+        merge_within(t, box);
     } else if (t->map.count > before) {
         limit(t);
     }
@@ -346,18 +391,23 @@ void ti_tracker_read(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *dep
 void ti_tracker_write(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps)
 {
     size_t before = t->map.count;
-    find(t, box);
-    if (t->scratch.count == 1 && ti_box_equal(&t->scratch.data[0].box, box)) {
-        depend_on_all(t, t->scratch.data[0].value, deps);
-        drop_value(t, t->scratch.data[0].value);
-        *ti_region_map_find(&t->map, box) = id;
+    ti_region_map_refer(&t->map, box, &t->met);
+    for (size_t i = 0; i < t->met.count; i++) {
+        depend_on_all(t, *t->met.data[i].value, deps);
+    }
+    if (t->met.count == 1 && ti_box_equal(t->met.data[0].box, box)) {
+        drop_value(t, *t->met.data[0].value);
+        *t->met.data[0].value = id;
         return;
     }
+    ti_vec_clear(&t->scratch);
+    for (size_t i = 0; i < t->met.count; i++) {
+        ti_region_entry e = { *t->met.data[i].box, *t->met.data[i].value };
+        ti_vec_push(&t->scratch, e);
+    }
     for (size_t i = 0; i < t->scratch.count; i++) {
-        ti_region_entry e = t->scratch.data[i];
-        depend_on_all(t, e.value, deps);
-        take_out(t, &e, box);
-        drop_value(t, e.value);
+        take_out(t, &t->scratch.data[i], box);
+        drop_value(t, t->scratch.data[i].value);
     }
     insert(t, box, id);
     if (t->map.count > before) {

@@ -62,6 +62,7 @@ typedef struct ti_tracker {
     uint32_t records, free_record;
     uint64_t cursor;           /* where to look for entries to merge, */
     ti_region_entries waiting; /* and those that are looked at next */
+    ti_region_refs met;
     ti_region_entries scratch, touching;
     ti_boxes rest;
 } ti_tracker;
