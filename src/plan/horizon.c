@@ -60,11 +60,10 @@ void ti_horizon_note(ti_horizon *h, uint64_t id, const uint64_t *dep, size_t dep
 uint64_t ti_horizon_insert(ti_horizon *h, uint64_t id)
 {
     uint64_t before = h->newest;
-    int64_t path = h->longest + 1;
-    h->front = 0; /* all of it has a successor now; vertices below `newest` are never counted again */
-    append(h, id, path);
+    h->front = 0;              /* all of it has a successor now; vertices below `newest` are never counted again */
+    append(h, id, h->longest); /* it has no length of its own: in a chain every `step`-th task is followed by one */
     h->newest = id;
-    h->newest_path = path;
+    h->newest_path = h->longest;
     return before;
 }
 

@@ -1,6 +1,6 @@
 /* When to insert a horizon: a pure function of the task graph, the same on every node.
  *
- * Two triggers. Depth: the critical path has grown by `step` since the last horizon. Breadth: the execution front (vertices
+ * Two triggers. Depth: the critical path has grown by `step` since the last horizon, which itself adds nothing to it. Breadth: the execution front (vertices
  * without successors) is wider than `limit`. A horizon depends on the whole front without an edge per vertex; when it is created, the
  * one before it is applied: ids below it read as it. Paper: Thoman and Salzmann, doi 10.1007/s42979-024-02749-w. Application thread. */
 #ifndef TI_HORIZON_H
