@@ -109,8 +109,24 @@ void ti_arena_ring_advance(ti_arena_ring *ring, uint64_t horizon)
     if (ring->count == ring->capacity) {
         double_capacity(ring);
     }
-    ring->slot[(ring->first + ring->count - 1) % ring->capacity].closed_by = horizon;
+    struct ti_ring_slot *closed = &ring->slot[(ring->first + ring->count - 1) % ring->capacity];
+    closed->closed_by = horizon;
     ring->count++;
+    ti_arena_ring_top(ring)->spare = closed->arena.spare;
+    closed->arena.spare = NULL;
+}
+
+/* Its blocks go to the newest arena, which is the only one with spare blocks: those used last, likely still in a cache, are used first. */
+static void empty(ti_arena_ring *ring, ti_arena *arena)
+{
+    ti_arena *top = ti_arena_ring_top(ring);
+    while (arena->block) {
+        ti_arena_block *block = arena->block;
+        arena->block = block->below;
+        block->below = top->spare;
+        top->spare = block;
+    }
+    arena->next = arena->end = NULL;
 }
 
 void ti_arena_ring_release(ti_arena_ring *ring, uint64_t executed)
@@ -118,7 +134,7 @@ void ti_arena_ring_release(ti_arena_ring *ring, uint64_t executed)
     /* With horizons ... G, H in order and H executed, everything before G is done and no longer referred to: trackers
      * read ids below G as G. So the arenas that G or an earlier horizon closed may go; the last closed one is kept. */
     while (ring->count > 2 && ring->slot[(ring->first + 1) % ring->capacity].closed_by <= executed) {
-        ti_arena_reset(&ring->slot[ring->first].arena);
+        empty(ring, &ring->slot[ring->first].arena);
         ring->first = (ring->first + 1) % ring->capacity;
         ring->count--;
     }

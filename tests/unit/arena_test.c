@@ -111,6 +111,25 @@ static void ring_reaches_steady_state(void **state)
     assert_int_equal(ti_alloc_live(), 0);
 }
 
+/* What was released serves the next arena, whichever it is: three windows are needed, and no more are kept. */
+static void ring_shares_blocks(void **state)
+{
+    (void)state;
+    enum { PIECES = 10000, SIZE = 112 };
+    ti_arena_ring ring;
+    ti_arena_ring_init(&ring);
+    for (uint64_t h = 1; h < 100; h++) {
+        for (int i = 0; i < PIECES; i++) {
+            memset(ti_arena_alloc(ti_arena_ring_top(&ring), SIZE), 1, SIZE);
+        }
+        ti_arena_ring_advance(&ring, h);
+        ti_arena_ring_release(&ring, h);
+    }
+    assert_in_range(ti_arena_ring_bytes(&ring), 2 * PIECES * SIZE, 3 * PIECES * SIZE);
+    ti_arena_ring_fini(&ring);
+    assert_int_equal(ti_alloc_live(), 0);
+}
+
 int main(int argc, char **argv)
 {
     seed = test_seed(argc, argv);
@@ -119,6 +138,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(same_work_allocates_once),
         cmocka_unit_test(ring_keeps_what_is_needed),
         cmocka_unit_test(ring_reaches_steady_state),
+        cmocka_unit_test(ring_shares_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
