@@ -48,6 +48,8 @@ typedef struct ti_holder {
     uint64_t hash;
     struct ti_holder *next;
     uint64_t last_use;
+    struct ti_version
+        *whole; /* the entry that is this holder's image and has it as writer, if there is one (plan/version) */
     uint32_t refs;
     bool constant; /* every chunk has the same image */
     bool disjoint; /* images of different chunks do not overlap */

@@ -238,8 +238,24 @@ static void plan_outgoing(ti_transfer_planner *p, ti_version_map *map, ti_holder
     group_by_peer(p, &p->outgoing);
 }
 
+/* Whether every node reads only what it wrote itself: the entries met are the reads' own, whatever else is in the map. */
+static bool all_own(ti_holder *const *reads, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!reads[i]->whole) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void ti_transfer_plan(ti_transfer_planner *p, ti_version_map *map, ti_holder *const *reads, size_t count)
 {
+    if (all_own(reads, count)) {
+        ti_vec_clear(&p->incoming);
+        ti_vec_clear(&p->outgoing);
+        return;
+    }
     plan_incoming(p, map, reads, count);
     plan_outgoing(p, map, reads, count);
 }

@@ -27,16 +27,36 @@ static ti_version *new_version(ti_version_map *map)
     return v;
 }
 
-static void drop_holders(ti_version *v)
+/* The box or the writer of an entry is about to change. */
+static void is_whole_no_more(ti_version *v)
+{
+    if (v->kind == TI_WRITER_SPLIT && v->writer->whole == v) {
+        v->writer->whole = NULL;
+    }
+}
+
+static void drop_writer(ti_version *v)
 {
     if (v->kind == TI_WRITER_SPLIT) {
+        is_whole_no_more(v);
         ti_holder_unref(v->writer);
     }
+    v->kind = TI_WRITER_UNDEFINED;
+    v->writer = NULL;
+}
+
+static void drop_readers(ti_version *v)
+{
     for (int i = 0; i < v->readers; i++) {
         ti_holder_unref(v->reader[i]);
     }
-    v->kind = TI_WRITER_UNDEFINED;
     v->readers = 0;
+}
+
+static void drop_holders(ti_version *v)
+{
+    drop_writer(v);
+    drop_readers(v);
 }
 
 static void free_version(ti_version_map *map, ti_version *v)
@@ -51,11 +71,8 @@ static void free_version(ti_version_map *map, ti_version *v)
 
 static void set_nodes(ti_version *v, int a, int b)
 {
-    if (v->kind == TI_WRITER_SPLIT) {
-        ti_holder_unref(v->writer);
-    }
+    drop_writer(v);
     v->kind = TI_WRITER_NODES;
-    v->writer = NULL;
     v->a = a;
     v->b = b;
 }
@@ -230,6 +247,7 @@ static ti_version *merge_once(ti_version_map *map, ti_version *v)
         remove_from_index(map, low);
         remove_from_index(map, high);
         free_version(map, high);
+        is_whole_no_more(low);
         low->box = joined;
         ti_region_map_insert(&map->index, &low->box, (uint64_t)(uintptr_t)low);
         return low;
@@ -316,6 +334,7 @@ static ti_version *cut_out(ti_version_map *map, ti_version *v, const ti_box *box
     }
     ti_box piece[6], common = ti_box_intersect(&v->box, box);
     int pieces = ti_box_subtract(&v->box, box, piece);
+    is_whole_no_more(v);
     remove_from_index(map, v);
     for (int i = 0; i < pieces; i++) {
         ti_version *rest = copy_version(map, v, &piece[i]);
@@ -355,8 +374,13 @@ void ti_version_map_set(ti_version_map *map, const ti_box *box, int a, int b)
     settle(map);
 }
 
+/* Entries of one writer lie inside its image, so one that is all of it has no neighbour to merge with, with readers or without. */
 void ti_version_map_write(ti_version_map *map, ti_holder *writer)
 {
+    if (writer->whole) {
+        drop_readers(writer->whole);
+        return;
+    }
     for (size_t i = 0; i < writer->image.count; i++) {
         ti_version *v = clear_box(map, &writer->image.data[i]);
         if (writer->constant) {
@@ -364,6 +388,7 @@ void ti_version_map_write(ti_version_map *map, ti_holder *writer)
         } else {
             v->kind = TI_WRITER_SPLIT;
             v->writer = ti_holder_ref(writer);
+            writer->whole = writer->image.count == 1 ? v : NULL;
         }
     }
     settle(map);
@@ -440,6 +465,9 @@ static void read_entry(ti_version_map *map, ti_version *v, ti_holder *reader, co
 
 void ti_version_map_read(ti_version_map *map, ti_holder *reader)
 {
+    if (reader->whole) {
+        return;
+    }
     bool many = map->index.count >= TI_VERSION_MANY;
     for (size_t i = 0; i < reader->image.count; i++) {
         ti_version_map_query(map, &reader->image.data[i]);
@@ -590,7 +618,9 @@ bool ti_version_map_is_valid(ti_version_map *map)
     for (size_t i = 0; i < map->hit.count && valid; i++) {
         const ti_version *v = map->hit.data[i];
         volume += ti_box_volume(&v->box);
-        valid = !v->dirty && (v->kind != TI_WRITER_NODES || v->a < v->b) && v->readers <= TI_VERSION_READERS;
+        valid = !v->dirty && (v->kind != TI_WRITER_NODES || v->a < v->b) && v->readers <= TI_VERSION_READERS &&
+                (v->kind != TI_WRITER_SPLIT || v->writer->whole != v ||
+                 ti_box_equal(&v->box, &v->writer->image.data[0]));
         for (size_t k = i + 1; k < map->hit.count && valid; k++) {
             ti_box joined;
             valid = !ti_box_meets(&v->box, &map->hit.data[k]->box) &&
