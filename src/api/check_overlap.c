@@ -58,7 +58,7 @@ static void note_chunk(const ti_split *split, int64_t c, int side, clash *out)
 }
 
 /* The first of `boxes` that meets what was written, or NULL; then *hit is what it meets. */
-static const ti_box *find_meeting(const ti_region_map *written, const ti_boxes *boxes, ti_region_entry *hit)
+static const ti_box *find_meeting(ti_region_map *written, const ti_boxes *boxes, ti_region_entry *hit)
 {
     ti_region_entries hits = { 0 };
     const ti_box *found = NULL;
@@ -80,6 +80,7 @@ static bool find_clash(const ti_access *access, const ti_split *split, clash *ou
     ti_boxes boxes = { 0 };
     const ti_box *found = NULL;
     ti_region_map_init(&written);
+    written.overlapping = true;
     for (int64_t c = 0; c < split->chunks && !found; c++) {
         ti_box items = ti_split_chunk(split, c, 0);
         ti_vec_clear(&boxes);

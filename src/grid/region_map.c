@@ -54,6 +54,7 @@ static ti_region_node *take_node(ti_region_map *map)
 
 static void drop_node(ti_region_map *map, ti_region_node *node)
 {
+    map->finger = map->finger == node ? NULL : map->finger;
     if (map->spares < MOST_SPARE) {
         node->next_spare = map->spare;
         map->spare = node;
@@ -296,30 +297,54 @@ void ti_region_map_insert(ti_region_map *map, const ti_box *box, uint64_t value)
 
 /* ---------------------------------------------------------------- exact boxes */
 
-static uint64_t *find_below(ti_region_node *node, int height, const ti_box *box)
+static inline void point_at(ti_region_map *map, ti_region_node *leaf, int at)
+{
+    map->finger = leaf;
+    map->at = at;
+}
+
+/* The first of the finger's entry and the one after it that covers `box` becomes the finger's: whether there is one. */
+static inline bool finger_covers(ti_region_map *map, const ti_box *box)
+{
+    const ti_region_node *leaf = map->finger;
+    int last = leaf ? TI_MIN(map->at + 1, leaf->count - 1) : -1;
+    for (int i = map->at; i <= last; i++) {
+        if (ti_box_covers(&leaf->box[i], box)) {
+            map->at = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find_below(ti_region_map *map, ti_region_node *node, int height, const ti_box *box)
 {
     if (height == 0) {
         for (int i = 0; i < node->count; i++) {
             if (ti_box_equal(&node->box[i], box)) {
-                return &node->value[i];
+                point_at(map, node, i);
+                return true;
             }
         }
-        return NULL;
+        return false;
     }
     for (int i = 0; i < node->count; i++) {
-        if (ti_box_covers(&node->box[i], box)) {
-            uint64_t *value = find_below(node->child[i], height - 1, box);
-            if (value) {
-                return value;
-            }
+        if (ti_box_covers(&node->box[i], box) && find_below(map, node->child[i], height - 1, box)) {
+            return true;
         }
     }
-    return NULL;
+    return false;
 }
 
-uint64_t *ti_region_map_find(const ti_region_map *map, const ti_box *box)
+uint64_t *ti_region_map_find(ti_region_map *map, const ti_box *box)
 {
-    return map->count ? find_below(map->root, map->height, box) : NULL;
+    if (!map->count) {
+        return NULL;
+    }
+    if (finger_covers(map, box) && ti_box_equal(&map->finger->box[map->at], box)) {
+        return &map->finger->value[map->at];
+    }
+    return find_below(map, map->root, map->height, box) ? &map->finger->value[map->at] : NULL;
 }
 
 static void node_erase(ti_region_node *node, int at)
@@ -446,7 +471,7 @@ static inline bool shares_face(const ti_box *a, const ti_box *b)
 }
 
 /* Append what meets `box`. */
-static void query_below(const ti_region_node *node, int height, const ti_box *box, ti_region_entries *out)
+static void query_below(ti_region_map *map, ti_region_node *node, int height, const ti_box *box, ti_region_entries *out)
 {
     for (int i = 0; i < node->count; i++) {
         if (!ti_box_meets(&node->box[i], box)) {
@@ -455,8 +480,9 @@ static void query_below(const ti_region_node *node, int height, const ti_box *bo
         if (height == 0) {
             ti_region_entry entry = { node->box[i], node->value[i] };
             ti_vec_push(out, entry);
+            point_at(map, node, i);
         } else {
-            query_below(node->child[i], height - 1, box, out);
+            query_below(map, node->child[i], height - 1, box, out);
         }
     }
 }
@@ -525,19 +551,24 @@ static void sort_from(ti_region_entries *out, size_t first)
     }
 }
 
-void ti_region_map_query(const ti_region_map *map, const ti_box *box, ti_region_entries *out)
+void ti_region_map_query(ti_region_map *map, const ti_box *box, ti_region_entries *out)
 {
     size_t first = out->count;
     if (!map->count || ti_box_is_empty(box)) {
         return;
     }
-    query_below(map->root, map->height, box, out);
+    if (!map->overlapping && finger_covers(map, box)) {
+        ti_region_entry entry = { map->finger->box[map->at], map->finger->value[map->at] };
+        ti_vec_push(out, entry);
+        return;
+    }
+    query_below(map, map->root, map->height, box, out);
     if (out->count > first + 1) {
         sort_from(out, first);
     }
 }
 
-static void refer_below(ti_region_node *node, int height, const ti_box *box, ti_region_refs *out)
+static void refer_below(ti_region_map *map, ti_region_node *node, int height, const ti_box *box, ti_region_refs *out)
 {
     for (int i = 0; i < node->count; i++) {
         if (!ti_box_meets(&node->box[i], box)) {
@@ -546,8 +577,9 @@ static void refer_below(ti_region_node *node, int height, const ti_box *box, ti_
         if (height == 0) {
             ti_region_ref ref = { &node->box[i], &node->value[i] };
             ti_vec_push(out, ref);
+            point_at(map, node, i);
         } else {
-            refer_below(node->child[i], height - 1, box, out);
+            refer_below(map, node->child[i], height - 1, box, out);
         }
     }
 }
@@ -559,13 +591,18 @@ static int compare_refs(const void *a, const void *b)
 }
 
 /* Leaves are sorted, and often come in order. */
-void ti_region_map_refer(const ti_region_map *map, const ti_box *box, ti_region_refs *out)
+void ti_region_map_refer(ti_region_map *map, const ti_box *box, ti_region_refs *out)
 {
     ti_vec_clear(out);
     if (!map->count || ti_box_is_empty(box)) {
         return;
     }
-    refer_below(map->root, map->height, box, out);
+    if (!map->overlapping && finger_covers(map, box)) {
+        ti_region_ref ref = { &map->finger->box[map->at], &map->finger->value[map->at] };
+        ti_vec_push(out, ref);
+        return;
+    }
+    refer_below(map, map->root, map->height, box, out);
     for (size_t i = 1; map->height > 0 && i < out->count; i++) {
         if (compare_refs(&out->data[i - 1], &out->data[i]) > 0) {
             ti_vec_reserve(out, out->count + out->count / 2);

@@ -3,7 +3,9 @@
  * The idea: an R-tree with small leaves. With few entries it is one leaf and a linear scan; with 100 000 tiles a query
  * for one tile visits a handful of tree nodes. The map stores what it is given: cutting and merging entries is the
  * business of its users (plan/version, plan/tracker), who know when values are equal. Entries are normally disjoint;
- * the index itself does not need it (cached chunk tables of custom mappers may overlap). The order of a query's result
+ * the index itself does not need it (cached chunk tables of custom mappers may overlap), except that what an entry covers
+ * is looked for nowhere else, unless `overlapping` is set. The map remembers where it found something last, so that a loop over entries
+ * in order searches the tree once per leaf. The order of a query's result
  * is by minimum corner, whatever the shape of the tree, so that nodes with equal contents see equal lists. Owned by one
  * thread. */
 #ifndef TI_REGION_MAP_H
@@ -36,6 +38,10 @@ typedef struct ti_region_map {
     int spares;
     ti_region_node
         *spare; /* tree nodes for reuse: many tasks between two horizons grow and shrink the tree again and again */
+    ti_region_node
+        *finger; /* the leaf of the entry that was found last, and its place there: loops go on from it; or NULL */
+    int at;
+    bool overlapping; /* set by users whose entries may overlap */
 } ti_region_map;
 
 void ti_region_map_init(ti_region_map *map);
@@ -44,13 +50,13 @@ void ti_region_map_fini(ti_region_map *map);
 /* `box` is not empty. */
 void ti_region_map_insert(ti_region_map *map, const ti_box *box, uint64_t value);
 /* The entry with exactly this box: a pointer to its value (valid until the next insert or remove), or NULL. */
-uint64_t *ti_region_map_find(const ti_region_map *map, const ti_box *box);
+uint64_t *ti_region_map_find(ti_region_map *map, const ti_box *box);
 /* Remove one entry with exactly this box and this value. Returns whether there was one. */
 bool ti_region_map_remove(ti_region_map *map, const ti_box *box, uint64_t value);
 /* Append all entries that meet `box`, sorted by ti_box_compare (and by value among equal boxes), to `out`. */
-void ti_region_map_query(const ti_region_map *map, const ti_box *box, ti_region_entries *out);
+void ti_region_map_query(ti_region_map *map, const ti_box *box, ti_region_entries *out);
 /* The same without copies. `out` is cleared first. */
-void ti_region_map_refer(const ti_region_map *map, const ti_box *box, ti_region_refs *out);
+void ti_region_map_refer(ti_region_map *map, const ti_box *box, ti_region_refs *out);
 /* Append all entries that meet `box` or touch one of its faces (candidates for merging), sorted. */
 void ti_region_map_query_touching(const ti_region_map *map, const ti_box *box, ti_region_entries *out);
 /* Append a few entries that lie together (at most TI_REGION_MAP_FEW), and move the cursor on to the next ones. Called again and again, from a cursor

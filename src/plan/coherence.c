@@ -93,7 +93,7 @@ int ti_coherence_source(uint64_t set)
     return __builtin_ctzll(set); /* the host is memory 0 */
 }
 
-bool ti_coherence_is_valid(const ti_coherence *c)
+bool ti_coherence_is_valid(ti_coherence *c)
 {
     ti_region_entries all = { 0 };
     ti_box everything = { { INT64_MIN / 2, INT64_MIN / 2, INT64_MIN / 2 },

@@ -23,7 +23,7 @@ void ti_coherence_write(ti_coherence *c, const ti_box *box, int memory);
 void ti_coherence_copy(ti_coherence *c, const ti_box *box, int memory);
 /* Append the parts of `box` that were written and that `memory` lacks, with the sets of those that have them. */
 void ti_coherence_lacking(ti_coherence *c, const ti_box *box, int memory, ti_region_entries *out);
-bool ti_coherence_is_valid(const ti_coherence *c);
+bool ti_coherence_is_valid(ti_coherence *c);
 
 /* The memory to copy from: the host's if it is in the set, else the first. */
 int ti_coherence_source(uint64_t set);

@@ -236,6 +236,7 @@ static ti_chunk_table *build_table(const ti_holder *h, uint64_t *evaluated)
     table->chunks = h->split->split.chunks;
     table->start = TI_NEW_ARRAY(size_t, (size_t)table->chunks + 1);
     ti_region_map_init(&table->index);
+    table->index.overlapping = true;
     for (int64_t c = 0; c < table->chunks; c++) {
         ti_box items = ti_split_chunk(&h->split->split, c, h->margin);
         ti_custom_image(h->custom, &items, &h->extent, h->dims, &table->box);

@@ -106,7 +106,7 @@ static int by_predicted(const void *a, const void *b)
     return order ? order : (x->buffer->serial > y->buffer->serial) - (x->buffer->serial < y->buffer->serial);
 }
 
-static uint64_t allocated_bytes(ti_emitter *e, const ti_buffer_memory *memory, const ti_buffer_info *buffer,
+static uint64_t allocated_bytes(ti_emitter *e, ti_buffer_memory *memory, const ti_buffer_info *buffer,
                                 const ti_box *box)
 {
     uint64_t bytes = 0;

@@ -55,7 +55,7 @@ static bool find_covering(ti_buffer_memory *memory, ti_emitter *e, const ti_box 
 }
 
 /* Grow to the bounding box of the entries of `map` that meet `box`, which are left in `found`. Whether it has grown. */
-static bool grow_over(const ti_region_map *map, ti_region_entries *found, ti_box *box)
+static bool grow_over(ti_region_map *map, ti_region_entries *found, ti_box *box)
 {
     ti_box before = *box;
     ti_vec_clear(found);

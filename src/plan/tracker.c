@@ -459,7 +459,7 @@ void ti_tracker_forget(ti_tracker *t, const ti_box *box)
     }
 }
 
-bool ti_tracker_is_valid(const ti_tracker *t)
+bool ti_tracker_is_valid(ti_tracker *t)
 {
     ti_region_entries all = { 0 };
     ti_box everything = { { INT64_MIN / 2, INT64_MIN / 2, INT64_MIN / 2 },

@@ -84,6 +84,6 @@ bool ti_tracker_is_written(ti_tracker *t, const ti_box *box, ti_box *hole);
 void ti_tracker_written(ti_tracker *t, const ti_box *box, ti_region_entries *out);
 /* Forget what is known of `box`. */
 void ti_tracker_forget(ti_tracker *t, const ti_box *box);
-bool ti_tracker_is_valid(const ti_tracker *t);
+bool ti_tracker_is_valid(ti_tracker *t);
 
 #endif
