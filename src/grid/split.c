@@ -139,6 +139,11 @@ ti_box ti_split_chunk(const ti_split *s, int64_t c, int64_t margin)
     }
     ti_box b;
     for (int d = 0; d < 3; d++) {
+        if (s->parts[d] == 1) {
+            b.min[d] = s->lo[d];
+            b.max[d] = s->hi[d];
+            continue;
+        }
         b.min[d] = TI_MAX(s->lo[d], ti_split_border(s, d, at[d]) - margin);
         b.max[d] = TI_MIN(s->hi[d], ti_split_border(s, d, at[d] + 1) + margin);
     }

@@ -333,6 +333,12 @@ void ti_holder_chunk(const ti_holder_cache *cache, const ti_holder *h, int64_t c
 void ti_holder_node(const ti_holder_cache *cache, const ti_holder *h, int q, const ti_box *clip, ti_boxes *out)
 {
     int64_t first, count = ti_split_chunks_of(&h->split->split, q, &first);
+    if (h->constant && !h->table) { /* one stands for all of them */
+        if (count > 0 && h->image.count) {
+            push_common(&h->image.data[0], clip, out);
+        }
+        return;
+    }
     for (int64_t c = first; c < first + count; c++) {
         ti_holder_chunk(cache, h, c, clip, out);
     }

@@ -85,7 +85,7 @@ static inline void ti_holder_unref(ti_holder *h)
 
 /* Append the parts of chunk c's image that lie in `clip`. */
 void ti_holder_chunk(const ti_holder_cache *cache, const ti_holder *h, int64_t c, const ti_box *clip, ti_boxes *out);
-/* Append the parts that node q touches inside `clip`, chunk after chunk. */
+/* Append the parts that node q touches inside `clip`, chunk after chunk; once if all chunks have the same. */
 void ti_holder_node(const ti_holder_cache *cache, const ti_holder *h, int q, const ti_box *clip, ti_boxes *out);
 
 /* Chunks whose image may meet `box`, ascending; never misses one. */

@@ -16,7 +16,7 @@ void ti_transfer_fini(ti_transfer_planner *p)
     ti_vec_fini(&p->mine);
     ti_vec_fini(&p->wanted);
     ti_vec_fini(&p->owned);
-    ti_version_scratch_fini(&p->scratch);
+    ti_demand_fini(&p->demand);
     ti_vec_fini(&p->chunks);
     ti_vec_fini(&p->peers);
     ti_vec_fini(&p->other_peers);
@@ -28,15 +28,12 @@ static void add_piece(ti_messages *list, int peer, const ti_box *box)
     ti_vec_push(list, ((ti_message_piece){ peer, (uint32_t)list->count, *box }));
 }
 
-static void add_common(ti_messages *list, int peer, const ti_boxes *owned, const ti_boxes *wanted)
+/* What a node lacks of what the chunk owns that was asked for last. */
+static void add_lacking(ti_transfer_planner *p, ti_messages *list, int peer, const ti_box *owned)
 {
-    for (size_t i = 0; i < owned->count; i++) {
-        for (size_t k = 0; k < wanted->count; k++) {
-            ti_box common = ti_box_intersect(&owned->data[i], &wanted->data[k]);
-            if (!ti_box_is_empty(&common)) {
-                add_piece(list, peer, &common);
-            }
-        }
+    ti_demand_lacks(&p->demand, owned, &p->wanted);
+    for (size_t i = 0; i < p->wanted.count; i++) {
+        add_piece(list, peer, &p->wanted.data[i]);
     }
 }
 
@@ -73,7 +70,7 @@ static ti_box bounding(const ti_boxes *list)
 static void receive_entry(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holder *const *reads,
                           size_t count)
 {
-    ti_version_wants(map, v, reads, count, p->node, &p->wanted, &p->scratch);
+    ti_version_wants(map, v, reads, count, p->node, &p->wanted, &p->demand);
     if (!p->wanted.count) {
         return;
     }
@@ -89,7 +86,9 @@ static void receive_entry(ti_transfer_planner *p, ti_version_map *map, const ti_
         int owner = ti_split_node(&v->writer->split->split, p->chunks.data[i]);
         if (owner != p->node) {
             ti_version_owned(map, v, p->chunks.data[i], &p->owned);
-            add_common(&p->incoming, owner, &p->owned, &p->wanted);
+            for (size_t k = 0; k < p->owned.count; k++) {
+                add_lacking(p, &p->incoming, owner, &p->owned.data[k]);
+            }
         }
     }
 }
@@ -179,11 +178,22 @@ static void serve_from_nodes(ti_transfer_planner *p, ti_version_map *map, const 
     find_readers(p, reads, count, &v->box, v->b - v->a, p->node - v->a);
     sort_peers(p);
     for (size_t i = 0; i < p->peers.count; i++) {
-        ti_version_wants(map, v, reads, count, p->peers.data[i], &p->wanted, &p->scratch);
+        ti_version_wants(map, v, reads, count, p->peers.data[i], &p->wanted, &p->demand);
         for (size_t k = 0; k < p->wanted.count; k++) {
             add_piece(&p->outgoing, p->peers.data[i], &p->wanted.data[k]);
         }
     }
+}
+
+/* What another node lacks of a box that this one owns. It wrote none of that itself, unless images of the writer's chunks overlap. */
+static void serve_peer(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holder *const *reads,
+                       size_t count, int peer, const ti_box *owned)
+{
+    ti_demand_make(map, v, reads, count, peer, owned, &p->demand);
+    if (!v->writer->disjoint) {
+        ti_demand_hold_own(map, v, peer, owned, &p->demand);
+    }
+    add_lacking(p, &p->outgoing, peer, owned);
 }
 
 static void serve_from_chunk(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holder *const *reads,
@@ -195,8 +205,9 @@ static void serve_from_chunk(ti_transfer_planner *p, ti_version_map *map, const 
     }
     sort_peers(p);
     for (size_t i = 0; i < p->peers.count; i++) {
-        ti_version_wants(map, v, reads, count, p->peers.data[i], &p->wanted, &p->scratch);
-        add_common(&p->outgoing, p->peers.data[i], &p->owned, &p->wanted);
+        for (size_t k = 0; k < p->owned.count; k++) {
+            serve_peer(p, map, v, reads, count, p->peers.data[i], &p->owned.data[k]);
+        }
     }
 }
 

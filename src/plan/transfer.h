@@ -1,7 +1,7 @@
 /* Who sends what to whom before a task can run: derived alike by sender and receiver, so no message announces another.
  *
  * All reads of one buffer by one task are planned as one union, which gives at most one message per ordered pair of nodes. Its pieces are
- * ordered by entry, owner's chunk and wanted box (R8), so both sides see the same bytes in the same order. Scheduler thread. */
+ * ordered by entry, owner's chunk, owned box and wanted box (R8), so both sides see the same bytes in the same order. Scheduler thread. */
 #ifndef TI_TRANSFER_H
 #define TI_TRANSFER_H
 
@@ -20,7 +20,7 @@ typedef struct ti_transfer_planner {
     int node;
     ti_messages incoming, outgoing, other;
     ti_boxes mine, wanted, owned;
-    ti_version_scratch scratch;
+    ti_demand demand;
     ti_chunk_list chunks;
     TI_VEC(int) peers;
     TI_VEC(int) other_peers;

@@ -499,68 +499,77 @@ bool ti_version_is_free(const ti_version *v, ti_holder *const *reads, size_t cou
     return true;
 }
 
-static void subtract_holder(const ti_version_map *map, const ti_version *v, const ti_holder *h, int q, ti_boxes *list,
-                            ti_boxes *scratch)
+void ti_demand_fini(ti_demand *demand)
 {
-    ti_vec_clear(scratch);
-    ti_holder_node(&map->holders, h, q, &v->box, scratch);
-    for (size_t i = 0; i < scratch->count && list->count; i++) {
-        ti_boxes_subtract(list, &scratch->data[i]);
+    ti_vec_fini(&demand->image);
+    ti_vec_fini(&demand->held);
+    ti_vec_fini(&demand->rest);
+}
+
+void ti_demand_make(const ti_version_map *map, const ti_version *v, ti_holder *const *reads, size_t count, int q,
+                    const ti_box *clip, ti_demand *demand)
+{
+    ti_vec_clear(&demand->image);
+    ti_vec_clear(&demand->held);
+    for (size_t i = 0; i < count; i++) {
+        ti_holder_node(&map->holders, reads[i], q, clip, &demand->image);
+    }
+    for (int i = 0; i < v->readers && demand->image.count; i++) {
+        ti_holder_node(&map->holders, v->reader[i], q, clip, &demand->held);
     }
 }
 
-/* Append the parts of `box` that are not in list[0..count) yet. */
-static void add_missing(ti_boxes *list, const ti_box *box, ti_boxes *scratch)
+void ti_demand_hold_own(const ti_version_map *map, const ti_version *v, int q, const ti_box *clip, ti_demand *demand)
 {
-    ti_vec_clear(scratch);
-    ti_vec_push(scratch, *box);
-    for (size_t i = 0; i < list->count && scratch->count; i++) {
-        ti_boxes_subtract(scratch, &list->data[i]);
-    }
-    for (size_t i = 0; i < scratch->count; i++) {
-        ti_vec_push(list, scratch->data[i]);
+    if (v->kind == TI_WRITER_SPLIT && demand->image.count) {
+        ti_holder_node(&map->holders, v->writer, q, clip, &demand->held);
     }
 }
 
-static void add_read(const ti_version_map *map, const ti_version *v, const ti_holder *h, int q, ti_boxes *out,
-                     ti_version_scratch *scratch)
+/* Append the parts of `box` that are not in the list yet. */
+static void add_missing(ti_boxes *list, const ti_box *box, ti_boxes *rest)
 {
-    if (!out->count) {
-        int64_t first;
-        if (!h->table && ti_split_chunks_of(&h->split->split, q, &first) == 1) {
-            ti_holder_chunk(&map->holders, h, first, &v->box, out);
-            return;
+    ti_vec_clear(rest);
+    ti_vec_push(rest, *box);
+    for (size_t i = 0; i < list->count && rest->count; i++) {
+        ti_boxes_subtract(rest, &list->data[i]);
+    }
+    for (size_t i = 0; i < rest->count; i++) {
+        ti_vec_push(list, rest->data[i]);
+    }
+}
+
+void ti_demand_lacks(ti_demand *demand, const ti_box *clip, ti_boxes *out)
+{
+    ti_vec_clear(out);
+    for (size_t i = 0; i < demand->image.count; i++) {
+        ti_box common = ti_box_intersect(&demand->image.data[i], clip);
+        if (ti_box_is_empty(&common)) {
+            continue;
+        }
+        if (out->count) {
+            add_missing(out, &common, &demand->rest);
+        } else {
+            ti_vec_push(out, common);
         }
     }
-    ti_vec_clear(&scratch->image);
-    ti_holder_node(&map->holders, h, q, &v->box, &scratch->image);
-    for (size_t i = 0; i < scratch->image.count; i++) {
-        add_missing(out, &scratch->image.data[i], &scratch->rest);
+    for (size_t i = 0; i < demand->held.count && out->count; i++) {
+        if (ti_box_meets(&demand->held.data[i], clip)) {
+            ti_boxes_subtract(out, &demand->held.data[i]);
+        }
     }
-}
-
-void ti_version_scratch_fini(ti_version_scratch *scratch)
-{
-    ti_vec_fini(&scratch->image);
-    ti_vec_fini(&scratch->rest);
 }
 
 void ti_version_wants(const ti_version_map *map, const ti_version *v, ti_holder *const *reads, size_t count, int q,
-                      ti_boxes *out, ti_version_scratch *scratch)
+                      ti_boxes *out, ti_demand *demand)
 {
     ti_vec_clear(out);
     if (v->kind == TI_WRITER_UNDEFINED || (v->kind == TI_WRITER_NODES && v->a <= q && q < v->b)) {
         return;
     }
-    for (size_t i = 0; i < count; i++) {
-        add_read(map, v, reads[i], q, out, scratch);
-    }
-    for (int i = 0; i < v->readers && out->count; i++) {
-        subtract_holder(map, v, v->reader[i], q, out, &scratch->image);
-    }
-    if (v->kind == TI_WRITER_SPLIT && out->count) {
-        subtract_holder(map, v, v->writer, q, out, &scratch->image);
-    }
+    ti_demand_make(map, v, reads, count, q, &v->box, demand);
+    ti_demand_hold_own(map, v, q, &v->box, demand);
+    ti_demand_lacks(demand, &v->box, out);
 }
 
 void ti_version_owned(const ti_version_map *map, const ti_version *v, int64_t c, ti_boxes *out)

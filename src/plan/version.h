@@ -57,13 +57,22 @@ const ti_versions *ti_version_map_query_any(ti_version_map *map, const ti_boxes 
 
 /* Whether node q lacks nothing of this entry by any of the reads, decided without evaluating a chunk. */
 bool ti_version_is_free(const ti_version *v, ti_holder *const *reads, size_t count);
-/* What node q lacks of an entry for a task with these reads: the one function that sender and receiver both call. Replaces `out`. */
-typedef struct ti_version_scratch {
-    ti_boxes image, rest;
-} ti_version_scratch;
+
+/* What one node reads of a part of an entry, and what of that it holds already. */
+typedef struct ti_demand {
+    ti_boxes image, held, rest;
+} ti_demand;
+/* Of node q for a task with these reads, in `clip`, which lies in the entry's box. As holder counts who read, and with ti_demand_hold_own who wrote. */
+void ti_demand_make(const ti_version_map *map, const ti_version *v, ti_holder *const *reads, size_t count, int q,
+                    const ti_box *clip, ti_demand *demand);
+void ti_demand_hold_own(const ti_version_map *map, const ti_version *v, int q, const ti_box *clip, ti_demand *demand);
+/* What the node lacks of `clip`: the one function that sender and receiver both call, for the same clips. Replaces `out`. */
+void ti_demand_lacks(ti_demand *demand, const ti_box *clip, ti_boxes *out);
+void ti_demand_fini(ti_demand *demand);
+
+/* What node q lacks of the whole entry. Replaces `demand`, with what q wrote itself, and `out`. */
 void ti_version_wants(const ti_version_map *map, const ti_version *v, ti_holder *const *reads, size_t count, int q,
-                      ti_boxes *out, ti_version_scratch *scratch);
-void ti_version_scratch_fini(ti_version_scratch *scratch);
+                      ti_boxes *out, ti_demand *demand);
 /* What chunk c of the writer owns of an entry. Replaces `out`. */
 void ti_version_owned(const ti_version_map *map, const ti_version *v, int64_t c, ti_boxes *out);
 

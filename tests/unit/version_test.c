@@ -165,12 +165,45 @@ static bool may_be_forgotten(const world *w, int64_t cell)
     return readers > TI_VERSION_READERS;
 }
 
+static void check_equal(const ti_boxes *a, const ti_boxes *b)
+{
+    assert_int_equal(a->count, b->count);
+    for (size_t i = 0; i < a->count; i++) {
+        assert_true(ti_box_equal(&a->data[i], &b->data[i]));
+    }
+}
+
+/* The owner of a chunk, who looks at what it owns, cuts the same pieces as node q, who looked at the whole entry. */
+static void check_both_sides(world *w, const ti_version *v, ti_holder *const *reads, size_t count, int q,
+                             ti_demand *receiver)
+{
+    ti_boxes owned = { 0 }, received = { 0 }, sent = { 0 };
+    ti_demand sender = { 0 };
+    const ti_split *split = &v->writer->split->split;
+    for (int64_t c = 0; c < split->chunks; c++) {
+        ti_version_owned(&w->map[0], v, c, &owned);
+        for (size_t k = 0; k < owned.count && ti_split_node(split, c) != q; k++) {
+            ti_demand_lacks(receiver, &owned.data[k], &received);
+            ti_demand_make(&w->map[0], v, reads, count, q, &owned.data[k], &sender);
+            if (!v->writer->disjoint) {
+                ti_demand_hold_own(&w->map[0], v, q, &owned.data[k], &sender);
+            }
+            ti_demand_lacks(&sender, &owned.data[k], &sent);
+            check_equal(&received, &sent);
+        }
+    }
+    ti_vec_fini(&owned);
+    ti_vec_fini(&received);
+    ti_vec_fini(&sent);
+    ti_demand_fini(&sender);
+}
+
 /* What `wants` says of one entry and node is what the node reads and does not hold. */
 static void check_wants(world *w, const ti_version *v, subject *const *reads, size_t count, int q)
 {
     ti_holder *holders[3];
     ti_boxes out = { 0 }, image = { 0 };
-    ti_version_scratch scratch = { 0 };
+    ti_demand demand = { 0 };
     bool wanted[MOST_CELLS] = { false }, read[MOST_CELLS] = { false };
     for (size_t i = 0; i < count; i++) {
         holders[i] = reads[i]->holder[0];
@@ -182,8 +215,11 @@ static void check_wants(world *w, const ti_version *v, subject *const *reads, si
             }
         }
     }
-    ti_version_wants(&w->map[0], v, holders, count, q, &out, &scratch);
+    ti_version_wants(&w->map[0], v, holders, count, q, &out, &demand);
     assert_true(out.count == 0 || !ti_version_is_free(v, holders, count));
+    if (v->kind == TI_WRITER_SPLIT) {
+        check_both_sides(w, v, holders, count, q, &demand);
+    }
     for (size_t k = 0; k < out.count; k++) {
         assert_true(ti_box_covers(&v->box, &out.data[k]));
         FOR_CELLS(w, &out.data[k], cell)
@@ -199,7 +235,7 @@ static void check_wants(world *w, const ti_version *v, subject *const *reads, si
         assert_true(!wanted[cell] || (read[cell] && w->newest[cell] && (lacks || may_be_forgotten(w, cell))));
     }
     ti_vec_fini(&out);
-    ti_version_scratch_fini(&scratch);
+    ti_demand_fini(&demand);
     ti_vec_fini(&image);
 }
 
