@@ -277,7 +277,7 @@ static void create_cholesky(pattern_run *run)
     }
     run->room = tiles > run->grid_q ? tiles : run->grid_q;
     create(run, 0, tacit_range2(run->room * TILE, run->room * TILE), true);
-    describe(run, 0, run->name, tacit_range1(1), TACIT_SPLIT_1D);
+    describe(run, 0, "tile", tacit_range1(1), TACIT_SPLIT_1D);
     run->i = run->j = run->k = 0;
 }
 
@@ -321,7 +321,7 @@ static void submit_cholesky(pattern_run *run)
         t->access[++reads] = tacit_read(run->buffer[0], tile(j, k));
     }
     t->access[reads + 1] = (tacit_access){ .mode = 0 };
-    snprintf(run->name, sizeof(run->name), "%s", column ? (i == k ? "potrf" : "trsm") : (i == j ? "syrk" : "gemm"));
+    t->name = column ? (i == k ? "potrf" : "trsm") : (i == j ? "syrk" : "gemm");
     must(run, tacit_submit(run->ctx, t));
     advance_cholesky(run);
 }

@@ -8,7 +8,7 @@
 
 #include "tacit/tacit.h"
 
-enum { PATTERN_BUFFERS = 3, PATTERN_TASKS = 6, PATTERN_NAME = 24 };
+enum { PATTERN_BUFFERS = 3, PATTERN_TASKS = 6 };
 
 typedef struct pattern_run pattern_run;
 
@@ -33,7 +33,6 @@ struct pattern_run {
     size_t width;            /* of one iteration, task or tile */
     size_t k, i, j;          /* cholesky: where the loops are */
     size_t grid_p, grid_q;   /* cholesky: the grid of nodes */
-    char name[PATTERN_NAME]; /* of the task that changes */
 };
 
 /* NULL behind the last one. */

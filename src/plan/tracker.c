@@ -190,9 +190,9 @@ static bool same_value(const ti_tracker *t, uint64_t a, uint64_t b)
            memcmp(ra->readers.data, rb->readers.data, ra->readers.count * sizeof(uint64_t)) == 0;
 }
 
-static void depend_on_writer(const ti_tracker *t, uint64_t value, ti_deps *deps)
+static uint64_t writer_of(const ti_tracker *t, uint64_t value)
 {
-    ti_deps_add(deps, as_of_now(t, value & MARK ? record_of(t, value)->writer : value));
+    return value & MARK ? record_of(t, value)->writer : value;
 }
 
 static void depend_on_all(const ti_tracker *t, uint64_t value, ti_deps *deps)
@@ -210,7 +210,7 @@ static void depend_on_all(const ti_tracker *t, uint64_t value, ti_deps *deps)
     }
 }
 
-static uint64_t with_reader(ti_tracker *t, uint64_t value, uint64_t id)
+static TI_NOINLINE uint64_t with_first_reader(ti_tracker *t, uint64_t value, uint64_t id)
 {
     value = normalise(t, value);
     if (!(value & MARK)) {
@@ -221,6 +221,21 @@ static uint64_t with_reader(ti_tracker *t, uint64_t value, uint64_t id)
         ti_vec_push(&r->readers, id);
     }
     return value;
+}
+
+/* Most have readers that came after the horizon. */
+static inline uint64_t with_reader(ti_tracker *t, uint64_t value, uint64_t id)
+{
+    if (value & MARK) {
+        struct ti_tracker_record *r = record_of(t, value);
+        size_t n = r->readers.count;
+        if (n > 0 && n < r->readers.capacity && r->readers.data[0] > t->era->applied && r->readers.data[n - 1] != id) {
+            r->writer = as_of_now(t, r->writer);
+            r->readers.data[r->readers.count++] = id;
+            return value;
+        }
+    }
+    return with_first_reader(t, value, id);
 }
 
 /* ---- entries */
@@ -280,11 +295,6 @@ static void merge_around(ti_tracker *t, ti_box box, uint64_t value)
             }
         }
     }
-}
-
-static uint64_t writer_of(const ti_tracker *t, uint64_t value)
-{
-    return value & MARK ? record_of(t, value)->writer : value;
 }
 
 /* Merge what was listed, if its writer lies below the horizon; all others differ from their neighbours. */
@@ -369,8 +379,9 @@ void ti_tracker_read(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *dep
     ti_region_map_refer(&t->map, box, &t->met);
     for (size_t i = 0; i < t->met.count; i++) {
         ti_region_ref e = t->met.data[i];
-        depend_on_writer(t, *e.value, deps);
-        old += writer_of(t, *e.value) <= t->era->applied;
+        uint64_t writer = as_of_now(t, writer_of(t, *e.value));
+        ti_deps_add(deps, writer);
+        old += writer <= t->era->applied;
         if (TI_LIKELY(ti_box_covers(box, e.box))) {
             *e.value = with_reader(t, *e.value, id);
         } else {
