@@ -63,11 +63,12 @@ void ti_deps_add(ti_deps *deps, uint64_t id)
         add_to_many(deps, id);
         return;
     }
-    for (size_t i = deps->ids.count; i-- > 0;) {
+    for (size_t i = id > deps->largest ? 0 : deps->ids.count; i-- > 0;) {
         if (deps->ids.data[i] == id) {
             return;
         }
     }
+    deps->largest = TI_MAX(deps->largest, id);
     ti_vec_push(&deps->ids, id);
 }
 
@@ -223,13 +224,14 @@ static TI_NOINLINE uint64_t with_first_reader(ti_tracker *t, uint64_t value, uin
     return value;
 }
 
-/* Most have readers that came after the horizon. */
+/* Most have readers that came after the horizon, and at most that one before them: nothing to rewrite but the writer. */
 static inline uint64_t with_reader(ti_tracker *t, uint64_t value, uint64_t id)
 {
     if (value & MARK) {
         struct ti_tracker_record *r = record_of(t, value);
         size_t n = r->readers.count;
-        if (n > 0 && n < r->readers.capacity && r->readers.data[0] > t->era->applied && r->readers.data[n - 1] != id) {
+        if (n > 0 && n < r->readers.capacity && r->readers.data[0] >= t->era->applied &&
+            r->readers.data[n - 1] > t->era->applied && r->readers.data[n - 1] != id) {
             r->writer = as_of_now(t, r->writer);
             r->readers.data[r->readers.count++] = id;
             return value;
@@ -339,17 +341,13 @@ static void limit(ti_tracker *t)
     }
 }
 
-/* Merge old entries that `box` has: first those that follow each other, then what is left with what is around it. */
-static void merge_within(ti_tracker *t, const ti_box *box)
+/* Merge the old entries in the scratch list: first those that follow each other, then what is left with what is around it. */
+static void merge_listed(ti_tracker *t)
 {
     size_t kept = 0;
-    find(t, box);
     for (size_t i = 0, next; i < t->scratch.count; i = next) {
         ti_region_entry run = t->scratch.data[i];
         next = i + 1;
-        if (writer_of(t, run.value) > t->era->applied) {
-            continue;
-        }
         while (next < t->scratch.count && same_value(t, t->scratch.data[next].value, run.value) &&
                ti_box_join(&run.box, &t->scratch.data[next].box, &run.box)) {
             next++;
@@ -370,6 +368,19 @@ static void read_part(ti_tracker *t, const ti_region_entry *e, const ti_box *box
     take_out(t, e, box);
     ti_box common = ti_box_intersect(&e->box, box);
     insert(t, &common, with_reader(t, e->value, id));
+}
+
+/* Put the old entries of `box` into the scratch list. */
+static void list_old(ti_tracker *t, const ti_box *box)
+{
+    ti_region_map_refer(&t->map, box, &t->met);
+    ti_vec_clear(&t->scratch);
+    for (size_t i = 0; i < t->met.count; i++) {
+        ti_region_entry e = { *t->met.data[i].box, *t->met.data[i].value };
+        if (writer_of(t, e.value) <= t->era->applied) {
+            ti_vec_push(&t->scratch, e);
+        }
+    }
 }
 
 void ti_tracker_read(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps)
@@ -393,7 +404,8 @@ void ti_tracker_read(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *dep
         read_part(t, &t->scratch.data[i], box, id);
     }
     if (old >= MANY_OLD) {
-        merge_within(t, box);
+        list_old(t, box);
+        merge_listed(t);
     } else if (t->map.count > before) {
         limit(t);
     }

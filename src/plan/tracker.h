@@ -18,8 +18,9 @@
 /* Ids that something depends on, without repetition: a list, and once it is long also a set. */
 typedef struct ti_deps {
     TI_VEC(uint64_t) ids;
-    uint64_t self;  /* whose dependencies these are: never added */
-    uint64_t round; /* of the set's slots, those of this round are in use */
+    uint64_t largest; /* of a short list */
+    uint64_t self;    /* whose dependencies these are: never added */
+    uint64_t round;   /* of the set's slots, those of this round are in use */
     struct ti_deps_slot {
         uint64_t id, round;
     } * slot;
@@ -30,6 +31,7 @@ void ti_deps_add(ti_deps *deps, uint64_t id); /* 0 is nobody */
 static inline void ti_deps_start(ti_deps *deps, uint64_t self)
 {
     deps->ids.count = 0;
+    deps->largest = 0;
     deps->self = self;
     deps->round++;
 }
