@@ -71,13 +71,13 @@ static void copy_accesses(const tacit_context *ctx, ti_task *task, ti_arena *are
     ti_access *access = TI_ARENA_ARRAY(arena, ti_access, count);
     for (uint32_t i = 0; i < count; i++) {
         const tacit_access *a = &from->access[i];
-        ti_mapper part[TI_MAPPER_PARTS];
         access[i] = (ti_access){ .buffer = &a->buffer->info, .mode = a->mode };
         if (a->mode == TACIT_REDUCE) {
             fill_reduction(ctx, &access[i], arena, a);
         } else {
+            ti_mapper *part = TI_ARENA_ARRAY(arena, ti_mapper, ti_mapper_most(&a->mapper));
             access[i].mappers = (uint32_t)ti_mapper_expand(&a->mapper, a->buffer->info.dims, part);
-            access[i].mapper = ti_arena_copy(arena, part, access[i].mappers * sizeof(part[0]));
+            access[i].mapper = part;
             access[i].custom = a->mapper.kind == TACIT_MAPPER_CUSTOM ? ctx->mappers.data[a->mapper.arg] : NULL;
             raise_granularity(task, a);
             task->whole_chunk |= writes_together(from, a);

@@ -97,12 +97,21 @@ static bool has_huge_halo(const tacit_mapper *m, const tacit_component *c)
     return c->lo < least || c->lo > limit || c->hi < least || c->hi > limit;
 }
 
+/* One item, one element, with a halo that is none or no miracle, in a range that fits: what nearly all components are. */
+static bool is_plain(const place *p, const tacit_component *c, int64_t n)
+{
+    const tacit_task *t = p->task;
+    return c->kind == TACIT_COMPONENT_DIM && c->dim < t->range.dims && c->mul == 1 && c->div == 1 &&
+           (uint64_t)c->lo <= (uint64_t)1 << MOST_ITEMS_BITS && (uint64_t)c->hi <= (uint64_t)1 << MOST_ITEMS_BITS &&
+           t->offset[c->dim] + t->range.size[c->dim] <= (size_t)n;
+}
+
 /* The part of the buffer that a component names must lie in it; only halos may leave it, and are clamped. */
 static tacit_status check_component(const place *p, int d)
 {
     const tacit_component *c = &p->access->mapper.c[d];
     int64_t n = p->access->buffer->info.extent.max[d];
-    if (c->kind == TACIT_COMPONENT_FULL || ti_mapper_spans_all(c)) {
+    if (is_plain(p, c, n) || c->kind == TACIT_COMPONENT_FULL || ti_mapper_spans_all(c)) {
         return TACIT_OK;
     }
     if (c->kind == TACIT_COMPONENT_SPAN) {
@@ -183,7 +192,7 @@ static tacit_status check_write(const place *p)
                 "chunks would write overlapping elements (halo of %lld and %lld in dimension %d); write without a halo",
                 (long long)c->lo, (long long)c->hi, d);
         }
-        if ((int64_t)p->task->offset[c->dim] * c->mul % c->div != 0) {
+        if (c->div > 1 && (int64_t)p->task->offset[c->dim] * c->mul % c->div != 0) {
             return REFUSE(p, TACIT_ERROR_MAPPER,
                           "the range begins at %zu, which the scale %d/%d does not map to a whole element",
                           p->task->offset[c->dim], c->mul, c->div);

@@ -96,7 +96,7 @@ static void double_capacity(ti_arena_ring *ring)
 {
     struct ti_ring_slot *grown = ti_alloc_zero(2 * ring->capacity * sizeof(*grown));
     for (uint32_t i = 0; i < ring->capacity; i++) {
-        grown[i] = ring->slot[(ring->first + i) % ring->capacity];
+        grown[i] = ring->slot[(ring->first + i) & (ring->capacity - 1)];
     }
     ti_free(ring->slot, ring->capacity * sizeof(*ring->slot));
     ring->slot = grown;
@@ -109,7 +109,7 @@ void ti_arena_ring_advance(ti_arena_ring *ring, uint64_t horizon)
     if (ring->count == ring->capacity) {
         double_capacity(ring);
     }
-    struct ti_ring_slot *closed = &ring->slot[(ring->first + ring->count - 1) % ring->capacity];
+    struct ti_ring_slot *closed = &ring->slot[(ring->first + ring->count - 1) & (ring->capacity - 1)];
     closed->closed_by = horizon;
     ring->count++;
     ti_arena_ring_top(ring)->spare = closed->arena.spare;
@@ -133,9 +133,9 @@ void ti_arena_ring_release(ti_arena_ring *ring, uint64_t executed)
 {
     /* With horizons ... G, H in order and H executed, everything before G is done and no longer referred to: trackers
      * read ids below G as G. So the arenas that G or an earlier horizon closed may go; the last closed one is kept. */
-    while (ring->count > 2 && ring->slot[(ring->first + 1) % ring->capacity].closed_by <= executed) {
+    while (ring->count > 2 && ring->slot[(ring->first + 1) & (ring->capacity - 1)].closed_by <= executed) {
         empty(ring, &ring->slot[ring->first].arena);
-        ring->first = (ring->first + 1) % ring->capacity;
+        ring->first = (ring->first + 1) & (ring->capacity - 1);
         ring->count--;
     }
 }

@@ -55,14 +55,14 @@ typedef struct ti_arena_ring {
         ti_arena arena;
         uint64_t closed_by; /* the horizon that closed it */
     } * slot;
-    uint32_t first, count, capacity;
+    uint32_t first, count, capacity; /* capacity: a power of two */
 } ti_arena_ring;
 
 void ti_arena_ring_init(ti_arena_ring *ring);
 void ti_arena_ring_fini(ti_arena_ring *ring);
 static inline ti_arena *ti_arena_ring_top(ti_arena_ring *ring)
 {
-    return &ring->slot[(ring->first + ring->count - 1) % ring->capacity].arena;
+    return &ring->slot[(ring->first + ring->count - 1) & (ring->capacity - 1)].arena;
 }
 /* Close the newest arena on behalf of `horizon` (ids ascend) and open another one. */
 void ti_arena_ring_advance(ti_arena_ring *ring, uint64_t horizon);

@@ -33,7 +33,7 @@ static void set_component(tacit_component *to, const tacit_component *from)
     }
 }
 
-static void expand_star(int dims, ti_mapper out[TI_MAPPER_PARTS], int *count)
+static void expand_star(int dims, ti_mapper *out, int *count)
 {
     ti_mapper all = out[0];
     *count = 0;
@@ -49,7 +49,7 @@ static void expand_star(int dims, ti_mapper out[TI_MAPPER_PARTS], int *count)
     }
 }
 
-int ti_mapper_expand(const tacit_mapper *from, int dims, ti_mapper out[TI_MAPPER_PARTS])
+int ti_mapper_expand(const tacit_mapper *from, int dims, ti_mapper *out)
 {
     int count = 1;
     memset(&out[0], 0, sizeof(out[0]));

@@ -23,8 +23,12 @@ static inline bool ti_mapper_spans_all(const tacit_component *c)
     return c->kind == TACIT_COMPONENT_SPAN && c->lo == 0 && c->hi == (int64_t)SIZE_MAX;
 }
 
-/* Expand a public mapper for a buffer with `dims` dimensions: how many component mappers (1 to 3). Arguments were checked. */
-int ti_mapper_expand(const tacit_mapper *from, int dims, ti_mapper out[TI_MAPPER_PARTS]);
+/* Expand a public mapper for a buffer with `dims` dimensions: how many component mappers (1 to ti_mapper_most). Arguments were checked. */
+int ti_mapper_expand(const tacit_mapper *from, int dims, ti_mapper *out);
+static inline size_t ti_mapper_most(const tacit_mapper *from)
+{
+    return from->kind == TACIT_MAPPER_STAR ? TI_MAPPER_PARTS : 1;
+}
 
 /* The part of a dimension of length `n` that a component makes of the items [a,b) of its task dimension (if it has one); empty if *lo >= *hi. */
 void ti_component_image(const tacit_component *c, int64_t n, int64_t a, int64_t b, int64_t *lo, int64_t *hi);

@@ -19,13 +19,6 @@ typedef enum ti_command_kind {
     TI_COMMAND_DESTROY
 } ti_command_kind;
 
-/* What one piece of a task touches of one access: the exact boxes, and their bounding box, which the kernel sees. */
-typedef struct ti_footprint {
-    const ti_box *box;
-    uint32_t boxes;
-    ti_box bounding; /* empty if the piece touches nothing */
-} ti_footprint;
-
 /* One box of items of a task with its footprints, one per access. A command may execute several. */
 typedef struct ti_piece {
     ti_box chunk;

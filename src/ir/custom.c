@@ -18,6 +18,35 @@ void ti_custom_image(const ti_custom_mapper *m, const ti_box *items, const ti_bo
     ti_region_fini(&collected.region);
 }
 
+static void fill_many(ti_footprint *out, const ti_access *access, const ti_box *items, ti_arena *arena)
+{
+    ti_boxes boxes = { 0 };
+    ti_custom_image(access->custom, items, &access->buffer->extent, access->buffer->dims, &boxes);
+    out->boxes = (uint32_t)boxes.count;
+    out->box = ti_arena_copy(arena, boxes.data, boxes.count * sizeof(ti_box));
+    ti_vec_fini(&boxes);
+}
+
+void ti_footprint_fill(ti_footprint *out, const ti_access *access, const ti_box *items, ti_arena *arena)
+{
+    *out = (ti_footprint){ .box = NULL };
+    if (TI_UNLIKELY(access->custom != NULL)) {
+        fill_many(out, access, items, arena);
+    } else if (access->mode == TACIT_REDUCE) {
+        out->box = &access->buffer->extent;
+        out->boxes = 1;
+    } else {
+        ti_box *box = TI_ARENA_ARRAY(arena, ti_box, access->mappers);
+        out->box = box;
+        for (uint32_t i = 0; i < access->mappers; i++) {
+            out->boxes += ti_mapper_image(&access->mapper[i], &access->buffer->extent, items, &box[out->boxes]);
+        }
+    }
+    for (uint32_t i = 0; i < out->boxes; i++) {
+        out->bounding = i ? ti_box_bounding(&out->bounding, &out->box[i]) : out->box[i];
+    }
+}
+
 void ti_access_image(const ti_access *access, const ti_box *items, ti_boxes *out)
 {
     if (access->custom) {

@@ -4,6 +4,7 @@
 #ifndef TI_TASK_H
 #define TI_TASK_H
 
+#include "base/arena.h"
 #include "grid/distribution.h"
 #include "grid/mapper.h"
 #include "grid/region.h"
@@ -52,6 +53,16 @@ typedef struct ti_access {
  * reduction touches all of it. */
 void ti_access_image(const ti_access *access, const ti_box *items, ti_boxes *out);
 
+/* What one piece of a task touches of one access: the exact boxes, and their bounding box, which the kernel sees. */
+typedef struct ti_footprint {
+    const ti_box *box;
+    uint32_t boxes;
+    ti_box bounding; /* empty if the piece touches nothing */
+} ti_footprint;
+
+/* What `items` touch of the access; the boxes go into the arena. */
+void ti_footprint_fill(ti_footprint *out, const ti_access *access, const ti_box *items, ti_arena *arena);
+
 static inline bool ti_access_reads(const ti_access *a)
 {
     return a->mode == TACIT_READ || a->mode == TACIT_UPDATE;
@@ -97,6 +108,7 @@ typedef struct ti_task {
     int64_t grid[3]; /* parts per dimension; zeros: the split chooses */
     const uint32_t *weights;
     const ti_access *access;
+    const ti_footprint *footprint; /* of the whole range, one per access; from the task graph */
     uint32_t accesses;
     uint32_t orders;
     const uint32_t *order; /* slots: on each node, tasks that share one run one after the other */

@@ -225,25 +225,18 @@ static void transfer_data(ti_command_graph *graph, const ti_task *task)
 
 /* ---- execution */
 
-static void fill_footprint(ti_command_graph *graph, const ti_access *access, const ti_box *chunk, ti_footprint *out)
-{
-    ti_vec_clear(&graph->boxes);
-    ti_access_image(access, chunk, &graph->boxes);
-    out->boxes = (uint32_t)graph->boxes.count;
-    out->box = ti_arena_copy(arena_of(graph), graph->boxes.data, graph->boxes.count * sizeof(ti_box));
-    out->bounding = (ti_box){ { 0 }, { 0 } };
-    for (uint32_t i = 0; i < out->boxes; i++) {
-        out->bounding = i ? ti_box_bounding(&out->bounding, &out->box[i]) : out->box[i];
-    }
-}
-
+/* On one node, or on a task's own, the chunk is the range, whose footprints the task graph has. */
 static void fill_piece(ti_command_graph *graph, const ti_task *task, const ti_box *chunk, ti_piece *piece)
 {
+    piece->chunk = *chunk;
+    if (ti_box_equal(chunk, &task->range)) {
+        piece->footprint = task->footprint;
+        return;
+    }
     ti_footprint *footprint = TI_ARENA_ARRAY(arena_of(graph), ti_footprint, task->accesses);
     for (uint32_t i = 0; i < task->accesses; i++) {
-        fill_footprint(graph, &task->access[i], chunk, &footprint[i]);
+        ti_footprint_fill(&footprint[i], &task->access[i], chunk, arena_of(graph));
     }
-    piece->chunk = *chunk;
     piece->footprint = footprint;
 }
 

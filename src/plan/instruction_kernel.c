@@ -9,20 +9,6 @@
 
 /* ---- pieces on devices */
 
-static void fill_footprints(ti_instruction_graph *graph, const ti_task *task, const ti_box *chunk, ti_footprint *out)
-{
-    ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
-    for (uint32_t i = 0; i < task->accesses; i++) {
-        ti_vec_clear(&graph->boxes);
-        ti_access_image(&task->access[i], chunk, &graph->boxes);
-        out[i] = (ti_footprint){ .boxes = (uint32_t)graph->boxes.count };
-        out[i].box = ti_arena_copy(arena, graph->boxes.data, graph->boxes.count * sizeof(ti_box));
-        for (uint32_t k = 0; k < out[i].boxes; k++) {
-            out[i].bounding = k ? ti_box_bounding(&out[i].bounding, &out[i].box[k]) : out[i].box[k];
-        }
-    }
-}
-
 static void cut_piece(ti_instruction_graph *graph, const ti_task *task, const ti_piece *whole)
 {
     ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
@@ -38,7 +24,9 @@ static void cut_piece(ti_instruction_graph *graph, const ti_task *task, const ti
         ti_footprint *footprint = TI_ARENA_ARRAY(arena, ti_footprint, task->accesses);
         piece->chunk = ti_split_chunk(&split, c, 0);
         piece->footprint = footprint;
-        fill_footprints(graph, task, &piece->chunk, footprint);
+        for (uint32_t i = 0; i < task->accesses; i++) {
+            ti_footprint_fill(&footprint[i], &task->access[i], &piece->chunk, arena);
+        }
         ti_device_piece at = { piece, (int)c, ti_system_memory(graph->system, (int)c) };
         ti_vec_push(&graph->window.piece, at);
     }

@@ -144,6 +144,16 @@ tacit_status ti_task_graph_check(ti_task_graph *graph, const ti_task *task, ti_s
     return TACIT_OK;
 }
 
+static void fill_footprints(ti_task_graph *graph, ti_task *task)
+{
+    ti_arena *arena = ti_arena_ring_top(&graph->arenas);
+    ti_footprint *footprint = TI_ARENA_ARRAY(arena, ti_footprint, task->accesses);
+    for (uint32_t i = 0; i < task->accesses; i++) {
+        ti_footprint_fill(&footprint[i], &task->access[i], &task->range, arena);
+    }
+    task->footprint = footprint;
+}
+
 /* Reads first, so that a task does not hide the writer that it depends on behind its own write. */
 static void track_accesses(ti_task_graph *graph, const ti_task *task)
 {
@@ -155,9 +165,8 @@ static void track_accesses(ti_task_graph *graph, const ti_task *task)
                 continue;
             }
             tracked *b = tracked_of(graph, access->buffer);
-            image_of(graph, access, task);
-            for (size_t k = 0; k < graph->image.count; k++) {
-                const ti_box *box = &graph->image.data[k];
+            for (size_t k = 0; k < task->footprint[i].boxes; k++) {
+                const ti_box *box = &task->footprint[i].box[k];
                 if (writes) {
                     ti_tracker_write(&b->tracker, box, task->id, &graph->deps);
                     note_written(b, box);
@@ -169,12 +178,13 @@ static void track_accesses(ti_task_graph *graph, const ti_task *task)
     }
 }
 
-static void derive_dependencies(ti_task_graph *graph, const ti_task *task)
+static void derive_dependencies(ti_task_graph *graph, ti_task *task)
 {
     switch (task->kind) {
     case TI_TASK_EXECUTE:
     case TI_TASK_FENCE:
         if (!ti_box_is_empty(&task->range)) {
+            fill_footprints(graph, task);
             track_accesses(graph, task);
             ti_orders_follow(&graph->orders, task, task->id, graph->era.applied, &graph->deps);
         }
