@@ -21,6 +21,7 @@ set(TACIT_SOURCES
     grid/mapper.c
     grid/region.c
     grid/region_map.c
+    grid/region_map_query.c
     grid/region_sweep.c
     grid/split.c
 

@@ -4,28 +4,15 @@
  * grows least; a full tree node is split along the dimension and at the place that leave the least overlap. A tree node
  * that falls below 4 boxes is merged with a neighbour, or takes boxes from it, so the tree shrinks with its contents.
  *
- * Invariants (ti_region_map_is_valid): all leaves lie at height 0; the box of a child is exactly the bounding box of
- * its boxes; every tree node but the root has 4 to 16 boxes, an inner root at least 2; leaves are sorted by box, so
- * that what a map of one leaf answers is already in order. One thread at a time. */
-#include "grid/region_map.h"
+ * One thread at a time. */
+#include "grid/region_map_impl.h"
 
 #include "base/check.h"
-#include "base/sort.h"
 
 #include <string.h>
 
-enum { FANOUT = TI_REGION_MAP_FEW, LEAST = 4, SPLIT_LEAST = 6, FEW_ENOUGH = 12 };
-enum { MOST_SPARE = 64, FEW_TO_SORT = 16 };
-
-struct ti_region_node {
-    int32_t count;
-    ti_box box[FANOUT];
-    union {
-        uint64_t value[FANOUT];
-        ti_region_node *child[FANOUT];
-        ti_region_node *next_spare;
-    };
-};
+enum { FANOUT = TI_REGION_FANOUT, LEAST = TI_REGION_LEAST, SPLIT_LEAST = 6, FEW_ENOUGH = 12 };
+enum { MOST_SPARE = TI_REGION_SPARE, MANY_SPARE = TI_REGION_MANY_SPARE };
 
 /* Boxes with their payload, outside of tree nodes: while a full tree node is split. */
 typedef struct pool {
@@ -52,10 +39,10 @@ static ti_region_node *take_node(ti_region_map *map)
     return node;
 }
 
-static void drop_node(ti_region_map *map, ti_region_node *node)
+static void drop_node(ti_region_map *map, ti_region_node *node, int most)
 {
     map->finger = map->finger == node ? NULL : map->finger;
-    if (map->spares < MOST_SPARE) {
+    if (map->spares < most) {
         node->next_spare = map->spare;
         map->spare = node;
         map->spares++;
@@ -82,6 +69,7 @@ void ti_region_map_fini(ti_region_map *map)
         map->spare = node->next_spare;
         TI_DELETE(node);
     }
+    ti_vec_fini(&map->orphans);
     ti_region_map_init(map);
 }
 
@@ -104,27 +92,12 @@ static double overlap(const ti_box *a, const ti_box *b)
     return ti_box_is_empty(&c) ? 0 : volume(&c);
 }
 
-static ti_box bounding(const ti_box *box, int n)
-{
-    ti_box all = box[0];
-    for (int i = 1; i < n; i++) {
-        all = ti_box_bounding(&all, &box[i]);
-    }
-    return all;
-}
-
-static inline int entry_compare(const ti_box *a, uint64_t a_value, const ti_box *b, uint64_t b_value)
-{
-    int order = ti_box_compare(a, b);
-    return order ? order : (a_value > b_value) - (a_value < b_value);
-}
-
 /* ---------------------------------------------------------------- insertion */
 
 static void leaf_insert(ti_region_node *leaf, const ti_box *box, uint64_t value)
 {
     int i = leaf->count++;
-    for (; i > 0 && entry_compare(&leaf->box[i - 1], leaf->value[i - 1], box, value) > 0; i--) {
+    for (; i > 0 && ti_region_compare(&leaf->box[i - 1], leaf->value[i - 1], box, value) > 0; i--) {
         leaf->box[i] = leaf->box[i - 1];
         leaf->value[i] = leaf->value[i - 1];
     }
@@ -200,15 +173,29 @@ static void rate_cuts(const pool *p, cut *c)
     }
 }
 
+/* Whether all boxes span the same indices of a dimension, so that it does not tell them apart. */
+static bool is_same_along(const pool *p, int d)
+{
+    for (int i = 1; i < p->count; i++) {
+        if (p->box[i].min[d] != p->box[0].min[d] || p->box[i].max[d] != p->box[0].max[d]) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Distribute the pool over two tree nodes of this height. */
 static void pool_split(const pool *p, int height, ti_region_node *a, ti_region_node *b)
 {
     cut best = { .at = 0 };
-    for (int d = 0; d < 3; d++) {
+    for (int d = 2; d >= 0; d--) {
+        if (is_same_along(p, d) && (d > 0 || best.at)) {
+            continue;
+        }
         cut c = { .at = 0 };
         order_along(p, d, c.order);
         rate_cuts(p, &c);
-        if (!best.at || c.overlap < best.overlap || (c.overlap == best.overlap && c.margin < best.margin)) {
+        if (!best.at || c.overlap < best.overlap || (c.overlap == best.overlap && c.margin <= best.margin)) {
             best = c;
         }
     }
@@ -266,8 +253,8 @@ static ti_region_node *insert_below(ti_region_map *map, ti_region_node *node, in
         node->box[at] = ti_box_bounding(&node->box[at], box);
         return NULL;
     }
-    node->box[at] = bounding(child->box, child->count);
-    ti_box fresh_box = bounding(fresh->box, fresh->count);
+    node->box[at] = ti_region_bounding(child->box, child->count);
+    ti_box fresh_box = ti_region_bounding(fresh->box, fresh->count);
     return node_insert(map, node, height, &fresh_box, (uint64_t)(uintptr_t)fresh);
 }
 
@@ -287,7 +274,8 @@ void ti_region_map_insert(ti_region_map *map, const ti_box *box, uint64_t value)
     ti_region_node *old = map->root, *fresh = insert_below(map, old, map->height, &copy, value);
     if (fresh) {
         ti_region_node *root = take_node(map);
-        ti_box old_box = bounding(old->box, old->count), fresh_box = bounding(fresh->box, fresh->count);
+        ti_box old_box = ti_region_bounding(old->box, old->count),
+               fresh_box = ti_region_bounding(fresh->box, fresh->count);
         node_append(root, &old_box, (uint64_t)(uintptr_t)old);
         node_append(root, &fresh_box, (uint64_t)(uintptr_t)fresh);
         map->root = root;
@@ -296,56 +284,6 @@ void ti_region_map_insert(ti_region_map *map, const ti_box *box, uint64_t value)
 }
 
 /* ---------------------------------------------------------------- exact boxes */
-
-static inline void point_at(ti_region_map *map, ti_region_node *leaf, int at)
-{
-    map->finger = leaf;
-    map->at = at;
-}
-
-/* The first of the finger's entry and the one after it that covers `box` becomes the finger's: whether there is one. */
-static inline bool finger_covers(ti_region_map *map, const ti_box *box)
-{
-    const ti_region_node *leaf = map->finger;
-    int last = leaf ? TI_MIN(map->at + 1, leaf->count - 1) : -1;
-    for (int i = map->at; i <= last; i++) {
-        if (ti_box_covers(&leaf->box[i], box)) {
-            map->at = i;
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool find_below(ti_region_map *map, ti_region_node *node, int height, const ti_box *box)
-{
-    if (height == 0) {
-        for (int i = 0; i < node->count; i++) {
-            if (ti_box_equal(&node->box[i], box)) {
-                point_at(map, node, i);
-                return true;
-            }
-        }
-        return false;
-    }
-    for (int i = 0; i < node->count; i++) {
-        if (ti_box_covers(&node->box[i], box) && find_below(map, node->child[i], height - 1, box)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-uint64_t *ti_region_map_find(ti_region_map *map, const ti_box *box)
-{
-    if (!map->count) {
-        return NULL;
-    }
-    if (finger_covers(map, box) && ti_box_equal(&map->finger->box[map->at], box)) {
-        return &map->finger->value[map->at];
-    }
-    return find_below(map, map->root, map->height, box) ? &map->finger->value[map->at] : NULL;
-}
 
 static void node_erase(ti_region_node *node, int at)
 {
@@ -381,15 +319,15 @@ static void refill_child(ti_region_map *map, ti_region_node *node, int height, i
         }
         node->box[other] = ti_box_bounding(&node->box[other], &node->box[at]);
         node_erase(node, at);
-        drop_node(map, small);
+        drop_node(map, small, MOST_SPARE);
         return;
     }
     pool p = { .count = 0 };
     pool_add(&p, small);
     pool_add(&p, full);
     pool_split(&p, height - 1, small, full);
-    node->box[at] = bounding(small->box, small->count);
-    node->box[other] = bounding(full->box, full->count);
+    node->box[at] = ti_region_bounding(small->box, small->count);
+    node->box[other] = ti_region_bounding(full->box, full->count);
 }
 
 static bool remove_below(ti_region_map *map, ti_region_node *node, int height, const ti_box *box, uint64_t value)
@@ -408,7 +346,7 @@ static bool remove_below(ti_region_map *map, ti_region_node *node, int height, c
         if (!ti_box_covers(&node->box[i], box) || !remove_below(map, child, height - 1, box, value)) {
             continue;
         }
-        node->box[i] = bounding(child->box, child->count);
+        node->box[i] = ti_region_bounding(child->box, child->count);
         if (child->count < LEAST) {
             refill_child(map, node, height, i);
         }
@@ -430,7 +368,7 @@ static void shorten(ti_region_map *map)
         }
         map->root = old->child[0];
         map->height--;
-        drop_node(map, old);
+        drop_node(map, old, MOST_SPARE);
     }
 }
 
@@ -446,253 +384,99 @@ bool ti_region_map_remove(ti_region_map *map, const ti_box *box, uint64_t value)
     map->count--;
     shorten(map);
     if (!map->count) {
-        drop_node(map, map->root);
+        drop_node(map, map->root, MOST_SPARE);
         map->root = NULL;
     }
     return true;
 }
 
-/* ---------------------------------------------------------------- queries */
+/* ---------------------------------------------------------------- cutting, removing much */
 
-static inline bool reaches(const ti_box *a, const ti_box *b)
+void ti_region_map_cut(ti_region_map *map, const ti_box *box, const ti_region_entry *piece, int n)
 {
-    return a->min[0] <= b->max[0] && b->min[0] <= a->max[0] && a->min[1] <= b->max[1] && b->min[1] <= a->max[1] &&
-           a->min[2] <= b->max[2] && b->min[2] <= a->max[2];
-}
-
-/* Whether two boxes that reach each other share more than an edge or corner. */
-static inline bool shares_face(const ti_box *a, const ti_box *b)
-{
-    int edges = 0;
-    for (int d = 0; d < 3; d++) {
-        edges += a->min[d] == b->max[d] || b->min[d] == a->max[d];
-    }
-    return edges <= 1;
-}
-
-/* Append what meets `box`. */
-static void query_below(ti_region_map *map, ti_region_node *node, int height, const ti_box *box, ti_region_entries *out)
-{
-    for (int i = 0; i < node->count; i++) {
-        if (!ti_box_meets(&node->box[i], box)) {
-            continue;
+    ti_box copy = *box;
+    uint64_t *value = ti_region_map_find(map, &copy);
+    ti_region_node *leaf = map->finger;
+    TI_ASSERT(value && n > 0);
+    if (TI_LIKELY(leaf->count + n - 1 <= FANOUT)) { /* the pieces are its box, so no box above changes */
+        node_erase(leaf, map->at);
+        for (int i = 0; i < n; i++) {
+            leaf_insert(leaf, &piece[i].box, piece[i].value);
         }
-        if (height == 0) {
-            ti_region_entry entry = { node->box[i], node->value[i] };
-            ti_vec_push(out, entry);
-            point_at(map, node, i);
-        } else {
-            query_below(map, node->child[i], height - 1, box, out);
-        }
-    }
-}
-
-static void query_touching_below(const ti_region_node *node, int height, const ti_box *box, ti_region_entries *out)
-{
-    for (int i = 0; i < node->count; i++) {
-        if (!reaches(&node->box[i], box)) {
-            continue;
-        }
-        if (height > 0) {
-            query_touching_below(node->child[i], height - 1, box, out);
-        } else if (shares_face(&node->box[i], box)) {
-            ti_region_entry entry = { node->box[i], node->value[i] };
-            ti_vec_push(out, entry);
-        }
-    }
-}
-
-static inline bool in_order(const ti_region_entry *a, const ti_region_entry *b)
-{
-    return entry_compare(&a->box, a->value, &b->box, b->value) <= 0;
-}
-
-/* Merge the sorted runs [from, mid) and [mid, end) into `to`. */
-static void merge_runs(const ti_region_entry *from, size_t mid, size_t end, ti_region_entry *to)
-{
-    for (size_t i = 0, j = mid, put = 0; put < end; put++) {
-        to[put] = i < mid && (j == end || in_order(&from[i], &from[j])) ? from[i++] : from[j++];
-    }
-}
-
-/* Sort n entries; `other` has room for as many. Leaves are sorted, so short runs in order are common. */
-static void sort_entries(ti_region_entry *entry, size_t n, ti_region_entry *other)
-{
-    if (n <= FEW_TO_SORT) {
-        for (size_t i = 1; i < n; i++) {
-            ti_region_entry e = entry[i];
-            size_t j = i;
-            for (; j > 0 && !in_order(&entry[j - 1], &e); j--) {
-                entry[j] = entry[j - 1];
-            }
-            entry[j] = e;
-        }
+        map->count += (size_t)n - 1;
         return;
     }
-    sort_entries(entry, n / 2, other);
-    sort_entries(entry + n / 2, n - n / 2, other);
-    if (!in_order(&entry[n / 2 - 1], &entry[n / 2])) {
-        merge_runs(entry, n / 2, n, other);
-        memcpy(entry, other, n * sizeof(*entry));
+    ti_region_map_remove(map, &copy, *value);
+    for (int i = 0; i < n; i++) {
+        ti_region_map_insert(map, &piece[i].box, piece[i].value);
     }
 }
 
-static void sort_from(ti_region_entries *out, size_t first)
-{
-    size_t n = out->count - first, i = 1;
-    while (i < n && in_order(&out->data[first + i - 1], &out->data[first + i])) {
-        i++;
-    }
-    if (i < n) {
-        if (n > FEW_TO_SORT) {
-            ti_vec_reserve(out, out->count + n);
-        }
-        sort_entries(out->data + first, n, out->data + out->count);
-    }
-}
-
-void ti_region_map_query(ti_region_map *map, const ti_box *box, ti_region_entries *out)
-{
-    size_t first = out->count;
-    if (!map->count || ti_box_is_empty(box)) {
-        return;
-    }
-    if (!map->overlapping && finger_covers(map, box)) {
-        ti_region_entry entry = { map->finger->box[map->at], map->finger->value[map->at] };
-        ti_vec_push(out, entry);
-        return;
-    }
-    query_below(map, map->root, map->height, box, out);
-    if (out->count > first + 1) {
-        sort_from(out, first);
-    }
-}
-
-static void refer_below(ti_region_map *map, ti_region_node *node, int height, const ti_box *box, ti_region_refs *out)
-{
-    for (int i = 0; i < node->count; i++) {
-        if (!ti_box_meets(&node->box[i], box)) {
-            continue;
-        }
-        if (height == 0) {
-            ti_region_ref ref = { &node->box[i], &node->value[i] };
-            ti_vec_push(out, ref);
-            point_at(map, node, i);
-        } else {
-            refer_below(map, node->child[i], height - 1, box, out);
-        }
-    }
-}
-
-static int compare_refs(const void *a, const void *b)
-{
-    const ti_region_ref *x = a, *y = b;
-    return entry_compare(x->box, *x->value, y->box, *y->value);
-}
-
-/* Leaves are sorted, and often come in order. */
-void ti_region_map_refer(ti_region_map *map, const ti_box *box, ti_region_refs *out)
-{
-    ti_vec_clear(out);
-    if (!map->count || ti_box_is_empty(box)) {
-        return;
-    }
-    if (!map->overlapping && finger_covers(map, box)) {
-        ti_region_ref ref = { &map->finger->box[map->at], &map->finger->value[map->at] };
-        ti_vec_push(out, ref);
-        return;
-    }
-    refer_below(map, map->root, map->height, box, out);
-    for (size_t i = 1; map->height > 0 && i < out->count; i++) {
-        if (compare_refs(&out->data[i - 1], &out->data[i]) > 0) {
-            ti_vec_reserve(out, out->count + out->count / 2);
-            ti_sort(out->data, out->count, sizeof(out->data[0]), compare_refs, out->data + out->count);
-            return;
-        }
-    }
-}
-
-void ti_region_map_query_touching(const ti_region_map *map, const ti_box *box, ti_region_entries *out)
-{
-    size_t first = out->count;
-    if (!map->count || ti_box_is_empty(box)) {
-        return;
-    }
-    query_touching_below(map->root, map->height, box, out);
-    if (out->count > first + 1) {
-        sort_from(out, first);
-    }
-}
-
-/* The cursor has a digit per height, of which the lowest inner one counts fastest: which child to go to. A map that became smaller wraps it. */
-void ti_region_map_visit(const ti_region_map *map, uint64_t *cursor, ti_region_entries *out)
-{
-    const ti_region_node *node = map->root, *path[16];
-    if (!map->count) {
-        return;
-    }
-    int top = TI_MIN(map->height, 15);
-    for (int h = map->height; h > 0; h--) {
-        int digit = h <= top ? (int)(*cursor >> 4 * h & 15) : 0;
-        path[TI_MIN(h, 15)] = node;
-        node = node->child[TI_MIN(digit, node->count - 1)];
-    }
-    for (int i = 0; i < node->count; i++) {
-        ti_region_entry entry = { node->box[i], node->value[i] };
-        ti_vec_push(out, entry);
-    }
-    for (int h = 1; h <= top; h++) {
-        uint64_t digit = *cursor >> 4 * h & 15;
-        *cursor &= ~((uint64_t)15 << 4 * h);
-        if ((int)digit + 1 < path[h]->count) {
-            *cursor |= (digit + 1) << 4 * h;
-            return;
-        }
-    }
-}
-
-/* ---------------------------------------------------------------- invariants */
-
-/* Counts the entries below `node` into *entries; false if something is wrong. */
-static bool is_valid_below(const ti_region_node *node, int height, int least, size_t *entries)
-{
-    if (node->count < least || node->count > FANOUT) {
-        return false;
-    }
-    for (int i = 0; i < node->count; i++) {
-        if (ti_box_is_empty(&node->box[i])) {
-            return false;
-        }
-        if (height == 0) {
-            if (i && ti_box_compare(&node->box[i - 1], &node->box[i]) > 0) {
-                return false;
-            }
-            continue;
-        }
-        if (!node->child[i] || !is_valid_below(node->child[i], height - 1, LEAST, entries)) {
-            return false;
-        }
-        ti_box exact = bounding(node->child[i]->box, node->child[i]->count);
-        if (!ti_box_equal(&exact, &node->box[i])) {
-            return false;
-        }
-    }
-    *entries += height == 0 ? (size_t)node->count : 0;
-    return true;
-}
-
-bool ti_region_map_is_valid(const ti_region_map *map)
+/* Give up a whole subtree, whose tree nodes are kept for the next: what is written at once is read in parts again. If `kept` is there, entries are put
+ * there. Returns their number. */
+static size_t drop_subtree(ti_region_map *map, ti_region_node *node, int height, ti_region_entries *kept)
 {
     size_t entries = 0;
-    int spares = 0;
-    for (const ti_region_node *node = map->spare; node && spares <= MOST_SPARE; node = node->next_spare) {
-        spares++;
+    for (int i = 0; i < node->count; i++) {
+        if (height > 0) {
+            entries += drop_subtree(map, node->child[i], height - 1, kept);
+        } else if (kept) {
+            ti_region_entry entry = { node->box[i], node->value[i] };
+            ti_vec_push(kept, entry);
+        }
     }
-    if (spares != map->spares || map->height < 0 || !map->root != !map->count) {
-        return false;
+    entries += height == 0 ? (size_t)node->count : 0;
+    drop_node(map, node, MANY_SPARE);
+    return entries;
+}
+
+/* What is left of tree nodes that became too small goes into `orphans`. Returns how many entries left the tree. */
+static size_t remove_inside_below(ti_region_map *map, ti_region_node *node, int height, const ti_box *box,
+                                  ti_region_entries *orphans)
+{
+    size_t removed = 0;
+    int kept = 0;
+    for (int i = 0; i < node->count; i++) {
+        bool covered = ti_box_covers(box, &node->box[i]), meets = covered || ti_box_meets(box, &node->box[i]);
+        ti_region_node *child = height > 0 ? node->child[i] : NULL;
+        node->box[kept] = node->box[i];
+        node->value[kept] = node->value[i];
+        if (height == 0) {
+            removed += covered;
+            kept += !covered;
+            continue;
+        }
+        size_t fewer = !meets ? 0 : covered ? 0 : remove_inside_below(map, child, height - 1, box, orphans);
+        if (covered || child->count < LEAST) {
+            removed += drop_subtree(map, child, height - 1, covered ? NULL : orphans);
+        } else {
+            node->box[kept] = fewer ? ti_region_bounding(child->box, child->count) : node->box[kept];
+            kept++;
+        }
+        removed += fewer;
     }
-    if (map->root && !is_valid_below(map->root, map->height, map->height ? 2 : 1, &entries)) {
-        return false;
+    node->count = kept;
+    return removed;
+}
+
+size_t ti_region_map_remove_inside(ti_region_map *map, const ti_box *box)
+{
+    size_t before = map->count;
+    if (!before) {
+        return 0;
     }
-    return entries == map->count;
+    ti_box copy = *box;
+    ti_vec_clear(&map->orphans);
+    map->count -= remove_inside_below(map, map->root, map->height, &copy, &map->orphans);
+    if (map->root->count == 0) {
+        drop_node(map, map->root, MOST_SPARE);
+        map->root = NULL;
+        map->height = 0;
+    } else {
+        shorten(map);
+    }
+    for (size_t i = 0; i < map->orphans.count; i++) {
+        ti_region_map_insert(map, &map->orphans.data[i].box, map->orphans.data[i].value);
+    }
+    return before - map->count;
 }

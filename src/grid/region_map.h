@@ -41,7 +41,8 @@ typedef struct ti_region_map {
     ti_region_node
         *finger; /* the leaf of the entry that was found last, and its place there: loops go on from it; or NULL */
     int at;
-    bool overlapping; /* set by users whose entries may overlap */
+    ti_region_entries orphans; /* lose their leaves for a moment */
+    bool overlapping;          /* set by users whose entries may overlap */
 } ti_region_map;
 
 void ti_region_map_init(ti_region_map *map);
@@ -53,6 +54,10 @@ void ti_region_map_insert(ti_region_map *map, const ti_box *box, uint64_t value)
 uint64_t *ti_region_map_find(ti_region_map *map, const ti_box *box);
 /* Remove one entry with exactly this box and this value. Returns whether there was one. */
 bool ti_region_map_remove(ti_region_map *map, const ti_box *box, uint64_t value);
+/* Replace the entry with exactly this box by `n` (1 to 7) others that together are its box. */
+void ti_region_map_cut(ti_region_map *map, const ti_box *box, const ti_region_entry *piece, int n);
+/* Remove all entries that `box` covers. Returns how many. */
+size_t ti_region_map_remove_inside(ti_region_map *map, const ti_box *box);
 /* Append all entries that meet `box`, sorted by ti_box_compare (and by value among equal boxes), to `out`. */
 void ti_region_map_query(ti_region_map *map, const ti_box *box, ti_region_entries *out);
 /* The same without copies. `out` is cleared first. */

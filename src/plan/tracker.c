@@ -253,15 +253,18 @@ static void remove_entry(ti_tracker *t, const ti_box *box, uint64_t value)
     t->era->entries -= ti_region_map_remove(&t->map, box, value);
 }
 
-/* Cut `entry` along `box`: the pieces outside stay in the map. The entry itself leaves it; its value belongs to the caller. */
-static void take_out(ti_tracker *t, const ti_region_entry *entry, const ti_box *box)
+/* Cut `entry` along `box`, which it meets but does not lie in: the pieces outside keep its value, the one inside gets `inside`. */
+static void cut(ti_tracker *t, const ti_region_entry *entry, const ti_box *box, uint64_t inside)
 {
-    remove_entry(t, &entry->box, entry->value);
-    ti_box piece[6];
-    int n = ti_box_covers(box, &entry->box) ? 0 : ti_box_subtract(&entry->box, box, piece);
+    ti_box outside[6];
+    ti_region_entry piece[7];
+    int n = ti_box_subtract(&entry->box, box, outside);
     for (int i = 0; i < n; i++) {
-        insert(t, &piece[i], copy_value(t, entry->value));
+        piece[i] = (ti_region_entry){ outside[i], i ? copy_value(t, entry->value) : entry->value };
     }
+    piece[n] = (ti_region_entry){ ti_box_intersect(&entry->box, box), inside };
+    ti_region_map_cut(&t->map, &entry->box, piece, n + 1);
+    t->era->entries += (size_t)n;
 }
 
 static void find(ti_tracker *t, const ti_box *box)
@@ -362,14 +365,6 @@ static void merge_listed(ti_tracker *t)
     }
 }
 
-/* `id` reads the part of an entry that lies in `box`. */
-static void read_part(ti_tracker *t, const ti_region_entry *e, const ti_box *box, uint64_t id)
-{
-    take_out(t, e, box);
-    ti_box common = ti_box_intersect(&e->box, box);
-    insert(t, &common, with_reader(t, e->value, id));
-}
-
 /* Put the old entries of `box` into the scratch list. */
 static void list_old(ti_tracker *t, const ti_box *box)
 {
@@ -401,13 +396,30 @@ void ti_tracker_read(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *dep
         }
     }
     for (size_t i = 0; i < t->scratch.count; i++) {
-        read_part(t, &t->scratch.data[i], box, id);
+        cut(t, &t->scratch.data[i], box, with_reader(t, copy_value(t, t->scratch.data[i].value), id));
     }
     if (old >= MANY_OLD) {
         list_old(t, box);
         merge_listed(t);
     } else if (t->map.count > before) {
         limit(t);
+    }
+}
+
+/* Cut what was met at the border of `box`, where the parts inside get the value `inside`; drop the values of all others. */
+static void cut_border(ti_tracker *t, const ti_box *box, uint64_t inside)
+{
+    ti_vec_clear(&t->scratch);
+    for (size_t i = 0; i < t->met.count; i++) {
+        ti_region_entry e = { *t->met.data[i].box, *t->met.data[i].value };
+        if (ti_box_covers(box, &e.box)) {
+            drop_value(t, e.value);
+        } else {
+            ti_vec_push(&t->scratch, e);
+        }
+    }
+    for (size_t i = 0; i < t->scratch.count; i++) {
+        cut(t, &t->scratch.data[i], box, inside);
     }
 }
 
@@ -423,16 +435,12 @@ void ti_tracker_write(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *de
         *t->met.data[0].value = id;
         return;
     }
-    ti_vec_clear(&t->scratch);
-    for (size_t i = 0; i < t->met.count; i++) {
-        ti_region_entry e = { *t->met.data[i].box, *t->met.data[i].value };
-        ti_vec_push(&t->scratch, e);
+    bool within = t->met.count == 1 && ti_box_covers(t->met.data[0].box, box);
+    cut_border(t, box, id);
+    if (!within) { /* otherwise the part inside is the box */
+        t->era->entries -= t->met.count ? ti_region_map_remove_inside(&t->map, box) : 0;
+        insert(t, box, id);
     }
-    for (size_t i = 0; i < t->scratch.count; i++) {
-        take_out(t, &t->scratch.data[i], box);
-        drop_value(t, t->scratch.data[i].value);
-    }
-    insert(t, box, id);
     if (t->map.count > before) {
         limit(t);
     }
@@ -474,12 +482,9 @@ void ti_tracker_written(ti_tracker *t, const ti_box *box, ti_region_entries *out
 
 void ti_tracker_forget(ti_tracker *t, const ti_box *box)
 {
-    find(t, box);
-    for (size_t i = 0; i < t->scratch.count; i++) {
-        ti_region_entry e = t->scratch.data[i];
-        take_out(t, &e, box);
-        drop_value(t, e.value);
-    }
+    ti_region_map_refer(&t->map, box, &t->met);
+    cut_border(t, box, 0);
+    t->era->entries -= ti_region_map_remove_inside(&t->map, box);
 }
 
 bool ti_tracker_is_valid(ti_tracker *t)

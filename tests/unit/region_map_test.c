@@ -103,6 +103,35 @@ static void overwrite(ti_region_map *map, ti_region_entries *list, const ti_box 
     add_one(map, list, box, value);
 }
 
+/* The same as trackers do it: entries at the border are cut where they lie, what is inside goes at once. */
+static void overwrite_at_once(ti_region_map *map, ti_region_entries *list, const ti_box *box, uint64_t value)
+{
+    size_t inside = 0;
+    for (size_t i = list->count; i > 0; i--) {
+        ti_region_entry e = list->data[i - 1], piece[7];
+        ti_box outside[6];
+        if (!ti_box_meets(&e.box, box)) {
+            continue;
+        }
+        inside++;
+        list->data[i - 1] = list->data[--list->count];
+        if (!ti_box_covers(box, &e.box)) {
+            int n = ti_box_subtract(&e.box, box, outside);
+            for (int k = 0; k < n; k++) {
+                piece[k] = (ti_region_entry){ outside[k], e.value };
+                ti_vec_push(list, piece[k]);
+            }
+            piece[n] = (ti_region_entry){ ti_box_intersect(&e.box, box), value };
+            ti_region_map_cut(map, &e.box, piece, n + 1);
+            assert_true(ti_region_map_is_valid(map));
+        }
+    }
+    assert_int_equal(ti_region_map_remove_inside(map, box), inside);
+    assert_int_equal(ti_region_map_remove_inside(map, box), 0);
+    assert_true(ti_region_map_is_valid(map));
+    add_one(map, list, box, value);
+}
+
 static void replace_one(ti_region_map *map, ti_region_entries *list, size_t at, uint64_t value)
 {
     uint64_t *found = ti_region_map_find(map, &list->data[at].box);
@@ -135,7 +164,7 @@ static void run_plan(const plan *p, uint64_t salt)
         } else if (p->overlapping) {
             add_one(&map, &list, &box, (uint64_t)step);
         } else {
-            overwrite(&map, &list, &box, (uint64_t)step);
+            (step % 2 ? overwrite : overwrite_at_once)(&map, &list, &box, (uint64_t)step);
         }
         assert_int_equal(map.count, list.count);
         if (step % 16 == 0 || list.count < 20) {

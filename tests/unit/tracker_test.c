@@ -321,7 +321,7 @@ static void sliding(void **state)
         loop_touch(&l, slab(i * 7 % 900, i * 7 % 900 + 30), false);
         loop_next(&l, 10);
     }
-    assert_true(l.most_entries < 120 && l.most_records < 300);
+    assert_true(l.most_entries < 160 && l.most_records < 300);
     loop_fini(&l);
     loop_init(&l, 60);
     l.id = 1;

@@ -1,0 +1,286 @@
+/* Questions to region maps: see region_map.h. */
+#include "grid/region_map_impl.h"
+
+#include "base/check.h"
+#include "base/sort.h"
+
+#include <string.h>
+
+enum { FANOUT = TI_REGION_FANOUT, LEAST = TI_REGION_LEAST, FEW_TO_SORT = 16 };
+
+/* ---------------------------------------------------------------- exact boxes */
+
+static bool find_below(ti_region_map *map, ti_region_node *node, int height, const ti_box *box)
+{
+    if (height == 0) {
+        for (int i = 0; i < node->count; i++) {
+            if (ti_box_equal(&node->box[i], box)) {
+                ti_region_point_at(map, node, i);
+                return true;
+            }
+        }
+        return false;
+    }
+    for (int i = 0; i < node->count; i++) {
+        if (ti_box_covers(&node->box[i], box) && find_below(map, node->child[i], height - 1, box)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+uint64_t *ti_region_map_find(ti_region_map *map, const ti_box *box)
+{
+    if (!map->count) {
+        return NULL;
+    }
+    if (ti_region_finger_covers(map, box) && ti_box_equal(&map->finger->box[map->at], box)) {
+        return &map->finger->value[map->at];
+    }
+    return find_below(map, map->root, map->height, box) ? &map->finger->value[map->at] : NULL;
+}
+
+/* ---------------------------------------------------------------- queries */
+
+static inline bool reaches(const ti_box *a, const ti_box *b)
+{
+    return a->min[0] <= b->max[0] && b->min[0] <= a->max[0] && a->min[1] <= b->max[1] && b->min[1] <= a->max[1] &&
+           a->min[2] <= b->max[2] && b->min[2] <= a->max[2];
+}
+
+/* Whether two boxes that reach each other share more than an edge or corner. */
+static inline bool shares_face(const ti_box *a, const ti_box *b)
+{
+    int edges = 0;
+    for (int d = 0; d < 3; d++) {
+        edges += a->min[d] == b->max[d] || b->min[d] == a->max[d];
+    }
+    return edges <= 1;
+}
+
+/* Append what meets `box`. */
+static void query_below(ti_region_map *map, ti_region_node *node, int height, const ti_box *box, ti_region_entries *out)
+{
+    for (int i = 0; i < node->count; i++) {
+        if (!ti_box_meets(&node->box[i], box)) {
+            continue;
+        }
+        if (height == 0) {
+            ti_region_entry entry = { node->box[i], node->value[i] };
+            ti_vec_push(out, entry);
+            ti_region_point_at(map, node, i);
+        } else {
+            query_below(map, node->child[i], height - 1, box, out);
+        }
+    }
+}
+
+static void query_touching_below(const ti_region_node *node, int height, const ti_box *box, ti_region_entries *out)
+{
+    for (int i = 0; i < node->count; i++) {
+        if (!reaches(&node->box[i], box)) {
+            continue;
+        }
+        if (height > 0) {
+            query_touching_below(node->child[i], height - 1, box, out);
+        } else if (shares_face(&node->box[i], box)) {
+            ti_region_entry entry = { node->box[i], node->value[i] };
+            ti_vec_push(out, entry);
+        }
+    }
+}
+
+static inline bool in_order(const ti_region_entry *a, const ti_region_entry *b)
+{
+    return ti_region_compare(&a->box, a->value, &b->box, b->value) <= 0;
+}
+
+/* Merge the sorted runs [from, mid) and [mid, end) into `to`. */
+static void merge_runs(const ti_region_entry *from, size_t mid, size_t end, ti_region_entry *to)
+{
+    for (size_t i = 0, j = mid, put = 0; put < end; put++) {
+        to[put] = i < mid && (j == end || in_order(&from[i], &from[j])) ? from[i++] : from[j++];
+    }
+}
+
+/* Sort n entries; `other` has room for as many. Leaves are sorted, so short runs in order are common. */
+static void sort_entries(ti_region_entry *entry, size_t n, ti_region_entry *other)
+{
+    if (n <= FEW_TO_SORT) {
+        for (size_t i = 1; i < n; i++) {
+            ti_region_entry e = entry[i];
+            size_t j = i;
+            for (; j > 0 && !in_order(&entry[j - 1], &e); j--) {
+                entry[j] = entry[j - 1];
+            }
+            entry[j] = e;
+        }
+        return;
+    }
+    sort_entries(entry, n / 2, other);
+    sort_entries(entry + n / 2, n - n / 2, other);
+    if (!in_order(&entry[n / 2 - 1], &entry[n / 2])) {
+        merge_runs(entry, n / 2, n, other);
+        memcpy(entry, other, n * sizeof(*entry));
+    }
+}
+
+static void sort_from(ti_region_entries *out, size_t first)
+{
+    size_t n = out->count - first, i = 1;
+    while (i < n && in_order(&out->data[first + i - 1], &out->data[first + i])) {
+        i++;
+    }
+    if (i < n) {
+        if (n > FEW_TO_SORT) {
+            ti_vec_reserve(out, out->count + n);
+        }
+        sort_entries(out->data + first, n, out->data + out->count);
+    }
+}
+
+void ti_region_map_query(ti_region_map *map, const ti_box *box, ti_region_entries *out)
+{
+    size_t first = out->count;
+    if (!map->count || ti_box_is_empty(box)) {
+        return;
+    }
+    if (!map->overlapping && ti_region_finger_covers(map, box)) {
+        ti_region_entry entry = { map->finger->box[map->at], map->finger->value[map->at] };
+        ti_vec_push(out, entry);
+        return;
+    }
+    query_below(map, map->root, map->height, box, out);
+    if (out->count > first + 1) {
+        sort_from(out, first);
+    }
+}
+
+static void refer_below(ti_region_map *map, ti_region_node *node, int height, const ti_box *box, ti_region_refs *out)
+{
+    for (int i = 0; i < node->count; i++) {
+        if (!ti_box_meets(&node->box[i], box)) {
+            continue;
+        }
+        if (height == 0) {
+            ti_region_ref ref = { &node->box[i], &node->value[i] };
+            ti_vec_push(out, ref);
+            ti_region_point_at(map, node, i);
+        } else {
+            refer_below(map, node->child[i], height - 1, box, out);
+        }
+    }
+}
+
+static int compare_refs(const void *a, const void *b)
+{
+    const ti_region_ref *x = a, *y = b;
+    return ti_region_compare(x->box, *x->value, y->box, *y->value);
+}
+
+/* Leaves are sorted, and often come in order. */
+void ti_region_map_refer(ti_region_map *map, const ti_box *box, ti_region_refs *out)
+{
+    ti_vec_clear(out);
+    if (!map->count || ti_box_is_empty(box)) {
+        return;
+    }
+    if (!map->overlapping && ti_region_finger_covers(map, box)) {
+        ti_region_ref ref = { &map->finger->box[map->at], &map->finger->value[map->at] };
+        ti_vec_push(out, ref);
+        return;
+    }
+    refer_below(map, map->root, map->height, box, out);
+    for (size_t i = 1; map->height > 0 && i < out->count; i++) {
+        if (compare_refs(&out->data[i - 1], &out->data[i]) > 0) {
+            ti_vec_reserve(out, out->count + out->count / 2);
+            ti_sort(out->data, out->count, sizeof(out->data[0]), compare_refs, out->data + out->count);
+            return;
+        }
+    }
+}
+
+void ti_region_map_query_touching(const ti_region_map *map, const ti_box *box, ti_region_entries *out)
+{
+    size_t first = out->count;
+    if (!map->count || ti_box_is_empty(box)) {
+        return;
+    }
+    query_touching_below(map->root, map->height, box, out);
+    if (out->count > first + 1) {
+        sort_from(out, first);
+    }
+}
+
+/* The cursor has a digit per height, of which the lowest inner one counts fastest: which child to go to. A map that became smaller wraps it. */
+void ti_region_map_visit(const ti_region_map *map, uint64_t *cursor, ti_region_entries *out)
+{
+    const ti_region_node *node = map->root, *path[16];
+    if (!map->count) {
+        return;
+    }
+    int top = TI_MIN(map->height, 15);
+    for (int h = map->height; h > 0; h--) {
+        int digit = h <= top ? (int)(*cursor >> 4 * h & 15) : 0;
+        path[TI_MIN(h, 15)] = node;
+        node = node->child[TI_MIN(digit, node->count - 1)];
+    }
+    for (int i = 0; i < node->count; i++) {
+        ti_region_entry entry = { node->box[i], node->value[i] };
+        ti_vec_push(out, entry);
+    }
+    for (int h = 1; h <= top; h++) {
+        uint64_t digit = *cursor >> 4 * h & 15;
+        *cursor &= ~((uint64_t)15 << 4 * h);
+        if ((int)digit + 1 < path[h]->count) {
+            *cursor |= (digit + 1) << 4 * h;
+            return;
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- invariants */
+
+/* Counts the entries below `node` into *entries; false if something is wrong. */
+static bool is_valid_below(const ti_region_node *node, int height, int least, size_t *entries)
+{
+    if (node->count < least || node->count > FANOUT) {
+        return false;
+    }
+    for (int i = 0; i < node->count; i++) {
+        if (ti_box_is_empty(&node->box[i])) {
+            return false;
+        }
+        if (height == 0) {
+            if (i && ti_box_compare(&node->box[i - 1], &node->box[i]) > 0) {
+                return false;
+            }
+            continue;
+        }
+        if (!node->child[i] || !is_valid_below(node->child[i], height - 1, LEAST, entries)) {
+            return false;
+        }
+        ti_box exact = ti_region_bounding(node->child[i]->box, node->child[i]->count);
+        if (!ti_box_equal(&exact, &node->box[i])) {
+            return false;
+        }
+    }
+    *entries += height == 0 ? (size_t)node->count : 0;
+    return true;
+}
+
+bool ti_region_map_is_valid(const ti_region_map *map)
+{
+    size_t entries = 0;
+    int spares = 0;
+    for (const ti_region_node *node = map->spare; node && spares <= TI_REGION_MANY_SPARE; node = node->next_spare) {
+        spares++;
+    }
+    if (spares != map->spares || map->height < 0 || !map->root != !map->count) {
+        return false;
+    }
+    if (map->root && !is_valid_below(map->root, map->height, map->height ? 2 : 1, &entries)) {
+        return false;
+    }
+    return entries == map->count;
+}
