@@ -26,12 +26,14 @@ set(TACIT_SOURCES
     grid/split.c
 
     ir/block_tree.c
+    ir/collective.c
     ir/custom.c
     ir/reduction.c
     ir/submission.c
 
     comm/comm_local.c
     comm/comm_self.c
+    comm/exchange.c
 
     device/bounds_check.c
     device/bounds_report.c
@@ -47,11 +49,14 @@ set(TACIT_SOURCES
 
     plan/budget.c
     plan/coherence.c
+    plan/collective.c
     plan/command_graph.c
     plan/holder.c
+    plan/forward.c
     plan/horizon.c
     plan/instruction_blocks.c
     plan/instruction_coherence.c
+    plan/instruction_collective.c
     plan/instruction_graph.c
     plan/instruction_kernel.c
     plan/instruction_reduce.c
@@ -66,6 +71,7 @@ set(TACIT_SOURCES
 
     exec/allocation_table.c
     exec/block_run.c
+    exec/collective_issue.c
     exec/dry.c
     exec/engine.c
     exec/executor.c

@@ -526,7 +526,15 @@ typedef struct tacit_config {
         memory_limit; /* TACIT_MEMORY_LIMIT: "12G" or "80%": what this node may allocate for buffers and results (100%) */
     int lookahead; /* TACIT_LOOKAHEAD: whether allocations wait until the next tasks are known: TACIT_LOOKAHEAD_OFF, _ON (the
                     * default: for 0.2 ms at most), _FULL (until a fence, a wait or the second horizon: the same plans in every run) */
+    int collectives; /* TACIT_COLLECTIVES: what becomes of transfers in which all nodes take part: TACIT_COLLECTIVES_OFF (messages),
+                      * _DISCOVER (collectives, found for each task by itself), _LOOKAHEAD (the default: for a window of tasks) */
 } tacit_config;
+enum {
+    TACIT_COLLECTIVES_DEFAULT = 0,
+    TACIT_COLLECTIVES_OFF = 1,
+    TACIT_COLLECTIVES_DISCOVER = 2,
+    TACIT_COLLECTIVES_LOOKAHEAD = 3
+};
 enum { TACIT_THREADS_DEFAULT = 0, TACIT_THREADS_INLINE = -1, TACIT_THREADS_ON = 1 };
 enum { TACIT_LOOKAHEAD_DEFAULT = 0, TACIT_LOOKAHEAD_OFF = 1, TACIT_LOOKAHEAD_ON = 2, TACIT_LOOKAHEAD_FULL = 3 };
 enum { TACIT_DIVERGENCE_DEFAULT = 0, TACIT_DIVERGENCE_OFF = -1, TACIT_DIVERGENCE_ON = 1 };
@@ -671,6 +679,7 @@ typedef struct tacit_hints {
     bool whole_chunk;                   /* the kernel gets a node's chunk in one call */
     bool pure;                          /* output depends on the declared reads only: may be computed redundantly */
     const uint32_t *weights;            /* one relative weight per node, for unequal splits along dimension 0; copied */
+    bool no_collectives; /* what this task reads comes by messages, even where a collective would do (`collectives` in tacit_config) */
 } tacit_hints;
 
 #define TACIT_MAX_HOST_OBJECTS 4
@@ -745,6 +754,8 @@ typedef struct tacit_counters {
     uint64_t early_bytes_peak;  /* most bytes on the way to one peer that no receive was known for */
     uint64_t tracking_entries;  /* entries of all region maps, now */
     uint64_t reallocated_bytes; /* copied because of that */
+    uint64_t collectives;       /* started */
+    uint64_t collective_bytes_sent, collective_bytes_received; /* what this node gave and got by them: not in messages and bytes */
 } tacit_counters;
 TACIT_API tacit_status tacit_get_counters(tacit_context *ctx, tacit_counters *out);
 

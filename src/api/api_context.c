@@ -268,7 +268,10 @@ static void log_counters(tacit_context *ctx)
                  { "bytes_received", c.bytes_received },
                  { "allocated_peak", c.allocated_peak },
                  { "reallocations", c.reallocations },
-                 { "reallocated_bytes", c.reallocated_bytes } };
+                 { "reallocated_bytes", c.reallocated_bytes },
+                 { "collectives", c.collectives },
+                 { "collective_bytes_sent", c.collective_bytes_sent },
+                 { "collective_bytes_received", c.collective_bytes_received } };
     ti_strbuf text = { 0 };
     for (size_t i = 0; i < TI_COUNT(list); i++) {
         ti_strbuf_add(&text, " %s=%llu", list[i].name, (unsigned long long)list[i].value);

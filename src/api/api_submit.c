@@ -123,6 +123,7 @@ static void copy_where(const tacit_context *ctx, ti_task *task, ti_arena *arena,
     task->two_dimensional = from->hint.split == TACIT_SPLIT_2D;
     task->oversubscribe = one_node || everywhere ? 1 : TI_MAX(from->hint.oversubscribe, 1);
     task->priority = from->hint.priority;
+    task->no_collectives = from->hint.no_collectives;
     if (from->hint.weights) {
         task->weights = ti_arena_copy(arena, from->hint.weights, (size_t)tacit_num_nodes(ctx) * sizeof(uint32_t));
     }

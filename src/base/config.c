@@ -17,6 +17,7 @@ typedef enum kind {
     KIND_PROGRESS,
     KIND_THREADS,
     KIND_LOOKAHEAD,
+    KIND_COLLECTIVES,
     KIND_MEMORY,
     KIND_SWITCH,
     KIND_OTHER
@@ -70,6 +71,13 @@ static const row table[] = {
         "horizon; off allocates for each task by itself" },
       KIND_LOOKAHEAD,
       FIELD(lookahead),
+      0,
+      0 },
+    { { "TACIT_COLLECTIVES", "off|discover|lookahead", "lookahead",
+        "what becomes of transfers in which all nodes take part: messages, collectives found for each task by itself, or for a "
+        "window of tasks" },
+      KIND_COLLECTIVES,
+      FIELD(collectives),
       0,
       0 },
     { { "TACIT_RUN_AHEAD", "1..100000", "8", "horizons that submission may be ahead of execution" },
@@ -165,6 +173,7 @@ static bool is_given(const row *r, const tacit_config *from)
     case KIND_PROGRESS:
     case KIND_THREADS:
     case KIND_LOOKAHEAD:
+    case KIND_COLLECTIVES:
     case KIND_SWITCH:
     case KIND_OTHER:
         break;
@@ -238,6 +247,7 @@ static bool set_field(const row *r, const char *text, tacit_config *out)
     static const char *const levels[] = { "", "error", "warning", "info", "debug", NULL };
     static const char *const progress[] = { "", "shared", "thread", NULL };
     static const char *const lookahead[] = { "", "off", "on", "full", NULL };
+    static const char *const collectives[] = { "", "off", "discover", "lookahead", NULL };
     uint64_t bytes;
     char *field = (char *)out + r->field;
     long long n = 0;
@@ -250,6 +260,9 @@ static bool set_field(const row *r, const char *text, tacit_config *out)
         return ti_config_memory(text, 0, &bytes);
     case KIND_LOOKAHEAD:
         *(int *)(void *)field = index_of(text, lookahead);
+        return *(int *)(void *)field > 0;
+    case KIND_COLLECTIVES:
+        *(int *)(void *)field = index_of(text, collectives);
         return *(int *)(void *)field > 0;
     case KIND_PROGRESS:
     case KIND_OTHER:
@@ -320,6 +333,7 @@ static tacit_status check_names(ti_strbuf *why)
 
 static void apply_defaults(tacit_config *c)
 {
+    c->collectives = c->collectives ? c->collectives : TACIT_COLLECTIVES_LOOKAHEAD;
     c->run_ahead = c->run_ahead ? c->run_ahead : 8;
     c->horizon_step = c->horizon_step ? c->horizon_step : 4;
     c->early_bytes = c->early_bytes ? c->early_bytes : (size_t)1 << 20;
@@ -353,6 +367,8 @@ static bool field_is_allowed(const row *r, const tacit_config *config)
         return number >= TACIT_THREADS_INLINE && number <= TACIT_THREADS_ON;
     case KIND_LOOKAHEAD:
         return number >= TACIT_LOOKAHEAD_DEFAULT && number <= TACIT_LOOKAHEAD_FULL;
+    case KIND_COLLECTIVES:
+        return number >= TACIT_COLLECTIVES_DEFAULT && number <= TACIT_COLLECTIVES_LOOKAHEAD;
     case KIND_OTHER:
         return number >= 0 && number <= 4;
     }

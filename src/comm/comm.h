@@ -21,6 +21,7 @@
 #include "tacit/tacit.h"
 
 typedef struct ti_comm ti_comm;
+typedef struct ti_exchange ti_exchange; /* comm/exchange.h */
 
 /* Which threads may call the network's library, and when. */
 typedef enum ti_comm_threads {
@@ -41,7 +42,8 @@ typedef struct ti_comm_stats {
     uint64_t messages_sent, bytes_sent, messages_received, bytes_received;
     uint64_t early_bytes_peak; /* most bytes to one peer for which no receive was known to be posted */
     uint64_t held_back;        /* sends that waited for the early_bytes limit */
-    const char *error;         /* a sentence, or NULL */
+    uint64_t collectives, collective_bytes_out, collective_bytes_in; /* started; what this node gave and got by them */
+    const char *error;                                               /* a sentence, or NULL */
     bool misfit; /* the error is a message of another length than expected: nodes may have submitted different tasks */
 } ti_comm_stats;
 
@@ -50,6 +52,8 @@ typedef struct ti_comm_ops {
     void (*destroy)(ti_comm *comm);
     void (*send)(ti_comm *comm, int peer, uint64_t counter, const ti_payload *payload, uint64_t token);
     void (*receive)(ti_comm *comm, int origin, uint64_t counter, const ti_payload *payload, uint64_t token);
+    /* A collective, which all nodes start in the same order. What the exchange names besides x->what is read before this returns. */
+    void (*collective)(ti_comm *comm, const ti_exchange *x, uint64_t token);
     void (*barrier)(ti_comm *comm, uint64_t token); /* completes when all nodes have started theirs */
     int64_t (*sum)(ti_comm *comm, int64_t value);   /* over all nodes, which all call it; waits: at start-up only */
     int (*poll)(ti_comm *comm, uint64_t *tokens, int max); /* tokens of completed operations: their number, or -1 */

@@ -13,6 +13,7 @@
  * The early limit cannot deadlock: an eager message that would exceed it becomes a late one, which holds up nobody
  * else. */
 #include "comm/comm_local.h"
+#include "comm/exchange.h"
 
 #include "base/check.h"
 #include "base/map.h"
@@ -83,6 +84,8 @@ typedef struct endpoint {
     TI_VEC(uint64_t) barriers; /* tokens; [0, barriers_left) is past */
     size_t barriers_left;
     uint64_t barriers_passed;
+    ti_groups groups;
+    ti_direct direct;
     uint64_t random; /* 0: no shaking */
     char error[200]; /* of a misfit */
 } endpoint;
@@ -235,6 +238,15 @@ static bool shake(endpoint *self, size_t i, size_t count, size_t *pick)
     return (r & 3) != 0;
 }
 
+/* ---- completion */
+
+static void complete(endpoint *self, uint64_t token)
+{
+    if (!(token & TI_GROUP_TOKEN) || ti_groups_part_done(&self->groups, token, &token)) {
+        ti_vec_push(&self->done, token);
+    }
+}
+
 /* ---- matching, on the receiver's side */
 
 /* Neither side is completed; from now on every poll reports the error. */
@@ -257,9 +269,11 @@ static void finish(endpoint *self, note *message, note *wanted)
         return;
     }
     copy_blocks(wanted->block, message->block, message->bytes);
-    ti_vec_push(&self->done, wanted->token);
-    self->comm.stats.messages_received++;
-    self->comm.stats.bytes_received += message->bytes;
+    complete(self, wanted->token);
+    if (!(wanted->token & TI_GROUP_TOKEN)) {
+        self->comm.stats.messages_received++;
+        self->comm.stats.bytes_received += message->bytes;
+    }
     ti_free(wanted, wanted->size);
 
     int origin = message->origin;
@@ -309,7 +323,7 @@ static void take_acknowledgements(endpoint *self, int peer)
     box->acknowledged = NULL;
     ti_lock_drop(&box->lock);
     for (note *n = list; n; n = n->next) {
-        ti_vec_push(&self->done, n->token);
+        complete(self, n->token);
     }
     note_destroy_list(list);
 }
@@ -429,7 +443,7 @@ static bool reserve_early(endpoint *self, mailbox *box, size_t bytes)
     return fits;
 }
 
-static void local_send(ti_comm *comm, int peer, uint64_t counter, const ti_payload *payload, uint64_t token)
+static void send(ti_comm *comm, int peer, uint64_t counter, const ti_payload *payload, uint64_t token)
 {
     endpoint *self = (endpoint *)comm;
     TI_ASSERT(peer >= 0 && peer < comm->num_nodes);
@@ -445,13 +459,17 @@ static void local_send(ti_comm *comm, int peer, uint64_t counter, const ti_paylo
     box->last = n;
     ti_lock_drop(&box->lock);
     tell(self->hub, peer, comm->node);
+    if (eager) {
+        complete(self, token);
+    }
+}
 
+static void local_send(ti_comm *comm, int peer, uint64_t counter, const ti_payload *payload, uint64_t token)
+{
     comm->pending++;
     comm->stats.messages_sent++;
     comm->stats.bytes_sent += payload->bytes;
-    if (eager) {
-        ti_vec_push(&self->done, token);
-    }
+    send(comm, peer, counter, payload, token);
 }
 
 static void local_receive(ti_comm *comm, int origin, uint64_t counter, const ti_payload *payload, uint64_t token)
@@ -459,6 +477,32 @@ static void local_receive(ti_comm *comm, int origin, uint64_t counter, const ti_
     TI_ASSERT(origin >= 0 && origin < comm->num_nodes);
     comm->pending++;
     match((endpoint *)comm, note_create(NOTE_WANTED, origin, counter, token, payload));
+}
+
+/* ---- collectives: parts are messages whose counters have a mark */
+
+#define COLLECTIVE_COUNTER ((uint64_t)1 << 63)
+
+static void send_part(void *comm, int peer, const ti_exchange *x, const ti_payload *payload, uint64_t token)
+{
+    send(comm, peer, COLLECTIVE_COUNTER | x->sequence, payload, token);
+}
+
+static void receive_part(void *comm, int origin, const ti_exchange *x, const ti_payload *payload, uint64_t token)
+{
+    match(comm, note_create(NOTE_WANTED, origin, COLLECTIVE_COUNTER | x->sequence, token, payload));
+}
+
+static void local_collective(ti_comm *comm, const ti_exchange *x, uint64_t token)
+{
+    endpoint *self = (endpoint *)comm;
+    comm->pending++;
+    comm->stats.collectives++;
+    comm->stats.collective_bytes_out += x->bytes_out;
+    comm->stats.collective_bytes_in += x->bytes_in;
+    if (!ti_direct_start(&self->direct, comm, &self->groups, x, token)) {
+        ti_vec_push(&self->done, token);
+    }
 }
 
 /* A barrier has passed when the node that is furthest behind has started it. */
@@ -495,6 +539,8 @@ static void local_destroy(ti_comm *comm)
     ti_vec_fini(&self->arrived);
     ti_vec_fini(&self->done);
     ti_vec_fini(&self->barriers);
+    ti_groups_fini(&self->groups);
+    ti_direct_fini(&self->direct);
     TI_DELETE(self);
 }
 
@@ -572,6 +618,7 @@ static const ti_comm_ops local_ops = {
     .destroy = local_destroy,
     .send = local_send,
     .receive = local_receive,
+    .collective = local_collective,
     .barrier = local_barrier,
     .sum = local_sum,
     .poll = local_poll,
@@ -591,6 +638,7 @@ ti_comm *ti_comm_local_create(ti_comm_hub *hub, int node)
     self->comm.local_nodes = hub->num_nodes;
     self->hub = hub;
     self->unmatched = TI_NEW_ARRAY(ti_map, (size_t)hub->num_nodes);
+    self->direct = (ti_direct){ .send = send_part, .receive = receive_part };
     if (hub->seed) {
         self->random = ti_hash64(hub->seed * 0x9e3779b97f4a7c15u + (uint64_t)node + 1) | 1;
     }

@@ -17,6 +17,7 @@
  * `inside_mpi`). */
 #include "base/check.h"
 #include "base/log.h"
+#include "comm/exchange.h"
 #include "comm/mpi_note.h"
 #include "comm/mpi_start.h"
 #include "comm/mpi_type.h"
@@ -59,7 +60,7 @@ enum { LOOKS = 2 };
 enum { LOOKS = 1 };
 #endif
 
-typedef enum op_kind { OP_SEND, OP_SYNC_SEND, OP_SYNC_POINT, OP_RECEIVE, OP_BARRIER } op_kind;
+typedef enum op_kind { OP_SEND, OP_SYNC_SEND, OP_SYNC_POINT, OP_RECEIVE, OP_BARRIER, OP_COLLECTIVE } op_kind;
 
 /* What a pending request means. */
 typedef struct op {
@@ -81,7 +82,8 @@ typedef struct peer {
 typedef struct mpi_comm {
     ti_comm comm;
     MPI_Comm mpi;
-    MPI_Comm kernels; /* for kernels of tasks on every node */
+    MPI_Comm collectives; /* for collectives and their parts */
+    MPI_Comm kernels;     /* for kernels of tasks on every node */
     bool finalizes;
     uint64_t tags;
     size_t early_bytes;
@@ -94,6 +96,8 @@ typedef struct mpi_comm {
     ti_mpi_types types;
     ti_parcel_pool parcels;
     ti_mpi_notes notes;
+    ti_groups groups;
+    ti_direct direct;
     MPI_Status status[PORTION];
     int index[PORTION];
     char error[ERROR_TEXT];
@@ -199,25 +203,41 @@ static int wire_of(mpi_comm *self, op *o, const ti_payload *payload, wire *out, 
                           : ti_mpi_types_get(&self->types, payload, &out->type, call);
 }
 
+static bool is_part(const op *o)
+{
+    return (o->token & TI_GROUP_TOKEN) != 0;
+}
+
 static int start_on_wire(mpi_comm *self, const op *o, int tag, const wire *w, MPI_Request *request)
 {
+    MPI_Comm mpi = is_part(o) ? self->collectives : self->mpi;
     switch (o->kind) {
     case OP_SEND:
-        return MPI_Isend(w->address, w->count, w->type, o->peer, tag, self->mpi, request);
+        return MPI_Isend(w->address, w->count, w->type, o->peer, tag, mpi, request);
     case OP_SYNC_SEND:
     case OP_SYNC_POINT:
-        return MPI_Issend(w->address, w->count, w->type, o->peer, tag, self->mpi, request);
+        return MPI_Issend(w->address, w->count, w->type, o->peer, tag, mpi, request);
     case OP_RECEIVE:
-        return MPI_Irecv(w->address, w->count, w->type, o->peer, tag, self->mpi, request);
+        return MPI_Irecv(w->address, w->count, w->type, o->peer, tag, mpi, request);
     case OP_BARRIER:
         return MPI_Ibarrier(self->mpi, request);
+    case OP_COLLECTIVE:
+        break;
     }
     TI_UNREACHABLE();
 }
 
+static void complete(mpi_comm *self, uint64_t token)
+{
+    if (!(token & TI_GROUP_TOKEN) || ti_groups_part_done(&self->groups, token, &token)) {
+        ti_vec_push(&self->done, token);
+    }
+}
+
 static void start(mpi_comm *self, op o, uint64_t counter, const ti_payload *payload)
 {
-    static const char *const names[] = { "MPI_Isend", "MPI_Issend", "MPI_Issend", "MPI_Irecv", "MPI_Ibarrier" };
+    static const char *const names[] = { "MPI_Isend", "MPI_Issend",   "MPI_Issend",
+                                         "MPI_Irecv", "MPI_Ibarrier", "a collective" };
     wire w;
     MPI_Request request = MPI_REQUEST_NULL;
     const char *call = names[o.kind];
@@ -234,7 +254,7 @@ static void start(mpi_comm *self, op o, uint64_t counter, const ti_payload *payl
         fail_op(self, &o, call, code);
     }
     if (TI_UNLIKELY(request == MPI_REQUEST_NULL)) { /* failed, or a barrier of one node */
-        ti_vec_push(&self->done, o.token);
+        complete(self, o.token);
         ti_parcel_destroy(&self->parcels, o.packed);
         return;
     }
@@ -331,6 +351,29 @@ static void mpi_receive(ti_comm *comm, int origin, uint64_t counter, const ti_pa
     start((mpi_comm *)comm, o, counter, payload);
 }
 
+static void send_part(void *comm, int to, const ti_exchange *x, const ti_payload *payload, uint64_t token)
+{
+    start(comm, (op){ .kind = OP_SEND, .peer = to, .token = token, .bytes = payload->bytes }, x->sequence, payload);
+}
+
+static void receive_part(void *comm, int origin, const ti_exchange *x, const ti_payload *payload, uint64_t token)
+{
+    start(comm, (op){ .kind = OP_RECEIVE, .peer = origin, .token = token, .bytes = payload->bytes }, x->sequence,
+          payload);
+}
+
+static void mpi_collective(ti_comm *comm, const ti_exchange *x, uint64_t token)
+{
+    mpi_comm *self = (mpi_comm *)comm;
+    comm->pending++;
+    comm->stats.collectives++;
+    comm->stats.collective_bytes_out += x->bytes_out;
+    comm->stats.collective_bytes_in += x->bytes_in;
+    if (!ti_direct_start(&self->direct, comm, &self->groups, x, token)) {
+        ti_vec_push(&self->done, token);
+    }
+}
+
 static void mpi_barrier(ti_comm *comm, uint64_t token)
 {
     static const ti_payload nothing = { 0 };
@@ -372,11 +415,12 @@ static void check_length(mpi_comm *self, const op *o, const MPI_Status *status)
 
 static void finish(mpi_comm *self, const op *o, const MPI_Status *status)
 {
-    ti_vec_push(&self->done, o->token);
+    complete(self, o->token);
     switch (o->kind) {
     case OP_SEND:
     case OP_SYNC_SEND:
     case OP_BARRIER:
+    case OP_COLLECTIVE:
         break;
     case OP_SYNC_POINT:
         sync_point_passed(self, peer_of(self, o->peer));
@@ -386,8 +430,8 @@ static void finish(mpi_comm *self, const op *o, const MPI_Status *status)
         if (o->packed) {
             ti_mpi_unpack(&o->packed->payload, o->packed->packed);
         }
-        self->comm.stats.messages_received++;
-        self->comm.stats.bytes_received += o->bytes;
+        self->comm.stats.messages_received += !is_part(o);
+        self->comm.stats.bytes_received += is_part(o) ? 0 : o->bytes;
         break;
     }
     ti_parcel_destroy(&self->parcels, o->packed);
@@ -608,7 +652,8 @@ static bool leave_mpi(mpi_comm *self)
     drop_pending(self);
     int closed = ti_mpi_notes_close(&self->notes);
     return succeeded(self, code, "MPI_Type_free") && succeeded(self, closed, self->notes.call) &&
-           close_communicator(self, &self->kernels) && close_communicator(self, &self->mpi) &&
+           close_communicator(self, &self->kernels) && close_communicator(self, &self->collectives) &&
+           close_communicator(self, &self->mpi) &&
            (!self->finalizes || succeeded(self, MPI_Finalize(), "MPI_Finalize"));
 }
 
@@ -619,6 +664,8 @@ static void mpi_free(mpi_comm *self)
     ti_vec_fini(&self->request);
     ti_vec_fini(&self->op);
     ti_vec_fini(&self->done);
+    ti_groups_fini(&self->groups);
+    ti_direct_fini(&self->direct);
     TI_DELETE(self);
 }
 
@@ -652,6 +699,7 @@ static const ti_comm_ops mpi_ops = {
     .destroy = mpi_destroy,
     .send = mpi_send,
     .receive = mpi_receive,
+    .collective = mpi_collective,
     .barrier = mpi_barrier,
     .sum = mpi_sum,
     .poll = mpi_poll,
@@ -697,11 +745,14 @@ static tacit_status create(const ti_mpi_start *start, size_t early_bytes, ti_com
     self->comm.ops = &mpi_ops;
     self->comm.threads = start->threads;
     self->comm.thread_level = start->level;
-    self->mpi = self->kernels = MPI_COMM_NULL;
+    self->mpi = self->kernels = self->collectives = MPI_COMM_NULL;
+    self->direct = (ti_direct){ .send = send_part, .receive = receive_part };
     self->finalizes = start->finalizes;
     self->early_bytes = early_bytes;
     ti_mpi_types_init(&self->types);
-    bool ok = open_communicator(self, start->parent) && open_kernels_communicator(self, start->parent);
+    bool ok = open_communicator(self, start->parent) &&
+              succeeded(self, MPI_Comm_dup(self->mpi, &self->collectives), "MPI_Comm_dup") &&
+              open_kernels_communicator(self, start->parent);
     guard_arm(self->comm.node);
     *out = ok ? &self->comm : NULL;
     if (!ok) {

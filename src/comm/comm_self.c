@@ -28,6 +28,12 @@ static void self_transfer(ti_comm *comm, int peer, uint64_t counter, const ti_pa
     TI_UNREACHABLE();
 }
 
+static void self_collective(ti_comm *comm, const ti_exchange *x, uint64_t token)
+{
+    (void)comm, (void)x, (void)token;
+    TI_UNREACHABLE();
+}
+
 static void self_barrier(ti_comm *comm, uint64_t token)
 {
     self_comm *self = (self_comm *)comm;
@@ -64,7 +70,8 @@ static void self_abort(ti_comm *comm, const char *why)
 #define OPS(called)                                                                                                    \
     {                                                                                                                  \
         .name = (called), .destroy = self_destroy, .send = self_transfer, .receive = self_transfer,                    \
-        .barrier = self_barrier, .sum = self_sum, .poll = self_poll, .abort = self_abort                               \
+        .collective = self_collective, .barrier = self_barrier, .sum = self_sum, .poll = self_poll,                    \
+        .abort = self_abort                                                                                            \
     }
 
 static const ti_comm_ops self_ops = OPS("self"), dry_ops = OPS("dry");

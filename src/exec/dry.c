@@ -87,6 +87,24 @@ static void note_transfer(ti_dry *dry, const ti_instruction *i)
     }
 }
 
+static void note_collective(ti_dry *dry, const ti_instruction *i)
+{
+    ti_dry_name *name = name_of(dry, i->task->name);
+    uint64_t out = 0, in = 0;
+    for (uint32_t k = 0; k < i->as.collective.gives; k++) {
+        out += (uint64_t)ti_box_volume(&i->as.collective.give[k]) * i->as.collective.elem_size;
+    }
+    for (uint32_t k = 0; k < i->as.collective.gets; k++) {
+        in += (uint64_t)ti_box_volume(&i->as.collective.get[k]) * i->as.collective.elem_size;
+    }
+    name->collectives++;
+    name->bytes_sent += out;
+    name->bytes_received += in;
+    dry->network->collectives++;
+    dry->network->collective_bytes_out += out;
+    dry->network->collective_bytes_in += in;
+}
+
 static void note_alloc(ti_dry *dry, const ti_instruction *i)
 {
     dry->buffer_bytes += i->as.memory.bytes;
@@ -127,6 +145,8 @@ bool ti_dry_issue(ti_dry *dry, const ti_instruction *i)
         note_transfer(dry, i);
         return true;
     case TI_INSTRUCTION_COLLECTIVE:
+        note_collective(dry, i);
+        return true;
     case TI_INSTRUCTION_REDUCE:
         return true;
     case TI_INSTRUCTION_FENCE:

@@ -16,7 +16,8 @@ enum { TI_INSTRUCTION_KINDS = TI_INSTRUCTION_EPOCH + 1 };
 typedef struct ti_dry_name {
     char *name;
     uint64_t kernels, items;
-    uint64_t messages_sent, bytes_sent, messages_received, bytes_received;
+    uint64_t messages_sent, bytes_sent, messages_received, bytes_received; /* bytes: those of collectives too */
+    uint64_t collectives;
 } ti_dry_name;
 
 typedef struct ti_dry {

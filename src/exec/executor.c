@@ -5,6 +5,7 @@
 #include "device/meeting.h"
 #include "exec/allocation_table.h"
 #include "exec/block_run.h"
+#include "exec/collective_issue.h"
 #include "ir/reduction.h"
 #include "ir/signal.h"
 
@@ -29,6 +30,7 @@ struct ti_executor {
     TI_VEC(ti_block) blocks;
     TI_VEC(job *) jobs; /* all of them */
     uint64_t buffer_bytes;
+    ti_collective_issue collectives;
     ti_meeting_thread *meeting; /* NULL until the first task on every node, and inline */
     int steps_without_network;
     uint64_t activity, running;
@@ -40,6 +42,7 @@ ti_executor *ti_executor_create(const ti_executor_desc *desc)
     ex->is = *desc;
     ti_engine_init(&ex->engine, desc->system->devices);
     ex->engine.meetings_wait = desc->is_inline;
+    ex->collectives = (ti_collective_issue){ .comm = desc->comm, .table = &ex->table };
     return ex;
 }
 
@@ -71,6 +74,7 @@ void ti_executor_destroy(ti_executor *ex)
     }
     ti_vec_fini(&ex->jobs);
     ti_vec_fini(&ex->blocks);
+    ti_collective_issue_fini(&ex->collectives);
     ti_engine_fini(&ex->engine);
     TI_DELETE(ex);
 }
@@ -461,7 +465,8 @@ static void issue(ti_executor *ex, ti_engine_slot *slot)
         issue_point(ex, i);
         break;
     case TI_INSTRUCTION_COLLECTIVE:
-        TI_UNREACHABLE(); /* no planner emits one yet */
+        ti_collective_issue_ready(&ex->collectives, i);
+        break;
     }
 }
 
@@ -568,6 +573,14 @@ uint64_t ti_executor_running(const ti_executor *ex)
     return ex->running;
 }
 
+static void describe_collective(const ti_executor *ex, const ti_instruction *i, ti_strbuf *out)
+{
+    const char *state = i->as.collective.sequence < ex->collectives.next ? "" : ", which waits for one before it";
+    ti_strbuf_add(out, "\n  collective %llu (%s) with all nodes: buffer '%s', for task '%s'%s",
+                  (unsigned long long)i->as.collective.sequence, ti_pattern_name(i->as.collective.what->pattern),
+                  i->as.collective.buffer->name, i->task->name, state);
+}
+
 static void describe_transfer(const ti_instruction *i, ti_strbuf *out)
 {
     char text[TI_BOX_TEXT];
@@ -590,6 +603,9 @@ void ti_executor_describe_waits(const ti_executor *ex, int most, ti_strbuf *out)
         }
         if (i->kind == TI_INSTRUCTION_SEND || i->kind == TI_INSTRUCTION_RECEIVE) {
             describe_transfer(i, out);
+            most--;
+        } else if (i->kind == TI_INSTRUCTION_COLLECTIVE) {
+            describe_collective(ex, i, out);
             most--;
         } else if (i->kind == TI_INSTRUCTION_EPOCH) {
             ti_strbuf_add(out, "\n  the other nodes, to finish together with them (tacit_finalize)");

@@ -168,6 +168,13 @@ bool ti_mapper_is_constant(const ti_mapper *m, const ti_split *s, int64_t margin
     return true;
 }
 
+bool ti_mapper_is_parted(const ti_mapper *m, const ti_split *s, int d)
+{
+    const tacit_component *c = &m->c[d];
+    return c->kind == TACIT_COMPONENT_DIM && c->lo + c->hi <= 0 && s->gran[c->dim] * c->mul % c->div == 0 &&
+           s->lo[c->dim] * c->mul % c->div == 0;
+}
+
 bool ti_mapper_is_disjoint(const ti_mapper *m, const ti_split *s)
 {
     bool used[3] = { false, false, false };
@@ -175,10 +182,8 @@ bool ti_mapper_is_disjoint(const ti_mapper *m, const ti_split *s)
         return s->chunks == 1;
     }
     for (int d = 0; d < m->dims; d++) {
-        const tacit_component *c = &m->c[d];
-        if (c->kind == TACIT_COMPONENT_DIM && c->lo + c->hi <= 0 && s->gran[c->dim] * c->mul % c->div == 0 &&
-            s->lo[c->dim] * c->mul % c->div == 0) {
-            used[c->dim] = true;
+        if (ti_mapper_is_parted(m, s, d)) {
+            used[m->c[d].dim] = true;
         }
     }
     for (int k = 0; k < 3; k++) {

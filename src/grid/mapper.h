@@ -45,6 +45,8 @@ bool ti_mapper_inverse(const ti_mapper *m, const ti_split *s, int64_t margin, co
 bool ti_mapper_is_constant(const ti_mapper *m, const ti_split *s, int64_t margin, const ti_box *extent);
 /* Whether images of different chunks never overlap, decided from the components (may say false although they do not). */
 bool ti_mapper_is_disjoint(const ti_mapper *m, const ti_split *s);
+/* Whether along dimension `d` of the buffer parts that differ in the component's dimension lie side by side. */
+bool ti_mapper_is_parted(const ti_mapper *m, const ti_split *s, int d);
 /* Whether the image under `a` covers that under `b` for every box of items. */
 bool ti_mapper_covers(const ti_mapper *a, const ti_mapper *b);
 

@@ -5,13 +5,14 @@
 #define TI_COMMAND_H
 
 #include "ir/block_tree.h"
+#include "ir/collective.h"
 #include "ir/task.h"
 
 typedef enum ti_command_kind {
     TI_COMMAND_EXECUTE,
     TI_COMMAND_SEND,
     TI_COMMAND_RECEIVE,
-    TI_COMMAND_COLLECTIVE, /* several nodes exchange one region: planned by collective discovery */
+    TI_COMMAND_COLLECTIVE, /* all nodes exchange one region */
     TI_COMMAND_REDUCE,     /* combine partial results along a tree of nodes */
     TI_COMMAND_FENCE,
     TI_COMMAND_EPOCH, /* epochs and horizons */
@@ -72,6 +73,13 @@ typedef struct ti_command {
             uint64_t counter;  /* of the pair (origin, destination) */
             const ti_box *box; /* in message order */
         } transfer;
+        struct {
+            const ti_buffer_info *buffer;
+            const ti_collective *what;
+            uint64_t sequence;        /* all nodes start their collectives in this order */
+            const ti_box *give, *get; /* what this node gives to others, and gets from them */
+            uint32_t gives, gets;
+        } collective;
         struct {
             uint32_t access;              /* index in the task */
             const ti_tree_place *tree;    /* NULL for a task in blocks */

@@ -85,6 +85,16 @@ typedef struct ti_instruction {
             const ti_buffer_info *buffer;
         } transfer;
         struct {
+            const ti_collective *what;
+            uint64_t sequence;
+            const ti_instruction_box *place; /* that hold what this node gives and gets */
+            uint32_t places;
+            const ti_box *give, *get;
+            uint32_t gives, gets;
+            size_t elem_size;
+            const ti_buffer_info *buffer;
+        } collective;
+        struct {
             uint64_t staging; /* slots of slot_bytes: own parts first, then children; combined in order */
             uint32_t slots;
             uint32_t pairs;           /* in blocks: what to combine instead, in order */

@@ -7,6 +7,7 @@
 #include "base/macro.h"
 
 enum { TI_HOST_MEMORY = 0 };
+enum { TI_COLLECTIVES_OFF, TI_COLLECTIVES_DISCOVER, TI_COLLECTIVES_LOOKAHEAD };
 
 typedef struct ti_system {
     int node, num_nodes;
@@ -20,6 +21,7 @@ typedef struct ti_system {
     int local_nodes;  /* nodes on this machine */
     uint64_t memory;  /* bytes that this node may allocate for the program's data; 0: no limit */
     uint64_t machine; /* bytes of memory that this machine has; 0: not known */
+    int collectives;  /* TI_COLLECTIVES_OFF ... */
     bool record;      /* derive the dependencies of commands too: only graphs and tests look at them */
 } ti_system;
 

@@ -88,6 +88,16 @@ typedef struct ti_user_copy {
 /* Tasks on every node may wait for each other's counterparts, so they follow each other in the same order on all nodes. */
 enum { TI_ORDER_OF_MEETINGS = 0, TI_ORDER_OF_OBJECTS = 1 };
 
+/* A forward: a vertex of the task graph between a producer and a consumer, where a collective may take place. It is kept with its consumer. The
+ * region is what the consumer reads of what the producer wrote and nobody has overwritten. See plan/forward.h. */
+typedef struct ti_forward {
+    const ti_buffer_info *buffer;
+    uint64_t producer; /* a task */
+    const ti_box *box; /* disjoint */
+    uint32_t boxes;
+    bool whole; /* all that is left of what the producer wrote */
+} ti_forward;
+
 typedef struct ti_task {
     ti_task_kind kind;
     tacit_on on;
@@ -97,6 +107,7 @@ typedef struct ti_task {
     bool two_dimensional;
     bool in_blocks; /* gran[0] is the length of a block, one call of the kernel combines each: ir/block_tree.h */
     bool hash_args; /* nodes compare the bytes of the arguments */
+    bool no_collectives;
     int priority;
     int place; /* a node, TI_PLACE_SPLIT or TI_PLACE_EVERYWHERE */
     int oversubscribe;
@@ -113,7 +124,9 @@ typedef struct ti_task {
     uint32_t orders;
     const uint32_t *order; /* slots: on each node, tasks that share one run one after the other */
     uint32_t deps;
+    uint32_t forwards;
     const uint64_t *dep; /* ids of earlier tasks: the task graph */
+    const ti_forward *forward;
     const void *args;
     size_t args_size;
     tacit_kernel kernel;

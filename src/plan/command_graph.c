@@ -7,13 +7,15 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/map.h"
+#include "plan/collective.h"
 #include "plan/order.h"
 #include "plan/transfer.h"
 
 typedef struct buffer_state {
     const ti_buffer_info *info;
     ti_version_map versions; /* with more than one node */
-    ti_tracker tracker;      /* if recording */
+    ti_collective_cache collectives;
+    ti_tracker tracker; /* if recording */
 } buffer_state;
 
 struct ti_command_graph {
@@ -26,6 +28,7 @@ struct ti_command_graph {
     TI_VEC(const ti_command *) batch;
     ti_split_cache splits;
     ti_transfer_planner transfer;
+    ti_collective_planner collectives;
     ti_map sent, received; /* by peer: messages planned so far */
     uint64_t next_id, evaluated;
     ti_deps deps;
@@ -42,6 +45,7 @@ ti_command_graph *ti_command_graph_create(const ti_system *system)
     ti_arena_ring_init(&graph->arenas);
     ti_split_cache_init(&graph->splits, system->node);
     ti_transfer_init(&graph->transfer, system->node);
+    ti_collective_planner_init(&graph->collectives, system->node, system->num_nodes);
     return graph;
 }
 
@@ -57,6 +61,7 @@ static void close_buffer(ti_command_graph *graph, uint32_t slot)
         return;
     }
     if (is_distributed(graph)) {
+        ti_collective_cache_fini(&state->collectives, &graph->collectives);
         ti_version_map_fini(&state->versions);
     }
     if (graph->system->record) {
@@ -80,6 +85,7 @@ void ti_command_graph_destroy(ti_command_graph *graph)
     ti_map_fini(&graph->received);
     ti_deps_fini(&graph->deps);
     ti_transfer_fini(&graph->transfer);
+    ti_collective_planner_fini(&graph->collectives);
     ti_split_cache_fini(&graph->splits);
     ti_orders_fini(&graph->orders);
     ti_arena_ring_fini(&graph->arenas);
@@ -209,12 +215,68 @@ static bool is_first_read(const ti_task *task, uint32_t index)
     return ti_access_needs_old(&task->access[index]);
 }
 
-static void transfer_data(ti_command_graph *graph, const ti_task *task)
+/* ---- collectives */
+
+static const ti_box *keep_boxes(ti_command_graph *graph, const ti_boxes *boxes, uint32_t *count)
+{
+    *count = (uint32_t)boxes->count;
+    return ti_arena_copy(arena_of(graph), boxes->data, boxes->count * sizeof(ti_box));
+}
+
+static void emit_collective(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
+                            const ti_collective *what)
+{
+    int self = graph->system->node;
+    ti_command *command = new_command(graph, TI_COMMAND_COLLECTIVE, task);
+    command->as.collective.buffer = buffer;
+    command->as.collective.what = what;
+    command->as.collective.sequence = graph->collectives.sequence++;
+    ti_collective_got(what, self, &graph->boxes, &graph->collectives.scratch);
+    command->as.collective.get = keep_boxes(graph, &graph->boxes, &command->as.collective.gets);
+    ti_vec_clear(&graph->boxes);
+    ti_collective_given(what, self, &graph->boxes);
+    command->as.collective.give = keep_boxes(graph, &graph->boxes, &command->as.collective.gives);
+    track(graph, buffer, command->as.collective.give, command->as.collective.gives, false);
+    track(graph, buffer, command->as.collective.get, command->as.collective.gets, true);
+    emit(graph, command);
+    for (uint32_t i = 0; i < what->regions; i++) {
+        ti_vec_push(&graph->transfer.covered, what->region[i]);
+    }
+}
+
+/* The task's forwards on `buffer`, whose reads have been collected, become collectives where they fit a pattern. */
+static void forward_data(ti_command_graph *graph, const ti_task *task, const ti_split_ref *split, buffer_state *state)
+{
+    ti_vec_clear(&graph->transfer.covered);
+    for (uint32_t i = 0; i < task->forwards; i++) {
+        const ti_forward *forward = &task->forward[i];
+        if (forward->buffer != state->info) {
+            continue;
+        }
+        ti_collective_question question = {
+            .map = &state->versions,
+            .read = graph->reads.data,
+            .reads = graph->reads.count,
+            .split = split,
+            .box = forward->box,
+            .boxes = forward->boxes,
+            .task = task->id,
+        };
+        ti_collective *what;
+        ti_verdict verdict = ti_collective_decide(&graph->collectives, &state->collectives, &question, &what);
+        if (verdict == TI_VERDICT_COLLECTIVE) {
+            emit_collective(graph, task, state->info, what);
+        }
+    }
+}
+
+static void transfer_data(ti_command_graph *graph, const ti_task *task, const ti_split_ref *split)
 {
     for (uint32_t i = 0; i < task->accesses; i++) {
         if (is_first_read(task, i)) {
             const ti_buffer_info *buffer = task->access[i].buffer;
             collect_reads(graph, task, buffer);
+            forward_data(graph, task, split, state_of(graph, buffer));
             ti_transfer_plan(&graph->transfer, &state_of(graph, buffer)->versions, graph->reads.data,
                              graph->reads.count);
             emit_messages(graph, task, buffer, &graph->transfer.outgoing, true);
@@ -438,7 +500,7 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
     split->refs++;
     if (is_distributed(graph)) {
         resolve_holders(graph, task, split);
-        transfer_data(graph, task);
+        transfer_data(graph, task, split);
     }
     if (task->kind == TI_TASK_FENCE) {
         fence(graph, task);
@@ -539,6 +601,7 @@ ti_command_batch ti_command_graph_add(ti_command_graph *graph, const ti_task *co
 void ti_command_graph_release(ti_command_graph *graph, uint64_t executed)
 {
     ti_arena_ring_release(&graph->arenas, executed);
+    ti_collective_planner_release(&graph->collectives, executed);
 }
 
 ti_command_counts ti_command_graph_counts(const ti_command_graph *graph)

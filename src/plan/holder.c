@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/map.h"
+#include "base/sort.h"
 #include "ir/custom.h"
 
 #include <string.h>
@@ -249,6 +250,84 @@ static ti_chunk_table *build_table(const ti_holder *h, uint64_t *evaluated)
     return table;
 }
 
+/* ---- what the chunks of a custom mapper show */
+
+static int by_min(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+    return (x[0] > y[0]) - (x[0] < y[0]);
+}
+
+/* Of intervals side by side, each begins where the others have ended. */
+static ti_along along_of_table(const ti_chunk_table *table, int d)
+{
+    typedef struct span {
+        int64_t min, max;
+    } span;
+    TI_VEC(span) spans = { 0 }, other = { 0 };
+    ti_along along = TI_ALONG_CONSTANT;
+    for (size_t i = 0; i < table->box.count; i++) {
+        const ti_box *b = &table->box.data[i];
+        bool like_first = b->min[d] == table->box.data[0].min[d] && b->max[d] == table->box.data[0].max[d];
+        along = like_first ? along : TI_ALONG_PARTED;
+        ti_vec_push(&spans, ((span){ b->min[d], b->max[d] }));
+    }
+    if (along == TI_ALONG_PARTED) {
+        ti_vec_sort(&spans, &other, by_min);
+        for (size_t i = 1; i < spans.count; i++) {
+            along = spans.data[i - 1].max > spans.data[i].min ? TI_ALONG_OTHER : along;
+        }
+    }
+    ti_vec_fini(&spans);
+    ti_vec_fini(&other);
+    return along;
+}
+
+static bool same_boxes(const ti_chunk_table *table, int64_t c)
+{
+    size_t first = table->start[1], count = table->start[c + 1] - table->start[c];
+    return count == first && memcmp(&table->box.data[table->start[c]], table->box.data, count * sizeof(ti_box)) == 0;
+}
+
+static void look_at_table(ti_holder *h)
+{
+    ti_chunk_table *table = h->table;
+    bool single = true;
+    h->same = h->apart = true;
+    for (int64_t c = 0; c < table->chunks; c++) {
+        h->same = h->same && same_boxes(table, c);
+        single = single && table->start[c + 1] - table->start[c] == 1;
+    }
+    for (int64_t c = 0; c < table->chunks && h->apart; c++) {
+        for (size_t i = table->start[c]; i < table->start[c + 1] && h->apart; i++) {
+            ti_vec_clear(&table->hits);
+            ti_region_map_query(&table->index, &table->box.data[i], &table->hits);
+            for (size_t k = 0; k < table->hits.count && h->apart; k++) {
+                h->apart = table->hits.data[k].value == (uint64_t)c;
+            }
+        }
+    }
+    for (int d = 0; d < 3; d++) {
+        h->along[d] = single ? along_of_table(table, d) : TI_ALONG_OTHER;
+    }
+}
+
+void ti_holder_copy_table(const ti_holder *h, ti_box **box, size_t **start)
+{
+    size_t starts = (size_t)h->table->chunks + 1, boxes = h->table->box.count;
+    *box = memcpy(ti_alloc(boxes * sizeof(ti_box)), h->table->box.data, boxes * sizeof(ti_box));
+    *start = memcpy(ti_alloc(starts * sizeof(size_t)), h->table->start, starts * sizeof(size_t));
+}
+
+static ti_along along_of_component(const ti_holder *h, int d)
+{
+    const tacit_component *c = &h->mapper.c[d];
+    if (d >= h->mapper.dims || c->kind != TACIT_COMPONENT_DIM || h->split->split.parts[c->dim] == 1) {
+        return TI_ALONG_CONSTANT;
+    }
+    return ti_mapper_is_parted(&h->mapper, &h->split->split, d) ? TI_ALONG_PARTED : TI_ALONG_OTHER;
+}
+
 static void derive(ti_holder_cache *cache, ti_holder *h)
 {
     const ti_split *split = &h->split->split;
@@ -261,6 +340,7 @@ static void derive(ti_holder_cache *cache, ti_holder *h)
         h->constant = split->chunks == 1 || split->place == TI_PLACE_EVERYWHERE ||
                       (h->custom->properties & TACIT_MAPPER_CONSTANT);
         h->disjoint = true; /* overlapping writes are refused (api/check_overlap) */
+        look_at_table(h);
         return;
     }
     ti_box range = ti_split_range(split), image;
@@ -269,6 +349,11 @@ static void derive(ti_holder_cache *cache, ti_holder *h)
     }
     h->constant = ti_mapper_is_constant(&h->mapper, split, h->margin, &h->extent);
     h->disjoint = ti_mapper_is_disjoint(&h->mapper, split);
+    h->same = h->constant;
+    h->apart = h->disjoint;
+    for (int d = 0; d < 3; d++) {
+        h->along[d] = along_of_component(h, d);
+    }
 }
 
 ti_holder *ti_holder_get(ti_holder_cache *cache, const ti_access *access, uint32_t mapper, ti_split_ref *split,

@@ -40,6 +40,9 @@ void ti_split_cache_fini(ti_split_cache *cache);
 /* The split of a request; lives until nobody refers to it and others need its place in the cache. */
 ti_split_ref *ti_split_cache_get(ti_split_cache *cache, const ti_split_request *request);
 
+/* How the images of chunks lie along one dimension of the buffer: all alike, side by side, or otherwise. */
+typedef enum ti_along { TI_ALONG_OTHER, TI_ALONG_CONSTANT, TI_ALONG_PARTED } ti_along;
+
 typedef struct ti_holder {
     ti_mapper mapper;
     const ti_custom_mapper *custom;
@@ -53,6 +56,9 @@ typedef struct ti_holder {
     uint32_t refs;
     bool constant; /* every chunk has the same image */
     bool disjoint; /* images of different chunks do not overlap */
+    bool same,
+        apart; /* the same two, of custom mappers too as their chunks show: what versions must not rely on, collectives may */
+    ti_along along[3];
     ti_box extent;
     int dims;
     ti_boxes image;               /* of the whole range; custom: of all chunks together */
@@ -82,6 +88,9 @@ static inline void ti_holder_unref(ti_holder *h)
 {
     h->refs--;
 }
+
+/* The boxes of all chunks of a custom mapper, for the caller to keep: those of chunk c are box[start[c]] to box[start[c + 1] - 1]. */
+void ti_holder_copy_table(const ti_holder *h, ti_box **box, size_t **start);
 
 /* Append the parts of chunk c's image that lie in `clip`. */
 void ti_holder_chunk(const ti_holder_cache *cache, const ti_holder *h, int64_t c, const ti_box *clip, ti_boxes *out);

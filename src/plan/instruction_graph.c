@@ -106,6 +106,8 @@ void ti_instruction_note_command(ti_instruction_graph *graph, const ti_command *
         }
         break;
     case TI_COMMAND_COLLECTIVE:
+        ti_instruction_want_collective(graph, command);
+        break;
     case TI_COMMAND_EPOCH:
     case TI_COMMAND_CREATE:
     case TI_COMMAND_DESTROY:
@@ -278,9 +280,11 @@ void ti_instruction_compile(ti_instruction_graph *graph, size_t index)
     case TI_COMMAND_DESTROY:
         compile_destroy(graph, command[0]);
         break;
-    case TI_COMMAND_CREATE: /* never waits in the window */
     case TI_COMMAND_COLLECTIVE:
-        TI_UNREACHABLE(); /* no planner emits one yet */
+        ti_instruction_compile_collective(graph, command[0]);
+        break;
+    case TI_COMMAND_CREATE:
+        TI_UNREACHABLE(); /* never waits in the window */
     }
 }
 

@@ -100,6 +100,10 @@ void ti_instruction_make_fresh(ti_instruction_graph *graph, const ti_task *task,
 void ti_instruction_note_write(ti_instruction_graph *graph, const ti_buffer_info *buffer, const ti_box *box,
                                int memory);
 
+/* instruction_collective.c */
+void ti_instruction_want_collective(ti_instruction_graph *graph, const ti_command *command);
+void ti_instruction_compile_collective(ti_instruction_graph *graph, const ti_command *command);
+
 /* instruction_reduce.c */
 uint64_t ti_instruction_staging_bytes(const ti_instruction_graph *graph, const ti_command *reduce, size_t first,
                                       size_t end);

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "plan/forward.h"
 #include "plan/horizon.h"
 #include "plan/order.h"
 #include "plan/tracker.h"
@@ -20,6 +21,7 @@ struct ti_task_graph {
     ti_era era;
     TI_VEC(tracked *) buffer; /* by slot; NULL: no such buffer */
     ti_orders orders;
+    ti_forwards *forwards; /* or NULL */
     uint64_t next_id, horizons;
     uint64_t *horizon_ns; /* or NULL */
     ti_deps deps;
@@ -32,6 +34,7 @@ ti_task_graph *ti_task_graph_create(const ti_system *system)
     graph->system = system;
     graph->next_id = 1;
     ti_arena_ring_init(&graph->arenas);
+    graph->forwards = ti_forwards_create(system);
     ti_horizon_init(&graph->horizon, system->horizon_step, system->horizon_front, graph->next_id);
     return graph;
 }
@@ -52,6 +55,7 @@ void ti_task_graph_destroy(ti_task_graph *graph)
     }
     ti_vec_fini(&graph->buffer);
     ti_orders_fini(&graph->orders);
+    ti_forwards_destroy(graph->forwards);
     ti_horizon_fini(&graph->horizon);
     ti_arena_ring_fini(&graph->arenas);
     ti_deps_fini(&graph->deps);
@@ -242,6 +246,9 @@ static void finish(ti_task_graph *graph, ti_task *task)
         follow_front(graph, task);
     } else {
         derive_dependencies(graph, task);
+        if (graph->forwards) {
+            ti_forwards_add(graph->forwards, task, ti_arena_ring_top(&graph->arenas));
+        }
         ti_horizon_note(&graph->horizon, task->id, graph->deps.ids.data, graph->deps.ids.count);
     }
     task->deps = (uint32_t)graph->deps.ids.count;

@@ -11,6 +11,7 @@ void ti_transfer_init(ti_transfer_planner *planner, int node)
 
 void ti_transfer_fini(ti_transfer_planner *p)
 {
+    ti_vec_fini(&p->covered);
     ti_vec_fini(&p->incoming);
     ti_vec_fini(&p->outgoing);
     ti_vec_fini(&p->mine);
@@ -28,10 +29,19 @@ static void add_piece(ti_messages *list, int peer, const ti_box *box)
     ti_vec_push(list, ((ti_message_piece){ peer, (uint32_t)list->count, *box }));
 }
 
+/* What collectives bring is not wanted any more. */
+static void leave_out_covered(ti_transfer_planner *p)
+{
+    for (size_t i = 0; i < p->covered.count && p->wanted.count; i++) {
+        ti_boxes_subtract(&p->wanted, &p->covered.data[i]);
+    }
+}
+
 /* What a node lacks of what the chunk owns that was asked for last. */
 static void add_lacking(ti_transfer_planner *p, ti_messages *list, int peer, const ti_box *owned)
 {
     ti_demand_lacks(&p->demand, owned, &p->wanted);
+    leave_out_covered(p);
     for (size_t i = 0; i < p->wanted.count; i++) {
         add_piece(list, peer, &p->wanted.data[i]);
     }
@@ -65,12 +75,31 @@ static ti_box bounding(const ti_boxes *list)
     return b;
 }
 
+/* What node q lacks of an entry, but for what collectives bring. */
+static void find_wanted(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holder *const *reads,
+                        size_t count, int q)
+{
+    ti_version_wants(map, v, reads, count, q, &p->wanted, &p->demand);
+    leave_out_covered(p);
+}
+
+/* Whether nobody lacks anything of an entry. */
+static bool is_free(const ti_transfer_planner *p, const ti_version *v, ti_holder *const *reads, size_t count)
+{
+    for (size_t i = 0; i < p->covered.count; i++) {
+        if (ti_box_covers(&p->covered.data[i], &v->box)) {
+            return true;
+        }
+    }
+    return ti_version_is_free(v, reads, count);
+}
+
 /* ---- what this node lacks, and who sends it */
 
 static void receive_entry(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holder *const *reads,
                           size_t count)
 {
-    ti_version_wants(map, v, reads, count, p->node, &p->wanted, &p->demand);
+    find_wanted(p, map, v, reads, count, p->node);
     if (!p->wanted.count) {
         return;
     }
@@ -106,7 +135,7 @@ static void plan_incoming(ti_transfer_planner *p, ti_version_map *map, ti_holder
     const ti_versions *hit = ti_version_map_query_any(map, &p->mine);
     for (size_t i = 0; i < hit->count; i++) {
         const ti_version *v = hit->data[i];
-        if (!ti_version_is_free(v, reads, count)) {
+        if (!is_free(p, v, reads, count)) {
             receive_entry(p, map, v, reads, count);
         }
     }
@@ -178,7 +207,7 @@ static void serve_from_nodes(ti_transfer_planner *p, ti_version_map *map, const 
     find_readers(p, reads, count, &v->box, v->b - v->a, p->node - v->a);
     sort_peers(p);
     for (size_t i = 0; i < p->peers.count; i++) {
-        ti_version_wants(map, v, reads, count, p->peers.data[i], &p->wanted, &p->demand);
+        find_wanted(p, map, v, reads, count, p->peers.data[i]);
         for (size_t k = 0; k < p->wanted.count; k++) {
             add_piece(&p->outgoing, p->peers.data[i], &p->wanted.data[k]);
         }
@@ -242,7 +271,7 @@ static void plan_outgoing(ti_transfer_planner *p, ti_version_map *map, ti_holder
     const ti_versions *hit = ti_version_map_query_any(map, &p->mine);
     for (size_t i = 0; i < hit->count; i++) {
         const ti_version *v = hit->data[i];
-        if (v->kind != TI_WRITER_UNDEFINED && !ti_version_is_free(v, reads, count)) {
+        if (v->kind != TI_WRITER_UNDEFINED && !is_free(p, v, reads, count)) {
             serve_entry(p, map, v, reads, count);
         }
     }

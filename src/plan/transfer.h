@@ -18,6 +18,7 @@ typedef TI_VEC(ti_message_piece) ti_messages;
 
 typedef struct ti_transfer_planner {
     int node;
+    ti_boxes covered; /* what collectives of the task bring: not planned again */
     ti_messages incoming, outgoing, other;
     ti_boxes mine, wanted, owned;
     ti_demand demand;

@@ -250,6 +250,7 @@ static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
     s->horizon_front = rt->config.horizon_front ? rt->config.horizon_front
                                                 : TI_MAX(FRONT_FLOOR, FRONT_PER_WORKER * s->total_workers);
     s->record = rt->config.graph != NULL;
+    s->collectives = rt->config.collectives - TACIT_COLLECTIVES_OFF + TI_COLLECTIVES_OFF;
     /* A window that spans more horizons than may be under way would never close. */
     s->lookahead = rt->config.lookahead == TACIT_LOOKAHEAD_OFF ? 0 : TI_MIN(rt->config.run_ahead + 1, MOST_LOOKAHEAD);
     rt->agreement = ti_agreement_create(rt->comm, &rt->config);
@@ -746,6 +747,9 @@ void ti_runtime_counters(ti_runtime *rt, tacit_counters *out)
     out->messages_received = network.messages_received;
     out->bytes_received = network.bytes_received;
     out->early_bytes_peak = network.early_bytes_peak;
+    out->collectives = network.collectives;
+    out->collective_bytes_sent = network.collective_bytes_out;
+    out->collective_bytes_received = network.collective_bytes_in;
 }
 
 bool ti_runtime_write_graphs(ti_runtime *rt, ti_strbuf *why)

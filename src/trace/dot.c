@@ -177,10 +177,14 @@ static void describe_command(ti_dot *dot, const ti_command *c)
             add_box(dot, &c->task->as.fence.piece[i].box, c->task->access[0].buffer->dims);
         }
         break;
+    case TI_COMMAND_COLLECTIVE:
+        open_vertex(dot, c->id, "box", "#fce5cd");
+        ti_strbuf_add(&dot->text, "%s ", ti_pattern_name(c->as.collective.what->pattern));
+        add_name(dot, c->as.collective.buffer->name);
+        break;
     case TI_COMMAND_EPOCH:
     case TI_COMMAND_CREATE:
     case TI_COMMAND_DESTROY:
-    case TI_COMMAND_COLLECTIVE:
         open_vertex(dot, c->id, "box", "#eeeeee");
         add_name(dot, c->task->name);
         break;
@@ -256,9 +260,14 @@ static void describe_instruction(ti_dot *dot, const ti_instruction *i)
                       i->as.reduce.pair ? i->as.reduce.pairs : i->as.reduce.slots);
         add_name(dot, i->as.reduce.buffer->name);
         break;
+    case TI_INSTRUCTION_COLLECTIVE:
+        open_vertex(dot, i->id, "box", "#fce5cd");
+        ti_strbuf_add(&dot->text, "%s %llu ", ti_pattern_name(i->as.collective.what->pattern),
+                      (unsigned long long)i->as.collective.sequence);
+        add_name(dot, i->as.collective.buffer->name);
+        break;
     case TI_INSTRUCTION_FENCE:
     case TI_INSTRUCTION_EPOCH:
-    case TI_INSTRUCTION_COLLECTIVE:
         open_vertex(dot, i->id, "box", "#eeeeee");
         add_name(dot, i->task->name);
         break;

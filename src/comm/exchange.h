@@ -1,0 +1,57 @@
+/* One node's share of a collective, as a communicator is asked for it; and collectives carried out as messages between pairs.
+ *
+ * Any communicator can carry out a collective directly: what travels from node r to node q is one message, whose identity is (r, q, sequence number
+ * of the collective), apart from all other messages. Its parts have tokens of their own, which a group turns into the collective's token when
+ * all parts are done. Owned by the communicator, touched by its thread only. */
+#ifndef TI_EXCHANGE_H
+#define TI_EXCHANGE_H
+
+#include "base/vec.h"
+#include "comm/comm.h"
+#include "ir/collective.h"
+
+struct ti_exchange {
+    const ti_collective *what;
+    uint64_t sequence; /* all nodes start collectives in this order, without gaps */
+    uint64_t layout;   /* with what->serial: where the bytes lie relative to `base`; 0: not from one base */
+    char *base;
+    /* Where boxes of the buffer lie in this node's memory; valid until the next call. */
+    ti_payload (*locate)(void *user, const ti_boxes *boxes);
+    void *user;
+    bool gives, gets;           /* this node, anything */
+    size_t bytes_out, bytes_in; /* what it gives and gets */
+};
+
+/* ---- groups of parts */
+
+#define TI_GROUP_TOKEN ((uint64_t)1 << 63)
+
+typedef struct ti_group {
+    uint64_t token;
+    uint32_t left, next_free;
+} ti_group;
+
+typedef struct ti_groups {
+    TI_VEC(ti_group) group;
+    uint32_t free; /* + 1 */
+} ti_groups;
+
+/* A group of `parts` parts: the token that each of them has. */
+uint64_t ti_groups_open(ti_groups *groups, uint64_t token, uint32_t parts);
+/* One part is done. Whether all are: then *token is the group's. */
+bool ti_groups_part_done(ti_groups *groups, uint64_t part, uint64_t *token);
+void ti_groups_fini(ti_groups *groups);
+
+/* ---- the direct schedule */
+
+typedef struct ti_direct {
+    void (*send)(void *comm, int peer, const ti_exchange *x, const ti_payload *payload, uint64_t token);
+    void (*receive)(void *comm, int origin, const ti_exchange *x, const ti_payload *payload, uint64_t token);
+    ti_boxes boxes, scratch;
+} ti_direct;
+
+/* Start all parts. Returns false if there are none: then the collective is done. */
+bool ti_direct_start(ti_direct *direct, ti_comm *comm, ti_groups *groups, const ti_exchange *x, uint64_t token);
+void ti_direct_fini(ti_direct *direct);
+
+#endif

@@ -1,0 +1,102 @@
+/* Starting collectives in order: see collective_issue.h. */
+#include "exec/collective_issue.h"
+
+#include "base/check.h"
+#include "base/map.h"
+
+static const ti_instruction_box *place_of(const ti_instruction *i, const ti_box *box)
+{
+    for (uint32_t k = 0; k < i->as.collective.places; k++) {
+        if (ti_box_covers(&i->as.collective.place[k].box, box)) {
+            return &i->as.collective.place[k];
+        }
+    }
+    TI_UNREACHABLE();
+}
+
+static ti_payload locate(void *user, const ti_boxes *boxes)
+{
+    ti_collective_issue *issue = user;
+    ti_payload payload = { .count = (uint32_t)boxes->count };
+    ti_vec_clear(&issue->blocks);
+    for (size_t k = 0; k < boxes->count; k++) {
+        const ti_place *place = &place_of(issue->current, &boxes->data[k])->place;
+        char *base = ti_allocation_table_base(issue->table, place);
+        ti_block block = ti_layout_block(base, &place->whole, &boxes->data[k], issue->current->as.collective.elem_size);
+        ti_vec_push(&issue->blocks, block);
+        payload.bytes += ti_block_bytes(&block);
+    }
+    payload.block = issue->blocks.data;
+    return payload;
+}
+
+static size_t bytes_of(const ti_box *box, uint32_t count, size_t elem_size)
+{
+    size_t bytes = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        bytes += (size_t)ti_box_volume(&box[k]) * elem_size;
+    }
+    return bytes;
+}
+
+/* Where everything lies in one allocation, its shape decides where boxes lie relative to its base. */
+static void find_layout(const ti_collective_issue *issue, const ti_instruction *i, ti_exchange *x)
+{
+    const ti_instruction_box *place = i->as.collective.place;
+    for (uint32_t k = 1; k < i->as.collective.places; k++) {
+        if (place[k].place.allocation != place[0].place.allocation) {
+            return;
+        }
+    }
+    if (i->as.collective.places) {
+        x->layout = ti_hash_words(&place[0].place.whole, sizeof(ti_box), i->as.collective.elem_size) | 1;
+        x->base = ti_allocation_table_base(issue->table, &place[0].place);
+    } else {
+        x->layout = 1;
+    }
+}
+
+static void start(ti_collective_issue *issue, const ti_instruction *i)
+{
+    size_t elem = i->as.collective.elem_size;
+    ti_exchange x = {
+        .what = i->as.collective.what,
+        .sequence = i->as.collective.sequence,
+        .locate = locate,
+        .user = issue,
+        .gives = i->as.collective.gives > 0,
+        .gets = i->as.collective.gets > 0,
+        .bytes_out = bytes_of(i->as.collective.give, i->as.collective.gives, elem),
+        .bytes_in = bytes_of(i->as.collective.get, i->as.collective.gets, elem),
+    };
+    issue->current = i;
+    find_layout(issue, i, &x);
+    issue->comm->ops->collective(issue->comm, &x, i->id);
+}
+
+static const ti_instruction *take_next(ti_collective_issue *issue)
+{
+    for (size_t k = 0; k < issue->waiting.count; k++) {
+        const ti_instruction *i = issue->waiting.data[k];
+        if (i->as.collective.sequence == issue->next) {
+            issue->waiting.data[k] = issue->waiting.data[--issue->waiting.count];
+            return i;
+        }
+    }
+    return NULL;
+}
+
+void ti_collective_issue_ready(ti_collective_issue *issue, const ti_instruction *instruction)
+{
+    ti_vec_push(&issue->waiting, instruction);
+    for (const ti_instruction *i; (i = take_next(issue));) {
+        issue->next++;
+        start(issue, i);
+    }
+}
+
+void ti_collective_issue_fini(ti_collective_issue *issue)
+{
+    ti_vec_fini(&issue->waiting);
+    ti_vec_fini(&issue->blocks);
+}

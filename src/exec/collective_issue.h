@@ -1,0 +1,23 @@
+/* Collectives on their way to the communicator: started in the order of their sequence numbers, which is the same on every node.
+ *
+ * One that is ready before its turn waits here. Those before it wait for nothing that comes after it, so it is never for ever. Executor role. */
+#ifndef TI_COLLECTIVE_ISSUE_H
+#define TI_COLLECTIVE_ISSUE_H
+
+#include "comm/exchange.h"
+#include "exec/allocation_table.h"
+
+typedef struct ti_collective_issue {
+    ti_comm *comm;
+    ti_allocation_table *table;
+    uint64_t next;                          /* sequence number */
+    TI_VEC(const ti_instruction *) waiting; /* ready before their turn */
+    TI_VEC(ti_block) blocks;
+    const ti_instruction *current;
+} ti_collective_issue;
+
+/* The instruction is ready. Starts it, and what has waited for it, when it is its turn. */
+void ti_collective_issue_ready(ti_collective_issue *issue, const ti_instruction *instruction);
+void ti_collective_issue_fini(ti_collective_issue *issue);
+
+#endif

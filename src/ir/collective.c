@@ -1,0 +1,112 @@
+/* Collectives as values: see collective.h. */
+#include "ir/collective.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+
+const char *ti_pattern_name(ti_pattern pattern)
+{
+    static const char *const names[TI_PATTERN_KINDS] = {
+        [TI_PATTERN_NONE] = "none",           [TI_PATTERN_GATHER] = "gather",   [TI_PATTERN_ALL_GATHER] = "all-gather",
+        [TI_PATTERN_BROADCAST] = "broadcast", [TI_PATTERN_SCATTER] = "scatter", [TI_PATTERN_ALL_TO_ALL] = "all-to-all"
+    };
+    return names[pattern];
+}
+
+/* ---- parts */
+
+static void push_common(const ti_box *image, const ti_box *clip, ti_boxes *out)
+{
+    ti_box common = ti_box_intersect(image, clip);
+    if (!ti_box_is_empty(&common)) {
+        ti_vec_push(out, common);
+    }
+}
+
+static void chunk_part(const ti_parts *parts, int64_t c, const ti_box *clip, ti_boxes *out)
+{
+    if (parts->start) {
+        for (size_t i = parts->start[c]; i < parts->start[c + 1]; i++) {
+            push_common(&parts->box[i], clip, out);
+        }
+        return;
+    }
+    ti_box items = ti_split_chunk(&parts->split, c, 0), image;
+    if (ti_mapper_image(&parts->mapper, &parts->extent, &items, &image)) {
+        push_common(&image, clip, out);
+    }
+}
+
+void ti_parts_of(const ti_parts *parts, int node, const ti_box *clip, ti_boxes *out)
+{
+    if (parts->kind != TI_PARTS_SPLIT) {
+        if (parts->kind == TI_PARTS_ALL || parts->node == node) {
+            ti_vec_push(out, *clip);
+        }
+        return;
+    }
+    int64_t first, count = ti_split_chunks_of(&parts->split, node, &first);
+    for (int64_t c = first; c < first + count; c++) {
+        chunk_part(parts, c, clip, out);
+    }
+}
+
+void ti_parts_fini(ti_parts *parts)
+{
+    if (parts->split.table) {
+        ti_free((void *)(uintptr_t)parts->split.table, (size_t)(parts->split.parts[0] + 1) * sizeof(int64_t));
+    }
+    if (parts->start) {
+        ti_free(parts->box, parts->start[parts->split.chunks] * sizeof(ti_box));
+        ti_free(parts->start, (size_t)(parts->split.chunks + 1) * sizeof(size_t));
+    }
+}
+
+/* ---- messages */
+
+void ti_collective_given(const ti_collective *c, int r, ti_boxes *out)
+{
+    for (uint32_t i = 0; i < c->regions; i++) {
+        ti_parts_of(&c->from, r, &c->region[i], out);
+    }
+}
+
+void ti_collective_message(const ti_collective *c, int r, int q, ti_boxes *out, ti_boxes *scratch)
+{
+    if (c->from.kind == TI_PARTS_NODE && c->from.node != r) {
+        return;
+    }
+    if (c->to.kind == TI_PARTS_NODE && c->to.node != q) {
+        return;
+    }
+    if (c->to.kind != TI_PARTS_SPLIT) {
+        ti_collective_given(c, r, out);
+        return;
+    }
+    ti_vec_clear(scratch);
+    ti_collective_given(c, r, scratch);
+    for (size_t i = 0; i < scratch->count; i++) {
+        ti_parts_of(&c->to, q, &scratch->data[i], out);
+    }
+}
+
+void ti_collective_got(const ti_collective *c, int q, ti_boxes *out, ti_boxes *scratch)
+{
+    ti_vec_clear(out);
+    for (uint32_t i = 0; i < c->regions; i++) {
+        ti_parts_of(&c->to, q, &c->region[i], out);
+    }
+    ti_vec_clear(scratch);
+    ti_collective_given(c, q, scratch);
+    for (size_t i = 0; i < scratch->count && out->count; i++) {
+        ti_boxes_subtract(out, &scratch->data[i]);
+    }
+}
+
+void ti_collective_destroy(ti_collective *c)
+{
+    ti_parts_fini(&c->from);
+    ti_parts_fini(&c->to);
+    ti_free(c->region, c->regions * sizeof(ti_box));
+    TI_DELETE(c);
+}

@@ -1,0 +1,79 @@
+/* A collective: one region that changes hands among all nodes at once, as a value that every node derives alike.
+ *
+ * Who gives what and who gets what are *parts*: one node has all of it, or node q has what a mapper covers for its chunks. So a
+ * collective is described without naming nodes one by one, and what travels from node r to node q is one question: the region, in r's part,
+ * in q's part. The patterns are those of Knorr et al., doi 10.1007/s10766-024-00767-y, table 2.
+ *
+ * Immutable once made, and self-contained: the executor reads it while the planners go on. Any thread. */
+#ifndef TI_COLLECTIVE_H
+#define TI_COLLECTIVE_H
+
+#include "grid/mapper.h"
+#include "grid/region.h"
+
+typedef enum ti_pattern {
+    TI_PATTERN_NONE,
+    TI_PATTERN_GATHER,     /* many nodes have parts, one gets all */
+    TI_PATTERN_ALL_GATHER, /* many nodes have parts, all get all */
+    TI_PATTERN_BROADCAST,  /* one node has all, all get all */
+    TI_PATTERN_SCATTER,    /* one node has all, each gets its part */
+    TI_PATTERN_ALL_TO_ALL, /* each has a part, and gets another part */
+    TI_PATTERN_KINDS
+} ti_pattern;
+
+/* "all-gather" */
+const char *ti_pattern_name(ti_pattern pattern);
+
+/* What becomes of a forward. Those behind TI_VERDICT_COLLECTIVE are the first condition of the patterns that does not hold. */
+typedef enum ti_verdict {
+    TI_VERDICT_FREE,         /* nothing moves */
+    TI_VERDICT_COLLECTIVE,   /* a pattern */
+    TI_VERDICT_MIXED,        /* several writes reach the consumer */
+    TI_VERDICT_MOVED,        /* a part of it is on other nodes already */
+    TI_VERDICT_REPLICATED,   /* several nodes have all of it */
+    TI_VERDICT_OVERLAP,      /* the producer's parts overlap */
+    TI_VERDICT_ONE_TO_ONE,   /* one node to one node */
+    TI_VERDICT_FEW_GIVE,     /* a gather, but not all nodes have a part */
+    TI_VERDICT_FEW_GET,      /* some nodes read it, neither one nor all */
+    TI_VERDICT_NEITHER,      /* the consumer's mapper is neither constant nor non-overlapping */
+    TI_VERDICT_PARTITION,    /* M nodes to M nodes, without overlaps, but no transposition */
+    TI_VERDICT_SEVERAL_READS /* a scatter or transposition, but the consumer reads the region in several ways */
+} ti_verdict;
+
+/* Which node has or gets which part of a buffer. */
+typedef struct ti_parts {
+    enum { TI_PARTS_NODE, TI_PARTS_ALL, TI_PARTS_SPLIT } kind; /* one node has all, every node has all, or: */
+    int node;
+    ti_mapper mapper; /* node q: what this covers for the chunks of q */
+    ti_split split;   /* with a table of its own, if it has one */
+    ti_box extent;
+    ti_box *box;   /* custom mappers: the boxes of chunk c are box[start[c]] to box[start[c + 1] - 1] */
+    size_t *start; /* or NULL */
+} ti_parts;
+
+/* Append the part of `node` inside `clip`. */
+void ti_parts_of(const ti_parts *parts, int node, const ti_box *clip, ti_boxes *out);
+void ti_parts_fini(ti_parts *parts);
+
+typedef struct ti_collective {
+    ti_pattern pattern;
+    int nodes;       /* of the run */
+    int root;        /* of a gather, broadcast or scatter */
+    uint64_t serial; /* equal for equal collectives; never 0 */
+    ti_parts from, to;
+    ti_box *region; /* disjoint */
+    uint32_t regions;
+    uint64_t last_use;          /* task id, for the owner */
+    struct ti_collective *next; /* for the owner */
+} ti_collective;
+
+/* Append what travels from node r to node q, in an order that both know; r and q differ. */
+void ti_collective_message(const ti_collective *c, int r, int q, ti_boxes *out, ti_boxes *scratch);
+/* Append what node r gives to anybody. */
+void ti_collective_given(const ti_collective *c, int r, ti_boxes *out);
+/* What node q gets from others. Replaces `out`. */
+void ti_collective_got(const ti_collective *c, int q, ti_boxes *out, ti_boxes *scratch);
+
+void ti_collective_destroy(ti_collective *c);
+
+#endif

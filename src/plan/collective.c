@@ -1,0 +1,367 @@
+/* Collective discovery: see collective.h. */
+#include "plan/collective.h"
+
+#include "base/check.h"
+
+#include <string.h>
+
+enum { MOST_KNOWN = 32, MOST_BOXES = 16 };
+
+void ti_collective_planner_init(ti_collective_planner *planner, int node, int nodes)
+{
+    *planner = (ti_collective_planner){ .node = node, .nodes = nodes };
+}
+
+void ti_collective_planner_release(ti_collective_planner *planner, uint64_t executed)
+{
+    for (ti_collective **at = &planner->retired; *at;) {
+        ti_collective *c = *at;
+        if (c->last_use < executed) {
+            *at = c->next;
+            ti_collective_destroy(c);
+        } else {
+            at = &c->next;
+        }
+    }
+}
+
+void ti_collective_planner_fini(ti_collective_planner *planner)
+{
+    ti_collective_planner_release(planner, UINT64_MAX);
+    ti_vec_fini(&planner->region);
+    ti_vec_fini(&planner->scratch);
+}
+
+/* ---- what is known */
+
+static void forget(ti_collective_cache *cache, size_t index, ti_collective_planner *planner)
+{
+    struct ti_collective_known *k = &cache->known[index];
+    if (k->from) {
+        ti_holder_unref(k->from);
+    }
+    if (k->to) {
+        ti_holder_unref(k->to);
+    }
+    k->collective->next = planner->retired;
+    planner->retired = k->collective;
+    *k = cache->known[--cache->count];
+}
+
+void ti_collective_cache_fini(ti_collective_cache *cache, ti_collective_planner *planner)
+{
+    while (cache->count) {
+        forget(cache, cache->count - 1, planner);
+    }
+    ti_free(cache->known, cache->capacity * sizeof(*cache->known));
+    *cache = (ti_collective_cache){ .known = NULL };
+}
+
+/* What a collective is, before it is made. */
+typedef struct draft {
+    ti_pattern pattern;
+    int source; /* a node that has all, or -1 and: */
+    int givers;
+    int root;
+    ti_holder *from, *to; /* NULL: one node, or all nodes */
+} draft;
+
+static bool is_same(const ti_collective_planner *planner, const struct ti_collective_known *k, const draft *d)
+{
+    const ti_collective *c = k->collective;
+    return c->pattern == d->pattern && c->root == d->root && k->from == d->from && k->to == d->to &&
+           c->regions == planner->region.count &&
+           memcmp(c->region, planner->region.data, c->regions * sizeof(ti_box)) == 0;
+}
+
+static void fill_parts(ti_parts *parts, const ti_holder *h, int node)
+{
+    if (!h) {
+        parts->kind = node < 0 ? TI_PARTS_ALL : TI_PARTS_NODE;
+        parts->node = node;
+        return;
+    }
+    parts->kind = TI_PARTS_SPLIT;
+    parts->mapper = h->mapper;
+    parts->split = h->split->split;
+    parts->extent = h->extent;
+    if (parts->split.table) {
+        size_t size = (size_t)(parts->split.parts[0] + 1) * sizeof(int64_t);
+        parts->split.table = memcpy(ti_alloc(size), h->split->split.table, size);
+    }
+    if (h->table) {
+        ti_holder_copy_table(h, &parts->box, &parts->start);
+    }
+}
+
+static ti_collective *make(ti_collective_planner *planner, const draft *d)
+{
+    ti_collective *c = TI_NEW(ti_collective);
+    c->pattern = d->pattern;
+    c->nodes = planner->nodes;
+    c->root = d->root;
+    c->serial = ++planner->next_serial;
+    fill_parts(&c->from, d->from, d->source);
+    fill_parts(&c->to, d->to, d->pattern == TI_PATTERN_GATHER ? d->root : -1);
+    c->regions = (uint32_t)planner->region.count;
+    c->region = TI_NEW_ARRAY(ti_box, c->regions);
+    memcpy(c->region, planner->region.data, c->regions * sizeof(ti_box));
+    return c;
+}
+
+static void make_room(ti_collective_cache *cache, ti_collective_planner *planner)
+{
+    if (cache->count == MOST_KNOWN) {
+        size_t oldest = 0;
+        for (size_t i = 1; i < cache->count; i++) {
+            oldest = cache->known[i].last_use < cache->known[oldest].last_use ? i : oldest;
+        }
+        forget(cache, oldest, planner);
+    }
+    if (cache->count == cache->capacity) {
+        size_t size = sizeof(*cache->known), fresh = cache->capacity ? 2 * cache->capacity : 4;
+        cache->known = ti_realloc(cache->known, cache->capacity * size, fresh * size);
+        cache->capacity = fresh;
+    }
+}
+
+static ti_collective *find(ti_collective_planner *planner, ti_collective_cache *cache, const draft *d)
+{
+    cache->clock++;
+    for (size_t i = 0; i < cache->count; i++) {
+        if (is_same(planner, &cache->known[i], d)) {
+            cache->known[i].last_use = cache->clock;
+            return cache->known[i].collective;
+        }
+    }
+    make_room(cache, planner);
+    ti_collective *c = make(planner, d);
+    cache->known[cache->count++] = (struct ti_collective_known){ .collective = c,
+                                                                 .from = d->from ? ti_holder_ref(d->from) : NULL,
+                                                                 .to = d->to ? ti_holder_ref(d->to) : NULL,
+                                                                 .last_use = cache->clock };
+    return c;
+}
+
+/* ---- the producer's side */
+
+static bool same_source(const ti_version *a, const ti_version *b)
+{
+    return a->kind == b->kind && (a->kind == TI_WRITER_SPLIT ? a->writer == b->writer : a->a == b->a && a->b == b->b);
+}
+
+/* What a reader of the entry covers may lie on other nodes already, and must not travel twice: messages bring what they lack of that. */
+static void leave_out_readers(ti_collective_planner *planner, const ti_version *v)
+{
+    for (int i = 0; i < v->readers; i++) {
+        for (size_t k = 0; k < v->reader[i]->image.count; k++) {
+            ti_box common = ti_box_intersect(&v->reader[i]->image.data[k], &v->box);
+            if (!ti_box_is_empty(&common)) {
+                ti_boxes_subtract(&planner->region, &common);
+            }
+        }
+    }
+}
+
+/* The nodes that have parts of the region, as an interval [*a, *b] that encloses them. */
+static void find_givers(const ti_collective_planner *planner, const ti_holder *writer, int *a, int *b)
+{
+    *a = planner->nodes;
+    *b = -1;
+    for (size_t i = 0; i < planner->region.count; i++) {
+        int first, last;
+        if (ti_holder_candidate_nodes(writer, &planner->region.data[i], &first, &last)) {
+            *a = TI_MIN(*a, first);
+            *b = TI_MAX(*b, last);
+        }
+    }
+}
+
+/* All entries of the region must have one source. Leaves in the region what nobody but the source has. TI_VERDICT_COLLECTIVE if there is any. */
+static ti_verdict find_source(ti_collective_planner *planner, const ti_collective_question *q, draft *out)
+{
+    const ti_versions *hit = ti_version_map_query_any(q->map, &planner->region);
+    const ti_version *first = NULL;
+    for (size_t i = 0; i < hit->count; i++) {
+        const ti_version *v = hit->data[i];
+        if (ti_version_is_free(v, q->read, q->reads)) {
+            ti_boxes_subtract(&planner->region, &v->box);
+            continue;
+        }
+        if (first && !same_source(first, v)) {
+            return TI_VERDICT_MIXED;
+        }
+        first = first ? first : v;
+        leave_out_readers(planner, v);
+    }
+    if (!first || !planner->region.count || planner->region.count > MOST_BOXES) {
+        return first ? TI_VERDICT_MOVED : TI_VERDICT_FREE;
+    }
+    *out = (draft){ .source = -1, .root = -1 };
+    if (first->kind == TI_WRITER_NODES) {
+        out->source = first->a;
+        out->givers = first->b - first->a;
+        return out->givers == 1 ? TI_VERDICT_COLLECTIVE : TI_VERDICT_REPLICATED;
+    }
+    int a, b;
+    find_givers(planner, first->writer, &a, &b);
+    out->givers = b + 1 - a;
+    out->source = out->givers == 1 ? a : -1;
+    out->from = out->givers == 1 ? NULL : first->writer;
+    return first->writer->disjoint ? TI_VERDICT_COLLECTIVE : TI_VERDICT_OVERLAP;
+}
+
+/* ---- the consumer's side */
+
+static int64_t volume_in(const ti_boxes *region, const ti_holder *read)
+{
+    int64_t volume = 0;
+    for (size_t k = 0; k < region->count; k++) {
+        for (size_t b = 0; b < read->image.count; b++) {
+            ti_box part = ti_box_intersect(&read->image.data[b], &region->data[k]);
+            volume += ti_box_is_empty(&part) ? 0 : ti_box_volume(&part);
+        }
+    }
+    return volume;
+}
+
+/* What every node reads: where a constant read meets the region. Leaves that as the region, if there is any. */
+static bool keep_what_all_read(ti_collective_planner *planner, const ti_collective_question *q)
+{
+    const ti_holder *best = NULL;
+    int64_t most = 0;
+    for (size_t i = 0; i < q->reads; i++) {
+        int64_t common = q->read[i]->same ? volume_in(&planner->region, q->read[i]) : 0;
+        if (common > most) {
+            most = common;
+            best = q->read[i];
+        }
+    }
+    ti_vec_clear(&planner->scratch);
+    for (size_t k = 0; best && k < planner->region.count; k++) {
+        for (size_t b = 0; b < best->image.count; b++) {
+            ti_box part = ti_box_intersect(&best->image.data[b], &planner->region.data[k]);
+            if (!ti_box_is_empty(&part)) {
+                ti_vec_push(&planner->scratch, part);
+            }
+        }
+    }
+    if (best) {
+        ti_boxes swap = planner->region;
+        planner->region = planner->scratch;
+        planner->scratch = swap;
+    }
+    return best != NULL;
+}
+
+/* The only read that meets the region, or NULL. */
+static ti_holder *only_read(const ti_collective_planner *planner, const ti_collective_question *q)
+{
+    ti_holder *only = NULL;
+    for (size_t i = 0; i < q->reads; i++) {
+        if (volume_in(&planner->region, q->read[i])) {
+            if (only) {
+                return NULL;
+            }
+            only = q->read[i];
+        }
+    }
+    return only;
+}
+
+static bool is_whole_image(const ti_holder *h, const ti_collective_planner *planner)
+{
+    return h->image.count == 1 && planner->region.count == 1 &&
+           ti_box_equal(&h->image.data[0], &planner->region.data[0]);
+}
+
+/* The non-trivial transposition: along every dimension of the buffer, parts are all or a partition by nodes, and there is one dimension that the
+ * producer divides and the consumer does not, and one the other way round. */
+static bool is_transposition(const ti_collective_planner *planner, const ti_holder *w, const ti_holder *r)
+{
+    bool given_up = false, taken_up = false;
+    if (!is_whole_image(w, planner) || !is_whole_image(r, planner)) {
+        return false;
+    }
+    for (int d = 0; d < 3; d++) {
+        ti_along a = w->along[d], b = r->along[d];
+        if (a == TI_ALONG_OTHER || b == TI_ALONG_OTHER) {
+            return false;
+        }
+        given_up |= a == TI_ALONG_PARTED && b == TI_ALONG_CONSTANT;
+        taken_up |= a == TI_ALONG_CONSTANT && b == TI_ALONG_PARTED;
+    }
+    return given_up && taken_up;
+}
+
+static ti_verdict decide_gather(ti_collective_planner *planner, const ti_collective_question *q, draft *d)
+{
+    if (!d->from) {
+        return TI_VERDICT_ONE_TO_ONE;
+    }
+    if (d->givers < planner->nodes) {
+        return TI_VERDICT_FEW_GIVE;
+    }
+    d->pattern = TI_PATTERN_GATHER;
+    d->root = q->split->node_a;
+    return TI_VERDICT_COLLECTIVE;
+}
+
+static ti_verdict decide_parts(ti_collective_planner *planner, const ti_collective_question *q, draft *d)
+{
+    ti_holder *read = only_read(planner, q);
+    if (!read) {
+        return TI_VERDICT_SEVERAL_READS;
+    }
+    if (!read->apart) {
+        return TI_VERDICT_NEITHER;
+    }
+    d->to = read;
+    if (!d->from) {
+        d->pattern = TI_PATTERN_SCATTER;
+        d->root = d->source;
+        return TI_VERDICT_COLLECTIVE;
+    }
+    if (d->givers < planner->nodes || !is_transposition(planner, d->from, read)) {
+        return TI_VERDICT_PARTITION;
+    }
+    d->pattern = TI_PATTERN_ALL_TO_ALL;
+    return TI_VERDICT_COLLECTIVE;
+}
+
+static ti_verdict decide_pattern(ti_collective_planner *planner, const ti_collective_question *q, draft *d)
+{
+    int readers = q->split->node_b - q->split->node_a;
+    if (readers == 1) {
+        return decide_gather(planner, q, d);
+    }
+    if (readers < planner->nodes) {
+        return TI_VERDICT_FEW_GET;
+    }
+    if (keep_what_all_read(planner, q)) {
+        d->pattern = d->from ? TI_PATTERN_ALL_GATHER : TI_PATTERN_BROADCAST;
+        d->root = d->from ? -1 : d->source;
+        return TI_VERDICT_COLLECTIVE;
+    }
+    return decide_parts(planner, q, d);
+}
+
+ti_verdict ti_collective_decide(ti_collective_planner *planner, ti_collective_cache *cache,
+                                const ti_collective_question *q, ti_collective **out)
+{
+    draft d;
+    *out = NULL;
+    ti_vec_clear(&planner->region);
+    for (uint32_t k = 0; k < q->boxes; k++) {
+        ti_vec_push(&planner->region, q->box[k]);
+    }
+    ti_verdict verdict = find_source(planner, q, &d);
+    if (verdict == TI_VERDICT_COLLECTIVE) {
+        verdict = decide_pattern(planner, q, &d);
+    }
+    if (verdict == TI_VERDICT_COLLECTIVE) {
+        *out = find(planner, cache, &d);
+        (*out)->last_use = q->task;
+    }
+    return verdict;
+}

@@ -1,0 +1,393 @@
+/* Forwards: see forward.h. */
+#include "plan/forward.h"
+
+#include "base/check.h"
+#include "base/map.h"
+
+#include <string.h>
+
+/* What tasks must have in common to be divided among nodes alike. */
+typedef struct geometry {
+    ti_box range;
+    int64_t gran[3], grid[3];
+    uint64_t weights; /* a hash */
+    int place, oversubscribe;
+    bool two_dimensional;
+} geometry;
+
+/* An access that wrote something which is not all overwritten yet. */
+typedef struct producer {
+    uint64_t task;
+    int64_t volume; /* of what is left */
+    geometry geometry;
+    ti_mapper mapper;
+    bool reduced;       /* the result of a reduction: one node has it */
+    uint32_t next_free; /* in the pool */
+} producer;
+
+typedef struct found {
+    uint32_t producer;
+    ti_box box;
+} found;
+
+/* A producer that the task reads from. */
+typedef struct candidate {
+    uint32_t producer;
+    bool moves; /* not all of it is read as it was written */
+} candidate;
+
+struct ti_forwards {
+    bool marks;
+    int nodes;
+    TI_VEC(ti_region_map *) buffer; /* by slot: box -> producer << 1 | moved */
+    TI_VEC(producer) pool;
+    uint32_t free_producer; /* + 1 */
+    ti_region_entries hits;
+    ti_boxes image, rest;
+    TI_VEC(found) pieces;
+    TI_VEC(candidate) candidates;
+    TI_VEC(ti_forward) out;
+};
+
+ti_forwards *ti_forwards_create(const ti_system *system)
+{
+    if (system->num_nodes == 1 || system->collectives == TI_COLLECTIVES_OFF) {
+        return NULL;
+    }
+    ti_forwards *f = TI_NEW(ti_forwards);
+    f->nodes = system->num_nodes;
+    f->marks = system->collectives == TI_COLLECTIVES_DISCOVER;
+    return f;
+}
+
+size_t ti_forwards_entries(const ti_forwards *f)
+{
+    size_t sum = 0;
+    for (size_t i = 0; f && i < f->buffer.count; i++) {
+        sum += f->buffer.data[i] ? f->buffer.data[i]->count : 0;
+    }
+    return sum;
+}
+
+/* ---- producers */
+
+static void geometry_of(const ti_forwards *f, const ti_task *task, geometry *out)
+{
+    memset(out, 0, sizeof(*out));
+    out->range = task->range;
+    memcpy(out->gran, task->gran, sizeof(out->gran));
+    memcpy(out->grid, task->grid, sizeof(out->grid));
+    for (int i = 0; task->weights && i < f->nodes; i++) {
+        out->weights = ti_hash64(out->weights ^ (task->weights[i] + (uint64_t)1));
+    }
+    out->place = task->place;
+    out->oversubscribe = task->oversubscribe;
+    out->two_dimensional = task->two_dimensional;
+}
+
+static bool same_geometry(const geometry *a, const geometry *b)
+{
+    return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+static uint32_t take_producer(ti_forwards *f)
+{
+    if (!f->free_producer) {
+        ti_vec_push(&f->pool, (producer){ .task = 0 });
+        return (uint32_t)f->pool.count - 1;
+    }
+    uint32_t index = f->free_producer - 1;
+    f->free_producer = f->pool.data[index].next_free;
+    return index;
+}
+
+static void lose(ti_forwards *f, uint64_t value, int64_t volume)
+{
+    uint32_t index = (uint32_t)(value >> 1);
+    producer *p = &f->pool.data[index];
+    p->volume -= volume;
+    TI_ASSERT(p->volume >= 0);
+    if (p->volume == 0) {
+        p->next_free = f->free_producer;
+        f->free_producer = index + 1;
+    }
+}
+
+static void insert(ti_forwards *f, ti_region_map *map, const ti_box *box, uint64_t value)
+{
+    ti_region_map_insert(map, box, value);
+    f->pool.data[value >> 1].volume += ti_box_volume(box);
+}
+
+/* ---- life */
+
+static void close_buffer(ti_forwards *f, uint32_t slot)
+{
+    static const ti_box everything = { { INT64_MIN, INT64_MIN, INT64_MIN }, { INT64_MAX, INT64_MAX, INT64_MAX } };
+    if (slot < f->buffer.count && f->buffer.data[slot]) {
+        ti_vec_clear(&f->hits);
+        ti_region_map_query(f->buffer.data[slot], &everything, &f->hits);
+        for (size_t i = 0; i < f->hits.count; i++) {
+            lose(f, f->hits.data[i].value, ti_box_volume(&f->hits.data[i].box));
+        }
+        ti_region_map_fini(f->buffer.data[slot]);
+        TI_DELETE(f->buffer.data[slot]);
+        f->buffer.data[slot] = NULL;
+    }
+}
+
+void ti_forwards_destroy(ti_forwards *f)
+{
+    if (!f) {
+        return;
+    }
+    for (size_t i = 0; i < f->buffer.count; i++) {
+        close_buffer(f, (uint32_t)i);
+    }
+    ti_vec_fini(&f->buffer);
+    ti_vec_fini(&f->pool);
+    ti_vec_fini(&f->hits);
+    ti_vec_fini(&f->image);
+    ti_vec_fini(&f->rest);
+    ti_vec_fini(&f->pieces);
+    ti_vec_fini(&f->candidates);
+    ti_vec_fini(&f->out);
+    TI_DELETE(f);
+}
+
+/* ---- writes */
+
+/* Whoever wrote parts of the box is no longer their producer. The entries that are cut keep their marks. */
+static void erase(ti_forwards *f, ti_region_map *map, const ti_box *box)
+{
+    ti_vec_clear(&f->hits);
+    ti_region_map_query(map, box, &f->hits);
+    for (size_t i = 0; i < f->hits.count; i++) {
+        const ti_region_entry *hit = &f->hits.data[i];
+        ti_box piece[6];
+        int pieces = ti_box_subtract(&hit->box, box, piece);
+        ti_region_map_remove(map, &hit->box, hit->value);
+        for (int k = 0; k < pieces; k++) {
+            insert(f, map, &piece[k], hit->value);
+        }
+        lose(f, hit->value, ti_box_volume(&hit->box));
+    }
+}
+
+static void note_write(ti_forwards *f, const ti_task *task, const ti_access *access, const geometry *g)
+{
+    ti_region_map *map = f->buffer.data[access->buffer->slot];
+    bool reduced = access->mode == TACIT_REDUCE;
+    bool everywhere = g->place == TI_PLACE_EVERYWHERE && !reduced;
+    ti_vec_clear(&f->image);
+    ti_access_image(access, &task->range, &f->image);
+    for (size_t k = 0; k < f->image.count; k++) {
+        const ti_box *box = &f->image.data[k];
+        if (everywhere) { /* all nodes have it: nothing will move */
+            erase(f, map, box);
+            continue;
+        }
+        uint32_t index = take_producer(f);
+        producer *p = &f->pool.data[index];
+        p->task = task->id;
+        p->volume = 0;
+        p->geometry = *g;
+        p->reduced = reduced;
+        if (!reduced) {
+            p->mapper = access->mapper[TI_MIN(k, (size_t)access->mappers - 1)];
+        }
+        uint64_t value = (uint64_t)index << 1, *at = ti_region_map_find(map, box);
+        if (at) { /* the usual case in loops */
+            int64_t volume = ti_box_volume(box);
+            lose(f, *at, volume);
+            f->pool.data[index].volume += volume;
+            *at = value;
+        } else {
+            erase(f, map, box);
+            insert(f, map, box, value);
+        }
+    }
+}
+
+/* ---- reads */
+
+/* The candidate of a producer: new ones move nothing yet. */
+static candidate *candidate_of(ti_forwards *f, uint32_t index)
+{
+    for (size_t i = 0; i < f->candidates.count; i++) {
+        if (f->candidates.data[i].producer == index) {
+            return &f->candidates.data[i];
+        }
+    }
+    ti_vec_push(&f->candidates, ((candidate){ index, false }));
+    return &f->candidates.data[f->candidates.count - 1];
+}
+
+/* Whether the access reads what the producer wrote as it was written. */
+static bool is_free(const producer *p, const ti_access *access, uint32_t mapper, const geometry *g)
+{
+    return !p->reduced && same_geometry(&p->geometry, g) && ti_mapper_equal(&p->mapper, &access->mapper[mapper]);
+}
+
+static void add_piece(ti_forwards *f, uint32_t index, const ti_box *box)
+{
+    ti_vec_clear(&f->rest);
+    ti_vec_push(&f->rest, *box);
+    for (size_t i = 0; i < f->pieces.count && f->rest.count; i++) {
+        if (f->pieces.data[i].producer == index) {
+            ti_boxes_subtract(&f->rest, &f->pieces.data[i].box);
+        }
+    }
+    for (size_t i = 0; i < f->rest.count; i++) {
+        ti_vec_push(&f->pieces, ((found){ index, f->rest.data[i] }));
+    }
+}
+
+/* Mark what has moved, cutting the entry if need be. */
+static void mark(ti_region_map *map, const ti_region_entry *hit, const ti_box *common)
+{
+    if (ti_box_equal(&hit->box, common)) {
+        *ti_region_map_find(map, &hit->box) = hit->value | 1;
+        return;
+    }
+    ti_box piece[6];
+    int pieces = ti_box_subtract(&hit->box, common, piece);
+    ti_region_map_remove(map, &hit->box, hit->value);
+    for (int k = 0; k < pieces; k++) {
+        ti_region_map_insert(map, &piece[k], hit->value);
+    }
+    ti_region_map_insert(map, common, hit->value | 1);
+}
+
+static void look_at_read(ti_forwards *f, const ti_task *task, const ti_access *access, const geometry *g)
+{
+    ti_region_map *map = f->buffer.data[access->buffer->slot];
+    ti_vec_clear(&f->image);
+    ti_access_image(access, &task->range, &f->image);
+    for (size_t k = 0; k < f->image.count; k++) {
+        ti_vec_clear(&f->hits);
+        ti_region_map_query(map, &f->image.data[k], &f->hits);
+        for (size_t i = 0; i < f->hits.count; i++) {
+            const ti_region_entry *hit = &f->hits.data[i];
+            const producer *p = &f->pool.data[hit->value >> 1];
+            bool pinned = p->geometry.place >= 0 && g->place >= 0 && !p->reduced; /* from one node to one node */
+            if ((hit->value & 1) || pinned) {
+                continue;
+            }
+            uint32_t index = (uint32_t)(hit->value >> 1);
+            ti_box common = ti_box_intersect(&hit->box, &f->image.data[k]);
+            bool moves = !is_free(p, access, TI_MIN((uint32_t)k, access->mappers - 1), g);
+            candidate_of(f, index)->moves |= moves;
+            add_piece(f, index, &common);
+            if (moves && f->marks) {
+                mark(map, hit, &common);
+            }
+        }
+    }
+}
+
+static void emit(ti_forwards *f, const ti_buffer_info *buffer, const candidate *c, ti_arena *arena)
+{
+    ti_forward forward = { .buffer = buffer, .producer = f->pool.data[c->producer].task };
+    int64_t volume = 0;
+    for (size_t i = 0; i < f->pieces.count; i++) {
+        forward.boxes += f->pieces.data[i].producer == c->producer;
+    }
+    ti_box *box = TI_ARENA_ARRAY(arena, ti_box, forward.boxes);
+    forward.box = box;
+    for (size_t i = 0; i < f->pieces.count; i++) {
+        if (f->pieces.data[i].producer == c->producer) {
+            *box++ = f->pieces.data[i].box;
+            volume += ti_box_volume(&f->pieces.data[i].box);
+        }
+    }
+    forward.whole = volume == f->pool.data[c->producer].volume;
+    ti_vec_push(&f->out, forward);
+}
+
+/* All reads of one buffer, of which access `first` is the first. */
+static void derive(ti_forwards *f, const ti_task *task, uint32_t first, const geometry *g, ti_arena *arena)
+{
+    const ti_buffer_info *buffer = task->access[first].buffer;
+    ti_vec_clear(&f->pieces);
+    ti_vec_clear(&f->candidates);
+    if (f->buffer.data[buffer->slot]->count == 0) {
+        return;
+    }
+    for (uint32_t i = first; i < task->accesses; i++) {
+        if (task->access[i].buffer == buffer && ti_access_needs_old(&task->access[i])) {
+            look_at_read(f, task, &task->access[i], g);
+        }
+    }
+    for (size_t i = 0; i < f->candidates.count; i++) {
+        if (f->candidates.data[i].moves) {
+            emit(f, buffer, &f->candidates.data[i], arena);
+        }
+    }
+}
+
+static bool is_first_read(const ti_task *task, uint32_t index)
+{
+    for (uint32_t i = 0; i < index; i++) {
+        if (task->access[i].buffer == task->access[index].buffer && ti_access_needs_old(&task->access[i])) {
+            return false;
+        }
+    }
+    return ti_access_needs_old(&task->access[index]);
+}
+
+static void add_kernel_task(ti_forwards *f, ti_task *task, ti_arena *arena)
+{
+    geometry g;
+    geometry_of(f, task, &g);
+    ti_vec_clear(&f->out);
+    for (uint32_t i = 0; i < task->accesses && !task->no_collectives; i++) {
+        if (is_first_read(task, i)) {
+            derive(f, task, i, &g, arena);
+        }
+    }
+    task->forwards = (uint32_t)f->out.count;
+    task->forward = ti_arena_copy(arena, f->out.data, f->out.count * sizeof(ti_forward));
+    for (uint32_t i = 0; i < task->accesses; i++) {
+        if (ti_access_writes(&task->access[i]) || task->access[i].mode == TACIT_REDUCE) {
+            note_write(f, task, &task->access[i], &g);
+        }
+    }
+}
+
+static void open_buffer(ti_forwards *f, const ti_task *task)
+{
+    uint32_t slot = task->as.create.buffer->slot;
+    while (f->buffer.count <= slot) {
+        ti_vec_push(&f->buffer, NULL);
+    }
+    TI_ASSERT(!f->buffer.data[slot]);
+    f->buffer.data[slot] = TI_NEW(ti_region_map);
+    ti_region_map_init(f->buffer.data[slot]);
+    if (task->accesses) { /* every node has its own part of the initial contents */
+        geometry g;
+        geometry_of(f, task, &g);
+        note_write(f, task, &task->access[0], &g);
+    }
+}
+
+void ti_forwards_add(ti_forwards *f, ti_task *task, ti_arena *arena)
+{
+    switch (task->kind) {
+    case TI_TASK_EXECUTE:
+    case TI_TASK_FENCE:
+        if (!ti_box_is_empty(&task->range)) {
+            add_kernel_task(f, task, arena);
+        }
+        break;
+    case TI_TASK_CREATE:
+        open_buffer(f, task);
+        break;
+    case TI_TASK_DESTROY:
+        close_buffer(f, task->as.destroy->slot);
+        break;
+    case TI_TASK_EPOCH:
+    case TI_TASK_HORIZON:
+        break;
+    }
+}
