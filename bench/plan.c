@@ -28,12 +28,13 @@ enum {
     NONE_FRONT = 100000000
 };
 
+static const char *const collectives[] = { "as the environment says", "off", "discover", "lookahead" };
 static const char *const stages[PLANNING_STAGES] = { "task", "command", "instruction" };
 
 typedef struct options {
     planning_options plan;
     int repeat;
-    bool json, collectives;
+    bool json;
 } options;
 
 /* Figures of one pass, in nanoseconds per task. */
@@ -93,6 +94,7 @@ static planning_counts since(const planning *p, const planning_counts *before)
                               now->commands - before->commands,
                               now->instructions - before->instructions,
                               now->messages - before->messages,
+                              now->collectives - before->collectives,
                               now->executions - before->executions,
                               now->chunks_evaluated - before->chunks_evaluated };
 }
@@ -256,6 +258,7 @@ static void measure_growing(const options *o, result *r)
 typedef struct books {
     int node;
     uint64_t *sent, *received; /* by destination */
+    uint64_t *collective;      /* by node: all those that it takes part in, in order */
     uint64_t messages;
 } books;
 
@@ -283,6 +286,17 @@ static void book_reduction(books *b, const ti_command *c)
     }
 }
 
+static void book_collective(books *b, const ti_command *c)
+{
+    const ti_collective *what = c->as.collective.what;
+    uint64_t h = ti_hash64(c->as.collective.sequence + 1);
+    h = ti_hash64(h + ((uint64_t)what->pattern << 32 | (uint32_t)what->root));
+    h = ti_hash64(h + c->task->id);
+    h = ti_hash64(h + c->as.collective.buffer->serial);
+    h = ti_hash_words(what->region, what->regions * sizeof(ti_box), h);
+    b->collective[b->node] = ti_hash64(b->collective[b->node] + h);
+}
+
 static void book(void *user, const ti_command *c)
 {
     books *b = user;
@@ -294,6 +308,8 @@ static void book(void *user, const ti_command *c)
         b->received[b->node] += message_hash(c, peer, b->node, c->as.transfer.counter);
     } else if (c->kind == TI_COMMAND_REDUCE) {
         book_reduction(b, c);
+    } else if (c->kind == TI_COMMAND_COLLECTIVE) {
+        book_collective(b, c);
     }
 }
 
@@ -304,6 +320,7 @@ static void add_counts(planning_counts *sum, const planning_counts *one)
     sum->commands += one->commands;
     sum->instructions += one->instructions;
     sum->messages += one->messages;
+    sum->collectives += one->collectives;
     sum->executions += one->executions;
     sum->chunks_evaluated += one->chunks_evaluated;
 }
@@ -312,7 +329,7 @@ static void add_counts(planning_counts *sum, const planning_counts *one)
 static void measure_all(const options *o, result *r)
 {
     size_t nodes = (size_t)o->plan.nodes;
-    books b = { 0, TI_NEW_ARRAY(uint64_t, nodes), TI_NEW_ARRAY(uint64_t, nodes), 0 };
+    books b = { 0, TI_NEW_ARRAY(uint64_t, nodes), TI_NEW_ARRAY(uint64_t, nodes), TI_NEW_ARRAY(uint64_t, nodes), 0 };
     uint64_t idle = 0, ns[PLANNING_STAGES] = { 0 };
     for (b.node = 0; b.node < o->plan.nodes; b.node++) {
         planning p;
@@ -335,11 +352,18 @@ static void measure_all(const options *o, result *r)
             fprintf(stderr, "plan: node %zu expects other messages than the others send to it\n", i);
         }
     }
+    for (size_t i = 1; i < nodes; i++) {
+        r->mismatches += b.collective[i] != b.collective[0];
+        if (b.collective[i] != b.collective[0]) {
+            fprintf(stderr, "plan: node %zu takes part in other collectives than node 0\n", i);
+        }
+    }
     fill_pass(&r->passes[0], ns, o->plan.tasks * nodes);
     r->nodes = nodes - idle;
     r->messages = b.messages;
     ti_free(b.sent, nodes * sizeof(uint64_t));
     ti_free(b.received, nodes * sizeof(uint64_t));
+    ti_free(b.collective, nodes * sizeof(uint64_t));
 }
 
 /* ---- reports */
@@ -381,6 +405,7 @@ static void add_figures(json_t *root, const options *o, result *r)
     set_real(root, "us_first_use", 1e-3 * r->first_use);
     set_real(root, "commands_per_task", (double)r->of.commands / tasks);
     set_real(root, "messages_per_task", (double)r->of.messages / tasks);
+    set_real(root, "collectives_per_task", (double)r->of.collectives / tasks);
     set_real(root, "instructions_per_task", (double)r->of.instructions / tasks);
     set_real(root, "chunks_evaluated_per_task", (double)r->of.chunks_evaluated / tasks);
     set_count(root, "horizons", r->of.horizons);
@@ -398,7 +423,7 @@ static json_t *report(const options *o, result *r)
     json_object_set_new(root, "devices", json_integer(p->host_devices ? atoi(p->host_devices) : 1));
     set_count(root, "tasks", p->tasks);
     json_object_set_new(root, "repeat", json_integer(o->repeat));
-    json_object_set_new(root, "collectives", json_string(o->collectives ? "on" : "off"));
+    json_object_set_new(root, "collectives", json_string(collectives[o->plan.collectives]));
     add_figures(root, o, r);
     if (r->by_iteration.count) {
         json_object_set_new(root, "tasks_per_iteration", json_integer(r->per_iteration));
@@ -436,13 +461,13 @@ static void usage(FILE *to)
 {
     fputs(
         "usage: plan --pattern P --nodes M [--node K | --node inner | --node all] [--devices D] [--tasks T]\n"
-        "            [--collectives on|off] [--horizon-step S] [--horizon-front F] [--repeat R] [--json]\n"
+        "            [--collectives off|discover|lookahead] [--horizon-step S] [--horizon-front F] [--repeat R] [--json]\n"
         "Plans a pattern as node K (0) of M, executes nothing, and tells what that costs.\n"
         "  --node K            inner: a node in the middle, with an odd number; all: each in turn (M up to 4096), and what they\n"
         "                      send and receive is compared; figures are means of the first tasks then\n"
         "  --devices D         of the node; D:discrete: with memories of their own\n"
         "  --tasks T           per repeat (depends on the pattern); generative patterns: iterations\n"
-        "  --collectives       no collectives are discovered yet: no effect\n"
+        "  --collectives       as TACIT_COLLECTIVES (lookahead); on stands for lookahead\n"
         "  --horizon-step S    TACIT_HORIZON_STEP, or none\n"
         "  --horizon-front F   TACIT_HORIZON_FRONT, or none\n"
         "  --repeat R          passes, of which medians are taken (11)\n"
@@ -511,8 +536,11 @@ static bool parse_value(const char *name, const char *value, options *o, const c
         return good;
     }
     if (strcmp(name, "--collectives") == 0) {
-        o->collectives = strcmp(value, "on") == 0;
-        return o->collectives || strcmp(value, "off") == 0;
+        o->plan.collectives = strcmp(value, "on") == 0 ? TACIT_COLLECTIVES_LOOKAHEAD : 0;
+        for (int i = TACIT_COLLECTIVES_OFF; i <= TACIT_COLLECTIVES_LOOKAHEAD; i++) {
+            o->plan.collectives = strcmp(value, collectives[i]) == 0 ? i : o->plan.collectives;
+        }
+        return o->plan.collectives > 0;
     }
     if (strcmp(name, "--horizon-step") == 0) {
         o->plan.horizon_step = NONE_STEP;

@@ -67,6 +67,7 @@ static void note_block(planning *p, size_t tasks, size_t instructions)
     }
     for (size_t i = 0; i < p->command.count; i++) {
         p->counts.messages += messages_of(p->command.data[i]);
+        p->counts.collectives += p->command.data[i]->kind == TI_COMMAND_COLLECTIVE;
         p->counts.executions += p->command.data[i]->kind == TI_COMMAND_EXECUTE;
         if (p->look) {
             p->look(p->user, p->command.data[i]);
@@ -172,6 +173,7 @@ static tacit_context *create_context(const planning_options *o)
     config.dry_run = "as the network says";
     config.graph = NULL;
     config.host_devices = o->host_devices;
+    config.collectives = o->collectives ? o->collectives : config.collectives;
     config.horizon_step = o->horizon_step ? o->horizon_step : config.horizon_step;
     config.horizon_front = o->horizon_front ? o->horizon_front : config.horizon_front;
     if (ti_context_create(&config, ti_comm_dry_create(o->node, o->nodes), NULL, &ctx) != TACIT_OK) {

@@ -19,6 +19,7 @@ typedef struct planning_options {
     const pattern *pattern;
     int nodes, node;
     const char *host_devices; /* as TACIT_HOST_DEVICES */
+    int collectives;          /* TACIT_COLLECTIVES_...; 0: the default */
     int horizon_step;         /* 0: the default */
     int horizon_front;        /* 0: the default */
     size_t tasks;             /* that are going to be planned, more or less */
@@ -27,7 +28,7 @@ typedef struct planning_options {
 /* Since planning_open. */
 typedef struct planning_counts {
     uint64_t tasks, horizons; /* tasks of the pattern; horizons are not among them */
-    uint64_t commands, instructions, messages, executions;
+    uint64_t commands, instructions, messages, collectives, executions;
     uint64_t chunks_evaluated;
 } planning_counts;
 

@@ -47,19 +47,26 @@ static void visit_boxes(const ti_instruction_graph *graph, const ti_command *com
 typedef struct wanting {
     ti_instruction_graph *graph;
     const ti_command *command;
+    int access; /* that needs the same anyway, or -1 */
 } wanting;
 
 static void want(void *user, const ti_box *box)
 {
     const wanting *w = user;
     const ti_buffer_info *buffer = w->command->as.collective.buffer;
-    ti_need need = { w->command->task, -1 };
+    ti_need need = { w->command->task, w->access };
     ti_buffer_memory_want(ti_instruction_memory(w->graph, buffer, TI_HOST_MEMORY), &w->graph->emit, need, buffer, box);
 }
 
 void ti_instruction_want_collective(ti_instruction_graph *graph, const ti_command *command)
 {
-    visit_boxes(graph, command, want, &(wanting){ graph, command });
+    const ti_task *task = command->task;
+    wanting w = { graph, command, -1 };
+    for (uint32_t i = task->accesses; is_whole_here(graph, command->as.collective.what) && i-- > 0;) {
+        bool reads = task->access[i].buffer == command->as.collective.buffer && ti_access_needs_old(&task->access[i]);
+        w.access = reads ? (int)i : w.access;
+    }
+    visit_boxes(graph, command, want, &w);
 }
 
 /* ---- the instruction */

@@ -515,8 +515,14 @@ static void counters(tacit_context *ctx, void *user)
     uint64_t others = (uint64_t)tacit_num_nodes(ctx) - 1;
     REQUIRE(c.tasks - c.horizons == 4 && c.horizons >= 1); /* the wait is one */
     REQUIRE(c.commands >= 4 && c.instructions >= 5 && c.allocated_bytes > 0 && c.allocated_peak >= c.allocated_bytes);
-    REQUIRE(c.messages_sent == others && c.messages_received == others);
+    REQUIRE(c.messages_sent == 0 && c.collectives == TI_MIN(others, 1) &&
+            (c.collective_bytes_sent > 0) == (others > 0));
     REQUIRE(c.buffer_bytes >= N * sizeof(int));
+    SUBMIT(ctx, .name = "far", .range = TACIT_RANGE(N), KERNEL(look_up), .hint = { .no_collectives = true },
+           .access = { tacit_read(A, tacit_all()), tacit_write(B, tacit_one_to_one()) });
+    REQUIRE_OK(ctx, tacit_wait(ctx));
+    REQUIRE_OK(ctx, tacit_get_counters(ctx, &c));
+    REQUIRE(c.messages_sent == others && c.messages_received == others && c.collectives == TI_MIN(others, 1));
     REQUIRE(others == 0 || c.bytes_sent == c.bytes_sent / others * others);
 }
 

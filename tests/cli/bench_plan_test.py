@@ -8,7 +8,7 @@ import sys
 
 KEYS = ["pattern", "nodes", "node", "devices", "tasks", "repeat", "us_per_task", "us_per_task_by_stage", "us_first_use",
         "commands_per_task", "messages_per_task", "instructions_per_task", "chunks_evaluated_per_task", "horizons", "us_per_horizon",
-        "us_per_horizon_p999", "tracking_entries_peak", "arena_bytes_peak"]
+        "collectives_per_task", "us_per_horizon_p999", "tracking_entries_peak", "arena_bytes_peak"]
 PATTERNS = ["all-gather", "gather-scatter", "gather-broadcast", "all-to-all", "stencil", "stencil-2d", "nbody", "wave-sim", "rsim",
             "generative-1d", "generative-2d", "generative-3d", "many-task", "matmul", "jacobi", "cholesky"]
 GROWING = ["rsim", "generative-1d", "generative-2d", "generative-3d"]
@@ -43,9 +43,10 @@ def check_keys(out):
         expect(len(out["us_by_iteration"]) == count and min(out["us_by_iteration"]) > 0, f"{name}: iterations")
 
 
-def small(pattern, nodes, node, *more):
+def small(pattern, nodes, node, *more, collectives="off"):
     """A run whose counts matter, and not its times."""
-    return bench("--pattern", pattern, "--nodes", nodes, "--node", node, "--tasks", 256, "--repeat", 1, "--horizon-front", 64, *more)
+    return bench("--pattern", pattern, "--nodes", nodes, "--node", node, "--tasks", 256, "--repeat", 1, "--horizon-front", 64,
+                 "--collectives", collectives, *more)
 
 
 def check_patterns():
@@ -64,6 +65,8 @@ def check_counts():
     expect(small("stencil", 16, 0)["messages_per_task"] == 2, "a node at the border of a stencil has one neighbour")
     expect(small("stencil", 1, 0)["messages_per_task"] == 0, "one node has none")
     expect(small("all-gather", 16, 5)["messages_per_task"] == 30, "an all-gather on 16 nodes has 15 messages each way")
+    expect(small("all-gather", 16, 5, collectives="discover")["collectives_per_task"] == 1, "an all-gather is found")
+    expect(small("all-gather", 16, 5, collectives="discover")["messages_per_task"] == 0, "and needs no messages")
     expect(small("stencil-2d", 16, "inner")["messages_per_task"] == 16, "corners count")
     expect(small("many-task", 16, 3)["messages_per_task"] == 0, "independent tasks need no messages")
     kernels = small("stencil", 2, 0, "--devices", 3)
@@ -85,6 +88,8 @@ def check_flat():
 def check_all_nodes():
     for pattern in PATTERNS:
         out = bench("--pattern", pattern, "--nodes", 9, "--node", "all", "--tasks", 14)
+        expect(out["nodes_that_disagree"] == 0, f"{pattern}: nodes disagree about collectives")
+        out = bench("--pattern", pattern, "--nodes", 9, "--node", "all", "--tasks", 14, "--collectives", "off")
         expect(out["nodes_that_disagree"] == 0, f"{pattern}: nodes disagree about messages")
         expect((out["messages_checked"] > 0) == (pattern != "many-task"), f"{pattern}: {out['messages_checked']} messages")
         expect(out["nodes_with_work"] == 9 or pattern == "cholesky", f"{pattern}: {out['nodes_with_work']} nodes have work")

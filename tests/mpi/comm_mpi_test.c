@@ -297,12 +297,12 @@ static void flood(ti_comm *comm, uint64_t base, uint64_t late, uint64_t seed)
         flood_send(comm, peer, data, base, late, seed);
         REQUIRE(comm, comm->stats.held_back > held_back);
     }
-    comm->ops->barrier(comm, UINT64_MAX);
+    comm->ops->barrier(comm, INT64_MAX);
     bool passed = false;
     while (!passed) {
         int n = poll_some(comm, tokens);
         for (int i = 0; i < n; i++) {
-            passed |= tokens[i] == UINT64_MAX;
+            passed |= tokens[i] == INT64_MAX;
         }
     }
     if (comm->node % 2) {
