@@ -49,9 +49,9 @@ set(TACIT_SOURCES
 
     plan/budget.c
     plan/coherence.c
-    plan/collective.c
     plan/command_graph.c
     plan/holder.c
+    plan/discovery.c
     plan/forward.c
     plan/horizon.c
     plan/instruction_blocks.c

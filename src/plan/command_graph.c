@@ -7,14 +7,14 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/map.h"
-#include "plan/collective.h"
+#include "plan/discovery.h"
 #include "plan/order.h"
 #include "plan/transfer.h"
 
 typedef struct buffer_state {
     const ti_buffer_info *info;
     ti_version_map versions; /* with more than one node */
-    ti_collective_cache collectives;
+    ti_discovery_cache collectives;
     ti_tracker tracker; /* if recording */
 } buffer_state;
 
@@ -28,7 +28,7 @@ struct ti_command_graph {
     TI_VEC(const ti_command *) batch;
     ti_split_cache splits;
     ti_transfer_planner transfer;
-    ti_collective_planner collectives;
+    ti_discovery collectives;
     ti_map sent, received; /* by peer: messages planned so far */
     uint64_t next_id, evaluated;
     ti_deps deps;
@@ -45,7 +45,7 @@ ti_command_graph *ti_command_graph_create(const ti_system *system)
     ti_arena_ring_init(&graph->arenas);
     ti_split_cache_init(&graph->splits, system->node);
     ti_transfer_init(&graph->transfer, system->node);
-    ti_collective_planner_init(&graph->collectives, system->node, system->num_nodes);
+    ti_discovery_init(&graph->collectives, system->node, system->num_nodes);
     return graph;
 }
 
@@ -61,7 +61,7 @@ static void close_buffer(ti_command_graph *graph, uint32_t slot)
         return;
     }
     if (is_distributed(graph)) {
-        ti_collective_cache_fini(&state->collectives, &graph->collectives);
+        ti_discovery_cache_fini(&state->collectives, &graph->collectives);
         ti_version_map_fini(&state->versions);
     }
     if (graph->system->record) {
@@ -85,7 +85,7 @@ void ti_command_graph_destroy(ti_command_graph *graph)
     ti_map_fini(&graph->received);
     ti_deps_fini(&graph->deps);
     ti_transfer_fini(&graph->transfer);
-    ti_collective_planner_fini(&graph->collectives);
+    ti_discovery_fini(&graph->collectives);
     ti_split_cache_fini(&graph->splits);
     ti_orders_fini(&graph->orders);
     ti_arena_ring_fini(&graph->arenas);
@@ -253,7 +253,7 @@ static void forward_data(ti_command_graph *graph, const ti_task *task, const ti_
         if (forward->buffer != state->info) {
             continue;
         }
-        ti_collective_question question = {
+        ti_discovery_question question = {
             .map = &state->versions,
             .read = graph->reads.data,
             .reads = graph->reads.count,
@@ -263,7 +263,7 @@ static void forward_data(ti_command_graph *graph, const ti_task *task, const ti_
             .task = task->id,
         };
         ti_collective *what;
-        ti_verdict verdict = ti_collective_decide(&graph->collectives, &state->collectives, &question, &what);
+        ti_verdict verdict = ti_discovery_decide(&graph->collectives, &state->collectives, &question, &what);
         if (verdict == TI_VERDICT_COLLECTIVE) {
             emit_collective(graph, task, state->info, what);
         }
@@ -601,7 +601,7 @@ ti_command_batch ti_command_graph_add(ti_command_graph *graph, const ti_task *co
 void ti_command_graph_release(ti_command_graph *graph, uint64_t executed)
 {
     ti_arena_ring_release(&graph->arenas, executed);
-    ti_collective_planner_release(&graph->collectives, executed);
+    ti_discovery_release(&graph->collectives, executed);
 }
 
 ti_command_counts ti_command_graph_counts(const ti_command_graph *graph)

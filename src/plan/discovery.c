@@ -1,5 +1,5 @@
-/* Collective discovery: see collective.h. */
-#include "plan/collective.h"
+/* Collective discovery: see discovery.h. */
+#include "plan/discovery.h"
 
 #include "base/check.h"
 
@@ -7,12 +7,12 @@
 
 enum { MOST_KNOWN = 32, MOST_BOXES = 16 };
 
-void ti_collective_planner_init(ti_collective_planner *planner, int node, int nodes)
+void ti_discovery_init(ti_discovery *planner, int node, int nodes)
 {
-    *planner = (ti_collective_planner){ .node = node, .nodes = nodes };
+    *planner = (ti_discovery){ .node = node, .nodes = nodes };
 }
 
-void ti_collective_planner_release(ti_collective_planner *planner, uint64_t executed)
+void ti_discovery_release(ti_discovery *planner, uint64_t executed)
 {
     for (ti_collective **at = &planner->retired; *at;) {
         ti_collective *c = *at;
@@ -25,18 +25,18 @@ void ti_collective_planner_release(ti_collective_planner *planner, uint64_t exec
     }
 }
 
-void ti_collective_planner_fini(ti_collective_planner *planner)
+void ti_discovery_fini(ti_discovery *planner)
 {
-    ti_collective_planner_release(planner, UINT64_MAX);
+    ti_discovery_release(planner, UINT64_MAX);
     ti_vec_fini(&planner->region);
     ti_vec_fini(&planner->scratch);
 }
 
 /* ---- what is known */
 
-static void forget(ti_collective_cache *cache, size_t index, ti_collective_planner *planner)
+static void forget(ti_discovery_cache *cache, size_t index, ti_discovery *planner)
 {
-    struct ti_collective_known *k = &cache->known[index];
+    struct ti_discovery_known *k = &cache->known[index];
     if (k->from) {
         ti_holder_unref(k->from);
     }
@@ -48,13 +48,13 @@ static void forget(ti_collective_cache *cache, size_t index, ti_collective_plann
     *k = cache->known[--cache->count];
 }
 
-void ti_collective_cache_fini(ti_collective_cache *cache, ti_collective_planner *planner)
+void ti_discovery_cache_fini(ti_discovery_cache *cache, ti_discovery *planner)
 {
     while (cache->count) {
         forget(cache, cache->count - 1, planner);
     }
     ti_free(cache->known, cache->capacity * sizeof(*cache->known));
-    *cache = (ti_collective_cache){ .known = NULL };
+    *cache = (ti_discovery_cache){ .known = NULL };
 }
 
 /* What a collective is, before it is made. */
@@ -66,7 +66,7 @@ typedef struct draft {
     ti_holder *from, *to; /* NULL: one node, or all nodes */
 } draft;
 
-static bool is_same(const ti_collective_planner *planner, const struct ti_collective_known *k, const draft *d)
+static bool is_same(const ti_discovery *planner, const struct ti_discovery_known *k, const draft *d)
 {
     const ti_collective *c = k->collective;
     return c->pattern == d->pattern && c->root == d->root && k->from == d->from && k->to == d->to &&
@@ -94,7 +94,7 @@ static void fill_parts(ti_parts *parts, const ti_holder *h, int node)
     }
 }
 
-static ti_collective *make(ti_collective_planner *planner, const draft *d)
+static ti_collective *make(ti_discovery *planner, const draft *d)
 {
     ti_collective *c = TI_NEW(ti_collective);
     c->pattern = d->pattern;
@@ -109,7 +109,7 @@ static ti_collective *make(ti_collective_planner *planner, const draft *d)
     return c;
 }
 
-static void make_room(ti_collective_cache *cache, ti_collective_planner *planner)
+static void make_room(ti_discovery_cache *cache, ti_discovery *planner)
 {
     if (cache->count == MOST_KNOWN) {
         size_t oldest = 0;
@@ -125,7 +125,7 @@ static void make_room(ti_collective_cache *cache, ti_collective_planner *planner
     }
 }
 
-static ti_collective *find(ti_collective_planner *planner, ti_collective_cache *cache, const draft *d)
+static ti_collective *find(ti_discovery *planner, ti_discovery_cache *cache, const draft *d)
 {
     cache->clock++;
     for (size_t i = 0; i < cache->count; i++) {
@@ -136,10 +136,10 @@ static ti_collective *find(ti_collective_planner *planner, ti_collective_cache *
     }
     make_room(cache, planner);
     ti_collective *c = make(planner, d);
-    cache->known[cache->count++] = (struct ti_collective_known){ .collective = c,
-                                                                 .from = d->from ? ti_holder_ref(d->from) : NULL,
-                                                                 .to = d->to ? ti_holder_ref(d->to) : NULL,
-                                                                 .last_use = cache->clock };
+    cache->known[cache->count++] = (struct ti_discovery_known){ .collective = c,
+                                                                .from = d->from ? ti_holder_ref(d->from) : NULL,
+                                                                .to = d->to ? ti_holder_ref(d->to) : NULL,
+                                                                .last_use = cache->clock };
     return c;
 }
 
@@ -151,7 +151,7 @@ static bool same_source(const ti_version *a, const ti_version *b)
 }
 
 /* What a reader of the entry covers may lie on other nodes already, and must not travel twice: messages bring what they lack of that. */
-static void leave_out_readers(ti_collective_planner *planner, const ti_version *v)
+static void leave_out_readers(ti_discovery *planner, const ti_version *v)
 {
     for (int i = 0; i < v->readers; i++) {
         for (size_t k = 0; k < v->reader[i]->image.count; k++) {
@@ -164,7 +164,7 @@ static void leave_out_readers(ti_collective_planner *planner, const ti_version *
 }
 
 /* The nodes that have parts of the region, as an interval [*a, *b] that encloses them. */
-static void find_givers(const ti_collective_planner *planner, const ti_holder *writer, int *a, int *b)
+static void find_givers(const ti_discovery *planner, const ti_holder *writer, int *a, int *b)
 {
     *a = planner->nodes;
     *b = -1;
@@ -178,7 +178,7 @@ static void find_givers(const ti_collective_planner *planner, const ti_holder *w
 }
 
 /* All entries of the region must have one source. Leaves in the region what nobody but the source has. TI_VERDICT_COLLECTIVE if there is any. */
-static ti_verdict find_source(ti_collective_planner *planner, const ti_collective_question *q, draft *out)
+static ti_verdict find_source(ti_discovery *planner, const ti_discovery_question *q, draft *out)
 {
     const ti_versions *hit = ti_version_map_query_any(q->map, &planner->region);
     const ti_version *first = NULL;
@@ -226,7 +226,7 @@ static int64_t volume_in(const ti_boxes *region, const ti_holder *read)
 }
 
 /* What every node reads: where a constant read meets the region. Leaves that as the region, if there is any. */
-static bool keep_what_all_read(ti_collective_planner *planner, const ti_collective_question *q)
+static bool keep_what_all_read(ti_discovery *planner, const ti_discovery_question *q)
 {
     const ti_holder *best = NULL;
     int64_t most = 0;
@@ -255,7 +255,7 @@ static bool keep_what_all_read(ti_collective_planner *planner, const ti_collecti
 }
 
 /* The only read that meets the region, or NULL. */
-static ti_holder *only_read(const ti_collective_planner *planner, const ti_collective_question *q)
+static ti_holder *only_read(const ti_discovery *planner, const ti_discovery_question *q)
 {
     ti_holder *only = NULL;
     for (size_t i = 0; i < q->reads; i++) {
@@ -269,7 +269,7 @@ static ti_holder *only_read(const ti_collective_planner *planner, const ti_colle
     return only;
 }
 
-static bool is_whole_image(const ti_holder *h, const ti_collective_planner *planner)
+static bool is_whole_image(const ti_holder *h, const ti_discovery *planner)
 {
     return h->image.count == 1 && planner->region.count == 1 &&
            ti_box_equal(&h->image.data[0], &planner->region.data[0]);
@@ -277,7 +277,7 @@ static bool is_whole_image(const ti_holder *h, const ti_collective_planner *plan
 
 /* The non-trivial transposition: along every dimension of the buffer, parts are all or a partition by nodes, and there is one dimension that the
  * producer divides and the consumer does not, and one the other way round. */
-static bool is_transposition(const ti_collective_planner *planner, const ti_holder *w, const ti_holder *r)
+static bool is_transposition(const ti_discovery *planner, const ti_holder *w, const ti_holder *r)
 {
     bool given_up = false, taken_up = false;
     if (!is_whole_image(w, planner) || !is_whole_image(r, planner)) {
@@ -294,7 +294,7 @@ static bool is_transposition(const ti_collective_planner *planner, const ti_hold
     return given_up && taken_up;
 }
 
-static ti_verdict decide_gather(ti_collective_planner *planner, const ti_collective_question *q, draft *d)
+static ti_verdict decide_gather(ti_discovery *planner, const ti_discovery_question *q, draft *d)
 {
     if (!d->from) {
         return TI_VERDICT_ONE_TO_ONE;
@@ -307,7 +307,7 @@ static ti_verdict decide_gather(ti_collective_planner *planner, const ti_collect
     return TI_VERDICT_COLLECTIVE;
 }
 
-static ti_verdict decide_parts(ti_collective_planner *planner, const ti_collective_question *q, draft *d)
+static ti_verdict decide_parts(ti_discovery *planner, const ti_discovery_question *q, draft *d)
 {
     ti_holder *read = only_read(planner, q);
     if (!read) {
@@ -329,7 +329,7 @@ static ti_verdict decide_parts(ti_collective_planner *planner, const ti_collecti
     return TI_VERDICT_COLLECTIVE;
 }
 
-static ti_verdict decide_pattern(ti_collective_planner *planner, const ti_collective_question *q, draft *d)
+static ti_verdict decide_pattern(ti_discovery *planner, const ti_discovery_question *q, draft *d)
 {
     int readers = q->split->node_b - q->split->node_a;
     if (readers == 1) {
@@ -346,8 +346,8 @@ static ti_verdict decide_pattern(ti_collective_planner *planner, const ti_collec
     return decide_parts(planner, q, d);
 }
 
-ti_verdict ti_collective_decide(ti_collective_planner *planner, ti_collective_cache *cache,
-                                const ti_collective_question *q, ti_collective **out)
+ti_verdict ti_discovery_decide(ti_discovery *planner, ti_discovery_cache *cache, const ti_discovery_question *q,
+                               ti_collective **out)
 {
     draft d;
     *out = NULL;

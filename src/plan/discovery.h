@@ -4,41 +4,41 @@
  * non-overlapping or a transposition; no node is looked at by itself, so it costs the same on any number of nodes. A collective is another way
  * to carry the transfers that the reads cause anyway: what versions say afterwards is the same. Collectives that were made are kept and used again
  * by the loops that repeat them. Scheduler thread. */
-#ifndef TI_PLAN_COLLECTIVE_H
-#define TI_PLAN_COLLECTIVE_H
+#ifndef TI_DISCOVERY_H
+#define TI_DISCOVERY_H
 
 #include "ir/collective.h"
 #include "plan/version.h"
 
-typedef struct ti_collective_planner {
+typedef struct ti_discovery {
     int node, nodes;
     uint64_t next_serial;
     uint64_t sequence;      /* collectives planned so far */
     ti_collective *retired; /* that instructions under way may still name */
     ti_boxes region;        /* that the question at hand is about */
     ti_boxes scratch;
-} ti_collective_planner;
+} ti_discovery;
 
-void ti_collective_planner_init(ti_collective_planner *planner, int node, int nodes);
-void ti_collective_planner_fini(ti_collective_planner *planner);
+void ti_discovery_init(ti_discovery *planner, int node, int nodes);
+void ti_discovery_fini(ti_discovery *planner);
 /* Everything before task `executed` is done: free what was retired before it. */
-void ti_collective_planner_release(ti_collective_planner *planner, uint64_t executed);
+void ti_discovery_release(ti_discovery *planner, uint64_t executed);
 
 /* The collectives of one buffer. A zeroed one is empty. */
-typedef struct ti_collective_cache {
-    struct ti_collective_known {
+typedef struct ti_discovery_cache {
+    struct ti_discovery_known {
         ti_collective *collective;
         ti_holder *from, *to; /* referenced, or NULL */
         uint64_t last_use;
     } * known;
     size_t count, capacity;
     uint64_t clock;
-} ti_collective_cache;
+} ti_discovery_cache;
 
-void ti_collective_cache_fini(ti_collective_cache *cache, ti_collective_planner *planner);
+void ti_discovery_cache_fini(ti_discovery_cache *cache, ti_discovery *planner);
 
 /* What `task` asks for by one of its forwards. */
-typedef struct ti_collective_question {
+typedef struct ti_discovery_question {
     ti_version_map *map;
     ti_holder *const *read; /* the task's reads of the buffer */
     size_t reads;
@@ -46,10 +46,10 @@ typedef struct ti_collective_question {
     const ti_box *box;         /* of the forward */
     uint32_t boxes;
     uint64_t task;
-} ti_collective_question;
+} ti_discovery_question;
 
 /* The verdict, and for TI_VERDICT_COLLECTIVE the collective, which lives until it has been executed. */
-ti_verdict ti_collective_decide(ti_collective_planner *planner, ti_collective_cache *cache,
-                                const ti_collective_question *question, ti_collective **out);
+ti_verdict ti_discovery_decide(ti_discovery *planner, ti_discovery_cache *cache, const ti_discovery_question *question,
+                               ti_collective **out);
 
 #endif
