@@ -30,9 +30,9 @@ struct pattern_run {
     uint64_t step; /* tasks submitted */
     tacit_buffer *buffer[PATTERN_BUFFERS];
     tacit_task task[PATTERN_TASKS];
-    size_t width;            /* of one iteration, task or tile */
-    size_t k, i, j;          /* cholesky: where the loops are */
-    size_t grid_p, grid_q;   /* cholesky: the grid of nodes */
+    size_t width;          /* of one iteration, task or tile */
+    size_t k, i, j;        /* cholesky: where the loops are */
+    size_t grid_p, grid_q; /* cholesky: the grid of nodes */
 };
 
 /* NULL behind the last one. */

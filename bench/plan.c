@@ -89,14 +89,10 @@ static double median_of(const options *o, const result *r, size_t offset)
 static planning_counts since(const planning *p, const planning_counts *before)
 {
     const planning_counts *now = &p->counts;
-    return (planning_counts){ now->tasks - before->tasks,
-                              now->horizons - before->horizons,
-                              now->commands - before->commands,
-                              now->instructions - before->instructions,
-                              now->messages - before->messages,
-                              now->collectives - before->collectives,
-                              now->executions - before->executions,
-                              now->chunks_evaluated - before->chunks_evaluated };
+    return (planning_counts){ now->tasks - before->tasks,           now->horizons - before->horizons,
+                              now->commands - before->commands,     now->instructions - before->instructions,
+                              now->messages - before->messages,     now->collectives - before->collectives,
+                              now->executions - before->executions, now->chunks_evaluated - before->chunks_evaluated };
 }
 
 static void note_peaks(result *r, const planning *p)

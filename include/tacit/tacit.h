@@ -679,7 +679,8 @@ typedef struct tacit_hints {
     bool whole_chunk;                   /* the kernel gets a node's chunk in one call */
     bool pure;                          /* output depends on the declared reads only: may be computed redundantly */
     const uint32_t *weights;            /* one relative weight per node, for unequal splits along dimension 0; copied */
-    bool no_collectives; /* what this task reads comes by messages, even where a collective would do (`collectives` in tacit_config) */
+    bool
+        no_collectives; /* what this task reads comes by messages, even where a collective would do (`collectives` in tacit_config) */
 } tacit_hints;
 
 #define TACIT_MAX_HOST_OBJECTS 4
@@ -755,7 +756,8 @@ typedef struct tacit_counters {
     uint64_t tracking_entries;  /* entries of all region maps, now */
     uint64_t reallocated_bytes; /* copied because of that */
     uint64_t collectives;       /* started */
-    uint64_t collective_bytes_sent, collective_bytes_received; /* what this node gave and got by them: not in messages and bytes */
+    uint64_t collective_bytes_sent,
+        collective_bytes_received; /* what this node gave and got by them: not in messages and bytes */
 } tacit_counters;
 TACIT_API tacit_status tacit_get_counters(tacit_context *ctx, tacit_counters *out);
 
