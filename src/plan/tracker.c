@@ -344,7 +344,7 @@ static void limit(ti_tracker *t)
     }
 }
 
-/* Merge the old entries in the scratch list: first those that follow each other, then what is left with what is around it. */
+/* Merge the old entries in the scratch list: first those that follow each other, then, if many are left, each with what is around it. */
 static void merge_listed(ti_tracker *t)
 {
     size_t kept = 0;
@@ -360,7 +360,7 @@ static void merge_listed(ti_tracker *t)
         }
         t->scratch.data[kept++] = run;
     }
-    for (size_t i = 0; i < kept; i++) {
+    for (size_t i = 0; i < kept && kept >= MANY_OLD; i++) {
         merge_old(t, &t->scratch.data[i]);
     }
 }
