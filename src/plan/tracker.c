@@ -72,6 +72,17 @@ void ti_deps_add(ti_deps *deps, uint64_t id)
     ti_vec_push(&deps->ids, id);
 }
 
+/* What comes in ascending order is new. */
+static inline void add_dep(ti_deps *deps, uint64_t id)
+{
+    if (id > deps->largest && id != deps->self && deps->ids.count < TI_MIN(deps->ids.capacity, (size_t)FEW_DEPS)) {
+        deps->largest = id;
+        deps->ids.data[deps->ids.count++] = id;
+    } else {
+        ti_deps_add(deps, id);
+    }
+}
+
 void ti_deps_fini(ti_deps *deps)
 {
     ti_vec_fini(&deps->ids);
@@ -199,19 +210,19 @@ static uint64_t writer_of(const ti_tracker *t, uint64_t value)
 static void depend_on_all(const ti_tracker *t, uint64_t value, ti_deps *deps)
 {
     if (!(value & MARK)) {
-        ti_deps_add(deps, as_of_now(t, value));
+        add_dep(deps, as_of_now(t, value));
         return;
     }
     const struct ti_tracker_record *r = record_of(t, value);
     if (r->readers.count == 0) {
-        ti_deps_add(deps, as_of_now(t, r->writer));
+        add_dep(deps, as_of_now(t, r->writer));
     }
     for (size_t i = 0; i < r->readers.count; i++) {
-        ti_deps_add(deps, as_of_now(t, r->readers.data[i]));
+        add_dep(deps, as_of_now(t, r->readers.data[i]));
     }
 }
 
-static TI_NOINLINE uint64_t with_first_reader(ti_tracker *t, uint64_t value, uint64_t id)
+static TI_NOINLINE uint64_t with_reader(ti_tracker *t, uint64_t value, uint64_t id)
 {
     value = normalise(t, value);
     if (!(value & MARK)) {
@@ -224,20 +235,12 @@ static TI_NOINLINE uint64_t with_first_reader(ti_tracker *t, uint64_t value, uin
     return value;
 }
 
-/* Most have readers that came after the horizon, and at most that one before them: nothing to rewrite but the writer. */
-static inline uint64_t with_reader(ti_tracker *t, uint64_t value, uint64_t id)
+/* Whether a reader can be added as it is: there are some that came after the horizon, at most that one before them, and room. */
+static inline bool takes_reader(const ti_tracker *t, const struct ti_tracker_record *r, uint64_t id)
 {
-    if (value & MARK) {
-        struct ti_tracker_record *r = record_of(t, value);
-        size_t n = r->readers.count;
-        if (n > 0 && n < r->readers.capacity && r->readers.data[0] >= t->era->applied &&
-            r->readers.data[n - 1] > t->era->applied && r->readers.data[n - 1] != id) {
-            r->writer = as_of_now(t, r->writer);
-            r->readers.data[r->readers.count++] = id;
-            return value;
-        }
-    }
-    return with_first_reader(t, value, id);
+    size_t n = r->readers.count;
+    return n > 0 && n < r->readers.capacity && r->readers.data[0] >= t->era->applied &&
+           r->readers.data[n - 1] > t->era->applied && r->readers.data[n - 1] != id;
 }
 
 /* ---- entries */
@@ -378,22 +381,31 @@ static void list_old(ti_tracker *t, const ti_box *box)
     }
 }
 
+/* `id` reads an entry: a dependency, and a reader if `box` covers it. Whether its writer lies below the horizon. */
+static inline bool read_entry(ti_tracker *t, const ti_region_ref *e, const ti_box *box, uint64_t id, ti_deps *deps)
+{
+    struct ti_tracker_record *r = *e->value & MARK ? record_of(t, *e->value) : NULL;
+    uint64_t writer = as_of_now(t, r ? r->writer : *e->value);
+    add_dep(deps, writer);
+    if (TI_UNLIKELY(!ti_box_covers(box, e->box))) {
+        ti_region_entry cut = { *e->box, *e->value };
+        ti_vec_push(&t->scratch, cut);
+    } else if (r && takes_reader(t, r, id)) {
+        r->writer = writer;
+        r->readers.data[r->readers.count++] = id;
+    } else {
+        *e->value = with_reader(t, *e->value, id);
+    }
+    return writer <= t->era->applied;
+}
+
 void ti_tracker_read(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps)
 {
     size_t old = 0, before = t->map.count;
     ti_vec_clear(&t->scratch); /* entries that have to be cut, once nobody looks at the map any more */
     ti_region_map_refer(&t->map, box, &t->met);
     for (size_t i = 0; i < t->met.count; i++) {
-        ti_region_ref e = t->met.data[i];
-        uint64_t writer = as_of_now(t, writer_of(t, *e.value));
-        ti_deps_add(deps, writer);
-        old += writer <= t->era->applied;
-        if (TI_LIKELY(ti_box_covers(box, e.box))) {
-            *e.value = with_reader(t, *e.value, id);
-        } else {
-            ti_region_entry cut = { *e.box, *e.value };
-            ti_vec_push(&t->scratch, cut);
-        }
+        old += read_entry(t, &t->met.data[i], box, id, deps);
     }
     for (size_t i = 0; i < t->scratch.count; i++) {
         cut(t, &t->scratch.data[i], box, with_reader(t, copy_value(t, t->scratch.data[i].value), id));
