@@ -323,12 +323,10 @@ static void merge_old(ti_tracker *t, const ti_region_entry *e)
 /* Make one entry of `n` that join to `run`; its value is the first one's. */
 static void join_run(ti_tracker *t, const ti_region_entry *entry, size_t n, const ti_region_entry *run)
 {
-    for (size_t i = 0; i < n; i++) {
-        remove_entry(t, &entry[i].box, entry[i].value);
-        if (i > 0) {
-            drop_value(t, entry[i].value);
-        }
+    for (size_t i = 1; i < n; i++) {
+        drop_value(t, entry[i].value);
     }
+    t->era->entries -= ti_region_map_remove_inside(&t->map, &run->box);
     insert(t, &run->box, run->value);
 }
 
