@@ -36,17 +36,22 @@ static ti_region_node *take_node(ti_region_map *map)
         node = ti_alloc(sizeof(*node));
     }
     node->count = 0;
+    node->inner = false;
     return node;
 }
 
 static void drop_node(ti_region_map *map, ti_region_node *node, int most)
 {
     map->finger = map->finger == node ? NULL : map->finger;
+    node->count = 0; /* for other fingers */
     if (map->spares < most) {
         node->next_spare = map->spare;
         map->spare = node;
         map->spares++;
     } else {
+        if (map->fingers) {
+            memset(map->fingers, 0, TI_REGION_FINGERS * sizeof(*map->fingers));
+        }
         TI_DELETE(node);
     }
 }
@@ -70,6 +75,7 @@ void ti_region_map_fini(ti_region_map *map)
         TI_DELETE(node);
     }
     ti_vec_fini(&map->orphans);
+    ti_free(map->fingers, map->fingers ? TI_REGION_FINGERS * sizeof(*map->fingers) : 0);
     ti_region_map_init(map);
 }
 
@@ -107,6 +113,7 @@ static void leaf_insert(ti_region_node *leaf, const ti_box *box, uint64_t value)
 
 static void node_append(ti_region_node *node, const ti_box *box, uint64_t value)
 {
+    node->inner = true;
     node->box[node->count] = *box;
     node->value[node->count++] = value;
 }

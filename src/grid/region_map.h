@@ -5,7 +5,8 @@
  * business of its users (plan/version, plan/tracker), who know when values are equal. Entries are normally disjoint;
  * the index itself does not need it (cached chunk tables of custom mappers may overlap), except that what an entry covers
  * is looked for nowhere else, unless `overlapping` is set. The map remembers where it found something last, so that a loop over entries
- * in order searches the tree once per leaf. The order of a query's result
+ * in order searches the tree once per leaf; and in a tall tree, where it found what it was asked for of late, so that tiles that are used again and
+ * again are not searched for. The order of a query's result
  * is by minimum corner, whatever the shape of the tree, so that nodes with equal contents see equal lists. Owned by one
  * thread. */
 #ifndef TI_REGION_MAP_H
@@ -30,6 +31,7 @@ typedef struct ti_region_ref {
 typedef TI_VEC(ti_region_ref) ti_region_refs;
 
 typedef struct ti_region_node ti_region_node;
+typedef struct ti_region_finger ti_region_finger;
 
 typedef struct ti_region_map {
     ti_region_node *root; /* NULL if empty */
@@ -41,6 +43,8 @@ typedef struct ti_region_map {
     ti_region_node
         *finger; /* the leaf of the entry that was found last, and its place there: loops go on from it; or NULL */
     int at;
+    ti_region_finger
+        *fingers; /* by the corner that was asked for: where entries were found; NULL until the tree has height */
     ti_region_entries orphans; /* lose their leaves for a moment */
     bool overlapping;          /* set by users whose entries may overlap */
 } ti_region_map;

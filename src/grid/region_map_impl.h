@@ -14,6 +14,7 @@ enum { TI_REGION_SPARE = 64, TI_REGION_MANY_SPARE = 512 };
 
 struct ti_region_node {
     int32_t count;
+    bool inner;
     ti_box box[TI_REGION_FANOUT];
     union {
         uint64_t value[TI_REGION_FANOUT];
@@ -21,6 +22,20 @@ struct ti_region_node {
         ti_region_node *next_spare;
     };
 };
+
+/* Where an entry was. What is there now may be another one, or none: whoever follows a finger looks. */
+struct ti_region_finger {
+    ti_region_node *leaf;
+    int at;
+};
+enum { TI_REGION_FINGERS = 256 };
+
+static inline ti_region_finger *ti_region_finger_for(const ti_region_map *map, const ti_box *box)
+{
+    uint64_t h = (uint64_t)box->min[0] * 0x9e3779b97f4a7c15u ^ (uint64_t)box->min[1] * 0xc2b2ae3d27d4eb4fu ^
+                 (uint64_t)box->min[2] * 0x165667b19e3779f9u;
+    return &map->fingers[h >> 56 & (TI_REGION_FINGERS - 1)];
+}
 
 static inline ti_box ti_region_bounding(const ti_box *box, int n)
 {
@@ -43,6 +58,20 @@ static inline void ti_region_point_at(ti_region_map *map, ti_region_node *leaf, 
     map->at = at;
 }
 
+/* Follow the finger of what was asked for before. */
+static inline bool ti_region_fingers_cover(ti_region_map *map, const ti_box *box)
+{
+    const ti_region_finger *f = ti_region_finger_for(map, box);
+    if (!f->leaf || f->at >= f->leaf->count || f->leaf->inner || !ti_box_covers(&f->leaf->box[f->at], box)) {
+        return false;
+    }
+    ti_region_point_at(map, f->leaf, f->at);
+    return true;
+}
+
+/* The tree was searched for `box`, and the finger is at the only entry that meets it. */
+void ti_region_remember(ti_region_map *map, const ti_box *box);
+
 /* The first of the finger's entry and the one after it that covers `box` becomes the finger's: whether there is one. */
 static inline bool ti_region_finger_covers(ti_region_map *map, const ti_box *box)
 {
@@ -54,7 +83,7 @@ static inline bool ti_region_finger_covers(ti_region_map *map, const ti_box *box
             return true;
         }
     }
-    return false;
+    return map->height > 0 && map->fingers && ti_region_fingers_cover(map, box);
 }
 
 #endif

@@ -8,6 +8,14 @@
 
 enum { FANOUT = TI_REGION_FANOUT, LEAST = TI_REGION_LEAST, FEW_TO_SORT = 16 };
 
+void ti_region_remember(ti_region_map *map, const ti_box *box)
+{
+    if (!map->fingers) {
+        map->fingers = TI_NEW_ARRAY(ti_region_finger, TI_REGION_FINGERS);
+    }
+    *ti_region_finger_for(map, box) = (ti_region_finger){ map->finger, map->at };
+}
+
 /* ---------------------------------------------------------------- exact boxes */
 
 static bool find_below(ti_region_map *map, ti_region_node *node, int height, const ti_box *box)
@@ -153,6 +161,8 @@ void ti_region_map_query(ti_region_map *map, const ti_box *box, ti_region_entrie
     query_below(map, map->root, map->height, box, out);
     if (out->count > first + 1) {
         sort_from(out, first);
+    } else if (out->count > first && map->height > 0) {
+        ti_region_remember(map, box);
     }
 }
 
@@ -191,6 +201,9 @@ void ti_region_map_refer(ti_region_map *map, const ti_box *box, ti_region_refs *
         return;
     }
     refer_below(map, map->root, map->height, box, out);
+    if (out->count == 1 && map->height > 0) {
+        ti_region_remember(map, box);
+    }
     for (size_t i = 1; map->height > 0 && i < out->count; i++) {
         if (compare_refs(&out->data[i - 1], &out->data[i]) > 0) {
             ti_vec_reserve(out, out->count + out->count / 2);
