@@ -11,14 +11,14 @@
 
 #include <string.h>
 
-enum { FANOUT = TI_REGION_FANOUT, LEAST = TI_REGION_LEAST, SPLIT_LEAST = 6, FEW_ENOUGH = 12 };
+enum { FANOUT = TI_REGION_FANOUT, LEAST = TI_REGION_LEAST, SPLIT_LEAST = 6, FEW_ENOUGH = 12, MOST_POOLED = FANOUT + 6 };
 enum { MOST_SPARE = TI_REGION_SPARE, MANY_SPARE = TI_REGION_MANY_SPARE };
 
 /* Boxes with their payload, outside of tree nodes: while a full tree node is split. */
 typedef struct pool {
     int count;
-    ti_box box[FANOUT + LEAST];
-    uint64_t value[FANOUT + LEAST];
+    ti_box box[MOST_POOLED];
+    uint64_t value[MOST_POOLED];
 } pool;
 
 void ti_region_map_init(ti_region_map *map)
@@ -155,13 +155,13 @@ static void order_along(const pool *p, int d, uint8_t *order)
 typedef struct cut {
     double overlap, margin;
     int at;
-    uint8_t order[FANOUT + LEAST];
+    uint8_t order[MOST_POOLED];
 } cut;
 
-/* The best cut of a given order. */
+/* The best cut of a given order; of equal ones the last, since loops often add in ascending order, and what lies behind the cut is filled next. */
 static void rate_cuts(const pool *p, cut *c)
 {
-    ti_box below[FANOUT + LEAST], above[FANOUT + LEAST];
+    ti_box below[MOST_POOLED], above[MOST_POOLED];
     int n = p->count;
     below[0] = p->box[c->order[0]];
     above[n - 1] = p->box[c->order[n - 1]];
@@ -172,7 +172,7 @@ static void rate_cuts(const pool *p, cut *c)
     c->at = 0;
     for (int at = SPLIT_LEAST; at <= n - SPLIT_LEAST; at++) {
         double shared = overlap(&below[at - 1], &above[at]), around = margin(&below[at - 1]) + margin(&above[at]);
-        if (!c->at || shared < c->overlap || (shared == c->overlap && around < c->margin)) {
+        if (!c->at || shared < c->overlap || (shared == c->overlap && around <= c->margin)) {
             c->overlap = shared;
             c->margin = around;
             c->at = at;
@@ -265,6 +265,20 @@ static ti_region_node *insert_below(ti_region_map *map, ti_region_node *node, in
     return node_insert(map, node, height, &fresh_box, (uint64_t)(uintptr_t)fresh);
 }
 
+/* The root was split, and `fresh` is its new neighbour, or NULL: then nothing changes. */
+static void grow_root(ti_region_map *map, ti_region_node *old, ti_region_node *fresh)
+{
+    if (!fresh) {
+        return;
+    }
+    ti_region_node *root = take_node(map);
+    ti_box old_box = ti_region_bounding(old->box, old->count), fresh_box = ti_region_bounding(fresh->box, fresh->count);
+    node_append(root, &old_box, (uint64_t)(uintptr_t)old);
+    node_append(root, &fresh_box, (uint64_t)(uintptr_t)fresh);
+    map->root = root;
+    map->height++;
+}
+
 void ti_region_map_insert(ti_region_map *map, const ti_box *box, uint64_t value)
 {
     TI_ASSERT(!ti_box_is_empty(box));
@@ -278,16 +292,7 @@ void ti_region_map_insert(ti_region_map *map, const ti_box *box, uint64_t value)
         return;
     }
     ti_box copy = *box;
-    ti_region_node *old = map->root, *fresh = insert_below(map, old, map->height, &copy, value);
-    if (fresh) {
-        ti_region_node *root = take_node(map);
-        ti_box old_box = ti_region_bounding(old->box, old->count),
-               fresh_box = ti_region_bounding(fresh->box, fresh->count);
-        node_append(root, &old_box, (uint64_t)(uintptr_t)old);
-        node_append(root, &fresh_box, (uint64_t)(uintptr_t)fresh);
-        map->root = root;
-        map->height++;
-    }
+    grow_root(map, map->root, insert_below(map, map->root, map->height, &copy, value));
 }
 
 /* ---------------------------------------------------------------- exact boxes */
@@ -399,24 +404,69 @@ bool ti_region_map_remove(ti_region_map *map, const ti_box *box, uint64_t value)
 
 /* ---------------------------------------------------------------- cutting, removing much */
 
+typedef struct pieces {
+    const ti_region_entry *piece;
+    int count;
+} pieces;
+
+/* The entry at the finger becomes its pieces. If its leaf is full, split it and return the new neighbour. */
+static ti_region_node *cut_in_leaf(ti_region_map *map, const pieces *p)
+{
+    ti_region_node *leaf = map->finger, *fresh = NULL;
+    node_erase(leaf, map->at);
+    if (TI_LIKELY(leaf->count + p->count <= FANOUT)) {
+        for (int i = 0; i < p->count; i++) {
+            leaf_insert(leaf, &p->piece[i].box, p->piece[i].value);
+        }
+        return NULL;
+    }
+    pool all = { .count = 0 };
+    pool_add(&all, leaf);
+    for (int i = 0; i < p->count; i++) {
+        all.box[all.count] = p->piece[i].box;
+        all.value[all.count++] = p->piece[i].value;
+    }
+    fresh = take_node(map);
+    pool_split(&all, 0, leaf, fresh);
+    return fresh;
+}
+
+/* Look for the entry below `node`, and cut it. *found says whether it was there; returns a new neighbour of `node`, if it was split. */
+static ti_region_node *cut_below(ti_region_map *map, ti_region_node *node, int height, const ti_box *box,
+                                 const pieces *p, bool *found)
+{
+    for (int i = 0; i < node->count && !*found; i++) {
+        if (height == 0 && ti_box_equal(&node->box[i], box)) {
+            *found = true;
+            ti_region_point_at(map, node, i);
+            return cut_in_leaf(map, p);
+        }
+        if (height == 0 || !ti_box_covers(&node->box[i], box)) {
+            continue;
+        }
+        ti_region_node *child = node->child[i], *fresh = cut_below(map, child, height - 1, box, p, found);
+        if (fresh) {
+            ti_box fresh_box = ti_region_bounding(fresh->box, fresh->count);
+            node->box[i] = ti_region_bounding(child->box, child->count);
+            return node_insert(map, node, height, &fresh_box, (uint64_t)(uintptr_t)fresh);
+        }
+    }
+    return NULL;
+}
+
 void ti_region_map_cut(ti_region_map *map, const ti_box *box, const ti_region_entry *piece, int n)
 {
     ti_box copy = *box;
-    uint64_t *value = ti_region_map_find(map, &copy);
-    ti_region_node *leaf = map->finger;
-    TI_ASSERT(value && n > 0);
-    if (TI_LIKELY(leaf->count + n - 1 <= FANOUT)) { /* the pieces are its box, so no box above changes */
-        node_erase(leaf, map->at);
-        for (int i = 0; i < n; i++) {
-            leaf_insert(leaf, &piece[i].box, piece[i].value);
-        }
-        map->count += (size_t)n - 1;
+    const pieces p = { piece, n };
+    bool found = false;
+    map->count += (size_t)n - 1;
+    if (ti_region_finger_covers(map, &copy) && ti_box_equal(&map->finger->box[map->at], &copy) &&
+        map->finger->count + n - 1 <= FANOUT) { /* the pieces are its box, so no box above changes */
+        cut_in_leaf(map, &p);
         return;
     }
-    ti_region_map_remove(map, &copy, *value);
-    for (int i = 0; i < n; i++) {
-        ti_region_map_insert(map, &piece[i].box, piece[i].value);
-    }
+    grow_root(map, map->root, cut_below(map, map->root, map->height, &copy, &p, &found));
+    TI_ASSERT(found);
 }
 
 /* Give up a whole subtree, whose tree nodes are kept for the next: what is written at once is read in parts again. If `kept` is there, entries are put

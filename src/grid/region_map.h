@@ -64,7 +64,7 @@ void ti_region_map_cut(ti_region_map *map, const ti_box *box, const ti_region_en
 size_t ti_region_map_remove_inside(ti_region_map *map, const ti_box *box);
 /* Append all entries that meet `box`, sorted by ti_box_compare (and by value among equal boxes), to `out`. */
 void ti_region_map_query(ti_region_map *map, const ti_box *box, ti_region_entries *out);
-/* The same without copies. `out` is cleared first. */
+/* The same without copies, in no particular order. `out` is cleared first. */
 void ti_region_map_refer(ti_region_map *map, const ti_box *box, ti_region_refs *out);
 /* Append all entries that meet `box` or touch one of its faces (candidates for merging), sorted. */
 void ti_region_map_query_touching(const ti_region_map *map, const ti_box *box, ti_region_entries *out);

@@ -2,7 +2,6 @@
 #include "grid/region_map_impl.h"
 
 #include "base/check.h"
-#include "base/sort.h"
 
 #include <string.h>
 
@@ -182,13 +181,6 @@ static void refer_below(ti_region_map *map, ti_region_node *node, int height, co
     }
 }
 
-static int compare_refs(const void *a, const void *b)
-{
-    const ti_region_ref *x = a, *y = b;
-    return ti_region_compare(x->box, *x->value, y->box, *y->value);
-}
-
-/* Leaves are sorted, and often come in order. */
 void ti_region_map_refer(ti_region_map *map, const ti_box *box, ti_region_refs *out)
 {
     ti_vec_clear(out);
@@ -203,13 +195,6 @@ void ti_region_map_refer(ti_region_map *map, const ti_box *box, ti_region_refs *
     refer_below(map, map->root, map->height, box, out);
     if (out->count == 1 && map->height > 0) {
         ti_region_remember(map, box);
-    }
-    for (size_t i = 1; map->height > 0 && i < out->count; i++) {
-        if (compare_refs(&out->data[i - 1], &out->data[i]) > 0) {
-            ti_vec_reserve(out, out->count + out->count / 2);
-            ti_sort(out->data, out->count, sizeof(out->data[0]), compare_refs, out->data + out->count);
-            return;
-        }
     }
 }
 

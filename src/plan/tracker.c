@@ -369,14 +369,14 @@ static void merge_listed(ti_tracker *t)
 /* Put the old entries of `box` into the scratch list. */
 static void list_old(ti_tracker *t, const ti_box *box)
 {
-    ti_region_map_refer(&t->map, box, &t->met);
-    ti_vec_clear(&t->scratch);
-    for (size_t i = 0; i < t->met.count; i++) {
-        ti_region_entry e = { *t->met.data[i].box, *t->met.data[i].value };
-        if (writer_of(t, e.value) <= t->era->applied) {
-            ti_vec_push(&t->scratch, e);
+    size_t kept = 0;
+    find(t, box);
+    for (size_t i = 0; i < t->scratch.count; i++) {
+        if (writer_of(t, t->scratch.data[i].value) <= t->era->applied) {
+            t->scratch.data[kept++] = t->scratch.data[i];
         }
     }
+    t->scratch.count = kept;
 }
 
 /* `id` reads an entry: a dependency, and a reader if `box` covers it. Whether its writer lies below the horizon. */
@@ -433,6 +433,40 @@ static void cut_border(ti_tracker *t, const ti_box *box, uint64_t inside)
     }
 }
 
+/* Whether two of the entries that were met have not been told apart since they were written. With many, only those that follow each other are compared. */
+static bool have_equals(const ti_tracker *t)
+{
+    enum { FEW = 16 };
+    for (size_t i = 1; i < t->met.count; i++) {
+        for (size_t k = i; k-- > (t->met.count <= FEW ? 0 : i - 1);) {
+            if (same_value(t, *t->met.data[i].value, *t->met.data[k].value)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Write a box that consists of entries, all of which were used by themselves: they stay apart, since loops will use them like that again. */
+static bool write_parts(ti_tracker *t, const ti_box *box, uint64_t id)
+{
+    int64_t volume = 0;
+    for (size_t i = 0; i < t->met.count; i++) {
+        volume += ti_box_volume(t->met.data[i].box);
+        if (!ti_box_covers(box, t->met.data[i].box)) {
+            return false;
+        }
+    }
+    if (volume != ti_box_volume(box) || have_equals(t)) {
+        return false;
+    }
+    for (size_t i = 0; i < t->met.count; i++) {
+        drop_value(t, *t->met.data[i].value);
+        *t->met.data[i].value = id;
+    }
+    return true;
+}
+
 void ti_tracker_write(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps)
 {
     size_t before = t->map.count;
@@ -443,6 +477,9 @@ void ti_tracker_write(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *de
     if (t->met.count == 1 && ti_box_equal(t->met.data[0].box, box)) {
         drop_value(t, *t->met.data[0].value);
         *t->met.data[0].value = id;
+        return;
+    }
+    if (t->met.count > 1 && write_parts(t, box, id)) {
         return;
     }
     bool within = t->met.count == 1 && ti_box_covers(t->met.data[0].box, box);

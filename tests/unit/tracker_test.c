@@ -308,6 +308,33 @@ static void growing(void **state)
     loop_fini(&l);
 }
 
+/* Parts that were used by themselves since they were written stay apart when all is written; others become one entry again. */
+static void parts(void **state)
+{
+    (void)state;
+    loop l;
+    loop_init(&l, 0);
+    l.id = 1;
+    loop_touch(&l, slab(0, 100), true);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 10; i++) {
+            loop_next(&l, 1000);
+            loop_touch(&l, slab(i * 10, i * 10 + 10), false);
+        }
+        loop_next(&l, 1000);
+        loop_touch(&l, slab(0, 100), false);
+        loop_next(&l, 1000);
+        loop_touch(&l, slab(0, 100), true);
+        assert_int_equal(l.deps.ids.count, 11);
+        assert_int_equal(l.tracker.map.count, 10);
+    }
+    loop_next(&l, 1000);
+    loop_touch(&l, slab(0, 100), true);
+    assert_int_equal(l.deps.ids.count, 1);
+    assert_int_equal(l.tracker.map.count, 1);
+    loop_fini(&l);
+}
+
 /* Windows that slide over a buffer, written in part and read in part; and tiles written in turn. */
 static void sliding(void **state)
 {
@@ -406,9 +433,10 @@ int main(int argc, char **argv)
 {
     seed = test_seed(argc, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(against_model),     cmocka_unit_test(readers_on_both_sides), cmocka_unit_test(growing),
-        cmocka_unit_test(sliding),           cmocka_unit_test(cut_and_healed),        cmocka_unit_test(elements),
-        cmocka_unit_test(many_dependencies),
+        cmocka_unit_test(against_model), cmocka_unit_test(readers_on_both_sides),
+        cmocka_unit_test(growing),       cmocka_unit_test(parts),
+        cmocka_unit_test(sliding),       cmocka_unit_test(cut_and_healed),
+        cmocka_unit_test(elements),      cmocka_unit_test(many_dependencies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
