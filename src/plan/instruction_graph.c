@@ -62,12 +62,6 @@ void ti_instruction_graph_destroy(ti_instruction_graph *graph)
     TI_DELETE(graph);
 }
 
-ti_buffer_state *ti_instruction_buffer(ti_instruction_graph *graph, const ti_buffer_info *buffer)
-{
-    TI_ASSERT(buffer->slot < graph->buffer.count && graph->buffer.data[buffer->slot]);
-    return graph->buffer.data[buffer->slot];
-}
-
 static ti_arena *arena_of(ti_instruction_graph *graph)
 {
     return ti_arena_ring_top(&graph->emit.arenas);
@@ -79,7 +73,10 @@ static void want(ti_instruction_graph *graph, const ti_task *task, int access, c
                  const ti_box *box)
 {
     ti_need need = { task, access };
-    ti_buffer_memory_want(ti_instruction_memory(graph, buffer, TI_HOST_MEMORY), &graph->emit, need, buffer, box);
+    ti_buffer_memory *memory = ti_instruction_memory(graph, buffer, TI_HOST_MEMORY);
+    if (!ti_buffer_memory_has(memory, box)) {
+        ti_buffer_memory_want(memory, &graph->emit, need, buffer, box);
+    }
 }
 
 void ti_instruction_note_command(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end)

@@ -2,6 +2,7 @@
 #ifndef TI_INSTRUCTION_IMPL_H
 #define TI_INSTRUCTION_IMPL_H
 
+#include "base/check.h"
 #include "plan/coherence.h"
 #include "plan/instruction_graph.h"
 #include "plan/memory.h"
@@ -71,7 +72,11 @@ struct ti_instruction_graph {
     ti_refusal refusal;
 };
 
-ti_buffer_state *ti_instruction_buffer(ti_instruction_graph *graph, const ti_buffer_info *buffer);
+static inline ti_buffer_state *ti_instruction_buffer(ti_instruction_graph *graph, const ti_buffer_info *buffer)
+{
+    TI_ASSERT(buffer->slot < graph->buffer.count && graph->buffer.data[buffer->slot]);
+    return graph->buffer.data[buffer->slot];
+}
 static inline ti_buffer_memory *ti_instruction_memory(ti_instruction_graph *graph, const ti_buffer_info *buffer,
                                                       int memory)
 {

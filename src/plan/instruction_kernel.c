@@ -52,10 +52,11 @@ void ti_instruction_foresee_pieces(ti_instruction_graph *graph, const ti_command
         const ti_device_piece *at = &graph->window.piece.data[p];
         for (uint32_t i = 0; i < command->task->accesses; i++) {
             const ti_access *access = &command->task->access[i];
-            if (access->mode != TACIT_REDUCE) {
+            ti_buffer_memory *memory = ti_instruction_memory(graph, access->buffer, at->memory);
+            const ti_box *box = &at->piece->footprint[i].bounding;
+            if (access->mode != TACIT_REDUCE && !ti_buffer_memory_has(memory, box)) {
                 ti_need need = { command->task, (int)i };
-                ti_buffer_memory_want(ti_instruction_memory(graph, access->buffer, at->memory), &graph->emit, need,
-                                      access->buffer, &at->piece->footprint[i].bounding);
+                ti_buffer_memory_want(memory, &graph->emit, need, access->buffer, box);
             }
         }
     }
@@ -92,18 +93,20 @@ static void freshen(ti_instruction_graph *graph, const ti_command *command, cons
 
 static void track(ti_instruction_graph *graph, const ti_command *command, const ti_device_piece *at, uint64_t id)
 {
-    for (int writes = 0; writes < 2; writes++) {
-        for (uint32_t i = 0; i < command->task->accesses; i++) {
-            const ti_access *access = &command->task->access[i];
-            const ti_footprint *f = &at->piece->footprint[i];
-            ti_tracker *tracker = &ti_instruction_memory(graph, access->buffer, at->memory)->tracker;
-            for (uint32_t k = 0; !writes && access->mode == TACIT_READ && k < f->boxes; k++) {
-                ti_tracker_read(tracker, &f->box[k], id, &graph->emit.deps);
-            }
-            for (uint32_t k = 0; writes && ti_access_writes(access) && k < f->boxes; k++) {
-                ti_tracker_write(tracker, &f->box[k], id, &graph->emit.deps);
-                ti_instruction_note_write(graph, access->buffer, &f->box[k], at->memory);
-            }
+    const ti_task *task = command->task;
+    for (uint32_t i = 0; i < task->accesses; i++) {
+        const ti_footprint *f = &at->piece->footprint[i];
+        for (uint32_t k = 0; task->access[i].mode == TACIT_READ && k < f->boxes; k++) {
+            ti_buffer_memory *memory = ti_instruction_memory(graph, task->access[i].buffer, at->memory);
+            ti_tracker_read(&memory->tracker, &f->box[k], id, &graph->emit.deps);
+        }
+    }
+    for (uint32_t i = 0; i < task->accesses; i++) {
+        const ti_footprint *f = &at->piece->footprint[i];
+        for (uint32_t k = 0; ti_access_writes(&task->access[i]) && k < f->boxes; k++) {
+            ti_buffer_memory *memory = ti_instruction_memory(graph, task->access[i].buffer, at->memory);
+            ti_tracker_write(&memory->tracker, &f->box[k], id, &graph->emit.deps);
+            ti_instruction_note_write(graph, task->access[i].buffer, &f->box[k], at->memory);
         }
     }
 }
@@ -135,7 +138,9 @@ static void compile_piece(ti_instruction_graph *graph, const ti_command *command
         instruction->as.kernel.run_slot = graph->in_blocks.data[piece].run_slot;
     }
     for (uint32_t i = 0; i < task->accesses; i++) {
-        ti_deps_add(&graph->emit.deps, view[i].after);
+        if (view[i].after) {
+            ti_deps_add(&graph->emit.deps, view[i].after);
+        }
     }
     track(graph, command, at, instruction->id);
     ti_orders_follow(&graph->orders, task, instruction->id, graph->emit.era.applied, &graph->emit.deps);

@@ -42,7 +42,7 @@ void ti_buffer_memory_fini(ti_buffer_memory *memory)
 
 static bool find_covering(ti_buffer_memory *memory, ti_emitter *e, const ti_box *box)
 {
-    if (memory->latest.id && ti_box_covers(&memory->latest.box, box)) {
+    if (ti_buffer_memory_has(memory, box)) {
         return true;
     }
     ti_vec_clear(&e->scratch);
@@ -317,17 +317,13 @@ void ti_wants_drop(ti_emitter *e)
 
 /* ---- places */
 
-ti_place ti_buffer_memory_place(ti_buffer_memory *memory, const ti_box *box)
+void ti_buffer_memory_turn_to(ti_buffer_memory *memory, const ti_box *box)
 {
-    if (memory->latest.id && ti_box_covers(&memory->latest.box, box)) {
-        return (ti_place){ .allocation = memory->latest.id, .whole = memory->latest.box };
-    }
     ti_region_entries found = { 0 };
     ti_region_map_query(&memory->allocated, box, &found);
     TI_ASSERT(found.count == 1 && ti_box_covers(&found.data[0].box, box));
     memory->latest = (ti_allocation){ found.data[0].value, found.data[0].box };
     ti_vec_fini(&found);
-    return (ti_place){ .allocation = memory->latest.id, .whole = memory->latest.box };
 }
 
 void ti_buffer_memory_release(ti_buffer_memory *memory, ti_emitter *e, const ti_task *task,

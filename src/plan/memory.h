@@ -68,6 +68,11 @@ void ti_emit(ti_emitter *emitter, ti_instruction *instruction);
 void ti_buffer_memory_init(ti_buffer_memory *memory, int device, ti_emitter *emitter);
 void ti_buffer_memory_fini(ti_buffer_memory *memory);
 
+/* Whether the allocation that was found last covers `box`: nearly always, in loops. */
+static inline bool ti_buffer_memory_has(const ti_buffer_memory *memory, const ti_box *box)
+{
+    return memory->latest.id && ti_box_covers(&memory->latest.box, box);
+}
 /* Somebody needs `box` in one allocation. Whether it has that already; otherwise it is wanted from now on. */
 bool ti_buffer_memory_want(ti_buffer_memory *memory, ti_emitter *emitter, ti_need need, const ti_buffer_info *buffer,
                            const ti_box *box);
@@ -81,7 +86,14 @@ void ti_wants_drop(ti_emitter *emitter);
 void ti_buffer_memory_ensure(ti_buffer_memory *memory, ti_emitter *emitter, const ti_task *task,
                              const ti_buffer_info *buffer, const ti_box *box);
 /* The place of `box`, which an allocation covers. */
-ti_place ti_buffer_memory_place(ti_buffer_memory *memory, const ti_box *box);
+void ti_buffer_memory_turn_to(ti_buffer_memory *memory, const ti_box *box);
+static inline ti_place ti_buffer_memory_place(ti_buffer_memory *memory, const ti_box *box)
+{
+    if (TI_UNLIKELY(!ti_buffer_memory_has(memory, box))) {
+        ti_buffer_memory_turn_to(memory, box);
+    }
+    return (ti_place){ .allocation = memory->latest.id, .whole = memory->latest.box };
+}
 /* Free everything, when its last users are done. */
 void ti_buffer_memory_release(ti_buffer_memory *memory, ti_emitter *emitter, const ti_task *task,
                               const ti_buffer_info *buffer);
