@@ -245,7 +245,7 @@ static void emit_collective(ti_command_graph *graph, const ti_task *task, const 
 }
 
 /* The task's forwards on `buffer`, whose reads have been collected, become collectives where they fit a pattern. */
-static void forward_data(ti_command_graph *graph, const ti_task *task, const ti_split_ref *split, buffer_state *state)
+static void forward_data(ti_command_graph *graph, const ti_task *task, buffer_state *state)
 {
     ti_vec_clear(&graph->transfer.covered);
     for (uint32_t i = 0; i < task->forwards; i++) {
@@ -257,7 +257,7 @@ static void forward_data(ti_command_graph *graph, const ti_task *task, const ti_
             .map = &state->versions,
             .read = graph->reads.data,
             .reads = graph->reads.count,
-            .split = split,
+            .split = graph->reads.data[0]->split,
             .box = forward->box,
             .boxes = forward->boxes,
             .task = task->id,
@@ -270,13 +270,13 @@ static void forward_data(ti_command_graph *graph, const ti_task *task, const ti_
     }
 }
 
-static void transfer_data(ti_command_graph *graph, const ti_task *task, const ti_split_ref *split)
+static void transfer_data(ti_command_graph *graph, const ti_task *task)
 {
     for (uint32_t i = 0; i < task->accesses; i++) {
         if (is_first_read(task, i)) {
             const ti_buffer_info *buffer = task->access[i].buffer;
             collect_reads(graph, task, buffer);
-            forward_data(graph, task, split, state_of(graph, buffer));
+            forward_data(graph, task, state_of(graph, buffer));
             ti_transfer_plan(&graph->transfer, &state_of(graph, buffer)->versions, graph->reads.data,
                              graph->reads.count);
             emit_messages(graph, task, buffer, &graph->transfer.outgoing, true);
@@ -500,7 +500,7 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
     split->refs++;
     if (is_distributed(graph)) {
         resolve_holders(graph, task, split);
-        transfer_data(graph, task, split);
+        transfer_data(graph, task);
     }
     if (task->kind == TI_TASK_FENCE) {
         fence(graph, task);

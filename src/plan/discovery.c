@@ -163,14 +163,14 @@ static void leave_out_readers(ti_discovery *planner, const ti_version *v)
     }
 }
 
-/* The nodes that have parts of the region, as an interval [*a, *b] that encloses them. */
-static void find_givers(const ti_discovery *planner, const ti_holder *writer, int *a, int *b)
+/* The nodes that touch the region, as an interval [*a, *b] that encloses them. */
+static void find_nodes(const ti_discovery *planner, const ti_holder *holder, int *a, int *b)
 {
     *a = planner->nodes;
     *b = -1;
     for (size_t i = 0; i < planner->region.count; i++) {
         int first, last;
-        if (ti_holder_candidate_nodes(writer, &planner->region.data[i], &first, &last)) {
+        if (ti_holder_candidate_nodes(holder, &planner->region.data[i], &first, &last)) {
             *a = TI_MIN(*a, first);
             *b = TI_MAX(*b, last);
         }
@@ -204,7 +204,7 @@ static ti_verdict find_source(ti_discovery *planner, const ti_discovery_question
         return out->givers == 1 ? TI_VERDICT_COLLECTIVE : TI_VERDICT_REPLICATED;
     }
     int a, b;
-    find_givers(planner, first->writer, &a, &b);
+    find_nodes(planner, first->writer, &a, &b);
     out->givers = b + 1 - a;
     out->source = out->givers == 1 ? a : -1;
     out->from = out->givers == 1 ? NULL : first->writer;
@@ -318,6 +318,11 @@ static ti_verdict decide_parts(ti_discovery *planner, const ti_discovery_questio
     }
     d->to = read;
     if (!d->from) {
+        int a, b;
+        find_nodes(planner, read, &a, &b);
+        if (b + 1 - a < planner->nodes) {
+            return a < b ? TI_VERDICT_FEW_GET : a == d->source ? TI_VERDICT_FREE : TI_VERDICT_ONE_TO_ONE;
+        }
         d->pattern = TI_PATTERN_SCATTER;
         d->root = d->source;
         return TI_VERDICT_COLLECTIVE;

@@ -42,7 +42,7 @@ typedef struct ti_discovery_question {
     ti_version_map *map;
     ti_holder *const *read; /* the task's reads of the buffer */
     size_t reads;
-    const ti_split_ref *split; /* of the task */
+    const ti_split_ref *split; /* of the reads: the task's, or the root of a reduction that includes old contents */
     const ti_box *box;         /* of the forward */
     uint32_t boxes;
     uint64_t task;

@@ -49,6 +49,7 @@ static bool run_one(uint64_t seed, const arguments *args, sim_counts *total)
     so.record = gen_chance(&r, 90);
     so.release = gen_chance(&r, 50);
     so.reproducible = gen_chance(&r, 40);
+    so.collectives = (int)gen_between(&r, TI_COLLECTIVES_OFF, TI_COLLECTIVES_LOOKAHEAD);
     go.nodes = args->nodes ? args->nodes : go.nodes;
     gen_program *program = gen_create(&go);
     if (args->print) {
@@ -71,6 +72,9 @@ static bool run_one(uint64_t seed, const arguments *args, sim_counts *total)
     total->elements += s.counts.elements;
     total->resends += s.counts.resends;
     total->horizons += s.counts.horizons;
+    for (int i = 0; i < TI_PATTERN_KINDS; i++) {
+        total->collectives[i] += s.counts.collectives[i];
+    }
     total->most_entries = TI_MAX(total->most_entries, s.counts.most_entries);
     sim_fini(&s);
     gen_destroy(program);
@@ -97,5 +101,10 @@ int main(int argc, char **argv)
         (unsigned long long)args.count, (unsigned long long)total.tasks, (unsigned long long)total.horizons,
         (unsigned long long)total.commands, (unsigned long long)total.messages, (unsigned long long)total.elements,
         (unsigned long long)total.resends, (unsigned long long)total.most_entries);
+    for (int i = TI_PATTERN_NONE + 1; i < TI_PATTERN_KINDS; i++) {
+        printf("%s%s %llu", i == TI_PATTERN_NONE + 1 ? "collectives: " : ", ", ti_pattern_name((ti_pattern)i),
+               (unsigned long long)total.collectives[i]);
+    }
+    printf("\n");
     return 0;
 }

@@ -15,6 +15,20 @@ typedef struct event {
     bool done;
 } event;
 
+/* One collective, which node after node joins, in the same order on all nodes. */
+typedef struct meeting {
+    int joined;
+    event **event;    /* by node */
+    uint32_t **value; /* what each node gave, as it was when it joined */
+} meeting;
+
+/* Something under way that may end now: a message, or a node's part of a collective. */
+typedef struct flight {
+    struct message *message;
+    meeting *meeting; /* or this, and: */
+    int node;
+} flight;
+
 /* One message: the two sides meet by (origin, destination, counter). */
 typedef struct message {
     int from, to;
@@ -32,9 +46,12 @@ typedef struct des {
     event **event;  /* by node */
     size_t *prefix; /* by node: commands up to here are done */
     TI_VEC(event *) ready, epochs;
-    TI_VEC(message *) flight;
-    ti_map messages;   /* hash of the name to a chain */
-    uint32_t **memory; /* by node */
+    TI_VEC(flight) flight;
+    TI_VEC(meeting *) meetings; /* by sequence */
+    uint64_t *next;             /* by node: the sequence of the collective that it joins next */
+    TI_VEC(event *) early;      /* collectives that are ready, but others come first on their nodes */
+    ti_map messages;            /* hash of the name to a chain */
+    uint32_t **memory;          /* by node */
     size_t done, total;
 } des;
 
@@ -81,6 +98,7 @@ static void init(des *d, sim *s, uint64_t seed)
     d->event = TI_NEW_ARRAY(event *, (size_t)s->nodes);
     d->memory = TI_NEW_ARRAY(uint32_t *, (size_t)s->nodes);
     d->prefix = TI_NEW_ARRAY(size_t, (size_t)s->nodes);
+    d->next = TI_NEW_ARRAY(uint64_t, (size_t)s->nodes);
     for (int r = 0; r < s->nodes; r++) {
         size_t count = s->node[r].command.count;
         d->event[r] = TI_NEW_ARRAY(event, count);
@@ -105,6 +123,9 @@ static void fini(des *d)
     ti_free(d->event, (size_t)d->s->nodes * sizeof(*d->event));
     ti_free(d->memory, (size_t)d->s->nodes * sizeof(*d->memory));
     ti_free(d->prefix, (size_t)d->s->nodes * sizeof(*d->prefix));
+    ti_free(d->next, (size_t)d->s->nodes * sizeof(*d->next));
+    ti_vec_fini(&d->meetings);
+    ti_vec_fini(&d->early);
     ti_vec_fini(&d->ready);
     ti_vec_fini(&d->epochs);
     ti_vec_fini(&d->flight);
@@ -182,7 +203,7 @@ static bool start_send(des *d, event *e)
         finish(d, e);
     }
     if (m->receive) {
-        ti_vec_push(&d->flight, m);
+        ti_vec_push(&d->flight, ((flight){ .message = m }));
     }
     return true;
 }
@@ -193,7 +214,7 @@ static void start_receive(des *d, event *e)
     m->receive = e;
     store(d, e, NOTHING);
     if (m->send) {
-        ti_vec_push(&d->flight, m);
+        ti_vec_push(&d->flight, ((flight){ .message = m }));
     }
 }
 
@@ -215,6 +236,67 @@ static bool deliver(des *d, message *m)
         finish(d, m->send);
     }
     finish(d, m->receive);
+    return true;
+}
+
+/* ---- collectives: all nodes have joined before any is through, and then they end one by one */
+
+static meeting *meeting_of(des *d, uint64_t sequence)
+{
+    while (d->meetings.count <= sequence) {
+        meeting *m = TI_ARENA_NEW(&d->arena, meeting);
+        m->event = TI_ARENA_ARRAY(&d->arena, event *, (size_t)d->s->nodes);
+        m->value = TI_ARENA_ARRAY(&d->arena, uint32_t *, (size_t)d->s->nodes);
+        ti_vec_push(&d->meetings, m);
+    }
+    return d->meetings.data[sequence];
+}
+
+/* Now, if it is the node's turn, or else when the one before it has been joined. */
+static bool join(des *d, event *e)
+{
+    const sim_command *c = e->command;
+    if (d->next[e->node] != c->counter) {
+        ti_vec_push(&d->early, e);
+        return true;
+    }
+    meeting *m = meeting_of(d, c->counter);
+    m->event[e->node] = e;
+    d->next[e->node]++;
+    if (!check_values(d, e)) {
+        return false;
+    }
+    store(d, e, NOTHING);
+    m->value[e->node] = ti_arena_copy(&d->arena, d->memory[e->node], d->s->elements * sizeof(uint32_t));
+    if (++m->joined == d->s->nodes) {
+        for (int r = 0; r < d->s->nodes; r++) {
+            ti_vec_push(&d->flight, ((flight){ .meeting = m, .node = r }));
+        }
+    }
+    for (size_t i = 0; i < d->early.count; i++) {
+        if (d->early.data[i]->node == e->node && d->early.data[i]->command->counter == d->next[e->node]) {
+            ti_vec_push(&d->ready, d->early.data[i]);
+            d->early.data[i] = d->early.data[--d->early.count];
+            break;
+        }
+    }
+    return true;
+}
+
+/* A node's part ends. Until then what it gives stays as it is. */
+static bool leave(des *d, meeting *m, int node)
+{
+    event *e = m->event[node];
+    if (!check_values(d, e)) {
+        return false;
+    }
+    for (int r = 0; r < d->s->nodes; r++) {
+        const sim_elements *got = &e->command->get[r];
+        for (size_t i = 0; i < got->count; i++) {
+            d->memory[node][got->data[i]] = m->value[r][got->data[i]];
+        }
+    }
+    finish(d, e);
     return true;
 }
 
@@ -342,8 +424,9 @@ static bool start(des *d, event *e)
     case TI_COMMAND_CREATE:
     case TI_COMMAND_DESTROY:
         break;
-    case TI_COMMAND_EPOCH:
     case TI_COMMAND_COLLECTIVE:
+        return join(d, e);
+    case TI_COMMAND_EPOCH:
         return sim_fail(d->s, "execution: a command of kind %d", (int)e->command->kind);
     }
     if (!check_values(d, e)) {
@@ -362,10 +445,10 @@ static event *take_ready(des *d)
     return taken;
 }
 
-static message *take_flight(des *d)
+static flight take_flight(des *d)
 {
     size_t i = (size_t)gen_between(&d->rng, 0, (int64_t)d->flight.count - 1);
-    message *taken = d->flight.data[i];
+    flight taken = d->flight.data[i];
     d->flight.data[i] = d->flight.data[--d->flight.count];
     return taken;
 }
@@ -373,7 +456,8 @@ static message *take_flight(des *d)
 static bool step(des *d)
 {
     if (d->flight.count && (!d->ready.count || gen_chance(&d->rng, 40))) {
-        return deliver(d, take_flight(d));
+        flight f = take_flight(d);
+        return f.meeting ? leave(d, f.meeting, f.node) : deliver(d, f.message);
     }
     return start(d, take_ready(d));
 }

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-typedef TI_VEC(uint32_t) element_list;
-
 bool sim_fail(sim *s, const char *format, ...)
 {
     if (!s->failed) {
@@ -32,6 +30,7 @@ static void init_node(sim *s, int r)
     n->system.horizon_step = s->options.horizon_step;
     n->system.horizon_front = s->options.horizon_front;
     n->system.record = s->options.record;
+    n->system.collectives = s->options.collectives;
     n->tasks = ti_task_graph_create(&n->system);
     n->graph = ti_command_graph_create(&n->system);
     n->hold = TI_NEW_ARRAY(uint32_t, s->elements);
@@ -88,64 +87,6 @@ void sim_fini(sim *s)
     lower_fini(&s->lowering);
 }
 
-/* ---- sets of elements */
-
-static void new_set(sim *s)
-{
-    s->token++;
-}
-
-/* Append the elements of a box that are not in the current set. */
-static void add_box(sim *s, int buffer, const gen_box *box, element_list *out)
-{
-    gen_box extent = gen_extent(&s->program->buffer.data[buffer]);
-    int64_t at[3];
-    GEN_FOR_EACH(at, box)
-    {
-        size_t e = s->base[buffer] + gen_element(&extent, at);
-        if (s->mark[e] != s->token) {
-            s->mark[e] = s->token;
-            ti_vec_push(out, (uint32_t)e);
-        }
-    }
-}
-
-static gen_box raise(const ti_box *box)
-{
-    gen_box b;
-    memcpy(b.min, box->min, sizeof(b.min));
-    memcpy(b.max, box->max, sizeof(b.max));
-    return b;
-}
-
-static bool add_ti_boxes(sim *s, int buffer, const ti_box *box, size_t count, element_list *out)
-{
-    const ti_box *extent = &s->lowering.info[buffer].extent;
-    for (size_t i = 0; i < count; i++) {
-        SIM_CHECK(s, !ti_box_is_empty(&box[i]) && ti_box_covers(extent, &box[i]), "a box is empty or leaves buffer %d",
-                  buffer);
-        gen_box b = raise(&box[i]);
-        add_box(s, buffer, &b, out);
-    }
-    return true;
-}
-
-static sim_elements keep(sim *s, element_list *list)
-{
-    sim_elements kept = { ti_arena_copy(&s->arena, list->data, list->count * sizeof(uint32_t)), list->count };
-    ti_vec_clear(list);
-    return kept;
-}
-
-static const uint32_t *stamps_of(sim *s, const sim_elements *elements)
-{
-    uint32_t *stamp = TI_ARENA_ARRAY(&s->arena, uint32_t, elements->count);
-    for (size_t i = 0; i < elements->count; i++) {
-        stamp[i] = s->newest[elements->data[i]];
-    }
-    return stamp;
-}
-
 static int64_t volume_of(const ti_box *box, size_t count)
 {
     int64_t sum = 0;
@@ -157,29 +98,29 @@ static int64_t volume_of(const ti_box *box, size_t count)
 
 /* ---- recording commands */
 
-static int buffer_of(const sim *s, const ti_buffer_info *info)
+int sim_buffer(const sim *s, const ti_buffer_info *info)
 {
     return (int)(info - s->lowering.info);
 }
 
 static bool record_transfer(sim *s, sim_node *n, const ti_command *from, sim_command *to)
 {
-    element_list list = { 0 };
+    sim_list list = { 0 };
     bool send = from->kind == TI_COMMAND_SEND;
     int peer = from->as.transfer.peer;
     to->peer = peer;
-    to->buffer = buffer_of(s, from->as.transfer.buffer);
+    to->buffer = sim_buffer(s, from->as.transfer.buffer);
     to->counter = from->as.transfer.counter;
     SIM_CHECK(s, peer >= 0 && peer < s->nodes && peer != n->system.node, "node %d has peer %d", n->system.node, peer);
     SIM_CHECK(s, to->counter == (send ? n->sent : n->received)[peer]++, "counter %d to %d", n->system.node, peer);
     SIM_CHECK(s, from->as.transfer.boxes > 0, "an empty message");
-    new_set(s);
-    if (!add_ti_boxes(s, to->buffer, from->as.transfer.box, from->as.transfer.boxes, &list)) {
+    sim_new_set(s);
+    if (!sim_add_boxes(s, to->buffer, from->as.transfer.box, from->as.transfer.boxes, &list)) {
         return false;
     }
     bool once = (int64_t)list.count == volume_of(from->as.transfer.box, from->as.transfer.boxes);
-    *(send ? &to->read : &to->write) = keep(s, &list);
-    to->expected = send ? stamps_of(s, &to->read) : NULL;
+    *(send ? &to->read : &to->write) = sim_keep(s, &list);
+    to->expected = send ? sim_stamps(s, &to->read) : NULL;
     ti_vec_fini(&list);
     SIM_CHECK(s, once, "a message has an element twice");
     return true;
@@ -189,15 +130,15 @@ static bool record_transfer(sim *s, sim_node *n, const ti_command *from, sim_com
 static bool check_footprint(sim *s, const gen_access *access, const gen_box *chunk, const ti_footprint *f)
 {
     gen_boxes image = { 0 };
-    element_list expected = { 0 }, found = { 0 };
+    sim_list expected = { 0 }, found = { 0 };
     ti_box bounding = { { 0 }, { 0 } };
     gen_image(s->program, access, chunk, &image);
-    new_set(s);
+    sim_new_set(s);
     for (size_t i = 0; i < image.count; i++) {
-        add_box(s, access->buffer, &image.data[i], &expected);
+        sim_add_box(s, access->buffer, &image.data[i], &expected);
     }
-    new_set(s);
-    bool good = add_ti_boxes(s, access->buffer, f->box, f->boxes, &found) && found.count == expected.count;
+    sim_new_set(s);
+    bool good = sim_add_boxes(s, access->buffer, f->box, f->boxes, &found) && found.count == expected.count;
     for (size_t i = 0; i < expected.count && good; i++) {
         good = s->mark[expected.data[i]] == s->token;
     }
@@ -228,14 +169,14 @@ static bool check_chunk(sim *s, const gen_task *task, const gen_box *chunk)
 }
 
 /* The elements that all pieces read, or write. */
-static bool collect_pieces(sim *s, const gen_task *task, const ti_command *from, bool writes, element_list *out)
+static bool collect_pieces(sim *s, const gen_task *task, const ti_command *from, bool writes, sim_list *out)
 {
-    new_set(s);
+    sim_new_set(s);
     for (int i = 0; i < task->accesses; i++) {
         const gen_access *a = &task->access[i];
         for (uint32_t p = 0; p < from->as.execute.pieces && (writes ? gen_writes(a) : gen_reads(a)); p++) {
             const ti_footprint *f = &from->as.execute.piece[p].footprint[i];
-            if (!add_ti_boxes(s, a->buffer, f->box, f->boxes, out)) {
+            if (!sim_add_boxes(s, a->buffer, f->box, f->boxes, out)) {
                 return false;
             }
         }
@@ -246,10 +187,12 @@ static bool collect_pieces(sim *s, const gen_task *task, const ti_command *from,
 static bool record_execute(sim *s, const ti_command *from, sim_command *to)
 {
     const gen_task *task = &s->program->task.data[s->program->step.data[s->step].index];
-    element_list list = { 0 };
+    sim_list list = { 0 };
     bool good = true;
     for (uint32_t p = 0; p < from->as.execute.pieces && good; p++) {
-        gen_box chunk = raise(&from->as.execute.piece[p].chunk);
+        gen_box chunk;
+        memcpy(chunk.min, from->as.execute.piece[p].chunk.min, sizeof(chunk.min));
+        memcpy(chunk.max, from->as.execute.piece[p].chunk.max, sizeof(chunk.max));
         good = check_chunk(s, task, &chunk);
         to->items += gen_volume(&chunk);
         for (int i = 0; i < task->accesses && good; i++) {
@@ -257,21 +200,21 @@ static bool record_execute(sim *s, const ti_command *from, sim_command *to)
         }
     }
     good = good && collect_pieces(s, task, from, false, &list);
-    to->read = keep(s, &list);
-    to->expected = stamps_of(s, &to->read);
+    to->read = sim_keep(s, &list);
+    to->expected = sim_stamps(s, &to->read);
     good = good && collect_pieces(s, task, from, true, &list);
-    to->write = keep(s, &list);
+    to->write = sim_keep(s, &list);
     ti_vec_fini(&list);
     return good;
 }
 
 static void whole_buffer(sim *s, int buffer, sim_elements *out)
 {
-    element_list list = { 0 };
+    sim_list list = { 0 };
     gen_box extent = gen_extent(&s->program->buffer.data[buffer]);
-    new_set(s);
-    add_box(s, buffer, &extent, &list);
-    *out = keep(s, &list);
+    sim_new_set(s);
+    sim_add_box(s, buffer, &extent, &list);
+    *out = sim_keep(s, &list);
     ti_vec_fini(&list);
 }
 
@@ -315,7 +258,7 @@ static bool record_reduce(sim *s, sim_node *n, const ti_command *from, sim_comma
     if (ti_command_is_root(from)) {
         whole_buffer(s, to->buffer, &to->write);
         to->read = task->access[from->as.reduce.access].include_old ? to->write : (sim_elements){ NULL, 0 };
-        to->expected = stamps_of(s, &to->read);
+        to->expected = sim_stamps(s, &to->read);
     }
     return true;
 }
@@ -323,14 +266,14 @@ static bool record_reduce(sim *s, sim_node *n, const ti_command *from, sim_comma
 static bool record_fence(sim *s, const ti_command *from, sim_command *to)
 {
     const gen_step *step = &s->program->step.data[s->step];
-    element_list list = { 0 };
+    sim_list list = { 0 };
     ti_box box = lower_box(&step->box);
     SIM_CHECK(s, from->task->as.fence.pieces == 1 && ti_box_equal(&box, &from->task->as.fence.piece[0].box),
               "a fence with another box");
-    new_set(s);
-    bool good = add_ti_boxes(s, step->index, &box, 1, &list);
-    to->read = keep(s, &list);
-    to->expected = stamps_of(s, &to->read);
+    sim_new_set(s);
+    bool good = sim_add_boxes(s, step->index, &box, 1, &list);
+    to->read = sim_keep(s, &list);
+    to->expected = sim_stamps(s, &to->read);
     ti_vec_fini(&list);
     return good;
 }
@@ -360,7 +303,7 @@ static bool record_kind(sim *s, sim_node *n, const ti_command *from, sim_command
     case TI_COMMAND_EPOCH:
         return true;
     case TI_COMMAND_COLLECTIVE:
-        break;
+        return sim_record_collective(s, n, from, to);
     }
     return sim_fail(s, "a command of kind %d, which the model does not know", (int)from->kind);
 }
@@ -383,8 +326,7 @@ static bool record(sim *s, sim_node *n, const ti_command *from)
 
 /* ---- the model's side of one step */
 
-/* The commands of this step on a node: from `*first` on, in order. */
-static size_t first_command(const sim *s, const sim_node *n)
+size_t sim_first_command(const sim *s, const sim_node *n)
 {
     size_t i = n->command.count;
     while (i > 0 && n->command.data[i - 1]->step == s->step) {
@@ -396,7 +338,7 @@ static size_t first_command(const sim *s, const sim_node *n)
 static sim_command *find_receive(sim *s, const sim_command *send, int from)
 {
     sim_node *n = &s->node[send->peer];
-    for (size_t i = first_command(s, n); i < n->command.count; i++) {
+    for (size_t i = sim_first_command(s, n); i < n->command.count; i++) {
         sim_command *c = n->command.data[i];
         if (c->kind == TI_COMMAND_RECEIVE && c->peer == from && c->buffer == send->buffer &&
             c->counter == send->counter) {
@@ -406,8 +348,7 @@ static sim_command *find_receive(sim *s, const sim_command *send, int from)
     return NULL;
 }
 
-/* A copy that lies there already may only be sent again if so many readers came since that one of them may have been forgotten. */
-static bool may_be_forgotten(const sim *s, int buffer, uint32_t element)
+bool sim_may_be_forgotten(const sim *s, int buffer, uint32_t element)
 {
     int readers = 0;
     for (size_t i = 0; i < s->reader.count; i++) {
@@ -434,8 +375,9 @@ static bool check_send(sim *s, int r, const sim_command *send)
                   send->buffer);
         if (s->node[send->peer].hold[e] == s->newest[e]) {
             s->counts.resends++;
-            SIM_CHECK(s, may_be_forgotten(s, send->buffer, e), "node %d sends element %zu of buffer %d, which %d holds",
-                      r, e - s->base[send->buffer], send->buffer, send->peer);
+            SIM_CHECK(s, sim_may_be_forgotten(s, send->buffer, e),
+                      "node %d sends element %zu of buffer %d, which %d holds", r, e - s->base[send->buffer],
+                      send->buffer, send->peer);
         }
     }
     s->counts.messages++;
@@ -446,17 +388,19 @@ static bool check_send(sim *s, int r, const sim_command *send)
 /* Everything that arrives at a node is wanted there, and arrives once. */
 static bool check_arrivals(sim *s, sim_node *n)
 {
-    size_t first = first_command(s, n);
-    new_set(s);
+    size_t first = sim_first_command(s, n);
+    sim_new_set(s);
     for (size_t i = first; i < n->command.count; i++) {
         const sim_command *c = n->command.data[i];
-        for (size_t k = 0; c->kind != TI_COMMAND_SEND && k < c->read.count; k++) {
+        bool passes = c->kind == TI_COMMAND_SEND || c->kind == TI_COMMAND_COLLECTIVE;
+        for (size_t k = 0; !passes && k < c->read.count; k++) {
             s->mark[c->read.data[k]] = s->token;
         }
     }
     for (size_t i = first; i < n->command.count; i++) {
         const sim_command *c = n->command.data[i];
-        for (size_t k = 0; c->kind == TI_COMMAND_RECEIVE && k < c->write.count; k++) {
+        bool arrives = c->kind == TI_COMMAND_RECEIVE || c->kind == TI_COMMAND_COLLECTIVE;
+        for (size_t k = 0; arrives && k < c->write.count; k++) {
             uint32_t e = c->write.data[k];
             SIM_CHECK(s, s->mark[e] == s->token, "node %d receives element %zu of buffer %d in vain or twice",
                       n->system.node, e - s->base[c->buffer], c->buffer);
@@ -472,13 +416,16 @@ static bool check_messages(sim *s)
     uint64_t sends = 0, receives = 0;
     for (int r = 0; r < s->nodes; r++) {
         sim_node *n = &s->node[r];
-        for (size_t i = first_command(s, n); i < n->command.count; i++) {
+        for (size_t i = sim_first_command(s, n); i < n->command.count; i++) {
             sends += n->command.data[i]->kind == TI_COMMAND_SEND;
             receives += n->command.data[i]->kind == TI_COMMAND_RECEIVE;
             if (n->command.data[i]->kind == TI_COMMAND_SEND && !check_send(s, r, n->command.data[i])) {
                 return false;
             }
         }
+    }
+    if (!sim_check_collectives(s)) {
+        return false;
     }
     SIM_CHECK(s, sends == receives, "%llu sends and %llu receives", (unsigned long long)sends,
               (unsigned long long)receives);
@@ -493,7 +440,7 @@ static bool check_messages(sim *s)
 
 static bool check_reads(sim *s, const sim_node *n)
 {
-    for (size_t i = first_command(s, n); i < n->command.count; i++) {
+    for (size_t i = sim_first_command(s, n); i < n->command.count; i++) {
         const sim_command *c = n->command.data[i];
         for (size_t k = 0; c->kind != TI_COMMAND_SEND && k < c->read.count; k++) {
             uint32_t e = c->read.data[k];
@@ -506,7 +453,7 @@ static bool check_reads(sim *s, const sim_node *n)
 
 static const sim_command *find_kind(const sim *s, const sim_node *n, ti_command_kind kind, int buffer)
 {
-    for (size_t i = first_command(s, n); i < n->command.count; i++) {
+    for (size_t i = sim_first_command(s, n); i < n->command.count; i++) {
         const sim_command *c = n->command.data[i];
         if (c->kind == kind && (buffer < 0 || c->buffer == buffer)) {
             return c;
@@ -609,11 +556,11 @@ static bool check_partition(sim *s, const gen_task *task)
             continue;
         }
         gen_boxes image = { 0 };
-        element_list list = { 0 };
+        sim_list list = { 0 };
         gen_image(s->program, &task->access[i], &items, &image);
-        new_set(s);
+        sim_new_set(s);
         for (size_t k = 0; k < image.count; k++) {
-            add_box(s, task->access[i].buffer, &image.data[k], &list);
+            sim_add_box(s, task->access[i].buffer, &image.data[k], &list);
         }
         expected += (int64_t)list.count;
         for (size_t k = 0; k < list.count; k++) {
@@ -631,7 +578,7 @@ static bool check_partition(sim *s, const gen_task *task)
 
 static void apply_writes(sim *s, sim_node *n)
 {
-    for (size_t i = first_command(s, n); i < n->command.count; i++) {
+    for (size_t i = sim_first_command(s, n); i < n->command.count; i++) {
         const sim_command *c = n->command.data[i];
         if (c->kind != TI_COMMAND_EXECUTE && c->kind != TI_COMMAND_REDUCE && c->kind != TI_COMMAND_CREATE) {
             continue;
@@ -670,7 +617,7 @@ static void note_readers(sim *s, const ti_task *task)
     ti_split split = ti_split_make(&request, table);
     for (uint32_t i = 0; i < task->accesses; i++) {
         for (uint32_t m = 0; m < task->access[i].mappers && ti_access_reads(&task->access[i]); m++) {
-            note_reader(s, buffer_of(s, task->access[i].buffer), &task->access[i].mapper[m], &split);
+            note_reader(s, sim_buffer(s, task->access[i].buffer), &task->access[i].mapper[m], &split);
         }
     }
 }
@@ -731,20 +678,20 @@ static void record_task(sim *s, const ti_task *task)
                                      : task->kind == TI_TASK_DESTROY) {
         whole_buffer(s, step->index, &v->write);
     }
-    element_list list = { 0 };
+    sim_list list = { 0 };
     ti_boxes image = { 0 };
     for (int writes = 0; writes < 2; writes++) {
-        new_set(s);
+        sim_new_set(s);
         for (uint32_t i = 0; i < task->accesses && !ti_box_is_empty(&task->range); i++) {
             const ti_access *a = &task->access[i];
             if (writes ? ti_access_writes(a) || a->mode == TACIT_REDUCE : ti_access_needs_old(a)) {
                 ti_vec_clear(&image);
                 ti_access_image(a, &task->range, &image);
-                add_ti_boxes(s, buffer_of(s, a->buffer), image.data, image.count, &list);
+                sim_add_boxes(s, sim_buffer(s, a->buffer), image.data, image.count, &list);
             }
         }
         if (list.count) {
-            *(writes ? &v->write : &v->read) = keep(s, &list);
+            *(writes ? &v->write : &v->read) = sim_keep(s, &list);
         }
     }
     ti_vec_fini(&image);

@@ -4,6 +4,7 @@
  *   - what a node reads is the newest when its own kernel starts, and nobody sends what is not;
  *   - the sends of r to q are the receives of q from r: content, order and counter;
  *   - nothing travels that the receiver holds or does not read, but where more readers came since than versions remember;
+ *   - all nodes have the same collectives in the same order, and what each gives to each other is what that one gets;
  *   - chunks are a partition of the range, with the right borders, and footprints are what plain arithmetic says;
  *   - reduction trees fit together; all nodes have equal maps; task dependencies order all conflicts.
  * Commands are kept, with the elements they touch, for des.h. One thread. */
@@ -23,6 +24,8 @@ typedef struct sim_elements {
     size_t count;
 } sim_elements;
 
+typedef TI_VEC(uint32_t) sim_list;
+
 typedef struct sim_command {
     ti_command_kind kind;
     size_t step;  /* of the program */
@@ -35,7 +38,12 @@ typedef struct sim_command {
     int64_t items;            /* executed */
     uint32_t stamp;           /* that `write` gets; receive: as sent */
     int peer, buffer;
-    uint64_t counter;
+    uint64_t counter;   /* of a pair of nodes, or the sequence of a collective */
+    ti_pattern pattern; /* collectives, to .get */
+    int root;
+    uint64_t serial;
+    const sim_elements *give;  /* to each node */
+    const sim_elements *get;   /* from each node */
     const ti_tree_place *tree; /* reductions: one of these */
     const ti_block_place *blocks;
     int contributions; /* all there are: nodes, or blocks */
@@ -48,6 +56,7 @@ typedef struct sim_node {
     TI_VEC(sim_command *) command; /* by id - 1 */
     uint32_t *hold;                /* stamp of each element here */
     uint64_t *sent, *received;     /* messages so far, by peer */
+    uint64_t collectives;          /* so far */
 } sim_node;
 
 /* A read of a buffer as a value, to know when versions may have forgotten one. */
@@ -64,10 +73,12 @@ typedef struct sim_options {
     bool release; /* give memory of executed commands back as early as allowed */
     bool verbose;
     bool reproducible;
+    int collectives; /* TI_COLLECTIVES_OFF ... */
 } sim_options;
 
 typedef struct sim_counts {
     uint64_t tasks, commands, messages, elements, resends, horizons, most_entries;
+    uint64_t collectives[TI_PATTERN_KINDS];
 } sim_counts;
 
 typedef struct sim {
@@ -103,6 +114,29 @@ bool sim_fail(sim *s, const char *format, ...) __attribute__((__format__(__print
             return sim_fail((s), __VA_ARGS__);                                                                         \
         }                                                                                                              \
     } while (0)
+
+/* ---- among sim*.c: sets of elements */
+
+/* What is added from now on is a new set. */
+void sim_new_set(sim *s);
+/* Append the elements that are not in the current set. */
+void sim_add_box(sim *s, int buffer, const gen_box *box, sim_list *out);
+bool sim_add_boxes(sim *s, int buffer, const ti_box *box, size_t count, sim_list *out);
+/* Take the elements of the list, which is empty then. */
+sim_elements sim_keep(sim *s, sim_list *list);
+/* The newest contents of elements. */
+const uint32_t *sim_stamps(sim *s, const sim_elements *elements);
+
+/* ---- among sim*.c: commands */
+
+int sim_buffer(const sim *s, const ti_buffer_info *info);
+/* The commands of this step on a node: from here on, in order. */
+size_t sim_first_command(const sim *s, const sim_node *n);
+/* A copy that lies there already may only be sent again if so many readers came since that one of them may have been forgotten. */
+bool sim_may_be_forgotten(const sim *s, int buffer, uint32_t element);
+bool sim_record_collective(sim *s, sim_node *n, const ti_command *from, sim_command *to);
+/* Of this step. */
+bool sim_check_collectives(sim *s);
 
 /* Vertices (commands of one node, or tasks) whose bytes conflict are ordered by dependencies. */
 bool sim_check_order(sim *s, sim_command *const *vertex, size_t count, const char *what);

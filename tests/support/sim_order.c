@@ -147,6 +147,10 @@ void sim_print(const sim *s, int node, FILE *out)
         if (c->kind == TI_COMMAND_SEND || c->kind == TI_COMMAND_RECEIVE) {
             fprintf(out, " peer %d counter %llu b%d", c->peer, (unsigned long long)c->counter, c->buffer);
         }
+        if (c->kind == TI_COMMAND_COLLECTIVE) {
+            fprintf(out, " %llu %s root %d b%d", (unsigned long long)c->counter, ti_pattern_name(c->pattern), c->root,
+                    c->buffer);
+        }
         for (size_t k = 0; k < c->deps; k++) {
             fprintf(out, "%s%llu", k ? "," : " after ", (unsigned long long)c->dep[k]);
         }
