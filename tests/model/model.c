@@ -91,7 +91,7 @@ static void *run_node(void *user)
         fprintf(stderr, "model: %s\n", tacit_last_error(NULL));
         abort();
     }
-    model_run(ctx, n->program, n->truth, &(model_hall){ meet, n->hall }, &n->result);
+    model_run(ctx, n->program, n->truth, &(model_hall){ .meet = meet, .user = n->hall }, &n->result);
     tacit_get_counters(ctx, &n->counters);
     tacit_status status = tacit_finalize(ctx);
     if (status != TACIT_OK) {

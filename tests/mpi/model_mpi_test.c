@@ -37,7 +37,7 @@ static bool run_one(uint64_t seed, int nodes, model_result *out)
         fprintf(stderr, "model_mpi_test: tacit_init: %s: %s\n", tacit_status_name(status), tacit_last_error(NULL));
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    model_run(ctx, program, &truth, &(model_hall){ meet, NULL }, out);
+    model_run(ctx, program, &truth, &(model_hall){ meet, NULL, gen_chance(&r, 50) ? seed : 0 }, out);
     status = tacit_finalize(ctx);
     if (status != TACIT_OK && !out->failed) {
         out->failed = true;

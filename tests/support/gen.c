@@ -6,33 +6,6 @@
 
 #include <string.h>
 
-/* ---- random numbers: splitmix64 */
-
-uint64_t gen_mix(uint64_t x)
-{
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
-
-uint64_t gen_next(gen_rng *r)
-{
-    uint64_t value = gen_mix(r->state);
-    r->state += 0x9e3779b97f4a7c15u;
-    return value;
-}
-
-int64_t gen_between(gen_rng *r, int64_t least, int64_t most)
-{
-    return least + (int64_t)(gen_next(r) % (uint64_t)(most - least + 1));
-}
-
-bool gen_chance(gen_rng *r, int percent)
-{
-    return gen_between(r, 0, 99) < percent;
-}
-
 #define PICK(r, list) ((list)[gen_between((r), 0, (int64_t)(sizeof(list) / sizeof((list)[0])) - 1)])
 
 /* ---- the state of a generator */
@@ -501,6 +474,7 @@ static void random_hints(maker *m, gen_task *t)
     t->oversubscribe = PICK(rng_of(m), oversubscribe);
     t->priority = (int)gen_between(rng_of(m), -2, 2);
     t->whole_chunk = gen_chance(rng_of(m), 25);
+    t->no_collectives = gen_chance(rng_of(m), 8);
     for (int d = 0; d < t->range.dims; d++) {
         t->granularity[d] = PICK(rng_of(m), granularity);
     }
@@ -547,6 +521,53 @@ static int add_writer(maker *m, int buffer)
     t.accesses = 1;
     ti_vec_push(&m->program->task, t);
     return (int)m->program->task.count - 1;
+}
+
+/* ---- transfers in which all nodes take part */
+
+/* A buffer of two dimensions, long enough for every node to have a part along each. */
+static int add_square(maker *m)
+{
+    gen_buffer b = { .initialised = gen_chance(rng_of(m), 30), .elem_size = 8 };
+    b.range = tacit_range2((size_t)m->options->nodes + (size_t)gen_between(rng_of(m), 0, 5),
+                           (size_t)m->options->nodes + (size_t)gen_between(rng_of(m), 0, 5));
+    ti_vec_push(&m->program->buffer, b);
+    ti_vec_push(&m->written, TI_NEW_ARRAY(uint8_t, volume_of(&b)));
+    ti_vec_push(&m->alive, 0);
+    return (int)m->program->buffer.count - 1;
+}
+
+static void add_whole_task(maker *m, int buffer, int mode, tacit_mapper mapper, int place)
+{
+    const gen_buffer *b = &m->program->buffer.data[buffer];
+    gen_task t = { .range = b->range, .place = place, .accesses = 1 };
+    if (mapper.kind == TACIT_MAPPER_TRANSPOSED) {
+        t.range = tacit_range2(b->range.size[1], b->range.size[0]);
+    }
+    t.split = TACIT_SPLIT_1D;
+    t.whole_chunk = gen_chance(rng_of(m), 25);
+    t.oversubscribe = gen_chance(rng_of(m), 20) ? 2 : 1;
+    t.access[0] = (gen_access){ .buffer = buffer, .mode = mode, .mapper = mapper };
+    ti_vec_push(&m->program->task, t);
+}
+
+/* Ways to write and to read one buffer, which make patterns with each other. Returns how many tasks it adds. */
+static int add_pattern(maker *m)
+{
+    bool square = m->options->nodes <= 16 && count_alive(m) < LIVE_BUFFERS && gen_chance(rng_of(m), 60);
+    int buffer = square ? add_square(m) : pick_alive(m), node = (int)gen_between(rng_of(m), 0, m->options->nodes - 1);
+    if (square) {
+        create_buffer(m, buffer);
+    }
+    int dims = m->program->buffer.data[buffer].range.dims;
+    add_whole_task(m, buffer, TACIT_WRITE, tacit_one_to_one(), -1);
+    add_whole_task(m, buffer, dims == 2 ? TACIT_UPDATE : TACIT_READ,
+                   dims == 2 ? tacit_transposed(1, 0, 2) : tacit_one_to_one(), -1);
+    add_whole_task(m, buffer, TACIT_READ, dims == 0 || gen_chance(rng_of(m), 50) ? tacit_all() : tacit_slice(0), -1);
+    add_whole_task(m, buffer, TACIT_WRITE, tacit_one_to_one(), node);
+    add_whole_task(m, buffer, TACIT_READ, tacit_one_to_one(), -1);
+    add_whole_task(m, buffer, TACIT_READ, tacit_all(), gen_chance(rng_of(m), 50) ? node : 0);
+    return 6;
 }
 
 /* ---- steps */
@@ -637,10 +658,20 @@ static void push_loop(maker *m)
     }
 }
 
+static void push_patterns(maker *m)
+{
+    int count = add_pattern(m), last = (int)m->program->task.count - 1;
+    for (int64_t i = gen_between(rng_of(m), 4, 12); i > 0; i--) {
+        submit(m, last - (int)gen_between(rng_of(m), 0, count - 1));
+    }
+}
+
 static void push_step(maker *m)
 {
     int64_t choice = gen_between(rng_of(m), 0, 99);
-    if (choice < 4) {
+    if (gen_chance(rng_of(m), 5)) {
+        push_patterns(m);
+    } else if (choice < 4) {
         ti_vec_push(&m->program->step, ((gen_step){ .kind = GEN_WAIT }));
     } else if (choice < 12) {
         push_fence(m, pick_alive(m));

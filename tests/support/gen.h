@@ -73,7 +73,7 @@ typedef struct gen_task {
     bool with_owner; /* public programs: placed with the owner of what access 0 names */
     int split, oversubscribe, priority;
     size_t granularity[3];
-    bool whole_chunk;
+    bool whole_chunk, no_collectives;
     unsigned objects;  /* host objects that it names, one bit each */
     uint32_t *weights; /* one per node, or NULL */
 } gen_task;

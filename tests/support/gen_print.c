@@ -56,7 +56,8 @@ void gen_print_task(const gen_program *program, const gen_task *t, FILE *out)
         fprintf(out, " objects %x", t->objects);
     }
     fprintf(out, "%s", t->oversubscribe > 1 ? (t->oversubscribe == 2 ? " x2" : " x3") : "");
-    fprintf(out, "%s%s", t->whole_chunk ? " whole" : "", t->weights ? " weights" : "");
+    fprintf(out, "%s%s%s", t->no_collectives ? " no collectives" : "", t->whole_chunk ? " whole" : "",
+            t->weights ? " weights" : "");
     for (int i = 0; t->weights && i < program->nodes; i++) {
         fprintf(out, "%s%u", i ? "," : " ", t->weights[i]);
     }

@@ -109,6 +109,7 @@ static void lower_task(const lowering *l, const gen_task *from, ti_arena *arena,
     }
     to->kind = TI_TASK_EXECUTE;
     to->whole_chunk = from->whole_chunk;
+    to->no_collectives = from->no_collectives;
     to->on_host = from->on != TACIT_ON_DEVICES;
     to->two_dimensional = from->split == TACIT_SPLIT_2D;
     to->priority = from->priority;

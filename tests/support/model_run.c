@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* What a kernel is given. The pointer is good in this process only, and kernels run nowhere else. */
 typedef struct kernel_args {
@@ -140,6 +141,15 @@ static void use_objects(const kernel_args *args, const gen_task *task, bool begi
     }
 }
 
+/* One kernel in eight takes up to two milliseconds longer than it must, others on each node: the nodes come to their next commands at different times. */
+static void delay(const tacit_launch *k, const kernel_args *args)
+{
+    uint64_t draw = gen_mix(args->hall.delays ^ (uint64_t)k->node << 32 ^ args->step ^ (uint64_t)k->chunk.min[0] << 16);
+    if (args->hall.delays && draw % 8 == 0) {
+        nanosleep(&(struct timespec){ .tv_nsec = (long)(draw / 8 % 2000000) }, NULL);
+    }
+}
+
 /* First all new values, then all of them are stored: some tasks write what they read. */
 static void kernel(const tacit_launch *k)
 {
@@ -155,6 +165,7 @@ static void kernel(const tacit_launch *k)
     s.fetch = fetch;
     s.user = (void *)(uintptr_t)k;
     use_objects(args, s.task, true);
+    delay(k, args);
     if (k->on == TACIT_ON_EVERY_NODE && args->hall.meet) {
         args->hall.meet(k, args->step, args->hall.user);
         args->result->meetings++;
@@ -223,6 +234,7 @@ static bool submit(runner *r, size_t step)
                                .oversubscribe = t->oversubscribe,
                                .priority = t->priority,
                                .whole_chunk = t->whole_chunk,
+                               .no_collectives = t->no_collectives,
                                .weights = t->weights };
     for (int d = 0; d < 3; d++) {
         task.offset[d] = t->offset[d];
@@ -441,4 +453,5 @@ void model_config(gen_rng *r, tacit_config *out)
     out->reproducible = gen_chance(r, 40);
     out->bounds_check = gen_chance(r, 20);
     out->lookahead = (int)gen_between(r, TACIT_LOOKAHEAD_DEFAULT, TACIT_LOOKAHEAD_FULL);
+    out->collectives = (int)gen_between(r, TACIT_COLLECTIVES_DEFAULT, TACIT_COLLECTIVES_LOOKAHEAD);
 }

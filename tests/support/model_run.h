@@ -23,10 +23,12 @@ typedef struct model_result {
     model_object object[GEN_OBJECTS];
 } model_result;
 
-/* Kernels of tasks on every node call `meet`, which returns when those of all nodes have; NULL: they do not meet. */
+/* Kernels of tasks on every node call `meet`, which returns when those of all nodes have; NULL: they do not meet. With `delays` other than 0 some
+ * kernels sleep first; which ones follows from it. */
 typedef struct model_hall {
     void (*meet)(const tacit_launch *launch, size_t step, void *user);
     void *user;
+    uint64_t delays;
 } model_hall;
 
 void model_run(tacit_context *ctx, const gen_program *program, const oracle *truth, const model_hall *hall,
