@@ -17,7 +17,7 @@ typedef struct ti_chunk_table {
     int64_t chunks;
     ti_region_map index; /* box to chunk */
     ti_region_entries hits;
-    ti_chunk_list list;
+    ti_chunk_list list, other;
 } ti_chunk_table;
 
 /* ---- splits */
@@ -151,6 +151,7 @@ static void free_table(ti_chunk_table *table)
         ti_vec_fini(&table->box);
         ti_vec_fini(&table->hits);
         ti_vec_fini(&table->list);
+        ti_vec_fini(&table->other);
         TI_DELETE(table);
     }
 }
@@ -429,24 +430,32 @@ void ti_holder_node(const ti_holder_cache *cache, const ti_holder *h, int q, con
     }
 }
 
+static int by_chunk(const void *a, const void *b)
+{
+    return (*(const int64_t *)a > *(const int64_t *)b) - (*(const int64_t *)a < *(const int64_t *)b);
+}
+
+/* A chunk may have several boxes there. */
 static void table_candidates(ti_chunk_table *table, const ti_box *box, ti_chunk_list *out)
 {
     ti_vec_clear(&table->hits);
     ti_region_map_query(&table->index, box, &table->hits);
+    bool ascending = true;
     for (size_t i = 0; i < table->hits.count; i++) {
-        /* Insertion keeps the list ascending and free of repetition. */
         int64_t c = (int64_t)table->hits.data[i].value;
-        size_t at = out->count;
-        while (at > 0 && out->data[at - 1] > c) {
-            at--;
-        }
-        if (at > 0 && out->data[at - 1] == c) {
-            continue;
-        }
+        ascending = ascending && (i == 0 || out->data[i - 1] <= c);
         ti_vec_push(out, c);
-        memmove(out->data + at + 1, out->data + at, (out->count - 1 - at) * sizeof(int64_t));
-        out->data[at] = c;
     }
+    if (!ascending) {
+        ti_vec_sort(out, &table->other, by_chunk);
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < out->count; i++) {
+        if (kept == 0 || out->data[kept - 1] != out->data[i]) {
+            out->data[kept++] = out->data[i];
+        }
+    }
+    out->count = kept;
 }
 
 void ti_holder_candidates(const ti_holder *h, const ti_box *box, ti_chunk_list *out)

@@ -96,20 +96,27 @@ static bool is_free(const ti_transfer_planner *p, const ti_version *v, ti_holder
 
 /* ---- what this node lacks, and who sends it */
 
-static void receive_entry(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holder *const *reads,
-                          size_t count)
+static void receive_from_nodes(ti_transfer_planner *p, ti_version_map *map, const ti_version *v,
+                               ti_holder *const *reads, size_t count)
 {
     find_wanted(p, map, v, reads, count, p->node);
-    if (!p->wanted.count) {
+    for (size_t i = 0; i < p->wanted.count; i++) {
+        add_piece(&p->incoming, v->a + p->node % (v->b - v->a), &p->wanted.data[i]);
+    }
+}
+
+/* Owners are asked one by one for what they own, of which this node wrote nothing itself, unless images of the writer's chunks overlap. */
+static void receive_from_chunks(ti_transfer_planner *p, ti_version_map *map, const ti_version *v,
+                                ti_holder *const *reads, size_t count)
+{
+    ti_demand_make(map, v, reads, count, p->node, &v->box, &p->demand);
+    if (!p->demand.image.count) {
         return;
     }
-    if (v->kind == TI_WRITER_NODES) {
-        for (size_t i = 0; i < p->wanted.count; i++) {
-            add_piece(&p->incoming, v->a + p->node % (v->b - v->a), &p->wanted.data[i]);
-        }
-        return;
+    if (!v->writer->disjoint) {
+        ti_demand_hold_own(map, v, p->node, &v->box, &p->demand);
     }
-    ti_box around = bounding(&p->wanted);
+    ti_box around = bounding(&p->demand.image);
     ti_holder_candidates(v->writer, &around, &p->chunks);
     for (size_t i = 0; i < p->chunks.count; i++) {
         int owner = ti_split_node(&v->writer->split->split, p->chunks.data[i]);
@@ -119,6 +126,21 @@ static void receive_entry(ti_transfer_planner *p, ti_version_map *map, const ti_
                 add_lacking(p, &p->incoming, owner, &p->owned.data[k]);
             }
         }
+    }
+}
+
+static void receive_entry(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holder *const *reads,
+                          size_t count)
+{
+    switch (v->kind) {
+    case TI_WRITER_UNDEFINED:
+        break;
+    case TI_WRITER_NODES:
+        receive_from_nodes(p, map, v, reads, count);
+        break;
+    case TI_WRITER_SPLIT:
+        receive_from_chunks(p, map, v, reads, count);
+        break;
     }
 }
 

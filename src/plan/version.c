@@ -511,6 +511,7 @@ void ti_demand_make(const ti_version_map *map, const ti_version *v, ti_holder *c
 {
     ti_vec_clear(&demand->image);
     ti_vec_clear(&demand->held);
+    demand->apart = count == 1 && reads[0]->apart && reads[0]->margin == 0;
     for (size_t i = 0; i < count; i++) {
         ti_holder_node(&map->holders, reads[i], q, clip, &demand->image);
     }
@@ -547,12 +548,14 @@ void ti_demand_lacks(ti_demand *demand, const ti_box *clip, ti_boxes *out)
         if (ti_box_is_empty(&common)) {
             continue;
         }
-        if (out->count) {
+        if (out->count && !demand->apart) {
+            demand->compared += out->count;
             add_missing(out, &common, &demand->rest);
         } else {
             ti_vec_push(out, common);
         }
     }
+    demand->compared += demand->image.count + demand->held.count;
     for (size_t i = 0; i < demand->held.count && out->count; i++) {
         if (ti_box_meets(&demand->held.data[i], clip)) {
             ti_boxes_subtract(out, &demand->held.data[i]);

@@ -61,6 +61,8 @@ bool ti_version_is_free(const ti_version *v, ti_holder *const *reads, size_t cou
 /* What one node reads of a part of an entry, and what of that it holds already. */
 typedef struct ti_demand {
     ti_boxes image, held, rest;
+    bool apart;        /* images do not overlap */
+    uint64_t compared; /* pairs of boxes so far, for tests: custom mappers may have very many boxes */
 } ti_demand;
 /* Of node q for a task with these reads, in `clip`, which lies in the entry's box. As holder counts who read, and with ti_demand_hold_own who wrote. */
 void ti_demand_make(const ti_version_map *map, const ti_version *v, ti_holder *const *reads, size_t count, int q,

@@ -2,7 +2,7 @@
  *
  * Reads and writes go straight to one map, with mappers, splits and margins at random, writers that overlap among them. A second map gets the same changes
  * and no questions, and must stay equal. Also: how many entries the growing programs leave behind, stated as bounds. */
-#include "plan/version.h"
+#include "plan/transfer.h"
 
 #include "gen.h"
 #include "random.h"
@@ -532,12 +532,118 @@ static void caches(void **state)
     }
 }
 
+/* ---- custom mappers with very many boxes: what a block-cyclic distribution is */
+
+enum { CYCLIC_NODES = 4 };
+
+/* Item i is the block i / nodes-th of node i % nodes, as items of a node follow each other. */
+static void cyclic_mapper(const tacit_box *chunk, const tacit_range *range, const void *user, tacit_region *out)
+{
+    size_t per_node = *(const size_t *)user;
+    (void)range;
+    for (size_t i = chunk->min[0]; i < chunk->max[0]; i++) {
+        size_t block = i % per_node * CYCLIC_NODES + i / per_node;
+        tacit_region_add(out, tacit_box1(2 * block, 2 * block + 2));
+    }
+}
+
+/* Pairs of boxes that are compared, and chunks that are evaluated, while all nodes' cyclic parts are fetched by each node (or, the other way round,
+ * each node fetches its cyclic part of what nodes wrote in blocks). */
+static uint64_t fetch_cyclic(size_t per_node, int node, bool to_cyclic, size_t *pieces)
+{
+    int64_t blocks = (int64_t)per_node * CYCLIC_NODES, evaluated_before;
+    uint64_t evaluated = 0;
+    ti_buffer_info buffer = { .dims = 1, .extent = { { 0, 0, 0 }, { 2 * blocks, 1, 1 } }, .name = "b", .elem_size = 1 };
+    ti_custom_mapper custom = { cyclic_mapper, &per_node, sizeof(per_node), 0, 0 };
+    ti_mapper mapper[3], other[3];
+    const tacit_mapper cyclic = tacit_custom(0), plain = to_cyclic ? tacit_one_to_one() : tacit_all();
+    ti_mapper_expand(&cyclic, 1, mapper);
+    ti_mapper_expand(&plain, 1, other);
+    ti_access access = { .buffer = &buffer, .mapper = mapper, .mappers = 1, .custom = &custom };
+    ti_access whole = { .buffer = &buffer, .mapper = other, .mappers = 1 };
+    ti_split_request request = { .range = { { 0, 0, 0 }, { blocks, 1, 1 } },
+                                 .gran = { 1, 1, 1 },
+                                 .nodes = CYCLIC_NODES,
+                                 .place = -1,
+                                 .oversubscribe = (int)per_node };
+    ti_split_request even = {
+        .range = buffer.extent, .gran = { 1, 1, 1 }, .nodes = CYCLIC_NODES, .place = -1, .oversubscribe = 1
+    };
+    ti_split_cache splits;
+    ti_version_map map;
+    ti_transfer_planner planner;
+    ti_split_cache_init(&splits, node);
+    ti_version_map_init(&map, &buffer.extent, CYCLIC_NODES, false, &evaluated);
+    ti_transfer_init(&planner, node);
+    ti_holder *parts = ti_holder_ref(ti_holder_get(&map.holders, &access, 0, ti_split_cache_get(&splits, &request), 0));
+    ti_holder *all = ti_holder_ref(ti_holder_get(&map.holders, &whole, 0, ti_split_cache_get(&splits, &even), 0));
+    evaluated_before = (int64_t)evaluated;
+    ti_version_map_write(&map, to_cyclic ? all : parts);
+    ti_transfer_plan(&planner, &map, to_cyclic ? &parts : &all, 1);
+    uint64_t steps = planner.demand.compared + evaluated - (uint64_t)evaluated_before;
+    *pieces = planner.incoming.count + planner.outgoing.count;
+    ti_transfer_fini(&planner);
+    ti_version_map_fini(&map);
+    ti_split_cache_fini(&splits);
+    return steps;
+}
+
+static void many_blocks(void **state)
+{
+    (void)state;
+    enum { FEW = 500, MANY = 8000 };
+    for (int to_cyclic = 0; to_cyclic < 2; to_cyclic++) {
+        size_t few_pieces, many_pieces;
+        uint64_t few = fetch_cyclic(FEW, 1, to_cyclic, &few_pieces);
+        uint64_t many = fetch_cyclic(MANY, 1, to_cyclic, &many_pieces);
+        assert_true(few_pieces >= FEW && many_pieces == few_pieces * MANY / FEW);
+        assert_true(many <= few * MANY / FEW + 100);
+    }
+    assert_int_equal(ti_alloc_live(), 0);
+}
+
+/* Candidates come in ascending order and once, whatever the order of boxes. */
+static void candidates_ascend(void **state)
+{
+    (void)state;
+    size_t per_node = 100;
+    uint64_t evaluated = 0;
+    ti_buffer_info buffer = { .dims = 1, .extent = { { 0, 0, 0 }, { 800, 1, 1 } }, .name = "b", .elem_size = 1 };
+    ti_custom_mapper custom = { cyclic_mapper, &per_node, sizeof(per_node), 0, 0 };
+    ti_mapper mapper[3];
+    const tacit_mapper cyclic = tacit_custom(0);
+    ti_mapper_expand(&cyclic, 1, mapper);
+    ti_access access = { .buffer = &buffer, .mapper = mapper, .mappers = 1, .custom = &custom };
+    for (int oversubscribe = 1; oversubscribe <= 100; oversubscribe *= 10) {
+        ti_split_request request = { .range = { { 0, 0, 0 }, { 400, 1, 1 } },
+                                     .gran = { 1, 1, 1 },
+                                     .nodes = CYCLIC_NODES,
+                                     .place = -1,
+                                     .oversubscribe = oversubscribe };
+        ti_split_cache splits;
+        ti_holder_cache holders;
+        ti_chunk_list list = { 0 };
+        ti_split_cache_init(&splits, 0);
+        ti_holder_cache_init(&holders, &evaluated);
+        ti_holder *h = ti_holder_get(&holders, &access, 0, ti_split_cache_get(&splits, &request), 0);
+        ti_holder_candidates(h, &buffer.extent, &list);
+        assert_int_equal(list.count, (size_t)(CYCLIC_NODES * oversubscribe));
+        for (size_t i = 0; i < list.count; i++) {
+            assert_int_equal(list.data[i], i);
+        }
+        ti_vec_fini(&list);
+        ti_holder_cache_fini(&holders);
+        ti_split_cache_fini(&splits);
+    }
+}
+
 int main(int argc, char **argv)
 {
     seed = test_seed(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(against_stamps),      cmocka_unit_test(sliding_window), cmocka_unit_test(appended_slabs),
-        cmocka_unit_test(tiles_and_shrinking), cmocka_unit_test(caches),
+        cmocka_unit_test(tiles_and_shrinking), cmocka_unit_test(caches),         cmocka_unit_test(many_blocks),
+        cmocka_unit_test(candidates_ascend),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
