@@ -2,40 +2,9 @@
  *
  * With one node there is nothing to send, so no versions are kept. Dependencies between commands are derived only if somebody looks
  * (ti_system::record): what executes is ordered by the instruction graph. */
-#include "plan/command_graph.h"
+#include "plan/command_impl.h"
 
-#include "base/arena.h"
 #include "base/check.h"
-#include "base/map.h"
-#include "plan/discovery.h"
-#include "plan/order.h"
-#include "plan/transfer.h"
-
-typedef struct buffer_state {
-    const ti_buffer_info *info;
-    ti_version_map versions; /* with more than one node */
-    ti_discovery_cache collectives;
-    ti_tracker tracker; /* if recording */
-} buffer_state;
-
-struct ti_command_graph {
-    const ti_system *system;
-    ti_arena_ring arenas;
-    ti_era era;
-    ti_orders orders;              /* if recording */
-    uint64_t newest_point;         /* command of the last horizon or epoch */
-    TI_VEC(buffer_state *) buffer; /* by slot */
-    TI_VEC(const ti_command *) batch;
-    ti_split_cache splits;
-    ti_transfer_planner transfer;
-    ti_discovery collectives;
-    ti_map sent, received; /* by peer: messages planned so far */
-    uint64_t next_id, evaluated;
-    ti_deps deps;
-    TI_VEC(ti_holder *) holders; /* of the task's accesses, one per mapper, in order; referenced while it is planned */
-    TI_VEC(ti_holder *) reads;   /* those that read one buffer */
-    ti_boxes boxes;
-};
 
 ti_command_graph *ti_command_graph_create(const ti_system *system)
 {
@@ -56,7 +25,7 @@ static bool is_distributed(const ti_command_graph *graph)
 
 static void close_buffer(ti_command_graph *graph, uint32_t slot)
 {
-    buffer_state *state = graph->buffer.data[slot];
+    ti_command_buffer *state = graph->buffer.data[slot];
     if (!state) {
         return;
     }
@@ -81,6 +50,7 @@ void ti_command_graph_destroy(ti_command_graph *graph)
     ti_vec_fini(&graph->holders);
     ti_vec_fini(&graph->reads);
     ti_vec_fini(&graph->boxes);
+    ti_command_window_fini(&graph->window);
     ti_map_fini(&graph->sent);
     ti_map_fini(&graph->received);
     ti_deps_fini(&graph->deps);
@@ -97,7 +67,7 @@ static ti_arena *arena_of(ti_command_graph *graph)
     return ti_arena_ring_top(&graph->arenas);
 }
 
-static buffer_state *state_of(ti_command_graph *graph, const ti_buffer_info *buffer)
+ti_command_buffer *ti_command_buffer_of(ti_command_graph *graph, const ti_buffer_info *buffer)
 {
     TI_ASSERT(buffer->slot < graph->buffer.count && graph->buffer.data[buffer->slot]);
     return graph->buffer.data[buffer->slot];
@@ -119,9 +89,9 @@ static void track(ti_command_graph *graph, const ti_buffer_info *buffer, const t
 {
     for (uint32_t i = 0; graph->system->record && i < count; i++) {
         if (write) {
-            ti_tracker_write(&state_of(graph, buffer)->tracker, &box[i], graph->deps.self, &graph->deps);
+            ti_tracker_write(&ti_command_buffer_of(graph, buffer)->tracker, &box[i], graph->deps.self, &graph->deps);
         } else {
-            ti_tracker_read(&state_of(graph, buffer)->tracker, &box[i], graph->deps.self, &graph->deps);
+            ti_tracker_read(&ti_command_buffer_of(graph, buffer)->tracker, &box[i], graph->deps.self, &graph->deps);
         }
     }
 }
@@ -171,21 +141,21 @@ static ti_split_ref *root_split(ti_command_graph *graph, const ti_split_ref *spl
     return ti_split_cache_get(&graph->splits, &request);
 }
 
-static void resolve_holders(ti_command_graph *graph, const ti_task *task, ti_split_ref *split)
+void ti_command_resolve_holders(ti_command_graph *graph, const ti_task *task, ti_split_ref *split)
 {
     ti_vec_clear(&graph->holders);
     for (uint32_t i = 0; i < task->accesses; i++) {
         const ti_access *access = &task->access[i];
         ti_split_ref *readers = access->mode == TACIT_REDUCE && access->include_old ? root_split(graph, split) : split;
         for (uint32_t m = 0; m < access->mappers; m++) {
-            ti_holder *holder = ti_holder_get(&state_of(graph, access->buffer)->versions.holders, access, m, readers,
-                                              0);
+            ti_holder *holder = ti_holder_get(&ti_command_buffer_of(graph, access->buffer)->versions.holders, access, m,
+                                              readers, 0);
             ti_vec_push(&graph->holders, ti_holder_ref(holder));
         }
     }
 }
 
-static void drop_holders(ti_command_graph *graph)
+void ti_command_drop_holders(ti_command_graph *graph)
 {
     for (size_t i = 0; i < graph->holders.count; i++) {
         ti_holder_unref(graph->holders.data[i]);
@@ -193,7 +163,7 @@ static void drop_holders(ti_command_graph *graph)
 }
 
 /* The holders of all reads of `buffer` by the task. */
-static void collect_reads(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer)
+void ti_command_collect_reads(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer)
 {
     size_t first = 0; /* of the access's holders */
     ti_vec_clear(&graph->reads);
@@ -223,8 +193,8 @@ static const ti_box *keep_boxes(ti_command_graph *graph, const ti_boxes *boxes, 
     return ti_arena_copy(arena_of(graph), boxes->data, boxes->count * sizeof(ti_box));
 }
 
-static void emit_collective(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
-                            const ti_collective *what)
+void ti_command_emit_collective(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
+                                const ti_collective *what)
 {
     int self = graph->system->node;
     ti_command *command = new_command(graph, TI_COMMAND_COLLECTIVE, task);
@@ -244,8 +214,18 @@ static void emit_collective(ti_command_graph *graph, const ti_task *task, const 
     }
 }
 
+ti_discovery_question ti_command_question(ti_command_graph *graph, const ti_task *task, const ti_forward *forward)
+{
+    return (ti_discovery_question){ .map = &ti_command_buffer_of(graph, forward->buffer)->versions,
+                                    .read = graph->reads.data,
+                                    .reads = graph->reads.count,
+                                    .box = forward->box,
+                                    .boxes = forward->boxes,
+                                    .task = task->id };
+}
+
 /* The task's forwards on `buffer`, whose reads have been collected, become collectives where they fit a pattern. */
-static void forward_data(ti_command_graph *graph, const ti_task *task, buffer_state *state)
+static void forward_data(ti_command_graph *graph, const ti_task *task, ti_command_buffer *state)
 {
     ti_vec_clear(&graph->transfer.covered);
     for (uint32_t i = 0; i < task->forwards; i++) {
@@ -253,19 +233,12 @@ static void forward_data(ti_command_graph *graph, const ti_task *task, buffer_st
         if (forward->buffer != state->info) {
             continue;
         }
-        ti_discovery_question question = {
-            .map = &state->versions,
-            .read = graph->reads.data,
-            .reads = graph->reads.count,
-            .split = graph->reads.data[0]->split,
-            .box = forward->box,
-            .boxes = forward->boxes,
-            .task = task->id,
-        };
+        ti_command_window_hoist(graph, task, forward);
+        ti_discovery_question question = ti_command_question(graph, task, forward);
         ti_collective *what;
         ti_verdict verdict = ti_discovery_decide(&graph->collectives, &state->collectives, &question, &what);
         if (verdict == TI_VERDICT_COLLECTIVE) {
-            emit_collective(graph, task, state->info, what);
+            ti_command_emit_collective(graph, task, state->info, what);
         }
     }
 }
@@ -275,9 +248,9 @@ static void transfer_data(ti_command_graph *graph, const ti_task *task)
     for (uint32_t i = 0; i < task->accesses; i++) {
         if (is_first_read(task, i)) {
             const ti_buffer_info *buffer = task->access[i].buffer;
-            collect_reads(graph, task, buffer);
-            forward_data(graph, task, state_of(graph, buffer));
-            ti_transfer_plan(&graph->transfer, &state_of(graph, buffer)->versions, graph->reads.data,
+            ti_command_collect_reads(graph, task, buffer);
+            forward_data(graph, task, ti_command_buffer_of(graph, buffer));
+            ti_transfer_plan(&graph->transfer, &ti_command_buffer_of(graph, buffer)->versions, graph->reads.data,
                              graph->reads.count);
             emit_messages(graph, task, buffer, &graph->transfer.outgoing, true);
             emit_messages(graph, task, buffer, &graph->transfer.incoming, false);
@@ -449,7 +422,7 @@ static void update_versions(ti_command_graph *graph, const ti_task *task, const 
         size_t first = 0; /* of the access's holders */
         for (uint32_t i = 0; i < task->accesses; first += task->access[i++].mappers) {
             const ti_access *access = &task->access[i];
-            ti_version_map *versions = &state_of(graph, access->buffer)->versions;
+            ti_version_map *versions = &ti_command_buffer_of(graph, access->buffer)->versions;
             if (writes && access->mode == TACIT_REDUCE) {
                 ti_version_map_set(versions, &access->buffer->extent, split->node_a, split->node_a + 1);
             }
@@ -467,7 +440,7 @@ static void update_versions(ti_command_graph *graph, const ti_task *task, const 
 
 /* ---- tasks */
 
-static ti_split_ref *split_task(ti_command_graph *graph, const ti_task *task)
+ti_split_ref *ti_command_split(ti_command_graph *graph, const ti_task *task)
 {
     ti_split_request request = {
         .range = task->range,
@@ -496,10 +469,10 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
     if (ti_box_is_empty(&task->range)) {
         return;
     }
-    ti_split_ref *split = split_task(graph, task);
+    ti_split_ref *split = ti_command_split(graph, task);
     split->refs++;
     if (is_distributed(graph)) {
-        resolve_holders(graph, task, split);
+        ti_command_resolve_holders(graph, task, split);
         transfer_data(graph, task);
     }
     if (task->kind == TI_TASK_FENCE) {
@@ -514,7 +487,7 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
     }
     if (is_distributed(graph)) {
         update_versions(graph, task, split);
-        drop_holders(graph);
+        ti_command_drop_holders(graph);
     }
     split->refs--;
 }
@@ -522,7 +495,7 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
 /* Every node has its own part of the initial contents, as the task's access says. */
 static void set_owners(ti_command_graph *graph, const ti_task *task, ti_version_map *versions)
 {
-    ti_split_ref *split = split_task(graph, task);
+    ti_split_ref *split = ti_command_split(graph, task);
     ti_version_map_write(versions, ti_holder_get(&versions->holders, &task->access[0], 0, split, 0));
 }
 
@@ -533,7 +506,7 @@ static void create_buffer(ti_command_graph *graph, const ti_task *task)
         ti_vec_push(&graph->buffer, NULL);
     }
     TI_ASSERT(!graph->buffer.data[info->slot]);
-    buffer_state *state = graph->buffer.data[info->slot] = TI_NEW(buffer_state);
+    ti_command_buffer *state = graph->buffer.data[info->slot] = TI_NEW(ti_command_buffer);
     state->info = info;
     if (is_distributed(graph)) {
         ti_version_map_init(&state->versions, &info->extent, graph->system->num_nodes,
@@ -554,7 +527,8 @@ static void destroy_buffer(ti_command_graph *graph, const ti_task *task)
 {
     ti_command *command = new_command(graph, TI_COMMAND_DESTROY, task);
     if (graph->system->record) {
-        ti_tracker_uses(&state_of(graph, task->as.destroy)->tracker, &task->as.destroy->extent, &graph->deps);
+        ti_tracker_uses(&ti_command_buffer_of(graph, task->as.destroy)->tracker, &task->as.destroy->extent,
+                        &graph->deps);
     }
     close_buffer(graph, task->as.destroy->slot);
     emit(graph, command);
@@ -569,7 +543,7 @@ static void add_point(ti_command_graph *graph, const ti_task *task)
     ti_arena_ring_advance(&graph->arenas, task->id);
 }
 
-static void add_task(ti_command_graph *graph, const ti_task *task)
+void ti_command_plan(ti_command_graph *graph, const ti_task *task)
 {
     switch (task->kind) {
     case TI_TASK_EXECUTE:
@@ -593,7 +567,7 @@ ti_command_batch ti_command_graph_add(ti_command_graph *graph, const ti_task *co
 {
     ti_vec_clear(&graph->batch);
     for (size_t i = 0; i < count; i++) {
-        add_task(graph, task[i]);
+        ti_command_window_add(graph, task[i]);
     }
     return (ti_command_batch){ graph->batch.data, graph->batch.count };
 }

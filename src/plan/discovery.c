@@ -177,6 +177,15 @@ static void find_nodes(const ti_discovery *planner, const ti_holder *holder, int
     }
 }
 
+/* Without reads the question is whether all nodes have it. */
+static bool nothing_moves(const ti_discovery *planner, const ti_version *v, const ti_discovery_question *q)
+{
+    if (q->reads) {
+        return ti_version_is_free(v, q->read, q->reads);
+    }
+    return v->kind == TI_WRITER_UNDEFINED || (v->kind == TI_WRITER_NODES && v->a == 0 && v->b == planner->nodes);
+}
+
 /* All entries of the region must have one source. Leaves in the region what nobody but the source has. TI_VERDICT_COLLECTIVE if there is any. */
 static ti_verdict find_source(ti_discovery *planner, const ti_discovery_question *q, draft *out)
 {
@@ -184,7 +193,7 @@ static ti_verdict find_source(ti_discovery *planner, const ti_discovery_question
     const ti_version *first = NULL;
     for (size_t i = 0; i < hit->count; i++) {
         const ti_version *v = hit->data[i];
-        if (ti_version_is_free(v, q->read, q->reads)) {
+        if (nothing_moves(planner, v, q)) {
             ti_boxes_subtract(&planner->region, &v->box);
             continue;
         }
@@ -231,7 +240,9 @@ static bool keep_what_all_read(ti_discovery *planner, const ti_discovery_questio
     const ti_holder *best = NULL;
     int64_t most = 0;
     for (size_t i = 0; i < q->reads; i++) {
-        int64_t common = q->read[i]->same ? volume_in(&planner->region, q->read[i]) : 0;
+        const ti_split_ref *split = q->read[i]->split;
+        bool all = q->read[i]->same && split->node_b - split->node_a == planner->nodes;
+        int64_t common = all ? volume_in(&planner->region, q->read[i]) : 0;
         if (common > most) {
             most = common;
             best = q->read[i];
@@ -294,7 +305,7 @@ static bool is_transposition(const ti_discovery *planner, const ti_holder *w, co
     return given_up && taken_up;
 }
 
-static ti_verdict decide_gather(ti_discovery *planner, const ti_discovery_question *q, draft *d)
+static ti_verdict decide_gather(const ti_discovery *planner, int root, draft *d)
 {
     if (!d->from) {
         return TI_VERDICT_ONE_TO_ONE;
@@ -303,7 +314,7 @@ static ti_verdict decide_gather(ti_discovery *planner, const ti_discovery_questi
         return TI_VERDICT_FEW_GIVE;
     }
     d->pattern = TI_PATTERN_GATHER;
-    d->root = q->split->node_a;
+    d->root = root;
     return TI_VERDICT_COLLECTIVE;
 }
 
@@ -334,21 +345,48 @@ static ti_verdict decide_parts(ti_discovery *planner, const ti_discovery_questio
     return TI_VERDICT_COLLECTIVE;
 }
 
+static void make_broadcast(draft *d)
+{
+    d->pattern = d->from ? TI_PATTERN_ALL_GATHER : TI_PATTERN_BROADCAST;
+    d->root = d->from ? -1 : d->source;
+}
+
+/* The nodes that read the region, as an interval. */
+static void find_getters(const ti_discovery *planner, const ti_discovery_question *q, int *a, int *b)
+{
+    *a = planner->nodes;
+    *b = 0;
+    for (size_t i = 0; i < q->reads; i++) {
+        if (volume_in(&planner->region, q->read[i])) {
+            *a = TI_MIN(*a, q->read[i]->split->node_a);
+            *b = TI_MAX(*b, q->read[i]->split->node_b);
+        }
+    }
+}
+
 static ti_verdict decide_pattern(ti_discovery *planner, const ti_discovery_question *q, draft *d)
 {
-    int readers = q->split->node_b - q->split->node_a;
-    if (readers == 1) {
-        return decide_gather(planner, q, d);
+    int a, b;
+    find_getters(planner, q, &a, &b);
+    if (b - a == 1) {
+        return decide_gather(planner, a, d);
     }
-    if (readers < planner->nodes) {
+    if (b - a < planner->nodes) {
         return TI_VERDICT_FEW_GET;
     }
     if (keep_what_all_read(planner, q)) {
-        d->pattern = d->from ? TI_PATTERN_ALL_GATHER : TI_PATTERN_BROADCAST;
-        d->root = d->from ? -1 : d->source;
+        make_broadcast(d);
         return TI_VERDICT_COLLECTIVE;
     }
     return decide_parts(planner, q, d);
+}
+
+static void set_region(ti_discovery *planner, const ti_box *box, size_t boxes)
+{
+    ti_vec_clear(&planner->region);
+    for (size_t k = 0; k < boxes; k++) {
+        ti_vec_push(&planner->region, box[k]);
+    }
 }
 
 ti_verdict ti_discovery_decide(ti_discovery *planner, ti_discovery_cache *cache, const ti_discovery_question *q,
@@ -356,17 +394,26 @@ ti_verdict ti_discovery_decide(ti_discovery *planner, ti_discovery_cache *cache,
 {
     draft d;
     *out = NULL;
-    ti_vec_clear(&planner->region);
-    for (uint32_t k = 0; k < q->boxes; k++) {
-        ti_vec_push(&planner->region, q->box[k]);
-    }
+    set_region(planner, q->box, q->boxes);
     ti_verdict verdict = find_source(planner, q, &d);
     if (verdict == TI_VERDICT_COLLECTIVE) {
-        verdict = decide_pattern(planner, q, &d);
+        verdict = q->reads ? decide_pattern(planner, q, &d) : TI_VERDICT_COLLECTIVE;
     }
     if (verdict == TI_VERDICT_COLLECTIVE) {
+        if (!q->reads) {
+            make_broadcast(&d);
+        }
         *out = find(planner, cache, &d);
         (*out)->last_use = q->task;
     }
     return verdict;
+}
+
+const ti_boxes *ti_discovery_wanted_by_all(ti_discovery *planner, const ti_discovery_question *q)
+{
+    set_region(planner, q->box, q->boxes);
+    if (!keep_what_all_read(planner, q)) {
+        ti_vec_clear(&planner->region);
+    }
+    return &planner->region;
 }

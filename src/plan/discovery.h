@@ -37,13 +37,12 @@ typedef struct ti_discovery_cache {
 
 void ti_discovery_cache_fini(ti_discovery_cache *cache, ti_discovery *planner);
 
-/* What `task` asks for by one of its forwards. */
+/* A forward of a task. */
 typedef struct ti_discovery_question {
     ti_version_map *map;
-    ti_holder *const *read; /* the task's reads of the buffer */
+    ti_holder *const *read; /* the task's reads of the buffer; none: all nodes want all of it */
     size_t reads;
-    const ti_split_ref *split; /* of the reads: the task's, or the root of a reduction that includes old contents */
-    const ti_box *box;         /* of the forward */
+    const ti_box *box; /* the forward's */
     uint32_t boxes;
     uint64_t task;
 } ti_discovery_question;
@@ -51,5 +50,7 @@ typedef struct ti_discovery_question {
 /* The verdict, and for TI_VERDICT_COLLECTIVE the collective, which lives until it has been executed. */
 ti_verdict ti_discovery_decide(ti_discovery *planner, ti_discovery_cache *cache, const ti_discovery_question *question,
                                ti_collective **out);
+/* What of the forward's region every node reads; decided without versions. Valid until the next call. */
+const ti_boxes *ti_discovery_wanted_by_all(ti_discovery *planner, const ti_discovery_question *question);
 
 #endif

@@ -403,9 +403,9 @@ static void writer_nodes(const ti_version *v, int *a, int *b)
 }
 
 /* All nodes that have a chunk of a constant reader hold the box now, and the writer is one of them. */
-static void promote(ti_version_map *map, ti_version *v, const ti_holder *reader, const ti_box *box)
+static void promote(ti_version_map *map, ti_version *v, int a, int b, const ti_box *box)
 {
-    int a = reader->split->node_a, b = reader->split->node_b, kept = 0;
+    int kept = 0;
     v = cut_out(map, v, box, false);
     set_nodes(v, a, b);
     for (int i = 0; i < v->readers; i++) {
@@ -457,7 +457,7 @@ static void read_entry(ti_version_map *map, ti_version *v, ti_holder *reader, co
     writer_nodes(v, &wa, &wb);
     ti_box common = ti_box_intersect(&v->box, image);
     if (reader->constant && a <= wa && wb <= b && (!many || ti_box_equal(&common, &v->box))) {
-        promote(map, v, reader, &common);
+        promote(map, v, a, b, &common);
     } else {
         remember(map, v, reader);
     }
@@ -473,6 +473,21 @@ void ti_version_map_read(ti_version_map *map, ti_holder *reader)
         ti_version_map_query(map, &reader->image.data[i]);
         for (size_t k = 0; k < map->hit.count; k++) {
             read_entry(map, map->hit.data[k], reader, &reader->image.data[i], many);
+        }
+    }
+    if (map->dirty.count) {
+        settle(map);
+    }
+}
+
+void ti_version_map_share(ti_version_map *map, const ti_box *box, int nodes)
+{
+    ti_version_map_query(map, box);
+    for (size_t k = 0; k < map->hit.count; k++) {
+        ti_version *v = map->hit.data[k];
+        if (v->kind != TI_WRITER_UNDEFINED && (v->kind != TI_WRITER_NODES || v->a > 0 || v->b < nodes)) {
+            ti_box common = ti_box_intersect(&v->box, box);
+            promote(map, v, 0, nodes, &common);
         }
     }
     if (map->dirty.count) {

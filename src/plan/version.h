@@ -47,6 +47,8 @@ void ti_version_map_fini(ti_version_map *map);
 void ti_version_map_read(ti_version_map *map, ti_holder *reader);
 /* The chunks of `writer` wrote what it covers; a constant writer leaves it with all nodes that have chunks. */
 void ti_version_map_write(ti_version_map *map, ti_holder *writer);
+/* All nodes [0,nodes) hold `box` from now on; its contents stay. */
+void ti_version_map_share(ti_version_map *map, const ti_box *box, int nodes);
 /* Nodes [a,b), and nobody else, hold new contents of `box`. */
 void ti_version_map_set(ti_version_map *map, const ti_box *box, int a, int b);
 

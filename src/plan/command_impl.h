@@ -1,0 +1,85 @@
+/* What the files of the command graph share: its state. Included by command_*.c only. */
+#ifndef TI_COMMAND_IMPL_H
+#define TI_COMMAND_IMPL_H
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "plan/command_graph.h"
+#include "plan/discovery.h"
+#include "plan/order.h"
+#include "plan/transfer.h"
+
+typedef struct ti_command_buffer {
+    const ti_buffer_info *info;
+    ti_version_map versions; /* with more than one node */
+    ti_discovery_cache collectives;
+    int vain;           /* windows in a row that were held open for this buffer and gained nothing by it */
+    ti_tracker tracker; /* if recording */
+} ti_command_buffer;
+
+/* What a held task wants on all nodes alike: the next one for the same producer may bring it sooner. */
+typedef struct ti_wish {
+    size_t task; /* index of the held task */
+    const ti_buffer_info *buffer;
+    uint64_t producer;
+    const ti_box *box;
+    uint32_t boxes;
+} ti_wish;
+
+/* A forward whose best decision may depend on tasks to come. */
+typedef struct ti_open_forward {
+    const ti_buffer_info *buffer;
+    uint64_t producer;
+} ti_open_forward;
+
+/* Tasks that wait for a decision: see command_window.c. */
+typedef struct ti_command_window {
+    TI_VEC(const ti_task *) held; /* in order */
+    TI_VEC(ti_open_forward) open;
+    TI_VEC(ti_wish) wishes;
+    size_t at; /* the held task that is being planned */
+    ti_boxes boxes, rest;
+} ti_command_window;
+
+struct ti_command_graph {
+    const ti_system *system;
+    ti_arena_ring arenas;
+    ti_era era;
+    ti_orders orders;                   /* if recording */
+    uint64_t newest_point;              /* command of the last horizon or epoch */
+    TI_VEC(ti_command_buffer *) buffer; /* by slot */
+    TI_VEC(const ti_command *) batch;
+    ti_split_cache splits;
+    ti_transfer_planner transfer;
+    ti_discovery collectives;
+    ti_command_window window;
+    ti_map sent, received; /* by peer: messages planned so far */
+    uint64_t next_id, evaluated;
+    ti_deps deps;
+    TI_VEC(ti_holder *) holders; /* of the task's accesses, one per mapper, in order; referenced while it is planned */
+    TI_VEC(ti_holder *) reads;   /* those that read one buffer */
+    ti_boxes boxes;
+};
+
+/* command_graph.c */
+ti_command_buffer *ti_command_buffer_of(ti_command_graph *graph, const ti_buffer_info *buffer);
+ti_split_ref *ti_command_split(ti_command_graph *graph, const ti_task *task);
+/* Fill `holders`, then `reads` for one buffer. */
+void ti_command_resolve_holders(ti_command_graph *graph, const ti_task *task, ti_split_ref *split);
+void ti_command_drop_holders(ti_command_graph *graph);
+void ti_command_collect_reads(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer);
+/* About a forward of the task whose reads have been collected. */
+ti_discovery_question ti_command_question(ti_command_graph *graph, const ti_task *task, const ti_forward *forward);
+void ti_command_emit_collective(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
+                                const ti_collective *what);
+/* Plan a task, whatever it is. */
+void ti_command_plan(ti_command_graph *graph, const ti_task *task);
+
+/* command_window.c */
+void ti_command_window_fini(ti_command_window *window);
+/* Plan the task now or hold it; plan those that are held if it closes the window. */
+void ti_command_window_add(ti_command_graph *graph, const ti_task *task);
+/* The held task at hand is planned and has this forward: what this one and later ones want on all nodes comes first, at once. */
+void ti_command_window_hoist(ti_command_graph *graph, const ti_task *task, const ti_forward *forward);
+
+#endif
