@@ -726,6 +726,11 @@ TACIT_API tacit_status tacit_host_object_destroy(tacit_context *ctx, tacit_host_
 /* Wait until everything submitted so far is done on this node. All nodes. */
 TACIT_API tacit_status tacit_wait(tacit_context *ctx);
 
+/* Let everything submitted so far begin, now: without it, a task may wait until the next few are known, whose needs decide how data travels and what is
+ * allocated (`collectives` and `lookahead` in tacit_config). Waits, fences and the runtime's horizons do the same. Worth a call before the
+ * program does something else for long. Returns at once. All nodes. */
+TACIT_API tacit_status tacit_flush(tacit_context *ctx);
+
 /* Wait for the newest contents of `box` and copy them to `dst` (row-major, packed, on every node).
  * Errors: TACIT_ERROR_RANGE (empty or outside), _UNINITIALIZED. All nodes. */
 TACIT_API tacit_status tacit_fence_read(tacit_context *ctx, tacit_buffer *buffer, tacit_box box, void *dst);

@@ -238,6 +238,18 @@ static void submit_epoch(tacit_context *ctx, const char *name, bool barrier)
     ti_runtime_submit(ctx->runtime, task);
 }
 
+tacit_status tacit_flush(tacit_context *ctx)
+{
+    TI_TRY(ti_check_context(ctx, "tacit_flush"));
+    TI_TRY(ti_context_enter(ctx));
+    ti_arena *arena;
+    ti_task *task = ti_task_graph_new(ti_runtime_task_graph(ctx->runtime), &arena);
+    task->kind = TI_TASK_HORIZON;
+    task->name = "flush";
+    ti_runtime_submit(ctx->runtime, task);
+    return TACIT_OK;
+}
+
 tacit_status tacit_wait(tacit_context *ctx)
 {
     TI_TRY(ti_check_context(ctx, "tacit_wait"));

@@ -204,7 +204,7 @@ static void add_buffer(ti_submission_kind kind, const ti_buffer_info *buffer, ti
     out->place = (int32_t)buffer->serial;
 }
 
-bool ti_submission_of_task(const ti_task *task, int num_nodes, ti_submission *out)
+void ti_submission_of_task(const ti_task *task, int num_nodes, ti_submission *out)
 {
     clear(out);
     out->id = task->id;
@@ -226,11 +226,11 @@ bool ti_submission_of_task(const ti_task *task, int num_nodes, ti_submission *ou
     case TI_TASK_DESTROY:
         add_buffer(TI_SUBMITTED_DESTROY, task->as.destroy, out);
         break;
-    case TI_TASK_HORIZON:
-        return false;
+    case TI_TASK_HORIZON: /* one that the program asks for */
+        out->kind = TI_SUBMITTED_FLUSH;
+        break;
     }
     seal(out);
-    return true;
 }
 
 void ti_submission_of_call(ti_submission_kind kind, uint64_t number, uint64_t bytes, unsigned properties,
@@ -271,12 +271,14 @@ void ti_submission_describe(const ti_submission *s, ti_strbuf *out)
                                         "submitted task",
                                         "read buffer",
                                         "called tacit_wait",
+                                        "called tacit_flush",
                                         "created buffer",
                                         "destroyed buffer",
                                         "created the mapper",
                                         "created the operator",
                                         "chose the distribution of buffer",
                                         "called tacit_finalize" };
+    static const char *const collectives[] = { "", "off", "discover", "lookahead" };
     ti_strbuf_add(out, "%s", verb[s->kind]);
     switch ((ti_submission_kind)s->kind) {
     case TI_SUBMITTED_TASK:
@@ -301,13 +303,15 @@ void ti_submission_describe(const ti_submission *s, ti_strbuf *out)
         ti_strbuf_add(out, " %llu", (unsigned long long)s->number);
         break;
     case TI_SUBMITTED_SETTINGS:
-        ti_strbuf_add(out, " TACIT_HORIZON_STEP=%llu, TACIT_HORIZON_FRONT=%llu and TACIT_REPRODUCIBLE=%u",
-                      (unsigned long long)s->number, (unsigned long long)s->bytes, s->where);
+        ti_strbuf_add(
+            out, " TACIT_HORIZON_STEP=%llu, TACIT_HORIZON_FRONT=%llu, TACIT_REPRODUCIBLE=%u and TACIT_COLLECTIVES=%s",
+            (unsigned long long)s->number, (unsigned long long)s->bytes, s->where & 1, collectives[s->where >> 1 & 3]);
         break;
     case TI_SUBMITTED_OWNERS:
         ti_strbuf_add(out, " number %llu", (unsigned long long)s->number);
         break;
     case TI_SUBMITTED_WAIT:
+    case TI_SUBMITTED_FLUSH:
     case TI_SUBMITTED_FINALIZE:
         break;
     }

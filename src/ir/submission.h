@@ -16,6 +16,7 @@ typedef enum ti_submission_kind {
     TI_SUBMITTED_TASK,
     TI_SUBMITTED_FENCE,
     TI_SUBMITTED_WAIT,
+    TI_SUBMITTED_FLUSH,
     TI_SUBMITTED_CREATE,
     TI_SUBMITTED_DESTROY,
     TI_SUBMITTED_MAPPER,
@@ -47,8 +48,8 @@ typedef struct ti_submission {
     } access[TACIT_MAX_ACCESSES];
 } ti_submission;
 
-/* Of a task that is about to be submitted. False for horizons, which the runtime makes itself. */
-bool ti_submission_of_task(const ti_task *task, int num_nodes, ti_submission *out);
+/* Of a task that is about to be submitted; a horizon is one that the program asks for. */
+void ti_submission_of_task(const ti_task *task, int num_nodes, ti_submission *out);
 /* Of other calls. */
 void ti_submission_of_call(ti_submission_kind kind, uint64_t number, uint64_t bytes, unsigned properties,
                            ti_submission *out);

@@ -237,6 +237,9 @@ static void forward_data(ti_command_graph *graph, const ti_task *task, ti_comman
         ti_discovery_question question = ti_command_question(graph, task, forward);
         ti_collective *what;
         ti_verdict verdict = ti_discovery_decide(&graph->collectives, &state->collectives, &question, &what);
+        if (verdict == TI_VERDICT_MOVED && ti_discovery_wanted_by_all(&graph->collectives, &question)->count) {
+            state->vain = 0; /* had this been known before, it would have come by one collective */
+        }
         if (verdict == TI_VERDICT_COLLECTIVE) {
             ti_command_emit_collective(graph, task, state->info, what);
         }

@@ -131,9 +131,8 @@ void ti_agreement_note(ti_agreement *a, const ti_task *task)
     ti_lock_take(&a->lock);
     if (!a->frozen) {
         record *r = next_record(a);
-        if (ti_submission_of_task(task, a->comm->num_nodes, &r->what)) {
-            append(a, r);
-        }
+        ti_submission_of_task(task, a->comm->num_nodes, &r->what);
+        append(a, r);
         if (task->kind == TI_TASK_CREATE) {
             keep_name(a, task->as.create.buffer);
         }
