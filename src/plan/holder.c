@@ -287,7 +287,8 @@ static ti_along along_of_table(const ti_chunk_table *table, int d)
 static bool same_boxes(const ti_chunk_table *table, int64_t c)
 {
     size_t first = table->start[1], count = table->start[c + 1] - table->start[c];
-    return count == first && memcmp(&table->box.data[table->start[c]], table->box.data, count * sizeof(ti_box)) == 0;
+    return count == first &&
+           (count == 0 || memcmp(&table->box.data[table->start[c]], table->box.data, count * sizeof(ti_box)) == 0);
 }
 
 static void look_at_table(ti_holder *h)
