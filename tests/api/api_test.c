@@ -227,6 +227,12 @@ static void count_calls(const tacit_launch *k)
     }
 }
 
+static void count_mixed(const tacit_launch *k)
+{
+    atomic_int *const *calls = k->args;
+    atomic_fetch_add(*calls, 1);
+}
+
 /* A chunk that is not to be cut comes in one call; weights decide its size. */
 static void whole_chunks(tacit_context *ctx, void *user)
 {
@@ -249,6 +255,14 @@ static void whole_chunks(tacit_context *ctx, void *user)
            .hint = { .whole_chunk = true, .oversubscribe = 3 }, .access = { tacit_write(A, tacit_one_to_one()) });
     REQUIRE_OK(ctx, tacit_wait(ctx));
     REQUIRE(atomic_load(&calls) == 5);
+    for (int order = 0; order < 2;
+         order++) { /* items read what others write: one call, whichever access is named first */
+        const tacit_access own = tacit_write(A, tacit_one_to_one()), all = tacit_read(A, tacit_all());
+        SUBMIT(ctx, .name = "mixed", .range = TACIT_RANGE(N), KERNEL(count_mixed), TACIT_ARGS(at),
+               .place = tacit_place_node(0), .access = { order ? all : own, order ? own : all });
+        REQUIRE_OK(ctx, tacit_wait(ctx));
+        REQUIRE(atomic_load(&calls) == 5 + (tacit_node(ctx) == 0 ? order + 1 : 0));
+    }
     SUBMIT(ctx, .name = "no access", .range = TACIT_RANGE(3), KERNEL(fill0), .place = tacit_place_node(nodes - 1),
            .access = { tacit_write(make(ctx, NULL, (tacit_range){ .dims = 0 }, sizeof(int), NULL), tacit_all()) });
     REQUIRE_OK(ctx, tacit_wait(ctx));

@@ -155,6 +155,29 @@ static void check(fixture *f, gen_task task, tacit_status expected, const char *
     ti_strbuf_fini(&why);
 }
 
+/* Writes that leave a hole between them, which is found until it is filled; and writes in any order that leave none. */
+static void holes_between_writes(void **state)
+{
+    (void)state;
+    fixture f;
+    init(&f, INT64_MAX, INT64_MAX);
+    submit(&f, touch(1, TACIT_WRITE, 0, 4));
+    submit(&f, touch(1, TACIT_WRITE, 8, 10));
+    check(&f, touch(1, TACIT_READ, 0, 10), TACIT_ERROR_UNINITIALIZED, "[4,8)");
+    submit(&f, touch(1, TACIT_WRITE, 6, 8));
+    check(&f, touch(1, TACIT_READ, 6, 10), TACIT_OK, NULL);
+    check(&f, touch(1, TACIT_READ, 0, 10), TACIT_ERROR_UNINITIALIZED, "[4,6)");
+    submit(&f, touch(1, TACIT_WRITE, 3, 7));
+    check(&f, touch(1, TACIT_READ, 0, 10), TACIT_OK, NULL);
+    check(&f, touch(1, TACIT_READ, 1, 9), TACIT_OK, NULL);
+    submit(&f, touch(1, TACIT_WRITE, 10, 99));
+    check(&f, touch(1, TACIT_READ, 0, 99), TACIT_OK, NULL);
+    check(&f, touch(1, TACIT_READ, 0, 100), TACIT_ERROR_UNINITIALIZED, "[99,100)");
+    submit(&f, touch(1, TACIT_WRITE, 99, 100));
+    check(&f, touch(1, TACIT_UPDATE, 0, 100), TACIT_OK, NULL);
+    fini(&f);
+}
+
 static void uninitialised_reads(void **state)
 {
     (void)state;
@@ -274,6 +297,7 @@ int main(void)
         cmocka_unit_test(reductions_write),
         cmocka_unit_test(empty_ranges),
         cmocka_unit_test(uninitialised_reads),
+        cmocka_unit_test(holes_between_writes),
         cmocka_unit_test(horizons),
         cmocka_unit_test(waits),
         cmocka_unit_test(front),
