@@ -451,7 +451,6 @@ static bool report(tacit_context *ctx, const struct cg_options *o, const struct 
 {
     struct example_report r;
     double iterations = (double)(out->iterations ? out->iterations : 1);
-    double messages = (double)out->traffic.messages / iterations, bytes = (double)out->traffic.bytes / iterations;
     double residual = out->bb > 0 ? sqrt(out->rr / out->bb) : 0;
     char bits[20];
     snprintf(bits, sizeof bits, "%016llx", (unsigned long long)example_hash(out->x, a->rows * sizeof out->x[0]));
@@ -467,8 +466,7 @@ static bool report(tacit_context *ctx, const struct cg_options *o, const struct 
     example_report_text(&r, "bits", "bits of the solution, as a hash", bits);
     example_report_real(&r, "error", "largest error", largest_error(out->x, a->rows), "");
     example_report_real(&r, "seconds_per_iteration", "time per iteration", out->seconds / iterations, "s");
-    example_report_real(&r, "messages_per_iteration", "messages per iteration", messages, "");
-    example_report_real(&r, "bytes_per_iteration", "bytes sent per iteration", bytes, "");
+    example_report_traffic(&r, &out->traffic, iterations, "iteration");
     example_report_verified(&r, &o->common, good);
     example_report_end(&r);
     if (isnan(out->rr))

@@ -281,7 +281,7 @@ struct example_traffic example_traffic_here(tacit_context *ctx)
     tacit_counters c;
     CHECK(tacit_wait(ctx));
     CHECK(tacit_get_counters(ctx, &c));
-    return (struct example_traffic){ c.messages_sent, c.bytes_sent };
+    return (struct example_traffic){ c.messages_sent, c.bytes_received + c.collective_bytes_received, c.collectives };
 }
 
 struct mine {
@@ -304,7 +304,8 @@ struct example_traffic example_traffic_since(tacit_context *ctx, struct example_
     struct example_traffic here = example_traffic_here(ctx), sum = { 0 }, *all = example_alloc(nodes, sizeof *all);
     const struct mine args = { &here };
 
-    here = (struct example_traffic){ here.messages - start.messages, here.bytes - start.bytes };
+    here = (struct example_traffic){ here.messages - start.messages, here.bytes - start.bytes,
+                                     here.collectives - start.collectives };
     if (tacit_is_dry_run(ctx)) { /* which knows of this node only */
         free(all);
         return here;
@@ -327,7 +328,29 @@ struct example_traffic example_traffic_since(tacit_context *ctx, struct example_
     for (size_t i = 0; i < nodes; i++) {
         sum.messages += all[i].messages;
         sum.bytes += all[i].bytes;
+        sum.collectives = all[i].collectives; /* the same on all nodes */
     }
     free(all);
     return sum;
+}
+
+void example_report_traffic(struct example_report *r, const struct example_traffic *traffic, double steps,
+                            const char *step)
+{
+    const struct {
+        const char *key, *label;
+        uint64_t value;
+    } rows[] = { { "messages", "messages", traffic->messages },
+                 { "collectives", "collectives", traffic->collectives },
+                 { "bytes", "bytes sent", traffic->bytes } };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char key[64], label[64];
+        if (steps == 0) {
+            example_report_count(r, rows[i].key, rows[i].label, rows[i].value);
+            continue;
+        }
+        snprintf(key, sizeof key, "%s_per_%s", rows[i].key, step);
+        snprintf(label, sizeof label, "%s per %s", rows[i].label, step);
+        example_report_real(r, key, label, (double)rows[i].value / steps, "");
+    }
 }

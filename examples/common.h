@@ -83,15 +83,19 @@ void example_progress(tacit_context *ctx, const struct example_options *options,
 /* Whether this node writes lines of progress itself: node 0, if they are wanted. */
 bool example_shows_progress(const tacit_context *ctx, const struct example_options *options);
 
-/* What nodes sent to each other. */
+/* What travelled between nodes: messages, bytes (of both), and collectives, in each of which all nodes take part. */
 struct example_traffic {
-    uint64_t messages, bytes;
+    uint64_t messages, bytes, collectives;
 };
 
-/* What this node has sent until now. Waits until all submitted tasks are done. */
+/* Report it, for one of `steps` steps, or with 0 steps all of it. `step` says what a step is. */
+void example_report_traffic(struct example_report *r, const struct example_traffic *traffic, double steps,
+                            const char *step);
+
+/* What this node has taken part in until now: bytes that it got. Waits until all submitted tasks are done. */
 struct example_traffic example_traffic_here(tacit_context *ctx);
 
-/* What all nodes together have sent since `start`, which each of them took for itself. */
+/* The same of all nodes together since `start`, which each of them took for itself. */
 struct example_traffic example_traffic_since(tacit_context *ctx, struct example_traffic start);
 
 #endif

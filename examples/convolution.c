@@ -332,8 +332,7 @@ static bool report(tacit_context *ctx, const struct convolution_options *o, cons
     example_report_text(&r, "split", "split", o->split == TACIT_SPLIT_2D ? "2d" : "1d");
     example_report_real(&r, "seconds", "time for both passes", out->seconds, "s");
     example_report_real(&r, "pixels_per_second", "pixels per second", pixels / out->seconds, "");
-    example_report_count(&r, "messages", "messages", out->traffic.messages);
-    example_report_count(&r, "bytes", "bytes sent", out->traffic.bytes);
+    example_report_traffic(&r, &out->traffic, 0, NULL);
     snprintf(hash, sizeof hash, "%016" PRIx64,
              example_hash(out->value, b->rows * b->columns * COLOURS * sizeof *out->value));
     example_report_text(&r, "values_hash", "hash of the result", hash);

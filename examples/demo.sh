@@ -1,8 +1,8 @@
 #!/bin/bash
-# examples/demo.sh BUILD_DIR: gravity on 1 and on 4 nodes, and whether both get the same bits.
+# examples/demo.sh BUILD_DIR: gravity on 1 node, on 4 nodes by messages, and on 4 by collectives: the same bits, and what is faster.
 #
-# Runs examples/nbody with a Plummer sphere of 8 192 bodies and with the Sun, the planets and Pluto, prints a table,
-# and writes pictures to BUILD_DIR/demo. Exit status 1 if a run fails or the final positions differ in a single bit.
+# Runs examples/nbody with a Plummer sphere of 8 192 bodies and with the Sun, the planets and Pluto, prints a table and what became
+# of each transfer, and writes pictures to BUILD_DIR/demo. Exit status 1 if a run fails or the final positions differ in a single bit.
 # DEMO_BODIES, DEMO_STEPS and DEMO_NODES change the size of the first job.
 set -euo pipefail
 
@@ -19,37 +19,43 @@ progress=()
 [ ! -t 2 ] || progress=(--progress)
 mkdir -p "$out"
 
-# run NAME NODES ARGUMENTS...: one run of nbody, its results in $out/NAME.NODES.json
+# run NAME MODE ARGUMENTS...: one run of nbody, its results in $out/NAME.MODE.json. Mode: one (node), off or lookahead (TACIT_COLLECTIVES)
 run() {
-    local name=$1 count=$2
+    local name=$1 mode=$2 count=$nodes
     shift 2
-    "$build/bin/tacit" run -n "$count" "$build/bin/nbody" "$@" "${progress[@]}" --json >"$out/$name.$count.json" || {
+    [ "$mode" != one ] || count=1
+    TACIT_COLLECTIVES=${mode/one/off} "$build/bin/tacit" run -n "$count" "$build/bin/nbody" "$@" "${progress[@]}" --json \
+        >"$out/$name.$mode.json" || {
         echo "demo: the run '$name' on $count nodes failed" >&2
         exit 1
     }
 }
 
-# value NAME NODES KEY: one result of a run; empty if it has none of that name
+# value NAME MODE KEY: one result of a run; empty if it has none of that name
 value() {
     sed -n "s/^ *\"$3\": \"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}\$/\1/p" "$out/$1.$2.json"
 }
 
-# row TITLE NAME NODES AGREE: one line of the table
+# row TITLE NAME MODE: one line of the table
 row() {
-    awk -v title="$1" -v agree="$4" -v nodes="$3" -v time="$(value "$2" "$3" seconds_per_step)" \
-        -v rate="$(value "$2" "$3" interactions_per_second)" -v messages="$(value "$2" "$3" messages_per_step)" \
+    local count=$nodes agree=
+    if [ "$3" = one ]; then count=1; else agree=$(agree "$2" "$3"); fi
+    awk -v title="$1" -v agree="$agree" -v nodes="$count" -v time="$(value "$2" "$3" seconds_per_step)" \
+        -v first="$(value "$2" one seconds_per_step)" -v off="$(value "$2" off seconds_per_step)" -v mode="$3" \
+        -v messages="$(value "$2" "$3" messages_per_step)" -v collectives="$(value "$2" "$3" collectives_per_step)" \
         -v bytes="$(value "$2" "$3" bytes_per_step)" -v energy="$(value "$2" "$3" energy_error)" 'BEGIN {
         unit = time < 1e-3 ? "us" : "ms"
-        printf "%-22s %5d %10.3f %s %14.3g %13.2f %11.0f %12.2g   %s\n", title, nodes,
-               time * (unit == "us" ? 1e6 : 1e3), unit, rate, messages, bytes, energy, agree }'
+        faster = mode == "lookahead" ? sprintf("%.2f", off / time) : "-"
+        printf "%-29s %5d %10.3f %s %8s %13.2f %13.2f %12.0f %12.2g   %s\n", title, nodes,
+               time * (unit == "us" ? 1e6 : 1e3), unit, faster, messages, collectives, bytes, energy, agree }'
 }
 
-# agree NAME: whether the final positions of both runs have the same hash
+# agree NAME MODE: whether the final positions have the hash of those of one node
 agree() {
-    local one four
-    one=$(value "$1" 1 positions_hash)
-    four=$(value "$1" "$nodes" positions_hash)
-    if [ -n "$one" ] && [ "$one" = "$four" ]; then echo yes; else echo NO; fi
+    local one many
+    one=$(value "$1" one positions_hash)
+    many=$(value "$1" "$2" positions_hash)
+    if [ -n "$one" ] && [ "$one" = "$many" ]; then echo yes; else echo NO; fi
 }
 
 # task NAME K: the number of the K-th task of that name, from the task graph of the whole run
@@ -68,35 +74,46 @@ graphs() {
 }
 
 echo "tacit: direct N-body simulation on 1 and on $nodes nodes (processes of this machine, $(nproc) cores)"
-for count in 1 "$nodes"; do
-    echo "  Plummer sphere, $bodies bodies, $steps steps, nodes: $count" >&2
-    run plummer "$count" --plummer "$bodies" --steps "$steps" --seed 1 --png "$out/bodies.png"
-done
-for count in 1 "$nodes"; do
-    echo "  Sun, planets and Pluto, one year, nodes: $count" >&2
-    run planets "$count" --planets "$planets" --png "$out/planets.png"
+for mode in one off lookahead; do
+    case $mode in
+        one) what="1 node" ;;
+        off) what="$nodes nodes, point-to-point messages" ;;
+        *) what="$nodes nodes, collectives where tacit finds them" ;;
+    esac
+    echo "  Plummer sphere, $bodies bodies, $steps steps: $what" >&2
+    run plummer "$mode" --plummer "$bodies" --steps "$steps" --seed 1 --png "$out/bodies.png"
+    echo "  Sun, planets and Pluto, one year: $what" >&2
+    run planets "$mode" --planets "$planets" --png "$out/planets.png"
 done
 echo "  graphs of two steps" >&2
 graphs
 
 echo
-printf '%-22s %5s %13s %14s %13s %11s %12s   %s\n' input nodes time/step interactions/s messages/step bytes/step \
-    'energy error' 'same bits as 1 node'
-row "Plummer, $bodies" plummer 1 ''
-row "Plummer, $bodies" plummer "$nodes" "$(agree plummer)"
-row "planets, $(value planets 1 steps) steps" planets 1 ''
-row "planets, $(value planets 1 steps) steps" planets "$nodes" "$(agree planets)"
+printf '%-29s %5s %13s %8s %13s %13s %12s %12s   %s\n' input nodes time/step speedup messages/step collect./step \
+    bytes/step 'energy error' 'same bits as 1 node'
+for name in plummer planets; do
+    title="Plummer, $bodies"
+    [ $name != planets ] || title="planets, $(value planets one steps) steps"
+    row "$title" $name one
+    row "  point-to-point" $name off
+    row "  collectives" $name lookahead
+done
+echo "(speedup: of collectives over point-to-point; with $nodes nodes on $(nproc) cores, one run each)"
 echo
-awk -v body="$(value planets "$nodes" worst_body)" -v au="$(value planets "$nodes" position_error_au)" \
-    -v km="$(value planets "$nodes" position_error_km)" -v arcsec="$(value planets "$nodes" position_error_arcsec)" \
+awk -v body="$(value planets lookahead worst_body)" -v au="$(value planets lookahead position_error_au)" \
+    -v km="$(value planets lookahead position_error_km)" -v arcsec="$(value planets lookahead position_error_arcsec)" \
     'BEGIN { printf "After a year %s is farthest from its ephemeris: %.2g AU = %.0f km, %.2f\" seen from the Sun.\n",
              body, au, km, arcsec }'
-echo "Plummer sphere: seed $(value plummer 1 seed), softening $(value plummer 1 softening), steps of" \
-    "$(value plummer 1 dt), standard N-body units."
+echo "Plummer sphere: seed $(value plummer one seed), softening $(value plummer one softening), steps of" \
+    "$(value plummer one dt), standard N-body units."
 echo "Pictures: $out/bodies.png, $out/planets.png"
 echo "Graphs of two time steps: $out/nbody.task.svg, $out/nbody.command.0.svg, $out/nbody.instruction.0.svg"
 
-if [ "$(agree plummer)" != yes ] || [ "$(agree planets)" != yes ]; then
-    echo "demo: the final positions on 1 and on $nodes nodes differ" >&2
-    exit 1
-fi
+for name in plummer planets; do
+    for mode in off lookahead; do
+        [ "$(agree $name $mode)" = yes ] || {
+            echo "demo: the final positions on 1 and on $nodes nodes differ ($name, collectives: $mode)" >&2
+            exit 1
+        }
+    done
+done

@@ -246,8 +246,7 @@ static bool report(tacit_context *ctx, const struct histogram_options *o, const 
     example_report_real(&r, "entropy", "entropy of an item", entropy(o, out->count), "bit");
     example_report_real(&r, "seconds", "time to count", out->seconds, "s");
     example_report_real(&r, "items_per_second", "items per second", (double)o->items / out->seconds, "");
-    example_report_count(&r, "messages", "messages", out->traffic.messages);
-    example_report_count(&r, "bytes", "bytes sent", out->traffic.bytes);
+    example_report_traffic(&r, &out->traffic, 0, NULL);
     snprintf(hash, sizeof hash, "%016" PRIx64, example_hash(out->count, o->bins * sizeof *out->count));
     example_report_text(&r, "counts_hash", "hash of the counts", hash);
     example_report_verified(&r, &o->common, good);

@@ -304,7 +304,6 @@ static bool report(tacit_context *ctx, const struct jacobi_options *o, const str
     struct example_report r;
     char hash[17];
     double iterations = (double)(out->iterations ? out->iterations : 1);
-    double messages = (double)out->traffic.messages / iterations, bytes = (double)out->traffic.bytes / iterations;
     bool good = !o->common.verify || is_right(o, g, out);
 
     example_report_begin(&r, ctx, &o->common, "jacobi: Poisson's equation on the unit square");
@@ -316,8 +315,7 @@ static bool report(tacit_context *ctx, const struct jacobi_options *o, const str
     example_report_real(&r, "residual", "largest residual", out->residual, "");
     example_report_real(&r, "error", "largest error", largest_error(g, out->value), "");
     example_report_real(&r, "seconds_per_iteration", "time per iteration", out->seconds / iterations, "s");
-    example_report_real(&r, "messages_per_iteration", "messages per iteration", messages, "");
-    example_report_real(&r, "bytes_per_iteration", "bytes sent per iteration", bytes, "");
+    example_report_traffic(&r, &out->traffic, iterations, "iteration");
     snprintf(hash, sizeof hash, "%016" PRIx64, example_hash(out->value, g->rows * g->columns * sizeof(double)));
     example_report_text(&r, "values_hash", "hash of the values", hash);
     example_report_verified(&r, &o->common, good);

@@ -264,8 +264,7 @@ static bool report(tacit_context *ctx, const struct matmul_options *o, const str
     example_report_count(&r, "products", "products computed", o->repeat);
     example_report_real(&r, "seconds_per_product", "time per product", out->seconds / (double)o->repeat, "s");
     example_report_real(&r, "gflops", "speed", operations / out->seconds * 1e-9, "GFLOP/s");
-    example_report_count(&r, "messages", "messages", out->traffic.messages);
-    example_report_count(&r, "bytes", "bytes sent", out->traffic.bytes);
+    example_report_traffic(&r, &out->traffic, 0, NULL);
     snprintf(hash, sizeof hash, "%016" PRIx64, example_hash(out->product, o->rows * o->columns * sizeof(double)));
     example_report_text(&r, "product_hash", "hash of the product", hash);
     example_report_verified(&r, &o->common, good);

@@ -330,8 +330,7 @@ static bool report(tacit_context *ctx, const struct nbody_options *o, const stru
         example_report_count(&r, "seed", "seed", o->seed);
     example_report_real(&r, "seconds_per_step", "time per step", out->seconds / steps, "s");
     example_report_real(&r, "interactions_per_second", "interactions per second", pairs / out->seconds, "");
-    example_report_real(&r, "messages_per_step", "messages per step", (double)out->traffic.messages / steps, "");
-    example_report_real(&r, "bytes_per_step", "bytes sent per step", (double)out->traffic.bytes / steps, "");
+    example_report_traffic(&r, &out->traffic, steps, "step");
     report_physics(&r, o, b, out);
     snprintf(hash, sizeof hash, "%016" PRIx64, example_hash(out->position, b->count * sizeof(struct vec3)));
     example_report_text(&r, "positions_hash", "hash of the final positions", hash);

@@ -275,8 +275,7 @@ static bool report(tacit_context *ctx, const struct rsim_options *o, const struc
     example_report_count(&e, "half_step", "half of the light is there at", half_time(o, s, out->value));
     example_report_real(&e, "seconds", "time for all steps", out->seconds, "s");
     example_report_real(&e, "steps_per_second", "steps per second", (double)(o->steps - 1) / out->seconds, "");
-    example_report_count(&e, "messages", "messages", out->traffic.messages);
-    example_report_count(&e, "bytes", "bytes sent", out->traffic.bytes);
+    example_report_traffic(&e, &out->traffic, 0, NULL);
     snprintf(hash, sizeof hash, "%016" PRIx64, example_hash(out->value, o->steps * s->count * sizeof(double)));
     example_report_text(&e, "values_hash", "hash of the result", hash);
     example_report_verified(&e, &o->common, good);

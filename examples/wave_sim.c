@@ -232,8 +232,7 @@ static bool report(tacit_context *ctx, const struct wave_options *o, const struc
     example_report_count(&r, "frames", "frames written", o->frames);
     example_report_real(&r, "seconds_per_step", "time per step", out->seconds / steps, "s");
     example_report_real(&r, "cells_per_second", "cells per second", cells * steps / out->seconds, "");
-    example_report_real(&r, "messages_per_step", "messages per step", (double)out->traffic.messages / steps, "");
-    example_report_real(&r, "bytes_per_step", "bytes sent per step", (double)out->traffic.bytes / steps, "");
+    example_report_traffic(&r, &out->traffic, steps, "step");
     snprintf(hash, sizeof hash, "%016" PRIx64, example_hash(out->height, b->rows * b->columns * sizeof(double)));
     example_report_text(&r, "height_hash", "hash of the final heights", hash);
     example_report_verified(&r, &o->common, good);
