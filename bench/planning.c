@@ -36,7 +36,7 @@ static size_t plan_instructions(planning *p)
 {
     size_t from = 0, made = 0;
     for (size_t i = 0; i < p->made.count; i++) {
-        ti_command_batch batch = { p->command.data + from, p->border.data[i] - from };
+        ti_command_batch batch = { .command = p->command.data + from, .count = p->border.data[i] - from };
         made += ti_instruction_graph_add(p->instructions, batch).count;
         from = p->border.data[i];
     }

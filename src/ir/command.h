@@ -98,6 +98,8 @@ static inline bool ti_command_is_root(const ti_command *reduce)
 typedef struct ti_command_batch {
     const ti_command *const *command;
     size_t count;
+    const ti_task *const *task; /* that were planned, in order: the commands of each follow each other */
+    size_t tasks;
 } ti_command_batch;
 
 #endif

@@ -47,6 +47,7 @@ void ti_command_graph_destroy(ti_command_graph *graph)
     }
     ti_vec_fini(&graph->buffer);
     ti_vec_fini(&graph->batch);
+    ti_vec_fini(&graph->planned);
     ti_vec_fini(&graph->holders);
     ti_vec_fini(&graph->reads);
     ti_vec_fini(&graph->boxes);
@@ -548,6 +549,7 @@ static void add_point(ti_command_graph *graph, const ti_task *task)
 
 void ti_command_plan(ti_command_graph *graph, const ti_task *task)
 {
+    ti_vec_push(&graph->planned, task);
     switch (task->kind) {
     case TI_TASK_EXECUTE:
     case TI_TASK_FENCE:
@@ -569,10 +571,11 @@ void ti_command_plan(ti_command_graph *graph, const ti_task *task)
 ti_command_batch ti_command_graph_add(ti_command_graph *graph, const ti_task *const *task, size_t count)
 {
     ti_vec_clear(&graph->batch);
+    ti_vec_clear(&graph->planned);
     for (size_t i = 0; i < count; i++) {
         ti_command_window_add(graph, task[i]);
     }
-    return (ti_command_batch){ graph->batch.data, graph->batch.count };
+    return (ti_command_batch){ graph->batch.data, graph->batch.count, graph->planned.data, graph->planned.count };
 }
 
 void ti_command_graph_release(ti_command_graph *graph, uint64_t executed)

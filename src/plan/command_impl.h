@@ -49,6 +49,7 @@ struct ti_command_graph {
     uint64_t newest_point;              /* command of the last horizon or epoch */
     TI_VEC(ti_command_buffer *) buffer; /* by slot */
     TI_VEC(const ti_command *) batch;
+    TI_VEC(const ti_task *) planned;
     ti_split_cache splits;
     ti_transfer_planner transfer;
     ti_discovery collectives;

@@ -66,6 +66,8 @@ static void fini_node(sim *s, sim_node *n)
     ti_command_graph_destroy(n->graph);
     ti_task_graph_destroy(n->tasks);
     ti_vec_fini(&n->command);
+    ti_vec_fini(&n->made);
+    ti_vec_fini(&n->planned);
     ti_free(n->hold, s->elements * sizeof(*n->hold));
     ti_free(n->sent, (size_t)s->nodes * sizeof(*n->sent));
     ti_free(n->received, (size_t)s->nodes * sizeof(*n->received));
@@ -402,7 +404,9 @@ static bool check_arrivals(sim *s, sim_node *n)
         bool arrives = c->kind == TI_COMMAND_RECEIVE || c->kind == TI_COMMAND_COLLECTIVE;
         for (size_t k = 0; arrives && k < c->write.count; k++) {
             uint32_t e = c->write.data[k];
-            SIM_CHECK(s, s->mark[e] == s->token, "node %d receives element %zu of buffer %d in vain or twice",
+            bool early = c->kind == TI_COMMAND_COLLECTIVE && s->options.collectives == TI_COLLECTIVES_LOOKAHEAD &&
+                         s->mark[e] != s->token - 1; /* wanted by a later task */
+            SIM_CHECK(s, early || s->mark[e] == s->token, "node %d receives element %zu of buffer %d in vain or twice",
                       n->system.node, e - s->base[c->buffer], c->buffer);
             s->mark[e] = s->token - 1;
             n->hold[e] = s->newest[e];
@@ -717,13 +721,10 @@ static bool plan_task(sim *s, int r, const ti_task *task)
               "task graphs of node 0 and %d differ", r);
     ti_command_batch batch = ti_command_graph_add(n->graph, &task, 1);
     for (size_t i = 0; i < batch.count; i++) {
-        if (!record(s, n, batch.command[i])) {
-            return false;
-        }
+        ti_vec_push(&n->made, batch.command[i]);
     }
-    if (s->options.release && (task->kind == TI_TASK_HORIZON || task->kind == TI_TASK_EPOCH)) {
-        ti_command_graph_release(n->graph, task->id);
-        ti_task_graph_release(n->tasks, task->id);
+    for (size_t i = 0; i < batch.tasks; i++) {
+        ti_vec_push(&n->planned, batch.task[i]);
     }
     return true;
 }
@@ -751,9 +752,76 @@ static bool plan_step(sim *s, int r, const gen_step *step)
     return true;
 }
 
-static bool run_step(sim *s)
+/* ---- what was planned: at once, or with lookahead when the window has closed, on all nodes in the same order */
+
+static bool record_planned(sim *s, sim_node *n, const ti_task *task, size_t *at)
 {
+    for (; *at < n->made.count && n->made.data[*at]->task == task; ++*at) {
+        if (!record(s, n, n->made.data[*at])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void release_executed(sim *s, const ti_task *task)
+{
+    bool point = task->kind == TI_TASK_HORIZON || task->kind == TI_TASK_EPOCH;
+    for (int r = 0; s->options.release && point && r < s->nodes; r++) {
+        ti_command_graph_release(s->node[r].graph, task->id);
+        ti_task_graph_release(s->node[r].tasks, task->id);
+    }
+}
+
+static bool check_planned(sim *s, size_t index, size_t *at)
+{
+    const ti_task *first = s->node[0].planned.data[index];
+    ti_task_kind kind = first->kind;
+    s->step = s->task_vertex.data[first->id - 1]->step;
+    s->stamp = (uint32_t)s->step + 2;
+    for (int r = 0; r < s->nodes; r++) {
+        const ti_task *task = s->node[r].planned.data[index];
+        SIM_CHECK(s, task->id == first->id, "node %d plans task %llu where node 0 plans task %llu", r,
+                  (unsigned long long)task->id, (unsigned long long)first->id);
+        if (!record_planned(s, &s->node[r], task, &at[r])) {
+            return false;
+        }
+    }
     const gen_step *step = &s->program->step.data[s->step];
+    if (kind != TI_TASK_HORIZON && !check_step(s, step)) {
+        return false;
+    }
+    if (kind == TI_TASK_DESTROY) {
+        lower_end(&s->lowering, step);
+    }
+    release_executed(s, first);
+    return true;
+}
+
+static bool check_all_planned(sim *s)
+{
+    size_t *at = TI_ARENA_ARRAY(&s->arena, size_t, (size_t)s->nodes);
+    memset(at, 0, (size_t)s->nodes * sizeof(*at));
+    for (int r = 0; r < s->nodes; r++) {
+        SIM_CHECK(s, s->node[r].planned.count == s->node[0].planned.count, "node %d has planned other tasks", r);
+    }
+    for (size_t i = 0; i < s->node[0].planned.count; i++) {
+        if (!check_planned(s, i, at)) {
+            return false;
+        }
+    }
+    for (int r = 0; r < s->nodes; r++) {
+        SIM_CHECK(s, at[r] == s->node[r].made.count, "node %d: commands of no task", r);
+        ti_vec_clear(&s->node[r].made);
+        ti_vec_clear(&s->node[r].planned);
+    }
+    return true;
+}
+
+static bool run_step(sim *s, size_t index)
+{
+    const gen_step *step = &s->program->step.data[index];
+    s->step = index;
     s->stamp = (uint32_t)s->step + 2;
     lower_begin(&s->lowering, step);
     for (int r = 0; r < s->nodes; r++) {
@@ -761,15 +829,13 @@ static bool run_step(sim *s)
             return false;
         }
     }
-    bool good = check_step(s, step) && check_maps(s);
-    lower_end(&s->lowering, step);
-    return good;
+    return check_all_planned(s) && check_maps(s);
 }
 
 bool sim_run(sim *s)
 {
-    for (s->step = 0; s->step < s->program->step.count; s->step++) {
-        if (!run_step(s)) {
+    for (size_t i = 0; i < s->program->step.count; i++) {
+        if (!run_step(s, i)) {
             return false;
         }
     }

@@ -51,6 +51,8 @@ typedef struct sim_command {
 
 typedef struct sim_node {
     ti_system system;
+    TI_VEC(const ti_command *) made; /* and not recorded yet, */
+    TI_VEC(const ti_task *) planned; /* in this order */
     ti_task_graph *tasks;
     ti_command_graph *graph;
     TI_VEC(sim_command *) command; /* by id - 1 */
