@@ -510,8 +510,8 @@ typedef struct tacit_config {
     const char *
         host_devices; /* TACIT_HOST_DEVICES: "2" or "2:discrete": virtual devices, sharing host memory or with one each */
     int run_ahead;    /* TACIT_RUN_AHEAD: horizons that submission may be ahead of execution (8) */
-    int horizon_step; /* TACIT_HORIZON_STEP: length of the critical path between horizons (4) */
-    int horizon_front; /* TACIT_HORIZON_FRONT: width of the front that makes a horizon (max(64, 32 * workers of all nodes)) */
+    int horizon_step;  /* TACIT_HORIZON_STEP: length of the critical path between horizons (4) */
+    int horizon_front; /* TACIT_HORIZON_FRONT: width of the front that makes a horizon (32 * workers of all nodes, at least 64, at most 1024) */
     size_t early_bytes; /* TACIT_EARLY_BYTES: per peer, bytes sent that no receive is known for (1 MiB) */
     int watchdog; /* TACIT_WATCHDOG: seconds without progress after which a node says what it waits for (60); -1: never */
     int divergence;             /* TACIT_DIVERGENCE: TACIT_DIVERGENCE_OFF: nodes do not compare what they submit (on) */

@@ -90,7 +90,7 @@ static const row table[] = {
       FIELD(horizon_step),
       1,
       1000000 },
-    { { "TACIT_HORIZON_FRONT", "1..100000000", "max(64, 32 x workers of all nodes)",
+    { { "TACIT_HORIZON_FRONT", "1..100000000", "64 to 1024: 32 x workers of all nodes",
         "width of the execution front that makes a horizon" },
       KIND_INT,
       FIELD(horizon_front),

@@ -8,6 +8,7 @@ enum { START = 256 };
 void ti_horizon_init(ti_horizon *h, int64_t step, int64_t limit, uint64_t first_id)
 {
     *h = (ti_horizon){ .step = step, .limit = limit, .oldest = first_id, .next = first_id, .capacity = START };
+    h->length = (uint64_t)TI_MAX(limit, (int64_t)TI_HORIZON_LENGTH);
     h->vertex = TI_NEW_ARRAY(struct ti_horizon_vertex, START);
 }
 

@@ -1,15 +1,19 @@
 /* When to insert a horizon: a pure function of the task graph, the same on every node.
  *
- * Two triggers. Depth: the critical path has grown by `step` since the last horizon, which itself adds nothing to it. Breadth: the execution front (vertices
- * without successors) is wider than `limit`. A horizon depends on the whole front without an edge per vertex; when it is created, the
+ * Three triggers. Depth: the critical path has grown by `step` since the last horizon, which itself adds nothing to it. Breadth: the execution front (vertices
+ * without successors) is wider than `limit`. Length: there are TI_HORIZON_LENGTH vertices since the last horizon, or `limit` if that is more: what is
+ * kept of them lives until they have been executed. A horizon depends on the whole front without an edge per vertex; when it is created, the
  * one before it is applied: ids below it read as it. Paper: Thoman and Salzmann, doi 10.1007/s42979-024-02749-w. Application thread. */
 #ifndef TI_HORIZON_H
 #define TI_HORIZON_H
 
 #include "base/alloc.h"
 
+enum { TI_HORIZON_LENGTH = 1024 };
+
 typedef struct ti_horizon {
     int64_t step, limit;
+    uint64_t length;
     struct ti_horizon_vertex {
         int64_t path; /* length of the longest path that ends here */
         bool has_successor;
@@ -28,7 +32,7 @@ void ti_horizon_note(ti_horizon *h, uint64_t id, const uint64_t *dep, size_t dep
 /* Whether a horizon is due now. */
 static inline bool ti_horizon_is_due(const ti_horizon *h)
 {
-    return h->longest - h->newest_path >= h->step || h->front > h->limit;
+    return h->longest - h->newest_path >= h->step || h->front > h->limit || h->next - h->newest > h->length;
 }
 /* `id` is a horizon or an epoch: it follows the whole front. Returns the one before it (0: none). */
 uint64_t ti_horizon_insert(ti_horizon *h, uint64_t id);

@@ -205,6 +205,29 @@ static void breadth(void **state)
     ti_horizon_fini(&h);
 }
 
+/* A chain with steps that never come: a horizon all the same, so that what is kept of tasks goes at some time; later with a wider front. */
+static void length(void **state)
+{
+    (void)state;
+    for (int64_t limit = 8; limit <= 8000; limit *= 1000) {
+        ti_horizon h;
+        ti_horizon_init(&h, NEVER, limit, 1);
+        uint64_t last = 0, id = 1, horizons = 0;
+        for (int64_t i = 0; i < 80000; i++) {
+            ti_horizon_note(&h, id, &last, last ? 1 : 0);
+            last = id++;
+            if (ti_horizon_is_due(&h)) {
+                uint64_t before = ti_horizon_insert(&h, id++);
+                ti_horizon_apply(&h, before);
+                last = TI_MAX(last, before);
+                horizons++;
+            }
+        }
+        assert_int_equal(horizons, 80000 / TI_MAX(limit, (int64_t)TI_HORIZON_LENGTH));
+        ti_horizon_fini(&h);
+    }
+}
+
 /* A long run with horizons keeps a bounded number of vertices. */
 static void long_run(void **state)
 {
@@ -231,8 +254,10 @@ int main(int argc, char **argv)
 {
     seed = test_seed(argc, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_graphs),         cmocka_unit_test(depth),   cmocka_unit_test(late_chains),
-        cmocka_unit_test(chain_across_horizons), cmocka_unit_test(breadth), cmocka_unit_test(long_run),
+        cmocka_unit_test(random_graphs), cmocka_unit_test(depth),
+        cmocka_unit_test(late_chains),   cmocka_unit_test(chain_across_horizons),
+        cmocka_unit_test(breadth),       cmocka_unit_test(length),
+        cmocka_unit_test(long_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
