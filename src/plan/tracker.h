@@ -39,7 +39,7 @@ void ti_deps_fini(ti_deps *deps);
 
 typedef TI_VEC(uint64_t) ti_tracker_readers;
 
-enum { TI_ERA_ENTRIES = 16384 };
+enum { TI_ERA_ENTRIES = 32768 };
 
 /* A zeroed one is fresh. */
 typedef struct ti_era {
