@@ -366,17 +366,19 @@ static void merge_listed(ti_tracker *t)
     }
 }
 
-/* Put the old entries of `box` into the scratch list. */
+/* Put the old entries of `box`, which were met, into the scratch list; it has those that have been cut since. */
 static void list_old(ti_tracker *t, const ti_box *box)
 {
-    size_t kept = 0;
-    find(t, box);
-    for (size_t i = 0; i < t->scratch.count; i++) {
-        if (writer_of(t, t->scratch.data[i].value) <= t->era->applied) {
-            t->scratch.data[kept++] = t->scratch.data[i];
+    if (t->scratch.count > 0) {
+        ti_region_map_refer(&t->map, box, &t->met);
+    }
+    ti_vec_clear(&t->scratch);
+    for (size_t i = 0; i < t->met.count; i++) {
+        if (writer_of(t, *t->met.data[i].value) <= t->era->applied) {
+            ti_region_entry e = { *t->met.data[i].box, *t->met.data[i].value };
+            ti_vec_push(&t->scratch, e);
         }
     }
-    t->scratch.count = kept;
 }
 
 /* `id` reads an entry: a dependency, and a reader if `box` covers it. Whether its writer lies below the horizon. */
