@@ -202,12 +202,26 @@ static void sort_peers(ti_transfer_planner *p)
     p->peers.count = kept;
 }
 
+/* Whether all nodes with chunks read the same. */
+static bool is_alike(const ti_holder *read)
+{
+    return read->constant && !read->table;
+}
+
 /* The nodes whose reads may meet `box`; with a stride, only those that are `residue` modulo it. */
 static void find_readers(ti_transfer_planner *p, ti_holder *const *reads, size_t count, const ti_box *box, int stride,
                          int residue)
 {
     for (size_t i = 0; i < count; i++) {
         const ti_split *split = &reads[i]->split->split;
+        if (is_alike(reads[i])) {
+            for (int node = reads[i]->split->node_a; node < reads[i]->split->node_b; node++) {
+                if (node != p->node && node % stride == residue) {
+                    add_peer(p, node);
+                }
+            }
+            continue;
+        }
         ti_holder_candidates(reads[i], box, &p->chunks);
         for (size_t k = 0; k < p->chunks.count; k++) {
             int node = ti_split_node(split, p->chunks.data[k]);
@@ -247,6 +261,26 @@ static void serve_peer(ti_transfer_planner *p, ti_version_map *map, const ti_ver
     add_lacking(p, &p->outgoing, peer, owned);
 }
 
+/* All nodes read the same, and none holds anything of it: every peer gets what the first one gets. */
+static bool serve_alike(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holder *const *reads,
+                        size_t count)
+{
+    if (count != 1 || !is_alike(reads[0]) || v->readers > 0 || !v->writer->disjoint || p->owned.count != 1 ||
+        p->peers.count == 0) {
+        return false;
+    }
+    size_t first = p->outgoing.count;
+    serve_peer(p, map, v, reads, count, p->peers.data[0], &p->owned.data[0]);
+    size_t end = p->outgoing.count;
+    for (size_t i = 1; i < p->peers.count; i++) {
+        for (size_t k = first; k < end; k++) {
+            ti_box box = p->outgoing.data[k].box;
+            add_piece(&p->outgoing, p->peers.data[i], &box);
+        }
+    }
+    return true;
+}
+
 static void serve_from_chunk(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holder *const *reads,
                              size_t count)
 {
@@ -255,6 +289,9 @@ static void serve_from_chunk(ti_transfer_planner *p, ti_version_map *map, const 
         find_readers(p, reads, count, &p->owned.data[i], 1, 0);
     }
     sort_peers(p);
+    if (serve_alike(p, map, v, reads, count)) {
+        return;
+    }
     for (size_t i = 0; i < p->peers.count; i++) {
         for (size_t k = 0; k < p->owned.count; k++) {
             serve_peer(p, map, v, reads, count, p->peers.data[i], &p->owned.data[k]);

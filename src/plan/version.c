@@ -558,6 +558,14 @@ static void add_missing(ti_boxes *list, const ti_box *box, ti_boxes *rest)
 void ti_demand_lacks(ti_demand *demand, const ti_box *clip, ti_boxes *out)
 {
     ti_vec_clear(out);
+    if (TI_LIKELY(demand->image.count == 1 && demand->held.count == 0)) {
+        ti_box common = ti_box_intersect(&demand->image.data[0], clip);
+        if (!ti_box_is_empty(&common)) {
+            ti_vec_push(out, common);
+        }
+        demand->compared++;
+        return;
+    }
     for (size_t i = 0; i < demand->image.count; i++) {
         ti_box common = ti_box_intersect(&demand->image.data[i], clip);
         if (ti_box_is_empty(&common)) {
