@@ -23,7 +23,7 @@ static void nothing(const tacit_launch *launch)
 static tacit_buffer *create(pattern_run *run, int index, tacit_range range, bool initialised)
 {
     static const char contents[1]; /* never looked at */
-    static const char *const names[PATTERN_BUFFERS] = { "A", "B", "C" };
+    static const char *const names[PATTERN_BUFFERS] = { "A", "B", "C", "D" };
     const tacit_buffer_desc desc = {
         .name = names[index], .range = range, .elem_size = 8, .init = initialised ? contents : NULL, .init_borrow = true
     };
@@ -105,6 +105,64 @@ static void create_gather_scatter(pattern_run *run)
 static void create_gather_broadcast(pattern_run *run)
 {
     gather_then(run, tacit_all());
+}
+
+/* ---- what only lookahead finds: tasks of one step want the same data in different ways, the best of which comes last */
+
+/* Task 0 makes the contents of A anew, where they lie; the others read A and update a buffer of their own. */
+static void make_then_read(pattern_run *run, int readers)
+{
+    create(run, 0, line(run), true);
+    tacit_task *make = describe(run, 0, "make", line(run), TACIT_SPLIT_1D);
+    make->access[0] = tacit_update(run->buffer[0], tacit_one_to_one());
+    for (int i = 1; i <= readers; i++) {
+        create(run, i, line(run), true);
+    }
+}
+
+static void read_as(pattern_run *run, int task, const char *name, tacit_range range, tacit_mapper read)
+{
+    tacit_task *t = describe(run, task, name, range, TACIT_SPLIT_1D);
+    t->access[0] = tacit_read(run->buffer[0], read);
+    t->access[1] = tacit_update(run->buffer[task], tacit_one_to_one());
+}
+
+static void create_gather_all(pattern_run *run)
+{
+    make_then_read(run, 2);
+    read_as(run, 1, "look", tacit_range1(1), tacit_all());
+    read_as(run, 2, "use", line(run), tacit_all());
+}
+
+static void create_stencil_all(pattern_run *run)
+{
+    make_then_read(run, 2);
+    read_as(run, 1, "smooth", line(run), tacit_neighborhood(1, 0, 0));
+    read_as(run, 2, "use", line(run), tacit_all());
+}
+
+static void create_parts(pattern_run *run)
+{
+    size_t n = ROWS_PER_NODE * run->nodes;
+    make_then_read(run, 2);
+    run->task[0].range = tacit_range1(1); /* one node has all of it */
+    run->task[0].access[0] = tacit_write(run->buffer[0], tacit_fixed(TACIT_BOX_ALL));
+    read_as(run, 1, "use front", line(run), tacit_fixed(tacit_box1(0, n / 2)));
+    read_as(run, 2, "use back", line(run), tacit_fixed(tacit_box1(n / 2, n)));
+}
+
+static void create_two_all_gathers(pattern_run *run)
+{
+    tacit_range range = line(run);
+    for (int i = 0; i < 4; i++) {
+        create(run, i, range, true);
+    }
+    for (int i = 0; i < 2; i++) {
+        describe(run, i, "make", range, TACIT_SPLIT_1D)->access[0] = tacit_update(run->buffer[i], tacit_one_to_one());
+        tacit_task *use = describe(run, 2 + i, "use", range, TACIT_SPLIT_1D);
+        use->access[0] = tacit_read(run->buffer[i], tacit_all());
+        use->access[1] = tacit_update(run->buffer[2 + i], tacit_one_to_one());
+    }
 }
 
 /* ---- applications */
@@ -337,6 +395,12 @@ static const pattern patterns[] = {
     { "all-to-all", "N x N items read transposed", 2, false, true, false, create_all_to_all, NULL },
     { "stencil", "N x N items read neighbours, split in one dimension", 2, false, false, false, create_stencil, NULL },
     { "stencil-2d", "the same, split in two dimensions", 2, false, false, false, create_stencil_2d, NULL },
+    { "gather-all", "one item reads all, then N items read all", 3, false, true, false, create_gather_all, NULL },
+    { "stencil-all", "N items read neighbours, then all", 3, false, true, false, create_stencil_all, NULL },
+    { "parts", "N items read one half of what one item wrote, then the other", 3, false, true, false, create_parts,
+      NULL },
+    { "two-all-gathers", "two buffers are read by all in one step", 4, false, true, false, create_two_all_gathers,
+      NULL },
     { "nbody", "all positions change velocities, which change positions", 2, false, true, false, create_nbody, NULL },
     { "wave-sim", "a star of one buffer updates the other", 2, false, false, false, create_wave_sim, NULL },
     { "rsim", "a row per step from all earlier rows and form factors", 1, true, true, true, create_rsim, submit_rsim },

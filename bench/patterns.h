@@ -8,7 +8,7 @@
 
 #include "tacit/tacit.h"
 
-enum { PATTERN_BUFFERS = 3, PATTERN_TASKS = 6 };
+enum { PATTERN_BUFFERS = 4, PATTERN_TASKS = 6 };
 
 typedef struct pattern_run pattern_run;
 

@@ -9,7 +9,8 @@ import sys
 KEYS = ["pattern", "nodes", "node", "devices", "tasks", "repeat", "us_per_task", "us_per_task_by_stage", "us_first_use",
         "commands_per_task", "messages_per_task", "instructions_per_task", "chunks_evaluated_per_task", "horizons", "us_per_horizon",
         "collectives_per_task", "us_per_horizon_p999", "tracking_entries_peak", "arena_bytes_peak"]
-PATTERNS = ["all-gather", "gather-scatter", "gather-broadcast", "all-to-all", "stencil", "stencil-2d", "nbody", "wave-sim", "rsim",
+PATTERNS = ["all-gather", "gather-scatter", "gather-broadcast", "all-to-all", "stencil", "stencil-2d", "gather-all",
+            "stencil-all", "parts", "two-all-gathers", "nbody", "wave-sim", "rsim",
             "generative-1d", "generative-2d", "generative-3d", "many-task", "matmul", "jacobi", "cholesky"]
 GROWING = ["rsim", "generative-1d", "generative-2d", "generative-3d"]
 failures = []
@@ -77,6 +78,24 @@ def check_counts():
     expect(narrow["horizons"] > wide["horizons"] > 0, f"horizon fronts: {narrow['horizons']} and {wide['horizons']}")
 
 
+def check_lookahead():
+    """What lookahead finds: per step, collectives and messages of an inner node, with each task by itself and with a window of them."""
+    def per_step(pattern, mode):
+        out = small(pattern, 8, 3, "--tasks", 252, collectives=mode)
+        steps = 4 if pattern == "two-all-gathers" else 3
+        return round(steps * out["collectives_per_task"], 2), round(steps * out["messages_per_task"], 2)
+
+    expect(per_step("gather-all", "off") == (0, 14), f"gather-all, off: {per_step('gather-all', 'off')}")
+    expect(per_step("gather-all", "discover") == (1, 13), f"gather-all, discover: {per_step('gather-all', 'discover')}")
+    expect(per_step("gather-all", "lookahead") == (1, 0), f"gather-all, lookahead: {per_step('gather-all', 'lookahead')}")
+    expect(per_step("stencil-all", "discover") == (0, 18), f"stencil-all, discover: {per_step('stencil-all', 'discover')}")
+    expect(per_step("stencil-all", "lookahead") == (1, 0), f"stencil-all, lookahead: {per_step('stencil-all', 'lookahead')}")
+    expect(per_step("parts", "discover") == (2, 0), f"parts, discover: {per_step('parts', 'discover')}")
+    expect(per_step("parts", "lookahead") == (1, 0), f"parts, lookahead: {per_step('parts', 'lookahead')}")
+    for mode in ["discover", "lookahead"]:
+        expect(per_step("two-all-gathers", mode) == (2, 0), f"two-all-gathers, {mode}: {per_step('two-all-gathers', mode)}")
+
+
 def check_flat():
     """Plans of equal nodes do not depend on how many others there are."""
     for pattern in ["stencil", "stencil-2d", "wave-sim", "jacobi"]:
@@ -105,6 +124,7 @@ def check_errors():
 def main():
     check_patterns()
     check_counts()
+    check_lookahead()
     check_flat()
     check_all_nodes()
     check_errors()
