@@ -211,6 +211,17 @@ void ti_command_window_hoist(ti_command_graph *graph, const ti_task *task, const
 
 /* ---- */
 
+/* Whether nothing is held and none of the task's forwards would be: the usual case of loops in which there is nothing to find. */
+static bool passes_by(ti_command_graph *graph, const ti_task *task)
+{
+    for (uint32_t i = 0; i < task->forwards; i++) {
+        if (ti_command_buffer_of(graph, task->forward[i].buffer)->vain < MOST_IN_VAIN) {
+            return false;
+        }
+    }
+    return graph->window.held.count == 0;
+}
+
 static bool closes_always(const ti_task *task)
 {
     return task->kind == TI_TASK_EPOCH || task->kind == TI_TASK_HORIZON || task->kind == TI_TASK_FENCE;
@@ -243,7 +254,7 @@ static void add_while_looking_ahead(ti_command_graph *graph, const ti_task *task
 void ti_command_window_add(ti_command_graph *graph, const ti_task *task)
 {
     bool looks = graph->system->collectives == TI_COLLECTIVES_LOOKAHEAD && graph->system->num_nodes > 1;
-    if (!looks || task->kind == TI_TASK_CREATE) {
+    if (!looks || task->kind == TI_TASK_CREATE || passes_by(graph, task)) {
         ti_command_plan(graph, task);
     } else {
         add_while_looking_ahead(graph, task);

@@ -381,6 +381,21 @@ static ti_verdict decide_pattern(ti_discovery *planner, const ti_discovery_quest
     return decide_parts(planner, q, d);
 }
 
+/* Whether no pattern fits the reads, whatever the versions say: decided without looking at those. */
+static bool is_hopeless(const ti_discovery *planner, const ti_discovery_question *q, ti_verdict *verdict)
+{
+    int a = planner->nodes, b = 0;
+    bool hope = q->reads == 0;
+    for (size_t i = 0; i < q->reads; i++) {
+        const ti_holder *read = q->read[i];
+        a = TI_MIN(a, read->split->node_a);
+        b = TI_MAX(b, read->split->node_b);
+        hope |= read->same || read->apart;
+    }
+    *verdict = TI_VERDICT_NEITHER;
+    return !hope && b - a == planner->nodes;
+}
+
 static void set_region(ti_discovery *planner, const ti_box *box, size_t boxes)
 {
     ti_vec_clear(&planner->region);
@@ -393,9 +408,13 @@ ti_verdict ti_discovery_decide(ti_discovery *planner, ti_discovery_cache *cache,
                                ti_collective **out)
 {
     draft d;
+    ti_verdict verdict;
     *out = NULL;
+    if (is_hopeless(planner, q, &verdict)) {
+        return verdict;
+    }
     set_region(planner, q->box, q->boxes);
-    ti_verdict verdict = find_source(planner, q, &d);
+    verdict = find_source(planner, q, &d);
     if (verdict == TI_VERDICT_COLLECTIVE) {
         verdict = q->reads ? decide_pattern(planner, q, &d) : TI_VERDICT_COLLECTIVE;
     }
