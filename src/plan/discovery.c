@@ -382,7 +382,7 @@ static ti_verdict decide_pattern(ti_discovery *planner, const ti_discovery_quest
 }
 
 /* Whether no pattern fits the reads, whatever the versions say: decided without looking at those. */
-static bool is_hopeless(const ti_discovery *planner, const ti_discovery_question *q, ti_verdict *verdict)
+static bool is_hopeless(const ti_discovery *planner, const ti_discovery_question *q)
 {
     int a = planner->nodes, b = 0;
     bool hope = q->reads == 0;
@@ -392,7 +392,6 @@ static bool is_hopeless(const ti_discovery *planner, const ti_discovery_question
         b = TI_MAX(b, read->split->node_b);
         hope |= read->same || read->apart;
     }
-    *verdict = TI_VERDICT_NEITHER;
     return !hope && b - a == planner->nodes;
 }
 
@@ -408,13 +407,12 @@ ti_verdict ti_discovery_decide(ti_discovery *planner, ti_discovery_cache *cache,
                                ti_collective **out)
 {
     draft d;
-    ti_verdict verdict;
     *out = NULL;
-    if (is_hopeless(planner, q, &verdict)) {
-        return verdict;
+    if (is_hopeless(planner, q)) {
+        return TI_VERDICT_NEITHER;
     }
     set_region(planner, q->box, q->boxes);
-    verdict = find_source(planner, q, &d);
+    ti_verdict verdict = find_source(planner, q, &d);
     if (verdict == TI_VERDICT_COLLECTIVE) {
         verdict = q->reads ? decide_pattern(planner, q, &d) : TI_VERDICT_COLLECTIVE;
     }
