@@ -7,15 +7,15 @@
  * trip did send one message each way. */
 #include "tacit/tacit.h"
 
+#include "pairs.h"
+
 #include <jansson.h>
 #include <mpi.h>
 
-#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { PAIRS = 41, WARM_UP = 3, MAX_SIZES = 32, MOST_TRIPS = 1000, LEAST_TRIPS = 10 };
 static const double bytes_per_sample = 32e6; /* larger messages make fewer trips */
@@ -49,13 +49,6 @@ static void check(const bench *b, tacit_status status, const char *what)
     }
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* ---- what is measured */
 
 static void nothing(const tacit_launch *launch)
@@ -69,13 +62,13 @@ static double time_tacit(const bench *b, tacit_buffer *buffer, int trips)
                         .kernel = { .host = nothing },
                         .access = { tacit_update(buffer, tacit_all()) } };
     MPI_Barrier(b->mpi);
-    double start = now();
+    double start = pairs_now();
     for (int i = 0; i < 2 * trips; i++) {
         task.place = tacit_place_node((i + 1) % 2); /* the contents are on node 0 when it starts, and when it ends */
         check(b, tacit_submit(b->ctx, &task), "tacit_submit");
     }
     check(b, tacit_wait(b->ctx), "tacit_wait");
-    return (now() - start) / (2.0 * trips);
+    return (pairs_now() - start) / (2.0 * trips);
 }
 
 static void complete(MPI_Request *request)
@@ -102,40 +95,12 @@ static void transfer(const bench *b, bool send, size_t bytes)
 static double time_mpi(const bench *b, size_t bytes, int trips)
 {
     MPI_Barrier(b->mpi);
-    double start = now();
+    double start = pairs_now();
     for (int i = 0; i < trips; i++) {
         transfer(b, b->node == 0, bytes);
         transfer(b, b->node == 1, bytes);
     }
-    return (now() - start) / (2.0 * trips);
-}
-
-/* ---- statistics */
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(const double *values, int n)
-{
-    double sorted[PAIRS];
-    memcpy(sorted, values, (size_t)n * sizeof(double));
-    qsort(sorted, (size_t)n, sizeof(double), compare);
-    return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
-}
-
-/* The ranks between which the median lies with at least 95 % probability (normal approximation to the binomial). */
-static void interval(const double *values, int n, double *low, double *high)
-{
-    double sorted[PAIRS];
-    memcpy(sorted, values, (size_t)n * sizeof(double));
-    qsort(sorted, (size_t)n, sizeof(double), compare);
-    int first = (int)floor((n - 1.96 * sqrt(n)) / 2) - 1;
-    first = first < 0 ? 0 : first;
-    *low = sorted[first];
-    *high = sorted[n - 1 - first];
+    return (pairs_now() - start) / (2.0 * trips);
 }
 
 /* ---- one size */
@@ -174,10 +139,10 @@ static result measure(const bench *b, size_t bytes)
     }
     r.messages = (double)(messages_sent(b) - sent) / ((double)PAIRS * r.trips);
     check(b, tacit_buffer_destroy(b->ctx, buffer), "tacit_buffer_destroy");
-    r.tacit = median(tacit, PAIRS);
-    r.mpi = median(mpi, PAIRS);
-    r.ratio = median(ratio, PAIRS);
-    interval(ratio, PAIRS, &r.low, &r.high);
+    r.tacit = pairs_median(tacit, PAIRS);
+    r.mpi = pairs_median(mpi, PAIRS);
+    r.ratio = pairs_median(ratio, PAIRS);
+    pairs_interval(ratio, PAIRS, &r.low, &r.high);
     return r;
 }
 

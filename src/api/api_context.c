@@ -119,7 +119,8 @@ tacit_status tacit_init_sized(const tacit_config *config, size_t size, tacit_con
     if (resolved.dry_run) {
         return start_dry_run(&resolved, out);
     }
-    ti_comm *comm = ti_comm_mpi_is_launched() ? ti_comm_mpi_create(resolved.early_bytes, text, sizeof(text))
+    ti_comm_settings settings = { resolved.early_bytes, resolved.collective_schedule };
+    ti_comm *comm = ti_comm_mpi_is_launched() ? ti_comm_mpi_create(&settings, text, sizeof(text))
                                               : ti_comm_self_create();
     return comm ? start_on(comm, &resolved, out) : init_failed(TACIT_ERROR_NETWORK, text);
 }
@@ -134,7 +135,8 @@ tacit_status tacit_init_mpi_sized(const tacit_mpi_comm *given, const tacit_confi
     if (resolved.dry_run) {
         return start_dry_run(&resolved, out);
     }
-    tacit_status status = ti_comm_mpi_adopt(given, resolved.early_bytes, &comm, text, sizeof(text));
+    ti_comm_settings settings = { resolved.early_bytes, resolved.collective_schedule };
+    tacit_status status = ti_comm_mpi_adopt(given, &settings, &comm, text, sizeof(text));
     return status == TACIT_OK ? start_on(comm, &resolved, out) : init_failed(status, text);
 }
 

@@ -18,6 +18,7 @@ typedef enum kind {
     KIND_THREADS,
     KIND_LOOKAHEAD,
     KIND_COLLECTIVES,
+    KIND_SCHEDULE,
     KIND_MEMORY,
     KIND_SWITCH,
     KIND_OTHER
@@ -78,6 +79,12 @@ static const row table[] = {
         "window of tasks" },
       KIND_COLLECTIVES,
       FIELD(collectives),
+      0,
+      0 },
+    { { "TACIT_COLLECTIVE_SCHEDULE", "auto|mpi|direct", "auto",
+        "who carries out collectives: MPI, or messages between pairs of nodes; auto takes what is faster. The same on all nodes" },
+      KIND_SCHEDULE,
+      FIELD(collective_schedule),
       0,
       0 },
     { { "TACIT_RUN_AHEAD", "1..100000", "8", "horizons that submission may be ahead of execution" },
@@ -174,6 +181,7 @@ static bool is_given(const row *r, const tacit_config *from)
     case KIND_THREADS:
     case KIND_LOOKAHEAD:
     case KIND_COLLECTIVES:
+    case KIND_SCHEDULE:
     case KIND_SWITCH:
     case KIND_OTHER:
         break;
@@ -248,6 +256,7 @@ static bool set_field(const row *r, const char *text, tacit_config *out)
     static const char *const progress[] = { "", "shared", "thread", NULL };
     static const char *const lookahead[] = { "", "off", "on", "full", NULL };
     static const char *const collectives[] = { "", "off", "discover", "lookahead", NULL };
+    static const char *const schedule[] = { "", "auto", "mpi", "direct", NULL };
     uint64_t bytes;
     char *field = (char *)out + r->field;
     long long n = 0;
@@ -262,7 +271,8 @@ static bool set_field(const row *r, const char *text, tacit_config *out)
         *(int *)(void *)field = index_of(text, lookahead);
         return *(int *)(void *)field > 0;
     case KIND_COLLECTIVES:
-        *(int *)(void *)field = index_of(text, collectives);
+    case KIND_SCHEDULE:
+        *(int *)(void *)field = index_of(text, r->kind == KIND_SCHEDULE ? schedule : collectives);
         return *(int *)(void *)field > 0;
     case KIND_PROGRESS:
     case KIND_OTHER:
@@ -334,6 +344,7 @@ static tacit_status check_names(ti_strbuf *why)
 static void apply_defaults(tacit_config *c)
 {
     c->collectives = c->collectives ? c->collectives : TACIT_COLLECTIVES_LOOKAHEAD;
+    c->collective_schedule = c->collective_schedule ? c->collective_schedule : TACIT_COLLECTIVE_SCHEDULE_AUTO;
     c->run_ahead = c->run_ahead ? c->run_ahead : 8;
     c->horizon_step = c->horizon_step ? c->horizon_step : 4;
     c->early_bytes = c->early_bytes ? c->early_bytes : (size_t)1 << 20;
@@ -369,6 +380,8 @@ static bool field_is_allowed(const row *r, const tacit_config *config)
         return number >= TACIT_LOOKAHEAD_DEFAULT && number <= TACIT_LOOKAHEAD_FULL;
     case KIND_COLLECTIVES:
         return number >= TACIT_COLLECTIVES_DEFAULT && number <= TACIT_COLLECTIVES_LOOKAHEAD;
+    case KIND_SCHEDULE:
+        return number >= TACIT_COLLECTIVE_SCHEDULE_DEFAULT && number <= TACIT_COLLECTIVE_SCHEDULE_DIRECT;
     case KIND_OTHER:
         return number >= 0 && number <= 4;
     }

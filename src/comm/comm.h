@@ -43,7 +43,9 @@ typedef struct ti_comm_stats {
     uint64_t early_bytes_peak; /* most bytes to one peer for which no receive was known to be posted */
     uint64_t held_back;        /* sends that waited for the early_bytes limit */
     uint64_t collectives, collective_bytes_out, collective_bytes_in; /* started; what this node gave and got by them */
-    const char *error;                                               /* a sentence, or NULL */
+    uint64_t
+        collectives_by_network; /* of them, those that the network's library carries out; the others are messages between pairs */
+    const char *error; /* a sentence, or NULL */
     bool misfit; /* the error is a message of another length than expected: nodes may have submitted different tasks */
 } ti_comm_stats;
 
@@ -84,10 +86,15 @@ ti_comm *ti_comm_self_create(void);
 /* One node of many that do not exist, for dry runs: it has a number and meets itself in barriers, and nothing is sent. */
 ti_comm *ti_comm_dry_create(int node, int num_nodes);
 
+typedef struct ti_comm_settings {
+    size_t early_bytes;
+    int schedule; /* of collectives: TACIT_COLLECTIVE_SCHEDULE_*; the same on all nodes */
+} ti_comm_settings;
+
 /* MPI: initialises it unless somebody has. NULL and a sentence in `why` on failure. In builds without MPI: always. */
-ti_comm *ti_comm_mpi_create(size_t early_bytes, char *why, size_t why_size);
+ti_comm *ti_comm_mpi_create(const ti_comm_settings *settings, char *why, size_t why_size);
 /* MPI, on a duplicate of a communicator of the application's, which has initialised MPI and will finalise it. On failure a sentence in `why`. */
-tacit_status ti_comm_mpi_adopt(const tacit_mpi_comm *given, size_t early_bytes, ti_comm **out, char *why,
+tacit_status ti_comm_mpi_adopt(const tacit_mpi_comm *given, const ti_comm_settings *settings, ti_comm **out, char *why,
                                size_t why_size);
 /* Whether this process was started by an MPI launcher (from its environment, without initialising MPI). */
 bool ti_comm_mpi_is_launched(void);

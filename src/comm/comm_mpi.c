@@ -13,11 +13,12 @@
  * may hang on them, and only on them, so there is no deadlock. Messages of half the limit or more are always sent by
  * MPI_Issend and are not counted.
  *
- * Called by one thread at a time. The only state of the process is what the exit handler has to know (`guard`,
- * `inside_mpi`). */
+ * Called by one thread at a time. */
 #include "base/check.h"
 #include "base/log.h"
 #include "comm/exchange.h"
+#include "comm/mpi_collective.h"
+#include "comm/mpi_guard.h"
 #include "comm/mpi_note.h"
 #include "comm/mpi_start.h"
 #include "comm/mpi_type.h"
@@ -26,11 +27,9 @@
 #include <limits.h>
 #include <sched.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     PORTION = 64,        /* requests tested by one poll */
@@ -68,7 +67,8 @@ typedef struct op {
     int peer;
     uint64_t token;
     size_t bytes;
-    ti_parcel *packed; /* or NULL */
+    ti_parcel *packed;   /* or NULL */
+    ti_mpi_share *share; /* of a collective */
 } op;
 
 typedef struct peer {
@@ -98,22 +98,11 @@ typedef struct mpi_comm {
     ti_mpi_notes notes;
     ti_groups groups;
     ti_direct direct;
+    ti_mpi_collectives shared;
     MPI_Status status[PORTION];
     int index[PORTION];
     char error[ERROR_TEXT];
 } mpi_comm;
-
-/* Other nodes wait for ever for one that returns from main while its communicator lives, and not every launcher
- * notices. So an exit handler ends the job. Exit handlers take no argument, hence variables. A child made by fork
- * inherits them and must not act on them. */
-static struct {
-    _Atomic int live; /* communicators */
-    _Atomic int node;
-    _Atomic int process; /* 0: the handler is not registered */
-} guard;
-
-/* MPI itself may call exit, when another node has ended the job. The handler then has nothing to add. */
-static _Thread_local bool inside_mpi;
 
 /* ---- errors */
 
@@ -147,8 +136,9 @@ static void fail_op(mpi_comm *self, const op *o, const char *call, int code)
     char text[MPI_MAX_ERROR_STRING];
     int class = code;
     self->comm.stats.misfit |= MPI_Error_class(code, &class) == MPI_SUCCESS && class == MPI_ERR_TRUNCATE;
-    if (o->kind == OP_BARRIER) {
-        fail(self, "%s (of a barrier) failed: %s", call, ti_mpi_error_text(code, text));
+    if (o->kind == OP_BARRIER || o->kind == OP_COLLECTIVE) {
+        fail(self, "%s (of a %s) failed: %s", call, o->kind == OP_BARRIER ? "barrier" : "collective",
+             ti_mpi_error_text(code, text));
         return;
     }
     fail(self, "%s (%s %zu bytes %s node %d) failed: %s", call, what[o->kind], o->bytes,
@@ -241,7 +231,7 @@ static void start(mpi_comm *self, op o, uint64_t counter, const ti_payload *payl
     wire w;
     MPI_Request request = MPI_REQUEST_NULL;
     const char *call = names[o.kind];
-    inside_mpi = true;
+    ti_mpi_guard_inside = true;
     int code = wire_of(self, &o, payload, &w, &call);
     if (!code) {
         code = start_on_wire(self, &o, (int)(counter % self->tags), &w, &request);
@@ -249,7 +239,7 @@ static void start(mpi_comm *self, op o, uint64_t counter, const ti_payload *payl
     if (!code && w.temporary && (code = MPI_Type_free(&w.type))) {
         call = "MPI_Type_free";
     }
-    inside_mpi = false;
+    ti_mpi_guard_inside = false;
     if (TI_UNLIKELY(code)) {
         fail_op(self, &o, call, code);
     }
@@ -369,7 +359,18 @@ static void mpi_collective(ti_comm *comm, const ti_exchange *x, uint64_t token)
     comm->stats.collectives++;
     comm->stats.collective_bytes_out += x->bytes_out;
     comm->stats.collective_bytes_in += x->bytes_in;
-    if (!ti_direct_start(&self->direct, comm, &self->groups, x, token)) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    op o = { .kind = OP_COLLECTIVE, .peer = comm->node, .token = token, .bytes = x->bytes_in };
+    ti_mpi_guard_inside = true;
+    int code = ti_mpi_collectives_start(&self->shared, x, &o.share, &request);
+    ti_mpi_guard_inside = false;
+    if (TI_UNLIKELY(code)) {
+        fail_op(self, &o, self->shared.call, code);
+    } else if (o.share) {
+        comm->stats.collectives_by_network++;
+        ti_vec_push(&self->request, request);
+        ti_vec_push(&self->op, o);
+    } else if (!ti_direct_start(&self->direct, comm, &self->groups, x, token)) {
         ti_vec_push(&self->done, token);
     }
 }
@@ -388,14 +389,14 @@ static int64_t mpi_sum(ti_comm *comm, int64_t value)
     long long mine = value, all = value;
     MPI_Request request = MPI_REQUEST_NULL;
     int done = 0;
-    inside_mpi = true;
+    ti_mpi_guard_inside = true;
     int code = MPI_Iallreduce(&mine, &all, 1, MPI_LONG_LONG, MPI_SUM, self->mpi, &request);
     bool going = succeeded(self, code, "MPI_Iallreduce");
     while (going && !done) {
         going = succeeded(self, MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
         sched_yield();
     }
-    inside_mpi = false;
+    ti_mpi_guard_inside = false;
     return all;
 }
 
@@ -420,7 +421,9 @@ static void finish(mpi_comm *self, const op *o, const MPI_Status *status)
     case OP_SEND:
     case OP_SYNC_SEND:
     case OP_BARRIER:
+        break;
     case OP_COLLECTIVE:
+        ti_mpi_collectives_done(o->share);
         break;
     case OP_SYNC_POINT:
         sync_point_passed(self, peer_of(self, o->peer));
@@ -462,9 +465,9 @@ static void compact(mpi_comm *self, size_t begin, size_t end)
 static void test_one(mpi_comm *self)
 {
     int flag = 0;
-    inside_mpi = true;
+    ti_mpi_guard_inside = true;
     int code = MPI_Test(&self->request.data[0], &flag, &self->status[0]);
-    inside_mpi = false;
+    ti_mpi_guard_inside = false;
     if (!flag && !code) {
         return;
     }
@@ -476,11 +479,11 @@ static void test_one(mpi_comm *self)
 static void test_portion(mpi_comm *self, size_t begin, size_t end)
 {
     int code = MPI_SUCCESS, count = 0;
-    inside_mpi = true;
+    ti_mpi_guard_inside = true;
     for (int look = 0; look < LOOKS && !code && !count; look++) {
         code = MPI_Testsome((int)(end - begin), &self->request.data[begin], &count, self->index, self->status);
     }
-    inside_mpi = false;
+    ti_mpi_guard_inside = false;
     if (TI_UNLIKELY(code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS)) {
         succeeded(self, code, "MPI_Testsome");
         return;
@@ -535,9 +538,9 @@ static int mpi_poll(ti_comm *comm, uint64_t *tokens, int max)
 static bool mpi_note_open(ti_comm *comm)
 {
     mpi_comm *self = (mpi_comm *)comm;
-    inside_mpi = true;
+    ti_mpi_guard_inside = true;
     int code = ti_mpi_notes_open(&self->notes, self->mpi);
-    inside_mpi = false;
+    ti_mpi_guard_inside = false;
     return succeeded(self, code, self->notes.call);
 }
 
@@ -545,9 +548,9 @@ static bool mpi_note_send(ti_comm *comm, int node, const void *note, size_t byte
 {
     mpi_comm *self = (mpi_comm *)comm;
     bool sent = false;
-    inside_mpi = true;
+    ti_mpi_guard_inside = true;
     int code = ti_mpi_notes_send(&self->notes, node, note, bytes, &sent);
-    inside_mpi = false;
+    ti_mpi_guard_inside = false;
     (void)succeeded(self, code, self->notes.call); /* the next poll says so */
     comm->notes_pending += sent;
     return sent;
@@ -560,46 +563,20 @@ static int mpi_note_poll(ti_comm *comm, int *origin, void *note)
     if (comm->stats.error && !comm->stats.misfit) {
         return -1;
     }
-    inside_mpi = true;
+    ti_mpi_guard_inside = true;
     int code = ti_mpi_notes_poll(&self->notes, origin, note, &bytes, &comm->notes_pending);
-    inside_mpi = false;
+    ti_mpi_guard_inside = false;
     return succeeded(self, code, self->notes.call) ? bytes : -1;
 }
 
 /* ---- the end of a job */
-
-static void end_of_process(void)
-{
-    int up = 0, finalized = 1, node = atomic_load(&guard.node);
-    if (atomic_load(&guard.live) <= 0 || atomic_load(&guard.process) != (int)getpid() || inside_mpi ||
-        MPI_Initialized(&up) != MPI_SUCCESS || !up || MPI_Finalized(&finalized) != MPI_SUCCESS || finalized) {
-        return;
-    }
-    atomic_store(&guard.live, 0); /* MPI_Abort may call exit */
-    if (node < 0) {
-        fprintf(stderr, "tacit: a process ended after a tacit_init that failed: the job is stopped\n");
-    } else {
-        fprintf(stderr, "tacit: node %d ended without tacit_finalize: the job is stopped\n", node);
-    }
-    MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-}
-
-static void guard_arm(int node)
-{
-    int me = (int)getpid();
-    atomic_fetch_add(&guard.live, 1);
-    atomic_store(&guard.node, node);
-    if (atomic_exchange(&guard.process, me) != me) {
-        atexit(end_of_process);
-    }
-}
 
 static void mpi_abort(ti_comm *comm, const char *why)
 {
     mpi_comm *self = (mpi_comm *)comm;
     (void)why;
     fflush(stdout);
-    atomic_store(&guard.live, 0);
+    ti_mpi_guard_disarm_all();
     MPI_Abort(self->mpi == MPI_COMM_NULL ? MPI_COMM_WORLD : self->mpi, EXIT_FAILURE);
     _Exit(EXIT_FAILURE);
 }
@@ -614,7 +591,8 @@ static void drop_pending(mpi_comm *self)
         if (kind == OP_RECEIVE && *request != MPI_REQUEST_NULL) {
             (void)MPI_Cancel(request);
         }
-        if (kind != OP_BARRIER && *request != MPI_REQUEST_NULL) { /* requests of collectives may not be freed */
+        if (kind != OP_BARRIER && kind != OP_COLLECTIVE &&
+            *request != MPI_REQUEST_NULL) { /* requests of collectives may not be freed */
             (void)MPI_Request_free(request);
         }
     }
@@ -646,14 +624,15 @@ static bool leave_mpi(mpi_comm *self)
     int finalized = 0;
     bool asked = succeeded(self, MPI_Finalized(&finalized), "MPI_Finalized");
     int code = ti_mpi_types_fini(&self->types, asked && !finalized);
+    int shared = ti_mpi_collectives_fini(&self->shared, asked && !finalized);
     if (!asked || finalized) {
         return asked;
     }
     drop_pending(self);
     int closed = ti_mpi_notes_close(&self->notes);
-    return succeeded(self, code, "MPI_Type_free") && succeeded(self, closed, self->notes.call) &&
-           close_communicator(self, &self->kernels) && close_communicator(self, &self->collectives) &&
-           close_communicator(self, &self->mpi) &&
+    return succeeded(self, code, "MPI_Type_free") && succeeded(self, shared, "MPI_Type_free") &&
+           succeeded(self, closed, self->notes.call) && close_communicator(self, &self->kernels) &&
+           close_communicator(self, &self->collectives) && close_communicator(self, &self->mpi) &&
            (!self->finalizes || succeeded(self, MPI_Finalize(), "MPI_Finalize"));
 }
 
@@ -675,15 +654,16 @@ static void mpi_destroy(ti_comm *comm)
 {
     mpi_comm *self = (mpi_comm *)comm;
     if (comm->stats.error && comm->num_nodes != 1) {
-        atomic_store(&guard.node, -1);
+        ti_mpi_guard_set_node(-1);
         (void)ti_mpi_types_fini(&self->types, false);
+        (void)ti_mpi_collectives_fini(&self->shared, false);
     } else {
         bool had_error = comm->stats.error != NULL;
         if (!leave_mpi(self) && !had_error) {
             ti_log(TI_LOG_ERROR, "%s", self->error);
             mpi_abort(comm, self->error);
         }
-        atomic_fetch_sub(&guard.live, 1);
+        ti_mpi_guard_disarm();
     }
     mpi_free(self);
 }
@@ -739,7 +719,8 @@ static bool open_kernels_communicator(mpi_comm *self, MPI_Comm parent)
             succeeded(self, MPI_Comm_set_errhandler(self->kernels, MPI_ERRORS_ARE_FATAL), "MPI_Comm_set_errhandler"));
 }
 
-static tacit_status create(const ti_mpi_start *start, size_t early_bytes, ti_comm **out, char *why, size_t why_size)
+static tacit_status create(const ti_mpi_start *start, const ti_comm_settings *settings, ti_comm **out, char *why,
+                           size_t why_size)
 {
     mpi_comm *self = TI_NEW(mpi_comm);
     self->comm.ops = &mpi_ops;
@@ -748,12 +729,14 @@ static tacit_status create(const ti_mpi_start *start, size_t early_bytes, ti_com
     self->mpi = self->kernels = self->collectives = MPI_COMM_NULL;
     self->direct = (ti_direct){ .send = send_part, .receive = receive_part };
     self->finalizes = start->finalizes;
-    self->early_bytes = early_bytes;
+    self->early_bytes = settings->early_bytes;
     ti_mpi_types_init(&self->types);
     bool ok = open_communicator(self, start->parent) &&
               succeeded(self, MPI_Comm_dup(self->mpi, &self->collectives), "MPI_Comm_dup") &&
               open_kernels_communicator(self, start->parent);
-    guard_arm(self->comm.node);
+    ti_mpi_collectives_init(&self->shared, self->collectives, self->comm.node, self->comm.num_nodes,
+                            settings->schedule);
+    ti_mpi_guard_arm(self->comm.node);
     *out = ok ? &self->comm : NULL;
     if (!ok) {
         snprintf(why, why_size, "%s", self->error);
@@ -762,23 +745,23 @@ static tacit_status create(const ti_mpi_start *start, size_t early_bytes, ti_com
     return ok ? TACIT_OK : TACIT_ERROR_NETWORK;
 }
 
-ti_comm *ti_comm_mpi_create(size_t early_bytes, char *why, size_t why_size)
+ti_comm *ti_comm_mpi_create(const ti_comm_settings *settings, char *why, size_t why_size)
 {
     ti_mpi_start start;
     ti_comm *comm = NULL;
     if (ti_mpi_start_world(&start, why, why_size)) {
-        (void)create(&start, early_bytes, &comm, why, why_size);
+        (void)create(&start, settings, &comm, why, why_size);
     } else if (start.finalizes) {
-        guard_arm(-1);
+        ti_mpi_guard_arm(-1);
     }
     return comm;
 }
 
-tacit_status ti_comm_mpi_adopt(const tacit_mpi_comm *given, size_t early_bytes, ti_comm **out, char *why,
+tacit_status ti_comm_mpi_adopt(const tacit_mpi_comm *given, const ti_comm_settings *settings, ti_comm **out, char *why,
                                size_t why_size)
 {
     ti_mpi_start start;
     tacit_status status = ti_mpi_start_on(given, &start, why, why_size);
     *out = NULL;
-    return status == TACIT_OK ? create(&start, early_bytes, out, why, why_size) : status;
+    return status == TACIT_OK ? create(&start, settings, out, why, why_size) : status;
 }

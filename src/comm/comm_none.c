@@ -4,18 +4,18 @@
 
 #include <stdio.h>
 
-ti_comm *ti_comm_mpi_create(size_t early_bytes, char *why, size_t why_size)
+ti_comm *ti_comm_mpi_create(const ti_comm_settings *settings, char *why, size_t why_size)
 {
-    (void)early_bytes;
+    (void)settings;
     snprintf(why, why_size, "this build of tacit has no MPI, so it runs on one node only; build it with MPI for more");
     return NULL;
 }
 
-tacit_status ti_comm_mpi_adopt(const tacit_mpi_comm *given, size_t early_bytes, ti_comm **out, char *why,
+tacit_status ti_comm_mpi_adopt(const tacit_mpi_comm *given, const ti_comm_settings *settings, ti_comm **out, char *why,
                                size_t why_size)
 {
     (void)given;
-    (void)early_bytes;
+    (void)settings;
     *out = NULL;
     snprintf(
         why, why_size,

@@ -15,7 +15,8 @@ struct ti_exchange {
     uint64_t sequence; /* all nodes start collectives in this order, without gaps */
     uint64_t layout;   /* with what->serial: where the bytes lie relative to `base`; 0: not from one base */
     char *base;
-    /* Where boxes of the buffer lie in this node's memory; valid until the next call. */
+    /* Where boxes of the buffer lie in this node's memory; valid until the next call. Each lies within a box that this node gives or gets, or
+     * where a region comes together here (all-gather, broadcast, the root of a gather or scatter), within that region. */
     ti_payload (*locate)(void *user, const ti_boxes *boxes);
     void *user;
     bool gives, gets;           /* this node, anything */

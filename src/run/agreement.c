@@ -194,7 +194,8 @@ ti_agreement *ti_agreement_create(ti_comm *comm, const tacit_config *config)
     a->marks = ti_alloc_zero(LEVELS * sizeof(*a->marks));
     a->names = ti_alloc_zero(NAMES * sizeof(*a->names));
     ti_agreement_note_call(a, TI_SUBMITTED_SETTINGS, (uint64_t)config->horizon_step, (uint64_t)config->horizon_front,
-                           (unsigned)config->reproducible | (unsigned)config->collectives << 1);
+                           (unsigned)config->reproducible | (unsigned)config->collectives << 1 |
+                               (unsigned)config->collective_schedule << 3);
     return a;
 }
 

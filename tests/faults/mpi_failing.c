@@ -6,7 +6,8 @@
  *                                    the Nth call (from 1 on) of FUNCTION on RANK fails; MPI_Testsome/status: one of its messages does. With `abort`,
  *                                    MPI_Abort fails too
  *
- * The program sends messages of every kind: short, packed, with datatypes that are kept and that are not, long ones, sync points. */
+ * The program sends messages of every kind: short, packed, with datatypes that are kept and that are not, long ones, sync points; and every
+ * collective. */
 #include "tacit/tacit.h"
 
 #include <mpi.h>
@@ -30,10 +31,36 @@
     X(MPI_Get_elements_x, (const MPI_Status *a, MPI_Datatype b, MPI_Count *c), (a, b, c))                              \
     X(MPI_Iallreduce, (const void *a, void *b, int c, MPI_Datatype d, MPI_Op e, MPI_Comm f, MPI_Request *g),           \
       (a, b, c, d, e, f, g))                                                                                           \
+    X(MPI_Iallgather,                                                                                                  \
+      (const void *a, int b, MPI_Datatype c, void *d, int e, MPI_Datatype f, MPI_Comm g, MPI_Request *h),              \
+      (a, b, c, d, e, f, g, h))                                                                                        \
+    X(MPI_Iallgatherv,                                                                                                 \
+      (const void *a, int b, MPI_Datatype c, void *d, const int *e, const int *f, MPI_Datatype g, MPI_Comm h,          \
+       MPI_Request *i),                                                                                                \
+      (a, b, c, d, e, f, g, h, i))                                                                                     \
+    X(MPI_Ialltoallw,                                                                                                  \
+      (const void *a, const int *b, const int *c, const MPI_Datatype *d, void *e, const int *f, const int *g,          \
+       const MPI_Datatype *h, MPI_Comm i, MPI_Request *j),                                                             \
+      (a, b, c, d, e, f, g, h, i, j))                                                                                  \
     X(MPI_Ibarrier, (MPI_Comm a, MPI_Request * b), (a, b))                                                             \
+    X(MPI_Ibcast, (void *a, int b, MPI_Datatype c, int d, MPI_Comm e, MPI_Request *f), (a, b, c, d, e, f))             \
+    X(MPI_Igather,                                                                                                     \
+      (const void *a, int b, MPI_Datatype c, void *d, int e, MPI_Datatype f, int g, MPI_Comm h, MPI_Request *i),       \
+      (a, b, c, d, e, f, g, h, i))                                                                                     \
+    X(MPI_Igatherv,                                                                                                    \
+      (const void *a, int b, MPI_Datatype c, void *d, const int *e, const int *f, MPI_Datatype g, int h, MPI_Comm i,   \
+       MPI_Request *j),                                                                                                \
+      (a, b, c, d, e, f, g, h, i, j))                                                                                  \
     X(MPI_Init_thread, (int *a, char ***b, int c, int *d), (a, b, c, d))                                               \
     X(MPI_Initialized, (int *a), (a))                                                                                  \
     X(MPI_Irecv, (void *a, int b, MPI_Datatype c, int d, int e, MPI_Comm f, MPI_Request *g), (a, b, c, d, e, f, g))    \
+    X(MPI_Iscatter,                                                                                                    \
+      (const void *a, int b, MPI_Datatype c, void *d, int e, MPI_Datatype f, int g, MPI_Comm h, MPI_Request *i),       \
+      (a, b, c, d, e, f, g, h, i))                                                                                     \
+    X(MPI_Iscatterv,                                                                                                   \
+      (const void *a, const int *b, const int *c, MPI_Datatype d, void *e, int f, MPI_Datatype g, int h, MPI_Comm i,   \
+       MPI_Request *j),                                                                                                \
+      (a, b, c, d, e, f, g, h, i, j))                                                                                  \
     X(MPI_Isend, (const void *a, int b, MPI_Datatype c, int d, int e, MPI_Comm f, MPI_Request *g),                     \
       (a, b, c, d, e, f, g))                                                                                           \
     X(MPI_Issend, (const void *a, int b, MPI_Datatype c, int d, int e, MPI_Comm f, MPI_Request *g),                    \
@@ -48,6 +75,7 @@
     X(MPI_Type_create_hvector, (int a, int b, MPI_Aint c, MPI_Datatype d, MPI_Datatype *e), (a, b, c, d, e))           \
     X(MPI_Type_create_struct, (int a, const int b[], const MPI_Aint c[], const MPI_Datatype d[], MPI_Datatype *e),     \
       (a, b, c, d, e))                                                                                                 \
+    X(MPI_Type_create_resized, (MPI_Datatype a, MPI_Aint b, MPI_Aint c, MPI_Datatype * d), (a, b, c, d))               \
     X(MPI_Type_free, (MPI_Datatype * a), (a))
 
 enum {
@@ -189,6 +217,29 @@ static void send_shapes(int from, int to)
     read_on(many, to, tacit_custom(ten_pieces));
 }
 
+static void on_all(tacit_range range, tacit_access access, tacit_host_kernel *kernel)
+{
+    check(tacit_submit(
+        ctx, &(tacit_task){ .name = "on_all", .range = range, .kernel = { .host = kernel }, .access = { access } }));
+}
+
+/* Each collective of MPI, with counts that agree and with others. */
+static void exchange_all(size_t n, int root)
+{
+    tacit_range square = TACIT_RANGE(n, n);
+    tacit_buffer *b = buffer(square);
+    on_all(square, tacit_write(b, tacit_one_to_one()), set);
+    on_all(square, tacit_read(b, tacit_all()), nothing); /* all-gather */
+    on_all(square, tacit_write(b, tacit_one_to_one()), set);
+    read_on(b, root, tacit_all()); /* gather */
+    on_all(square, tacit_write(b, tacit_one_to_one()), set);
+    on_all(square, tacit_read(b, tacit_transposed(1, 0, 2)), nothing); /* all-to-all */
+    write_all(b, square, root);
+    on_all(square, tacit_read(b, tacit_all()), nothing); /* broadcast */
+    write_all(b, square, root);
+    on_all(square, tacit_read(b, tacit_one_to_one()), nothing); /* scatter */
+}
+
 static void send_all(void)
 {
     int last = tacit_num_nodes(ctx) - 1;
@@ -197,6 +248,8 @@ static void send_all(void)
     static double got[N * N];
     send_shapes(0, last);
     send_shapes(last, 0);
+    exchange_all(N, 0);
+    exchange_all(N + 1, last);
     write_all(l, line, 0);
     read_on(l, last, tacit_all());
     for (int s = 0; s < STEPS; s++) {
@@ -231,7 +284,7 @@ int main(int argc, char **argv)
         fails_at = atol(argv[2]);
         abort_fails = argc > 4;
     }
-    check(tacit_init(NULL, &ctx));
+    check(tacit_init(&(tacit_config){ .collective_schedule = TACIT_COLLECTIVE_SCHEDULE_MPI }, &ctx));
     send_all();
     check(tacit_finalize(ctx));
     for (int i = 0; i < COUNT && argc == 1; i++) {

@@ -403,7 +403,7 @@ static void barriers_wait(ti_comm *comm)
 static void wrong_length_is_an_error(size_t sent, size_t expected)
 {
     char why[256], data[256] = { 0 };
-    ti_comm *comm = ti_comm_mpi_create(EARLY_BYTES, why, sizeof(why));
+    ti_comm *comm = ti_comm_mpi_create(&(ti_comm_settings){ .early_bytes = EARLY_BYTES }, why, sizeof(why));
     if (!comm) {
         fprintf(stderr, "%s\n", why);
         exit(EXIT_FAILURE);
@@ -529,7 +529,7 @@ int main(int argc, char **argv)
     char why[256] = "";
     bool launched = ti_comm_mpi_is_launched(); /* the environment as it was before MPI saw it */
     uint64_t live = ti_alloc_live();
-    ti_comm *comm = ti_comm_mpi_create(EARLY_BYTES, why, sizeof(why));
+    ti_comm *comm = ti_comm_mpi_create(&(ti_comm_settings){ .early_bytes = EARLY_BYTES }, why, sizeof(why));
     if (!comm) {
         fprintf(stderr, "%s\n", why);
         return EXIT_FAILURE;
@@ -561,7 +561,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "node %d: %llu bytes were not freed\n", node, (unsigned long long)(ti_alloc_live() - live));
         return EXIT_FAILURE;
     }
-    if (ti_comm_mpi_create(EARLY_BYTES, why, sizeof(why)) || !strstr(why, "finalized")) {
+    if (ti_comm_mpi_create(&(ti_comm_settings){ .early_bytes = EARLY_BYTES }, why, sizeof(why)) ||
+        !strstr(why, "finalized")) {
         fprintf(stderr, "node %d: MPI cannot start twice, but did: %s\n", node, why);
         return EXIT_FAILURE;
     }

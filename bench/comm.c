@@ -1,0 +1,534 @@
+/* Programs that only communicate (paper 10.1007/s10766-024-00767-y, Table 3), through tacit and written by hand with the collectives of MPI.
+ *
+ * Kernels do nothing, so that an iteration is what its transfers take, planning included. By hand, the same bytes go from and to memory of
+ * the same size, by blocking calls. Three programs take turns in one run: by hand, through tacit in the mode that is asked for, and through tacit
+ * with messages between pairs only. A sample is a number of iterations and a barrier, timed on node 0. Reported are medians of samples, and
+ * the medians of the ratios and differences of samples that follow each other, with their 95 % intervals. */
+#include "tacit/tacit.h"
+
+#include "pairs.h"
+
+#include <jansson.h>
+#include <mpi.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PAIRS = 41, WARM_UP = 3, MAX_SIZES = 32, MOST_ITERATIONS = 2000, LEAST_ITERATIONS = 4, TASKS = 2 };
+static const double bytes_per_sample = 64e6;
+static const char *const modes[] = { "", "off", "discover", "lookahead" };
+
+typedef struct program program;
+
+typedef struct bench {
+    MPI_Comm mpi;
+    int node, nodes;
+    tacit_context *ctx[2]; /* in the mode that is asked for; with messages */
+    char *data, *other;    /* by hand */
+    size_t elements;       /* of 8 bytes: of a node, or of its part of a row */
+    size_t side;           /* of a square */
+    MPI_Datatype column;   /* all-to-all: what one node sends to another */
+} bench;
+
+/* One of Table 3: what its two tasks are, and an iteration by hand. */
+struct program {
+    const char *name;
+    bool square;
+    void (*tasks)(const bench *b, tacit_buffer *buffer[2], tacit_task task[TASKS]);
+    void (*by_hand)(bench *b);
+};
+
+typedef struct options {
+    bool json;
+    const program *program;
+    int mode, iterations;
+    size_t bytes[MAX_SIZES];
+    int sizes;
+} options;
+
+typedef struct spread {
+    double median, low, high;
+} spread;
+
+typedef struct result {
+    size_t bytes;
+    int iterations;
+    double by_hand, tacit, messages; /* medians, seconds per iteration */
+    spread rate;                     /* tacit's iterations per second over those by hand */
+    spread more;                     /* seconds that tacit takes more */
+    spread over_messages;            /* seconds with collectives over those without */
+    double collectives, sent;        /* per iteration, on this node */
+} result;
+
+static void check(tacit_context *ctx, tacit_status status, const char *what)
+{
+    if (status != TACIT_OK) {
+        fprintf(stderr, "comm: %s: %s: %s\n", what, tacit_status_name(status), tacit_last_error(ctx));
+        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    }
+}
+
+static void nothing(const tacit_launch *launch)
+{
+    (void)launch;
+}
+
+/* ---- the programs */
+
+static tacit_range whole(const bench *b, bool square)
+{
+    return square ? tacit_range2(b->side, b->side) : tacit_range1(b->elements * (size_t)b->nodes);
+}
+
+static tacit_task task_of(const char *name, tacit_range range, tacit_access read, tacit_access write)
+{
+    return (tacit_task){ .name = name, .range = range, .kernel = { .host = nothing }, .access = { read, write } };
+}
+
+/* Two buffers in turns. */
+static void swap_buffers(tacit_range range, tacit_mapper read, tacit_buffer *buffer[2], tacit_task task[TASKS])
+{
+    for (int i = 0; i < 2; i++) {
+        task[i] = task_of("step", range, tacit_read(buffer[i], read), tacit_write(buffer[1 - i], tacit_one_to_one()));
+    }
+}
+
+static void all_gather_tasks(const bench *b, tacit_buffer *buffer[2], tacit_task task[TASKS])
+{
+    swap_buffers(whole(b, false), tacit_all(), buffer, task);
+}
+
+static void all_to_all_tasks(const bench *b, tacit_buffer *buffer[2], tacit_task task[TASKS])
+{
+    swap_buffers(whole(b, true), tacit_transposed(1, 0, 2), buffer, task);
+}
+
+static void stencil_tasks(const bench *b, tacit_buffer *buffer[2], tacit_task task[TASKS])
+{
+    swap_buffers(whole(b, true), tacit_neighborhood(1, 1, 0), buffer, task);
+}
+
+static void gather_then(const bench *b, tacit_mapper read, tacit_buffer *buffer[2], tacit_task task[TASKS])
+{
+    task[0] = task_of("gather", tacit_range1(1), tacit_read(buffer[0], tacit_all()),
+                      tacit_write(buffer[1], tacit_fixed(TACIT_BOX_ALL)));
+    task[1] = task_of("spread", whole(b, false), tacit_read(buffer[1], read),
+                      tacit_write(buffer[0], tacit_one_to_one()));
+}
+
+static void gather_scatter_tasks(const bench *b, tacit_buffer *buffer[2], tacit_task task[TASKS])
+{
+    gather_then(b, tacit_one_to_one(), buffer, task);
+}
+
+static void gather_broadcast_tasks(const bench *b, tacit_buffer *buffer[2], tacit_task task[TASKS])
+{
+    gather_then(b, tacit_all(), buffer, task);
+}
+
+static void nbody_tasks(const bench *b, tacit_buffer *buffer[2], tacit_task task[TASKS])
+{
+    task[0] = task_of("kick", whole(b, false), tacit_read(buffer[0], tacit_all()),
+                      tacit_update(buffer[1], tacit_one_to_one()));
+    task[1] = task_of("drift", whole(b, false), tacit_read(buffer[1], tacit_one_to_one()),
+                      tacit_update(buffer[0], tacit_one_to_one()));
+}
+
+/* ---- by hand */
+
+static int count_of(const bench *b)
+{
+    return (int)b->elements;
+}
+
+static double *part_of(const bench *b, int node)
+{
+    return (double *)(void *)b->data + (size_t)node * b->elements;
+}
+
+static void all_gather(bench *b)
+{
+    MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, b->data, count_of(b), MPI_DOUBLE, b->mpi);
+}
+
+static void gather(bench *b)
+{
+    if (b->node == 0) {
+        MPI_Gather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, b->data, count_of(b), MPI_DOUBLE, 0, b->mpi);
+    } else {
+        MPI_Gather(part_of(b, b->node), count_of(b), MPI_DOUBLE, NULL, 0, MPI_DATATYPE_NULL, 0, b->mpi);
+    }
+}
+
+static void gather_scatter(bench *b)
+{
+    gather(b);
+    if (b->node == 0) {
+        MPI_Scatter(b->data, count_of(b), MPI_DOUBLE, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, 0, b->mpi);
+    } else {
+        MPI_Scatter(NULL, 0, MPI_DATATYPE_NULL, part_of(b, b->node), count_of(b), MPI_DOUBLE, 0, b->mpi);
+    }
+}
+
+static void gather_broadcast(bench *b)
+{
+    gather(b);
+    MPI_Bcast(b->data, count_of(b) * b->nodes, MPI_DOUBLE, 0, b->mpi);
+}
+
+/* Rows in, columns out: from this node's rows to a strip of columns, which is contiguous. */
+static void all_to_all(bench *b)
+{
+    int rows = (int)b->side / b->nodes;
+    MPI_Alltoall(b->data, 1, b->column, b->other, rows * rows, MPI_DOUBLE, b->mpi);
+}
+
+/* A row to and from each neighbour. This node's rows lie between those that it gets. */
+static void stencil(bench *b)
+{
+    MPI_Request request[4];
+    int requests = 0, row = (int)b->side, rows = row / b->nodes;
+    double *at = (double *)(void *)b->data;
+    for (int side = 0; side < 2; side++) {
+        int peer = side ? b->node + 1 : b->node - 1;
+        if (peer >= 0 && peer < b->nodes) {
+            MPI_Irecv(at + (side ? (size_t)(rows + 1) * b->side : 0), row, MPI_DOUBLE, peer, 0, b->mpi,
+                      &request[requests++]);
+            MPI_Isend(at + (side ? (size_t)rows * b->side : b->side), row, MPI_DOUBLE, peer, 0, b->mpi,
+                      &request[requests++]);
+        }
+    }
+    MPI_Waitall(requests, request, MPI_STATUSES_IGNORE);
+}
+
+static const program programs[] = {
+    { "all-gather", false, all_gather_tasks, all_gather },
+    { "gather-scatter", false, gather_scatter_tasks, gather_scatter },
+    { "gather-broadcast", false, gather_broadcast_tasks, gather_broadcast },
+    { "all-to-all", true, all_to_all_tasks, all_to_all },
+    { "nbody", false, nbody_tasks, all_gather },
+    { "stencil", true, stencil_tasks, stencil },
+};
+
+/* Whether both tasks make one iteration, or each makes one. */
+static bool is_of_two_tasks(const program *p)
+{
+    return p->tasks != all_gather_tasks && p->tasks != all_to_all_tasks && p->tasks != stencil_tasks;
+}
+
+/* ---- samples */
+
+static double time_by_hand(bench *b, const program *p, int iterations)
+{
+    MPI_Barrier(b->mpi);
+    double start = pairs_now();
+    for (int i = 0; i < iterations; i++) {
+        p->by_hand(b);
+    }
+    MPI_Barrier(b->mpi);
+    return (pairs_now() - start) / iterations;
+}
+
+static double time_tacit(bench *b, tacit_context *ctx, tacit_task task[TASKS], const program *p, int iterations)
+{
+    int tasks = is_of_two_tasks(p) ? 2 * iterations : iterations;
+    MPI_Barrier(b->mpi);
+    double start = pairs_now();
+    for (int i = 0; i < tasks; i++) {
+        check(ctx, tacit_submit(ctx, &task[i % TASKS]), "tacit_submit");
+    }
+    check(ctx, tacit_wait(ctx), "tacit_wait");
+    MPI_Barrier(b->mpi);
+    return (pairs_now() - start) / iterations;
+}
+
+static int iterations_for(const options *o, size_t bytes)
+{
+    double n = bytes_per_sample / (4.0 * (double)bytes);
+    n = n > MOST_ITERATIONS ? MOST_ITERATIONS : n < LEAST_ITERATIONS ? LEAST_ITERATIONS : n;
+    return (o->iterations ? o->iterations : (int)n) / 2 * 2; /* even: buffers are where they were */
+}
+
+/* ---- one size */
+
+/* The sizes nearest to what is asked for. */
+static size_t set_size(bench *b, const program *p, size_t bytes)
+{
+    size_t n = (size_t)b->nodes;
+    b->elements = bytes / 8 ? bytes / 8 : 1;
+    if (p->square) {
+        double rows = sqrt((double)bytes / 8 * (double)n) / (double)n;
+        b->side = n * (size_t)(rows < 1 ? 1 : rows + 0.5);
+        b->elements = b->side * (b->side / n);
+    }
+    return b->elements * 8;
+}
+
+static void start_by_hand(bench *b, const program *p)
+{
+    size_t size = (p->square ? b->elements + 2 * b->side : b->elements * (size_t)b->nodes) * 8;
+    int rows = p->square ? (int)b->side / b->nodes : 1;
+    b->data = calloc(1, size);
+    b->other = p->square ? calloc(1, size) : NULL;
+    if (!b->data || (p->square && !b->other)) {
+        fprintf(stderr, "comm: no memory for %zu bytes\n", size);
+        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    }
+    MPI_Datatype strip;
+    MPI_Type_vector(rows, rows, p->square ? (int)b->side : 1, MPI_DOUBLE, &strip);
+    MPI_Type_create_resized(strip, 0, (MPI_Aint)rows * 8, &b->column);
+    MPI_Type_commit(&b->column);
+    MPI_Type_free(&strip);
+}
+
+static void start_tacit(bench *b, const program *p, int which, tacit_buffer *buffer[2], tacit_task task[TASKS])
+{
+    static const char *const names[] = { "A", "B" };
+    tacit_range range = whole(b, p->square);
+    char *contents = calloc(b->elements * (size_t)b->nodes, 8);
+    for (int i = 0; i < 2; i++) {
+        tacit_buffer_desc desc = { .name = names[i], .range = range, .elem_size = 8, .init = contents };
+        check(b->ctx[which], tacit_buffer_create(b->ctx[which], &desc, &buffer[i]), "tacit_buffer_create");
+    }
+    free(contents);
+    p->tasks(b, buffer, task);
+}
+
+static spread spread_of(const double *values)
+{
+    spread s = { .median = pairs_median(values, PAIRS) };
+    pairs_interval(values, PAIRS, &s.low, &s.high);
+    return s;
+}
+
+static tacit_counters counters_of(tacit_context *ctx)
+{
+    tacit_counters counters;
+    check(ctx, tacit_get_counters(ctx, &counters), "tacit_get_counters");
+    return counters;
+}
+
+/* Samples by hand, with the mode and with messages, which begins with another one each time. */
+static void take_samples(bench *b, const program *p, tacit_task task[2][TASKS], int iterations, double seconds[3])
+{
+    static int first;
+    for (int i = 0; i < 3; i++) {
+        int which = (first + i) % 3;
+        seconds[which] = which ? time_tacit(b, b->ctx[which - 1], task[which - 1], p, iterations)
+                               : time_by_hand(b, p, iterations);
+    }
+    first++;
+}
+
+static result measure(bench *b, const options *o, size_t bytes)
+{
+    const program *p = o->program;
+    result r = { .bytes = set_size(b, p, bytes) };
+    r.iterations = iterations_for(o, r.bytes);
+    tacit_buffer *buffer[2][2];
+    tacit_task task[2][TASKS];
+    double seconds[3], by_hand[PAIRS], tacit[PAIRS], messages[PAIRS], rate[PAIRS], more[PAIRS], over[PAIRS];
+    start_by_hand(b, p);
+    start_tacit(b, p, 0, buffer[0], task[0]);
+    start_tacit(b, p, 1, buffer[1], task[1]);
+    for (int i = 0; i < WARM_UP; i++) {
+        take_samples(b, p, task, r.iterations, seconds);
+    }
+    tacit_counters before = counters_of(b->ctx[0]), after;
+    for (int i = 0; i < PAIRS; i++) {
+        take_samples(b, p, task, r.iterations, seconds);
+        by_hand[i] = seconds[0];
+        tacit[i] = seconds[1];
+        messages[i] = seconds[2];
+        rate[i] = by_hand[i] / tacit[i];
+        more[i] = tacit[i] - by_hand[i];
+        over[i] = tacit[i] / messages[i];
+    }
+    after = counters_of(b->ctx[0]);
+    r.collectives = (double)(after.collectives - before.collectives) / ((double)PAIRS * r.iterations);
+    r.sent = (double)(after.messages_sent - before.messages_sent) / ((double)PAIRS * r.iterations);
+    r.by_hand = pairs_median(by_hand, PAIRS);
+    r.tacit = pairs_median(tacit, PAIRS);
+    r.messages = pairs_median(messages, PAIRS);
+    r.rate = spread_of(rate);
+    r.more = spread_of(more);
+    r.over_messages = spread_of(over);
+    for (int i = 0; i < 4; i++) {
+        check(b->ctx[i / 2], tacit_buffer_destroy(b->ctx[i / 2], buffer[i / 2][i % 2]), "tacit_buffer_destroy");
+    }
+    MPI_Type_free(&b->column);
+    free(b->data);
+    free(b->other);
+    return r;
+}
+
+/* ---- output */
+
+static void print_text(const result *r)
+{
+    printf(
+        "%10zu B  by hand %10.2f us  tacit %10.2f us  rate %.3f [%.3f, %.3f]  %+.2f us [%+.2f, %+.2f]  over messages %.3f [%.3f, "
+        "%.3f]  %.2f collectives %.2f messages\n",
+        r->bytes, 1e6 * r->by_hand, 1e6 * r->tacit, r->rate.median, r->rate.low, r->rate.high, 1e6 * r->more.median,
+        1e6 * r->more.low, 1e6 * r->more.high, r->over_messages.median, r->over_messages.low, r->over_messages.high,
+        r->collectives, r->sent);
+    fflush(stdout);
+}
+
+static json_t *to_json(const result *r)
+{
+    return json_pack("{s:I, s:i, s:i, s:f, s:f, s:f, s:f, s:[f,f], s:f, s:[f,f], s:f, s:[f,f], s:f, s:f}",
+                     "bytes_per_node", (json_int_t)r->bytes, "pairs", (int)PAIRS, "iterations", r->iterations,
+                     "by_hand_per_s", 1 / r->by_hand, "tacit_per_s", 1 / r->tacit, "messages_per_s", 1 / r->messages,
+                     "rate", r->rate.median, "rate_95", r->rate.low, r->rate.high, "more_us", 1e6 * r->more.median,
+                     "more_us_95", 1e6 * r->more.low, 1e6 * r->more.high, "time_over_messages", r->over_messages.median,
+                     "time_over_messages_95", r->over_messages.low, r->over_messages.high, "collectives_per_iteration",
+                     r->collectives, "messages_per_iteration", r->sent);
+}
+
+static int print_json(const bench *b, const options *o, json_t *list)
+{
+    char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    MPI_Get_library_version(library, &length);
+    library[strcspn(library, "\n,")] = '\0';
+    const char *schedule = getenv("TACIT_COLLECTIVE_SCHEDULE");
+    json_t *all = json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:o}", "benchmark", "comm", "mpi", library, "pattern",
+                            o->program->name, "nodes", b->nodes, "collectives", modes[o->mode], "schedule",
+                            schedule ? schedule : "auto", "results", list);
+    int failed = !all || json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+    putchar('\n');
+    json_decref(all);
+    return failed;
+}
+
+/* ---- the command line */
+
+static void usage(FILE *out)
+{
+    fputs(
+        "usage: tacit run -n N tacit bench comm --pattern PATTERN [--bytes LIST] [--collectives MODE] [--iterations N] [--json]\n"
+        "Iterations per second of programs that only communicate, through tacit and by hand with the collectives of MPI.\n"
+        "  --pattern      all-gather, gather-scatter, gather-broadcast, all-to-all, nbody or stencil\n"
+        "  --bytes LIST   bytes per node, separated by commas (default 8,1024,65536,1048576,4194304)\n"
+        "  --collectives  off, discover or lookahead (default)\n"
+        "  --iterations   in one sample (default: as many as make it long enough)\n"
+        "  --json         JSON on standard output\n",
+        out);
+}
+
+static bool parse_sizes(const char *list, options *o)
+{
+    o->sizes = 0;
+    for (const char *at = list;;) {
+        char *end;
+        unsigned long long n = strtoull(at, &end, 10);
+        if (end == at || *at == '-' || n == 0 || n > 1u << 30 || o->sizes == MAX_SIZES || (*end && *end != ',')) {
+            return false;
+        }
+        o->bytes[o->sizes++] = (size_t)n;
+        if (!*end) {
+            return true;
+        }
+        at = end + 1;
+    }
+}
+
+static bool parse_value(const char *name, const char *value, options *o)
+{
+    if (strcmp(name, "--bytes") == 0) {
+        return parse_sizes(value, o);
+    }
+    if (strcmp(name, "--iterations") == 0) {
+        o->iterations = atoi(value);
+        return o->iterations > 1;
+    }
+    for (int i = 1; strcmp(name, "--collectives") == 0 && i < 4; i++) {
+        if (strcmp(value, modes[i]) == 0) {
+            o->mode = i;
+            return true;
+        }
+    }
+    for (size_t i = 0; strcmp(name, "--pattern") == 0 && i < sizeof(programs) / sizeof(programs[0]); i++) {
+        if (strcmp(value, programs[i].name) == 0) {
+            o->program = &programs[i];
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns an exit status, or -1 to go on. */
+static int parse(int argc, char **argv, options *o)
+{
+    o->mode = TACIT_COLLECTIVES_LOOKAHEAD;
+    parse_sizes("8,1024,65536,1048576,4194304", o);
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0) {
+            usage(stdout);
+            return EXIT_SUCCESS;
+        }
+        if (strcmp(argv[i], "--json") == 0) {
+            o->json = true;
+        } else if (i + 1 == argc || !parse_value(argv[i], argv[i + 1], o)) {
+            usage(stderr);
+            return EXIT_FAILURE;
+        } else {
+            i++;
+        }
+    }
+    if (!o->program) {
+        usage(stderr);
+        return EXIT_FAILURE;
+    }
+    return -1;
+}
+
+static int run(bench *b, const options *o)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < 2; i++) {
+        tacit_config config = { .collectives = i ? TACIT_COLLECTIVES_OFF : o->mode };
+        check(NULL, tacit_init(&config, &b->ctx[i]), "tacit_init");
+    }
+    for (int i = 0; i < o->sizes; i++) {
+        result r = measure(b, o, o->bytes[i]);
+        if (b->node == 0 && !o->json) {
+            print_text(&r);
+        }
+        json_array_append_new(list, to_json(&r));
+    }
+    check(b->ctx[0], tacit_finalize(b->ctx[0]), "tacit_finalize");
+    check(b->ctx[1], tacit_finalize(b->ctx[1]), "tacit_finalize");
+    if (b->node == 0 && o->json) {
+        return print_json(b, o, list);
+    }
+    json_decref(list);
+    return EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+    options o = { 0 };
+    int status = parse(argc, argv, &o), level;
+    if (status >= 0) {
+        return status;
+    }
+    bench b = { .data = NULL };
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    MPI_Comm_size(MPI_COMM_WORLD, &b.nodes);
+    MPI_Comm_rank(MPI_COMM_WORLD, &b.node);
+    if (b.nodes < 2 || level != MPI_THREAD_MULTIPLE) {
+        fprintf(stderr, b.nodes < 2 ? "comm: needs two nodes or more: tacit run -n 2 tacit bench comm\n"
+                                    : "comm: this MPI does not let several threads call it\n");
+        MPI_Finalize();
+        return EXIT_FAILURE;
+    }
+    MPI_Comm_dup(MPI_COMM_WORLD, &b.mpi);
+    status = run(&b, &o);
+    MPI_Comm_free(&b.mpi);
+    MPI_Finalize();
+    return status;
+}

@@ -1,0 +1,556 @@
+/* Collectives as MPI knows them: see mpi_collective.h. */
+#include "comm/mpi_collective.h"
+
+#include "base/check.h"
+
+#include <limits.h>
+
+/* Remembers the call for messages. */
+#define CALL(all, function, ...) ((all)->call = #function, function(__VA_ARGS__))
+
+/* ---- slabs: what all nodes know alike */
+
+/* The parts of all nodes are slabs along `dim`; node q has [bound[q].min[dim], bound[q].max[dim]). */
+typedef struct cut {
+    int dim;
+    int64_t least; /* of all parts */
+    int64_t unit;  /* indices that one unit has: 1 unless counts would not fit an int */
+} cut;
+
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* In which dimension `part` is not as long as the region; *dim is that of the parts before, or -1. False if it is another one. */
+static bool find_dim(const ti_box *region, const ti_box *part, int *dim)
+{
+    for (int d = 0; d < 3; d++) {
+        if (part->min[d] == region->min[d] && part->max[d] == region->max[d]) {
+            continue;
+        }
+        if (*dim >= 0 && *dim != d) {
+            return false;
+        }
+        *dim = d;
+    }
+    return true;
+}
+
+/* The part of `node`, empty or a slab. False if it is something else. All of its boxes have to be slabs: who has only this part may keep each
+ * of them in an allocation of its own. */
+static bool bound_part(ti_mpi_collectives *all, const ti_parts *parts, const ti_box *region, int node, int *dim,
+                       ti_box *out)
+{
+    int64_t volume = 0;
+    ti_vec_clear(&all->boxes);
+    ti_parts_of(parts, node, region, &all->boxes);
+    *out = (ti_box){ 0 };
+    for (size_t i = 0; i < all->boxes.count; i++) {
+        const ti_box *box = &all->boxes.data[i];
+        if (!find_dim(region, box, dim)) {
+            return false;
+        }
+        volume += ti_box_volume(box);
+        *out = i ? ti_box_bounding(out, box) : *box;
+    }
+    return ti_box_volume(out) == volume;
+}
+
+static int first_long_dim(const ti_box *region)
+{
+    int d = 0;
+    while (d < 2 && region->max[d] - region->min[d] == 1) {
+        d++;
+    }
+    return d;
+}
+
+/* A unit of the last dimension is a plane of single elements, and a row of them would be a loop more than blocks have. */
+static bool has_units(const ti_box *region, int dim)
+{
+    return dim < 2 || region->max[0] - region->min[0] == 1 || region->max[1] - region->min[1] == 1;
+}
+
+static bool find_unit(ti_mpi_collectives *all, cut *c)
+{
+    int64_t longest = 0, divisor = 0;
+    for (size_t q = 0; q < all->bound.count; q++) {
+        const ti_box *part = &all->bound.data[q];
+        if (!ti_box_is_empty(part)) {
+            divisor = common_divisor(part->min[c->dim] - c->least, divisor);
+            divisor = common_divisor(part->max[c->dim] - c->least, divisor);
+            longest = TI_MAX(longest, part->max[c->dim] - c->least);
+        }
+    }
+    c->unit = longest <= INT_MAX ? 1 : divisor;
+    return longest / c->unit <= INT_MAX;
+}
+
+static bool find_cut(ti_mpi_collectives *all, const ti_parts *parts, const ti_box *region, cut *out)
+{
+    *out = (cut){ .dim = -1, .least = INT64_MAX };
+    ti_vec_clear(&all->bound);
+    for (int q = 0; q < all->nodes; q++) {
+        ti_box part;
+        if (!bound_part(all, parts, region, q, &out->dim, &part)) {
+            return false;
+        }
+        ti_vec_push(&all->bound, part);
+    }
+    out->dim = out->dim < 0 ? first_long_dim(region) : out->dim;
+    for (int q = 0; q < all->nodes; q++) {
+        const ti_box *part = &all->bound.data[q];
+        out->least = ti_box_is_empty(part) ? out->least : TI_MIN(out->least, part->min[out->dim]);
+    }
+    return out->least != INT64_MAX && has_units(region, out->dim) && find_unit(all, out);
+}
+
+/* ---- units: where this node keeps them */
+
+static ti_block locate_box(ti_mpi_collectives *all, const ti_exchange *x, const ti_box *box)
+{
+    ti_vec_clear(&all->scratch);
+    ti_vec_push(&all->scratch, *box);
+    ti_payload payload = x->locate(x->user, &all->scratch);
+    return payload.block[0];
+}
+
+/* Bytes from one index of `dim` to the next. */
+static size_t step_of(ti_mpi_collectives *all, const ti_exchange *x, const ti_box *box, int dim)
+{
+    ti_box one = *box;
+    one.max[dim] = one.min[dim] + 1;
+    char *here = locate_box(all, x, &one).base;
+    one.min[dim]++;
+    one.max[dim]++;
+    return (size_t)(locate_box(all, x, &one).base - here);
+}
+
+/* A box as a row of units, unit after unit whatever lies between. */
+static ti_block slab_block(ti_mpi_collectives *all, const ti_exchange *x, const ti_box *box, int dim)
+{
+    ti_box one = *box;
+    size_t n = (size_t)(box->max[dim] - box->min[dim]);
+    one.max[dim] = one.min[dim] + 1;
+    ti_block b = locate_box(all, x, &one);
+    if (n == 1) {
+        return b;
+    }
+    size_t step = step_of(all, x, box, dim);
+    TI_ASSERT(b.count[0] == 1);
+    if (b.count[1] > 1) {
+        b.count[0] = n;
+        b.stride[0] = step;
+    } else if (b.run == step) {
+        b.run *= n;
+    } else {
+        b.count[1] = n;
+        b.stride[1] = step;
+    }
+    return b;
+}
+
+static MPI_Aint offset_of(const ti_exchange *x, const char *address)
+{
+    return (MPI_Aint)((intptr_t)address - (intptr_t)(x->layout ? x->base : NULL));
+}
+
+/* Where an offset leads: the base, or what has none is absolute. */
+static void *address_of(const ti_exchange *x, MPI_Aint offset)
+{
+    return (void *)((intptr_t)(x->layout ? x->base : NULL) + (intptr_t)offset);
+}
+
+/* The unit at the start of `part`, as long as the distance to the next. */
+static int make_unit(ti_mpi_collectives *all, const ti_exchange *x, const cut *c, const ti_box *part, ti_mpi_share *out)
+{
+    ti_box one = *part;
+    one.max[c->dim] = one.min[c->dim] + c->unit;
+    ti_block block = slab_block(all, x, &one, c->dim);
+    size_t extent = ti_block_bytes(&block);
+    if (part->max[c->dim] - part->min[c->dim] > c->unit) {
+        extent = step_of(all, x, part, c->dim) * (size_t)c->unit;
+    }
+    MPI_Datatype tight;
+    int code = ti_mpi_type_create(&(ti_payload){ &block, 1, ti_block_bytes(&block) }, &tight, &all->call);
+    out->first = offset_of(x, block.base);
+    if (code) {
+        return code;
+    }
+    code = CALL(all, MPI_Type_create_resized, tight, 0, (MPI_Aint)extent, &out->unit);
+    if (code) {
+        return code;
+    }
+    code = CALL(all, MPI_Type_commit, &out->unit);
+    return code ? code : CALL(all, MPI_Type_free, &tight);
+}
+
+/* There is one per chunk of this node, mostly in order already. */
+static void sort_boxes(ti_boxes *boxes, int dim)
+{
+    for (size_t i = 1; i < boxes->count; i++) {
+        ti_box box = boxes->data[i];
+        size_t k = i;
+        for (; k && boxes->data[k - 1].min[dim] > box.min[dim]; k--) {
+            boxes->data[k] = boxes->data[k - 1];
+        }
+        boxes->data[k] = box;
+    }
+}
+
+/* What this node gives or gets as one element: it may lie in several allocations. */
+static int make_own(ti_mpi_collectives *all, const ti_exchange *x, const cut *c, const ti_parts *parts,
+                    ti_mpi_share *out)
+{
+    ti_vec_clear(&all->boxes);
+    ti_parts_of(parts, all->node, x->what->region, &all->boxes);
+    ti_payload payload = { 0 };
+    sort_boxes(&all->boxes, c->dim);
+    ti_vec_clear(&all->blocks);
+    for (size_t i = 0; i < all->boxes.count; i++) {
+        ti_block b = slab_block(all, x, &all->boxes.data[i], c->dim);
+        ti_vec_push(&all->blocks, b);
+        payload.bytes += ti_block_bytes(&b);
+    }
+    payload.block = all->blocks.data;
+    payload.count = (uint32_t)all->blocks.count;
+    out->own = payload.count > 0;
+    if (!payload.count) {
+        return MPI_SUCCESS;
+    }
+    out->first = offset_of(x, payload.block[0].base);
+    return ti_mpi_type_create(&payload, &out->unit, &all->call);
+}
+
+/* ---- shares */
+
+static void count_units(ti_mpi_collectives *all, const cut *c, ti_mpi_share *out)
+{
+    out->count = TI_NEW_ARRAY(int, (size_t)all->nodes);
+    out->at = TI_NEW_ARRAY(int, (size_t)all->nodes);
+    out->way = TI_MPI_WAY_EVEN;
+    for (int q = 0; q < all->nodes; q++) {
+        const ti_box *part = &all->bound.data[q];
+        if (!ti_box_is_empty(part)) {
+            out->count[q] = (int)((part->max[c->dim] - part->min[c->dim]) / c->unit);
+            out->at[q] = (int)((part->min[c->dim] - c->least) / c->unit);
+        }
+        if (out->count[q] != out->count[0] || (int64_t)out->at[q] != (int64_t)q * out->count[0]) {
+            out->way = TI_MPI_WAY_UNEVEN;
+        }
+    }
+}
+
+/* The box of all slabs. */
+static ti_box box_of_slabs(const ti_mpi_collectives *all, const ti_box *region, const cut *c)
+{
+    ti_box box = *region;
+    box.min[c->dim] = c->least;
+    box.max[c->dim] = c->least;
+    for (int q = 0; q < all->nodes; q++) {
+        if (!ti_box_is_empty(&all->bound.data[q])) {
+            box.max[c->dim] = TI_MAX(box.max[c->dim], all->bound.data[q].max[c->dim]);
+        }
+    }
+    return box;
+}
+
+/* All nodes have parts of it: all of them here, or only this node's. */
+static int make_slabs(ti_mpi_collectives *all, const ti_exchange *x, const ti_parts *parts, bool is_whole,
+                      ti_mpi_share *out)
+{
+    cut c;
+    if (!find_cut(all, parts, x->what->region, &c)) {
+        return MPI_SUCCESS;
+    }
+    count_units(all, &c, out);
+    if (!is_whole) {
+        return make_own(all, x, &c, parts, out);
+    }
+    ti_box box = box_of_slabs(all, x->what->region, &c);
+    return make_unit(all, x, &c, &box, out);
+}
+
+static int make_broadcast(ti_mpi_collectives *all, const ti_exchange *x, ti_mpi_share *out)
+{
+    const ti_box *region = x->what->region;
+    cut c = { .dim = first_long_dim(region) };
+    c.least = region->min[c.dim];
+    ti_vec_clear(&all->bound);
+    ti_vec_push(&all->bound, *region);
+    if (!find_unit(all, &c)) {
+        return MPI_SUCCESS;
+    }
+    out->way = TI_MPI_WAY_EVEN;
+    out->own = (int)((region->max[c.dim] - region->min[c.dim]) / c.unit);
+    return make_unit(all, x, &c, region, out);
+}
+
+/* The message from node r to node q as one element at the exchange's base plus `shift`. */
+static int make_pair(ti_mpi_collectives *all, const ti_exchange *x, int r, int q, MPI_Aint shift, int *count,
+                     MPI_Datatype *out)
+{
+    ti_vec_clear(&all->boxes);
+    ti_collective_message(x->what, r, q, &all->boxes, &all->scratch);
+    *out = MPI_BYTE;
+    *count = all->boxes.count > 0;
+    if (!all->boxes.count) {
+        return MPI_SUCCESS;
+    }
+    MPI_Datatype message;
+    ti_payload payload = x->locate(x->user, &all->boxes);
+    MPI_Aint at = offset_of(x, payload.block[0].base) - shift;
+    int code = ti_mpi_type_create(&payload, &message, &all->call);
+    code = code ? code : CALL(all, MPI_Type_create_hindexed, 1, &(int){ 1 }, &at, message, out);
+    code = code ? code : CALL(all, MPI_Type_commit, out);
+    return code ? code : CALL(all, MPI_Type_free, &message);
+}
+
+/* MPI wants two buffers, which may not be the same: the second begins at the second byte of the first. */
+static int make_pairs(ti_mpi_collectives *all, const ti_exchange *x, ti_mpi_share *out)
+{
+    size_t n = (size_t)all->nodes;
+    int code = MPI_SUCCESS;
+    out->way = TI_MPI_WAY_PAIRS;
+    out->count = TI_NEW_ARRAY(int, n);
+    out->at = TI_NEW_ARRAY(int, n);
+    out->type = ti_alloc_zero(2 * n * sizeof(MPI_Datatype));
+    for (size_t q = 0; q < 2 * n; q++) {
+        out->type[q] = MPI_BYTE;
+    }
+    for (int q = 0; q < all->nodes && !code; q++) {
+        if (q != all->node) {
+            code = make_pair(all, x, all->node, q, 0, &out->count[q], &out->type[q]);
+            code = code ? code : make_pair(all, x, q, all->node, 1, &out->at[q], &out->type[n + (size_t)q]);
+        }
+    }
+    return code;
+}
+
+static int make_share(ti_mpi_collectives *all, const ti_exchange *x, ti_mpi_share *out)
+{
+    const ti_collective *what = x->what;
+    bool is_root = what->root == all->node;
+    if (what->regions != 1 && what->pattern != TI_PATTERN_ALL_TO_ALL) {
+        return MPI_SUCCESS;
+    }
+    switch (what->pattern) {
+    case TI_PATTERN_ALL_GATHER:
+        return make_slabs(all, x, &what->from, true, out);
+    case TI_PATTERN_GATHER:
+        return make_slabs(all, x, &what->from, is_root, out);
+    case TI_PATTERN_SCATTER:
+        return make_slabs(all, x, &what->to, is_root, out);
+    case TI_PATTERN_BROADCAST:
+        return make_broadcast(all, x, out);
+    case TI_PATTERN_ALL_TO_ALL:
+        return make_pairs(all, x, out);
+    case TI_PATTERN_NONE:
+    case TI_PATTERN_KINDS:
+        break;
+    }
+    TI_UNREACHABLE();
+}
+
+static int free_type(ti_mpi_collectives *all, MPI_Datatype *type)
+{
+    return *type == MPI_BYTE || *type == MPI_DATATYPE_NULL ? MPI_SUCCESS : CALL(all, MPI_Type_free, type);
+}
+
+static int empty_share(ti_mpi_collectives *all, ti_mpi_share *share, bool mpi_is_up)
+{
+    size_t n = (size_t)all->nodes;
+    int code = mpi_is_up ? free_type(all, &share->unit) : MPI_SUCCESS;
+    for (size_t q = 0; share->type && mpi_is_up && q < 2 * n && !code; q++) {
+        code = free_type(all, &share->type[q]);
+    }
+    ti_free(share->count, share->count ? n * sizeof(int) : 0);
+    ti_free(share->at, share->at ? n * sizeof(int) : 0);
+    ti_free(share->type, share->type ? 2 * n * sizeof(MPI_Datatype) : 0);
+    *share = (ti_mpi_share){ .unit = MPI_BYTE };
+    return code;
+}
+
+/* Room for one more: that of the share used longest ago, if there are many. */
+static ti_mpi_share *take_share(ti_mpi_collectives *all, int *code)
+{
+    ti_mpi_share *oldest = NULL;
+    for (size_t i = 0; i < all->share.count && all->share.count >= TI_MPI_SHARES; i++) {
+        ti_mpi_share *s = all->share.data[i];
+        if (!s->under_way && (!oldest || s->last_use < oldest->last_use)) {
+            oldest = s;
+        }
+    }
+    if (oldest) {
+        *code = empty_share(all, oldest, true);
+        return oldest;
+    }
+    ti_mpi_share *s = TI_NEW(ti_mpi_share);
+    s->unit = MPI_BYTE;
+    ti_vec_push(&all->share, s);
+    return s;
+}
+
+static int share_of(ti_mpi_collectives *all, const ti_exchange *x, ti_mpi_share **out)
+{
+    for (size_t i = 0; i < all->share.count && x->layout; i++) {
+        ti_mpi_share *s = all->share.data[i];
+        if (s->serial == x->what->serial && s->layout == x->layout) {
+            *out = s;
+            return MPI_SUCCESS;
+        }
+    }
+    int code = MPI_SUCCESS;
+    ti_mpi_share *s = take_share(all, &code);
+    *out = s;
+    if (code) {
+        return code;
+    }
+    all->built++;
+    s->serial = x->layout ? x->what->serial : 0;
+    s->layout = x->layout;
+    return make_share(all, x, s);
+}
+
+/* ---- calls */
+
+static int call_even(ti_mpi_collectives *all, const ti_mpi_share *s, const ti_collective *what, void *at,
+                     MPI_Request *r)
+{
+    int n = s->count ? s->count[0] : 0, root = what->root;
+    switch (what->pattern) {
+    case TI_PATTERN_ALL_GATHER:
+        return CALL(all, MPI_Iallgather, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, at, n, s->unit, all->mpi, r);
+    case TI_PATTERN_GATHER:
+        return root == all->node
+                   ? CALL(all, MPI_Igather, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, at, n, s->unit, root, all->mpi, r)
+                   : CALL(all, MPI_Igather, at, s->own, s->unit, NULL, 0, MPI_DATATYPE_NULL, root, all->mpi, r);
+    case TI_PATTERN_SCATTER:
+        return root == all->node
+                   ? CALL(all, MPI_Iscatter, at, n, s->unit, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, root, all->mpi, r)
+                   : CALL(all, MPI_Iscatter, NULL, 0, MPI_DATATYPE_NULL, at, s->own, s->unit, root, all->mpi, r);
+    case TI_PATTERN_BROADCAST:
+        return CALL(all, MPI_Ibcast, at, s->own, s->unit, root, all->mpi, r);
+    case TI_PATTERN_ALL_TO_ALL:
+    case TI_PATTERN_NONE:
+    case TI_PATTERN_KINDS:
+        break;
+    }
+    TI_UNREACHABLE();
+}
+
+static int call_uneven(ti_mpi_collectives *all, const ti_mpi_share *s, const ti_collective *what, void *at,
+                       MPI_Request *r)
+{
+    int root = what->root;
+    switch (what->pattern) {
+    case TI_PATTERN_ALL_GATHER:
+        return CALL(all, MPI_Iallgatherv, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, at, s->count, s->at, s->unit, all->mpi,
+                    r);
+    case TI_PATTERN_GATHER:
+        return root == all->node ? CALL(all, MPI_Igatherv, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, at, s->count, s->at,
+                                        s->unit, root, all->mpi, r)
+                                 : CALL(all, MPI_Igatherv, at, s->own, s->unit, NULL, NULL, NULL, MPI_DATATYPE_NULL,
+                                        root, all->mpi, r);
+    case TI_PATTERN_SCATTER:
+        return root == all->node ? CALL(all, MPI_Iscatterv, at, s->count, s->at, s->unit, MPI_IN_PLACE, 0,
+                                        MPI_DATATYPE_NULL, root, all->mpi, r)
+                                 : CALL(all, MPI_Iscatterv, NULL, NULL, NULL, MPI_DATATYPE_NULL, at, s->own, s->unit,
+                                        root, all->mpi, r);
+    case TI_PATTERN_BROADCAST:
+    case TI_PATTERN_ALL_TO_ALL:
+    case TI_PATTERN_NONE:
+    case TI_PATTERN_KINDS:
+        break;
+    }
+    TI_UNREACHABLE();
+}
+
+static int call_pairs(ti_mpi_collectives *all, const ti_mpi_share *s, const ti_exchange *x, MPI_Request *r)
+{
+    if (!all->zeroes) {
+        all->zeroes = TI_NEW_ARRAY(int, (size_t)all->nodes);
+    }
+    return CALL(all, MPI_Ialltoallw, address_of(x, 0), s->count, all->zeroes, s->type, address_of(x, 1), s->at,
+                all->zeroes, s->type + all->nodes, all->mpi, r);
+}
+
+static int call_mpi(ti_mpi_collectives *all, const ti_mpi_share *s, const ti_exchange *x, MPI_Request *request)
+{
+    switch (s->way) {
+    case TI_MPI_WAY_EVEN:
+        return call_even(all, s, x->what, address_of(x, s->first), request);
+    case TI_MPI_WAY_UNEVEN:
+        return call_uneven(all, s, x->what, address_of(x, s->first), request);
+    case TI_MPI_WAY_PAIRS:
+        return call_pairs(all, s, x, request);
+    case TI_MPI_WAY_DIRECT:
+        break;
+    }
+    TI_UNREACHABLE();
+}
+
+/* Two nodes: the direct schedule has no tree to lose against, and starts faster: 0.6 us instead of 1.2 to 1.9 for an all-gather of 8 bytes, and never
+ * slower at any size, with Open MPI 4.1 and MPICH 4.0. The transpositions of both are messages between pairs too. */
+static bool is_wanted(const ti_mpi_collectives *all, ti_pattern pattern)
+{
+    return all->nodes > 1 &&
+           (all->schedule == TACIT_COLLECTIVE_SCHEDULE_MPI ||
+            (all->schedule != TACIT_COLLECTIVE_SCHEDULE_DIRECT && all->nodes > 2 && pattern != TI_PATTERN_ALL_TO_ALL));
+}
+
+int ti_mpi_collectives_start(ti_mpi_collectives *all, const ti_exchange *x, ti_mpi_share **share, MPI_Request *request)
+{
+    ti_mpi_share *s;
+    *share = NULL;
+    if (!is_wanted(all, x->what->pattern)) {
+        return MPI_SUCCESS;
+    }
+    int code = share_of(all, x, &s);
+    s->last_use = ++all->clock;
+    if (code || s->way == TI_MPI_WAY_DIRECT) {
+        return code;
+    }
+    code = call_mpi(all, s, x, request);
+    if (!code) {
+        s->under_way++;
+        *share = s;
+    }
+    return code;
+}
+
+void ti_mpi_collectives_done(ti_mpi_share *share)
+{
+    TI_ASSERT(share->under_way > 0);
+    share->under_way--;
+}
+
+/* ---- life */
+
+void ti_mpi_collectives_init(ti_mpi_collectives *all, MPI_Comm mpi, int node, int nodes, int schedule)
+{
+    *all = (ti_mpi_collectives){ .mpi = mpi, .node = node, .nodes = nodes, .schedule = schedule };
+}
+
+int ti_mpi_collectives_fini(ti_mpi_collectives *all, bool mpi_is_up)
+{
+    int code = MPI_SUCCESS;
+    for (size_t i = 0; i < all->share.count; i++) {
+        int failed = empty_share(all, all->share.data[i], mpi_is_up && !code);
+        code = code ? code : failed;
+        TI_DELETE(all->share.data[i]);
+    }
+    ti_free(all->zeroes, all->zeroes ? (size_t)all->nodes * sizeof(int) : 0);
+    ti_vec_fini(&all->share);
+    ti_vec_fini(&all->boxes);
+    ti_vec_fini(&all->scratch);
+    ti_vec_fini(&all->bound);
+    ti_vec_fini(&all->blocks);
+    return code;
+}

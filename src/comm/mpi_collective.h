@@ -1,0 +1,62 @@
+/* Collectives as MPI knows them: one non-blocking call of MPI per collective, in place, without packing.
+ *
+ * Parts that are slabs of a region (the whole region but for one dimension, in which they differ) are counts and displacements of a *unit*, which is
+ * one index of that dimension: a datatype of its own on each node, since nodes may keep the region in allocations of different shape. Both
+ * sides of a message so count the same units in the same order. What every pair of nodes exchanges in a transposition is a datatype each.
+ *
+ * Which collectives MPI carries out has to be the same on all nodes. So it follows from the collective alone, never from where this node
+ * keeps it. What does not fit (parts that are not slabs, several regions) is left to the direct schedule of exchange.h.
+ *
+ * Counts, displacements and datatypes are made once per (collective, layout), and those used longest ago are dropped when there are too many. They
+ * stay while MPI may read them. Functions return codes of MPI. Owned by the communicator, touched by its thread only. */
+#ifndef TI_MPI_COLLECTIVE_H
+#define TI_MPI_COLLECTIVE_H
+
+#include "comm/exchange.h"
+#include "comm/mpi_type.h"
+
+enum { TI_MPI_SHARES = 64 };
+
+/* How MPI is called. The same on all nodes. */
+typedef enum ti_mpi_way {
+    TI_MPI_WAY_DIRECT, /* not at all */
+    TI_MPI_WAY_EVEN,   /* all counts agree, and displacements are multiples of it */
+    TI_MPI_WAY_UNEVEN, /* the v variants */
+    TI_MPI_WAY_PAIRS   /* a datatype for each peer */
+} ti_mpi_way;
+
+/* One node's share of a collective. */
+typedef struct ti_mpi_share {
+    uint64_t serial, layout; /* serial 0: is not found again */
+    uint64_t last_use;
+    uint32_t under_way; /* operations that read it */
+    ti_mpi_way way;
+    MPI_Datatype unit;  /* of all parts; or of this node's part alone, where it has no other */
+    MPI_Aint first;     /* where it lies, from the exchange's base */
+    int own;            /* units (of that part) that this node gives or gets */
+    int *count, *at;    /* per node; of pairs: what is sent and got */
+    MPI_Datatype *type; /* of pairs: what is sent to each, then what is got */
+} ti_mpi_share;
+
+typedef struct ti_mpi_collectives {
+    MPI_Comm mpi;
+    int node, nodes;
+    int schedule;     /* TACIT_COLLECTIVE_SCHEDULE_* */
+    const char *call; /* the last function of MPI that was called */
+    TI_VEC(ti_mpi_share *) share;
+    uint64_t clock;
+    uint64_t built; /* shares made so far */
+    int *zeroes;    /* displacements of pairs */
+    ti_boxes boxes, scratch, bound;
+    TI_VEC(ti_block) blocks;
+} ti_mpi_collectives;
+
+void ti_mpi_collectives_init(ti_mpi_collectives *all, MPI_Comm mpi, int node, int nodes, int schedule);
+int ti_mpi_collectives_fini(ti_mpi_collectives *all, bool mpi_is_up);
+
+/* Start it; *share is what ti_mpi_collectives_done is told when the request has completed. NULL: nothing was started, and the direct schedule has
+ * to carry it out, here and on all other nodes. */
+int ti_mpi_collectives_start(ti_mpi_collectives *all, const ti_exchange *x, ti_mpi_share **share, MPI_Request *request);
+void ti_mpi_collectives_done(ti_mpi_share *share);
+
+#endif
