@@ -9,6 +9,7 @@ usage='usage: doc/figures.sh BUILD_DIR'
 build=$(cd "${1:?$usage}" && pwd)
 images=$(cd "$(dirname "$0")" && pwd)/images
 work=$(mktemp -d)
+export TACIT_COLLECTIVES=off # the text is about messages
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$images"
 

@@ -22,14 +22,12 @@ enum {
     CORES_FOR_THREADS = 8,
     MOST_DEVICES = 32,
     WATCH_EVERY = 64,
-    FRONT_FLOOR = 64,
-    FRONT_PER_WORKER = 32,
-    FRONT_CEILING = 1024, /* so that bookkeeping stays within 16 MiB, at the default of TACIT_RUN_AHEAD */
     MOST_LOOKAHEAD = 8,
     PATIENCE_NS = 200 * 1000
 };
 
 enum { LONG_WAIT_NS = 2 * 1000 * 1000 };
+enum { FRONT_FLOOR = 64, FRONT_PER_WORKER = 32, FRONT_CEILING = 1024 }; /* more would keep more than 16 MiB */
 
 typedef enum run_mode { MODE_INLINE, MODE_SHARED, MODE_THREAD } run_mode;
 
@@ -248,9 +246,8 @@ static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
         return TACIT_ERROR_NETWORK;
     }
     s->horizon_step = rt->config.horizon_step;
-    s->horizon_front = rt->config.horizon_front
-                           ? rt->config.horizon_front
-                           : TI_MIN(TI_MAX(FRONT_FLOOR, FRONT_PER_WORKER * s->total_workers), FRONT_CEILING);
+    int64_t front = TI_MIN(TI_MAX(FRONT_FLOOR, FRONT_PER_WORKER * s->total_workers), FRONT_CEILING);
+    s->horizon_front = rt->config.horizon_front ? rt->config.horizon_front : front;
     s->record = rt->config.graph != NULL;
     s->collectives = rt->config.collectives - TACIT_COLLECTIVES_OFF + TI_COLLECTIVES_OFF;
     /* A window that spans more horizons than may be under way would never close. */
