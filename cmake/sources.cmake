@@ -45,6 +45,8 @@ set(TACIT_SOURCES
     device/meeting.c
 
     trace/dot.c
+    trace/explain.c
+    trace/explain_reason.c
     trace/timeline.c
 
     plan/budget.c
@@ -53,6 +55,7 @@ set(TACIT_SOURCES
     plan/command_window.c
     plan/holder.c
     plan/discovery.c
+    plan/edge.c
     plan/forward.c
     plan/horizon.c
     plan/instruction_blocks.c

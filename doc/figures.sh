@@ -33,6 +33,14 @@ draw() {
 }
 
 draw 2 0 kick 2 4 nbody --plummer 1024 --steps 4
+# The same with messages and with collectives, on four nodes.
+four=("$build/bin/tacit" run -n 4 "$build/bin/nbody" --plummer 1024 --steps 4)
+TACIT_GRAPH=$work/whole "${four[@]}" >/dev/null
+for mode in off lookahead; do
+    TACIT_COLLECTIVES=$mode TACIT_GRAPH=$work/four TACIT_GRAPH_TASKS=$(task whole drift 2):$(task whole drift 3) \
+        "${four[@]}" >/dev/null
+    dot -Tsvg -Gsize=9,12 -o "$images/nbody.$mode.svg" "$work/four.command.0.dot"
+done
 draw 3 1 advance 2 4 wave_sim --rows 64 --cols 64 --steps 6
 rm "$images/wave_sim.task.svg" "$images/wave_sim.instruction.1.svg"
 "$build/bin/tacit" run -n 2 "$build/bin/wave_sim" --rows 256 --cols 256 --steps 200 --frames 2 --output "$work/frames" \

@@ -520,6 +520,8 @@ typedef struct tacit_config {
     int log;                    /* TACIT_LOG: 0 default (warnings), else 1 error, 2 warning, 3 info, 4 debug */
     const char *dry_run;        /* TACIT_DRY_RUN: "NODES" or "NODES:NODE"; see tacit_is_dry_run */
     const char *dry_run_report; /* TACIT_DRY_RUN_REPORT: where its report goes as JSON */
+    const char *
+        explain; /* TACIT_EXPLAIN: "1" or a path: a table of what tasks read of what others wrote, and how it gets there */
     int reproducible; /* TACIT_REPRODUCIBLE: 1: the bits of reductions depend neither on workers, nor devices, nor nodes */
     int bounds_check; /* TACIT_BOUNDS_CHECK: 1 finds kernels that touch what their accesses do not declare (0) */
     const char *

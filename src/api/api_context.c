@@ -337,7 +337,7 @@ tacit_status tacit_finalize(tacit_context *ctx)
     tacit_status status = ti_failure_get(ti_runtime_failure(ctx->runtime));
     log_counters(ctx);
     ti_strbuf why = { 0 };
-    if (!ti_runtime_write_graphs(ctx->runtime, &why) || !ti_runtime_report_dry_run(ctx->runtime, &why)) {
+    if (!ti_runtime_write_graphs(ctx->runtime, &why) || !ti_runtime_report(ctx->runtime, &why)) {
         ti_log(TI_LOG_ERROR, "%s", why.text);
         status = status == TACIT_OK ? TACIT_ERROR_CONFIG : status;
     }

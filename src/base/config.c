@@ -154,6 +154,13 @@ static const row table[] = {
       FIELD(dry_run_report),
       0,
       0 },
+    { { "TACIT_EXPLAIN", "1 or path", "none",
+        "say at the end what became of each edge between tasks, and why it is no collective: on stderr (1), in a file, or as JSON "
+        "in a file whose name ends in .json" },
+      KIND_STRING,
+      FIELD(explain),
+      0,
+      0 },
     { { "TACIT_LOG", "error|warning|info|debug", "warning", "how much tacit says on stderr" },
       KIND_OTHER,
       FIELD(log),

@@ -26,19 +26,24 @@ const char *ti_pattern_name(ti_pattern pattern);
 
 /* What becomes of a forward. Those behind TI_VERDICT_COLLECTIVE are the first condition of the patterns that does not hold. */
 typedef enum ti_verdict {
-    TI_VERDICT_FREE,         /* nothing moves */
-    TI_VERDICT_COLLECTIVE,   /* a pattern */
-    TI_VERDICT_MIXED,        /* several writes reach the consumer */
-    TI_VERDICT_MOVED,        /* a part of it is on other nodes already */
-    TI_VERDICT_REPLICATED,   /* several nodes have all of it */
-    TI_VERDICT_OVERLAP,      /* the producer's parts overlap */
-    TI_VERDICT_ONE_TO_ONE,   /* one node to one node */
-    TI_VERDICT_FEW_GIVE,     /* a gather, but not all nodes have a part */
-    TI_VERDICT_FEW_GET,      /* some nodes read it, neither one nor all */
-    TI_VERDICT_NEITHER,      /* the consumer's mapper is neither constant nor non-overlapping */
-    TI_VERDICT_PARTITION,    /* M nodes to M nodes, without overlaps, but no transposition */
-    TI_VERDICT_SEVERAL_READS /* a scatter or transposition, but the consumer reads the region in several ways */
+    TI_VERDICT_FREE,          /* nothing moves */
+    TI_VERDICT_COLLECTIVE,    /* a pattern */
+    TI_VERDICT_MIXED,         /* several writes reach the consumer */
+    TI_VERDICT_MOVED,         /* a part of it is on other nodes already */
+    TI_VERDICT_REPLICATED,    /* several nodes have all of it */
+    TI_VERDICT_OVERLAP,       /* the producer's parts overlap */
+    TI_VERDICT_ONE_TO_ONE,    /* one node to one node */
+    TI_VERDICT_FEW_GIVE,      /* a gather, but not all nodes have a part */
+    TI_VERDICT_FEW_GET,       /* some nodes read it, neither one nor all */
+    TI_VERDICT_NEITHER,       /* the consumer's mapper is neither constant nor non-overlapping */
+    TI_VERDICT_PARTITION,     /* M nodes to M nodes, without overlaps, but no transposition */
+    TI_VERDICT_SEVERAL_READS, /* a scatter or transposition, but the consumer reads the region in several ways */
+    TI_VERDICT_CAME,          /* an earlier transfer has brought it */
+    TI_VERDICT_EARLIER,       /* no forward: an earlier one moved it, or tried to */
+    TI_VERDICT_HINT,          /* no forward: the consumer wants none */
+    TI_VERDICT_OFF            /* no forward: there are no collectives */
 } ti_verdict;
+enum { TI_VERDICTS = TI_VERDICT_OFF + 1 };
 
 /* Which node has or gets which part of a buffer. */
 typedef struct ti_parts {

@@ -8,6 +8,7 @@
 #include "grid/distribution.h"
 #include "grid/mapper.h"
 #include "grid/region.h"
+#include "ir/collective.h"
 #include "ir/reduction.h"
 #include "tacit/tacit.h"
 
@@ -98,6 +99,16 @@ typedef struct ti_forward {
     bool whole; /* all that is left of what the producer wrote */
 } ti_forward;
 
+/* What a task reads of what another one wrote, moved or not; only if somebody wants to know (ti_system::explain). */
+typedef struct ti_edge {
+    const ti_buffer_info *buffer;
+    const char *producer, *consumer, *name; /* of the buffer; kept by the report */
+    const ti_box *box;                      /* disjoint */
+    uint32_t boxes;
+    int forward; /* index, or -1 and: */
+    ti_verdict verdict;
+} ti_edge;
+
 typedef struct ti_task {
     ti_task_kind kind;
     tacit_on on;
@@ -127,6 +138,8 @@ typedef struct ti_task {
     uint32_t forwards;
     const uint64_t *dep; /* ids of earlier tasks: the task graph */
     const ti_forward *forward;
+    const ti_edge *edge;
+    uint32_t edges;
     const void *args;
     size_t args_size;
     tacit_kernel kernel;

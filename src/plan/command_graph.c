@@ -52,6 +52,7 @@ void ti_command_graph_destroy(ti_command_graph *graph)
     ti_vec_fini(&graph->reads);
     ti_vec_fini(&graph->boxes);
     ti_command_window_fini(&graph->window);
+    ti_vec_fini(&graph->fates);
     ti_map_fini(&graph->sent);
     ti_map_fini(&graph->received);
     ti_deps_fini(&graph->deps);
@@ -234,7 +235,7 @@ static void forward_data(ti_command_graph *graph, const ti_task *task, ti_comman
         if (forward->buffer != state->info) {
             continue;
         }
-        ti_command_window_hoist(graph, task, forward);
+        const ti_collective *hoisted = ti_command_window_hoist(graph, task, forward);
         ti_discovery_question question = ti_command_question(graph, task, forward);
         ti_collective *what;
         ti_verdict verdict = ti_discovery_decide(&graph->collectives, &state->collectives, &question, &what);
@@ -243,6 +244,10 @@ static void forward_data(ti_command_graph *graph, const ti_task *task, ti_comman
         }
         if (verdict == TI_VERDICT_COLLECTIVE) {
             ti_command_emit_collective(graph, task, state->info, what);
+        }
+        if (graph->system->explain) {
+            ti_vec_reserve(&graph->fates, task->forwards);
+            graph->fates.data[i] = (ti_edge_fate){ verdict, what, hoisted };
         }
     }
 }
@@ -256,6 +261,10 @@ static void transfer_data(ti_command_graph *graph, const ti_task *task)
             forward_data(graph, task, ti_command_buffer_of(graph, buffer));
             ti_transfer_plan(&graph->transfer, &ti_command_buffer_of(graph, buffer)->versions, graph->reads.data,
                              graph->reads.count);
+            if (graph->system->explain) {
+                ti_edges_note(graph->system->explain, graph->system->node, task, buffer, &graph->fates,
+                              &graph->transfer);
+            }
             emit_messages(graph, task, buffer, &graph->transfer.outgoing, true);
             emit_messages(graph, task, buffer, &graph->transfer.incoming, false);
         }

@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "plan/command_graph.h"
 #include "plan/discovery.h"
+#include "plan/edge.h"
 #include "plan/order.h"
 #include "plan/transfer.h"
 
@@ -60,6 +61,7 @@ struct ti_command_graph {
     TI_VEC(ti_holder *) holders; /* of the task's accesses, one per mapper, in order; referenced while it is planned */
     TI_VEC(ti_holder *) reads;   /* those that read one buffer */
     ti_boxes boxes;
+    ti_edge_fates fates; /* of the task's forwards, if somebody wants to know */
 };
 
 /* command_graph.c */
@@ -80,7 +82,7 @@ void ti_command_plan(ti_command_graph *graph, const ti_task *task);
 void ti_command_window_fini(ti_command_window *window);
 /* Plan the task now or hold it; plan those that are held if it closes the window. */
 void ti_command_window_add(ti_command_graph *graph, const ti_task *task);
-/* The held task at hand is planned and has this forward: what this one and later ones want on all nodes comes first, at once. */
-void ti_command_window_hoist(ti_command_graph *graph, const ti_task *task, const ti_forward *forward);
+/* The held task at hand is planned and has this forward: what this one and later ones want on all nodes comes first, at once. NULL: nothing. */
+const ti_collective *ti_command_window_hoist(ti_command_graph *graph, const ti_task *task, const ti_forward *forward);
 
 #endif

@@ -189,24 +189,26 @@ static bool join_wishes(ti_command_window *w, const ti_forward *f)
     return later;
 }
 
-void ti_command_window_hoist(ti_command_graph *graph, const ti_task *task, const ti_forward *f)
+const ti_collective *ti_command_window_hoist(ti_command_graph *graph, const ti_task *task, const ti_forward *f)
 {
     ti_command_window *w = &graph->window;
     if (w->held.count == 0 || !join_wishes(w, f)) {
-        return;
+        return NULL;
     }
     ti_command_buffer *buffer = ti_command_buffer_of(graph, f->buffer);
     ti_discovery_question question = {
         .map = &buffer->versions, .box = w->boxes.data, .boxes = (uint32_t)w->boxes.count, .task = task->id
     };
     ti_collective *what;
-    if (ti_discovery_decide(&graph->collectives, &buffer->collectives, &question, &what) == TI_VERDICT_COLLECTIVE) {
-        ti_command_emit_collective(graph, task, f->buffer, what);
-        for (uint32_t i = 0; i < what->regions; i++) {
-            ti_version_map_share(&buffer->versions, &what->region[i], graph->system->num_nodes);
-        }
-        buffer->vain = 0;
+    if (ti_discovery_decide(&graph->collectives, &buffer->collectives, &question, &what) != TI_VERDICT_COLLECTIVE) {
+        return NULL;
     }
+    ti_command_emit_collective(graph, task, f->buffer, what);
+    for (uint32_t i = 0; i < what->regions; i++) {
+        ti_version_map_share(&buffer->versions, &what->region[i], graph->system->num_nodes);
+    }
+    buffer->vain = 0;
+    return what;
 }
 
 /* ---- */

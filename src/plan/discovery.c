@@ -321,11 +321,13 @@ static ti_verdict decide_gather(const ti_discovery *planner, int root, draft *d)
 static ti_verdict decide_parts(ti_discovery *planner, const ti_discovery_question *q, draft *d)
 {
     ti_holder *read = only_read(planner, q);
+    for (size_t i = 0; i < q->reads; i++) {
+        if (!q->read[i]->apart && volume_in(&planner->region, q->read[i])) {
+            return TI_VERDICT_NEITHER;
+        }
+    }
     if (!read) {
         return TI_VERDICT_SEVERAL_READS;
-    }
-    if (!read->apart) {
-        return TI_VERDICT_NEITHER;
     }
     d->to = read;
     if (!d->from) {

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/map.h"
+#include "trace/explain.h"
 
 #include <string.h>
 
@@ -22,6 +23,7 @@ typedef struct producer {
     geometry geometry;
     ti_mapper mapper;
     bool reduced;       /* the result of a reduction: one node has it */
+    const char *name;   /* of the task, if somebody wants to know */
     uint32_t next_free; /* in the pool */
 } producer;
 
@@ -30,7 +32,8 @@ typedef struct found {
     ti_box box;
 } found;
 
-/* A producer that the task reads from. */
+/* A producer that the task reads from. For the report there are others too, with one of these bits, that no forward comes of. */
+enum { EARLIER = 1u << 30, PINNED = 1u << 31, OF_REPORT = 3u << 30 };
 typedef struct candidate {
     uint32_t producer;
     bool moves; /* not all of it is read as it was written */
@@ -38,6 +41,8 @@ typedef struct candidate {
 
 struct ti_forwards {
     bool marks;
+    bool off;            /* there are edges for the report, but no forwards */
+    ti_explain *explain; /* or NULL */
     int nodes;
     TI_VEC(ti_region_map *) buffer; /* by slot: box -> producer << 1 | moved */
     TI_VEC(producer) pool;
@@ -47,14 +52,18 @@ struct ti_forwards {
     TI_VEC(found) pieces;
     TI_VEC(candidate) candidates;
     TI_VEC(ti_forward) out;
+    TI_VEC(ti_edge) edges;
 };
 
 ti_forwards *ti_forwards_create(const ti_system *system)
 {
-    if (system->num_nodes == 1 || system->collectives == TI_COLLECTIVES_OFF) {
+    bool off = system->collectives == TI_COLLECTIVES_OFF;
+    if (system->num_nodes == 1 || (off && !system->explain)) {
         return NULL;
     }
     ti_forwards *f = TI_NEW(ti_forwards);
+    f->off = off;
+    f->explain = system->explain;
     f->nodes = system->num_nodes;
     f->marks = system->collectives == TI_COLLECTIVES_DISCOVER;
     return f;
@@ -152,6 +161,7 @@ void ti_forwards_destroy(ti_forwards *f)
     ti_vec_fini(&f->pieces);
     ti_vec_fini(&f->candidates);
     ti_vec_fini(&f->out);
+    ti_vec_fini(&f->edges);
     TI_DELETE(f);
 }
 
@@ -174,6 +184,11 @@ static void erase(ti_forwards *f, ti_region_map *map, const ti_box *box)
     }
 }
 
+static const char *name_of(ti_forwards *f, const ti_task *task)
+{
+    return ti_explain_name(f->explain, task->kind == TI_TASK_CREATE ? "(initial contents)" : task->name);
+}
+
 static void note_write(ti_forwards *f, const ti_task *task, const ti_access *access, const geometry *g)
 {
     ti_region_map *map = f->buffer.data[access->buffer->slot];
@@ -193,6 +208,7 @@ static void note_write(ti_forwards *f, const ti_task *task, const ti_access *acc
         p->volume = 0;
         p->geometry = *g;
         p->reduced = reduced;
+        p->name = f->explain ? name_of(f, task) : NULL;
         if (!reduced) {
             p->mapper = access->mapper[TI_MIN(k, (size_t)access->mappers - 1)];
         }
@@ -271,15 +287,20 @@ static void look_at_read(ti_forwards *f, const ti_task *task, const ti_access *a
             const ti_region_entry *hit = &f->hits.data[i];
             const producer *p = &f->pool.data[hit->value >> 1];
             bool pinned = p->geometry.place >= 0 && g->place >= 0 && !p->reduced; /* from one node to one node */
-            if ((hit->value & 1) || pinned) {
-                continue;
-            }
             uint32_t index = (uint32_t)(hit->value >> 1);
             ti_box common = ti_box_intersect(&hit->box, &f->image.data[k]);
+            if ((hit->value & 1) || pinned) {
+                if (f->explain) {
+                    index |= pinned ? PINNED : EARLIER;
+                    candidate_of(f, index);
+                    add_piece(f, index, &common);
+                }
+                continue;
+            }
             bool moves = !is_free(p, access, TI_MIN((uint32_t)k, access->mappers - 1), g);
             candidate_of(f, index)->moves |= moves;
             add_piece(f, index, &common);
-            if (moves && f->marks) {
+            if (moves && f->marks && !task->no_collectives) {
                 mark(map, hit, &common);
             }
         }
@@ -305,6 +326,28 @@ static void emit(ti_forwards *f, const ti_buffer_info *buffer, const candidate *
     ti_vec_push(&f->out, forward);
 }
 
+/* The same as an edge for the report; `forward` is an index, or -1. */
+static void add_edge(ti_forwards *f, const ti_task *task, const ti_buffer_info *buffer, const candidate *c,
+                     const geometry *g, int forward, ti_arena *arena)
+{
+    const producer *p = &f->pool.data[c->producer & ~OF_REPORT];
+    ti_edge edge = { .buffer = buffer, .producer = p->name, .consumer = name_of(f, task), .forward = forward };
+    edge.name = ti_explain_name(f->explain, buffer->name);
+    edge.verdict = c->producer & EARLIER                                   ? TI_VERDICT_EARLIER
+                   : c->producer & PINNED && p->geometry.place != g->place ? TI_VERDICT_ONE_TO_ONE
+                   : !c->moves                                             ? TI_VERDICT_FREE
+                   : f->off                                                ? TI_VERDICT_OFF
+                                                                           : TI_VERDICT_HINT;
+    ti_box *box = TI_ARENA_ARRAY(arena, ti_box, f->pieces.count);
+    for (size_t i = 0; i < f->pieces.count; i++) {
+        if (f->pieces.data[i].producer == c->producer) {
+            box[edge.boxes++] = f->pieces.data[i].box;
+        }
+    }
+    edge.box = box;
+    ti_vec_push(&f->edges, edge);
+}
+
 /* All reads of one buffer, of which access `first` is the first. */
 static void derive(ti_forwards *f, const ti_task *task, uint32_t first, const geometry *g, ti_arena *arena)
 {
@@ -320,8 +363,12 @@ static void derive(ti_forwards *f, const ti_task *task, uint32_t first, const ge
         }
     }
     for (size_t i = 0; i < f->candidates.count; i++) {
-        if (f->candidates.data[i].moves) {
+        bool forward = f->candidates.data[i].moves && !f->off && !task->no_collectives;
+        if (forward) {
             emit(f, buffer, &f->candidates.data[i], arena);
+        }
+        if (f->explain) {
+            add_edge(f, task, buffer, &f->candidates.data[i], g, forward ? (int)f->out.count - 1 : -1, arena);
         }
     }
 }
@@ -341,13 +388,18 @@ static void add_kernel_task(ti_forwards *f, ti_task *task, ti_arena *arena)
     geometry g;
     geometry_of(f, task, &g);
     ti_vec_clear(&f->out);
-    for (uint32_t i = 0; i < task->accesses && !task->no_collectives; i++) {
+    ti_vec_clear(&f->edges);
+    for (uint32_t i = 0; i < task->accesses && (f->explain || !task->no_collectives); i++) {
         if (is_first_read(task, i)) {
             derive(f, task, i, &g, arena);
         }
     }
     task->forwards = (uint32_t)f->out.count;
     task->forward = ti_arena_copy(arena, f->out.data, f->out.count * sizeof(ti_forward));
+    if (f->explain) {
+        task->edges = (uint32_t)f->edges.count;
+        task->edge = ti_arena_copy(arena, f->edges.data, f->edges.count * sizeof(ti_edge));
+    }
     for (uint32_t i = 0; i < task->accesses; i++) {
         if (ti_access_writes(&task->access[i]) || task->access[i].mode == TACIT_REDUCE) {
             note_write(f, task, &task->access[i], &g);

@@ -1,6 +1,7 @@
 /* Dry runs: see dry_run.h. */
 #include "run/dry_run.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,4 +247,23 @@ void ti_dry_run_json(const ti_dry_run *run, const ti_system *system, ti_strbuf *
     add_number(out, "allocated_bytes_peak", ti_alloc_peak());
     add_names(out, dry);
     ti_strbuf_add(out, "}\n");
+}
+
+bool ti_dry_run_report(const ti_dry_run *run, const ti_system *system, const char *path, ti_strbuf *why)
+{
+    ti_dry_run_print(run, system, stderr);
+    if (!path) {
+        return true;
+    }
+    ti_strbuf text = { 0 };
+    ti_dry_run_json(run, system, &text);
+    FILE *out = fopen(path, "w");
+    bool ok = out && fwrite(text.text, 1, text.length, out) == text.length;
+    ok = (!out || fclose(out) == 0) && ok;
+    if (!ok) {
+        ti_strbuf_add(why, "cannot write '%s': %s; set TACIT_DRY_RUN_REPORT to a path in a folder that exists", path,
+                      strerror(errno));
+    }
+    ti_strbuf_fini(&text);
+    return ok;
 }

@@ -42,5 +42,7 @@ void ti_dry_run_note_held(ti_dry_run *run, uint64_t entries, uint64_t arena_byte
 /* A table for people; one JSON object. */
 void ti_dry_run_print(const ti_dry_run *run, const ti_system *system, FILE *out);
 void ti_dry_run_json(const ti_dry_run *run, const ti_system *system, ti_strbuf *out);
+/* The table on stderr, and JSON in `path` unless it is NULL. False and a sentence if that cannot be written. */
+bool ti_dry_run_report(const ti_dry_run *run, const ti_system *system, const char *path, ti_strbuf *why);
 
 #endif

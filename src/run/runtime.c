@@ -9,8 +9,8 @@
 #include "run/graph_files.h"
 #include "run/memory_limit.h"
 #include "run/watchdog.h"
+#include "trace/explain.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -249,6 +249,8 @@ static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
     int64_t front = TI_MIN(TI_MAX(FRONT_FLOOR, FRONT_PER_WORKER * s->total_workers), FRONT_CEILING);
     s->horizon_front = rt->config.horizon_front ? rt->config.horizon_front : front;
     s->record = rt->config.graph != NULL;
+    bool explains = rt->config.explain && strcmp(rt->config.explain, "0") != 0 && (s->node == 0 || rt->dry);
+    s->explain = explains ? ti_explain_create() : NULL;
     s->collectives = rt->config.collectives - TACIT_COLLECTIVES_OFF + TI_COLLECTIVES_OFF;
     /* A window that spans more horizons than may be under way would never close. */
     s->lookahead = rt->config.lookahead == TACIT_LOOKAHEAD_OFF ? 0 : TI_MIN(rt->config.run_ahead + 1, MOST_LOOKAHEAD);
@@ -388,6 +390,7 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status,
         rt->comm->stats.error = ti_strbuf_text(why); /* of this node: the others need not know of it */
         ti_agreement_destroy(rt->agreement);
         rt->comm->ops->destroy(rt->comm);
+        ti_explain_destroy(rt->system.explain);
         ti_dry_run_destroy(rt->dry);
         TI_DELETE(rt);
         return NULL;
@@ -434,6 +437,7 @@ void ti_runtime_destroy(ti_runtime *rt)
     ti_agreement_destroy(rt->agreement);
     rt->comm->ops->destroy(rt->comm);
     ti_graph_files_fini(&rt->graphs);
+    ti_explain_destroy(rt->system.explain);
     ti_dry_run_destroy(rt->dry);
     TI_DELETE(rt);
 }
@@ -776,24 +780,8 @@ bool ti_runtime_is_dry(const ti_runtime *rt)
     return rt->dry != NULL;
 }
 
-bool ti_runtime_report_dry_run(ti_runtime *rt, ti_strbuf *why)
+bool ti_runtime_report(ti_runtime *rt, ti_strbuf *why)
 {
-    if (!rt->dry) {
-        return true;
-    }
-    ti_dry_run_print(rt->dry, &rt->system, stderr);
-    if (!rt->config.dry_run_report) {
-        return true;
-    }
-    ti_strbuf text = { 0 };
-    ti_dry_run_json(rt->dry, &rt->system, &text);
-    FILE *out = fopen(rt->config.dry_run_report, "w");
-    bool ok = out && fwrite(text.text, 1, text.length, out) == text.length;
-    ok = (!out || fclose(out) == 0) && ok;
-    if (!ok) {
-        ti_strbuf_add(why, "cannot write '%s': %s; set TACIT_DRY_RUN_REPORT to a path in a folder that exists",
-                      rt->config.dry_run_report, strerror(errno));
-    }
-    ti_strbuf_fini(&text);
-    return ok;
+    bool good = !rt->dry || ti_dry_run_report(rt->dry, &rt->system, rt->config.dry_run_report, why);
+    return good && (!rt->system.explain || ti_explain_write(&rt->system, rt->config.explain, why));
 }

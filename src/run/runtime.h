@@ -58,8 +58,8 @@ void ti_runtime_divert(ti_runtime *rt, ti_runtime_taker *take, void *user);
 void ti_runtime_tap(ti_runtime *rt, const ti_plan_tap *tap);
 
 bool ti_runtime_is_dry(const ti_runtime *rt);
-/* At the end of a dry run: print its report, and write it where TACIT_DRY_RUN_REPORT says. False and a sentence in `why` on failure. */
-bool ti_runtime_report_dry_run(ti_runtime *rt, ti_strbuf *why);
+/* At the end: the reports of a dry run and of TACIT_EXPLAIN, where they are wanted. False and a sentence in `why` on failure. */
+bool ti_runtime_report(ti_runtime *rt, ti_strbuf *why);
 /* A call of the program that all nodes must make and that is no task. */
 void ti_runtime_note(ti_runtime *rt, ti_submission_kind kind, uint64_t number, uint64_t bytes, unsigned properties);
 /* The program will submit nothing more: wait until the neighbours know that they have submitted the same. Returns early if the run has failed. */

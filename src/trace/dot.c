@@ -92,6 +92,25 @@ static void add_accesses(ti_dot *dot, const ti_task *task)
     }
 }
 
+/* Between producer and consumer: a vertex of its own, with the region that may change hands. */
+static void add_forwards(ti_dot *dot, const ti_task *task)
+{
+    for (uint32_t i = 0; i < task->forwards; i++) {
+        const ti_forward *f = &task->forward[i];
+        unsigned long long id = (unsigned long long)task->id;
+        ti_strbuf_add(&dot->text, "  f%llu_%u [shape=ellipse, style=filled, fillcolor=\"#fce5cd\", label=\"forward ",
+                      id, i);
+        add_name(dot, f->buffer->name);
+        for (uint32_t k = 0; k < TI_MIN(f->boxes, (uint32_t)MOST_BOXES); k++) {
+            add_box(dot, &f->box[k], f->buffer->dims);
+        }
+        ti_strbuf_add(&dot->text, "\"];\n  f%llu_%u -> v%llu;\n", id, i, id);
+        if (f->producer >= dot->first_vertex) {
+            ti_strbuf_add(&dot->text, "  v%llu -> f%llu_%u;\n", (unsigned long long)f->producer, id, i);
+        }
+    }
+}
+
 void ti_dot_task(ti_dot *dot, const ti_task *task)
 {
     static const char *const colours[] = { "#cfe2f3", "#d9ead3", "#eeeeee", "#eeeeee", "#fff2cc", "#fff2cc" };
@@ -112,6 +131,7 @@ void ti_dot_task(ti_dot *dot, const ti_task *task)
         }
     }
     close_vertex(dot, task->id, task->dep, task->deps);
+    add_forwards(dot, task);
 }
 
 static void add_pieces(ti_dot *dot, const ti_command *c)

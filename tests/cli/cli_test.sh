@@ -68,7 +68,7 @@ expect 0 'TACIT_HORIZON_STEP' "$tacit" run --help
 expect 0 '^Usage: tacit run -?' "$tacit" help run
 expect 0 '^Usage: tacit bench' "$tacit" bench --help
 expect 0 '^messages ' "$tacit" bench --list
-for command in graph plan info; do
+for command in graph plan explain info; do
     expect 0 "^Usage: tacit $command " "$tacit" help $command
     expect 0 "^Usage: tacit $command " "$tacit" $command --help
 done
@@ -285,6 +285,15 @@ if [ $has_json = yes ]; then
 else
     expect 1 'built without jansson' "$tacit" plan true
 fi
+
+# Explanations: what is said is looked at by explain_test.py.
+expect 2 'no program is given' "$tacit" explain
+expect 2 'see .tacit explain' "$tacit" explain -x true
+for nodes in '' 0 4: 4:4 4:-1 x 4,5; do
+    expect 2 'must be NODES or NODES:NODE' "$tacit" explain --nodes "$nodes" true
+done
+expect 127 'nothing was not found' "$tacit" explain "$dir/nothing"
+expect 1 'wrote no report: it is no program of tacit' "$tacit" explain true
 
 echo "$checks checks, $failures failed"
 [ "$failures" = 0 ]

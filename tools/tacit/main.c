@@ -11,6 +11,7 @@ static const char usage[] =
     "Usage: tacit run [-n NODES] PROGRAM [ARGUMENTS]     start a program, on one node or on several\n"
     "       tacit graph [-n NODES] PROGRAM [ARGUMENTS]   run it, and draw what tacit made of it\n"
     "       tacit plan [--nodes LIST] PROGRAM [ARGS]     what it would cost on other numbers of nodes\n"
+    "       tacit explain [--nodes N] PROGRAM [ARGS]     how data comes from task to task, and why not better\n"
     "       tacit info                                   what this tacit is, and what it finds on this machine\n"
     "       tacit bench NAME [ARGUMENTS]                 measure tacit on this machine (tacit bench --list)\n"
     "       tacit help [COMMAND | settings]              explain a command, or the TACIT_* variables\n"
@@ -22,11 +23,8 @@ static const char usage[] =
 static const struct command {
     const char *name;
     int (*run)(int argc, char **argv);
-} commands[] = { { "run", tool_run },
-                 { "graph", tool_graph },
-                 { "plan", tool_plan_command },
-                 { "info", tool_info },
-                 { "bench", tool_bench } };
+} commands[] = { { "run", tool_run },         { "graph", tool_graph }, { "plan", tool_plan_command },
+                 { "explain", tool_explain }, { "info", tool_info },   { "bench", tool_bench } };
 
 int tool_fail(int status, const char *format, ...)
 {
@@ -62,9 +60,9 @@ static int help(int argc, char **argv)
         return tool_settings(argc - 1, argv + 1);
     }
     if (*topic && strcmp(topic, "--help") != 0) {
-        return tool_fail(TOOL_USAGE,
-                         "there is no help about '%s'; there is about run, graph, plan, info, bench and settings",
-                         topic);
+        return tool_fail(
+            TOOL_USAGE,
+            "there is no help about '%s'; there is about run, graph, plan, explain, info, bench and settings", topic);
     }
     fputs(usage, stdout);
     return TOOL_OK;

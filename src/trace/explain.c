@@ -1,0 +1,322 @@
+/* The report of TACIT_EXPLAIN: see explain.h. */
+#include "trace/explain.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/map.h"
+#include "base/vec.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+enum { MOST_NAMES = 4096, MOST_ROWS = 4096 }; /* programs that number their tasks must not fill memory */
+
+typedef struct row {
+    ti_explain_edge
+        edge; /* region: of the first one; peers: at most; bytes, messages, sent, received: of all together */
+    uint64_t times, first_bytes;
+} row;
+
+struct ti_explain {
+    TI_VEC(char *) names;
+    ti_map name_index; /* hash of the text to index, plus one */
+    TI_VEC(row) rows;
+    ti_map row_index; /* hash of the key to index, plus one */
+};
+
+ti_explain *ti_explain_create(void)
+{
+    return TI_NEW(ti_explain);
+}
+
+void ti_explain_destroy(ti_explain *explain)
+{
+    if (!explain) {
+        return;
+    }
+    for (size_t i = 0; i < explain->names.count; i++) {
+        ti_strfree(explain->names.data[i]);
+    }
+    for (size_t i = 0; i < explain->rows.count; i++) {
+        ti_strfree((char *)(uintptr_t)explain->rows.data[i].edge.region);
+    }
+    ti_vec_fini(&explain->names);
+    ti_vec_fini(&explain->rows);
+    ti_map_fini(&explain->name_index);
+    ti_map_fini(&explain->row_index);
+    TI_DELETE(explain);
+}
+
+/* ---- names */
+
+static uint64_t hash_text(const char *text)
+{
+    uint64_t hash = 0;
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        hash = ti_hash64(hash ^ (*c + (uint64_t)1));
+    }
+    return hash;
+}
+
+const char *ti_explain_name(ti_explain *explain, const char *name)
+{
+    const char *wanted = explain->names.count < MOST_NAMES - 1 ? name : "(others)";
+    for (const char *text = name;; text = wanted) { /* many names: those that are known stay what they are */
+        uint64_t key = hash_text(text), *at = ti_map_find(&explain->name_index, key);
+        while (at && strcmp(explain->names.data[*at - 1], text) != 0) {
+            at = ti_map_find(&explain->name_index, ++key);
+        }
+        if (at) {
+            return explain->names.data[*at - 1];
+        }
+        if (text == wanted) {
+            ti_vec_push(&explain->names, ti_strdup(text));
+            *ti_map_at(&explain->name_index, key) = explain->names.count;
+            return explain->names.data[explain->names.count - 1];
+        }
+    }
+}
+
+/* ---- rows */
+
+static bool same_row(const ti_explain_edge *a, const ti_explain_edge *b)
+{
+    return a->producer == b->producer && a->consumer == b->consumer && a->buffer == b->buffer &&
+           a->verdict == b->verdict && a->pattern == b->pattern && a->merged == b->merged;
+}
+
+static row *row_of(ti_explain *explain, const ti_explain_edge *edge)
+{
+    uint64_t key = ti_hash64((uintptr_t)edge->producer);
+    key = ti_hash64(key ^ (uintptr_t)edge->consumer);
+    key = ti_hash64(key ^ (uintptr_t)edge->buffer);
+    key = ti_hash64(key ^ ((uint64_t)edge->verdict << 8) ^ ((uint64_t)edge->pattern << 1) ^ edge->merged);
+    uint64_t *at = ti_map_find(&explain->row_index, key);
+    while (at && !same_row(&explain->rows.data[*at - 1].edge, edge)) {
+        at = ti_map_find(&explain->row_index, ++key);
+    }
+    if (at) {
+        return &explain->rows.data[*at - 1];
+    }
+    if (explain->rows.count == MOST_ROWS) {
+        return NULL;
+    }
+    row fresh = { .edge = { .producer = edge->producer,
+                            .consumer = edge->consumer,
+                            .buffer = edge->buffer,
+                            .verdict = edge->verdict,
+                            .pattern = edge->pattern,
+                            .merged = edge->merged,
+                            .region = ti_strdup(edge->region) },
+                  .first_bytes = edge->bytes };
+    ti_vec_push(&explain->rows, fresh);
+    *ti_map_at(&explain->row_index, key) = explain->rows.count;
+    return &explain->rows.data[explain->rows.count - 1];
+}
+
+void ti_explain_note(ti_explain *explain, const ti_explain_edge *edge)
+{
+    row *r = row_of(explain, edge);
+    if (r) {
+        r->times++;
+        r->edge.bytes += edge->bytes;
+        r->edge.peers = TI_MAX(r->edge.peers, edge->peers);
+        r->edge.messages += edge->messages;
+        r->edge.sent += edge->sent;
+        r->edge.received += edge->received;
+    }
+}
+
+size_t ti_explain_rows(const ti_explain *explain)
+{
+    return explain->rows.count;
+}
+
+const ti_explain_edge *ti_explain_row(const ti_explain *explain, size_t index, uint64_t *times)
+{
+    *times = explain->rows.data[index].times;
+    return &explain->rows.data[index].edge;
+}
+
+/* ---- in words */
+
+static void add_became(const ti_explain_edge *edge, ti_strbuf *out)
+{
+    const char *before = "";
+    if (edge->verdict == TI_VERDICT_FREE && edge->messages == 0) {
+        ti_strbuf_add(out, "free");
+        return;
+    }
+    if (edge->verdict == TI_VERDICT_COLLECTIVE) {
+        ti_strbuf_add(out, "%s%s", ti_pattern_name(edge->pattern), edge->merged ? " for several tasks" : "");
+        before = " and ";
+    }
+    if (edge->messages) {
+        ti_strbuf_add(out, "%smessages, %d peer%s", before, edge->peers, edge->peers == 1 ? "" : "s");
+    } else if (edge->verdict != TI_VERDICT_COLLECTIVE) {
+        ti_strbuf_add(out, edge->verdict == TI_VERDICT_CAME ? "came before" : "nothing here");
+    }
+}
+
+static void add_size(ti_strbuf *out, uint64_t bytes)
+{
+    char text[TI_BYTES_TEXT];
+    ti_strbuf_add(out, "%s", ti_bytes_format(bytes, text));
+}
+
+/* The widest of each text column, so that rows line up. */
+typedef struct widths {
+    int from, to, buffer, became;
+} widths;
+
+static widths measure(const ti_explain *explain)
+{
+    widths w = { 8, 8, 6, 6 };
+    ti_strbuf text = { 0 };
+    for (size_t i = 0; i < explain->rows.count; i++) {
+        const ti_explain_edge *e = &explain->rows.data[i].edge;
+        ti_strbuf_clear(&text);
+        add_became(e, &text);
+        w.from = TI_MAX(w.from, (int)strlen(e->producer));
+        w.to = TI_MAX(w.to, (int)strlen(e->consumer));
+        w.buffer = TI_MAX(w.buffer, (int)strlen(e->buffer));
+        w.became = TI_MAX(w.became, (int)text.length);
+    }
+    ti_strbuf_fini(&text);
+    return w;
+}
+
+static bool is_failure(const ti_explain_edge *edge)
+{
+    return edge->verdict != TI_VERDICT_FREE && edge->verdict != TI_VERDICT_COLLECTIVE &&
+           edge->verdict != TI_VERDICT_CAME;
+}
+
+static void add_row(const row *r, const widths *w, int note, ti_strbuf *out)
+{
+    const ti_explain_edge *e = &r->edge;
+    ti_strbuf became = { 0 }, sent = { 0 }, received = { 0 };
+    add_became(e, &became);
+    add_size(&sent, e->sent);
+    add_size(&received, e->received);
+    ti_strbuf_add(out, "  %-*s  %-*s  %-*s  %-*s %8" PRIu64 " %10s %10s  %s", w->from, e->producer, w->to, e->consumer,
+                  w->buffer, e->buffer, w->became, ti_strbuf_text(&became), r->times, ti_strbuf_text(&sent),
+                  ti_strbuf_text(&received), e->region);
+    if (note) {
+        ti_strbuf_add(out, "  (%d)", note);
+    }
+    ti_strbuf_add(out, "\n");
+    ti_strbuf_fini(&became);
+    ti_strbuf_fini(&sent);
+    ti_strbuf_fini(&received);
+}
+
+void ti_explain_text(const ti_explain *explain, const ti_system *system, ti_strbuf *out)
+{
+    widths w = measure(explain);
+    int notes = 0;
+    ti_strbuf_add(out, "tacit explain: what became of the edges between tasks, as node %d of %d sees it\n",
+                  system->node, system->num_nodes);
+    if (!explain->rows.count) {
+        ti_strbuf_add(out, "  %s\n",
+                      system->num_nodes == 1 ? "on one node nothing moves" : "no task reads what another one wrote");
+        return;
+    }
+    ti_strbuf_add(out, "  %-*s  %-*s  %-*s  %-*s %8s %10s %10s  %s\n", w.from, "producer", w.to, "consumer", w.buffer,
+                  "buffer", w.became, "became", "times", "sent", "received", "region");
+    for (size_t i = 0; i < explain->rows.count; i++) {
+        const row *r = &explain->rows.data[i];
+        add_row(r, &w, is_failure(&r->edge) ? ++notes : 0, out);
+    }
+    notes = 0;
+    for (size_t i = 0; i < explain->rows.count; i++) {
+        const row *r = &explain->rows.data[i];
+        if (is_failure(&r->edge)) {
+            ti_strbuf_add(out, "%s (%d) ", notes ? "" : "Why these are no collectives:\n", notes + 1);
+            notes++;
+            ti_explain_reason(&r->edge, out);
+            ti_strbuf_add(out, "\n     ");
+            ti_explain_remedy(&r->edge, out);
+            ti_strbuf_add(out, "\n");
+        }
+    }
+}
+
+/* ---- for programs */
+
+static void add_text(ti_strbuf *out, const char *key, const char *text)
+{
+    ti_strbuf_add(out, ", \"%s\": \"", key);
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        if (*c == '"' || *c == '\\' || *c < ' ') {
+            ti_strbuf_add(out, "\\u%04x", *c);
+        } else {
+            ti_strbuf_add(out, "%c", *c);
+        }
+    }
+    ti_strbuf_add(out, "\"");
+}
+
+static void add_json_row(const row *r, ti_strbuf *out)
+{
+    const ti_explain_edge *e = &r->edge;
+    ti_strbuf text = { 0 };
+    add_became(e, &text);
+    ti_strbuf_add(out, "\n    {\"times\": %" PRIu64, r->times);
+    add_text(out, "producer", e->producer);
+    add_text(out, "consumer", e->consumer);
+    add_text(out, "buffer", e->buffer);
+    add_text(out, "region", e->region);
+    add_text(out, "became", ti_strbuf_text(&text));
+    add_text(out, "verdict", ti_verdict_name(e->verdict));
+    add_text(out, "pattern", ti_pattern_name(e->pattern));
+    ti_strbuf_add(out, ", \"for_several_tasks\": %s", e->merged ? "true" : "false");
+    ti_strbuf_add(out,
+                  ", \"region_bytes\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"peers\": %d, \"messages\": %" PRIu64
+                  ", \"sent_bytes\": %" PRIu64 ", \"received_bytes\": %" PRIu64,
+                  r->first_bytes, e->bytes, e->peers, e->messages, e->sent, e->received);
+    if (is_failure(e)) {
+        ti_strbuf_clear(&text);
+        ti_explain_reason(e, &text);
+        add_text(out, "reason", ti_strbuf_text(&text));
+        ti_strbuf_clear(&text);
+        ti_explain_remedy(e, &text);
+        add_text(out, "remedy", ti_strbuf_text(&text));
+    }
+    ti_strbuf_add(out, "}");
+    ti_strbuf_fini(&text);
+}
+
+void ti_explain_json(const ti_explain *explain, const ti_system *system, ti_strbuf *out)
+{
+    static const char *const modes[] = { "off", "discover", "lookahead" };
+    ti_strbuf_add(out, "{\n  \"nodes\": %d,\n  \"node\": %d,\n  \"collectives\": \"%s\",\n  \"edges\": [",
+                  system->num_nodes, system->node, modes[system->collectives]);
+    for (size_t i = 0; i < explain->rows.count; i++) {
+        ti_strbuf_add(out, "%s", i ? "," : "");
+        add_json_row(&explain->rows.data[i], out);
+    }
+    ti_strbuf_add(out, "%s]\n}\n", explain->rows.count ? "\n  " : "");
+}
+
+bool ti_explain_write(const ti_system *system, const char *path, ti_strbuf *why)
+{
+    ti_strbuf text = { 0 };
+    size_t length = strlen(path);
+    bool json = length > 5 && strcmp(path + length - 5, ".json") == 0, to_stderr = strcmp(path, "1") == 0;
+    if (json) {
+        ti_explain_json(system->explain, system, &text);
+    } else {
+        ti_explain_text(system->explain, system, &text);
+    }
+    FILE *out = to_stderr ? stderr : fopen(path, "w");
+    bool ok = out && fwrite(text.text, 1, text.length, out) == text.length;
+    ok = (!out || to_stderr || fclose(out) == 0) && ok;
+    if (!ok) {
+        ti_strbuf_add(why, "cannot write '%s': %s; set TACIT_EXPLAIN to 1, or to a path in a folder that exists", path,
+                      strerror(errno));
+    }
+    ti_strbuf_fini(&text);
+    return ok;
+}

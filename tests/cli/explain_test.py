@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""What `tacit explain` says about programs whose communication is known.
+
+Usage: explain_test.py PATH-OF-TACIT FOLDER-OF-EXAMPLES"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+tacit, examples = sys.argv[1], pathlib.Path(sys.argv[2])
+failures = []
+
+
+def check(good, what):
+    if not good:
+        failures.append(what)
+
+
+def run(arguments, **settings):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("TACIT_")}
+    environment.update({"TACIT_" + k: v for k, v in settings.items()}, ASAN_OPTIONS="detect_leaks=0")
+    done = subprocess.run(arguments, capture_output=True, text=True, env=environment, timeout=100)
+    check(done.returncode == 0, f"{arguments}: exit status {done.returncode}: {done.stderr}")
+    return done
+
+
+def edges(program, *arguments, nodes="16", **settings):
+    report = json.loads(run([tacit, "explain", "--json", "--nodes", nodes, str(examples / program), *arguments], **settings).stdout)
+    return {(e["producer"], e["consumer"], e["buffer"], e["verdict"]): e for e in report["edges"]}
+
+
+def nbody():
+    """Figures 1 and 2 of the paper: positions are all-gathered before every kick but the first, velocities never move."""
+    found = edges("nbody", "--steps", "5", "--plummer", "1024")
+    steps = {key: e for key, e in found.items() if key[1] in ("kick", "drift")}
+    check(set(steps) == {("drift", "kick", "P", "collective"), ("kick", "drift", "V", "free"), ("kick", "kick", "V", "free"),
+                         ("drift", "drift", "P", "free")}, f"nbody: {sorted(found)}")
+    gather = found["drift", "kick", "P", "collective"]
+    check(gather["became"] == "all-gather" and gather["pattern"] == "all-gather" and gather["region"] == "[0,1024)", f"{gather}")
+    each = 1024 * 24  # bytes of all positions
+    check(gather["region_bytes"] == each, f"{gather}")
+    check(gather["sent_bytes"] == gather["times"] * each // 16, f"{gather}")
+    check(gather["received_bytes"] == gather["times"] * each * 15 // 16, f"{gather}")
+    check(gather["messages"] == 0 and "reason" not in gather, f"{gather}")
+    free = found["kick", "drift", "V", "free"]
+    check(free["became"] == "free" and free["sent_bytes"] == 0 and free["received_bytes"] == 0, f"{free}")
+
+
+def off():
+    found = edges("nbody", "--steps", "5", "--plummer", "1024", COLLECTIVES="off")
+    by_messages = found["drift", "kick", "P", "off"]
+    check(by_messages["became"] == "messages, 15 peers" and by_messages["reason"] == "collectives are off", f"{by_messages}")
+    check(by_messages["messages"] == by_messages["times"] * 30, f"{by_messages}")
+    with_collectives = edges("nbody", "--steps", "5", "--plummer", "1024")["drift", "kick", "P", "collective"]
+    check(by_messages["received_bytes"] == with_collectives["received_bytes"], f"{by_messages} {with_collectives}")
+    check(by_messages["sent_bytes"] == 15 * with_collectives["sent_bytes"], f"{by_messages} {with_collectives}")
+
+
+def stencil():
+    """Halos are messages to the neighbours: one at the border, two inside."""
+    for node, peers in (("0", "1 peer"), ("7", "2 peers")):
+        found = edges("jacobi", "--rows", "200", "--cols", "30", "--steps", "10", nodes="16:" + node)
+        halo = found["sweep", "sweep", "U", "neither"]
+        check(halo["became"] == "messages, " + peers, f"{halo}")
+        check(halo["reason"] == "the consumer mapper of 'sweep' on 'U' is neither constant nor non-overlapping", f"{halo}")
+        check("neighbours exchange messages" in halo["remedy"], f"{halo}")
+
+
+def table():
+    text = run([tacit, "explain", "--nodes", "64:3", str(examples / "nbody"), "--steps", "3"]).stdout
+    lines = text.splitlines()
+    check(lines[0] == "tacit explain: what became of the edges between tasks, as node 3 of 64 sees it", text)
+    check(any(line.split()[:6] == ["drift", "kick", "P", "all-gather", "3", "1.12"] for line in lines), text)
+    text = run([tacit, "explain", "--nodes", "1", str(examples / "nbody"), "--steps", "3"]).stdout
+    check("on one node nothing moves" in text, text)
+
+
+def by_setting():
+    """TACIT_EXPLAIN alone: stderr, a file, a file with JSON; a file that cannot be written."""
+    program = [str(examples / "nbody"), "--steps", "2"]
+    check("all-gather" in run(program, DRY_RUN="8", EXPLAIN="1").stderr, "nothing on stderr")
+    check("tacit explain" not in run(program, DRY_RUN="8", EXPLAIN="0").stderr, "0 explains")
+    with tempfile.TemporaryDirectory() as folder:
+        table, report = pathlib.Path(folder) / "table", pathlib.Path(folder) / "report.json"
+        run(program, DRY_RUN="8", EXPLAIN=str(table))
+        check("all-gather" in table.read_text(), "no table")
+        run(program, DRY_RUN="8", EXPLAIN=str(report))
+        check(json.loads(report.read_text())["nodes"] == 8, "no report")
+        environment = {**os.environ, "TACIT_DRY_RUN": "8", "TACIT_EXPLAIN": folder + "/none/x", "ASAN_OPTIONS": "detect_leaks=0"}
+        done = subprocess.run(program, capture_output=True, text=True, env=environment, timeout=100)
+        check("set TACIT_EXPLAIN to 1, or to a path in a folder that exists" in done.stderr, done.stderr)
+
+
+for test in (nbody, off, stencil, table, by_setting):
+    test()
+print("\n".join(failures + [f"explain: {len(failures)} failures"]))
+sys.exit(1 if failures else 0)
