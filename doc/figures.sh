@@ -41,6 +41,7 @@ for mode in off lookahead; do
         "${four[@]}" >/dev/null
     dot -Tsvg -Gsize=9,12 -o "$images/nbody.$mode.svg" "$work/four.command.0.dot"
 done
+dot -Tsvg -Gsize=9,12 -o "$images/nbody.forward.svg" "$work/four.task.dot"
 draw 3 1 advance 2 4 wave_sim --rows 64 --cols 64 --steps 6
 rm "$images/wave_sim.task.svg" "$images/wave_sim.instruction.1.svg"
 "$build/bin/tacit" run -n 2 "$build/bin/wave_sim" --rows 256 --cols 256 --steps 200 --frames 2 --output "$work/frames" \
