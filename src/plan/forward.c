@@ -189,15 +189,29 @@ static const char *name_of(ti_forwards *f, const ti_task *task)
     return ti_explain_name(f->explain, task->kind == TI_TASK_CREATE ? "(initial contents)" : task->name);
 }
 
-static void note_write(ti_forwards *f, const ti_task *task, const ti_access *access, const geometry *g)
+/* What the whole task touches by an access. */
+static const ti_box *image_of(ti_forwards *f, const ti_task *task, uint32_t access, size_t *count)
 {
+    if (task->footprint) {
+        *count = task->footprint[access].boxes;
+        return task->footprint[access].box;
+    }
+    ti_vec_clear(&f->image);
+    ti_access_image(&task->access[access], &task->range, &f->image);
+    *count = f->image.count;
+    return f->image.data;
+}
+
+static void note_write(ti_forwards *f, const ti_task *task, uint32_t index_of_access, const geometry *g)
+{
+    const ti_access *access = &task->access[index_of_access];
     ti_region_map *map = f->buffer.data[access->buffer->slot];
     bool reduced = access->mode == TACIT_REDUCE;
     bool everywhere = g->place == TI_PLACE_EVERYWHERE && !reduced;
-    ti_vec_clear(&f->image);
-    ti_access_image(access, &task->range, &f->image);
-    for (size_t k = 0; k < f->image.count; k++) {
-        const ti_box *box = &f->image.data[k];
+    size_t images;
+    const ti_box *image = image_of(f, task, index_of_access, &images);
+    for (size_t k = 0; k < images; k++) {
+        const ti_box *box = &image[k];
         if (everywhere) { /* all nodes have it: nothing will move */
             erase(f, map, box);
             continue;
@@ -275,20 +289,21 @@ static void mark(ti_region_map *map, const ti_region_entry *hit, const ti_box *c
     ti_region_map_insert(map, common, hit->value | 1);
 }
 
-static void look_at_read(ti_forwards *f, const ti_task *task, const ti_access *access, const geometry *g)
+static void look_at_read(ti_forwards *f, const ti_task *task, uint32_t index_of_access, const geometry *g)
 {
+    const ti_access *access = &task->access[index_of_access];
     ti_region_map *map = f->buffer.data[access->buffer->slot];
-    ti_vec_clear(&f->image);
-    ti_access_image(access, &task->range, &f->image);
-    for (size_t k = 0; k < f->image.count; k++) {
+    size_t images;
+    const ti_box *image = image_of(f, task, index_of_access, &images);
+    for (size_t k = 0; k < images; k++) {
         ti_vec_clear(&f->hits);
-        ti_region_map_query(map, &f->image.data[k], &f->hits);
+        ti_region_map_query(map, &image[k], &f->hits);
         for (size_t i = 0; i < f->hits.count; i++) {
             const ti_region_entry *hit = &f->hits.data[i];
             const producer *p = &f->pool.data[hit->value >> 1];
             bool pinned = p->geometry.place >= 0 && g->place >= 0 && !p->reduced; /* from one node to one node */
             uint32_t index = (uint32_t)(hit->value >> 1);
-            ti_box common = ti_box_intersect(&hit->box, &f->image.data[k]);
+            ti_box common = ti_box_intersect(&hit->box, &image[k]);
             if ((hit->value & 1) || pinned) {
                 if (f->explain) {
                     index |= pinned ? PINNED : EARLIER;
@@ -359,7 +374,7 @@ static void derive(ti_forwards *f, const ti_task *task, uint32_t first, const ge
     }
     for (uint32_t i = first; i < task->accesses; i++) {
         if (task->access[i].buffer == buffer && ti_access_needs_old(&task->access[i])) {
-            look_at_read(f, task, &task->access[i], g);
+            look_at_read(f, task, i, g);
         }
     }
     for (size_t i = 0; i < f->candidates.count; i++) {
@@ -402,7 +417,7 @@ static void add_kernel_task(ti_forwards *f, ti_task *task, ti_arena *arena)
     }
     for (uint32_t i = 0; i < task->accesses; i++) {
         if (ti_access_writes(&task->access[i]) || task->access[i].mode == TACIT_REDUCE) {
-            note_write(f, task, &task->access[i], &g);
+            note_write(f, task, i, &g);
         }
     }
 }
@@ -419,7 +434,7 @@ static void open_buffer(ti_forwards *f, const ti_task *task)
     if (task->accesses) { /* every node has its own part of the initial contents */
         geometry g;
         geometry_of(f, task, &g);
-        note_write(f, task, &task->access[0], &g);
+        note_write(f, task, 0, &g);
     }
 }
 
