@@ -1,6 +1,7 @@
 /* The instruction graph, coherence: contents move to a memory when an instruction there needs them, not before.
  *
- * Copies of one box come in as few pieces as the map of fresh contents has, and from the host if it has them. */
+ * What a memory lacks is copied from the host if that has it, in as few pieces as possible: after an all-gather or broadcast every device gets
+ * all that came at once, whoever it came from. */
 #include "plan/instruction_impl.h"
 
 static void emit_copy(ti_instruction_graph *graph, const ti_task *task, ti_buffer_state *state, const ti_box *box,
@@ -39,10 +40,21 @@ void ti_instruction_make_fresh(ti_instruction_graph *graph, const ti_task *task,
     ti_buffer_state *state = ti_instruction_buffer(graph, buffer);
     ti_vec_clear(&graph->lacking);
     ti_coherence_lacking(&state->coherence, box, memory, &graph->lacking);
-    for (size_t i = 0; i < graph->lacking.count; i++) {
-        const ti_region_entry *e = &graph->lacking.data[i];
-        copy_from_allocations(graph, task, state, &e->box, ti_coherence_source(e->value), memory);
-        ti_coherence_copy(&state->coherence, &e->box, memory);
+    for (size_t i = 0, next; i < graph->lacking.count; i = next) {
+        int source = ti_coherence_source(graph->lacking.data[i].value);
+        ti_box all = graph->lacking.data[i].box;
+        for (next = i + 1; next < graph->lacking.count; next++) {
+            const ti_region_entry *e = &graph->lacking.data[next];
+            ti_box joined;
+            if (ti_coherence_source(e->value) != source || !ti_box_join(&all, &e->box, &joined)) {
+                break;
+            }
+            all = joined;
+        }
+        copy_from_allocations(graph, task, state, &all, source, memory);
+        for (size_t k = i; k < next; k++) {
+            ti_coherence_copy(&state->coherence, &graph->lacking.data[k].box, memory);
+        }
     }
 }
 
