@@ -72,6 +72,9 @@ def check_counts():
     expect(small("many-task", 16, 3)["messages_per_task"] == 0, "independent tasks need no messages")
     kernels = small("stencil", 2, 0, "--devices", 3)
     expect(kernels["devices"] == 3 and kernels["instructions_per_task"] > small("stencil", 2, 0)["instructions_per_task"], "three devices")
+    # Devices with a memory each: one copy from each before an all-gather, and one to each on either side of its own part after it.
+    discrete = small("all-gather", 4, 1, "--devices", "3:discrete", "--horizon-step", "none", "--horizon-front", "none", collectives="discover")
+    expect(discrete["instructions_per_task"] == 3 + 1 + 3 + 2 * 3, f"an all-gather with devices: {discrete['instructions_per_task']}")
     deep, flat = small("stencil", 4, 1, "--horizon-step", 1), small("stencil", 4, 1, "--horizon-step", "none")
     expect(deep["horizons"] > 100 and flat["horizons"] < 10, f"horizon steps: {deep['horizons']} and {flat['horizons']}")
     narrow, wide = small("many-task", 4, 1, "--tasks", 2560), small("many-task", 4, 1, "--tasks", 2560, "--horizon-front", 128)
