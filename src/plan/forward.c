@@ -33,7 +33,7 @@ typedef struct found {
 } found;
 
 /* A producer that the task reads from. For the report there are others too, with one of these bits, that no forward comes of. */
-enum { EARLIER = 1u << 30, PINNED = 1u << 31, OF_REPORT = 3u << 30 };
+enum { EARLIER = 1u << 29, PINNED = 1u << 30, STAYS = 1u << 31, OF_REPORT = 7u << 29 };
 typedef struct candidate {
     uint32_t producer;
     bool moves; /* not all of it is read as it was written */
@@ -306,7 +306,8 @@ static void look_at_read(ti_forwards *f, const ti_task *task, uint32_t index_of_
             ti_box common = ti_box_intersect(&hit->box, &image[k]);
             if ((hit->value & 1) || pinned) {
                 if (f->explain) {
-                    index |= pinned ? PINNED : EARLIER;
+                    bool moves = !is_free(p, access, TI_MIN((uint32_t)k, access->mappers - 1), g);
+                    index |= pinned ? PINNED : moves ? EARLIER : STAYS;
                     candidate_of(f, index);
                     add_piece(f, index, &common);
                 }

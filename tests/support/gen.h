@@ -65,6 +65,7 @@ typedef struct gen_access {
 enum { GEN_ACCESSES = 6, GEN_OBJECTS = 3 };
 
 typedef struct gen_task {
+    const char *name; /* NULL: nobody looks at it */
     tacit_range range;
     size_t offset[3];
     gen_access access[GEN_ACCESSES];

@@ -117,7 +117,7 @@ static void lower_task(const lowering *l, const gen_task *from, ti_arena *arena,
     to->orders = lower_orders(from, arena, &to->order);
     to->oversubscribe = from->oversubscribe ? from->oversubscribe : 1;
     to->dims = from->range.dims;
-    to->name = "task";
+    to->name = from->name ? from->name : "task";
     to->range = lower_box(&items);
     gen_granularity(from, to->gran);
     to->weights = from->weights ? ti_arena_copy(arena, from->weights, (size_t)l->program->nodes * sizeof(uint32_t))

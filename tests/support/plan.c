@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static void init_node(const plan *p, plan_node *n, int node)
+static void init_node(const plan *p, plan_node *n, int node, int collectives)
 {
     int nodes = p->program->nodes;
     n->system = (ti_system){
@@ -11,6 +11,8 @@ static void init_node(const plan *p, plan_node *n, int node)
     };
     n->system.horizon_step = 4;
     n->system.horizon_front = 64;
+    n->system.collectives = collectives;
+    n->system.explain = n == p->node ? p->explain : NULL;
     n->tasks = ti_task_graph_create(&n->system);
     n->graph = ti_command_graph_create(&n->system);
 }
@@ -32,6 +34,29 @@ static void describe_transfer(plan_node *n, const ti_command *c)
         n->elements += (uint64_t)ti_box_volume(&c->as.transfer.box[i]);
     }
     n->messages++;
+}
+
+static void add_boxes(ti_strbuf *text, const char *word, const ti_box *box, uint32_t count, int dims)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        ti_strbuf_add(text, "%s", i ? "+" : word);
+        add_box(text, &box[i], dims);
+    }
+}
+
+/* A gather, broadcast or scatter has a root. */
+static void describe_collective(plan_node *n, const ti_command *c)
+{
+    const ti_collective *what = c->as.collective.what;
+    const ti_buffer_info *buffer = c->as.collective.buffer;
+    ti_strbuf_add(&n->text, "%s", ti_pattern_name(what->pattern));
+    if (what->root >= 0) {
+        ti_strbuf_add(&n->text, " %s %d", what->pattern == TI_PATTERN_GATHER ? "to" : "from", what->root);
+    }
+    ti_strbuf_add(&n->text, " %s", buffer->name);
+    add_boxes(&n->text, " ", what->region, what->regions, buffer->dims);
+    add_boxes(&n->text, " give ", c->as.collective.give, c->as.collective.gives, buffer->dims);
+    add_boxes(&n->text, " get ", c->as.collective.get, c->as.collective.gets, buffer->dims);
 }
 
 static void add_spans(ti_strbuf *text, const char *word, const ti_block_message *message, int messages)
@@ -76,7 +101,7 @@ static void describe(plan_node *n, const ti_command *c)
         describe_transfer(n, c);
         break;
     case TI_COMMAND_COLLECTIVE:
-        ti_strbuf_add(&n->text, "collective");
+        describe_collective(n, c);
         break;
     case TI_COMMAND_REDUCE:
         describe_reduction(n, c);
@@ -127,6 +152,12 @@ static void run(plan *p, gen_step step)
 
 void plan_init(plan *p, int nodes, int only, const gen_buffer *buffer, size_t buffers)
 {
+    plan_start(p, &(plan_setup){ .nodes = nodes, .only = only, .collectives = TI_COLLECTIVES_OFF }, buffer, buffers);
+}
+
+void plan_start(plan *p, const plan_setup *setup, const gen_buffer *buffer, size_t buffers)
+{
+    int nodes = setup->nodes, only = setup->only;
     static const char *const names[] = { "A", "B", "C", "D", "E", "F", "G", "H" };
     memset(p, 0, sizeof(*p));
     p->program = TI_NEW(gen_program);
@@ -135,11 +166,19 @@ void plan_init(plan *p, int nodes, int only, const gen_buffer *buffer, size_t bu
         ti_vec_push(&p->program->buffer, buffer[i]);
     }
     ti_vec_push(&p->program->task, (gen_task){ 0 });
+    for (size_t i = 0; i < setup->customs; i++) {
+        ti_vec_push(&p->program->custom, (gen_custom){ 0 });
+    }
     lower_init(&p->lowering, p->program);
+    for (size_t i = 0; i < setup->customs; i++) {
+        p->lowering.custom[i] = setup->custom[i];
+        p->lowering.custom[i].handle = (int)i;
+    }
+    p->explain = ti_explain_create();
     p->count = only < 0 ? nodes : 1;
     p->node = TI_NEW_ARRAY(plan_node, (size_t)p->count);
     for (int i = 0; i < p->count; i++) {
-        init_node(p, &p->node[i], only < 0 ? i : only);
+        init_node(p, &p->node[i], only < 0 ? i : only, setup->collectives);
     }
     for (size_t i = 0; i < buffers; i++) {
         p->lowering.info[i].name = names[i % 8];
@@ -155,6 +194,7 @@ void plan_fini(plan *p)
         ti_strbuf_fini(&p->node[i].text);
     }
     ti_free(p->node, (size_t)p->count * sizeof(*p->node));
+    ti_explain_destroy(p->explain);
     lower_fini(&p->lowering);
     gen_destroy(p->program);
 }
@@ -189,4 +229,16 @@ const char *plan_text(const plan *p, int i)
 uint64_t plan_entries(const plan *p)
 {
     return ti_command_graph_counts(p->node[0].graph).entries;
+}
+
+const ti_explain_edge *plan_edge(const plan *p, const char *consumer, const char *buffer)
+{
+    uint64_t times;
+    for (size_t i = ti_explain_rows(p->explain); i-- > 0;) {
+        const ti_explain_edge *e = ti_explain_row(p->explain, i, &times);
+        if (strcmp(e->consumer, consumer) == 0 && strcmp(e->buffer, buffer) == 0) {
+            return e;
+        }
+    }
+    return NULL;
 }

@@ -2,6 +2,7 @@
  *
  * Tasks are given in the terms of gen.h; what a node does for the latest one comes as text, such as
  *   "send 1 A [3,4); receive 1 A [4,5); execute [0,4)"
+ *   "all-gather A [0,16) give [0,4) get [4,16); execute [0,4)"
  * Buffers are called A, B, ... in the order of the list. All nodes, or just one, are planned; nothing is executed. One thread. */
 #ifndef TEST_PLAN_H
 #define TEST_PLAN_H
@@ -9,6 +10,7 @@
 #include "base/strbuf.h"
 #include "lower.h"
 #include "plan/command_graph.h"
+#include "trace/explain.h"
 
 typedef struct plan_node {
     ti_system system;
@@ -25,9 +27,18 @@ typedef struct plan {
     plan_node *node; /* those that are planned */
     int count;
     int64_t horizon_step;
+    ti_explain *explain; /* of the first planned node */
 } plan;
 
-/* `only`: the node to plan, or -1 for all. The buffers are created. */
+typedef struct plan_setup {
+    int nodes, only;                /* the node to plan, or -1 for all */
+    int collectives;                /* TI_COLLECTIVES_OFF ... */
+    const ti_custom_mapper *custom; /* what tacit_custom(0), tacit_custom(1), ... mean */
+    size_t customs;
+} plan_setup;
+
+void plan_start(plan *p, const plan_setup *setup, const gen_buffer *buffer, size_t buffers);
+/* The same without collectives and custom mappers. The buffers are created. */
 void plan_init(plan *p, int nodes, int only, const gen_buffer *buffer, size_t buffers);
 void plan_fini(plan *p);
 
@@ -56,6 +67,8 @@ static inline gen_access plan_update(int buffer, tacit_mapper mapper)
 
 /* What the i-th planned node does for the latest task. */
 const char *plan_text(const plan *p, int i);
+/* What became of what the latest task of this name reads of `buffer` ("A"), as the first planned node sees it: the latest row of the report, or NULL. */
+const ti_explain_edge *plan_edge(const plan *p, const char *consumer, const char *buffer);
 /* Entries of all version maps of the first planned node. */
 uint64_t plan_entries(const plan *p);
 

@@ -3,6 +3,7 @@
 
 #include "grid/split.h"
 #include "plan/version.h"
+#include "trace/explain.h"
 
 #include <string.h>
 
@@ -31,6 +32,7 @@ static void init_node(sim *s, int r)
     n->system.horizon_front = s->options.horizon_front;
     n->system.record = s->options.record;
     n->system.collectives = s->options.collectives;
+    n->system.explain = s->options.explain && r == 0 ? ti_explain_create() : NULL;
     n->tasks = ti_task_graph_create(&n->system);
     n->graph = ti_command_graph_create(&n->system);
     n->hold = TI_NEW_ARRAY(uint32_t, s->elements);
@@ -65,6 +67,7 @@ static void fini_node(sim *s, sim_node *n)
 {
     ti_command_graph_destroy(n->graph);
     ti_task_graph_destroy(n->tasks);
+    ti_explain_destroy(n->system.explain);
     ti_vec_fini(&n->command);
     ti_vec_fini(&n->made);
     ti_vec_fini(&n->planned);

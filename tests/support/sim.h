@@ -76,6 +76,7 @@ typedef struct sim_options {
     bool verbose;
     bool reproducible;
     int collectives; /* TI_COLLECTIVES_OFF ... */
+    bool explain;    /* node 0 wants to know what becomes of edges, which changes nothing */
 } sim_options;
 
 typedef struct sim_counts {
