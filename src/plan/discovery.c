@@ -329,18 +329,19 @@ static ti_verdict decide_parts(ti_discovery *planner, const ti_discovery_questio
     if (!read) {
         return TI_VERDICT_SEVERAL_READS;
     }
+    int a, b;
+    find_nodes(planner, read, &a, &b);
+    bool all_get = b + 1 - a == planner->nodes;
     d->to = read;
     if (!d->from) {
-        int a, b;
-        find_nodes(planner, read, &a, &b);
-        if (b + 1 - a < planner->nodes) {
+        if (!all_get) {
             return a < b ? TI_VERDICT_FEW_GET : a == d->source ? TI_VERDICT_FREE : TI_VERDICT_ONE_TO_ONE;
         }
         d->pattern = TI_PATTERN_SCATTER;
         d->root = d->source;
         return TI_VERDICT_COLLECTIVE;
     }
-    if (d->givers < planner->nodes || !is_transposition(planner, d->from, read)) {
+    if (d->givers < planner->nodes || !all_get || !is_transposition(planner, d->from, read)) {
         return TI_VERDICT_PARTITION;
     }
     d->pattern = TI_PATTERN_ALL_TO_ALL;

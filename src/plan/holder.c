@@ -321,13 +321,24 @@ void ti_holder_copy_table(const ti_holder *h, ti_box **box, size_t **start)
     *start = memcpy(ti_alloc(starts * sizeof(size_t)), h->table->start, starts * sizeof(size_t));
 }
 
+/* A diagonal is parted along both of its dimensions, but leaves out most of what lies between. */
+static bool is_on_diagonal(const ti_holder *h, int d)
+{
+    bool again = false;
+    for (int k = 0; k < h->mapper.dims; k++) {
+        again |= k != d && h->mapper.c[k].kind == TACIT_COMPONENT_DIM && h->mapper.c[k].dim == h->mapper.c[d].dim;
+    }
+    return again;
+}
+
 static ti_along along_of_component(const ti_holder *h, int d)
 {
     const tacit_component *c = &h->mapper.c[d];
     if (d >= h->mapper.dims || c->kind != TACIT_COMPONENT_DIM || h->split->split.parts[c->dim] == 1) {
         return TI_ALONG_CONSTANT;
     }
-    return ti_mapper_is_parted(&h->mapper, &h->split->split, d) ? TI_ALONG_PARTED : TI_ALONG_OTHER;
+    bool parted = ti_mapper_is_parted(&h->mapper, &h->split->split, d) && !is_on_diagonal(h, d);
+    return parted ? TI_ALONG_PARTED : TI_ALONG_OTHER;
 }
 
 static void derive(ti_holder_cache *cache, ti_holder *h)

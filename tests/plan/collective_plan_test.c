@@ -670,7 +670,9 @@ static tacit_mapper random_read(gen_rng *r, int dims)
     for (int d = 0; d < dims; d++) {
         int64_t choice = gen_between(r, 0, 9), lo = shifts[gen_between(r, 0, 4)];
         if (choice < 6) {
-            c[d] = tacit_dim_scaled((int)gen_between(r, 0, dims - 1), 1, 1, lo, gen_chance(r, 50) ? -lo : lo);
+            static const int scale[][2] = { { 1, 1 }, { 1, 1 }, { 1, 1 }, { 2, 1 }, { 1, 2 }, { 3, 2 } };
+            const int *by = scale[gen_between(r, 0, 5)];
+            c[d] = tacit_dim_scaled((int)gen_between(r, 0, dims - 1), by[0], by[1], lo, gen_chance(r, 50) ? -lo : lo);
         } else if (choice < 8) {
             int64_t a = gen_between(r, 0, 3);
             c[d] = tacit_span((size_t)a, (size_t)(a + gen_between(r, 1, 3)));
@@ -679,13 +681,14 @@ static tacit_mapper random_read(gen_rng *r, int dims)
     return tacit_components(c[0], c[1], c[2]);
 }
 
-/* Built-in mappers are judged by their components, custom ones by the chunks of all nodes: the verdict and the plan must be the same. What is free by
- * equal mappers has no counterpart among custom ones, which are never equal to built-in ones. */
+/* Built-in mappers are judged by their components, custom ones by the chunks of all nodes: the verdict and the plan must be the same. Components are
+ * taken to overlap where they might: with a divisor of which the granularity is no multiple, or where chunks beyond the end of the buffer
+ * touch nothing. Such cases must be rare. What is free by equal mappers has no counterpart among custom ones, which are never equal to built-in ones. */
 static void custom_mappers_like_built_in_ones(void **state)
 {
     (void)state;
-    int collectives = 0, compared = 0;
-    for (uint64_t seed = 1; seed <= 1500; seed++) {
+    int collectives = 0, compared = 0, taken = 0;
+    for (uint64_t seed = 1; seed <= 2500; seed++) {
         gen_rng rng = { gen_mix(seed ^ 0xc0) };
         int dims = (int)gen_between(&rng, 1, 3), nodes = (int)gen_between(&rng, 2, 7);
         size_t n = (size_t)gen_between(&rng, 7, 12);
@@ -696,12 +699,18 @@ static void custom_mappers_like_built_in_ones(void **state)
             r = reader(range, gen_chance(&rng, 50) ? tacit_all() : tacit_transposed(dims > 1, 0, 2));
         }
         r.split = dims > 1 && gen_chance(&rng, 20) ? TACIT_SPLIT_2D : TACIT_SPLIT_1D;
+        if (dims > 1 && gen_chance(&rng, 30)) {
+            w.access[0].mapper = tacit_transposed(1, 0, 2);
+        }
         likeness alike[2] = { { w.access[0].mapper, dims }, { r.access[0].mapper, dims } };
         ti_strbuf built_in = { 0 }, custom = { 0 };
         ti_verdict expected = outcome(&w, place, &r, nodes, range, alike, &built_in);
-        r.access[0].mapper = tacit_custom(1);
+        int64_t which = gen_between(&rng, 0, 3);
+        r.access[0].mapper = which != 0 ? tacit_custom(1) : r.access[0].mapper;
+        w.access[0].mapper = which < 2 ? tacit_custom(0) : w.access[0].mapper;
         ti_verdict found = outcome(&w, place, &r, nodes, range, alike, &custom);
-        if (expected != TI_VERDICT_FREE && expected != TI_VERDICT_CAME) {
+        bool careful = expected == TI_VERDICT_NEITHER && found != expected;
+        if (expected != TI_VERDICT_FREE && expected != TI_VERDICT_CAME && !careful) {
             if (found != expected || strcmp(ti_strbuf_text(&built_in), ti_strbuf_text(&custom)) != 0) {
                 print_error("seed %llu: built-in: %s\n%scustom: %s\n%s", (unsigned long long)seed,
                             ti_verdict_name(expected), ti_strbuf_text(&built_in), ti_verdict_name(found),
@@ -711,11 +720,13 @@ static void custom_mappers_like_built_in_ones(void **state)
             compared++;
             collectives += found == TI_VERDICT_COLLECTIVE;
         }
+        taken += careful;
         ti_strbuf_fini(&built_in);
         ti_strbuf_fini(&custom);
     }
-    assert_true(compared > 700);
-    assert_true(collectives > 200);
+    assert_true(compared > 1500);
+    assert_true(collectives > 1000);
+    assert_true(taken < compared / 25);
 }
 
 int main(void)
