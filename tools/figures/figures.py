@@ -35,6 +35,8 @@ class Bench:
         command = [self.build / "bin" / "tacit", "bench", "plan", "--json", "--pattern", pattern, "--nodes", str(nodes)]
         for name, value in options.items():
             command += ["--" + name.replace("_", "-"), str(value)]
+        if "collectives" not in options:  # the horizons paper knows of none
+            command += ["--collectives", "off"]
         print("figures:", " ".join(str(c) for c in command[2:]), file=sys.stderr, flush=True)
         return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
 
@@ -42,7 +44,8 @@ class Bench:
         """The report of a dry run as a node in the middle."""
         with tempfile.TemporaryDirectory() as folder:
             report = pathlib.Path(folder) / "report.json"
-            settings = {"TACIT_DRY_RUN": f"{nodes}:{nodes // 2}", "TACIT_DRY_RUN_REPORT": str(report), **environment}
+            settings = {"TACIT_DRY_RUN": f"{nodes}:{nodes // 2}", "TACIT_DRY_RUN_REPORT": str(report),
+                        "TACIT_COLLECTIVES": "off", **environment}
             print("figures:", program, settings, " ".join(arguments), file=sys.stderr, flush=True)
             subprocess.run([self.build / "bin" / program, *arguments], check=True, stdout=subprocess.DEVNULL,
                            stderr=subprocess.DEVNULL, env={**os.environ, **settings})
@@ -181,26 +184,55 @@ def figure_11(bench, output, quick):
 # ---------------------------------------------------------------- the collectives paper
 
 
+TABLE_3 = ["all-gather", "gather-scatter", "gather-broadcast", "all-to-all", "stencil"]
+
+
 def figure_3(bench, output, quick):
-    figure = Figure(output, "collectives-fig3", ["pattern", "nodes", "us_per_task", "messages_per_task"])
+    figure = Figure(output, "collectives-fig3", ["pattern", "collectives", "nodes", "us_per_task", "messages_per_task",
+                                                 "collectives_per_task"])
     near = [1, 4, 16, 64, 256] if quick else [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096]
-    far = near if quick else near + [16384, 65536, 262144, 1048576]
-    for pattern in ["all-gather", "gather-scatter", "gather-broadcast", "all-to-all", "stencil"]:
-        nodes_list = far if pattern == "stencil" else near
-        rates = []
-        for nodes in nodes_list:
-            tasks = 2000 if pattern == "stencil" else max(20, 20000 // nodes)
-            run = bench.plan(pattern, nodes, tasks=tasks // 10 if quick else tasks, repeat=1 if quick else 5,
-                             node=0 if pattern.startswith("gather") else nodes // 2)
-            rates.append(1e6 / run["us_per_task"])
-            figure.add(pattern, nodes, run["us_per_task"], run["messages_per_task"])
-        figure.axes.plot(nodes_list, rates, "o-", markersize=3, label=pattern)
-    figure.finish("Planning, point-to-point (counterpart of Figure 3 of the collectives paper)", "nodes", "tasks planned per second",
+    far = near + [65536] if quick else near + [16384, 65536, 262144, 1048576]
+    for color, pattern in enumerate(TABLE_3):
+        for mode in ["off", "lookahead"]:
+            nodes_list = far if pattern == "stencil" or mode == "lookahead" else near
+            rates = []
+            for nodes in nodes_list:
+                tasks = 2000 if pattern == "stencil" or mode == "lookahead" else max(20, 20000 // nodes)
+                run = bench.plan(pattern, nodes, tasks=tasks // 10 if quick else tasks, repeat=1 if quick else 5,
+                                 node=0 if pattern.startswith("gather") else nodes // 2, collectives=mode)
+                rates.append(1e6 / run["us_per_task"])
+                figure.add(pattern, mode, nodes, run["us_per_task"], run["messages_per_task"], run["collectives_per_task"])
+            figure.axes.plot(nodes_list, rates, "o-" if mode == "lookahead" else "x:", markersize=3, color=f"C{color}",
+                             label=pattern if mode == "lookahead" else None)
+    figure.axes.plot([], [], "kx:", markersize=3, label="without collectives")
+    figure.finish("Planning with and without collectives (counterpart of Figure 3)", "nodes", "tasks planned per second",
                   log_x=True, log_y=True)
 
 
+def counts_of(bench, pattern, nodes, mode, quick):
+    run = bench.plan(pattern, nodes, tasks=60 if quick else 240, repeat=1, node=nodes // 2, collectives=mode)
+    return run["messages_per_task"], run["collectives_per_task"]
+
+
+def figure_4_counts(bench, output, quick):
+    """What Figure 4 shows as time, as counts for more nodes than there are here: messages of a node per task, and collectives."""
+    figure = Figure(output, "collectives-counts", ["pattern", "collectives", "nodes", "messages_per_task", "collectives_per_task"])
+    nodes_list = [2, 16, 256] if quick else [2, 4, 8, 16, 32, 64, 128, 256]
+    for color, pattern in enumerate(TABLE_3 + ["nbody"]):
+        for mode in ["off", "lookahead"]:
+            totals = []
+            for nodes in nodes_list:
+                messages, collectives = counts_of(bench, pattern, nodes, mode, quick)
+                figure.add(pattern, mode, nodes, messages, collectives)
+                totals.append(messages + collectives)
+            figure.axes.plot(nodes_list, totals, "o-" if mode == "lookahead" else "x:", markersize=3, color=f"C{color}",
+                             label=pattern if mode == "lookahead" else None)
+    figure.axes.plot([], [], "kx:", markersize=3, label="without collectives")
+    figure.finish("Messages and collectives of a node per task (counts to Figure 4)", "nodes", "operations per task", log_x=True, log_y=True)
+
+
 FIGURES = {"fig5": figure_5, "fig6": figure_6, "fig7": figure_7, "fig9": figure_9, "fig10": figure_10, "rsim": figure_11,
-           "fig3": figure_3}
+           "fig3": figure_3, "counts": figure_4_counts}
 
 
 def main():
