@@ -23,7 +23,7 @@ static gen_task task2(const char *name, tacit_range range, gen_access first, gen
 static void start(plan *p, int nodes, int collectives)
 {
     gen_buffer b = plan_buffer(tacit_range1(16), true), list[] = { b, b, b };
-    plan_start(p, &(plan_setup){ .nodes = nodes, .only = -1, .collectives = collectives }, list, 3);
+    plan_start(p, &(plan_setup){ .nodes = nodes, .only = -1, .collectives = collectives, .horizon_step = 1000 }, list, 3);
 }
 
 /* All nodes write their parts of A. */

@@ -3,15 +3,15 @@
 
 #include <string.h>
 
-static void init_node(const plan *p, plan_node *n, int node, int collectives)
+static void init_node(const plan *p, plan_node *n, int node, const plan_setup *setup)
 {
     int nodes = p->program->nodes;
     n->system = (ti_system){
         .node = node, .num_nodes = nodes, .devices = 1, .memories = 1, .workers = 1, .total_workers = nodes
     };
-    n->system.horizon_step = 4;
+    n->system.horizon_step = setup->horizon_step ? setup->horizon_step : 4;
     n->system.horizon_front = 64;
-    n->system.collectives = collectives;
+    n->system.collectives = setup->collectives;
     n->system.explain = n == p->node ? p->explain : NULL;
     n->tasks = ti_task_graph_create(&n->system);
     n->graph = ti_command_graph_create(&n->system);
@@ -178,7 +178,7 @@ void plan_start(plan *p, const plan_setup *setup, const gen_buffer *buffer, size
     p->count = only < 0 ? nodes : 1;
     p->node = TI_NEW_ARRAY(plan_node, (size_t)p->count);
     for (int i = 0; i < p->count; i++) {
-        init_node(p, &p->node[i], only < 0 ? i : only, setup->collectives);
+        init_node(p, &p->node[i], only < 0 ? i : only, setup);
     }
     for (size_t i = 0; i < buffers; i++) {
         p->lowering.info[i].name = names[i % 8];

@@ -26,13 +26,13 @@ typedef struct plan {
     lowering lowering;
     plan_node *node; /* those that are planned */
     int count;
-    int64_t horizon_step;
     ti_explain *explain; /* of the first planned node */
 } plan;
 
 typedef struct plan_setup {
     int nodes, only;                /* the node to plan, or -1 for all */
     int collectives;                /* TI_COLLECTIVES_OFF ... */
+    int64_t horizon_step;           /* 0: 4 */
     const ti_custom_mapper *custom; /* what tacit_custom(0), tacit_custom(1), ... mean */
     size_t customs;
 } plan_setup;
