@@ -93,7 +93,20 @@ def by_setting():
         check("set TACIT_EXPLAIN to 1, or to a path in a folder that exists" in done.stderr, done.stderr)
 
 
-for test in (nbody, off, stencil, table, by_setting):
+def on_nodes():
+    """The same from a run on two nodes as from a plan of it."""
+    if "programs run on one node" in run([tacit, "info"]).stdout:
+        return
+    program = [str(examples / "nbody"), "--steps", "4", "--plummer", "256"]
+    lived = json.loads(run([tacit, "explain", "--json", "-n", "2", *program]).stdout)
+    planned = json.loads(run([tacit, "explain", "--json", "--nodes", "2", *program]).stdout)
+    check(lived["nodes"] == 2 and lived["node"] == 0, f"{lived}")
+    key = lambda e: (e["producer"], e["consumer"], e["buffer"])
+    for e in planned["edges"]:
+        check(e in lived["edges"] or "fence" in key(e), f"{e} is not in {lived}")
+
+
+for test in (on_nodes, nbody, off, stencil, table, by_setting):
     test()
 print("\n".join(failures + [f"explain: {len(failures)} failures"]))
 sys.exit(1 if failures else 0)

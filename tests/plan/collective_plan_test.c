@@ -603,6 +603,34 @@ static void nbody(void **state)
     }
 }
 
+/* What lookahead has merged: the first task has the collective of both, the second one finds everything there. */
+static void merged(void **state)
+{
+    (void)state;
+    plan p;
+    gen_buffer b = plan_buffer(tacit_range1(16), false);
+    plan_start(&p, &(plan_setup){ .nodes = 4, .only = -1, .collectives = TI_COLLECTIVES_LOOKAHEAD }, &b, 1);
+    gen_task first = reader(tacit_range1(16), tacit_neighborhood(1, 0, 0));
+    first.name = "halo";
+    plan_task(&p, writer(tacit_range1(16), tacit_one_to_one()));
+    plan_task(&p, first);
+    expect(&p, 0, "");
+    plan_task(&p, reader(tacit_range1(16), tacit_all()));
+    expect(&p, 0, "all-gather A [0,16) give [0,4) get [4,16); execute [0,4); execute [0,4)");
+    const ti_explain_edge *halo = plan_edge(&p, "halo", "A");
+    assert_int_equal(halo->verdict, TI_VERDICT_COLLECTIVE);
+    assert_int_equal(halo->pattern, TI_PATTERN_ALL_GATHER);
+    assert_true(halo->merged);
+    assert_int_equal(halo->received, 12 * 8);
+    expect_verdict(&p, TI_VERDICT_CAME);
+    ti_strbuf text = { 0 };
+    ti_explain_text(p.explain, &p.node[0].system, &text);
+    assert_non_null(strstr(ti_strbuf_text(&text), "all-gather for several tasks"));
+    assert_non_null(strstr(ti_strbuf_text(&text), "came before"));
+    ti_strbuf_fini(&text);
+    plan_fini(&p);
+}
+
 /* ---- custom mappers */
 
 typedef struct likeness {
@@ -754,6 +782,7 @@ int main(void)
         cmocka_unit_test(fences),
         cmocka_unit_test(any_number_of_nodes),
         cmocka_unit_test(nbody),
+        cmocka_unit_test(merged),
         cmocka_unit_test(custom_mappers_like_built_in_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

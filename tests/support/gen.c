@@ -672,7 +672,7 @@ static void push_step(maker *m)
     if (gen_chance(rng_of(m), 5)) {
         push_patterns(m);
     } else if (choice < 4) {
-        ti_vec_push(&m->program->step, ((gen_step){ .kind = GEN_WAIT }));
+        ti_vec_push(&m->program->step, ((gen_step){ .kind = gen_chance(rng_of(m), 50) ? GEN_WAIT : GEN_FLUSH }));
     } else if (choice < 12) {
         push_fence(m, pick_alive(m));
     } else if (choice < 15 && count_alive(m) < LIVE_BUFFERS) {

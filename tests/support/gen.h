@@ -79,7 +79,7 @@ typedef struct gen_task {
     uint32_t *weights; /* one per node, or NULL */
 } gen_task;
 
-typedef enum gen_step_kind { GEN_CREATE, GEN_DESTROY, GEN_TASK, GEN_FENCE, GEN_WAIT } gen_step_kind;
+typedef enum gen_step_kind { GEN_CREATE, GEN_DESTROY, GEN_TASK, GEN_FENCE, GEN_WAIT, GEN_FLUSH } gen_step_kind;
 
 typedef struct gen_step {
     gen_step_kind kind;

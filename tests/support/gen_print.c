@@ -105,6 +105,9 @@ static void print_step(const gen_program *program, const gen_step *s, FILE *out)
     case GEN_WAIT:
         fprintf(out, "wait\n");
         break;
+    case GEN_FLUSH:
+        fprintf(out, "flush\n");
+        break;
     }
 }
 

@@ -184,6 +184,10 @@ ti_task *lower_step(lowering *l, const gen_step *step, ti_task_graph *graph)
         task->kind = TI_TASK_EPOCH;
         task->name = "wait";
         break;
+    case GEN_FLUSH:
+        task->kind = TI_TASK_HORIZON;
+        task->name = "flush";
+        break;
     }
     return task;
 }

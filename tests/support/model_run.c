@@ -380,6 +380,8 @@ static bool run_step(runner *r, size_t i)
         return fence(r, i);
     case GEN_WAIT:
         return ok(r, i, tacit_wait(r->ctx)) && finish_fences(r, 0);
+    case GEN_FLUSH:
+        return ok(r, i, tacit_flush(r->ctx));
     }
     return false;
 }

@@ -146,6 +146,7 @@ void oracle_run(oracle *o, const gen_program *program)
             break;
         case GEN_DESTROY:
         case GEN_WAIT:
+        case GEN_FLUSH:
             break;
         }
     }
