@@ -106,7 +106,13 @@ def on_nodes():
         check(e in lived["edges"] or "fence" in key(e), f"{e} is not in {lived}")
 
 
-for test in (on_nodes, nbody, off, stencil, table, by_setting):
+def failing():
+    """A program that fails is heard, and its exit status passed on."""
+    done = subprocess.run([tacit, "explain", str(examples / "jacobi"), "--rows", "none"], capture_output=True, text=True, timeout=100)
+    check(done.returncode != 0 and "rows" in done.stderr, done.stderr)
+
+
+for test in (on_nodes, failing, nbody, off, stencil, table, by_setting):
     test()
 print("\n".join(failures + [f"explain: {len(failures)} failures"]))
 sys.exit(1 if failures else 0)

@@ -37,7 +37,7 @@ static const char usage[] =
     "  times                 how many tasks had this edge\n"
     "  sent, received        bytes of this node, of all of them together\n"
     "  region                of the first one\n"
-    "doc/collectives.md says more about every reason.\n";
+    "doc/collectives.md says more about every reason. The exit status is that of the program.\n";
 
 typedef struct explain_options {
     tool_request request;
@@ -76,7 +76,7 @@ static bool show(const char *path, FILE *to)
     return true;
 }
 
-/* Dry, with what it says in a file, which is shown if there is no report. */
+/* Dry, with what it says in a file, which is shown if it fails. */
 static int run_dry(const explain_options *o, const char *path, const char *output, int *how)
 {
     posix_spawn_file_actions_t actions;
@@ -90,8 +90,10 @@ static int run_dry(const explain_options *o, const char *path, const char *outpu
     if (error) {
         return tool_fail(TOOL_NOT_EXECUTABLE, "%s cannot be run: %s", path, strerror(error));
     }
-    while (waitpid(child, how, 0) < 0 && errno == EINTR) {
+    int raw = 0;
+    while (waitpid(child, &raw, 0) < 0 && errno == EINTR) {
     }
+    *how = WIFEXITED(raw) ? WEXITSTATUS(raw) : 128 + WTERMSIG(raw);
     return TOOL_OK;
 }
 
@@ -108,8 +110,11 @@ static int explain(explain_options *o, const char *path)
     fflush(stdout);
     bool live = o->request.nodes > 0;
     int status = live ? tool_launch_and_wait(&o->request, &how) : run_dry(o, path, output, &how);
-    if (status == TOOL_OK && !show(report, stdout)) {
+    bool there = status == TOOL_OK && show(report, stdout);
+    if (!live && (how != 0 || !there)) { /* a program that fails says why */
         show(output, stderr);
+    }
+    if (status == TOOL_OK && !there) {
         status =
             tool_fail(TOOL_FAILURE,
                       "%s wrote no report: it is no program of tacit, or it ended without tacit_finalize (see above)",
@@ -118,7 +123,7 @@ static int explain(explain_options *o, const char *path)
     unlink(report);
     unlink(output);
     rmdir(folder);
-    return status == TOOL_OK && live ? how : status;
+    return status == TOOL_OK ? how : status;
 }
 
 int tool_explain(int argc, char **argv)
