@@ -26,7 +26,9 @@ typedef struct bench {
     MPI_Comm mpi;
     int node, nodes;
     tacit_context *ctx[2]; /* in the mode that is asked for; with messages */
-    char *data, *other;    /* by hand */
+    char *data[2];         /* by hand: two buffers */
+    char *columns;         /* by hand, all-to-all: what is got */
+    int turn;              /* iterations so far */
     size_t elements;       /* of 8 bytes: of a node, or of its part of a row */
     size_t side;           /* of a square */
     MPI_Datatype column;   /* all-to-all: what one node sends to another */
@@ -143,46 +145,58 @@ static int count_of(const bench *b)
     return (int)b->elements;
 }
 
-static double *part_of(const bench *b, int node)
+static void all_gather(const bench *b, char *data)
 {
-    return (double *)(void *)b->data + (size_t)node * b->elements;
+    MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, count_of(b), MPI_DOUBLE, b->mpi);
 }
 
-static void all_gather(bench *b)
+static void all_gather_in_turns(bench *b)
 {
-    MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, b->data, count_of(b), MPI_DOUBLE, b->mpi);
+    all_gather(b, b->data[b->turn++ % 2]);
 }
 
-static void gather(bench *b)
+static void nbody(bench *b)
 {
+    all_gather(b, b->data[0]);
+}
+
+static double *part_of(const bench *b, char *data)
+{
+    return (double *)(void *)data + (size_t)b->node * b->elements;
+}
+
+static void gather(const bench *b)
+{
+    char *at = b->data[0];
     if (b->node == 0) {
-        MPI_Gather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, b->data, count_of(b), MPI_DOUBLE, 0, b->mpi);
+        MPI_Gather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, at, count_of(b), MPI_DOUBLE, 0, b->mpi);
     } else {
-        MPI_Gather(part_of(b, b->node), count_of(b), MPI_DOUBLE, NULL, 0, MPI_DATATYPE_NULL, 0, b->mpi);
+        MPI_Gather(part_of(b, at), count_of(b), MPI_DOUBLE, NULL, 0, MPI_DATATYPE_NULL, 0, b->mpi);
     }
 }
 
 static void gather_scatter(bench *b)
 {
+    char *at = b->data[1];
     gather(b);
     if (b->node == 0) {
-        MPI_Scatter(b->data, count_of(b), MPI_DOUBLE, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, 0, b->mpi);
+        MPI_Scatter(at, count_of(b), MPI_DOUBLE, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, 0, b->mpi);
     } else {
-        MPI_Scatter(NULL, 0, MPI_DATATYPE_NULL, part_of(b, b->node), count_of(b), MPI_DOUBLE, 0, b->mpi);
+        MPI_Scatter(NULL, 0, MPI_DATATYPE_NULL, part_of(b, at), count_of(b), MPI_DOUBLE, 0, b->mpi);
     }
 }
 
 static void gather_broadcast(bench *b)
 {
     gather(b);
-    MPI_Bcast(b->data, count_of(b) * b->nodes, MPI_DOUBLE, 0, b->mpi);
+    MPI_Bcast(b->data[1], count_of(b) * b->nodes, MPI_DOUBLE, 0, b->mpi);
 }
 
 /* Rows in, columns out: from this node's rows to a strip of columns, which is contiguous. */
 static void all_to_all(bench *b)
 {
     int rows = (int)b->side / b->nodes;
-    MPI_Alltoall(b->data, 1, b->column, b->other, rows * rows, MPI_DOUBLE, b->mpi);
+    MPI_Alltoall(b->data[b->turn++ % 2], 1, b->column, b->columns, rows * rows, MPI_DOUBLE, b->mpi);
 }
 
 /* A row to and from each neighbour. This node's rows lie between those that it gets. */
@@ -190,7 +204,7 @@ static void stencil(bench *b)
 {
     MPI_Request request[4];
     int requests = 0, row = (int)b->side, rows = row / b->nodes;
-    double *at = (double *)(void *)b->data;
+    double *at = (double *)(void *)b->data[b->turn++ % 2];
     for (int side = 0; side < 2; side++) {
         int peer = side ? b->node + 1 : b->node - 1;
         if (peer >= 0 && peer < b->nodes) {
@@ -204,11 +218,11 @@ static void stencil(bench *b)
 }
 
 static const program programs[] = {
-    { "all-gather", false, all_gather_tasks, all_gather },
+    { "all-gather", false, all_gather_tasks, all_gather_in_turns },
     { "gather-scatter", false, gather_scatter_tasks, gather_scatter },
     { "gather-broadcast", false, gather_broadcast_tasks, gather_broadcast },
     { "all-to-all", true, all_to_all_tasks, all_to_all },
-    { "nbody", false, nbody_tasks, all_gather },
+    { "nbody", false, nbody_tasks, nbody },
     { "stencil", true, stencil_tasks, stencil },
 };
 
@@ -270,11 +284,14 @@ static void start_by_hand(bench *b, const program *p)
 {
     size_t size = (p->square ? b->elements + 2 * b->side : b->elements * (size_t)b->nodes) * 8;
     int rows = p->square ? (int)b->side / b->nodes : 1;
-    b->data = calloc(1, size);
-    b->other = p->square ? calloc(1, size) : NULL;
-    if (!b->data || (p->square && !b->other)) {
-        fprintf(stderr, "comm: no memory for %zu bytes\n", size);
-        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    char **memory[] = { &b->data[0], &b->data[1], &b->columns };
+    for (int i = 0; i < 3; i++) {
+        *memory[i] = malloc(size);
+        if (!*memory[i]) {
+            fprintf(stderr, "comm: no memory for %zu bytes\n", size);
+            MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+        }
+        memset(*memory[i], 0, size);
     }
     MPI_Datatype strip;
     MPI_Type_vector(rows, rows, p->square ? (int)b->side : 1, MPI_DOUBLE, &strip);
@@ -359,8 +376,9 @@ static result measure(bench *b, const options *o, size_t bytes)
         check(b->ctx[i / 2], tacit_buffer_destroy(b->ctx[i / 2], buffer[i / 2][i % 2]), "tacit_buffer_destroy");
     }
     MPI_Type_free(&b->column);
-    free(b->data);
-    free(b->other);
+    free(b->data[0]);
+    free(b->data[1]);
+    free(b->columns);
     return r;
 }
 
@@ -516,7 +534,7 @@ int main(int argc, char **argv)
     if (status >= 0) {
         return status;
     }
-    bench b = { .data = NULL };
+    bench b = { .turn = 0 };
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_size(MPI_COMM_WORLD, &b.nodes);
     MPI_Comm_rank(MPI_COMM_WORLD, &b.node);

@@ -38,56 +38,96 @@ void ti_groups_fini(ti_groups *groups)
 
 /* ---- the direct schedule */
 
-static bool find_message(ti_direct *direct, const ti_exchange *x, int r, int q)
-{
-    ti_vec_clear(&direct->boxes);
-    ti_collective_message(x->what, r, q, &direct->boxes, &direct->scratch);
-    return direct->boxes.count > 0;
-}
-
 /* Peers begin behind this node, so that not all send to node 0 first. */
 static int peer_at(const ti_comm *comm, int i)
 {
     return (comm->node + 1 + i) % comm->num_nodes;
 }
 
-static uint32_t count_parts(ti_direct *direct, const ti_comm *comm, const ti_exchange *x)
+static void add_message(ti_direct *direct, const ti_exchange *x, int r, int q, int peer, ti_direct_plan *plan)
 {
-    uint32_t parts = 0;
-    for (int i = 0; i + 1 < comm->num_nodes; i++) {
-        int peer = peer_at(comm, i);
-        parts += x->gives && find_message(direct, x, comm->node, peer);
-        parts += x->gets && find_message(direct, x, peer, comm->node);
+    ti_vec_clear(&direct->boxes);
+    ti_collective_message(x->what, r, q, &direct->boxes, &direct->scratch);
+    if (!direct->boxes.count) {
+        return;
     }
-    return parts;
+    ti_payload payload = x->locate(x->user, &direct->boxes);
+    struct ti_direct_message message = { peer, payload.count, payload.bytes };
+    ti_vec_push(&plan->message, message);
+    for (uint32_t i = 0; i < payload.count; i++) {
+        ti_block block = payload.block[i];
+        block.base = (char *)((intptr_t)block.base - (intptr_t)x->base);
+        ti_vec_push(&plan->block, block);
+    }
+}
+
+static void make_plan(ti_direct *direct, const ti_comm *comm, const ti_exchange *x, ti_direct_plan *plan)
+{
+    plan->serial = x->layout ? x->what->serial : 0;
+    plan->layout = x->layout;
+    ti_vec_clear(&plan->message);
+    ti_vec_clear(&plan->block);
+    for (int i = 0; x->gets && i + 1 < comm->num_nodes; i++) {
+        add_message(direct, x, peer_at(comm, i), comm->node, peer_at(comm, i), plan);
+    }
+    plan->receives = plan->message.count;
+    for (int i = 0; x->gives && i + 1 < comm->num_nodes; i++) {
+        add_message(direct, x, comm->node, peer_at(comm, i), peer_at(comm, i), plan);
+    }
+}
+
+static ti_direct_plan *plan_of(ti_direct *direct, const ti_comm *comm, const ti_exchange *x)
+{
+    ti_direct_plan *oldest = &direct->plan[0];
+    for (int i = 0; i < TI_DIRECT_PLANS; i++) {
+        ti_direct_plan *plan = &direct->plan[i];
+        if (plan->serial == x->what->serial && plan->layout == x->layout && x->layout) {
+            return plan;
+        }
+        oldest = plan->last_use < oldest->last_use ? plan : oldest;
+    }
+    make_plan(direct, comm, x, oldest);
+    return oldest;
+}
+
+/* The payload of a message of which plan->block[first] is the first block. */
+static ti_payload payload_at(ti_direct *direct, const ti_exchange *x, const ti_direct_plan *plan,
+                             const struct ti_direct_message *message, size_t first)
+{
+    ti_vec_clear(&direct->block);
+    for (uint32_t i = 0; i < message->blocks; i++) {
+        ti_block block = plan->block.data[first + i];
+        block.base = (char *)((intptr_t)block.base + (intptr_t)x->base);
+        ti_vec_push(&direct->block, block);
+    }
+    return (ti_payload){ direct->block.data, message->blocks, message->bytes };
 }
 
 bool ti_direct_start(ti_direct *direct, ti_comm *comm, ti_groups *groups, const ti_exchange *x, uint64_t token)
 {
-    uint32_t parts = count_parts(direct, comm, x);
-    if (!parts) {
+    ti_direct_plan *plan = plan_of(direct, comm, x);
+    plan->last_use = ++direct->clock;
+    if (!plan->message.count) {
         return false;
     }
-    uint64_t part = ti_groups_open(groups, token, parts);
-    for (int i = 0; x->gets && i + 1 < comm->num_nodes; i++) {
-        int peer = peer_at(comm, i);
-        if (find_message(direct, x, peer, comm->node)) {
-            ti_payload payload = x->locate(x->user, &direct->boxes);
-            direct->receive(comm, peer, x, &payload, part);
-        }
-    }
-    for (int i = 0; x->gives && i + 1 < comm->num_nodes; i++) {
-        int peer = peer_at(comm, i);
-        if (find_message(direct, x, comm->node, peer)) {
-            ti_payload payload = x->locate(x->user, &direct->boxes);
-            direct->send(comm, peer, x, &payload, part);
-        }
+    uint64_t part = ti_groups_open(groups, token, (uint32_t)plan->message.count);
+    size_t block = 0;
+    for (size_t i = 0; i < plan->message.count; i++) {
+        const struct ti_direct_message *message = &plan->message.data[i];
+        ti_payload payload = payload_at(direct, x, plan, message, block);
+        block += message->blocks;
+        (i < plan->receives ? direct->receive : direct->send)(comm, message->peer, x, &payload, part);
     }
     return true;
 }
 
 void ti_direct_fini(ti_direct *direct)
 {
+    for (int i = 0; i < TI_DIRECT_PLANS; i++) {
+        ti_vec_fini(&direct->plan[i].message);
+        ti_vec_fini(&direct->plan[i].block);
+    }
     ti_vec_fini(&direct->boxes);
     ti_vec_fini(&direct->scratch);
+    ti_vec_fini(&direct->block);
 }

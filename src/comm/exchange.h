@@ -13,7 +13,8 @@
 struct ti_exchange {
     const ti_collective *what;
     uint64_t sequence; /* all nodes start collectives in this order, without gaps */
-    uint64_t layout;   /* with what->serial: where the bytes lie relative to `base`; 0: not from one base */
+    uint64_t
+        layout; /* with what->serial: where the bytes lie relative to `base`; 0: not from one base, which is NULL */
     char *base;
     /* Where boxes of the buffer lie in this node's memory; valid until the next call. Each lies within a box that this node gives or gets, or
      * where a region comes together here (all-gather, broadcast, the root of a gather or scatter), within that region. */
@@ -45,10 +46,29 @@ void ti_groups_fini(ti_groups *groups);
 
 /* ---- the direct schedule */
 
+enum { TI_DIRECT_PLANS = 32 };
+
+/* This node's messages of a collective, made once per (collective, layout): those used longest ago are dropped. */
+typedef struct ti_direct_plan {
+    uint64_t serial, layout; /* serial 0: is not found again */
+    uint64_t last_use;
+    TI_VEC(struct ti_direct_message {
+        int peer;
+        uint32_t blocks;
+        size_t bytes;
+    })
+    message; /* those that are received come first */
+    size_t receives;
+    TI_VEC(ti_block) block; /* of all messages in turn; from the exchange's base */
+} ti_direct_plan;
+
 typedef struct ti_direct {
     void (*send)(void *comm, int peer, const ti_exchange *x, const ti_payload *payload, uint64_t token);
     void (*receive)(void *comm, int origin, const ti_exchange *x, const ti_payload *payload, uint64_t token);
+    ti_direct_plan plan[TI_DIRECT_PLANS];
+    uint64_t clock;
     ti_boxes boxes, scratch;
+    TI_VEC(ti_block) block; /* of the message that is being started */
 } ti_direct;
 
 /* Start all parts. Returns false if there are none: then the collective is done. */
