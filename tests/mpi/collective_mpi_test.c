@@ -57,7 +57,7 @@ static void random_parts(uint64_t *random, const ti_box *extent, int nodes, int 
 {
     int per_node = 1 + (int)below(random, MAX_CHUNKS), n = nodes * per_node, other = (d + 1) % 3;
     int shift = below(random, 4) ? 0 : (int)below(random, nodes) * per_node;
-    bool blocks = below(random, 6) == 0;
+    bool blocks = below(random, 6) == 0, backwards = below(random, 5) == 0;
     int64_t *border = ti_alloc((size_t)(n + 1) * sizeof(*border)),
             middle = (extent->min[other] + extent->max[other]) / 2;
     ti_boxes boxes = { 0 };
@@ -67,9 +67,10 @@ static void random_parts(uint64_t *random, const ti_box *extent, int nodes, int 
                        .extent = *extent,
                        .start = TI_NEW_ARRAY(size_t, (size_t)(n + 1)) };
     for (int c = 0; c < n; c++) {
+        int piece = backwards ? n - 1 - c : (c + shift) % n;
         ti_box box = *extent;
-        box.min[d] = border[(c + shift) % n];
-        box.max[d] = border[(c + shift) % n + 1];
+        box.min[d] = border[piece];
+        box.max[d] = border[piece + 1];
         if (blocks) {
             *(c % 2 ? &box.min[other] : &box.max[other]) = middle;
         }
