@@ -100,6 +100,9 @@ for name in plummer planets; do
 done
 echo "(speedup: of collectives over point-to-point; with $nodes nodes on $(nproc) cores, one run each)"
 echo
+echo "What became of what one task writes and another reads, on $nodes nodes (tacit explain):"
+"$build/bin/tacit" explain --nodes "$nodes" "$build/bin/nbody" --plummer "$bodies" --steps 4 2>&1 | sed 's/^tacit explain.*//; /^$/d'
+echo
 awk -v body="$(value planets lookahead worst_body)" -v au="$(value planets lookahead position_error_au)" \
     -v km="$(value planets lookahead position_error_km)" -v arcsec="$(value planets lookahead position_error_arcsec)" \
     'BEGIN { printf "After a year %s is farthest from its ephemeris: %.2g AU = %.0f km, %.2f\" seen from the Sun.\n",
