@@ -112,9 +112,12 @@ static void look_at_forward(ti_command_graph *graph, const ti_task *task, const 
         return;
     }
     ti_collective *what;
-    if (ti_command_buffer_of(graph, f->buffer)->vain >= MOST_IN_VAIN ||
-        ti_discovery_decide(&graph->collectives, &ti_command_buffer_of(graph, f->buffer)->collectives, &question,
-                            &what) == TI_VERDICT_FREE) {
+    if (ti_command_buffer_of(graph, f->buffer)->vain >= MOST_IN_VAIN) {
+        return;
+    }
+    ti_verdict verdict = ti_discovery_decide(&graph->collectives, &ti_command_buffer_of(graph, f->buffer)->collectives,
+                                             &question, &what);
+    if (verdict == TI_VERDICT_FREE || verdict == TI_VERDICT_CAME) {
         return;
     }
     out->waits = true;

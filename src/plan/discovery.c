@@ -191,9 +191,11 @@ static ti_verdict find_source(ti_discovery *planner, const ti_discovery_question
 {
     const ti_versions *hit = ti_version_map_query_any(q->map, &planner->region);
     const ti_version *first = NULL;
+    bool came = false;
     for (size_t i = 0; i < hit->count; i++) {
         const ti_version *v = hit->data[i];
         if (nothing_moves(planner, v, q)) {
+            came |= v->readers > 0 || v->kind == TI_WRITER_NODES;
             ti_boxes_subtract(&planner->region, &v->box);
             continue;
         }
@@ -204,7 +206,7 @@ static ti_verdict find_source(ti_discovery *planner, const ti_discovery_question
         leave_out_readers(planner, v);
     }
     if (!first || !planner->region.count || planner->region.count > MOST_BOXES) {
-        return first ? TI_VERDICT_MOVED : TI_VERDICT_FREE;
+        return first ? TI_VERDICT_MOVED : came ? TI_VERDICT_CAME : TI_VERDICT_FREE;
     }
     *out = (draft){ .source = -1, .root = -1 };
     if (first->kind == TI_WRITER_NODES) {
@@ -305,6 +307,24 @@ static bool is_transposition(const ti_discovery *planner, const ti_holder *w, co
     return given_up && taken_up;
 }
 
+/* Whether every node reads what it wrote: the parts lie between the same borders along each dimension in which there are any. */
+static bool divide_alike(const ti_holder *w, const ti_holder *r)
+{
+    const ti_split *a = &w->split->split, *b = &r->split->split;
+    bool alike = !w->table && !r->table && (a == b || (!a->table && !b->table)) && a->per_node == b->per_node &&
+                 memcmp(a->parts, b->parts, sizeof(a->parts)) == 0;
+    for (int d = 0; d < 3 && alike; d++) {
+        const tacit_component *x = &w->mapper.c[d], *y = &r->mapper.c[d];
+        alike = w->along[d] == r->along[d] && w->along[d] != TI_ALONG_OTHER;
+        if (alike && w->along[d] == TI_ALONG_PARTED) {
+            int k = x->dim;
+            alike = k == y->dim && x->mul == y->mul && x->div == y->div && x->lo == y->lo && x->hi == y->hi &&
+                    a->lo[k] == b->lo[k] && a->hi[k] == b->hi[k] && a->gran[k] == b->gran[k];
+        }
+    }
+    return alike;
+}
+
 static ti_verdict decide_gather(const ti_discovery *planner, int root, draft *d)
 {
     if (!d->from) {
@@ -340,6 +360,9 @@ static ti_verdict decide_parts(ti_discovery *planner, const ti_discovery_questio
         d->pattern = TI_PATTERN_SCATTER;
         d->root = d->source;
         return TI_VERDICT_COLLECTIVE;
+    }
+    if (divide_alike(d->from, read)) {
+        return TI_VERDICT_FREE;
     }
     if (d->givers < planner->nodes || !all_get || !is_transposition(planner, d->from, read)) {
         return TI_VERDICT_PARTITION;

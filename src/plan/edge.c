@@ -67,8 +67,6 @@ static void note(ti_explain *explain, int node, const ti_edge *edge, const ti_ed
     if (what) {
         e.pattern = what->pattern;
         e.verdict = TI_VERDICT_COLLECTIVE;
-    } else if (edge->forward >= 0 && e.verdict == TI_VERDICT_FREE) {
-        e.verdict = TI_VERDICT_CAME;
     }
     e.region = ti_box_format(example, TI_MAX(edge->buffer->dims, 1), region);
     e.bytes = size * volume_of(edge->box, edge->boxes);

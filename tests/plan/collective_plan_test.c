@@ -142,6 +142,38 @@ static void all_to_all(void **state)
     plan_fini(&p);
 }
 
+/* Two ways to say the same: rows by items and rows by slices lie on the same nodes, so nothing moves. */
+static void divided_alike(void **state)
+{
+    (void)state;
+    plan p;
+    start(&p, 4, tacit_range2(8, 8), 1);
+    plan_task(&p, writer(tacit_range2(8, 8), tacit_one_to_one()));
+    plan_task(&p, reader(tacit_range2(8, 6), tacit_slice(1)));
+    expect(&p, 1, "execute [2,4)x[0,6)");
+    expect_messages(&p, TI_VERDICT_FREE);
+    plan_task(&p, writer(tacit_range2(8, 8), tacit_one_to_one()));
+    plan_task(&p, reader(tacit_range1(8), tacit_components(tacit_dim(0), tacit_span(2, 5), tacit_full())));
+    expect_messages(&p, TI_VERDICT_FREE);
+    plan_fini(&p);
+    /* Near misses: another granularity, another length of the range. */
+    start(&p, 2, tacit_range2(8, 8), 1);
+    gen_task coarse = reader(tacit_range1(8), tacit_components(tacit_dim(0), tacit_full(), tacit_full()));
+    coarse.granularity[0] = 3;
+    plan_task(&p, writer(tacit_range2(8, 8), tacit_one_to_one()));
+    plan_task(&p, coarse);
+    expect(&p, 0, "receive 1 A [4,6)x[0,8); execute [0,6)");
+    expect_messages(&p, TI_VERDICT_PARTITION);
+    plan_fini(&p);
+    start(&p, 4, tacit_range2(8, 8), 1);
+    plan_task(&p, writer(tacit_range2(8, 8), tacit_one_to_one()));
+    plan_task(&p, reader(tacit_range1(6), tacit_components(tacit_dim(0), tacit_full(), tacit_full())));
+    expect(&p, 0, "execute [0,2)");
+    expect(&p, 3, "receive 2 A [5,6)x[0,8); execute [5,6)");
+    expect_messages(&p, TI_VERDICT_PARTITION);
+    plan_fini(&p);
+}
+
 /* ---- near misses */
 
 /* Fewer producers than nodes: still an all-gather, to which some give nothing; but no gather, and no all-to-all. */
@@ -765,6 +797,7 @@ int main(void)
         cmocka_unit_test(broadcast),
         cmocka_unit_test(scatter),
         cmocka_unit_test(all_to_all),
+        cmocka_unit_test(divided_alike),
         cmocka_unit_test(few_give),
         cmocka_unit_test(few_get),
         cmocka_unit_test(neither),
