@@ -23,7 +23,8 @@ static gen_task task2(const char *name, tacit_range range, gen_access first, gen
 static void start(plan *p, int nodes, int collectives)
 {
     gen_buffer b = plan_buffer(tacit_range1(16), true), list[] = { b, b, b };
-    plan_start(p, &(plan_setup){ .nodes = nodes, .only = -1, .collectives = collectives, .horizon_step = 1000 }, list, 3);
+    plan_start(p, &(plan_setup){ .nodes = nodes, .only = -1, .collectives = collectives, .horizon_step = 1000 }, list,
+               3);
 }
 
 /* All nodes write their parts of A. */
@@ -70,7 +71,8 @@ static void a_gather_and_an_all_gather_are_one(void **state)
     plan_placed(&p, 1, task1("look", tacit_range1(1), plan_read(A, tacit_all())));
     expect(&p, 0, "gather to 1 A [0,16) give [0,4)");
     plan_task(&p, task1("use", tacit_range1(16), plan_read(A, tacit_all())));
-    expect(&p, 0, "send 2 A [0,4); send 3 A [0,4); receive 1 A [4,8); receive 2 A [8,12); receive 3 A [12,16); execute [0,4)");
+    expect(&p, 0,
+           "send 2 A [0,4); send 3 A [0,4); receive 1 A [4,8); receive 2 A [8,12); receive 3 A [12,16); execute [0,4)");
     plan_fini(&p);
 }
 
@@ -116,7 +118,8 @@ static void collectives_of_two_buffers_wait_for_nothing(void **state)
     start(&p, 2, TI_COLLECTIVES_LOOKAHEAD);
     plan_task(&p, task2("W", tacit_range1(16), plan_update(A, tacit_one_to_one()), plan_update(B, tacit_one_to_one())));
     plan_task(&p, task2("use", tacit_range1(16), plan_read(A, tacit_all()), plan_read(B, tacit_all())));
-    expect(&p, 0, "all-gather A [0,16) give [0,8) get [8,16); all-gather B [0,16) give [0,8) get [8,16); execute [0,8)");
+    expect(&p, 0,
+           "all-gather A [0,16) give [0,8) get [8,16); all-gather B [0,16) give [0,8) get [8,16); execute [0,8)");
     plan_fini(&p);
 }
 
@@ -136,7 +139,8 @@ static void what_depends_on_nothing_held_goes_on(void **state)
     expect_held(&p);
     write_parts(&p); /* must wait until it has been read */
     expect_held(&p);
-    plan_task(&p, task2("more", tacit_range1(16), plan_read(A, tacit_one_to_one()), plan_update(C, tacit_one_to_one())));
+    plan_task(&p,
+              task2("more", tacit_range1(16), plan_read(A, tacit_one_to_one()), plan_update(C, tacit_one_to_one())));
     expect_held(&p);
     plan_fence(&p, C, (gen_box){ { 0, 0, 0 }, { 16, 1, 1 } });
     expect(&p, 0,
