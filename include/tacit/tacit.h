@@ -531,7 +531,7 @@ typedef struct tacit_config {
     int collectives; /* TACIT_COLLECTIVES: what becomes of transfers in which all nodes take part: TACIT_COLLECTIVES_OFF (messages),
                       * _DISCOVER (collectives, found for each task by itself), _LOOKAHEAD (the default: for a window of tasks) */
     int collective_schedule; /* TACIT_COLLECTIVE_SCHEDULE: who carries out collectives: TACIT_COLLECTIVE_SCHEDULE_MPI (MPI, where a collective is one that it
-                              * knows), _DIRECT (messages between pairs of nodes), _AUTO (the default: what is faster) */
+                              * knows), _DIRECT (messages between pairs of nodes), _MEASURE (what is faster, measured at the start), _AUTO (the default: what is usually faster) */
 } tacit_config;
 enum {
     TACIT_COLLECTIVES_DEFAULT = 0,
@@ -543,7 +543,8 @@ enum {
     TACIT_COLLECTIVE_SCHEDULE_DEFAULT = 0,
     TACIT_COLLECTIVE_SCHEDULE_AUTO = 1,
     TACIT_COLLECTIVE_SCHEDULE_MPI = 2,
-    TACIT_COLLECTIVE_SCHEDULE_DIRECT = 3
+    TACIT_COLLECTIVE_SCHEDULE_DIRECT = 3,
+    TACIT_COLLECTIVE_SCHEDULE_MEASURE = 4
 };
 enum { TACIT_THREADS_DEFAULT = 0, TACIT_THREADS_INLINE = -1, TACIT_THREADS_ON = 1 };
 enum { TACIT_LOOKAHEAD_DEFAULT = 0, TACIT_LOOKAHEAD_OFF = 1, TACIT_LOOKAHEAD_ON = 2, TACIT_LOOKAHEAD_FULL = 3 };

@@ -719,6 +719,16 @@ static bool open_kernels_communicator(mpi_comm *self, MPI_Comm parent)
             succeeded(self, MPI_Comm_set_errhandler(self->kernels, MPI_ERRORS_ARE_FATAL), "MPI_Comm_set_errhandler"));
 }
 
+static bool open_collectives(mpi_comm *self, int schedule)
+{
+    ti_mpi_collectives *shared = &self->shared;
+    return succeeded(self, MPI_Comm_dup(self->mpi, &self->collectives), "MPI_Comm_dup") &&
+           succeeded(
+               self,
+               ti_mpi_collectives_init(shared, self->collectives, self->comm.node, self->comm.num_nodes, schedule),
+               shared->call);
+}
+
 static tacit_status create(const ti_mpi_start *start, const ti_comm_settings *settings, ti_comm **out, char *why,
                            size_t why_size)
 {
@@ -731,11 +741,8 @@ static tacit_status create(const ti_mpi_start *start, const ti_comm_settings *se
     self->finalizes = start->finalizes;
     self->early_bytes = settings->early_bytes;
     ti_mpi_types_init(&self->types);
-    bool ok = open_communicator(self, start->parent) &&
-              succeeded(self, MPI_Comm_dup(self->mpi, &self->collectives), "MPI_Comm_dup") &&
-              open_kernels_communicator(self, start->parent);
-    ti_mpi_collectives_init(&self->shared, self->collectives, self->comm.node, self->comm.num_nodes,
-                            settings->schedule);
+    bool ok = open_communicator(self, start->parent) && open_kernels_communicator(self, start->parent) &&
+              open_collectives(self, settings->schedule);
     ti_mpi_guard_arm(self->comm.node);
     *out = ok ? &self->comm : NULL;
     if (!ok) {

@@ -12,6 +12,7 @@
 
 struct ti_exchange {
     const ti_collective *what;
+    size_t elem_size;
     uint64_t sequence; /* all nodes start collectives in this order, without gaps */
     uint64_t
         layout; /* with what->serial: where the bytes lie relative to `base`; 0: not from one base, which is NULL */

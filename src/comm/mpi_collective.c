@@ -496,20 +496,20 @@ static int call_mpi(ti_mpi_collectives *all, const ti_mpi_share *s, const ti_exc
     TI_UNREACHABLE();
 }
 
-/* Two nodes: the direct schedule has no tree to lose against, and starts faster: 0.6 us instead of 1.2 to 1.9 for an all-gather of 8 bytes, and never
- * slower at any size, with Open MPI 4.1 and MPICH 4.0. The transpositions of both are messages between pairs too. */
-static bool is_wanted(const ti_mpi_collectives *all, ti_pattern pattern)
+static bool is_by_mpi(const ti_mpi_collectives *all, const ti_exchange *x)
 {
-    return all->nodes > 1 &&
-           (all->schedule == TACIT_COLLECTIVE_SCHEDULE_MPI ||
-            (all->schedule != TACIT_COLLECTIVE_SCHEDULE_DIRECT && all->nodes > 2 && pattern != TI_PATTERN_ALL_TO_ALL));
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < x->what->regions; i++) {
+        bytes += (size_t)ti_box_volume(&x->what->region[i]) * x->elem_size;
+    }
+    return all->nodes > 1 && all->choice.by_mpi[x->what->pattern][ti_mpi_size_class(bytes / (size_t)all->nodes)];
 }
 
 int ti_mpi_collectives_start(ti_mpi_collectives *all, const ti_exchange *x, ti_mpi_share **share, MPI_Request *request)
 {
     ti_mpi_share *s;
     *share = NULL;
-    if (!is_wanted(all, x->what->pattern)) {
+    if (!is_by_mpi(all, x)) {
         return MPI_SUCCESS;
     }
     int code = share_of(all, x, &s);
@@ -533,9 +533,27 @@ void ti_mpi_collectives_done(ti_mpi_share *share)
 
 /* ---- life */
 
-void ti_mpi_collectives_init(ti_mpi_collectives *all, MPI_Comm mpi, int node, int nodes, int schedule)
+/* What auto takes. Two nodes: the direct schedule has no tree to lose against, and starts faster: 0.6 us instead of 1.2 to 1.9 for an all-gather
+ * of 8 bytes, and never slower at any size, with Open MPI 4.1 and MPICH 4.0. The transpositions of both are messages between pairs too. */
+static bool is_usually_by_mpi(int nodes, ti_pattern pattern)
 {
-    *all = (ti_mpi_collectives){ .mpi = mpi, .node = node, .nodes = nodes, .schedule = schedule };
+    return nodes > 2 && pattern != TI_PATTERN_ALL_TO_ALL;
+}
+
+int ti_mpi_collectives_init(ti_mpi_collectives *all, MPI_Comm mpi, int node, int nodes, int schedule)
+{
+    *all = (ti_mpi_collectives){ .mpi = mpi, .node = node, .nodes = nodes };
+    if (schedule == TACIT_COLLECTIVE_SCHEDULE_MEASURE && nodes > 1) {
+        return ti_mpi_measure(mpi, node, nodes, &all->choice, &all->call);
+    }
+    for (int p = TI_PATTERN_GATHER; p < TI_PATTERN_KINDS; p++) {
+        for (int s = 0; s < TI_MPI_SIZES; s++) {
+            all->choice.by_mpi[p][s] = schedule == TACIT_COLLECTIVE_SCHEDULE_MPI ||
+                                       (schedule != TACIT_COLLECTIVE_SCHEDULE_DIRECT &&
+                                        is_usually_by_mpi(nodes, (ti_pattern)p));
+        }
+    }
+    return MPI_SUCCESS;
 }
 
 int ti_mpi_collectives_fini(ti_mpi_collectives *all, bool mpi_is_up)

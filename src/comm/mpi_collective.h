@@ -13,6 +13,7 @@
 #define TI_MPI_COLLECTIVE_H
 
 #include "comm/exchange.h"
+#include "comm/mpi_measure.h"
 #include "comm/mpi_type.h"
 
 enum { TI_MPI_SHARES = 64 };
@@ -41,7 +42,7 @@ typedef struct ti_mpi_share {
 typedef struct ti_mpi_collectives {
     MPI_Comm mpi;
     int node, nodes;
-    int schedule;     /* TACIT_COLLECTIVE_SCHEDULE_* */
+    ti_mpi_choice choice;
     const char *call; /* the last function of MPI that was called */
     TI_VEC(ti_mpi_share *) share;
     uint64_t clock;
@@ -51,7 +52,8 @@ typedef struct ti_mpi_collectives {
     TI_VEC(ti_block) blocks;
 } ti_mpi_collectives;
 
-void ti_mpi_collectives_init(ti_mpi_collectives *all, MPI_Comm mpi, int node, int nodes, int schedule);
+/* All nodes, with the same schedule (TACIT_COLLECTIVE_SCHEDULE_*). */
+int ti_mpi_collectives_init(ti_mpi_collectives *all, MPI_Comm mpi, int node, int nodes, int schedule);
 int ti_mpi_collectives_fini(ti_mpi_collectives *all, bool mpi_is_up);
 
 /* Start it; *share is what ti_mpi_collectives_done is told when the request has completed. NULL: nothing was started, and the direct schedule has

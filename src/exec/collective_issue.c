@@ -61,6 +61,7 @@ static void start(ti_collective_issue *issue, const ti_instruction *i)
     size_t elem = i->as.collective.elem_size;
     ti_exchange x = {
         .what = i->as.collective.what,
+        .elem_size = elem,
         .sequence = i->as.collective.sequence,
         .locate = locate,
         .user = issue,
