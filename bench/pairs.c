@@ -18,6 +18,13 @@ static void sort(const double *values, int n, double *sorted)
     qsort(sorted, (size_t)n, sizeof(double), compare);
 }
 
+double pairs_least(const double *values, int n)
+{
+    double sorted[MOST_PAIRS];
+    sort(values, n, sorted);
+    return sorted[0];
+}
+
 double pairs_median(const double *values, int n)
 {
     double sorted[MOST_PAIRS];

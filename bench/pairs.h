@@ -4,6 +4,7 @@
 
 enum { MOST_PAIRS = 201 };
 
+double pairs_least(const double *values, int n);
 double pairs_median(const double *values, int n);
 /* By order statistics (normal approximation to the binomial). */
 void pairs_interval(const double *values, int n, double *low, double *high);

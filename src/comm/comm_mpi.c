@@ -722,11 +722,11 @@ static bool open_kernels_communicator(mpi_comm *self, MPI_Comm parent)
 static bool open_collectives(mpi_comm *self, int schedule)
 {
     ti_mpi_collectives *shared = &self->shared;
-    return succeeded(self, MPI_Comm_dup(self->mpi, &self->collectives), "MPI_Comm_dup") &&
-           succeeded(
-               self,
-               ti_mpi_collectives_init(shared, self->collectives, self->comm.node, self->comm.num_nodes, schedule),
-               shared->call);
+    if (!succeeded(self, MPI_Comm_dup(self->mpi, &self->collectives), "MPI_Comm_dup")) {
+        return false;
+    }
+    int code = ti_mpi_collectives_init(shared, self->collectives, self->comm.node, self->comm.num_nodes, schedule);
+    return succeeded(self, code, shared->call);
 }
 
 static tacit_status create(const ti_mpi_start *start, const ti_comm_settings *settings, ti_comm **out, char *why,
