@@ -65,6 +65,7 @@ set(TACIT_SOURCES
     plan/instruction_kernel.c
     plan/instruction_reduce.c
     plan/instruction_refuse.c
+    plan/instruction_transfer.c
     plan/instruction_window.c
     plan/memory.c
     plan/order.c

@@ -37,6 +37,7 @@ static ti_region_node *take_node(ti_region_map *map)
     }
     node->count = 0;
     node->inner = false;
+    node->follow = NULL;
     return node;
 }
 
@@ -52,6 +53,7 @@ static void drop_node(ti_region_map *map, ti_region_node *node, int most)
         if (map->fingers) {
             memset(map->fingers, 0, TI_REGION_FINGERS * sizeof(*map->fingers));
         }
+        map->freed++;
         TI_DELETE(node);
     }
 }

@@ -4,8 +4,8 @@
  * for one tile visits a handful of tree nodes. The map stores what it is given: cutting and merging entries is the
  * business of its users (plan/version, plan/tracker), who know when values are equal. Entries are normally disjoint;
  * the index itself does not need it (cached chunk tables of custom mappers may overlap), except that what an entry covers
- * is looked for nowhere else, unless `overlapping` is set. The map remembers where it found something last, so that a loop over entries
- * in order searches the tree once per leaf; and in a tall tree, where it found what it was asked for of late, so that tiles that are used again and
+ * is looked for nowhere else, unless `overlapping` is set. The map remembers where it found something last, and each leaf where
+ * the next thing was found, so that a loop over entries in order searches the tree once per leaf, and the next time not at all; and in a tall tree, where it found what it was asked for of late, so that tiles that are used again and
  * again are not searched for. The order of a query's result
  * is by minimum corner, whatever the shape of the tree, so that nodes with equal contents see equal lists. Owned by one
  * thread. */
@@ -38,6 +38,7 @@ typedef struct ti_region_map {
     size_t count;
     int height; /* 0: the root is a leaf */
     int spares;
+    uint32_t freed; /* tree nodes: how many times */
     ti_region_node
         *spare; /* tree nodes for reuse: many tasks between two horizons grow and shrink the tree again and again */
     ti_region_node

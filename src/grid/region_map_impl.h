@@ -15,6 +15,10 @@ enum { TI_REGION_SPARE = 64, TI_REGION_MANY_SPARE = 512 };
 struct ti_region_node {
     int32_t count;
     bool inner;
+    int32_t follow_at;     /* of a leaf: where in `follow` */
+    uint32_t follow_round; /* what `follow` is worth: nothing, if the map has freed tree nodes since */
+    ti_region_node
+        *follow; /* the leaf in which something was found after this one: loops in order go there again; or NULL */
     ti_box box[TI_REGION_FANOUT];
     union {
         uint64_t value[TI_REGION_FANOUT];
@@ -69,21 +73,36 @@ static inline bool ti_region_fingers_cover(ti_region_map *map, const ti_box *box
     return true;
 }
 
-/* The tree was searched for `box`, and the finger is at the only entry that meets it. */
-void ti_region_remember(ti_region_map *map, const ti_box *box);
+/* Go on from the finger's leaf to where others went on. */
+static inline bool ti_region_follow_covers(ti_region_map *map, const ti_box *box)
+{
+    const ti_region_node *leaf = map->finger;
+    ti_region_node *follow = leaf && leaf->follow_round == map->freed ? leaf->follow : NULL;
+    if (!follow || leaf->follow_at >= follow->count || follow->inner ||
+        !ti_box_covers(&follow->box[leaf->follow_at], box)) {
+        return false;
+    }
+    ti_region_point_at(map, follow, leaf->follow_at);
+    return true;
+}
 
-/* The first of the finger's entry and the one after it that covers `box` becomes the finger's: whether there is one. */
+/* The tree was searched for `box`, and the finger, which was in leaf `before` (or NULL), is at the only entry that meets it. */
+void ti_region_remember(ti_region_map *map, ti_region_node *before, const ti_box *box);
+
+/* The first of the finger's entry and the few after it that covers `box` becomes the finger's: whether there is one. Of a row of tiles that were
+ * cut out of what is around them, every third entry is a tile. */
 static inline bool ti_region_finger_covers(ti_region_map *map, const ti_box *box)
 {
     const ti_region_node *leaf = map->finger;
-    int last = leaf ? TI_MIN(map->at + 1, leaf->count - 1) : -1;
+    int last = leaf ? TI_MIN(map->at + 3, leaf->count - 1) : -1;
     for (int i = map->at; i <= last; i++) {
         if (ti_box_covers(&leaf->box[i], box)) {
             map->at = i;
             return true;
         }
     }
-    return map->height > 0 && map->fingers && ti_region_fingers_cover(map, box);
+    return map->height > 0 &&
+           (ti_region_follow_covers(map, box) || (map->fingers && ti_region_fingers_cover(map, box)));
 }
 
 #endif

@@ -7,8 +7,13 @@
 
 enum { FANOUT = TI_REGION_FANOUT, LEAST = TI_REGION_LEAST, FEW_TO_SORT = 16 };
 
-void ti_region_remember(ti_region_map *map, const ti_box *box)
+void ti_region_remember(ti_region_map *map, ti_region_node *before, const ti_box *box)
 {
+    if (before && before != map->finger) {
+        before->follow = map->finger;
+        before->follow_at = map->at;
+        before->follow_round = map->freed;
+    }
     if (!map->fingers) {
         map->fingers = TI_NEW_ARRAY(ti_region_finger, TI_REGION_FINGERS);
     }
@@ -157,11 +162,12 @@ void ti_region_map_query(ti_region_map *map, const ti_box *box, ti_region_entrie
         ti_vec_push(out, entry);
         return;
     }
+    ti_region_node *before = map->finger;
     query_below(map, map->root, map->height, box, out);
     if (out->count > first + 1) {
         sort_from(out, first);
     } else if (out->count > first && map->height > 0) {
-        ti_region_remember(map, box);
+        ti_region_remember(map, before, box);
     }
 }
 
@@ -192,9 +198,10 @@ void ti_region_map_refer(ti_region_map *map, const ti_box *box, ti_region_refs *
         ti_vec_push(out, ref);
         return;
     }
+    ti_region_node *before = map->finger;
     refer_below(map, map->root, map->height, box, out);
     if (out->count == 1 && map->height > 0) {
-        ti_region_remember(map, box);
+        ti_region_remember(map, before, box);
     }
 }
 

@@ -53,8 +53,8 @@ void ti_command_graph_destroy(ti_command_graph *graph)
     ti_vec_fini(&graph->boxes);
     ti_command_window_fini(&graph->window);
     ti_vec_fini(&graph->fates);
-    ti_map_fini(&graph->sent);
-    ti_map_fini(&graph->received);
+    ti_peer_counters_fini(&graph->sent);
+    ti_peer_counters_fini(&graph->received);
     ti_deps_fini(&graph->deps);
     ti_transfer_fini(&graph->transfer);
     ti_discovery_fini(&graph->collectives);
@@ -107,28 +107,69 @@ static void emit(ti_command_graph *graph, ti_command *command)
 
 /* ---- transfers */
 
+static uint64_t count_message(ti_command_graph *graph, int peer, bool send)
+{
+    return ti_peer_count(send ? &graph->sent : &graph->received, peer, graph->system->num_nodes);
+}
+
+static size_t end_of_message(const ti_messages *pieces, size_t first)
+{
+    int peer = pieces->data[first].peer;
+    size_t end = first + 1;
+    while (end < pieces->count && pieces->data[end].peer == peer) {
+        end++;
+    }
+    return end;
+}
+
+/* One message: the pieces from `first` on, of which `box` has room for the boxes. */
+static void emit_message(ti_command_graph *graph, ti_command *command, const ti_message_piece *first, ti_box *box,
+                         uint32_t boxes)
+{
+    bool send = command->kind == TI_COMMAND_SEND;
+    command->id = graph->next_id++;
+    for (uint32_t i = 0; i < boxes; i++) {
+        box[i] = first[i].box;
+    }
+    command->as.transfer.peer = first->peer;
+    command->as.transfer.counter = count_message(graph, first->peer, send);
+    command->as.transfer.box = box;
+    command->as.transfer.boxes = boxes;
+    if (TI_UNLIKELY(graph->system->record)) {
+        ti_deps_start(&graph->deps, command->id);
+        track(graph, command->as.transfer.buffer, box, boxes, !send);
+        command->deps = (uint32_t)graph->deps.ids.count;
+        command->dep = ti_arena_copy(arena_of(graph), graph->deps.ids.data, command->deps * sizeof(uint64_t));
+    }
+    graph->batch.data[graph->batch.count++] = command;
+}
+
+/* Room for commands is taken for a few at a time: there may be as many as there are nodes. */
 static void emit_messages(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
                           const ti_messages *pieces, bool send)
 {
-    for (size_t i = 0; i < pieces->count;) {
-        size_t end = i;
-        while (end < pieces->count && pieces->data[end].peer == pieces->data[i].peer) {
-            end++;
+    enum { AT_ONCE = 32 };
+    const ti_command like = { .kind = send ? TI_COMMAND_SEND : TI_COMMAND_RECEIVE,
+                              .task = task,
+                              .as.transfer.buffer = buffer };
+    ti_command *command = NULL;
+    ti_box *box = NULL;
+    size_t commands = 0, boxes = 0;
+    ti_vec_reserve(&graph->batch, graph->batch.count + pieces->count);
+    for (size_t i = 0, end; i < pieces->count; i = end, commands--) {
+        end = end_of_message(pieces, i);
+        if (commands == 0) {
+            commands = TI_MIN(pieces->count - i, (size_t)AT_ONCE);
+            command = TI_ARENA_ARRAY(arena_of(graph), ti_command, commands);
         }
-        ti_command *command = new_command(graph, send ? TI_COMMAND_SEND : TI_COMMAND_RECEIVE, task);
-        ti_box *box = TI_ARENA_ARRAY(arena_of(graph), ti_box, end - i);
-        for (size_t k = i; k < end; k++) {
-            box[k - i] = pieces->data[k].box;
+        if (boxes < end - i) {
+            boxes = TI_MAX(commands, end - i);
+            box = TI_ARENA_ARRAY(arena_of(graph), ti_box, boxes);
         }
-        command->as.transfer.buffer = buffer;
-        command->as.transfer.peer = pieces->data[i].peer;
-        command->as.transfer.counter =
-            (*ti_map_at(send ? &graph->sent : &graph->received, (uint64_t)pieces->data[i].peer))++;
-        command->as.transfer.box = box;
-        command->as.transfer.boxes = (uint32_t)(end - i);
-        track(graph, buffer, box, command->as.transfer.boxes, !send);
-        emit(graph, command);
-        i = end;
+        *command = like;
+        emit_message(graph, command++, &pieces->data[i], box, (uint32_t)(end - i));
+        box += end - i;
+        boxes -= end - i;
     }
 }
 
@@ -331,14 +372,14 @@ static void place_in_tree(ti_command_graph *graph, const ti_split_ref *split, ti
     for (int64_t step = 1; step < nodes; step *= 2) {
         if (self & step) {
             tree->parent = split->node_a + self - (int)step;
-            tree->parent_counter = (*ti_map_at(&graph->sent, (uint64_t)tree->parent))++;
+            tree->parent_counter = count_message(graph, tree->parent, true);
             return;
         }
         if (self + step < nodes) {
             int child = split->node_a + self + (int)step;
             TI_ASSERT(tree->children < TI_TREE_CHILDREN);
             tree->child[tree->children] = child;
-            tree->child_counter[tree->children++] = (*ti_map_at(&graph->received, (uint64_t)child))++;
+            tree->child_counter[tree->children++] = count_message(graph, child, false);
         }
     }
 }
@@ -392,10 +433,10 @@ static void place_in_blocks(ti_command_graph *graph, const ti_split_ref *ref, ti
         at = span.end;
     }
     for (int i = 0; i < place->sends; i++) {
-        place->send[i].counter = (*ti_map_at(&graph->sent, (uint64_t)place->send[i].peer))++;
+        place->send[i].counter = count_message(graph, place->send[i].peer, true);
     }
     for (int i = 0; i < place->receives; i++) {
-        place->receive[i].counter = (*ti_map_at(&graph->received, (uint64_t)place->receive[i].peer))++;
+        place->receive[i].counter = count_message(graph, place->receive[i].peer, false);
     }
 }
 

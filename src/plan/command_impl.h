@@ -3,11 +3,11 @@
 #define TI_COMMAND_IMPL_H
 
 #include "base/arena.h"
-#include "base/map.h"
 #include "plan/command_graph.h"
 #include "plan/discovery.h"
 #include "plan/edge.h"
 #include "plan/order.h"
+#include "plan/peer_counters.h"
 #include "plan/transfer.h"
 
 typedef struct ti_command_buffer {
@@ -55,7 +55,7 @@ struct ti_command_graph {
     ti_transfer_planner transfer;
     ti_discovery collectives;
     ti_command_window window;
-    ti_map sent, received; /* by peer: messages planned so far */
+    ti_peer_counters sent, received; /* messages planned so far */
     uint64_t next_id, evaluated;
     ti_deps deps;
     TI_VEC(ti_holder *) holders; /* of the task's accesses, one per mapper, in order; referenced while it is planned */

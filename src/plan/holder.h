@@ -103,6 +103,23 @@ void ti_holder_candidates(const ti_holder *h, const ti_box *box, ti_chunk_list *
 /* The same as nodes [*a, *b] that enclose them; false if there is none. */
 bool ti_holder_candidate_nodes(const ti_holder *h, const ti_box *box, int *a, int *b);
 
+/* Images of chunks in order, one after the other: cheaper than each by itself. Only of mappers and splits with ti_holder_walks: whose chunks lie in a
+ * row, and are not widened. */
+typedef struct ti_image_walk {
+    const ti_holder *holder;
+    int64_t next, last; /* chunks whose image may meet the box; next is after last: none is left */
+    int64_t begin;      /* border of `next` */
+    ti_box image;       /* of the chunk before `next`; empty boxes are possible */
+} ti_image_walk;
+
+static inline bool ti_holder_walks(const ti_holder *h)
+{
+    const ti_split *s = &h->split->split;
+    return !h->table && h->margin == 0 && s->chunks == s->parts[0] && s->place != TI_PLACE_EVERYWHERE;
+}
+void ti_image_walk_start(ti_image_walk *walk, const ti_holder *h, const ti_box *box);
+void ti_image_walk_step(ti_image_walk *walk);
+
 /* Whether a node that holds `a` holds `b` too. */
 bool ti_holder_covers(const ti_holder *a, const ti_holder *b);
 

@@ -62,11 +62,6 @@ void ti_instruction_graph_destroy(ti_instruction_graph *graph)
     TI_DELETE(graph);
 }
 
-static ti_arena *arena_of(ti_instruction_graph *graph)
-{
-    return ti_arena_ring_top(&graph->emit.arenas);
-}
-
 /* ---- footprints */
 
 static void want(ti_instruction_graph *graph, const ti_task *task, int access, const ti_buffer_info *buffer,
@@ -110,38 +105,6 @@ void ti_instruction_note_command(ti_instruction_graph *graph, const ti_command *
     case TI_COMMAND_DESTROY:
         break;
     }
-}
-
-/* ---- messages */
-
-static void compile_transfer(ti_instruction_graph *graph, const ti_command *command)
-{
-    bool send = command->kind == TI_COMMAND_SEND;
-    const ti_buffer_info *buffer = command->as.transfer.buffer;
-    ti_buffer_memory *memory = ti_instruction_memory(graph, buffer, TI_HOST_MEMORY);
-    for (uint32_t i = 0; send && i < command->as.transfer.boxes; i++) {
-        ti_instruction_make_fresh(graph, command->task, buffer, &command->as.transfer.box[i], TI_HOST_MEMORY);
-    }
-    ti_instruction *instruction = ti_emit_start(&graph->emit, send ? TI_INSTRUCTION_SEND : TI_INSTRUCTION_RECEIVE,
-                                                command->task);
-    ti_instruction_box *box = TI_ARENA_ARRAY(arena_of(graph), ti_instruction_box, command->as.transfer.boxes);
-    for (uint32_t i = 0; i < command->as.transfer.boxes; i++) {
-        const ti_box *part = &command->as.transfer.box[i];
-        box[i] = (ti_instruction_box){ ti_buffer_memory_place(memory, part), *part };
-        if (send) {
-            ti_tracker_read(&memory->tracker, part, instruction->id, &graph->emit.deps);
-        } else {
-            ti_tracker_write(&memory->tracker, part, instruction->id, &graph->emit.deps);
-            ti_instruction_note_write(graph, buffer, part, TI_HOST_MEMORY);
-        }
-    }
-    instruction->as.transfer.peer = command->as.transfer.peer;
-    instruction->as.transfer.counter = command->as.transfer.counter;
-    instruction->as.transfer.box = box;
-    instruction->as.transfer.boxes = command->as.transfer.boxes;
-    instruction->as.transfer.elem_size = buffer->elem_size;
-    instruction->as.transfer.buffer = buffer;
-    ti_emit(&graph->emit, instruction);
 }
 
 /* ---- execution */
@@ -251,7 +214,7 @@ static void compile_point(ti_instruction_graph *graph, const ti_command *command
     ti_arena_ring_advance(&graph->emit.arenas, command->task->id);
 }
 
-void ti_instruction_compile(ti_instruction_graph *graph, size_t index)
+size_t ti_instruction_compile(ti_instruction_graph *graph, size_t index)
 {
     const ti_window *w = &graph->window;
     const ti_command *const *command = &w->command.data[index];
@@ -263,8 +226,7 @@ void ti_instruction_compile(ti_instruction_graph *graph, size_t index)
         break;
     case TI_COMMAND_SEND:
     case TI_COMMAND_RECEIVE:
-        compile_transfer(graph, command[0]);
-        break;
+        return ti_instruction_compile_transfers(graph, command, w->command.count - index);
     case TI_COMMAND_REDUCE:
         ti_instruction_compile_reduce(graph, command[0]);
         break;
@@ -283,6 +245,7 @@ void ti_instruction_compile(ti_instruction_graph *graph, size_t index)
     case TI_COMMAND_CREATE:
         TI_UNREACHABLE(); /* never waits in the window */
     }
+    return 1;
 }
 
 void ti_instruction_graph_release(ti_instruction_graph *graph, uint64_t executed)

@@ -86,8 +86,8 @@ static inline ti_buffer_memory *ti_instruction_memory(ti_instruction_graph *grap
 /* instruction_graph.c */
 void ti_instruction_note_command(ti_instruction_graph *graph, const ti_command *command, size_t first,
                                  size_t end); /* its wants */
-/* The command at `index` of the window. */
-void ti_instruction_compile(ti_instruction_graph *graph, size_t index);
+/* The command at `index` of the window, and maybe some that follow it: how many. */
+size_t ti_instruction_compile(ti_instruction_graph *graph, size_t index);
 void ti_instruction_open_buffer(ti_instruction_graph *graph, const ti_task *task);
 void ti_instruction_fill_buffer(ti_instruction_graph *graph, const ti_task *task); /* with its initial contents */
 
@@ -98,6 +98,11 @@ void ti_instruction_refuse(ti_instruction_graph *graph);
 void ti_instruction_place_pieces(ti_instruction_graph *graph, const ti_command *command); /* onto devices */
 void ti_instruction_foresee_pieces(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end);
 void ti_instruction_compile_pieces(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end);
+
+/* instruction_transfer.c: how many of the `left` commands are messages of one task and buffer and need nothing but the allocation found last; compile
+ * some messages, and say how many. */
+size_t ti_instruction_count_allocated(ti_instruction_graph *graph, const ti_command *const *command, size_t left);
+size_t ti_instruction_compile_transfers(ti_instruction_graph *graph, const ti_command *const *command, size_t left);
 
 /* instruction_coherence.c: bring the newest contents of `box` into a memory that has room for it; note that it was written there. */
 void ti_instruction_make_fresh(ti_instruction_graph *graph, const ti_task *task, const ti_buffer_info *buffer,

@@ -12,14 +12,20 @@
 
 enum { MOST_COMMANDS = 4096, CALM_HORIZONS = 2 };
 
+/* The next commands are of this task. */
+static void begin_task(ti_window *w, const ti_task *task)
+{
+    if (w->command.count == 0 || w->command.data[w->newest]->task != task) {
+        w->newest = w->command.count;
+        w->newest_staging = 0;
+    }
+}
+
 static void note(ti_instruction_graph *graph, const ti_command *command)
 {
     ti_window *w = &graph->window;
     size_t first = w->piece.count;
-    if (w->command.count == 0 || w->command.data[w->newest]->task != command->task) {
-        w->newest = w->command.count;
-        w->newest_staging = 0;
-    }
+    begin_task(w, command->task);
     ti_vec_push(&w->command, command);
     ti_vec_push(&w->first_piece, first);
     if (command->kind == TI_COMMAND_EXECUTE) {
@@ -64,8 +70,8 @@ static void close_window(ti_instruction_graph *graph)
     if (graph->emit.wants.count > 0) {
         ti_wants_allocate(&graph->emit);
     }
-    for (size_t i = 0; i < w->command.count; i++) {
-        ti_instruction_compile(graph, i);
+    for (size_t i = 0; i < w->command.count;) {
+        i += ti_instruction_compile(graph, i);
     }
     clear(w);
 }
@@ -183,6 +189,24 @@ static void add(ti_instruction_graph *graph, const ti_command *command)
     }
 }
 
+/* Add messages that want nothing, if any come first: how many. */
+static size_t add_messages(ti_instruction_graph *graph, const ti_command *const *command, size_t left)
+{
+    ti_window *w = &graph->window;
+    size_t n = TI_UNLIKELY(is_short(graph, 0)) ? 0 : ti_instruction_count_allocated(graph, command, left);
+    if (n == 0) {
+        return 0;
+    }
+    begin_task(w, command[0]->task);
+    ti_vec_reserve(&w->command, w->command.count + n);
+    ti_vec_reserve(&w->first_piece, w->first_piece.count + n);
+    for (size_t i = 0; i < n; i++) {
+        w->command.data[w->command.count++] = command[i];
+        w->first_piece.data[w->first_piece.count++] = w->piece.count;
+    }
+    return n;
+}
+
 /* ---- from outside */
 
 bool ti_instruction_graph_is_waiting(const ti_instruction_graph *graph)
@@ -193,8 +217,11 @@ bool ti_instruction_graph_is_waiting(const ti_instruction_graph *graph)
 ti_instruction_batch ti_instruction_graph_add(ti_instruction_graph *graph, ti_command_batch commands)
 {
     ti_vec_clear(&graph->emit.batch);
-    for (size_t i = 0; i < commands.count && !graph->refused; i++) {
-        add(graph, commands.command[i]);
+    for (size_t i = 0, messages; i < commands.count && !graph->refused; i += TI_MAX(messages, (size_t)1)) {
+        messages = add_messages(graph, &commands.command[i], commands.count - i);
+        if (messages == 0) {
+            add(graph, commands.command[i]);
+        }
     }
     if (graph->emit.wants.count == 0 || graph->system->lookahead == 0 || graph->window.command.count >= MOST_COMMANDS) {
         close_window(graph);

@@ -18,9 +18,15 @@ ti_instruction *ti_emit_start(ti_emitter *e, ti_instruction_kind kind, const ti_
 
 void ti_emit(ti_emitter *e, ti_instruction *instruction)
 {
-    instruction->deps = (uint32_t)e->deps.ids.count;
-    instruction->dep = ti_arena_copy(ti_arena_ring_top(&e->arenas), e->deps.ids.data,
-                                     instruction->deps * sizeof(uint64_t));
+    size_t deps = e->deps.ids.count;
+    uint64_t *dep = TI_ARENA_ARRAY(ti_arena_ring_top(&e->arenas), uint64_t, deps);
+    if (TI_LIKELY(deps == 1)) {
+        dep[0] = e->deps.ids.data[0];
+    } else if (deps > 1) {
+        memcpy(dep, e->deps.ids.data, deps * sizeof(uint64_t));
+    }
+    instruction->deps = (uint32_t)deps;
+    instruction->dep = dep;
     ti_vec_push(&e->batch, instruction);
 }
 

@@ -418,6 +418,20 @@ void ti_tracker_read(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *dep
     }
 }
 
+void ti_tracker_read_again(ti_tracker *t, const ti_box *box, uint64_t first, size_t count)
+{
+    ti_region_map_refer(&t->map, box, &t->met);
+    for (size_t i = 0; i < t->met.count; i++) {
+        TI_ASSERT((*t->met.data[i].value & MARK) && ti_box_covers(box, t->met.data[i].box));
+        ti_tracker_readers *readers = &record_of(t, *t->met.data[i].value)->readers;
+        TI_ASSERT(readers->data[readers->count - 1] == first - 1);
+        ti_vec_reserve(readers, readers->count + count);
+        for (size_t k = 0; k < count; k++) {
+            readers->data[readers->count++] = first + k;
+        }
+    }
+}
+
 /* Cut what was met at the border of `box`, where the parts inside get the value `inside`; drop the values of all others. */
 static void cut_border(ti_tracker *t, const ti_box *box, uint64_t inside)
 {

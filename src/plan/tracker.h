@@ -76,6 +76,8 @@ void ti_tracker_fini(ti_tracker *t);
 /* Where one id reads and writes the same box, its reads are recorded first. */
 /* `id` reads `box`: adds the last writers to `deps`. Parts that nobody wrote add nothing. */
 void ti_tracker_read(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps);
+/* The `count` ids from `first` on read what the id before them has just read; their dependencies are the same. */
+void ti_tracker_read_again(ti_tracker *t, const ti_box *box, uint64_t first, size_t count);
 /* `id` writes `box`: adds the readers and writers that it must wait for. */
 void ti_tracker_write(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps);
 /* What has to be awaited before `box` may be written, without writing it. */

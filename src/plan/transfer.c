@@ -26,7 +26,8 @@ void ti_transfer_fini(ti_transfer_planner *p)
 
 static void add_piece(ti_messages *list, int peer, const ti_box *box)
 {
-    ti_vec_push(list, ((ti_message_piece){ peer, (uint32_t)list->count, *box }));
+    ti_message_piece piece = { peer, (uint32_t)list->count, *box };
+    ti_vec_push(list, piece);
 }
 
 /* What collectives bring is not wanted any more. */
@@ -105,12 +106,46 @@ static void receive_from_nodes(ti_transfer_planner *p, ti_version_map *map, cons
     }
 }
 
+/* Add what the chunks of `h`, which walks, have of `box`, but for this node's. */
+static void add_parts(ti_transfer_planner *p, const ti_version_map *map, ti_messages *list, const ti_holder *h,
+                      const ti_box *box)
+{
+    const ti_split *split = &h->split->split;
+    ti_image_walk walk;
+    ti_image_walk_start(&walk, h, box);
+    ti_vec_reserve(list, list->count + (size_t)(walk.last + 1 - walk.next));
+    while (walk.next <= walk.last) {
+        int node = ti_split_node(split, walk.next);
+        ti_image_walk_step(&walk);
+        if (node == p->node) {
+            continue;
+        }
+        ti_box common = ti_box_intersect(&walk.image, box);
+        ++*map->evaluated;
+        p->demand.compared++;
+        if (!ti_box_is_empty(&common)) {
+            add_piece(list, node, &common);
+        }
+    }
+}
+
+/* Whether this node lacks one box of an entry, every owner's chunk has one part of it, and nothing is left out. */
+static bool receives_parts(const ti_transfer_planner *p, const ti_version *v)
+{
+    return p->demand.image.count == 1 && p->demand.held.count == 0 && p->covered.count == 0 && v->writer->disjoint &&
+           ti_holder_walks(v->writer);
+}
+
 /* Owners are asked one by one for what they own, of which this node wrote nothing itself, unless images of the writer's chunks overlap. */
 static void receive_from_chunks(ti_transfer_planner *p, ti_version_map *map, const ti_version *v,
                                 ti_holder *const *reads, size_t count)
 {
     ti_demand_make(map, v, reads, count, p->node, &v->box, &p->demand);
     if (!p->demand.image.count) {
+        return;
+    }
+    if (receives_parts(p, v)) {
+        add_parts(p, map, &p->incoming, v->writer, &p->demand.image.data[0]);
         return;
     }
     if (!v->writer->disjoint) {
@@ -281,9 +316,20 @@ static bool serve_alike(ti_transfer_planner *p, ti_version_map *map, const ti_ve
     return true;
 }
 
+/* Whether every other node reads one part of the box that this one owns, and none holds anything of it. */
+static bool serves_parts(const ti_transfer_planner *p, const ti_version *v, ti_holder *const *reads, size_t count)
+{
+    return count == 1 && p->owned.count == 1 && v->readers == 0 && v->writer->disjoint && p->covered.count == 0 &&
+           !is_alike(reads[0]) && ti_holder_walks(reads[0]) && reads[0]->split->split.per_node == 1;
+}
+
 static void serve_from_chunk(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holder *const *reads,
                              size_t count)
 {
+    if (serves_parts(p, v, reads, count)) {
+        add_parts(p, map, &p->outgoing, reads[0], &p->owned.data[0]);
+        return;
+    }
     ti_vec_clear(&p->peers);
     for (size_t i = 0; i < p->owned.count; i++) {
         find_readers(p, reads, count, &p->owned.data[i], 1, 0);

@@ -1,0 +1,146 @@
+/* The instruction graph, messages: many at once, since a task may exchange data with every node.
+ *
+ * What the messages of one task and buffer have in common is looked up once, and room for their instructions is taken for a few at a time. Messages
+ * in a row that send the same box depend on the same, so the tracker is asked once for all of them. */
+#include "plan/instruction_impl.h"
+
+enum { AT_ONCE = 32 };
+
+static bool is_transfer(const ti_command *command)
+{
+    return command->kind == TI_COMMAND_SEND || command->kind == TI_COMMAND_RECEIVE;
+}
+
+/* ---- needs */
+
+static bool has_all(const ti_buffer_memory *memory, const ti_command *command)
+{
+    for (uint32_t i = 0; i < command->as.transfer.boxes; i++) {
+        if (!ti_buffer_memory_has(memory, &command->as.transfer.box[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+size_t ti_instruction_count_allocated(ti_instruction_graph *graph, const ti_command *const *command, size_t left)
+{
+    if (!is_transfer(command[0])) {
+        return 0;
+    }
+    const ti_task *task = command[0]->task;
+    const ti_buffer_info *buffer = command[0]->as.transfer.buffer;
+    const ti_buffer_memory *memory = ti_instruction_memory(graph, buffer, TI_HOST_MEMORY);
+    size_t n = 0;
+    while (n < left && is_transfer(command[n]) && command[n]->task == task &&
+           command[n]->as.transfer.buffer == buffer && has_all(memory, command[n])) {
+        n++;
+    }
+    return n;
+}
+
+/* ---- instructions */
+
+/* Messages in a row that differ in their boxes and peers only. Between those of a node with several memories there may be copies. */
+static size_t length_of_run(const ti_instruction_graph *graph, const ti_command *const *command, size_t left)
+{
+    size_t most = graph->system->memories == 1 ? TI_MIN(left, (size_t)AT_ONCE) : 1, n = 1;
+    while (n < most && command[n]->kind == command[0]->kind && command[n]->task == command[0]->task &&
+           command[n]->as.transfer.buffer == command[0]->as.transfer.buffer) {
+        n++;
+    }
+    return n;
+}
+
+/* How many messages in a row send the same one box. */
+static size_t count_alike(const ti_command *const *command, size_t left)
+{
+    size_t n = 1;
+    if (command[0]->kind != TI_COMMAND_SEND || command[0]->as.transfer.boxes != 1) {
+        return 1;
+    }
+    while (n < left && command[n]->as.transfer.boxes == 1 &&
+           ti_box_equal(command[n]->as.transfer.box, command[0]->as.transfer.box)) {
+        n++;
+    }
+    return n;
+}
+
+/* Fill in what the messages differ in; `box` has room for the boxes. */
+static void compile_message(ti_instruction_graph *graph, ti_buffer_memory *memory, const ti_command *command,
+                            ti_instruction *instruction, ti_instruction_box *box)
+{
+    ti_deps *deps = &graph->emit.deps;
+    instruction->id = graph->emit.next_id++;
+    ti_deps_start(deps, instruction->id);
+    for (uint32_t i = 0; i < command->as.transfer.boxes; i++) {
+        const ti_box *part = &command->as.transfer.box[i];
+        box[i] = (ti_instruction_box){ ti_buffer_memory_place(memory, part), *part };
+        if (command->kind == TI_COMMAND_SEND) {
+            ti_tracker_read(&memory->tracker, part, instruction->id, deps);
+        } else {
+            ti_tracker_write(&memory->tracker, part, instruction->id, deps);
+            ti_instruction_note_write(graph, command->as.transfer.buffer, part, TI_HOST_MEMORY);
+        }
+    }
+    instruction->as.transfer.peer = command->as.transfer.peer;
+    instruction->as.transfer.counter = command->as.transfer.counter;
+    instruction->as.transfer.box = box;
+    instruction->as.transfer.boxes = command->as.transfer.boxes;
+    ti_emit(&graph->emit, instruction);
+}
+
+/* The message at `first` has been compiled; those after it send the same. */
+static void compile_alike(ti_instruction_graph *graph, ti_buffer_memory *memory, const ti_command *const *command,
+                          ti_instruction *first, size_t n)
+{
+    ti_tracker_read_again(&memory->tracker, &first->as.transfer.box->box, first->id + 1, n - 1);
+    for (size_t i = 1; i < n; i++) {
+        ti_instruction *instruction = first + i;
+        *instruction = *first;
+        instruction->id = graph->emit.next_id++;
+        instruction->as.transfer.peer = command[i]->as.transfer.peer;
+        instruction->as.transfer.counter = command[i]->as.transfer.counter;
+        ti_vec_push(&graph->emit.batch, instruction);
+    }
+}
+
+static void make_fresh(ti_instruction_graph *graph, const ti_command *command)
+{
+    for (uint32_t i = 0; command->kind == TI_COMMAND_SEND && i < command->as.transfer.boxes; i++) {
+        ti_instruction_make_fresh(graph, command->task, command->as.transfer.buffer, &command->as.transfer.box[i],
+                                  TI_HOST_MEMORY);
+    }
+}
+
+size_t ti_instruction_compile_transfers(ti_instruction_graph *graph, const ti_command *const *command, size_t left)
+{
+    const ti_task *task = command[0]->task;
+    const ti_buffer_info *buffer = command[0]->as.transfer.buffer;
+    ti_buffer_memory *memory = ti_instruction_memory(graph, buffer, TI_HOST_MEMORY);
+    size_t n = length_of_run(graph, command, left), boxes = 0, alike;
+    for (size_t i = 0; i < n; i++) {
+        boxes += command[i]->as.transfer.boxes;
+    }
+    ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
+    ti_instruction *instruction = TI_ARENA_ARRAY(arena, ti_instruction, n);
+    ti_instruction_box *box = TI_ARENA_ARRAY(arena, ti_instruction_box, boxes);
+    const ti_instruction like = { .kind = command[0]->kind == TI_COMMAND_SEND ? TI_INSTRUCTION_SEND
+                                                                              : TI_INSTRUCTION_RECEIVE,
+                                  .task = task,
+                                  .priority = task->priority,
+                                  .as.transfer = { .elem_size = buffer->elem_size, .buffer = buffer } };
+    if (graph->system->memories > 1) {
+        make_fresh(graph, command[0]);
+    }
+    for (size_t i = 0; i < n; i += alike) {
+        instruction[i] = like;
+        compile_message(graph, memory, command[i], &instruction[i], box);
+        box += command[i]->as.transfer.boxes;
+        alike = count_alike(&command[i], n - i);
+        if (alike > 1) {
+            compile_alike(graph, memory, &command[i], &instruction[i], alike);
+        }
+    }
+    return n;
+}
