@@ -491,11 +491,6 @@ void ti_holder_candidates(const ti_holder *h, const ti_box *box, ti_chunk_list *
     }
 }
 
-static bool follows_chunks(const tacit_component *c)
-{
-    return c->kind == TACIT_COMPONENT_DIM && c->dim == 0;
-}
-
 void ti_image_walk_start(ti_image_walk *walk, const ti_holder *h, const ti_box *box)
 {
     const ti_split *s = &h->split->split;
@@ -511,19 +506,16 @@ void ti_image_walk_start(ti_image_walk *walk, const ti_holder *h, const ti_box *
         const tacit_component *c = &h->mapper.c[d];
         int k = c->kind == TACIT_COMPONENT_DIM ? c->dim : 0;
         ti_component_image(c, h->extent.max[d], s->lo[k], s->hi[k], &walk->image.min[d], &walk->image.max[d]);
+        if (c->kind == TACIT_COMPONENT_DIM && k == 0) {
+            walk->follow[walk->follows++] = d;
+        }
     }
 }
 
-void ti_image_walk_step(ti_image_walk *walk)
+void ti_image_walk_along(ti_image_walk *walk, int d, int64_t begin, int64_t end)
 {
     const ti_holder *h = walk->holder;
-    int64_t begin = walk->begin, end = ti_split_border(&h->split->split, 0, ++walk->next);
-    for (int d = 0; d < h->mapper.dims; d++) {
-        if (follows_chunks(&h->mapper.c[d])) {
-            ti_component_image(&h->mapper.c[d], h->extent.max[d], begin, end, &walk->image.min[d], &walk->image.max[d]);
-        }
-    }
-    walk->begin = end;
+    ti_component_image(&h->mapper.c[d], h->extent.max[d], begin, end, &walk->image.min[d], &walk->image.max[d]);
 }
 
 bool ti_holder_candidate_nodes(const ti_holder *h, const ti_box *box, int *a, int *b)

@@ -109,7 +109,9 @@ typedef struct ti_image_walk {
     const ti_holder *holder;
     int64_t next, last; /* chunks whose image may meet the box; next is after last: none is left */
     int64_t begin;      /* border of `next` */
-    ti_box image;       /* of the chunk before `next`; empty boxes are possible */
+    ti_box image;       /* of the chunk before `next`; may be empty */
+    int follows;        /* dimensions of the buffer that change from chunk to chunk: */
+    int follow[3];
 } ti_image_walk;
 
 static inline bool ti_holder_walks(const ti_holder *h)
@@ -118,7 +120,24 @@ static inline bool ti_holder_walks(const ti_holder *h)
     return !h->table && h->margin == 0 && s->chunks == s->parts[0] && s->place != TI_PLACE_EVERYWHERE;
 }
 void ti_image_walk_start(ti_image_walk *walk, const ti_holder *h, const ti_box *box);
-void ti_image_walk_step(ti_image_walk *walk);
+void ti_image_walk_along(ti_image_walk *walk, int d, int64_t begin, int64_t end); /* the slow path of a step */
+/* Evaluate the image of `next`, and go on. */
+static inline void ti_image_walk_step(ti_image_walk *walk)
+{
+    const ti_holder *h = walk->holder;
+    int64_t begin = walk->begin, end = ti_split_border(&h->split->split, 0, ++walk->next);
+    for (int i = 0; i < walk->follows; i++) {
+        int d = walk->follow[i];
+        const tacit_component *c = &h->mapper.c[d];
+        if (TI_UNLIKELY(c->mul != c->div)) {
+            ti_image_walk_along(walk, d, begin, end);
+            continue;
+        }
+        walk->image.min[d] = TI_MAX(begin - c->lo, 0);
+        walk->image.max[d] = TI_MIN(end + c->hi, h->extent.max[d]);
+    }
+    walk->begin = end;
+}
 
 /* Whether a node that holds `a` holds `b` too. */
 bool ti_holder_covers(const ti_holder *a, const ti_holder *b);

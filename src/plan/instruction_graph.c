@@ -226,7 +226,7 @@ size_t ti_instruction_compile(ti_instruction_graph *graph, size_t index)
         break;
     case TI_COMMAND_SEND:
     case TI_COMMAND_RECEIVE:
-        return ti_instruction_compile_transfers(graph, command, w->command.count - index);
+        return ti_instruction_compile_transfers(graph, index);
     case TI_COMMAND_REDUCE:
         ti_instruction_compile_reduce(graph, command[0]);
         break;

@@ -46,6 +46,8 @@ typedef struct ti_window {
     size_t newest;                 /* first command of the newest task */
     uint64_t staging;              /* bytes of partial results of the task that has most */
     uint64_t newest_staging;       /* and of the newest task */
+    size_t known_first, known_end; /* commands whose boxes all lie in this allocation */
+    uint64_t known;
 } ti_window;
 
 typedef struct ti_buffer_state {
@@ -100,9 +102,9 @@ void ti_instruction_foresee_pieces(ti_instruction_graph *graph, const ti_command
 void ti_instruction_compile_pieces(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end);
 
 /* instruction_transfer.c: how many of the `left` commands are messages of one task and buffer and need nothing but the allocation found last; compile
- * some messages, and say how many. */
+ * some messages from `index` in the window on, and say how many. */
 size_t ti_instruction_count_allocated(ti_instruction_graph *graph, const ti_command *const *command, size_t left);
-size_t ti_instruction_compile_transfers(ti_instruction_graph *graph, const ti_command *const *command, size_t left);
+size_t ti_instruction_compile_transfers(ti_instruction_graph *graph, size_t index);
 
 /* instruction_coherence.c: bring the newest contents of `box` into a memory that has room for it; note that it was written there. */
 void ti_instruction_make_fresh(ti_instruction_graph *graph, const ti_task *task, const ti_buffer_info *buffer,

@@ -66,28 +66,62 @@ static size_t count_alike(const ti_command *const *command, size_t left)
     return n;
 }
 
-/* Fill in what the messages differ in; `box` has room for the boxes. */
-static void compile_message(ti_instruction_graph *graph, ti_buffer_memory *memory, const ti_command *command,
-                            ti_instruction *instruction, ti_instruction_box *box)
+/* Where messages in a row are compiled to: room for what they need. */
+typedef struct room {
+    ti_buffer_memory *memory;
+    bool known; /* all boxes lie in the allocation that was found last */
+    ti_instruction_box *box;
+    uint64_t *dep; /* one per message; those that depend on more find room themselves */
+} room;
+
+static void finish(ti_instruction_graph *graph, ti_instruction *instruction, room *at)
 {
-    ti_deps *deps = &graph->emit.deps;
-    instruction->id = graph->emit.next_id++;
-    ti_deps_start(deps, instruction->id);
-    for (uint32_t i = 0; i < command->as.transfer.boxes; i++) {
-        const ti_box *part = &command->as.transfer.box[i];
-        box[i] = (ti_instruction_box){ ti_buffer_memory_place(memory, part), *part };
-        if (command->kind == TI_COMMAND_SEND) {
-            ti_tracker_read(&memory->tracker, part, instruction->id, deps);
-        } else {
-            ti_tracker_write(&memory->tracker, part, instruction->id, deps);
-            ti_instruction_note_write(graph, command->as.transfer.buffer, part, TI_HOST_MEMORY);
-        }
+    const ti_deps *deps = &graph->emit.deps;
+    instruction->deps = (uint32_t)deps->ids.count;
+    instruction->dep = at->dep;
+    if (TI_LIKELY(deps->ids.count == 1)) {
+        *at->dep++ = deps->ids.data[0];
+    } else {
+        instruction->dep = ti_arena_copy(ti_arena_ring_top(&graph->emit.arenas), deps->ids.data,
+                                         deps->ids.count * sizeof(uint64_t));
     }
+    graph->emit.batch.data[graph->emit.batch.count++] = instruction;
+}
+
+static void compile_part(ti_instruction_graph *graph, const room *at, const ti_command *command, const ti_box *part,
+                         uint64_t id)
+{
+    if (TI_UNLIKELY(!at->known && !ti_buffer_memory_has(at->memory, part))) {
+        ti_buffer_memory_turn_to(at->memory, part);
+    }
+    *at->box = (ti_instruction_box){ { .allocation = at->memory->latest.id, .whole = at->memory->latest.box }, *part };
+    if (command->kind == TI_COMMAND_SEND) {
+        ti_tracker_read(&at->memory->tracker, part, id, &graph->emit.deps);
+    } else {
+        ti_tracker_write(&at->memory->tracker, part, id, &graph->emit.deps);
+        ti_instruction_note_write(graph, command->as.transfer.buffer, part, TI_HOST_MEMORY);
+    }
+}
+
+static void compile_message(ti_instruction_graph *graph, const ti_command *command, ti_instruction *instruction,
+                            room *at)
+{
+    instruction->kind = command->kind == TI_COMMAND_SEND ? TI_INSTRUCTION_SEND : TI_INSTRUCTION_RECEIVE;
+    instruction->id = graph->emit.next_id++;
+    instruction->task = command->task;
+    instruction->priority = command->task->priority;
+    instruction->device = 0;
     instruction->as.transfer.peer = command->as.transfer.peer;
     instruction->as.transfer.counter = command->as.transfer.counter;
-    instruction->as.transfer.box = box;
+    instruction->as.transfer.box = at->box;
     instruction->as.transfer.boxes = command->as.transfer.boxes;
-    ti_emit(&graph->emit, instruction);
+    instruction->as.transfer.elem_size = command->as.transfer.buffer->elem_size;
+    instruction->as.transfer.buffer = command->as.transfer.buffer;
+    ti_deps_start(&graph->emit.deps, instruction->id);
+    for (uint32_t i = 0; i < command->as.transfer.boxes; i++, at->box++) {
+        compile_part(graph, at, command, &command->as.transfer.box[i], instruction->id);
+    }
+    finish(graph, instruction, at);
 }
 
 /* The message at `first` has been compiled; those after it send the same. */
@@ -97,11 +131,17 @@ static void compile_alike(ti_instruction_graph *graph, ti_buffer_memory *memory,
     ti_tracker_read_again(&memory->tracker, &first->as.transfer.box->box, first->id + 1, n - 1);
     for (size_t i = 1; i < n; i++) {
         ti_instruction *instruction = first + i;
-        *instruction = *first;
+        instruction->kind = first->kind;
+        instruction->deps = first->deps;
+        instruction->dep = first->dep;
         instruction->id = graph->emit.next_id++;
+        instruction->task = first->task;
+        instruction->priority = first->priority;
+        instruction->device = 0;
+        instruction->as.transfer = first->as.transfer;
         instruction->as.transfer.peer = command[i]->as.transfer.peer;
         instruction->as.transfer.counter = command[i]->as.transfer.counter;
-        ti_vec_push(&graph->emit.batch, instruction);
+        graph->emit.batch.data[graph->emit.batch.count++] = instruction;
     }
 }
 
@@ -113,33 +153,36 @@ static void make_fresh(ti_instruction_graph *graph, const ti_command *command)
     }
 }
 
-size_t ti_instruction_compile_transfers(ti_instruction_graph *graph, const ti_command *const *command, size_t left)
+/* Take room for `n` messages. */
+static room make_room(ti_instruction_graph *graph, const ti_command *const *command, size_t n)
 {
-    const ti_task *task = command[0]->task;
-    const ti_buffer_info *buffer = command[0]->as.transfer.buffer;
-    ti_buffer_memory *memory = ti_instruction_memory(graph, buffer, TI_HOST_MEMORY);
-    size_t n = length_of_run(graph, command, left), boxes = 0, alike;
+    ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
+    size_t boxes = 0;
     for (size_t i = 0; i < n; i++) {
         boxes += command[i]->as.transfer.boxes;
     }
-    ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
-    ti_instruction *instruction = TI_ARENA_ARRAY(arena, ti_instruction, n);
-    ti_instruction_box *box = TI_ARENA_ARRAY(arena, ti_instruction_box, boxes);
-    const ti_instruction like = { .kind = command[0]->kind == TI_COMMAND_SEND ? TI_INSTRUCTION_SEND
-                                                                              : TI_INSTRUCTION_RECEIVE,
-                                  .task = task,
-                                  .priority = task->priority,
-                                  .as.transfer = { .elem_size = buffer->elem_size, .buffer = buffer } };
+    ti_vec_reserve(&graph->emit.batch, graph->emit.batch.count + n);
+    return (room){ .memory = ti_instruction_memory(graph, command[0]->as.transfer.buffer, TI_HOST_MEMORY),
+                   .box = TI_ARENA_ARRAY(arena, ti_instruction_box, boxes),
+                   .dep = TI_ARENA_ARRAY(arena, uint64_t, n) };
+}
+
+size_t ti_instruction_compile_transfers(ti_instruction_graph *graph, size_t index)
+{
+    const ti_window *w = &graph->window;
+    const ti_command *const *command = &w->command.data[index];
+    size_t n = length_of_run(graph, command, w->command.count - index), alike;
     if (graph->system->memories > 1) {
         make_fresh(graph, command[0]);
     }
+    ti_instruction *instruction = TI_ARENA_ARRAY(ti_arena_ring_top(&graph->emit.arenas), ti_instruction, n);
+    room at = make_room(graph, command, n);
+    at.known = w->known_first <= index && index + n <= w->known_end && at.memory->latest.id == w->known;
     for (size_t i = 0; i < n; i += alike) {
-        instruction[i] = like;
-        compile_message(graph, memory, command[i], &instruction[i], box);
-        box += command[i]->as.transfer.boxes;
+        compile_message(graph, command[i], &instruction[i], &at);
         alike = count_alike(&command[i], n - i);
         if (alike > 1) {
-            compile_alike(graph, memory, &command[i], &instruction[i], alike);
+            compile_alike(graph, at.memory, &command[i], &instruction[i], alike);
         }
     }
     return n;

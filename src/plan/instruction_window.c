@@ -44,6 +44,7 @@ static void clear(ti_window *w)
     ti_vec_clear(&w->first_piece);
     w->horizons = w->calm_horizons = 0;
     w->newest = 0;
+    w->known_first = w->known_end = 0;
     w->staging = w->newest_staging = 0;
 }
 
@@ -198,6 +199,9 @@ static size_t add_messages(ti_instruction_graph *graph, const ti_command *const 
         return 0;
     }
     begin_task(w, command[0]->task);
+    w->known_first = w->command.count;
+    w->known_end = w->command.count + n;
+    w->known = ti_instruction_memory(graph, command[0]->as.transfer.buffer, TI_HOST_MEMORY)->latest.id;
     ti_vec_reserve(&w->command, w->command.count + n);
     ti_vec_reserve(&w->first_piece, w->first_piece.count + n);
     for (size_t i = 0; i < n; i++) {

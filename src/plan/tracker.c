@@ -31,27 +31,36 @@ static bool add_to_set(ti_deps *deps, uint64_t id)
     }
 }
 
-static void make_set(ti_deps *deps)
+/* Give the set all of the list, and room for one more. */
+static void fill_set(ti_deps *deps)
 {
     if (2 * deps->ids.count >= deps->slots) {
         ti_free(deps->slot, deps->slots * sizeof(*deps->slot));
-        deps->slots = TI_MAX(2 * deps->slots, (size_t)FIRST_SLOTS);
+        while (2 * deps->ids.count >= deps->slots) {
+            deps->slots = TI_MAX(2 * deps->slots, (size_t)FIRST_SLOTS);
+        }
         deps->slot = TI_NEW_ARRAY(struct ti_deps_slot, deps->slots);
         deps->round = TI_MAX(deps->round, 1);
+        deps->in_set = 0;
     }
-    for (size_t i = 0; i < deps->ids.count; i++) {
-        add_to_set(deps, deps->ids.data[i]);
+    while (deps->in_set < deps->ids.count) {
+        add_to_set(deps, deps->ids.data[deps->in_set++]);
     }
 }
 
-static void add_to_many(ti_deps *deps, uint64_t id)
+static bool is_new(ti_deps *deps, uint64_t id)
 {
-    if (deps->ids.count == FEW_DEPS || 2 * deps->ids.count >= deps->slots) {
-        make_set(deps);
+    if (TI_UNLIKELY(deps->ids.count >= FEW_DEPS)) {
+        fill_set(deps);
+        deps->in_set += add_to_set(deps, id);
+        return deps->in_set > deps->ids.count;
     }
-    if (add_to_set(deps, id)) {
-        ti_vec_push(&deps->ids, id);
+    for (size_t i = deps->ids.count; i-- > 0;) {
+        if (deps->ids.data[i] == id) {
+            return false;
+        }
     }
+    return true;
 }
 
 void ti_deps_add(ti_deps *deps, uint64_t id)
@@ -59,26 +68,26 @@ void ti_deps_add(ti_deps *deps, uint64_t id)
     if (id == 0 || id == deps->self) {
         return;
     }
-    if (TI_UNLIKELY(deps->ids.count >= FEW_DEPS)) {
-        add_to_many(deps, id);
+    if (id > deps->last && id < deps->ceiling) {
+        deps->low = TI_MIN(deps->low, id); /* of the first */
+        deps->last = id;
+    } else if (id < deps->low) {
+        deps->ceiling = deps->low;
+        deps->low = deps->last = id;
+    } else if (!is_new(deps, id)) {
         return;
     }
-    for (size_t i = id > deps->largest ? 0 : deps->ids.count; i-- > 0;) {
-        if (deps->ids.data[i] == id) {
-            return;
-        }
-    }
-    deps->largest = TI_MAX(deps->largest, id);
     ti_vec_push(&deps->ids, id);
 }
 
-/* What comes in ascending order is new. */
+/* What goes on in ascending order is new. */
 static inline void add_dep(ti_deps *deps, uint64_t id)
 {
-    if (id > deps->largest && id != deps->self && deps->ids.count < TI_MIN(deps->ids.capacity, (size_t)FEW_DEPS)) {
-        deps->largest = id;
+    if (id > deps->last && id < deps->ceiling && id != deps->self && deps->ids.count < deps->ids.capacity) {
+        deps->low = TI_MIN(deps->low, id);
+        deps->last = id;
         deps->ids.data[deps->ids.count++] = id;
-    } else {
+    } else if (id != deps->last) {
         ti_deps_add(deps, id);
     }
 }
@@ -207,18 +216,23 @@ static uint64_t writer_of(const ti_tracker *t, uint64_t value)
     return value & MARK ? record_of(t, value)->writer : value;
 }
 
-static void depend_on_all(const ti_tracker *t, uint64_t value, ti_deps *deps)
+static void depend_on_readers(const ti_tracker *t, const struct ti_tracker_record *r, ti_deps *deps)
 {
-    if (!(value & MARK)) {
-        add_dep(deps, as_of_now(t, value));
-        return;
-    }
-    const struct ti_tracker_record *r = record_of(t, value);
     if (r->readers.count == 0) {
         add_dep(deps, as_of_now(t, r->writer));
     }
     for (size_t i = 0; i < r->readers.count; i++) {
         add_dep(deps, as_of_now(t, r->readers.data[i]));
+    }
+}
+
+static inline void depend_on_all(const ti_tracker *t, uint64_t value, ti_deps *deps)
+{
+    const struct ti_tracker_record *r = value & MARK ? record_of(t, value) : NULL;
+    if (r && r->readers.count != 1) {
+        depend_on_readers(t, r, deps);
+    } else {
+        add_dep(deps, as_of_now(t, r ? r->readers.data[0] : value));
     }
 }
 
@@ -393,6 +407,11 @@ static inline bool read_entry(ti_tracker *t, const ti_region_ref *e, const ti_bo
     } else if (r && takes_reader(t, r, id)) {
         r->writer = writer;
         r->readers.data[r->readers.count++] = id;
+    } else if (!r && t->free_record != NO_RECORD && t->record[t->free_record].readers.capacity) {
+        *e->value = new_record(t, writer);
+        r = record_of(t, *e->value);
+        r->readers.data[0] = id;
+        r->readers.count = 1;
     } else {
         *e->value = with_reader(t, *e->value, id);
     }

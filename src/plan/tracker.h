@@ -15,12 +15,14 @@
 #include "grid/region.h"
 #include "grid/region_map.h"
 
-/* Ids that something depends on, without repetition: a list, and once it is long also a set. */
+/* Ids that something depends on, without repetition: a list, and once it is long also a set, which gets them when somebody asks. Ids often come
+ * in ascending order, once or a few times over, and then nobody does: all ids are in [low, last] or from `ceiling` on. */
 typedef struct ti_deps {
     TI_VEC(uint64_t) ids;
-    uint64_t largest; /* of a short list */
-    uint64_t self;    /* whose dependencies these are: never added */
-    uint64_t round;   /* of the set's slots, those of this round are in use */
+    uint64_t low, last, ceiling;
+    size_t in_set;  /* this many of the list */
+    uint64_t self;  /* whose dependencies these are: never added */
+    uint64_t round; /* of the set's slots, those of this round are in use */
     struct ti_deps_slot {
         uint64_t id, round;
     } * slot;
@@ -31,7 +33,9 @@ void ti_deps_add(ti_deps *deps, uint64_t id); /* 0 is nobody */
 static inline void ti_deps_start(ti_deps *deps, uint64_t self)
 {
     deps->ids.count = 0;
-    deps->largest = 0;
+    deps->low = deps->ceiling = UINT64_MAX;
+    deps->last = 0;
+    deps->in_set = 0;
     deps->self = self;
     deps->round++;
 }
