@@ -1,5 +1,6 @@
 /* Trackers against a model that keeps the last writer and all readers of each element, with horizons applied in between; and
  * long loops, in which entries and records must stay few. */
+#include "plan/peer_counters.h"
 #include "plan/tracker.h"
 
 #include "random.h"
@@ -429,14 +430,100 @@ static void many_dependencies(void **state)
     ti_deps_fini(&deps);
 }
 
+/* Runs of ascending ids, some of which come again, against a table of what was added. */
+static void dependencies_in_runs(void **state)
+{
+    (void)state;
+    enum { MOST = 4000 };
+    static bool has[MOST];
+    ti_deps deps = { .self = 0 };
+    rng r = rng_from(seed + 1);
+    for (int round = 0; round < 300; round++) {
+        size_t count = 0;
+        memset(has, 0, sizeof(has));
+        ti_deps_start(&deps, MOST);
+        for (int64_t run = rng_between(&r, 1, 5); run > 0; run--) {
+            int64_t id = rng_between(&r, 1, MOST - 1), step = rng_between(&r, 1, 5);
+            for (int64_t n = rng_between(&r, 1, 200); n > 0 && id < MOST; n--, id += step) {
+                count += !has[id];
+                has[id] = true;
+                ti_deps_add(&deps, (uint64_t)id);
+                assert_int_equal(deps.ids.count, count);
+            }
+        }
+        for (size_t i = 0; i < count; i++) {
+            assert_true(has[deps.ids.data[i]]);
+            has[deps.ids.data[i]] = false; /* so that none is there twice */
+        }
+    }
+    ti_deps_fini(&deps);
+}
+
+/* Many ids that read the same box at once are found by who writes it next, like those that read one by one. */
+static void reading_again(void **state)
+{
+    (void)state;
+    ti_era era = { 0 };
+    ti_tracker t;
+    ti_deps deps = { .self = 0 };
+    ti_box left = { { 0, 0, 0 }, { 4, 1, 1 } }, all = { { 0, 0, 0 }, { 8, 1, 1 } },
+           middle = { { 2, 0, 0 }, { 6, 1, 1 } };
+    ti_tracker_init(&t, &era);
+    ti_deps_start(&deps, 1);
+    ti_tracker_write(&t, &left, 1, &deps);
+    ti_deps_start(&deps, 2);
+    ti_tracker_write(&t, &all, 2, &deps);
+    ti_tracker_write(&t, &left, 3, &deps);
+    ti_deps_start(&deps, 4);
+    ti_tracker_read(&t, &middle, 4, &deps);
+    assert_int_equal(deps.ids.count, 2);
+    ti_tracker_read_again(&t, &middle, 5, 100);
+    assert_true(ti_tracker_is_valid(&t));
+    ti_deps_start(&deps, 105);
+    ti_tracker_write(&t, &middle, 105, &deps);
+    assert_int_equal(deps.ids.count, 101);
+    for (size_t i = 0; i < deps.ids.count; i++) {
+        assert_int_equal(deps.ids.data[i], 4 + i);
+    }
+    ti_deps_start(&deps, 106);
+    ti_tracker_write(&t, &all, 106, &deps);
+    assert_int_equal(deps.ids.count, 3); /* 2, 3 and 105 */
+    ti_tracker_fini(&t);
+    ti_deps_fini(&deps);
+}
+
+/* A peer's messages are numbered 0, 1, ... while few peers are met and when they are many. */
+static void peers_counted(void **state)
+{
+    (void)state;
+    enum { NODES = 100 };
+    uint64_t wanted[NODES] = { 0 };
+    ti_peer_counters counters = { 0 };
+    rng r = rng_from(seed + 2);
+    for (int i = 0; i < 2000; i++) {
+        int peer = (int)rng_between(&r, 0, i < 50 ? 5 : NODES - 1);
+        assert_int_equal(ti_peer_count(&counters, peer, NODES), wanted[peer]++);
+        assert_true(i >= 50 || !counters.many);
+    }
+    assert_non_null(counters.many);
+    ti_peer_counters_fini(&counters);
+}
+
 int main(int argc, char **argv)
 {
     seed = test_seed(argc, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(against_model), cmocka_unit_test(readers_on_both_sides),
-        cmocka_unit_test(growing),       cmocka_unit_test(parts),
-        cmocka_unit_test(sliding),       cmocka_unit_test(cut_and_healed),
-        cmocka_unit_test(elements),      cmocka_unit_test(many_dependencies),
+        cmocka_unit_test(against_model),
+        cmocka_unit_test(readers_on_both_sides),
+        cmocka_unit_test(growing),
+        cmocka_unit_test(parts),
+        cmocka_unit_test(sliding),
+        cmocka_unit_test(cut_and_healed),
+        cmocka_unit_test(elements),
+        cmocka_unit_test(many_dependencies),
+        cmocka_unit_test(dependencies_in_runs),
+        cmocka_unit_test(reading_again),
+        cmocka_unit_test(peers_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
