@@ -29,6 +29,7 @@
 enum { INLINE_COPY_BYTES = 256 * 1024 };
 /* From here on memory comes from the system untouched, so that the worker that uses a page first gets it nearby. */
 enum { MAP_BYTES = 1024 * 1024 };
+enum { HUGE_PAGE = 2 << 20 };
 
 typedef struct job {
     struct job *next;         /* in the pool, or in the stack of completions */
@@ -480,6 +481,11 @@ static tacit_status host_alloc(ti_device *device, size_t bytes, void **out)
     }
     void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     *out = mapped == MAP_FAILED ? NULL : mapped;
+#ifdef MADV_HUGEPAGE
+    if (*out && bytes >= HUGE_PAGE) { /* MPI libraries pin each page that another process copies from */
+        (void)madvise(mapped, bytes, MADV_HUGEPAGE);
+    }
+#endif
     return *out ? TACIT_OK : TACIT_ERROR_MEMORY;
 }
 
