@@ -337,10 +337,9 @@ static bool is_within_window(const char *text)
 /* Every node is told, by its own status or by that of the job, unless it was done before. */
 static void check_end(const state *st, tacit_status status, const char *text)
 {
-    const char *words =
-        st->variant->waiting && st->variant->way != WAY_NONE
-            ? "nodes 0 and 1 submitted different tasks|too long ago to say more|tacit_wait"
-            : expected[st->variant->way];
+    const char *words = st->variant->waiting && st->variant->way != WAY_NONE
+                            ? "nodes 0 and 1 submitted different tasks|too long ago to say more|tacit_wait"
+                            : expected[st->variant->way];
     if (words) {
         if (status != TACIT_ERROR_DIVERGENCE && status != TACIT_ERROR_NETWORK) {
             fprintf(stderr, "node %d: %s: %s, expected %s\n", tacit_node(st->ctx), tacit_status_name(status), text,
