@@ -25,6 +25,7 @@ option(TACIT_COVERAGE "Count executed lines (gcov)" OFF)
 option(TACIT_WERROR "Warnings are errors" OFF)
 option(TACIT_NATIVE "Compile the examples (never the library) for this machine's processor" ON)
 option(TACIT_BUILD_TESTS "Build the tests" ON)
+set(TACIT_TESTS "unit;plan;api;mpi" CACHE STRING "Folders of tests/ whose programs are built")
 option(TACIT_BUILD_EXAMPLES "Build the examples" ON)
 option(TACIT_BUILD_BENCH "Build the benchmarks" ON)
 

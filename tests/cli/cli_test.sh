@@ -286,6 +286,12 @@ else
     expect 1 'built without jansson' "$tacit" plan true
 fi
 
+# Programs that only communicate, measured by their own launch and inside another one.
+if [ "$mpi" != none ] && [ -x "$(dirname "$tacit")/../libexec/tacit-bench-comm" ]; then
+    expect 0 'by hand .* tacit .* collectives' "$tacit" bench comm --pattern all-gather --bytes 8 --iterations 3
+    expect_json 0 '"collectives"' "$tacit" run -n 2 "$tacit" bench comm --pattern nbody --bytes 64 --iterations 3 --json
+fi
+
 # Explanations: what is said is looked at by explain_test.py.
 expect 2 'no program is given' "$tacit" explain
 expect 2 'see .tacit explain' "$tacit" explain -x true

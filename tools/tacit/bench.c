@@ -15,6 +15,8 @@ static const struct bench {
 } benches[] = {
     { "tasks", 0, "planning a task by stage; empty tasks, independent and in a chain, against OpenMP tasks" },
     { "messages", 2, "latency and bandwidth of a transfer between two nodes, against plain MPI" },
+    { "comm", 2,
+      "programs that only communicate: collectives, messages, and MPI by hand (on N nodes: tacit run -n N tacit bench comm)" },
     { "plan", 0, "planning of a pattern as one node of up to millions: time by stage, messages, horizons, memory" },
     { "regions", 0, "operations of regions and version maps" },
 };
