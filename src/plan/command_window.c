@@ -141,8 +141,8 @@ static arrival look_at(ti_command_graph *graph, const ti_task *task)
 
 /* ---- the window closes */
 
-/* Whether any wish was granted for a task before the one that has it. */
-static void count_gains(ti_command_graph *graph)
+/* The window counts as one in vain for every buffer that it was held open for, until something is brought sooner (ti_command_window_hoist). */
+static void count_as_vain(ti_command_graph *graph)
 {
     ti_command_window *w = &graph->window;
     for (size_t i = 0; i < w->open.count; i++) {
@@ -158,7 +158,7 @@ static void count_gains(ti_command_graph *graph)
 static void close_window(ti_command_graph *graph)
 {
     ti_command_window *w = &graph->window;
-    count_gains(graph);
+    count_as_vain(graph);
     for (w->at = 0; w->at < w->held.count; w->at++) {
         ti_command_plan(graph, w->held.data[w->at]);
     }

@@ -288,8 +288,8 @@ fi
 
 # Programs that only communicate, measured by their own launch and inside another one.
 if [ "$mpi" != none ] && [ -x "$(dirname "$tacit")/../libexec/tacit-bench-comm" ]; then
-    expect 0 'by hand .* tacit .* collectives' "$tacit" bench comm --pattern all-gather --bytes 8 --iterations 3
-    expect_json 0 '"collectives"' "$tacit" run -n 2 "$tacit" bench comm --pattern nbody --bytes 64 --iterations 3 --json
+    expect 0 'by hand .* tacit .* collectives' env ASAN_OPTIONS=detect_leaks=0 "$tacit" bench comm --pattern all-gather --bytes 8 --iterations 3
+    expect_json 0 '"collectives"' env ASAN_OPTIONS=detect_leaks=0 "$tacit" run -n 2 "$tacit" bench comm --pattern nbody --bytes 64 --iterations 3 --json
 fi
 
 # Explanations: what is said is looked at by explain_test.py.
