@@ -51,6 +51,9 @@ static void touch(const tacit_launch *k)
 {
     for (int a = 0; a < (int)k->args_size; a++) {
         const tacit_view *v = &k->view[a];
+        if (!v->data) { /* this part touches nothing of it */
+            continue;
+        }
         size_t rows[2] = { v->dims > 1 ? v->box.max[0] - v->box.min[0] : 1,
                            v->dims > 2 ? v->box.max[1] - v->box.min[1] : 1 };
         for (size_t i = 0; i < rows[0]; i++) {
