@@ -52,6 +52,7 @@ set(TACIT_SOURCES
     plan/budget.c
     plan/coherence.c
     plan/command_graph.c
+    plan/command_reduce.c
     plan/command_window.c
     plan/holder.c
     plan/discovery.c

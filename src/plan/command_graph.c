@@ -64,11 +64,6 @@ void ti_command_graph_destroy(ti_command_graph *graph)
     TI_DELETE(graph);
 }
 
-static ti_arena *arena_of(ti_command_graph *graph)
-{
-    return ti_arena_ring_top(&graph->arenas);
-}
-
 ti_command_buffer *ti_command_buffer_of(ti_command_graph *graph, const ti_buffer_info *buffer)
 {
     TI_ASSERT(buffer->slot < graph->buffer.count && graph->buffer.data[buffer->slot]);
@@ -77,9 +72,9 @@ ti_command_buffer *ti_command_buffer_of(ti_command_graph *graph, const ti_buffer
 
 /* ---- commands and their dependencies */
 
-static ti_command *new_command(ti_command_graph *graph, ti_command_kind kind, const ti_task *task)
+ti_command *ti_command_new(ti_command_graph *graph, ti_command_kind kind, const ti_task *task)
 {
-    ti_command *command = TI_ARENA_NEW(arena_of(graph), ti_command);
+    ti_command *command = TI_ARENA_NEW(ti_command_arena(graph), ti_command);
     command->kind = kind;
     command->task = task;
     command->id = graph->next_id++;
@@ -87,7 +82,8 @@ static ti_command *new_command(ti_command_graph *graph, ti_command_kind kind, co
     return command;
 }
 
-static void track(ti_command_graph *graph, const ti_buffer_info *buffer, const ti_box *box, uint32_t count, bool write)
+void ti_command_track(ti_command_graph *graph, const ti_buffer_info *buffer, const ti_box *box, uint32_t count,
+                      bool write)
 {
     for (uint32_t i = 0; graph->system->record && i < count; i++) {
         if (write) {
@@ -98,16 +94,16 @@ static void track(ti_command_graph *graph, const ti_buffer_info *buffer, const t
     }
 }
 
-static void emit(ti_command_graph *graph, ti_command *command)
+void ti_command_emit(ti_command_graph *graph, ti_command *command)
 {
     command->deps = (uint32_t)graph->deps.ids.count;
-    command->dep = ti_arena_copy(arena_of(graph), graph->deps.ids.data, command->deps * sizeof(uint64_t));
+    command->dep = ti_arena_copy(ti_command_arena(graph), graph->deps.ids.data, command->deps * sizeof(uint64_t));
     ti_vec_push(&graph->batch, command);
 }
 
 /* ---- transfers */
 
-static uint64_t count_message(ti_command_graph *graph, int peer, bool send)
+uint64_t ti_command_count_message(ti_command_graph *graph, int peer, bool send)
 {
     return ti_peer_count(send ? &graph->sent : &graph->received, peer, graph->system->num_nodes);
 }
@@ -132,14 +128,14 @@ static void emit_message(ti_command_graph *graph, ti_command *command, const ti_
         box[i] = first[i].box;
     }
     command->as.transfer.peer = first->peer;
-    command->as.transfer.counter = count_message(graph, first->peer, send);
+    command->as.transfer.counter = ti_command_count_message(graph, first->peer, send);
     command->as.transfer.box = box;
     command->as.transfer.boxes = boxes;
     if (TI_UNLIKELY(graph->system->record)) {
         ti_deps_start(&graph->deps, command->id);
-        track(graph, command->as.transfer.buffer, box, boxes, !send);
+        ti_command_track(graph, command->as.transfer.buffer, box, boxes, !send);
         command->deps = (uint32_t)graph->deps.ids.count;
-        command->dep = ti_arena_copy(arena_of(graph), graph->deps.ids.data, command->deps * sizeof(uint64_t));
+        command->dep = ti_arena_copy(ti_command_arena(graph), graph->deps.ids.data, command->deps * sizeof(uint64_t));
     }
     graph->batch.data[graph->batch.count++] = command;
 }
@@ -160,11 +156,11 @@ static void emit_messages(ti_command_graph *graph, const ti_task *task, const ti
         end = end_of_message(pieces, i);
         if (commands == 0) {
             commands = TI_MIN(pieces->count - i, (size_t)AT_ONCE);
-            command = TI_ARENA_ARRAY(arena_of(graph), ti_command, commands);
+            command = TI_ARENA_ARRAY(ti_command_arena(graph), ti_command, commands);
         }
         if (boxes < end - i) {
             boxes = TI_MAX(commands, end - i);
-            box = TI_ARENA_ARRAY(arena_of(graph), ti_box, boxes);
+            box = TI_ARENA_ARRAY(ti_command_arena(graph), ti_box, boxes);
         }
         *command = like;
         emit_message(graph, command++, &pieces->data[i], box, (uint32_t)(end - i));
@@ -233,14 +229,14 @@ static bool is_first_read(const ti_task *task, uint32_t index)
 static const ti_box *keep_boxes(ti_command_graph *graph, const ti_boxes *boxes, uint32_t *count)
 {
     *count = (uint32_t)boxes->count;
-    return ti_arena_copy(arena_of(graph), boxes->data, boxes->count * sizeof(ti_box));
+    return ti_arena_copy(ti_command_arena(graph), boxes->data, boxes->count * sizeof(ti_box));
 }
 
 void ti_command_emit_collective(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
                                 const ti_collective *what)
 {
     int self = graph->system->node;
-    ti_command *command = new_command(graph, TI_COMMAND_COLLECTIVE, task);
+    ti_command *command = ti_command_new(graph, TI_COMMAND_COLLECTIVE, task);
     command->as.collective.buffer = buffer;
     command->as.collective.what = what;
     command->as.collective.sequence = graph->collectives.sequence++;
@@ -249,9 +245,9 @@ void ti_command_emit_collective(ti_command_graph *graph, const ti_task *task, co
     ti_vec_clear(&graph->boxes);
     ti_collective_given(what, self, &graph->boxes);
     command->as.collective.give = keep_boxes(graph, &graph->boxes, &command->as.collective.gives);
-    track(graph, buffer, command->as.collective.give, command->as.collective.gives, false);
-    track(graph, buffer, command->as.collective.get, command->as.collective.gets, true);
-    emit(graph, command);
+    ti_command_track(graph, buffer, command->as.collective.give, command->as.collective.gives, false);
+    ti_command_track(graph, buffer, command->as.collective.get, command->as.collective.gets, true);
+    ti_command_emit(graph, command);
     for (uint32_t i = 0; i < what->regions; i++) {
         ti_vec_push(&graph->transfer.covered, what->region[i]);
     }
@@ -322,9 +318,9 @@ static void fill_piece(ti_command_graph *graph, const ti_task *task, const ti_bo
         piece->footprint = task->footprint;
         return;
     }
-    ti_footprint *footprint = TI_ARENA_ARRAY(arena_of(graph), ti_footprint, task->accesses);
+    ti_footprint *footprint = TI_ARENA_ARRAY(ti_command_arena(graph), ti_footprint, task->accesses);
     for (uint32_t i = 0; i < task->accesses; i++) {
-        ti_footprint_fill(&footprint[i], &task->access[i], chunk, arena_of(graph));
+        ti_footprint_fill(&footprint[i], &task->access[i], chunk, ti_command_arena(graph));
     }
     piece->footprint = footprint;
 }
@@ -336,7 +332,7 @@ static void track_pieces(ti_command_graph *graph, const ti_task *task, const ti_
             for (uint32_t i = 0; i < task->accesses; i++) {
                 const ti_footprint *f = &command->as.execute.piece[p].footprint[i];
                 if (writes ? ti_access_writes(&task->access[i]) : ti_access_reads(&task->access[i])) {
-                    track(graph, task->access[i].buffer, f->box, f->boxes, writes);
+                    ti_command_track(graph, task->access[i].buffer, f->box, f->boxes, writes);
                 }
             }
         }
@@ -348,8 +344,8 @@ static void execute(ti_command_graph *graph, const ti_task *task, const ti_split
     if (split->own_count == 0) {
         return;
     }
-    ti_command *command = new_command(graph, TI_COMMAND_EXECUTE, task);
-    ti_piece *piece = TI_ARENA_ARRAY(arena_of(graph), ti_piece, (size_t)split->own_count);
+    ti_command *command = ti_command_new(graph, TI_COMMAND_EXECUTE, task);
+    ti_piece *piece = TI_ARENA_ARRAY(ti_command_arena(graph), ti_piece, (size_t)split->own_count);
     for (int64_t c = 0; c < split->own_count; c++) {
         ti_box chunk = ti_split_chunk(&split->split, split->own_first + c, 0);
         fill_piece(graph, task, &chunk, &piece[c]);
@@ -360,112 +356,7 @@ static void execute(ti_command_graph *graph, const ti_task *task, const ti_split
     if (graph->system->record) {
         ti_orders_follow(&graph->orders, task, command->id, graph->era.applied, &graph->deps);
     }
-    emit(graph, command);
-}
-
-/* ---- reductions: a binomial tree over the nodes that have chunks; the first of them is the root */
-
-static void place_in_tree(ti_command_graph *graph, const ti_split_ref *split, ti_tree_place *tree)
-{
-    int self = graph->system->node - split->node_a, nodes = split->node_b - split->node_a;
-    tree->parent = -1;
-    for (int64_t step = 1; step < nodes; step *= 2) {
-        if (self & step) {
-            tree->parent = split->node_a + self - (int)step;
-            tree->parent_counter = count_message(graph, tree->parent, true);
-            return;
-        }
-        if (self + step < nodes) {
-            int child = split->node_a + self + (int)step;
-            TI_ASSERT(tree->children < TI_TREE_CHILDREN);
-            tree->child[tree->children] = child;
-            tree->child_counter[tree->children++] = count_message(graph, child, false);
-        }
-    }
-}
-
-/* ---- reductions in blocks: the tree over blocks, cut where the split cuts it; see ir/block_tree.h */
-
-static int block_owner(const ti_split *split, uint32_t block)
-{
-    return ti_split_node(split, ti_split_part(split, 0, split->lo[0] + (int64_t)block * split->gran[0]));
-}
-
-/* Owners come in a row, so a span for the same peer as the last one goes into its message. Returns the number of messages. */
-static int add_to_message(ti_block_message *message, int messages, int peer, ti_block_span span)
-{
-    if (messages == 0 || message[messages - 1].peer != peer) {
-        TI_ASSERT(messages < TI_BLOCK_BITS);
-        message[messages++].peer = peer;
-    }
-    ti_block_message *last = &message[messages - 1];
-    TI_ASSERT(last->spans < TI_BLOCK_BITS);
-    last->span[last->spans++] = span;
-    return messages;
-}
-
-static ti_block_span own_blocks(const ti_split_ref *ref)
-{
-    const ti_split *s = &ref->split;
-    ti_box first = ti_split_chunk(s, ref->own_first, 0),
-           last = ti_split_chunk(s, ref->own_first + ref->own_count - 1, 0);
-    int64_t items = last.max[0] - s->lo[0];
-    return (ti_block_span){ (uint32_t)((first.min[0] - s->lo[0]) / s->gran[0]),
-                            (uint32_t)(items / s->gran[0] + (items % s->gran[0] != 0)) };
-}
-
-static void place_in_blocks(ti_command_graph *graph, const ti_split_ref *ref, ti_block_place *place)
-{
-    const ti_split *s = &ref->split;
-    int64_t length = s->hi[0] - s->lo[0];
-    place->own = own_blocks(ref);
-    place->blocks = (uint32_t)(length / s->gran[0] + (length % s->gran[0] != 0));
-    uint32_t at = place->own.first;
-    while (at > 0 && at < place->own.end) {
-        ti_block_span span = ti_block_subtree(at, place->blocks);
-        place->sends = add_to_message(place->send, place->sends, block_owner(s, ti_block_sibling(at)), span);
-        at = span.end;
-    }
-    at = place->own.end;
-    while (at < place->blocks && ti_block_sibling(at) >= place->own.first) {
-        ti_block_span span = ti_block_subtree(at, place->blocks);
-        place->receives = add_to_message(place->receive, place->receives, block_owner(s, at), span);
-        at = span.end;
-    }
-    for (int i = 0; i < place->sends; i++) {
-        place->send[i].counter = count_message(graph, place->send[i].peer, true);
-    }
-    for (int i = 0; i < place->receives; i++) {
-        place->receive[i].counter = count_message(graph, place->receive[i].peer, false);
-    }
-}
-
-static void place_in_reduction(ti_command_graph *graph, const ti_split_ref *split, ti_command *command)
-{
-    if (command->task->in_blocks) {
-        ti_block_place *place = TI_ARENA_NEW(arena_of(graph), ti_block_place);
-        place_in_blocks(graph, split, place);
-        command->as.reduce.blocks = place;
-    } else {
-        ti_tree_place *tree = TI_ARENA_NEW(arena_of(graph), ti_tree_place);
-        place_in_tree(graph, split, tree);
-        command->as.reduce.tree = tree;
-    }
-}
-
-static void reduce(ti_command_graph *graph, const ti_task *task, uint32_t index, const ti_split_ref *split)
-{
-    if (split->own_count == 0) {
-        return;
-    }
-    ti_command *command = new_command(graph, TI_COMMAND_REDUCE, task);
-    command->as.reduce.access = index;
-    place_in_reduction(graph, split, command);
-    if (ti_command_is_root(command)) {
-        track(graph, task->access[index].buffer, &task->access[index].buffer->extent, 1, true);
-    }
-    ti_deps_add(&graph->deps, graph->system->record ? command->id - 1 : 0);
-    emit(graph, command);
+    ti_command_emit(graph, command);
 }
 
 /* ---- versions after the task */
@@ -511,11 +402,11 @@ ti_split_ref *ti_command_split(ti_command_graph *graph, const ti_task *task)
 
 static void fence(ti_command_graph *graph, const ti_task *task)
 {
-    ti_command *command = new_command(graph, TI_COMMAND_FENCE, task);
+    ti_command *command = ti_command_new(graph, TI_COMMAND_FENCE, task);
     for (size_t i = 0; i < task->as.fence.pieces; i++) {
-        track(graph, task->access[0].buffer, &task->as.fence.piece[i].box, 1, false);
+        ti_command_track(graph, task->access[0].buffer, &task->as.fence.piece[i].box, 1, false);
     }
-    emit(graph, command);
+    ti_command_emit(graph, command);
 }
 
 static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
@@ -536,7 +427,7 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
     }
     for (uint32_t i = 0; i < task->accesses; i++) {
         if (task->access[i].mode == TACIT_REDUCE) {
-            reduce(graph, task, i, split);
+            ti_command_reduce(graph, task, i, split);
         }
     }
     if (is_distributed(graph)) {
@@ -569,29 +460,29 @@ static void create_buffer(ti_command_graph *graph, const ti_task *task)
             set_owners(graph, task, &state->versions);
         }
     }
-    ti_command *command = new_command(graph, TI_COMMAND_CREATE, task);
+    ti_command *command = ti_command_new(graph, TI_COMMAND_CREATE, task);
     if (graph->system->record) {
         ti_tracker_init(&state->tracker, &graph->era);
-        track(graph, info, &info->extent, task->as.create.init.memory ? 1 : 0, true);
+        ti_command_track(graph, info, &info->extent, task->as.create.init.memory ? 1 : 0, true);
     }
-    emit(graph, command);
+    ti_command_emit(graph, command);
 }
 
 static void destroy_buffer(ti_command_graph *graph, const ti_task *task)
 {
-    ti_command *command = new_command(graph, TI_COMMAND_DESTROY, task);
+    ti_command *command = ti_command_new(graph, TI_COMMAND_DESTROY, task);
     if (graph->system->record) {
         ti_tracker_uses(&ti_command_buffer_of(graph, task->as.destroy)->tracker, &task->as.destroy->extent,
                         &graph->deps);
     }
     close_buffer(graph, task->as.destroy->slot);
-    emit(graph, command);
+    ti_command_emit(graph, command);
 }
 
 static void add_point(ti_command_graph *graph, const ti_task *task)
 {
-    ti_command *command = new_command(graph, TI_COMMAND_EPOCH, task);
-    emit(graph, command);
+    ti_command *command = ti_command_new(graph, TI_COMMAND_EPOCH, task);
+    ti_command_emit(graph, command);
     ti_era_apply(&graph->era, task->kind == TI_TASK_EPOCH ? command->id : graph->newest_point);
     graph->newest_point = command->id;
     ti_arena_ring_advance(&graph->arenas, task->id);

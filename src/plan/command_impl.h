@@ -65,6 +65,18 @@ struct ti_command_graph {
 };
 
 /* command_graph.c */
+static inline ti_arena *ti_command_arena(ti_command_graph *graph)
+{
+    return ti_arena_ring_top(&graph->arenas);
+}
+/* A command of the task, whose dependencies are gathered until it is emitted. */
+ti_command *ti_command_new(ti_command_graph *graph, ti_command_kind kind, const ti_task *task);
+/* It reads or writes these boxes. */
+void ti_command_track(ti_command_graph *graph, const ti_buffer_info *buffer, const ti_box *box, uint32_t count,
+                      bool write);
+void ti_command_emit(ti_command_graph *graph, ti_command *command);
+/* The number of the next message to or from a peer. */
+uint64_t ti_command_count_message(ti_command_graph *graph, int peer, bool send);
 ti_command_buffer *ti_command_buffer_of(ti_command_graph *graph, const ti_buffer_info *buffer);
 ti_split_ref *ti_command_split(ti_command_graph *graph, const ti_task *task);
 /* Fill `holders`, then `reads` for one buffer. */
@@ -77,6 +89,9 @@ void ti_command_emit_collective(ti_command_graph *graph, const ti_task *task, co
                                 const ti_collective *what);
 /* Plan a task, whatever it is. */
 void ti_command_plan(ti_command_graph *graph, const ti_task *task);
+
+/* command_reduce.c: combine the partial results of the access with this index. */
+void ti_command_reduce(ti_command_graph *graph, const ti_task *task, uint32_t index, const ti_split_ref *split);
 
 /* command_window.c */
 void ti_command_window_fini(ti_command_window *window);
