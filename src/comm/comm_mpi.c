@@ -575,8 +575,7 @@ static void mpi_abort(ti_comm *comm, const char *why)
 {
     mpi_comm *self = (mpi_comm *)comm;
     (void)why;
-    fflush(stdout);
-    ti_mpi_guard_disarm_all();
+    ti_mpi_guard_end();
     MPI_Abort(self->mpi == MPI_COMM_NULL ? MPI_COMM_WORLD : self->mpi, EXIT_FAILURE);
     _Exit(EXIT_FAILURE);
 }
@@ -758,8 +757,8 @@ ti_comm *ti_comm_mpi_create(const ti_comm_settings *settings, char *why, size_t 
     ti_comm *comm = NULL;
     if (ti_mpi_start_world(&start, why, why_size)) {
         (void)create(&start, settings, &comm, why, why_size);
-    } else if (start.finalizes) {
-        ti_mpi_guard_arm(-1);
+    } else if (!start.over) {
+        ti_mpi_guard_arm(-1); /* others may wait for this process */
     }
     return comm;
 }

@@ -3,24 +3,75 @@
 
 #include "comm/mpi_type.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct {
     _Atomic int live; /* communicators */
     _Atomic int node;
     _Atomic int process; /* 0: the handler is not registered */
+    _Atomic bool ending; /* a thread is about to end the job */
 } guard;
 
 _Thread_local bool ti_mpi_guard_inside;
 
+static void pause_ms(int ms)
+{
+    nanosleep(&(struct timespec){ .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000 }, NULL);
+}
+
+/* Launchers that end a job may drop what a process wrote just before and they have not read yet. Other streams are left alone: a
+ * thread that reads one holds its lock. */
+static void let_output_go(void)
+{
+    fflush(stdout);
+    fflush(stderr);
+    pause_ms(100);
+}
+
+static bool is_up(void)
+{
+    int up = 0;
+    return MPI_Initialized(&up) == MPI_SUCCESS && up;
+}
+
+static bool is_over(void)
+{
+    int over = 1;
+    return MPI_Finalized(&over) != MPI_SUCCESS || over;
+}
+
+/* A process that never started MPI has nobody to tell: some launchers do not notice that it ends, but all notice a signal. */
+static void end_by_signal(void)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    signal(SIGTERM, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
+    raise(SIGTERM);
+}
+
 static void end_of_process(void)
 {
-    int up = 0, finalized = 1, node = atomic_load(&guard.node);
-    if (atomic_load(&guard.live) <= 0 || atomic_load(&guard.process) != (int)getpid() || ti_mpi_guard_inside ||
-        MPI_Initialized(&up) != MPI_SUCCESS || !up || MPI_Finalized(&finalized) != MPI_SUCCESS || finalized) {
+    int node = atomic_load(&guard.node);
+    if (atomic_load(&guard.process) != (int)getpid() || ti_mpi_guard_inside) {
+        return;
+    }
+    if (atomic_load(&guard.ending)) {
+        pause_ms(2000); /* the process must not be gone before that thread has called MPI */
+        return;
+    }
+    if (atomic_load(&guard.live) <= 0) {
+        return;
+    }
+    bool up = is_up();
+    if (up ? is_over() : (node >= 0 || !ti_comm_mpi_is_launched())) {
         return;
     }
     atomic_store(&guard.live, 0); /* MPI_Abort may call exit */
@@ -29,7 +80,12 @@ static void end_of_process(void)
     } else {
         fprintf(stderr, "tacit: node %d ended without tacit_finalize: the job is stopped\n", node);
     }
-    MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    let_output_go();
+    if (up) {
+        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    } else {
+        end_by_signal();
+    }
 }
 
 void ti_mpi_guard_arm(int node)
@@ -47,9 +103,11 @@ void ti_mpi_guard_disarm(void)
     atomic_fetch_sub(&guard.live, 1);
 }
 
-void ti_mpi_guard_disarm_all(void)
+void ti_mpi_guard_end(void)
 {
-    atomic_store(&guard.live, 0);
+    atomic_store(&guard.ending, true);
+    ti_mpi_guard_inside = true;
+    let_output_go();
 }
 
 void ti_mpi_guard_set_node(int node)

@@ -82,6 +82,7 @@ bool ti_mpi_start_world(ti_mpi_start *out, char *why, size_t why_size)
         return false;
     }
     if (finalized) {
+        out->over = true;
         snprintf(why, why_size,
                  "MPI was finalized in this process already and cannot start again; call MPI_Init before the first "
                  "tacit_init and MPI_Finalize after the last tacit_finalize");

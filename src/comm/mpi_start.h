@@ -9,6 +9,7 @@
 typedef struct ti_mpi_start {
     MPI_Comm parent; /* to duplicate */
     bool finalizes;  /* MPI was initialised here, and ends with the communicator */
+    bool over;       /* the application has finalised MPI */
     ti_comm_threads threads;
     const char *level; /* the name of the thread level, or NULL: all is allowed */
 } ti_mpi_start;
