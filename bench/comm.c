@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAIRS = 41, WARM_UP = 3, MAX_SIZES = 32, MOST_ITERATIONS = 2000, LEAST_ITERATIONS = 4, TASKS = 2 };
+enum { PAIRS = 41, WARM_UP = 3, MOST_ITERATIONS = 2000, LEAST_ITERATIONS = 4, TASKS = 2 };
 static const double bytes_per_sample = 64e6;
 static const char *const modes[] = { "", "off", "discover", "lookahead" };
 
@@ -46,8 +46,7 @@ typedef struct options {
     bool json;
     const program *program;
     int mode, iterations;
-    size_t bytes[MAX_SIZES];
-    int sizes;
+    pairs_sizes sizes;
 } options;
 
 typedef struct spread {
@@ -415,18 +414,10 @@ static json_t *to_json(const result *r)
 
 static int print_json(const bench *b, const options *o, json_t *list)
 {
-    char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-    int length = 0;
-    MPI_Get_library_version(library, &length);
-    library[strcspn(library, "\n,")] = '\0';
     const char *schedule = getenv("TACIT_COLLECTIVE_SCHEDULE");
-    json_t *all = json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:o}", "benchmark", "comm", "mpi", library, "pattern",
-                            o->program->name, "nodes", b->nodes, "collectives", modes[o->mode], "schedule",
-                            schedule ? schedule : "auto", "results", list);
-    int failed = !all || json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-    putchar('\n');
-    json_decref(all);
-    return failed;
+    json_t *head = json_pack("{s:s, s:s, s:i, s:s, s:s}", "benchmark", "comm", "pattern", o->program->name, "nodes",
+                             b->nodes, "collectives", modes[o->mode], "schedule", schedule ? schedule : "auto");
+    return pairs_print_json(head, list);
 }
 
 /* ---- the command line */
@@ -444,27 +435,10 @@ static void usage(FILE *out)
         out);
 }
 
-static bool parse_sizes(const char *list, options *o)
-{
-    o->sizes = 0;
-    for (const char *at = list;;) {
-        char *end;
-        unsigned long long n = strtoull(at, &end, 10);
-        if (end == at || *at == '-' || n == 0 || n > 1u << 30 || o->sizes == MAX_SIZES || (*end && *end != ',')) {
-            return false;
-        }
-        o->bytes[o->sizes++] = (size_t)n;
-        if (!*end) {
-            return true;
-        }
-        at = end + 1;
-    }
-}
-
 static bool parse_value(const char *name, const char *value, options *o)
 {
     if (strcmp(name, "--bytes") == 0) {
-        return parse_sizes(value, o);
+        return pairs_parse_sizes(value, &o->sizes);
     }
     if (strcmp(name, "--iterations") == 0) {
         o->iterations = atoi(value);
@@ -489,7 +463,7 @@ static bool parse_value(const char *name, const char *value, options *o)
 static int parse(int argc, char **argv, options *o)
 {
     o->mode = TACIT_COLLECTIVES_LOOKAHEAD;
-    parse_sizes("8,1024,65536,1048576,4194304", o);
+    pairs_parse_sizes("8,1024,65536,1048576,4194304", &o->sizes);
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0) {
             usage(stdout);
@@ -518,8 +492,8 @@ static int run(bench *b, const options *o)
         tacit_config config = { .collectives = i ? TACIT_COLLECTIVES_OFF : o->mode };
         check(NULL, tacit_init(&config, &b->ctx[i]), "tacit_init");
     }
-    for (int i = 0; i < o->sizes; i++) {
-        result r = measure(b, o, o->bytes[i]);
+    for (int i = 0; i < o->sizes.count; i++) {
+        result r = measure(b, o, o->sizes.bytes[i]);
         if (b->node == 0 && !o->json) {
             print_text(&r);
         }

@@ -17,13 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAIRS = 41, WARM_UP = 3, MAX_SIZES = 32, MOST_TRIPS = 1000, LEAST_TRIPS = 10 };
+enum { PAIRS = 41, WARM_UP = 3, MOST_TRIPS = 1000, LEAST_TRIPS = 10 };
 static const double bytes_per_sample = 32e6; /* larger messages make fewer trips */
 
 typedef struct options {
     bool json;
-    size_t bytes[MAX_SIZES];
-    int sizes;
+    pairs_sizes sizes;
 } options;
 
 typedef struct result {
@@ -164,19 +163,6 @@ static json_t *to_json(const result *r)
                      "ratio", r->ratio, "ratio_95", r->low, r->high, "messages_per_round_trip", r->messages);
 }
 
-static int print_json(json_t *list)
-{
-    char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-    int length = 0;
-    MPI_Get_library_version(library, &length);
-    library[strcspn(library, "\n,")] = '\0';
-    json_t *all = json_pack("{s:s, s:s, s:o}", "benchmark", "messages", "mpi", library, "results", list);
-    int failed = !all || json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-    putchar('\n');
-    json_decref(all);
-    return failed;
-}
-
 /* ---- the command line */
 
 static void usage(FILE *out)
@@ -188,34 +174,17 @@ static void usage(FILE *out)
           out);
 }
 
-static bool parse_sizes(const char *list, options *o)
-{
-    o->sizes = 0;
-    for (const char *at = list;;) {
-        char *end;
-        unsigned long long n = strtoull(at, &end, 10);
-        if (end == at || *at == '-' || n == 0 || n > 1u << 30 || o->sizes == MAX_SIZES || (*end && *end != ',')) {
-            return false;
-        }
-        o->bytes[o->sizes++] = (size_t)n;
-        if (!*end) {
-            return true;
-        }
-        at = end + 1;
-    }
-}
-
 /* Returns an exit status, or -1 to go on. */
 static int parse(int argc, char **argv, options *o)
 {
-    parse_sizes("8,64,1024,8192,65536,1048576,8388608", o);
+    pairs_parse_sizes("8,64,1024,8192,65536,1048576,8388608", &o->sizes);
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--json")) {
             o->json = true;
         } else if (!strcmp(argv[i], "--help")) {
             usage(stdout);
             return EXIT_SUCCESS;
-        } else if (strcmp(argv[i], "--bytes") || i + 1 == argc || !parse_sizes(argv[++i], o)) {
+        } else if (strcmp(argv[i], "--bytes") || i + 1 == argc || !pairs_parse_sizes(argv[++i], &o->sizes)) {
             usage(stderr);
             return EXIT_FAILURE;
         }
@@ -227,8 +196,8 @@ static int run(bench *b, const options *o)
 {
     json_t *list = json_array();
     size_t largest = 0;
-    for (int i = 0; i < o->sizes; i++) {
-        largest = o->bytes[i] > largest ? o->bytes[i] : largest;
+    for (int i = 0; i < o->sizes.count; i++) {
+        largest = o->sizes.bytes[i] > largest ? o->sizes.bytes[i] : largest;
     }
     b->data = calloc(1, largest);
     if (!b->data) {
@@ -236,8 +205,8 @@ static int run(bench *b, const options *o)
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
     }
     check(b, tacit_init(NULL, &b->ctx), "tacit_init");
-    for (int i = 0; i < o->sizes; i++) {
-        result r = measure(b, o->bytes[i]);
+    for (int i = 0; i < o->sizes.count; i++) {
+        result r = measure(b, o->sizes.bytes[i]);
         if (b->node == 0 && !o->json) {
             print_text(&r);
         }
@@ -246,7 +215,7 @@ static int run(bench *b, const options *o)
     check(b, tacit_finalize(b->ctx), "tacit_finalize");
     free(b->data);
     if (b->node == 0 && o->json) {
-        return print_json(list);
+        return pairs_print_json(json_pack("{s:s}", "benchmark", "messages"), list);
     }
     json_decref(list);
     return EXIT_SUCCESS;

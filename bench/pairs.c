@@ -1,10 +1,30 @@
-/* Statistics of interleaved pairs: see pairs.h. */
+/* Sizes, statistics and output: see pairs.h. */
 #include "pairs.h"
 
+#include <mpi.h>
+
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+bool pairs_parse_sizes(const char *list, pairs_sizes *out)
+{
+    out->count = 0;
+    for (const char *at = list;;) {
+        char *end;
+        unsigned long long n = strtoull(at, &end, 10);
+        if (end == at || *at == '-' || n == 0 || n > 1u << 30 || out->count == MOST_SIZES || (*end && *end != ',')) {
+            return false;
+        }
+        out->bytes[out->count++] = (size_t)n;
+        if (!*end) {
+            return true;
+        }
+        at = end + 1;
+    }
+}
 
 static int compare(const void *a, const void *b)
 {
@@ -47,4 +67,18 @@ double pairs_now(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+int pairs_print_json(json_t *head, json_t *results)
+{
+    char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    MPI_Get_library_version(library, &length);
+    library[strcspn(library, "\n,")] = '\0';
+    bool ok = json_object_set_new(head, "mpi", json_string(library)) == 0;
+    ok = json_object_set_new(head, "results", results) == 0 && ok; /* takes them in any case */
+    ok = json_dumpf(head, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) == 0 && ok;
+    putchar('\n');
+    json_decref(head);
+    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,8 +1,22 @@
-/* Statistics of interleaved pairs: medians, and the interval in which they lie with 95 % probability. One thread. */
+/* What benchmarks of messages have in common: their sizes, the statistics of interleaved pairs, and the JSON that they print. One thread.
+ *
+ * Medians, and the intervals in which they lie with 95 % probability. */
 #ifndef BENCH_PAIRS_H
 #define BENCH_PAIRS_H
 
-enum { MOST_PAIRS = 201 };
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { MOST_PAIRS = 201, MOST_SIZES = 32 };
+
+typedef struct pairs_sizes {
+    size_t bytes[MOST_SIZES];
+    int count;
+} pairs_sizes;
+
+/* Numbers of bytes from 1 to 1 GiB, separated by commas. False if the list is something else. */
+bool pairs_parse_sizes(const char *list, pairs_sizes *out);
 
 double pairs_least(const double *values, int n);
 double pairs_median(const double *values, int n);
@@ -10,5 +24,8 @@ double pairs_median(const double *values, int n);
 void pairs_interval(const double *values, int n, double *low, double *high);
 /* Seconds, monotonic. */
 double pairs_now(void);
+
+/* On standard output: what the head says, which MPI it was, and the results. Takes both. Returns an exit status. */
+int pairs_print_json(json_t *head, json_t *results);
 
 #endif

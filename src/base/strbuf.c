@@ -36,6 +36,19 @@ void ti_strbuf_add(ti_strbuf *buf, const char *format, ...)
     va_end(args);
 }
 
+void ti_strbuf_add_json(ti_strbuf *buf, const char *text)
+{
+    ti_strbuf_add(buf, "\"");
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        if (*c == '"' || *c == '\\' || *c < ' ') {
+            ti_strbuf_add(buf, "\\u%04x", *c);
+        } else {
+            ti_strbuf_add(buf, "%c", *c);
+        }
+    }
+    ti_strbuf_add(buf, "\"");
+}
+
 void ti_strbuf_fini(ti_strbuf *buf)
 {
     ti_free(buf->text, buf->capacity);

@@ -13,6 +13,15 @@
 /* A list of boxes, disjoint or not, in an order that means something to its user. */
 typedef TI_VEC(ti_box) ti_boxes;
 
+/* Appends what the two have in common, unless that is nothing. */
+static inline void ti_boxes_push_common(const ti_box *a, const ti_box *b, ti_boxes *out)
+{
+    ti_box common = ti_box_intersect(a, b);
+    if (!ti_box_is_empty(&common)) {
+        ti_vec_push(out, common);
+    }
+}
+
 typedef struct ti_region {
     ti_boxes boxes;
 } ti_region;

@@ -15,25 +15,17 @@ const char *ti_pattern_name(ti_pattern pattern)
 
 /* ---- parts */
 
-static void push_common(const ti_box *image, const ti_box *clip, ti_boxes *out)
-{
-    ti_box common = ti_box_intersect(image, clip);
-    if (!ti_box_is_empty(&common)) {
-        ti_vec_push(out, common);
-    }
-}
-
 static void chunk_part(const ti_parts *parts, int64_t c, const ti_box *clip, ti_boxes *out)
 {
     if (parts->start) {
         for (size_t i = parts->start[c]; i < parts->start[c + 1]; i++) {
-            push_common(&parts->box[i], clip, out);
+            ti_boxes_push_common(&parts->box[i], clip, out);
         }
         return;
     }
     ti_box items = ti_split_chunk(&parts->split, c, 0), image;
     if (ti_mapper_image(&parts->mapper, &parts->extent, &items, &image)) {
-        push_common(&image, clip, out);
+        ti_boxes_push_common(&image, clip, out);
     }
 }
 

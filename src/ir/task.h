@@ -154,4 +154,15 @@ typedef struct ti_task {
     } as;
 } ti_task;
 
+/* Whether this access needs old contents of its buffer and none before it does: all reads of a buffer are planned at its first. */
+static inline bool ti_task_is_first_read(const ti_task *task, uint32_t index)
+{
+    for (uint32_t i = 0; i < index; i++) {
+        if (task->access[i].buffer == task->access[index].buffer && ti_access_needs_old(&task->access[i])) {
+            return false;
+        }
+    }
+    return ti_access_needs_old(&task->access[index]);
+}
+
 #endif

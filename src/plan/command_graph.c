@@ -214,16 +214,6 @@ void ti_command_collect_reads(ti_command_graph *graph, const ti_task *task, cons
     }
 }
 
-static bool is_first_read(const ti_task *task, uint32_t index)
-{
-    for (uint32_t i = 0; i < index; i++) {
-        if (task->access[i].buffer == task->access[index].buffer && ti_access_needs_old(&task->access[i])) {
-            return false;
-        }
-    }
-    return ti_access_needs_old(&task->access[index]);
-}
-
 /* ---- collectives */
 
 static const ti_box *keep_boxes(ti_command_graph *graph, const ti_boxes *boxes, uint32_t *count)
@@ -292,7 +282,7 @@ static void forward_data(ti_command_graph *graph, const ti_task *task, ti_comman
 static void transfer_data(ti_command_graph *graph, const ti_task *task)
 {
     for (uint32_t i = 0; i < task->accesses; i++) {
-        if (is_first_read(task, i)) {
+        if (ti_task_is_first_read(task, i)) {
             const ti_buffer_info *buffer = task->access[i].buffer;
             ti_command_collect_reads(graph, task, buffer);
             forward_data(graph, task, ti_command_buffer_of(graph, buffer));

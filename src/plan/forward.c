@@ -389,16 +389,6 @@ static void derive(ti_forwards *f, const ti_task *task, uint32_t first, const ge
     }
 }
 
-static bool is_first_read(const ti_task *task, uint32_t index)
-{
-    for (uint32_t i = 0; i < index; i++) {
-        if (task->access[i].buffer == task->access[index].buffer && ti_access_needs_old(&task->access[i])) {
-            return false;
-        }
-    }
-    return ti_access_needs_old(&task->access[index]);
-}
-
 static void add_kernel_task(ti_forwards *f, ti_task *task, ti_arena *arena)
 {
     geometry g;
@@ -406,7 +396,7 @@ static void add_kernel_task(ti_forwards *f, ti_task *task, ti_arena *arena)
     ti_vec_clear(&f->out);
     ti_vec_clear(&f->edges);
     for (uint32_t i = 0; i < task->accesses && (f->explain || !task->no_collectives); i++) {
-        if (is_first_read(task, i)) {
+        if (ti_task_is_first_read(task, i)) {
             derive(f, task, i, &g, arena);
         }
     }

@@ -405,26 +405,18 @@ ti_holder *ti_holder_get(ti_holder_cache *cache, const ti_access *access, uint32
     return h;
 }
 
-static inline void push_common(const ti_box *image, const ti_box *clip, ti_boxes *out)
-{
-    ti_box common = ti_box_intersect(image, clip);
-    if (!ti_box_is_empty(&common)) {
-        ti_vec_push(out, common);
-    }
-}
-
 void ti_holder_chunk(const ti_holder_cache *cache, const ti_holder *h, int64_t c, const ti_box *clip, ti_boxes *out)
 {
     ++*cache->evaluated;
     if (h->table) {
         for (size_t i = h->table->start[c]; i < h->table->start[c + 1]; i++) {
-            push_common(&h->table->box.data[i], clip, out);
+            ti_boxes_push_common(&h->table->box.data[i], clip, out);
         }
         return;
     }
     ti_box items = ti_split_chunk(&h->split->split, c, h->margin), image;
     if (ti_mapper_image(&h->mapper, &h->extent, &items, &image)) {
-        push_common(&image, clip, out);
+        ti_boxes_push_common(&image, clip, out);
     }
 }
 
@@ -433,7 +425,7 @@ void ti_holder_node(const ti_holder_cache *cache, const ti_holder *h, int q, con
     int64_t first, count = ti_split_chunks_of(&h->split->split, q, &first);
     if (h->constant && !h->table) { /* one stands for all of them */
         if (count > 0 && h->image.count) {
-            push_common(&h->image.data[0], clip, out);
+            ti_boxes_push_common(&h->image.data[0], clip, out);
         }
         return;
     }

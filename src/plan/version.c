@@ -559,10 +559,7 @@ void ti_demand_lacks(ti_demand *demand, const ti_box *clip, ti_boxes *out)
 {
     ti_vec_clear(out);
     if (TI_LIKELY(demand->image.count == 1 && demand->held.count == 0)) {
-        ti_box common = ti_box_intersect(&demand->image.data[0], clip);
-        if (!ti_box_is_empty(&common)) {
-            ti_vec_push(out, common);
-        }
+        ti_boxes_push_common(&demand->image.data[0], clip, out);
         demand->compared++;
         return;
     }

@@ -173,19 +173,6 @@ void ti_dry_run_print(const ti_dry_run *run, const ti_system *system, FILE *out)
 
 /* ---- for programs */
 
-static void add_text(ti_strbuf *out, const char *text)
-{
-    ti_strbuf_add(out, "\"");
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        if (*c == '"' || *c == '\\' || *c < ' ') {
-            ti_strbuf_add(out, "\\u%04x", *c);
-        } else {
-            ti_strbuf_add(out, "%c", *c);
-        }
-    }
-    ti_strbuf_add(out, "\"");
-}
-
 static void add_number(ti_strbuf *out, const char *key, uint64_t value)
 {
     ti_strbuf_add(out, "  \"%s\": %" PRIu64 ",\n", key, value);
@@ -206,7 +193,7 @@ static void add_names(ti_strbuf *out, const ti_dry *dry)
     for (size_t i = 0; i < dry->names.count; i++) {
         const ti_dry_name *n = &dry->names.data[i];
         ti_strbuf_add(out, "%s\n    {\"name\": ", i ? "," : "");
-        add_text(out, n->name);
+        ti_strbuf_add_json(out, n->name);
         ti_strbuf_add(out,
                       ", \"kernels\": %" PRIu64 ", \"items\": %" PRIu64 ", \"messages_sent\": %" PRIu64
                       ", \"bytes_sent\": %" PRIu64 ", \"messages_received\": %" PRIu64 ", \"bytes_received\": %" PRIu64

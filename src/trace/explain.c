@@ -247,15 +247,8 @@ void ti_explain_text(const ti_explain *explain, const ti_system *system, ti_strb
 
 static void add_text(ti_strbuf *out, const char *key, const char *text)
 {
-    ti_strbuf_add(out, ", \"%s\": \"", key);
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        if (*c == '"' || *c == '\\' || *c < ' ') {
-            ti_strbuf_add(out, "\\u%04x", *c);
-        } else {
-            ti_strbuf_add(out, "%c", *c);
-        }
-    }
-    ti_strbuf_add(out, "\"");
+    ti_strbuf_add(out, ", \"%s\": ", key);
+    ti_strbuf_add_json(out, text);
 }
 
 static void add_json_row(const row *r, ti_strbuf *out)

@@ -50,6 +50,29 @@ static void adding_nothing(void **state)
     assert_int_equal(ti_alloc_live(), 0);
 }
 
+static void strings_of_json(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *json;
+    } cases[] = {
+        { "", "\"\"" },
+        { "halo of U", "\"halo of U\"" },
+        { "a\"b\\c/d", "\"a\\u0022b\\u005cc/d\"" },
+        { "one\ntwo\t\x1f\x7f", "\"one\\u000atwo\\u0009\\u001f\x7f\"" },
+        { "r\xc3\xa4umlich %s", "\"r\xc3\xa4umlich %s\"" },
+    };
+    for (size_t i = 0; i < TI_COUNT(cases); i++) {
+        ti_strbuf buf = { 0 };
+        ti_strbuf_add(&buf, "x: ");
+        ti_strbuf_add_json(&buf, cases[i].text);
+        assert_memory_equal(ti_strbuf_text(&buf), "x: ", 3);
+        assert_string_equal(ti_strbuf_text(&buf) + 3, cases[i].json);
+        ti_strbuf_fini(&buf);
+    }
+    assert_int_equal(ti_alloc_live(), 0);
+}
+
 static void bytes_for_people(void **state)
 {
     (void)state;
@@ -74,6 +97,6 @@ int main(int argc, char **argv)
 {
     seed = test_seed(argc, argv);
     const struct CMUnitTest tests[] = { cmocka_unit_test(pieces_add_up), cmocka_unit_test(adding_nothing),
-                                        cmocka_unit_test(bytes_for_people) };
+                                        cmocka_unit_test(strings_of_json), cmocka_unit_test(bytes_for_people) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
