@@ -270,9 +270,22 @@ static uint64_t message_hash(const ti_command *c, int origin, int destination, u
     return ti_hash64(h) | 1;
 }
 
+static void book_collective(books *b, const ti_command *c, const ti_collective *what, uint64_t sequence)
+{
+    uint64_t h = ti_hash64(sequence + 1);
+    h = ti_hash64(h + ((uint64_t)what->pattern << 32 | (uint32_t)what->root));
+    h = ti_hash64(h + c->task->id);
+    h = ti_hash_words(what->region, what->regions * sizeof(ti_box), h);
+    b->collective[b->node] = ti_hash64(b->collective[b->node] + h);
+}
+
 static void book_reduction(books *b, const ti_command *c)
 {
     const ti_tree_place *tree = c->as.reduce.tree;
+    if (c->as.reduce.what) {
+        book_collective(b, c, c->as.reduce.what, c->as.reduce.sequence);
+        return;
+    }
     if (tree->parent >= 0) {
         b->sent[tree->parent] += message_hash(c, b->node, tree->parent, tree->parent_counter);
         b->messages++;
@@ -280,17 +293,6 @@ static void book_reduction(books *b, const ti_command *c)
     for (int i = 0; i < tree->children; i++) {
         b->received[b->node] += message_hash(c, tree->child[i], b->node, tree->child_counter[i]);
     }
-}
-
-static void book_collective(books *b, const ti_command *c)
-{
-    const ti_collective *what = c->as.collective.what;
-    uint64_t h = ti_hash64(c->as.collective.sequence + 1);
-    h = ti_hash64(h + ((uint64_t)what->pattern << 32 | (uint32_t)what->root));
-    h = ti_hash64(h + c->task->id);
-    h = ti_hash64(h + c->as.collective.buffer->serial);
-    h = ti_hash_words(what->region, what->regions * sizeof(ti_box), h);
-    b->collective[b->node] = ti_hash64(b->collective[b->node] + h);
 }
 
 static void book(void *user, const ti_command *c)
@@ -305,7 +307,7 @@ static void book(void *user, const ti_command *c)
     } else if (c->kind == TI_COMMAND_REDUCE) {
         book_reduction(b, c);
     } else if (c->kind == TI_COMMAND_COLLECTIVE) {
-        book_collective(b, c);
+        book_collective(b, c, c->as.collective.what, c->as.collective.sequence);
     }
 }
 

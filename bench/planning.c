@@ -46,9 +46,17 @@ static size_t plan_instructions(planning *p)
 
 /* ---- what a block has made */
 
+static bool is_collective(const ti_command *c)
+{
+    return c->kind == TI_COMMAND_COLLECTIVE || (c->kind == TI_COMMAND_REDUCE && c->as.reduce.what);
+}
+
 static uint64_t messages_of(const ti_command *c)
 {
     if (c->kind == TI_COMMAND_REDUCE) {
+        if (c->as.reduce.what) {
+            return 0;
+        }
         return (uint64_t)c->as.reduce.tree->children + (c->as.reduce.tree->parent >= 0);
     }
     return c->kind == TI_COMMAND_SEND || c->kind == TI_COMMAND_RECEIVE;
@@ -67,7 +75,7 @@ static void note_block(planning *p, size_t tasks, size_t instructions)
     }
     for (size_t i = 0; i < p->command.count; i++) {
         p->counts.messages += messages_of(p->command.data[i]);
-        p->counts.collectives += p->command.data[i]->kind == TI_COMMAND_COLLECTIVE;
+        p->counts.collectives += is_collective(p->command.data[i]);
         p->counts.executions += p->command.data[i]->kind == TI_COMMAND_EXECUTE;
         if (p->look) {
             p->look(p->user, p->command.data[i]);

@@ -14,6 +14,7 @@
  * else. */
 #include "comm/comm_local.h"
 #include "comm/exchange.h"
+#include "comm/local_reduce.h"
 
 #include "base/check.h"
 #include "base/map.h"
@@ -66,12 +67,19 @@ struct ti_comm_hub {
     inbox *inboxes;         /* of memos, one per node */
     _Atomic uint64_t *news; /* [node * words + peer / 64], bit peer % 64 */
     size_t words;
+    ti_local_meetings meetings; /* of reductions */
     ti_lock barrier_lock;
     _Atomic bool aborted;
     char why[400];     /* published by `aborted`, written under the barrier lock */
     uint64_t *entered; /* barriers that each node has started */
     _Atomic uint64_t barriers_passed;
 };
+
+/* Of a reduction: where it will be put. */
+typedef struct result {
+    uint64_t sequence, token;
+    void *to;
+} result;
 
 typedef struct endpoint {
     ti_comm comm;
@@ -86,8 +94,9 @@ typedef struct endpoint {
     uint64_t barriers_passed;
     ti_groups groups;
     ti_direct direct;
-    uint64_t random; /* 0: no shaking */
-    char error[200]; /* of a misfit */
+    TI_VEC(result) results; /* of reductions, that have not come yet */
+    uint64_t random;        /* 0: no shaking */
+    char error[200];        /* of a misfit */
 } endpoint;
 
 /* ---- blocks */
@@ -198,6 +207,7 @@ ti_comm_hub *ti_comm_hub_create(int num_nodes, size_t eager, size_t early_bytes,
 void ti_comm_hub_destroy(ti_comm_hub *hub)
 {
     size_t n = (size_t)hub->num_nodes;
+    ti_local_meetings_fini(&hub->meetings, hub->num_nodes);
     for (size_t i = 0; i < n * n; i++) {
         note_destroy_list(hub->boxes[i].first);
         note_destroy_list(hub->boxes[i].acknowledged);
@@ -383,6 +393,17 @@ static void pass_barriers(endpoint *self)
     }
 }
 
+static void fetch_results(endpoint *self)
+{
+    for (size_t i = self->results.count; i-- > 0;) {
+        result *r = &self->results.data[i];
+        if (ti_local_reduce_fetch(&self->hub->meetings, self->comm.num_nodes, r->sequence, r->to)) {
+            ti_vec_push(&self->done, r->token);
+            *r = self->results.data[--self->results.count];
+        }
+    }
+}
+
 static int report(endpoint *self, uint64_t *tokens, int max)
 {
     int n = 0;
@@ -414,6 +435,9 @@ static int local_poll(ti_comm *comm, uint64_t *tokens, int max)
     }
     if (self->barriers.count) {
         pass_barriers(self);
+    }
+    if (self->results.count) {
+        fetch_results(self);
     }
     if (TI_UNLIKELY(comm->stats.error != NULL)) {
         return -1;
@@ -493,6 +517,21 @@ static void receive_part(void *comm, int origin, const ti_exchange *x, const ti_
     match(comm, note_create(NOTE_WANTED, origin, COLLECTIVE_COUNTER | x->sequence, token, payload));
 }
 
+static void start_reduction(endpoint *self, const ti_exchange *x, uint64_t token)
+{
+    ti_boxes region = { 0 };
+    ti_vec_push(&region, x->what->region[0]);
+    ti_payload payload = x->locate(x->user, &region);
+    void *at = payload.block[0].base; /* all of a buffer is packed */
+    ti_local_reduce_bring(&self->hub->meetings, x, self->comm.node, at, payload.bytes);
+    if (x->gets) {
+        ti_vec_push(&self->results, ((result){ x->sequence, token, at }));
+    } else {
+        ti_vec_push(&self->done, token);
+    }
+    ti_vec_fini(&region);
+}
+
 static void local_collective(ti_comm *comm, const ti_exchange *x, uint64_t token)
 {
     endpoint *self = (endpoint *)comm;
@@ -500,7 +539,9 @@ static void local_collective(ti_comm *comm, const ti_exchange *x, uint64_t token
     comm->stats.collectives++;
     comm->stats.collective_bytes_out += x->bytes_out;
     comm->stats.collective_bytes_in += x->bytes_in;
-    if (!ti_direct_start(&self->direct, comm, &self->groups, x, token)) {
+    if (ti_pattern_combines(x->what->pattern)) {
+        start_reduction(self, x, token);
+    } else if (!ti_direct_start(&self->direct, comm, &self->groups, x, token)) {
         ti_vec_push(&self->done, token);
     }
 }
@@ -541,6 +582,7 @@ static void local_destroy(ti_comm *comm)
     ti_vec_fini(&self->barriers);
     ti_groups_fini(&self->groups);
     ti_direct_fini(&self->direct);
+    ti_vec_fini(&self->results);
     TI_DELETE(self);
 }
 
@@ -636,6 +678,7 @@ ti_comm *ti_comm_local_create(ti_comm_hub *hub, int node)
     self->comm.node = node;
     self->comm.num_nodes = hub->num_nodes;
     self->comm.local_nodes = hub->num_nodes;
+    self->comm.reduces = true;
     self->hub = hub;
     self->unmatched = TI_NEW_ARRAY(ti_map, (size_t)hub->num_nodes);
     self->direct = (ti_direct){ .send = send_part, .receive = receive_part };

@@ -738,6 +738,7 @@ static tacit_status create(const ti_mpi_start *start, const ti_comm_settings *se
     self->mpi = self->kernels = self->collectives = MPI_COMM_NULL;
     self->direct = (ti_direct){ .send = send_part, .receive = receive_part };
     self->finalizes = start->finalizes;
+    self->comm.reduces = settings->schedule != TACIT_COLLECTIVE_SCHEDULE_DIRECT;
     self->early_bytes = settings->early_bytes;
     ti_mpi_types_init(&self->types);
     bool ok = open_communicator(self, start->parent) && open_kernels_communicator(self, start->parent) &&

@@ -333,6 +333,16 @@ static int make_pairs(ti_mpi_collectives *all, const ti_exchange *x, ti_mpi_shar
     return code;
 }
 
+static int make_reduction(ti_mpi_collectives *all, const ti_exchange *x, ti_mpi_share *out)
+{
+    ti_block block = locate_box(all, x, x->what->region);
+    TI_ASSERT(block.count[0] == 1 && block.count[1] == 1);
+    out->way = TI_MPI_WAY_COMBINE;
+    out->own = (int)ti_box_volume(x->what->region);
+    out->first = offset_of(x, block.base);
+    return ti_mpi_reducer_open(&x->what->reducer, &out->reducer, &all->call);
+}
+
 static int make_share(ti_mpi_collectives *all, const ti_exchange *x, ti_mpi_share *out)
 {
     const ti_collective *what = x->what;
@@ -351,6 +361,9 @@ static int make_share(ti_mpi_collectives *all, const ti_exchange *x, ti_mpi_shar
         return make_broadcast(all, x, out);
     case TI_PATTERN_ALL_TO_ALL:
         return make_pairs(all, x, out);
+    case TI_PATTERN_REDUCE:
+    case TI_PATTERN_ALL_REDUCE:
+        return make_reduction(all, x, out);
     case TI_PATTERN_NONE:
     case TI_PATTERN_KINDS:
         break;
@@ -373,6 +386,10 @@ static int empty_share(ti_mpi_collectives *all, ti_mpi_share *share, bool mpi_is
     ti_free(share->count, share->count ? n * sizeof(int) : 0);
     ti_free(share->at, share->at ? n * sizeof(int) : 0);
     ti_free(share->type, share->type ? 2 * n * sizeof(MPI_Datatype) : 0);
+    if (share->reducer) {
+        int closed = ti_mpi_reducer_close(share->reducer, mpi_is_up && !code, &all->call);
+        code = code ? code : closed;
+    }
     *share = (ti_mpi_share){ .unit = MPI_BYTE };
     return code;
 }
@@ -438,6 +455,8 @@ static int call_even(ti_mpi_collectives *all, const ti_mpi_share *s, const ti_co
     case TI_PATTERN_BROADCAST:
         return CALL(all, MPI_Ibcast, at, s->own, s->unit, root, all->mpi, r);
     case TI_PATTERN_ALL_TO_ALL:
+    case TI_PATTERN_REDUCE:
+    case TI_PATTERN_ALL_REDUCE:
     case TI_PATTERN_NONE:
     case TI_PATTERN_KINDS:
         break;
@@ -465,6 +484,8 @@ static int call_uneven(ti_mpi_collectives *all, const ti_mpi_share *s, const ti_
                                         root, all->mpi, r);
     case TI_PATTERN_BROADCAST:
     case TI_PATTERN_ALL_TO_ALL:
+    case TI_PATTERN_REDUCE:
+    case TI_PATTERN_ALL_REDUCE:
     case TI_PATTERN_NONE:
     case TI_PATTERN_KINDS:
         break;
@@ -481,6 +502,19 @@ static int call_pairs(ti_mpi_collectives *all, const ti_mpi_share *s, const ti_e
                 all->zeroes, s->type + all->nodes, all->mpi, r);
 }
 
+static int call_combine(ti_mpi_collectives *all, const ti_mpi_share *s, const ti_collective *what, void *at,
+                        MPI_Request *r)
+{
+    MPI_Datatype type = s->reducer->type;
+    MPI_Op op = s->reducer->op;
+    if (what->pattern == TI_PATTERN_ALL_REDUCE) {
+        return CALL(all, MPI_Iallreduce, MPI_IN_PLACE, at, s->own, type, op, all->mpi, r);
+    }
+    bool is_root = what->root == all->node;
+    return CALL(all, MPI_Ireduce, is_root ? MPI_IN_PLACE : at, is_root ? at : NULL, s->own, type, op, what->root,
+                all->mpi, r);
+}
+
 static int call_mpi(ti_mpi_collectives *all, const ti_mpi_share *s, const ti_exchange *x, MPI_Request *request)
 {
     switch (s->way) {
@@ -490,6 +524,8 @@ static int call_mpi(ti_mpi_collectives *all, const ti_mpi_share *s, const ti_exc
         return call_uneven(all, s, x->what, address_of(x, s->first), request);
     case TI_MPI_WAY_PAIRS:
         return call_pairs(all, s, x, request);
+    case TI_MPI_WAY_COMBINE:
+        return call_combine(all, s, x->what, address_of(x, s->first), request);
     case TI_MPI_WAY_DIRECT:
         break;
     }
@@ -499,6 +535,9 @@ static int call_mpi(ti_mpi_collectives *all, const ti_mpi_share *s, const ti_exc
 static bool is_by_mpi(const ti_mpi_collectives *all, const ti_exchange *x)
 {
     size_t bytes = 0;
+    if (ti_pattern_combines(x->what->pattern)) {
+        return true;
+    }
     for (uint32_t i = 0; i < x->what->regions; i++) {
         bytes += (size_t)ti_box_volume(&x->what->region[i]) * x->elem_size;
     }
@@ -546,7 +585,7 @@ int ti_mpi_collectives_init(ti_mpi_collectives *all, MPI_Comm mpi, int node, int
     if (schedule == TACIT_COLLECTIVE_SCHEDULE_MEASURE && nodes > 1) {
         return ti_mpi_measure(mpi, node, nodes, &all->choice, &all->call);
     }
-    for (int p = TI_PATTERN_GATHER; p < TI_PATTERN_KINDS; p++) {
+    for (int p = TI_PATTERN_GATHER; p < TI_PATTERN_REDUCE; p++) {
         for (int s = 0; s < TI_MPI_SIZES; s++) {
             all->choice.by_mpi[p][s] = schedule == TACIT_COLLECTIVE_SCHEDULE_MPI ||
                                        (schedule != TACIT_COLLECTIVE_SCHEDULE_DIRECT &&

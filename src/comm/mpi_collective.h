@@ -7,6 +7,8 @@
  * Which collectives MPI carries out has to be the same on all nodes. So it follows from the collective alone, never from where this node
  * keeps it. What does not fit (parts that are not slabs, several regions) is left to the direct schedule of exchange.h.
  *
+ * Reductions are always MPI's, also in place: the value of this node lies where the result will, or alone where no result comes.
+ *
  * Counts, displacements and datatypes are made once per (collective, layout), and those used longest ago are dropped when there are too many. They
  * stay while MPI may read them. Functions return codes of MPI. Owned by the communicator, touched by its thread only. */
 #ifndef TI_MPI_COLLECTIVE_H
@@ -14,6 +16,7 @@
 
 #include "comm/exchange.h"
 #include "comm/mpi_measure.h"
+#include "comm/mpi_reduce.h"
 #include "comm/mpi_type.h"
 
 enum { TI_MPI_SHARES = 64 };
@@ -23,7 +26,8 @@ typedef enum ti_mpi_way {
     TI_MPI_WAY_DIRECT, /* not at all */
     TI_MPI_WAY_EVEN,   /* all counts agree, and displacements are multiples of it */
     TI_MPI_WAY_UNEVEN, /* the v variants */
-    TI_MPI_WAY_PAIRS   /* a datatype for each peer */
+    TI_MPI_WAY_PAIRS,  /* a datatype for each peer */
+    TI_MPI_WAY_COMBINE /* a reduction */
 } ti_mpi_way;
 
 /* One node's share of a collective. */
@@ -32,9 +36,10 @@ typedef struct ti_mpi_share {
     uint64_t last_use;
     uint32_t under_way; /* operations that read it */
     ti_mpi_way way;
-    MPI_Datatype unit;  /* of all parts; or of this node's part alone, where it has no other */
-    MPI_Aint first;     /* where it lies, from the exchange's base */
-    int own;            /* units (of that part) that this node gives or gets */
+    MPI_Datatype unit; /* of all parts; or of this node's part alone, where it has no other */
+    MPI_Aint first;    /* where it lies, from the exchange's base */
+    int own;           /* units (of that part) that this node gives or gets; elements of a reduction */
+    ti_mpi_reducer *reducer;
     int *count, *at;    /* per node; of pairs: what is sent and got */
     MPI_Datatype *type; /* of pairs: what is sent to each, then what is got */
 } ti_mpi_share;

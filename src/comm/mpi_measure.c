@@ -76,6 +76,8 @@ static int start_mpi(measuring *m, ti_pattern pattern)
         }
         return CALL(m, MPI_Ialltoallw, m->memory, m->count, m->at, m->type, m->memory + (size_t)n * (size_t)m->nodes,
                     m->count, m->at, m->type, m->mpi, r);
+    case TI_PATTERN_REDUCE:
+    case TI_PATTERN_ALL_REDUCE:
     case TI_PATTERN_NONE:
     case TI_PATTERN_KINDS:
         break;
@@ -97,6 +99,8 @@ static int bytes_between(const measuring *m, ti_pattern pattern, int r, int q)
         return r == 0 ? m->bytes * m->nodes : 0;
     case TI_PATTERN_ALL_TO_ALL:
         return m->bytes / m->nodes;
+    case TI_PATTERN_REDUCE:
+    case TI_PATTERN_ALL_REDUCE:
     case TI_PATTERN_NONE:
     case TI_PATTERN_KINDS:
         break;
@@ -143,7 +147,7 @@ typedef double table[TI_PATTERN_KINDS][TI_MPI_SIZES][WAYS][ROUNDS];
 static int measure_all(measuring *m, table *mine)
 {
     int code = MPI_SUCCESS;
-    for (int p = TI_PATTERN_GATHER; p < TI_PATTERN_KINDS; p++) {
+    for (int p = TI_PATTERN_GATHER; p < TI_PATTERN_REDUCE; p++) {
         for (int s = 0; s < TI_MPI_SIZES; s++) {
             size_t most = MOST_BYTES / (size_t)m->nodes;
             m->bytes = (int)TI_MIN(classes[s].bytes, most);
@@ -171,7 +175,7 @@ static int decide(measuring *m, const table *mine, ti_mpi_choice *out)
     int code = CALL(m, MPI_Iallreduce, mine, &all, (int)(sizeof(table) / sizeof(double)), MPI_DOUBLE, MPI_MAX, m->mpi,
                     &m->request[m->requests++]);
     code = code ? code : wait_all(m);
-    for (int p = TI_PATTERN_GATHER; p < TI_PATTERN_KINDS; p++) {
+    for (int p = TI_PATTERN_GATHER; p < TI_PATTERN_REDUCE; p++) {
         for (int s = 0; s < TI_MPI_SIZES; s++) {
             out->by_mpi[p][s] = !code && time_of(all[p][s][BY_MPI]) < time_of(all[p][s][DIRECT]);
         }

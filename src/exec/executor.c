@@ -369,6 +369,9 @@ static void issue_reduce(ti_executor *ex, const ti_instruction *i)
 {
     size_t n = i->as.reduce.elements, bytes = n * i->as.reduce.buffer->elem_size;
     char *slots = ti_allocation_table_base(&ex->table, &(ti_place){ .allocation = i->as.reduce.staging });
+    if (i->as.reduce.is_identity) {
+        ti_reducer_fill_identity(&i->as.reduce.reducer, slots, n);
+    }
     for (uint32_t k = 0; k < i->as.reduce.pairs; k++) {
         const ti_slot_pair *pair = &i->as.reduce.pair[k];
         ti_reducer_combine(&i->as.reduce.reducer, slots + pair->into * bytes, slots + pair->from * bytes, n);

@@ -6,10 +6,14 @@
 
 const char *ti_pattern_name(ti_pattern pattern)
 {
-    static const char *const names[TI_PATTERN_KINDS] = {
-        [TI_PATTERN_NONE] = "none",           [TI_PATTERN_GATHER] = "gather",   [TI_PATTERN_ALL_GATHER] = "all-gather",
-        [TI_PATTERN_BROADCAST] = "broadcast", [TI_PATTERN_SCATTER] = "scatter", [TI_PATTERN_ALL_TO_ALL] = "all-to-all"
-    };
+    static const char *const names[TI_PATTERN_KINDS] = { [TI_PATTERN_NONE] = "none",
+                                                         [TI_PATTERN_GATHER] = "gather",
+                                                         [TI_PATTERN_ALL_GATHER] = "all-gather",
+                                                         [TI_PATTERN_BROADCAST] = "broadcast",
+                                                         [TI_PATTERN_SCATTER] = "scatter",
+                                                         [TI_PATTERN_ALL_TO_ALL] = "all-to-all",
+                                                         [TI_PATTERN_REDUCE] = "reduce",
+                                                         [TI_PATTERN_ALL_REDUCE] = "all-reduce" };
     return names[pattern];
 }
 
@@ -65,7 +69,7 @@ void ti_collective_given(const ti_collective *c, int r, ti_boxes *out)
 
 void ti_collective_message(const ti_collective *c, int r, int q, ti_boxes *out, ti_boxes *scratch)
 {
-    if (c->from.kind == TI_PARTS_NODE && c->from.node != r) {
+    if (ti_pattern_combines(c->pattern) || (c->from.kind == TI_PARTS_NODE && c->from.node != r)) {
         return;
     }
     if (c->to.kind == TI_PARTS_NODE && c->to.node != q) {
@@ -89,6 +93,9 @@ void ti_collective_got(const ti_collective *c, int q, ti_boxes *out, ti_boxes *s
         ti_parts_of(&c->to, q, &c->region[i], out);
     }
     ti_vec_clear(scratch);
+    if (ti_pattern_combines(c->pattern)) {
+        return;
+    }
     ti_collective_given(c, q, scratch);
     for (size_t i = 0; i < scratch->count && out->count; i++) {
         ti_boxes_subtract(out, &scratch->data[i]);

@@ -2,7 +2,8 @@
  *
  * Who gives what and who gets what are *parts*: one node has all of it, or node q has what a mapper covers for its chunks. So a
  * collective is described without naming nodes one by one, and what travels from node r to node q is one question: the region, in r's part,
- * in q's part. The patterns are those of Knorr et al., doi 10.1007/s10766-024-00767-y, table 2.
+ * in q's part. The patterns are those of Knorr et al., doi 10.1007/s10766-024-00767-y, table 2, and reductions: there every node gives all of the
+ * region, and what one node or all nodes get is combined from that in the order of the nodes.
  *
  * Immutable once made, and self-contained: the executor reads it while the planners go on. Any thread. */
 #ifndef TI_COLLECTIVE_H
@@ -10,6 +11,7 @@
 
 #include "grid/mapper.h"
 #include "grid/region.h"
+#include "ir/reduction.h"
 
 typedef enum ti_pattern {
     TI_PATTERN_NONE,
@@ -18,9 +20,15 @@ typedef enum ti_pattern {
     TI_PATTERN_BROADCAST,  /* one node has all, all get all */
     TI_PATTERN_SCATTER,    /* one node has all, each gets its part */
     TI_PATTERN_ALL_TO_ALL, /* each has a part, and gets another part */
+    TI_PATTERN_REDUCE,     /* each has a value of all of it, one gets all of them combined */
+    TI_PATTERN_ALL_REDUCE, /* each has a value of all of it, all get all of them combined */
     TI_PATTERN_KINDS
 } ti_pattern;
 
+static inline bool ti_pattern_combines(ti_pattern pattern)
+{
+    return pattern == TI_PATTERN_REDUCE || pattern == TI_PATTERN_ALL_REDUCE;
+}
 /* "all-gather" */
 const char *ti_pattern_name(ti_pattern pattern);
 
@@ -62,9 +70,10 @@ void ti_parts_fini(ti_parts *parts);
 
 typedef struct ti_collective {
     ti_pattern pattern;
-    int nodes;       /* of the run */
-    int root;        /* of a gather, broadcast or scatter */
-    uint64_t serial; /* equal for equal collectives; never 0 */
+    int nodes;          /* of the run */
+    int root;           /* of a gather, broadcast, scatter or reduce */
+    uint64_t serial;    /* equal for equal collectives; never 0 */
+    ti_reducer reducer; /* of reductions */
     ti_parts from, to;
     ti_box *region; /* disjoint */
     uint32_t regions;
@@ -72,11 +81,11 @@ typedef struct ti_collective {
     struct ti_collective *next; /* for the owner */
 } ti_collective;
 
-/* Append what travels from node r to node q, in an order that both know; r and q differ. */
+/* Append what travels from node r to node q, in an order that both know; r and q differ. Nothing of a reduction, whose values meet on the way. */
 void ti_collective_message(const ti_collective *c, int r, int q, ti_boxes *out, ti_boxes *scratch);
 /* Append what node r gives to anybody. */
 void ti_collective_given(const ti_collective *c, int r, ti_boxes *out);
-/* What node q gets from others. Replaces `out`. */
+/* What node q gets from others, of a reduction what it gets. Replaces `out`. */
 void ti_collective_got(const ti_collective *c, int q, ti_boxes *out, ti_boxes *scratch);
 
 void ti_collective_destroy(ti_collective *c);

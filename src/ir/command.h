@@ -13,7 +13,7 @@ typedef enum ti_command_kind {
     TI_COMMAND_SEND,
     TI_COMMAND_RECEIVE,
     TI_COMMAND_COLLECTIVE, /* all nodes exchange one region */
-    TI_COMMAND_REDUCE,     /* combine partial results along a tree of nodes */
+    TI_COMMAND_REDUCE,     /* combine partial results of this node, and with those of others */
     TI_COMMAND_FENCE,
     TI_COMMAND_EPOCH, /* epochs and horizons */
     TI_COMMAND_CREATE,
@@ -81,9 +81,15 @@ typedef struct ti_command {
             uint32_t gives, gets;
         } collective;
         struct {
-            uint32_t access;              /* index in the task */
-            const ti_tree_place *tree;    /* NULL for a task in blocks */
-            const ti_block_place *blocks; /* of a task in blocks */
+            uint32_t access; /* index in the task */
+            bool alone;      /* this node has no chunk of the task, and takes part with the identity */
+            bool takes_old;  /* it combines what the buffer holds, too */
+            /* One of three: */
+            const ti_tree_place *tree;    /* messages along a tree of nodes */
+            const ti_block_place *blocks; /* the tree over blocks, of a task in blocks */
+            const ti_collective *what;    /* a collective */
+            bool gets;                    /* of which this node gets the result */
+            uint64_t sequence;            /* as in a collective */
         } reduce;
     } as;
 } ti_command;
@@ -91,7 +97,9 @@ typedef struct ti_command {
 /* Whether this node writes the result of a reduction. */
 static inline bool ti_command_is_root(const ti_command *reduce)
 {
-    return reduce->as.reduce.tree ? reduce->as.reduce.tree->parent < 0 : reduce->as.reduce.blocks->own.first == 0;
+    return reduce->as.reduce.what   ? reduce->as.reduce.gets
+           : reduce->as.reduce.tree ? reduce->as.reduce.tree->parent < 0
+                                    : reduce->as.reduce.blocks->own.first == 0;
 }
 
 /* The commands of a batch, in an order that respects all dependencies. */

@@ -103,6 +103,7 @@ typedef struct ti_instruction {
             ti_reducer reducer;
             ti_place to; /* the root's result */
             ti_box box;
+            bool is_identity; /* there are no slots: the identity */
             bool is_root;     /* otherwise the result stays in slot 0; in blocks: where the pairs have left it */
             bool include_old; /* the root combines into what is there */
             const ti_buffer_info *buffer;

@@ -274,7 +274,11 @@ static void forward_data(ti_command_graph *graph, const ti_task *task, ti_comman
         }
         if (graph->system->explain) {
             ti_vec_reserve(&graph->fates, task->forwards);
-            graph->fates.data[i] = (ti_edge_fate){ verdict, what, hoisted };
+            graph->fates.data[i] = (ti_edge_fate){ verdict, what, hoisted, TI_PATTERN_NONE };
+            if (forward->producer == state->reduced.task && !what && !hoisted) {
+                graph->fates.data[i].combined = state->reduced.untold;
+                state->reduced.untold = TI_PATTERN_NONE;
+            }
         }
     }
 }
@@ -284,10 +288,13 @@ static void transfer_data(ti_command_graph *graph, const ti_task *task)
     for (uint32_t i = 0; i < task->accesses; i++) {
         if (ti_task_is_first_read(task, i)) {
             const ti_buffer_info *buffer = task->access[i].buffer;
+            ti_command_buffer *state = ti_command_buffer_of(graph, buffer);
             ti_command_collect_reads(graph, task, buffer);
-            forward_data(graph, task, ti_command_buffer_of(graph, buffer));
-            ti_transfer_plan(&graph->transfer, &ti_command_buffer_of(graph, buffer)->versions, graph->reads.data,
-                             graph->reads.count);
+            forward_data(graph, task, state);
+            ti_transfer_plan(&graph->transfer, &state->versions, graph->reads.data, graph->reads.count);
+            if (state->reduced.task) {
+                ti_command_note_readers(graph, task, state);
+            }
             if (graph->system->explain) {
                 ti_edges_note(graph->system->explain, graph->system->node, task, buffer, &graph->fates,
                               &graph->transfer);
@@ -351,15 +358,16 @@ static void execute(ti_command_graph *graph, const ti_task *task, const ti_split
 
 /* ---- versions after the task */
 
-static void update_versions(ti_command_graph *graph, const ti_task *task, const ti_split_ref *split)
+static void update_versions(ti_command_graph *graph, const ti_task *task)
 {
     for (int writes = 0; writes < 2; writes++) {
         size_t first = 0; /* of the access's holders */
         for (uint32_t i = 0; i < task->accesses; first += task->access[i++].mappers) {
             const ti_access *access = &task->access[i];
-            ti_version_map *versions = &ti_command_buffer_of(graph, access->buffer)->versions;
+            ti_command_buffer *state = ti_command_buffer_of(graph, access->buffer);
+            ti_version_map *versions = &state->versions;
             if (writes && access->mode == TACIT_REDUCE) {
-                ti_version_map_set(versions, &access->buffer->extent, split->node_a, split->node_a + 1);
+                ti_version_map_set(versions, &access->buffer->extent, state->reduced.a, state->reduced.b);
             }
             for (uint32_t m = 0; (writes ? ti_access_writes(access) : ti_access_reads(access)) && m < access->mappers;
                  m++) {
@@ -421,7 +429,7 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
         }
     }
     if (is_distributed(graph)) {
-        update_versions(graph, task, split);
+        update_versions(graph, task);
         ti_command_drop_holders(graph);
     }
     split->refs--;

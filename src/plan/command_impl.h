@@ -10,11 +10,23 @@
 #include "plan/peer_counters.h"
 #include "plan/transfer.h"
 
+/* Who reads what a reduction leaves, as far as it shows. */
+typedef struct ti_readers {
+    enum { TI_READERS_NONE, TI_READERS_NODE, TI_READERS_ALL, TI_READERS_OTHER } kind;
+    int node;
+} ti_readers;
+
 typedef struct ti_command_buffer {
     const ti_buffer_info *info;
     ti_version_map versions; /* with more than one node */
     ti_discovery_cache collectives;
-    int vain;           /* windows in a row that were held open for this buffer and gained nothing by it */
+    int vain; /* windows in a row that were held open for this buffer and gained nothing by it */
+    struct {
+        uint64_t task;          /* the latest reduction, or 0 */
+        int a, b;               /* nodes that its result came to */
+        ti_pattern untold;      /* how, if by a collective, until it has been reported */
+        ti_readers seen, usual; /* since the latest reduction; before it */
+    } reduced;
     ti_tracker tracker; /* if recording */
 } ti_command_buffer;
 
@@ -90,8 +102,9 @@ void ti_command_emit_collective(ti_command_graph *graph, const ti_task *task, co
 /* Plan a task, whatever it is. */
 void ti_command_plan(ti_command_graph *graph, const ti_task *task);
 
-/* command_reduce.c: combine the partial results of the access with this index. */
+/* command_reduce.c: combine the partial results of the access with this index; learn from the reads that have been collected. */
 void ti_command_reduce(ti_command_graph *graph, const ti_task *task, uint32_t index, const ti_split_ref *split);
+void ti_command_note_readers(ti_command_graph *graph, const ti_task *task, ti_command_buffer *state);
 
 /* command_window.c */
 void ti_command_window_fini(ti_command_window *window);

@@ -64,13 +64,14 @@ typedef struct draft {
     int givers;
     int root;
     ti_holder *from, *to; /* NULL: one node, or all nodes */
+    ti_reducer reducer;
 } draft;
 
 static bool is_same(const ti_discovery *planner, const struct ti_discovery_known *k, const draft *d)
 {
     const ti_collective *c = k->collective;
     return c->pattern == d->pattern && c->root == d->root && k->from == d->from && k->to == d->to &&
-           c->regions == planner->region.count &&
+           memcmp(&c->reducer, &d->reducer, sizeof(ti_reducer)) == 0 && c->regions == planner->region.count &&
            memcmp(c->region, planner->region.data, c->regions * sizeof(ti_box)) == 0;
 }
 
@@ -102,7 +103,8 @@ static ti_collective *make(ti_discovery *planner, const draft *d)
     c->root = d->root;
     c->serial = ++planner->next_serial;
     fill_parts(&c->from, d->from, d->source);
-    fill_parts(&c->to, d->to, d->pattern == TI_PATTERN_GATHER ? d->root : -1);
+    c->reducer = d->reducer;
+    fill_parts(&c->to, d->to, d->pattern == TI_PATTERN_GATHER || d->pattern == TI_PATTERN_REDUCE ? d->root : -1);
     c->regions = (uint32_t)planner->region.count;
     c->region = TI_NEW_ARRAY(ti_box, c->regions);
     memcpy(c->region, planner->region.data, c->regions * sizeof(ti_box));
@@ -450,6 +452,19 @@ ti_verdict ti_discovery_decide(ti_discovery *planner, ti_discovery_cache *cache,
         (*out)->last_use = q->task;
     }
     return verdict;
+}
+
+const ti_collective *ti_discovery_reduction(ti_discovery *planner, ti_discovery_cache *cache,
+                                            const ti_buffer_info *buffer, int root, const ti_reducer *reducer,
+                                            uint64_t task)
+{
+    draft d = {
+        .pattern = root < 0 ? TI_PATTERN_ALL_REDUCE : TI_PATTERN_REDUCE, .source = -1, .root = root, .reducer = *reducer
+    };
+    set_region(planner, &buffer->extent, 1);
+    ti_collective *what = find(planner, cache, &d);
+    what->last_use = task;
+    return what;
 }
 
 const ti_boxes *ti_discovery_wanted_by_all(ti_discovery *planner, const ti_discovery_question *q)

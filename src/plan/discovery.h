@@ -50,6 +50,10 @@ typedef struct ti_discovery_question {
 /* The verdict, and for TI_VERDICT_COLLECTIVE the collective, which lives until it has been executed. */
 ti_verdict ti_discovery_decide(ti_discovery *planner, ti_discovery_cache *cache, const ti_discovery_question *question,
                                ti_collective **out);
+/* The reduction of all of a buffer to one node, or to all (root -1), for `task`; lives until it has been executed. */
+const ti_collective *ti_discovery_reduction(ti_discovery *planner, ti_discovery_cache *cache,
+                                            const ti_buffer_info *buffer, int root, const ti_reducer *reducer,
+                                            uint64_t task);
 /* What of the forward's region every node reads; decided without versions. Valid until the next call. */
 const ti_boxes *ti_discovery_wanted_by_all(ti_discovery *planner, const ti_discovery_question *question);
 

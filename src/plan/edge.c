@@ -68,6 +68,12 @@ static void note(ti_explain *explain, int node, const ti_edge *edge, const ti_ed
         e.pattern = what->pattern;
         e.verdict = TI_VERDICT_COLLECTIVE;
     }
+    if (fate->combined != TI_PATTERN_NONE) {
+        e.pattern = fate->combined;
+        e.verdict = TI_VERDICT_COLLECTIVE;
+        given = volume_of(edge->box, edge->boxes);
+        got = e.pattern == TI_PATTERN_ALL_REDUCE ? given : 0;
+    }
     e.region = ti_box_format(example, TI_MAX(edge->buffer->dims, 1), region);
     e.bytes = size * volume_of(edge->box, edge->boxes);
     e.sent = messages_of(edge, &transfer->outgoing, &peers, &e.messages);

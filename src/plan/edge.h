@@ -13,6 +13,7 @@ typedef struct ti_edge_fate {
     ti_verdict verdict;
     const ti_collective *what;    /* or NULL */
     const ti_collective *hoisted; /* for this task and later ones, or NULL */
+    ti_pattern combined;          /* of the reduction that brought it when the producer ran, or none */
 } ti_edge_fate;
 
 /* The fates of a task's forwards, by index; those of other buffers than the one at hand are not looked at. */

@@ -169,7 +169,8 @@ static void emit_sends(ti_instruction_graph *graph, const ti_staging *s, const t
 static uint64_t emit_pairs(ti_instruction_graph *graph, const ti_staging *s, const ti_block_place *place, bool last,
                            const ids *so_far)
 {
-    ti_instruction *reduce = ti_instruction_start_reduce(graph, s, last && place->own.first == 0);
+    ti_instruction *reduce = ti_instruction_start_reduce(graph, s, last && place->own.first == 0,
+                                                         s->task->access[s->access].include_old);
     reduce->as.reduce.pairs = (uint32_t)graph->pairs.count;
     reduce->as.reduce.pair = ti_arena_copy(ti_arena_ring_top(&graph->emit.arenas), graph->pairs.data,
                                            graph->pairs.count * sizeof(ti_slot_pair));

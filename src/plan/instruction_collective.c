@@ -18,6 +18,8 @@ static bool is_whole_here(const ti_instruction_graph *graph, const ti_collective
     case TI_PATTERN_SCATTER:
         return what->root == graph->system->node;
     case TI_PATTERN_ALL_TO_ALL:
+    case TI_PATTERN_REDUCE:
+    case TI_PATTERN_ALL_REDUCE:
     case TI_PATTERN_NONE:
     case TI_PATTERN_KINDS:
         return false;
@@ -121,4 +123,33 @@ void ti_instruction_compile_collective(ti_instruction_graph *graph, const ti_com
     instruction->as.collective.elem_size = buffer->elem_size;
     instruction->as.collective.buffer = buffer;
     ti_emit(&graph->emit, instruction);
+}
+
+/* ---- reductions */
+
+uint64_t ti_instruction_compile_combining(ti_instruction_graph *graph, const ti_command *reduce, uint64_t staging,
+                                          uint64_t after)
+{
+    const ti_collective *what = reduce->as.reduce.what;
+    const ti_buffer_info *buffer = reduce->task->access[reduce->as.reduce.access].buffer;
+    ti_instruction *instruction = ti_emit_start(&graph->emit, TI_INSTRUCTION_COLLECTIVE, reduce->task);
+    ti_instruction_box *place = TI_ARENA_NEW(ti_arena_ring_top(&graph->emit.arenas), ti_instruction_box);
+    *place = (ti_instruction_box){ { .allocation = staging, .whole = buffer->extent }, buffer->extent };
+    ti_deps_add(&graph->emit.deps, after);
+    if (reduce->as.reduce.gets) {
+        ti_buffer_memory *memory = ti_instruction_memory(graph, buffer, TI_HOST_MEMORY);
+        place->place = ti_buffer_memory_place(memory, &buffer->extent);
+        ti_tracker_write(&memory->tracker, &buffer->extent, instruction->id, &graph->emit.deps);
+    }
+    instruction->as.collective.what = what;
+    instruction->as.collective.sequence = reduce->as.reduce.sequence;
+    instruction->as.collective.place = place;
+    instruction->as.collective.places = 1;
+    instruction->as.collective.give = instruction->as.collective.get = what->region;
+    instruction->as.collective.gives = 1;
+    instruction->as.collective.gets = reduce->as.reduce.gets;
+    instruction->as.collective.elem_size = buffer->elem_size;
+    instruction->as.collective.buffer = buffer;
+    ti_emit(&graph->emit, instruction);
+    return instruction->id;
 }

@@ -115,6 +115,10 @@ void ti_instruction_note_write(ti_instruction_graph *graph, const ti_buffer_info
 /* instruction_collective.c */
 void ti_instruction_want_collective(ti_instruction_graph *graph, const ti_command *command);
 void ti_instruction_compile_collective(ti_instruction_graph *graph, const ti_command *command);
+/* The collective end of a reduction, in place in the buffer's memory, or in the staging allocation where the result does not come: after
+ * instruction `after`. Returns its id. */
+uint64_t ti_instruction_compile_combining(ti_instruction_graph *graph, const ti_command *reduce, uint64_t staging,
+                                          uint64_t after);
 
 /* instruction_reduce.c */
 uint64_t ti_instruction_staging_bytes(const ti_instruction_graph *graph, const ti_command *reduce, size_t first,
@@ -127,9 +131,10 @@ void ti_instruction_unstage(ti_instruction_graph *graph, const ti_command *execu
 void ti_instruction_compile_reduce(ti_instruction_graph *graph, const ti_command *command);
 ti_slot_range ti_instruction_slots(const ti_instruction_graph *graph, const ti_task *task, uint32_t piece);
 ti_box ti_instruction_slot_box(const ti_staging *s, uint32_t first, uint32_t count);
-/* What a reduction has in common whatever it combines: start a REDUCE, which writes the buffer if `to_buffer`; a message with room for `boxes`
+/* What a reduction has in common whatever it combines: start a REDUCE, which writes the buffer if `to_buffer`, and combines what that holds if `takes_old`; a message with room for `boxes`
  * slots; free the staging memory after `count` instructions. */
-ti_instruction *ti_instruction_start_reduce(ti_instruction_graph *graph, const ti_staging *s, bool to_buffer);
+ti_instruction *ti_instruction_start_reduce(ti_instruction_graph *graph, const ti_staging *s, bool to_buffer,
+                                            bool takes_old);
 ti_instruction_box *ti_instruction_start_slots(ti_instruction_graph *graph, const ti_staging *s, bool send,
                                                uint32_t boxes, ti_instruction **out);
 void ti_instruction_free_staging(ti_instruction_graph *graph, const ti_staging *s, const uint64_t *after, int count);

@@ -20,6 +20,9 @@ ti_slot_range ti_instruction_slots(const ti_instruction_graph *graph, const ti_t
 static uint32_t foreign_slots(const ti_command *reduce)
 {
     uint32_t slots = 0;
+    if (reduce->as.reduce.what) {
+        return reduce->as.reduce.alone; /* for the identity */
+    }
     if (reduce->as.reduce.tree) {
         return (uint32_t)reduce->as.reduce.tree->children;
     }
@@ -177,17 +180,19 @@ static void write_result(ti_instruction_graph *graph, ti_instruction *instructio
     ti_instruction_note_write(graph, buffer, &buffer->extent, TI_HOST_MEMORY);
 }
 
-ti_instruction *ti_instruction_start_reduce(ti_instruction_graph *graph, const ti_staging *s, bool to_buffer)
+ti_instruction *ti_instruction_start_reduce(ti_instruction_graph *graph, const ti_staging *s, bool to_buffer,
+                                            bool takes_old)
 {
     const ti_access *access = &s->task->access[s->access];
-    if (to_buffer && access->include_old) {
+    bool include_old = to_buffer && takes_old;
+    if (include_old) {
         ti_instruction_make_fresh(graph, s->task, access->buffer, &access->buffer->extent, TI_HOST_MEMORY);
     }
     ti_instruction *instruction = ti_emit_start(&graph->emit, TI_INSTRUCTION_REDUCE, s->task);
     instruction->as.reduce.staging = s->allocation;
     instruction->as.reduce.elements = s->elements;
     instruction->as.reduce.reducer = access->reducer;
-    instruction->as.reduce.include_old = access->include_old;
+    instruction->as.reduce.include_old = include_old;
     instruction->as.reduce.box = access->buffer->extent;
     instruction->as.reduce.buffer = access->buffer;
     instruction->as.reduce.is_root = to_buffer;
@@ -201,6 +206,28 @@ void ti_instruction_free_staging(ti_instruction_graph *graph, const ti_staging *
 {
     ti_staging_memory here = { s->allocation, 0, bytes_of(s, s->slots) };
     ti_emit_unstaging(&graph->emit, s->task, &here, after, (size_t)count);
+}
+
+static void wait_for_partials(ti_instruction_graph *graph)
+{
+    for (size_t i = 0; i < graph->partial.count; i++) {
+        ti_deps_add(&graph->emit.deps, graph->partial.data[i]);
+    }
+}
+
+/* ---- by a collective: this node's slots are combined first */
+
+static void compile_together(ti_instruction_graph *graph, const ti_command *command, const ti_staging *s)
+{
+    ti_instruction *own = ti_instruction_start_reduce(graph, s, ti_command_is_root(command),
+                                                      command->as.reduce.takes_old);
+    own->as.reduce.slots = s->own_slots;
+    own->as.reduce.is_identity = command->as.reduce.alone;
+    ti_deps_add(&graph->emit.deps, s->alloc_id);
+    wait_for_partials(graph);
+    ti_emit(&graph->emit, own);
+    uint64_t last = ti_instruction_compile_combining(graph, command, s->allocation, own->id);
+    ti_instruction_free_staging(graph, s, &last, 1);
 }
 
 /* ---- along the tree of nodes */
@@ -226,14 +253,13 @@ static void compile_tree(ti_instruction_graph *graph, const ti_command *command,
     for (int i = 0; i < tree->children; i++) {
         received[i] = emit_slot_message(graph, command, s, s->own_slots + (uint32_t)i, i, s->alloc_id);
     }
-    ti_instruction *instruction = ti_instruction_start_reduce(graph, s, tree->parent < 0);
+    ti_instruction *instruction = ti_instruction_start_reduce(graph, s, ti_command_is_root(command),
+                                                              command->as.reduce.takes_old);
     instruction->as.reduce.slots = s->slots;
     for (int i = 0; i < tree->children; i++) {
         ti_deps_add(&graph->emit.deps, received[i]);
     }
-    for (size_t i = 0; i < graph->partial.count; i++) {
-        ti_deps_add(&graph->emit.deps, graph->partial.data[i]);
-    }
+    wait_for_partials(graph);
     ti_emit(&graph->emit, instruction);
     uint64_t last = tree->parent < 0 ? instruction->id : emit_slot_message(graph, command, s, 0, -1, instruction->id);
     ti_instruction_free_staging(graph, s, &last, 1);
@@ -241,8 +267,15 @@ static void compile_tree(ti_instruction_graph *graph, const ti_command *command,
 
 void ti_instruction_compile_reduce(ti_instruction_graph *graph, const ti_command *command)
 {
+    if (command->as.reduce.alone) { /* nothing was executed here, and so nothing staged */
+        ti_vec_clear(&graph->partial);
+        ti_vec_clear(&graph->staged);
+        ti_instruction_stage(graph, command, 0, 0);
+    }
     const ti_staging s = *staging_of(graph, command->task, command->as.reduce.access);
-    if (command->task->in_blocks) {
+    if (command->as.reduce.what) {
+        compile_together(graph, command, &s);
+    } else if (command->task->in_blocks) {
         ti_instruction_compile_blocks(graph, command, &s);
     } else {
         compile_tree(graph, command, &s);

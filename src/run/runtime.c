@@ -251,6 +251,7 @@ static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
     s->record = rt->config.graph != NULL;
     bool explains = rt->config.explain && strcmp(rt->config.explain, "0") != 0 && (s->node == 0 || rt->dry);
     s->explain = explains ? ti_explain_create() : NULL;
+    s->reduces = rt->comm->reduces;
     s->collectives = rt->config.collectives - TACIT_COLLECTIVES_OFF + TI_COLLECTIVES_OFF;
     /* A window that spans more horizons than may be under way would never close. */
     s->lookahead = rt->config.lookahead == TACIT_LOOKAHEAD_OFF ? 0 : TI_MIN(rt->config.run_ahead + 1, MOST_LOOKAHEAD);

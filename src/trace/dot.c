@@ -150,6 +150,14 @@ static void add_transfer(ti_dot *dot, const ti_buffer_info *buffer, bool send, i
 
 static void add_reduction(ti_dot *dot, const ti_command *c)
 {
+    const ti_collective *what = c->as.reduce.what;
+    if (what) {
+        ti_strbuf_add(&dot->text, "\\n%s", ti_pattern_name(what->pattern));
+        if (what->root >= 0) {
+            ti_strbuf_add(&dot->text, " to %d", what->root);
+        }
+        return;
+    }
     if (c->as.reduce.tree) {
         ti_strbuf_add(&dot->text, "\\n%d children, parent %d", c->as.reduce.tree->children, c->as.reduce.tree->parent);
         return;

@@ -7,7 +7,7 @@
  *                                    MPI_Abort fails too
  *
  * The program sends messages of every kind: short, packed, with datatypes that are kept and that are not, long ones, sync points; and every
- * collective. */
+ * collective, reductions too. */
 #include "tacit/tacit.h"
 
 #include <mpi.h>
@@ -53,6 +53,8 @@
       (a, b, c, d, e, f, g, h, i, j))                                                                                  \
     X(MPI_Init_thread, (int *a, char ***b, int c, int *d), (a, b, c, d))                                               \
     X(MPI_Initialized, (int *a), (a))                                                                                  \
+    X(MPI_Ireduce, (const void *a, void *b, int c, MPI_Datatype d, MPI_Op e, int f, MPI_Comm g, MPI_Request *h),       \
+      (a, b, c, d, e, f, g, h))                                                                                        \
     X(MPI_Irecv, (void *a, int b, MPI_Datatype c, int d, int e, MPI_Comm f, MPI_Request *g), (a, b, c, d, e, f, g))    \
     X(MPI_Iscatter,                                                                                                    \
       (const void *a, int b, MPI_Datatype c, void *d, int e, MPI_Datatype f, int g, MPI_Comm h, MPI_Request *i),       \
@@ -65,6 +67,8 @@
       (a, b, c, d, e, f, g))                                                                                           \
     X(MPI_Issend, (const void *a, int b, MPI_Datatype c, int d, int e, MPI_Comm f, MPI_Request *g),                    \
       (a, b, c, d, e, f, g))                                                                                           \
+    X(MPI_Op_create, (MPI_User_function * a, int b, MPI_Op *c), (a, b, c))                                             \
+    X(MPI_Op_free, (MPI_Op * a), (a))                                                                                  \
     X(MPI_Query_thread, (int *a), (a))                                                                                 \
     X(MPI_Request_free, (MPI_Request * a), (a))                                                                        \
     X(MPI_Test, (MPI_Request * a, int *b, MPI_Status *c), (a, b, c))                                                   \
@@ -73,6 +77,9 @@
     X(MPI_Type_create_hindexed, (int a, const int b[], const MPI_Aint c[], MPI_Datatype d, MPI_Datatype *e),           \
       (a, b, c, d, e))                                                                                                 \
     X(MPI_Type_create_hvector, (int a, int b, MPI_Aint c, MPI_Datatype d, MPI_Datatype *e), (a, b, c, d, e))           \
+    X(MPI_Type_create_keyval, (MPI_Type_copy_attr_function * a, MPI_Type_delete_attr_function * b, int *c, void *d),   \
+      (a, b, c, d))                                                                                                    \
+    X(MPI_Type_set_attr, (MPI_Datatype a, int b, void *c), (a, b, c))                                                  \
     X(MPI_Type_create_struct, (int a, const int b[], const MPI_Aint c[], const MPI_Datatype d[], MPI_Datatype *e),     \
       (a, b, c, d, e))                                                                                                 \
     X(MPI_Type_create_resized, (MPI_Datatype a, MPI_Aint b, MPI_Aint c, MPI_Datatype * d), (a, b, c, d))               \
@@ -240,6 +247,18 @@ static void exchange_all(size_t n, int root)
     on_all(square, tacit_read(b, tacit_one_to_one()), nothing); /* scatter */
 }
 
+static void combine_all(int root)
+{
+    tacit_buffer *b = buffer(TACIT_RANGE(N));
+    for (int s = 0; s < STEPS; s++) {
+        tacit_op op = s % 2 ? tacit_sum(TACIT_DOUBLE) : tacit_max(TACIT_DOUBLE);
+        on_all(TACIT_RANGE(N), tacit_reduce(b, op), nothing);
+        if (s >= STEPS / 2) {
+            read_on(b, root, tacit_all()); /* the next one is reduced to this node */
+        }
+    }
+}
+
 static void send_all(void)
 {
     int last = tacit_num_nodes(ctx) - 1;
@@ -250,6 +269,7 @@ static void send_all(void)
     send_shapes(last, 0);
     exchange_all(N, 0);
     exchange_all(N + 1, last);
+    combine_all(last);
     write_all(l, line, 0);
     read_on(l, last, tacit_all());
     for (int s = 0; s < STEPS; s++) {

@@ -503,13 +503,15 @@ static void several_buffers(void **state)
     plan_fini(&p);
 }
 
-/* A result of a reduction is on one node; the old contents that a reduction includes are read by one. */
+/* A tree of messages leaves its result on one node; the old contents that a reduction includes are read by one. */
 static void reductions(void **state)
 {
     (void)state;
     plan p;
     gen_access sum = { .mode = TACIT_REDUCE, .mapper = tacit_all(), .op = tacit_sum(TACIT_UINT64) };
-    start(&p, 4, tacit_range1(4), 1);
+    gen_buffer b = plan_buffer(tacit_range1(4), false);
+    plan_start(&p, &(plan_setup){ .nodes = 4, .only = -1, .collectives = TI_COLLECTIVES_DISCOVER, .by_messages = true },
+               &b, 1);
     plan_task(&p, (gen_task){ .name = "W", .range = tacit_range1(16), .access = { sum } });
     plan_task(&p, reader(tacit_range1(16), tacit_all()));
     expect(&p, 3, "broadcast from 0 A [0,4) get [0,4); execute [12,16)");

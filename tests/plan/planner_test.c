@@ -49,6 +49,7 @@ static bool run_one(uint64_t seed, const arguments *args, sim_counts *total)
     so.record = gen_chance(&r, 90);
     so.release = gen_chance(&r, 50);
     so.reproducible = gen_chance(&r, 40);
+    so.reduces = gen_chance(&r, 70);
     so.explain = gen_chance(&r, 30);
     so.collectives = (int)gen_between(&r, TI_COLLECTIVES_OFF, TI_COLLECTIVES_LOOKAHEAD);
     go.nodes = args->nodes ? args->nodes : go.nodes;

@@ -287,6 +287,11 @@ static bool join(des *d, event *e)
 static bool leave(des *d, meeting *m, int node)
 {
     event *e = m->event[node];
+    if (e->command->kind == TI_COMMAND_REDUCE) {
+        store(d, e, e->command->stamp);
+        finish(d, e);
+        return true;
+    }
     if (!check_values(d, e)) {
         return false;
     }
@@ -397,6 +402,9 @@ static bool start_reduction(des *d, event *e)
         d->s->step = c->step;
         SIM_CHECK(d->s, d->s->node[e->node].command.data[i]->kind != TI_COMMAND_EXECUTE || d->event[e->node][i].done,
                   "execution: node %d combines partial results before they are there", e->node);
+    }
+    if (ti_pattern_combines(c->pattern)) {
+        return join(d, e);
     }
     e->waits = 0;
     partials in, out;

@@ -12,6 +12,7 @@ static void init_node(const plan *p, plan_node *n, int node, const plan_setup *s
     n->system.horizon_step = setup->horizon_step ? setup->horizon_step : 4;
     n->system.horizon_front = 64;
     n->system.collectives = setup->collectives;
+    n->system.reduces = !setup->by_messages;
     n->system.explain = n == p->node ? p->explain : NULL;
     n->tasks = ti_task_graph_create(&n->system);
     n->graph = ti_command_graph_create(&n->system);
@@ -72,6 +73,16 @@ static void add_spans(ti_strbuf *text, const char *word, const ti_block_message 
 static void describe_reduction(plan_node *n, const ti_command *c)
 {
     const ti_tree_place *tree = c->as.reduce.tree;
+    const ti_collective *what = c->as.reduce.what;
+    if (what) {
+        ti_strbuf_add(&n->text, "%s", ti_pattern_name(what->pattern));
+        if (what->root >= 0) {
+            ti_strbuf_add(&n->text, " to %d", what->root);
+        }
+        ti_strbuf_add(&n->text, "%s%s", c->as.reduce.alone ? " with nothing" : "",
+                      c->as.reduce.takes_old ? " and the old value" : "");
+        return;
+    }
     if (!tree) {
         const ti_block_place *place = c->as.reduce.blocks;
         ti_strbuf_add(&n->text, "reduce [%u,%u)", place->own.first, place->own.end);

@@ -32,6 +32,7 @@ typedef struct plan {
 typedef struct plan_setup {
     int nodes, only;                /* the node to plan, or -1 for all */
     int collectives;                /* TI_COLLECTIVES_OFF ... */
+    bool by_messages;               /* reductions are not collectives */
     int64_t horizon_step;           /* 0: 4 */
     const ti_custom_mapper *custom; /* what tacit_custom(0), tacit_custom(1), ... mean */
     size_t customs;

@@ -109,7 +109,11 @@ static uint64_t command_digest(const ti_command *c)
         break;
     case TI_COMMAND_REDUCE:
         mix(&h, c->as.reduce.access);
-        if (c->as.reduce.tree) {
+        if (c->as.reduce.what) {
+            mix(&h, c->as.reduce.what->pattern);
+            mix(&h, (uint64_t)c->as.reduce.what->root);
+            mix(&h, c->as.reduce.sequence);
+        } else if (c->as.reduce.tree) {
             mix_tree(&h, c->as.reduce.tree);
         } else {
             mix_blocks(&h, c->as.reduce.blocks);

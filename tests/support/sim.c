@@ -32,6 +32,7 @@ static void init_node(sim *s, int r)
     n->system.horizon_front = s->options.horizon_front;
     n->system.record = s->options.record;
     n->system.collectives = s->options.collectives;
+    n->system.reduces = s->options.reduces;
     n->system.explain = s->options.explain && r == 0 ? ti_explain_create() : NULL;
     n->tasks = ti_task_graph_create(&n->system);
     n->graph = ti_command_graph_create(&n->system);
@@ -255,14 +256,19 @@ static bool record_reduce(sim *s, sim_node *n, const ti_command *from, sim_comma
     const gen_task *task = &s->program->task.data[s->program->step.data[s->step].index];
     to->buffer = task->access[from->as.reduce.access].buffer;
     SIM_CHECK(s, task->access[from->as.reduce.access].mode == TACIT_REDUCE, "a reduction of something else");
-    SIM_CHECK(s, !from->as.reduce.tree == from->task->in_blocks && !from->as.reduce.blocks != from->task->in_blocks,
+    bool together = from->as.reduce.what != NULL, in_blocks = from->task->in_blocks;
+    SIM_CHECK(s,
+              !together ? !from->as.reduce.tree == in_blocks && !from->as.reduce.blocks != in_blocks
+                        : !in_blocks && !from->as.reduce.tree && !from->as.reduce.blocks,
               "a reduction of the wrong kind");
-    if (from->task->in_blocks ? !record_blocks(s, n, from, to) : !record_tree(s, n, from, to)) {
+    if (together    ? !sim_record_combining(s, n, from, to)
+        : in_blocks ? !record_blocks(s, n, from, to)
+                    : !record_tree(s, n, from, to)) {
         return false;
     }
     if (ti_command_is_root(from)) {
         whole_buffer(s, to->buffer, &to->write);
-        to->read = task->access[from->as.reduce.access].include_old ? to->write : (sim_elements){ NULL, 0 };
+        to->read = from->as.reduce.takes_old ? to->write : (sim_elements){ NULL, 0 };
         to->expected = sim_stamps(s, &to->read);
     }
     return true;
@@ -469,6 +475,29 @@ static const sim_command *find_kind(const sim *s, const sim_node *n, ti_command_
     return NULL;
 }
 
+/* All nodes take part alike, and one of those with a chunk brings the old value if there is one to bring. */
+static bool check_combining(sim *s, int buffer, bool include_old)
+{
+    const sim_command *first = find_kind(s, &s->node[0], TI_COMMAND_REDUCE, buffer);
+    size_t old = 0, results = 0;
+    for (int r = 0; r < s->nodes; r++) {
+        const sim_command *c = find_kind(s, &s->node[r], TI_COMMAND_REDUCE, buffer);
+        SIM_CHECK(s,
+                  c && c->pattern == first->pattern && c->root == first->root && c->counter == first->counter &&
+                      c->serial == first->serial,
+                  "node 0 and %d have different reductions", r);
+        SIM_CHECK(s, c->alone == !find_kind(s, &s->node[r], TI_COMMAND_EXECUTE, -1),
+                  "node %d takes part in half of a reduction", r);
+        SIM_CHECK(s, !c->read.count || !c->alone, "node %d brings the old value, but has no chunk", r);
+        old += c->read.count > 0;
+        results += c->write.count > 0;
+    }
+    SIM_CHECK(s, old == include_old, "%zu nodes bring the old value of a reduction", old);
+    SIM_CHECK(s, results == (first->pattern == TI_PATTERN_ALL_REDUCE ? (size_t)s->nodes : 1),
+              "%zu nodes get the result of a reduction", results);
+    return true;
+}
+
 /* Every node with a chunk is in the tree once; the first of them is the root. */
 static bool check_tree(sim *s, int buffer)
 {
@@ -542,6 +571,15 @@ static bool check_blocks(sim *s, int buffer)
     SIM_CHECK(s, next == blocks, "%u blocks of %u", next, blocks);
     SIM_CHECK(s, sends == receives, "%d messages with blocks are sent, %d received", sends, receives);
     return true;
+}
+
+static bool check_reduction(sim *s, int buffer, bool include_old)
+{
+    const sim_command *c = find_kind(s, &s->node[0], TI_COMMAND_REDUCE, buffer);
+    if (c && ti_pattern_combines(c->pattern)) {
+        return check_combining(s, buffer, include_old);
+    }
+    return s->options.reproducible ? check_blocks(s, buffer) : check_tree(s, buffer);
 }
 
 /* Together the chunks of all nodes are the range, each item once, or once per node. */
@@ -645,8 +683,7 @@ static bool check_step(sim *s, const gen_step *step)
     }
     for (int i = 0; task && i < task->accesses; i++) {
         int buffer = task->access[i].buffer;
-        if (task->access[i].mode == TACIT_REDUCE &&
-            !(s->options.reproducible ? check_blocks(s, buffer) : check_tree(s, buffer))) {
+        if (task->access[i].mode == TACIT_REDUCE && !check_reduction(s, buffer, task->access[i].include_old)) {
             return false;
         }
     }

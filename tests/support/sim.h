@@ -42,11 +42,12 @@ typedef struct sim_command {
     ti_pattern pattern; /* collectives, to .get */
     int root;
     uint64_t serial;
-    const sim_elements *give;  /* to each node */
-    const sim_elements *get;   /* from each node */
-    const ti_tree_place *tree; /* reductions: one of these */
-    const ti_block_place *blocks;
-    int contributions; /* all there are: nodes, or blocks */
+    const sim_elements *give;     /* to each node */
+    const sim_elements *get;      /* from each node */
+    const ti_tree_place *tree;    /* reductions: one of these */
+    const ti_block_place *blocks; /* or it is a collective, with a pattern */
+    bool alone;                   /* without a chunk */
+    int contributions;            /* all there are: nodes, or blocks */
 } sim_command;
 
 typedef struct sim_node {
@@ -75,6 +76,7 @@ typedef struct sim_options {
     bool release; /* give memory of executed commands back as early as allowed */
     bool verbose;
     bool reproducible;
+    bool reduces;    /* ti_system::reduces */
     int collectives; /* TI_COLLECTIVES_OFF ... */
     bool explain;    /* node 0 wants to know what becomes of edges, which changes nothing */
 } sim_options;
@@ -137,6 +139,7 @@ int sim_buffer(const sim *s, const ti_buffer_info *info);
 size_t sim_first_command(const sim *s, const sim_node *n);
 /* A copy that lies there already may only be sent again if so many readers came since that one of them may have been forgotten. */
 bool sim_may_be_forgotten(const sim *s, int buffer, uint32_t element);
+bool sim_record_combining(sim *s, sim_node *n, const ti_command *from, sim_command *to);
 bool sim_record_collective(sim *s, sim_node *n, const ti_command *from, sim_command *to);
 /* Of this step. */
 bool sim_check_collectives(sim *s);

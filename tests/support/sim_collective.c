@@ -93,6 +93,32 @@ bool sim_record_collective(sim *s, sim_node *n, const ti_command *from, sim_comm
     return true;
 }
 
+bool sim_record_combining(sim *s, sim_node *n, const ti_command *from, sim_command *to)
+{
+    const ti_collective *what = from->as.reduce.what;
+    const ti_access *access = &from->task->access[from->as.reduce.access];
+    to->counter = from->as.reduce.sequence;
+    to->pattern = what->pattern;
+    to->root = what->root;
+    to->serial = what->serial;
+    to->alone = from->as.reduce.alone;
+    SIM_CHECK(s, s->options.reduces && s->options.collectives != TI_COLLECTIVES_OFF && s->nodes > 1,
+              "a reduction by a collective, but they are off");
+    SIM_CHECK(s, to->counter == n->collectives++, "node %d: reduction %llu comes out of sequence", n->system.node,
+              (unsigned long long)to->counter);
+    SIM_CHECK(s,
+              ti_pattern_combines(what->pattern) && what->nodes == s->nodes && what->regions == 1 &&
+                  ti_box_equal(what->region, &access->buffer->extent) &&
+                  memcmp(&what->reducer, &access->reducer, sizeof(ti_reducer)) == 0,
+              "node %d: a reduction of something else", n->system.node);
+    SIM_CHECK(s, from->as.reduce.gets == (what->pattern == TI_PATTERN_ALL_REDUCE || what->root == n->system.node),
+              "node %d: the result goes elsewhere", n->system.node);
+    if (n->system.node == 0) {
+        s->counts.collectives[what->pattern]++;
+    }
+    return true;
+}
+
 /* The i-th collective of the step on a node. */
 static const sim_command *nth_collective(const sim *s, const sim_node *n, size_t index)
 {

@@ -1,0 +1,252 @@
+/* Tests of reductions over MPI, run by a launcher on any number of nodes.
+ *
+ * Every operator on every type that it goes with, and operators of the program's: one that is not commutative, and one whose elements are longer than
+ * what is combined at once; to each node in turn and to all nodes, several under way at once, each again from other memory. The result is that of
+ * combining in the order of the nodes. Minima of numbers that are none, and of both zeros, have the same bits on all nodes. */
+#include "base/alloc.h"
+#include "base/map.h"
+#include "comm/exchange.h"
+#include "mpi_program.h"
+
+#include <math.h>
+#include <sched.h>
+
+enum { MAX_TOKENS = 32, LONG_ELEMENT = 6000, TIMES = 2 };
+
+/* ---- operators of the program's */
+
+/* x -> a x + b: one after the other, so not commutative. */
+typedef struct affine {
+    uint64_t a, b;
+} affine;
+
+static void compose(void *into, const void *from, size_t n, const void *user)
+{
+    affine *f = into;
+    const affine *g = from;
+    (void)user;
+    for (size_t i = 0; i < n; i++) {
+        f[i] = (affine){ f[i].a * g[i].a, f[i].a * g[i].b + f[i].b };
+    }
+}
+
+/* The last byte that is not 0, at each place. */
+static void overwrite(void *into, const void *from, size_t n, const void *user)
+{
+    unsigned char *f = into;
+    const unsigned char *g = from;
+    (void)user;
+    for (size_t i = 0; i < n * LONG_ELEMENT; i++) {
+        f[i] = g[i] ? g[i] : f[i];
+    }
+}
+
+static const affine identity = { 1, 0 };
+static const unsigned char nothing[LONG_ELEMENT];
+static const ti_user_op own_ops[] = {
+    { { .combine = compose, .identity = &identity, .elem_size = sizeof(affine) } },
+    { { .combine = overwrite, .identity = nothing, .elem_size = LONG_ELEMENT } },
+};
+
+/* ---- one reduction */
+
+typedef struct reduction {
+    ti_collective what;
+    ti_box region;
+    size_t elem, bytes;
+    char *value, *expected;
+    ti_block block;
+} reduction;
+
+/* Small numbers, so that sums and products of floating numbers are exact. */
+static void fill(const reduction *r, int node, int time, char *out)
+{
+    const ti_reducer *op = &r->what.reducer;
+    size_t n = r->bytes / r->elem;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t value = ti_hash64((uint64_t)(node * 1000003 + time * 7919) + i + r->what.serial * 31);
+        if (op->user) {
+            memset(out + i * r->elem, 0, r->elem);
+            memcpy(out + i * r->elem, &value, sizeof(value));
+            out[i * r->elem + value % r->elem] = (char)(node + 1);
+        } else if (op->op.type == TACIT_DOUBLE) {
+            ((double *)(void *)out)[i] = (double)(value % 3) + 1;
+        } else if (op->op.type == TACIT_FLOAT) {
+            ((float *)(void *)out)[i] = (float)(value % 3) + 1;
+        } else {
+            memcpy(out + i * r->elem, &value, r->elem);
+        }
+    }
+}
+
+static void reduction_create(reduction *r, int nodes, int root, uint64_t serial, ti_reducer reducer, int64_t elements)
+{
+    *r = (reduction){ .region = { .max = { elements, 1, 1 } } };
+    r->what = (ti_collective){ .pattern = root < 0 ? TI_PATTERN_ALL_REDUCE : TI_PATTERN_REDUCE,
+                               .nodes = nodes,
+                               .root = root,
+                               .serial = serial,
+                               .reducer = reducer,
+                               .region = &r->region,
+                               .regions = 1 };
+    r->elem = reducer.user ? reducer.user->desc.elem_size : ti_type_size(reducer.op.type);
+    r->bytes = (size_t)elements * r->elem;
+}
+
+static ti_payload locate(void *user, const ti_boxes *boxes)
+{
+    reduction *r = user;
+    (void)boxes;
+    r->block = (ti_block){ .base = r->value, .run = r->bytes, .count = { 1, 1 } };
+    return (ti_payload){ &r->block, 1, r->bytes };
+}
+
+static void start(ti_comm *comm, reduction *r, int time, uint64_t sequence)
+{
+    char *other = ti_alloc(r->bytes);
+    r->value = ti_alloc(r->bytes);
+    r->expected = ti_alloc(r->bytes);
+    for (int q = 0; q < comm->num_nodes; q++) {
+        fill(r, q, time, q ? other : r->expected);
+        if (q) {
+            ti_reducer_combine(&r->what.reducer, r->expected, other, r->bytes / r->elem);
+        }
+    }
+    fill(r, comm->node, time, r->value);
+    ti_free(other, r->bytes);
+    ti_exchange x = { .what = &r->what,
+                      .elem_size = r->elem,
+                      .sequence = sequence,
+                      .layout = 1,
+                      .base = r->value,
+                      .locate = locate,
+                      .user = r,
+                      .gives = true,
+                      .gets = r->what.root < 0 || r->what.root == comm->node };
+    comm->ops->collective(comm, &x, sequence);
+}
+
+static void wait_for(ti_comm *comm, size_t count)
+{
+    uint64_t tokens[MAX_TOKENS];
+    while (count) {
+        int n = comm->ops->poll(comm, tokens, MAX_TOKENS);
+        if (n < 0) {
+            stop_job(__FILE__, __LINE__, "node %d: %s", comm->node, comm->stats.error);
+        }
+        count -= (size_t)n;
+        sched_yield();
+    }
+}
+
+static void check(const ti_comm *comm, reduction *r)
+{
+    bool gets = r->what.root < 0 || r->what.root == comm->node;
+    if (gets && memcmp(r->value, r->expected, r->bytes) != 0) {
+        stop_job(__FILE__, __LINE__, "node %d of %d: a wrong %s of %zu bytes to %d, operator %d on type %d", comm->node,
+                 comm->num_nodes, ti_pattern_name(r->what.pattern), r->bytes, r->what.root,
+                 (int)r->what.reducer.op.kind, (int)r->what.reducer.op.type);
+    }
+    ti_free(r->value, r->bytes);
+    ti_free(r->expected, r->bytes);
+}
+
+/* ---- all of them */
+
+static size_t list_reducers(ti_reducer *out)
+{
+    size_t n = 0;
+    for (int type = TACIT_INT8; type <= TACIT_DOUBLE; type++) {
+        for (int kind = TACIT_OP_SUM; kind <= TACIT_OP_XOR; kind++) {
+            ti_reducer r = { .op = { .kind = kind, .type = type } };
+            if (ti_op_is_valid(r.op)) {
+                out[n++] = r;
+            }
+        }
+    }
+    for (size_t i = 0; i < TI_COUNT(own_ops); i++) {
+        out[n++] = (ti_reducer){ .user = &own_ops[i] };
+    }
+    return n;
+}
+
+static void all_operators(ti_comm *comm, const ti_reducer *reducers, size_t count, int root, int64_t elements,
+                          uint64_t *sequence, uint64_t *serial)
+{
+    reduction *all = ti_alloc(count * sizeof(*all));
+    for (size_t i = 0; i < count; i++) {
+        reduction_create(&all[i], comm->num_nodes, root, ++*serial, reducers[i], elements);
+    }
+    for (int time = 0; time < TIMES; time++) {
+        for (size_t i = 0; i < count; i++) {
+            start(comm, &all[i], time, (*sequence)++);
+        }
+        wait_for(comm, count);
+        for (size_t i = 0; i < count; i++) {
+            check(comm, &all[i]);
+        }
+    }
+    ti_free(all, count * sizeof(*all));
+}
+
+/* What MPI may decide as it likes must still be the same on all nodes. */
+static void same_bits(ti_comm *comm, int kind, uint64_t *sequence, uint64_t *serial)
+{
+    static const double odd[] = { 0.0, -0.0, NAN, -NAN, 1.0 };
+    reduction r;
+    double mine[64];
+    reduction_create(&r, comm->num_nodes, -1, ++*serial, (ti_reducer){ .op = { .kind = kind, .type = TACIT_DOUBLE } },
+                     (int64_t)TI_COUNT(mine));
+    start(comm, &r, 0, (*sequence)++);
+    wait_for(comm, 1);
+    ti_free(r.value, r.bytes);
+    ti_free(r.expected, r.bytes);
+    for (size_t i = 0; i < TI_COUNT(mine); i++) {
+        mine[i] = odd[ti_hash64(i * 97 + (uint64_t)comm->node) % TI_COUNT(odd)];
+    }
+    r.value = (char *)mine;
+    ti_exchange x = { .what = &r.what,
+                      .elem_size = r.elem,
+                      .sequence = *sequence,
+                      .locate = locate,
+                      .user = &r,
+                      .gives = true,
+                      .gets = true };
+    comm->ops->collective(comm, &x, (*sequence)++);
+    wait_for(comm, 1);
+    int64_t digest = (int64_t)(ti_hash_words(mine, sizeof(mine), 1) >> 16);
+    REQUIRE(comm->ops->sum(comm, digest) == digest * comm->num_nodes);
+}
+
+int main(void)
+{
+    static const int64_t sizes[] = { 1, 5, 3000 };
+    char why[256] = "";
+    ti_reducer reducers[128];
+    ti_comm *first = ti_comm_mpi_create(&(ti_comm_settings){ 1 << 20, TACIT_COLLECTIVE_SCHEDULE_AUTO }, why,
+                                        sizeof(why));
+    REQUIRE(first != NULL);
+    uint64_t live = ti_alloc_live(), sequence = 0, serial = 0;
+    ti_comm *comm = ti_comm_mpi_create(&(ti_comm_settings){ 1 << 20, TACIT_COLLECTIVE_SCHEDULE_MPI }, why, sizeof(why));
+    REQUIRE(comm != NULL && (comm->reduces || comm->num_nodes == 1));
+    size_t count = list_reducers(reducers);
+    REQUIRE(count > 60);
+    for (size_t s = 0; s < TI_COUNT(sizes) && comm->num_nodes > 1; s++) {
+        for (int root = -1; root < comm->num_nodes; root++) {
+            all_operators(comm, reducers, count, root, sizes[s], &sequence, &serial);
+        }
+    }
+    for (int kind = TACIT_OP_MIN; kind <= TACIT_OP_MAX && comm->num_nodes > 1; kind++) {
+        same_bits(comm, kind, &sequence, &serial);
+    }
+    REQUIRE(comm->pending == 0 && comm->stats.collectives_by_network == sequence);
+    comm->ops->destroy(comm);
+    if (ti_alloc_live() != live) {
+        stop_job(__FILE__, __LINE__, "%lld bytes were not freed", (long long)(ti_alloc_live() - live));
+    }
+    if (first->node == 0) {
+        printf("reduce_mpi_test: passed, %llu reductions\n", (unsigned long long)sequence);
+    }
+    first->ops->destroy(first);
+    return EXIT_SUCCESS;
+}
