@@ -7,9 +7,8 @@
 #ifndef TI_MPI_REDUCE_H
 #define TI_MPI_REDUCE_H
 
+#include "comm/mpi_type.h"
 #include "ir/reduction.h"
-
-#include <mpi.h>
 
 typedef struct ti_mpi_reducer {
     ti_reducer reducer;
