@@ -629,7 +629,7 @@ static bool leave_mpi(mpi_comm *self)
     }
     drop_pending(self);
     int closed = ti_mpi_notes_close(&self->notes);
-    return succeeded(self, code, "MPI_Type_free") && succeeded(self, shared, "MPI_Type_free") &&
+    return succeeded(self, code, "MPI_Type_free") && succeeded(self, shared, self->shared.call) &&
            succeeded(self, closed, self->notes.call) && close_communicator(self, &self->kernels) &&
            close_communicator(self, &self->collectives) && close_communicator(self, &self->mpi) &&
            (!self->finalizes || succeeded(self, MPI_Finalize(), "MPI_Finalize"));

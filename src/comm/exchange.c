@@ -38,10 +38,11 @@ void ti_groups_fini(ti_groups *groups)
 
 /* ---- the direct schedule */
 
-/* Peers begin behind this node, so that not all send to node 0 first. */
-static int peer_at(const ti_comm *comm, int i)
+/* Peers are the other members of this node's group, and begin behind it, so that not all send to the first one first. */
+static int peer_at(const ti_comm *comm, const ti_collective *what, int members, int i)
 {
-    return (comm->node + 1 + i) % comm->num_nodes;
+    int rank = ti_collective_rank(what, comm->node);
+    return ti_collective_member(what, comm->node, (rank + 1 + i) % members);
 }
 
 static void add_message(ti_direct *direct, const ti_exchange *x, int r, int q, int peer, ti_direct_plan *plan)
@@ -63,16 +64,19 @@ static void add_message(ti_direct *direct, const ti_exchange *x, int r, int q, i
 
 static void make_plan(ti_direct *direct, const ti_comm *comm, const ti_exchange *x, ti_direct_plan *plan)
 {
+    int members = ti_collective_members(x->what, comm->node);
     plan->serial = x->layout ? x->what->serial : 0;
     plan->layout = x->layout;
     ti_vec_clear(&plan->message);
     ti_vec_clear(&plan->block);
-    for (int i = 0; x->gets && i + 1 < comm->num_nodes; i++) {
-        add_message(direct, x, peer_at(comm, i), comm->node, peer_at(comm, i), plan);
+    for (int i = 0; x->gets && i + 1 < members; i++) {
+        int peer = peer_at(comm, x->what, members, i);
+        add_message(direct, x, peer, comm->node, peer, plan);
     }
     plan->receives = plan->message.count;
-    for (int i = 0; x->gives && i + 1 < comm->num_nodes; i++) {
-        add_message(direct, x, comm->node, peer_at(comm, i), peer_at(comm, i), plan);
+    for (int i = 0; x->gives && i + 1 < members; i++) {
+        int peer = peer_at(comm, x->what, members, i);
+        add_message(direct, x, comm->node, peer, peer, plan);
     }
 }
 

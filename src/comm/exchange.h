@@ -18,7 +18,7 @@ struct ti_exchange {
         layout; /* with what->serial: where the bytes lie relative to `base`; 0: not from one base, which is NULL */
     char *base;
     /* Where boxes of the buffer lie in this node's memory; valid until the next call. Each lies within a box that this node gives or gets, or
-     * where a region comes together here (all-gather, broadcast, the root of a gather or scatter), within that region. */
+     * where a region comes together here (all-gather, broadcast, the root of a gather or scatter; in groups the group's part of it), within that. */
     ti_payload (*locate)(void *user, const ti_boxes *boxes);
     void *user;
     bool gives, gets;           /* this node, anything */

@@ -8,13 +8,39 @@
 /* Remembers the call for messages. */
 #define CALL(all, function, ...) ((all)->call = #function, function(__VA_ARGS__))
 
+/* ---- who takes part */
+
+/* All nodes, or this node's group: none, if it has no part in the collective. */
+typedef struct team {
+    MPI_Comm mpi;
+    int nodes;
+    ti_box region; /* the first one, or the group's part of it */
+    size_t bytes;  /* of all regions */
+} team;
+
+static void find_team(const ti_mpi_collectives *all, const ti_exchange *x, team *out)
+{
+    const ti_collective *what = x->what;
+    *out = (team){ .mpi = all->mpi, .nodes = ti_collective_members(what, all->node) };
+    if (what->members) {
+        out->mpi = ti_mpi_grid_find(&all->grid, what->members, what->stride);
+    }
+    for (uint32_t i = what->regions; i-- > 0;) {
+        bool any = ti_collective_together(what, all->node, i, &out->region);
+        out->bytes += any ? (size_t)ti_box_volume(&out->region) * x->elem_size : 0;
+    }
+    out->nodes = out->bytes ? out->nodes : 0;
+}
+
 /* ---- slabs: what all nodes know alike */
 
-/* The parts of all nodes are slabs along `dim`; node q has [bound[q].min[dim], bound[q].max[dim]). */
+/* The parts of all nodes that take part are slabs along `dim`; the one of rank q has [bound[q].min[dim], bound[q].max[dim]). */
 typedef struct cut {
     int dim;
     int64_t least; /* of all parts */
-    int64_t unit;  /* indices that one unit has: 1 unless counts would not fit an int */
+    int64_t
+        unit; /* indices that one unit has: 1, unless counts would not fit an int or units would be bytes far apart */
+    bool in_rows; /* a unit is a box in the order of memory, not index after index */
 } cut;
 
 static int64_t common_divisor(int64_t a, int64_t b)
@@ -77,6 +103,7 @@ static bool has_units(const ti_box *region, int dim)
     return dim < 2 || region->max[0] - region->min[0] == 1 || region->max[1] - region->min[1] == 1;
 }
 
+/* Where units are kept in many runs of bytes, longer runs are fewer. */
 static bool find_unit(ti_mpi_collectives *all, cut *c)
 {
     int64_t longest = 0, divisor = 0;
@@ -88,27 +115,31 @@ static bool find_unit(ti_mpi_collectives *all, cut *c)
             longest = TI_MAX(longest, part->max[c->dim] - c->least);
         }
     }
-    c->unit = longest <= INT_MAX ? 1 : divisor;
+    c->unit = longest <= INT_MAX && !c->in_rows ? 1 : divisor;
     return longest / c->unit <= INT_MAX;
 }
 
-static bool find_cut(ti_mpi_collectives *all, const ti_parts *parts, const ti_box *region, cut *out)
+static bool find_cut(ti_mpi_collectives *all, const ti_collective *what, const ti_parts *parts,
+                     const ti_mpi_share *share, cut *out)
 {
+    const ti_box *region = &share->region;
     *out = (cut){ .dim = -1, .least = INT64_MAX };
     ti_vec_clear(&all->bound);
-    for (int q = 0; q < all->nodes; q++) {
+    for (int q = 0; q < share->nodes; q++) {
         ti_box part;
-        if (!bound_part(all, parts, region, q, &out->dim, &part)) {
+        if (!bound_part(all, parts, region, ti_collective_member(what, all->node, q), &out->dim, &part)) {
             return false;
         }
         ti_vec_push(&all->bound, part);
     }
     out->dim = out->dim < 0 ? first_long_dim(region) : out->dim;
-    for (int q = 0; q < all->nodes; q++) {
+    for (int q = 0; q < share->nodes; q++) {
         const ti_box *part = &all->bound.data[q];
         out->least = ti_box_is_empty(part) ? out->least : TI_MIN(out->least, part->min[out->dim]);
     }
-    return out->least != INT64_MAX && has_units(region, out->dim) && find_unit(all, out);
+    /* All nodes of an all-gather have units of the same shape; of others, some have their own part alone. */
+    out->in_rows = what->pattern == TI_PATTERN_ALL_GATHER && out->dim > first_long_dim(region);
+    return out->least != INT64_MAX && (out->in_rows || has_units(region, out->dim)) && find_unit(all, out);
 }
 
 /* ---- units: where this node keeps them */
@@ -172,7 +203,7 @@ static int make_unit(ti_mpi_collectives *all, const ti_exchange *x, const cut *c
 {
     ti_box one = *part;
     one.max[c->dim] = one.min[c->dim] + c->unit;
-    ti_block block = slab_block(all, x, &one, c->dim);
+    ti_block block = c->in_rows ? locate_box(all, x, &one) : slab_block(all, x, &one, c->dim);
     size_t extent = ti_block_bytes(&block);
     if (part->max[c->dim] - part->min[c->dim] > c->unit) {
         extent = step_of(all, x, part, c->dim) * (size_t)c->unit;
@@ -209,7 +240,7 @@ static int make_own(ti_mpi_collectives *all, const ti_exchange *x, const cut *c,
                     ti_mpi_share *out)
 {
     ti_vec_clear(&all->boxes);
-    ti_parts_of(parts, all->node, x->what->region, &all->boxes);
+    ti_parts_of(parts, all->node, &out->region, &all->boxes);
     ti_payload payload = { 0 };
     sort_boxes(&all->boxes, c->dim);
     ti_vec_clear(&all->blocks);
@@ -232,10 +263,10 @@ static int make_own(ti_mpi_collectives *all, const ti_exchange *x, const cut *c,
 
 static void count_units(ti_mpi_collectives *all, const cut *c, ti_mpi_share *out)
 {
-    out->count = TI_NEW_ARRAY(int, (size_t)all->nodes);
-    out->at = TI_NEW_ARRAY(int, (size_t)all->nodes);
+    out->count = TI_NEW_ARRAY(int, (size_t)out->nodes);
+    out->at = TI_NEW_ARRAY(int, (size_t)out->nodes);
     out->way = TI_MPI_WAY_EVEN;
-    for (int q = 0; q < all->nodes; q++) {
+    for (int q = 0; q < out->nodes; q++) {
         const ti_box *part = &all->bound.data[q];
         if (!ti_box_is_empty(part)) {
             out->count[q] = (int)((part->max[c->dim] - part->min[c->dim]) / c->unit);
@@ -253,7 +284,7 @@ static ti_box box_of_slabs(const ti_mpi_collectives *all, const ti_box *region, 
     ti_box box = *region;
     box.min[c->dim] = c->least;
     box.max[c->dim] = c->least;
-    for (int q = 0; q < all->nodes; q++) {
+    for (size_t q = 0; q < all->bound.count; q++) {
         if (!ti_box_is_empty(&all->bound.data[q])) {
             box.max[c->dim] = TI_MAX(box.max[c->dim], all->bound.data[q].max[c->dim]);
         }
@@ -266,20 +297,20 @@ static int make_slabs(ti_mpi_collectives *all, const ti_exchange *x, const ti_pa
                       ti_mpi_share *out)
 {
     cut c;
-    if (!find_cut(all, parts, x->what->region, &c)) {
+    if (!find_cut(all, x->what, parts, out, &c)) {
         return MPI_SUCCESS;
     }
     count_units(all, &c, out);
     if (!is_whole) {
         return make_own(all, x, &c, parts, out);
     }
-    ti_box box = box_of_slabs(all, x->what->region, &c);
+    ti_box box = box_of_slabs(all, &out->region, &c);
     return make_unit(all, x, &c, &box, out);
 }
 
 static int make_broadcast(ti_mpi_collectives *all, const ti_exchange *x, ti_mpi_share *out)
 {
-    const ti_box *region = x->what->region;
+    const ti_box *region = &out->region;
     cut c = { .dim = first_long_dim(region) };
     c.least = region->min[c.dim];
     ti_vec_clear(&all->bound);
@@ -378,7 +409,7 @@ static int free_type(ti_mpi_collectives *all, MPI_Datatype *type)
 
 static int empty_share(ti_mpi_collectives *all, ti_mpi_share *share, bool mpi_is_up)
 {
-    size_t n = (size_t)all->nodes;
+    size_t n = (size_t)share->nodes;
     int code = mpi_is_up ? free_type(all, &share->unit) : MPI_SUCCESS;
     for (size_t q = 0; share->type && mpi_is_up && q < 2 * n && !code; q++) {
         code = free_type(all, &share->type[q]);
@@ -414,7 +445,7 @@ static ti_mpi_share *take_share(ti_mpi_collectives *all, int *code)
     return s;
 }
 
-static int share_of(ti_mpi_collectives *all, const ti_exchange *x, ti_mpi_share **out)
+static int share_of(ti_mpi_collectives *all, const ti_exchange *x, const team *t, ti_mpi_share **out)
 {
     for (size_t i = 0; i < all->share.count && x->layout; i++) {
         ti_mpi_share *s = all->share.data[i];
@@ -432,6 +463,9 @@ static int share_of(ti_mpi_collectives *all, const ti_exchange *x, ti_mpi_share 
     all->built++;
     s->serial = x->layout ? x->what->serial : 0;
     s->layout = x->layout;
+    s->mpi = t->mpi;
+    s->nodes = t->nodes;
+    s->region = t->region;
     return make_share(all, x, s);
 }
 
@@ -443,17 +477,17 @@ static int call_even(ti_mpi_collectives *all, const ti_mpi_share *s, const ti_co
     int n = s->count ? s->count[0] : 0, root = what->root;
     switch (what->pattern) {
     case TI_PATTERN_ALL_GATHER:
-        return CALL(all, MPI_Iallgather, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, at, n, s->unit, all->mpi, r);
+        return CALL(all, MPI_Iallgather, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, at, n, s->unit, s->mpi, r);
     case TI_PATTERN_GATHER:
         return root == all->node
-                   ? CALL(all, MPI_Igather, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, at, n, s->unit, root, all->mpi, r)
-                   : CALL(all, MPI_Igather, at, s->own, s->unit, NULL, 0, MPI_DATATYPE_NULL, root, all->mpi, r);
+                   ? CALL(all, MPI_Igather, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, at, n, s->unit, root, s->mpi, r)
+                   : CALL(all, MPI_Igather, at, s->own, s->unit, NULL, 0, MPI_DATATYPE_NULL, root, s->mpi, r);
     case TI_PATTERN_SCATTER:
         return root == all->node
-                   ? CALL(all, MPI_Iscatter, at, n, s->unit, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, root, all->mpi, r)
-                   : CALL(all, MPI_Iscatter, NULL, 0, MPI_DATATYPE_NULL, at, s->own, s->unit, root, all->mpi, r);
+                   ? CALL(all, MPI_Iscatter, at, n, s->unit, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, root, s->mpi, r)
+                   : CALL(all, MPI_Iscatter, NULL, 0, MPI_DATATYPE_NULL, at, s->own, s->unit, root, s->mpi, r);
     case TI_PATTERN_BROADCAST:
-        return CALL(all, MPI_Ibcast, at, s->own, s->unit, root, all->mpi, r);
+        return CALL(all, MPI_Ibcast, at, s->own, s->unit, root, s->mpi, r);
     case TI_PATTERN_ALL_TO_ALL:
     case TI_PATTERN_REDUCE:
     case TI_PATTERN_ALL_REDUCE:
@@ -470,18 +504,17 @@ static int call_uneven(ti_mpi_collectives *all, const ti_mpi_share *s, const ti_
     int root = what->root;
     switch (what->pattern) {
     case TI_PATTERN_ALL_GATHER:
-        return CALL(all, MPI_Iallgatherv, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, at, s->count, s->at, s->unit, all->mpi,
-                    r);
+        return CALL(all, MPI_Iallgatherv, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, at, s->count, s->at, s->unit, s->mpi, r);
     case TI_PATTERN_GATHER:
-        return root == all->node ? CALL(all, MPI_Igatherv, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, at, s->count, s->at,
-                                        s->unit, root, all->mpi, r)
-                                 : CALL(all, MPI_Igatherv, at, s->own, s->unit, NULL, NULL, NULL, MPI_DATATYPE_NULL,
-                                        root, all->mpi, r);
+        return root == all->node
+                   ? CALL(all, MPI_Igatherv, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, at, s->count, s->at, s->unit, root,
+                          s->mpi, r)
+                   : CALL(all, MPI_Igatherv, at, s->own, s->unit, NULL, NULL, NULL, MPI_DATATYPE_NULL, root, s->mpi, r);
     case TI_PATTERN_SCATTER:
         return root == all->node ? CALL(all, MPI_Iscatterv, at, s->count, s->at, s->unit, MPI_IN_PLACE, 0,
-                                        MPI_DATATYPE_NULL, root, all->mpi, r)
+                                        MPI_DATATYPE_NULL, root, s->mpi, r)
                                  : CALL(all, MPI_Iscatterv, NULL, NULL, NULL, MPI_DATATYPE_NULL, at, s->own, s->unit,
-                                        root, all->mpi, r);
+                                        root, s->mpi, r);
     case TI_PATTERN_BROADCAST:
     case TI_PATTERN_ALL_TO_ALL:
     case TI_PATTERN_REDUCE:
@@ -499,7 +532,7 @@ static int call_pairs(ti_mpi_collectives *all, const ti_mpi_share *s, const ti_e
         all->zeroes = TI_NEW_ARRAY(int, (size_t)all->nodes);
     }
     return CALL(all, MPI_Ialltoallw, address_of(x, 0), s->count, all->zeroes, s->type, address_of(x, 1), s->at,
-                all->zeroes, s->type + all->nodes, all->mpi, r);
+                all->zeroes, s->type + all->nodes, s->mpi, r);
 }
 
 static int call_combine(ti_mpi_collectives *all, const ti_mpi_share *s, const ti_collective *what, void *at,
@@ -508,11 +541,11 @@ static int call_combine(ti_mpi_collectives *all, const ti_mpi_share *s, const ti
     MPI_Datatype type = s->reducer->type;
     MPI_Op op = s->reducer->op;
     if (what->pattern == TI_PATTERN_ALL_REDUCE) {
-        return CALL(all, MPI_Iallreduce, MPI_IN_PLACE, at, s->own, type, op, all->mpi, r);
+        return CALL(all, MPI_Iallreduce, MPI_IN_PLACE, at, s->own, type, op, s->mpi, r);
     }
     bool is_root = what->root == all->node;
     return CALL(all, MPI_Ireduce, is_root ? MPI_IN_PLACE : at, is_root ? at : NULL, s->own, type, op, what->root,
-                all->mpi, r);
+                s->mpi, r);
 }
 
 static int call_mpi(ti_mpi_collectives *all, const ti_mpi_share *s, const ti_exchange *x, MPI_Request *request)
@@ -532,26 +565,27 @@ static int call_mpi(ti_mpi_collectives *all, const ti_mpi_share *s, const ti_exc
     TI_UNREACHABLE();
 }
 
-static bool is_by_mpi(const ti_mpi_collectives *all, const ti_exchange *x)
+static bool is_by_mpi(const ti_mpi_collectives *all, const ti_exchange *x, const team *t)
 {
-    size_t bytes = 0;
     if (ti_pattern_combines(x->what->pattern)) {
         return true;
     }
-    for (uint32_t i = 0; i < x->what->regions; i++) {
-        bytes += (size_t)ti_box_volume(&x->what->region[i]) * x->elem_size;
+    if (t->mpi == MPI_COMM_NULL || t->nodes < 2) {
+        return false;
     }
-    return all->nodes > 1 && all->choice.by_mpi[x->what->pattern][ti_mpi_size_class(bytes / (size_t)all->nodes)];
+    return all->choice.by_mpi[x->what->pattern][ti_mpi_size_class(t->bytes / (size_t)t->nodes)];
 }
 
 int ti_mpi_collectives_start(ti_mpi_collectives *all, const ti_exchange *x, ti_mpi_share **share, MPI_Request *request)
 {
     ti_mpi_share *s;
+    team t;
     *share = NULL;
-    if (!is_by_mpi(all, x)) {
+    find_team(all, x, &t);
+    if (!is_by_mpi(all, x, &t)) {
         return MPI_SUCCESS;
     }
-    int code = share_of(all, x, &s);
+    int code = share_of(all, x, &t, &s);
     s->last_use = ++all->clock;
     if (code || s->way == TI_MPI_WAY_DIRECT) {
         return code;
@@ -582,6 +616,13 @@ static bool is_usually_by_mpi(int nodes, ti_pattern pattern)
 int ti_mpi_collectives_init(ti_mpi_collectives *all, MPI_Comm mpi, int node, int nodes, int schedule)
 {
     *all = (ti_mpi_collectives){ .mpi = mpi, .node = node, .nodes = nodes };
+    if (schedule != TACIT_COLLECTIVE_SCHEDULE_DIRECT) {
+        int code = ti_mpi_grid_init(&all->grid, mpi, node, nodes, schedule == TACIT_COLLECTIVE_SCHEDULE_AUTO ? 3 : 2);
+        all->call = all->grid.call;
+        if (code) {
+            return code;
+        }
+    }
     if (schedule == TACIT_COLLECTIVE_SCHEDULE_MEASURE && nodes > 1) {
         return ti_mpi_measure(mpi, node, nodes, &all->choice, &all->call);
     }
@@ -602,6 +643,10 @@ int ti_mpi_collectives_fini(ti_mpi_collectives *all, bool mpi_is_up)
         int failed = empty_share(all, all->share.data[i], mpi_is_up && !code);
         code = code ? code : failed;
         TI_DELETE(all->share.data[i]);
+    }
+    if (mpi_is_up && !code) {
+        code = ti_mpi_grid_fini(&all->grid);
+        all->call = code ? all->grid.call : all->call;
     }
     ti_free(all->zeroes, all->zeroes ? (size_t)all->nodes * sizeof(int) : 0);
     ti_vec_fini(&all->share);

@@ -4,8 +4,9 @@
  * one index of that dimension: a datatype of its own on each node, since nodes may keep the region in allocations of different shape. Both
  * sides of a message so count the same units in the same order. What every pair of nodes exchanges in a transposition is a datatype each.
  *
- * Which collectives MPI carries out has to be the same on all nodes. So it follows from the collective alone, never from where this node
- * keeps it. What does not fit (parts that are not slabs, several regions) is left to the direct schedule of exchange.h.
+ * Which collectives MPI carries out has to be the same on all nodes, in groups on all members of one. So it follows from the collective alone, never
+ * from where this node keeps it. What does not fit (parts that are not slabs, several regions, groups that have no communicator) is left to the direct
+ * schedule of exchange.h.
  *
  * Reductions are always MPI's, also in place: the value of this node lies where the result will, or alone where no result comes.
  *
@@ -15,6 +16,7 @@
 #define TI_MPI_COLLECTIVE_H
 
 #include "comm/exchange.h"
+#include "comm/mpi_grid.h"
 #include "comm/mpi_measure.h"
 #include "comm/mpi_reduce.h"
 #include "comm/mpi_type.h"
@@ -36,6 +38,9 @@ typedef struct ti_mpi_share {
     uint64_t last_use;
     uint32_t under_way; /* operations that read it */
     ti_mpi_way way;
+    MPI_Comm mpi;      /* of the nodes that take part: all, or this node's group */
+    int nodes;         /* of it; per node: by rank there */
+    ti_box region;     /* of a single one, what these nodes exchange */
     MPI_Datatype unit; /* of all parts; or of this node's part alone, where it has no other */
     MPI_Aint first;    /* where it lies, from the exchange's base */
     int own;           /* units (of that part) that this node gives or gets; elements of a reduction */
@@ -46,6 +51,7 @@ typedef struct ti_mpi_share {
 
 typedef struct ti_mpi_collectives {
     MPI_Comm mpi;
+    ti_mpi_grid grid;
     int node, nodes;
     ti_mpi_choice choice;
     const char *call; /* the last function of MPI that was called */

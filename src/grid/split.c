@@ -11,8 +11,7 @@ static int64_t ceil_div(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-/* n as a product of two factors that are as equal as possible, the larger one first. */
-static void factor(int64_t n, int64_t out[2])
+void ti_split_grid(int64_t n, int64_t out[2])
 {
     int64_t a = 1;
     for (int64_t i = 1; i * i <= n; i++) {
@@ -46,7 +45,7 @@ static void choose_parts(ti_split *s, const ti_split_request *r)
         }
     } else if (s->place < 0 && r->two_dimensional) {
         int64_t f[2];
-        factor(wanted, f);
+        ti_split_grid(wanted, f);
         bool wide = granules[0] < granules[1];
         s->parts[0] = TI_MIN(f[wide], granules[0]);
         s->parts[1] = TI_MIN(f[!wide], granules[1]);

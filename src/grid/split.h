@@ -35,6 +35,10 @@ typedef struct ti_split_request {
     const uint32_t *weights; /* one per node, or NULL */
 } ti_split_request;
 
+/* The grid of `parts` chunks that a split in two dimensions takes: two factors that are as equal as possible, the larger one first. The larger one is
+ * along the dimension with more blocks of the granularity. */
+void ti_split_grid(int64_t parts, int64_t out[2]);
+
 /* Uniform split. With weights, the caller gives room for nodes * oversubscribe + 1 borders in `table`, which the split refers to. */
 ti_split ti_split_make(const ti_split_request *request, int64_t *table);
 

@@ -58,6 +58,30 @@ void ti_parts_fini(ti_parts *parts)
     }
 }
 
+/* ---- groups */
+
+int ti_collective_groups(const ti_collective *c)
+{
+    return c->members ? (int)(c->to.split.chunks / c->members) : 1;
+}
+
+bool ti_collective_together(const ti_collective *c, int q, uint32_t index, ti_box *out)
+{
+    *out = c->region[index];
+    if (!c->members) {
+        return true;
+    }
+    if (q >= c->to.split.chunks) {
+        return false;
+    }
+    ti_box items = ti_split_chunk(&c->to.split, q, 0), image; /* groups have one chunk per node */
+    if (!ti_mapper_image(&c->to.mapper, &c->to.extent, &items, &image)) {
+        return false;
+    }
+    *out = ti_box_intersect(&image, out);
+    return !ti_box_is_empty(out);
+}
+
 /* ---- messages */
 
 void ti_collective_given(const ti_collective *c, int r, ti_boxes *out)

@@ -5,6 +5,9 @@
  * in q's part. The patterns are those of Knorr et al., doi 10.1007/s10766-024-00767-y, table 2, and reductions: there every node gives all of the
  * region, and what one node or all nodes get is combined from that in the order of the nodes.
  *
+ * A pattern may hold within *groups* of nodes, which have nothing for each other: rows or columns of a grid. The groups of a collective are alike: each
+ * has `members` nodes, `stride` apart. Who carries one out looks at the members of its own group only.
+ *
  * Immutable once made, and self-contained: the executor reads it while the planners go on. Any thread. */
 #ifndef TI_COLLECTIVE_H
 #define TI_COLLECTIVE_H
@@ -46,6 +49,9 @@ typedef enum ti_verdict {
     TI_VERDICT_NEITHER,       /* the consumer's mapper is neither constant nor non-overlapping */
     TI_VERDICT_PARTITION,     /* M nodes to M nodes, without overlaps, but no transposition */
     TI_VERDICT_SEVERAL_READS, /* a scatter or transposition, but the consumer reads the region in several ways */
+    TI_VERDICT_GROUP_CHUNKS,  /* rows or columns of a grid, but nodes have several chunks of it */
+    TI_VERDICT_GROUP_GRID,    /* rows or columns of a grid, but the producer has no such grid */
+    TI_VERDICT_GROUP_BORDERS, /* rows or columns of a grid, but what one reads was written in others */
     TI_VERDICT_CAME,          /* an earlier transfer has brought it */
     TI_VERDICT_EARLIER,       /* no forward: an earlier one moved it, or tried to */
     TI_VERDICT_HINT,          /* no forward: the consumer wants none */
@@ -71,7 +77,9 @@ void ti_parts_fini(ti_parts *parts);
 typedef struct ti_collective {
     ti_pattern pattern;
     int nodes;          /* of the run */
-    int root;           /* of a gather, broadcast, scatter or reduce */
+    int root;           /* of a gather, broadcast, scatter or reduce; in groups: which member of each */
+    int members;        /* of each group; 0: all nodes are one */
+    int stride;         /* from one member to the next */
     uint64_t serial;    /* equal for equal collectives; never 0 */
     ti_reducer reducer; /* of reductions */
     ti_parts from, to;
@@ -81,7 +89,28 @@ typedef struct ti_collective {
     struct ti_collective *next; /* for the owner */
 } ti_collective;
 
-/* Append what travels from node r to node q, in an order that both know; r and q differ. Nothing of a reduction, whose values meet on the way. */
+/* How many nodes are in the group of node q, itself included; 0: it has no part in the collective. */
+static inline int ti_collective_members(const ti_collective *c, int q)
+{
+    return !c->members ? c->nodes : q < c->to.split.chunks ? c->members : 0;
+}
+/* Which of them node q is, in ascending order; the i-th of the group of node q. */
+static inline int ti_collective_rank(const ti_collective *c, int q)
+{
+    return c->members ? q / c->stride % c->members : q;
+}
+static inline int ti_collective_member(const ti_collective *c, int q, int i)
+{
+    return c->members ? q + (i - ti_collective_rank(c, q)) * c->stride : i;
+}
+/* How many groups there are. */
+int ti_collective_groups(const ti_collective *c);
+
+/* What of region `index` comes together on node q, of an all-gather or broadcast. False: nothing. */
+bool ti_collective_together(const ti_collective *c, int q, uint32_t index, ti_box *out);
+
+/* Append what travels from node r to node q, in an order that both know; r and q differ. Nothing of a reduction, whose values meet on the
+ * way, and nothing if they are in different groups. */
 void ti_collective_message(const ti_collective *c, int r, int q, ti_boxes *out, ti_boxes *scratch);
 /* Append what node r gives to anybody. */
 void ti_collective_given(const ti_collective *c, int r, ti_boxes *out);

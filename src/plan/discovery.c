@@ -64,6 +64,8 @@ typedef struct draft {
     int givers;
     int root;
     ti_holder *from, *to; /* NULL: one node, or all nodes */
+    ti_holder *writer;    /* of the region, also where one node has all of it; NULL: no access alone */
+    bool grouped;         /* within the groups of `to` */
     ti_reducer reducer;
 } draft;
 
@@ -105,6 +107,8 @@ static ti_collective *make(ti_discovery *planner, const draft *d)
     fill_parts(&c->from, d->from, d->source);
     c->reducer = d->reducer;
     fill_parts(&c->to, d->to, d->pattern == TI_PATTERN_GATHER || d->pattern == TI_PATTERN_REDUCE ? d->root : -1);
+    c->members = d->grouped ? d->to->members : 0;
+    c->stride = d->grouped ? d->to->stride : 0;
     c->regions = (uint32_t)planner->region.count;
     c->region = TI_NEW_ARRAY(ti_box, c->regions);
     memcpy(c->region, planner->region.data, c->regions * sizeof(ti_box));
@@ -152,10 +156,48 @@ static bool same_source(const ti_version *a, const ti_version *b)
     return a->kind == b->kind && (a->kind == TI_WRITER_SPLIT ? a->writer == b->writer : a->a == b->a && a->b == b->b);
 }
 
+static bool have_one_grid(const ti_holder *a, const ti_holder *b)
+{
+    const ti_split *s = &a->split->split, *t = &b->split->split;
+    return s->place == TI_PLACE_SPLIT && t->place == TI_PLACE_SPLIT && s->per_node == t->per_node &&
+           memcmp(s->parts, t->parts, sizeof(s->parts)) == 0;
+}
+
+/* Whether the parts of two accesses lie between the same borders along dimension d of the buffer, on nodes of the same place in one grid. */
+static bool are_cut_alike(const ti_holder *w, const ti_holder *r, int d)
+{
+    const ti_split *a = &w->split->split, *b = &r->split->split;
+    const tacit_component *x = &w->mapper.c[d], *y = &r->mapper.c[d];
+    int k = x->dim;
+    return w->along[d] == TI_ALONG_PARTED && r->along[d] == TI_ALONG_PARTED && !w->table && !r->table &&
+           (a == b || (!a->table && !b->table)) && k == y->dim && x->mul == y->mul && x->div == y->div &&
+           x->lo == y->lo && x->hi == y->hi && a->lo[k] == b->lo[k] && a->hi[k] == b->hi[k] && a->gran[k] == b->gran[k];
+}
+
+/* Whether an earlier reader has nothing of what the only reader now needs but what each node wrote itself: rows and columns of one grid. Along every
+ * dimension of the buffer that the writer divides, one of the two is divided like it. */
+static bool crosses(const ti_version *v, const ti_holder *earlier, const ti_discovery_question *q)
+{
+    const ti_holder *w = v->writer, *r = q->reads == 1 ? q->read[0] : NULL;
+    if (!r || !r->members || r->split->split.per_node > 1 || v->kind != TI_WRITER_SPLIT || !have_one_grid(w, r) ||
+        !have_one_grid(w, earlier)) {
+        return false;
+    }
+    for (int d = 0; d < 3; d++) {
+        if (w->along[d] != TI_ALONG_CONSTANT && !are_cut_alike(w, r, d) && !are_cut_alike(w, earlier, d)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* What a reader of the entry covers may lie on other nodes already, and must not travel twice: messages bring what they lack of that. */
-static void leave_out_readers(ti_discovery *planner, const ti_version *v)
+static void leave_out_readers(ti_discovery *planner, const ti_version *v, const ti_discovery_question *q)
 {
     for (int i = 0; i < v->readers; i++) {
+        if (crosses(v, v->reader[i], q)) {
+            continue;
+        }
         for (size_t k = 0; k < v->reader[i]->image.count; k++) {
             ti_box common = ti_box_intersect(&v->reader[i]->image.data[k], &v->box);
             if (!ti_box_is_empty(&common)) {
@@ -205,7 +247,7 @@ static ti_verdict find_source(ti_discovery *planner, const ti_discovery_question
             return TI_VERDICT_MIXED;
         }
         first = first ? first : v;
-        leave_out_readers(planner, v);
+        leave_out_readers(planner, v, q);
     }
     if (!first || !planner->region.count || planner->region.count > MOST_BOXES) {
         return first ? TI_VERDICT_MOVED : came ? TI_VERDICT_CAME : TI_VERDICT_FREE;
@@ -221,6 +263,7 @@ static ti_verdict find_source(ti_discovery *planner, const ti_discovery_question
     out->givers = b + 1 - a;
     out->source = out->givers == 1 ? a : -1;
     out->from = out->givers == 1 ? NULL : first->writer;
+    out->writer = first->writer;
     return first->writer->disjoint ? TI_VERDICT_COLLECTIVE : TI_VERDICT_OVERLAP;
 }
 
@@ -312,19 +355,59 @@ static bool is_transposition(const ti_discovery *planner, const ti_holder *w, co
 /* Whether every node reads what it wrote: the parts lie between the same borders along each dimension in which there are any. */
 static bool divide_alike(const ti_holder *w, const ti_holder *r)
 {
-    const ti_split *a = &w->split->split, *b = &r->split->split;
-    bool alike = !w->table && !r->table && (a == b || (!a->table && !b->table)) && a->per_node == b->per_node &&
-                 memcmp(a->parts, b->parts, sizeof(a->parts)) == 0;
+    bool alike = !w->table && !r->table && have_one_grid(w, r);
     for (int d = 0; d < 3 && alike; d++) {
-        const tacit_component *x = &w->mapper.c[d], *y = &r->mapper.c[d];
-        alike = w->along[d] == r->along[d] && w->along[d] != TI_ALONG_OTHER;
-        if (alike && w->along[d] == TI_ALONG_PARTED) {
-            int k = x->dim;
-            alike = k == y->dim && x->mul == y->mul && x->div == y->div && x->lo == y->lo && x->hi == y->hi &&
-                    a->lo[k] == b->lo[k] && a->hi[k] == b->hi[k] && a->gran[k] == b->gran[k];
-        }
+        bool constant = w->along[d] == TI_ALONG_CONSTANT && r->along[d] == TI_ALONG_CONSTANT;
+        alike = constant || are_cut_alike(w, r, d);
     }
     return alike;
+}
+
+/* ---- groups: the consumer reads rows or columns of its grid */
+
+/* Which member of each group has all that the group reads, or -1: the parts of the writer that the region lies in. */
+static int find_giver(const ti_discovery *planner, const ti_holder *w, const ti_holder *read)
+{
+    const ti_split *s = &w->split->split;
+    int giver = -1;
+    for (size_t i = 0; i < planner->region.count; i++) {
+        int64_t first[3], last[3];
+        if (!ti_mapper_inverse(&w->mapper, s, 0, &planner->region.data[i], first, last)) {
+            return -1;
+        }
+        int64_t a = ti_split_node(s, (first[0] * s->parts[1] + first[1]) * s->parts[2] + first[2]);
+        int64_t b = ti_split_node(s, (last[0] * s->parts[1] + last[1]) * s->parts[2] + last[2]);
+        int rank = (int)(a / read->stride % read->members);
+        if (b / read->stride % read->members != rank || (i && rank != giver)) {
+            return -1;
+        }
+        giver = rank;
+    }
+    return giver;
+}
+
+/* Nobody reads what another group wrote, if the parts of the producer lie between the same borders along all dimensions of the buffer in which those
+ * of the consumer differ. Then the other dimensions of the grid say which member of a group has written what. */
+static ti_verdict decide_groups(const ti_discovery *planner, ti_holder *read, draft *d)
+{
+    ti_holder *w = d->writer;
+    if (read->split->split.per_node > 1) {
+        return TI_VERDICT_GROUP_CHUNKS;
+    }
+    if (!w || !have_one_grid(w, read)) {
+        return TI_VERDICT_GROUP_GRID;
+    }
+    for (int k = 0; k < 3; k++) {
+        if (read->along[k] == TI_ALONG_PARTED && !are_cut_alike(w, read, k)) {
+            return TI_VERDICT_GROUP_BORDERS;
+        }
+    }
+    d->from = w;
+    d->to = read;
+    d->grouped = true;
+    d->root = find_giver(planner, w, read);
+    d->pattern = d->root < 0 ? TI_PATTERN_ALL_GATHER : TI_PATTERN_BROADCAST;
+    return TI_VERDICT_COLLECTIVE;
 }
 
 static ti_verdict decide_gather(const ti_discovery *planner, int root, draft *d)
@@ -344,12 +427,16 @@ static ti_verdict decide_parts(ti_discovery *planner, const ti_discovery_questio
 {
     ti_holder *read = only_read(planner, q);
     for (size_t i = 0; i < q->reads; i++) {
-        if (!q->read[i]->apart && volume_in(&planner->region, q->read[i])) {
+        bool fits = q->read[i]->apart || q->read[i]->members;
+        if (!fits && volume_in(&planner->region, q->read[i])) {
             return TI_VERDICT_NEITHER;
         }
     }
     if (!read) {
         return TI_VERDICT_SEVERAL_READS;
+    }
+    if (read->members) {
+        return decide_groups(planner, read, d);
     }
     int a, b;
     find_nodes(planner, read, &a, &b);
@@ -400,7 +487,8 @@ static ti_verdict decide_pattern(ti_discovery *planner, const ti_discovery_quest
         return decide_gather(planner, a, d);
     }
     if (b - a < planner->nodes) {
-        return TI_VERDICT_FEW_GET;
+        ti_holder *read = only_read(planner, q);
+        return read && read->members ? decide_groups(planner, read, d) : TI_VERDICT_FEW_GET;
     }
     if (keep_what_all_read(planner, q)) {
         make_broadcast(d);
@@ -418,7 +506,7 @@ static bool is_hopeless(const ti_discovery *planner, const ti_discovery_question
         const ti_holder *read = q->read[i];
         a = TI_MIN(a, read->split->node_a);
         b = TI_MAX(b, read->split->node_b);
-        hope |= read->same || read->apart;
+        hope |= read->same || read->apart || read->members;
     }
     return !hope && b - a == planner->nodes;
 }

@@ -41,7 +41,7 @@ static void collective_of(const ti_collective *what, int node, uint64_t *sent, u
     ti_vec_clear(&boxes);
     ti_vec_clear(&own);
     ti_collective_given(what, node, &boxes);
-    if (what->to.kind != TI_PARTS_ALL) {
+    if (what->to.kind != TI_PARTS_ALL && !what->members) {
         for (size_t i = 0; i < boxes.count; i++) {
             ti_parts_of(&what->to, node, &boxes.data[i], &own);
         }
@@ -66,6 +66,8 @@ static void note(ti_explain *explain, int node, const ti_edge *edge, const ti_ed
     const ti_box *example = what ? what->region : edge->box;
     if (what) {
         e.pattern = what->pattern;
+        e.groups = what->members ? ti_collective_groups(what) : 0;
+        e.members = what->members;
         e.verdict = TI_VERDICT_COLLECTIVE;
     }
     if (fate->combined != TI_PATTERN_NONE) {

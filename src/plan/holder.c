@@ -341,6 +341,39 @@ static ti_along along_of_component(const ti_holder *h, int d)
     return parted ? TI_ALONG_PARTED : TI_ALONG_OTHER;
 }
 
+/* Rows or columns of the split's grid: what chunks touch follows some of its dimensions, and the others number the chunks of one group, in even steps. */
+static void find_groups(ti_holder *h)
+{
+    const ti_split *s = &h->split->split;
+    bool followed[3] = { false, false, false };
+    for (int d = 0; d < 3; d++) {
+        const tacit_component *c = &h->mapper.c[d];
+        if (h->along[d] == TI_ALONG_OTHER || (h->along[d] == TI_ALONG_PARTED && c->lo + c->hi != 0)) {
+            return;
+        }
+        if (h->along[d] == TI_ALONG_PARTED) {
+            followed[c->dim] = true;
+        }
+    }
+    int64_t stride = 1, members = 1;
+    bool ended = false;
+    for (int k = 2; k >= 0; k--) {
+        if (s->parts[k] == 1) {
+            continue;
+        }
+        if (!followed[k] && ended) {
+            return;
+        }
+        ended = ended || (followed[k] && members > 1);
+        stride *= followed[k] && !ended ? s->parts[k] : 1;
+        members *= followed[k] ? 1 : s->parts[k];
+    }
+    if (members > 1 && members < s->chunks) {
+        h->members = (int)members;
+        h->stride = (int)stride;
+    }
+}
+
 static void derive(ti_holder_cache *cache, ti_holder *h)
 {
     const ti_split *split = &h->split->split;
@@ -366,6 +399,9 @@ static void derive(ti_holder_cache *cache, ti_holder *h)
     h->apart = h->disjoint;
     for (int d = 0; d < 3; d++) {
         h->along[d] = along_of_component(h, d);
+    }
+    if (split->place == TI_PLACE_SPLIT && split->parts[0] != split->chunks && !h->same && !h->apart && !h->margin) {
+        find_groups(h);
     }
 }
 

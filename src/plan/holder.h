@@ -59,6 +59,8 @@ typedef struct ti_holder {
     bool same,
         apart; /* the same two, of custom mappers too as their chunks show: what versions must not rely on, collectives may */
     ti_along along[3];
+    int members; /* of each group of chunks that touch the same, if there are such, side by side; else 0 */
+    int stride;  /* from one chunk of a group to the next */
     ti_box extent;
     int dims;
     ti_boxes image;               /* of the whole range; custom: of all chunks together */

@@ -1,6 +1,7 @@
 /* The instruction graph, collectives: one instruction reads what this node gives and writes what it gets, in the host's memory.
  *
- * A region that this node has and gets as a whole lies in one allocation, so that a network library can work in place. */
+ * A region that this node has and gets as a whole, in groups its group's part of it, lies in one allocation, so that a network library can work in
+ * place. */
 #include "plan/instruction_impl.h"
 
 #include "base/check.h"
@@ -32,7 +33,10 @@ static void visit_boxes(const ti_instruction_graph *graph, const ti_command *com
     const ti_collective *what = command->as.collective.what;
     if (is_whole_here(graph, what)) {
         for (uint32_t i = 0; i < what->regions; i++) {
-            visit(user, &what->region[i]);
+            ti_box box;
+            if (ti_collective_together(what, graph->system->node, i, &box)) {
+                visit(user, &box);
+            }
         }
         return;
     }

@@ -83,7 +83,8 @@ const char *ti_explain_name(ti_explain *explain, const char *name)
 static bool same_row(const ti_explain_edge *a, const ti_explain_edge *b)
 {
     return a->producer == b->producer && a->consumer == b->consumer && a->buffer == b->buffer &&
-           a->verdict == b->verdict && a->pattern == b->pattern && a->merged == b->merged;
+           a->verdict == b->verdict && a->pattern == b->pattern && a->merged == b->merged && a->groups == b->groups &&
+           a->members == b->members;
 }
 
 static row *row_of(ti_explain *explain, const ti_explain_edge *edge)
@@ -107,6 +108,8 @@ static row *row_of(ti_explain *explain, const ti_explain_edge *edge)
                             .buffer = edge->buffer,
                             .verdict = edge->verdict,
                             .pattern = edge->pattern,
+                            .groups = edge->groups,
+                            .members = edge->members,
                             .merged = edge->merged,
                             .region = ti_strdup(edge->region) },
                   .first_bytes = edge->bytes };
@@ -150,6 +153,9 @@ static void add_became(const ti_explain_edge *edge, ti_strbuf *out)
     }
     if (edge->verdict == TI_VERDICT_COLLECTIVE) {
         ti_strbuf_add(out, "%s%s", ti_pattern_name(edge->pattern), edge->merged ? " for several tasks" : "");
+        if (edge->groups) {
+            ti_strbuf_add(out, " in %d groups of %d", edge->groups, edge->members);
+        }
         before = " and ";
     }
     if (edge->messages) {
@@ -264,6 +270,7 @@ static void add_json_row(const row *r, ti_strbuf *out)
     add_text(out, "became", ti_strbuf_text(&text));
     add_text(out, "verdict", ti_verdict_name(e->verdict));
     add_text(out, "pattern", ti_pattern_name(e->pattern));
+    ti_strbuf_add(out, ", \"groups\": %d, \"group_nodes\": %d", e->groups, e->members);
     ti_strbuf_add(out, ", \"for_several_tasks\": %s", e->merged ? "true" : "false");
     ti_strbuf_add(out,
                   ", \"region_bytes\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"peers\": %d, \"messages\": %" PRIu64

@@ -25,6 +25,7 @@ typedef struct ti_explain_edge {
     const char *producer, *consumer, *buffer;
     ti_verdict verdict;
     ti_pattern pattern;      /* of a collective, else none */
+    int groups, members;     /* within so many groups of so many nodes; 0: among all nodes */
     bool merged;             /* the collective serves later tasks, too: lookahead */
     const char *region;      /* an example; copied */
     uint64_t bytes;          /* of the region, on all nodes together */

@@ -45,6 +45,17 @@ static const explanation explanations[TI_VERDICTS] = {
     [TI_VERDICT_SEVERAL_READS] = { "several_reads",
                                    "'{C}' reads the region of '{B}' by several mappers, none of which is constant",
                                    "Declare one access that covers them." },
+    [TI_VERDICT_GROUP_CHUNKS] = { "group_chunks",
+                                  "'{C}' reads rows or columns of its chunks of '{B}', but nodes have several chunks",
+                                  "Do not set .oversubscribe for '{C}', so that every node has one chunk." },
+    [TI_VERDICT_GROUP_GRID] = { "group_grid",
+                                "'{C}' reads rows or columns of its chunks of '{B}', but '{P}' has no such grid of chunks",
+                                "Split '{P}' in two dimensions like '{C}' (.hint.split = TACIT_SPLIT_2D), with ranges that are longer "
+                                "in the same dimension and have enough blocks of the granularity, and without .oversubscribe." },
+    [TI_VERDICT_GROUP_BORDERS] = { "group_borders",
+                                   "'{C}' reads rows or columns of its chunks of '{B}', which '{P}' divides along other borders",
+                                   "Give both the same offset, length and granularity in the dimension that the rows or columns follow, and "
+                                   "let '{P}' write with the same mapper in it." },
     [TI_VERDICT_CAME] = { "came", "what '{C}' reads of '{B}' is where it is read: it came with an earlier transfer",
                           "Nothing is to be done." },
     [TI_VERDICT_EARLIER] = { "earlier", "a task before '{C}' had this region of '{B}' moved, or tried to",

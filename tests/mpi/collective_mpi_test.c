@@ -1,6 +1,6 @@
 /* Tests of collectives over MPI, run by a launcher on any number of nodes, with each schedule.
  *
- * Random collectives of all patterns: slabs along any dimension, even and uneven, in any order of nodes, several chunks per node, nodes
+ * Random collectives of all patterns, among all nodes and among rows or columns of a grid: slabs along any dimension, even and uneven, in any order of nodes, several chunks per node, nodes
  * without a part, blocks in two dimensions, several regions. Every node keeps them in memory of a shape of its own, and several are under way at once.
  * Each is repeated with other contents elsewhere. All bytes are checked, also those around. With TI_TEST_HUGE=1, one of more than 2 GiB.
  * What was measured is agreed: nodes that take different ways would wait for ever. The seed is printed, and taken from the first argument; the second is the number of rounds. */
@@ -99,6 +99,53 @@ static ti_box random_box(uint64_t *random)
     return box;
 }
 
+/* A grid of rows and columns of nodes: now and then of fewer nodes than there are, or not the one that a split takes. */
+static ti_split random_grid(uint64_t *random, int nodes, const ti_box *box, int d, int e)
+{
+    ti_split_request request = {
+        .nodes = nodes, .place = TI_PLACE_SPLIT, .oversubscribe = 1, .two_dimensional = true, .gran = { 1, 1, 1 }
+    };
+    request.range = (ti_box){ { box->min[d], box->min[e], 0 }, { box->max[d], box->max[e], 1 } };
+    if (below(random, 3) == 0) {
+        request.grid[0] = 1 + below(random, nodes);
+        request.grid[1] = 1 + below(random, nodes / request.grid[0]);
+        request.grid[2] = 1;
+    }
+    return ti_split_make(&request, NULL);
+}
+
+/* Everybody wrote a block, and each group reads the row or column that its blocks are in, or what one of its members has of it. */
+static bool random_groups(uint64_t *random, int nodes, const ti_box *box, ti_collective *c)
+{
+    int d = (int)below(random, 3), e = (d + 1 + (int)below(random, 2)) % 3, follows = (int)below(random, 2);
+    ti_split grid = random_grid(random, nodes, box, d, e);
+    ti_mapper both = { .c = { tacit_full(), tacit_full(), tacit_full() }, .dims = 3, .custom = -1 }, one = both;
+    int followed = follows ? e : d, other = follows ? d : e;
+    if (grid.parts[0] == 1 || grid.parts[1] == 1) {
+        return false;
+    }
+    both.c[d] = tacit_dim(0);
+    both.c[e] = tacit_dim(1);
+    one.c[followed] = tacit_dim(follows);
+    c->from =
+        (ti_parts){ .kind = TI_PARTS_SPLIT, .mapper = both, .split = grid, .extent = { .max = { 99, 99, 9999 } } };
+    c->to = c->from;
+    c->to.mapper = one;
+    c->members = (int)grid.parts[!follows];
+    c->stride = follows ? (int)grid.parts[1] : 1;
+    c->pattern = below(random, 3) ? TI_PATTERN_ALL_GATHER : TI_PATTERN_BROADCAST;
+    c->root = -1;
+    c->region[0] = *box;
+    if (c->pattern == TI_PATTERN_BROADCAST) {
+        c->root = (int)below(random, c->members);
+        c->region[0].min[other] = ti_split_border(&grid, !follows, c->root);
+        c->region[0].max[other] = ti_split_border(&grid, !follows, c->root + 1);
+    } else if (below(random, 2)) {
+        c->region[0].max[other] -= below(random, box->max[other] - box->min[other]);
+    }
+    return true;
+}
+
 static void random_problem(uint64_t *random, int nodes, uint64_t serial, problem *out)
 {
     static const size_t sizes[] = { 1, 4, 8, 12 };
@@ -116,6 +163,9 @@ static void random_problem(uint64_t *random, int nodes, uint64_t serial, problem
     c->region = TI_NEW_ARRAY(ti_box, c->regions);
     c->region[0] = c->regions == 2 ? lower : box;
     c->region[c->regions - 1] = c->regions == 2 ? upper : box;
+    if (c->regions == 1 && below(random, 3) == 0 && random_groups(random, nodes, &box, c)) {
+        return;
+    }
     c->from = c->to = (ti_parts){ .kind = TI_PARTS_NODE, .node = c->root };
     if (c->pattern == TI_PATTERN_ALL_GATHER || c->pattern == TI_PATTERN_BROADCAST) {
         c->to.kind = TI_PARTS_ALL;
@@ -252,8 +302,10 @@ static void memory_fini(memory *m)
     ti_vec_fini(&m->blocks);
 }
 
-static void start(ti_comm *comm, memory *m, uint64_t sequence, uint64_t token)
+/* Whether it is among groups, and MPI carries it out. */
+static bool start(ti_comm *comm, memory *m, uint64_t sequence, uint64_t token)
 {
+    uint64_t by_mpi = comm->stats.collectives_by_network;
     uint64_t shape = ti_hash_words(&m->whole, sizeof(m->whole), m->of->elem) | 1;
     ti_exchange x = { .what = &m->of->what,
                       .elem_size = m->of->elem,
@@ -265,6 +317,7 @@ static void start(ti_comm *comm, memory *m, uint64_t sequence, uint64_t token)
                       .gives = m->given.count > 0,
                       .gets = m->got.count > 0 };
     comm->ops->collective(comm, &x, token);
+    return m->of->what.members && comm->stats.collectives_by_network > by_mpi;
 }
 
 /* ---- rounds */
@@ -281,13 +334,13 @@ static int poll_some(ti_comm *comm, uint64_t tokens[MAX_TOKENS])
     return n;
 }
 
-/* A few collectives at once, each several times, so that what was made for one is used again. */
-static void round_of(ti_comm *comm, uint64_t seed, uint64_t *mine, uint64_t *sequence, uint64_t *serial)
+/* A few collectives at once, each several times, so that what was made for one is used again. How many groups MPI serves. */
+static int round_of(ti_comm *comm, uint64_t seed, uint64_t *mine, uint64_t *sequence, uint64_t *serial)
 {
     problem p[FLIGHT];
     memory m[FLIGHT * TIMES];
     uint64_t random = seed, tokens[MAX_TOKENS], layouts[FLIGHT];
-    int problems = 1 + (int)below(&random, FLIGHT), count = problems * TIMES, done = 0;
+    int problems = 1 + (int)below(&random, FLIGHT), count = problems * TIMES, done = 0, groups = 0;
     for (int i = 0; i < problems; i++) {
         random_problem(&random, comm->num_nodes, ++*serial, &p[i]);
         layouts[i] = next_random(mine);
@@ -298,7 +351,7 @@ static void round_of(ti_comm *comm, uint64_t seed, uint64_t *mine, uint64_t *seq
     }
     for (int i = 0; i < count || done < count;) {
         if (i < count) {
-            start(comm, &m[i], (*sequence)++, (uint64_t)i);
+            groups += start(comm, &m[i], (*sequence)++, (uint64_t)i);
             i++;
         }
         for (int64_t polls = below(mine, 4); polls >= 0 && (i == count || polls); polls--) {
@@ -321,6 +374,7 @@ static void round_of(ti_comm *comm, uint64_t seed, uint64_t *mine, uint64_t *seq
     for (int i = 0; i < problems; i++) {
         problem_fini(&p[i]);
     }
+    return groups;
 }
 
 /* More bytes than an int counts, of which each node but the first has a little. */
@@ -393,9 +447,11 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < TI_COUNT(schedules); i++) {
         uint64_t live = ti_alloc_live(), sequence = 0, serial = 0;
+        int64_t grid[2];
+        int groups = 0;
         ti_comm *under_test = create(schedules[i]);
         for (int k = 0; k < rounds; k++) {
-            round_of(under_test, seed + (uint64_t)k, &mine, &sequence, &serial);
+            groups += round_of(under_test, seed + (uint64_t)k, &mine, &sequence, &serial);
         }
         if (getenv("TI_TEST_HUGE") &&
             (schedules[i] == TACIT_COLLECTIVE_SCHEDULE_MPI || schedules[i] == TACIT_COLLECTIVE_SCHEDULE_DIRECT)) {
@@ -408,6 +464,11 @@ int main(int argc, char **argv)
         if (schedules[i] != TACIT_COLLECTIVE_SCHEDULE_MEASURE) {
             REQUIRE(none == (schedules[i] == TACIT_COLLECTIVE_SCHEDULE_DIRECT || !expected));
         }
+        ti_split_grid(comm->num_nodes, grid);
+        bool may = schedules[i] != TACIT_COLLECTIVE_SCHEDULE_DIRECT && grid[1] > 1;
+        bool must = may && schedules[i] != TACIT_COLLECTIVE_SCHEDULE_MEASURE && rounds >= 20 &&
+                    (schedules[i] == TACIT_COLLECTIVE_SCHEDULE_MPI || grid[0] > 2);
+        REQUIRE(groups == 0 ? !must : may);
         under_test->ops->destroy(under_test);
         if (ti_alloc_live() != live) {
             stop_job(__FILE__, __LINE__, "%lld bytes were not freed", (long long)(ti_alloc_live() - live));

@@ -745,7 +745,8 @@ static tacit_mapper random_read(gen_rng *r, int dims)
 
 /* Built-in mappers are judged by their components, custom ones by the chunks of all nodes: the verdict and the plan must be the same. Components are
  * taken to overlap where they might: with a divisor of which the granularity is no multiple, or where chunks beyond the end of the buffer
- * touch nothing. Such cases must be rare. What is free by equal mappers has no counterpart among custom ones, which are never equal to built-in ones. */
+ * touch nothing. Such cases must be rare. What is free by equal mappers has no counterpart among custom ones, which are never equal to built-in ones;
+ * nor have rows and columns of a grid of chunks, which are looked for among components only. */
 static void custom_mappers_like_built_in_ones(void **state)
 {
     (void)state;
@@ -773,7 +774,8 @@ static void custom_mappers_like_built_in_ones(void **state)
         ti_verdict found = outcome(&w, place, &r, nodes, range, alike, &custom);
         bool careful = expected == TI_VERDICT_NEITHER && found != expected;
         if (expected != TI_VERDICT_FREE && expected != TI_VERDICT_CAME && !careful) {
-            if (found != expected || strcmp(ti_strbuf_text(&built_in), ti_strbuf_text(&custom)) != 0) {
+            bool alone = expected == TI_VERDICT_GROUP_GRID && found == TI_VERDICT_NEITHER;
+            if ((found != expected && !alone) || strcmp(ti_strbuf_text(&built_in), ti_strbuf_text(&custom)) != 0) {
                 print_error("seed %llu: built-in: %s\n%scustom: %s\n%s", (unsigned long long)seed,
                             ti_verdict_name(expected), ti_strbuf_text(&built_in), ti_verdict_name(found),
                             ti_strbuf_text(&custom));

@@ -76,6 +76,7 @@ static bool run_one(uint64_t seed, const arguments *args, sim_counts *total)
     total->horizons += s.counts.horizons;
     for (int i = 0; i < TI_PATTERN_KINDS; i++) {
         total->collectives[i] += s.counts.collectives[i];
+        total->in_groups[i] += s.counts.in_groups[i];
     }
     total->most_entries = TI_MAX(total->most_entries, s.counts.most_entries);
     sim_fini(&s);
@@ -85,6 +86,7 @@ static bool run_one(uint64_t seed, const arguments *args, sim_counts *total)
 
 int main(int argc, char **argv)
 {
+    enum { ENOUGH = 500 };
     arguments args;
     sim_counts total = { 0 };
     if (!parse(argc, argv, &args)) {
@@ -104,9 +106,15 @@ int main(int argc, char **argv)
         (unsigned long long)total.commands, (unsigned long long)total.messages, (unsigned long long)total.elements,
         (unsigned long long)total.resends, (unsigned long long)total.most_entries);
     for (int i = TI_PATTERN_NONE + 1; i < TI_PATTERN_KINDS; i++) {
-        printf("%s%s %llu", i == TI_PATTERN_NONE + 1 ? "collectives: " : ", ", ti_pattern_name((ti_pattern)i),
-               (unsigned long long)total.collectives[i]);
+        printf("%s%s %llu (%llu in groups)", i == TI_PATTERN_NONE + 1 ? "collectives: " : ", ",
+               ti_pattern_name((ti_pattern)i), (unsigned long long)total.collectives[i],
+               (unsigned long long)total.in_groups[i]);
     }
     printf("\n");
+    bool many = args.count >= ENOUGH && !args.nodes;
+    if (many && (!total.in_groups[TI_PATTERN_ALL_GATHER] || !total.in_groups[TI_PATTERN_BROADCAST])) {
+        printf("no collectives in groups: programs do not make them any more\n");
+        return 1;
+    }
     return 0;
 }

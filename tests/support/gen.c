@@ -570,6 +570,40 @@ static int add_pattern(maker *m)
     return 6;
 }
 
+/* Tasks in two dimensions that read what others wrote by rows and by columns of their chunks, or of a part of them, some with other borders or several
+ * chunks per node. Returns how many tasks it adds. */
+static int add_grid_pattern(maker *m)
+{
+    gen_rng *r = rng_of(m);
+    bool square = count_alive(m) < LIVE_BUFFERS && m->options->nodes <= 16;
+    int buffer = square ? add_square(m) : pick_alive(m);
+    if (square) {
+        create_buffer(m, buffer);
+    }
+    const tacit_range range = m->program->buffer.data[buffer].range;
+    if (range.dims != 2) {
+        return 0;
+    }
+    tacit_component i = tacit_dim(0), j = tacit_dim(1), all = tacit_full();
+    tacit_component some_i = random_span(m, range.size[0]), some_j = random_span(m, range.size[1]);
+    const tacit_mapper read[] = { tacit_slice(1), tacit_slice(0), tacit_components(i, some_j, all),
+                                  tacit_components(some_i, j, all) };
+    size_t granularity = (size_t)gen_between(r, 0, 2);
+    for (int k = 0; k < 6; k++) {
+        gen_task t = { .range = range, .place = -1, .accesses = 1, .split = TACIT_SPLIT_2D };
+        t.access[0] = (gen_access){ .buffer = buffer, .mode = k < 2 ? TACIT_WRITE : TACIT_READ };
+        t.access[0].mapper = k < 2 ? tacit_one_to_one() : read[k - 2];
+        t.granularity[0] = gen_chance(r, 15) ? granularity + 1 : granularity;
+        t.oversubscribe = gen_chance(r, 10) ? 2 : 1;
+        if (k >= 2 && gen_chance(r, 30)) { /* the task's other length makes no difference to what it follows */
+            int other = k % 2 ? 0 : 1;
+            t.range.size[other] = (size_t)gen_between(r, 1, (int64_t)range.size[other]);
+        }
+        ti_vec_push(&m->program->task, t);
+    }
+    return 6;
+}
+
 /* ---- steps */
 
 static void push_task(maker *m, int index)
@@ -660,8 +694,9 @@ static void push_loop(maker *m)
 
 static void push_patterns(maker *m)
 {
-    int count = add_pattern(m), last = (int)m->program->task.count - 1;
-    for (int64_t i = gen_between(rng_of(m), 4, 12); i > 0; i--) {
+    int count = gen_chance(rng_of(m), 40) ? add_grid_pattern(m) : add_pattern(m);
+    int last = (int)m->program->task.count - 1;
+    for (int64_t i = count ? gen_between(rng_of(m), 4, 12) : 0; i > 0; i--) {
         submit(m, last - (int)gen_between(rng_of(m), 0, count - 1));
     }
 }

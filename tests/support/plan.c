@@ -45,7 +45,7 @@ static void add_boxes(ti_strbuf *text, const char *word, const ti_box *box, uint
     }
 }
 
-/* A gather, broadcast or scatter has a root. */
+/* A gather, broadcast or scatter has a root; in groups, it is a member of each. */
 static void describe_collective(plan_node *n, const ti_command *c)
 {
     const ti_collective *what = c->as.collective.what;
@@ -53,6 +53,9 @@ static void describe_collective(plan_node *n, const ti_command *c)
     ti_strbuf_add(&n->text, "%s", ti_pattern_name(what->pattern));
     if (what->root >= 0) {
         ti_strbuf_add(&n->text, " %s %d", what->pattern == TI_PATTERN_GATHER ? "to" : "from", what->root);
+    }
+    if (what->members) {
+        ti_strbuf_add(&n->text, " in %d groups of %d", ti_collective_groups(what), what->members);
     }
     ti_strbuf_add(&n->text, " %s", buffer->name);
     add_boxes(&n->text, " ", what->region, what->regions, buffer->dims);

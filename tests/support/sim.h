@@ -83,7 +83,7 @@ typedef struct sim_options {
 
 typedef struct sim_counts {
     uint64_t tasks, commands, messages, elements, resends, horizons, most_entries;
-    uint64_t collectives[TI_PATTERN_KINDS];
+    uint64_t collectives[TI_PATTERN_KINDS], in_groups[TI_PATTERN_KINDS];
 } sim_counts;
 
 typedef struct sim {

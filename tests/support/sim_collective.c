@@ -6,7 +6,17 @@
 
 #include <string.h>
 
-/* What travels between a node and each other one. */
+static bool is_member(const ti_collective *what, int self, int peer)
+{
+    for (int i = 0; i < ti_collective_members(what, self); i++) {
+        if (ti_collective_member(what, self, i) == peer) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What travels between a node and each other one: something, within groups only. */
 static bool record_side(sim *s, int self, const ti_collective *what, sim_command *to, bool give)
 {
     ti_boxes boxes = { 0 }, scratch = { 0 };
@@ -27,6 +37,10 @@ static bool record_side(sim *s, int self, const ti_collective *what, sim_command
         int64_t volume = 0;
         for (size_t i = 0; i < boxes.count; i++) {
             volume += ti_box_volume(&boxes.data[i]);
+        }
+        if (boxes.count && !is_member(what, self, peer)) {
+            good = sim_fail(s, "node %d %s something beyond its group", self, give ? "gives" : "gets");
+            break;
         }
         good = sim_add_boxes(s, to->buffer, boxes.data, boxes.count, &list);
         if (good && (int64_t)list.count != volume) {
@@ -89,6 +103,7 @@ bool sim_record_collective(sim *s, sim_node *n, const ti_command *from, sim_comm
     SIM_CHECK(s, is_union(s, to->get, &to->write), "node %d: what a collective brings is not what it gets", self);
     if (self == 0) {
         s->counts.collectives[what->pattern]++;
+        s->counts.in_groups[what->pattern] += what->members > 0;
     }
     return true;
 }
