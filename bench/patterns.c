@@ -221,6 +221,23 @@ static void create_matmul(pattern_run *run)
     }
 }
 
+/* C = A B, of matrices that are made anew each time: one travels in rows of the grid of nodes, the other one in columns. */
+static void create_matmul_2d(pattern_run *run)
+{
+    tacit_range range = square(run);
+    for (int i = 0; i < 3; i++) {
+        create(run, i, range, true);
+    }
+    for (int i = 0; i < 2; i++) {
+        tacit_task *make = describe(run, i, "make", range, TACIT_SPLIT_2D);
+        make->access[0] = tacit_update(run->buffer[i], tacit_one_to_one());
+    }
+    tacit_task *multiply = describe(run, 2, "multiply", range, TACIT_SPLIT_2D);
+    multiply->access[0] = tacit_read(run->buffer[0], tacit_slice(1));
+    multiply->access[1] = tacit_read(run->buffer[1], tacit_slice(0));
+    multiply->access[2] = tacit_write(run->buffer[2], tacit_one_to_one());
+}
+
 /* ---- iteration t reads what all earlier ones wrote, and writes slab t */
 
 static void create_growing(pattern_run *run, int dims)
@@ -410,6 +427,8 @@ static const pattern patterns[] = {
     { "generative-3d", "the same with planes of a cuboid", 1, true, true, true, create_growing_3d, submit_growing },
     { "many-task", "independent tasks, five rounds", 1, false, false, true, create_many, submit_many },
     { "matmul", "matrix products, split in two dimensions", 6, false, true, false, create_matmul, NULL },
+    { "matmul-2d", "two matrices are made, then their product, split in two dimensions", 3, false, true, false,
+      create_matmul_2d, NULL },
     { "jacobi", "a stencil and the reduction of a residual", 2, false, false, false, create_jacobi, NULL },
     { "cholesky", "a tiled factorisation, tasks placed on the owners of tiles", 4, false, false, false, create_cholesky,
       submit_cholesky },

@@ -11,7 +11,7 @@ KEYS = ["pattern", "nodes", "node", "devices", "tasks", "repeat", "us_per_task",
         "collectives_per_task", "us_per_horizon_p999", "tracking_entries_peak", "arena_bytes_peak"]
 PATTERNS = ["all-gather", "gather-scatter", "gather-broadcast", "all-to-all", "stencil", "stencil-2d", "gather-all",
             "stencil-all", "parts", "two-all-gathers", "nbody", "wave-sim", "rsim",
-            "generative-1d", "generative-2d", "generative-3d", "many-task", "matmul", "jacobi", "cholesky"]
+            "generative-1d", "generative-2d", "generative-3d", "many-task", "matmul", "matmul-2d", "jacobi", "cholesky"]
 GROWING = ["rsim", "generative-1d", "generative-2d", "generative-3d"]
 failures = []
 
@@ -99,6 +99,21 @@ def check_lookahead():
         expect(per_step("two-all-gathers", mode) == (2, 0), f"two-all-gathers, {mode}: {per_step('two-all-gathers', mode)}")
 
 
+def check_groups():
+    """Rows and columns of nodes: a product takes two collectives, or a message to and from every other node of the row and of the column."""
+    def per_product(pattern, mode, nodes=64, tasks=3):
+        out = small(pattern, nodes, 9, "--tasks", 252, collectives=mode)
+        return round(tasks * out["collectives_per_task"], 2), round(tasks * out["messages_per_task"], 2)
+
+    expect(per_product("matmul-2d", "off") == (0, 28), f"matmul-2d, off: {per_product('matmul-2d', 'off')}")
+    for mode in ["discover", "lookahead"]:
+        expect(per_product("matmul-2d", mode) == (2, 0), f"matmul-2d, {mode}: {per_product('matmul-2d', mode)}")
+        expect(per_product("matmul", mode, tasks=1) == (1, 0), f"matmul, {mode}: {per_product('matmul', mode, tasks=1)}")
+    few, many = [small("matmul-2d", nodes, "inner", collectives="lookahead") for nodes in (64, 65536)]
+    for key in ["chunks_evaluated_per_task", "messages_per_task", "commands_per_task", "instructions_per_task", "tracking_entries_peak"]:
+        expect(few[key] == many[key], f"matmul-2d: {key} is {few[key]} on 64 nodes, {many[key]} on 65536")
+
+
 def check_flat():
     """Plans of equal nodes do not depend on how many others there are."""
     for pattern in ["stencil", "stencil-2d", "wave-sim", "jacobi"]:
@@ -128,6 +143,7 @@ def main():
     check_patterns()
     check_counts()
     check_lookahead()
+    check_groups()
     check_flat()
     check_all_nodes()
     check_errors()

@@ -24,6 +24,7 @@
     X(MPI_Comm_rank, (MPI_Comm a, int *b), (a, b))                                                                     \
     X(MPI_Comm_set_errhandler, (MPI_Comm a, MPI_Errhandler b), (a, b))                                                 \
     X(MPI_Comm_size, (MPI_Comm a, int *b), (a, b))                                                                     \
+    X(MPI_Comm_split, (MPI_Comm a, int b, int c, MPI_Comm *d), (a, b, c, d))                                           \
     X(MPI_Comm_split_type, (MPI_Comm a, int b, int c, MPI_Info d, MPI_Comm *e), (a, b, c, d, e))                       \
     X(MPI_Finalize, (void), ())                                                                                        \
     X(MPI_Finalized, (int *a), (a))                                                                                    \

@@ -18,7 +18,7 @@ fail()
 check()
 {
     local function=${1%/*} start=$SECONDS
-    timeout 60 "$tacit" run -n 2 "$program" "$@" </dev/null >"$log" 2>&1
+    timeout 60 "$tacit" run -n "${nodes-2}" "$program" "$@" </dev/null >"$log" 2>&1
     local status=$?
     runs=$((runs + 1))
     [ $status = 124 ] && fail "$*: the job does not end"
@@ -73,6 +73,10 @@ check MPI_Isend 1 0 abort
 for function in MPI_Ibcast MPI_Isend MPI_Iallreduce; do # while collectives are measured
     TACIT_COLLECTIVE_SCHEDULE=measure check $function 1 1
 done
+for rank in 0 3; do # communicators of rows and columns, of which two nodes have none
+    nodes=4 TACIT_COLLECTIVE_SCHEDULE=mpi check MPI_Comm_split "$((rank % 2 + 1))" "$rank"
+done
+nodes=4 TACIT_COLLECTIVE_SCHEDULE=mpi check MPI_Comm_free 2 1
 [ "$runs" -gt 40 ] || fail "too few calls of MPI were made"
 [ $failed = 0 ] && echo "mpi_failing: passed, $runs calls failed"
 exit $failed
