@@ -31,7 +31,7 @@ static int add(ti_mpi_grid *grid, MPI_Comm mpi, int node, int members, int strid
     return code;
 }
 
-int ti_mpi_grid_init(ti_mpi_grid *grid, MPI_Comm mpi, int node, int nodes, int fewest)
+int ti_mpi_grid_init(ti_mpi_grid *grid, MPI_Comm mpi, int node, int nodes)
 {
     int64_t parts[2];
     int code = MPI_SUCCESS;
@@ -39,12 +39,8 @@ int ti_mpi_grid_init(ti_mpi_grid *grid, MPI_Comm mpi, int node, int nodes, int f
     ti_split_grid(nodes, parts);
     for (int i = 0; i < 2 && parts[1] > 1; i++) {
         int rows = (int)parts[i], columns = (int)parts[1 - i];
-        if (columns >= fewest && !code) {
-            code = add(grid, mpi, node, columns, 1);
-        }
-        if (rows >= fewest && !code) {
-            code = add(grid, mpi, node, rows, columns);
-        }
+        code = code ? code : add(grid, mpi, node, columns, 1);
+        code = code ? code : add(grid, mpi, node, rows, columns);
     }
     return code;
 }

@@ -19,8 +19,8 @@ typedef struct ti_mpi_grid {
     const char *call; /* the last function of MPI that was called */
 } ti_mpi_grid;
 
-/* All nodes, with the same `fewest`: smaller groups get no communicator. */
-int ti_mpi_grid_init(ti_mpi_grid *grid, MPI_Comm mpi, int node, int nodes, int fewest);
+/* All nodes. */
+int ti_mpi_grid_init(ti_mpi_grid *grid, MPI_Comm mpi, int node, int nodes);
 int ti_mpi_grid_fini(ti_mpi_grid *grid);
 
 /* Of the group of this node, in which nodes have ascending ranks, or MPI_COMM_NULL: the same on all nodes. */

@@ -68,6 +68,20 @@ def stencil():
         check("neighbours exchange messages" in halo["remedy"], f"{halo}")
 
 
+def groups():
+    """A product split in two dimensions: rows of one matrix and columns of the other, in a grid of 3 x 2 nodes; or in two grids that differ."""
+    found = edges("matmul", "--split", "2d", "--rows", "36", "--inner", "30", "--cols", "24", nodes="6")
+    rows, columns = found["fill", "multiply", "A", "collective"], found["fill", "multiply", "B", "collective"]
+    check(rows["became"] == "all-gather in 3 groups of 2" and (rows["groups"], rows["group_nodes"]) == (3, 2), f"{rows}")
+    check(columns["became"] == "all-gather in 2 groups of 3" and (columns["groups"], columns["group_nodes"]) == (2, 3), f"{columns}")
+    check((rows["sent_bytes"], rows["received_bytes"]) == (12 * 15 * 8, 12 * 15 * 8), f"{rows}")
+    check((columns["sent_bytes"], columns["received_bytes"]) == (10 * 12 * 8, 20 * 12 * 8), f"{columns}")
+    found = edges("matmul", "--split", "2d", "--rows", "36", "--inner", "40", "--cols", "24", nodes="6")
+    other, columns = found["fill", "multiply", "A", "group_grid"], found["fill", "multiply", "B", "collective"]
+    check("'fill' has no such grid of chunks" in other["reason"] and "longer in the same dimension" in other["remedy"], f"{other}")
+    check(columns["became"] == "all-gather in 2 groups of 3", f"{columns}")
+
+
 def table():
     text = run([tacit, "explain", "--nodes", "64:3", str(examples / "nbody"), "--steps", "3"]).stdout
     lines = text.splitlines()
@@ -112,7 +126,7 @@ def failing():
     check(done.returncode != 0 and "rows" in done.stderr, done.stderr)
 
 
-for test in (on_nodes, failing, nbody, off, stencil, table, by_setting):
+for test in (on_nodes, failing, nbody, off, stencil, groups, table, by_setting):
     test()
 print("\n".join(failures + [f"explain: {len(failures)} failures"]))
 sys.exit(1 if failures else 0)

@@ -1,6 +1,7 @@
 /* Collectives in groups: rows and columns of the grid of chunks that a task of two dimensions is split into, and near misses in which one condition
  * does not hold. Commands are stated literally, with the verdict. */
 #include "plan.h"
+#include "plan/holder.h"
 
 /* cmocka.h wants these first. */
 #include <setjmp.h>
@@ -305,6 +306,44 @@ static void flat(void **state)
     assert_int_equal(evaluated[0], evaluated[1]);
 }
 
+/* A grid in three dimensions, of which any may be followed: chunks of one group, and only those, touch the same. */
+static void grids(void **state)
+{
+    (void)state;
+    static const int members[8] = { 0, 12, 0, 4, 6, 3, 2, 0 }, strides[8] = { 0, 1, 0, 1, 4, 4, 12, 0 };
+    uint64_t evaluated = 0;
+    ti_split_cache splits;
+    ti_holder_cache holders;
+    ti_split_request request = {
+        .range = { { 0, 0, 0 }, { 6, 6, 6 } }, .gran = { 1, 1, 1 }, .nodes = 24, .place = -1, .oversubscribe = 1
+    };
+    memcpy(request.grid, ((int64_t[]){ 2, 3, 4 }), sizeof(request.grid));
+    ti_split_cache_init(&splits, 0);
+    ti_holder_cache_init(&holders, &evaluated);
+    ti_buffer_info info = { .extent = { { 0, 0, 0 }, { 6, 6, 6 } }, .dims = 3 };
+    for (int follows = 0; follows < 8; follows++) {
+        ti_mapper mapper = { .dims = 3, .custom = -1 };
+        for (int d = 0; d < 3; d++) {
+            mapper.c[d] = follows >> d & 1 ? tacit_dim(d) : tacit_full();
+        }
+        ti_access access = { .buffer = &info, .mode = TACIT_READ, .mapper = &mapper, .mappers = 1 };
+        const ti_holder *h = ti_holder_get(&holders, &access, 0, ti_split_cache_get(&splits, &request), 0);
+        assert_int_equal(h->members, members[follows]);
+        assert_int_equal(h->stride, strides[follows]);
+        ti_collective c = { .nodes = 24, .members = h->members, .stride = h->stride, .to.split = h->split->split };
+        for (int q = 0; h->members && q < 24 * 24; q++) {
+            ti_box a = ti_split_chunk(&h->split->split, q % 24, 0), b = ti_split_chunk(&h->split->split, q / 24, 0);
+            ti_box image[2];
+            assert_true(ti_mapper_image(&mapper, &info.extent, &a, &image[0]));
+            assert_true(ti_mapper_image(&mapper, &info.extent, &b, &image[1]));
+            bool together = ti_collective_member(&c, q % 24, ti_collective_rank(&c, q / 24)) == q / 24;
+            assert_int_equal(ti_box_equal(&image[0], &image[1]), together);
+        }
+    }
+    ti_holder_cache_fini(&holders);
+    ti_split_cache_fini(&splits);
+}
+
 /* ---- near misses */
 
 static void after_writing(plan *p, gen_task w, gen_task r)
@@ -458,6 +497,7 @@ int main(void)
         cmocka_unit_test(other_dimensions),
         cmocka_unit_test(many_nodes),
         cmocka_unit_test(flat),
+        cmocka_unit_test(grids),
         cmocka_unit_test(several_chunks),
         cmocka_unit_test(other_grid),
         cmocka_unit_test(other_borders),

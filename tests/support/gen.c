@@ -599,6 +599,11 @@ static int add_grid_pattern(maker *m)
             int other = k % 2 ? 0 : 1;
             t.range.size[other] = (size_t)gen_between(r, 1, (int64_t)range.size[other]);
         }
+        int d = (int)gen_between(r, 0, 1);
+        if (k >= 2 && t.range.size[d] > 1 && gen_chance(r, 15)) {
+            t.offset[d] = 1;
+            t.range.size[d]--;
+        }
         ti_vec_push(&m->program->task, t);
     }
     return 6;
