@@ -263,6 +263,36 @@ static void overlap(void **state)
     plan_fini(&p);
 }
 
+/* Three nodes have read half of what two wrote and share it since then; the other half lies where it was written. */
+static void mixed(void **state)
+{
+    (void)state;
+    plan p;
+    tacit_mapper eights = tacit_components(tacit_dim_scaled(0, 8, 1, 0, 0), tacit_full(), tacit_full());
+    gen_task half = { .name = "H", .no_collectives = true };
+    half.access[0] = plan_read(0, tacit_fixed(tacit_box1(4, 12)));
+    start(&p, 4, tacit_range1(16), 1);
+    half.range = tacit_range1(3);
+    plan_task(&p, writer(tacit_range1(2), eights));
+    plan_task(&p, half);
+    expect(&p, 0, "send 1 A [4,8); send 2 A [4,8); receive 1 A [8,12); execute [0,1)");
+    plan_task(&p, reader(tacit_range1(16), tacit_all()));
+    expect(&p, 0, "send 1 A [0,4); send 2 A [0,4); send 3 A [0,4)+[4,12); receive 1 A [12,16); execute [0,4)");
+    expect(&p, 1, "send 0 A [12,16); send 2 A [12,16); send 3 A [12,16); receive 0 A [0,4); execute [4,8)");
+    expect(&p, 3, "receive 0 A [0,4)+[4,12); receive 1 A [12,16); execute [12,16)");
+    expect_messages(&p, TI_VERDICT_MIXED);
+    plan_fini(&p);
+    /* All nodes have read it: what is left has one source. */
+    start(&p, 4, tacit_range1(16), 1);
+    half.range = tacit_range1(4);
+    plan_task(&p, writer(tacit_range1(2), eights));
+    plan_task(&p, half);
+    plan_task(&p, reader(tacit_range1(16), tacit_all()));
+    expect(&p, 0, "all-gather A [0,4)+[12,16) give [0,4) get [12,16); execute [0,4)");
+    expect_verdict(&p, TI_VERDICT_COLLECTIVE);
+    plan_fini(&p);
+}
+
 /* One node to one node. */
 static void one_to_one(void **state)
 {
@@ -806,6 +836,7 @@ int main(void)
         cmocka_unit_test(few_get),
         cmocka_unit_test(neither),
         cmocka_unit_test(overlap),
+        cmocka_unit_test(mixed),
         cmocka_unit_test(one_to_one),
         cmocka_unit_test(partition),
         cmocka_unit_test(several_reads),

@@ -40,7 +40,39 @@ static int nodes_for(gen_rng *r)
     return gen_chance(r, 4) ? (int)gen_between(r, 17, 64) : few[gen_between(r, 0, 10)];
 }
 
-static bool run_one(uint64_t seed, const arguments *args, sim_counts *total)
+enum { MODES = TI_COLLECTIVES_LOOKAHEAD + 1, ENOUGH = 500 };
+
+/* What came from other nodes, by mode. */
+typedef struct arrivals {
+    uint64_t elements, again, by_collectives, hoisted;
+} arrivals;
+
+static void add_arrivals(const sim *s, arrivals *to)
+{
+    to->elements += s->counts.elements;
+    to->again += s->counts.resends;
+    to->by_collectives += s->counts.by_collectives;
+    to->hoisted += s->counts.hoisted;
+}
+
+/* That nothing comes twice means something only where something comes. */
+static bool print_arrivals(const arrivals by_mode[MODES], uint64_t programs)
+{
+    static const char *const names[] = { "off", "discover", "lookahead" };
+    bool good = true;
+    for (int i = TI_COLLECTIVES_OFF; i < MODES; i++) {
+        const arrivals *a = &by_mode[i];
+        printf(
+            "%s: %llu elements came, %llu of them again after they had been forgotten; %llu by collectives, %llu before their task\n",
+            names[i - TI_COLLECTIVES_OFF], (unsigned long long)a->elements, (unsigned long long)a->again,
+            (unsigned long long)a->by_collectives, (unsigned long long)a->hoisted);
+        good = good && a->elements && (a->by_collectives > 0) == (i > TI_COLLECTIVES_OFF) &&
+               (a->hoisted > 0) == (i == TI_COLLECTIVES_LOOKAHEAD);
+    }
+    return good || programs < ENOUGH;
+}
+
+static bool run_one(uint64_t seed, const arguments *args, sim_counts *total, arrivals by_mode[MODES])
 {
     static const int64_t steps[] = { 1, 2, 4, 4, 4, INT64_MAX }, fronts[] = { 4, 16, 64, 1000 };
     gen_rng r = { gen_mix(seed) };
@@ -68,6 +100,7 @@ static bool run_one(uint64_t seed, const arguments *args, sim_counts *total)
         printf("%s\nreplay: planner_test --seed %llu --count 1", s.why, (unsigned long long)seed);
         printf(args->nodes ? " --nodes %d\n" : "\n", args->nodes);
     }
+    add_arrivals(&s, &by_mode[so.collectives]);
     total->tasks += s.counts.tasks;
     total->commands += s.counts.commands;
     total->messages += s.counts.messages;
@@ -86,9 +119,9 @@ static bool run_one(uint64_t seed, const arguments *args, sim_counts *total)
 
 int main(int argc, char **argv)
 {
-    enum { ENOUGH = 500 };
     arguments args;
     sim_counts total = { 0 };
+    arrivals by_mode[MODES] = { { 0 } };
     if (!parse(argc, argv, &args)) {
         fprintf(stderr, "usage: planner_test [--seed S] [--count N] [--nodes M] [--print]\n");
         return 2;
@@ -96,7 +129,7 @@ int main(int argc, char **argv)
     printf("seeds %llu to %llu\n", (unsigned long long)args.seed, (unsigned long long)(args.seed + args.count - 1));
     fflush(stdout);
     for (uint64_t i = 0; i < args.count; i++) {
-        if (!run_one(args.seed + i, &args, &total)) {
+        if (!run_one(args.seed + i, &args, &total, by_mode)) {
             return 1;
         }
     }
@@ -114,6 +147,10 @@ int main(int argc, char **argv)
     bool many = args.count >= ENOUGH && !args.nodes;
     if (many && (!total.in_groups[TI_PATTERN_ALL_GATHER] || !total.in_groups[TI_PATTERN_BROADCAST])) {
         printf("no collectives in groups: programs do not make them any more\n");
+        return 1;
+    }
+    if (!print_arrivals(by_mode, args.nodes ? 0 : args.count)) {
+        printf("a mode was not tried\n");
         return 1;
     }
     return 0;

@@ -456,4 +456,5 @@ void model_config(gen_rng *r, tacit_config *out)
     out->bounds_check = gen_chance(r, 20);
     out->lookahead = (int)gen_between(r, TACIT_LOOKAHEAD_DEFAULT, TACIT_LOOKAHEAD_FULL);
     out->collectives = (int)gen_between(r, TACIT_COLLECTIVES_DEFAULT, TACIT_COLLECTIVES_LOOKAHEAD);
+    out->explain = gen_chance(r, 30) ? "/dev/null" : NULL; /* plans are the same, and two threads fill the report */
 }

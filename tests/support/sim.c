@@ -37,6 +37,7 @@ static void init_node(sim *s, int r)
     n->tasks = ti_task_graph_create(&n->system);
     n->graph = ti_command_graph_create(&n->system);
     n->hold = TI_NEW_ARRAY(uint32_t, s->elements);
+    n->came = TI_NEW_ARRAY(uint32_t, s->elements);
     n->sent = TI_NEW_ARRAY(uint64_t, (size_t)s->nodes);
     n->received = TI_NEW_ARRAY(uint64_t, (size_t)s->nodes);
 }
@@ -73,6 +74,7 @@ static void fini_node(sim *s, sim_node *n)
     ti_vec_fini(&n->made);
     ti_vec_fini(&n->planned);
     ti_free(n->hold, s->elements * sizeof(*n->hold));
+    ti_free(n->came, s->elements * sizeof(*n->came));
     ti_free(n->sent, (size_t)s->nodes * sizeof(*n->sent));
     ti_free(n->received, (size_t)s->nodes * sizeof(*n->received));
 }
@@ -417,6 +419,12 @@ static bool check_arrivals(sim *s, sim_node *n)
                          s->mark[e] != s->token - 1; /* wanted by a later task */
             SIM_CHECK(s, early || s->mark[e] == s->token, "node %d receives element %zu of buffer %d in vain or twice",
                       n->system.node, e - s->base[c->buffer], c->buffer);
+            SIM_CHECK(s, n->came[e] != s->newest[e] || sim_may_be_forgotten(s, c->buffer, e),
+                      "element %zu of buffer %d comes to node %d twice between two writes", e - s->base[c->buffer],
+                      c->buffer, n->system.node);
+            s->counts.by_collectives += c->kind == TI_COMMAND_COLLECTIVE;
+            s->counts.hoisted += early && s->mark[e] != s->token;
+            n->came[e] = s->newest[e];
             s->mark[e] = s->token - 1;
             n->hold[e] = s->newest[e];
         }

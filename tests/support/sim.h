@@ -4,6 +4,7 @@
  *   - what a node reads is the newest when its own kernel starts, and nobody sends what is not;
  *   - the sends of r to q are the receives of q from r: content, order and counter;
  *   - nothing travels that the receiver holds or does not read, but where more readers came since than versions remember;
+ *   - so to each element of a node nothing comes twice between two writes of it, by whatever messages and collectives;
  *   - all nodes have the same collectives in the same order, and what each gives to each other is what that one gets;
  *   - chunks are a partition of the range, with the right borders, and footprints are what plain arithmetic says;
  *   - reduction trees fit together; all nodes have equal maps; task dependencies order all conflicts.
@@ -58,6 +59,7 @@ typedef struct sim_node {
     ti_command_graph *graph;
     TI_VEC(sim_command *) command; /* by id - 1 */
     uint32_t *hold;                /* stamp of each element here */
+    uint32_t *came;                /* stamp of what came to each element last, from another node */
     uint64_t *sent, *received;     /* messages so far, by peer */
     uint64_t collectives;          /* so far */
 } sim_node;
@@ -84,6 +86,7 @@ typedef struct sim_options {
 typedef struct sim_counts {
     uint64_t tasks, commands, messages, elements, resends, horizons, most_entries;
     uint64_t collectives[TI_PATTERN_KINDS], in_groups[TI_PATTERN_KINDS];
+    uint64_t by_collectives, hoisted; /* elements that collectives brought; that came before the task that wants them */
 } sim_counts;
 
 typedef struct sim {
