@@ -41,19 +41,41 @@ static MPI_Datatype type_of(int type)
     TI_UNREACHABLE();
 }
 
+/* MPICH 4.0 compares unsigned numbers as if they were signed. */
+#if defined(OPEN_MPI)
+enum { ORDERS_UNSIGNED = true };
+#else
+enum { ORDERS_UNSIGNED = false };
+#endif
+
+/* Whether MPI_MIN and MPI_MAX are what tacit says they are. */
+static bool orders(int type)
+{
+    switch (type) {
+    case TACIT_FLOAT:
+    case TACIT_DOUBLE:
+        return false;
+    case TACIT_UINT8:
+    case TACIT_UINT16:
+    case TACIT_UINT32:
+    case TACIT_UINT64:
+        return ORDERS_UNSIGNED;
+    }
+    return true;
+}
+
 /* MPI_OP_NULL: ours. */
 static MPI_Op op_of(tacit_op op)
 {
-    bool floating = op.type == TACIT_FLOAT || op.type == TACIT_DOUBLE;
     switch (op.kind) {
     case TACIT_OP_SUM:
         return ti_type_size(op.type) < 4 ? MPI_OP_NULL : MPI_SUM;
     case TACIT_OP_PRODUCT:
         return MPI_PROD;
     case TACIT_OP_MIN:
-        return floating ? MPI_OP_NULL : MPI_MIN;
+        return orders(op.type) ? MPI_MIN : MPI_OP_NULL;
     case TACIT_OP_MAX:
-        return floating ? MPI_OP_NULL : MPI_MAX;
+        return orders(op.type) ? MPI_MAX : MPI_OP_NULL;
     case TACIT_OP_AND:
         return MPI_BAND;
     case TACIT_OP_OR:

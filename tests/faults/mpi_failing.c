@@ -80,6 +80,7 @@
     X(MPI_Type_create_hvector, (int a, int b, MPI_Aint c, MPI_Datatype d, MPI_Datatype *e), (a, b, c, d, e))           \
     X(MPI_Type_create_keyval, (MPI_Type_copy_attr_function * a, MPI_Type_delete_attr_function * b, int *c, void *d),   \
       (a, b, c, d))                                                                                                    \
+    X(MPI_Type_get_attr, (MPI_Datatype a, int b, void *c, int *d), (a, b, c, d))                                       \
     X(MPI_Type_set_attr, (MPI_Datatype a, int b, void *c), (a, b, c))                                                  \
     X(MPI_Type_create_struct, (int a, const int b[], const MPI_Aint c[], const MPI_Datatype d[], MPI_Datatype *e),     \
       (a, b, c, d, e))                                                                                                 \
