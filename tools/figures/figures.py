@@ -3,8 +3,9 @@
 
 Usage: figures.py BUILD OUTPUT [--quick] [--only NAME]...
 
-Runs `BUILD/bin/tacit bench plan` (and the example rsim, dry) and writes OUTPUT/NAME.csv and OUTPUT/NAME.svg for each figure. Nothing
-is executed on more than this machine: a plan for node K of M nodes is made here. Every curve of a figure is measured in this run.
+Runs `BUILD/bin/tacit bench plan` (and the example rsim, dry; and `tacit bench comm` on up to 8 nodes) and writes OUTPUT/NAME.csv and OUTPUT/NAME.svg
+for each figure. Nothing is executed on more than this machine: a plan for node K of M nodes is made here. Every curve of a figure is measured
+in this run.
 --quick takes fewer iterations and node counts, for a test of the script.
 """
 import argparse
@@ -39,6 +40,14 @@ class Bench:
             command += ["--collectives", "off"]
         print("figures:", " ".join(str(c) for c in command[2:]), file=sys.stderr, flush=True)
         return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+
+    def comm(self, pattern, nodes, sizes, iterations):
+        """What communication alone takes on this machine, by size: with collectives, with messages and by hand."""
+        tacit = self.build / "bin" / "tacit"
+        command = [tacit, "run", "-n", str(nodes), tacit, "bench", "comm", "--json", "--pattern", pattern,
+                   "--bytes", ",".join(map(str, sizes)), "--iterations", str(iterations)]
+        print("figures:", " ".join(str(c) for c in command[1:]), file=sys.stderr, flush=True)
+        return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)["results"]
 
     def dry(self, program, nodes, environment, arguments):
         """The report of a dry run as a node in the middle."""
@@ -209,6 +218,33 @@ def figure_3(bench, output, quick):
                   log_x=True, log_y=True)
 
 
+def figure_4(bench, output, quick):
+    sizes = [8, 65536]
+    nodes_list = [2, 4] if quick else [2, 4, 8]
+    figures = [Figure(output, f"collectives-fig4-{name}", ["pattern", "nodes", "bytes_per_node", "with_collectives_per_s",
+                                                           "with_messages_per_s", "by_hand_per_s", "collectives_per_iteration",
+                                                           "messages_per_iteration"]) for name in ["small", "large"]]
+    for color, pattern in enumerate(TABLE_3 + ["nbody"]):
+        rates = [[], []]
+        for nodes in nodes_list:
+            # More nodes than cores take turns, so an iteration takes long and few of them do.
+            runs = bench.comm(pattern, nodes, sizes, 20 if quick else 400 if nodes == 2 else 40)
+            for figure, run, at in zip(figures, runs, rates):
+                figure.add(pattern, nodes, run["bytes_per_node"], run["tacit_per_s"], run["messages_per_s"], run["by_hand_per_s"],
+                           run["collectives_per_iteration"], run["messages_per_iteration"])
+                at.append((run["tacit_per_s"], run["messages_per_s"], run["by_hand_per_s"]))
+        for figure, at in zip(figures, rates):
+            for i, style in enumerate(["o-", "x:", "_--"]):
+                figure.axes.plot(nodes_list, [r[i] for r in at], style, markersize=4, linewidth=1, color=f"C{color}",
+                                 label=pattern if i == 0 else None)
+    for figure, size in zip(figures, ["8 B", "64 KiB"]):
+        figure.axes.plot([], [], "kx:", markersize=4, linewidth=1, label="without collectives")
+        figure.axes.plot([], [], "k_--", markersize=4, linewidth=1, label="MPI by hand")
+        figure.axes.set_xticks(nodes_list, [str(n) for n in nodes_list])
+        figure.finish(f"Communication alone, {size} per node, {os.cpu_count()} cores (counterpart of Figure 4)", "nodes", "iterations per second",
+                      log_x=True, log_y=True)
+
+
 def counts_of(bench, pattern, nodes, mode, quick):
     run = bench.plan(pattern, nodes, tasks=60 if quick else 240, repeat=1, node=nodes // 2, collectives=mode)
     return run["messages_per_task"], run["collectives_per_task"]
@@ -232,7 +268,7 @@ def figure_4_counts(bench, output, quick):
 
 
 FIGURES = {"fig5": figure_5, "fig6": figure_6, "fig7": figure_7, "fig9": figure_9, "fig10": figure_10, "rsim": figure_11,
-           "fig3": figure_3, "counts": figure_4_counts}
+           "fig3": figure_3, "fig4": figure_4, "counts": figure_4_counts}
 
 
 def main():
