@@ -4,7 +4,11 @@
  * `tacit_slice` says: like one to one, but all of one dimension. From that tacit knows that a node which computes some
  * rows of C needs the same rows of A and all of B; and, split in two dimensions, that a node which computes a block of
  * C needs some rows of A and some columns of B. On P nodes the first sends P - 1 times the size of B; the second about
- * sqrt(P) - 1 times the sizes of A and of B, with fewer and smaller parts for each node.
+ * sqrt(P) - 1 times the sizes of A and of B, with fewer and smaller parts for each node. The nodes form a grid then: what
+ * one row of it needs of A is spread over the same row, and all rows exchange it at once, each by an all-gather of its own.
+ *
+ * With --panels the product is the sum of as many, each of some columns of A and the same rows of B, so that a node needs only
+ * a panel of each at a time. A panel that lies on one column of the grid is a broadcast in each row.
  *
  * Every element of C is a sum in the same order whichever node computes it, and however the loops are blocked. So the
  * bits are the same on any number of nodes, and the same as those of three plain loops. */
@@ -25,7 +29,7 @@
 
 struct matmul_options {
     struct example_options common;
-    size_t rows, inner, columns, repeat;
+    size_t rows, inner, columns, panels, repeat;
     int split;
     bool blas;
 };
@@ -105,7 +109,11 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Views: rows of A, columns of B, and the chunk of C, to be written. */
+struct multiply_args {
+    bool first; /* panel: the product begins with it */
+};
+
+/* Views: rows of A, columns of B, of which `depth` from `l` on; and the chunk of C. */
 static void multiply_block(const tacit_launch *k, size_t l, size_t depth, size_t j, size_t width)
 {
     const tacit_view A = k->view[0], B = k->view[1], C = k->view[2];
@@ -120,12 +128,13 @@ static void multiply_block(const tacit_launch *k, size_t l, size_t depth, size_t
 
 static void multiply(const tacit_launch *k)
 {
+    const struct multiply_args *args = k->args;
     const tacit_view A = k->view[0], C = k->view[2];
     const size_t inner = A.box.max[1], columns = k->chunk.max[1];
-    for (size_t i = k->chunk.min[0]; i < k->chunk.max[0]; i++)
+    for (size_t i = k->chunk.min[0]; i < k->chunk.max[0] && args->first; i++)
         memset(&TACIT_AT2(double, C, i, k->chunk.min[1]), 0, (columns - k->chunk.min[1]) * sizeof(double));
     for (size_t j = k->chunk.min[1]; j < columns; j += BLOCK_COLUMNS)
-        for (size_t l = 0; l < inner; l += BLOCK_INNER)
+        for (size_t l = A.box.min[1]; l < inner; l += BLOCK_INNER)
             multiply_block(k, l, smaller(BLOCK_INNER, inner - l), j, smaller(BLOCK_COLUMNS, columns - j));
 }
 
@@ -133,11 +142,12 @@ static void multiply(const tacit_launch *k)
 /* The same by a BLAS. A view may be a part of a larger allocation: `ld` is the distance of its rows. */
 static void multiply_blas(const tacit_launch *k)
 {
+    const struct multiply_args *args = k->args;
     const tacit_view A = k->view[0], B = k->view[1], C = k->view[2];
-    const size_t i = k->chunk.min[0], j = k->chunk.min[1];
+    const size_t i = k->chunk.min[0], j = k->chunk.min[1], l = A.box.min[1];
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)(k->chunk.max[0] - i), (int)(k->chunk.max[1] - j),
-                (int)A.box.max[1], 1.0, &TACIT_GET2(double, A, i, 0), (int)A.ld, &TACIT_GET2(double, B, 0, j),
-                (int)B.ld, 0.0, &TACIT_AT2(double, C, i, j), (int)C.ld);
+                (int)(A.box.max[1] - l), 1.0, &TACIT_GET2(double, A, i, l), (int)A.ld, &TACIT_GET2(double, B, l, j),
+                (int)B.ld, args->first ? 0.0 : 1.0, &TACIT_AT2(double, C, i, j), (int)C.ld);
 }
 static tacit_host_kernel *const blas_kernel = multiply_blas;
 #else
@@ -179,25 +189,43 @@ static void submit_fill(tacit_context *ctx, const struct matmul_options *o, taci
     CHECK(tacit_submit(ctx, &fill_it));
 }
 
-/* A BLAS has threads of its own and gets a node's chunk in one call; otherwise tacit cuts it for the node's threads. */
-static void compute(tacit_context *ctx, const struct matmul_options *o, struct outcome *out)
+/* The product, or what columns [a,b) of A and rows [a,b) of B add to it. A BLAS has threads of its own and gets a node's chunk in one
+ * call; otherwise tacit cuts it for the node's threads. */
+static void submit_multiply(tacit_context *ctx, const struct matmul_options *o, tacit_buffer *const matrix[3], size_t a,
+                            size_t b)
 {
-    tacit_buffer *A = create_matrix(ctx, "A", o->rows, o->inner), *B = create_matrix(ctx, "B", o->inner, o->columns);
-    tacit_buffer *C = create_matrix(ctx, "C", o->rows, o->columns);
+    const struct multiply_args args = { .first = a == 0 };
+    bool all = b - a == o->inner;
+    tacit_component panel = tacit_span(a, b);
+    tacit_mapper rows = all ? tacit_slice(1) : tacit_components(tacit_dim(0), panel, tacit_full());
+    tacit_mapper columns = all ? tacit_slice(0) : tacit_components(panel, tacit_dim(1), tacit_full());
+    tacit_mapper own = tacit_one_to_one();
     const tacit_task multiply_them = {
         .name = "multiply",
         .range = TACIT_RANGE(o->rows, o->columns),
         .kernel = { .host = o->blas ? blas_kernel : multiply },
-        .access = { tacit_read(A, tacit_slice(1)), tacit_read(B, tacit_slice(0)), tacit_write(C, tacit_one_to_one()) },
+        TACIT_ARGS(args),
+        .access = { tacit_read(matrix[0], rows), tacit_read(matrix[1], columns),
+                    args.first ? tacit_write(matrix[2], own) : tacit_update(matrix[2], own) },
         .hint = { .split = o->split, .whole_chunk = o->blas },
     };
+    CHECK(tacit_submit(ctx, &multiply_them));
+}
+
+/* A and B, the product as often as wanted, and what came out. */
+static void compute(tacit_context *ctx, const struct matmul_options *o, struct outcome *out)
+{
+    tacit_buffer *A = create_matrix(ctx, "A", o->rows, o->inner), *B = create_matrix(ctx, "B", o->inner, o->columns);
+    tacit_buffer *C = create_matrix(ctx, "C", o->rows, o->columns), *const matrix[] = { A, B, C };
+    size_t panels = smaller(o->panels, o->inner);
     submit_fill(ctx, o, A, MATRIX_A);
     submit_fill(ctx, o, B, MATRIX_B);
 
     struct example_traffic at_start = example_traffic_here(ctx);
     double begin = example_seconds();
     for (size_t t = 1; t <= o->repeat; t++) {
-        CHECK(tacit_submit(ctx, &multiply_them));
+        for (size_t p = 0; p < panels; p++)
+            submit_multiply(ctx, o, matrix, o->inner * p / panels, o->inner * (p + 1) / panels);
         example_progress(ctx, &o->common, C, t, o->repeat);
     }
     CHECK(tacit_wait(ctx));
@@ -260,6 +288,7 @@ static bool report(tacit_context *ctx, const struct matmul_options *o, const str
     example_report_count(&r, "inner", "columns of A, rows of B", o->inner);
     example_report_count(&r, "columns", "columns of B and C", o->columns);
     example_report_text(&r, "split", "split", o->split == TACIT_SPLIT_2D ? "2d" : "1d");
+    example_report_count(&r, "panels", "panels", o->panels);
     example_report_text(&r, "kernel", "kernel", o->blas ? "blas" : "loops");
     example_report_count(&r, "products", "products computed", o->repeat);
     example_report_real(&r, "seconds_per_product", "time per product", out->seconds / (double)o->repeat, "s");
@@ -272,13 +301,14 @@ static bool report(tacit_context *ctx, const struct matmul_options *o, const str
     return good;
 }
 
-enum { KEY_ROWS = 1, KEY_INNER, KEY_COLUMNS, KEY_SPLIT, KEY_REPEAT, KEY_BLAS };
+enum { KEY_ROWS = 1, KEY_INNER, KEY_COLUMNS, KEY_SPLIT, KEY_PANELS, KEY_REPEAT, KEY_BLAS };
 
 static const struct argp_option option_list[] = {
     { "rows", KEY_ROWS, "NUMBER", 0, "Rows of A and C (512)", 1 },
     { "inner", KEY_INNER, "NUMBER", 0, "Columns of A, which are the rows of B (512)", 1 },
     { "cols", KEY_COLUMNS, "NUMBER", 0, "Columns of B and C (512)", 1 },
     { "split", KEY_SPLIT, "1d|2d", 0, "Split C over the nodes by rows (default), or by rows and columns", 1 },
+    { "panels", KEY_PANELS, "NUMBER", 0, "Add up products of so many panels of A and B (1)", 1 },
     { "repeat", KEY_REPEAT, "NUMBER", 0, "Compute the product so often; only the first time sends anything (1)", 1 },
     { "blas", KEY_BLAS, NULL, 0, "Let a BLAS multiply the blocks, if there was one when tacit was built", 1 },
     { 0 },
@@ -307,6 +337,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return example_parse_size(state, "--cols", arg, 1, 1000000, &o->columns);
     case KEY_SPLIT:
         return example_parse_split(state, "--split", arg, &o->split);
+    case KEY_PANELS:
+        return example_parse_size(state, "--panels", arg, 1, 1000000, &o->panels);
     case KEY_REPEAT:
         return example_parse_size(state, "--repeat", arg, 1, 1000000, &o->repeat);
     case KEY_BLAS:
@@ -328,7 +360,7 @@ static bool run(tacit_context *ctx, const struct matmul_options *o)
 int main(int argc, char **argv)
 {
     const struct argp argp = { option_list, parse, NULL, "The product of two matrices, C = A B.", NULL, NULL, NULL };
-    struct matmul_options o = { .rows = 512, .inner = 512, .columns = 512, .repeat = 1 };
+    struct matmul_options o = { .rows = 512, .inner = 512, .columns = 512, .panels = 1, .repeat = 1 };
     tacit_context *ctx = NULL;
     bool good = true;
 

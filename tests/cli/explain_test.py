@@ -76,6 +76,10 @@ def groups():
     check(columns["became"] == "all-gather in 2 groups of 3" and (columns["groups"], columns["group_nodes"]) == (2, 3), f"{columns}")
     check((rows["sent_bytes"], rows["received_bytes"]) == (12 * 15 * 8, 12 * 15 * 8), f"{rows}")
     check((columns["sent_bytes"], columns["received_bytes"]) == (10 * 12 * 8, 20 * 12 * 8), f"{columns}")
+    found = edges("matmul", "--split", "2d", "--rows", "36", "--inner", "30", "--cols", "24", "--panels", "6", nodes="6:3")
+    panels = found["fill", "multiply", "A", "collective"]
+    check(panels["became"] == "broadcast in 3 groups of 2" and panels["times"] == 6, f"{panels}")
+    check((panels["sent_bytes"], panels["received_bytes"]) == (12 * 15 * 8, 12 * 15 * 8), f"{panels}")
     found = edges("matmul", "--split", "2d", "--rows", "36", "--inner", "40", "--cols", "24", nodes="6")
     other, columns = found["fill", "multiply", "A", "group_grid"], found["fill", "multiply", "B", "collective"]
     check("'fill' has no such grid of chunks" in other["reason"] and "longer in the same dimension" in other["remedy"], f"{other}")
