@@ -7,8 +7,8 @@
  * sqrt(P) - 1 times the sizes of A and of B, with fewer and smaller parts for each node. The nodes form a grid then: what
  * one row of it needs of A is spread over the same row, and all rows exchange it at once, each by an all-gather of its own.
  *
- * With --panels the product is the sum of as many, each of some columns of A and the same rows of B, so that a node needs only
- * a panel of each at a time. A panel that lies on one column of the grid is a broadcast in each row.
+ * With --panels the product is the sum of as many, each of some columns of A and the same rows of B, so that one panel is
+ * multiplied while others are on their way. A panel of A that lies on one column of the grid is a broadcast in each row.
  *
  * Every element of C is a sum in the same order whichever node computes it, and however the loops are blocked. So the
  * bits are the same on any number of nodes, and the same as those of three plain loops. */
