@@ -528,7 +528,7 @@ typedef struct tacit_config {
         memory_limit; /* TACIT_MEMORY_LIMIT: "12G" or "80%": what this node may allocate for buffers and results (100%) */
     int lookahead; /* TACIT_LOOKAHEAD: whether allocations wait until the next tasks are known: TACIT_LOOKAHEAD_OFF, _ON (the
                     * default: for 0.2 ms at most), _FULL (until a fence, a wait or the second horizon: the same plans in every run) */
-    int collectives; /* TACIT_COLLECTIVES: what becomes of transfers in which all nodes take part: TACIT_COLLECTIVES_OFF (messages),
+    int collectives; /* TACIT_COLLECTIVES: what becomes of transfers in which all nodes, or rows or columns of them, take part: TACIT_COLLECTIVES_OFF (messages),
                       * _DISCOVER (collectives, found for each task by itself), _LOOKAHEAD (the default: for a window of tasks) */
     int collective_schedule; /* TACIT_COLLECTIVE_SCHEDULE: who carries out collectives: TACIT_COLLECTIVE_SCHEDULE_MPI (MPI, where a collective is one that it
                               * knows), _DIRECT (messages between pairs of nodes), _MEASURE (what is faster, measured at the start), _AUTO (the default: what is usually faster) */
@@ -683,7 +683,8 @@ enum { TACIT_SPLIT_DEFAULT = 0, TACIT_SPLIT_1D, TACIT_SPLIT_2D };
  * tacit_config.reproducible only `granularity` does: it rounds the length of a block, the kernel is called for one block at a time also if
  * `whole_chunk`, and splits of tasks with reductions are 1D. */
 typedef struct tacit_hints {
-    int split;                          /* TACIT_SPLIT_1D (default): dimension 0; TACIT_SPLIT_2D: dimensions 0 and 1 */
+    int split; /* TACIT_SPLIT_1D (default): dimension 0; TACIT_SPLIT_2D: dimensions 0 and 1, into a grid of two factors of the number
+                * of chunks that are as equal as possible, the larger one along the dimension with more blocks of the granularity */
     size_t granularity[TACIT_MAX_DIMS]; /* chunk borders lie on multiples of this (default 1) */
     int oversubscribe;                  /* chunks per node (default 1) */
     int priority;                       /* higher runs first, -1000 to 1000 */
