@@ -55,6 +55,7 @@ set(TACIT_SOURCES
     plan/command_graph.c
     plan/command_reduce.c
     plan/command_window.c
+    plan/deps.c
     plan/holder.c
     plan/discovery.c
     plan/edge.c
@@ -73,6 +74,8 @@ set(TACIT_SOURCES
     plan/order.c
     plan/task_graph.c
     plan/tracker.c
+    plan/tracker_note.c
+    plan/tracker_query.c
     plan/transfer.c
     plan/version.c
 
@@ -103,6 +106,7 @@ set(TACIT_SOURCES
     api/api_view.c
     api/check_overlap.c
     api/check_task.c
+    api/recall.c
 )
 set(mpi_sources comm/comm_mpi.c comm/mpi_collective.c comm/mpi_grid.c comm/mpi_guard.c comm/mpi_measure.c comm/mpi_note.c comm/mpi_reduce.c comm/mpi_start.c comm/mpi_type.c comm/parcel.c)
 set(no_mpi_sources comm/comm_none.c)

@@ -1,5 +1,6 @@
 /* Buffers: creation, destruction. Application thread. */
 #include "api/owners.h"
+#include "api/recall.h"
 #include "base/map.h"
 
 enum { MOST_BYTES_BITS = 62 };
@@ -207,6 +208,7 @@ tacit_status tacit_buffer_destroy(tacit_context *ctx, tacit_buffer *buffer)
     task->as.destroy = &buffer->info;
     ti_runtime_submit(ctx->runtime, task);
     buffer->destroyed_by = ti_task_graph_tasks(ti_runtime_task_graph(ctx->runtime));
+    ti_recall_clear(ctx->recall);
     unlink_buffer(buffer);
     link_buffer(&ctx->dying, buffer);
     return TACIT_OK;

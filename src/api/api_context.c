@@ -1,5 +1,6 @@
 /* Contexts: start, finish, questions about the run. Application thread. */
 #include "api/check_overlap.h"
+#include "api/recall.h"
 #include "base/config.h"
 #include "base/log.h"
 #include "run/dry_run.h"
@@ -60,6 +61,8 @@ tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, ti_tim
         ti_strbuf_fini(&ctx->error);
         ti_handle_free(TI_HANDLE_CONTEXT, ctx);
         ctx = NULL;
+    } else {
+        ctx->recall = ti_recall_create();
     }
     ti_strbuf_fini(&why);
     *out = ctx;
@@ -315,6 +318,7 @@ static void free_context(tacit_context *ctx)
     ti_vec_fini(&ctx->objects);
     ti_vec_fini(&ctx->free_slots);
     ti_overlap_answers_destroy(ctx->overlap_answers);
+    ti_recall_destroy(ctx->recall);
     ti_strbuf_fini(&ctx->error);
     ti_handle_free(TI_HANDLE_CONTEXT, ctx);
 }

@@ -1,6 +1,7 @@
 /* tacit_submit: check a description, copy it into a task, hand it on. Application thread. */
 #include "api/check_task.h"
 #include "api/owners.h"
+#include "api/recall.h"
 #include "ir/block_tree.h"
 
 #include <string.h>
@@ -190,6 +191,21 @@ static bool is_empty(const tacit_range *range)
     return false;
 }
 
+/* Check a description and make a task of it, or none of an empty range. */
+static tacit_status make_task(tacit_context *ctx, const tacit_task *given, ti_task **out)
+{
+    ti_checked checked;
+    TI_TRY(ti_check_task(ctx, given, &checked));
+    if (is_empty(&given->range)) {
+        return TACIT_OK;
+    }
+    ti_task *task = copy_task(ctx, given, &checked);
+    TI_TRY(ti_context_check(ctx, task));
+    ti_recall_keep(ctx->recall, task);
+    *out = task;
+    return TACIT_OK;
+}
+
 tacit_status tacit_submit_sized(tacit_context *ctx, const tacit_task *given, size_t size)
 {
     TI_TRY(ti_check_context(ctx, "tacit_submit"));
@@ -203,13 +219,12 @@ tacit_status tacit_submit_sized(tacit_context *ctx, const tacit_task *given, siz
         memcpy(&padded, given, TI_MIN(size, sizeof(padded)));
         given = &padded;
     }
-    ti_checked checked;
-    TI_TRY(ti_check_task(ctx, given, &checked));
-    if (is_empty(&given->range)) {
-        return TACIT_OK;
+    ti_task *task = ti_recall_task(ctx->recall, ti_runtime_task_graph(ctx->runtime), given);
+    if (!task) {
+        TI_TRY(make_task(ctx, given, &task));
     }
-    ti_task *task = copy_task(ctx, given, &checked);
-    TI_TRY(ti_context_check(ctx, task));
-    ti_runtime_submit(ctx->runtime, task);
+    if (task) {
+        ti_runtime_submit(ctx->runtime, task);
+    }
     return TACIT_OK;
 }

@@ -36,6 +36,7 @@ struct tacit_fence_ticket {
 };
 
 typedef struct ti_overlap_answers ti_overlap_answers;
+typedef struct ti_recall ti_recall;
 
 struct tacit_context {
     ti_runtime *runtime;
@@ -48,6 +49,7 @@ struct tacit_context {
     TI_VEC(ti_custom_mapper *) mappers;
     TI_VEC(ti_user_op *) ops;
     ti_overlap_answers *overlap_answers;  /* or NULL: check_overlap.h */
+    ti_recall *recall;                    /* tasks that have been submitted before */
     TI_VEC(tacit_host_object *) objects;  /* all that were made */
     tacit_host_object *destroyed_objects; /* to be used again */
     bool one_thread;                      /* only `thread` may use it, which created it */

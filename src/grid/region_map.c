@@ -539,3 +539,30 @@ size_t ti_region_map_remove_inside(ti_region_map *map, const ti_box *box)
     }
     return before - map->count;
 }
+
+/* The one that comes first has the minimum corner of them all, so what is in order stays so. */
+size_t ti_region_map_unite(ti_region_map *map, const ti_box *box, uint64_t value)
+{
+    ti_region_node *leaf = map->root;
+    size_t before = map->count;
+    int kept = 0, first = -1;
+    if (map->height > 0) {
+        size_t removed = ti_region_map_remove_inside(map, box);
+        ti_region_map_insert(map, box, value);
+        return removed;
+    }
+    for (int i = 0; i < leaf->count; i++) {
+        bool inside = ti_box_covers(box, &leaf->box[i]);
+        if (inside && first >= 0) {
+            continue;
+        }
+        first = inside ? kept : first;
+        leaf->box[kept] = inside ? *box : leaf->box[i];
+        leaf->value[kept++] = inside ? value : leaf->value[i];
+    }
+    TI_ASSERT(first >= 0);
+    leaf->count = kept;
+    map->count = (size_t)kept;
+    ti_region_point_at(map, leaf, first);
+    return before - map->count + 1;
+}

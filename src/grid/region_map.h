@@ -57,12 +57,16 @@ void ti_region_map_fini(ti_region_map *map);
 void ti_region_map_insert(ti_region_map *map, const ti_box *box, uint64_t value);
 /* The entry with exactly this box: a pointer to its value (valid until the next insert or remove), or NULL. */
 uint64_t *ti_region_map_find(ti_region_map *map, const ti_box *box);
+/* The same, if the entry is where loops go on: the tree is not searched. */
+uint64_t *ti_region_map_near(ti_region_map *map, const ti_box *box);
 /* Remove one entry with exactly this box and this value. Returns whether there was one. */
 bool ti_region_map_remove(ti_region_map *map, const ti_box *box, uint64_t value);
 /* Replace the entry with exactly this box by `n` (1 to 7) others that together are its box. */
 void ti_region_map_cut(ti_region_map *map, const ti_box *box, const ti_region_entry *piece, int n);
 /* Remove all entries that `box` covers. Returns how many. */
 size_t ti_region_map_remove_inside(ti_region_map *map, const ti_box *box);
+/* The entries that `box` covers, of which it consists, become one entry. Returns how many they were. */
+size_t ti_region_map_unite(ti_region_map *map, const ti_box *box, uint64_t value);
 /* Append all entries that meet `box`, sorted by ti_box_compare (and by value among equal boxes), to `out`. */
 void ti_region_map_query(ti_region_map *map, const ti_box *box, ti_region_entries *out);
 /* The same without copies, in no particular order. `out` is cleared first. */

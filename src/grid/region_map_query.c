@@ -52,6 +52,14 @@ uint64_t *ti_region_map_find(ti_region_map *map, const ti_box *box)
     return find_below(map, map->root, map->height, box) ? &map->finger->value[map->at] : NULL;
 }
 
+uint64_t *ti_region_map_near(ti_region_map *map, const ti_box *box)
+{
+    if (ti_region_finger_covers(map, box) && ti_box_equal(&map->finger->box[map->at], box)) {
+        return &map->finger->value[map->at];
+    }
+    return NULL;
+}
+
 /* ---------------------------------------------------------------- queries */
 
 static inline bool reaches(const ti_box *a, const ti_box *b)
@@ -171,17 +179,29 @@ void ti_region_map_query(ti_region_map *map, const ti_box *box, ti_region_entrie
     }
 }
 
+static void refer_in_leaf(ti_region_map *map, ti_region_node *leaf, const ti_box *box, ti_region_refs *out)
+{
+    ti_vec_reserve(out, out->count + (size_t)leaf->count);
+    ti_region_ref *ref = out->data + out->count, *first = ref;
+    for (int i = 0; i < leaf->count; i++) {
+        if (ti_box_meets(&leaf->box[i], box)) {
+            *ref++ = (ti_region_ref){ &leaf->box[i], &leaf->value[i] };
+        }
+    }
+    if (ref > first) {
+        ti_region_point_at(map, leaf, (int)(ref[-1].box - leaf->box));
+        out->count += (size_t)(ref - first);
+    }
+}
+
 static void refer_below(ti_region_map *map, ti_region_node *node, int height, const ti_box *box, ti_region_refs *out)
 {
+    if (height == 0) {
+        refer_in_leaf(map, node, box, out);
+        return;
+    }
     for (int i = 0; i < node->count; i++) {
-        if (!ti_box_meets(&node->box[i], box)) {
-            continue;
-        }
-        if (height == 0) {
-            ti_region_ref ref = { &node->box[i], &node->value[i] };
-            ti_vec_push(out, ref);
-            ti_region_point_at(map, node, i);
-        } else {
+        if (ti_box_meets(&node->box[i], box)) {
             refer_below(map, node->child[i], height - 1, box, out);
         }
     }

@@ -31,9 +31,10 @@ size_t ti_instruction_count_allocated(ti_instruction_graph *graph, const ti_comm
     const ti_task *task = command[0]->task;
     const ti_buffer_info *buffer = command[0]->as.transfer.buffer;
     const ti_buffer_memory *memory = ti_instruction_memory(graph, buffer, TI_HOST_MEMORY);
+    bool whole = ti_buffer_memory_has(memory, &buffer->extent);
     size_t n = 0;
     while (n < left && is_transfer(command[n]) && command[n]->task == task &&
-           command[n]->as.transfer.buffer == buffer && has_all(memory, command[n])) {
+           command[n]->as.transfer.buffer == buffer && (whole || has_all(memory, command[n]))) {
         n++;
     }
     return n;
@@ -66,11 +67,50 @@ static size_t count_alike(const ti_command *const *command, size_t left)
     return n;
 }
 
+/* The dimension along which `b` follows `a`, or -1. */
+static int follows_along(const ti_box *a, const ti_box *b)
+{
+    int along = -1;
+    for (int d = 0; d < 3; d++) {
+        if (a->min[d] != b->min[d] || a->max[d] != b->max[d]) {
+            if (along >= 0 || a->max[d] != b->min[d]) {
+                return -1;
+            }
+            along = d;
+        }
+    }
+    return along;
+}
+
+/* Find messages in a row whose boxes lie side by side. Whether they are so many that it matters. */
+static bool find_row(const ti_command *const *command, size_t left, ti_row *row)
+{
+    enum { LEAST = 4 };
+    size_t most = TI_MIN(left, (size_t)TI_MOST_IN_ROW);
+    if (left < LEAST || command[0]->as.transfer.boxes != 1 || command[1]->as.transfer.boxes != 1) {
+        return false;
+    }
+    row->box = command[0]->as.transfer.box[0];
+    row->along = follows_along(&row->box, command[1]->as.transfer.box);
+    int d = TI_MAX(row->along, 0);
+    row->border[0] = row->box.min[d];
+    row->border[1] = row->box.max[d];
+    for (row->count = 1; row->along >= 0 && row->count < most; row->count++) {
+        const ti_box *last = command[row->count - 1]->as.transfer.box, *next = command[row->count]->as.transfer.box;
+        if (command[row->count]->as.transfer.boxes != 1 || follows_along(last, next) != d) {
+            break;
+        }
+        row->border[row->count + 1] = row->box.max[d] = next->max[d];
+    }
+    return row->count >= LEAST;
+}
+
 /* Where messages in a row are compiled to: room for what they need. */
 typedef struct room {
     ti_buffer_memory *memory;
     bool known; /* all boxes lie in the allocation that was found last */
     ti_instruction_box *box;
+    size_t alone;  /* messages that no row helps */
     uint64_t *dep; /* one per message; those that depend on more find room themselves */
 } room;
 
@@ -103,8 +143,8 @@ static void compile_part(ti_instruction_graph *graph, const room *at, const ti_c
     }
 }
 
-static void compile_message(ti_instruction_graph *graph, const ti_command *command, ti_instruction *instruction,
-                            room *at)
+static void start_message(ti_instruction_graph *graph, const ti_command *command, ti_instruction *instruction,
+                          const room *at)
 {
     instruction->kind = command->kind == TI_COMMAND_SEND ? TI_INSTRUCTION_SEND : TI_INSTRUCTION_RECEIVE;
     instruction->id = graph->emit.next_id++;
@@ -117,6 +157,12 @@ static void compile_message(ti_instruction_graph *graph, const ti_command *comma
     instruction->as.transfer.boxes = command->as.transfer.boxes;
     instruction->as.transfer.elem_size = command->as.transfer.buffer->elem_size;
     instruction->as.transfer.buffer = command->as.transfer.buffer;
+}
+
+static void compile_message(ti_instruction_graph *graph, const ti_command *command, ti_instruction *instruction,
+                            room *at)
+{
+    start_message(graph, command, instruction, at);
     ti_deps_start(&graph->emit.deps, instruction->id);
     for (uint32_t i = 0; i < command->as.transfer.boxes; i++, at->box++) {
         compile_part(graph, at, command, &command->as.transfer.box[i], instruction->id);
@@ -143,6 +189,42 @@ static void compile_alike(ti_instruction_graph *graph, ti_buffer_memory *memory,
         instruction->as.transfer.counter = command[i]->as.transfer.counter;
         graph->emit.batch.data[graph->emit.batch.count++] = instruction;
     }
+}
+
+static bool track_row(ti_instruction_graph *graph, ti_command_kind kind, const ti_row *row, ti_tracker *tracker)
+{
+    uint64_t first = graph->emit.next_id;
+    ti_deps_start(&graph->emit.deps, first);
+    return kind == TI_COMMAND_SEND ? ti_tracker_read_row(tracker, row, first, &graph->emit.deps)
+                                   : ti_tracker_write_row(tracker, row, first, &graph->emit.deps);
+}
+
+/* Messages in a row whose boxes lie side by side, if they depend on the same: how many, or 0. */
+static size_t compile_row(ti_instruction_graph *graph, const ti_command *const *command, size_t left,
+                          ti_instruction *instruction, room *at)
+{
+    ti_row row;
+    if (!at->known || at->alone > 0 || !find_row(command, left, &row)) {
+        at->alone -= at->alone > 0;
+        return 0;
+    }
+    if (!track_row(graph, command[0]->kind, &row, &at->memory->tracker)) {
+        at->alone = row.count - 1;
+        return 0;
+    }
+    const ti_place place = { .allocation = at->memory->latest.id, .whole = at->memory->latest.box };
+    for (uint32_t i = 0; i < row.count; i++, at->box++) {
+        start_message(graph, command[i], &instruction[i], at);
+        *at->box = (ti_instruction_box){ place, command[i]->as.transfer.box[0] };
+        instruction[i].deps = i ? instruction->deps : 0;
+        instruction[i].dep = instruction->dep;
+        if (i == 0) {
+            finish(graph, instruction, at);
+        } else {
+            graph->emit.batch.data[graph->emit.batch.count++] = &instruction[i];
+        }
+    }
+    return row.count;
 }
 
 static void make_fresh(ti_instruction_graph *graph, const ti_command *command)
@@ -179,6 +261,10 @@ size_t ti_instruction_compile_transfers(ti_instruction_graph *graph, size_t inde
     room at = make_room(graph, command, n);
     at.known = w->known_first <= index && index + n <= w->known_end && at.memory->latest.id == w->known;
     for (size_t i = 0; i < n; i += alike) {
+        alike = compile_row(graph, &command[i], n - i, &instruction[i], &at);
+        if (alike > 0) {
+            continue;
+        }
         compile_message(graph, command[i], &instruction[i], &at);
         alike = count_alike(&command[i], n - i);
         if (alike > 1) {

@@ -25,7 +25,6 @@ struct ti_task_graph {
     uint64_t next_id, horizons;
     uint64_t *horizon_ns; /* or NULL */
     ti_deps deps;
-    ti_boxes image;
 };
 
 ti_task_graph *ti_task_graph_create(const ti_system *system)
@@ -59,7 +58,6 @@ void ti_task_graph_destroy(ti_task_graph *graph)
     ti_horizon_fini(&graph->horizon);
     ti_arena_ring_fini(&graph->arenas);
     ti_deps_fini(&graph->deps);
-    ti_vec_fini(&graph->image);
     TI_DELETE(graph);
 }
 
@@ -67,6 +65,11 @@ ti_task *ti_task_graph_new(ti_task_graph *graph, ti_arena **arena)
 {
     *arena = ti_arena_ring_top(&graph->arenas);
     return TI_ARENA_NEW(*arena, ti_task);
+}
+
+ti_arena *ti_task_graph_arena(ti_task_graph *graph)
+{
+    return ti_arena_ring_top(&graph->arenas);
 }
 
 static tracked *tracked_of(ti_task_graph *graph, const ti_buffer_info *buffer)
@@ -85,12 +88,6 @@ static void open_buffer(ti_task_graph *graph, uint32_t slot)
     ti_tracker_init(&graph->buffer.data[slot]->tracker, &graph->era);
 }
 
-static void image_of(ti_task_graph *graph, const ti_access *access, const ti_task *task)
-{
-    ti_vec_clear(&graph->image);
-    ti_access_image(access, &task->range, &graph->image);
-}
-
 static void say_uninitialised(const ti_task *task, const ti_access *access, const ti_box *hole, ti_strbuf *why)
 {
     char text[TI_BOX_TEXT];
@@ -100,6 +97,16 @@ static void say_uninitialised(const ti_task *task, const ti_access *access, cons
         "task '%s' reads %s of buffer '%s', which nobody has written; give the buffer .init, write it in an earlier task%s",
         task->name, text, access->buffer->name,
         access->mode == TACIT_UPDATE ? ", or use tacit_write if old contents do not matter" : ", or read less");
+}
+
+static void fill_footprints(ti_task_graph *graph, ti_task *task)
+{
+    ti_arena *arena = ti_arena_ring_top(&graph->arenas);
+    ti_footprint *footprint = TI_ARENA_ARRAY(arena, ti_footprint, task->accesses);
+    for (uint32_t i = 0; i < task->accesses; i++) {
+        ti_footprint_fill(&footprint[i], &task->access[i], &task->range, arena);
+    }
+    task->footprint = footprint;
 }
 
 /* Slabs that follow each other make one box; of others the largest is known. */
@@ -125,8 +132,12 @@ static bool is_written(tracked *b, const ti_box *box, ti_box *hole)
     return good;
 }
 
-tacit_status ti_task_graph_check(ti_task_graph *graph, const ti_task *task, ti_strbuf *why)
+tacit_status ti_task_graph_check(ti_task_graph *graph, ti_task *task, ti_strbuf *why)
 {
+    if (ti_box_is_empty(&task->range)) {
+        return TACIT_OK;
+    }
+    fill_footprints(graph, task);
     for (uint32_t i = 0; i < task->accesses; i++) {
         const ti_access *access = &task->access[i];
         if (!ti_access_needs_old(access)) {
@@ -136,26 +147,15 @@ tacit_status ti_task_graph_check(ti_task_graph *graph, const ti_task *task, ti_s
         if (TI_LIKELY(ti_box_covers(&b->written, &access->buffer->extent))) {
             continue;
         }
-        image_of(graph, access, task);
-        for (size_t k = 0; k < graph->image.count; k++) {
+        for (size_t k = 0; k < task->footprint[i].boxes; k++) {
             ti_box hole;
-            if (!is_written(b, &graph->image.data[k], &hole)) {
+            if (!is_written(b, &task->footprint[i].box[k], &hole)) {
                 say_uninitialised(task, access, &hole, why);
                 return TACIT_ERROR_UNINITIALIZED;
             }
         }
     }
     return TACIT_OK;
-}
-
-static void fill_footprints(ti_task_graph *graph, ti_task *task)
-{
-    ti_arena *arena = ti_arena_ring_top(&graph->arenas);
-    ti_footprint *footprint = TI_ARENA_ARRAY(arena, ti_footprint, task->accesses);
-    for (uint32_t i = 0; i < task->accesses; i++) {
-        ti_footprint_fill(&footprint[i], &task->access[i], &task->range, arena);
-    }
-    task->footprint = footprint;
 }
 
 /* Reads first, so that a task does not hide the writer that it depends on behind its own write. */
@@ -188,7 +188,9 @@ static void derive_dependencies(ti_task_graph *graph, ti_task *task)
     case TI_TASK_EXECUTE:
     case TI_TASK_FENCE:
         if (!ti_box_is_empty(&task->range)) {
-            fill_footprints(graph, task);
+            if (!task->footprint) {
+                fill_footprints(graph, task);
+            }
             track_accesses(graph, task);
             ti_orders_follow(&graph->orders, task, task->id, graph->era.applied, &graph->deps);
         }

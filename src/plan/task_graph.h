@@ -19,8 +19,11 @@ void ti_task_graph_destroy(ti_task_graph *graph);
 /* A zeroed task and the arena for what it points to, valid until ti_task_graph_add. */
 ti_task *ti_task_graph_new(ti_task_graph *graph, ti_arena **arena);
 
-/* Whether everything that the task reads has been written. If not, `why` gets a sentence. Changes nothing. */
-tacit_status ti_task_graph_check(ti_task_graph *graph, const ti_task *task, ti_strbuf *why);
+/* The arena where the next task belongs: one that is not zeroed. */
+ti_arena *ti_task_graph_arena(ti_task_graph *graph);
+
+/* Whether everything that the task reads has been written. If not, `why` gets a sentence. Changes nothing but the task, which has its footprints then. */
+tacit_status ti_task_graph_check(ti_task_graph *graph, ti_task *task, ti_strbuf *why);
 
 /* Give the task its id and dependencies. `out` gets the task and, if one is due, a horizon: 1 or 2 tasks. */
 enum { TI_TASK_GRAPH_BATCH = 2 };

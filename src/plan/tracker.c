@@ -1,102 +1,16 @@
-/* Last writers and readers: see tracker.h.
- *
- * Most entries have a writer and no reader; their map value is the writer's id. Only entries with readers have a record,
- * and the value is the record's index with the mark bit. */
-#include "plan/tracker.h"
+/* Last writers and readers: see tracker.h, and tracker_impl.h for how they are kept. */
+#include "plan/tracker_impl.h"
 
 #include "base/check.h"
-#include "base/map.h"
 #include "grid/region.h"
 
 #include <string.h>
 
-#define MARK ((uint64_t)1 << 63)
 /* Old entries that one read touches before they are merged. */
 enum { MANY_OLD = 4 };
-enum { FEW_DEPS = 32, FIRST_SLOTS = 128 };
+/* A read of more entries is noted beside the map; see tracker_impl.h. */
+enum { FEW_ENTRIES = 2 };
 #define NO_RECORD UINT32_MAX
-
-/* Whether the set lacked `id`, which is in it now. There is a free slot. */
-static bool add_to_set(ti_deps *deps, uint64_t id)
-{
-    for (uint64_t at = ti_hash64(id);; at++) {
-        struct ti_deps_slot *slot = &deps->slot[at & (deps->slots - 1)];
-        if (slot->round != deps->round) {
-            *slot = (struct ti_deps_slot){ id, deps->round };
-            return true;
-        }
-        if (slot->id == id) {
-            return false;
-        }
-    }
-}
-
-/* Give the set all of the list, and room for one more. */
-static void fill_set(ti_deps *deps)
-{
-    if (2 * deps->ids.count >= deps->slots) {
-        ti_free(deps->slot, deps->slots * sizeof(*deps->slot));
-        while (2 * deps->ids.count >= deps->slots) {
-            deps->slots = TI_MAX(2 * deps->slots, (size_t)FIRST_SLOTS);
-        }
-        deps->slot = TI_NEW_ARRAY(struct ti_deps_slot, deps->slots);
-        deps->round = TI_MAX(deps->round, 1);
-        deps->in_set = 0;
-    }
-    while (deps->in_set < deps->ids.count) {
-        add_to_set(deps, deps->ids.data[deps->in_set++]);
-    }
-}
-
-static bool is_new(ti_deps *deps, uint64_t id)
-{
-    if (TI_UNLIKELY(deps->ids.count >= FEW_DEPS)) {
-        fill_set(deps);
-        deps->in_set += add_to_set(deps, id);
-        return deps->in_set > deps->ids.count;
-    }
-    for (size_t i = deps->ids.count; i-- > 0;) {
-        if (deps->ids.data[i] == id) {
-            return false;
-        }
-    }
-    return true;
-}
-
-void ti_deps_add(ti_deps *deps, uint64_t id)
-{
-    if (id == 0 || id == deps->self) {
-        return;
-    }
-    if (id > deps->last && id < deps->ceiling) {
-        deps->low = TI_MIN(deps->low, id); /* of the first */
-        deps->last = id;
-    } else if (id < deps->low) {
-        deps->ceiling = deps->low;
-        deps->low = deps->last = id;
-    } else if (!is_new(deps, id)) {
-        return;
-    }
-    ti_vec_push(&deps->ids, id);
-}
-
-/* What goes on in ascending order is new. */
-static inline void add_dep(ti_deps *deps, uint64_t id)
-{
-    if (id > deps->last && id < deps->ceiling && id != deps->self && deps->ids.count < deps->ids.capacity) {
-        deps->low = TI_MIN(deps->low, id);
-        deps->last = id;
-        deps->ids.data[deps->ids.count++] = id;
-    } else if (id != deps->last) {
-        ti_deps_add(deps, id);
-    }
-}
-
-void ti_deps_fini(ti_deps *deps)
-{
-    ti_vec_fini(&deps->ids);
-    ti_free(deps->slot, deps->slots * sizeof(*deps->slot));
-}
 
 void ti_tracker_init(ti_tracker *t, ti_era *era)
 {
@@ -115,6 +29,10 @@ void ti_tracker_fini(ti_tracker *t)
     ti_free(t->record, t->records * sizeof(*t->record));
     ti_region_map_fini(&t->map);
     ti_vec_fini(&t->met);
+    for (size_t i = 0; i < t->notes_made; i++) {
+        ti_vec_fini(&t->notes.data[i].border);
+    }
+    ti_vec_fini(&t->notes);
     ti_vec_fini(&t->scratch);
     ti_vec_fini(&t->rest);
     ti_vec_fini(&t->touching);
@@ -122,11 +40,6 @@ void ti_tracker_fini(ti_tracker *t)
 }
 
 /* ---- values */
-
-static uint64_t as_of_now(const ti_tracker *t, uint64_t id)
-{
-    return id && id < t->era->applied ? t->era->applied : id;
-}
 
 static uint64_t new_record(ti_tracker *t, uint64_t writer)
 {
@@ -144,49 +57,54 @@ static uint64_t new_record(ti_tracker *t, uint64_t writer)
     t->free_record = t->record[index].next_free;
     t->record[index].writer = writer;
     t->record[index].readers.count = 0;
-    return MARK | index;
-}
-
-static struct ti_tracker_record *record_of(const ti_tracker *t, uint64_t value)
-{
-    return &t->record[value & ~MARK];
+    return TI_TRACKER_MARK | index;
 }
 
 static void drop_value(ti_tracker *t, uint64_t value)
 {
-    if (value & MARK) {
-        record_of(t, value)->next_free = t->free_record;
-        t->free_record = (uint32_t)(value & ~MARK);
+    if (value & TI_TRACKER_MARK) {
+        ti_tracker_record_of(t, value)->next_free = t->free_record;
+        t->free_record = (uint32_t)(value & ~TI_TRACKER_MARK);
     }
 }
 
 static uint64_t copy_value(ti_tracker *t, uint64_t value)
 {
-    if (!(value & MARK)) {
+    if (!(value & TI_TRACKER_MARK)) {
         return value;
     }
-    uint64_t copy = new_record(t, record_of(t, value)->writer);
-    const ti_tracker_readers *from = &record_of(t, value)->readers;
+    uint64_t copy = new_record(t, ti_tracker_record_of(t, value)->writer);
+    const ti_tracker_readers *from = &ti_tracker_record_of(t, value)->readers;
     for (size_t i = 0; i < from->count; i++) {
-        ti_vec_push(&record_of(t, copy)->readers, from->data[i]);
+        ti_vec_push(&ti_tracker_record_of(t, copy)->readers, from->data[i]);
     }
     return copy;
+}
+
+/* Readers of an entry have gone, and there may be notes of later ones. */
+static void fade_everywhere(ti_tracker *t)
+{
+    const int64_t far = INT64_MAX / 2;
+    if (t->notes.count > 0) {
+        t->faded = (ti_tracker_note){ .box = { { -far, -far, -far }, { far, far, far } }, .last = t->newest };
+    }
 }
 
 /* Rewrite what lies below the applied horizon: such readers stand for the horizon. They may go only with all other readers: one that came
  * between the horizon and its application depends on the writer by its own name, and does not follow the horizon. Readers ascend. */
 static uint64_t normalise(ti_tracker *t, uint64_t value)
 {
-    if (!(value & MARK)) {
-        return as_of_now(t, value);
+    if (!(value & TI_TRACKER_MARK)) {
+        return ti_tracker_now(t, value);
     }
-    struct ti_tracker_record *r = record_of(t, value);
-    r->writer = as_of_now(t, r->writer);
+    struct ti_tracker_record *r = ti_tracker_record_of(t, value);
+    r->writer = ti_tracker_now(t, r->writer);
     size_t below = 0, count = r->readers.count;
     while (below < count && r->readers.data[below] <= t->era->applied) {
         below++;
     }
     if (below == count) {
+        fade_everywhere(t);
         uint64_t writer = r->writer;
         drop_value(t, value);
         return writer;
@@ -203,46 +121,21 @@ static uint64_t normalise(ti_tracker *t, uint64_t value)
 
 static bool same_value(const ti_tracker *t, uint64_t a, uint64_t b)
 {
-    if (!(a & MARK) || !(b & MARK)) {
+    if (!(a & TI_TRACKER_MARK) || !(b & TI_TRACKER_MARK)) {
         return a == b;
     }
-    const struct ti_tracker_record *ra = record_of(t, a), *rb = record_of(t, b);
+    const struct ti_tracker_record *ra = ti_tracker_record_of(t, a), *rb = ti_tracker_record_of(t, b);
     return ra->writer == rb->writer && ra->readers.count == rb->readers.count &&
            memcmp(ra->readers.data, rb->readers.data, ra->readers.count * sizeof(uint64_t)) == 0;
-}
-
-static uint64_t writer_of(const ti_tracker *t, uint64_t value)
-{
-    return value & MARK ? record_of(t, value)->writer : value;
-}
-
-static void depend_on_readers(const ti_tracker *t, const struct ti_tracker_record *r, ti_deps *deps)
-{
-    if (r->readers.count == 0) {
-        add_dep(deps, as_of_now(t, r->writer));
-    }
-    for (size_t i = 0; i < r->readers.count; i++) {
-        add_dep(deps, as_of_now(t, r->readers.data[i]));
-    }
-}
-
-static inline void depend_on_all(const ti_tracker *t, uint64_t value, ti_deps *deps)
-{
-    const struct ti_tracker_record *r = value & MARK ? record_of(t, value) : NULL;
-    if (r && r->readers.count != 1) {
-        depend_on_readers(t, r, deps);
-    } else {
-        add_dep(deps, as_of_now(t, r ? r->readers.data[0] : value));
-    }
 }
 
 static TI_NOINLINE uint64_t with_reader(ti_tracker *t, uint64_t value, uint64_t id)
 {
     value = normalise(t, value);
-    if (!(value & MARK)) {
+    if (!(value & TI_TRACKER_MARK)) {
         value = new_record(t, value);
     }
-    struct ti_tracker_record *r = record_of(t, value);
+    struct ti_tracker_record *r = ti_tracker_record_of(t, value);
     if (r->readers.count == 0 || r->readers.data[r->readers.count - 1] != id) {
         ti_vec_push(&r->readers, id);
     }
@@ -284,12 +177,6 @@ static void cut(ti_tracker *t, const ti_region_entry *entry, const ti_box *box, 
     t->era->entries += (size_t)n;
 }
 
-static void find(ti_tracker *t, const ti_box *box)
-{
-    ti_vec_clear(&t->scratch);
-    ti_region_map_query(&t->map, box, &t->scratch);
-}
-
 /* Merge the entry at `box` with neighbours of equal value, as long as there are any. */
 static void merge_around(ti_tracker *t, ti_box box, uint64_t value)
 {
@@ -322,13 +209,13 @@ static void merge_around(ti_tracker *t, ti_box box, uint64_t value)
 /* Merge what was listed, if its writer lies below the horizon; all others differ from their neighbours. */
 static void merge_old(ti_tracker *t, const ti_region_entry *e)
 {
-    if (writer_of(t, e->value) > t->era->applied) {
+    if (ti_tracker_writer_of(t, e->value) > t->era->applied) {
         return;
     }
     uint64_t *value = ti_region_map_find(&t->map, &e->box);
     if (value) { /* still there */
         *value = normalise(t, *value);
-        if (writer_of(t, *value) <= t->era->applied) {
+        if (ti_tracker_writer_of(t, *value) <= t->era->applied) {
             merge_around(t, e->box, *value);
         }
     }
@@ -340,8 +227,7 @@ static void join_run(ti_tracker *t, const ti_region_entry *entry, size_t n, cons
     for (size_t i = 1; i < n; i++) {
         drop_value(t, entry[i].value);
     }
-    t->era->entries -= ti_region_map_remove_inside(&t->map, &run->box);
-    insert(t, &run->box, run->value);
+    t->era->entries -= ti_region_map_unite(&t->map, &run->box, run->value) - 1;
 }
 
 /* Called where entries were added. With more than the bound, look at a few: more than are added, so that all have their turn. */
@@ -388,7 +274,8 @@ static void list_old(ti_tracker *t, const ti_box *box)
     }
     ti_vec_clear(&t->scratch);
     for (size_t i = 0; i < t->met.count; i++) {
-        if (writer_of(t, *t->met.data[i].value) <= t->era->applied) {
+        if (ti_tracker_writer_of(t, *t->met.data[i].value) <= t->era->applied) {
+            *t->met.data[i].value = normalise(t, *t->met.data[i].value);
             ti_region_entry e = { *t->met.data[i].box, *t->met.data[i].value };
             ti_vec_push(&t->scratch, e);
         }
@@ -398,9 +285,9 @@ static void list_old(ti_tracker *t, const ti_box *box)
 /* `id` reads an entry: a dependency, and a reader if `box` covers it. Whether its writer lies below the horizon. */
 static inline bool read_entry(ti_tracker *t, const ti_region_ref *e, const ti_box *box, uint64_t id, ti_deps *deps)
 {
-    struct ti_tracker_record *r = *e->value & MARK ? record_of(t, *e->value) : NULL;
-    uint64_t writer = as_of_now(t, r ? r->writer : *e->value);
-    add_dep(deps, writer);
+    struct ti_tracker_record *r = *e->value & TI_TRACKER_MARK ? ti_tracker_record_of(t, *e->value) : NULL;
+    uint64_t writer = ti_tracker_now(t, r ? r->writer : *e->value);
+    ti_deps_push(deps, writer);
     if (TI_UNLIKELY(!ti_box_covers(box, e->box))) {
         ti_region_entry cut = { *e->box, *e->value };
         ti_vec_push(&t->scratch, cut);
@@ -409,7 +296,7 @@ static inline bool read_entry(ti_tracker *t, const ti_region_ref *e, const ti_bo
         r->readers.data[r->readers.count++] = id;
     } else if (!r && t->free_record != NO_RECORD && t->record[t->free_record].readers.capacity) {
         *e->value = new_record(t, writer);
-        r = record_of(t, *e->value);
+        r = ti_tracker_record_of(t, *e->value);
         r->readers.data[0] = id;
         r->readers.count = 1;
     } else {
@@ -418,17 +305,112 @@ static inline bool read_entry(ti_tracker *t, const ti_region_ref *e, const ti_bo
     return writer <= t->era->applied;
 }
 
-void ti_tracker_read(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps)
+/* Readers ascend. */
+static uint64_t with_old_reader(ti_tracker *t, uint64_t value, uint64_t id)
 {
-    size_t old = 0, before = t->map.count;
-    ti_vec_clear(&t->scratch); /* entries that have to be cut, once nobody looks at the map any more */
+    value = with_reader(t, value, id);
+    ti_tracker_readers *readers = &ti_tracker_record_of(t, value)->readers;
+    for (size_t i = readers->count - 1; i > 0 && readers->data[i - 1] >= id; i--) {
+        readers->data[i] = readers->data[i - 1];
+        readers->data[i - 1] = id;
+        if (readers->data[i] == id) { /* it was there */
+            memmove(&readers->data[i], &readers->data[i + 1], (--readers->count - i) * sizeof(uint64_t));
+        }
+    }
+    return value;
+}
+
+static uint64_t with_old_readers(ti_tracker *t, uint64_t value, uint64_t first, uint64_t last)
+{
+    for (uint64_t id = TI_MAX(first, t->era->applied); id <= last; id++) {
+        value = with_old_reader(t, value, id);
+    }
+    return value;
+}
+
+/* Ids [first, last], which have noted that they read `box`, become readers of its entries. */
+static void settle_box(ti_tracker *t, const ti_box *box, uint64_t first, uint64_t last)
+{
+    ti_vec_clear(&t->scratch);
     ti_region_map_refer(&t->map, box, &t->met);
+    for (size_t i = 0; i < t->met.count; i++) {
+        ti_region_ref *e = &t->met.data[i];
+        if (ti_tracker_writer_of(t, *e->value) >= last) {
+            continue;
+        }
+        if (ti_box_covers(box, e->box)) {
+            *e->value = with_old_readers(t, *e->value, first, last);
+        } else {
+            ti_region_entry cut = { *e->box, *e->value };
+            ti_vec_push(&t->scratch, cut);
+        }
+    }
+    for (size_t i = 0; i < t->scratch.count; i++) {
+        const ti_region_entry *e = &t->scratch.data[i];
+        cut(t, e, box, with_old_readers(t, copy_value(t, e->value), first, last));
+    }
+}
+
+/* There are too many notes. */
+static TI_NOINLINE void settle_notes(ti_tracker *t)
+{
+    for (size_t k = 0; k < t->notes.count; k++) {
+        const ti_tracker_note *n = &t->notes.data[k];
+        ti_box box = n->box;
+        if (n->border.count == 0) {
+            settle_box(t, &box, n->first, n->last);
+        }
+        for (size_t i = 0; i + 1 < n->border.count; i++) {
+            box.min[n->along] = n->border.data[i];
+            box.max[n->along] = n->border.data[i + 1];
+            settle_box(t, &box, n->first + i, n->first + i);
+        }
+    }
+    ti_vec_clear(&t->notes);
+}
+
+/* `id` reads what was met, many entries. Returns how many writers lie below the horizon. */
+static size_t read_many(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps)
+{
+    size_t old = 0;
+    for (size_t i = 0; i < t->met.count; i++) {
+        uint64_t writer = ti_tracker_now(t, ti_tracker_writer_of(t, *t->met.data[i].value));
+        ti_deps_push(deps, writer);
+        old += writer <= t->era->applied;
+    }
+    ti_tracker_note_read(t, box, id);
+    return old;
+}
+
+/* `id` reads what was met, few entries. */
+static size_t read_few(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps)
+{
+    size_t old = 0;
+    ti_vec_clear(&t->scratch); /* entries that have to be cut, once nobody looks at the map any more */
     for (size_t i = 0; i < t->met.count; i++) {
         old += read_entry(t, &t->met.data[i], box, id, deps);
     }
     for (size_t i = 0; i < t->scratch.count; i++) {
         cut(t, &t->scratch.data[i], box, with_reader(t, copy_value(t, t->scratch.data[i].value), id));
     }
+    return old;
+}
+
+void ti_tracker_read(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps)
+{
+    size_t before = t->map.count;
+    ti_tracker_fade_old(t);
+    t->newest = id;
+    ti_region_ref exact = { box, ti_region_map_near(&t->map, box) };
+    if (TI_LIKELY(exact.value != NULL)) {
+        read_entry(t, &exact, box, id, deps);
+        return;
+    }
+    if (TI_UNLIKELY(t->notes.count == TI_MOST_NOTES)) {
+        settle_notes(t);
+    }
+    ti_region_map_refer(&t->map, box, &t->met);
+    size_t old = t->met.count > FEW_ENTRIES ? read_many(t, box, id, deps) : read_few(t, box, id, deps);
     if (old >= MANY_OLD) {
         list_old(t, box);
         merge_listed(t);
@@ -437,12 +419,20 @@ void ti_tracker_read(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *dep
     }
 }
 
+/* What is read again was noted, or is few entries which have the reader. */
 void ti_tracker_read_again(ti_tracker *t, const ti_box *box, uint64_t first, size_t count)
 {
+    ti_tracker_note *note = t->notes.count ? &t->notes.data[t->notes.count - 1] : NULL;
+    t->newest = first + count - 1;
+    if (note && note->last == first - 1) {
+        TI_ASSERT(ti_box_equal(&note->box, box) && note->border.count == 0);
+        note->last = t->newest_noted = t->newest;
+        return;
+    }
     ti_region_map_refer(&t->map, box, &t->met);
     for (size_t i = 0; i < t->met.count; i++) {
-        TI_ASSERT((*t->met.data[i].value & MARK) && ti_box_covers(box, t->met.data[i].box));
-        ti_tracker_readers *readers = &record_of(t, *t->met.data[i].value)->readers;
+        TI_ASSERT((*t->met.data[i].value & TI_TRACKER_MARK) && ti_box_covers(box, t->met.data[i].box));
+        ti_tracker_readers *readers = &ti_tracker_record_of(t, *t->met.data[i].value)->readers;
         TI_ASSERT(readers->data[readers->count - 1] == first - 1);
         ti_vec_reserve(readers, readers->count + count);
         for (size_t k = 0; k < count; k++) {
@@ -502,13 +492,38 @@ static bool write_parts(ti_tracker *t, const ti_box *box, uint64_t id)
     return true;
 }
 
+static inline void depend_on_users(const ti_tracker *t, const ti_region_ref *e, const ti_box *box, ti_deps *deps)
+{
+    if (TI_LIKELY(t->notes.count == 0 && t->faded.last <= t->era->applied)) {
+        ti_tracker_depend_on_entry(t, *e->value, deps);
+    } else {
+        ti_tracker_depend_on_noted(t, e, box, deps);
+    }
+}
+
+/* Meet the entries in `box`, and depend on their users. */
+static void meet_users(ti_tracker *t, const ti_box *box, ti_deps *deps)
+{
+    ti_region_map_refer(&t->map, box, &t->met);
+    for (size_t i = 0; i < t->met.count; i++) {
+        depend_on_users(t, &t->met.data[i], box, deps);
+    }
+}
+
 void ti_tracker_write(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps)
 {
     size_t before = t->map.count;
-    ti_region_map_refer(&t->map, box, &t->met);
-    for (size_t i = 0; i < t->met.count; i++) {
-        depend_on_all(t, *t->met.data[i].value, deps);
+    ti_tracker_fade_old(t);
+    ti_region_ref exact = { box, ti_region_map_near(&t->map, box) };
+    if (TI_LIKELY(exact.value != NULL)) {
+        depend_on_users(t, &exact, box, deps);
+        ti_tracker_drop_notes_in(t, box);
+        drop_value(t, *exact.value);
+        *exact.value = id;
+        return;
     }
+    meet_users(t, box, deps);
+    ti_tracker_drop_notes_in(t, box);
     if (t->met.count == 1 && ti_box_equal(t->met.data[0].box, box)) {
         drop_value(t, *t->met.data[0].value);
         *t->met.data[0].value = id;
@@ -530,36 +545,8 @@ void ti_tracker_write(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *de
 
 void ti_tracker_uses(ti_tracker *t, const ti_box *box, ti_deps *deps)
 {
-    find(t, box);
-    for (size_t i = 0; i < t->scratch.count; i++) {
-        depend_on_all(t, t->scratch.data[i].value, deps);
-    }
-}
-
-bool ti_tracker_is_written(ti_tracker *t, const ti_box *box, ti_box *hole)
-{
-    find(t, box);
-    if (t->scratch.count == 1 && ti_box_covers(&t->scratch.data[0].box, box)) {
-        return true;
-    }
-    ti_vec_clear(&t->rest);
-    ti_vec_push(&t->rest, *box);
-    for (size_t i = 0; i < t->scratch.count; i++) {
-        ti_boxes_subtract(&t->rest, &t->scratch.data[i].box);
-    }
-    if (t->rest.count > 0) {
-        *hole = t->rest.data[0];
-    }
-    return t->rest.count == 0;
-}
-
-void ti_tracker_written(ti_tracker *t, const ti_box *box, ti_region_entries *out)
-{
-    size_t first = out->count;
-    ti_region_map_query(&t->map, box, out);
-    for (size_t i = first; i < out->count; i++) {
-        out->data[i].box = ti_box_intersect(&out->data[i].box, box);
-    }
+    ti_tracker_fade_old(t);
+    meet_users(t, box, deps);
 }
 
 void ti_tracker_forget(ti_tracker *t, const ti_box *box)
@@ -577,8 +564,8 @@ bool ti_tracker_is_valid(ti_tracker *t)
     ti_region_map_query(&t->map, &everything, &all);
     bool valid = all.count == t->map.count && ti_region_map_is_valid(&t->map);
     for (size_t i = 0; i < all.count && valid; i++) {
-        if (all.data[i].value & MARK) {
-            const struct ti_tracker_record *r = record_of(t, all.data[i].value);
+        if (all.data[i].value & TI_TRACKER_MARK) {
+            const struct ti_tracker_record *r = ti_tracker_record_of(t, all.data[i].value);
             valid = r->readers.count > 0;
             for (size_t k = 1; k < r->readers.count; k++) {
                 valid = valid && r->readers.data[k - 1] < r->readers.data[k];

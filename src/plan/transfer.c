@@ -111,6 +111,8 @@ static void add_parts(ti_transfer_planner *p, const ti_version_map *map, ti_mess
                       const ti_box *box)
 {
     const ti_split *split = &h->split->split;
+    uint64_t evaluated = 0;
+    ti_box common;
     ti_image_walk walk;
     ti_image_walk_start(&walk, h, box);
     ti_vec_reserve(list, list->count + (size_t)(walk.last + 1 - walk.next));
@@ -120,13 +122,21 @@ static void add_parts(ti_transfer_planner *p, const ti_version_map *map, ti_mess
         if (node == p->node) {
             continue;
         }
-        ti_box common = ti_box_intersect(&walk.image, box);
-        ++*map->evaluated;
-        p->demand.compared++;
+        if (evaluated++ == 0) {
+            common = ti_box_intersect(&walk.image, box);
+        }
+        for (int i = 0; i < walk.follows; i++) { /* along others, images are as before */
+            int d = walk.follow[i];
+            common.min[d] = TI_MAX(walk.image.min[d], box->min[d]);
+            common.max[d] = TI_MIN(walk.image.max[d], box->max[d]);
+        }
         if (!ti_box_is_empty(&common)) {
-            add_piece(list, node, &common);
+            list->data[list->count] = (ti_message_piece){ node, (uint32_t)list->count, common };
+            list->count++;
         }
     }
+    *map->evaluated += evaluated;
+    p->demand.compared += evaluated;
 }
 
 /* Whether this node lacks one box of an entry, every owner's chunk has one part of it, and nothing is left out. */
