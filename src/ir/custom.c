@@ -39,7 +39,10 @@ void ti_footprint_fill(ti_footprint *out, const ti_access *access, const ti_box 
         ti_box *box = TI_ARENA_ARRAY(arena, ti_box, access->mappers);
         out->box = box;
         for (uint32_t i = 0; i < access->mappers; i++) {
-            out->boxes += ti_mapper_image(&access->mapper[i], &access->buffer->extent, items, &box[out->boxes]);
+            ti_box *next = &box[out->boxes];
+            bool some = ti_mapper_image(&access->mapper[i], &access->buffer->extent, items, next);
+            out->boxes += some &&
+                          !(i && out->boxes && ti_box_covers(box, next)); /* the arms of a star may be clamped */
         }
     }
     for (uint32_t i = 0; i < out->boxes; i++) {

@@ -336,24 +336,46 @@ static void track_pieces(ti_command_graph *graph, const ti_task *task, const ti_
     }
 }
 
-static void execute(ti_command_graph *graph, const ti_task *task, const ti_split_ref *split)
+static void emit_execution(ti_command_graph *graph, const ti_task *task, const ti_piece *piece, int64_t pieces)
 {
-    if (split->own_count == 0) {
-        return;
-    }
     ti_command *command = ti_command_new(graph, TI_COMMAND_EXECUTE, task);
-    ti_piece *piece = TI_ARENA_ARRAY(ti_command_arena(graph), ti_piece, (size_t)split->own_count);
-    for (int64_t c = 0; c < split->own_count; c++) {
-        ti_box chunk = ti_split_chunk(&split->split, split->own_first + c, 0);
-        fill_piece(graph, task, &chunk, &piece[c]);
-    }
     command->as.execute.piece = piece;
-    command->as.execute.pieces = (uint32_t)split->own_count;
+    command->as.execute.pieces = (uint32_t)pieces;
     track_pieces(graph, task, command);
     if (graph->system->record) {
         ti_orders_follow(&graph->orders, task, command->id, graph->era.applied, &graph->deps);
     }
     ti_command_emit(graph, command);
+}
+
+static void execute(ti_command_graph *graph, const ti_task *task, const ti_split_ref *split)
+{
+    if (split->own_count == 0) {
+        return;
+    }
+    ti_piece *piece = TI_ARENA_ARRAY(ti_command_arena(graph), ti_piece, (size_t)split->own_count);
+    for (int64_t c = 0; c < split->own_count; c++) {
+        ti_box chunk = ti_split_chunk(&split->split, split->own_first + c, 0);
+        fill_piece(graph, task, &chunk, &piece[c]);
+    }
+    emit_execution(graph, task, piece, split->own_count);
+}
+
+/* Whether a task is one piece, whatever its split: on one node, but for what else needs the split. */
+static bool is_one_piece(const ti_command_graph *graph, const ti_task *task)
+{
+    bool reduces = false;
+    for (uint32_t i = 0; i < task->accesses; i++) {
+        reduces |= task->access[i].mode == TACIT_REDUCE;
+    }
+    return !is_distributed(graph) && task->kind == TI_TASK_EXECUTE && task->oversubscribe == 1 && !reduces;
+}
+
+static void execute_whole(ti_command_graph *graph, const ti_task *task)
+{
+    ti_piece *piece = TI_ARENA_ARRAY(ti_command_arena(graph), ti_piece, 1);
+    *piece = (ti_piece){ task->range, task->footprint };
+    emit_execution(graph, task, piece, 1);
 }
 
 /* ---- versions after the task */
@@ -410,6 +432,10 @@ static void fence(ti_command_graph *graph, const ti_task *task)
 static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
 {
     if (ti_box_is_empty(&task->range)) {
+        return;
+    }
+    if (is_one_piece(graph, task)) {
+        execute_whole(graph, task);
         return;
     }
     ti_split_ref *split = ti_command_split(graph, task);

@@ -99,6 +99,8 @@ void ti_instruction_refuse(ti_instruction_graph *graph);
 /* instruction_kernel.c */
 void ti_instruction_place_pieces(ti_instruction_graph *graph, const ti_command *command); /* onto devices */
 void ti_instruction_foresee_pieces(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end);
+/* Compile an execution of one piece if all that it needs has been allocated; whether that is so. */
+bool ti_instruction_compile_at_once(ti_instruction_graph *graph, const ti_command *command);
 void ti_instruction_compile_pieces(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end);
 
 /* instruction_transfer.c: how many of the `left` commands are messages of one task and buffer and need nothing but the allocation found last; compile

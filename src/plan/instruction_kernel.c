@@ -155,3 +155,25 @@ void ti_instruction_compile_pieces(ti_instruction_graph *graph, const ti_command
         compile_piece(graph, command, &at, (uint32_t)(p - first));
     }
 }
+
+bool ti_instruction_compile_at_once(ti_instruction_graph *graph, const ti_command *command)
+{
+    const ti_task *task = command->task;
+    if (command->as.execute.pieces != 1 || !(task->on_host || task->one_device || graph->system->devices == 1)) {
+        return false;
+    }
+    ti_device_piece at = { command->as.execute.piece, 0,
+                           task->on_host ? TI_HOST_MEMORY : ti_system_memory(graph->system, 0) };
+    for (uint32_t i = 0; i < task->accesses; i++) {
+        const ti_access *access = &task->access[i];
+        if (access->mode == TACIT_REDUCE ||
+            !ti_buffer_memory_has(ti_instruction_memory(graph, access->buffer, at.memory),
+                                  &at.piece->footprint[i].bounding)) {
+            return false;
+        }
+    }
+    ti_vec_clear(&graph->partial);
+    ti_vec_clear(&graph->staged);
+    compile_piece(graph, command, &at, 0);
+    return true;
+}
