@@ -4,6 +4,7 @@
  * state that lasts: every pass plans them from the start, and the time per task is that of the second half. Each stage runs over
  * blocks of tasks, with one reading of the clock between stages. Horizons are timed one by one in passes of their own.
  * --node all plans every node in turn, and compares what nodes send with what others receive. */
+#include "counter.h"
 #include "planning.h"
 
 #include "base/clock.h"
@@ -24,6 +25,7 @@ enum {
     BLOCK = 64,
     BLOCK_COMMANDS = 4096,
     MANY_ITERATION = 16,
+    ITERATION_BLOCKS = 20,
     NONE_STEP = 1000000,
     NONE_FRONT = 100000000
 };
@@ -51,6 +53,7 @@ typedef struct result {
     uint64_t entries_peak, arena_peak;
     values horizon;                       /* ns of each */
     values by_iteration;                  /* median ns */
+    values by_block;                      /* instructions per task; none without a counter */
     int per_iteration;                    /* tasks */
     uint64_t nodes, messages, mismatches; /* --node all */
 } result;
@@ -180,41 +183,78 @@ static void measure_steady(const options *o, result *r)
 /* ---- cost by iteration */
 
 typedef struct iterations {
-    size_t count;
+    size_t count, blocks;
     double *ns; /* [iteration * repeat + pass] */
+    instruction_counter counter;
+    double *instructions; /* [block * repeat + pass], per task */
 } iterations;
 
+/* Iterations before block `b`. Blocks are as long as each other, but for the last one. */
+static size_t border(const iterations *it, size_t b)
+{
+    return b == it->blocks ? it->count : b * (it->count / it->blocks);
+}
+
+static void plan_iteration(const result *r, iterations *it, planning *p, size_t at)
+{
+    uint64_t one[PLANNING_STAGES] = { 0 }, sum = 0;
+    planning_block(p, (size_t)r->per_iteration, one);
+    for (int s = 0; s < PLANNING_STAGES; s++) {
+        sum += one[s];
+    }
+    sum -= TI_MIN(sum, PLANNING_STAGES * planning_clock_ns(p));
+    it->ns[at] = (double)sum;
+}
+
+/* A function of its own, so that tools that count instructions can tell the blocks apart. */
+static TI_NOINLINE void plan_iteration_block(const options *o, const result *r, iterations *it, planning *p, size_t b,
+                                             size_t number)
+{
+    size_t repeat = (size_t)o->repeat, first = border(it, b), end = border(it, b + 1);
+    uint64_t before = counter_read(&it->counter);
+    for (size_t i = first; i < end; i++) {
+        plan_iteration(r, it, p, i * repeat + number);
+    }
+    double tasks = (double)((end - first) * (size_t)r->per_iteration);
+    it->instructions[b * repeat + number] = (double)(counter_read(&it->counter) - before) / tasks;
+}
+
 /* From the start, iteration by iteration. */
-static void iterate(const options *o, const result *r, iterations *it, int number)
+static void iterate(const options *o, const result *r, iterations *it, size_t number)
 {
     planning p;
     uint64_t ns[PLANNING_STAGES] = { 0 };
     planning_open(&p, &o->plan, ns);
     p.large = o->plan.nodes > 1; /* iterations with messages take long enough for the thread's clock */
-    for (size_t i = 0; i < it->count; i++) {
-        uint64_t one[PLANNING_STAGES] = { 0 }, sum = 0;
-        planning_block(&p, (size_t)r->per_iteration, one);
-        for (int s = 0; s < PLANNING_STAGES; s++) {
-            sum += one[s];
-        }
-        sum -= TI_MIN(sum, PLANNING_STAGES * planning_clock_ns(&p));
-        it->ns[i * (size_t)o->repeat + (size_t)number] = (double)sum;
+    for (size_t b = 0; b < it->blocks; b++) {
+        plan_iteration_block(o, r, it, &p, b, number);
     }
     planning_close(&p);
 }
 
+static void note_medians(values *out, double *value, size_t count, size_t repeat)
+{
+    for (size_t i = 0; i < count; i++) {
+        ti_vec_push(out, quantile(value + i * repeat, repeat, 0.5));
+    }
+}
+
 static void measure_iterations(const options *o, result *r)
 {
+    size_t repeat = (size_t)o->repeat;
     r->per_iteration = o->plan.pattern->grows ? 1 : MANY_ITERATION;
-    iterations it = { .count = o->plan.tasks / (size_t)r->per_iteration };
-    it.ns = TI_NEW_ARRAY(double, it.count *(size_t)o->repeat);
-    for (int i = 0; i < o->repeat; i++) {
+    iterations it = { .count = o->plan.tasks / (size_t)r->per_iteration, .counter = counter_open() };
+    it.blocks = TI_MIN(it.count, (size_t)ITERATION_BLOCKS);
+    it.ns = TI_NEW_ARRAY(double, it.count *repeat);
+    it.instructions = TI_NEW_ARRAY(double, it.blocks *repeat);
+    for (size_t i = 0; i < repeat; i++) {
         iterate(o, r, &it, i);
     }
-    for (size_t i = 0; i < it.count; i++) {
-        ti_vec_push(&r->by_iteration, quantile(it.ns + i * (size_t)o->repeat, (size_t)o->repeat, 0.5));
-    }
-    ti_free(it.ns, it.count * (size_t)o->repeat * sizeof(double));
+    note_medians(&r->by_iteration, it.ns, it.count, repeat);
+    note_medians(&r->by_block, it.instructions, counter_works(&it.counter) ? it.blocks : 0, repeat);
+    counter_close(&it.counter);
+    ti_free(it.ns, it.count * repeat * sizeof(double));
+    ti_free(it.instructions, it.blocks * repeat * sizeof(double));
 }
 
 /* All iterations, in blocks; the figures are those of the second half. */
@@ -366,11 +406,11 @@ static void measure_all(const options *o, result *r)
 
 /* ---- reports */
 
-static json_t *iterations_json(const result *r)
+static json_t *list_json(const values *v, double scale)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < r->by_iteration.count; i++) {
-        json_array_append_new(list, json_real(1e-3 * r->by_iteration.data[i]));
+    for (size_t i = 0; i < v->count; i++) {
+        json_array_append_new(list, json_real(scale * v->data[i]));
     }
     return list;
 }
@@ -425,7 +465,9 @@ static json_t *report(const options *o, result *r)
     add_figures(root, o, r);
     if (r->by_iteration.count) {
         json_object_set_new(root, "tasks_per_iteration", json_integer(r->per_iteration));
-        json_object_set_new(root, "us_by_iteration", iterations_json(r));
+        json_object_set_new(root, "us_by_iteration", list_json(&r->by_iteration, 1e-3));
+        json_object_set_new(root, "instructions_by_block",
+                            r->by_block.count ? list_json(&r->by_block, 1) : json_null());
     }
     if (p->node == ALL_NODES) {
         set_count(root, "nodes_with_work", r->nodes);
@@ -623,5 +665,6 @@ int main(int argc, char **argv)
     ti_free(r.passes, (size_t)o.repeat * sizeof(pass));
     ti_vec_fini(&r.horizon);
     ti_vec_fini(&r.by_iteration);
+    ti_vec_fini(&r.by_block);
     return r.mismatches ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -42,6 +42,8 @@ def check_keys(out):
     if name in GROWING + ["many-task"]:
         count = out["tasks"] // out["tasks_per_iteration"]
         expect(len(out["us_by_iteration"]) == count and min(out["us_by_iteration"]) > 0, f"{name}: iterations")
+        blocks = out["instructions_by_block"]  # null where the kernel of the operating system has no counter
+        expect(blocks is None or (len(blocks) == min(count, 20) and min(blocks) > 0), f"{name}: instructions by block")
 
 
 def small(pattern, nodes, node, *more, collectives="off"):
