@@ -108,7 +108,7 @@ set(TACIT_SOURCES
     api/check_task.c
     api/recall.c
 )
-set(mpi_sources comm/comm_mpi.c comm/mpi_collective.c comm/mpi_grid.c comm/mpi_guard.c comm/mpi_measure.c comm/mpi_note.c comm/mpi_reduce.c comm/mpi_start.c comm/mpi_type.c comm/parcel.c)
+set(mpi_sources comm/comm_mpi.c comm/mpi_collective.c comm/mpi_grid.c comm/mpi_guard.c comm/mpi_measure.c comm/mpi_note.c comm/mpi_packed.c comm/mpi_reduce.c comm/mpi_start.c comm/mpi_type.c comm/parcel.c)
 set(no_mpi_sources comm/comm_none.c)
 if(TACIT_WITH_MPI)
     list(APPEND TACIT_SOURCES ${mpi_sources})

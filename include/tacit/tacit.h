@@ -531,7 +531,8 @@ typedef struct tacit_config {
     int collectives; /* TACIT_COLLECTIVES: what becomes of transfers in which all nodes, or rows or columns of them, take part: TACIT_COLLECTIVES_OFF (messages),
                       * _DISCOVER (collectives, found for each task by itself), _LOOKAHEAD (the default: for a window of tasks) */
     int collective_schedule; /* TACIT_COLLECTIVE_SCHEDULE: who carries out collectives: TACIT_COLLECTIVE_SCHEDULE_MPI (MPI, where a collective is one that it
-                              * knows), _DIRECT (messages between pairs of nodes), _MEASURE (what is faster, measured at the start), _AUTO (the default: what is usually faster) */
+                              * knows), _PACKED (the same, and transpositions of small equal pieces are packed), _DIRECT (messages between pairs of
+                              * nodes), _MEASURE (what is faster, measured at the start), _AUTO (the default: what is usually faster) */
 } tacit_config;
 enum {
     TACIT_COLLECTIVES_DEFAULT = 0,
@@ -544,7 +545,8 @@ enum {
     TACIT_COLLECTIVE_SCHEDULE_AUTO = 1,
     TACIT_COLLECTIVE_SCHEDULE_MPI = 2,
     TACIT_COLLECTIVE_SCHEDULE_DIRECT = 3,
-    TACIT_COLLECTIVE_SCHEDULE_MEASURE = 4
+    TACIT_COLLECTIVE_SCHEDULE_MEASURE = 4,
+    TACIT_COLLECTIVE_SCHEDULE_PACKED = 5
 };
 enum { TACIT_THREADS_DEFAULT = 0, TACIT_THREADS_INLINE = -1, TACIT_THREADS_ON = 1 };
 enum { TACIT_LOOKAHEAD_DEFAULT = 0, TACIT_LOOKAHEAD_OFF = 1, TACIT_LOOKAHEAD_ON = 2, TACIT_LOOKAHEAD_FULL = 3 };

@@ -81,8 +81,8 @@ static const row table[] = {
       FIELD(collectives),
       0,
       0 },
-    { { "TACIT_COLLECTIVE_SCHEDULE", "auto|mpi|direct|measure", "auto",
-        "who carries out collectives: MPI, or messages between pairs of nodes; auto takes what is usually faster, measure what is faster when tacit starts. The same on all nodes" },
+    { { "TACIT_COLLECTIVE_SCHEDULE", "auto|mpi|direct|measure|packed", "auto",
+        "who carries out collectives: MPI, or messages between pairs of nodes; auto takes what is usually faster, measure what is faster when tacit starts, packed is mpi with small transpositions packed. The same on all nodes" },
       KIND_SCHEDULE,
       FIELD(collective_schedule),
       0,
@@ -263,7 +263,7 @@ static bool set_field(const row *r, const char *text, tacit_config *out)
     static const char *const progress[] = { "", "shared", "thread", NULL };
     static const char *const lookahead[] = { "", "off", "on", "full", NULL };
     static const char *const collectives[] = { "", "off", "discover", "lookahead", NULL };
-    static const char *const schedule[] = { "", "auto", "mpi", "direct", "measure", NULL };
+    static const char *const schedule[] = { "", "auto", "mpi", "direct", "measure", "packed", NULL };
     uint64_t bytes;
     char *field = (char *)out + r->field;
     long long n = 0;
@@ -388,7 +388,7 @@ static bool field_is_allowed(const row *r, const tacit_config *config)
     case KIND_COLLECTIVES:
         return number >= TACIT_COLLECTIVES_DEFAULT && number <= TACIT_COLLECTIVES_LOOKAHEAD;
     case KIND_SCHEDULE:
-        return number >= TACIT_COLLECTIVE_SCHEDULE_DEFAULT && number <= TACIT_COLLECTIVE_SCHEDULE_MEASURE;
+        return number >= TACIT_COLLECTIVE_SCHEDULE_DEFAULT && number <= TACIT_COLLECTIVE_SCHEDULE_PACKED;
     case KIND_OTHER:
         return number >= 0 && number <= 4;
     }

@@ -67,8 +67,8 @@ typedef struct op {
     int peer;
     uint64_t token;
     size_t bytes;
-    ti_parcel *packed;   /* or NULL */
-    ti_mpi_share *share; /* of a collective */
+    ti_parcel *packed; /* or NULL */
+    ti_mpi_operation collective;
 } op;
 
 typedef struct peer {
@@ -362,11 +362,11 @@ static void mpi_collective(ti_comm *comm, const ti_exchange *x, uint64_t token)
     MPI_Request request = MPI_REQUEST_NULL;
     op o = { .kind = OP_COLLECTIVE, .peer = comm->node, .token = token, .bytes = x->bytes_in };
     ti_mpi_guard_inside = true;
-    int code = ti_mpi_collectives_start(&self->shared, x, &o.share, &request);
+    int code = ti_mpi_collectives_start(&self->shared, x, &o.collective, &request);
     ti_mpi_guard_inside = false;
     if (TI_UNLIKELY(code)) {
         fail_op(self, &o, self->shared.call, code);
-    } else if (o.share) {
+    } else if (o.collective.share) {
         comm->stats.collectives_by_network++;
         ti_vec_push(&self->request, request);
         ti_vec_push(&self->op, o);
@@ -423,7 +423,7 @@ static void finish(mpi_comm *self, const op *o, const MPI_Status *status)
     case OP_BARRIER:
         break;
     case OP_COLLECTIVE:
-        ti_mpi_collectives_done(o->share);
+        ti_mpi_collectives_done(&self->shared, &o->collective);
         break;
     case OP_SYNC_POINT:
         sync_point_passed(self, peer_of(self, o->peer));

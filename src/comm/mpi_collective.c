@@ -364,6 +364,58 @@ static int make_pairs(ti_mpi_collectives *all, const ti_exchange *x, ti_mpi_shar
     return code;
 }
 
+/* As long as which slab the parts of all nodes are along *dim, which is -1 before; 0: they are not slabs of one length. */
+static int64_t equal_slabs(ti_mpi_collectives *all, const ti_collective *what, const ti_parts *parts, int *dim)
+{
+    int64_t length = 0;
+    for (int q = 0; q < what->nodes; q++) {
+        ti_box part;
+        if (!bound_part(all, parts, what->region, q, dim, &part) || *dim < 0) {
+            return 0;
+        }
+        int64_t own = part.max[*dim] - part.min[*dim];
+        if (own == 0 || (q && own != length)) {
+            return 0;
+        }
+        length = own;
+    }
+    return length;
+}
+
+/* Bytes from each node to each other one; 0: they are not all the same. */
+static size_t equal_pieces(ti_mpi_collectives *all, const ti_exchange *x)
+{
+    const ti_collective *what = x->what;
+    int given = -1, got = -1;
+    if (what->regions != 1 || what->members) {
+        return 0;
+    }
+    int64_t rows = equal_slabs(all, what, &what->from, &given);
+    int64_t columns = rows ? equal_slabs(all, what, &what->to, &got) : 0;
+    if (!columns || given == got) {
+        return 0;
+    }
+    ti_box piece = what->region[0];
+    piece.max[given] = piece.min[given] + rows;
+    piece.max[got] = piece.min[got] + columns;
+    return (size_t)ti_box_volume(&piece) * x->elem_size;
+}
+
+static int make_transposition(ti_mpi_collectives *all, const ti_exchange *x, const team *t, ti_mpi_share *out)
+{
+    int size = ti_mpi_size_class(t->bytes / (size_t)t->nodes);
+    size_t piece = all->choice.packed[size] ? equal_pieces(all, x) : 0;
+    if (piece && ti_mpi_is_small(t->nodes, piece)) {
+        ti_boxes boxes[2] = { all->boxes, all->scratch };
+        ti_mpi_pieces_init(&out->pieces, x, all->node, piece, boxes);
+        all->boxes = boxes[0];
+        all->scratch = boxes[1];
+        out->way = TI_MPI_WAY_PACKED;
+        return MPI_SUCCESS;
+    }
+    return all->choice.by_mpi[TI_PATTERN_ALL_TO_ALL][size] ? make_pairs(all, x, out) : MPI_SUCCESS;
+}
+
 static int make_reduction(ti_mpi_collectives *all, const ti_exchange *x, ti_mpi_share *out)
 {
     ti_block block = locate_box(all, x, x->what->region);
@@ -374,7 +426,7 @@ static int make_reduction(ti_mpi_collectives *all, const ti_exchange *x, ti_mpi_
     return ti_mpi_reducer_open(&x->what->reducer, &out->reducer, &all->call);
 }
 
-static int make_share(ti_mpi_collectives *all, const ti_exchange *x, ti_mpi_share *out)
+static int make_share(ti_mpi_collectives *all, const ti_exchange *x, const team *t, ti_mpi_share *out)
 {
     const ti_collective *what = x->what;
     bool is_root = what->root == all->node;
@@ -391,7 +443,7 @@ static int make_share(ti_mpi_collectives *all, const ti_exchange *x, ti_mpi_shar
     case TI_PATTERN_BROADCAST:
         return make_broadcast(all, x, out);
     case TI_PATTERN_ALL_TO_ALL:
-        return make_pairs(all, x, out);
+        return make_transposition(all, x, t, out);
     case TI_PATTERN_REDUCE:
     case TI_PATTERN_ALL_REDUCE:
         return make_reduction(all, x, out);
@@ -421,6 +473,7 @@ static int empty_share(ti_mpi_collectives *all, ti_mpi_share *share, bool mpi_is
         int closed = ti_mpi_reducer_close(share->reducer, mpi_is_up && !code, &all->call);
         code = code ? code : closed;
     }
+    ti_mpi_pieces_fini(&share->pieces);
     *share = (ti_mpi_share){ .unit = MPI_BYTE };
     return code;
 }
@@ -466,7 +519,7 @@ static int share_of(ti_mpi_collectives *all, const ti_exchange *x, const team *t
     s->mpi = t->mpi;
     s->nodes = t->nodes;
     s->region = t->region;
-    return make_share(all, x, s);
+    return make_share(all, x, t, s);
 }
 
 /* ---- calls */
@@ -548,7 +601,8 @@ static int call_combine(ti_mpi_collectives *all, const ti_mpi_share *s, const ti
                 s->mpi, r);
 }
 
-static int call_mpi(ti_mpi_collectives *all, const ti_mpi_share *s, const ti_exchange *x, MPI_Request *request)
+static int call_mpi(ti_mpi_collectives *all, const ti_mpi_share *s, const ti_exchange *x, ti_mpi_packing **packing,
+                    MPI_Request *request)
 {
     switch (s->way) {
     case TI_MPI_WAY_EVEN:
@@ -557,6 +611,9 @@ static int call_mpi(ti_mpi_collectives *all, const ti_mpi_share *s, const ti_exc
         return call_uneven(all, s, x->what, address_of(x, s->first), request);
     case TI_MPI_WAY_PAIRS:
         return call_pairs(all, s, x, request);
+    case TI_MPI_WAY_PACKED:
+        all->call = "MPI_Ialltoall";
+        return ti_mpi_packed_start(&all->packings, &s->pieces, x, s->mpi, packing, request);
     case TI_MPI_WAY_COMBINE:
         return call_combine(all, s, x->what, address_of(x, s->first), request);
     case TI_MPI_WAY_DIRECT:
@@ -583,14 +640,16 @@ static bool is_by_mpi(const ti_mpi_collectives *all, const ti_exchange *x, const
     if (t->nodes < all->nodes && all->schedule == TACIT_COLLECTIVE_SCHEDULE_AUTO) {
         return is_usually_by_mpi(t->nodes, x->what->pattern);
     }
-    return all->choice.by_mpi[x->what->pattern][ti_mpi_size_class(t->bytes / (size_t)t->nodes)];
+    int size = ti_mpi_size_class(t->bytes / (size_t)t->nodes);
+    return all->choice.by_mpi[x->what->pattern][size] ||
+           (x->what->pattern == TI_PATTERN_ALL_TO_ALL && all->choice.packed[size]);
 }
 
-int ti_mpi_collectives_start(ti_mpi_collectives *all, const ti_exchange *x, ti_mpi_share **share, MPI_Request *request)
+int ti_mpi_collectives_start(ti_mpi_collectives *all, const ti_exchange *x, ti_mpi_operation *out, MPI_Request *request)
 {
     ti_mpi_share *s;
     team t;
-    *share = NULL;
+    *out = (ti_mpi_operation){ 0 };
     find_team(all, x, &t);
     if (!is_by_mpi(all, x, &t)) {
         return MPI_SUCCESS;
@@ -600,18 +659,21 @@ int ti_mpi_collectives_start(ti_mpi_collectives *all, const ti_exchange *x, ti_m
     if (code || s->way == TI_MPI_WAY_DIRECT) {
         return code;
     }
-    code = call_mpi(all, s, x, request);
+    code = call_mpi(all, s, x, &out->packing, request);
     if (!code) {
         s->under_way++;
-        *share = s;
+        out->share = s;
     }
     return code;
 }
 
-void ti_mpi_collectives_done(ti_mpi_share *share)
+void ti_mpi_collectives_done(ti_mpi_collectives *all, const ti_mpi_operation *operation)
 {
-    TI_ASSERT(share->under_way > 0);
-    share->under_way--;
+    TI_ASSERT(operation->share->under_way > 0);
+    if (operation->packing) {
+        ti_mpi_packed_done(&all->packings, operation->packing);
+    }
+    operation->share->under_way--;
 }
 
 /* ---- life */
@@ -627,11 +689,12 @@ int ti_mpi_collectives_init(ti_mpi_collectives *all, MPI_Comm mpi, int node, int
     if (schedule == TACIT_COLLECTIVE_SCHEDULE_MEASURE && nodes > 1) {
         return ti_mpi_measure(mpi, node, nodes, &all->choice, &all->call);
     }
-    for (int p = TI_PATTERN_GATHER; p < TI_PATTERN_REDUCE; p++) {
-        for (int s = 0; s < TI_MPI_SIZES; s++) {
-            all->choice.by_mpi[p][s] = schedule == TACIT_COLLECTIVE_SCHEDULE_MPI ||
-                                       (schedule != TACIT_COLLECTIVE_SCHEDULE_DIRECT &&
-                                        is_usually_by_mpi(nodes, (ti_pattern)p));
+    for (int s = 0; s < TI_MPI_SIZES; s++) {
+        all->choice.packed[s] = schedule == TACIT_COLLECTIVE_SCHEDULE_PACKED;
+        for (int p = TI_PATTERN_GATHER; p < TI_PATTERN_REDUCE; p++) {
+            all->choice.by_mpi[p][s] =
+                schedule == TACIT_COLLECTIVE_SCHEDULE_MPI || schedule == TACIT_COLLECTIVE_SCHEDULE_PACKED ||
+                (schedule != TACIT_COLLECTIVE_SCHEDULE_DIRECT && is_usually_by_mpi(nodes, (ti_pattern)p));
         }
     }
     return MPI_SUCCESS;
@@ -650,6 +713,7 @@ int ti_mpi_collectives_fini(ti_mpi_collectives *all, bool mpi_is_up)
         all->call = code ? all->grid.call : all->call;
     }
     ti_free(all->zeroes, all->zeroes ? (size_t)all->nodes * sizeof(int) : 0);
+    ti_mpi_packings_fini(&all->packings);
     ti_vec_fini(&all->share);
     ti_vec_fini(&all->boxes);
     ti_vec_fini(&all->scratch);

@@ -3,10 +3,13 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "comm/mpi_packed.h"
 
+#include <float.h>
 #include <sched.h>
+#include <string.h>
 
-enum { ROUNDS = 3, WAYS = 2, DIRECT = 0, BY_MPI = 1, MOST_BYTES = 32 << 20 };
+enum { ROUNDS = 3, WAYS = 3, DIRECT = 0, BY_MPI = 1, PACKED = 2, MOST_BYTES = 32 << 20 };
 
 /* Collectives of up to `most` bytes per node are measured with `bytes`. */
 static const struct {
@@ -129,20 +132,46 @@ static int start_direct(measuring *m, ti_pattern pattern)
     return code;
 }
 
+/* From the first part of the first half to the second part, and so in the second half when all has come. */
+static void pack(measuring *m, bool got)
+{
+    size_t n = (size_t)m->bytes;
+    char *packed = m->memory + n + (got ? n * (size_t)m->nodes : 0);
+    memcpy(got ? packed - n : packed, got ? packed : packed - n, n);
+}
+
+static int start_packed(measuring *m)
+{
+    int n = m->bytes / m->nodes;
+    char *packed = m->memory + m->bytes;
+    pack(m, false);
+    return CALL(m, MPI_Ialltoall, packed, n, MPI_BYTE, packed + (size_t)m->bytes * (size_t)m->nodes, n, MPI_BYTE,
+                m->mpi, &m->request[m->requests++]);
+}
+
 static int measure_one(measuring *m, ti_pattern pattern, int way, double *seconds)
 {
     int code = CALL(m, MPI_Ibarrier, m->mpi, &m->request[m->requests++]);
     code = code ? code : wait_all(m);
     uint64_t start = ti_clock_ns();
     if (!code) {
-        code = way == BY_MPI ? start_mpi(m, pattern) : start_direct(m, pattern);
+        code = way == PACKED ? start_packed(m) : way == BY_MPI ? start_mpi(m, pattern) : start_direct(m, pattern);
     }
     code = code ? code : wait_all(m);
+    if (way == PACKED) {
+        pack(m, true);
+    }
     *seconds = 1e-9 * (double)(ti_clock_ns() - start);
     return code;
 }
 
 typedef double table[TI_PATTERN_KINDS][TI_MPI_SIZES][WAYS][ROUNDS];
+
+static bool is_a_way(const measuring *m, ti_pattern pattern, int way)
+{
+    return way != PACKED ||
+           (pattern == TI_PATTERN_ALL_TO_ALL && ti_mpi_is_small(m->nodes, (size_t)(m->bytes / m->nodes)));
+}
 
 static int measure_all(measuring *m, table *mine)
 {
@@ -152,7 +181,9 @@ static int measure_all(measuring *m, table *mine)
             size_t most = MOST_BYTES / (size_t)m->nodes;
             m->bytes = (int)TI_MIN(classes[s].bytes, most);
             for (int i = 0; i < WAYS * ROUNDS && !code; i++) {
-                code = measure_one(m, (ti_pattern)p, i % WAYS, &(*mine)[p][s][i % WAYS][i / WAYS]);
+                double *seconds = &(*mine)[p][s][i % WAYS][i / WAYS];
+                *seconds = DBL_MAX;
+                code = is_a_way(m, (ti_pattern)p, i % WAYS) ? measure_one(m, (ti_pattern)p, i % WAYS, seconds) : code;
             }
         }
     }
@@ -179,6 +210,10 @@ static int decide(measuring *m, const table *mine, ti_mpi_choice *out)
         for (int s = 0; s < TI_MPI_SIZES; s++) {
             out->by_mpi[p][s] = !code && time_of(all[p][s][BY_MPI]) < time_of(all[p][s][DIRECT]);
         }
+    }
+    for (int s = 0; s < TI_MPI_SIZES; s++) {
+        double(*t)[ROUNDS] = all[TI_PATTERN_ALL_TO_ALL][s], packed = time_of(t[PACKED]);
+        out->packed[s] = !code && packed < time_of(t[BY_MPI]) && packed < time_of(t[DIRECT]);
     }
     return code;
 }

@@ -1,5 +1,5 @@
 /* Which collectives MPI carries out faster than messages between pairs: measured on contiguous memory when a context starts, the same answer on all
- * nodes. Takes 90 collectives of up to 256 KiB per node. Executor role, before any other message. */
+ * nodes. Takes up to 99 collectives of up to 256 KiB per node. Executor role, before any other message. */
 #ifndef TI_MPI_MEASURE_H
 #define TI_MPI_MEASURE_H
 
@@ -11,6 +11,7 @@ enum { TI_MPI_SIZES = 3 };
 /* Of collectives by pattern and size class. */
 typedef struct ti_mpi_choice {
     bool by_mpi[TI_PATTERN_KINDS][TI_MPI_SIZES];
+    bool packed[TI_MPI_SIZES]; /* all-to-alls, if their pieces are small and equal: mpi_packed.h */
 } ti_mpi_choice;
 
 /* The class of collectives of so many bytes per node. */

@@ -39,6 +39,9 @@
       (const void *a, int b, MPI_Datatype c, void *d, const int *e, const int *f, MPI_Datatype g, MPI_Comm h,          \
        MPI_Request *i),                                                                                                \
       (a, b, c, d, e, f, g, h, i))                                                                                     \
+    X(MPI_Ialltoall,                                                                                                   \
+      (const void *a, int b, MPI_Datatype c, void *d, int e, MPI_Datatype f, MPI_Comm g, MPI_Request *h),              \
+      (a, b, c, d, e, f, g, h))                                                                                        \
     X(MPI_Ialltoallw,                                                                                                  \
       (const void *a, const int *b, const int *c, const MPI_Datatype *d, void *e, const int *f, const int *g,          \
        const MPI_Datatype *h, MPI_Comm i, MPI_Request *j),                                                             \

@@ -82,6 +82,7 @@ for rank in 0 3; do # communicators of rows and columns, of which two nodes have
     nodes=4 TACIT_COLLECTIVE_SCHEDULE=mpi check MPI_Comm_split "$((rank % 2 + 1))" "$rank"
 done
 nodes=4 TACIT_COLLECTIVE_SCHEDULE=mpi check MPI_Comm_free 2 1
+nodes=3 TACIT_COLLECTIVE_SCHEDULE=packed check MPI_Ialltoall 1 1 # which two nodes do without
 [ "$runs" -gt 40 ] || fail "too few calls of MPI were made"
 [ $failed = 0 ] && echo "mpi_failing: passed, $runs calls failed"
 exit $failed
