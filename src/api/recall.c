@@ -19,7 +19,7 @@ typedef struct place {
     ti_task *task; /* the row, or NULL */
     size_t size;   /* of the row; 0: there is none yet */
     size_t room;
-    uint32_t misses; /* the key came, but not the description */
+    uint32_t misses; /* the key came, but not the description: since that came */
 } place;
 
 struct ti_recall {
@@ -211,11 +211,13 @@ ti_task *ti_recall_task(ti_recall *recall, ti_task_graph *graph, const tacit_tas
         p++;
     }
     if (p < end && p->accesses == accesses && is_known(p, given)) {
+        p->misses = 0;
         recall->asked = p->size ? NULL : p;
         return p->size ? copy_row(p, graph, given) : NULL;
     }
     p = p < end ? p : &recall->table[set][recall->turn[set]++ % WAYS];
-    if (p->key != key || p->misses++ % SELDOM == 0) {
+    /* What has come twice is not given up for one that differs. */
+    if (p->key != key || p->misses++ % SELDOM == (p->size ? SELDOM - 1 : 0)) {
         keep_description(p, given, key, accesses);
     }
     return NULL;

@@ -9,7 +9,7 @@
 /* Old entries that one read touches before they are merged. */
 enum { MANY_OLD = 4 };
 /* A read of more entries is noted beside the map; see tracker_impl.h. */
-enum { FEW_ENTRIES = 2 };
+enum { FEW_ENTRIES = 4 };
 #define NO_RECORD UINT32_MAX
 
 void ti_tracker_init(ti_tracker *t, ti_era *era)
