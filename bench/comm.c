@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAIRS = 41, WARM_UP = 3, MOST_ITERATIONS = 2000, LEAST_ITERATIONS = 4, TASKS = 2 };
+enum { PAIRS = 41, WARM_UP = 3, MOST_ITERATIONS = 2000, LEAST_ITERATIONS = 16, TASKS = 2 };
 static const double bytes_per_sample = 64e6;
 static const char *const modes[] = { "", "off", "discover", "lookahead" };
 

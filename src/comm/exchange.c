@@ -62,6 +62,8 @@ static void add_message(ti_direct *direct, const ti_exchange *x, int r, int q, i
     }
 }
 
+/* What is sent comes first: a long message that waits here is fetched while its receive is being posted, and until then the other node would wait for
+ * what this one has to send. */
 static void make_plan(ti_direct *direct, const ti_comm *comm, const ti_exchange *x, ti_direct_plan *plan)
 {
     int members = ti_collective_members(x->what, comm->node);
@@ -69,14 +71,14 @@ static void make_plan(ti_direct *direct, const ti_comm *comm, const ti_exchange 
     plan->layout = x->layout;
     ti_vec_clear(&plan->message);
     ti_vec_clear(&plan->block);
-    for (int i = 0; x->gets && i + 1 < members; i++) {
-        int peer = peer_at(comm, x->what, members, i);
-        add_message(direct, x, peer, comm->node, peer, plan);
-    }
-    plan->receives = plan->message.count;
     for (int i = 0; x->gives && i + 1 < members; i++) {
         int peer = peer_at(comm, x->what, members, i);
         add_message(direct, x, comm->node, peer, peer, plan);
+    }
+    plan->sends = plan->message.count;
+    for (int i = 0; x->gets && i + 1 < members; i++) {
+        int peer = peer_at(comm, x->what, members, i);
+        add_message(direct, x, peer, comm->node, peer, plan);
     }
 }
 
@@ -120,7 +122,7 @@ bool ti_direct_start(ti_direct *direct, ti_comm *comm, ti_groups *groups, const 
         const struct ti_direct_message *message = &plan->message.data[i];
         ti_payload payload = payload_at(direct, x, plan, message, block);
         block += message->blocks;
-        (i < plan->receives ? direct->receive : direct->send)(comm, message->peer, x, &payload, part);
+        (i < plan->sends ? direct->send : direct->receive)(comm, message->peer, x, &payload, part);
     }
     return true;
 }

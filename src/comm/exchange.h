@@ -58,8 +58,8 @@ typedef struct ti_direct_plan {
         uint32_t blocks;
         size_t bytes;
     })
-    message; /* those that are received come first */
-    size_t receives;
+    message; /* those that are sent come first */
+    size_t sends;
     TI_VEC(ti_block) block; /* of all messages in turn; from the exchange's base */
 } ti_direct_plan;
 
