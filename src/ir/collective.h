@@ -85,6 +85,8 @@ typedef struct ti_collective {
     ti_parts from, to;
     ti_box *region; /* disjoint */
     uint32_t regions;
+    ti_box *give, *get; /* what the node that made this gives and gets: of its own planner only */
+    uint32_t gives, gets;
     uint64_t last_use;          /* task id, for the owner */
     struct ti_collective *next; /* for the owner */
 } ti_collective;

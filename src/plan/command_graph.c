@@ -50,7 +50,6 @@ void ti_command_graph_destroy(ti_command_graph *graph)
     ti_vec_fini(&graph->planned);
     ti_vec_fini(&graph->holders);
     ti_vec_fini(&graph->reads);
-    ti_vec_fini(&graph->boxes);
     ti_command_window_fini(&graph->window);
     ti_vec_fini(&graph->fates);
     ti_peer_counters_fini(&graph->sent);
@@ -216,27 +215,19 @@ void ti_command_collect_reads(ti_command_graph *graph, const ti_task *task, cons
 
 /* ---- collectives */
 
-static const ti_box *keep_boxes(ti_command_graph *graph, const ti_boxes *boxes, uint32_t *count)
-{
-    *count = (uint32_t)boxes->count;
-    return ti_arena_copy(ti_command_arena(graph), boxes->data, boxes->count * sizeof(ti_box));
-}
-
 void ti_command_emit_collective(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
                                 const ti_collective *what)
 {
-    int self = graph->system->node;
     ti_command *command = ti_command_new(graph, TI_COMMAND_COLLECTIVE, task);
     command->as.collective.buffer = buffer;
     command->as.collective.what = what;
     command->as.collective.sequence = graph->collectives.sequence++;
-    ti_collective_got(what, self, &graph->boxes, &graph->collectives.scratch);
-    command->as.collective.get = keep_boxes(graph, &graph->boxes, &command->as.collective.gets);
-    ti_vec_clear(&graph->boxes);
-    ti_collective_given(what, self, &graph->boxes);
-    command->as.collective.give = keep_boxes(graph, &graph->boxes, &command->as.collective.gives);
-    ti_command_track(graph, buffer, command->as.collective.give, command->as.collective.gives, false);
-    ti_command_track(graph, buffer, command->as.collective.get, command->as.collective.gets, true);
+    command->as.collective.get = what->get;
+    command->as.collective.gets = what->gets;
+    command->as.collective.give = what->give;
+    command->as.collective.gives = what->gives;
+    ti_command_track(graph, buffer, what->give, what->gives, false);
+    ti_command_track(graph, buffer, what->get, what->gets, true);
     ti_command_emit(graph, command);
     for (uint32_t i = 0; i < what->regions; i++) {
         ti_vec_push(&graph->transfer.covered, what->region[i]);

@@ -97,6 +97,26 @@ static void fill_parts(ti_parts *parts, const ti_holder *h, int node)
     }
 }
 
+static ti_box *keep_boxes(const ti_boxes *boxes, uint32_t *count)
+{
+    size_t size = boxes->count * sizeof(ti_box);
+    *count = (uint32_t)boxes->count;
+    return size ? memcpy(ti_alloc(size), boxes->data, size) : NULL;
+}
+
+/* What this node gives and gets is asked for each time that the collective is carried out. */
+static void note_own(ti_collective *c, int node)
+{
+    ti_boxes boxes = { 0 }, scratch = { 0 };
+    ti_collective_got(c, node, &boxes, &scratch);
+    c->get = keep_boxes(&boxes, &c->gets);
+    ti_vec_clear(&boxes);
+    ti_collective_given(c, node, &boxes);
+    c->give = keep_boxes(&boxes, &c->gives);
+    ti_vec_fini(&boxes);
+    ti_vec_fini(&scratch);
+}
+
 static ti_collective *make(ti_discovery *planner, const draft *d)
 {
     ti_collective *c = TI_NEW(ti_collective);
@@ -112,6 +132,7 @@ static ti_collective *make(ti_discovery *planner, const draft *d)
     c->regions = (uint32_t)planner->region.count;
     c->region = TI_NEW_ARRAY(ti_box, c->regions);
     memcpy(c->region, planner->region.data, c->regions * sizeof(ti_box));
+    note_own(c, planner->node);
     return c;
 }
 
