@@ -94,6 +94,15 @@ static uint64_t differ(uint64_t a, uint64_t b)
     return a ^ b;
 }
 
+#if UINTPTR_MAX > UINT32_MAX
+/* Whoever adds a field has to say here whether it makes a description another one. */
+_Static_assert(sizeof(tacit_task) == 2280 && sizeof(tacit_hints) == 64 && sizeof(tacit_kernel) == 32 &&
+                   sizeof(tacit_place) == 8,
+               "same_head() compares every field of a task but accesses, host objects, weights and bytes of arguments");
+_Static_assert(sizeof(tacit_access) == 128 && sizeof(tacit_mapper) == 104,
+               "same_access() compares every field of an access");
+#endif
+
 static bool same_head(const tacit_task *a, const tacit_task *b)
 {
     uint64_t diff = differ((uint64_t)a->range.dims, (uint64_t)b->range.dims) | differ(a->args_size, b->args_size) |
