@@ -72,7 +72,7 @@ struct ti_command_graph {
     ti_deps deps;
     TI_VEC(ti_holder *) holders; /* of the task's accesses, one per mapper, in order; referenced while it is planned */
     TI_VEC(ti_holder *) reads;   /* those that read one buffer */
-    ti_edge_fates fates; /* of the task's forwards, if somebody wants to know */
+    ti_edge_fates fates;         /* of the task's forwards, if somebody wants to know */
 };
 
 /* command_graph.c */
