@@ -179,8 +179,8 @@ def figure_11(bench, output, quick):
     for step in ["2", "none"]:
         settings = {"TACIT_HORIZON_STEP": "2"} if step == "2" else {"TACIT_HORIZON_STEP": "1000000",
                                                                     "TACIT_HORIZON_FRONT": "100000000"}
-        def total(n):  # the least of several runs: differences of single ones show the machine, not the program
-            runs = [bench.dry("rsim", 32, settings, ["--steps", str(n), "--detail", "1", "--read-all"]) for _ in range(1 if quick else 5)]
+        def total(n):  # the least of many runs: differences of single ones show the machine, not the program
+            runs = [bench.dry("rsim", 32, settings, ["--steps", str(n), "--detail", "1", "--read-all"]) for _ in range(1 if quick else 25)]
             return min(1e-3 * sum(r["planning_ns"].values()) for r in runs)
 
         totals = [total(n) for n in lengths]
