@@ -97,6 +97,10 @@ static void note_collective(ti_dry *dry, const ti_instruction *i)
     for (uint32_t k = 0; k < i->as.collective.gets; k++) {
         in += (uint64_t)ti_box_volume(&i->as.collective.get[k]) * i->as.collective.elem_size;
     }
+    if (i->task->kind == TI_TASK_FENCE) {
+        dry->fence_collectives++;
+        dry->fence_collective_bytes += out + in;
+    }
     name->collectives++;
     name->bytes_sent += out;
     name->bytes_received += in;

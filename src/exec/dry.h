@@ -25,6 +25,7 @@ typedef struct ti_dry {
     uint64_t instructions[TI_INSTRUCTION_KINDS];
     uint64_t items;                       /* of all kernels */
     uint64_t fence_messages, fence_bytes; /* those that fences need, sent and received; contained in the network's */
+    uint64_t fence_collectives, fence_collective_bytes; /* the same of collectives */
     uint64_t buffer_bytes, buffer_bytes_peak;
     ti_map peers;              /* of tasks other than fences */
     TI_VEC(ti_dry_name) names; /* the last one takes all others once there are too many */

@@ -161,8 +161,12 @@ void ti_dry_run_print(const ti_dry_run *run, const ti_system *system, FILE *out)
             dry->network->bytes_sent);
     fprintf(out, "  %-22s %" PRIu64 " messages, %" PRIu64 " bytes\n", "would receive", dry->network->messages_received,
             dry->network->bytes_received);
-    fprintf(out, "  %-22s %" PRIu64 " messages, %" PRIu64 " bytes, %.3f ms of planning besides\n",
-            "of these for fences", dry->fence_messages, dry->fence_bytes, 1e-6 * (double)run->fence_ns);
+    fprintf(out, "  %-22s %" PRIu64 ", giving %" PRIu64 " and getting %" PRIu64 " bytes\n", "collectives",
+            dry->network->collectives, dry->network->collective_bytes_out, dry->network->collective_bytes_in);
+    fprintf(out,
+            "  %-22s %" PRIu64 " messages, %" PRIu64 " collectives, %" PRIu64 " bytes, %.3f ms of planning besides\n",
+            "of these for fences", dry->fence_messages, dry->fence_collectives,
+            dry->fence_bytes + dry->fence_collective_bytes, 1e-6 * (double)run->fence_ns);
     fprintf(out, "  %-22s %zu\n", "peers", dry->peers.count);
     fprintf(out, "  %-22s %" PRIu64 "\n", "items", dry->items);
     fprintf(out, "  %-22s %" PRIu64 " bytes at most\n", "buffers", dry->buffer_bytes_peak);
@@ -222,6 +226,11 @@ void ti_dry_run_json(const ti_dry_run *run, const ti_system *system, ti_strbuf *
     add_number(out, "bytes_sent", dry->network->bytes_sent);
     add_number(out, "messages_received", dry->network->messages_received);
     add_number(out, "bytes_received", dry->network->bytes_received);
+    add_number(out, "collectives", dry->network->collectives);
+    add_number(out, "collective_bytes_given", dry->network->collective_bytes_out);
+    add_number(out, "collective_bytes_got", dry->network->collective_bytes_in);
+    add_number(out, "fence_collectives", dry->fence_collectives);
+    add_number(out, "fence_collective_bytes", dry->fence_collective_bytes);
     add_number(out, "fence_messages", dry->fence_messages);
     add_number(out, "fence_bytes", dry->fence_bytes);
     add_number(out, "fence_planning_ns", run->fence_ns);

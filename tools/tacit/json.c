@@ -170,8 +170,10 @@ bool tool_json_read_plan(const char *path, tool_plan *out)
                         .tasks = number(json_object_get(report, "tasks"), "execute"),
                         .messages = number(report, "messages_sent") + number(report, "messages_received") -
                                     number(report, "fence_messages"),
+                        .collectives = number(report, "collectives") - number(report, "fence_collectives"),
                         .bytes = number(report, "bytes_sent") + number(report, "bytes_received") -
-                                 number(report, "fence_bytes"),
+                                 number(report, "fence_bytes") + number(report, "collective_bytes_given") +
+                                 number(report, "collective_bytes_got") - number(report, "fence_collective_bytes"),
                         .peers = number(report, "peers"),
                         .memory = number(report, "buffer_bytes_peak"),
                         .items = number(report, "items"),
@@ -190,9 +192,10 @@ int tool_json_plans(const tool_plan_row *row, size_t count, const tool_plan *mos
     json_t *rows = json_array(), *names = json_array();
     for (size_t i = 0; i < count; i++) {
         const tool_plan_row *r = &row[i];
-        json_array_append_new(rows, json_pack("{s:I, s:I, s:f, s:I, s:I, s:I, s:f, s:I}", "nodes", (json_int_t)r->nodes,
-                                              "tasks", (json_int_t)r->tasks, "us_per_task", r->us_per_task, "messages",
-                                              (json_int_t)r->messages, "bytes", (json_int_t)r->bytes, "peers",
+        json_array_append_new(rows, json_pack("{s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:f, s:I}", "nodes",
+                                              (json_int_t)r->nodes, "tasks", (json_int_t)r->tasks, "us_per_task",
+                                              r->us_per_task, "messages", (json_int_t)r->messages, "collectives",
+                                              (json_int_t)r->collectives, "bytes", (json_int_t)r->bytes, "peers",
                                               (json_int_t)r->peers, "load", r->load, "memory", (json_int_t)r->memory));
     }
     for (size_t i = 0; i < most->names_count; i++) {

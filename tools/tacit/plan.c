@@ -32,7 +32,9 @@ static const char usage[] =
     "\n"
     "Columns, of the planned node that has most, fences left out:\n"
     "  us/task        time to plan a task, all stages, on this machine\n"
-    "  messages       that it sends and receives, and their bytes\n"
+    "  messages       that it sends and receives\n"
+    "  collect.       collectives that it takes part in\n"
+    "  bytes          that it sends and receives by both\n"
     "  peers          how many other nodes it sends to or receives from\n"
     "  load           its items, relative to an equal share of all items: 1 is balanced\n"
     "  memory         of buffers, at most\n"
@@ -133,6 +135,7 @@ static void add_sample(tool_plan_row *row, const tool_plan *plan)
     row->load = load > row->load ? load : row->load;
     row->tasks = plan->tasks;
     keep_larger(&row->messages, plan->messages);
+    keep_larger(&row->collectives, plan->collectives);
     keep_larger(&row->bytes, plan->bytes);
     keep_larger(&row->peers, plan->peers);
     keep_larger(&row->memory, plan->memory);
@@ -177,9 +180,11 @@ static void print_size(double bytes)
 
 static void print_rows(const tool_plan_row *row, size_t count, const tool_plan *most)
 {
-    printf("%10s %9s %10s %11s %8s %8s %11s\n", "nodes", "us/task", "messages", "bytes", "peers", "load", "memory");
+    printf("%10s %9s %10s %9s %11s %8s %8s %11s\n", "nodes", "us/task", "messages", "collect.", "bytes", "peers",
+           "load", "memory");
     for (size_t i = 0; i < count; i++) {
-        printf("%10ld %9.2f %10" PRIu64, row[i].nodes, row[i].us_per_task, row[i].messages);
+        printf("%10ld %9.2f %10" PRIu64 " %9" PRIu64, row[i].nodes, row[i].us_per_task, row[i].messages,
+               row[i].collectives);
         print_size((double)row[i].bytes);
         printf(" %8" PRIu64 " %8.2f", row[i].peers, row[i].load);
         print_size((double)row[i].memory);

@@ -39,7 +39,7 @@ typedef struct tool_plan_name {
     uint64_t messages, bytes;
 } tool_plan_name;
 typedef struct tool_plan {
-    uint64_t node, tasks, planning_ns, messages, bytes, peers, memory, items, items_of_all;
+    uint64_t node, tasks, planning_ns, messages, collectives, bytes, peers, memory, items, items_of_all;
     tool_plan_name *names; /* most bytes first */
     size_t names_count;
 } tool_plan;
@@ -49,7 +49,7 @@ void tool_plan_fini(tool_plan *plan);
 typedef struct tool_plan_row {
     long nodes;
     double us_per_task, load;
-    uint64_t tasks, messages, bytes, peers, memory;
+    uint64_t tasks, messages, collectives, bytes, peers, memory;
 } tool_plan_row;
 
 /* tacit bench --list */
