@@ -54,6 +54,7 @@ set(TACIT_SOURCES
     plan/coherence.c
     plan/command_graph.c
     plan/command_reduce.c
+    plan/command_replay.c
     plan/command_window.c
     plan/deps.c
     plan/holder.c
@@ -76,6 +77,7 @@ set(TACIT_SOURCES
     plan/tracker.c
     plan/tracker_note.c
     plan/tracker_query.c
+    plan/replay.c
     plan/transfer.c
     plan/version.c
 

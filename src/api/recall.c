@@ -26,6 +26,7 @@ struct ti_recall {
     place table[SETS][WAYS];
     uint32_t turn[SETS]; /* whose place is taken next */
     place *asked;        /* the place that waits for its task, or NULL */
+    uint64_t rows;       /* kept so far */
 };
 
 ti_recall *ti_recall_create(void)
@@ -289,5 +290,6 @@ void ti_recall_keep(ti_recall *recall, const ti_task *task)
         p->task = ti_alloc(size);
     }
     fill_row(p->task, task);
+    p->task->row = ++recall->rows;
     p->size = size;
 }

@@ -123,7 +123,8 @@ typedef struct ti_task {
     int place; /* a node, TI_PLACE_SPLIT or TI_PLACE_EVERYWHERE */
     int oversubscribe;
     int dims;
-    uint64_t id; /* ascending */
+    uint64_t id;  /* ascending */
+    uint64_t row; /* equal for tasks that differ in nothing but arguments; 0: not known */
     const char *name;
     ti_box range; /* may be empty */
     int64_t gran[3];

@@ -30,6 +30,7 @@ static void close_buffer(ti_command_graph *graph, uint32_t slot)
         return;
     }
     if (is_distributed(graph)) {
+        ti_replay_fini(&state->replay);
         ti_discovery_cache_fini(&state->collectives, &graph->collectives);
         ti_version_map_fini(&state->versions);
     }
@@ -52,6 +53,7 @@ void ti_command_graph_destroy(ti_command_graph *graph)
     ti_vec_fini(&graph->reads);
     ti_command_window_fini(&graph->window);
     ti_vec_fini(&graph->fates);
+    ti_vec_fini(&graph->became.collective);
     ti_peer_counters_fini(&graph->sent);
     ti_peer_counters_fini(&graph->received);
     ti_deps_fini(&graph->deps);
@@ -140,8 +142,8 @@ static void emit_message(ti_command_graph *graph, ti_command *command, const ti_
 }
 
 /* Room for commands is taken for a few at a time: there may be as many as there are nodes. */
-static void emit_messages(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
-                          const ti_messages *pieces, bool send)
+void ti_command_emit_messages(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
+                              const ti_messages *pieces, bool send)
 {
     enum { AT_ONCE = 32 };
     const ti_command like = { .kind = send ? TI_COMMAND_SEND : TI_COMMAND_RECEIVE,
@@ -198,6 +200,7 @@ void ti_command_drop_holders(ti_command_graph *graph)
     for (size_t i = 0; i < graph->holders.count; i++) {
         ti_holder_unref(graph->holders.data[i]);
     }
+    ti_vec_clear(&graph->holders);
 }
 
 /* The holders of all reads of `buffer` by the task. */
@@ -248,6 +251,9 @@ ti_discovery_question ti_command_question(ti_command_graph *graph, const ti_task
 static void forward_data(ti_command_graph *graph, const ti_task *task, ti_command_buffer *state)
 {
     ti_vec_clear(&graph->transfer.covered);
+    ti_vec_clear(&graph->became.collective);
+    graph->became.moved = false;
+    graph->became.passes = true;
     for (uint32_t i = 0; i < task->forwards; i++) {
         const ti_forward *forward = &task->forward[i];
         if (forward->buffer != state->info) {
@@ -259,9 +265,14 @@ static void forward_data(ti_command_graph *graph, const ti_task *task, ti_comman
         ti_verdict verdict = ti_discovery_decide(&graph->collectives, &state->collectives, &question, &what);
         if (verdict == TI_VERDICT_MOVED && ti_discovery_wanted_by_all(&graph->collectives, &question)->count) {
             state->vain = 0; /* had this been known before, it would have come by one collective */
+            graph->became.moved = true;
         }
         if (verdict == TI_VERDICT_COLLECTIVE) {
             ti_command_emit_collective(graph, task, state->info, what);
+            ti_vec_push(&graph->became.collective, what);
+        }
+        if (state->replay.lesson && verdict != TI_VERDICT_FREE && verdict != TI_VERDICT_CAME) {
+            graph->became.passes &= ti_command_all_want_all(graph, task, forward);
         }
         if (graph->system->explain) {
             ti_vec_reserve(&graph->fates, task->forwards);
@@ -280,6 +291,10 @@ static void transfer_data(ti_command_graph *graph, const ti_task *task)
         if (ti_task_is_first_read(task, i)) {
             const ti_buffer_info *buffer = task->access[i].buffer;
             ti_command_buffer *state = ti_command_buffer_of(graph, buffer);
+            if (state->replay.now) {
+                ti_command_replay_transfers(graph, task, state);
+                continue;
+            }
             ti_command_collect_reads(graph, task, buffer);
             forward_data(graph, task, state);
             ti_transfer_plan(&graph->transfer, &state->versions, graph->reads.data, graph->reads.count);
@@ -290,8 +305,9 @@ static void transfer_data(ti_command_graph *graph, const ti_task *task)
                 ti_edges_note(graph->system->explain, graph->system->node, task, buffer, &graph->fates,
                               &graph->transfer);
             }
-            emit_messages(graph, task, buffer, &graph->transfer.outgoing, true);
-            emit_messages(graph, task, buffer, &graph->transfer.incoming, false);
+            ti_command_emit_messages(graph, task, buffer, &graph->transfer.outgoing, true);
+            ti_command_emit_messages(graph, task, buffer, &graph->transfer.incoming, false);
+            ti_command_replay_learn(graph, task, state);
         }
     }
 }
@@ -379,6 +395,9 @@ static void update_versions(ti_command_graph *graph, const ti_task *task)
             const ti_access *access = &task->access[i];
             ti_command_buffer *state = ti_command_buffer_of(graph, access->buffer);
             ti_version_map *versions = &state->versions;
+            if (state->replay.now) {
+                continue;
+            }
             if (writes && access->mode == TACIT_REDUCE) {
                 ti_version_map_set(versions, &access->buffer->extent, state->reduced.a, state->reduced.b);
             }
@@ -432,7 +451,9 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
     ti_split_ref *split = ti_command_split(graph, task);
     split->refs++;
     if (is_distributed(graph)) {
-        ti_command_resolve_holders(graph, task, split);
+        if (!ti_command_replay_begin(graph, task)) {
+            ti_command_resolve_holders(graph, task, split);
+        }
         transfer_data(graph, task);
     }
     if (task->kind == TI_TASK_FENCE) {
@@ -447,6 +468,7 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
     }
     if (is_distributed(graph)) {
         update_versions(graph, task);
+        ti_command_replay_end(graph, task);
         ti_command_drop_holders(graph);
     }
     split->refs--;
@@ -542,7 +564,8 @@ void ti_command_graph_release(ti_command_graph *graph, uint64_t executed)
 
 ti_command_counts ti_command_graph_counts(const ti_command_graph *graph)
 {
-    ti_command_counts counts = { graph->next_id - 1, graph->evaluated, 0, ti_arena_ring_bytes(&graph->arenas) };
+    ti_command_counts counts = { graph->next_id - 1, graph->evaluated, 0, ti_arena_ring_bytes(&graph->arenas),
+                                 graph->replayed };
     for (size_t i = 0; i < graph->buffer.count; i++) {
         if (graph->buffer.data[i] && is_distributed(graph)) {
             counts.entries += graph->buffer.data[i]->versions.index.count;
@@ -551,13 +574,23 @@ ti_command_counts ti_command_graph_counts(const ti_command_graph *graph)
     return counts;
 }
 
+/* The versions of a buffer, up to date; NULL if the slot is empty or there are none. */
+static ti_version_map *settled_versions(ti_command_graph *graph, size_t slot)
+{
+    ti_command_buffer *state = graph->buffer.data[slot];
+    if (!state || !is_distributed(graph)) {
+        return NULL;
+    }
+    ti_replay_settle(&state->replay, &state->versions);
+    return &state->versions;
+}
+
 uint64_t ti_command_graph_digest(ti_command_graph *graph)
 {
     uint64_t digest = 0;
     for (size_t i = 0; i < graph->buffer.count; i++) {
-        if (graph->buffer.data[i] && is_distributed(graph)) {
-            digest = ti_hash64(digest ^ ti_version_map_digest(&graph->buffer.data[i]->versions));
-        }
+        ti_version_map *map = settled_versions(graph, i);
+        digest = map ? ti_hash64(digest ^ ti_version_map_digest(map)) : digest;
     }
     return digest;
 }
@@ -566,9 +599,8 @@ bool ti_command_graph_is_valid(ti_command_graph *graph)
 {
     bool valid = true;
     for (size_t i = 0; i < graph->buffer.count; i++) {
-        if (graph->buffer.data[i] && is_distributed(graph)) {
-            valid = valid && ti_version_map_is_valid(&graph->buffer.data[i]->versions);
-        }
+        ti_version_map *map = settled_versions(graph, i);
+        valid = valid && (!map || ti_version_map_is_valid(map));
     }
     return valid;
 }

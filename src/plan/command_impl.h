@@ -8,6 +8,7 @@
 #include "plan/edge.h"
 #include "plan/order.h"
 #include "plan/peer_counters.h"
+#include "plan/replay.h"
 #include "plan/transfer.h"
 
 /* Who reads what a reduction leaves, as far as it shows. */
@@ -18,7 +19,8 @@ typedef struct ti_readers {
 
 typedef struct ti_command_buffer {
     const ti_buffer_info *info;
-    ti_version_map versions; /* with more than one node */
+    ti_version_map versions; /* with more than one node; settle the replay before you look */
+    ti_replay replay;
     ti_discovery_cache collectives;
     int vain; /* windows in a row that were held open for this buffer and gained nothing by it */
     struct {
@@ -68,11 +70,15 @@ struct ti_command_graph {
     ti_discovery collectives;
     ti_command_window window;
     ti_peer_counters sent, received; /* messages planned so far */
-    uint64_t next_id, evaluated;
+    uint64_t next_id, evaluated, replayed;
     ti_deps deps;
     TI_VEC(ti_holder *) holders; /* of the task's accesses, one per mapper, in order; referenced while it is planned */
     TI_VEC(ti_holder *) reads;   /* those that read one buffer */
     ti_edge_fates fates;         /* of the task's forwards, if somebody wants to know */
+    struct {                     /* what the task's forwards on one buffer became */
+        TI_VEC(ti_collective *) collective;
+        bool moved, passes; /* as in ti_replay_step */
+    } became;
 };
 
 /* command_graph.c */
@@ -98,6 +104,8 @@ void ti_command_collect_reads(ti_command_graph *graph, const ti_task *task, cons
 ti_discovery_question ti_command_question(ti_command_graph *graph, const ti_task *task, const ti_forward *forward);
 void ti_command_emit_collective(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
                                 const ti_collective *what);
+void ti_command_emit_messages(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
+                              const ti_messages *pieces, bool send);
 /* Plan a task, whatever it is. */
 void ti_command_plan(ti_command_graph *graph, const ti_task *task);
 
@@ -105,11 +113,23 @@ void ti_command_plan(ti_command_graph *graph, const ti_task *task);
 void ti_command_reduce(ti_command_graph *graph, const ti_task *task, uint32_t index, const ti_split_ref *split);
 void ti_command_note_readers(ti_command_graph *graph, const ti_task *task, ti_command_buffer *state);
 
+/* command_replay.c: tasks whose messages and collectives are known from the last time. */
+/* Of each of the task's buffers either `replay.now` is known, or the versions are up to date. True: all are known. */
+bool ti_command_replay_begin(ti_command_graph *graph, const ti_task *task);
+/* Emit what is known; or learn what has been emitted, to the buffer's `became` and in `transfer`. */
+void ti_command_replay_transfers(ti_command_graph *graph, const ti_task *task, ti_command_buffer *state);
+void ti_command_replay_learn(ti_command_graph *graph, const ti_task *task, ti_command_buffer *state);
+void ti_command_replay_end(ti_command_graph *graph, const ti_task *task);
+/* Whether lookahead has nothing to wait for, as far as this buffer goes. */
+bool ti_command_replay_passes(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer);
+
 /* command_window.c */
 void ti_command_window_fini(ti_command_window *window);
 /* Plan the task now or hold it; plan those that are held if it closes the window. */
 void ti_command_window_add(ti_command_graph *graph, const ti_task *task);
 /* The held task at hand is planned and has this forward: what this one and later ones want on all nodes comes first, at once. NULL: nothing. */
 const ti_collective *ti_command_window_hoist(ti_command_graph *graph, const ti_task *task, const ti_forward *forward);
+/* Whether all nodes want all there is of the forward of a task whose reads have been collected. */
+bool ti_command_all_want_all(ti_command_graph *graph, const ti_task *task, const ti_forward *forward);
 
 #endif

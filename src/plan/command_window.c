@@ -100,6 +100,13 @@ typedef struct arrival {
     bool closes; /* wants all there is of a producer whose forward is open: nothing better can come */
 } arrival;
 
+bool ti_command_all_want_all(ti_command_graph *graph, const ti_task *task, const ti_forward *f)
+{
+    ti_discovery_question question = ti_command_question(graph, task, f);
+    const ti_boxes *wanted = ti_discovery_wanted_by_all(&graph->collectives, &question);
+    return f->whole && volume_of(wanted->data, wanted->count) == volume_of(f->box, f->boxes);
+}
+
 /* Look at one forward of a task that is about to be held, or would be if one of its forwards is open. */
 static void look_at_forward(ti_command_graph *graph, const ti_task *task, const ti_forward *f, arrival *out)
 {
@@ -112,11 +119,12 @@ static void look_at_forward(ti_command_graph *graph, const ti_task *task, const 
         return;
     }
     ti_collective *what;
-    if (ti_command_buffer_of(graph, f->buffer)->vain >= MOST_IN_VAIN) {
+    ti_command_buffer *buffer = ti_command_buffer_of(graph, f->buffer);
+    if (buffer->vain >= MOST_IN_VAIN) {
         return;
     }
-    ti_verdict verdict = ti_discovery_decide(&graph->collectives, &ti_command_buffer_of(graph, f->buffer)->collectives,
-                                             &question, &what);
+    ti_replay_settle(&buffer->replay, &buffer->versions);
+    ti_verdict verdict = ti_discovery_decide(&graph->collectives, &buffer->collectives, &question, &what);
     if (verdict == TI_VERDICT_FREE || verdict == TI_VERDICT_CAME) {
         return;
     }
@@ -219,8 +227,10 @@ const ti_collective *ti_command_window_hoist(ti_command_graph *graph, const ti_t
 /* Whether nothing is held and none of the task's forwards would be: the usual case of loops in which there is nothing to find. */
 static bool passes_by(ti_command_graph *graph, const ti_task *task)
 {
-    for (uint32_t i = 0; i < task->forwards; i++) {
-        if (ti_command_buffer_of(graph, task->forward[i].buffer)->vain < MOST_IN_VAIN) {
+    for (uint32_t i = 0; i < task->forwards && graph->window.held.count == 0; i++) {
+        const ti_buffer_info *buffer = task->forward[i].buffer;
+        if (ti_command_buffer_of(graph, buffer)->vain < MOST_IN_VAIN &&
+            !ti_command_replay_passes(graph, task, buffer)) {
             return false;
         }
     }

@@ -46,6 +46,7 @@ static void forget(ti_discovery_cache *cache, size_t index, ti_discovery *planne
     k->collective->next = planner->retired;
     planner->retired = k->collective;
     *k = cache->known[--cache->count];
+    cache->forgotten++;
 }
 
 void ti_discovery_cache_fini(ti_discovery_cache *cache, ti_discovery *planner)

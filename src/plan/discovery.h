@@ -33,6 +33,7 @@ typedef struct ti_discovery_cache {
     } * known;
     size_t count, capacity;
     uint64_t clock;
+    uint64_t forgotten; /* collectives that are not known any more */
 } ti_discovery_cache;
 
 void ti_discovery_cache_fini(ti_discovery_cache *cache, ti_discovery *planner);

@@ -44,7 +44,7 @@ enum { MODES = TI_COLLECTIVES_LOOKAHEAD + 1, ENOUGH = 500 };
 
 /* What came from other nodes, by mode. */
 typedef struct arrivals {
-    uint64_t elements, again, by_collectives, hoisted;
+    uint64_t elements, again, by_collectives, hoisted, replayed;
 } arrivals;
 
 static void add_arrivals(const sim *s, arrivals *to)
@@ -53,6 +53,7 @@ static void add_arrivals(const sim *s, arrivals *to)
     to->again += s->counts.resends;
     to->by_collectives += s->counts.by_collectives;
     to->hoisted += s->counts.hoisted;
+    to->replayed += s->counts.replayed;
 }
 
 /* That nothing comes twice means something only where something comes. */
@@ -63,10 +64,10 @@ static bool print_arrivals(const arrivals by_mode[MODES], uint64_t programs)
     for (int i = TI_COLLECTIVES_OFF; i < MODES; i++) {
         const arrivals *a = &by_mode[i];
         printf(
-            "%s: %llu elements came, %llu of them again after they had been forgotten; %llu by collectives, %llu before their task\n",
+            "%s: %llu elements came, %llu of them again after they had been forgotten; %llu by collectives, %llu before their task; %llu replays\n",
             names[i - TI_COLLECTIVES_OFF], (unsigned long long)a->elements, (unsigned long long)a->again,
-            (unsigned long long)a->by_collectives, (unsigned long long)a->hoisted);
-        good = good && a->elements && (a->by_collectives > 0) == (i > TI_COLLECTIVES_OFF) &&
+            (unsigned long long)a->by_collectives, (unsigned long long)a->hoisted, (unsigned long long)a->replayed);
+        good = good && a->elements && a->replayed && (a->by_collectives > 0) == (i > TI_COLLECTIVES_OFF) &&
                (a->hoisted > 0) == (i == TI_COLLECTIVES_LOOKAHEAD);
     }
     return good || programs < ENOUGH;
@@ -83,6 +84,8 @@ static bool run_one(uint64_t seed, const arguments *args, sim_counts *total, arr
     so.reproducible = gen_chance(&r, 40);
     so.reduces = gen_chance(&r, 70);
     so.explain = gen_chance(&r, 30);
+    so.rows = gen_chance(&r, 80);
+    so.look = (int)gen_between(&r, 1, 20);
     so.collectives = (int)gen_between(&r, TI_COLLECTIVES_OFF, TI_COLLECTIVES_LOOKAHEAD);
     go.nodes = args->nodes ? args->nodes : go.nodes;
     gen_program *program = gen_create(&go);

@@ -176,6 +176,7 @@ ti_task *lower_step(lowering *l, const gen_step *step, ti_task_graph *graph)
         break;
     case GEN_TASK:
         lower_task(l, &l->program->task.data[step->index], arena, task);
+        task->row = l->rows ? (uint64_t)step->index + 1 : 0;
         break;
     case GEN_FENCE:
         lower_fence(l, step, arena, task);

@@ -16,6 +16,7 @@ typedef struct lowering {
     TI_VEC(uint32_t) free_slots;
     uint32_t slots;
     bool reproducible; /* as tacit_config.reproducible */
+    bool rows;         /* tasks of the pool are known when they come again, as from tacit_submit (ti_task.row) */
 } lowering;
 
 void lower_init(lowering *l, const gen_program *program);

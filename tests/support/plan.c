@@ -138,7 +138,9 @@ static void describe(plan_node *n, const ti_command *c)
 static void plan_node_step(plan *p, plan_node *n, const gen_step *step)
 {
     const ti_task *out[TI_TASK_GRAPH_BATCH];
-    size_t count = ti_task_graph_add(n->tasks, lower_step(&p->lowering, step, n->tasks), out);
+    ti_task *task = lower_step(&p->lowering, step, n->tasks);
+    task->row = step->kind == GEN_TASK ? p->row : 0;
+    size_t count = ti_task_graph_add(n->tasks, task, out);
     uint64_t before = ti_command_graph_counts(n->graph).chunks_evaluated;
     ti_strbuf_clear(&n->text);
     n->messages = n->elements = 0;
@@ -153,6 +155,7 @@ static void plan_node_step(plan *p, plan_node *n, const gen_step *step)
         }
     }
     n->evaluated = ti_command_graph_counts(n->graph).chunks_evaluated - before;
+    n->replayed = ti_command_graph_counts(n->graph).replayed;
 }
 
 static void run(plan *p, gen_step step)

@@ -18,6 +18,7 @@ typedef struct plan_node {
     ti_command_graph *graph;
     ti_strbuf text;              /* of the latest task */
     uint64_t evaluated;          /* chunks, for the latest task */
+    uint64_t replayed;           /* so far */
     uint64_t messages, elements; /* of the latest task, both ways */
 } plan_node;
 
@@ -27,6 +28,7 @@ typedef struct plan {
     plan_node *node; /* those that are planned */
     int count;
     ti_explain *explain; /* of the first planned node */
+    uint64_t row;        /* ti_task.row of what comes next; 0: nothing is replayed, and never on the first planned node */
 } plan;
 
 typedef struct plan_setup {

@@ -50,6 +50,7 @@ void sim_init(sim *s, const gen_program *program, const sim_options *options)
     s->nodes = program->nodes;
     lower_init(&s->lowering, program);
     s->lowering.reproducible = options->reproducible;
+    s->lowering.rows = options->rows;
     ti_arena_init(&s->arena);
     s->base = TI_NEW_ARRAY(size_t, program->buffer.count + 1);
     for (size_t i = 0; i < program->buffer.count; i++) {
@@ -708,7 +709,9 @@ static bool check_maps(sim *s)
             SIM_CHECK(s, ti_command_graph_is_valid(s->node[r].graph), "a version map of node %d is broken", r);
         }
     }
-    uint64_t entries = ti_command_graph_counts(s->node[0].graph).entries;
+    ti_command_counts counts = ti_command_graph_counts(s->node[s->nodes - 1].graph);
+    uint64_t entries = counts.entries;
+    s->counts.replayed = counts.replayed;
     s->counts.most_entries = TI_MAX(s->counts.most_entries, entries);
     return true;
 }
@@ -877,7 +880,8 @@ static bool run_step(sim *s, size_t index)
             return false;
         }
     }
-    return check_all_planned(s) && check_maps(s);
+    bool looks = s->options.look <= 1 || index % (size_t)s->options.look == 0 || index + 1 == s->program->step.count;
+    return check_all_planned(s) && (!looks || check_maps(s));
 }
 
 bool sim_run(sim *s)

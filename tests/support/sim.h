@@ -81,10 +81,12 @@ typedef struct sim_options {
     bool reduces;    /* ti_system::reduces */
     int collectives; /* TI_COLLECTIVES_OFF ... */
     bool explain;    /* node 0 wants to know what becomes of edges, which changes nothing */
+    bool rows;       /* what comes again may be replayed */
+    int look;        /* versions are compared and checked after every look-th step, and at the end: looking brings them up to date */
 } sim_options;
 
 typedef struct sim_counts {
-    uint64_t tasks, commands, messages, elements, resends, horizons, most_entries;
+    uint64_t tasks, commands, messages, elements, resends, horizons, most_entries, replayed;
     uint64_t collectives[TI_PATTERN_KINDS], in_groups[TI_PATTERN_KINDS];
     uint64_t by_collectives, hoisted; /* elements that collectives brought; that came before the task that wants them */
 } sim_counts;

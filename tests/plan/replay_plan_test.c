@@ -1,0 +1,175 @@
+/* Replay: what tasks that come again do to buffers in a state that comes again is not derived anew, and is the same all the same. */
+#include "plan.h"
+
+/* cmocka.h wants these first. */
+#include <setjmp.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+enum { A, B, C, NODES = 4, ITEMS = 16 };
+
+static gen_task task1(const char *name, gen_access access)
+{
+    return (gen_task){ .name = name, .range = tacit_range1(ITEMS), .access = { access } };
+}
+
+static void start(plan *p, int collectives)
+{
+    gen_buffer b = plan_buffer(tacit_range1(ITEMS), true), list[] = { b, b, b };
+    plan_start(p, &(plan_setup){ .nodes = NODES, .only = -1, .collectives = collectives, .horizon_step = 3 }, list, 3);
+}
+
+static void step_of_stencil(plan *p, int from)
+{
+    p->row = (uint64_t)from + 1;
+    gen_task t = { .range = tacit_range1(ITEMS) };
+    t.access[0] = plan_read(from, tacit_neighborhood(1, 0, 0));
+    t.access[1] = plan_write(1 - from, tacit_one_to_one());
+    plan_task(p, t);
+}
+
+static void loops_evaluate_nothing(void **state)
+{
+    (void)state;
+    plan p;
+    start(&p, TI_COLLECTIVES_OFF);
+    for (int i = 0; i < 20; i++) {
+        uint64_t before = p.node[1].replayed;
+        step_of_stencil(&p, i % 2);
+        const char *text = i % 2 ? "send 0 B [4,5); send 2 B [7,8); receive 0 B [3,4); receive 2 B [8,9); execute [4,8)"
+                                 : "send 0 A [4,5); send 2 A [7,8); receive 0 A [3,4); receive 2 A [8,9); execute [4,8)";
+        assert_string_equal(plan_text(&p, 1), i == 0 ? "execute [4,8)" : text);
+        assert_true(i < 6 || (p.node[1].replayed == before + 2 && p.node[1].evaluated == 0));
+    }
+    assert_int_equal(p.node[0].replayed, 0); /* it explains */
+    plan_fini(&p);
+}
+
+static void what_comes_between_is_seen(void **state)
+{
+    (void)state;
+    plan p;
+    start(&p, TI_COLLECTIVES_OFF);
+    for (int i = 0; i < 11; i++) {
+        step_of_stencil(&p, i % 2);
+    }
+    assert_true(p.node[1].replayed > 0);
+    p.row = 0;
+    plan_task(&p, task1("all", plan_read(B, tacit_all())));
+    assert_string_equal(plan_text(&p, 1), "send 0 B [4,8); send 2 B [4,8); send 3 B [4,8); receive 0 B [0,4); "
+                                          "receive 2 B [8,12); receive 3 B [12,16); execute [4,8)");
+    step_of_stencil(&p, B); /* everything is here */
+    assert_string_equal(plan_text(&p, 1), "execute [4,8)");
+    step_of_stencil(&p, A);
+    assert_string_equal(plan_text(&p, 1),
+                        "send 0 A [4,5); send 2 A [7,8); receive 0 A [3,4); receive 2 A [8,9); execute [4,8)");
+    plan_fini(&p);
+}
+
+static void all_gathers_are_found_again(void **state)
+{
+    (void)state;
+    plan p;
+    start(&p, TI_COLLECTIVES_LOOKAHEAD);
+    for (int i = 0; i < 12; i++) {
+        uint64_t before = p.node[1].replayed;
+        p.row = 1;
+        plan_task(&p, task1("write", plan_update(A, tacit_one_to_one())));
+        assert_string_equal(plan_text(&p, 1), "execute [4,8)");
+        p.row = 2;
+        plan_task(&p, task1("read", plan_read(A, tacit_all())));
+        assert_string_equal(plan_text(&p, 1), "all-gather A [0,16) give [4,8) get [0,4)+[8,16); execute [4,8)");
+        assert_true(i < 4 || p.node[1].replayed == before + 2);
+    }
+    plan_fini(&p);
+}
+
+/* ---- random programs of few tasks: with replay and without, node by node */
+
+static void run_kind(plan *p, int kind)
+{
+    static const tacit_box front = { { 0, 0, 0 }, { 10, 1, 1 } };
+    int buffer = kind % 3;
+    p->row = p->row ? (uint64_t)kind + 1 : 0;
+    switch (kind / 3) {
+    case 0:
+        plan_task(p, task1("write", plan_write(buffer, tacit_one_to_one())));
+        break;
+    case 1:
+        plan_task(p, task1("update", plan_update(buffer, tacit_one_to_one())));
+        break;
+    case 2:
+        plan_task(p, task1("all", plan_read(buffer, tacit_all())));
+        break;
+    case 3:
+        plan_task(p, task1("halo", plan_read(buffer, tacit_neighborhood(1, 0, 0))));
+        break;
+    case 4:
+        plan_placed(p, 1, task1("look", plan_read(buffer, tacit_all())));
+        break;
+    case 5:
+        plan_task(p, task1("front", plan_read(buffer, tacit_fixed(front))));
+        break;
+    default:
+        plan_placed(p, 2, task1("fill", plan_write(buffer, tacit_one_to_one())));
+        break;
+    }
+}
+
+enum { KINDS = 21, LOOP = 6 };
+
+/* Loops of a few tasks, now and then with a fence. */
+static void compare(uint64_t seed, int collectives, uint64_t *replayed)
+{
+    plan with, without;
+    gen_rng r = { gen_mix(seed) };
+    start(&with, collectives);
+    start(&without, collectives);
+    for (int loop = 0; loop < 8; loop++) {
+        int kind[LOOP], length = (int)gen_between(&r, 1, LOOP), turns = (int)gen_between(&r, 1, 12);
+        for (int i = 0; i < length; i++) {
+            kind[i] = (int)gen_between(&r, 0, KINDS - 1);
+        }
+        for (int i = 0; i < length * turns; i++) {
+            with.row = 1;
+            run_kind(&with, kind[i % length]);
+            run_kind(&without, kind[i % length]);
+            for (int n = 0; n < NODES; n++) {
+                assert_string_equal(plan_text(&with, n), plan_text(&without, n));
+            }
+        }
+        if (gen_chance(&r, 30)) {
+            plan_fence(&with, A, (gen_box){ { 0, 0, 0 }, { ITEMS, 1, 1 } });
+            plan_fence(&without, A, (gen_box){ { 0, 0, 0 }, { ITEMS, 1, 1 } });
+            assert_string_equal(plan_text(&with, 1), plan_text(&without, 1));
+        }
+    }
+    assert_int_equal(without.node[1].replayed, 0);
+    *replayed += with.node[1].replayed;
+    plan_fini(&with);
+    plan_fini(&without);
+}
+
+static void plans_are_the_same_without(void **state)
+{
+    (void)state;
+    for (int c = TI_COLLECTIVES_OFF; c <= TI_COLLECTIVES_LOOKAHEAD; c++) {
+        uint64_t replayed = 0;
+        for (uint64_t seed = 0; seed < 60; seed++) {
+            compare(seed, c, &replayed);
+        }
+        assert_true(replayed > 3000);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(loops_evaluate_nothing),
+        cmocka_unit_test(what_comes_between_is_seen),
+        cmocka_unit_test(all_gathers_are_found_again),
+        cmocka_unit_test(plans_are_the_same_without),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
