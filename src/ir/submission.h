@@ -11,6 +11,9 @@
 #include "base/strbuf.h"
 #include "ir/task.h"
 
+#include <stddef.h>
+#include <string.h>
+
 typedef enum ti_submission_kind {
     TI_SUBMITTED_SETTINGS, /* what planning depends on: comes first */
     TI_SUBMITTED_TASK,
@@ -50,6 +53,11 @@ typedef struct ti_submission {
 
 /* Of a task that is about to be submitted; a horizon is one that the program asks for. */
 void ti_submission_of_task(const ti_task *task, int num_nodes, ti_submission *out);
+/* All of one that matters. */
+static inline void ti_submission_copy(ti_submission *to, const ti_submission *from)
+{
+    memcpy(to, from, offsetof(ti_submission, access) + from->accesses * sizeof(from->access[0]));
+}
 /* Of other calls. */
 void ti_submission_of_call(ti_submission_kind kind, uint64_t number, uint64_t bytes, unsigned properties,
                            ti_submission *out);

@@ -364,13 +364,50 @@ static void add_edge(ti_forwards *f, const ti_task *task, const ti_buffer_info *
     ti_vec_push(&f->edges, edge);
 }
 
+/* The usual case in loops: one read of one box, all of which one task wrote. False: it is not. */
+static bool derive_one(ti_forwards *f, const ti_task *task, uint32_t first, const geometry *g, ti_arena *arena)
+{
+    const ti_access *access = &task->access[first];
+    ti_region_map *map = f->buffer.data[access->buffer->slot];
+    size_t images;
+    const ti_box *image = image_of(f, task, first, &images);
+    for (uint32_t i = first + 1; i < task->accesses; i++) {
+        images += task->access[i].buffer == access->buffer && ti_access_needs_old(&task->access[i]);
+    }
+    if (images != 1 || f->explain || ti_box_is_empty(image)) {
+        return false;
+    }
+    ti_vec_clear(&f->hits);
+    ti_region_map_query(map, image, &f->hits);
+    if (f->hits.count != 1) {
+        return false;
+    }
+    const ti_region_entry *hit = f->hits.data;
+    const producer *p = &f->pool.data[hit->value >> 1];
+    bool pinned = p->geometry.place >= 0 && g->place >= 0 && !p->reduced;
+    if ((hit->value & 1) || pinned || is_free(p, access, 0, g)) {
+        return true;
+    }
+    ti_box *common = TI_ARENA_NEW(arena, ti_box);
+    *common = ti_box_intersect(&hit->box, image);
+    ti_vec_push(&f->out, ((ti_forward){ .buffer = access->buffer,
+                                        .producer = p->task,
+                                        .box = common,
+                                        .boxes = 1,
+                                        .whole = ti_box_volume(common) == p->volume }));
+    if (f->marks) {
+        mark(map, hit, common);
+    }
+    return true;
+}
+
 /* All reads of one buffer, of which access `first` is the first. */
 static void derive(ti_forwards *f, const ti_task *task, uint32_t first, const geometry *g, ti_arena *arena)
 {
     const ti_buffer_info *buffer = task->access[first].buffer;
     ti_vec_clear(&f->pieces);
     ti_vec_clear(&f->candidates);
-    if (f->buffer.data[buffer->slot]->count == 0) {
+    if (f->buffer.data[buffer->slot]->count == 0 || derive_one(f, task, first, g, arena)) {
         return;
     }
     for (uint32_t i = first; i < task->accesses; i++) {

@@ -476,6 +476,20 @@ void ti_runtime_fail(ti_runtime *rt, tacit_status status, const char *format, ..
 
 /* ---- the application thread */
 
+/* Run a part of a kernel, if this thread may. */
+static bool compute(ti_runtime *rt)
+{
+    bool any = false;
+    if (rt->mode == MODE_INLINE) {
+        for (int d = 0; d < rt->system.devices; d++) {
+            any |= ti_device_host_work(rt->device[d], 0);
+        }
+    } else if (rt->lent_worker >= 0) {
+        any |= ti_device_host_work(rt->device[0], rt->lent_worker);
+    }
+    return any;
+}
+
 /* Do something useful while waiting: take free roles, run a part of a kernel. Planning comes last, and in small steps while messages
  * are under way, so that neither kernels nor messages wait behind it. */
 static bool help(ti_runtime *rt)
@@ -484,13 +498,7 @@ static bool help(ti_runtime *rt)
         return false;
     }
     bool any = execute(rt);
-    if (rt->mode == MODE_INLINE) {
-        for (int d = 0; d < rt->system.devices; d++) {
-            any |= ti_device_host_work(rt->device[d], 0);
-        }
-    } else if (rt->lent_worker >= 0) {
-        any |= ti_device_host_work(rt->device[0], rt->lent_worker);
-    }
+    any |= compute(rt);
     return any || schedule(rt, must_poll(rt) ? 1 : PLAN_BUDGET);
 }
 
@@ -587,9 +595,13 @@ static void push_task(ti_runtime *rt, const ti_task *task)
     }
 }
 
+/* Planning comes first: what could be started was started when the thread was here before. */
 static void run_inline(ti_runtime *rt)
 {
-    while (help(rt)) {
+    for (bool any = true; any;) {
+        any = schedule(rt, must_poll(rt) ? 1 : PLAN_BUDGET);
+        any |= execute(rt);
+        any |= compute(rt);
     }
 }
 
