@@ -25,6 +25,13 @@ typedef struct producer {
     bool reduced;       /* the result of a reduction: one node has it */
     const char *name;   /* of the task, if somebody wants to know */
     uint32_t next_free; /* in the pool */
+    uint64_t row;       /* of the task */
+    uint32_t access, image;
+    struct { /* who read it last: the usual case in loops */
+        uint64_t row;
+        uint32_t access;
+        bool free;
+    } reader;
 } producer;
 
 typedef struct found {
@@ -44,6 +51,8 @@ struct ti_forwards {
     bool off;            /* there are edges for the report, but no forwards */
     ti_explain *explain; /* or NULL */
     int nodes;
+    geometry geometry; /* of task `geometry_task` */
+    uint64_t geometry_task;
     TI_VEC(ti_region_map *) buffer; /* by slot: box -> producer << 1 | moved */
     TI_VEC(producer) pool;
     uint32_t free_producer; /* + 1 */
@@ -80,8 +89,14 @@ size_t ti_forwards_entries(const ti_forwards *f)
 
 /* ---- producers */
 
-static void geometry_of(const ti_forwards *f, const ti_task *task, geometry *out)
+/* Looked at only where tasks have not met before. */
+static const geometry *geometry_of(ti_forwards *f, const ti_task *task)
 {
+    geometry *out = &f->geometry;
+    if (f->geometry_task == task->id) {
+        return out;
+    }
+    f->geometry_task = task->id;
     memset(out, 0, sizeof(*out));
     out->range = task->range;
     memcpy(out->gran, task->gran, sizeof(out->gran));
@@ -92,6 +107,7 @@ static void geometry_of(const ti_forwards *f, const ti_task *task, geometry *out
     out->place = task->place;
     out->oversubscribe = task->oversubscribe;
     out->two_dimensional = task->two_dimensional;
+    return out;
 }
 
 static bool same_geometry(const geometry *a, const geometry *b)
@@ -202,12 +218,38 @@ static const ti_box *image_of(ti_forwards *f, const ti_task *task, uint32_t acce
     return f->image.data;
 }
 
-static void note_write(ti_forwards *f, const ti_task *task, uint32_t index_of_access, const geometry *g)
+/* The producer of just this box, if it is the same access of a task of the same row: a loop writes again what it wrote before. */
+static producer *same_producer(ti_forwards *f, const ti_task *task, uint32_t access, uint32_t image, const ti_box *box,
+                               uint64_t value)
+{
+    producer *p = &f->pool.data[value >> 1];
+    bool same = task->row && p->row == task->row && p->access == access && p->image == image;
+    return same && p->volume == ti_box_volume(box) ? p : NULL;
+}
+
+static uint32_t new_producer(ti_forwards *f, const ti_task *task, uint32_t index_of_access, uint32_t image)
+{
+    const ti_access *access = &task->access[index_of_access];
+    uint32_t index = take_producer(f);
+    producer *p = &f->pool.data[index];
+    *p = (producer){ .task = task->id,
+                     .geometry = *geometry_of(f, task),
+                     .reduced = access->mode == TACIT_REDUCE,
+                     .name = f->explain ? name_of(f, task) : NULL,
+                     .row = task->row,
+                     .access = index_of_access,
+                     .image = image };
+    if (!p->reduced) {
+        p->mapper = access->mapper[TI_MIN(image, access->mappers - 1)];
+    }
+    return index;
+}
+
+static void note_write(ti_forwards *f, const ti_task *task, uint32_t index_of_access)
 {
     const ti_access *access = &task->access[index_of_access];
     ti_region_map *map = f->buffer.data[access->buffer->slot];
-    bool reduced = access->mode == TACIT_REDUCE;
-    bool everywhere = g->place == TI_PLACE_EVERYWHERE && !reduced;
+    bool everywhere = task->place == TI_PLACE_EVERYWHERE && access->mode != TACIT_REDUCE;
     size_t images;
     const ti_box *image = image_of(f, task, index_of_access, &images);
     for (size_t k = 0; k < images; k++) {
@@ -216,21 +258,18 @@ static void note_write(ti_forwards *f, const ti_task *task, uint32_t index_of_ac
             erase(f, map, box);
             continue;
         }
-        uint32_t index = take_producer(f);
-        producer *p = &f->pool.data[index];
-        p->task = task->id;
-        p->volume = 0;
-        p->geometry = *g;
-        p->reduced = reduced;
-        p->name = f->explain ? name_of(f, task) : NULL;
-        if (!reduced) {
-            p->mapper = access->mapper[TI_MIN(k, (size_t)access->mappers - 1)];
+        uint64_t *at = ti_region_map_find(map, box);
+        producer *same = at ? same_producer(f, task, index_of_access, (uint32_t)k, box, *at) : NULL;
+        if (same) {
+            same->task = task->id;
+            *at &= ~(uint64_t)1;
+            continue;
         }
-        uint64_t value = (uint64_t)index << 1, *at = ti_region_map_find(map, box);
-        if (at) { /* the usual case in loops */
+        uint64_t value = (uint64_t)new_producer(f, task, index_of_access, (uint32_t)k) << 1;
+        if (at) {
             int64_t volume = ti_box_volume(box);
             lose(f, *at, volume);
-            f->pool.data[index].volume += volume;
+            f->pool.data[value >> 1].volume += volume;
             *at = value;
         } else {
             erase(f, map, box);
@@ -254,9 +293,16 @@ static candidate *candidate_of(ti_forwards *f, uint32_t index)
 }
 
 /* Whether the access reads what the producer wrote as it was written. */
-static bool is_free(const producer *p, const ti_access *access, uint32_t mapper, const geometry *g)
+static bool is_free(ti_forwards *f, const producer *p, const ti_task *task, const ti_access *access, uint32_t mapper)
 {
-    return !p->reduced && same_geometry(&p->geometry, g) && ti_mapper_equal(&p->mapper, &access->mapper[mapper]);
+    return !p->reduced && ti_mapper_equal(&p->mapper, &access->mapper[mapper]) &&
+           same_geometry(&p->geometry, geometry_of(f, task));
+}
+
+/* From one node to one node. */
+static bool is_pinned(const producer *p, const ti_task *task)
+{
+    return p->geometry.place >= 0 && task->place >= 0 && !p->reduced;
 }
 
 static void add_piece(ti_forwards *f, uint32_t index, const ti_box *box)
@@ -289,7 +335,7 @@ static void mark(ti_region_map *map, const ti_region_entry *hit, const ti_box *c
     ti_region_map_insert(map, common, hit->value | 1);
 }
 
-static void look_at_read(ti_forwards *f, const ti_task *task, uint32_t index_of_access, const geometry *g)
+static void look_at_read(ti_forwards *f, const ti_task *task, uint32_t index_of_access)
 {
     const ti_access *access = &task->access[index_of_access];
     ti_region_map *map = f->buffer.data[access->buffer->slot];
@@ -301,19 +347,19 @@ static void look_at_read(ti_forwards *f, const ti_task *task, uint32_t index_of_
         for (size_t i = 0; i < f->hits.count; i++) {
             const ti_region_entry *hit = &f->hits.data[i];
             const producer *p = &f->pool.data[hit->value >> 1];
-            bool pinned = p->geometry.place >= 0 && g->place >= 0 && !p->reduced; /* from one node to one node */
+            bool pinned = is_pinned(p, task);
             uint32_t index = (uint32_t)(hit->value >> 1);
             ti_box common = ti_box_intersect(&hit->box, &image[k]);
             if ((hit->value & 1) || pinned) {
                 if (f->explain) {
-                    bool moves = !is_free(p, access, TI_MIN((uint32_t)k, access->mappers - 1), g);
+                    bool moves = !is_free(f, p, task, access, TI_MIN((uint32_t)k, access->mappers - 1));
                     index |= pinned ? PINNED : moves ? EARLIER : STAYS;
                     candidate_of(f, index);
                     add_piece(f, index, &common);
                 }
                 continue;
             }
-            bool moves = !is_free(p, access, TI_MIN((uint32_t)k, access->mappers - 1), g);
+            bool moves = !is_free(f, p, task, access, TI_MIN((uint32_t)k, access->mappers - 1));
             candidate_of(f, index)->moves |= moves;
             add_piece(f, index, &common);
             if (moves && f->marks && !task->no_collectives) {
@@ -344,13 +390,13 @@ static void emit(ti_forwards *f, const ti_buffer_info *buffer, const candidate *
 
 /* The same as an edge for the report; `forward` is an index, or -1. */
 static void add_edge(ti_forwards *f, const ti_task *task, const ti_buffer_info *buffer, const candidate *c,
-                     const geometry *g, int forward, ti_arena *arena)
+                     int forward, ti_arena *arena)
 {
     const producer *p = &f->pool.data[c->producer & ~OF_REPORT];
     ti_edge edge = { .buffer = buffer, .producer = p->name, .consumer = name_of(f, task), .forward = forward };
     edge.name = ti_explain_name(f->explain, buffer->name);
     edge.verdict = c->producer & EARLIER                                   ? TI_VERDICT_EARLIER
-                   : c->producer & PINNED && p->geometry.place != g->place ? TI_VERDICT_ONE_TO_ONE
+                   : c->producer & PINNED && p->geometry.place != task->place ? TI_VERDICT_ONE_TO_ONE
                    : !c->moves                                             ? TI_VERDICT_FREE
                    : f->off                                                ? TI_VERDICT_OFF
                                                                            : TI_VERDICT_HINT;
@@ -365,7 +411,7 @@ static void add_edge(ti_forwards *f, const ti_task *task, const ti_buffer_info *
 }
 
 /* The usual case in loops: one read of one box, all of which one task wrote. False: it is not. */
-static bool derive_one(ti_forwards *f, const ti_task *task, uint32_t first, const geometry *g, ti_arena *arena)
+static bool derive_one(ti_forwards *f, const ti_task *task, uint32_t first, ti_arena *arena)
 {
     const ti_access *access = &task->access[first];
     ti_region_map *map = f->buffer.data[access->buffer->slot];
@@ -383,9 +429,13 @@ static bool derive_one(ti_forwards *f, const ti_task *task, uint32_t first, cons
         return false;
     }
     const ti_region_entry *hit = f->hits.data;
-    const producer *p = &f->pool.data[hit->value >> 1];
-    bool pinned = p->geometry.place >= 0 && g->place >= 0 && !p->reduced;
-    if ((hit->value & 1) || pinned || is_free(p, access, 0, g)) {
+    producer *p = &f->pool.data[hit->value >> 1];
+    if (p->reader.row != task->row || p->reader.access != first || !task->row) {
+        p->reader.free = is_free(f, p, task, access, 0);
+        p->reader.row = task->row;
+        p->reader.access = first;
+    }
+    if ((hit->value & 1) || p->reader.free || is_pinned(p, task)) {
         return true;
     }
     ti_box *common = TI_ARENA_NEW(arena, ti_box);
@@ -402,17 +452,17 @@ static bool derive_one(ti_forwards *f, const ti_task *task, uint32_t first, cons
 }
 
 /* All reads of one buffer, of which access `first` is the first. */
-static void derive(ti_forwards *f, const ti_task *task, uint32_t first, const geometry *g, ti_arena *arena)
+static void derive(ti_forwards *f, const ti_task *task, uint32_t first, ti_arena *arena)
 {
     const ti_buffer_info *buffer = task->access[first].buffer;
     ti_vec_clear(&f->pieces);
     ti_vec_clear(&f->candidates);
-    if (f->buffer.data[buffer->slot]->count == 0 || derive_one(f, task, first, g, arena)) {
+    if (f->buffer.data[buffer->slot]->count == 0 || derive_one(f, task, first, arena)) {
         return;
     }
     for (uint32_t i = first; i < task->accesses; i++) {
         if (task->access[i].buffer == buffer && ti_access_needs_old(&task->access[i])) {
-            look_at_read(f, task, i, g);
+            look_at_read(f, task, i);
         }
     }
     for (size_t i = 0; i < f->candidates.count; i++) {
@@ -421,20 +471,18 @@ static void derive(ti_forwards *f, const ti_task *task, uint32_t first, const ge
             emit(f, buffer, &f->candidates.data[i], arena);
         }
         if (f->explain) {
-            add_edge(f, task, buffer, &f->candidates.data[i], g, forward ? (int)f->out.count - 1 : -1, arena);
+            add_edge(f, task, buffer, &f->candidates.data[i], forward ? (int)f->out.count - 1 : -1, arena);
         }
     }
 }
 
 static void add_kernel_task(ti_forwards *f, ti_task *task, ti_arena *arena)
 {
-    geometry g;
-    geometry_of(f, task, &g);
     ti_vec_clear(&f->out);
     ti_vec_clear(&f->edges);
     for (uint32_t i = 0; i < task->accesses && (f->explain || !task->no_collectives); i++) {
         if (ti_task_is_first_read(task, i)) {
-            derive(f, task, i, &g, arena);
+            derive(f, task, i, arena);
         }
     }
     task->forwards = (uint32_t)f->out.count;
@@ -445,7 +493,7 @@ static void add_kernel_task(ti_forwards *f, ti_task *task, ti_arena *arena)
     }
     for (uint32_t i = 0; i < task->accesses; i++) {
         if (ti_access_writes(&task->access[i]) || task->access[i].mode == TACIT_REDUCE) {
-            note_write(f, task, i, &g);
+            note_write(f, task, i);
         }
     }
 }
@@ -460,9 +508,7 @@ static void open_buffer(ti_forwards *f, const ti_task *task)
     f->buffer.data[slot] = TI_NEW(ti_region_map);
     ti_region_map_init(f->buffer.data[slot]);
     if (task->accesses) { /* every node has its own part of the initial contents */
-        geometry g;
-        geometry_of(f, task, &g);
-        note_write(f, task, 0, &g);
+        note_write(f, task, 0);
     }
 }
 
