@@ -65,6 +65,7 @@ set(TACIT_SOURCES
     plan/instruction_blocks.c
     plan/instruction_coherence.c
     plan/instruction_collective.c
+    plan/instruction_follow.c
     plan/instruction_graph.c
     plan/instruction_kernel.c
     plan/instruction_reduce.c

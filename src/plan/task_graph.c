@@ -159,7 +159,7 @@ tacit_status ti_task_graph_check(ti_task_graph *graph, ti_task *task, ti_strbuf 
 }
 
 /* Reads first, so that a task does not hide the writer that it depends on behind its own write. */
-static void track_accesses(ti_task_graph *graph, const ti_task *task)
+static void track_accesses(ti_task_graph *graph, ti_task *task)
 {
     for (int writes = 0; writes < 2; writes++) {
         for (uint32_t i = 0; i < task->accesses; i++) {
@@ -172,6 +172,7 @@ static void track_accesses(ti_task_graph *graph, const ti_task *task)
             for (size_t k = 0; k < task->footprint[i].boxes; k++) {
                 const ti_box *box = &task->footprint[i].box[k];
                 if (writes) {
+                    task->writes_new |= !ti_box_covers(&b->written, box);
                     ti_tracker_write(&b->tracker, box, task->id, &graph->deps);
                     note_written(b, box);
                 } else {

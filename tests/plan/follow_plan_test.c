@@ -1,0 +1,230 @@
+/* Instructions of one node with one memory, whose dependencies come from those of tasks where nothing else has a say: in random programs, whatever touches
+ * the same memory, one of them writing, has a path from the first to the second. Nothing is executed. */
+#include "lower.h"
+#include "plan/command_graph.h"
+#include "plan/instruction_graph.h"
+#include "plan/task_graph.h"
+
+/* cmocka.h wants these first. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MOST = 4096, WORDS = MOST / 64 };
+
+typedef struct touch {
+    uint64_t instruction, allocation;
+    ti_box box;
+    bool write;
+} touch;
+
+typedef struct run {
+    ti_system system;
+    lowering lowering;
+    ti_task_graph *tasks;
+    ti_command_graph *commands;
+    ti_instruction_graph *graph;
+    TI_VEC(touch) touches;
+    uint64_t (*before)[WORDS]; /* per instruction: those that it follows */
+    uint64_t count, compared;
+    ti_boxes boxes;
+} run;
+
+static void add_touch(run *r, const ti_instruction *i, uint64_t allocation, const ti_box *box, bool write)
+{
+    touch t = { i->id, allocation, *box, write };
+    if (allocation && !ti_box_is_empty(box)) {
+        ti_vec_push(&r->touches, t);
+    }
+}
+
+static void touch_kernel(run *r, const ti_instruction *i)
+{
+    for (uint32_t v = 0; v < i->as.kernel.views; v++) {
+        const ti_access *access = &i->task->access[v];
+        if (access->mode == TACIT_REDUCE) {
+            continue;
+        }
+        ti_vec_clear(&r->boxes);
+        ti_access_image(access, &i->as.kernel.chunk, &r->boxes);
+        for (size_t k = 0; k < r->boxes.count; k++) {
+            add_touch(r, i, i->as.kernel.view[v].place.allocation, &r->boxes.data[k], ti_access_writes(access));
+        }
+    }
+}
+
+static void touch_all(run *r, const ti_instruction *i)
+{
+    switch (i->kind) {
+    case TI_INSTRUCTION_ALLOC:
+    case TI_INSTRUCTION_FREE:
+        add_touch(r, i, i->as.memory.buffer ? i->as.memory.allocation : 0, &i->as.memory.box, true);
+        break;
+    case TI_INSTRUCTION_COPY:
+        add_touch(r, i, i->as.copy.from.user ? 0 : i->as.copy.from.allocation, &i->as.copy.box, false);
+        add_touch(r, i, i->as.copy.to.user ? 0 : i->as.copy.to.allocation, &i->as.copy.box, true);
+        break;
+    case TI_INSTRUCTION_KERNEL:
+    case TI_INSTRUCTION_HOST:
+    case TI_INSTRUCTION_MEETING:
+        touch_kernel(r, i);
+        break;
+    case TI_INSTRUCTION_REDUCE:
+        add_touch(r, i, i->as.reduce.is_root ? i->as.reduce.to.allocation : 0, &i->as.reduce.box, true);
+        break;
+    case TI_INSTRUCTION_SEND:
+    case TI_INSTRUCTION_RECEIVE:
+    case TI_INSTRUCTION_COLLECTIVE:
+    case TI_INSTRUCTION_FENCE:
+    case TI_INSTRUCTION_EPOCH:
+        break;
+    }
+}
+
+/* A horizon or epoch follows everything before it. */
+static void note_order(run *r, const ti_instruction *i)
+{
+    assert_int_equal(i->id, ++r->count);
+    assert_true(i->id < MOST);
+    uint64_t *mine = r->before[i->id];
+    if (i->kind == TI_INSTRUCTION_EPOCH) {
+        for (uint64_t id = 1; id < i->id; id++) {
+            mine[id / 64] |= (uint64_t)1 << id % 64;
+        }
+    }
+    for (uint32_t d = 0; d < i->deps; d++) {
+        const uint64_t *its = r->before[i->dep[d]];
+        assert_true(i->dep[d] < i->id);
+        mine[i->dep[d] / 64] |= (uint64_t)1 << i->dep[d] % 64;
+        for (int w = 0; w < WORDS; w++) {
+            mine[w] |= its[w];
+        }
+    }
+}
+
+static void see(run *r, ti_instruction_batch batch)
+{
+    for (size_t i = 0; i < batch.count; i++) {
+        note_order(r, batch.instruction[i]);
+        touch_all(r, batch.instruction[i]);
+    }
+}
+
+static void take_step(run *r, const gen_step *step)
+{
+    const ti_task *out[TI_TASK_GRAPH_BATCH];
+    lower_begin(&r->lowering, step);
+    size_t count = ti_task_graph_add(r->tasks, lower_step(&r->lowering, step, r->tasks), out);
+    for (size_t t = 0; t < count; t++) {
+        see(r, ti_instruction_graph_add(r->graph, ti_command_graph_add(r->commands, &out[t], 1)));
+    }
+    lower_end(&r->lowering, step);
+}
+
+static void check_order(run *r, uint64_t seed)
+{
+    for (size_t a = 0; a < r->touches.count; a++) {
+        const touch *x = &r->touches.data[a];
+        for (size_t b = a + 1; b < r->touches.count; b++) {
+            const touch *y = &r->touches.data[b];
+            if (x->allocation != y->allocation || x->instruction == y->instruction || !(x->write || y->write) ||
+                !ti_box_meets(&x->box, &y->box)) {
+                continue;
+            }
+            r->compared++;
+            if (!(r->before[y->instruction][x->instruction / 64] >> x->instruction % 64 & 1)) {
+                fail_msg("seed %llu: instruction %llu does not follow %llu", (unsigned long long)seed,
+                         (unsigned long long)y->instruction, (unsigned long long)x->instruction);
+            }
+        }
+    }
+}
+
+static uint64_t run_program(const gen_program *program, int64_t horizon_step, int lookahead)
+{
+    run r = { .system = { .num_nodes = 1,
+                          .local_nodes = 1,
+                          .devices = 1,
+                          .memories = 1,
+                          .workers = 2,
+                          .total_workers = 2,
+                          .horizon_step = horizon_step,
+                          .horizon_front = 64,
+                          .lookahead = lookahead } };
+    lower_init(&r.lowering, program);
+    r.before = ti_alloc_zero(MOST * sizeof(*r.before));
+    r.tasks = ti_task_graph_create(&r.system);
+    r.commands = ti_command_graph_create(&r.system);
+    r.graph = ti_instruction_graph_create(&r.system);
+    for (size_t i = 0; i < program->step.count; i++) {
+        take_step(&r, &program->step.data[i]);
+    }
+    see(&r, ti_instruction_graph_close(r.graph));
+    check_order(&r, program->seed);
+    ti_instruction_graph_destroy(r.graph);
+    ti_command_graph_destroy(r.commands);
+    ti_task_graph_destroy(r.tasks);
+    lower_fini(&r.lowering);
+    ti_vec_fini(&r.touches);
+    ti_vec_fini(&r.boxes);
+    ti_free(r.before, MOST * sizeof(*r.before));
+    return r.compared;
+}
+
+static void what_touches_the_same_is_ordered(void **state)
+{
+    (void)state;
+    static const int64_t steps[] = { 1, 2, 4, 16, INT64_MAX };
+    uint64_t compared = 0;
+    for (uint64_t seed = 1; seed <= 1500; seed++) {
+        gen_rng rng = { gen_mix(seed) };
+        gen_program *program = gen_create(&(gen_options){ .seed = seed, .nodes = 1, .steps = 40 });
+        int64_t horizon_step = steps[gen_between(&rng, 0, 4)];
+        compared += run_program(program, horizon_step, gen_chance(&rng, 50) ? 0 : 4);
+        gen_destroy(program);
+    }
+    assert_true(compared > 500000);
+}
+
+/* An allocation covers what lies between the parts that are touched; who touches that first follows nobody but the allocation. */
+static void gaps_of_allocations_wait_for_them(void **state)
+{
+    (void)state;
+    enum { X, Y };
+    gen_program *program = TI_NEW(gen_program);
+    program->nodes = 1;
+    gen_buffer x = { .range = tacit_range1(1), .elem_size = 8, .initialised = true };
+    gen_buffer y = { .range = tacit_range1(8), .elem_size = 8 };
+    ti_vec_push(&program->buffer, x);
+    ti_vec_push(&program->buffer, y);
+    ti_vec_push(&program->custom, ((gen_custom){ GEN_CUSTOM_HALVES, 0, 0 }));
+    gen_task halves = { .range = tacit_range1(2), .accesses = 1 };
+    halves.access[0] = (gen_access){ .buffer = Y, .mode = TACIT_WRITE };
+    halves.access[0].mapper = (tacit_mapper){ .kind = TACIT_MAPPER_CUSTOM };
+    gen_task update = { .range = tacit_range1(1), .accesses = 1 };
+    update.access[0] = (gen_access){ .buffer = X, .mode = TACIT_UPDATE, .mapper = tacit_all() };
+    gen_task gap = { .range = tacit_range1(1), .accesses = 2 };
+    gap.access[0] = (gen_access){ .buffer = X, .mode = TACIT_READ, .mapper = tacit_all() };
+    gap.access[1] = (gen_access){ .buffer = Y, .mode = TACIT_WRITE, .mapper = tacit_fixed(tacit_box1(2, 4)) };
+    ti_vec_push(&program->task, halves);
+    ti_vec_push(&program->task, update);
+    ti_vec_push(&program->task, gap);
+    static const gen_step steps[] = { { .kind = GEN_CREATE, .index = X }, { .kind = GEN_CREATE, .index = Y },
+                                      { .kind = GEN_TASK, .index = 1 },   { .kind = GEN_TASK, .index = 0 },
+                                      { .kind = GEN_TASK, .index = 1 },   { .kind = GEN_TASK, .index = 1 },
+                                      { .kind = GEN_TASK, .index = 2 } };
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        ti_vec_push(&program->step, steps[i]);
+    }
+    assert_true(run_program(program, INT64_MAX, 0) > 0);
+    gen_destroy(program);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(what_touches_the_same_is_ordered),
+                                        cmocka_unit_test(gaps_of_allocations_wait_for_them) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
