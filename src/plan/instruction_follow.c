@@ -113,7 +113,7 @@ void ti_follow_horizon(ti_follow *f, uint64_t applied)
     while (f->first < f->behind.count && f->behind.data[f->first].instruction < applied) {
         f->first++;
     }
-    if (2 * f->first >= f->behind.count) { /* what is moved is less than what has gone */
+    if (f->first > 0 && 2 * f->first >= f->behind.count) { /* what is moved is less than what has gone */
         memmove(f->behind.data, f->behind.data + f->first, (f->behind.count - f->first) * sizeof(ti_behind));
         f->behind.count -= f->first;
         f->first = 0;

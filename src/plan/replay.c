@@ -322,13 +322,15 @@ static void *take(char **at, size_t size)
     return here;
 }
 
+static void *keep(char **at, const void *from, size_t size)
+{
+    void *to = take(at, size);
+    return size ? memcpy(to, from, size) : to;
+}
+
 static void keep_messages(ti_messages *out, const ti_messages *from, char **at)
 {
-    size_t size = from->count * sizeof(*from->data);
-    *out = (ti_messages){ .data = take(at, size), .count = from->count };
-    if (size) {
-        memcpy(out->data, from->data, size);
-    }
+    *out = (ti_messages){ .data = keep(at, from->data, from->count * sizeof(*from->data)), .count = from->count };
 }
 
 static size_t size_of(const ti_replay_lesson *l, size_t *forward_boxes)
@@ -361,12 +363,11 @@ void ti_replay_learn(ti_replay *r, const ti_replay_lesson *l)
     s->box = take(&at, forward_boxes * sizeof(ti_box));
     s->boxes = take(&at, l->task->forwards * sizeof(uint32_t));
     s->holder = take(&at, count_holders(l->task, l->buffer) * sizeof(ti_holder *));
-    s->collective = take(&at, l->collectives * sizeof(ti_collective *));
+    s->collective = keep(&at, l->collective, l->collectives * sizeof(ti_collective *));
     keep_messages(&s->outgoing, l->outgoing, &at);
     keep_messages(&s->incoming, l->incoming, &at);
     keep_holders(s, l);
     keep_forwards(s, l);
-    memcpy(s->collective, l->collective, l->collectives * sizeof(ti_collective *));
     s->collectives = l->collectives;
     s->before = r->at;
     s->row = l->task->row;

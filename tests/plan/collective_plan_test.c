@@ -9,6 +9,8 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "plan_expect.h"
+
 /* ---- tasks W, which writes, and R, which reads */
 
 static gen_task writer(tacit_range range, tacit_mapper mapper)
@@ -25,28 +27,6 @@ static void start(plan *p, int nodes, tacit_range range, size_t buffers)
 {
     gen_buffer b = plan_buffer(range, false), list[] = { b, b, b };
     plan_start(p, &(plan_setup){ .nodes = nodes, .only = -1, .collectives = TI_COLLECTIVES_DISCOVER }, list, buffers);
-}
-
-static void expect(const plan *p, int node, const char *text)
-{
-    assert_string_equal(plan_text(p, node), text);
-}
-
-static void expect_verdict(const plan *p, ti_verdict verdict)
-{
-    const ti_explain_edge *edge = plan_edge(p, "R", "A");
-    assert_non_null(edge);
-    assert_string_equal(ti_verdict_name(edge->verdict), ti_verdict_name(verdict));
-}
-
-/* No node has a collective for its latest task. */
-static void expect_messages(const plan *p, ti_verdict verdict)
-{
-    for (int i = 0; i < p->count; i++) {
-        assert_null(strstr(plan_text(p, i), " give "));
-        assert_null(strstr(plan_text(p, i), " get "));
-    }
-    expect_verdict(p, verdict);
 }
 
 /* ---- the rows of the table */

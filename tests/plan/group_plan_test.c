@@ -9,6 +9,8 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "plan_expect.h"
+
 /* ---- tasks W, which writes, and R, which reads; both are split in two dimensions */
 
 static gen_task task(const char *name, tacit_range range, gen_access access)
@@ -53,18 +55,6 @@ static void plan_now(plan *p, gen_task t)
     plan_fence(p, 1, (gen_box){ { 0, 0, 0 }, { 1, 1, 1 } });
 }
 
-static void expect(const plan *p, int node, const char *text)
-{
-    assert_string_equal(plan_text(p, node), text);
-}
-
-static void expect_verdict(const plan *p, ti_verdict verdict)
-{
-    const ti_explain_edge *edge = plan_edge(p, "R", "A");
-    assert_non_null(edge);
-    assert_string_equal(ti_verdict_name(edge->verdict), ti_verdict_name(verdict));
-}
-
 static void expect_groups(const plan *p, ti_pattern pattern, int groups, int members)
 {
     const ti_explain_edge *edge = plan_edge(p, "R", "A");
@@ -72,16 +62,6 @@ static void expect_groups(const plan *p, ti_pattern pattern, int groups, int mem
     assert_string_equal(ti_pattern_name(edge->pattern), ti_pattern_name(pattern));
     assert_int_equal(edge->groups, groups);
     assert_int_equal(edge->members, members);
-}
-
-/* No node has a collective for its latest task. */
-static void expect_messages(const plan *p, ti_verdict verdict)
-{
-    for (int i = 0; i < p->count; i++) {
-        assert_null(strstr(plan_text(p, i), " give "));
-        assert_null(strstr(plan_text(p, i), " get "));
-    }
-    expect_verdict(p, verdict);
 }
 
 /* ---- what becomes a collective in groups */

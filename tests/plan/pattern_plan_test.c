@@ -7,10 +7,7 @@
 
 #include <cmocka.h>
 
-static void expect(const plan *p, int node, const char *text)
-{
-    assert_string_equal(plan_text(p, node), text);
-}
+#include "plan_expect.h"
 
 static gen_task task1(tacit_range range, gen_access access)
 {

@@ -6,10 +6,7 @@
 
 #include <cmocka.h>
 
-static void expect(const plan *p, int node, const char *text)
-{
-    assert_string_equal(plan_text(p, node), text);
-}
+#include "plan_expect.h"
 
 static gen_task stencil(tacit_range range, int from, int to, tacit_mapper neighbours, int split)
 {

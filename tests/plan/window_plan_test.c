@@ -8,6 +8,8 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "plan_expect.h"
+
 enum { A, B, C };
 
 static gen_task task1(const char *name, tacit_range range, gen_access access)
@@ -31,11 +33,6 @@ static void start(plan *p, int nodes, int collectives)
 static void write_parts(plan *p)
 {
     plan_task(p, task1("W", tacit_range1(16), plan_update(A, tacit_one_to_one())));
-}
-
-static void expect(const plan *p, int node, const char *text)
-{
-    assert_string_equal(plan_text(p, node), text);
 }
 
 static void expect_held(const plan *p)
