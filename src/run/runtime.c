@@ -599,7 +599,9 @@ static void push_task(ti_runtime *rt, const ti_task *task)
 static void run_inline(ti_runtime *rt)
 {
     for (bool any = true; any;) {
-        any = schedule(rt, must_poll(rt) ? 1 : PLAN_BUDGET);
+        bool polls = must_poll(rt);
+        any = polls && execute(rt);
+        any |= schedule(rt, polls ? 1 : PLAN_BUDGET);
         any |= execute(rt);
         any |= compute(rt);
     }
