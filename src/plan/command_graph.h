@@ -20,7 +20,8 @@ void ti_command_graph_release(ti_command_graph *graph, uint64_t executed);
 
 typedef struct ti_command_counts {
     uint64_t commands, chunks_evaluated, entries, arena_bytes;
-    uint64_t replayed; /* buffers of tasks for which nothing was evaluated, since the same had been before: plan/replay.h */
+    uint64_t
+        replayed; /* buffers of tasks for which nothing was evaluated, since the same had been before: plan/replay.h */
 } ti_command_counts;
 ti_command_counts ti_command_graph_counts(const ti_command_graph *graph);
 

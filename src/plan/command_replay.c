@@ -27,7 +27,8 @@ static bool reduces(const ti_task *task, const ti_buffer_info *buffer)
 
 bool ti_command_replay_begin(ti_command_graph *graph, const ti_task *task)
 {
-    bool can = task->row && !graph->system->explain && (graph->window.held.count == 0 || task->forwards == 0), all = true;
+    bool can = task->row && !graph->system->explain && (graph->window.held.count == 0 || task->forwards == 0),
+         all = true;
     for (uint32_t i = 0; i < task->accesses; i++) {
         if (is_first_access(task, i)) {
             ti_command_buffer *state = ti_command_buffer_of(graph, task->access[i].buffer);

@@ -389,17 +389,17 @@ static void emit(ti_forwards *f, const ti_buffer_info *buffer, const candidate *
 }
 
 /* The same as an edge for the report; `forward` is an index, or -1. */
-static void add_edge(ti_forwards *f, const ti_task *task, const ti_buffer_info *buffer, const candidate *c,
-                     int forward, ti_arena *arena)
+static void add_edge(ti_forwards *f, const ti_task *task, const ti_buffer_info *buffer, const candidate *c, int forward,
+                     ti_arena *arena)
 {
     const producer *p = &f->pool.data[c->producer & ~OF_REPORT];
     ti_edge edge = { .buffer = buffer, .producer = p->name, .consumer = name_of(f, task), .forward = forward };
     edge.name = ti_explain_name(f->explain, buffer->name);
-    edge.verdict = c->producer & EARLIER                                   ? TI_VERDICT_EARLIER
+    edge.verdict = c->producer & EARLIER                                      ? TI_VERDICT_EARLIER
                    : c->producer & PINNED && p->geometry.place != task->place ? TI_VERDICT_ONE_TO_ONE
-                   : !c->moves                                             ? TI_VERDICT_FREE
-                   : f->off                                                ? TI_VERDICT_OFF
-                                                                           : TI_VERDICT_HINT;
+                   : !c->moves                                                ? TI_VERDICT_FREE
+                   : f->off                                                   ? TI_VERDICT_OFF
+                                                                              : TI_VERDICT_HINT;
     ti_box *box = TI_ARENA_ARRAY(arena, ti_box, f->pieces.count);
     for (size_t i = 0; i < f->pieces.count; i++) {
         if (f->pieces.data[i].producer == c->producer) {

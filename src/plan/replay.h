@@ -41,11 +41,11 @@ typedef struct ti_replay {
     ti_replay_step *step; /* room for all, once there is one */
     ti_replay_content *content;
     int steps, contents;
-    int at;                                       /* 1 + which contents there are now; 0: not known */
-    int base;                                     /* the same of the map */
-    int latest;                                   /* step that was found last */
-    const ti_replay_step *now;                    /* of the task at hand */
-    ti_replay_step *lesson;                       /* that the task at hand teaches, or NULL */
+    int at;                                         /* 1 + which contents there are now; 0: not known */
+    int base;                                       /* the same of the map */
+    int latest;                                     /* step that was found last */
+    const ti_replay_step *now;                      /* of the task at hand */
+    ti_replay_step *lesson;                         /* that the task at hand teaches, or NULL */
     const ti_replay_step *behind[TI_REPLAY_BEHIND]; /* what the map does not show yet */
     int behinds;
     size_t bytes; /* of memory of steps */

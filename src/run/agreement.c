@@ -58,8 +58,8 @@ struct ti_agreement {
     _Alignas(TI_CACHE_LINE) ti_lock lock;
     bool frozen;
     uint64_t count, sum;
-    record *ring;               /* of submission i at i % HISTORY */
-    struct known {              /* of the task with row r at r % KNOWN */
+    record *ring;  /* of submission i at i % HISTORY */
+    struct known { /* of the task with row r at r % KNOWN */
         uint64_t row;
         ti_submission what;
     } * known;

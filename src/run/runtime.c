@@ -479,13 +479,9 @@ void ti_runtime_fail(ti_runtime *rt, tacit_status status, const char *format, ..
 /* Run a part of a kernel, if this thread may. */
 static bool compute(ti_runtime *rt)
 {
-    bool any = false;
-    if (rt->mode == MODE_INLINE) {
-        for (int d = 0; d < rt->system.devices; d++) {
-            any |= ti_device_host_work(rt->device[d], 0);
-        }
-    } else if (rt->lent_worker >= 0) {
-        any |= ti_device_host_work(rt->device[0], rt->lent_worker);
+    bool any = rt->mode != MODE_INLINE && rt->lent_worker >= 0 && ti_device_host_work(rt->device[0], rt->lent_worker);
+    for (int d = 0; rt->mode == MODE_INLINE && d < rt->system.devices; d++) {
+        any |= ti_device_host_work(rt->device[d], 0);
     }
     return any;
 }
@@ -599,9 +595,8 @@ static void push_task(ti_runtime *rt, const ti_task *task)
 static void run_inline(ti_runtime *rt)
 {
     for (bool any = true; any;) {
-        bool polls = must_poll(rt);
-        any = polls && execute(rt);
-        any |= schedule(rt, polls ? 1 : PLAN_BUDGET);
+        any = must_poll(rt) && execute(rt);
+        any |= schedule(rt, must_poll(rt) ? 1 : PLAN_BUDGET);
         any |= execute(rt);
         any |= compute(rt);
     }

@@ -37,8 +37,9 @@ static void loops_evaluate_nothing(void **state)
     for (int i = 0; i < 20; i++) {
         uint64_t before = p.node[1].replayed;
         step_of_stencil(&p, i % 2);
-        const char *text = i % 2 ? "send 0 B [4,5); send 2 B [7,8); receive 0 B [3,4); receive 2 B [8,9); execute [4,8)"
-                                 : "send 0 A [4,5); send 2 A [7,8); receive 0 A [3,4); receive 2 A [8,9); execute [4,8)";
+        const char *text = i % 2
+                               ? "send 0 B [4,5); send 2 B [7,8); receive 0 B [3,4); receive 2 B [8,9); execute [4,8)"
+                               : "send 0 A [4,5); send 2 A [7,8); receive 0 A [3,4); receive 2 A [8,9); execute [4,8)";
         assert_string_equal(plan_text(&p, 1), i == 0 ? "execute [4,8)" : text);
         assert_true(i < 6 || (p.node[1].replayed == before + 2 && p.node[1].evaluated == 0));
     }
