@@ -120,6 +120,21 @@ static bool is_same_version(const ti_version *a, const ti_version *b)
            memcmp(a->reader, b->reader, (size_t)a->readers * sizeof(a->reader[0])) == 0;
 }
 
+/* Tells nearly all contents apart; addresses do, since nothing but time depends on it. */
+static uint64_t hash_content(const ti_versions *now)
+{
+    uint64_t h = now->count;
+    for (size_t i = 0; i < now->count; i++) {
+        const ti_version *v = now->data[i];
+        uint64_t writer = v->kind == TI_WRITER_SPLIT   ? (uint64_t)(uintptr_t)v->writer
+                          : v->kind == TI_WRITER_NODES ? (uint64_t)v->a << 32 ^ (uint64_t)v->b
+                                                       : 0;
+        h = (h ^ writer ^ (uint64_t)v->box.min[0] << 8 ^ (uint64_t)v->readers) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 32;
+    }
+    return h;
+}
+
 static bool is_same_content(const ti_replay_content *c, const ti_versions *now)
 {
     bool same = c->entry.count == now->count;
@@ -136,8 +151,9 @@ static int number_content(ti_replay *r, ti_version_map *map)
         return 0;
     }
     const ti_versions *now = ti_version_map_query(map, &map->extent);
+    uint64_t hash = hash_content(now);
     for (int i = 0; i < r->contents; i++) {
-        if (is_same_content(&r->content[i], now)) {
+        if (r->content[i].hash == hash && is_same_content(&r->content[i], now)) {
             return i + 1;
         }
     }
@@ -148,6 +164,7 @@ static int number_content(ti_replay *r, ti_version_map *map)
         r->content = TI_NEW_ARRAY(ti_replay_content, TI_REPLAY_CONTENTS);
     }
     ti_replay_content *c = &r->content[r->contents++];
+    c->hash = hash;
     for (size_t i = 0; i < now->count; i++) {
         for_holders(now->data[i], ref_holder);
         ti_vec_push(&c->entry, *now->data[i]);

@@ -31,6 +31,7 @@ typedef struct ti_replay_step {
 } ti_replay_step;
 
 typedef struct ti_replay_content {
+    uint64_t hash;
     TI_VEC(ti_version) entry; /* holders referenced */
 } ti_replay_content;
 
