@@ -4,7 +4,7 @@
  * the second time that a description comes, the task that was made of it is kept, with its mappers and footprints, in one piece
  * of memory; from the third time on the task is a copy of that. Descriptions are compared by value, names and arguments too: a
  * description that differs in anything is checked as if nothing had been before. Custom mappers, weights and host objects are not
- * remembered. Application thread. */
+ * remembered. Copies of one row of memory have its number, by which later stages know them again (ti_task.row). Application thread. */
 #ifndef TI_RECALL_H
 #define TI_RECALL_H
 

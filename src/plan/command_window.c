@@ -100,11 +100,16 @@ typedef struct arrival {
     bool closes; /* wants all there is of a producer whose forward is open: nothing better can come */
 } arrival;
 
+/* Whether what is wanted on all nodes is all that is left of what the producer wrote. */
+static bool is_all(const ti_forward *f, const ti_boxes *wanted)
+{
+    return f->whole && volume_of(wanted->data, wanted->count) == volume_of(f->box, f->boxes);
+}
+
 bool ti_command_all_want_all(ti_command_graph *graph, const ti_task *task, const ti_forward *f)
 {
     ti_discovery_question question = ti_command_question(graph, task, f);
-    const ti_boxes *wanted = ti_discovery_wanted_by_all(&graph->collectives, &question);
-    return f->whole && volume_of(wanted->data, wanted->count) == volume_of(f->box, f->boxes);
+    return is_all(f, ti_discovery_wanted_by_all(&graph->collectives, &question));
 }
 
 /* Look at one forward of a task that is about to be held, or would be if one of its forwards is open. */
@@ -112,7 +117,7 @@ static void look_at_forward(ti_command_graph *graph, const ti_task *task, const 
 {
     ti_discovery_question question = ti_command_question(graph, task, f);
     const ti_boxes *wanted = ti_discovery_wanted_by_all(&graph->collectives, &question);
-    bool all = f->whole && volume_of(wanted->data, wanted->count) == volume_of(f->box, f->boxes);
+    bool all = is_all(f, wanted);
     note_wish(graph, f, wanted);
     if (all) {
         out->closes |= is_open(&graph->window, f);

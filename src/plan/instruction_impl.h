@@ -131,7 +131,7 @@ void ti_follow_horizon(ti_follow *f, uint64_t applied);
 /* Whether the task's execution, which wants no memory, waits for what the task waits for, and for the applied horizon too; then let it. */
 bool ti_instruction_can_follow(ti_instruction_graph *graph, const ti_task *task, bool *horizon);
 void ti_instruction_follow(ti_instruction_graph *graph, const ti_command *command, uint64_t id, bool horizon);
-/* Bring the trackers up to date, before anybody asks them; or if they are far behind. */
+/* Bring the trackers up to date, before anything that asks them is compiled; before an execution that follows, only if they are far behind. */
 void ti_instruction_settle(ti_instruction_graph *graph);
 void ti_instruction_keep_near(ti_instruction_graph *graph);
 

@@ -591,7 +591,7 @@ static void push_task(ti_runtime *rt, const ti_task *task)
     }
 }
 
-/* Planning comes first: what could be started was started when the thread was here before. */
+/* Planning comes first, but for messages under way: what else could start was started the last time. */
 static void run_inline(ti_runtime *rt)
 {
     for (bool any = true; any;) {
