@@ -83,7 +83,7 @@ static void note_block(planning *p, size_t tasks, size_t instructions)
     }
     ti_command_counts c = ti_command_graph_counts(p->commands);
     ti_instruction_counts n = ti_instruction_graph_counts(p->instructions);
-    uint64_t entries = ti_task_graph_entries(p->tasks) + c.entries + n.entries;
+    uint64_t entries = ti_task_graph_all_entries(p->tasks) + c.entries + n.entries;
     uint64_t bytes = ti_task_graph_arena_bytes(p->tasks) + c.arena_bytes + n.arena_bytes;
     p->counts.chunks_evaluated = c.chunks_evaluated;
     p->entries_peak = TI_MAX(p->entries_peak, entries);

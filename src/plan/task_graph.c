@@ -310,6 +310,11 @@ size_t ti_task_graph_entries(const ti_task_graph *graph)
     return sum;
 }
 
+size_t ti_task_graph_all_entries(const ti_task_graph *graph)
+{
+    return ti_task_graph_entries(graph) + ti_forwards_entries(graph->forwards);
+}
+
 size_t ti_task_graph_arena_bytes(const ti_task_graph *graph)
 {
     return ti_arena_ring_bytes(&graph->arenas);

@@ -37,6 +37,7 @@ uint64_t ti_task_graph_horizons(const ti_task_graph *graph);
 uint64_t ti_task_graph_tasks(const ti_task_graph *graph);
 
 size_t ti_task_graph_entries(const ti_task_graph *graph);
+size_t ti_task_graph_all_entries(const ti_task_graph *graph); /* with those of forwards */
 size_t ti_task_graph_arena_bytes(const ti_task_graph *graph);
 
 /* From now on, add the nanoseconds that making a horizon takes to *ns: benchmarks. */

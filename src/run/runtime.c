@@ -617,7 +617,7 @@ static void note_held(ti_runtime *rt)
 {
     ti_command_counts commands = ti_command_graph_counts(rt->scheduler.commands);
     ti_instruction_counts instructions = ti_instruction_graph_counts(rt->scheduler.graph);
-    ti_dry_run_note_held(rt->dry, ti_task_graph_entries(rt->tasks) + commands.entries + instructions.entries,
+    ti_dry_run_note_held(rt->dry, ti_task_graph_all_entries(rt->tasks) + commands.entries + instructions.entries,
                          ti_task_graph_arena_bytes(rt->tasks) + commands.arena_bytes + instructions.arena_bytes);
     rt->dry->chunks_evaluated = commands.chunks_evaluated;
 }
@@ -740,7 +740,7 @@ void ti_runtime_counters(ti_runtime *rt, tacit_counters *out)
         .allocated_bytes = ti_alloc_live(),
         .allocated_peak = ti_alloc_peak(),
         .buffer_bytes = atomic_load_explicit(&rt->progress.buffer_bytes, memory_order_relaxed),
-        .tracking_entries = ti_task_graph_entries(rt->tasks),
+        .tracking_entries = ti_task_graph_all_entries(rt->tasks),
     };
     ti_lock_take(&rt->scheduling);
     ti_command_counts commands = ti_command_graph_counts(rt->scheduler.commands);
