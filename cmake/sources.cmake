@@ -61,6 +61,8 @@ set(TACIT_SOURCES
     plan/discovery.c
     plan/edge.c
     plan/forward.c
+    plan/producer.c
+    plan/command_forward.c
     plan/horizon.c
     plan/instruction_blocks.c
     plan/instruction_coherence.c

@@ -93,7 +93,7 @@ enum { TI_ORDER_OF_MEETINGS = 0, TI_ORDER_OF_OBJECTS = 1 };
  * region is what the consumer reads of what the producer wrote and nobody has overwritten. See plan/forward.h. */
 typedef struct ti_forward {
     const ti_buffer_info *buffer;
-    uint64_t producer; /* a task */
+    uint64_t producer; /* a task; 0: several, all before the latest horizon */
     const ti_box *box; /* disjoint */
     uint32_t boxes;
     bool whole; /* all that is left of what the producer wrote */
@@ -107,6 +107,7 @@ typedef struct ti_edge {
     uint32_t boxes;
     int forward; /* index, or -1 and: */
     ti_verdict verdict;
+    bool merged; /* its forward is of other producers too; without one, the verdict is a guess */
 } ti_edge;
 
 typedef struct ti_task {

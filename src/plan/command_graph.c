@@ -52,6 +52,9 @@ void ti_command_graph_destroy(ti_command_graph *graph)
     ti_vec_fini(&graph->holders);
     ti_vec_fini(&graph->reads);
     ti_command_window_fini(&graph->window);
+    ti_vec_fini(&graph->parts);
+    ti_vec_fini(&graph->pieces);
+    ti_vec_fini(&graph->asked);
     ti_vec_fini(&graph->fates);
     ti_vec_fini(&graph->became.collective);
     ti_peer_counters_fini(&graph->sent);
@@ -237,52 +240,17 @@ void ti_command_emit_collective(ti_command_graph *graph, const ti_task *task, co
     }
 }
 
-ti_discovery_question ti_command_question(ti_command_graph *graph, const ti_task *task, const ti_forward *forward)
+static void note_edges(ti_command_graph *graph, const ti_task *task, ti_command_buffer *state)
 {
-    return (ti_discovery_question){ .map = &ti_command_buffer_of(graph, forward->buffer)->versions,
-                                    .read = graph->reads.data,
-                                    .reads = graph->reads.count,
-                                    .box = forward->box,
-                                    .boxes = forward->boxes,
-                                    .task = task->id };
-}
-
-/* The task's forwards on `buffer`, whose reads have been collected, become collectives where they fit a pattern. */
-static void forward_data(ti_command_graph *graph, const ti_task *task, ti_command_buffer *state)
-{
-    ti_vec_clear(&graph->transfer.covered);
-    ti_vec_clear(&graph->became.collective);
-    graph->became.moved = false;
-    graph->became.passes = true;
-    for (uint32_t i = 0; i < task->forwards; i++) {
-        const ti_forward *forward = &task->forward[i];
-        if (forward->buffer != state->info) {
-            continue;
-        }
-        const ti_collective *hoisted = ti_command_window_hoist(graph, task, forward);
-        ti_discovery_question question = ti_command_question(graph, task, forward);
-        ti_collective *what;
-        ti_verdict verdict = ti_discovery_decide(&graph->collectives, &state->collectives, &question, &what);
-        if (verdict == TI_VERDICT_MOVED && ti_discovery_wanted_by_all(&graph->collectives, &question)->count) {
-            state->vain = 0; /* had this been known before, it would have come by one collective */
-            graph->became.moved = true;
-        }
-        if (verdict == TI_VERDICT_COLLECTIVE) {
-            ti_command_emit_collective(graph, task, state->info, what);
-            ti_vec_push(&graph->became.collective, what);
-        }
-        if (state->replay.lesson && verdict != TI_VERDICT_FREE && verdict != TI_VERDICT_CAME) {
-            graph->became.passes &= ti_command_all_want_all(graph, task, forward);
-        }
-        if (graph->system->explain) {
-            ti_vec_reserve(&graph->fates, task->forwards);
-            graph->fates.data[i] = (ti_edge_fate){ verdict, what, hoisted, TI_PATTERN_NONE };
-            if (forward->producer == state->reduced.task && !what && !hoisted) {
-                graph->fates.data[i].combined = state->reduced.untold;
-                state->reduced.untold = TI_PATTERN_NONE;
-            }
-        }
-    }
+    const ti_edge_scene scene = { .node = graph->system->node,
+                                  .task = task,
+                                  .buffer = state->info,
+                                  .fates = &graph->fates,
+                                  .transfer = &graph->transfer,
+                                  .map = &state->versions,
+                                  .read = graph->reads.data,
+                                  .reads = graph->reads.count };
+    ti_edges_note(graph->system->explain, &scene);
 }
 
 static void transfer_data(ti_command_graph *graph, const ti_task *task)
@@ -296,14 +264,13 @@ static void transfer_data(ti_command_graph *graph, const ti_task *task)
                 continue;
             }
             ti_command_collect_reads(graph, task, buffer);
-            forward_data(graph, task, state);
+            ti_command_forward_data(graph, task, state);
             ti_transfer_plan(&graph->transfer, &state->versions, graph->reads.data, graph->reads.count);
             if (state->reduced.task) {
                 ti_command_note_readers(graph, task, state);
             }
             if (graph->system->explain) {
-                ti_edges_note(graph->system->explain, graph->system->node, task, buffer, &graph->fates,
-                              &graph->transfer);
+                note_edges(graph, task, state);
             }
             ti_command_emit_messages(graph, task, buffer, &graph->transfer.outgoing, true);
             ti_command_emit_messages(graph, task, buffer, &graph->transfer.incoming, false);

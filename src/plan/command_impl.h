@@ -47,6 +47,17 @@ typedef struct ti_open_forward {
     uint64_t producer;
 } ti_open_forward;
 
+/* A forward, or of one without a producer what one source has of it. */
+typedef struct ti_command_part {
+    ti_forward forward; /* `producer`: a task, or a number that stands for the source */
+    bool stays;         /* nothing of it moves: only for the report */
+} ti_command_part;
+
+typedef struct ti_command_piece {
+    uint32_t part;
+    ti_box box;
+} ti_command_piece;
+
 /* Tasks that wait for a decision: see command_window.c. */
 typedef struct ti_command_window {
     TI_VEC(const ti_task *) held; /* in order */
@@ -74,7 +85,10 @@ struct ti_command_graph {
     ti_deps deps;
     TI_VEC(ti_holder *) holders; /* of the task's accesses, one per mapper, in order; referenced while it is planned */
     TI_VEC(ti_holder *) reads;   /* those that read one buffer */
-    ti_edge_fates fates;         /* of the task's forwards, if somebody wants to know */
+    TI_VEC(ti_command_part) parts; /* of the forward at hand */
+    TI_VEC(ti_command_piece) pieces;
+    ti_boxes asked;
+    ti_edge_fates fates;           /* of the task's forwards on one buffer, if somebody wants to know */
     struct {                     /* what the task's forwards on one buffer became */
         TI_VEC(ti_collective *) collective;
         bool moved, passes; /* as in ti_replay_step */
@@ -100,14 +114,19 @@ ti_split_ref *ti_command_split(ti_command_graph *graph, const ti_task *task);
 void ti_command_resolve_holders(ti_command_graph *graph, const ti_task *task, ti_split_ref *split);
 void ti_command_drop_holders(ti_command_graph *graph);
 void ti_command_collect_reads(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer);
-/* About a forward of the task whose reads have been collected. */
-ti_discovery_question ti_command_question(ti_command_graph *graph, const ti_task *task, const ti_forward *forward);
 void ti_command_emit_collective(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
                                 const ti_collective *what);
 void ti_command_emit_messages(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
                               const ti_messages *pieces, bool send);
 /* Plan a task, whatever it is. */
 void ti_command_plan(ti_command_graph *graph, const ti_task *task);
+
+/* command_forward.c: forwards of a task whose reads of the buffer have been collected. */
+/* Fill `parts`; what they point to lives as long as the task. */
+void ti_command_divide(ti_command_graph *graph, const ti_forward *forward);
+ti_discovery_question ti_command_question(ti_command_graph *graph, const ti_task *task, const ti_forward *forward);
+/* Those on the buffer of `state` become collectives where they fit a pattern. */
+void ti_command_forward_data(ti_command_graph *graph, const ti_task *task, ti_command_buffer *state);
 
 /* command_reduce.c: combine the partial results of the access with this index; learn from the reads that have been collected. */
 void ti_command_reduce(ti_command_graph *graph, const ti_task *task, uint32_t index, const ti_split_ref *split);

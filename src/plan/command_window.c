@@ -71,16 +71,6 @@ static bool is_open(const ti_command_window *w, const ti_forward *f)
     return false;
 }
 
-static bool meets_open(const ti_command_window *w, const ti_task *task)
-{
-    for (uint32_t i = 0; i < task->forwards && w->open.count; i++) {
-        if (is_open(w, &task->forward[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* What a forward's reader wants on all nodes, if it wants anything of the kind; kept until the window closes. */
 static void note_wish(ti_command_graph *graph, const ti_forward *f, const ti_boxes *boxes)
 {
@@ -96,6 +86,7 @@ static void note_wish(ti_command_graph *graph, const ti_forward *f, const ti_box
 }
 
 typedef struct arrival {
+    bool meets;  /* has a forward for the producer of an open one */
     bool waits;  /* has a forward that is open */
     bool closes; /* wants all there is of a producer whose forward is open: nothing better can come */
 } arrival;
@@ -117,10 +108,11 @@ static void look_at_forward(ti_command_graph *graph, const ti_task *task, const 
 {
     ti_discovery_question question = ti_command_question(graph, task, f);
     const ti_boxes *wanted = ti_discovery_wanted_by_all(&graph->collectives, &question);
-    bool all = is_all(f, wanted);
+    bool all = is_all(f, wanted), meets = is_open(&graph->window, f);
     note_wish(graph, f, wanted);
+    out->meets |= meets;
     if (all) {
-        out->closes |= is_open(&graph->window, f);
+        out->closes |= meets;
         return;
     }
     ti_collective *what;
@@ -139,13 +131,18 @@ static void look_at_forward(ti_command_graph *graph, const ti_task *task, const 
 
 static arrival look_at(ti_command_graph *graph, const ti_task *task)
 {
-    arrival out = { false, false };
+    arrival out = { false, false, false };
     ti_split_ref *split = ti_command_split(graph, task);
     split->refs++;
     ti_command_resolve_holders(graph, task, split);
     for (uint32_t i = 0; i < task->forwards; i++) {
         ti_command_collect_reads(graph, task, task->forward[i].buffer);
-        look_at_forward(graph, task, &task->forward[i], &out);
+        ti_command_divide(graph, &task->forward[i]);
+        for (size_t k = 0; k < graph->parts.count; k++) {
+            if (!graph->parts.data[k].stays) {
+                look_at_forward(graph, task, &graph->parts.data[k].forward, &out);
+            }
+        }
     }
     ti_command_drop_holders(graph);
     split->refs--;
@@ -250,13 +247,14 @@ static bool closes_always(const ti_task *task)
 static void add_while_looking_ahead(ti_command_graph *graph, const ti_task *task)
 {
     ti_command_window *w = &graph->window;
-    arrival a = { false, false };
+    arrival a = { false, false, false };
     /* A held task may name a buffer of which it touches nothing, so the end of a buffer waits for all. */
     bool ends = task->kind == TI_TASK_DESTROY && w->held.count > 0;
-    bool follows = ends || follows_held(w, task) || meets_open(w, task);
+    bool follows = ends || follows_held(w, task);
     if (task->forwards && !ti_box_is_empty(&task->range)) {
         size_t wishes = w->wishes.count;
         a = look_at(graph, task);
+        follows |= a.meets;
         if (!follows && !a.waits) {
             w->wishes.count = wishes;
         }

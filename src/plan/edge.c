@@ -93,14 +93,62 @@ static void note(ti_explain *explain, int node, const ti_edge *edge, const ti_ed
     ti_map_fini(&peers);
 }
 
-void ti_edges_note(ti_explain *explain, int node, const ti_task *task, const ti_buffer_info *buffer,
-                   const ti_edge_fates *fates, const ti_transfer_planner *transfer)
+/* Whether the reads find all of the edge where they are. */
+static bool stays(const ti_edge_scene *s, const ti_edge *edge)
 {
-    for (uint32_t i = 0; i < task->edges; i++) {
-        const ti_edge *edge = &task->edge[i];
-        if (edge->buffer == buffer) {
-            ti_edge_fate own = { .verdict = edge->verdict };
-            note(explain, node, edge, edge->forward < 0 ? &own : &fates->data[edge->forward], transfer);
+    for (uint32_t k = 0; k < edge->boxes; k++) {
+        const ti_versions *hit = ti_version_map_query(s->map, &edge->box[k]);
+        for (size_t i = 0; i < hit->count; i++) {
+            if (!ti_version_is_free(hit->data[i], s->read, s->reads)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static void note_alone(ti_explain *explain, const ti_edge_scene *s, const ti_edge *edge)
+{
+    bool guessed = edge->merged && (edge->verdict == TI_VERDICT_OFF || edge->verdict == TI_VERDICT_HINT);
+    ti_edge_fate fate = { .verdict = guessed && stays(s, edge) ? TI_VERDICT_FREE : edge->verdict };
+    note(explain, s->node, edge, &fate, s->transfer);
+}
+
+/* The part of an edge that has this fate. */
+static void note_part(ti_explain *explain, const ti_edge_scene *s, const ti_edge *edge, const ti_edge_fate *fate)
+{
+    ti_boxes common = { 0 };
+    for (uint32_t i = 0; i < edge->boxes; i++) {
+        for (uint32_t k = 0; k < fate->boxes; k++) {
+            ti_boxes_push_common(&edge->box[i], &fate->box[k], &common);
+        }
+    }
+    ti_edge part = *edge;
+    part.box = common.data;
+    part.boxes = (uint32_t)common.count;
+    if (part.boxes) {
+        note(explain, s->node, &part, fate, s->transfer);
+    }
+    ti_vec_fini(&common);
+}
+
+void ti_edges_note(ti_explain *explain, const ti_edge_scene *s)
+{
+    for (uint32_t i = 0; i < s->task->edges; i++) {
+        const ti_edge *edge = &s->task->edge[i];
+        if (edge->buffer != s->buffer) {
+            continue;
+        }
+        if (edge->forward < 0) {
+            note_alone(explain, s, edge);
+        }
+        for (size_t k = 0; edge->forward >= 0 && k < s->fates->count; k++) {
+            const ti_edge_fate *fate = &s->fates->data[k];
+            if (fate->forward == (uint32_t)edge->forward && edge->merged) {
+                note_part(explain, s, edge, fate);
+            } else if (fate->forward == (uint32_t)edge->forward) {
+                note(explain, s->node, edge, fate, s->transfer);
+            }
         }
     }
 }

@@ -4,13 +4,16 @@
  * forward between the two, unless another consumer's forward has moved that region before. What is read as it was written, over the same
  * geometry, moves nothing: tasks of one geometry are divided among nodes alike. The decision what becomes of a forward is the command graph's.
  *
- * Per buffer a map from disjoint boxes to their producers, with a mark on what was moved. With lookahead (TI_COLLECTIVES_LOOKAHEAD) nothing is
- * marked: the command graph knows better what has moved, and a forward that came to nothing must not hide a later one. Application thread. */
+ * Who wrote what is kept by plan/producer.h. With lookahead (TI_COLLECTIVES_LOOKAHEAD) nothing is marked as moved: the command graph knows better what
+ * has moved, and a forward that came to nothing must not hide a later one.
+ *
+ * Horizons: a task that reads what many producers wrote before the latest horizon makes one of them, and from then on what is read of it is one
+ * forward without a producer. The command graph divides it by who has what. So a task has a bounded number of forwards, however long the program
+ * runs; and boxes that are used again and again keep their producers. Application thread. */
 #ifndef TI_FORWARD_H
 #define TI_FORWARD_H
 
 #include "base/arena.h"
-#include "grid/region_map.h"
 #include "ir/system.h"
 #include "ir/task.h"
 
@@ -19,7 +22,7 @@ typedef struct ti_forwards ti_forwards;
 ti_forwards *ti_forwards_create(const ti_system *system); /* NULL if there are none: one node, or switched off */
 void ti_forwards_destroy(ti_forwards *forwards);
 
-/* `task` comes next and has its id: set its forwards, which live in `arena`, and note what it writes. */
+/* `task` comes next and has its id: set its forwards, which live in `arena`, and note what it writes. Horizons and epochs too. */
 void ti_forwards_add(ti_forwards *forwards, ti_task *task, ti_arena *arena);
 size_t ti_forwards_entries(const ti_forwards *forwards);
 

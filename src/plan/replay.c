@@ -174,6 +174,11 @@ static int number_content(ti_replay *r, ti_version_map *map)
 
 /* ---- steps */
 
+static uint32_t signature_of(const ti_forward *f)
+{
+    return f->boxes << 2 | (uint32_t)(f->producer == 0) << 1 | f->whole;
+}
+
 /* Whether the task's forwards on the buffer are those of the step. */
 static bool has_forwards(const ti_replay_step *s, const ti_task *task, const ti_buffer_info *buffer)
 {
@@ -184,7 +189,7 @@ static bool has_forwards(const ti_replay_step *s, const ti_task *task, const ti_
         if (f->buffer != buffer) {
             continue;
         }
-        if (n == s->forwards || s->boxes[n++] != 2 * f->boxes + f->whole) {
+        if (n == s->forwards || s->boxes[n++] != signature_of(f)) {
             return false;
         }
         for (uint32_t k = 0; k < f->boxes; k++) {
@@ -325,7 +330,7 @@ static void keep_forwards(ti_replay_step *s, const ti_replay_lesson *l)
     for (uint32_t i = 0; i < l->task->forwards; i++) {
         const ti_forward *f = &l->task->forward[i];
         if (f->buffer == l->buffer) {
-            s->boxes[s->forwards++] = 2 * f->boxes + f->whole;
+            s->boxes[s->forwards++] = signature_of(f);
             memcpy(box, f->box, f->boxes * sizeof(*box));
             box += f->boxes;
         }

@@ -21,7 +21,7 @@ typedef struct ti_replay_step {
     bool passes;       /* lookahead has nothing to wait for */
     uint32_t forwards, forward_boxes, reads, writes;
     ti_box *box;        /* of the forwards, one after the other */
-    uint32_t *boxes;    /* of each forward: 2 * count + whole */
+    uint32_t *boxes;    /* of each forward: their number, and what else there is to know */
     ti_holder **holder; /* that read, then that write; referenced */
     ti_collective **collective;
     size_t collectives;

@@ -249,10 +249,10 @@ static void finish(ti_task_graph *graph, ti_task *task)
         follow_front(graph, task);
     } else {
         derive_dependencies(graph, task);
-        if (graph->forwards) {
-            ti_forwards_add(graph->forwards, task, ti_arena_ring_top(&graph->arenas));
-        }
         ti_horizon_note(&graph->horizon, task->id, graph->deps.ids.data, graph->deps.ids.count);
+    }
+    if (graph->forwards) {
+        ti_forwards_add(graph->forwards, task, ti_arena_ring_top(&graph->arenas));
     }
     task->deps = (uint32_t)graph->deps.ids.count;
     task->dep = ti_arena_copy(ti_arena_ring_top(&graph->arenas), graph->deps.ids.data, task->deps * sizeof(uint64_t));
