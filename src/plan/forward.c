@@ -7,14 +7,14 @@
 
 #include <string.h>
 
-/* Old producers that the reads of one task meet before they are merged. */
+/* ti_system::old_producers, unless it says otherwise. */
 enum { MANY_OLD = 4 };
 
 /* What a task reads of a producer. Those of another kind than PLAIN are for the report only: no forward comes of them. */
-typedef enum kind { PLAIN, EARLIER, PINNED, STAYS } kind;
+typedef enum part_read { PLAIN, EARLIER, PINNED, STAYS } part_read;
 typedef struct candidate {
     uint32_t producer;
-    kind kind;
+    part_read kind;
     bool moves;                  /* not all of it is read as it was written */
     uint32_t first, last, count; /* pieces; first and last + 1 */
     uint32_t next;               /* of the same producer, + 1 */
@@ -30,6 +30,7 @@ struct ti_forwards {
     bool off;            /* there are edges for the report, but no forwards */
     ti_explain *explain; /* or NULL */
     int nodes;
+    size_t most_old;
     uint64_t point;       /* the latest horizon or epoch */
     ti_geometry geometry; /* of task `geometry_task` */
     uint64_t geometry_task;
@@ -40,6 +41,7 @@ struct ti_forwards {
     ti_region merged; /* that the task reads */
     TI_VEC(piece) pieces;
     TI_VEC(candidate) candidates;
+    TI_VEC(uint32_t) old; /* producers that the task reads from, but for what stays */
     TI_VEC(ti_forward) out;
     TI_VEC(ti_edge) edges;
 };
@@ -54,6 +56,7 @@ ti_forwards *ti_forwards_create(const ti_system *system)
     f->off = off;
     f->explain = system->explain;
     f->nodes = system->num_nodes;
+    f->most_old = system->old_producers > 0 ? (size_t)system->old_producers : MANY_OLD;
     f->marks = system->collectives == TI_COLLECTIVES_DISCOVER;
     return f;
 }
@@ -91,6 +94,7 @@ void ti_forwards_destroy(ti_forwards *f)
     ti_region_fini(&f->merged);
     ti_vec_fini(&f->pieces);
     ti_vec_fini(&f->candidates);
+    ti_vec_fini(&f->old);
     ti_vec_fini(&f->out);
     ti_vec_fini(&f->edges);
     TI_DELETE(f);
@@ -157,7 +161,7 @@ static void note_write(ti_forwards *f, const ti_task *task, uint32_t index_of_ac
 /* ---- reads */
 
 /* The candidate of a producer: new ones move nothing yet. */
-static candidate *candidate_of(ti_forwards *f, ti_producers *producers, uint32_t index, kind kind)
+static candidate *candidate_of(ti_forwards *f, ti_producers *producers, uint32_t index, part_read kind)
 {
     ti_producer *p = &producers->pool.data[index];
     uint32_t first = p->question == f->question ? p->candidate : 0;
@@ -205,6 +209,14 @@ static void add_piece(ti_forwards *f, candidate *c, const ti_box *box, size_t al
     }
 }
 
+static void note_old(ti_forwards *f, ti_producer *p, uint32_t index)
+{
+    if (p->task && p->task <= f->point && p->met != f->question) {
+        p->met = f->question;
+        ti_vec_push(&f->old, index);
+    }
+}
+
 static void look_at_read(ti_forwards *f, const ti_task *task, uint32_t index_of_access)
 {
     const ti_access *access = &task->access[index_of_access];
@@ -217,13 +229,16 @@ static void look_at_read(ti_forwards *f, const ti_task *task, uint32_t index_of_
         ti_region_map_query(&producers->map, &image[k], &f->hits);
         for (size_t i = 0; i < f->hits.count; i++) {
             const ti_region_entry *hit = &f->hits.data[i];
-            const ti_producer *p = ti_producer_at(producers, hit->value);
+            ti_producer *p = ti_producer_at(producers, hit->value);
             bool pinned = is_pinned(producers, p, task);
             bool moves = !is_free(f, producers, p, task, access, TI_MIN(k, access->mappers - 1));
             bool plain = !(hit->value & 1) && !pinned;
             ti_box common = ti_box_intersect(&hit->box, &image[k]);
+            if (!pinned && moves) {
+                note_old(f, p, (uint32_t)(hit->value >> 1));
+            }
             if (plain || f->explain) {
-                kind kind = plain ? PLAIN : pinned ? PINNED : moves ? EARLIER : STAYS;
+                part_read kind = plain ? PLAIN : pinned ? PINNED : moves ? EARLIER : STAYS;
                 candidate *c = candidate_of(f, producers, (uint32_t)(hit->value >> 1), kind);
                 c->moves |= plain && moves;
                 add_piece(f, c, &common, alone);
@@ -349,19 +364,8 @@ static bool derive_one(ti_forwards *f, const ti_task *task, uint32_t first, ti_a
 /* A task that reads what many wrote before the latest horizon makes one of them, so that the next one finds less. */
 static void merge_old(ti_forwards *f, ti_producers *producers)
 {
-    size_t old = 0;
-    for (int merges = 0; merges < 2 && (!merges || old > MANY_OLD); merges++) {
-        for (size_t i = 0; i < f->candidates.count; i++) {
-            const candidate *c = &f->candidates.data[i];
-            const ti_producer *p = &producers->pool.data[c->producer];
-            if (c->kind != PLAIN || !c->moves || !p->task || p->task > f->point) {
-                continue;
-            }
-            old++;
-            if (merges) {
-                ti_producers_merge(producers, c->producer);
-            }
-        }
+    for (size_t i = 0; f->old.count > f->most_old && i < f->old.count; i++) {
+        ti_producers_merge(producers, f->old.data[i]);
     }
 }
 
@@ -372,6 +376,7 @@ static void derive(ti_forwards *f, const ti_task *task, uint32_t first, ti_arena
     ti_producers *producers = f->buffer.data[buffer->slot];
     ti_vec_clear(&f->pieces);
     ti_vec_clear(&f->candidates);
+    ti_vec_clear(&f->old);
     if (producers->map.count == 0 || derive_one(f, task, first, arena)) {
         return;
     }

@@ -41,7 +41,7 @@ typedef struct ti_producer {
         uint32_t access;
         bool free;
     } reader;
-    uint64_t question; /* for forwards: its candidate there */
+    uint64_t question, met; /* for forwards: its candidate there, and whether it is listed */
     uint32_t candidate;
 } ti_producer;
 

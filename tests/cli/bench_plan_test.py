@@ -127,6 +127,15 @@ def check_flat():
             expect(few[key] == many[key], f"{pattern}: {key} is {few[key]} on 16 nodes, {many[key]} on 65536")
 
 
+def check_growing():
+    """Programs that overwrite nothing: what is kept does not depend on how long they run, in no mode."""
+    for pattern in GROWING:
+        for mode in ["off", "discover", "lookahead"]:
+            short, long = (small(pattern, 4, 1, "--tasks", tasks, collectives=mode) for tasks in (200, 1000))
+            for key in ["tracking_entries_peak", "arena_bytes_peak"]:
+                expect(short[key] >= long[key], f"{pattern}, {mode}: {key} is {short[key]} after 200 tasks, {long[key]} after 1000")
+
+
 def check_all_nodes():
     for pattern in PATTERNS:
         out = bench("--pattern", pattern, "--nodes", 9, "--node", "all", "--tasks", 14)
@@ -150,6 +159,7 @@ def main():
     check_lookahead()
     check_groups()
     check_flat()
+    check_growing()
     check_all_nodes()
     check_errors()
     print("\n".join(failures + [f"bench plan: {len(failures)} failures"]))

@@ -87,6 +87,7 @@ static bool run_one(uint64_t seed, const arguments *args, sim_counts *total, arr
     so.rows = gen_chance(&r, 80);
     so.look = (int)gen_between(&r, 1, 20);
     so.collectives = (int)gen_between(&r, TI_COLLECTIVES_OFF, TI_COLLECTIVES_LOOKAHEAD);
+    so.old_producers = (int)gen_between(&r, 0, 2);
     go.nodes = args->nodes ? args->nodes : go.nodes;
     gen_program *program = gen_create(&go);
     if (args->print) {

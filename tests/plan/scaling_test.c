@@ -113,14 +113,13 @@ static void everybody_with_everybody(void **state)
 }
 
 /* A step that appends a row and reads all earlier ones. The latest step's cost does not depend on how many there were. */
-static void appended_rows(void **state)
+static void append_rows(int collectives)
 {
-    (void)state;
     enum { NODES = 8, ROWS = 2000, WIDTH = 32 };
     gen_buffer buffers[] = { plan_buffer(tacit_range2(ROWS, WIDTH), false) };
     uint64_t early = 0;
     plan p;
-    plan_init(&p, NODES, 3, buffers, 1);
+    plan_start(&p, &(plan_setup){ .nodes = NODES, .only = 3, .collectives = collectives }, buffers, 1);
     for (size_t t = 0; t < ROWS; t++) {
         tacit_component row = tacit_span(t, t + 1);
         gen_task step = { .range = tacit_range1(WIDTH) };
@@ -131,10 +130,18 @@ static void appended_rows(void **state)
         plan_task(&p, step);
         early = t == 50 ? p.node[0].evaluated : early;
         assert_true(plan_entries(&p) <= 4);
-        assert_true(t < 60 || ti_task_graph_entries(p.node[0].tasks) < 60);
+        assert_true(t < 60 || ti_task_graph_all_entries(p.node[0].tasks) < 60);
     }
     assert_int_equal(p.node[0].evaluated, early);
     plan_fini(&p);
+}
+
+static void appended_rows(void **state)
+{
+    (void)state;
+    append_rows(TI_COLLECTIVES_OFF);
+    append_rows(TI_COLLECTIVES_DISCOVER);
+    append_rows(TI_COLLECTIVES_LOOKAHEAD);
 }
 
 /* The most memory that the planners have in the first half of a run, and in the second. `body` plans round i. */
