@@ -142,12 +142,12 @@ static void note_write(ti_forwards *f, const ti_task *task, uint32_t index_of_ac
             ti_producers_erase(producers, &image[k]);
             continue;
         }
+        if (ti_producers_write_again(producers, task, index_of_access, k, &image[k])) {
+            continue;
+        }
         ti_producer p = {
             .task = task->id, .box = image[k], .row = task->row, .access = index_of_access, .image = k
         };
-        if (ti_producers_write_again(producers, &p)) {
-            continue;
-        }
         p.manner.geometry = *geometry_of(f, task);
         p.manner.reduced = access->mode == TACIT_REDUCE;
         if (!p.manner.reduced) {

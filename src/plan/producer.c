@@ -45,7 +45,7 @@ static uint32_t take(ti_producers *ps, const ti_producer *like)
 {
     uint32_t index = ps->free - 1;
     if (ps->free) {
-        ps->free = ps->pool.data[index].newer;
+        ps->free = ps->pool.data[index].next;
         ps->pool.data[index] = *like;
     } else {
         index = (uint32_t)ps->pool.count;
@@ -54,21 +54,21 @@ static uint32_t take(ti_producers *ps, const ti_producer *like)
     return index;
 }
 
-static void link_newest(ti_producers *ps, uint32_t index)
+static void link_last(ti_producers *ps, uint32_t index)
 {
     ti_producer *p = &ps->pool.data[index];
-    p->older = ps->newest;
-    p->newer = 0;
-    *(ps->newest ? &ps->pool.data[ps->newest - 1].newer : &ps->oldest) = index + 1;
-    ps->newest = index + 1;
+    p->previous = ps->last;
+    p->next = 0;
+    *(ps->last ? &ps->pool.data[ps->last - 1].next : &ps->first) = index + 1;
+    ps->last = index + 1;
     ps->listed++;
 }
 
 static void unlink_from_list(ti_producers *ps, uint32_t index)
 {
     const ti_producer *p = &ps->pool.data[index];
-    *(p->older ? &ps->pool.data[p->older - 1].newer : &ps->oldest) = p->newer;
-    *(p->newer ? &ps->pool.data[p->newer - 1].older : &ps->newest) = p->older;
+    *(p->previous ? &ps->pool.data[p->previous - 1].next : &ps->first) = p->next;
+    *(p->next ? &ps->pool.data[p->next - 1].previous : &ps->last) = p->previous;
     ps->listed--;
 }
 
@@ -88,7 +88,7 @@ static void lose(ti_producers *ps, uint64_t value, int64_t volume)
     TI_ASSERT(p->volume >= 0);
     if (p->volume == 0 && p->task) {
         unlink_from_list(ps, (uint32_t)(value >> 1));
-        p->newer = ps->free;
+        p->next = ps->free;
         ps->free = (uint32_t)(value >> 1) + 1;
     }
 }
@@ -118,7 +118,7 @@ void ti_producers_write(ti_producers *ps, const ti_producer *producer, uint64_t 
     uint64_t *at = ti_region_map_find(&ps->map, box);
     uint32_t index = take(ps, producer);
     uint64_t value = (uint64_t)index << 1;
-    link_newest(ps, index);
+    link_last(ps, index);
     gain(ps, value, ti_box_volume(box));
     if (at) {
         lose(ps, *at, ti_box_volume(box));
@@ -127,24 +127,26 @@ void ti_producers_write(ti_producers *ps, const ti_producer *producer, uint64_t 
         ti_producers_erase(ps, box);
         ti_region_map_insert(&ps->map, box, value);
     }
-    for (int i = 0; i < AT_ONCE && ps->listed > TI_PRODUCERS && ps->pool.data[ps->oldest - 1].task <= point; i++) {
-        ti_producers_merge(ps, ps->oldest - 1);
+    for (int i = 0; i < AT_ONCE && ps->listed > TI_PRODUCERS; i++) {
+        uint32_t oldest = ps->first - 1;
+        if (ps->pool.data[oldest].task <= point) {
+            ti_producers_merge(ps, oldest);
+        } else { /* it has written again since */
+            unlink_from_list(ps, oldest);
+            link_last(ps, oldest);
+        }
     }
 }
 
-bool ti_producers_write_again(ti_producers *ps, const ti_producer *producer)
+bool ti_producers_write_again(ti_producers *ps, const ti_task *task, uint32_t access, uint32_t image, const ti_box *box)
 {
-    uint64_t *at = producer->row ? ti_region_map_find(&ps->map, &producer->box) : NULL;
+    uint64_t *at = task->row ? ti_region_map_find(&ps->map, box) : NULL;
     ti_producer *p = at ? ti_producer_at(ps, *at) : NULL;
-    if (!p || p->row != producer->row || p->access != producer->access || p->image != producer->image ||
-        p->volume != ti_box_volume(&producer->box)) {
+    if (!p || p->row != task->row || p->access != access || p->image != image || p->volume != ti_box_volume(box)) {
         return false;
     }
-    uint32_t index = (uint32_t)(*at >> 1);
-    p->task = producer->task;
+    p->task = task->id;
     *at &= ~(uint64_t)1;
-    unlink_from_list(ps, index);
-    link_newest(ps, index);
     return true;
 }
 
