@@ -134,13 +134,12 @@ static void plan_tasks(planning *p, size_t tasks, size_t block, uint64_t ns[PLAN
 static size_t warm_up(planning *p, const options *o)
 {
     enum { FEW = 256, LEAST = 16 };
-    size_t tasks = o->plan.pattern->iterates ? p->run.room : o->plan.pattern->all_peers ? LEAST : FEW;
     uint64_t ns[PLANNING_STAGES] = { 0 };
     planning_counts before = p->counts;
     plan_tasks(p, LEAST, 1, ns);
     size_t commands = (size_t)(since(p, &before).commands / LEAST), block = BLOCK_COMMANDS / TI_MAX(commands, 1);
     block = TI_MAX(TI_MIN(block, BLOCK), 1);
-    plan_tasks(p, tasks, block, ns);
+    plan_tasks(p, o->plan.pattern->iterates ? p->run.room : block == BLOCK ? FEW : LEAST, block, ns);
     return block;
 }
 
@@ -603,7 +602,7 @@ static size_t default_tasks(const planning_options *p)
     if (p->pattern->grows) {
         return TI_MIN(TI_MAX(by_peers, SOME), USUAL);
     }
-    if (p->pattern->all_peers) {
+    if (p->pattern->all_peers && p->collectives != TACIT_COLLECTIVES_LOOKAHEAD) {
         return TI_MIN(TI_MAX(by_peers, FEW), USUAL);
     }
     return p->pattern->iterates ? MANY : USUAL;
