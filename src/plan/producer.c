@@ -28,6 +28,7 @@ void ti_producers_init(ti_producers *ps, const char *others)
     memset(ps, 0, sizeof(*ps));
     ti_region_map_init(&ps->map);
     ps->others = others;
+    ps->bound = TI_PRODUCERS;
 }
 
 void ti_producers_fini(ti_producers *ps)
@@ -127,7 +128,7 @@ void ti_producers_write(ti_producers *ps, const ti_producer *producer, uint64_t 
         ti_producers_erase(ps, box);
         ti_region_map_insert(&ps->map, box, value);
     }
-    for (int i = 0; i < AT_ONCE && ps->listed > TI_PRODUCERS; i++) {
+    for (int i = 0; i < AT_ONCE && ps->listed > ps->bound; i++) {
         uint32_t oldest = ps->first - 1;
         if (ps->pool.data[oldest].task <= point) {
             ti_producers_merge(ps, oldest);

@@ -149,13 +149,18 @@ static void names_are_kept(void **state)
 static void what_nobody_reads_is_bounded(void **state)
 {
     (void)state;
-    plan p;
-    start(&p, TI_COLLECTIVES_LOOKAHEAD, 3 * TI_PRODUCERS);
-    for (size_t row = 0; row < 3 * TI_PRODUCERS; row++) {
-        write_row(&p, row, "W");
-        assert_true(producers_of(&p, 0) <= TI_PRODUCERS + 4);
+    enum { BOUND = 64, WRITES = 10 * BOUND };
+    ti_producers ps;
+    ti_producers_init(&ps, NULL);
+    ps.bound = BOUND;
+    for (int64_t i = 0; i < WRITES; i++) {
+        ti_producer p = { .task = (uint64_t)i + 1, .box = { { i, 0, 0 }, { i + 1, 1, 1 } } };
+        ti_producers_write(&ps, &p, (uint64_t)i / 10 * 10); /* a horizon passes ten at once */
+        assert_true(ps.map.count <= BOUND + 11);
     }
-    plan_fini(&p);
+    assert_int_equal(ps.merged_volume + (int64_t)ps.listed, WRITES);
+    assert_true(ps.pool.count <= BOUND + 12);
+    ti_producers_fini(&ps);
 }
 
 int main(void)
