@@ -130,8 +130,6 @@ void ti_collective_destroy(ti_collective *c)
 {
     ti_parts_fini(&c->from);
     ti_parts_fini(&c->to);
-    ti_free(c->region, c->regions * sizeof(ti_box));
-    ti_free(c->give, c->gives * sizeof(ti_box));
-    ti_free(c->get, c->gets * sizeof(ti_box));
+    ti_free(c->boxes, c->room * sizeof(ti_box));
     TI_DELETE(c);
 }

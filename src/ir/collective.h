@@ -87,6 +87,8 @@ typedef struct ti_collective {
     uint32_t regions;
     ti_box *give, *get; /* what the node that made this gives and gets: of its own planner only */
     uint32_t gives, gets;
+    ti_box *boxes; /* the memory of those three */
+    size_t room;
     uint64_t last_use;          /* task id, for the owner */
     struct ti_collective *next; /* for the owner */
 } ti_collective;

@@ -5,11 +5,37 @@
 
 #include <string.h>
 
-enum { MOST_KNOWN = 32, MOST_BOXES = 16 };
+enum { MOST_KNOWN = 32, MOST_BOXES = 16, MOST_SPARE = 64 };
 
 void ti_discovery_init(ti_discovery *planner, int node, int nodes)
 {
     *planner = (ti_discovery){ .node = node, .nodes = nodes };
+}
+
+/* Programs that make new collectives all the time get by with the memory of old ones. */
+static void recycle(ti_discovery *planner, ti_collective *c)
+{
+    if (planner->spares == MOST_SPARE) {
+        ti_collective_destroy(c);
+        return;
+    }
+    ti_parts_fini(&c->from);
+    ti_parts_fini(&c->to);
+    c->next = planner->spare;
+    planner->spare = c;
+    planner->spares++;
+}
+
+static ti_collective *new_collective(ti_discovery *planner)
+{
+    ti_collective *c = planner->spare;
+    if (!c) {
+        return TI_NEW(ti_collective);
+    }
+    planner->spare = c->next;
+    planner->spares--;
+    *c = (ti_collective){ .boxes = c->boxes, .room = c->room };
+    return c;
 }
 
 void ti_discovery_release(ti_discovery *planner, uint64_t executed)
@@ -18,7 +44,7 @@ void ti_discovery_release(ti_discovery *planner, uint64_t executed)
         ti_collective *c = *at;
         if (c->last_use < executed) {
             *at = c->next;
-            ti_collective_destroy(c);
+            recycle(planner, c);
         } else {
             at = &c->next;
         }
@@ -28,8 +54,14 @@ void ti_discovery_release(ti_discovery *planner, uint64_t executed)
 void ti_discovery_fini(ti_discovery *planner)
 {
     ti_discovery_release(planner, UINT64_MAX);
+    while (planner->spare) {
+        ti_collective *c = new_collective(planner);
+        ti_collective_destroy(c);
+    }
     ti_vec_fini(&planner->region);
     ti_vec_fini(&planner->scratch);
+    ti_vec_fini(&planner->got);
+    ti_vec_fini(&planner->given);
 }
 
 /* ---- what is known */
@@ -98,29 +130,37 @@ static void fill_parts(ti_parts *parts, const ti_holder *h, int node)
     }
 }
 
-static ti_box *keep_boxes(const ti_boxes *boxes, uint32_t *count)
+static ti_box *keep_boxes(const ti_boxes *boxes, uint32_t *count, ti_box **end)
 {
-    size_t size = boxes->count * sizeof(ti_box);
+    ti_box *at = *end;
     *count = (uint32_t)boxes->count;
-    return size ? memcpy(ti_alloc(size), boxes->data, size) : NULL;
+    *end += boxes->count;
+    return boxes->count ? memcpy(at, boxes->data, boxes->count * sizeof(ti_box)) : NULL;
 }
 
-/* What this node gives and gets is asked for each time that the collective is carried out. */
-static void note_own(ti_collective *c, int node)
+/* The region, and what of it this node gives and gets, which is asked for each time that the collective is carried out. */
+static void keep_region(ti_discovery *planner, ti_collective *c)
 {
-    ti_boxes boxes = { 0 }, scratch = { 0 };
-    ti_collective_got(c, node, &boxes, &scratch);
-    c->get = keep_boxes(&boxes, &c->gets);
-    ti_vec_clear(&boxes);
-    ti_collective_given(c, node, &boxes);
-    c->give = keep_boxes(&boxes, &c->gives);
-    ti_vec_fini(&boxes);
-    ti_vec_fini(&scratch);
+    c->region = planner->region.data;
+    c->regions = (uint32_t)planner->region.count;
+    ti_vec_clear(&planner->given);
+    ti_collective_got(c, planner->node, &planner->got, &planner->scratch);
+    ti_collective_given(c, planner->node, &planner->given);
+    size_t need = planner->region.count + planner->got.count + planner->given.count;
+    if (c->room < need) {
+        ti_free(c->boxes, c->room * sizeof(ti_box));
+        c->room = TI_MAX(need, 4);
+        c->boxes = TI_NEW_ARRAY(ti_box, c->room);
+    }
+    ti_box *end = c->boxes;
+    c->region = keep_boxes(&planner->region, &c->regions, &end);
+    c->get = keep_boxes(&planner->got, &c->gets, &end);
+    c->give = keep_boxes(&planner->given, &c->gives, &end);
 }
 
 static ti_collective *make(ti_discovery *planner, const draft *d)
 {
-    ti_collective *c = TI_NEW(ti_collective);
+    ti_collective *c = new_collective(planner);
     c->pattern = d->pattern;
     c->nodes = planner->nodes;
     c->root = d->root;
@@ -130,10 +170,7 @@ static ti_collective *make(ti_discovery *planner, const draft *d)
     fill_parts(&c->to, d->to, d->pattern == TI_PATTERN_GATHER || d->pattern == TI_PATTERN_REDUCE ? d->root : -1);
     c->members = d->grouped ? d->to->members : 0;
     c->stride = d->grouped ? d->to->stride : 0;
-    c->regions = (uint32_t)planner->region.count;
-    c->region = TI_NEW_ARRAY(ti_box, c->regions);
-    memcpy(c->region, planner->region.data, c->regions * sizeof(ti_box));
-    note_own(c, planner->node);
+    keep_region(planner, c);
     return c;
 }
 

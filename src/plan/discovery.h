@@ -15,8 +15,10 @@ typedef struct ti_discovery {
     uint64_t next_serial;
     uint64_t sequence;      /* collectives planned so far */
     ti_collective *retired; /* that instructions under way may still name */
-    ti_boxes region;        /* that the question at hand is about */
-    ti_boxes scratch;
+    ti_collective *spare;   /* whose memory serves again */
+    int spares;
+    ti_boxes region; /* that the question at hand is about */
+    ti_boxes scratch, got, given;
 } ti_discovery;
 
 void ti_discovery_init(ti_discovery *planner, int node, int nodes);

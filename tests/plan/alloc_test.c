@@ -51,25 +51,28 @@ static void plan_tasks(planning *p, int tasks)
     }
 }
 
-static void check(const pattern *what, int nodes, int node, int warm_up, int measured)
+static void check(const pattern *what, int nodes, int node, int collectives)
 {
     planning p;
     uint64_t ns[PLANNING_STAGES] = { 0 };
-    const planning_options options = {
-        .pattern = what, .nodes = nodes, .node = node, .horizon_front = 64, .tasks = ROUND
-    };
+    const planning_options options = { .pattern = what,
+                                       .nodes = nodes,
+                                       .node = node,
+                                       .collectives = collectives,
+                                       .horizon_front = 64,
+                                       .tasks = what->grows ? WARM_UP + MEASURED : ROUND };
     planning_open(&p, &options, ns);
-    plan_tasks(&p, warm_up);
+    plan_tasks(&p, WARM_UP);
     uint64_t own = ti_alloc_calls(), all = malloc_calls;
-    plan_tasks(&p, measured);
+    plan_tasks(&p, MEASURED);
     own = ti_alloc_calls() - own;
     all = malloc_calls - all;
     planning_close(&p);
     /* Where tasks differ, lists of readers reach their lengths one after the other. */
-    uint64_t allowed = what->submit ? (uint64_t)measured / 20 : 0;
+    uint64_t allowed = what->submit ? MEASURED / 20 : 0;
     if (own > allowed || all > allowed) {
-        fail_msg("%s, node %d of %d: %llu allocations by tacit, %llu in all, in %d tasks", what->name, node, nodes,
-                 (unsigned long long)own, (unsigned long long)all, measured);
+        fail_msg("%s, node %d of %d, collectives %d: %llu allocations by tacit, %llu in all, in %d tasks", what->name,
+                 node, nodes, collectives, (unsigned long long)own, (unsigned long long)all, MEASURED);
     }
 }
 
@@ -78,13 +81,12 @@ static void no_allocation_per_task(void **state)
     (void)state;
     const pattern *what;
     for (size_t i = 0; (what = pattern_at(i)); i++) {
-        if (what->grows) {
-            continue;
-        }
-        check(what, 1, 0, WARM_UP, MEASURED);
-        check(what, 16, 9, WARM_UP, MEASURED);
-        if (!what->all_peers && !what->submit) { /* rounds grow with the number of nodes */
-            check(what, 1024, 527, WARM_UP, MEASURED);
+        check(what, 1, 0, 0);
+        for (int mode = TACIT_COLLECTIVES_OFF; mode <= TACIT_COLLECTIVES_LOOKAHEAD; mode++) {
+            check(what, 16, 9, mode);
+            if (!what->all_peers && !what->submit) { /* rounds grow with the number of nodes */
+                check(what, 1024, 527, mode);
+            }
         }
     }
 }
