@@ -28,14 +28,20 @@ static uint64_t source_of(const ti_version *v)
     return (v->kind == TI_WRITER_SPLIT ? v->writer->hash : ti_hash64(nodes)) | (uint64_t)1 << 63;
 }
 
+/* What stays is not counted: only nodes that explain look at it. */
 static uint32_t part_of(ti_command_graph *graph, const ti_buffer_info *buffer, uint64_t source, bool stays)
 {
-    size_t count = graph->parts.count;
-    for (size_t i = count; i-- > 0;) {
+    size_t count = graph->parts.count, last = 0, moving = 0;
+    for (size_t i = 0; i < count; i++) {
         const ti_command_part *p = &graph->parts.data[i];
-        if (p->stays ? stays : p->forward.producer == source || count == MOST_PARTS) {
+        if (p->stays == stays && p->forward.producer == source) {
             return (uint32_t)i;
         }
+        last = p->stays ? last : i;
+        moving += !p->stays;
+    }
+    if (!stays && moving == MOST_PARTS) {
+        return (uint32_t)last;
     }
     ti_command_part part = { .stays = stays };
     part.forward = (ti_forward){ .buffer = buffer, .producer = source, .whole = !stays };

@@ -116,6 +116,39 @@ static void what_is_written_again_has_a_producer_again(void **state)
     plan_fini(&p);
 }
 
+static size_t count_of(const char *text, const char *word)
+{
+    size_t count = 0;
+    for (const char *at = text; (at = strstr(at, word)); at++) {
+        count++;
+    }
+    return count;
+}
+
+/* Sources are told apart up to a number; what the others have goes by messages. Node 0 explains, which makes no difference. */
+static void very_many_sources(void **state)
+{
+    (void)state;
+    enum { ROWS = 70, APART = 64 };
+    plan p;
+    start(&p, TI_COLLECTIVES_LOOKAHEAD, ROWS);
+    for (size_t row = 0; row < ROWS; row++) {
+        write_row(&p, row, "W");
+    }
+    read_columns(&p, ROWS - 2, 0, 4);
+    close_window(&p);
+    read_columns(&p, 3, 0, 16); /* so that there is something that stays */
+    close_window(&p);
+    read_columns(&p, ROWS, 8, 16);
+    close_window(&p);
+    for (int node = 0; node < NODES; node++) {
+        assert_int_equal(count_of(plan_text(&p, node), "all-gather"),
+                         APART - 1 + 2); /* two rows have producers of their own */
+        assert_true(count_of(plan_text(&p, node), "receive") > 0);
+    }
+    plan_fini(&p);
+}
+
 /* The report keeps names apart as far as there are few, and changes no plan: the first node reports, the others do not. */
 static void names_are_kept(void **state)
 {
@@ -168,6 +201,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_source_is_a_collective),
         cmocka_unit_test(what_is_written_again_has_a_producer_again),
+        cmocka_unit_test(very_many_sources),
         cmocka_unit_test(names_are_kept),
         cmocka_unit_test(what_nobody_reads_is_bounded),
     };
