@@ -88,8 +88,8 @@ struct ti_command_graph {
     TI_VEC(ti_command_part) parts; /* of the forward at hand */
     TI_VEC(ti_command_piece) pieces;
     ti_boxes asked;
-    ti_edge_fates fates;           /* of the task's forwards on one buffer, if somebody wants to know */
-    struct {                     /* what the task's forwards on one buffer became */
+    ti_edge_fates fates; /* of the task's forwards on one buffer, if somebody wants to know */
+    struct {             /* what the task's forwards on one buffer became */
         TI_VEC(ti_collective *) collective;
         bool moved, passes; /* as in ti_replay_step */
     } became;

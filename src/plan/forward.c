@@ -145,9 +145,7 @@ static void note_write(ti_forwards *f, const ti_task *task, uint32_t index_of_ac
         if (ti_producers_write_again(producers, task, index_of_access, k, &image[k])) {
             continue;
         }
-        ti_producer p = {
-            .task = task->id, .box = image[k], .row = task->row, .access = index_of_access, .image = k
-        };
+        ti_producer p = { .task = task->id, .box = image[k], .row = task->row, .access = index_of_access, .image = k };
         p.manner.geometry = *geometry_of(f, task);
         p.manner.reduced = access->mode == TACIT_REDUCE;
         if (!p.manner.reduced) {
@@ -262,9 +260,7 @@ static ti_box *boxes_of(ti_forwards *f, const candidate *c, ti_arena *arena)
 static void emit(ti_forwards *f, const ti_buffer_info *buffer, const candidate *c, ti_arena *arena)
 {
     const ti_producer *p = &f->buffer.data[buffer->slot]->pool.data[c->producer];
-    ti_forward forward = {
-        .buffer = buffer, .producer = p->task, .box = boxes_of(f, c, arena), .boxes = c->count
-    };
+    ti_forward forward = { .buffer = buffer, .producer = p->task, .box = boxes_of(f, c, arena), .boxes = c->count };
     int64_t volume = 0;
     for (uint32_t i = 0; i < forward.boxes; i++) {
         volume += ti_box_volume(&forward.box[i]);
@@ -289,10 +285,9 @@ static bool emit_merged(ti_forwards *f, const ti_buffer_info *buffer, ti_arena *
     }
     const ti_boxes *boxes = &f->merged.boxes;
     if (moves) {
-        ti_vec_push(&f->out,
-                    ((ti_forward){ .buffer = buffer,
-                                   .box = ti_arena_copy(arena, boxes->data, boxes->count * sizeof(ti_box)),
-                                   .boxes = (uint32_t)boxes->count }));
+        ti_vec_push(&f->out, ((ti_forward){ .buffer = buffer,
+                                            .box = ti_arena_copy(arena, boxes->data, boxes->count * sizeof(ti_box)),
+                                            .boxes = (uint32_t)boxes->count }));
     }
     return moves;
 }
@@ -390,8 +385,9 @@ static void derive(ti_forwards *f, const ti_task *task, uint32_t first, ti_arena
     int merged = forwards && producers->merged_volume && emit_merged(f, buffer, arena) ? (int)f->out.count - 1 : -1;
     for (size_t i = 0; i < f->candidates.count; i++) {
         const candidate *c = &f->candidates.data[i];
-        int forward = c->kind == PLAIN && !producers->pool.data[c->producer].task ? merged : -1;
-        if (forward < 0 && forwards && c->moves && producers->pool.data[c->producer].task) {
+        bool is_merged = !producers->pool.data[c->producer].task;
+        int forward = is_merged && c->kind == PLAIN ? merged : -1;
+        if (!is_merged && forwards && c->moves) {
             emit(f, buffer, c, arena);
             forward = (int)f->out.count - 1;
         }

@@ -191,7 +191,8 @@ static void note_manner(ti_producers *ps, const ti_manner *manner)
         ps->merged_manner = *manner;
         ps->various = manner->reduced;
     }
-    ps->various |= manner->reduced || memcmp(&ps->merged_manner.geometry, &manner->geometry, sizeof(ti_geometry)) != 0 ||
+    ps->various |= manner->reduced ||
+                   memcmp(&ps->merged_manner.geometry, &manner->geometry, sizeof(ti_geometry)) != 0 ||
                    !ti_mapper_equal(&ps->merged_manner.mapper, &manner->mapper);
 }
 

@@ -51,7 +51,8 @@ enum { TI_PRODUCERS = 32768 };
 typedef struct ti_producers {
     ti_region_map map; /* box -> producer << 1 | moved */
     TI_VEC(ti_producer) pool;
-    uint32_t free, first, last; /* + 1; of the list, in which older ones come first, as far as they have not written again */
+    uint32_t free, first,
+        last;             /* + 1; of the list, in which older ones come first, as far as they have not written again */
     size_t listed, bound; /* more of them are merged as they come; TI_PRODUCERS */
     TI_VEC(uint32_t) merged; /* by name */
     const char *others;      /* the name of all further ones */
