@@ -1,15 +1,15 @@
 #!/bin/bash
-# examples/demo.sh BUILD_DIR: gravity on 1 node, on 4 nodes by messages, and on 4 by collectives: the same bits, and what is faster.
+# examples/demo.sh BUILD_DIR [OUT_DIR]: gravity on 1 node, on 4 nodes by messages, and on 4 by collectives: the same bits, and what is faster.
 #
 # Runs examples/nbody with a Plummer sphere of 8 192 bodies and with the Sun, the planets and Pluto, prints a table and what became
-# of each transfer, and writes pictures to BUILD_DIR/demo. Exit status 1 if a run fails or the final positions differ in a single bit.
+# of each transfer, and writes pictures, graphs and a page with all of it to OUT_DIR (BUILD_DIR/demo). Exit status 1 if a run fails or the final positions differ in a single bit.
 # DEMO_BODIES, DEMO_STEPS and DEMO_NODES change the size of the first job.
 set -euo pipefail
 
-usage='usage: examples/demo.sh BUILD_DIR'
+usage='usage: examples/demo.sh BUILD_DIR [OUT_DIR]'
 build=$(cd "${1:?$usage}" && pwd)
 source=$(cd "$(dirname "$0")/.." && pwd)
-out=$build/demo
+out=${2:-$build/demo}
 bodies=${DEMO_BODIES:-8192}
 steps=${DEMO_STEPS:-256}
 nodes=${DEMO_NODES:-4}
@@ -63,12 +63,14 @@ task() {
     sed -n "s/.*label=\"T\([0-9]*\) $1 .*/\1/p" "$out/nbody.task.dot" | sed -n "$2p"
 }
 
-# The three graphs of two time steps of a small run, the second and the third: from the second kick to before the fourth.
+# The graphs of two time steps of a small run, the second and the third: from the second kick to before the fourth.
 graphs() {
-    local small=("$build/bin/tacit" run -n "$nodes" "$build/bin/nbody" --plummer 1024 --steps 4)
+    local steps small=("$build/bin/tacit" run -n "$nodes" "$build/bin/nbody" --plummer 1024 --steps 4)
     TACIT_GRAPH=$out/nbody "${small[@]}" >/dev/null
-    TACIT_GRAPH=$out/nbody TACIT_GRAPH_TASKS=$(task kick 2):$(task kick 4) "${small[@]}" >/dev/null
-    for graph in task command.0 instruction.0; do
+    steps=$(task kick 2):$(task kick 4)
+    TACIT_COLLECTIVES=off TACIT_GRAPH=$out/nbody.off TACIT_GRAPH_TASKS=$steps "${small[@]}" >/dev/null
+    TACIT_GRAPH=$out/nbody TACIT_GRAPH_TASKS=$steps "${small[@]}" >/dev/null
+    for graph in task command.0 off.command.0 instruction.0; do
         dot -Tsvg -o "$out/nbody.$graph.svg" "$out/nbody.$graph.dot"
     done
 }
@@ -88,29 +90,43 @@ done
 echo "  graphs of two steps" >&2
 graphs
 
-echo
-printf '%-29s %5s %13s %8s %13s %13s %12s %12s   %s\n' input nodes time/step speedup messages/step collect./step \
-    bytes/step 'energy error' 'same bits as 1 node'
-for name in plummer planets; do
-    title="Plummer, $bodies"
-    [ $name != planets ] || title="planets, $(value planets one steps) steps"
-    row "$title" $name one
-    row "  point-to-point" $name off
-    row "  collectives" $name lookahead
+# The results of all runs, one line each.
+table() {
+    printf '%-29s %5s %13s %8s %13s %13s %12s %12s   %s\n' input nodes time/step speedup messages/step collect./step \
+        bytes/step 'energy error' 'same bits as 1 node'
+    for name in plummer planets; do
+        title="Plummer, $bodies"
+        [ $name != planets ] || title="planets, $(value planets one steps) steps"
+        row "$title" $name one
+        row "  point-to-point" $name off
+        row "  collectives" $name lookahead
+    done
+    echo "(speedup: of collectives over point-to-point; with $nodes nodes on $(nproc) cores, one run each)"
+}
+
+explain() {
+    echo "What became of what one task writes and another reads, on $nodes nodes (tacit explain):"
+    "$build/bin/tacit" explain --nodes "$nodes" "$build/bin/nbody" --plummer "$bodies" --steps 4 2>&1 |
+        sed 's/^tacit explain.*//; /^$/d'
+}
+
+summary() {
+    awk -v body="$(value planets lookahead worst_body)" -v au="$(value planets lookahead position_error_au)" \
+        -v km="$(value planets lookahead position_error_km)" -v arcsec="$(value planets lookahead position_error_arcsec)" \
+        'BEGIN { printf "After a year %s is farthest from its ephemeris: %.2g AU = %.0f km, %.2f\" seen from the Sun.\n",
+                 body, au, km, arcsec }'
+    echo "Plummer sphere: seed $(value plummer one seed), softening $(value plummer one softening), steps of" \
+        "$(value plummer one dt), standard N-body units."
+}
+
+for part in table explain summary; do
+    echo
+    $part | tee "$out/$part.txt"
 done
-echo "(speedup: of collectives over point-to-point; with $nodes nodes on $(nproc) cores, one run each)"
-echo
-echo "What became of what one task writes and another reads, on $nodes nodes (tacit explain):"
-"$build/bin/tacit" explain --nodes "$nodes" "$build/bin/nbody" --plummer "$bodies" --steps 4 2>&1 | sed 's/^tacit explain.*//; /^$/d'
-echo
-awk -v body="$(value planets lookahead worst_body)" -v au="$(value planets lookahead position_error_au)" \
-    -v km="$(value planets lookahead position_error_km)" -v arcsec="$(value planets lookahead position_error_arcsec)" \
-    'BEGIN { printf "After a year %s is farthest from its ephemeris: %.2g AU = %.0f km, %.2f\" seen from the Sun.\n",
-             body, au, km, arcsec }'
-echo "Plummer sphere: seed $(value plummer one seed), softening $(value plummer one softening), steps of" \
-    "$(value plummer one dt), standard N-body units."
+"$source/examples/demo_report.sh" "$out" >"$out/report.html"
 echo "Pictures: $out/bodies.png, $out/planets.png"
 echo "Graphs of two time steps: $out/nbody.task.svg, $out/nbody.command.0.svg, $out/nbody.instruction.0.svg"
+echo "All of it as a page, to open in a browser: $out/report.html"
 
 for name in plummer planets; do
     for mode in off lookahead; do
