@@ -31,6 +31,30 @@ run() {
     }
 }
 
+# where MODE: in words
+where() {
+    case $1 in
+        one) echo "1 node" ;;
+        off) echo "$nodes nodes, point-to-point messages" ;;
+        *) echo "$nodes nodes, collectives where tacit finds them" ;;
+    esac
+}
+
+# keep_fastest NAME MODE: of the runs NAME.1, NAME.2, ...; if their results differ in a bit, one of those that differ
+keep_fastest() {
+    local round best= time least= differs=
+    for round in "$out/$1".?."$2.json"; do
+        round=$(basename "$round" ".$2.json")
+        time=$(value "$round" "$2" seconds_per_step)
+        [ "$(value "$round" "$2" positions_hash)" = "$(value "$1.1" one positions_hash)" ] || differs=$round
+        if [ -z "$least" ] || awk "BEGIN { exit !($time < $least) }"; then
+            least=$time
+            best=$round
+        fi
+    done
+    cp "$out/${differs:-$best}.$2.json" "$out/$1.$2.json"
+}
+
 # value NAME MODE KEY: one result of a run; empty if it has none of that name
 value() {
     sed -n "s/^ *\"$3\": \"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}\$/\1/p" "$out/$1.$2.json"
@@ -77,16 +101,19 @@ graphs() {
 
 echo "tacit: direct N-body simulation on 1 and on $nodes nodes (processes of this machine, $(nproc) cores)"
 for mode in one off lookahead; do
-    case $mode in
-        one) what="1 node" ;;
-        off) what="$nodes nodes, point-to-point messages" ;;
-        *) what="$nodes nodes, collectives where tacit finds them" ;;
-    esac
-    echo "  Plummer sphere, $bodies bodies, $steps steps: $what" >&2
+    echo "  Plummer sphere, $bodies bodies, $steps steps: $(where $mode)" >&2
     run plummer "$mode" --plummer "$bodies" --steps "$steps" --seed 1 --png "$out/bodies.png"
-    echo "  Sun, planets and Pluto, one year: $what" >&2
-    run planets "$mode" --planets "$planets" --png "$out/planets.png"
 done
+for round in 1 2 3; do # in turns: a year takes moments, in which the machine may be busy with something else
+    for mode in one off lookahead; do
+        echo "  Sun, planets and Pluto, one year ($round of 3): $(where $mode)" >&2
+        run "planets.$round" "$mode" --planets "$planets" --png "$out/planets.png"
+    done
+done
+for mode in one off lookahead; do
+    keep_fastest planets "$mode"
+done
+rm "$out"/planets.?.*.json
 echo "  graphs of two steps" >&2
 graphs
 
@@ -101,7 +128,7 @@ table() {
         row "  point-to-point" $name off
         row "  collectives" $name lookahead
     done
-    echo "(speedup: of collectives over point-to-point; with $nodes nodes on $(nproc) cores, one run each)"
+    echo "(speedup: of collectives over point-to-point; with $nodes nodes on $(nproc) cores; Plummer one run each, planets the fastest of three in turns)"
 }
 
 explain() {
