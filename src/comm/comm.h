@@ -18,6 +18,7 @@
 #define TI_COMM_H
 
 #include "grid/layout.h"
+#include "ir/collective.h"
 #include "tacit/tacit.h"
 
 typedef struct ti_comm ti_comm;
@@ -45,7 +46,8 @@ typedef struct ti_comm_stats {
     uint64_t collectives, collective_bytes_out, collective_bytes_in; /* started; what this node gave and got by them */
     uint64_t
         collectives_by_network; /* of them, those that the network's library carries out; the others are messages between pairs */
-    const char *error; /* a sentence, or NULL */
+    uint64_t carried[TI_PATTERN_KINDS][2]; /* the same by pattern: [0] as messages, [1] by the network's library */
+    const char *error;                     /* a sentence, or NULL */
     bool misfit; /* the error is a message of another length than expected: nodes may have submitted different tasks */
 } ti_comm_stats;
 

@@ -537,6 +537,7 @@ static void local_collective(ti_comm *comm, const ti_exchange *x, uint64_t token
     endpoint *self = (endpoint *)comm;
     comm->pending++;
     comm->stats.collectives++;
+    comm->stats.carried[x->what->pattern][0]++;
     comm->stats.collective_bytes_out += x->bytes_out;
     comm->stats.collective_bytes_in += x->bytes_in;
     if (ti_pattern_combines(x->what->pattern)) {

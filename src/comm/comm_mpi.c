@@ -368,10 +368,14 @@ static void mpi_collective(ti_comm *comm, const ti_exchange *x, uint64_t token)
         fail_op(self, &o, self->shared.call, code);
     } else if (o.collective.share) {
         comm->stats.collectives_by_network++;
+        comm->stats.carried[x->what->pattern][1]++;
         ti_vec_push(&self->request, request);
         ti_vec_push(&self->op, o);
-    } else if (!ti_direct_start(&self->direct, comm, &self->groups, x, token)) {
-        ti_vec_push(&self->done, token);
+    } else {
+        comm->stats.carried[x->what->pattern][0]++;
+        if (!ti_direct_start(&self->direct, comm, &self->groups, x, token)) {
+            ti_vec_push(&self->done, token);
+        }
     }
 }
 

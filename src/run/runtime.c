@@ -793,5 +793,6 @@ bool ti_runtime_is_dry(const ti_runtime *rt)
 bool ti_runtime_report(ti_runtime *rt, ti_strbuf *why)
 {
     bool good = !rt->dry || ti_dry_run_report(rt->dry, &rt->system, rt->config.dry_run_report, why);
+    ti_explain_carried(rt->system.explain, rt->comm->stats.carried);
     return good && (!rt->system.explain || ti_explain_write(&rt->system, rt->config.explain, why));
 }

@@ -23,6 +23,7 @@ struct ti_explain {
     ti_map name_index; /* hash of the text to index, plus one */
     TI_VEC(row) rows;
     ti_map row_index; /* hash of the key to index, plus one */
+    uint64_t carried[TI_PATTERN_KINDS][2];
 };
 
 ti_explain *ti_explain_create(void)
@@ -142,6 +143,13 @@ const ti_explain_edge *ti_explain_row(const ti_explain *explain, size_t index, u
     return &explain->rows.data[index].edge;
 }
 
+void ti_explain_carried(ti_explain *explain, const uint64_t carried[TI_PATTERN_KINDS][2])
+{
+    if (explain) {
+        memcpy(explain->carried, carried, sizeof(explain->carried));
+    }
+}
+
 /* ---- in words */
 
 static void add_became(const ti_explain_edge *edge, ti_strbuf *out)
@@ -218,6 +226,27 @@ static void add_row(const row *r, const widths *w, int note, ti_strbuf *out)
     ti_strbuf_fini(&received);
 }
 
+/* The same command is a call of MPI or messages between pairs of nodes, whichever is expected to be faster. Nothing in dry runs. */
+static void add_carriers(const ti_explain *explain, ti_strbuf *out)
+{
+    const char *title = "Who carried collectives out on this node (TACIT_COLLECTIVE_SCHEDULE):\n";
+    for (int p = 0; p < TI_PATTERN_KINDS; p++) {
+        uint64_t by_messages = explain->carried[p][0], by_mpi = explain->carried[p][1];
+        if (!by_messages && !by_mpi) {
+            continue;
+        }
+        ti_strbuf_add(out, "%s  %-10s ", title, ti_pattern_name((ti_pattern)p));
+        if (by_mpi) {
+            ti_strbuf_add(out, " %" PRIu64 " by MPI%s", by_mpi, by_messages ? "," : "");
+        }
+        if (by_messages) {
+            ti_strbuf_add(out, " %" PRIu64 " by messages between pairs of nodes", by_messages);
+        }
+        ti_strbuf_add(out, "\n");
+        title = "";
+    }
+}
+
 void ti_explain_text(const ti_explain *explain, const ti_system *system, ti_strbuf *out)
 {
     widths w = measure(explain);
@@ -247,6 +276,7 @@ void ti_explain_text(const ti_explain *explain, const ti_system *system, ti_strb
             ti_strbuf_add(out, "\n");
         }
     }
+    add_carriers(explain, out);
 }
 
 /* ---- for programs */
@@ -297,7 +327,16 @@ void ti_explain_json(const ti_explain *explain, const ti_system *system, ti_strb
         ti_strbuf_add(out, "%s", i ? "," : "");
         add_json_row(&explain->rows.data[i], out);
     }
-    ti_strbuf_add(out, "%s]\n}\n", explain->rows.count ? "\n  " : "");
+    ti_strbuf_add(out, "%s],\n  \"carried_out\": [", explain->rows.count ? "\n  " : "");
+    const char *comma = "";
+    for (int p = 0; p < TI_PATTERN_KINDS; p++) {
+        if (explain->carried[p][0] || explain->carried[p][1]) {
+            ti_strbuf_add(out, "%s\n    {\"pattern\": \"%s\", \"by_mpi\": %" PRIu64 ", \"by_messages\": %" PRIu64 "}",
+                          comma, ti_pattern_name((ti_pattern)p), explain->carried[p][1], explain->carried[p][0]);
+            comma = ",";
+        }
+    }
+    ti_strbuf_add(out, "%s]\n}\n", *comma ? "\n  " : "");
 }
 
 bool ti_explain_write(const ti_system *system, const char *path, ti_strbuf *why)

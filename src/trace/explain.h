@@ -36,6 +36,9 @@ typedef struct ti_explain_edge {
 
 void ti_explain_note(ti_explain *explain, const ti_explain_edge *edge);
 
+/* How often collectives of each pattern were carried out: [0] as messages between pairs of nodes, [1] by MPI. Nothing if `explain` is NULL. */
+void ti_explain_carried(ti_explain *explain, const uint64_t carried[TI_PATTERN_KINDS][2]);
+
 /* The rows, in the order in which they came up first: their peers at most, all else in sum. */
 size_t ti_explain_rows(const ti_explain *explain);
 const ti_explain_edge *ti_explain_row(const ti_explain *explain, size_t index, uint64_t *times);

@@ -122,6 +122,13 @@ def on_nodes():
     key = lambda e: (e["producer"], e["consumer"], e["buffer"])
     for e in planned["edges"]:
         check(e in lived["edges"] or "fence" in key(e), f"{e} is not in {lived}")
+    check(planned["carried_out"] == [], "a plan carries nothing out")
+    for schedule, who in [("mpi", "by_mpi"), ("direct", "by_messages"), ("auto", "by_messages")]:  # two nodes do not need MPI's trees
+        carried = json.loads(run([tacit, "explain", "--json", "-n", "2", *program], COLLECTIVE_SCHEDULE=schedule).stdout)["carried_out"]
+        counts = {c["pattern"]: c for c in carried}["all-gather"]
+        check(counts[who] >= 4 and counts["by_mpi"] + counts["by_messages"] == counts[who], f"{schedule}: {carried}")
+    text = run([tacit, "explain", "-n", "2", *program], COLLECTIVE_SCHEDULE="mpi").stdout
+    check("Who carried collectives out on this node" in text and " by MPI\n" in text, text)
 
 
 def failing():
