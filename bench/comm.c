@@ -1,8 +1,9 @@
-/* Programs that only communicate (paper 10.1007/s10766-024-00767-y, Table 3), through tacit and written by hand with the collectives of MPI.
+/* Programs that only communicate (paper 10.1007/s10766-024-00767-y, Table 3, and four in which lookahead finds more than each task by itself),
+ * through tacit and written by hand with the collectives of MPI.
  *
  * Kernels do nothing, so that an iteration is what its transfers take, planning included. By hand, the same bytes go from and to memory of
  * the same size, by blocking calls. Three programs take turns in one run: by hand, through tacit in the mode that is asked for, and through tacit
- * with messages between pairs only. A sample is a number of iterations and a barrier, timed on node 0. Reported are medians of samples, and
+ * in another one, with messages between pairs only if nothing else is said. A sample is a number of iterations and a barrier, timed on node 0. Reported are medians of samples, and
  * the medians of the ratios and differences of samples that follow each other, with their 95 % intervals. */
 #include "tacit/tacit.h"
 
@@ -16,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAIRS = 41, WARM_UP = 3, MOST_ITERATIONS = 2000, LEAST_ITERATIONS = 16, TASKS = 2 };
+enum { PAIRS = 41, WARM_UP = 3, MOST_ITERATIONS = 2000, LEAST_ITERATIONS = 16, TASKS = 4 };
 static const double bytes_per_sample = 64e6;
 static const char *const modes[] = { "", "off", "discover", "lookahead" };
 
@@ -25,7 +26,7 @@ typedef struct program program;
 typedef struct bench {
     MPI_Comm mpi;
     int node, nodes;
-    tacit_context *ctx[2]; /* in the mode that is asked for; with messages */
+    tacit_context *ctx[2]; /* in the mode that is asked for; in the other one */
     char *data[2];         /* by hand: two buffers */
     char *columns;         /* by hand, all-to-all: what is got */
     int turn;              /* iterations so far */
@@ -34,10 +35,11 @@ typedef struct bench {
     MPI_Datatype column;   /* all-to-all: what one node sends to another */
 } bench;
 
-/* One of Table 3: what its two tasks are, and an iteration by hand. */
+/* What its tasks are, and an iteration by hand. */
 struct program {
     const char *name;
     bool square;
+    int cycle, tasks_of_iteration; /* different tasks; how many of them make an iteration */
     void (*tasks)(const bench *b, tacit_buffer *buffer[2], tacit_task task[TASKS]);
     void (*by_hand)(bench *b);
 };
@@ -45,7 +47,7 @@ struct program {
 typedef struct options {
     bool json;
     const program *program;
-    int mode, iterations;
+    int mode, other, iterations;
     pairs_sizes sizes;
 } options;
 
@@ -56,12 +58,12 @@ typedef struct spread {
 typedef struct result {
     size_t bytes;
     int iterations;
-    double by_hand, tacit, messages; /* medians, seconds per iteration */
-    double least[3];                 /* the shortest of each: what other programs on the machine disturb least */
-    spread rate;                     /* tacit's iterations per second over those by hand */
-    spread more;                     /* seconds that tacit takes more */
-    spread over_messages;            /* seconds with collectives over those without */
-    double collectives, sent;        /* per iteration, on this node */
+    double by_hand, tacit, other;   /* medians, seconds per iteration */
+    double least[3];                /* the shortest of each: what other programs on the machine disturb least */
+    spread rate;                    /* tacit's iterations per second over those by hand */
+    spread more;                    /* seconds that tacit takes more */
+    spread over_other;              /* seconds in the mode over those in the other one */
+    double collectives[2], sent[2]; /* per iteration, on this node, in both modes */
 } result;
 
 static void check(tacit_context *ctx, tacit_status status, const char *what)
@@ -138,6 +140,49 @@ static void nbody_tasks(const bench *b, tacit_buffer *buffer[2], tacit_task task
                       tacit_update(buffer[0], tacit_one_to_one()));
 }
 
+/* All nodes make their parts of what two tasks then read. */
+static void make_then_read(const bench *b, tacit_buffer *a, tacit_range range, tacit_mapper first, tacit_mapper then,
+                           tacit_task task[TASKS])
+{
+    task[0] = (tacit_task){ .name = "make", .range = whole(b, false), .kernel = { .host = nothing } };
+    task[0].access[0] = tacit_update(a, tacit_one_to_one());
+    task[1] = (tacit_task){
+        .name = "look", .range = range, .kernel = { .host = nothing }, .access = { tacit_read(a, first) }
+    };
+    task[2] = (tacit_task){
+        .name = "use", .range = whole(b, false), .kernel = { .host = nothing }, .access = { tacit_read(a, then) }
+    };
+}
+
+static void gather_all_tasks(const bench *b, tacit_buffer *buffer[2], tacit_task task[TASKS])
+{
+    make_then_read(b, buffer[0], tacit_range1(1), tacit_all(), tacit_all(), task);
+}
+
+static void stencil_all_tasks(const bench *b, tacit_buffer *buffer[2], tacit_task task[TASKS])
+{
+    make_then_read(b, buffer[0], whole(b, false), tacit_neighborhood(1, 0, 0), tacit_all(), task);
+}
+
+static void parts_tasks(const bench *b, tacit_buffer *buffer[2], tacit_task task[TASKS])
+{
+    size_t n = b->elements * (size_t)b->nodes;
+    make_then_read(b, buffer[0], whole(b, false), tacit_fixed(tacit_box1(0, n / 2)), tacit_fixed(tacit_box1(n / 2, n)),
+                   task);
+    task[0].range = tacit_range1(1); /* one node has all of it */
+    task[0].access[0] = tacit_write(buffer[0], tacit_fixed(TACIT_BOX_ALL));
+}
+
+static void two_all_gathers_tasks(const bench *b, tacit_buffer *buffer[2], tacit_task task[TASKS])
+{
+    for (int i = 0; i < 2; i++) {
+        task[i] = (tacit_task){ .name = "make", .range = whole(b, false), .kernel = { .host = nothing } };
+        task[i].access[0] = tacit_update(buffer[i], tacit_one_to_one());
+        task[2 + i] = (tacit_task){ .name = "use", .range = whole(b, false), .kernel = { .host = nothing } };
+        task[2 + i].access[0] = tacit_read(buffer[i], tacit_all());
+    }
+}
+
 /* ---- by hand */
 
 static int count_of(const bench *b)
@@ -192,6 +237,17 @@ static void gather_broadcast(bench *b)
     MPI_Bcast(b->data[1], count_of(b) * b->nodes, MPI_DOUBLE, 0, b->mpi);
 }
 
+static void broadcast(bench *b)
+{
+    MPI_Bcast(b->data[0], count_of(b) * b->nodes, MPI_DOUBLE, 0, b->mpi);
+}
+
+static void two_all_gathers(bench *b)
+{
+    all_gather(b, b->data[0]);
+    all_gather(b, b->data[1]);
+}
+
 /* Rows in, columns out: from this node's rows to a strip of columns, which is contiguous. */
 static void all_to_all(bench *b)
 {
@@ -219,19 +275,17 @@ static void stencil(bench *b)
 }
 
 static const program programs[] = {
-    { "all-gather", false, all_gather_tasks, all_gather_in_turns },
-    { "gather-scatter", false, gather_scatter_tasks, gather_scatter },
-    { "gather-broadcast", false, gather_broadcast_tasks, gather_broadcast },
-    { "all-to-all", true, all_to_all_tasks, all_to_all },
-    { "nbody", false, nbody_tasks, nbody },
-    { "stencil", true, stencil_tasks, stencil },
+    { "all-gather", false, 2, 1, all_gather_tasks, all_gather_in_turns },
+    { "gather-scatter", false, 2, 2, gather_scatter_tasks, gather_scatter },
+    { "gather-broadcast", false, 2, 2, gather_broadcast_tasks, gather_broadcast },
+    { "all-to-all", true, 2, 1, all_to_all_tasks, all_to_all },
+    { "nbody", false, 2, 2, nbody_tasks, nbody },
+    { "stencil", true, 2, 1, stencil_tasks, stencil },
+    { "gather-all", false, 3, 3, gather_all_tasks, nbody },
+    { "stencil-all", false, 3, 3, stencil_all_tasks, nbody },
+    { "parts", false, 3, 3, parts_tasks, broadcast },
+    { "two-all-gathers", false, 4, 4, two_all_gathers_tasks, two_all_gathers },
 };
-
-/* Whether both tasks make one iteration, or each makes one. */
-static bool is_of_two_tasks(const program *p)
-{
-    return p->tasks != all_gather_tasks && p->tasks != all_to_all_tasks && p->tasks != stencil_tasks;
-}
 
 /* ---- samples */
 
@@ -248,11 +302,11 @@ static double time_by_hand(bench *b, const program *p, int iterations)
 
 static double time_tacit(bench *b, tacit_context *ctx, tacit_task task[TASKS], const program *p, int iterations)
 {
-    int tasks = is_of_two_tasks(p) ? 2 * iterations : iterations;
+    int tasks = p->tasks_of_iteration * iterations;
     MPI_Barrier(b->mpi);
     double start = pairs_now();
     for (int i = 0; i < tasks; i++) {
-        check(ctx, tacit_submit(ctx, &task[i % TASKS]), "tacit_submit");
+        check(ctx, tacit_submit(ctx, &task[i % p->cycle]), "tacit_submit");
     }
     check(ctx, tacit_wait(ctx), "tacit_wait");
     MPI_Barrier(b->mpi);
@@ -328,7 +382,7 @@ static tacit_counters counters_of(tacit_context *ctx)
     return counters;
 }
 
-/* Samples by hand, with the mode and with messages, which begins with another one each time. */
+/* Samples by hand, in the mode and in the other one, which begins with another one each time. */
 static void take_samples(bench *b, const program *p, tacit_task task[2][TASKS], int iterations, double seconds[3])
 {
     static int first;
@@ -347,35 +401,37 @@ static result measure(bench *b, const options *o, size_t bytes)
     r.iterations = iterations_for(o, r.bytes);
     tacit_buffer *buffer[2][2];
     tacit_task task[2][TASKS];
-    double seconds[3], by_hand[PAIRS], tacit[PAIRS], messages[PAIRS], rate[PAIRS], more[PAIRS], over[PAIRS];
+    double seconds[3], by_hand[PAIRS], tacit[PAIRS], other[PAIRS], rate[PAIRS], more[PAIRS], over[PAIRS];
     start_by_hand(b, p);
     start_tacit(b, p, 0, buffer[0], task[0]);
     start_tacit(b, p, 1, buffer[1], task[1]);
     for (int i = 0; i < WARM_UP; i++) {
         take_samples(b, p, task, r.iterations, seconds);
     }
-    tacit_counters before = counters_of(b->ctx[0]), after;
+    tacit_counters before[2] = { counters_of(b->ctx[0]), counters_of(b->ctx[1]) };
     for (int i = 0; i < PAIRS; i++) {
         take_samples(b, p, task, r.iterations, seconds);
         by_hand[i] = seconds[0];
         tacit[i] = seconds[1];
-        messages[i] = seconds[2];
+        other[i] = seconds[2];
         rate[i] = by_hand[i] / tacit[i];
         more[i] = tacit[i] - by_hand[i];
-        over[i] = tacit[i] / messages[i];
+        over[i] = tacit[i] / other[i];
     }
-    after = counters_of(b->ctx[0]);
-    r.collectives = (double)(after.collectives - before.collectives) / ((double)PAIRS * r.iterations);
-    r.sent = (double)(after.messages_sent - before.messages_sent) / ((double)PAIRS * r.iterations);
+    for (int i = 0; i < 2; i++) {
+        tacit_counters after = counters_of(b->ctx[i]);
+        r.collectives[i] = (double)(after.collectives - before[i].collectives) / ((double)PAIRS * r.iterations);
+        r.sent[i] = (double)(after.messages_sent - before[i].messages_sent) / ((double)PAIRS * r.iterations);
+    }
     r.least[0] = pairs_least(by_hand, PAIRS);
     r.least[1] = pairs_least(tacit, PAIRS);
-    r.least[2] = pairs_least(messages, PAIRS);
+    r.least[2] = pairs_least(other, PAIRS);
     r.by_hand = pairs_median(by_hand, PAIRS);
     r.tacit = pairs_median(tacit, PAIRS);
-    r.messages = pairs_median(messages, PAIRS);
+    r.other = pairs_median(other, PAIRS);
     r.rate = spread_of(rate);
     r.more = spread_of(more);
-    r.over_messages = spread_of(over);
+    r.over_other = spread_of(over);
     for (int i = 0; i < 4; i++) {
         check(b->ctx[i / 2], tacit_buffer_destroy(b->ctx[i / 2], buffer[i / 2][i % 2]), "tacit_buffer_destroy");
     }
@@ -388,35 +444,38 @@ static result measure(bench *b, const options *o, size_t bytes)
 
 /* ---- output */
 
-static void print_text(const result *r)
+static void print_text(const options *o, const result *r)
 {
     printf(
-        "%10zu B  by hand %10.2f us  tacit %10.2f us  rate %.3f [%.3f, %.3f]  %+.2f us [%+.2f, %+.2f]  over messages %.3f [%.3f, "
-        "%.3f]  %.2f collectives %.2f messages  least %.2f %.2f %.2f us\n",
+        "%10zu B  by hand %10.2f us  tacit %10.2f us  rate %.3f [%.3f, %.3f]  %+.2f us [%+.2f, %+.2f]  over %s %.3f [%.3f, "
+        "%.3f]  %.2f collectives %.2f messages (%s: %.2f, %.2f)  least %.2f %.2f %.2f us\n",
         r->bytes, 1e6 * r->by_hand, 1e6 * r->tacit, r->rate.median, r->rate.low, r->rate.high, 1e6 * r->more.median,
-        1e6 * r->more.low, 1e6 * r->more.high, r->over_messages.median, r->over_messages.low, r->over_messages.high,
-        r->collectives, r->sent, 1e6 * r->least[0], 1e6 * r->least[1], 1e6 * r->least[2]);
+        1e6 * r->more.low, 1e6 * r->more.high, modes[o->other], r->over_other.median, r->over_other.low,
+        r->over_other.high, r->collectives[0], r->sent[0], modes[o->other], r->collectives[1], r->sent[1],
+        1e6 * r->least[0], 1e6 * r->least[1], 1e6 * r->least[2]);
     fflush(stdout);
 }
 
 static json_t *to_json(const result *r)
 {
     return json_pack(
-        "{s:I, s:i, s:i, s:f, s:f, s:f, s:f, s:[f,f], s:f, s:[f,f], s:f, s:[f,f], s:f, s:f, s:f, s:f, s:f}",
+        "{s:I, s:i, s:i, s:f, s:f, s:f, s:f, s:[f,f], s:f, s:[f,f], s:f, s:[f,f], s:f, s:f, s:f, s:f, s:f, s:f, s:f}",
         "bytes_per_node", (json_int_t)r->bytes, "pairs", (int)PAIRS, "iterations", r->iterations, "by_hand_per_s",
-        1 / r->by_hand, "tacit_per_s", 1 / r->tacit, "messages_per_s", 1 / r->messages, "rate", r->rate.median,
-        "rate_95", r->rate.low, r->rate.high, "more_us", 1e6 * r->more.median, "more_us_95", 1e6 * r->more.low,
-        1e6 * r->more.high, "time_over_messages", r->over_messages.median, "time_over_messages_95",
-        r->over_messages.low, r->over_messages.high, "collectives_per_iteration", r->collectives,
-        "messages_per_iteration", r->sent, "least_by_hand_us", 1e6 * r->least[0], "least_tacit_us", 1e6 * r->least[1],
-        "least_messages_us", 1e6 * r->least[2]);
+        1 / r->by_hand, "tacit_per_s", 1 / r->tacit, "other_per_s", 1 / r->other, "rate", r->rate.median, "rate_95",
+        r->rate.low, r->rate.high, "more_us", 1e6 * r->more.median, "more_us_95", 1e6 * r->more.low, 1e6 * r->more.high,
+        "time_over_other", r->over_other.median, "time_over_other_95", r->over_other.low, r->over_other.high,
+        "collectives_per_iteration", r->collectives[0], "messages_per_iteration", r->sent[0],
+        "other_collectives_per_iteration", r->collectives[1], "other_messages_per_iteration", r->sent[1],
+        "least_by_hand_us", 1e6 * r->least[0], "least_tacit_us", 1e6 * r->least[1], "least_other_us",
+        1e6 * r->least[2]);
 }
 
 static int print_json(const bench *b, const options *o, json_t *list)
 {
     const char *schedule = getenv("TACIT_COLLECTIVE_SCHEDULE");
-    json_t *head = json_pack("{s:s, s:s, s:i, s:s, s:s}", "benchmark", "comm", "pattern", o->program->name, "nodes",
-                             b->nodes, "collectives", modes[o->mode], "schedule", schedule ? schedule : "auto");
+    json_t *head = json_pack("{s:s, s:s, s:i, s:s, s:s, s:s}", "benchmark", "comm", "pattern", o->program->name,
+                             "nodes", b->nodes, "collectives", modes[o->mode], "other", modes[o->other], "schedule",
+                             schedule ? schedule : "auto");
     return pairs_print_json(head, list);
 }
 
@@ -425,11 +484,13 @@ static int print_json(const bench *b, const options *o, json_t *list)
 static void usage(FILE *out)
 {
     fputs(
-        "usage: tacit run -n N tacit bench comm --pattern PATTERN [--bytes LIST] [--collectives MODE] [--iterations N] [--json]\n"
+        "usage: tacit run -n N tacit bench comm --pattern PATTERN [--bytes LIST] [--collectives MODE] [--against MODE] [--iterations N] [--json]\n"
         "Iterations per second of programs that only communicate, through tacit and by hand with the collectives of MPI.\n"
-        "  --pattern      all-gather, gather-scatter, gather-broadcast, all-to-all, nbody or stencil\n"
+        "  --pattern      all-gather, gather-scatter, gather-broadcast, all-to-all, nbody or stencil;\n"
+        "                 gather-all, stencil-all, parts or two-all-gathers, which lookahead is for\n"
         "  --bytes LIST   bytes per node, separated by commas (default 8,1024,65536,1048576,4194304)\n"
         "  --collectives  off, discover or lookahead (default)\n"
+        "  --against      the other mode in the same run: off (default: messages), discover or lookahead\n"
         "  --iterations   in one sample (default: as many as make it long enough)\n"
         "  --json         JSON on standard output\n",
         out);
@@ -444,9 +505,10 @@ static bool parse_value(const char *name, const char *value, options *o)
         o->iterations = atoi(value);
         return o->iterations > 1;
     }
-    for (int i = 1; strcmp(name, "--collectives") == 0 && i < 4; i++) {
+    bool is_other = strcmp(name, "--against") == 0;
+    for (int i = 1; (is_other || strcmp(name, "--collectives") == 0) && i < 4; i++) {
         if (strcmp(value, modes[i]) == 0) {
-            o->mode = i;
+            *(is_other ? &o->other : &o->mode) = i;
             return true;
         }
     }
@@ -463,6 +525,7 @@ static bool parse_value(const char *name, const char *value, options *o)
 static int parse(int argc, char **argv, options *o)
 {
     o->mode = TACIT_COLLECTIVES_LOOKAHEAD;
+    o->other = TACIT_COLLECTIVES_OFF;
     pairs_parse_sizes("8,1024,65536,1048576,4194304", &o->sizes);
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0) {
@@ -489,13 +552,13 @@ static int run(bench *b, const options *o)
 {
     json_t *list = json_array();
     for (int i = 0; i < 2; i++) {
-        tacit_config config = { .collectives = i ? TACIT_COLLECTIVES_OFF : o->mode };
+        tacit_config config = { .collectives = i ? o->other : o->mode };
         check(NULL, tacit_init(&config, &b->ctx[i]), "tacit_init");
     }
     for (int i = 0; i < o->sizes.count; i++) {
         result r = measure(b, o, o->sizes.bytes[i]);
         if (b->node == 0 && !o->json) {
-            print_text(&r);
+            print_text(o, &r);
         }
         json_array_append_new(list, to_json(&r));
     }

@@ -233,9 +233,9 @@ def figure_4(bench, output, quick):
             # More nodes than cores take turns, so an iteration takes long and few of them do.
             runs = bench.comm(pattern, nodes, sizes, 20 if quick else 400 if nodes == 2 else 40)
             for figure, run, at in zip(figures, runs, rates):
-                figure.add(pattern, nodes, run["bytes_per_node"], run["tacit_per_s"], run["messages_per_s"], run["by_hand_per_s"],
+                figure.add(pattern, nodes, run["bytes_per_node"], run["tacit_per_s"], run["other_per_s"], run["by_hand_per_s"],
                            run["collectives_per_iteration"], run["messages_per_iteration"])
-                at.append((run["tacit_per_s"], run["messages_per_s"], run["by_hand_per_s"]))
+                at.append((run["tacit_per_s"], run["other_per_s"], run["by_hand_per_s"]))
         for figure, at in zip(figures, rates):
             for i, style in enumerate(["o-", "x:", "_--"]):
                 figure.axes.plot(nodes_list, [r[i] for r in at], style, markersize=4, linewidth=1, color=f"C{color}",
