@@ -95,7 +95,8 @@ static planning_counts since(const planning *p, const planning_counts *before)
     return (planning_counts){ now->tasks - before->tasks,           now->horizons - before->horizons,
                               now->commands - before->commands,     now->instructions - before->instructions,
                               now->messages - before->messages,     now->collectives - before->collectives,
-                              now->executions - before->executions, now->chunks_evaluated - before->chunks_evaluated };
+                              now->executions - before->executions, now->chunks_evaluated - before->chunks_evaluated,
+                              now->sent_bytes - before->sent_bytes, now->received_bytes - before->received_bytes };
 }
 
 static void note_peaks(result *r, const planning *p)
@@ -360,6 +361,8 @@ static void add_counts(planning_counts *sum, const planning_counts *one)
     sum->collectives += one->collectives;
     sum->executions += one->executions;
     sum->chunks_evaluated += one->chunks_evaluated;
+    sum->sent_bytes += one->sent_bytes;
+    sum->received_bytes += one->received_bytes;
 }
 
 /* Every node's plan of the first tasks. Figures are means over the nodes. */
@@ -443,6 +446,8 @@ static void add_figures(json_t *root, const options *o, result *r)
     set_real(root, "commands_per_task", (double)r->of.commands / tasks);
     set_real(root, "messages_per_task", (double)r->of.messages / tasks);
     set_real(root, "collectives_per_task", (double)r->of.collectives / tasks);
+    set_real(root, "sent_bytes_per_task", (double)r->of.sent_bytes / tasks);
+    set_real(root, "received_bytes_per_task", (double)r->of.received_bytes / tasks);
     set_real(root, "instructions_per_task", (double)r->of.instructions / tasks);
     set_real(root, "chunks_evaluated_per_task", (double)r->of.chunks_evaluated / tasks);
     set_count(root, "horizons", r->of.horizons);

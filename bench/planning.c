@@ -62,6 +62,44 @@ static uint64_t messages_of(const ti_command *c)
     return c->kind == TI_COMMAND_SEND || c->kind == TI_COMMAND_RECEIVE;
 }
 
+static uint64_t bytes_of(const ti_buffer_info *buffer, const ti_box *box, uint32_t boxes)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < boxes; i++) {
+        bytes += (uint64_t)ti_box_volume(&box[i]) * buffer->elem_size;
+    }
+    return bytes;
+}
+
+/* A reduction along the tree of nodes takes a value from each child, and gives one to the parent. */
+static void note_reduce(planning *p, const ti_command *c)
+{
+    const ti_buffer_info *buffer = c->task->access[c->as.reduce.access].buffer;
+    const ti_collective *what = c->as.reduce.what;
+    uint64_t value = bytes_of(buffer, &buffer->extent, 1);
+    if (what) {
+        p->counts.sent_bytes += value;
+        p->counts.received_bytes += bytes_of(buffer, what->get, what->gets);
+        return;
+    }
+    p->counts.sent_bytes += c->as.reduce.tree->parent >= 0 ? value : 0;
+    p->counts.received_bytes += value * (uint64_t)c->as.reduce.tree->children;
+}
+
+static void note_bytes(planning *p, const ti_command *c)
+{
+    if (c->kind == TI_COMMAND_SEND) {
+        p->counts.sent_bytes += bytes_of(c->as.transfer.buffer, c->as.transfer.box, c->as.transfer.boxes);
+    } else if (c->kind == TI_COMMAND_RECEIVE) {
+        p->counts.received_bytes += bytes_of(c->as.transfer.buffer, c->as.transfer.box, c->as.transfer.boxes);
+    } else if (c->kind == TI_COMMAND_COLLECTIVE) {
+        p->counts.sent_bytes += bytes_of(c->as.collective.buffer, c->as.collective.give, c->as.collective.gives);
+        p->counts.received_bytes += bytes_of(c->as.collective.buffer, c->as.collective.get, c->as.collective.gets);
+    } else if (c->kind == TI_COMMAND_REDUCE && p->run.nodes > 1) {
+        note_reduce(p, c);
+    }
+}
+
 static void note_block(planning *p, size_t tasks, size_t instructions)
 {
     p->counts.tasks += tasks;
@@ -76,6 +114,7 @@ static void note_block(planning *p, size_t tasks, size_t instructions)
     for (size_t i = 0; i < p->command.count; i++) {
         p->counts.messages += messages_of(p->command.data[i]);
         p->counts.collectives += is_collective(p->command.data[i]);
+        note_bytes(p, p->command.data[i]);
         p->counts.executions += p->command.data[i]->kind == TI_COMMAND_EXECUTE;
         if (p->look) {
             p->look(p->user, p->command.data[i]);

@@ -30,6 +30,7 @@ typedef struct planning_counts {
     uint64_t tasks, horizons; /* tasks of the pattern; horizons are not among them */
     uint64_t commands, instructions, messages, collectives, executions;
     uint64_t chunks_evaluated;
+    uint64_t sent_bytes, received_bytes; /* by messages and collectives */
 } planning_counts;
 
 typedef struct planning {

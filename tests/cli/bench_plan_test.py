@@ -8,7 +8,7 @@ import sys
 
 KEYS = ["pattern", "nodes", "node", "devices", "tasks", "repeat", "us_per_task", "us_per_task_by_stage", "us_first_use",
         "commands_per_task", "messages_per_task", "instructions_per_task", "chunks_evaluated_per_task", "horizons", "us_per_horizon",
-        "collectives_per_task", "us_per_horizon_p999", "tracking_entries_peak", "arena_bytes_peak"]
+        "collectives_per_task", "sent_bytes_per_task", "received_bytes_per_task", "us_per_horizon_p999", "tracking_entries_peak", "arena_bytes_peak"]
 PATTERNS = ["all-gather", "gather-scatter", "gather-broadcast", "all-to-all", "stencil", "stencil-2d", "gather-all",
             "stencil-all", "parts", "two-all-gathers", "nbody", "wave-sim", "rsim",
             "generative-1d", "generative-2d", "generative-3d", "many-task", "matmul", "matmul-2d", "jacobi", "cholesky"]
@@ -71,6 +71,11 @@ def check_counts():
     expect(small("all-gather", 16, 5, collectives="discover")["collectives_per_task"] == 1, "an all-gather is found")
     expect(small("all-gather", 16, 5, collectives="discover")["messages_per_task"] == 0, "and needs no messages")
     expect(small("stencil-2d", 16, "inner")["messages_per_task"] == 16, "corners count")
+    pairs, together = small("all-gather", 16, 5), small("all-gather", 16, 5, collectives="discover")
+    expect(pairs["received_bytes_per_task"] == together["received_bytes_per_task"] > 0, "what a node lacks is the same")
+    expect(pairs["sent_bytes_per_task"] == pairs["received_bytes_per_task"] == 15 * together["sent_bytes_per_task"], "its part goes to 15 others, or once")
+    reduction = small("jacobi", 16, 0), small("stencil", 16, 0)
+    expect(reduction[0]["received_bytes_per_task"] == reduction[1]["received_bytes_per_task"] + 4 * 8, "four children of the root send a value each")
     expect(small("many-task", 16, 3)["messages_per_task"] == 0, "independent tasks need no messages")
     kernels = small("stencil", 2, 0, "--devices", 3)
     expect(kernels["devices"] == 3 and kernels["instructions_per_task"] > small("stencil", 2, 0)["instructions_per_task"], "three devices")

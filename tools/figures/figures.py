@@ -250,23 +250,29 @@ def figure_4(bench, output, quick):
 
 def counts_of(bench, pattern, nodes, mode, quick):
     run = bench.plan(pattern, nodes, tasks=60 if quick else 240, repeat=1, node=nodes // 2, collectives=mode)
-    return run["messages_per_task"], run["collectives_per_task"]
+    return run["messages_per_task"], run["collectives_per_task"], run["sent_bytes_per_task"], run["received_bytes_per_task"]
 
 
 def figure_4_counts(bench, output, quick):
-    """What Figure 4 shows as time, as counts for more nodes than there are here: messages of a node per task, and collectives."""
+    """What Figure 4 shows as time, as counts for more nodes than there are here: messages of a node per task, collectives, and bytes."""
     figure = Figure(output, "collectives-counts", ["pattern", "collectives", "nodes", "messages_per_task", "collectives_per_task"])
+    volume = Figure(output, "collectives-bytes", ["pattern", "collectives", "nodes", "sent_bytes_per_task", "received_bytes_per_task"])
     nodes_list = [2, 16, 256] if quick else [2, 4, 8, 16, 32, 64, 128, 256]
     for color, pattern in enumerate(TABLE_3 + ["nbody"]):
         for mode in ["off", "lookahead"]:
-            totals = []
+            totals, bytes_sent = [], []
             for nodes in nodes_list:
-                messages, collectives = counts_of(bench, pattern, nodes, mode, quick)
+                messages, collectives, sent, received = counts_of(bench, pattern, nodes, mode, quick)
                 figure.add(pattern, mode, nodes, messages, collectives)
+                volume.add(pattern, mode, nodes, sent, received)
                 totals.append(messages + collectives)
-            figure.axes.plot(nodes_list, totals, "o-" if mode == "lookahead" else "x:", markersize=3, color=f"C{color}",
-                             label=pattern if mode == "lookahead" else None)
-    figure.axes.plot([], [], "kx:", markersize=3, label="without collectives")
+                bytes_sent.append(sent)
+            for one, values in ((figure, totals), (volume, bytes_sent)):
+                one.axes.plot(nodes_list, values, "o-" if mode == "lookahead" else "x:", markersize=3, color=f"C{color}",
+                              label=pattern if mode == "lookahead" else None)
+    for one in (figure, volume):
+        one.axes.plot([], [], "kx:", markersize=3, label="without collectives")
+    volume.finish("Bytes that a node sends, or gives to a collective, per task", "nodes", "bytes per task", log_x=True, log_y=True)
     figure.finish("Messages and collectives of a node per task (counts to Figure 4)", "nodes", "operations per task", log_x=True, log_y=True)
 
 
