@@ -13,6 +13,16 @@
 /* A list of boxes, disjoint or not, in an order that means something to its user. */
 typedef TI_VEC(ti_box) ti_boxes;
 
+/* Elements in disjoint boxes. */
+static inline int64_t ti_boxes_volume(const ti_box *box, size_t count)
+{
+    int64_t volume = 0;
+    for (size_t i = 0; i < count; i++) {
+        volume += ti_box_volume(&box[i]);
+    }
+    return volume;
+}
+
 /* Appends what the two have in common, unless that is nothing. */
 static inline void ti_boxes_push_common(const ti_box *a, const ti_box *b, ti_boxes *out)
 {

@@ -25,15 +25,6 @@ void ti_command_window_fini(ti_command_window *w)
     ti_vec_fini(&w->rest);
 }
 
-static int64_t volume_of(const ti_box *box, size_t boxes)
-{
-    int64_t volume = 0;
-    for (size_t i = 0; i < boxes; i++) {
-        volume += ti_box_volume(&box[i]);
-    }
-    return volume;
-}
-
 /* ---- a task comes */
 
 /* Whether a task with this id is held; held tasks ascend. */
@@ -94,7 +85,7 @@ typedef struct arrival {
 /* Whether what is wanted on all nodes is all that is left of what the producer wrote. */
 static bool is_all(const ti_forward *f, const ti_boxes *wanted)
 {
-    return f->whole && volume_of(wanted->data, wanted->count) == volume_of(f->box, f->boxes);
+    return f->whole && ti_boxes_volume(wanted->data, wanted->count) == ti_boxes_volume(f->box, f->boxes);
 }
 
 bool ti_command_all_want_all(ti_command_graph *graph, const ti_task *task, const ti_forward *f)

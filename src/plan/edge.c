@@ -3,15 +3,6 @@
 
 #include "base/map.h"
 
-static uint64_t volume_of(const ti_box *box, size_t count)
-{
-    uint64_t volume = 0;
-    for (size_t i = 0; i < count; i++) {
-        volume += (uint64_t)ti_box_volume(&box[i]);
-    }
-    return volume;
-}
-
 /* What the pieces have in common with the edge, in elements; peers that have some are noted. */
 static uint64_t messages_of(const ti_edge *edge, const ti_messages *pieces, ti_map *peers, uint64_t *messages)
 {
@@ -37,7 +28,7 @@ static void collective_of(const ti_collective *what, int node, uint64_t *sent, u
 {
     ti_boxes boxes = { 0 }, own = { 0 };
     ti_collective_got(what, node, &boxes, &own);
-    *received += volume_of(boxes.data, boxes.count);
+    *received += (uint64_t)ti_boxes_volume(boxes.data, boxes.count);
     ti_vec_clear(&boxes);
     ti_vec_clear(&own);
     ti_collective_given(what, node, &boxes);
@@ -46,7 +37,7 @@ static void collective_of(const ti_collective *what, int node, uint64_t *sent, u
             ti_parts_of(&what->to, node, &boxes.data[i], &own);
         }
     }
-    *sent += volume_of(boxes.data, boxes.count) - volume_of(own.data, own.count);
+    *sent += (uint64_t)ti_boxes_volume(boxes.data, boxes.count) - (uint64_t)ti_boxes_volume(own.data, own.count);
     ti_vec_fini(&boxes);
     ti_vec_fini(&own);
 }
@@ -73,11 +64,11 @@ static void note(ti_explain *explain, int node, const ti_edge *edge, const ti_ed
     if (fate->combined != TI_PATTERN_NONE) {
         e.pattern = fate->combined;
         e.verdict = TI_VERDICT_COLLECTIVE;
-        given = volume_of(edge->box, edge->boxes);
+        given = (uint64_t)ti_boxes_volume(edge->box, edge->boxes);
         got = e.pattern == TI_PATTERN_ALL_REDUCE ? given : 0;
     }
     e.region = ti_box_format(example, TI_MAX(edge->buffer->dims, 1), region);
-    e.bytes = size * volume_of(edge->box, edge->boxes);
+    e.bytes = size * (uint64_t)ti_boxes_volume(edge->box, edge->boxes);
     e.sent = messages_of(edge, &transfer->outgoing, &peers, &e.messages);
     e.received = messages_of(edge, &transfer->incoming, &peers, &e.messages);
     e.peers = (int)peers.count;

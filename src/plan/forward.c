@@ -261,11 +261,7 @@ static void emit(ti_forwards *f, const ti_buffer_info *buffer, const candidate *
 {
     const ti_producer *p = &f->buffer.data[buffer->slot]->pool.data[c->producer];
     ti_forward forward = { .buffer = buffer, .producer = p->task, .box = boxes_of(f, c, arena), .boxes = c->count };
-    int64_t volume = 0;
-    for (uint32_t i = 0; i < forward.boxes; i++) {
-        volume += ti_box_volume(&forward.box[i]);
-    }
-    forward.whole = volume == p->volume;
+    forward.whole = ti_boxes_volume(forward.box, forward.boxes) == p->volume;
     ti_vec_push(&f->out, forward);
 }
 
