@@ -10,8 +10,8 @@
 #include "api/context.h"
 #include "base/vec.h"
 #include "patterns.h"
-#include "plan/command_graph.h"
-#include "plan/instruction_graph.h"
+#include "plan/command/graph.h"
+#include "plan/instruction/graph.h"
 
 enum { PLANNING_STAGES = 3 }; /* task, command, instruction */
 

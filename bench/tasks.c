@@ -9,9 +9,9 @@
  * of empty functions with the same dependencies in the same process, each right after tacit, in pairs. Reported are medians per task, of the
  * submission alone and of everything, and the median of the pairs' ratios with its 95 % interval by order statistics. */
 #include "base/clock.h"
-#include "plan/command_graph.h"
-#include "plan/instruction_graph.h"
-#include "plan/task_graph.h"
+#include "plan/command/graph.h"
+#include "plan/instruction/graph.h"
+#include "plan/task/graph.h"
 #include "tacit/tacit.h"
 
 #include <jansson.h>

@@ -31,58 +31,63 @@ set(TACIT_SOURCES
     ir/reduction.c
     ir/submission.c
 
-    comm/comm_local.c
-    comm/local_reduce.c
-    comm/comm_self.c
     comm/exchange.c
+    comm/local.c
+    comm/local_reduce.c
+    comm/self.c
 
-    device/bounds_check.c
-    device/bounds_report.c
-    device/bounds_subject.c
-    device/device_host.c
-    device/fault.c
-    device/guarded.c
-    device/host_cores.c
+    device/cores.c
+    device/host.c
     device/meeting.c
+
+    device/bounds/check.c
+    device/bounds/fault.c
+    device/bounds/guarded.c
+    device/bounds/report.c
+    device/bounds/subject.c
 
     trace/dot.c
     trace/explain.c
     trace/explain_reason.c
     trace/timeline.c
 
-    plan/budget.c
-    plan/coherence.c
-    plan/command_graph.c
-    plan/command_reduce.c
-    plan/command_replay.c
-    plan/command_window.c
-    plan/deps.c
-    plan/holder.c
-    plan/discovery.c
-    plan/edge.c
-    plan/forward.c
-    plan/producer.c
-    plan/command_forward.c
-    plan/horizon.c
-    plan/instruction_blocks.c
-    plan/instruction_coherence.c
-    plan/instruction_collective.c
-    plan/instruction_follow.c
-    plan/instruction_graph.c
-    plan/instruction_kernel.c
-    plan/instruction_reduce.c
-    plan/instruction_refuse.c
-    plan/instruction_transfer.c
-    plan/instruction_window.c
-    plan/memory.c
-    plan/order.c
-    plan/task_graph.c
-    plan/tracker.c
-    plan/tracker_note.c
-    plan/tracker_query.c
-    plan/replay.c
-    plan/transfer.c
-    plan/version.c
+    plan/track/deps.c
+    plan/track/note.c
+    plan/track/order.c
+    plan/track/query.c
+    plan/track/tracker.c
+
+    plan/task/forward.c
+    plan/task/graph.c
+    plan/task/horizon.c
+    plan/task/producer.c
+
+    plan/version/discovery.c
+    plan/version/holder.c
+    plan/version/replay.c
+    plan/version/transfer.c
+    plan/version/version.c
+
+    plan/command/edge.c
+    plan/command/forward.c
+    plan/command/graph.c
+    plan/command/reduce.c
+    plan/command/replay.c
+    plan/command/window.c
+
+    plan/instruction/blocks.c
+    plan/instruction/budget.c
+    plan/instruction/coherence.c
+    plan/instruction/coherent_copies.c
+    plan/instruction/collective.c
+    plan/instruction/follow.c
+    plan/instruction/graph.c
+    plan/instruction/kernel.c
+    plan/instruction/memory.c
+    plan/instruction/reduce.c
+    plan/instruction/refuse.c
+    plan/instruction/transfer.c
+    plan/instruction/window.c
 
     exec/allocation_table.c
     exec/block_run.c
@@ -99,22 +104,34 @@ set(TACIT_SOURCES
     run/scheduler.c
     run/watchdog.c
 
-    api/api_buffer.c
-    api/api_context.c
-    api/api_owners.c
-    api/api_fence.c
-    api/api_mapper.c
-    api/api_mpi.c
-    api/api_object.c
-    api/api_op.c
-    api/api_submit.c
-    api/api_view.c
+    api/buffer.c
     api/check_overlap.c
     api/check_task.c
+    api/context.c
+    api/fence.c
+    api/mapper.c
+    api/mpi.c
+    api/object.c
+    api/op.c
+    api/owners.c
     api/recall.c
+    api/submit.c
+    api/view.c
 )
-set(mpi_sources comm/comm_mpi.c comm/mpi_collective.c comm/mpi_grid.c comm/mpi_guard.c comm/mpi_measure.c comm/mpi_note.c comm/mpi_packed.c comm/mpi_reduce.c comm/mpi_start.c comm/mpi_type.c comm/parcel.c)
-set(no_mpi_sources comm/comm_none.c)
+set(mpi_sources
+    comm/mpi/collective.c
+    comm/mpi/comm.c
+    comm/mpi/grid.c
+    comm/mpi/guard.c
+    comm/mpi/measure.c
+    comm/mpi/note.c
+    comm/mpi/packed.c
+    comm/mpi/parcel.c
+    comm/mpi/reduce.c
+    comm/mpi/start.c
+    comm/mpi/type.c
+)
+set(no_mpi_sources comm/none.c)
 if(TACIT_WITH_MPI)
     list(APPEND TACIT_SOURCES ${mpi_sources})
 else()

@@ -8,7 +8,7 @@
 #ifndef TI_RECALL_H
 #define TI_RECALL_H
 
-#include "plan/task_graph.h"
+#include "plan/task/graph.h"
 
 typedef struct ti_recall ti_recall;
 

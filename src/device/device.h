@@ -24,7 +24,7 @@ typedef struct ti_device_kernel {
     void (*run)(struct ti_device_kernel *job, int part, int parts, tacit_launch *launch);
     void *user;
     struct ti_bounds
-        *bounds; /* host: the kernel runs on guarded copies (bounds_check.h); NULL: on the views themselves */
+        *bounds; /* host: the kernel runs on guarded copies (device/bounds/check.h); NULL: on the views themselves */
     const struct ti_task *task; /* whose accesses are checked then */
 } ti_device_kernel;
 

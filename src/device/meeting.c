@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
-#include "device/bounds_check.h"
+#include "device/bounds/check.h"
 
 #include <limits.h>
 #include <pthread.h>

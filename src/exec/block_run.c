@@ -2,7 +2,7 @@
 #include "exec/block_run.h"
 
 #include "base/check.h"
-#include "device/bounds_check.h"
+#include "device/bounds/check.h"
 #include "ir/instruction.h"
 
 /* What one part works with. */

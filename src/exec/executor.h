@@ -12,7 +12,7 @@
 #include "base/failure.h"
 #include "base/strbuf.h"
 #include "comm/comm.h"
-#include "device/bounds_check.h"
+#include "device/bounds/check.h"
 #include "device/device.h"
 #include "exec/dry.h"
 #include "exec/engine.h"

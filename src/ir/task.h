@@ -90,7 +90,7 @@ typedef struct ti_user_copy {
 enum { TI_ORDER_OF_MEETINGS = 0, TI_ORDER_OF_OBJECTS = 1 };
 
 /* A forward: a vertex of the task graph between a producer and a consumer, where a collective may take place. It is kept with its consumer. The
- * region is what the consumer reads of what the producer wrote and nobody has overwritten. See plan/forward.h. */
+ * region is what the consumer reads of what the producer wrote and nobody has overwritten. See plan/task/forward.h. */
 typedef struct ti_forward {
     const ti_buffer_info *buffer;
     uint64_t producer; /* a task; 0: several, all before the latest horizon */

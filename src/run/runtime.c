@@ -4,7 +4,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "device/device_host.h"
+#include "device/host.h"
 #include "run/agreement.h"
 #include "run/graph_files.h"
 #include "run/memory_limit.h"

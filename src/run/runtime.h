@@ -13,7 +13,7 @@
 #include "exec/executor.h"
 #include "ir/signal.h"
 #include "ir/submission.h"
-#include "plan/task_graph.h"
+#include "plan/task/graph.h"
 #include "run/scheduler.h"
 
 typedef struct ti_runtime ti_runtime;

@@ -3,8 +3,8 @@
 #define TI_SCHEDULER_H
 
 #include "base/ring.h"
-#include "plan/command_graph.h"
-#include "plan/instruction_graph.h"
+#include "plan/command/graph.h"
+#include "plan/instruction/graph.h"
 #include "run/dry_run.h"
 #include "trace/dot.h"
 

@@ -7,7 +7,7 @@
 
 #include "api/context.h"
 #include "base/config.h"
-#include "comm/comm_local.h"
+#include "comm/local.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -13,7 +13,7 @@
  *   starving --mpi N RANK [all]           the program over MPI, once; rank RANK runs out of memory at its Nth allocation */
 #include "api/context.h"
 #include "base/config.h"
-#include "comm/comm_local.h"
+#include "comm/local.h"
 
 #include <errno.h>
 #include <poll.h>

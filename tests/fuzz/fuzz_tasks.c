@@ -3,7 +3,7 @@
 #include "fuzz_program.h"
 
 #include "base/config.h"
-#include "comm/comm_local.h"
+#include "comm/local.h"
 
 #include <pthread.h>
 

@@ -4,7 +4,7 @@
  * who plans and executes, and a network that is eager or not and shakes the order of messages. A failure prints the line that repeats it. */
 #include "api/context.h"
 #include "base/config.h"
-#include "comm/comm_local.h"
+#include "comm/local.h"
 #include "model_run.h"
 
 #include <pthread.h>

@@ -7,7 +7,7 @@
  * node returns from main while the others wait. The seed is printed, and taken from the first argument. A failure ends
  * the job on all nodes. */
 #include "base/alloc.h"
-#include "comm/mpi_type.h"
+#include "comm/mpi/type.h"
 
 #include <sched.h>
 #include <stdio.h>

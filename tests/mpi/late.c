@@ -2,7 +2,7 @@
 #include "late.h"
 
 #include "base/check.h"
-#include "device/device_host.h"
+#include "device/host.h"
 #include "exec/collective_issue.h"
 #include "gen.h"
 

@@ -1,9 +1,9 @@
 /* Instructions of one node with one memory, whose dependencies come from those of tasks where nothing else has a say: in random programs, whatever touches
  * the same memory, one of them writing, has a path from the first to the second. Nothing is executed. */
 #include "lower.h"
-#include "plan/command_graph.h"
-#include "plan/instruction_graph.h"
-#include "plan/task_graph.h"
+#include "plan/command/graph.h"
+#include "plan/instruction/graph.h"
+#include "plan/task/graph.h"
 
 /* cmocka.h wants these first. */
 #include <setjmp.h>

@@ -1,9 +1,9 @@
 /* Which tasks wait for which others before memory is allocated, what is allocated then, and what is refused: one node's planners, called
  * directly. Nothing is executed. */
 #include "ir/signal.h"
-#include "plan/command_graph.h"
-#include "plan/instruction_graph.h"
-#include "plan/task_graph.h"
+#include "plan/command/graph.h"
+#include "plan/instruction/graph.h"
+#include "plan/task/graph.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "plan/producer.h"
+#include "plan/task/producer.h"
 #include "plan_expect.h"
 
 enum { A, B, NODES = 4, WIDTH = 16 };

@@ -7,7 +7,7 @@
 
 #include "gen.h"
 #include "ir/task.h"
-#include "plan/task_graph.h"
+#include "plan/task/graph.h"
 
 typedef struct lowering {
     const gen_program *program;

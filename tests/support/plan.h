@@ -9,7 +9,7 @@
 
 #include "base/strbuf.h"
 #include "lower.h"
-#include "plan/command_graph.h"
+#include "plan/command/graph.h"
 #include "trace/explain.h"
 
 typedef struct plan_node {

@@ -2,7 +2,7 @@
 #include "sim.h"
 
 #include "grid/split.h"
-#include "plan/version.h"
+#include "plan/version/version.h"
 #include "trace/explain.h"
 
 #include <string.h>

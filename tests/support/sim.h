@@ -14,8 +14,8 @@
 
 #include "base/arena.h"
 #include "lower.h"
-#include "plan/command_graph.h"
-#include "plan/holder.h"
+#include "plan/command/graph.h"
+#include "plan/version/holder.h"
 
 #include <stdarg.h>
 

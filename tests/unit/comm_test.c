@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "comm/comm_local.h"
+#include "comm/local.h"
 
 #include <pthread.h>
 #include <sched.h>

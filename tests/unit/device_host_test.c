@@ -3,7 +3,7 @@
  * Usage: device_host_test [SEED]. Random tests print their seed. Threads are compared by what they did, never by time. */
 #include "base/alloc.h"
 #include "base/check.h"
-#include "device/device_host.h"
+#include "device/host.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -116,7 +116,7 @@ static void probe_init(probe *p, uint64_t *state, uint64_t token)
     p->hits = calloc(p->items, 1);
 }
 
-/* How many parts the rule in device_host.h makes: granules along the first dimension that can be cut, at most one per worker. */
+/* How many parts the rule in device/host.h makes: granules along the first dimension that can be cut, at most one per worker. */
 static int parts_expected(const probe *p, int workers)
 {
     int d = 0;

@@ -1,6 +1,6 @@
 /* Guarded copies of random regions of random views, in both layouts and compact: which addresses are accessible, what the walk says of every
  * element, that addresses are found again, and that first and last columns lie at guards. */
-#include "device/guarded.h"
+#include "device/bounds/guarded.h"
 
 #include "random.h"
 

@@ -1,5 +1,5 @@
 /* Horizons: paths and fronts of random graphs against a model that keeps everything; the two triggers, stated literally. */
-#include "plan/horizon.h"
+#include "plan/task/horizon.h"
 
 #include "random.h"
 

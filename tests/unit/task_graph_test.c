@@ -1,5 +1,5 @@
 /* The task graph: dependencies stated literally, horizons, the check for reads of what nobody has written, memory. */
-#include "plan/task_graph.h"
+#include "plan/task/graph.h"
 
 #include "lower.h"
 

@@ -1,7 +1,7 @@
 /* Trackers against a model that keeps the last writer and all readers of each element, with horizons applied in between; and
  * long loops, in which entries and records must stay few. */
-#include "plan/peer_counters.h"
-#include "plan/tracker.h"
+#include "plan/command/peer_counters.h"
+#include "plan/track/tracker.h"
 
 #include "random.h"
 

@@ -2,7 +2,7 @@
  *
  * Reads and writes go straight to one map, with mappers, splits and margins at random, writers that overlap among them. A second map gets the same changes
  * and no questions, and must stay equal. Also: how many entries the growing programs leave behind, stated as bounds. */
-#include "plan/transfer.h"
+#include "plan/version/transfer.h"
 
 #include "gen.h"
 #include "random.h"

@@ -6,7 +6,7 @@
 #include "report.h"
 
 #include "base/config.h"
-#include "device/device_host.h"
+#include "device/host.h"
 #include "run/runtime.h"
 
 #include <dlfcn.h>

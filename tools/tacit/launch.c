@@ -5,7 +5,7 @@
 
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "device/device_host.h"
+#include "device/host.h"
 
 #include <errno.h>
 #include <signal.h>

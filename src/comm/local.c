@@ -1,0 +1,690 @@
+/* Many nodes in one process: see local.h.
+ *
+ * Everything that travels or waits is a *note*: an eager message (its one block is the copy behind the note), a late
+ * message (its blocks are the sender's memory), or a wanted one (its blocks are the receiver's memory). A message and
+ * a wanted note of one identity are matched by the receiver, who copies from the one's blocks to the other's; late
+ * notes then go back to their sender as acknowledgements.
+ *
+ * Who may touch what: the hub owns one mailbox per ordered pair of nodes, behind a lock that is held for a few
+ * instructions and never while bytes are copied. All else belongs to an endpoint and its thread. A note has one owner
+ * at a time: sender, mailbox, receiver. After a change of a mailbox the changer sets its own bit in the news of the
+ * other side, so that polling without news reads one word per 64 nodes.
+ *
+ * The early limit cannot deadlock: an eager message that would exceed it becomes a late one, which holds up nobody
+ * else. */
+#include "comm/local.h"
+#include "comm/exchange.h"
+#include "comm/local_reduce.h"
+
+#include "base/check.h"
+#include "base/map.h"
+#include "base/park.h"
+#include "base/vec.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORDS_PER_LINE = TI_CACHE_LINE / sizeof(uint64_t), MOST_MEMOS = 16 };
+
+typedef enum note_kind { NOTE_EAGER, NOTE_LATE, NOTE_WANTED } note_kind;
+
+typedef struct note {
+    struct note *next;
+    note_kind kind;
+    int origin;
+    uint64_t counter, token;
+    size_t bytes;
+    size_t size; /* of the note itself with all that lies behind it */
+    uint32_t count;
+    ti_block block[];
+} note;
+
+/* A note of comm.h on its way (called a memo here). */
+typedef struct memo {
+    int origin;
+    size_t bytes;
+    char text[TI_NOTE_BYTES];
+} memo;
+
+typedef struct inbox {
+    ti_lock lock;
+    TI_VEC(memo *) memos;
+} inbox;
+
+typedef struct mailbox {
+    ti_lock lock;
+    note *first, *last;   /* on the way to the receiver, oldest first */
+    note *acknowledged;   /* on the way back to the sender */
+    uint64_t early_bytes; /* eager bytes that were not matched yet */
+} mailbox;
+
+struct ti_comm_hub {
+    int num_nodes;
+    size_t eager, early_bytes;
+    uint64_t seed;
+    mailbox *boxes;         /* [origin * num_nodes + destination] */
+    inbox *inboxes;         /* of memos, one per node */
+    _Atomic uint64_t *news; /* [node * words + peer / 64], bit peer % 64 */
+    size_t words;
+    ti_local_meetings meetings; /* of reductions */
+    ti_lock barrier_lock;
+    _Atomic bool aborted;
+    char why[400];     /* published by `aborted`, written under the barrier lock */
+    uint64_t *entered; /* barriers that each node has started */
+    _Atomic uint64_t barriers_passed;
+};
+
+/* Of a reduction: where it will be put. */
+typedef struct result {
+    uint64_t sequence, token;
+    void *to;
+} result;
+
+typedef struct endpoint {
+    ti_comm comm;
+    ti_comm_hub *hub;
+    ti_map *unmatched;      /* per origin: counter -> note */
+    TI_VEC(note *) arrived; /* taken out of mailboxes and not delivered yet; [0, delivered) is past */
+    size_t delivered;
+    TI_VEC(uint64_t) done; /* completed tokens; [0, reported) is past */
+    size_t reported;
+    TI_VEC(uint64_t) barriers; /* tokens; [0, barriers_left) is past */
+    size_t barriers_left;
+    uint64_t barriers_passed;
+    ti_groups groups;
+    ti_direct direct;
+    TI_VEC(result) results; /* of reductions, that have not come yet */
+    uint64_t random;        /* 0: no shaking */
+    char error[200];        /* of a misfit */
+} endpoint;
+
+/* ---- blocks */
+
+typedef struct cursor {
+    const ti_block *block;
+    size_t outer, inner, offset;
+} cursor;
+
+static char *cursor_address(const cursor *c)
+{
+    return c->block->base + c->outer * c->block->stride[0] + c->inner * c->block->stride[1] + c->offset;
+}
+
+static void cursor_advance(cursor *c, size_t bytes)
+{
+    c->offset += bytes;
+    if (c->offset < c->block->run) {
+        return;
+    }
+    c->offset = 0;
+    if (++c->inner < c->block->count[1]) {
+        return;
+    }
+    c->inner = 0;
+    if (++c->outer < c->block->count[0]) {
+        return;
+    }
+    c->outer = 0;
+    c->block++;
+}
+
+/* The two sides agree on the order of the bytes, not on the blocks: an allocation may be wider on one node than on the
+ * other. */
+static void copy_blocks(const ti_block *to, const ti_block *from, size_t bytes)
+{
+    cursor t = { .block = to }, f = { .block = from };
+    while (bytes) {
+        size_t n = TI_MIN(t.block->run - t.offset, f.block->run - f.offset);
+        memcpy(cursor_address(&t), cursor_address(&f), n);
+        cursor_advance(&t, n);
+        cursor_advance(&f, n);
+        bytes -= n;
+    }
+}
+
+/* ---- notes */
+
+static note *note_create(note_kind kind, int origin, uint64_t counter, uint64_t token, const ti_payload *payload)
+{
+    uint32_t count = kind == NOTE_EAGER ? 1 : payload->count;
+    size_t header = sizeof(note) + count * sizeof(ti_block);
+    size_t size = header + (kind == NOTE_EAGER ? payload->bytes : 0);
+    note *n = ti_alloc(size);
+    *n = (note){ .kind = kind, .origin = origin, .counter = counter, .token = token };
+    n->bytes = payload->bytes;
+    n->size = size;
+    n->count = count;
+    if (kind == NOTE_EAGER) {
+        n->block[0] = (ti_block){ .base = (char *)n + header, .run = payload->bytes, .count = { 1, 1 } };
+        copy_blocks(n->block, payload->block, payload->bytes);
+    } else if (count) {
+        memcpy(n->block, payload->block, count * sizeof(ti_block));
+    }
+    return n;
+}
+
+static void note_destroy_list(note *n)
+{
+    while (n) {
+        note *next = n->next;
+        ti_free(n, n->size);
+        n = next;
+    }
+}
+
+/* ---- the hub */
+
+static mailbox *mailbox_of(ti_comm_hub *hub, int origin, int destination)
+{
+    return &hub->boxes[(size_t)origin * (size_t)hub->num_nodes + (size_t)destination];
+}
+
+/* After the mailbox has changed, so that whoever takes the news finds the change. */
+static void tell(ti_comm_hub *hub, int node, int peer)
+{
+    _Atomic uint64_t *word = &hub->news[(size_t)node * hub->words + (size_t)peer / 64];
+    atomic_fetch_or_explicit(word, (uint64_t)1 << (peer % 64), memory_order_release);
+}
+
+ti_comm_hub *ti_comm_hub_create(int num_nodes, size_t eager, size_t early_bytes, uint64_t shake_seed)
+{
+    TI_ASSERT(num_nodes > 0);
+    size_t n = (size_t)num_nodes;
+    ti_comm_hub *hub = TI_NEW(ti_comm_hub);
+    hub->num_nodes = num_nodes;
+    hub->eager = eager;
+    hub->early_bytes = early_bytes;
+    hub->seed = shake_seed;
+    hub->words = TI_ALIGN_UP((n + 63) / 64, WORDS_PER_LINE);
+    hub->boxes = TI_NEW_ARRAY(mailbox, n * n);
+    hub->inboxes = TI_NEW_ARRAY(inbox, n);
+    hub->news = TI_NEW_ARRAY(_Atomic uint64_t, n * hub->words);
+    hub->entered = TI_NEW_ARRAY(uint64_t, n);
+    return hub;
+}
+
+void ti_comm_hub_destroy(ti_comm_hub *hub)
+{
+    size_t n = (size_t)hub->num_nodes;
+    ti_local_meetings_fini(&hub->meetings, hub->num_nodes);
+    for (size_t i = 0; i < n * n; i++) {
+        note_destroy_list(hub->boxes[i].first);
+        note_destroy_list(hub->boxes[i].acknowledged);
+    }
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < hub->inboxes[i].memos.count; k++) {
+            TI_DELETE(hub->inboxes[i].memos.data[k]);
+        }
+        ti_vec_fini(&hub->inboxes[i].memos);
+    }
+    ti_free(hub->inboxes, n * sizeof(inbox));
+    ti_free(hub->boxes, n * n * sizeof(mailbox));
+    ti_free(hub->news, n * hub->words * sizeof(*hub->news));
+    ti_free(hub->entered, n * sizeof(uint64_t));
+    TI_DELETE(hub);
+}
+
+/* ---- shaking */
+
+static uint64_t next_random(endpoint *self)
+{
+    uint64_t x = self->random;
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    return self->random = x;
+}
+
+/* Whether item `i` of `count` may go now; *pick is the one that goes in its place. */
+static bool shake(endpoint *self, size_t i, size_t count, size_t *pick)
+{
+    *pick = i;
+    if (!self->random) {
+        return true;
+    }
+    uint64_t r = next_random(self);
+    *pick = i + (size_t)((r >> 8) % (count - i));
+    return (r & 3) != 0;
+}
+
+/* ---- completion */
+
+static void complete(endpoint *self, uint64_t token)
+{
+    if (!(token & TI_GROUP_TOKEN) || ti_groups_part_done(&self->groups, token, &token)) {
+        ti_vec_push(&self->done, token);
+    }
+}
+
+/* ---- matching, on the receiver's side */
+
+/* Neither side is completed; from now on every poll reports the error. */
+static void misfit(endpoint *self, note *message, note *wanted)
+{
+    if (!self->comm.stats.error) {
+        snprintf(self->error, sizeof(self->error), "node %d sent %zu bytes where %zu were expected", message->origin,
+                 message->bytes, wanted->bytes);
+        self->comm.stats.error = self->error;
+        self->comm.stats.misfit = true;
+    }
+    ti_free(message, message->size);
+    ti_free(wanted, wanted->size);
+}
+
+static void finish(endpoint *self, note *message, note *wanted)
+{
+    if (message->bytes != wanted->bytes) {
+        misfit(self, message, wanted);
+        return;
+    }
+    copy_blocks(wanted->block, message->block, message->bytes);
+    complete(self, wanted->token);
+    if (!(wanted->token & TI_GROUP_TOKEN)) {
+        self->comm.stats.messages_received++;
+        self->comm.stats.bytes_received += message->bytes;
+    }
+    ti_free(wanted, wanted->size);
+
+    int origin = message->origin;
+    mailbox *box = mailbox_of(self->hub, origin, self->comm.node);
+    if (message->kind == NOTE_EAGER) {
+        ti_lock_take(&box->lock);
+        box->early_bytes -= message->bytes;
+        ti_lock_drop(&box->lock);
+        ti_free(message, message->size);
+        return;
+    }
+    ti_lock_take(&box->lock);
+    message->next = box->acknowledged;
+    box->acknowledged = message;
+    ti_lock_drop(&box->lock);
+    tell(self->hub, origin, self->comm.node);
+}
+
+/* Completes `n` with its counterpart, or keeps it until that comes. */
+static void match(endpoint *self, note *n)
+{
+    uint64_t found = 0;
+    ti_map *map = &self->unmatched[n->origin];
+    if (!ti_map_remove(map, n->counter, &found)) {
+        *ti_map_at(map, n->counter) = (uint64_t)(uintptr_t)n;
+        return;
+    }
+    note *other = (note *)(uintptr_t)found;
+    if ((n->kind == NOTE_WANTED) == (other->kind == NOTE_WANTED)) {
+        TI_PANIC("message %llu from node %d to node %d was %s twice", (unsigned long long)n->counter, n->origin,
+                 self->comm.node, n->kind == NOTE_WANTED ? "expected" : "sent");
+    }
+    if (n->kind == NOTE_WANTED) {
+        finish(self, other, n);
+    } else {
+        finish(self, n, other);
+    }
+}
+
+/* ---- polling */
+
+static void take_acknowledgements(endpoint *self, int peer)
+{
+    mailbox *box = mailbox_of(self->hub, self->comm.node, peer);
+    ti_lock_take(&box->lock);
+    note *list = box->acknowledged;
+    box->acknowledged = NULL;
+    ti_lock_drop(&box->lock);
+    for (note *n = list; n; n = n->next) {
+        complete(self, n->token);
+    }
+    note_destroy_list(list);
+}
+
+static void take_messages(endpoint *self, int peer)
+{
+    mailbox *box = mailbox_of(self->hub, peer, self->comm.node);
+    ti_lock_take(&box->lock);
+    note *list = box->first;
+    box->first = box->last = NULL;
+    ti_lock_drop(&box->lock);
+    for (; list; list = list->next) {
+        ti_vec_push(&self->arrived, list);
+    }
+}
+
+static void take_news(endpoint *self)
+{
+    _Atomic uint64_t *news = &self->hub->news[(size_t)self->comm.node * self->hub->words];
+    for (int first = 0; first < self->comm.num_nodes; first += 64, news++) {
+        if (!atomic_load_explicit(news, memory_order_relaxed)) {
+            continue;
+        }
+        uint64_t bits = atomic_exchange_explicit(news, 0, memory_order_acquire);
+        for (; bits; bits &= bits - 1) {
+            int peer = first + __builtin_ctzll(bits);
+            take_acknowledgements(self, peer);
+            take_messages(self, peer);
+        }
+    }
+}
+
+static void deliver(endpoint *self)
+{
+    size_t pick;
+    while (self->delivered < self->arrived.count && shake(self, self->delivered, self->arrived.count, &pick)) {
+        note *n = self->arrived.data[pick];
+        self->arrived.data[pick] = self->arrived.data[self->delivered++];
+        match(self, n);
+    }
+    if (self->delivered == self->arrived.count) {
+        self->delivered = 0;
+        ti_vec_clear(&self->arrived);
+    }
+}
+
+static void pass_barriers(endpoint *self)
+{
+    uint64_t passed = atomic_load_explicit(&self->hub->barriers_passed, memory_order_acquire);
+    while (self->barriers_left < self->barriers.count && self->barriers_passed < passed) {
+        ti_vec_push(&self->done, self->barriers.data[self->barriers_left++]);
+        self->barriers_passed++;
+    }
+    if (self->barriers_left == self->barriers.count) {
+        self->barriers_left = 0;
+        ti_vec_clear(&self->barriers);
+    }
+}
+
+static void fetch_results(endpoint *self)
+{
+    for (size_t i = self->results.count; i-- > 0;) {
+        result *r = &self->results.data[i];
+        if (ti_local_reduce_fetch(&self->hub->meetings, self->comm.num_nodes, r->sequence, r->to)) {
+            ti_vec_push(&self->done, r->token);
+            *r = self->results.data[--self->results.count];
+        }
+    }
+}
+
+static int report(endpoint *self, uint64_t *tokens, int max)
+{
+    int n = 0;
+    size_t pick;
+    while (n < max && self->reported < self->done.count && shake(self, self->reported, self->done.count, &pick)) {
+        tokens[n++] = self->done.data[pick];
+        self->done.data[pick] = self->done.data[self->reported++];
+    }
+    if (self->reported == self->done.count) {
+        self->reported = 0;
+        ti_vec_clear(&self->done);
+    }
+    self->comm.pending -= (uint64_t)n;
+    return n;
+}
+
+/* ---- the operations */
+
+static int local_poll(ti_comm *comm, uint64_t *tokens, int max)
+{
+    endpoint *self = (endpoint *)comm;
+    if (TI_UNLIKELY(atomic_load_explicit(&self->hub->aborted, memory_order_acquire))) {
+        comm->stats.error = self->hub->why;
+        return -1;
+    }
+    take_news(self);
+    if (self->arrived.count) {
+        deliver(self);
+    }
+    if (self->barriers.count) {
+        pass_barriers(self);
+    }
+    if (self->results.count) {
+        fetch_results(self);
+    }
+    if (TI_UNLIKELY(comm->stats.error != NULL)) {
+        return -1;
+    }
+    return self->done.count ? report(self, tokens, max) : 0;
+}
+
+/* Reserves room for an eager message; false if it has to be a late one. */
+static bool reserve_early(endpoint *self, mailbox *box, size_t bytes)
+{
+    if (bytes > self->hub->eager) {
+        return false;
+    }
+    ti_lock_take(&box->lock);
+    uint64_t early = box->early_bytes + bytes;
+    bool fits = early <= self->hub->early_bytes;
+    if (fits) {
+        box->early_bytes = early;
+    }
+    ti_lock_drop(&box->lock);
+    ti_comm_stats *stats = &self->comm.stats;
+    if (fits) {
+        stats->early_bytes_peak = TI_MAX(stats->early_bytes_peak, early);
+    } else {
+        stats->held_back++;
+    }
+    return fits;
+}
+
+static void send(ti_comm *comm, int peer, uint64_t counter, const ti_payload *payload, uint64_t token)
+{
+    endpoint *self = (endpoint *)comm;
+    TI_ASSERT(peer >= 0 && peer < comm->num_nodes);
+    mailbox *box = mailbox_of(self->hub, comm->node, peer);
+    bool eager = reserve_early(self, box, payload->bytes);
+    note *n = note_create(eager ? NOTE_EAGER : NOTE_LATE, comm->node, counter, token, payload);
+    ti_lock_take(&box->lock);
+    if (box->last) {
+        box->last->next = n;
+    } else {
+        box->first = n;
+    }
+    box->last = n;
+    ti_lock_drop(&box->lock);
+    tell(self->hub, peer, comm->node);
+    if (eager) {
+        complete(self, token);
+    }
+}
+
+static void local_send(ti_comm *comm, int peer, uint64_t counter, const ti_payload *payload, uint64_t token)
+{
+    comm->pending++;
+    comm->stats.messages_sent++;
+    comm->stats.bytes_sent += payload->bytes;
+    send(comm, peer, counter, payload, token);
+}
+
+static void local_receive(ti_comm *comm, int origin, uint64_t counter, const ti_payload *payload, uint64_t token)
+{
+    TI_ASSERT(origin >= 0 && origin < comm->num_nodes);
+    comm->pending++;
+    match((endpoint *)comm, note_create(NOTE_WANTED, origin, counter, token, payload));
+}
+
+/* ---- collectives: parts are messages whose counters have a mark */
+
+#define COLLECTIVE_COUNTER ((uint64_t)1 << 63)
+
+static void send_part(void *comm, int peer, const ti_exchange *x, const ti_payload *payload, uint64_t token)
+{
+    send(comm, peer, COLLECTIVE_COUNTER | x->sequence, payload, token);
+}
+
+static void receive_part(void *comm, int origin, const ti_exchange *x, const ti_payload *payload, uint64_t token)
+{
+    match(comm, note_create(NOTE_WANTED, origin, COLLECTIVE_COUNTER | x->sequence, token, payload));
+}
+
+static void start_reduction(endpoint *self, const ti_exchange *x, uint64_t token)
+{
+    ti_boxes region = { 0 };
+    ti_vec_push(&region, x->what->region[0]);
+    ti_payload payload = x->locate(x->user, &region);
+    void *at = payload.block[0].base; /* all of a buffer is packed */
+    ti_local_reduce_bring(&self->hub->meetings, x, self->comm.node, at, payload.bytes);
+    if (x->gets) {
+        ti_vec_push(&self->results, ((result){ x->sequence, token, at }));
+    } else {
+        ti_vec_push(&self->done, token);
+    }
+    ti_vec_fini(&region);
+}
+
+static void local_collective(ti_comm *comm, const ti_exchange *x, uint64_t token)
+{
+    endpoint *self = (endpoint *)comm;
+    comm->pending++;
+    comm->stats.collectives++;
+    comm->stats.carried[x->what->pattern][0]++;
+    comm->stats.collective_bytes_out += x->bytes_out;
+    comm->stats.collective_bytes_in += x->bytes_in;
+    if (ti_pattern_combines(x->what->pattern)) {
+        start_reduction(self, x, token);
+    } else if (!ti_direct_start(&self->direct, comm, &self->groups, x, token)) {
+        ti_vec_push(&self->done, token);
+    }
+}
+
+/* A barrier has passed when the node that is furthest behind has started it. */
+static void local_barrier(ti_comm *comm, uint64_t token)
+{
+    endpoint *self = (endpoint *)comm;
+    ti_comm_hub *hub = self->hub;
+    comm->pending++;
+    ti_vec_push(&self->barriers, token);
+    ti_lock_take(&hub->barrier_lock);
+    uint64_t least = ++hub->entered[comm->node];
+    for (int node = 0; node < hub->num_nodes; node++) {
+        least = TI_MIN(least, hub->entered[node]);
+    }
+    atomic_store_explicit(&hub->barriers_passed, least, memory_order_release);
+    ti_lock_drop(&hub->barrier_lock);
+}
+
+static void local_destroy(ti_comm *comm)
+{
+    endpoint *self = (endpoint *)comm;
+    for (size_t i = self->delivered; i < self->arrived.count; i++) {
+        ti_free(self->arrived.data[i], self->arrived.data[i]->size);
+    }
+    for (int origin = 0; origin < comm->num_nodes; origin++) {
+        ti_map *map = &self->unmatched[origin];
+        for (size_t i = 0; i < map->capacity; i++) {
+            note *n = map->used[i] ? (note *)(uintptr_t)map->slot[i].value : NULL;
+            ti_free(n, n ? n->size : 0);
+        }
+        ti_map_fini(map);
+    }
+    ti_free(self->unmatched, (size_t)comm->num_nodes * sizeof(ti_map));
+    ti_vec_fini(&self->arrived);
+    ti_vec_fini(&self->done);
+    ti_vec_fini(&self->barriers);
+    ti_groups_fini(&self->groups);
+    ti_direct_fini(&self->direct);
+    ti_vec_fini(&self->results);
+    TI_DELETE(self);
+}
+
+/* All nodes live in this process. Exit handlers are skipped: they might wait for threads of other nodes. */
+/* The nodes share the process, so it goes on: from now on every poll of every node reports the error. */
+static void local_abort(ti_comm *comm, const char *why)
+{
+    ti_comm_hub *hub = ((endpoint *)comm)->hub;
+    ti_lock_take(&hub->barrier_lock);
+    if (!atomic_load_explicit(&hub->aborted, memory_order_relaxed)) {
+        snprintf(hub->why, sizeof(hub->why), "node %d ended the job: %s", comm->node, why);
+        atomic_store_explicit(&hub->aborted, true, memory_order_release);
+    }
+    ti_lock_drop(&hub->barrier_lock);
+}
+
+/* One thread may create all endpoints, so nobody can wait for the others here: nodes of one process are set up alike. */
+static int64_t local_sum(ti_comm *comm, int64_t value)
+{
+    return value * comm->num_nodes;
+}
+
+/* ---- notes, called memos here */
+
+static bool local_note_open(ti_comm *comm)
+{
+    (void)comm;
+    return true;
+}
+
+static bool local_note_send(ti_comm *comm, int peer, const void *text, size_t bytes)
+{
+    inbox *to = &((endpoint *)comm)->hub->inboxes[peer];
+    TI_ASSERT(bytes <= TI_NOTE_BYTES);
+    ti_lock_take(&to->lock);
+    bool room = to->memos.count < MOST_MEMOS;
+    if (room) {
+        memo *m = TI_NEW(memo);
+        m->origin = comm->node;
+        m->bytes = bytes;
+        memcpy(m->text, text, bytes);
+        ti_vec_push(&to->memos, m);
+    }
+    ti_lock_drop(&to->lock);
+    return room;
+}
+
+static int local_note_poll(ti_comm *comm, int *origin, void *text)
+{
+    endpoint *self = (endpoint *)comm;
+    inbox *own = &self->hub->inboxes[comm->node];
+    if (atomic_load_explicit(&self->hub->aborted, memory_order_acquire)) {
+        comm->stats.error = self->hub->why;
+        return -1;
+    }
+    memo *m = NULL;
+    ti_lock_take(&own->lock);
+    if (own->memos.count) {
+        m = own->memos.data[0];
+        memmove(own->memos.data, own->memos.data + 1, --own->memos.count * sizeof(m));
+    }
+    ti_lock_drop(&own->lock);
+    if (!m) {
+        return 0;
+    }
+    int bytes = (int)m->bytes;
+    *origin = m->origin;
+    memcpy(text, m->text, m->bytes);
+    TI_DELETE(m);
+    return bytes;
+}
+
+static const ti_comm_ops local_ops = {
+    .name = "local",
+    .destroy = local_destroy,
+    .send = local_send,
+    .receive = local_receive,
+    .collective = local_collective,
+    .barrier = local_barrier,
+    .sum = local_sum,
+    .poll = local_poll,
+    .abort = local_abort,
+    .note_open = local_note_open,
+    .note_send = local_note_send,
+    .note_poll = local_note_poll,
+};
+
+ti_comm *ti_comm_local_create(ti_comm_hub *hub, int node)
+{
+    TI_ASSERT(node >= 0 && node < hub->num_nodes);
+    endpoint *self = TI_NEW(endpoint);
+    self->comm.ops = &local_ops;
+    self->comm.node = node;
+    self->comm.num_nodes = hub->num_nodes;
+    self->comm.local_nodes = hub->num_nodes;
+    self->comm.reduces = true;
+    self->hub = hub;
+    self->unmatched = TI_NEW_ARRAY(ti_map, (size_t)hub->num_nodes);
+    self->direct = (ti_direct){ .send = send_part, .receive = receive_part };
+    if (hub->seed) {
+        self->random = ti_hash64(hub->seed * 0x9e3779b97f4a7c15u + (uint64_t)node + 1) | 1;
+    }
+    return &self->comm;
+}

@@ -1,0 +1,56 @@
+/* Communicators of rows and columns: see grid.h. */
+#include "comm/mpi/grid.h"
+
+#include "base/check.h"
+#include "grid/split.h"
+
+#define CALL(grid, function, ...) ((grid)->call = #function, function(__VA_ARGS__))
+
+MPI_Comm ti_mpi_grid_find(const ti_mpi_grid *grid, int members, int stride)
+{
+    for (int i = 0; i < grid->groups; i++) {
+        if (grid->group[i].members == members && grid->group[i].stride == stride) {
+            return grid->group[i].mpi;
+        }
+    }
+    return MPI_COMM_NULL;
+}
+
+static int add(ti_mpi_grid *grid, MPI_Comm mpi, int node, int members, int stride)
+{
+    if (ti_mpi_grid_find(grid, members, stride) != MPI_COMM_NULL) {
+        return MPI_SUCCESS;
+    }
+    MPI_Comm group;
+    int colour = node / (stride * members) * stride + node % stride;
+    int code = CALL(grid, MPI_Comm_split, mpi, colour, node, &group);
+    if (code == MPI_SUCCESS) {
+        grid->group[grid->groups++] = (struct ti_mpi_grid_group){ members, stride, group };
+        code = CALL(grid, MPI_Comm_set_errhandler, group, MPI_ERRORS_RETURN);
+    }
+    return code;
+}
+
+int ti_mpi_grid_init(ti_mpi_grid *grid, MPI_Comm mpi, int node, int nodes)
+{
+    int64_t parts[2];
+    int code = MPI_SUCCESS;
+    *grid = (ti_mpi_grid){ .groups = 0 };
+    ti_split_grid(nodes, parts);
+    for (int i = 0; i < 2 && parts[1] > 1; i++) {
+        int rows = (int)parts[i], columns = (int)parts[1 - i];
+        code = code ? code : add(grid, mpi, node, columns, 1);
+        code = code ? code : add(grid, mpi, node, rows, columns);
+    }
+    return code;
+}
+
+int ti_mpi_grid_fini(ti_mpi_grid *grid)
+{
+    int code = MPI_SUCCESS;
+    for (int i = 0; i < grid->groups && !code; i++) {
+        code = CALL(grid, MPI_Comm_free, &grid->group[i].mpi);
+    }
+    grid->groups = 0;
+    return code;
+}

@@ -1,0 +1,23 @@
+/* Which collectives MPI carries out faster than messages between pairs: measured on contiguous memory when a context starts, the same answer on all
+ * nodes. Takes up to 99 collectives of up to 256 KiB per node. Executor role, before any other message. */
+#ifndef TI_MPI_MEASURE_H
+#define TI_MPI_MEASURE_H
+
+#include "comm/mpi/type.h"
+#include "ir/collective.h"
+
+enum { TI_MPI_SIZES = 3 };
+
+/* Of collectives by pattern and size class. */
+typedef struct ti_mpi_choice {
+    bool by_mpi[TI_PATTERN_KINDS][TI_MPI_SIZES];
+    bool packed[TI_MPI_SIZES]; /* all-to-alls, if their pieces are small and equal: packed.h */
+} ti_mpi_choice;
+
+/* The class of collectives of so many bytes per node. */
+int ti_mpi_size_class(size_t bytes);
+
+/* All nodes. Waits. Returns a code of MPI, and the name of what failed in *call. */
+int ti_mpi_measure(MPI_Comm mpi, int node, int nodes, ti_mpi_choice *out, const char **call);
+
+#endif

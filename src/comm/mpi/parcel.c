@@ -1,0 +1,74 @@
+/* Parcels: see parcel.h. */
+#include "comm/mpi/parcel.h"
+
+#include <string.h>
+
+enum { POOLED = 1024 /* bytes */, MOST_SPARE = 64 };
+
+static ti_parcel *take(ti_parcel_pool *pool, size_t size)
+{
+    if (size <= POOLED && pool->spare.count) {
+        return pool->spare.data[--pool->spare.count];
+    }
+    return ti_alloc(size <= POOLED ? (size_t)POOLED : size);
+}
+
+ti_parcel *ti_parcel_create(ti_parcel_pool *pool, const ti_payload *payload, bool with_blocks, bool with_bytes)
+{
+    size_t blocks = with_blocks ? payload->count * sizeof(ti_block) : 0;
+    size_t size = sizeof(ti_parcel) + blocks + (with_bytes ? payload->bytes : 0);
+    ti_parcel *p = take(pool, size);
+    *p = (ti_parcel){ .size = size, .packed = (char *)p + sizeof(ti_parcel) + blocks };
+    p->payload = (ti_payload){ .block = p->block, .count = with_blocks ? payload->count : 0, .bytes = payload->bytes };
+    if (blocks) {
+        memcpy(p->block, payload->block, blocks);
+    }
+    return p;
+}
+
+void ti_parcel_destroy(ti_parcel_pool *pool, ti_parcel *p)
+{
+    if (!p) {
+        return;
+    }
+    if (p->size <= POOLED && pool->spare.count < MOST_SPARE) {
+        ti_vec_push(&pool->spare, p);
+    } else {
+        ti_free(p, TI_MAX(p->size, (size_t)POOLED));
+    }
+}
+
+void ti_parcel_pool_fini(ti_parcel_pool *pool)
+{
+    for (size_t i = 0; i < pool->spare.count; i++) {
+        ti_free(pool->spare.data[i], POOLED);
+    }
+    ti_vec_fini(&pool->spare);
+}
+
+void ti_parcel_heap_push(ti_parcel_heap *heap, ti_parcel *parcel)
+{
+    size_t i = heap->count;
+    ti_vec_push(heap, parcel);
+    ti_parcel **at = heap->data;
+    for (; i && at[(i - 1) / 2]->counter > parcel->counter; i = (i - 1) / 2) {
+        at[i] = at[(i - 1) / 2];
+    }
+    at[i] = parcel;
+}
+
+ti_parcel *ti_parcel_heap_pop(ti_parcel_heap *heap)
+{
+    ti_parcel **at = heap->data, *top = at[0], *last = at[--heap->count];
+    size_t i = 0, n = heap->count;
+    for (size_t child = 1; child < n; child = 2 * i + 1) {
+        child += child + 1 < n && at[child + 1]->counter < at[child]->counter;
+        if (at[child]->counter >= last->counter) {
+            break;
+        }
+        at[i] = at[child];
+        i = child;
+    }
+    at[i] = last;
+    return top;
+}

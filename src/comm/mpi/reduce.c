@@ -1,0 +1,164 @@
+/* Reduction operators as MPI knows them: see reduce.h. */
+#include "comm/mpi/reduce.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+/* Remembers the call for messages. */
+#define CALL(call, function, ...) (*(call) = #function, function(__VA_ARGS__))
+
+enum { SCRATCH_BYTES = 4096 };
+
+/* ---- MPI's own */
+
+static MPI_Datatype type_of(int type)
+{
+    switch (type) {
+    case TACIT_INT8:
+        return MPI_INT8_T;
+    case TACIT_INT16:
+        return MPI_INT16_T;
+    case TACIT_INT32:
+        return MPI_INT32_T;
+    case TACIT_INT64:
+        return MPI_INT64_T;
+    case TACIT_UINT8:
+        return MPI_UINT8_T;
+    case TACIT_UINT16:
+        return MPI_UINT16_T;
+    case TACIT_UINT32:
+        return MPI_UINT32_T;
+    case TACIT_UINT64:
+        return MPI_UINT64_T;
+    case TACIT_FLOAT:
+        return MPI_FLOAT;
+    case TACIT_DOUBLE:
+        return MPI_DOUBLE;
+    }
+    TI_UNREACHABLE();
+}
+
+/* MPICH 4.0 compares unsigned numbers as if they were signed. */
+#if defined(OPEN_MPI)
+enum { ORDERS_UNSIGNED = true };
+#else
+enum { ORDERS_UNSIGNED = false };
+#endif
+
+/* Whether MPI_MIN and MPI_MAX are what tacit says they are. */
+static bool orders(int type)
+{
+    switch (type) {
+    case TACIT_FLOAT:
+    case TACIT_DOUBLE:
+        return false;
+    case TACIT_UINT8:
+    case TACIT_UINT16:
+    case TACIT_UINT32:
+    case TACIT_UINT64:
+        return ORDERS_UNSIGNED;
+    }
+    return true;
+}
+
+/* MPI_OP_NULL: ours. */
+static MPI_Op op_of(tacit_op op)
+{
+    switch (op.kind) {
+    case TACIT_OP_SUM:
+        return ti_type_size(op.type) < 4 ? MPI_OP_NULL : MPI_SUM;
+    case TACIT_OP_PRODUCT:
+        return MPI_PROD;
+    case TACIT_OP_MIN:
+        return orders(op.type) ? MPI_MIN : MPI_OP_NULL;
+    case TACIT_OP_MAX:
+        return orders(op.type) ? MPI_MAX : MPI_OP_NULL;
+    case TACIT_OP_AND:
+        return MPI_BAND;
+    case TACIT_OP_OR:
+        return MPI_BOR;
+    case TACIT_OP_XOR:
+        return MPI_BXOR;
+    }
+    TI_UNREACHABLE();
+}
+
+/* ---- ours */
+
+/* The key of the attribute: one for the process, as long as MPI lives. */
+static _Atomic int attribute = MPI_KEYVAL_INVALID;
+
+static int open_attribute(const char **call)
+{
+    int fresh = MPI_KEYVAL_INVALID, none = MPI_KEYVAL_INVALID;
+    if (atomic_load(&attribute) != MPI_KEYVAL_INVALID) {
+        return MPI_SUCCESS;
+    }
+    int code = CALL(call, MPI_Type_create_keyval, MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &fresh, NULL);
+    if (!code && !atomic_compare_exchange_strong(&attribute, &none, fresh)) {
+        code = CALL(call, MPI_Type_free_keyval, &fresh);
+    }
+    return code;
+}
+
+/* inout = in op inout: what is in `in` comes from nodes before. */
+static void combine(void *in, void *inout, int *len, MPI_Datatype *type)
+{
+    ti_mpi_reducer *r = NULL;
+    int found = 0;
+    if (MPI_Type_get_attr(*type, atomic_load(&attribute), &r, &found) != MPI_SUCCESS || !found) {
+        TI_PANIC("MPI does not know the operator of a reduction any more (MPI_Type_get_attr)");
+    }
+    for (size_t at = 0, n; at < (size_t)*len; at += n) {
+        char *to = (char *)inout + at * r->elem_size;
+        n = TI_MIN(r->at_once, (size_t)*len - at);
+        memcpy(r->scratch, (char *)in + at * r->elem_size, n * r->elem_size);
+        ti_reducer_combine(&r->reducer, r->scratch, to, n);
+        memcpy(to, r->scratch, n * r->elem_size);
+    }
+}
+
+static int open_own(ti_mpi_reducer *r, const char **call)
+{
+    r->own = true;
+    r->elem_size = r->reducer.user ? r->reducer.user->desc.elem_size : ti_type_size(r->reducer.op.type);
+    r->at_once = TI_MAX(SCRATCH_BYTES / r->elem_size, (size_t)1);
+    r->scratch = ti_alloc(r->at_once * r->elem_size);
+    int code = open_attribute(call);
+    code = code ? code : CALL(call, MPI_Type_contiguous, (int)r->elem_size, MPI_BYTE, &r->type);
+    code = code ? code : CALL(call, MPI_Type_commit, &r->type);
+    code = code ? code : CALL(call, MPI_Type_set_attr, r->type, atomic_load(&attribute), r);
+    return code ? code : CALL(call, MPI_Op_create, combine, 0, &r->op);
+}
+
+/* ---- */
+
+int ti_mpi_reducer_open(const ti_reducer *reducer, ti_mpi_reducer **out, const char **call)
+{
+    ti_mpi_reducer *r = *out = TI_NEW(ti_mpi_reducer);
+    r->reducer = *reducer;
+    r->type = MPI_DATATYPE_NULL;
+    r->op = reducer->user ? MPI_OP_NULL : op_of(reducer->op);
+    if (r->op == MPI_OP_NULL) {
+        return open_own(r, call);
+    }
+    r->type = type_of(reducer->op.type);
+    return MPI_SUCCESS;
+}
+
+int ti_mpi_reducer_close(ti_mpi_reducer *r, bool mpi_is_up, const char **call)
+{
+    int code = MPI_SUCCESS;
+    if (r->own && mpi_is_up && r->op != MPI_OP_NULL) {
+        code = CALL(call, MPI_Op_free, &r->op);
+    }
+    if (!code && r->own && mpi_is_up && r->type != MPI_DATATYPE_NULL) {
+        code = CALL(call, MPI_Type_free, &r->type);
+    }
+    ti_free(r->scratch, r->at_once * r->elem_size);
+    TI_DELETE(r);
+    return code;
+}

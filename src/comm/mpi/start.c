@@ -1,0 +1,225 @@
+/* How a communicator over MPI begins: see start.h. Nothing here waits for other processes. */
+#include "comm/mpi/start.h"
+
+#include "tacit/mpi.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *ti_mpi_error_text(int code, char text[MPI_MAX_ERROR_STRING])
+{
+    int length = 0, up = 0, down = 1;
+    if (MPI_Initialized(&up) != MPI_SUCCESS || !up || MPI_Finalized(&down) != MPI_SUCCESS || down ||
+        MPI_Error_string(code, text, &length) != MPI_SUCCESS) {
+        snprintf(text, MPI_MAX_ERROR_STRING, "MPI error %d", code);
+    }
+    return text;
+}
+
+static bool succeeded(int code, const char *what, char *why, size_t why_size)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    if (code == MPI_SUCCESS) {
+        return true;
+    }
+    snprintf(why, why_size, "%s failed: %s", what, ti_mpi_error_text(code, text));
+    return false;
+}
+
+/* ---- thread levels */
+
+/* An application that has initialised MPI calls it when it likes, from whichever threads the level allows. */
+static ti_comm_threads allowed_at(int level, bool is_ours)
+{
+    if (level >= MPI_THREAD_MULTIPLE) {
+        return TI_COMM_THREADS_ALL;
+    }
+    if (level >= MPI_THREAD_SERIALIZED) {
+        return is_ours ? TI_COMM_THREADS_ONE_BY_ONE : TI_COMM_THREADS_INSIDE_CALLS;
+    }
+    return TI_COMM_THREADS_CREATOR;
+}
+
+static const char *name_of(int level)
+{
+    return level >= MPI_THREAD_SERIALIZED ? "MPI_THREAD_SERIALIZED"
+           : level >= MPI_THREAD_FUNNELED ? "MPI_THREAD_FUNNELED"
+                                          : "MPI_THREAD_SINGLE";
+}
+
+static bool ask_level(ti_mpi_start *start, char *why, size_t why_size)
+{
+    int level = MPI_THREAD_SINGLE;
+    if (!succeeded(MPI_Query_thread(&level), "MPI_Query_thread", why, why_size)) {
+        return false;
+    }
+    start->threads = allowed_at(level, start->finalizes);
+    start->level = level < MPI_THREAD_MULTIPLE ? name_of(level) : NULL;
+    return true;
+}
+
+/* ---- all processes */
+
+static bool initialize(ti_mpi_start *start, char *why, size_t why_size)
+{
+    int level = MPI_THREAD_SINGLE;
+    start->finalizes = true;
+    /* Datatype calls report to these communicators; those of an application that initialised MPI are left alone. */
+    return succeeded(MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level), "MPI_Init_thread", why, why_size) &&
+           succeeded(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler", why,
+                     why_size) &&
+           succeeded(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler", why,
+                     why_size);
+}
+
+bool ti_mpi_start_world(ti_mpi_start *out, char *why, size_t why_size)
+{
+    int initialized = 0, finalized = 0;
+    *out = (ti_mpi_start){ .parent = MPI_COMM_WORLD };
+    if (!succeeded(MPI_Initialized(&initialized), "MPI_Initialized", why, why_size) ||
+        !succeeded(MPI_Finalized(&finalized), "MPI_Finalized", why, why_size)) {
+        return false;
+    }
+    if (finalized) {
+        out->over = true;
+        snprintf(why, why_size,
+                 "MPI was finalized in this process already and cannot start again; call MPI_Init before the first "
+                 "tacit_init and MPI_Finalize after the last tacit_finalize");
+        return false;
+    }
+    return (initialized || initialize(out, why, why_size)) && ask_level(out, why, why_size);
+}
+
+/* ---- the application's processes */
+
+static const char *library_name(int library)
+{
+    return library == TACIT_MPI_OPEN_MPI ? "Open MPI" : library == TACIT_MPI_MPICH ? "MPICH" : "another MPI";
+}
+
+static tacit_status check_is_running(char *why, size_t why_size)
+{
+    int initialized = 0, finalized = 0;
+    (void)MPI_Initialized(&initialized);
+    (void)MPI_Finalized(&finalized);
+    if (!initialized || finalized) {
+        snprintf(why, why_size,
+                 "tacit_init_mpi: MPI is %s; call it between MPI_Init_thread and MPI_Finalize, or use tacit_init",
+                 finalized ? "finalized" : "not initialised");
+        return TACIT_ERROR_STATE;
+    }
+    return TACIT_OK;
+}
+
+static tacit_status check_communicator(MPI_Comm comm, char *why, size_t why_size)
+{
+    int is_inter = 0;
+    if (comm == MPI_COMM_NULL) {
+        snprintf(why, why_size,
+                 "tacit_init_mpi: the communicator is MPI_COMM_NULL; only processes that belong to one may call it");
+        return TACIT_ERROR_ARGUMENT;
+    }
+    if (!succeeded(MPI_Comm_test_inter(comm, &is_inter), "MPI_Comm_test_inter", why, why_size)) {
+        return TACIT_ERROR_NETWORK;
+    }
+    if (is_inter) {
+        snprintf(why, why_size,
+                 "tacit_init_mpi: this is an inter-communicator, whose ranks are not one row of nodes; use "
+                 "MPI_Intercomm_merge, or an intra-communicator");
+        return TACIT_ERROR_ARGUMENT;
+    }
+    return TACIT_OK;
+}
+
+static tacit_status check_thread(const ti_mpi_start *start, char *why, size_t why_size)
+{
+    int is_main = 0;
+    if (start->threads != TI_COMM_THREADS_CREATOR) {
+        return TACIT_OK;
+    }
+    if (!succeeded(MPI_Is_thread_main(&is_main), "MPI_Is_thread_main", why, why_size)) {
+        return TACIT_ERROR_NETWORK;
+    }
+    if (!is_main) {
+        snprintf(why, why_size,
+                 "tacit_init_mpi: MPI was initialised with %s, so only the thread that did it may call tacit; call it "
+                 "there, or initialise MPI with MPI_THREAD_MULTIPLE",
+                 start->level);
+        return TACIT_ERROR_STATE;
+    }
+    return TACIT_OK;
+}
+
+bool ti_mpi_is_same(const tacit_mpi_comm *given)
+{
+    return given->library == TACIT_MPI_LIBRARY_ && given->size == sizeof(MPI_Comm);
+}
+
+tacit_status ti_mpi_start_on(const tacit_mpi_comm *given, ti_mpi_start *out, char *why, size_t why_size)
+{
+    *out = (ti_mpi_start){ .parent = MPI_COMM_NULL };
+    if (!ti_mpi_is_same(given)) {
+        snprintf(why, why_size,
+                 "tacit_init_mpi: the program is compiled with %s, but tacit was built with %s; compile it with that "
+                 "one, or build tacit with -DTACIT_MPI_FLAVOUR=openmpi or mpich",
+                 library_name(given->library), ti_comm_mpi_library());
+        return TACIT_ERROR_UNSUPPORTED;
+    }
+    memcpy(&out->parent, given->address, sizeof(out->parent));
+    tacit_status status = check_is_running(why, why_size);
+    if (status == TACIT_OK) {
+        status = check_communicator(out->parent, why, why_size);
+    }
+    if (status == TACIT_OK && !ask_level(out, why, why_size)) {
+        status = TACIT_ERROR_NETWORK;
+    }
+    return status == TACIT_OK ? check_thread(out, why, why_size) : status;
+}
+
+/* ---- what is known without MPI */
+
+static bool is_set(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value;
+}
+
+/* Slurm also describes the shell of a batch or interactive job, whose step numbers are reserved ones at the top of 32
+ * bits. */
+static bool is_slurm_step(void)
+{
+    const char *step = is_set("SLURM_STEP_ID") ? getenv("SLURM_STEP_ID") : getenv("SLURM_STEPID");
+    return is_set("SLURM_PROCID") && step && *step && strtoull(step, NULL, 10) < 0xfffffff0u;
+}
+
+bool ti_comm_mpi_is_launched(void)
+{
+    static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE", "PMIX_RANK",
+                                         "MPI_LOCALNRANKS" };
+    for (size_t i = 0; i < TI_COUNT(names); i++) {
+        if (is_set(names[i])) {
+            return true;
+        }
+    }
+    return is_slurm_step();
+}
+
+/* Of the library that tacit was built with. */
+#define TEXT_OF(x) #x
+#define TEXT(x) TEXT_OF(x)
+
+const char *ti_comm_mpi_library(void)
+{
+#if defined(OMPI_MAJOR_VERSION)
+    return "Open MPI " TEXT(OMPI_MAJOR_VERSION) "." TEXT(OMPI_MINOR_VERSION) "." TEXT(OMPI_RELEASE_VERSION);
+#elif defined(I_MPI_VERSION)
+    return "Intel MPI " I_MPI_VERSION;
+#elif defined(MVAPICH2_VERSION)
+    return "MVAPICH2 " MVAPICH2_VERSION;
+#elif defined(MPICH_VERSION)
+    return "MPICH " MPICH_VERSION;
+#else
+    return "MPI " TEXT(MPI_VERSION) "." TEXT(MPI_SUBVERSION);
+#endif
+}

@@ -1,0 +1,641 @@
+/* The host device: see host.h.
+ *
+ * A job is a kernel or a large copy; it is cut into parts, and every part is an entry in the queue of one worker. Queues are rings under a
+ * lock that is held for a few instructions; an atomic count beside it lets an empty queue be passed by without the lock. An entry may be
+ * stolen only when all parts of its job are queued, and a thief looks at its own queue once more before it steals, so that a worker
+ * that was idle when the job came always takes its own part.
+ * The worker that finishes the last part pushes the job on a stack of completions, which poll takes as a whole.
+ * Invariants: a job leaves the pool in copy or launch and returns to it in poll, so the pool needs no lock (executor role);
+ * `left` of a job counts its parts that are not finished; `count` of a queue changes under its lock only.
+ * Threads: create, destroy and stop: one; alloc, free, copy, launch, poll, room: the executor role; all else: any worker. */
+#include "device/host.h"
+
+#include "base/check.h"
+#include "base/vec.h"
+#include "device/bounds/check.h"
+#include "grid/split.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* Below this a copy is done at once by the caller: cheaper than waking anybody. */
+enum { INLINE_COPY_BYTES = 256 * 1024 };
+/* From here on memory comes from the system untouched, so that the worker that uses a page first gets it nearby. */
+enum { MAP_BYTES = 1024 * 1024 };
+enum { HUGE_PAGE = 2 << 20 };
+
+typedef struct job {
+    struct job *next;         /* in the pool, or in the stack of completions */
+    ti_device_kernel *kernel; /* NULL: a copy */
+    ti_block to, from;
+    uint64_t token;
+    int parts;
+    _Atomic int left;
+    atomic_bool stealable; /* all parts are queued */
+} job;
+
+typedef struct entry {
+    job *job;
+    int part;
+} entry;
+
+typedef struct queue {
+    _Alignas(TI_CACHE_LINE) ti_lock lock;
+    _Atomic uint32_t count;
+    uint32_t first, capacity; /* capacity: a power of two */
+    entry *slot;
+} queue;
+
+typedef struct host {
+    ti_device base;
+    ti_host_desc desc;
+    queue *queues; /* one per worker */
+    void *queues_memory;
+    struct worker_thread {
+        pthread_t id;
+        struct host *host;
+        int worker;
+    } * threads;
+    int running; /* threads started and not joined */
+    atomic_bool stop;
+    _Atomic int queued_kernels; /* not begun */
+    /* Completions: `done` is pushed by workers, newest first; `taken` is what poll took off it and has not reported, oldest first. */
+    _Atomic(job *) done;
+    job *taken;
+    atomic_bool has_taken;
+    job *pool;
+    int next_worker; /* for jobs of one part that no worker started */
+} host;
+
+/* Which worker of which device this thread is, or was last: only a hint for where to queue. */
+static _Thread_local struct {
+    const host *host;
+    int worker;
+} me;
+
+/* ---------------------------------------------------------------- queues */
+
+/* Returns how many entries stood before it. */
+static uint32_t queue_push(queue *q, job *j, int part)
+{
+    ti_lock_take(&q->lock);
+    uint32_t count = atomic_load_explicit(&q->count, memory_order_relaxed);
+    if (count == q->capacity) {
+        entry *grown = TI_NEW_ARRAY(entry, q->capacity * 2);
+        for (uint32_t i = 0; i < count; i++) {
+            grown[i] = q->slot[(q->first + i) & (q->capacity - 1)];
+        }
+        ti_free(q->slot, q->capacity * sizeof(entry));
+        q->slot = grown;
+        q->first = 0;
+        q->capacity *= 2;
+    }
+    q->slot[(q->first + count) & (q->capacity - 1)] = (entry){ j, part };
+    atomic_store_explicit(&q->count, count + 1, memory_order_release);
+    ti_lock_drop(&q->lock);
+    return count;
+}
+
+static bool queue_is_empty(queue *q)
+{
+    return atomic_load_explicit(&q->count, memory_order_acquire) == 0;
+}
+
+static bool queue_pop(queue *q, entry *out)
+{
+    if (queue_is_empty(q)) {
+        return false;
+    }
+    ti_lock_take(&q->lock);
+    uint32_t count = atomic_load_explicit(&q->count, memory_order_relaxed);
+    if (count) {
+        *out = q->slot[q->first];
+        q->first = (q->first + 1) & (q->capacity - 1);
+        atomic_store_explicit(&q->count, count - 1, memory_order_release);
+    }
+    ti_lock_drop(&q->lock);
+    return count != 0;
+}
+
+/* Takes the oldest entry of another worker's queue. Gives way if the thief has work of its own by now: entries that it sees were queued
+ * before `stealable` was set, so its own part of the same job is visible too. */
+static bool queue_steal(queue *victim, queue *own, entry *out)
+{
+    bool got = false;
+    if (queue_is_empty(victim)) {
+        return false;
+    }
+    ti_lock_take(&victim->lock);
+    uint32_t count = atomic_load_explicit(&victim->count, memory_order_relaxed);
+    if (count) {
+        entry oldest = victim->slot[victim->first];
+        if (atomic_load_explicit(&oldest.job->stealable, memory_order_acquire) && queue_is_empty(own)) {
+            *out = oldest;
+            victim->first = (victim->first + 1) & (victim->capacity - 1);
+            atomic_store_explicit(&victim->count, count - 1, memory_order_release);
+            got = true;
+        }
+    }
+    ti_lock_drop(&victim->lock);
+    return got;
+}
+
+static bool find_entry(host *h, int worker, entry *out)
+{
+    int workers = h->base.workers;
+    queue *own = &h->queues[worker];
+    if (queue_pop(own, out)) {
+        return true;
+    }
+    for (int i = 1; i < workers; i++) {
+        if (queue_steal(&h->queues[(worker + i) % workers], own, out)) {
+            return true;
+        }
+    }
+    return queue_pop(own, out); /* it may have come while we looked elsewhere */
+}
+
+/* ---------------------------------------------------------------- parts */
+
+/* The slowest dimension that can be cut at all. */
+static int cut_dim(const ti_device_kernel *k)
+{
+    const tacit_box *c = &k->launch.chunk;
+    int d = 0;
+    while (d + 1 < k->dims && c->max[d] - c->min[d] == 1) {
+        d++;
+    }
+    return d;
+}
+
+static int64_t granules_along(const ti_device_kernel *k, int d, int64_t *granule)
+{
+    int64_t extent = (int64_t)(k->launch.chunk.max[d] - k->launch.chunk.min[d]);
+    *granule = d == 0 && k->granule > 0 ? k->granule : 1;
+    return extent / *granule + (extent % *granule != 0);
+}
+
+static int kernel_parts(const ti_device_kernel *k, int workers)
+{
+    int64_t granule;
+    if (k->whole || workers == 1 || k->dims == 0) {
+        return 1;
+    }
+    return (int)TI_MAX(1, TI_MIN((int64_t)workers, granules_along(k, cut_dim(k), &granule)));
+}
+
+static void cut(const ti_device_kernel *k, int parts, int part, tacit_box *chunk)
+{
+    int64_t granule;
+    int d = cut_dim(k);
+    int64_t granules = granules_along(k, d, &granule);
+    size_t begin = chunk->min[d], end = chunk->max[d];
+    chunk->min[d] = begin + (size_t)(ti_split_share(granules, parts, part) * granule);
+    if (part + 1 < parts) {
+        end = begin + (size_t)(ti_split_share(granules, parts, part + 1) * granule);
+    }
+    chunk->max[d] = end;
+}
+
+static void run_kernel(host *h, job *j, int part, int worker)
+{
+    ti_device_kernel *k = j->kernel;
+    tacit_launch launch = k->launch;
+    if (part == 0) {
+        atomic_fetch_sub_explicit(&h->queued_kernels, 1, memory_order_relaxed);
+    }
+    if (j->parts > 1) {
+        cut(k, j->parts, part, &launch.chunk);
+    }
+    launch.worker = worker;
+    launch.num_workers = h->base.workers;
+    if (k->run) {
+        k->run(k, part, j->parts, &launch);
+    } else {
+        ti_kernel_call(k, &launch);
+    }
+}
+
+/* Walks over the runs of a block. */
+typedef struct cursor {
+    const ti_block *block;
+    size_t outer, inner;
+    size_t at; /* bytes into the run */
+} cursor;
+
+static cursor cursor_at(const ti_block *b, size_t byte)
+{
+    size_t run = byte / b->run;
+    return (cursor){ b, run / b->count[1], run % b->count[1], byte % b->run };
+}
+
+static char *cursor_address(const cursor *c)
+{
+    return c->block->base + c->outer * c->block->stride[0] + c->inner * c->block->stride[1] + c->at;
+}
+
+static void cursor_advance(cursor *c, size_t bytes)
+{
+    c->at += bytes;
+    if (c->at == c->block->run) {
+        c->at = 0;
+        if (++c->inner == c->block->count[1]) {
+            c->inner = 0;
+            c->outer++;
+        }
+    }
+}
+
+/* The two blocks hold equally many bytes in the same order, but their runs may be of different lengths. */
+static void copy_bytes(const ti_block *to, const ti_block *from, size_t begin, size_t end)
+{
+    cursor t = cursor_at(to, begin), f = cursor_at(from, begin);
+    for (size_t done = begin; done < end;) {
+        size_t step = TI_MIN(TI_MIN(to->run - t.at, from->run - f.at), end - done);
+        memcpy(cursor_address(&t), cursor_address(&f), step);
+        cursor_advance(&t, step);
+        cursor_advance(&f, step);
+        done += step;
+    }
+}
+
+/* Parts of a copy are whole runs where there are enough of them, else whole cache lines, dealt like rows of a kernel. */
+static size_t copy_unit(const job *j)
+{
+    size_t run = TI_MIN(j->to.run, j->from.run), bytes = ti_block_bytes(&j->to);
+    return bytes / run >= (size_t)j->parts ? run : TI_CACHE_LINE;
+}
+
+static void run_copy(const job *j, int part)
+{
+    size_t bytes = ti_block_bytes(&j->to), unit = copy_unit(j);
+    int64_t units = (int64_t)(bytes / unit);
+    size_t begin = (size_t)ti_split_share(units, j->parts, part) * unit;
+    size_t end = part + 1 < j->parts ? (size_t)ti_split_share(units, j->parts, part + 1) * unit : bytes;
+    copy_bytes(&j->to, &j->from, begin, end);
+}
+
+/* ---------------------------------------------------------------- completions */
+
+static job *job_create(host *h, uint64_t token, int parts)
+{
+    job *j = h->pool;
+    if (j) {
+        h->pool = j->next;
+    } else {
+        j = TI_NEW(job);
+    }
+    j->token = token;
+    j->parts = parts;
+    atomic_store_explicit(&j->left, parts, memory_order_relaxed);
+    atomic_store_explicit(&j->stealable, parts == 1, memory_order_relaxed);
+    return j;
+}
+
+static void complete(host *h, job *j)
+{
+    job *top = atomic_load_explicit(&h->done, memory_order_relaxed);
+    do {
+        j->next = top;
+    } while (!atomic_compare_exchange_weak_explicit(&h->done, &top, j, memory_order_release, memory_order_relaxed));
+}
+
+/* Moves all that was pushed behind what was taken, oldest first. Only called when nothing is left of `taken`. */
+static void take_completions(host *h)
+{
+    job *newest = atomic_exchange_explicit(&h->done, NULL, memory_order_acquire);
+    while (newest) {
+        job *older = newest->next;
+        newest->next = h->taken;
+        h->taken = newest;
+        newest = older;
+    }
+}
+
+static int host_poll(ti_device *device, uint64_t *tokens, int max)
+{
+    host *h = (host *)device;
+    int n = 0;
+    while (n < max) {
+        if (!h->taken) {
+            if (!atomic_load_explicit(&h->done, memory_order_relaxed)) {
+                break;
+            }
+            take_completions(h);
+        }
+        job *j = h->taken;
+        h->taken = j->next;
+        tokens[n++] = j->token;
+        j->next = h->pool;
+        h->pool = j;
+    }
+    atomic_store_explicit(&h->has_taken, h->taken != NULL, memory_order_relaxed);
+    return n;
+}
+
+bool ti_device_host_has_completions(ti_device *device)
+{
+    host *h = (host *)device;
+    return atomic_load_explicit(&h->done, memory_order_relaxed) ||
+           atomic_load_explicit(&h->has_taken, memory_order_relaxed);
+}
+
+/* ---------------------------------------------------------------- workers */
+
+/* Runs one part; `completed` says whether it was the last one of its job. */
+static bool run_one(host *h, int worker, bool *completed)
+{
+    entry e;
+    *completed = false;
+    if (!find_entry(h, worker, &e)) {
+        return false;
+    }
+    if (e.job->kernel) {
+        run_kernel(h, e.job, e.part, worker);
+    } else {
+        run_copy(e.job, e.part);
+    }
+    if (atomic_fetch_sub_explicit(&e.job->left, 1, memory_order_acq_rel) == 1) {
+        complete(h, e.job);
+        *completed = true;
+    }
+    return true;
+}
+
+bool ti_device_host_work(ti_device *device, int worker)
+{
+    host *h = (host *)device;
+    bool completed;
+    TI_ASSERT(worker >= 0 && worker < device->workers);
+    me.host = h;
+    me.worker = worker;
+    return run_one(h, worker, &completed);
+}
+
+void ti_device_host_leave(ti_device *device)
+{
+    host *h = (host *)device;
+    if (me.host == h) {
+        if (!queue_is_empty(&h->queues[me.worker])) {
+            ti_lot_wake(h->desc.lot, 1);
+        }
+        me.host = NULL;
+    }
+}
+
+/* One look around: a job, or whatever the runtime has to do. */
+static bool work_or_idle(host *h, int worker)
+{
+    bool completed;
+    bool busy = run_one(h, worker, &completed);
+    if ((!busy || completed) && h->desc.idle) {
+        busy |= h->desc.idle(h->desc.user, worker);
+    }
+    return busy;
+}
+
+static void *worker_main(void *arg)
+{
+    const struct worker_thread *self = arg;
+    host *h = self->host;
+    uint32_t round = 0;
+    me.host = h;
+    me.worker = self->worker;
+    for (;;) {
+        uint32_t ticket = ti_lot_ticket(h->desc.lot); /* before looking for work: see park.h */
+        if (atomic_load_explicit(&h->stop, memory_order_acquire)) {
+            return NULL;
+        }
+        if (work_or_idle(h, self->worker)) {
+            round = 0;
+        } else {
+            ti_backoff(&round, h->desc.lot, ticket, h->desc.polling && h->desc.polling(h->desc.user));
+        }
+    }
+}
+
+static void pin(pthread_t id, int cpu)
+{
+    size_t size = CPU_ALLOC_SIZE(cpu + 1);
+    cpu_set_t *set = CPU_ALLOC(cpu + 1);
+    if (set) {
+        CPU_ZERO_S(size, set);
+        CPU_SET_S((size_t)cpu, size, set);
+        pthread_setaffinity_np(id, size, set); /* a wish: without it everything works, only slower */
+        CPU_FREE(set);
+    }
+}
+
+/* Signals are for the threads of the program. */
+static bool start_threads(host *h)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    for (int i = 0; i < h->desc.threads; i++) {
+        struct worker_thread *t = &h->threads[i];
+        char name[16];
+        *t = (struct worker_thread){ .host = h, .worker = i };
+        if (pthread_create(&t->id, NULL, worker_main, t) != 0) {
+            break;
+        }
+        h->running++;
+        snprintf(name, sizeof(name), "tacit-%d", i % 10000);
+        pthread_setname_np(t->id, name);
+        if (h->desc.cpus) {
+            pin(t->id, h->desc.cpus[i]);
+        }
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return h->running == h->desc.threads;
+}
+
+void ti_device_host_stop(ti_device *device)
+{
+    host *h = (host *)device;
+    atomic_store_explicit(&h->stop, true, memory_order_release);
+    ti_lot_wake(h->desc.lot, INT_MAX);
+    for (; h->running > 0; h->running--) {
+        pthread_join(h->threads[h->running - 1].id, NULL);
+    }
+}
+
+/* ---------------------------------------------------------------- operations */
+
+static tacit_status host_alloc(ti_device *device, size_t bytes, void **out)
+{
+    (void)device;
+    if (bytes > PTRDIFF_MAX - MAP_BYTES) {
+        return TACIT_ERROR_MEMORY;
+    }
+    if (bytes < MAP_BYTES) {
+        *out = aligned_alloc(TI_CACHE_LINE, TI_ALIGN_UP(TI_MAX(bytes, 1), TI_CACHE_LINE));
+        return *out ? TACIT_OK : TACIT_ERROR_MEMORY;
+    }
+    void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    *out = mapped == MAP_FAILED ? NULL : mapped;
+#ifdef MADV_HUGEPAGE
+    if (*out && bytes >= HUGE_PAGE) { /* MPI libraries pin each page that another process copies from */
+        (void)madvise(mapped, bytes, MADV_HUGEPAGE);
+    }
+#endif
+    return *out ? TACIT_OK : TACIT_ERROR_MEMORY;
+}
+
+static void host_free(ti_device *device, void *ptr, size_t bytes)
+{
+    (void)device;
+    if (bytes < MAP_BYTES) {
+        free(ptr);
+    } else if (ptr) {
+        munmap(ptr, bytes);
+    }
+}
+
+/* Queues all parts and wakes as many workers as there are parts that the caller will not take itself. */
+static void enqueue(host *h, job *j)
+{
+    int workers = h->base.workers, wake = 0;
+    bool is_worker = me.host == h && me.worker < workers;
+    if (j->parts == 1) {
+        int target = is_worker ? me.worker : h->next_worker++ % workers;
+        h->next_worker %= workers;
+        wake = queue_push(&h->queues[target], j, 0) > 0 || !is_worker;
+    } else {
+        int parts = j->parts;
+        for (int i = 0; i < parts; i++) {
+            int target = (int)((int64_t)i * workers / parts);
+            queue_push(&h->queues[target], j, i);
+            wake += !is_worker || target != me.worker;
+        }
+        atomic_store_explicit(&j->stealable, true, memory_order_release);
+    }
+    if (wake) {
+        ti_lot_wake(h->desc.lot, wake);
+    }
+}
+
+static void host_launch(ti_device *device, int lane, ti_device_kernel *kernel)
+{
+    host *h = (host *)device;
+    (void)lane;
+    TI_ASSERT(kernel->kernel->host);
+    job *j = job_create(h, kernel->token, kernel_parts(kernel, device->workers));
+    j->kernel = kernel;
+    atomic_fetch_add_explicit(&h->queued_kernels, 1, memory_order_relaxed);
+    enqueue(h, j);
+}
+
+static void host_copy(ti_device *device, int lane, const ti_block *to, const ti_block *from, uint64_t token)
+{
+    host *h = (host *)device;
+    (void)lane;
+    TI_ASSERT(ti_block_bytes(to) == ti_block_bytes(from));
+    job *j = job_create(h, token, device->workers);
+    j->kernel = NULL;
+    j->to = *to;
+    j->from = *from;
+    if (ti_block_bytes(to) < INLINE_COPY_BYTES) {
+        ti_layout_copy(to, from);
+        complete(h, j);
+    } else {
+        enqueue(h, j);
+    }
+}
+
+static int host_room(ti_device *device)
+{
+    host *h = (host *)device;
+    return TI_MAX(0, 2 * device->workers - atomic_load_explicit(&h->queued_kernels, memory_order_relaxed));
+}
+
+static void free_jobs(job *list)
+{
+    while (list) {
+        job *next = list->next;
+        TI_DELETE(list);
+        list = next;
+    }
+}
+
+/* What a run that failed has left in the queues: nobody will run it. */
+static void drop_queued(host *h, queue *q)
+{
+    entry e;
+    while (queue_pop(q, &e)) {
+        if (atomic_fetch_sub_explicit(&e.job->left, 1, memory_order_acq_rel) == 1) {
+            e.job->next = h->pool;
+            h->pool = e.job;
+        }
+    }
+}
+
+static size_t queues_bytes(int workers)
+{
+    return sizeof(queue) * (size_t)workers + TI_CACHE_LINE;
+}
+
+static void host_destroy(ti_device *device)
+{
+    host *h = (host *)device;
+    ti_device_host_stop(device);
+    for (int i = 0; i < device->workers; i++) {
+        drop_queued(h, &h->queues[i]);
+        ti_free(h->queues[i].slot, h->queues[i].capacity * sizeof(entry));
+    }
+    if (me.host == h) {
+        me.host = NULL;
+    }
+    free_jobs(atomic_load_explicit(&h->done, memory_order_acquire));
+    free_jobs(h->taken);
+    free_jobs(h->pool);
+    ti_free(h->queues_memory, queues_bytes(device->workers));
+    ti_free(h->threads, (size_t)h->desc.threads * sizeof(*h->threads));
+    TI_DELETE(h);
+}
+
+static const ti_device_ops host_ops = {
+    .name = "host",
+    .destroy = host_destroy,
+    .alloc = host_alloc,
+    .free = host_free,
+    .copy = host_copy,
+    .launch = host_launch,
+    .poll = host_poll,
+    .room = host_room,
+};
+
+static void init_queues(host *h, int workers)
+{
+    enum { FIRST_CAPACITY = 16 };
+    h->queues_memory = ti_alloc_zero(queues_bytes(workers));
+    h->queues = (queue *)(void *)TI_ALIGN_UP((uintptr_t)h->queues_memory, TI_CACHE_LINE);
+    for (int i = 0; i < workers; i++) {
+        h->queues[i].slot = TI_NEW_ARRAY(entry, FIRST_CAPACITY);
+        h->queues[i].capacity = FIRST_CAPACITY;
+    }
+}
+
+ti_device *ti_device_host_create(const ti_host_desc *desc)
+{
+    host *h = TI_NEW(host);
+    TI_ASSERT(desc->workers >= 1 && desc->threads >= 0 && desc->threads <= desc->workers && desc->lot);
+    h->base = (ti_device){ .ops = &host_ops, .workers = desc->workers };
+    h->desc = *desc;
+    init_queues(h, desc->workers);
+    h->threads = ti_alloc_zero((size_t)desc->threads * sizeof(*h->threads));
+    bool started = start_threads(h);
+    h->desc.cpus = NULL;
+    if (!started) {
+        host_destroy(&h->base);
+        return NULL;
+    }
+    return &h->base;
+}

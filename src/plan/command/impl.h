@@ -1,0 +1,154 @@
+/* What the files of the command graph share: its state. Included by command_*.c only. */
+#ifndef TI_COMMAND_IMPL_H
+#define TI_COMMAND_IMPL_H
+
+#include "base/arena.h"
+#include "plan/command/edge.h"
+#include "plan/command/graph.h"
+#include "plan/command/peer_counters.h"
+#include "plan/track/order.h"
+#include "plan/version/discovery.h"
+#include "plan/version/replay.h"
+#include "plan/version/transfer.h"
+
+/* Who reads what a reduction leaves, as far as it shows. */
+typedef struct ti_readers {
+    enum { TI_READERS_NONE, TI_READERS_NODE, TI_READERS_ALL, TI_READERS_OTHER } kind;
+    int node;
+} ti_readers;
+
+typedef struct ti_command_buffer {
+    const ti_buffer_info *info;
+    ti_version_map versions; /* with more than one node; settle the replay before you look */
+    ti_replay replay;
+    ti_discovery_cache collectives;
+    int vain; /* windows in a row that were held open for this buffer and gained nothing by it */
+    struct {
+        uint64_t task;          /* the latest reduction, or 0 */
+        int a, b;               /* nodes that its result came to */
+        ti_pattern untold;      /* how, if by a collective, until it has been reported */
+        ti_readers seen, usual; /* since the latest reduction; before it */
+    } reduced;
+    ti_tracker tracker; /* if recording */
+} ti_command_buffer;
+
+/* What a held task wants on all nodes alike: the next one for the same producer may bring it sooner. */
+typedef struct ti_wish {
+    size_t task; /* index of the held task */
+    const ti_buffer_info *buffer;
+    uint64_t producer;
+    const ti_box *box;
+    uint32_t boxes;
+} ti_wish;
+
+/* A forward whose best decision may depend on tasks to come. */
+typedef struct ti_open_forward {
+    const ti_buffer_info *buffer;
+    uint64_t producer;
+} ti_open_forward;
+
+/* A forward, or of one without a producer what one source has of it. */
+typedef struct ti_command_part {
+    ti_forward forward; /* `producer`: a task, or a number that stands for the source */
+    bool stays;         /* nothing of it moves: only for the report */
+} ti_command_part;
+
+typedef struct ti_command_piece {
+    uint32_t part;
+    ti_box box;
+} ti_command_piece;
+
+/* Tasks that wait for a decision: see window.c. */
+typedef struct ti_command_window {
+    TI_VEC(const ti_task *) held; /* in order */
+    TI_VEC(ti_open_forward) open;
+    TI_VEC(ti_wish) wishes;
+    size_t at; /* the held task that is being planned */
+    ti_boxes boxes, rest;
+} ti_command_window;
+
+struct ti_command_graph {
+    const ti_system *system;
+    ti_arena_ring arenas;
+    ti_era era;
+    ti_orders orders;                   /* if recording */
+    uint64_t newest_point;              /* command of the last horizon or epoch */
+    TI_VEC(ti_command_buffer *) buffer; /* by slot */
+    TI_VEC(const ti_command *) batch;
+    TI_VEC(const ti_task *) planned;
+    ti_split_cache splits;
+    ti_transfer_planner transfer;
+    ti_discovery collectives;
+    ti_command_window window;
+    ti_peer_counters sent, received; /* messages planned so far */
+    uint64_t next_id, evaluated, replayed;
+    ti_deps deps;
+    TI_VEC(ti_holder *) holders; /* of the task's accesses, one per mapper, in order; referenced while it is planned */
+    TI_VEC(ti_holder *) reads;   /* those that read one buffer */
+    TI_VEC(ti_command_part) parts; /* of the forward at hand */
+    TI_VEC(ti_command_piece) pieces;
+    ti_boxes asked;
+    ti_edge_fates fates; /* of the task's forwards on one buffer, if somebody wants to know */
+    struct {             /* what the task's forwards on one buffer became */
+        TI_VEC(ti_collective *) collective;
+        bool moved, passes; /* as in ti_replay_step */
+    } became;
+};
+
+/* graph.c */
+static inline ti_arena *ti_command_arena(ti_command_graph *graph)
+{
+    return ti_arena_ring_top(&graph->arenas);
+}
+/* A command of the task, whose dependencies are gathered until it is emitted. */
+ti_command *ti_command_new(ti_command_graph *graph, ti_command_kind kind, const ti_task *task);
+/* It reads or writes these boxes. */
+void ti_command_track(ti_command_graph *graph, const ti_buffer_info *buffer, const ti_box *box, uint32_t count,
+                      bool write);
+void ti_command_emit(ti_command_graph *graph, ti_command *command);
+/* The number of the next message to or from a peer. */
+uint64_t ti_command_count_message(ti_command_graph *graph, int peer, bool send);
+ti_command_buffer *ti_command_buffer_of(ti_command_graph *graph, const ti_buffer_info *buffer);
+ti_split_ref *ti_command_split(ti_command_graph *graph, const ti_task *task);
+/* Fill `holders`, then `reads` for one buffer. */
+void ti_command_resolve_holders(ti_command_graph *graph, const ti_task *task, ti_split_ref *split);
+void ti_command_drop_holders(ti_command_graph *graph);
+void ti_command_collect_reads(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer);
+void ti_command_emit_collective(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
+                                const ti_collective *what);
+void ti_command_emit_messages(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
+                              const ti_messages *pieces, bool send);
+/* Plan a task, whatever it is. */
+void ti_command_plan(ti_command_graph *graph, const ti_task *task);
+
+/* forward.c: forwards of a task whose reads of the buffer have been collected. */
+/* Fill `parts`; what they point to lives as long as the task. */
+void ti_command_divide(ti_command_graph *graph, const ti_forward *forward);
+ti_discovery_question ti_command_question(ti_command_graph *graph, const ti_task *task, const ti_forward *forward);
+/* Those on the buffer of `state` become collectives where they fit a pattern. */
+void ti_command_forward_data(ti_command_graph *graph, const ti_task *task, ti_command_buffer *state);
+
+/* reduce.c: combine the partial results of the access with this index; learn from the reads that have been collected. */
+void ti_command_reduce(ti_command_graph *graph, const ti_task *task, uint32_t index, const ti_split_ref *split);
+void ti_command_note_readers(ti_command_graph *graph, const ti_task *task, ti_command_buffer *state);
+
+/* replay.c: tasks whose messages and collectives are known from the last time. */
+/* Of each of the task's buffers either `replay.now` is known, or the versions are up to date. True: all are known. */
+bool ti_command_replay_begin(ti_command_graph *graph, const ti_task *task);
+/* Emit what is known; or learn what has been emitted, to the buffer's `became` and in `transfer`. */
+void ti_command_replay_transfers(ti_command_graph *graph, const ti_task *task, ti_command_buffer *state);
+void ti_command_replay_learn(ti_command_graph *graph, const ti_task *task, ti_command_buffer *state);
+void ti_command_replay_end(ti_command_graph *graph, const ti_task *task);
+/* Whether lookahead has nothing to wait for, as far as this buffer goes. */
+bool ti_command_replay_passes(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer);
+
+/* window.c */
+void ti_command_window_fini(ti_command_window *window);
+/* Plan the task now or hold it; plan those that are held if it closes the window. */
+void ti_command_window_add(ti_command_graph *graph, const ti_task *task);
+/* The held task at hand is planned and has this forward: what this one and later ones want on all nodes comes first, at once. NULL: nothing. */
+const ti_collective *ti_command_window_hoist(ti_command_graph *graph, const ti_task *task, const ti_forward *forward);
+/* Whether all nodes want all there is of the forward of a task whose reads have been collected. */
+bool ti_command_all_want_all(ti_command_graph *graph, const ti_task *task, const ti_forward *forward);
+
+#endif

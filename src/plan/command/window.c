@@ -1,0 +1,271 @@
+/* The command graph, lookahead: tasks whose transfers may become something better once it is known what comes next.
+ *
+ * A forward that nothing can improve is decided when its task comes: all of what the producer wrote goes to all nodes, or nothing moves. Any other is
+ * *open*: a later task may want the same on all nodes, and then one all-gather or broadcast, done at once, serves both. The task of an open forward is
+ * held, and so are tasks that depend on held ones, or whose forwards have the producer of an open one; everything else is planned as it comes. The
+ * window closes at horizons, epochs and fences, and as soon as a task wants everything of an open forward's producer. Then the held tasks are planned
+ * in order. Before a task with a forward is planned, what it and the later ones want on all nodes from that producer, the *wishes*, is brought by
+ * one collective.
+ *
+ * Where two windows in a row gained nothing for a buffer, its forwards are not held open any more, until some part of it has moved by messages that
+ * a collective wants later: so loops without anything to find run as without lookahead. All of this depends on the sequence of tasks
+ * alone, so all nodes do the same. Paper: what Knorr et al., doi 10.1007/s10766-024-00767-y, leave open in section 5.1. */
+#include "plan/command/impl.h"
+
+#include "base/check.h"
+
+enum { MOST_IN_VAIN = 2, MOST_HELD = 1024 };
+
+void ti_command_window_fini(ti_command_window *w)
+{
+    ti_vec_fini(&w->held);
+    ti_vec_fini(&w->open);
+    ti_vec_fini(&w->wishes);
+    ti_vec_fini(&w->boxes);
+    ti_vec_fini(&w->rest);
+}
+
+/* ---- a task comes */
+
+/* Whether a task with this id is held; held tasks ascend. */
+static bool is_held(const ti_command_window *w, uint64_t id)
+{
+    size_t low = 0, high = w->held.count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (w->held.data[middle]->id < id) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < w->held.count && w->held.data[low]->id == id;
+}
+
+static bool follows_held(const ti_command_window *w, const ti_task *task)
+{
+    for (uint32_t i = 0; i < task->deps && w->held.count; i++) {
+        if (task->dep[i] >= w->held.data[0]->id && is_held(w, task->dep[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_open(const ti_command_window *w, const ti_forward *f)
+{
+    for (size_t i = 0; i < w->open.count; i++) {
+        if (w->open.data[i].producer == f->producer && w->open.data[i].buffer == f->buffer) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What a forward's reader wants on all nodes, if it wants anything of the kind; kept until the window closes. */
+static void note_wish(ti_command_graph *graph, const ti_forward *f, const ti_boxes *boxes)
+{
+    ti_wish wish = { .task = graph->window.held.count,
+                     .buffer = f->buffer,
+                     .producer = f->producer,
+                     .box = ti_arena_copy(ti_arena_ring_top(&graph->arenas), boxes->data,
+                                          boxes->count * sizeof(ti_box)),
+                     .boxes = (uint32_t)boxes->count };
+    if (boxes->count) {
+        ti_vec_push(&graph->window.wishes, wish);
+    }
+}
+
+typedef struct arrival {
+    bool meets;  /* has a forward for the producer of an open one */
+    bool waits;  /* has a forward that is open */
+    bool closes; /* wants all there is of a producer whose forward is open: nothing better can come */
+} arrival;
+
+/* Whether what is wanted on all nodes is all that is left of what the producer wrote. */
+static bool is_all(const ti_forward *f, const ti_boxes *wanted)
+{
+    return f->whole && ti_boxes_volume(wanted->data, wanted->count) == ti_boxes_volume(f->box, f->boxes);
+}
+
+bool ti_command_all_want_all(ti_command_graph *graph, const ti_task *task, const ti_forward *f)
+{
+    ti_discovery_question question = ti_command_question(graph, task, f);
+    return is_all(f, ti_discovery_wanted_by_all(&graph->collectives, &question));
+}
+
+/* Look at one forward of a task that is about to be held, or would be if one of its forwards is open. */
+static void look_at_forward(ti_command_graph *graph, const ti_task *task, const ti_forward *f, arrival *out)
+{
+    ti_discovery_question question = ti_command_question(graph, task, f);
+    const ti_boxes *wanted = ti_discovery_wanted_by_all(&graph->collectives, &question);
+    bool all = is_all(f, wanted), meets = is_open(&graph->window, f);
+    note_wish(graph, f, wanted);
+    out->meets |= meets;
+    if (all) {
+        out->closes |= meets;
+        return;
+    }
+    ti_collective *what;
+    ti_command_buffer *buffer = ti_command_buffer_of(graph, f->buffer);
+    if (buffer->vain >= MOST_IN_VAIN) {
+        return;
+    }
+    ti_replay_settle(&buffer->replay, &buffer->versions);
+    ti_verdict verdict = ti_discovery_decide(&graph->collectives, &buffer->collectives, &question, &what);
+    if (verdict == TI_VERDICT_FREE || verdict == TI_VERDICT_CAME) {
+        return;
+    }
+    out->waits = true;
+    ti_vec_push(&graph->window.open, ((ti_open_forward){ f->buffer, f->producer }));
+}
+
+static arrival look_at(ti_command_graph *graph, const ti_task *task)
+{
+    arrival out = { false, false, false };
+    ti_split_ref *split = ti_command_split(graph, task);
+    split->refs++;
+    ti_command_resolve_holders(graph, task, split);
+    for (uint32_t i = 0; i < task->forwards; i++) {
+        ti_command_collect_reads(graph, task, task->forward[i].buffer);
+        ti_command_divide(graph, &task->forward[i]);
+        for (size_t k = 0; k < graph->parts.count; k++) {
+            if (!graph->parts.data[k].stays) {
+                look_at_forward(graph, task, &graph->parts.data[k].forward, &out);
+            }
+        }
+    }
+    ti_command_drop_holders(graph);
+    split->refs--;
+    return out;
+}
+
+/* ---- the window closes */
+
+/* The window counts as one in vain for every buffer that it was held open for, until something is brought sooner (ti_command_window_hoist). */
+static void count_as_vain(ti_command_graph *graph)
+{
+    ti_command_window *w = &graph->window;
+    for (size_t i = 0; i < w->open.count; i++) {
+        ti_command_buffer *buffer = ti_command_buffer_of(graph, w->open.data[i].buffer);
+        bool again = false; /* counted for an earlier one */
+        for (size_t k = 0; k < i && !again; k++) {
+            again = w->open.data[k].buffer == w->open.data[i].buffer;
+        }
+        buffer->vain += again ? 0 : 1;
+    }
+}
+
+static void close_window(ti_command_graph *graph)
+{
+    ti_command_window *w = &graph->window;
+    count_as_vain(graph);
+    for (w->at = 0; w->at < w->held.count; w->at++) {
+        ti_command_plan(graph, w->held.data[w->at]);
+    }
+    ti_vec_clear(&w->held);
+    ti_vec_clear(&w->open);
+    ti_vec_clear(&w->wishes);
+}
+
+/* The union of what is wished of a producer from the task at hand on. Whether others than this task wish anything. */
+static bool join_wishes(ti_command_window *w, const ti_forward *f)
+{
+    bool later = false;
+    ti_vec_clear(&w->boxes);
+    for (size_t i = 0; i < w->wishes.count; i++) {
+        const ti_wish *wish = &w->wishes.data[i];
+        if (wish->task < w->at || wish->producer != f->producer || wish->buffer != f->buffer) {
+            continue;
+        }
+        later |= wish->task > w->at;
+        for (uint32_t b = 0; b < wish->boxes; b++) {
+            ti_vec_clear(&w->rest);
+            ti_vec_push(&w->rest, wish->box[b]);
+            for (size_t k = 0; k < w->boxes.count && w->rest.count; k++) {
+                ti_boxes_subtract(&w->rest, &w->boxes.data[k]);
+            }
+            for (size_t k = 0; k < w->rest.count; k++) {
+                ti_vec_push(&w->boxes, w->rest.data[k]);
+            }
+        }
+    }
+    return later;
+}
+
+const ti_collective *ti_command_window_hoist(ti_command_graph *graph, const ti_task *task, const ti_forward *f)
+{
+    ti_command_window *w = &graph->window;
+    if (w->held.count == 0 || !join_wishes(w, f)) {
+        return NULL;
+    }
+    ti_command_buffer *buffer = ti_command_buffer_of(graph, f->buffer);
+    ti_discovery_question question = {
+        .map = &buffer->versions, .box = w->boxes.data, .boxes = (uint32_t)w->boxes.count, .task = task->id
+    };
+    ti_collective *what;
+    if (ti_discovery_decide(&graph->collectives, &buffer->collectives, &question, &what) != TI_VERDICT_COLLECTIVE) {
+        return NULL;
+    }
+    ti_command_emit_collective(graph, task, f->buffer, what);
+    for (uint32_t i = 0; i < what->regions; i++) {
+        ti_version_map_share(&buffer->versions, &what->region[i], graph->system->num_nodes);
+    }
+    buffer->vain = 0;
+    return what;
+}
+
+/* ---- */
+
+/* Whether nothing is held and none of the task's forwards would be: the usual case of loops in which there is nothing to find. */
+static bool passes_by(ti_command_graph *graph, const ti_task *task)
+{
+    for (uint32_t i = 0; i < task->forwards && graph->window.held.count == 0; i++) {
+        const ti_buffer_info *buffer = task->forward[i].buffer;
+        if (ti_command_buffer_of(graph, buffer)->vain < MOST_IN_VAIN &&
+            !ti_command_replay_passes(graph, task, buffer)) {
+            return false;
+        }
+    }
+    return graph->window.held.count == 0;
+}
+
+static bool closes_always(const ti_task *task)
+{
+    return task->kind == TI_TASK_EPOCH || task->kind == TI_TASK_HORIZON || task->kind == TI_TASK_FENCE;
+}
+
+static void add_while_looking_ahead(ti_command_graph *graph, const ti_task *task)
+{
+    ti_command_window *w = &graph->window;
+    arrival a = { false, false, false };
+    /* A held task may name a buffer of which it touches nothing, so the end of a buffer waits for all. */
+    bool ends = task->kind == TI_TASK_DESTROY && w->held.count > 0;
+    bool follows = ends || follows_held(w, task);
+    if (task->forwards && !ti_box_is_empty(&task->range)) {
+        size_t wishes = w->wishes.count;
+        a = look_at(graph, task);
+        follows |= a.meets;
+        if (!follows && !a.waits) {
+            w->wishes.count = wishes;
+        }
+    }
+    if (!follows && !a.waits && (!closes_always(task) || w->held.count == 0)) {
+        ti_command_plan(graph, task);
+        return;
+    }
+    ti_vec_push(&w->held, task);
+    if (a.closes || closes_always(task) || w->held.count == MOST_HELD) {
+        close_window(graph);
+    }
+}
+
+void ti_command_window_add(ti_command_graph *graph, const ti_task *task)
+{
+    bool looks = graph->system->collectives == TI_COLLECTIVES_LOOKAHEAD && graph->system->num_nodes > 1;
+    if (!looks || task->kind == TI_TASK_CREATE || passes_by(graph, task)) {
+        ti_command_plan(graph, task);
+    } else {
+        add_while_looking_ahead(graph, task);
+    }
+}

@@ -1,0 +1,66 @@
+/* The instruction graph, coherence: contents move to a memory when an instruction there needs them, not before.
+ *
+ * What a memory lacks is copied from the host if that has it, in as few pieces as possible: after an all-gather or broadcast every device gets
+ * all that came at once, whoever it came from. */
+#include "plan/instruction/impl.h"
+
+static void emit_copy(ti_instruction_graph *graph, const ti_task *task, ti_buffer_state *state, const ti_box *box,
+                      int from, int to)
+{
+    ti_instruction *copy = ti_emit_start(&graph->emit, TI_INSTRUCTION_COPY, task);
+    copy->device = state->memory[to ? to : from].device;
+    copy->as.copy.from = ti_buffer_memory_place(&state->memory[from], box);
+    copy->as.copy.to = ti_buffer_memory_place(&state->memory[to], box);
+    copy->as.copy.box = *box;
+    copy->as.copy.elem_size = state->info->elem_size;
+    ti_tracker_read(&state->memory[from].tracker, box, copy->id, &graph->emit.deps);
+    ti_tracker_write(&state->memory[to].tracker, box, copy->id, &graph->emit.deps);
+    ti_emit(&graph->emit, copy);
+}
+
+/* The source may hold the box in several allocations: copy what each of them has. */
+static void copy_from_allocations(ti_instruction_graph *graph, const ti_task *task, ti_buffer_state *state,
+                                  const ti_box *box, int from, int to)
+{
+    ti_region_entries parts = { 0 };
+    ti_region_map_query(&state->memory[from].allocated, box, &parts);
+    for (size_t i = 0; i < parts.count; i++) {
+        ti_box part = ti_box_intersect(&parts.data[i].box, box);
+        emit_copy(graph, task, state, &part, from, to);
+    }
+    ti_vec_fini(&parts);
+}
+
+void ti_instruction_make_fresh(ti_instruction_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
+                               const ti_box *box, int memory)
+{
+    if (graph->system->memories == 1) {
+        return;
+    }
+    ti_buffer_state *state = ti_instruction_buffer(graph, buffer);
+    ti_vec_clear(&graph->lacking);
+    ti_coherence_lacking(&state->coherence, box, memory, &graph->lacking);
+    for (size_t i = 0, next; i < graph->lacking.count; i = next) {
+        int source = ti_coherence_source(graph->lacking.data[i].value);
+        ti_box all = graph->lacking.data[i].box;
+        for (next = i + 1; next < graph->lacking.count; next++) {
+            const ti_region_entry *e = &graph->lacking.data[next];
+            ti_box joined;
+            if (ti_coherence_source(e->value) != source || !ti_box_join(&all, &e->box, &joined)) {
+                break;
+            }
+            all = joined;
+        }
+        copy_from_allocations(graph, task, state, &all, source, memory);
+        for (size_t k = i; k < next; k++) {
+            ti_coherence_copy(&state->coherence, &graph->lacking.data[k].box, memory);
+        }
+    }
+}
+
+void ti_instruction_note_write(ti_instruction_graph *graph, const ti_buffer_info *buffer, const ti_box *box, int memory)
+{
+    if (graph->system->memories > 1) {
+        ti_coherence_write(&ti_instruction_buffer(graph, buffer)->coherence, box, memory);
+    }
+}

@@ -1,0 +1,276 @@
+/* Stage 3, the instruction graph: see graph.h. */
+#include "plan/instruction/graph.h"
+
+#include "base/check.h"
+#include "plan/instruction/impl.h"
+
+ti_instruction_graph *ti_instruction_graph_create(const ti_system *system)
+{
+    ti_instruction_graph *graph = TI_NEW(ti_instruction_graph);
+    graph->system = system;
+    graph->emit.next_id = 1;
+    graph->emit.budget.limit = system->memory;
+    ti_arena_ring_init(&graph->emit.arenas);
+    ti_follow_init(&graph->follow, system);
+    return graph;
+}
+
+static size_t state_size(const ti_instruction_graph *graph)
+{
+    return sizeof(ti_buffer_state) + (size_t)graph->system->memories * sizeof(ti_buffer_memory);
+}
+
+static void close_buffer(ti_instruction_graph *graph, uint32_t slot)
+{
+    ti_buffer_state *state = graph->buffer.data[slot];
+    if (state) {
+        for (int m = 0; m < graph->system->memories; m++) {
+            ti_buffer_memory_fini(&state->memory[m]);
+        }
+        ti_coherence_fini(&state->coherence);
+        ti_free(state, state_size(graph));
+        graph->buffer.data[slot] = NULL;
+    }
+}
+
+void ti_instruction_graph_destroy(ti_instruction_graph *graph)
+{
+    for (size_t i = 0; i < graph->buffer.count; i++) {
+        close_buffer(graph, (uint32_t)i);
+    }
+    ti_vec_fini(&graph->buffer);
+    ti_vec_fini(&graph->staged);
+    ti_vec_fini(&graph->partial);
+    ti_vec_fini(&graph->in_blocks);
+    ti_vec_fini(&graph->pairs);
+    ti_vec_fini(&graph->copies);
+    ti_vec_fini(&graph->window.command);
+    ti_vec_fini(&graph->window.piece);
+    ti_vec_fini(&graph->window.first_piece);
+    ti_strbuf_fini(&graph->refusal.sentence);
+    ti_strbuf_fini(&graph->refusal.table);
+    ti_vec_fini(&graph->lacking);
+    ti_vec_fini(&graph->boxes);
+    ti_orders_fini(&graph->orders);
+    ti_follow_fini(&graph->follow);
+    ti_vec_fini(&graph->emit.batch);
+    ti_vec_fini(&graph->emit.scratch);
+    ti_vec_fini(&graph->emit.meeting);
+    ti_vec_fini(&graph->emit.wants);
+    ti_vec_fini(&graph->emit.order);
+    ti_budget_fini(&graph->emit.budget);
+    ti_deps_fini(&graph->emit.deps);
+    ti_arena_ring_fini(&graph->emit.arenas);
+    TI_DELETE(graph);
+}
+
+/* ---- footprints */
+
+static void want(ti_instruction_graph *graph, const ti_task *task, int access, const ti_buffer_info *buffer,
+                 const ti_box *box)
+{
+    ti_need need = { task, access };
+    ti_buffer_memory *memory = ti_instruction_memory(graph, buffer, TI_HOST_MEMORY);
+    if (!ti_buffer_memory_has(memory, box)) {
+        ti_buffer_memory_want(memory, &graph->emit, need, buffer, box);
+    }
+}
+
+void ti_instruction_note_command(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end)
+{
+    switch (command->kind) {
+    case TI_COMMAND_EXECUTE:
+        ti_instruction_foresee_pieces(graph, command, first, end);
+        break;
+    case TI_COMMAND_SEND:
+    case TI_COMMAND_RECEIVE:
+        for (uint32_t i = 0; i < command->as.transfer.boxes; i++) {
+            want(graph, command->task, -1, command->as.transfer.buffer, &command->as.transfer.box[i]);
+        }
+        break;
+    case TI_COMMAND_REDUCE:
+        if (ti_command_is_root(command)) {
+            const ti_buffer_info *buffer = command->task->access[command->as.reduce.access].buffer;
+            want(graph, command->task, (int)command->as.reduce.access, buffer, &buffer->extent);
+        }
+        break;
+    case TI_COMMAND_FENCE:
+        for (size_t i = 0; i < command->task->as.fence.pieces; i++) {
+            want(graph, command->task, -1, command->task->access[0].buffer, &command->task->as.fence.piece[i].box);
+        }
+        break;
+    case TI_COMMAND_COLLECTIVE:
+        ti_instruction_want_collective(graph, command);
+        break;
+    case TI_COMMAND_EPOCH:
+    case TI_COMMAND_CREATE:
+    case TI_COMMAND_DESTROY:
+        break;
+    }
+}
+
+/* ---- execution */
+
+/* The reductions of a task follow its execution directly. */
+static void compile_execute(ti_instruction_graph *graph, const ti_command *const *command, size_t left, size_t first,
+                            size_t end)
+{
+    ti_vec_clear(&graph->partial);
+    ti_vec_clear(&graph->staged);
+    for (size_t i = 1; i < left && command[i]->kind == TI_COMMAND_REDUCE; i++) {
+        ti_instruction_stage(graph, command[i], first, end);
+    }
+    ti_instruction_compile_pieces(graph, command[0], first, end);
+}
+
+/* ---- fences, buffers, epochs */
+
+/* One piece between a buffer's host memory and the program's. */
+static uint64_t copy_piece(ti_instruction_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
+                           const ti_user_copy *user, const ti_local_piece *piece, bool out)
+{
+    ti_buffer_memory *memory = ti_instruction_memory(graph, buffer, TI_HOST_MEMORY);
+    if (out) {
+        ti_instruction_make_fresh(graph, task, buffer, &piece->box, TI_HOST_MEMORY);
+    }
+    ti_instruction *copy = ti_emit_start(&graph->emit, TI_INSTRUCTION_COPY, task);
+    ti_place inside = ti_buffer_memory_place(memory, &piece->box);
+    ti_place outside = { .user = user->memory, .whole = piece->whole };
+    copy->as.copy.from = out ? inside : outside;
+    copy->as.copy.to = out ? outside : inside;
+    copy->as.copy.box = piece->box;
+    copy->as.copy.elem_size = buffer->elem_size;
+    if (out) {
+        ti_tracker_read(&memory->tracker, &piece->box, copy->id, &graph->emit.deps);
+    } else {
+        ti_tracker_write(&memory->tracker, &piece->box, copy->id, &graph->emit.deps);
+        ti_instruction_note_write(graph, buffer, &piece->box, TI_HOST_MEMORY);
+    }
+    ti_emit(&graph->emit, copy);
+    return copy->id;
+}
+
+static void copy_pieces(ti_instruction_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
+                        const ti_user_copy *user, bool out)
+{
+    ti_vec_clear(&graph->copies);
+    for (size_t i = 0; i < user->pieces; i++) {
+        ti_vec_push(&graph->copies, copy_piece(graph, task, buffer, user, &user->piece[i], out));
+    }
+    if (!user->signal) {
+        return;
+    }
+    ti_instruction *instruction = ti_emit_start(&graph->emit, TI_INSTRUCTION_FENCE, task);
+    instruction->as.fence.signal = user->signal;
+    for (size_t i = 0; i < graph->copies.count; i++) {
+        ti_deps_add(&graph->emit.deps, graph->copies.data[i]);
+    }
+    ti_emit(&graph->emit, instruction);
+}
+
+void ti_instruction_open_buffer(ti_instruction_graph *graph, const ti_task *task)
+{
+    const ti_buffer_info *info = task->as.create.buffer;
+    while (graph->buffer.count <= info->slot) {
+        ti_vec_push(&graph->buffer, NULL);
+    }
+    TI_ASSERT(!graph->buffer.data[info->slot]);
+    ti_buffer_state *state = ti_alloc_zero(state_size(graph));
+    graph->buffer.data[info->slot] = state;
+    state->info = info;
+    ti_coherence_init(&state->coherence);
+    for (int m = 0; m < graph->system->memories; m++) {
+        ti_buffer_memory_init(&state->memory[m], TI_MAX(m - 1, 0), &graph->emit);
+    }
+}
+
+void ti_instruction_fill_buffer(ti_instruction_graph *graph, const ti_task *task)
+{
+    const ti_buffer_info *info = task->as.create.buffer;
+    const ti_user_copy *init = &task->as.create.init;
+    for (size_t i = 0; i < init->pieces; i++) {
+        ti_buffer_memory_ensure(ti_instruction_memory(graph, info, TI_HOST_MEMORY), &graph->emit, task, info,
+                                &init->piece[i].box);
+    }
+    copy_pieces(graph, task, info, init, false);
+}
+
+static void compile_destroy(ti_instruction_graph *graph, const ti_command *command)
+{
+    const ti_buffer_info *info = command->task->as.destroy;
+    for (int m = 0; m < graph->system->memories; m++) {
+        ti_buffer_memory_release(ti_instruction_memory(graph, info, m), &graph->emit, command->task, info);
+    }
+    close_buffer(graph, info->slot);
+}
+
+static void compile_point(ti_instruction_graph *graph, const ti_command *command)
+{
+    ti_instruction *instruction = ti_emit_start(&graph->emit, TI_INSTRUCTION_EPOCH, command->task);
+    bool is_horizon = command->task->kind == TI_TASK_HORIZON;
+    instruction->as.epoch.is_horizon = is_horizon;
+    instruction->as.epoch.barrier = !is_horizon && command->task->as.barrier;
+    ti_emit(&graph->emit, instruction);
+    ti_era_apply(&graph->emit.era, is_horizon ? graph->newest_point : instruction->id);
+    graph->newest_point = instruction->id;
+    ti_follow_note(&graph->follow, command->task, instruction->id);
+    ti_follow_horizon(&graph->follow, graph->emit.era.applied);
+    ti_arena_ring_advance(&graph->emit.arenas, command->task->id);
+}
+
+size_t ti_instruction_compile(ti_instruction_graph *graph, size_t index)
+{
+    const ti_window *w = &graph->window;
+    const ti_command *const *command = &w->command.data[index];
+    size_t first = w->first_piece.data[index];
+    size_t end = index + 1 < w->command.count ? w->first_piece.data[index + 1] : w->piece.count;
+    switch (command[0]->kind) {
+    case TI_COMMAND_EXECUTE:
+        compile_execute(graph, command, w->command.count - index, first, end);
+        break;
+    case TI_COMMAND_SEND:
+    case TI_COMMAND_RECEIVE:
+        return ti_instruction_compile_transfers(graph, index);
+    case TI_COMMAND_REDUCE:
+        ti_instruction_compile_reduce(graph, command[0]);
+        break;
+    case TI_COMMAND_FENCE:
+        copy_pieces(graph, command[0]->task, command[0]->task->access[0].buffer, &command[0]->task->as.fence, true);
+        break;
+    case TI_COMMAND_EPOCH:
+        compile_point(graph, command[0]);
+        break;
+    case TI_COMMAND_DESTROY:
+        compile_destroy(graph, command[0]);
+        break;
+    case TI_COMMAND_COLLECTIVE:
+        ti_instruction_compile_collective(graph, command[0]);
+        break;
+    case TI_COMMAND_CREATE:
+        TI_UNREACHABLE(); /* never waits in the window */
+    }
+    return 1;
+}
+
+void ti_instruction_graph_release(ti_instruction_graph *graph, uint64_t executed)
+{
+    ti_arena_ring_release(&graph->emit.arenas, executed);
+    ti_budget_release(&graph->emit.budget, executed);
+}
+
+void ti_instruction_graph_set_results(ti_instruction_graph *graph, uint64_t bytes)
+{
+    graph->emit.budget.results = bytes;
+}
+
+ti_instruction_counts ti_instruction_graph_counts(const ti_instruction_graph *graph)
+{
+    ti_instruction_counts counts = { graph->emit.next_id - 1, graph->emit.reallocations, graph->emit.reallocated_bytes,
+                                     0, ti_arena_ring_bytes(&graph->emit.arenas) };
+    for (size_t i = 0; i < graph->buffer.count; i++) {
+        for (int m = 0; graph->buffer.data[i] && m < graph->system->memories; m++) {
+            counts.entries += graph->buffer.data[i]->memory[m].tracker.map.count;
+        }
+    }
+    return counts;
+}

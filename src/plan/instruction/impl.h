@@ -1,0 +1,185 @@
+/* What the files of the instruction graph share: its state. Included by instruction_*.c only. */
+#ifndef TI_INSTRUCTION_IMPL_H
+#define TI_INSTRUCTION_IMPL_H
+
+#include "base/check.h"
+#include "plan/instruction/coherence.h"
+#include "plan/instruction/graph.h"
+#include "plan/instruction/memory.h"
+#include "plan/track/order.h"
+
+/* A piece of a command on the device that will run it. */
+typedef struct ti_device_piece {
+    const ti_piece *piece;
+    int device;
+    int memory; /* that the kernel works in */
+} ti_device_piece;
+
+/* Partial results of one reduced access: slots of one value each, first those of the pieces' parts, then those of children. Devices with a
+ * memory of their own fill slots there, which are copied over. */
+typedef struct ti_staging {
+    const ti_task *task;
+    uint32_t access;
+    uint64_t allocation, alloc_id;
+    uint32_t own_slots, slots; /* slots: with those of received results */
+    size_t elements, slot_bytes;
+} ti_staging;
+
+/* The slots of a piece within a staging allocation. */
+typedef struct ti_slot_range {
+    uint32_t first, count;
+} ti_slot_range;
+
+/* A piece of a task in blocks: what each part of its kernel computes, and where from on in the piece's slots. */
+typedef struct ti_block_piece {
+    ti_slot_range slots;
+    uint32_t runs;
+    const ti_block_span *run;
+    const uint32_t *run_slot;
+} ti_block_piece;
+/* Commands that were not compiled yet, in order: usually those of one task. */
+typedef struct ti_window {
+    TI_VEC(const ti_command *) command;
+    TI_VEC(ti_device_piece) piece; /* of all of them */
+    TI_VEC(size_t) first_piece;    /* of each */
+    int horizons, calm_horizons;   /* in the window; since the last new need */
+    size_t newest;                 /* first command of the newest task */
+    uint64_t staging;              /* bytes of partial results of the task that has most */
+    uint64_t newest_staging;       /* and of the newest task */
+    size_t known_first, known_end; /* commands whose boxes all lie in this allocation */
+    uint64_t known;
+} ti_window;
+
+typedef struct ti_buffer_state {
+    const ti_buffer_info *info;
+    ti_coherence coherence;    /* with several memories */
+    ti_buffer_memory memory[]; /* one per memory of the system */
+} ti_buffer_state;
+
+/* Executions whose dependencies are those of their tasks: see follow.c. */
+typedef struct ti_followed {
+    uint64_t task, instruction;
+} ti_followed;
+typedef struct ti_behind {
+    ti_buffer_memory *memory;
+    ti_box box;
+    uint64_t instruction;
+    bool write;
+} ti_behind;
+typedef struct ti_follow {
+    ti_followed *done;        /* by task; NULL: not on this system */
+    TI_VEC(ti_behind) behind; /* what the trackers of memories have not been told, from `first` on */
+    size_t first;
+    bool late; /* a horizon has passed something that they had not been told */
+} ti_follow;
+
+struct ti_instruction_graph {
+    const ti_system *system;
+    ti_emitter emit;
+    uint64_t newest_point;            /* last horizon or epoch */
+    TI_VEC(ti_buffer_state *) buffer; /* by slot */
+    ti_window window;
+    TI_VEC(ti_staging) staged;        /* of the reductions in progress */
+    TI_VEC(uint64_t) partial;         /* instructions that the next reductions combine */
+    TI_VEC(uint64_t) copies;          /* to or from the program's memory, by one task */
+    TI_VEC(ti_block_piece) in_blocks; /* the pieces of the task, if it is in blocks */
+    TI_VEC(ti_slot_pair) pairs;
+    ti_orders orders;
+    ti_follow follow;
+    ti_region_entries lacking;
+    ti_boxes boxes;
+    bool refused;
+    ti_refusal refusal;
+};
+
+static inline ti_buffer_state *ti_instruction_buffer(ti_instruction_graph *graph, const ti_buffer_info *buffer)
+{
+    TI_ASSERT(buffer->slot < graph->buffer.count && graph->buffer.data[buffer->slot]);
+    return graph->buffer.data[buffer->slot];
+}
+static inline ti_buffer_memory *ti_instruction_memory(ti_instruction_graph *graph, const ti_buffer_info *buffer,
+                                                      int memory)
+{
+    return &ti_instruction_buffer(graph, buffer)->memory[memory];
+}
+
+/* graph.c */
+void ti_instruction_note_command(ti_instruction_graph *graph, const ti_command *command, size_t first,
+                                 size_t end); /* its wants */
+/* The command at `index` of the window, and maybe some that follow it: how many. */
+size_t ti_instruction_compile(ti_instruction_graph *graph, size_t index);
+void ti_instruction_open_buffer(ti_instruction_graph *graph, const ti_task *task);
+void ti_instruction_fill_buffer(ti_instruction_graph *graph, const ti_task *task); /* with its initial contents */
+
+/* refuse.c: what is wanted does not fit. */
+void ti_instruction_refuse(ti_instruction_graph *graph);
+
+/* kernel.c */
+void ti_instruction_place_pieces(ti_instruction_graph *graph, const ti_command *command); /* onto devices */
+void ti_instruction_foresee_pieces(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end);
+/* Compile an execution of one piece if all that it needs has been allocated; whether that is so. */
+bool ti_instruction_compile_at_once(ti_instruction_graph *graph, const ti_command *command);
+void ti_instruction_compile_pieces(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end);
+
+/* follow.c */
+void ti_follow_init(ti_follow *f, const ti_system *system);
+void ti_follow_fini(ti_follow *f);
+/* All of the task is done when this instruction is. */
+void ti_follow_note(ti_follow *f, const ti_task *task, uint64_t instruction);
+/* A horizon has been applied. */
+void ti_follow_horizon(ti_follow *f, uint64_t applied);
+/* Whether the task's execution, which wants no memory, waits for what the task waits for, and for the applied horizon too; then let it. */
+bool ti_instruction_can_follow(ti_instruction_graph *graph, const ti_task *task, bool *horizon);
+void ti_instruction_follow(ti_instruction_graph *graph, const ti_command *command, uint64_t id, bool horizon);
+/* Bring the trackers up to date, before anything that asks them is compiled; before an execution that follows, only if they are far behind. */
+void ti_instruction_settle(ti_instruction_graph *graph);
+void ti_instruction_keep_near(ti_instruction_graph *graph);
+
+/* transfer.c: how many of the `left` commands are messages of one task and buffer and need nothing but the allocation found last; compile
+ * some messages from `index` in the window on, and say how many. */
+size_t ti_instruction_count_allocated(ti_instruction_graph *graph, const ti_command *const *command, size_t left);
+size_t ti_instruction_compile_transfers(ti_instruction_graph *graph, size_t index);
+
+/* coherent_copies.c: bring the newest contents of `box` into a memory that has room for it; note that it was written there. */
+void ti_instruction_make_fresh(ti_instruction_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
+                               const ti_box *box, int memory);
+void ti_instruction_note_write(ti_instruction_graph *graph, const ti_buffer_info *buffer, const ti_box *box,
+                               int memory);
+
+/* collective.c */
+void ti_instruction_want_collective(ti_instruction_graph *graph, const ti_command *command);
+void ti_instruction_compile_collective(ti_instruction_graph *graph, const ti_command *command);
+/* The collective end of a reduction, in place in the buffer's memory, or in the staging allocation where the result does not come: after
+ * instruction `after`. Returns its id. */
+uint64_t ti_instruction_compile_combining(ti_instruction_graph *graph, const ti_command *reduce, uint64_t staging,
+                                          uint64_t after);
+
+/* reduce.c */
+uint64_t ti_instruction_staging_bytes(const ti_instruction_graph *graph, const ti_command *reduce, size_t first,
+                                      size_t end);
+void ti_instruction_stage(ti_instruction_graph *graph, const ti_command *reduce, size_t first, size_t end);
+void ti_instruction_stage_view(ti_instruction_graph *graph, const ti_command *execute, uint32_t access,
+                               const ti_device_piece *at, uint32_t piece, ti_instruction_view *view);
+void ti_instruction_unstage(ti_instruction_graph *graph, const ti_command *execute, const ti_device_piece *at,
+                            uint32_t piece, const ti_instruction *kernel);
+void ti_instruction_compile_reduce(ti_instruction_graph *graph, const ti_command *command);
+ti_slot_range ti_instruction_slots(const ti_instruction_graph *graph, const ti_task *task, uint32_t piece);
+ti_box ti_instruction_slot_box(const ti_staging *s, uint32_t first, uint32_t count);
+/* What a reduction has in common whatever it combines: start a REDUCE, which writes the buffer if `to_buffer`, and combines what that holds if `takes_old`; a message with room for `boxes`
+ * slots; free the staging memory after `count` instructions. */
+ti_instruction *ti_instruction_start_reduce(ti_instruction_graph *graph, const ti_staging *s, bool to_buffer,
+                                            bool takes_old);
+ti_instruction_box *ti_instruction_start_slots(ti_instruction_graph *graph, const ti_staging *s, bool send,
+                                               uint32_t boxes, ti_instruction **out);
+void ti_instruction_free_staging(ti_instruction_graph *graph, const ti_staging *s, const uint64_t *after, int count);
+
+/* blocks.c: tasks in blocks */
+uint32_t ti_instruction_cut_blocks(ti_instruction_graph *graph, const ti_task *task, size_t first, size_t end);
+/* Slots of a piece, without cutting it. */
+uint64_t ti_instruction_block_slots(const ti_instruction_graph *graph, const ti_task *task, const ti_box *chunk);
+/* What run `run` of a piece leaves in the host's slots. */
+ti_slot_range ti_instruction_run_slots(const ti_instruction_graph *graph, const ti_task *task, uint32_t piece,
+                                       uint32_t run);
+void ti_instruction_compile_blocks(ti_instruction_graph *graph, const ti_command *command, const ti_staging *s);
+
+#endif

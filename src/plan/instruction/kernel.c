@@ -1,0 +1,192 @@
+/* The instruction graph, kernels: pieces of a node's chunk on devices, their views, their copies.
+ *
+ * Nodes are split first, devices within a node after: a node's piece is cut like a task, with one part per device. Host tasks and tasks of
+ * which every call computes the same stay whole. */
+#include "plan/instruction/impl.h"
+
+#include "base/check.h"
+#include "grid/split.h"
+
+/* ---- pieces on devices */
+
+static void cut_piece(ti_instruction_graph *graph, const ti_task *task, const ti_piece *whole)
+{
+    ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
+    ti_split_request request = { .range = whole->chunk,
+                                 .gran = { task->gran[0], task->gran[1], task->gran[2] },
+                                 .nodes = graph->system->devices,
+                                 .place = -1,
+                                 .oversubscribe = 1,
+                                 .two_dimensional = task->two_dimensional };
+    ti_split split = ti_split_make(&request, NULL);
+    for (int64_t c = 0; c < split.chunks; c++) {
+        ti_piece *piece = TI_ARENA_NEW(arena, ti_piece);
+        ti_footprint *footprint = TI_ARENA_ARRAY(arena, ti_footprint, task->accesses);
+        piece->chunk = ti_split_chunk(&split, c, 0);
+        piece->footprint = footprint;
+        for (uint32_t i = 0; i < task->accesses; i++) {
+            ti_footprint_fill(&footprint[i], &task->access[i], &piece->chunk, arena);
+        }
+        ti_device_piece at = { piece, (int)c, ti_system_memory(graph->system, (int)c) };
+        ti_vec_push(&graph->window.piece, at);
+    }
+}
+
+void ti_instruction_place_pieces(ti_instruction_graph *graph, const ti_command *command)
+{
+    const ti_task *task = command->task;
+    for (uint32_t p = 0; p < command->as.execute.pieces; p++) {
+        const ti_piece *piece = &command->as.execute.piece[p];
+        if (task->on_host || task->one_device || graph->system->devices == 1) {
+            ti_device_piece at = { piece, 0, task->on_host ? TI_HOST_MEMORY : ti_system_memory(graph->system, 0) };
+            ti_vec_push(&graph->window.piece, at);
+        } else {
+            cut_piece(graph, task, piece);
+        }
+    }
+}
+
+void ti_instruction_foresee_pieces(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end)
+{
+    for (size_t p = first; p < end; p++) {
+        const ti_device_piece *at = &graph->window.piece.data[p];
+        for (uint32_t i = 0; i < command->task->accesses; i++) {
+            const ti_access *access = &command->task->access[i];
+            ti_buffer_memory *memory = ti_instruction_memory(graph, access->buffer, at->memory);
+            const ti_box *box = &at->piece->footprint[i].bounding;
+            if (access->mode != TACIT_REDUCE && !ti_buffer_memory_has(memory, box)) {
+                ti_need need = { command->task, (int)i };
+                ti_buffer_memory_want(memory, &graph->emit, need, access->buffer, box);
+            }
+        }
+    }
+}
+
+/* ---- kernels */
+
+static void fill_view(ti_instruction_graph *graph, const ti_command *command, const ti_device_piece *at, uint32_t piece,
+                      uint32_t index, ti_instruction_view *view)
+{
+    const ti_access *access = &command->task->access[index];
+    *view = (ti_instruction_view){ .buffer = access->buffer,
+                                   .mode = access->mode,
+                                   .reducer = access->reducer,
+                                   .box = at->piece->footprint[index].bounding };
+    if (access->mode == TACIT_REDUCE) {
+        ti_instruction_stage_view(graph, command, index, at, piece, view);
+    } else if (!ti_box_is_empty(&view->box)) {
+        view->place = ti_buffer_memory_place(ti_instruction_memory(graph, access->buffer, at->memory), &view->box);
+    }
+}
+
+/* What the piece reads is brought to its memory first. */
+static void freshen(ti_instruction_graph *graph, const ti_command *command, const ti_device_piece *at)
+{
+    for (uint32_t i = 0; i < command->task->accesses && graph->system->memories > 1; i++) {
+        const ti_access *access = &command->task->access[i];
+        const ti_footprint *f = &at->piece->footprint[i];
+        for (uint32_t k = 0; ti_access_reads(access) && k < f->boxes; k++) {
+            ti_instruction_make_fresh(graph, command->task, access->buffer, &f->box[k], at->memory);
+        }
+    }
+}
+
+static void track(ti_instruction_graph *graph, const ti_command *command, const ti_device_piece *at, uint64_t id)
+{
+    const ti_task *task = command->task;
+    for (uint32_t i = 0; i < task->accesses; i++) {
+        const ti_footprint *f = &at->piece->footprint[i];
+        for (uint32_t k = 0; task->access[i].mode == TACIT_READ && k < f->boxes; k++) {
+            ti_buffer_memory *memory = ti_instruction_memory(graph, task->access[i].buffer, at->memory);
+            ti_tracker_read(&memory->tracker, &f->box[k], id, &graph->emit.deps);
+        }
+    }
+    for (uint32_t i = 0; i < task->accesses; i++) {
+        const ti_footprint *f = &at->piece->footprint[i];
+        for (uint32_t k = 0; ti_access_writes(&task->access[i]) && k < f->boxes; k++) {
+            ti_buffer_memory *memory = ti_instruction_memory(graph, task->access[i].buffer, at->memory);
+            ti_tracker_write(&memory->tracker, &f->box[k], id, &graph->emit.deps);
+            ti_instruction_note_write(graph, task->access[i].buffer, &f->box[k], at->memory);
+        }
+    }
+}
+
+static ti_instruction_kind kind_of(const ti_task *task)
+{
+    return task->place == TI_PLACE_EVERYWHERE ? TI_INSTRUCTION_MEETING
+           : task->on_host                    ? TI_INSTRUCTION_HOST
+                                              : TI_INSTRUCTION_KERNEL;
+}
+
+typedef enum dependencies { TRACKED, OF_TASK, OF_TASK_AND_HORIZON } dependencies;
+
+static void compile_piece(ti_instruction_graph *graph, const ti_command *command, const ti_device_piece *at,
+                          uint32_t piece, dependencies found)
+{
+    const ti_task *task = command->task;
+    freshen(graph, command, at);
+    ti_instruction_view *view = TI_ARENA_ARRAY(ti_arena_ring_top(&graph->emit.arenas), ti_instruction_view,
+                                               task->accesses);
+    for (uint32_t i = 0; i < task->accesses; i++) {
+        fill_view(graph, command, at, piece, i, &view[i]); /* may append allocations of its own */
+    }
+    ti_instruction *instruction = ti_emit_start(&graph->emit, kind_of(task), task);
+    instruction->device = at->device;
+    instruction->as.kernel.chunk = at->piece->chunk;
+    instruction->as.kernel.view = view;
+    instruction->as.kernel.views = task->accesses;
+    if (task->in_blocks) {
+        instruction->as.kernel.runs = graph->in_blocks.data[piece].runs;
+        instruction->as.kernel.run_slot = graph->in_blocks.data[piece].run_slot;
+    }
+    for (uint32_t i = 0; i < task->accesses; i++) {
+        if (view[i].after) {
+            ti_deps_add(&graph->emit.deps, view[i].after);
+        }
+    }
+    if (found == TRACKED) {
+        track(graph, command, at, instruction->id);
+    } else {
+        ti_instruction_follow(graph, command, instruction->id, found == OF_TASK_AND_HORIZON);
+    }
+    ti_orders_follow(&graph->orders, task, instruction->id, graph->emit.era.applied, &graph->emit.deps);
+    ti_emit(&graph->emit, instruction);
+    ti_instruction_unstage(graph, command, at, piece, instruction);
+}
+
+void ti_instruction_compile_pieces(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end)
+{
+    for (size_t p = first; p < end; p++) {
+        ti_device_piece at = graph->window.piece.data[p];
+        compile_piece(graph, command, &at, (uint32_t)(p - first), TRACKED);
+    }
+}
+
+bool ti_instruction_compile_at_once(ti_instruction_graph *graph, const ti_command *command)
+{
+    const ti_task *task = command->task;
+    if (command->as.execute.pieces != 1 || !(task->on_host || task->one_device || graph->system->devices == 1)) {
+        return false;
+    }
+    ti_device_piece at = { command->as.execute.piece, 0,
+                           task->on_host ? TI_HOST_MEMORY : ti_system_memory(graph->system, 0) };
+    for (uint32_t i = 0; i < task->accesses; i++) {
+        const ti_access *access = &task->access[i];
+        if (access->mode == TACIT_REDUCE ||
+            !ti_buffer_memory_has(ti_instruction_memory(graph, access->buffer, at.memory),
+                                  &at.piece->footprint[i].bounding)) {
+            return false;
+        }
+    }
+    ti_vec_clear(&graph->partial);
+    ti_vec_clear(&graph->staged);
+    bool horizon, follows = ti_instruction_can_follow(graph, task, &horizon);
+    if (follows) {
+        ti_instruction_keep_near(graph);
+    } else {
+        ti_instruction_settle(graph);
+    }
+    compile_piece(graph, command, &at, 0, !follows ? TRACKED : horizon ? OF_TASK_AND_HORIZON : OF_TASK);
+    ti_follow_note(&graph->follow, task, graph->emit.next_id - 1);
+    return true;
+}

@@ -1,0 +1,367 @@
+/* The allocations of buffers: see memory.h. */
+#include "plan/instruction/memory.h"
+
+#include "base/check.h"
+
+#include <string.h>
+
+ti_instruction *ti_emit_start(ti_emitter *e, ti_instruction_kind kind, const ti_task *task)
+{
+    ti_instruction *instruction = TI_ARENA_NEW(ti_arena_ring_top(&e->arenas), ti_instruction);
+    instruction->kind = kind;
+    instruction->id = e->next_id++;
+    instruction->task = task;
+    instruction->priority = task->priority;
+    ti_deps_start(&e->deps, instruction->id);
+    if (e->follows_horizon) {
+        ti_deps_push(&e->deps, e->era.applied);
+    }
+    return instruction;
+}
+
+void ti_emit(ti_emitter *e, ti_instruction *instruction)
+{
+    size_t deps = e->deps.ids.count;
+    uint64_t *dep = TI_ARENA_ARRAY(ti_arena_ring_top(&e->arenas), uint64_t, deps);
+    if (TI_LIKELY(deps == 1)) {
+        dep[0] = e->deps.ids.data[0];
+    } else if (deps > 1) {
+        memcpy(dep, e->deps.ids.data, deps * sizeof(uint64_t));
+    }
+    instruction->deps = (uint32_t)deps;
+    instruction->dep = dep;
+    ti_vec_push(&e->batch, instruction);
+}
+
+void ti_buffer_memory_init(ti_buffer_memory *memory, int device, ti_emitter *emitter)
+{
+    memset(memory, 0, sizeof(*memory));
+    memory->device = device;
+    ti_region_map_init(&memory->allocated);
+    ti_region_map_init(&memory->wanted);
+    ti_tracker_init(&memory->tracker, &emitter->era);
+}
+
+void ti_buffer_memory_fini(ti_buffer_memory *memory)
+{
+    ti_region_map_fini(&memory->allocated);
+    ti_region_map_fini(&memory->wanted);
+    ti_tracker_fini(&memory->tracker);
+}
+
+static bool find_covering(ti_buffer_memory *memory, ti_emitter *e, const ti_box *box)
+{
+    if (ti_buffer_memory_has(memory, box)) {
+        return true;
+    }
+    ti_vec_clear(&e->scratch);
+    ti_region_map_query(&memory->allocated, box, &e->scratch);
+    if (e->scratch.count == 1 && ti_box_covers(&e->scratch.data[0].box, box)) {
+        memory->latest = (ti_allocation){ e->scratch.data[0].value, e->scratch.data[0].box };
+        return true;
+    }
+    return false;
+}
+
+/* Grow to the bounding box of the entries of `map` that meet `box`, which are left in `found`. Whether it has grown. */
+static bool grow_over(ti_region_map *map, ti_region_entries *found, ti_box *box)
+{
+    ti_box before = *box;
+    ti_vec_clear(found);
+    ti_region_map_query(map, box, found);
+    for (size_t i = 0; i < found->count; i++) {
+        *box = ti_box_bounding(box, &found->data[i].box);
+    }
+    return !ti_box_equal(box, &before);
+}
+
+/* ---- instructions */
+
+static void emit_free(ti_buffer_memory *memory, ti_emitter *e, const ti_task *task, const ti_buffer_info *buffer,
+                      const ti_region_entry *old)
+{
+    ti_instruction *instruction = ti_emit_start(e, TI_INSTRUCTION_FREE, task);
+    instruction->device = memory->device;
+    instruction->as.memory.allocation = old->value;
+    instruction->as.memory.buffer = buffer;
+    instruction->as.memory.box = old->box;
+    instruction->as.memory.bytes = ti_bytes_of(buffer, &old->box);
+    ti_tracker_uses(&memory->tracker, &old->box, &e->deps);
+    ti_budget_give(&e->budget, instruction->as.memory.bytes, instruction->id, task->id);
+    ti_emit(e, instruction);
+}
+
+/* `buffer` NULL: staging, `box` counts bytes. */
+static uint64_t emit_alloc(ti_emitter *e, const ti_task *task, int device, const ti_buffer_info *buffer,
+                           const ti_box *box, uint64_t *out)
+{
+    ti_instruction *instruction = ti_emit_start(e, TI_INSTRUCTION_ALLOC, task);
+    *out = ++e->next_allocation;
+    instruction->device = device;
+    instruction->as.memory.allocation = *out;
+    instruction->as.memory.buffer = buffer;
+    instruction->as.memory.box = *box;
+    instruction->as.memory.bytes = (size_t)ti_box_volume(box) * (buffer ? buffer->elem_size : 1);
+    ti_budget_take(&e->budget, instruction->as.memory.bytes, &e->deps);
+    ti_emit(e, instruction);
+    return instruction->id;
+}
+
+/* Copy an old allocation into the new one and free it. Users of its box wait for the copy from now on. */
+static void move_contents(ti_buffer_memory *memory, ti_emitter *e, const ti_task *task, const ti_buffer_info *buffer,
+                          const ti_region_entry *old, const ti_allocation *fresh, uint64_t alloc)
+{
+    ti_instruction *copy = ti_emit_start(e, TI_INSTRUCTION_COPY, task);
+    copy->device = memory->device;
+    copy->as.copy.from = (ti_place){ .allocation = old->value, .whole = old->box };
+    copy->as.copy.to = (ti_place){ .allocation = fresh->id, .whole = fresh->box };
+    copy->as.copy.box = old->box;
+    copy->as.copy.elem_size = buffer->elem_size;
+    ti_deps_add(&e->deps, alloc);
+    ti_tracker_read(&memory->tracker, &old->box, copy->id, &e->deps);
+    ti_emit(e, copy);
+    emit_free(memory, e, task, buffer, old);
+    ti_tracker_write(&memory->tracker, &old->box, copy->id, &e->deps);
+    ti_region_map_remove(&memory->allocated, &old->box, old->value);
+    e->reallocations++;
+    e->reallocated_bytes += ti_bytes_of(buffer, &old->box);
+}
+
+/* Where nothing was allocated before, users wait for the allocation. */
+static void claim_new_parts(ti_buffer_memory *memory, ti_emitter *e, const ti_box *box, const ti_region_entries *old,
+                            uint64_t alloc)
+{
+    ti_boxes rest = { 0 };
+    ti_vec_push(&rest, *box);
+    for (size_t i = 0; i < old->count; i++) {
+        ti_boxes_subtract(&rest, &old->data[i].box);
+    }
+    for (size_t i = 0; i < rest.count; i++) {
+        ti_tracker_write(&memory->tracker, &rest.data[i], alloc, &e->deps);
+    }
+    ti_vec_fini(&rest);
+}
+
+/* ---- growth */
+
+enum { GROWTHS_WITHOUT_ROOM = 2 };
+
+/* Whether nothing is in the way of a larger box: no other allocation, no want that it would meet in part, not the limit. */
+static bool is_free(ti_buffer_memory *memory, ti_emitter *e, const ti_buffer_info *buffer, const ti_box *box)
+{
+    ti_vec_clear(&e->meeting);
+    ti_region_map_query(&memory->allocated, box, &e->meeting);
+    bool alone = e->meeting.count == e->scratch.count;
+    ti_vec_clear(&e->meeting);
+    ti_region_map_query(&memory->wanted, box, &e->meeting);
+    for (size_t i = 0; i < e->meeting.count && alone; i++) {
+        alone = ti_box_covers(box, &e->meeting.data[i].box);
+    }
+    return alone && ti_budget_allows(&e->budget, ti_bytes_of(buffer, box) + e->wanted_bytes);
+}
+
+/* What has grown before will grow again: room for half as much more in the directions in which it leaves the largest of the old allocations. */
+static ti_box with_room(ti_buffer_memory *memory, ti_emitter *e, const ti_buffer_info *buffer, const ti_box *box)
+{
+    ti_box old = e->scratch.data[0].box, roomy = *box;
+    for (size_t i = 1; i < e->scratch.count; i++) {
+        const ti_box *other = &e->scratch.data[i].box;
+        old = ti_box_volume(other) > ti_box_volume(&old) ? *other : old;
+    }
+    for (int d = 0; d < 3; d++) {
+        int64_t more = (box->max[d] - box->min[d]) / 2;
+        roomy.max[d] = box->max[d] > old.max[d] ? TI_MIN(box->max[d] + more, buffer->extent.max[d]) : box->max[d];
+        roomy.min[d] = box->min[d] < old.min[d] ? TI_MAX(box->min[d] - more, buffer->extent.min[d]) : box->min[d];
+    }
+    return is_free(memory, e, buffer, &roomy) ? roomy : *box;
+}
+
+static void allocate(ti_buffer_memory *memory, ti_emitter *e, const ti_task *task, const ti_buffer_info *buffer,
+                     const ti_box *box)
+{
+    ti_allocation fresh = { .box = *box };
+    while (grow_over(&memory->allocated, &e->scratch, &fresh.box)) {
+    }
+    if (e->scratch.count > 0 && memory->growths++ >= GROWTHS_WITHOUT_ROOM) {
+        fresh.box = with_room(memory, e, buffer, &fresh.box);
+    }
+    uint64_t alloc = emit_alloc(e, task, memory->device, buffer, &fresh.box, &fresh.id);
+    claim_new_parts(memory, e, &fresh.box, &e->scratch, alloc);
+    for (size_t i = 0; i < e->scratch.count; i++) {
+        move_contents(memory, e, task, buffer, &e->scratch.data[i], &fresh, alloc);
+    }
+    ti_region_map_insert(&memory->allocated, &fresh.box, fresh.id);
+    memory->latest = fresh;
+    memory->changed = e->next_id - 1;
+}
+
+void ti_buffer_memory_ensure(ti_buffer_memory *memory, ti_emitter *e, const ti_task *task, const ti_buffer_info *buffer,
+                             const ti_box *box)
+{
+    if (!ti_box_is_empty(box) && !find_covering(memory, e, box)) {
+        allocate(memory, e, task, buffer, box);
+    }
+}
+
+/* ---- wants */
+
+/* No more than just too much, so that sums do not overflow. */
+static uint64_t counted_bytes(const ti_emitter *e, const ti_want *want)
+{
+    return TI_MIN(ti_bytes_of(want->buffer, &want->box), e->budget.limit + 1);
+}
+
+static void note_largest(ti_want *want, ti_need need, const ti_box *footprint)
+{
+    if (ti_box_volume(footprint) > ti_box_volume(&want->footprint)) {
+        want->largest = need;
+        want->footprint = *footprint;
+    }
+}
+
+/* The want at `index` takes over those in the scratch list. */
+static void join_wants(ti_buffer_memory *memory, ti_emitter *e, size_t index)
+{
+    ti_want *into = &e->wants.data[index];
+    for (size_t i = 0; i < e->scratch.count; i++) {
+        ti_want *from = &e->wants.data[e->scratch.data[i].value];
+        ti_region_map_remove(&memory->wanted, &from->box, e->scratch.data[i].value);
+        e->wanted_bytes -= e->budget.limit ? counted_bytes(e, from) : 0;
+        if (from != into) {
+            note_largest(into, from->largest, &from->footprint);
+            from->box = (ti_box){ { 0 }, { 0 } };
+        }
+    }
+}
+
+bool ti_buffer_memory_want(ti_buffer_memory *memory, ti_emitter *e, ti_need need, const ti_buffer_info *buffer,
+                           const ti_box *box)
+{
+    if (ti_box_is_empty(box) || find_covering(memory, e, box)) {
+        return true;
+    }
+    ti_box grown = *box;
+    while (grow_over(&memory->allocated, &e->scratch, &grown) || grow_over(&memory->wanted, &e->scratch, &grown)) {
+    }
+    if (e->scratch.count == 1 && ti_box_equal(&e->scratch.data[0].box, &grown)) {
+        note_largest(&e->wants.data[e->scratch.data[0].value], need, box);
+        return false;
+    }
+    e->new_want = true;
+    size_t index = e->wants.count;
+    for (size_t i = 0; i < e->scratch.count; i++) {
+        index = TI_MIN(index, (size_t)e->scratch.data[i].value);
+    }
+    if (index == e->wants.count) {
+        ti_want fresh = { .memory = memory, .buffer = buffer, .task = need.task };
+        ti_vec_push(&e->wants, fresh);
+    }
+    join_wants(memory, e, index);
+    ti_want *want = &e->wants.data[index];
+    want->box = grown;
+    ti_vec_clear(&e->meeting);
+    ti_region_map_query(&memory->allocated, &grown, &e->meeting);
+    want->grows = e->meeting.count > 0;
+    note_largest(want, need, box);
+    ti_region_map_insert(&memory->wanted, &grown, index);
+    e->wanted_bytes += e->budget.limit ? counted_bytes(e, want) : 0;
+    return false;
+}
+
+/* What grows comes first: the room that it gets may be what others want. Puts the indices of what is to be allocated in order. */
+static void order_wants(ti_emitter *e)
+{
+    ti_vec_clear(&e->order);
+    for (int grows = 1; grows >= 0; grows--) {
+        for (size_t i = 0; i < e->wants.count; i++) {
+            const ti_want *want = &e->wants.data[i];
+            if (!ti_box_is_empty(&want->box) && want->grows == (grows == 1)) {
+                ti_vec_push(&e->order, i);
+            }
+        }
+    }
+}
+
+uint64_t ti_wants_peak(ti_emitter *e, uint64_t staging)
+{
+    uint64_t live = e->budget.live + e->budget.results, peak = live;
+    order_wants(e);
+    for (size_t i = 0; i < e->order.count; i++) {
+        const ti_want *want = &e->wants.data[e->order.data[i]];
+        if (__builtin_add_overflow(live, ti_bytes_of(want->buffer, &want->box), &live)) {
+            return UINT64_MAX;
+        }
+        peak = TI_MAX(peak, live);
+        ti_vec_clear(&e->scratch);
+        ti_region_map_query(&want->memory->allocated, &want->box, &e->scratch);
+        for (size_t k = 0; k < e->scratch.count; k++) {
+            live -= ti_bytes_of(want->buffer, &e->scratch.data[k].box);
+        }
+    }
+    return TI_MAX(peak, live + staging);
+}
+
+void ti_wants_allocate(ti_emitter *e)
+{
+    order_wants(e);
+    for (size_t i = 0; i < e->order.count; i++) {
+        const ti_want want = e->wants.data[e->order.data[i]];
+        ti_region_map_remove(&want.memory->wanted, &want.box, e->order.data[i]);
+        e->wanted_bytes -= e->budget.limit ? counted_bytes(e, &want) : 0;
+        ti_buffer_memory_ensure(want.memory, e, want.task, want.buffer, &want.box);
+    }
+    ti_vec_clear(&e->wants);
+}
+
+void ti_wants_drop(ti_emitter *e)
+{
+    for (size_t i = 0; i < e->wants.count; i++) {
+        const ti_want *want = &e->wants.data[i];
+        if (!ti_box_is_empty(&want->box)) {
+            ti_region_map_remove(&want->memory->wanted, &want->box, i);
+        }
+    }
+    ti_vec_clear(&e->wants);
+    e->wanted_bytes = 0;
+}
+
+/* ---- places */
+
+void ti_buffer_memory_turn_to(ti_buffer_memory *memory, const ti_box *box)
+{
+    ti_region_entries found = { 0 };
+    ti_region_map_query(&memory->allocated, box, &found);
+    TI_ASSERT(found.count == 1 && ti_box_covers(&found.data[0].box, box));
+    memory->latest = (ti_allocation){ found.data[0].value, found.data[0].box };
+    ti_vec_fini(&found);
+}
+
+void ti_buffer_memory_release(ti_buffer_memory *memory, ti_emitter *e, const ti_task *task,
+                              const ti_buffer_info *buffer)
+{
+    ti_vec_clear(&e->scratch);
+    ti_region_map_query(&memory->allocated, &buffer->extent, &e->scratch);
+    for (size_t i = 0; i < e->scratch.count; i++) {
+        emit_free(memory, e, task, buffer, &e->scratch.data[i]);
+    }
+}
+
+uint64_t ti_emit_staging(ti_emitter *e, const ti_task *task, int device, size_t bytes, uint64_t *out)
+{
+    ti_box box = { { 0, 0, 0 }, { (int64_t)bytes, 1, 1 } };
+    return emit_alloc(e, task, device, NULL, &box, out);
+}
+
+void ti_emit_unstaging(ti_emitter *e, const ti_task *task, const ti_staging_memory *memory, const uint64_t *after,
+                       size_t count)
+{
+    ti_instruction *release = ti_emit_start(e, TI_INSTRUCTION_FREE, task);
+    release->device = memory->device;
+    release->as.memory.allocation = memory->allocation;
+    release->as.memory.bytes = memory->bytes;
+    for (size_t i = 0; i < count; i++) {
+        ti_deps_add(&e->deps, after[i]);
+    }
+    ti_budget_give(&e->budget, memory->bytes, release->id, task->id);
+    ti_emit(e, release);
+}

@@ -1,0 +1,119 @@
+/* The allocations of buffers: per buffer and memory a set of disjoint boxes that are allocated, and who used them last.
+ *
+ * A footprint (the box that a kernel or message needs contiguously) must lie in one allocation. First everything that a window of tasks needs
+ * is noted (`want`), then one allocation is made for what belongs together: the bounding box of footprints that overlap, and of the
+ * allocations that meet it. What those hold is copied over and they are freed. Tiles that nobody needs together stay separate, and what grows
+ * inside a window is allocated once. What grows again and again gets room for half as much more, so that copies stay in proportion.
+ * Invariant: wanted boxes do not meet each other, and an allocation that meets one lies inside it.
+ * Part of the instruction graph: functions append instructions to its batch. Scheduler thread. */
+#ifndef TI_MEMORY_H
+#define TI_MEMORY_H
+
+#include "base/arena.h"
+#include "ir/instruction.h"
+#include "ir/system.h"
+#include "plan/instruction/budget.h"
+
+typedef struct ti_allocation {
+    uint64_t id;
+    ti_box box;
+} ti_allocation;
+
+/* Why a box is needed: an access of a task, or (access -1) a message, a fence, or what a buffer is created with. */
+typedef struct ti_need {
+    const ti_task *task;
+    int access;
+} ti_need;
+
+typedef struct ti_buffer_memory {
+    int device;              /* that serves this memory */
+    uint32_t growths;        /* allocations that replaced others */
+    ti_region_map allocated; /* box to allocation id */
+    ti_region_map wanted;    /* box to the index of a ti_want */
+    ti_allocation latest;    /* the one found last: loops ask for it again */
+    uint64_t changed;        /* instructions up to this one have allocated it, and moved what it holds */
+    ti_tracker tracker;
+} ti_buffer_memory;
+
+/* A box that is to be allocated, for the needs that it joins. */
+typedef struct ti_want {
+    ti_buffer_memory *memory;
+    const ti_buffer_info *buffer;
+    const ti_task *task; /* the first that needs it */
+    ti_box box;          /* empty: another want has taken it over */
+    ti_need largest;     /* who needs most of it at once */
+    ti_box footprint;    /* and what that is */
+    bool grows;          /* replaces allocations */
+} ti_want;
+
+/* What appends to a batch needs: the instruction graph's moving parts. */
+typedef struct ti_emitter {
+    ti_arena_ring arenas;
+    TI_VEC(const ti_instruction *) batch;
+    uint64_t next_id, next_allocation;
+    uint64_t reallocations, reallocated_bytes;
+    ti_deps deps;
+    ti_era era;
+    ti_region_entries scratch, meeting;
+    ti_budget budget;
+    TI_VEC(ti_want) wants;
+    TI_VEC(size_t) order;  /* of those that are to be allocated */
+    uint64_t wanted_bytes; /* of all wants; with a limit only */
+    bool new_want;         /* set when something is wanted that was not */
+    bool follows_horizon;  /* whatever comes waits for the applied horizon too */
+} ti_emitter;
+
+/* A zeroed instruction with its id, whose dependencies are collected in emitter->deps until ti_emit. */
+ti_instruction *ti_emit_start(ti_emitter *emitter, ti_instruction_kind kind, const ti_task *task);
+void ti_emit(ti_emitter *emitter, ti_instruction *instruction);
+
+void ti_buffer_memory_init(ti_buffer_memory *memory, int device, ti_emitter *emitter);
+void ti_buffer_memory_fini(ti_buffer_memory *memory);
+
+/* Whether the allocation that was found last covers `box`: nearly always, in loops. */
+static inline bool ti_buffer_memory_has(const ti_buffer_memory *memory, const ti_box *box)
+{
+    return memory->latest.id && ti_box_covers(&memory->latest.box, box);
+}
+/* Somebody needs `box` in one allocation. Whether it has that already; otherwise it is wanted from now on. */
+bool ti_buffer_memory_want(ti_buffer_memory *memory, ti_emitter *emitter, ti_need need, const ti_buffer_info *buffer,
+                           const ti_box *box);
+/* Bytes in use at most while all wants are allocated, one after the other, and then `staging` bytes more. */
+uint64_t ti_wants_peak(ti_emitter *emitter, uint64_t staging);
+/* Allocate what is wanted; forget it. */
+void ti_wants_allocate(ti_emitter *emitter);
+void ti_wants_drop(ti_emitter *emitter);
+
+/* Make sure that one allocation covers `box`, at once. */
+void ti_buffer_memory_ensure(ti_buffer_memory *memory, ti_emitter *emitter, const ti_task *task,
+                             const ti_buffer_info *buffer, const ti_box *box);
+/* The place of `box`, which an allocation covers. */
+void ti_buffer_memory_turn_to(ti_buffer_memory *memory, const ti_box *box);
+static inline ti_place ti_buffer_memory_place(ti_buffer_memory *memory, const ti_box *box)
+{
+    if (TI_UNLIKELY(!ti_buffer_memory_has(memory, box))) {
+        ti_buffer_memory_turn_to(memory, box);
+    }
+    return (ti_place){ .allocation = memory->latest.id, .whole = memory->latest.box };
+}
+/* Free everything, when its last users are done. */
+void ti_buffer_memory_release(ti_buffer_memory *memory, ti_emitter *emitter, const ti_task *task,
+                              const ti_buffer_info *buffer);
+
+/* Staging memory outside buffers. Its users depend on the returned instruction; `out` gets the allocation. */
+uint64_t ti_emit_staging(ti_emitter *emitter, const ti_task *task, int device, size_t bytes, uint64_t *out);
+/* Free it after `count` instructions. */
+typedef struct ti_staging_memory {
+    uint64_t allocation;
+    int device;
+    size_t bytes;
+} ti_staging_memory;
+void ti_emit_unstaging(ti_emitter *emitter, const ti_task *task, const ti_staging_memory *memory, const uint64_t *after,
+                       size_t count);
+
+static inline uint64_t ti_bytes_of(const ti_buffer_info *buffer, const ti_box *box)
+{
+    return (uint64_t)ti_box_volume(box) * buffer->elem_size;
+}
+
+#endif

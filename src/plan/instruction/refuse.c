@@ -1,0 +1,247 @@
+/* The instruction graph, refusal: what is wanted does not fit. A sentence that names what is needed most of, and a table of all buffers.
+ *
+ * Nothing that was wanted has been allocated at this point, and nothing will be. What the table predicts includes all tasks of the window. */
+#include "plan/instruction/impl.h"
+
+#include "base/check.h"
+
+#include <stdlib.h>
+
+enum { MOST_ROWS = 20 };
+
+typedef struct row {
+    const ti_buffer_info *buffer;
+    uint64_t now, predicted;
+    const ti_want *largest; /* NULL: nothing new is wanted of this buffer */
+} row;
+
+typedef TI_VEC(row) rows;
+
+/* ---- needs in words */
+
+static const char *verb_of(const ti_access *access)
+{
+    switch (access->mode) {
+    case TACIT_READ:
+        return "reads";
+    case TACIT_WRITE:
+        return "writes";
+    case TACIT_UPDATE:
+        return "updates";
+    default:
+        return "reduces into";
+    }
+}
+
+static void add_part(ti_strbuf *out, const ti_want *want)
+{
+    char text[TI_BOX_TEXT];
+    bool whole = ti_box_covers(&want->footprint, &want->buffer->extent);
+    ti_strbuf_add(out, "%s of buffer '%s'",
+                  whole ? "all" : ti_box_format(&want->footprint, TI_MAX(want->buffer->dims, 1), text),
+                  want->buffer->name);
+}
+
+static void add_need(ti_strbuf *out, const ti_want *want)
+{
+    const ti_task *task = want->largest.task;
+    if (task->kind == TI_TASK_CREATE) {
+        ti_strbuf_add(out,
+                      task->accesses ? "buffer '%s' is created with .init_local"
+                                     : "buffer '%s' is created with .init, of which every node holds all",
+                      want->buffer->name);
+    } else if (task->kind == TI_TASK_FENCE) {
+        ti_strbuf_add(out, "a fence needs ");
+        add_part(out, want);
+    } else if (want->largest.access < 0) {
+        ti_strbuf_add(out, "messages for task '%s' need ", task->name);
+        add_part(out, want);
+    } else {
+        const ti_access *access = &task->access[want->largest.access];
+        ti_strbuf_add(out, "task '%s' %s ", task->name, verb_of(access));
+        add_part(out, want);
+        if (access->mode != TACIT_REDUCE) {
+            ti_strbuf_add(out, " by %s", ti_mapper_name(access->mapper, access->mappers));
+        }
+    }
+}
+
+/* Whether every chunk needs as much, so that more nodes do not help. */
+static bool is_constant(const ti_access *access)
+{
+    for (int d = 0; d < access->mapper->dims && !access->custom; d++) {
+        if (access->mapper->c[d].kind == TACIT_COMPONENT_DIM) {
+            return false;
+        }
+    }
+    return !access->custom || (access->custom->properties & TACIT_MAPPER_CONSTANT);
+}
+
+static const char *cure_of(const ti_want *want)
+{
+    const ti_task *task = want->largest.task;
+    if (task->kind == TI_TASK_CREATE && task->accesses == 0) {
+        return "create it without .init and write it in a task, so that each node holds its part";
+    }
+    if (task->kind == TI_TASK_FENCE) {
+        return "read it in parts, or let host tasks write the results";
+    }
+    const ti_access *access = want->largest.access < 0 ? NULL : &task->access[want->largest.access];
+    if (access && access->mode == TACIT_REDUCE) {
+        return "reduce into a smaller buffer";
+    }
+    if (task->kind == TI_TASK_EXECUTE && task->place >= 0) {
+        return "split the task over the nodes, or use a mapper that names less of the buffer";
+    }
+    return access && is_constant(access) ? "more nodes do not change that: use a mapper that names less of the buffer"
+                                         : "use more nodes, so that each has a smaller part";
+}
+
+/* ---- the table */
+
+static int by_predicted(const void *a, const void *b)
+{
+    const row *x = a, *y = b;
+    int order = (x->predicted < y->predicted) - (x->predicted > y->predicted);
+    return order ? order : (x->buffer->serial > y->buffer->serial) - (x->buffer->serial < y->buffer->serial);
+}
+
+static uint64_t allocated_bytes(ti_emitter *e, ti_buffer_memory *memory, const ti_buffer_info *buffer,
+                                const ti_box *box)
+{
+    uint64_t bytes = 0;
+    ti_vec_clear(&e->meeting);
+    ti_region_map_query(&memory->allocated, box, &e->meeting);
+    for (size_t i = 0; i < e->meeting.count; i++) {
+        bytes += ti_bytes_of(buffer, &e->meeting.data[i].box);
+    }
+    return bytes;
+}
+
+static void collect_rows(ti_instruction_graph *graph, rows *out)
+{
+    for (size_t i = 0; i < graph->buffer.count; i++) {
+        row r = { 0 };
+        for (int m = 0; graph->buffer.data[i] && m < graph->system->memories; m++) {
+            r.buffer = graph->buffer.data[i]->info;
+            r.now += allocated_bytes(&graph->emit, &graph->buffer.data[i]->memory[m], r.buffer, &r.buffer->extent);
+        }
+        r.predicted = r.now;
+        for (size_t w = 0; r.buffer && w < graph->emit.wants.count; w++) {
+            const ti_want *want = &graph->emit.wants.data[w];
+            if (want->buffer != r.buffer || ti_box_is_empty(&want->box)) {
+                continue;
+            }
+            r.predicted += ti_bytes_of(r.buffer, &want->box) -
+                           allocated_bytes(&graph->emit, want->memory, r.buffer, &want->box);
+            if (!r.largest || ti_box_volume(&want->footprint) > ti_box_volume(&r.largest->footprint)) {
+                r.largest = want;
+            }
+        }
+        if (r.predicted > 0) {
+            ti_vec_push(out, r);
+        }
+    }
+    qsort(out->data, out->count, sizeof(row), by_predicted);
+}
+
+static void add_row(ti_strbuf *out, const char *name, const char *extent, const uint64_t *whole, uint64_t now,
+                    uint64_t predicted)
+{
+    char text[3][TI_BYTES_TEXT];
+    ti_strbuf_add(out, "\n  %-20s %-22s %12s %12s %12s", name, extent, whole ? ti_bytes_format(*whole, text[0]) : "",
+                  ti_bytes_format(now, text[1]), ti_bytes_format(predicted, text[2]));
+}
+
+static void add_buffer(ti_strbuf *out, const row *r)
+{
+    char box[TI_BOX_TEXT];
+    uint64_t whole = ti_bytes_of(r->buffer, &r->buffer->extent);
+    add_row(out, r->buffer->name, ti_box_format(&r->buffer->extent, TI_MAX(r->buffer->dims, 1), box), &whole, r->now,
+            r->predicted);
+    if (r->largest) {
+        ti_strbuf_add(out, "  ");
+        add_need(out, r->largest);
+    }
+}
+
+static void add_limit(ti_strbuf *out, const ti_system *system)
+{
+    char text[2][TI_BYTES_TEXT];
+    ti_strbuf_add(out, "%s (TACIT_MEMORY_LIMIT", ti_bytes_format(system->memory, text[0]));
+    if (system->machine) {
+        ti_strbuf_add(out, "; the machine has %s for %d node%s", ti_bytes_format(system->machine, text[1]),
+                      system->local_nodes, system->local_nodes == 1 ? "" : "s");
+    }
+    ti_strbuf_add(out, ")");
+}
+
+static void write_table(ti_instruction_graph *graph, const rows *list, uint64_t peak)
+{
+    ti_strbuf *out = &graph->refusal.table;
+    uint64_t results = graph->emit.budget.results, staging = graph->window.staging, now = results, predicted;
+    ti_strbuf_add(out, "memory of this node, now and as the tasks submitted so far need it:");
+    ti_strbuf_add(out, "\n  %-20s %-22s %12s %12s %12s  %s", "buffer", "extent", "whole", "now", "needed",
+                  "largest new need");
+    predicted = now + staging;
+    for (size_t i = 0; i < list->count; i++) {
+        now += list->data[i].now;
+        predicted += list->data[i].predicted;
+        if (i < MOST_ROWS) {
+            add_buffer(out, &list->data[i]);
+        }
+    }
+    if (list->count > MOST_ROWS) {
+        ti_strbuf_add(out, "\n  and %zu smaller ones", list->count - MOST_ROWS);
+    }
+    if (staging) {
+        add_row(out, "(partial results)", "", NULL, 0, staging);
+    }
+    if (results) {
+        add_row(out, "(results of fences)", "", NULL, results, results);
+    }
+    if (peak > predicted) {
+        add_row(out, "(while buffers grow)", "", NULL, 0, peak - predicted);
+    }
+    add_row(out, "all", "", NULL, now, TI_MAX(peak, predicted));
+    ti_strbuf_add(out, "  limit: ");
+    add_limit(out, graph->system);
+}
+
+static void write_sentence(ti_instruction_graph *graph, const rows *list, uint64_t peak)
+{
+    ti_strbuf *why = &graph->refusal.sentence, need = { 0 }, limit = { 0 };
+    char text[3][TI_BYTES_TEXT];
+    const ti_want *most = NULL;
+    uint64_t largest = graph->window.staging;
+    for (size_t i = 0; i < list->count; i++) {
+        const row *r = &list->data[i];
+        if (r->largest && r->predicted - r->now >= largest) {
+            largest = r->predicted - r->now;
+            most = r->largest;
+        }
+    }
+    if (most) {
+        add_need(&need, most);
+    } else {
+        ti_strbuf_add(&need, "reductions need a partial result for each worker");
+    }
+    add_limit(&limit, graph->system);
+    ti_strbuf_add(why, "%s: %s; with everything else this node needs %s, which is %s more than %s; %s", need.text,
+                  ti_bytes_format(largest, text[0]), ti_bytes_format(peak, text[1]),
+                  ti_bytes_format(peak - graph->system->memory, text[2]), limit.text,
+                  most ? cure_of(most) : "reduce into a smaller buffer, or set TACIT_WORKERS to fewer");
+    ti_strbuf_fini(&need);
+    ti_strbuf_fini(&limit);
+}
+
+void ti_instruction_refuse(ti_instruction_graph *graph)
+{
+    rows list = { 0 };
+    collect_rows(graph, &list);
+    uint64_t peak = ti_wants_peak(&graph->emit, graph->window.staging);
+    write_table(graph, &list, peak);
+    write_sentence(graph, &list, peak);
+    ti_vec_fini(&list);
+    graph->refused = true;
+}

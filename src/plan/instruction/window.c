@@ -1,0 +1,263 @@
+/* The instruction graph, lookahead: which commands wait for which others before memory is allocated.
+ *
+ * Every command goes through the window. Its needs are noted; if nothing is wanted when a batch has been noted, all of it is compiled at once,
+ * which is the case in the steady state of every loop. Creation of a buffer passes by what waits: nothing in the window knows the buffer, and the
+ * application may be waiting until its initial contents have been copied.
+ *
+ * Where the limit would be exceeded and a buffer's end waits in the window, what lies before the newest task is compiled first, so that the
+ * buffer's memory counts as free. */
+#include "plan/instruction/impl.h"
+
+#include "base/check.h"
+
+enum { MOST_COMMANDS = 4096, CALM_HORIZONS = 2 };
+
+/* The next commands are of this task. */
+static void begin_task(ti_window *w, const ti_task *task)
+{
+    if (w->command.count == 0 || w->command.data[w->newest]->task != task) {
+        w->newest = w->command.count;
+        w->newest_staging = 0;
+    }
+}
+
+static void note(ti_instruction_graph *graph, const ti_command *command)
+{
+    ti_window *w = &graph->window;
+    size_t first = w->piece.count;
+    begin_task(w, command->task);
+    ti_vec_push(&w->command, command);
+    ti_vec_push(&w->first_piece, first);
+    if (command->kind == TI_COMMAND_EXECUTE) {
+        ti_instruction_place_pieces(graph, command);
+    } else if (command->kind == TI_COMMAND_REDUCE) {
+        w->newest_staging += ti_instruction_staging_bytes(graph, command, w->first_piece.data[w->newest], first);
+        w->staging = TI_MAX(w->staging, w->newest_staging);
+    }
+    ti_instruction_note_command(graph, command, first, w->piece.count);
+}
+
+static void clear(ti_window *w)
+{
+    ti_vec_clear(&w->command);
+    ti_vec_clear(&w->piece);
+    ti_vec_clear(&w->first_piece);
+    w->horizons = w->calm_horizons = 0;
+    w->newest = 0;
+    w->known_first = w->known_end = 0;
+    w->staging = w->newest_staging = 0;
+}
+
+static void refuse(ti_instruction_graph *graph)
+{
+    ti_instruction_refuse(graph);
+    ti_wants_drop(&graph->emit);
+    clear(&graph->window);
+}
+
+static bool fits(ti_instruction_graph *graph)
+{
+    uint64_t limit = graph->emit.budget.limit;
+    return limit == 0 || ti_wants_peak(&graph->emit, graph->window.staging) <= limit;
+}
+
+static void close_window(ti_instruction_graph *graph)
+{
+    ti_window *w = &graph->window;
+    if ((graph->emit.wants.count > 0 || w->staging > 0) && !fits(graph)) {
+        refuse(graph);
+        return;
+    }
+    if (graph->emit.wants.count > 0) {
+        ti_wants_allocate(&graph->emit);
+    }
+    for (size_t i = 0; i < w->command.count;) {
+        i += ti_instruction_compile(graph, i);
+    }
+    clear(w);
+}
+
+/* ---- where memory is short */
+
+static bool ends_a_buffer(const ti_window *w, size_t commands)
+{
+    for (size_t i = 0; i < commands; i++) {
+        if (w->command.data[i]->kind == TI_COMMAND_DESTROY) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Compile what lies before the newest task, and note that one again. */
+static void split_window(ti_instruction_graph *graph)
+{
+    ti_window *w = &graph->window;
+    TI_VEC(const ti_command *) all = { 0 };
+    for (size_t i = 0; i < w->command.count; i++) {
+        ti_vec_push(&all, w->command.data[i]);
+    }
+    size_t before = w->newest;
+    ti_wants_drop(&graph->emit);
+    clear(w);
+    for (size_t i = 0; i < before; i++) {
+        note(graph, all.data[i]);
+    }
+    close_window(graph);
+    for (size_t i = before; i < all.count && !graph->refused; i++) {
+        note(graph, all.data[i]);
+    }
+    ti_vec_fini(&all);
+}
+
+static bool is_short(ti_instruction_graph *graph, uint64_t more)
+{
+    return !ti_budget_allows(&graph->emit.budget, graph->emit.wanted_bytes + graph->window.staging + more);
+}
+
+/* ---- what closes it */
+
+static bool must_close(ti_window *w, const ti_command *command, int lookahead)
+{
+    if (command->kind != TI_COMMAND_EPOCH) {
+        return command->kind == TI_COMMAND_FENCE;
+    }
+    w->horizons++;
+    return command->task->kind == TI_TASK_EPOCH || ++w->calm_horizons >= CALM_HORIZONS || w->horizons >= lookahead;
+}
+
+/* Whether `bytes` may be allocated now, and what is wanted after it. */
+static bool fits_before(ti_instruction_graph *graph, uint64_t bytes)
+{
+    graph->emit.budget.live += bytes;
+    bool good = fits(graph);
+    graph->emit.budget.live -= bytes;
+    return good;
+}
+
+/* Of the initial contents that this node has. */
+static uint64_t initial_bytes(const ti_task *task)
+{
+    const ti_user_copy *init = &task->as.create.init;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < init->pieces; i++) {
+        bytes += ti_bytes_of(task->as.create.buffer, &init->piece[i].box);
+    }
+    return bytes;
+}
+
+static void create(ti_instruction_graph *graph, const ti_task *task)
+{
+    const ti_buffer_info *info = task->as.create.buffer;
+    uint64_t bytes = initial_bytes(task);
+    bool taken = info->slot < graph->buffer.count && graph->buffer.data[info->slot];
+    if (taken || (bytes > 0 && is_short(graph, bytes))) {
+        close_window(graph);
+    }
+    if (graph->refused) {
+        return;
+    }
+    ti_instruction_open_buffer(graph, task);
+    if (bytes == 0 || fits_before(graph, bytes)) {
+        ti_instruction_fill_buffer(graph, task);
+        return;
+    }
+    for (size_t i = 0; i < task->as.create.init.pieces; i++) {
+        ti_need need = { task, -1 };
+        ti_buffer_memory_want(ti_instruction_memory(graph, info, TI_HOST_MEMORY), &graph->emit, need, info,
+                              &task->as.create.init.piece[i].box);
+    }
+    refuse(graph);
+}
+
+static void add(ti_instruction_graph *graph, const ti_command *command)
+{
+    ti_window *w = &graph->window;
+    graph->emit.new_want = false;
+    if (command->kind == TI_COMMAND_CREATE) {
+        create(graph, command->task);
+        return;
+    }
+    note(graph, command);
+    if (graph->emit.new_want) {
+        w->calm_horizons = 0;
+    }
+    if (TI_UNLIKELY(is_short(graph, 0)) && ends_a_buffer(w, w->newest)) {
+        split_window(graph);
+    }
+    if (must_close(w, command, graph->system->lookahead)) {
+        close_window(graph);
+    }
+}
+
+/* Add messages that want nothing, if any come first: how many. */
+static size_t add_messages(ti_instruction_graph *graph, const ti_command *const *command, size_t left)
+{
+    ti_window *w = &graph->window;
+    size_t n = TI_UNLIKELY(is_short(graph, 0)) ? 0 : ti_instruction_count_allocated(graph, command, left);
+    if (n == 0) {
+        return 0;
+    }
+    begin_task(w, command[0]->task);
+    w->known_first = w->command.count;
+    w->known_end = w->command.count + n;
+    w->known = ti_instruction_memory(graph, command[0]->as.transfer.buffer, TI_HOST_MEMORY)->latest.id;
+    ti_vec_reserve(&w->command, w->command.count + n);
+    ti_vec_reserve(&w->first_piece, w->first_piece.count + n);
+    for (size_t i = 0; i < n; i++) {
+        w->command.data[w->command.count++] = command[i];
+        w->first_piece.data[w->first_piece.count++] = w->piece.count;
+    }
+    return n;
+}
+
+/* A batch that is one execution, which wants nothing, where nothing waits: what nearly all tasks of a loop are. It passes by the window. */
+static bool pass_by(ti_instruction_graph *graph, const ti_command_batch *commands)
+{
+    const ti_window *w = &graph->window;
+    if (graph->refused || commands->count != 1 || commands->command[0]->kind != TI_COMMAND_EXECUTE ||
+        w->command.count > 0) {
+        return false;
+    }
+    return ti_instruction_compile_at_once(graph, commands->command[0]);
+}
+
+/* ---- from outside */
+
+bool ti_instruction_graph_is_waiting(const ti_instruction_graph *graph)
+{
+    return graph->window.command.count > 0;
+}
+
+ti_instruction_batch ti_instruction_graph_add(ti_instruction_graph *graph, ti_command_batch commands)
+{
+    ti_vec_clear(&graph->emit.batch);
+    if (pass_by(graph, &commands)) {
+        return (ti_instruction_batch){ graph->emit.batch.data, graph->emit.batch.count };
+    }
+    if (commands.count > 1 || (commands.count == 1 && commands.command[0]->kind != TI_COMMAND_EPOCH)) {
+        ti_instruction_settle(graph);
+    }
+    for (size_t i = 0, messages; i < commands.count && !graph->refused; i += TI_MAX(messages, (size_t)1)) {
+        messages = add_messages(graph, &commands.command[i], commands.count - i);
+        if (messages == 0) {
+            add(graph, commands.command[i]);
+        }
+    }
+    if (graph->emit.wants.count == 0 || graph->system->lookahead == 0 || graph->window.command.count >= MOST_COMMANDS) {
+        close_window(graph);
+    }
+    return (ti_instruction_batch){ graph->emit.batch.data, graph->emit.batch.count };
+}
+
+ti_instruction_batch ti_instruction_graph_close(ti_instruction_graph *graph)
+{
+    ti_vec_clear(&graph->emit.batch);
+    close_window(graph);
+    return (ti_instruction_batch){ graph->emit.batch.data, graph->emit.batch.count };
+}
+
+const ti_refusal *ti_instruction_graph_refusal(const ti_instruction_graph *graph)
+{
+    return graph->refused ? &graph->refusal : NULL;
+}

@@ -1,0 +1,326 @@
+/* Stage 1, the task graph: see graph.h. */
+#include "plan/task/graph.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "plan/task/forward.h"
+#include "plan/task/horizon.h"
+#include "plan/track/order.h"
+#include "plan/track/tracker.h"
+
+/* What is known of a buffer. Whatever was written stays written, so `written` only grows: a check that lies inside it asks no tracker. */
+typedef struct tracked {
+    ti_tracker tracker;
+    ti_box written; /* somebody wrote all of it; there may be more */
+} tracked;
+
+struct ti_task_graph {
+    const ti_system *system;
+    ti_arena_ring arenas;
+    ti_horizon horizon;
+    ti_era era;
+    TI_VEC(tracked *) buffer; /* by slot; NULL: no such buffer */
+    ti_orders orders;
+    ti_forwards *forwards; /* or NULL */
+    uint64_t next_id, horizons;
+    uint64_t *horizon_ns; /* or NULL */
+    ti_deps deps;
+};
+
+ti_task_graph *ti_task_graph_create(const ti_system *system)
+{
+    ti_task_graph *graph = TI_NEW(ti_task_graph);
+    graph->system = system;
+    graph->next_id = 1;
+    ti_arena_ring_init(&graph->arenas);
+    graph->forwards = ti_forwards_create(system);
+    ti_horizon_init(&graph->horizon, system->horizon_step, system->horizon_front, graph->next_id);
+    return graph;
+}
+
+static void close_buffer(ti_task_graph *graph, uint32_t slot)
+{
+    if (graph->buffer.data[slot]) {
+        ti_tracker_fini(&graph->buffer.data[slot]->tracker);
+        TI_DELETE(graph->buffer.data[slot]);
+        graph->buffer.data[slot] = NULL;
+    }
+}
+
+void ti_task_graph_destroy(ti_task_graph *graph)
+{
+    for (size_t i = 0; i < graph->buffer.count; i++) {
+        close_buffer(graph, (uint32_t)i);
+    }
+    ti_vec_fini(&graph->buffer);
+    ti_orders_fini(&graph->orders);
+    ti_forwards_destroy(graph->forwards);
+    ti_horizon_fini(&graph->horizon);
+    ti_arena_ring_fini(&graph->arenas);
+    ti_deps_fini(&graph->deps);
+    TI_DELETE(graph);
+}
+
+ti_task *ti_task_graph_new(ti_task_graph *graph, ti_arena **arena)
+{
+    *arena = ti_arena_ring_top(&graph->arenas);
+    return TI_ARENA_NEW(*arena, ti_task);
+}
+
+ti_arena *ti_task_graph_arena(ti_task_graph *graph)
+{
+    return ti_arena_ring_top(&graph->arenas);
+}
+
+static tracked *tracked_of(ti_task_graph *graph, const ti_buffer_info *buffer)
+{
+    TI_ASSERT(buffer->slot < graph->buffer.count && graph->buffer.data[buffer->slot]);
+    return graph->buffer.data[buffer->slot];
+}
+
+static void open_buffer(ti_task_graph *graph, uint32_t slot)
+{
+    while (graph->buffer.count <= slot) {
+        ti_vec_push(&graph->buffer, NULL);
+    }
+    TI_ASSERT(!graph->buffer.data[slot]);
+    graph->buffer.data[slot] = TI_NEW(tracked);
+    ti_tracker_init(&graph->buffer.data[slot]->tracker, &graph->era);
+}
+
+static void say_uninitialised(const ti_task *task, const ti_access *access, const ti_box *hole, ti_strbuf *why)
+{
+    char text[TI_BOX_TEXT];
+    ti_box_format(hole, TI_MAX(access->buffer->dims, 1), text);
+    ti_strbuf_add(
+        why,
+        "task '%s' reads %s of buffer '%s', which nobody has written; give the buffer .init, write it in an earlier task%s",
+        task->name, text, access->buffer->name,
+        access->mode == TACIT_UPDATE ? ", or use tacit_write if old contents do not matter" : ", or read less");
+}
+
+static void fill_footprints(ti_task_graph *graph, ti_task *task)
+{
+    ti_arena *arena = ti_arena_ring_top(&graph->arenas);
+    ti_footprint *footprint = TI_ARENA_ARRAY(arena, ti_footprint, task->accesses);
+    for (uint32_t i = 0; i < task->accesses; i++) {
+        ti_footprint_fill(&footprint[i], &task->access[i], &task->range, arena);
+    }
+    task->footprint = footprint;
+}
+
+/* Slabs that follow each other make one box; of others the largest is known. */
+static void note_written(tracked *b, const ti_box *box)
+{
+    if (TI_LIKELY(ti_box_covers(&b->written, box)) || ti_box_join(&b->written, box, &b->written)) {
+        return;
+    }
+    if (ti_box_volume(box) > ti_box_volume(&b->written)) {
+        b->written = *box;
+    }
+}
+
+static bool is_written(tracked *b, const ti_box *box, ti_box *hole)
+{
+    if (TI_LIKELY(ti_box_covers(&b->written, box))) {
+        return true;
+    }
+    bool good = ti_tracker_is_written(&b->tracker, box, hole);
+    if (good) {
+        note_written(b, box);
+    }
+    return good;
+}
+
+tacit_status ti_task_graph_check(ti_task_graph *graph, ti_task *task, ti_strbuf *why)
+{
+    if (ti_box_is_empty(&task->range)) {
+        return TACIT_OK;
+    }
+    fill_footprints(graph, task);
+    for (uint32_t i = 0; i < task->accesses; i++) {
+        const ti_access *access = &task->access[i];
+        if (!ti_access_needs_old(access)) {
+            continue;
+        }
+        tracked *b = tracked_of(graph, access->buffer);
+        if (TI_LIKELY(ti_box_covers(&b->written, &access->buffer->extent))) {
+            continue;
+        }
+        for (size_t k = 0; k < task->footprint[i].boxes; k++) {
+            ti_box hole;
+            if (!is_written(b, &task->footprint[i].box[k], &hole)) {
+                say_uninitialised(task, access, &hole, why);
+                return TACIT_ERROR_UNINITIALIZED;
+            }
+        }
+    }
+    return TACIT_OK;
+}
+
+/* Reads first, so that a task does not hide the writer that it depends on behind its own write. */
+static void track_accesses(ti_task_graph *graph, ti_task *task)
+{
+    for (int writes = 0; writes < 2; writes++) {
+        for (uint32_t i = 0; i < task->accesses; i++) {
+            const ti_access *access = &task->access[i];
+            if (writes ? !ti_access_writes(access) && access->mode != TACIT_REDUCE
+                       : access->mode != TACIT_READ) { /* a write follows all that a read would */
+                continue;
+            }
+            tracked *b = tracked_of(graph, access->buffer);
+            for (size_t k = 0; k < task->footprint[i].boxes; k++) {
+                const ti_box *box = &task->footprint[i].box[k];
+                if (writes) {
+                    task->writes_new |= !ti_box_covers(&b->written, box);
+                    ti_tracker_write(&b->tracker, box, task->id, &graph->deps);
+                    note_written(b, box);
+                } else {
+                    ti_tracker_read(&b->tracker, box, task->id, &graph->deps);
+                }
+            }
+        }
+    }
+}
+
+static void derive_dependencies(ti_task_graph *graph, ti_task *task)
+{
+    switch (task->kind) {
+    case TI_TASK_EXECUTE:
+    case TI_TASK_FENCE:
+        if (!ti_box_is_empty(&task->range)) {
+            if (!task->footprint) {
+                fill_footprints(graph, task);
+            }
+            track_accesses(graph, task);
+            ti_orders_follow(&graph->orders, task, task->id, graph->era.applied, &graph->deps);
+        }
+        break;
+    case TI_TASK_CREATE:
+        open_buffer(graph, task->as.create.buffer->slot);
+        if (task->as.create.init.memory) {
+            const ti_buffer_info *buffer = task->as.create.buffer;
+            tracked *b = tracked_of(graph, buffer);
+            ti_tracker_write(&b->tracker, &buffer->extent, task->id, &graph->deps);
+            note_written(b, &buffer->extent);
+        }
+        break;
+    case TI_TASK_DESTROY:
+        ti_tracker_uses(&tracked_of(graph, task->as.destroy)->tracker, &task->as.destroy->extent, &graph->deps);
+        close_buffer(graph, task->as.destroy->slot);
+        break;
+    case TI_TASK_EPOCH:
+    case TI_TASK_HORIZON:
+        break;
+    }
+}
+
+static void apply(ti_task_graph *graph, uint64_t id)
+{
+    if (!id) {
+        return;
+    }
+    ti_horizon_apply(&graph->horizon, id);
+    ti_era_apply(&graph->era, id);
+}
+
+static void collect_front(void *user, uint64_t id)
+{
+    ti_deps_add(user, id);
+}
+
+/* Everything so far precedes this task. A horizon applies the one before it; an epoch applies itself. */
+static void follow_front(ti_task_graph *graph, ti_task *task)
+{
+    if (graph->system->record) {
+        ti_horizon_each_front(&graph->horizon, collect_front, &graph->deps);
+    }
+    uint64_t before = ti_horizon_insert(&graph->horizon, task->id);
+    apply(graph, task->kind == TI_TASK_EPOCH ? task->id : before);
+    graph->horizons++;
+}
+
+static void finish(ti_task_graph *graph, ti_task *task)
+{
+    task->id = graph->next_id++;
+    ti_deps_start(&graph->deps, task->id);
+    bool is_point = task->kind == TI_TASK_HORIZON || task->kind == TI_TASK_EPOCH;
+    if (is_point) {
+        follow_front(graph, task);
+    } else {
+        derive_dependencies(graph, task);
+        ti_horizon_note(&graph->horizon, task->id, graph->deps.ids.data, graph->deps.ids.count);
+    }
+    if (graph->forwards) {
+        ti_forwards_add(graph->forwards, task, ti_arena_ring_top(&graph->arenas));
+    }
+    task->deps = (uint32_t)graph->deps.ids.count;
+    task->dep = ti_arena_copy(ti_arena_ring_top(&graph->arenas), graph->deps.ids.data, task->deps * sizeof(uint64_t));
+    if (is_point) {
+        ti_arena_ring_advance(&graph->arenas, task->id);
+    }
+}
+
+static const ti_task *make_horizon(ti_task_graph *graph)
+{
+    uint64_t start = graph->horizon_ns ? ti_clock_ns() : 0;
+    ti_arena *arena;
+    ti_task *horizon = ti_task_graph_new(graph, &arena);
+    horizon->kind = TI_TASK_HORIZON;
+    horizon->name = "horizon";
+    finish(graph, horizon);
+    if (graph->horizon_ns) {
+        *graph->horizon_ns += ti_clock_ns() - start;
+    }
+    return horizon;
+}
+
+size_t ti_task_graph_add(ti_task_graph *graph, ti_task *task, const ti_task *out[TI_TASK_GRAPH_BATCH])
+{
+    finish(graph, task);
+    out[0] = task;
+    if (!ti_horizon_is_due(&graph->horizon)) {
+        return 1;
+    }
+    out[1] = make_horizon(graph);
+    return 2;
+}
+
+void ti_task_graph_release(ti_task_graph *graph, uint64_t id)
+{
+    ti_arena_ring_release(&graph->arenas, id);
+}
+
+uint64_t ti_task_graph_horizons(const ti_task_graph *graph)
+{
+    return graph->horizons;
+}
+
+uint64_t ti_task_graph_tasks(const ti_task_graph *graph)
+{
+    return graph->next_id - 1;
+}
+
+size_t ti_task_graph_entries(const ti_task_graph *graph)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < graph->buffer.count; i++) {
+        sum += graph->buffer.data[i] ? graph->buffer.data[i]->tracker.map.count : 0;
+    }
+    return sum;
+}
+
+size_t ti_task_graph_all_entries(const ti_task_graph *graph)
+{
+    return ti_task_graph_entries(graph) + ti_forwards_entries(graph->forwards);
+}
+
+size_t ti_task_graph_arena_bytes(const ti_task_graph *graph)
+{
+    return ti_arena_ring_bytes(&graph->arenas);
+}
+
+void ti_task_graph_time_horizons(ti_task_graph *graph, uint64_t *ns)
+{
+    graph->horizon_ns = ns;
+}

@@ -1,0 +1,89 @@
+/* Producers: which access of which task wrote each part of a buffer that nobody has overwritten, for forwards (plan/task/forward.h).
+ *
+ * A map from disjoint boxes to producers, with a mark on what a forward has moved. What a horizon has passed may be *merged*: its producers are no
+ * longer told apart, since by then the versions of the command graph show who has what. A merged producer remembers how it was written only
+ * if all of it was written alike. For the report merged producers are kept apart by name, which changes nothing else. Application thread. */
+#ifndef TI_PRODUCER_H
+#define TI_PRODUCER_H
+
+#include "grid/region_map.h"
+#include "ir/task.h"
+
+/* What tasks must have in common to be divided among nodes alike. Compared as bytes. */
+typedef struct ti_geometry {
+    ti_box range;
+    int64_t gran[3], grid[3];
+    uint64_t weights; /* a hash */
+    int place, oversubscribe;
+    bool two_dimensional;
+} ti_geometry;
+
+void ti_geometry_fill(ti_geometry *out, const ti_task *task, int nodes);
+
+/* How something was written. */
+typedef struct ti_manner {
+    ti_geometry geometry;
+    ti_mapper mapper;
+    bool reduced; /* the result of a reduction: one node has it */
+} ti_manner;
+
+typedef struct ti_producer {
+    uint64_t task;  /* 0: merged */
+    int64_t volume; /* of what is left; 0: there is no such producer */
+    ti_manner manner;
+    const char *name; /* of the task, if somebody wants to know */
+    ti_box box;       /* that it wrote, not merged */
+    uint64_t row;     /* of the task, or 0 */
+    uint32_t access, image;
+    uint32_t previous, next; /* neighbours in the list of those that are not merged, + 1; `next` also of free ones */
+    struct {                 /* who read it last: the usual case in loops */
+        uint64_t row;
+        uint32_t access;
+        bool free;
+    } reader;
+    uint64_t question, met; /* for forwards: its candidate there, and whether it is listed */
+    uint32_t candidate;
+} ti_producer;
+
+enum { TI_PRODUCERS = 32768 };
+
+/* Of one buffer. */
+typedef struct ti_producers {
+    ti_region_map map; /* box -> producer << 1 | moved */
+    TI_VEC(ti_producer) pool;
+    uint32_t free, first,
+        last;             /* + 1; of the list, in which older ones come first, as far as they have not written again */
+    size_t listed, bound; /* more of them are merged as they come; TI_PRODUCERS */
+    TI_VEC(uint32_t) merged; /* by name */
+    const char *others;      /* the name of all further ones */
+    int64_t merged_volume;
+    ti_manner merged_manner; /* unless it is various */
+    bool various;
+    ti_region_entries hits, touching;
+} ti_producers;
+
+void ti_producers_init(ti_producers *producers, const char *others);
+void ti_producers_fini(ti_producers *producers);
+
+static inline ti_producer *ti_producer_at(ti_producers *producers, uint64_t value)
+{
+    return &producers->pool.data[value >> 1];
+}
+/* How it was written; NULL: in several ways. */
+static inline const ti_manner *ti_producer_manner(const ti_producers *producers, const ti_producer *p)
+{
+    return p->task ? &p->manner : producers->various ? NULL : &producers->merged_manner;
+}
+
+/* Whoever wrote parts of the box is no longer their producer. */
+void ti_producers_erase(ti_producers *producers, const ti_box *box);
+/* A new producer wrote the box. If there are too many, those that wrote up to task `point` are merged. */
+void ti_producers_write(ti_producers *producers, const ti_producer *producer, uint64_t point);
+/* If just this box was written by the same access of a task of the same row, `task` is its producer now, and there is nothing else to do. */
+bool ti_producers_write_again(ti_producers *producers, const ti_task *task, uint32_t access, uint32_t image,
+                              const ti_box *box);
+/* Mark what has moved, a part of an entry. */
+void ti_producers_mark(ti_producers *producers, const ti_region_entry *entry, const ti_box *part);
+void ti_producers_merge(ti_producers *producers, uint32_t index);
+
+#endif

@@ -1,0 +1,580 @@
+/* Last writers and readers: see tracker.h, and impl.h for how they are kept. */
+#include "plan/track/impl.h"
+
+#include "base/check.h"
+#include "grid/region.h"
+
+#include <string.h>
+
+/* Old entries that one read touches before they are merged. */
+enum { MANY_OLD = 4 };
+/* A read of more entries is noted beside the map; see impl.h. */
+enum { FEW_ENTRIES = 4 };
+#define NO_RECORD UINT32_MAX
+
+void ti_tracker_init(ti_tracker *t, ti_era *era)
+{
+    memset(t, 0, sizeof(*t));
+    t->era = era;
+    ti_region_map_init(&t->map);
+    t->free_record = NO_RECORD;
+}
+
+void ti_tracker_fini(ti_tracker *t)
+{
+    t->era->entries -= t->map.count;
+    for (uint32_t i = 0; i < t->records; i++) {
+        ti_vec_fini(&t->record[i].readers);
+    }
+    ti_free(t->record, t->records * sizeof(*t->record));
+    ti_region_map_fini(&t->map);
+    ti_vec_fini(&t->met);
+    for (size_t i = 0; i < t->notes_made; i++) {
+        ti_vec_fini(&t->notes.data[i].border);
+    }
+    ti_vec_fini(&t->notes);
+    ti_vec_fini(&t->scratch);
+    ti_vec_fini(&t->rest);
+    ti_vec_fini(&t->touching);
+    ti_vec_fini(&t->waiting);
+}
+
+/* ---- values */
+
+static uint64_t new_record(ti_tracker *t, uint64_t writer)
+{
+    if (t->free_record == NO_RECORD) {
+        uint32_t fresh = t->records ? 2 * t->records : 4;
+        t->record = ti_realloc(t->record, t->records * sizeof(*t->record), fresh * sizeof(*t->record));
+        memset(t->record + t->records, 0, (fresh - t->records) * sizeof(*t->record));
+        for (uint32_t i = fresh; i-- > t->records;) {
+            t->record[i].next_free = t->free_record;
+            t->free_record = i;
+        }
+        t->records = fresh;
+    }
+    uint32_t index = t->free_record;
+    t->free_record = t->record[index].next_free;
+    t->record[index].writer = writer;
+    t->record[index].readers.count = 0;
+    return TI_TRACKER_MARK | index;
+}
+
+static void drop_value(ti_tracker *t, uint64_t value)
+{
+    if (value & TI_TRACKER_MARK) {
+        ti_tracker_record_of(t, value)->next_free = t->free_record;
+        t->free_record = (uint32_t)(value & ~TI_TRACKER_MARK);
+    }
+}
+
+static uint64_t copy_value(ti_tracker *t, uint64_t value)
+{
+    if (!(value & TI_TRACKER_MARK)) {
+        return value;
+    }
+    uint64_t copy = new_record(t, ti_tracker_record_of(t, value)->writer);
+    const ti_tracker_readers *from = &ti_tracker_record_of(t, value)->readers;
+    for (size_t i = 0; i < from->count; i++) {
+        ti_vec_push(&ti_tracker_record_of(t, copy)->readers, from->data[i]);
+    }
+    return copy;
+}
+
+/* Readers of an entry have gone, and there may be notes of later ones. */
+static void fade_everywhere(ti_tracker *t)
+{
+    const int64_t far = INT64_MAX / 2;
+    if (t->notes.count > 0) {
+        t->faded = (ti_tracker_note){ .box = { { -far, -far, -far }, { far, far, far } }, .last = t->newest };
+    }
+}
+
+/* Rewrite what lies below the applied horizon: such readers stand for the horizon. They may go only with all other readers: one that came
+ * between the horizon and its application depends on the writer by its own name, and does not follow the horizon. Readers ascend. */
+static uint64_t normalise(ti_tracker *t, uint64_t value)
+{
+    if (!(value & TI_TRACKER_MARK)) {
+        return ti_tracker_now(t, value);
+    }
+    struct ti_tracker_record *r = ti_tracker_record_of(t, value);
+    r->writer = ti_tracker_now(t, r->writer);
+    size_t below = 0, count = r->readers.count;
+    while (below < count && r->readers.data[below] <= t->era->applied) {
+        below++;
+    }
+    if (below == count) {
+        fade_everywhere(t);
+        uint64_t writer = r->writer;
+        drop_value(t, value);
+        return writer;
+    }
+    if (below > 0) {
+        r->readers.data[below - 1] = t->era->applied;
+    }
+    if (below > 1) {
+        r->readers.count -= below - 1;
+        memmove(r->readers.data, r->readers.data + below - 1, r->readers.count * sizeof(uint64_t));
+    }
+    return value;
+}
+
+static bool same_value(const ti_tracker *t, uint64_t a, uint64_t b)
+{
+    if (!(a & TI_TRACKER_MARK) || !(b & TI_TRACKER_MARK)) {
+        return a == b;
+    }
+    const struct ti_tracker_record *ra = ti_tracker_record_of(t, a), *rb = ti_tracker_record_of(t, b);
+    return ra->writer == rb->writer && ra->readers.count == rb->readers.count &&
+           memcmp(ra->readers.data, rb->readers.data, ra->readers.count * sizeof(uint64_t)) == 0;
+}
+
+static TI_NOINLINE uint64_t with_reader(ti_tracker *t, uint64_t value, uint64_t id)
+{
+    value = normalise(t, value);
+    if (!(value & TI_TRACKER_MARK)) {
+        value = new_record(t, value);
+    }
+    struct ti_tracker_record *r = ti_tracker_record_of(t, value);
+    if (r->readers.count == 0 || r->readers.data[r->readers.count - 1] != id) {
+        ti_vec_push(&r->readers, id);
+    }
+    return value;
+}
+
+/* Whether a reader can be added as it is: there are some that came after the horizon, at most that one before them, and room. */
+static inline bool takes_reader(const ti_tracker *t, const struct ti_tracker_record *r, uint64_t id)
+{
+    size_t n = r->readers.count;
+    return n > 0 && n < r->readers.capacity && r->readers.data[0] >= t->era->applied &&
+           r->readers.data[n - 1] > t->era->applied && r->readers.data[n - 1] != id;
+}
+
+/* ---- entries */
+
+static void insert(ti_tracker *t, const ti_box *box, uint64_t value)
+{
+    ti_region_map_insert(&t->map, box, value);
+    t->era->entries++;
+}
+
+static void remove_entry(ti_tracker *t, const ti_box *box, uint64_t value)
+{
+    t->era->entries -= ti_region_map_remove(&t->map, box, value);
+}
+
+/* Cut `entry` along `box`, which it meets but does not lie in: the pieces outside keep its value, the one inside gets `inside`. */
+static void cut(ti_tracker *t, const ti_region_entry *entry, const ti_box *box, uint64_t inside)
+{
+    ti_box outside[6];
+    ti_region_entry piece[7];
+    int n = ti_box_subtract(&entry->box, box, outside);
+    for (int i = 0; i < n; i++) {
+        piece[i] = (ti_region_entry){ outside[i], i ? copy_value(t, entry->value) : entry->value };
+    }
+    piece[n] = (ti_region_entry){ ti_box_intersect(&entry->box, box), inside };
+    ti_region_map_cut(&t->map, &entry->box, piece, n + 1);
+    t->era->entries += (size_t)n;
+}
+
+/* Merge the entry at `box` with neighbours of equal value, as long as there are any. */
+static void merge_around(ti_tracker *t, ti_box box, uint64_t value)
+{
+    for (bool again = true; again;) {
+        again = false;
+        ti_vec_clear(&t->touching);
+        ti_region_map_query_touching(&t->map, &box, &t->touching);
+        for (size_t i = 0; i < t->touching.count && !again; i++) {
+            ti_region_entry *e = &t->touching.data[i];
+            ti_box joined;
+            if (!ti_box_join(&e->box, &box, &joined)) {
+                continue;
+            }
+            uint64_t other = normalise(t, e->value);
+            if (other != e->value) {
+                *ti_region_map_find(&t->map, &e->box) = other;
+            }
+            if (same_value(t, other, value)) {
+                remove_entry(t, &e->box, other);
+                remove_entry(t, &box, value);
+                drop_value(t, other);
+                insert(t, &joined, value);
+                box = joined;
+                again = true;
+            }
+        }
+    }
+}
+
+/* Merge what was listed, if its writer lies below the horizon; all others differ from their neighbours. */
+static void merge_old(ti_tracker *t, const ti_region_entry *e)
+{
+    if (ti_tracker_writer_of(t, e->value) > t->era->applied) {
+        return;
+    }
+    uint64_t *value = ti_region_map_find(&t->map, &e->box);
+    if (value) { /* still there */
+        *value = normalise(t, *value);
+        if (ti_tracker_writer_of(t, *value) <= t->era->applied) {
+            merge_around(t, e->box, *value);
+        }
+    }
+}
+
+/* Make one entry of `n` that join to `run`; its value is the first one's. */
+static void join_run(ti_tracker *t, const ti_region_entry *entry, size_t n, const ti_region_entry *run)
+{
+    for (size_t i = 1; i < n; i++) {
+        drop_value(t, entry[i].value);
+    }
+    t->era->entries -= ti_region_map_unite(&t->map, &run->box, run->value) - 1;
+}
+
+/* Called where entries were added. With more than the bound, look at a few: more than are added, so that all have their turn. */
+static void limit(ti_tracker *t)
+{
+    enum { LOOKS = 4 };
+    if (TI_LIKELY(t->era->entries <= (t->era->bound ? t->era->bound : TI_ERA_ENTRIES))) {
+        return;
+    }
+    if (t->waiting.count == 0) {
+        ti_region_map_visit(&t->map, &t->cursor, &t->waiting);
+    }
+    for (int i = 0; i < LOOKS && t->waiting.count > 0; i++) {
+        merge_old(t, &t->waiting.data[--t->waiting.count]);
+    }
+}
+
+/* Merge the old entries in the scratch list: first those that follow each other, then, if many are left, each with what is around it. */
+static void merge_listed(ti_tracker *t)
+{
+    size_t kept = 0;
+    for (size_t i = 0, next; i < t->scratch.count; i = next) {
+        ti_region_entry run = t->scratch.data[i];
+        next = i + 1;
+        while (next < t->scratch.count && same_value(t, t->scratch.data[next].value, run.value) &&
+               ti_box_join(&run.box, &t->scratch.data[next].box, &run.box)) {
+            next++;
+        }
+        if (next > i + 1) {
+            join_run(t, &t->scratch.data[i], next - i, &run);
+        }
+        t->scratch.data[kept++] = run;
+    }
+    for (size_t i = 0; i < kept && kept >= MANY_OLD; i++) {
+        merge_old(t, &t->scratch.data[i]);
+    }
+}
+
+/* Put the old entries of `box`, which were met, into the scratch list; it has those that have been cut since. */
+static void list_old(ti_tracker *t, const ti_box *box)
+{
+    if (t->scratch.count > 0) {
+        ti_region_map_refer(&t->map, box, &t->met);
+    }
+    ti_vec_clear(&t->scratch);
+    for (size_t i = 0; i < t->met.count; i++) {
+        if (ti_tracker_writer_of(t, *t->met.data[i].value) <= t->era->applied) {
+            *t->met.data[i].value = normalise(t, *t->met.data[i].value);
+            ti_region_entry e = { *t->met.data[i].box, *t->met.data[i].value };
+            ti_vec_push(&t->scratch, e);
+        }
+    }
+}
+
+/* `id` reads an entry: a dependency, and a reader if `box` covers it. Whether its writer lies below the horizon. */
+static inline bool read_entry(ti_tracker *t, const ti_region_ref *e, const ti_box *box, uint64_t id, ti_deps *deps)
+{
+    struct ti_tracker_record *r = *e->value & TI_TRACKER_MARK ? ti_tracker_record_of(t, *e->value) : NULL;
+    uint64_t writer = ti_tracker_now(t, r ? r->writer : *e->value);
+    ti_deps_push(deps, writer);
+    if (TI_UNLIKELY(!ti_box_covers(box, e->box))) {
+        ti_region_entry cut = { *e->box, *e->value };
+        ti_vec_push(&t->scratch, cut);
+    } else if (r && takes_reader(t, r, id)) {
+        r->writer = writer;
+        r->readers.data[r->readers.count++] = id;
+    } else if (!r && t->free_record != NO_RECORD && t->record[t->free_record].readers.capacity) {
+        *e->value = new_record(t, writer);
+        r = ti_tracker_record_of(t, *e->value);
+        r->readers.data[0] = id;
+        r->readers.count = 1;
+    } else {
+        *e->value = with_reader(t, *e->value, id);
+    }
+    return writer <= t->era->applied;
+}
+
+/* Readers ascend. */
+static uint64_t with_old_reader(ti_tracker *t, uint64_t value, uint64_t id)
+{
+    value = with_reader(t, value, id);
+    ti_tracker_readers *readers = &ti_tracker_record_of(t, value)->readers;
+    for (size_t i = readers->count - 1; i > 0 && readers->data[i - 1] >= id; i--) {
+        readers->data[i] = readers->data[i - 1];
+        readers->data[i - 1] = id;
+        if (readers->data[i] == id) { /* it was there */
+            memmove(&readers->data[i], &readers->data[i + 1], (--readers->count - i) * sizeof(uint64_t));
+        }
+    }
+    return value;
+}
+
+static uint64_t with_old_readers(ti_tracker *t, uint64_t value, uint64_t first, uint64_t last)
+{
+    for (uint64_t id = TI_MAX(first, t->era->applied); id <= last; id++) {
+        value = with_old_reader(t, value, id);
+    }
+    return value;
+}
+
+/* Ids [first, last], which have noted that they read `box`, become readers of its entries. */
+static void settle_box(ti_tracker *t, const ti_box *box, uint64_t first, uint64_t last)
+{
+    ti_vec_clear(&t->scratch);
+    ti_region_map_refer(&t->map, box, &t->met);
+    for (size_t i = 0; i < t->met.count; i++) {
+        ti_region_ref *e = &t->met.data[i];
+        if (ti_tracker_writer_of(t, *e->value) >= last) {
+            continue;
+        }
+        if (ti_box_covers(box, e->box)) {
+            *e->value = with_old_readers(t, *e->value, first, last);
+        } else {
+            ti_region_entry cut = { *e->box, *e->value };
+            ti_vec_push(&t->scratch, cut);
+        }
+    }
+    for (size_t i = 0; i < t->scratch.count; i++) {
+        const ti_region_entry *e = &t->scratch.data[i];
+        cut(t, e, box, with_old_readers(t, copy_value(t, e->value), first, last));
+    }
+}
+
+/* There are too many notes. */
+static TI_NOINLINE void settle_notes(ti_tracker *t)
+{
+    for (size_t k = 0; k < t->notes.count; k++) {
+        const ti_tracker_note *n = &t->notes.data[k];
+        ti_box box = n->box;
+        if (n->border.count == 0) {
+            settle_box(t, &box, n->first, n->last);
+        }
+        for (size_t i = 0; i + 1 < n->border.count; i++) {
+            box.min[n->along] = n->border.data[i];
+            box.max[n->along] = n->border.data[i + 1];
+            settle_box(t, &box, n->first + i, n->first + i);
+        }
+    }
+    ti_vec_clear(&t->notes);
+}
+
+/* `id` reads what was met, many entries. Returns how many writers lie below the horizon. */
+static size_t read_many(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps)
+{
+    size_t old = 0;
+    for (size_t i = 0; i < t->met.count; i++) {
+        uint64_t writer = ti_tracker_now(t, ti_tracker_writer_of(t, *t->met.data[i].value));
+        ti_deps_push(deps, writer);
+        old += writer <= t->era->applied;
+    }
+    ti_tracker_note_read(t, box, id);
+    return old;
+}
+
+/* `id` reads what was met, few entries. */
+static size_t read_few(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps)
+{
+    size_t old = 0;
+    ti_vec_clear(&t->scratch); /* entries that have to be cut, once nobody looks at the map any more */
+    for (size_t i = 0; i < t->met.count; i++) {
+        old += read_entry(t, &t->met.data[i], box, id, deps);
+    }
+    for (size_t i = 0; i < t->scratch.count; i++) {
+        cut(t, &t->scratch.data[i], box, with_reader(t, copy_value(t, t->scratch.data[i].value), id));
+    }
+    return old;
+}
+
+void ti_tracker_read(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps)
+{
+    size_t before = t->map.count;
+    ti_tracker_fade_old(t);
+    t->newest = id;
+    ti_region_ref exact = { box, ti_region_map_near(&t->map, box) };
+    if (TI_LIKELY(exact.value != NULL)) {
+        read_entry(t, &exact, box, id, deps);
+        return;
+    }
+    if (TI_UNLIKELY(t->notes.count == TI_MOST_NOTES)) {
+        settle_notes(t);
+    }
+    ti_region_map_refer(&t->map, box, &t->met);
+    size_t old = t->met.count > FEW_ENTRIES ? read_many(t, box, id, deps) : read_few(t, box, id, deps);
+    if (old >= MANY_OLD) {
+        list_old(t, box);
+        merge_listed(t);
+    } else if (t->map.count > before) {
+        limit(t);
+    }
+}
+
+/* What is read again was noted, or is few entries which have the reader. */
+void ti_tracker_read_again(ti_tracker *t, const ti_box *box, uint64_t first, size_t count)
+{
+    ti_tracker_note *note = t->notes.count ? &t->notes.data[t->notes.count - 1] : NULL;
+    t->newest = first + count - 1;
+    if (note && note->last == first - 1) {
+        TI_ASSERT(ti_box_equal(&note->box, box) && note->border.count == 0);
+        note->last = t->newest_noted = t->newest;
+        return;
+    }
+    ti_region_map_refer(&t->map, box, &t->met);
+    for (size_t i = 0; i < t->met.count; i++) {
+        TI_ASSERT((*t->met.data[i].value & TI_TRACKER_MARK) && ti_box_covers(box, t->met.data[i].box));
+        ti_tracker_readers *readers = &ti_tracker_record_of(t, *t->met.data[i].value)->readers;
+        TI_ASSERT(readers->data[readers->count - 1] == first - 1);
+        ti_vec_reserve(readers, readers->count + count);
+        for (size_t k = 0; k < count; k++) {
+            readers->data[readers->count++] = first + k;
+        }
+    }
+}
+
+/* Cut what was met at the border of `box`, where the parts inside get the value `inside`; drop the values of all others. */
+static void cut_border(ti_tracker *t, const ti_box *box, uint64_t inside)
+{
+    ti_vec_clear(&t->scratch);
+    for (size_t i = 0; i < t->met.count; i++) {
+        ti_region_entry e = { *t->met.data[i].box, *t->met.data[i].value };
+        if (ti_box_covers(box, &e.box)) {
+            drop_value(t, e.value);
+        } else {
+            ti_vec_push(&t->scratch, e);
+        }
+    }
+    for (size_t i = 0; i < t->scratch.count; i++) {
+        cut(t, &t->scratch.data[i], box, inside);
+    }
+}
+
+/* Whether two of the entries that were met have not been told apart since they were written. With many, only those that follow each other are compared. */
+static bool have_equals(const ti_tracker *t)
+{
+    enum { FEW = 16 };
+    for (size_t i = 1; i < t->met.count; i++) {
+        for (size_t k = i; k-- > (t->met.count <= FEW ? 0 : i - 1);) {
+            if (same_value(t, *t->met.data[i].value, *t->met.data[k].value)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Write a box that consists of entries, all of which were used by themselves: they stay apart, since loops will use them like that again. */
+static bool write_parts(ti_tracker *t, const ti_box *box, uint64_t id)
+{
+    int64_t volume = 0;
+    for (size_t i = 0; i < t->met.count; i++) {
+        volume += ti_box_volume(t->met.data[i].box);
+        if (!ti_box_covers(box, t->met.data[i].box)) {
+            return false;
+        }
+    }
+    if (volume != ti_box_volume(box) || have_equals(t)) {
+        return false;
+    }
+    for (size_t i = 0; i < t->met.count; i++) {
+        drop_value(t, *t->met.data[i].value);
+        *t->met.data[i].value = id;
+    }
+    return true;
+}
+
+static inline void depend_on_users(const ti_tracker *t, const ti_region_ref *e, const ti_box *box, ti_deps *deps)
+{
+    if (TI_LIKELY(t->notes.count == 0 && t->faded.last <= t->era->applied)) {
+        ti_tracker_depend_on_entry(t, *e->value, deps);
+    } else {
+        ti_tracker_depend_on_noted(t, e, box, deps);
+    }
+}
+
+/* Meet the entries in `box`, and depend on their users. */
+static void meet_users(ti_tracker *t, const ti_box *box, ti_deps *deps)
+{
+    ti_region_map_refer(&t->map, box, &t->met);
+    for (size_t i = 0; i < t->met.count; i++) {
+        depend_on_users(t, &t->met.data[i], box, deps);
+    }
+}
+
+void ti_tracker_write(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps)
+{
+    size_t before = t->map.count;
+    ti_tracker_fade_old(t);
+    ti_region_ref exact = { box, ti_region_map_near(&t->map, box) };
+    if (TI_LIKELY(exact.value != NULL)) {
+        depend_on_users(t, &exact, box, deps);
+        ti_tracker_drop_notes_in(t, box);
+        drop_value(t, *exact.value);
+        *exact.value = id;
+        return;
+    }
+    meet_users(t, box, deps);
+    ti_tracker_drop_notes_in(t, box);
+    if (t->met.count == 1 && ti_box_equal(t->met.data[0].box, box)) {
+        drop_value(t, *t->met.data[0].value);
+        *t->met.data[0].value = id;
+        return;
+    }
+    if (t->met.count > 1 && write_parts(t, box, id)) {
+        return;
+    }
+    bool within = t->met.count == 1 && ti_box_covers(t->met.data[0].box, box);
+    cut_border(t, box, id);
+    if (!within) { /* otherwise the part inside is the box */
+        t->era->entries -= t->met.count ? ti_region_map_remove_inside(&t->map, box) : 0;
+        insert(t, box, id);
+    }
+    if (t->map.count > before) {
+        limit(t);
+    }
+}
+
+void ti_tracker_uses(ti_tracker *t, const ti_box *box, ti_deps *deps)
+{
+    ti_tracker_fade_old(t);
+    meet_users(t, box, deps);
+}
+
+void ti_tracker_forget(ti_tracker *t, const ti_box *box)
+{
+    ti_region_map_refer(&t->map, box, &t->met);
+    cut_border(t, box, 0);
+    t->era->entries -= ti_region_map_remove_inside(&t->map, box);
+}
+
+bool ti_tracker_is_valid(ti_tracker *t)
+{
+    ti_region_entries all = { 0 };
+    ti_box everything = { { INT64_MIN / 2, INT64_MIN / 2, INT64_MIN / 2 },
+                          { INT64_MAX / 2, INT64_MAX / 2, INT64_MAX / 2 } };
+    ti_region_map_query(&t->map, &everything, &all);
+    bool valid = all.count == t->map.count && ti_region_map_is_valid(&t->map);
+    for (size_t i = 0; i < all.count && valid; i++) {
+        if (all.data[i].value & TI_TRACKER_MARK) {
+            const struct ti_tracker_record *r = ti_tracker_record_of(t, all.data[i].value);
+            valid = r->readers.count > 0;
+            for (size_t k = 1; k < r->readers.count; k++) {
+                valid = valid && r->readers.data[k - 1] < r->readers.data[k];
+            }
+        }
+        for (size_t j = i + 1; j < all.count; j++) {
+            valid = valid && !ti_box_meets(&all.data[i].box, &all.data[j].box);
+        }
+    }
+    ti_vec_fini(&all);
+    return valid;
+}

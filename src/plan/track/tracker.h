@@ -1,0 +1,107 @@
+/* Who wrote and who read each part of a buffer last: the source of all dependencies, in every stage.
+ *
+ * A tracker maps disjoint boxes to {last writer, readers since}, by id (of tasks, commands or instructions). Ids ascend. Reading a box yields its
+ * writers; writing it yields its readers, or where nobody read since, its writers. Reads and writes cut entries at their borders.
+ *
+ * Horizons: all trackers of a stage share an era. After ti_era_apply(h) every id below h *reads as* h. Nothing is rewritten at that moment, whatever
+ * there is: applying a horizon is one store. Entries are rewritten when something touches them, and merged in two cases: a read that touches
+ * several old ones makes one of them, and while a stage has more entries than its bound, every entry that is added pays for looking at a few
+ * others. So the number of entries depends on that bound and on what the last two horizons saw, not on the length of the run; and boxes that are
+ * used again and again, like tiles or single elements, stay as they are.
+ *
+ * Who reads many entries at once is not added to each of them: the read is noted beside the map, and whoever writes looks there too. It counts where the
+ * writer is older than it. Once the horizon has passed it, it is forgotten.
+ * Owned by the thread of its stage. */
+#ifndef TI_TRACKER_H
+#define TI_TRACKER_H
+
+#include "grid/region.h"
+#include "grid/region_map.h"
+#include "plan/track/deps.h"
+
+typedef TI_VEC(uint64_t) ti_tracker_readers;
+
+enum { TI_ERA_ENTRIES = 32768 };
+
+/* A zeroed one is fresh. */
+typedef struct ti_era {
+    uint64_t applied;
+    size_t entries; /* of all its trackers */
+    size_t bound;   /* more entries than these are merged; 0: TI_ERA_ENTRIES */
+} ti_era;
+
+static inline void ti_era_apply(ti_era *era, uint64_t horizon)
+{
+    era->applied = horizon;
+}
+
+/* Boxes that follow each other along one dimension: the i-th is [border[i], border[i + 1]) there. */
+enum { TI_MOST_IN_ROW = 32 };
+typedef struct ti_row {
+    ti_box box; /* all of them */
+    int along;
+    uint32_t count;
+    int64_t border[TI_MOST_IN_ROW + 1];
+} ti_row;
+static inline ti_box ti_row_box(const ti_row *row, uint32_t i)
+{
+    ti_box box = row->box;
+    box.min[row->along] = row->border[i];
+    box.max[row->along] = row->border[i + 1];
+    return box;
+}
+
+/* Ids [first, last] have read `box`, which was many entries; or, if there are borders, each one of a row of boxes that lay in one entry. */
+typedef struct ti_tracker_note {
+    ti_box box;
+    uint64_t first, last;
+    int along;
+    TI_VEC(int64_t) border;
+} ti_tracker_note;
+
+typedef struct ti_tracker {
+    ti_era *era;
+    ti_region_map map; /* value: writer id, or the index of a record with a mark */
+    struct ti_tracker_record {
+        uint64_t writer;
+        ti_tracker_readers readers;
+        uint32_t next_free;
+    } * record;
+    uint32_t records, free_record;
+    uint64_t cursor;               /* where to look for entries to merge, */
+    ti_region_entries waiting;     /* and those that are looked at next */
+    TI_VEC(ti_tracker_note) notes; /* ascending; */
+    size_t notes_made;             /* behind them are others that have borders for the next */
+    uint64_t newest, newest_noted; /* of all readers, and of those in notes */
+    ti_tracker_note faded; /* around the notes that the horizon has passed; `last` is the newest reader of that time */
+    ti_region_refs met;
+    ti_region_entries scratch, touching;
+    ti_boxes rest;
+} ti_tracker;
+
+/* The era outlives the tracker. */
+void ti_tracker_init(ti_tracker *t, ti_era *era);
+void ti_tracker_fini(ti_tracker *t);
+
+/* Where one id reads and writes the same box, its reads are recorded first. */
+/* `id` reads `box`: adds the last writers to `deps`. Parts that nobody wrote add nothing. */
+void ti_tracker_read(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps);
+/* The `count` ids from `first` on read what the id before them has just read; their dependencies are the same. */
+void ti_tracker_read_again(ti_tracker *t, const ti_box *box, uint64_t first, size_t count);
+/* The ids from `first` on read one box of a row each. If their dependencies are the same: adds them; otherwise false, and nothing has changed. */
+bool ti_tracker_read_row(ti_tracker *t, const ti_row *row, uint64_t first, ti_deps *deps);
+/* The same where they write: only if each box is an entry by itself, and they have their readers in common. */
+bool ti_tracker_write_row(ti_tracker *t, const ti_row *row, uint64_t first, ti_deps *deps);
+/* `id` writes `box`: adds the readers and writers that it must wait for. */
+void ti_tracker_write(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps);
+/* What has to be awaited before `box` may be written, without writing it. */
+void ti_tracker_uses(ti_tracker *t, const ti_box *box, ti_deps *deps);
+/* Whether somebody wrote every element of `box`; if not, `hole` is a box that nobody wrote. */
+bool ti_tracker_is_written(ti_tracker *t, const ti_box *box, ti_box *hole);
+/* The written parts of `box`. */
+void ti_tracker_written(ti_tracker *t, const ti_box *box, ti_region_entries *out);
+/* Forget what is known of `box`. */
+void ti_tracker_forget(ti_tracker *t, const ti_box *box);
+bool ti_tracker_is_valid(ti_tracker *t);
+
+#endif

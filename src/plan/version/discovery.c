@@ -1,0 +1,624 @@
+/* Collective discovery: see discovery.h. */
+#include "plan/version/discovery.h"
+
+#include "base/check.h"
+
+#include <string.h>
+
+enum { MOST_KNOWN = 32, MOST_BOXES = 16, MOST_SPARE = 64 };
+
+void ti_discovery_init(ti_discovery *planner, int node, int nodes)
+{
+    *planner = (ti_discovery){ .node = node, .nodes = nodes };
+}
+
+/* Programs that make new collectives all the time get by with the memory of old ones. */
+static void recycle(ti_discovery *planner, ti_collective *c)
+{
+    if (planner->spares == MOST_SPARE) {
+        ti_collective_destroy(c);
+        return;
+    }
+    ti_parts_fini(&c->from);
+    ti_parts_fini(&c->to);
+    c->next = planner->spare;
+    planner->spare = c;
+    planner->spares++;
+}
+
+static ti_collective *new_collective(ti_discovery *planner)
+{
+    ti_collective *c = planner->spare;
+    if (!c) {
+        return TI_NEW(ti_collective);
+    }
+    planner->spare = c->next;
+    planner->spares--;
+    *c = (ti_collective){ .boxes = c->boxes, .room = c->room };
+    return c;
+}
+
+void ti_discovery_release(ti_discovery *planner, uint64_t executed)
+{
+    for (ti_collective **at = &planner->retired; *at;) {
+        ti_collective *c = *at;
+        if (c->last_use < executed) {
+            *at = c->next;
+            recycle(planner, c);
+        } else {
+            at = &c->next;
+        }
+    }
+}
+
+void ti_discovery_fini(ti_discovery *planner)
+{
+    ti_discovery_release(planner, UINT64_MAX);
+    while (planner->spare) {
+        ti_collective *c = new_collective(planner);
+        ti_collective_destroy(c);
+    }
+    ti_vec_fini(&planner->region);
+    ti_vec_fini(&planner->scratch);
+    ti_vec_fini(&planner->got);
+    ti_vec_fini(&planner->given);
+}
+
+/* ---- what is known */
+
+static void forget(ti_discovery_cache *cache, size_t index, ti_discovery *planner)
+{
+    struct ti_discovery_known *k = &cache->known[index];
+    if (k->from) {
+        ti_holder_unref(k->from);
+    }
+    if (k->to) {
+        ti_holder_unref(k->to);
+    }
+    k->collective->next = planner->retired;
+    planner->retired = k->collective;
+    *k = cache->known[--cache->count];
+    cache->forgotten++;
+}
+
+void ti_discovery_cache_fini(ti_discovery_cache *cache, ti_discovery *planner)
+{
+    while (cache->count) {
+        forget(cache, cache->count - 1, planner);
+    }
+    ti_free(cache->known, cache->capacity * sizeof(*cache->known));
+    *cache = (ti_discovery_cache){ .known = NULL };
+}
+
+/* What a collective is, before it is made. */
+typedef struct draft {
+    ti_pattern pattern;
+    int source; /* a node that has all, or -1 and: */
+    int givers;
+    int root;
+    ti_holder *from, *to; /* NULL: one node, or all nodes */
+    ti_holder *writer;    /* of the region, also where one node has all of it; NULL: no access alone */
+    bool grouped;         /* within the groups of `to` */
+    ti_reducer reducer;
+} draft;
+
+static bool is_same(const ti_discovery *planner, const struct ti_discovery_known *k, const draft *d)
+{
+    const ti_collective *c = k->collective;
+    return c->pattern == d->pattern && c->root == d->root && k->from == d->from && k->to == d->to &&
+           memcmp(&c->reducer, &d->reducer, sizeof(ti_reducer)) == 0 && c->regions == planner->region.count &&
+           memcmp(c->region, planner->region.data, c->regions * sizeof(ti_box)) == 0;
+}
+
+static void fill_parts(ti_parts *parts, const ti_holder *h, int node)
+{
+    if (!h) {
+        parts->kind = node < 0 ? TI_PARTS_ALL : TI_PARTS_NODE;
+        parts->node = node;
+        return;
+    }
+    parts->kind = TI_PARTS_SPLIT;
+    parts->mapper = h->mapper;
+    parts->split = h->split->split;
+    parts->extent = h->extent;
+    if (parts->split.table) {
+        size_t size = (size_t)(parts->split.parts[0] + 1) * sizeof(int64_t);
+        parts->split.table = memcpy(ti_alloc(size), h->split->split.table, size);
+    }
+    if (h->table) {
+        ti_holder_copy_table(h, &parts->box, &parts->start);
+    }
+}
+
+static ti_box *keep_boxes(const ti_boxes *boxes, uint32_t *count, ti_box **end)
+{
+    ti_box *at = *end;
+    *count = (uint32_t)boxes->count;
+    *end += boxes->count;
+    return boxes->count ? memcpy(at, boxes->data, boxes->count * sizeof(ti_box)) : NULL;
+}
+
+/* The region, and what of it this node gives and gets, which is asked for each time that the collective is carried out. */
+static void keep_region(ti_discovery *planner, ti_collective *c)
+{
+    c->region = planner->region.data;
+    c->regions = (uint32_t)planner->region.count;
+    ti_vec_clear(&planner->given);
+    ti_collective_got(c, planner->node, &planner->got, &planner->scratch);
+    ti_collective_given(c, planner->node, &planner->given);
+    size_t need = planner->region.count + planner->got.count + planner->given.count;
+    if (c->room < need) {
+        ti_free(c->boxes, c->room * sizeof(ti_box));
+        c->room = TI_MAX(need, 4);
+        c->boxes = TI_NEW_ARRAY(ti_box, c->room);
+    }
+    ti_box *end = c->boxes;
+    c->region = keep_boxes(&planner->region, &c->regions, &end);
+    c->get = keep_boxes(&planner->got, &c->gets, &end);
+    c->give = keep_boxes(&planner->given, &c->gives, &end);
+}
+
+static ti_collective *make(ti_discovery *planner, const draft *d)
+{
+    ti_collective *c = new_collective(planner);
+    c->pattern = d->pattern;
+    c->nodes = planner->nodes;
+    c->root = d->root;
+    c->serial = ++planner->next_serial;
+    fill_parts(&c->from, d->from, d->source);
+    c->reducer = d->reducer;
+    fill_parts(&c->to, d->to, d->pattern == TI_PATTERN_GATHER || d->pattern == TI_PATTERN_REDUCE ? d->root : -1);
+    c->members = d->grouped ? d->to->members : 0;
+    c->stride = d->grouped ? d->to->stride : 0;
+    keep_region(planner, c);
+    return c;
+}
+
+static void make_room(ti_discovery_cache *cache, ti_discovery *planner)
+{
+    if (cache->count == MOST_KNOWN) {
+        size_t oldest = 0;
+        for (size_t i = 1; i < cache->count; i++) {
+            oldest = cache->known[i].last_use < cache->known[oldest].last_use ? i : oldest;
+        }
+        forget(cache, oldest, planner);
+    }
+    if (cache->count == cache->capacity) {
+        size_t size = sizeof(*cache->known), fresh = cache->capacity ? 2 * cache->capacity : 4;
+        cache->known = ti_realloc(cache->known, cache->capacity * size, fresh * size);
+        cache->capacity = fresh;
+    }
+}
+
+static ti_collective *find(ti_discovery *planner, ti_discovery_cache *cache, const draft *d)
+{
+    cache->clock++;
+    for (size_t i = 0; i < cache->count; i++) {
+        if (is_same(planner, &cache->known[i], d)) {
+            cache->known[i].last_use = cache->clock;
+            return cache->known[i].collective;
+        }
+    }
+    make_room(cache, planner);
+    ti_collective *c = make(planner, d);
+    cache->known[cache->count++] = (struct ti_discovery_known){ .collective = c,
+                                                                .from = d->from ? ti_holder_ref(d->from) : NULL,
+                                                                .to = d->to ? ti_holder_ref(d->to) : NULL,
+                                                                .last_use = cache->clock };
+    return c;
+}
+
+/* ---- the producer's side */
+
+static bool same_source(const ti_version *a, const ti_version *b)
+{
+    return a->kind == b->kind && (a->kind == TI_WRITER_SPLIT ? a->writer == b->writer : a->a == b->a && a->b == b->b);
+}
+
+static bool have_one_grid(const ti_holder *a, const ti_holder *b)
+{
+    const ti_split *s = &a->split->split, *t = &b->split->split;
+    return s->place == TI_PLACE_SPLIT && t->place == TI_PLACE_SPLIT && s->per_node == t->per_node &&
+           memcmp(s->parts, t->parts, sizeof(s->parts)) == 0;
+}
+
+/* Whether the parts of two accesses lie between the same borders along dimension d of the buffer, on nodes of the same place in one grid. */
+static bool are_cut_alike(const ti_holder *w, const ti_holder *r, int d)
+{
+    const ti_split *a = &w->split->split, *b = &r->split->split;
+    const tacit_component *x = &w->mapper.c[d], *y = &r->mapper.c[d];
+    int k = x->dim;
+    return w->along[d] == TI_ALONG_PARTED && r->along[d] == TI_ALONG_PARTED && !w->table && !r->table &&
+           (a == b || (!a->table && !b->table)) && k == y->dim && x->mul == y->mul && x->div == y->div &&
+           x->lo == y->lo && x->hi == y->hi && a->lo[k] == b->lo[k] && a->hi[k] == b->hi[k] && a->gran[k] == b->gran[k];
+}
+
+/* Whether an earlier reader has nothing of what the only reader now needs but what each node wrote itself: rows and columns of one grid. Along every
+ * dimension of the buffer that the writer divides, one of the two is divided like it. */
+static bool crosses(const ti_version *v, const ti_holder *earlier, const ti_discovery_question *q)
+{
+    const ti_holder *w = v->writer, *r = q->reads == 1 ? q->read[0] : NULL;
+    if (!r || !r->members || r->split->split.per_node > 1 || v->kind != TI_WRITER_SPLIT || !have_one_grid(w, r) ||
+        !have_one_grid(w, earlier)) {
+        return false;
+    }
+    for (int d = 0; d < 3; d++) {
+        if (w->along[d] != TI_ALONG_CONSTANT && !are_cut_alike(w, r, d) && !are_cut_alike(w, earlier, d)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What a reader of the entry covers may lie on other nodes already, and must not travel twice: messages bring what they lack of that. */
+static void leave_out_readers(ti_discovery *planner, const ti_version *v, const ti_discovery_question *q)
+{
+    for (int i = 0; i < v->readers; i++) {
+        if (crosses(v, v->reader[i], q)) {
+            continue;
+        }
+        for (size_t k = 0; k < v->reader[i]->image.count; k++) {
+            ti_box common = ti_box_intersect(&v->reader[i]->image.data[k], &v->box);
+            if (!ti_box_is_empty(&common)) {
+                ti_boxes_subtract(&planner->region, &common);
+            }
+        }
+    }
+}
+
+/* The nodes that touch the region, as an interval [*a, *b] that encloses them. */
+static void find_nodes(const ti_discovery *planner, const ti_holder *holder, int *a, int *b)
+{
+    *a = planner->nodes;
+    *b = -1;
+    for (size_t i = 0; i < planner->region.count; i++) {
+        int first, last;
+        if (ti_holder_candidate_nodes(holder, &planner->region.data[i], &first, &last)) {
+            *a = TI_MIN(*a, first);
+            *b = TI_MAX(*b, last);
+        }
+    }
+}
+
+/* Without reads the question is whether all nodes have it. */
+static bool nothing_moves(const ti_discovery *planner, const ti_version *v, const ti_discovery_question *q)
+{
+    if (q->reads) {
+        return ti_version_is_free(v, q->read, q->reads);
+    }
+    return v->kind == TI_WRITER_UNDEFINED || (v->kind == TI_WRITER_NODES && v->a == 0 && v->b == planner->nodes);
+}
+
+/* All entries of the region must have one source. Leaves in the region what nobody but the source has. TI_VERDICT_COLLECTIVE if there is any. */
+static ti_verdict find_source(ti_discovery *planner, const ti_discovery_question *q, draft *out)
+{
+    const ti_versions *hit = ti_version_map_query_any(q->map, &planner->region);
+    const ti_version *first = NULL;
+    bool came = false;
+    for (size_t i = 0; i < hit->count; i++) {
+        const ti_version *v = hit->data[i];
+        if (nothing_moves(planner, v, q)) {
+            came |= v->readers > 0 || v->kind == TI_WRITER_NODES;
+            ti_boxes_subtract(&planner->region, &v->box);
+            continue;
+        }
+        if (first && !same_source(first, v)) {
+            return TI_VERDICT_MIXED;
+        }
+        first = first ? first : v;
+        leave_out_readers(planner, v, q);
+    }
+    if (!first || !planner->region.count || planner->region.count > MOST_BOXES) {
+        return first ? TI_VERDICT_MOVED : came ? TI_VERDICT_CAME : TI_VERDICT_FREE;
+    }
+    *out = (draft){ .source = -1, .root = -1 };
+    if (first->kind == TI_WRITER_NODES) {
+        out->source = first->a;
+        out->givers = first->b - first->a;
+        return out->givers == 1 ? TI_VERDICT_COLLECTIVE : TI_VERDICT_REPLICATED;
+    }
+    int a, b;
+    find_nodes(planner, first->writer, &a, &b);
+    out->givers = b + 1 - a;
+    out->source = out->givers == 1 ? a : -1;
+    out->from = out->givers == 1 ? NULL : first->writer;
+    out->writer = first->writer;
+    return first->writer->disjoint ? TI_VERDICT_COLLECTIVE : TI_VERDICT_OVERLAP;
+}
+
+/* ---- the consumer's side */
+
+static int64_t volume_in(const ti_boxes *region, const ti_holder *read)
+{
+    int64_t volume = 0;
+    for (size_t k = 0; k < region->count; k++) {
+        for (size_t b = 0; b < read->image.count; b++) {
+            ti_box part = ti_box_intersect(&read->image.data[b], &region->data[k]);
+            volume += ti_box_is_empty(&part) ? 0 : ti_box_volume(&part);
+        }
+    }
+    return volume;
+}
+
+/* What every node reads: where a constant read meets the region. Leaves that as the region, if there is any. */
+static bool keep_what_all_read(ti_discovery *planner, const ti_discovery_question *q)
+{
+    const ti_holder *best = NULL;
+    int64_t most = 0;
+    for (size_t i = 0; i < q->reads; i++) {
+        const ti_split_ref *split = q->read[i]->split;
+        bool all = q->read[i]->same && split->node_b - split->node_a == planner->nodes;
+        int64_t common = all ? volume_in(&planner->region, q->read[i]) : 0;
+        if (common > most) {
+            most = common;
+            best = q->read[i];
+        }
+    }
+    ti_vec_clear(&planner->scratch);
+    for (size_t k = 0; best && k < planner->region.count; k++) {
+        for (size_t b = 0; b < best->image.count; b++) {
+            ti_box part = ti_box_intersect(&best->image.data[b], &planner->region.data[k]);
+            if (!ti_box_is_empty(&part)) {
+                ti_vec_push(&planner->scratch, part);
+            }
+        }
+    }
+    if (best) {
+        ti_boxes swap = planner->region;
+        planner->region = planner->scratch;
+        planner->scratch = swap;
+    }
+    return best != NULL;
+}
+
+/* The only read that meets the region, or NULL. */
+static ti_holder *only_read(const ti_discovery *planner, const ti_discovery_question *q)
+{
+    ti_holder *only = NULL;
+    for (size_t i = 0; i < q->reads; i++) {
+        if (volume_in(&planner->region, q->read[i])) {
+            if (only) {
+                return NULL;
+            }
+            only = q->read[i];
+        }
+    }
+    return only;
+}
+
+static bool is_whole_image(const ti_holder *h, const ti_discovery *planner)
+{
+    return h->image.count == 1 && planner->region.count == 1 &&
+           ti_box_equal(&h->image.data[0], &planner->region.data[0]);
+}
+
+/* The non-trivial transposition: along every dimension of the buffer, parts are all or a partition by nodes, and there is one dimension that the
+ * producer divides and the consumer does not, and one the other way round. */
+static bool is_transposition(const ti_discovery *planner, const ti_holder *w, const ti_holder *r)
+{
+    bool given_up = false, taken_up = false;
+    if (!is_whole_image(w, planner) || !is_whole_image(r, planner)) {
+        return false;
+    }
+    for (int d = 0; d < 3; d++) {
+        ti_along a = w->along[d], b = r->along[d];
+        if (a == TI_ALONG_OTHER || b == TI_ALONG_OTHER) {
+            return false;
+        }
+        given_up |= a == TI_ALONG_PARTED && b == TI_ALONG_CONSTANT;
+        taken_up |= a == TI_ALONG_CONSTANT && b == TI_ALONG_PARTED;
+    }
+    return given_up && taken_up;
+}
+
+/* Whether every node reads what it wrote: the parts lie between the same borders along each dimension in which there are any. */
+static bool divide_alike(const ti_holder *w, const ti_holder *r)
+{
+    bool alike = !w->table && !r->table && have_one_grid(w, r);
+    for (int d = 0; d < 3 && alike; d++) {
+        bool constant = w->along[d] == TI_ALONG_CONSTANT && r->along[d] == TI_ALONG_CONSTANT;
+        alike = constant || are_cut_alike(w, r, d);
+    }
+    return alike;
+}
+
+/* ---- groups: the consumer reads rows or columns of its grid */
+
+/* Which member of each group has all that the group reads, or -1: the parts of the writer that the region lies in. */
+static int find_giver(const ti_discovery *planner, const ti_holder *w, const ti_holder *read)
+{
+    const ti_split *s = &w->split->split;
+    int giver = -1;
+    for (size_t i = 0; i < planner->region.count; i++) {
+        int64_t first[3], last[3];
+        if (!ti_mapper_inverse(&w->mapper, s, 0, &planner->region.data[i], first, last)) {
+            return -1;
+        }
+        int64_t a = ti_split_node(s, (first[0] * s->parts[1] + first[1]) * s->parts[2] + first[2]);
+        int64_t b = ti_split_node(s, (last[0] * s->parts[1] + last[1]) * s->parts[2] + last[2]);
+        int rank = (int)(a / read->stride % read->members);
+        if (b / read->stride % read->members != rank || (i && rank != giver)) {
+            return -1;
+        }
+        giver = rank;
+    }
+    return giver;
+}
+
+/* Nobody reads what another group wrote, if the parts of the producer lie between the same borders along all dimensions of the buffer in which those
+ * of the consumer differ. Then the other dimensions of the grid say which member of a group has written what. */
+static ti_verdict decide_groups(const ti_discovery *planner, ti_holder *read, draft *d)
+{
+    ti_holder *w = d->writer;
+    if (read->split->split.per_node > 1) {
+        return TI_VERDICT_GROUP_CHUNKS;
+    }
+    if (!w || !have_one_grid(w, read)) {
+        return TI_VERDICT_GROUP_GRID;
+    }
+    for (int k = 0; k < 3; k++) {
+        if (read->along[k] == TI_ALONG_PARTED && !are_cut_alike(w, read, k)) {
+            return TI_VERDICT_GROUP_BORDERS;
+        }
+    }
+    d->from = w;
+    d->to = read;
+    d->grouped = true;
+    d->root = find_giver(planner, w, read);
+    d->pattern = d->root < 0 ? TI_PATTERN_ALL_GATHER : TI_PATTERN_BROADCAST;
+    return TI_VERDICT_COLLECTIVE;
+}
+
+static ti_verdict decide_gather(const ti_discovery *planner, int root, draft *d)
+{
+    if (!d->from) {
+        return TI_VERDICT_ONE_TO_ONE;
+    }
+    if (d->givers < planner->nodes) {
+        return TI_VERDICT_FEW_GIVE;
+    }
+    d->pattern = TI_PATTERN_GATHER;
+    d->root = root;
+    return TI_VERDICT_COLLECTIVE;
+}
+
+static ti_verdict decide_parts(ti_discovery *planner, const ti_discovery_question *q, draft *d)
+{
+    ti_holder *read = only_read(planner, q);
+    for (size_t i = 0; i < q->reads; i++) {
+        bool fits = q->read[i]->apart || q->read[i]->members;
+        if (!fits && volume_in(&planner->region, q->read[i])) {
+            return TI_VERDICT_NEITHER;
+        }
+    }
+    if (!read) {
+        return TI_VERDICT_SEVERAL_READS;
+    }
+    if (read->members) {
+        return decide_groups(planner, read, d);
+    }
+    int a, b;
+    find_nodes(planner, read, &a, &b);
+    bool all_get = b + 1 - a == planner->nodes;
+    d->to = read;
+    if (!d->from) {
+        if (!all_get) {
+            return a < b ? TI_VERDICT_FEW_GET : a == d->source ? TI_VERDICT_FREE : TI_VERDICT_ONE_TO_ONE;
+        }
+        d->pattern = TI_PATTERN_SCATTER;
+        d->root = d->source;
+        return TI_VERDICT_COLLECTIVE;
+    }
+    if (divide_alike(d->from, read)) {
+        return TI_VERDICT_FREE;
+    }
+    if (d->givers < planner->nodes || !all_get || !is_transposition(planner, d->from, read)) {
+        return TI_VERDICT_PARTITION;
+    }
+    d->pattern = TI_PATTERN_ALL_TO_ALL;
+    return TI_VERDICT_COLLECTIVE;
+}
+
+static void make_broadcast(draft *d)
+{
+    d->pattern = d->from ? TI_PATTERN_ALL_GATHER : TI_PATTERN_BROADCAST;
+    d->root = d->from ? -1 : d->source;
+}
+
+/* The nodes that read the region, as an interval. */
+static void find_getters(const ti_discovery *planner, const ti_discovery_question *q, int *a, int *b)
+{
+    *a = planner->nodes;
+    *b = 0;
+    for (size_t i = 0; i < q->reads; i++) {
+        if (volume_in(&planner->region, q->read[i])) {
+            *a = TI_MIN(*a, q->read[i]->split->node_a);
+            *b = TI_MAX(*b, q->read[i]->split->node_b);
+        }
+    }
+}
+
+static ti_verdict decide_pattern(ti_discovery *planner, const ti_discovery_question *q, draft *d)
+{
+    int a, b;
+    find_getters(planner, q, &a, &b);
+    if (b - a == 1) {
+        return decide_gather(planner, a, d);
+    }
+    if (b - a < planner->nodes) {
+        ti_holder *read = only_read(planner, q);
+        return read && read->members ? decide_groups(planner, read, d) : TI_VERDICT_FEW_GET;
+    }
+    if (keep_what_all_read(planner, q)) {
+        make_broadcast(d);
+        return TI_VERDICT_COLLECTIVE;
+    }
+    return decide_parts(planner, q, d);
+}
+
+/* Whether no pattern fits the reads, whatever the versions say: decided without looking at those. */
+static bool is_hopeless(const ti_discovery *planner, const ti_discovery_question *q)
+{
+    int a = planner->nodes, b = 0;
+    bool hope = q->reads == 0;
+    for (size_t i = 0; i < q->reads; i++) {
+        const ti_holder *read = q->read[i];
+        a = TI_MIN(a, read->split->node_a);
+        b = TI_MAX(b, read->split->node_b);
+        hope |= read->same || read->apart || read->members;
+    }
+    return !hope && b - a == planner->nodes;
+}
+
+static void set_region(ti_discovery *planner, const ti_box *box, size_t boxes)
+{
+    ti_vec_clear(&planner->region);
+    for (size_t k = 0; k < boxes; k++) {
+        ti_vec_push(&planner->region, box[k]);
+    }
+}
+
+ti_verdict ti_discovery_decide(ti_discovery *planner, ti_discovery_cache *cache, const ti_discovery_question *q,
+                               ti_collective **out)
+{
+    draft d;
+    *out = NULL;
+    if (is_hopeless(planner, q)) {
+        return TI_VERDICT_NEITHER;
+    }
+    set_region(planner, q->box, q->boxes);
+    ti_verdict verdict = find_source(planner, q, &d);
+    if (verdict == TI_VERDICT_COLLECTIVE) {
+        verdict = q->reads ? decide_pattern(planner, q, &d) : TI_VERDICT_COLLECTIVE;
+    }
+    if (verdict == TI_VERDICT_COLLECTIVE) {
+        if (!q->reads) {
+            make_broadcast(&d);
+        }
+        *out = find(planner, cache, &d);
+        (*out)->last_use = q->task;
+    }
+    return verdict;
+}
+
+const ti_collective *ti_discovery_reduction(ti_discovery *planner, ti_discovery_cache *cache,
+                                            const ti_buffer_info *buffer, int root, const ti_reducer *reducer,
+                                            uint64_t task)
+{
+    draft d = {
+        .pattern = root < 0 ? TI_PATTERN_ALL_REDUCE : TI_PATTERN_REDUCE, .source = -1, .root = root, .reducer = *reducer
+    };
+    set_region(planner, &buffer->extent, 1);
+    ti_collective *what = find(planner, cache, &d);
+    what->last_use = task;
+    return what;
+}
+
+const ti_boxes *ti_discovery_wanted_by_all(ti_discovery *planner, const ti_discovery_question *q)
+{
+    set_region(planner, q->box, q->boxes);
+    if (!keep_what_all_read(planner, q)) {
+        ti_vec_clear(&planner->region);
+    }
+    return &planner->region;
+}

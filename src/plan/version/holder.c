@@ -1,0 +1,576 @@
+/* Holders: see holder.h. */
+#include "plan/version/holder.h"
+
+#include "base/check.h"
+#include "base/map.h"
+#include "base/sort.h"
+#include "ir/custom.h"
+
+#include <string.h>
+
+enum { BUCKETS = 64, IDLE_KEPT = 32, MOST_SPARES = 512 };
+
+/* The boxes of every chunk of a custom mapper: those of chunk c are box[start[c]] to box[start[c + 1] - 1]. */
+typedef struct ti_chunk_table {
+    ti_boxes box;
+    size_t *start;
+    int64_t chunks;
+    ti_region_map index; /* box to chunk */
+    ti_region_entries hits;
+    ti_chunk_list list, other;
+} ti_chunk_table;
+
+/* ---- splits */
+
+void ti_split_cache_init(ti_split_cache *cache, int node)
+{
+    *cache = (ti_split_cache){ .buckets = BUCKETS, .node = node };
+    cache->bucket = TI_NEW_ARRAY(ti_split_ref *, BUCKETS);
+}
+
+static void drop_split(ti_split_cache *cache, ti_split_ref *ref)
+{
+    if (ref->split.table) {
+        ti_free((void *)(uintptr_t)ref->split.table, (size_t)(ref->split.parts[0] + 1) * sizeof(int64_t));
+    }
+    ref->next = cache->unused;
+    cache->unused = ref;
+}
+
+static ti_split_ref *take_split(ti_split_cache *cache)
+{
+    ti_split_ref *ref = cache->unused;
+    if (!ref) {
+        return TI_NEW(ti_split_ref);
+    }
+    cache->unused = ref->next;
+    *ref = (ti_split_ref){ .refs = 0 };
+    return ref;
+}
+
+void ti_split_cache_fini(ti_split_cache *cache)
+{
+    for (size_t i = 0; i < cache->buckets; i++) {
+        for (ti_split_ref *ref = cache->bucket[i], *next; ref; ref = next) {
+            next = ref->next;
+            drop_split(cache, ref);
+        }
+    }
+    for (ti_split_ref *ref = cache->unused, *next; ref; ref = next) {
+        next = ref->next;
+        TI_DELETE(ref);
+    }
+    ti_free(cache->bucket, cache->buckets * sizeof(*cache->bucket));
+    ti_vec_fini(&cache->table);
+}
+
+/* Drop what nobody refers to and nobody asked for lately. */
+static void trim_splits(ti_split_cache *cache)
+{
+    memset(cache->latest, 0, sizeof(cache->latest));
+    for (size_t i = 0; i < cache->buckets; i++) {
+        for (ti_split_ref **at = &cache->bucket[i]; *at;) {
+            ti_split_ref *ref = *at;
+            if (ref->refs == 0 && ref->last_use + IDLE_KEPT < cache->clock) {
+                *at = ref->next;
+                cache->count--;
+                drop_split(cache, ref);
+            } else {
+                at = &ref->next;
+            }
+        }
+    }
+}
+
+static ti_split_ref *add_split(ti_split_cache *cache, const ti_split *split, uint64_t hash)
+{
+    if (cache->count > 2 * IDLE_KEPT && cache->clock >= cache->next_trim) {
+        trim_splits(cache);
+        cache->next_trim = cache->clock + IDLE_KEPT + cache->count; /* what is in use is not searched for every time */
+    }
+    ti_split_ref *ref = take_split(cache);
+    ref->split = *split;
+    ref->hash = hash;
+    if (split->table) {
+        size_t size = (size_t)(split->parts[0] + 1) * sizeof(int64_t);
+        ref->split.table = memcpy(ti_alloc(size), split->table, size);
+    }
+    ref->own_count = ti_split_chunks_of(split, cache->node, &ref->own_first);
+    ti_split_nodes(split, &ref->node_a, &ref->node_b);
+    ref->next = cache->bucket[hash % cache->buckets];
+    cache->bucket[hash % cache->buckets] = ref;
+    cache->count++;
+    return ref;
+}
+
+static bool same_request(const ti_split_request *a, const ti_split_request *b)
+{
+    return !a->weights && !b->weights && ti_box_equal(&a->range, &b->range) && a->place == b->place &&
+           a->two_dimensional == b->two_dimensional && a->oversubscribe == b->oversubscribe &&
+           memcmp(a->gran, b->gran, sizeof(a->gran)) == 0 && memcmp(a->grid, b->grid, sizeof(a->grid)) == 0;
+}
+
+ti_split_ref *ti_split_cache_get(ti_split_cache *cache, const ti_split_request *request)
+{
+    cache->clock++;
+    size_t index = (size_t)(request->place + 1 + request->range.max[0]) % TI_SPLIT_ANSWERS;
+    struct ti_split_answer *latest = &cache->latest[index];
+    if (latest->split && same_request(request, &latest->request)) {
+        latest->split->last_use = cache->clock;
+        return latest->split;
+    }
+    if (request->weights) {
+        ti_vec_reserve(&cache->table, (size_t)request->nodes * (size_t)request->oversubscribe + 1);
+    }
+    ti_split split = ti_split_make(request, cache->table.data);
+    uint64_t hash = ti_split_hash(&split);
+    ti_split_ref *ref = cache->bucket[hash % cache->buckets];
+    while (ref && (ref->hash != hash || !ti_split_equal(&ref->split, &split))) {
+        ref = ref->next;
+    }
+    if (!ref) {
+        ref = add_split(cache, &split, hash);
+    }
+    ref->last_use = cache->clock;
+    *latest = (struct ti_split_answer){ ref, *request };
+    return ref;
+}
+
+/* ---- holders */
+
+void ti_holder_cache_init(ti_holder_cache *cache, uint64_t *evaluated)
+{
+    *cache = (ti_holder_cache){ .evaluated = evaluated };
+}
+
+static void free_table(ti_chunk_table *table)
+{
+    if (table) {
+        ti_region_map_fini(&table->index);
+        ti_free(table->start, (size_t)(table->chunks + 1) * sizeof(size_t));
+        ti_vec_fini(&table->box);
+        ti_vec_fini(&table->hits);
+        ti_vec_fini(&table->list);
+        ti_vec_fini(&table->other);
+        TI_DELETE(table);
+    }
+}
+
+/* Kept for the next one, with the room of its image: loops over many tiles need new holders all the time. */
+static void drop_holder(ti_holder_cache *cache, ti_holder *h)
+{
+    h->split->refs--;
+    free_table(h->table);
+    if (cache->spares < MOST_SPARES) {
+        h->next = cache->unused;
+        cache->unused = h;
+        cache->spares++;
+    } else {
+        ti_vec_fini(&h->image);
+        TI_DELETE(h);
+    }
+}
+
+static ti_holder *take_holder(ti_holder_cache *cache)
+{
+    ti_holder *h = cache->unused;
+    if (!h) {
+        return TI_NEW(ti_holder);
+    }
+    cache->unused = h->next;
+    cache->spares--;
+    *h = (ti_holder){ .image = h->image };
+    ti_vec_clear(&h->image);
+    return h;
+}
+
+void ti_holder_cache_fini(ti_holder_cache *cache)
+{
+    for (size_t i = 0; i < cache->buckets; i++) {
+        for (ti_holder *h = cache->bucket[i], *next; h; h = next) {
+            next = h->next;
+            drop_holder(cache, h);
+        }
+    }
+    for (ti_holder *h = cache->unused, *next; h; h = next) {
+        next = h->next;
+        ti_vec_fini(&h->image);
+        TI_DELETE(h);
+    }
+    ti_free(cache->bucket, cache->buckets * sizeof(*cache->bucket));
+}
+
+static void trim_holders(ti_holder_cache *cache)
+{
+    for (size_t i = 0; i < cache->buckets; i++) {
+        for (ti_holder **at = &cache->bucket[i]; *at;) {
+            ti_holder *h = *at;
+            if (h->refs == 0 && h->last_use + IDLE_KEPT < cache->clock) {
+                *at = h->next;
+                cache->count--;
+                drop_holder(cache, h);
+            } else {
+                at = &h->next;
+            }
+        }
+    }
+}
+
+static void rehash(ti_holder_cache *cache, size_t buckets)
+{
+    ti_holder **fresh = TI_NEW_ARRAY(ti_holder *, buckets);
+    for (size_t i = 0; i < cache->buckets; i++) {
+        for (ti_holder *h = cache->bucket[i], *next; h; h = next) {
+            next = h->next;
+            h->next = fresh[h->hash % buckets];
+            fresh[h->hash % buckets] = h;
+        }
+    }
+    ti_free(cache->bucket, cache->buckets * sizeof(*cache->bucket));
+    cache->bucket = fresh;
+    cache->buckets = buckets;
+}
+
+/* All chunks of a custom mapper; for every node, since it has no inverse. */
+static ti_chunk_table *build_table(const ti_holder *h, uint64_t *evaluated)
+{
+    ti_chunk_table *table = TI_NEW(ti_chunk_table);
+    table->chunks = h->split->split.chunks;
+    table->start = TI_NEW_ARRAY(size_t, (size_t)table->chunks + 1);
+    ti_region_map_init(&table->index);
+    table->index.overlapping = true;
+    for (int64_t c = 0; c < table->chunks; c++) {
+        ti_box items = ti_split_chunk(&h->split->split, c, h->margin);
+        ti_custom_image(h->custom, &items, &h->extent, h->dims, &table->box);
+        table->start[c + 1] = table->box.count;
+        ++*evaluated;
+        for (size_t i = table->start[c]; i < table->start[c + 1]; i++) {
+            ti_region_map_insert(&table->index, &table->box.data[i], (uint64_t)c);
+        }
+    }
+    return table;
+}
+
+/* ---- what the chunks of a custom mapper show */
+
+static int by_min(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+    return (x[0] > y[0]) - (x[0] < y[0]);
+}
+
+/* Of intervals side by side, each begins where the others have ended. */
+static ti_along along_of_table(const ti_chunk_table *table, int d)
+{
+    typedef struct span {
+        int64_t min, max;
+    } span;
+    TI_VEC(span) spans = { 0 }, other = { 0 };
+    ti_along along = TI_ALONG_CONSTANT;
+    for (size_t i = 0; i < table->box.count; i++) {
+        const ti_box *b = &table->box.data[i];
+        bool like_first = b->min[d] == table->box.data[0].min[d] && b->max[d] == table->box.data[0].max[d];
+        along = like_first ? along : TI_ALONG_PARTED;
+        ti_vec_push(&spans, ((span){ b->min[d], b->max[d] }));
+    }
+    if (along == TI_ALONG_PARTED) {
+        ti_vec_sort(&spans, &other, by_min);
+        for (size_t i = 1; i < spans.count; i++) {
+            along = spans.data[i - 1].max > spans.data[i].min ? TI_ALONG_OTHER : along;
+        }
+    }
+    ti_vec_fini(&spans);
+    ti_vec_fini(&other);
+    return along;
+}
+
+static bool same_boxes(const ti_chunk_table *table, int64_t c)
+{
+    size_t first = table->start[1], count = table->start[c + 1] - table->start[c];
+    return count == first &&
+           (count == 0 || memcmp(&table->box.data[table->start[c]], table->box.data, count * sizeof(ti_box)) == 0);
+}
+
+static void look_at_table(ti_holder *h)
+{
+    ti_chunk_table *table = h->table;
+    bool single = true;
+    h->same = h->apart = true;
+    for (int64_t c = 0; c < table->chunks; c++) {
+        h->same = h->same && same_boxes(table, c);
+        single = single && table->start[c + 1] - table->start[c] == 1;
+    }
+    for (int64_t c = 0; c < table->chunks && h->apart; c++) {
+        for (size_t i = table->start[c]; i < table->start[c + 1] && h->apart; i++) {
+            ti_vec_clear(&table->hits);
+            ti_region_map_query(&table->index, &table->box.data[i], &table->hits);
+            for (size_t k = 0; k < table->hits.count && h->apart; k++) {
+                h->apart = table->hits.data[k].value == (uint64_t)c;
+            }
+        }
+    }
+    for (int d = 0; d < 3; d++) {
+        h->along[d] = single ? along_of_table(table, d) : TI_ALONG_OTHER;
+    }
+}
+
+void ti_holder_copy_table(const ti_holder *h, ti_box **box, size_t **start)
+{
+    size_t starts = (size_t)h->table->chunks + 1, boxes = h->table->box.count;
+    *box = memcpy(ti_alloc(boxes * sizeof(ti_box)), h->table->box.data, boxes * sizeof(ti_box));
+    *start = memcpy(ti_alloc(starts * sizeof(size_t)), h->table->start, starts * sizeof(size_t));
+}
+
+/* A diagonal is parted along both of its dimensions, but leaves out most of what lies between. */
+static bool is_on_diagonal(const ti_holder *h, int d)
+{
+    bool again = false;
+    for (int k = 0; k < h->mapper.dims; k++) {
+        again |= k != d && h->mapper.c[k].kind == TACIT_COMPONENT_DIM && h->mapper.c[k].dim == h->mapper.c[d].dim;
+    }
+    return again;
+}
+
+static ti_along along_of_component(const ti_holder *h, int d)
+{
+    const tacit_component *c = &h->mapper.c[d];
+    if (d >= h->mapper.dims || c->kind != TACIT_COMPONENT_DIM || h->split->split.parts[c->dim] == 1) {
+        return TI_ALONG_CONSTANT;
+    }
+    bool parted = ti_mapper_is_parted(&h->mapper, &h->split->split, d) && !is_on_diagonal(h, d);
+    return parted ? TI_ALONG_PARTED : TI_ALONG_OTHER;
+}
+
+/* Rows or columns of the split's grid: what chunks touch follows some of its dimensions, and the others number the chunks of one group, in even steps. */
+static void find_groups(ti_holder *h)
+{
+    const ti_split *s = &h->split->split;
+    bool followed[3] = { false, false, false };
+    for (int d = 0; d < 3; d++) {
+        const tacit_component *c = &h->mapper.c[d];
+        if (h->along[d] == TI_ALONG_OTHER || (h->along[d] == TI_ALONG_PARTED && c->lo + c->hi != 0)) {
+            return;
+        }
+        if (h->along[d] == TI_ALONG_PARTED) {
+            followed[c->dim] = true;
+        }
+    }
+    int64_t stride = 1, members = 1;
+    bool ended = false;
+    for (int k = 2; k >= 0; k--) {
+        if (s->parts[k] == 1) {
+            continue;
+        }
+        if (!followed[k] && ended) {
+            return;
+        }
+        ended = ended || (followed[k] && members > 1);
+        stride *= followed[k] && !ended ? s->parts[k] : 1;
+        members *= followed[k] ? 1 : s->parts[k];
+    }
+    if (members > 1 && members < s->chunks) {
+        h->members = (int)members;
+        h->stride = (int)stride;
+    }
+}
+
+static void derive(ti_holder_cache *cache, ti_holder *h)
+{
+    const ti_split *split = &h->split->split;
+    if (h->custom) {
+        ti_region all = { 0 };
+        h->table = build_table(h, cache->evaluated);
+        ti_region_add_all(&all, h->table->box.data, h->table->box.count);
+        ti_vec_fini(&h->image);
+        h->image = all.boxes;
+        h->constant = split->chunks == 1 || split->place == TI_PLACE_EVERYWHERE ||
+                      (h->custom->properties & TACIT_MAPPER_CONSTANT);
+        h->disjoint = true; /* overlapping writes are refused (api/check_overlap) */
+        look_at_table(h);
+        return;
+    }
+    ti_box range = ti_split_range(split), image;
+    if (ti_mapper_image(&h->mapper, &h->extent, &range, &image)) {
+        ti_vec_push(&h->image, image);
+    }
+    h->constant = ti_mapper_is_constant(&h->mapper, split, h->margin, &h->extent);
+    h->disjoint = ti_mapper_is_disjoint(&h->mapper, split);
+    h->same = h->constant;
+    h->apart = h->disjoint;
+    for (int d = 0; d < 3; d++) {
+        h->along[d] = along_of_component(h, d);
+    }
+    if (split->place == TI_PLACE_SPLIT && split->parts[0] != split->chunks && !h->same && !h->apart && !h->margin) {
+        find_groups(h);
+    }
+}
+
+ti_holder *ti_holder_get(ti_holder_cache *cache, const ti_access *access, uint32_t mapper, ti_split_ref *split,
+                         int64_t margin)
+{
+    cache->clock++;
+    const ti_mapper *m = &access->mapper[mapper];
+    uint64_t hash = ti_mapper_hash(m) ^ split->hash ^ ti_hash64((uint64_t)margin);
+    for (ti_holder *h = cache->buckets ? cache->bucket[hash % cache->buckets] : NULL; h; h = h->next) {
+        if (h->hash == hash && h->split == split && h->margin == margin && ti_mapper_equal(&h->mapper, m)) {
+            h->last_use = cache->clock;
+            return h;
+        }
+    }
+    if (cache->count > 2 * IDLE_KEPT && cache->clock >= cache->next_trim) {
+        trim_holders(cache);
+        cache->next_trim = cache->clock + IDLE_KEPT + cache->count;
+    }
+    if (2 * cache->count >= cache->buckets) {
+        rehash(cache, cache->buckets ? 2 * cache->buckets : 8);
+    }
+    ti_holder *h = take_holder(cache);
+    h->mapper = *m;
+    h->custom = access->custom;
+    h->split = split;
+    split->refs++;
+    h->margin = margin;
+    h->hash = hash;
+    h->extent = access->buffer->extent;
+    h->dims = access->buffer->dims;
+    h->last_use = cache->clock;
+    derive(cache, h);
+    h->next = cache->bucket[hash % cache->buckets];
+    cache->bucket[hash % cache->buckets] = h;
+    cache->count++;
+    return h;
+}
+
+void ti_holder_chunk(const ti_holder_cache *cache, const ti_holder *h, int64_t c, const ti_box *clip, ti_boxes *out)
+{
+    ++*cache->evaluated;
+    if (h->table) {
+        for (size_t i = h->table->start[c]; i < h->table->start[c + 1]; i++) {
+            ti_boxes_push_common(&h->table->box.data[i], clip, out);
+        }
+        return;
+    }
+    ti_box items = ti_split_chunk(&h->split->split, c, h->margin), image;
+    if (ti_mapper_image(&h->mapper, &h->extent, &items, &image)) {
+        ti_boxes_push_common(&image, clip, out);
+    }
+}
+
+void ti_holder_node(const ti_holder_cache *cache, const ti_holder *h, int q, const ti_box *clip, ti_boxes *out)
+{
+    int64_t first, count = ti_split_chunks_of(&h->split->split, q, &first);
+    if (h->constant && !h->table) { /* one stands for all of them */
+        if (count > 0 && h->image.count) {
+            ti_boxes_push_common(&h->image.data[0], clip, out);
+        }
+        return;
+    }
+    for (int64_t c = first; c < first + count; c++) {
+        ti_holder_chunk(cache, h, c, clip, out);
+    }
+}
+
+static int by_chunk(const void *a, const void *b)
+{
+    return (*(const int64_t *)a > *(const int64_t *)b) - (*(const int64_t *)a < *(const int64_t *)b);
+}
+
+/* A chunk may have several boxes there. */
+static void table_candidates(ti_chunk_table *table, const ti_box *box, ti_chunk_list *out)
+{
+    ti_vec_clear(&table->hits);
+    ti_region_map_query(&table->index, box, &table->hits);
+    bool ascending = true;
+    for (size_t i = 0; i < table->hits.count; i++) {
+        int64_t c = (int64_t)table->hits.data[i].value;
+        ascending = ascending && (i == 0 || out->data[i - 1] <= c);
+        ti_vec_push(out, c);
+    }
+    if (!ascending) {
+        ti_vec_sort(out, &table->other, by_chunk);
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < out->count; i++) {
+        if (kept == 0 || out->data[kept - 1] != out->data[i]) {
+            out->data[kept++] = out->data[i];
+        }
+    }
+    out->count = kept;
+}
+
+void ti_holder_candidates(const ti_holder *h, const ti_box *box, ti_chunk_list *out)
+{
+    ti_vec_clear(out);
+    if (h->table) {
+        table_candidates(h->table, box, out);
+        return;
+    }
+    const ti_split *s = &h->split->split;
+    int64_t first[3], last[3];
+    if (!ti_mapper_inverse(&h->mapper, s, h->margin, box, first, last)) {
+        return;
+    }
+    for (int64_t i = first[0]; i <= last[0]; i++) {
+        for (int64_t j = first[1]; j <= last[1]; j++) {
+            for (int64_t k = first[2]; k <= last[2]; k++) {
+                ti_vec_push(out, (i * s->parts[1] + j) * s->parts[2] + k);
+            }
+        }
+    }
+}
+
+void ti_image_walk_start(ti_image_walk *walk, const ti_holder *h, const ti_box *box)
+{
+    const ti_split *s = &h->split->split;
+    int64_t first[3], last[3];
+    *walk = (ti_image_walk){ .holder = h, .last = -1, .image.max = { 1, 1, 1 } };
+    if (!ti_mapper_inverse(&h->mapper, s, 0, box, first, last)) {
+        return;
+    }
+    walk->next = first[0];
+    walk->last = last[0];
+    walk->begin = ti_split_border(s, 0, first[0]);
+    for (int d = 0; d < h->mapper.dims; d++) {
+        const tacit_component *c = &h->mapper.c[d];
+        int k = c->kind == TACIT_COMPONENT_DIM ? c->dim : 0;
+        ti_component_image(c, h->extent.max[d], s->lo[k], s->hi[k], &walk->image.min[d], &walk->image.max[d]);
+        if (c->kind == TACIT_COMPONENT_DIM && k == 0) {
+            walk->follow[walk->follows++] = d;
+        }
+    }
+}
+
+void ti_image_walk_along(ti_image_walk *walk, int d, int64_t begin, int64_t end)
+{
+    const ti_holder *h = walk->holder;
+    ti_component_image(&h->mapper.c[d], h->extent.max[d], begin, end, &walk->image.min[d], &walk->image.max[d]);
+}
+
+bool ti_holder_candidate_nodes(const ti_holder *h, const ti_box *box, int *a, int *b)
+{
+    const ti_split *s = &h->split->split;
+    if (h->table) {
+        ti_chunk_list *list = &h->table->list;
+        ti_vec_clear(list);
+        table_candidates(h->table, box, list);
+        *a = list->count ? ti_split_node(s, list->data[0]) : 0;
+        *b = list->count ? ti_split_node(s, list->data[list->count - 1]) : 0;
+        return list->count > 0;
+    }
+    int64_t first[3], last[3];
+    if (!ti_mapper_inverse(&h->mapper, s, h->margin, box, first, last)) {
+        return false;
+    }
+    *a = ti_split_node(s, (first[0] * s->parts[1] + first[1]) * s->parts[2] + first[2]);
+    *b = ti_split_node(s, (last[0] * s->parts[1] + last[1]) * s->parts[2] + last[2]);
+    return true;
+}
+
+bool ti_holder_covers(const ti_holder *a, const ti_holder *b)
+{
+    if (a == b) {
+        return true;
+    }
+    return a->split == b->split && a->margin >= b->margin && !a->custom && !b->custom &&
+           ti_mapper_covers(&a->mapper, &b->mapper);
+}

@@ -1,0 +1,416 @@
+/* Transfers: see transfer.h. */
+#include "plan/version/transfer.h"
+
+#include "base/check.h"
+#include "base/sort.h"
+
+void ti_transfer_init(ti_transfer_planner *planner, int node)
+{
+    *planner = (ti_transfer_planner){ .node = node };
+}
+
+void ti_transfer_fini(ti_transfer_planner *p)
+{
+    ti_vec_fini(&p->covered);
+    ti_vec_fini(&p->incoming);
+    ti_vec_fini(&p->outgoing);
+    ti_vec_fini(&p->mine);
+    ti_vec_fini(&p->wanted);
+    ti_vec_fini(&p->owned);
+    ti_demand_fini(&p->demand);
+    ti_vec_fini(&p->chunks);
+    ti_vec_fini(&p->peers);
+    ti_vec_fini(&p->other_peers);
+    ti_vec_fini(&p->other);
+}
+
+static void add_piece(ti_messages *list, int peer, const ti_box *box)
+{
+    ti_message_piece piece = { peer, (uint32_t)list->count, *box };
+    ti_vec_push(list, piece);
+}
+
+/* What collectives bring is not wanted any more. */
+static void leave_out_covered(ti_transfer_planner *p)
+{
+    for (size_t i = 0; i < p->covered.count && p->wanted.count; i++) {
+        ti_boxes_subtract(&p->wanted, &p->covered.data[i]);
+    }
+}
+
+/* What a node lacks of what the chunk owns that was asked for last. */
+static void add_lacking(ti_transfer_planner *p, ti_messages *list, int peer, const ti_box *owned)
+{
+    ti_demand_lacks(&p->demand, owned, &p->wanted);
+    leave_out_covered(p);
+    for (size_t i = 0; i < p->wanted.count; i++) {
+        add_piece(list, peer, &p->wanted.data[i]);
+    }
+}
+
+static int by_peer(const void *a, const void *b)
+{
+    const ti_message_piece *x = a, *y = b;
+    if (x->peer != y->peer) {
+        return x->peer < y->peer ? -1 : 1;
+    }
+    return x->order < y->order ? -1 : 1;
+}
+
+static void group_by_peer(ti_transfer_planner *p, ti_messages *list)
+{
+    for (size_t i = 1; i < list->count; i++) {
+        if (list->data[i - 1].peer > list->data[i].peer) {
+            ti_vec_sort(list, &p->other, by_peer);
+            return;
+        }
+    }
+}
+
+static ti_box bounding(const ti_boxes *list)
+{
+    ti_box b = list->data[0];
+    for (size_t i = 1; i < list->count; i++) {
+        b = ti_box_bounding(&b, &list->data[i]);
+    }
+    return b;
+}
+
+/* What node q lacks of an entry, but for what collectives bring. */
+static void find_wanted(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holder *const *reads,
+                        size_t count, int q)
+{
+    ti_version_wants(map, v, reads, count, q, &p->wanted, &p->demand);
+    leave_out_covered(p);
+}
+
+/* Whether nobody lacks anything of an entry. */
+static bool is_free(const ti_transfer_planner *p, const ti_version *v, ti_holder *const *reads, size_t count)
+{
+    for (size_t i = 0; i < p->covered.count; i++) {
+        if (ti_box_covers(&p->covered.data[i], &v->box)) {
+            return true;
+        }
+    }
+    return ti_version_is_free(v, reads, count);
+}
+
+/* ---- what this node lacks, and who sends it */
+
+static void receive_from_nodes(ti_transfer_planner *p, ti_version_map *map, const ti_version *v,
+                               ti_holder *const *reads, size_t count)
+{
+    find_wanted(p, map, v, reads, count, p->node);
+    for (size_t i = 0; i < p->wanted.count; i++) {
+        add_piece(&p->incoming, v->a + p->node % (v->b - v->a), &p->wanted.data[i]);
+    }
+}
+
+/* Add what the chunks of `h`, which walks, have of `box`, but for this node's. */
+static void add_parts(ti_transfer_planner *p, const ti_version_map *map, ti_messages *list, const ti_holder *h,
+                      const ti_box *box)
+{
+    const ti_split *split = &h->split->split;
+    uint64_t evaluated = 0;
+    ti_box common;
+    ti_image_walk walk;
+    ti_image_walk_start(&walk, h, box);
+    ti_vec_reserve(list, list->count + (size_t)(walk.last + 1 - walk.next));
+    while (walk.next <= walk.last) {
+        int node = ti_split_node(split, walk.next);
+        ti_image_walk_step(&walk);
+        if (node == p->node) {
+            continue;
+        }
+        if (evaluated++ == 0) {
+            common = ti_box_intersect(&walk.image, box);
+        }
+        for (int i = 0; i < walk.follows; i++) { /* along others, images are as before */
+            int d = walk.follow[i];
+            common.min[d] = TI_MAX(walk.image.min[d], box->min[d]);
+            common.max[d] = TI_MIN(walk.image.max[d], box->max[d]);
+        }
+        if (!ti_box_is_empty(&common)) {
+            list->data[list->count] = (ti_message_piece){ node, (uint32_t)list->count, common };
+            list->count++;
+        }
+    }
+    *map->evaluated += evaluated;
+    p->demand.compared += evaluated;
+}
+
+/* Whether this node lacks one box of an entry, every owner's chunk has one part of it, and nothing is left out. */
+static bool receives_parts(const ti_transfer_planner *p, const ti_version *v)
+{
+    return p->demand.image.count == 1 && p->demand.held.count == 0 && p->covered.count == 0 && v->writer->disjoint &&
+           ti_holder_walks(v->writer);
+}
+
+/* Owners are asked one by one for what they own, of which this node wrote nothing itself, unless images of the writer's chunks overlap. */
+static void receive_from_chunks(ti_transfer_planner *p, ti_version_map *map, const ti_version *v,
+                                ti_holder *const *reads, size_t count)
+{
+    ti_demand_make(map, v, reads, count, p->node, &v->box, &p->demand);
+    if (!p->demand.image.count) {
+        return;
+    }
+    if (receives_parts(p, v)) {
+        add_parts(p, map, &p->incoming, v->writer, &p->demand.image.data[0]);
+        return;
+    }
+    if (!v->writer->disjoint) {
+        ti_demand_hold_own(map, v, p->node, &v->box, &p->demand);
+    }
+    ti_box around = bounding(&p->demand.image);
+    ti_holder_candidates(v->writer, &around, &p->chunks);
+    for (size_t i = 0; i < p->chunks.count; i++) {
+        int owner = ti_split_node(&v->writer->split->split, p->chunks.data[i]);
+        if (owner != p->node) {
+            ti_version_owned(map, v, p->chunks.data[i], &p->owned);
+            for (size_t k = 0; k < p->owned.count; k++) {
+                add_lacking(p, &p->incoming, owner, &p->owned.data[k]);
+            }
+        }
+    }
+}
+
+static void receive_entry(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holder *const *reads,
+                          size_t count)
+{
+    switch (v->kind) {
+    case TI_WRITER_UNDEFINED:
+        break;
+    case TI_WRITER_NODES:
+        receive_from_nodes(p, map, v, reads, count);
+        break;
+    case TI_WRITER_SPLIT:
+        receive_from_chunks(p, map, v, reads, count);
+        break;
+    }
+}
+
+static void plan_incoming(ti_transfer_planner *p, ti_version_map *map, ti_holder *const *reads, size_t count)
+{
+    ti_vec_clear(&p->incoming);
+    ti_vec_clear(&p->mine);
+    for (size_t i = 0; i < count; i++) {
+        ti_holder_node(&map->holders, reads[i], p->node, &map->extent, &p->mine);
+    }
+    if (!p->mine.count) {
+        return;
+    }
+    const ti_versions *hit = ti_version_map_query_any(map, &p->mine);
+    for (size_t i = 0; i < hit->count; i++) {
+        const ti_version *v = hit->data[i];
+        if (!is_free(p, v, reads, count)) {
+            receive_entry(p, map, v, reads, count);
+        }
+    }
+    group_by_peer(p, &p->incoming);
+}
+
+/* ---- what others lack of what this node owns */
+
+static void add_peer(ti_transfer_planner *p, int node)
+{
+    for (size_t i = p->peers.count; i-- > 0;) {
+        if (p->peers.data[i] == node) {
+            return;
+        }
+        if (p->peers.data[i] < node) {
+            break;
+        }
+    }
+    ti_vec_push(&p->peers, node);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
+}
+
+/* Leaves the nodes in ascending order, each once. */
+static void sort_peers(ti_transfer_planner *p)
+{
+    size_t kept = 0;
+    for (size_t i = 1; i < p->peers.count; i++) {
+        if (p->peers.data[i - 1] >= p->peers.data[i]) {
+            ti_vec_sort(&p->peers, &p->other_peers, by_value);
+            break;
+        }
+    }
+    for (size_t i = 0; i < p->peers.count; i++) {
+        if (kept == 0 || p->peers.data[kept - 1] != p->peers.data[i]) {
+            p->peers.data[kept++] = p->peers.data[i];
+        }
+    }
+    p->peers.count = kept;
+}
+
+/* Whether all nodes with chunks read the same. */
+static bool is_alike(const ti_holder *read)
+{
+    return read->constant && !read->table;
+}
+
+/* The nodes whose reads may meet `box`; with a stride, only those that are `residue` modulo it. */
+static void find_readers(ti_transfer_planner *p, ti_holder *const *reads, size_t count, const ti_box *box, int stride,
+                         int residue)
+{
+    for (size_t i = 0; i < count; i++) {
+        const ti_split *split = &reads[i]->split->split;
+        if (is_alike(reads[i])) {
+            for (int node = reads[i]->split->node_a; node < reads[i]->split->node_b; node++) {
+                if (node != p->node && node % stride == residue) {
+                    add_peer(p, node);
+                }
+            }
+            continue;
+        }
+        ti_holder_candidates(reads[i], box, &p->chunks);
+        for (size_t k = 0; k < p->chunks.count; k++) {
+            int node = ti_split_node(split, p->chunks.data[k]);
+            if (node != p->node && node % stride == residue) {
+                add_peer(p, node);
+            }
+        }
+    }
+}
+
+/* Entry held by nodes [a,b): node a + q mod (b - a) serves node q. */
+static void serve_from_nodes(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holder *const *reads,
+                             size_t count)
+{
+    if (p->node < v->a || p->node >= v->b) {
+        return;
+    }
+    ti_vec_clear(&p->peers);
+    find_readers(p, reads, count, &v->box, v->b - v->a, p->node - v->a);
+    sort_peers(p);
+    for (size_t i = 0; i < p->peers.count; i++) {
+        find_wanted(p, map, v, reads, count, p->peers.data[i]);
+        for (size_t k = 0; k < p->wanted.count; k++) {
+            add_piece(&p->outgoing, p->peers.data[i], &p->wanted.data[k]);
+        }
+    }
+}
+
+/* What another node lacks of a box that this one owns. It wrote none of that itself, unless images of the writer's chunks overlap. */
+static void serve_peer(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holder *const *reads,
+                       size_t count, int peer, const ti_box *owned)
+{
+    ti_demand_make(map, v, reads, count, peer, owned, &p->demand);
+    if (!v->writer->disjoint) {
+        ti_demand_hold_own(map, v, peer, owned, &p->demand);
+    }
+    add_lacking(p, &p->outgoing, peer, owned);
+}
+
+/* All nodes read the same, and none holds anything of it: every peer gets what the first one gets. */
+static bool serve_alike(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holder *const *reads,
+                        size_t count)
+{
+    if (count != 1 || !is_alike(reads[0]) || v->readers > 0 || !v->writer->disjoint || p->owned.count != 1 ||
+        p->peers.count == 0) {
+        return false;
+    }
+    size_t first = p->outgoing.count;
+    serve_peer(p, map, v, reads, count, p->peers.data[0], &p->owned.data[0]);
+    size_t end = p->outgoing.count;
+    for (size_t i = 1; i < p->peers.count; i++) {
+        for (size_t k = first; k < end; k++) {
+            ti_box box = p->outgoing.data[k].box;
+            add_piece(&p->outgoing, p->peers.data[i], &box);
+        }
+    }
+    return true;
+}
+
+/* Whether every other node reads one part of the box that this one owns, and none holds anything of it. */
+static bool serves_parts(const ti_transfer_planner *p, const ti_version *v, ti_holder *const *reads, size_t count)
+{
+    return count == 1 && p->owned.count == 1 && v->readers == 0 && v->writer->disjoint && p->covered.count == 0 &&
+           !is_alike(reads[0]) && ti_holder_walks(reads[0]) && reads[0]->split->split.per_node == 1;
+}
+
+static void serve_from_chunk(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holder *const *reads,
+                             size_t count)
+{
+    if (serves_parts(p, v, reads, count)) {
+        add_parts(p, map, &p->outgoing, reads[0], &p->owned.data[0]);
+        return;
+    }
+    ti_vec_clear(&p->peers);
+    for (size_t i = 0; i < p->owned.count; i++) {
+        find_readers(p, reads, count, &p->owned.data[i], 1, 0);
+    }
+    sort_peers(p);
+    if (serve_alike(p, map, v, reads, count)) {
+        return;
+    }
+    for (size_t i = 0; i < p->peers.count; i++) {
+        for (size_t k = 0; k < p->owned.count; k++) {
+            serve_peer(p, map, v, reads, count, p->peers.data[i], &p->owned.data[k]);
+        }
+    }
+}
+
+static void serve_entry(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holder *const *reads,
+                        size_t count)
+{
+    if (v->kind == TI_WRITER_NODES) {
+        serve_from_nodes(p, map, v, reads, count);
+        return;
+    }
+    const ti_split_ref *split = v->writer->split;
+    for (int64_t c = split->own_first; c < split->own_first + split->own_count; c++) {
+        ti_version_owned(map, v, c, &p->owned);
+        if (p->owned.count) {
+            serve_from_chunk(p, map, v, reads, count);
+        }
+    }
+}
+
+static void plan_outgoing(ti_transfer_planner *p, ti_version_map *map, ti_holder *const *reads, size_t count)
+{
+    ti_vec_clear(&p->outgoing);
+    ti_vec_clear(&p->mine);
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < reads[i]->image.count; k++) {
+            ti_vec_push(&p->mine, reads[i]->image.data[k]);
+        }
+    }
+    if (!p->mine.count) {
+        return;
+    }
+    const ti_versions *hit = ti_version_map_query_any(map, &p->mine);
+    for (size_t i = 0; i < hit->count; i++) {
+        const ti_version *v = hit->data[i];
+        if (v->kind != TI_WRITER_UNDEFINED && !is_free(p, v, reads, count)) {
+            serve_entry(p, map, v, reads, count);
+        }
+    }
+    group_by_peer(p, &p->outgoing);
+}
+
+/* Whether every node reads only what it wrote itself: the entries met are the reads' own, whatever else is in the map. */
+static bool all_own(ti_holder *const *reads, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!reads[i]->whole) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void ti_transfer_plan(ti_transfer_planner *p, ti_version_map *map, ti_holder *const *reads, size_t count)
+{
+    if (all_own(reads, count)) {
+        ti_vec_clear(&p->incoming);
+        ti_vec_clear(&p->outgoing);
+        return;
+    }
+    plan_incoming(p, map, reads, count);
+    plan_outgoing(p, map, reads, count);
+}

@@ -1,0 +1,663 @@
+/* Symbolic versions: see version.h. Rules are named by number (doc/internals.md). */
+#include "plan/version/version.h"
+
+#include "base/check.h"
+#include "base/map.h"
+#include "base/sort.h"
+#include "grid/region.h"
+
+#include <string.h>
+
+/* ---- entries */
+
+static ti_version *new_version(ti_version_map *map)
+{
+    enum { BLOCK = 32 };
+    if (!map->free) {
+        ti_version *block = TI_NEW_ARRAY(ti_version, BLOCK);
+        ti_vec_push(&map->blocks, block);
+        for (int i = BLOCK; i-- > 0;) {
+            block[i].next_free = map->free;
+            map->free = &block[i];
+        }
+    }
+    ti_version *v = map->free;
+    map->free = v->next_free;
+    memset(v, 0, sizeof(*v));
+    return v;
+}
+
+/* The box or the writer of an entry is about to change. */
+static void is_whole_no_more(ti_version *v)
+{
+    if (v->kind == TI_WRITER_SPLIT && v->writer->whole == v) {
+        v->writer->whole = NULL;
+    }
+}
+
+static void drop_writer(ti_version *v)
+{
+    if (v->kind == TI_WRITER_SPLIT) {
+        is_whole_no_more(v);
+        ti_holder_unref(v->writer);
+    }
+    v->kind = TI_WRITER_UNDEFINED;
+    v->writer = NULL;
+}
+
+static void drop_readers(ti_version *v)
+{
+    for (int i = 0; i < v->readers; i++) {
+        ti_holder_unref(v->reader[i]);
+    }
+    v->readers = 0;
+}
+
+static void drop_holders(ti_version *v)
+{
+    drop_writer(v);
+    drop_readers(v);
+}
+
+static void free_version(ti_version_map *map, ti_version *v)
+{
+    drop_holders(v);
+    for (size_t i = 0; v->dirty && i < map->dirty.count; i++) {
+        map->dirty.data[i] = map->dirty.data[i] == v ? NULL : map->dirty.data[i];
+    }
+    v->next_free = map->free;
+    map->free = v;
+}
+
+static void set_nodes(ti_version *v, int a, int b)
+{
+    drop_writer(v);
+    v->kind = TI_WRITER_NODES;
+    v->a = a;
+    v->b = b;
+}
+
+static void mark_dirty(ti_version_map *map, ti_version *v)
+{
+    if (!v->dirty) {
+        v->dirty = true;
+        ti_vec_push(&map->dirty, v);
+    }
+}
+
+static void insert(ti_version_map *map, ti_version *v)
+{
+    ti_region_map_insert(&map->index, &v->box, (uint64_t)(uintptr_t)v);
+    mark_dirty(map, v);
+}
+
+static void remove_from_index(ti_version_map *map, ti_version *v)
+{
+    ti_region_map_remove(&map->index, &v->box, (uint64_t)(uintptr_t)v);
+}
+
+static ti_version *copy_version(ti_version_map *map, const ti_version *v, const ti_box *box)
+{
+    ti_version *copy = new_version(map);
+    ti_version *keep = copy->next_free;
+    *copy = *v;
+    copy->next_free = keep;
+    copy->box = *box;
+    copy->dirty = false;
+    if (copy->kind == TI_WRITER_SPLIT) {
+        ti_holder_ref(copy->writer);
+    }
+    for (int i = 0; i < copy->readers; i++) {
+        ti_holder_ref(copy->reader[i]);
+    }
+    return copy;
+}
+
+void ti_version_map_init(ti_version_map *map, const ti_box *extent, int nodes, bool initialised, uint64_t *evaluated)
+{
+    memset(map, 0, sizeof(*map));
+    map->extent = *extent;
+    map->evaluated = evaluated;
+    ti_region_map_init(&map->index);
+    ti_holder_cache_init(&map->holders, evaluated);
+    ti_version *v = new_version(map);
+    v->box = *extent;
+    if (initialised) {
+        set_nodes(v, 0, nodes);
+    }
+    insert(map, v);
+    map->dirty.count = 0;
+    v->dirty = false;
+}
+
+void ti_version_map_fini(ti_version_map *map)
+{
+    ti_region_map_fini(&map->index);
+    for (size_t i = 0; i < map->blocks.count; i++) {
+        ti_free(map->blocks.data[i], 32 * sizeof(ti_version));
+    }
+    ti_holder_cache_fini(&map->holders);
+    ti_vec_fini(&map->blocks);
+    ti_vec_fini(&map->dirty);
+    ti_vec_fini(&map->hit);
+    ti_vec_fini(&map->found);
+    ti_vec_fini(&map->other);
+}
+
+const ti_versions *ti_version_map_query(ti_version_map *map, const ti_box *box)
+{
+    ti_vec_clear(&map->found);
+    ti_vec_clear(&map->hit);
+    ti_region_map_query(&map->index, box, &map->found);
+    for (size_t i = 0; i < map->found.count; i++) {
+        ti_vec_push(&map->hit, (ti_version *)(uintptr_t)map->found.data[i].value);
+    }
+    return &map->hit;
+}
+
+static int by_corner(const void *a, const void *b)
+{
+    const ti_region_entry *x = a, *y = b;
+    return ti_box_compare(&x->box, &y->box);
+}
+
+/* Tiles that lie apart are asked for one by one: between them there may be many others. */
+static void query_each(ti_version_map *map, const ti_boxes *boxes)
+{
+    ti_vec_clear(&map->found);
+    ti_vec_clear(&map->hit);
+    for (size_t i = 0; i < boxes->count; i++) {
+        ti_region_map_query(&map->index, &boxes->data[i], &map->found);
+    }
+    ti_vec_sort(&map->found, &map->other, by_corner);
+    for (size_t i = 0; i < map->found.count; i++) {
+        uint64_t value = map->found.data[i].value;
+        if (i == 0 || map->found.data[i - 1].value != value) {
+            ti_vec_push(&map->hit, (ti_version *)(uintptr_t)value);
+        }
+    }
+}
+
+const ti_versions *ti_version_map_query_any(ti_version_map *map, const ti_boxes *boxes)
+{
+    enum { FEW_ENTRIES = 8 };
+    if (boxes->count > 1 && map->index.count > FEW_ENTRIES) {
+        query_each(map, boxes);
+        return &map->hit;
+    }
+    ti_box around = boxes->data[0];
+    for (size_t i = 1; i < boxes->count; i++) {
+        around = ti_box_bounding(&around, &boxes->data[i]);
+    }
+    ti_version_map_query(map, &around);
+    size_t kept = 0;
+    for (size_t i = 0; boxes->count > 1 && i < map->hit.count; i++) {
+        bool meets = false;
+        for (size_t k = 0; k < boxes->count && !meets; k++) {
+            meets = ti_box_meets(&boxes->data[k], &map->hit.data[i]->box);
+        }
+        map->hit.data[kept] = map->hit.data[i];
+        kept += meets;
+    }
+    map->hit.count = boxes->count > 1 ? kept : map->hit.count;
+    return &map->hit;
+}
+
+/* ---- merging (R3) */
+
+static bool has_reader(const ti_version *v, const ti_holder *h)
+{
+    for (int i = 0; i < v->readers; i++) {
+        if (v->reader[i] == h) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool same_version(const ti_version *x, const ti_version *y)
+{
+    if (x->kind != y->kind || x->readers != y->readers) {
+        return false;
+    }
+    if (x->kind == TI_WRITER_SPLIT ? x->writer != y->writer
+                                   : x->kind == TI_WRITER_NODES && (x->a != y->a || x->b != y->b)) {
+        return false;
+    }
+    for (int i = 0; i < x->readers; i++) {
+        if (!has_reader(y, x->reader[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Merge `v` with the first neighbour that equals it; the one with the smaller corner stays and keeps its readers' order. NULL if there is none. */
+static ti_version *merge_once(ti_version_map *map, ti_version *v)
+{
+    ti_vec_clear(&map->found);
+    ti_region_map_query_touching(&map->index, &v->box, &map->found);
+    for (size_t i = 0; i < map->found.count; i++) {
+        ti_version *w = (ti_version *)(uintptr_t)map->found.data[i].value;
+        ti_box joined;
+        if (w == v || !ti_box_join(&v->box, &w->box, &joined) || !same_version(v, w)) {
+            continue;
+        }
+        ti_version *low = ti_box_compare(&v->box, &w->box) < 0 ? v : w, *high = low == v ? w : v;
+        remove_from_index(map, low);
+        remove_from_index(map, high);
+        free_version(map, high);
+        is_whole_no_more(low);
+        low->box = joined;
+        ti_region_map_insert(&map->index, &low->box, (uint64_t)(uintptr_t)low);
+        return low;
+    }
+    return NULL;
+}
+
+/* Drop what was freed since, and sort. */
+static void sort_by_corner(ti_versions *list)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->data[i]) {
+            list->data[kept++] = list->data[i];
+        }
+    }
+    list->count = kept;
+    for (size_t i = 1; i < list->count; i++) {
+        ti_version *v = list->data[i];
+        size_t at = i;
+        for (; at > 0 && ti_box_compare(&list->data[at - 1]->box, &v->box) > 0; at--) {
+            list->data[at] = list->data[at - 1];
+        }
+        list->data[at] = v;
+    }
+}
+
+/* Merge whatever has changed with its neighbours, in entry order. */
+static void settle(ti_version_map *map)
+{
+    sort_by_corner(&map->dirty);
+    if (map->index.count > 1) {
+        for (size_t i = 0; i < map->dirty.count; i++) {
+            ti_version *v = map->dirty.data[i];
+            while (v) {
+                v = merge_once(map, v);
+            }
+        }
+    }
+    for (size_t i = 0; i < map->dirty.count; i++) {
+        if (map->dirty.data[i]) {
+            map->dirty.data[i]->dirty = false;
+        }
+    }
+    map->dirty.count = 0;
+}
+
+/* ---- cutting (R2) */
+
+static bool touches_image(const ti_holder *h, const ti_box *box)
+{
+    for (size_t i = 0; i < h->image.count; i++) {
+        if (ti_box_meets(&h->image.data[i], box)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A piece that a cut has left: readers that miss it go, and if one node wrote all of it, that node is named. */
+static void simplify(ti_version *v)
+{
+    int kept = 0;
+    for (int i = 0; i < v->readers; i++) {
+        if (touches_image(v->reader[i], &v->box)) {
+            v->reader[kept++] = v->reader[i];
+        } else {
+            ti_holder_unref(v->reader[i]);
+        }
+    }
+    v->readers = kept;
+    int a, b;
+    if (v->kind == TI_WRITER_SPLIT && v->writer->disjoint && ti_holder_candidate_nodes(v->writer, &v->box, &a, &b) &&
+        a == b) {
+        set_nodes(v, a, a + 1);
+    }
+}
+
+/* Replace `v` by its parts outside `box`, simplified if a write cut it, and return its part inside. */
+static ti_version *cut_out(ti_version_map *map, ti_version *v, const ti_box *box, bool by_write)
+{
+    if (ti_box_covers(box, &v->box)) {
+        return v;
+    }
+    ti_box piece[6], common = ti_box_intersect(&v->box, box);
+    int pieces = ti_box_subtract(&v->box, box, piece);
+    is_whole_no_more(v);
+    remove_from_index(map, v);
+    for (int i = 0; i < pieces; i++) {
+        ti_version *rest = copy_version(map, v, &piece[i]);
+        if (by_write) {
+            simplify(rest);
+        }
+        insert(map, rest);
+    }
+    v->box = common;
+    insert(map, v);
+    return v;
+}
+
+/* Make `box` one entry, undefined as yet. */
+static ti_version *clear_box(ti_version_map *map, const ti_box *box)
+{
+    ti_version_map_query(map, box);
+    if (map->hit.count == 1 && ti_box_equal(&map->hit.data[0]->box, box)) {
+        drop_holders(map->hit.data[0]);
+        mark_dirty(map, map->hit.data[0]);
+        return map->hit.data[0];
+    }
+    for (size_t i = 0; i < map->hit.count; i++) {
+        ti_version *inside = cut_out(map, map->hit.data[i], box, true);
+        remove_from_index(map, inside);
+        free_version(map, inside);
+    }
+    ti_version *v = new_version(map);
+    v->box = *box;
+    insert(map, v);
+    return v;
+}
+
+void ti_version_map_set(ti_version_map *map, const ti_box *box, int a, int b)
+{
+    set_nodes(clear_box(map, box), a, b);
+    settle(map);
+}
+
+/* Entries of one writer lie inside its image, so one that is all of it has no neighbour to merge with, with readers or without. */
+void ti_version_map_write(ti_version_map *map, ti_holder *writer)
+{
+    if (writer->whole) {
+        drop_readers(writer->whole);
+        return;
+    }
+    for (size_t i = 0; i < writer->image.count; i++) {
+        ti_version *v = clear_box(map, &writer->image.data[i]);
+        if (writer->constant) {
+            set_nodes(v, writer->split->node_a, writer->split->node_b);
+        } else {
+            v->kind = TI_WRITER_SPLIT;
+            v->writer = ti_holder_ref(writer);
+            writer->whole = writer->image.count == 1 ? v : NULL;
+        }
+    }
+    settle(map);
+}
+
+/* ---- reading (R4) */
+
+static void writer_nodes(const ti_version *v, int *a, int *b)
+{
+    *a = v->kind == TI_WRITER_NODES ? v->a : v->writer->split->node_a;
+    *b = v->kind == TI_WRITER_NODES ? v->b : v->writer->split->node_b;
+}
+
+/* All nodes that have a chunk of a constant reader hold the box now, and the writer is one of them. */
+static void promote(ti_version_map *map, ti_version *v, int a, int b, const ti_box *box)
+{
+    int kept = 0;
+    v = cut_out(map, v, box, false);
+    set_nodes(v, a, b);
+    for (int i = 0; i < v->readers; i++) {
+        ti_holder *h = v->reader[i];
+        if (a <= h->split->node_a && h->split->node_b <= b) {
+            ti_holder_unref(h);
+        } else {
+            v->reader[kept++] = h;
+        }
+    }
+    v->readers = kept;
+    mark_dirty(map, v);
+}
+
+static void remember(ti_version_map *map, ti_version *v, ti_holder *reader)
+{
+    if (v->kind == TI_WRITER_SPLIT && ti_holder_covers(v->writer, reader)) {
+        return;
+    }
+    for (int i = 0; i < v->readers; i++) {
+        if (ti_holder_covers(v->reader[i], reader)) {
+            return;
+        }
+    }
+    int kept = 0;
+    for (int i = 0; i < v->readers; i++) {
+        if (ti_holder_covers(reader, v->reader[i])) {
+            ti_holder_unref(v->reader[i]);
+        } else {
+            v->reader[kept++] = v->reader[i];
+        }
+    }
+    if (kept == TI_VERSION_READERS) {
+        ti_holder_unref(v->reader[0]);
+        memmove(v->reader, v->reader + 1, (TI_VERSION_READERS - 1) * sizeof(v->reader[0]));
+        kept--;
+    }
+    v->reader[kept++] = ti_holder_ref(reader);
+    v->readers = kept;
+    mark_dirty(map, v);
+}
+
+static void read_entry(ti_version_map *map, ti_version *v, ti_holder *reader, const ti_box *image, bool many)
+{
+    int a = reader->split->node_a, b = reader->split->node_b, wa, wb;
+    if (v->kind == TI_WRITER_UNDEFINED || (v->kind == TI_WRITER_NODES && v->a <= a && b <= v->b)) {
+        return;
+    }
+    writer_nodes(v, &wa, &wb);
+    ti_box common = ti_box_intersect(&v->box, image);
+    if (reader->constant && a <= wa && wb <= b && (!many || ti_box_equal(&common, &v->box))) {
+        promote(map, v, a, b, &common);
+    } else {
+        remember(map, v, reader);
+    }
+}
+
+void ti_version_map_read(ti_version_map *map, ti_holder *reader)
+{
+    if (reader->whole) {
+        return;
+    }
+    bool many = map->index.count >= TI_VERSION_MANY;
+    for (size_t i = 0; i < reader->image.count; i++) {
+        ti_version_map_query(map, &reader->image.data[i]);
+        for (size_t k = 0; k < map->hit.count; k++) {
+            read_entry(map, map->hit.data[k], reader, &reader->image.data[i], many);
+        }
+    }
+    if (map->dirty.count) {
+        settle(map);
+    }
+}
+
+void ti_version_map_share(ti_version_map *map, const ti_box *box, int nodes)
+{
+    ti_version_map_query(map, box);
+    for (size_t k = 0; k < map->hit.count; k++) {
+        ti_version *v = map->hit.data[k];
+        if (v->kind != TI_WRITER_UNDEFINED && (v->kind != TI_WRITER_NODES || v->a > 0 || v->b < nodes)) {
+            ti_box common = ti_box_intersect(&v->box, box);
+            promote(map, v, 0, nodes, &common);
+        }
+    }
+    if (map->dirty.count) {
+        settle(map);
+    }
+}
+
+/* ---- questions (R5 to R7) */
+
+bool ti_version_is_free(const ti_version *v, ti_holder *const *reads, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const ti_holder *r = reads[i];
+        bool held = v->kind == TI_WRITER_UNDEFINED ||
+                    (v->kind == TI_WRITER_NODES && v->a <= r->split->node_a && r->split->node_b <= v->b) ||
+                    (v->kind == TI_WRITER_SPLIT && ti_holder_covers(v->writer, r));
+        for (int k = 0; k < v->readers && !held; k++) {
+            held = ti_holder_covers(v->reader[k], r);
+        }
+        if (!held) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void ti_demand_fini(ti_demand *demand)
+{
+    ti_vec_fini(&demand->image);
+    ti_vec_fini(&demand->held);
+    ti_vec_fini(&demand->rest);
+}
+
+void ti_demand_make(const ti_version_map *map, const ti_version *v, ti_holder *const *reads, size_t count, int q,
+                    const ti_box *clip, ti_demand *demand)
+{
+    ti_vec_clear(&demand->image);
+    ti_vec_clear(&demand->held);
+    demand->apart = count == 1 && reads[0]->apart && reads[0]->margin == 0;
+    for (size_t i = 0; i < count; i++) {
+        ti_holder_node(&map->holders, reads[i], q, clip, &demand->image);
+    }
+    for (int i = 0; i < v->readers && demand->image.count; i++) {
+        ti_holder_node(&map->holders, v->reader[i], q, clip, &demand->held);
+    }
+}
+
+void ti_demand_hold_own(const ti_version_map *map, const ti_version *v, int q, const ti_box *clip, ti_demand *demand)
+{
+    if (v->kind == TI_WRITER_SPLIT && demand->image.count) {
+        ti_holder_node(&map->holders, v->writer, q, clip, &demand->held);
+    }
+}
+
+/* Append the parts of `box` that are not in the list yet. */
+static void add_missing(ti_boxes *list, const ti_box *box, ti_boxes *rest)
+{
+    ti_vec_clear(rest);
+    ti_vec_push(rest, *box);
+    for (size_t i = 0; i < list->count && rest->count; i++) {
+        ti_boxes_subtract(rest, &list->data[i]);
+    }
+    for (size_t i = 0; i < rest->count; i++) {
+        ti_vec_push(list, rest->data[i]);
+    }
+}
+
+void ti_demand_lacks(ti_demand *demand, const ti_box *clip, ti_boxes *out)
+{
+    ti_vec_clear(out);
+    if (TI_LIKELY(demand->image.count == 1 && demand->held.count == 0)) {
+        ti_boxes_push_common(&demand->image.data[0], clip, out);
+        demand->compared++;
+        return;
+    }
+    for (size_t i = 0; i < demand->image.count; i++) {
+        ti_box common = ti_box_intersect(&demand->image.data[i], clip);
+        if (ti_box_is_empty(&common)) {
+            continue;
+        }
+        if (out->count && !demand->apart) {
+            demand->compared += out->count;
+            add_missing(out, &common, &demand->rest);
+        } else {
+            ti_vec_push(out, common);
+        }
+    }
+    demand->compared += demand->image.count + demand->held.count;
+    for (size_t i = 0; i < demand->held.count && out->count; i++) {
+        if (ti_box_meets(&demand->held.data[i], clip)) {
+            ti_boxes_subtract(out, &demand->held.data[i]);
+        }
+    }
+}
+
+void ti_version_wants(const ti_version_map *map, const ti_version *v, ti_holder *const *reads, size_t count, int q,
+                      ti_boxes *out, ti_demand *demand)
+{
+    ti_vec_clear(out);
+    if (v->kind == TI_WRITER_UNDEFINED || (v->kind == TI_WRITER_NODES && v->a <= q && q < v->b)) {
+        return;
+    }
+    ti_demand_make(map, v, reads, count, q, &v->box, demand);
+    ti_demand_hold_own(map, v, q, &v->box, demand);
+    ti_demand_lacks(demand, &v->box, out);
+}
+
+void ti_version_owned(const ti_version_map *map, const ti_version *v, int64_t c, ti_boxes *out)
+{
+    TI_ASSERT(v->kind == TI_WRITER_SPLIT);
+    ti_vec_clear(out);
+    ti_holder_chunk(&map->holders, v->writer, c, &v->box, out);
+    if (v->writer->disjoint || !out->count) {
+        return;
+    }
+    /* Where images overlap, the lowest chunk owns. */
+    ti_chunk_list lower = { 0 };
+    ti_boxes image = { 0 };
+    ti_box whole = out->data[0];
+    ti_holder_candidates(v->writer, &whole, &lower);
+    for (size_t i = 0; i < lower.count && lower.data[i] < c; i++) {
+        ti_holder_chunk(&map->holders, v->writer, lower.data[i], &v->box, &image);
+    }
+    for (size_t i = 0; i < image.count; i++) {
+        ti_boxes_subtract(out, &image.data[i]);
+    }
+    ti_vec_fini(&image);
+    ti_vec_fini(&lower);
+}
+
+/* ---- checks */
+
+static uint64_t digest_holder(const ti_holder *h, uint64_t seed)
+{
+    return ti_hash64(h->hash ^ seed);
+}
+
+uint64_t ti_version_map_digest(ti_version_map *map)
+{
+    uint64_t digest = 0;
+    ti_version_map_query(map, &map->extent);
+    for (size_t i = 0; i < map->hit.count; i++) {
+        const ti_version *v = map->hit.data[i];
+        digest = ti_hash_words(&v->box, sizeof(v->box), digest);
+        digest = ti_hash64(digest ^ (uint64_t)v->kind);
+        digest = v->kind == TI_WRITER_NODES ? ti_hash64(digest ^ (uint64_t)v->a << 32 ^ (uint64_t)v->b) : digest;
+        digest = v->kind == TI_WRITER_SPLIT ? digest_holder(v->writer, digest) : digest;
+        for (int k = 0; k < v->readers; k++) {
+            digest = digest_holder(v->reader[k], digest);
+        }
+    }
+    return digest;
+}
+
+bool ti_version_map_is_valid(ti_version_map *map)
+{
+    int64_t volume = 0;
+    bool valid = ti_region_map_is_valid(&map->index);
+    ti_version_map_query(map, &map->extent);
+    for (size_t i = 0; i < map->hit.count && valid; i++) {
+        const ti_version *v = map->hit.data[i];
+        volume += ti_box_volume(&v->box);
+        valid = !v->dirty && (v->kind != TI_WRITER_NODES || v->a < v->b) && v->readers <= TI_VERSION_READERS &&
+                (v->kind != TI_WRITER_SPLIT || v->writer->whole != v ||
+                 ti_box_equal(&v->box, &v->writer->image.data[0]));
+        for (size_t k = i + 1; k < map->hit.count && valid; k++) {
+            ti_box joined;
+            valid = !ti_box_meets(&v->box, &map->hit.data[k]->box) &&
+                    !(ti_box_join(&v->box, &map->hit.data[k]->box, &joined) && same_version(v, map->hit.data[k]));
+        }
+    }
+    return valid && volume == ti_box_volume(&map->extent) && map->hit.count == map->index.count;
+}

@@ -1,0 +1,87 @@
+/* Symbolic versions: who wrote each part of a buffer last and who holds a copy, for all nodes at once, identical on all nodes.
+ *
+ * The idea: instead of one owner per element, an entry names the *access* that wrote it (a mapper over a split) and those that read it since. Which node
+ * owns or holds an index follows by evaluating mappers on a few chunks, or by inverting them, whatever the number of nodes. An entry is
+ * {box, writer, readers}: writer is `undefined`, a holder (node q owns what the mapper covers for its chunks), or `nodes [a,b)`, all of
+ * which hold the box. At most 4 readers are remembered, first in, first out; forgetting one may cause a resend, never a wrong value.
+ *
+ * Invariants: entries are disjoint and cover the buffer; no two entries that join to a box have equal writers and equal reader sets; content
+ * depends on tasks, number of nodes and configuration only. doc/internals.md has the rules R1 to R12 by number. Scheduler thread. */
+#ifndef TI_VERSION_H
+#define TI_VERSION_H
+
+#include "plan/version/holder.h"
+
+typedef enum ti_writer_kind { TI_WRITER_UNDEFINED, TI_WRITER_SPLIT, TI_WRITER_NODES } ti_writer_kind;
+
+enum { TI_VERSION_READERS = 4, TI_VERSION_MANY = 64 };
+
+typedef struct ti_version {
+    ti_box box;
+    ti_writer_kind kind;
+    int a, b;          /* nodes [a,b) */
+    ti_holder *writer; /* split */
+    int readers;
+    bool dirty; /* waits to be merged */
+    ti_holder *reader[TI_VERSION_READERS];
+    struct ti_version *next_free;
+} ti_version;
+
+typedef TI_VEC(ti_version *) ti_versions;
+
+typedef struct ti_version_map {
+    ti_box extent;
+    ti_region_map index; /* box to ti_version */
+    ti_holder_cache holders;
+    uint64_t *evaluated;
+    ti_version *free;
+    ti_versions dirty, hit, blocks;
+    ti_region_entries found, other;
+} ti_version_map;
+
+/* `initialised`: all of `nodes` nodes hold the initial contents. `evaluated` counts mapper evaluations on chunks. */
+void ti_version_map_init(ti_version_map *map, const ti_box *extent, int nodes, bool initialised, uint64_t *evaluated);
+void ti_version_map_fini(ti_version_map *map);
+
+/* The nodes of `reader` hold what it covers from now on. */
+void ti_version_map_read(ti_version_map *map, ti_holder *reader);
+/* The chunks of `writer` wrote what it covers; a constant writer leaves it with all nodes that have chunks. */
+void ti_version_map_write(ti_version_map *map, ti_holder *writer);
+/* All nodes [0,nodes) hold `box` from now on; its contents stay. */
+void ti_version_map_share(ti_version_map *map, const ti_box *box, int nodes);
+/* Nodes [a,b), and nobody else, hold new contents of `box`. */
+void ti_version_map_set(ti_version_map *map, const ti_box *box, int a, int b);
+
+/* The entries that meet `box`, by minimum corner; valid until the next change or query. */
+const ti_versions *ti_version_map_query(ti_version_map *map, const ti_box *box);
+/* The same for entries that meet any of the boxes, of which there is at least one. */
+const ti_versions *ti_version_map_query_any(ti_version_map *map, const ti_boxes *boxes);
+
+/* Whether node q lacks nothing of this entry by any of the reads, decided without evaluating a chunk. */
+bool ti_version_is_free(const ti_version *v, ti_holder *const *reads, size_t count);
+
+/* What one node reads of a part of an entry, and what of that it holds already. */
+typedef struct ti_demand {
+    ti_boxes image, held, rest;
+    bool apart;        /* images do not overlap */
+    uint64_t compared; /* pairs of boxes so far, for tests: custom mappers may have very many boxes */
+} ti_demand;
+/* Of node q for a task with these reads, in `clip`, which lies in the entry's box. As holder counts who read, and with ti_demand_hold_own who wrote. */
+void ti_demand_make(const ti_version_map *map, const ti_version *v, ti_holder *const *reads, size_t count, int q,
+                    const ti_box *clip, ti_demand *demand);
+void ti_demand_hold_own(const ti_version_map *map, const ti_version *v, int q, const ti_box *clip, ti_demand *demand);
+/* What the node lacks of `clip`: the one function that sender and receiver both call, for the same clips. Replaces `out`. */
+void ti_demand_lacks(ti_demand *demand, const ti_box *clip, ti_boxes *out);
+void ti_demand_fini(ti_demand *demand);
+
+/* What node q lacks of the whole entry. Replaces `demand`, with what q wrote itself, and `out`. */
+void ti_version_wants(const ti_version_map *map, const ti_version *v, ti_holder *const *reads, size_t count, int q,
+                      ti_boxes *out, ti_demand *demand);
+/* What chunk c of the writer owns of an entry. Replaces `out`. */
+void ti_version_owned(const ti_version_map *map, const ti_version *v, int64_t c, ti_boxes *out);
+
+/* A digest of the content, equal on all nodes. */
+uint64_t ti_version_map_digest(ti_version_map *map);
+bool ti_version_map_is_valid(ti_version_map *map);
+
+#endif
