@@ -120,7 +120,6 @@ typedef struct ti_task {
     bool in_blocks; /* gran[0] is the length of a block, one call of the kernel combines each: ir/block_tree.h */
     bool hash_args; /* nodes compare the bytes of the arguments */
     bool no_collectives;
-    bool writes_new; /* maybe: elements that nobody wrote before */
     int priority;
     int place; /* a node, TI_PLACE_SPLIT or TI_PLACE_EVERYWHERE */
     int oversubscribe;

@@ -142,10 +142,7 @@ static void note_write(ti_forwards *f, const ti_task *task, uint32_t index_of_ac
             ti_producers_erase(producers, &image[k]);
             continue;
         }
-        if (ti_producers_write_again(producers, task, index_of_access, k, &image[k])) {
-            continue;
-        }
-        ti_producer p = { .task = task->id, .box = image[k], .row = task->row, .access = index_of_access, .image = k };
+        ti_producer p = { .task = task->id, .box = image[k] };
         p.manner.geometry = *geometry_of(f, task);
         p.manner.reduced = access->mode == TACIT_REDUCE;
         if (!p.manner.reduced) {
@@ -311,47 +308,6 @@ static void add_edge(ti_forwards *f, const ti_task *task, const ti_buffer_info *
     ti_vec_push(&f->edges, edge);
 }
 
-/* The usual case in loops: one read of one box, all of which one task wrote. False: it is not. */
-static bool derive_one(ti_forwards *f, const ti_task *task, uint32_t first, ti_arena *arena)
-{
-    const ti_access *access = &task->access[first];
-    ti_producers *producers = f->buffer.data[access->buffer->slot];
-    size_t images;
-    const ti_box *image = image_of(f, task, first, &images);
-    for (uint32_t i = first + 1; i < task->accesses; i++) {
-        images += task->access[i].buffer == access->buffer && ti_access_needs_old(&task->access[i]);
-    }
-    if (images != 1 || f->explain || ti_box_is_empty(image)) {
-        return false;
-    }
-    ti_vec_clear(&f->hits);
-    ti_region_map_query(&producers->map, image, &f->hits);
-    if (f->hits.count != 1) {
-        return false;
-    }
-    const ti_region_entry *hit = f->hits.data;
-    ti_producer *p = ti_producer_at(producers, hit->value);
-    if (p->reader.row != task->row || p->reader.access != first || !task->row) {
-        p->reader.free = is_free(f, producers, p, task, access, 0);
-        p->reader.row = task->row;
-        p->reader.access = first;
-    }
-    if ((hit->value & 1) || p->reader.free || is_pinned(producers, p, task)) {
-        return true;
-    }
-    ti_box *common = TI_ARENA_NEW(arena, ti_box);
-    *common = ti_box_intersect(&hit->box, image);
-    ti_vec_push(&f->out, ((ti_forward){ .buffer = access->buffer,
-                                        .producer = p->task,
-                                        .box = common,
-                                        .boxes = 1,
-                                        .whole = p->task && ti_box_volume(common) == p->volume }));
-    if (f->marks) {
-        ti_producers_mark(producers, hit, common);
-    }
-    return true;
-}
-
 /* A task that reads what many wrote before the latest horizon makes one of them, so that the next one finds less. */
 static void merge_old(ti_forwards *f, ti_producers *producers)
 {
@@ -368,7 +324,7 @@ static void derive(ti_forwards *f, const ti_task *task, uint32_t first, ti_arena
     ti_vec_clear(&f->pieces);
     ti_vec_clear(&f->candidates);
     ti_vec_clear(&f->old);
-    if (producers->map.count == 0 || derive_one(f, task, first, arena)) {
+    if (producers->map.count == 0) {
         return;
     }
     f->question++;

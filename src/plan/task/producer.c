@@ -139,18 +139,6 @@ void ti_producers_write(ti_producers *ps, const ti_producer *producer, uint64_t 
     }
 }
 
-bool ti_producers_write_again(ti_producers *ps, const ti_task *task, uint32_t access, uint32_t image, const ti_box *box)
-{
-    uint64_t *at = task->row ? ti_region_map_find(&ps->map, box) : NULL;
-    ti_producer *p = at ? ti_producer_at(ps, *at) : NULL;
-    if (!p || p->row != task->row || p->access != access || p->image != image || p->volume != ti_box_volume(box)) {
-        return false;
-    }
-    p->task = task->id;
-    *at &= ~(uint64_t)1;
-    return true;
-}
-
 void ti_producers_mark(ti_producers *ps, const ti_region_entry *entry, const ti_box *part)
 {
     ti_region_map *map = &ps->map;
@@ -223,7 +211,6 @@ void ti_producers_merge(ti_producers *ps, uint32_t index)
     ti_producer was = ps->pool.data[index];
     uint32_t to = merged_of(ps, was.name);
     note_manner(ps, &was.manner);
-    ps->pool.data[to].reader.row = 0;
     ti_vec_clear(&ps->hits);
     ti_region_map_query(&ps->map, &was.box, &ps->hits);
     size_t kept = 0;

@@ -33,14 +33,7 @@ typedef struct ti_producer {
     ti_manner manner;
     const char *name; /* of the task, if somebody wants to know */
     ti_box box;       /* that it wrote, not merged */
-    uint64_t row;     /* of the task, or 0 */
-    uint32_t access, image;
     uint32_t previous, next; /* neighbours in the list of those that are not merged, + 1; `next` also of free ones */
-    struct {                 /* who read it last: the usual case in loops */
-        uint64_t row;
-        uint32_t access;
-        bool free;
-    } reader;
     uint64_t question, met; /* for forwards: its candidate there, and whether it is listed */
     uint32_t candidate;
 } ti_producer;
@@ -79,9 +72,6 @@ static inline const ti_manner *ti_producer_manner(const ti_producers *producers,
 void ti_producers_erase(ti_producers *producers, const ti_box *box);
 /* A new producer wrote the box. If there are too many, those that wrote up to task `point` are merged. */
 void ti_producers_write(ti_producers *producers, const ti_producer *producer, uint64_t point);
-/* If just this box was written by the same access of a task of the same row, `task` is its producer now, and there is nothing else to do. */
-bool ti_producers_write_again(ti_producers *producers, const ti_task *task, uint32_t access, uint32_t image,
-                              const ti_box *box);
 /* Mark what has moved, a part of an entry. */
 void ti_producers_mark(ti_producers *producers, const ti_region_entry *entry, const ti_box *part);
 void ti_producers_merge(ti_producers *producers, uint32_t index);

@@ -519,33 +519,6 @@ void ti_holder_candidates(const ti_holder *h, const ti_box *box, ti_chunk_list *
     }
 }
 
-void ti_image_walk_start(ti_image_walk *walk, const ti_holder *h, const ti_box *box)
-{
-    const ti_split *s = &h->split->split;
-    int64_t first[3], last[3];
-    *walk = (ti_image_walk){ .holder = h, .last = -1, .image.max = { 1, 1, 1 } };
-    if (!ti_mapper_inverse(&h->mapper, s, 0, box, first, last)) {
-        return;
-    }
-    walk->next = first[0];
-    walk->last = last[0];
-    walk->begin = ti_split_border(s, 0, first[0]);
-    for (int d = 0; d < h->mapper.dims; d++) {
-        const tacit_component *c = &h->mapper.c[d];
-        int k = c->kind == TACIT_COMPONENT_DIM ? c->dim : 0;
-        ti_component_image(c, h->extent.max[d], s->lo[k], s->hi[k], &walk->image.min[d], &walk->image.max[d]);
-        if (c->kind == TACIT_COMPONENT_DIM && k == 0) {
-            walk->follow[walk->follows++] = d;
-        }
-    }
-}
-
-void ti_image_walk_along(ti_image_walk *walk, int d, int64_t begin, int64_t end)
-{
-    const ti_holder *h = walk->holder;
-    ti_component_image(&h->mapper.c[d], h->extent.max[d], begin, end, &walk->image.min[d], &walk->image.max[d]);
-}
-
 bool ti_holder_candidate_nodes(const ti_holder *h, const ti_box *box, int *a, int *b)
 {
     const ti_split *s = &h->split->split;

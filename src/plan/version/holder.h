@@ -51,8 +51,6 @@ typedef struct ti_holder {
     uint64_t hash;
     struct ti_holder *next;
     uint64_t last_use;
-    struct ti_version
-        *whole; /* the entry that is this holder's image and has it as writer, if there is one (plan/version) */
     uint32_t refs;
     bool constant; /* every chunk has the same image */
     bool disjoint; /* images of different chunks do not overlap */
@@ -104,42 +102,6 @@ typedef TI_VEC(int64_t) ti_chunk_list;
 void ti_holder_candidates(const ti_holder *h, const ti_box *box, ti_chunk_list *out);
 /* The same as nodes [*a, *b] that enclose them; false if there is none. */
 bool ti_holder_candidate_nodes(const ti_holder *h, const ti_box *box, int *a, int *b);
-
-/* Images of chunks in order, one after the other: cheaper than each by itself. Only of mappers and splits with ti_holder_walks: whose chunks lie in a
- * row, and are not widened. */
-typedef struct ti_image_walk {
-    const ti_holder *holder;
-    int64_t next, last; /* chunks whose image may meet the box; next is after last: none is left */
-    int64_t begin;      /* border of `next` */
-    ti_box image;       /* of the chunk before `next`; may be empty */
-    int follows;        /* dimensions of the buffer that change from chunk to chunk: */
-    int follow[3];
-} ti_image_walk;
-
-static inline bool ti_holder_walks(const ti_holder *h)
-{
-    const ti_split *s = &h->split->split;
-    return !h->table && h->margin == 0 && s->chunks == s->parts[0] && s->place != TI_PLACE_EVERYWHERE;
-}
-void ti_image_walk_start(ti_image_walk *walk, const ti_holder *h, const ti_box *box);
-void ti_image_walk_along(ti_image_walk *walk, int d, int64_t begin, int64_t end); /* the slow path of a step */
-/* Evaluate the image of `next`, and go on. */
-static inline void ti_image_walk_step(ti_image_walk *walk)
-{
-    const ti_holder *h = walk->holder;
-    int64_t begin = walk->begin, end = ti_split_border(&h->split->split, 0, ++walk->next);
-    for (int i = 0; i < walk->follows; i++) {
-        int d = walk->follow[i];
-        const tacit_component *c = &h->mapper.c[d];
-        if (TI_UNLIKELY(c->mul != c->div)) {
-            ti_image_walk_along(walk, d, begin, end);
-            continue;
-        }
-        walk->image.min[d] = TI_MAX(begin - c->lo, 0);
-        walk->image.max[d] = TI_MIN(end + c->hi, h->extent.max[d]);
-    }
-    walk->begin = end;
-}
 
 /* Whether a node that holds `a` holds `b` too. */
 bool ti_holder_covers(const ti_holder *a, const ti_holder *b);

@@ -106,56 +106,12 @@ static void receive_from_nodes(ti_transfer_planner *p, ti_version_map *map, cons
     }
 }
 
-/* Add what the chunks of `h`, which walks, have of `box`, but for this node's. */
-static void add_parts(ti_transfer_planner *p, const ti_version_map *map, ti_messages *list, const ti_holder *h,
-                      const ti_box *box)
-{
-    const ti_split *split = &h->split->split;
-    uint64_t evaluated = 0;
-    ti_box common;
-    ti_image_walk walk;
-    ti_image_walk_start(&walk, h, box);
-    ti_vec_reserve(list, list->count + (size_t)(walk.last + 1 - walk.next));
-    while (walk.next <= walk.last) {
-        int node = ti_split_node(split, walk.next);
-        ti_image_walk_step(&walk);
-        if (node == p->node) {
-            continue;
-        }
-        if (evaluated++ == 0) {
-            common = ti_box_intersect(&walk.image, box);
-        }
-        for (int i = 0; i < walk.follows; i++) { /* along others, images are as before */
-            int d = walk.follow[i];
-            common.min[d] = TI_MAX(walk.image.min[d], box->min[d]);
-            common.max[d] = TI_MIN(walk.image.max[d], box->max[d]);
-        }
-        if (!ti_box_is_empty(&common)) {
-            list->data[list->count] = (ti_message_piece){ node, (uint32_t)list->count, common };
-            list->count++;
-        }
-    }
-    *map->evaluated += evaluated;
-    p->demand.compared += evaluated;
-}
-
-/* Whether this node lacks one box of an entry, every owner's chunk has one part of it, and nothing is left out. */
-static bool receives_parts(const ti_transfer_planner *p, const ti_version *v)
-{
-    return p->demand.image.count == 1 && p->demand.held.count == 0 && p->covered.count == 0 && v->writer->disjoint &&
-           ti_holder_walks(v->writer);
-}
-
 /* Owners are asked one by one for what they own, of which this node wrote nothing itself, unless images of the writer's chunks overlap. */
 static void receive_from_chunks(ti_transfer_planner *p, ti_version_map *map, const ti_version *v,
                                 ti_holder *const *reads, size_t count)
 {
     ti_demand_make(map, v, reads, count, p->node, &v->box, &p->demand);
     if (!p->demand.image.count) {
-        return;
-    }
-    if (receives_parts(p, v)) {
-        add_parts(p, map, &p->incoming, v->writer, &p->demand.image.data[0]);
         return;
     }
     if (!v->writer->disjoint) {
@@ -306,48 +262,14 @@ static void serve_peer(ti_transfer_planner *p, ti_version_map *map, const ti_ver
     add_lacking(p, &p->outgoing, peer, owned);
 }
 
-/* All nodes read the same, and none holds anything of it: every peer gets what the first one gets. */
-static bool serve_alike(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holder *const *reads,
-                        size_t count)
-{
-    if (count != 1 || !is_alike(reads[0]) || v->readers > 0 || !v->writer->disjoint || p->owned.count != 1 ||
-        p->peers.count == 0) {
-        return false;
-    }
-    size_t first = p->outgoing.count;
-    serve_peer(p, map, v, reads, count, p->peers.data[0], &p->owned.data[0]);
-    size_t end = p->outgoing.count;
-    for (size_t i = 1; i < p->peers.count; i++) {
-        for (size_t k = first; k < end; k++) {
-            ti_box box = p->outgoing.data[k].box;
-            add_piece(&p->outgoing, p->peers.data[i], &box);
-        }
-    }
-    return true;
-}
-
-/* Whether every other node reads one part of the box that this one owns, and none holds anything of it. */
-static bool serves_parts(const ti_transfer_planner *p, const ti_version *v, ti_holder *const *reads, size_t count)
-{
-    return count == 1 && p->owned.count == 1 && v->readers == 0 && v->writer->disjoint && p->covered.count == 0 &&
-           !is_alike(reads[0]) && ti_holder_walks(reads[0]) && reads[0]->split->split.per_node == 1;
-}
-
 static void serve_from_chunk(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holder *const *reads,
                              size_t count)
 {
-    if (serves_parts(p, v, reads, count)) {
-        add_parts(p, map, &p->outgoing, reads[0], &p->owned.data[0]);
-        return;
-    }
     ti_vec_clear(&p->peers);
     for (size_t i = 0; i < p->owned.count; i++) {
         find_readers(p, reads, count, &p->owned.data[i], 1, 0);
     }
     sort_peers(p);
-    if (serve_alike(p, map, v, reads, count)) {
-        return;
-    }
     for (size_t i = 0; i < p->peers.count; i++) {
         for (size_t k = 0; k < p->owned.count; k++) {
             serve_peer(p, map, v, reads, count, p->peers.data[i], &p->owned.data[k]);
@@ -393,24 +315,8 @@ static void plan_outgoing(ti_transfer_planner *p, ti_version_map *map, ti_holder
     group_by_peer(p, &p->outgoing);
 }
 
-/* Whether every node reads only what it wrote itself: the entries met are the reads' own, whatever else is in the map. */
-static bool all_own(ti_holder *const *reads, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (!reads[i]->whole) {
-            return false;
-        }
-    }
-    return true;
-}
-
 void ti_transfer_plan(ti_transfer_planner *p, ti_version_map *map, ti_holder *const *reads, size_t count)
 {
-    if (all_own(reads, count)) {
-        ti_vec_clear(&p->incoming);
-        ti_vec_clear(&p->outgoing);
-        return;
-    }
     plan_incoming(p, map, reads, count);
     plan_outgoing(p, map, reads, count);
 }

@@ -27,18 +27,9 @@ static ti_version *new_version(ti_version_map *map)
     return v;
 }
 
-/* The box or the writer of an entry is about to change. */
-static void is_whole_no_more(ti_version *v)
-{
-    if (v->kind == TI_WRITER_SPLIT && v->writer->whole == v) {
-        v->writer->whole = NULL;
-    }
-}
-
 static void drop_writer(ti_version *v)
 {
     if (v->kind == TI_WRITER_SPLIT) {
-        is_whole_no_more(v);
         ti_holder_unref(v->writer);
     }
     v->kind = TI_WRITER_UNDEFINED;
@@ -247,7 +238,6 @@ static ti_version *merge_once(ti_version_map *map, ti_version *v)
         remove_from_index(map, low);
         remove_from_index(map, high);
         free_version(map, high);
-        is_whole_no_more(low);
         low->box = joined;
         ti_region_map_insert(&map->index, &low->box, (uint64_t)(uintptr_t)low);
         return low;
@@ -334,7 +324,6 @@ static ti_version *cut_out(ti_version_map *map, ti_version *v, const ti_box *box
     }
     ti_box piece[6], common = ti_box_intersect(&v->box, box);
     int pieces = ti_box_subtract(&v->box, box, piece);
-    is_whole_no_more(v);
     remove_from_index(map, v);
     for (int i = 0; i < pieces; i++) {
         ti_version *rest = copy_version(map, v, &piece[i]);
@@ -374,13 +363,8 @@ void ti_version_map_set(ti_version_map *map, const ti_box *box, int a, int b)
     settle(map);
 }
 
-/* Entries of one writer lie inside its image, so one that is all of it has no neighbour to merge with, with readers or without. */
 void ti_version_map_write(ti_version_map *map, ti_holder *writer)
 {
-    if (writer->whole) {
-        drop_readers(writer->whole);
-        return;
-    }
     for (size_t i = 0; i < writer->image.count; i++) {
         ti_version *v = clear_box(map, &writer->image.data[i]);
         if (writer->constant) {
@@ -388,7 +372,6 @@ void ti_version_map_write(ti_version_map *map, ti_holder *writer)
         } else {
             v->kind = TI_WRITER_SPLIT;
             v->writer = ti_holder_ref(writer);
-            writer->whole = writer->image.count == 1 ? v : NULL;
         }
     }
     settle(map);
@@ -465,9 +448,6 @@ static void read_entry(ti_version_map *map, ti_version *v, ti_holder *reader, co
 
 void ti_version_map_read(ti_version_map *map, ti_holder *reader)
 {
-    if (reader->whole) {
-        return;
-    }
     bool many = map->index.count >= TI_VERSION_MANY;
     for (size_t i = 0; i < reader->image.count; i++) {
         ti_version_map_query(map, &reader->image.data[i]);
@@ -650,9 +630,7 @@ bool ti_version_map_is_valid(ti_version_map *map)
     for (size_t i = 0; i < map->hit.count && valid; i++) {
         const ti_version *v = map->hit.data[i];
         volume += ti_box_volume(&v->box);
-        valid = !v->dirty && (v->kind != TI_WRITER_NODES || v->a < v->b) && v->readers <= TI_VERSION_READERS &&
-                (v->kind != TI_WRITER_SPLIT || v->writer->whole != v ||
-                 ti_box_equal(&v->box, &v->writer->image.data[0]));
+        valid = !v->dirty && (v->kind != TI_WRITER_NODES || v->a < v->b) && v->readers <= TI_VERSION_READERS;
         for (size_t k = i + 1; k < map->hit.count && valid; k++) {
             ti_box joined;
             valid = !ti_box_meets(&v->box, &map->hit.data[k]->box) &&
