@@ -74,7 +74,7 @@ static uint64_t bytes_of(const ti_buffer_info *buffer, const ti_box *box, uint32
 /* A reduction along the tree of nodes takes a value from each child, and gives one to the parent. */
 static void note_reduce(planning *p, const ti_command *c)
 {
-    const ti_buffer_info *buffer = c->task->access[c->as.reduce.access].buffer;
+    const ti_buffer_info *buffer = c->task->shape->access[c->as.reduce.access].buffer;
     const ti_collective *what = c->as.reduce.what;
     uint64_t value = bytes_of(buffer, &buffer->extent, 1);
     if (what) {

@@ -91,7 +91,6 @@ static void create_buffers(planner *p, int64_t items)
 {
     static char contents[1]; /* never read: nothing is executed */
     for (uint32_t i = 0; i < 3; i++) {
-        ti_arena *arena;
         const ti_task *made[TI_TASK_GRAPH_BATCH];
         p->buffer[i] = (ti_buffer_info){ .slot = i,
                                          .dims = 1,
@@ -99,9 +98,7 @@ static void create_buffers(planner *p, int64_t items)
                                          .name = "buffer",
                                          .extent = { { 0, 0, 0 }, { items, 1, 1 } },
                                          .elem_size = 8 };
-        ti_task *task = ti_task_graph_new(p->tasks, &arena);
-        task->kind = TI_TASK_CREATE;
-        task->name = "buffer";
+        ti_task *task = ti_task_graph_new(p->tasks, TI_TASK_CREATE, ti_task_graph_shape(p->tasks, "buffer"));
         task->as.create.buffer = &p->buffer[i];
         task->as.create.init.memory = contents;
         size_t count = ti_task_graph_add(p->tasks, task, made);
@@ -155,10 +152,10 @@ static void fill_access(ti_access *access, const ti_buffer_info *buffer, const t
     *access = (ti_access){ .buffer = buffer, .mapper = mapper, .mappers = 1, .mode = mode };
 }
 
-static ti_task *make_task(planner *p, int accesses, int step)
+static ti_shape *make_shape(planner *p, int accesses, int step)
 {
-    ti_arena *arena;
-    ti_task *task = ti_task_graph_new(p->tasks, &arena);
+    ti_arena *arena = ti_task_graph_arena(p->tasks);
+    ti_shape *shape = ti_task_graph_shape(p->tasks, "task");
     ti_access *access = TI_ARENA_ARRAY(arena, ti_access, (size_t)accesses);
     ti_mapper *mapper =
         ti_arena_alloc(arena, (size_t)accesses * sizeof(ti_mapper)); /* each has its copies, as in tacit_submit */
@@ -173,16 +170,11 @@ static ti_task *make_task(planner *p, int accesses, int step)
         mapper[2] = p->all;
         fill_access(&access[2], &p->buffer[2], &mapper[2], TACIT_READ);
     }
-    task->kind = TI_TASK_EXECUTE;
-    task->name = "task";
-    task->dims = 1;
-    task->range = p->buffer[0].extent;
-    task->gran[0] = task->gran[1] = task->gran[2] = 1;
-    task->oversubscribe = 1;
-    task->place = -1;
-    task->access = access;
-    task->accesses = (uint32_t)accesses;
-    return task;
+    shape->range = p->buffer[0].extent;
+    shape->access = access;
+    shape->accesses = (uint32_t)accesses;
+    ti_shape_fill_footprints(shape, arena);
+    return shape;
 }
 
 static size_t plan_tasks(planner *p, int accesses, const ti_task **out)
@@ -190,12 +182,12 @@ static size_t plan_tasks(planner *p, int accesses, const ti_task **out)
     size_t count = 0;
     ti_strbuf why = { 0 };
     for (int i = 0; i < BLOCK; i++) {
-        ti_task *task = make_task(p, accesses, i);
-        if (ti_task_graph_check(p->tasks, task, &why) != TACIT_OK) {
+        const ti_shape *shape = make_shape(p, accesses, i);
+        if (ti_task_graph_check(p->tasks, shape, &why) != TACIT_OK) {
             fprintf(stderr, "tasks: %s\n", ti_strbuf_text(&why));
             exit(EXIT_FAILURE);
         }
-        count += ti_task_graph_add(p->tasks, task, &out[count]);
+        count += ti_task_graph_add(p->tasks, ti_task_graph_new(p->tasks, TI_TASK_EXECUTE, shape), &out[count]);
     }
     return count;
 }

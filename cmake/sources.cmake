@@ -113,7 +113,7 @@ set(TACIT_SOURCES
     api/object.c
     api/op.c
     api/owners.c
-    api/recall.c
+    api/shapes.c
     api/submit.c
     api/view.c
 )

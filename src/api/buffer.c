@@ -1,6 +1,6 @@
 /* Buffers: creation, destruction. Application thread. */
 #include "api/owners.h"
-#include "api/recall.h"
+#include "api/shapes.h"
 #include "base/map.h"
 
 enum { MOST_BYTES_BITS = 62 };
@@ -125,15 +125,22 @@ static ti_user_copy whole_copy(ti_arena *arena, const ti_box *extent, const void
     return (ti_user_copy){ .memory = (void *)(uintptr_t)memory, .piece = piece, .pieces = memory ? 1 : 0 };
 }
 
+/* A shape with the buffer's name. */
+static ti_shape *named_after(ti_task_graph *graph, const tacit_buffer *buffer)
+{
+    ti_arena *arena = ti_task_graph_arena(graph);
+    return ti_task_graph_shape(graph, ti_arena_copy(arena, buffer->info.name, strlen(buffer->info.name) + 1));
+}
+
 static ti_task *make_create(tacit_context *ctx, const tacit_buffer_desc *desc, const tacit_buffer *buffer)
 {
-    ti_arena *arena;
-    ti_task *task = ti_task_graph_new(ti_runtime_task_graph(ctx->runtime), &arena);
-    task->kind = TI_TASK_CREATE;
-    task->name = ti_arena_copy(arena, buffer->info.name, strlen(buffer->info.name) + 1);
+    ti_task_graph *graph = ti_runtime_task_graph(ctx->runtime);
+    ti_arena *arena = ti_task_graph_arena(graph);
+    ti_shape *shape = named_after(graph, buffer);
+    ti_task *task = ti_task_graph_new(graph, TI_TASK_CREATE, shape);
     task->as.create.buffer = &buffer->info;
     if (desc->init_local) {
-        ti_distribution_task(ctx, task, arena, buffer, TACIT_WRITE);
+        ti_distribution_shape(ctx, shape, arena, buffer, TACIT_WRITE);
         task->as.create.init = ti_distribution_copy(ctx, arena, buffer, desc->init_local);
     } else {
         task->as.create.init = whole_copy(arena, &buffer->info.extent, desc->init);
@@ -201,14 +208,12 @@ tacit_status tacit_buffer_destroy(tacit_context *ctx, tacit_buffer *buffer)
     }
     TI_TRY(ti_context_check_thread(ctx));
     TI_TRY(ti_check_buffer(ctx, "tacit_buffer_destroy", buffer));
-    ti_arena *arena;
-    ti_task *task = ti_task_graph_new(ti_runtime_task_graph(ctx->runtime), &arena);
-    task->kind = TI_TASK_DESTROY;
-    task->name = ti_arena_copy(arena, buffer->info.name, strlen(buffer->info.name) + 1);
+    ti_task_graph *graph = ti_runtime_task_graph(ctx->runtime);
+    ti_task *task = ti_task_graph_new(graph, TI_TASK_DESTROY, named_after(graph, buffer));
     task->as.destroy = &buffer->info;
     ti_runtime_submit(ctx->runtime, task);
-    buffer->destroyed_by = ti_task_graph_tasks(ti_runtime_task_graph(ctx->runtime));
-    ti_recall_clear(ctx->recall);
+    buffer->destroyed_by = ti_task_graph_tasks(graph);
+    ti_shapes_forget_buffer(ctx->shapes, &buffer->info);
     unlink_buffer(buffer);
     link_buffer(&ctx->dying, buffer);
     return TACIT_OK;

@@ -25,22 +25,22 @@ struct ti_overlap_answers {
     uint64_t hash[ANSWERS]; /* 0: none */
 };
 
-static question ask(const tacit_context *ctx, const ti_task *task, const ti_access *access)
+static question ask(const tacit_context *ctx, const ti_shape *shape, const ti_access *access)
 {
     question q;
     memset(&q, 0, sizeof(q));
-    q.range = task->range;
+    q.range = shape->range;
     q.extent = access->buffer->extent;
     for (int d = 0; d < 3; d++) {
-        q.gran[d] = task->gran[d];
-        q.grid[d] = task->grid[d];
+        q.gran[d] = shape->gran[d];
+        q.grid[d] = shape->grid[d];
     }
     q.handle = access->custom->handle;
     q.dims = access->buffer->dims;
-    q.oversubscribe = task->oversubscribe;
-    q.two_dimensional = task->two_dimensional;
-    for (int n = 0; task->weights && n < tacit_num_nodes(ctx); n++) {
-        q.weights = ti_hash64(q.weights ^ (task->weights[n] + (uint64_t)1));
+    q.oversubscribe = shape->oversubscribe;
+    q.two_dimensional = shape->two_dimensional;
+    for (int n = 0; shape->weights && n < tacit_num_nodes(ctx); n++) {
+        q.weights = ti_hash64(q.weights ^ (shape->weights[n] + (uint64_t)1));
     }
     return q;
 }
@@ -100,24 +100,24 @@ static bool find_clash(const ti_access *access, const ti_split *split, clash *ou
     return found != NULL;
 }
 
-static ti_split_request request_of(const ti_task *task)
+static ti_split_request request_of(const ti_shape *shape)
 {
-    return (ti_split_request){ .range = task->range,
-                               .gran = { task->gran[0], task->gran[1], task->gran[2] },
-                               .place = task->place,
-                               .two_dimensional = task->two_dimensional };
+    return (ti_split_request){ .range = shape->range,
+                               .gran = { shape->gran[0], shape->gran[1], shape->gran[2] },
+                               .place = shape->place,
+                               .two_dimensional = shape->two_dimensional };
 }
 
 /* The chunks that nodes get. */
-static bool nodes_clash(const ti_task *task, const ti_access *access, int nodes, clash *out)
+static bool nodes_clash(const ti_shape *shape, const ti_access *access, int nodes, clash *out)
 {
     TI_VEC(int64_t) table = { 0 };
-    ti_split_request request = request_of(task);
+    ti_split_request request = request_of(shape);
     request.nodes = nodes;
-    request.oversubscribe = task->oversubscribe;
-    request.weights = task->weights;
-    memcpy(request.grid, task->grid, sizeof(request.grid));
-    ti_vec_reserve(&table, (size_t)nodes * (size_t)task->oversubscribe + 1);
+    request.oversubscribe = shape->oversubscribe;
+    request.weights = shape->weights;
+    memcpy(request.grid, shape->grid, sizeof(request.grid));
+    ti_vec_reserve(&table, (size_t)nodes * (size_t)shape->oversubscribe + 1);
     ti_split split = ti_split_make(&request, table.data);
     bool found = find_clash(access, &split, out);
     ti_vec_fini(&table);
@@ -125,12 +125,12 @@ static bool nodes_clash(const ti_task *task, const ti_access *access, int nodes,
 }
 
 /* Parts of the range that more nodes or more workers might get. */
-static bool parts_clash(const ti_task *task, const ti_access *access, clash *out)
+static bool parts_clash(const ti_shape *shape, const ti_access *access, clash *out)
 {
-    ti_split_request request = request_of(task);
+    ti_split_request request = request_of(shape);
     request.nodes = FINE;
     request.oversubscribe = 1;
-    if (task->two_dimensional) {
+    if (shape->two_dimensional) {
         request.nodes = FINE_0 * FINE_1;
         request.grid[0] = FINE_0;
         request.grid[1] = FINE_1;
@@ -140,10 +140,10 @@ static bool parts_clash(const ti_task *task, const ti_access *access, clash *out
     return find_clash(access, &split, out);
 }
 
-static tacit_status refuse(tacit_context *ctx, const ti_task *task, uint32_t index, const clash *c, bool nodes)
+static tacit_status refuse(tacit_context *ctx, const ti_shape *shape, uint32_t index, const clash *c, bool nodes)
 {
-    const ti_buffer_info *buffer = task->access[index].buffer;
-    int dims = TI_MAX(task->dims, 1);
+    const ti_buffer_info *buffer = shape->access[index].buffer;
+    int dims = TI_MAX(shape->dims, 1);
     char first[TI_BOX_TEXT], second[TI_BOX_TEXT], box[TI_BOX_TEXT],
         who[80] = "which more workers or nodes would compute";
     if (nodes) {
@@ -153,14 +153,14 @@ static tacit_status refuse(tacit_context *ctx, const ti_task *task, uint32_t ind
         ctx, TACIT_ERROR_OVERLAP,
         "task '%s', access %u to buffer '%s': its custom mapper lets the items %s and the items %s, %s, both write %s; let different items "
         "write different elements, or set .granularity to what must stay together, use tacit_replicated() if all compute the same, or place the task",
-        task->name, index, buffer->name, ti_box_format(&c->items[0], dims, first),
+        shape->name, index, buffer->name, ti_box_format(&c->items[0], dims, first),
         ti_box_format(&c->items[1], dims, second), who, ti_box_format(&c->box, TI_MAX(buffer->dims, 1), box));
 }
 
-static tacit_status check_access(tacit_context *ctx, const ti_task *task, uint32_t index)
+static tacit_status check_access(tacit_context *ctx, const ti_shape *shape, uint32_t index)
 {
-    const ti_access *access = &task->access[index];
-    question q = ask(ctx, task, access);
+    const ti_access *access = &shape->access[index];
+    question q = ask(ctx, shape, access);
     uint64_t hash = ti_hash_words(&q, sizeof(q), 0) | 1;
     if (!ctx->overlap_answers) {
         ctx->overlap_answers = TI_NEW(ti_overlap_answers);
@@ -171,22 +171,22 @@ static tacit_status check_access(tacit_context *ctx, const ti_task *task, uint32
         return TACIT_OK;
     }
     clash c;
-    if (nodes_clash(task, access, tacit_num_nodes(ctx), &c)) {
-        return refuse(ctx, task, index, &c, true);
+    if (nodes_clash(shape, access, tacit_num_nodes(ctx), &c)) {
+        return refuse(ctx, shape, index, &c, true);
     }
-    if (parts_clash(task, access, &c)) {
-        return refuse(ctx, task, index, &c, false);
+    if (parts_clash(shape, access, &c)) {
+        return refuse(ctx, shape, index, &c, false);
     }
     answers->good[at] = q;
     answers->hash[at] = hash;
     return TACIT_OK;
 }
 
-tacit_status ti_check_overlap(tacit_context *ctx, const ti_task *task)
+tacit_status ti_check_overlap(tacit_context *ctx, const ti_shape *shape)
 {
-    for (uint32_t i = 0; i < task->accesses && task->place == TI_PLACE_SPLIT; i++) {
-        if (TI_UNLIKELY(task->access[i].custom != NULL) && ti_access_writes(&task->access[i])) {
-            TI_TRY(check_access(ctx, task, i));
+    for (uint32_t i = 0; i < shape->accesses && shape->place == TI_PLACE_SPLIT; i++) {
+        if (TI_UNLIKELY(shape->access[i].custom != NULL) && ti_access_writes(&shape->access[i])) {
+            TI_TRY(check_access(ctx, shape, i));
         }
     }
     return TACIT_OK;

@@ -9,7 +9,7 @@
 #include "api/context.h"
 
 /* An error with a sentence if two chunks of the task would write one element. */
-tacit_status ti_check_overlap(tacit_context *ctx, const ti_task *task);
+tacit_status ti_check_overlap(tacit_context *ctx, const ti_shape *shape);
 
 void ti_overlap_answers_destroy(ti_overlap_answers *answers); /* NULL is allowed */
 

@@ -1,6 +1,6 @@
 /* Contexts: start, finish, questions about the run. Application thread. */
 #include "api/check_overlap.h"
-#include "api/recall.h"
+#include "api/shapes.h"
 #include "base/config.h"
 #include "base/log.h"
 #include "run/dry_run.h"
@@ -62,7 +62,7 @@ tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, ti_tim
         ti_handle_free(TI_HANDLE_CONTEXT, ctx);
         ctx = NULL;
     } else {
-        ctx->recall = ti_recall_create();
+        ctx->shapes = ti_shapes_create(ti_runtime_system(ctx->runtime)->num_nodes);
     }
     ti_strbuf_fini(&why);
     *out = ctx;
@@ -192,26 +192,11 @@ tacit_status ti_context_enter(tacit_context *ctx)
     return TACIT_OK;
 }
 
-/* Take a task that is not submitted out of its arena again, unless the arena has opened another block for it. Programs may try
- * often; only a submitted task makes the horizon that recycles the arena. */
-static void forget_task(tacit_context *ctx, ti_task *task)
-{
-    ti_arena *arena;
-    char *newest = (char *)ti_task_graph_new(ti_runtime_task_graph(ctx->runtime), &arena);
-    if ((char *)arena->block < (char *)task && (char *)task < newest) {
-        arena->next = (char *)task;
-    }
-}
-
-tacit_status ti_context_check(tacit_context *ctx, ti_task *task)
+tacit_status ti_context_check(tacit_context *ctx, const ti_shape *shape)
 {
     ti_strbuf_clear(&ctx->error);
-    tacit_status status = ti_task_graph_check(ti_runtime_task_graph(ctx->runtime), task, &ctx->error);
-    status = status ? status : ti_check_overlap(ctx, task);
-    if (status != TACIT_OK) {
-        forget_task(ctx, task);
-    }
-    return status;
+    tacit_status status = ti_task_graph_check(ti_runtime_task_graph(ctx->runtime), shape, &ctx->error);
+    return status ? status : ti_check_overlap(ctx, shape);
 }
 
 const char *tacit_last_error(const tacit_context *ctx)
@@ -233,12 +218,10 @@ const char *tacit_status_name(tacit_status status)
 
 /* ---- the end */
 
-static void submit_epoch(tacit_context *ctx, const char *name, bool barrier)
+static void submit_point(tacit_context *ctx, ti_task_kind kind, const char *name, bool barrier)
 {
-    ti_arena *arena;
-    ti_task *task = ti_task_graph_new(ti_runtime_task_graph(ctx->runtime), &arena);
-    task->kind = TI_TASK_EPOCH;
-    task->name = name;
+    ti_task_graph *graph = ti_runtime_task_graph(ctx->runtime);
+    ti_task *task = ti_task_graph_new(graph, kind, ti_task_graph_shape(graph, name));
     task->as.barrier = barrier;
     ti_runtime_submit(ctx->runtime, task);
 }
@@ -247,11 +230,7 @@ tacit_status tacit_flush(tacit_context *ctx)
 {
     TI_TRY(ti_check_context(ctx, "tacit_flush"));
     TI_TRY(ti_context_enter(ctx));
-    ti_arena *arena;
-    ti_task *task = ti_task_graph_new(ti_runtime_task_graph(ctx->runtime), &arena);
-    task->kind = TI_TASK_HORIZON;
-    task->name = "flush";
-    ti_runtime_submit(ctx->runtime, task);
+    submit_point(ctx, TI_TASK_HORIZON, "flush", false);
     return TACIT_OK;
 }
 
@@ -259,7 +238,7 @@ tacit_status tacit_wait(tacit_context *ctx)
 {
     TI_TRY(ti_check_context(ctx, "tacit_wait"));
     TI_TRY(ti_context_enter(ctx));
-    submit_epoch(ctx, "wait", false);
+    submit_point(ctx, TI_TASK_EPOCH, "wait", false);
     ti_runtime_wait_points(ctx->runtime);
     ti_context_bury(ctx);
     return ti_context_enter(ctx);
@@ -318,7 +297,7 @@ static void free_context(tacit_context *ctx)
     ti_vec_fini(&ctx->objects);
     ti_vec_fini(&ctx->free_slots);
     ti_overlap_answers_destroy(ctx->overlap_answers);
-    ti_recall_destroy(ctx->recall);
+    ti_shapes_destroy(ctx->shapes);
     ti_strbuf_fini(&ctx->error);
     ti_handle_free(TI_HANDLE_CONTEXT, ctx);
 }
@@ -335,7 +314,7 @@ tacit_status tacit_finalize(tacit_context *ctx)
         while (ctx->live) {
             tacit_buffer_destroy(ctx, ctx->live);
         }
-        submit_epoch(ctx, "finalize", true);
+        submit_point(ctx, TI_TASK_EPOCH, "finalize", true);
     }
     ti_runtime_wait_points(ctx->runtime);
     tacit_status status = ti_failure_get(ti_runtime_failure(ctx->runtime));

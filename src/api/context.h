@@ -36,7 +36,7 @@ struct tacit_fence_ticket {
 };
 
 typedef struct ti_overlap_answers ti_overlap_answers;
-typedef struct ti_recall ti_recall;
+typedef struct ti_shapes ti_shapes;
 
 struct tacit_context {
     ti_runtime *runtime;
@@ -49,7 +49,7 @@ struct tacit_context {
     TI_VEC(ti_custom_mapper *) mappers;
     TI_VEC(ti_user_op *) ops;
     ti_overlap_answers *overlap_answers;  /* or NULL: check_overlap.h */
-    ti_recall *recall;                    /* tasks that have been submitted before */
+    ti_shapes *shapes;                    /* of tasks that have been submitted before */
     TI_VEC(tacit_host_object *) objects;  /* all that were made */
     tacit_host_object *destroyed_objects; /* to be used again */
     bool one_thread;                      /* only `thread` may use it, which created it */
@@ -89,8 +89,8 @@ tacit_status ti_context_no_memory(tacit_context *ctx, const char *format, ...) T
 /* TACIT_OK, or the error of the run so far. Clears the sentence of the last call. */
 tacit_status ti_context_enter(tacit_context *ctx);
 
-/* Whether what a new task reads has been written, and its chunks write apart. If not, the task and what was allocated since are forgotten. */
-tacit_status ti_context_check(tacit_context *ctx, ti_task *task);
+/* Whether what tasks of a new shape, which has footprints, read has been written, and their chunks write apart. */
+tacit_status ti_context_check(tacit_context *ctx, const ti_shape *shape);
 
 /* Keep a custom mapper, and `user`, which ti_alloc gave: its handle. */
 int ti_context_add_mapper(tacit_context *ctx, tacit_mapper_fn *fn, void *user, size_t user_size, unsigned properties);

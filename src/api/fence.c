@@ -3,11 +3,10 @@
 #include "api/owners.h"
 #include "base/log.h"
 
-static ti_task *make_fence(tacit_context *ctx, const tacit_buffer *buffer, const ti_box *box, void *memory,
-                           ti_signal *signal)
+/* Every node reads the box: one item per node, and a mapper that is constant. */
+static void fill_fence(const tacit_context *ctx, ti_shape *shape, ti_arena *arena, const tacit_buffer *buffer,
+                       const ti_box *box)
 {
-    ti_arena *arena;
-    ti_task *task = ti_task_graph_new(ti_runtime_task_graph(ctx->runtime), &arena);
     ti_mapper *mapper = TI_ARENA_NEW(arena, ti_mapper);
     ti_access *access = TI_ARENA_NEW(arena, ti_access);
     mapper->dims = buffer->info.dims;
@@ -18,28 +17,38 @@ static ti_task *make_fence(tacit_context *ctx, const tacit_buffer *buffer, const
         mapper->c[d].hi = box->max[d];
     }
     *access = (ti_access){ .buffer = &buffer->info, .mapper = mapper, .mappers = 1, .mode = TACIT_READ };
-    task->kind = TI_TASK_FENCE;
-    task->name = "fence";
-    task->dims = 1;
-    task->range = (ti_box){ { 0, 0, 0 }, { tacit_num_nodes(ctx), 1, 1 } };
-    task->gran[0] = task->gran[1] = task->gran[2] = 1;
-    task->oversubscribe = 1;
-    task->place = -1;
-    task->access = access;
-    task->accesses = 1;
-    ti_local_piece *piece = TI_ARENA_NEW(arena, ti_local_piece);
-    *piece = (ti_local_piece){ *box, *box };
-    task->as.fence = (ti_user_copy){ memory, piece, 1, signal };
-    return task;
+    shape->range = (ti_box){ { 0, 0, 0 }, { tacit_num_nodes(ctx), 1, 1 } };
+    shape->access = access;
+    shape->accesses = 1;
+    ti_shape_fill_footprints(shape, arena);
+}
+
+/* Submit a fence whose shape has been filled, unless it reads what nobody has written. */
+static tacit_status submit_shape(tacit_context *ctx, const ti_shape *shape, ti_arena_mark before, ti_user_copy copy)
+{
+    ti_task_graph *graph = ti_runtime_task_graph(ctx->runtime);
+    tacit_status status = ti_context_check(ctx, shape);
+    if (status != TACIT_OK) {
+        ti_arena_go_back(ti_task_graph_arena(graph), before);
+        return status;
+    }
+    ti_task *task = ti_task_graph_new(graph, TI_TASK_FENCE, shape);
+    task->as.fence = copy;
+    ti_runtime_submit(ctx->runtime, task);
+    return TACIT_OK;
 }
 
 static tacit_status submit_fence(tacit_context *ctx, tacit_buffer *buffer, const ti_box *box, void *memory,
                                  ti_signal *signal)
 {
-    ti_task *task = make_fence(ctx, buffer, box, memory, signal);
-    TI_TRY(ti_context_check(ctx, task));
-    ti_runtime_submit(ctx->runtime, task);
-    return TACIT_OK;
+    ti_task_graph *graph = ti_runtime_task_graph(ctx->runtime);
+    ti_arena *arena = ti_task_graph_arena(graph);
+    ti_arena_mark before = ti_arena_here(arena);
+    ti_shape *shape = ti_task_graph_shape(graph, "fence");
+    fill_fence(ctx, shape, arena, buffer, box);
+    ti_local_piece *piece = TI_ARENA_NEW(arena, ti_local_piece);
+    *piece = (ti_local_piece){ *box, *box };
+    return submit_shape(ctx, shape, before, (ti_user_copy){ memory, piece, 1, signal });
 }
 
 static tacit_status enter(tacit_context *ctx, const char *who, const tacit_buffer *buffer)
@@ -151,16 +160,15 @@ tacit_status tacit_fence_local(tacit_context *ctx, tacit_buffer *buffer, void *d
                                 "tacit_fence_local: the destination is NULL, but this node owns part of buffer '%s'",
                                 buffer->info.name);
     }
-    ti_arena *arena;
+    ti_task_graph *graph = ti_runtime_task_graph(ctx->runtime);
+    ti_arena *arena = ti_task_graph_arena(graph);
+    ti_arena_mark before = ti_arena_here(arena);
     ti_signal signal = { 0 };
-    ti_task *task = ti_task_graph_new(ti_runtime_task_graph(ctx->runtime), &arena);
-    task->kind = TI_TASK_FENCE;
-    task->name = "fence";
-    ti_distribution_task(ctx, task, arena, buffer, TACIT_READ);
-    task->as.fence = ti_distribution_copy(ctx, arena, buffer, dst);
-    task->as.fence.signal = &signal;
-    TI_TRY(ti_context_check(ctx, task));
-    ti_runtime_submit(ctx->runtime, task);
+    ti_shape *shape = ti_task_graph_shape(graph, "fence");
+    ti_distribution_shape(ctx, shape, arena, buffer, TACIT_READ);
+    ti_user_copy copy = ti_distribution_copy(ctx, arena, buffer, dst);
+    copy.signal = &signal;
+    TI_TRY(submit_shape(ctx, shape, before, copy));
     ti_runtime_wait_signal(ctx->runtime, &signal);
     return ti_context_enter(ctx);
 }

@@ -2,6 +2,7 @@
  *
  * Handles live as long as the context and are used again after their destruction, so a stale one is found out or harmless. */
 #include "api/context.h"
+#include "api/shapes.h"
 
 static tacit_host_object *take_object(tacit_context *ctx)
 {
@@ -43,6 +44,7 @@ tacit_status tacit_host_object_destroy(tacit_context *ctx, tacit_host_object *ob
             "tacit_host_object_destroy: the object belongs to another context or is destroyed already");
     }
     object->live = false;
+    ti_shapes_forget_objects(ctx->shapes);
     object->next = ctx->destroyed_objects;
     ctx->destroyed_objects = object;
     return TACIT_OK;

@@ -121,7 +121,7 @@ static int owners_mapper(tacit_context *ctx, const ti_distribution *distribution
     return ti_context_add_mapper(ctx, map_owners, copy, sizeof(wanted), 0);
 }
 
-void ti_distribution_task(tacit_context *ctx, ti_task *task, ti_arena *arena, const tacit_buffer *buffer, int mode)
+void ti_distribution_shape(tacit_context *ctx, ti_shape *shape, ti_arena *arena, const tacit_buffer *buffer, int mode)
 {
     const ti_distribution *d = &buffer->distribution;
     bool cyclic = d->cyclic;
@@ -133,17 +133,18 @@ void ti_distribution_task(tacit_context *ctx, ti_task *task, ti_arena *arena, co
     ti_mapper_expand(&mapper, buffer->info.dims, part);
     access->mapper = ti_arena_copy(arena, part, sizeof(part[0]));
     access->custom = cyclic ? ctx->mappers.data[handle] : NULL;
-    task->access = access;
-    task->accesses = 1;
-    task->place = -1;
-    task->oversubscribe = cyclic ? (int)ti_distribution_places(d) : 1;
-    task->dims = cyclic ? 1 : buffer->info.dims;
-    task->range = cyclic ? (ti_box){ { 0, 0, 0 }, { ti_distribution_places(d) * tacit_num_nodes(ctx), 1, 1 } }
-                         : d->extent;
+    shape->access = access;
+    shape->accesses = 1;
+    shape->place = -1;
+    shape->oversubscribe = cyclic ? (int)ti_distribution_places(d) : 1;
+    shape->dims = cyclic ? 1 : buffer->info.dims;
+    shape->range = cyclic ? (ti_box){ { 0, 0, 0 }, { ti_distribution_places(d) * tacit_num_nodes(ctx), 1, 1 } }
+                          : d->extent;
     for (int k = 0; k < 3; k++) {
-        task->gran[k] = cyclic ? 1 : d->block[k];
-        task->grid[k] = cyclic ? 0 : d->grid[k];
+        shape->gran[k] = cyclic ? 1 : d->block[k];
+        shape->grid[k] = cyclic ? 0 : d->grid[k];
     }
+    ti_shape_fill_footprints(shape, arena);
 }
 
 ti_user_copy ti_distribution_copy(const tacit_context *ctx, ti_arena *arena, const tacit_buffer *buffer,

@@ -1,7 +1,7 @@
 /* tacit_submit: check a description, copy it into a task, hand it on. Application thread. */
 #include "api/check_task.h"
 #include "api/owners.h"
-#include "api/recall.h"
+#include "api/shapes.h"
 #include "ir/block_tree.h"
 
 #include <string.h>
@@ -20,12 +20,12 @@ static int64_t lcm(int64_t a, int64_t b)
 }
 
 /* Writes that scale down need chunk borders that map to whole elements. */
-static void raise_granularity(ti_task *task, const tacit_access *a)
+static void raise_granularity(ti_shape *shape, const tacit_access *a)
 {
     for (int d = 0; d < a->buffer->info.dims && (a->mode == TACIT_WRITE || a->mode == TACIT_UPDATE); d++) {
         const tacit_component *c = &a->mapper.c[d];
         if (c->kind == TACIT_COMPONENT_DIM && c->div > 1 && a->mapper.kind != TACIT_MAPPER_CUSTOM) {
-            task->gran[c->dim] = lcm(task->gran[c->dim], c->div / gcd(c->mul, c->div));
+            shape->gran[c->dim] = lcm(shape->gran[c->dim], c->div / gcd(c->mul, c->div));
         }
     }
 }
@@ -65,7 +65,7 @@ static void fill_reduction(const tacit_context *ctx, ti_access *access, ti_arena
     }
 }
 
-static void copy_accesses(const tacit_context *ctx, ti_task *task, ti_arena *arena, const tacit_task *from,
+static void copy_accesses(const tacit_context *ctx, ti_shape *shape, ti_arena *arena, const tacit_task *from,
                           const ti_checked *checked)
 {
     uint32_t count = checked->accesses;
@@ -80,68 +80,68 @@ static void copy_accesses(const tacit_context *ctx, ti_task *task, ti_arena *are
             access[i].mappers = (uint32_t)ti_mapper_expand(&a->mapper, a->buffer->info.dims, part);
             access[i].mapper = part;
             access[i].custom = a->mapper.kind == TACIT_MAPPER_CUSTOM ? ctx->mappers.data[a->mapper.arg] : NULL;
-            raise_granularity(task, a);
-            task->whole_chunk |= writes_together(from, a);
+            raise_granularity(shape, a);
+            shape->whole_chunk |= writes_together(from, a);
         }
     }
-    task->access = access;
-    task->accesses = count;
+    shape->access = access;
+    shape->accesses = count;
     /* Where a (placed) task reads what other items of it write, results depend on the order of calls: one call has to do it all. */
-    task->whole_chunk |= checked->mixes;
-    task->one_device = task->whole_chunk;
+    shape->whole_chunk |= checked->mixes;
+    shape->one_device = shape->whole_chunk;
 }
 
 /* With tacit_config.reproducible, a reduction is made of blocks of the range, and borders of chunks lie on those of blocks. A placed task that
  * needs one call for all of it is one block. */
-static void cut_in_blocks(ti_task *task)
+static void cut_in_blocks(ti_shape *shape)
 {
-    int64_t length = task->range.max[0] - task->range.min[0];
-    task->in_blocks = true;
-    task->two_dimensional = false;
-    task->gran[0] = task->place >= 0 && task->whole_chunk ? length : ti_block_items(length, task->gran[0]);
+    int64_t length = shape->range.max[0] - shape->range.min[0];
+    shape->in_blocks = true;
+    shape->two_dimensional = false;
+    shape->gran[0] = shape->place >= 0 && shape->whole_chunk ? length : ti_block_items(length, shape->gran[0]);
 }
 
-static bool reduces(const ti_task *task)
+static bool reduces(const ti_shape *shape)
 {
-    for (uint32_t i = 0; i < task->accesses; i++) {
-        if (task->access[i].mode == TACIT_REDUCE) {
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        if (shape->access[i].mode == TACIT_REDUCE) {
             return true;
         }
     }
     return false;
 }
 
-static void copy_where(const tacit_context *ctx, ti_task *task, ti_arena *arena, const tacit_task *from)
+static void copy_where(const tacit_context *ctx, ti_shape *shape, ti_arena *arena, const tacit_task *from)
 {
     bool one_node = from->on == TACIT_ON_ONE_NODE, everywhere = from->on == TACIT_ON_EVERY_NODE;
-    task->place = from->place.kind == TACIT_PLACE_NODE ? from->place.arg
-                  : one_node                           ? 0
-                  : everywhere                         ? TI_PLACE_EVERYWHERE
-                                                       : TI_PLACE_SPLIT;
-    task->on = from->on;
-    task->on_host = from->on != TACIT_ON_DEVICES;
-    task->whole_chunk = from->hint.whole_chunk || task->on_host;
-    task->two_dimensional = from->hint.split == TACIT_SPLIT_2D;
-    task->oversubscribe = one_node || everywhere ? 1 : TI_MAX(from->hint.oversubscribe, 1);
-    task->priority = from->hint.priority;
-    task->no_collectives = from->hint.no_collectives;
+    shape->place = from->place.kind == TACIT_PLACE_NODE ? from->place.arg
+                   : one_node                           ? 0
+                   : everywhere                         ? TI_PLACE_EVERYWHERE
+                                                        : TI_PLACE_SPLIT;
+    shape->on = from->on;
+    shape->on_host = from->on != TACIT_ON_DEVICES;
+    shape->whole_chunk = from->hint.whole_chunk || shape->on_host;
+    shape->two_dimensional = from->hint.split == TACIT_SPLIT_2D;
+    shape->oversubscribe = one_node || everywhere ? 1 : TI_MAX(from->hint.oversubscribe, 1);
+    shape->priority = from->hint.priority;
+    shape->no_collectives = from->hint.no_collectives;
     if (from->hint.weights) {
-        task->weights = ti_arena_copy(arena, from->hint.weights, (size_t)tacit_num_nodes(ctx) * sizeof(uint32_t));
+        shape->weights = ti_arena_copy(arena, from->hint.weights, (size_t)tacit_num_nodes(ctx) * sizeof(uint32_t));
     }
 }
 
-static void copy_orders(ti_task *task, ti_arena *arena, const tacit_task *from)
+static void copy_orders(ti_shape *shape, ti_arena *arena, const tacit_task *from)
 {
     uint32_t order[TACIT_MAX_HOST_OBJECTS + 1];
-    if (task->place == TI_PLACE_EVERYWHERE) {
-        order[task->orders++] = TI_ORDER_OF_MEETINGS;
+    if (shape->place == TI_PLACE_EVERYWHERE) {
+        order[shape->orders++] = TI_ORDER_OF_MEETINGS;
     }
     for (int i = 0; i < TACIT_MAX_HOST_OBJECTS; i++) {
         if (from->host_object[i]) {
-            order[task->orders++] = from->host_object[i]->order;
+            order[shape->orders++] = from->host_object[i]->order;
         }
     }
-    task->order = ti_arena_copy(arena, order, task->orders * sizeof(order[0]));
+    shape->order = ti_arena_copy(arena, order, shape->orders * sizeof(order[0]));
 }
 
 static const char *copy_name(ti_arena *arena, const char *name)
@@ -149,36 +149,34 @@ static const char *copy_name(ti_arena *arena, const char *name)
     return name ? ti_arena_copy(arena, name, strlen(name) + 1) : "task";
 }
 
-static ti_task *copy_task(const tacit_context *ctx, const tacit_task *from, const ti_checked *checked)
+static ti_shape *copy_shape(const tacit_context *ctx, ti_arena *arena, const tacit_task *from,
+                            const ti_checked *checked)
 {
-    ti_arena *arena;
-    ti_task *task = ti_task_graph_new(ti_runtime_task_graph(ctx->runtime), &arena);
-    task->kind = TI_TASK_EXECUTE;
-    task->name = copy_name(arena, from->name);
-    task->dims = from->range.dims;
+    ti_shape *shape = ti_shape_new(arena, copy_name(arena, from->name));
+    shape->dims = from->range.dims;
     for (int d = 0; d < 3; d++) {
         bool used = d < from->range.dims;
-        task->range.min[d] = used ? (int64_t)from->offset[d] : 0;
-        task->range.max[d] = task->range.min[d] + (used ? (int64_t)from->range.size[d] : 1);
-        task->gran[d] = used ? (int64_t)TI_MAX(from->hint.granularity[d], (size_t)1) : 1;
+        shape->range.min[d] = used ? (int64_t)from->offset[d] : 0;
+        shape->range.max[d] = shape->range.min[d] + (used ? (int64_t)from->range.size[d] : 1);
+        shape->gran[d] = used ? (int64_t)TI_MAX(from->hint.granularity[d], (size_t)1) : 1;
     }
-    task->kernel = from->kernel;
-    task->args_size = from->args_size;
-    task->hash_args = from->hash_args;
-    task->args = ti_arena_copy(arena, from->args, from->args_size);
-    copy_where(ctx, task, arena, from);
-    copy_accesses(ctx, task, arena, from, checked);
+    shape->kernel = from->kernel;
+    shape->args_size = from->args_size;
+    shape->hash_args = from->hash_args;
+    copy_where(ctx, shape, arena, from);
+    copy_accesses(ctx, shape, arena, from, checked);
     if (from->place.kind == TACIT_PLACE_OWNER) {
         int i = from->place.arg;
-        task->place = ti_distribution_place(from->access[i].buffer, &task->access[i], &task->range);
+        shape->place = ti_distribution_place(from->access[i].buffer, &shape->access[i], &shape->range);
     }
-    if (ctx->reproducible && reduces(task)) {
-        cut_in_blocks(task);
+    if (ctx->reproducible && reduces(shape)) {
+        cut_in_blocks(shape);
     }
-    if (task->on_host) {
-        copy_orders(task, arena, from);
+    if (shape->on_host) {
+        copy_orders(shape, arena, from);
     }
-    return task;
+    ti_shape_fill_footprints(shape, arena);
+    return shape;
 }
 
 static bool is_empty(const tacit_range *range)
@@ -191,19 +189,37 @@ static bool is_empty(const tacit_range *range)
     return false;
 }
 
-/* Check a description and make a task of it, or none of an empty range. */
-static tacit_status make_task(tacit_context *ctx, const tacit_task *given, ti_task **out)
+/* Check a description and make a shape of it, or none of an empty range. What is not good leaves nothing behind: programs may try often. */
+static tacit_status make_shape(tacit_context *ctx, const tacit_task *given, uint64_t task, const ti_shape **out)
 {
     ti_checked checked;
     TI_TRY(ti_check_task(ctx, given, &checked));
     if (is_empty(&given->range)) {
         return TACIT_OK;
     }
-    ti_task *task = copy_task(ctx, given, &checked);
-    TI_TRY(ti_context_check(ctx, task));
-    ti_recall_keep(ctx->recall, task);
-    *out = task;
+    ti_arena *own = ti_shapes_begin(ctx->shapes, ti_runtime_executed(ctx->runtime));
+    ti_arena *arena = own ? own : ti_task_graph_arena(ti_runtime_task_graph(ctx->runtime));
+    ti_arena_mark before = ti_arena_here(arena);
+    ti_shape *shape = copy_shape(ctx, arena, given, &checked);
+    tacit_status status = ti_context_check(ctx, shape);
+    if (status != TACIT_OK) {
+        ti_arena_go_back(arena, before);
+        ti_shapes_abandon(ctx->shapes);
+        return status;
+    }
+    if (own) {
+        ti_shapes_keep(ctx->shapes, shape, task);
+    }
+    *out = shape;
     return TACIT_OK;
+}
+
+static void submit(tacit_context *ctx, const ti_shape *shape, const void *args)
+{
+    ti_task_graph *graph = ti_runtime_task_graph(ctx->runtime);
+    ti_task *task = ti_task_graph_new(graph, TI_TASK_EXECUTE, shape);
+    task->args = ti_arena_copy(ti_task_graph_arena(graph), args, shape->args_size);
+    ti_runtime_submit(ctx->runtime, task);
 }
 
 tacit_status tacit_submit_sized(tacit_context *ctx, const tacit_task *given, size_t size)
@@ -219,12 +235,13 @@ tacit_status tacit_submit_sized(tacit_context *ctx, const tacit_task *given, siz
         memcpy(&padded, given, TI_MIN(size, sizeof(padded)));
         given = &padded;
     }
-    ti_task *task = ti_recall_task(ctx->recall, ti_runtime_task_graph(ctx->runtime), given);
-    if (!task) {
-        TI_TRY(make_task(ctx, given, &task));
+    uint64_t task = ti_task_graph_tasks(ti_runtime_task_graph(ctx->runtime)) + 1;
+    const ti_shape *shape = ti_shapes_find(ctx->shapes, given, task);
+    if (!shape) {
+        TI_TRY(make_shape(ctx, given, task, &shape));
     }
-    if (task) {
-        ti_runtime_submit(ctx->runtime, task);
+    if (shape) {
+        submit(ctx, shape, given->args);
     }
     return TACIT_OK;
 }

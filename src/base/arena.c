@@ -75,6 +75,28 @@ void *ti_arena_grow(ti_arena *arena, size_t size)
     return ti_arena_alloc(arena, size);
 }
 
+static size_t list_bytes(const ti_arena_block *block)
+{
+    size_t bytes = 0;
+    for (; block; block = block->below) {
+        bytes += block->size;
+    }
+    return bytes;
+}
+
+size_t ti_arena_bytes(const ti_arena *arena)
+{
+    return list_bytes(arena->block) + list_bytes(arena->spare);
+}
+
+void ti_arena_reserve(ti_arena *arena, size_t size)
+{
+    TI_ASSERT(!arena->block);
+    ti_arena_block *block = ti_alloc(TI_ALIGN_UP(size, 16) + sizeof(ti_arena_block) + 1);
+    block->size = TI_ALIGN_UP(size, 16) + sizeof(ti_arena_block) + 1;
+    use_block(arena, block);
+}
+
 enum { RING_START = 8 };
 
 void ti_arena_ring_init(ti_arena_ring *ring)
@@ -140,20 +162,11 @@ void ti_arena_ring_release(ti_arena_ring *ring, uint64_t executed)
     }
 }
 
-static size_t list_bytes(const ti_arena_block *block)
-{
-    size_t bytes = 0;
-    for (; block; block = block->below) {
-        bytes += block->size;
-    }
-    return bytes;
-}
-
 size_t ti_arena_ring_bytes(const ti_arena_ring *ring)
 {
     size_t bytes = 0;
     for (uint32_t i = 0; i < ring->capacity; i++) {
-        bytes += list_bytes(ring->slot[i].arena.block) + list_bytes(ring->slot[i].arena.spare);
+        bytes += ti_arena_bytes(&ring->slot[i].arena);
     }
     return bytes;
 }

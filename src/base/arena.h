@@ -22,6 +22,9 @@ typedef struct ti_arena {
 void ti_arena_init(ti_arena *arena);
 void ti_arena_fini(ti_arena *arena);
 void ti_arena_reset(ti_arena *arena);
+/* Make the first block of an arena that has none just large enough for `size` bytes. */
+void ti_arena_reserve(ti_arena *arena, size_t size);
+size_t ti_arena_bytes(const ti_arena *arena);      /* of all blocks, used or spare */
 void *ti_arena_grow(ti_arena *arena, size_t size); /* the slow path of ti_arena_alloc */
 
 /* Uninitialised, 16-byte aligned. */
@@ -45,6 +48,22 @@ static inline void *ti_arena_copy(ti_arena *arena, const void *from, size_t size
 {
     void *ptr = ti_arena_alloc(arena, size);
     return size ? memcpy(ptr, from, size) : ptr;
+}
+
+/* Where an arena is, so that what came since can be given back, for as long as it has not been reset. */
+typedef struct ti_arena_mark {
+    const ti_arena_block *block;
+    char *next;
+} ti_arena_mark;
+
+static inline ti_arena_mark ti_arena_here(const ti_arena *arena)
+{
+    return (ti_arena_mark){ arena->block, arena->next };
+}
+/* What lies in blocks that were opened since stays until the reset. */
+static inline void ti_arena_go_back(ti_arena *arena, ti_arena_mark mark)
+{
+    arena->next = arena->block == mark.block ? mark.next : arena->next;
 }
 
 #define TI_ARENA_NEW(arena, type) ((type *)ti_arena_alloc_zero((arena), sizeof(type)))

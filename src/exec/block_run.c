@@ -56,8 +56,8 @@ static void combine(runner *r, uint32_t into, uint32_t from)
 
 static uint32_t blocks_before(const ti_task *task, size_t item)
 {
-    int64_t items = (int64_t)item - task->range.min[0];
-    return (uint32_t)(items / task->gran[0] + (items % task->gran[0] != 0));
+    int64_t items = (int64_t)item - task->shape->range.min[0];
+    return (uint32_t)(items / task->shape->gran[0] + (items % task->shape->gran[0] != 0));
 }
 
 void ti_block_run(ti_device_kernel *kernel, int part, int parts, tacit_launch *launch)
@@ -66,16 +66,16 @@ void ti_block_run(ti_device_kernel *kernel, int part, int parts, tacit_launch *l
     const ti_task *task = i->task;
     const tacit_box run = launch->chunk;
     runner r;
-    ti_block_stack stack = { .blocks = blocks_before(task, (size_t)task->range.max[0]) };
+    ti_block_stack stack = { .blocks = blocks_before(task, (size_t)task->shape->range.max[0]) };
     TI_ASSERT((uint32_t)parts == i->as.kernel.runs);
     (void)parts;
     init(&r, i, (uint32_t)part, launch->view);
     launch->view = r.view;
     for (uint32_t b = blocks_before(task, run.min[0]), end = blocks_before(task, run.max[0]); b < end; b++) {
         uint32_t into, from;
-        size_t begin = (size_t)(task->range.min[0] + b * task->gran[0]);
+        size_t begin = (size_t)(task->shape->range.min[0] + b * task->shape->gran[0]);
         launch->chunk.min[0] = begin;
-        launch->chunk.max[0] = TI_MIN(begin + (size_t)task->gran[0], run.max[0]);
+        launch->chunk.max[0] = TI_MIN(begin + (size_t)task->shape->gran[0], run.max[0]);
         ti_block_stack_push(&stack, (ti_block_span){ b, b + 1 }, stack.count);
         use_slot(&r, stack.count - 1);
         ti_kernel_call(kernel, launch);

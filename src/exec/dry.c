@@ -54,7 +54,7 @@ static ti_dry_name *name_of(ti_dry *dry, const char *name)
 
 static void note_kernel(ti_dry *dry, const ti_instruction *i)
 {
-    ti_dry_name *name = name_of(dry, i->task->name);
+    ti_dry_name *name = name_of(dry, i->task->shape->name);
     uint64_t items = (uint64_t)ti_box_volume(&i->as.kernel.chunk);
     name->kernels++;
     name->items += items;
@@ -63,7 +63,7 @@ static void note_kernel(ti_dry *dry, const ti_instruction *i)
 
 static void note_transfer(ti_dry *dry, const ti_instruction *i)
 {
-    ti_dry_name *name = name_of(dry, i->task->name);
+    ti_dry_name *name = name_of(dry, i->task->shape->name);
     uint64_t bytes = 0;
     for (uint32_t k = 0; k < i->as.transfer.boxes; k++) {
         bytes += (uint64_t)ti_box_volume(&i->as.transfer.box[k].box) * i->as.transfer.elem_size;
@@ -89,7 +89,7 @@ static void note_transfer(ti_dry *dry, const ti_instruction *i)
 
 static void note_collective(ti_dry *dry, const ti_instruction *i)
 {
-    ti_dry_name *name = name_of(dry, i->task->name);
+    ti_dry_name *name = name_of(dry, i->task->shape->name);
     uint64_t out = 0, in = 0;
     for (uint32_t k = 0; k < i->as.collective.gives; k++) {
         out += (uint64_t)ti_box_volume(&i->as.collective.give[k]) * i->as.collective.elem_size;

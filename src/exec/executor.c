@@ -91,7 +91,7 @@ uint64_t ti_executor_incomplete(const ti_executor *ex)
 
 static void fail(ti_executor *ex, tacit_status status, const char *what, const ti_instruction *i)
 {
-    ti_failure_set(&ex->is.progress->failure, status, "task '%s': %s", i->task->name, what);
+    ti_failure_set(&ex->is.progress->failure, status, "task '%s': %s", i->task->shape->name, what);
     ti_lot_wake(&ex->is.progress->lot, INT32_MAX);
 }
 
@@ -169,7 +169,7 @@ static void run_part(ti_device_kernel *kernel, int part, int parts, tacit_launch
 /* Blocks get their slots, and identities, as they begin. */
 static void prepare_reduction(const ti_instruction *i, uint32_t parts, job *j)
 {
-    if (i->task->in_blocks) {
+    if (i->task->shape->in_blocks) {
         j->kernel.run = ti_block_run;
         j->kernel.whole = i->as.kernel.runs == 1;
         return;
@@ -198,7 +198,7 @@ static bool has_reduction(const ti_instruction *i)
 static bool writes_apart(const ti_task *task, const ti_access *access, int d)
 {
     if (access->custom) {
-        return d == 0 && task->place < 0;
+        return d == 0 && task->shape->place < 0;
     }
     for (int b = 0; b < access->buffer->dims; b++) {
         if (access->mapper->c[b].kind == TACIT_COMPONENT_DIM && access->mapper->c[b].dim == d) {
@@ -211,8 +211,9 @@ static bool writes_apart(const ti_task *task, const ti_access *access, int d)
 /* On one node a task may read any part of a buffer that it writes. */
 static bool reads_elsewhere(const ti_task *task, uint32_t written)
 {
-    for (uint32_t i = 0; i < task->accesses; i++) {
-        if (i != written && task->place >= 0 && task->access[i].buffer == task->access[written].buffer) {
+    for (uint32_t i = 0; i < task->shape->accesses; i++) {
+        if (i != written && task->shape->place >= 0 &&
+            task->shape->access[i].buffer == task->shape->access[written].buffer) {
             return true;
         }
     }
@@ -223,13 +224,13 @@ static bool reads_elsewhere(const ti_task *task, uint32_t written)
 static bool may_cut(const ti_task *task, const ti_box *chunk)
 {
     int d = 0;
-    while (d + 1 < task->dims && chunk->max[d] - chunk->min[d] == 1) {
+    while (d + 1 < task->shape->dims && chunk->max[d] - chunk->min[d] == 1) {
         d++;
     }
-    bool may = d == 0 || task->gran[d] == 1; /* the device knows the granularity of dimension 0 */
-    for (uint32_t i = 0; i < task->accesses && may; i++) {
-        may = !ti_access_writes(&task->access[i]) ||
-              (writes_apart(task, &task->access[i], d) && !reads_elsewhere(task, i));
+    bool may = d == 0 || task->shape->gran[d] == 1; /* the device knows the granularity of dimension 0 */
+    for (uint32_t i = 0; i < task->shape->accesses && may; i++) {
+        may = !ti_access_writes(&task->shape->access[i]) ||
+              (writes_apart(task, &task->shape->access[i], d) && !reads_elsewhere(task, i));
     }
     return may;
 }
@@ -244,7 +245,7 @@ static void launch_meeting(ti_executor *ex, const ti_instruction *i, ti_device_k
         ti_failure_set(&ex->is.progress->failure, TACIT_ERROR_UNSUPPORTED,
                        "task '%s': the system grants no thread for tasks on every node; raise its limit, or set "
                        "TACIT_WORKERS to fewer",
-                       i->task->name);
+                       i->task->shape->name);
         ti_lot_wake(&ex->is.progress->lot, INT32_MAX);
         return;
     }
@@ -256,7 +257,8 @@ static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
     const ti_instruction *i = slot->instruction;
     const ti_task *task = i->task;
     bool own_views = has_reduction(i);
-    uint32_t parts = own_views && !task->in_blocks ? (uint32_t)ex->is.system->workers : 1; /* with views of their own */
+    uint32_t parts = own_views && !task->shape->in_blocks ? (uint32_t)ex->is.system->workers
+                                                          : 1; /* with views of their own */
     job *j = take_job(ex, (size_t)parts * i->as.kernel.views);
     for (uint32_t p = 0; p < parts; p++) {
         for (uint32_t v = 0; v < i->as.kernel.views; v++) {
@@ -264,18 +266,18 @@ static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
         }
     }
     j->kernel = (ti_device_kernel){
-        .kernel = &task->kernel,
+        .kernel = &task->shape->kernel,
         .launch = { .view = j->view,
                     .args = task->args,
-                    .args_size = task->args_size,
+                    .args_size = task->shape->args_size,
                     .node = ex->is.system->node,
                     .num_nodes = ex->is.system->num_nodes,
-                    .name = task->name,
+                    .name = task->shape->name,
                     .context = ex->is.context,
-                    .on = task->on },
-        .dims = task->dims,
-        .whole = task->whole_chunk || (ex->is.system->workers > 1 && !may_cut(task, &i->as.kernel.chunk)),
-        .granule = task->gran[0],
+                    .on = task->shape->on },
+        .dims = task->shape->dims,
+        .whole = task->shape->whole_chunk || (ex->is.system->workers > 1 && !may_cut(task, &i->as.kernel.chunk)),
+        .granule = task->shape->gran[0],
         .priority = i->priority,
         .token = i->id,
         .user = (void *)(uintptr_t)i,
@@ -581,7 +583,7 @@ static void describe_collective(const ti_executor *ex, const ti_instruction *i, 
     const char *state = i->as.collective.sequence < ex->collectives.next ? "" : ", which waits for one before it";
     ti_strbuf_add(out, "\n  collective %llu (%s) with all nodes: buffer '%s', for task '%s'%s",
                   (unsigned long long)i->as.collective.sequence, ti_pattern_name(i->as.collective.what->pattern),
-                  i->as.collective.buffer->name, i->task->name, state);
+                  i->as.collective.buffer->name, i->task->shape->name, state);
 }
 
 static void describe_transfer(const ti_instruction *i, ti_strbuf *out)
@@ -592,7 +594,7 @@ static void describe_transfer(const ti_instruction *i, ti_strbuf *out)
                   (unsigned long long)i->as.transfer.counter, i->kind == TI_INSTRUCTION_SEND ? "to" : "from",
                   i->as.transfer.peer, buffer->name,
                   ti_box_format(&i->as.transfer.box[0].box, TI_MAX(buffer->dims, 1), text),
-                  i->as.transfer.boxes > 1 ? " and more" : "", i->task->name);
+                  i->as.transfer.boxes > 1 ? " and more" : "", i->task->shape->name);
 }
 
 void ti_executor_describe_waits(const ti_executor *ex, int most, ti_strbuf *out)

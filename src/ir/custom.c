@@ -50,6 +50,15 @@ void ti_footprint_fill(ti_footprint *out, const ti_access *access, const ti_box 
     }
 }
 
+void ti_shape_fill_footprints(ti_shape *shape, ti_arena *arena)
+{
+    ti_footprint *footprint = TI_ARENA_ARRAY(arena, ti_footprint, shape->accesses);
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        ti_footprint_fill(&footprint[i], &shape->access[i], &shape->range, arena);
+    }
+    shape->footprint = footprint;
+}
+
 void ti_access_image(const ti_access *access, const ti_box *items, ti_boxes *out)
 {
     if (access->custom) {

@@ -4,7 +4,7 @@
  * which do not wait for each other. */
 #include "ir/submission.h"
 
-#include "base/map.h"
+#include "base/hash.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -17,48 +17,6 @@ _Static_assert(sizeof(tacit_component) == 32, "a component is two pairs of words
 
 /* ---- hashes */
 
-#define KEY 0x9e3779b97f4a7c15u
-__extension__ typedef unsigned __int128 wide;
-
-/* The two halves of a product of 128 bits, each of which depends on all bits of the factors that matter. */
-static inline uint64_t fold_product(uint64_t a, uint64_t b)
-{
-    wide product = (wide)a * b;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-static inline uint64_t word_at(const void *p)
-{
-    uint64_t w;
-    memcpy(&w, p, sizeof(w));
-    return w;
-}
-
-/* One more word: not symmetric, so that the order counts. */
-static inline uint64_t mix(uint64_t h, uint64_t w)
-{
-    return fold_product(h ^ KEY, w ^ 0xa0761d6478bd642fu);
-}
-
-/* The two words at `p`, which lie at place number `place` of what is hashed: hashes of places are added up. */
-static inline uint64_t hash_pair(const void *p, uint64_t place)
-{
-    uint64_t key = (place + 1) * KEY;
-    return fold_product(word_at(p) ^ key, word_at((const char *)p + 8) ^ ~key);
-}
-
-static uint64_t hash_bytes(const void *data, size_t size)
-{
-    char rest[16] = { 0 };
-    size_t pairs = size / sizeof(rest);
-    uint64_t h = 0;
-    for (size_t i = 0; i < pairs; i++) {
-        h += hash_pair((const char *)data + i * sizeof(rest), i);
-    }
-    memcpy(rest, (const char *)data + pairs * sizeof(rest), size % sizeof(rest));
-    return mix(h + hash_pair(rest, pairs), size);
-}
-
 static uint32_t fold(uint64_t h)
 {
     return (uint32_t)(h ^ h >> 32);
@@ -69,12 +27,12 @@ static void seal(ti_submission *s)
     const char *header = (const char *)&s->kind;
     uint64_t h = 0;
     for (uint64_t i = 0; i < HEADER_PAIRS; i++) {
-        h += hash_pair(header + i * 16, i);
+        h += ti_hash_pair(header + i * 16, i);
     }
     for (uint32_t i = 0; i < s->accesses; i++) {
-        h += hash_pair(&s->access[i], HEADER_PAIRS + i);
+        h += ti_hash_pair(&s->access[i], HEADER_PAIRS + i);
     }
-    s->hash = mix(h, s->accesses);
+    s->hash = ti_hash_mix(h, s->accesses);
 }
 
 /* ---- parts of a record */
@@ -98,7 +56,7 @@ static void set_name(ti_submission *s, const char *name)
     size_t length = strlen(name);
     memcpy(s->name, name, TI_MIN(length, sizeof(s->name)));
     if (TI_UNLIKELY(length > sizeof(s->name))) {
-        s->name_rest = fold(hash_bytes(name + sizeof(s->name), length - sizeof(s->name)));
+        s->name_rest = fold(ti_hash_bytes(name + sizeof(s->name), length - sizeof(s->name)));
     }
 }
 
@@ -118,7 +76,7 @@ static uint32_t hash_mappers(const ti_access *access)
         const ti_mapper *m = &access->mapper[i];
         for (uint64_t d = 0; d < (uint64_t)m->dims; d++) {
             uint64_t place = 6 * i + 2 * d;
-            h += hash_pair(&m->c[d].lo, place) + hash_pair(&m->c[d].mul, place + 1);
+            h += ti_hash_pair(&m->c[d].lo, place) + ti_hash_pair(&m->c[d].mul, place + 1);
         }
     }
     return fold(h);
@@ -127,60 +85,57 @@ static uint32_t hash_mappers(const ti_access *access)
 static uint32_t hash_op(const ti_access *access)
 {
     const tacit_op *op = &access->reducer.op;
-    return fold(mix(mix((uint64_t)op->kind, (uint64_t)op->type), access->include_old));
+    return fold(ti_hash_mix(ti_hash_mix((uint64_t)op->kind, (uint64_t)op->type), access->include_old));
 }
 
-static uint32_t hash_split(const ti_task *task, size_t weights)
+static uint32_t hash_split(const ti_shape *shape, size_t weights)
 {
-    bool plain = task->gran[0] == 1 && task->gran[1] == 1 && task->gran[2] == 1 && task->oversubscribe == 1 &&
-                 task->grid[0] == 0;
-    if (TI_LIKELY(plain && !task->two_dimensional && !task->weights)) {
+    bool plain = shape->gran[0] == 1 && shape->gran[1] == 1 && shape->gran[2] == 1 && shape->oversubscribe == 1 &&
+                 shape->grid[0] == 0;
+    if (TI_LIKELY(plain && !shape->two_dimensional && !shape->weights)) {
         return 0;
     }
-    uint64_t h = (uint64_t)task->oversubscribe << 1 | task->two_dimensional;
+    uint64_t h = (uint64_t)shape->oversubscribe << 1 | shape->two_dimensional;
     for (int d = 0; d < 3; d++) {
-        h = mix(mix(h, (uint64_t)task->gran[d]), (uint64_t)task->grid[d]);
+        h = ti_hash_mix(ti_hash_mix(h, (uint64_t)shape->gran[d]), (uint64_t)shape->grid[d]);
     }
-    if (task->weights) {
-        h = mix(h, hash_bytes(task->weights, weights * sizeof(task->weights[0])));
+    if (shape->weights) {
+        h = ti_hash_mix(h, ti_hash_bytes(shape->weights, weights * sizeof(shape->weights[0])));
     }
     return fold(h);
 }
 
-static void add_accesses(const ti_task *task, ti_submission *out)
+static void add_accesses(const ti_shape *shape, ti_submission *out)
 {
-    for (uint32_t i = 0; i < task->accesses; i++) {
-        const ti_access *a = &task->access[i];
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        const ti_access *a = &shape->access[i];
         out->access[i].buffer = (uint32_t)a->buffer->serial;
         out->access[i].mapper = hash_mappers(a);
         out->access[i].mode = (uint32_t)a->mode;
         out->access[i].op = a->mode == TACIT_REDUCE ? hash_op(a) : 0;
     }
-    out->accesses = task->accesses;
+    out->accesses = shape->accesses;
 }
 
-static void add_task(const ti_task *task, int num_nodes, ti_submission *out)
+static void add_task(const ti_shape *shape, int num_nodes, ti_submission *out)
 {
     out->kind = TI_SUBMITTED_TASK;
-    set_name(out, task->name);
-    set_box(out, &task->range, task->dims);
-    add_accesses(task, out);
-    out->bytes = task->args_size;
-    if (TI_UNLIKELY(task->hash_args)) {
-        out->args = fold(hash_bytes(task->args, task->args_size));
-    }
-    out->split = hash_split(task, (size_t)num_nodes);
-    out->place = task->place;
-    out->where = (uint32_t)task->on;
-    if (TI_UNLIKELY(task->orders)) {
-        out->number = hash_bytes(task->order, task->orders * sizeof(task->order[0]));
+    set_name(out, shape->name);
+    set_box(out, &shape->range, shape->dims);
+    add_accesses(shape, out);
+    out->bytes = shape->args_size;
+    out->split = hash_split(shape, (size_t)num_nodes);
+    out->place = shape->place;
+    out->where = (uint32_t)shape->on;
+    if (TI_UNLIKELY(shape->orders)) {
+        out->number = ti_hash_bytes(shape->order, shape->orders * sizeof(shape->order[0]));
     }
 }
 
 /* A fence of a box has a mapper of spans; one of each node's own part goes through the distribution. */
-static void add_fence(const ti_task *task, int num_nodes, ti_submission *out)
+static void add_fence(const ti_shape *shape, int num_nodes, ti_submission *out)
 {
-    const ti_access *a = &task->access[0];
+    const ti_access *a = &shape->access[0];
     ti_box box = a->buffer->extent;
     for (int d = 0; !a->custom && d < a->mapper->dims; d++) {
         if (a->mapper->c[d].kind == TACIT_COMPONENT_SPAN) {
@@ -188,11 +143,11 @@ static void add_fence(const ti_task *task, int num_nodes, ti_submission *out)
             box.max[d] = a->mapper->c[d].hi;
         }
     }
-    out->split = hash_split(task, (size_t)num_nodes);
+    out->split = hash_split(shape, (size_t)num_nodes);
     out->kind = TI_SUBMITTED_FENCE;
     set_name(out, a->buffer->name);
     set_box(out, &box, a->buffer->dims);
-    add_accesses(task, out);
+    add_accesses(shape, out);
 }
 
 static void add_buffer(ti_submission_kind kind, const ti_buffer_info *buffer, ti_submission *out)
@@ -204,24 +159,38 @@ static void add_buffer(ti_submission_kind kind, const ti_buffer_info *buffer, ti
     out->place = (int32_t)buffer->serial;
 }
 
+void ti_submission_of_shape(const ti_shape *shape, int num_nodes, ti_submission *out)
+{
+    clear(out);
+    add_task(shape, num_nodes, out);
+    seal(out);
+}
+
 void ti_submission_of_task(const ti_task *task, int num_nodes, ti_submission *out)
 {
+    const ti_shape *shape = task->shape;
+    if (TI_LIKELY(shape->submission != NULL)) {
+        ti_submission_copy(out, shape->submission);
+        out->id = task->id;
+        return;
+    }
     clear(out);
     out->id = task->id;
     switch (task->kind) {
     case TI_TASK_EXECUTE:
-        add_task(task, num_nodes, out);
+        add_task(shape, num_nodes, out);
+        out->args = shape->hash_args ? fold(ti_hash_bytes(task->args, shape->args_size)) : 0;
         break;
     case TI_TASK_FENCE:
-        add_fence(task, num_nodes, out);
+        add_fence(shape, num_nodes, out);
         break;
     case TI_TASK_EPOCH:
         out->kind = task->as.barrier ? TI_SUBMITTED_FINALIZE : TI_SUBMITTED_WAIT;
         break;
     case TI_TASK_CREATE:
         add_buffer(TI_SUBMITTED_CREATE, task->as.create.buffer, out);
-        add_accesses(task, out); /* of contents that each node gives its part of, or none of it */
-        out->number = task->accesses || task->as.create.init.memory;
+        add_accesses(shape, out); /* of contents that each node gives its part of, or none of it */
+        out->number = shape->accesses || task->as.create.init.memory;
         break;
     case TI_TASK_DESTROY:
         add_buffer(TI_SUBMITTED_DESTROY, task->as.destroy, out);

@@ -51,12 +51,18 @@ typedef struct ti_submission {
     } access[TACIT_MAX_ACCESSES];
 } ti_submission;
 
-/* Of a task that is about to be submitted; a horizon is one that the program asks for. */
+/* Of a task that is about to be submitted; a horizon is one that the program asks for. The shape of tasks whose arguments do not count may
+ * keep what all of them have in common (ti_shape::submission). */
+void ti_submission_of_shape(const ti_shape *shape, int num_nodes, ti_submission *out);
 void ti_submission_of_task(const ti_task *task, int num_nodes, ti_submission *out);
-/* All of one that matters. */
+/* All of one that matters: how many bytes that is. */
+static inline size_t ti_submission_size(const ti_submission *s)
+{
+    return offsetof(ti_submission, access) + s->accesses * sizeof(s->access[0]);
+}
 static inline void ti_submission_copy(ti_submission *to, const ti_submission *from)
 {
-    memcpy(to, from, offsetof(ti_submission, access) + from->accesses * sizeof(from->access[0]));
+    memcpy(to, from, ti_submission_size(from));
 }
 /* Of other calls. */
 void ti_submission_of_call(ti_submission_kind kind, uint64_t number, uint64_t bytes, unsigned properties,

@@ -48,8 +48,6 @@ typedef struct record {
     ti_submission what;
 } record;
 
-enum { KNOWN = 64 };
-
 struct ti_agreement {
     ti_comm *comm;
     int left, right; /* nodes, or -1 */
@@ -58,11 +56,7 @@ struct ti_agreement {
     _Alignas(TI_CACHE_LINE) ti_lock lock;
     bool frozen;
     uint64_t count, sum;
-    record *ring;  /* of submission i at i % HISTORY */
-    struct known { /* of the task with row r at r % KNOWN */
-        uint64_t row;
-        ti_submission what;
-    } * known;
+    record *ring;               /* of submission i at i % HISTORY */
     uint64_t (*marks)[MARKS];   /* per level, of submission i at i / WINDOW^(level + 1) % MARKS */
     char (*names)[BUFFER_NAME]; /* of buffer i at i % NAMES */
     uint32_t newest_buffer;
@@ -132,29 +126,12 @@ static void keep_name(ti_agreement *a, const ti_buffer_info *buffer)
     to[BUFFER_NAME - 1] = '\0';
 }
 
-/* Tasks of one row differ in nothing but their arguments. */
-static void describe_task(ti_agreement *a, const ti_task *task, ti_submission *out)
-{
-    struct known *k = &a->known[task->row % KNOWN];
-    bool keeps = task->row && !task->hash_args;
-    if (keeps && k->row == task->row) {
-        ti_submission_copy(out, &k->what);
-        out->id = task->id;
-        return;
-    }
-    ti_submission_of_task(task, a->comm->num_nodes, out);
-    if (keeps) {
-        k->row = task->row;
-        ti_submission_copy(&k->what, out);
-    }
-}
-
 void ti_agreement_note(ti_agreement *a, const ti_task *task)
 {
     ti_lock_take(&a->lock);
     if (!a->frozen) {
         record *r = next_record(a);
-        describe_task(a, task, &r->what);
+        ti_submission_of_task(task, a->comm->num_nodes, &r->what);
         append(a, r);
         if (task->kind == TI_TASK_CREATE) {
             keep_name(a, task->as.create.buffer);
@@ -214,7 +191,6 @@ ti_agreement *ti_agreement_create(ti_comm *comm, const tacit_config *config)
     a->left = comm->node - 1;
     a->right = comm->node + 1 < comm->num_nodes ? comm->node + 1 : -1;
     a->ring = TI_NEW_ARRAY(record, HISTORY);
-    a->known = TI_NEW_ARRAY(struct known, KNOWN);
     a->marks = ti_alloc_zero(LEVELS * sizeof(*a->marks));
     a->names = ti_alloc_zero(NAMES * sizeof(*a->names));
     ti_agreement_note_call(a, TI_SUBMITTED_SETTINGS, (uint64_t)config->horizon_step, (uint64_t)config->horizon_front,
@@ -229,7 +205,6 @@ void ti_agreement_destroy(ti_agreement *a)
         ti_vec_fini(&a->ahead);
         ti_vec_fini(&a->out);
         ti_free(a->ring, HISTORY * sizeof(record));
-        ti_free(a->known, KNOWN * sizeof(*a->known));
         ti_free(a->marks, LEVELS * sizeof(*a->marks));
         ti_free(a->names, NAMES * sizeof(*a->names));
         TI_DELETE(a);

@@ -85,7 +85,7 @@ void ti_dry_run_destroy(ti_dry_run *run)
 void ti_dry_run_note_commands(ti_dry_run *run, const ti_task *task, ti_command_batch batch, uint64_t ns)
 {
     run->tasks[task->kind]++;
-    run->items += task->kind == TI_TASK_EXECUTE ? (uint64_t)ti_box_volume(&task->range) : 0;
+    run->items += task->kind == TI_TASK_EXECUTE ? (uint64_t)ti_box_volume(&task->shape->range) : 0;
     ti_dry_run_note_time(run, task, TI_STAGE_COMMAND, ns);
     for (size_t i = 0; i < batch.count; i++) {
         run->commands[batch.command[i]->kind]++;

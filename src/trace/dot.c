@@ -79,10 +79,10 @@ static const char *mode_name(int mode)
 
 static void add_accesses(ti_dot *dot, const ti_task *task)
 {
-    for (uint32_t i = 0; i < task->accesses; i++) {
-        const ti_access *a = &task->access[i];
+    for (uint32_t i = 0; i < task->shape->accesses; i++) {
+        const ti_access *a = &task->shape->access[i];
         ti_boxes boxes = { 0 };
-        ti_access_image(a, &task->range, &boxes);
+        ti_access_image(a, &task->shape->range, &boxes);
         ti_strbuf_add(&dot->text, "\\n%s ", mode_name(a->mode));
         add_name(dot, a->buffer->name);
         for (size_t k = 0; k < boxes.count; k++) {
@@ -119,15 +119,15 @@ void ti_dot_task(ti_dot *dot, const ti_task *task)
     }
     open_vertex(dot, task->id, "box", colours[task->kind]);
     ti_strbuf_add(&dot->text, "T%llu ", (unsigned long long)task->id);
-    add_name(dot, task->name);
+    add_name(dot, task->shape->name);
     if (task->kind == TI_TASK_EXECUTE) {
-        ti_strbuf_add(&dot->text, "%s", task->place == TI_PLACE_EVERYWHERE ? " on every node" : "");
-        add_box(dot, &task->range, task->dims);
+        ti_strbuf_add(&dot->text, "%s", task->shape->place == TI_PLACE_EVERYWHERE ? " on every node" : "");
+        add_box(dot, &task->shape->range, task->shape->dims);
         add_accesses(dot, task);
     }
-    for (uint32_t i = 0; i < task->orders; i++) {
-        if (task->order[i] != TI_ORDER_OF_MEETINGS) {
-            ti_strbuf_add(&dot->text, "\\nhost object %u", task->order[i]);
+    for (uint32_t i = 0; i < task->shape->orders; i++) {
+        if (task->shape->order[i] != TI_ORDER_OF_MEETINGS) {
+            ti_strbuf_add(&dot->text, "\\nhost object %u", task->shape->order[i]);
         }
     }
     close_vertex(dot, task->id, task->dep, task->deps);
@@ -137,7 +137,7 @@ void ti_dot_task(ti_dot *dot, const ti_task *task)
 static void add_pieces(ti_dot *dot, const ti_command *c)
 {
     for (uint32_t p = 0; p < c->as.execute.pieces; p++) {
-        add_box(dot, &c->as.execute.piece[p].chunk, c->task->dims);
+        add_box(dot, &c->as.execute.piece[p].chunk, c->task->shape->dims);
     }
 }
 
@@ -178,7 +178,7 @@ static void describe_command(ti_dot *dot, const ti_command *c)
     case TI_COMMAND_EXECUTE:
         open_vertex(dot, c->id, "box", "#cfe2f3");
         ti_strbuf_add(&dot->text, "execute T%llu ", (unsigned long long)c->task->id);
-        add_name(dot, c->task->name);
+        add_name(dot, c->task->shape->name);
         add_pieces(dot, c);
         break;
     case TI_COMMAND_SEND:
@@ -194,15 +194,15 @@ static void describe_command(ti_dot *dot, const ti_command *c)
     case TI_COMMAND_REDUCE:
         open_vertex(dot, c->id, "ellipse", "#d9d2e9");
         ti_strbuf_add(&dot->text, "reduce ");
-        add_name(dot, c->task->access[c->as.reduce.access].buffer->name);
+        add_name(dot, c->task->shape->access[c->as.reduce.access].buffer->name);
         add_reduction(dot, c);
         break;
     case TI_COMMAND_FENCE:
         open_vertex(dot, c->id, "box", "#d9ead3");
         ti_strbuf_add(&dot->text, "fence ");
-        add_name(dot, c->task->access[0].buffer->name);
+        add_name(dot, c->task->shape->access[0].buffer->name);
         for (size_t i = 0; i < TI_MIN(c->task->as.fence.pieces, MOST_BOXES); i++) {
-            add_box(dot, &c->task->as.fence.piece[i].box, c->task->access[0].buffer->dims);
+            add_box(dot, &c->task->as.fence.piece[i].box, c->task->shape->access[0].buffer->dims);
         }
         break;
     case TI_COMMAND_COLLECTIVE:
@@ -214,7 +214,7 @@ static void describe_command(ti_dot *dot, const ti_command *c)
     case TI_COMMAND_CREATE:
     case TI_COMMAND_DESTROY:
         open_vertex(dot, c->id, "box", "#eeeeee");
-        add_name(dot, c->task->name);
+        add_name(dot, c->task->shape->name);
         break;
     }
 }
@@ -251,8 +251,8 @@ static void describe_kernel(ti_dot *dot, const ti_instruction *i)
                   i->kind == TI_INSTRUCTION_KERNEL ? "kernel"
                   : i->kind == TI_INSTRUCTION_HOST ? "host task"
                                                    : "host task on every node");
-    add_name(dot, i->task->name);
-    add_box(dot, &i->as.kernel.chunk, i->task->dims);
+    add_name(dot, i->task->shape->name);
+    add_box(dot, &i->as.kernel.chunk, i->task->shape->dims);
 }
 
 static void describe_instruction(ti_dot *dot, const ti_instruction *i)
@@ -297,7 +297,7 @@ static void describe_instruction(ti_dot *dot, const ti_instruction *i)
     case TI_INSTRUCTION_FENCE:
     case TI_INSTRUCTION_EPOCH:
         open_vertex(dot, i->id, "box", "#eeeeee");
-        add_name(dot, i->task->name);
+        add_name(dot, i->task->shape->name);
         break;
     }
 }

@@ -8,7 +8,7 @@
 void ti_timeline_add(ti_timeline *timeline, const ti_instruction *instruction, bool complete)
 {
     ti_timeline_event event = { ti_clock_ns(), instruction->id, instruction->kind, complete, "" };
-    snprintf(event.task, sizeof(event.task), "%s", instruction->task->name);
+    snprintf(event.task, sizeof(event.task), "%s", instruction->task->shape->name);
     ti_vec_push(&timeline->events, event);
 }
 

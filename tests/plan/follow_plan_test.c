@@ -43,7 +43,7 @@ static void add_touch(run *r, const ti_instruction *i, uint64_t allocation, cons
 static void touch_kernel(run *r, const ti_instruction *i)
 {
     for (uint32_t v = 0; v < i->as.kernel.views; v++) {
-        const ti_access *access = &i->task->access[v];
+        const ti_access *access = &i->task->shape->access[v];
         if (access->mode == TACIT_REDUCE) {
             continue;
         }

@@ -76,21 +76,13 @@ static size_t submit(node *n, ti_task *task)
     return n->seen.count - before;
 }
 
-static ti_task *new_task(node *n, ti_task_kind kind, const char *name, ti_arena **arena)
+static ti_task *new_task(node *n, ti_task_kind kind, const char *name)
 {
-    ti_task *task = ti_task_graph_new(n->tasks, arena);
-    task->kind = kind;
-    task->name = name;
-    task->gran[0] = task->gran[1] = task->gran[2] = 1;
-    task->oversubscribe = 1;
-    task->dims = 1;
-    task->place = -1;
-    return task;
+    return ti_task_graph_new(n->tasks, kind, ti_task_graph_shape(n->tasks, name));
 }
 
 static int create(node *n, const char *name, int64_t size, bool init)
 {
-    ti_arena *arena;
     int b = n->buffers++;
     n->buffer[b] = (ti_buffer_info){ .slot = (uint32_t)b,
                                      .dims = 1,
@@ -98,10 +90,10 @@ static int create(node *n, const char *name, int64_t size, bool init)
                                      .name = name,
                                      .extent = { { 0, 0, 0 }, { size, 1, 1 } },
                                      .elem_size = 1 };
-    ti_task *task = new_task(n, TI_TASK_CREATE, name, &arena);
+    ti_task *task = new_task(n, TI_TASK_CREATE, name);
     task->as.create.buffer = &n->buffer[b];
     static char contents[1]; /* never read: nothing is executed */
-    ti_local_piece *piece = TI_ARENA_NEW(arena, ti_local_piece);
+    ti_local_piece *piece = TI_ARENA_NEW(ti_task_graph_arena(n->tasks), ti_local_piece);
     *piece = (ti_local_piece){ n->buffer[b].extent, n->buffer[b].extent };
     task->as.create.init = (ti_user_copy){ .memory = contents, .piece = piece, .pieces = init };
     submit(n, task);
@@ -110,8 +102,7 @@ static int create(node *n, const char *name, int64_t size, bool init)
 
 static void destroy(node *n, int buffer)
 {
-    ti_arena *arena;
-    ti_task *task = new_task(n, TI_TASK_DESTROY, "destroy", &arena);
+    ti_task *task = new_task(n, TI_TASK_DESTROY, "destroy");
     task->as.destroy = &n->buffer[buffer];
     submit(n, task);
 }
@@ -128,23 +119,25 @@ static void fill_access(node *n, ti_arena *arena, ti_access *access, int buffer,
 static void use_two(node *n, const char *name, int buffer, int mode0, tacit_mapper mapper0, int mode1,
                     tacit_mapper mapper1)
 {
-    ti_arena *arena;
-    ti_task *task = new_task(n, TI_TASK_EXECUTE, name, &arena);
+    ti_arena *arena = ti_task_graph_arena(n->tasks);
+    ti_shape *shape = ti_task_graph_shape(n->tasks, name);
     ti_access *access = TI_ARENA_ARRAY(arena, ti_access, 2);
     fill_access(n, arena, &access[0], buffer, mode0, mapper0);
     fill_access(n, arena, &access[1], buffer, mode1, mapper1);
-    task->range = (ti_box){ { 0, 0, 0 }, { 1, 1, 1 } };
-    task->access = access;
-    task->accesses = 2;
-    submit(n, task);
+    shape->range = (ti_box){ { 0, 0, 0 }, { 1, 1, 1 } };
+    shape->access = access;
+    shape->accesses = 2;
+    ti_shape_fill_footprints(shape, arena);
+    submit(n, ti_task_graph_new(n->tasks, TI_TASK_EXECUTE, shape));
 }
 
 /* A task of `items` with one access, or a fence. */
 static size_t use(node *n, ti_task_kind kind, const char *name, int64_t items, int buffer, int mode,
                   tacit_mapper mapper)
 {
-    ti_arena *arena;
-    ti_task *task = new_task(n, kind, name, &arena);
+    ti_arena *arena = ti_task_graph_arena(n->tasks);
+    ti_shape *shape = ti_task_graph_shape(n->tasks, name);
+    ti_task *task = ti_task_graph_new(n->tasks, kind, shape);
     ti_access *access = TI_ARENA_NEW(arena, ti_access);
     fill_access(n, arena, access, buffer, mode, mapper);
     if (mode == TACIT_REDUCE) {
@@ -154,13 +147,14 @@ static size_t use(node *n, ti_task_kind kind, const char *name, int64_t items, i
         static ti_signal signal;
         static char result[1];
         ti_local_piece *piece = TI_ARENA_NEW(arena, ti_local_piece);
-        ti_mapper_image(access->mapper, &access->buffer->extent, &task->range, &piece->box);
+        ti_mapper_image(access->mapper, &access->buffer->extent, &shape->range, &piece->box);
         piece->whole = piece->box;
         task->as.fence = (ti_user_copy){ result, piece, 1, &signal };
     }
-    task->range = (ti_box){ { 0, 0, 0 }, { items, 1, 1 } };
-    task->access = access;
-    task->accesses = 1;
+    shape->range = (ti_box){ { 0, 0, 0 }, { items, 1, 1 } };
+    shape->access = access;
+    shape->accesses = 1;
+    ti_shape_fill_footprints(shape, arena);
     return submit(n, task);
 }
 
@@ -181,8 +175,7 @@ static size_t fence(node *n, int buffer, size_t a, size_t b)
 
 static void epoch(node *n)
 {
-    ti_arena *arena;
-    submit(n, new_task(n, TI_TASK_EPOCH, "wait", &arena));
+    submit(n, new_task(n, TI_TASK_EPOCH, "wait"));
 }
 
 static size_t count(const node *n, ti_instruction_kind kind)
@@ -230,8 +223,8 @@ static void a_window_allocates_once(void **state)
     assert_int_equal(n.seen.count, 3);
     assert_int_equal(n.seen.data[0].kind, TI_INSTRUCTION_ALLOC);
     assert_int_equal(n.seen.data[0].as.memory.bytes, 103);
-    assert_string_equal(n.seen.data[1].task->name, "write");
-    assert_string_equal(n.seen.data[2].task->name, "read");
+    assert_string_equal(n.seen.data[1].task->shape->name, "write");
+    assert_string_equal(n.seen.data[2].task->shape->name, "read");
     assert_int_equal(reallocations(&n), 0);
     teardown_node(&n);
 }
@@ -341,7 +334,7 @@ static void creation_passes_by(void **state)
     assert_int_equal(run(&n, "later", 50, b, TACIT_UPDATE, tacit_one_to_one()), 0); /* in order */
     destroy(&n, a);
     see(&n, ti_instruction_graph_close(n.graph));
-    assert_string_equal(n.seen.data[before + 2].task->name, "write");
+    assert_string_equal(n.seen.data[before + 2].task->shape->name, "write");
     assert_int_equal(n.seen.data[n.seen.count - 1].kind, TI_INSTRUCTION_FREE);
     teardown_node(&n);
 }

@@ -84,7 +84,7 @@ static bool run_one(uint64_t seed, const arguments *args, sim_counts *total, arr
     so.reproducible = gen_chance(&r, 40);
     so.reduces = gen_chance(&r, 70);
     so.explain = gen_chance(&r, 30);
-    so.rows = gen_chance(&r, 80);
+    so.shapes = gen_chance(&r, 80);
     so.look = (int)gen_between(&r, 1, 20);
     so.collectives = (int)gen_between(&r, TI_COLLECTIVES_OFF, TI_COLLECTIVES_LOOKAHEAD);
     so.old_producers = (int)gen_between(&r, 0, 2);

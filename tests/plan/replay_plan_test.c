@@ -22,7 +22,7 @@ static void start(plan *p, int collectives)
 
 static void step_of_stencil(plan *p, int from)
 {
-    p->row = (uint64_t)from + 1;
+    p->shape = (uint64_t)from + 1;
     gen_task t = { .range = tacit_range1(ITEMS) };
     t.access[0] = plan_read(from, tacit_neighborhood(1, 0, 0));
     t.access[1] = plan_write(1 - from, tacit_one_to_one());
@@ -56,7 +56,7 @@ static void what_comes_between_is_seen(void **state)
         step_of_stencil(&p, i % 2);
     }
     assert_true(p.node[1].replayed > 0);
-    p.row = 0;
+    p.shape = 0;
     plan_task(&p, task1("all", plan_read(B, tacit_all())));
     assert_string_equal(plan_text(&p, 1), "send 0 B [4,8); send 2 B [4,8); send 3 B [4,8); receive 0 B [0,4); "
                                           "receive 2 B [8,12); receive 3 B [12,16); execute [4,8)");
@@ -75,10 +75,10 @@ static void all_gathers_are_found_again(void **state)
     start(&p, TI_COLLECTIVES_LOOKAHEAD);
     for (int i = 0; i < 12; i++) {
         uint64_t before = p.node[1].replayed;
-        p.row = 1;
+        p.shape = 1;
         plan_task(&p, task1("write", plan_update(A, tacit_one_to_one())));
         assert_string_equal(plan_text(&p, 1), "execute [4,8)");
-        p.row = 2;
+        p.shape = 2;
         plan_task(&p, task1("read", plan_read(A, tacit_all())));
         assert_string_equal(plan_text(&p, 1), "all-gather A [0,16) give [4,8) get [0,4)+[8,16); execute [4,8)");
         assert_true(i < 4 || p.node[1].replayed == before + 2);
@@ -92,7 +92,7 @@ static void run_kind(plan *p, int kind)
 {
     static const tacit_box front = { { 0, 0, 0 }, { 10, 1, 1 } };
     int buffer = kind % 3;
-    p->row = p->row ? (uint64_t)kind + 1 : 0;
+    p->shape = p->shape ? (uint64_t)kind + 1 : 0;
     switch (kind / 3) {
     case 0:
         plan_task(p, task1("write", plan_write(buffer, tacit_one_to_one())));
@@ -133,7 +133,7 @@ static void compare(uint64_t seed, int collectives, uint64_t *replayed)
             kind[i] = (int)gen_between(&r, 0, KINDS - 1);
         }
         for (int i = 0; i < length * turns; i++) {
-            with.row = 1;
+            with.shape = 1;
             run_kind(&with, kind[i % length]);
             run_kind(&without, kind[i % length]);
             for (int n = 0; n < NODES; n++) {

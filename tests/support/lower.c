@@ -72,15 +72,15 @@ static void lower_access(const lowering *l, const gen_access *from, ti_arena *ar
     to->custom = from->mapper.kind == TACIT_MAPPER_CUSTOM ? &l->custom[from->mapper.arg] : NULL;
 }
 
-static void lower_blocks(ti_task *task)
+static void lower_blocks(ti_shape *shape)
 {
-    int64_t length = task->range.max[0] - task->range.min[0];
-    task->two_dimensional = false;
-    if (task->place >= 0 && task->whole_chunk) {
-        task->gran[0] = length > 0 ? length : 1;
+    int64_t length = shape->range.max[0] - shape->range.min[0];
+    shape->two_dimensional = false;
+    if (shape->place >= 0 && shape->whole_chunk) {
+        shape->gran[0] = length > 0 ? length : 1;
     } else {
-        task->gran[0] = ti_block_items(length, task->gran[0]);
-        task->gran[0] = task->gran[0] > 0 ? task->gran[0] : 1;
+        shape->gran[0] = ti_block_items(length, shape->gran[0]);
+        shape->gran[0] = shape->gran[0] > 0 ? shape->gran[0] : 1;
     }
 }
 
@@ -99,7 +99,7 @@ static uint32_t lower_orders(const gen_task *from, ti_arena *arena, const uint32
     return count;
 }
 
-static void lower_task(const lowering *l, const gen_task *from, ti_arena *arena, ti_task *to)
+static void lower_task(const lowering *l, const gen_task *from, ti_arena *arena, ti_shape *to)
 {
     gen_box items = gen_items(from);
     ti_access *access = TI_ARENA_ARRAY(arena, ti_access, (size_t)from->accesses);
@@ -107,7 +107,6 @@ static void lower_task(const lowering *l, const gen_task *from, ti_arena *arena,
     for (int i = 0; i < from->accesses; i++) {
         lower_access(l, &from->access[i], arena, &access[i]);
     }
-    to->kind = TI_TASK_EXECUTE;
     to->whole_chunk = from->whole_chunk;
     to->no_collectives = from->no_collectives;
     to->on_host = from->on != TACIT_ON_DEVICES;
@@ -130,10 +129,11 @@ static void lower_task(const lowering *l, const gen_task *from, ti_arena *arena,
     if (to->in_blocks) {
         lower_blocks(to);
     }
+    ti_shape_fill_footprints(to, arena);
 }
 
 /* A fence is a read of its box by one item per node. */
-static void lower_fence(const lowering *l, const gen_step *step, ti_arena *arena, ti_task *to)
+static ti_user_copy lower_fence(const lowering *l, const gen_step *step, ti_arena *arena, ti_shape *to)
 {
     gen_access read = { .buffer = step->index, .mode = TACIT_READ };
     tacit_box box;
@@ -144,51 +144,55 @@ static void lower_fence(const lowering *l, const gen_step *step, ti_arena *arena
     read.mapper = tacit_fixed(box);
     ti_access *access = TI_ARENA_NEW(arena, ti_access);
     lower_access(l, &read, arena, access);
-    to->kind = TI_TASK_FENCE;
-    to->place = -1;
-    to->oversubscribe = 1;
-    to->dims = 1;
-    to->name = "fence";
     to->range = (ti_box){ { 0, 0, 0 }, { l->program->nodes, 1, 1 } };
-    to->gran[0] = to->gran[1] = to->gran[2] = 1;
     to->access = access;
     to->accesses = 1;
+    ti_shape_fill_footprints(to, arena);
     ti_local_piece *piece = TI_ARENA_NEW(arena, ti_local_piece);
     piece->box = piece->whole = lower_box(&step->box);
-    to->as.fence = (ti_user_copy){ .memory = piece, .piece = piece, .pieces = 1 };
+    return (ti_user_copy){ .memory = piece, .piece = piece, .pieces = 1 };
+}
+
+static ti_task *new_task(ti_task_graph *graph, ti_task_kind kind, const char *name)
+{
+    return ti_task_graph_new(graph, kind, ti_task_graph_shape(graph, name));
+}
+
+static ti_task *lower_create(lowering *l, int index, ti_task_graph *graph)
+{
+    ti_task *task = new_task(graph, TI_TASK_CREATE, "create");
+    task->as.create.buffer = &l->info[index];
+    task->as.create.init.memory = l->program->buffer.data[index].initialised ? &l->info[index] : NULL;
+    return task;
 }
 
 ti_task *lower_step(lowering *l, const gen_step *step, ti_task_graph *graph)
 {
-    ti_arena *arena;
-    ti_task *task = ti_task_graph_new(graph, &arena);
+    ti_arena *arena = ti_task_graph_arena(graph);
+    ti_shape *shape;
+    ti_task *task = NULL;
     switch (step->kind) {
     case GEN_CREATE:
-        task->kind = TI_TASK_CREATE;
-        task->name = "create";
-        task->as.create.buffer = &l->info[step->index];
-        task->as.create.init.memory = l->program->buffer.data[step->index].initialised ? &l->info[step->index] : NULL;
-        break;
+        return lower_create(l, step->index, graph);
     case GEN_DESTROY:
-        task->kind = TI_TASK_DESTROY;
-        task->name = "destroy";
+        task = new_task(graph, TI_TASK_DESTROY, "destroy");
         task->as.destroy = &l->info[step->index];
-        break;
+        return task;
     case GEN_TASK:
-        lower_task(l, &l->program->task.data[step->index], arena, task);
-        task->row = l->rows ? (uint64_t)step->index + 1 : 0;
-        break;
+        shape = ti_task_graph_shape(graph, "task");
+        lower_task(l, &l->program->task.data[step->index], arena, shape);
+        shape->serial = l->serial ? l->serial : l->shapes ? (uint64_t)step->index + 1 : 0;
+        shape->number = (uint32_t)shape->serial;
+        return ti_task_graph_new(graph, TI_TASK_EXECUTE, shape);
     case GEN_FENCE:
-        lower_fence(l, step, arena, task);
-        break;
+        shape = ti_task_graph_shape(graph, "fence");
+        task = ti_task_graph_new(graph, TI_TASK_FENCE, shape);
+        task->as.fence = lower_fence(l, step, arena, shape);
+        return task;
     case GEN_WAIT:
-        task->kind = TI_TASK_EPOCH;
-        task->name = "wait";
-        break;
+        return new_task(graph, TI_TASK_EPOCH, "wait");
     case GEN_FLUSH:
-        task->kind = TI_TASK_HORIZON;
-        task->name = "flush";
-        break;
+        return new_task(graph, TI_TASK_HORIZON, "flush");
     }
     return task;
 }

@@ -16,7 +16,8 @@ typedef struct lowering {
     TI_VEC(uint32_t) free_slots;
     uint32_t slots;
     bool reproducible; /* as tacit_config.reproducible */
-    bool rows;         /* tasks of the pool are known when they come again, as from tacit_submit (ti_task.row) */
+    bool shapes;       /* tasks of the pool are known when they come again, as from tacit_submit (ti_shape.serial) */
+    uint64_t serial;   /* of the shape of the next task, whatever it is; 0: as above */
 } lowering;
 
 void lower_init(lowering *l, const gen_program *program);

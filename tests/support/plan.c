@@ -107,7 +107,7 @@ static void describe(plan_node *n, const ti_command *c)
         ti_strbuf_add(&n->text, "execute ");
         for (uint32_t i = 0; i < c->as.execute.pieces; i++) {
             ti_strbuf_add(&n->text, "%s", i ? "+" : "");
-            add_box(&n->text, &c->as.execute.piece[i].chunk, c->task->dims);
+            add_box(&n->text, &c->as.execute.piece[i].chunk, c->task->shape->dims);
         }
         break;
     case TI_COMMAND_SEND:
@@ -123,13 +123,13 @@ static void describe(plan_node *n, const ti_command *c)
     case TI_COMMAND_FENCE:
         ti_strbuf_add(&n->text, "fence ");
         for (size_t i = 0; i < c->task->as.fence.pieces; i++) {
-            add_box(&n->text, &c->task->as.fence.piece[i].box, c->task->access[0].buffer->dims);
+            add_box(&n->text, &c->task->as.fence.piece[i].box, c->task->shape->access[0].buffer->dims);
         }
         break;
     case TI_COMMAND_EPOCH:
     case TI_COMMAND_CREATE:
     case TI_COMMAND_DESTROY:
-        ti_strbuf_add(&n->text, "%s", c->task->name);
+        ti_strbuf_add(&n->text, "%s", c->task->shape->name);
         break;
     }
 }
@@ -138,8 +138,8 @@ static void describe(plan_node *n, const ti_command *c)
 static void plan_node_step(plan *p, plan_node *n, const gen_step *step)
 {
     const ti_task *out[TI_TASK_GRAPH_BATCH];
+    p->lowering.serial = p->shape;
     ti_task *task = lower_step(&p->lowering, step, n->tasks);
-    task->row = step->kind == GEN_TASK ? p->row : 0;
     size_t count = ti_task_graph_add(n->tasks, task, out);
     uint64_t before = ti_command_graph_counts(n->graph).chunks_evaluated;
     ti_strbuf_clear(&n->text);

@@ -28,7 +28,8 @@ typedef struct plan {
     plan_node *node; /* those that are planned */
     int count;
     ti_explain *explain; /* of the first planned node */
-    uint64_t row; /* ti_task.row of what comes next; 0: nothing is replayed, and never on the first planned node */
+    uint64_t
+        shape; /* the serial of the next task's shape; 0: nothing is replayed, and never on the first planned node */
 } plan;
 
 typedef struct plan_setup {

@@ -52,7 +52,7 @@ static void mix_pieces(uint64_t *h, const ti_command *c)
     mix(h, c->as.execute.pieces);
     for (uint32_t p = 0; p < c->as.execute.pieces; p++) {
         mix_box(h, &c->as.execute.piece[p].chunk);
-        for (uint32_t a = 0; a < c->task->accesses; a++) {
+        for (uint32_t a = 0; a < c->task->shape->accesses; a++) {
             const ti_footprint *f = &c->as.execute.piece[p].footprint[a];
             mix_boxes(h, f->box, f->boxes);
         }

@@ -51,7 +51,7 @@ void sim_init(sim *s, const gen_program *program, const sim_options *options)
     s->nodes = program->nodes;
     lower_init(&s->lowering, program);
     s->lowering.reproducible = options->reproducible;
-    s->lowering.rows = options->rows;
+    s->lowering.shapes = options->shapes;
     ti_arena_init(&s->arena);
     s->base = TI_NEW_ARRAY(size_t, program->buffer.count + 1);
     for (size_t i = 0; i < program->buffer.count; i++) {
@@ -260,7 +260,7 @@ static bool record_reduce(sim *s, sim_node *n, const ti_command *from, sim_comma
     const gen_task *task = &s->program->task.data[s->program->step.data[s->step].index];
     to->buffer = task->access[from->as.reduce.access].buffer;
     SIM_CHECK(s, task->access[from->as.reduce.access].mode == TACIT_REDUCE, "a reduction of something else");
-    bool together = from->as.reduce.what != NULL, in_blocks = from->task->in_blocks;
+    bool together = from->as.reduce.what != NULL, in_blocks = from->task->shape->in_blocks;
     SIM_CHECK(s,
               !together ? !from->as.reduce.tree == in_blocks && !from->as.reduce.blocks != in_blocks
                         : !in_blocks && !from->as.reduce.tree && !from->as.reduce.blocks,
@@ -661,18 +661,18 @@ static void note_reader(sim *s, int buffer, const ti_mapper *mapper, const ti_sp
 /* What versions may remember of this task. */
 static void note_readers(sim *s, const ti_task *task)
 {
-    int64_t *table = TI_ARENA_ARRAY(&s->arena, int64_t, (size_t)(s->nodes * task->oversubscribe + 1));
-    ti_split_request request = { .range = task->range,
-                                 .gran = { task->gran[0], task->gran[1], task->gran[2] },
+    int64_t *table = TI_ARENA_ARRAY(&s->arena, int64_t, (size_t)(s->nodes * task->shape->oversubscribe + 1));
+    ti_split_request request = { .range = task->shape->range,
+                                 .gran = { task->shape->gran[0], task->shape->gran[1], task->shape->gran[2] },
                                  .nodes = s->nodes,
-                                 .place = task->place,
-                                 .oversubscribe = task->oversubscribe,
-                                 .two_dimensional = task->two_dimensional,
-                                 .weights = task->weights };
+                                 .place = task->shape->place,
+                                 .oversubscribe = task->shape->oversubscribe,
+                                 .two_dimensional = task->shape->two_dimensional,
+                                 .weights = task->shape->weights };
     ti_split split = ti_split_make(&request, table);
-    for (uint32_t i = 0; i < task->accesses; i++) {
-        for (uint32_t m = 0; m < task->access[i].mappers && ti_access_reads(&task->access[i]); m++) {
-            note_reader(s, sim_buffer(s, task->access[i].buffer), &task->access[i].mapper[m], &split);
+    for (uint32_t i = 0; i < task->shape->accesses; i++) {
+        for (uint32_t m = 0; m < task->shape->access[i].mappers && ti_access_reads(&task->shape->access[i]); m++) {
+            note_reader(s, sim_buffer(s, task->shape->access[i].buffer), &task->shape->access[i].mapper[m], &split);
         }
     }
 }
@@ -738,11 +738,11 @@ static void record_task(sim *s, const ti_task *task)
     ti_boxes image = { 0 };
     for (int writes = 0; writes < 2; writes++) {
         sim_new_set(s);
-        for (uint32_t i = 0; i < task->accesses && !ti_box_is_empty(&task->range); i++) {
-            const ti_access *a = &task->access[i];
+        for (uint32_t i = 0; i < task->shape->accesses && !ti_box_is_empty(&task->shape->range); i++) {
+            const ti_access *a = &task->shape->access[i];
             if (writes ? ti_access_writes(a) || a->mode == TACIT_REDUCE : ti_access_needs_old(a)) {
                 ti_vec_clear(&image);
-                ti_access_image(a, &task->range, &image);
+                ti_access_image(a, &task->shape->range, &image);
                 sim_add_boxes(s, sim_buffer(s, a->buffer), image.data, image.count, &list);
             }
         }
@@ -787,8 +787,8 @@ static bool plan_step(sim *s, int r, const gen_step *step)
     ti_task *task = lower_step(&s->lowering, step, s->node[r].tasks);
     if (step->kind == GEN_TASK || step->kind == GEN_FENCE) {
         ti_strbuf why = { 0 };
-        bool empty = ti_box_is_empty(&task->range);
-        tacit_status status = empty ? TACIT_OK : ti_task_graph_check(s->node[r].tasks, task, &why);
+        bool empty = ti_box_is_empty(&task->shape->range);
+        tacit_status status = empty ? TACIT_OK : ti_task_graph_check(s->node[r].tasks, task->shape, &why);
         ti_strbuf_fini(&why);
         SIM_CHECK(s, status == TACIT_OK, "the task graph refuses a task");
         if (r == 0 && !empty) {

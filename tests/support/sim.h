@@ -82,7 +82,7 @@ typedef struct sim_options {
     int collectives;   /* TI_COLLECTIVES_OFF ... */
     int old_producers; /* the same */
     bool explain;      /* node 0 wants to know what becomes of edges, which changes nothing */
-    bool rows;         /* what comes again may be replayed */
+    bool shapes;       /* what comes again may be replayed */
     int look; /* versions are compared and checked after every look-th step, and at the end: looking brings them up to date */
 } sim_options;
 

@@ -111,7 +111,7 @@ bool sim_record_collective(sim *s, sim_node *n, const ti_command *from, sim_comm
 bool sim_record_combining(sim *s, sim_node *n, const ti_command *from, sim_command *to)
 {
     const ti_collective *what = from->as.reduce.what;
-    const ti_access *access = &from->task->access[from->as.reduce.access];
+    const ti_access *access = &from->task->shape->access[from->as.reduce.access];
     to->counter = from->as.reduce.sequence;
     to->pattern = what->pattern;
     to->root = what->root;

@@ -90,7 +90,7 @@ static void share_guards(trial *t)
                 TI_LOG_WARNING,
                 "bounds check: task '%s' touches %lld rows of '%s' in one call, and there can be guards for %lld rows of all buffers "
                 "(see vm.max_map_count); without them, reads beside rows are seen only if they change a result",
-                t->is.task->name, (long long)most, t->is.copy[largest].name, (long long)t->bounds->guarded_rows);
+                t->is.task->shape->name, (long long)most, t->is.copy[largest].name, (long long)t->bounds->guarded_rows);
         }
     }
 }
@@ -348,7 +348,7 @@ static void say_unsteady(trial *t, const ti_bounds_element *e, const char *why)
         char text[TI_BOUNDS_TEXT];
         ti_log(TI_LOG_WARNING,
                "bounds check: task '%s' on node %d writes other bits to %s %s; more of this is not reported",
-               t->is.task->name, t->launch.node, ti_bounds_element_text(&t->is, e, text), why);
+               t->is.task->shape->name, t->launch.node, ti_bounds_element_text(&t->is, e, text), why);
     }
 }
 
@@ -477,7 +477,7 @@ void ti_bounds_run(const ti_device_kernel *job, const tacit_launch *launch)
     trial *t = TI_NEW(trial);
     t->bounds = job->bounds;
     t->kernel = job->kernel->host;
-    t->once = job->task->on_host;
+    t->once = job->task->shape->on_host;
     t->seed = job->task->id;
     t->launch = *launch;
     t->launch.view = t->is.view;

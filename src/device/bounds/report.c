@@ -41,7 +41,7 @@ static const char *box_text(const ti_box *box, int dims, char text[TI_BOX_TEXT])
 static void add_accesses(ti_strbuf *out, const ti_bounds_subject *is, uint32_t copy)
 {
     int found = 0;
-    for (uint32_t a = 0; a < is->task->accesses; a++) {
+    for (uint32_t a = 0; a < is->task->shape->accesses; a++) {
         const ti_region *image = &is->image[a];
         char text[TI_BOX_TEXT], boxes[40] = "";
         ti_box bounding = ti_region_bounding(image);
@@ -51,9 +51,9 @@ static void add_accesses(ti_strbuf *out, const ti_bounds_subject *is, uint32_t c
         if (image->boxes.count > 1) {
             snprintf(boxes, sizeof(boxes), "%zu boxes in ", image->boxes.count);
         }
-        ti_strbuf_add(out, "%saccess %u (%s, %s%s)", found++ ? " and " : "", a, mode_name(is->task->access[a].mode),
-                      boxes,
-                      image->boxes.count ? box_text(&bounding, is->task->access[a].buffer->dims, text) : "nothing");
+        ti_strbuf_add(
+            out, "%saccess %u (%s, %s%s)", found++ ? " and " : "", a, mode_name(is->task->shape->access[a].mode), boxes,
+            image->boxes.count ? box_text(&bounding, is->task->shape->access[a].buffer->dims, text) : "nothing");
     }
 }
 
@@ -68,7 +68,7 @@ static void find_words(const ti_bounds_subject *is, const ti_bounds_element *e, 
     out->accesses = (ti_strbuf){ 0 };
     add_accesses(&out->accesses, is, e->copy);
     ti_bounds_element_text(is, e, out->element);
-    ti_box_format(&is->items, is->task->dims, out->items);
+    ti_box_format(&is->items, is->task->shape->dims, out->items);
 }
 
 static void reported(const ti_bounds_subject *is, words *w)
@@ -82,7 +82,7 @@ static bool is_declared(const ti_bounds_subject *is, const ti_bounds_element *e)
     int64_t i[3];
     ti_guarded_unfold(&is->copy[e->copy], e->at, i);
     const ti_box at = { { i[0], i[1], i[2] }, { i[0] + 1, i[1] + 1, i[2] + 1 } };
-    for (uint32_t a = 0; a < is->task->accesses; a++) {
+    for (uint32_t a = 0; a < is->task->shape->accesses; a++) {
         if (is->copy_of[a] == e->copy && ti_region_meets(&is->image[a], &at)) {
             return true;
         }
@@ -99,12 +99,12 @@ void ti_bounds_report_touch(const ti_bounds_subject *is, const ti_bounds_element
             is->failure, TACIT_ERROR_KERNEL,
             "task '%s' on node %d %s %s, which is only read by its %s, for the items %s; declare tacit_update or "
             "tacit_write, or correct the kernel",
-            is->task->name, is->node, ti_touch_verb(touch), w.element, ti_strbuf_text(&w.accesses), w.items);
+            is->task->shape->name, is->node, ti_touch_verb(touch), w.element, ti_strbuf_text(&w.accesses), w.items);
     } else {
         ti_failure_set(
             is->failure, TACIT_ERROR_KERNEL,
             "task '%s' on node %d %s %s, outside of its %s, for the items %s; widen the mapper, or correct the kernel",
-            is->task->name, is->node, ti_touch_verb(touch), w.element, ti_strbuf_text(&w.accesses), w.items);
+            is->task->shape->name, is->node, ti_touch_verb(touch), w.element, ti_strbuf_text(&w.accesses), w.items);
     }
     reported(is, &w);
 }
@@ -117,7 +117,7 @@ void ti_bounds_report_old(const ti_bounds_subject *is, const ti_bounds_element *
         is->failure, TACIT_ERROR_KERNEL,
         "task '%s' on node %d reads the old contents of %s, which are undefined in its %s, for the items %s; declare "
         "tacit_update, or write before reading",
-        is->task->name, is->node, w.element, ti_strbuf_text(&w.accesses), w.items);
+        is->task->shape->name, is->node, w.element, ti_strbuf_text(&w.accesses), w.items);
     reported(is, &w);
 }
 
@@ -129,7 +129,7 @@ void ti_bounds_report_unwritten(const ti_bounds_subject *is, const ti_bounds_ele
         is->failure, TACIT_ERROR_KERNEL,
         "task '%s' on node %d did not write %s, which belongs to its %s, for the items %s; write every element, or "
         "declare tacit_update",
-        is->task->name, is->node, w.element, ti_strbuf_text(&w.accesses), w.items);
+        is->task->shape->name, is->node, w.element, ti_strbuf_text(&w.accesses), w.items);
     reported(is, &w);
 }
 
@@ -140,8 +140,8 @@ void ti_bounds_report_mapper(const ti_bounds_subject *is, uint32_t access)
         is->failure, TACIT_ERROR_MAPPER,
         "task '%s' on node %d, access %u to buffer '%s': the custom mapper names more for the items %s than for the "
         "chunk that they are part of; it must name for many items what it names for each of them",
-        is->task->name, is->node, access, is->task->access[access].buffer->name,
-        ti_box_format(&is->items, is->task->dims, text));
+        is->task->shape->name, is->node, access, is->task->shape->access[access].buffer->name,
+        ti_box_format(&is->items, is->task->shape->dims, text));
     ti_lot_wake(is->lot, INT32_MAX);
 }
 
@@ -151,6 +151,6 @@ void ti_bounds_report_memory(const ti_bounds_subject *is, const char *buffer)
         is->failure, TACIT_ERROR_MEMORY,
         "task '%s' on node %d cannot be checked: there is no memory for a copy of what it touches of %s; use smaller "
         "buffers or fewer workers, or unset TACIT_BOUNDS_CHECK",
-        is->task->name, is->node, buffer);
+        is->task->shape->name, is->node, buffer);
     ti_lot_wake(is->lot, INT32_MAX);
 }

@@ -31,7 +31,7 @@ static ti_box view_box(const tacit_view *v)
 
 static void find_image(ti_bounds_subject *is, uint32_t a, const ti_box *items)
 {
-    const ti_access *access = &is->task->access[a];
+    const ti_access *access = &is->task->shape->access[a];
     ti_boxes boxes = { 0 };
     ti_access_image(access, items, &boxes);
     for (size_t b = 0; b < boxes.count; b++) {
@@ -44,7 +44,7 @@ static void find_image(ti_bounds_subject *is, uint32_t a, const ti_box *items)
 /* Whether a kernel may see through one access what it writes through the other. */
 static bool share(const ti_bounds_subject *is, uint32_t a, uint32_t b)
 {
-    const ti_access *x = &is->task->access[a], *y = &is->task->access[b];
+    const ti_access *x = &is->task->shape->access[a], *y = &is->task->shape->access[b];
     if (x->buffer != y->buffer || !(ti_access_writes(x) || ti_access_writes(y)) || x->mode == TACIT_REDUCE ||
         y->mode == TACIT_REDUCE) {
         return false;
@@ -60,7 +60,7 @@ static bool share(const ti_bounds_subject *is, uint32_t a, uint32_t b)
 /* Gives every access the number of its copy: those that share, also by way of others, have the same. */
 static void group_accesses(ti_bounds_subject *is)
 {
-    uint32_t *of = is->copy_of, n = is->task->accesses;
+    uint32_t *of = is->copy_of, n = is->task->shape->accesses;
     for (uint32_t a = 0; a < n; a++) {
         of[a] = a;
         for (uint32_t b = 0; b < a; b++) {
@@ -79,7 +79,7 @@ static void group_accesses(ti_bounds_subject *is)
 /* Whether the last dimension is short, declared in full, and packed: the elements of one point, which kernels touch as one. */
 static bool is_foldable(const ti_bounds_subject *is, uint32_t a, const tacit_view *real)
 {
-    const ti_buffer_info *buffer = is->task->access[a].buffer;
+    const ti_buffer_info *buffer = is->task->shape->access[a].buffer;
     const ti_region *image = &is->image[a];
     ti_box extent = align_right(&buffer->extent, buffer->dims), box = view_box(real);
     size_t points = (size_t)extent.max[2];
@@ -97,10 +97,10 @@ static bool is_foldable(const ti_bounds_subject *is, uint32_t a, const tacit_vie
 
 static void choose_folds(ti_bounds_subject *is, const tacit_view *real)
 {
-    for (uint32_t a = 0; a < is->task->accesses; a++) {
+    for (uint32_t a = 0; a < is->task->shape->accesses; a++) {
         is->copy[is->copy_of[a]].fold = (int64_t)real[a].box.max[TI_MAX(real[a].dims - 1, 0)];
     }
-    for (uint32_t a = 0; a < is->task->accesses; a++) {
+    for (uint32_t a = 0; a < is->task->shape->accesses; a++) {
         if (!is_foldable(is, a, &real[a])) {
             is->copy[is->copy_of[a]].fold = 0;
         }
@@ -130,11 +130,11 @@ static void start_copy(ti_guarded *copy, const ti_buffer_info *buffer, const tac
 
 static void fill_copy(ti_bounds_subject *is, uint32_t a, const tacit_view *real)
 {
-    const ti_access *access = &is->task->access[a];
+    const ti_access *access = &is->task->shape->access[a];
     ti_guarded *copy = &is->copy[is->copy_of[a]];
     if (copy->elem_size == 0) {
         start_copy(copy, access->buffer, real);
-        copy->slack = is->task->on_host;
+        copy->slack = is->task->shape->on_host;
     } else {
         ti_box box = view_box(real), more = folded(copy, &box), both = ti_box_bounding(&copy->reach, &more);
         copy->real = ti_guarded_real(copy, both.min);
@@ -172,7 +172,7 @@ bool ti_bounds_subject_init(ti_bounds_subject *is, const tacit_launch *launch)
         items.max[d] = (int64_t)launch->chunk.max[d];
     }
     is->items = items;
-    for (uint32_t a = 0; a < is->task->accesses; a++) {
+    for (uint32_t a = 0; a < is->task->shape->accesses; a++) {
         find_image(is, a, &items);
         if (!stays_in_view(is, a, &launch->view[a])) {
             return false;
@@ -180,7 +180,7 @@ bool ti_bounds_subject_init(ti_bounds_subject *is, const tacit_launch *launch)
     }
     group_accesses(is);
     choose_folds(is, launch->view);
-    for (uint32_t a = 0; a < is->task->accesses; a++) {
+    for (uint32_t a = 0; a < is->task->shape->accesses; a++) {
         fill_copy(is, a, &launch->view[a]);
         is->view[a] = launch->view[a];
     }
@@ -189,7 +189,7 @@ bool ti_bounds_subject_init(ti_bounds_subject *is, const tacit_launch *launch)
 
 void ti_bounds_subject_point_views(ti_bounds_subject *is)
 {
-    for (uint32_t a = 0; a < is->task->accesses; a++) {
+    for (uint32_t a = 0; a < is->task->shape->accesses; a++) {
         const ti_guarded *copy = &is->copy[is->copy_of[a]];
         tacit_view *v = &is->view[a];
         ti_box box = view_box(v), first = folded(copy, &box);
@@ -206,7 +206,7 @@ void ti_bounds_subject_point_views(ti_bounds_subject *is)
 
 void ti_bounds_subject_fini(ti_bounds_subject *is)
 {
-    for (uint32_t a = 0; a < is->task->accesses; a++) {
+    for (uint32_t a = 0; a < is->task->shape->accesses; a++) {
         ti_region_fini(&is->image[a]);
         ti_guarded_fini(&is->copy[a]);
     }

@@ -187,8 +187,8 @@ static ti_split_ref *root_split(ti_command_graph *graph, const ti_split_ref *spl
 void ti_command_resolve_holders(ti_command_graph *graph, const ti_task *task, ti_split_ref *split)
 {
     ti_vec_clear(&graph->holders);
-    for (uint32_t i = 0; i < task->accesses; i++) {
-        const ti_access *access = &task->access[i];
+    for (uint32_t i = 0; i < task->shape->accesses; i++) {
+        const ti_access *access = &task->shape->access[i];
         ti_split_ref *readers = access->mode == TACIT_REDUCE && access->include_old ? root_split(graph, split) : split;
         for (uint32_t m = 0; m < access->mappers; m++) {
             ti_holder *holder = ti_holder_get(&ti_command_buffer_of(graph, access->buffer)->versions.holders, access, m,
@@ -211,8 +211,8 @@ void ti_command_collect_reads(ti_command_graph *graph, const ti_task *task, cons
 {
     size_t first = 0; /* of the access's holders */
     ti_vec_clear(&graph->reads);
-    for (uint32_t i = 0; i < task->accesses; first += task->access[i++].mappers) {
-        const ti_access *access = &task->access[i];
+    for (uint32_t i = 0; i < task->shape->accesses; first += task->shape->access[i++].mappers) {
+        const ti_access *access = &task->shape->access[i];
         for (uint32_t m = 0; access->buffer == buffer && ti_access_needs_old(access) && m < access->mappers; m++) {
             ti_vec_push(&graph->reads, graph->holders.data[first + m]);
         }
@@ -255,9 +255,9 @@ static void note_edges(ti_command_graph *graph, const ti_task *task, ti_command_
 
 static void transfer_data(ti_command_graph *graph, const ti_task *task)
 {
-    for (uint32_t i = 0; i < task->accesses; i++) {
-        if (ti_task_is_first_read(task, i)) {
-            const ti_buffer_info *buffer = task->access[i].buffer;
+    for (uint32_t i = 0; i < task->shape->accesses; i++) {
+        if (ti_shape_is_first_read(task->shape, i)) {
+            const ti_buffer_info *buffer = task->shape->access[i].buffer;
             ti_command_buffer *state = ti_command_buffer_of(graph, buffer);
             if (state->replay.now) {
                 ti_command_replay_transfers(graph, task, state);
@@ -285,13 +285,13 @@ static void transfer_data(ti_command_graph *graph, const ti_task *task)
 static void fill_piece(ti_command_graph *graph, const ti_task *task, const ti_box *chunk, ti_piece *piece)
 {
     piece->chunk = *chunk;
-    if (ti_box_equal(chunk, &task->range)) {
-        piece->footprint = task->footprint;
+    if (ti_box_equal(chunk, &task->shape->range)) {
+        piece->footprint = task->shape->footprint;
         return;
     }
-    ti_footprint *footprint = TI_ARENA_ARRAY(ti_command_arena(graph), ti_footprint, task->accesses);
-    for (uint32_t i = 0; i < task->accesses; i++) {
-        ti_footprint_fill(&footprint[i], &task->access[i], chunk, ti_command_arena(graph));
+    ti_footprint *footprint = TI_ARENA_ARRAY(ti_command_arena(graph), ti_footprint, task->shape->accesses);
+    for (uint32_t i = 0; i < task->shape->accesses; i++) {
+        ti_footprint_fill(&footprint[i], &task->shape->access[i], chunk, ti_command_arena(graph));
     }
     piece->footprint = footprint;
 }
@@ -300,10 +300,10 @@ static void track_pieces(ti_command_graph *graph, const ti_task *task, const ti_
 {
     for (int writes = 0; writes < 2 && graph->system->record; writes++) {
         for (uint32_t p = 0; p < command->as.execute.pieces; p++) {
-            for (uint32_t i = 0; i < task->accesses; i++) {
+            for (uint32_t i = 0; i < task->shape->accesses; i++) {
                 const ti_footprint *f = &command->as.execute.piece[p].footprint[i];
-                if (writes ? ti_access_writes(&task->access[i]) : ti_access_reads(&task->access[i])) {
-                    ti_command_track(graph, task->access[i].buffer, f->box, f->boxes, writes);
+                if (writes ? ti_access_writes(&task->shape->access[i]) : ti_access_reads(&task->shape->access[i])) {
+                    ti_command_track(graph, task->shape->access[i].buffer, f->box, f->boxes, writes);
                 }
             }
         }
@@ -339,16 +339,16 @@ static void execute(ti_command_graph *graph, const ti_task *task, const ti_split
 static bool is_one_piece(const ti_command_graph *graph, const ti_task *task)
 {
     bool reduces = false;
-    for (uint32_t i = 0; i < task->accesses; i++) {
-        reduces |= task->access[i].mode == TACIT_REDUCE;
+    for (uint32_t i = 0; i < task->shape->accesses; i++) {
+        reduces |= task->shape->access[i].mode == TACIT_REDUCE;
     }
-    return !is_distributed(graph) && task->kind == TI_TASK_EXECUTE && task->oversubscribe == 1 && !reduces;
+    return !is_distributed(graph) && task->kind == TI_TASK_EXECUTE && task->shape->oversubscribe == 1 && !reduces;
 }
 
 static void execute_whole(ti_command_graph *graph, const ti_task *task)
 {
     ti_piece *piece = TI_ARENA_ARRAY(ti_command_arena(graph), ti_piece, 1);
-    *piece = (ti_piece){ task->range, task->footprint };
+    *piece = (ti_piece){ task->shape->range, task->shape->footprint };
     emit_execution(graph, task, piece, 1);
 }
 
@@ -358,8 +358,8 @@ static void update_versions(ti_command_graph *graph, const ti_task *task)
 {
     for (int writes = 0; writes < 2; writes++) {
         size_t first = 0; /* of the access's holders */
-        for (uint32_t i = 0; i < task->accesses; first += task->access[i++].mappers) {
-            const ti_access *access = &task->access[i];
+        for (uint32_t i = 0; i < task->shape->accesses; first += task->shape->access[i++].mappers) {
+            const ti_access *access = &task->shape->access[i];
             ti_command_buffer *state = ti_command_buffer_of(graph, access->buffer);
             ti_version_map *versions = &state->versions;
             if (state->replay.now) {
@@ -385,14 +385,14 @@ static void update_versions(ti_command_graph *graph, const ti_task *task)
 ti_split_ref *ti_command_split(ti_command_graph *graph, const ti_task *task)
 {
     ti_split_request request = {
-        .range = task->range,
-        .gran = { task->gran[0], task->gran[1], task->gran[2] },
+        .range = task->shape->range,
+        .gran = { task->shape->gran[0], task->shape->gran[1], task->shape->gran[2] },
         .nodes = graph->system->num_nodes,
-        .place = task->place,
-        .oversubscribe = task->oversubscribe,
-        .two_dimensional = task->two_dimensional,
-        .grid = { task->grid[0], task->grid[1], task->grid[2] },
-        .weights = task->weights,
+        .place = task->shape->place,
+        .oversubscribe = task->shape->oversubscribe,
+        .two_dimensional = task->shape->two_dimensional,
+        .grid = { task->shape->grid[0], task->shape->grid[1], task->shape->grid[2] },
+        .weights = task->shape->weights,
     };
     return ti_split_cache_get(&graph->splits, &request);
 }
@@ -401,14 +401,14 @@ static void fence(ti_command_graph *graph, const ti_task *task)
 {
     ti_command *command = ti_command_new(graph, TI_COMMAND_FENCE, task);
     for (size_t i = 0; i < task->as.fence.pieces; i++) {
-        ti_command_track(graph, task->access[0].buffer, &task->as.fence.piece[i].box, 1, false);
+        ti_command_track(graph, task->shape->access[0].buffer, &task->as.fence.piece[i].box, 1, false);
     }
     ti_command_emit(graph, command);
 }
 
 static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
 {
-    if (ti_box_is_empty(&task->range)) {
+    if (ti_box_is_empty(&task->shape->range)) {
         return;
     }
     if (is_one_piece(graph, task)) {
@@ -428,8 +428,8 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
     } else {
         execute(graph, task, split);
     }
-    for (uint32_t i = 0; i < task->accesses; i++) {
-        if (task->access[i].mode == TACIT_REDUCE) {
+    for (uint32_t i = 0; i < task->shape->accesses; i++) {
+        if (task->shape->access[i].mode == TACIT_REDUCE) {
             ti_command_reduce(graph, task, i, split);
         }
     }
@@ -445,7 +445,7 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
 static void set_owners(ti_command_graph *graph, const ti_task *task, ti_version_map *versions)
 {
     ti_split_ref *split = ti_command_split(graph, task);
-    ti_version_map_write(versions, ti_holder_get(&versions->holders, &task->access[0], 0, split, 0));
+    ti_version_map_write(versions, ti_holder_get(&versions->holders, &task->shape->access[0], 0, split, 0));
 }
 
 static void create_buffer(ti_command_graph *graph, const ti_task *task)
@@ -459,8 +459,8 @@ static void create_buffer(ti_command_graph *graph, const ti_task *task)
     state->info = info;
     if (is_distributed(graph)) {
         ti_version_map_init(&state->versions, &info->extent, graph->system->num_nodes,
-                            task->as.create.init.memory && !task->accesses, &graph->evaluated);
-        if (task->accesses) {
+                            task->as.create.init.memory && !task->shape->accesses, &graph->evaluated);
+        if (task->shape->accesses) {
             set_owners(graph, task, &state->versions);
         }
     }

@@ -101,8 +101,8 @@ static void join_readers(ti_readers *all, ti_readers more)
 
 void ti_command_note_readers(ti_command_graph *graph, const ti_task *task, ti_command_buffer *state)
 {
-    for (uint32_t i = 0; i < task->accesses; i++) {
-        if (task->access[i].buffer == state->info && task->access[i].mode == TACIT_REDUCE) {
+    for (uint32_t i = 0; i < task->shape->accesses; i++) {
+        if (task->shape->access[i].buffer == state->info && task->shape->access[i].mode == TACIT_REDUCE) {
             return; /* it reads what it goes on to combine, where that lies */
         }
     }
@@ -125,7 +125,7 @@ static bool is_collective(const ti_command_graph *graph, const ti_task *task, co
 {
     const ti_system *system = graph->system;
     return system->reduces && system->collectives != TI_COLLECTIVES_OFF && split->node_b - split->node_a > 1 &&
-           !task->in_blocks && !task->no_collectives && ti_box_volume(&buffer->extent) <= MOST_COMBINED;
+           !task->shape->in_blocks && !task->shape->no_collectives && ti_box_volume(&buffer->extent) <= MOST_COMBINED;
 }
 
 /* Where the result goes: to whom it went the last time, and to all nodes if it was never read. What the buffer held is combined where it was brought. */
@@ -149,7 +149,7 @@ static int choose_root(ti_command_buffer *state, const ti_access *access, const 
 static void reduce_together(ti_command_graph *graph, ti_command *command, ti_command_buffer *state,
                             const ti_split_ref *split)
 {
-    const ti_access *access = &command->task->access[command->as.reduce.access];
+    const ti_access *access = &command->task->shape->access[command->as.reduce.access];
     int self = graph->system->node, root = choose_root(state, access, split);
     const ti_collective *what = ti_discovery_reduction(&graph->collectives, &state->collectives, state->info, root,
                                                        &access->reducer, command->task->id);
@@ -166,7 +166,7 @@ static void reduce_together(ti_command_graph *graph, ti_command *command, ti_com
 
 static void reduce_by_messages(ti_command_graph *graph, ti_command *command, const ti_split_ref *split)
 {
-    if (command->task->in_blocks) {
+    if (command->task->shape->in_blocks) {
         ti_block_place *place = TI_ARENA_NEW(ti_command_arena(graph), ti_block_place);
         place_in_blocks(graph, split, place);
         command->as.reduce.blocks = place;
@@ -179,7 +179,7 @@ static void reduce_by_messages(ti_command_graph *graph, ti_command *command, con
 
 void ti_command_reduce(ti_command_graph *graph, const ti_task *task, uint32_t index, const ti_split_ref *split)
 {
-    const ti_buffer_info *buffer = task->access[index].buffer;
+    const ti_buffer_info *buffer = task->shape->access[index].buffer;
     ti_command_buffer *state = ti_command_buffer_of(graph, buffer);
     bool together = is_collective(graph, task, buffer, split);
     state->reduced.task = task->id;
@@ -189,7 +189,7 @@ void ti_command_reduce(ti_command_graph *graph, const ti_task *task, uint32_t in
     if (split->own_count > 0 || together) {
         ti_command *command = ti_command_new(graph, TI_COMMAND_REDUCE, task);
         command->as.reduce.access = index;
-        command->as.reduce.takes_old = task->access[index].include_old && graph->system->node == split->node_a;
+        command->as.reduce.takes_old = task->shape->access[index].include_old && graph->system->node == split->node_a;
         if (together) {
             reduce_together(graph, command, state, split);
         } else {

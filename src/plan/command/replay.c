@@ -8,7 +8,7 @@
 static bool is_first_access(const ti_task *task, uint32_t index)
 {
     for (uint32_t i = 0; i < index; i++) {
-        if (task->access[i].buffer == task->access[index].buffer) {
+        if (task->shape->access[i].buffer == task->shape->access[index].buffer) {
             return false;
         }
     }
@@ -17,8 +17,8 @@ static bool is_first_access(const ti_task *task, uint32_t index)
 
 static bool reduces(const ti_task *task, const ti_buffer_info *buffer)
 {
-    for (uint32_t i = 0; i < task->accesses; i++) {
-        if (task->access[i].buffer == buffer && task->access[i].mode == TACIT_REDUCE) {
+    for (uint32_t i = 0; i < task->shape->accesses; i++) {
+        if (task->shape->access[i].buffer == buffer && task->shape->access[i].mode == TACIT_REDUCE) {
             return true;
         }
     }
@@ -27,11 +27,11 @@ static bool reduces(const ti_task *task, const ti_buffer_info *buffer)
 
 bool ti_command_replay_begin(ti_command_graph *graph, const ti_task *task)
 {
-    bool can = task->row && !graph->system->explain && (graph->window.held.count == 0 || task->forwards == 0),
+    bool can = task->shape->serial && !graph->system->explain && (graph->window.held.count == 0 || task->forwards == 0),
          all = true;
-    for (uint32_t i = 0; i < task->accesses; i++) {
+    for (uint32_t i = 0; i < task->shape->accesses; i++) {
         if (is_first_access(task, i)) {
-            ti_command_buffer *state = ti_command_buffer_of(graph, task->access[i].buffer);
+            ti_command_buffer *state = ti_command_buffer_of(graph, task->shape->access[i].buffer);
             bool known = ti_replay_begin(&state->replay, &state->versions, &state->collectives, task, state->info,
                                          can && !state->reduced.task && !reduces(task, state->info));
             graph->replayed += known;
@@ -88,9 +88,9 @@ static void learn_writes(ti_command_graph *graph, const ti_task *task, ti_comman
 
 void ti_command_replay_end(ti_command_graph *graph, const ti_task *task)
 {
-    for (uint32_t i = 0; i < task->accesses; i++) {
+    for (uint32_t i = 0; i < task->shape->accesses; i++) {
         if (is_first_access(task, i)) {
-            ti_command_buffer *state = ti_command_buffer_of(graph, task->access[i].buffer);
+            ti_command_buffer *state = ti_command_buffer_of(graph, task->shape->access[i].buffer);
             learn_writes(graph, task, state);
             ti_replay_end(&state->replay, &state->versions);
         }
@@ -100,6 +100,7 @@ void ti_command_replay_end(ti_command_graph *graph, const ti_task *task)
 bool ti_command_replay_passes(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer)
 {
     const ti_command_buffer *state = ti_command_buffer_of(graph, buffer);
-    const ti_replay_step *step = task->row && state->replay.at ? ti_replay_find(&state->replay, task, buffer) : NULL;
+    const ti_replay_step *step = task->shape->serial && state->replay.at ? ti_replay_find(&state->replay, task, buffer)
+                                                                         : NULL;
     return step && step->passes && state->replay.forgotten == state->collectives.forgotten;
 }

@@ -242,7 +242,7 @@ static void add_while_looking_ahead(ti_command_graph *graph, const ti_task *task
     /* A held task may name a buffer of which it touches nothing, so the end of a buffer waits for all. */
     bool ends = task->kind == TI_TASK_DESTROY && w->held.count > 0;
     bool follows = ends || follows_held(w, task);
-    if (task->forwards && !ti_box_is_empty(&task->range)) {
+    if (task->forwards && !ti_box_is_empty(&task->shape->range)) {
         size_t wishes = w->wishes.count;
         a = look_at(graph, task);
         follows |= a.meets;

@@ -11,13 +11,13 @@
 
 static uint32_t blocks_before(const ti_task *task, int64_t item)
 {
-    int64_t items = item - task->range.min[0];
-    return (uint32_t)(items / task->gran[0] + (items % task->gran[0] != 0));
+    int64_t items = item - task->shape->range.min[0];
+    return (uint32_t)(items / task->shape->gran[0] + (items % task->shape->gran[0] != 0));
 }
 
 static uint32_t blocks_of(const ti_task *task)
 {
-    return blocks_before(task, task->range.max[0]);
+    return blocks_before(task, task->shape->range.max[0]);
 }
 
 /* ---- runs */
@@ -25,7 +25,7 @@ static uint32_t blocks_of(const ti_task *task)
 /* Where one call has to make the whole piece, its blocks are computed one after the other. */
 static uint32_t runs_of(const ti_instruction_graph *graph, const ti_task *task, uint32_t blocks)
 {
-    return task->whole_chunk ? 1 : TI_MIN((uint32_t)graph->system->workers, blocks);
+    return task->shape->whole_chunk ? 1 : TI_MIN((uint32_t)graph->system->workers, blocks);
 }
 
 static void cut_piece(ti_instruction_graph *graph, const ti_task *task, const ti_box *chunk, ti_block_piece *out)
@@ -170,7 +170,7 @@ static uint64_t emit_pairs(ti_instruction_graph *graph, const ti_staging *s, con
                            const ids *so_far)
 {
     ti_instruction *reduce = ti_instruction_start_reduce(graph, s, last && place->own.first == 0,
-                                                         s->task->access[s->access].include_old);
+                                                         s->task->shape->access[s->access].include_old);
     reduce->as.reduce.pairs = (uint32_t)graph->pairs.count;
     reduce->as.reduce.pair = ti_arena_copy(ti_arena_ring_top(&graph->emit.arenas), graph->pairs.data,
                                            graph->pairs.count * sizeof(ti_slot_pair));

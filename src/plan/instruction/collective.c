@@ -68,8 +68,9 @@ void ti_instruction_want_collective(ti_instruction_graph *graph, const ti_comman
 {
     const ti_task *task = command->task;
     wanting w = { graph, command, -1 };
-    for (uint32_t i = task->accesses; is_whole_here(graph, command->as.collective.what) && i-- > 0;) {
-        bool reads = task->access[i].buffer == command->as.collective.buffer && ti_access_needs_old(&task->access[i]);
+    for (uint32_t i = task->shape->accesses; is_whole_here(graph, command->as.collective.what) && i-- > 0;) {
+        bool reads = task->shape->access[i].buffer == command->as.collective.buffer &&
+                     ti_access_needs_old(&task->shape->access[i]);
         w.access = reads ? (int)i : w.access;
     }
     visit_boxes(graph, command, want, &w);
@@ -135,7 +136,7 @@ uint64_t ti_instruction_compile_combining(ti_instruction_graph *graph, const ti_
                                           uint64_t after)
 {
     const ti_collective *what = reduce->as.reduce.what;
-    const ti_buffer_info *buffer = reduce->task->access[reduce->as.reduce.access].buffer;
+    const ti_buffer_info *buffer = reduce->task->shape->access[reduce->as.reduce.access].buffer;
     ti_instruction *instruction = ti_emit_start(&graph->emit, TI_INSTRUCTION_COLLECTIVE, reduce->task);
     ti_instruction_box *place = TI_ARENA_NEW(ti_arena_ring_top(&graph->emit.arenas), ti_instruction_box);
     *place = (ti_instruction_box){ { .allocation = staging, .whole = buffer->extent }, buffer->extent };

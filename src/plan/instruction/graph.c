@@ -88,13 +88,14 @@ void ti_instruction_note_command(ti_instruction_graph *graph, const ti_command *
         break;
     case TI_COMMAND_REDUCE:
         if (ti_command_is_root(command)) {
-            const ti_buffer_info *buffer = command->task->access[command->as.reduce.access].buffer;
+            const ti_buffer_info *buffer = command->task->shape->access[command->as.reduce.access].buffer;
             want(graph, command->task, (int)command->as.reduce.access, buffer, &buffer->extent);
         }
         break;
     case TI_COMMAND_FENCE:
         for (size_t i = 0; i < command->task->as.fence.pieces; i++) {
-            want(graph, command->task, -1, command->task->access[0].buffer, &command->task->as.fence.piece[i].box);
+            want(graph, command->task, -1, command->task->shape->access[0].buffer,
+                 &command->task->as.fence.piece[i].box);
         }
         break;
     case TI_COMMAND_COLLECTIVE:
@@ -231,7 +232,8 @@ size_t ti_instruction_compile(ti_instruction_graph *graph, size_t index)
         ti_instruction_compile_reduce(graph, command[0]);
         break;
     case TI_COMMAND_FENCE:
-        copy_pieces(graph, command[0]->task, command[0]->task->access[0].buffer, &command[0]->task->as.fence, true);
+        copy_pieces(graph, command[0]->task, command[0]->task->shape->access[0].buffer, &command[0]->task->as.fence,
+                    true);
         break;
     case TI_COMMAND_EPOCH:
         compile_point(graph, command[0]);

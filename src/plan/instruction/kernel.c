@@ -13,19 +13,19 @@ static void cut_piece(ti_instruction_graph *graph, const ti_task *task, const ti
 {
     ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
     ti_split_request request = { .range = whole->chunk,
-                                 .gran = { task->gran[0], task->gran[1], task->gran[2] },
+                                 .gran = { task->shape->gran[0], task->shape->gran[1], task->shape->gran[2] },
                                  .nodes = graph->system->devices,
                                  .place = -1,
                                  .oversubscribe = 1,
-                                 .two_dimensional = task->two_dimensional };
+                                 .two_dimensional = task->shape->two_dimensional };
     ti_split split = ti_split_make(&request, NULL);
     for (int64_t c = 0; c < split.chunks; c++) {
         ti_piece *piece = TI_ARENA_NEW(arena, ti_piece);
-        ti_footprint *footprint = TI_ARENA_ARRAY(arena, ti_footprint, task->accesses);
+        ti_footprint *footprint = TI_ARENA_ARRAY(arena, ti_footprint, task->shape->accesses);
         piece->chunk = ti_split_chunk(&split, c, 0);
         piece->footprint = footprint;
-        for (uint32_t i = 0; i < task->accesses; i++) {
-            ti_footprint_fill(&footprint[i], &task->access[i], &piece->chunk, arena);
+        for (uint32_t i = 0; i < task->shape->accesses; i++) {
+            ti_footprint_fill(&footprint[i], &task->shape->access[i], &piece->chunk, arena);
         }
         ti_device_piece at = { piece, (int)c, ti_system_memory(graph->system, (int)c) };
         ti_vec_push(&graph->window.piece, at);
@@ -37,8 +37,9 @@ void ti_instruction_place_pieces(ti_instruction_graph *graph, const ti_command *
     const ti_task *task = command->task;
     for (uint32_t p = 0; p < command->as.execute.pieces; p++) {
         const ti_piece *piece = &command->as.execute.piece[p];
-        if (task->on_host || task->one_device || graph->system->devices == 1) {
-            ti_device_piece at = { piece, 0, task->on_host ? TI_HOST_MEMORY : ti_system_memory(graph->system, 0) };
+        if (task->shape->on_host || task->shape->one_device || graph->system->devices == 1) {
+            ti_device_piece at = { piece, 0,
+                                   task->shape->on_host ? TI_HOST_MEMORY : ti_system_memory(graph->system, 0) };
             ti_vec_push(&graph->window.piece, at);
         } else {
             cut_piece(graph, task, piece);
@@ -50,8 +51,8 @@ void ti_instruction_foresee_pieces(ti_instruction_graph *graph, const ti_command
 {
     for (size_t p = first; p < end; p++) {
         const ti_device_piece *at = &graph->window.piece.data[p];
-        for (uint32_t i = 0; i < command->task->accesses; i++) {
-            const ti_access *access = &command->task->access[i];
+        for (uint32_t i = 0; i < command->task->shape->accesses; i++) {
+            const ti_access *access = &command->task->shape->access[i];
             ti_buffer_memory *memory = ti_instruction_memory(graph, access->buffer, at->memory);
             const ti_box *box = &at->piece->footprint[i].bounding;
             if (access->mode != TACIT_REDUCE && !ti_buffer_memory_has(memory, box)) {
@@ -67,7 +68,7 @@ void ti_instruction_foresee_pieces(ti_instruction_graph *graph, const ti_command
 static void fill_view(ti_instruction_graph *graph, const ti_command *command, const ti_device_piece *at, uint32_t piece,
                       uint32_t index, ti_instruction_view *view)
 {
-    const ti_access *access = &command->task->access[index];
+    const ti_access *access = &command->task->shape->access[index];
     *view = (ti_instruction_view){ .buffer = access->buffer,
                                    .mode = access->mode,
                                    .reducer = access->reducer,
@@ -82,8 +83,8 @@ static void fill_view(ti_instruction_graph *graph, const ti_command *command, co
 /* What the piece reads is brought to its memory first. */
 static void freshen(ti_instruction_graph *graph, const ti_command *command, const ti_device_piece *at)
 {
-    for (uint32_t i = 0; i < command->task->accesses && graph->system->memories > 1; i++) {
-        const ti_access *access = &command->task->access[i];
+    for (uint32_t i = 0; i < command->task->shape->accesses && graph->system->memories > 1; i++) {
+        const ti_access *access = &command->task->shape->access[i];
         const ti_footprint *f = &at->piece->footprint[i];
         for (uint32_t k = 0; ti_access_reads(access) && k < f->boxes; k++) {
             ti_instruction_make_fresh(graph, command->task, access->buffer, &f->box[k], at->memory);
@@ -94,28 +95,28 @@ static void freshen(ti_instruction_graph *graph, const ti_command *command, cons
 static void track(ti_instruction_graph *graph, const ti_command *command, const ti_device_piece *at, uint64_t id)
 {
     const ti_task *task = command->task;
-    for (uint32_t i = 0; i < task->accesses; i++) {
+    for (uint32_t i = 0; i < task->shape->accesses; i++) {
         const ti_footprint *f = &at->piece->footprint[i];
-        for (uint32_t k = 0; task->access[i].mode == TACIT_READ && k < f->boxes; k++) {
-            ti_buffer_memory *memory = ti_instruction_memory(graph, task->access[i].buffer, at->memory);
+        for (uint32_t k = 0; task->shape->access[i].mode == TACIT_READ && k < f->boxes; k++) {
+            ti_buffer_memory *memory = ti_instruction_memory(graph, task->shape->access[i].buffer, at->memory);
             ti_tracker_read(&memory->tracker, &f->box[k], id, &graph->emit.deps);
         }
     }
-    for (uint32_t i = 0; i < task->accesses; i++) {
+    for (uint32_t i = 0; i < task->shape->accesses; i++) {
         const ti_footprint *f = &at->piece->footprint[i];
-        for (uint32_t k = 0; ti_access_writes(&task->access[i]) && k < f->boxes; k++) {
-            ti_buffer_memory *memory = ti_instruction_memory(graph, task->access[i].buffer, at->memory);
+        for (uint32_t k = 0; ti_access_writes(&task->shape->access[i]) && k < f->boxes; k++) {
+            ti_buffer_memory *memory = ti_instruction_memory(graph, task->shape->access[i].buffer, at->memory);
             ti_tracker_write(&memory->tracker, &f->box[k], id, &graph->emit.deps);
-            ti_instruction_note_write(graph, task->access[i].buffer, &f->box[k], at->memory);
+            ti_instruction_note_write(graph, task->shape->access[i].buffer, &f->box[k], at->memory);
         }
     }
 }
 
 static ti_instruction_kind kind_of(const ti_task *task)
 {
-    return task->place == TI_PLACE_EVERYWHERE ? TI_INSTRUCTION_MEETING
-           : task->on_host                    ? TI_INSTRUCTION_HOST
-                                              : TI_INSTRUCTION_KERNEL;
+    return task->shape->place == TI_PLACE_EVERYWHERE ? TI_INSTRUCTION_MEETING
+           : task->shape->on_host                    ? TI_INSTRUCTION_HOST
+                                                     : TI_INSTRUCTION_KERNEL;
 }
 
 static void compile_piece(ti_instruction_graph *graph, const ti_command *command, const ti_device_piece *at,
@@ -124,20 +125,20 @@ static void compile_piece(ti_instruction_graph *graph, const ti_command *command
     const ti_task *task = command->task;
     freshen(graph, command, at);
     ti_instruction_view *view = TI_ARENA_ARRAY(ti_arena_ring_top(&graph->emit.arenas), ti_instruction_view,
-                                               task->accesses);
-    for (uint32_t i = 0; i < task->accesses; i++) {
+                                               task->shape->accesses);
+    for (uint32_t i = 0; i < task->shape->accesses; i++) {
         fill_view(graph, command, at, piece, i, &view[i]); /* may append allocations of its own */
     }
     ti_instruction *instruction = ti_emit_start(&graph->emit, kind_of(task), task);
     instruction->device = at->device;
     instruction->as.kernel.chunk = at->piece->chunk;
     instruction->as.kernel.view = view;
-    instruction->as.kernel.views = task->accesses;
-    if (task->in_blocks) {
+    instruction->as.kernel.views = task->shape->accesses;
+    if (task->shape->in_blocks) {
         instruction->as.kernel.runs = graph->in_blocks.data[piece].runs;
         instruction->as.kernel.run_slot = graph->in_blocks.data[piece].run_slot;
     }
-    for (uint32_t i = 0; i < task->accesses; i++) {
+    for (uint32_t i = 0; i < task->shape->accesses; i++) {
         if (view[i].after) {
             ti_deps_add(&graph->emit.deps, view[i].after);
         }
@@ -159,13 +160,14 @@ void ti_instruction_compile_pieces(ti_instruction_graph *graph, const ti_command
 bool ti_instruction_compile_at_once(ti_instruction_graph *graph, const ti_command *command)
 {
     const ti_task *task = command->task;
-    if (command->as.execute.pieces != 1 || !(task->on_host || task->one_device || graph->system->devices == 1)) {
+    if (command->as.execute.pieces != 1 ||
+        !(task->shape->on_host || task->shape->one_device || graph->system->devices == 1)) {
         return false;
     }
     ti_device_piece at = { command->as.execute.piece, 0,
-                           task->on_host ? TI_HOST_MEMORY : ti_system_memory(graph->system, 0) };
-    for (uint32_t i = 0; i < task->accesses; i++) {
-        const ti_access *access = &task->access[i];
+                           task->shape->on_host ? TI_HOST_MEMORY : ti_system_memory(graph->system, 0) };
+    for (uint32_t i = 0; i < task->shape->accesses; i++) {
+        const ti_access *access = &task->shape->access[i];
         if (access->mode == TACIT_REDUCE ||
             !ti_buffer_memory_has(ti_instruction_memory(graph, access->buffer, at.memory),
                                   &at.piece->footprint[i].bounding)) {

@@ -11,7 +11,7 @@ ti_instruction *ti_emit_start(ti_emitter *e, ti_instruction_kind kind, const ti_
     instruction->kind = kind;
     instruction->id = e->next_id++;
     instruction->task = task;
-    instruction->priority = task->priority;
+    instruction->priority = task->shape->priority;
     ti_deps_start(&e->deps, instruction->id);
     return instruction;
 }

@@ -9,7 +9,7 @@
 
 ti_slot_range ti_instruction_slots(const ti_instruction_graph *graph, const ti_task *task, uint32_t piece)
 {
-    if (task->in_blocks) {
+    if (task->shape->in_blocks) {
         return graph->in_blocks.data[piece].slots;
     }
     uint32_t workers = (uint32_t)graph->system->workers;
@@ -43,12 +43,12 @@ uint64_t ti_instruction_staging_bytes(const ti_instruction_graph *graph, const t
                                       size_t end)
 {
     const ti_task *task = reduce->task;
-    const ti_buffer_info *buffer = task->access[reduce->as.reduce.access].buffer;
+    const ti_buffer_info *buffer = task->shape->access[reduce->as.reduce.access].buffer;
     uint64_t slots = foreign_slots(reduce), bytes;
     for (size_t p = first; p < end; p++) {
         const ti_device_piece *at = &graph->window.piece.data[p];
-        uint64_t own = task->in_blocks ? ti_instruction_block_slots(graph, task, &at->piece->chunk)
-                                       : (uint64_t)graph->system->workers;
+        uint64_t own = task->shape->in_blocks ? ti_instruction_block_slots(graph, task, &at->piece->chunk)
+                                              : (uint64_t)graph->system->workers;
         slots += at->memory == TI_HOST_MEMORY ? own : 2 * own; /* there and here */
     }
     return __builtin_mul_overflow(slots, ti_bytes_of(buffer, &buffer->extent), &bytes) ? UINT64_MAX / 4 : bytes;
@@ -57,14 +57,14 @@ uint64_t ti_instruction_staging_bytes(const ti_instruction_graph *graph, const t
 void ti_instruction_stage(ti_instruction_graph *graph, const ti_command *reduce, size_t first, size_t end)
 {
     const ti_task *task = reduce->task;
-    const ti_access *access = &task->access[reduce->as.reduce.access];
+    const ti_access *access = &task->shape->access[reduce->as.reduce.access];
     ti_staging s = {
         .task = task,
         .access = reduce->as.reduce.access,
         .elements = (size_t)ti_box_volume(&access->buffer->extent),
     };
-    s.own_slots = task->in_blocks ? ti_instruction_cut_blocks(graph, task, first, end)
-                                  : (uint32_t)(end - first) * (uint32_t)graph->system->workers;
+    s.own_slots = task->shape->in_blocks ? ti_instruction_cut_blocks(graph, task, first, end)
+                                         : (uint32_t)(end - first) * (uint32_t)graph->system->workers;
     s.slots = s.own_slots + foreign_slots(reduce);
     s.slot_bytes = s.elements * access->buffer->elem_size;
     s.alloc_id = ti_emit_staging(&graph->emit, task, 0, bytes_of(&s, s.slots), &s.allocation);
@@ -165,7 +165,7 @@ ti_instruction_box *ti_instruction_start_slots(ti_instruction_graph *graph, cons
     instruction->as.transfer.box = box;
     instruction->as.transfer.boxes = boxes;
     instruction->as.transfer.elem_size = s->slot_bytes / s->elements;
-    instruction->as.transfer.buffer = s->task->access[s->access].buffer;
+    instruction->as.transfer.buffer = s->task->shape->access[s->access].buffer;
     *out = instruction;
     return box;
 }
@@ -183,7 +183,7 @@ static void write_result(ti_instruction_graph *graph, ti_instruction *instructio
 ti_instruction *ti_instruction_start_reduce(ti_instruction_graph *graph, const ti_staging *s, bool to_buffer,
                                             bool takes_old)
 {
-    const ti_access *access = &s->task->access[s->access];
+    const ti_access *access = &s->task->shape->access[s->access];
     bool include_old = to_buffer && takes_old;
     if (include_old) {
         ti_instruction_make_fresh(graph, s->task, access->buffer, &access->buffer->extent, TI_HOST_MEMORY);
@@ -275,7 +275,7 @@ void ti_instruction_compile_reduce(ti_instruction_graph *graph, const ti_command
     const ti_staging s = *staging_of(graph, command->task, command->as.reduce.access);
     if (command->as.reduce.what) {
         compile_together(graph, command, &s);
-    } else if (command->task->in_blocks) {
+    } else if (command->task->shape->in_blocks) {
         ti_instruction_compile_blocks(graph, command, &s);
     } else {
         compile_tree(graph, command, &s);

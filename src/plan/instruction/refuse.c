@@ -47,18 +47,18 @@ static void add_need(ti_strbuf *out, const ti_want *want)
     const ti_task *task = want->largest.task;
     if (task->kind == TI_TASK_CREATE) {
         ti_strbuf_add(out,
-                      task->accesses ? "buffer '%s' is created with .init_local"
-                                     : "buffer '%s' is created with .init, of which every node holds all",
+                      task->shape->accesses ? "buffer '%s' is created with .init_local"
+                                            : "buffer '%s' is created with .init, of which every node holds all",
                       want->buffer->name);
     } else if (task->kind == TI_TASK_FENCE) {
         ti_strbuf_add(out, "a fence needs ");
         add_part(out, want);
     } else if (want->largest.access < 0) {
-        ti_strbuf_add(out, "messages for task '%s' need ", task->name);
+        ti_strbuf_add(out, "messages for task '%s' need ", task->shape->name);
         add_part(out, want);
     } else {
-        const ti_access *access = &task->access[want->largest.access];
-        ti_strbuf_add(out, "task '%s' %s ", task->name, verb_of(access));
+        const ti_access *access = &task->shape->access[want->largest.access];
+        ti_strbuf_add(out, "task '%s' %s ", task->shape->name, verb_of(access));
         add_part(out, want);
         if (access->mode != TACIT_REDUCE) {
             ti_strbuf_add(out, " by %s", ti_mapper_name(access->mapper, access->mappers));
@@ -80,17 +80,17 @@ static bool is_constant(const ti_access *access)
 static const char *cure_of(const ti_want *want)
 {
     const ti_task *task = want->largest.task;
-    if (task->kind == TI_TASK_CREATE && task->accesses == 0) {
+    if (task->kind == TI_TASK_CREATE && task->shape->accesses == 0) {
         return "create it without .init and write it in a task, so that each node holds its part";
     }
     if (task->kind == TI_TASK_FENCE) {
         return "read it in parts, or let host tasks write the results";
     }
-    const ti_access *access = want->largest.access < 0 ? NULL : &task->access[want->largest.access];
+    const ti_access *access = want->largest.access < 0 ? NULL : &task->shape->access[want->largest.access];
     if (access && access->mode == TACIT_REDUCE) {
         return "reduce into a smaller buffer";
     }
-    if (task->kind == TI_TASK_EXECUTE && task->place >= 0) {
+    if (task->kind == TI_TASK_EXECUTE && task->shape->place >= 0) {
         return "split the task over the nodes, or use a mapper that names less of the buffer";
     }
     return access && is_constant(access) ? "more nodes do not change that: use a mapper that names less of the buffer"

@@ -149,7 +149,7 @@ static void start_message(ti_instruction_graph *graph, const ti_command *command
     instruction->kind = command->kind == TI_COMMAND_SEND ? TI_INSTRUCTION_SEND : TI_INSTRUCTION_RECEIVE;
     instruction->id = graph->emit.next_id++;
     instruction->task = command->task;
-    instruction->priority = command->task->priority;
+    instruction->priority = command->task->shape->priority;
     instruction->device = 0;
     instruction->as.transfer.peer = command->as.transfer.peer;
     instruction->as.transfer.counter = command->as.transfer.counter;

@@ -37,7 +37,7 @@ struct ti_forwards {
     TI_VEC(ti_producers *) buffer; /* by slot */
     uint64_t question;             /* counts the buffers that were asked for */
     ti_region_entries hits;
-    ti_boxes image, rest;
+    ti_boxes rest;
     ti_region merged; /* that the task reads */
     TI_VEC(piece) pieces;
     TI_VEC(candidate) candidates;
@@ -89,7 +89,6 @@ void ti_forwards_destroy(ti_forwards *f)
     }
     ti_vec_fini(&f->buffer);
     ti_vec_fini(&f->hits);
-    ti_vec_fini(&f->image);
     ti_vec_fini(&f->rest);
     ti_region_fini(&f->merged);
     ti_vec_fini(&f->pieces);
@@ -107,37 +106,24 @@ static const ti_geometry *geometry_of(ti_forwards *f, const ti_task *task)
 {
     if (f->geometry_task != task->id) {
         f->geometry_task = task->id;
-        ti_geometry_fill(&f->geometry, task, f->nodes);
+        ti_geometry_fill(&f->geometry, task->shape, f->nodes);
     }
     return &f->geometry;
 }
 
 static const char *name_of(ti_forwards *f, const ti_task *task)
 {
-    return ti_explain_name(f->explain, task->kind == TI_TASK_CREATE ? "(initial contents)" : task->name);
-}
-
-/* What the whole task touches by an access. */
-static const ti_box *image_of(ti_forwards *f, const ti_task *task, uint32_t access, size_t *count)
-{
-    if (task->footprint) {
-        *count = task->footprint[access].boxes;
-        return task->footprint[access].box;
-    }
-    ti_vec_clear(&f->image);
-    ti_access_image(&task->access[access], &task->range, &f->image);
-    *count = f->image.count;
-    return f->image.data;
+    return ti_explain_name(f->explain, task->kind == TI_TASK_CREATE ? "(initial contents)" : task->shape->name);
 }
 
 static void note_write(ti_forwards *f, const ti_task *task, uint32_t index_of_access)
 {
-    const ti_access *access = &task->access[index_of_access];
+    const ti_access *access = &task->shape->access[index_of_access];
     ti_producers *producers = f->buffer.data[access->buffer->slot];
-    bool everywhere = task->place == TI_PLACE_EVERYWHERE && access->mode != TACIT_REDUCE;
-    size_t images;
-    const ti_box *image = image_of(f, task, index_of_access, &images);
-    for (uint32_t k = 0; k < images; k++) {
+    bool everywhere = task->shape->place == TI_PLACE_EVERYWHERE && access->mode != TACIT_REDUCE;
+    const ti_footprint *touched = &task->shape->footprint[index_of_access];
+    const ti_box *image = touched->box;
+    for (uint32_t k = 0; k < touched->boxes; k++) {
         if (everywhere) { /* all nodes have it: nothing will move */
             ti_producers_erase(producers, &image[k]);
             continue;
@@ -184,7 +170,7 @@ static bool is_free(ti_forwards *f, const ti_producers *producers, const ti_prod
 static bool is_pinned(const ti_producers *producers, const ti_producer *p, const ti_task *task)
 {
     const ti_manner *m = ti_producer_manner(producers, p);
-    return m && m->geometry.place >= 0 && task->place >= 0 && !m->reduced;
+    return m && m->geometry.place >= 0 && task->shape->place >= 0 && !m->reduced;
 }
 
 /* Pieces from `alone` on do not meet this one. */
@@ -214,11 +200,11 @@ static void note_old(ti_forwards *f, ti_producer *p, uint32_t index)
 
 static void look_at_read(ti_forwards *f, const ti_task *task, uint32_t index_of_access)
 {
-    const ti_access *access = &task->access[index_of_access];
+    const ti_access *access = &task->shape->access[index_of_access];
     ti_producers *producers = f->buffer.data[access->buffer->slot];
-    size_t images;
-    const ti_box *image = image_of(f, task, index_of_access, &images);
-    for (uint32_t k = 0; k < images; k++) {
+    const ti_footprint *touched = &task->shape->footprint[index_of_access];
+    const ti_box *image = touched->box;
+    for (uint32_t k = 0; k < touched->boxes; k++) {
         size_t alone = f->pieces.count;
         ti_vec_clear(&f->hits);
         ti_region_map_query(&producers->map, &image[k], &f->hits);
@@ -238,7 +224,7 @@ static void look_at_read(ti_forwards *f, const ti_task *task, uint32_t index_of_
                 c->moves |= plain && moves;
                 add_piece(f, c, &common, alone);
             }
-            if (plain && moves && f->marks && !task->no_collectives) {
+            if (plain && moves && f->marks && !task->shape->no_collectives) {
                 ti_producers_mark(producers, hit, &common);
             }
         }
@@ -300,7 +286,7 @@ static void add_edge(ti_forwards *f, const ti_task *task, const ti_buffer_info *
                      .forward = forward,
                      .merged = !p->task };
     edge.verdict = c->kind == EARLIER ? TI_VERDICT_EARLIER
-                   : c->kind == PINNED && ti_producer_manner(producers, p)->geometry.place != task->place
+                   : c->kind == PINNED && ti_producer_manner(producers, p)->geometry.place != task->shape->place
                        ? TI_VERDICT_ONE_TO_ONE
                    : !c->moves ? TI_VERDICT_FREE
                    : f->off    ? TI_VERDICT_OFF
@@ -319,7 +305,7 @@ static void merge_old(ti_forwards *f, ti_producers *producers)
 /* All reads of one buffer, of which access `first` is the first. */
 static void derive(ti_forwards *f, const ti_task *task, uint32_t first, ti_arena *arena)
 {
-    const ti_buffer_info *buffer = task->access[first].buffer;
+    const ti_buffer_info *buffer = task->shape->access[first].buffer;
     ti_producers *producers = f->buffer.data[buffer->slot];
     ti_vec_clear(&f->pieces);
     ti_vec_clear(&f->candidates);
@@ -328,12 +314,12 @@ static void derive(ti_forwards *f, const ti_task *task, uint32_t first, ti_arena
         return;
     }
     f->question++;
-    for (uint32_t i = first; i < task->accesses; i++) {
-        if (task->access[i].buffer == buffer && ti_access_needs_old(&task->access[i])) {
+    for (uint32_t i = first; i < task->shape->accesses; i++) {
+        if (task->shape->access[i].buffer == buffer && ti_access_needs_old(&task->shape->access[i])) {
             look_at_read(f, task, i);
         }
     }
-    bool forwards = !f->off && !task->no_collectives;
+    bool forwards = !f->off && !task->shape->no_collectives;
     int merged = forwards && producers->merged_volume && emit_merged(f, buffer, arena) ? (int)f->out.count - 1 : -1;
     for (size_t i = 0; i < f->candidates.count; i++) {
         const candidate *c = &f->candidates.data[i];
@@ -347,7 +333,7 @@ static void derive(ti_forwards *f, const ti_task *task, uint32_t first, ti_arena
             add_edge(f, task, buffer, c, forward, arena);
         }
     }
-    if (f->off || !task->no_collectives) {
+    if (f->off || !task->shape->no_collectives) {
         merge_old(f, producers);
     }
 }
@@ -356,8 +342,8 @@ static void add_kernel_task(ti_forwards *f, ti_task *task, ti_arena *arena)
 {
     ti_vec_clear(&f->out);
     ti_vec_clear(&f->edges);
-    for (uint32_t i = 0; i < task->accesses && (f->explain || !task->no_collectives); i++) {
-        if (ti_task_is_first_read(task, i)) {
+    for (uint32_t i = 0; i < task->shape->accesses && (f->explain || !task->shape->no_collectives); i++) {
+        if (ti_shape_is_first_read(task->shape, i)) {
             derive(f, task, i, arena);
         }
     }
@@ -367,8 +353,8 @@ static void add_kernel_task(ti_forwards *f, ti_task *task, ti_arena *arena)
         task->edges = (uint32_t)f->edges.count;
         task->edge = ti_arena_copy(arena, f->edges.data, f->edges.count * sizeof(ti_edge));
     }
-    for (uint32_t i = 0; i < task->accesses; i++) {
-        if (ti_access_writes(&task->access[i]) || task->access[i].mode == TACIT_REDUCE) {
+    for (uint32_t i = 0; i < task->shape->accesses; i++) {
+        if (ti_access_writes(&task->shape->access[i]) || task->shape->access[i].mode == TACIT_REDUCE) {
             note_write(f, task, i);
         }
     }
@@ -383,7 +369,7 @@ static void open_buffer(ti_forwards *f, const ti_task *task)
     TI_ASSERT(!f->buffer.data[slot]);
     f->buffer.data[slot] = TI_NEW(ti_producers);
     ti_producers_init(f->buffer.data[slot], f->explain ? ti_explain_name(f->explain, "(earlier tasks)") : NULL);
-    if (task->accesses) { /* every node has its own part of the initial contents */
+    if (task->shape->accesses) { /* every node has its own part of the initial contents */
         note_write(f, task, 0);
     }
 }
@@ -393,7 +379,7 @@ void ti_forwards_add(ti_forwards *f, ti_task *task, ti_arena *arena)
     switch (task->kind) {
     case TI_TASK_EXECUTE:
     case TI_TASK_FENCE:
-        if (!ti_box_is_empty(&task->range)) {
+        if (!ti_box_is_empty(&task->shape->range)) {
             add_kernel_task(f, task, arena);
         }
         break;

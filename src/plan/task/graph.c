@@ -61,15 +61,22 @@ void ti_task_graph_destroy(ti_task_graph *graph)
     TI_DELETE(graph);
 }
 
-ti_task *ti_task_graph_new(ti_task_graph *graph, ti_arena **arena)
-{
-    *arena = ti_arena_ring_top(&graph->arenas);
-    return TI_ARENA_NEW(*arena, ti_task);
-}
-
 ti_arena *ti_task_graph_arena(ti_task_graph *graph)
 {
     return ti_arena_ring_top(&graph->arenas);
+}
+
+ti_task *ti_task_graph_new(ti_task_graph *graph, ti_task_kind kind, const ti_shape *shape)
+{
+    ti_task *task = TI_ARENA_NEW(ti_task_graph_arena(graph), ti_task);
+    task->kind = kind;
+    task->shape = shape;
+    return task;
+}
+
+ti_shape *ti_task_graph_shape(ti_task_graph *graph, const char *name)
+{
+    return ti_shape_new(ti_task_graph_arena(graph), name);
 }
 
 static tracked *tracked_of(ti_task_graph *graph, const ti_buffer_info *buffer)
@@ -88,25 +95,15 @@ static void open_buffer(ti_task_graph *graph, uint32_t slot)
     ti_tracker_init(&graph->buffer.data[slot]->tracker, &graph->era);
 }
 
-static void say_uninitialised(const ti_task *task, const ti_access *access, const ti_box *hole, ti_strbuf *why)
+static void say_uninitialised(const ti_shape *shape, const ti_access *access, const ti_box *hole, ti_strbuf *why)
 {
     char text[TI_BOX_TEXT];
     ti_box_format(hole, TI_MAX(access->buffer->dims, 1), text);
     ti_strbuf_add(
         why,
         "task '%s' reads %s of buffer '%s', which nobody has written; give the buffer .init, write it in an earlier task%s",
-        task->name, text, access->buffer->name,
+        shape->name, text, access->buffer->name,
         access->mode == TACIT_UPDATE ? ", or use tacit_write if old contents do not matter" : ", or read less");
-}
-
-static void fill_footprints(ti_task_graph *graph, ti_task *task)
-{
-    ti_arena *arena = ti_arena_ring_top(&graph->arenas);
-    ti_footprint *footprint = TI_ARENA_ARRAY(arena, ti_footprint, task->accesses);
-    for (uint32_t i = 0; i < task->accesses; i++) {
-        ti_footprint_fill(&footprint[i], &task->access[i], &task->range, arena);
-    }
-    task->footprint = footprint;
 }
 
 /* Slabs that follow each other make one box; of others the largest is known. */
@@ -132,14 +129,10 @@ static bool is_written(tracked *b, const ti_box *box, ti_box *hole)
     return good;
 }
 
-tacit_status ti_task_graph_check(ti_task_graph *graph, ti_task *task, ti_strbuf *why)
+tacit_status ti_task_graph_check(ti_task_graph *graph, const ti_shape *shape, ti_strbuf *why)
 {
-    if (ti_box_is_empty(&task->range)) {
-        return TACIT_OK;
-    }
-    fill_footprints(graph, task);
-    for (uint32_t i = 0; i < task->accesses; i++) {
-        const ti_access *access = &task->access[i];
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        const ti_access *access = &shape->access[i];
         if (!ti_access_needs_old(access)) {
             continue;
         }
@@ -147,10 +140,10 @@ tacit_status ti_task_graph_check(ti_task_graph *graph, ti_task *task, ti_strbuf 
         if (TI_LIKELY(ti_box_covers(&b->written, &access->buffer->extent))) {
             continue;
         }
-        for (size_t k = 0; k < task->footprint[i].boxes; k++) {
+        for (size_t k = 0; k < shape->footprint[i].boxes; k++) {
             ti_box hole;
-            if (!is_written(b, &task->footprint[i].box[k], &hole)) {
-                say_uninitialised(task, access, &hole, why);
+            if (!is_written(b, &shape->footprint[i].box[k], &hole)) {
+                say_uninitialised(shape, access, &hole, why);
                 return TACIT_ERROR_UNINITIALIZED;
             }
         }
@@ -162,15 +155,15 @@ tacit_status ti_task_graph_check(ti_task_graph *graph, ti_task *task, ti_strbuf 
 static void track_accesses(ti_task_graph *graph, ti_task *task)
 {
     for (int writes = 0; writes < 2; writes++) {
-        for (uint32_t i = 0; i < task->accesses; i++) {
-            const ti_access *access = &task->access[i];
+        for (uint32_t i = 0; i < task->shape->accesses; i++) {
+            const ti_access *access = &task->shape->access[i];
             if (writes ? !ti_access_writes(access) && access->mode != TACIT_REDUCE
                        : access->mode != TACIT_READ) { /* a write follows all that a read would */
                 continue;
             }
             tracked *b = tracked_of(graph, access->buffer);
-            for (size_t k = 0; k < task->footprint[i].boxes; k++) {
-                const ti_box *box = &task->footprint[i].box[k];
+            for (size_t k = 0; k < task->shape->footprint[i].boxes; k++) {
+                const ti_box *box = &task->shape->footprint[i].box[k];
                 if (writes) {
                     ti_tracker_write(&b->tracker, box, task->id, &graph->deps);
                     note_written(b, box);
@@ -187,10 +180,7 @@ static void derive_dependencies(ti_task_graph *graph, ti_task *task)
     switch (task->kind) {
     case TI_TASK_EXECUTE:
     case TI_TASK_FENCE:
-        if (!ti_box_is_empty(&task->range)) {
-            if (!task->footprint) {
-                fill_footprints(graph, task);
-            }
+        if (!ti_box_is_empty(&task->shape->range)) {
             track_accesses(graph, task);
             ti_orders_follow(&graph->orders, task, task->id, graph->era.applied, &graph->deps);
         }
@@ -263,10 +253,8 @@ static void finish(ti_task_graph *graph, ti_task *task)
 static const ti_task *make_horizon(ti_task_graph *graph)
 {
     uint64_t start = graph->horizon_ns ? ti_clock_ns() : 0;
-    ti_arena *arena;
-    ti_task *horizon = ti_task_graph_new(graph, &arena);
-    horizon->kind = TI_TASK_HORIZON;
-    horizon->name = "horizon";
+    static const ti_shape shape = { .name = "horizon" };
+    ti_task *horizon = ti_task_graph_new(graph, TI_TASK_HORIZON, &shape);
     finish(graph, horizon);
     if (graph->horizon_ns) {
         *graph->horizon_ns += ti_clock_ns() - start;

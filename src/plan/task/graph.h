@@ -16,14 +16,15 @@ typedef struct ti_task_graph ti_task_graph;
 ti_task_graph *ti_task_graph_create(const ti_system *system);
 void ti_task_graph_destroy(ti_task_graph *graph);
 
-/* A zeroed task and the arena for what it points to, valid until ti_task_graph_add. */
-ti_task *ti_task_graph_new(ti_task_graph *graph, ti_arena **arena);
-
-/* The arena where the next task belongs: one that is not zeroed. */
+/* A new task, whose shape lives as long as it does. */
+ti_task *ti_task_graph_new(ti_task_graph *graph, ti_task_kind kind, const ti_shape *shape);
+/* The arena of the next task: what the task points to may lie there. */
 ti_arena *ti_task_graph_arena(ti_task_graph *graph);
+/* ti_shape_new in that arena. */
+ti_shape *ti_task_graph_shape(ti_task_graph *graph, const char *name);
 
-/* Whether everything that the task reads has been written. If not, `why` gets a sentence. Changes nothing but the task, which has its footprints then. */
-tacit_status ti_task_graph_check(ti_task_graph *graph, ti_task *task, ti_strbuf *why);
+/* Whether everything that a task of this shape, which has footprints, reads has been written. If not, `why` gets a sentence. */
+tacit_status ti_task_graph_check(ti_task_graph *graph, const ti_shape *shape, ti_strbuf *why);
 
 /* Give the task its id and dependencies. `out` gets the task and, if one is due, a horizon: 1 or 2 tasks. */
 enum { TI_TASK_GRAPH_BATCH = 2 };

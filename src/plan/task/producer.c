@@ -9,18 +9,18 @@
 /* Names of merged producers that are kept apart. */
 enum { MOST_NAMES = 16 };
 
-void ti_geometry_fill(ti_geometry *out, const ti_task *task, int nodes)
+void ti_geometry_fill(ti_geometry *out, const ti_shape *shape, int nodes)
 {
     memset(out, 0, sizeof(*out));
-    out->range = task->range;
-    memcpy(out->gran, task->gran, sizeof(out->gran));
-    memcpy(out->grid, task->grid, sizeof(out->grid));
-    for (int i = 0; task->weights && i < nodes; i++) {
-        out->weights = ti_hash64(out->weights ^ (task->weights[i] + (uint64_t)1));
+    out->range = shape->range;
+    memcpy(out->gran, shape->gran, sizeof(out->gran));
+    memcpy(out->grid, shape->grid, sizeof(out->grid));
+    for (int i = 0; shape->weights && i < nodes; i++) {
+        out->weights = ti_hash64(out->weights ^ (shape->weights[i] + (uint64_t)1));
     }
-    out->place = task->place;
-    out->oversubscribe = task->oversubscribe;
-    out->two_dimensional = task->two_dimensional;
+    out->place = shape->place;
+    out->oversubscribe = shape->oversubscribe;
+    out->two_dimensional = shape->two_dimensional;
 }
 
 void ti_producers_init(ti_producers *ps, const char *others)

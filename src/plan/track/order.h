@@ -19,7 +19,7 @@ void ti_orders_follow_each(ti_orders *orders, const ti_task *task, uint64_t id, 
 static inline void ti_orders_follow(ti_orders *orders, const ti_task *task, uint64_t id, uint64_t applied,
                                     ti_deps *deps)
 {
-    if (TI_UNLIKELY(task->orders)) {
+    if (TI_UNLIKELY(task->shape->orders)) {
         ti_orders_follow_each(orders, task, id, applied, deps);
     }
 }

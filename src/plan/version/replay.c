@@ -207,7 +207,7 @@ const ti_replay_step *ti_replay_find(const ti_replay *r, const ti_task *task, co
     for (int k = 0; k < r->steps && r->at; k++) {
         i = i + 1 < r->steps ? i + 1 : 0;
         const ti_replay_step *s = &r->step[i];
-        if (s->before == r->at && s->row == task->row && has_forwards(s, task, buffer)) {
+        if (s->before == r->at && s->row == task->shape->serial && has_forwards(s, task, buffer)) {
             return s;
         }
     }
@@ -299,8 +299,8 @@ void ti_replay_end(ti_replay *r, ti_version_map *map)
 static size_t count_holders(const ti_task *task, const ti_buffer_info *buffer)
 {
     size_t n = 0;
-    for (uint32_t i = 0; i < task->accesses; i++) {
-        const ti_access *a = &task->access[i];
+    for (uint32_t i = 0; i < task->shape->accesses; i++) {
+        const ti_access *a = &task->shape->access[i];
         n += a->buffer == buffer ? (size_t)a->mappers * (ti_access_reads(a) + ti_access_writes(a)) : 0;
     }
     return n;
@@ -311,8 +311,8 @@ static void keep_holders(ti_replay_step *s, const ti_replay_lesson *l)
     uint32_t n = 0;
     for (int writes = 0; writes < 2; writes++) {
         size_t first = 0;
-        for (uint32_t i = 0; i < l->task->accesses; first += l->task->access[i++].mappers) {
-            const ti_access *a = &l->task->access[i];
+        for (uint32_t i = 0; i < l->task->shape->accesses; first += l->task->shape->access[i++].mappers) {
+            const ti_access *a = &l->task->shape->access[i];
             bool counts = a->buffer == l->buffer && (writes ? ti_access_writes(a) : ti_access_reads(a));
             for (uint32_t m = 0; counts && m < a->mappers; m++) {
                 s->holder[n++] = ti_holder_ref(l->holder[first + m]);
@@ -392,7 +392,7 @@ void ti_replay_learn(ti_replay *r, const ti_replay_lesson *l)
     keep_forwards(s, l);
     s->collectives = l->collectives;
     s->before = r->at;
-    s->row = l->task->row;
+    s->row = l->task->shape->serial;
     s->moved = l->moved;
     s->passes = l->passes;
 }

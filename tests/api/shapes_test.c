@@ -1,11 +1,13 @@
-/* Tasks that are submitted again and again (api/recall.c): a task that is remembered is the task that the description makes anew, and a description that
- * differs in anything is another one. */
+/* Tasks that are submitted again and again (api/shapes.h): what is found is the shape that the description makes anew, and a description
+ * that differs in anything is another one. */
 #include "api/context.h"
+#include "api/shapes.h"
 #include "base/config.h"
 #include "comm/comm.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,7 +74,7 @@ static const ti_task *submit(setting *s, const tacit_task *t)
 
 static void assert_same_access(const ti_task *x, const ti_task *y, uint32_t i)
 {
-    const ti_access *a = &x->access[i], *b = &y->access[i];
+    const ti_access *a = &x->shape->access[i], *b = &y->shape->access[i];
     assert_string_equal(a->buffer->name, b->buffer->name);
     assert_int_equal(a->mode, b->mode);
     assert_int_equal(a->mappers, b->mappers);
@@ -81,27 +83,30 @@ static void assert_same_access(const ti_task *x, const ti_task *y, uint32_t i)
     for (uint32_t k = 0; k < a->mappers; k++) {
         assert_true(ti_mapper_equal(&a->mapper[k], &b->mapper[k]));
     }
-    assert_int_equal(x->footprint[i].boxes, y->footprint[i].boxes);
-    assert_true(ti_box_equal(&x->footprint[i].bounding, &y->footprint[i].bounding));
-    for (uint32_t k = 0; k < x->footprint[i].boxes; k++) {
-        assert_true(ti_box_equal(&x->footprint[i].box[k], &y->footprint[i].box[k]));
+    assert_int_equal(x->shape->footprint[i].boxes, y->shape->footprint[i].boxes);
+    assert_true(ti_box_equal(&x->shape->footprint[i].bounding, &y->shape->footprint[i].bounding));
+    for (uint32_t k = 0; k < x->shape->footprint[i].boxes; k++) {
+        assert_true(ti_box_equal(&x->shape->footprint[i].box[k], &y->shape->footprint[i].box[k]));
     }
 }
 
 static void assert_same_task(const ti_task *x, const ti_task *y)
 {
-    assert_string_equal(x->name, y->name);
-    assert_true(ti_box_equal(&x->range, &y->range));
-    assert_true(memcmp(x->gran, y->gran, sizeof(x->gran)) == 0);
-    assert_true(x->kernel.host == y->kernel.host && x->on == y->on && x->place == y->place && x->dims == y->dims);
-    assert_true(x->whole_chunk == y->whole_chunk && x->one_device == y->one_device && x->priority == y->priority &&
-                x->two_dimensional == y->two_dimensional && x->oversubscribe == y->oversubscribe &&
-                x->no_collectives == y->no_collectives && x->hash_args == y->hash_args && x->orders == y->orders);
-    assert_int_equal(x->args_size, y->args_size);
-    assert_true(x->args_size == 0 || memcmp(x->args, y->args, x->args_size) == 0);
-    assert_true(!x->weights == !y->weights);
-    assert_int_equal(x->accesses, y->accesses);
-    for (uint32_t i = 0; i < x->accesses; i++) {
+    assert_string_equal(x->shape->name, y->shape->name);
+    assert_true(ti_box_equal(&x->shape->range, &y->shape->range));
+    assert_true(memcmp(x->shape->gran, y->shape->gran, sizeof(x->shape->gran)) == 0);
+    assert_true(x->shape->kernel.host == y->shape->kernel.host && x->shape->on == y->shape->on &&
+                x->shape->place == y->shape->place && x->shape->dims == y->shape->dims);
+    assert_true(x->shape->whole_chunk == y->shape->whole_chunk && x->shape->one_device == y->shape->one_device &&
+                x->shape->priority == y->shape->priority && x->shape->two_dimensional == y->shape->two_dimensional &&
+                x->shape->oversubscribe == y->shape->oversubscribe &&
+                x->shape->no_collectives == y->shape->no_collectives && x->shape->hash_args == y->shape->hash_args &&
+                x->shape->orders == y->shape->orders);
+    assert_int_equal(x->shape->args_size, y->shape->args_size);
+    assert_true(x->shape->args_size == 0 || memcmp(x->args, y->args, x->shape->args_size) == 0);
+    assert_true(!x->shape->weights == !y->shape->weights);
+    assert_int_equal(x->shape->accesses, y->shape->accesses);
+    for (uint32_t i = 0; i < x->shape->accesses; i++) {
         assert_same_access(x, y, i);
     }
 }
@@ -266,7 +271,8 @@ static void the_same_again(void **state)
         }
         for (int i = 0; i < TIMES; i++) {
             const ti_task *task = submit(&s, &t);
-            assert_true(task != before && (!before || task->access != before->access));
+            assert_true(task != before && (i < 2) == (!before || task->shape != before->shape));
+            assert_true((i > 0) == (task->shape->serial > 0));
             assert_same_task(task, expected);
             before = task;
         }
@@ -312,9 +318,9 @@ static void changed_in_place(void **state)
         number = i;
         name[5] = (char)('0' + i / 4);
         const ti_task *task = submit(&s, &t);
-        assert_string_equal(task->name, name);
+        assert_string_equal(task->shape->name, name);
         assert_int_equal(*(const int *)task->args, i);
-        assert_true(task->name != name && task->args != &number);
+        assert_true(task->shape->name != name && task->args != &number);
     }
     ti_context_discard(s.ctx);
 }
@@ -339,6 +345,158 @@ static void what_was_good_is_refused(void **state)
     ti_context_discard(s.ctx);
 }
 
+/* Bytes that no field has, and arguments, which are the task's and not the shape's. */
+static bool says_nothing(size_t at, uint32_t accesses)
+{
+#define IN(from, to) (at + 1 > (from) && at < (to))
+#define IS(field) IN(offsetof(tacit_task, field), offsetof(tacit_task, field) + sizeof(((tacit_task *)0)->field))
+#define AFTER(field, next) IN(offsetof(tacit_task, field) + sizeof(((tacit_task *)0)->field), next)
+    size_t first = offsetof(tacit_task, access), size = sizeof(tacit_access);
+    if (IS(access)) {
+        size_t in = (at - first) % size, c = in - offsetof(tacit_access, mapper);
+        bool component = in >= offsetof(tacit_access, mapper) && c < sizeof(((tacit_mapper *)0)->c);
+        return (at - first) / size > accesses ||
+               ((at - first) / size == accesses && in != offsetof(tacit_access, mode)) ||
+               (component && c % sizeof(tacit_component) >= offsetof(tacit_component, dim) + 1) ||
+               (in >= offsetof(tacit_access, op) && in < offsetof(tacit_access, mode)) ||
+               in >= offsetof(tacit_access, include_old);
+    }
+    return IS(name) || IS(args) || IS(hint.weights) || AFTER(range, offsetof(tacit_task, offset)) ||
+           AFTER(on, offsetof(tacit_task, place)) || AFTER(place, offsetof(tacit_task, hint)) ||
+           AFTER(hint.pure, offsetof(tacit_task, hint.weights)) ||
+           AFTER(hint.no_collectives, offsetof(tacit_task, host_object)) || AFTER(hash_args, sizeof(tacit_task)) ||
+           IN(offsetof(tacit_task, range) + sizeof(((tacit_range *)0)->size) + sizeof(int),
+              offsetof(tacit_task, offset)) ||
+           AFTER(hint.split, offsetof(tacit_task, hint.granularity));
+}
+
+/* A new field of tacit_task, or of what is in it, that the table of shapes does not look at is found here. */
+static void every_byte_counts(void **state)
+{
+    (void)state;
+    setting s = { 0 };
+    open_setting(&s);
+    ti_shapes *shapes = ti_shapes_create(4);
+    tacit_task t;
+    memset(&t, 0, sizeof(t));
+    const tacit_task from = base(&s);
+    t.name = from.name;
+    t.range = from.range;
+    t.kernel.host = nothing;
+    memcpy(t.access, from.access, sizeof(t.access));
+    assert_null(ti_shapes_find(shapes, &t, 1));
+    assert_null(ti_shapes_begin(shapes, 0));
+    assert_null(ti_shapes_find(shapes, &t, 2));
+    ti_arena *arena = ti_shapes_begin(shapes, 0);
+    assert_non_null(arena);
+    ti_shapes_keep(shapes, ti_shape_new(arena, "base"), 2);
+    assert_non_null(ti_shapes_find(shapes, &t, 3));
+    for (size_t i = 0; i < sizeof(t); i++) {
+        tacit_task other;
+        memcpy(&other, &t, sizeof(t));
+        ((unsigned char *)&other)[i] ^= 1;
+        if (!says_nothing(i, 2) && ti_shapes_find(shapes, &other, 4)) {
+            fail_msg("byte %zu of a task is not looked at", i);
+        }
+    }
+    ti_shapes_destroy(shapes);
+    ti_context_discard(s.ctx);
+}
+
+/* ---- the table */
+
+enum { ROUNDS = 4 };
+
+static tacit_task at_offset(const setting *s, size_t i)
+{
+    tacit_task t = base(s);
+    t.range = TACIT_RANGE(1, 1);
+    t.offset[0] = i / N % N;
+    t.offset[1] = i % N;
+    t.hint.priority = (int)(i / (N * N));
+    return t;
+}
+
+/* Submits `count` descriptions in turn, ROUNDS times; how many of the last round were known. */
+static size_t known_in_turn(setting *s, size_t count)
+{
+    size_t known = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        known = 0;
+        for (size_t i = 0; i < count; i++) {
+            const tacit_task t = at_offset(s, i);
+            known += submit(s, &t)->shape->serial > 0;
+        }
+    }
+    return known;
+}
+
+static void grows_with_the_program(void **state)
+{
+    (void)state;
+    setting s = { 0 };
+    open_setting(&s);
+    assert_int_equal(known_in_turn(&s, 600), 600);
+    assert_int_equal(ti_shapes_count(s.ctx->shapes), 600);
+    ti_context_discard(s.ctx);
+}
+
+/* A loop over more than there is room for finds what is there; and what is not used any more makes room. */
+static void is_bounded(void **state)
+{
+    (void)state;
+    setting s = { 0 };
+    open_setting(&s);
+    size_t known = known_in_turn(&s, 3000);
+    assert_true(known > TI_SHAPES / 2 && ti_shapes_count(s.ctx->shapes) <= TI_SHAPES);
+    for (int i = 0; i < 3 * TIMES; i++) {
+        tacit_task t = base(&s);
+        t.hint.granularity[1] = 5;
+        for (size_t k = 0; k < TI_SHAPES; k++) {
+            const tacit_task other = at_offset(&s, k / 2);
+            submit(&s, &other);
+        }
+        assert_true(submit(&s, &t)->shape->serial > 0 || i < 2 * TIMES);
+    }
+    assert_true(ti_shapes_count(s.ctx->shapes) <= TI_SHAPES);
+    ti_context_discard(s.ctx);
+}
+
+static void what_never_comes_again_is_not_kept(void **state)
+{
+    (void)state;
+    setting s = { 0 };
+    open_setting(&s);
+    size_t before = ti_shapes_bytes(s.ctx->shapes);
+    for (size_t i = 0; i < 5000; i++) {
+        const tacit_task t = at_offset(&s, i);
+        assert_int_equal(submit(&s, &t)->shape->serial, 0);
+    }
+    assert_int_equal(ti_shapes_count(s.ctx->shapes), 0);
+    assert_int_equal(ti_shapes_bytes(s.ctx->shapes), before);
+    ti_context_discard(s.ctx);
+}
+
+static void a_buffer_takes_its_shapes_along(void **state)
+{
+    (void)state;
+    setting s = { 0 };
+    open_setting(&s);
+    tacit_task t = base(&s), other = base(&s);
+    other.access[0] = tacit_read(s.b, tacit_all());
+    other.access[1] = (tacit_access){ .mode = 0 };
+    for (int i = 0; i < TIMES; i++) {
+        submit(&s, &t);
+        submit(&s, &other);
+    }
+    assert_int_equal(ti_shapes_count(s.ctx->shapes), 2);
+    assert_int_equal(tacit_buffer_destroy(s.ctx, s.a), TACIT_OK);
+    assert_int_equal(ti_shapes_count(s.ctx->shapes), 1);
+    assert_true(submit(&s, &other)->shape->serial > 0);
+    assert_int_equal(tacit_submit(s.ctx, &t), TACIT_ERROR_STATE);
+    ti_context_discard(s.ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,6 +504,11 @@ int main(void)
         cmocka_unit_test(something_else),
         cmocka_unit_test(changed_in_place),
         cmocka_unit_test(what_was_good_is_refused),
+        cmocka_unit_test(every_byte_counts),
+        cmocka_unit_test(grows_with_the_program),
+        cmocka_unit_test(is_bounded),
+        cmocka_unit_test(what_never_comes_again_is_not_kept),
+        cmocka_unit_test(a_buffer_takes_its_shapes_along),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,427 @@
+/* The table of shapes: see shapes.h.
+ *
+ * Chains of a hash table that doubles, and a list by use. A description is a run of words: what it does not fit into is not kept. The
+ * first time that a description comes, only its hash is noted, so that what never comes again costs no memory. Once the
+ * table is full, a shape takes the place of the one that has not been used for longest, but only if that is long: a loop
+ * over more shapes than there is room for keeps those that are there. */
+#include "api/shapes.h"
+
+#include "api/context.h"
+#include "base/check.h"
+#include "base/hash.h"
+#include "ir/submission.h"
+
+enum { MAX_WORDS = 512, SEEN_SETS = 1024, SEEN_WAYS = 4, FIRST_BUCKETS = 64, MAX_SPARES = 64 };
+static const size_t max_bytes = (size_t)64 << 20;
+
+typedef struct description {
+    uint64_t hash; /* 0: none */
+    uint32_t words;
+    uint64_t word[MAX_WORDS];
+} description;
+
+typedef struct entry {
+    ti_shape *shape;      /* in the arena, with all that it points to */
+    const uint64_t *word; /* the description, too */
+    uint64_t hash;
+    uint32_t words, number;
+    uint64_t last_task, last_use;
+    size_t bytes;
+    struct entry *next;          /* in its chain, or of those that have left */
+    struct entry *newer, *older; /* by use */
+    ti_arena arena;
+} entry;
+
+struct ti_shapes {
+    int num_nodes;
+    entry **bucket;
+    size_t buckets, count, bytes;
+    entry *newest, *oldest;
+    entry *left, *spare; /* some tasks have not been executed; to be used again */
+    size_t spares;
+    entry *made; /* whose shape is being made, or NULL */
+    uint64_t serial, uses, before, executed;
+    uint32_t numbers; /* given out so far */
+    TI_VEC(uint32_t) free_numbers;
+    description asked; /* last, in vain */
+    struct {
+        uint64_t hash[SEEN_WAYS];
+        uint32_t next; /* to be overwritten */
+    } seen[SEEN_SETS]; /* what came lately, for the first time */
+};
+
+ti_shapes *ti_shapes_create(int num_nodes)
+{
+    ti_shapes *s = TI_NEW(ti_shapes);
+    s->num_nodes = num_nodes;
+    s->buckets = FIRST_BUCKETS;
+    s->bucket = TI_NEW_ARRAY(entry *, s->buckets);
+    return s;
+}
+
+static void free_list(entry *e)
+{
+    for (entry *next; e; e = next) {
+        next = e->next;
+        ti_arena_fini(&e->arena);
+        TI_DELETE(e);
+    }
+}
+
+void ti_shapes_destroy(ti_shapes *s)
+{
+    if (s) {
+        for (size_t i = 0; i < s->buckets; i++) {
+            free_list(s->bucket[i]);
+        }
+        free_list(s->left);
+        free_list(s->spare);
+        ti_free(s->bucket, s->buckets * sizeof(entry *));
+        ti_vec_fini(&s->free_numbers);
+        TI_DELETE(s);
+    }
+}
+
+/* ---- descriptions */
+
+static uint64_t pair(int64_t a, int64_t b)
+{
+    return (uint64_t)(uint32_t)a << 32 | (uint32_t)b;
+}
+
+static uint64_t address(const void *p)
+{
+    return (uint64_t)(uintptr_t)p;
+}
+
+/* `size` bytes with their number; false: there is no room. */
+static bool add_bytes(description *d, const void *data, size_t size)
+{
+    size_t words = (size + 7) / 8;
+    if (d->words + words + 2 > MAX_WORDS) {
+        return false;
+    }
+    d->word[d->words++] = size;
+    d->word[d->words + words] = 0;
+    if (size) {
+        d->word[d->words + words - 1] = 0;
+        memcpy(&d->word[d->words], data, size);
+    }
+    d->words += (uint32_t)words;
+    return true;
+}
+
+static uint64_t *add_component(uint64_t *w, const tacit_component *c)
+{
+    *w++ = (uint64_t)c->lo;
+    *w++ = (uint64_t)c->hi;
+    *w++ = pair(c->mul, c->div);
+    *w++ = pair(c->kind, c->dim);
+    return w;
+}
+
+/* Reductions have no mapper, custom mappers no components, and only reductions have an operator. */
+static uint64_t *add_access(uint64_t *w, const tacit_access *a)
+{
+    *w++ = address(a->buffer);
+    if (a->mode == TACIT_REDUCE) {
+        *w++ = pair(a->mode, a->include_old);
+        *w++ = pair(a->op.kind, a->op.type);
+        return w;
+    }
+    *w++ = pair(a->mode, a->mapper.kind);
+    *w++ = (uint64_t)a->mapper.arg;
+    for (int d = 0; d < TACIT_MAX_DIMS && a->mapper.kind != TACIT_MAPPER_CUSTOM; d++) {
+        w = add_component(w, &a->mapper.c[d]);
+    }
+    return w;
+}
+
+/* Everything that makes a description another one: all fields but the bytes of arguments. Whoever adds a field to tacit_task adds it
+ * here; shapes_test changes every byte of a description and looks whether that is noticed. False: there is no room for it. */
+static bool describe(const tacit_task *t, int num_nodes, description *d)
+{
+    uint64_t *w = d->word;
+    *w++ = address((const void *)(uintptr_t)t->kernel.host);
+    *w++ = address(t->kernel.opencl.source);
+    *w++ = address(t->kernel.opencl.entry);
+    *w++ = address((const void *)(uintptr_t)t->kernel.cuda);
+    for (int i = 0; i < TACIT_MAX_DIMS; i++) {
+        *w++ = t->range.size[i];
+        *w++ = t->offset[i];
+        *w++ = t->hint.granularity[i];
+    }
+    *w++ = pair(t->range.dims, t->on);
+    *w++ = pair(t->place.kind, t->place.arg);
+    *w++ = pair(t->hint.split, t->hint.oversubscribe);
+    *w++ = pair(t->hint.priority, t->hint.whole_chunk | t->hint.pure << 1 | t->hint.no_collectives << 2 |
+                                      t->hash_args << 3 | (t->args != NULL) << 4);
+    *w++ = t->args_size;
+    for (int i = 0; i < TACIT_MAX_HOST_OBJECTS; i++) {
+        *w++ = address(t->host_object[i]);
+    }
+    for (int i = 0; i < TACIT_MAX_ACCESSES && t->access[i].mode != 0; i++) {
+        w = add_access(w, &t->access[i]);
+    }
+    d->words = (uint32_t)(w - d->word);
+    return add_bytes(d, t->name, t->name ? strlen(t->name) : 0) &&
+           add_bytes(d, t->hint.weights, t->hint.weights ? (size_t)num_nodes * sizeof(uint32_t) : 0);
+}
+
+static uint64_t hash_of(description *d)
+{
+    uint64_t h = d->words;
+    d->word[d->words] = 0;
+    for (uint32_t i = 0; i < d->words; i += 2) {
+        h += ti_hash_pair(&d->word[i], i);
+    }
+    return h | 1;
+}
+
+/* ---- the table */
+
+static entry **chain_of(const ti_shapes *s, uint64_t hash)
+{
+    return &s->bucket[(hash >> 20) & (s->buckets - 1)];
+}
+
+static void unlink_by_use(ti_shapes *s, entry *e)
+{
+    *(e->newer ? &e->newer->older : &s->newest) = e->older;
+    *(e->older ? &e->older->newer : &s->oldest) = e->newer;
+}
+
+static void link_newest(ti_shapes *s, entry *e)
+{
+    e->newer = NULL;
+    e->older = s->newest;
+    *(s->newest ? &s->newest->newer : &s->oldest) = e;
+    s->newest = e;
+}
+
+static void note_use(ti_shapes *s, entry *e, uint64_t task)
+{
+    e->last_task = task;
+    e->last_use = s->uses;
+    if (s->newest != e) {
+        unlink_by_use(s, e);
+        link_newest(s, e);
+    }
+}
+
+/* Its tasks may still need it. */
+static void leave(ti_shapes *s, entry *e)
+{
+    entry **at = chain_of(s, e->hash);
+    while (*at != e) {
+        at = &(*at)->next;
+    }
+    *at = e->next;
+    unlink_by_use(s, e);
+    s->count--;
+    e->next = s->left;
+    s->left = e;
+}
+
+static void rehash(ti_shapes *s)
+{
+    size_t old = s->buckets;
+    entry **from = s->bucket;
+    s->buckets = 2 * old;
+    s->bucket = TI_NEW_ARRAY(entry *, s->buckets);
+    for (size_t i = 0; i < old; i++) {
+        for (entry *e = from[i], *next; e; e = next) {
+            next = e->next;
+            entry **chain = chain_of(s, e->hash);
+            e->next = *chain;
+            *chain = e;
+        }
+    }
+    ti_free(from, old * sizeof(entry *));
+}
+
+const ti_shape *ti_shapes_find(ti_shapes *s, const tacit_task *given, uint64_t task)
+{
+    description *d = &s->asked;
+    d->hash = 0;
+    if (TI_UNLIKELY(!describe(given, s->num_nodes, d))) {
+        return NULL;
+    }
+    d->hash = hash_of(d);
+    s->uses++;
+    for (entry *e = *chain_of(s, d->hash); e; e = e->next) {
+        if (e->hash == d->hash && e->words == d->words && memcmp(e->word, d->word, d->words * sizeof(uint64_t)) == 0) {
+            note_use(s, e, task);
+            return e->shape;
+        }
+    }
+    return NULL;
+}
+
+/* ---- making a shape */
+
+static void give_back(ti_shapes *s, entry *e)
+{
+    ti_arena_reset(&e->arena);
+    e->next = s->spare;
+    s->spare = e;
+    if (++s->spares > MAX_SPARES) {
+        s->spares--;
+        s->spare = e->next;
+        e->next = NULL;
+        free_list(e);
+    }
+}
+
+/* Free what has left, if its tasks came before the point before the one that was executed last. */
+static void release(ti_shapes *s, uint64_t executed)
+{
+    if (executed == s->executed) {
+        return;
+    }
+    s->before = s->executed;
+    s->executed = executed;
+    for (entry **at = &s->left; *at;) {
+        entry *e = *at;
+        if (e->last_task >= s->before) {
+            at = &e->next;
+            continue;
+        }
+        *at = e->next;
+        s->bytes -= e->bytes;
+        ti_vec_push(&s->free_numbers, e->number);
+        give_back(s, e);
+    }
+}
+
+/* Whether there is room for one more shape, or one has not been used for so long that a loop would have come to it. */
+static bool make_room(ti_shapes *s)
+{
+    if (s->count < TI_SHAPES && s->bytes < max_bytes) {
+        return true;
+    }
+    if (!s->oldest || s->uses - s->oldest->last_use < (uint64_t)2 * TI_SHAPES) {
+        return false;
+    }
+    leave(s, s->oldest);
+    return true;
+}
+
+/* Whether the description has come before, not long ago. Notes that it has. */
+static bool comes_again(ti_shapes *s, uint64_t hash)
+{
+    uint64_t *way = s->seen[(hash >> 20) % SEEN_SETS].hash;
+    for (int i = 0; i < SEEN_WAYS; i++) {
+        if (way[i] == hash) {
+            return true;
+        }
+    }
+    way[s->seen[(hash >> 20) % SEEN_SETS].next++ % SEEN_WAYS] = hash;
+    return false;
+}
+
+ti_arena *ti_shapes_begin(ti_shapes *s, uint64_t executed)
+{
+    const description *d = &s->asked;
+    TI_ASSERT(!s->made);
+    release(s, executed);
+    if (!d->hash || !comes_again(s, d->hash) || !make_room(s)) {
+        return NULL;
+    }
+    s->made = s->spare;
+    if (s->made) {
+        s->spare = s->made->next;
+        s->spares--;
+    } else {
+        s->made = TI_NEW(entry);
+        ti_arena_reserve(&s->made->arena, sizeof(ti_shape) + 4 * d->words * sizeof(uint64_t));
+    }
+    return &s->made->arena;
+}
+
+void ti_shapes_abandon(ti_shapes *s)
+{
+    if (s->made) {
+        give_back(s, s->made);
+        s->made = NULL;
+    }
+}
+
+/* What nodes compare is the same for all tasks of a shape, unless arguments count. */
+static const ti_submission *submission_of(const ti_shapes *s, const ti_shape *shape, ti_arena *arena)
+{
+    ti_submission what;
+    if (s->num_nodes == 1 || shape->hash_args) {
+        return NULL;
+    }
+    ti_submission_of_shape(shape, s->num_nodes, &what);
+    return ti_arena_copy(arena, &what, ti_submission_size(&what));
+}
+
+void ti_shapes_keep(ti_shapes *s, ti_shape *shape, uint64_t task)
+{
+    const description *d = &s->asked;
+    entry *e = s->made;
+    s->made = NULL;
+    shape->serial = ++s->serial;
+    shape->number = s->free_numbers.count ? s->free_numbers.data[--s->free_numbers.count] : s->numbers++;
+    shape->submission = submission_of(s, shape, &e->arena);
+    e->shape = shape;
+    e->word = ti_arena_copy(&e->arena, d->word, d->words * sizeof(uint64_t));
+    e->words = d->words;
+    e->hash = d->hash;
+    e->number = shape->number;
+    e->last_task = task;
+    e->last_use = s->uses;
+    e->bytes = ti_arena_bytes(&e->arena) + sizeof(*e);
+    s->bytes += e->bytes;
+    if (++s->count > s->buckets) {
+        rehash(s);
+    }
+    entry **chain = chain_of(s, e->hash);
+    e->next = *chain;
+    *chain = e;
+    link_newest(s, e);
+}
+
+/* ---- what leaves */
+
+static bool uses(const ti_shape *shape, const ti_buffer_info *buffer)
+{
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        if (shape->access[i].buffer == buffer) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void ti_shapes_forget_buffer(ti_shapes *s, const ti_buffer_info *buffer)
+{
+    for (entry *e = s->newest, *older; e; e = older) {
+        older = e->older;
+        if (uses(e->shape, buffer)) {
+            leave(s, e);
+        }
+    }
+}
+
+void ti_shapes_forget_objects(ti_shapes *s)
+{
+    for (entry *e = s->newest, *older; e; e = older) {
+        older = e->older;
+        if (e->shape->orders) {
+            leave(s, e);
+        }
+    }
+}
+
+size_t ti_shapes_count(const ti_shapes *s)
+{
+    return s->count;
+}
+
+size_t ti_shapes_bytes(const ti_shapes *s)
+{
+    return s->bytes;
+}

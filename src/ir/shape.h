@@ -1,0 +1,130 @@
+/* A shape: everything that two submissions of a loop have in common, which is all but their arguments. Immutable.
+ *
+ * A task is a shape, an id and arguments. Descriptions that come again are interned (api/shapes.h): equal ones point to one
+ * shape, which has a serial that no other shape ever has, and a number, by which each stage keeps a table of what it knows of the
+ * shape. A number is given anew only when every task of the shape has been executed. Whoever finds another serial in its table
+ * than it kept has to forget. What comes once has a shape of its own, with serial 0, beside the task. */
+#ifndef TI_SHAPE_H
+#define TI_SHAPE_H
+
+#include "base/arena.h"
+#include "grid/mapper.h"
+#include "grid/region.h"
+#include "grid/split.h"
+#include "ir/reduction.h"
+#include "tacit/tacit.h"
+
+/* A buffer as all stages know it. Lives until the horizon after its destruction has been executed. */
+typedef struct ti_buffer_info {
+    uint32_t slot; /* index for tables; reused after the buffer is gone */
+    int dims;
+    uint64_t serial; /* creation number, for messages and names */
+    const char *name;
+    ti_box extent;
+    size_t elem_size;
+} ti_buffer_info;
+
+/* A registered custom mapper. Lives as long as the context. */
+typedef struct ti_custom_mapper {
+    tacit_mapper_fn *fn;
+    void *user;
+    size_t user_size;
+    unsigned properties;
+    int handle;
+} ti_custom_mapper;
+
+typedef struct ti_access {
+    const ti_buffer_info *buffer;
+    const ti_mapper *mapper;        /* 1 to TI_MAPPER_PARTS, whose union counts */
+    const ti_custom_mapper *custom; /* NULL: component mappers */
+    uint32_t mappers;
+    int32_t mode;       /* TACIT_READ ... */
+    bool include_old;   /* reductions: the first node that has chunks reads the old contents */
+    ti_reducer reducer; /* reductions */
+} ti_access;
+
+/* Append what `items` touch of the access's buffer, one box per component mapper or the boxes of the custom mapper; a
+ * reduction touches all of it. */
+void ti_access_image(const ti_access *access, const ti_box *items, ti_boxes *out);
+
+/* What one piece of a task touches of one access: the exact boxes, and their bounding box, which the kernel sees. */
+typedef struct ti_footprint {
+    const ti_box *box;
+    uint32_t boxes;
+    ti_box bounding; /* empty if the piece touches nothing */
+} ti_footprint;
+
+/* What `items` touch of the access; the boxes go into the arena. */
+void ti_footprint_fill(ti_footprint *out, const ti_access *access, const ti_box *items, ti_arena *arena);
+
+static inline bool ti_access_reads(const ti_access *a)
+{
+    return a->mode == TACIT_READ || a->mode == TACIT_UPDATE;
+}
+/* Whether the old contents of the buffer matter to anybody. */
+static inline bool ti_access_needs_old(const ti_access *a)
+{
+    return ti_access_reads(a) || (a->mode == TACIT_REDUCE && a->include_old);
+}
+static inline bool ti_access_writes(const ti_access *a)
+{
+    return a->mode == TACIT_WRITE || a->mode == TACIT_UPDATE;
+}
+
+typedef struct ti_shape {
+    uint64_t serial; /* 0: comes once, as far as is known */
+    uint32_t number; /* of an interned one: its place in tables */
+    tacit_on on;
+    bool whole_chunk;
+    bool on_host;    /* not on devices */
+    bool one_device; /* chunks are not cut further: every call computes the same */
+    bool two_dimensional;
+    bool in_blocks; /* gran[0] is the length of a block, one call of the kernel combines each: ir/block_tree.h */
+    bool hash_args; /* nodes compare the bytes of the arguments */
+    bool no_collectives;
+    int priority;
+    int place; /* a node, TI_PLACE_SPLIT or TI_PLACE_EVERYWHERE */
+    int oversubscribe;
+    int dims;
+    const char *name;
+    ti_box range; /* may be empty */
+    int64_t gran[3];
+    int64_t grid[3]; /* parts per dimension; zeros: the split chooses */
+    const uint32_t *weights;
+    const ti_access *access;
+    const ti_footprint *footprint; /* of the whole range, one per access */
+    uint32_t accesses;
+    uint32_t orders;
+    const uint32_t *order; /* slots: on each node, tasks that share one run one after the other */
+    size_t args_size;
+    tacit_kernel kernel;
+    const struct ti_submission *submission; /* of all its tasks but for their ids, or NULL: not known */
+} ti_shape;
+
+/* A shape of its own, with one dimension, and no range and accesses yet. `name` lives as long as it. */
+static inline ti_shape *ti_shape_new(ti_arena *arena, const char *name)
+{
+    ti_shape *shape = TI_ARENA_NEW(arena, ti_shape);
+    shape->name = name;
+    shape->place = TI_PLACE_SPLIT;
+    shape->oversubscribe = 1;
+    shape->dims = 1;
+    shape->gran[0] = shape->gran[1] = shape->gran[2] = 1;
+    return shape;
+}
+
+/* Set the footprints, which the accesses and the range make; they go into the arena. */
+void ti_shape_fill_footprints(ti_shape *shape, ti_arena *arena);
+
+/* Whether this access needs old contents of its buffer and none before it does: all reads of a buffer are planned at its first. */
+static inline bool ti_shape_is_first_read(const ti_shape *shape, uint32_t index)
+{
+    for (uint32_t i = 0; i < index; i++) {
+        if (shape->access[i].buffer == shape->access[index].buffer && ti_access_needs_old(&shape->access[i])) {
+            return false;
+        }
+    }
+    return ti_access_needs_old(&shape->access[index]);
+}
+
+#endif
