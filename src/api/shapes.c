@@ -3,7 +3,8 @@
  * Chains of a hash table that doubles, and a list by use. A description is a run of words: what it does not fit into is not kept. The
  * first time that a description comes, only its hash is noted, so that what never comes again costs no memory. Once the
  * table is full, a shape takes the place of the one that has not been used for longest, but only if that is long: a loop
- * over more shapes than there is room for keeps those that are there. */
+ * over more shapes than there is room for keeps those that are there. Loops submit the same in the same order: so what came after the shape
+ * that was found last is compared first, word by word, and only if it is another one is the description written down and hashed. */
 #include "api/shapes.h"
 
 #include "api/context.h"
@@ -11,7 +12,7 @@
 #include "base/hash.h"
 #include "ir/submission.h"
 
-enum { MAX_WORDS = 512, SEEN_SETS = 1024, SEEN_WAYS = 4, FIRST_BUCKETS = 64, MAX_SPARES = 64 };
+enum { MAX_WORDS = 512, HEADER_WORDS = 23, ACCESS_WORDS = 3 + 4 * TACIT_MAX_DIMS, SEEN_SETS = 1024, SEEN_WAYS = 4, FIRST_BUCKETS = 64 };
 static const size_t max_bytes = (size_t)64 << 20;
 
 typedef struct description {
@@ -21,14 +22,15 @@ typedef struct description {
 } description;
 
 typedef struct entry {
-    ti_shape *shape;      /* in the arena, with all that it points to */
-    const uint64_t *word; /* the description, too */
-    uint64_t hash;
+    ti_shape *shape; /* in the arena, with all that it points to */
+    uint64_t *word; /* the description, too */
+    uint64_t hash; /* 0: it has left */
     uint32_t words, number;
     uint64_t last_task, last_use;
     size_t bytes;
     struct entry *next;          /* in its chain, or of those that have left */
     struct entry *newer, *older; /* by use */
+    struct entry *follower;      /* what came after it the last time, or NULL; may have left since */
     ti_arena arena;
 } entry;
 
@@ -38,7 +40,6 @@ struct ti_shapes {
     size_t buckets, count, bytes;
     entry *newest, *oldest;
     entry *left, *spare; /* some tasks have not been executed; to be used again */
-    size_t spares;
     entry *made; /* whose shape is being made, or NULL */
     uint64_t serial, uses, before, executed;
     uint32_t numbers; /* given out so far */
@@ -84,88 +85,125 @@ void ti_shapes_destroy(ti_shapes *s)
 
 /* ---- descriptions */
 
-static uint64_t pair(int64_t a, int64_t b)
+static inline uint64_t pair(int64_t a, int64_t b)
 {
     return (uint64_t)(uint32_t)a << 32 | (uint32_t)b;
 }
 
-static uint64_t address(const void *p)
+static inline uint64_t address(const void *p)
 {
     return (uint64_t)(uintptr_t)p;
 }
 
-/* `size` bytes with their number; false: there is no room. */
-static bool add_bytes(description *d, const void *data, size_t size)
+/* A description that is written, or compared with one that is there: the list of fields is the same. Compilers make two functions of it. */
+#define EITHER static inline __attribute__((always_inline))
+typedef struct cursor {
+    uint64_t *at;
+    bool compares;
+    uint64_t differ; /* not 0: something does */
+} cursor;
+
+EITHER void field(cursor *c, uint64_t value)
 {
-    size_t words = (size + 7) / 8;
-    if (d->words + words + 2 > MAX_WORDS) {
-        return false;
+    if (c->compares) {
+        c->differ |= *c->at ^ value;
+    } else {
+        *c->at = value;
     }
-    d->word[d->words++] = size;
-    d->word[d->words + words] = 0;
-    if (size) {
-        d->word[d->words + words - 1] = 0;
-        memcpy(&d->word[d->words], data, size);
-    }
-    d->words += (uint32_t)words;
-    return true;
+    c->at++;
 }
 
-static uint64_t *add_component(uint64_t *w, const tacit_component *c)
+/* 8 bytes as they lie. */
+EITHER void word(cursor *c, const void *from)
 {
-    *w++ = (uint64_t)c->lo;
-    *w++ = (uint64_t)c->hi;
-    *w++ = pair(c->mul, c->div);
-    *w++ = pair(c->kind, c->dim);
-    return w;
+    uint64_t value;
+    memcpy(&value, from, sizeof(value));
+    field(c, value);
+}
+
+/* `size` bytes with their number. */
+EITHER void bytes(cursor *c, const void *data, size_t size)
+{
+    field(c, size);
+    if (c->differ || size == 0) {
+        return;
+    }
+    if (c->compares) {
+        c->differ = memcmp(c->at, data, size) != 0;
+    } else {
+        c->at[(size - 1) / 8] = 0;
+        memcpy(c->at, data, size);
+    }
+    c->at += (size + 7) / 8;
 }
 
 /* Reductions have no mapper, custom mappers no components, and only reductions have an operator. */
-static uint64_t *add_access(uint64_t *w, const tacit_access *a)
+EITHER void access_fields(cursor *c, const tacit_access *a)
 {
-    *w++ = address(a->buffer);
+    uint64_t *end = c->at + ACCESS_WORDS;
+    field(c, address(a->buffer));
     if (a->mode == TACIT_REDUCE) {
-        *w++ = pair(a->mode, a->include_old);
-        *w++ = pair(a->op.kind, a->op.type);
-        return w;
+        field(c, pair(a->mode, a->include_old));
+        word(c, &a->op);
+    } else {
+        field(c, (uint64_t)a->mode);
+        word(c, &a->mapper.kind); /* and arg */
+        for (int d = 0; d < TACIT_MAX_DIMS && a->mapper.kind != TACIT_MAPPER_CUSTOM; d++) {
+            const tacit_component *k = &a->mapper.c[d];
+            word(c, &k->lo);
+            word(c, &k->hi);
+            word(c, &k->mul); /* and div */
+            field(c, (uint64_t)(k->kind | k->dim << 8));
+        }
     }
-    *w++ = pair(a->mode, a->mapper.kind);
-    *w++ = (uint64_t)a->mapper.arg;
-    for (int d = 0; d < TACIT_MAX_DIMS && a->mapper.kind != TACIT_MAPPER_CUSTOM; d++) {
-        w = add_component(w, &a->mapper.c[d]);
+    while (!c->compares && c->at < end) {
+        *c->at++ = 0;
     }
-    return w;
+    c->at = end;
 }
 
 /* Everything that makes a description another one: all fields but the bytes of arguments. Whoever adds a field to tacit_task adds it
- * here; shapes_test changes every byte of a description and looks whether that is noticed. False: there is no room for it. */
-static bool describe(const tacit_task *t, int num_nodes, description *d)
+ * here; shapes_test changes every byte of a description and looks whether that is noticed. */
+EITHER void fields(cursor *c, const tacit_task *t, uint32_t accesses, size_t name, size_t weights)
 {
-    uint64_t *w = d->word;
-    *w++ = address((const void *)(uintptr_t)t->kernel.host);
-    *w++ = address(t->kernel.opencl.source);
-    *w++ = address(t->kernel.opencl.entry);
-    *w++ = address((const void *)(uintptr_t)t->kernel.cuda);
+    field(c, pair(accesses, t->range.dims));
+    field(c, address((const void *)(uintptr_t)t->kernel.host));
+    field(c, address(t->kernel.opencl.source));
+    field(c, address(t->kernel.opencl.entry));
+    field(c, address((const void *)(uintptr_t)t->kernel.cuda));
     for (int i = 0; i < TACIT_MAX_DIMS; i++) {
-        *w++ = t->range.size[i];
-        *w++ = t->offset[i];
-        *w++ = t->hint.granularity[i];
+        field(c, t->range.size[i]);
+        field(c, t->offset[i]);
+        field(c, t->hint.granularity[i]);
     }
-    *w++ = pair(t->range.dims, t->on);
-    *w++ = pair(t->place.kind, t->place.arg);
-    *w++ = pair(t->hint.split, t->hint.oversubscribe);
-    *w++ = pair(t->hint.priority, t->hint.whole_chunk | t->hint.pure << 1 | t->hint.no_collectives << 2 |
-                                      t->hash_args << 3 | (t->args != NULL) << 4);
-    *w++ = t->args_size;
+    word(c, &t->place);
+    field(c, pair(t->hint.split, t->hint.oversubscribe));
+    field(c, pair(t->hint.priority, t->on));
+    field(c, (uint64_t)(t->hint.whole_chunk | t->hint.pure << 1 | t->hint.no_collectives << 2 | t->hash_args << 3 |
+                        (t->args != NULL) << 4));
+    field(c, t->args_size);
     for (int i = 0; i < TACIT_MAX_HOST_OBJECTS; i++) {
-        *w++ = address(t->host_object[i]);
+        field(c, address(t->host_object[i]));
     }
-    for (int i = 0; i < TACIT_MAX_ACCESSES && t->access[i].mode != 0; i++) {
-        w = add_access(w, &t->access[i]);
+    for (uint32_t i = 0; i < accesses && !c->differ; i++) {
+        access_fields(c, &t->access[i]);
     }
-    d->words = (uint32_t)(w - d->word);
-    return add_bytes(d, t->name, t->name ? strlen(t->name) : 0) &&
-           add_bytes(d, t->hint.weights, t->hint.weights ? (size_t)num_nodes * sizeof(uint32_t) : 0);
+    if (!c->differ) {
+        bytes(c, t->name, name);
+        bytes(c, t->hint.weights, weights);
+    }
+}
+
+/* Number of accesses, length of the name, bytes of weights: false if there is no room for them. */
+static bool measure(const tacit_task *t, int num_nodes, uint32_t *accesses, size_t *name, size_t *weights)
+{
+    *accesses = 0;
+    while (*accesses < TACIT_MAX_ACCESSES && t->access[*accesses].mode != 0) {
+        ++*accesses;
+    }
+    *name = t->name ? strlen(t->name) : 0;
+    *weights = t->hint.weights ? (size_t)num_nodes * sizeof(uint32_t) : 0;
+    return HEADER_WORDS + *accesses * ACCESS_WORDS + (*name + *weights) / 8 + 5 <= MAX_WORDS;
 }
 
 static uint64_t hash_of(description *d)
@@ -218,6 +256,7 @@ static void leave(ti_shapes *s, entry *e)
     }
     *at = e->next;
     unlink_by_use(s, e);
+    e->hash = 0;
     s->count--;
     e->next = s->left;
     s->left = e;
@@ -240,37 +279,54 @@ static void rehash(ti_shapes *s)
     ti_free(from, old * sizeof(entry *));
 }
 
-const ti_shape *ti_shapes_find(ti_shapes *s, const tacit_task *given, uint64_t task)
+static entry *search(const ti_shapes *s, const description *d)
 {
-    description *d = &s->asked;
-    d->hash = 0;
-    if (TI_UNLIKELY(!describe(given, s->num_nodes, d))) {
-        return NULL;
-    }
-    d->hash = hash_of(d);
-    s->uses++;
     for (entry *e = *chain_of(s, d->hash); e; e = e->next) {
         if (e->hash == d->hash && e->words == d->words && memcmp(e->word, d->word, d->words * sizeof(uint64_t)) == 0) {
-            note_use(s, e, task);
-            return e->shape;
+            return e;
         }
     }
     return NULL;
 }
 
+const ti_shape *ti_shapes_find(ti_shapes *s, const tacit_task *given, uint64_t task)
+{
+    description *d = &s->asked;
+    uint32_t accesses;
+    size_t name, weights;
+    d->hash = 0;
+    if (TI_UNLIKELY(!measure(given, s->num_nodes, &accesses, &name, &weights))) {
+        return NULL;
+    }
+    s->uses++;
+    entry *before = s->newest, *e = before ? before->follower : NULL;
+    cursor c = { .compares = true, .differ = !e || !e->hash };
+    if (!c.differ) {
+        c.at = e->word;
+        fields(&c, given, accesses, name, weights);
+    }
+    if (c.differ) {
+        c = (cursor){ .at = d->word };
+        fields(&c, given, accesses, name, weights);
+        d->words = (uint32_t)(c.at - d->word);
+        d->hash = hash_of(d);
+        e = search(s, d);
+    }
+    if (e) {
+        note_use(s, e, task);
+        before->follower = e;
+    }
+    return e ? e->shape : NULL;
+}
+
 /* ---- making a shape */
 
+/* Entries themselves are not freed: others may still name them as followers. */
 static void give_back(ti_shapes *s, entry *e)
 {
-    ti_arena_reset(&e->arena);
+    ti_arena_fini(&e->arena);
     e->next = s->spare;
     s->spare = e;
-    if (++s->spares > MAX_SPARES) {
-        s->spares--;
-        s->spare = e->next;
-        e->next = NULL;
-        free_list(e);
-    }
 }
 
 /* Free what has left, if its tasks came before the point before the one that was executed last. */
@@ -329,13 +385,9 @@ ti_arena *ti_shapes_begin(ti_shapes *s, uint64_t executed)
         return NULL;
     }
     s->made = s->spare;
-    if (s->made) {
-        s->spare = s->made->next;
-        s->spares--;
-    } else {
-        s->made = TI_NEW(entry);
-        ti_arena_reserve(&s->made->arena, sizeof(ti_shape) + 4 * d->words * sizeof(uint64_t));
-    }
+    s->spare = s->made ? s->made->next : NULL;
+    s->made = s->made ? s->made : TI_NEW(entry);
+    ti_arena_reserve(&s->made->arena, sizeof(ti_shape) + 4 * d->words * sizeof(uint64_t));
     return &s->made->arena;
 }
 
@@ -381,6 +433,9 @@ void ti_shapes_keep(ti_shapes *s, ti_shape *shape, uint64_t task)
     entry **chain = chain_of(s, e->hash);
     e->next = *chain;
     *chain = e;
+    if (s->newest) {
+        s->newest->follower = e;
+    }
     link_newest(s, e);
 }
 
