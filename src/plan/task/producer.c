@@ -112,11 +112,33 @@ void ti_producers_erase(ti_producers *ps, const ti_box *box)
     }
 }
 
+/* Whether the box is all that is left of a producer, which is not merged. */
+static bool is_all_of(ti_producers *ps, uint64_t value, const ti_box *box)
+{
+    const ti_producer *p = ti_producer_at(ps, value);
+    return p->task && p->volume == ti_box_volume(box);
+}
+
+/* Loops write the same boxes again: the new producer takes the place of the old one, also in the list. */
+static void replace(ti_producers *ps, uint64_t value, const ti_producer *producer)
+{
+    ti_producer *p = ti_producer_at(ps, value), old = *p;
+    *p = *producer;
+    p->volume = old.volume;
+    p->previous = old.previous;
+    p->next = old.next;
+}
+
 void ti_producers_write(ti_producers *ps, const ti_producer *producer, uint64_t point)
 {
     enum { AT_ONCE = 2 };
     const ti_box *box = &producer->box;
     uint64_t *at = ti_region_map_find(&ps->map, box);
+    if (at && is_all_of(ps, *at, box)) {
+        replace(ps, *at, producer);
+        *at &= ~(uint64_t)1;
+        return;
+    }
     uint32_t index = take(ps, producer);
     uint64_t value = (uint64_t)index << 1;
     link_last(ps, index);
