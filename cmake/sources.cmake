@@ -68,11 +68,16 @@ set(TACIT_SOURCES
     plan/version/transfer.c
     plan/version/version.c
 
+    plan/command/anticipate.c
+    plan/command/divide.c
     plan/command/edge.c
+    plan/command/emit.c
     plan/command/forward.c
     plan/command/graph.c
+    plan/command/plan.c
     plan/command/reduce.c
     plan/command/replay.c
+    plan/command/shape.c
     plan/command/window.c
 
     plan/instruction/blocks.c
@@ -84,7 +89,9 @@ set(TACIT_SOURCES
     plan/instruction/kernel.c
     plan/instruction/memory.c
     plan/instruction/reduce.c
+    plan/instruction/reduce_blocks.c
     plan/instruction/refuse.c
+    plan/instruction/staging.c
     plan/instruction/transfer.c
     plan/instruction/window.c
 

@@ -39,6 +39,8 @@ void lower_fini(lowering *l)
     ti_free(l->info, l->program->buffer.count * sizeof(*l->info));
     ti_free(l->custom, l->program->custom.count * sizeof(*l->custom));
     ti_vec_fini(&l->free_slots);
+    ti_vec_fini(&l->known);
+    ti_arena_fini(&l->memory);
 }
 
 void lower_begin(lowering *l, const gen_step *step)
@@ -166,6 +168,25 @@ static ti_task *lower_create(lowering *l, int index, ti_task_graph *graph)
     return task;
 }
 
+/* The shape of a task of the pool: the same again for one that is known. */
+static const ti_shape *shape_of(lowering *l, int index, ti_task_graph *graph)
+{
+    uint64_t serial = l->serial ? l->serial : l->shapes ? (uint64_t)index + 1 : 0;
+    while (l->known.count <= serial) {
+        ti_vec_push(&l->known, NULL);
+    }
+    if (serial && l->known.data[serial]) {
+        return l->known.data[serial];
+    }
+    ti_arena *arena = serial ? &l->memory : ti_task_graph_arena(graph);
+    ti_shape *shape = ti_shape_new(arena, "task");
+    lower_task(l, &l->program->task.data[index], arena, shape);
+    shape->serial = serial;
+    shape->number = (uint32_t)serial;
+    l->known.data[serial] = serial ? shape : NULL;
+    return shape;
+}
+
 ti_task *lower_step(lowering *l, const gen_step *step, ti_task_graph *graph)
 {
     ti_arena *arena = ti_task_graph_arena(graph);
@@ -179,11 +200,7 @@ ti_task *lower_step(lowering *l, const gen_step *step, ti_task_graph *graph)
         task->as.destroy = &l->info[step->index];
         return task;
     case GEN_TASK:
-        shape = ti_task_graph_shape(graph, "task");
-        lower_task(l, &l->program->task.data[step->index], arena, shape);
-        shape->serial = l->serial ? l->serial : l->shapes ? (uint64_t)step->index + 1 : 0;
-        shape->number = (uint32_t)shape->serial;
-        return ti_task_graph_new(graph, TI_TASK_EXECUTE, shape);
+        return ti_task_graph_new(graph, TI_TASK_EXECUTE, shape_of(l, step->index, graph));
     case GEN_FENCE:
         shape = ti_task_graph_shape(graph, "fence");
         task = ti_task_graph_new(graph, TI_TASK_FENCE, shape);

@@ -17,7 +17,9 @@ typedef struct lowering {
     uint32_t slots;
     bool reproducible; /* as tacit_config.reproducible */
     bool shapes;       /* tasks of the pool are known when they come again, as from tacit_submit (ti_shape.serial) */
-    uint64_t serial;   /* of the shape of the next task, whatever it is; 0: as above */
+    uint64_t serial;   /* of the shape of the next task; 0: as above */
+    TI_VEC(ti_shape *) known; /* by serial; they live as long as the lowering */
+    ti_arena memory;          /* where they lie */
 } lowering;
 
 void lower_init(lowering *l, const gen_program *program);

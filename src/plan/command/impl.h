@@ -58,6 +58,16 @@ typedef struct ti_command_piece {
     ti_box box;
 } ti_command_piece;
 
+/* What follows from a task's shape alone: see shape.c. */
+typedef struct ti_command_shape {
+    uint64_t serial; /* of the shape; 0: nothing is known */
+    ti_split_ref *split;
+    TI_VEC(ti_holder *) holder; /* of the accesses, one per mapper, in order; referenced; with more than one node */
+    TI_VEC(uint32_t) slot;      /* of the buffer of each */
+    const ti_piece *piece;      /* this node's, split->own_count of them */
+    ti_arena pieces;            /* where they lie */
+} ti_command_shape;
+
 /* Tasks that wait for a decision: see window.c. */
 typedef struct ti_command_window {
     TI_VEC(const ti_task *) held; /* in order */
@@ -83,8 +93,10 @@ struct ti_command_graph {
     ti_peer_counters sent, received; /* messages planned so far */
     uint64_t next_id, evaluated, replayed;
     ti_deps deps;
-    TI_VEC(ti_holder *) holders; /* of the task's accesses, one per mapper, in order; referenced while it is planned */
-    TI_VEC(ti_holder *) reads;   /* those that read one buffer */
+    TI_VEC(ti_command_shape *) shape; /* by number */
+    ti_command_shape single;          /* of task `single_task`, whose shape comes once */
+    uint64_t single_task;
+    TI_VEC(ti_holder *) reads;     /* those that read one buffer */
     TI_VEC(ti_command_part) parts; /* of the forward at hand */
     TI_VEC(ti_command_piece) pieces;
     ti_boxes asked;
@@ -95,11 +107,14 @@ struct ti_command_graph {
     } became;
 };
 
-/* graph.c */
+/* Each of these files calls those before it only: emit, shape, divide, anticipate, forward, reduce, replay, plan, window, graph. */
+
+/* emit.c */
 static inline ti_arena *ti_command_arena(ti_command_graph *graph)
 {
     return ti_arena_ring_top(&graph->arenas);
 }
+ti_command_buffer *ti_command_buffer_of(ti_command_graph *graph, const ti_buffer_info *buffer);
 /* A command of the task, whose dependencies are gathered until it is emitted. */
 ti_command *ti_command_new(ti_command_graph *graph, ti_command_kind kind, const ti_task *task);
 /* It reads or writes these boxes. */
@@ -108,24 +123,34 @@ void ti_command_track(ti_command_graph *graph, const ti_buffer_info *buffer, con
 void ti_command_emit(ti_command_graph *graph, ti_command *command);
 /* The number of the next message to or from a peer. */
 uint64_t ti_command_count_message(ti_command_graph *graph, int peer, bool send);
-ti_command_buffer *ti_command_buffer_of(ti_command_graph *graph, const ti_buffer_info *buffer);
-ti_split_ref *ti_command_split(ti_command_graph *graph, const ti_task *task);
-/* Fill `holders`, then `reads` for one buffer. */
-void ti_command_resolve_holders(ti_command_graph *graph, const ti_task *task, ti_split_ref *split);
-void ti_command_drop_holders(ti_command_graph *graph);
-void ti_command_collect_reads(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer);
 void ti_command_emit_collective(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
                                 const ti_collective *what);
 void ti_command_emit_messages(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
                               const ti_messages *pieces, bool send);
-/* Plan a task, whatever it is. */
-void ti_command_plan(ti_command_graph *graph, const ti_task *task);
 
-/* forward.c: forwards of a task whose reads of the buffer have been collected. */
+/* shape.c */
+/* What is known of the task's shape: valid until the next task, or longer. */
+const ti_command_shape *ti_command_shape_of(ti_command_graph *graph, const ti_task *task);
+/* Fill `reads` with the holders of all reads of `buffer` by the task. */
+void ti_command_collect_reads(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer);
+/* The buffer in this slot is about to go. */
+void ti_command_shapes_forget(ti_command_graph *graph, uint32_t slot);
+void ti_command_shapes_fini(ti_command_graph *graph);
+
+/* divide.c: forwards of a task whose reads of the buffer have been collected. */
+ti_discovery_question ti_command_question(ti_command_graph *graph, const ti_task *task, const ti_forward *forward);
+/* Whether what is wanted on all nodes is all that is left of what the producer wrote; whether all nodes want that. */
+bool ti_command_is_all(const ti_forward *forward, const ti_boxes *wanted);
+bool ti_command_all_want_all(ti_command_graph *graph, const ti_task *task, const ti_forward *forward);
 /* Fill `parts`; what they point to lives as long as the task. */
 void ti_command_divide(ti_command_graph *graph, const ti_forward *forward);
-ti_discovery_question ti_command_question(ti_command_graph *graph, const ti_task *task, const ti_forward *forward);
-/* Those on the buffer of `state` become collectives where they fit a pattern. */
+
+/* anticipate.c */
+/* The held task at hand is planned and has this forward: what this one and later ones want on all nodes comes first, at once. NULL: nothing. */
+const ti_collective *ti_command_window_hoist(ti_command_graph *graph, const ti_task *task, const ti_forward *forward);
+
+/* forward.c */
+/* Forwards on the buffer of `state` become collectives where they fit a pattern. */
 void ti_command_forward_data(ti_command_graph *graph, const ti_task *task, ti_command_buffer *state);
 
 /* reduce.c: combine the partial results of the access with this index; learn from the reads that have been collected. */
@@ -133,22 +158,24 @@ void ti_command_reduce(ti_command_graph *graph, const ti_task *task, uint32_t in
 void ti_command_note_readers(ti_command_graph *graph, const ti_task *task, ti_command_buffer *state);
 
 /* replay.c: tasks whose messages and collectives are known from the last time. */
-/* Of each of the task's buffers either `replay.now` is known, or the versions are up to date. True: all are known. */
-bool ti_command_replay_begin(ti_command_graph *graph, const ti_task *task);
-/* Emit what is known; or learn what has been emitted, to the buffer's `became` and in `transfer`. */
+/* Of each of the task's buffers either `replay.now` is known, or the versions are up to date. */
+void ti_command_replay_begin(ti_command_graph *graph, const ti_task *task);
+/* Emit what is known; or record what has been emitted, to the buffer's `became` and in `transfer`. */
 void ti_command_replay_transfers(ti_command_graph *graph, const ti_task *task, ti_command_buffer *state);
 void ti_command_replay_learn(ti_command_graph *graph, const ti_task *task, ti_command_buffer *state);
 void ti_command_replay_end(ti_command_graph *graph, const ti_task *task);
 /* Whether lookahead has nothing to wait for, as far as this buffer goes. */
 bool ti_command_replay_passes(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer);
 
+/* plan.c */
+/* Plan a task, whatever it is. */
+void ti_command_plan(ti_command_graph *graph, const ti_task *task);
+/* The slot may be empty. */
+void ti_command_close_buffer(ti_command_graph *graph, uint32_t slot);
+
 /* window.c */
 void ti_command_window_fini(ti_command_window *window);
 /* Plan the task now or hold it; plan those that are held if it closes the window. */
 void ti_command_window_add(ti_command_graph *graph, const ti_task *task);
-/* The held task at hand is planned and has this forward: what this one and later ones want on all nodes comes first, at once. NULL: nothing. */
-const ti_collective *ti_command_window_hoist(ti_command_graph *graph, const ti_task *task, const ti_forward *forward);
-/* Whether all nodes want all there is of the forward of a task whose reads have been collected. */
-bool ti_command_all_want_all(ti_command_graph *graph, const ti_task *task, const ti_forward *forward);
 
 #endif

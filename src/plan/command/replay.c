@@ -25,20 +25,17 @@ static bool reduces(const ti_task *task, const ti_buffer_info *buffer)
     return false;
 }
 
-bool ti_command_replay_begin(ti_command_graph *graph, const ti_task *task)
+void ti_command_replay_begin(ti_command_graph *graph, const ti_task *task)
 {
-    bool can = task->shape->serial && !graph->system->explain && (graph->window.held.count == 0 || task->forwards == 0),
-         all = true;
+    bool can = task->shape->serial && !graph->system->explain && (graph->window.held.count == 0 || task->forwards == 0);
     for (uint32_t i = 0; i < task->shape->accesses; i++) {
         if (is_first_access(task, i)) {
             ti_command_buffer *state = ti_command_buffer_of(graph, task->shape->access[i].buffer);
             bool known = ti_replay_begin(&state->replay, &state->versions, &state->collectives, task, state->info,
                                          can && !state->reduced.task && !reduces(task, state->info));
             graph->replayed += known;
-            all &= known;
         }
     }
-    return all;
 }
 
 void ti_command_replay_transfers(ti_command_graph *graph, const ti_task *task, ti_command_buffer *state)
@@ -61,7 +58,7 @@ void ti_command_replay_learn(ti_command_graph *graph, const ti_task *task, ti_co
     }
     const ti_replay_lesson lesson = { .task = task,
                                       .buffer = state->info,
-                                      .holder = graph->holders.data,
+                                      .holder = ti_command_shape_of(graph, task)->holder.data,
                                       .collective = graph->became.collective.data,
                                       .collectives = graph->became.collective.count,
                                       .outgoing = &graph->transfer.outgoing,
@@ -77,7 +74,7 @@ static void learn_writes(ti_command_graph *graph, const ti_task *task, ti_comman
     static const ti_messages none;
     const ti_replay_lesson lesson = { .task = task,
                                       .buffer = state->info,
-                                      .holder = graph->holders.data,
+                                      .holder = ti_command_shape_of(graph, task)->holder.data,
                                       .outgoing = &none,
                                       .incoming = &none,
                                       .passes = true };

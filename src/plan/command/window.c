@@ -82,24 +82,12 @@ typedef struct arrival {
     bool closes; /* wants all there is of a producer whose forward is open: nothing better can come */
 } arrival;
 
-/* Whether what is wanted on all nodes is all that is left of what the producer wrote. */
-static bool is_all(const ti_forward *f, const ti_boxes *wanted)
-{
-    return f->whole && ti_boxes_volume(wanted->data, wanted->count) == ti_boxes_volume(f->box, f->boxes);
-}
-
-bool ti_command_all_want_all(ti_command_graph *graph, const ti_task *task, const ti_forward *f)
-{
-    ti_discovery_question question = ti_command_question(graph, task, f);
-    return is_all(f, ti_discovery_wanted_by_all(&graph->collectives, &question));
-}
-
 /* Look at one forward of a task that is about to be held, or would be if one of its forwards is open. */
 static void look_at_forward(ti_command_graph *graph, const ti_task *task, const ti_forward *f, arrival *out)
 {
     ti_discovery_question question = ti_command_question(graph, task, f);
     const ti_boxes *wanted = ti_discovery_wanted_by_all(&graph->collectives, &question);
-    bool all = is_all(f, wanted), meets = is_open(&graph->window, f);
+    bool all = ti_command_is_all(f, wanted), meets = is_open(&graph->window, f);
     note_wish(graph, f, wanted);
     out->meets |= meets;
     if (all) {
@@ -123,9 +111,6 @@ static void look_at_forward(ti_command_graph *graph, const ti_task *task, const 
 static arrival look_at(ti_command_graph *graph, const ti_task *task)
 {
     arrival out = { false, false, false };
-    ti_split_ref *split = ti_command_split(graph, task);
-    split->refs++;
-    ti_command_resolve_holders(graph, task, split);
     for (uint32_t i = 0; i < task->forwards; i++) {
         ti_command_collect_reads(graph, task, task->forward[i].buffer);
         ti_command_divide(graph, &task->forward[i]);
@@ -135,8 +120,6 @@ static arrival look_at(ti_command_graph *graph, const ti_task *task)
             }
         }
     }
-    ti_command_drop_holders(graph);
-    split->refs--;
     return out;
 }
 
@@ -166,53 +149,6 @@ static void close_window(ti_command_graph *graph)
     ti_vec_clear(&w->held);
     ti_vec_clear(&w->open);
     ti_vec_clear(&w->wishes);
-}
-
-/* The union of what is wished of a producer from the task at hand on. Whether others than this task wish anything. */
-static bool join_wishes(ti_command_window *w, const ti_forward *f)
-{
-    bool later = false;
-    ti_vec_clear(&w->boxes);
-    for (size_t i = 0; i < w->wishes.count; i++) {
-        const ti_wish *wish = &w->wishes.data[i];
-        if (wish->task < w->at || wish->producer != f->producer || wish->buffer != f->buffer) {
-            continue;
-        }
-        later |= wish->task > w->at;
-        for (uint32_t b = 0; b < wish->boxes; b++) {
-            ti_vec_clear(&w->rest);
-            ti_vec_push(&w->rest, wish->box[b]);
-            for (size_t k = 0; k < w->boxes.count && w->rest.count; k++) {
-                ti_boxes_subtract(&w->rest, &w->boxes.data[k]);
-            }
-            for (size_t k = 0; k < w->rest.count; k++) {
-                ti_vec_push(&w->boxes, w->rest.data[k]);
-            }
-        }
-    }
-    return later;
-}
-
-const ti_collective *ti_command_window_hoist(ti_command_graph *graph, const ti_task *task, const ti_forward *f)
-{
-    ti_command_window *w = &graph->window;
-    if (w->held.count == 0 || !join_wishes(w, f)) {
-        return NULL;
-    }
-    ti_command_buffer *buffer = ti_command_buffer_of(graph, f->buffer);
-    ti_discovery_question question = {
-        .map = &buffer->versions, .box = w->boxes.data, .boxes = (uint32_t)w->boxes.count, .task = task->id
-    };
-    ti_collective *what;
-    if (ti_discovery_decide(&graph->collectives, &buffer->collectives, &question, &what) != TI_VERDICT_COLLECTIVE) {
-        return NULL;
-    }
-    ti_command_emit_collective(graph, task, f->buffer, what);
-    for (uint32_t i = 0; i < what->regions; i++) {
-        ti_version_map_share(&buffer->versions, &what->region[i], graph->system->num_nodes);
-    }
-    buffer->vain = 0;
-    return what;
 }
 
 /* ---- */

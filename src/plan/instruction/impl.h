@@ -122,25 +122,6 @@ void ti_instruction_compile_collective(ti_instruction_graph *graph, const ti_com
 uint64_t ti_instruction_compile_combining(ti_instruction_graph *graph, const ti_command *reduce, uint64_t staging,
                                           uint64_t after);
 
-/* reduce.c */
-uint64_t ti_instruction_staging_bytes(const ti_instruction_graph *graph, const ti_command *reduce, size_t first,
-                                      size_t end);
-void ti_instruction_stage(ti_instruction_graph *graph, const ti_command *reduce, size_t first, size_t end);
-void ti_instruction_stage_view(ti_instruction_graph *graph, const ti_command *execute, uint32_t access,
-                               const ti_device_piece *at, uint32_t piece, ti_instruction_view *view);
-void ti_instruction_unstage(ti_instruction_graph *graph, const ti_command *execute, const ti_device_piece *at,
-                            uint32_t piece, const ti_instruction *kernel);
-void ti_instruction_compile_reduce(ti_instruction_graph *graph, const ti_command *command);
-ti_slot_range ti_instruction_slots(const ti_instruction_graph *graph, const ti_task *task, uint32_t piece);
-ti_box ti_instruction_slot_box(const ti_staging *s, uint32_t first, uint32_t count);
-/* What a reduction has in common whatever it combines: start a REDUCE, which writes the buffer if `to_buffer`, and combines what that holds if `takes_old`; a message with room for `boxes`
- * slots; free the staging memory after `count` instructions. */
-ti_instruction *ti_instruction_start_reduce(ti_instruction_graph *graph, const ti_staging *s, bool to_buffer,
-                                            bool takes_old);
-ti_instruction_box *ti_instruction_start_slots(ti_instruction_graph *graph, const ti_staging *s, bool send,
-                                               uint32_t boxes, ti_instruction **out);
-void ti_instruction_free_staging(ti_instruction_graph *graph, const ti_staging *s, const uint64_t *after, int count);
-
 /* blocks.c: tasks in blocks */
 uint32_t ti_instruction_cut_blocks(ti_instruction_graph *graph, const ti_task *task, size_t first, size_t end);
 /* Slots of a piece, without cutting it. */
@@ -148,6 +129,30 @@ uint64_t ti_instruction_block_slots(const ti_instruction_graph *graph, const ti_
 /* What run `run` of a piece leaves in the host's slots. */
 ti_slot_range ti_instruction_run_slots(const ti_instruction_graph *graph, const ti_task *task, uint32_t piece,
                                        uint32_t run);
+
+/* staging.c */
+uint64_t ti_instruction_staging_bytes(const ti_instruction_graph *graph, const ti_command *reduce, size_t first,
+                                      size_t end);
+void ti_instruction_stage(ti_instruction_graph *graph, const ti_command *reduce, size_t first, size_t end);
+const ti_staging *ti_instruction_staging_of(ti_instruction_graph *graph, const ti_task *task, uint32_t access);
+void ti_instruction_stage_view(ti_instruction_graph *graph, const ti_command *execute, uint32_t access,
+                               const ti_device_piece *at, uint32_t piece, ti_instruction_view *view);
+void ti_instruction_unstage(ti_instruction_graph *graph, const ti_command *execute, const ti_device_piece *at,
+                            uint32_t piece, const ti_instruction *kernel);
+ti_slot_range ti_instruction_slots(const ti_instruction_graph *graph, const ti_task *task, uint32_t piece);
+ti_box ti_instruction_slot_box(const ti_staging *s, uint32_t first, uint32_t count);
+/* What a reduction has in common whatever it combines: start a REDUCE, which writes the buffer if `to_buffer`, and combines what that
+ * holds if `takes_old`; a message with room for `boxes` slots; free the staging memory after `count` instructions. */
+ti_instruction *ti_instruction_start_reduce(ti_instruction_graph *graph, const ti_staging *s, bool to_buffer,
+                                            bool takes_old);
+ti_instruction_box *ti_instruction_start_slots(ti_instruction_graph *graph, const ti_staging *s, bool send,
+                                               uint32_t boxes, ti_instruction **out);
+void ti_instruction_free_staging(ti_instruction_graph *graph, const ti_staging *s, const uint64_t *after, int count);
+
+/* reduce_blocks.c */
 void ti_instruction_compile_blocks(ti_instruction_graph *graph, const ti_command *command, const ti_staging *s);
+
+/* reduce.c */
+void ti_instruction_compile_reduce(ti_instruction_graph *graph, const ti_command *command);
 
 #endif

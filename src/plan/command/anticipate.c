@@ -1,0 +1,51 @@
+/* The command graph, anticipated reads: what held tasks will want on all nodes comes at once, before the first of them.
+ *
+ * Only while a window closes: see window.c. */
+#include "plan/command/impl.h"
+
+/* The union of what is wished of a producer from the task at hand on. Whether others than this task wish anything. */
+static bool join_wishes(ti_command_window *w, const ti_forward *f)
+{
+    bool later = false;
+    ti_vec_clear(&w->boxes);
+    for (size_t i = 0; i < w->wishes.count; i++) {
+        const ti_wish *wish = &w->wishes.data[i];
+        if (wish->task < w->at || wish->producer != f->producer || wish->buffer != f->buffer) {
+            continue;
+        }
+        later |= wish->task > w->at;
+        for (uint32_t b = 0; b < wish->boxes; b++) {
+            ti_vec_clear(&w->rest);
+            ti_vec_push(&w->rest, wish->box[b]);
+            for (size_t k = 0; k < w->boxes.count && w->rest.count; k++) {
+                ti_boxes_subtract(&w->rest, &w->boxes.data[k]);
+            }
+            for (size_t k = 0; k < w->rest.count; k++) {
+                ti_vec_push(&w->boxes, w->rest.data[k]);
+            }
+        }
+    }
+    return later;
+}
+
+const ti_collective *ti_command_window_hoist(ti_command_graph *graph, const ti_task *task, const ti_forward *f)
+{
+    ti_command_window *w = &graph->window;
+    if (w->held.count == 0 || !join_wishes(w, f)) {
+        return NULL;
+    }
+    ti_command_buffer *buffer = ti_command_buffer_of(graph, f->buffer);
+    ti_discovery_question question = {
+        .map = &buffer->versions, .box = w->boxes.data, .boxes = (uint32_t)w->boxes.count, .task = task->id
+    };
+    ti_collective *what;
+    if (ti_discovery_decide(&graph->collectives, &buffer->collectives, &question, &what) != TI_VERDICT_COLLECTIVE) {
+        return NULL;
+    }
+    ti_command_emit_collective(graph, task, f->buffer, what);
+    for (uint32_t i = 0; i < what->regions; i++) {
+        ti_version_map_share(&buffer->versions, &what->region[i], graph->system->num_nodes);
+    }
+    buffer->vain = 0;
+    return what;
+}

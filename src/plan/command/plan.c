@@ -1,0 +1,256 @@
+/* The command graph, planning: what this node does for one task. With one node there is nothing to send, so no versions are kept. */
+#include "plan/command/impl.h"
+
+#include "base/check.h"
+
+static bool is_distributed(const ti_command_graph *graph)
+{
+    return graph->system->num_nodes > 1;
+}
+
+/* ---- transfers */
+
+static void note_edges(ti_command_graph *graph, const ti_task *task, ti_command_buffer *state)
+{
+    const ti_edge_scene scene = { .node = graph->system->node,
+                                  .task = task,
+                                  .buffer = state->info,
+                                  .fates = &graph->fates,
+                                  .transfer = &graph->transfer,
+                                  .map = &state->versions,
+                                  .read = graph->reads.data,
+                                  .reads = graph->reads.count };
+    ti_edges_note(graph->system->explain, &scene);
+}
+
+static void transfer_data(ti_command_graph *graph, const ti_task *task)
+{
+    for (uint32_t i = 0; i < task->shape->accesses; i++) {
+        if (ti_shape_is_first_read(task->shape, i)) {
+            const ti_buffer_info *buffer = task->shape->access[i].buffer;
+            ti_command_buffer *state = ti_command_buffer_of(graph, buffer);
+            if (state->replay.now) {
+                ti_command_replay_transfers(graph, task, state);
+                continue;
+            }
+            ti_command_collect_reads(graph, task, buffer);
+            ti_command_forward_data(graph, task, state);
+            ti_transfer_plan(&graph->transfer, &state->versions, graph->reads.data, graph->reads.count);
+            if (state->reduced.task) {
+                ti_command_note_readers(graph, task, state);
+            }
+            if (graph->system->explain) {
+                note_edges(graph, task, state);
+            }
+            ti_command_emit_messages(graph, task, buffer, &graph->transfer.outgoing, true);
+            ti_command_emit_messages(graph, task, buffer, &graph->transfer.incoming, false);
+            ti_command_replay_learn(graph, task, state);
+        }
+    }
+}
+
+/* ---- execution */
+
+static void track_pieces(ti_command_graph *graph, const ti_task *task, const ti_command *command)
+{
+    for (int writes = 0; writes < 2 && graph->system->record; writes++) {
+        for (uint32_t p = 0; p < command->as.execute.pieces; p++) {
+            for (uint32_t i = 0; i < task->shape->accesses; i++) {
+                const ti_footprint *f = &command->as.execute.piece[p].footprint[i];
+                if (writes ? ti_access_writes(&task->shape->access[i]) : ti_access_reads(&task->shape->access[i])) {
+                    ti_command_track(graph, task->shape->access[i].buffer, f->box, f->boxes, writes);
+                }
+            }
+        }
+    }
+}
+
+static void emit_execution(ti_command_graph *graph, const ti_task *task, const ti_piece *piece, int64_t pieces)
+{
+    ti_command *command = ti_command_new(graph, TI_COMMAND_EXECUTE, task);
+    command->as.execute.piece = piece;
+    command->as.execute.pieces = (uint32_t)pieces;
+    track_pieces(graph, task, command);
+    if (graph->system->record) {
+        ti_orders_follow(&graph->orders, task, command->id, graph->era.applied, &graph->deps);
+    }
+    ti_command_emit(graph, command);
+}
+
+/* Whether a task is one piece, whatever its split: on one node, but for what else needs the split. */
+static bool is_one_piece(const ti_command_graph *graph, const ti_task *task)
+{
+    bool reduces = false;
+    for (uint32_t i = 0; i < task->shape->accesses; i++) {
+        reduces |= task->shape->access[i].mode == TACIT_REDUCE;
+    }
+    return !is_distributed(graph) && task->kind == TI_TASK_EXECUTE && task->shape->oversubscribe == 1 && !reduces;
+}
+
+static void execute_whole(ti_command_graph *graph, const ti_task *task)
+{
+    ti_piece *piece = TI_ARENA_ARRAY(ti_command_arena(graph), ti_piece, 1);
+    *piece = (ti_piece){ task->shape->range, task->shape->footprint };
+    emit_execution(graph, task, piece, 1);
+}
+
+/* ---- versions after the task */
+
+static void update_versions(ti_command_graph *graph, const ti_task *task)
+{
+    const ti_command_shape *known = ti_command_shape_of(graph, task);
+    for (int writes = 0; writes < 2; writes++) {
+        size_t first = 0; /* of the access's holders */
+        for (uint32_t i = 0; i < task->shape->accesses; first += task->shape->access[i++].mappers) {
+            const ti_access *access = &task->shape->access[i];
+            ti_command_buffer *state = ti_command_buffer_of(graph, access->buffer);
+            ti_version_map *versions = &state->versions;
+            if (state->replay.now) {
+                continue;
+            }
+            if (writes && access->mode == TACIT_REDUCE) {
+                ti_version_map_set(versions, &access->buffer->extent, state->reduced.a, state->reduced.b);
+            }
+            for (uint32_t m = 0; (writes ? ti_access_writes(access) : ti_access_reads(access)) && m < access->mappers;
+                 m++) {
+                if (writes) {
+                    ti_version_map_write(versions, known->holder.data[first + m]);
+                } else {
+                    ti_version_map_read(versions, known->holder.data[first + m]);
+                }
+            }
+        }
+    }
+}
+
+/* ---- tasks */
+
+static void fence(ti_command_graph *graph, const ti_task *task)
+{
+    ti_command *command = ti_command_new(graph, TI_COMMAND_FENCE, task);
+    for (size_t i = 0; i < task->as.fence.pieces; i++) {
+        ti_command_track(graph, task->shape->access[0].buffer, &task->as.fence.piece[i].box, 1, false);
+    }
+    ti_command_emit(graph, command);
+}
+
+static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
+{
+    if (ti_box_is_empty(&task->shape->range)) {
+        return;
+    }
+    if (is_one_piece(graph, task)) {
+        execute_whole(graph, task);
+        return;
+    }
+    const ti_command_shape *known = ti_command_shape_of(graph, task);
+    if (is_distributed(graph)) {
+        ti_command_replay_begin(graph, task);
+        transfer_data(graph, task);
+    }
+    if (task->kind == TI_TASK_FENCE) {
+        fence(graph, task);
+    } else if (known->split->own_count > 0) {
+        emit_execution(graph, task, known->piece, known->split->own_count);
+    }
+    for (uint32_t i = 0; i < task->shape->accesses; i++) {
+        if (task->shape->access[i].mode == TACIT_REDUCE) {
+            ti_command_reduce(graph, task, i, known->split);
+        }
+    }
+    if (is_distributed(graph)) {
+        update_versions(graph, task);
+        ti_command_replay_end(graph, task);
+    }
+}
+
+void ti_command_close_buffer(ti_command_graph *graph, uint32_t slot)
+{
+    ti_command_buffer *state = graph->buffer.data[slot];
+    if (!state) {
+        return;
+    }
+    if (is_distributed(graph)) {
+        ti_command_shapes_forget(graph, slot);
+        ti_replay_fini(&state->replay);
+        ti_discovery_cache_fini(&state->collectives, &graph->collectives);
+        ti_version_map_fini(&state->versions);
+    }
+    if (graph->system->record) {
+        ti_tracker_fini(&state->tracker);
+    }
+    TI_DELETE(state);
+    graph->buffer.data[slot] = NULL;
+}
+
+/* Every node has its own part of the initial contents, as the task's access says. */
+static void set_owners(ti_command_graph *graph, const ti_task *task, ti_version_map *versions)
+{
+    const ti_command_shape *known = ti_command_shape_of(graph, task);
+    ti_version_map_write(versions, known->holder.data[0]);
+}
+
+static void create_buffer(ti_command_graph *graph, const ti_task *task)
+{
+    const ti_buffer_info *info = task->as.create.buffer;
+    while (graph->buffer.count <= info->slot) {
+        ti_vec_push(&graph->buffer, NULL);
+    }
+    TI_ASSERT(!graph->buffer.data[info->slot]);
+    ti_command_buffer *state = graph->buffer.data[info->slot] = TI_NEW(ti_command_buffer);
+    state->info = info;
+    if (is_distributed(graph)) {
+        ti_version_map_init(&state->versions, &info->extent, graph->system->num_nodes,
+                            task->as.create.init.memory && !task->shape->accesses, &graph->evaluated);
+        if (task->shape->accesses) {
+            set_owners(graph, task, &state->versions);
+        }
+    }
+    ti_command *command = ti_command_new(graph, TI_COMMAND_CREATE, task);
+    if (graph->system->record) {
+        ti_tracker_init(&state->tracker, &graph->era);
+        ti_command_track(graph, info, &info->extent, task->as.create.init.memory ? 1 : 0, true);
+    }
+    ti_command_emit(graph, command);
+}
+
+static void destroy_buffer(ti_command_graph *graph, const ti_task *task)
+{
+    ti_command *command = ti_command_new(graph, TI_COMMAND_DESTROY, task);
+    if (graph->system->record) {
+        ti_tracker_uses(&ti_command_buffer_of(graph, task->as.destroy)->tracker, &task->as.destroy->extent,
+                        &graph->deps);
+    }
+    ti_command_close_buffer(graph, task->as.destroy->slot);
+    ti_command_emit(graph, command);
+}
+
+static void add_point(ti_command_graph *graph, const ti_task *task)
+{
+    ti_command *command = ti_command_new(graph, TI_COMMAND_EPOCH, task);
+    ti_command_emit(graph, command);
+    ti_era_apply(&graph->era, task->kind == TI_TASK_EPOCH ? command->id : graph->newest_point);
+    graph->newest_point = command->id;
+    ti_arena_ring_advance(&graph->arenas, task->id);
+}
+
+void ti_command_plan(ti_command_graph *graph, const ti_task *task)
+{
+    ti_vec_push(&graph->planned, task);
+    switch (task->kind) {
+    case TI_TASK_EXECUTE:
+    case TI_TASK_FENCE:
+        add_kernel_task(graph, task);
+        break;
+    case TI_TASK_EPOCH:
+    case TI_TASK_HORIZON:
+        add_point(graph, task);
+        break;
+    case TI_TASK_CREATE:
+        create_buffer(graph, task);
+        break;
+    case TI_TASK_DESTROY:
+        destroy_buffer(graph, task);
+        break;
+    }
+}

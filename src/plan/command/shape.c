@@ -1,0 +1,185 @@
+/* The command graph, shapes: what of a task follows from its shape alone is derived once.
+ *
+ * That is its split, the holders of its accesses, and this node's chunks with their footprints. The place of a shape in the table is its
+ * number, which another shape gets only when all tasks of the first have been executed. Holders belong to the version maps of
+ * buffers: when a buffer goes, whoever uses it is forgotten, but for the chunks, which commands may still point to. Tasks
+ * whose shape comes once use one place by turns: what it knows is good until the next task. */
+#include "plan/command/impl.h"
+
+#include "base/check.h"
+
+static ti_split_ref *split_of(ti_command_graph *graph, const ti_shape *shape)
+{
+    ti_split_request request = {
+        .range = shape->range,
+        .gran = { shape->gran[0], shape->gran[1], shape->gran[2] },
+        .nodes = graph->system->num_nodes,
+        .place = shape->place,
+        .oversubscribe = shape->oversubscribe,
+        .two_dimensional = shape->two_dimensional,
+        .grid = { shape->grid[0], shape->grid[1], shape->grid[2] },
+        .weights = shape->weights,
+    };
+    return ti_split_cache_get(&graph->splits, &request);
+}
+
+/* The split of who reads the old contents of a reduced buffer: the root of the tree, alone. */
+static ti_split_ref *root_split(ti_command_graph *graph, const ti_split_ref *split)
+{
+    ti_split_request request = { .range = { { 0, 0, 0 }, { 1, 1, 1 } },
+                                 .gran = { 1, 1, 1 },
+                                 .nodes = graph->system->num_nodes,
+                                 .place = split->node_a,
+                                 .oversubscribe = 1 };
+    return ti_split_cache_get(&graph->splits, &request);
+}
+
+/* The holders of all accesses, one per mapper, in order. */
+static void find_holders(ti_command_graph *graph, const ti_shape *shape, ti_command_shape *known)
+{
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        const ti_access *access = &shape->access[i];
+        ti_command_buffer *state = ti_command_buffer_of(graph, access->buffer);
+        bool takes_old = access->mode == TACIT_REDUCE && access->include_old;
+        ti_split_ref *readers = takes_old ? root_split(graph, known->split) : known->split;
+        for (uint32_t m = 0; m < access->mappers; m++) {
+            ti_holder *holder = ti_holder_get(&state->versions.holders, access, m, readers, 0);
+            ti_vec_push(&known->holder, ti_holder_ref(holder));
+            ti_vec_push(&known->slot, access->buffer->slot);
+        }
+    }
+}
+
+/* On one node, or on a task's own, the chunk is the range, whose footprints the task graph has. */
+static void fill_piece(const ti_shape *shape, const ti_box *chunk, ti_piece *piece, ti_arena *arena)
+{
+    piece->chunk = *chunk;
+    if (ti_box_equal(chunk, &shape->range)) {
+        piece->footprint = shape->footprint;
+        return;
+    }
+    ti_footprint *footprint = TI_ARENA_ARRAY(arena, ti_footprint, shape->accesses);
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        ti_footprint_fill(&footprint[i], &shape->access[i], chunk, arena);
+    }
+    piece->footprint = footprint;
+}
+
+static void find_pieces(const ti_shape *shape, ti_command_shape *known, ti_arena *arena)
+{
+    const ti_split_ref *split = known->split;
+    ti_piece *piece = TI_ARENA_ARRAY(arena, ti_piece, (size_t)split->own_count);
+    for (int64_t c = 0; c < split->own_count; c++) {
+        ti_box chunk = ti_split_chunk(&split->split, split->own_first + c, 0);
+        fill_piece(shape, &chunk, &piece[c], arena);
+    }
+    known->piece = piece;
+}
+
+/* All but the memory of the pieces. */
+static void forget(ti_command_shape *known)
+{
+    for (size_t i = 0; i < known->holder.count; i++) {
+        ti_holder_unref(known->holder.data[i]);
+    }
+    ti_vec_clear(&known->holder);
+    ti_vec_clear(&known->slot);
+    if (known->split) {
+        known->split->refs--;
+    }
+    known->split = NULL;
+    known->serial = 0;
+}
+
+static void learn(ti_command_graph *graph, const ti_shape *shape, ti_command_shape *known, ti_arena *arena)
+{
+    forget(known);
+    known->serial = shape->serial;
+    known->split = split_of(graph, shape);
+    known->split->refs++;
+    if (graph->system->num_nodes > 1) {
+        find_holders(graph, shape, known);
+    }
+    find_pieces(shape, known, arena);
+}
+
+static ti_command_shape *place_of(ti_command_graph *graph, uint32_t number)
+{
+    while (graph->shape.count <= number) {
+        ti_vec_push(&graph->shape, TI_NEW(ti_command_shape));
+    }
+    return graph->shape.data[number];
+}
+
+const ti_command_shape *ti_command_shape_of(ti_command_graph *graph, const ti_task *task)
+{
+    const ti_shape *shape = task->shape;
+    if (!shape->serial) {
+        if (graph->single_task != task->id) {
+            graph->single_task = task->id;
+            learn(graph, shape, &graph->single, ti_command_arena(graph));
+        }
+        return &graph->single;
+    }
+    ti_command_shape *known = place_of(graph, shape->number);
+    if (known->serial != shape->serial) {
+        ti_arena_fini(&known->pieces);
+        ti_arena_reserve(&known->pieces,
+                         (sizeof(ti_piece) + shape->accesses * (sizeof(ti_footprint) + sizeof(ti_box))));
+        learn(graph, shape, known, &known->pieces);
+    }
+    return known;
+}
+
+static bool uses(const ti_command_shape *known, uint32_t slot)
+{
+    for (size_t i = 0; i < known->slot.count; i++) {
+        if (known->slot.data[i] == slot) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void ti_command_shapes_forget(ti_command_graph *graph, uint32_t slot)
+{
+    graph->single_task = 0;
+    forget(&graph->single);
+    for (size_t i = 0; i < graph->shape.count; i++) {
+        if (uses(graph->shape.data[i], slot)) {
+            forget(graph->shape.data[i]);
+        }
+    }
+}
+
+static void free_shape(ti_command_shape *known)
+{
+    forget(known);
+    ti_vec_fini(&known->holder);
+    ti_vec_fini(&known->slot);
+    ti_arena_fini(&known->pieces);
+}
+
+void ti_command_shapes_fini(ti_command_graph *graph)
+{
+    for (size_t i = 0; i < graph->shape.count; i++) {
+        free_shape(graph->shape.data[i]);
+        TI_DELETE(graph->shape.data[i]);
+    }
+    free_shape(&graph->single);
+    ti_vec_fini(&graph->shape);
+}
+
+/* The holders of all reads of `buffer` by the task. */
+void ti_command_collect_reads(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer)
+{
+    const ti_command_shape *known = ti_command_shape_of(graph, task);
+    size_t first = 0; /* of the access's holders */
+    ti_vec_clear(&graph->reads);
+    for (uint32_t i = 0; i < task->shape->accesses; first += task->shape->access[i++].mappers) {
+        const ti_access *access = &task->shape->access[i];
+        for (uint32_t m = 0; access->buffer == buffer && ti_access_needs_old(access) && m < access->mappers; m++) {
+            ti_vec_push(&graph->reads, known->holder.data[first + m]);
+        }
+    }
+}

@@ -1,0 +1,208 @@
+/* The instruction graph, staging: slots for the partial results of a reduction.
+ *
+ * A reduction of this node has one staging allocation in host memory: own_slots slots, `workers` for each piece, then one for each child. A piece on a
+ * device with a memory of its own fills slots there, which are copied into the host's. Tasks in blocks have other slots: blocks.c. */
+#include "plan/instruction/impl.h"
+
+#include "base/check.h"
+
+ti_slot_range ti_instruction_slots(const ti_instruction_graph *graph, const ti_task *task, uint32_t piece)
+{
+    if (task->shape->in_blocks) {
+        return graph->in_blocks.data[piece].slots;
+    }
+    uint32_t workers = (uint32_t)graph->system->workers;
+    return (ti_slot_range){ piece * workers, workers };
+}
+
+/* Slots for what other nodes send. */
+static uint32_t foreign_slots(const ti_command *reduce)
+{
+    uint32_t slots = 0;
+    if (reduce->as.reduce.what) {
+        return reduce->as.reduce.alone; /* for the identity */
+    }
+    if (reduce->as.reduce.tree) {
+        return (uint32_t)reduce->as.reduce.tree->children;
+    }
+    for (int i = 0; i < reduce->as.reduce.blocks->receives; i++) {
+        slots += reduce->as.reduce.blocks->receive[i].spans;
+    }
+    return slots;
+}
+
+/* What does not fit into an integer fits into no memory either, and is refused where it is allocated. */
+static size_t bytes_of(const ti_staging *s, uint32_t slots)
+{
+    int64_t bytes;
+    return __builtin_mul_overflow(s->slot_bytes, slots, &bytes) ? (size_t)INT64_MAX : (size_t)bytes;
+}
+
+uint64_t ti_instruction_staging_bytes(const ti_instruction_graph *graph, const ti_command *reduce, size_t first,
+                                      size_t end)
+{
+    const ti_task *task = reduce->task;
+    const ti_buffer_info *buffer = task->shape->access[reduce->as.reduce.access].buffer;
+    uint64_t slots = foreign_slots(reduce), bytes;
+    for (size_t p = first; p < end; p++) {
+        const ti_device_piece *at = &graph->window.piece.data[p];
+        uint64_t own = task->shape->in_blocks ? ti_instruction_block_slots(graph, task, &at->piece->chunk)
+                                              : (uint64_t)graph->system->workers;
+        slots += at->memory == TI_HOST_MEMORY ? own : 2 * own; /* there and here */
+    }
+    return __builtin_mul_overflow(slots, ti_bytes_of(buffer, &buffer->extent), &bytes) ? UINT64_MAX / 4 : bytes;
+}
+
+void ti_instruction_stage(ti_instruction_graph *graph, const ti_command *reduce, size_t first, size_t end)
+{
+    const ti_task *task = reduce->task;
+    const ti_access *access = &task->shape->access[reduce->as.reduce.access];
+    ti_staging s = {
+        .task = task,
+        .access = reduce->as.reduce.access,
+        .elements = (size_t)ti_box_volume(&access->buffer->extent),
+    };
+    s.own_slots = task->shape->in_blocks ? ti_instruction_cut_blocks(graph, task, first, end)
+                                         : (uint32_t)(end - first) * (uint32_t)graph->system->workers;
+    s.slots = s.own_slots + foreign_slots(reduce);
+    s.slot_bytes = s.elements * access->buffer->elem_size;
+    s.alloc_id = ti_emit_staging(&graph->emit, task, 0, bytes_of(&s, s.slots), &s.allocation);
+    ti_vec_push(&graph->staged, s);
+}
+
+const ti_staging *ti_instruction_staging_of(ti_instruction_graph *graph, const ti_task *task, uint32_t access)
+{
+    for (size_t i = 0; i < graph->staged.count; i++) {
+        if (graph->staged.data[i].task == task && graph->staged.data[i].access == access) {
+            return &graph->staged.data[i];
+        }
+    }
+    TI_UNREACHABLE();
+}
+
+/* Elements [first, first + count) x elements of a staging allocation. */
+ti_box ti_instruction_slot_box(const ti_staging *s, uint32_t first, uint32_t count)
+{
+    int64_t n = (int64_t)s->elements;
+    return (ti_box){ { first * n, 0, 0 }, { (first + (int64_t)count) * n, 1, 1 } };
+}
+
+void ti_instruction_stage_view(ti_instruction_graph *graph, const ti_command *execute, uint32_t access,
+                               const ti_device_piece *at, uint32_t piece, ti_instruction_view *view)
+{
+    const ti_staging *s = ti_instruction_staging_of(graph, execute->task, access);
+    ti_slot_range slots = ti_instruction_slots(graph, execute->task, piece);
+    if (at->memory == TI_HOST_MEMORY) {
+        view->place.allocation = s->allocation;
+        view->first_slot = slots.first;
+        view->after = s->alloc_id;
+        return;
+    }
+    view->after = ti_emit_staging(&graph->emit, execute->task, at->device, bytes_of(s, slots.count),
+                                  &view->place.allocation);
+}
+
+/* ---- slots of devices with a memory of their own */
+
+/* `count` slots from `first` on, which are among the slots of a piece on a device. Returns the copy's id. */
+static uint64_t copy_slots(ti_instruction_graph *graph, const ti_instruction_view *view, const ti_staging *s,
+                           ti_slot_range piece, ti_slot_range slots, const ti_instruction *kernel)
+{
+    ti_instruction *copy = ti_emit_start(&graph->emit, TI_INSTRUCTION_COPY, s->task);
+    copy->device = kernel->device;
+    copy->as.copy.box = ti_instruction_slot_box(s, slots.first, slots.count);
+    copy->as.copy.from = (ti_place){ .allocation = view->place.allocation,
+                                     .whole = ti_instruction_slot_box(s, piece.first, piece.count) };
+    copy->as.copy.to = (ti_place){ .allocation = s->allocation, .whole = ti_instruction_slot_box(s, 0, s->own_slots) };
+    copy->as.copy.elem_size = view->buffer->elem_size;
+    ti_deps_add(&graph->emit.deps, kernel->id);
+    ti_deps_add(&graph->emit.deps, s->alloc_id);
+    ti_emit(&graph->emit, copy);
+    return copy->id;
+}
+
+/* Copy what a piece's kernel has made to the host's slots, and free the device's: of a task in blocks, what its parts leave. */
+static void fetch_slots(ti_instruction_graph *graph, const ti_instruction_view *view, const ti_staging *s,
+                        uint32_t piece, const ti_instruction *kernel)
+{
+    ti_slot_range all = ti_instruction_slots(graph, s->task, piece);
+    size_t before = graph->partial.count;
+    for (uint32_t r = 0; r < kernel->as.kernel.runs; r++) {
+        ti_slot_range left = ti_instruction_run_slots(graph, s->task, piece, r);
+        ti_vec_push(&graph->partial, copy_slots(graph, view, s, all, left, kernel));
+    }
+    if (kernel->as.kernel.runs == 0) {
+        ti_vec_push(&graph->partial, copy_slots(graph, view, s, all, all, kernel));
+    }
+    ti_staging_memory there = { view->place.allocation, kernel->device, bytes_of(s, all.count) };
+    ti_emit_unstaging(&graph->emit, s->task, &there, &graph->partial.data[before], graph->partial.count - before);
+}
+
+void ti_instruction_unstage(ti_instruction_graph *graph, const ti_command *execute, const ti_device_piece *at,
+                            uint32_t piece, const ti_instruction *kernel)
+{
+    ti_vec_push(&graph->partial, kernel->id);
+    for (uint32_t i = 0; i < kernel->as.kernel.views && at->memory != TI_HOST_MEMORY; i++) {
+        const ti_instruction_view *view = &kernel->as.kernel.view[i];
+        if (view->mode == TACIT_REDUCE) {
+            fetch_slots(graph, view, ti_instruction_staging_of(graph, execute->task, i), piece, kernel);
+        }
+    }
+}
+
+/* ---- what all reductions have in common */
+
+ti_instruction_box *ti_instruction_start_slots(ti_instruction_graph *graph, const ti_staging *s, bool send,
+                                               uint32_t boxes, ti_instruction **out)
+{
+    ti_instruction *instruction = ti_emit_start(&graph->emit, send ? TI_INSTRUCTION_SEND : TI_INSTRUCTION_RECEIVE,
+                                                s->task);
+    ti_instruction_box *box = TI_ARENA_ARRAY(ti_arena_ring_top(&graph->emit.arenas), ti_instruction_box, boxes);
+    for (uint32_t i = 0; i < boxes; i++) {
+        box[i].place = (ti_place){ .allocation = s->allocation, .whole = ti_instruction_slot_box(s, 0, s->slots) };
+    }
+    instruction->as.transfer.box = box;
+    instruction->as.transfer.boxes = boxes;
+    instruction->as.transfer.elem_size = s->slot_bytes / s->elements;
+    instruction->as.transfer.buffer = s->task->shape->access[s->access].buffer;
+    *out = instruction;
+    return box;
+}
+
+/* The root writes the buffer in host memory. */
+static void write_result(ti_instruction_graph *graph, ti_instruction *instruction)
+{
+    const ti_buffer_info *buffer = instruction->as.reduce.buffer;
+    ti_buffer_memory *memory = ti_instruction_memory(graph, buffer, TI_HOST_MEMORY);
+    instruction->as.reduce.to = ti_buffer_memory_place(memory, &buffer->extent);
+    ti_tracker_write(&memory->tracker, &buffer->extent, instruction->id, &graph->emit.deps);
+    ti_instruction_note_write(graph, buffer, &buffer->extent, TI_HOST_MEMORY);
+}
+
+ti_instruction *ti_instruction_start_reduce(ti_instruction_graph *graph, const ti_staging *s, bool to_buffer,
+                                            bool takes_old)
+{
+    const ti_access *access = &s->task->shape->access[s->access];
+    bool include_old = to_buffer && takes_old;
+    if (include_old) {
+        ti_instruction_make_fresh(graph, s->task, access->buffer, &access->buffer->extent, TI_HOST_MEMORY);
+    }
+    ti_instruction *instruction = ti_emit_start(&graph->emit, TI_INSTRUCTION_REDUCE, s->task);
+    instruction->as.reduce.staging = s->allocation;
+    instruction->as.reduce.elements = s->elements;
+    instruction->as.reduce.reducer = access->reducer;
+    instruction->as.reduce.include_old = include_old;
+    instruction->as.reduce.box = access->buffer->extent;
+    instruction->as.reduce.buffer = access->buffer;
+    instruction->as.reduce.is_root = to_buffer;
+    if (to_buffer) {
+        write_result(graph, instruction);
+    }
+    return instruction;
+}
+
+void ti_instruction_free_staging(ti_instruction_graph *graph, const ti_staging *s, const uint64_t *after, int count)
+{
+    ti_staging_memory here = { s->allocation, 0, bytes_of(s, s->slots) };
+    ti_emit_unstaging(&graph->emit, s->task, &here, after, (size_t)count);
+}
