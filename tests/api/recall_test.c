@@ -1,5 +1,5 @@
-/* Tasks that are submitted again and again (api/recall.c): a task that is remembered is the task that the description makes anew, and a description that
- * differs in anything is another one. */
+/* Tasks that are submitted again and again (api/recall.c): a task that is remembered is the task that the description
+ * makes anew, and a description that differs in anything is another one. */
 #include "api/context.h"
 #include "base/config.h"
 #include "comm/comm.h"
