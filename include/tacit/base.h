@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* TACIT_API marks a function that the library exports. Define TACIT_STATIC_DEFINE before the first
- * include to do without the attribute, for instance where headers are read by a binding generator. */
+/* TACIT_API marks a function that the library exports. A program may define TACIT_STATIC_DEFINE
+ * before the first include, to do without the attribute. */
 #if defined(TACIT_STATIC_DEFINE)
 #define TACIT_API
 #else

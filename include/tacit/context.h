@@ -122,7 +122,7 @@ TACIT_API int tacit_num_nodes(const tacit_context *ctx);
 TACIT_API bool tacit_is_dry_run(const tacit_context *ctx);
 
 /* A sentence about the error of the last call with this context: which task, buffer or box, and what
- * to do. Empty if that call succeeded. Never NULL.
+ * to do. Ask right after the call that failed: later calls replace or clear it. Never NULL.
  *
  *   ctx     NULL, or a context that is finalized: the sentence of the last failed tacit_init, of the
  *           last call with no valid context, or of tacit_fence_get with no valid ticket, on this

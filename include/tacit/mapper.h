@@ -28,8 +28,8 @@
  *
  * and what the items [2, 4) x [2, 4) touch of a matrix of 6 x 6:
  *
- *     one_to_one      neighborhood     star            slice(1)        transposed(1, 0, 2)
- *                     (1, 1, 0)        (1, 1, 0)                       of [0, 2) x [2, 4)
+ *     one_to_one      neighborhood    star            slice(1)        transposed(1, 0, 2)
+ *                     (1, 1, 0)       (1, 1, 0)                       of [0, 2) x [2, 4)
  *     . . . . . .     . . . . . .     . . . . . .     . . . . . .     . . . . . .
  *     . . . . . .     . # # # # .     . . # # . .     . . . . . .     . . . . . .
  *     . . # # . .     . # # # # .     . # # # # .     # # # # # #     # # . . . .
@@ -37,9 +37,10 @@
  *     . . . . . .     . # # # # .     . . # # . .     . . . . . .     . . . . . .
  *     . . . . . .     . . . . . .     . . . . . .     . . . . . .     . . . . . .
  *
- * What a chunk needs is all that travels to it, so the mapper decides what a step costs: with
- * tacit_neighborhood a node gets a border from each neighbour, with tacit_slice(1) and a 1D split
- * nothing, with tacit_slice(0) all of the buffer, with tacit_all() the same.
+ * What a chunk needs and its node does not have must travel, so mappers decide what a step costs.
+ * Let a matrix be written one to one, by a task that is split along dimension 0, and read by one
+ * with the same range: with tacit_neighborhood a node gets a border from each neighbour, with
+ * tacit_slice(1) nothing, with tacit_slice(0) and tacit_all() all that it lacks.
  *
  * The functions that make mappers check nothing; tacit_submit does. Its errors:
  *
