@@ -54,7 +54,8 @@ static struct blur make_blur(size_t rows, size_t columns, size_t radius)
     return b;
 }
 
-/* The index `t - radius` away from `at`, or the last one before the border: the picture goes on as it ends. */
+/* The index `t - radius` away from `at`, or the last one before the border: beyond it the picture
+ * keeps its border colour. */
 static size_t neighbour(size_t at, size_t t, size_t radius, size_t size)
 {
     size_t shifted = at + t;

@@ -40,7 +40,8 @@ struct matmul_options {
 
 enum { MATRIX_A = 1, MATRIX_B = 2 };
 
-/* An element of A or B, between -1 and 1: the bits of its place, well shaken (the finaliser of splitmix64). */
+/* An element of A or B, between -1 and 1: the bits of its place, mixed by the finaliser of
+ * splitmix64. */
 static double element(uint64_t matrix, size_t i, size_t j)
 {
     uint64_t x = (matrix << 60) + ((uint64_t)i << 30) + (uint64_t)j + 0x9e3779b97f4a7c15;

@@ -8,8 +8,8 @@
  * scaling ("Balancing Tracking Granularity and Parallelism in Many-Task Systems: The Horizons Approach", 2024, figure
  * 11) has it; here it is in its direct form.
  *
- * A first task finds for each pair of triangles whether they see each other, and how much light goes from one to the
- * other how late. That is most of the work for short runs. */
+ * A first task finds for each pair of triangles whether they see each other, how much light goes from one to the
+ * other, and how late. That is most of the work for short runs. */
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
 #endif
@@ -153,7 +153,7 @@ static void submit_start(tacit_context *ctx, const struct buffers *b, const stru
                                                                                    tacit_full())) } }));
 }
 
-/* Row t out of the rows before it, of which none more than `rows` steps back is looked at. */
+/* Compute row t from the rows before it, at most `rows` of them. */
 static void submit_step(tacit_context *ctx, const struct buffers *b, const struct room *r)
 {
     const size_t t = r->step, first = t > r->rows ? t - r->rows : 0;
