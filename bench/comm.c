@@ -1,10 +1,11 @@
-/* Programs that only communicate (paper 10.1007/s10766-024-00767-y, Table 3, and four in which lookahead finds more than each task by itself),
- * through tacit and written by hand with the collectives of MPI.
+/* Programs that only communicate (paper 10.1007/s10766-024-00767-y, Table 3, and four in which lookahead finds more
+ * than each task by itself), through tacit and written by hand with the collectives of MPI.
  *
- * Kernels do nothing, so that an iteration is what its transfers take, planning included. By hand, the same bytes go from and to memory of
- * the same size, by blocking calls. Three programs take turns in one run: by hand, through tacit in the mode that is asked for, and through tacit
- * in another one, with messages between pairs only if nothing else is said. A sample is a number of iterations and a barrier, timed on node 0. Reported are medians of samples, and
- * the medians of the ratios and differences of samples that follow each other, with their 95 % intervals. */
+ * Kernels do nothing, so that an iteration is what its transfers take, planning included. By hand, the same bytes go
+ * from and to memory of the same size, by blocking calls. Three programs take turns in one run: by hand, through
+ * tacit in the mode that is asked for, and through tacit in another one, with messages between pairs only if nothing
+ * else is said. A sample is a number of iterations and a barrier, timed on node 0. Reported are medians of samples,
+ * and the medians of the ratios and differences of samples that follow each other, with their 95 % intervals. */
 #include "tacit/tacit.h"
 
 #include "pairs.h"

@@ -1,6 +1,8 @@
-/* The processor's count of instructions that this thread executes in user space, where the kernel of the operating system lets one read it.
+/* The processor's count of instructions that this thread executes in user space, where the kernel of the operating
+ * system lets one read it.
  *
- * Unlike time it does not depend on what else the machine does. Virtual machines and containers often have no such counter. One thread. */
+ * Unlike time it does not depend on what else the machine does. Virtual machines and containers often have no such
+ * counter. One thread. */
 #ifndef BENCH_COUNTER_H
 #define BENCH_COUNTER_H
 

@@ -1,4 +1,5 @@
-/* What benchmarks of messages have in common: their sizes, the statistics of interleaved pairs, and the JSON that they print. One thread.
+/* What benchmarks of messages have in common: their sizes, the statistics of interleaved pairs, and the JSON that
+ * they print. One thread.
  *
  * Medians, and the intervals in which they lie with 95 % probability. */
 #ifndef BENCH_PAIRS_H

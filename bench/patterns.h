@@ -1,8 +1,10 @@
-/* The programs whose planning is measured: buffers, and a loop that submits one task after the other. Nothing of them is ever executed.
+/* The programs whose planning is measured: buffers, and a loop that submits one task after the other. Nothing of them
+ * is ever executed.
  *
- * The patterns of papers 10.1007/s10766-024-00767-y (Table 3) and 10.1007/s42979-024-02749-w (section 4), and some more. Ranges grow with
- * the number of nodes, so that every node has a chunk: 64 rows (or 16 items) per node. Contents are taken to be there at the start.
- * Descriptions are made once where a loop repeats them. The public header is all that they need; one thread. */
+ * The patterns of papers 10.1007/s10766-024-00767-y (Table 3) and 10.1007/s42979-024-02749-w (section 4), and some
+ * more. Ranges grow with the number of nodes, so that every node has a chunk: 64 rows (or 16 items) per node.
+ * Contents are taken to be there at the start. Descriptions are made once where a loop repeats them. The public
+ * header is all that they need; one thread. */
 #ifndef BENCH_PATTERNS_H
 #define BENCH_PATTERNS_H
 

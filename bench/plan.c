@@ -1,9 +1,11 @@
-/* plan: what planning costs, for one node of many and one of the patterns (patterns.h). Nothing is executed (planning.h).
+/* plan: what planning costs, for one node of many and one of the patterns (patterns.h). Nothing is executed
+ * (planning.h).
  *
- * The steady state: after a warm-up, `repeat` passes of `tasks` tasks; times are medians over the passes. Generative patterns have no steady
- * state that lasts: every pass plans them from the start, and the time per task is that of the second half. Each stage runs over
- * blocks of tasks, with one reading of the clock between stages. Horizons are timed one by one in passes of their own.
- * --node all plans every node in turn, and compares what nodes send with what others receive. */
+ * The steady state: after a warm-up, `repeat` passes of `tasks` tasks; times are medians over the passes. Generative
+ * patterns have no steady state that lasts: every pass plans them from the start, and the time per task is that of
+ * the second half. Each stage runs over blocks of tasks, with one reading of the clock between stages. Horizons are
+ * timed one by one in passes of their own. --node all plans every node in turn, and compares what nodes send with
+ * what others receive. */
 #include "counter.h"
 #include "planning.h"
 

@@ -1,9 +1,10 @@
 /* The planners of one node of many, driven directly over a pattern and timed by stage; for benchmarks and tests.
  *
- * Tasks go through tacit_submit, with all its checks, in the context of a dry run, and are then diverted to a command graph and an instruction graph that
- * belong to this file: nothing is executed, and no thread but the caller's is involved. The stages take turns in blocks of tasks, and a
- * clock is read between them: that of the thread for large blocks, so that what else the machine does counts little, else that of the wall. What a horizon covers counts as executed when the next block is planned, so that memory is
- * recycled as in a run. One thread. */
+ * Tasks go through tacit_submit, with all its checks, in the context of a dry run, and are then diverted to a command
+ * graph and an instruction graph that belong to this file: nothing is executed, and no thread but the caller's is
+ * involved. The stages take turns in blocks of tasks, and a clock is read between them: that of the thread for large
+ * blocks, so that what else the machine does counts little, else that of the wall. What a horizon covers counts as
+ * executed when the next block is planned, so that memory is recycled as in a run. One thread. */
 #ifndef BENCH_PLANNING_H
 #define BENCH_PLANNING_H
 
@@ -51,7 +52,8 @@ typedef struct planning {
     void *user;
 } planning;
 
-/* Create context and buffers. Adds the nanoseconds of planning to `ns`. Errors end the process. `p` stays where it is. */
+/* Create context and buffers. Adds the nanoseconds of planning to `ns`. Errors end the process. `p` stays where it
+ * is. */
 void planning_open(planning *p, const planning_options *options, uint64_t ns[PLANNING_STAGES]);
 void planning_close(planning *p);
 

@@ -1,13 +1,15 @@
 /* tasks: what a task costs. Planning by stage, and empty tasks from submission to the end.
  *
- * Planning: the stages are called directly, as in a dry run: nothing is executed, and what a horizon covers counts as executed when the
- * next block is planned. One task updates a buffer; or reads one (with neighbours) and writes another, in turns; or reads a third one too.
- * The command stage is timed alone, and together with the instruction stage on a second pair of graphs; the difference is the latter's.
+ * Planning: the stages are called directly, as in a dry run: nothing is executed, and what a horizon covers counts as
+ * executed when the next block is planned. One task updates a buffer; or reads one (with neighbours) and writes
+ * another, in turns; or reads a third one too. The command stage is timed alone, and together with the instruction
+ * stage on a second pair of graphs; the difference is the latter's.
  *
- * Empty tasks: one access of update on one element. In a chain all update the same buffer; independent ones update 1 024 buffers of one
- * element in turn; `elements` are 1 024 elements of one buffer. OpenMP tasks with `depend` and, where it was found, StarPU run the same number
- * of empty functions with the same dependencies in the same process, each right after tacit, in pairs. Reported are medians per task, of the
- * submission alone and of everything, and the median of the pairs' ratios with its 95 % interval by order statistics. */
+ * Empty tasks: one access of update on one element. In a chain all update the same buffer; independent ones update 1
+ * 024 buffers of one element in turn; `elements` are 1 024 elements of one buffer. OpenMP tasks with `depend` and,
+ * where it was found, StarPU run the same number of empty functions with the same dependencies in the same process,
+ * each right after tacit, in pairs. Reported are medians per task, of the submission alone and of everything, and the
+ * median of the pairs' ratios with its 95 % interval by order statistics. */
 #include "base/clock.h"
 #include "plan/command/graph.h"
 #include "plan/instruction/graph.h"

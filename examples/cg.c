@@ -10,14 +10,15 @@
  * A custom mapper must be pure: it sees the chunk, the size of the buffer, and a copy of bytes that the program gave
  * when it created the mapper. It must answer the same on every node, as each node asks it about the chunks of others;
  * and what it says of a chunk must cover what it says of the parts of that chunk. From the answers tacit knows which
- * elements of the vector must travel between which nodes. A matrix whose entries lie near the diagonal makes each node
- * talk to its neighbours only; one with entries everywhere makes each node talk to all.
+ * elements of the vector must travel between which nodes. A matrix whose entries lie near the diagonal makes each
+ * node talk to its neighbours only; one with entries everywhere makes each node talk to all.
  *
  * Dot products are reductions. Their values stay in buffers, where the kernels that need them read them; the program
  * itself looks at the residual only now and then, by a fence. Steps that were submitted before anybody knew that the
  * solution was good enough do no harm: they see it too, and change nothing. Sums of floating-point numbers depend on
- * their order, and so on the number of nodes and of threads, in the last bits: results are compared within bounds. With
- * TACIT_REPRODUCIBLE=1 that order is fixed, and the report shows the same bits of the solution on any number of nodes. */
+ * their order, and so on the number of nodes and of threads, in the last bits: results are compared within bounds.
+ * With TACIT_REPRODUCIBLE=1 that order is fixed, and the report shows the same bits of the solution on any number of
+ * nodes. */
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
 #endif
@@ -70,8 +71,8 @@ static void make_pattern(const struct matrix *a, struct pattern *p)
         }
 }
 
-/* The copied bytes are the pattern. Bits of several blocks of rows are joined, so that the answer for a chunk covers the
- * answers for its parts. Each run of bits is one box; the last block may be shorter, and tacit clamps it. */
+/* The copied bytes are the pattern. Bits of several blocks of rows are joined, so that the answer for a chunk covers
+ * the answers for its parts. Each run of bits is one box; the last block may be shorter, and tacit clamps it. */
 static void columns_of_rows(const tacit_box *chunk, const tacit_range *range, const void *user, tacit_region *out)
 {
     const struct pattern *p = user;
@@ -434,7 +435,8 @@ static double true_residual(const struct matrix *a, const double *b, const struc
     return sqrt(sum);
 }
 
-/* Whether the residual is what the iteration believes it to be, and the solution about as good as the sequential one. */
+/* Whether the residual is what the iteration believes it to be, and the solution about as good as the sequential one.
+ */
 static bool is_right(const struct cg_options *o, const struct matrix *a, const struct outcome *out)
 {
     double *b = right_hand_side(a), rounding, residual = true_residual(a, b, out, &rounding);

@@ -306,7 +306,7 @@ struct example_traffic example_traffic_since(tacit_context *ctx, struct example_
 
     here = (struct example_traffic){ here.messages - start.messages, here.bytes - start.bytes,
                                      here.collectives - start.collectives };
-    if (tacit_is_dry_run(ctx)) { /* which knows of this node only */
+    if (tacit_is_dry_run(ctx)) { /* it has the numbers of this node only */
         free(all);
         return here;
     }

@@ -1,10 +1,10 @@
 /* examples/convolution.c: a picture is blurred by a Gaussian, first along its rows, then along its columns.
  *
- * The picture is a buffer of three dimensions, rows, columns and colours, whose elements are numbers of type float. An
- * item of the first pass reads the elements up to `radius` columns away, an item of the second those up to `radius` rows
- * away. The mapper `tacit_neighborhood` says so, and tacit sends the borders of each node's part to its neighbours:
- * rows before the second pass, and, split in two dimensions, columns before the first. A radius larger than a node's
- * part needs no special case.
+ * The picture is a buffer of three dimensions, rows, columns and colours, whose elements are numbers of type float.
+ * An item of the first pass reads the elements up to `radius` columns away, an item of the second those up to
+ * `radius` rows away. The mapper `tacit_neighborhood` says so, and tacit sends the borders of each node's part to its
+ * neighbours: rows before the second pass, and, split in two dimensions, columns before the first. A radius larger
+ * than a node's part needs no special case.
  *
  * The input is read by every node; the result is written by a host task, on one node. */
 #ifdef __clang__
@@ -54,7 +54,8 @@ static struct blur make_blur(size_t rows, size_t columns, size_t radius)
     return b;
 }
 
-/* The index `t - radius` away from `at`, or the last one before the border: the picture goes on as it ends. */
+/* The index `t - radius` away from `at`, or the last one before the border: beyond it the picture
+ * keeps its border colour. */
 static size_t neighbour(size_t at, size_t t, size_t radius, size_t size)
 {
     size_t shifted = at + t;

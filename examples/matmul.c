@@ -1,14 +1,16 @@
 /* examples/matmul.c: the product of two matrices, C = A B.
  *
  * The task has two dimensions, those of C. Item (i, j) reads row i of A and column j of B, which is what the mapper
- * `tacit_slice` says: like one to one, but all of one dimension. From that tacit knows that a node which computes some
- * rows of C needs the same rows of A and all of B; and, split in two dimensions, that a node which computes a block of
- * C needs some rows of A and some columns of B. On P nodes the first sends P - 1 times the size of B; the second about
- * sqrt(P) - 1 times the sizes of A and of B, with fewer and smaller parts for each node. The nodes form a grid then: what
- * one row of it needs of A is spread over the same row, and all rows exchange it at once, each by an all-gather of its own.
+ * `tacit_slice` says: like one to one, but all of one dimension. From that tacit knows that a node which computes
+ * some rows of C needs the same rows of A and all of B; and, split in two dimensions, that a node which computes a
+ * block of C needs some rows of A and some columns of B. On P nodes the first sends P - 1 times the size of B; the
+ * second about sqrt(P) - 1 times the sizes of A and of B, with fewer and smaller parts for each node. The nodes form
+ * a grid then: what one row of it needs of A is spread over the same row, and all rows exchange it at once, each by
+ * an all-gather of its own.
  *
- * With --panels the product is the sum of as many, each of some columns of A and the same rows of B, so that one panel is
- * multiplied while others are on their way. A panel of A that lies on one column of the grid is a broadcast in each row.
+ * With --panels the product is the sum of as many, each of some columns of A and the same rows of B, so that one
+ * panel is multiplied while others are on their way. A panel of A that lies on one column of the grid is a broadcast
+ * in each row.
  *
  * Every element of C is a sum in the same order whichever node computes it, and however the loops are blocked. So the
  * bits are the same on any number of nodes, and the same as those of three plain loops. */
@@ -38,7 +40,8 @@ struct matmul_options {
 
 enum { MATRIX_A = 1, MATRIX_B = 2 };
 
-/* An element of A or B, between -1 and 1: the bits of its place, well shaken (the finaliser of splitmix64). */
+/* An element of A or B, between -1 and 1: the bits of its place, mixed by the finaliser of
+ * splitmix64. */
 static double element(uint64_t matrix, size_t i, size_t j)
 {
     uint64_t x = (matrix << 60) + ((uint64_t)i << 30) + (uint64_t)j + 0x9e3779b97f4a7c15;
@@ -189,8 +192,8 @@ static void submit_fill(tacit_context *ctx, const struct matmul_options *o, taci
     CHECK(tacit_submit(ctx, &fill_it));
 }
 
-/* The product, or what columns [a,b) of A and rows [a,b) of B add to it. A BLAS has threads of its own and gets a node's chunk in one
- * call; otherwise tacit cuts it for the node's threads. */
+/* The product, or what columns [a,b) of A and rows [a,b) of B add to it. A BLAS has threads of its own and gets a
+ * node's chunk in one call; otherwise tacit cuts it for the node's threads. */
 static void submit_multiply(tacit_context *ctx, const struct matmul_options *o, tacit_buffer *const matrix[3], size_t a,
                             size_t b)
 {

@@ -1,12 +1,12 @@
 /* examples/mpi_adopt.c: an MPI program that hands one of its loops to tacit and goes on with MPI.
  *
- * Heat spreads on a plate. The program is one of those that exist: it initialises MPI, each process has a block of rows
- * with a halo row above and below, and every step exchanges the halos by hand. Only the loop in the middle is given
- * away: each process lends its own rows to a buffer (`.init_local`), submits the steps as tasks, and takes its own rows
- * back (tacit_fence_local). No process ever has the whole plate.
+ * Heat spreads on a plate. The program is one of those that exist: it initialises MPI, each process has a block of
+ * rows with a halo row above and below, and every step exchanges the halos by hand. Only the loop in the middle is
+ * given away: each process lends its own rows to a buffer (`.init_local`), submits the steps as tasks, and takes its
+ * own rows back (tacit_fence_local). No process ever has the whole plate.
  *
- * The program and tacit deal out rows by the same rule here (the first processes get one more if they do not divide), so
- * nothing moves when the rows change hands. --verify takes all steps with MPI alone and compares bit for bit. */
+ * The program and tacit deal out rows by the same rule here (the first processes get one more if they do not divide),
+ * so nothing moves when the rows change hands. --verify takes all steps with MPI alone and compares bit for bit. */
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
 #endif

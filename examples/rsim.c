@@ -1,13 +1,15 @@
 /* examples/rsim.c: how an impulse of light fills a room: the radiosity of its surfaces over time.
  *
- * The scene is a set of triangles. What falls on a triangle in a time step was sent by all triangles that it sees, each at an
- * earlier time: light takes as many steps as the distance is long. So the main buffer R has one row for each time step and one column
- * for each triangle; step t writes row t, and reads the rows before it. Every node computes some of the triangles, and needs what all others
- * computed before. This is the pattern of a program whose data grows with every step ("generative"), the room response
- * simulation of Knorr, Salzmann, Thoman and Fahringer, "Horizons" (2023), section 4.5, in its direct form.
+ * The scene is a set of triangles. What falls on a triangle in a time step was sent by all triangles that it sees,
+ * each at an earlier time: light takes as many steps as the distance is long. So the main buffer R has one row for
+ * each time step and one column for each triangle; step t writes row t, and reads the rows before it. Every node
+ * computes some of the triangles, and needs what all others computed before. This is the pattern of a program whose
+ * data grows with every step ("generative"). The room response simulation of which Thoman and Salzmann show the
+ * scaling ("Balancing Tracking Granularity and Parallelism in Many-Task Systems: The Horizons Approach", 2024, figure
+ * 11) has it; here it is in its direct form.
  *
- * A first task finds for each pair of triangles whether they see each other, and how much light goes from one to the other
- * how late. That is most of the work for short runs. */
+ * A first task finds for each pair of triangles whether they see each other, how much light goes from one to the
+ * other, and how late. That is most of the work for short runs. */
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
 #endif
@@ -46,7 +48,8 @@ struct room {
 
 /* ---------------------------------------------------------------- the physics, used by kernels and by --verify */
 
-/* The couplings of triangle i with all others. A triangle cannot get more than all light there is: the sum is at most 1. */
+/* The couplings of triangle i with all others. A triangle cannot get more than all light there is: the sum is at most
+ * 1. */
 static void couple(const struct room *r, const struct triangle *all, size_t i, struct coupling *row)
 {
     double sum = 0;
@@ -150,7 +153,7 @@ static void submit_start(tacit_context *ctx, const struct buffers *b, const stru
                                                                                    tacit_full())) } }));
 }
 
-/* Row t out of the rows before it, of which none more than `rows` steps back is looked at. */
+/* Compute row t from the rows before it, at most `rows` of them. */
 static void submit_step(tacit_context *ctx, const struct buffers *b, const struct room *r)
 {
     const size_t t = r->step, first = t > r->rows ? t - r->rows : 0;
@@ -221,7 +224,8 @@ static int by_arrival(const void *a, const void *b)
     return (x->triangle > y->triangle) - (x->triangle < y->triangle);
 }
 
-/* Time to the right, a row of pixels for each triangle, sorted by when light arrives first; brightness is the logarithm of radiosity. */
+/* Time to the right, a row of pixels for each triangle, sorted by when light arrives first; brightness is the
+ * logarithm of radiosity. */
 static bool write_image(const struct rsim_options *o, size_t n, const double *value)
 {
     struct arrival *order = example_alloc(n, sizeof *order);

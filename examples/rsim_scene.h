@@ -30,14 +30,15 @@ struct scene {
 /* A small furnished room with a lamp at the ceiling; walls and furniture are cut finer with more detail (1, 2, ...). */
 struct scene scene_room(size_t detail);
 
-/* A Wavefront OBJ file: its vertices and faces; faces with more corners become fans. The triangle whose centre is highest is the lamp. Returns
- * false, and if `speaks` after a message, if the file cannot be read, is malformed or has more than `most` triangles. */
+/* A Wavefront OBJ file: its vertices and faces; faces with more corners become fans. The triangle whose centre is
+ * highest is the lamp. Returns false, and if `speaks` after a message, if the file cannot be read, is malformed or
+ * has more than `most` triangles. */
 bool scene_read_obj(const char *path, size_t most, bool speaks, struct scene *out);
 
 void scene_destroy(struct scene *scene);
 
-/* The part of the light leaving triangle `to` that falls on a unit of `from`, per unit of radiosity, if nothing stands between their
- * centres; 0 otherwise. */
+/* The part of the light leaving triangle `to` that falls on a unit of `from`, per unit of radiosity, if nothing
+ * stands between their centres; 0 otherwise. */
 double scene_form_factor(const struct triangle *all, size_t count, size_t from, size_t to);
 
 double scene_distance(const struct triangle *a, const struct triangle *b);

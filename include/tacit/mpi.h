@@ -1,17 +1,34 @@
 /* tacit/mpi.h: tacit inside programs that use MPI themselves. doc/mpi.md explains it at length.
  *
- * The program initialises MPI, hands a communicator to tacit_init_mpi, uses tacit for a part of its work, calls
- * tacit_finalize, and goes on with MPI; several contexts may follow each other or live at the same time, on the same or on
- * other communicators. tacit works on duplicates of the communicator, so its messages and the program's never meet.
+ * The program initialises MPI, hands a communicator to tacit_init_mpi, uses tacit for a part of its
+ * work, calls tacit_finalize, and goes on with MPI:
+ *
+ *     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+ *     if (tacit_init_mpi(MPI_COMM_WORLD, NULL, &ctx) != TACIT_OK)
+ *         fprintf(stderr, "%s\n", tacit_last_error(NULL));
+ *     ... buffers, tasks, fences ...
+ *     tacit_finalize(ctx);
+ *     ... the program's own MPI ...
+ *     MPI_Finalize();
+ *
+ * Several contexts may follow each other or live at the same time, on the same or on other
+ * communicators. tacit works on duplicates of the communicator, so its messages and the program's
+ * never meet.
  *
  * Thread levels (MPI_Query_thread):
- *   MULTIPLE          tacit uses threads as its configuration says.
- *   SERIALIZED        everything runs inside the program's calls of tacit, from whatever thread calls: tacit and the
- *                     program must not call MPI at the same time, and this way they do not.
- *   FUNNELED, SINGLE  the same, and only the thread that initialised MPI may call tacit. Other threads are refused.
  *
- * One rule against deadlock: a node that waits for others in an MPI call of the program may not be driving tacit, which
- * others may wait for. Call tacit_wait (or tacit_finalize) before. */
+ *   MPI_THREAD_MULTIPLE    tacit uses threads as its configuration says.
+ *   MPI_THREAD_SERIALIZED  Everything runs inside the program's calls of tacit, from whatever thread
+ *                          calls: tacit and the program must not call MPI at the same time, and this
+ *                          way they do not. Settings that ask for threads are refused.
+ *   MPI_THREAD_FUNNELED,   The same, and only the thread that initialised MPI may call tacit. Others
+ *   MPI_THREAD_SINGLE      are refused.
+ *
+ * One rule against deadlock: a node that waits for others in an MPI call of the program may not be
+ * driving tacit, which others may wait for. Call tacit_wait (or tacit_finalize) before.
+ *
+ * To compile, use mpicc, `pkg-config --cflags --libs tacit-mpi`, or tacit::mpi in CMake, with the MPI
+ * that tacit was built with (`tacit info` says which). */
 #ifndef TACIT_MPI_H
 #define TACIT_MPI_H
 
@@ -19,10 +36,9 @@
 
 #include <tacit/tacit.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TACIT_C_BEGIN_
 
+/* Which MPI the program is compiled with. */
 #if defined(OPEN_MPI)
 #define TACIT_MPI_LIBRARY_ TACIT_MPI_OPEN_MPI
 #elif defined(MPICH_VERSION) || defined(I_MPI_VERSION) || defined(MVAPICH2_VERSION)
@@ -31,31 +47,56 @@ extern "C" {
 #define TACIT_MPI_LIBRARY_ TACIT_MPI_OTHER
 #endif
 
+/* A communicator, as the functions of tacit/context.h take it. */
 static inline tacit_mpi_comm tacit_mpi_comm_of_(MPI_Comm *comm)
 {
-    tacit_mpi_comm c;
-    c.address = comm;
-    c.size = sizeof(*comm);
-    c.library = TACIT_MPI_LIBRARY_;
+    const tacit_mpi_comm c = { comm, sizeof(*comm), TACIT_MPI_LIBRARY_ };
     return c;
 }
 
-/* Start tacit on the processes of `comm`, whose ranks are the nodes. MPI must be initialised, and stays so when the context is finalized.
- * `comm` itself is only duplicated. `config` may be NULL.
- * Errors: TACIT_ERROR_ARGUMENT (no or an inter-communicator), _STATE (MPI is not initialised or finalised; not the thread that
- * initialised it where only that one may call MPI), _CONFIG (also settings that the thread level forbids), _UNSUPPORTED (tacit was built
- * without MPI or with another one), _NETWORK. All processes of `comm`. */
+/* Start tacit on the processes of a communicator, whose ranks are the nodes.
+ *
+ *   comm    an intra-communicator. It is only duplicated, and its error handler is left alone; it may
+ *           be freed when the context is finalized.
+ *   config  as for tacit_init
+ *   out     gets the context, or NULL on an error. MPI stays initialised when it is finalized.
+ *
+ *   errors  TACIT_ERROR_ARGUMENT     out is NULL; MPI_COMM_NULL, or an inter-communicator
+ *           TACIT_ERROR_STATE        MPI is not initialised, or finalised; not the thread that
+ *                                    initialised it, where only that one may call MPI
+ *           TACIT_ERROR_CONFIG       as for tacit_init; also settings that the thread level forbids
+ *           TACIT_ERROR_UNSUPPORTED  tacit was built without MPI or with another one; the system
+ *                                    grants no threads
+ *           TACIT_ERROR_NETWORK      MPI fails
+ *           (tacit_last_error(NULL) has the sentence)
+ *   thread  any that may call MPI
+ *   nodes   all processes of `comm` */
 static inline tacit_status tacit_init_mpi(MPI_Comm comm, const tacit_config *config, tacit_context **out)
 {
     tacit_mpi_comm c = tacit_mpi_comm_of_(&comm);
     return tacit_init_mpi_sized(&c, config, sizeof(tacit_config), out);
 }
 
-/* In the kernel of a task on every node (TACIT_ON_EVERY_NODE): a communicator of all nodes for the kernel's own use, for instance in collective
- * operations. The ranks are the nodes. It is the same in all such tasks of a context, is used by nothing else, has the error handler of the
- * communicator that the run began with, and must not be freed. MPI_COMM_NULL if the run has no MPI: one node that no launcher
- * started. In other tasks, or if MPI grants neither MPI_THREAD_MULTIPLE nor that everything runs in one thread, the kernel
- * fails (TACIT_ERROR_KERNEL). */
+/* In the kernel of a collective host task (TACIT_ON_EVERY_NODE): a communicator of all nodes, for the
+ * kernel's own use, for instance in collective operations.
+ *
+ *     static void agree(const tacit_launch *k)
+ *     {
+ *         double mine = local_error(k), all;
+ *         MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_MAX, tacit_launch_communicator(k));
+ *         TACIT_AT0(double, k->view[1]) = all;
+ *     }
+ *
+ * The ranks are the nodes. It is the same in all such tasks of a context, is used by nothing else, and
+ * has the error handler of the communicator that the run began with. It belongs to tacit and must not
+ * be freed. Also with plain tacit_init.
+ *
+ *   returns  MPI_COMM_NULL if the run has no MPI: one node that no launcher started. In other tasks,
+ *            if the program is compiled with another MPI, or if MPI grants neither
+ *            MPI_THREAD_MULTIPLE nor that everything runs in one thread, too; then the run fails with
+ *            TACIT_ERROR_KERNEL.
+ *   thread   the kernel's
+ *   nodes    any: it does not communicate */
 static inline MPI_Comm tacit_launch_communicator(const tacit_launch *launch)
 {
     MPI_Comm comm = MPI_COMM_NULL;
@@ -64,7 +105,5 @@ static inline MPI_Comm tacit_launch_communicator(const tacit_launch *launch)
     return comm;
 }
 
-#ifdef __cplusplus
-}
-#endif
+TACIT_C_END_
 #endif

@@ -97,7 +97,7 @@ static bool has_huge_halo(const tacit_mapper *m, const tacit_component *c)
     return c->lo < least || c->lo > limit || c->hi < least || c->hi > limit;
 }
 
-/* One item, one element, with a halo that is none or no miracle, in a range that fits: what nearly all components are. */
+/* One item, one element, with no halo or one that is not huge, in a range that fits: what nearly all components are. */
 static bool is_plain(const place *p, const tacit_component *c, int64_t n)
 {
     const tacit_task *t = p->task;

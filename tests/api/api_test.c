@@ -1,8 +1,9 @@
-/* What programs mean: buffers, host tasks, placement, hints, fences, initial data, lifetimes, several contexts. See programs.h;
- * mappers and reductions are in mappers_test.c. `api_test PROGRAM` runs one program only. */
+/* What programs mean: buffers, host tasks, placement, hints, fences, initial data, lifetimes, several contexts. See
+ * programs.h; mappers and reductions are in mappers_test.c. `api_test PROGRAM` runs one program only. */
 #include "programs.h"
 
-/* ---------------------------------------------------------------- buffers of 0 to 3 dimensions, elements of any size */
+/* ---------------------------------------------------------------- buffers of 0 to 3 dimensions, elements of any size
+ */
 
 typedef struct odd {
     unsigned char b[3];

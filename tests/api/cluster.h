@@ -1,7 +1,7 @@
 /* Several nodes in one process: one context and one thread per node, on the in-process network. For tests.
  *
- * `cluster_run` runs the same program on every node and returns when all have finalized. Checks that fail on a node's thread end the test
- * program: cmocka's own checks work on the main thread only. */
+ * `cluster_run` runs the same program on every node and returns when all have finalized. Checks that fail on a node's
+ * thread end the test program: cmocka's own checks work on the main thread only. */
 #ifndef CLUSTER_H
 #define CLUSTER_H
 

@@ -1,5 +1,5 @@
-/* Custom mappers for writing: those that let two chunks write one element are refused by the submitting call, on all nodes alike, and on one
- * node too; others are not, and loops pay for the check once. */
+/* Custom mappers for writing: those that let two chunks write one element are refused by the submitting call, on all
+ * nodes alike, and on one node too; others are not, and loops pay for the check once. */
 #include "cluster.h"
 
 #include <setjmp.h>

@@ -1,7 +1,8 @@
-/* Programs that submit different things on different nodes are found, and the first difference is named, on every node.
+/* Programs that submit different things on different nodes are found, and the first difference is named, on every
+ * node.
  *
- * Each program submits a loop of steps on NODES nodes; one node does one thing differently. Every way to differ runs in every
- * thread mode. Correct programs, long and short ones, are not accused of anything. */
+ * Each program submits a loop of steps on NODES nodes; one node does one thing differently. Every way to differ runs
+ * in every thread mode. Correct programs, long and short ones, are not accused of anything. */
 #include "cluster.h"
 #include "comm/comm.h"
 
@@ -53,8 +54,8 @@ typedef enum way {
     WAYS
 } way;
 
-/* What the sentence must say, separated by |, where ODD is the last node, which does it differently, and EVEN the one before; NULL:
- * nothing is wrong. */
+/* What the sentence must say, separated by |, where ODD is the last node, which does it differently, and EVEN the one
+ * before; NULL: nothing is wrong. */
 static const char *const expected[WAYS] = {
     [WAY_NAME] =
         "node ODD submitted task|'smoth' over [0,96) where node EVEN submitted task|'smooth' over [0,96)|differ in the "
@@ -326,7 +327,8 @@ static bool says(const char *text, const char *words, int nodes)
     return true;
 }
 
-/* The interval that is named lies in the window of the difference; how much of the window it is depends on how far ahead the other node was. */
+/* The interval that is named lies in the window of the difference; how much of the window it is depends on how far
+ * ahead the other node was. */
 static bool is_within_window(const char *text)
 {
     unsigned first = 0, last = 0;
@@ -428,7 +430,8 @@ static void short_programs(void **unused)
     }
 }
 
-/* Nodes wait for each other's messages, which never come or have another length: the difference is named nevertheless. */
+/* Nodes wait for each other's messages, which never come or have another length: the difference is named
+ * nevertheless. */
 static void programs_that_would_hang(void **unused)
 {
     (void)unused;
@@ -447,8 +450,8 @@ static void many_nodes(void **unused)
     run(&(variant){ .way = WAY_LEAVES_EARLY, .steps = STEPS, .hangs = true }, &modes[0], 16, 3);
 }
 
-/* Nodes need nothing of each other, and one has submitted all its tasks when the other begins: the difference is found, though it cannot be
- * named any more. Only windows at powers of 64 are remembered for so long. */
+/* Nodes need nothing of each other, and one has submitted all its tasks when the other begins: the difference is
+ * found, though it cannot be named any more. Only windows at powers of 64 are remembered for so long. */
 static void one_node_far_ahead(void **unused)
 {
     (void)unused;

@@ -1,4 +1,5 @@
-/* Dry runs: huge ones, what programs see of them, their reports; and that the plan of node K of M is that of node K in a live run of M nodes.
+/* Dry runs: huge ones, what programs see of them, their reports; and that the plan of node K of M is that of node K
+ * in a live run of M nodes.
  *
  * `dry_run_test [SEED [COUNT]]`: the random programs that are compared. */
 #include "cluster.h"

@@ -1,7 +1,8 @@
-/* Every error that tacit.h promises: the status, a sentence that names the task, the buffer and a cure, and that the call changed nothing.
+/* Every error that tacit.h promises: the status, a sentence that names the task, the buffer and a cure, and that the
+ * call changed nothing.
  *
- * After each refused call the fixture's buffer is incremented and read back: the program goes on and is right. One process,
- * one node; what depends on the number of nodes is refused on one node too. */
+ * After each refused call the fixture's buffer is incremented and read back: the program goes on and is right. One
+ * process, one node; what depends on the number of nodes is refused on one node too. */
 #include "cluster.h"
 
 #include <setjmp.h>

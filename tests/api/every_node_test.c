@@ -1,7 +1,7 @@
 /* Tasks on every node: what they see and leave behind, their order, and that they may wait for each other.
  *
- * Many nodes in one process, so kernels meet without MPI: each adds itself to a counter of the task and goes on when all nodes have. A kernel
- * that waits for a node whose kernel cannot start would hang; an alarm ends the test then. */
+ * Many nodes in one process, so kernels meet without MPI: each adds itself to a counter of the task and goes on when
+ * all nodes have. A kernel that waits for a node whose kernel cannot start would hang; an alarm ends the test then. */
 #include "cluster.h"
 
 #include <sched.h>
@@ -176,9 +176,10 @@ static tacit_buffer *create_number(tacit_context *ctx, const char *name, uint64_
     return buffer;
 }
 
-/* The last node's meeting must wait for `use`, which reads what the meeting overwrites; `use` waits for a value of node 0, whose `set` is
- * older than the meeting, but not needed by node 0's own, and waits for a value of the last node itself. On node 0 the meeting is ready
- * first and has priority: it must not keep the message from coming, `set` from running, or its message from leaving. */
+/* The last node's meeting must wait for `use`, which reads what the meeting overwrites; `use` waits for a value of
+ * node 0, whose `set` is older than the meeting, but not needed by node 0's own, and waits for a value of the last
+ * node itself. On node 0 the meeting is ready first and has priority: it must not keep the message from coming, `set`
+ * from running, or its message from leaving. */
 static void older_work(tacit_context *ctx, void *user)
 {
     tacit_buffer *shared = create_number(ctx, "shared", 0), *value = create_number(ctx, "value", 0),

@@ -1,4 +1,5 @@
-/* A kernel that fails, and what becomes of the run: on one node in every thread mode, and on several nodes of which one fails. */
+/* A kernel that fails, and what becomes of the run: on one node in every thread mode, and on several nodes of which
+ * one fails. */
 #include "cluster.h"
 
 #include <setjmp.h>

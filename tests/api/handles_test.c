@@ -1,5 +1,5 @@
-/* Every call with a handle that is finalized, destroyed, released, of another context, or garbage: TACIT_ERROR_STATE and a sentence, and no
- * memory is read that is not there (the address sanitizer looks on). */
+/* Every call with a handle that is finalized, destroyed, released, of another context, or garbage: TACIT_ERROR_STATE
+ * and a sentence, and no memory is read that is not there (the address sanitizer looks on). */
 #include "api/context.h"
 #include "base/alloc.h"
 

@@ -1,5 +1,5 @@
-/* What tacit/mpi.h is made of, in a program without MPI: tacit_init_mpi is refused, with the cure, also by a build that has no MPI.
- * With MPI, tests/mpi/adopt_test.c has the rest. */
+/* What tacit/mpi.h is made of, in a program without MPI: tacit_init_mpi is refused, with the cure, also by a build
+ * that has no MPI. With MPI, tests/mpi/adopt_test.c has the rest. */
 #include "tacit/tacit.h"
 
 #include <setjmp.h>

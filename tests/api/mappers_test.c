@@ -1,4 +1,5 @@
-/* What range mappers and reductions mean, on one and several nodes: see programs.h. `mappers_test PROGRAM` runs one program only. */
+/* What range mappers and reductions mean, on one and several nodes: see programs.h. `mappers_test PROGRAM` runs one
+ * program only. */
 #include "programs.h"
 
 /* ---------------------------------------------------------------- mappers */

@@ -1,5 +1,5 @@
-/* The limit on memory: what does not fit is refused before it is allocated, with a table; what fits to the byte runs. And tasks that wait for
- * allocations run although the application does nothing more. */
+/* The limit on memory: what does not fit is refused before it is allocated, with a table; what fits to the byte runs.
+ * And tasks that wait for allocations run although the application does nothing more. */
 #include "cluster.h"
 
 #include "base/machine.h"
@@ -122,7 +122,8 @@ static void exactly_what_is_there(void **state)
     (void)state;
     const char *const devices[] = { NULL, "2", "2:discrete" };
     for (int i = 0; i < 6; i++) {
-        /* Half of the elements in each device memory, or all in the host's; the result of the fence is the program's own memory. */
+        /* Half of the elements in each device memory, or all in the host's; the result of the fence is the program's
+         * own memory. */
         char limit[16], got[1];
         bool discrete = i % 3 == 2;
         size_t need = discrete ? 20000 + 1 : 20000;

@@ -1,8 +1,8 @@
 /* Kernels run while messages are under way: seen in the order of events of node 0, with two nodes in one process.
  *
- * Nothing is left to chance. What node 0 waits for comes only after a kernel of node 0 that does not need it has run: the sender's kernel
- * (or its program) blocks until then. A runtime that did not overlap them would never end, so the blocked side gives up after a while
- * and the test fails. */
+ * Nothing is left to chance. What node 0 waits for comes only after a kernel of node 0 that does not need it has run:
+ * the sender's kernel (or its program) blocks until then. A runtime that did not overlap them would never end, so the
+ * blocked side gives up after a while and the test fails. */
 #include "cluster.h"
 
 #include <sched.h>

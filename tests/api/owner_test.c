@@ -1,5 +1,5 @@
-/* Owners of a buffer's parts: local contents in and out, tasks placed with them, and that nobody holds more than its part.
- * `owner_test PROGRAM` runs one program only. */
+/* Owners of a buffer's parts: local contents in and out, tasks placed with them, and that nobody holds more than its
+ * part. `owner_test PROGRAM` runs one program only. */
 #include "programs.h"
 
 enum { SIDE = 12, TILE = 2, TILES = SIDE / TILE };

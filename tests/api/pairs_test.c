@@ -1,4 +1,5 @@
-/* Several accesses of one task to one buffer: which are taken, and that a buffer can grow row by row out of its own earlier rows. */
+/* Several accesses of one task to one buffer: which are taken, and that a buffer can grow row by row out of its own
+ * earlier rows. */
 #include "cluster.h"
 
 #include <setjmp.h>

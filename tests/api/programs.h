@@ -1,8 +1,10 @@
-/* Programs of the public interface, and running them: on one node in every thread mode, and on several nodes in one process.
+/* Programs of the public interface, and running them: on one node in every thread mode, and on several nodes in one
+ * process.
  *
- * Each program computes something whose result is known, reads it back with fences on every node, and must not care how many nodes and
- * workers there are. Sizes are small and odd, so that no node and no worker gets a round share. Checks inside programs and kernels use
- * REQUIRE, which works on any thread. A test file defines `programs` and lists the tests of PROGRAM_TESTS. */
+ * Each program computes something whose result is known, reads it back with fences on every node, and must not care
+ * how many nodes and workers there are. Sizes are small and odd, so that no node and no worker gets a round share.
+ * Checks inside programs and kernels use REQUIRE, which works on any thread. A test file defines `programs` and lists
+ * the tests of PROGRAM_TESTS. */
 #ifndef PROGRAMS_H
 #define PROGRAMS_H
 

@@ -1,5 +1,5 @@
-/* A program of many floating-point reductions whose results are collected byte by byte: for tests that compare the bits of runs on different
- * numbers of nodes, devices and workers. Included by one file per test program. */
+/* A program of many floating-point reductions whose results are collected byte by byte: for tests that compare the
+ * bits of runs on different numbers of nodes, devices and workers. Included by one file per test program. */
 #ifndef REPRODUCIBLE_H
 #define REPRODUCIBLE_H
 

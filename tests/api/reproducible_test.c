@@ -1,5 +1,6 @@
-/* Reductions with tacit_config.reproducible: the same bits on any number of nodes, devices and workers, and in all modes; and other bits
- * somewhere without it, for otherwise the first test could not fail. Without it, floating-point sums keep to the bound of the standard analysis. */
+/* Reductions with tacit_config.reproducible: the same bits on any number of nodes, devices and workers, and in all
+ * modes; and other bits somewhere without it, for otherwise the first test could not fail. Without it, floating-point
+ * sums keep to the bound of the standard analysis. */
 #include "reproducible.h"
 
 #include <setjmp.h>

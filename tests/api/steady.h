@@ -1,7 +1,7 @@
 /* Programs for tests of memory: it does not grow with the length of a run.
  *
- * Each program submits a number of tasks. When a third of them has been submitted, 100 000 at the latest, memory and calls of malloc are
- * noted, and compared with the end. What tacit allocated stays below 16 MiB at any time. */
+ * Each program submits a number of tasks. When a third of them has been submitted, 100 000 at the latest, memory and
+ * calls of malloc are noted, and compared with the end. What tacit allocated stays below 16 MiB at any time. */
 #ifndef STEADY_H
 #define STEADY_H
 
@@ -273,7 +273,8 @@ static inline void judge(const program *p, int node, const usage *warm, const us
     REQUIRE(!COUNTS_RESIDENT || end->resident < warm->resident + most_growth * (uint64_t)TI_MAX(p->nodes, 1));
 }
 
-/* Runs on every node. Every process measures itself, while the others may be anywhere; nodes of one process do so together. */
+/* Runs on every node. Every process measures itself, while the others may be anywhere; nodes of one process do so
+ * together. */
 static inline void run(tacit_context *ctx, void *user)
 {
     const program *p = user;

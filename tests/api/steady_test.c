@@ -1,5 +1,5 @@
-/* Memory does not grow with the length of a run: independent tasks, chains, stencils, reductions, fences, buffers that come and go, a slow
- * consumer; on one node in several thread modes, and on two in one process. See steady.h.
+/* Memory does not grow with the length of a run: independent tasks, chains, stencils, reductions, fences, buffers
+ * that come and go, a slow consumer; on one node in several thread modes, and on two in one process. See steady.h.
  *
  * `steady_test [TASKS [PROGRAM]]`: tasks of each program, 300 000 unless given. */
 #include "api/steady.h"

@@ -1,6 +1,6 @@
-/* Reductions with operators of the program's own, in the order of the range, with and without the old contents, on 1 to 7 nodes with and
- * without devices that have memories of their own. The operator is the product of 2 x 2 matrices modulo a prime: exact, associative, and
- * not commutative, so that a wrong order shows. */
+/* Reductions with operators of the program's own, in the order of the range, with and without the old contents, on 1
+ * to 7 nodes with and without devices that have memories of their own. The operator is the product of 2 x 2 matrices
+ * modulo a prime: exact, associative, and not commutative, so that a wrong order shows. */
 #include "cluster.h"
 
 #include <setjmp.h>

@@ -1,4 +1,5 @@
-/* The macros of views stop a kernel that uses one wrongly, with a sentence, and only then. Each kernel runs in a process of its own. */
+/* The macros of views stop a kernel that uses one wrongly, with a sentence, and only then. Each kernel runs in a
+ * process of its own. */
 #undef NDEBUG
 #undef TACIT_UNCHECKED
 #include "tacit/tacit.h"

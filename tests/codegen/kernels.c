@@ -1,5 +1,5 @@
-/* Kernels, each twice: with views, and with plain pointers as one writes them without tacit. codegen_test.py compares what a compiler makes of the
- * two; nothing here is run. NAME_views and NAME_hand compute the same. */
+/* Kernels, each twice: with views, and with plain pointers as one writes them without tacit. codegen_test.py compares
+ * what a compiler makes of the two; nothing here is run. NAME_views and NAME_hand compute the same. */
 #include "tacit/tacit.h"
 
 /* Jacobi's iteration as in examples/jacobi.c: five points and a right-hand side. */

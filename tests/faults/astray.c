@@ -1,7 +1,9 @@
-/* Kernels that touch what their accesses do not declare, for bounds_test.sh: astray KIND, run with TACIT_BOUNDS_CHECK=1.
+/* Kernels that touch what their accesses do not declare, for bounds_test.sh: astray KIND, run with
+ * TACIT_BOUNDS_CHECK=1.
  *
- * Compiled as programs are for production: optimised, vectorised, without checks in views, and with plain pointers, which no macro
- * could check. Each kernel is right but for one element. `astray --list` prints the kinds, each with a word of what must be said. */
+ * Compiled as programs are for production: optimised, vectorised, without checks in views, and with plain pointers,
+ * which no macro could check. Each kernel is right but for one element. `astray --list` prints the kinds, each with a
+ * word of what must be said. */
 #include "tacit/tacit.h"
 
 #include <pthread.h>

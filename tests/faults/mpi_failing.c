@@ -1,13 +1,13 @@
-/* MPI that fails: the functions of MPI that tacit calls, in front of those of the library (its profiling interface). They count their calls,
- * and the one that the arguments name returns an error instead of doing anything.
+/* MPI that fails: the functions of MPI that tacit calls, in front of those of the library (its profiling interface).
+ * They count their calls, and the one that the arguments name returns an error instead of doing anything.
  *
  *   mpi_failing                      every rank prints how often it calls each function
  *   mpi_failing FUNCTION N RANK [abort]
- *                                    the Nth call (from 1 on) of FUNCTION on RANK fails; MPI_Testsome/status: one of its messages does. With `abort`,
- *                                    MPI_Abort fails too
+ *                                    the Nth call (from 1 on) of FUNCTION on RANK fails; MPI_Testsome/status: one of
+ *                                    its messages does. With `abort`, MPI_Abort fails too
  *
- * The program sends messages of every kind: short, packed, with datatypes that are kept and that are not, long ones, sync points; and every
- * collective, reductions too. */
+ * The program sends messages of every kind: short, packed, with datatypes that are kept and that are not, long ones,
+ * sync points; and every collective, reductions too. */
 #include "tacit/tacit.h"
 
 #include <mpi.h>
@@ -208,7 +208,8 @@ static void pieces(const tacit_box *chunk, const tacit_range *range, const void 
     }
 }
 
-/* Boxes that are not contiguous: two columns (packed), a third of all columns (a datatype), bars of three dimensions, few and many runs. */
+/* Boxes that are not contiguous: two columns (packed), a third of all columns (a datatype), bars of three dimensions,
+ * few and many runs. */
 static void send_shapes(int from, int to)
 {
     tacit_range square = TACIT_RANGE(N, N), cube = TACIT_RANGE(24, 24, 24);

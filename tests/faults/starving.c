@@ -1,16 +1,20 @@
 /* What tacit does when memory runs out: at its nth allocation, for every n until the program gets through.
  *
- * A small program with everything that allocates (buffers of all kinds, tasks, fences, reductions, a mapper and an operator of its own) runs
- * in a child process per n. The linker leads tacit's calls of malloc and its like, of mmap and of pthread_create to the functions below
- * (--wrap), which count them and fail one, or that one and all after it. Every child ends in one of these ways, soon, or the test fails:
+ * A small program with everything that allocates (buffers of all kinds, tasks, fences, reductions, a mapper and an
+ * operator of its own) runs in a child process per n. The linker leads tacit's calls of malloc and its like, of mmap
+ * and of pthread_create to the functions below (--wrap), which count them and fail one, or that one and all after it.
+ * Every child ends in one of these ways, soon, or the test fails:
  *   right    all results are right: n was not reached, or tacit could do without
- *   status   a call returned a status with a sentence, all nodes of the run heard of it, and nothing leaks (under a sanitizer)
+ *   status   a call returned a status with a sentence, all nodes of the run heard of it, and nothing leaks (under a
+ *            sanitizer)
  *   abort    the process printed a sentence and aborted: memory for tacit's own bookkeeping
  *
- *   starving                              all nodes in one process: several modes and numbers of nodes, some with every third n or fewer
+ *   starving                              all nodes in one process: several modes and numbers of nodes, some with every
+ *                                         third n or fewer
  *   starving --every                      the same with every n
  *   starving NODES MODE [STRIDE]          one of them
- *   starving --mpi N RANK [all]           the program over MPI, once; rank RANK runs out of memory at its Nth allocation */
+ *   starving --mpi N RANK [all]           the program over MPI, once; rank RANK runs out of memory at its Nth
+ *                                         allocation */
 #include "api/context.h"
 #include "base/config.h"
 #include "comm/local.h"
@@ -29,7 +33,8 @@
 
 /* ---------------------------------------------------------------- supply */
 
-/* Of the process; calls below `fail_at` succeed. Everything is counted, also what tests and programs allocate before tacit starts. */
+/* Of the process; calls below `fail_at` succeed. Everything is counted, also what tests and programs allocate before
+ * tacit starts. */
 static struct {
     _Atomic long calls, refused;
     long fail_at; /* negative: none */

@@ -1,5 +1,5 @@
-/* Fuzz target: settings, as strings of the environment and as fields of tacit_config. What is refused is so with a sentence; with what is
- * accepted a context starts and ends (inline: no threads, no files, no MPI). */
+/* Fuzz target: settings, as strings of the environment and as fields of tacit_config. What is refused is so with a
+ * sentence; with what is accepted a context starts and ends (inline: no threads, no files, no MPI). */
 #include "fuzz_input.h"
 
 #include "api/context.h"

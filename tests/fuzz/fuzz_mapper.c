@@ -1,5 +1,6 @@
-/* Fuzz target: mappers and splits. Small ones against brute force, index by index; those near the limits of what descriptions may say
- * (api/check_task.c) must not overflow, and the inverse must find the chunks that the image proves. */
+/* Fuzz target: mappers and splits. Small ones against brute force, index by index; those near the limits of what
+ * descriptions may say (api/check_task.c) must not overflow, and the inverse must find the chunks that the image
+ * proves. */
 #include "fuzz_input.h"
 
 #include "api/check_task.h"

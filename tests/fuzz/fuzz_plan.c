@@ -1,5 +1,5 @@
-/* Fuzz target: descriptions with sizes up to what an integer holds, planned as any node of up to 64 and not executed (a dry run): no
- * arithmetic on what a program says may overflow. */
+/* Fuzz target: descriptions with sizes up to what an integer holds, planned as any node of up to 64 and not executed
+ * (a dry run): no arithmetic on what a program says may overflow. */
 #include "fuzz_program.h"
 
 #include "base/config.h"

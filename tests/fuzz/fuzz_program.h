@@ -1,8 +1,9 @@
-/* Random programs out of bytes: buffers, mappers, operators, tasks, fences, through the public API, with values that are often wrong.
+/* Random programs out of bytes: buffers, mappers, operators, tasks, fences, through the public API, with values that
+ * are often wrong.
  *
- * Whatever the bytes, calls return statuses and nothing else happens. The same bytes give the same program on every node. What the caller
- * promises and nobody can check is kept: pointers lead to as much memory as is said, handles of destroyed buffers are not used, and custom
- * mappers of writers name elements once. One thread per program. */
+ * Whatever the bytes, calls return statuses and nothing else happens. The same bytes give the same program on every
+ * node. What the caller promises and nobody can check is kept: pointers lead to as much memory as is said, handles of
+ * destroyed buffers are not used, and custom mappers of writers name elements once. One thread per program. */
 #ifndef FUZZ_PROGRAM_H
 #define FUZZ_PROGRAM_H
 

@@ -1,5 +1,5 @@
-/* Fuzz target: descriptions of everything, executed on one to three nodes in this process, with one or two devices. All nodes get the same
- * statuses, nothing crashes, and nothing waits for ever (the timeout of libFuzzer). */
+/* Fuzz target: descriptions of everything, executed on one to three nodes in this process, with one or two devices.
+ * All nodes get the same statuses, nothing crashes, and nothing waits for ever (the timeout of libFuzzer). */
 #include "fuzz_program.h"
 
 #include "base/config.h"

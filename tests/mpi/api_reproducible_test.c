@@ -1,4 +1,5 @@
-/* Reductions with tacit_config.reproducible between processes: on each number of ranks the bits are those of one node in one process. */
+/* Reductions with tacit_config.reproducible between processes: on each number of ranks the bits are those of one node
+ * in one process. */
 #include "api/reproducible.h"
 
 #include <mpi.h>

@@ -1,5 +1,5 @@
-/* Memory does not grow with the length of a run, between processes: stencils, everything mixed, and a last node that is slower than node 0.
- * See steady.h. `api_steady_test [TASKS [PROGRAM]]`. */
+/* Memory does not grow with the length of a run, between processes: stencils, everything mixed, and a last node that
+ * is slower than node 0. See steady.h. `api_steady_test [TASKS [PROGRAM]]`. */
 #include "api/steady.h"
 
 #include <mpi.h>

@@ -1,9 +1,11 @@
 /* Tests of collectives over MPI, run by a launcher on any number of nodes, with each schedule.
  *
- * Random collectives of all patterns, among all nodes and among rows or columns of a grid: slabs along any dimension, even and uneven, in any order of nodes, several chunks per node, nodes
- * without a part, blocks in two dimensions, several regions. Every node keeps them in memory of a shape of its own, and several are under way at once.
- * Each is repeated with other contents elsewhere. All bytes are checked, also those around. With TI_TEST_HUGE=1, one of more than 2 GiB.
- * What was measured is agreed: nodes that take different ways would wait for ever. The seed is printed, and taken from the first argument; the second is the number of rounds. */
+ * Random collectives of all patterns, among all nodes and among rows or columns of a grid: slabs along any dimension,
+ * even and uneven, in any order of nodes, several chunks per node, nodes without a part, blocks in two dimensions,
+ * several regions. Every node keeps them in memory of a shape of its own, and several are under way at once. Each is
+ * repeated with other contents elsewhere. All bytes are checked, also those around. With TI_TEST_HUGE=1, one of more
+ * than 2 GiB. What was measured is agreed: nodes that take different ways would wait for ever. The seed is printed,
+ * and taken from the first argument; the second is the number of rounds. */
 #include "base/alloc.h"
 #include "base/map.h"
 #include "comm/exchange.h"
@@ -60,8 +62,8 @@ static void random_borders(uint64_t *random, int64_t a, int64_t b, int n, int64_
     }
 }
 
-/* Pieces of dimension `d` in an order that may begin anywhere; or blocks: of every second piece only the lower half in another dimension, of
- * the others the upper one. */
+/* Pieces of dimension `d` in an order that may begin anywhere; or blocks: of every second piece only the lower half
+ * in another dimension, of the others the upper one. */
 static void random_parts(uint64_t *random, const ti_box *extent, int nodes, int d, ti_parts *out)
 {
     int per_node = 1 + (int)below(random, MAX_CHUNKS), n = nodes * per_node, other = (d + 1) % 3;
@@ -108,7 +110,8 @@ static ti_box random_box(uint64_t *random)
     return box;
 }
 
-/* A grid of rows and columns of nodes: now and then of fewer nodes than there are, or not the one that a split takes. */
+/* A grid of rows and columns of nodes: now and then of fewer nodes than there are, or not the one that a split takes.
+ */
 static ti_split random_grid(uint64_t *random, int nodes, const ti_box *box, int d, int e)
 {
     ti_split_request request = {
@@ -123,7 +126,8 @@ static ti_split random_grid(uint64_t *random, int nodes, const ti_box *box, int 
     return ti_split_make(&request, NULL);
 }
 
-/* Everybody wrote a block, and each group reads the row or column that its blocks are in, or what one of its members has of it. */
+/* Everybody wrote a block, and each group reads the row or column that its blocks are in, or what one of its members
+ * has of it. */
 static bool random_groups(uint64_t *random, int nodes, const ti_box *box, ti_collective *c)
 {
     int d = (int)below(random, 3), e = (d + 1 + (int)below(random, 2)) % 3, follows = (int)below(random, 2);
@@ -376,7 +380,8 @@ static int poll_some(ti_comm *comm, uint64_t tokens[MAX_TOKENS])
     return n;
 }
 
-/* A few collectives at once, each several times, so that what was made for one is used again. How many groups MPI serves. */
+/* A few collectives at once, each several times, so that what was made for one is used again. How many groups MPI
+ * serves. */
 static int round_of(ti_comm *comm, uint64_t seed, uint64_t *mine, uint64_t *sequence, uint64_t *serial)
 {
     problem p[FLIGHT];

@@ -2,10 +2,10 @@
  *
  * A flood of small messages to a receiver that posts late, one receive after the other. Random traffic between all
  * pairs: strided payloads of several blocks whose bytes follow from their identity, in other shapes and another order
- * on the two sides. Datatypes that leave the cache while they are in use. Notes of a node that does not poll. A message of the wrong length. With
- * TI_TEST_HUGE=1, a message of more than 2 GiB. `comm_mpi_test --forget` must end the job with a failure: the last
- * node returns from main while the others wait. The seed is printed, and taken from the first argument. A failure ends
- * the job on all nodes. */
+ * on the two sides. Datatypes that leave the cache while they are in use. Notes of a node that does not poll. A
+ * message of the wrong length. With TI_TEST_HUGE=1, a message of more than 2 GiB. `comm_mpi_test --forget` must end
+ * the job with a failure: the last node returns from main while the others wait. The seed is printed, and taken from
+ * the first argument. A failure ends the job on all nodes. */
 #include "base/alloc.h"
 #include "comm/mpi/type.h"
 

@@ -1,8 +1,10 @@
-/* Operations that start late: the executor says when, and they start some time afterwards, each node's in an order of its own.
+/* Operations that start late: the executor says when, and they start some time afterwards, each node's in an order of
+ * its own.
  *
- * A communicator around the one over MPI, and host devices whose copies and kernels wait. Sends, receives, copies and kernels overtake each
- * other, as comm.h and device.h allow; collectives keep their order and are overtaken by everything else. How long each waits follows from a seed and the
- * node. The linker leads the library's calls that create communicators and devices here (--wrap). One context at a time; executor role. */
+ * A communicator around the one over MPI, and host devices whose copies and kernels wait. Sends, receives, copies and
+ * kernels overtake each other, as comm.h and device.h allow; collectives keep their order and are overtaken by
+ * everything else. How long each waits follows from a seed and the node. The linker leads the library's calls that
+ * create communicators and devices here (--wrap). One context at a time; executor role. */
 #ifndef TEST_LATE_H
 #define TEST_LATE_H
 

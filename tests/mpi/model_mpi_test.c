@@ -1,8 +1,9 @@
-/* Random programs over MPI, against the sequential oracle: every node generates the same programs and looks at its own fences.
+/* Random programs over MPI, against the sequential oracle: every node generates the same programs and looks at its
+ * own fences.
  *
- * model_mpi_test [--seed S] [--count N], started by a launcher on any number of nodes. A failure prints the line that repeats it. The
- * test initialises MPI itself, so that contexts can follow each other in one process. In half of the programs kernels take longer than they must, in
- * two of three what the executor starts starts late (late.h). */
+ * model_mpi_test [--seed S] [--count N], started by a launcher on any number of nodes. A failure prints the line that
+ * repeats it. The test initialises MPI itself, so that contexts can follow each other in one process. In half of the
+ * programs kernels take longer than they must, in two of three what the executor starts starts late (late.h). */
 #include "late.h"
 #include "model_run.h"
 

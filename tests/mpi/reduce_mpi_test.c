@@ -1,8 +1,9 @@
 /* Tests of reductions over MPI, run by a launcher on any number of nodes.
  *
- * Every operator on every type that it goes with, and operators of the program's: one that is not commutative, and one whose elements are longer than
- * what is combined at once; to each node in turn and to all nodes, several under way at once, each again from other memory. The result is that of
- * combining in the order of the nodes. Minima of numbers that are none, and of both zeros, have the same bits on all nodes. */
+ * Every operator on every type that it goes with, and operators of the program's: one that is not commutative, and
+ * one whose elements are longer than what is combined at once; to each node in turn and to all nodes, several under
+ * way at once, each again from other memory. The result is that of combining in the order of the nodes. Minima of
+ * numbers that are none, and of both zeros, have the same bits on all nodes. */
 #include "base/alloc.h"
 #include "base/map.h"
 #include "comm/exchange.h"

@@ -1,7 +1,8 @@
-/* Planning calls malloc only until it has seen a loop for a while, then never: every pattern of the benchmarks, on one node and on many.
+/* Planning calls malloc only until it has seen a loop for a while, then never: every pattern of the benchmarks, on
+ * one node and on many.
  *
- * Counted are tacit's own calls (base/alloc.h) and, with glibc and without sanitizers, all calls of malloc and its relatives in the process:
- * qsort of the C library, for one, may call it behind our back. */
+ * Counted are tacit's own calls (base/alloc.h) and, with glibc and without sanitizers, all calls of malloc and its
+ * relatives in the process: qsort of the C library, for one, may call it behind our back. */
 #include "planning.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
-/* Which transfers become collectives: Table 2 of Knorr et al., doi 10.1007/s10766-024-00767-y, case by case, each with near misses in which one
- * condition does not hold. Commands are stated literally, with the verdict. Then the same for every number of nodes up to 64, and for random
- * built-in mappers against custom ones that cover the same. */
+/* Which transfers become collectives: Table 2 of Knorr et al., doi 10.1007/s10766-024-00767-y, case by case, each
+ * with near misses in which one condition does not hold. Commands are stated literally, with the verdict. Then the
+ * same for every number of nodes up to 64, and for random built-in mappers against custom ones that cover the same. */
 #include "plan.h"
 
 /* cmocka.h wants these first. */
@@ -753,10 +753,11 @@ static tacit_mapper random_read(gen_rng *r, int dims)
     return tacit_components(c[0], c[1], c[2]);
 }
 
-/* Built-in mappers are judged by their components, custom ones by the chunks of all nodes: the verdict and the plan must be the same. Components are
- * taken to overlap where they might: with a divisor of which the granularity is no multiple, or where chunks beyond the end of the buffer
- * touch nothing. Such cases must be rare. What is free by equal mappers has no counterpart among custom ones, which are never equal to built-in ones;
- * nor have rows and columns of a grid of chunks, which are looked for among components only. */
+/* Built-in mappers are judged by their components, custom ones by the chunks of all nodes: the verdict and the plan
+ * must be the same. Components are taken to overlap where they might: with a divisor of which the granularity is no
+ * multiple, or where chunks beyond the end of the buffer touch nothing. Such cases must be rare. What is free by
+ * equal mappers has no counterpart among custom ones, which are never equal to built-in ones; nor have rows and
+ * columns of a grid of chunks, which are looked for among components only. */
 static void custom_mappers_like_built_in_ones(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
-/* Instructions of one node with one memory, whose dependencies come from those of tasks where nothing else has a say: in random programs, whatever touches
- * the same memory, one of them writing, has a path from the first to the second. Nothing is executed. */
+/* Instructions of one node with one memory, whose dependencies come from those of tasks where nothing else has a say:
+ * in random programs, whatever touches the same memory, one of them writing, has a path from the first to the second.
+ * Nothing is executed. */
 #include "lower.h"
 #include "plan/command/graph.h"
 #include "plan/instruction/graph.h"
@@ -188,7 +189,8 @@ static void what_touches_the_same_is_ordered(void **state)
     assert_true(compared > 500000);
 }
 
-/* An allocation covers what lies between the parts that are touched; who touches that first follows nobody but the allocation. */
+/* An allocation covers what lies between the parts that are touched; who touches that first follows nobody but the
+ * allocation. */
 static void gaps_of_allocations_wait_for_them(void **state)
 {
     (void)state;

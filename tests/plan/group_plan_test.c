@@ -1,5 +1,5 @@
-/* Collectives in groups: rows and columns of the grid of chunks that a task of two dimensions is split into, and near misses in which one condition
- * does not hold. Commands are stated literally, with the verdict. */
+/* Collectives in groups: rows and columns of the grid of chunks that a task of two dimensions is split into, and near
+ * misses in which one condition does not hold. Commands are stated literally, with the verdict. */
 #include "plan.h"
 #include "plan/version/holder.h"
 
@@ -81,7 +81,8 @@ static void rows(void **state)
     plan_fini(&p);
 }
 
-/* The grid is 3 x 2: in a column there are three nodes, two apart. Another length of the range in the other dimension makes no difference. */
+/* The grid is 3 x 2: in a column there are three nodes, two apart. Another length of the range in the other dimension
+ * makes no difference. */
 static void columns(void **state)
 {
     (void)state;
@@ -116,8 +117,8 @@ static void product(void **state)
     plan_fini(&p);
 }
 
-/* A panel that one column of the grid has is a broadcast in each row; one that two of three columns have is an all-gather to which the third gives
- * nothing. */
+/* A panel that one column of the grid has is a broadcast in each row; one that two of three columns have is an
+ * all-gather to which the third gives nothing. */
 static void panels(void **state)
 {
     (void)state;
@@ -143,7 +144,8 @@ static void panels(void **state)
     plan_fini(&p);
 }
 
-/* What rows brought is not in the way of columns: they have only their own chunks in common. Then everything is wanted, of which there are pieces. */
+/* What rows brought is not in the way of columns: they have only their own chunks in common. Then everything is
+ * wanted, of which there are pieces. */
 static void rows_then_columns(void **state)
 {
     (void)state;
@@ -366,7 +368,8 @@ static void other_grid(void **state)
     plan_fini(&p);
 }
 
-/* In the dimension that the rows follow: another offset, length, granularity or mapper; in the other one they may differ. */
+/* In the dimension that the rows follow: another offset, length, granularity or mapper; in the other one they may
+ * differ. */
 static void other_borders(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Which tasks wait for which others before memory is allocated, what is allocated then, and what is refused: one node's planners, called
- * directly. Nothing is executed. */
+/* Which tasks wait for which others before memory is allocated, what is allocated then, and what is refused: one
+ * node's planners, called directly. Nothing is executed. */
 #include "ir/signal.h"
 #include "plan/command/graph.h"
 #include "plan/instruction/graph.h"
@@ -388,7 +388,8 @@ static void growth_is_geometric(void **state)
     }
 }
 
-/* The same where a step reads what was there and writes a row that does not touch it, in whichever order the task names them. */
+/* The same where a step reads what was there and writes a row that does not touch it, in whichever order the task
+ * names them. */
 static void growth_of_rows_is_geometric(void **state)
 {
     (void)state;
@@ -531,7 +532,8 @@ static void results_count(void **state)
     }
 }
 
-/* One buffer after the other, each as large as the limit: the next waits for the memory of the last, also inside a window. */
+/* One buffer after the other, each as large as the limit: the next waits for the memory of the last, also inside a
+ * window. */
 static void memory_is_used_again(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
-/* Common patterns other than stencils: what nodes send and receive, stated literally. Gather and fence, all to all, matrix products,
- * updates with another split than the last writer's, tiles that are placed, several buffers, reductions. */
+/* Common patterns other than stencils: what nodes send and receive, stated literally. Gather and fence, all to all,
+ * matrix products, updates with another split than the last writer's, tiles that are placed, several buffers,
+ * reductions. */
 #include "plan.h"
 
 /* cmocka.h wants these first. */
@@ -259,8 +260,8 @@ static void reduction(void **state)
     plan_fini(&p);
 }
 
-/* A tree over blocks, whoever has them: here each item is a block. Neighbours that are siblings are combined where they lie, and what remains goes
- * to whoever has the sibling; all that one node has for another is one message. */
+/* A tree over blocks, whoever has them: here each item is a block. Neighbours that are siblings are combined where
+ * they lie, and what remains goes to whoever has the sibling; all that one node has for another is one message. */
 static void reduction_in_blocks(void **state)
 {
     (void)state;

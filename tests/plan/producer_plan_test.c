@@ -1,5 +1,6 @@
-/* Forwards of what was written long ago: producers that a horizon has passed become one, and the versions tell apart who has what. So a task has few
- * forwards, finds the collectives all the same, and nothing grows with the length of the run. */
+/* Forwards of what was written long ago: producers that a horizon has passed become one, and the versions tell apart
+ * who has what. So a task has few forwards, finds the collectives all the same, and nothing grows with the length of
+ * the run. */
 #include "plan.h"
 
 /* cmocka.h wants these first. */
@@ -125,7 +126,8 @@ static size_t count_of(const char *text, const char *word)
     return count;
 }
 
-/* Sources are told apart up to a number; what the others have goes by messages. Node 0 explains, which makes no difference. */
+/* Sources are told apart up to a number; what the others have goes by messages. Node 0 explains, which makes no
+ * difference. */
 static void very_many_sources(void **state)
 {
     (void)state;
@@ -149,7 +151,8 @@ static void very_many_sources(void **state)
     plan_fini(&p);
 }
 
-/* The report keeps names apart as far as there are few, and changes no plan: the first node reports, the others do not. */
+/* The report keeps names apart as far as there are few, and changes no plan: the first node reports, the others do
+ * not. */
 static void names_are_kept(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Replay: what tasks that come again do to buffers in a state that comes again is not derived anew, and is the same all the same. */
+/* Replay: what tasks that come again do to buffers in a state that comes again is not derived anew, and is the same
+ * all the same. */
 #include "plan.h"
 
 /* cmocka.h wants these first. */

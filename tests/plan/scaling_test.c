@@ -1,7 +1,8 @@
 /* What planning costs as the cluster grows, counted in chunks that are evaluated, and what it leaves behind.
  *
- * One node of a cluster is planned. A stencil costs the same on 16 and on a million nodes, for nodes with equally many neighbours; a pattern in
- * which everybody talks to everybody costs as much as it has messages. Entries of version maps and memory stay bounded in long runs. */
+ * One node of a cluster is planned. A stencil costs the same on 16 and on a million nodes, for nodes with equally
+ * many neighbours; a pattern in which everybody talks to everybody costs as much as it has messages. Entries of
+ * version maps and memory stay bounded in long runs. */
 #include "plan.h"
 
 /* cmocka.h wants these first. */
@@ -112,7 +113,8 @@ static void everybody_with_everybody(void **state)
     }
 }
 
-/* A step that appends a row and reads all earlier ones. The latest step's cost does not depend on how many there were. */
+/* A step that appends a row and reads all earlier ones. The latest step's cost does not depend on how many there
+ * were. */
 static void append_rows(int collectives)
 {
     enum { NODES = 8, ROWS = 2000, WIDTH = 32 };

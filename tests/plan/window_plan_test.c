@@ -1,5 +1,5 @@
-/* Lookahead over tasks: what is held, what closes the window, and what one collective serves. Commands are stated literally; those of a task that
- * closes a window are those of all tasks that it held. */
+/* Lookahead over tasks: what is held, what closes the window, and what one collective serves. Commands are stated
+ * literally; those of a task that closes a window are those of all tasks that it held. */
 #include "plan.h"
 
 /* cmocka.h wants these first. */

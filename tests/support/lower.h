@@ -1,7 +1,7 @@
 /* From random programs to the tasks that planners take, as the public calls of src/api do it.
  *
- * One lowering belongs to one program and holds what lives longer than a task: buffer descriptions with their slots, and custom
- * mappers. It may serve several task graphs, if every step is begun once for all of them. One thread. */
+ * One lowering belongs to one program and holds what lives longer than a task: buffer descriptions with their slots,
+ * and custom mappers. It may serve several task graphs, if every step is begun once for all of them. One thread. */
 #ifndef TEST_LOWER_H
 #define TEST_LOWER_H
 

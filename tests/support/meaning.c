@@ -80,7 +80,8 @@ static uint64_t hash_reads(meaning_source *s, const gen_box *items, bool only_co
     return h;
 }
 
-/* ---- who writes an element: the first item that does, and the whole range in dimensions that the mapper does not use */
+/* ---- who writes an element: the first item that does, and the whole range in dimensions that the mapper does not
+ * use */
 
 static int64_t floor_quotient(int64_t a, int64_t b)
 {

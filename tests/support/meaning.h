@@ -1,8 +1,9 @@
 /* What the kernels of random programs compute: a hash of everything that they declare to read.
  *
- * Every written element gets a value that depends on the step, the element, and all elements that the items which write it read. It does not
- * depend on how the range was cut into chunks, so that a plain sequential run gives the same bytes. Kernels and the oracle share these functions and differ in
- * where elements come from: a source. Reductions use exact operators on integers. Any thread. */
+ * Every written element gets a value that depends on the step, the element, and all elements that the items which
+ * write it read. It does not depend on how the range was cut into chunks, so that a plain sequential run gives the
+ * same bytes. Kernels and the oracle share these functions and differ in where elements come from: a source.
+ * Reductions use exact operators on integers. Any thread. */
 #ifndef TEST_MEANING_H
 #define TEST_MEANING_H
 

@@ -141,7 +141,8 @@ static void use_objects(const kernel_args *args, const gen_task *task, bool begi
     }
 }
 
-/* One kernel in eight takes up to two milliseconds longer than it must, others on each node: the nodes come to their next commands at different times. */
+/* One kernel in eight takes up to two milliseconds longer than it must, others on each node: the nodes come to their
+ * next commands at different times. */
 static void delay(const tacit_launch *k, const kernel_args *args)
 {
     uint64_t draw = gen_mix(args->hall.delays ^ (uint64_t)k->node << 32 ^ args->step ^ (uint64_t)k->chunk.min[0] << 16);

@@ -1,7 +1,9 @@
 /* A random program through the public interface, on one node of a run, compared with the oracle at every fence.
  *
- * The same function serves many contexts in one process (model/) and one per process (mpi/). All nodes must call it with equal
- * programs. Tasks on every node wait for each other inside their kernels; tasks that name the same host object must not overlap. A difference is noted, and the program goes on, so that the other nodes do not wait for ever. The calling thread owns the context. */
+ * The same function serves many contexts in one process (model/) and one per process (mpi/). All nodes must call it
+ * with equal programs. Tasks on every node wait for each other inside their kernels; tasks that name the same host
+ * object must not overlap. A difference is noted, and the program goes on, so that the other nodes do not wait for
+ * ever. The calling thread owns the context. */
 #ifndef TEST_MODEL_RUN_H
 #define TEST_MODEL_RUN_H
 
@@ -23,8 +25,8 @@ typedef struct model_result {
     model_object object[GEN_OBJECTS];
 } model_result;
 
-/* Kernels of tasks on every node call `meet`, which returns when those of all nodes have; NULL: they do not meet. With `delays` other than 0 some
- * kernels sleep first; which ones follows from it. */
+/* Kernels of tasks on every node call `meet`, which returns when those of all nodes have; NULL: they do not meet.
+ * With `delays` other than 0 some kernels sleep first; which ones follows from it. */
 typedef struct model_hall {
     void (*meet)(const tacit_launch *launch, size_t step, void *user);
     void *user;

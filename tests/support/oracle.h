@@ -1,7 +1,7 @@
 /* The sequential oracle: a random program on dense arrays, one step after the other.
  *
- * Knows nothing of chunks, nodes, versions or messages, and uses no code of src/ but growing arrays. What a fence must show is kept for
- * all fences. Immutable once it has run: any thread may read. */
+ * Knows nothing of chunks, nodes, versions or messages, and uses no code of src/ but growing arrays. What a fence
+ * must show is kept for all fences. Immutable once it has run: any thread may read. */
 #ifndef TEST_ORACLE_H
 #define TEST_ORACLE_H
 

@@ -3,7 +3,8 @@
  * Tasks are given in the terms of gen.h; what a node does for the latest one comes as text, such as
  *   "send 1 A [3,4); receive 1 A [4,5); execute [0,4)"
  *   "all-gather A [0,16) give [0,4) get [4,16); execute [0,4)"
- * Buffers are called A, B, ... in the order of the list. All nodes, or just one, are planned; nothing is executed. One thread. */
+ * Buffers are called A, B, ... in the order of the list. All nodes, or just one, are planned; nothing is executed.
+ * One thread. */
 #ifndef TEST_PLAN_H
 #define TEST_PLAN_H
 
@@ -71,7 +72,8 @@ static inline gen_access plan_update(int buffer, tacit_mapper mapper)
 
 /* What the i-th planned node does for the latest task. */
 const char *plan_text(const plan *p, int i);
-/* What became of what the latest task of this name reads of `buffer` ("A"), as the first planned node sees it: the latest row of the report, or NULL. */
+/* What became of what the latest task of this name reads of `buffer` ("A"), as the first planned node sees it: the
+ * latest row of the report, or NULL. */
 const ti_explain_edge *plan_edge(const plan *p, const char *consumer, const char *buffer);
 /* Entries of all version maps of the first planned node. */
 uint64_t plan_entries(const plan *p);

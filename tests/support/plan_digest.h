@@ -1,7 +1,8 @@
 /* What one node plans, as one number per command and per instruction: to compare the plans of two runs.
  *
- * A number says everything that other nodes, the network or the devices get to see of a vertex: what it is, what it depends on, which
- * boxes, peers, counters and allocations it names. Addresses and slots of tables are left out: they may differ. One thread at a time. */
+ * A number says everything that other nodes, the network or the devices get to see of a vertex: what it is, what it
+ * depends on, which boxes, peers, counters and allocations it names. Addresses and slots of tables are left out: they
+ * may differ. One thread at a time. */
 #ifndef TEST_PLAN_DIGEST_H
 #define TEST_PLAN_DIGEST_H
 

@@ -554,7 +554,8 @@ static bool has_mate(const sim *s, int from, int to, int buffer, const ti_block_
     return false;
 }
 
-/* The nodes' blocks follow each other and are all there are; what one receives another sends; what has come together goes on or is the result. */
+/* The nodes' blocks follow each other and are all there are; what one receives another sends; what has come together
+ * goes on or is the result. */
 static bool check_blocks(sim *s, int buffer)
 {
     uint32_t next = 0, blocks = 0;

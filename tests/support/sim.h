@@ -1,10 +1,14 @@
-/* Several planners in one process, fed with the same random program, and a model that checks every decision element by element.
+/* Several planners in one process, fed with the same random program, and a model that checks every decision element
+ * by element.
  *
- * The model knows for each node and element which task wrote the copy that lies there, and which copy is the newest. For every task it checks that
+ * The model knows for each node and element which task wrote the copy that lies there, and which copy is the newest.
+ * For every task it checks that
  *   - what a node reads is the newest when its own kernel starts, and nobody sends what is not;
  *   - the sends of r to q are the receives of q from r: content, order and counter;
- *   - nothing travels that the receiver holds or does not read, but where more readers came since than versions remember;
- *   - so to each element of a node nothing comes twice between two writes of it, by whatever messages and collectives;
+ *   - nothing travels that the receiver holds or does not read, but where more readers came since than versions
+ *     remember;
+ *   - so nothing comes twice to an element of a node between two writes of it, by whatever messages and
+ *     collectives;
  *   - all nodes have the same collectives in the same order, and what each gives to each other is what that one gets;
  *   - chunks are a partition of the range, with the right borders, and footprints are what plain arithmetic says;
  *   - reduction trees fit together; all nodes have equal maps; task dependencies order all conflicts.
@@ -83,7 +87,8 @@ typedef struct sim_options {
     int old_producers; /* the same */
     bool explain;      /* node 0 wants to know what becomes of edges, which changes nothing */
     bool shapes;       /* what comes again may be replayed */
-    int look; /* versions are compared and checked after every look-th step, and at the end: looking brings them up to date */
+    /* versions are compared and checked after every look-th step, and at the end: looking brings them up to date */
+    int look;
 } sim_options;
 
 typedef struct sim_counts {
@@ -143,7 +148,8 @@ const uint32_t *sim_stamps(sim *s, const sim_elements *elements);
 int sim_buffer(const sim *s, const ti_buffer_info *info);
 /* The commands of this step on a node: from here on, in order. */
 size_t sim_first_command(const sim *s, const sim_node *n);
-/* A copy that lies there already may only be sent again if so many readers came since that one of them may have been forgotten. */
+/* A copy that lies there already may only be sent again if so many readers came since that one of them may have been
+ * forgotten. */
 bool sim_may_be_forgotten(const sim *s, int buffer, uint32_t element);
 bool sim_record_combining(sim *s, sim_node *n, const ti_command *from, sim_command *to);
 bool sim_record_collective(sim *s, sim_node *n, const ti_command *from, sim_command *to);

@@ -1,7 +1,8 @@
 /* Collectives in the model of planners: see sim.h.
  *
- * Every node records what it gives to each other node and what it gets from each, in order, from its own copy of the collective. Then the sides
- * are compared: what q gets from r is what r gives to q, it is the newest, and q did not have it. */
+ * Every node records what it gives to each other node and what it gets from each, in order, from its own copy of the
+ * collective. Then the sides are compared: what q gets from r is what r gives to q, it is the newest, and q did not
+ * have it. */
 #include "sim.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Whether dependencies order all conflicts: see sim.h.
  *
- * For each vertex the set of vertices that it follows, directly or not, is a row of bits. It is enough to look at neighbours in program
- * order: a reader must follow the last writer, a writer the last writer and all readers since. */
+ * For each vertex the set of vertices that it follows, directly or not, is a row of bits. It is enough to look at
+ * neighbours in program order: a reader must follow the last writer, a writer the last writer and all readers since. */
 #include "sim.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
-/* The fixed tree over blocks: whatever the cuts, subtrees are put together into one and the same expression, which is written out here by plain
- * recursion; sender and receiver of a cut name the same subtrees; the bound on slots holds for every run. */
+/* The fixed tree over blocks: whatever the cuts, subtrees are put together into one and the same expression, which is
+ * written out here by plain recursion; sender and receiver of a cut name the same subtrees; the bound on slots holds
+ * for every run. */
 #include "ir/block_tree.h"
 
 #include <setjmp.h>
@@ -124,7 +125,8 @@ static void any_cuts(void **unused)
     }
 }
 
-/* What remains of [first, end) after the results of others have come are right children, whose siblings begin before `first`. */
+/* What remains of [first, end) after the results of others have come are right children, whose siblings begin before
+ * `first`. */
 static void what_is_sent(void **unused)
 {
     (void)unused;

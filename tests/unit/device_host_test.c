@@ -1,6 +1,8 @@
-/* The host device: every item runs once, whatever the box, the granule and the number of workers; copies; completions; placement.
+/* The host device: every item runs once, whatever the box, the granule and the number of workers; copies;
+ * completions; placement.
  *
- * Usage: device_host_test [SEED]. Random tests print their seed. Threads are compared by what they did, never by time. */
+ * Usage: device_host_test [SEED]. Random tests print their seed. Threads are compared by what they did, never by
+ * time. */
 #include "base/alloc.h"
 #include "base/check.h"
 #include "device/host.h"
@@ -116,7 +118,8 @@ static void probe_init(probe *p, uint64_t *state, uint64_t token)
     p->hits = calloc(p->items, 1);
 }
 
-/* How many parts the rule in device/host.h makes: granules along the first dimension that can be cut, at most one per worker. */
+/* How many parts the rule in device/host.h makes: granules along the first dimension that can be cut, at most one per
+ * worker. */
 static int parts_expected(const probe *p, int workers)
 {
     int d = 0;
@@ -335,7 +338,8 @@ static void parts_return_to_their_worker(void **unused)
 
 /* ---------------------------------------------------------------- the executor role in idle */
 
-/* A chain of jobs, each started by whichever worker finds the one before it completed: what the runtime does in `idle`. */
+/* A chain of jobs, each started by whichever worker finds the one before it completed: what the runtime does in
+ * `idle`. */
 struct chain {
     _Atomic(ti_device *) device;
     ti_lock role;

@@ -92,7 +92,8 @@ static ti_distribution random_distribution(rng *r, int *nodes)
     return ti_distribution_make(&given, &extent, *nodes);
 }
 
-/* Marks what a node's pieces cover; each place of its local array must be used once, and by the element whose rank it is. */
+/* Marks what a node's pieces cover; each place of its local array must be used once, and by the element whose rank it
+ * is. */
 static void check_node(const ti_distribution *d, int node, int *covered)
 {
     ti_local_pieces pieces = { 0 };

@@ -1,8 +1,9 @@
 /* The ready engine against a model that looks at everything each time.
  *
- * Random instructions with random dependencies are submitted, started and completed in random order. After every step the model says which
- * instructions may start: kernels must leave by priority, then by id; all others in the order in which they became ready; a horizon or
- * epoch only when everything before it is complete, and whatever comes after it does not wait for it unless it says so. */
+ * Random instructions with random dependencies are submitted, started and completed in random order. After every step
+ * the model says which instructions may start: kernels must leave by priority, then by id; all others in the order in
+ * which they became ready; a horizon or epoch only when everything before it is complete, and whatever comes after it
+ * does not wait for it unless it says so. */
 #include "random.h"
 
 #include "exec/engine.h"

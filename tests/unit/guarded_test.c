@@ -1,5 +1,5 @@
-/* Guarded copies of random regions of random views, in both layouts and compact: which addresses are accessible, what the walk says of every
- * element, that addresses are found again, and that first and last columns lie at guards. */
+/* Guarded copies of random regions of random views, in both layouts and compact: which addresses are accessible, what
+ * the walk says of every element, that addresses are found again, and that first and last columns lie at guards. */
 #include "device/bounds/guarded.h"
 
 #include "random.h"
@@ -95,7 +95,8 @@ static void check_walk(const ti_guarded *copy)
     ti_region_fini(&both);
 }
 
-/* Elements around the view: those in rows without a declared element, and beyond the column at the boundary, are protected. */
+/* Elements around the view: those in rows without a declared element, and beyond the column at the boundary, are
+ * protected. */
 static void check_guards(const ti_guarded *copy)
 {
     int64_t at[3], found[3];

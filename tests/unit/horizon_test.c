@@ -1,4 +1,5 @@
-/* Horizons: paths and fronts of random graphs against a model that keeps everything; the two triggers, stated literally. */
+/* Horizons: paths and fronts of random graphs against a model that keeps everything; the two triggers, stated
+ * literally. */
 #include "plan/task/horizon.h"
 
 #include "random.h"
@@ -142,7 +143,8 @@ static void depth(void **state)
     ti_horizon_fini(&h);
 }
 
-/* A chain that begins late, of a new buffer, say: its path continues that of the applied horizon, however long the one before was. */
+/* A chain that begins late, of a new buffer, say: its path continues that of the applied horizon, however long the
+ * one before was. */
 static void late_chains(void **state)
 {
     (void)state;
@@ -166,7 +168,8 @@ static void late_chains(void **state)
     ti_horizon_fini(&h);
 }
 
-/* A chain whose tasks depend on each other and not on the horizon between them, which is not applied yet: a horizon after every `step` tasks. */
+/* A chain whose tasks depend on each other and not on the horizon between them, which is not applied yet: a horizon
+ * after every `step` tasks. */
 static void chain_across_horizons(void **state)
 {
     (void)state;
@@ -205,7 +208,8 @@ static void breadth(void **state)
     ti_horizon_fini(&h);
 }
 
-/* A chain with steps that never come: a horizon all the same, so that what is kept of tasks goes at some time; later with a wider front. */
+/* A chain with steps that never come: a horizon all the same, so that what is kept of tasks goes at some time; later
+ * with a wider front. */
 static void length(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Range mappers against brute force: images, the inverse, and what is decided from components without looking at chunks. */
+/* Range mappers against brute force: images, the inverse, and what is decided from components without looking at
+ * chunks. */
 #include "grid/mapper.h"
 
 #include "random.h"
@@ -76,7 +77,8 @@ static sample random_sample(rng *r)
     return s;
 }
 
-/* Whether chunk c's image has anything, by the formula, index by index: x is in [floor(a m / d) - lo, ceil(b m / d) + hi). */
+/* Whether chunk c's image has anything, by the formula, index by index: x is in [floor(a m / d) - lo, ceil(b m / d) +
+ * hi). */
 static bool maps_to(const sample *s, const ti_box *items, int d, int64_t x)
 {
     const tacit_component *c = &s->mapper.c[d];

@@ -1,5 +1,5 @@
-/* Trackers against a model that keeps the last writer and all readers of each element, with horizons applied in between; and
- * long loops, in which entries and records must stay few. */
+/* Trackers against a model that keeps the last writer and all readers of each element, with horizons applied in
+ * between; and long loops, in which entries and records must stay few. */
 #include "plan/command/peer_counters.h"
 #include "plan/track/tracker.h"
 
@@ -61,7 +61,8 @@ static void expect_all(model *m, const cell *c, uint64_t self)
         for (int64_t y_ = (box)->min[1]; y_ < (box)->max[1]; y_++)                                                     \
             for (cell *c = &(m)->cell[x_ * SIZE + y_], *once_ = c; once_; once_ = NULL)
 
-/* If nothing but the applied horizon has read an element, that horizon stands for its writer too: a new reader follows both. */
+/* If nothing but the applied horizon has read an element, that horizon stands for its writer too: a new reader
+ * follows both. */
 static void fold(const model *m, cell *c)
 {
     bool old = c->readers > 0;
@@ -124,7 +125,8 @@ static bool lists(const uint64_t *id, size_t count, uint64_t wanted)
     return false;
 }
 
-/* What is expected and nothing else, but perhaps writers that have readers, and the applied horizon where notes have faded. */
+/* What is expected and nothing else, but perhaps writers that have readers, and the applied horizon where notes have
+ * faded. */
 static void check_deps(const model *m, const ti_deps *deps)
 {
     for (size_t i = 0; i < deps->ids.count; i++) {
@@ -421,7 +423,8 @@ static void growing(void **state)
     loop_fini(&l);
 }
 
-/* Parts that were used by themselves since they were written stay apart when all is written; others become one entry again. */
+/* Parts that were used by themselves since they were written stay apart when all is written; others become one entry
+ * again. */
 static void parts(void **state)
 {
     (void)state;
@@ -474,8 +477,8 @@ static void sliding(void **state)
     loop_fini(&l);
 }
 
-/* Single elements, one after the other or anywhere: few enough stay as they are, so that nothing is cut again; of more, those below the horizon are
- * merged as others are added. */
+/* Single elements, one after the other or anywhere: few enough stay as they are, so that nothing is cut again; of
+ * more, those below the horizon are merged as others are added. */
 static void elements(void **state)
 {
     (void)state;

@@ -1,7 +1,9 @@
-/* Version maps against an array of stamps per node: what each node lacks, who owns it, and that no copy is claimed that is not there.
+/* Version maps against an array of stamps per node: what each node lacks, who owns it, and that no copy is claimed
+ * that is not there.
  *
- * Reads and writes go straight to one map, with mappers, splits and margins at random, writers that overlap among them. A second map gets the same changes
- * and no questions, and must stay equal. Also: how many entries the growing programs leave behind, stated as bounds. */
+ * Reads and writes go straight to one map, with mappers, splits and margins at random, writers that overlap among
+ * them. A second map gets the same changes and no questions, and must stay equal. Also: how many entries the growing
+ * programs leave behind, stated as bounds. */
 #include "plan/version/transfer.h"
 
 #include "gen.h"
@@ -547,8 +549,8 @@ static void cyclic_mapper(const tacit_box *chunk, const tacit_range *range, cons
     }
 }
 
-/* Pairs of boxes that are compared, and chunks that are evaluated, while all nodes' cyclic parts are fetched by each node (or, the other way round,
- * each node fetches its cyclic part of what nodes wrote in blocks). */
+/* Pairs of boxes that are compared, and chunks that are evaluated, while all nodes' cyclic parts are fetched by each
+ * node (or, the other way round, each node fetches its cyclic part of what nodes wrote in blocks). */
 static uint64_t fetch_cyclic(size_t per_node, int node, bool to_cyclic, size_t *pieces)
 {
     int64_t blocks = (int64_t)per_node * CYCLIC_NODES, evaluated_before;

@@ -1,7 +1,7 @@
 /* tacit explain: what became of the edges between a program's tasks, and why. See tool.h.
  *
- * The program is run with TACIT_EXPLAIN, dry unless nodes are asked for with -n, so that a run on many nodes is explained on one. The
- * library writes the report, as a table or as JSON; here it is only fetched. */
+ * The program is run with TACIT_EXPLAIN, dry unless nodes are asked for with -n, so that a run on many nodes is
+ * explained on one. The library writes the report, as a table or as JSON; here it is only fetched. */
 #include "tool.h"
 
 #include "base/alloc.h"

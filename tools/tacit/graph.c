@@ -1,8 +1,8 @@
 /* tacit graph: run a program with TACIT_GRAPH set, and make pictures of what it drew. See tool.h.
  *
- * The program writes into a temporary folder inside the output folder, which every node can reach if the output folder can; what is wanted
- * is moved from there, the rest goes with it. Vertices are counted so that dot is not started on a graph that it cannot lay out in
- * reasonable time, which grows with their square. */
+ * The program writes into a temporary folder inside the output folder, which every node can reach if the output
+ * folder can; what is wanted is moved from there, the rest goes with it. Vertices are counted so that dot is not
+ * started on a graph that it cannot lay out in reasonable time, which grows with their square. */
 #include "report.h"
 
 #include "base/vec.h"

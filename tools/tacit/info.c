@@ -1,8 +1,8 @@
 /* tacit info: what this tacit is, what it finds on this machine, and how it is set. See tool.h.
  *
- * The tool is not linked with MPI: the shared library is loaded as a program would load it, which also tells whether it can be, and the
- * MPI library behind it is asked for its name. Devices are counted by starting a runtime of one node, so that the numbers
- * are those that a program gets. */
+ * The tool is not linked with MPI: the shared library is loaded as a program would load it, which also tells whether
+ * it can be, and the MPI library behind it is asked for its name. Devices are counted by starting a runtime of one
+ * node, so that the numbers are those that a program gets. */
 #include "report.h"
 
 #include "base/config.h"
@@ -79,7 +79,8 @@ static void *load_library(tool_facts *facts)
     return library;
 }
 
-/* MPI_Get_library_version may be called before MPI_Init. It fills at most MPI_MAX_LIBRARY_VERSION_STRING bytes, 8192 in MPICH. */
+/* MPI_Get_library_version may be called before MPI_Init. It fills at most MPI_MAX_LIBRARY_VERSION_STRING bytes, 8192
+ * in MPICH. */
 static void ask_mpi(tool_facts *facts, void *library)
 {
     char text[16384] = "";

@@ -1,7 +1,7 @@
 /* What the tool has found out, as JSON. See report.h.
  *
- * Names are those of the text, in lower case with underscores; what is not there is null. json_pack takes over the references of the
- * values that it is given as "o". */
+ * Names are those of the text, in lower case with underscores; what is not there is null. json_pack takes over the
+ * references of the values that it is given as "o". */
 #include "report.h"
 
 #include "base/config.h"

@@ -1,6 +1,7 @@
 /* Choosing a launcher and building its command. See tool.h.
  *
- * The launcher must belong to the MPI library of the program: another one would start N programs that each believe to be alone. */
+ * The launcher must belong to the MPI library of the program: another one would start N programs that each believe to
+ * be alone. */
 #include "tool.h"
 
 #include "base/strbuf.h"
@@ -151,8 +152,8 @@ static void forward_settings(command *c)
     }
 }
 
-/* Cores are divided among nodes by tacit itself, hence no binding. Slots of a batch system are respected; on a plain machine
- * mpirun counts slots by cores and would refuse more nodes. */
+/* Cores are divided among nodes by tacit itself, hence no binding. Slots of a batch system are respected; on a plain
+ * machine mpirun counts slots by cores and would refuse more nodes. */
 static void openmpi_command(command *c, int nodes)
 {
     if (geteuid() == 0) {

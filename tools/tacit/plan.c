@@ -1,7 +1,8 @@
 /* tacit plan: what a program would cost on machines that are not there. See tool.h.
  *
- * The program is run dry (TACIT_DRY_RUN) for each number of nodes, as a few of its nodes: the first two, the one in the middle and the
- * last, between which the others lie: borders and insides of whatever is split. Each run writes a report, from which the rows come. */
+ * The program is run dry (TACIT_DRY_RUN) for each number of nodes, as a few of its nodes: the first two, the one in
+ * the middle and the last, between which the others lie: borders and insides of whatever is split. Each run writes a
+ * report, from which the rows come. */
 #include "report.h"
 
 #include <errno.h>

@@ -80,7 +80,8 @@ static void read_output(const char *program, const char *argument, ti_strbuf *ou
     }
 }
 
-/* libmpi.so.12 is the name that MPICH and its relatives agreed on; Open MPI's libmpi.so has had other numbers, 40 since 2017. */
+/* libmpi.so.12 is the name that MPICH and its relatives agreed on; Open MPI's libmpi.so has had other numbers, 40
+ * since 2017. */
 tool_mpi tool_mpi_of(const char *path)
 {
     ti_strbuf libraries = { 0 };

@@ -1,5 +1,5 @@
-/* tacit help settings: the TACIT_* variables, from the table in src/base/config.c, as text, as JSON, or as doc/configuration.md. See
- * tool.h. */
+/* tacit help settings: the TACIT_* variables, from the table in src/base/config.c, as text, as JSON, or as
+ * doc/configuration.md. See tool.h. */
 #include "report.h"
 
 #include "base/config.h"

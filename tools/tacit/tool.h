@@ -1,8 +1,9 @@
 /* The command-line tool: what its files share.
  *
- * main.c chooses the command, and one file per command parses its options. `run` and `bench` end in tool_launch, which replaces this
- * process by the program or by an MPI launcher, so that signals and the exit status need no forwarding; `graph` waits for the program. What
- * can be printed as JSON is printed by json.c, or refused by json_none.c in a build without jansson. One thread. */
+ * main.c chooses the command, and one file per command parses its options. `run` and `bench` end in tool_launch,
+ * which replaces this process by the program or by an MPI launcher, so that signals and the exit status need no
+ * forwarding; `graph` waits for the program. What can be printed as JSON is printed by json.c, or refused by
+ * json_none.c in a build without jansson. One thread. */
 #ifndef TOOL_H
 #define TOOL_H
 
@@ -41,12 +42,14 @@ int tool_settings(int argc, char **argv); /* tacit help settings */
 
 /* Replaces this process; returns an exit status if that failed or `dry` is set. */
 int tool_launch(const tool_request *request);
-/* Runs the program. TOOL_OK and its exit status (128 + the signal that ended it) if it could be started, else an exit status. */
+/* Runs the program. TOOL_OK and its exit status (128 + the signal that ended it) if it could be started, else an exit
+ * status. */
 int tool_launch_and_wait(const tool_request *request, int *exit_status);
 /* The launchers that the tool knows, in order; false behind the last. */
 bool tool_launcher_at(size_t index, tool_launcher *out);
 
-/* The path of an executable: as given if it has a slash, else searched in PATH. NULL if there is none; free with ti_strfree. */
+/* The path of an executable: as given if it has a slash, else searched in PATH. NULL if there is none; free with
+ * ti_strfree. */
 char *tool_find(const char *name);
 /* PREFIX of PREFIX/bin/tacit, installed or in the build directory; NULL if it cannot be known; free with ti_strfree. */
 char *tool_prefix(void);

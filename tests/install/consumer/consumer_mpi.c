@@ -1,5 +1,5 @@
-/* A program outside the tree that uses MPI itself: the sum of squares' neighbours, as in consumer.c, on a communicator of its own; all nodes
- * compare it in a task on every node. */
+/* A program outside the tree that uses MPI itself: the sum of squares' neighbours, as in consumer.c, on a
+ * communicator of its own; all nodes compare it in a task on every node. */
 #include <tacit/mpi.h>
 
 #include <stdio.h>

@@ -1,0 +1,143 @@
+/* tacit/config.h: the settings of a run.
+ *
+ * Each setting comes from the environment (a variable TACIT_...), from the program (a field of
+ * tacit_config, given to tacit_init), or it has its default. The first of these wins. A variable that
+ * begins with TACIT_ and is no setting, and a value that means nothing, are refused with
+ * TACIT_ERROR_CONFIG, and the sentence names the nearest setting or the values allowed: a misspelled
+ * setting is never ignored. Settings are read once, when the context is created, and should be the
+ * same on all nodes.
+ *
+ * doc/configuration.md and `tacit help settings` list all variables; `tacit info` shows what each of
+ * them is here and now, and where its value comes from. */
+#ifndef TACIT_CONFIG_H
+#define TACIT_CONFIG_H
+
+#include <tacit/base.h>
+
+TACIT_C_BEGIN_
+
+/* Whether tacit has threads: tacit_config.threads. */
+enum {
+    TACIT_THREADS_DEFAULT = 0, /* on, but off if the node has one core */
+    TACIT_THREADS_INLINE = -1, /* everything runs in the calling thread, inside the calls of tacit */
+    TACIT_THREADS_ON = 1       /* workers are threads */
+};
+
+/* Who plans and executes: tacit_config.progress. */
+enum {
+    TACIT_PROGRESS_DEFAULT = 0, /* shared up to 7 cores, threads from 8 on */
+    TACIT_PROGRESS_SHARED = 1,  /* idle workers, and the program's thread while it waits */
+    TACIT_PROGRESS_THREAD = 2   /* two threads of their own */
+};
+
+/* Whether allocations wait until the next tasks are known: tacit_config.lookahead. */
+enum {
+    TACIT_LOOKAHEAD_DEFAULT = 0, /* on */
+    TACIT_LOOKAHEAD_OFF = 1,     /* allocate for each task by itself */
+    TACIT_LOOKAHEAD_ON = 2,      /* wait for 0.2 ms at most */
+    TACIT_LOOKAHEAD_FULL = 3     /* wait until a fence, a wait or the second horizon: the same plans in every run */
+};
+
+/* What becomes of transfers in which all nodes, or rows or columns of them, take part:
+ * tacit_config.collectives. */
+enum {
+    TACIT_COLLECTIVES_DEFAULT = 0,  /* lookahead */
+    TACIT_COLLECTIVES_OFF = 1,      /* messages between pairs of nodes */
+    TACIT_COLLECTIVES_DISCOVER = 2, /* collectives, found for each task by itself */
+    TACIT_COLLECTIVES_LOOKAHEAD = 3 /* collectives, found for a window of tasks together */
+};
+
+/* Who carries out collectives: tacit_config.collective_schedule. */
+enum {
+    TACIT_COLLECTIVE_SCHEDULE_DEFAULT = 0, /* auto */
+    TACIT_COLLECTIVE_SCHEDULE_AUTO = 1,    /* what is usually faster */
+    TACIT_COLLECTIVE_SCHEDULE_MPI = 2,     /* MPI, where a collective is one that it knows */
+    TACIT_COLLECTIVE_SCHEDULE_DIRECT = 3,  /* messages between pairs of nodes */
+    TACIT_COLLECTIVE_SCHEDULE_MEASURE = 4, /* what is faster, measured when tacit starts */
+    TACIT_COLLECTIVE_SCHEDULE_PACKED = 5   /* MPI, and transpositions of small equal pieces are packed */
+};
+
+/* Whether nodes compare what they submit: tacit_config.divergence. */
+enum {
+    TACIT_DIVERGENCE_DEFAULT = 0, /* on */
+    TACIT_DIVERGENCE_OFF = -1,    /* they do not; for programs that are known to be right */
+    TACIT_DIVERGENCE_ON = 1       /* they do, and the first difference ends the job */
+};
+
+/* The settings. Zero-initialise it; zero is the default of each field.
+ *
+ *     const tacit_config config = { .workers = 4, .reproducible = 1 };
+ *     tacit_status status = tacit_init(&config, &ctx);
+ *
+ * The struct may go out of scope when tacit_init returns. Its strings are not copied: they must stay
+ * valid and unchanged until tacit_finalize. Behind each field stands its variable, and what values
+ * mean. */
+typedef struct tacit_config {
+    /* How many threads of this node run kernels, all devices together. Default: the cores that the
+     * process may use (its share of them, if several nodes run on one machine), less two from 8 on,
+     * which plan and execute. */
+    int workers; /* TACIT_WORKERS: 1 to 4096 */
+    /* Whether there are threads at all. Without them everything happens inside the program's calls:
+     * for debugging, and for nodes with one core. */
+    int threads; /* TACIT_THREADS (0 or 1): TACIT_THREADS_...; default: on, but off on one core */
+    /* Who plans and executes. */
+    int progress; /* TACIT_PROGRESS (shared or thread): TACIT_PROGRESS_... */
+    /* "2" divides the workers among two devices that share the host's memory; with "2:discrete" each
+     * has a memory of its own, as GPUs do: to test what such machines would do. */
+    const char *host_devices; /* TACIT_HOST_DEVICES: 1 to 32; NULL: "1" */
+    /* How many horizons submission may be ahead of execution. More lets a program with short tasks
+     * run further ahead, and takes more memory. */
+    int run_ahead; /* TACIT_RUN_AHEAD: 1 to 100000; default: 8 */
+    /* A horizon comes when the critical path has grown by so many tasks: the step S of Thoman,
+     * Salzmann: Balancing Tracking Granularity and Parallelism in Many-Task Systems: The Horizons
+     * Approach, 2024. */
+    int horizon_step; /* TACIT_HORIZON_STEP: 1 to 1000000; default: 4 */
+    /* A horizon comes when so many tasks have no successor: the breadth M_E of the same paper.
+     * Default: 32 for each worker of all nodes, at least 64 and at most 1024. */
+    int horizon_front; /* TACIT_HORIZON_FRONT: 1 to 100000000 */
+    /* How many bytes may be on the way to one node that no receive is known for; later messages wait
+     * here. Bounds the memory for messages that come early. */
+    size_t early_bytes; /* TACIT_EARLY_BYTES: bytes, with k, M, G or T in the variable; default: 1 MiB */
+    /* After so many seconds without progress a node says on stderr what it waits for. */
+    int watchdog; /* TACIT_WATCHDOG: seconds; -1: never; default: 60 */
+    /* Whether nodes compare what they submit. Costs a hash per call, and a note to a neighbour at
+     * every 64th; nothing on one node. */
+    int divergence; /* TACIT_DIVERGENCE (on or off): TACIT_DIVERGENCE_...; default: on */
+    /* A path prefix: tacit_finalize writes the graphs of the run for Graphviz, to PREFIX.task.dot,
+     * PREFIX.command.NODE.dot and PREFIX.instruction.NODE.dot. */
+    const char *graph; /* TACIT_GRAPH: NULL: none */
+    /* Which tasks they show: "first:last", the last not included. */
+    const char *graph_tasks; /* TACIT_GRAPH_TASKS: NULL: all */
+    /* How much tacit says on stderr. For the process, not the context. */
+    int log; /* TACIT_LOG: 1 error, 2 warning (the default), 3 info, 4 debug */
+    /* "NODES" or "NODES:NODE": plan as node NODE (default 0) of NODES, and execute nothing; see
+     * tacit_is_dry_run. */
+    const char *dry_run; /* TACIT_DRY_RUN: NULL: a live run */
+    /* A path, where the report of a dry run goes as JSON besides. */
+    const char *dry_run_report; /* TACIT_DRY_RUN_REPORT: NULL: none */
+    /* "1" (stderr) or a path: tacit_finalize writes a table of what tasks read of what others wrote,
+     * how it got there, and why it was no collective; as JSON if the path ends in .json. Node 0
+     * writes it. doc/collectives.md explains it. */
+    const char *explain; /* TACIT_EXPLAIN: NULL or "0": none */
+    /* 1: the bits of reductions depend neither on workers, nor on devices, nor on nodes; see
+     * tacit_reduce. */
+    int reproducible; /* TACIT_REPRODUCIBLE: 0 or 1; default: 0 */
+    /* 1 finds kernels that touch what their accesses do not declare. Kernels on devices then run
+     * twice, on guarded copies. */
+    int bounds_check; /* TACIT_BOUNDS_CHECK: 0 or 1; default: 0 */
+    /* What this node may allocate for buffers and results of fences: bytes, with k, M, G or T, or
+     * "1%" to "100%" of the machine's memory, of which the nodes of one machine get equal shares. */
+    const char *memory_limit; /* TACIT_MEMORY_LIMIT: NULL: "100%" */
+    /* Whether allocations wait until the next tasks are known. Waiting makes one allocation where a
+     * buffer would grow in steps, with copies. */
+    int lookahead; /* TACIT_LOOKAHEAD (off, on or full): TACIT_LOOKAHEAD_...; default: on */
+    /* Whether communication of all nodes is found and travels by collectives. After Knorr, Salzmann,
+     * Thoman, Fahringer: Automatic Discovery of Collective Communication Patterns in Parallelized
+     * Task Graphs, 2024 (algorithm 1 and table 2); the window of several tasks is tacit's own. */
+    int collectives; /* TACIT_COLLECTIVES (off, discover or lookahead): TACIT_COLLECTIVES_... */
+    /* Who carries out collectives; the same on all nodes. */
+    int collective_schedule; /* TACIT_COLLECTIVE_SCHEDULE (auto, mpi, direct, measure or packed): likewise */
+} tacit_config;
+
+TACIT_C_END_
+#endif

@@ -1,0 +1,179 @@
+/* tacit/view.h: what a kernel is called with: views of buffers, and the launch.
+ *
+ * A kernel is a C function over a box of items. It gets everything by one argument:
+ *
+ *     static void add(const tacit_launch *k)
+ *     {
+ *         const double factor = *(const double *)k->args;
+ *         const tacit_view a = k->view[0], b = k->view[1];
+ *         TACIT_FOR (i, k->chunk, 0)
+ *             TACIT_AT1(double, b, i) += factor * TACIT_GET1(double, a, i);
+ *     }
+ *
+ * Indices are those of the buffer, wherever its parts lie in memory. A kernel that wants plain
+ * pointers takes `data`, `stride` and `ld` of a view instead of the macros, such as for BLAS, here
+ * C += A B for the rows of the chunk:
+ *
+ *     const tacit_view a = k->view[0], b = k->view[1], c = k->view[2];
+ *     const size_t i = k->chunk.min[0], rows = k->chunk.max[0] - i;
+ *     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, n, n,
+ *                 1.0, &TACIT_GET2(double, a, i, 0), a.ld,
+ *                 &TACIT_GET2(double, b, 0, 0), b.ld, 1.0, &TACIT_AT2(double, c, i, 0), c.ld);
+ *
+ * Rules for kernels. They touch of buffers only what their accesses declare for the items of the
+ * call, and compute each element in the same way whatever the chunk is. They must not call tacit,
+ * except for tacit_kernel_fail and, in tasks on every node, tacit_launch_communicator of
+ * tacit/mpi.h. They must not wait for other nodes or other kernels, except in tasks on every node.
+ * A kernel of a task on devices may be called from several threads at once, so it has no static
+ * variables that it writes. What the launch points to is valid during the call. */
+#ifndef TACIT_VIEW_H
+#define TACIT_VIEW_H
+
+#include <tacit/box.h>
+
+TACIT_C_BEGIN_
+
+/* ===================================================================================== views */
+
+/* What a kernel sees of one access.
+ *
+ * Element (i, j, k) of the buffer, with box.min <= (i, j, k) < box.max, has the address
+ *
+ *     (char *)data + (i - box.min[0]) * stride[0] + (j - box.min[1]) * stride[1] + (k - box.min[2]) * stride[2]
+ *
+ * where terms of dimensions that the buffer does not have are left out. `box` is the smallest box
+ * around what the access declares for the part of the range that this node and device compute; the
+ * call may be for less (tacit_launch.chunk). Elements of the box that the access does not declare,
+ * such as the corners of a star, must not be touched; TACIT_BOUNDS_CHECK=1 finds kernels that do.
+ * A reduction's box is all of the buffer.
+ *
+ * A custom mapper may declare nothing for a part: then `data` is NULL and `box` is empty.
+ *
+ * Do not take rows for contiguous: use `stride` or `ld`. The allocation may be larger than the box,
+ * and with TACIT_BOUNDS_CHECK=1 rows lie apart. Allocations are aligned to 64 bytes; a view begins
+ * anywhere in one. */
+typedef struct tacit_view {
+    void *data;                    /* the first element of `box` */
+    tacit_box box;                 /* in indices of the buffer */
+    size_t stride[TACIT_MAX_DIMS]; /* bytes from an index to the next; of the last dimension: elem_size */
+    size_t elem_size;              /* bytes of one element */
+    size_t ld;                     /* elements from a row to the next: the leading dimension of BLAS; 1 in 0D and 1D */
+    int dims;                      /* of the buffer */
+    int mode;                      /* TACIT_READ, ... */
+    const char *name;              /* of the buffer, for messages */
+} tacit_view;
+
+/* The elements of a view, by their index in the buffer. The number in the name is that of the
+ * dimensions of the buffer; `type` is the C type of its elements; `v` is a tacit_view, evaluated
+ * more than once.
+ *
+ *     TACIT_AT2(double, v, i, j) = 1.0;          an lvalue: to write, or to read and write
+ *     double x = TACIT_GET2(double, v, i, j);    reads only: for tacit_read
+ *
+ * Unless NDEBUG or TACIT_UNCHECKED is defined where they are used, they check that the size of
+ * `type` is elem_size, that the mode allows to write (TACIT_AT), and that the index is in the box;
+ * if not, they print a sentence and abort, so that a debugger shows the line. With one of these
+ * macros defined they are the bare address computation. */
+#define TACIT_AT0(type, v) (*(TACIT_CHECK_(type, v, true, 0, 0, 0), (type *)(v).data))
+#define TACIT_AT1(type, v, i) (*(TACIT_CHECK_(type, v, true, i, 0, 0), TACIT_PTR1_(type, v, i)))
+#define TACIT_AT2(type, v, i, j) (*(TACIT_CHECK_(type, v, true, i, j, 0), TACIT_PTR2_(type, v, i, j)))
+#define TACIT_AT3(type, v, i, j, k) (*(TACIT_CHECK_(type, v, true, i, j, k), TACIT_PTR3_(type, v, i, j, k)))
+#define TACIT_GET0(type, v) (*(TACIT_CHECK_(type, v, false, 0, 0, 0), (const type *)(v).data))
+#define TACIT_GET1(type, v, i) (*(TACIT_CHECK_(type, v, false, i, 0, 0), (const type *)TACIT_PTR1_(type, v, i)))
+#define TACIT_GET2(type, v, i, j) (*(TACIT_CHECK_(type, v, false, i, j, 0), (const type *)TACIT_PTR2_(type, v, i, j)))
+#define TACIT_GET3(type, v, i, j, k)                                                                                   \
+    (*(TACIT_CHECK_(type, v, false, i, j, k), (const type *)TACIT_PTR3_(type, v, i, j, k)))
+
+/* What they are made of: addresses, with the last dimension contiguous, and the check. */
+#define TACIT_PTR3_(type, v, i, j, k)                                                                                  \
+    ((type *)((char *)(v).data + ((i) - (v).box.min[0]) * (v).stride[0] + ((j) - (v).box.min[1]) * (v).stride[1]) +    \
+     ((k) - (v).box.min[2]))
+#define TACIT_PTR2_(type, v, i, j)                                                                                     \
+    ((type *)((char *)(v).data + ((i) - (v).box.min[0]) * (v).stride[0]) + ((j) - (v).box.min[1]))
+#define TACIT_PTR1_(type, v, i) ((type *)(v).data + ((i) - (v).box.min[0]))
+#if defined(NDEBUG) || defined(TACIT_UNCHECKED)
+#define TACIT_CHECK_(type, v, write, i, j, k) ((void)0)
+#else
+#define TACIT_CHECK_(type, v, write, i, j, k) tacit_view_check(&(v), sizeof(type), write, i, j, k)
+#endif
+
+/* The check behind the macros: returns, or prints a sentence on stderr and aborts the process.
+ *
+ *   thread  any
+ *   nodes   any */
+TACIT_API void tacit_view_check(const tacit_view *v, size_t elem_size, bool write, size_t i, size_t j, size_t k);
+
+/* The indices of one dimension of a box, as a loop over size_t i:
+ *
+ *     TACIT_FOR (i, k->chunk, 0)
+ *         TACIT_FOR (j, k->chunk, 1)
+ *             ...
+ *
+ * The end is read once, before the loop. A plain loop with `i < k->chunk.max[0]` is as fast for most
+ * element types. But where elements are characters or size_t, a compiler must assume that a write to
+ * an element may change that end, and does not vectorise. For the same reason copy views into local
+ * variables: `const tacit_view v = k->view[0];`. */
+#define TACIT_FOR(i, box, dim) for (size_t i = (box).min[dim], i##_end_ = (box).max[dim]; i < i##_end_; i++)
+
+/* =================================================================================== kernels */
+
+/* What a kernel is called with. Everything in it belongs to tacit and is valid during the call. */
+typedef struct tacit_launch {
+    /* The items to compute, in indices of the task's range, offset included; never empty. It is a
+     * chunk of a node, or a part of one: tacit cuts chunks for devices and workers. */
+    tacit_box chunk; /* in items */
+    /* One for each access, in the order of the task's list. */
+    const tacit_view *view; /* as many as the task has accesses */
+    /* The task's argument bytes: a copy, to read only. */
+    const void *args; /* aligned to 16 bytes */
+    size_t args_size; /* in bytes; 0: there are none, and `args` means nothing */
+    /* Which node this is, of how many. The result must not depend on it, nor on the worker. */
+    int node, num_nodes; /* 0 to num_nodes - 1 */
+    /* Which of the device's workers makes the call, from 0: for scratch memory of one's own. Calls
+     * with the same worker may follow each other on different threads, but do not overlap, if there
+     * is one device. */
+    int worker, num_workers; /* 0 to num_workers - 1 */
+    /* The task's name, for messages. */
+    const char *name; /* "task" if it has none */
+    /* For tacit_kernel_fail. The kernel must not use it otherwise. */
+    tacit_context *context; /* not NULL */
+    /* Where the task runs. */
+    int on; /* TACIT_ON_DEVICES, ... (tacit/task.h) */
+} tacit_launch;
+
+/* A kernel on the host: compute the items of launch->chunk.
+ *
+ * How often it is called, and for which parts of the range, is tacit's choice, within the hints of
+ * the task: on several threads at once, for boxes that together are the node's share. Once per
+ * chunk of a node with .whole_chunk, and in host tasks. With TACIT_BOUNDS_CHECK=1, kernels on
+ * devices are called more than once for the same items, with equal inputs. */
+typedef void tacit_host_kernel(const tacit_launch *launch);
+
+/* The entries of a task's kernel, one per kind of device. This version has host devices only, so
+ * `host` must be there. A task with other entries alone is refused with TACIT_ERROR_UNSUPPORTED, and
+ * one with none with TACIT_ERROR_ARGUMENT. */
+typedef struct tacit_kernel {
+    /* A C function. */
+    tacit_host_kernel *host; /* not NULL */
+    /* Not used yet: an OpenCL program and the name of its kernel. */
+    struct {
+        const char *source, *entry;
+    } opencl;
+    /* Not used yet: a function that starts work in a CUDA stream. */
+    void (*cuda)(const tacit_launch *launch, void *stream);
+} tacit_kernel;
+
+/* From inside a kernel: the run has failed, for a reason in the manner of printf. The call returns;
+ * the kernel should return soon, too. The context gets TACIT_ERROR_KERNEL with a sentence that names
+ * the task, the node and the reason (cut after 399 bytes), and the job ends on all nodes.
+ *
+ *   launch  that of the kernel's own call
+ *   format  and what follows: read before the call returns
+ *
+ *   thread  any, while the kernel's call lasts
+ *   nodes   any */
+TACIT_API void tacit_kernel_fail(const tacit_launch *launch, const char *format, ...)
+    __attribute__((__format__(__printf__, 2, 3)));
+
+TACIT_C_END_
+#endif
