@@ -12,7 +12,14 @@
 #include "base/hash.h"
 #include "ir/submission.h"
 
-enum { MAX_WORDS = 512, HEADER_WORDS = 23, ACCESS_WORDS = 3 + 4 * TACIT_MAX_DIMS, SEEN_SETS = 1024, SEEN_WAYS = 4, FIRST_BUCKETS = 64 };
+enum {
+    MAX_WORDS = 512,
+    HEADER_WORDS = 23,
+    ACCESS_WORDS = 3 + 4 * TACIT_MAX_DIMS,
+    SEEN_SETS = 1024,
+    SEEN_WAYS = 4,
+    FIRST_BUCKETS = 64
+};
 static const size_t max_bytes = (size_t)64 << 20;
 
 typedef struct description {
@@ -23,8 +30,8 @@ typedef struct description {
 
 typedef struct entry {
     ti_shape *shape; /* in the arena, with all that it points to */
-    uint64_t *word; /* the description, too */
-    uint64_t hash; /* 0: it has left */
+    uint64_t *word;  /* the description, too */
+    uint64_t hash;   /* 0: it has left */
     uint32_t words, number;
     uint64_t last_task, last_use;
     size_t bytes;
@@ -40,7 +47,7 @@ struct ti_shapes {
     size_t buckets, count, bytes;
     entry *newest, *oldest;
     entry *left, *spare; /* some tasks have not been executed; to be used again */
-    entry *made; /* whose shape is being made, or NULL */
+    entry *made;         /* whose shape is being made, or NULL */
     uint64_t serial, uses, before, executed;
     uint32_t numbers; /* given out so far */
     TI_VEC(uint32_t) free_numbers;
