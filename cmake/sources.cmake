@@ -85,6 +85,7 @@ set(TACIT_SOURCES
     plan/instruction/coherence.c
     plan/instruction/coherent_copies.c
     plan/instruction/collective.c
+    plan/instruction/follow.c
     plan/instruction/graph.c
     plan/instruction/kernel.c
     plan/instruction/memory.c

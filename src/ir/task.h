@@ -54,7 +54,8 @@ typedef struct ti_task {
     uint32_t deps;
     uint32_t forwards;
     uint32_t edges;
-    uint64_t id; /* ascending */
+    uint64_t id;     /* ascending */
+    bool writes_new; /* maybe: elements that nobody wrote before */
     const ti_shape *shape;
     const uint64_t *dep; /* ids of earlier tasks: the task graph */
     const ti_forward *forward;

@@ -1,10 +1,5 @@
-<<<<<<< HEAD:tests/api/shapes_test.c
 /* Tasks that are submitted again and again (api/shapes.h): what is found is the shape that the description makes anew, and a description
  * that differs in anything is another one. */
-=======
-/* Tasks that are submitted again and again (api/recall.c): a task that is remembered is the task that the description
- * makes anew, and a description that differs in anything is another one. */
->>>>>>> h-docs:tests/api/recall_test.c
 #include "api/context.h"
 #include "api/shapes.h"
 #include "base/config.h"

@@ -11,6 +11,7 @@ ti_instruction_graph *ti_instruction_graph_create(const ti_system *system)
     graph->emit.next_id = 1;
     graph->emit.budget.limit = system->memory;
     ti_arena_ring_init(&graph->emit.arenas);
+    ti_follow_init(&graph->follow, system);
     return graph;
 }
 
@@ -51,6 +52,7 @@ void ti_instruction_graph_destroy(ti_instruction_graph *graph)
     ti_vec_fini(&graph->lacking);
     ti_vec_fini(&graph->boxes);
     ti_orders_fini(&graph->orders);
+    ti_follow_fini(&graph->follow);
     ti_vec_fini(&graph->emit.batch);
     ti_vec_fini(&graph->emit.scratch);
     ti_vec_fini(&graph->emit.meeting);
@@ -212,6 +214,8 @@ static void compile_point(ti_instruction_graph *graph, const ti_command *command
     ti_emit(&graph->emit, instruction);
     ti_era_apply(&graph->emit.era, is_horizon ? graph->newest_point : instruction->id);
     graph->newest_point = instruction->id;
+    ti_follow_note(&graph->follow, command->task, instruction->id);
+    ti_follow_horizon(&graph->follow, graph->emit.era.applied);
     ti_arena_ring_advance(&graph->emit.arenas, command->task->id);
 }
 

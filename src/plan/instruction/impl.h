@@ -56,6 +56,23 @@ typedef struct ti_buffer_state {
     ti_buffer_memory memory[]; /* one per memory of the system */
 } ti_buffer_state;
 
+/* Executions whose dependencies are those of their tasks: see follow.c. */
+typedef struct ti_followed {
+    uint64_t task, instruction;
+} ti_followed;
+typedef struct ti_behind {
+    ti_buffer_memory *memory;
+    ti_box box;
+    uint64_t instruction;
+    bool write;
+} ti_behind;
+typedef struct ti_follow {
+    ti_followed *done;        /* by task; NULL: not on this system */
+    TI_VEC(ti_behind) behind; /* what the trackers of memories have not been told, from `first` on */
+    size_t first;
+    bool late; /* a horizon has passed something that they had not been told */
+} ti_follow;
+
 struct ti_instruction_graph {
     const ti_system *system;
     ti_emitter emit;
@@ -68,6 +85,7 @@ struct ti_instruction_graph {
     TI_VEC(ti_block_piece) in_blocks; /* the pieces of the task, if it is in blocks */
     TI_VEC(ti_slot_pair) pairs;
     ti_orders orders;
+    ti_follow follow;
     ti_region_entries lacking;
     ti_boxes boxes;
     bool refused;
@@ -102,6 +120,20 @@ void ti_instruction_foresee_pieces(ti_instruction_graph *graph, const ti_command
 /* Compile an execution of one piece if all that it needs has been allocated; whether that is so. */
 bool ti_instruction_compile_at_once(ti_instruction_graph *graph, const ti_command *command);
 void ti_instruction_compile_pieces(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end);
+
+/* follow.c */
+void ti_follow_init(ti_follow *f, const ti_system *system);
+void ti_follow_fini(ti_follow *f);
+/* All of the task is done when this instruction is. */
+void ti_follow_note(ti_follow *f, const ti_task *task, uint64_t instruction);
+/* A horizon has been applied. */
+void ti_follow_horizon(ti_follow *f, uint64_t applied);
+/* Whether the task's execution, which wants no memory, waits for what the task waits for, and for the applied horizon too; then let it. */
+bool ti_instruction_can_follow(ti_instruction_graph *graph, const ti_task *task, bool *horizon);
+void ti_instruction_follow(ti_instruction_graph *graph, const ti_command *command, uint64_t id, bool horizon);
+/* Bring the trackers up to date, before anything that asks them is compiled; before an execution that follows, only if they are far behind. */
+void ti_instruction_settle(ti_instruction_graph *graph);
+void ti_instruction_keep_near(ti_instruction_graph *graph);
 
 /* transfer.c: how many of the `left` commands are messages of one task and buffer and need nothing but the allocation found last; compile
  * some messages from `index` in the window on, and say how many. */

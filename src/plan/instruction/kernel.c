@@ -119,8 +119,10 @@ static ti_instruction_kind kind_of(const ti_task *task)
                                                      : TI_INSTRUCTION_KERNEL;
 }
 
+typedef enum dependencies { TRACKED, OF_TASK, OF_TASK_AND_HORIZON } dependencies;
+
 static void compile_piece(ti_instruction_graph *graph, const ti_command *command, const ti_device_piece *at,
-                          uint32_t piece)
+                          uint32_t piece, dependencies found)
 {
     const ti_task *task = command->task;
     freshen(graph, command, at);
@@ -143,7 +145,11 @@ static void compile_piece(ti_instruction_graph *graph, const ti_command *command
             ti_deps_add(&graph->emit.deps, view[i].after);
         }
     }
-    track(graph, command, at, instruction->id);
+    if (found == TRACKED) {
+        track(graph, command, at, instruction->id);
+    } else {
+        ti_instruction_follow(graph, command, instruction->id, found == OF_TASK_AND_HORIZON);
+    }
     ti_orders_follow(&graph->orders, task, instruction->id, graph->emit.era.applied, &graph->emit.deps);
     ti_emit(&graph->emit, instruction);
     ti_instruction_unstage(graph, command, at, piece, instruction);
@@ -153,7 +159,7 @@ void ti_instruction_compile_pieces(ti_instruction_graph *graph, const ti_command
 {
     for (size_t p = first; p < end; p++) {
         ti_device_piece at = graph->window.piece.data[p];
-        compile_piece(graph, command, &at, (uint32_t)(p - first));
+        compile_piece(graph, command, &at, (uint32_t)(p - first), TRACKED);
     }
 }
 
@@ -176,6 +182,13 @@ bool ti_instruction_compile_at_once(ti_instruction_graph *graph, const ti_comman
     }
     ti_vec_clear(&graph->partial);
     ti_vec_clear(&graph->staged);
-    compile_piece(graph, command, &at, 0);
+    bool horizon, follows = ti_instruction_can_follow(graph, task, &horizon);
+    if (follows) {
+        ti_instruction_keep_near(graph);
+    } else {
+        ti_instruction_settle(graph);
+    }
+    compile_piece(graph, command, &at, 0, !follows ? TRACKED : horizon ? OF_TASK_AND_HORIZON : OF_TASK);
+    ti_follow_note(&graph->follow, task, graph->emit.next_id - 1);
     return true;
 }

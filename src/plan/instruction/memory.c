@@ -13,6 +13,9 @@ ti_instruction *ti_emit_start(ti_emitter *e, ti_instruction_kind kind, const ti_
     instruction->task = task;
     instruction->priority = task->shape->priority;
     ti_deps_start(&e->deps, instruction->id);
+    if (e->follows_horizon) {
+        ti_deps_push(&e->deps, e->era.applied);
+    }
     return instruction;
 }
 
@@ -189,6 +192,7 @@ static void allocate(ti_buffer_memory *memory, ti_emitter *e, const ti_task *tas
     }
     ti_region_map_insert(&memory->allocated, &fresh.box, fresh.id);
     memory->latest = fresh;
+    memory->changed = e->next_id - 1;
 }
 
 void ti_buffer_memory_ensure(ti_buffer_memory *memory, ti_emitter *e, const ti_task *task, const ti_buffer_info *buffer,

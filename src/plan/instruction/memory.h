@@ -31,6 +31,7 @@ typedef struct ti_buffer_memory {
     ti_region_map allocated; /* box to allocation id */
     ti_region_map wanted;    /* box to the index of a ti_want */
     ti_allocation latest;    /* the one found last: loops ask for it again */
+    uint64_t changed;        /* instructions up to this one have allocated it, and moved what it holds */
     ti_tracker tracker;
 } ti_buffer_memory;
 
@@ -59,6 +60,7 @@ typedef struct ti_emitter {
     TI_VEC(size_t) order;  /* of those that are to be allocated */
     uint64_t wanted_bytes; /* of all wants; with a limit only */
     bool new_want;         /* set when something is wanted that was not */
+    bool follows_horizon;  /* whatever comes waits for the applied horizon too */
 } ti_emitter;
 
 /* A zeroed instruction with its id, whose dependencies are collected in emitter->deps until ti_emit. */

@@ -235,6 +235,9 @@ ti_instruction_batch ti_instruction_graph_add(ti_instruction_graph *graph, ti_co
     if (pass_by(graph, &commands)) {
         return (ti_instruction_batch){ graph->emit.batch.data, graph->emit.batch.count };
     }
+    if (commands.count > 1 || (commands.count == 1 && commands.command[0]->kind != TI_COMMAND_EPOCH)) {
+        ti_instruction_settle(graph);
+    }
     for (size_t i = 0, messages; i < commands.count && !graph->refused; i += TI_MAX(messages, (size_t)1)) {
         messages = add_messages(graph, &commands.command[i], commands.count - i);
         if (messages == 0) {

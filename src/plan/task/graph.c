@@ -165,6 +165,7 @@ static void track_accesses(ti_task_graph *graph, ti_task *task)
             for (size_t k = 0; k < task->shape->footprint[i].boxes; k++) {
                 const ti_box *box = &task->shape->footprint[i].box[k];
                 if (writes) {
+                    task->writes_new |= !ti_box_covers(&b->written, box);
                     ti_tracker_write(&b->tracker, box, task->id, &graph->deps);
                     note_written(b, box);
                 } else {
