@@ -92,7 +92,7 @@ static void check(set *s, const set *o, const ti_box *probe)
         ti_box one = { { i, j, k }, { i + 1, j + 1, k + 1 } };
         bool bit = s->bit[i][j][k];
         volume += bit;
-        same &= region_covers(&s->region, &one) == bit;
+        same &= ti_region_meets(&s->region, &one) == bit;
         equal &= bit == o->bit[i][j][k];
         covers &= bit || !holds(probe, i, j, k);
         meets |= bit && holds(probe, i, j, k);

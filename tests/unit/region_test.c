@@ -407,6 +407,10 @@ static void invalid_regions(void **state)
     assert_false(ti_boxes_are_normal(&joinable));
     ti_box meeting[] = { b[0], b[2] };
     assert_false(ti_boxes_are_normal(&(ti_boxes){ meeting, 2, 2 }));
+    ti_box in_a_row[] = { { { 0, 0, 0 }, { 4, 4, 2 } }, { { 2, 1, 2 }, { 3, 2, 4 } } };
+    assert_false(ti_boxes_are_normal(&(ti_boxes){ in_a_row, 2, 2 }));
+    ti_box in_a_slab[] = { { { 0, 0, 0 }, { 4, 2, 3 } }, { { 2, 2, 0 }, { 6, 4, 3 } } };
+    assert_false(ti_boxes_are_normal(&(ti_boxes){ in_a_slab, 2, 2 }));
     ti_box empty[] = { b[0], b[3] };
     assert_false(ti_boxes_are_normal(&(ti_boxes){ empty, 2, 2 }));
     ti_box disordered[] = { { { 5, 0, 0 }, { 6, 1, 1 } }, { { 0, 0, 0 }, { 1, 1, 1 } } };
