@@ -413,6 +413,29 @@ bool ti_region_map_remove(ti_region_map *map, const ti_box *box, uint64_t value)
     return true;
 }
 
+/* The first neighbour that has this value and makes a box with `box`, which becomes that box; or NULL. */
+static const ti_region_entry *join_neighbour(ti_region_map *map, ti_box *box, uint64_t value)
+{
+    ti_vec_clear(&map->orphans);
+    ti_region_map_query_touching(map, box, &map->orphans);
+    for (size_t i = 0; i < map->orphans.count; i++) {
+        const ti_region_entry *e = &map->orphans.data[i];
+        if (e->value == value && ti_box_join(&e->box, box, box)) {
+            return e;
+        }
+    }
+    return NULL;
+}
+
+void ti_region_map_insert_joined(ti_region_map *map, const ti_box *box, uint64_t value)
+{
+    ti_box whole = *box;
+    for (const ti_region_entry *e; (e = join_neighbour(map, &whole, value));) {
+        ti_region_map_remove(map, &e->box, value);
+    }
+    ti_region_map_insert(map, &whole, value);
+}
+
 /* ---------------------------------------------------------------- cutting, removing much */
 
 typedef struct pieces {

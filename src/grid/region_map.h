@@ -47,7 +47,7 @@ typedef struct ti_region_map {
     ti_region_node *finger;    /* the leaf of the entry that was found last, from which loops go on; or NULL */
     int at;                    /* that entry's place in the leaf */
     ti_region_finger *fingers; /* where things were found, by the corner asked for; NULL until the tree has height */
-    ti_region_entries orphans; /* lose their leaves for a moment */
+    ti_region_entries orphans; /* scratch: entries that lose their leaves for a moment, and neighbours to join */
 } ti_region_map;
 
 void ti_region_map_init(ti_region_map *map);
@@ -55,6 +55,8 @@ void ti_region_map_fini(ti_region_map *map);
 
 /* `box` is not empty. */
 void ti_region_map_insert(ti_region_map *map, const ti_box *box, uint64_t value);
+/* The same, but joined with neighbours that have the same value, as long as there are any. */
+void ti_region_map_insert_joined(ti_region_map *map, const ti_box *box, uint64_t value);
 /* The entry with exactly this box: a pointer to its value (valid until the next insert or remove), or NULL. */
 uint64_t *ti_region_map_find(ti_region_map *map, const ti_box *box);
 /* The same, if the entry is where loops go on: the tree is not searched. */
