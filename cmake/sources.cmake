@@ -15,14 +15,12 @@ set(TACIT_SOURCES
     base/strbuf.c
 
     grid/box.c
-    grid/box_sort.c
     grid/distribution.c
     grid/layout.c
     grid/mapper.c
     grid/region.c
     grid/region_map.c
     grid/region_map_query.c
-    grid/region_sweep.c
     grid/split.c
 
     ir/block_tree.c

@@ -11,11 +11,6 @@ struct ti_arena_block {
     char pad[16]; /* keeps what follows on a multiple of 16 bytes */
 };
 
-void ti_arena_init(ti_arena *arena)
-{
-    *arena = (ti_arena){ 0 };
-}
-
 static void free_list(ti_arena_block *block)
 {
     while (block) {
@@ -38,22 +33,6 @@ static void use_block(ti_arena *arena, ti_arena_block *block)
     arena->block = block;
     arena->next = (char *)block + sizeof(ti_arena_block);
     arena->end = (char *)block + block->size;
-}
-
-void ti_arena_reset(ti_arena *arena)
-{
-    while (arena->block) {
-        ti_arena_block *block = arena->block;
-        arena->block = block->below;
-        block->below = arena->spare;
-        arena->spare = block;
-    }
-    arena->next = arena->end = NULL;
-    if (arena->spare) {
-        ti_arena_block *block = arena->spare;
-        arena->spare = block->below;
-        use_block(arena, block);
-    }
 }
 
 void *ti_arena_grow(ti_arena *arena, size_t size)
@@ -138,7 +117,8 @@ void ti_arena_ring_advance(ti_arena_ring *ring, uint64_t horizon)
     closed->arena.spare = NULL;
 }
 
-/* Its blocks go to the newest arena, which is the only one with spare blocks: those used last, likely still in a cache, are used first. */
+/* Its blocks go to the newest arena, which is the only one with spare blocks: those used last, likely still in a cache,
+ * are used first. */
 static void empty(ti_arena_ring *ring, ti_arena *arena)
 {
     ti_arena *top = ti_arena_ring_top(ring);

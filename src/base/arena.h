@@ -1,9 +1,9 @@
 /* Bump allocation in blocks, freed all at once; and a ring of arenas, one per horizon.
  *
- * An arena hands out memory that lives until it is reset. Blocks are kept on reset (up to the peak of one reset), so that
- * the steady state calls no malloc. The ring serves graph vertices: vertices go into the newest arena, ti_arena_ring_advance
- * closes it and opens the next, ti_arena_ring_release recycles those that were closed early enough.
- * Owned by one thread. */
+ * An arena hands out memory that lives as long as itself; a zeroed arena is an empty one. The ring serves graph
+ * vertices: they go into the newest arena, ti_arena_ring_advance closes it and opens the next, and
+ * ti_arena_ring_release recycles those that were closed early enough. Blocks of what is recycled are kept, so that the
+ * steady state calls no malloc. Owned by one thread. */
 #ifndef TI_ARENA_H
 #define TI_ARENA_H
 
@@ -19,9 +19,7 @@ typedef struct ti_arena {
     ti_arena_block *spare;
 } ti_arena;
 
-void ti_arena_init(ti_arena *arena);
 void ti_arena_fini(ti_arena *arena);
-void ti_arena_reset(ti_arena *arena);
 /* Make the first block of an arena that has none just large enough for `size` bytes. */
 void ti_arena_reserve(ti_arena *arena, size_t size);
 size_t ti_arena_bytes(const ti_arena *arena);      /* of all blocks, used or spare */

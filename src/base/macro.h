@@ -12,7 +12,6 @@
 #define TI_LIKELY(x) __builtin_expect(!!(x), 1)
 #define TI_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define TI_NOINLINE __attribute__((noinline))
-#define TI_WARN_UNUSED __attribute__((warn_unused_result))
 #define TI_PRINTF(fmt, first) __attribute__((__format__(__printf__, fmt, first)))
 #define TI_CACHE_LINE 64
 #define TI_ALIGN_UP(n, a) (((n) + (a)-1) / (a) * (a))

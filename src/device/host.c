@@ -69,7 +69,6 @@ typedef struct host {
     /* Completions: `done` is pushed by workers, newest first; `taken` is what poll took off it and has not reported, oldest first. */
     _Atomic(job *) done;
     job *taken;
-    atomic_bool has_taken;
     job *pool;
     int next_worker; /* for jobs of one part that no worker started */
 } host;
@@ -336,15 +335,7 @@ static int host_poll(ti_device *device, uint64_t *tokens, int max)
         j->next = h->pool;
         h->pool = j;
     }
-    atomic_store_explicit(&h->has_taken, h->taken != NULL, memory_order_relaxed);
     return n;
-}
-
-bool ti_device_host_has_completions(ti_device *device)
-{
-    host *h = (host *)device;
-    return atomic_load_explicit(&h->done, memory_order_relaxed) ||
-           atomic_load_explicit(&h->has_taken, memory_order_relaxed);
 }
 
 /* ---------------------------------------------------------------- workers */

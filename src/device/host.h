@@ -29,8 +29,6 @@ ti_device *ti_device_host_create(const ti_host_desc *desc);
 bool ti_device_host_work(ti_device *device, int worker);
 /* The calling thread no longer lends itself: what waits in its worker's queue is left to the others, one of which is woken. */
 void ti_device_host_leave(ti_device *device);
-/* Whether a completion waits to be polled. Any thread. */
-bool ti_device_host_has_completions(ti_device *device);
 /* Stop and join the threads; what is still queued (after a failure) is never run. Called before the structures that `idle` uses go away. */
 void ti_device_host_stop(ti_device *device);
 

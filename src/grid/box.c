@@ -1,6 +1,8 @@
 /* One box: see box.h. */
 #include "grid/box.h"
 
+#include "base/check.h"
+
 #include <stdio.h>
 
 int ti_box_subtract(const ti_box *a, const ti_box *b, ti_box out[6])
@@ -23,6 +25,7 @@ int ti_box_subtract(const ti_box *a, const ti_box *b, ti_box out[6])
             rest.max[d] = b->max[d];
         }
     }
+    TI_ASSERT(ti_box_covers(b, &rest)); /* what was cut off is all that `b` leaves */
     return n;
 }
 
@@ -55,5 +58,6 @@ const char *ti_box_format(const ti_box *a, int dims, char text[TI_BOX_TEXT])
         used += snprintf(text + used, (size_t)(TI_BOX_TEXT - used), "%s[%lld,%lld)", d ? "x" : "", (long long)a->min[d],
                          (long long)a->max[d]);
     }
+    TI_ASSERT(used < TI_BOX_TEXT);
     return text;
 }

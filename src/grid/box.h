@@ -82,8 +82,8 @@ static inline int ti_box_compare(const ti_box *a, const ti_box *b)
     return 0;
 }
 
-/* a without b: at most 6 pieces, dimension 0 first, below before above. Returns their number; 1 and `a` itself if they do
- * not meet. The order is part of the contract: sender and receiver cut alike (doc/internals.md). */
+/* a without b: at most 6 pieces, dimension 0 first, below before above. Returns their number; 1 and `a` itself if they
+ * do not meet. The order is part of the contract: sender and receiver cut alike (doc/internals.md). */
 int ti_box_subtract(const ti_box *a, const ti_box *b, ti_box out[6]);
 
 /* If the two touch along one whole face, their union is a box: stores it and returns true. */

@@ -33,9 +33,11 @@ static bool deals_once(const ti_distribution *d)
 ti_distribution ti_distribution_make(const tacit_distribution *from, const ti_box *extent, int nodes)
 {
     ti_distribution d;
+    TI_ASSERT(nodes >= 1);
     memset(&d, 0, sizeof(d));
     d.extent = *extent;
     for (int k = 0; k < 3; k++) {
+        TI_ASSERT(extent->min[k] == 0 && extent->max[k] > 0);
         d.grid[k] = TI_MAX(from->grid[k], 1);
         d.block[k] = (int64_t)TI_MIN(TI_MAX(from->block[k], (size_t)1),
                                      (size_t)extent->max[k]); /* one block is one block */
@@ -59,6 +61,7 @@ int ti_distribution_owner(const ti_distribution *d, const int64_t index[3])
     int64_t at[3];
     const int64_t *width = d->cyclic ? d->grid : d->split.parts;
     for (int k = 0; k < 3; k++) {
+        TI_ASSERT(index[k] >= 0 && index[k] < d->extent.max[k]);
         at[k] = d->cyclic ? index[k] / d->block[k] % d->grid[k] : ti_split_part(&d->split, k, index[k]);
     }
     return (int)((at[0] * width[1] + at[1]) * width[2] + at[2]);
@@ -67,6 +70,7 @@ int ti_distribution_owner(const ti_distribution *d, const int64_t index[3])
 /* The node's place in the grid; false if it has none. */
 static bool place_of(const ti_distribution *d, int node, int64_t at[3])
 {
+    TI_ASSERT(node >= 0);
     const int64_t *width = d->cyclic ? d->grid : d->split.parts;
     at[2] = node % width[2];
     at[1] = node / width[2] % width[1];
@@ -113,6 +117,7 @@ static ti_box block_box(const ti_distribution *d, const int64_t at[3], const int
 
 static void own_block(const ti_distribution *d, int64_t b, int64_t own[3])
 {
+    TI_ASSERT(d->cyclic && b >= 0 && b < ti_distribution_places(d));
     own[2] = b % d->most[2];
     own[1] = b / d->most[2] % d->most[1];
     own[0] = b / d->most[2] / d->most[1];

@@ -1,8 +1,10 @@
 /* Distributions: which node owns which part of a buffer, as a value: block, or block-cyclic over a grid of nodes.
  *
- * Nodes form a grid, row-major: node (i,j,k) has number (i * grid[1] + j) * grid[2] + k. *Block* gives each node one box, the chunks of a split
- * whose borders are multiples of `block`. *Cyclic* deals blocks out in turn in every dimension, as ScaLAPACK does. A node's part is a dense
- * local array, row-major: its blocks in order, without the gaps between them. The description was checked. Any thread. */
+ * Nodes form a grid, row-major: node (i,j,k) has number (i * grid[1] + j) * grid[2] + k. *Block* gives each node one
+ * box, a chunk of a split whose borders are multiples of `block`. *Cyclic* deals blocks out in turn in every dimension,
+ * as ScaLAPACK does. A node's part is a dense local array, row-major: its blocks in order, without the gaps between
+ * them. Invariants: every index of the extent has one owner, and the parts of a node fill its local array. The
+ * description was checked by the caller. Any thread. */
 #ifndef TI_DISTRIBUTION_H
 #define TI_DISTRIBUTION_H
 
@@ -20,7 +22,8 @@ typedef struct ti_distribution {
     ti_split split; /* block: its chunks, in the order of the nodes */
 } ti_distribution;
 
-/* A part of a node's local array: `box` of the buffer, and where the whole array would lie if the part were at its own indices. */
+/* A part of a node's local array: `box` of the buffer, and where the whole array would lie if the part were at its own
+ * indices. */
 typedef struct ti_local_piece {
     ti_box box, whole;
 } ti_local_piece;

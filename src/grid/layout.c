@@ -13,6 +13,7 @@ size_t ti_layout_offset(const ti_box *whole, const int64_t at[3], size_t elem_si
 {
     size_t index = 0;
     for (int d = 0; d < 3; d++) {
+        TI_ASSERT(at[d] >= whole->min[d] && at[d] < whole->max[d]);
         index = index * (size_t)(whole->max[d] - whole->min[d]) + (size_t)(at[d] - whole->min[d]);
     }
     return index * elem_size;
@@ -34,6 +35,7 @@ static void block_repeat(ti_block *b, size_t n, size_t step)
     } else if (step == b->count[1] * b->stride[1]) {
         b->count[1] *= n;
     } else {
+        TI_ASSERT(b->count[0] == 1); /* three dimensions, and the last one is contiguous */
         b->count[0] = n;
         b->stride[0] = step;
     }
@@ -96,6 +98,7 @@ static void copy_alike(const ti_block *to, const ti_block *from)
 static ti_block cut_alike(const ti_block *single, const ti_block *other)
 {
     ti_block b = *other;
+    TI_ASSERT(single->run == ti_block_bytes(other));
     b.base = single->base;
     b.stride[1] = other->run;
     b.stride[0] = other->run * other->count[1];
@@ -117,6 +120,7 @@ static cursor cursor_start(const ti_block *block)
 static void cursor_advance(cursor *c, size_t bytes)
 {
     const ti_block *b = c->block;
+    TI_ASSERT(bytes <= c->left);
     c->at += bytes;
     c->left -= bytes;
     if (c->left == 0) {

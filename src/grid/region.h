@@ -1,9 +1,12 @@
-/* A region: a set of indices, kept as disjoint boxes in a normal form.
+/* Lists of boxes, and regions: sets of indices, kept as disjoint boxes in a normal form.
  *
- * Normal form: boxes are disjoint, none is empty, no two of them join to a box, and they are sorted by ti_box_compare.
- * Boxes are as long as possible in dimension 2, then in 1, then in 0 (region_sweep.h). So the form depends on the set
- * of indices alone, not on how it came about: equal sets have equal lists of boxes. All memory grows through ti_vec
- * (counted). Owned by one thread. */
+ * The idea: a set is cut along dimension 0 wherever its cross-section changes, each cross-section along dimension 1,
+ * and what remains are intervals along dimension 2. A box of the normal form is a longest run of slabs whose
+ * cross-sections have a piece in common. So boxes are as long as possible in dimension 2, which is contiguous in
+ * memory, then in 1, then in 0; and equal sets have equal lists of boxes, however they came about.
+ *
+ * Invariants of the normal form (ti_boxes_are_normal): no box is empty, no two share an index or join to a box, and
+ * they are sorted by ti_box_compare. All memory grows through ti_vec (counted). Owned by one thread. */
 #ifndef TI_REGION_H
 #define TI_REGION_H
 
@@ -32,34 +35,30 @@ static inline void ti_boxes_push_common(const ti_box *a, const ti_box *b, ti_box
     }
 }
 
+/* Replaces every box by what `hole` leaves of it (ti_box_subtract), in order. */
+void ti_boxes_subtract(ti_boxes *list, const ti_box *hole);
+
+/* Brings boxes, which may be empty or overlap, into normal form. */
+void ti_boxes_normalize(ti_boxes *list);
+bool ti_boxes_are_normal(const ti_boxes *list);
+
+/* A set that grows box by box; zeroed, it is the empty one. The first `settled` boxes are in normal form. What is added
+ * stands behind them as it came until the region is settled, by the caller, or because there is much of it. */
 typedef struct ti_region {
     ti_boxes boxes;
+    size_t settled;
 } ti_region;
 
-void ti_region_fini(ti_region *region); /* a zeroed region is the empty one */
+void ti_region_fini(ti_region *region);
+void ti_region_add(ti_region *region, const ti_box *box);  /* union; empty boxes change nothing */
+void ti_region_settle(ti_region *region);                  /* all of it is in normal form then */
+void ti_region_clip(ti_region *region, const ti_box *box); /* intersection; settled then */
 static inline bool ti_region_is_empty(const ti_region *region)
 {
     return region->boxes.count == 0;
 }
-void ti_region_clear(ti_region *region);
-void ti_region_copy(ti_region *to, const ti_region *from);
-
-void ti_region_add(ti_region *region, const ti_box *box); /* union with a box; empty boxes change nothing */
-void ti_region_add_all(ti_region *region, const ti_box *boxes, size_t n); /* with many: faster than one by one */
-void ti_region_remove(ti_region *region, const ti_box *box);              /* difference with a box */
-void ti_region_clip(ti_region *region, const ti_box *box);                /* intersection with a box */
-void ti_region_union(ti_region *region, const ti_region *other);
-void ti_region_subtract(ti_region *region, const ti_region *other);
-void ti_region_intersect(ti_region *region, const ti_region *other);
-
-bool ti_region_covers(const ti_region *region, const ti_box *box);
 bool ti_region_meets(const ti_region *region, const ti_box *box);
-bool ti_region_equal(const ti_region *a, const ti_region *b); /* as sets */
-int64_t ti_region_volume(const ti_region *region);
-ti_box ti_region_bounding(const ti_region *region); /* empty box if empty */
-bool ti_region_is_valid(const ti_region *region);
-
-/* On plain lists: replace every box of `list` by what `hole` leaves of it, in order (ti_box_subtract), as it comes. */
-void ti_boxes_subtract(ti_boxes *list, const ti_box *hole);
+ti_box ti_region_bounding(const ti_region *region); /* an empty box if empty */
+int64_t ti_region_volume(const ti_region *region);  /* of a settled one */
 
 #endif

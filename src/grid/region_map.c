@@ -104,6 +104,7 @@ static double overlap(const ti_box *a, const ti_box *b)
 
 static void leaf_insert(ti_region_node *leaf, const ti_box *box, uint64_t value)
 {
+    TI_ASSERT(!leaf->inner && leaf->count < FANOUT);
     int i = leaf->count++;
     for (; i > 0 && ti_region_compare(&leaf->box[i - 1], leaf->value[i - 1], box, value) > 0; i--) {
         leaf->box[i] = leaf->box[i - 1];
@@ -115,6 +116,7 @@ static void leaf_insert(ti_region_node *leaf, const ti_box *box, uint64_t value)
 
 static void node_append(ti_region_node *node, const ti_box *box, uint64_t value)
 {
+    TI_ASSERT(node->count < FANOUT);
     node->inner = true;
     node->box[node->count] = *box;
     node->value[node->count++] = value;
@@ -131,6 +133,7 @@ static void node_put(ti_region_node *node, int height, const ti_box *box, uint64
 
 static void pool_add(pool *p, const ti_region_node *node)
 {
+    TI_ASSERT(p->count + node->count <= MOST_POOLED);
     memcpy(&p->box[p->count], node->box, (size_t)node->count * sizeof(ti_box));
     memcpy(&p->value[p->count], node->value, (size_t)node->count * sizeof(uint64_t));
     p->count += node->count;
@@ -160,7 +163,8 @@ typedef struct cut {
     uint8_t order[MOST_POOLED];
 } cut;
 
-/* The best cut of a given order; of equal ones the last, since loops often add in ascending order, and what lies behind the cut is filled next. */
+/* The best cut of a given order; of equal ones the last, since loops often add in ascending order, and what lies behind
+ * the cut is filled next. */
 static void rate_cuts(const pool *p, cut *c)
 {
     ti_box below[MOST_POOLED], above[MOST_POOLED];
@@ -208,6 +212,7 @@ static void pool_split(const pool *p, int height, ti_region_node *a, ti_region_n
             best = c;
         }
     }
+    TI_ASSERT(best.at >= SPLIT_LEAST && p->count - best.at >= SPLIT_LEAST && p->count - best.at <= FANOUT);
     a->count = b->count = 0;
     for (int i = 0; i < p->count; i++) {
         int from = best.order[i];
@@ -291,16 +296,18 @@ void ti_region_map_insert(ti_region_map *map, const ti_box *box, uint64_t value)
     map->count++;
     if (TI_LIKELY(map->height == 0 && map->root->count < FANOUT)) {
         leaf_insert(map->root, box, value);
-        return;
+    } else {
+        ti_box copy = *box;
+        grow_root(map, map->root, insert_below(map, map->root, map->height, &copy, value));
     }
-    ti_box copy = *box;
-    grow_root(map, map->root, insert_below(map, map->root, map->height, &copy, value));
+    TI_VALIDATE(ti_region_map_seems_valid(map));
 }
 
 /* ---------------------------------------------------------------- exact boxes */
 
 static void node_erase(ti_region_node *node, int at)
 {
+    TI_ASSERT(at >= 0 && at < node->count);
     size_t behind = (size_t)(--node->count - at);
     memmove(&node->box[at], &node->box[at + 1], behind * sizeof(ti_box));
     memmove(&node->value[at], &node->value[at + 1], behind * sizeof(uint64_t));
@@ -319,6 +326,7 @@ static int choose_neighbour(const ti_region_node *node, int at)
             best_volume = growth;
         }
     }
+    TI_ASSERT(best >= 0 && best != at); /* an inner tree node has two children at least */
     return best;
 }
 
@@ -401,7 +409,31 @@ bool ti_region_map_remove(ti_region_map *map, const ti_box *box, uint64_t value)
         drop_node(map, map->root, MOST_SPARE);
         map->root = NULL;
     }
+    TI_VALIDATE(ti_region_map_seems_valid(map));
     return true;
+}
+
+/* The first neighbour that has this value and makes a box with `box`, which becomes that box; or NULL. */
+static const ti_region_entry *join_neighbour(ti_region_map *map, ti_box *box, uint64_t value)
+{
+    ti_vec_clear(&map->orphans);
+    ti_region_map_query_touching(map, box, &map->orphans);
+    for (size_t i = 0; i < map->orphans.count; i++) {
+        const ti_region_entry *e = &map->orphans.data[i];
+        if (e->value == value && ti_box_join(&e->box, box, box)) {
+            return e;
+        }
+    }
+    return NULL;
+}
+
+void ti_region_map_insert_joined(ti_region_map *map, const ti_box *box, uint64_t value)
+{
+    ti_box whole = *box;
+    for (const ti_region_entry *e; (e = join_neighbour(map, &whole, value));) {
+        ti_region_map_remove(map, &e->box, value);
+    }
+    ti_region_map_insert(map, &whole, value);
 }
 
 /* ---------------------------------------------------------------- cutting, removing much */
@@ -433,7 +465,8 @@ static ti_region_node *cut_in_leaf(ti_region_map *map, const pieces *p)
     return fresh;
 }
 
-/* Look for the entry below `node`, and cut it. *found says whether it was there; returns a new neighbour of `node`, if it was split. */
+/* Look for the entry below `node`, and cut it. *found says whether it was there. Returns the new neighbour of `node` if
+ * that was split, or NULL. */
 static ti_region_node *cut_below(ti_region_map *map, ti_region_node *node, int height, const ti_box *box,
                                  const pieces *p, bool *found)
 {
@@ -461,18 +494,20 @@ void ti_region_map_cut(ti_region_map *map, const ti_box *box, const ti_region_en
     ti_box copy = *box;
     const pieces p = { piece, n };
     bool found = false;
+    TI_ASSERT(map->root && n >= 1 && n <= 7);
     map->count += (size_t)n - 1;
     if (ti_region_finger_covers(map, &copy) && ti_box_equal(&map->finger->box[map->at], &copy) &&
         map->finger->count + n - 1 <= FANOUT) { /* the pieces are its box, so no box above changes */
         cut_in_leaf(map, &p);
-        return;
+    } else {
+        grow_root(map, map->root, cut_below(map, map->root, map->height, &copy, &p, &found));
+        TI_ASSERT(found);
     }
-    grow_root(map, map->root, cut_below(map, map->root, map->height, &copy, &p, &found));
-    TI_ASSERT(found);
+    TI_VALIDATE(ti_region_map_seems_valid(map));
 }
 
-/* Give up a whole subtree, whose tree nodes are kept for the next: what is written at once is read in parts again. If `kept` is there, entries are put
- * there. Returns their number. */
+/* Give up a whole subtree. Its tree nodes are kept for reuse: what is written at once is often read in parts again. The
+ * entries are put into `kept`, unless that is NULL. Returns their number. */
 static size_t drop_subtree(ti_region_map *map, ti_region_node *node, int height, ti_region_entries *kept)
 {
     size_t entries = 0;
@@ -537,6 +572,7 @@ size_t ti_region_map_remove_inside(ti_region_map *map, const ti_box *box)
     for (size_t i = 0; i < map->orphans.count; i++) {
         ti_region_map_insert(map, &map->orphans.data[i].box, map->orphans.data[i].value);
     }
+    TI_VALIDATE(ti_region_map_seems_valid(map));
     return before - map->count;
 }
 
@@ -546,6 +582,7 @@ size_t ti_region_map_unite(ti_region_map *map, const ti_box *box, uint64_t value
     ti_region_node *leaf = map->root;
     size_t before = map->count;
     int kept = 0, first = -1;
+    TI_ASSERT(leaf);
     if (map->height > 0) {
         size_t removed = ti_region_map_remove_inside(map, box);
         ti_region_map_insert(map, box, value);
@@ -564,5 +601,6 @@ size_t ti_region_map_unite(ti_region_map *map, const ti_box *box, uint64_t value
     leaf->count = kept;
     map->count = (size_t)kept;
     ti_region_point_at(map, leaf, first);
+    TI_VALIDATE(ti_region_map_seems_valid(map));
     return before - map->count + 1;
 }

@@ -1,14 +1,17 @@
-/* A map from disjoint boxes to 64-bit values, with an index in space.
+/* A map from boxes to 64-bit values, with an index in space.
  *
  * The idea: an R-tree with small leaves. With few entries it is one leaf and a linear scan; with 100 000 tiles a query
  * for one tile visits a handful of tree nodes. The map stores what it is given: cutting and merging entries is the
- * business of its users (plan/version, plan/tracker), who know when values are equal. Entries are normally disjoint;
- * the index itself does not need it (cached chunk tables of custom mappers may overlap), except that what an entry covers
- * is looked for nowhere else, unless `overlapping` is set. The map remembers where it found something last, and each leaf where
- * the next thing was found, so that a loop over entries in order searches the tree once per leaf, and the next time not at all; and in a tall tree, where it found what it was asked for of late, so that tiles that are used again and
- * again are not searched for. The order of a query's result
- * is by minimum corner, whatever the shape of the tree, so that nodes with equal contents see equal lists. Owned by one
- * thread. */
+ * business of its users, who know when values are equal.
+ *
+ * Searching is what costs, so it is avoided where possible. The map remembers where it found something last, and each
+ * leaf where the next thing was found: a loop over entries in order searches the tree once per leaf, and the next time
+ * not at all. A tall tree also remembers where it found what it was asked for of late: tiles that are used again and
+ * again are not searched for.
+ *
+ * Invariants: entries are disjoint unless `overlapping` is set, so what one entry covers is looked for nowhere else.
+ * A query's result is ordered by minimum corner, whatever the shape of the tree, so nodes with equal contents see equal
+ * lists. The tree's own: region_map_impl.h. Owned by one thread. */
 #ifndef TI_REGION_MAP_H
 #define TI_REGION_MAP_H
 
@@ -36,18 +39,15 @@ typedef struct ti_region_finger ti_region_finger;
 typedef struct ti_region_map {
     ti_region_node *root; /* NULL if empty */
     size_t count;
-    int height; /* 0: the root is a leaf */
-    int spares;
-    uint32_t freed; /* tree nodes: how many times */
-    ti_region_node
-        *spare; /* tree nodes for reuse: many tasks between two horizons grow and shrink the tree again and again */
-    ti_region_node
-        *finger; /* the leaf of the entry that was found last, and its place there: loops go on from it; or NULL */
-    int at;
-    ti_region_finger
-        *fingers; /* by the corner that was asked for: where entries were found; NULL until the tree has height */
-    ti_region_entries orphans; /* lose their leaves for a moment */
+    int height;                /* 0: the root is a leaf */
     bool overlapping;          /* set by users whose entries may overlap */
+    ti_region_node *spare;     /* tree nodes for reuse: between horizons the tree grows and shrinks again and again */
+    int spares;                /* how many they are */
+    uint32_t freed;            /* how many times a tree node was given back for good */
+    ti_region_node *finger;    /* the leaf of the entry that was found last, from which loops go on; or NULL */
+    int at;                    /* that entry's place in the leaf */
+    ti_region_finger *fingers; /* where things were found, by the corner asked for; NULL until the tree has height */
+    ti_region_entries orphans; /* scratch: entries that lose their leaves for a moment, and neighbours to join */
 } ti_region_map;
 
 void ti_region_map_init(ti_region_map *map);
@@ -55,6 +55,8 @@ void ti_region_map_fini(ti_region_map *map);
 
 /* `box` is not empty. */
 void ti_region_map_insert(ti_region_map *map, const ti_box *box, uint64_t value);
+/* The same, but joined with neighbours that have the same value, as long as there are any. */
+void ti_region_map_insert_joined(ti_region_map *map, const ti_box *box, uint64_t value);
 /* The entry with exactly this box: a pointer to its value (valid until the next insert or remove), or NULL. */
 uint64_t *ti_region_map_find(ti_region_map *map, const ti_box *box);
 /* The same, if the entry is where loops go on: the tree is not searched. */
@@ -73,8 +75,8 @@ void ti_region_map_query(ti_region_map *map, const ti_box *box, ti_region_entrie
 void ti_region_map_refer(ti_region_map *map, const ti_box *box, ti_region_refs *out);
 /* Append all entries that meet `box` or touch one of its faces (candidates for merging), sorted. */
 void ti_region_map_query_touching(const ti_region_map *map, const ti_box *box, ti_region_entries *out);
-/* Append a few entries that lie together (at most TI_REGION_MAP_FEW), and move the cursor on to the next ones. Called again and again, from a cursor
- * of 0, it goes around the whole map, if that changes little meanwhile. */
+/* Append a few entries that lie together (at most TI_REGION_MAP_FEW), and move the cursor on to the next ones. Called
+ * again and again, from a cursor of 0, it goes around the whole map, if that changes little meanwhile. */
 enum { TI_REGION_MAP_FEW = 16 };
 void ti_region_map_visit(const ti_region_map *map, uint64_t *cursor, ti_region_entries *out);
 bool ti_region_map_is_valid(const ti_region_map *map);

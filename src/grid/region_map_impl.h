@@ -15,10 +15,9 @@ enum { TI_REGION_SPARE = 64, TI_REGION_MANY_SPARE = 512 };
 struct ti_region_node {
     int32_t count;
     bool inner;
-    int32_t follow_at;     /* of a leaf: where in `follow` */
-    uint32_t follow_round; /* what `follow` is worth: nothing, if the map has freed tree nodes since */
-    ti_region_node
-        *follow; /* the leaf in which something was found after this one: loops in order go there again; or NULL */
+    int32_t follow_at;      /* of a leaf: where in `follow` */
+    uint32_t follow_round;  /* `follow` counts only if the map has freed no tree node since */
+    ti_region_node *follow; /* the leaf where the next thing was found: loops in order go there again; or NULL */
     ti_box box[TI_REGION_FANOUT];
     union {
         uint64_t value[TI_REGION_FANOUT];
@@ -86,11 +85,12 @@ static inline bool ti_region_follow_covers(ti_region_map *map, const ti_box *box
     return true;
 }
 
-/* The tree was searched for `box`, and the finger, which was in leaf `before` (or NULL), is at the only entry that meets it. */
+/* The tree was searched for `box`, and the finger, which was in leaf `before` (or NULL), is at the only entry that
+ * meets it. */
 void ti_region_remember(ti_region_map *map, ti_region_node *before, const ti_box *box);
 
-/* The first of the finger's entry and the few after it that covers `box` becomes the finger's: whether there is one. Of a row of tiles that were
- * cut out of what is around them, every third entry is a tile. */
+/* Moves the finger to the first of its entry and the few after it that covers `box`, or to where others were found:
+ * whether there is one. Of a row of tiles that were cut out of what is around them, every third entry is a tile. */
 static inline bool ti_region_finger_covers(ti_region_map *map, const ti_box *box)
 {
     const ti_region_node *leaf = map->finger;
@@ -103,6 +103,13 @@ static inline bool ti_region_finger_covers(ti_region_map *map, const ti_box *box
     }
     return map->height > 0 &&
            (ti_region_follow_covers(map, box) || (map->fingers && ti_region_fingers_cover(map, box)));
+}
+
+/* For TI_VALIDATE. Large maps are left to tests, since it takes a look at every entry. */
+static inline bool ti_region_map_seems_valid(const ti_region_map *map)
+{
+    enum { FEW = 64 };
+    return map->count > FEW || ti_region_map_is_valid(map);
 }
 
 #endif

@@ -9,6 +9,7 @@ enum { FANOUT = TI_REGION_FANOUT, LEAST = TI_REGION_LEAST, FEW_TO_SORT = 16 };
 
 void ti_region_remember(ti_region_map *map, ti_region_node *before, const ti_box *box)
 {
+    TI_ASSERT(map->height > 0 && map->finger && map->at < map->finger->count);
     if (before && before != map->finger) {
         before->follow = map->finger;
         before->follow_at = map->at;
@@ -147,6 +148,7 @@ static void sort_entries(ti_region_entry *entry, size_t n, ti_region_entry *othe
 
 static void sort_from(ti_region_entries *out, size_t first)
 {
+    TI_ASSERT(first <= out->count);
     size_t n = out->count - first, i = 1;
     while (i < n && in_order(&out->data[first + i - 1], &out->data[first + i])) {
         i++;
@@ -237,7 +239,8 @@ void ti_region_map_query_touching(const ti_region_map *map, const ti_box *box, t
     }
 }
 
-/* The cursor has a digit per height, of which the lowest inner one counts fastest: which child to go to. A map that became smaller wraps it. */
+/* The cursor has a digit per height: which child to go to. That of the lowest inner tree nodes counts fastest. In a map
+ * that became smaller it wraps. */
 void ti_region_map_visit(const ti_region_map *map, uint64_t *cursor, ti_region_entries *out)
 {
     const ti_region_node *node = map->root, *path[16];

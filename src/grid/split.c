@@ -14,6 +14,7 @@ static int64_t ceil_div(int64_t a, int64_t b)
 void ti_split_grid(int64_t n, int64_t out[2])
 {
     int64_t a = 1;
+    TI_ASSERT(n >= 1);
     for (int64_t i = 1; i * i <= n; i++) {
         if (n % i == 0) {
             a = i;
@@ -53,6 +54,7 @@ static void choose_parts(ti_split *s, const ti_split_request *r)
         s->parts[0] = TI_MIN(wanted, granules[0]);
     }
     for (int d = 0; d < 3; d++) {
+        TI_ASSERT(s->parts[d] >= 1 && s->parts[d] <= granules[d]); /* so no chunk is empty */
         s->quot[d] = granules[d] / s->parts[d];
         s->rest[d] = granules[d] % s->parts[d];
     }
@@ -73,6 +75,7 @@ static void fill_table(ti_split *s, const ti_split_request *r, int64_t *table)
         int64_t ideal = (int64_t)((unsigned __int128)granules * sum / total);
         at = TI_MAX(at + 1, TI_MIN(ideal, granules - (parts - 1 - i)));
     }
+    TI_ASSERT(at == granules);
     table[parts] = s->hi[0];
     s->table = table;
     s->quot[0] = s->rest[0] = 0;
@@ -97,6 +100,7 @@ ti_split ti_split_make(const ti_split_request *r, int64_t *table)
     choose_parts(&s, r);
     s.chunks = s.parts[0] * s.parts[1] * s.parts[2];
     s.per_node = ceil_div(s.chunks, r->nodes);
+    TI_ASSERT(s.place >= 0 ? s.chunks == 1 : s.chunks <= (int64_t)r->nodes * r->oversubscribe);
     if (r->weights && s.place < 0 && s.parts[1] == 1) {
         fill_table(&s, r, table);
     }
@@ -128,6 +132,7 @@ int64_t ti_split_part(const ti_split *s, int d, int64_t x)
 ti_box ti_split_chunk(const ti_split *s, int64_t c, int64_t margin)
 {
     int64_t at[3] = { c, 0, 0 };
+    TI_ASSERT(c >= 0 && c < s->chunks);
     if (TI_UNLIKELY(s->place == TI_PLACE_EVERYWHERE)) {
         return ti_split_range(s);
     }

@@ -1,10 +1,13 @@
 /* A split: the pure function from (range, granularity, parts) to chunks, and from chunks to nodes.
  *
- * Chunks are numbered row-major over parts[0] x parts[1] x parts[2]; no chunk is empty. Chunk c belongs to node c / per_node, so the
- * nodes that have chunks are [0, ceil(chunks / per_node)), or [place, place + 1) for a placed task. A split *everywhere* has one chunk per node, each
- * of which is the whole range. `chunk box` and `part that
- * holds index x` are O(1) (O(log parts) for table splits, which cut dimension 0 by weights). A split is a plain value: all bytes that are not
- * used are zero, so that equal splits compare equal with memcmp; the boundary table is compared by content. Any thread. */
+ * Chunks are numbered row-major over parts[0] x parts[1] x parts[2]. Chunk c belongs to node c / per_node, so the nodes
+ * that have chunks are [0, ceil(chunks / per_node)), or [place, place + 1) for a placed task. A split *everywhere* has
+ * one chunk per node, each of which is the whole range. The box of a chunk, and the part that holds an index, take O(1)
+ * (O(log parts) for table splits, which cut dimension 0 by weights).
+ *
+ * Invariants: no chunk is empty, and but for splits everywhere they are disjoint and together the range. A split is a
+ * plain value: bytes that are not used are zero, so equal splits compare equal with memcmp, up to `table`, which is
+ * compared by content. Any thread. */
 #ifndef TI_SPLIT_H
 #define TI_SPLIT_H
 
@@ -35,11 +38,12 @@ typedef struct ti_split_request {
     const uint32_t *weights; /* one per node, or NULL */
 } ti_split_request;
 
-/* The grid of `parts` chunks that a split in two dimensions takes: two factors that are as equal as possible, the larger one first. The larger one is
- * along the dimension with more blocks of the granularity. */
+/* The grid of `parts` chunks that a split in two dimensions takes: two factors that are as equal as possible, larger
+ * first. The larger one cuts the dimension that has more granules. */
 void ti_split_grid(int64_t parts, int64_t out[2]);
 
-/* Uniform split. With weights, the caller gives room for nodes * oversubscribe + 1 borders in `table`, which the split refers to. */
+/* Without weights a uniform split. With them, the caller gives room for nodes * oversubscribe + 1 borders in `table`,
+ * which the split refers to. */
 ti_split ti_split_make(const ti_split_request *request, int64_t *table);
 
 /* First index of part i of dimension d; not of a split everywhere. */
@@ -52,7 +56,8 @@ static inline int64_t ti_split_border(const ti_split *s, int d, int64_t i)
     return TI_MIN(at, s->hi[d]);
 }
 
-/* Begin of part i when n units are dealt to `parts` as evenly as possible: nodes, devices and workers all cut like this. */
+/* Where part i begins if n units are dealt to `parts` as evenly as possible: nodes, devices and workers all cut like
+ * this. */
 static inline int64_t ti_split_share(int64_t n, int64_t parts, int64_t i)
 {
     return n / parts * i + TI_MIN(i, n % parts);

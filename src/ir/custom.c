@@ -12,6 +12,7 @@ void ti_custom_image(const ti_custom_mapper *m, const ti_box *items, const ti_bo
         range.size[d] = (size_t)extent->max[d];
     }
     m->fn(&chunk, &range, m->user, &collected);
+    ti_region_settle(&collected.region);
     for (size_t i = 0; i < collected.region.boxes.count; i++) {
         ti_vec_push(out, collected.region.boxes.data[i]);
     }

@@ -1,4 +1,5 @@
-/* Evaluating custom mappers: the user's function, its output clamped to the buffer and brought to normal form. Any thread. */
+/* Evaluating custom mappers: the user's function, its output clamped to the buffer and brought to normal form.
+ * Any thread. */
 #ifndef TI_CUSTOM_H
 #define TI_CUSTOM_H
 

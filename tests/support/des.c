@@ -94,7 +94,6 @@ static void init_event(des *d, int r, size_t i)
 static void init(des *d, sim *s, uint64_t seed)
 {
     *d = (des){ .s = s, .rng = { gen_mix(seed ^ 0xde5) } };
-    ti_arena_init(&d->arena);
     d->event = TI_NEW_ARRAY(event *, (size_t)s->nodes);
     d->memory = TI_NEW_ARRAY(uint32_t *, (size_t)s->nodes);
     d->prefix = TI_NEW_ARRAY(size_t, (size_t)s->nodes);

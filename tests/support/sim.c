@@ -52,7 +52,6 @@ void sim_init(sim *s, const gen_program *program, const sim_options *options)
     lower_init(&s->lowering, program);
     s->lowering.reproducible = options->reproducible;
     s->lowering.shapes = options->shapes;
-    ti_arena_init(&s->arena);
     s->base = TI_NEW_ARRAY(size_t, program->buffer.count + 1);
     for (size_t i = 0; i < program->buffer.count; i++) {
         gen_box extent = gen_extent(&program->buffer.data[i]);

@@ -110,7 +110,6 @@ bool sim_check_order(sim *s, sim_command *const *vertex, size_t count, const cha
     o.row = ti_alloc_zero(row_bytes);
     o.writer = ti_alloc_zero(element_bytes);
     o.reader = ti_alloc_zero(element_bytes);
-    ti_arena_init(&o.arena);
     bool good = true;
     for (size_t i = 0; i < count && good; i++) {
         good = check_vertex(&o, vertex, i, applied);

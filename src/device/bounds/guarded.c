@@ -103,17 +103,25 @@ static void before_first_row(const ti_guarded *copy, const ti_box *rows, int64_t
     at[2] = copy->anchor;
 }
 
+static void push_all(ti_boxes *list, const ti_region *region)
+{
+    for (size_t b = 0; b < region->boxes.count; b++) {
+        ti_vec_push(list, region->boxes.data[b]);
+    }
+}
+
 int64_t ti_guarded_rows(const ti_guarded *copy)
 {
-    ti_region both = { 0 };
+    ti_boxes both = { 0 };
     int64_t rows = 0;
-    ti_region_union(&both, &copy->contents);
-    ti_region_union(&both, &copy->writable);
-    for (size_t b = 0; b < both.boxes.count; b++) { /* boxes that lie side by side count their rows twice */
-        const ti_box *box = &both.boxes.data[b];
+    push_all(&both, &copy->contents);
+    push_all(&both, &copy->writable);
+    ti_boxes_normalize(&both);
+    for (size_t b = 0; b < both.count; b++) { /* boxes that lie side by side count their rows twice */
+        const ti_box *box = &both.data[b];
         rows += (box->max[0] - box->min[0]) * (box->max[1] - box->min[1]);
     }
-    ti_region_fini(&both);
+    ti_vec_fini(&both);
     return rows;
 }
 

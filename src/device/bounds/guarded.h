@@ -62,10 +62,6 @@ bool ti_guarded_map(ti_guarded *copy, bool at_end);
 void ti_guarded_seal(ti_guarded *copy);
 void ti_guarded_unmap(ti_guarded *copy); /* the layout stays known */
 
-static inline bool ti_guarded_is_mapped(const ti_guarded *copy)
-{
-    return copy->map != NULL;
-}
 static inline char *ti_guarded_address(const ti_guarded *copy, const int64_t at[3])
 {
     ptrdiff_t offset = 0;

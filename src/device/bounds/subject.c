@@ -35,9 +35,10 @@ static void find_image(ti_bounds_subject *is, uint32_t a, const ti_box *items)
     ti_boxes boxes = { 0 };
     ti_access_image(access, items, &boxes);
     for (size_t b = 0; b < boxes.count; b++) {
-        boxes.data[b] = align_right(&boxes.data[b], access->buffer->dims);
+        ti_box box = align_right(&boxes.data[b], access->buffer->dims);
+        ti_region_add(&is->image[a], &box);
     }
-    ti_region_add_all(&is->image[a], boxes.data, boxes.count);
+    ti_region_settle(&is->image[a]);
     ti_vec_fini(&boxes);
 }
 
@@ -149,6 +150,8 @@ static void fill_copy(ti_bounds_subject *is, uint32_t a, const tacit_view *real)
             ti_region_add(&copy->writable, &box);
         }
     }
+    ti_region_settle(&copy->contents);
+    ti_region_settle(&copy->writable);
 }
 
 /* A mapper that names more for a part of the items than for all of them would make the view too small. */

@@ -13,30 +13,10 @@ void ti_coherence_fini(ti_coherence *c)
 {
     ti_region_map_fini(&c->fresh);
     ti_vec_fini(&c->found);
-    ti_vec_fini(&c->touching);
 }
 
-/* Insert an entry, joined with neighbours that have the same set. */
-static void insert(ti_coherence *c, ti_box box, uint64_t set)
-{
-    for (bool again = true; again;) {
-        again = false;
-        ti_vec_clear(&c->touching);
-        ti_region_map_query_touching(&c->fresh, &box, &c->touching);
-        for (size_t i = 0; i < c->touching.count && !again; i++) {
-            const ti_region_entry *e = &c->touching.data[i];
-            ti_box joined;
-            if (e->value == set && ti_box_join(&e->box, &box, &joined)) {
-                ti_region_map_remove(&c->fresh, &e->box, e->value);
-                box = joined;
-                again = true;
-            }
-        }
-    }
-    ti_region_map_insert(&c->fresh, &box, set);
-}
-
-/* Take all found entries out of the map, and put back what lies outside `box`. All of them leave first, since what comes back may join. */
+/* Take all found entries out of the map, and put back what lies outside `box`. All of them leave first, since what comes
+ * back may join. */
 static void carve_found(ti_coherence *c, const ti_box *box)
 {
     for (size_t i = 0; i < c->found.count; i++) {
@@ -47,7 +27,7 @@ static void carve_found(ti_coherence *c, const ti_box *box)
         ti_box piece[6];
         int n = ti_box_covers(box, &e->box) ? 0 : ti_box_subtract(&e->box, box, piece);
         for (int k = 0; k < n; k++) {
-            insert(c, piece[k], e->value);
+            ti_region_map_insert_joined(&c->fresh, &piece[k], e->value);
         }
     }
 }
@@ -61,7 +41,7 @@ void ti_coherence_write(ti_coherence *c, const ti_box *box, int memory)
         return;
     }
     carve_found(c, box);
-    insert(c, *box, set);
+    ti_region_map_insert_joined(&c->fresh, box, set);
 }
 
 void ti_coherence_copy(ti_coherence *c, const ti_box *box, int memory)
@@ -71,7 +51,8 @@ void ti_coherence_copy(ti_coherence *c, const ti_box *box, int memory)
     ti_region_map_query(&c->fresh, box, &c->found);
     carve_found(c, box);
     for (size_t i = 0; i < c->found.count; i++) {
-        insert(c, ti_box_intersect(&c->found.data[i].box, box), c->found.data[i].value | bit);
+        ti_box common = ti_box_intersect(&c->found.data[i].box, box);
+        ti_region_map_insert_joined(&c->fresh, &common, c->found.data[i].value | bit);
     }
 }
 

@@ -11,7 +11,7 @@ enum { TI_MOST_MEMORIES = 64 };
 
 typedef struct ti_coherence {
     ti_region_map fresh;
-    ti_region_entries found, touching;
+    ti_region_entries found;
 } ti_coherence;
 
 void ti_coherence_init(ti_coherence *c);

@@ -38,7 +38,7 @@ struct ti_forwards {
     uint64_t question;             /* counts the buffers that were asked for */
     ti_region_entries hits;
     ti_boxes rest;
-    ti_region merged; /* that the task reads */
+    ti_boxes merged; /* that the task reads */
     TI_VEC(piece) pieces;
     TI_VEC(candidate) candidates;
     TI_VEC(uint32_t) old; /* producers that the task reads from, but for what stays */
@@ -90,7 +90,7 @@ void ti_forwards_destroy(ti_forwards *f)
     ti_vec_fini(&f->buffer);
     ti_vec_fini(&f->hits);
     ti_vec_fini(&f->rest);
-    ti_region_fini(&f->merged);
+    ti_vec_fini(&f->merged);
     ti_vec_fini(&f->pieces);
     ti_vec_fini(&f->candidates);
     ti_vec_fini(&f->old);
@@ -251,22 +251,21 @@ static void emit(ti_forwards *f, const ti_buffer_info *buffer, const candidate *
 /* One forward for all that the task reads of merged producers, in a form that does not depend on how they are kept apart. Whether anything moves. */
 static bool emit_merged(ti_forwards *f, const ti_buffer_info *buffer, ti_arena *arena)
 {
-    ti_region_clear(&f->merged);
+    ti_vec_clear(&f->merged);
     bool moves = false;
     for (size_t i = 0; i < f->candidates.count; i++) {
         const candidate *c = &f->candidates.data[i];
         if (c->kind == PLAIN && !f->buffer.data[buffer->slot]->pool.data[c->producer].task) {
             moves |= c->moves;
             for (uint32_t at = c->first; at; at = f->pieces.data[at - 1].next) {
-                ti_region_add(&f->merged, &f->pieces.data[at - 1].box);
+                ti_vec_push(&f->merged, f->pieces.data[at - 1].box);
             }
         }
     }
-    const ti_boxes *boxes = &f->merged.boxes;
     if (moves) {
-        ti_vec_push(&f->out, ((ti_forward){ .buffer = buffer,
-                                            .box = ti_arena_copy(arena, boxes->data, boxes->count * sizeof(ti_box)),
-                                            .boxes = (uint32_t)boxes->count }));
+        ti_boxes_normalize(&f->merged);
+        const ti_box *box = ti_arena_copy(arena, f->merged.data, f->merged.count * sizeof(ti_box));
+        ti_vec_push(&f->out, ((ti_forward){ .buffer = buffer, .box = box, .boxes = (uint32_t)f->merged.count }));
     }
     return moves;
 }

@@ -37,7 +37,6 @@ void ti_producers_fini(ti_producers *ps)
     ti_vec_fini(&ps->pool);
     ti_vec_fini(&ps->merged);
     ti_vec_fini(&ps->hits);
-    ti_vec_fini(&ps->touching);
 }
 
 /* ---- the pool, and the list of those that are not merged */
@@ -206,28 +205,6 @@ static void note_manner(ti_producers *ps, const ti_manner *manner)
                    !ti_mapper_equal(&ps->merged_manner.mapper, &manner->mapper);
 }
 
-/* Join the entry with neighbours of its value, as long as there are any. */
-static void join(ti_producers *ps, ti_box box, uint64_t value)
-{
-    bool again = ti_region_map_find(&ps->map, &box) != NULL;
-    while (again) {
-        ti_vec_clear(&ps->touching);
-        ti_region_map_query_touching(&ps->map, &box, &ps->touching);
-        again = false;
-        for (size_t i = 0; i < ps->touching.count && !again; i++) {
-            const ti_region_entry *e = &ps->touching.data[i];
-            ti_box joined;
-            if (e->value == value && ti_box_join(&e->box, &box, &joined)) {
-                ti_region_map_remove(&ps->map, &e->box, value);
-                ti_region_map_remove(&ps->map, &box, value);
-                ti_region_map_insert(&ps->map, &joined, value);
-                box = joined;
-                again = true;
-            }
-        }
-    }
-}
-
 void ti_producers_merge(ti_producers *ps, uint32_t index)
 {
     ti_producer was = ps->pool.data[index];
@@ -247,6 +224,9 @@ void ti_producers_merge(ti_producers *ps, uint32_t index)
         }
     }
     for (size_t i = 0; i < kept; i++) {
-        join(ps, ps->hits.data[i].box, ps->hits.data[i].value);
+        const ti_region_entry *e = &ps->hits.data[i];
+        if (ti_region_map_remove(&ps->map, &e->box, e->value)) { /* no earlier one has joined it */
+            ti_region_map_insert_joined(&ps->map, &e->box, e->value);
+        }
     }
 }

@@ -52,7 +52,7 @@ typedef struct ti_producers {
     int64_t merged_volume;
     ti_manner merged_manner; /* unless it is various */
     bool various;
-    ti_region_entries hits, touching;
+    ti_region_entries hits;
 } ti_producers;
 
 void ti_producers_init(ti_producers *producers, const char *others);

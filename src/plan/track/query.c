@@ -23,12 +23,3 @@ bool ti_tracker_is_written(ti_tracker *t, const ti_box *box, ti_box *hole)
     }
     return t->rest.count == 0;
 }
-
-void ti_tracker_written(ti_tracker *t, const ti_box *box, ti_region_entries *out)
-{
-    size_t first = out->count;
-    ti_region_map_query(&t->map, box, out);
-    for (size_t i = first; i < out->count; i++) {
-        out->data[i].box = ti_box_intersect(&out->data[i].box, box);
-    }
-}

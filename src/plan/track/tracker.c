@@ -549,13 +549,6 @@ void ti_tracker_uses(ti_tracker *t, const ti_box *box, ti_deps *deps)
     meet_users(t, box, deps);
 }
 
-void ti_tracker_forget(ti_tracker *t, const ti_box *box)
-{
-    ti_region_map_refer(&t->map, box, &t->met);
-    cut_border(t, box, 0);
-    t->era->entries -= ti_region_map_remove_inside(&t->map, box);
-}
-
 bool ti_tracker_is_valid(ti_tracker *t)
 {
     ti_region_entries all = { 0 };

@@ -98,10 +98,6 @@ void ti_tracker_write(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *de
 void ti_tracker_uses(ti_tracker *t, const ti_box *box, ti_deps *deps);
 /* Whether somebody wrote every element of `box`; if not, `hole` is a box that nobody wrote. */
 bool ti_tracker_is_written(ti_tracker *t, const ti_box *box, ti_box *hole);
-/* The written parts of `box`. */
-void ti_tracker_written(ti_tracker *t, const ti_box *box, ti_region_entries *out);
-/* Forget what is known of `box`. */
-void ti_tracker_forget(ti_tracker *t, const ti_box *box);
 bool ti_tracker_is_valid(ti_tracker *t);
 
 #endif

@@ -378,11 +378,12 @@ static void derive(ti_holder_cache *cache, ti_holder *h)
 {
     const ti_split *split = &h->split->split;
     if (h->custom) {
-        ti_region all = { 0 };
         h->table = build_table(h, cache->evaluated);
-        ti_region_add_all(&all, h->table->box.data, h->table->box.count);
-        ti_vec_fini(&h->image);
-        h->image = all.boxes;
+        ti_vec_clear(&h->image);
+        for (size_t i = 0; i < h->table->box.count; i++) {
+            ti_vec_push(&h->image, h->table->box.data[i]);
+        }
+        ti_boxes_normalize(&h->image);
         h->constant = split->chunks == 1 || split->place == TI_PLACE_EVERYWHERE ||
                       (h->custom->properties & TACIT_MAPPER_CONSTANT);
         h->disjoint = true; /* overlapping writes are refused (api/check_overlap) */
