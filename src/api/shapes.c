@@ -2,8 +2,7 @@
  *
  * Chains of a hash table that doubles, and a list by use. A description is a run of words: what it does not fit into is not kept. The
  * first time that a description comes, only its hash is noted, so that what never comes again costs no memory. Once the
- * table is full, a shape takes the place of the one that has not been used for longest, but only if that is long: a loop
- * over more shapes than there is room for keeps those that are there. Loops submit the same in the same order: so what came after the shape
+ * table is full, a shape now and then takes the place of the one that has not been used for longest, if that is long. Loops submit the same in the same order: so what came after the shape
  * that was found last is compared first, word by word, and only if it is another one is the description written down and hashed. */
 #include "api/shapes.h"
 
@@ -18,6 +17,7 @@ enum {
     ACCESS_WORDS = 3 + 4 * TACIT_MAX_DIMS,
     SEEN_SETS = 1024,
     SEEN_WAYS = 4,
+    SELDOM = 16,
     FIRST_BUCKETS = 64
 };
 static const size_t max_bytes = (size_t)64 << 20;
@@ -48,7 +48,7 @@ struct ti_shapes {
     entry *newest, *oldest;
     entry *left, *spare; /* some tasks have not been executed; to be used again */
     entry *made;         /* whose shape is being made, or NULL */
-    uint64_t serial, uses, before, executed;
+    uint64_t serial, uses, refused, before, executed;
     uint32_t numbers; /* given out so far */
     TI_VEC(uint32_t) free_numbers;
     description asked; /* last, in vain */
@@ -357,13 +357,14 @@ static void release(ti_shapes *s, uint64_t executed)
     }
 }
 
-/* Whether there is room for one more shape, or one has not been used for so long that a loop would have come to it. */
+/* Whether there is room for one more shape, or one has not been used for long. Then only one in SELDOM takes its place: a loop over more
+ * shapes than there is room for would otherwise replace each of them just before it comes again. */
 static bool make_room(ti_shapes *s)
 {
     if (s->count < TI_SHAPES && s->bytes < max_bytes) {
         return true;
     }
-    if (!s->oldest || s->uses - s->oldest->last_use < (uint64_t)2 * TI_SHAPES) {
+    if (!s->oldest || s->uses - s->oldest->last_use < (uint64_t)2 * TI_SHAPES || s->refused++ % SELDOM) {
         return false;
     }
     leave(s, s->oldest);

@@ -145,24 +145,23 @@ static void receive_entry(ti_transfer_planner *p, ti_version_map *map, const ti_
     }
 }
 
-static void plan_incoming(ti_transfer_planner *p, ti_version_map *map, ti_holder *const *reads, size_t count)
+/* What this node reads. */
+static void find_mine(ti_transfer_planner *p, const ti_version_map *map, ti_holder *const *reads, size_t count)
 {
-    ti_vec_clear(&p->incoming);
     ti_vec_clear(&p->mine);
     for (size_t i = 0; i < count; i++) {
         ti_holder_node(&map->holders, reads[i], p->node, &map->extent, &p->mine);
     }
-    if (!p->mine.count) {
-        return;
-    }
-    const ti_versions *hit = ti_version_map_query_any(map, &p->mine);
-    for (size_t i = 0; i < hit->count; i++) {
-        const ti_version *v = hit->data[i];
-        if (!is_free(p, v, reads, count)) {
-            receive_entry(p, map, v, reads, count);
+}
+
+static bool meets_any(const ti_boxes *boxes, const ti_box *box)
+{
+    for (size_t i = 0; i < boxes->count; i++) {
+        if (ti_box_meets(&boxes->data[i], box)) {
+            return true;
         }
     }
-    group_by_peer(p, &p->incoming);
+    return false;
 }
 
 /* ---- what others lack of what this node owns */
@@ -293,30 +292,45 @@ static void serve_entry(ti_transfer_planner *p, ti_version_map *map, const ti_ve
     }
 }
 
-static void plan_outgoing(ti_transfer_planner *p, ti_version_map *map, ti_holder *const *reads, size_t count)
+/* The entries of which somebody lacks something: in map->hit. */
+static void find_lacking(ti_transfer_planner *p, ti_version_map *map, ti_holder *const *reads, size_t count)
 {
-    ti_vec_clear(&p->outgoing);
+    size_t kept = 0;
     ti_vec_clear(&p->mine);
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < reads[i]->image.count; k++) {
             ti_vec_push(&p->mine, reads[i]->image.data[k]);
         }
     }
-    if (!p->mine.count) {
-        return;
+    ti_vec_clear(&map->hit);
+    if (p->mine.count) {
+        ti_version_map_query_any(map, &p->mine);
     }
-    const ti_versions *hit = ti_version_map_query_any(map, &p->mine);
-    for (size_t i = 0; i < hit->count; i++) {
-        const ti_version *v = hit->data[i];
+    for (size_t i = 0; i < map->hit.count; i++) {
+        ti_version *v = map->hit.data[i];
         if (v->kind != TI_WRITER_UNDEFINED && !is_free(p, v, reads, count)) {
-            serve_entry(p, map, v, reads, count);
+            map->hit.data[kept++] = v;
         }
     }
-    group_by_peer(p, &p->outgoing);
+    map->hit.count = kept;
 }
 
 void ti_transfer_plan(ti_transfer_planner *p, ti_version_map *map, ti_holder *const *reads, size_t count)
 {
-    plan_incoming(p, map, reads, count);
-    plan_outgoing(p, map, reads, count);
+    ti_vec_clear(&p->incoming);
+    ti_vec_clear(&p->outgoing);
+    find_lacking(p, map, reads, count);
+    if (map->hit.count == 0) {
+        return;
+    }
+    find_mine(p, map, reads, count);
+    for (size_t i = 0; i < map->hit.count; i++) {
+        const ti_version *v = map->hit.data[i];
+        if (meets_any(&p->mine, &v->box)) {
+            receive_entry(p, map, v, reads, count);
+        }
+        serve_entry(p, map, v, reads, count);
+    }
+    group_by_peer(p, &p->incoming);
+    group_by_peer(p, &p->outgoing);
 }

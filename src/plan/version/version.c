@@ -363,9 +363,20 @@ void ti_version_map_set(ti_version_map *map, const ti_box *box, int a, int b)
     settle(map);
 }
 
+/* Whether the box is an entry that this writer wrote before, and nobody else has read since: then nothing changes. */
+static bool is_as_written(ti_version_map *map, const ti_holder *writer, const ti_box *box)
+{
+    const uint64_t *at = ti_region_map_find(&map->index, box);
+    const ti_version *v = at ? (const ti_version *)(uintptr_t)*at : NULL;
+    return v && v->kind == TI_WRITER_SPLIT && v->writer == writer && v->readers == 0;
+}
+
 void ti_version_map_write(ti_version_map *map, ti_holder *writer)
 {
     for (size_t i = 0; i < writer->image.count; i++) {
+        if (is_as_written(map, writer, &writer->image.data[i])) {
+            continue;
+        }
         ti_version *v = clear_box(map, &writer->image.data[i]);
         if (writer->constant) {
             set_nodes(v, writer->split->node_a, writer->split->node_b);
