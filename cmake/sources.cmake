@@ -32,8 +32,6 @@ set(TACIT_SOURCES
     ir/submission.c
 
     comm/exchange.c
-    comm/local.c
-    comm/local_reduce.c
     comm/self.c
 
     device/cores.c
@@ -49,7 +47,6 @@ set(TACIT_SOURCES
     trace/dot.c
     trace/explain.c
     trace/explain_reason.c
-    trace/timeline.c
 
     plan/track/deps.c
     plan/track/note.c

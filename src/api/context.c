@@ -42,7 +42,7 @@ static tacit_status init_failed(tacit_status status, const char *text)
     return ti_no_context(status, "%s", text);
 }
 
-tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, ti_timeline *timeline, tacit_context **out)
+tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, tacit_context **out)
 {
     ti_strbuf why = { 0 };
     tacit_status status = TACIT_OK;
@@ -54,7 +54,7 @@ tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, ti_tim
     ctx->thread_level = comm->thread_level;
     ctx->thread = pthread_self();
     ctx->reproducible = config->reproducible != 0;
-    ti_runtime_desc desc = { .config = *config, .comm = comm, .context = ctx, .timeline = timeline };
+    ti_runtime_desc desc = { .config = *config, .comm = comm, .context = ctx };
     ctx->runtime = ti_runtime_create(&desc, &status, &why);
     if (!ctx->runtime) {
         init_failed(status, ti_strbuf_text(&why));
@@ -95,7 +95,7 @@ static tacit_status resolve(const char *who, const tacit_config *config, size_t 
 static tacit_status start_on(ti_comm *comm, const tacit_config *resolved, tacit_context **out)
 {
     ti_log_setup(resolved->log, comm->num_nodes > 1 ? comm->node : -1);
-    return ti_context_create(resolved, comm, NULL, out);
+    return ti_context_create(resolved, comm, out);
 }
 
 /* Dry runs need no network, whatever the launcher. That their results are none is said at the beginning and at the end. */

@@ -58,8 +58,8 @@ struct tacit_context {
     bool reproducible;
 };
 
-/* A context on a network of the caller's: tests, and several nodes in one process. `timeline` may be NULL. */
-tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, ti_timeline *timeline, tacit_context **out);
+/* A context on a network of the caller's, which is the runtime's from now on: tests, and benchmarks of planning. */
+tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, tacit_context **out);
 
 /* Free a context whose tasks went elsewhere (ti_runtime_divert): nothing is waited for. */
 void ti_context_discard(tacit_context *ctx);

@@ -34,6 +34,7 @@ struct ti_executor {
     ti_meeting_thread *meeting; /* NULL until the first task on every node, and inline */
     int steps_without_network;
     uint64_t activity, running;
+    const ti_executor_tap *tap; /* or NULL */
 };
 
 ti_executor *ti_executor_create(const ti_executor_desc *desc)
@@ -77,6 +78,11 @@ void ti_executor_destroy(ti_executor *ex)
     ti_collective_issue_fini(&ex->collectives);
     ti_engine_fini(&ex->engine);
     TI_DELETE(ex);
+}
+
+void ti_executor_set_tap(ti_executor *ex, const ti_executor_tap *tap)
+{
+    ex->tap = tap;
 }
 
 void ti_executor_submit(ti_executor *ex, const ti_instruction *instruction)
@@ -436,8 +442,8 @@ static void issue(ti_executor *ex, ti_engine_slot *slot)
         return;
     }
     ex->running += runs_on_device(i->kind);
-    if (ex->is.timeline) {
-        ti_timeline_add(ex->is.timeline, i, false);
+    if (TI_UNLIKELY(ex->tap != NULL)) {
+        ex->tap->started(ex->tap->user, i);
     }
     switch (i->kind) {
     case TI_INSTRUCTION_ALLOC:
@@ -478,8 +484,8 @@ static void retire(ti_executor *ex, uint64_t id)
     ti_engine_slot *slot = ti_engine_slot_of(&ex->engine, id);
     ex->activity++;
     ex->running -= runs_on_device(slot->instruction->kind);
-    if (ex->is.timeline) {
-        ti_timeline_add(ex->is.timeline, slot->instruction, true);
+    if (TI_UNLIKELY(ex->tap != NULL)) {
+        ex->tap->completed(ex->tap->user, slot->instruction);
     }
     if (slot->job) {
         return_job(ex, slot->job);

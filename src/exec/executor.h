@@ -17,7 +17,6 @@
 #include "exec/dry.h"
 #include "exec/engine.h"
 #include "ir/system.h"
-#include "trace/timeline.h"
 
 typedef struct ti_executor ti_executor;
 
@@ -31,16 +30,22 @@ typedef struct ti_executor_progress {
     ti_lot lot; /* woken when any of these or a signal changes */
 } ti_executor_progress;
 
+/* Who looks on as instructions are started and completed: tests. Called in the executor role. */
+typedef struct ti_executor_tap {
+    void *user;
+    void (*started)(void *user, const ti_instruction *instruction);
+    void (*completed)(void *user, const ti_instruction *instruction);
+} ti_executor_tap;
+
 typedef struct ti_executor_desc {
     const ti_system *system;
     tacit_context *context; /* for tacit_launch */
     ti_comm *comm;
     ti_device *const *device; /* system->devices of them; host tasks and host memory are device 0's */
     ti_executor_progress *progress;
-    bool is_inline;        /* the thread that takes this role also runs the kernels */
-    ti_timeline *timeline; /* or NULL */
-    ti_dry *dry;           /* count instead of executing; NULL: a live run */
-    ti_bounds *bounds;     /* kernels are checked; or NULL */
+    bool is_inline;    /* the thread that takes this role also runs the kernels */
+    ti_dry *dry;       /* count instead of executing; NULL: a live run */
+    ti_bounds *bounds; /* kernels are checked; or NULL */
     bool (*explains)(
         void *user); /* whether somebody looks for the cause of a misfit; the failure waits for as long; or NULL */
     void *user;
@@ -48,6 +53,9 @@ typedef struct ti_executor_desc {
 
 ti_executor *ti_executor_create(const ti_executor_desc *desc);
 void ti_executor_destroy(ti_executor *executor); /* frees what is still allocated for buffers */
+
+/* Before the first instruction. `tap` stays where it is; NULL: nobody looks on. */
+void ti_executor_set_tap(ti_executor *executor, const ti_executor_tap *tap);
 
 void ti_executor_submit(ti_executor *executor, const ti_instruction *instruction);
 /* Returns whether something happened. */

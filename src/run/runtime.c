@@ -23,10 +23,9 @@ enum {
     MOST_DEVICES = 32,
     WATCH_EVERY = 64,
     MOST_LOOKAHEAD = 8,
-    PATIENCE_NS = 200 * 1000
+    PATIENCE_NS = 200 * 1000,
+    LONG_WAIT_NS = 2 * 1000 * 1000
 };
-
-enum { LONG_WAIT_NS = 2 * 1000 * 1000 };
 enum { FRONT_FLOOR = 64, FRONT_PER_WORKER = 32, FRONT_CEILING = 1024 }; /* more would keep more than 16 MiB */
 
 typedef enum run_mode { MODE_INLINE, MODE_SHARED, MODE_THREAD } run_mode;
@@ -358,7 +357,6 @@ static bool start(ti_runtime *rt, const ti_runtime_desc *desc, ti_strbuf *why)
             .device = rt->device,
             .progress = &rt->progress,
             .is_inline = rt->mode == MODE_INLINE,
-            .timeline = desc->timeline,
             .dry = rt->dry ? &rt->dry->executed : NULL,
             .bounds = rt->bounds,
             .explains = ti_agreement_explains,
@@ -778,11 +776,14 @@ void ti_runtime_divert(ti_runtime *rt, ti_runtime_taker *take, void *user)
     rt->take_user = user;
 }
 
-void ti_runtime_tap(ti_runtime *rt, const ti_plan_tap *tap)
+void ti_runtime_tap(ti_runtime *rt, const ti_plan_tap *plans, const ti_executor_tap *executed)
 {
     ti_lock_take(&rt->scheduling);
-    rt->scheduler.tap = tap;
+    rt->scheduler.tap = plans;
     ti_lock_drop(&rt->scheduling);
+    ti_lock_take(&rt->executing);
+    ti_executor_set_tap(rt->executor, executed);
+    ti_lock_drop(&rt->executing);
 }
 
 bool ti_runtime_is_dry(const ti_runtime *rt)

@@ -22,7 +22,6 @@ typedef struct ti_runtime_desc {
     tacit_config config; /* resolved */
     ti_comm *comm;       /* owned by the runtime from now on */
     tacit_context *context;
-    ti_timeline *timeline; /* or NULL: tests */
 } ti_runtime_desc;
 
 /* NULL, a status and a sentence in `why` on failure; the communicator is destroyed then, and the job of several nodes ends. */
@@ -54,8 +53,8 @@ uint64_t ti_runtime_executed(const ti_runtime *rt);
 typedef void ti_runtime_taker(void *user, const ti_task *task);
 void ti_runtime_divert(ti_runtime *rt, ti_runtime_taker *take, void *user);
 
-/* Show every plan to `tap`, which stays where it is: tests. Before the first task. */
-void ti_runtime_tap(ti_runtime *rt, const ti_plan_tap *tap);
+/* Tests look on: at every plan, and at what is executed; NULL: nobody. Taps stay where they are. Before the first task. */
+void ti_runtime_tap(ti_runtime *rt, const ti_plan_tap *plans, const ti_executor_tap *executed);
 
 bool ti_runtime_is_dry(const ti_runtime *rt);
 /* At the end: the reports of a dry run and of TACIT_EXPLAIN, where they are wanted. False and a sentence in `why` on failure. */

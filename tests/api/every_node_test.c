@@ -295,7 +295,7 @@ static void *mixed_main(void *user)
     tacit_config config = cluster_config(n->config);
     config.horizon_front = 32; /* planning must be alike */
     config.horizon_step = 4;
-    REQUIRE(ti_context_create(&config, n->comm, NULL, &ctx) == TACIT_OK);
+    REQUIRE(ti_context_create(&config, n->comm, &ctx) == TACIT_OK);
     agreeing(ctx, n->h);
     older_work(ctx, n->h);
     REQUIRE(tacit_finalize(ctx) == TACIT_OK);
@@ -307,16 +307,16 @@ static void mixed_modes(void **state)
     static hall h;
     mixed_node node[4];
     (void)state;
-    ti_comm_hub *hub = ti_comm_hub_create(4, 16, 1 << 20, 5);
+    local_hub *hub = local_hub_create(4, 16, 1 << 20, 5);
     h.nodes = 4;
     for (int i = 0; i < 4; i++) {
-        node[i] = (mixed_node){ .comm = ti_comm_local_create(hub, i), .h = &h, .config = &modes[i] };
+        node[i] = (mixed_node){ .comm = local_comm_create(hub, i), .h = &h, .config = &modes[i] };
         REQUIRE(pthread_create(&node[i].thread, NULL, mixed_main, &node[i]) == 0);
     }
     for (int i = 0; i < 4; i++) {
         REQUIRE(pthread_join(node[i].thread, NULL) == 0);
     }
-    ti_comm_hub_destroy(hub);
+    local_hub_destroy(hub);
 }
 
 /* ---- what is refused, and what is not there */

@@ -44,7 +44,7 @@ static void open_setting(setting *s)
     assert_int_equal(ti_config_resolve(&given, &config, &why), TACIT_OK);
     ti_strbuf_fini(&why);
     config.dry_run = "as the network says";
-    assert_int_equal(ti_context_create(&config, ti_comm_dry_create(0, 4), NULL, &s->ctx), TACIT_OK);
+    assert_int_equal(ti_context_create(&config, ti_comm_dry_create(0, 4), &s->ctx), TACIT_OK);
     ti_runtime_divert(s->ctx->runtime, take, s);
     tacit_buffer_desc desc = {
         .name = "a", .range = TACIT_RANGE(N, N), .elem_size = sizeof(double), .init = contents, .init_borrow = true

@@ -4,7 +4,7 @@
  * who plans and executes, and a network that is eager or not and shakes the order of messages. A failure prints the line that repeats it. */
 #include "api/context.h"
 #include "base/config.h"
-#include "comm/local.h"
+#include "local_comm.h"
 #include "model_run.h"
 
 #include <pthread.h>
@@ -87,7 +87,7 @@ static void *run_node(void *user)
         abort(); /* the others wait for this node */
     }
     ti_strbuf_fini(&why);
-    if (ti_context_create(&resolved, n->comm, NULL, &ctx) != TACIT_OK) {
+    if (ti_context_create(&resolved, n->comm, &ctx) != TACIT_OK) {
         fprintf(stderr, "model: %s\n", tacit_last_error(NULL));
         abort();
     }
@@ -111,13 +111,13 @@ static bool run_nodes(const gen_program *program, const oracle *truth, gen_rng *
     tacit_config config;
     model_config(r, &config);
     size_t e = eager[gen_between(r, 0, 3)];
-    ti_comm_hub *hub = ti_comm_hub_create(program->nodes, e, early[gen_between(r, 0, 3)],
-                                          gen_chance(r, 70) ? gen_next(r) | 1 : 0);
+    local_hub *hub = local_hub_create(program->nodes, e, early[gen_between(r, 0, 3)],
+                                      gen_chance(r, 70) ? gen_next(r) | 1 : 0);
     bool good = true;
     hall h = { program->nodes, TI_NEW_ARRAY(_Atomic int, program->step.count) };
     for (int i = 0; i < program->nodes; i++) {
         nodes[i] = (node){
-            .hall = &h, .config = config, .comm = ti_comm_local_create(hub, i), .program = program, .truth = truth
+            .hall = &h, .config = config, .comm = local_comm_create(hub, i), .program = program, .truth = truth
         };
         nodes[i].config.workers = gen_chance(r, 50) ? config.workers : (int)gen_between(r, 1, 3);
     }
@@ -139,7 +139,7 @@ static bool run_nodes(const gen_program *program, const oracle *truth, gen_rng *
     sum->nodes += (uint64_t)program->nodes;
     sum->tasks += nodes[0].counters.tasks;
     sum->horizons += nodes[0].counters.horizons;
-    ti_comm_hub_destroy(hub);
+    local_hub_destroy(hub);
     ti_free(h.present, program->step.count * sizeof(*h.present));
     ti_free(nodes, (size_t)program->nodes * sizeof(node));
     return good;
