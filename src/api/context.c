@@ -46,9 +46,7 @@ tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, tacit_
 {
     ti_strbuf why = { 0 };
     tacit_status status = TACIT_OK;
-    static _Atomic uint64_t contexts;
     tacit_context *ctx = TI_HANDLE_NEW(tacit_context, TI_HANDLE_CONTEXT);
-    ctx->serial = atomic_fetch_add(&contexts, 1) + 1;
     ti_strbuf_reserve(&ctx->error, ERROR_TEXT);
     ctx->one_thread = comm->threads == TI_COMM_THREADS_CREATOR;
     ctx->thread_level = comm->thread_level;

@@ -40,7 +40,6 @@ typedef struct ti_recall ti_recall;
 
 struct tacit_context {
     ti_runtime *runtime;
-    uint64_t serial; /* by creation in this process */
     ti_strbuf error;
     tacit_buffer *live, *dying;
     TI_VEC(uint32_t) free_slots;

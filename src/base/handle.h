@@ -22,8 +22,14 @@ enum { TI_HANDLE_BYTES = 496 /* most of an object */, TI_HANDLE_REST = 1024 };
 
 void *ti_handle_new(ti_handle_kind kind); /* TI_HANDLE_BYTES, zero-filled, aligned to 16 bytes */
 void ti_handle_free(ti_handle_kind kind, void *object);
-/* Whether `object`, which may be anything, came from ti_handle_new of this kind and was not freed. */
-bool ti_handle_is_live(ti_handle_kind kind, const void *object);
+/* Which object of this kind `object`, which may be anything, is, counted from 1 in the order of their creation. 0: it did not come from
+ * ti_handle_new of this kind, or was freed. */
+uint64_t ti_handle_serial(ti_handle_kind kind, const void *object);
+
+static inline bool ti_handle_is_live(ti_handle_kind kind, const void *object)
+{
+    return ti_handle_serial(kind, object) != 0;
+}
 
 #define TI_HANDLE_NEW(type, kind)                                                                                      \
     (__extension__({                                                                                                   \
