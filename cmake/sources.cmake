@@ -101,10 +101,12 @@ set(TACIT_SOURCES
     run/scheduler.c
     run/watchdog.c
 
+    api/admit.c
     api/buffer.c
     api/check_overlap.c
     api/check_task.c
     api/context.c
+    api/enter.c
     api/fence.c
     api/mapper.c
     api/mpi.c

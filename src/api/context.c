@@ -1,4 +1,4 @@
-/* Contexts: start, finish, questions about the run. Application thread. */
+/* Contexts: start, wait, finish. Application thread. */
 #include "api/check_overlap.h"
 #include "api/recall.h"
 #include "base/config.h"
@@ -8,34 +8,6 @@
 #include <stdio.h>
 
 enum { ERROR_TEXT = 1024 }; /* bytes that are there when memory has run out */
-
-/* The sentence about a failed tacit_init, or a call with a context that is none: there is nothing else to keep it. One per thread. */
-static _Thread_local char lost_error[512];
-
-static bool is_context(const tacit_context *ctx)
-{
-    return TI_LIKELY(ctx != NULL) && ti_handle_is_live(TI_HANDLE_CONTEXT, ctx);
-}
-
-tacit_status ti_no_context(tacit_status status, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(lost_error, sizeof(lost_error), format, args);
-    va_end(args);
-    return status;
-}
-
-tacit_status ti_check_context(const tacit_context *ctx, const char *who)
-{
-    if (TI_LIKELY(is_context(ctx))) {
-        return TACIT_OK;
-    }
-    if (!ctx) {
-        return ti_no_context(TACIT_ERROR_ARGUMENT, "%s: the context is NULL; pass the one that tacit_init gave", who);
-    }
-    return ti_no_context(TACIT_ERROR_STATE, "%s: the context is finalized, or is not one that tacit_init gave", who);
-}
 
 static tacit_status init_failed(tacit_status status, const char *text)
 {
@@ -141,94 +113,6 @@ tacit_status tacit_init_mpi_sized(const tacit_mpi_comm *given, const tacit_confi
     return status == TACIT_OK ? start_on(comm, &resolved, out) : init_failed(status, text);
 }
 
-/* ---- errors */
-
-tacit_status ti_context_error(tacit_context *ctx, tacit_status status, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    ti_strbuf_clear(&ctx->error);
-    ti_strbuf_vadd(&ctx->error, format, args);
-    va_end(args);
-    return status;
-}
-
-tacit_status ti_context_check_thread(tacit_context *ctx)
-{
-    if (TI_LIKELY(!ctx->one_thread) || pthread_equal(ctx->thread, pthread_self())) {
-        return TACIT_OK;
-    }
-    return ti_context_error(ctx, TACIT_ERROR_STATE,
-                            "only the thread that created this context may use it, since MPI was initialised with %s; "
-                            "call tacit there, or initialise MPI with MPI_THREAD_MULTIPLE",
-                            ctx->thread_level);
-}
-
-tacit_status ti_context_no_memory(tacit_context *ctx, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    ti_strbuf_clear(&ctx->error);
-    ti_strbuf_vadd(&ctx->error, format, args);
-    va_end(args);
-    if (tacit_num_nodes(ctx) > 1) {
-        ti_runtime_fail(ctx->runtime, TACIT_ERROR_MEMORY, "%s", ti_strbuf_text(&ctx->error));
-        ti_runtime_wait_points(ctx->runtime);
-    }
-    return TACIT_ERROR_MEMORY;
-}
-
-tacit_status ti_context_enter(tacit_context *ctx)
-{
-    TI_TRY(ti_context_check_thread(ctx));
-    ti_failure *failure = ti_runtime_failure(ctx->runtime);
-    tacit_status status = ti_failure_get(failure);
-    if (status != TACIT_OK) {
-        return ti_context_error(ctx, status, "%s", failure->text);
-    }
-    ti_strbuf_clear(&ctx->error);
-    return TACIT_OK;
-}
-
-/* Take a task that is not submitted out of its arena again, unless the arena has opened another block for it. Programs may try
- * often; only a submitted task makes the horizon that recycles the arena. */
-static void forget_task(tacit_context *ctx, ti_task *task)
-{
-    ti_arena *arena;
-    char *newest = (char *)ti_task_graph_new(ti_runtime_task_graph(ctx->runtime), &arena);
-    if ((char *)arena->block < (char *)task && (char *)task < newest) {
-        arena->next = (char *)task;
-    }
-}
-
-tacit_status ti_context_check(tacit_context *ctx, ti_task *task)
-{
-    ti_strbuf_clear(&ctx->error);
-    tacit_status status = ti_task_graph_check(ti_runtime_task_graph(ctx->runtime), task, &ctx->error);
-    status = status ? status : ti_check_overlap(ctx, task);
-    if (status != TACIT_OK) {
-        forget_task(ctx, task);
-    }
-    return status;
-}
-
-const char *tacit_last_error(const tacit_context *ctx)
-{
-    return is_context(ctx) ? ti_strbuf_text(&ctx->error) : lost_error;
-}
-
-const char *tacit_status_name(tacit_status status)
-{
-    switch (status) {
-#define NAME(name, value, text)                                                                                        \
-    case name:                                                                                                         \
-        return #name;
-        TACIT_STATUS_LIST(NAME)
-#undef NAME
-    }
-    return "TACIT_ERROR_UNKNOWN";
-}
-
 /* ---- the end */
 
 static void submit_epoch(tacit_context *ctx, const char *name, bool barrier)
@@ -259,7 +143,7 @@ tacit_status tacit_wait(tacit_context *ctx)
     TI_TRY(ti_context_enter(ctx));
     submit_epoch(ctx, "wait", false);
     ti_runtime_wait_points(ctx->runtime);
-    ti_context_bury(ctx);
+    ti_free_retired_buffers(ctx);
     return ti_context_enter(ctx);
 }
 
@@ -298,7 +182,7 @@ static void log_counters(tacit_context *ctx)
 static void free_context(tacit_context *ctx)
 {
     ti_runtime_destroy(ctx->runtime);
-    ti_context_bury_all(ctx);
+    ti_free_all_buffers(ctx);
     for (size_t i = 0; i < ctx->mappers.count; i++) {
         ti_free(ctx->mappers.data[i]->user, ctx->mappers.data[i]->user_size);
         TI_DELETE(ctx->mappers.data[i]);
@@ -351,31 +235,4 @@ tacit_status tacit_finalize(tacit_context *ctx)
 void ti_context_discard(tacit_context *ctx)
 {
     free_context(ctx);
-}
-
-/* ---- questions */
-
-int tacit_node(const tacit_context *ctx)
-{
-    return is_context(ctx) ? ti_runtime_system(ctx->runtime)->node : -1;
-}
-
-int tacit_num_nodes(const tacit_context *ctx)
-{
-    return is_context(ctx) ? ti_runtime_system(ctx->runtime)->num_nodes : -1;
-}
-
-bool tacit_is_dry_run(const tacit_context *ctx)
-{
-    return is_context(ctx) && ti_runtime_is_dry(ctx->runtime);
-}
-
-tacit_status tacit_get_counters(tacit_context *ctx, tacit_counters *out)
-{
-    TI_TRY(ti_check_context(ctx, "tacit_get_counters"));
-    if (!out) {
-        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "tacit_get_counters: out is NULL");
-    }
-    ti_runtime_counters(ctx->runtime, out);
-    return TACIT_OK;
 }

@@ -1,4 +1,14 @@
-/* A context: what the public handles stand for. Application thread. */
+/* A context: what the public handles stand for. Application thread.
+ *
+ * Who calls whom in this folder: a file calls only those that stand before it here, never in a circle
+ * (tools/lint/circles).
+ *   enter                              whether a call may go on, and the sentence if not
+ *   mapper, op, object, view, mpi
+ *   owners                             distributions as accesses of tasks
+ *   recall, check_task, check_overlap
+ *   admit                              the last checks of a new task
+ *   buffer, fence, submit
+ *   context                            the beginning and the end */
 #ifndef TI_CONTEXT_H
 #define TI_CONTEXT_H
 
@@ -9,13 +19,13 @@
 #include <pthread.h>
 
 /* Most items, elements, offsets and halos per dimension, as a power of two: with them sums and scaled indices fit int64_t. */
-enum { TI_MOST_ITEMS_BITS = 46 };
+enum { TI_MAX_ITEMS_BITS = 46 };
 
 struct tacit_buffer {
     ti_buffer_info info;
     ti_distribution distribution;
     tacit_context *context;
-    struct tacit_buffer *next; /* among the live ones, or among the destroyed ones */
+    struct tacit_buffer *next; /* among the live ones, or among the retired ones */
     struct tacit_buffer **link;
     uint64_t destroyed_by; /* id of the task; 0: live */
 };
@@ -41,7 +51,7 @@ typedef struct ti_recall ti_recall;
 struct tacit_context {
     ti_runtime *runtime;
     ti_strbuf error;
-    tacit_buffer *live, *dying;
+    tacit_buffer *live, *retired; /* retired: destroyed by the program, and their tasks may not be executed yet */
     TI_VEC(uint32_t) free_slots;
     uint32_t slots;
     uint64_t buffers; /* created so far */
@@ -97,10 +107,10 @@ int ti_context_add_mapper(tacit_context *ctx, tacit_mapper_fn *fn, void *user, s
 /* The extent of a range as a box; an error if it is empty or too large to count the bytes of its elements. `who` begins the sentence. */
 tacit_status ti_check_extent(tacit_context *ctx, const char *who, tacit_range range, size_t elem_size, ti_box *out);
 
-/* Free the buffers whose destruction has been executed. */
-void ti_context_bury(tacit_context *ctx);
+/* Free the retired buffers whose destruction has been executed. */
+void ti_free_retired_buffers(tacit_context *ctx);
 /* Free all buffers: the runtime is gone. */
-void ti_context_bury_all(tacit_context *ctx);
+void ti_free_all_buffers(tacit_context *ctx);
 
 #define TI_TRY(call)                                                                                                   \
     do {                                                                                                               \

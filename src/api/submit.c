@@ -14,7 +14,7 @@ static int64_t gcd(int64_t a, int64_t b)
 /* The least common multiple; beyond the largest range there is one chunk, whatever the granularity. */
 static int64_t lcm(int64_t a, int64_t b)
 {
-    const int64_t most = (int64_t)1 << TI_MOST_ITEMS_BITS;
+    const int64_t most = (int64_t)1 << TI_MAX_ITEMS_BITS;
     a /= gcd(a, b);
     return a > most / b ? most : a * b;
 }

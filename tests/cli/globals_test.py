@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 ALLOWED = {
-    "api/context.c": {"lost_error": "the sentence of a call that has no context: one per thread"},
+    "api/enter.c": {"lost_error": "the sentence of a call that has no context: one per thread"},
     "base/alloc.c": {"counted": "memory belongs to the process, and so does the count of it"},
     "base/handle.c": {"pools": "a context may be given handles of another one, or garbage, and must find out"},
     "base/log.c": {"sink": "stderr belongs to the process; the level and node number in front of a line do, too"},
