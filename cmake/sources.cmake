@@ -36,7 +36,7 @@ set(TACIT_SOURCES
 
     device/cores.c
     device/host.c
-    device/meeting.c
+    device/host_thread.c
 
     device/bounds/check.c
     device/bounds/fault.c

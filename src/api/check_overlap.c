@@ -58,7 +58,7 @@ static void note_chunk(const ti_split *split, int64_t c, int side, clash *out)
 }
 
 /* The first of `boxes` that meets what was written, or NULL; then *hit is what it meets. */
-static const ti_box *find_meeting(ti_region_map *written, const ti_boxes *boxes, ti_region_entry *hit)
+static const ti_box *find_overlap(ti_region_map *written, const ti_boxes *boxes, ti_region_entry *hit)
 {
     ti_region_entries hits = { 0 };
     const ti_box *found = NULL;
@@ -85,7 +85,7 @@ static bool find_clash(const ti_access *access, const ti_split *split, clash *ou
         ti_box items = ti_split_chunk(split, c, 0);
         ti_vec_clear(&boxes);
         ti_custom_image(access->custom, &items, &access->buffer->extent, access->buffer->dims, &boxes);
-        found = find_meeting(&written, &boxes, &hit);
+        found = find_overlap(&written, &boxes, &hit);
         for (size_t i = 0; i < boxes.count && !found; i++) {
             ti_region_map_insert(&written, &boxes.data[i], (uint64_t)c);
         }

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { MOST_BLOCKS_BITS = 24 };
+enum { MAX_BLOCKS_BITS = 24 };
 
 /* ---- checks */
 
@@ -49,11 +49,11 @@ static tacit_status check_blocks(tacit_context *ctx, const char *who, const taci
                 "%s: the distribution's grid has %lld nodes in dimension %d, but there are only %lld blocks; use a smaller grid or block",
                 who, (long long)grid, k, (long long)blocks);
         }
-        bool many = __builtin_mul_overflow(places, blocks, &places) || places > (int64_t)1 << MOST_BLOCKS_BITS;
+        bool many = __builtin_mul_overflow(places, blocks, &places) || places > (int64_t)1 << MAX_BLOCKS_BITS;
         if (given->kind == TACIT_DISTRIBUTE_CYCLIC && many) {
             return ti_context_error(ctx, TACIT_ERROR_RANGE,
                                     "%s: the cyclic distribution has more than 2^%d blocks; use larger blocks", who,
-                                    MOST_BLOCKS_BITS);
+                                    MAX_BLOCKS_BITS);
         }
     }
     return TACIT_OK;

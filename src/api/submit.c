@@ -134,7 +134,7 @@ static void copy_orders(ti_task *task, ti_arena *arena, const tacit_task *from)
 {
     uint32_t order[TACIT_MAX_HOST_OBJECTS + 1];
     if (task->place == TI_PLACE_EVERYWHERE) {
-        order[task->orders++] = TI_ORDER_OF_MEETINGS;
+        order[task->orders++] = TI_ORDER_OF_COLLECTIVE_HOST;
     }
     for (int i = 0; i < TACIT_MAX_HOST_OBJECTS; i++) {
         if (from->host_object[i]) {

@@ -48,7 +48,8 @@ typedef struct ti_comm_stats {
         collectives_by_network; /* of them, those that the network's library carries out; the others are messages between pairs */
     uint64_t carried[TI_PATTERN_KINDS][2]; /* the same by pattern: [0] as messages, [1] by the network's library */
     const char *error;                     /* a sentence, or NULL */
-    bool misfit; /* the error is a message of another length than expected: nodes may have submitted different tasks */
+    bool
+        length_mismatch; /* the error is a message of another length than expected: nodes may have submitted different tasks */
 } ti_comm_stats;
 
 typedef struct ti_comm_ops {

@@ -131,7 +131,7 @@ void ti_engine_submit(ti_engine *e, const ti_instruction *instruction)
     *slot = (ti_engine_slot){ .instruction = instruction, .successor = TI_ENGINE_NONE };
     e->next++;
     slot->waits = instruction->kind == TI_INSTRUCTION_EPOCH ||
-                  (instruction->kind == TI_INSTRUCTION_MEETING && e->meetings_wait);
+                  (instruction->kind == TI_INSTRUCTION_COLLECTIVE_HOST && e->collective_hosts_wait);
     if (slot->waits) {
         release_waiting(e);
         return;

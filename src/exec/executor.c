@@ -2,7 +2,7 @@
 #include "exec/executor.h"
 
 #include "base/check.h"
-#include "device/meeting.h"
+#include "device/host_thread.h"
 #include "exec/allocation_table.h"
 #include "exec/block_run.h"
 #include "exec/collective_issue.h"
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { POLL_BATCH = 32, MOST_STEPS_WITHOUT_NETWORK = 4 };
+enum { POLL_BATCH = 32, MAX_STEPS_WITHOUT_NETWORK = 4 };
 
 /* A kernel in flight. `view` has the views of part 0, then those of part 1 ..., if parts have views of their own (reductions). */
 typedef struct job {
@@ -31,7 +31,7 @@ struct ti_executor {
     TI_VEC(job *) jobs; /* all of them */
     uint64_t buffer_bytes;
     ti_collective_issue collectives;
-    ti_meeting_thread *meeting; /* NULL until the first task on every node, and inline */
+    ti_host_thread *host_thread; /* NULL until the first collective host task, and inline */
     int steps_without_network;
     uint64_t activity, running;
     const ti_executor_tap *tap; /* or NULL */
@@ -42,7 +42,7 @@ ti_executor *ti_executor_create(const ti_executor_desc *desc)
     ti_executor *ex = TI_NEW(ti_executor);
     ex->is = *desc;
     ti_engine_init(&ex->engine, desc->system->devices);
-    ex->engine.meetings_wait = desc->is_inline;
+    ex->engine.collective_hosts_wait = desc->is_inline;
     ex->collectives = (ti_collective_issue){ .comm = desc->comm, .table = &ex->table };
     return ex;
 }
@@ -66,8 +66,8 @@ static void free_memory(ti_executor *ex)
 
 void ti_executor_destroy(ti_executor *ex)
 {
-    if (ex->meeting) {
-        ti_meeting_thread_destroy(ex->meeting);
+    if (ex->host_thread) {
+        ti_host_thread_destroy(ex->host_thread);
     }
     free_memory(ex);
     for (size_t i = 0; i < ex->jobs.count; i++) {
@@ -241,12 +241,12 @@ static bool may_cut(const ti_task *task, const ti_box *chunk)
 }
 
 /* No worker is taken: whatever this task waits for, workers and network go on. */
-static void launch_meeting(ti_executor *ex, const ti_instruction *i, ti_device_kernel *kernel)
+static void launch_collective_host(ti_executor *ex, const ti_instruction *i, ti_device_kernel *kernel)
 {
-    if (!ex->meeting) {
-        ex->meeting = ti_meeting_thread_create(&ex->is.progress->lot);
+    if (!ex->host_thread) {
+        ex->host_thread = ti_host_thread_create(&ex->is.progress->lot);
     }
-    if (!ex->meeting) {
+    if (!ex->host_thread) {
         ti_failure_set(&ex->is.progress->failure, TACIT_ERROR_UNSUPPORTED,
                        "task '%s': the system grants no thread for tasks on every node; raise its limit, or set "
                        "TACIT_WORKERS to fewer",
@@ -254,7 +254,7 @@ static void launch_meeting(ti_executor *ex, const ti_instruction *i, ti_device_k
         ti_lot_wake(&ex->is.progress->lot, INT32_MAX);
         return;
     }
-    ti_meeting_thread_launch(ex->meeting, kernel);
+    ti_host_thread_launch(ex->host_thread, kernel);
 }
 
 static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
@@ -296,8 +296,8 @@ static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
         prepare_reduction(i, parts, j);
     }
     slot->job = j;
-    if (i->kind == TI_INSTRUCTION_MEETING && !ex->is.is_inline) {
-        launch_meeting(ex, i, &j->kernel);
+    if (i->kind == TI_INSTRUCTION_COLLECTIVE_HOST && !ex->is.is_inline) {
+        launch_collective_host(ex, i, &j->kernel);
         return;
     }
     ti_device *device = device_of(ex, i);
@@ -429,7 +429,7 @@ static void issue_point(ti_executor *ex, const ti_instruction *i)
 
 static bool runs_on_device(ti_instruction_kind kind)
 {
-    return kind == TI_INSTRUCTION_KERNEL || kind == TI_INSTRUCTION_HOST || kind == TI_INSTRUCTION_MEETING ||
+    return kind == TI_INSTRUCTION_KERNEL || kind == TI_INSTRUCTION_HOST || kind == TI_INSTRUCTION_COLLECTIVE_HOST ||
            kind == TI_INSTRUCTION_COPY;
 }
 
@@ -457,7 +457,7 @@ static void issue(ti_executor *ex, ti_engine_slot *slot)
         break;
     case TI_INSTRUCTION_KERNEL:
     case TI_INSTRUCTION_HOST:
-    case TI_INSTRUCTION_MEETING:
+    case TI_INSTRUCTION_COLLECTIVE_HOST:
         issue_kernel(ex, slot);
         break;
     case TI_INSTRUCTION_SEND:
@@ -510,7 +510,7 @@ static bool poll_devices(ti_executor *ex)
         }
         any |= n > 0;
     }
-    if (TI_UNLIKELY(ex->meeting != NULL) && ti_meeting_thread_poll(ex->meeting, done)) {
+    if (TI_UNLIKELY(ex->host_thread != NULL) && ti_host_thread_poll(ex->host_thread, done)) {
         retire(ex, done[0]);
         any = true;
     }
@@ -525,7 +525,7 @@ static bool poll_network(ti_executor *ex)
     }
     uint64_t done[POLL_BATCH];
     int n = comm->ops->poll(comm, done, POLL_BATCH);
-    if (n < 0 && comm->stats.misfit && ex->is.explains && ex->is.explains(ex->is.user)) {
+    if (n < 0 && comm->stats.length_mismatch && ex->is.explains && ex->is.explains(ex->is.user)) {
         return false;
     }
     if (n < 0) {
@@ -561,7 +561,7 @@ bool ti_executor_step(ti_executor *ex)
 {
     /* What a completed kernel lets go is started before the network is asked, but the network is never forgotten. */
     bool any = poll_devices(ex) && issue_ready(ex);
-    if (!any || ++ex->steps_without_network >= MOST_STEPS_WITHOUT_NETWORK) {
+    if (!any || ++ex->steps_without_network >= MAX_STEPS_WITHOUT_NETWORK) {
         ex->steps_without_network = 0;
         any |= poll_network(ex);
         any |= issue_ready(ex);

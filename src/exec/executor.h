@@ -1,10 +1,11 @@
-/* The executor: starts ready instructions, notices completed ones. The only code that calls the communicator and the devices.
+/* The executor: starts ready instructions, notices completed ones. The only code that calls the communicator and the
+ * devices.
  *
- * Host tasks on every node may wait for other nodes, which may wait for older work of this one. So they run on a thread of their own, or
- * (inline) when all before them is done: doc/internals.md, "Meetings".
+ * One step polls devices and network, retires what is complete, starts messages, copies and allocations that are ready,
+ * and hands kernels to the device as long as it has room, so that the rest can still be reordered by priority. Nothing
+ * here ever blocks. Collective host tasks may wait for other nodes, which may wait for older work of this one: they run
+ * on a thread of their own, or (inline) when all before them is done (doc/internals.md, "Collective host tasks").
  *
- * One step polls devices and network, retires what is complete, starts messages, copies and allocations that are ready, and hands kernels to
- * the device as long as it has room, so that the rest can still be reordered by priority. Nothing here ever blocks.
  * Executor role: one thread at a time. What it tells others goes through the atomics of ti_executor_progress. */
 #ifndef TI_EXECUTOR_H
 #define TI_EXECUTOR_H
@@ -46,8 +47,8 @@ typedef struct ti_executor_desc {
     bool is_inline;    /* the thread that takes this role also runs the kernels */
     ti_dry *dry;       /* count instead of executing; NULL: a live run */
     ti_bounds *bounds; /* kernels are checked; or NULL */
-    bool (*explains)(
-        void *user); /* whether somebody looks for the cause of a misfit; the failure waits for as long; or NULL */
+    /* Whether somebody still looks for the cause of a message of a wrong length; the failure waits for as long. Or NULL. */
+    bool (*explains)(void *user);
     void *user;
 } ti_executor_desc;
 

@@ -18,11 +18,11 @@
 
 enum {
     PLAN_BUDGET = 16,
-    MOST_INCOMPLETE = 16384,
+    MAX_INCOMPLETE = 16384,
     CORES_FOR_THREADS = 8,
-    MOST_DEVICES = 32,
+    MAX_DEVICES = 32,
     WATCH_EVERY = 64,
-    MOST_LOOKAHEAD = 8,
+    MAX_LOOKAHEAD = 8,
     PATIENCE_NS = 200 * 1000,
     LONG_WAIT_NS = 2 * 1000 * 1000
 };
@@ -95,7 +95,7 @@ static bool schedule(ti_runtime *rt, int budget)
 static bool drain_instructions(ti_runtime *rt)
 {
     bool any = false;
-    while (ti_executor_incomplete(rt->executor) < MOST_INCOMPLETE) {
+    while (ti_executor_incomplete(rt->executor) < MAX_INCOMPLETE) {
         const ti_instruction *i = ti_ring_pop(&rt->scheduler.instructions);
         if (!i) {
             break;
@@ -253,7 +253,7 @@ static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
     s->reduces = rt->comm->reduces;
     s->collectives = rt->config.collectives - TACIT_COLLECTIVES_OFF + TI_COLLECTIVES_OFF;
     /* A window that spans more horizons than may be under way would never close. */
-    s->lookahead = rt->config.lookahead == TACIT_LOOKAHEAD_OFF ? 0 : TI_MIN(rt->config.run_ahead + 1, MOST_LOOKAHEAD);
+    s->lookahead = rt->config.lookahead == TACIT_LOOKAHEAD_OFF ? 0 : TI_MIN(rt->config.run_ahead + 1, MAX_LOOKAHEAD);
     rt->agreement = ti_agreement_create(rt->comm, &rt->config);
     if (rt->comm->stats.error) {
         ti_strbuf_add(why, "%s", rt->comm->stats.error);
@@ -271,9 +271,9 @@ static bool choose_devices(ti_runtime *rt, ti_strbuf *why)
     if (text) {
         discrete = sscanf(text, "%d:discrete%n", &count, &used) == 1 && used > 0 && text[used] == '\0';
         if ((!discrete && (sscanf(text, "%d%n", &count, &used) != 1 || text[used] != '\0')) || count < 1 ||
-            count > MOST_DEVICES) {
+            count > MAX_DEVICES) {
             ti_strbuf_add(why, "TACIT_HOST_DEVICES is '%s', but must be 1 to %d, or such a number with :discrete", text,
-                          MOST_DEVICES);
+                          MAX_DEVICES);
             return false;
         }
     }

@@ -159,7 +159,7 @@ static void report(void **state)
         "\"bytes_sent\": 10240,",
         "\"peers\": 2,",
         "\"horizon_front\": 1024,",
-        "\"meeting\": 0, \"send\": 20, \"receive\": 20,",
+        "\"collective_host\": 0, \"send\": 20, \"receive\": 20,",
         "\"items\": 2816,",
         "\"kernel\": 11,",
         "\"name\": \"step\", \"kernels\": 10, \"items\": 2560,",

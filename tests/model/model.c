@@ -101,7 +101,7 @@ static void *run_node(void *user)
 }
 
 typedef struct totals {
-    uint64_t nodes, tasks, fences, messages, horizons, meetings;
+    uint64_t nodes, tasks, fences, messages, horizons, collective_hosts;
 } totals;
 
 static bool run_nodes(const gen_program *program, const oracle *truth, gen_rng *r, totals *sum)
@@ -135,7 +135,7 @@ static bool run_nodes(const gen_program *program, const oracle *truth, gen_rng *
         sum->fences += nodes[i].result.fences;
         sum->messages += nodes[i].counters.messages_sent;
     }
-    sum->meetings += nodes[0].result.meetings;
+    sum->collective_hosts += nodes[0].result.collective_hosts;
     sum->nodes += (uint64_t)program->nodes;
     sum->tasks += nodes[0].counters.tasks;
     sum->horizons += nodes[0].counters.horizons;
@@ -211,9 +211,9 @@ int main(int argc, char **argv)
         }
     }
     printf(
-        "%llu programs on %llu nodes, %llu tasks, %llu horizons, %llu messages, %llu fences compared, %llu meetings\n",
+        "%llu programs on %llu nodes, %llu tasks, %llu horizons, %llu messages, %llu fences compared, %llu collective host tasks\n",
         (unsigned long long)args.count, (unsigned long long)sum.nodes, (unsigned long long)sum.tasks,
         (unsigned long long)sum.horizons, (unsigned long long)sum.messages, (unsigned long long)sum.fences,
-        (unsigned long long)sum.meetings);
+        (unsigned long long)sum.collective_hosts);
     return 0;
 }

@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS_PER_LINE = TI_CACHE_LINE / sizeof(uint64_t), MOST_MEMOS = 16 };
+enum { WORDS_PER_LINE = TI_CACHE_LINE / sizeof(uint64_t), MAX_MEMOS = 16 };
 
 typedef enum note_kind { NOTE_EAGER, NOTE_LATE, NOTE_WANTED } note_kind;
 
@@ -266,7 +266,7 @@ static void misfit(endpoint *self, note *message, note *wanted)
         snprintf(self->error, sizeof(self->error), "node %d sent %zu bytes where %zu were expected", message->origin,
                  message->bytes, wanted->bytes);
         self->comm.stats.error = self->error;
-        self->comm.stats.misfit = true;
+        self->comm.stats.length_mismatch = true;
     }
     ti_free(message, message->size);
     ti_free(wanted, wanted->size);
@@ -618,7 +618,7 @@ static bool local_note_send(ti_comm *comm, int peer, const void *text, size_t by
     inbox *to = &((endpoint *)comm)->hub->inboxes[peer];
     TI_ASSERT(bytes <= TI_NOTE_BYTES);
     ti_lock_take(&to->lock);
-    bool room = to->memos.count < MOST_MEMOS;
+    bool room = to->memos.count < MAX_MEMOS;
     if (room) {
         memo *m = TI_NEW(memo);
         m->origin = comm->node;

@@ -387,10 +387,10 @@ static void another_size_is_an_error(void **state)
         send_bytes(p.a, 1, 4, bytes, sent, 1);
         receive_bytes(p.b, 0, 4, bytes, 2, 2);
         assert_int_equal(p.b->ops->poll(p.b, tokens, 16), -1);
-        assert_true(p.b->stats.misfit);
+        assert_true(p.b->stats.length_mismatch);
         assert_non_null(strstr(p.b->stats.error, "bytes where 2 were expected"));
         assert_int_equal(p.b->ops->poll(p.b, tokens, 16), -1);
-        assert_false(p.a->stats.misfit);
+        assert_false(p.a->stats.length_mismatch);
         pair_destroy(&p);
         assert_int_equal(ti_alloc_live(), live);
     }

@@ -97,7 +97,7 @@ static int first_long_dim(const ti_box *region)
     return d;
 }
 
-/* A unit of the last dimension is a plane of single elements, and a row of them would be a loop more than blocks have. */
+/* A unit of the last dimension is a plane of single elements; a vector of them would be a loop more than blocks have. */
 static bool has_units(const ti_box *region, int dim)
 {
     return dim < 2 || region->max[0] - region->min[0] == 1 || region->max[1] - region->min[1] == 1;
@@ -163,7 +163,7 @@ static size_t step_of(ti_mpi_collectives *all, const ti_exchange *x, const ti_bo
     return (size_t)(locate_box(all, x, &one).base - here);
 }
 
-/* A box as a row of units, unit after unit whatever lies between. */
+/* A box as a vector of units, one after another whatever lies between. */
 static ti_block slab_block(ti_mpi_collectives *all, const ti_exchange *x, const ti_box *box, int dim)
 {
     ti_box one = *box;

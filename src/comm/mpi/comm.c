@@ -135,7 +135,7 @@ static void fail_op(mpi_comm *self, const op *o, const char *call, int code)
     static const char *const what[] = { "sending", "sending", "sending", "receiving" };
     char text[MPI_MAX_ERROR_STRING];
     int class = code;
-    self->comm.stats.misfit |= MPI_Error_class(code, &class) == MPI_SUCCESS && class == MPI_ERR_TRUNCATE;
+    self->comm.stats.length_mismatch |= MPI_Error_class(code, &class) == MPI_SUCCESS && class == MPI_ERR_TRUNCATE;
     if (o->kind == OP_BARRIER || o->kind == OP_COLLECTIVE) {
         fail(self, "%s (of a %s) failed: %s", call, o->kind == OP_BARRIER ? "barrier" : "collective",
              ti_mpi_error_text(code, text));
@@ -413,7 +413,7 @@ static void check_length(mpi_comm *self, const op *o, const MPI_Status *status)
     MPI_Count bytes = 0;
     int code = MPI_Get_elements_x(status, MPI_BYTE, &bytes);
     if (succeeded(self, code, "MPI_Get_elements_x") && (size_t)bytes != o->bytes) {
-        self->comm.stats.misfit = true;
+        self->comm.stats.length_mismatch = true;
         fail(self, "node %d sent %lld bytes where %zu were expected", o->peer, (long long)bytes, o->bytes);
     }
 }
@@ -564,7 +564,7 @@ static int mpi_note_poll(ti_comm *comm, int *origin, void *note)
 {
     mpi_comm *self = (mpi_comm *)comm;
     int bytes = 0;
-    if (comm->stats.error && !comm->stats.misfit) {
+    if (comm->stats.error && !comm->stats.length_mismatch) {
         return -1;
     }
     ti_mpi_guard_inside = true;

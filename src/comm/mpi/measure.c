@@ -9,7 +9,7 @@
 #include <sched.h>
 #include <string.h>
 
-enum { ROUNDS = 3, WAYS = 3, DIRECT = 0, BY_MPI = 1, PACKED = 2, MOST_BYTES = 32 << 20 };
+enum { ROUNDS = 3, WAYS = 3, DIRECT = 0, BY_MPI = 1, PACKED = 2, MAX_BYTES = 32 << 20 };
 
 /* Collectives of up to `most` bytes per node are measured with `bytes`. */
 static const struct {
@@ -178,7 +178,7 @@ static int measure_all(measuring *m, table *mine)
     int code = MPI_SUCCESS;
     for (int p = TI_PATTERN_GATHER; p < TI_PATTERN_REDUCE; p++) {
         for (int s = 0; s < TI_MPI_SIZES; s++) {
-            size_t most = MOST_BYTES / (size_t)m->nodes;
+            size_t most = MAX_BYTES / (size_t)m->nodes;
             m->bytes = (int)TI_MIN(classes[s].bytes, most);
             for (int i = 0; i < WAYS * ROUNDS && !code; i++) {
                 double *seconds = &(*mine)[p][s][i % WAYS][i / WAYS];
@@ -220,7 +220,7 @@ static int decide(measuring *m, const table *mine, ti_mpi_choice *out)
 
 int ti_mpi_measure(MPI_Comm mpi, int node, int nodes, ti_mpi_choice *out, const char **call)
 {
-    size_t n = (size_t)nodes, most = TI_MIN(classes[TI_MPI_SIZES - 1].bytes, MOST_BYTES / n), size = 2 * n * most;
+    size_t n = (size_t)nodes, most = TI_MIN(classes[TI_MPI_SIZES - 1].bytes, MAX_BYTES / n), size = 2 * n * most;
     measuring m = { .mpi = mpi, .node = node, .nodes = nodes };
     table mine = { 0 };
     m.memory = ti_alloc_zero(size);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { POOLED = 1024 /* bytes */, MOST_SPARE = 64 };
+enum { POOLED = 1024 /* bytes */, MAX_SPARE = 64 };
 
 static ti_parcel *take(ti_parcel_pool *pool, size_t size)
 {
@@ -31,7 +31,7 @@ void ti_parcel_destroy(ti_parcel_pool *pool, ti_parcel *p)
     if (!p) {
         return;
     }
-    if (p->size <= POOLED && pool->spare.count < MOST_SPARE) {
+    if (p->size <= POOLED && pool->spare.count < MAX_SPARE) {
         ti_vec_push(&pool->spare, p);
     } else {
         ti_free(p, TI_MAX(p->size, (size_t)POOLED));

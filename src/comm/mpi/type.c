@@ -1,7 +1,7 @@
 /* Payloads as MPI datatypes: see type.h.
  *
- * A run is a row of bytes, a block is rows of rows of runs (hvectors), a payload is a list of blocks (hindexed if all
- * of them are single runs, else a struct). MPI counts with int; larger numbers are rows of a whole number of parts of
+ * A run is contiguous bytes, a block is vectors of vectors of runs (hvectors), a payload is a list of blocks (hindexed if all
+ * of them are single runs, else a struct). MPI counts with int; larger numbers are vectors of a whole number of parts of
  * PART, and a rest. */
 #include "comm/mpi/type.h"
 
@@ -26,7 +26,7 @@ static int named(const char **call, const char *name, int code)
 /* ---- building */
 
 /* `n` elements of `type`, `stride` bytes apart. */
-static int row_create(size_t n, MPI_Aint stride, MPI_Datatype type, MPI_Datatype *out, const char **call)
+static int vector_create(size_t n, MPI_Aint stride, MPI_Datatype type, MPI_Datatype *out, const char **call)
 {
     if (type == MPI_BYTE && stride == 1) {
         return NAMED(MPI_Type_contiguous, (int)n, type, out);
@@ -35,17 +35,17 @@ static int row_create(size_t n, MPI_Aint stride, MPI_Datatype type, MPI_Datatype
 }
 
 /* The same for any `n` up to PART * INT_MAX. */
-static int long_row_create(size_t n, MPI_Aint stride, MPI_Datatype type, MPI_Datatype *out, const char **call)
+static int long_vector_create(size_t n, MPI_Aint stride, MPI_Datatype type, MPI_Datatype *out, const char **call)
 {
     if (n <= INT_MAX) {
-        return row_create(n, stride, type, out, call);
+        return vector_create(n, stride, type, out, call);
     }
     MPI_Datatype part, piece[2];
     int ones[2] = { 1, 1 }, code;
     MPI_Aint at[2] = { 0, (MPI_Aint)(n / PART * PART) * stride };
-    if ((code = row_create(PART, stride, type, &part, call)) ||
-        (code = row_create(n / PART, PART * stride, part, &piece[0], call)) ||
-        (code = row_create(n % PART, stride, type, &piece[1], call)) ||
+    if ((code = vector_create(PART, stride, type, &part, call)) ||
+        (code = vector_create(n / PART, PART * stride, part, &piece[0], call)) ||
+        (code = vector_create(n % PART, stride, type, &piece[1], call)) ||
         (code = NAMED(MPI_Type_create_struct, 2, ones, at, piece, out))) {
         return code;
     }
@@ -55,24 +55,24 @@ static int long_row_create(size_t n, MPI_Aint stride, MPI_Datatype type, MPI_Dat
     return NAMED(MPI_Type_free, &piece[1]);
 }
 
-/* Replaces *type by a row of it. */
+/* Replaces *type by a vector of it. */
 static int repeat(size_t n, size_t stride, MPI_Datatype *type, const char **call)
 {
     if (n == 1) {
         return MPI_SUCCESS;
     }
-    MPI_Datatype row;
-    int code = long_row_create(n, (MPI_Aint)stride, *type, &row, call);
+    MPI_Datatype vector;
+    int code = long_vector_create(n, (MPI_Aint)stride, *type, &vector, call);
     if (!code) {
         code = NAMED(MPI_Type_free, type);
-        *type = row;
+        *type = vector;
     }
     return code;
 }
 
 static int block_create(const ti_block *b, MPI_Datatype *out, const char **call)
 {
-    int code = long_row_create(b->run, 1, MPI_BYTE, out, call);
+    int code = long_vector_create(b->run, 1, MPI_BYTE, out, call);
     if (!code) {
         code = repeat(b->count[1], b->stride[1], out, call);
     }
@@ -177,7 +177,7 @@ static void push_entry(ti_mpi_types *types, int i)
     types->newest = i;
 }
 
-/* Strides of a single row or run mean nothing and are left out of the shape. */
+/* Strides of a single vector or run mean nothing and are left out of the shape. */
 static void describe(ti_mpi_types *types, const ti_payload *payload)
 {
     ti_vec_clear(&types->key);

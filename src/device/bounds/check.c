@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_GUARDED_ROWS = 8192, USUAL_MAPPINGS = 65530, MAPPINGS_PER_ROW = 2, LEAST_TELLING_BYTES = 8 };
+enum { MAX_GUARDED_ROWS = 8192, USUAL_MAPPINGS = 65530, MAPPINGS_PER_ROW = 2, MIN_TELLING_BYTES = 8 };
 #define CHANGE_ALL UINT64_MAX
 
 struct ti_bounds {
@@ -48,7 +48,7 @@ static int64_t rows_to_guard(int concurrent)
         }
         fclose(file);
     }
-    return TI_MIN(mappings / 2 / MAPPINGS_PER_ROW / TI_MAX(concurrent, 1), MOST_GUARDED_ROWS);
+    return TI_MIN(mappings / 2 / MAPPINGS_PER_ROW / TI_MAX(concurrent, 1), MAX_GUARDED_ROWS);
 }
 
 ti_bounds *ti_bounds_create(int concurrent, ti_failure *failure, ti_lot *lot)
@@ -446,7 +446,7 @@ static bool find_unwritten(const trial *t, ti_bounds_element *out)
     for (uint32_t c = 0; c < t->is.copies; c++) {
         const ti_guarded *copy = &t->is.copy[c];
         ti_guarded_walk_begin(&walk, copy);
-        while (copy->elem_size >= LEAST_TELLING_BYTES && ti_guarded_walk_next(&walk, &run)) {
+        while (copy->elem_size >= MIN_TELLING_BYTES && ti_guarded_walk_next(&walk, &run)) {
             for (size_t i = 0; run.kind == TI_GUARDED_WRITABLE && i < run.count; i++, run.at[2]++) {
                 if (all_bytes_are(ti_guarded_address(copy, run.at), copy->elem_size, garbage(t, run.at, false))) {
                     *out = (ti_bounds_element){ c, { run.at[0], run.at[1], run.at[2] } };

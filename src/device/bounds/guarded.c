@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 /* More addresses than this are not asked for: the copy is compact then. */
-#define MOST_RESERVED ((size_t)1 << 42)
-enum { LEAST_MARGIN = 1 << 20, WIDEST_GAP = 1 << 16, GAP_PAGES = 3, MOST_GAP_ROWS = 8, PAD_BYTES = 64 };
+#define MAX_RESERVED ((size_t)1 << 42)
+enum { MIN_MARGIN = 1 << 20, MAX_GAP = 1 << 16, GAP_PAGES = 3, MAX_GAP_ROWS = 8, PAD_BYTES = 64 };
 
 /* ---- arithmetic on sizes that may be too large */
 
@@ -122,9 +122,9 @@ int64_t ti_guarded_rows(const ti_guarded *copy)
 static void lay_out_guarded(ti_guarded *copy)
 {
     size_t elem = copy->elem_size, row = times(extent(&copy->reach, 2), elem);
-    size_t gap = plus(GAP_PAGES * copy->page, TI_MIN(row, (size_t)WIDEST_GAP));
+    size_t gap = plus(GAP_PAGES * copy->page, TI_MIN(row, (size_t)MAX_GAP));
     size_t unit = copy->dims > 1 ? common_multiple(copy->page, elem) : copy->page;
-    size_t gap_rows = copy->dims > 2 ? TI_MIN(extent(&copy->reach, 1), (size_t)MOST_GAP_ROWS) + 1 : 0;
+    size_t gap_rows = copy->dims > 2 ? TI_MIN(extent(&copy->reach, 1), (size_t)MAX_GAP_ROWS) + 1 : 0;
     copy->stride[2] = elem;
     copy->stride[1] = round_up(plus(row, gap), unit);
     copy->stride[0] = times(extent(&copy->reach, 1) + gap_rows, copy->stride[1]);
@@ -178,7 +178,7 @@ static size_t row_bytes(const ti_guarded *copy)
 static size_t margin_of(const ti_guarded *copy)
 {
     size_t around = plus(copy->stride[0], times(2, copy->stride[1]));
-    return round_up(TI_MAX(around, (size_t)LEAST_MARGIN), copy->page);
+    return round_up(TI_MAX(around, (size_t)MIN_MARGIN), copy->page);
 }
 
 static bool protect_rows(const ti_guarded *copy, int protection)
@@ -204,7 +204,7 @@ static bool reserve(ti_guarded *copy)
     size_t margin = margin_of(copy);
     size_t inside = round_up(times(TI_MAX(extent(&copy->reach, 0), 1), copy->stride[0]), copy->page);
     size_t bytes = plus(inside, times(2, margin));
-    if (bytes > MOST_RESERVED && (!copy->compact || bytes > PTRDIFF_MAX)) {
+    if (bytes > MAX_RESERVED && (!copy->compact || bytes > PTRDIFF_MAX)) {
         return false;
     }
     void *map = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -3,7 +3,7 @@
 
 #include "device/bounds/report.h"
 
-enum { MOST_FOLDED = 4 }; /* components of a vector or pixel */
+enum { MAX_FOLDED = 4 }; /* components of a vector or pixel */
 
 /* ---- what is declared */
 
@@ -83,7 +83,7 @@ static bool is_foldable(const ti_bounds_subject *is, uint32_t a, const tacit_vie
     const ti_region *image = &is->image[a];
     ti_box extent = align_right(&buffer->extent, buffer->dims), box = view_box(real);
     size_t points = (size_t)extent.max[2];
-    if (buffer->dims < 2 || points > MOST_FOLDED || real->stride[buffer->dims - 2] != points * buffer->elem_size ||
+    if (buffer->dims < 2 || points > MAX_FOLDED || real->stride[buffer->dims - 2] != points * buffer->elem_size ||
         box.min[2] != 0 || box.max[2] != extent.max[2]) {
         return false;
     }

@@ -113,7 +113,7 @@ static void track(ti_instruction_graph *graph, const ti_command *command, const 
 
 static ti_instruction_kind kind_of(const ti_task *task)
 {
-    return task->place == TI_PLACE_EVERYWHERE ? TI_INSTRUCTION_MEETING
+    return task->place == TI_PLACE_EVERYWHERE ? TI_INSTRUCTION_COLLECTIVE_HOST
            : task->on_host                    ? TI_INSTRUCTION_HOST
                                               : TI_INSTRUCTION_KERNEL;
 }
