@@ -116,7 +116,8 @@ void ti_arena_ring_advance(ti_arena_ring *ring, uint64_t horizon)
     closed->arena.spare = NULL;
 }
 
-/* Its blocks go to the newest arena, which is the only one with spare blocks: those used last, likely still in a cache, are used first. */
+/* Its blocks go to the newest arena, which is the only one with spare blocks: those used last, likely still in a cache,
+ * are used first. */
 static void empty(ti_arena_ring *ring, ti_arena *arena)
 {
     ti_arena *top = ti_arena_ring_top(ring);

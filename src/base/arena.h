@@ -1,9 +1,9 @@
 /* Bump allocation in blocks, freed all at once; and a ring of arenas, one per horizon.
  *
- * An arena hands out memory that lives until it is reset. Blocks are kept on reset (up to the peak of one reset), so that
- * the steady state calls no malloc. The ring serves graph vertices: vertices go into the newest arena, ti_arena_ring_advance
- * closes it and opens the next, ti_arena_ring_release recycles those that were closed early enough.
- * Owned by one thread. */
+ * An arena hands out memory that lives until it is reset. Blocks are kept on reset (up to the peak of one reset), so
+ * that the steady state calls no malloc. The ring serves graph vertices: vertices go into the newest arena,
+ * ti_arena_ring_advance closes it and opens the next, ti_arena_ring_release recycles those that were closed early
+ * enough. Owned by one thread. */
 #ifndef TI_ARENA_H
 #define TI_ARENA_H
 

@@ -17,7 +17,8 @@ extern char **environ;
 
 enum { MAX_NAME = 100 /* longer names are cut: they are wrong anyway */, MAX_WORDS = 5 };
 
-/* The types of fields: int, size_t, const char * (any text, or an amount of memory), and int as one of several words. */
+/* The types of fields: int, size_t, const char * (any text, or an amount of memory), and int as one of several
+ * words. */
 typedef enum kind { KIND_INT, KIND_SIZE, KIND_TEXT, KIND_MEMORY, KIND_WORDS } kind;
 
 typedef struct row {
@@ -33,8 +34,8 @@ typedef struct row {
     {                                                                                                                  \
         { name, values, initial, help }, kind, offsetof(tacit_config, field), __VA_ARGS__                              \
     }
-/* One macro per type. After name and field: preset and limits where there are any, the values in words (INT makes them of
- * its limits), the default in words, the help, and what each of the words stands for. */
+/* One macro per type. After name and field: preset and limits where there are any, the values in words (INT makes them
+ * of its limits), the default in words, the help, and what each of the words stands for. */
 #define INT(name, field, preset, min, max, ...)                                                                        \
     ROW(KIND_INT, name, field, #min ".." #max, __VA_ARGS__, preset, min, max, { 0 })
 #define SIZE(name, field, preset, min, max, ...) ROW(KIND_SIZE, name, field, __VA_ARGS__, preset, min, max, { 0 })

@@ -1,7 +1,8 @@
 /* A bounded channel of pointers: one producer, one consumer, no locks.
  *
  * The producer publishes with release, the consumer takes with acquire; that is all that orders the data behind the
- * pointers. Which thread is producer or consumer may change if a lock passes the role on. Capacity is a power of two. */
+ * pointers. Which thread is producer or consumer may change if a lock passes the role on. Capacity is a power of
+ * two. */
 #ifndef TI_RING_H
 #define TI_RING_H
 
@@ -69,7 +70,8 @@ static inline void *ti_ring_pop(ti_ring *ring)
     return item;
 }
 
-/* Producer, after a push: whether the consumer had taken everything before it. The addition of nothing orders the push before the look. */
+/* Producer, after a push: whether the consumer had taken everything before it. The addition of nothing orders the push
+ * before the look. */
 static inline bool ti_ring_was_empty(ti_ring *ring)
 {
     size_t tail = atomic_fetch_add_explicit(&ring->tail, 0, memory_order_seq_cst);
