@@ -1,8 +1,8 @@
 /* The last checks of a new task, which need what the tasks before it have left: see context.h. Application thread. */
 #include "api/check_overlap.h"
 
-/* Take a task that is not submitted out of its arena again, unless the arena has opened another block for it. Programs may try
- * often; only a submitted task makes the horizon that recycles the arena. */
+/* Take a task that is not submitted out of its arena again, unless the arena has opened another block for it. Programs
+ * may try often; only a submitted task makes the horizon that recycles the arena. */
 static void forget_task(tacit_context *ctx, ti_task *task)
 {
     ti_arena *arena;

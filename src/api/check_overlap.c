@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Parts of the finer cut: prime along one dimension, odd along two, so that its borders are no multiples of what programs like. */
+/* Parts of the finer cut: prime along one dimension, odd along two, so that its borders are no multiples of what
+ * programs like. */
 enum { FINE = 61, FINE_0 = 9, FINE_1 = 7, ANSWERS = 64 };
 
 /* What the answer depends on. All bytes count. */
@@ -151,8 +152,9 @@ static tacit_status refuse(tacit_context *ctx, const ti_task *task, uint32_t ind
     }
     return ti_context_error(
         ctx, TACIT_ERROR_OVERLAP,
-        "task '%s', access %u to buffer '%s': its custom mapper lets the items %s and the items %s, %s, both write %s; let different items "
-        "write different elements, or set .granularity to what must stay together, use tacit_replicated() if all compute the same, or place the task",
+        "task '%s', access %u to buffer '%s': its custom mapper lets the items %s and the items %s, %s, both write "
+        "%s; let different items write different elements, or set .granularity to what must stay together, use "
+        "tacit_replicated() if all compute the same, or place the task",
         task->name, index, buffer->name, ti_box_format(&c->items[0], dims, first),
         ti_box_format(&c->items[1], dims, second), who, ti_box_format(&c->box, TI_MAX(buffer->dims, 1), box));
 }

@@ -68,7 +68,8 @@ static tacit_status start_on(ti_comm *comm, const tacit_config *resolved, tacit_
     return ti_context_create(resolved, comm, out);
 }
 
-/* Dry runs need no network, whatever the launcher. That their results are none is said at the beginning and at the end. */
+/* Dry runs need no network, whatever the launcher. That their results are none is said at the beginning and at the
+ * end. */
 static tacit_status start_dry_run(const tacit_config *resolved, tacit_context **out)
 {
     ti_strbuf why = { 0 };

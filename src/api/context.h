@@ -18,7 +18,8 @@
 
 #include <pthread.h>
 
-/* Most items, elements, offsets and halos per dimension, as a power of two: with them sums and scaled indices fit int64_t. */
+/* Most items, elements, offsets and halos per dimension, as a power of two: with them sums and scaled indices fit
+ * int64_t. */
 enum { TI_MAX_ITEMS_BITS = 46 };
 
 struct tacit_buffer {
@@ -73,7 +74,8 @@ tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, tacit_
 /* Free a context whose tasks went elsewhere (ti_runtime_divert): nothing is waited for. */
 void ti_context_discard(tacit_context *ctx);
 
-/* Whether `ctx`, which may be anything, is a context. If not, its sentence is kept where tacit_last_error finds it. `who` is the call. */
+/* Whether `ctx`, which may be anything, is a context. If not, its sentence is kept where tacit_last_error finds it.
+ * `who` is the call. */
 tacit_status ti_check_context(const tacit_context *ctx, const char *who);
 /* The same of a buffer of this context that is not destroyed. `who` begins the sentence. */
 tacit_status ti_check_buffer(tacit_context *ctx, const char *who, const tacit_buffer *buffer);
@@ -92,19 +94,22 @@ tacit_status ti_context_error(tacit_context *ctx, tacit_status status, const cha
 /* Whether MPI may be called from this thread: nearly all calls lead there. */
 tacit_status ti_context_check_thread(tacit_context *ctx);
 
-/* Store a sentence about memory of a size that the user chose. Other nodes may have had theirs, and go on: the job of several nodes ends. */
+/* Store a sentence about memory of a size that the user chose. Other nodes may have had theirs, and go on: the job of
+ * several nodes ends. */
 tacit_status ti_context_no_memory(tacit_context *ctx, const char *format, ...) TI_PRINTF(2, 3);
 
 /* TACIT_OK, or the error of the run so far. Clears the sentence of the last call. */
 tacit_status ti_context_enter(tacit_context *ctx);
 
-/* Whether what a new task reads has been written, and its chunks write apart. If not, the task and what was allocated since are forgotten. */
+/* Whether what a new task reads has been written, and its chunks write apart. If not, the task and what was allocated
+ * since are forgotten. */
 tacit_status ti_context_check(tacit_context *ctx, ti_task *task);
 
 /* Keep a custom mapper, and `user`, which ti_alloc gave: its handle. */
 int ti_context_add_mapper(tacit_context *ctx, tacit_mapper_fn *fn, void *user, size_t user_size, unsigned properties);
 
-/* The extent of a range as a box; an error if it is empty or too large to count the bytes of its elements. `who` begins the sentence. */
+/* The extent of a range as a box; an error if it is empty or too large to count the bytes of its elements. `who` begins
+ * the sentence. */
 tacit_status ti_check_extent(tacit_context *ctx, const char *who, tacit_range range, size_t elem_size, ti_box *out);
 
 /* Free the retired buffers whose destruction has been executed. */

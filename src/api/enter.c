@@ -5,7 +5,8 @@
 
 enum { MAX_BYTES_BITS = 62 };
 
-/* The sentence about a failed tacit_init, or a call with a context that is none: there is nothing else to keep it. One per thread. */
+/* The sentence about a failed tacit_init, or a call with a context that is none: there is nothing else to keep it. One
+ * per thread. */
 static _Thread_local char lost_error[512];
 
 static bool is_context(const tacit_context *ctx)
@@ -111,7 +112,8 @@ tacit_status ti_check_buffer(tacit_context *ctx, const char *who, const tacit_bu
     if (!ti_handle_is_live(TI_HANDLE_BUFFER, buffer)) {
         return ti_context_error(
             ctx, TACIT_ERROR_STATE,
-            "%s: the buffer was destroyed some time ago, also by tacit_finalize, or is not one that tacit_buffer_create gave",
+            "%s: the buffer was destroyed some time ago, also by tacit_finalize, or is not one that "
+            "tacit_buffer_create gave",
             who);
     }
     if (buffer->context != ctx) {

@@ -38,7 +38,8 @@ void ti_groups_fini(ti_groups *groups)
 
 /* ---- the direct schedule */
 
-/* Peers are the other members of this node's group, and begin behind it, so that not all send to the first one first. */
+/* Peers are the other members of this node's group, and begin behind it, so that not all send to the first one
+ * first. */
 static int peer_at(const ti_comm *comm, const ti_collective *what, int members, int i)
 {
     int rank = ti_collective_rank(what, comm->node);
@@ -62,8 +63,8 @@ static void add_message(ti_direct *direct, const ti_exchange *x, int r, int q, i
     }
 }
 
-/* What is sent comes first: a long message that waits here is fetched while its receive is being posted, and until then the other node would wait for
- * what this one has to send. */
+/* What is sent comes first: a long message that waits here is fetched while its receive is being posted, and until then
+ * the other node would wait for what this one has to send. */
 static void make_plan(ti_direct *direct, const ti_comm *comm, const ti_exchange *x, ti_direct_plan *plan)
 {
     int members = ti_collective_members(x->what, comm->node);

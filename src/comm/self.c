@@ -1,8 +1,8 @@
 /* The communicator of a run with one node, and of a dry run, which plans as one node of many.
  *
- * There is nobody to talk to: with one node planners make no message, and a dry run's executor starts none. One that is started nevertheless
- * is a bug and ends the process. Barriers are kept in the order of their start and all complete at the next poll. Called by one thread
- * at a time. */
+ * There is nobody to talk to: with one node planners make no message, and a dry run's executor starts none. One that is
+ * started nevertheless is a bug and ends the process. Barriers are kept in the order of their start and all complete at
+ * the next poll. Called by one thread at a time. */
 #include "base/check.h"
 #include "base/vec.h"
 #include "comm/comm.h"

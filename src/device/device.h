@@ -1,8 +1,9 @@
 /* A device: what can hold memory and run kernels. One table of operations; host, OpenCL and CUDA implement it.
  *
- * Operations are asynchronous: start them, then poll for tokens of the completed ones. A lane is an in-order queue of a device;
- * the host device runs independent operations of a lane in any order that its workers find, since the executor starts only what is ready.
- * start/poll are called by one thread at a time (the executor role). Out of memory is a status, not a failure. */
+ * Operations are asynchronous: start them, then poll for tokens of the completed ones. A lane is an in-order queue of a
+ * device; the host device runs independent operations of a lane in any order that its workers find, since the executor
+ * starts only what is ready. start/poll are called by one thread at a time (the executor role). Out of memory is a
+ * status, not a failure. */
 #ifndef TI_DEVICE_H
 #define TI_DEVICE_H
 

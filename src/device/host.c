@@ -1,13 +1,14 @@
 /* The host device: see host.h.
  *
- * A job is a kernel or a large copy; it is cut into parts, and every part is an entry in the queue of one worker. Queues are rings under a
- * lock that is held for a few instructions; an atomic count beside it lets an empty queue be passed by without the lock. An entry may be
- * stolen only when all parts of its job are queued, and a thief looks at its own queue once more before it steals, so that a worker
- * that was idle when the job came always takes its own part.
+ * A job is a kernel or a large copy; it is cut into parts, and every part is an entry in the queue of one worker.
+ * Queues are rings under a lock that is held for a few instructions; an atomic count beside it lets an empty queue be
+ * passed by without the lock. An entry may be stolen only when all parts of its job are queued, and a thief looks at
+ * its own queue once more before it steals, so that a worker that was idle when the job came always takes its own part.
  * The worker that finishes the last part pushes the job on a stack of completions, which poll takes as a whole.
- * Invariants: a job leaves the pool in copy or launch and returns to it in poll, so the pool needs no lock (executor role);
- * `left` of a job counts its parts that are not finished; `count` of a queue changes under its lock only.
- * Threads: create, destroy and stop: one; alloc, free, copy, launch, poll, room: the executor role; all else: any worker. */
+ * Invariants: a job leaves the pool in copy or launch and returns to it in poll, so the pool needs no lock (executor
+ * role); `left` of a job counts its parts that are not finished; `count` of a queue changes under its lock only.
+ * Threads: create, destroy and stop: one; alloc, free, copy, launch, poll, room: the executor role; all else: any
+ * worker. */
 #include "device/host.h"
 
 #include "base/check.h"
@@ -66,7 +67,8 @@ typedef struct host {
     int running; /* threads started and not joined */
     atomic_bool stop;
     _Atomic int queued_kernels; /* not begun */
-    /* Completions: `done` is pushed by workers, newest first; `taken` is what poll took off it and has not reported, oldest first. */
+    /* Completions: `done` is pushed by workers, newest first; `taken` is what poll took off it and has not reported,
+     * oldest first. */
     _Atomic(job *) done;
     job *taken;
     atomic_bool has_taken;
@@ -124,8 +126,8 @@ static bool queue_pop(queue *q, entry *out)
     return count != 0;
 }
 
-/* Takes the oldest entry of another worker's queue. Gives way if the thief has work of its own by now: entries that it sees were queued
- * before `stealable` was set, so its own part of the same job is visible too. */
+/* Takes the oldest entry of another worker's queue. Gives way if the thief has work of its own by now: entries that it
+ * sees were queued before `stealable` was set, so its own part of the same job is visible too. */
 static bool queue_steal(queue *victim, queue *own, entry *out)
 {
     bool got = false;
@@ -266,7 +268,8 @@ static void copy_bytes(const ti_block *to, const ti_block *from, size_t begin, s
     }
 }
 
-/* Parts of a copy are whole runs where there are enough of them, else whole cache lines, dealt like rows of a kernel. */
+/* Parts of a copy are whole runs where there are enough of them, else whole cache lines, dealt like rows of a
+ * kernel. */
 static size_t copy_unit(const job *j)
 {
     size_t run = TI_MIN(j->to.run, j->from.run), bytes = ti_block_bytes(&j->to);

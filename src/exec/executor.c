@@ -14,7 +14,8 @@
 
 enum { POLL_BATCH = 32, MAX_STEPS_WITHOUT_NETWORK = 4 };
 
-/* A kernel in flight. `view` has the views of part 0, then those of part 1 ..., if parts have views of their own (reductions). */
+/* A kernel in flight. `view` has the views of part 0, then those of part 1 ..., if parts have views of their own
+ * (reductions). */
 typedef struct job {
     ti_device_kernel kernel;
     struct job *next_free;
@@ -199,8 +200,9 @@ static bool has_reduction(const ti_instruction *i)
     return false;
 }
 
-/* Whether parts of items along dimension `d` write different elements. Accesses of tasks that are split over nodes were checked along the
- * dimensions of the split; along others, and in tasks on one node, a kernel may sum into one element. */
+/* Whether parts of items along dimension `d` write different elements. Accesses of tasks that are split over nodes
+ * were checked along the dimensions of the split; along others, and in tasks on one node, a kernel may sum into one
+ * element. */
 static bool writes_apart(const ti_task *task, const ti_access *access, int d)
 {
     if (access->custom) {
@@ -225,7 +227,8 @@ static bool reads_elsewhere(const ti_task *task, uint32_t written)
     return false;
 }
 
-/* Whether the device may cut the chunk among its workers, which it does along the slowest dimension with several items. */
+/* Whether the device may cut the chunk among its workers, which it does along the slowest dimension with several
+ * items. */
 static bool may_cut(const ti_task *task, const ti_box *chunk)
 {
     int d = 0;

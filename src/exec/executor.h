@@ -47,7 +47,8 @@ typedef struct ti_executor_desc {
     bool is_inline;    /* the thread that takes this role also runs the kernels */
     ti_dry *dry;       /* count instead of executing; NULL: a live run */
     ti_bounds *bounds; /* kernels are checked; or NULL */
-    /* Whether somebody still looks for the cause of a message of a wrong length; the failure waits for as long. Or NULL. */
+    /* Whether somebody still looks for the cause of a message of a wrong length; the failure waits for as long. Or
+     * NULL. */
     bool (*explains)(void *user);
     void *user;
 } ti_executor_desc;
@@ -65,7 +66,8 @@ bool ti_executor_step(ti_executor *executor);
 uint64_t ti_executor_activity(const ti_executor *executor);
 /* Kernels and copies that are running. */
 uint64_t ti_executor_running(const ti_executor *executor);
-/* Append what is waited for, oldest first: messages under way with their task, buffer, box and peer; at most `most` lines. */
+/* Append what is waited for, oldest first: messages under way with their task, buffer, box and peer; at most `most`
+ * lines. */
 void ti_executor_describe_waits(const ti_executor *executor, int most, ti_strbuf *out);
 /* Instructions that were submitted and are not complete. */
 uint64_t ti_executor_incomplete(const ti_executor *executor);

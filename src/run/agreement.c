@@ -309,7 +309,8 @@ static void send_out(ti_agreement *a)
     }
 }
 
-/* Of the numbers in (told, newest], the one that is a multiple of the largest power of two: those a node remembers longest. */
+/* Of the numbers in (told, newest], the one that is a multiple of the largest power of two: those a node remembers
+ * longest. */
 static uint64_t roundest_in(uint64_t told, uint64_t newest)
 {
     uint64_t differ = told ^ newest;
@@ -371,8 +372,9 @@ static void say_vague(const ti_agreement *a, ti_strbuf *why)
 {
     ti_strbuf_add(
         why,
-        "nodes %d and %d submitted different tasks: their %llu-th to %llu-th calls differ somewhere, which is too long ago to say "
-        "more. All nodes must submit the same tasks in the same order (a tacit_wait now and then makes them compare sooner)",
+        "nodes %d and %d submitted different tasks: their %llu-th to %llu-th calls differ somewhere, which is too "
+        "long ago to say more. All nodes must submit the same tasks in the same order (a tacit_wait now and then "
+        "makes them compare sooner)",
         a->left, a->comm->node, (unsigned long long)a->search.agreed, (unsigned long long)a->search.high - 1);
 }
 

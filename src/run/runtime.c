@@ -238,7 +238,8 @@ static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
     ti_system *s = &rt->system;
     s->node = rt->comm->node;
     s->num_nodes = rt->comm->num_nodes;
-    /* Horizons must fall alike on all nodes, so what is known of this node alone enters only as a sum over all of them. */
+    /* Horizons must fall alike on all nodes, so what is known of this node alone enters only as a sum over all of
+     * them. */
     s->total_workers = rt->comm->ops->sum(rt->comm, (int64_t)s->workers * s->devices);
     if (rt->comm->stats.error) {
         ti_strbuf_add(why, "%s", rt->comm->stats.error);
@@ -283,8 +284,8 @@ static bool choose_devices(ti_runtime *rt, ti_strbuf *why)
     return true;
 }
 
-/* How long a window waits for more tasks. Inline nothing happens between calls, and every call that waits closes it; graphs are to be
- * the same in every run. */
+/* How long a window waits for more tasks. Inline nothing happens between calls, and every call that waits closes it;
+ * graphs are to be the same in every run. */
 static uint64_t patience(const ti_runtime *rt)
 {
     bool for_ever = rt->config.lookahead == TACIT_LOOKAHEAD_FULL || rt->config.graph;
@@ -484,8 +485,8 @@ static bool compute(ti_runtime *rt)
     return any;
 }
 
-/* Do something useful while waiting: take free roles, run a part of a kernel. Planning comes last, and in small steps while messages
- * are under way, so that neither kernels nor messages wait behind it. */
+/* Do something useful while waiting: take free roles, run a part of a kernel. Planning comes last, and in small steps
+ * while messages are under way, so that neither kernels nor messages wait behind it. */
 static bool help(ti_runtime *rt)
 {
     if (rt->mode == MODE_THREAD) {
@@ -496,7 +497,8 @@ static bool help(ti_runtime *rt)
     return any || schedule(rt, must_poll(rt) ? 1 : PLAN_BUDGET);
 }
 
-/* After some waiting, which was seen first at *since: let other nodes know where this one stands, and say what it waits for if that takes long. */
+/* After some waiting, which was seen first at *since: let other nodes know where this one stands, and say what it waits
+ * for if that takes long. */
 static void watch(ti_runtime *rt, uint64_t *since)
 {
     uint64_t now = ti_clock_ns();

@@ -226,7 +226,8 @@ static void add_row(const row *r, const widths *w, int note, ti_strbuf *out)
     ti_strbuf_fini(&received);
 }
 
-/* The same command is a call of MPI or messages between pairs of nodes, whichever is expected to be faster. Nothing in dry runs. */
+/* The same command is a call of MPI or messages between pairs of nodes, whichever is expected to be faster. Nothing in
+ * dry runs. */
 static void add_carriers(const ti_explain *explain, ti_strbuf *out)
 {
     const char *title = "Who carried collectives out on this node (TACIT_COLLECTIVE_SCHEDULE):\n";

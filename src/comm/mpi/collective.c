@@ -34,7 +34,8 @@ static void find_team(const ti_mpi_collectives *all, const ti_exchange *x, team 
 
 /* ---- slabs: what all nodes know alike */
 
-/* The parts of all nodes that take part are slabs along `dim`; the one of rank q has [bound[q].min[dim], bound[q].max[dim]). */
+/* The parts of all nodes that take part are slabs along `dim`; the one of rank q has [bound[q].min[dim],
+ * bound[q].max[dim]). */
 typedef struct cut {
     int dim;
     int64_t least; /* of all parts */
@@ -53,7 +54,8 @@ static int64_t common_divisor(int64_t a, int64_t b)
     return a;
 }
 
-/* In which dimension `part` is not as long as the region; *dim is that of the parts before, or -1. False if it is another one. */
+/* In which dimension `part` is not as long as the region; *dim is that of the parts before, or -1. False if it is
+ * another one. */
 static bool find_dim(const ti_box *region, const ti_box *part, int *dim)
 {
     for (int d = 0; d < 3; d++) {
@@ -68,8 +70,8 @@ static bool find_dim(const ti_box *region, const ti_box *part, int *dim)
     return true;
 }
 
-/* The part of `node`, empty or a slab. False if it is something else. All of its boxes have to be slabs: who has only this part may keep each
- * of them in an allocation of its own. */
+/* The part of `node`, empty or a slab. False if it is something else. All of its boxes have to be slabs: who has only
+ * this part may keep each of them in an allocation of its own. */
 static bool bound_part(ti_mpi_collectives *all, const ti_parts *parts, const ti_box *region, int node, int *dim,
                        ti_box *out)
 {
@@ -97,7 +99,8 @@ static int first_long_dim(const ti_box *region)
     return d;
 }
 
-/* A unit of the last dimension is a plane of single elements; a vector of them would be a loop more than blocks have. */
+/* A unit of the last dimension is a plane of single elements; a vector of them would be a loop more than blocks
+ * have. */
 static bool has_units(const ti_box *region, int dim)
 {
     return dim < 2 || region->max[0] - region->min[0] == 1 || region->max[1] - region->min[1] == 1;
@@ -292,8 +295,8 @@ static ti_box box_of_slabs(const ti_mpi_collectives *all, const ti_box *region, 
     return box;
 }
 
-/* MPI_Iallgatherv of MPICH 4.0.2 brings wrong bytes, or never ends, where several with strided datatypes are under way on three nodes. Whether they are
- * strided depends on where a node keeps them, so none is trusted. */
+/* MPI_Iallgatherv of MPICH 4.0.2 brings wrong bytes, or never ends, where several with strided datatypes are under way
+ * on three nodes. Whether they are strided depends on where a node keeps them, so none is trusted. */
 #if defined(OPEN_MPI)
 enum { GATHERS_UNEVENLY = true };
 #else
@@ -381,7 +384,8 @@ static int make_pairs(ti_mpi_collectives *all, const ti_exchange *x, ti_mpi_shar
     return code;
 }
 
-/* As long as which slab the parts of all nodes are along *dim, which is -1 before; 0: they are not slabs of one length. */
+/* As long as which slab the parts of all nodes are along *dim, which is -1 before; 0: they are not slabs of one
+ * length. */
 static int64_t equal_slabs(ti_mpi_collectives *all, const ti_collective *what, const ti_parts *parts, int *dim)
 {
     int64_t length = 0;
@@ -639,8 +643,9 @@ static int call_mpi(ti_mpi_collectives *all, const ti_mpi_share *s, const ti_exc
     TI_UNREACHABLE();
 }
 
-/* What auto takes. Two nodes: the direct schedule has no tree to lose against, and starts faster: 0.6 us instead of 1.2 to 1.9 for an all-gather
- * of 8 bytes, and never slower at any size, with Open MPI 4.1 and MPICH 4.0. The transpositions of both are messages between pairs too. */
+/* What auto takes. Two nodes: the direct schedule has no tree to lose against, and starts faster: 0.6 us instead of 1.2
+ * to 1.9 for an all-gather of 8 bytes, and never slower at any size, with Open MPI 4.1 and MPICH 4.0. The
+ * transpositions of both are messages between pairs too. */
 static bool is_usually_by_mpi(int nodes, ti_pattern pattern)
 {
     return nodes > 2 && pattern != TI_PATTERN_ALL_TO_ALL;

@@ -1,17 +1,17 @@
 /* The communicator over MPI.
  *
  * A message is one MPI_Isend and one MPI_Irecv with exact source, and its counter as tag, on a duplicate of
- * MPI_COMM_WORLD or of the application's communicator (start.c). One run of bytes travels in place; small scattered payloads are packed, large ones go through
- * derived datatypes (type.c). Pending operations lie in two dense arrays, requests and what they mean; poll tests
- * a portion of them and never blocks.
+ * MPI_COMM_WORLD or of the application's communicator (start.c). One run of bytes travels in place; small scattered
+ * payloads are packed, large ones go through derived datatypes (type.c). Pending operations lie in two dense arrays,
+ * requests and what they mean; poll tests a portion of them and never blocks.
  *
  * Early bytes. MPI takes small messages before their receive is there, and keeps them in memory that nobody limits. So
  * this side counts, per peer, what it sent since the last *sync point*: a message sent by MPI_Issend, which completes
- * only when its receive has started. The message that crosses half the limit becomes the sync point; when it
- * completes, everything sent up to it counts as received. Until then, messages with higher counters that would cross
- * the limit wait, in the order of their counters. Those with lower counters never wait: the receive of the sync point
- * may hang on them, and only on them, so there is no deadlock. Messages of half the limit or more are always sent by
- * MPI_Issend and are not counted.
+ * only when its receive has started. The message that crosses half the limit becomes the sync point; when it completes,
+ * everything sent up to it counts as received. Until then, messages with higher counters that would cross the limit
+ * wait, in the order of their counters. Those with lower counters never wait: the receive of the sync point may hang on
+ * them, and only on them, so there is no deadlock. Messages of half the limit or more are always sent by MPI_Issend and
+ * are not counted.
  *
  * Called by one thread at a time. */
 #include "base/check.h"
@@ -714,7 +714,8 @@ static bool open_communicator(mpi_comm *self, MPI_Comm parent)
     return succeeded(self, MPI_Comm_free(&machine), "MPI_Comm_free");
 }
 
-/* Now, since all nodes are here. Errors are the kernels' business: reported as the application has it, or as MPI does if nobody says. */
+/* Now, since all nodes are here. Errors are the kernels' business: reported as the application has it, or as MPI does
+ * if nobody says. */
 static bool open_kernels_communicator(mpi_comm *self, MPI_Comm parent)
 {
     return succeeded(self, MPI_Comm_dup(parent, &self->kernels), "MPI_Comm_dup") &&

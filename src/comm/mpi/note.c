@@ -28,7 +28,8 @@ int ti_mpi_notes_open(ti_mpi_notes *notes, MPI_Comm parent)
     return code ? code : post_receive(notes);
 }
 
-/* After an error sends may still be pending, whose memory is part of what the caller frees: they are cancelled as far as MPI can. */
+/* After an error sends may still be pending, whose memory is part of what the caller frees: they are cancelled as far
+ * as MPI can. */
 int ti_mpi_notes_close(ti_mpi_notes *notes)
 {
     int code = MPI_SUCCESS;

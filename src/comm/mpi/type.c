@@ -1,8 +1,8 @@
 /* Payloads as MPI datatypes: see type.h.
  *
- * A run is contiguous bytes, a block is vectors of vectors of runs (hvectors), a payload is a list of blocks (hindexed if all
- * of them are single runs, else a struct). MPI counts with int; larger numbers are vectors of a whole number of parts of
- * PART, and a rest. */
+ * A run is contiguous bytes, a block is vectors of vectors of runs (hvectors), a payload is a list of blocks (hindexed
+ * if all of them are single runs, else a struct). MPI counts with int; larger numbers are vectors of a whole number of
+ * parts of PART, and a rest. */
 #include "comm/mpi/type.h"
 
 #include "base/check.h"

@@ -1,8 +1,8 @@
 /* Faults of kernels: see fault.h.
  *
- * The handler may take no lock. Almost always the thread that faults is the one that called the kernel, and finds its call in `mine`. A thread that the
- * kernel has started looks through those that are under way; whoever takes its call out of there waits while
- * somebody looks, so that no call goes away under the handler's eyes. */
+ * The handler may take no lock. Almost always the thread that faults is the one that called the kernel, and finds its
+ * call in `mine`. A thread that the kernel has started looks through those that are under way; whoever takes its call
+ * out of there waits while somebody looks, so that no call goes away under the handler's eyes. */
 #include "device/bounds/fault.h"
 
 #include <pthread.h>

@@ -1,8 +1,9 @@
 /* Guarded copies: see guarded.h.
  *
- * The mapping is reserved as a whole, inaccessible; then the pages of rows are made accessible, so everything else is a guard. The distance of rows
- * is a multiple of the page size and of the element size (`ld` counts elements); between planes there are rows that nothing
- * is in; before the first and after the last element there is room for a whole plane and more. All of it costs addresses, not memory. */
+ * The mapping is reserved as a whole, inaccessible; then the pages of rows are made accessible, so everything else is a
+ * guard. The distance of rows is a multiple of the page size and of the element size (`ld` counts elements); between
+ * planes there are rows that nothing is in; before the first and after the last element there is room for a whole plane
+ * and more. All of it costs addresses, not memory. */
 #include "device/bounds/guarded.h"
 
 #include "base/check.h"
@@ -146,7 +147,8 @@ static void lay_out_compact(ti_guarded *copy)
     copy->slot_end = copy->reach.max[2] + (int64_t)pad;
 }
 
-/* Bytes from the first row of `reach` to the first element of it. The anchor is then at a page boundary, in every row. */
+/* Bytes from the first row of `reach` to the first element of it. The anchor is then at a page boundary, in every
+ * row. */
 static size_t lead_of(const ti_guarded *copy)
 {
     if (copy->compact) {

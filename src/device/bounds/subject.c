@@ -76,7 +76,8 @@ static void group_accesses(ti_bounds_subject *is)
     }
 }
 
-/* Whether the last dimension is short, declared in full, and packed: the elements of one point, which kernels touch as one. */
+/* Whether the last dimension is short, declared in full, and packed: the elements of one point, which kernels touch as
+ * one. */
 static bool is_foldable(const ti_bounds_subject *is, uint32_t a, const tacit_view *real)
 {
     const ti_buffer_info *buffer = is->task->access[a].buffer;
