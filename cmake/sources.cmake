@@ -94,6 +94,7 @@ set(TACIT_SOURCES
     exec/executor.c
 
     run/agreement.c
+    run/choose.c
     run/dry_run.c
     run/graph_files.c
     run/memory_limit.c
