@@ -34,6 +34,7 @@ void ti_arena_fini(ti_arena *arena)
 
 static void use_block(ti_arena *arena, ti_arena_block *block)
 {
+    TI_ASSERT(block->size > sizeof(ti_arena_block));
     block->below = arena->block;
     arena->block = block;
     arena->next = (char *)block + sizeof(ti_arena_block);

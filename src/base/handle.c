@@ -34,6 +34,7 @@ static slot *slot_of(void *object)
 static slot *take_rested(struct pool *p)
 {
     slot *s = p->oldest;
+    TI_ASSERT(s && p->resting > 0);
     p->oldest = s->next;
     p->resting--;
     return s;

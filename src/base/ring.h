@@ -7,6 +7,7 @@
 #define TI_RING_H
 
 #include "base/alloc.h"
+#include "base/check.h"
 
 #include <stdatomic.h>
 
@@ -21,6 +22,7 @@ typedef struct ti_ring {
 
 static inline void ti_ring_init(ti_ring *ring, size_t capacity)
 {
+    TI_ASSERT(capacity > 0 && (capacity & (capacity - 1)) == 0);
     atomic_init(&ring->head, 0);
     atomic_init(&ring->tail, 0);
     ring->seen_head = ring->seen_tail = 0;
@@ -41,11 +43,13 @@ static inline size_t ti_ring_space(ti_ring *ring)
     if (ring->seen_head + ring->capacity == tail) {
         ring->seen_head = atomic_load_explicit(&ring->head, memory_order_acquire);
     }
+    TI_ASSERT(tail - ring->seen_head <= ring->capacity);
     return ring->seen_head + ring->capacity - tail;
 }
 
 static inline bool ti_ring_push(ti_ring *ring, void *item)
 {
+    TI_ASSERT(item); /* NULL is what an empty channel gives */
     if (!ti_ring_space(ring)) {
         return false;
     }

@@ -16,8 +16,8 @@ struct ti_exchange {
     const ti_collective *what;
     size_t elem_size;
     uint64_t sequence; /* all nodes start collectives in this order, without gaps */
-    uint64_t
-        layout; /* with what->serial: where the bytes lie relative to `base`; 0: not from one base, which is NULL */
+    /* With what->serial: where the bytes lie relative to `base`. 0: not from one base, which is NULL. */
+    uint64_t layout;
     char *base;
     /* Where boxes of the buffer lie in this node's memory; valid until the next call. Each lies within a box that this
      * node gives or gets, or where a region comes together here (all-gather, broadcast, the root of a gather or

@@ -52,6 +52,7 @@ static int self_poll(ti_comm *comm, uint64_t *tokens, int max)
     if (!comm->pending || max <= 0) {
         return 0;
     }
+    TI_ASSERT(comm->pending == self->barriers.count);
     size_t n = TI_MIN(self->barriers.count, (size_t)max);
     memcpy(tokens, self->barriers.data, n * sizeof(*tokens));
     self->barriers.count -= n;
@@ -83,6 +84,7 @@ ti_comm *ti_comm_self_create(void)
 
 ti_comm *ti_comm_dry_create(int node, int num_nodes)
 {
+    TI_ASSERT(node >= 0 && node < num_nodes);
     self_comm *self = TI_NEW(self_comm);
     self->comm.ops = num_nodes > 1 ? &dry_ops : &self_ops;
     self->comm.node = node;

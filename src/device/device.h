@@ -24,8 +24,8 @@ typedef struct ti_device_kernel {
     /* Reductions: calls the kernel for a part, whose chunk is in `launch`; NULL: called once, with `launch`. */
     void (*run)(struct ti_device_kernel *job, int part, int parts, tacit_launch *launch);
     void *user;
-    struct ti_bounds
-        *bounds; /* host: the kernel runs on guarded copies (device/bounds/check.h); NULL: on the views themselves */
+    /* Host: the kernel runs on guarded copies (device/bounds/check.h). NULL: on the views themselves. */
+    struct ti_bounds *bounds;
     const struct ti_task *task; /* whose accesses are checked then */
 } ti_device_kernel;
 

@@ -89,6 +89,7 @@ static uint32_t queue_push(queue *q, job *j, int part)
 {
     ti_lock_take(&q->lock);
     uint32_t count = atomic_load_explicit(&q->count, memory_order_relaxed);
+    TI_ASSERT(count <= q->capacity && (q->capacity & (q->capacity - 1)) == 0);
     if (count == q->capacity) {
         entry *grown = TI_NEW_ARRAY(entry, q->capacity * 2);
         for (uint32_t i = 0; i < count; i++) {
@@ -198,6 +199,7 @@ static void cut(const ti_device_kernel *k, int parts, int part, tacit_box *chunk
     int64_t granule;
     int d = cut_dim(k);
     int64_t granules = granules_along(k, d, &granule);
+    TI_ASSERT(part >= 0 && part < parts && parts <= granules);
     size_t begin = chunk->min[d], end = chunk->max[d];
     chunk->min[d] = begin + (size_t)(ti_split_share(granules, parts, part) * granule);
     if (part + 1 < parts) {
@@ -289,6 +291,7 @@ static void run_copy(const job *j, int part)
 
 static job *job_create(host *h, uint64_t token, int parts)
 {
+    TI_ASSERT(parts >= 1 && parts <= h->base.workers);
     job *j = h->pool;
     if (j) {
         h->pool = j->next;
@@ -304,6 +307,7 @@ static job *job_create(host *h, uint64_t token, int parts)
 
 static void complete(host *h, job *j)
 {
+    TI_ASSERT(!j->kernel || atomic_load_explicit(&j->left, memory_order_relaxed) == 0);
     job *top = atomic_load_explicit(&h->done, memory_order_relaxed);
     do {
         j->next = top;
@@ -313,6 +317,7 @@ static void complete(host *h, job *j)
 /* Moves all that was pushed behind what was taken, oldest first. Only called when nothing is left of `taken`. */
 static void take_completions(host *h)
 {
+    TI_ASSERT(!h->taken);
     job *newest = atomic_exchange_explicit(&h->done, NULL, memory_order_acquire);
     while (newest) {
         job *older = newest->next;

@@ -87,6 +87,7 @@ bool ti_host_thread_poll(ti_host_thread *t, uint64_t *token)
     if (atomic_load_explicit(&t->state, memory_order_acquire) != STATE_DONE) {
         return false;
     }
+    TI_ASSERT(t->kernel);
     *token = t->kernel->token;
     atomic_store_explicit(&t->state, STATE_IDLE, memory_order_relaxed);
     return true;

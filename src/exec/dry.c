@@ -1,6 +1,8 @@
 /* The issue table of dry runs: see dry.h. */
 #include "exec/dry.h"
 
+#include "base/check.h"
+
 #include <string.h>
 
 enum { MAX_NAMES = 1000 };
@@ -134,6 +136,7 @@ bool ti_dry_issue(ti_dry *dry, const ti_instruction *i)
         note_alloc(dry, i);
         return true;
     case TI_INSTRUCTION_FREE:
+        TI_ASSERT(dry->buffer_bytes >= i->as.memory.bytes);
         dry->buffer_bytes -= i->as.memory.bytes;
         return true;
     case TI_INSTRUCTION_COPY:

@@ -40,6 +40,7 @@ struct ti_executor {
 
 ti_executor *ti_executor_create(const ti_executor_desc *desc)
 {
+    TI_ASSERT(desc->system && desc->comm && desc->progress && desc->system->devices > 0);
     ti_executor *ex = TI_NEW(ti_executor);
     ex->is = *desc;
     ti_engine_init(&ex->engine, desc->system->devices);
@@ -156,6 +157,7 @@ static void fill_view(ti_executor *ex, const ti_instruction_view *from, uint32_t
         view->data = NULL;
         return;
     }
+    TI_ASSERT(ti_box_covers(whole, &from->box));
     char *base = ti_allocation_table_base(&ex->table, &from->place);
     if (from->mode == TACIT_REDUCE) {
         view->data = base + (from->first_slot + part) * (size_t)ti_box_volume(whole) * elem;
@@ -311,6 +313,7 @@ static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
 
 static void count_bytes(ti_executor *ex, size_t add, size_t sub)
 {
+    TI_ASSERT(ex->buffer_bytes + add >= sub);
     ex->buffer_bytes += add - sub;
     atomic_store_explicit(&ex->is.progress->buffer_bytes, ex->buffer_bytes, memory_order_relaxed);
 }
@@ -365,6 +368,7 @@ static void issue_transfer(ti_executor *ex, const ti_instruction *i)
         ti_vec_push(&ex->blocks, block);
         payload.bytes += ti_block_bytes(&block);
     }
+    TI_ASSERT(payload.count > 0 && payload.bytes > 0);
     payload.block = ex->blocks.data;
     const ti_comm_ops *ops = ex->is.comm->ops;
     if (i->kind == TI_INSTRUCTION_SEND) {
@@ -383,6 +387,7 @@ static void issue_reduce(ti_executor *ex, const ti_instruction *i)
     }
     for (uint32_t k = 0; k < i->as.reduce.pairs; k++) {
         const ti_slot_pair *pair = &i->as.reduce.pair[k];
+        TI_ASSERT(pair->into != pair->from);
         ti_reducer_combine(&i->as.reduce.reducer, slots + pair->into * bytes, slots + pair->from * bytes, n);
     }
     for (uint32_t k = 1; k < i->as.reduce.slots; k++) {
@@ -411,6 +416,7 @@ static void issue_fence(ti_executor *ex, const ti_instruction *i)
 static void finish_point(ti_executor *ex, const ti_instruction *i)
 {
     ti_executor_progress *progress = ex->is.progress;
+    TI_ASSERT(i->task->id >= atomic_load_explicit(&progress->task, memory_order_relaxed));
     uint64_t task = i->task->id;
     ti_engine_complete(&ex->engine, i->id);
     /* After these stores the instruction's arena may be recycled. */
@@ -485,6 +491,7 @@ static void issue(ti_executor *ex, ti_engine_slot *slot)
 static void retire(ti_executor *ex, uint64_t id)
 {
     ti_engine_slot *slot = ti_engine_slot_of(&ex->engine, id);
+    TI_ASSERT(slot->issued && !slot->complete && ex->running >= runs_on_device(slot->instruction->kind));
     ex->activity++;
     ex->running -= runs_on_device(slot->instruction->kind);
     if (TI_UNLIKELY(ex->tap != NULL)) {

@@ -483,6 +483,7 @@ static uint64_t executed_points(const ti_runtime *rt)
 static bool is_near_enough(ti_runtime *rt, const void *what)
 {
     (void)what;
+    TI_ASSERT(executed_points(rt) <= rt->submitted_points);
     return rt->submitted_points - executed_points(rt) <= (uint64_t)rt->config.run_ahead;
 }
 
@@ -581,6 +582,7 @@ void ti_runtime_submit(ti_runtime *rt, ti_task *task)
     }
     uint64_t executed = ti_runtime_executed(rt);
     if (executed != rt->released) {
+        TI_ASSERT(executed > rt->released);
         rt->released = executed;
         ti_task_graph_release(rt->tasks, executed);
     }
@@ -657,6 +659,7 @@ bool ti_runtime_keep_results(ti_runtime *rt, uint64_t bytes)
 
 void ti_runtime_drop_results(ti_runtime *rt, uint64_t bytes)
 {
+    TI_ASSERT(bytes <= atomic_load_explicit(&rt->scheduler.results, memory_order_relaxed));
     atomic_fetch_sub_explicit(&rt->scheduler.results, bytes, memory_order_relaxed);
 }
 

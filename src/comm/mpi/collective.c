@@ -21,6 +21,7 @@ typedef struct team {
 static void find_team(const ti_mpi_collectives *all, const ti_exchange *x, team *out)
 {
     const ti_collective *what = x->what;
+    TI_ASSERT(x->elem_size > 0 && what->regions > 0);
     *out = (team){ .mpi = all->mpi, .nodes = ti_collective_members(what, all->node) };
     if (what->members) {
         out->mpi = ti_mpi_grid_find(&all->grid, what->members, what->stride);
@@ -39,8 +40,8 @@ static void find_team(const ti_mpi_collectives *all, const ti_exchange *x, team 
 typedef struct cut {
     int dim;
     int64_t least; /* of all parts */
-    int64_t
-        unit; /* indices that one unit has: 1, unless counts would not fit an int or units would be bytes far apart */
+    /* Indices that one unit has: 1, unless counts would not fit an int or units would be bytes far apart. */
+    int64_t unit;
     bool in_rows; /* a unit is a box in the order of memory, not index after index */
 } cut;
 
@@ -119,6 +120,7 @@ static bool find_unit(ti_mpi_collectives *all, cut *c)
         }
     }
     c->unit = longest <= INT_MAX && !c->in_rows ? 1 : divisor;
+    TI_ASSERT(c->unit > 0); /* some part is not empty */
     return longest / c->unit <= INT_MAX;
 }
 
@@ -152,6 +154,7 @@ static ti_block locate_box(ti_mpi_collectives *all, const ti_exchange *x, const 
     ti_vec_clear(&all->scratch);
     ti_vec_push(&all->scratch, *box);
     ti_payload payload = x->locate(x->user, &all->scratch);
+    TI_ASSERT(payload.count == 1);
     return payload.block[0];
 }
 
@@ -159,6 +162,7 @@ static ti_block locate_box(ti_mpi_collectives *all, const ti_exchange *x, const 
 static size_t step_of(ti_mpi_collectives *all, const ti_exchange *x, const ti_box *box, int dim)
 {
     ti_box one = *box;
+    TI_ASSERT(box->max[dim] - box->min[dim] > 1);
     one.max[dim] = one.min[dim] + 1;
     char *here = locate_box(all, x, &one).base;
     one.min[dim]++;
@@ -266,12 +270,14 @@ static int make_own(ti_mpi_collectives *all, const ti_exchange *x, const cut *c,
 
 static void count_units(ti_mpi_collectives *all, const cut *c, ti_mpi_share *out)
 {
+    TI_ASSERT(all->bound.count == (size_t)out->nodes);
     out->count = TI_NEW_ARRAY(int, (size_t)out->nodes);
     out->at = TI_NEW_ARRAY(int, (size_t)out->nodes);
     out->way = TI_MPI_WAY_EVEN;
     for (int q = 0; q < out->nodes; q++) {
         const ti_box *part = &all->bound.data[q];
         if (!ti_box_is_empty(part)) {
+            TI_ASSERT((part->min[c->dim] - c->least) % c->unit == 0 && (part->max[c->dim] - c->least) % c->unit == 0);
             out->count[q] = (int)((part->max[c->dim] - part->min[c->dim]) / c->unit);
             out->at[q] = (int)((part->min[c->dim] - c->least) / c->unit);
         }
@@ -347,6 +353,7 @@ static int make_broadcast(ti_mpi_collectives *all, const ti_exchange *x, ti_mpi_
 static int make_pair(ti_mpi_collectives *all, const ti_exchange *x, int r, int q, MPI_Aint shift, int *count,
                      MPI_Datatype *out)
 {
+    TI_ASSERT(r != q);
     ti_vec_clear(&all->boxes);
     ti_collective_message(x->what, r, q, &all->boxes, &all->scratch);
     *out = MPI_BYTE;
@@ -530,6 +537,7 @@ static int share_of(ti_mpi_collectives *all, const ti_exchange *x, const team *t
     }
     int code = MPI_SUCCESS;
     ti_mpi_share *s = take_share(all, &code);
+    TI_ASSERT(!s->under_way && !s->count && !s->type && !s->reducer);
     *out = s;
     if (code) {
         return code;
@@ -691,7 +699,7 @@ int ti_mpi_collectives_start(ti_mpi_collectives *all, const ti_exchange *x, ti_m
 
 void ti_mpi_collectives_done(ti_mpi_collectives *all, const ti_mpi_operation *operation)
 {
-    TI_ASSERT(operation->share->under_way > 0);
+    TI_ASSERT(operation->share && operation->share->under_way > 0);
     if (operation->packing) {
         ti_mpi_packed_done(&all->packings, operation->packing);
     }

@@ -33,6 +33,7 @@ typedef struct measuring {
 int ti_mpi_size_class(size_t bytes)
 {
     int i = 0;
+    TI_ASSERT(classes[TI_MPI_SIZES - 1].most == SIZE_MAX);
     while (bytes > classes[i].most) {
         i++;
     }
@@ -43,6 +44,7 @@ int ti_mpi_size_class(size_t bytes)
 static int wait_all(measuring *m)
 {
     int code = MPI_SUCCESS;
+    TI_ASSERT(m->requests <= 2 * m->nodes + 1);
     for (int i = 0; i < m->requests && !code; i++) {
         int done = 0;
         while (!done && !code) {

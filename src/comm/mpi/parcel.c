@@ -1,6 +1,8 @@
 /* Parcels: see parcel.h. */
 #include "comm/mpi/parcel.h"
 
+#include "base/check.h"
+
 #include <string.h>
 
 enum { POOLED = 1024 /* bytes */, MAX_SPARE = 64 };
@@ -59,6 +61,7 @@ void ti_parcel_heap_push(ti_parcel_heap *heap, ti_parcel *parcel)
 
 ti_parcel *ti_parcel_heap_pop(ti_parcel_heap *heap)
 {
+    TI_ASSERT(heap->count > 0);
     ti_parcel **at = heap->data, *top = at[0], *last = at[--heap->count];
     size_t i = 0, n = heap->count;
     for (size_t child = 1; child < n; child = 2 * i + 1) {
@@ -70,5 +73,6 @@ ti_parcel *ti_parcel_heap_pop(ti_parcel_heap *heap)
         i = child;
     }
     at[i] = last;
+    TI_ASSERT(!heap->count || top->counter <= at[0]->counter);
     return top;
 }

@@ -28,6 +28,7 @@ static int named(const char **call, const char *name, int code)
 /* `n` elements of `type`, `stride` bytes apart. */
 static int vector_create(size_t n, MPI_Aint stride, MPI_Datatype type, MPI_Datatype *out, const char **call)
 {
+    TI_ASSERT(n > 0 && n <= INT_MAX);
     if (type == MPI_BYTE && stride == 1) {
         return NAMED(MPI_Type_contiguous, (int)n, type, out);
     }
@@ -165,6 +166,7 @@ int ti_mpi_types_fini(ti_mpi_types *types, bool mpi_is_up)
 static void unlink_entry(ti_mpi_types *types, int i)
 {
     const ti_mpi_type *e = &types->entry[i];
+    TI_ASSERT((e->newer < 0) == (types->newest == i) && (e->older < 0) == (types->oldest == i));
     *(e->newer >= 0 ? &types->entry[e->newer].older : &types->newest) = e->older;
     *(e->older >= 0 ? &types->entry[e->older].newer : &types->oldest) = e->newer;
 }
@@ -208,6 +210,7 @@ static int entry_take(ti_mpi_types *types, uint64_t hash, int *code, const char 
         return types->count++;
     }
     int i = same ? (int)*same : types->oldest;
+    TI_ASSERT(i >= 0 && i < types->count);
     ti_mpi_type *e = &types->entry[i];
     ti_map_remove(&types->by_hash, e->hash, NULL);
     unlink_entry(types, i);
@@ -236,7 +239,7 @@ static int entry_create(ti_mpi_types *types, uint64_t hash, const ti_payload *pa
 
 int ti_mpi_types_get(ti_mpi_types *types, const ti_payload *payload, MPI_Datatype *out, const char **call)
 {
-    TI_ASSERT(payload->count <= TI_MPI_TYPE_BLOCKS);
+    TI_ASSERT(payload->count > 0 && payload->count <= TI_MPI_TYPE_BLOCKS);
     describe(types, payload);
     uint64_t hash = ti_hash_words(types->key.data, types->key.count * sizeof(uint64_t), 0);
     const uint64_t *found = ti_map_find(&types->by_hash, hash);
