@@ -1,4 +1,5 @@
-/* The communicator: one table of operations, and implementations for MPI, one process, and many nodes in one process.
+/* The communicator: one table of operations, implemented for MPI (mpi/) and for one process (self.c); the tests have
+ * one more, many nodes in one process (tests/support/local_comm.h).
  *
  * A message is identified by (origin node, destination node, counter): the origin's n-th message for that destination,
  * counted at planning time on both sides. No message announces another. The communicator delivers to this *receive

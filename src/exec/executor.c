@@ -611,10 +611,10 @@ static void describe_transfer(const ti_instruction *i, ti_strbuf *out)
                   i->as.transfer.boxes > 1 ? " and more" : "", i->task->name);
 }
 
-void ti_executor_describe_waits(const ti_executor *ex, int most, ti_strbuf *out)
+void ti_executor_describe_waits(const ti_executor *ex, int max, ti_strbuf *out)
 {
     const ti_engine *e = &ex->engine;
-    for (uint64_t id = e->watermark; id < e->next && most > 0; id++) {
+    for (uint64_t id = e->watermark; id < e->next && max > 0; id++) {
         const ti_engine_slot *slot = ti_engine_slot_of(e, id);
         const ti_instruction *i = slot->instruction;
         if (slot->complete || !slot->issued) {
@@ -622,13 +622,13 @@ void ti_executor_describe_waits(const ti_executor *ex, int most, ti_strbuf *out)
         }
         if (i->kind == TI_INSTRUCTION_SEND || i->kind == TI_INSTRUCTION_RECEIVE) {
             describe_transfer(i, out);
-            most--;
+            max--;
         } else if (i->kind == TI_INSTRUCTION_COLLECTIVE) {
             describe_collective(ex, i, out);
-            most--;
+            max--;
         } else if (i->kind == TI_INSTRUCTION_EPOCH) {
             ti_strbuf_add(out, "\n  the other nodes, to finish together with them (tacit_finalize)");
-            most--;
+            max--;
         }
     }
 }

@@ -66,9 +66,9 @@ bool ti_executor_step(ti_executor *executor);
 uint64_t ti_executor_activity(const ti_executor *executor);
 /* Kernels and copies that are running. */
 uint64_t ti_executor_running(const ti_executor *executor);
-/* Append what is waited for, oldest first: messages under way with their task, buffer, box and peer; at most `most`
+/* Append what is waited for, oldest first: messages under way with their task, buffer, box and peer; at most `max`
  * lines. */
-void ti_executor_describe_waits(const ti_executor *executor, int most, ti_strbuf *out);
+void ti_executor_describe_waits(const ti_executor *executor, int max, ti_strbuf *out);
 /* Instructions that were submitted and are not complete. */
 uint64_t ti_executor_incomplete(const ti_executor *executor);
 

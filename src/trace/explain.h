@@ -2,8 +2,8 @@
  *
  * An edge is what one task (consumer) reads of what another one (producer) wrote, in one buffer. The task graph says
  * which there are and which of them are free, the command graph what became of the others. Edges of equal names and
- * equal fates are one row. Names are copied, since tasks and buffers do not live until the report. Names are taken by
- * the application thread, rows by the scheduler thread, the report when both have ended. */
+ * equal outcomes are one row of the table. Names are copied, since tasks and buffers do not live until the report.
+ * Names are taken by the application thread, rows by the scheduler thread, the report when both have ended. */
 #ifndef TI_EXPLAIN_H
 #define TI_EXPLAIN_H
 
