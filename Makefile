@@ -17,7 +17,7 @@ help:
 	@echo 'make demo       setup, build library, tool and examples, and run the N-body demonstration'
 	@echo 'make check      setup with what the tests need, build, and run every test, also under address and undefined-behaviour sanitizers'
 	@echo 'make figures    measure planning and draw the counterparts of the figures of the papers into build/figures (some minutes)'
-	@echo 'make lint       format, layers and sizes of the sources; public headers alone'
+	@echo 'make lint       format, layers, circles and sizes of the sources; public headers alone'
 	@echo 'make coverage   which lines of src/ the tests execute'
 	@echo 'make format     bring the sources into the format of .clang-format'
 	@echo 'make clean      remove build/'

@@ -223,7 +223,7 @@ static tacit_context *create_context(const planning_options *o)
     config.collectives = o->collectives ? o->collectives : config.collectives;
     config.horizon_step = o->horizon_step ? o->horizon_step : config.horizon_step;
     config.horizon_front = o->horizon_front ? o->horizon_front : config.horizon_front;
-    if (ti_context_create(&config, ti_comm_dry_create(o->node, o->nodes), NULL, &ctx) != TACIT_OK) {
+    if (ti_context_create(&config, ti_comm_dry_create(o->node, o->nodes), &ctx) != TACIT_OK) {
         fprintf(stderr, "%s\n", tacit_last_error(NULL));
         exit(EXIT_FAILURE);
     }

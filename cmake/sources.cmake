@@ -30,13 +30,11 @@ set(TACIT_SOURCES
     ir/submission.c
 
     comm/exchange.c
-    comm/local.c
-    comm/local_reduce.c
     comm/self.c
 
     device/cores.c
     device/host.c
-    device/meeting.c
+    device/host_thread.c
 
     device/bounds/check.c
     device/bounds/fault.c
@@ -47,7 +45,6 @@ set(TACIT_SOURCES
     trace/dot.c
     trace/explain.c
     trace/explain_reason.c
-    trace/timeline.c
 
     plan/track/deps.c
     plan/track/note.c
@@ -102,6 +99,7 @@ set(TACIT_SOURCES
     exec/executor.c
 
     run/agreement.c
+    run/choose.c
     run/dry_run.c
     run/graph_files.c
     run/memory_limit.c
@@ -109,10 +107,12 @@ set(TACIT_SOURCES
     run/scheduler.c
     run/watchdog.c
 
+    api/admit.c
     api/buffer.c
     api/check_overlap.c
     api/check_task.c
     api/context.c
+    api/enter.c
     api/fence.c
     api/mapper.c
     api/mpi.c

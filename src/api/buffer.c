@@ -3,36 +3,6 @@
 #include "api/shapes.h"
 #include "base/map.h"
 
-enum { MOST_BYTES_BITS = 62 };
-
-tacit_status ti_check_extent(tacit_context *ctx, const char *who, tacit_range range, size_t elem_size, ti_box *out)
-{
-    *out = (ti_box){ { 0, 0, 0 }, { 1, 1, 1 } };
-    if (range.dims < 0 || range.dims > TACIT_MAX_DIMS) {
-        return ti_context_error(ctx, TACIT_ERROR_DIMENSION, "%s has %d dimensions; use 0 to 3", who, range.dims);
-    }
-    size_t bytes = elem_size;
-    bool overflow = false;
-    for (int d = 0; d < range.dims; d++) {
-        if (range.size[d] == 0) {
-            return ti_context_error(ctx, TACIT_ERROR_RANGE,
-                                    "%s has size 0 in dimension %d; every dimension needs at least 1", who, d);
-        }
-        if (range.size[d] > (size_t)1 << TI_MOST_ITEMS_BITS) {
-            return ti_context_error(ctx, TACIT_ERROR_RANGE,
-                                    "%s has more than 2^%d elements in dimension %d; check the sizes of its range", who,
-                                    TI_MOST_ITEMS_BITS, d);
-        }
-        overflow |= __builtin_mul_overflow(bytes, range.size[d], &bytes);
-        out->max[d] = (int64_t)range.size[d];
-    }
-    if (overflow || bytes > (size_t)1 << MOST_BYTES_BITS) {
-        return ti_context_error(ctx, TACIT_ERROR_RANGE, "%s is larger than 2^%d bytes; check the sizes of its range",
-                                who, MOST_BYTES_BITS);
-    }
-    return TACIT_OK;
-}
-
 static uint32_t take_slot(tacit_context *ctx)
 {
     return ctx->free_slots.count ? ctx->free_slots.data[--ctx->free_slots.count] : ctx->slots++;
@@ -148,30 +118,6 @@ static ti_task *make_create(tacit_context *ctx, const tacit_buffer_desc *desc, c
     return task;
 }
 
-tacit_status ti_check_buffer(tacit_context *ctx, const char *who, const tacit_buffer *buffer)
-{
-    if (TI_LIKELY(ti_buffer_is_usable(ctx, buffer))) {
-        return TACIT_OK;
-    }
-    if (!buffer) {
-        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "%s: the buffer is NULL; create it with tacit_buffer_create",
-                                who);
-    }
-    if (!ti_handle_is_live(TI_HANDLE_BUFFER, buffer)) {
-        return ti_context_error(
-            ctx, TACIT_ERROR_STATE,
-            "%s: the buffer was destroyed some time ago, also by tacit_finalize, or is not one that tacit_buffer_create gave",
-            who);
-    }
-    if (buffer->context != ctx) {
-        return ti_context_error(ctx, TACIT_ERROR_STATE, "%s: buffer '%s' belongs to another context; create one here",
-                                who, buffer->info.name);
-    }
-    return ti_context_error(ctx, TACIT_ERROR_STATE,
-                            "%s: buffer '%s' is destroyed already; destroy it after the last call that names it", who,
-                            buffer->info.name);
-}
-
 tacit_status tacit_buffer_create_sized(tacit_context *ctx, const tacit_buffer_desc *given, size_t size,
                                        tacit_buffer **out)
 {
@@ -185,7 +131,7 @@ tacit_status tacit_buffer_create_sized(tacit_context *ctx, const tacit_buffer_de
     __builtin_memcpy(&desc, given, size < sizeof(desc) ? size : sizeof(desc));
     ti_box extent;
     TI_TRY(check_buffer(ctx, &desc, &extent));
-    ti_context_bury(ctx);
+    ti_free_retired_buffers(ctx);
     note_owners(ctx, &desc.distribution);
     tacit_buffer *buffer = new_buffer(ctx, &desc, &extent);
     ti_task *task = make_create(ctx, &desc, buffer);
@@ -215,7 +161,7 @@ tacit_status tacit_buffer_destroy(tacit_context *ctx, tacit_buffer *buffer)
     buffer->destroyed_by = ti_task_graph_tasks(graph);
     ti_shapes_forget_buffer(ctx->shapes, &buffer->info);
     unlink_buffer(buffer);
-    link_buffer(&ctx->dying, buffer);
+    link_buffer(&ctx->retired, buffer);
     return TACIT_OK;
 }
 
@@ -226,10 +172,10 @@ static void free_buffer(tacit_buffer *buffer)
     ti_handle_free(TI_HANDLE_BUFFER, buffer);
 }
 
-void ti_context_bury(tacit_context *ctx)
+void ti_free_retired_buffers(tacit_context *ctx)
 {
     uint64_t executed = ti_runtime_executed(ctx->runtime);
-    for (tacit_buffer *buffer = ctx->dying, *next; buffer; buffer = next) {
+    for (tacit_buffer *buffer = ctx->retired, *next; buffer; buffer = next) {
         next = buffer->next;
         if (buffer->destroyed_by < executed) {
             ti_vec_push(&ctx->free_slots, buffer->info.slot);
@@ -238,12 +184,12 @@ void ti_context_bury(tacit_context *ctx)
     }
 }
 
-void ti_context_bury_all(tacit_context *ctx)
+void ti_free_all_buffers(tacit_context *ctx)
 {
     while (ctx->live) {
         free_buffer(ctx->live);
     }
-    while (ctx->dying) {
-        free_buffer(ctx->dying);
+    while (ctx->retired) {
+        free_buffer(ctx->retired);
     }
 }

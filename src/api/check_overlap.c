@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Parts of the finer cut: prime along one dimension, odd along two, so that its borders are no multiples of what programs like. */
+/* Parts of the finer cut: prime along one dimension, odd along two, so that its borders are no multiples of what
+ * programs like. */
 enum { FINE = 61, FINE_0 = 9, FINE_1 = 7, ANSWERS = 64 };
 
 /* What the answer depends on. All bytes count. */
@@ -58,7 +59,7 @@ static void note_chunk(const ti_split *split, int64_t c, int side, clash *out)
 }
 
 /* The first of `boxes` that meets what was written, or NULL; then *hit is what it meets. */
-static const ti_box *find_meeting(ti_region_map *written, const ti_boxes *boxes, ti_region_entry *hit)
+static const ti_box *find_overlap(ti_region_map *written, const ti_boxes *boxes, ti_region_entry *hit)
 {
     ti_region_entries hits = { 0 };
     const ti_box *found = NULL;
@@ -85,7 +86,7 @@ static bool find_clash(const ti_access *access, const ti_split *split, clash *ou
         ti_box items = ti_split_chunk(split, c, 0);
         ti_vec_clear(&boxes);
         ti_custom_image(access->custom, &items, &access->buffer->extent, access->buffer->dims, &boxes);
-        found = find_meeting(&written, &boxes, &hit);
+        found = find_overlap(&written, &boxes, &hit);
         for (size_t i = 0; i < boxes.count && !found; i++) {
             ti_region_map_insert(&written, &boxes.data[i], (uint64_t)c);
         }
@@ -151,8 +152,9 @@ static tacit_status refuse(tacit_context *ctx, const ti_shape *shape, uint32_t i
     }
     return ti_context_error(
         ctx, TACIT_ERROR_OVERLAP,
-        "task '%s', access %u to buffer '%s': its custom mapper lets the items %s and the items %s, %s, both write %s; let different items "
-        "write different elements, or set .granularity to what must stay together, use tacit_replicated() if all compute the same, or place the task",
+        "task '%s', access %u to buffer '%s': its custom mapper lets the items %s and the items %s, %s, both write "
+        "%s; let different items write different elements, or set .granularity to what must stay together, use "
+        "tacit_replicated() if all compute the same, or place the task",
         shape->name, index, buffer->name, ti_box_format(&c->items[0], dims, first),
         ti_box_format(&c->items[1], dims, second), who, ti_box_format(&c->box, TI_MAX(buffer->dims, 1), box));
 }

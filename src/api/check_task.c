@@ -16,7 +16,7 @@ typedef struct place {
 } place;
 
 enum {
-    MOST_ITEMS_BITS = TI_MOST_ITEMS_BITS,
+    MOST_ITEMS_BITS = TI_MAX_ITEMS_BITS,
     MOST_SCALE = 1 << 14,
     MOST_PRIORITY = 1000,
     MOST_ARGS = 1 << 24,

@@ -1,4 +1,4 @@
-/* Contexts: start, finish, questions about the run. Application thread. */
+/* Contexts: start, wait, finish. Application thread. */
 #include "api/check_overlap.h"
 #include "api/shapes.h"
 #include "base/config.h"
@@ -9,52 +9,22 @@
 
 enum { ERROR_TEXT = 1024 }; /* bytes that are there when memory has run out */
 
-/* The sentence about a failed tacit_init, or a call with a context that is none: there is nothing else to keep it. One per thread. */
-static _Thread_local char lost_error[512];
-
-static bool is_context(const tacit_context *ctx)
-{
-    return TI_LIKELY(ctx != NULL) && ti_handle_is_live(TI_HANDLE_CONTEXT, ctx);
-}
-
-tacit_status ti_no_context(tacit_status status, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(lost_error, sizeof(lost_error), format, args);
-    va_end(args);
-    return status;
-}
-
-tacit_status ti_check_context(const tacit_context *ctx, const char *who)
-{
-    if (TI_LIKELY(is_context(ctx))) {
-        return TACIT_OK;
-    }
-    if (!ctx) {
-        return ti_no_context(TACIT_ERROR_ARGUMENT, "%s: the context is NULL; pass the one that tacit_init gave", who);
-    }
-    return ti_no_context(TACIT_ERROR_STATE, "%s: the context is finalized, or is not one that tacit_init gave", who);
-}
-
 static tacit_status init_failed(tacit_status status, const char *text)
 {
     return ti_no_context(status, "%s", text);
 }
 
-tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, ti_timeline *timeline, tacit_context **out)
+tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, tacit_context **out)
 {
     ti_strbuf why = { 0 };
     tacit_status status = TACIT_OK;
-    static _Atomic uint64_t contexts;
     tacit_context *ctx = TI_HANDLE_NEW(tacit_context, TI_HANDLE_CONTEXT);
-    ctx->serial = atomic_fetch_add(&contexts, 1) + 1;
     ti_strbuf_reserve(&ctx->error, ERROR_TEXT);
     ctx->one_thread = comm->threads == TI_COMM_THREADS_CREATOR;
     ctx->thread_level = comm->thread_level;
     ctx->thread = pthread_self();
     ctx->reproducible = config->reproducible != 0;
-    ti_runtime_desc desc = { .config = *config, .comm = comm, .context = ctx, .timeline = timeline };
+    ti_runtime_desc desc = { .config = *config, .comm = comm, .context = ctx };
     ctx->runtime = ti_runtime_create(&desc, &status, &why);
     if (!ctx->runtime) {
         init_failed(status, ti_strbuf_text(&why));
@@ -95,10 +65,11 @@ static tacit_status resolve(const char *who, const tacit_config *config, size_t 
 static tacit_status start_on(ti_comm *comm, const tacit_config *resolved, tacit_context **out)
 {
     ti_log_setup(resolved->log, comm->num_nodes > 1 ? comm->node : -1);
-    return ti_context_create(resolved, comm, NULL, out);
+    return ti_context_create(resolved, comm, out);
 }
 
-/* Dry runs need no network, whatever the launcher. That their results are none is said at the beginning and at the end. */
+/* Dry runs need no network, whatever the launcher. That their results are none is said at the beginning and at the
+ * end. */
 static tacit_status start_dry_run(const tacit_config *resolved, tacit_context **out)
 {
     ti_strbuf why = { 0 };
@@ -143,79 +114,6 @@ tacit_status tacit_init_mpi_sized(const tacit_mpi_comm *given, const tacit_confi
     return status == TACIT_OK ? start_on(comm, &resolved, out) : init_failed(status, text);
 }
 
-/* ---- errors */
-
-tacit_status ti_context_error(tacit_context *ctx, tacit_status status, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    ti_strbuf_clear(&ctx->error);
-    ti_strbuf_vadd(&ctx->error, format, args);
-    va_end(args);
-    return status;
-}
-
-tacit_status ti_context_check_thread(tacit_context *ctx)
-{
-    if (TI_LIKELY(!ctx->one_thread) || pthread_equal(ctx->thread, pthread_self())) {
-        return TACIT_OK;
-    }
-    return ti_context_error(ctx, TACIT_ERROR_STATE,
-                            "only the thread that created this context may use it, since MPI was initialised with %s; "
-                            "call tacit there, or initialise MPI with MPI_THREAD_MULTIPLE",
-                            ctx->thread_level);
-}
-
-tacit_status ti_context_no_memory(tacit_context *ctx, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    ti_strbuf_clear(&ctx->error);
-    ti_strbuf_vadd(&ctx->error, format, args);
-    va_end(args);
-    if (tacit_num_nodes(ctx) > 1) {
-        ti_runtime_fail(ctx->runtime, TACIT_ERROR_MEMORY, "%s", ti_strbuf_text(&ctx->error));
-        ti_runtime_wait_points(ctx->runtime);
-    }
-    return TACIT_ERROR_MEMORY;
-}
-
-tacit_status ti_context_enter(tacit_context *ctx)
-{
-    TI_TRY(ti_context_check_thread(ctx));
-    ti_failure *failure = ti_runtime_failure(ctx->runtime);
-    tacit_status status = ti_failure_get(failure);
-    if (status != TACIT_OK) {
-        return ti_context_error(ctx, status, "%s", failure->text);
-    }
-    ti_strbuf_clear(&ctx->error);
-    return TACIT_OK;
-}
-
-tacit_status ti_context_check(tacit_context *ctx, const ti_shape *shape)
-{
-    ti_strbuf_clear(&ctx->error);
-    tacit_status status = ti_task_graph_check(ti_runtime_task_graph(ctx->runtime), shape, &ctx->error);
-    return status ? status : ti_check_overlap(ctx, shape);
-}
-
-const char *tacit_last_error(const tacit_context *ctx)
-{
-    return is_context(ctx) ? ti_strbuf_text(&ctx->error) : lost_error;
-}
-
-const char *tacit_status_name(tacit_status status)
-{
-    switch (status) {
-#define NAME(name, value, text)                                                                                        \
-    case name:                                                                                                         \
-        return #name;
-        TACIT_STATUS_LIST(NAME)
-#undef NAME
-    }
-    return "TACIT_ERROR_UNKNOWN";
-}
-
 /* ---- the end */
 
 static void submit_point(tacit_context *ctx, ti_task_kind kind, const char *name, bool barrier)
@@ -240,7 +138,7 @@ tacit_status tacit_wait(tacit_context *ctx)
     TI_TRY(ti_context_enter(ctx));
     submit_point(ctx, TI_TASK_EPOCH, "wait", false);
     ti_runtime_wait_points(ctx->runtime);
-    ti_context_bury(ctx);
+    ti_free_retired_buffers(ctx);
     return ti_context_enter(ctx);
 }
 
@@ -279,7 +177,7 @@ static void log_counters(tacit_context *ctx)
 static void free_context(tacit_context *ctx)
 {
     ti_runtime_destroy(ctx->runtime);
-    ti_context_bury_all(ctx);
+    ti_free_all_buffers(ctx);
     for (size_t i = 0; i < ctx->mappers.count; i++) {
         ti_free(ctx->mappers.data[i]->user, ctx->mappers.data[i]->user_size);
         TI_DELETE(ctx->mappers.data[i]);
@@ -332,31 +230,4 @@ tacit_status tacit_finalize(tacit_context *ctx)
 void ti_context_discard(tacit_context *ctx)
 {
     free_context(ctx);
-}
-
-/* ---- questions */
-
-int tacit_node(const tacit_context *ctx)
-{
-    return is_context(ctx) ? ti_runtime_system(ctx->runtime)->node : -1;
-}
-
-int tacit_num_nodes(const tacit_context *ctx)
-{
-    return is_context(ctx) ? ti_runtime_system(ctx->runtime)->num_nodes : -1;
-}
-
-bool tacit_is_dry_run(const tacit_context *ctx)
-{
-    return is_context(ctx) && ti_runtime_is_dry(ctx->runtime);
-}
-
-tacit_status tacit_get_counters(tacit_context *ctx, tacit_counters *out)
-{
-    TI_TRY(ti_check_context(ctx, "tacit_get_counters"));
-    if (!out) {
-        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "tacit_get_counters: out is NULL");
-    }
-    ti_runtime_counters(ctx->runtime, out);
-    return TACIT_OK;
 }

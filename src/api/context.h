@@ -1,4 +1,14 @@
-/* A context: what the public handles stand for. Application thread. */
+/* A context: what the public handles stand for. Application thread.
+ *
+ * Who calls whom in this folder: a file calls only those that stand before it here, never in a circle
+ * (tools/lint/circles).
+ *   enter                              whether a call may go on, and the sentence if not
+ *   mapper, op, object, view, mpi
+ *   owners                             distributions as accesses of tasks
+ *   recall, check_task, check_overlap
+ *   admit                              the last checks of a new task
+ *   buffer, fence, submit
+ *   context                            the beginning and the end */
 #ifndef TI_CONTEXT_H
 #define TI_CONTEXT_H
 
@@ -8,14 +18,15 @@
 
 #include <pthread.h>
 
-/* Most items, elements, offsets and halos per dimension, as a power of two: with them sums and scaled indices fit int64_t. */
-enum { TI_MOST_ITEMS_BITS = 46 };
+/* Most items, elements, offsets and halos per dimension, as a power of two: with them sums and scaled indices fit
+ * int64_t. */
+enum { TI_MAX_ITEMS_BITS = 46 };
 
 struct tacit_buffer {
     ti_buffer_info info;
     ti_distribution distribution;
     tacit_context *context;
-    struct tacit_buffer *next; /* among the live ones, or among the destroyed ones */
+    struct tacit_buffer *next; /* among the live ones, or among the retired ones */
     struct tacit_buffer **link;
     uint64_t destroyed_by; /* id of the task; 0: live */
 };
@@ -40,9 +51,8 @@ typedef struct ti_shapes ti_shapes;
 
 struct tacit_context {
     ti_runtime *runtime;
-    uint64_t serial; /* by creation in this process */
     ti_strbuf error;
-    tacit_buffer *live, *dying;
+    tacit_buffer *live, *retired; /* retired: destroyed by the program, and their tasks may not be executed yet */
     TI_VEC(uint32_t) free_slots;
     uint32_t slots;
     uint64_t buffers; /* created so far */
@@ -58,13 +68,14 @@ struct tacit_context {
     bool reproducible;
 };
 
-/* A context on a network of the caller's: tests, and several nodes in one process. `timeline` may be NULL. */
-tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, ti_timeline *timeline, tacit_context **out);
+/* A context on a network of the caller's, which is the runtime's from now on: tests, and benchmarks of planning. */
+tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, tacit_context **out);
 
 /* Free a context whose tasks went elsewhere (ti_runtime_divert): nothing is waited for. */
 void ti_context_discard(tacit_context *ctx);
 
-/* Whether `ctx`, which may be anything, is a context. If not, its sentence is kept where tacit_last_error finds it. `who` is the call. */
+/* Whether `ctx`, which may be anything, is a context. If not, its sentence is kept where tacit_last_error finds it.
+ * `who` is the call. */
 tacit_status ti_check_context(const tacit_context *ctx, const char *who);
 /* The same of a buffer of this context that is not destroyed. `who` begins the sentence. */
 tacit_status ti_check_buffer(tacit_context *ctx, const char *who, const tacit_buffer *buffer);
@@ -83,7 +94,8 @@ tacit_status ti_context_error(tacit_context *ctx, tacit_status status, const cha
 /* Whether MPI may be called from this thread: nearly all calls lead there. */
 tacit_status ti_context_check_thread(tacit_context *ctx);
 
-/* Store a sentence about memory of a size that the user chose. Other nodes may have had theirs, and go on: the job of several nodes ends. */
+/* Store a sentence about memory of a size that the user chose. Other nodes may have had theirs, and go on: the job of
+ * several nodes ends. */
 tacit_status ti_context_no_memory(tacit_context *ctx, const char *format, ...) TI_PRINTF(2, 3);
 
 /* TACIT_OK, or the error of the run so far. Clears the sentence of the last call. */
@@ -95,13 +107,14 @@ tacit_status ti_context_check(tacit_context *ctx, const ti_shape *shape);
 /* Keep a custom mapper, and `user`, which ti_alloc gave: its handle. */
 int ti_context_add_mapper(tacit_context *ctx, tacit_mapper_fn *fn, void *user, size_t user_size, unsigned properties);
 
-/* The extent of a range as a box; an error if it is empty or too large to count the bytes of its elements. `who` begins the sentence. */
+/* The extent of a range as a box; an error if it is empty or too large to count the bytes of its elements. `who` begins
+ * the sentence. */
 tacit_status ti_check_extent(tacit_context *ctx, const char *who, tacit_range range, size_t elem_size, ti_box *out);
 
-/* Free the buffers whose destruction has been executed. */
-void ti_context_bury(tacit_context *ctx);
+/* Free the retired buffers whose destruction has been executed. */
+void ti_free_retired_buffers(tacit_context *ctx);
 /* Free all buffers: the runtime is gone. */
-void ti_context_bury_all(tacit_context *ctx);
+void ti_free_all_buffers(tacit_context *ctx);
 
 #define TI_TRY(call)                                                                                                   \
     do {                                                                                                               \

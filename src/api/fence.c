@@ -92,7 +92,7 @@ tacit_status tacit_fence(tacit_context *ctx, tacit_buffer *buffer, tacit_box box
     }
     tacit_fence_ticket *ticket = TI_HANDLE_NEW(tacit_fence_ticket, TI_HANDLE_TICKET);
     ticket->context = ctx;
-    ticket->serial = ctx->serial;
+    ticket->serial = ti_handle_serial(TI_HANDLE_CONTEXT, ctx);
     ticket->memory = memory;
     ticket->bytes = bytes;
     tacit_status status = submit_fence(ctx, buffer, &resolved, memory, &ticket->signal);
@@ -109,7 +109,7 @@ tacit_status tacit_fence(tacit_context *ctx, tacit_buffer *buffer, tacit_box box
 /* Tickets outlive their contexts if the program does not release them. */
 static bool has_context(const tacit_fence_ticket *ticket)
 {
-    return ti_handle_is_live(TI_HANDLE_CONTEXT, ticket->context) && ticket->context->serial == ticket->serial;
+    return ti_handle_serial(TI_HANDLE_CONTEXT, ticket->context) == ticket->serial;
 }
 
 tacit_status tacit_fence_get(tacit_fence_ticket *ticket, const void **data)

@@ -1,6 +1,7 @@
 /* Host objects: an order of host tasks. Application thread.
  *
- * Handles live as long as the context and are used again after their destruction, so a stale one is found out or harmless. */
+ * Handles live as long as the context and are used again after their destruction, so a stale one is found out or
+ * harmless. */
 #include "api/context.h"
 #include "api/shapes.h"
 

@@ -1,16 +1,17 @@
 /* Distributions in the API. Application thread; the mapper on any.
  *
- * What every node owns is written down as an access like any other, so that versions and transfers need to know nothing of distributions. A
- * block distribution is one-to-one over a split of the buffer. A cyclic one is a custom mapper over an imaginary range in which node q
- * has the items [q * places, (q + 1) * places), one for each block that it may have. Equal distributions share one mapper, so
- * that a reader by the same distribution as the writer is seen to lack nothing. */
+ * What every node owns is written down as an access like any other, so that versions and transfers need to know nothing
+ * of distributions. A block distribution is one-to-one over a split of the buffer. A cyclic one is a custom mapper over
+ * an imaginary range in which node q has the items [q * places, (q + 1) * places), one for each block that it may have.
+ * Equal distributions share one mapper, so that a reader by the same distribution as the writer is seen to lack
+ * nothing. */
 #include "api/owners.h"
 
 #include "ir/custom.h"
 
 #include <string.h>
 
-enum { MOST_BLOCKS_BITS = 24 };
+enum { MAX_BLOCKS_BITS = 24 };
 
 /* ---- checks */
 
@@ -22,7 +23,8 @@ static tacit_status check_grid(tacit_context *ctx, const char *who, const tacit_
         if (d->grid[k] < 0 || (k < dims && d->grid[k] == 0) || (k >= TI_MAX(dims, 1) && d->grid[k] > 1)) {
             return ti_context_error(
                 ctx, TACIT_ERROR_DIMENSION,
-                "%s: the distribution's grid has %d nodes in dimension %d; give at least 1 for each of the %d dimensions, or all 0",
+                "%s: the distribution's grid has %d nodes in dimension %d; give at least 1 for each of the %d "
+                "dimensions, or all 0",
                 who, d->grid[k], k, dims);
         }
         nodes *= TI_MAX(d->grid[k], 1);
@@ -46,14 +48,15 @@ static tacit_status check_blocks(tacit_context *ctx, const char *who, const taci
         if (given->kind == TACIT_DISTRIBUTE_BLOCK && blocks < grid && k > 0) {
             return ti_context_error(
                 ctx, TACIT_ERROR_RANGE,
-                "%s: the distribution's grid has %lld nodes in dimension %d, but there are only %lld blocks; use a smaller grid or block",
+                "%s: the distribution's grid has %lld nodes in dimension %d, but there are only %lld blocks; use a "
+                "smaller grid or block",
                 who, (long long)grid, k, (long long)blocks);
         }
-        bool many = __builtin_mul_overflow(places, blocks, &places) || places > (int64_t)1 << MOST_BLOCKS_BITS;
+        bool many = __builtin_mul_overflow(places, blocks, &places) || places > (int64_t)1 << MAX_BLOCKS_BITS;
         if (given->kind == TACIT_DISTRIBUTE_CYCLIC && many) {
             return ti_context_error(ctx, TACIT_ERROR_RANGE,
                                     "%s: the cyclic distribution has more than 2^%d blocks; use larger blocks", who,
-                                    MOST_BLOCKS_BITS);
+                                    MAX_BLOCKS_BITS);
         }
     }
     return TACIT_OK;

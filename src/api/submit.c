@@ -14,7 +14,7 @@ static int64_t gcd(int64_t a, int64_t b)
 /* The least common multiple; beyond the largest range there is one chunk, whatever the granularity. */
 static int64_t lcm(int64_t a, int64_t b)
 {
-    const int64_t most = (int64_t)1 << TI_MOST_ITEMS_BITS;
+    const int64_t most = (int64_t)1 << TI_MAX_ITEMS_BITS;
     a /= gcd(a, b);
     return a > most / b ? most : a * b;
 }
@@ -134,7 +134,7 @@ static void copy_orders(ti_shape *shape, ti_arena *arena, const tacit_task *from
 {
     uint32_t order[TACIT_MAX_HOST_OBJECTS + 1];
     if (shape->place == TI_PLACE_EVERYWHERE) {
-        order[shape->orders++] = TI_ORDER_OF_MEETINGS;
+        order[shape->orders++] = TI_ORDER_OF_COLLECTIVE_HOST;
     }
     for (int i = 0; i < TACIT_MAX_HOST_OBJECTS; i++) {
         if (from->host_object[i]) {

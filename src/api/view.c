@@ -1,4 +1,5 @@
-/* What kernels call: the checks behind TACIT_AT and TACIT_GET in programs built without NDEBUG, and failure. Any thread. */
+/* What kernels call: the checks behind TACIT_AT and TACIT_GET in programs built without NDEBUG, and failure. Any
+ * thread. */
 #include "api/context.h"
 
 #include <stdarg.h>

@@ -7,17 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static _Atomic uint64_t live_bytes, peak_bytes, calls;
+static struct {
+    _Atomic uint64_t live, peak, calls; /* bytes, bytes, mallocs */
+} counted;
 
 static void count(size_t add, size_t sub)
 {
-    uint64_t now = atomic_fetch_add_explicit(&live_bytes, add - sub, memory_order_relaxed) + add - sub;
-    uint64_t peak = atomic_load_explicit(&peak_bytes, memory_order_relaxed);
-    while (now > peak && !atomic_compare_exchange_weak_explicit(&peak_bytes, &peak, now, memory_order_relaxed,
+    uint64_t now = atomic_fetch_add_explicit(&counted.live, add - sub, memory_order_relaxed) + add - sub;
+    uint64_t peak = atomic_load_explicit(&counted.peak, memory_order_relaxed);
+    while (now > peak && !atomic_compare_exchange_weak_explicit(&counted.peak, &peak, now, memory_order_relaxed,
                                                                 memory_order_relaxed)) {
     }
     if (add) {
-        atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&counted.calls, 1, memory_order_relaxed);
     }
 }
 
@@ -99,15 +101,15 @@ void ti_user_free(void *ptr)
 
 uint64_t ti_alloc_live(void)
 {
-    return atomic_load_explicit(&live_bytes, memory_order_relaxed);
+    return atomic_load_explicit(&counted.live, memory_order_relaxed);
 }
 
 uint64_t ti_alloc_peak(void)
 {
-    return atomic_load_explicit(&peak_bytes, memory_order_relaxed);
+    return atomic_load_explicit(&counted.peak, memory_order_relaxed);
 }
 
 uint64_t ti_alloc_calls(void)
 {
-    return atomic_load_explicit(&calls, memory_order_relaxed);
+    return atomic_load_explicit(&counted.calls, memory_order_relaxed);
 }

@@ -1,7 +1,7 @@
 /* The only caller of malloc for what tacit needs for itself; user data (buffer contents) is allocated by devices.
  *
- * Counts live and peak bytes of the process. Metadata allocation never fails upward: without memory the process ends with a
- * message. Any thread. */
+ * Counts live and peak bytes of the process. Metadata allocation never fails upward: without memory the process ends
+ * with a message. Any thread. */
 #ifndef TI_ALLOC_H
 #define TI_ALLOC_H
 

@@ -3,7 +3,7 @@
 
 #include "base/check.h"
 
-enum { FIRST_BLOCK = 16 * 1024, LARGEST_STEP = 256 * 1024 };
+enum { FIRST_BLOCK = 16 * 1024, MAX_STEP = 256 * 1024 };
 
 struct ti_arena_block {
     ti_arena_block *below;
@@ -29,6 +29,7 @@ void ti_arena_fini(ti_arena *arena)
 
 static void use_block(ti_arena *arena, ti_arena_block *block)
 {
+    TI_ASSERT(block->size > sizeof(ti_arena_block));
     block->below = arena->block;
     arena->block = block;
     arena->next = (char *)block + sizeof(ti_arena_block);
@@ -47,7 +48,7 @@ void *ti_arena_grow(ti_arena *arena, size_t size)
         }
         ti_free(block, block->size);
     }
-    size_t step = arena->block ? TI_MIN(2 * arena->block->size, (size_t)LARGEST_STEP) : (size_t)FIRST_BLOCK;
+    size_t step = arena->block ? TI_MIN(2 * arena->block->size, (size_t)MAX_STEP) : (size_t)FIRST_BLOCK;
     ti_arena_block *block = ti_alloc(TI_MAX(step, need));
     block->size = TI_MAX(step, need);
     use_block(arena, block);

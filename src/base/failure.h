@@ -1,4 +1,5 @@
-/* The first error of a context that happened later, on whatever thread: kept, printed once, returned by every later call. */
+/* The first error of a context that happened later, on whatever thread: kept, printed once, returned by every later
+ * call. */
 #ifndef TI_FAILURE_H
 #define TI_FAILURE_H
 

@@ -10,8 +10,8 @@
 enum { FIRST_CHUNK = 64, CHUNKS = 24 }; /* chunk c has FIRST_CHUNK << c slots */
 
 typedef struct slot {
-    _Atomic uint64_t live;
-    struct slot *next; /* among the freed ones, oldest first */
+    _Atomic uint64_t serial; /* of the object, or 0: there is none */
+    struct slot *next;       /* among the freed ones, oldest first */
     _Alignas(16) char object[TI_HANDLE_BYTES];
 } slot;
 _Static_assert(sizeof(slot) == 512, "a power of two, so that no division is needed");
@@ -23,6 +23,7 @@ static struct pool {
     size_t used; /* slots of the last chunk that were given out */
     slot *oldest, *newest;
     size_t resting; /* freed ones in that list */
+    uint64_t made;  /* objects so far */
 } pools[TI_HANDLE_KINDS];
 
 static slot *slot_of(void *object)
@@ -33,6 +34,7 @@ static slot *slot_of(void *object)
 static slot *take_rested(struct pool *p)
 {
     slot *s = p->oldest;
+    TI_ASSERT(s && p->resting > 0);
     p->oldest = s->next;
     p->resting--;
     return s;
@@ -58,10 +60,11 @@ void *ti_handle_new(ti_handle_kind kind)
     struct pool *p = &pools[kind];
     ti_lock_take(&p->lock);
     slot *s = p->resting > TI_HANDLE_REST ? take_rested(p) : take_fresh(p);
+    uint64_t serial = ++p->made;
     ti_lock_drop(&p->lock);
     s->next = NULL;
     memset(s->object, 0, sizeof(s->object));
-    atomic_store_explicit(&s->live, 1, memory_order_release);
+    atomic_store_explicit(&s->serial, serial, memory_order_release);
     return s->object;
 }
 
@@ -70,7 +73,7 @@ void ti_handle_free(ti_handle_kind kind, void *object)
     struct pool *p = &pools[kind];
     TI_ASSERT(ti_handle_is_live(kind, object));
     slot *s = slot_of(object);
-    atomic_store_explicit(&s->live, 0, memory_order_release);
+    atomic_store_explicit(&s->serial, 0, memory_order_release);
     s->next = NULL;
     ti_lock_take(&p->lock);
     if (p->resting++) {
@@ -83,7 +86,7 @@ void ti_handle_free(ti_handle_kind kind, void *object)
 }
 
 /* From the largest chunk down, which holds most of the slots. Only addresses inside of chunks are followed. */
-bool ti_handle_is_live(ti_handle_kind kind, const void *object)
+uint64_t ti_handle_serial(ti_handle_kind kind, const void *object)
 {
     struct pool *p = &pools[kind];
     for (int c = atomic_load_explicit(&p->chunks, memory_order_acquire); c-- > 0;) {
@@ -91,9 +94,9 @@ bool ti_handle_is_live(ti_handle_kind kind, const void *object)
         uintptr_t offset = (uintptr_t)object - (uintptr_t)chunk[0].object,
                   bytes = ((uintptr_t)FIRST_CHUNK << c) * sizeof(slot);
         if (offset < bytes) {
-            return offset % sizeof(slot) == 0 &&
-                   atomic_load_explicit(&chunk[offset / sizeof(slot)].live, memory_order_acquire) != 0;
+            slot *s = &chunk[offset / sizeof(slot)];
+            return offset % sizeof(slot) == 0 ? atomic_load_explicit(&s->serial, memory_order_acquire) : 0;
         }
     }
-    return false;
+    return 0;
 }

@@ -1,10 +1,12 @@
-/* Handles that can be checked: whether an address that the program gives stands for an object that exists, also if it is garbage.
+/* Handles that can be checked: whether an address that the program gives stands for an object that exists, also if it
+ * is garbage.
  *
- * Objects behind handles live in chunks of equal slots, per kind, which are never returned to the allocator: their addresses may be looked
- * at for ever. An address stands for an object if it is that of a slot, and the slot says that it is live. Slots are used again, but only after TI_HANDLE_REST
- * others have been freed later, oldest first: until then a stale handle is known to be one. Memory is bounded by the most objects that
- * existed at once. The pools belong to the process, since one context may be given handles of another. Any thread; a lock per kind for new and
- * free, none for the check, which takes a few loads. */
+ * Objects behind handles live in chunks of equal slots, per kind, which are never returned to the allocator: their
+ * addresses may be looked at for ever. An address stands for an object if it is that of a slot, and the slot says that
+ * it is live. Slots are used again, but only after TI_HANDLE_REST others have been freed later, oldest first: until
+ * then a stale handle is known to be one. Memory is bounded by the most objects that existed at once. The pools belong
+ * to the process, since one context may be given handles of another. Any thread; a lock per kind for new and free, none
+ * for the check, which takes a few loads. */
 #ifndef TI_HANDLE_H
 #define TI_HANDLE_H
 
@@ -22,8 +24,14 @@ enum { TI_HANDLE_BYTES = 496 /* most of an object */, TI_HANDLE_REST = 1024 };
 
 void *ti_handle_new(ti_handle_kind kind); /* TI_HANDLE_BYTES, zero-filled, aligned to 16 bytes */
 void ti_handle_free(ti_handle_kind kind, void *object);
-/* Whether `object`, which may be anything, came from ti_handle_new of this kind and was not freed. */
-bool ti_handle_is_live(ti_handle_kind kind, const void *object);
+/* Which object of this kind `object`, which may be anything, is, counted from 1 in the order of their creation. 0: it
+ * did not come from ti_handle_new of this kind, or was freed. */
+uint64_t ti_handle_serial(ti_handle_kind kind, const void *object);
+
+static inline bool ti_handle_is_live(ti_handle_kind kind, const void *object)
+{
+    return ti_handle_serial(kind, object) != 0;
+}
 
 #define TI_HANDLE_NEW(type, kind)                                                                                      \
     (__extension__({                                                                                                   \

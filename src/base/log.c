@@ -5,18 +5,19 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-static _Atomic int log_level = TI_LOG_WARNING;
-static _Atomic int log_node = -1;
+static struct {
+    _Atomic int level, node;
+} sink = { TI_LOG_WARNING, -1 };
 
 void ti_log_setup(int level, int node)
 {
-    atomic_store_explicit(&log_level, level, memory_order_relaxed);
-    atomic_store_explicit(&log_node, node, memory_order_relaxed);
+    atomic_store_explicit(&sink.level, level, memory_order_relaxed);
+    atomic_store_explicit(&sink.node, node, memory_order_relaxed);
 }
 
 bool ti_log_enabled(int level)
 {
-    return level <= atomic_load_explicit(&log_level, memory_order_relaxed);
+    return level <= atomic_load_explicit(&sink.level, memory_order_relaxed);
 }
 
 void ti_log_text(int level, const char *text)
@@ -25,7 +26,7 @@ void ti_log_text(int level, const char *text)
     if (!ti_log_enabled(level)) {
         return;
     }
-    int node = atomic_load_explicit(&log_node, memory_order_relaxed);
+    int node = atomic_load_explicit(&sink.node, memory_order_relaxed);
     if (node >= 0) {
         fprintf(stderr, "tacit %s (node %d): %s\n", names[level], node, text);
     } else {

@@ -1,8 +1,8 @@
 /* How much memory this machine lets the process use: see machine.h.
  *
- * A line of /proc/self/cgroup is `0::/path` (version 2: the limit is memory.max) or `5:memory:/path` (version 1: memory.limit_in_bytes below
- * memory/). Limits of all groups up to the root hold. In a container the path may not exist as it is seen from outside; then the root's file
- * has the container's limit. */
+ * A line of /proc/self/cgroup is `0::/path` (version 2: the limit is memory.max) or `5:memory:/path` (version 1:
+ * memory.limit_in_bytes below memory/). Limits of all groups up to the root hold. In a container the path may not exist
+ * as it is seen from outside; then the root's file has the container's limit. */
 #include "base/machine.h"
 
 #include <limits.h>

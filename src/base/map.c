@@ -1,6 +1,8 @@
 /* Hash map: see map.h. Removal shifts the cluster back, so probing never meets tombstones. */
 #include "base/map.h"
 
+#include "base/check.h"
+
 enum { MAP_START = 16 };
 
 static size_t probe(const ti_map *map, uint64_t key)
@@ -23,6 +25,7 @@ uint64_t *ti_map_find(const ti_map *map, uint64_t key)
 
 static void rehash(ti_map *map, size_t capacity)
 {
+    TI_ASSERT((capacity & (capacity - 1)) == 0 && capacity > map->count);
     ti_map old = *map;
     map->capacity = capacity;
     map->slot = ti_alloc(capacity * sizeof(*map->slot));

@@ -21,8 +21,8 @@ void ti_lot_wake_slow(ti_lot *lot, int count)
     syscall(SYS_futex, &lot->ticket, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
 }
 
-/* A round is about 0.1 us while spinning and 0.5 us or more while yielding. A thread that polls the network for others keeps
- * yielding longer and then naps, since no other thread can tell it that a message has come. */
+/* A round is about 0.1 us while spinning and 0.5 us or more while yielding. A thread that polls the network for others
+ * keeps yielding longer and then naps, since no other thread can tell it that a message has come. */
 enum { YIELDS = 256, POLLING_YIELDS = 2048 };
 enum { NAP_NS = 50 * 1000, SLEEP_NS = 20 * 1000 * 1000 };
 

@@ -1,11 +1,11 @@
 /* How threads wait: spin briefly, then give up the core, then sleep.
  *
- * A lot is a place where threads sleep until something may have changed. The sleeper takes a ticket *before* it looks for
- * work the last time; ti_lot_wake after a change moves the ticket, so a wake-up between look and sleep is never lost.
- * Sleeps are bounded, because some events (messages) wake nobody.
+ * A lot is a place where threads sleep until something may have changed. The sleeper takes a ticket *before* it looks
+ * for work the last time; ti_lot_wake after a change moves the ticket, so a wake-up between look and sleep is never
+ * lost. Sleeps are bounded, because some events (messages) wake nobody.
  *
- * ti_lock is a lock for very short sections, also with more threads than cores: it spins a little, then yields.
- * Any thread. */
+ * ti_lock is a lock for very short sections, also with more threads than cores: it spins a little, then yields. Any
+ * thread. */
 #ifndef TI_PARK_H
 #define TI_PARK_H
 

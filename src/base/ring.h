@@ -1,11 +1,13 @@
 /* A bounded channel of pointers: one producer, one consumer, no locks.
  *
  * The producer publishes with release, the consumer takes with acquire; that is all that orders the data behind the
- * pointers. Which thread is producer or consumer may change if a lock passes the role on. Capacity is a power of two. */
+ * pointers. Which thread is producer or consumer may change if a lock passes the role on. Capacity is a power of
+ * two. */
 #ifndef TI_RING_H
 #define TI_RING_H
 
 #include "base/alloc.h"
+#include "base/check.h"
 
 #include <stdatomic.h>
 
@@ -20,6 +22,7 @@ typedef struct ti_ring {
 
 static inline void ti_ring_init(ti_ring *ring, size_t capacity)
 {
+    TI_ASSERT(capacity > 0 && (capacity & (capacity - 1)) == 0);
     atomic_init(&ring->head, 0);
     atomic_init(&ring->tail, 0);
     ring->seen_head = ring->seen_tail = 0;
@@ -40,11 +43,13 @@ static inline size_t ti_ring_space(ti_ring *ring)
     if (ring->seen_head + ring->capacity == tail) {
         ring->seen_head = atomic_load_explicit(&ring->head, memory_order_acquire);
     }
+    TI_ASSERT(tail - ring->seen_head <= ring->capacity);
     return ring->seen_head + ring->capacity - tail;
 }
 
 static inline bool ti_ring_push(ti_ring *ring, void *item)
 {
+    TI_ASSERT(item); /* NULL is what an empty channel gives */
     if (!ti_ring_space(ring)) {
         return false;
     }
@@ -69,7 +74,8 @@ static inline void *ti_ring_pop(ti_ring *ring)
     return item;
 }
 
-/* Producer, after a push: whether the consumer had taken everything before it. The addition of nothing orders the push before the look. */
+/* Producer, after a push: whether the consumer had taken everything before it. The addition of nothing orders the push
+ * before the look. */
 static inline bool ti_ring_was_empty(ti_ring *ring)
 {
     size_t tail = atomic_fetch_add_explicit(&ring->tail, 0, memory_order_seq_cst);

@@ -1,6 +1,8 @@
 /* A growing string: see strbuf.h. */
 #include "base/strbuf.h"
 
+#include "base/check.h"
+
 #include <stdio.h>
 
 void ti_strbuf_reserve(ti_strbuf *buf, size_t capacity)
@@ -24,6 +26,7 @@ void ti_strbuf_vadd(ti_strbuf *buf, const char *format, va_list args)
         }
         vsnprintf(buf->text + buf->length, buf->capacity - buf->length, format, again);
         buf->length += (size_t)need;
+        TI_ASSERT(buf->length < buf->capacity && buf->text[buf->length] == '\0');
     }
     va_end(again);
 }

@@ -1,19 +1,22 @@
-/* The communicator: one table of operations, and implementations for MPI, one process, and many nodes in one process.
+/* The communicator: one table of operations, implemented for MPI (mpi/) and for one process (self.c); the tests have
+ * one more, many nodes in one process (tests/support/local_comm.h).
  *
- * A message is identified by (origin node, destination node, counter): the origin's n-th message for that destination, counted at
- * planning time on both sides. No message announces another. The communicator delivers to this *receive identity* and not to
- * a request of the network library, so that a message that came through a relay can satisfy a receive too.
+ * A message is identified by (origin node, destination node, counter): the origin's n-th message for that destination,
+ * counted at planning time on both sides. No message announces another. The communicator delivers to this *receive
+ * identity* and not to a request of the network library, so that a message that came through a relay can satisfy a
+ * receive too.
  *
  * Rules for implementations. Calls are made by one thread at a time (the executor role), never block, and may come in
- * any order of counters. A send may complete before its receive is known (eager), but the bytes under way to one peer for which no receive
- * is known are bounded (`early_bytes`): beyond that, messages with higher counters wait, older ones never do, so there is no deadlock.
- * Tags are counters modulo what the network allows; at most that many are in flight. Payloads may exceed 2 GiB and hold many blocks.
- * Payload blocks are copied by send and receive; the memory they address stays valid until completion.
- * A network error is stored (ti_comm_stats::error) and reported by poll as -1; the executor ends the job.
+ * any order of counters. A send may complete before its receive is known (eager), but the bytes under way to one peer
+ * for which no receive is known are bounded (`early_bytes`): beyond that, messages with higher counters wait, older
+ * ones never do, so there is no deadlock. Tags are counters modulo what the network allows; at most that many are in
+ * flight. Payloads may exceed 2 GiB and hold many blocks. Payload blocks are copied by send and receive; the memory
+ * they address stays valid until completion. A network error is stored (ti_comm_stats::error) and reported by poll as
+ * -1; the executor ends the job.
  *
- * Notes are a channel of their own beside the messages: short, at most TI_NOTE_BYTES, without counters and in the order of their sending
- * per pair of nodes. They change neither `pending` nor the statistics. Their number under way is bounded: note_send says no when there are
- * too many, and the sender tries again later. */
+ * Notes are a channel of their own beside the messages: short, at most TI_NOTE_BYTES, without counters and in the order
+ * of their sending per pair of nodes. They change neither `pending` nor the statistics. Their number under way is
+ * bounded: note_send says no when there are too many, and the sender tries again later. */
 #ifndef TI_COMM_H
 #define TI_COMM_H
 
@@ -28,7 +31,8 @@ typedef struct ti_exchange ti_exchange; /* comm/exchange.h */
 typedef enum ti_comm_threads {
     TI_COMM_THREADS_ALL,        /* any thread, while others do: MPI_THREAD_MULTIPLE, or no such library */
     TI_COMM_THREADS_ONE_BY_ONE, /* any thread, while no other does, and the application does not call it */
-    TI_COMM_THREADS_INSIDE_CALLS, /* the same, and the application calls it too: so only inside the application's calls of tacit */
+    /* The same, and the application calls it too: so only inside the application's calls of tacit. */
+    TI_COMM_THREADS_INSIDE_CALLS,
     TI_COMM_THREADS_CREATOR /* only the thread that created the communicator */
 } ti_comm_threads;
 enum { TI_NOTE_BYTES = 512 };
@@ -44,11 +48,12 @@ typedef struct ti_comm_stats {
     uint64_t early_bytes_peak; /* most bytes to one peer for which no receive was known to be posted */
     uint64_t held_back;        /* sends that waited for the early_bytes limit */
     uint64_t collectives, collective_bytes_out, collective_bytes_in; /* started; what this node gave and got by them */
-    uint64_t
-        collectives_by_network; /* of them, those that the network's library carries out; the others are messages between pairs */
+    /* Of them, those that the network's library carries out; the others are messages between pairs. */
+    uint64_t collectives_by_network;
     uint64_t carried[TI_PATTERN_KINDS][2]; /* the same by pattern: [0] as messages, [1] by the network's library */
     const char *error;                     /* a sentence, or NULL */
-    bool misfit; /* the error is a message of another length than expected: nodes may have submitted different tasks */
+    /* The error is a message of another length than expected: nodes may have submitted different tasks. */
+    bool length_mismatch;
 } ti_comm_stats;
 
 typedef struct ti_comm_ops {
@@ -56,12 +61,14 @@ typedef struct ti_comm_ops {
     void (*destroy)(ti_comm *comm);
     void (*send)(ti_comm *comm, int peer, uint64_t counter, const ti_payload *payload, uint64_t token);
     void (*receive)(ti_comm *comm, int origin, uint64_t counter, const ti_payload *payload, uint64_t token);
-    /* A collective, which all nodes start in the same order. What the exchange names besides x->what is read before this returns. */
+    /* A collective, which all nodes start in the same order. What the exchange names besides x->what is read before
+     * this returns. */
     void (*collective)(ti_comm *comm, const ti_exchange *x, uint64_t token);
     void (*barrier)(ti_comm *comm, uint64_t token); /* completes when all nodes have started theirs */
     int64_t (*sum)(ti_comm *comm, int64_t value);   /* over all nodes, which all call it; waits: at start-up only */
     int (*poll)(ti_comm *comm, uint64_t *tokens, int max); /* tokens of completed operations: their number, or -1 */
-    /* Of the network's library, for kernels; NULL if it is another library than the caller's. Operation NULL: there is none. Any thread. */
+    /* Of the network's library, for kernels; NULL if it is another library than the caller's. Operation NULL: there is
+     * none. Any thread. */
     const void *(*communicator)(const ti_comm *comm, const tacit_mpi_comm *like);
     /* Ends the job: the process, or where nodes share one, every poll with -1. `why` has been printed. */
     void (*abort)(ti_comm *comm, const char *why);
@@ -86,7 +93,8 @@ struct ti_comm {
 
 /* One process. */
 ti_comm *ti_comm_self_create(void);
-/* One node of many that do not exist, for dry runs: it has a number and meets itself in barriers, and nothing is sent. */
+/* One node of many that do not exist, for dry runs: it has a number and meets itself in barriers, and nothing is
+ * sent. */
 ti_comm *ti_comm_dry_create(int node, int num_nodes);
 
 typedef struct ti_comm_settings {
@@ -96,7 +104,8 @@ typedef struct ti_comm_settings {
 
 /* MPI: initialises it unless somebody has. NULL and a sentence in `why` on failure. In builds without MPI: always. */
 ti_comm *ti_comm_mpi_create(const ti_comm_settings *settings, char *why, size_t why_size);
-/* MPI, on a duplicate of a communicator of the application's, which has initialised MPI and will finalise it. On failure a sentence in `why`. */
+/* MPI, on a duplicate of a communicator of the application's, which has initialised MPI and will finalise it. On
+ * failure a sentence in `why`. */
 tacit_status ti_comm_mpi_adopt(const tacit_mpi_comm *given, const ti_comm_settings *settings, ti_comm **out, char *why,
                                size_t why_size);
 /* Whether this process was started by an MPI launcher (from its environment, without initialising MPI). */

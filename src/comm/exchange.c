@@ -5,11 +5,13 @@
 
 uint64_t ti_groups_open(ti_groups *groups, uint64_t token, uint32_t parts)
 {
+    TI_ASSERT(parts > 0 && !(token & TI_GROUP_TOKEN));
     if (!groups->free) {
         ti_vec_push(&groups->group, ((ti_group){ .next_free = 0 }));
         groups->free = (uint32_t)groups->group.count;
     }
     uint32_t index = groups->free - 1;
+    TI_ASSERT(index < groups->group.count);
     ti_group *g = &groups->group.data[index];
     groups->free = g->next_free;
     g->token = token;
@@ -21,6 +23,7 @@ bool ti_groups_part_done(ti_groups *groups, uint64_t part, uint64_t *token)
 {
     uint32_t index = (uint32_t)(part & ~TI_GROUP_TOKEN);
     ti_group *g = &groups->group.data[index];
+    TI_ASSERT((part & TI_GROUP_TOKEN) && index < groups->group.count);
     TI_ASSERT(g->left > 0);
     if (--g->left) {
         return false;
@@ -38,10 +41,12 @@ void ti_groups_fini(ti_groups *groups)
 
 /* ---- the direct schedule */
 
-/* Peers are the other members of this node's group, and begin behind it, so that not all send to the first one first. */
+/* Peers are the other members of this node's group, and begin behind it, so that not all send to the first one
+ * first. */
 static int peer_at(const ti_comm *comm, const ti_collective *what, int members, int i)
 {
     int rank = ti_collective_rank(what, comm->node);
+    TI_ASSERT(rank >= 0 && rank < members && i + 1 < members);
     return ti_collective_member(what, comm->node, (rank + 1 + i) % members);
 }
 
@@ -53,6 +58,7 @@ static void add_message(ti_direct *direct, const ti_exchange *x, int r, int q, i
         return;
     }
     ti_payload payload = x->locate(x->user, &direct->boxes);
+    TI_ASSERT(payload.count > 0 && payload.bytes > 0 && r != q);
     struct ti_direct_message message = { peer, payload.count, payload.bytes };
     ti_vec_push(&plan->message, message);
     for (uint32_t i = 0; i < payload.count; i++) {
@@ -62,8 +68,8 @@ static void add_message(ti_direct *direct, const ti_exchange *x, int r, int q, i
     }
 }
 
-/* What is sent comes first: a long message that waits here is fetched while its receive is being posted, and until then the other node would wait for
- * what this one has to send. */
+/* What is sent comes first: a long message that waits here is fetched while its receive is being posted, and until then
+ * the other node would wait for what this one has to send. */
 static void make_plan(ti_direct *direct, const ti_comm *comm, const ti_exchange *x, ti_direct_plan *plan)
 {
     int members = ti_collective_members(x->what, comm->node);
@@ -100,6 +106,7 @@ static ti_direct_plan *plan_of(ti_direct *direct, const ti_comm *comm, const ti_
 static ti_payload payload_at(ti_direct *direct, const ti_exchange *x, const ti_direct_plan *plan,
                              const struct ti_direct_message *message, size_t first)
 {
+    TI_ASSERT(first + message->blocks <= plan->block.count);
     ti_vec_clear(&direct->block);
     for (uint32_t i = 0; i < message->blocks; i++) {
         ti_block block = plan->block.data[first + i];
@@ -124,6 +131,7 @@ bool ti_direct_start(ti_direct *direct, ti_comm *comm, ti_groups *groups, const 
         block += message->blocks;
         (i < plan->sends ? direct->send : direct->receive)(comm, message->peer, x, &payload, part);
     }
+    TI_ASSERT(block == plan->block.count && plan->sends <= plan->message.count);
     return true;
 }
 

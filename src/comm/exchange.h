@@ -1,8 +1,10 @@
-/* One node's share of a collective, as a communicator is asked for it; and collectives carried out as messages between pairs.
+/* One node's share of a collective, as a communicator is asked for it; and collectives carried out as messages between
+ * pairs.
  *
- * Any communicator can carry out a collective directly: what travels from node r to node q is one message, whose identity is (r, q, sequence number
- * of the collective), apart from all other messages. Its parts have tokens of their own, which a group turns into the collective's token when
- * all parts are done. Owned by the communicator, touched by its thread only. */
+ * Any communicator can carry out a collective directly: what travels from node r to node q is one message, whose
+ * identity is (r, q, sequence number of the collective), apart from all other messages. Its parts have tokens of their
+ * own, which a group turns into the collective's token when all parts are done. Owned by the communicator, touched by
+ * its thread only. */
 #ifndef TI_EXCHANGE_H
 #define TI_EXCHANGE_H
 
@@ -14,11 +16,12 @@ struct ti_exchange {
     const ti_collective *what;
     size_t elem_size;
     uint64_t sequence; /* all nodes start collectives in this order, without gaps */
-    uint64_t
-        layout; /* with what->serial: where the bytes lie relative to `base`; 0: not from one base, which is NULL */
+    /* With what->serial: where the bytes lie relative to `base`. 0: not from one base, which is NULL. */
+    uint64_t layout;
     char *base;
-    /* Where boxes of the buffer lie in this node's memory; valid until the next call. Each lies within a box that this node gives or gets, or
-     * where a region comes together here (all-gather, broadcast, the root of a gather or scatter; in groups the group's part of it), within that. */
+    /* Where boxes of the buffer lie in this node's memory; valid until the next call. Each lies within a box that this
+     * node gives or gets, or where a region comes together here (all-gather, broadcast, the root of a gather or
+     * scatter; in groups the group's part of it), within that. */
     ti_payload (*locate)(void *user, const ti_boxes *boxes);
     void *user;
     bool gives, gets;           /* this node, anything */

@@ -1,8 +1,8 @@
 /* The communicator of a run with one node, and of a dry run, which plans as one node of many.
  *
- * There is nobody to talk to: with one node planners make no message, and a dry run's executor starts none. One that is started nevertheless
- * is a bug and ends the process. Barriers are kept in the order of their start and all complete at the next poll. Called by one thread
- * at a time. */
+ * There is nobody to talk to: with one node planners make no message, and a dry run's executor starts none. One that is
+ * started nevertheless is a bug and ends the process. Barriers are kept in the order of their start and all complete at
+ * the next poll. Called by one thread at a time. */
 #include "base/check.h"
 #include "base/vec.h"
 #include "comm/comm.h"
@@ -52,6 +52,7 @@ static int self_poll(ti_comm *comm, uint64_t *tokens, int max)
     if (!comm->pending || max <= 0) {
         return 0;
     }
+    TI_ASSERT(comm->pending == self->barriers.count);
     size_t n = TI_MIN(self->barriers.count, (size_t)max);
     memcpy(tokens, self->barriers.data, n * sizeof(*tokens));
     self->barriers.count -= n;
@@ -83,6 +84,7 @@ ti_comm *ti_comm_self_create(void)
 
 ti_comm *ti_comm_dry_create(int node, int num_nodes)
 {
+    TI_ASSERT(node >= 0 && node < num_nodes);
     self_comm *self = TI_NEW(self_comm);
     self->comm.ops = num_nodes > 1 ? &dry_ops : &self_ops;
     self->comm.node = node;

@@ -1,8 +1,8 @@
 /* Which cores this process may use: see ti_host_cores in host.h.
  *
- * hwloc says which processing units are allowed (cgroups) and to which the process is bound (taskset, a launcher's binding). They are
- * numbered so that every core comes once before its second hardware thread: the first n numbers use as many cores as there are.
- * Any thread, at tacit_init. */
+ * hwloc says which processing units are allowed (cgroups) and to which the process is bound (taskset, a launcher's
+ * binding). They are numbered so that every core comes once before its second hardware thread: the first n numbers use
+ * as many cores as there are. Any thread, at tacit_init. */
 #include "base/vec.h"
 #include "device/host.h"
 

@@ -1,8 +1,9 @@
 /* A device: what can hold memory and run kernels. One table of operations; host, OpenCL and CUDA implement it.
  *
- * Operations are asynchronous: start them, then poll for tokens of the completed ones. A lane is an in-order queue of a device;
- * the host device runs independent operations of a lane in any order that its workers find, since the executor starts only what is ready.
- * start/poll are called by one thread at a time (the executor role). Out of memory is a status, not a failure. */
+ * Operations are asynchronous: start them, then poll for tokens of the completed ones. A lane is an in-order queue of a
+ * device; the host device runs independent operations of a lane in any order that its workers find, since the executor
+ * starts only what is ready. start/poll are called by one thread at a time (the executor role). Out of memory is a
+ * status, not a failure. */
 #ifndef TI_DEVICE_H
 #define TI_DEVICE_H
 
@@ -23,8 +24,8 @@ typedef struct ti_device_kernel {
     /* Reductions: calls the kernel for a part, whose chunk is in `launch`; NULL: called once, with `launch`. */
     void (*run)(struct ti_device_kernel *job, int part, int parts, tacit_launch *launch);
     void *user;
-    struct ti_bounds
-        *bounds; /* host: the kernel runs on guarded copies (device/bounds/check.h); NULL: on the views themselves */
+    /* Host: the kernel runs on guarded copies (device/bounds/check.h). NULL: on the views themselves. */
+    struct ti_bounds *bounds;
     const struct ti_task *task; /* whose accesses are checked then */
 } ti_device_kernel;
 

@@ -1,13 +1,14 @@
 /* The host device: see host.h.
  *
- * A job is a kernel or a large copy; it is cut into parts, and every part is an entry in the queue of one worker. Queues are rings under a
- * lock that is held for a few instructions; an atomic count beside it lets an empty queue be passed by without the lock. An entry may be
- * stolen only when all parts of its job are queued, and a thief looks at its own queue once more before it steals, so that a worker
- * that was idle when the job came always takes its own part.
+ * A job is a kernel or a large copy; it is cut into parts, and every part is an entry in the queue of one worker.
+ * Queues are rings under a lock that is held for a few instructions; an atomic count beside it lets an empty queue be
+ * passed by without the lock. An entry may be stolen only when all parts of its job are queued, and a thief looks at
+ * its own queue once more before it steals, so that a worker that was idle when the job came always takes its own part.
  * The worker that finishes the last part pushes the job on a stack of completions, which poll takes as a whole.
- * Invariants: a job leaves the pool in copy or launch and returns to it in poll, so the pool needs no lock (executor role);
- * `left` of a job counts its parts that are not finished; `count` of a queue changes under its lock only.
- * Threads: create, destroy and stop: one; alloc, free, copy, launch, poll, room: the executor role; all else: any worker. */
+ * Invariants: a job leaves the pool in copy or launch and returns to it in poll, so the pool needs no lock (executor
+ * role); `left` of a job counts its parts that are not finished; `count` of a queue changes under its lock only.
+ * Threads: create, destroy and stop: one; alloc, free, copy, launch, poll, room: the executor role; all else: any
+ * worker. */
 #include "device/host.h"
 
 #include "base/check.h"
@@ -66,7 +67,8 @@ typedef struct host {
     int running; /* threads started and not joined */
     atomic_bool stop;
     _Atomic int queued_kernels; /* not begun */
-    /* Completions: `done` is pushed by workers, newest first; `taken` is what poll took off it and has not reported, oldest first. */
+    /* Completions: `done` is pushed by workers, newest first; `taken` is what poll took off it and has not reported,
+     * oldest first. */
     _Atomic(job *) done;
     job *taken;
     job *pool;
@@ -86,6 +88,7 @@ static uint32_t queue_push(queue *q, job *j, int part)
 {
     ti_lock_take(&q->lock);
     uint32_t count = atomic_load_explicit(&q->count, memory_order_relaxed);
+    TI_ASSERT(count <= q->capacity && (q->capacity & (q->capacity - 1)) == 0);
     if (count == q->capacity) {
         entry *grown = TI_NEW_ARRAY(entry, q->capacity * 2);
         for (uint32_t i = 0; i < count; i++) {
@@ -123,8 +126,8 @@ static bool queue_pop(queue *q, entry *out)
     return count != 0;
 }
 
-/* Takes the oldest entry of another worker's queue. Gives way if the thief has work of its own by now: entries that it sees were queued
- * before `stealable` was set, so its own part of the same job is visible too. */
+/* Takes the oldest entry of another worker's queue. Gives way if the thief has work of its own by now: entries that it
+ * sees were queued before `stealable` was set, so its own part of the same job is visible too. */
 static bool queue_steal(queue *victim, queue *own, entry *out)
 {
     bool got = false;
@@ -195,6 +198,7 @@ static void cut(const ti_device_kernel *k, int parts, int part, tacit_box *chunk
     int64_t granule;
     int d = cut_dim(k);
     int64_t granules = granules_along(k, d, &granule);
+    TI_ASSERT(part >= 0 && part < parts && parts <= granules);
     size_t begin = chunk->min[d], end = chunk->max[d];
     chunk->min[d] = begin + (size_t)(ti_split_share(granules, parts, part) * granule);
     if (part + 1 < parts) {
@@ -265,7 +269,8 @@ static void copy_bytes(const ti_block *to, const ti_block *from, size_t begin, s
     }
 }
 
-/* Parts of a copy are whole runs where there are enough of them, else whole cache lines, dealt like rows of a kernel. */
+/* Parts of a copy are whole runs where there are enough of them, else whole cache lines, dealt like rows of a
+ * kernel. */
 static size_t copy_unit(const job *j)
 {
     size_t run = TI_MIN(j->to.run, j->from.run), bytes = ti_block_bytes(&j->to);
@@ -285,6 +290,7 @@ static void run_copy(const job *j, int part)
 
 static job *job_create(host *h, uint64_t token, int parts)
 {
+    TI_ASSERT(parts >= 1 && parts <= h->base.workers);
     job *j = h->pool;
     if (j) {
         h->pool = j->next;
@@ -300,6 +306,7 @@ static job *job_create(host *h, uint64_t token, int parts)
 
 static void complete(host *h, job *j)
 {
+    TI_ASSERT(!j->kernel || atomic_load_explicit(&j->left, memory_order_relaxed) == 0);
     job *top = atomic_load_explicit(&h->done, memory_order_relaxed);
     do {
         j->next = top;
@@ -309,6 +316,7 @@ static void complete(host *h, job *j)
 /* Moves all that was pushed behind what was taken, oldest first. Only called when nothing is left of `taken`. */
 static void take_completions(host *h)
 {
+    TI_ASSERT(!h->taken);
     job *newest = atomic_exchange_explicit(&h->done, NULL, memory_order_acquire);
     while (newest) {
         job *older = newest->next;

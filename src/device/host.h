@@ -1,12 +1,13 @@
 /* The host device: worker threads that run kernels and copies, cut into parts.
  *
- * Part i of p goes to the queue of worker i * workers / p, always the same one for the same shape, so that memory is used by the
- * worker that touched it first; a worker takes from its own queue first, and steals when that is empty. A job of one part that a worker
- * starts (in `idle`, or between two ti_device_host_work) goes to that worker's own queue.
+ * Part i of p goes to the queue of worker i * workers / p, always the same one for the same shape, so that memory is
+ * used by the worker that touched it first; a worker takes from its own queue first, and steals when that is empty. A
+ * job of one part that a worker starts (in `idle`, or between two ti_device_host_work) goes to that worker's own queue.
  * `threads` of the `workers` are threads of the device, workers 0 to threads - 1; the others are lent by callers of
- * ti_device_host_work (a thread that waits in a fence). With no threads at all, launch runs nothing by itself.
- * A worker without a job, and a worker that has just completed one, calls `idle`, where the runtime lets it take over the scheduler
- * and executor roles. Priorities are the executor's business: the queues are short (room) and first in, first out. */
+ * ti_device_host_work (a thread that waits in a fence). With no threads at all, launch runs nothing by itself. A worker
+ * without a job, and a worker that has just completed one, calls `idle`, where the runtime lets it take over the
+ * scheduler and executor roles. Priorities are the executor's business: the queues are short (room) and first in, first
+ * out. */
 #ifndef TI_DEVICE_HOST_H
 #define TI_DEVICE_HOST_H
 
@@ -25,15 +26,18 @@ typedef struct ti_host_desc {
 
 /* NULL if the system does not grant the threads. Threads may call `idle` and `polling` before it returns. */
 ti_device *ti_device_host_create(const ti_host_desc *desc);
-/* Run one part as worker `worker` if there is one. Returns whether there was. Any thread; one at a time per lent worker. */
+/* Run one part as worker `worker` if there is one. Returns whether there was. Any thread; one at a time per lent
+ * worker. */
 bool ti_device_host_work(ti_device *device, int worker);
-/* The calling thread no longer lends itself: what waits in its worker's queue is left to the others, one of which is woken. */
+/* The calling thread no longer lends itself: what waits in its worker's queue is left to the others, one of which is
+ * woken. */
 void ti_device_host_leave(ti_device *device);
-/* Stop and join the threads; what is still queued (after a failure) is never run. Called before the structures that `idle` uses go away. */
+/* Stop and join the threads; what is still queued (after a failure) is never run. Called before the structures that
+ * `idle` uses go away. */
 void ti_device_host_stop(ti_device *device);
 
-/* Cores this process may use, from hwloc (or the affinity mask). `cpus`, if not NULL, gets up to `max` of their numbers, every core
- * once before the second hardware thread of any. */
+/* Cores this process may use, from hwloc (or the affinity mask). `cpus`, if not NULL, gets up to `max` of their
+ * numbers, every core once before the second hardware thread of any. */
 int ti_host_cores(int *cpus, int max);
 
 #endif

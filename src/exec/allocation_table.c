@@ -12,9 +12,11 @@ void ti_allocation_table_fini(ti_allocation_table *table)
 
 void ti_allocation_table_add(ti_allocation_table *table, uint64_t id, const ti_allocation_record *record)
 {
+    TI_ASSERT(id != 0 && !ti_map_find(&table->index, id));
     size_t at = table->record.count;
     if (table->unused.count) {
         at = table->unused.data[--table->unused.count];
+        TI_ASSERT(!table->record.data[at].address);
         table->record.data[at] = *record;
     } else {
         ti_vec_push(&table->record, *record);

@@ -57,6 +57,7 @@ static void combine(runner *r, uint32_t into, uint32_t from)
 static uint32_t blocks_before(const ti_task *task, size_t item)
 {
     int64_t items = (int64_t)item - task->shape->range.min[0];
+    TI_ASSERT(items >= 0 && task->shape->gran[0] > 0);
     return (uint32_t)(items / task->shape->gran[0] + (items % task->shape->gran[0] != 0));
 }
 
@@ -76,6 +77,7 @@ void ti_block_run(ti_device_kernel *kernel, int part, int parts, tacit_launch *l
         size_t begin = (size_t)(task->shape->range.min[0] + b * task->shape->gran[0]);
         launch->chunk.min[0] = begin;
         launch->chunk.max[0] = TI_MIN(begin + (size_t)task->shape->gran[0], run.max[0]);
+        TI_ASSERT(launch->chunk.min[0] < launch->chunk.max[0]);
         ti_block_stack_push(&stack, (ti_block_span){ b, b + 1 }, stack.count);
         use_slot(&r, stack.count - 1);
         ti_kernel_call(kernel, launch);

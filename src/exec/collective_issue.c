@@ -89,6 +89,7 @@ static const ti_instruction *take_next(ti_collective_issue *issue)
 
 void ti_collective_issue_ready(ti_collective_issue *issue, const ti_instruction *instruction)
 {
+    TI_ASSERT(instruction->as.collective.sequence >= issue->next); /* each number comes once */
     ti_vec_push(&issue->waiting, instruction);
     for (const ti_instruction *i; (i = take_next(issue));) {
         issue->next++;

@@ -1,9 +1,11 @@
 /* The issue table of dry runs: see dry.h. */
 #include "exec/dry.h"
 
+#include "base/check.h"
+
 #include <string.h>
 
-enum { MOST_NAMES = 1000 };
+enum { MAX_NAMES = 1000 };
 
 void ti_dry_fini(ti_dry *dry)
 {
@@ -40,12 +42,12 @@ static ti_dry_name *name_of(ti_dry *dry, const char *name)
         if (index && strcmp(dry->names.data[*index - 1].name, name) == 0) {
             return &dry->names.data[*index - 1];
         }
-        if (!index && dry->names.count < MOST_NAMES) {
+        if (!index && dry->names.count < MAX_NAMES) {
             *ti_map_at(&dry->name_index, key) = dry->names.count + 1;
             return add_name(dry, name);
         }
         if (!index) {
-            return dry->names.count == MOST_NAMES ? add_name(dry, "(others)") : &dry->names.data[MOST_NAMES];
+            return dry->names.count == MAX_NAMES ? add_name(dry, "(others)") : &dry->names.data[MAX_NAMES];
         }
     }
 }
@@ -134,6 +136,7 @@ bool ti_dry_issue(ti_dry *dry, const ti_instruction *i)
         note_alloc(dry, i);
         return true;
     case TI_INSTRUCTION_FREE:
+        TI_ASSERT(dry->buffer_bytes >= i->as.memory.bytes);
         dry->buffer_bytes -= i->as.memory.bytes;
         return true;
     case TI_INSTRUCTION_COPY:
@@ -141,7 +144,7 @@ bool ti_dry_issue(ti_dry *dry, const ti_instruction *i)
         return true;
     case TI_INSTRUCTION_KERNEL:
     case TI_INSTRUCTION_HOST:
-    case TI_INSTRUCTION_MEETING:
+    case TI_INSTRUCTION_COLLECTIVE_HOST:
         note_kernel(dry, i);
         return true;
     case TI_INSTRUCTION_SEND:

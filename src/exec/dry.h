@@ -1,7 +1,8 @@
 /* The issue table of dry runs: instructions are counted instead of executed.
  *
- * Kernels, copies, messages, allocations and reductions complete at once and touch no memory but that of fences, which is zeroed. What is left for
- * the executor are signals, horizons and epochs, so that programs run to their end. Executor role. */
+ * Kernels, copies, messages, allocations and reductions complete at once and touch no memory but that of fences, which
+ * is zeroed. What is left for the executor are signals, horizons and epochs, so that programs run to their end.
+ * Executor role. */
 #ifndef TI_DRY_H
 #define TI_DRY_H
 

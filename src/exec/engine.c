@@ -57,6 +57,7 @@ static void add_edge(ti_engine *e, ti_engine_slot *from, uint64_t to)
         grow_edges(e);
     }
     uint32_t index = e->free_edge;
+    TI_ASSERT(index < e->edges);
     e->free_edge = e->edge[index].next;
     e->edge[index].to = to;
     e->edge[index].next = from->successor;
@@ -72,6 +73,8 @@ static bool is_kernel(const ti_instruction *i)
 
 static void push_kernel(ti_engine *e, const ti_instruction *instruction)
 {
+    TI_ASSERT(instruction->device >= 0 && instruction->device < e->devices);
+    TI_ASSERT(instruction->priority < PRIORITY_ZERO && instruction->priority >= -PRIORITY_ZERO);
     uint64_t key = (uint64_t)(PRIORITY_ZERO - instruction->priority) << ID_BITS | instruction->id;
     ti_engine_heap *ready = &e->kernels[instruction->device];
     ti_vec_push(ready, key);
@@ -86,6 +89,7 @@ static void push_kernel(ti_engine *e, const ti_instruction *instruction)
 
 static uint64_t pop_kernel(ti_engine_heap *ready)
 {
+    TI_ASSERT(ready->count > 0);
     uint64_t *heap = ready->data, top = heap[0], last = heap[--ready->count];
     size_t n = ready->count, at = 0;
     for (size_t child = 1; child < n; child = 2 * at + 1) {
@@ -131,7 +135,7 @@ void ti_engine_submit(ti_engine *e, const ti_instruction *instruction)
     *slot = (ti_engine_slot){ .instruction = instruction, .successor = TI_ENGINE_NONE };
     e->next++;
     slot->waits = instruction->kind == TI_INSTRUCTION_EPOCH ||
-                  (instruction->kind == TI_INSTRUCTION_MEETING && e->meetings_wait);
+                  (instruction->kind == TI_INSTRUCTION_COLLECTIVE_HOST && e->collective_hosts_wait);
     if (slot->waits) {
         release_waiting(e);
         return;
@@ -152,7 +156,7 @@ void ti_engine_submit(ti_engine *e, const ti_instruction *instruction)
 void ti_engine_complete(ti_engine *e, uint64_t id)
 {
     ti_engine_slot *slot = ti_engine_slot_of(e, id);
-    TI_ASSERT(id >= e->watermark && id < e->next && !slot->complete);
+    TI_ASSERT(id >= e->watermark && id < e->next && slot->issued && !slot->complete && slot->pending == 0);
     slot->complete = true;
     while (slot->successor != TI_ENGINE_NONE) {
         uint32_t index = slot->successor;
@@ -160,6 +164,7 @@ void ti_engine_complete(ti_engine *e, uint64_t id)
         slot->successor = e->edge[index].next;
         e->edge[index].next = e->free_edge;
         e->free_edge = index;
+        TI_ASSERT(successor->pending > 0 && !successor->waits);
         if (--successor->pending == 0) {
             make_ready(e, successor->instruction);
         }
@@ -182,6 +187,7 @@ ti_engine_slot *ti_engine_next(ti_engine *e)
         e->ready_head = 0;
     }
     ti_engine_slot *slot = ti_engine_slot_of(e, e->ready.data[e->ready_head++]);
+    TI_ASSERT(!slot->complete && slot->pending == 0);
     slot->issued = true;
     return slot;
 }
@@ -192,6 +198,7 @@ ti_engine_slot *ti_engine_next_kernel(ti_engine *e, int device)
         return NULL;
     }
     ti_engine_slot *slot = ti_engine_slot_of(e, pop_kernel(&e->kernels[device]));
+    TI_ASSERT(!slot->issued && slot->pending == 0);
     slot->issued = true;
     return slot;
 }

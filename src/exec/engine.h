@@ -1,10 +1,11 @@
 /* The ready engine: which instructions may start now. A pure state machine; it starts nothing itself.
  *
- * Instructions come in order of their ids, without gaps. One is ready when all it depends on is complete; a horizon or epoch is
- * ready when everything before it is complete, which a watermark (the lowest id that is not) decides without edges. So is a
- * meeting (a host task that may wait for other nodes) where it will run on the thread that does everything else too. Ids below the watermark are
- * complete, so dependencies on them cost nothing and nothing is kept for them. Ready kernels leave by device, by priority, then by id; everything else
- * (messages, copies, allocations) first in, first out. Executor role. */
+ * Instructions come in order of their ids, without gaps. One is ready when all it depends on is complete; a horizon
+ * or epoch is ready when everything before it is complete, which a watermark (the lowest id that is not) decides
+ * without edges. So is a collective host task where it will run on the thread that does everything else too. Ids
+ * below the watermark are complete, so dependencies on them cost nothing and nothing is kept for them. Ready kernels
+ * leave by device, by priority, then by id; everything else (messages, copies, allocations) first in, first out.
+ * Executor role. */
 #ifndef TI_ENGINE_H
 #define TI_ENGINE_H
 
@@ -36,7 +37,7 @@ typedef struct ti_engine {
     size_t ready_head;
     ti_engine_heap *kernels; /* ready ones of each device: a heap of keys, smaller is sooner */
     int devices;
-    bool meetings_wait; /* for all before them; set after init */
+    bool collective_hosts_wait; /* collective host tasks wait for all before them; set after init */
 } ti_engine;
 
 void ti_engine_init(ti_engine *engine, int devices);

@@ -2,7 +2,7 @@
 #include "exec/executor.h"
 
 #include "base/check.h"
-#include "device/meeting.h"
+#include "device/host_thread.h"
 #include "exec/allocation_table.h"
 #include "exec/block_run.h"
 #include "exec/collective_issue.h"
@@ -12,9 +12,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { POLL_BATCH = 32, MOST_STEPS_WITHOUT_NETWORK = 4 };
+enum { POLL_BATCH = 32, MAX_STEPS_WITHOUT_NETWORK = 4 };
 
-/* A kernel in flight. `view` has the views of part 0, then those of part 1 ..., if parts have views of their own (reductions). */
+/* A kernel in flight. `view` has the views of part 0, then those of part 1 ..., if parts have views of their own
+ * (reductions). */
 typedef struct job {
     ti_device_kernel kernel;
     struct job *next_free;
@@ -31,17 +32,19 @@ struct ti_executor {
     TI_VEC(job *) jobs; /* all of them */
     uint64_t buffer_bytes;
     ti_collective_issue collectives;
-    ti_meeting_thread *meeting; /* NULL until the first task on every node, and inline */
+    ti_host_thread *host_thread; /* NULL until the first collective host task, and inline */
     int steps_without_network;
     uint64_t activity, running;
+    const ti_executor_tap *tap; /* or NULL */
 };
 
 ti_executor *ti_executor_create(const ti_executor_desc *desc)
 {
+    TI_ASSERT(desc->system && desc->comm && desc->progress && desc->system->devices > 0);
     ti_executor *ex = TI_NEW(ti_executor);
     ex->is = *desc;
     ti_engine_init(&ex->engine, desc->system->devices);
-    ex->engine.meetings_wait = desc->is_inline;
+    ex->engine.collective_hosts_wait = desc->is_inline;
     ex->collectives = (ti_collective_issue){ .comm = desc->comm, .table = &ex->table };
     return ex;
 }
@@ -65,8 +68,8 @@ static void free_memory(ti_executor *ex)
 
 void ti_executor_destroy(ti_executor *ex)
 {
-    if (ex->meeting) {
-        ti_meeting_thread_destroy(ex->meeting);
+    if (ex->host_thread) {
+        ti_host_thread_destroy(ex->host_thread);
     }
     free_memory(ex);
     for (size_t i = 0; i < ex->jobs.count; i++) {
@@ -77,6 +80,11 @@ void ti_executor_destroy(ti_executor *ex)
     ti_collective_issue_fini(&ex->collectives);
     ti_engine_fini(&ex->engine);
     TI_DELETE(ex);
+}
+
+void ti_executor_set_tap(ti_executor *ex, const ti_executor_tap *tap)
+{
+    ex->tap = tap;
 }
 
 void ti_executor_submit(ti_executor *ex, const ti_instruction *instruction)
@@ -149,6 +157,7 @@ static void fill_view(ti_executor *ex, const ti_instruction_view *from, uint32_t
         view->data = NULL;
         return;
     }
+    TI_ASSERT(ti_box_covers(whole, &from->box));
     char *base = ti_allocation_table_base(&ex->table, &from->place);
     if (from->mode == TACIT_REDUCE) {
         view->data = base + (from->first_slot + part) * (size_t)ti_box_volume(whole) * elem;
@@ -193,8 +202,9 @@ static bool has_reduction(const ti_instruction *i)
     return false;
 }
 
-/* Whether parts of items along dimension `d` write different elements. Accesses of tasks that are split over nodes were checked along the
- * dimensions of the split; along others, and in tasks on one node, a kernel may sum into one element. */
+/* Whether parts of items along dimension `d` write different elements. Accesses of tasks that are split over nodes
+ * were checked along the dimensions of the split; along others, and in tasks on one node, a kernel may sum into one
+ * element. */
 static bool writes_apart(const ti_task *task, const ti_access *access, int d)
 {
     if (access->custom) {
@@ -220,7 +230,8 @@ static bool reads_elsewhere(const ti_task *task, uint32_t written)
     return false;
 }
 
-/* Whether the device may cut the chunk among its workers, which it does along the slowest dimension with several items. */
+/* Whether the device may cut the chunk among its workers, which it does along the slowest dimension with several
+ * items. */
 static bool may_cut(const ti_task *task, const ti_box *chunk)
 {
     int d = 0;
@@ -236,12 +247,12 @@ static bool may_cut(const ti_task *task, const ti_box *chunk)
 }
 
 /* No worker is taken: whatever this task waits for, workers and network go on. */
-static void launch_meeting(ti_executor *ex, const ti_instruction *i, ti_device_kernel *kernel)
+static void launch_collective_host(ti_executor *ex, const ti_instruction *i, ti_device_kernel *kernel)
 {
-    if (!ex->meeting) {
-        ex->meeting = ti_meeting_thread_create(&ex->is.progress->lot);
+    if (!ex->host_thread) {
+        ex->host_thread = ti_host_thread_create(&ex->is.progress->lot);
     }
-    if (!ex->meeting) {
+    if (!ex->host_thread) {
         ti_failure_set(&ex->is.progress->failure, TACIT_ERROR_UNSUPPORTED,
                        "task '%s': the system grants no thread for tasks on every node; raise its limit, or set "
                        "TACIT_WORKERS to fewer",
@@ -249,7 +260,7 @@ static void launch_meeting(ti_executor *ex, const ti_instruction *i, ti_device_k
         ti_lot_wake(&ex->is.progress->lot, INT32_MAX);
         return;
     }
-    ti_meeting_thread_launch(ex->meeting, kernel);
+    ti_host_thread_launch(ex->host_thread, kernel);
 }
 
 static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
@@ -292,8 +303,8 @@ static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
         prepare_reduction(i, parts, j);
     }
     slot->job = j;
-    if (i->kind == TI_INSTRUCTION_MEETING && !ex->is.is_inline) {
-        launch_meeting(ex, i, &j->kernel);
+    if (i->kind == TI_INSTRUCTION_COLLECTIVE_HOST && !ex->is.is_inline) {
+        launch_collective_host(ex, i, &j->kernel);
         return;
     }
     ti_device *device = device_of(ex, i);
@@ -304,6 +315,7 @@ static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
 
 static void count_bytes(ti_executor *ex, size_t add, size_t sub)
 {
+    TI_ASSERT(ex->buffer_bytes + add >= sub);
     ex->buffer_bytes += add - sub;
     atomic_store_explicit(&ex->is.progress->buffer_bytes, ex->buffer_bytes, memory_order_relaxed);
 }
@@ -358,6 +370,7 @@ static void issue_transfer(ti_executor *ex, const ti_instruction *i)
         ti_vec_push(&ex->blocks, block);
         payload.bytes += ti_block_bytes(&block);
     }
+    TI_ASSERT(payload.count > 0 && payload.bytes > 0);
     payload.block = ex->blocks.data;
     const ti_comm_ops *ops = ex->is.comm->ops;
     if (i->kind == TI_INSTRUCTION_SEND) {
@@ -376,6 +389,7 @@ static void issue_reduce(ti_executor *ex, const ti_instruction *i)
     }
     for (uint32_t k = 0; k < i->as.reduce.pairs; k++) {
         const ti_slot_pair *pair = &i->as.reduce.pair[k];
+        TI_ASSERT(pair->into != pair->from);
         ti_reducer_combine(&i->as.reduce.reducer, slots + pair->into * bytes, slots + pair->from * bytes, n);
     }
     for (uint32_t k = 1; k < i->as.reduce.slots; k++) {
@@ -404,6 +418,7 @@ static void issue_fence(ti_executor *ex, const ti_instruction *i)
 static void finish_point(ti_executor *ex, const ti_instruction *i)
 {
     ti_executor_progress *progress = ex->is.progress;
+    TI_ASSERT(i->task->id >= atomic_load_explicit(&progress->task, memory_order_relaxed));
     uint64_t task = i->task->id;
     ti_engine_complete(&ex->engine, i->id);
     /* After these stores the instruction's arena may be recycled. */
@@ -425,7 +440,7 @@ static void issue_point(ti_executor *ex, const ti_instruction *i)
 
 static bool runs_on_device(ti_instruction_kind kind)
 {
-    return kind == TI_INSTRUCTION_KERNEL || kind == TI_INSTRUCTION_HOST || kind == TI_INSTRUCTION_MEETING ||
+    return kind == TI_INSTRUCTION_KERNEL || kind == TI_INSTRUCTION_HOST || kind == TI_INSTRUCTION_COLLECTIVE_HOST ||
            kind == TI_INSTRUCTION_COPY;
 }
 
@@ -438,8 +453,8 @@ static void issue(ti_executor *ex, ti_engine_slot *slot)
         return;
     }
     ex->running += runs_on_device(i->kind);
-    if (ex->is.timeline) {
-        ti_timeline_add(ex->is.timeline, i, false);
+    if (TI_UNLIKELY(ex->tap != NULL)) {
+        ex->tap->started(ex->tap->user, i);
     }
     switch (i->kind) {
     case TI_INSTRUCTION_ALLOC:
@@ -453,7 +468,7 @@ static void issue(ti_executor *ex, ti_engine_slot *slot)
         break;
     case TI_INSTRUCTION_KERNEL:
     case TI_INSTRUCTION_HOST:
-    case TI_INSTRUCTION_MEETING:
+    case TI_INSTRUCTION_COLLECTIVE_HOST:
         issue_kernel(ex, slot);
         break;
     case TI_INSTRUCTION_SEND:
@@ -478,10 +493,11 @@ static void issue(ti_executor *ex, ti_engine_slot *slot)
 static void retire(ti_executor *ex, uint64_t id)
 {
     ti_engine_slot *slot = ti_engine_slot_of(&ex->engine, id);
+    TI_ASSERT(slot->issued && !slot->complete && ex->running >= runs_on_device(slot->instruction->kind));
     ex->activity++;
     ex->running -= runs_on_device(slot->instruction->kind);
-    if (ex->is.timeline) {
-        ti_timeline_add(ex->is.timeline, slot->instruction, true);
+    if (TI_UNLIKELY(ex->tap != NULL)) {
+        ex->tap->completed(ex->tap->user, slot->instruction);
     }
     if (slot->job) {
         return_job(ex, slot->job);
@@ -506,7 +522,7 @@ static bool poll_devices(ti_executor *ex)
         }
         any |= n > 0;
     }
-    if (TI_UNLIKELY(ex->meeting != NULL) && ti_meeting_thread_poll(ex->meeting, done)) {
+    if (TI_UNLIKELY(ex->host_thread != NULL) && ti_host_thread_poll(ex->host_thread, done)) {
         retire(ex, done[0]);
         any = true;
     }
@@ -521,7 +537,7 @@ static bool poll_network(ti_executor *ex)
     }
     uint64_t done[POLL_BATCH];
     int n = comm->ops->poll(comm, done, POLL_BATCH);
-    if (n < 0 && comm->stats.misfit && ex->is.explains && ex->is.explains(ex->is.user)) {
+    if (n < 0 && comm->stats.length_mismatch && ex->is.explains && ex->is.explains(ex->is.user)) {
         return false;
     }
     if (n < 0) {
@@ -557,7 +573,7 @@ bool ti_executor_step(ti_executor *ex)
 {
     /* What a completed kernel lets go is started before the network is asked, but the network is never forgotten. */
     bool any = poll_devices(ex) && issue_ready(ex);
-    if (!any || ++ex->steps_without_network >= MOST_STEPS_WITHOUT_NETWORK) {
+    if (!any || ++ex->steps_without_network >= MAX_STEPS_WITHOUT_NETWORK) {
         ex->steps_without_network = 0;
         any |= poll_network(ex);
         any |= issue_ready(ex);
@@ -597,10 +613,10 @@ static void describe_transfer(const ti_instruction *i, ti_strbuf *out)
                   i->as.transfer.boxes > 1 ? " and more" : "", i->task->shape->name);
 }
 
-void ti_executor_describe_waits(const ti_executor *ex, int most, ti_strbuf *out)
+void ti_executor_describe_waits(const ti_executor *ex, int max, ti_strbuf *out)
 {
     const ti_engine *e = &ex->engine;
-    for (uint64_t id = e->watermark; id < e->next && most > 0; id++) {
+    for (uint64_t id = e->watermark; id < e->next && max > 0; id++) {
         const ti_engine_slot *slot = ti_engine_slot_of(e, id);
         const ti_instruction *i = slot->instruction;
         if (slot->complete || !slot->issued) {
@@ -608,13 +624,13 @@ void ti_executor_describe_waits(const ti_executor *ex, int most, ti_strbuf *out)
         }
         if (i->kind == TI_INSTRUCTION_SEND || i->kind == TI_INSTRUCTION_RECEIVE) {
             describe_transfer(i, out);
-            most--;
+            max--;
         } else if (i->kind == TI_INSTRUCTION_COLLECTIVE) {
             describe_collective(ex, i, out);
-            most--;
+            max--;
         } else if (i->kind == TI_INSTRUCTION_EPOCH) {
             ti_strbuf_add(out, "\n  the other nodes, to finish together with them (tacit_finalize)");
-            most--;
+            max--;
         }
     }
 }

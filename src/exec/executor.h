@@ -1,10 +1,11 @@
-/* The executor: starts ready instructions, notices completed ones. The only code that calls the communicator and the devices.
+/* The executor: starts ready instructions, notices completed ones. The only code that calls the communicator and the
+ * devices.
  *
- * Host tasks on every node may wait for other nodes, which may wait for older work of this one. So they run on a thread of their own, or
- * (inline) when all before them is done: doc/internals.md, "Meetings".
+ * One step polls devices and network, retires what is complete, starts messages, copies and allocations that are ready,
+ * and hands kernels to the device as long as it has room, so that the rest can still be reordered by priority. Nothing
+ * here ever blocks. Collective host tasks may wait for other nodes, which may wait for older work of this one: they run
+ * on a thread of their own, or (inline) when all before them is done (doc/internals.md, "Collective host tasks").
  *
- * One step polls devices and network, retires what is complete, starts messages, copies and allocations that are ready, and hands kernels to
- * the device as long as it has room, so that the rest can still be reordered by priority. Nothing here ever blocks.
  * Executor role: one thread at a time. What it tells others goes through the atomics of ti_executor_progress. */
 #ifndef TI_EXECUTOR_H
 #define TI_EXECUTOR_H
@@ -17,7 +18,6 @@
 #include "exec/dry.h"
 #include "exec/engine.h"
 #include "ir/system.h"
-#include "trace/timeline.h"
 
 typedef struct ti_executor ti_executor;
 
@@ -31,23 +31,33 @@ typedef struct ti_executor_progress {
     ti_lot lot; /* woken when any of these or a signal changes */
 } ti_executor_progress;
 
+/* Who looks on as instructions are started and completed: tests. Called in the executor role. */
+typedef struct ti_executor_tap {
+    void *user;
+    void (*started)(void *user, const ti_instruction *instruction);
+    void (*completed)(void *user, const ti_instruction *instruction);
+} ti_executor_tap;
+
 typedef struct ti_executor_desc {
     const ti_system *system;
     tacit_context *context; /* for tacit_launch */
     ti_comm *comm;
     ti_device *const *device; /* system->devices of them; host tasks and host memory are device 0's */
     ti_executor_progress *progress;
-    bool is_inline;        /* the thread that takes this role also runs the kernels */
-    ti_timeline *timeline; /* or NULL */
-    ti_dry *dry;           /* count instead of executing; NULL: a live run */
-    ti_bounds *bounds;     /* kernels are checked; or NULL */
-    bool (*explains)(
-        void *user); /* whether somebody looks for the cause of a misfit; the failure waits for as long; or NULL */
+    bool is_inline;    /* the thread that takes this role also runs the kernels */
+    ti_dry *dry;       /* count instead of executing; NULL: a live run */
+    ti_bounds *bounds; /* kernels are checked; or NULL */
+    /* Whether somebody still looks for the cause of a message of a wrong length; the failure waits for as long. Or
+     * NULL. */
+    bool (*explains)(void *user);
     void *user;
 } ti_executor_desc;
 
 ti_executor *ti_executor_create(const ti_executor_desc *desc);
 void ti_executor_destroy(ti_executor *executor); /* frees what is still allocated for buffers */
+
+/* Before the first instruction. `tap` stays where it is; NULL: nobody looks on. */
+void ti_executor_set_tap(ti_executor *executor, const ti_executor_tap *tap);
 
 void ti_executor_submit(ti_executor *executor, const ti_instruction *instruction);
 /* Returns whether something happened. */
@@ -56,8 +66,9 @@ bool ti_executor_step(ti_executor *executor);
 uint64_t ti_executor_activity(const ti_executor *executor);
 /* Kernels and copies that are running. */
 uint64_t ti_executor_running(const ti_executor *executor);
-/* Append what is waited for, oldest first: messages under way with their task, buffer, box and peer; at most `most` lines. */
-void ti_executor_describe_waits(const ti_executor *executor, int most, ti_strbuf *out);
+/* Append what is waited for, oldest first: messages under way with their task, buffer, box and peer; at most `max`
+ * lines. */
+void ti_executor_describe_waits(const ti_executor *executor, int max, ti_strbuf *out);
 /* Instructions that were submitted and are not complete. */
 uint64_t ti_executor_incomplete(const ti_executor *executor);
 

@@ -6,7 +6,7 @@
 int64_t ti_block_items(int64_t length, int64_t gran)
 {
     int64_t granules = length / gran + (length % gran != 0);
-    return gran * (granules / TI_MOST_BLOCKS + (granules % TI_MOST_BLOCKS != 0));
+    return gran * (granules / TI_MAX_BLOCKS + (granules % TI_MAX_BLOCKS != 0));
 }
 
 /* The largest power of two that divides n > 0. */
@@ -30,7 +30,7 @@ uint32_t ti_block_subtrees(ti_block_span span, uint32_t blocks, ti_block_span ou
 {
     uint32_t count = 0;
     for (uint32_t at = span.first; at < span.end; at = out[count++].end) {
-        uint32_t length = at > 0 ? lowest_bit(at) : TI_MOST_BLOCKS;
+        uint32_t length = at > 0 ? lowest_bit(at) : TI_MAX_BLOCKS;
         while (TI_MIN(at + length, blocks) > span.end) {
             length /= 2;
         }

@@ -1,6 +1,6 @@
 /* The fixed tree of reductions whose bits must not depend on the machine (tacit_config.reproducible).
  *
- * The range is cut along dimension 0 into blocks of equal length, at most TI_MOST_BLOCKS, by its length and the task's granularity alone. Over the
+ * The range is cut along dimension 0 into blocks of equal length, at most TI_MAX_BLOCKS, by its length and the task's granularity alone. Over the
  * blocks stands a complete binary tree, clipped at the last block: the subtree that begins at block s, s > 0, is the largest one whose
  * length divides s; it is a right child, and its sibling begins at s - that length. Whoever has blocks [a,b), whatever a and b, can combine
  * exactly those neighbours that are siblings, and what remains are subtrees: at most one per bit of a and of b. So each result is the
@@ -11,14 +11,14 @@
 
 #include "base/macro.h"
 
-enum { TI_MOST_BLOCKS = 256, TI_BLOCK_BITS = 8, TI_BLOCK_STACK = 2 * TI_BLOCK_BITS + 2 };
+enum { TI_MAX_BLOCKS = 256, TI_BLOCK_BITS = 8, TI_BLOCK_STACK = 2 * TI_BLOCK_BITS + 2 };
 
 /* The partial result of blocks [first, end): a subtree. */
 typedef struct ti_block_span {
     uint32_t first, end;
 } ti_block_span;
 
-/* Items in a block: a multiple of `gran`, so that `length` items, at least 1, make at most TI_MOST_BLOCKS blocks. */
+/* Items in a block: a multiple of `gran`, so that `length` items, at least 1, make at most TI_MAX_BLOCKS blocks. */
 int64_t ti_block_items(int64_t length, int64_t gran);
 
 /* The largest subtree that begins at block `first` > 0; its left sibling ends there. */

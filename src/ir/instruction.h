@@ -11,9 +11,9 @@ typedef enum ti_instruction_kind {
     TI_INSTRUCTION_ALLOC,
     TI_INSTRUCTION_FREE,
     TI_INSTRUCTION_COPY,
-    TI_INSTRUCTION_KERNEL,  /* on a device */
-    TI_INSTRUCTION_HOST,    /* host task */
-    TI_INSTRUCTION_MEETING, /* host task on every node, which may wait for the other nodes */
+    TI_INSTRUCTION_KERNEL,          /* on a device */
+    TI_INSTRUCTION_HOST,            /* host task */
+    TI_INSTRUCTION_COLLECTIVE_HOST, /* collective host task: on every node, may wait for the other nodes */
     TI_INSTRUCTION_SEND,
     TI_INSTRUCTION_RECEIVE,
     TI_INSTRUCTION_COLLECTIVE,

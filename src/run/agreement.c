@@ -17,8 +17,8 @@ enum {
     PENDING = 16, /* sums of the neighbour that are ahead of this node */
     NAMES = 256,  /* of buffers, for messages */
     BUFFER_NAME = 32,
-    MOST_NOTES = 16, /* received in one step */
-    MOST_OUT = 8,
+    MAX_NOTES = 16, /* received in one step */
+    MAX_OUT = 8,
     TURNS_BUSY = 64, /* of which one may make a step */
     TURNS_QUIET = 4,
     TURN_NS = 20 * 1000 /* at least between two steps */
@@ -76,8 +76,8 @@ struct ti_agreement {
     } heard[2]; /* of the left and the right one */
     bool left_is_final;
     uint32_t turns;
-    uint64_t last_turn, misfit_since; /* times */
-    TI_VEC(note) ahead;               /* of the left one, by index */
+    uint64_t last_turn, mismatch_since; /* times */
+    TI_VEC(note) ahead;                 /* of the left one, by index */
     TI_VEC(outgoing) out;
     struct {
         bool active, vague;         /* vague: sums in between are not known any more */
@@ -284,7 +284,8 @@ static void send_out(ti_agreement *a)
     }
 }
 
-/* Of the numbers in (told, newest], the one that is a multiple of the largest power of two: those a node remembers longest. */
+/* Of the numbers in (told, newest], the one that is a multiple of the largest power of two: those a node remembers
+ * longest. */
 static uint64_t roundest_in(uint64_t told, uint64_t newest)
 {
     uint64_t differ = told ^ newest;
@@ -346,8 +347,9 @@ static void say_vague(const ti_agreement *a, ti_strbuf *why)
 {
     ti_strbuf_add(
         why,
-        "nodes %d and %d submitted different tasks: their %llu-th to %llu-th calls differ somewhere, which is too long ago to say "
-        "more. All nodes must submit the same tasks in the same order (a tacit_wait now and then makes them compare sooner)",
+        "nodes %d and %d submitted different tasks: their %llu-th to %llu-th calls differ somewhere, which is too "
+        "long ago to say more. All nodes must submit the same tasks in the same order (a tacit_wait now and then "
+        "makes them compare sooner)",
         a->left, a->comm->node, (unsigned long long)a->search.agreed, (unsigned long long)a->search.high - 1);
 }
 
@@ -541,7 +543,7 @@ static void take_note(ti_agreement *a, int side, const note *n, ti_strbuf *why)
 static bool receive(ti_agreement *a, ti_strbuf *why)
 {
     _Alignas(note) char room[TI_NOTE_BYTES];
-    for (int i = 0, origin; i < MOST_NOTES && a->out.count < MOST_OUT; i++) {
+    for (int i = 0, origin; i < MAX_NOTES && a->out.count < MAX_OUT; i++) {
         int bytes = a->comm->ops->note_poll(a->comm, &origin, room);
         if (bytes < 0) {
             return false;
@@ -610,9 +612,9 @@ bool ti_agreement_explains(void *agreement)
     if (!a) {
         return false;
     }
-    a->misfit_since = a->misfit_since ? a->misfit_since : now;
+    a->mismatch_since = a->mismatch_since ? a->mismatch_since : now;
     ti_agreement_idle(a, true);
-    return now - a->misfit_since < EXPLAIN_NS;
+    return now - a->mismatch_since < EXPLAIN_NS;
 }
 
 /* ---- the watchdog */

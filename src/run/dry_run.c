@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_NODES = 100000000, MOST_ROWS = 12 };
+enum { MAX_NODES = 100000000, MAX_ROWS = 12 };
 
 static const char *const stage_names[TI_STAGES] = { "task_graph", "command_graph", "instruction_graph" };
 static const char *const task_names[TI_TASK_KINDS] = {
@@ -24,7 +24,7 @@ static const char *const instruction_names[TI_INSTRUCTION_KINDS] = {
     [TI_INSTRUCTION_COPY] = "copy",
     [TI_INSTRUCTION_KERNEL] = "kernel",
     [TI_INSTRUCTION_HOST] = "host",
-    [TI_INSTRUCTION_MEETING] = "meeting",
+    [TI_INSTRUCTION_COLLECTIVE_HOST] = "collective_host",
     [TI_INSTRUCTION_SEND] = "send",
     [TI_INSTRUCTION_RECEIVE] = "receive",
     [TI_INSTRUCTION_COLLECTIVE] = "collective",
@@ -49,14 +49,14 @@ bool ti_dry_run_parse(const char *text, int *nodes, int *node, ti_strbuf *why)
 {
     const char *at = text;
     *node = 0;
-    bool good = parse_int(&at, 1, MOST_NODES, nodes);
+    bool good = parse_int(&at, 1, MAX_NODES, nodes);
     if (good && *at == ':') {
         at++;
         good = parse_int(&at, 0, *nodes - 1, node);
     }
     if (!good || *at) {
         ti_strbuf_add(why, "TACIT_DRY_RUN is '%s', but must be NODES or NODES:NODE, such as 1024:512; NODES is 1 to %d",
-                      text, MOST_NODES);
+                      text, MAX_NODES);
         return false;
     }
     return true;
@@ -132,14 +132,14 @@ static void print_names(FILE *out, const ti_dry *dry)
 {
     fprintf(out, "  %-22s %12s %14s %12s %14s %12s %14s\n", "tasks by name", "kernels", "items", "sends", "bytes",
             "receives", "bytes");
-    for (size_t i = 0; i < dry->names.count && i < MOST_ROWS; i++) {
+    for (size_t i = 0; i < dry->names.count && i < MAX_ROWS; i++) {
         const ti_dry_name *n = &dry->names.data[i];
         fprintf(
             out, "    %-20.20s %12" PRIu64 " %14" PRIu64 " %12" PRIu64 " %14" PRIu64 " %12" PRIu64 " %14" PRIu64 "\n",
             n->name, n->kernels, n->items, n->messages_sent, n->bytes_sent, n->messages_received, n->bytes_received);
     }
-    if (dry->names.count > MOST_ROWS) {
-        fprintf(out, "    and %zu more (TACIT_DRY_RUN_REPORT has all)\n", dry->names.count - MOST_ROWS);
+    if (dry->names.count > MAX_ROWS) {
+        fprintf(out, "    and %zu more (TACIT_DRY_RUN_REPORT has all)\n", dry->names.count - MAX_ROWS);
     }
 }
 

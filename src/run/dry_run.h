@@ -1,8 +1,8 @@
 /* What a dry run is asked for, what it notes about planning, and its report.
  *
- * A dry run plans as one node of many, in one thread, and executes nothing but epochs and fences (exec/dry.h). All stages are the real
- * ones, so the plan is that of a live run. Here are the times of the stages, what they made, and the peaks of what they hold.
- * Application thread, which has all roles in a dry run. */
+ * A dry run plans as one node of many, in one thread, and executes nothing but epochs and fences (exec/dry.h). All
+ * stages are the real ones, so the plan is that of a live run. Here are the times of the stages, what they made, and
+ * the peaks of what they hold. Application thread, which has all roles in a dry run. */
 #ifndef TI_DRY_RUN_H
 #define TI_DRY_RUN_H
 

@@ -1,5 +1,5 @@
-/* The graphs that TACIT_GRAPH asks for: task graph, command graph and instruction graph, each collected by the stage that makes it and written at the
- * end. Each by one thread at a time. */
+/* The graphs that TACIT_GRAPH asks for: task graph, command graph and instruction graph, each collected by the stage
+ * that makes it and written at the end. Each by one thread at a time. */
 #ifndef TI_GRAPH_FILES_H
 #define TI_GRAPH_FILES_H
 

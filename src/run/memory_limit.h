@@ -1,4 +1,5 @@
-/* How much memory a node may use: from the machine, the nodes that share it, and TACIT_MEMORY_LIMIT. Application thread. */
+/* How much memory a node may use: from the machine, the nodes that share it, and TACIT_MEMORY_LIMIT. Application
+ * thread. */
 #ifndef TI_MEMORY_LIMIT_H
 #define TI_MEMORY_LIMIT_H
 

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "device/host.h"
 #include "run/agreement.h"
+#include "run/choose.h"
 #include "run/graph_files.h"
 #include "run/memory_limit.h"
 #include "run/watchdog.h"
@@ -16,25 +17,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    PLAN_BUDGET = 16,
-    MOST_INCOMPLETE = 16384,
-    CORES_FOR_THREADS = 8,
-    MOST_DEVICES = 32,
-    WATCH_EVERY = 64,
-    MOST_LOOKAHEAD = 8,
-    PATIENCE_NS = 200 * 1000
-};
-
-enum { LONG_WAIT_NS = 2 * 1000 * 1000 };
+enum { PLAN_BUDGET = 16, MAX_INCOMPLETE = 16384, WATCH_EVERY = 64, MAX_LOOKAHEAD = 8, LONG_WAIT_NS = 2 * 1000 * 1000 };
 enum { FRONT_FLOOR = 64, FRONT_PER_WORKER = 32, FRONT_CEILING = 1024 }; /* more would keep more than 16 MiB */
-
-typedef enum run_mode { MODE_INLINE, MODE_SHARED, MODE_THREAD } run_mode;
 
 struct ti_runtime {
     ti_system system;
     tacit_config config;
-    run_mode mode;
+    ti_run_mode mode;
     int lent_worker; /* which worker the application thread is while it waits; -1: none */
     ti_comm *comm;
     ti_device **device; /* system.devices of them */
@@ -96,7 +85,7 @@ static bool schedule(ti_runtime *rt, int budget)
 static bool drain_instructions(ti_runtime *rt)
 {
     bool any = false;
-    while (ti_executor_incomplete(rt->executor) < MOST_INCOMPLETE) {
+    while (ti_executor_incomplete(rt->executor) < MAX_INCOMPLETE) {
         const ti_instruction *i = ti_ring_pop(&rt->scheduler.instructions);
         if (!i) {
             break;
@@ -144,13 +133,13 @@ static bool is_polling(ti_runtime *rt)
 static bool must_poll(void *user)
 {
     ti_runtime *rt = user;
-    return rt->mode != MODE_THREAD && is_polling(rt);
+    return rt->mode != TI_RUN_THREAD && is_polling(rt);
 }
 
 static bool must_look(void *user)
 {
     ti_runtime *rt = user;
-    return must_poll(rt) || (rt->mode != MODE_THREAD && is_waiting(rt));
+    return must_poll(rt) || (rt->mode != TI_RUN_THREAD && is_waiting(rt));
 }
 
 /* A worker without a job: first what completes and starts kernels, then planning. */
@@ -158,7 +147,7 @@ static bool idle_worker(void *user, int worker)
 {
     ti_runtime *rt = user;
     (void)worker;
-    return rt->mode == MODE_SHARED && (execute(rt) || schedule(rt, must_poll(rt) ? 1 : PLAN_BUDGET));
+    return rt->mode == TI_RUN_SHARED && (execute(rt) || schedule(rt, must_poll(rt) ? 1 : PLAN_BUDGET));
 }
 
 static void *scheduler_main(void *user)
@@ -192,45 +181,16 @@ static void *executor_main(void *user)
 
 /* ---- creation, in order; destruction in reverse */
 
-static bool must_be_inline(const ti_comm *comm)
+static bool choose(ti_runtime *rt, ti_strbuf *why)
 {
-    return comm->threads == TI_COMM_THREADS_INSIDE_CALLS || comm->threads == TI_COMM_THREADS_CREATOR;
-}
-
-/* What the program or its environment asks for must be possible. */
-static bool check_threads(const ti_runtime *rt, ti_strbuf *why)
-{
-    const tacit_config *c = &rt->config;
-    bool progress = c->progress != TACIT_PROGRESS_DEFAULT;
-    if (!must_be_inline(rt->comm) || (!progress && c->threads != TACIT_THREADS_ON)) {
-        return true;
-    }
-    ti_strbuf_add(why,
-                  "%s needs MPI_THREAD_MULTIPLE, but MPI was initialised with %s; call MPI_Init_thread with "
-                  "MPI_THREAD_MULTIPLE, or remove the setting",
-                  progress ? c->progress == TACIT_PROGRESS_THREAD ? "TACIT_PROGRESS=thread" : "TACIT_PROGRESS=shared"
-                           : "TACIT_THREADS=1",
-                  rt->comm->thread_level);
-    return false;
-}
-
-static void choose_mode(ti_runtime *rt)
-{
-    int all_cores = ti_host_cores(NULL, 0), cores = TI_MAX(all_cores / TI_MAX(rt->comm->local_nodes, 1), 1);
-    rt->progress.lot.spins = all_cores < rt->comm->local_nodes ? TI_SPINS_CROWDED : TI_SPINS_ROOMY;
-    const tacit_config *c = &rt->config;
-    bool alone = cores == 1 && c->workers <= 1 && c->threads != TACIT_THREADS_ON &&
-                 c->progress == TACIT_PROGRESS_DEFAULT;
-    if (c->threads == TACIT_THREADS_INLINE || must_be_inline(rt->comm) || alone) {
-        rt->mode = MODE_INLINE;
-        rt->system.workers = 1;
-        return;
-    }
-    bool spare = c->progress == TACIT_PROGRESS_DEFAULT && cores >= CORES_FOR_THREADS;
-    rt->mode = c->progress == TACIT_PROGRESS_THREAD || spare ? MODE_THREAD : MODE_SHARED;
-    int kept = rt->mode == MODE_THREAD && cores >= CORES_FOR_THREADS ? 2 : 0;
-    rt->system.workers = c->workers ? c->workers : cores - kept;
-    rt->mode = rt->dry ? MODE_INLINE : rt->mode; /* with the workers that a live run would have */
+    ti_choice choice;
+    bool good = ti_choose(&rt->config, rt->comm, rt->dry != NULL, &choice, why);
+    rt->mode = choice.mode;
+    rt->progress.lot.spins = choice.spins;
+    rt->system.workers = choice.workers;
+    rt->system.devices = choice.devices;
+    rt->system.memories = choice.memories;
+    return good;
 }
 
 /* What nodes agree on at the start. */
@@ -239,7 +199,8 @@ static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
     ti_system *s = &rt->system;
     s->node = rt->comm->node;
     s->num_nodes = rt->comm->num_nodes;
-    /* Horizons must fall alike on all nodes, so what is known of this node alone enters only as a sum over all of them. */
+    /* Horizons must fall alike on all nodes, so what is known of this node alone enters only as a sum over all of
+     * them. */
     s->total_workers = rt->comm->ops->sum(rt->comm, (int64_t)s->workers * s->devices);
     if (rt->comm->stats.error) {
         ti_strbuf_add(why, "%s", rt->comm->stats.error);
@@ -254,7 +215,7 @@ static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
     s->reduces = rt->comm->reduces;
     s->collectives = rt->config.collectives - TACIT_COLLECTIVES_OFF + TI_COLLECTIVES_OFF;
     /* A window that spans more horizons than may be under way would never close. */
-    s->lookahead = rt->config.lookahead == TACIT_LOOKAHEAD_OFF ? 0 : TI_MIN(rt->config.run_ahead + 1, MOST_LOOKAHEAD);
+    s->lookahead = rt->config.lookahead == TACIT_LOOKAHEAD_OFF ? 0 : TI_MIN(rt->config.run_ahead + 1, MAX_LOOKAHEAD);
     rt->agreement = ti_agreement_create(rt->comm, &rt->config);
     if (rt->comm->stats.error) {
         ti_strbuf_add(why, "%s", rt->comm->stats.error);
@@ -263,42 +224,13 @@ static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
     return TACIT_OK;
 }
 
-/* Divide the workers among the devices; each has at least one. */
-static bool choose_devices(ti_runtime *rt, ti_strbuf *why)
-{
-    const char *text = rt->config.host_devices;
-    int count = 1, used = 0;
-    bool discrete = false;
-    if (text) {
-        discrete = sscanf(text, "%d:discrete%n", &count, &used) == 1 && used > 0 && text[used] == '\0';
-        if ((!discrete && (sscanf(text, "%d%n", &count, &used) != 1 || text[used] != '\0')) || count < 1 ||
-            count > MOST_DEVICES) {
-            ti_strbuf_add(why, "TACIT_HOST_DEVICES is '%s', but must be 1 to %d, or such a number with :discrete", text,
-                          MOST_DEVICES);
-            return false;
-        }
-    }
-    rt->system.devices = count;
-    rt->system.memories = discrete ? count + 1 : 1;
-    rt->system.workers = TI_MAX(rt->system.workers / count, 1);
-    return true;
-}
-
-/* How long a window waits for more tasks. Inline nothing happens between calls, and every call that waits closes it; graphs are to be
- * the same in every run. */
-static uint64_t patience(const ti_runtime *rt)
-{
-    bool for_ever = rt->config.lookahead == TACIT_LOOKAHEAD_FULL || rt->config.graph;
-    return rt->mode == MODE_INLINE || for_ever ? 0 : PATIENCE_NS;
-}
-
 static ti_device *create_device(ti_runtime *rt, int index)
 {
     int workers = rt->system.workers, threads = 0;
-    if (rt->mode == MODE_SHARED) {
+    if (rt->mode == TI_RUN_SHARED) {
         threads = index == 0 ? TI_MAX(workers - 1, 1) : workers;
         rt->lent_worker = index == 0 ? (threads < workers ? workers - 1 : -1) : rt->lent_worker;
-    } else if (rt->mode == MODE_THREAD) {
+    } else if (rt->mode == TI_RUN_THREAD) {
         threads = workers;
         rt->lent_worker = -1;
     }
@@ -328,7 +260,7 @@ static bool create_devices(ti_runtime *rt, ti_strbuf *why)
 static bool start_threads(ti_runtime *rt, ti_strbuf *why)
 {
     static void *(*const mains[])(void *) = { scheduler_main, executor_main };
-    for (int code; rt->mode == MODE_THREAD && rt->started < 2; rt->started++) {
+    for (int code; rt->mode == TI_RUN_THREAD && rt->started < 2; rt->started++) {
         if ((code = pthread_create(&rt->threads[rt->started], NULL, mains[rt->started], rt)) != 0) {
             ti_strbuf_add(
                 why,
@@ -357,8 +289,7 @@ static bool start(ti_runtime *rt, const ti_runtime_desc *desc, ti_strbuf *why)
             .comm = rt->comm,
             .device = rt->device,
             .progress = &rt->progress,
-            .is_inline = rt->mode == MODE_INLINE,
-            .timeline = desc->timeline,
+            .is_inline = rt->mode == TI_RUN_INLINE,
             .dry = rt->dry ? &rt->dry->executed : NULL,
             .bounds = rt->bounds,
             .explains = ti_agreement_explains,
@@ -383,9 +314,7 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status,
     rt->watchdog.limit = desc->config.watchdog;
     rt->comm = desc->comm;
     rt->dry = rt->config.dry_run ? ti_dry_run_create(&rt->comm->stats) : NULL;
-    choose_mode(rt);
-    bool good = check_threads(rt, why) && choose_devices(rt, why) &&
-                ti_graph_files_open(&rt->graphs, rt->config.graph, rt->config.graph_tasks, why);
+    bool good = choose(rt, why) && ti_graph_files_open(&rt->graphs, rt->config.graph, rt->config.graph_tasks, why);
     *status = good ? describe_system(rt, why) : TACIT_ERROR_CONFIG;
     if (*status != TACIT_OK) {
         rt->comm->stats.error = ti_strbuf_text(why); /* of this node: the others need not know of it */
@@ -398,7 +327,7 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status,
     }
     ti_memory_limit_choose(&rt->system, &rt->config, rt->comm->local_nodes);
     rt->tasks = ti_task_graph_create(&rt->system);
-    ti_scheduler_init(&rt->scheduler, &rt->system, patience(rt));
+    ti_scheduler_init(&rt->scheduler, &rt->system, ti_choose_patience(rt->mode, &rt->config));
     rt->scheduler.dry = rt->dry;
     rt->scheduler.command_dot = rt->config.graph ? &rt->graphs.command : NULL;
     rt->scheduler.instruction_dot = rt->config.graph ? &rt->graphs.instruction : NULL;
@@ -479,18 +408,18 @@ void ti_runtime_fail(ti_runtime *rt, tacit_status status, const char *format, ..
 /* Run a part of a kernel, if this thread may. */
 static bool compute(ti_runtime *rt)
 {
-    bool any = rt->mode != MODE_INLINE && rt->lent_worker >= 0 && ti_device_host_work(rt->device[0], rt->lent_worker);
-    for (int d = 0; rt->mode == MODE_INLINE && d < rt->system.devices; d++) {
+    bool any = rt->mode != TI_RUN_INLINE && rt->lent_worker >= 0 && ti_device_host_work(rt->device[0], rt->lent_worker);
+    for (int d = 0; rt->mode == TI_RUN_INLINE && d < rt->system.devices; d++) {
         any |= ti_device_host_work(rt->device[d], 0);
     }
     return any;
 }
 
-/* Do something useful while waiting: take free roles, run a part of a kernel. Planning comes last, and in small steps while messages
- * are under way, so that neither kernels nor messages wait behind it. */
+/* Do something useful while waiting: take free roles, run a part of a kernel. Planning comes last, and in small steps
+ * while messages are under way, so that neither kernels nor messages wait behind it. */
 static bool help(ti_runtime *rt)
 {
-    if (rt->mode == MODE_THREAD) {
+    if (rt->mode == TI_RUN_THREAD) {
         return false;
     }
     bool any = execute(rt);
@@ -498,7 +427,8 @@ static bool help(ti_runtime *rt)
     return any || schedule(rt, must_poll(rt) ? 1 : PLAN_BUDGET);
 }
 
-/* After some waiting, which was seen first at *since: let other nodes know where this one stands, and say what it waits for if that takes long. */
+/* After some waiting, which was seen first at *since: let other nodes know where this one stands, and say what it waits
+ * for if that takes long. */
 static void watch(ti_runtime *rt, uint64_t *since)
 {
     uint64_t now = ti_clock_ns();
@@ -534,7 +464,7 @@ static void wait_until(ti_runtime *rt, wait_condition *holds, const void *what)
     if (since && rt->agreement) {
         ti_agreement_idle(rt->agreement, false);
     }
-    if (rt->mode == MODE_SHARED && rt->lent_worker >= 0) {
+    if (rt->mode == TI_RUN_SHARED && rt->lent_worker >= 0) {
         ti_device_host_leave(rt->device[0]);
     }
     if (ti_failure_get(&rt->progress.failure) != TACIT_OK) {
@@ -553,6 +483,7 @@ static uint64_t executed_points(const ti_runtime *rt)
 static bool is_near_enough(ti_runtime *rt, const void *what)
 {
     (void)what;
+    TI_ASSERT(executed_points(rt) <= rt->submitted_points);
     return rt->submitted_points - executed_points(rt) <= (uint64_t)rt->config.run_ahead;
 }
 
@@ -586,7 +517,7 @@ static void push_task(ti_runtime *rt, const ti_task *task)
     }
     ti_ring_push(ring, (void *)(uintptr_t)task);
     /* A consumer that found the channel empty may be going to sleep; one that did not will look again. */
-    if (rt->mode != MODE_INLINE && ti_ring_was_empty(ring)) {
+    if (rt->mode != TI_RUN_INLINE && ti_ring_was_empty(ring)) {
         ti_lot_wake(&rt->progress.lot, 1);
     }
 }
@@ -640,7 +571,7 @@ void ti_runtime_submit(ti_runtime *rt, ti_task *task)
         rt->submitted_points += made[i]->kind == TI_TASK_HORIZON || made[i]->kind == TI_TASK_EPOCH;
         push_task(rt, made[i]);
     }
-    if (rt->mode == MODE_INLINE) {
+    if (rt->mode == TI_RUN_INLINE) {
         run_inline(rt);
     }
     if (rt->dry && points != rt->submitted_points) {
@@ -651,6 +582,7 @@ void ti_runtime_submit(ti_runtime *rt, ti_task *task)
     }
     uint64_t executed = ti_runtime_executed(rt);
     if (executed != rt->released) {
+        TI_ASSERT(executed > rt->released);
         rt->released = executed;
         ti_task_graph_release(rt->tasks, executed);
     }
@@ -698,7 +630,7 @@ const void *ti_runtime_communicator(const ti_runtime *rt, const tacit_launch *la
                            "TACIT_ON_EVERY_NODE");
     } else if (!rt->comm->ops->communicator) {
         return NULL;
-    } else if (rt->comm->threads != TI_COMM_THREADS_ALL && rt->mode != MODE_INLINE) {
+    } else if (rt->comm->threads != TI_COMM_THREADS_ALL && rt->mode != TI_RUN_INLINE) {
         ti_strbuf_add(why,
                       "tacit_launch_communicator: this MPI grants %s only, so a kernel may not call it while tacit "
                       "does; set TACIT_THREADS=0",
@@ -727,6 +659,7 @@ bool ti_runtime_keep_results(ti_runtime *rt, uint64_t bytes)
 
 void ti_runtime_drop_results(ti_runtime *rt, uint64_t bytes)
 {
+    TI_ASSERT(bytes <= atomic_load_explicit(&rt->scheduler.results, memory_order_relaxed));
     atomic_fetch_sub_explicit(&rt->scheduler.results, bytes, memory_order_relaxed);
 }
 
@@ -778,11 +711,14 @@ void ti_runtime_divert(ti_runtime *rt, ti_runtime_taker *take, void *user)
     rt->take_user = user;
 }
 
-void ti_runtime_tap(ti_runtime *rt, const ti_plan_tap *tap)
+void ti_runtime_tap(ti_runtime *rt, const ti_plan_tap *plans, const ti_executor_tap *executed)
 {
     ti_lock_take(&rt->scheduling);
-    rt->scheduler.tap = tap;
+    rt->scheduler.tap = plans;
     ti_lock_drop(&rt->scheduling);
+    ti_lock_take(&rt->executing);
+    ti_executor_set_tap(rt->executor, executed);
+    ti_lock_drop(&rt->executing);
 }
 
 bool ti_runtime_is_dry(const ti_runtime *rt)

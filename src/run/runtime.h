@@ -1,9 +1,9 @@
 /* The runtime of one node: creates and destroys all modules in one visible order, and lets threads take the roles.
  *
- * Two roles, each under a lock of its own. The scheduler role takes tasks from the channel and plans them; the executor role takes
- * instructions and drives devices and network. Three ways to fill them:
+ * Two roles, each under a lock of its own. The scheduler role takes tasks from the channel and plans them; the executor
+ * role takes instructions and drives devices and network. Three ways to fill them:
  *   inline  the application thread does everything, in a fixed order: one core, debugging, single-threaded MPI
- *   shared  whoever has nothing better to do takes a free role: workers between kernels, the application thread while it waits
+ *   shared  whoever has nothing to do takes a free role: workers between kernels, the application thread as it waits
  *   thread  a scheduler thread and an executor thread
  * The application thread calls the functions below; no others may, but where it says so. */
 #ifndef TI_RUNTIME_H
@@ -22,10 +22,10 @@ typedef struct ti_runtime_desc {
     tacit_config config; /* resolved */
     ti_comm *comm;       /* owned by the runtime from now on */
     tacit_context *context;
-    ti_timeline *timeline; /* or NULL: tests */
 } ti_runtime_desc;
 
-/* NULL, a status and a sentence in `why` on failure; the communicator is destroyed then, and the job of several nodes ends. */
+/* NULL, a status and a sentence in `why` on failure; the communicator is destroyed then, and the job of several nodes
+ * ends. */
 ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status, ti_strbuf *why);
 /* After a final epoch. Stops the threads and frees everything. */
 void ti_runtime_destroy(ti_runtime *rt);
@@ -43,29 +43,34 @@ void ti_runtime_submit(ti_runtime *rt, ti_task *task);
 void ti_runtime_wait_signal(ti_runtime *rt, const ti_signal *signal);
 /* Wait until all horizons and epochs so far are executed. Returns early if the run has failed. */
 void ti_runtime_wait_points(ti_runtime *rt);
-/* The network library's communicator for the kernel of a task on every node, or NULL: `why` is empty if the run has none, and else says what
- * is wrong. Any thread. */
+/* The network library's communicator for the kernel of a task on every node, or NULL: `why` is empty if the run has
+ * none, and else says what is wrong. Any thread. */
 const void *ti_runtime_communicator(const ti_runtime *rt, const tacit_launch *launch, const tacit_mpi_comm *like,
                                     ti_strbuf *why);
 /* Id of the task of the last executed horizon or epoch: everything with a smaller id is done. */
 uint64_t ti_runtime_executed(const ti_runtime *rt);
 
-/* Give tasks to `take` instead of the pipeline, from now on: benchmarks and tests that call the planners themselves. NULL: the pipeline again. */
+/* Give tasks to `take` instead of the pipeline, from now on: benchmarks and tests that call the planners themselves.
+ * NULL: the pipeline again. */
 typedef void ti_runtime_taker(void *user, const ti_task *task);
 void ti_runtime_divert(ti_runtime *rt, ti_runtime_taker *take, void *user);
 
-/* Show every plan to `tap`, which stays where it is: tests. Before the first task. */
-void ti_runtime_tap(ti_runtime *rt, const ti_plan_tap *tap);
+/* Tests look on: at every plan, and at what is executed; NULL: nobody. Taps stay where they are. Before the first
+ * task. */
+void ti_runtime_tap(ti_runtime *rt, const ti_plan_tap *plans, const ti_executor_tap *executed);
 
 bool ti_runtime_is_dry(const ti_runtime *rt);
-/* At the end: the reports of a dry run and of TACIT_EXPLAIN, where they are wanted. False and a sentence in `why` on failure. */
+/* At the end: the reports of a dry run and of TACIT_EXPLAIN, where they are wanted. False and a sentence in `why` on
+ * failure. */
 bool ti_runtime_report(ti_runtime *rt, ti_strbuf *why);
 /* A call of the program that all nodes must make and that is no task. */
 void ti_runtime_note(ti_runtime *rt, ti_submission_kind kind, uint64_t number, uint64_t bytes, unsigned properties);
-/* The program will submit nothing more: wait until the neighbours know that they have submitted the same. Returns early if the run has failed. */
+/* The program will submit nothing more: wait until the neighbours know that they have submitted the same. Returns early
+ * if the run has failed. */
 void ti_runtime_settle(ti_runtime *rt);
 
-/* The application keeps so many bytes of results from now on, or gives them back. False if they would not fit beside what is allocated. */
+/* The application keeps so many bytes of results from now on, or gives them back. False if they would not fit beside
+ * what is allocated. */
 bool ti_runtime_keep_results(ti_runtime *rt, uint64_t bytes);
 void ti_runtime_drop_results(ti_runtime *rt, uint64_t bytes);
 

@@ -1,6 +1,7 @@
 /* The scheduler role: see scheduler.h. */
 #include "run/scheduler.h"
 
+#include "base/check.h"
 #include "base/clock.h"
 
 enum { TASKS = 1024, INSTRUCTIONS = 4096 };
@@ -29,6 +30,7 @@ static bool pass_on(ti_scheduler *s)
            ti_ring_push(&s->instructions, (void *)(uintptr_t)s->batch.instruction[s->passed])) {
         s->passed++;
     }
+    TI_ASSERT(s->passed <= s->batch.count);
     bool all = s->passed == s->batch.count;
     atomic_store_explicit(&s->backlog, !all, memory_order_relaxed);
     return all;
@@ -36,6 +38,7 @@ static bool pass_on(ti_scheduler *s)
 
 static void take_batch(ti_scheduler *s, ti_instruction_batch batch)
 {
+    TI_ASSERT(s->passed == s->batch.count); /* nothing of the one before is left */
     s->batch = batch;
     s->passed = 0;
     s->idle_since = 0;
@@ -89,6 +92,7 @@ static bool close_if_idle(ti_scheduler *s)
 bool ti_scheduler_step(ti_scheduler *s, int budget, uint64_t executed)
 {
     if (executed != s->released) {
+        TI_ASSERT(executed > s->released);
         s->released = executed;
         ti_command_graph_release(s->commands, executed);
         ti_instruction_graph_release(s->graph, executed);

@@ -4,12 +4,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-enum { MOST_WAITS = 8 };
+enum { MAX_WAITS = 8 };
 
 static void bark(const ti_watchdog *dog, const ti_executor *executor, ti_agreement *agreement, uint64_t tasks)
 {
     ti_strbuf text = { 0 };
-    ti_executor_describe_waits(executor, MOST_WAITS, &text);
+    ti_executor_describe_waits(executor, MAX_WAITS, &text);
     if (agreement) {
         ti_agreement_describe(agreement, &text);
     }

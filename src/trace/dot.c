@@ -43,7 +43,7 @@ static void add_edges(ti_dot *dot, uint64_t id, const uint64_t *dep, uint32_t de
     }
 }
 
-static const size_t MOST_BOXES = 8; /* of a fence */
+static const size_t MAX_BOXES = 8; /* of a fence */
 
 static void add_box(ti_dot *dot, const ti_box *box, int dims)
 {
@@ -101,7 +101,7 @@ static void add_forwards(ti_dot *dot, const ti_task *task)
         ti_strbuf_add(&dot->text, "  f%llu_%u [shape=ellipse, style=filled, fillcolor=\"#fce5cd\", label=\"forward ",
                       id, i);
         add_name(dot, f->buffer->name);
-        for (uint32_t k = 0; k < TI_MIN(f->boxes, (uint32_t)MOST_BOXES); k++) {
+        for (uint32_t k = 0; k < TI_MIN(f->boxes, (uint32_t)MAX_BOXES); k++) {
             add_box(dot, &f->box[k], f->buffer->dims);
         }
         ti_strbuf_add(&dot->text, "\"];\n  f%llu_%u -> v%llu;\n", id, i, id);
@@ -126,7 +126,7 @@ void ti_dot_task(ti_dot *dot, const ti_task *task)
         add_accesses(dot, task);
     }
     for (uint32_t i = 0; i < task->shape->orders; i++) {
-        if (task->shape->order[i] != TI_ORDER_OF_MEETINGS) {
+        if (task->shape->order[i] != TI_ORDER_OF_COLLECTIVE_HOST) {
             ti_strbuf_add(&dot->text, "\\nhost object %u", task->shape->order[i]);
         }
     }
@@ -201,7 +201,7 @@ static void describe_command(ti_dot *dot, const ti_command *c)
         open_vertex(dot, c->id, "box", "#d9ead3");
         ti_strbuf_add(&dot->text, "fence ");
         add_name(dot, c->task->shape->access[0].buffer->name);
-        for (size_t i = 0; i < TI_MIN(c->task->as.fence.pieces, MOST_BOXES); i++) {
+        for (size_t i = 0; i < TI_MIN(c->task->as.fence.pieces, MAX_BOXES); i++) {
             add_box(dot, &c->task->as.fence.piece[i].box, c->task->shape->access[0].buffer->dims);
         }
         break;
@@ -272,7 +272,7 @@ static void describe_instruction(ti_dot *dot, const ti_instruction *i)
         break;
     case TI_INSTRUCTION_KERNEL:
     case TI_INSTRUCTION_HOST:
-    case TI_INSTRUCTION_MEETING:
+    case TI_INSTRUCTION_COLLECTIVE_HOST:
         describe_kernel(dot, i);
         break;
     case TI_INSTRUCTION_SEND:

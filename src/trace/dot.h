@@ -1,7 +1,7 @@
 /* The three graphs as Graphviz text, printed from the vertices themselves as they pass by.
  *
- * A window of tasks can be chosen; edges from vertices before it are left out. One object per graph, owned by the thread of that stage; NULL
- * objects are never passed. */
+ * A window of tasks can be chosen; edges from vertices before it are left out. One object per graph, owned by the
+ * thread of that stage; NULL objects are never passed. */
 #ifndef TI_DOT_H
 #define TI_DOT_H
 

@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { MOST_NAMES = 4096, MOST_ROWS = 4096 }; /* programs that number their tasks must not fill memory */
+enum { MAX_NAMES = 4096, MAX_ROWS = 4096 }; /* programs that number their tasks must not fill memory */
 
 typedef struct row {
     ti_explain_edge
@@ -62,7 +62,7 @@ static uint64_t hash_text(const char *text)
 
 const char *ti_explain_name(ti_explain *explain, const char *name)
 {
-    const char *wanted = explain->names.count < MOST_NAMES - 1 ? name : "(others)";
+    const char *wanted = explain->names.count < MAX_NAMES - 1 ? name : "(others)";
     for (const char *text = name;; text = wanted) { /* many names: those that are known stay what they are */
         uint64_t key = hash_text(text), *at = ti_map_find(&explain->name_index, key);
         while (at && strcmp(explain->names.data[*at - 1], text) != 0) {
@@ -101,7 +101,7 @@ static row *row_of(ti_explain *explain, const ti_explain_edge *edge)
     if (at) {
         return &explain->rows.data[*at - 1];
     }
-    if (explain->rows.count == MOST_ROWS) {
+    if (explain->rows.count == MAX_ROWS) {
         return NULL;
     }
     row fresh = { .edge = { .producer = edge->producer,
@@ -226,7 +226,8 @@ static void add_row(const row *r, const widths *w, int note, ti_strbuf *out)
     ti_strbuf_fini(&received);
 }
 
-/* The same command is a call of MPI or messages between pairs of nodes, whichever is expected to be faster. Nothing in dry runs. */
+/* The same command is a call of MPI or messages between pairs of nodes, whichever is expected to be faster. Nothing in
+ * dry runs. */
 static void add_carriers(const ti_explain *explain, ti_strbuf *out)
 {
     const char *title = "Who carried collectives out on this node (TACIT_COLLECTIVE_SCHEDULE):\n";

@@ -1,8 +1,9 @@
 /* What became of the edges between tasks, and why: the report of TACIT_EXPLAIN.
  *
- * An edge is what one task (consumer) reads of what another one (producer) wrote, in one buffer. The task graph says which there are and which of
- * them are free, the command graph what became of the others. Edges of equal names and equal fates are one row. Names are copied, since tasks and
- * buffers do not live until the report. Names are taken by the application thread, rows by the scheduler thread, the report when both have ended. */
+ * An edge is what one task (consumer) reads of what another one (producer) wrote, in one buffer. The task graph says
+ * which there are and which of them are free, the command graph what became of the others. Edges of equal names and
+ * equal outcomes are one row of the table. Names are copied, since tasks and buffers do not live until the report.
+ * Names are taken by the application thread, rows by the scheduler thread, the report when both have ended. */
 #ifndef TI_EXPLAIN_H
 #define TI_EXPLAIN_H
 
@@ -36,7 +37,8 @@ typedef struct ti_explain_edge {
 
 void ti_explain_note(ti_explain *explain, const ti_explain_edge *edge);
 
-/* How often collectives of each pattern were carried out: [0] as messages between pairs of nodes, [1] by MPI. Nothing if `explain` is NULL. */
+/* How often collectives of each pattern were carried out: [0] as messages between pairs of nodes, [1] by MPI. Nothing
+ * if `explain` is NULL. */
 void ti_explain_carried(ti_explain *explain, const uint64_t carried[TI_PATTERN_KINDS][2]);
 
 /* The rows, in the order in which they came up first: their peers at most, all else in sum. */
@@ -46,7 +48,8 @@ const ti_explain_edge *ti_explain_row(const ti_explain *explain, size_t index, u
 /* What was planned on `system`: a table for people; one JSON object. */
 void ti_explain_text(const ti_explain *explain, const ti_system *system, ti_strbuf *out);
 void ti_explain_json(const ti_explain *explain, const ti_system *system, ti_strbuf *out);
-/* The system's, to stderr if `path` is "1", as JSON if it ends in .json, else as a table. False and a sentence if it cannot be written. */
+/* The system's, to stderr if `path` is "1", as JSON if it ends in .json, else as a table. False and a sentence if it
+ * cannot be written. */
 bool ti_explain_write(const ti_system *system, const char *path, ti_strbuf *why);
 
 /* Why an edge did not become a collective: a word, a sentence about it, and what to do. */

@@ -7,7 +7,8 @@
 
 #include "api/context.h"
 #include "base/config.h"
-#include "comm/local.h"
+#include "local_comm.h"
+#include "timeline.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -40,14 +41,14 @@ typedef struct cluster {
     size_t eager;               /* of the network: messages up to this size complete at once */
     size_t early;               /* bytes to one peer for which no receive is known; 0: 1 MiB */
     uint64_t shake;             /* seed for delays and reordering; 0: none */
-    ti_timeline *timeline;      /* one per node, or NULL */
+    timeline *timeline;         /* one per node, or NULL */
     cluster_program *program;
     void *user; /* handed to the program on every node */
 } cluster;
 
 typedef struct cluster_member {
     const cluster *cluster;
-    ti_comm_hub *hub;
+    local_hub *hub;
     int node;
     pthread_t thread;
 } cluster_member;
@@ -70,8 +71,11 @@ static inline void *cluster_main(void *user)
     const cluster *c = self->cluster;
     tacit_context *ctx;
     tacit_config config = cluster_config(c->config);
-    ti_comm *comm = ti_comm_local_create(self->hub, self->node);
-    REQUIRE(ti_context_create(&config, comm, c->timeline ? &c->timeline[self->node] : NULL, &ctx) == TACIT_OK);
+    ti_comm *comm = local_comm_create(self->hub, self->node);
+    REQUIRE(ti_context_create(&config, comm, &ctx) == TACIT_OK);
+    if (c->timeline) {
+        ti_runtime_tap(ctx->runtime, NULL, &c->timeline[self->node].tap);
+    }
     c->program(ctx, c->user);
     REQUIRE(tacit_finalize(ctx) == TACIT_OK);
     return NULL;
@@ -82,8 +86,7 @@ static inline void cluster_run(const cluster *c)
     enum { MOST = 64 };
     cluster_member member[MOST];
     REQUIRE(c->nodes >= 1 && c->nodes <= MOST);
-    ti_comm_hub *hub = ti_comm_hub_create(c->nodes, c->eager ? c->eager : 4096, c->early ? c->early : 1 << 20,
-                                          c->shake);
+    local_hub *hub = local_hub_create(c->nodes, c->eager ? c->eager : 4096, c->early ? c->early : 1 << 20, c->shake);
     for (int i = 0; i < c->nodes; i++) {
         member[i] = (cluster_member){ .cluster = c, .hub = hub, .node = i };
         REQUIRE(pthread_create(&member[i].thread, NULL, cluster_main, &member[i]) == 0);
@@ -91,7 +94,7 @@ static inline void cluster_run(const cluster *c)
     for (int i = 0; i < c->nodes; i++) {
         REQUIRE(pthread_join(member[i].thread, NULL) == 0);
     }
-    ti_comm_hub_destroy(hub);
+    local_hub_destroy(hub);
 }
 
 #endif

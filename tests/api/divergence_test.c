@@ -361,7 +361,7 @@ static void *member(void *user)
     const variant *v = self->cluster->user;
     tacit_config config = cluster_config(self->cluster->config);
     state st = { .variant = v, .odd = self->node == self->cluster->nodes - 1 };
-    REQUIRE(ti_context_create(&config, ti_comm_local_create(self->hub, self->node), NULL, &st.ctx) == TACIT_OK);
+    REQUIRE(ti_context_create(&config, local_comm_create(self->hub, self->node), &st.ctx) == TACIT_OK);
     tacit_status status = run_steps(&st);
     if (status == TACIT_OK) {
         ti_failure *failure = ti_runtime_failure(st.ctx->runtime);
@@ -388,7 +388,7 @@ static void run(const variant *v, const tacit_config *config, int nodes, uint64_
 {
     cluster c = { .nodes = nodes, .config = config, .user = (void *)(uintptr_t)v };
     cluster_member m[16];
-    ti_comm_hub *hub = ti_comm_hub_create(nodes, 64, 1 << 20, shake);
+    local_hub *hub = local_hub_create(nodes, 64, 1 << 20, shake);
     for (int i = 0; i < nodes; i++) {
         m[i] = (cluster_member){ .cluster = &c, .hub = hub, .node = i };
         REQUIRE(pthread_create(&m[i].thread, NULL, member, &m[i]) == 0);
@@ -396,7 +396,7 @@ static void run(const variant *v, const tacit_config *config, int nodes, uint64_
     for (int i = 0; i < nodes; i++) {
         pthread_join(m[i].thread, NULL);
     }
-    ti_comm_hub_destroy(hub);
+    local_hub_destroy(hub);
 }
 
 static const tacit_config modes[] = {

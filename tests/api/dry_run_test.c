@@ -160,7 +160,7 @@ static void report(void **state)
         "\"bytes_sent\": 10240,",
         "\"peers\": 2,",
         "\"horizon_front\": 1024,",
-        "\"meeting\": 0, \"send\": 20, \"receive\": 20,",
+        "\"collective_host\": 0, \"send\": 20, \"receive\": 20,",
         "\"items\": 2816,",
         "\"kernel\": 11,",
         "\"name\": \"step\", \"kernels\": 10, \"items\": 2560,",
@@ -199,9 +199,9 @@ static void *run_member(void *user)
     model_result result = { 0 };
     tacit_config resolved = cluster_config(m->config);
     bool dry = resolved.dry_run != NULL;
-    REQUIRE(ti_context_create(&resolved, m->comm, NULL, &ctx) == TACIT_OK);
+    REQUIRE(ti_context_create(&resolved, m->comm, &ctx) == TACIT_OK);
     plan_digest_init(&m->plan);
-    ti_runtime_tap(ctx->runtime, &m->plan.tap);
+    ti_runtime_tap(ctx->runtime, &m->plan.tap, NULL);
     model_run(ctx, m->program, m->truth, NULL, &result);
     if (result.failed && !dry) { /* the values of a dry run are wrong */
         fprintf(stderr, "%s\n", result.why);
@@ -213,9 +213,9 @@ static void *run_member(void *user)
 
 static void run_live(member *members, int nodes)
 {
-    ti_comm_hub *hub = ti_comm_hub_create(nodes, 4096, 1 << 20, 0);
+    local_hub *hub = local_hub_create(nodes, 4096, 1 << 20, 0);
     for (int i = 0; i < nodes; i++) {
-        members[i].comm = ti_comm_local_create(hub, i);
+        members[i].comm = local_comm_create(hub, i);
     }
     for (int i = 0; i < nodes; i++) {
         REQUIRE(pthread_create(&members[i].thread, NULL, run_member, &members[i]) == 0);
@@ -223,7 +223,7 @@ static void run_live(member *members, int nodes)
     for (int i = 0; i < nodes; i++) {
         REQUIRE(pthread_join(members[i].thread, NULL) == 0);
     }
-    ti_comm_hub_destroy(hub);
+    local_hub_destroy(hub);
 }
 
 static void compare_node(const member *live, int node, int nodes, uint64_t seed)

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-enum { ITEMS = 23, ROUNDS = 12, MOST_MEETINGS = 4000, MOST_NODES = 8, MOST_SECONDS = 300 };
+enum { ITEMS = 23, ROUNDS = 12, MAX_RENDEZVOUS = 4000, MOST_NODES = 8, MOST_SECONDS = 300 };
 
 static const tacit_config modes[] = {
     { .threads = TACIT_THREADS_INLINE },
@@ -23,19 +23,20 @@ static const tacit_config modes[] = {
     { .threads = TACIT_THREADS_INLINE, .host_devices = "2:discrete", .horizon_step = 2 },
 };
 
-/* ---- meetings */
+/* ---- kernels that wait for each other */
 
 typedef struct hall {
     int nodes;
-    _Atomic int present[MOST_MEETINGS];
-    _Atomic int next[MOST_NODES]; /* the number of each node's next meeting: they are the same ones everywhere */
+    _Atomic int present[MAX_RENDEZVOUS];
+    _Atomic int
+        next[MOST_NODES]; /* the number of each node's next collective host task: they are the same ones everywhere */
     uint64_t said[MOST_NODES];
 } hall;
 
 static void meet(hall *h, int node)
 {
     int number = atomic_fetch_add(&h->next[node], 1);
-    REQUIRE(number < MOST_MEETINGS);
+    REQUIRE(number < MAX_RENDEZVOUS);
     atomic_fetch_add(&h->present[number], 1);
     while (atomic_load(&h->present[number]) < h->nodes) {
         sched_yield();
@@ -101,18 +102,18 @@ static void agreeing(tacit_context *ctx, void *user)
     REQUIRE_OK(ctx, tacit_buffer_create(ctx, &desc, &agreed));
     for (uint64_t r = 0; r < ROUNDS; r++) {
         agree_args args = { user, r };
-        tacit_task meeting = { .name = "agree",
-                               .range = TACIT_RANGE(ITEMS),
-                               .offset = { 3 },
-                               .kernel.host = agree,
-                               TACIT_ARGS(args),
-                               .on = TACIT_ON_EVERY_NODE,
-                               .access = { tacit_read(old, r % 2 ? tacit_all()
-                                                                 : tacit_components(tacit_dim_scaled(0, 1, 1, 3, -3),
-                                                                                    tacit_full(), tacit_full())),
-                                           tacit_read(agreed, tacit_all()), tacit_write(agreed, tacit_replicated()) },
-                               .hint = { .priority = 9, .oversubscribe = 3, .split = TACIT_SPLIT_2D } };
-        REQUIRE_OK(ctx, tacit_submit(ctx, &meeting));
+        tacit_task task = { .name = "agree",
+                            .range = TACIT_RANGE(ITEMS),
+                            .offset = { 3 },
+                            .kernel.host = agree,
+                            TACIT_ARGS(args),
+                            .on = TACIT_ON_EVERY_NODE,
+                            .access = { tacit_read(old, r % 2 ? tacit_all()
+                                                              : tacit_components(tacit_dim_scaled(0, 1, 1, 3, -3),
+                                                                                 tacit_full(), tacit_full())),
+                                        tacit_read(agreed, tacit_all()), tacit_write(agreed, tacit_replicated()) },
+                            .hint = { .priority = 9, .oversubscribe = 3, .split = TACIT_SPLIT_2D } };
+        REQUIRE_OK(ctx, tacit_submit(ctx, &task));
         tacit_task changing = { .name = "change",
                                 .range = TACIT_RANGE(ITEMS),
                                 .kernel.host = change,
@@ -138,7 +139,7 @@ static void agreeing(tacit_context *ctx, void *user)
     REQUIRE(found_number == number);
 }
 
-/* ---- older work that a meeting does not need on this node, but needs on another one */
+/* ---- older work that a collective host task does not need on this node, but needs on another one */
 
 static void prepare(const tacit_launch *k)
 {
@@ -176,10 +177,9 @@ static tacit_buffer *create_number(tacit_context *ctx, const char *name, uint64_
     return buffer;
 }
 
-/* The last node's meeting must wait for `use`, which reads what the meeting overwrites; `use` waits for a value of
- * node 0, whose `set` is older than the meeting, but not needed by node 0's own, and waits for a value of the last
- * node itself. On node 0 the meeting is ready first and has priority: it must not keep the message from coming, `set`
- * from running, or its message from leaving. */
+/* The last node's kernel must wait for `use`, which reads what it overwrites; `use` waits for a value of node 0, whose `set` is
+ * older than the task, but not needed by node 0's own, and waits for a value of the last node itself. On node 0 the kernel is ready
+ * first and has priority: it must not keep the message from coming, `set` from running, or its message from leaving. */
 static void older_work(tacit_context *ctx, void *user)
 {
     tacit_buffer *shared = create_number(ctx, "shared", 0), *value = create_number(ctx, "value", 0),
@@ -262,19 +262,19 @@ static void run_all(cluster_program *program)
     }
 }
 
-static void meetings_see_all(void **state)
+static void all_see_the_same(void **state)
 {
     (void)state;
     run_all(agreeing);
 }
 
-static void meetings_do_not_hold_up_older_work(void **state)
+static void older_work_goes_on(void **state)
 {
     (void)state;
     run_all(older_work);
 }
 
-static void meetings_and_objects(void **state)
+static void with_host_objects(void **state)
 {
     (void)state;
     run_all(counting);
@@ -296,7 +296,7 @@ static void *mixed_main(void *user)
     tacit_config config = cluster_config(n->config);
     config.horizon_front = 32; /* planning must be alike */
     config.horizon_step = 4;
-    REQUIRE(ti_context_create(&config, n->comm, NULL, &ctx) == TACIT_OK);
+    REQUIRE(ti_context_create(&config, n->comm, &ctx) == TACIT_OK);
     agreeing(ctx, n->h);
     older_work(ctx, n->h);
     REQUIRE(tacit_finalize(ctx) == TACIT_OK);
@@ -308,16 +308,16 @@ static void mixed_modes(void **state)
     static hall h;
     mixed_node node[4];
     (void)state;
-    ti_comm_hub *hub = ti_comm_hub_create(4, 16, 1 << 20, 5);
+    local_hub *hub = local_hub_create(4, 16, 1 << 20, 5);
     h.nodes = 4;
     for (int i = 0; i < 4; i++) {
-        node[i] = (mixed_node){ .comm = ti_comm_local_create(hub, i), .h = &h, .config = &modes[i] };
+        node[i] = (mixed_node){ .comm = local_comm_create(hub, i), .h = &h, .config = &modes[i] };
         REQUIRE(pthread_create(&node[i].thread, NULL, mixed_main, &node[i]) == 0);
     }
     for (int i = 0; i < 4; i++) {
         REQUIRE(pthread_join(node[i].thread, NULL) == 0);
     }
-    ti_comm_hub_destroy(hub);
+    local_hub_destroy(hub);
 }
 
 /* ---- what is refused, and what is not there */
@@ -423,9 +423,8 @@ static void edges_in_the_graph(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(meetings_see_all),     cmocka_unit_test(meetings_do_not_hold_up_older_work),
-        cmocka_unit_test(meetings_and_objects), cmocka_unit_test(mixed_modes),
-        cmocka_unit_test(wrong_uses),           cmocka_unit_test(no_communicator),
+        cmocka_unit_test(all_see_the_same),   cmocka_unit_test(older_work_goes_on), cmocka_unit_test(with_host_objects),
+        cmocka_unit_test(mixed_modes),        cmocka_unit_test(wrong_uses),         cmocka_unit_test(no_communicator),
         cmocka_unit_test(edges_in_the_graph),
     };
     alarm(MOST_SECONDS);

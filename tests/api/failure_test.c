@@ -88,7 +88,7 @@ static void *member(void *user)
     const cluster_member *self = user;
     tacit_context *ctx;
     tacit_config config = cluster_config(self->cluster->config);
-    REQUIRE(ti_context_create(&config, ti_comm_local_create(self->hub, self->node), NULL, &ctx) == TACIT_OK);
+    REQUIRE(ti_context_create(&config, local_comm_create(self->hub, self->node), &ctx) == TACIT_OK);
     tacit_status status = run_until_error(ctx);
     if (self->node == FAILING) {
         expect_failure(ctx, status);
@@ -105,7 +105,7 @@ static void on_several_nodes(const tacit_config *config)
 {
     cluster c = { .nodes = NODES, .config = config };
     cluster_member m[NODES];
-    ti_comm_hub *hub = ti_comm_hub_create(NODES, 1024, 1 << 20, 0);
+    local_hub *hub = local_hub_create(NODES, 1024, 1 << 20, 0);
     for (int i = 0; i < NODES; i++) {
         m[i] = (cluster_member){ .cluster = &c, .hub = hub, .node = i };
         REQUIRE(pthread_create(&m[i].thread, NULL, member, &m[i]) == 0);
@@ -113,7 +113,7 @@ static void on_several_nodes(const tacit_config *config)
     for (int i = 0; i < NODES; i++) {
         pthread_join(m[i].thread, NULL);
     }
-    ti_comm_hub_destroy(hub);
+    local_hub_destroy(hub);
 }
 
 static void several_nodes(void **state)

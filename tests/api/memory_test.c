@@ -215,7 +215,7 @@ static void memory_is_used_again(void **state)
 /* ---- many nodes */
 
 typedef struct member {
-    ti_comm_hub *hub;
+    local_hub *hub;
     pthread_t thread;
     int node;
     bool reads_all;
@@ -232,7 +232,7 @@ static void *large_program(void *user)
     const size_t ten = (size_t)10 << 30;
     const tacit_config given = { .memory_limit = "1G", .lookahead = TACIT_LOOKAHEAD_FULL, .workers = 1 };
     tacit_config config = cluster_config(&given);
-    REQUIRE(ti_context_create(&config, ti_comm_local_create(m->hub, m->node), NULL, &ctx) == TACIT_OK);
+    REQUIRE(ti_context_create(&config, local_comm_create(m->hub, m->node), &ctx) == TACIT_OK);
     tacit_buffer *a = buffer_of(ctx, "positions", ten);
     submit(ctx, "fill", ten, tacit_write(a, tacit_one_to_one()));
     const tacit_task second = { .name = "forces",
@@ -252,7 +252,7 @@ static void *large_program(void *user)
 
 static void run_large(member *members, int nodes, bool reads_all)
 {
-    ti_comm_hub *hub = ti_comm_hub_create(nodes, 4096, 1 << 20, 0);
+    local_hub *hub = local_hub_create(nodes, 4096, 1 << 20, 0);
     for (int i = 0; i < nodes; i++) {
         members[i] = (member){ .hub = hub, .node = i, .reads_all = reads_all };
         REQUIRE(pthread_create(&members[i].thread, NULL, large_program, &members[i]) == 0);
@@ -260,7 +260,7 @@ static void run_large(member *members, int nodes, bool reads_all)
     for (int i = 0; i < nodes; i++) {
         REQUIRE(pthread_join(members[i].thread, NULL) == 0);
     }
-    ti_comm_hub_destroy(hub);
+    local_hub_destroy(hub);
 }
 
 static void more_nodes_help(void **state)

@@ -160,10 +160,10 @@ static void a_send(tacit_context *ctx, void *user)
 
 /* ---- the order of events on node 0 */
 
-static int find(const ti_timeline *t, ti_instruction_kind kind, const char *task, bool complete)
+static int find(const timeline *t, ti_instruction_kind kind, const char *task, bool complete)
 {
     for (size_t i = 0; i < t->events.count; i++) {
-        const ti_timeline_event *e = &t->events.data[i];
+        const timeline_event *e = &t->events.data[i];
         if (e->kind == kind && e->complete == complete && (!task || strcmp(e->task, task) == 0)) {
             return (int)i;
         }
@@ -171,7 +171,7 @@ static int find(const ti_timeline *t, ti_instruction_kind kind, const char *task
     return -1;
 }
 
-static void check_order(const ti_timeline *t, ti_instruction_kind transfer)
+static void check_order(const timeline *t, ti_instruction_kind transfer)
 {
     int issued = find(t, transfer, NULL, false), arrived = find(t, transfer, NULL, true);
     int started = find(t, TI_INSTRUCTION_KERNEL, "free", false), ended = find(t, TI_INSTRUCTION_KERNEL, "free", true);
@@ -192,12 +192,14 @@ static void run(cluster_program *program, ti_instruction_kind transfer)
     };
     for (size_t m = 0; m < TI_COUNT(modes); m++) {
         gate g = { 0 };
-        ti_timeline timeline[2] = { 0 };
+        timeline events[2];
+        timeline_init(&events[0]);
+        timeline_init(&events[1]);
         cluster_run(&(cluster){
-            .nodes = 2, .config = &modes[m], .eager = 1, .timeline = timeline, .program = program, .user = &g });
-        check_order(&timeline[0], transfer);
-        ti_timeline_fini(&timeline[0]);
-        ti_timeline_fini(&timeline[1]);
+            .nodes = 2, .config = &modes[m], .eager = 1, .timeline = events, .program = program, .user = &g });
+        check_order(&events[0], transfer);
+        timeline_fini(&events[0]);
+        timeline_fini(&events[1]);
     }
 }
 

@@ -17,7 +17,7 @@
  *                                         allocation */
 #include "api/context.h"
 #include "base/config.h"
-#include "comm/local.h"
+#include "local_comm.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -345,7 +345,7 @@ static void *node_main(void *user)
 {
     node *n = user;
     tacit_context *ctx;
-    tacit_status status = ti_context_create(n->config, n->comm, NULL, &ctx);
+    tacit_status status = ti_context_create(n->config, n->comm, &ctx);
     if (holds(&n->outcome, NULL, status)) {
         run_program(ctx, &n->outcome);
     }
@@ -394,10 +394,10 @@ static int run_nodes(const setting *s, int count, long fail_at, bool for_good)
     if (ti_config_resolve(&s->config, &config, &why) != TACIT_OK) {
         return WRONG;
     }
-    ti_comm_hub *hub = count > 1 ? ti_comm_hub_create(count, 1024, 1 << 20, 0) : NULL;
+    local_hub *hub = count > 1 ? local_hub_create(count, 1024, 1 << 20, 0) : NULL;
     for (int i = 0; i < count; i++) {
         nodes[i].config = &config;
-        nodes[i].comm = hub ? ti_comm_local_create(hub, i) : ti_comm_self_create();
+        nodes[i].comm = hub ? local_comm_create(hub, i) : ti_comm_self_create();
     }
     supply.calls = 0;
     supply.for_good = for_good;
@@ -411,7 +411,7 @@ static int run_nodes(const setting *s, int count, long fail_at, bool for_good)
     }
     supply.fail_at = -1;
     if (hub) {
-        ti_comm_hub_destroy(hub);
+        local_hub_destroy(hub);
     }
     return judge(nodes, count);
 }

@@ -84,7 +84,7 @@ static void start(tacit_config config)
     config.workers = config.workers > 1 ? 1 : config.workers;
     config.graph = NULL;
     config.dry_run = NULL;
-    tacit_status status = good ? ti_context_create(&config, ti_comm_self_create(), NULL, &ctx) : TACIT_ERROR_CONFIG;
+    tacit_status status = good ? ti_context_create(&config, ti_comm_self_create(), &ctx) : TACIT_ERROR_CONFIG;
     if (status == TACIT_OK) {
         FUZZ_REQUIRE(tacit_finalize(ctx) == TACIT_OK);
     } else {

@@ -19,7 +19,7 @@ typedef struct sample {
     uint32_t weights[MOST_NODES];
 } sample;
 
-static const int64_t most = (int64_t)1 << TI_MOST_ITEMS_BITS;
+static const int64_t most = (int64_t)1 << TI_MAX_ITEMS_BITS;
 
 /* At most `limit`, near it if the input says so. */
 static int64_t size_of(fuzz_input *in, int64_t small, int64_t limit, bool extreme)

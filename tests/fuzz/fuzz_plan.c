@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ti_strbuf why = { 0 };
     tacit_context *ctx;
     FUZZ_REQUIRE(ti_config_resolve(&config, &config, &why) == TACIT_OK);
-    FUZZ_REQUIRE(ti_context_create(&config, ti_comm_dry_create(node, nodes), NULL, &ctx) == TACIT_OK);
+    FUZZ_REQUIRE(ti_context_create(&config, ti_comm_dry_create(node, nodes), &ctx) == TACIT_OK);
     fuzz_program program = { .steps = STEPS, .vast = true };
     fuzz_program_run(&program, ctx, in.at, (size_t)(in.end - in.at));
     ti_context_discard(ctx);

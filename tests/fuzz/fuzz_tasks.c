@@ -3,7 +3,7 @@
 #include "fuzz_program.h"
 
 #include "base/config.h"
-#include "comm/local.h"
+#include "local_comm.h"
 
 #include <pthread.h>
 
@@ -30,7 +30,7 @@ static void *node_main(void *user)
     node *n = user;
     tacit_context *ctx;
     fuzz_program program = { .steps = STEPS };
-    FUZZ_REQUIRE(ti_context_create(&n->config, n->comm, NULL, &ctx) == TACIT_OK);
+    FUZZ_REQUIRE(ti_context_create(&n->config, n->comm, &ctx) == TACIT_OK);
     fuzz_program_run(&program, ctx, n->data, n->size);
     n->statuses = program.statuses;
     FUZZ_REQUIRE(tacit_finalize(ctx) == TACIT_OK);
@@ -53,10 +53,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ti_strbuf why = { 0 };
     node n[MOST_NODES];
     FUZZ_REQUIRE(ti_config_resolve(&config, &config, &why) == TACIT_OK);
-    ti_comm_hub *hub = ti_comm_hub_create(nodes, how & 128 ? 1 : 1024, 1 << 12, 0);
+    local_hub *hub = local_hub_create(nodes, how & 128 ? 1 : 1024, 1 << 12, 0);
     for (int i = 0; i < nodes; i++) {
         n[i] = (node){
-            .comm = ti_comm_local_create(hub, i), .config = config, .data = in.at, .size = (size_t)(in.end - in.at)
+            .comm = local_comm_create(hub, i), .config = config, .data = in.at, .size = (size_t)(in.end - in.at)
         };
     }
     for (int i = 1; i < nodes; i++) {
@@ -67,6 +67,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_REQUIRE(pthread_join(n[i].thread, NULL) == 0);
         FUZZ_REQUIRE(n[i].statuses == n[0].statuses);
     }
-    ti_comm_hub_destroy(hub);
+    local_hub_destroy(hub);
     return 0;
 }

@@ -4,7 +4,7 @@
  * who plans and executes, and a network that is eager or not and shakes the order of messages. A failure prints the line that repeats it. */
 #include "api/context.h"
 #include "base/config.h"
-#include "comm/local.h"
+#include "local_comm.h"
 #include "model_run.h"
 
 #include <pthread.h>
@@ -87,7 +87,7 @@ static void *run_node(void *user)
         abort(); /* the others wait for this node */
     }
     ti_strbuf_fini(&why);
-    if (ti_context_create(&resolved, n->comm, NULL, &ctx) != TACIT_OK) {
+    if (ti_context_create(&resolved, n->comm, &ctx) != TACIT_OK) {
         fprintf(stderr, "model: %s\n", tacit_last_error(NULL));
         abort();
     }
@@ -101,7 +101,7 @@ static void *run_node(void *user)
 }
 
 typedef struct totals {
-    uint64_t nodes, tasks, fences, messages, horizons, meetings;
+    uint64_t nodes, tasks, fences, messages, horizons, collective_hosts;
 } totals;
 
 static bool run_nodes(const gen_program *program, const oracle *truth, gen_rng *r, totals *sum)
@@ -111,13 +111,13 @@ static bool run_nodes(const gen_program *program, const oracle *truth, gen_rng *
     tacit_config config;
     model_config(r, &config);
     size_t e = eager[gen_between(r, 0, 3)];
-    ti_comm_hub *hub = ti_comm_hub_create(program->nodes, e, early[gen_between(r, 0, 3)],
-                                          gen_chance(r, 70) ? gen_next(r) | 1 : 0);
+    local_hub *hub = local_hub_create(program->nodes, e, early[gen_between(r, 0, 3)],
+                                      gen_chance(r, 70) ? gen_next(r) | 1 : 0);
     bool good = true;
     hall h = { program->nodes, TI_NEW_ARRAY(_Atomic int, program->step.count) };
     for (int i = 0; i < program->nodes; i++) {
         nodes[i] = (node){
-            .hall = &h, .config = config, .comm = ti_comm_local_create(hub, i), .program = program, .truth = truth
+            .hall = &h, .config = config, .comm = local_comm_create(hub, i), .program = program, .truth = truth
         };
         nodes[i].config.workers = gen_chance(r, 50) ? config.workers : (int)gen_between(r, 1, 3);
     }
@@ -135,11 +135,11 @@ static bool run_nodes(const gen_program *program, const oracle *truth, gen_rng *
         sum->fences += nodes[i].result.fences;
         sum->messages += nodes[i].counters.messages_sent;
     }
-    sum->meetings += nodes[0].result.meetings;
+    sum->collective_hosts += nodes[0].result.collective_hosts;
     sum->nodes += (uint64_t)program->nodes;
     sum->tasks += nodes[0].counters.tasks;
     sum->horizons += nodes[0].counters.horizons;
-    ti_comm_hub_destroy(hub);
+    local_hub_destroy(hub);
     ti_free(h.present, program->step.count * sizeof(*h.present));
     ti_free(nodes, (size_t)program->nodes * sizeof(node));
     return good;
@@ -211,9 +211,9 @@ int main(int argc, char **argv)
         }
     }
     printf(
-        "%llu programs on %llu nodes, %llu tasks, %llu horizons, %llu messages, %llu fences compared, %llu meetings\n",
+        "%llu programs on %llu nodes, %llu tasks, %llu horizons, %llu messages, %llu fences compared, %llu collective host tasks\n",
         (unsigned long long)args.count, (unsigned long long)sum.nodes, (unsigned long long)sum.tasks,
         (unsigned long long)sum.horizons, (unsigned long long)sum.messages, (unsigned long long)sum.fences,
-        (unsigned long long)sum.meetings);
+        (unsigned long long)sum.collective_hosts);
     return 0;
 }

@@ -68,7 +68,7 @@ static bool all_good(uint64_t seed, int node, int nodes, const model_result *res
 
 int main(int argc, char **argv)
 {
-    uint64_t seed = 1, count = 100, fences = 0, meetings = 0;
+    uint64_t seed = 1, count = 100, fences = 0, collective_hosts = 0;
     int node, nodes, level;
     for (int i = 1; i + 1 < argc; i += 2) {
         uint64_t value = strtoull(argv[i + 1], NULL, 0);
@@ -89,14 +89,14 @@ int main(int argc, char **argv)
         alarm(MOST_SECONDS); /* a hang ends the job */
         run_one(seed + i, nodes, &result);
         fences += result.fences;
-        meetings += result.meetings;
+        collective_hosts += result.collective_hosts;
         good = all_good(seed + i, node, nodes, &result);
     }
     late_counts counts = late_get();
     if (node == 0) {
         printf(
-            "%llu fences compared on each node, %llu meetings; %llu of %llu operations started late, %llu overtook others\n",
-            (unsigned long long)fences, (unsigned long long)meetings, (unsigned long long)counts.late,
+            "%llu fences compared on each node, %llu collective host tasks; %llu of %llu operations started late, %llu overtook others\n",
+            (unsigned long long)fences, (unsigned long long)collective_hosts, (unsigned long long)counts.late,
             (unsigned long long)counts.started, (unsigned long long)counts.overtaken);
     }
     if (count >= 20 && !counts.late) {

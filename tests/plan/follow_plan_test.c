@@ -69,7 +69,7 @@ static void touch_all(run *r, const ti_instruction *i)
         break;
     case TI_INSTRUCTION_KERNEL:
     case TI_INSTRUCTION_HOST:
-    case TI_INSTRUCTION_MEETING:
+    case TI_INSTRUCTION_COLLECTIVE_HOST:
         touch_kernel(r, i);
         break;
     case TI_INSTRUCTION_REDUCE:

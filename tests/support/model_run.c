@@ -169,7 +169,7 @@ static void kernel(const tacit_launch *k)
     delay(k, args);
     if (k->on == TACIT_ON_EVERY_NODE && args->hall.meet) {
         args->hall.meet(k, args->step, args->hall.user);
-        args->result->meetings++;
+        args->result->collective_hosts++;
     }
     for (int i = 0; i < s.task->accesses; i++) {
         if (gen_writes(&s.task->access[i])) {

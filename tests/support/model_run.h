@@ -20,7 +20,7 @@ typedef struct model_object {
 /* Lives until the context is finalized. */
 typedef struct model_result {
     bool failed;
-    uint64_t fences, meetings;
+    uint64_t fences, collective_hosts;
     char why[400]; /* of the first difference or error */
     model_object object[GEN_OBJECTS];
 } model_result;

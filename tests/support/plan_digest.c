@@ -193,7 +193,7 @@ static uint64_t instruction_digest(const ti_instruction *i)
         break;
     case TI_INSTRUCTION_KERNEL:
     case TI_INSTRUCTION_HOST:
-    case TI_INSTRUCTION_MEETING:
+    case TI_INSTRUCTION_COLLECTIVE_HOST:
         mix_kernel(&h, i);
         break;
     case TI_INSTRUCTION_SEND:

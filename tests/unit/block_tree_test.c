@@ -78,7 +78,7 @@ static void blocks_of_a_range(void **unused)
         for (int64_t gran = 1; gran < 9; gran++) {
             int64_t items = ti_block_items(n, gran);
             assert_int_equal(items % gran, 0);
-            assert_true((n + items - 1) / items <= TI_MOST_BLOCKS);
+            assert_true((n + items - 1) / items <= TI_MAX_BLOCKS);
         }
     }
 }
@@ -98,7 +98,7 @@ static void runs(void **unused)
                 for (uint32_t k = 0; k < v.stack.count; k++) {
                     assert_memory_equal(&left[k], &v.stack.span[k], sizeof(left[k]));
                     assert_int_equal(v.stack.slot[k], k); /* results lie in the first slots */
-                    assert_int_equal(v.slot[k], expression(left[k].first, TI_MOST_BLOCKS, left[k].end));
+                    assert_int_equal(v.slot[k], expression(left[k].first, TI_MAX_BLOCKS, left[k].end));
                 }
             }
         }
@@ -110,7 +110,7 @@ static void any_cuts(void **unused)
 {
     (void)unused;
     for (int round = 0; round < 20000; round++) {
-        uint32_t blocks = pick(1, TI_MOST_BLOCKS);
+        uint32_t blocks = pick(1, TI_MAX_BLOCKS);
         values all = { .stack.blocks = blocks };
         for (uint32_t first = 0, end; first < blocks; first = end) {
             uint32_t most = first + 1 + pick(0, 60);
@@ -121,7 +121,7 @@ static void any_cuts(void **unused)
             }
         }
         assert_int_equal(all.stack.count, 1);
-        assert_int_equal(all.slot[0], expression(0, TI_MOST_BLOCKS, blocks));
+        assert_int_equal(all.slot[0], expression(0, TI_MAX_BLOCKS, blocks));
     }
 }
 
@@ -130,13 +130,13 @@ static void any_cuts(void **unused)
 static void what_is_sent(void **unused)
 {
     (void)unused;
-    for (uint32_t blocks = 1; blocks <= TI_MOST_BLOCKS; blocks += blocks < 40 ? 1 : 27) {
+    for (uint32_t blocks = 1; blocks <= TI_MAX_BLOCKS; blocks += blocks < 40 ? 1 : 27) {
         for (uint32_t first = 0; first < blocks; first++) {
             for (uint32_t end = first + 1; end <= blocks; end++) {
                 values v = run(first, end, blocks);
                 for (uint32_t at = end; at < blocks && ti_block_sibling(at) >= first;) {
                     ti_block_span span = ti_block_subtree(at, blocks);
-                    push(&v, span, expression(at, TI_MOST_BLOCKS, span.end));
+                    push(&v, span, expression(at, TI_MAX_BLOCKS, span.end));
                     at = span.end;
                 }
                 uint32_t at = first;

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "comm/local.h"
+#include "local_comm.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -250,10 +250,10 @@ static void check_traffic(const traffic *t, int messages)
 /* All nodes polled in turn by this thread. Returns the total of sends held back. */
 static uint64_t run_round_robin(int nodes, int messages, size_t eager, size_t early, uint64_t shake)
 {
-    ti_comm_hub *hub = ti_comm_hub_create(nodes, eager, early, shake);
+    local_hub *hub = local_hub_create(nodes, eager, early, shake);
     traffic t[MAX_NODES];
     for (int n = 0; n < nodes; n++) {
-        traffic_init(&t[n], ti_comm_local_create(hub, n), messages);
+        traffic_init(&t[n], local_comm_create(hub, n), messages);
     }
     for (bool busy = true; busy;) {
         busy = false;
@@ -272,7 +272,7 @@ static uint64_t run_round_robin(int nodes, int messages, size_t eager, size_t ea
         t[n].comm->ops->destroy(t[n].comm);
     }
     assert_int_equal(sent, received);
-    ti_comm_hub_destroy(hub);
+    local_hub_destroy(hub);
     return held_back;
 }
 
@@ -304,21 +304,21 @@ static int poll_all(ti_comm *comm, uint64_t tokens[16])
 }
 
 typedef struct pair {
-    ti_comm_hub *hub;
+    local_hub *hub;
     ti_comm *a, *b;
 } pair;
 
 static pair pair_create(size_t eager, size_t early)
 {
-    ti_comm_hub *hub = ti_comm_hub_create(2, eager, early, 0);
-    return (pair){ hub, ti_comm_local_create(hub, 0), ti_comm_local_create(hub, 1) };
+    local_hub *hub = local_hub_create(2, eager, early, 0);
+    return (pair){ hub, local_comm_create(hub, 0), local_comm_create(hub, 1) };
 }
 
 static void pair_destroy(pair *p)
 {
     p->a->ops->destroy(p->a);
     p->b->ops->destroy(p->b);
-    ti_comm_hub_destroy(p->hub);
+    local_hub_destroy(p->hub);
 }
 
 static void self_passes_barriers_in_order(void **state)
@@ -387,10 +387,10 @@ static void another_size_is_an_error(void **state)
         send_bytes(p.a, 1, 4, bytes, sent, 1);
         receive_bytes(p.b, 0, 4, bytes, 2, 2);
         assert_int_equal(p.b->ops->poll(p.b, tokens, 16), -1);
-        assert_true(p.b->stats.misfit);
+        assert_true(p.b->stats.length_mismatch);
         assert_non_null(strstr(p.b->stats.error, "bytes where 2 were expected"));
         assert_int_equal(p.b->ops->poll(p.b, tokens, 16), -1);
-        assert_false(p.a->stats.misfit);
+        assert_false(p.a->stats.length_mismatch);
         pair_destroy(&p);
         assert_int_equal(ti_alloc_live(), live);
     }
@@ -557,10 +557,10 @@ static void barrier_waits_for_the_last(void **state)
 {
     (void)state;
     uint64_t tokens[16];
-    ti_comm_hub *hub = ti_comm_hub_create(3, 0, 0, 0);
+    local_hub *hub = local_hub_create(3, 0, 0, 0);
     ti_comm *node[3];
     for (int i = 0; i < 3; i++) {
-        node[i] = ti_comm_local_create(hub, i);
+        node[i] = local_comm_create(hub, i);
     }
     node[0]->ops->barrier(node[0], 1);
     node[0]->ops->barrier(node[0], 2);
@@ -580,14 +580,14 @@ static void barrier_waits_for_the_last(void **state)
     for (int i = 0; i < 3; i++) {
         node[i]->ops->destroy(node[i]);
     }
-    ti_comm_hub_destroy(hub);
+    local_hub_destroy(hub);
 }
 
 /* Counts the neighbouring tokens that are reported in another order than they were sent in. */
 static int inversions(uint64_t shake)
 {
-    ti_comm_hub *hub = ti_comm_hub_create(2, 0, 0, shake);
-    ti_comm *a = ti_comm_local_create(hub, 0), *b = ti_comm_local_create(hub, 1);
+    local_hub *hub = local_hub_create(2, 0, 0, shake);
+    ti_comm *a = local_comm_create(hub, 0), *b = local_comm_create(hub, 1);
     char from[64], to[64];
     for (uint64_t i = 0; i < 64; i++) {
         receive_bytes(b, 0, i, &to[i], 1, i);
@@ -604,7 +604,7 @@ static int inversions(uint64_t shake)
     }
     a->ops->destroy(a);
     b->ops->destroy(b);
-    ti_comm_hub_destroy(hub);
+    local_hub_destroy(hub);
     return out_of_order;
 }
 
@@ -683,11 +683,11 @@ static void *thread_main(void *arg)
 static void threads(uint64_t shake)
 {
     enum { NODES = 4, MESSAGES = 150 };
-    ti_comm_hub *hub = ti_comm_hub_create(NODES, 600, 6000, shake);
+    local_hub *hub = local_hub_create(NODES, 600, 6000, shake);
     traffic t[NODES];
     pthread_t thread[NODES];
     for (int n = 0; n < NODES; n++) {
-        traffic_init(&t[n], ti_comm_local_create(hub, n), MESSAGES);
+        traffic_init(&t[n], local_comm_create(hub, n), MESSAGES);
     }
     for (int n = 0; n < NODES; n++) {
         assert_int_equal(pthread_create(&thread[n], NULL, thread_main, &t[n]), 0);
@@ -700,7 +700,7 @@ static void threads(uint64_t shake)
         traffic_fini(&t[n]);
         t[n].comm->ops->destroy(t[n].comm);
     }
-    ti_comm_hub_destroy(hub);
+    local_hub_destroy(hub);
 }
 
 static void random_traffic_of_threads(void **state)

@@ -193,6 +193,39 @@ static void lookahead(void **state)
     expect_refusal(&(tacit_config){ .lookahead = 4 }, "tacit_config", "TACIT_LOOKAHEAD");
 }
 
+/* Each word of "off|on|full" is a value of its own, which the program may give, too; parts of it and other words are none. */
+static void words(void **state)
+{
+    (void)state;
+    const ti_setting *setting;
+    int checked = 0;
+    for (size_t i = 0; (setting = ti_config_setting(i)); i++) {
+        tacit_config out, before;
+        if (!strchr(setting->values, '|')) {
+            continue;
+        }
+        char copy[100];
+        snprintf(copy, sizeof(copy), "%s", setting->values);
+        for (char *word = strtok(copy, "|"); word; word = strtok(NULL, "|"), checked++) {
+            char longer[110];
+            setenv(setting->name, word, 1);
+            expect_ok(NULL, &before);
+            unsetenv(setting->name);
+            expect_ok(&before, &out);
+            assert_memory_equal(&out, &before, sizeof(out));
+            snprintf(longer, sizeof(longer), "%s|", word);
+            setenv(setting->name, longer, 1);
+            expect_refusal(NULL, setting->name, setting->values);
+        }
+        setenv(setting->name, setting->values, 1);
+        expect_refusal(NULL, setting->name, setting->values);
+        setenv(setting->name, "", 1);
+        expect_refusal(NULL, setting->name, setting->values);
+        unsetenv(setting->name);
+    }
+    assert_int_equal(checked, 25);
+}
+
 /* Every name with one letter wrong, missing or too many leads back to the name. */
 static void nearest_name(void **state)
 {
@@ -258,6 +291,7 @@ int main(void)
         cmocka_unit_test_setup(malformed_values, without_settings),
         cmocka_unit_test_setup(memory_limits, without_settings),
         cmocka_unit_test_setup(lookahead, without_settings),
+        cmocka_unit_test_setup(words, without_settings),
         cmocka_unit_test_setup(nearest_name, without_settings),
         cmocka_unit_test(table_is_complete),
         cmocka_unit_test_setup(sources, without_settings),

@@ -297,14 +297,14 @@ static void room_shrinks_with_queued_kernels(void **unused)
 }
 
 /* Every part waits for all the others, so each worker runs one; the part must be its own, every time. */
-struct meeting {
+struct presence {
     pthread_barrier_t barrier;
     _Atomic int worker_of[8];
 };
 
 static void meet(const tacit_launch *launch)
 {
-    struct meeting *m = *(struct meeting *const *)launch->args;
+    struct presence *m = *(struct presence *const *)launch->args;
     m->worker_of[launch->chunk.min[0] / 10] = launch->worker;
     pthread_barrier_wait(&m->barrier);
 }
@@ -314,11 +314,11 @@ static void parts_return_to_their_worker(void **unused)
     enum { WORKERS = 4, ROUNDS = 200 };
     ti_lot lot = { 0 };
     ti_device *device = create(WORKERS, WORKERS, &lot);
-    struct meeting meeting, *args = &meeting;
+    struct presence present, *args = &present;
     tacit_kernel kernel = { .host = meet };
     uint64_t token;
     (void)unused;
-    pthread_barrier_init(&meeting.barrier, NULL, WORKERS);
+    pthread_barrier_init(&present.barrier, NULL, WORKERS);
     for (int round = 0; round < ROUNDS; round++) {
         ti_device_kernel job = { .kernel = &kernel, .dims = 1, .granule = 1, .token = (uint64_t)round };
         job.launch.chunk = tacit_box1(0, 10 * WORKERS);
@@ -326,10 +326,10 @@ static void parts_return_to_their_worker(void **unused)
         device->ops->launch(device, 0, &job);
         drain(device, false, &token, 1);
         for (int i = 0; i < WORKERS; i++) {
-            assert_int_equal(meeting.worker_of[i], i);
+            assert_int_equal(present.worker_of[i], i);
         }
     }
-    pthread_barrier_destroy(&meeting.barrier);
+    pthread_barrier_destroy(&present.barrier);
     device->ops->destroy(device);
 }
 

@@ -8,11 +8,11 @@
 
 #include "exec/engine.h"
 
-enum { MOST_DEPS = 6, MOST_INSTRUCTIONS = 20000 };
+enum { MAX_DEPS = 6, MAX_INSTRUCTIONS = 20000 };
 
 typedef struct entry {
     ti_instruction instruction;
-    uint64_t dep[MOST_DEPS];
+    uint64_t dep[MAX_DEPS];
     bool submitted, issued, complete;
     uint64_t ready_at; /* the event that made it ready; 0: not ready */
 } entry;
@@ -28,9 +28,9 @@ typedef struct model {
 static void setup_model(model *m, uint64_t from)
 {
     *m = (model){ .random = rng_from(from), .lowest = 1 };
-    m->entry = calloc(MOST_INSTRUCTIONS + 2, sizeof(entry));
+    m->entry = calloc(MAX_INSTRUCTIONS + 2, sizeof(entry));
     ti_engine_init(&m->engine, 1);
-    m->engine.meetings_wait = from % 2;
+    m->engine.collective_hosts_wait = from % 2;
 }
 
 static void teardown_model(model *m)
@@ -59,7 +59,7 @@ static bool may_start(const model *m, uint64_t id, uint64_t watermark)
         return false;
     }
     if (e->instruction.kind == TI_INSTRUCTION_EPOCH ||
-        (e->instruction.kind == TI_INSTRUCTION_MEETING && m->engine.meetings_wait)) {
+        (e->instruction.kind == TI_INSTRUCTION_COLLECTIVE_HOST && m->engine.collective_hosts_wait)) {
         return watermark == id;
     }
     for (uint32_t i = 0; i < e->instruction.deps; i++) {
@@ -89,7 +89,7 @@ static void submit(model *m, ti_instruction_kind kind, int priority, const uint6
 {
     uint64_t id = ++m->submitted;
     entry *e = &m->entry[id];
-    assert_true(id <= MOST_INSTRUCTIONS && deps <= MOST_DEPS);
+    assert_true(id <= MAX_INSTRUCTIONS && deps <= MAX_DEPS);
     for (uint32_t i = 0; i < deps; i++) {
         e->dep[i] = dep[i];
     }
@@ -103,13 +103,13 @@ static void submit_random(model *m, int64_t window)
 {
     static const ti_instruction_kind kinds[] = {
         TI_INSTRUCTION_KERNEL, TI_INSTRUCTION_KERNEL,  TI_INSTRUCTION_HOST,  TI_INSTRUCTION_COPY,
-        TI_INSTRUCTION_SEND,   TI_INSTRUCTION_RECEIVE, TI_INSTRUCTION_ALLOC, TI_INSTRUCTION_MEETING,
+        TI_INSTRUCTION_SEND,   TI_INSTRUCTION_RECEIVE, TI_INSTRUCTION_ALLOC, TI_INSTRUCTION_COLLECTIVE_HOST,
     };
-    uint64_t dep[MOST_DEPS];
+    uint64_t dep[MAX_DEPS];
     uint32_t deps = 0;
     bool point = rng_between(&m->random, 0, 19) == 0;
     int64_t next = (int64_t)m->submitted + 1;
-    for (int64_t wanted = rng_between(&m->random, 0, MOST_DEPS); !point && next > 1 && wanted > 0; wanted--) {
+    for (int64_t wanted = rng_between(&m->random, 0, MAX_DEPS); !point && next > 1 && wanted > 0; wanted--) {
         dep[deps++] = (uint64_t)rng_between(&m->random, next > window ? next - window : 1,
                                             next - 1); /* may name one twice */
     }

@@ -31,6 +31,24 @@ static void lives_until_it_is_freed(void **state)
     ti_handle_free(TI_HANDLE_BUFFER, b);
 }
 
+/* An address that is used again stands for another object. */
+static void objects_are_counted(void **state)
+{
+    (void)state;
+    void *a = ti_handle_new(TI_HANDLE_TICKET), *b = ti_handle_new(TI_HANDLE_TICKET);
+    uint64_t first = ti_handle_serial(TI_HANDLE_TICKET, a), last = ti_handle_serial(TI_HANDLE_TICKET, b);
+    assert_true(first > 0);
+    assert_int_equal(last, first + 1);
+    ti_handle_free(TI_HANDLE_TICKET, b);
+    assert_int_equal(ti_handle_serial(TI_HANDLE_TICKET, b), 0);
+    for (void *again = NULL; again != b; ti_handle_free(TI_HANDLE_TICKET, again)) {
+        again = ti_handle_new(TI_HANDLE_TICKET);
+        assert_int_equal(ti_handle_serial(TI_HANDLE_TICKET, again), ++last);
+    }
+    assert_int_equal(ti_handle_serial(TI_HANDLE_TICKET, a), first);
+    ti_handle_free(TI_HANDLE_TICKET, a);
+}
+
 static void garbage_is_no_handle(void **state)
 {
     (void)state;
@@ -125,6 +143,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lives_until_it_is_freed),
+        cmocka_unit_test(objects_are_counted),
         cmocka_unit_test(garbage_is_no_handle),
         cmocka_unit_test(slots_rest_before_they_are_used_again),
         cmocka_unit_test(many_at_once),

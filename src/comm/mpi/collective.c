@@ -21,6 +21,7 @@ typedef struct team {
 static void find_team(const ti_mpi_collectives *all, const ti_exchange *x, team *out)
 {
     const ti_collective *what = x->what;
+    TI_ASSERT(x->elem_size > 0 && what->regions > 0);
     *out = (team){ .mpi = all->mpi, .nodes = ti_collective_members(what, all->node) };
     if (what->members) {
         out->mpi = ti_mpi_grid_find(&all->grid, what->members, what->stride);
@@ -34,12 +35,13 @@ static void find_team(const ti_mpi_collectives *all, const ti_exchange *x, team 
 
 /* ---- slabs: what all nodes know alike */
 
-/* The parts of all nodes that take part are slabs along `dim`; the one of rank q has [bound[q].min[dim], bound[q].max[dim]). */
+/* The parts of all nodes that take part are slabs along `dim`; the one of rank q has [bound[q].min[dim],
+ * bound[q].max[dim]). */
 typedef struct cut {
     int dim;
     int64_t least; /* of all parts */
-    int64_t
-        unit; /* indices that one unit has: 1, unless counts would not fit an int or units would be bytes far apart */
+    /* Indices that one unit has: 1, unless counts would not fit an int or units would be bytes far apart. */
+    int64_t unit;
     bool in_rows; /* a unit is a box in the order of memory, not index after index */
 } cut;
 
@@ -53,7 +55,8 @@ static int64_t common_divisor(int64_t a, int64_t b)
     return a;
 }
 
-/* In which dimension `part` is not as long as the region; *dim is that of the parts before, or -1. False if it is another one. */
+/* In which dimension `part` is not as long as the region; *dim is that of the parts before, or -1. False if it is
+ * another one. */
 static bool find_dim(const ti_box *region, const ti_box *part, int *dim)
 {
     for (int d = 0; d < 3; d++) {
@@ -68,8 +71,8 @@ static bool find_dim(const ti_box *region, const ti_box *part, int *dim)
     return true;
 }
 
-/* The part of `node`, empty or a slab. False if it is something else. All of its boxes have to be slabs: who has only this part may keep each
- * of them in an allocation of its own. */
+/* The part of `node`, empty or a slab. False if it is something else. All of its boxes have to be slabs: who has only
+ * this part may keep each of them in an allocation of its own. */
 static bool bound_part(ti_mpi_collectives *all, const ti_parts *parts, const ti_box *region, int node, int *dim,
                        ti_box *out)
 {
@@ -97,7 +100,8 @@ static int first_long_dim(const ti_box *region)
     return d;
 }
 
-/* A unit of the last dimension is a plane of single elements, and a row of them would be a loop more than blocks have. */
+/* A unit of the last dimension is a plane of single elements; a vector of them would be a loop more than blocks
+ * have. */
 static bool has_units(const ti_box *region, int dim)
 {
     return dim < 2 || region->max[0] - region->min[0] == 1 || region->max[1] - region->min[1] == 1;
@@ -116,6 +120,7 @@ static bool find_unit(ti_mpi_collectives *all, cut *c)
         }
     }
     c->unit = longest <= INT_MAX && !c->in_rows ? 1 : divisor;
+    TI_ASSERT(c->unit > 0); /* some part is not empty */
     return longest / c->unit <= INT_MAX;
 }
 
@@ -149,6 +154,7 @@ static ti_block locate_box(ti_mpi_collectives *all, const ti_exchange *x, const 
     ti_vec_clear(&all->scratch);
     ti_vec_push(&all->scratch, *box);
     ti_payload payload = x->locate(x->user, &all->scratch);
+    TI_ASSERT(payload.count == 1);
     return payload.block[0];
 }
 
@@ -156,6 +162,7 @@ static ti_block locate_box(ti_mpi_collectives *all, const ti_exchange *x, const 
 static size_t step_of(ti_mpi_collectives *all, const ti_exchange *x, const ti_box *box, int dim)
 {
     ti_box one = *box;
+    TI_ASSERT(box->max[dim] - box->min[dim] > 1);
     one.max[dim] = one.min[dim] + 1;
     char *here = locate_box(all, x, &one).base;
     one.min[dim]++;
@@ -163,7 +170,7 @@ static size_t step_of(ti_mpi_collectives *all, const ti_exchange *x, const ti_bo
     return (size_t)(locate_box(all, x, &one).base - here);
 }
 
-/* A box as a row of units, unit after unit whatever lies between. */
+/* A box as a vector of units, one after another whatever lies between. */
 static ti_block slab_block(ti_mpi_collectives *all, const ti_exchange *x, const ti_box *box, int dim)
 {
     ti_box one = *box;
@@ -263,12 +270,14 @@ static int make_own(ti_mpi_collectives *all, const ti_exchange *x, const cut *c,
 
 static void count_units(ti_mpi_collectives *all, const cut *c, ti_mpi_share *out)
 {
+    TI_ASSERT(all->bound.count == (size_t)out->nodes);
     out->count = TI_NEW_ARRAY(int, (size_t)out->nodes);
     out->at = TI_NEW_ARRAY(int, (size_t)out->nodes);
     out->way = TI_MPI_WAY_EVEN;
     for (int q = 0; q < out->nodes; q++) {
         const ti_box *part = &all->bound.data[q];
         if (!ti_box_is_empty(part)) {
+            TI_ASSERT((part->min[c->dim] - c->least) % c->unit == 0 && (part->max[c->dim] - c->least) % c->unit == 0);
             out->count[q] = (int)((part->max[c->dim] - part->min[c->dim]) / c->unit);
             out->at[q] = (int)((part->min[c->dim] - c->least) / c->unit);
         }
@@ -292,8 +301,8 @@ static ti_box box_of_slabs(const ti_mpi_collectives *all, const ti_box *region, 
     return box;
 }
 
-/* MPI_Iallgatherv of MPICH 4.0.2 brings wrong bytes, or never ends, where several with strided datatypes are under way on three nodes. Whether they are
- * strided depends on where a node keeps them, so none is trusted. */
+/* MPI_Iallgatherv of MPICH 4.0.2 brings wrong bytes, or never ends, where several with strided datatypes are under way
+ * on three nodes. Whether they are strided depends on where a node keeps them, so none is trusted. */
 #if defined(OPEN_MPI)
 enum { GATHERS_UNEVENLY = true };
 #else
@@ -344,6 +353,7 @@ static int make_broadcast(ti_mpi_collectives *all, const ti_exchange *x, ti_mpi_
 static int make_pair(ti_mpi_collectives *all, const ti_exchange *x, int r, int q, MPI_Aint shift, int *count,
                      MPI_Datatype *out)
 {
+    TI_ASSERT(r != q);
     ti_vec_clear(&all->boxes);
     ti_collective_message(x->what, r, q, &all->boxes, &all->scratch);
     *out = MPI_BYTE;
@@ -381,7 +391,8 @@ static int make_pairs(ti_mpi_collectives *all, const ti_exchange *x, ti_mpi_shar
     return code;
 }
 
-/* As long as which slab the parts of all nodes are along *dim, which is -1 before; 0: they are not slabs of one length. */
+/* As long as which slab the parts of all nodes are along *dim, which is -1 before; 0: they are not slabs of one
+ * length. */
 static int64_t equal_slabs(ti_mpi_collectives *all, const ti_collective *what, const ti_parts *parts, int *dim)
 {
     int64_t length = 0;
@@ -526,6 +537,7 @@ static int share_of(ti_mpi_collectives *all, const ti_exchange *x, const team *t
     }
     int code = MPI_SUCCESS;
     ti_mpi_share *s = take_share(all, &code);
+    TI_ASSERT(!s->under_way && !s->count && !s->type && !s->reducer);
     *out = s;
     if (code) {
         return code;
@@ -639,8 +651,9 @@ static int call_mpi(ti_mpi_collectives *all, const ti_mpi_share *s, const ti_exc
     TI_UNREACHABLE();
 }
 
-/* What auto takes. Two nodes: the direct schedule has no tree to lose against, and starts faster: 0.6 us instead of 1.2 to 1.9 for an all-gather
- * of 8 bytes, and never slower at any size, with Open MPI 4.1 and MPICH 4.0. The transpositions of both are messages between pairs too. */
+/* What auto takes. Two nodes: the direct schedule has no tree to lose against, and starts faster: 0.6 us instead of 1.2
+ * to 1.9 for an all-gather of 8 bytes, and never slower at any size, with Open MPI 4.1 and MPICH 4.0. The
+ * transpositions of both are messages between pairs too. */
 static bool is_usually_by_mpi(int nodes, ti_pattern pattern)
 {
     return nodes > 2 && pattern != TI_PATTERN_ALL_TO_ALL;
@@ -686,7 +699,7 @@ int ti_mpi_collectives_start(ti_mpi_collectives *all, const ti_exchange *x, ti_m
 
 void ti_mpi_collectives_done(ti_mpi_collectives *all, const ti_mpi_operation *operation)
 {
-    TI_ASSERT(operation->share->under_way > 0);
+    TI_ASSERT(operation->share && operation->share->under_way > 0);
     if (operation->packing) {
         ti_mpi_packed_done(&all->packings, operation->packing);
     }

@@ -1,18 +1,21 @@
-/* Collectives as MPI knows them: one non-blocking call of MPI per collective, in place, without packing but for small transpositions.
+/* Collectives as MPI knows them: one non-blocking call of MPI per collective, in place, without packing but for small
+ * transpositions.
  *
- * Parts that are slabs of a region (the whole region but for one dimension, in which they differ) are counts and displacements of a *unit*, which is
- * one index of that dimension: a datatype of its own on each node, since nodes may keep the region in allocations of different shape. Both
- * sides of a message so count the same units in the same order. What every pair of nodes exchanges in a transposition is a datatype each, or small
- * and packed (packed.h).
+ * Parts that are slabs of a region (the whole region but for one dimension, in which they differ) are counts and
+ * displacements of a *unit*, which is one index of that dimension: a datatype of its own on each node, since nodes may
+ * keep the region in allocations of different shape. Both sides of a message so count the same units in the same order.
+ * What every pair of nodes exchanges in a transposition is a datatype each, or small and packed (packed.h).
  *
- * Which collectives MPI carries out has to be the same on all nodes, in groups on all members of one. So it follows from the collective alone, never
- * from where this node keeps it. What does not fit (parts that are not slabs, several regions, groups that have no communicator) is left to the direct
- * schedule of exchange.h.
+ * Which collectives MPI carries out has to be the same on all nodes, in groups on all members of one. So it follows
+ * from the collective alone, never from where this node keeps it. What does not fit (parts that are not slabs, several
+ * regions, groups that have no communicator) is left to the direct schedule of exchange.h.
  *
- * Reductions are always MPI's, also in place: the value of this node lies where the result will, or alone where no result comes.
+ * Reductions are always MPI's, also in place: the value of this node lies where the result will, or alone where no
+ * result comes.
  *
- * Counts, displacements and datatypes are made once per (collective, layout), and those used longest ago are dropped when there are too many. They
- * stay while MPI may read them. Functions return codes of MPI. Owned by the communicator, touched by its thread only. */
+ * Counts, displacements and datatypes are made once per (collective, layout), and those used longest ago are dropped
+ * when there are too many. They stay while MPI may read them. Functions return codes of MPI. Owned by the communicator,
+ * touched by its thread only. */
 #ifndef TI_MPI_COLLECTIVE_H
 #define TI_MPI_COLLECTIVE_H
 
@@ -78,8 +81,8 @@ typedef struct ti_mpi_collectives {
 int ti_mpi_collectives_init(ti_mpi_collectives *all, MPI_Comm mpi, int node, int nodes, int schedule);
 int ti_mpi_collectives_fini(ti_mpi_collectives *all, bool mpi_is_up);
 
-/* Start it; *out is what ti_mpi_collectives_done is told when the request has completed. Without a share nothing was started, and the direct
- * schedule has to carry it out, here and on all other nodes. */
+/* Start it; *out is what ti_mpi_collectives_done is told when the request has completed. Without a share nothing was
+ * started, and the direct schedule has to carry it out, here and on all other nodes. */
 int ti_mpi_collectives_start(ti_mpi_collectives *all, const ti_exchange *x, ti_mpi_operation *out,
                              MPI_Request *request);
 void ti_mpi_collectives_done(ti_mpi_collectives *all, const ti_mpi_operation *operation);

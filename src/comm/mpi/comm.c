@@ -1,17 +1,17 @@
 /* The communicator over MPI.
  *
  * A message is one MPI_Isend and one MPI_Irecv with exact source, and its counter as tag, on a duplicate of
- * MPI_COMM_WORLD or of the application's communicator (start.c). One run of bytes travels in place; small scattered payloads are packed, large ones go through
- * derived datatypes (type.c). Pending operations lie in two dense arrays, requests and what they mean; poll tests
- * a portion of them and never blocks.
+ * MPI_COMM_WORLD or of the application's communicator (start.c). One run of bytes travels in place; small scattered
+ * payloads are packed, large ones go through derived datatypes (type.c). Pending operations lie in two dense arrays,
+ * requests and what they mean; poll tests a portion of them and never blocks.
  *
  * Early bytes. MPI takes small messages before their receive is there, and keeps them in memory that nobody limits. So
  * this side counts, per peer, what it sent since the last *sync point*: a message sent by MPI_Issend, which completes
- * only when its receive has started. The message that crosses half the limit becomes the sync point; when it
- * completes, everything sent up to it counts as received. Until then, messages with higher counters that would cross
- * the limit wait, in the order of their counters. Those with lower counters never wait: the receive of the sync point
- * may hang on them, and only on them, so there is no deadlock. Messages of half the limit or more are always sent by
- * MPI_Issend and are not counted.
+ * only when its receive has started. The message that crosses half the limit becomes the sync point; when it completes,
+ * everything sent up to it counts as received. Until then, messages with higher counters that would cross the limit
+ * wait, in the order of their counters. Those with lower counters never wait: the receive of the sync point may hang on
+ * them, and only on them, so there is no deadlock. Messages of half the limit or more are always sent by MPI_Issend and
+ * are not counted.
  *
  * Called by one thread at a time. */
 #include "base/check.h"
@@ -135,7 +135,7 @@ static void fail_op(mpi_comm *self, const op *o, const char *call, int code)
     static const char *const what[] = { "sending", "sending", "sending", "receiving" };
     char text[MPI_MAX_ERROR_STRING];
     int class = code;
-    self->comm.stats.misfit |= MPI_Error_class(code, &class) == MPI_SUCCESS && class == MPI_ERR_TRUNCATE;
+    self->comm.stats.length_mismatch |= MPI_Error_class(code, &class) == MPI_SUCCESS && class == MPI_ERR_TRUNCATE;
     if (o->kind == OP_BARRIER || o->kind == OP_COLLECTIVE) {
         fail(self, "%s (of a %s) failed: %s", call, o->kind == OP_BARRIER ? "barrier" : "collective",
              ti_mpi_error_text(code, text));
@@ -229,6 +229,7 @@ static void start(mpi_comm *self, op o, uint64_t counter, const ti_payload *payl
     static const char *const names[] = { "MPI_Isend", "MPI_Issend",   "MPI_Issend",
                                          "MPI_Irecv", "MPI_Ibarrier", "a collective" };
     wire w;
+    TI_ASSERT(o.peer >= 0 && o.peer < self->comm.num_nodes && self->request.count == self->op.count);
     MPI_Request request = MPI_REQUEST_NULL;
     const char *call = names[o.kind];
     ti_mpi_guard_inside = true;
@@ -262,6 +263,7 @@ static peer *peer_of(mpi_comm *self, int node)
         p->node = node;
         *slot = (uint64_t)(uintptr_t)p;
     }
+    TI_ASSERT(((peer *)(uintptr_t)*slot)->node == node);
     return (peer *)(uintptr_t)*slot;
 }
 
@@ -278,6 +280,8 @@ static bool must_wait(const mpi_comm *self, const peer *p, uint64_t counter, siz
 
 static void send_counted(mpi_comm *self, peer *p, uint64_t counter, const ti_payload *payload, uint64_t token)
 {
+    TI_ASSERT(payload->bytes < self->early_bytes / 2 &&
+              (!p->syncing || p->early_messages < EARLY_MESSAGES || counter < p->sync_counter));
     op o = { .kind = OP_SEND, .peer = p->node, .token = token, .bytes = payload->bytes };
     p->early_bytes += payload->bytes;
     p->early_messages++;
@@ -297,6 +301,7 @@ static void send_counted(mpi_comm *self, peer *p, uint64_t counter, const ti_pay
  * one. */
 static void sync_point_passed(mpi_comm *self, peer *p)
 {
+    TI_ASSERT(p->syncing && p->early_bytes >= p->sync_bytes && p->early_messages >= p->sync_messages);
     p->syncing = false;
     p->early_bytes -= p->sync_bytes;
     p->early_messages -= p->sync_messages;
@@ -309,6 +314,7 @@ static void sync_point_passed(mpi_comm *self, peer *p)
         send_counted(self, p, next->counter, &next->payload, next->token);
         ti_parcel_destroy(&self->parcels, next);
     }
+    TI_ASSERT(p->syncing || p->early_bytes <= self->early_bytes / 2);
 }
 
 static void mpi_send(ti_comm *comm, int node, uint64_t counter, const ti_payload *payload, uint64_t token)
@@ -323,6 +329,7 @@ static void mpi_send(ti_comm *comm, int node, uint64_t counter, const ti_payload
         return;
     }
     peer *p = peer_of(self, node);
+    TI_ASSERT(p->syncing || !p->held.count);
     if (!must_wait(self, p, counter, payload->bytes)) {
         send_counted(self, p, counter, payload, token);
         return;
@@ -413,7 +420,7 @@ static void check_length(mpi_comm *self, const op *o, const MPI_Status *status)
     MPI_Count bytes = 0;
     int code = MPI_Get_elements_x(status, MPI_BYTE, &bytes);
     if (succeeded(self, code, "MPI_Get_elements_x") && (size_t)bytes != o->bytes) {
-        self->comm.stats.misfit = true;
+        self->comm.stats.length_mismatch = true;
         fail(self, "node %d sent %lld bytes where %zu were expected", o->peer, (long long)bytes, o->bytes);
     }
 }
@@ -458,6 +465,7 @@ static void finish_or_fail(mpi_comm *self, const op *o, const char *call, int co
  * fills the gaps has been looked at. */
 static void compact(mpi_comm *self, size_t begin, size_t end)
 {
+    TI_ASSERT(begin <= end && end <= self->request.count && self->request.count == self->op.count);
     for (size_t i = end; i-- > begin;) {
         if (self->request.data[i] == MPI_REQUEST_NULL) {
             self->request.data[i] = self->request.data[--self->request.count];
@@ -483,6 +491,7 @@ static void test_one(mpi_comm *self)
 static void test_portion(mpi_comm *self, size_t begin, size_t end)
 {
     int code = MPI_SUCCESS, count = 0;
+    TI_ASSERT(begin < end && end - begin <= PORTION);
     ti_mpi_guard_inside = true;
     for (int look = 0; look < LOOKS && !code && !count; look++) {
         code = MPI_Testsome((int)(end - begin), &self->request.data[begin], &count, self->index, self->status);
@@ -533,6 +542,7 @@ static int mpi_poll(ti_comm *comm, uint64_t *tokens, int max)
     for (size_t i = 0; i < n; i++) {
         tokens[i] = self->done.data[self->reported++];
     }
+    TI_ASSERT(n <= comm->pending);
     comm->pending -= n;
     return (int)n;
 }
@@ -564,7 +574,7 @@ static int mpi_note_poll(ti_comm *comm, int *origin, void *note)
 {
     mpi_comm *self = (mpi_comm *)comm;
     int bytes = 0;
-    if (comm->stats.error && !comm->stats.misfit) {
+    if (comm->stats.error && !comm->stats.length_mismatch) {
         return -1;
     }
     ti_mpi_guard_inside = true;
@@ -710,11 +720,13 @@ static bool open_communicator(mpi_comm *self, MPI_Comm parent)
         !succeeded(self, MPI_Comm_size(machine, &comm->local_nodes), "MPI_Comm_size")) {
         return false;
     }
+    TI_ASSERT(comm->local_nodes >= 1 && comm->local_nodes <= comm->num_nodes);
     self->tags = (has_largest ? (uint64_t)*largest : 32767u) + 1; /* what the standard guarantees */
     return succeeded(self, MPI_Comm_free(&machine), "MPI_Comm_free");
 }
 
-/* Now, since all nodes are here. Errors are the kernels' business: reported as the application has it, or as MPI does if nobody says. */
+/* Now, since all nodes are here. Errors are the kernels' business: reported as the application has it, or as MPI does
+ * if nobody says. */
 static bool open_kernels_communicator(mpi_comm *self, MPI_Comm parent)
 {
     return succeeded(self, MPI_Comm_dup(parent, &self->kernels), "MPI_Comm_dup") &&

@@ -21,6 +21,7 @@ static int add(ti_mpi_grid *grid, MPI_Comm mpi, int node, int members, int strid
     if (ti_mpi_grid_find(grid, members, stride) != MPI_COMM_NULL) {
         return MPI_SUCCESS;
     }
+    TI_ASSERT(members > 0 && stride > 0 && grid->groups < TI_MPI_GRID_GROUPS);
     MPI_Comm group;
     int colour = node / (stride * members) * stride + node % stride;
     int code = CALL(grid, MPI_Comm_split, mpi, colour, node, &group);

@@ -1,8 +1,9 @@
 /* Communicators of the rows and columns of a grid of nodes, for collectives in groups.
  *
- * Making a communicator waits for other nodes, which the executor must never do: a node that waits does not send what the others wait for. So those of
- * the grids that a split in two dimensions takes by default, one way round and the other, are made when all nodes come together anyway. Groups of other
- * grids have none, and exchange messages between pairs. Functions return codes of MPI. Owned by the communicator, touched by its thread only. */
+ * Making a communicator waits for other nodes, which the executor must never do: a node that waits does not send what
+ * the others wait for. So those of the grids that a split in two dimensions takes by default, one way round and the
+ * other, are made when all nodes come together anyway. Groups of other grids have none, and exchange messages between
+ * pairs. Functions return codes of MPI. Owned by the communicator, touched by its thread only. */
 #ifndef TI_MPI_GRID_H
 #define TI_MPI_GRID_H
 

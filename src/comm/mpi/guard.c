@@ -25,8 +25,8 @@ static void pause_ms(int ms)
     nanosleep(&(struct timespec){ .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000 }, NULL);
 }
 
-/* Launchers that end a job may drop what a process wrote just before and they have not read yet. Other streams are left alone: a
- * thread that reads one holds its lock. */
+/* Launchers that end a job may drop what a process wrote just before and they have not read yet. Other streams are left
+ * alone: a thread that reads one holds its lock. */
 static void let_output_go(void)
 {
     fflush(stdout);
@@ -46,7 +46,8 @@ static bool is_over(void)
     return MPI_Finalized(&over) != MPI_SUCCESS || over;
 }
 
-/* A process that never started MPI has nobody to tell: some launchers do not notice that it ends, but all notice a signal. */
+/* A process that never started MPI has nobody to tell: some launchers do not notice that it ends, but all notice a
+ * signal. */
 static void end_by_signal(void)
 {
     sigset_t signals;

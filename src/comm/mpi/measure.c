@@ -9,11 +9,11 @@
 #include <sched.h>
 #include <string.h>
 
-enum { ROUNDS = 3, WAYS = 3, DIRECT = 0, BY_MPI = 1, PACKED = 2, MOST_BYTES = 32 << 20 };
+enum { ROUNDS = 3, WAYS = 3, DIRECT = 0, BY_MPI = 1, PACKED = 2, MAX_BYTES = 32 << 20 };
 
-/* Collectives of up to `most` bytes per node are measured with `bytes`. */
+/* Collectives of up to `max` bytes per node are measured with `bytes`. */
 static const struct {
-    size_t most, bytes;
+    size_t max, bytes;
 } classes[TI_MPI_SIZES] = { { 8 << 10, 512 }, { 128 << 10, 32 << 10 }, { SIZE_MAX, 256 << 10 } };
 
 typedef struct measuring {
@@ -33,7 +33,8 @@ typedef struct measuring {
 int ti_mpi_size_class(size_t bytes)
 {
     int i = 0;
-    while (bytes > classes[i].most) {
+    TI_ASSERT(classes[TI_MPI_SIZES - 1].max == SIZE_MAX);
+    while (bytes > classes[i].max) {
         i++;
     }
     return i;
@@ -43,6 +44,7 @@ int ti_mpi_size_class(size_t bytes)
 static int wait_all(measuring *m)
 {
     int code = MPI_SUCCESS;
+    TI_ASSERT(m->requests <= 2 * m->nodes + 1);
     for (int i = 0; i < m->requests && !code; i++) {
         int done = 0;
         while (!done && !code) {
@@ -178,8 +180,8 @@ static int measure_all(measuring *m, table *mine)
     int code = MPI_SUCCESS;
     for (int p = TI_PATTERN_GATHER; p < TI_PATTERN_REDUCE; p++) {
         for (int s = 0; s < TI_MPI_SIZES; s++) {
-            size_t most = MOST_BYTES / (size_t)m->nodes;
-            m->bytes = (int)TI_MIN(classes[s].bytes, most);
+            size_t max = MAX_BYTES / (size_t)m->nodes;
+            m->bytes = (int)TI_MIN(classes[s].bytes, max);
             for (int i = 0; i < WAYS * ROUNDS && !code; i++) {
                 double *seconds = &(*mine)[p][s][i % WAYS][i / WAYS];
                 *seconds = DBL_MAX;
@@ -193,11 +195,11 @@ static int measure_all(measuring *m, table *mine)
 /* A round takes as long as on the slowest node; of the rounds, the fastest counts. */
 static double time_of(const double rounds[ROUNDS])
 {
-    double least = rounds[0];
+    double fastest = rounds[0];
     for (int i = 1; i < ROUNDS; i++) {
-        least = TI_MIN(least, rounds[i]);
+        fastest = TI_MIN(fastest, rounds[i]);
     }
-    return least;
+    return fastest;
 }
 
 static int decide(measuring *m, const table *mine, ti_mpi_choice *out)
@@ -220,7 +222,7 @@ static int decide(measuring *m, const table *mine, ti_mpi_choice *out)
 
 int ti_mpi_measure(MPI_Comm mpi, int node, int nodes, ti_mpi_choice *out, const char **call)
 {
-    size_t n = (size_t)nodes, most = TI_MIN(classes[TI_MPI_SIZES - 1].bytes, MOST_BYTES / n), size = 2 * n * most;
+    size_t n = (size_t)nodes, max = TI_MIN(classes[TI_MPI_SIZES - 1].bytes, MAX_BYTES / n), size = 2 * n * max;
     measuring m = { .mpi = mpi, .node = node, .nodes = nodes };
     table mine = { 0 };
     m.memory = ti_alloc_zero(size);

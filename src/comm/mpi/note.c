@@ -28,7 +28,8 @@ int ti_mpi_notes_open(ti_mpi_notes *notes, MPI_Comm parent)
     return code ? code : post_receive(notes);
 }
 
-/* After an error sends may still be pending, whose memory is part of what the caller frees: they are cancelled as far as MPI can. */
+/* After an error sends may still be pending, whose memory is part of what the caller frees: they are cancelled as far
+ * as MPI can. */
 int ti_mpi_notes_close(ti_mpi_notes *notes)
 {
     int code = MPI_SUCCESS;
@@ -70,7 +71,7 @@ static int free_slot(const ti_mpi_notes *notes)
 
 int ti_mpi_notes_send(ti_mpi_notes *notes, int peer, const void *note, size_t bytes, bool *sent)
 {
-    TI_ASSERT(bytes <= TI_NOTE_BYTES);
+    TI_ASSERT(notes->open && bytes <= TI_NOTE_BYTES);
     int slot = free_slot(notes), code = MPI_SUCCESS;
     *sent = false;
     if (slot == TI_MPI_NOTE_SLOTS) { /* the caller may be one that does not poll before it has sent */
@@ -91,6 +92,7 @@ int ti_mpi_notes_poll(ti_mpi_notes *notes, int *origin, void *note, int *bytes, 
 {
     int done = 0, code = test_sends(notes, pending);
     MPI_Status status;
+    TI_ASSERT(notes->open || code);
     *bytes = 0;
     code = code ? code : CALL(notes, MPI_Test, &notes->request[TI_MPI_NOTE_SLOTS], &done, &status);
     if (code || !done) {
@@ -100,6 +102,7 @@ int ti_mpi_notes_poll(ti_mpi_notes *notes, int *origin, void *note, int *bytes, 
     if (code) {
         return code;
     }
+    TI_ASSERT(*bytes >= 0 && *bytes <= TI_NOTE_BYTES);
     *origin = status.MPI_SOURCE;
     memcpy(note, notes->in, (size_t)*bytes);
     return post_receive(notes);

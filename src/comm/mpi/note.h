@@ -1,7 +1,8 @@
 /* Notes over MPI (comm.h): a communicator of their own, so that they meet neither the tags nor the order of messages.
  *
- * One receive from anybody is always posted. Sends are synchronous: they complete when the other side has taken the note, so what
- * lies unread in MPI's memory is bounded by the number of slots. Functions return codes of MPI. Executor role. */
+ * One receive from anybody is always posted. Sends are synchronous: they complete when the other side has taken the
+ * note, so what lies unread in MPI's memory is bounded by the number of slots. Functions return codes of MPI. Executor
+ * role. */
 #ifndef TI_MPI_NOTE_H
 #define TI_MPI_NOTE_H
 

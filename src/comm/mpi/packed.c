@@ -25,6 +25,7 @@ static void add_piece(ti_mpi_pieces *pieces, const ti_exchange *x, int r, int q,
 
 void ti_mpi_pieces_init(ti_mpi_pieces *pieces, const ti_exchange *x, int node, size_t piece, ti_boxes boxes[2])
 {
+    TI_ASSERT(ti_mpi_is_small(x->what->nodes, piece));
     *pieces = (ti_mpi_pieces){ .node = node, .nodes = x->what->nodes, .piece = piece };
     for (int run = 0; run < 4; run++) {
         bool after = run % 2 != 0, got = run >= 2;
@@ -76,6 +77,7 @@ int ti_mpi_packed_start(ti_mpi_packings *all, const ti_mpi_pieces *pieces, const
 {
     size_t half = pieces->piece * (size_t)pieces->nodes;
     int n = (int)pieces->piece;
+    TI_ASSERT(x->what->nodes == pieces->nodes);
     ti_mpi_packing *p = take(all, 2 * half);
     p->pieces = pieces;
     p->base = x->base;
@@ -89,6 +91,7 @@ int ti_mpi_packed_start(ti_mpi_packings *all, const ti_mpi_pieces *pieces, const
 
 void ti_mpi_packed_done(ti_mpi_packings *all, ti_mpi_packing *packing)
 {
+    TI_ASSERT(packing->bytes >= 2 * packing->pieces->piece * (size_t)packing->pieces->nodes);
     const char *got = packing->memory + packing->pieces->piece * (size_t)packing->pieces->nodes;
     ti_payload first = run_of(all, packing, 2);
     ti_mpi_unpack(&first, got);

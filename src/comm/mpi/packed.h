@@ -1,8 +1,9 @@
 /* Transpositions of small equal pieces: packed into one run of bytes, exchanged by MPI_Ialltoall, and unpacked.
  *
- * MPI_Ialltoallw takes a datatype for every pair and sends a message each; MPI_Ialltoall may send fewer for small pieces, by way of other nodes.
- * Whether a collective is one of these follows from it alone, so that all nodes agree. What lies where is kept with the share, relative to the
- * exchange's base; the memory of an operation that is under way is lent by a list of those that are not. Executor role. */
+ * MPI_Ialltoallw takes a datatype for every pair and sends a message each; MPI_Ialltoall may send fewer for small
+ * pieces, by way of other nodes. Whether a collective is one of these follows from it alone, so that all nodes agree.
+ * What lies where is kept with the share, relative to the exchange's base; the memory of an operation that is under way
+ * is lent by a list of those that are not. Executor role. */
 #ifndef TI_MPI_PACKED_H
 #define TI_MPI_PACKED_H
 
@@ -38,7 +39,8 @@ typedef struct ti_mpi_packings {
 void ti_mpi_pieces_init(ti_mpi_pieces *pieces, const ti_exchange *x, int node, size_t piece, ti_boxes boxes[2]);
 void ti_mpi_pieces_fini(ti_mpi_pieces *pieces);
 
-/* What is sent has been packed: *packing is for ti_mpi_packed_done when the request has completed. Returns a code of MPI. */
+/* What is sent has been packed: *packing is for ti_mpi_packed_done when the request has completed. Returns a code of
+ * MPI. */
 int ti_mpi_packed_start(ti_mpi_packings *all, const ti_mpi_pieces *pieces, const ti_exchange *x, MPI_Comm mpi,
                         ti_mpi_packing **packing, MPI_Request *request);
 void ti_mpi_packed_done(ti_mpi_packings *all, ti_mpi_packing *packing);

@@ -1,9 +1,11 @@
 /* Parcels: see parcel.h. */
 #include "comm/mpi/parcel.h"
 
+#include "base/check.h"
+
 #include <string.h>
 
-enum { POOLED = 1024 /* bytes */, MOST_SPARE = 64 };
+enum { POOLED = 1024 /* bytes */, MAX_SPARE = 64 };
 
 static ti_parcel *take(ti_parcel_pool *pool, size_t size)
 {
@@ -31,7 +33,7 @@ void ti_parcel_destroy(ti_parcel_pool *pool, ti_parcel *p)
     if (!p) {
         return;
     }
-    if (p->size <= POOLED && pool->spare.count < MOST_SPARE) {
+    if (p->size <= POOLED && pool->spare.count < MAX_SPARE) {
         ti_vec_push(&pool->spare, p);
     } else {
         ti_free(p, TI_MAX(p->size, (size_t)POOLED));
@@ -59,6 +61,7 @@ void ti_parcel_heap_push(ti_parcel_heap *heap, ti_parcel *parcel)
 
 ti_parcel *ti_parcel_heap_pop(ti_parcel_heap *heap)
 {
+    TI_ASSERT(heap->count > 0);
     ti_parcel **at = heap->data, *top = at[0], *last = at[--heap->count];
     size_t i = 0, n = heap->count;
     for (size_t child = 1; child < n; child = 2 * i + 1) {
@@ -70,5 +73,6 @@ ti_parcel *ti_parcel_heap_pop(ti_parcel_heap *heap)
         i = child;
     }
     at[i] = last;
+    TI_ASSERT(!heap->count || top->counter <= at[0]->counter);
     return top;
 }

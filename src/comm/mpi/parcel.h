@@ -1,6 +1,8 @@
-/* Parcels: payloads that outlive the call that gave them, of a send that is held back or of a packed message together with its bytes.
+/* Parcels: payloads that outlive the call that gave them, of a send that is held back or of a packed message together
+ * with its bytes.
  *
- * Small ones come from a pool, so that steady traffic calls no malloc. Parcels that wait lie in a heap by their counters. One thread. */
+ * Small ones come from a pool, so that steady traffic calls no malloc. Parcels that wait lie in a heap by their
+ * counters. One thread. */
 #ifndef TI_PARCEL_H
 #define TI_PARCEL_H
 

@@ -125,6 +125,7 @@ static int open_own(ti_mpi_reducer *r, const char **call)
 {
     r->own = true;
     r->elem_size = r->reducer.user ? r->reducer.user->desc.elem_size : ti_type_size(r->reducer.op.type);
+    TI_ASSERT(r->elem_size > 0);
     r->at_once = TI_MAX(SCRATCH_BYTES / r->elem_size, (size_t)1);
     r->scratch = ti_alloc(r->at_once * r->elem_size);
     int code = open_attribute(call);

@@ -1,9 +1,11 @@
 /* Reduction operators as MPI knows them.
  *
- * Sums, products and bits of the built-in types are MPI's own. Everything else, and minima and maxima of floating numbers too (of NaN and of two zeros
- * MPI may take either, and not the same on all nodes) and sums of 8 and 16 bits (which Open MPI 4.1 saturates where there is AVX), is an operator of ours on a datatype of ours: MPI tells an operator's function only the
- * datatype, so an attribute of that leads to the reducer. Such operators count as not commutative, so that all nodes combine in the same order and get
- * the same bits. Functions return codes of MPI, and the name of what failed in *call. Owned by the communicator, touched by its thread only. */
+ * Sums, products and bits of the built-in types are MPI's own. Everything else, and minima and maxima of floating
+ * numbers too (of NaN and of two zeros MPI may take either, and not the same on all nodes) and sums of 8 and 16 bits
+ * (which Open MPI 4.1 saturates where there is AVX), is an operator of ours on a datatype of ours: MPI tells an
+ * operator's function only the datatype, so an attribute of that leads to the reducer. Such operators count as not
+ * commutative, so that all nodes combine in the same order and get the same bits. Functions return codes of MPI, and
+ * the name of what failed in *call. Owned by the communicator, touched by its thread only. */
 #ifndef TI_MPI_REDUCE_H
 #define TI_MPI_REDUCE_H
 

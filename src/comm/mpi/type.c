@@ -1,8 +1,8 @@
 /* Payloads as MPI datatypes: see type.h.
  *
- * A run is a row of bytes, a block is rows of rows of runs (hvectors), a payload is a list of blocks (hindexed if all
- * of them are single runs, else a struct). MPI counts with int; larger numbers are rows of a whole number of parts of
- * PART, and a rest. */
+ * A run is contiguous bytes, a block is vectors of vectors of runs (hvectors), a payload is a list of blocks (hindexed
+ * if all of them are single runs, else a struct). MPI counts with int; larger numbers are vectors of a whole number of
+ * parts of PART, and a rest. */
 #include "comm/mpi/type.h"
 
 #include "base/check.h"
@@ -26,8 +26,9 @@ static int named(const char **call, const char *name, int code)
 /* ---- building */
 
 /* `n` elements of `type`, `stride` bytes apart. */
-static int row_create(size_t n, MPI_Aint stride, MPI_Datatype type, MPI_Datatype *out, const char **call)
+static int vector_create(size_t n, MPI_Aint stride, MPI_Datatype type, MPI_Datatype *out, const char **call)
 {
+    TI_ASSERT(n > 0 && n <= INT_MAX);
     if (type == MPI_BYTE && stride == 1) {
         return NAMED(MPI_Type_contiguous, (int)n, type, out);
     }
@@ -35,17 +36,17 @@ static int row_create(size_t n, MPI_Aint stride, MPI_Datatype type, MPI_Datatype
 }
 
 /* The same for any `n` up to PART * INT_MAX. */
-static int long_row_create(size_t n, MPI_Aint stride, MPI_Datatype type, MPI_Datatype *out, const char **call)
+static int long_vector_create(size_t n, MPI_Aint stride, MPI_Datatype type, MPI_Datatype *out, const char **call)
 {
     if (n <= INT_MAX) {
-        return row_create(n, stride, type, out, call);
+        return vector_create(n, stride, type, out, call);
     }
     MPI_Datatype part, piece[2];
     int ones[2] = { 1, 1 }, code;
     MPI_Aint at[2] = { 0, (MPI_Aint)(n / PART * PART) * stride };
-    if ((code = row_create(PART, stride, type, &part, call)) ||
-        (code = row_create(n / PART, PART * stride, part, &piece[0], call)) ||
-        (code = row_create(n % PART, stride, type, &piece[1], call)) ||
+    if ((code = vector_create(PART, stride, type, &part, call)) ||
+        (code = vector_create(n / PART, PART * stride, part, &piece[0], call)) ||
+        (code = vector_create(n % PART, stride, type, &piece[1], call)) ||
         (code = NAMED(MPI_Type_create_struct, 2, ones, at, piece, out))) {
         return code;
     }
@@ -55,24 +56,24 @@ static int long_row_create(size_t n, MPI_Aint stride, MPI_Datatype type, MPI_Dat
     return NAMED(MPI_Type_free, &piece[1]);
 }
 
-/* Replaces *type by a row of it. */
+/* Replaces *type by a vector of it. */
 static int repeat(size_t n, size_t stride, MPI_Datatype *type, const char **call)
 {
     if (n == 1) {
         return MPI_SUCCESS;
     }
-    MPI_Datatype row;
-    int code = long_row_create(n, (MPI_Aint)stride, *type, &row, call);
+    MPI_Datatype vector;
+    int code = long_vector_create(n, (MPI_Aint)stride, *type, &vector, call);
     if (!code) {
         code = NAMED(MPI_Type_free, type);
-        *type = row;
+        *type = vector;
     }
     return code;
 }
 
 static int block_create(const ti_block *b, MPI_Datatype *out, const char **call)
 {
-    int code = long_row_create(b->run, 1, MPI_BYTE, out, call);
+    int code = long_vector_create(b->run, 1, MPI_BYTE, out, call);
     if (!code) {
         code = repeat(b->count[1], b->stride[1], out, call);
     }
@@ -165,6 +166,7 @@ int ti_mpi_types_fini(ti_mpi_types *types, bool mpi_is_up)
 static void unlink_entry(ti_mpi_types *types, int i)
 {
     const ti_mpi_type *e = &types->entry[i];
+    TI_ASSERT((e->newer < 0) == (types->newest == i) && (e->older < 0) == (types->oldest == i));
     *(e->newer >= 0 ? &types->entry[e->newer].older : &types->newest) = e->older;
     *(e->older >= 0 ? &types->entry[e->older].newer : &types->oldest) = e->newer;
 }
@@ -177,7 +179,7 @@ static void push_entry(ti_mpi_types *types, int i)
     types->newest = i;
 }
 
-/* Strides of a single row or run mean nothing and are left out of the shape. */
+/* Strides of a single vector or run mean nothing and are left out of the shape. */
 static void describe(ti_mpi_types *types, const ti_payload *payload)
 {
     ti_vec_clear(&types->key);
@@ -208,6 +210,7 @@ static int entry_take(ti_mpi_types *types, uint64_t hash, int *code, const char 
         return types->count++;
     }
     int i = same ? (int)*same : types->oldest;
+    TI_ASSERT(i >= 0 && i < types->count);
     ti_mpi_type *e = &types->entry[i];
     ti_map_remove(&types->by_hash, e->hash, NULL);
     unlink_entry(types, i);
@@ -236,7 +239,7 @@ static int entry_create(ti_mpi_types *types, uint64_t hash, const ti_payload *pa
 
 int ti_mpi_types_get(ti_mpi_types *types, const ti_payload *payload, MPI_Datatype *out, const char **call)
 {
-    TI_ASSERT(payload->count <= TI_MPI_TYPE_BLOCKS);
+    TI_ASSERT(payload->count > 0 && payload->count <= TI_MPI_TYPE_BLOCKS);
     describe(types, payload);
     uint64_t hash = ti_hash_words(types->key.data, types->key.count * sizeof(uint64_t), 0);
     const uint64_t *found = ti_map_find(&types->by_hash, hash);

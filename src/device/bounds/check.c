@@ -1,9 +1,10 @@
 /* Checking what kernels touch: see check.h.
  *
- * Garbage: every element that has no contents is filled with one of six bytes, by a hash of its indices: zeros, all ones (no number as
- * float, -1 as integer), and moderate and large values of both signs; each has another one for when it is "changed", and one of the two is
- * moderate, so that adding to it or multiplying it shows. So a kernel that compares, adds, multiplies with zero or takes a maximum
- * betrays itself somewhere. Garbage elements are numbered in the order of the walk; a run changes those with numbers below its `limit`. */
+ * Garbage: every element that has no contents is filled with one of six bytes, by a hash of its indices: zeros, all
+ * ones (no number as float, -1 as integer), and moderate and large values of both signs; each has another one for when
+ * it is "changed", and one of the two is moderate, so that adding to it or multiplying it shows. So a kernel that
+ * compares, adds, multiplies with zero or takes a maximum betrays itself somewhere. Garbage elements are numbered in
+ * the order of the walk; a run changes those with numbers below its `limit`. */
 #include "device/bounds/check.h"
 
 #include "base/log.h"
@@ -13,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_GUARDED_ROWS = 8192, USUAL_MAPPINGS = 65530, MAPPINGS_PER_ROW = 2, LEAST_TELLING_BYTES = 8 };
+enum { MAX_GUARDED_ROWS = 8192, USUAL_MAPPINGS = 65530, MAPPINGS_PER_ROW = 2, MIN_TELLING_BYTES = 8 };
 #define CHANGE_ALL UINT64_MAX
 
 struct ti_bounds {
@@ -48,7 +49,7 @@ static int64_t rows_to_guard(int concurrent)
         }
         fclose(file);
     }
-    return TI_MIN(mappings / 2 / MAPPINGS_PER_ROW / TI_MAX(concurrent, 1), MOST_GUARDED_ROWS);
+    return TI_MIN(mappings / 2 / MAPPINGS_PER_ROW / TI_MAX(concurrent, 1), MAX_GUARDED_ROWS);
 }
 
 ti_bounds *ti_bounds_create(int concurrent, ti_failure *failure, ti_lot *lot)
@@ -86,11 +87,12 @@ static void share_guards(trial *t)
         }
         t->is.copy[largest].compact = true;
         if (!atomic_exchange(&t->bounds->said_compact, true)) {
-            ti_log(
-                TI_LOG_WARNING,
-                "bounds check: task '%s' touches %lld rows of '%s' in one call, and there can be guards for %lld rows of all buffers "
-                "(see vm.max_map_count); without them, reads beside rows are seen only if they change a result",
-                t->is.task->shape->name, (long long)most, t->is.copy[largest].name, (long long)t->bounds->guarded_rows);
+            ti_log(TI_LOG_WARNING,
+                   "bounds check: task '%s' touches %lld rows of '%s' in one call, and there can be guards for %lld "
+                   "rows of all buffers (see vm.max_map_count); without them, reads beside rows are seen only if they "
+                   "change a result",
+                   t->is.task->shape->name, (long long)most, t->is.copy[largest].name,
+                   (long long)t->bounds->guarded_rows);
         }
     }
 }
@@ -188,7 +190,8 @@ static bool open_copies(trial *t, bool at_end)
     return true;
 }
 
-/* False if there is nothing more to do: something was found, or the kernel has failed. The copies stay mapped until close_copies. */
+/* False if there is nothing more to do: something was found, or the kernel has failed. The copies stay mapped until
+ * close_copies. */
 static bool run_once(trial *t, bool at_end, uint64_t limit)
 {
     if (!open_copies(t, at_end)) {
@@ -358,7 +361,8 @@ static bool say_restless(trial *t, const ti_bounds_element *e)
     return true;
 }
 
-/* Finds the garbage element without which, and with which, the outputs differ, given that no changed ones are the same and all are not. */
+/* Finds the garbage element without which, and with which, the outputs differ, given that no changed ones are the same
+ * and all are not. */
 static bool bisect(trial *t, uint64_t all, uint64_t *out)
 {
     uint64_t same = 0, changed = all;
@@ -381,7 +385,8 @@ static bool explain(trial *t, const ti_bounds_element *where)
     int kind = 0;
     uint64_t found = 0;
     bool differs = false, steady_differs = false;
-    /* Only the garbage of the first run is other: is it that, or the place in memory? And does the very first run repeat itself? */
+    /* Only the garbage of the first run is other: is it that, or the place in memory? And does the very first run
+     * repeat itself? */
     if (!run_again(t, CHANGE_ALL, &differs) || !run_again(t, 0, &steady_differs)) {
         return false;
     }
@@ -391,8 +396,8 @@ static bool explain(trial *t, const ti_bounds_element *where)
     if (!differs) {
         say_unsteady(
             t, where,
-            "when its data lie elsewhere in memory (a sum in another order, as -ffast-math allows, or something that no access "
-            "declares)");
+            "when its data lie elsewhere in memory (a sum in another order, as -ffast-math allows, or something that "
+            "no access declares)");
         return true;
     }
     /* Both sides once more in the end: a kernel that does not always do the same would have led astray. */
@@ -446,7 +451,7 @@ static bool find_unwritten(const trial *t, ti_bounds_element *out)
     for (uint32_t c = 0; c < t->is.copies; c++) {
         const ti_guarded *copy = &t->is.copy[c];
         ti_guarded_walk_begin(&walk, copy);
-        while (copy->elem_size >= LEAST_TELLING_BYTES && ti_guarded_walk_next(&walk, &run)) {
+        while (copy->elem_size >= MIN_TELLING_BYTES && ti_guarded_walk_next(&walk, &run)) {
             for (size_t i = 0; run.kind == TI_GUARDED_WRITABLE && i < run.count; i++, run.at[2]++) {
                 if (all_bytes_are(ti_guarded_address(copy, run.at), copy->elem_size, garbage(t, run.at, false))) {
                     *out = (ti_bounds_element){ c, { run.at[0], run.at[1], run.at[2] } };

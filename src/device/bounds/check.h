@@ -1,12 +1,13 @@
 /* TACIT_BOUNDS_CHECK: a kernel that touches what its accesses do not declare is found and named.
  *
- * A kernel call gets views of guarded copies (guarded.h) instead of the real memory, made from what its accesses declare for the items of
- * this very call. A touch of a guard is caught at once (fault.h). What guards cannot show is found by values: elements that are not declared, and
- * those of write accesses, hold garbage; the kernel runs a second time from the same inputs with other garbage and with the guards at the
- * other ends of the rows, and its outputs must be the same. If they are not, the element whose garbage makes the difference is
- * found by running the kernel again and again, with half of the suspects changed each time. Only then are outputs copied to where they belong.
- * Host tasks may have effects outside of their buffers, so they run once: reads of garbage are not seen there.
- * One per context; used by all workers at once. */
+ * A kernel call gets views of guarded copies (guarded.h) instead of the real memory, made from what its accesses
+ * declare for the items of this very call. A touch of a guard is caught at once (fault.h). What guards cannot show is
+ * found by values: elements that are not declared, and those of write accesses, hold garbage; the kernel runs a second
+ * time from the same inputs with other garbage and with the guards at the other ends of the rows, and its outputs must
+ * be the same. If they are not, the element whose garbage makes the difference is found by running the kernel again and
+ * again, with half of the suspects changed each time. Only then are outputs copied to where they belong. Host tasks may
+ * have effects outside of their buffers, so they run once: reads of garbage are not seen there. One per context; used
+ * by all workers at once. */
 #ifndef TI_BOUNDS_CHECK_H
 #define TI_BOUNDS_CHECK_H
 
@@ -19,8 +20,8 @@ typedef struct ti_bounds ti_bounds;
 ti_bounds *ti_bounds_create(int concurrent, ti_failure *failure, ti_lot *lot);
 void ti_bounds_destroy(ti_bounds *bounds);
 
-/* Calls the kernel of `job`, which has `bounds` and `task`, for `launch->chunk`, with `launch->view` for the real memory. Whatever is found
- * is the failure of the run; nothing is written to the real memory then. */
+/* Calls the kernel of `job`, which has `bounds` and `task`, for `launch->chunk`, with `launch->view` for the real
+ * memory. Whatever is found is the failure of the run; nothing is written to the real memory then. */
 void ti_bounds_run(const ti_device_kernel *job, const tacit_launch *launch);
 
 /* Calls a host kernel: with its views, or checked. */

@@ -1,8 +1,8 @@
 /* Faults of kernels: see fault.h.
  *
- * The handler may take no lock. Almost always the thread that faults is the one that called the kernel, and finds its call in `mine`. A thread that the
- * kernel has started looks through `calls`, which has all that are under way; whoever takes its call out of there waits while
- * somebody looks, so that no call goes away under the handler's eyes. */
+ * The handler may take no lock. Almost always the thread that faults is the one that called the kernel, and finds its
+ * call in `mine`. A thread that the kernel has started looks through those that are under way; whoever takes its call
+ * out of there waits while somebody looks, so that no call goes away under the handler's eyes. */
 #include "device/bounds/fault.h"
 
 #include <pthread.h>
@@ -13,20 +13,23 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { MOST_CALLS = 1024, SIGNALS = 2 };
+enum { MAX_CALLS = 1024, SIGNALS = 2 };
 
 static const int signals[SIGNALS] = { SIGSEGV, SIGBUS };
 
 /* Signal handlers are the process's, and so is what they need. */
-static _Atomic(ti_fault_call *) calls[MOST_CALLS];
-static _Atomic int looking; /* handlers that look through `calls` */
+static struct {
+    _Atomic(ti_fault_call *) call[MAX_CALLS];
+    _Atomic int lookers; /* handlers that look through them */
+} under_way;
 /* The call of this thread. In the model that needs no memory at the first use, which may be in the handler. */
 static _Thread_local ti_fault_call *mine __attribute__((tls_model("initial-exec")));
-static struct sigaction before[SIGNALS];
-static pthread_mutex_t installing = PTHREAD_MUTEX_INITIALIZER;
-static int installed; /* how many contexts want the handler; under the mutex */
-static bool
-    left_behind; /* nobody wants it, but somebody has put a handler over ours that may call it; under the mutex */
+static struct {
+    pthread_mutex_t lock;
+    int users;        /* how many contexts want it */
+    bool left_behind; /* nobody wants it, but somebody has put a handler over ours that may call it */
+    struct sigaction before[SIGNALS];
+} handler = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* ---- in the handler: only what POSIX allows there */
 
@@ -123,7 +126,7 @@ static void say_end(const ti_fault_call *call, const ti_guarded *copy, const cha
 
 static void pass_on(int number, siginfo_t *info, void *context)
 {
-    const struct sigaction *previous = &before[number == SIGBUS];
+    const struct sigaction *previous = &handler.before[number == SIGBUS];
     if (previous->sa_handler == SIG_DFL || previous->sa_handler == SIG_IGN) {
         struct sigaction plain = { .sa_handler = SIG_DFL };
         sigaction(number, &plain, NULL); /* the instruction is repeated, and the process dies of it */
@@ -153,16 +156,16 @@ static const ti_guarded *find_copy(const ti_fault_call *call, const char *addres
 static bool say_of_others(const char *address, ti_touch touch)
 {
     bool found = false;
-    atomic_fetch_add(&looking, 1);
-    for (int i = 0; i < MOST_CALLS && !found; i++) {
-        const ti_fault_call *call = atomic_load(&calls[i]);
+    atomic_fetch_add(&under_way.lookers, 1);
+    for (int i = 0; i < MAX_CALLS && !found; i++) {
+        const ti_fault_call *call = atomic_load(&under_way.call[i]);
         const ti_guarded *copy = call ? find_copy(call, address) : NULL;
         if (copy) {
             say_end(call, copy, address, touch);
             found = true;
         }
     }
-    atomic_fetch_sub(&looking, 1);
+    atomic_fetch_sub(&under_way.lookers, 1);
     return found;
 }
 
@@ -202,42 +205,42 @@ const char *ti_touch_verb(ti_touch touch)
 
 void ti_fault_install(void)
 {
-    pthread_mutex_lock(&installing);
-    if (installed++ == 0 && !left_behind) {
+    pthread_mutex_lock(&handler.lock);
+    if (handler.users++ == 0 && !handler.left_behind) {
         struct sigaction ours = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK };
         sigemptyset(&ours.sa_mask);
         for (int i = 0; i < SIGNALS; i++) {
-            sigaction(signals[i], &ours, &before[i]);
+            sigaction(signals[i], &ours, &handler.before[i]);
         }
     }
-    pthread_mutex_unlock(&installing);
+    pthread_mutex_unlock(&handler.lock);
 }
 
 void ti_fault_remove(void)
 {
-    pthread_mutex_lock(&installing);
-    if (--installed == 0) {
-        left_behind = false;
+    pthread_mutex_lock(&handler.lock);
+    if (--handler.users == 0) {
+        handler.left_behind = false;
         for (int i = 0; i < SIGNALS; i++) {
             struct sigaction now;
             sigaction(signals[i], NULL, &now);
-            left_behind |= now.sa_sigaction != on_fault;
+            handler.left_behind |= now.sa_sigaction != on_fault;
         }
-        for (int i = 0; i < SIGNALS && !left_behind; i++) {
-            sigaction(signals[i], &before[i], NULL);
+        for (int i = 0; i < SIGNALS && !handler.left_behind; i++) {
+            sigaction(signals[i], &handler.before[i], NULL);
         }
     }
-    pthread_mutex_unlock(&installing);
+    pthread_mutex_unlock(&handler.lock);
 }
 
 static int claim(ti_fault_call *call)
 {
-    for (int i = 0;; i = (i + 1) % MOST_CALLS) {
+    for (int i = 0;; i = (i + 1) % MAX_CALLS) {
         ti_fault_call *nobody = NULL;
-        if (atomic_compare_exchange_strong(&calls[i], &nobody, call)) {
+        if (atomic_compare_exchange_strong(&under_way.call[i], &nobody, call)) {
             return i;
         }
-        if (i == MOST_CALLS - 1) {
+        if (i == MAX_CALLS - 1) {
             sched_yield(); /* more threads than that run kernels: wait for one */
         }
     }
@@ -255,8 +258,8 @@ static bool run_and_return(ti_fault_call *call, tacit_host_kernel *kernel)
 
 static void release(int slot)
 {
-    atomic_store(&calls[slot], NULL);
-    while (atomic_load(&looking) > 0) {
+    atomic_store(&under_way.call[slot], NULL);
+    while (atomic_load(&under_way.lookers) > 0) {
         sched_yield();
     }
 }

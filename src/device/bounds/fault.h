@@ -1,8 +1,9 @@
 /* Calling a kernel so that a touch of a protected page of its guarded copies comes back as a value.
  *
- * The handler of SIGSEGV and SIGBUS is one per process, because signals are: it is set while any context checks bounds, finds the
- * call that the address belongs to, and leaves everything else to the handler that was there before. A thread that the kernel itself has
- * started cannot return to our caller: the handler then says what it knows and lets the process die, which ends the job. */
+ * The handler of SIGSEGV and SIGBUS is one per process, because signals are: it is set while any context checks bounds,
+ * finds the call that the address belongs to, and leaves everything else to the handler that was there before. A thread
+ * that the kernel itself has started cannot return to our caller: the handler then says what it knows and lets the
+ * process die, which ends the job. */
 #ifndef TI_FAULT_H
 #define TI_FAULT_H
 

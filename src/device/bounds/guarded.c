@@ -1,8 +1,9 @@
 /* Guarded copies: see guarded.h.
  *
- * The mapping is reserved as a whole, inaccessible; then the pages of rows are made accessible, so everything else is a guard. The distance of rows
- * is a multiple of the page size and of the element size (`ld` counts elements); between planes there are rows that nothing
- * is in; before the first and after the last element there is room for a whole plane and more. All of it costs addresses, not memory. */
+ * The mapping is reserved as a whole, inaccessible; then the pages of rows are made accessible, so everything else is a
+ * guard. The distance of rows is a multiple of the page size and of the element size (`ld` counts elements); between
+ * planes there are rows that nothing is in; before the first and after the last element there is room for a whole plane
+ * and more. All of it costs addresses, not memory. */
 #include "device/bounds/guarded.h"
 
 #include "base/check.h"
@@ -12,8 +13,8 @@
 #include <unistd.h>
 
 /* More addresses than this are not asked for: the copy is compact then. */
-#define MOST_RESERVED ((size_t)1 << 42)
-enum { LEAST_MARGIN = 1 << 20, WIDEST_GAP = 1 << 16, GAP_PAGES = 3, MOST_GAP_ROWS = 8, PAD_BYTES = 64 };
+#define MAX_RESERVED ((size_t)1 << 42)
+enum { MIN_MARGIN = 1 << 20, MAX_GAP = 1 << 16, GAP_PAGES = 3, MAX_GAP_ROWS = 8, PAD_BYTES = 64 };
 
 /* ---- arithmetic on sizes that may be too large */
 
@@ -130,9 +131,9 @@ int64_t ti_guarded_rows(const ti_guarded *copy)
 static void lay_out_guarded(ti_guarded *copy)
 {
     size_t elem = copy->elem_size, row = times(extent(&copy->reach, 2), elem);
-    size_t gap = plus(GAP_PAGES * copy->page, TI_MIN(row, (size_t)WIDEST_GAP));
+    size_t gap = plus(GAP_PAGES * copy->page, TI_MIN(row, (size_t)MAX_GAP));
     size_t unit = copy->dims > 1 ? common_multiple(copy->page, elem) : copy->page;
-    size_t gap_rows = copy->dims > 2 ? TI_MIN(extent(&copy->reach, 1), (size_t)MOST_GAP_ROWS) + 1 : 0;
+    size_t gap_rows = copy->dims > 2 ? TI_MIN(extent(&copy->reach, 1), (size_t)MAX_GAP_ROWS) + 1 : 0;
     copy->stride[2] = elem;
     copy->stride[1] = round_up(plus(row, gap), unit);
     copy->stride[0] = times(extent(&copy->reach, 1) + gap_rows, copy->stride[1]);
@@ -154,7 +155,8 @@ static void lay_out_compact(ti_guarded *copy)
     copy->slot_end = copy->reach.max[2] + (int64_t)pad;
 }
 
-/* Bytes from the first row of `reach` to the first element of it. The anchor is then at a page boundary, in every row. */
+/* Bytes from the first row of `reach` to the first element of it. The anchor is then at a page boundary, in every
+ * row. */
 static size_t lead_of(const ti_guarded *copy)
 {
     if (copy->compact) {
@@ -186,7 +188,7 @@ static size_t row_bytes(const ti_guarded *copy)
 static size_t margin_of(const ti_guarded *copy)
 {
     size_t around = plus(copy->stride[0], times(2, copy->stride[1]));
-    return round_up(TI_MAX(around, (size_t)LEAST_MARGIN), copy->page);
+    return round_up(TI_MAX(around, (size_t)MIN_MARGIN), copy->page);
 }
 
 static bool protect_rows(const ti_guarded *copy, int protection)
@@ -212,7 +214,7 @@ static bool reserve(ti_guarded *copy)
     size_t margin = margin_of(copy);
     size_t inside = round_up(times(TI_MAX(extent(&copy->reach, 0), 1), copy->stride[0]), copy->page);
     size_t bytes = plus(inside, times(2, margin));
-    if (bytes > MOST_RESERVED && (!copy->compact || bytes > PTRDIFF_MAX)) {
+    if (bytes > MAX_RESERVED && (!copy->compact || bytes > PTRDIFF_MAX)) {
         return false;
     }
     void *map = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

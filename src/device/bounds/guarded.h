@@ -1,11 +1,13 @@
-/* A guarded copy: the elements that accesses of one kernel call declare of a buffer, in a mapping of their own with protected pages around them.
+/* A guarded copy: the elements that accesses of one kernel call declare of a buffer, in a mapping of their own with
+ * protected pages around them.
  *
- * Indices are right-aligned: dimension 2 is the contiguous one, so a 1D buffer is one row. Every row has pages of its own. They begin where
- * the declared columns begin, or end where these end, so that the element next to them lies in a protected page; which of the two, the
- * caller chooses each time it maps. Rows and planes without a declared element, and the neighbours of all of them, are protected too.
- * Elements that are not declared but share pages with declared ones are *holes*; the caller fills them and looks whether they change.
- * The number of mappings in a process is limited: a copy with very many rows is `compact`, which has guards only around the whole and holes
- * around each row. A copy is used by one thread, but ti_guarded_locate may be called in a signal handler. */
+ * Indices are right-aligned: dimension 2 is the contiguous one, so a 1D buffer is one row. Every row has pages of its
+ * own. They begin where the declared columns begin, or end where these end, so that the element next to them lies in a
+ * protected page; which of the two, the caller chooses each time it maps. Rows and planes without a declared element,
+ * and the neighbours of all of them, are protected too. Elements that are not declared but share pages with declared
+ * ones are *holes*; the caller fills them and looks whether they change. The number of mappings in a process is
+ * limited: a copy with very many rows is `compact`, which has guards only around the whole and holes around each row. A
+ * copy is used by one thread, but ti_guarded_locate may be called in a signal handler. */
 #ifndef TI_GUARDED_H
 #define TI_GUARDED_H
 
@@ -26,8 +28,9 @@ typedef struct ti_guarded {
     const char *real; /* where the first element of `reach` really is */
     size_t real_stride[3];
     bool compact;
-    bool
-        slack; /* what is left of a row's pages is holes, too; else nobody looks there, because the other layout has a guard there */
+    /* What is left of a row's pages is holes, too; else nobody looks there, because the other layout has a guard
+     * there. */
+    bool slack;
     /* The layout. */
     ti_box bounding; /* of what is declared */
     size_t page;
@@ -56,7 +59,8 @@ static inline int ti_guarded_buffer_dims(const ti_guarded *copy)
 void ti_guarded_fini(ti_guarded *copy); /* the regions; not mapped any more */
 /* Rows that have pages of their own unless the copy is compact. */
 int64_t ti_guarded_rows(const ti_guarded *copy);
-/* Lay the copy out and map it, zeroed and writable. Becomes compact if the system does not grant the guards. False if there is no memory. */
+/* Lay the copy out and map it, zeroed and writable. Becomes compact if the system does not grant the guards. False if
+ * there is no memory. */
 bool ti_guarded_map(ti_guarded *copy, bool at_end);
 /* Nothing may be written from now on. */
 void ti_guarded_seal(ti_guarded *copy);
@@ -78,10 +82,12 @@ static inline char *ti_guarded_real(const ti_guarded *copy, const int64_t at[3])
     }
     return (char *)(uintptr_t)copy->real + offset;
 }
-/* Which element an address inside the mapping belongs to, also outside `reach`; false if it is not inside the mapping. Safe in signal handlers. */
+/* Which element an address inside the mapping belongs to, also outside `reach`; false if it is not inside the mapping.
+ * Safe in signal handlers. */
 bool ti_guarded_locate(const ti_guarded *copy, const char *address, int64_t at[3]);
 
-/* Walks over all elements that are memory, row by row, in runs of one kind. The order of declared elements is the same in every layout. */
+/* Walks over all elements that are memory, row by row, in runs of one kind. The order of declared elements is the same
+ * in every layout. */
 enum { TI_GUARDED_BLOCK = 1024 };
 typedef struct ti_guarded_walk {
     const ti_guarded *copy;

@@ -3,7 +3,7 @@
 
 #include "device/bounds/report.h"
 
-enum { MOST_FOLDED = 4 }; /* components of a vector or pixel */
+enum { MAX_FOLDED = 4 }; /* components of a vector or pixel */
 
 /* ---- what is declared */
 
@@ -77,14 +77,15 @@ static void group_accesses(ti_bounds_subject *is)
     }
 }
 
-/* Whether the last dimension is short, declared in full, and packed: the elements of one point, which kernels touch as one. */
+/* Whether the last dimension is short, declared in full, and packed: the elements of one point, which kernels touch as
+ * one. */
 static bool is_foldable(const ti_bounds_subject *is, uint32_t a, const tacit_view *real)
 {
     const ti_buffer_info *buffer = is->task->shape->access[a].buffer;
     const ti_region *image = &is->image[a];
     ti_box extent = align_right(&buffer->extent, buffer->dims), box = view_box(real);
     size_t points = (size_t)extent.max[2];
-    if (buffer->dims < 2 || points > MOST_FOLDED || real->stride[buffer->dims - 2] != points * buffer->elem_size ||
+    if (buffer->dims < 2 || points > MAX_FOLDED || real->stride[buffer->dims - 2] != points * buffer->elem_size ||
         box.min[2] != 0 || box.max[2] != extent.max[2]) {
         return false;
     }

@@ -1,7 +1,8 @@
-/* One call of a kernel, for the bounds check: what its accesses declare for its very items, and the guarded copies of that.
+/* One call of a kernel, for the bounds check: what its accesses declare for its very items, and the guarded copies of
+ * that.
  *
- * Accesses to one buffer that overlap, one of them writing, share a copy, since the kernel may see through one what it writes through the other; such
- * a copy knows only what all of them together declare. One worker. */
+ * Accesses to one buffer that overlap, one of them writing, share a copy, since the kernel may see through one what it
+ * writes through the other; such a copy knows only what all of them together declare. One worker. */
 #ifndef TI_BOUNDS_SUBJECT_H
 #define TI_BOUNDS_SUBJECT_H
 

@@ -114,7 +114,7 @@ static void track(ti_instruction_graph *graph, const ti_command *command, const 
 
 static ti_instruction_kind kind_of(const ti_task *task)
 {
-    return task->shape->place == TI_PLACE_EVERYWHERE ? TI_INSTRUCTION_MEETING
+    return task->shape->place == TI_PLACE_EVERYWHERE ? TI_INSTRUCTION_COLLECTIVE_HOST
            : task->shape->on_host                    ? TI_INSTRUCTION_HOST
                                                      : TI_INSTRUCTION_KERNEL;
 }

@@ -1,4 +1,4 @@
-/* Many nodes in one process: see local.h.
+/* Many nodes in one process: see local_comm.h.
  *
  * Everything that travels or waits is a *note*: an eager message (its one block is the copy behind the note), a late
  * message (its blocks are the sender's memory), or a wanted one (its blocks are the receiver's memory). A message and
@@ -12,20 +12,20 @@
  *
  * The early limit cannot deadlock: an eager message that would exceed it becomes a late one, which holds up nobody
  * else. */
-#include "comm/local.h"
-#include "comm/exchange.h"
-#include "comm/local_reduce.h"
+#include "local_comm.h"
 
 #include "base/check.h"
 #include "base/map.h"
 #include "base/park.h"
 #include "base/vec.h"
+#include "comm/exchange.h"
+#include "local_reduce.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS_PER_LINE = TI_CACHE_LINE / sizeof(uint64_t), MOST_MEMOS = 16 };
+enum { WORDS_PER_LINE = TI_CACHE_LINE / sizeof(uint64_t), MAX_MEMOS = 16 };
 
 typedef enum note_kind { NOTE_EAGER, NOTE_LATE, NOTE_WANTED } note_kind;
 
@@ -59,7 +59,7 @@ typedef struct mailbox {
     uint64_t early_bytes; /* eager bytes that were not matched yet */
 } mailbox;
 
-struct ti_comm_hub {
+struct local_hub {
     int num_nodes;
     size_t eager, early_bytes;
     uint64_t seed;
@@ -67,7 +67,7 @@ struct ti_comm_hub {
     inbox *inboxes;         /* of memos, one per node */
     _Atomic uint64_t *news; /* [node * words + peer / 64], bit peer % 64 */
     size_t words;
-    ti_local_meetings meetings; /* of reductions */
+    local_reductions reductions;
     ti_lock barrier_lock;
     _Atomic bool aborted;
     char why[400];     /* published by `aborted`, written under the barrier lock */
@@ -83,7 +83,7 @@ typedef struct result {
 
 typedef struct endpoint {
     ti_comm comm;
-    ti_comm_hub *hub;
+    local_hub *hub;
     ti_map *unmatched;      /* per origin: counter -> note */
     TI_VEC(note *) arrived; /* taken out of mailboxes and not delivered yet; [0, delivered) is past */
     size_t delivered;
@@ -175,23 +175,23 @@ static void note_destroy_list(note *n)
 
 /* ---- the hub */
 
-static mailbox *mailbox_of(ti_comm_hub *hub, int origin, int destination)
+static mailbox *mailbox_of(local_hub *hub, int origin, int destination)
 {
     return &hub->boxes[(size_t)origin * (size_t)hub->num_nodes + (size_t)destination];
 }
 
 /* After the mailbox has changed, so that whoever takes the news finds the change. */
-static void tell(ti_comm_hub *hub, int node, int peer)
+static void tell(local_hub *hub, int node, int peer)
 {
     _Atomic uint64_t *word = &hub->news[(size_t)node * hub->words + (size_t)peer / 64];
     atomic_fetch_or_explicit(word, (uint64_t)1 << (peer % 64), memory_order_release);
 }
 
-ti_comm_hub *ti_comm_hub_create(int num_nodes, size_t eager, size_t early_bytes, uint64_t shake_seed)
+local_hub *local_hub_create(int num_nodes, size_t eager, size_t early_bytes, uint64_t shake_seed)
 {
     TI_ASSERT(num_nodes > 0);
     size_t n = (size_t)num_nodes;
-    ti_comm_hub *hub = TI_NEW(ti_comm_hub);
+    local_hub *hub = TI_NEW(local_hub);
     hub->num_nodes = num_nodes;
     hub->eager = eager;
     hub->early_bytes = early_bytes;
@@ -204,10 +204,10 @@ ti_comm_hub *ti_comm_hub_create(int num_nodes, size_t eager, size_t early_bytes,
     return hub;
 }
 
-void ti_comm_hub_destroy(ti_comm_hub *hub)
+void local_hub_destroy(local_hub *hub)
 {
     size_t n = (size_t)hub->num_nodes;
-    ti_local_meetings_fini(&hub->meetings, hub->num_nodes);
+    local_reductions_fini(&hub->reductions, hub->num_nodes);
     for (size_t i = 0; i < n * n; i++) {
         note_destroy_list(hub->boxes[i].first);
         note_destroy_list(hub->boxes[i].acknowledged);
@@ -266,7 +266,7 @@ static void misfit(endpoint *self, note *message, note *wanted)
         snprintf(self->error, sizeof(self->error), "node %d sent %zu bytes where %zu were expected", message->origin,
                  message->bytes, wanted->bytes);
         self->comm.stats.error = self->error;
-        self->comm.stats.misfit = true;
+        self->comm.stats.length_mismatch = true;
     }
     ti_free(message, message->size);
     ti_free(wanted, wanted->size);
@@ -397,7 +397,7 @@ static void fetch_results(endpoint *self)
 {
     for (size_t i = self->results.count; i-- > 0;) {
         result *r = &self->results.data[i];
-        if (ti_local_reduce_fetch(&self->hub->meetings, self->comm.num_nodes, r->sequence, r->to)) {
+        if (local_reduce_fetch(&self->hub->reductions, self->comm.num_nodes, r->sequence, r->to)) {
             ti_vec_push(&self->done, r->token);
             *r = self->results.data[--self->results.count];
         }
@@ -523,7 +523,7 @@ static void start_reduction(endpoint *self, const ti_exchange *x, uint64_t token
     ti_vec_push(&region, x->what->region[0]);
     ti_payload payload = x->locate(x->user, &region);
     void *at = payload.block[0].base; /* all of a buffer is packed */
-    ti_local_reduce_bring(&self->hub->meetings, x, self->comm.node, at, payload.bytes);
+    local_reduce_bring(&self->hub->reductions, x, self->comm.node, at, payload.bytes);
     if (x->gets) {
         ti_vec_push(&self->results, ((result){ x->sequence, token, at }));
     } else {
@@ -551,7 +551,7 @@ static void local_collective(ti_comm *comm, const ti_exchange *x, uint64_t token
 static void local_barrier(ti_comm *comm, uint64_t token)
 {
     endpoint *self = (endpoint *)comm;
-    ti_comm_hub *hub = self->hub;
+    local_hub *hub = self->hub;
     comm->pending++;
     ti_vec_push(&self->barriers, token);
     ti_lock_take(&hub->barrier_lock);
@@ -587,11 +587,10 @@ static void local_destroy(ti_comm *comm)
     TI_DELETE(self);
 }
 
-/* All nodes live in this process. Exit handlers are skipped: they might wait for threads of other nodes. */
 /* The nodes share the process, so it goes on: from now on every poll of every node reports the error. */
 static void local_abort(ti_comm *comm, const char *why)
 {
-    ti_comm_hub *hub = ((endpoint *)comm)->hub;
+    local_hub *hub = ((endpoint *)comm)->hub;
     ti_lock_take(&hub->barrier_lock);
     if (!atomic_load_explicit(&hub->aborted, memory_order_relaxed)) {
         snprintf(hub->why, sizeof(hub->why), "node %d ended the job: %s", comm->node, why);
@@ -619,7 +618,7 @@ static bool local_note_send(ti_comm *comm, int peer, const void *text, size_t by
     inbox *to = &((endpoint *)comm)->hub->inboxes[peer];
     TI_ASSERT(bytes <= TI_NOTE_BYTES);
     ti_lock_take(&to->lock);
-    bool room = to->memos.count < MOST_MEMOS;
+    bool room = to->memos.count < MAX_MEMOS;
     if (room) {
         memo *m = TI_NEW(memo);
         m->origin = comm->node;
@@ -671,7 +670,7 @@ static const ti_comm_ops local_ops = {
     .note_poll = local_note_poll,
 };
 
-ti_comm *ti_comm_local_create(ti_comm_hub *hub, int node)
+ti_comm *local_comm_create(local_hub *hub, int node)
 {
     TI_ASSERT(node >= 0 && node < hub->num_nodes);
     endpoint *self = TI_NEW(endpoint);

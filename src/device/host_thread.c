@@ -1,5 +1,5 @@
-/* The thread of host tasks on every node: see meeting.h. */
-#include "device/meeting.h"
+/* The thread of collective host tasks: see host_thread.h. */
+#include "device/host_thread.h"
 
 #include "base/alloc.h"
 #include "base/check.h"
@@ -13,7 +13,7 @@ enum { NAP_NS = 1000 * 1000 * 1000 };
 
 typedef enum state { STATE_IDLE, STATE_LAUNCHED, STATE_DONE } state;
 
-struct ti_meeting_thread {
+struct ti_host_thread {
     pthread_t id;
     ti_lot *pollers;
     ti_lot own; /* where the thread sleeps */
@@ -24,7 +24,7 @@ struct ti_meeting_thread {
 
 static void *run(void *user)
 {
-    ti_meeting_thread *t = user;
+    ti_host_thread *t = user;
     for (;;) {
         uint32_t ticket = ti_lot_ticket(&t->own);
         if (atomic_load_explicit(&t->stop, memory_order_acquire)) {
@@ -44,7 +44,7 @@ static void *run(void *user)
 }
 
 /* Signals are for the threads of the program. */
-static bool start(ti_meeting_thread *t)
+static bool start(ti_host_thread *t)
 {
     sigset_t all, before;
     sigfillset(&all);
@@ -54,19 +54,19 @@ static bool start(ti_meeting_thread *t)
     return started;
 }
 
-ti_meeting_thread *ti_meeting_thread_create(ti_lot *lot)
+ti_host_thread *ti_host_thread_create(ti_lot *lot)
 {
-    ti_meeting_thread *t = TI_NEW(ti_meeting_thread);
+    ti_host_thread *t = TI_NEW(ti_host_thread);
     t->pollers = lot;
     if (!start(t)) {
         TI_DELETE(t);
         return NULL;
     }
-    pthread_setname_np(t->id, "tacit-meeting");
+    pthread_setname_np(t->id, "tacit-host-task");
     return t;
 }
 
-void ti_meeting_thread_destroy(ti_meeting_thread *t)
+void ti_host_thread_destroy(ti_host_thread *t)
 {
     atomic_store_explicit(&t->stop, true, memory_order_release);
     ti_lot_wake(&t->own, 1);
@@ -74,7 +74,7 @@ void ti_meeting_thread_destroy(ti_meeting_thread *t)
     TI_DELETE(t);
 }
 
-void ti_meeting_thread_launch(ti_meeting_thread *t, ti_device_kernel *kernel)
+void ti_host_thread_launch(ti_host_thread *t, ti_device_kernel *kernel)
 {
     TI_ASSERT(atomic_load(&t->state) == STATE_IDLE);
     t->kernel = kernel;
@@ -82,11 +82,12 @@ void ti_meeting_thread_launch(ti_meeting_thread *t, ti_device_kernel *kernel)
     ti_lot_wake(&t->own, 1);
 }
 
-bool ti_meeting_thread_poll(ti_meeting_thread *t, uint64_t *token)
+bool ti_host_thread_poll(ti_host_thread *t, uint64_t *token)
 {
     if (atomic_load_explicit(&t->state, memory_order_acquire) != STATE_DONE) {
         return false;
     }
+    TI_ASSERT(t->kernel);
     *token = t->kernel->token;
     atomic_store_explicit(&t->state, STATE_IDLE, memory_order_relaxed);
     return true;

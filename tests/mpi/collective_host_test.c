@@ -1,13 +1,13 @@
 /* Tasks on every node whose kernels call collective operations of MPI, among tasks that exchange data.
  *
- * meeting_test [single|funneled|serialized|multiple], started by a launcher on any number of nodes. With
- * MPI_THREAD_MULTIPLE everything is done inline, with one worker, with several and with threads for the roles; below
- * that, inline. A node that waits for one whose kernel cannot start would hang: an alarm ends the job then. */
+ * collective_host_test [single|funneled|serialized|multiple], started by a launcher on any number of nodes. With MPI_THREAD_MULTIPLE everything is
+ * done inline, with one worker, with several and with threads for the roles; below that, inline. A node that waits for one whose kernel
+ * cannot start would hang: an alarm ends the job then. */
 #include "mpi_program.h"
 
 #include <unistd.h>
 
-enum { ITEMS = 41, ROUNDS = 8, LARGE = 256 * 1024, MOST_SECONDS = 300 };
+enum { ITEMS = 41, ROUNDS = 8, LARGE = 256 * 1024, MAX_SECONDS = 300 };
 
 /* ---- a loop whose step size is agreed on by MPI_Allreduce */
 
@@ -91,18 +91,18 @@ static program begin(tacit_context *ctx)
 
 static void step(program *p, int64_t round)
 {
-    tacit_task meeting = { .name = "agree",
-                           .on = TACIT_ON_EVERY_NODE,
-                           .kernel.host = agree,
-                           TACIT_ARGS(round),
-                           .access = { tacit_read(p->old, tacit_all()), tacit_write(p->agreed, tacit_replicated()) } };
+    tacit_task task = { .name = "agree",
+                        .on = TACIT_ON_EVERY_NODE,
+                        .kernel.host = agree,
+                        TACIT_ARGS(round),
+                        .access = { tacit_read(p->old, tacit_all()), tacit_write(p->agreed, tacit_replicated()) } };
     tacit_task changing = { .name = "change",
                             .range = TACIT_RANGE(ITEMS),
                             .kernel.host = change,
                             .access = { tacit_read(p->old, tacit_neighborhood(1, 0, 0)),
                                         tacit_read(p->agreed, tacit_all()),
                                         tacit_write(p->fresh, tacit_one_to_one()) } };
-    REQUIRE_OK(p->ctx, tacit_submit(p->ctx, &meeting));
+    REQUIRE_OK(p->ctx, tacit_submit(p->ctx, &task));
     REQUIRE_OK(p->ctx, tacit_submit(p->ctx, &changing));
     tacit_buffer *newest = p->fresh;
     p->fresh = p->old;
@@ -145,7 +145,7 @@ static void pass_on(const tacit_launch *k)
     }
 }
 
-/* Views: a large value, and the number that the meeting overwrites. */
+/* Views: a large value, and the number that the task overwrites. */
 static void look(const tacit_launch *k)
 {
     const int64_t *round = k->args;
@@ -252,8 +252,7 @@ static void on_parts(const tacit_config *config)
     MPI_Comm_free(&part);
 }
 
-/* Meetings of two contexts in the same processes. Where everything is inline, a node that waits in one does not drive
- * the other. */
+/* Collective host tasks of two contexts in the same processes. Where everything is inline, a node that waits in one does not drive the other. */
 static void at_the_same_time(const tacit_config *config, bool threads)
 {
     tacit_context *all, *few;
@@ -293,7 +292,7 @@ int main(int argc, char **argv)
     };
     int level = level_named(argc > 1 ? argv[1] : "multiple");
     MPI_Comm world = MPI_COMM_WORLD;
-    alarm(MOST_SECONDS);
+    alarm(MAX_SECONDS);
     MPI_Init_thread(&argc, &argv, level, &level);
     for (size_t m = 0; m < (level < MPI_THREAD_MULTIPLE ? 2 : sizeof(modes) / sizeof(modes[0])); m++) {
         run_all(&modes[m], &world);

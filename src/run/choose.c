@@ -1,0 +1,86 @@
+/* How a node runs: see choose.h. */
+#include "run/choose.h"
+
+#include "base/check.h"
+#include "base/park.h"
+#include "device/host.h"
+
+#include <stdio.h>
+
+enum { CORES_FOR_THREADS = 8, MAX_DEVICES = 32, PATIENCE_NS = 200 * 1000 };
+
+static bool must_be_inline(const ti_comm *comm)
+{
+    return comm->threads == TI_COMM_THREADS_INSIDE_CALLS || comm->threads == TI_COMM_THREADS_CREATOR;
+}
+
+/* What the program or its environment asks for must be possible. */
+static bool check_threads(const tacit_config *c, const ti_comm *comm, ti_strbuf *why)
+{
+    bool progress = c->progress != TACIT_PROGRESS_DEFAULT;
+    if (!must_be_inline(comm) || (!progress && c->threads != TACIT_THREADS_ON)) {
+        return true;
+    }
+    ti_strbuf_add(why,
+                  "%s needs MPI_THREAD_MULTIPLE, but MPI was initialised with %s; call MPI_Init_thread with "
+                  "MPI_THREAD_MULTIPLE, or take the setting back",
+                  progress ? c->progress == TACIT_PROGRESS_THREAD ? "TACIT_PROGRESS=thread" : "TACIT_PROGRESS=shared"
+                           : "TACIT_THREADS=1",
+                  comm->thread_level);
+    return false;
+}
+
+/* Mode, and workers of all devices. */
+static void choose_mode(const tacit_config *c, const ti_comm *comm, bool is_dry, ti_choice *out)
+{
+    int all_cores = ti_host_cores(NULL, 0), cores = TI_MAX(all_cores / TI_MAX(comm->local_nodes, 1), 1);
+    out->spins = all_cores < comm->local_nodes ? TI_SPINS_CROWDED : TI_SPINS_ROOMY;
+    bool alone = cores == 1 && c->workers <= 1 && c->threads != TACIT_THREADS_ON &&
+                 c->progress == TACIT_PROGRESS_DEFAULT;
+    if (c->threads == TACIT_THREADS_INLINE || must_be_inline(comm) || alone) {
+        out->mode = TI_RUN_INLINE;
+        out->workers = 1;
+        return;
+    }
+    bool spare = c->progress == TACIT_PROGRESS_DEFAULT && cores >= CORES_FOR_THREADS;
+    out->mode = c->progress == TACIT_PROGRESS_THREAD || spare ? TI_RUN_THREAD : TI_RUN_SHARED;
+    int kept = out->mode == TI_RUN_THREAD && cores >= CORES_FOR_THREADS ? 2 : 0;
+    out->workers = c->workers ? c->workers : cores - kept;
+    out->mode = is_dry ? TI_RUN_INLINE : out->mode; /* with the workers that a live run would have */
+}
+
+/* Divide the workers among the devices; each has at least one. */
+static bool choose_devices(const char *text, ti_choice *out, ti_strbuf *why)
+{
+    int count = 1, used = 0;
+    bool discrete = false;
+    if (text) {
+        discrete = sscanf(text, "%d:discrete%n", &count, &used) == 1 && used > 0 && text[used] == '\0';
+        if ((!discrete && (sscanf(text, "%d%n", &count, &used) != 1 || text[used] != '\0')) || count < 1 ||
+            count > MAX_DEVICES) {
+            ti_strbuf_add(why, "TACIT_HOST_DEVICES is '%s', but must be 1 to %d, or such a number with :discrete", text,
+                          MAX_DEVICES);
+            return false;
+        }
+    }
+    out->devices = count;
+    out->memories = discrete ? count + 1 : 1;
+    out->workers = TI_MAX(out->workers / count, 1);
+    return true;
+}
+
+bool ti_choose(const tacit_config *config, const ti_comm *comm, bool is_dry, ti_choice *out, ti_strbuf *why)
+{
+    *out = (ti_choice){ .mode = TI_RUN_INLINE };
+    choose_mode(config, comm, is_dry, out);
+    TI_ASSERT(out->workers >= 1);
+    return check_threads(config, comm, why) && choose_devices(config->host_devices, out, why);
+}
+
+/* Inline nothing happens between calls, and every call that waits closes the window; graphs are to be the same in every
+ * run. */
+uint64_t ti_choose_patience(ti_run_mode mode, const tacit_config *config)
+{
+    bool for_ever = config->lookahead == TACIT_LOOKAHEAD_FULL || config->graph;
+    return mode == TI_RUN_INLINE || for_ever ? 0 : PATIENCE_NS;
+}

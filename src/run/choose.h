@@ -1,0 +1,27 @@
+/* How a node runs: decided from its settings, its communicator and the machine, before anything is created.
+ *
+ * Pure functions but for the look at the cores of the machine. Any thread. */
+#ifndef TI_CHOOSE_H
+#define TI_CHOOSE_H
+
+#include "base/strbuf.h"
+#include "comm/comm.h"
+
+/* Who takes the roles of scheduler and executor: see runtime.h. */
+typedef enum ti_run_mode { TI_RUN_INLINE, TI_RUN_SHARED, TI_RUN_THREAD } ti_run_mode;
+
+typedef struct ti_choice {
+    ti_run_mode mode;
+    int workers;    /* per device, at least 1 */
+    int devices;    /* at least 1 */
+    int memories;   /* the host's, and one per device if these are discrete */
+    uint32_t spins; /* of a thread that waits, before it gives up its core: ti_lot */
+} ti_choice;
+
+/* False and a sentence in `why` if what the settings ask for is not possible. */
+bool ti_choose(const tacit_config *config, const ti_comm *comm, bool is_dry, ti_choice *out, ti_strbuf *why);
+
+/* Nanoseconds that a window of allocations waits for more tasks; 0: until it is closed. */
+uint64_t ti_choose_patience(ti_run_mode mode, const tacit_config *config);
+
+#endif
