@@ -9,6 +9,7 @@
 #include "api/context.h"
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/map.h"
 #include "ir/submission.h"
 
 enum {
@@ -51,11 +52,8 @@ struct ti_shapes {
     uint64_t serial, uses, refused, before, executed;
     uint32_t numbers; /* given out so far */
     TI_VEC(uint32_t) free_numbers;
-    description asked; /* last, in vain */
-    struct {
-        uint64_t hash[SEEN_WAYS];
-        uint32_t next; /* to be overwritten */
-    } seen[SEEN_SETS]; /* what came lately, for the first time */
+    description asked;                   /* last, in vain */
+    uint64_t seen[SEEN_SETS][SEEN_WAYS]; /* hashes of what came lately, for the first time */
 };
 
 ti_shapes *ti_shapes_create(int num_nodes)
@@ -371,16 +369,17 @@ static bool make_room(ti_shapes *s)
     return true;
 }
 
-/* Whether the description has come before, not long ago. Notes that it has. */
+/* Whether the description has come before, not long ago. Notes that it has, in place of any other: taking them in turn, a loop over one more
+ * than there is room for would never find anything. */
 static bool comes_again(ti_shapes *s, uint64_t hash)
 {
-    uint64_t *way = s->seen[(hash >> 20) % SEEN_SETS].hash;
+    uint64_t *way = s->seen[(hash >> 20) % SEEN_SETS];
     for (int i = 0; i < SEEN_WAYS; i++) {
         if (way[i] == hash) {
             return true;
         }
     }
-    way[s->seen[(hash >> 20) % SEEN_SETS].next++ % SEEN_WAYS] = hash;
+    way[ti_hash64(s->uses) % SEEN_WAYS] = hash;
     return false;
 }
 
