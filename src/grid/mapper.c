@@ -108,8 +108,7 @@ bool ti_mapper_image(const ti_mapper *m, const ti_box *extent, const ti_box *ite
     return true;
 }
 
-bool ti_mapper_inverse(const ti_mapper *m, const ti_split *s, int64_t margin, const ti_box *box, int64_t first[3],
-                       int64_t last[3])
+bool ti_mapper_inverse(const ti_mapper *m, const ti_split *s, const ti_box *box, int64_t first[3], int64_t last[3])
 {
     for (int d = 0; d < 3; d++) {
         first[d] = 0;
@@ -128,8 +127,8 @@ bool ti_mapper_inverse(const ti_mapper *m, const ti_split *s, int64_t margin, co
         }
         int k = c->dim;
         /* A chunk qualifies if its begin is below `above` and its end is above `below`. */
-        int64_t above = ceil_div((box->max[d] + c->lo) * c->div, c->mul) + margin;
-        int64_t below = floor_div((box->min[d] - c->hi) * c->div, c->mul) - margin;
+        int64_t above = ceil_div((box->max[d] + c->lo) * c->div, c->mul);
+        int64_t below = floor_div((box->min[d] - c->hi) * c->div, c->mul);
         if (below >= s->hi[k] || above <= s->lo[k]) {
             return false;
         }
@@ -149,7 +148,7 @@ bool ti_mapper_inverse(const ti_mapper *m, const ti_split *s, int64_t margin, co
     return true;
 }
 
-bool ti_mapper_is_constant(const ti_mapper *m, const ti_split *s, int64_t margin, const ti_box *extent)
+bool ti_mapper_is_constant(const ti_mapper *m, const ti_split *s, const ti_box *extent)
 {
     for (int d = 0; d < m->dims && s->place != TI_PLACE_EVERYWHERE; d++) {
         const tacit_component *c = &m->c[d];
@@ -158,8 +157,8 @@ bool ti_mapper_is_constant(const ti_mapper *m, const ti_split *s, int64_t margin
         }
         /* The last chunk begins highest, the first one ends lowest: if even they reach both ends, all do. */
         ti_box lowest = ti_split_range(s), image;
-        lowest.min[c->dim] = TI_MAX(s->lo[c->dim], ti_split_border(s, c->dim, s->parts[c->dim] - 1) - margin);
-        lowest.max[c->dim] = TI_MIN(s->hi[c->dim], ti_split_border(s, c->dim, 1) + margin);
+        lowest.min[c->dim] = ti_split_border(s, c->dim, s->parts[c->dim] - 1);
+        lowest.max[c->dim] = ti_split_border(s, c->dim, 1);
         component_image(c, extent->max[d], &lowest, &image.min[0], &image.max[0]);
         if (image.min[0] != 0 || image.max[0] != extent->max[d]) {
             return false;
@@ -168,7 +167,7 @@ bool ti_mapper_is_constant(const ti_mapper *m, const ti_split *s, int64_t margin
     return true;
 }
 
-bool ti_mapper_is_parted(const ti_mapper *m, const ti_split *s, int d)
+bool ti_mapper_is_partitioned(const ti_mapper *m, const ti_split *s, int d)
 {
     const tacit_component *c = &m->c[d];
     return c->kind == TACIT_COMPONENT_DIM && c->lo + c->hi <= 0 && s->gran[c->dim] * c->mul % c->div == 0 &&
@@ -182,7 +181,7 @@ bool ti_mapper_is_disjoint(const ti_mapper *m, const ti_split *s)
         return s->chunks == 1;
     }
     for (int d = 0; d < m->dims; d++) {
-        if (ti_mapper_is_parted(m, s, d)) {
+        if (ti_mapper_is_partitioned(m, s, d)) {
             used[m->c[d].dim] = true;
         }
     }

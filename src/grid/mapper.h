@@ -36,17 +36,16 @@ void ti_component_image(const tacit_component *c, int64_t n, int64_t a, int64_t 
 /* The image of a box of items, clamped to `extent` (the buffer). False if it is empty. Not for custom mappers. */
 bool ti_mapper_image(const ti_mapper *m, const ti_box *extent, const ti_box *items, ti_box *out);
 
-/* Candidate chunks: those whose image (of the chunk widened by `margin`) may meet `box` lie in the parts [first[d], last[d]] of each dimension. Never misses one.
+/* Candidate chunks: those whose image may meet `box` lie in the parts [first[d], last[d]] of each dimension. Never misses one.
  * False if there is none. */
-bool ti_mapper_inverse(const ti_mapper *m, const ti_split *s, int64_t margin, const ti_box *box, int64_t first[3],
-                       int64_t last[3]);
+bool ti_mapper_inverse(const ti_mapper *m, const ti_split *s, const ti_box *box, int64_t first[3], int64_t last[3]);
 
 /* Whether every chunk has the same image: also by clamping to `extent`. */
-bool ti_mapper_is_constant(const ti_mapper *m, const ti_split *s, int64_t margin, const ti_box *extent);
+bool ti_mapper_is_constant(const ti_mapper *m, const ti_split *s, const ti_box *extent);
 /* Whether images of different chunks never overlap, decided from the components (may say false although they do not). */
 bool ti_mapper_is_disjoint(const ti_mapper *m, const ti_split *s);
 /* Whether along dimension `d` of the buffer parts that differ in the component's dimension lie side by side. */
-bool ti_mapper_is_parted(const ti_mapper *m, const ti_split *s, int d);
+bool ti_mapper_is_partitioned(const ti_mapper *m, const ti_split *s, int d);
 /* Whether the image under `a` covers that under `b` for every box of items. */
 bool ti_mapper_covers(const ti_mapper *a, const ti_mapper *b);
 

@@ -27,7 +27,7 @@ static void chunk_part(const ti_parts *parts, int64_t c, const ti_box *clip, ti_
         }
         return;
     }
-    ti_box items = ti_split_chunk(&parts->split, c, 0), image;
+    ti_box items = ti_split_chunk(&parts->split, c), image;
     if (ti_mapper_image(&parts->mapper, &parts->extent, &items, &image)) {
         ti_boxes_push_common(&image, clip, out);
     }
@@ -74,7 +74,7 @@ bool ti_collective_together(const ti_collective *c, int q, uint32_t index, ti_bo
     if (q >= c->to.split.chunks) {
         return false;
     }
-    ti_box items = ti_split_chunk(&c->to.split, q, 0), image; /* groups have one chunk per node */
+    ti_box items = ti_split_chunk(&c->to.split, q), image; /* groups have one chunk per node */
     if (!ti_mapper_image(&c->to.mapper, &c->to.extent, &items, &image)) {
         return false;
     }

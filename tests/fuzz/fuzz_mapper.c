@@ -13,7 +13,6 @@ typedef struct sample {
     ti_split split;
     ti_mapper mapper;
     ti_box extent;
-    int64_t margin;
     int64_t table[MOST_CHUNKS + 1];
     uint32_t weights[MOST_NODES];
 } sample;
@@ -87,7 +86,7 @@ static void check_chunks(const sample *s)
     ti_split_nodes(p, &a, &b);
     FUZZ_REQUIRE(p->chunks >= 1 && p->chunks <= MOST_CHUNKS && a >= 0 && a < b && b <= p->nodes);
     for (int64_t c = 0; c < p->chunks; c++) {
-        ti_box chunk = ti_split_chunk(p, c, 0), range = ti_split_range(p);
+        ti_box chunk = ti_split_chunk(p, c), range = ti_split_range(p);
         int64_t part = 0, first;
         FUZZ_REQUIRE(!ti_box_is_empty(&chunk) && ti_box_covers(&range, &chunk));
         for (int d = 0; d < 3; d++) {
@@ -121,9 +120,9 @@ static bool in_parts(const ti_split *s, int64_t c, const int64_t first[3], const
 static void check_inverse(const sample *s, const ti_box *box)
 {
     int64_t first[3], last[3];
-    bool any = ti_mapper_inverse(&s->mapper, &s->split, s->margin, box, first, last);
+    bool any = ti_mapper_inverse(&s->mapper, &s->split, box, first, last);
     for (int64_t c = 0; c < s->split.chunks; c++) {
-        ti_box items = ti_split_chunk(&s->split, c, s->margin), image;
+        ti_box items = ti_split_chunk(&s->split, c), image;
         if (ti_mapper_image(&s->mapper, &s->extent, &items, &image)) {
             FUZZ_REQUIRE(!ti_box_is_empty(&image) && ti_box_covers(&s->extent, &image));
             FUZZ_REQUIRE(!ti_box_meets(&image, box) || (any && in_parts(&s->split, c, first, last)));
@@ -131,24 +130,24 @@ static void check_inverse(const sample *s, const ti_box *box)
     }
 }
 
-static bool chunk_image(const sample *s, int64_t c, int64_t margin, ti_box *out)
+static bool chunk_image(const sample *s, int64_t c, ti_box *out)
 {
-    ti_box items = ti_split_chunk(&s->split, c, margin);
+    ti_box items = ti_split_chunk(&s->split, c);
     return ti_mapper_image(&s->mapper, &s->extent, &items, out);
 }
 
 static void check_properties(const sample *s)
 {
-    bool constant = ti_mapper_is_constant(&s->mapper, &s->split, s->margin, &s->extent);
+    bool constant = ti_mapper_is_constant(&s->mapper, &s->split, &s->extent);
     bool disjoint = ti_mapper_is_disjoint(&s->mapper, &s->split);
     ti_box zero, a, b;
-    bool any = chunk_image(s, 0, s->margin, &zero);
+    bool any = chunk_image(s, 0, &zero);
     for (int64_t c = 0; c < s->split.chunks; c++) {
         if (constant) {
-            FUZZ_REQUIRE(chunk_image(s, c, s->margin, &a) == any && (!any || ti_box_equal(&a, &zero)));
+            FUZZ_REQUIRE(chunk_image(s, c, &a) == any && (!any || ti_box_equal(&a, &zero)));
         }
         for (int64_t e = c + 1; disjoint && e < s->split.chunks; e++) {
-            FUZZ_REQUIRE(!chunk_image(s, c, 0, &a) || !chunk_image(s, e, 0, &b) || !ti_box_meets(&a, &b));
+            FUZZ_REQUIRE(!chunk_image(s, c, &a) || !chunk_image(s, e, &b) || !ti_box_meets(&a, &b));
         }
     }
     FUZZ_REQUIRE(ti_mapper_covers(&s->mapper, &s->mapper));
@@ -171,7 +170,7 @@ static bool maps_to(const sample *s, const ti_box *items, int d, int64_t x)
 
 static void check_image(const sample *s, int64_t c)
 {
-    ti_box items = ti_split_chunk(&s->split, c, s->margin), image;
+    ti_box items = ti_split_chunk(&s->split, c), image;
     bool any = ti_mapper_image(&s->mapper, &s->extent, &items, &image), empty = false;
     for (int d = 0; d < s->mapper.dims; d++) {
         int64_t count = 0;
@@ -193,7 +192,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool extreme = fuzz_byte(&in) & 1;
     take_split(&in, extreme, &s);
     take_mapper(&in, extreme, &s);
-    s.margin = size_of(&in, 3, most, extreme);
     check_chunks(&s);
     check_properties(&s);
     for (int i = 0; i < 4; i++) {

@@ -11,7 +11,6 @@ typedef struct sample {
     ti_split split;
     ti_mapper mapper;
     ti_box extent;
-    int64_t margin;
 } sample;
 
 static int64_t pick(rng *r, const int64_t *list, size_t n)
@@ -67,7 +66,7 @@ static ti_mapper random_mapper(rng *r, int dims)
 
 static sample random_sample(rng *r)
 {
-    sample s = { .split = random_split(r), .extent = { { 0, 0, 0 }, { 1, 1, 1 } }, .margin = PICK(r, 0, 0, 0, 1, 3) };
+    sample s = { .split = random_split(r), .extent = { { 0, 0, 0 }, { 1, 1, 1 } } };
     int dims = (int)rng_between(r, 0, 3);
     for (int d = 0; d < dims; d++) {
         s.extent.max[d] = rng_between(r, 1, 20);
@@ -113,7 +112,7 @@ static bool brute_image(const sample *s, const ti_box *items, ti_box *out)
 
 static bool chunk_image(const sample *s, int64_t c, ti_box *out)
 {
-    ti_box items = ti_split_chunk(&s->split, c, s->margin);
+    ti_box items = ti_split_chunk(&s->split, c);
     return brute_image(s, &items, out);
 }
 
@@ -123,7 +122,7 @@ static void images(void **state)
     rng r = rng_from(seed);
     for (int i = 0; i < 20000; i++) {
         sample s = random_sample(&r);
-        ti_box items = ti_split_chunk(&s.split, rng_between(&r, 0, s.split.chunks - 1), s.margin), expected, found;
+        ti_box items = ti_split_chunk(&s.split, rng_between(&r, 0, s.split.chunks - 1)), expected, found;
         bool any = brute_image(&s, &items, &expected);
         assert_int_equal(ti_mapper_image(&s.mapper, &s.extent, &items, &found), any);
         assert_true(!any || ti_box_equal(&expected, &found));
@@ -155,7 +154,7 @@ static void inverse(void **state)
             box.max[d] = rng_between(&r, box.min[d] + 1, s.extent.max[d]);
         }
         int64_t first[3], last[3];
-        bool any = ti_mapper_inverse(&s.mapper, &s.split, s.margin, &box, first, last);
+        bool any = ti_mapper_inverse(&s.mapper, &s.split, &box, first, last);
         for (int64_t c = 0; c < s.split.chunks; c++) {
             ti_box image;
             bool meets = chunk_image(&s, c, &image) && ti_box_meets(&image, &box);
@@ -176,7 +175,7 @@ static void properties(void **state)
     int constants = 0, disjoints = 0;
     for (int i = 0; i < 20000; i++) {
         sample s = random_sample(&r);
-        bool constant = ti_mapper_is_constant(&s.mapper, &s.split, s.margin, &s.extent);
+        bool constant = ti_mapper_is_constant(&s.mapper, &s.split, &s.extent);
         bool disjoint = ti_mapper_is_disjoint(&s.mapper, &s.split);
         constants += constant && s.split.chunks > 1;
         disjoints += disjoint && s.split.chunks > 1;
@@ -187,7 +186,6 @@ static void properties(void **state)
             bool same = chunk_image(&s, c, &image) == any;
             assert_true(!constant || (same && (!any || ti_box_equal(&image, &whole))));
         }
-        s.margin = 0; /* writers have none */
         for (int64_t c = 0; c < s.split.chunks && disjoint; c++) {
             ti_box image, other;
             bool some = chunk_image(&s, c, &image);

@@ -1,6 +1,6 @@
 /* Version maps against an array of stamps per node: what each node lacks, who owns it, and that no copy is claimed that is not there.
  *
- * Reads and writes go straight to one map, with mappers, splits and margins at random, writers that overlap among them. A second map gets the same changes
+ * Reads and writes go straight to one map, with mappers and splits at random, writers that overlap among them. A second map gets the same changes
  * and no questions, and must stay equal. Also: how many entries the growing programs leave behind, stated as bounds. */
 #include "plan/version/transfer.h"
 
@@ -18,7 +18,6 @@ typedef struct subject {
     ti_split_request request;
     ti_mapper mapper;
     ti_access access;
-    int64_t margin;
     ti_holder *holder[2];
     uint32_t last_read; /* stamp */
 } subject;
@@ -69,7 +68,7 @@ static void resolve(world *w, subject *s)
     };
     for (int m = 0; m < 2; m++) {
         ti_split_ref *split = ti_split_cache_get(&w->splits[m], &s->request);
-        s->holder[m] = ti_holder_ref(ti_holder_get(&w->map[m].holders, &s->access, 0, split, s->margin));
+        s->holder[m] = ti_holder_ref(ti_holder_get(&w->map[m].holders, &s->access, 0, split));
     }
 }
 
@@ -87,7 +86,6 @@ static void add_subject(world *w)
     if (rng_between(r, 0, 3) == 0) {
         s->request.place = rng_between(r, 0, 3) ? (int)rng_between(r, 0, w->nodes - 1) : TI_PLACE_EVERYWHERE;
     }
-    s->margin = rng_between(r, 0, 3) ? 0 : rng_between(r, 1, 3);
     tacit_component c[3];
     for (int d = 0; d < 3; d++) {
         c[d] = random_component(r, &w->extent, d, task_dims);
@@ -143,17 +141,16 @@ static void world_fini(world *w)
 
 /* ---- the model */
 
-/* The parts that node q touches, with the margin, straight from the mapper. */
-static void touched(world *w, const subject *s, int q, bool margin, ti_boxes *out)
+/* The parts that node q touches, straight from the mapper. */
+static void touched(const subject *s, int q, ti_boxes *out)
 {
     const ti_split *split = &s->holder[0]->split->split;
     int64_t first, count = ti_split_chunks_of(split, q, &first);
     ti_vec_clear(out);
     for (int64_t c = first; c < first + count; c++) {
-        ti_box items = ti_split_chunk(split, c, margin ? s->margin : 0);
+        ti_box items = ti_split_chunk(split, c);
         ti_access_image(&s->access, &items, out);
     }
-    (void)w;
 }
 
 static bool may_be_forgotten(const world *w, int64_t cell)
@@ -207,7 +204,7 @@ static void check_wants(world *w, const ti_version *v, subject *const *reads, si
     bool wanted[MOST_CELLS] = { false }, read[MOST_CELLS] = { false };
     for (size_t i = 0; i < count; i++) {
         holders[i] = reads[i]->holder[0];
-        touched(w, reads[i], q, true, &image);
+        touched(reads[i], q, &image);
         for (size_t k = 0; k < image.count; k++) {
             FOR_CELLS(w, &image.data[k], cell)
             {
@@ -294,7 +291,7 @@ static void read_some(world *w)
         }
         reads[i]->last_read = w->stamp;
         for (int q = 0; q < w->nodes; q++) {
-            touched(w, reads[i], q, true, &image);
+            touched(reads[i], q, &image);
             for (size_t k = 0; k < image.count; k++) {
                 FOR_CELLS(w, &image.data[k], cell)
                 {
@@ -321,11 +318,11 @@ static void write_some(world *w)
     const tacit_component *c = s->mapper.c;
     bool diagonal = w->dims > 1 && c[0].kind == TACIT_COMPONENT_DIM && c[1].kind == TACIT_COMPONENT_DIM &&
                     c[0].dim == c[1].dim;
-    if (s->margin || s->mapper.custom >= 0 || diagonal) {
-        return; /* not a writer: their chunks have no margin, and together cover the image of the whole range */
+    if (s->mapper.custom >= 0 || diagonal) {
+        return; /* not a writer: their chunks together cover the image of the whole range */
     }
     for (int q = 0; q < w->nodes; q++) {
-        touched(w, s, q, false, &image);
+        touched(s, q, &image);
         for (size_t k = 0; k < image.count; k++) {
             mark(w, q, &image.data[k]);
         }
@@ -437,7 +434,7 @@ static void touch(growth *g, bool write, ti_box range, int place, tacit_componen
     };
     ti_access access = { .buffer = &g->buffer, .mapper = mapper, .mappers = 1 };
     ti_split_ref *split = ti_split_cache_get(&g->splits, &request);
-    ti_holder *holder = ti_holder_get(&g->map.holders, &access, 0, split, 0);
+    ti_holder *holder = ti_holder_get(&g->map.holders, &access, 0, split);
     if (write) {
         ti_version_map_write(&g->map, holder);
     } else {
@@ -575,8 +572,8 @@ static uint64_t fetch_cyclic(size_t per_node, int node, bool to_cyclic, size_t *
     ti_split_cache_init(&splits, node);
     ti_version_map_init(&map, &buffer.extent, CYCLIC_NODES, false, &evaluated);
     ti_transfer_init(&planner, node);
-    ti_holder *parts = ti_holder_ref(ti_holder_get(&map.holders, &access, 0, ti_split_cache_get(&splits, &request), 0));
-    ti_holder *all = ti_holder_ref(ti_holder_get(&map.holders, &whole, 0, ti_split_cache_get(&splits, &even), 0));
+    ti_holder *parts = ti_holder_ref(ti_holder_get(&map.holders, &access, 0, ti_split_cache_get(&splits, &request)));
+    ti_holder *all = ti_holder_ref(ti_holder_get(&map.holders, &whole, 0, ti_split_cache_get(&splits, &even)));
     evaluated_before = (int64_t)evaluated;
     ti_version_map_write(&map, to_cyclic ? all : parts);
     ti_transfer_plan(&planner, &map, to_cyclic ? &parts : &all, 1);
@@ -625,7 +622,7 @@ static void candidates_ascend(void **state)
         ti_chunk_list list = { 0 };
         ti_split_cache_init(&splits, 0);
         ti_holder_cache_init(&holders, &evaluated);
-        ti_holder *h = ti_holder_get(&holders, &access, 0, ti_split_cache_get(&splits, &request), 0);
+        ti_holder *h = ti_holder_get(&holders, &access, 0, ti_split_cache_get(&splits, &request));
         ti_holder_candidates(h, &buffer.extent, &list);
         assert_int_equal(list.count, (size_t)(CYCLIC_NODES * oversubscribe));
         for (size_t i = 0; i < list.count; i++) {

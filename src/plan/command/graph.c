@@ -192,7 +192,7 @@ void ti_command_resolve_holders(ti_command_graph *graph, const ti_task *task, ti
         ti_split_ref *readers = access->mode == TACIT_REDUCE && access->include_old ? root_split(graph, split) : split;
         for (uint32_t m = 0; m < access->mappers; m++) {
             ti_holder *holder = ti_holder_get(&ti_command_buffer_of(graph, access->buffer)->versions.holders, access, m,
-                                              readers, 0);
+                                              readers);
             ti_vec_push(&graph->holders, ti_holder_ref(holder));
         }
     }
@@ -329,7 +329,7 @@ static void execute(ti_command_graph *graph, const ti_task *task, const ti_split
     }
     ti_piece *piece = TI_ARENA_ARRAY(ti_command_arena(graph), ti_piece, (size_t)split->own_count);
     for (int64_t c = 0; c < split->own_count; c++) {
-        ti_box chunk = ti_split_chunk(&split->split, split->own_first + c, 0);
+        ti_box chunk = ti_split_chunk(&split->split, split->own_first + c);
         fill_piece(graph, task, &chunk, &piece[c]);
     }
     emit_execution(graph, task, piece, split->own_count);
@@ -445,7 +445,7 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
 static void set_owners(ti_command_graph *graph, const ti_task *task, ti_version_map *versions)
 {
     ti_split_ref *split = ti_command_split(graph, task);
-    ti_version_map_write(versions, ti_holder_get(&versions->holders, &task->access[0], 0, split, 0));
+    ti_version_map_write(versions, ti_holder_get(&versions->holders, &task->access[0], 0, split));
 }
 
 static void create_buffer(ti_command_graph *graph, const ti_task *task)

@@ -240,7 +240,7 @@ static ti_chunk_table *build_table(const ti_holder *h, uint64_t *evaluated)
     ti_region_map_init(&table->index);
     table->index.overlapping = true;
     for (int64_t c = 0; c < table->chunks; c++) {
-        ti_box items = ti_split_chunk(&h->split->split, c, h->margin);
+        ti_box items = ti_split_chunk(&h->split->split, c);
         ti_custom_image(h->custom, &items, &h->extent, h->dims, &table->box);
         table->start[c + 1] = table->box.count;
         ++*evaluated;
@@ -270,10 +270,10 @@ static ti_along along_of_table(const ti_chunk_table *table, int d)
     for (size_t i = 0; i < table->box.count; i++) {
         const ti_box *b = &table->box.data[i];
         bool like_first = b->min[d] == table->box.data[0].min[d] && b->max[d] == table->box.data[0].max[d];
-        along = like_first ? along : TI_ALONG_PARTED;
+        along = like_first ? along : TI_ALONG_PARTITIONED;
         ti_vec_push(&spans, ((span){ b->min[d], b->max[d] }));
     }
-    if (along == TI_ALONG_PARTED) {
+    if (along == TI_ALONG_PARTITIONED) {
         ti_vec_sort(&spans, &other, by_min);
         for (size_t i = 1; i < spans.count; i++) {
             along = spans.data[i - 1].max > spans.data[i].min ? TI_ALONG_OTHER : along;
@@ -295,17 +295,17 @@ static void look_at_table(ti_holder *h)
 {
     ti_chunk_table *table = h->table;
     bool single = true;
-    h->same = h->apart = true;
+    h->observed_constant = h->observed_disjoint = true;
     for (int64_t c = 0; c < table->chunks; c++) {
-        h->same = h->same && same_boxes(table, c);
+        h->observed_constant = h->observed_constant && same_boxes(table, c);
         single = single && table->start[c + 1] - table->start[c] == 1;
     }
-    for (int64_t c = 0; c < table->chunks && h->apart; c++) {
-        for (size_t i = table->start[c]; i < table->start[c + 1] && h->apart; i++) {
+    for (int64_t c = 0; c < table->chunks && h->observed_disjoint; c++) {
+        for (size_t i = table->start[c]; i < table->start[c + 1] && h->observed_disjoint; i++) {
             ti_vec_clear(&table->hits);
             ti_region_map_query(&table->index, &table->box.data[i], &table->hits);
-            for (size_t k = 0; k < table->hits.count && h->apart; k++) {
-                h->apart = table->hits.data[k].value == (uint64_t)c;
+            for (size_t k = 0; k < table->hits.count && h->observed_disjoint; k++) {
+                h->observed_disjoint = table->hits.data[k].value == (uint64_t)c;
             }
         }
     }
@@ -337,8 +337,8 @@ static ti_along along_of_component(const ti_holder *h, int d)
     if (d >= h->mapper.dims || c->kind != TACIT_COMPONENT_DIM || h->split->split.parts[c->dim] == 1) {
         return TI_ALONG_CONSTANT;
     }
-    bool parted = ti_mapper_is_parted(&h->mapper, &h->split->split, d) && !is_on_diagonal(h, d);
-    return parted ? TI_ALONG_PARTED : TI_ALONG_OTHER;
+    bool parted = ti_mapper_is_partitioned(&h->mapper, &h->split->split, d) && !is_on_diagonal(h, d);
+    return parted ? TI_ALONG_PARTITIONED : TI_ALONG_OTHER;
 }
 
 /* Rows or columns of the split's grid: what chunks touch follows some of its dimensions, and the others number the chunks of one group, in even steps. */
@@ -348,10 +348,10 @@ static void find_groups(ti_holder *h)
     bool followed[3] = { false, false, false };
     for (int d = 0; d < 3; d++) {
         const tacit_component *c = &h->mapper.c[d];
-        if (h->along[d] == TI_ALONG_OTHER || (h->along[d] == TI_ALONG_PARTED && c->lo + c->hi != 0)) {
+        if (h->along[d] == TI_ALONG_OTHER || (h->along[d] == TI_ALONG_PARTITIONED && c->lo + c->hi != 0)) {
             return;
         }
-        if (h->along[d] == TI_ALONG_PARTED) {
+        if (h->along[d] == TI_ALONG_PARTITIONED) {
             followed[c->dim] = true;
         }
     }
@@ -393,26 +393,25 @@ static void derive(ti_holder_cache *cache, ti_holder *h)
     if (ti_mapper_image(&h->mapper, &h->extent, &range, &image)) {
         ti_vec_push(&h->image, image);
     }
-    h->constant = ti_mapper_is_constant(&h->mapper, split, h->margin, &h->extent);
+    h->constant = ti_mapper_is_constant(&h->mapper, split, &h->extent);
     h->disjoint = ti_mapper_is_disjoint(&h->mapper, split);
-    h->same = h->constant;
-    h->apart = h->disjoint;
+    h->observed_constant = h->constant;
+    h->observed_disjoint = h->disjoint;
     for (int d = 0; d < 3; d++) {
         h->along[d] = along_of_component(h, d);
     }
-    if (split->place == TI_PLACE_SPLIT && split->parts[0] != split->chunks && !h->same && !h->apart && !h->margin) {
+    if (split->place == TI_PLACE_SPLIT && split->parts[0] != split->chunks && !h->observed_constant && !h->observed_disjoint) {
         find_groups(h);
     }
 }
 
-ti_holder *ti_holder_get(ti_holder_cache *cache, const ti_access *access, uint32_t mapper, ti_split_ref *split,
-                         int64_t margin)
+ti_holder *ti_holder_get(ti_holder_cache *cache, const ti_access *access, uint32_t mapper, ti_split_ref *split)
 {
     cache->clock++;
     const ti_mapper *m = &access->mapper[mapper];
-    uint64_t hash = ti_mapper_hash(m) ^ split->hash ^ ti_hash64((uint64_t)margin);
+    uint64_t hash = ti_mapper_hash(m) ^ split->hash;
     for (ti_holder *h = cache->buckets ? cache->bucket[hash % cache->buckets] : NULL; h; h = h->next) {
-        if (h->hash == hash && h->split == split && h->margin == margin && ti_mapper_equal(&h->mapper, m)) {
+        if (h->hash == hash && h->split == split && ti_mapper_equal(&h->mapper, m)) {
             h->last_use = cache->clock;
             return h;
         }
@@ -429,7 +428,6 @@ ti_holder *ti_holder_get(ti_holder_cache *cache, const ti_access *access, uint32
     h->custom = access->custom;
     h->split = split;
     split->refs++;
-    h->margin = margin;
     h->hash = hash;
     h->extent = access->buffer->extent;
     h->dims = access->buffer->dims;
@@ -450,7 +448,7 @@ void ti_holder_chunk(const ti_holder_cache *cache, const ti_holder *h, int64_t c
         }
         return;
     }
-    ti_box items = ti_split_chunk(&h->split->split, c, h->margin), image;
+    ti_box items = ti_split_chunk(&h->split->split, c), image;
     if (ti_mapper_image(&h->mapper, &h->extent, &items, &image)) {
         ti_boxes_push_common(&image, clip, out);
     }
@@ -507,7 +505,7 @@ void ti_holder_candidates(const ti_holder *h, const ti_box *box, ti_chunk_list *
     }
     const ti_split *s = &h->split->split;
     int64_t first[3], last[3];
-    if (!ti_mapper_inverse(&h->mapper, s, h->margin, box, first, last)) {
+    if (!ti_mapper_inverse(&h->mapper, s, box, first, last)) {
         return;
     }
     for (int64_t i = first[0]; i <= last[0]; i++) {
@@ -531,7 +529,7 @@ bool ti_holder_candidate_nodes(const ti_holder *h, const ti_box *box, int *a, in
         return list->count > 0;
     }
     int64_t first[3], last[3];
-    if (!ti_mapper_inverse(&h->mapper, s, h->margin, box, first, last)) {
+    if (!ti_mapper_inverse(&h->mapper, s, box, first, last)) {
         return false;
     }
     *a = ti_split_node(s, (first[0] * s->parts[1] + first[1]) * s->parts[2] + first[2]);
@@ -544,6 +542,6 @@ bool ti_holder_covers(const ti_holder *a, const ti_holder *b)
     if (a == b) {
         return true;
     }
-    return a->split == b->split && a->margin >= b->margin && !a->custom && !b->custom &&
+    return a->split == b->split && !a->custom && !b->custom &&
            ti_mapper_covers(&a->mapper, &b->mapper);
 }

@@ -506,7 +506,7 @@ void ti_demand_make(const ti_version_map *map, const ti_version *v, ti_holder *c
 {
     ti_vec_clear(&demand->image);
     ti_vec_clear(&demand->held);
-    demand->apart = count == 1 && reads[0]->apart && reads[0]->margin == 0;
+    demand->apart = count == 1 && reads[0]->observed_disjoint;
     for (size_t i = 0; i < count; i++) {
         ti_holder_node(&map->holders, reads[i], q, clip, &demand->image);
     }
