@@ -142,11 +142,12 @@ typedef struct tacit_region tacit_region;           /* the output of a custom ma
 
 /* ---------------------------------------------------------------- range mappers */
 
-enum { TACIT_COMPONENT_FULL = 1, TACIT_COMPONENT_SPAN, TACIT_COMPONENT_DIM };
+enum { TACIT_COMPONENT_FULL = 1, TACIT_COMPONENT_SPAN, TACIT_COMPONENT_DIM, TACIT_COMPONENT_PERIODIC };
 
-/* What one dimension of a buffer sees of a chunk. Made by tacit_full, tacit_span, tacit_dim, tacit_dim_scaled. */
+/* What one dimension of a buffer sees of a chunk. Made by tacit_full, tacit_span, tacit_dim, tacit_dim_scaled,
+ * tacit_dim_periodic. */
 typedef struct tacit_component {
-    int64_t lo, hi; /* span: [lo, hi); dim: halo below and above */
+    int64_t lo, hi; /* span: [lo, hi); dim, periodic: halo below and above */
     int32_t mul, div;
     uint8_t kind, dim;
 } tacit_component;
@@ -161,7 +162,8 @@ enum {
     TACIT_MAPPER_TRANSPOSED,
     TACIT_MAPPER_COMPONENTS,
     TACIT_MAPPER_REPLICATED,
-    TACIT_MAPPER_CUSTOM
+    TACIT_MAPPER_CUSTOM,
+    TACIT_MAPPER_PERIODIC
 };
 
 /* A range mapper: a pure function from a box of the iteration space to a region of a buffer. A plain value,
@@ -229,6 +231,12 @@ static inline tacit_component tacit_halo(int k, size_t e)
     return tacit_component_make(TACIT_COMPONENT_DIM, k, (int64_t)e, (int64_t)e);
 }
 
+/* The chunk's extent in dimension k and e elements more on both sides, where behind the buffer's last element comes its first. */
+static inline tacit_component tacit_dim_periodic(int k, size_t e)
+{
+    return tacit_component_make(TACIT_COMPONENT_PERIODIC, k, (int64_t)e, (int64_t)e);
+}
+
 /* Item i touches element i. Task and buffer have the same number of dimensions. */
 static inline tacit_mapper tacit_one_to_one(void)
 {
@@ -260,6 +268,13 @@ static inline tacit_mapper tacit_neighborhood(size_t e0, size_t e1, size_t e2)
 static inline tacit_mapper tacit_star(size_t e0, size_t e1, size_t e2)
 {
     return tacit_mapper_of(TACIT_MAPPER_STAR, 0, tacit_halo(0, e0), tacit_halo(1, e1), tacit_halo(2, e2));
+}
+/* tacit_neighborhood on a torus: behind the last element of a dimension comes the first. At a border the view of a chunk spans all of the dimension, of
+ * which only the strips are there, so kernels name neighbours with TACIT_WRAP. A dimension with a halo of 0 is one to one. */
+static inline tacit_mapper tacit_periodic(size_t e0, size_t e1, size_t e2)
+{
+    return tacit_mapper_of(TACIT_MAPPER_PERIODIC, 0, tacit_dim_periodic(0, e0), tacit_dim_periodic(1, e1),
+                           tacit_dim_periodic(2, e2));
 }
 /* Buffer dimension d follows task dimension p_d. */
 static inline tacit_mapper tacit_transposed(int p0, int p1, int p2)
@@ -498,6 +513,16 @@ TACIT_API void tacit_view_check(const tacit_view *v, size_t elem_size, bool writ
  * loop with `i < k->chunk.max[0]` is as fast for most types, but where elements are characters or size_t, each might be that end, for
  * all that a compiler knows, and it will not vectorise. For the same reason copy views into local variables: `const tacit_view v = k->view[0]`. */
 #define TACIT_FOR(i, box, dim) for (size_t i = (box).min[dim], i##_end_ = (box).max[dim]; i < i##_end_; i++)
+
+/* Index i of a torus of n elements, for i from -n to 2 n - 1: with tacit_periodic(1, 0, 0), the neighbours of element i are
+ *     const size_t below = TACIT_WRAP(i - 1, n), above = TACIT_WRAP(i + 1, n);
+ *     TACIT_AT1(double, out, i) = TACIT_GET1(double, in, below) + TACIT_GET1(double, in, above);
+ * where i - 1 may well be that of a size_t 0. */
+#define TACIT_WRAP(i, n) tacit_wrap_((ptrdiff_t)(i), (size_t)(n))
+static inline size_t tacit_wrap_(ptrdiff_t i, size_t n)
+{
+    return i < 0 ? (size_t)i + n : (size_t)i >= n ? (size_t)i - n : (size_t)i;
+}
 
 /* ---------------------------------------------------------------- configuration and contexts */
 

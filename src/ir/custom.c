@@ -18,6 +18,18 @@ void ti_custom_image(const ti_custom_mapper *m, const ti_box *items, const ti_bo
     ti_region_fini(&collected.region);
 }
 
+/* How many boxes component mappers give. The arms of a star may be clamped to what the first one has. */
+static uint32_t fill_components(const ti_access *access, const ti_box *items, ti_box box[TI_MAPPER_BOXES])
+{
+    uint32_t boxes = 0;
+    for (uint32_t i = 0; i < access->mappers; i++) {
+        int some = ti_mapper_image(&access->mapper[i], &access->buffer->extent, items, &box[boxes]);
+        bool known = i && boxes && some == 1 && ti_box_covers(box, &box[boxes]);
+        boxes += known ? 0 : (uint32_t)some;
+    }
+    return boxes;
+}
+
 static void fill_many(ti_footprint *out, const ti_access *access, const ti_box *items, ti_arena *arena)
 {
     ti_boxes boxes = { 0 };
@@ -36,14 +48,13 @@ void ti_footprint_fill(ti_footprint *out, const ti_access *access, const ti_box 
         out->box = &access->buffer->extent;
         out->boxes = 1;
     } else {
-        ti_box *box = TI_ARENA_ARRAY(arena, ti_box, access->mappers);
-        out->box = box;
-        for (uint32_t i = 0; i < access->mappers; i++) {
-            ti_box *next = &box[out->boxes];
-            bool some = ti_mapper_image(&access->mapper[i], &access->buffer->extent, items, next);
-            out->boxes += some &&
-                          !(i && out->boxes && ti_box_covers(box, next)); /* the arms of a star may be clamped */
+        ti_box box[TI_MAPPER_BOXES];
+        out->boxes = fill_components(access, items, box);
+        ti_box *kept = TI_ARENA_ARRAY(arena, ti_box, out->boxes);
+        for (uint32_t i = 0; i < out->boxes; i++) {
+            kept[i] = box[i];
         }
+        out->box = kept;
     }
     for (uint32_t i = 0; i < out->boxes; i++) {
         out->bounding = i ? ti_box_bounding(&out->bounding, &out->box[i]) : out->box[i];
@@ -61,9 +72,10 @@ void ti_access_image(const ti_access *access, const ti_box *items, ti_boxes *out
         return;
     }
     for (uint32_t i = 0; i < access->mappers; i++) {
-        ti_box image;
-        if (ti_mapper_image(&access->mapper[i], &access->buffer->extent, items, &image)) {
-            ti_vec_push(out, image);
+        ti_box image[TI_MAPPER_BOXES];
+        int boxes = ti_mapper_image(&access->mapper[i], &access->buffer->extent, items, image);
+        for (int k = 0; k < boxes; k++) {
+            ti_vec_push(out, image[k]);
         }
     }
 }

@@ -427,16 +427,12 @@ static bool divide_alike(const ti_holder *w, const ti_holder *r)
 /* Which member of each group has all that the group reads, or -1: the parts of the writer that the region lies in. */
 static int find_giver(const ti_discovery *planner, const ti_holder *w, const ti_holder *read)
 {
-    const ti_split *s = &w->split->split;
-    int giver = -1;
+    int giver = -1, a, b;
     for (size_t i = 0; i < planner->region.count; i++) {
-        int64_t first[3], last[3];
-        if (!ti_mapper_inverse(&w->mapper, s, &planner->region.data[i], first, last)) {
+        if (!ti_holder_candidate_nodes(w, &planner->region.data[i], &a, &b)) {
             return -1;
         }
-        int64_t a = ti_split_node(s, (first[0] * s->parts[1] + first[1]) * s->parts[2] + first[2]);
-        int64_t b = ti_split_node(s, (last[0] * s->parts[1] + last[1]) * s->parts[2] + last[2]);
-        int rank = (int)(a / read->stride % read->members);
+        int rank = a / read->stride % read->members;
         if (b / read->stride % read->members != rank || (i && rank != giver)) {
             return -1;
         }

@@ -326,7 +326,8 @@ static bool is_on_diagonal(const ti_holder *h, int d)
 {
     bool again = false;
     for (int k = 0; k < h->mapper.dims; k++) {
-        again |= k != d && h->mapper.c[k].kind == TACIT_COMPONENT_DIM && h->mapper.c[k].dim == h->mapper.c[d].dim;
+        const tacit_component *c = &h->mapper.c[k];
+        again |= k != d && ti_component_follows(c) && c->dim == h->mapper.c[d].dim;
     }
     return again;
 }
@@ -334,7 +335,7 @@ static bool is_on_diagonal(const ti_holder *h, int d)
 static ti_along along_of_component(const ti_holder *h, int d)
 {
     const tacit_component *c = &h->mapper.c[d];
-    if (d >= h->mapper.dims || c->kind != TACIT_COMPONENT_DIM || h->split->split.parts[c->dim] == 1) {
+    if (d >= h->mapper.dims || !ti_component_follows(c) || h->split->split.parts[c->dim] == 1) {
         return TI_ALONG_CONSTANT;
     }
     bool parted = ti_mapper_is_partitioned(&h->mapper, &h->split->split, d) && !is_on_diagonal(h, d);
@@ -389,9 +390,10 @@ static void derive(ti_holder_cache *cache, ti_holder *h)
         look_at_table(h);
         return;
     }
-    ti_box range = ti_split_range(split), image;
-    if (ti_mapper_image(&h->mapper, &h->extent, &range, &image)) {
-        ti_vec_push(&h->image, image);
+    ti_box range = ti_split_range(split), image[TI_MAPPER_BOXES];
+    int boxes = ti_mapper_image(&h->mapper, &h->extent, &range, image);
+    for (int i = 0; i < boxes; i++) {
+        ti_vec_push(&h->image, image[i]);
     }
     h->constant = ti_mapper_is_constant(&h->mapper, split, &h->extent);
     h->disjoint = ti_mapper_is_disjoint(&h->mapper, split);
@@ -400,7 +402,8 @@ static void derive(ti_holder_cache *cache, ti_holder *h)
     for (int d = 0; d < 3; d++) {
         h->along[d] = along_of_component(h, d);
     }
-    if (split->place == TI_PLACE_SPLIT && split->parts[0] != split->chunks && !h->observed_constant && !h->observed_disjoint) {
+    if (split->place == TI_PLACE_SPLIT && split->parts[0] != split->chunks && !h->observed_constant &&
+        !h->observed_disjoint && boxes == 1) {
         find_groups(h);
     }
 }
@@ -448,9 +451,10 @@ void ti_holder_chunk(const ti_holder_cache *cache, const ti_holder *h, int64_t c
         }
         return;
     }
-    ti_box items = ti_split_chunk(&h->split->split, c), image;
-    if (ti_mapper_image(&h->mapper, &h->extent, &items, &image)) {
-        ti_boxes_push_common(&image, clip, out);
+    ti_box items = ti_split_chunk(&h->split->split, c), image[TI_MAPPER_BOXES];
+    int boxes = ti_mapper_image(&h->mapper, &h->extent, &items, image);
+    for (int i = 0; i < boxes; i++) {
+        ti_boxes_push_common(&image[i], clip, out);
     }
 }
 
@@ -458,8 +462,8 @@ void ti_holder_node(const ti_holder_cache *cache, const ti_holder *h, int q, con
 {
     int64_t first, count = ti_split_chunks_of(&h->split->split, q, &first);
     if (h->constant && !h->table) { /* one stands for all of them */
-        if (count > 0 && h->image.count) {
-            ti_boxes_push_common(&h->image.data[0], clip, out);
+        for (size_t i = 0; count > 0 && i < h->image.count; i++) {
+            ti_boxes_push_common(&h->image.data[i], clip, out);
         }
         return;
     }
@@ -496,6 +500,11 @@ static void table_candidates(ti_chunk_table *table, const ti_box *box, ti_chunk_
     out->count = kept;
 }
 
+/* Parts from `first` to `last`, or, if first > last, from 0 to `last` and from `first` to the end. */
+#define FOR_ARC(i, parts, first, last)                                                                                 \
+    for (int64_t i = (first) > (last) ? 0 : (first), i##_end = (first) > (last) ? (parts) : (last) + 1; i < i##_end;   \
+         i = i == (last) && i < (first) ? (first) : i + 1)
+
 void ti_holder_candidates(const ti_holder *h, const ti_box *box, ti_chunk_list *out)
 {
     ti_vec_clear(out);
@@ -505,12 +514,16 @@ void ti_holder_candidates(const ti_holder *h, const ti_box *box, ti_chunk_list *
     }
     const ti_split *s = &h->split->split;
     int64_t first[3], last[3];
-    if (!ti_mapper_inverse(&h->mapper, s, box, first, last)) {
+    if (!ti_mapper_inverse(&h->mapper, s, &h->extent, box, first, last)) {
         return;
     }
-    for (int64_t i = first[0]; i <= last[0]; i++) {
-        for (int64_t j = first[1]; j <= last[1]; j++) {
-            for (int64_t k = first[2]; k <= last[2]; k++) {
+    FOR_ARC(i, s->parts[0], first[0], last[0])
+    {
+        FOR_ARC(j, s->parts[1], first[1], last[1])
+        {
+            FOR_ARC(k, s->parts[2], first[2], last[2])
+            {
+                TI_ASSERT(out->count == 0 || out->data[out->count - 1] < (i * s->parts[1] + j) * s->parts[2] + k);
                 ti_vec_push(out, (i * s->parts[1] + j) * s->parts[2] + k);
             }
         }
@@ -529,8 +542,14 @@ bool ti_holder_candidate_nodes(const ti_holder *h, const ti_box *box, int *a, in
         return list->count > 0;
     }
     int64_t first[3], last[3];
-    if (!ti_mapper_inverse(&h->mapper, s, box, first, last)) {
+    if (!ti_mapper_inverse(&h->mapper, s, &h->extent, box, first, last)) {
         return false;
+    }
+    for (int d = 0; d < 3; d++) {
+        if (first[d] > last[d]) { /* it goes around */
+            first[d] = 0;
+            last[d] = s->parts[d] - 1;
+        }
     }
     *a = ti_split_node(s, (first[0] * s->parts[1] + first[1]) * s->parts[2] + first[2]);
     *b = ti_split_node(s, (last[0] * s->parts[1] + last[1]) * s->parts[2] + last[2]);
