@@ -52,26 +52,16 @@ static bool writes(const tacit_access *a)
 
 /* ---- mappers */
 
-static tacit_status check_kind(const place *p)
+/* The rules that only some kinds have. */
+static tacit_status check_rules(const place *p, const ti_mapper_kind *kind)
 {
-    const tacit_mapper *m = &p->access->mapper;
-    const ti_mapper_kind *kind = ti_mapper_kind_of(m->kind);
-    int dims = p->access->buffer->info.dims, task_dims = p->task->range.dims;
-    if (!kind) {
-        return REFUSE(p, TACIT_ERROR_MAPPER, "there is no mapper of kind %d; use the tacit_* functions to make one",
-                      m->kind);
+    int arg = p->access->mapper.arg, dims = p->access->buffer->info.dims;
+    if ((kind->rules & TI_ARG_IS_DIM) && (arg < 0 || arg >= dims)) {
+        return REFUSE(p, TACIT_ERROR_DIMENSION, "%s(%d) of a buffer with %d dimensions", kind->name, arg, dims);
     }
-    if ((kind->rules & TI_EQUAL_DIMS) && dims != task_dims) {
-        return REFUSE(p, TACIT_ERROR_DIMENSION,
-                      "the mapper needs equal dimensions, but the task has %d and the buffer %d; use tacit_components",
-                      task_dims, dims);
-    }
-    if ((kind->rules & TI_ARG_IS_DIM) && (m->arg < 0 || m->arg >= dims)) {
-        return REFUSE(p, TACIT_ERROR_DIMENSION, "%s(%d) of a buffer with %d dimensions", kind->name, m->arg, dims);
-    }
-    if ((kind->rules & TI_ARG_IS_HANDLE) && (m->arg < 0 || (size_t)m->arg >= p->ctx->mappers.count)) {
+    if ((kind->rules & TI_ARG_IS_HANDLE) && (arg < 0 || (size_t)arg >= p->ctx->mappers.count)) {
         return REFUSE(p, TACIT_ERROR_MAPPER, "there is no custom mapper %d; use the handle from tacit_mapper_create",
-                      m->arg);
+                      arg);
     }
     if ((kind->rules & TI_WRITES_ALIKE) && p->access->mode != TACIT_WRITE) {
         return REFUSE(p, TACIT_ERROR_MAPPER, "%s() is for tacit_write; read with tacit_all()", kind->name);
@@ -84,16 +74,27 @@ static tacit_status check_kind(const place *p)
     return TACIT_OK;
 }
 
-static bool has_rule(const tacit_mapper *m, unsigned rule)
+static tacit_status check_kind(const place *p)
 {
-    return ti_mapper_kind_of(m->kind)->rules & rule;
+    const ti_mapper_kind *kind = ti_mapper_kind_of(p->access->mapper.kind);
+    int dims = p->access->buffer->info.dims, task_dims = p->task->range.dims;
+    if (!kind) {
+        return REFUSE(p, TACIT_ERROR_MAPPER, "there is no mapper of kind %d; use the tacit_* functions to make one",
+                      p->access->mapper.kind);
+    }
+    if ((kind->rules & TI_EQUAL_DIMS) && dims != task_dims) {
+        return REFUSE(p, TACIT_ERROR_DIMENSION,
+                      "the mapper needs equal dimensions, but the task has %d and the buffer %d; use tacit_components",
+                      task_dims, dims);
+    }
+    return kind->rules & ~(unsigned)TI_EQUAL_DIMS ? check_rules(p, kind) : TACIT_OK;
 }
 
 /* A negative halo shifts or shrinks. Where halos are sizes it comes from one that does not fit. */
 static bool has_huge_halo(const tacit_mapper *m, const tacit_component *c)
 {
     int64_t limit = (int64_t)1 << MOST_ITEMS_BITS;
-    bool may_shift = !has_rule(m, TI_HALO_IS_SIZE) && (ti_component_rules(c) & TI_SHIFTS);
+    bool may_shift = !ti_mapper_has_rule(m, TI_HALO_IS_SIZE) && (ti_component_rules(c) & TI_SHIFTS);
     int64_t least = may_shift ? -limit : 0;
     return c->lo < least || c->lo > limit || c->hi < least || c->hi > limit;
 }
@@ -175,7 +176,7 @@ static tacit_status check_write(const place *p)
 {
     const tacit_mapper *m = &p->access->mapper;
     bool used[3] = { false, false, false };
-    if (has_rule(m, TI_WRITES_ALIKE | TI_ARG_IS_HANDLE)) {
+    if (ti_mapper_has_rule(m, TI_WRITES_ALIKE | TI_ARG_IS_HANDLE)) {
         return TACIT_OK;
     }
     for (int d = 0; d < p->access->buffer->info.dims; d++) {

@@ -24,7 +24,7 @@ static void raise_granularity(ti_task *task, const tacit_access *a)
 {
     for (int d = 0; d < a->buffer->info.dims && (a->mode == TACIT_WRITE || a->mode == TACIT_UPDATE); d++) {
         const tacit_component *c = &a->mapper.c[d];
-        if (ti_component_follows(c) && c->div > 1 && a->mapper.kind != TACIT_MAPPER_CUSTOM) {
+        if (c->div > 1 && ti_component_follows(c) && a->mapper.kind != TACIT_MAPPER_CUSTOM) {
             task->gran[c->dim] = lcm(task->gran[c->dim], c->div / gcd(c->mul, c->div));
         }
     }
@@ -42,9 +42,7 @@ static bool writes_together(const tacit_task *from, const tacit_access *a)
         return from->place.kind != TACIT_PLACE_SPLIT || from->on == TACIT_ON_ONE_NODE;
     }
     for (int d = 0; d < a->buffer->info.dims; d++) {
-        if (ti_component_follows(&a->mapper.c[d])) {
-            used[a->mapper.c[d].dim] = true;
-        }
+        used[a->mapper.c[d].dim] |= ti_component_follows(&a->mapper.c[d]);
     }
     for (int k = 0; k < from->range.dims; k++) {
         if (!used[k] && from->range.size[k] > 1) {

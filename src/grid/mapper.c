@@ -235,7 +235,7 @@ typedef enum component_kind {
 
 static inline void image_along(const tacit_component *c, int64_t n, int64_t a, int64_t b, int64_t *lo, int64_t *hi)
 {
-    switch ((component_kind)c->kind) {
+    switch ((component_kind)__builtin_expect(c->kind, TACIT_COMPONENT_DIM)) {
 #define TI_ROW(KIND, name, rules)                                                                                      \
     case KIND_##KIND:                                                                                                  \
         name##_image(c, n, a, b, lo, hi);                                                                              \
@@ -296,32 +296,40 @@ static bool covers_along(const tacit_component *a, const tacit_component *b)
 
 /* ---- public mappers */
 
-const ti_mapper_kind *ti_mapper_kind_of(int kind)
-{
+const ti_mapper_kind ti_mapper_kinds[TI_MAPPER_KIND_COUNT + 1] = {
 #define TI_ROW(KIND, name, arguments, rules, weight, touches) [TACIT_MAPPER_##KIND] = { "tacit_" #name, rules },
-    static const ti_mapper_kind rows[] = { TI_MAPPER_KINDS(TI_ROW) };
+    TI_MAPPER_KINDS(TI_ROW)
 #undef TI_ROW
-    return kind > 0 && kind < (int)TI_COUNT(rows) && rows[kind].name ? &rows[kind] : NULL;
-}
+};
 
-static void set_component(tacit_component *to, const tacit_component *from)
+const uint8_t ti_component_kinds[UINT8_MAX + 1] = {
+#define TI_ROW(KIND, name, rules) [TACIT_COMPONENT_##KIND] = (rules),
+    TI_COMPONENT_KINDS(TI_ROW)
+#undef TI_ROW
+};
+
+/* Field by field, since what lies between them may be anything. */
+static inline void set_component(tacit_component *to, const tacit_component *from)
 {
     unsigned rules = ti_component_rules(from);
-    to->kind = ti_mapper_spans_all(from) ? TACIT_COMPONENT_FULL : from->kind;
-    if (to->kind == TACIT_COMPONENT_FULL) {
+    if (from->kind == TACIT_COMPONENT_FULL || ti_mapper_spans_all(from)) {
+        to->kind = TACIT_COMPONENT_FULL;
         return;
     }
+    to->kind = from->kind;
     to->lo = from->lo;
     to->hi = from->hi;
     if (rules & TI_FOLLOWS) {
         to->mul = from->mul;
         to->div = from->div;
         to->dim = from->dim;
-        to->kind = (rules & TI_NEEDS_HALO) && !from->lo && !from->hi ? TACIT_COMPONENT_DIM : from->kind;
+    }
+    if (TI_UNLIKELY(rules & TI_NEEDS_HALO) && !from->lo && !from->hi) {
+        to->kind = TACIT_COMPONENT_DIM;
     }
 }
 
-static void expand_axes(int dims, ti_mapper *out, int *count)
+static TI_NOINLINE void expand_axes(int dims, ti_mapper *out, int *count)
 {
     ti_mapper all = out[0];
     *count = 0;
@@ -339,16 +347,20 @@ static void expand_axes(int dims, ti_mapper *out, int *count)
 
 int ti_mapper_expand(const tacit_mapper *from, int dims, ti_mapper *out)
 {
-    const ti_mapper_kind *kind = ti_mapper_kind_of(from->kind);
+    unsigned rules = ti_mapper_kinds[from->kind].rules;
     int count = 1;
-    TI_ASSERT(kind && dims >= 0 && dims <= 3);
+    TI_ASSERT(ti_mapper_kind_of(from->kind) && dims >= 0 && dims <= 3);
     memset(&out[0], 0, sizeof(out[0]));
     out[0].dims = dims;
-    out[0].custom = kind->rules & TI_ARG_IS_HANDLE ? from->arg : -1;
-    for (int d = 0; d < dims && out[0].custom < 0; d++) {
+    out[0].custom = -1;
+    if (TI_UNLIKELY(rules & TI_ARG_IS_HANDLE)) {
+        out[0].custom = from->arg;
+        return 1;
+    }
+    for (int d = 0; d < dims; d++) {
         set_component(&out[0].c[d], &from->c[d]);
     }
-    if ((kind->rules & TI_ALONG_AXES) && dims > 0) {
+    if (TI_UNLIKELY(rules & TI_ALONG_AXES) && dims > 0) {
         expand_axes(dims, out, &count);
     }
     return count;
@@ -365,8 +377,8 @@ void ti_component_bounds(const tacit_component *c, int64_t n, int64_t a, int64_t
     }
 }
 
-/* From a box of arcs to boxes: along the dimensions in `around`, the part behind the end is one at the begin. */
-static int cut_arcs(const ti_box *extent, const bool around[3], ti_box *out)
+/* From a box of arcs to boxes: what lies behind the end of a dimension lies at its begin. */
+static TI_NOINLINE int cut_arcs(const ti_box *extent, ti_box *out)
 {
     const ti_box arcs = out[0];
     int count = 0;
@@ -374,9 +386,9 @@ static int cut_arcs(const ti_box *extent, const bool around[3], ti_box *out)
         bool exists = true;
         ti_box b = arcs;
         for (int d = 0; d < 3; d++) {
-            bool at_begin = low >> (2 - d) & 1;
-            exists = exists && (around[d] || at_begin);
-            if (around[d]) {
+            bool at_begin = low >> (2 - d) & 1, around = arcs.max[d] > extent->max[d];
+            exists = exists && (around || at_begin);
+            if (around) {
                 b.min[d] = at_begin ? 0 : arcs.min[d];
                 b.max[d] = at_begin ? arcs.max[d] - extent->max[d] : extent->max[d];
             }
@@ -390,7 +402,7 @@ static int cut_arcs(const ti_box *extent, const bool around[3], ti_box *out)
 
 int ti_mapper_image(const ti_mapper *m, const ti_box *extent, const ti_box *items, ti_box *out)
 {
-    bool around[3] = { false, false, false }, any = false;
+    bool around = false;
     TI_ASSERT(m->custom < 0);
     for (int d = 0; d < 3; d++) {
         out->min[d] = 0;
@@ -404,10 +416,9 @@ int ti_mapper_image(const ti_mapper *m, const ti_box *extent, const ti_box *item
             return 0;
         }
         TI_ASSERT(out->min[d] >= 0 && out->min[d] < n && out->max[d] - out->min[d] <= n);
-        around[d] = out->max[d] > n;
-        any |= around[d];
+        around |= out->max[d] > n;
     }
-    return TI_LIKELY(!any) ? 1 : cut_arcs(extent, around, out);
+    return TI_LIKELY(!around) ? 1 : cut_arcs(extent, out);
 }
 
 bool ti_mapper_inverse(const ti_mapper *m, const ti_split *s, const ti_box *extent, const ti_box *box, int64_t first[3],

@@ -31,15 +31,27 @@ typedef struct ti_mapper_kind {
     unsigned rules;
 } ti_mapper_kind;
 
-/* The row of TACIT_MAPPER_ALL and so on; NULL if there is no such kind. */
-const ti_mapper_kind *ti_mapper_kind_of(int kind);
+#define TI_ROW(...) +1
+enum { TI_MAPPER_KIND_COUNT = 0 TI_MAPPER_KINDS(TI_ROW) };
+#undef TI_ROW
+extern const ti_mapper_kind ti_mapper_kinds[TI_MAPPER_KIND_COUNT + 1]; /* by TACIT_MAPPER_ALL and so on */
+
+/* NULL if there is no such kind. */
+static inline const ti_mapper_kind *ti_mapper_kind_of(int kind)
+{
+    return kind > 0 && kind <= TI_MAPPER_KIND_COUNT ? &ti_mapper_kinds[kind] : NULL;
+}
+static inline bool ti_mapper_has_rule(const tacit_mapper *m, unsigned rule)
+{
+    return ti_mapper_kinds[m->kind].rules & rule;
+}
+
+extern const uint8_t ti_component_kinds[UINT8_MAX + 1]; /* rules by TACIT_COMPONENT_FULL and so on */
 
 /* TI_FOLLOWS and so on; 0 also if there is no such kind. */
 static inline unsigned ti_component_rules(const tacit_component *c)
 {
-#define TI_ROW(KIND, name, rules) | (c->kind == TACIT_COMPONENT_##KIND ? (unsigned)(rules) : 0)
-    return 0 TI_COMPONENT_KINDS(TI_ROW);
-#undef TI_ROW
+    return ti_component_kinds[c->kind];
 }
 /* Whether a component follows a dimension of the task. */
 static inline bool ti_component_follows(const tacit_component *c)
@@ -57,7 +69,7 @@ static inline bool ti_mapper_spans_all(const tacit_component *c)
 int ti_mapper_expand(const tacit_mapper *from, int dims, ti_mapper *out);
 static inline size_t ti_mapper_most(const tacit_mapper *from)
 {
-    return ti_mapper_kind_of(from->kind)->rules & TI_ALONG_AXES ? TI_MAPPER_PARTS : 1;
+    return ti_mapper_has_rule(from, TI_ALONG_AXES) ? TI_MAPPER_PARTS : 1;
 }
 
 /* ---- images */

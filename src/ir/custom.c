@@ -18,13 +18,12 @@ void ti_custom_image(const ti_custom_mapper *m, const ti_box *items, const ti_bo
     ti_region_fini(&collected.region);
 }
 
-/* How many boxes component mappers give. The arms of a star may be clamped to what the first one has. */
-static uint32_t fill_components(const ti_access *access, const ti_box *items, ti_box box[TI_MAPPER_BOXES])
+/* Appends the other arms of a star to the first one, unless they are clamped to what that one has: how many boxes there are then. */
+static TI_NOINLINE uint32_t add_arms(const ti_access *access, const ti_box *items, uint32_t boxes, ti_box *box)
 {
-    uint32_t boxes = 0;
-    for (uint32_t i = 0; i < access->mappers; i++) {
+    for (uint32_t i = 1; i < access->mappers; i++) {
         int some = ti_mapper_image(&access->mapper[i], &access->buffer->extent, items, &box[boxes]);
-        bool known = i && boxes && some == 1 && ti_box_covers(box, &box[boxes]);
+        bool known = boxes && some == 1 && ti_box_covers(box, &box[boxes]);
         boxes += known ? 0 : (uint32_t)some;
     }
     return boxes;
@@ -49,12 +48,16 @@ void ti_footprint_fill(ti_footprint *out, const ti_access *access, const ti_box 
         out->boxes = 1;
     } else {
         ti_box box[TI_MAPPER_BOXES];
-        out->boxes = fill_components(access, items, box);
-        ti_box *kept = TI_ARENA_ARRAY(arena, ti_box, out->boxes);
-        for (uint32_t i = 0; i < out->boxes; i++) {
+        uint32_t boxes = (uint32_t)ti_mapper_image(access->mapper, &access->buffer->extent, items, box);
+        if (access->mappers > 1) {
+            boxes = add_arms(access, items, boxes, box);
+        }
+        ti_box *kept = TI_ARENA_ARRAY(arena, ti_box, boxes);
+        for (uint32_t i = 0; i < boxes; i++) {
             kept[i] = box[i];
         }
         out->box = kept;
+        out->boxes = boxes;
     }
     for (uint32_t i = 0; i < out->boxes; i++) {
         out->bounding = i ? ti_box_bounding(&out->bounding, &out->box[i]) : out->box[i];

@@ -6,6 +6,7 @@
 
 #include "gen.h"
 #include "random.h"
+#include "touches.h"
 
 #include <string.h>
 
@@ -52,11 +53,14 @@ static tacit_component random_component(rng *r, const ti_box *extent, int d, int
     if (kind < 1) {
         return tacit_full();
     }
-    if (kind < 3) {
+    if (kind < 2) {
         int64_t a = rng_between(r, 0, n - 1);
         return tacit_span((size_t)a, (size_t)rng_between(r, a + 1, n));
     }
     int k = kind < 8 ? TI_MIN(d, task_dims - 1) : (int)rng_between(r, 0, task_dims - 1);
+    if (kind == 2 || kind == 3) {
+        return tacit_dim_periodic(k, (size_t)halos[rng_between(r, 0, 5)]);
+    }
     int64_t lo = halos[rng_between(r, 0, 5)], hi = rng_between(r, 0, 1) ? lo : -lo;
     return tacit_dim_scaled(k, rng_between(r, 0, 9) ? 1 : 2, rng_between(r, 0, 9) ? 1 : 2, lo, hi);
 }
@@ -141,7 +145,28 @@ static void world_fini(world *w)
 
 /* ---- the model */
 
-/* The parts that node q touches, straight from the mapper. */
+/* The elements that `items` touch, one by one, as boxes of one element. */
+static void touched_by(const subject *s, const ti_box *items, ti_boxes *out)
+{
+    const ti_box *extent = &s->access.buffer->extent;
+    bool at[2][40];
+    for (int d = 0; d < 2; d++) {
+        const tacit_component *c = &s->mapper.c[d];
+        for (int64_t x = 0; x < extent->max[d]; x++) {
+            at[d][x] =
+                d >= s->mapper.dims || touches(c, items->min[c->dim], items->max[c->dim], extent->max[d], x);
+        }
+    }
+    for (int64_t x = 0; x < extent->max[0]; x++) {
+        for (int64_t y = 0; y < extent->max[1]; y++) {
+            if (at[0][x] && at[1][y]) {
+                ti_vec_push(out, ((ti_box){ { x, y, 0 }, { x + 1, y + 1, 1 } }));
+            }
+        }
+    }
+}
+
+/* The parts that node q touches, by the meaning of the mapper. */
 static void touched(const subject *s, int q, ti_boxes *out)
 {
     const ti_split *split = &s->holder[0]->split->split;
@@ -149,7 +174,11 @@ static void touched(const subject *s, int q, ti_boxes *out)
     ti_vec_clear(out);
     for (int64_t c = first; c < first + count; c++) {
         ti_box items = ti_split_chunk(split, c);
-        ti_access_image(&s->access, &items, out);
+        if (s->access.custom) {
+            ti_access_image(&s->access, &items, out);
+        } else {
+            touched_by(s, &items, out);
+        }
     }
 }
 
@@ -316,8 +345,8 @@ static void write_some(world *w)
     const subject *s = &w->subject[rng_between(&w->r, 0, w->count - 1)];
     ti_boxes image = { 0 };
     const tacit_component *c = s->mapper.c;
-    bool diagonal = w->dims > 1 && c[0].kind == TACIT_COMPONENT_DIM && c[1].kind == TACIT_COMPONENT_DIM &&
-                    c[0].dim == c[1].dim;
+    bool diagonal =
+        w->dims > 1 && ti_component_follows(&c[0]) && ti_component_follows(&c[1]) && c[0].dim == c[1].dim;
     if (s->mapper.custom >= 0 || diagonal) {
         return; /* not a writer: their chunks together cover the image of the whole range */
     }
