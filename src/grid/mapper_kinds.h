@@ -9,13 +9,13 @@
 
 /* What holds for a kind of mapper, and is checked. */
 enum {
-    TI_EQUAL_DIMS = 1 << 0,   /* task and buffer have the same number of dimensions */
-    TI_HALO_IS_SIZE = 1 << 1, /* halos are not negative */
-    TI_ARG_IS_DIM = 1 << 2,   /* `arg` is a dimension of the buffer */
+    TI_EQUAL_DIMS = 1 << 0,    /* task and buffer have the same number of dimensions */
+    TI_HALO_IS_SIZE = 1 << 1,  /* halos are not negative */
+    TI_ARG_IS_DIM = 1 << 2,    /* `arg` is a dimension of the buffer */
     TI_ARG_IS_HANDLE = 1 << 3, /* `arg` is a custom mapper, which says it all: components mean nothing */
-    TI_WRITES_ALIKE = 1 << 4, /* for writes only, of what every node computes alike */
+    TI_WRITES_ALIKE = 1 << 4,  /* for writes only, of what every node computes alike */
     TI_PLACED_WRITES = 1 << 5, /* every item touches all: written by placed tasks only */
-    TI_ALONG_AXES = 1 << 6    /* the union of one component mapper per axis, which alone keeps its halo */
+    TI_ALONG_AXES = 1 << 6     /* the union of one component mapper per axis, which alone keeps its halo */
 };
 
 /* X(KIND, name, arguments, rules, weight in random programs, what item i touches) */
@@ -38,8 +38,8 @@ enum {
 
 /* What holds for a kind of component. */
 enum {
-    TI_FOLLOWS = 1 << 0, /* `dim` is a dimension of the task, `mul` and `div` its scale, `lo` and `hi` halos */
-    TI_SHIFTS = 1 << 1,  /* halos may be negative, and then shift or shrink */
+    TI_FOLLOWS = 1 << 0,   /* `dim` is a dimension of the task, `mul` and `div` its scale, `lo` and `hi` halos */
+    TI_SHIFTS = 1 << 1,    /* halos may be negative, and then shift or shrink */
     TI_NEEDS_HALO = 1 << 2 /* without one it is a `dim` */
 };
 

@@ -1,10 +1,13 @@
 /* Random programs as text, for the person who replays a failure: see gen.h. */
 #include "gen.h"
 
+#include "grid/mapper_kinds.h"
+
 static const char *mapper_name(int kind)
 {
-    static const char *const names[] = { "?",    "one_to_one", "all",        "fixed",      "slice", "neighborhood",
-                                         "star", "transposed", "components", "replicated", "custom" };
+#define ROW(KIND, name, arguments, rules, weight, touches) [TACIT_MAPPER_##KIND] = #name,
+    static const char *const names[] = { TI_MAPPER_KINDS(ROW) };
+#undef ROW
     return names[kind];
 }
 
@@ -15,7 +18,8 @@ static void print_component(const tacit_component *c, FILE *out)
     } else if (c->kind == TACIT_COMPONENT_SPAN) {
         fprintf(out, " [%lld,%lld)", (long long)c->lo, (long long)c->hi);
     } else {
-        fprintf(out, " dim%d*%d/%d-%lld+%lld", c->dim, c->mul, c->div, (long long)c->lo, (long long)c->hi);
+        fprintf(out, " %s%d*%d/%d-%lld+%lld", c->kind == TACIT_COMPONENT_DIM ? "dim" : "ring", c->dim, c->mul, c->div,
+                (long long)c->lo, (long long)c->hi);
     }
 }
 

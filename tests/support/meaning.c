@@ -126,7 +126,7 @@ static gen_box writers_of(const meaning_source *s, const gen_access *a, const in
     }
     for (int d = 0; d < b->range.dims; d++) {
         const tacit_component *c = &a->mapper.c[d];
-        if (c->kind == TACIT_COMPONENT_DIM) {
+        if (c->kind == TACIT_COMPONENT_DIM || c->kind == TACIT_COMPONENT_PERIODIC) {
             items.min[c->dim] = first_item(c, at[d], items.min[c->dim]);
             items.max[c->dim] = items.min[c->dim] + 1;
         }

@@ -21,7 +21,11 @@ static inline bool touches(const tacit_component *c, int64_t a, int64_t b, int64
         return c->lo <= x && x < c->hi;
     case TACIT_COMPONENT_DIM:
         return touches_within(c, a, b, x);
-    case TACIT_COMPONENT_PERIODIC: /* element x is that of all numbers that differ from it by a multiple of n */
+    case TACIT_COMPONENT_PERIODIC:
+        if (c->lo == 0 && c->hi == 0) {
+            return touches_within(c, a, b, x);
+        }
+        /* element x is that of all numbers that differ from it by a multiple of n */
         for (int64_t y = a * c->mul / c->div - c->lo; y < b * c->mul / c->div + 1 + c->hi; y++) {
             if (touches_within(c, a, b, y) && (y % n + n) % n == x) {
                 return true;

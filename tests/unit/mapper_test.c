@@ -112,8 +112,8 @@ static shape shape_of(const sample *s, const ti_box *items)
     for (int d = 0; d < 3; d++) {
         const tacit_component *c = &s->mapper.c[d];
         for (int64_t x = 0; x < s->extent.max[d]; x++) {
-            out.at[d][x] =
-                d >= s->mapper.dims || touches(c, items->min[c->dim], items->max[c->dim], s->extent.max[d], x);
+            out.at[d][x] = d >= s->mapper.dims ||
+                           touches(c, items->min[c->dim], items->max[c->dim], s->extent.max[d], x);
             out.count[d] += out.at[d][x];
         }
         out.any = out.any && out.count[d] > 0;
@@ -234,7 +234,8 @@ static void inverse(void **state)
             proposed += named;
         }
         for (int d = 0; d < 3; d++) {
-            assert_true(!any || (first[d] >= 0 && first[d] < s.split.parts[d] && last[d] >= 0 && last[d] < s.split.parts[d]));
+            assert_true(!any ||
+                        (first[d] >= 0 && first[d] < s.split.parts[d] && last[d] >= 0 && last[d] < s.split.parts[d]));
             arcs += any && first[d] > last[d];
         }
     }

@@ -153,8 +153,7 @@ static void touched_by(const subject *s, const ti_box *items, ti_boxes *out)
     for (int d = 0; d < 2; d++) {
         const tacit_component *c = &s->mapper.c[d];
         for (int64_t x = 0; x < extent->max[d]; x++) {
-            at[d][x] =
-                d >= s->mapper.dims || touches(c, items->min[c->dim], items->max[c->dim], extent->max[d], x);
+            at[d][x] = d >= s->mapper.dims || touches(c, items->min[c->dim], items->max[c->dim], extent->max[d], x);
         }
     }
     for (int64_t x = 0; x < extent->max[0]; x++) {
@@ -345,8 +344,7 @@ static void write_some(world *w)
     const subject *s = &w->subject[rng_between(&w->r, 0, w->count - 1)];
     ti_boxes image = { 0 };
     const tacit_component *c = s->mapper.c;
-    bool diagonal =
-        w->dims > 1 && ti_component_follows(&c[0]) && ti_component_follows(&c[1]) && c[0].dim == c[1].dim;
+    bool diagonal = w->dims > 1 && ti_component_follows(&c[0]) && ti_component_follows(&c[1]) && c[0].dim == c[1].dim;
     if (s->mapper.custom >= 0 || diagonal) {
         return; /* not a writer: their chunks together cover the image of the whole range */
     }

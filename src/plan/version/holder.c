@@ -561,6 +561,5 @@ bool ti_holder_covers(const ti_holder *a, const ti_holder *b)
     if (a == b) {
         return true;
     }
-    return a->split == b->split && !a->custom && !b->custom &&
-           ti_mapper_covers(&a->mapper, &b->mapper);
+    return a->split == b->split && !a->custom && !b->custom && ti_mapper_covers(&a->mapper, &b->mapper);
 }
