@@ -1,8 +1,9 @@
-/* examples/torus.c: Conway's game of life on a torus, where the last row and the first are neighbours, and so are the columns.
+/* examples/torus.c: Conway's game of life on a torus, where the last row and the first are neighbours, and so are the
+ * columns.
  *
  * A generation reads every cell with its eight neighbours (`tacit_periodic(1, 1, 0)`) from one buffer and writes the
- * next one to the other. Nothing else says that the world goes around: the first node and the last exchange rows as all
- * others do with theirs. The kernel names neighbours with TACIT_WRAP. */
+ * next one to the other. Nothing else says that the world goes around: the first node and the last exchange rows as
+ * all others do with theirs. The kernel names neighbours with TACIT_WRAP. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

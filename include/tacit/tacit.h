@@ -231,7 +231,8 @@ static inline tacit_component tacit_halo(int k, size_t e)
     return tacit_component_make(TACIT_COMPONENT_DIM, k, (int64_t)e, (int64_t)e);
 }
 
-/* The chunk's extent in dimension k and e elements more on both sides, where behind the buffer's last element comes its first. */
+/* The chunk's extent in dimension k and e elements more on both sides, where behind the buffer's last element comes
+ * its first. */
 static inline tacit_component tacit_dim_periodic(int k, size_t e)
 {
     return tacit_component_make(TACIT_COMPONENT_PERIODIC, k, (int64_t)e, (int64_t)e);
@@ -269,8 +270,9 @@ static inline tacit_mapper tacit_star(size_t e0, size_t e1, size_t e2)
 {
     return tacit_mapper_of(TACIT_MAPPER_STAR, 0, tacit_halo(0, e0), tacit_halo(1, e1), tacit_halo(2, e2));
 }
-/* tacit_neighborhood on a torus: behind the last element of a dimension comes the first. At a border the view of a chunk spans all of the dimension, of
- * which only the strips are there, so kernels name neighbours with TACIT_WRAP. A dimension with a halo of 0 is one to one. */
+/* tacit_neighborhood on a torus: behind the last element of a dimension comes the first. At a border the view of a
+ * chunk spans all of the dimension, of which only the strips are there, so kernels name neighbours with TACIT_WRAP.
+ * A dimension with a halo of 0 is one to one. */
 static inline tacit_mapper tacit_periodic(size_t e0, size_t e1, size_t e2)
 {
     return tacit_mapper_of(TACIT_MAPPER_PERIODIC, 0, tacit_dim_periodic(0, e0), tacit_dim_periodic(1, e1),
@@ -514,7 +516,7 @@ TACIT_API void tacit_view_check(const tacit_view *v, size_t elem_size, bool writ
  * all that a compiler knows, and it will not vectorise. For the same reason copy views into local variables: `const tacit_view v = k->view[0]`. */
 #define TACIT_FOR(i, box, dim) for (size_t i = (box).min[dim], i##_end_ = (box).max[dim]; i < i##_end_; i++)
 
-/* Index i of a torus of n elements, for i from -n to 2 n - 1: with tacit_periodic(1, 0, 0), the neighbours of element i are
+/* Index i of a ring of n elements, for i from -n to 2 n - 1. The neighbours of element i, by tacit_periodic(1, 0, 0):
  *     const size_t below = TACIT_WRAP(i - 1, n), above = TACIT_WRAP(i + 1, n);
  *     TACIT_AT1(double, out, i) = TACIT_GET1(double, in, below) + TACIT_GET1(double, in, above);
  * where i - 1 may well be that of a size_t 0. */

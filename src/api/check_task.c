@@ -69,7 +69,8 @@ static tacit_status check_rules(const place *p, const ti_mapper_kind *kind)
     if ((kind->rules & TI_PLACED_WRITES) && writes(p->access) && !is_placed(p->task)) {
         return REFUSE(
             p, TACIT_ERROR_MAPPER,
-            "every node would write the whole buffer; use tacit_replicated() if all compute the same, or place the task");
+            "every node would write the whole buffer; use tacit_replicated() if all compute the same, or place the "
+            "task");
     }
     return TACIT_OK;
 }

@@ -1,6 +1,7 @@
 /* Range mappers: see mapper.h. The inverse is rule R10 of the version rules (doc/internals.md).
  *
- * Each kind of component has a section with its five functions; switches that are made from the rows of mapper_kinds.h lead to them. */
+ * Each kind of component has a section with its five functions; switches that are made from the rows of
+ * mapper_kinds.h lead to them. */
 #include "grid/mapper.h"
 
 #include "base/check.h"
@@ -176,7 +177,8 @@ static inline void periodic_image(const tacit_component *c, int64_t n, int64_t a
     *hi = b - turns * n;
 }
 
-/* Items whose own elements lie in [x - hi, y + lo), which may go around. Both ends of the dimension together are an arc of parts. */
+/* Items whose own elements lie in [x - hi, y + lo), which may go around. Both ends of the dimension together are an
+ * arc of parts. */
 static inline bool periodic_inverse(const tacit_component *c, int64_t n, int64_t x, int64_t y, const parts *p)
 {
     const ti_split *s = p->split;

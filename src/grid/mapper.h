@@ -1,11 +1,12 @@
 /* Range mappers as data: one component per buffer dimension; images, inverses and properties are decided from it.
  *
- * The image of a chunk [a,b) under `dim k, mul/div, lo, hi` is [floor(a*mul/div) - lo, ceil(b*mul/div) + hi), clamped to the buffer; under `periodic`
- * it goes around instead: along such a dimension it is an *arc*, one interval or the two ends of the dimension. Star mappers are lists of component
- * mappers (one per axis); custom mappers have a handle and no components. What kinds there are: grid/mapper_kinds.h.
+ * The image of a chunk [a,b) under `dim k, mul/div, lo, hi` is [floor(a*mul/div) - lo, ceil(b*mul/div) + hi), clamped
+ * to the buffer; under `periodic` it goes around instead: along such a dimension it is an *arc*, one interval or the
+ * two ends of the dimension. Star mappers are lists of component mappers (one per axis); custom mappers have a handle
+ * and no components. What kinds there are: grid/mapper_kinds.h.
  *
- * Invariants: unused bytes are zero, so that equal mappers compare equal with memcmp; a periodic component has a halo, and none of its halos is
- * negative (without one it is a `dim`). A plain value. Any thread. */
+ * Invariants: unused bytes are zero, so that equal mappers compare equal with memcmp; a periodic component has a
+ * halo, and none of its halos is negative (without one it is a `dim`). A plain value. Any thread. */
 #ifndef TI_MAPPER_H
 #define TI_MAPPER_H
 
@@ -74,16 +75,18 @@ static inline size_t ti_mapper_most(const tacit_mapper *from)
 
 /* ---- images */
 
-/* The smallest interval around what a component makes of the items [a,b) of its task dimension (if it has one), in a dimension of length `n`;
- * empty if *lo >= *hi. */
+/* The smallest interval around what a component makes of the items [a,b) of its task dimension (if it has one), in a
+ * dimension of length `n`; empty if *lo >= *hi. */
 void ti_component_bounds(const tacit_component *c, int64_t n, int64_t a, int64_t b, int64_t *lo, int64_t *hi);
 
-/* The image of a box of items, in `extent` (the buffer): how many boxes, which are disjoint and sorted by minimum corner, the same on all nodes.
- * At most TI_MAPPER_BOXES, 0 if it is empty; more than 1 only where a periodic component goes around. Not for custom mappers. */
+/* The image of a box of items, in `extent` (the buffer): how many boxes, which are disjoint and sorted by minimum
+ * corner, the same on all nodes. At most TI_MAPPER_BOXES, 0 if it is empty; more than 1 only where a periodic
+ * component goes around. Not for custom mappers. */
 int ti_mapper_image(const ti_mapper *m, const ti_box *extent, const ti_box *items, ti_box *out);
 
-/* Candidate chunks: those whose image may meet `box`, which lies in `extent`, have parts of each dimension d from first[d] to last[d], or, if
- * first[d] > last[d], from 0 to last[d] and from first[d] on. Never misses one. False if there is none. */
+/* Candidate chunks: those whose image may meet `box`, which lies in `extent`, have parts of each dimension d from
+ * first[d] to last[d], or, if first[d] > last[d], from 0 to last[d] and from first[d] on. Never misses one. False if
+ * there is none. */
 bool ti_mapper_inverse(const ti_mapper *m, const ti_split *s, const ti_box *extent, const ti_box *box, int64_t first[3],
                        int64_t last[3]);
 

@@ -1,9 +1,10 @@
 /* The kinds of range mappers and of their components: one row each.
  *
- * A mapper of the program has a component for each dimension of the buffer. Its row says what is checked of it, how often random programs
- * draw it, and what it means; a component's row says which functions of grid/mapper.c evaluate it along its dimension. Whoever must know kinds
- * reads these rows: grid/mapper.c, api/check_task.c, tests/support/gen_mapper.c; doc/model.md is compared with them (tests/cli/mappers_page_test.py).
- * CONTRIBUTING.md has the recipe for a new kind. Any thread. */
+ * A mapper of the program has a component for each dimension of the buffer. Its row says what is checked of it, how
+ * often random programs draw it, and what it means; a component's row says which functions of grid/mapper.c evaluate
+ * it along its dimension. Whoever must know kinds reads these rows: grid/mapper.c, api/check_task.c,
+ * tests/support/gen_mapper.c; doc/model.md is compared with them (tests/cli/mappers_page_test.py). CONTRIBUTING.md
+ * has the recipe for a new kind. Any thread. */
 #ifndef TI_MAPPER_KINDS_H
 #define TI_MAPPER_KINDS_H
 
@@ -43,7 +44,7 @@ enum {
     TI_NEEDS_HALO = 1 << 2 /* without one it is a `dim` */
 };
 
-/* X(KIND, name, rules): grid/mapper.c has name_image, name_inverse, name_is_constant, name_is_partitioned and name_covers. */
+/* X(KIND, name, rules); grid/mapper.c has name_image, name_inverse, name_is_constant, name_is_partitioned, name_covers. */
 #define TI_COMPONENT_KINDS(X)                                                                                          \
     X(DIM, dim, TI_FOLLOWS | TI_SHIFTS)                                                                                \
     X(FULL, full, 0)                                                                                                   \

@@ -18,7 +18,8 @@ void ti_custom_image(const ti_custom_mapper *m, const ti_box *items, const ti_bo
     ti_region_fini(&collected.region);
 }
 
-/* Appends the other arms of a star to the first one, unless they are clamped to what that one has: how many boxes there are then. */
+/* Appends the other arms of a star to the first one, unless they are clamped to what that one has: how many boxes
+ * there are then. */
 static TI_NOINLINE uint32_t add_arms(const ti_access *access, const ti_box *items, uint32_t boxes, ti_box *box)
 {
     for (uint32_t i = 1; i < access->mappers; i++) {

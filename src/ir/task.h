@@ -51,7 +51,8 @@ typedef struct ti_access {
     ti_reducer reducer; /* reductions */
 } ti_access;
 
-/* Append what `items` touch of the access's buffer, one image per component mapper, or that of the custom mapper; a reduction touches all of it. */
+/* Append what `items` touch of the access's buffer, one image per component mapper, or that of the custom mapper; a
+ * reduction touches all of it. */
 void ti_access_image(const ti_access *access, const ti_box *items, ti_boxes *out);
 
 /* What one piece of a task touches of one access: the exact boxes, and their bounding box, which the kernel sees. */

@@ -76,7 +76,8 @@ static void stencil_in_two_dimensions(void **state)
     }
 }
 
-/* On a ring every node has two neighbours, also the first and the last: all cost what an inner one costs without a ring, on any number of nodes. */
+/* On a ring every node has two neighbours, also the first and the last: all cost what an inner one costs without a
+ * ring, on any number of nodes. */
 static void periodic_stencil_in_one_dimension(void **state)
 {
     (void)state;
@@ -99,8 +100,8 @@ static void periodic_stencil_in_one_dimension(void **state)
     }
 }
 
-/* Corners, edges and the inside of a square of nodes: all have eight neighbours on a torus, whose planning costs the same up to the few chunks that
- * pieces at a border add. */
+/* Corners, edges and the inside of a square of nodes: all have eight neighbours on a torus, whose planning costs the
+ * same up to the few chunks that pieces at a border add. */
 static void periodic_stencil_in_two_dimensions(void **state)
 {
     (void)state;

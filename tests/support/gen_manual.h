@@ -1,5 +1,6 @@
-/* What random programs are made of: all weights and sizes, in plain words. gen.c, gen_task.c and gen_mapper.c draw from it; kinds of mappers have
- * their weights in src/grid/mapper_kinds.h. A generated program does nothing that is not said here. */
+/* What random programs are made of: all weights and sizes, in plain words. gen.c, gen_task.c and gen_mapper.c draw
+ * from it; kinds of mappers have their weights in src/grid/mapper_kinds.h. A generated program does nothing that is
+ * not said here. */
 #ifndef TEST_GEN_MANUAL_H
 #define TEST_GEN_MANUAL_H
 

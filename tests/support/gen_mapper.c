@@ -1,7 +1,8 @@
 /* Mappers of random programs: see gen.h.
  *
- * Kinds are drawn by the weights of their rows (src/grid/mapper_kinds.h); here each has a function draw_NAME that draws its arguments. A kind that
- * does not go with the task and the buffer gives `no_mapper`, and another one is drawn. */
+ * Kinds are drawn by the weights of their rows (src/grid/mapper_kinds.h); here each has a function draw_NAME that
+ * draws its arguments. A kind that does not go with the task and the buffer gives `no_mapper`, and another one is
+ * drawn. */
 #include "gen_maker.h"
 
 #include "grid/mapper_kinds.h"

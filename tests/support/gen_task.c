@@ -107,7 +107,8 @@ static bool same_mapper(const gen_access *x, const gen_access *y)
     return same;
 }
 
-/* Reading and writing one buffer in a task: on one node, or the same elements, or elements that have nothing in common. */
+/* Reading and writing one buffer in a task: on one node, or the same elements, or elements that have nothing in
+ * common. */
 static bool in_place(maker *m, const gen_task *t, const gen_access *a, const gen_access *b)
 {
     int node;

@@ -1,11 +1,12 @@
-/* What a component of a mapper touches, said for one element, by plain arithmetic: the truth that images are compared with, written without a
- * look at src/. A new kind of component gets a line here. Any thread. */
+/* What a component of a mapper touches, said for one element, by plain arithmetic: the truth that images are
+ * compared with, written without a look at src/. A new kind of component gets a line here. Any thread. */
 #ifndef TEST_TOUCHES_H
 #define TEST_TOUCHES_H
 
 #include "tacit/tacit.h"
 
-/* Whether x is in [floor(a m / d) - lo, ceil(b m / d) + hi): floor(p / q) <= y is p < (y + 1) q, and ceil(p / q) > y is p > y q. */
+/* Whether x is in [floor(a m / d) - lo, ceil(b m / d) + hi): floor(p / q) <= y is p < (y + 1) q, and ceil(p / q) > y
+ * is p > y q. */
 static inline bool touches_within(const tacit_component *c, int64_t a, int64_t b, int64_t x)
 {
     return a * c->mul < (x + c->lo + 1) * c->div && b * c->mul > (x - c->hi) * c->div;

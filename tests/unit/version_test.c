@@ -1,7 +1,9 @@
-/* Version maps against an array of stamps per node: what each node lacks, who owns it, and that no copy is claimed that is not there.
+/* Version maps against an array of stamps per node: what each node lacks, who owns it, and that no copy is claimed that
+ * is not there.
  *
- * Reads and writes go straight to one map, with mappers and splits at random, writers that overlap among them. A second map gets the same changes
- * and no questions, and must stay equal. Also: how many entries the growing programs leave behind, stated as bounds. */
+ * Reads and writes go straight to one map, with mappers and splits at random, writers that overlap among them. A
+ * second map gets the same changes and no questions, and must stay equal. Also: how many entries the growing
+ * programs leave behind, stated as bounds. */
 #include "plan/version/transfer.h"
 
 #include "gen.h"

@@ -55,8 +55,7 @@ static int add_to_message(ti_block_message *message, int messages, int peer, ti_
 static ti_block_span own_blocks(const ti_split_ref *ref)
 {
     const ti_split *s = &ref->split;
-    ti_box first = ti_split_chunk(s, ref->own_first),
-           last = ti_split_chunk(s, ref->own_first + ref->own_count - 1);
+    ti_box first = ti_split_chunk(s, ref->own_first), last = ti_split_chunk(s, ref->own_first + ref->own_count - 1);
     int64_t items = last.max[0] - s->lo[0];
     return (ti_block_span){ (uint32_t)((first.min[0] - s->lo[0]) / s->gran[0]),
                             (uint32_t)(items / s->gran[0] + (items % s->gran[0] != 0)) };

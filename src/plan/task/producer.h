@@ -31,10 +31,10 @@ typedef struct ti_producer {
     uint64_t task;  /* 0: merged */
     int64_t volume; /* of what is left; 0: there is no such producer */
     ti_manner manner;
-    const char *name; /* of the task, if somebody wants to know */
-    ti_box box;       /* that it wrote, not merged */
+    const char *name;        /* of the task, if somebody wants to know */
+    ti_box box;              /* that it wrote, not merged */
     uint32_t previous, next; /* neighbours in the list of those that are not merged, + 1; `next` also of free ones */
-    uint64_t question, met; /* for forwards: its candidate there, and whether it is listed */
+    uint64_t question, met;  /* for forwards: its candidate there, and whether it is listed */
     uint32_t candidate;
 } ti_producer;
 

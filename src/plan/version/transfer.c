@@ -106,8 +106,8 @@ static void receive_from_nodes(ti_transfer_planner *p, ti_version_map *map, cons
     }
 }
 
-/* The chunks that may own some of what this node demands, ascending. Boxes that lie apart, such as the two ends of a torus, are asked for one by
- * one: between them there may be very many chunks. */
+/* The chunks that may own some of what this node demands, ascending. Boxes that lie apart, such as the two ends of a
+ * torus, are asked for one by one: between them there may be very many chunks. */
 static void find_owners(ti_transfer_planner *p, const ti_holder *writer)
 {
     const ti_boxes *image = &p->demand.image;
