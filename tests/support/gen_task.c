@@ -15,7 +15,7 @@ static void splittable(const gen_task *t, bool out[3])
 
 static bool follows(const tacit_component *c)
 {
-    return c->kind == TACIT_COMPONENT_DIM || c->kind == TACIT_COMPONENT_PERIODIC;
+    return c->kind != TACIT_COMPONENT_FULL && c->kind != TACIT_COMPONENT_SPAN;
 }
 
 static bool writes_by_components(const gen_task *t, const tacit_mapper *mapper, int dims, const bool split[3])

@@ -47,29 +47,31 @@ static ti_split random_split(rng *r, int64_t *table)
     return ti_split_make(&q, table);
 }
 
+/* Of any kind that has a row, with whatever its rules allow. */
 static tacit_component random_component(rng *r)
 {
-    int64_t kind = rng_between(r, 0, 9);
-    if (kind == 0) {
-        return tacit_full();
-    }
-    if (kind == 1) {
-        size_t a = (size_t)rng_between(r, 0, 10);
-        return tacit_span(a, a + (size_t)rng_between(r, 0, 12));
-    }
-    int64_t halo[2];
-    for (int i = 0; i < 2; i++) {
-        halo[i] = PICK(r, 0, 0, 0, 1, 5, -1, -3, 30);
-    }
-    if (kind < 5) {
-        tacit_component c = tacit_dim_periodic((int)rng_between(r, 0, 2), (size_t)PICK(r, 0, 0, 1, 1, 2, 5, 10, 30));
-        c.hi = rng_between(r, 0, 3) ? c.lo : PICK(r, 0, 1, 4);
-        c.mul = (int)PICK(r, 1, 1, 1, 1, 2, 3);
-        c.div = (int)PICK(r, 1, 1, 1, 1, 2, 3);
+#define ROW(KIND, name, rules) { TACIT_COMPONENT_##KIND, rules },
+    static const struct {
+        int kind, rules;
+    } rows[] = { TI_COMPONENT_KINDS(ROW) };
+#undef ROW
+    size_t at = rng_between(r, 0, 2) ? (size_t)rng_between(r, 0, TI_COUNT(rows) - 1) : 0; /* the first is `dim` */
+    tacit_component c = tacit_component_make(rows[at].kind, 0, 0, 0);
+    if (!(rows[at].rules & TI_FOLLOWS)) {
+        c.lo = rng_between(r, 0, 10);
+        c.hi = c.lo + rng_between(r, 0, 12);
         return c;
     }
-    int mul = (int)PICK(r, 1, 1, 1, 2, 3, 7), div = (int)PICK(r, 1, 1, 1, 2, 3, 7);
-    return tacit_dim_scaled((int)rng_between(r, 0, 2), mul, div, halo[0], halo[1]);
+    c.dim = (uint8_t)rng_between(r, 0, 2);
+    c.mul = (int32_t)PICK(r, 1, 1, 1, 2, 3, 7);
+    c.div = (int32_t)PICK(r, 1, 1, 1, 2, 3, 7);
+    c.lo = PICK(r, 0, 0, 0, 1, 5, -1, -3, 30);
+    c.hi = PICK(r, 0, 0, 0, 1, 5, -1, -3, 30);
+    if (!(rows[at].rules & TI_SHIFTS)) {
+        c.lo = c.lo < 0 ? -c.lo : c.lo;
+        c.hi = c.hi < 0 ? -c.hi : c.hi;
+    }
+    return c;
 }
 
 static ti_mapper random_mapper(rng *r, int dims)
@@ -361,14 +363,17 @@ static void kinds(void **state)
     assert_null(ti_mapper_kind_of(0));
     assert_null(ti_mapper_kind_of(-1));
     assert_null(ti_mapper_kind_of(INT32_MAX));
-    assert_null(ti_mapper_kind_of(TACIT_MAPPER_PERIODIC + 1));
+    assert_null(ti_mapper_kind_of(TI_MAPPER_KIND_COUNT + 1));
     assert_string_equal(ti_mapper_kind_of(TACIT_MAPPER_PERIODIC)->name, "tacit_periodic");
-    for (int kind = TACIT_MAPPER_ONE_TO_ONE; kind <= TACIT_MAPPER_PERIODIC; kind++) {
+    for (int kind = 1; kind <= TI_MAPPER_KIND_COUNT; kind++) {
         assert_non_null(ti_mapper_kind_of(kind));
+        assert_non_null(ti_mapper_kind_of(kind)->name);
     }
     for (int kind = 0; kind < 256; kind++) {
         tacit_component c = tacit_component_make(kind, 0, 1, 1);
-        bool follows = kind == TACIT_COMPONENT_DIM || kind == TACIT_COMPONENT_PERIODIC;
+#define ROW(KIND, name, rules) || (kind == TACIT_COMPONENT_##KIND && ((rules)&TI_FOLLOWS))
+        bool follows = false TI_COMPONENT_KINDS(ROW);
+#undef ROW
         assert_int_equal(ti_component_follows(&c), follows);
     }
 }

@@ -229,8 +229,9 @@ static bool are_cut_alike(const ti_holder *w, const ti_holder *r, int d)
     const tacit_component *x = &w->mapper.c[d], *y = &r->mapper.c[d];
     int k = x->dim;
     return w->along[d] == TI_ALONG_PARTITIONED && r->along[d] == TI_ALONG_PARTITIONED && !w->table && !r->table &&
-           (a == b || (!a->table && !b->table)) && k == y->dim && x->mul == y->mul && x->div == y->div &&
-           x->lo == y->lo && x->hi == y->hi && a->lo[k] == b->lo[k] && a->hi[k] == b->hi[k] && a->gran[k] == b->gran[k];
+           x->kind == y->kind && (a == b || (!a->table && !b->table)) && k == y->dim && x->mul == y->mul &&
+           x->div == y->div && x->lo == y->lo && x->hi == y->hi && a->lo[k] == b->lo[k] && a->hi[k] == b->hi[k] &&
+           a->gran[k] == b->gran[k];
 }
 
 /* Whether an earlier reader has nothing of what the only reader now needs but what each node wrote itself: rows and columns of one grid. Along every
