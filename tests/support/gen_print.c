@@ -11,6 +11,14 @@ static const char *mapper_name(int kind)
     return names[kind];
 }
 
+static const char *component_name(int kind)
+{
+#define ROW(KIND, name, rules) [TACIT_COMPONENT_##KIND] = #name,
+    static const char *const names[] = { TI_COMPONENT_KINDS(ROW) };
+#undef ROW
+    return names[kind];
+}
+
 static void print_component(const tacit_component *c, FILE *out)
 {
     if (c->kind == TACIT_COMPONENT_FULL) {
@@ -18,8 +26,8 @@ static void print_component(const tacit_component *c, FILE *out)
     } else if (c->kind == TACIT_COMPONENT_SPAN) {
         fprintf(out, " [%lld,%lld)", (long long)c->lo, (long long)c->hi);
     } else {
-        fprintf(out, " %s%d*%d/%d-%lld+%lld", c->kind == TACIT_COMPONENT_DIM ? "dim" : "ring", c->dim, c->mul, c->div,
-                (long long)c->lo, (long long)c->hi);
+        fprintf(out, " %s%d*%d/%d-%lld+%lld", component_name(c->kind), c->dim, c->mul, c->div, (long long)c->lo,
+                (long long)c->hi);
     }
 }
 
