@@ -57,10 +57,11 @@ static inline bool narrow_to_items(const parts *p, int k, int64_t below, int64_t
 
 /* ---- full: all of the dimension */
 
-static inline void full_image(const tacit_component *c, int64_t n, int64_t a, int64_t b, int64_t *lo, int64_t *hi)
+static inline bool full_image(const tacit_component *c, int64_t n, int64_t a, int64_t b, int64_t *lo, int64_t *hi)
 {
     *lo = 0;
     *hi = n;
+    return false;
 }
 
 static inline bool full_inverse(const tacit_component *c, int64_t n, int64_t x, int64_t y, const parts *p)
@@ -85,10 +86,11 @@ static inline bool full_covers(const tacit_component *a, const tacit_component *
 
 /* ---- span: [lo,hi), whatever the chunk */
 
-static inline void span_image(const tacit_component *c, int64_t n, int64_t a, int64_t b, int64_t *lo, int64_t *hi)
+static inline bool span_image(const tacit_component *c, int64_t n, int64_t a, int64_t b, int64_t *lo, int64_t *hi)
 {
     *lo = TI_MAX(c->lo, 0);
     *hi = TI_MIN(c->hi, n);
+    return false;
 }
 
 static inline bool span_inverse(const tacit_component *c, int64_t n, int64_t x, int64_t y, const parts *p)
@@ -124,11 +126,12 @@ static inline void reach(const tacit_component *c, int64_t a, int64_t b, int64_t
     *hi = b + c->hi;
 }
 
-static inline void dim_image(const tacit_component *c, int64_t n, int64_t a, int64_t b, int64_t *lo, int64_t *hi)
+static inline bool dim_image(const tacit_component *c, int64_t n, int64_t a, int64_t b, int64_t *lo, int64_t *hi)
 {
     reach(c, a, b, &a, &b);
     *lo = TI_MAX(a, 0);
     *hi = TI_MIN(b, n);
+    return false;
 }
 
 static inline bool dim_inverse(const tacit_component *c, int64_t n, int64_t x, int64_t y, const parts *p)
@@ -163,18 +166,19 @@ static inline bool dim_covers(const tacit_component *a, const tacit_component *b
 
 /* ---- periodic: the same, but behind the end comes the begin */
 
-/* An arc begins in [0,n) and may end behind n. */
-static inline void periodic_image(const tacit_component *c, int64_t n, int64_t a, int64_t b, int64_t *lo, int64_t *hi)
+/* An arc begins in [0,n); one that goes around ends behind n. */
+static inline bool periodic_image(const tacit_component *c, int64_t n, int64_t a, int64_t b, int64_t *lo, int64_t *hi)
 {
     reach(c, a, b, &a, &b);
     if (b - a >= n) {
         *lo = 0;
         *hi = n;
-        return;
+        return false;
     }
     int64_t turns = (uint64_t)a < (uint64_t)n ? 0 : floor_div(a, n);
     *lo = a - turns * n;
     *hi = b - turns * n;
+    return *hi > n;
 }
 
 /* Items whose own elements lie in [x - hi, y + lo), which may go around. Both ends of the dimension together are an
@@ -235,13 +239,13 @@ typedef enum component_kind {
 #undef TI_ROW
 } component_kind;
 
-static inline void image_along(const tacit_component *c, int64_t n, int64_t a, int64_t b, int64_t *lo, int64_t *hi)
+/* Whether it goes around: *hi is behind the end then. */
+static inline bool image_along(const tacit_component *c, int64_t n, int64_t a, int64_t b, int64_t *lo, int64_t *hi)
 {
     switch ((component_kind)__builtin_expect(c->kind, TACIT_COMPONENT_DIM)) {
 #define TI_ROW(KIND, name, rules)                                                                                      \
     case KIND_##KIND:                                                                                                  \
-        name##_image(c, n, a, b, lo, hi);                                                                              \
-        return;
+        return name##_image(c, n, a, b, lo, hi);
         TI_COMPONENT_KINDS(TI_ROW)
 #undef TI_ROW
     }
@@ -313,7 +317,6 @@ const uint8_t ti_component_kinds[UINT8_MAX + 1] = {
 /* Field by field, since what lies between them may be anything. */
 static inline void set_component(tacit_component *to, const tacit_component *from)
 {
-    unsigned rules = ti_component_rules(from);
     if (from->kind == TACIT_COMPONENT_FULL || ti_mapper_spans_all(from)) {
         to->kind = TACIT_COMPONENT_FULL;
         return;
@@ -321,6 +324,7 @@ static inline void set_component(tacit_component *to, const tacit_component *fro
     to->kind = from->kind;
     to->lo = from->lo;
     to->hi = from->hi;
+    unsigned rules = ti_component_rules(from);
     if (rules & TI_FOLLOWS) {
         to->mul = from->mul;
         to->div = from->div;
@@ -372,8 +376,7 @@ int ti_mapper_expand(const tacit_mapper *from, int dims, ti_mapper *out)
 
 void ti_component_bounds(const tacit_component *c, int64_t n, int64_t a, int64_t b, int64_t *lo, int64_t *hi)
 {
-    image_along(c, n, a, b, lo, hi);
-    if (*hi > n) {
+    if (image_along(c, n, a, b, lo, hi)) {
         *lo = 0;
         *hi = n;
     }
@@ -413,12 +416,11 @@ int ti_mapper_image(const ti_mapper *m, const ti_box *extent, const ti_box *item
     for (int d = 0; d < m->dims; d++) {
         const tacit_component *c = &m->c[d];
         int64_t n = extent->max[d];
-        image_along(c, n, items->min[c->dim], items->max[c->dim], &out->min[d], &out->max[d]);
+        around |= image_along(c, n, items->min[c->dim], items->max[c->dim], &out->min[d], &out->max[d]);
         if (out->min[d] >= out->max[d]) {
             return 0;
         }
         TI_ASSERT(out->min[d] >= 0 && out->min[d] < n && out->max[d] - out->min[d] <= n);
-        around |= out->max[d] > n;
     }
     return TI_LIKELY(!around) ? 1 : cut_arcs(extent, out);
 }
