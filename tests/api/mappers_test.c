@@ -157,7 +157,8 @@ typedef struct torus {
 static int neighbours(const torus *t, const int at[3], const void *from,
                       int (*get)(const void *from, int i, int j, int l))
 {
-    int sum = 0, d[3];
+    unsigned sum = 0;
+    int d[3];
     for (d[0] = -t->halo[0]; d[0] <= t->halo[0]; d[0]++) {
         for (d[1] = -t->halo[1]; d[1] <= t->halo[1]; d[1]++) {
             for (d[2] = -t->halo[2]; d[2] <= t->halo[2]; d[2]++) {
@@ -165,11 +166,11 @@ static int neighbours(const torus *t, const int at[3], const void *from,
                 for (int k = 0; k < 3; k++) {
                     x[k] = (at[k] + d[k] + 9 * t->size[k]) % t->size[k];
                 }
-                sum = 31 * sum + get(from, x[0], x[1], x[2]);
+                sum = 31 * sum + (unsigned)get(from, x[0], x[1], x[2]);
             }
         }
     }
-    return sum;
+    return (int)(sum >> 1);
 }
 
 static int get_view(const void *from, int i, int j, int l)

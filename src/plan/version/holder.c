@@ -396,6 +396,7 @@ static void derive(ti_holder_cache *cache, ti_holder *h)
         ti_vec_push(&h->image, image[i]);
     }
     h->constant = ti_mapper_is_constant(&h->mapper, split, &h->extent);
+    TI_ASSERT(boxes <= TI_MAPPER_BOXES && (boxes == 0 || ti_box_covers(&h->extent, &h->image.data[boxes - 1])));
     h->disjoint = ti_mapper_is_disjoint(&h->mapper, split);
     h->observed_constant = h->constant;
     h->observed_disjoint = h->disjoint;
@@ -444,6 +445,7 @@ ti_holder *ti_holder_get(ti_holder_cache *cache, const ti_access *access, uint32
 
 void ti_holder_chunk(const ti_holder_cache *cache, const ti_holder *h, int64_t c, const ti_box *clip, ti_boxes *out)
 {
+    TI_ASSERT(c >= 0 && c < h->split->split.chunks);
     ++*cache->evaluated;
     if (h->table) {
         for (size_t i = h->table->start[c]; i < h->table->start[c + 1]; i++) {
