@@ -83,6 +83,11 @@ static void create_stencil_2d(pattern_run *run)
     swap_buffers(run, square(run), tacit_neighborhood(1, 1, 0), TACIT_SPLIT_2D);
 }
 
+static void create_stencil_periodic(pattern_run *run)
+{
+    swap_buffers(run, square(run), tacit_periodic(1, 1, 0), TACIT_SPLIT_1D);
+}
+
 /* One item reads everything and writes everything; then all nodes take their part of it, or all of it. */
 static void gather_then(pattern_run *run, tacit_mapper read)
 {
@@ -412,6 +417,8 @@ static const pattern patterns[] = {
     { "all-to-all", "N x N items read transposed", 2, false, true, false, create_all_to_all, NULL },
     { "stencil", "N x N items read neighbours, split in one dimension", 2, false, false, false, create_stencil, NULL },
     { "stencil-2d", "the same, split in two dimensions", 2, false, false, false, create_stencil_2d, NULL },
+    { "stencil-periodic", "N x N items read neighbours on a torus, split in one dimension", 2, false, false, false,
+      create_stencil_periodic, NULL },
     { "gather-all", "one item reads all, then N items read all", 3, false, true, false, create_gather_all, NULL },
     { "stencil-all", "N items read neighbours, then all", 3, false, true, false, create_stencil_all, NULL },
     { "parts", "N items read one half of what one item wrote, then the other", 3, false, true, false, create_parts,

@@ -66,15 +66,16 @@ TACIT_C_BEGIN_
 enum {
     TACIT_COMPONENT_FULL = 1, /* the whole extent of the buffer's dimension */
     TACIT_COMPONENT_SPAN,     /* a fixed interval of it */
-    TACIT_COMPONENT_DIM       /* what a dimension of the chunk maps to */
+    TACIT_COMPONENT_DIM,      /* what a dimension of the chunk maps to */
+    TACIT_COMPONENT_PERIODIC  /* the same, and behind the last element comes the first */
 };
 
-/* What one dimension of a buffer sees of a chunk. Made by tacit_full, tacit_span, tacit_dim and
- * tacit_dim_scaled. */
+/* What one dimension of a buffer sees of a chunk. Made by tacit_full, tacit_span, tacit_dim,
+ * tacit_dim_scaled and tacit_dim_periodic. */
 typedef struct tacit_component {
-    int64_t lo, hi;    /* span: the interval [lo, hi); dim: elements more below and above */
+    int64_t lo, hi;    /* span: the interval [lo, hi); dim, periodic: elements more below and above */
     int32_t mul, div;  /* dim: the scale mul / div from items to elements, each 1 to 16384 */
-    uint8_t kind, dim; /* TACIT_COMPONENT_...; dim: the dimension of the task, from 0 */
+    uint8_t kind, dim; /* TACIT_COMPONENT_...; dim, periodic: the dimension of the task, from 0 */
 } tacit_component;
 
 /* A component from its fields, with the scale 1 / 1: what the functions below are made of. */
@@ -123,6 +124,13 @@ static inline tacit_component tacit_halo(int k, size_t e)
     return tacit_component_make(TACIT_COMPONENT_DIM, k, (int64_t)e, (int64_t)e);
 }
 
+/* The same on a ring: behind the buffer's last element in this dimension comes its first, and before
+ * the first comes the last. For tori in some dimensions only; tacit_periodic is one in all. */
+static inline tacit_component tacit_dim_periodic(int k, size_t e)
+{
+    return tacit_component_make(TACIT_COMPONENT_PERIODIC, k, (int64_t)e, (int64_t)e);
+}
+
 /* =================================================================================== mappers */
 
 /* Which function made a mapper. Components say what it does; the kind says what to check. */
@@ -136,7 +144,8 @@ enum {
     TACIT_MAPPER_TRANSPOSED,     /* tacit_transposed */
     TACIT_MAPPER_COMPONENTS,     /* tacit_components */
     TACIT_MAPPER_REPLICATED,     /* tacit_replicated */
-    TACIT_MAPPER_CUSTOM          /* tacit_custom */
+    TACIT_MAPPER_CUSTOM,         /* tacit_custom */
+    TACIT_MAPPER_PERIODIC        /* tacit_periodic */
 };
 
 /* A range mapper. A plain value: copy it, keep it, use it in any task of any context (a custom one
@@ -216,6 +225,16 @@ static inline tacit_mapper tacit_neighborhood(size_t e0, size_t e1, size_t e2)
 static inline tacit_mapper tacit_star(size_t e0, size_t e1, size_t e2)
 {
     return tacit_mapper_of(TACIT_MAPPER_STAR, 0, tacit_halo(0, e0), tacit_halo(1, e1), tacit_halo(2, e2));
+}
+
+/* tacit_neighborhood on a torus: nothing is cut at the borders of the buffer, since behind the last
+ * element of a dimension comes the first. A dimension with e = 0 is one to one. For reading. At a
+ * border the view of a chunk spans the whole dimension, and so does the memory behind it, but only
+ * the strips that the mapper names are there; kernels name neighbours with TACIT_WRAP. */
+static inline tacit_mapper tacit_periodic(size_t e0, size_t e1, size_t e2)
+{
+    return tacit_mapper_of(TACIT_MAPPER_PERIODIC, 0, tacit_dim_periodic(0, e0), tacit_dim_periodic(1, e1),
+                           tacit_dim_periodic(2, e2));
 }
 
 /* Dimension d of the buffer follows dimension p_d of the task: tacit_transposed(1, 0, 2) is item

@@ -103,6 +103,17 @@ typedef struct tacit_view {
  *   nodes   any */
 TACIT_API void tacit_view_check(const tacit_view *v, size_t elem_size, bool write, size_t i, size_t j, size_t k);
 
+/* Index i of a ring of n elements, for i from -n to 2 n - 1, also where i - 1 is that of a size_t 0. The
+ * neighbours of element i, read by tacit_periodic(1, 0, 0):
+ *
+ *     const size_t below = TACIT_WRAP(i - 1, n), above = TACIT_WRAP(i + 1, n);
+ *     TACIT_AT1(double, out, i) = TACIT_GET1(double, in, below) + TACIT_GET1(double, in, above); */
+#define TACIT_WRAP(i, n) tacit_wrap_((ptrdiff_t)(i), (size_t)(n))
+static inline size_t tacit_wrap_(ptrdiff_t i, size_t n)
+{
+    return i < 0 ? (size_t)i + n : (size_t)i >= n ? (size_t)i - n : (size_t)i;
+}
+
 /* The indices of one dimension of a box, as a loop over size_t i:
  *
  *     TACIT_FOR (i, k->chunk, 0)

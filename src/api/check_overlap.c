@@ -54,7 +54,7 @@ typedef struct clash {
 
 static void note_chunk(const ti_split *split, int64_t c, int side, clash *out)
 {
-    out->items[side] = ti_split_chunk(split, c, 0);
+    out->items[side] = ti_split_chunk(split, c);
     out->node[side] = ti_split_node(split, c);
 }
 
@@ -83,7 +83,7 @@ static bool find_clash(const ti_access *access, const ti_split *split, clash *ou
     ti_region_map_init(&written);
     written.overlapping = true;
     for (int64_t c = 0; c < split->chunks && !found; c++) {
-        ti_box items = ti_split_chunk(split, c, 0);
+        ti_box items = ti_split_chunk(split, c);
         ti_vec_clear(&boxes);
         ti_custom_image(access->custom, &items, &access->buffer->extent, access->buffer->dims, &boxes);
         found = find_overlap(&written, &boxes, &hit);

@@ -52,48 +52,51 @@ static bool writes(const tacit_access *a)
 
 /* ---- mappers */
 
-static bool needs_equal_dims(int kind)
+/* The rules that only some kinds have. */
+static tacit_status check_rules(const place *p, const ti_mapper_kind *kind)
 {
-    return kind == TACIT_MAPPER_ONE_TO_ONE || kind == TACIT_MAPPER_NEIGHBORHOOD || kind == TACIT_MAPPER_STAR ||
-           kind == TACIT_MAPPER_SLICE;
-}
-
-static tacit_status check_kind(const place *p)
-{
-    const tacit_mapper *m = &p->access->mapper;
-    int dims = p->access->buffer->info.dims, task_dims = p->task->range.dims;
-    if (m->kind < TACIT_MAPPER_ONE_TO_ONE || m->kind > TACIT_MAPPER_CUSTOM) {
-        return REFUSE(p, TACIT_ERROR_MAPPER, "there is no mapper of kind %d; use the tacit_* functions to make one",
-                      m->kind);
+    int arg = p->access->mapper.arg, dims = p->access->buffer->info.dims;
+    if ((kind->rules & TI_ARG_IS_DIM) && (arg < 0 || arg >= dims)) {
+        return REFUSE(p, TACIT_ERROR_DIMENSION, "%s(%d) of a buffer with %d dimensions", kind->name, arg, dims);
     }
-    if (needs_equal_dims(m->kind) && dims != task_dims) {
-        return REFUSE(p, TACIT_ERROR_DIMENSION,
-                      "the mapper needs equal dimensions, but the task has %d and the buffer %d; use tacit_components",
-                      task_dims, dims);
-    }
-    if (m->kind == TACIT_MAPPER_SLICE && (m->arg < 0 || m->arg >= dims)) {
-        return REFUSE(p, TACIT_ERROR_DIMENSION, "tacit_slice(%d) of a buffer with %d dimensions", m->arg, dims);
-    }
-    if (m->kind == TACIT_MAPPER_CUSTOM && (m->arg < 0 || (size_t)m->arg >= p->ctx->mappers.count)) {
+    if ((kind->rules & TI_ARG_IS_HANDLE) && (arg < 0 || (size_t)arg >= p->ctx->mappers.count)) {
         return REFUSE(p, TACIT_ERROR_MAPPER, "there is no custom mapper %d; use the handle from tacit_mapper_create",
-                      m->arg);
+                      arg);
     }
-    if (m->kind == TACIT_MAPPER_REPLICATED && p->access->mode != TACIT_WRITE) {
-        return REFUSE(p, TACIT_ERROR_MAPPER, "tacit_replicated() is for tacit_write; read with tacit_all()");
+    if ((kind->rules & TI_WRITES_ALIKE) && p->access->mode != TACIT_WRITE) {
+        return REFUSE(p, TACIT_ERROR_MAPPER, "%s() is for tacit_write; read with tacit_all()", kind->name);
     }
-    if (m->kind == TACIT_MAPPER_ALL && writes(p->access) && !is_placed(p->task)) {
+    if ((kind->rules & TI_PLACED_WRITES) && writes(p->access) && !is_placed(p->task)) {
         return REFUSE(
             p, TACIT_ERROR_MAPPER,
-            "every node would write the whole buffer; use tacit_replicated() if all compute the same, or place the task");
+            "every node would write the whole buffer; use tacit_replicated() if all compute the same, or place the "
+            "task");
     }
     return TACIT_OK;
 }
 
-/* A negative halo shifts or shrinks. In a neighborhood or star it comes from a size that does not fit. */
+static tacit_status check_kind(const place *p)
+{
+    const ti_mapper_kind *kind = ti_mapper_kind_of(p->access->mapper.kind);
+    int dims = p->access->buffer->info.dims, task_dims = p->task->range.dims;
+    if (!kind) {
+        return REFUSE(p, TACIT_ERROR_MAPPER, "there is no mapper of kind %d; use the tacit_* functions to make one",
+                      p->access->mapper.kind);
+    }
+    if ((kind->rules & TI_EQUAL_DIMS) && dims != task_dims) {
+        return REFUSE(p, TACIT_ERROR_DIMENSION,
+                      "the mapper needs equal dimensions, but the task has %d and the buffer %d; use tacit_components",
+                      task_dims, dims);
+    }
+    return kind->rules & ~(unsigned)TI_EQUAL_DIMS ? check_rules(p, kind) : TACIT_OK;
+}
+
+/* A negative halo shifts or shrinks. Where halos are sizes it comes from one that does not fit. */
 static bool has_huge_halo(const tacit_mapper *m, const tacit_component *c)
 {
     int64_t limit = (int64_t)1 << MOST_ITEMS_BITS;
-    int64_t least = m->kind == TACIT_MAPPER_NEIGHBORHOOD || m->kind == TACIT_MAPPER_STAR ? 0 : -limit;
+    bool may_shift = !ti_mapper_has_rule(m, TI_HALO_IS_SIZE) && (ti_component_rules(c) & TI_SHIFTS);
+    int64_t least = may_shift ? -limit : 0;
     return c->lo < least || c->lo > limit || c->hi < least || c->hi > limit;
 }
 
@@ -101,7 +104,7 @@ static bool has_huge_halo(const tacit_mapper *m, const tacit_component *c)
 static bool is_plain(const place *p, const tacit_component *c, int64_t n)
 {
     const tacit_task *t = p->task;
-    return c->kind == TACIT_COMPONENT_DIM && c->dim < t->range.dims && c->mul == 1 && c->div == 1 &&
+    return ti_component_follows(c) && c->dim < t->range.dims && c->mul == 1 && c->div == 1 &&
            (uint64_t)c->lo <= (uint64_t)1 << MOST_ITEMS_BITS && (uint64_t)c->hi <= (uint64_t)1 << MOST_ITEMS_BITS &&
            t->offset[c->dim] + t->range.size[c->dim] <= (size_t)n;
 }
@@ -121,7 +124,7 @@ static tacit_status check_component(const place *p, int d)
         }
         return TACIT_OK;
     }
-    if (c->kind != TACIT_COMPONENT_DIM) {
+    if (!ti_component_follows(c)) {
         return REFUSE(
             p, TACIT_ERROR_MAPPER,
             "the component of dimension %d has kind %d; make one for every dimension of the buffer with tacit_full, "
@@ -174,12 +177,12 @@ static tacit_status check_write(const place *p)
 {
     const tacit_mapper *m = &p->access->mapper;
     bool used[3] = { false, false, false };
-    if (m->kind == TACIT_MAPPER_REPLICATED || m->kind == TACIT_MAPPER_CUSTOM) {
+    if (ti_mapper_has_rule(m, TI_WRITES_ALIKE | TI_ARG_IS_HANDLE)) {
         return TACIT_OK;
     }
     for (int d = 0; d < p->access->buffer->info.dims; d++) {
         const tacit_component *c = &m->c[d];
-        if (c->kind != TACIT_COMPONENT_DIM) {
+        if (!ti_component_follows(c)) {
             continue;
         }
         if (used[c->dim]) {
@@ -285,7 +288,7 @@ static bool is_same_mapper(const tacit_mapper *a, const tacit_mapper *b, int dim
     return ti_mapper_expand(a, dims, x) == 1 && ti_mapper_expand(b, dims, y) == 1 && ti_mapper_equal(x, y);
 }
 
-static int images(const tacit_task *task, const tacit_access *a, ti_box out[TI_MAPPER_PARTS])
+static int images(const tacit_task *task, const tacit_access *a, ti_box out[TI_MAPPER_BOXES])
 {
     ti_mapper part[TI_MAPPER_PARTS];
     ti_box range = { { 0, 0, 0 }, { 1, 1, 1 } };
@@ -307,13 +310,13 @@ static void extent_along(const tacit_task *task, const tacit_access *a, int d, i
     *lo = 0;
     *hi = a->buffer->info.extent.max[d];
     if (!ti_mapper_spans_all(c)) {
-        int k = c->kind == TACIT_COMPONENT_DIM ? c->dim : 0;
+        int k = ti_component_follows(c) ? c->dim : 0;
         int64_t from = (int64_t)task->offset[k], to = from + (int64_t)task->range.size[k];
-        ti_component_image(c, *hi, from, to, lo, hi);
+        ti_component_bounds(c, *hi, from, to, lo, hi);
     }
 }
 
-/* Whether bounding boxes are: decides it but for stars. */
+/* Whether bounding boxes are: decides it where both images are one box. */
 static bool bounds_are_apart(const tacit_task *task, const tacit_access *a, const tacit_access *b)
 {
     for (int d = 0; d < a->buffer->info.dims; d++) {
@@ -337,10 +340,7 @@ static bool are_apart(const tacit_task *task, const tacit_access *a, const tacit
     if (bounds_are_apart(task, a, b)) {
         return true;
     }
-    if (a->mapper.kind != TACIT_MAPPER_STAR && b->mapper.kind != TACIT_MAPPER_STAR) {
-        return false;
-    }
-    ti_box x[TI_MAPPER_PARTS], y[TI_MAPPER_PARTS];
+    ti_box x[TI_MAPPER_BOXES], y[TI_MAPPER_BOXES];
     int nx = images(task, a, x), ny = images(task, b, y);
     for (int i = 0; i < nx; i++) {
         for (int k = 0; k < ny; k++) {

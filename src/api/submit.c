@@ -24,7 +24,7 @@ static void raise_granularity(ti_shape *shape, const tacit_access *a)
 {
     for (int d = 0; d < a->buffer->info.dims && (a->mode == TACIT_WRITE || a->mode == TACIT_UPDATE); d++) {
         const tacit_component *c = &a->mapper.c[d];
-        if (c->kind == TACIT_COMPONENT_DIM && c->div > 1 && a->mapper.kind != TACIT_MAPPER_CUSTOM) {
+        if (c->div > 1 && ti_component_follows(c) && a->mapper.kind != TACIT_MAPPER_CUSTOM) {
             shape->gran[c->dim] = lcm(shape->gran[c->dim], c->div / gcd(c->mul, c->div));
         }
     }
@@ -42,7 +42,7 @@ static bool writes_together(const tacit_task *from, const tacit_access *a)
         return from->place.kind != TACIT_PLACE_SPLIT || from->on == TACIT_ON_ONE_NODE;
     }
     for (int d = 0; d < a->buffer->info.dims; d++) {
-        used[a->mapper.c[d].dim] |= a->mapper.c[d].kind == TACIT_COMPONENT_DIM;
+        used[a->mapper.c[d].dim] |= ti_component_follows(&a->mapper.c[d]);
     }
     for (int k = 0; k < from->range.dims; k++) {
         if (!used[k] && from->range.size[k] > 1) {
@@ -76,6 +76,7 @@ static void copy_accesses(const tacit_context *ctx, ti_shape *shape, ti_arena *a
         if (a->mode == TACIT_REDUCE) {
             fill_reduction(ctx, &access[i], arena, a);
         } else {
+            access[i].kind = (uint8_t)a->mapper.kind;
             ti_mapper *part = TI_ARENA_ARRAY(arena, ti_mapper, ti_mapper_most(&a->mapper));
             access[i].mappers = (uint32_t)ti_mapper_expand(&a->mapper, a->buffer->info.dims, part);
             access[i].mapper = part;

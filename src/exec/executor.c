@@ -211,7 +211,7 @@ static bool writes_apart(const ti_task *task, const ti_access *access, int d)
         return d == 0 && task->shape->place < 0;
     }
     for (int b = 0; b < access->buffer->dims; b++) {
-        if (access->mapper->c[b].kind == TACIT_COMPONENT_DIM && access->mapper->c[b].dim == d) {
+        if (ti_component_follows(&access->mapper->c[b]) && access->mapper->c[b].dim == d) {
             return true;
         }
     }

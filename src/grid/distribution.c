@@ -149,7 +149,7 @@ void ti_distribution_pieces(const ti_distribution *d, int node, ti_local_pieces 
         return;
     }
     if (!d->cyclic) {
-        ti_box box = ti_split_chunk(&d->split, node, 0);
+        ti_box box = ti_split_chunk(&d->split, node);
         ti_vec_push(out, ((ti_local_piece){ box, box }));
         return;
     }

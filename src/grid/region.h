@@ -26,6 +26,16 @@ static inline int64_t ti_boxes_volume(const ti_box *box, size_t count)
     return volume;
 }
 
+/* The smallest box around all of a list, which has some. */
+static inline ti_box ti_boxes_bounding(const ti_boxes *list)
+{
+    ti_box around = list->data[0];
+    for (size_t i = 1; i < list->count; i++) {
+        around = ti_box_bounding(&around, &list->data[i]);
+    }
+    return around;
+}
+
 /* Appends what the two have in common, unless that is nothing. */
 static inline void ti_boxes_push_common(const ti_box *a, const ti_box *b, ti_boxes *out)
 {

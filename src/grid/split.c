@@ -129,7 +129,7 @@ int64_t ti_split_part(const ti_split *s, int d, int64_t x)
     return y < large ? y / (s->quot[d] + 1) : s->rest[d] + (y - large) / s->quot[d];
 }
 
-ti_box ti_split_chunk(const ti_split *s, int64_t c, int64_t margin)
+ti_box ti_split_chunk(const ti_split *s, int64_t c)
 {
     int64_t at[3] = { c, 0, 0 };
     TI_ASSERT(c >= 0 && c < s->chunks);
@@ -148,8 +148,8 @@ ti_box ti_split_chunk(const ti_split *s, int64_t c, int64_t margin)
             b.max[d] = s->hi[d];
             continue;
         }
-        b.min[d] = TI_MAX(s->lo[d], ti_split_border(s, d, at[d]) - margin);
-        b.max[d] = TI_MIN(s->hi[d], ti_split_border(s, d, at[d] + 1) + margin);
+        b.min[d] = ti_split_border(s, d, at[d]);
+        b.max[d] = ti_split_border(s, d, at[d] + 1);
     }
     return b;
 }

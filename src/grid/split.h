@@ -66,8 +66,8 @@ static inline int64_t ti_split_share(int64_t n, int64_t parts, int64_t i)
 /* The part of dimension d that holds index x of the range. */
 int64_t ti_split_part(const ti_split *s, int d, int64_t x);
 
-/* The box of chunk c, widened by `margin` and clamped to the range. */
-ti_box ti_split_chunk(const ti_split *s, int64_t c, int64_t margin);
+/* The box of chunk c. */
+ti_box ti_split_chunk(const ti_split *s, int64_t c);
 
 static inline int ti_split_node(const ti_split *s, int64_t c)
 {

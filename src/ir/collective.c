@@ -27,9 +27,10 @@ static void chunk_part(const ti_parts *parts, int64_t c, const ti_box *clip, ti_
         }
         return;
     }
-    ti_box items = ti_split_chunk(&parts->split, c, 0), image;
-    if (ti_mapper_image(&parts->mapper, &parts->extent, &items, &image)) {
-        ti_boxes_push_common(&image, clip, out);
+    ti_box items = ti_split_chunk(&parts->split, c), image[TI_MAPPER_BOXES];
+    int boxes = ti_mapper_image(&parts->mapper, &parts->extent, &items, image);
+    for (int i = 0; i < boxes; i++) {
+        ti_boxes_push_common(&image[i], clip, out);
     }
 }
 
@@ -74,11 +75,13 @@ bool ti_collective_together(const ti_collective *c, int q, uint32_t index, ti_bo
     if (q >= c->to.split.chunks) {
         return false;
     }
-    ti_box items = ti_split_chunk(&c->to.split, q, 0), image; /* groups have one chunk per node */
-    if (!ti_mapper_image(&c->to.mapper, &c->to.extent, &items, &image)) {
+    ti_box items = ti_split_chunk(&c->to.split, q), image[TI_MAPPER_BOXES]; /* groups have one chunk per node */
+    int boxes = ti_mapper_image(&c->to.mapper, &c->to.extent, &items, image);
+    TI_ASSERT(boxes <= 1); /* find_groups in plan/version/holder.c sees to it */
+    if (!boxes) {
         return false;
     }
-    *out = ti_box_intersect(&image, out);
+    *out = ti_box_intersect(&image[0], out);
     return !ti_box_is_empty(out);
 }
 

@@ -19,6 +19,18 @@ void ti_custom_image(const ti_custom_mapper *m, const ti_box *items, const ti_bo
     ti_region_fini(&collected.region);
 }
 
+/* Appends the other arms of a star to the first one, unless they are clamped to what that one has: how many boxes
+ * there are then. */
+static TI_NOINLINE uint32_t add_arms(const ti_access *access, const ti_box *items, uint32_t boxes, ti_box *box)
+{
+    for (uint32_t i = 1; i < access->mappers; i++) {
+        int some = ti_mapper_image(&access->mapper[i], &access->buffer->extent, items, &box[boxes]);
+        bool known = boxes && some == 1 && ti_box_covers(box, &box[boxes]);
+        boxes += known ? 0 : (uint32_t)some;
+    }
+    return boxes;
+}
+
 static void fill_many(ti_footprint *out, const ti_access *access, const ti_box *items, ti_arena *arena)
 {
     ti_boxes boxes = { 0 };
@@ -37,14 +49,17 @@ void ti_footprint_fill(ti_footprint *out, const ti_access *access, const ti_box 
         out->box = &access->buffer->extent;
         out->boxes = 1;
     } else {
-        ti_box *box = TI_ARENA_ARRAY(arena, ti_box, access->mappers);
-        out->box = box;
-        for (uint32_t i = 0; i < access->mappers; i++) {
-            ti_box *next = &box[out->boxes];
-            bool some = ti_mapper_image(&access->mapper[i], &access->buffer->extent, items, next);
-            out->boxes += some &&
-                          !(i && out->boxes && ti_box_covers(box, next)); /* the arms of a star may be clamped */
+        ti_box box[TI_MAPPER_BOXES];
+        uint32_t boxes = (uint32_t)ti_mapper_image(access->mapper, &access->buffer->extent, items, box);
+        if (access->mappers > 1) {
+            boxes = add_arms(access, items, boxes, box);
         }
+        ti_box *kept = TI_ARENA_ARRAY(arena, ti_box, boxes);
+        for (uint32_t i = 0; i < boxes; i++) {
+            kept[i] = box[i];
+        }
+        out->box = kept;
+        out->boxes = boxes;
     }
     for (uint32_t i = 0; i < out->boxes; i++) {
         out->bounding = i ? ti_box_bounding(&out->bounding, &out->box[i]) : out->box[i];
@@ -71,9 +86,10 @@ void ti_access_image(const ti_access *access, const ti_box *items, ti_boxes *out
         return;
     }
     for (uint32_t i = 0; i < access->mappers; i++) {
-        ti_box image;
-        if (ti_mapper_image(&access->mapper[i], &access->buffer->extent, items, &image)) {
-            ti_vec_push(out, image);
+        ti_box image[TI_MAPPER_BOXES];
+        int boxes = ti_mapper_image(&access->mapper[i], &access->buffer->extent, items, image);
+        for (int k = 0; k < boxes; k++) {
+            ti_vec_push(out, image[k]);
         }
     }
 }

@@ -40,10 +40,11 @@ typedef struct ti_access {
     uint32_t mappers;
     int32_t mode;       /* TACIT_READ ... */
     bool include_old;   /* reductions: the first node that has chunks reads the old contents */
+    uint8_t kind;       /* TACIT_MAPPER_ALL ..., as the program wrote it, for messages; 0: it is not the program's */
     ti_reducer reducer; /* reductions */
 } ti_access;
 
-/* Append what `items` touch of the access's buffer, one box per component mapper or the boxes of the custom mapper; a
+/* Append what `items` touch of the access's buffer, one image per component mapper, or that of the custom mapper; a
  * reduction touches all of it. */
 void ti_access_image(const ti_access *access, const ti_box *items, ti_boxes *out);
 

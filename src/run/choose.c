@@ -23,7 +23,7 @@ static bool check_threads(const tacit_config *c, const ti_comm *comm, ti_strbuf 
     }
     ti_strbuf_add(why,
                   "%s needs MPI_THREAD_MULTIPLE, but MPI was initialised with %s; call MPI_Init_thread with "
-                  "MPI_THREAD_MULTIPLE, or take the setting back",
+                  "MPI_THREAD_MULTIPLE, or remove the setting",
                   progress ? c->progress == TACIT_PROGRESS_THREAD ? "TACIT_PROGRESS=thread" : "TACIT_PROGRESS=shared"
                            : "TACIT_THREADS=1",
                   comm->thread_level);

@@ -37,8 +37,9 @@ static const explanation explanations[TI_VERDICTS] = {
                              "Split '{C}' over all nodes: its range needs a block of its granularity for each, and "
                              "what it reads must be long enough; or place it on one node." },
     [TI_VERDICT_NEITHER] = { "neither", "the consumer mapper of '{C}' on '{B}' is neither constant nor non-overlapping",
-                             "Nothing for a halo (tacit_neighborhood, tacit_star): neighbours exchange messages. Else "
-                             "let all chunks read the same (tacit_all, tacit_fixed), or each its own part." },
+                             "Nothing for a halo (tacit_neighborhood, tacit_star, tacit_periodic): neighbours exchange "
+                             "messages. Else let all chunks read the same (tacit_all, tacit_fixed), or each its own "
+                             "part." },
     [TI_VERDICT_PARTITION] = { "partition",
                                "'{P}' and '{C}' divide '{B}' over the nodes differently, but not as a transposition",
                                "Give both the same range, split and granularity and the same mapper, and nothing "

@@ -300,6 +300,9 @@ static void kinds_are_checked(void **state)
             "'grid'|task has 1 and the buffer 2|tacit_components");
     refused(f, with(tacit_read(f->grid, tacit_neighborhood(1, 1, 0))), TACIT_ERROR_DIMENSION, "equal dimensions");
     refused(f, with(tacit_read(f->grid, tacit_star(1, 1, 0))), TACIT_ERROR_DIMENSION, "equal dimensions");
+    refused(f, with(tacit_read(f->grid, tacit_periodic(1, 1, 0))), TACIT_ERROR_DIMENSION, "equal dimensions");
+    refused(f, with(tacit_write(f->line, tacit_periodic(1, 0, 0))), TACIT_ERROR_MAPPER, "overlapping|halo of 1 and 1");
+    refused(f, with(tacit_update(f->line, tacit_periodic(1, 0, 0))), TACIT_ERROR_MAPPER, "overlapping");
     refused(f, with(tacit_read(f->grid, tacit_slice(0))), TACIT_ERROR_DIMENSION, "equal dimensions");
     refused(f, on_grid(tacit_read(f->grid, tacit_slice(2))), TACIT_ERROR_DIMENSION, "tacit_slice(2)|2 dimensions");
     refused(f, on_grid(tacit_read(f->grid, tacit_slice(-1))), TACIT_ERROR_DIMENSION, "tacit_slice(-1)");
@@ -347,6 +350,15 @@ static void components_are_checked(void **state)
     refused(f, with(tacit_read(f->line, tacit_components(tacit_dim_scaled(0, 1, 1, 0, INT64_MAX), none, none))),
             TACIT_ERROR_RANGE, "halo");
     refused(f, with(tacit_read(f->line, tacit_neighborhood(SIZE_MAX, 0, 0))), TACIT_ERROR_RANGE, "halo");
+    refused(f, with(tacit_read(f->line, tacit_periodic(SIZE_MAX, 0, 0))), TACIT_ERROR_RANGE, "halo");
+    refused(f, with(tacit_read(f->line, tacit_components(tacit_dim_periodic(1, 1), none, none))), TACIT_ERROR_DIMENSION,
+            "follows dimension 1");
+    tacit_component turned = tacit_dim_periodic(0, 1);
+    turned.lo = -1; /* a ring does not shift */
+    refused(f, with(tacit_read(f->line, tacit_components(turned, none, none))), TACIT_ERROR_RANGE, "halo");
+    turned = tacit_dim_periodic(0, 1);
+    turned.mul = 2; /* the range itself stays in the buffer */
+    refused(f, with(tacit_read(f->line, tacit_components(turned, none, none))), TACIT_ERROR_RANGE, "[0,24)|[0,12)");
     refused(f, with(tacit_read(f->line, tacit_star(SIZE_MAX / 2 + 7, 0, 0))), TACIT_ERROR_RANGE, "halo");
     tacit_task t = with(tacit_read(f->line, tacit_one_to_one()));
     t.offset[0] = 1;

@@ -148,6 +148,134 @@ static void several_dimensions(tacit_context *ctx, void *user)
     }
 }
 
+/* ---- neighbours on a torus */
+
+typedef struct torus {
+    int size[3], halo[3];
+} torus;
+
+/* A weighted sum of all neighbours, each of which counts as often as the halo goes around to it. */
+static int neighbours(const torus *t, const int at[3], const void *from,
+                      int (*get)(const void *from, int i, int j, int l))
+{
+    unsigned sum = 0;
+    int d[3];
+    for (d[0] = -t->halo[0]; d[0] <= t->halo[0]; d[0]++) {
+        for (d[1] = -t->halo[1]; d[1] <= t->halo[1]; d[1]++) {
+            for (d[2] = -t->halo[2]; d[2] <= t->halo[2]; d[2]++) {
+                int x[3];
+                for (int k = 0; k < 3; k++) {
+                    x[k] = (at[k] + d[k] + 9 * t->size[k]) % t->size[k];
+                }
+                sum = 31 * sum + (unsigned)get(from, x[0], x[1], x[2]);
+            }
+        }
+    }
+    return (int)(sum >> 1);
+}
+
+static int get_view(const void *from, int i, int j, int l)
+{
+    const tacit_view v = *(const tacit_view *)from;
+    return v.dims == 1   ? TACIT_GET1(int, v, (size_t)i)
+           : v.dims == 2 ? TACIT_GET2(int, v, (size_t)i, (size_t)j)
+                         : TACIT_GET3(int, v, (size_t)i, (size_t)j, (size_t)l);
+}
+
+static int get_array(const void *from, int i, int j, int l)
+{
+    const struct grid {
+        const torus *t;
+        const int *a;
+    } *g = from;
+    return g->a[(i * g->t->size[1] + j) * g->t->size[2] + l];
+}
+
+static void around_torus(const tacit_launch *k)
+{
+    const torus *t = k->args;
+    const tacit_view out = k->view[1];
+    FOR_I(k) FOR_J(k) FOR_L(k)
+    {
+        int sum = neighbours(t, (int[]){ (int)i, (int)j, (int)l }, &k->view[0], get_view);
+        if (out.dims == 1) {
+            TACIT_AT1(int, out, i) = sum;
+        } else if (out.dims == 2) {
+            TACIT_AT2(int, out, i, j) = sum;
+        } else {
+            TACIT_AT3(int, out, i, j, l) = sum;
+        }
+    }
+}
+
+/* With TACIT_WRAP, as kernels are meant to. */
+static void ring(const tacit_launch *k)
+{
+    const tacit_view in = k->view[0], out = k->view[1];
+    FOR_I(k)
+    {
+        TACIT_AT1(int, out, i) = TACIT_GET1(int, in, TACIT_WRAP(i - 1, N)) -
+                                 3 * TACIT_GET1(int, in, TACIT_WRAP(i + 1, N));
+    }
+}
+
+static void periodic(tacit_context *ctx, void *user)
+{
+    static const torus tori[] = { { { N, 1, 1 }, { 1, 0, 0 } },           { { N, 1, 1 }, { 2 * N, 0, 0 } },
+                                  { { 3, 1, 1 }, { 2, 0, 0 } },           { { ROWS, COLS, 1 }, { 1, 2, 0 } },
+                                  { { ROWS, COLS, 1 }, { 0, 1, 0 } },     { { 2, COLS, 1 }, { 3, 1, 0 } },
+                                  { { PLANES, ROWS, COLS }, { 1, 1, 1 } } };
+    (void)user;
+    int a[MOST], got[MOST];
+    count_up(a, MOST);
+    for (size_t i = 0; i < 2 * TI_COUNT(tori); i++) {
+        const torus t = tori[i / 2];
+        const size_t e[3] = { (size_t)t.halo[0], (size_t)t.halo[1], (size_t)t.halo[2] };
+        const int dims = t.size[2] > 1 ? 3 : t.size[1] > 1 ? 2 : 1, split = i % 2 ? TACIT_SPLIT_2D : TACIT_SPLIT_1D;
+        const tacit_range range = tacit_range_make(dims, (size_t)t.size[0], (size_t)t.size[1], (size_t)t.size[2]);
+        tacit_buffer *A = make(ctx, "A", range, sizeof(int), a), *B = make(ctx, "B", range, sizeof(int), NULL);
+        for (int turn = 0; turn < 3; turn++) { /* A, B, A, B */
+            SUBMIT(ctx, .name = "around", .range = range, KERNEL(around_torus), TACIT_ARGS(t),
+                   .hint = { .split = split },
+                   .access = { tacit_read(turn % 2 ? B : A, tacit_periodic(e[0], e[1], e[2])),
+                               tacit_write(turn % 2 ? A : B, tacit_one_to_one()) });
+        }
+        REQUIRE_OK(ctx, tacit_fence_read(ctx, B, TACIT_BOX_ALL, got));
+        int now[MOST], next[MOST], cells = t.size[0] * t.size[1] * t.size[2];
+        memcpy(now, a, sizeof(now));
+        for (int turn = 0; turn < 3; turn++) {
+            for (int x = 0; x < cells; x++) {
+                const struct {
+                    const torus *t;
+                    const int *a;
+                } from = { &t, now };
+                int at[3] = { x / t.size[2] / t.size[1], x / t.size[2] % t.size[1], x % t.size[2] };
+                next[x] = neighbours(&t, at, &from, get_array);
+            }
+            memcpy(now, next, sizeof(now));
+        }
+        REQUIRE(memcmp(got, now, (size_t)cells * sizeof(int)) == 0);
+        REQUIRE_OK(ctx, tacit_buffer_destroy(ctx, A));
+        REQUIRE_OK(ctx, tacit_buffer_destroy(ctx, B));
+    }
+    /* Ranges that are a part of the ring, at its begin, its end and inside. */
+    static const size_t part[][2] = { { 0, 9 }, { N - 9, 9 }, { 20, 7 }, { 0, 1 }, { N - 1, 1 } };
+    tacit_buffer *A = ints(ctx, "A", N, a), *B = ints(ctx, "B", N, a);
+    for (size_t i = 0; i < TI_COUNT(part); i++) {
+        SUBMIT(ctx, .name = "ring", .range = TACIT_RANGE(part[i][1]), .offset = { part[i][0] }, KERNEL(ring),
+               .access = { tacit_read(A, tacit_periodic(1, 0, 0)), tacit_write(B, tacit_one_to_one()) });
+        REQUIRE_OK(ctx, tacit_fence_read(ctx, B, TACIT_BOX_ALL, got));
+        for (size_t x = part[i][0]; x < part[i][0] + part[i][1]; x++) {
+            REQUIRE(got[x] == a[(x + N - 1) % N] - 3 * a[(x + 1) % N]);
+        }
+    }
+    /* Without a halo it is one to one, also in writing. */
+    SUBMIT(ctx, .name = "same", .range = TACIT_RANGE(N), KERNEL(copy_checked),
+           .access = { tacit_read(A, tacit_one_to_one()), tacit_write(B, tacit_periodic(0, 0, 0)) });
+    REQUIRE_OK(ctx, tacit_fence_read(ctx, B, TACIT_BOX_ALL, got));
+    REQUIRE(memcmp(got, a, N * sizeof(int)) == 0);
+}
+
 static void row_sums(const tacit_launch *k)
 {
     FOR_I(k)
@@ -667,6 +795,7 @@ static void several_reductions(tacit_context *ctx, void *user)
 const program programs[] = {
     { "one_dimension", one_dimension, false },
     { "several_dimensions", several_dimensions, false },
+    { "periodic", periodic, false },
     { "scales", scales, false },
     { "parts_that_meet", parts_that_meet, false },
     { "replicated_writes", replicated_writes, false },

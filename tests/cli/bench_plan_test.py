@@ -9,8 +9,8 @@ import sys
 KEYS = ["pattern", "nodes", "node", "devices", "tasks", "repeat", "us_per_task", "us_per_task_by_stage", "us_first_use",
         "commands_per_task", "messages_per_task", "instructions_per_task", "chunks_evaluated_per_task", "horizons", "us_per_horizon",
         "collectives_per_task", "sent_bytes_per_task", "received_bytes_per_task", "us_per_horizon_p999", "tracking_entries_peak", "arena_bytes_peak"]
-PATTERNS = ["all-gather", "gather-scatter", "gather-broadcast", "all-to-all", "stencil", "stencil-2d", "gather-all",
-            "stencil-all", "parts", "two-all-gathers", "nbody", "wave-sim", "rsim",
+PATTERNS = ["all-gather", "gather-scatter", "gather-broadcast", "all-to-all", "stencil", "stencil-2d",
+            "stencil-periodic", "gather-all", "stencil-all", "parts", "two-all-gathers", "nbody", "wave-sim", "rsim",
             "generative-1d", "generative-2d", "generative-3d", "many-task", "matmul", "matmul-2d", "jacobi", "cholesky"]
 GROWING = ["rsim", "generative-1d", "generative-2d", "generative-3d"]
 failures = []
@@ -67,6 +67,9 @@ def check_counts():
     expect(abs(stencil["commands_per_task"] - (5 + stencil["horizons"] / 256)) < 1e-4, "and executes, and horizons are commands")
     expect(small("stencil", 16, 0)["messages_per_task"] == 2, "a node at the border of a stencil has one neighbour")
     expect(small("stencil", 1, 0)["messages_per_task"] == 0, "one node has none")
+    for node in [0, "inner", 15]:
+        messages = small("stencil-periodic", 16, node)["messages_per_task"]
+        expect(messages == 4, f"node {node} of a ring has two neighbours")
     expect(small("all-gather", 16, 5)["messages_per_task"] == 30, "an all-gather on 16 nodes has 15 messages each way")
     expect(small("all-gather", 16, 5, collectives="discover")["collectives_per_task"] == 1, "an all-gather is found")
     expect(small("all-gather", 16, 5, collectives="discover")["messages_per_task"] == 0, "and needs no messages")
@@ -126,7 +129,7 @@ def check_groups():
 
 def check_flat():
     """Plans of equal nodes do not depend on how many others there are."""
-    for pattern in ["stencil", "stencil-2d", "wave-sim", "jacobi"]:
+    for pattern in ["stencil", "stencil-2d", "stencil-periodic", "wave-sim", "jacobi"]:
         few, many = small(pattern, 16, "inner"), small(pattern, 65536, "inner")
         for key in ["chunks_evaluated_per_task", "messages_per_task", "commands_per_task", "instructions_per_task", "tracking_entries_peak"]:
             expect(few[key] == many[key], f"{pattern}: {key} is {few[key]} on 16 nodes, {many[key]} on 65536")

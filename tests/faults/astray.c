@@ -121,6 +121,16 @@ static void corner(const tacit_launch *k)
     }
 }
 
+/* Reads between the two ends of a ring, which its view spans. */
+static void ring(const tacit_launch *k)
+{
+    const struct slip *slip = k->args;
+    for (size_t i = k->chunk.min[0]; i < k->chunk.max[0]; i++) {
+        const size_t below = TACIT_WRAP(i - 1, ROWS * COLS);
+        *at1(&k->view[1], i) = *at1(&k->view[0], below) + (i == 0 && slip->above[0] ? *at1(&k->view[0], 20) : 0.0);
+    }
+}
+
 /* Reads one column too many in one row of very many, for which there are no guards. */
 static void deep_in_many(const tacit_launch *k)
 {
@@ -240,7 +250,7 @@ static void crash(const tacit_launch *k)
 
 /* ---- programs */
 
-enum shape { LINE, GRID, SPACE, TALL, STAR, REDUCTION, HOLES, FICKLE, POINTS, SHARED };
+enum shape { LINE, GRID, SPACE, TALL, STAR, RING, REDUCTION, HOLES, FICKLE, POINTS, SHARED };
 
 struct kind {
     const char *name, *says; /* a basic regular expression, from behind "on node N" */
@@ -372,6 +382,8 @@ static const struct kind kinds[] = {
       GRID, write_to_read_only, SLIP(0), 0 },
     { "corner", "reads U\\[[0-9]*,[0-9]*\\], outside of its access 0 (tacit_read, [23] boxes in .*widen the mapper",
       STAR, corner, SLIP(0), 0 },
+    { "ring", "reads U\\[20\\], outside of its access 0 (tacit_read, 2 boxes in", RING, ring, SLIP(.above = { 1 }), 0 },
+    { "fine_ring", "", RING, ring, SLIP(0), 0 },
     { "holes", "reads U\\[19\\], outside of its access 0 (tacit_read, [0-9]* boxes in", HOLES, between, SLIP(0), 0 },
     { "not_written", "did not write V\\[7,3\\], which belongs to its access 1 (tacit_write", GRID, leave_out, SLIP(0),
       0 },
@@ -404,6 +416,7 @@ static tacit_range range_of(enum shape shape)
     switch (shape) {
     case LINE:
     case HOLES:
+    case RING:
     case FICKLE:
     case SHARED:
         return TACIT_RANGE(ROWS * COLS);
@@ -449,6 +462,9 @@ static int run(const struct kind *kind)
         task.access[0] = tacit_read(u, tacit_star(1, 1, 0));
         task.range = TACIT_RANGE(ROWS - 2, COLS - 2);
         task.offset[0] = task.offset[1] = 1;
+    } else if (kind->shape == RING) {
+        task.access[0] = tacit_read(u, tacit_periodic(1, 0, 0));
+        task.range = TACIT_RANGE(10);
     } else if (kind->shape == HOLES || kind->shape == FICKLE) {
         task.access[0] = tacit_read(u, tacit_custom(custom));
     } else if (kind->shape == REDUCTION) {

@@ -5,6 +5,7 @@
 
 #include "api/check_task.h"
 #include "grid/mapper.h"
+#include "support/touches.h"
 
 #include <string.h>
 
@@ -14,7 +15,6 @@ typedef struct sample {
     ti_split split;
     ti_mapper mapper;
     ti_box extent;
-    int64_t margin;
     int64_t table[MOST_CHUNKS + 1];
     uint32_t weights[MOST_NODES];
 } sample;
@@ -60,7 +60,7 @@ static void take_mapper(fuzz_input *in, bool extreme, sample *s)
     s->extent = (ti_box){ { 0, 0, 0 }, { 1, 1, 1 } };
     for (int d = 0; d < dims; d++) {
         s->extent.max[d] = 1 + size_of(in, 14, most - 1, extreme);
-        int kind = (int)fuzz_between(in, 0, 3);
+        int kind = (int)fuzz_between(in, 0, 4);
         c[d] = kind == 0 ? tacit_full() : tacit_dim((int)fuzz_between(in, 0, 2));
         if (kind == 1) {
             int64_t a = size_of(in, 14, s->extent.max[d], extreme) % s->extent.max[d];
@@ -70,8 +70,15 @@ static void take_mapper(fuzz_input *in, bool extreme, sample *s)
             c[d] = tacit_dim_scaled(c[d].dim, 1 + (int)(fuzz_word(in) % (unsigned)most_scale),
                                     1 + (int)(fuzz_word(in) % (unsigned)most_scale), 0, 0);
         }
-        c[d].lo = c[d].kind == TACIT_COMPONENT_DIM ? halo_of(in, extreme) : c[d].lo;
-        c[d].hi = c[d].kind == TACIT_COMPONENT_DIM ? halo_of(in, extreme) : c[d].hi;
+        if (c[d].kind == TACIT_COMPONENT_DIM) {
+            c[d].lo = halo_of(in, extreme);
+            c[d].hi = halo_of(in, extreme);
+        }
+        if (kind == 4) { /* a ring does not shift */
+            c[d].kind = TACIT_COMPONENT_PERIODIC;
+            c[d].lo = c[d].lo < 0 ? -c[d].lo : c[d].lo;
+            c[d].hi = c[d].hi < 0 ? -c[d].hi : c[d].hi;
+        }
     }
     tacit_mapper from = tacit_components(c[0], c[1], c[2]);
     ti_mapper parts[TI_MAPPER_PARTS];
@@ -88,7 +95,7 @@ static void check_chunks(const sample *s)
     ti_split_nodes(p, &a, &b);
     FUZZ_REQUIRE(p->chunks >= 1 && p->chunks <= MOST_CHUNKS && a >= 0 && a < b && b <= p->nodes);
     for (int64_t c = 0; c < p->chunks; c++) {
-        ti_box chunk = ti_split_chunk(p, c, 0), range = ti_split_range(p);
+        ti_box chunk = ti_split_chunk(p, c), range = ti_split_range(p);
         int64_t part = 0, first;
         FUZZ_REQUIRE(!ti_box_is_empty(&chunk) && ti_box_covers(&range, &chunk));
         for (int d = 0; d < 3; d++) {
@@ -111,45 +118,69 @@ static bool in_parts(const ti_split *s, int64_t c, const int64_t first[3], const
 {
     int64_t part[3] = { c / s->parts[2] / s->parts[1], c / s->parts[2] % s->parts[1], c % s->parts[2] };
     for (int d = 0; d < 3; d++) {
-        if (part[d] < first[d] || part[d] > last[d]) {
+        bool around = first[d] > last[d];
+        if (around ? part[d] < first[d] && part[d] > last[d] : part[d] < first[d] || part[d] > last[d]) {
             return false;
         }
     }
     return true;
 }
 
+typedef struct image {
+    ti_box box[TI_MAPPER_BOXES];
+    int boxes;
+} image;
+
+static image image_of(const sample *s, int64_t c)
+{
+    ti_box items = ti_split_chunk(&s->split, c);
+    image out;
+    out.boxes = ti_mapper_image(&s->mapper, &s->extent, &items, out.box);
+    return out;
+}
+
+static bool images_meet(const image *a, const image *b)
+{
+    bool meet = false;
+    for (int i = 0; i < a->boxes; i++) {
+        for (int k = 0; k < b->boxes; k++) {
+            meet = meet || ti_box_meets(&a->box[i], &b->box[k]);
+        }
+    }
+    return meet;
+}
+
 /* Whichever chunk's image meets the box is among the candidates; images lie in the extent. */
 static void check_inverse(const sample *s, const ti_box *box)
 {
     int64_t first[3], last[3];
-    bool any = ti_mapper_inverse(&s->mapper, &s->split, s->margin, box, first, last);
+    bool any = ti_mapper_inverse(&s->mapper, &s->split, &s->extent, box, first, last);
+    const image wanted = { .box = { *box }, .boxes = 1 };
     for (int64_t c = 0; c < s->split.chunks; c++) {
-        ti_box items = ti_split_chunk(&s->split, c, s->margin), image;
-        if (ti_mapper_image(&s->mapper, &s->extent, &items, &image)) {
-            FUZZ_REQUIRE(!ti_box_is_empty(&image) && ti_box_covers(&s->extent, &image));
-            FUZZ_REQUIRE(!ti_box_meets(&image, box) || (any && in_parts(&s->split, c, first, last)));
+        image found = image_of(s, c);
+        FUZZ_REQUIRE(found.boxes >= 0 && found.boxes <= TI_MAPPER_BOXES);
+        for (int i = 0; i < found.boxes; i++) {
+            FUZZ_REQUIRE(!ti_box_is_empty(&found.box[i]) && ti_box_covers(&s->extent, &found.box[i]));
+            FUZZ_REQUIRE(i == 0 || ti_box_compare(&found.box[i - 1], &found.box[i]) < 0);
         }
+        FUZZ_REQUIRE(!images_meet(&found, &wanted) || (any && in_parts(&s->split, c, first, last)));
     }
-}
-
-static bool chunk_image(const sample *s, int64_t c, int64_t margin, ti_box *out)
-{
-    ti_box items = ti_split_chunk(&s->split, c, margin);
-    return ti_mapper_image(&s->mapper, &s->extent, &items, out);
 }
 
 static void check_properties(const sample *s)
 {
-    bool constant = ti_mapper_is_constant(&s->mapper, &s->split, s->margin, &s->extent);
+    bool constant = ti_mapper_is_constant(&s->mapper, &s->split, &s->extent);
     bool disjoint = ti_mapper_is_disjoint(&s->mapper, &s->split);
-    ti_box zero, a, b;
-    bool any = chunk_image(s, 0, s->margin, &zero);
+    image zero = image_of(s, 0);
     for (int64_t c = 0; c < s->split.chunks; c++) {
-        if (constant) {
-            FUZZ_REQUIRE(chunk_image(s, c, s->margin, &a) == any && (!any || ti_box_equal(&a, &zero)));
+        image a = image_of(s, c);
+        FUZZ_REQUIRE(!constant || a.boxes == zero.boxes);
+        for (int i = 0; i < a.boxes && constant; i++) {
+            FUZZ_REQUIRE(ti_box_equal(&a.box[i], &zero.box[i]));
         }
         for (int64_t e = c + 1; disjoint && e < s->split.chunks; e++) {
-            FUZZ_REQUIRE(!chunk_image(s, c, 0, &a) || !chunk_image(s, e, 0, &b) || !ti_box_meets(&a, &b));
+            image b = image_of(s, e);
+            FUZZ_REQUIRE(!images_meet(&a, &b));
         }
     }
     FUZZ_REQUIRE(ti_mapper_covers(&s->mapper, &s->mapper));
@@ -157,33 +188,30 @@ static void check_properties(const sample *s)
 
 /* ---- small ones: index by index */
 
-static bool maps_to(const sample *s, const ti_box *items, int d, int64_t x)
-{
-    const tacit_component *c = &s->mapper.c[d];
-    if (c->kind == TACIT_COMPONENT_FULL) {
-        return true;
-    }
-    if (c->kind == TACIT_COMPONENT_SPAN) {
-        return c->lo <= x && x < c->hi;
-    }
-    /* floor(p / q) <= y is p < (y + 1) q, and ceil(p / q) > y is p > y q */
-    return items->min[c->dim] * c->mul < (x + c->lo + 1) * c->div && items->max[c->dim] * c->mul > (x - c->hi) * c->div;
-}
-
 static void check_image(const sample *s, int64_t c)
 {
-    ti_box items = ti_split_chunk(&s->split, c, s->margin), image;
-    bool any = ti_mapper_image(&s->mapper, &s->extent, &items, &image), empty = false;
+    ti_box items = ti_split_chunk(&s->split, c);
+    image found = image_of(s, c);
+    int64_t volume = 1, sum = 0;
     for (int d = 0; d < s->mapper.dims; d++) {
-        int64_t count = 0;
+        const tacit_component *component = &s->mapper.c[d];
+        int64_t count = 0, a = items.min[component->dim], b = items.max[component->dim];
         for (int64_t x = 0; x < s->extent.max[d]; x++) {
-            bool in = maps_to(s, &items, d, x);
+            bool in = touches(component, a, b, s->extent.max[d], x);
             count += in;
-            FUZZ_REQUIRE(!any || in == (x >= image.min[d] && x < image.max[d]));
+            for (int i = 0; i < found.boxes; i++) {
+                FUZZ_REQUIRE(in || x < found.box[i].min[d] || x >= found.box[i].max[d]);
+            }
         }
-        empty |= count == 0;
+        volume *= count;
     }
-    FUZZ_REQUIRE(any == !empty);
+    for (int i = 0; i < found.boxes; i++) {
+        sum += ti_box_volume(&found.box[i]);
+        for (int k = 0; k < i; k++) {
+            FUZZ_REQUIRE(!ti_box_meets(&found.box[i], &found.box[k]));
+        }
+    }
+    FUZZ_REQUIRE(sum == volume);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -194,7 +222,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool extreme = fuzz_byte(&in) & 1;
     take_split(&in, extreme, &s);
     take_mapper(&in, extreme, &s);
-    s.margin = size_of(&in, 3, most, extreme);
     check_chunks(&s);
     check_properties(&s);
     for (int i = 0; i < 4; i++) {

@@ -221,6 +221,8 @@ static tacit_component take_component(fuzz_input *in)
     } else if (how % 8 == 3) {
         c.lo = (int64_t)fuzz_number(in);
         c.hi = fuzz_byte(in) & 1 ? -c.lo : (int64_t)fuzz_number(in);
+    } else if (how % 8 == 4) {
+        c = tacit_dim_periodic(c.dim, fuzz_byte(in) % 8 ? (size_t)fuzz_between(in, 0, 9) : (size_t)fuzz_number(in));
     } else if (how == 255) {
         c.kind = fuzz_byte(in);
         c.dim = fuzz_byte(in);
@@ -233,8 +235,9 @@ static tacit_mapper take_mapper(state *s)
     fuzz_input *in = &s->in;
     switch (fuzz_between(in, 0, 11)) {
     case 0:
-    case 1:
         return tacit_one_to_one();
+    case 1:
+        return tacit_periodic(fuzz_number(in), fuzz_number(in), fuzz_number(in));
     case 2:
         return tacit_all();
     case 3: {

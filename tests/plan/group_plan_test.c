@@ -309,12 +309,12 @@ static void grids(void **state)
             mapper.c[d] = follows >> d & 1 ? tacit_dim(d) : tacit_full();
         }
         ti_access access = { .buffer = &info, .mode = TACIT_READ, .mapper = &mapper, .mappers = 1 };
-        const ti_holder *h = ti_holder_get(&holders, &access, 0, ti_split_cache_get(&splits, &request), 0);
+        const ti_holder *h = ti_holder_get(&holders, &access, 0, ti_split_cache_get(&splits, &request));
         assert_int_equal(h->members, members[follows]);
         assert_int_equal(h->stride, strides[follows]);
         ti_collective c = { .nodes = 24, .members = h->members, .stride = h->stride, .to.split = h->split->split };
         for (int q = 0; h->members && q < 24 * 24; q++) {
-            ti_box a = ti_split_chunk(&h->split->split, q % 24, 0), b = ti_split_chunk(&h->split->split, q / 24, 0);
+            ti_box a = ti_split_chunk(&h->split->split, q % 24), b = ti_split_chunk(&h->split->split, q / 24);
             ti_box image[2];
             assert_true(ti_mapper_image(&mapper, &info.extent, &a, &image[0]));
             assert_true(ti_mapper_image(&mapper, &info.extent, &b, &image[1]));

@@ -111,6 +111,7 @@ static void fill_access(node *n, ti_arena *arena, ti_access *access, int buffer,
 {
     ti_mapper parts[TI_MAPPER_PARTS];
     *access = (ti_access){ .buffer = &n->buffer[buffer], .mode = mode };
+    access->kind = (uint8_t)mapper.kind;
     access->mappers = (uint32_t)ti_mapper_expand(&mapper, 1, parts);
     access->mapper = ti_arena_copy(arena, parts, access->mappers * sizeof(ti_mapper));
 }

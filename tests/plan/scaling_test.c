@@ -77,6 +77,49 @@ static void stencil_in_two_dimensions(void **state)
     }
 }
 
+/* On a ring every node has two neighbours, also the first and the last: all cost what an inner one costs without a
+ * ring, on any number of nodes. */
+static void periodic_stencil_in_one_dimension(void **state)
+{
+    (void)state;
+    static const int places[][2] = {
+        { 0, 0 }, { 1, 1 }, { 7, MANY / 2 }, { FEW - 2, MANY - 2 }, { FEW - 1, MANY - 1 }
+    };
+    for (size_t halo = 1; halo <= 200; halo *= 200) {
+        const tacit_range few_items = tacit_range1(64 * FEW), many_items = tacit_range1((size_t)64 * MANY);
+        cost inner = stencil(FEW, 7, few_items, tacit_neighborhood(halo, 0, 0), TACIT_SPLIT_1D);
+        for (size_t i = 0; i < 5; i++) {
+            cost few = stencil(FEW, places[i][0], few_items, tacit_periodic(halo, 0, 0), TACIT_SPLIT_1D);
+            cost many = stencil(MANY, places[i][1], many_items, tacit_periodic(halo, 0, 0), TACIT_SPLIT_1D);
+            assert_int_equal(few.messages, inner.messages);
+            assert_int_equal(few.evaluated, inner.evaluated);
+            assert_int_equal(many.messages, inner.messages);
+            assert_int_equal(many.evaluated, inner.evaluated);
+            assert_int_equal(many.entries, 2);
+            assert_true(halo > 1 || (many.messages == 4 && many.evaluated <= 20));
+        }
+    }
+}
+
+/* Corners, edges and the inside of a square of nodes: all have eight neighbours on a torus, whose planning costs the
+ * same up to the few chunks that pieces at a border add. */
+static void periodic_stencil_in_two_dimensions(void **state)
+{
+    (void)state;
+    static const int places[][2] = {
+        { 0, 0 }, { 1, 512 }, { 5, 512 * 1024 + 512 }, { 7, 512 * 1024 + 1023 }, { 15, MANY - 1 }
+    };
+    for (size_t i = 0; i < 5; i++) {
+        cost few = stencil(FEW, places[i][0], tacit_range2(64, 64), tacit_periodic(1, 1, 0), TACIT_SPLIT_2D);
+        cost many = stencil(MANY, places[i][1], tacit_range2(16 * 1024, 16 * 1024), tacit_periodic(1, 1, 0),
+                            TACIT_SPLIT_2D);
+        assert_int_equal(few.messages, 16);
+        assert_int_equal(many.messages, 16);
+        assert_int_equal(few.evaluated, many.evaluated);
+        assert_true(many.evaluated <= 60);
+    }
+}
+
 static cost nbody(int nodes, int node)
 {
     tacit_range range = tacit_range1((size_t)64 * (size_t)nodes);
@@ -202,8 +245,12 @@ static void constant_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stencil_in_one_dimension), cmocka_unit_test(stencil_in_two_dimensions),
-        cmocka_unit_test(everybody_with_everybody), cmocka_unit_test(appended_rows),
+        cmocka_unit_test(stencil_in_one_dimension),
+        cmocka_unit_test(stencil_in_two_dimensions),
+        cmocka_unit_test(periodic_stencil_in_one_dimension),
+        cmocka_unit_test(periodic_stencil_in_two_dimensions),
+        cmocka_unit_test(everybody_with_everybody),
+        cmocka_unit_test(appended_rows),
         cmocka_unit_test(constant_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,11 @@
 /* Random programs as plain data: the input of the planner tests and of the model test.
  *
- * A program is a list of steps over buffers and a pool of tasks, in the terms of the public header, so that it can be given to the
- * planners (lower.h), to the library (model/), and to the oracle (oracle.h). All of it follows from a seed and the number of nodes, with a generator of
- * random numbers of its own. Programs are legal: what they read was written, writes of different chunks do not overlap, and no
- * result depends on how a task is split. Images of mappers are computed here by plain arithmetic a second time, independent of src/.
- * One thread. */
+ * A program is a list of steps over buffers and a pool of tasks, in the terms of the public header, so that it can
+ * be given to the planners (lower.h), to the library (model/), and to the oracle (oracle.h). All of it follows from
+ * a seed and the number of nodes, with a generator of random numbers of its own. Programs are legal: what they read
+ * was written, writes of different chunks do not overlap, and no result depends on how a task is split. What is
+ * generated, and how often: gen_manual.h. Images of mappers are computed here by plain arithmetic a second time,
+ * independent of src/. One thread. */
 #ifndef TEST_GEN_H
 #define TEST_GEN_H
 
@@ -128,6 +129,10 @@ static inline bool gen_reads(const gen_access *a)
 static inline bool gen_writes(const gen_access *a)
 {
     return a->mode == TACIT_WRITE || a->mode == TACIT_UPDATE;
+}
+static inline bool gen_changes(const gen_access *a)
+{
+    return a->mode != TACIT_READ;
 }
 /* Whether the old contents matter to the result. */
 static inline bool gen_needs_old(const gen_access *a)

@@ -1,5 +1,6 @@
 /* What accesses of random programs touch, by plain arithmetic: see gen.h. */
 #include "gen.h"
+#include "touches.h"
 
 #include <string.h>
 
@@ -105,18 +106,60 @@ static void push_clamped(gen_boxes *out, const gen_box *extent, gen_box box)
     ti_vec_push(out, box);
 }
 
-/* Dimension d of the image; `halo` is false for the axes of a star that stay narrow. */
-static void component_interval(const tacit_component *c, const gen_box *items, int64_t size, bool halo, int64_t out[2])
+enum { MOST_RUNS = 8 };
+
+/* The elements that are touched along one dimension, as intervals. */
+typedef struct runs {
+    int64_t min[MOST_RUNS], max[MOST_RUNS];
+    int count;
+} runs;
+
+/* Looks at every element of the dimension: for kinds of components that give more than one interval. */
+static runs runs_of_elements(const tacit_component *c, int64_t a, int64_t b, int64_t size)
 {
+    runs out = { .count = 0 };
+    bool before = false;
+    for (int64_t x = 0; x < size; x++) {
+        bool now = touches(c, a, b, size, x);
+        if (now && !before) {
+            out.min[out.count++] = x;
+        }
+        if (now) {
+            out.max[out.count - 1] = x + 1;
+        }
+        before = now;
+    }
+    return out;
+}
+
+/* Along dimension d of the image; `halo` is false for the axes of a star that stay narrow. */
+static runs runs_of(const tacit_component *c, const gen_box *items, int64_t size, bool halo)
+{
+    runs out = { .count = 1 };
     if (c->kind == TACIT_COMPONENT_FULL) {
-        out[0] = 0;
-        out[1] = size;
+        out.max[0] = size;
     } else if (c->kind == TACIT_COMPONENT_SPAN) {
-        out[0] = c->lo;
-        out[1] = c->hi;
+        out.min[0] = c->lo;
+        out.max[0] = c->hi;
+    } else if (c->kind == TACIT_COMPONENT_DIM) {
+        out.min[0] = floor_quotient(items->min[c->dim] * c->mul, c->div) - (halo ? c->lo : 0);
+        out.max[0] = -floor_quotient(-items->max[c->dim] * c->mul, c->div) + (halo ? c->hi : 0);
     } else {
-        out[0] = floor_quotient(items->min[c->dim] * c->mul, c->div) - (halo ? c->lo : 0);
-        out[1] = -floor_quotient(-items->max[c->dim] * c->mul, c->div) + (halo ? c->hi : 0);
+        return runs_of_elements(c, items->min[c->dim], items->max[c->dim], size);
+    }
+    return out;
+}
+
+static void push_product(const runs along[3], const gen_box *extent, gen_boxes *out)
+{
+    for (int i = 0; i < along[0].count; i++) {
+        for (int j = 0; j < along[1].count; j++) {
+            for (int k = 0; k < along[2].count; k++) {
+                push_clamped(out, extent,
+                             (gen_box){ { along[0].min[i], along[1].min[j], along[2].min[k] },
+                                        { along[0].max[i], along[1].max[j], along[2].max[k] } });
+            }
+        }
     }
 }
 
@@ -125,14 +168,14 @@ static void component_image(const gen_access *access, const gen_box *items, cons
 {
     bool star = access->mapper.kind == TACIT_MAPPER_STAR;
     for (int axis = 0; axis < (star && dims > 0 ? dims : 1); axis++) {
-        gen_box box = { { 0, 0, 0 }, { 1, 1, 1 } };
-        for (int d = 0; d < dims; d++) {
-            int64_t interval[2];
-            component_interval(&access->mapper.c[d], items, extent->max[d], !star || d == axis, interval);
-            box.min[d] = interval[0];
-            box.max[d] = interval[1];
+        runs along[3];
+        for (int d = 0; d < 3; d++) {
+            along[d] = (runs){ .max = { 1 }, .count = 1 };
+            if (d < dims) {
+                along[d] = runs_of(&access->mapper.c[d], items, extent->max[d], !star || d == axis);
+            }
         }
-        push_clamped(out, extent, box);
+        push_product(along, extent, out);
     }
 }
 

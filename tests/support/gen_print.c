@@ -1,10 +1,21 @@
 /* Random programs as text, for the person who replays a failure: see gen.h. */
 #include "gen.h"
 
+#include "grid/mapper_kinds.h"
+
 static const char *mapper_name(int kind)
 {
-    static const char *const names[] = { "?",    "one_to_one", "all",        "fixed",      "slice", "neighborhood",
-                                         "star", "transposed", "components", "replicated", "custom" };
+#define ROW(KIND, name, arguments, rules, weight, touches) [TACIT_MAPPER_##KIND] = #name,
+    static const char *const names[] = { TI_MAPPER_KINDS(ROW) };
+#undef ROW
+    return names[kind];
+}
+
+static const char *component_name(int kind)
+{
+#define ROW(KIND, name, rules) [TACIT_COMPONENT_##KIND] = #name,
+    static const char *const names[] = { TI_COMPONENT_KINDS(ROW) };
+#undef ROW
     return names[kind];
 }
 
@@ -15,7 +26,8 @@ static void print_component(const tacit_component *c, FILE *out)
     } else if (c->kind == TACIT_COMPONENT_SPAN) {
         fprintf(out, " [%lld,%lld)", (long long)c->lo, (long long)c->hi);
     } else {
-        fprintf(out, " dim%d*%d/%d-%lld+%lld", c->dim, c->mul, c->div, (long long)c->lo, (long long)c->hi);
+        fprintf(out, " %s%d*%d/%d-%lld+%lld", component_name(c->kind), c->dim, c->mul, c->div, (long long)c->lo,
+                (long long)c->hi);
     }
 }
 

@@ -1,5 +1,5 @@
 /* Random numbers: see gen.h. The generator is splitmix64. */
-#include "gen.h"
+#include "gen_manual.h"
 
 uint64_t gen_mix(uint64_t x)
 {
@@ -24,4 +24,17 @@ int64_t gen_between(gen_rng *r, int64_t least, int64_t most)
 bool gen_chance(gen_rng *r, int percent)
 {
     return gen_between(r, 0, 99) < percent;
+}
+
+int64_t gen_draw(gen_rng *r, const gen_row *row, size_t rows)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < rows; i++) {
+        sum += row[i].weight;
+    }
+    int64_t at = gen_between(r, 0, sum - 1);
+    while (at >= row->weight) {
+        at -= row++->weight;
+    }
+    return row->value;
 }

@@ -69,6 +69,7 @@ static void lower_access(const lowering *l, const gen_access *from, ti_arena *ar
     if (from->mode == TACIT_REDUCE && !from->include_old) {
         return;
     }
+    to->kind = (uint8_t)from->mapper.kind;
     to->mappers = (uint32_t)ti_mapper_expand(&from->mapper, to->buffer->dims, mapper);
     to->mapper = ti_arena_copy(arena, mapper, to->mappers * sizeof(*mapper));
     to->custom = from->mapper.kind == TACIT_MAPPER_CUSTOM ? &l->custom[from->mapper.arg] : NULL;

@@ -1,6 +1,8 @@
 /* What the kernels of random programs compute: see meaning.h. */
 #include "meaning.h"
 
+#include "touches.h"
+
 #include <string.h>
 
 void meaning_init(meaning_source *s, const gen_program *program, size_t step)
@@ -89,8 +91,14 @@ static int64_t floor_quotient(int64_t a, int64_t b)
     return a % b < 0 ? q - 1 : q;
 }
 
-static int64_t first_item(const tacit_component *c, int64_t x, int64_t begin)
+static int64_t first_item(const tacit_component *c, int64_t x, int64_t begin, int64_t n)
 {
+    if (c->kind != TACIT_COMPONENT_DIM) {
+        while (!touches(c, begin, begin + 1, n, x)) {
+            begin++;
+        }
+        return begin;
+    }
     int64_t i = floor_quotient((x + c->lo) * c->div, c->mul) - 2 * c->div;
     i = i < begin ? begin : i;
     while (-floor_quotient(-(i + 1) * c->mul, c->div) + c->hi <= x) {
@@ -127,8 +135,8 @@ static gen_box writers_of(const meaning_source *s, const gen_access *a, const in
     }
     for (int d = 0; d < b->range.dims; d++) {
         const tacit_component *c = &a->mapper.c[d];
-        if (c->kind == TACIT_COMPONENT_DIM) {
-            items.min[c->dim] = first_item(c, at[d], items.min[c->dim]);
+        if (c->kind != TACIT_COMPONENT_FULL && c->kind != TACIT_COMPONENT_SPAN) {
+            items.min[c->dim] = first_item(c, at[d], items.min[c->dim], (int64_t)b->range.size[d]);
             items.max[c->dim] = items.min[c->dim] + 1;
         }
     }

@@ -1,13 +1,14 @@
-/* Version maps against an array of stamps per node: what each node lacks, who owns it, and that no copy is claimed
- * that is not there.
+/* Version maps against an array of stamps per node: what each node lacks, who owns it, and that no copy is claimed that
+ * is not there.
  *
- * Reads and writes go straight to one map, with mappers, splits and margins at random, writers that overlap among
- * them. A second map gets the same changes and no questions, and must stay equal. Also: how many entries the growing
+ * Reads and writes go straight to one map, with mappers and splits at random, writers that overlap among them. A
+ * second map gets the same changes and no questions, and must stay equal. Also: how many entries the growing
  * programs leave behind, stated as bounds. */
 #include "plan/version/transfer.h"
 
 #include "gen.h"
 #include "random.h"
+#include "touches.h"
 
 #include <string.h>
 
@@ -20,7 +21,6 @@ typedef struct subject {
     ti_split_request request;
     ti_mapper mapper;
     ti_access access;
-    int64_t margin;
     ti_holder *holder[2];
     uint32_t last_read; /* stamp */
 } subject;
@@ -55,11 +55,14 @@ static tacit_component random_component(rng *r, const ti_box *extent, int d, int
     if (kind < 1) {
         return tacit_full();
     }
-    if (kind < 3) {
+    if (kind < 2) {
         int64_t a = rng_between(r, 0, n - 1);
         return tacit_span((size_t)a, (size_t)rng_between(r, a + 1, n));
     }
     int k = kind < 8 ? TI_MIN(d, task_dims - 1) : (int)rng_between(r, 0, task_dims - 1);
+    if (kind == 2 || kind == 3) {
+        return tacit_dim_periodic(k, (size_t)halos[rng_between(r, 0, 5)]);
+    }
     int64_t lo = halos[rng_between(r, 0, 5)], hi = rng_between(r, 0, 1) ? lo : -lo;
     return tacit_dim_scaled(k, rng_between(r, 0, 9) ? 1 : 2, rng_between(r, 0, 9) ? 1 : 2, lo, hi);
 }
@@ -71,7 +74,7 @@ static void resolve(world *w, subject *s)
     };
     for (int m = 0; m < 2; m++) {
         ti_split_ref *split = ti_split_cache_get(&w->splits[m], &s->request);
-        s->holder[m] = ti_holder_ref(ti_holder_get(&w->map[m].holders, &s->access, 0, split, s->margin));
+        s->holder[m] = ti_holder_ref(ti_holder_get(&w->map[m].holders, &s->access, 0, split));
     }
 }
 
@@ -89,7 +92,6 @@ static void add_subject(world *w)
     if (rng_between(r, 0, 3) == 0) {
         s->request.place = rng_between(r, 0, 3) ? (int)rng_between(r, 0, w->nodes - 1) : TI_PLACE_EVERYWHERE;
     }
-    s->margin = rng_between(r, 0, 3) ? 0 : rng_between(r, 1, 3);
     tacit_component c[3];
     for (int d = 0; d < 3; d++) {
         c[d] = random_component(r, &w->extent, d, task_dims);
@@ -145,17 +147,40 @@ static void world_fini(world *w)
 
 /* ---- the model */
 
-/* The parts that node q touches, with the margin, straight from the mapper. */
-static void touched(world *w, const subject *s, int q, bool margin, ti_boxes *out)
+/* The elements that `items` touch, one by one, as boxes of one element. */
+static void touched_by(const subject *s, const ti_box *items, ti_boxes *out)
+{
+    const ti_box *extent = &s->access.buffer->extent;
+    bool at[2][40];
+    for (int d = 0; d < 2; d++) {
+        const tacit_component *c = &s->mapper.c[d];
+        for (int64_t x = 0; x < extent->max[d]; x++) {
+            at[d][x] = d >= s->mapper.dims || touches(c, items->min[c->dim], items->max[c->dim], extent->max[d], x);
+        }
+    }
+    for (int64_t x = 0; x < extent->max[0]; x++) {
+        for (int64_t y = 0; y < extent->max[1]; y++) {
+            if (at[0][x] && at[1][y]) {
+                ti_vec_push(out, ((ti_box){ { x, y, 0 }, { x + 1, y + 1, 1 } }));
+            }
+        }
+    }
+}
+
+/* The parts that node q touches, by the meaning of the mapper. */
+static void touched(const subject *s, int q, ti_boxes *out)
 {
     const ti_split *split = &s->holder[0]->split->split;
     int64_t first, count = ti_split_chunks_of(split, q, &first);
     ti_vec_clear(out);
     for (int64_t c = first; c < first + count; c++) {
-        ti_box items = ti_split_chunk(split, c, margin ? s->margin : 0);
-        ti_access_image(&s->access, &items, out);
+        ti_box items = ti_split_chunk(split, c);
+        if (s->access.custom) {
+            ti_access_image(&s->access, &items, out);
+        } else {
+            touched_by(s, &items, out);
+        }
     }
-    (void)w;
 }
 
 static bool may_be_forgotten(const world *w, int64_t cell)
@@ -209,7 +234,7 @@ static void check_wants(world *w, const ti_version *v, subject *const *reads, si
     bool wanted[MOST_CELLS] = { false }, read[MOST_CELLS] = { false };
     for (size_t i = 0; i < count; i++) {
         holders[i] = reads[i]->holder[0];
-        touched(w, reads[i], q, true, &image);
+        touched(reads[i], q, &image);
         for (size_t k = 0; k < image.count; k++) {
             FOR_CELLS(w, &image.data[k], cell)
             {
@@ -296,7 +321,7 @@ static void read_some(world *w)
         }
         reads[i]->last_read = w->stamp;
         for (int q = 0; q < w->nodes; q++) {
-            touched(w, reads[i], q, true, &image);
+            touched(reads[i], q, &image);
             for (size_t k = 0; k < image.count; k++) {
                 FOR_CELLS(w, &image.data[k], cell)
                 {
@@ -321,13 +346,12 @@ static void write_some(world *w)
     const subject *s = &w->subject[rng_between(&w->r, 0, w->count - 1)];
     ti_boxes image = { 0 };
     const tacit_component *c = s->mapper.c;
-    bool diagonal = w->dims > 1 && c[0].kind == TACIT_COMPONENT_DIM && c[1].kind == TACIT_COMPONENT_DIM &&
-                    c[0].dim == c[1].dim;
-    if (s->margin || s->mapper.custom >= 0 || diagonal) {
-        return; /* not a writer: their chunks have no margin, and together cover the image of the whole range */
+    bool diagonal = w->dims > 1 && ti_component_follows(&c[0]) && ti_component_follows(&c[1]) && c[0].dim == c[1].dim;
+    if (s->mapper.custom >= 0 || diagonal) {
+        return; /* not a writer: their chunks together cover the image of the whole range */
     }
     for (int q = 0; q < w->nodes; q++) {
-        touched(w, s, q, false, &image);
+        touched(s, q, &image);
         for (size_t k = 0; k < image.count; k++) {
             mark(w, q, &image.data[k]);
         }
@@ -439,7 +463,7 @@ static void touch(growth *g, bool write, ti_box range, int place, tacit_componen
     };
     ti_access access = { .buffer = &g->buffer, .mapper = mapper, .mappers = 1 };
     ti_split_ref *split = ti_split_cache_get(&g->splits, &request);
-    ti_holder *holder = ti_holder_get(&g->map.holders, &access, 0, split, 0);
+    ti_holder *holder = ti_holder_get(&g->map.holders, &access, 0, split);
     if (write) {
         ti_version_map_write(&g->map, holder);
     } else {
@@ -577,8 +601,8 @@ static uint64_t fetch_cyclic(size_t per_node, int node, bool to_cyclic, size_t *
     ti_split_cache_init(&splits, node);
     ti_version_map_init(&map, &buffer.extent, CYCLIC_NODES, false, &evaluated);
     ti_transfer_init(&planner, node);
-    ti_holder *parts = ti_holder_ref(ti_holder_get(&map.holders, &access, 0, ti_split_cache_get(&splits, &request), 0));
-    ti_holder *all = ti_holder_ref(ti_holder_get(&map.holders, &whole, 0, ti_split_cache_get(&splits, &even), 0));
+    ti_holder *parts = ti_holder_ref(ti_holder_get(&map.holders, &access, 0, ti_split_cache_get(&splits, &request)));
+    ti_holder *all = ti_holder_ref(ti_holder_get(&map.holders, &whole, 0, ti_split_cache_get(&splits, &even)));
     evaluated_before = (int64_t)evaluated;
     ti_version_map_write(&map, to_cyclic ? all : parts);
     ti_transfer_plan(&planner, &map, to_cyclic ? &parts : &all, 1);
@@ -627,7 +651,7 @@ static void candidates_ascend(void **state)
         ti_chunk_list list = { 0 };
         ti_split_cache_init(&splits, 0);
         ti_holder_cache_init(&holders, &evaluated);
-        ti_holder *h = ti_holder_get(&holders, &access, 0, ti_split_cache_get(&splits, &request), 0);
+        ti_holder *h = ti_holder_get(&holders, &access, 0, ti_split_cache_get(&splits, &request));
         ti_holder_candidates(h, &buffer.extent, &list);
         assert_int_equal(list.count, (size_t)(CYCLIC_NODES * oversubscribe));
         for (size_t i = 0; i < list.count; i++) {

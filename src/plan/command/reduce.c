@@ -55,8 +55,7 @@ static int add_to_message(ti_block_message *message, int messages, int peer, ti_
 static ti_block_span own_blocks(const ti_split_ref *ref)
 {
     const ti_split *s = &ref->split;
-    ti_box first = ti_split_chunk(s, ref->own_first, 0),
-           last = ti_split_chunk(s, ref->own_first + ref->own_count - 1, 0);
+    ti_box first = ti_split_chunk(s, ref->own_first), last = ti_split_chunk(s, ref->own_first + ref->own_count - 1);
     int64_t items = last.max[0] - s->lo[0];
     return (ti_block_span){ (uint32_t)((first.min[0] - s->lo[0]) / s->gran[0]),
                             (uint32_t)(items / s->gran[0] + (items % s->gran[0] != 0)) };
@@ -112,7 +111,7 @@ void ti_command_note_readers(ti_command_graph *graph, const ti_task *task, ti_co
         ti_readers more = { TI_READERS_OTHER, 0 };
         if (nodes == 1) {
             more = (ti_readers){ TI_READERS_NODE, read->split->node_a };
-        } else if (nodes == graph->system->num_nodes && read->same) {
+        } else if (nodes == graph->system->num_nodes && read->observed_constant) {
             more.kind = TI_READERS_ALL;
         }
         join_readers(&state->reduced.seen, more);

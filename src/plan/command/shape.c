@@ -43,7 +43,7 @@ static void find_holders(ti_command_graph *graph, const ti_shape *shape, ti_comm
         bool takes_old = access->mode == TACIT_REDUCE && access->include_old;
         ti_split_ref *readers = takes_old ? root_split(graph, known->split) : known->split;
         for (uint32_t m = 0; m < access->mappers; m++) {
-            ti_holder *holder = ti_holder_get(&state->versions.holders, access, m, readers, 0);
+            ti_holder *holder = ti_holder_get(&state->versions.holders, access, m, readers);
             ti_vec_push(&known->holder, ti_holder_ref(holder));
             ti_vec_push(&known->slot, access->buffer->slot);
         }
@@ -70,7 +70,7 @@ static void find_pieces(const ti_shape *shape, ti_command_shape *known, ti_arena
     const ti_split_ref *split = known->split;
     ti_piece *piece = TI_ARENA_ARRAY(arena, ti_piece, (size_t)split->own_count);
     for (int64_t c = 0; c < split->own_count; c++) {
-        ti_box chunk = ti_split_chunk(&split->split, split->own_first + c, 0);
+        ti_box chunk = ti_split_chunk(&split->split, split->own_first + c);
         fill_piece(shape, &chunk, &piece[c], arena);
     }
     known->piece = piece;

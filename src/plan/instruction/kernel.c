@@ -22,7 +22,7 @@ static void cut_piece(ti_instruction_graph *graph, const ti_task *task, const ti
     for (int64_t c = 0; c < split.chunks; c++) {
         ti_piece *piece = TI_ARENA_NEW(arena, ti_piece);
         ti_footprint *footprint = TI_ARENA_ARRAY(arena, ti_footprint, task->shape->accesses);
-        piece->chunk = ti_split_chunk(&split, c, 0);
+        piece->chunk = ti_split_chunk(&split, c);
         piece->footprint = footprint;
         for (uint32_t i = 0; i < task->shape->accesses; i++) {
             ti_footprint_fill(&footprint[i], &task->shape->access[i], &piece->chunk, arena);

@@ -60,8 +60,9 @@ static void add_need(ti_strbuf *out, const ti_want *want)
         const ti_access *access = &task->shape->access[want->largest.access];
         ti_strbuf_add(out, "task '%s' %s ", task->shape->name, verb_of(access));
         add_part(out, want);
-        if (access->mode != TACIT_REDUCE) {
-            ti_strbuf_add(out, " by %s", ti_mapper_name(access->mapper, access->mappers));
+        const ti_mapper_kind *kind = ti_mapper_kind_of(access->kind);
+        if (access->mode != TACIT_REDUCE && kind) {
+            ti_strbuf_add(out, " by %s", kind->name);
         }
     }
 }
@@ -70,7 +71,7 @@ static void add_need(ti_strbuf *out, const ti_want *want)
 static bool is_constant(const ti_access *access)
 {
     for (int d = 0; d < access->mapper->dims && !access->custom; d++) {
-        if (access->mapper->c[d].kind == TACIT_COMPONENT_DIM) {
+        if (ti_component_follows(&access->mapper->c[d])) {
             return false;
         }
     }

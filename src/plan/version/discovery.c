@@ -228,9 +228,10 @@ static bool are_cut_alike(const ti_holder *w, const ti_holder *r, int d)
     const ti_split *a = &w->split->split, *b = &r->split->split;
     const tacit_component *x = &w->mapper.c[d], *y = &r->mapper.c[d];
     int k = x->dim;
-    return w->along[d] == TI_ALONG_PARTED && r->along[d] == TI_ALONG_PARTED && !w->table && !r->table &&
-           (a == b || (!a->table && !b->table)) && k == y->dim && x->mul == y->mul && x->div == y->div &&
-           x->lo == y->lo && x->hi == y->hi && a->lo[k] == b->lo[k] && a->hi[k] == b->hi[k] && a->gran[k] == b->gran[k];
+    return w->along[d] == TI_ALONG_PARTITIONED && r->along[d] == TI_ALONG_PARTITIONED && !w->table && !r->table &&
+           x->kind == y->kind && (a == b || (!a->table && !b->table)) && k == y->dim && x->mul == y->mul &&
+           x->div == y->div && x->lo == y->lo && x->hi == y->hi && a->lo[k] == b->lo[k] && a->hi[k] == b->hi[k] &&
+           a->gran[k] == b->gran[k];
 }
 
 /* Whether an earlier reader has nothing of what the only reader now needs but what each node wrote itself: rows and columns of one grid. Along every
@@ -347,7 +348,7 @@ static bool keep_what_all_read(ti_discovery *planner, const ti_discovery_questio
     int64_t most = 0;
     for (size_t i = 0; i < q->reads; i++) {
         const ti_split_ref *split = q->read[i]->split;
-        bool all = q->read[i]->same && split->node_b - split->node_a == planner->nodes;
+        bool all = q->read[i]->observed_constant && split->node_b - split->node_a == planner->nodes;
         int64_t common = all ? volume_in(&planner->region, q->read[i]) : 0;
         if (common > most) {
             most = common;
@@ -405,8 +406,8 @@ static bool is_transposition(const ti_discovery *planner, const ti_holder *w, co
         if (a == TI_ALONG_OTHER || b == TI_ALONG_OTHER) {
             return false;
         }
-        given_up |= a == TI_ALONG_PARTED && b == TI_ALONG_CONSTANT;
-        taken_up |= a == TI_ALONG_CONSTANT && b == TI_ALONG_PARTED;
+        given_up |= a == TI_ALONG_PARTITIONED && b == TI_ALONG_CONSTANT;
+        taken_up |= a == TI_ALONG_CONSTANT && b == TI_ALONG_PARTITIONED;
     }
     return given_up && taken_up;
 }
@@ -427,16 +428,12 @@ static bool divide_alike(const ti_holder *w, const ti_holder *r)
 /* Which member of each group has all that the group reads, or -1: the parts of the writer that the region lies in. */
 static int find_giver(const ti_discovery *planner, const ti_holder *w, const ti_holder *read)
 {
-    const ti_split *s = &w->split->split;
-    int giver = -1;
+    int giver = -1, a, b;
     for (size_t i = 0; i < planner->region.count; i++) {
-        int64_t first[3], last[3];
-        if (!ti_mapper_inverse(&w->mapper, s, 0, &planner->region.data[i], first, last)) {
+        if (!ti_holder_candidate_nodes(w, &planner->region.data[i], &a, &b)) {
             return -1;
         }
-        int64_t a = ti_split_node(s, (first[0] * s->parts[1] + first[1]) * s->parts[2] + first[2]);
-        int64_t b = ti_split_node(s, (last[0] * s->parts[1] + last[1]) * s->parts[2] + last[2]);
-        int rank = (int)(a / read->stride % read->members);
+        int rank = a / read->stride % read->members;
         if (b / read->stride % read->members != rank || (i && rank != giver)) {
             return -1;
         }
@@ -457,7 +454,7 @@ static ti_verdict decide_groups(const ti_discovery *planner, ti_holder *read, dr
         return TI_VERDICT_GROUP_GRID;
     }
     for (int k = 0; k < 3; k++) {
-        if (read->along[k] == TI_ALONG_PARTED && !are_cut_alike(w, read, k)) {
+        if (read->along[k] == TI_ALONG_PARTITIONED && !are_cut_alike(w, read, k)) {
             return TI_VERDICT_GROUP_BORDERS;
         }
     }
@@ -486,7 +483,7 @@ static ti_verdict decide_parts(ti_discovery *planner, const ti_discovery_questio
 {
     ti_holder *read = only_read(planner, q);
     for (size_t i = 0; i < q->reads; i++) {
-        bool fits = q->read[i]->apart || q->read[i]->members;
+        bool fits = q->read[i]->observed_disjoint || q->read[i]->members;
         if (!fits && volume_in(&planner->region, q->read[i])) {
             return TI_VERDICT_NEITHER;
         }
@@ -565,7 +562,7 @@ static bool is_hopeless(const ti_discovery *planner, const ti_discovery_question
         const ti_holder *read = q->read[i];
         a = TI_MIN(a, read->split->node_a);
         b = TI_MAX(b, read->split->node_b);
-        hope |= read->same || read->apart || read->members;
+        hope |= read->observed_constant || read->observed_disjoint || read->members;
     }
     return !hope && b - a == planner->nodes;
 }

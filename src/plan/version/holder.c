@@ -240,7 +240,7 @@ static ti_chunk_table *build_table(const ti_holder *h, uint64_t *evaluated)
     ti_region_map_init(&table->index);
     table->index.overlapping = true;
     for (int64_t c = 0; c < table->chunks; c++) {
-        ti_box items = ti_split_chunk(&h->split->split, c, h->margin);
+        ti_box items = ti_split_chunk(&h->split->split, c);
         ti_custom_image(h->custom, &items, &h->extent, h->dims, &table->box);
         table->start[c + 1] = table->box.count;
         ++*evaluated;
@@ -270,10 +270,10 @@ static ti_along along_of_table(const ti_chunk_table *table, int d)
     for (size_t i = 0; i < table->box.count; i++) {
         const ti_box *b = &table->box.data[i];
         bool like_first = b->min[d] == table->box.data[0].min[d] && b->max[d] == table->box.data[0].max[d];
-        along = like_first ? along : TI_ALONG_PARTED;
+        along = like_first ? along : TI_ALONG_PARTITIONED;
         ti_vec_push(&spans, ((span){ b->min[d], b->max[d] }));
     }
-    if (along == TI_ALONG_PARTED) {
+    if (along == TI_ALONG_PARTITIONED) {
         ti_vec_sort(&spans, &other, by_min);
         for (size_t i = 1; i < spans.count; i++) {
             along = spans.data[i - 1].max > spans.data[i].min ? TI_ALONG_OTHER : along;
@@ -295,17 +295,17 @@ static void look_at_table(ti_holder *h)
 {
     ti_chunk_table *table = h->table;
     bool single = true;
-    h->same = h->apart = true;
+    h->observed_constant = h->observed_disjoint = true;
     for (int64_t c = 0; c < table->chunks; c++) {
-        h->same = h->same && same_boxes(table, c);
+        h->observed_constant = h->observed_constant && same_boxes(table, c);
         single = single && table->start[c + 1] - table->start[c] == 1;
     }
-    for (int64_t c = 0; c < table->chunks && h->apart; c++) {
-        for (size_t i = table->start[c]; i < table->start[c + 1] && h->apart; i++) {
+    for (int64_t c = 0; c < table->chunks && h->observed_disjoint; c++) {
+        for (size_t i = table->start[c]; i < table->start[c + 1] && h->observed_disjoint; i++) {
             ti_vec_clear(&table->hits);
             ti_region_map_query(&table->index, &table->box.data[i], &table->hits);
-            for (size_t k = 0; k < table->hits.count && h->apart; k++) {
-                h->apart = table->hits.data[k].value == (uint64_t)c;
+            for (size_t k = 0; k < table->hits.count && h->observed_disjoint; k++) {
+                h->observed_disjoint = table->hits.data[k].value == (uint64_t)c;
             }
         }
     }
@@ -326,7 +326,8 @@ static bool is_on_diagonal(const ti_holder *h, int d)
 {
     bool again = false;
     for (int k = 0; k < h->mapper.dims; k++) {
-        again |= k != d && h->mapper.c[k].kind == TACIT_COMPONENT_DIM && h->mapper.c[k].dim == h->mapper.c[d].dim;
+        const tacit_component *c = &h->mapper.c[k];
+        again |= k != d && ti_component_follows(c) && c->dim == h->mapper.c[d].dim;
     }
     return again;
 }
@@ -334,11 +335,11 @@ static bool is_on_diagonal(const ti_holder *h, int d)
 static ti_along along_of_component(const ti_holder *h, int d)
 {
     const tacit_component *c = &h->mapper.c[d];
-    if (d >= h->mapper.dims || c->kind != TACIT_COMPONENT_DIM || h->split->split.parts[c->dim] == 1) {
+    if (d >= h->mapper.dims || !ti_component_follows(c) || h->split->split.parts[c->dim] == 1) {
         return TI_ALONG_CONSTANT;
     }
-    bool parted = ti_mapper_is_parted(&h->mapper, &h->split->split, d) && !is_on_diagonal(h, d);
-    return parted ? TI_ALONG_PARTED : TI_ALONG_OTHER;
+    bool parted = ti_mapper_is_partitioned(&h->mapper, &h->split->split, d) && !is_on_diagonal(h, d);
+    return parted ? TI_ALONG_PARTITIONED : TI_ALONG_OTHER;
 }
 
 /* Rows or columns of the split's grid: what chunks touch follows some of its dimensions, and the others number the chunks of one group, in even steps. */
@@ -348,10 +349,10 @@ static void find_groups(ti_holder *h)
     bool followed[3] = { false, false, false };
     for (int d = 0; d < 3; d++) {
         const tacit_component *c = &h->mapper.c[d];
-        if (h->along[d] == TI_ALONG_OTHER || (h->along[d] == TI_ALONG_PARTED && c->lo + c->hi != 0)) {
+        if (h->along[d] == TI_ALONG_OTHER || (h->along[d] == TI_ALONG_PARTITIONED && c->lo + c->hi != 0)) {
             return;
         }
-        if (h->along[d] == TI_ALONG_PARTED) {
+        if (h->along[d] == TI_ALONG_PARTITIONED) {
             followed[c->dim] = true;
         }
     }
@@ -390,30 +391,32 @@ static void derive(ti_holder_cache *cache, ti_holder *h)
         look_at_table(h);
         return;
     }
-    ti_box range = ti_split_range(split), image;
-    if (ti_mapper_image(&h->mapper, &h->extent, &range, &image)) {
-        ti_vec_push(&h->image, image);
+    ti_box range = ti_split_range(split), image[TI_MAPPER_BOXES];
+    int boxes = ti_mapper_image(&h->mapper, &h->extent, &range, image);
+    for (int i = 0; i < boxes; i++) {
+        ti_vec_push(&h->image, image[i]);
     }
-    h->constant = ti_mapper_is_constant(&h->mapper, split, h->margin, &h->extent);
+    h->constant = ti_mapper_is_constant(&h->mapper, split, &h->extent);
+    TI_ASSERT(boxes <= TI_MAPPER_BOXES && (boxes == 0 || ti_box_covers(&h->extent, &h->image.data[boxes - 1])));
     h->disjoint = ti_mapper_is_disjoint(&h->mapper, split);
-    h->same = h->constant;
-    h->apart = h->disjoint;
+    h->observed_constant = h->constant;
+    h->observed_disjoint = h->disjoint;
     for (int d = 0; d < 3; d++) {
         h->along[d] = along_of_component(h, d);
     }
-    if (split->place == TI_PLACE_SPLIT && split->parts[0] != split->chunks && !h->same && !h->apart && !h->margin) {
+    if (split->place == TI_PLACE_SPLIT && split->parts[0] != split->chunks && !h->observed_constant &&
+        !h->observed_disjoint && boxes == 1) {
         find_groups(h);
     }
 }
 
-ti_holder *ti_holder_get(ti_holder_cache *cache, const ti_access *access, uint32_t mapper, ti_split_ref *split,
-                         int64_t margin)
+ti_holder *ti_holder_get(ti_holder_cache *cache, const ti_access *access, uint32_t mapper, ti_split_ref *split)
 {
     cache->clock++;
     const ti_mapper *m = &access->mapper[mapper];
-    uint64_t hash = ti_mapper_hash(m) ^ split->hash ^ ti_hash64((uint64_t)margin);
+    uint64_t hash = ti_mapper_hash(m) ^ split->hash;
     for (ti_holder *h = cache->buckets ? cache->bucket[hash % cache->buckets] : NULL; h; h = h->next) {
-        if (h->hash == hash && h->split == split && h->margin == margin && ti_mapper_equal(&h->mapper, m)) {
+        if (h->hash == hash && h->split == split && ti_mapper_equal(&h->mapper, m)) {
             h->last_use = cache->clock;
             return h;
         }
@@ -430,7 +433,6 @@ ti_holder *ti_holder_get(ti_holder_cache *cache, const ti_access *access, uint32
     h->custom = access->custom;
     h->split = split;
     split->refs++;
-    h->margin = margin;
     h->hash = hash;
     h->extent = access->buffer->extent;
     h->dims = access->buffer->dims;
@@ -444,6 +446,7 @@ ti_holder *ti_holder_get(ti_holder_cache *cache, const ti_access *access, uint32
 
 void ti_holder_chunk(const ti_holder_cache *cache, const ti_holder *h, int64_t c, const ti_box *clip, ti_boxes *out)
 {
+    TI_ASSERT(c >= 0 && c < h->split->split.chunks);
     ++*cache->evaluated;
     if (h->table) {
         for (size_t i = h->table->start[c]; i < h->table->start[c + 1]; i++) {
@@ -451,9 +454,10 @@ void ti_holder_chunk(const ti_holder_cache *cache, const ti_holder *h, int64_t c
         }
         return;
     }
-    ti_box items = ti_split_chunk(&h->split->split, c, h->margin), image;
-    if (ti_mapper_image(&h->mapper, &h->extent, &items, &image)) {
-        ti_boxes_push_common(&image, clip, out);
+    ti_box items = ti_split_chunk(&h->split->split, c), image[TI_MAPPER_BOXES];
+    int boxes = ti_mapper_image(&h->mapper, &h->extent, &items, image);
+    for (int i = 0; i < boxes; i++) {
+        ti_boxes_push_common(&image[i], clip, out);
     }
 }
 
@@ -461,8 +465,8 @@ void ti_holder_node(const ti_holder_cache *cache, const ti_holder *h, int q, con
 {
     int64_t first, count = ti_split_chunks_of(&h->split->split, q, &first);
     if (h->constant && !h->table) { /* one stands for all of them */
-        if (count > 0 && h->image.count) {
-            ti_boxes_push_common(&h->image.data[0], clip, out);
+        for (size_t i = 0; count > 0 && i < h->image.count; i++) {
+            ti_boxes_push_common(&h->image.data[i], clip, out);
         }
         return;
     }
@@ -499,6 +503,11 @@ static void table_candidates(ti_chunk_table *table, const ti_box *box, ti_chunk_
     out->count = kept;
 }
 
+/* Parts from `first` to `last`, or, if first > last, from 0 to `last` and from `first` to the end. */
+#define FOR_ARC(i, parts, first, last)                                                                                 \
+    for (int64_t i = (first) > (last) ? 0 : (first), i##_end = (first) > (last) ? (parts) : (last) + 1; i < i##_end;   \
+         i = i == (last) && i < (first) ? (first) : i + 1)
+
 void ti_holder_candidates(const ti_holder *h, const ti_box *box, ti_chunk_list *out)
 {
     ti_vec_clear(out);
@@ -508,12 +517,16 @@ void ti_holder_candidates(const ti_holder *h, const ti_box *box, ti_chunk_list *
     }
     const ti_split *s = &h->split->split;
     int64_t first[3], last[3];
-    if (!ti_mapper_inverse(&h->mapper, s, h->margin, box, first, last)) {
+    if (!ti_mapper_inverse(&h->mapper, s, &h->extent, box, first, last)) {
         return;
     }
-    for (int64_t i = first[0]; i <= last[0]; i++) {
-        for (int64_t j = first[1]; j <= last[1]; j++) {
-            for (int64_t k = first[2]; k <= last[2]; k++) {
+    FOR_ARC(i, s->parts[0], first[0], last[0])
+    {
+        FOR_ARC(j, s->parts[1], first[1], last[1])
+        {
+            FOR_ARC(k, s->parts[2], first[2], last[2])
+            {
+                TI_ASSERT(out->count == 0 || out->data[out->count - 1] < (i * s->parts[1] + j) * s->parts[2] + k);
                 ti_vec_push(out, (i * s->parts[1] + j) * s->parts[2] + k);
             }
         }
@@ -532,8 +545,14 @@ bool ti_holder_candidate_nodes(const ti_holder *h, const ti_box *box, int *a, in
         return list->count > 0;
     }
     int64_t first[3], last[3];
-    if (!ti_mapper_inverse(&h->mapper, s, h->margin, box, first, last)) {
+    if (!ti_mapper_inverse(&h->mapper, s, &h->extent, box, first, last)) {
         return false;
+    }
+    for (int d = 0; d < 3; d++) {
+        if (first[d] > last[d]) { /* it goes around */
+            first[d] = 0;
+            last[d] = s->parts[d] - 1;
+        }
     }
     *a = ti_split_node(s, (first[0] * s->parts[1] + first[1]) * s->parts[2] + first[2]);
     *b = ti_split_node(s, (last[0] * s->parts[1] + last[1]) * s->parts[2] + last[2]);
@@ -545,6 +564,5 @@ bool ti_holder_covers(const ti_holder *a, const ti_holder *b)
     if (a == b) {
         return true;
     }
-    return a->split == b->split && a->margin >= b->margin && !a->custom && !b->custom &&
-           ti_mapper_covers(&a->mapper, &b->mapper);
+    return a->split == b->split && !a->custom && !b->custom && ti_mapper_covers(&a->mapper, &b->mapper);
 }

@@ -1,4 +1,4 @@
-/* Holders: who touches which part of a buffer, as a value: a range mapper over a split (and a margin).
+/* Holders: who touches which part of a buffer, as a value: a range mapper over a split.
  *
  * Node q holds what the mapper covers for its chunks. Holders are interned: equal values are one object, so that versions compare by
  * pointer and properties (constant, disjoint, nodes, task-level image) are computed once. Splits are interned likewise. Unreferenced ones stay
@@ -41,21 +41,20 @@ void ti_split_cache_fini(ti_split_cache *cache);
 ti_split_ref *ti_split_cache_get(ti_split_cache *cache, const ti_split_request *request);
 
 /* How the images of chunks lie along one dimension of the buffer: all alike, side by side, or otherwise. */
-typedef enum ti_along { TI_ALONG_OTHER, TI_ALONG_CONSTANT, TI_ALONG_PARTED } ti_along;
+typedef enum ti_along { TI_ALONG_OTHER, TI_ALONG_CONSTANT, TI_ALONG_PARTITIONED } ti_along;
 
 typedef struct ti_holder {
     ti_mapper mapper;
     const ti_custom_mapper *custom;
     ti_split_ref *split;
-    int64_t margin;
     uint64_t hash;
     struct ti_holder *next;
     uint64_t last_use;
     uint32_t refs;
     bool constant; /* every chunk has the same image */
     bool disjoint; /* images of different chunks do not overlap */
-    bool same,
-        apart; /* the same two, of custom mappers too as their chunks show: what versions must not rely on, collectives may */
+    /* The same two, of custom mappers too as their chunks show: what versions must not rely on, collectives may. */
+    bool observed_constant, observed_disjoint;
     ti_along along[3];
     int members; /* of each group of chunks that touch the same, if there are such, side by side; else 0 */
     int stride;  /* from one chunk of a group to the next */
@@ -77,8 +76,7 @@ typedef struct ti_holder_cache {
 void ti_holder_cache_init(ti_holder_cache *cache, uint64_t *evaluated);
 void ti_holder_cache_fini(ti_holder_cache *cache);
 /* The holder of a value. Keep it with ti_holder_ref; without a reference it is valid until the next get. */
-ti_holder *ti_holder_get(ti_holder_cache *cache, const ti_access *access, uint32_t mapper, ti_split_ref *split,
-                         int64_t margin);
+ti_holder *ti_holder_get(ti_holder_cache *cache, const ti_access *access, uint32_t mapper, ti_split_ref *split);
 static inline ti_holder *ti_holder_ref(ti_holder *h)
 {
     h->refs++;

@@ -4,6 +4,8 @@
 #include "base/check.h"
 #include "base/sort.h"
 
+enum { MOST_APART = 64 }; /* boxes whose owners are looked for one by one */
+
 void ti_transfer_init(ti_transfer_planner *planner, int node)
 {
     *planner = (ti_transfer_planner){ .node = node };
@@ -19,6 +21,8 @@ void ti_transfer_fini(ti_transfer_planner *p)
     ti_vec_fini(&p->owned);
     ti_demand_fini(&p->demand);
     ti_vec_fini(&p->chunks);
+    ti_vec_fini(&p->found);
+    ti_vec_fini(&p->other_found);
     ti_vec_fini(&p->peers);
     ti_vec_fini(&p->other_peers);
     ti_vec_fini(&p->other);
@@ -48,6 +52,11 @@ static void add_lacking(ti_transfer_planner *p, ti_messages *list, int peer, con
     }
 }
 
+static int by_chunk(const void *a, const void *b)
+{
+    return (*(const int64_t *)a > *(const int64_t *)b) - (*(const int64_t *)a < *(const int64_t *)b);
+}
+
 static int by_peer(const void *a, const void *b)
 {
     const ti_message_piece *x = a, *y = b;
@@ -65,15 +74,6 @@ static void group_by_peer(ti_transfer_planner *p, ti_messages *list)
             return;
         }
     }
-}
-
-static ti_box bounding(const ti_boxes *list)
-{
-    ti_box b = list->data[0];
-    for (size_t i = 1; i < list->count; i++) {
-        b = ti_box_bounding(&b, &list->data[i]);
-    }
-    return b;
 }
 
 /* What node q lacks of an entry, but for what collectives bring. */
@@ -106,6 +106,33 @@ static void receive_from_nodes(ti_transfer_planner *p, ti_version_map *map, cons
     }
 }
 
+/* The chunks that may own some of what this node demands, ascending. Boxes that lie apart, such as the two ends of a
+ * torus, are asked for one by one: between them there may be very many chunks. */
+static void find_owners(ti_transfer_planner *p, const ti_holder *writer)
+{
+    const ti_boxes *image = &p->demand.image;
+    ti_box around = ti_boxes_bounding(image);
+    if (image->count == 1 || image->count > MOST_APART ||
+        ti_box_volume(&around) <= 2 * ti_boxes_volume(image->data, image->count)) {
+        ti_holder_candidates(writer, &around, &p->chunks);
+        return;
+    }
+    ti_vec_clear(&p->found);
+    for (size_t i = 0; i < image->count; i++) {
+        ti_holder_candidates(writer, &image->data[i], &p->chunks);
+        for (size_t k = 0; k < p->chunks.count; k++) {
+            ti_vec_push(&p->found, p->chunks.data[k]);
+        }
+    }
+    ti_vec_clear(&p->chunks);
+    ti_vec_sort(&p->found, &p->other_found, by_chunk);
+    for (size_t i = 0; i < p->found.count; i++) {
+        if (i == 0 || p->found.data[i] != p->found.data[i - 1]) {
+            ti_vec_push(&p->chunks, p->found.data[i]);
+        }
+    }
+}
+
 /* Owners are asked one by one for what they own, of which this node wrote nothing itself, unless images of the writer's chunks overlap. */
 static void receive_from_chunks(ti_transfer_planner *p, ti_version_map *map, const ti_version *v,
                                 ti_holder *const *reads, size_t count)
@@ -117,8 +144,7 @@ static void receive_from_chunks(ti_transfer_planner *p, ti_version_map *map, con
     if (!v->writer->disjoint) {
         ti_demand_hold_own(map, v, p->node, &v->box, &p->demand);
     }
-    ti_box around = bounding(&p->demand.image);
-    ti_holder_candidates(v->writer, &around, &p->chunks);
+    find_owners(p, v->writer);
     for (size_t i = 0; i < p->chunks.count; i++) {
         int owner = ti_split_node(&v->writer->split->split, p->chunks.data[i]);
         if (owner != p->node) {

@@ -22,7 +22,7 @@ typedef struct ti_transfer_planner {
     ti_messages incoming, outgoing, other;
     ti_boxes mine, wanted, owned;
     ti_demand demand;
-    ti_chunk_list chunks;
+    ti_chunk_list chunks, found, other_found;
     TI_VEC(int) peers;
     TI_VEC(int) other_peers;
 } ti_transfer_planner;

@@ -1,0 +1,155 @@
+/* What random programs are made of: all weights and sizes, in plain words. gen.c, gen_task.c and gen_mapper.c draw
+ * from it; kinds of mappers have their weights in src/grid/mapper_kinds.h. A generated program does nothing that is
+ * not said here. */
+#ifndef TEST_GEN_MANUAL_H
+#define TEST_GEN_MANUAL_H
+
+#include "gen.h"
+
+/* One of several: weight, value. */
+typedef struct gen_row {
+    int weight;
+    int64_t value;
+} gen_row;
+
+int64_t gen_draw(gen_rng *r, const gen_row *row, size_t rows);
+#define GEN_DRAW(r, table) gen_draw((r), (table), sizeof(table) / sizeof((table)[0]))
+
+/* ---- a program: a few buffers, a pool of tasks, then steps, in the end a fence for each buffer */
+
+enum {
+    GEN_BUFFERS_LEAST = 1,     /* buffers at the begin */
+    GEN_BUFFERS_MOST = 3,      /* at the begin */
+    GEN_BUFFERS_ALIVE = 4,     /* at any time */
+    GEN_TASKS_LEAST = 3,       /* in the pool at the begin */
+    GEN_TASKS_MOST = 10,       /* ... */
+    GEN_TASKS_MOST_TILES = 16, /* ... of a program of tiles */
+    GEN_PERCENT_TILES = 20,    /* programs of tiles: most tasks are placed, and most accesses name a fixed box */
+    GEN_PERCENT_PATTERN = 5,   /* steps that are several tasks which make a collective pattern, */
+    GEN_PERCENT_GRID = 40,     /* ... of these: among rows and columns of nodes */
+};
+
+enum {
+    GEN_STEP_PAUSE,
+    GEN_STEP_FENCE,
+    GEN_STEP_NEW_BUFFER,
+    GEN_STEP_DESTROY,
+    GEN_STEP_NEW_TASK,
+    GEN_STEP_LOOP,
+    GEN_STEP_TASK
+};
+static const gen_row gen_steps[] = {
+    { 66, GEN_STEP_TASK },      /* submit a task of the pool */
+    { 12, GEN_STEP_LOOP },      /* 2 to 8 rounds of 1 to 4 tasks of the pool */
+    { 8, GEN_STEP_FENCE },      /* a random box, or each node's own part; half of them wait at once */
+    { 5, GEN_STEP_NEW_TASK },   /* one more task in the pool */
+    { 4, GEN_STEP_PAUSE },      /* wait or flush */
+    { 3, GEN_STEP_NEW_BUFFER }, /* and two tasks more in the pool */
+    { 2, GEN_STEP_DESTROY },    /* a buffer, unless it is the last */
+};
+
+/* ---- buffers */
+
+static const gen_row gen_buffer_dims[] = { { 3, 1 }, { 3, 2 }, { 1, 3 }, { 1, 0 } };
+static const gen_row gen_elem_sizes[] = { { 4, 8 }, { 1, 4 }, { 1, 1 }, { 1, 12 }, { 1, 16 } };
+
+/* The largest extent by number of dimensions: small, but more than a few chunks; and for more than 16 nodes. */
+static const int64_t gen_largest_few[] = { 1, 40, 12, 6 }, gen_largest_many[] = { 1, 150, 24, 9 };
+
+enum {
+    GEN_PERCENT_INIT = 55,       /* buffers that begin with contents, */
+    GEN_PERCENT_INIT_LOCAL = 40, /* ... of these: each node gives its own part */
+    GEN_PERCENT_REDUCED = 20,    /* buffers of 1 to 4 integers, which tasks may reduce into */
+    GEN_PERCENT_DEFAULT = 40,    /* buffers with the default distribution; of the others */
+    GEN_PERCENT_CYCLIC = 60,     /* ... are block-cyclic, else in blocks */
+};
+
+/* ---- tasks */
+
+static const gen_row gen_range_dims[] = { { 3, 1 }, { 4, 2 }, { 2, 3 }, { 1, 0 } };
+static const gen_row gen_granularity_sizes[] = { { 3, 0 }, { 1, 1 }, { 1, 2 }, { 1, 3 }, { 1, 4 } };
+static const gen_row gen_oversubscribe_counts[] = { { 3, 0 }, { 1, 1 }, { 1, 2 }, { 1, 3 } };
+static const gen_row gen_splits[] = { { 35, TACIT_SPLIT_2D }, { 33, TACIT_SPLIT_1D }, { 32, TACIT_SPLIT_DEFAULT } };
+static const gen_row gen_modes[] = { { 2, TACIT_READ }, { 1, TACIT_WRITE }, { 1, TACIT_UPDATE } };
+
+enum { GEN_ON_NODE, GEN_ON_ONE_NODE, GEN_ON_DEVICES, GEN_ON_HOST, GEN_ON_EVERY_NODE, GEN_ON_ONE_HOST };
+static const gen_row gen_places[] = {
+    { 56, GEN_ON_DEVICES },   /* split over all nodes and their devices */
+    { 14, GEN_ON_HOST },      /* split over all nodes, a host task */
+    { 12, GEN_ON_NODE },      /* placed on a node; in programs of tiles, see GEN_PERCENT_PLACED_TILES */
+    { 8, GEN_ON_ONE_NODE },   /* a host task on one node, which is named */
+    { 6, GEN_ON_EVERY_NODE }, /* a host task on every node */
+    { 4, GEN_ON_ONE_HOST },   /* a host task on one node, which is not named */
+};
+
+enum {
+    GEN_PERCENT_OTHER_RANGE = 35,   /* tasks with a range of their own, else that of a buffer */
+    GEN_PERCENT_OFFSET = 25,        /* dimensions in which the range begins at 0 to 5 */
+    GEN_PERCENT_EMPTY = 3,          /* ranges without items */
+    GEN_PERCENT_PLACED_TILES = 75,  /* tasks of programs of tiles that are placed on one of a few nodes */
+    GEN_PERCENT_WITH_OWNER = 40,    /* placed tasks: with the owner of what they access first */
+    GEN_PERCENT_WEIGHTS = 20,       /* tasks split in one dimension: nodes get shares from 0 to 5 */
+    GEN_PERCENT_WHOLE_CHUNK = 25,   /* one call of the kernel for each chunk */
+    GEN_PERCENT_NO_COLLECTIVES = 8, /* by hint */
+    GEN_PERCENT_OBJECTS = 40,       /* host tasks that name host objects */
+    GEN_PERCENT_MANY_ACCESSES = 10, /* tasks with up to GEN_ACCESSES accesses, else up to 4 */
+    GEN_PERCENT_TWIN = 10,          /* accesses that write what the one before reads */
+    GEN_PERCENT_REDUCTION = 60,     /* accesses to a buffer of integers that reduce, */
+    GEN_PERCENT_INCLUDE_OLD = 30,   /* ... of these: into the old contents; */
+    GEN_PERCENT_USER_OP = 40,       /* ... by an operator of the program's own, where elements have 8 bytes */
+};
+
+/* ---- mappers: their arguments */
+
+/* Halos of neighborhoods, stars and tori: around a dimension of n elements, from none to more than all. */
+enum { GEN_HALO_NONE, GEN_HALO_ONE, GEN_HALO_TWO, GEN_HALO_HALF, GEN_HALO_ALL, GEN_HALO_MORE };
+static const gen_row gen_halos[] = {
+    { 4, GEN_HALO_NONE }, /* 0 */
+    { 6, GEN_HALO_ONE },  /* 1 */
+    { 3, GEN_HALO_TWO },  /* 2 */
+    { 1, GEN_HALO_HALF }, /* n / 2 */
+    { 1, GEN_HALO_ALL },  /* n - 1 or n */
+    { 1, GEN_HALO_MORE }, /* up to 2 n + 2 */
+};
+
+enum { GEN_FULL, GEN_SPAN, GEN_DIM, GEN_DIM_PERIODIC };
+static const gen_row gen_components[] = {
+    { 15, GEN_FULL }, /* all of the dimension */
+    { 15,
+      GEN_SPAN }, /* an interval, half of them on a grid of quarters, so that parts of different tasks are neighbours */
+    { 60, GEN_DIM }, /* a dimension of the task, scaled, with a halo above, below or on both sides, or shifted */
+    { 10, GEN_DIM_PERIODIC }, /* a dimension of the task on a ring */
+};
+static const gen_row gen_scales[] = {
+    { 4, 101 }, { 1, 201 }, { 1, 102 }, { 1, 302 }, { 1, 203 }, { 1, 301 }, { 1, 105 }
+}; /* 302: 3/2 */
+static const gen_row gen_component_halos[] = { { 2, 0 }, { 1, 1 }, { 1, 2 }, { 1, 9 } };
+
+enum {
+    GEN_PERCENT_SAME_DIM = 60,    /* dimension d of the buffer follows dimension d of the task, else any */
+    GEN_PERCENT_ON_QUARTERS = 50, /* intervals that begin and end on a grid of quarters; all, in programs of tiles */
+    GEN_PERCENT_FIXED_TILES = 70, /* accesses of programs of tiles that name a fixed box */
+    GEN_PERCENT_SHRINK = 10,      /* halos below that take one element away above */
+};
+
+/* ---- fences */
+
+enum {
+    GEN_PERCENT_FENCE_LOCAL = 30, /* of each node's own part */
+    GEN_PERCENT_FENCE_PART = 40,  /* dimensions of which a fence reads a part only */
+    GEN_PERCENT_BLOCKING = 50,    /* fences that wait at once */
+};
+
+/* ---- patterns in which all nodes take part */
+
+enum {
+    GEN_PERCENT_SQUARE = 60,          /* on a new buffer in which every node has a part along both dimensions */
+    GEN_PERCENT_SQUARE_INIT = 30,     /* ... with contents */
+    GEN_PERCENT_PATTERN_TWICE = 20,   /* tasks with two chunks per node; */
+    GEN_PERCENT_GRID_TWICE = 10,      /* ... among rows and columns */
+    GEN_PERCENT_GRID_BORDERS = 15,    /* tasks that cut at other borders */
+    GEN_PERCENT_GRID_OTHER_SIZE = 30, /* tasks of another length across */
+    GEN_PERCENT_GRID_OFFSET = 15,     /* tasks that begin at 1 */
+};
+
+#endif
