@@ -3,6 +3,7 @@
 #include "api/shapes.h"
 #include "base/config.h"
 #include "base/log.h"
+#include "ir/custom.h"
 #include "run/dry_run.h"
 
 #include <stdio.h>
@@ -180,6 +181,7 @@ static void free_context(tacit_context *ctx)
     ti_free_all_buffers(ctx);
     for (size_t i = 0; i < ctx->mappers.count; i++) {
         ti_free(ctx->mappers.data[i]->user, ctx->mappers.data[i]->user_size);
+        ti_custom_answers_destroy(ctx->mappers.data[i]->answers);
         TI_DELETE(ctx->mappers.data[i]);
     }
     ti_vec_fini(&ctx->mappers);

@@ -10,6 +10,7 @@ int ti_context_add_mapper(tacit_context *ctx, tacit_mapper_fn *fn, void *user, s
     mapper->user_size = user_size;
     mapper->properties = properties;
     mapper->handle = (int)ctx->mappers.count;
+    mapper->answers = ti_custom_answers_create();
     ti_vec_push(&ctx->mappers, mapper);
     return mapper->handle;
 }

@@ -1,7 +1,116 @@
 /* Evaluating custom mappers: see custom.h. */
 #include "ir/custom.h"
 
-void ti_custom_image(const ti_custom_mapper *m, const ti_box *items, const ti_box *extent, int dims, ti_boxes *out)
+#include "base/hash.h"
+#include "base/park.h"
+
+#include <string.h>
+
+/* ---- answers */
+
+static const size_t max_bytes = (size_t)64 << 20, max_answer = (size_t)16 << 20; /* of one mapper; of one answer */
+
+/* All bytes count. */
+typedef struct question {
+    ti_box items, extent;
+    int64_t dims;
+} question;
+
+typedef struct answer {
+    question asked;
+    uint64_t hash;
+    ti_box *box;
+    size_t boxes;
+    struct answer *next; /* in its chain */
+} answer;
+
+enum { CHAINS = 64 };
+
+struct ti_custom_answers {
+    ti_lock lock;
+    size_t bytes;
+    answer *chain[CHAINS];
+};
+
+ti_custom_answers *ti_custom_answers_create(void)
+{
+    return TI_NEW(ti_custom_answers);
+}
+
+static void forget_all(ti_custom_answers *answers)
+{
+    for (int i = 0; i < CHAINS; i++) {
+        for (answer *a = answers->chain[i], *next; a; a = next) {
+            next = a->next;
+            ti_free(a->box, a->boxes * sizeof(ti_box));
+            TI_DELETE(a);
+        }
+        answers->chain[i] = NULL;
+    }
+    answers->bytes = 0;
+}
+
+void ti_custom_answers_destroy(ti_custom_answers *answers)
+{
+    if (answers) {
+        forget_all(answers);
+        TI_DELETE(answers);
+    }
+}
+
+/* Under the lock. */
+static const answer *find_answer(const ti_custom_answers *answers, const question *q, uint64_t hash)
+{
+    const answer *a = answers->chain[hash % CHAINS];
+    while (a && (a->hash != hash || memcmp(&a->asked, q, sizeof(*q)) != 0)) {
+        a = a->next;
+    }
+    return a;
+}
+
+static void push_all(ti_boxes *out, const ti_box *box, size_t count)
+{
+    ti_vec_reserve(out, out->count + count);
+    for (size_t i = 0; i < count; i++) {
+        out->data[out->count++] = box[i];
+    }
+}
+
+static bool recall(ti_custom_answers *answers, const question *q, uint64_t hash, ti_boxes *out)
+{
+    ti_lock_take(&answers->lock);
+    const answer *a = find_answer(answers, q, hash);
+    if (a) {
+        push_all(out, a->box, a->boxes);
+    }
+    ti_lock_drop(&answers->lock);
+    return a != NULL;
+}
+
+/* Another thread may have kept the same meanwhile. */
+static void keep(ti_custom_answers *answers, const question *q, uint64_t hash, const ti_box *box, size_t boxes)
+{
+    size_t size = boxes * sizeof(ti_box);
+    if (size > max_answer) {
+        return;
+    }
+    ti_lock_take(&answers->lock);
+    if (!find_answer(answers, q, hash)) {
+        if (answers->bytes + size > max_bytes) {
+            forget_all(answers);
+        }
+        answer *a = TI_NEW(answer);
+        *a = (answer){ *q, hash, ti_alloc(size), boxes, answers->chain[hash % CHAINS] };
+        if (boxes) {
+            memcpy(a->box, box, size);
+        }
+        answers->chain[hash % CHAINS] = a;
+        answers->bytes += size + sizeof(*a);
+    }
+    ti_lock_drop(&answers->lock);
+}
+
+static void evaluate(const ti_custom_mapper *m, const ti_box *items, const ti_box *extent, int dims, ti_boxes *out)
 {
     tacit_region collected = { .extent = *extent };
     tacit_box chunk;
@@ -13,11 +122,25 @@ void ti_custom_image(const ti_custom_mapper *m, const ti_box *items, const ti_bo
     }
     m->fn(&chunk, &range, m->user, &collected);
     ti_region_settle(&collected.region);
-    for (size_t i = 0; i < collected.region.boxes.count; i++) {
-        ti_vec_push(out, collected.region.boxes.data[i]);
-    }
+    push_all(out, collected.region.boxes.data, collected.region.boxes.count);
     ti_region_fini(&collected.region);
 }
+
+void ti_custom_image(const ti_custom_mapper *m, const ti_box *items, const ti_box *extent, int dims, ti_boxes *out)
+{
+    const question q = { *items, *extent, dims };
+    uint64_t hash = ti_hash_bytes(&q, sizeof(q));
+    size_t before = out->count;
+    if (m->answers && recall(m->answers, &q, hash, out)) {
+        return;
+    }
+    evaluate(m, items, extent, dims, out);
+    if (m->answers) {
+        keep(m->answers, &q, hash, out->data + before, out->count - before);
+    }
+}
+
+/* ---- accesses */
 
 /* Appends the other arms of a star to the first one, unless they are clamped to what that one has: how many boxes
  * there are then. */

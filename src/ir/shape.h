@@ -31,6 +31,7 @@ typedef struct ti_custom_mapper {
     size_t user_size;
     unsigned properties;
     int handle;
+    struct ti_custom_answers *answers; /* what it has said (ir/custom.h), or NULL: it is always asked */
 } ti_custom_mapper;
 
 typedef struct ti_access {

@@ -556,6 +556,53 @@ static void custom_mappers(tacit_context *ctx, void *user)
     }
 }
 
+/* How often a mapper is called, by any node: `calls` is counted where the user's bytes point. */
+typedef struct counted {
+    _Atomic int *calls;
+} counted;
+
+static void neighbours(const tacit_box *chunk, const tacit_range *range, const void *user, tacit_region *out)
+{
+    ++*((const counted *)user)->calls;
+    tacit_region_add(out, tacit_box1(chunk->min[0] ? chunk->min[0] - 1 : 0, chunk->max[0] + 1));
+    (void)range;
+}
+
+static void sum_neighbours(const tacit_launch *k)
+{
+    FOR_I(k) TACIT_AT1(int, k->view[1], i) = TACIT_GET1(int, k->view[0], i ? i - 1 : 0);
+}
+
+/* Once per chunk: also where tasks differ in name, kernel arguments, priority, and what else they touch. */
+static void asked_once(tacit_context *ctx, void *user)
+{
+    (void)user;
+    static char names[40][8];
+    _Atomic int calls = 0;
+    int a[N], handle, after_first = 0;
+    count_up(a, N);
+    const counted count = { &calls };
+    tacit_buffer *A = ints(ctx, "A", N, a), *B = ints(ctx, "B", N, NULL), *C = ints(ctx, "C", N, NULL);
+    REQUIRE_OK(ctx, tacit_mapper_create(ctx, neighbours, &count, sizeof(count), 0, &handle));
+    for (int i = 0; i < 40; i++) {
+        snprintf(names[i], sizeof(names[i]), "t%d", i);
+        SUBMIT(ctx, .name = names[i], .range = TACIT_RANGE(N), KERNEL(sum_neighbours), TACIT_ARGS(i),
+               .hint = { .priority = i % 7 },
+               .access = { tacit_read(A, tacit_custom(handle)), tacit_write(i % 2 ? B : C, tacit_one_to_one()) });
+        if (i < 2) {
+            REQUIRE_OK(ctx, tacit_wait(ctx));
+            after_first = calls;
+        }
+    }
+    REQUIRE_OK(ctx, tacit_wait(ctx));
+    REQUIRE(calls == after_first && calls <= 1 + 2 * tacit_num_nodes(ctx));
+    int got[N];
+    REQUIRE_OK(ctx, tacit_fence_read(ctx, B, TACIT_BOX_ALL, got));
+    for (int i = 0; i < N; i++) {
+        REQUIRE(got[i] == a[i ? i - 1 : 0]);
+    }
+}
+
 /* ---------------------------------------------------------------- reductions */
 
 /* Each item contributes its index + 1, as the operator's type. The product is over the first few only. */
@@ -800,6 +847,7 @@ const program programs[] = {
     { "parts_that_meet", parts_that_meet, false },
     { "replicated_writes", replicated_writes, false },
     { "custom_mappers", custom_mappers, false },
+    { "custom mappers are asked once", asked_once, false },
     { "reductions", reductions, false },
     { "several_reductions", several_reductions, false },
 };
