@@ -561,7 +561,7 @@ typedef struct counted {
     _Atomic int *calls;
 } counted;
 
-static void neighbours(const tacit_box *chunk, const tacit_range *range, const void *user, tacit_region *out)
+static void one_below(const tacit_box *chunk, const tacit_range *range, const void *user, tacit_region *out)
 {
     ++*((const counted *)user)->calls;
     tacit_region_add(out, tacit_box1(chunk->min[0] ? chunk->min[0] - 1 : 0, chunk->max[0] + 1));
@@ -577,13 +577,13 @@ static void sum_neighbours(const tacit_launch *k)
 static void asked_once(tacit_context *ctx, void *user)
 {
     (void)user;
-    static char names[40][8];
+    static char names[40][16];
     _Atomic int calls = 0;
     int a[N], handle, after_first = 0;
     count_up(a, N);
     const counted count = { &calls };
     tacit_buffer *A = ints(ctx, "A", N, a), *B = ints(ctx, "B", N, NULL), *C = ints(ctx, "C", N, NULL);
-    REQUIRE_OK(ctx, tacit_mapper_create(ctx, neighbours, &count, sizeof(count), 0, &handle));
+    REQUIRE_OK(ctx, tacit_mapper_create(ctx, one_below, &count, sizeof(count), 0, &handle));
     for (int i = 0; i < 40; i++) {
         snprintf(names[i], sizeof(names[i]), "t%d", i);
         SUBMIT(ctx, .name = names[i], .range = TACIT_RANGE(N), KERNEL(sum_neighbours), TACIT_ARGS(i),
@@ -595,7 +595,8 @@ static void asked_once(tacit_context *ctx, void *user)
         }
     }
     REQUIRE_OK(ctx, tacit_wait(ctx));
-    REQUIRE(calls == after_first && calls <= 1 + 2 * tacit_num_nodes(ctx));
+    enum { DEVICES = 4 }; /* of a node, at most: each has a part of its chunk */
+    REQUIRE(calls == after_first && calls <= 1 + tacit_num_nodes(ctx) + DEVICES);
     int got[N];
     REQUIRE_OK(ctx, tacit_fence_read(ctx, B, TACIT_BOX_ALL, got));
     for (int i = 0; i < N; i++) {

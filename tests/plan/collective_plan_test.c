@@ -717,7 +717,9 @@ static ti_verdict outcome(const gen_task *w, int place, const gen_task *r, int n
     gen_buffer b = plan_buffer(range, true);
     ti_custom_mapper mappers[2];
     for (int i = 0; i < 2; i++) {
-        mappers[i] = (ti_custom_mapper){ cover, (void *)(uintptr_t)&custom[i], sizeof(likeness), 0, i };
+        mappers[i] = (ti_custom_mapper){
+            .fn = cover, .user = (void *)(uintptr_t)&custom[i], .user_size = sizeof(likeness), .handle = i
+        };
     }
     plan_start(
         &p,

@@ -29,8 +29,11 @@ void lower_init(lowering *l, const gen_program *program)
     }
     for (size_t i = 0; i < program->custom.count; i++) {
         gen_custom *c = &program->custom.data[i];
-        l->custom[i] = (ti_custom_mapper){ gen_custom_mapper, c, sizeof(*c),
-                                           c->kind == GEN_CUSTOM_FIXED ? TACIT_MAPPER_CONSTANT : 0, (int)i };
+        l->custom[i] = (ti_custom_mapper){ .fn = gen_custom_mapper,
+                                           .user = c,
+                                           .user_size = sizeof(*c),
+                                           .properties = c->kind == GEN_CUSTOM_FIXED ? TACIT_MAPPER_CONSTANT : 0,
+                                           .handle = (int)i };
     }
 }
 

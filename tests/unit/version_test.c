@@ -119,7 +119,7 @@ static void world_init(world *w, uint64_t from, bool large)
     }
     w->buffer = (ti_buffer_info){ .dims = w->dims, .extent = w->extent, .name = "b", .elem_size = 1 };
     w->how = (gen_custom){ GEN_CUSTOM_SHIFTS, rng_between(&w->r, 0, 3), rng_between(&w->r, 3, 9) };
-    w->custom = (ti_custom_mapper){ gen_custom_mapper, &w->how, sizeof(w->how), 0, 0 };
+    w->custom = (ti_custom_mapper){ .fn = gen_custom_mapper, .user = &w->how, .user_size = sizeof(w->how) };
     bool initialised = rng_between(&w->r, 0, 1);
     for (int m = 0; m < 2; m++) {
         ti_split_cache_init(&w->splits[m], m % w->nodes);
@@ -580,7 +580,7 @@ static uint64_t fetch_cyclic(size_t per_node, int node, bool to_cyclic, size_t *
     int64_t blocks = (int64_t)per_node * CYCLIC_NODES, evaluated_before;
     uint64_t evaluated = 0;
     ti_buffer_info buffer = { .dims = 1, .extent = { { 0, 0, 0 }, { 2 * blocks, 1, 1 } }, .name = "b", .elem_size = 1 };
-    ti_custom_mapper custom = { cyclic_mapper, &per_node, sizeof(per_node), 0, 0 };
+    ti_custom_mapper custom = { .fn = cyclic_mapper, .user = &per_node, .user_size = sizeof(per_node) };
     ti_mapper mapper[3], other[3];
     const tacit_mapper cyclic = tacit_custom(0), plain = to_cyclic ? tacit_one_to_one() : tacit_all();
     ti_mapper_expand(&cyclic, 1, mapper);
@@ -635,7 +635,7 @@ static void candidates_ascend(void **state)
     size_t per_node = 100;
     uint64_t evaluated = 0;
     ti_buffer_info buffer = { .dims = 1, .extent = { { 0, 0, 0 }, { 800, 1, 1 } }, .name = "b", .elem_size = 1 };
-    ti_custom_mapper custom = { cyclic_mapper, &per_node, sizeof(per_node), 0, 0 };
+    ti_custom_mapper custom = { .fn = cyclic_mapper, .user = &per_node, .user_size = sizeof(per_node) };
     ti_mapper mapper[3];
     const tacit_mapper cyclic = tacit_custom(0);
     ti_mapper_expand(&cyclic, 1, mapper);
