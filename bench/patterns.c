@@ -406,6 +406,54 @@ static void submit_cholesky(pattern_run *run)
     advance_cholesky(run);
 }
 
+/* ---- points: two rows of one buffer in turns; each part of a row is a task, which reads three parts of the other row */
+
+enum { POINTS = 16 };
+
+static size_t point_width(const pattern_run *run)
+{
+    return ITEMS_PER_NODE * run->nodes;
+}
+
+static void create_points(pattern_run *run)
+{
+    create(run, 0, tacit_range2(2, POINTS * point_width(run)), true);
+    tacit_task *t = describe(run, 0, "point", tacit_range1(point_width(run)), TACIT_SPLIT_1D);
+    t->access[1] = (tacit_access){ .mode = 0 };
+}
+
+static void submit_points(pattern_run *run)
+{
+    size_t row = run->step / POINTS % 2, p = run->step % POINTS, width = point_width(run);
+    size_t first = p ? p - 1 : 0, end = p + 2 < POINTS ? p + 2 : POINTS;
+    tacit_task *t = &run->task[0];
+    const int64_t at = (int64_t)(p * width);
+    const tacit_component own = tacit_dim_scaled(0, 1, 1, -at, at);
+    t->access[0] = tacit_read(run->buffer[0], tacit_fixed(tacit_box2(1 - row, 2 - row, first * width, end * width)));
+    t->access[1] = tacit_write(run->buffer[0], tacit_components(tacit_span(row, row + 1), own, tacit_full()));
+    must(run, tacit_submit(run->ctx, t));
+}
+
+/* ---- a sparse matrix whose row i touches columns i, i - 7 and i + 7: a custom mapper says so */
+
+static void columns_of(const tacit_box *rows, const tacit_range *vector, const void *user, tacit_region *out)
+{
+    (void)user;
+    for (size_t i = rows->min[0]; i < rows->max[0]; i++) {
+        const size_t column[3] = { i, i < 7 ? 0 : i - 7, i + 7 < vector->size[0] ? i + 7 : i };
+        for (int k = 0; k < 3; k++) {
+            tacit_region_add(out, tacit_box1(column[k], column[k] + 1));
+        }
+    }
+}
+
+static void create_sparse(pattern_run *run)
+{
+    int handle;
+    must(run, tacit_mapper_create(run->ctx, columns_of, NULL, 0, 0, &handle));
+    swap_buffers(run, line(run), tacit_custom(handle), TACIT_SPLIT_1D);
+}
+
 /* ---- the list */
 
 static const pattern patterns[] = {
@@ -439,6 +487,9 @@ static const pattern patterns[] = {
     { "jacobi", "a stencil and the reduction of a residual", 2, false, false, false, create_jacobi, NULL },
     { "cholesky", "a tiled factorisation, tasks placed on the owners of tiles", 4, false, false, false, create_cholesky,
       submit_cholesky },
+    { "points", "16 tasks per step on parts of two rows of one buffer", 1, false, true, true, create_points,
+      submit_points },
+    { "sparse", "two vectors in turns, read by a custom mapper", 2, false, false, false, create_sparse, NULL },
 };
 
 const pattern *pattern_at(size_t index)
