@@ -112,7 +112,8 @@ static void create_gather_broadcast(pattern_run *run)
     gather_then(run, tacit_all());
 }
 
-/* ---- what only lookahead finds: tasks of one step want the same data in different ways, the best of which comes last */
+/* ---- what only lookahead finds: tasks of one step want the same data in different ways, the best of which comes
+ * last */
 
 /* Task 0 makes the contents of A anew, where they lie; the others read A and update a buffer of their own. */
 static void make_then_read(pattern_run *run, int readers)
@@ -226,7 +227,8 @@ static void create_matmul(pattern_run *run)
     }
 }
 
-/* C = A B, of matrices that are made anew each time: one travels in rows of the grid of nodes, the other one in columns. */
+/* C = A B, of matrices that are made anew each time: one travels in rows of the grid of nodes, the other one in
+ * columns. */
 static void create_matmul_2d(pattern_run *run)
 {
     tacit_range range = square(run);
@@ -343,7 +345,8 @@ static void submit_many(pattern_run *run)
     must(run, tacit_submit(run->ctx, &run->task[0]));
 }
 
-/* ---- tiled Cholesky factorisation: every task on the node that owns the tile it writes, block-cyclic over a grid of nodes */
+/* ---- tiled Cholesky factorisation: every task on the node that owns the tile it writes, block-cyclic over a grid
+ * of nodes */
 
 static void create_cholesky(pattern_run *run)
 {
@@ -366,7 +369,8 @@ static tacit_mapper tile(size_t i, size_t j)
     return tacit_fixed(tacit_box2(i * TILE, (i + 1) * TILE, j * TILE, (j + 1) * TILE));
 }
 
-/* Column k: its diagonal tile (i = j = k), the tiles below (j = k), and what they change to the right of them (j > k). */
+/* Column k: its diagonal tile (i = j = k), the tiles below (j = k), and what they change to the right of them (j >
+ * k). */
 static void advance_cholesky(pattern_run *run)
 {
     size_t last = run->room - 1;
@@ -406,7 +410,8 @@ static void submit_cholesky(pattern_run *run)
     advance_cholesky(run);
 }
 
-/* ---- points: two rows of one buffer in turns; each part of a row is a task, which reads three parts of the other row */
+/* ---- points: two rows of one buffer in turns; each part of a row is a task, which reads three parts of the other
+ * row */
 
 enum { POINTS = 16 };
 

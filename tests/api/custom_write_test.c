@@ -204,7 +204,8 @@ static void in_place(const context *c)
     refused(c, t, "two writing accesses");
 }
 
-/* The first time all chunks are evaluated; then none, also by tasks of another name; and chunks of another range once. */
+/* The first time all chunks are evaluated; then none, also by tasks of another name; and chunks of another range
+ * once. */
 static void paid_once(const context *c)
 {
     tacit_task t = writing(c, c->same);

@@ -177,9 +177,10 @@ static tacit_buffer *create_number(tacit_context *ctx, const char *name, uint64_
     return buffer;
 }
 
-/* The last node's kernel must wait for `use`, which reads what it overwrites; `use` waits for a value of node 0, whose `set` is
- * older than the task, but not needed by node 0's own, and waits for a value of the last node itself. On node 0 the kernel is ready
- * first and has priority: it must not keep the message from coming, `set` from running, or its message from leaving. */
+/* The last node's kernel must wait for `use`, which reads what it overwrites; `use` waits for a value of node 0,
+ * whose `set` is older than the task, but not needed by node 0's own, and waits for a value of the last node itself.
+ * On node 0 the kernel is ready first and has priority: it must not keep the message from coming, `set` from
+ * running, or its message from leaving. */
 static void older_work(tacit_context *ctx, void *user)
 {
     tacit_buffer *shared = create_number(ctx, "shared", 0), *value = create_number(ctx, "value", 0),

@@ -1,5 +1,5 @@
-/* Tasks that are submitted again and again (api/shapes.h): what is found is the shape that the description makes anew, and a description
- * that differs in anything is another one. */
+/* Tasks that are submitted again and again (api/shapes.h): what is found is the shape that the description makes
+ * anew, and a description that differs in anything is another one. */
 #include "api/context.h"
 #include "api/shapes.h"
 #include "base/config.h"

@@ -1,7 +1,8 @@
 /* Random programs through the whole library, on many nodes in one process, against the sequential oracle.
  *
- * model [--seed S] [--count N] [--nodes M] [--print]: each program runs with settings drawn from its seed: horizons, run-ahead, workers and
- * who plans and executes, and a network that is eager or not and shakes the order of messages. A failure prints the line that repeats it. */
+ * model [--seed S] [--count N] [--nodes M] [--print]: each program runs with settings drawn from its seed: horizons,
+ * run-ahead, workers and who plans and executes, and a network that is eager or not and shakes the order of
+ * messages. A failure prints the line that repeats it. */
 #include "api/context.h"
 #include "base/config.h"
 #include "local_comm.h"

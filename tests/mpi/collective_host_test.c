@@ -1,8 +1,8 @@
 /* Tasks on every node whose kernels call collective operations of MPI, among tasks that exchange data.
  *
- * collective_host_test [single|funneled|serialized|multiple], started by a launcher on any number of nodes. With MPI_THREAD_MULTIPLE everything is
- * done inline, with one worker, with several and with threads for the roles; below that, inline. A node that waits for one whose kernel
- * cannot start would hang: an alarm ends the job then. */
+ * collective_host_test [single|funneled|serialized|multiple], started by a launcher on any number of nodes. With
+ * MPI_THREAD_MULTIPLE everything is done inline, with one worker, with several and with threads for the roles; below
+ * that, inline. A node that waits for one whose kernel cannot start would hang: an alarm ends the job then. */
 #include "mpi_program.h"
 
 #include <unistd.h>
@@ -252,7 +252,8 @@ static void on_parts(const tacit_config *config)
     MPI_Comm_free(&part);
 }
 
-/* Collective host tasks of two contexts in the same processes. Where everything is inline, a node that waits in one does not drive the other. */
+/* Collective host tasks of two contexts in the same processes. Where everything is inline, a node that waits in one
+ * does not drive the other. */
 static void at_the_same_time(const tacit_config *config, bool threads)
 {
     tacit_context *all, *few;

@@ -1,7 +1,8 @@
 /* Random programs: see gen.h.
  *
- * A pool of tasks is drawn first; steps then repeat tasks of the pool, alone and in loops. For each step the elements that
- * were written so far decide whether the task may run; if it reads more, a task that writes the buffer comes first. */
+ * A pool of tasks is drawn first; steps then repeat tasks of the pool, alone and in loops. For each step the
+ * elements that were written so far decide whether the task may run; if it reads more, a task that writes the buffer
+ * comes first. */
 #include "gen_maker.h"
 
 #include <string.h>
@@ -151,8 +152,8 @@ static int add_pattern(maker *m)
     return 6;
 }
 
-/* Tasks in two dimensions that read what others wrote by rows and by columns of their chunks, or of a part of them, some with other borders or several
- * chunks per node. Returns how many tasks it adds. */
+/* Tasks in two dimensions that read what others wrote by rows and by columns of their chunks, or of a part of them,
+ * some with other borders or several chunks per node. Returns how many tasks it adds. */
 static int add_grid_pattern(maker *m)
 {
     gen_rng *r = rng_of(m);

@@ -116,7 +116,8 @@ void gen_print_task(const gen_program *program, const gen_task *task, FILE *out)
 gen_box gen_extent(const gen_buffer *buffer);
 int64_t gen_volume(const gen_box *box);
 gen_box gen_items(const gen_task *task); /* the iteration range, maybe empty */
-/* The box of one part of `items`; what an access touches of its buffer, clamped; boxes may overlap. Replaces nothing: appends. */
+/* The box of one part of `items`; what an access touches of its buffer, clamped; boxes may overlap. Replaces
+ * nothing: appends. */
 void gen_image(const gen_program *program, const gen_access *access, const gen_box *items, gen_boxes *out);
 void gen_custom_image(const gen_custom *custom, const gen_box *items, const gen_box *extent, gen_boxes *out);
 /* The same for the library; `user` is a gen_custom. */
@@ -151,7 +152,8 @@ bool gen_is_constant(const gen_access *access);
 /* Chunk borders lie on these multiples: the task's granularity, raised by the divisors of its write mappers. */
 void gen_granularity(const gen_task *task, int64_t out[3]);
 
-/* The node that owns an element by the buffer's distribution. A node's local array holds its elements in row-major order. */
+/* The node that owns an element by the buffer's distribution. A node's local array holds its elements in row-major
+ * order. */
 int gen_owner(const gen_buffer *buffer, int nodes, const int64_t at[3]);
 
 /* Row-major number of an element in its buffer. */

@@ -269,7 +269,8 @@ void gen_custom_mapper(const tacit_box *chunk, const tacit_range *range, const v
     ti_vec_fini(&boxes);
 }
 
-/* The part of dimension `d` that has index x, if `parts` share the blocks as evenly as they can, the first ones getting one more. */
+/* The part of dimension `d` that has index x, if `parts` share the blocks as evenly as they can, the first ones
+ * getting one more. */
 static int64_t even_part(int64_t n, int64_t block, int64_t parts, int64_t x)
 {
     int64_t blocks = (n + block - 1) / block, part = 0;

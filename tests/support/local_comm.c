@@ -599,7 +599,8 @@ static void local_abort(ti_comm *comm, const char *why)
     ti_lock_drop(&hub->barrier_lock);
 }
 
-/* One thread may create all endpoints, so nobody can wait for the others here: nodes of one process are set up alike. */
+/* One thread may create all endpoints, so nobody can wait for the others here: nodes of one process are set up
+ * alike. */
 static int64_t local_sum(ti_comm *comm, int64_t value)
 {
     return value * comm->num_nodes;

@@ -1,8 +1,8 @@
 /* Many nodes in one process: the network of the tests.
  *
- * A hub holds a mailbox per ordered pair of nodes. Messages up to `eager` bytes are copied at send and complete at once,
- * others are copied when both sides are there. With a seed, deliveries are delayed and reordered at random, to shake out
- * orders that a real network would show. Every endpoint may be polled by its own thread. */
+ * A hub holds a mailbox per ordered pair of nodes. Messages up to `eager` bytes are copied at send and complete at
+ * once, others are copied when both sides are there. With a seed, deliveries are delayed and reordered at random, to
+ * shake out orders that a real network would show. Every endpoint may be polled by its own thread. */
 #ifndef TEST_LOCAL_COMM_H
 #define TEST_LOCAL_COMM_H
 

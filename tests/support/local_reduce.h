@@ -1,5 +1,5 @@
-/* Reductions among many nodes in one process: each node brings its value, and the last one to come combines them all, in
- * the order of the nodes.
+/* Reductions among many nodes in one process: each node brings its value, and the last one to come combines them
+ * all, in the order of the nodes.
  *
  * An entry belongs to one collective, which its sequence number names. It is gone when all nodes that get the result
  * have fetched it. Behind a lock: any thread. */

@@ -193,7 +193,8 @@ static void lookahead(void **state)
     expect_refusal(&(tacit_config){ .lookahead = 4 }, "tacit_config", "TACIT_LOOKAHEAD");
 }
 
-/* Each word of "off|on|full" is a value of its own, which the program may give, too; parts of it and other words are none. */
+/* Each word of "off|on|full" is a value of its own, which the program may give, too; parts of it and other words are
+ * none. */
 static void words(void **state)
 {
     (void)state;
