@@ -169,7 +169,7 @@ static inline bool dim_covers(const tacit_component *a, const tacit_component *b
 /* An arc begins in [0,n); one that goes around ends behind n. */
 static inline bool periodic_image(const tacit_component *c, int64_t n, int64_t a, int64_t b, int64_t *lo, int64_t *hi)
 {
-    TI_ASSERT(c->lo >= 0 && c->hi >= 0 && c->lo + c->hi > 0);
+    TI_ASSERT(c->lo >= 0 && c->hi >= 0);
     reach(c, a, b, &a, &b);
     if (b - a >= n) {
         *lo = 0;
