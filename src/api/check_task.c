@@ -144,7 +144,7 @@ static tacit_status check_component(const place *p, int d)
         return REFUSE(p, TACIT_ERROR_RANGE, "the halo in dimension %d is larger than 2^%d", d, MOST_ITEMS_BITS);
     }
     int64_t a = (int64_t)p->task->offset[c->dim], b = a + (int64_t)p->task->range.size[c->dim];
-    int64_t lo = a * c->mul / c->div, hi = (b * c->mul + c->div - 1) / c->div;
+    int64_t lo = a * c->mul / c->div, hi = ti_ceil_div(b * c->mul, c->div);
     bool shifted = c->lo + c->hi <= 0;
     lo -= shifted ? c->lo : 0;
     hi += shifted ? c->hi : 0;
@@ -538,10 +538,10 @@ tacit_status ti_check_task(tacit_context *ctx, const tacit_task *t, ti_checked *
 tacit_status ti_check_box(tacit_context *ctx, const char *who, const tacit_buffer *buffer, tacit_box box, ti_box *out)
 {
     const ti_buffer_info *info = &buffer->info;
+    *out = ti_box_from(&box);
     for (int d = 0; d < 3; d++) {
         bool all = box.min[d] == 0 && box.max[d] == SIZE_MAX;
-        out->min[d] = all ? 0 : (int64_t)TI_MIN(box.min[d], (size_t)INT64_MAX);
-        out->max[d] = all ? info->extent.max[d] : (int64_t)TI_MIN(box.max[d], (size_t)INT64_MAX);
+        out->max[d] = all ? info->extent.max[d] : out->max[d];
     }
     if (ti_box_is_empty(out) || !ti_box_covers(&info->extent, out)) {
         char text[TI_BOX_TEXT], whole[TI_BOX_TEXT];
