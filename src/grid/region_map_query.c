@@ -118,13 +118,16 @@ static int by_box(const void *a, const void *b)
 static void sort_from(ti_region_entries *out, size_t first)
 {
     TI_ASSERT(first <= out->count);
-    size_t n = out->count - first;
-    if (n > MAX_INSERTED) {
+    size_t n = out->count - first, sorted = first + 1;
+    while (sorted < out->count && by_box(&out->data[sorted - 1], &out->data[sorted]) <= 0) {
+        sorted++;
+    }
+    if (sorted < out->count && n > MAX_INSERTED) {
         ti_vec_reserve(out, out->count + n / 2);
         ti_sort(out->data + first, n, sizeof(*out->data), by_box, out->data + out->count);
         return;
     }
-    for (size_t i = first + 1; i < out->count; i++) {
+    for (size_t i = sorted; i < out->count; i++) {
         ti_region_entry e = out->data[i];
         size_t j = i;
         for (; j > first && by_box(&out->data[j - 1], &e) > 0; j--) {
