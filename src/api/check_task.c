@@ -15,16 +15,7 @@ typedef struct place {
     bool mixes;       /* it reads what other items of it write */
 } place;
 
-enum {
-    MOST_ITEMS_BITS = TI_MAX_ITEMS_BITS,
-    MOST_SCALE = 1 << 14,
-    MOST_PRIORITY = 1000,
-    MOST_ARGS = 1 << 24,
-    MOST_VOLUME_BITS = 62,
-    MOST_REDUCED_BITS = 34
-};
-
-#define REFUSE(p, status, ...) refuse((p), (status), __VA_ARGS__)
+enum { MAX_SCALE = 1 << 14, MAX_PRIORITY = 1000, MAX_ARGS = 1 << 24, MAX_VOLUME_BITS = 62, MAX_REDUCED_BITS = 34 };
 
 static tacit_status refuse(const place *p, tacit_status status, const char *format, ...) TI_PRINTF(3, 4);
 
@@ -39,17 +30,6 @@ static tacit_status refuse(const place *p, tacit_status status, const char *form
                             p->access->buffer->info.name, text);
 }
 
-/* One node runs all of the task. */
-static bool is_placed(const tacit_task *t)
-{
-    return t->place.kind != TACIT_PLACE_SPLIT || t->on == TACIT_ON_ONE_NODE;
-}
-
-static bool writes(const tacit_access *a)
-{
-    return a->mode == TACIT_WRITE || a->mode == TACIT_UPDATE;
-}
-
 /* ---- mappers */
 
 /* The rules that only some kinds have. */
@@ -57,17 +37,17 @@ static tacit_status check_rules(const place *p, const ti_mapper_kind *kind)
 {
     int arg = p->access->mapper.arg, dims = p->access->buffer->info.dims;
     if ((kind->rules & TI_ARG_IS_DIM) && (arg < 0 || arg >= dims)) {
-        return REFUSE(p, TACIT_ERROR_DIMENSION, "%s(%d) of a buffer with %d dimensions", kind->name, arg, dims);
+        return refuse(p, TACIT_ERROR_DIMENSION, "%s(%d) of a buffer with %d dimensions", kind->name, arg, dims);
     }
     if ((kind->rules & TI_ARG_IS_HANDLE) && (arg < 0 || (size_t)arg >= p->ctx->mappers.count)) {
-        return REFUSE(p, TACIT_ERROR_MAPPER, "there is no custom mapper %d; use the handle from tacit_mapper_create",
+        return refuse(p, TACIT_ERROR_MAPPER, "there is no custom mapper %d; use the handle from tacit_mapper_create",
                       arg);
     }
     if ((kind->rules & TI_WRITES_ALIKE) && p->access->mode != TACIT_WRITE) {
-        return REFUSE(p, TACIT_ERROR_MAPPER, "%s() is for tacit_write; read with tacit_all()", kind->name);
+        return refuse(p, TACIT_ERROR_MAPPER, "%s() is for tacit_write; read with tacit_all()", kind->name);
     }
-    if ((kind->rules & TI_PLACED_WRITES) && writes(p->access) && !is_placed(p->task)) {
-        return REFUSE(
+    if ((kind->rules & TI_PLACED_WRITES) && ti_mode_writes(p->access->mode) && !ti_task_is_placed(p->task)) {
+        return refuse(
             p, TACIT_ERROR_MAPPER,
             "every node would write the whole buffer; use tacit_replicated() if all compute the same, or place the "
             "task");
@@ -80,11 +60,11 @@ static tacit_status check_kind(const place *p)
     const ti_mapper_kind *kind = ti_mapper_kind_of(p->access->mapper.kind);
     int dims = p->access->buffer->info.dims, task_dims = p->task->range.dims;
     if (!kind) {
-        return REFUSE(p, TACIT_ERROR_MAPPER, "there is no mapper of kind %d; use the tacit_* functions to make one",
+        return refuse(p, TACIT_ERROR_MAPPER, "there is no mapper of kind %d; use the tacit_* functions to make one",
                       p->access->mapper.kind);
     }
     if ((kind->rules & TI_EQUAL_DIMS) && dims != task_dims) {
-        return REFUSE(p, TACIT_ERROR_DIMENSION,
+        return refuse(p, TACIT_ERROR_DIMENSION,
                       "the mapper needs equal dimensions, but the task has %d and the buffer %d; use tacit_components",
                       task_dims, dims);
     }
@@ -94,7 +74,7 @@ static tacit_status check_kind(const place *p)
 /* A negative halo shifts or shrinks. Where halos are sizes it comes from one that does not fit. */
 static bool has_huge_halo(const tacit_mapper *m, const tacit_component *c)
 {
-    int64_t limit = (int64_t)1 << MOST_ITEMS_BITS;
+    int64_t limit = (int64_t)1 << TI_MAX_ITEMS_BITS;
     bool may_shift = !ti_mapper_has_rule(m, TI_HALO_IS_SIZE) && (ti_component_rules(c) & TI_SHIFTS);
     int64_t least = may_shift ? -limit : 0;
     return c->lo < least || c->lo > limit || c->hi < least || c->hi > limit;
@@ -105,7 +85,7 @@ static bool is_plain(const place *p, const tacit_component *c, int64_t n)
 {
     const tacit_task *t = p->task;
     return ti_component_follows(c) && c->dim < t->range.dims && c->mul == 1 && c->div == 1 &&
-           (uint64_t)c->lo <= (uint64_t)1 << MOST_ITEMS_BITS && (uint64_t)c->hi <= (uint64_t)1 << MOST_ITEMS_BITS &&
+           (uint64_t)c->lo <= (uint64_t)1 << TI_MAX_ITEMS_BITS && (uint64_t)c->hi <= (uint64_t)1 << TI_MAX_ITEMS_BITS &&
            t->offset[c->dim] + t->range.size[c->dim] <= (size_t)n;
 }
 
@@ -119,37 +99,37 @@ static tacit_status check_component(const place *p, int d)
     }
     if (c->kind == TACIT_COMPONENT_SPAN) {
         if (c->lo < 0 || c->hi > n || c->lo > c->hi) {
-            return REFUSE(p, TACIT_ERROR_RANGE, "the span [%lld,%lld) leaves dimension %d, which is [0,%lld)",
+            return refuse(p, TACIT_ERROR_RANGE, "the span [%lld,%lld) leaves dimension %d, which is [0,%lld)",
                           (long long)c->lo, (long long)c->hi, d, (long long)n);
         }
         return TACIT_OK;
     }
     if (!ti_component_follows(c)) {
-        return REFUSE(
+        return refuse(
             p, TACIT_ERROR_MAPPER,
             "the component of dimension %d has kind %d; make one for every dimension of the buffer with tacit_full, "
             "tacit_span or tacit_dim",
             d, c->kind);
     }
     if (c->dim >= p->task->range.dims) {
-        return REFUSE(p, TACIT_ERROR_DIMENSION,
+        return refuse(p, TACIT_ERROR_DIMENSION,
                       "dimension %d of the buffer follows dimension %d of the task, which has %d", d, c->dim,
                       p->task->range.dims);
     }
-    if (c->mul < 1 || c->div < 1 || c->mul > MOST_SCALE || c->div > MOST_SCALE) {
-        return REFUSE(p, TACIT_ERROR_MAPPER, "the scale %d/%d in dimension %d; both must be 1 to %d", c->mul, c->div, d,
-                      MOST_SCALE);
+    if (c->mul < 1 || c->div < 1 || c->mul > MAX_SCALE || c->div > MAX_SCALE) {
+        return refuse(p, TACIT_ERROR_MAPPER, "the scale %d/%d in dimension %d; both must be 1 to %d", c->mul, c->div, d,
+                      MAX_SCALE);
     }
     if (has_huge_halo(&p->access->mapper, c)) {
-        return REFUSE(p, TACIT_ERROR_RANGE, "the halo in dimension %d is larger than 2^%d", d, MOST_ITEMS_BITS);
+        return refuse(p, TACIT_ERROR_RANGE, "the halo in dimension %d is larger than 2^%d", d, TI_MAX_ITEMS_BITS);
     }
     int64_t a = (int64_t)p->task->offset[c->dim], b = a + (int64_t)p->task->range.size[c->dim];
-    int64_t lo = a * c->mul / c->div, hi = (b * c->mul + c->div - 1) / c->div;
+    int64_t lo = a * c->mul / c->div, hi = ti_ceil_div(b * c->mul, c->div);
     bool shifted = c->lo + c->hi <= 0;
     lo -= shifted ? c->lo : 0;
     hi += shifted ? c->hi : 0;
     if ((lo < 0 || hi > n) && lo < hi) {
-        return REFUSE(p, TACIT_ERROR_RANGE,
+        return refuse(p, TACIT_ERROR_RANGE,
                       "the task's range maps to [%lld,%lld) in dimension %d, but the buffer is [0,%lld) there",
                       (long long)lo, (long long)hi, d, (long long)n);
     }
@@ -160,16 +140,33 @@ static tacit_status check_component(const place *p, int d)
 static tacit_status check_everywhere(const place *p)
 {
     if (p->access->mode == TACIT_REDUCE) {
-        return REFUSE(p, TACIT_ERROR_ARGUMENT,
+        return refuse(p, TACIT_ERROR_ARGUMENT,
                       "every node would contribute all items, so the result would depend on their number; reduce in a "
                       "task that is split, or inside the kernel with MPI");
     }
-    if (writes(p->access) && (p->access->mode != TACIT_WRITE || p->access->mapper.kind != TACIT_MAPPER_REPLICATED)) {
-        return REFUSE(p, TACIT_ERROR_OVERLAP,
+    if (ti_mode_writes(p->access->mode) &&
+        (p->access->mode != TACIT_WRITE || p->access->mapper.kind != TACIT_MAPPER_REPLICATED)) {
+        return refuse(p, TACIT_ERROR_OVERLAP,
                       "every node would write the same elements; if all compute the same, use tacit_write with "
                       "tacit_replicated() (and tacit_read, if old contents matter), else a task that is split");
     }
     return TACIT_OK;
+}
+
+int ti_unmapped_dim(const tacit_task *task, const tacit_access *access, int dims)
+{
+    bool used[3] = { false, false, false };
+    for (int d = 0; d < access->buffer->info.dims; d++) {
+        if (ti_component_follows(&access->mapper.c[d])) {
+            used[access->mapper.c[d].dim] = true;
+        }
+    }
+    for (int k = 0; k < TI_MIN(dims, task->range.dims); k++) {
+        if (!used[k] && task->range.size[k] > 1) {
+            return k;
+        }
+    }
+    return -1;
 }
 
 /* Several chunks must not write the same element, whatever the number of nodes. */
@@ -186,31 +183,30 @@ static tacit_status check_write(const place *p)
             continue;
         }
         if (used[c->dim]) {
-            return REFUSE(p, TACIT_ERROR_MAPPER, "a write mapper uses dimension %d of the task twice; use each once",
+            return refuse(p, TACIT_ERROR_MAPPER, "a write mapper uses dimension %d of the task twice; use each once",
                           c->dim);
         }
         if (c->lo + c->hi != 0) {
-            return REFUSE(
+            return refuse(
                 p, TACIT_ERROR_MAPPER,
                 "chunks would write overlapping elements (halo of %lld and %lld in dimension %d); write without a halo",
                 (long long)c->lo, (long long)c->hi, d);
         }
         if (c->div > 1 && (int64_t)p->task->offset[c->dim] * c->mul % c->div != 0) {
-            return REFUSE(p, TACIT_ERROR_MAPPER,
+            return refuse(p, TACIT_ERROR_MAPPER,
                           "the range begins at %zu, which the scale %d/%d does not map to a whole element",
                           p->task->offset[c->dim], c->mul, c->div);
         }
         used[c->dim] = true;
     }
-    bool split = !is_placed(p->task);
-    for (int k = 0; split && k < p->task->range.dims && k < (p->task->hint.split == TACIT_SPLIT_2D ? 2 : 1); k++) {
-        if (!used[k] && p->task->range.size[k] > 1) {
-            return REFUSE(
-                p, TACIT_ERROR_OVERLAP,
-                "the task is split along dimension %d, which the write mapper does not use, so nodes would write the same elements; map it, place "
-                "the task on a node, or use tacit_replicated()",
-                k);
-        }
+    int split_dims = ti_task_is_placed(p->task) ? 0 : p->task->hint.split == TACIT_SPLIT_2D ? 2 : 1;
+    int k = ti_unmapped_dim(p->task, p->access, split_dims);
+    if (k >= 0) {
+        return refuse(
+            p, TACIT_ERROR_OVERLAP,
+            "the task is split along dimension %d, which the write mapper does not use, so nodes would write the same "
+            "elements; map it, place the task on a node, or use tacit_replicated()",
+            k);
     }
     return TACIT_OK;
 }
@@ -220,14 +216,14 @@ static tacit_status check_user_op(const place *p)
     int handle = p->access->op.type;
     size_t elem = p->access->buffer->info.elem_size;
     if (handle < 0 || (size_t)handle >= p->ctx->ops.count) {
-        return REFUSE(p, TACIT_ERROR_ARGUMENT, "there is no operator %d; use what tacit_op_create gave", handle);
+        return refuse(p, TACIT_ERROR_ARGUMENT, "there is no operator %d; use what tacit_op_create gave", handle);
     }
     if (p->ctx->ops.data[handle]->desc.elem_size != elem) {
-        return REFUSE(p, TACIT_ERROR_ARGUMENT, "the operator is on %zu bytes, but an element has %zu",
+        return refuse(p, TACIT_ERROR_ARGUMENT, "the operator is on %zu bytes, but an element has %zu",
                       p->ctx->ops.data[handle]->desc.elem_size, elem);
     }
     if (!p->ctx->ops.data[handle]->desc.commutative && p->task->hint.split == TACIT_SPLIT_2D) {
-        return REFUSE(p, TACIT_ERROR_ARGUMENT,
+        return refuse(p, TACIT_ERROR_ARGUMENT,
                       "the operator is not commutative, which a 2D split cannot respect; use TACIT_SPLIT_1D");
     }
     return TACIT_OK;
@@ -236,21 +232,21 @@ static tacit_status check_user_op(const place *p)
 static tacit_status check_reduction(const place *p)
 {
     const ti_buffer_info *info = &p->access->buffer->info;
-    if (ti_box_volume(&info->extent) > (int64_t)1 << MOST_REDUCED_BITS) {
-        return REFUSE(
+    if (ti_box_volume(&info->extent) > (int64_t)1 << MAX_REDUCED_BITS) {
+        return refuse(
             p, TACIT_ERROR_RANGE,
             "a reduction into more than 2^%d elements, of which every worker needs its own; reduce into fewer",
-            MOST_REDUCED_BITS);
+            MAX_REDUCED_BITS);
     }
     if (p->access->op.kind == TACIT_OP_USER) {
         return check_user_op(p);
     }
     if (!ti_op_is_valid(p->access->op)) {
-        return REFUSE(p, TACIT_ERROR_ARGUMENT, "the operator does not exist for type %s; see tacit_sum, tacit_min, ...",
+        return refuse(p, TACIT_ERROR_ARGUMENT, "the operator does not exist for type %s; see tacit_sum, tacit_min, ...",
                       ti_type_name(p->access->op.type));
     }
     if (ti_type_size(p->access->op.type) != info->elem_size) {
-        return REFUSE(p, TACIT_ERROR_ARGUMENT, "the operator is on %s (%zu bytes), but an element has %zu bytes",
+        return refuse(p, TACIT_ERROR_ARGUMENT, "the operator is on %s (%zu bytes), but an element has %zu bytes",
                       ti_type_name(p->access->op.type), ti_type_size(p->access->op.type), info->elem_size);
     }
     return TACIT_OK;
@@ -259,7 +255,7 @@ static tacit_status check_reduction(const place *p)
 static tacit_status check_access(const place *p)
 {
     if (p->access->mode < TACIT_READ || p->access->mode > TACIT_REDUCE) {
-        return REFUSE(p, TACIT_ERROR_ARGUMENT,
+        return refuse(p, TACIT_ERROR_ARGUMENT,
                       "there is no access mode %d; use tacit_read, tacit_write, tacit_update or tacit_reduce",
                       p->access->mode);
     }
@@ -270,10 +266,11 @@ static tacit_status check_access(const place *p)
         return check_reduction(p);
     }
     TI_TRY(check_kind(p));
-    for (int d = 0; p->access->mapper.kind != TACIT_MAPPER_CUSTOM && d < p->access->buffer->info.dims; d++) {
+    bool custom = ti_mapper_has_rule(&p->access->mapper, TI_ARG_IS_HANDLE);
+    for (int d = 0; !custom && d < p->access->buffer->info.dims; d++) {
         TI_TRY(check_component(p, d));
     }
-    return writes(p->access) ? check_write(p) : TACIT_OK;
+    return ti_mode_writes(p->access->mode) ? check_write(p) : TACIT_OK;
 }
 
 /* ---- pairs of accesses */
@@ -281,48 +278,31 @@ static tacit_status check_access(const place *p)
 /* Whether two mappers of a buffer with `dims` dimensions are the same function. */
 static bool is_same_mapper(const tacit_mapper *a, const tacit_mapper *b, int dims)
 {
-    if (a->kind == TACIT_MAPPER_CUSTOM || b->kind == TACIT_MAPPER_CUSTOM) {
-        return a->kind == b->kind && a->arg == b->arg;
-    }
-    ti_mapper x[TI_MAPPER_PARTS], y[TI_MAPPER_PARTS];
+    ti_mapper x[TI_MAPPER_PARTS], y[TI_MAPPER_PARTS]; /* a custom mapper is its handle */
     return ti_mapper_expand(a, dims, x) == 1 && ti_mapper_expand(b, dims, y) == 1 && ti_mapper_equal(x, y);
 }
 
-static int images(const tacit_task *task, const tacit_access *a, ti_box out[TI_MAPPER_BOXES])
+static int images(const ti_box *range, const tacit_access *a, ti_box out[TI_MAPPER_BOXES])
 {
     ti_mapper part[TI_MAPPER_PARTS];
-    ti_box range = { { 0, 0, 0 }, { 1, 1, 1 } };
     int count = 0, parts = ti_mapper_expand(&a->mapper, a->buffer->info.dims, part);
-    for (int d = 0; d < task->range.dims; d++) {
-        range.min[d] = (int64_t)task->offset[d];
-        range.max[d] = range.min[d] + (int64_t)task->range.size[d];
-    }
     for (int i = 0; i < parts; i++) {
-        count += ti_mapper_image(&part[i], &a->buffer->info.extent, &range, &out[count]);
+        count += ti_mapper_image(&part[i], &a->buffer->info.extent, range, &out[count]);
     }
     return count;
 }
 
-/* What an access touches along one dimension of the buffer, whatever it touches along others. */
-static void extent_along(const tacit_task *task, const tacit_access *a, int d, int64_t *lo, int64_t *hi)
-{
-    const tacit_component *c = &a->mapper.c[d];
-    *lo = 0;
-    *hi = a->buffer->info.extent.max[d];
-    if (!ti_mapper_spans_all(c)) {
-        int k = ti_component_follows(c) ? c->dim : 0;
-        int64_t from = (int64_t)task->offset[k], to = from + (int64_t)task->range.size[k];
-        ti_component_bounds(c, *hi, from, to, lo, hi);
-    }
-}
-
-/* Whether bounding boxes are: decides it where both images are one box. */
-static bool bounds_are_apart(const tacit_task *task, const tacit_access *a, const tacit_access *b)
+/* Whether what two accesses touch is apart along one dimension of the buffer, which is quick to see. */
+static bool bounds_are_apart(const ti_box *range, const tacit_access *a, const tacit_access *b)
 {
     for (int d = 0; d < a->buffer->info.dims; d++) {
-        int64_t lo[2], hi[2];
-        extent_along(task, a, d, &lo[0], &hi[0]);
-        extent_along(task, b, d, &lo[1], &hi[1]);
+        int64_t n = a->buffer->info.extent.max[d], lo[2], hi[2];
+        const tacit_component *c[2] = { &a->mapper.c[d], &b->mapper.c[d] };
+        for (int i = 0; i < 2; i++) {
+            int k = ti_component_follows(c[i]) ? c[i]->dim : 0;
+            ti_component_bounds(c[i], n, range->min[k], range->max[k], &lo[i], &hi[i]);
+            hi[i] = ti_mapper_spans_all(c[i]) ? n : hi[i];
+        }
         if (TI_MAX(lo[0], lo[1]) >= TI_MIN(hi[0], hi[1])) {
             return true;
         }
@@ -333,15 +313,15 @@ static bool bounds_are_apart(const tacit_task *task, const tacit_access *a, cons
 /* Whether two accesses of a task to one buffer touch different elements, whatever the chunk. */
 static bool are_apart(const tacit_task *task, const tacit_access *a, const tacit_access *b)
 {
-    if (a->mapper.kind == TACIT_MAPPER_CUSTOM || b->mapper.kind == TACIT_MAPPER_CUSTOM || a->mode == TACIT_REDUCE ||
-        b->mode == TACIT_REDUCE) {
+    if (a->mode == TACIT_REDUCE || b->mode == TACIT_REDUCE || ti_mapper_has_rule(&a->mapper, TI_ARG_IS_HANDLE) ||
+        ti_mapper_has_rule(&b->mapper, TI_ARG_IS_HANDLE)) {
         return false;
     }
-    if (bounds_are_apart(task, a, b)) {
+    ti_box x[TI_MAPPER_BOXES], y[TI_MAPPER_BOXES], range = ti_task_range(task);
+    if (bounds_are_apart(&range, a, b)) {
         return true;
     }
-    ti_box x[TI_MAPPER_BOXES], y[TI_MAPPER_BOXES];
-    int nx = images(task, a, x), ny = images(task, b, y);
+    int nx = images(&range, a, x), ny = images(&range, b, y);
     for (int i = 0; i < nx; i++) {
         for (int k = 0; k < ny; k++) {
             if (ti_box_meets(&x[i], &y[k])) {
@@ -352,8 +332,9 @@ static bool are_apart(const tacit_task *task, const tacit_access *a, const tacit
     return true;
 }
 
-/* Two accesses of one task to one buffer, one of which writes: results would depend on the split unless both touch the same elements, once.
- * What is replicated is written by every call of the kernel, so that a later call would read what an earlier one wrote. */
+/* Two accesses of one task to one buffer, one of which writes: results would depend on the split unless both touch the
+ * same elements, once. What is replicated is written by every call of the kernel, so a later call would read what an
+ * earlier one wrote. */
 static tacit_status check_pair(place *p, const tacit_access *other)
 {
     if ((other->mode == TACIT_READ && p->access->mode == TACIT_READ) || are_apart(p->task, p->access, other)) {
@@ -362,22 +343,22 @@ static tacit_status check_pair(place *p, const tacit_access *other)
     if (other->mode == TACIT_READ || p->access->mode == TACIT_READ) {
         const tacit_access *w = other->mode == TACIT_READ ? p->access : other;
         bool equal = is_same_mapper(&p->access->mapper, &other->mapper, p->access->buffer->info.dims);
-        bool same = equal && w->mapper.kind != TACIT_MAPPER_REPLICATED;
+        bool same = equal && !ti_mapper_has_rule(&w->mapper, TI_WRITES_ALIKE);
         p->mixes |= !equal;
-        if (w->mode != TACIT_REDUCE && (is_placed(p->task) || p->task->on == TACIT_ON_EVERY_NODE || same)) {
+        if (w->mode != TACIT_REDUCE && (ti_task_is_placed(p->task) || p->task->on == TACIT_ON_EVERY_NODE || same)) {
             return TACIT_OK;
         }
-        return REFUSE(
+        return refuse(
             p, TACIT_ERROR_OVERLAP,
-            "the task reads the same buffer with another mapper than it writes it, so results would depend on the split; write to a second buffer "
-            "and swap, or use tacit_update");
+            "the task reads the same buffer with another mapper than it writes it, so results would depend on the "
+            "split; write to a second buffer and swap, or use tacit_update");
     }
-    return REFUSE(p, TACIT_ERROR_OVERLAP, "the task has two writing accesses to this buffer; merge them into one");
+    return refuse(p, TACIT_ERROR_OVERLAP, "the task has two writing accesses to this buffer; merge them into one");
 }
 
 /* ---- the task */
 
-static tacit_status check_range(tacit_context *ctx, const tacit_task *t, const char *name)
+static tacit_status check_range(tacit_context *ctx, const tacit_task *t, const char *name, bool *is_empty)
 {
     if (t->range.dims < 0 || t->range.dims > TACIT_MAX_DIMS) {
         return ti_context_error(ctx, TACIT_ERROR_DIMENSION, "task '%s' has %d dimensions; use 0 to 3", name,
@@ -386,20 +367,21 @@ static tacit_status check_range(tacit_context *ctx, const tacit_task *t, const c
     size_t items = 1;
     bool overflow = false;
     for (int d = 0; d < t->range.dims; d++) {
-        size_t limit = (size_t)1 << MOST_ITEMS_BITS;
+        size_t limit = (size_t)1 << TI_MAX_ITEMS_BITS;
         overflow |= __builtin_mul_overflow(items, t->range.size[d], &items);
         if (t->range.size[d] > limit || t->offset[d] > limit || t->hint.granularity[d] > limit) {
             return ti_context_error(
                 ctx, TACIT_ERROR_RANGE,
                 "task '%s' has more than 2^%d items in dimension %d; check its range, offset and granularity", name,
-                MOST_ITEMS_BITS, d);
+                TI_MAX_ITEMS_BITS, d);
         }
     }
-    if (overflow || items > (size_t)1 << MOST_VOLUME_BITS) {
+    if (overflow || items > (size_t)1 << MAX_VOLUME_BITS) {
         return ti_context_error(ctx, TACIT_ERROR_RANGE,
                                 "task '%s' has more than 2^%d items in all; check the sizes of its range", name,
-                                MOST_VOLUME_BITS);
+                                MAX_VOLUME_BITS);
     }
+    *is_empty = items == 0;
     return TACIT_OK;
 }
 
@@ -445,9 +427,9 @@ static tacit_status check_hints(tacit_context *ctx, const tacit_task *t, const c
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
                                 "task '%s': hint .split must be TACIT_SPLIT_1D or 2D, .oversubscribe 0 to 1024", name);
     }
-    if (h->priority < -MOST_PRIORITY || h->priority > MOST_PRIORITY) {
+    if (h->priority < -MAX_PRIORITY || h->priority > MAX_PRIORITY) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "task '%s': hint .priority is %d; use -%d to %d", name,
-                                h->priority, MOST_PRIORITY, MOST_PRIORITY);
+                                h->priority, MAX_PRIORITY, MAX_PRIORITY);
     }
     if (h->weights && h->split == TACIT_SPLIT_2D) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "task '%s': hint .weights needs a 1D split", name);
@@ -457,10 +439,10 @@ static tacit_status check_hints(tacit_context *ctx, const tacit_task *t, const c
                                 "task '%s': .args is NULL, but .args_size is %zu; use TACIT_ARGS(x)", name,
                                 t->args_size);
     }
-    if (t->args_size > MOST_ARGS) {
+    if (t->args_size > MAX_ARGS) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
                                 "task '%s': .args_size is %zu bytes, but may be at most %d; put so much into a buffer",
-                                name, t->args_size, MOST_ARGS);
+                                name, t->args_size, MAX_ARGS);
     }
     return TACIT_OK;
 }
@@ -510,7 +492,7 @@ static tacit_status check_buffer(const place *p)
 tacit_status ti_check_task(tacit_context *ctx, const tacit_task *t, ti_checked *out)
 {
     place p = { .ctx = ctx, .task = t, .name = t->name ? t->name : "(no name)" };
-    TI_TRY(check_range(ctx, t, p.name));
+    TI_TRY(check_range(ctx, t, p.name, &out->is_empty));
     TI_TRY(check_where(ctx, t, p.name));
     TI_TRY(check_hints(ctx, t, p.name));
     if (TI_UNLIKELY(names_objects(t))) {
@@ -526,7 +508,8 @@ tacit_status ti_check_task(tacit_context *ctx, const tacit_task *t, ti_checked *
             }
         }
     }
-    *out = (ti_checked){ p.index, p.mixes };
+    out->accesses = p.index;
+    out->mixes = p.mixes;
     if (t->place.kind == TACIT_PLACE_OWNER && (t->place.arg < 0 || (uint32_t)t->place.arg >= p.index)) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
                                 "task '%s' is placed on the owner of access %d, but it has %u accesses, counted from 0",
@@ -538,10 +521,10 @@ tacit_status ti_check_task(tacit_context *ctx, const tacit_task *t, ti_checked *
 tacit_status ti_check_box(tacit_context *ctx, const char *who, const tacit_buffer *buffer, tacit_box box, ti_box *out)
 {
     const ti_buffer_info *info = &buffer->info;
+    *out = ti_box_from(&box);
     for (int d = 0; d < 3; d++) {
         bool all = box.min[d] == 0 && box.max[d] == SIZE_MAX;
-        out->min[d] = all ? 0 : (int64_t)TI_MIN(box.min[d], (size_t)INT64_MAX);
-        out->max[d] = all ? info->extent.max[d] : (int64_t)TI_MIN(box.max[d], (size_t)INT64_MAX);
+        out->max[d] = all ? info->extent.max[d] : out->max[d];
     }
     if (ti_box_is_empty(out) || !ti_box_covers(&info->extent, out)) {
         char text[TI_BOX_TEXT], whole[TI_BOX_TEXT];

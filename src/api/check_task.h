@@ -4,10 +4,37 @@
 
 #include "api/context.h"
 
+/* One node runs all of the task. */
+static inline bool ti_task_is_placed(const tacit_task *t)
+{
+    return t->place.kind != TACIT_PLACE_SPLIT || t->on == TACIT_ON_ONE_NODE;
+}
+
+/* Its range as a box; dimensions that it does not have are [0, 1). */
+static inline ti_box ti_task_range(const tacit_task *t)
+{
+    ti_box range = { { 0, 0, 0 }, { 1, 1, 1 } };
+    for (int d = 0; d < t->range.dims; d++) {
+        range.min[d] = (int64_t)t->offset[d];
+        range.max[d] = range.min[d] + (int64_t)t->range.size[d];
+    }
+    return range;
+}
+
+static inline bool ti_mode_writes(int mode)
+{
+    return mode == TACIT_WRITE || mode == TACIT_UPDATE;
+}
+
+/* The first dimension of the task, below `dims`, that has items and no component of the access follows: items that
+ * differ in it only touch the same. -1: there is none. */
+int ti_unmapped_dim(const tacit_task *task, const tacit_access *access, int dims);
+
 /* What a check has found out. */
 typedef struct ti_checked {
     uint32_t accesses;
-    bool mixes; /* it reads elements that other items of it write */
+    bool mixes;    /* it reads elements that other items of it write */
+    bool is_empty; /* it has no items */
 } ti_checked;
 tacit_status ti_check_task(tacit_context *ctx, const tacit_task *task, ti_checked *out);
 

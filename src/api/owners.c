@@ -88,8 +88,7 @@ typedef struct owners {
 static void add_block(tacit_region *out, const ti_box *b)
 {
     if (!ti_box_is_empty(b)) {
-        tacit_region_add(out, tacit_box3((size_t)b->min[0], (size_t)b->max[0], (size_t)b->min[1], (size_t)b->max[1],
-                                         (size_t)b->min[2], (size_t)b->max[2]));
+        tacit_region_add(out, ti_box_to_public(b));
     }
 }
 
@@ -166,14 +165,9 @@ int ti_distribution_place(const tacit_buffer *buffer, const ti_access *access, c
 {
     ti_boxes image = { 0 };
     ti_access_image(access, items, &image);
-    int64_t first[3] = { 0, 0, 0 };
-    for (size_t i = 0; i < image.count; i++) {
-        for (int d = 0; d < 3; d++) {
-            first[d] = i == 0 ? image.data[i].min[d] : TI_MIN(first[d], image.data[i].min[d]);
-        }
-    }
+    ti_box around = ti_boxes_bounding(image.data, image.count);
     ti_vec_fini(&image);
-    return ti_distribution_owner(&buffer->distribution, first);
+    return ti_distribution_owner(&buffer->distribution, around.min);
 }
 
 /* ---- questions of the program */
@@ -215,18 +209,12 @@ tacit_status tacit_distribution_local(tacit_context *ctx, const tacit_distributi
     }
     int64_t size[3];
     ti_distribution_local(&d, node, size);
-    ti_box b = around(&d, node);
-    for (int k = 0; k < 3; k++) {
-        if (box) {
-            box->min[k] = (size_t)b.min[k];
-            box->max[k] = (size_t)b.max[k];
-        }
-        if (local) {
-            local->size[k] = (size_t)size[k];
-        }
+    if (box) {
+        ti_box b = around(&d, node);
+        *box = ti_box_to_public(&b);
     }
     if (local) {
-        local->dims = range.dims;
+        *local = (tacit_range){ .size = { (size_t)size[0], (size_t)size[1], (size_t)size[2] }, .dims = range.dims };
     }
     return TACIT_OK;
 }

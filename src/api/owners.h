@@ -8,7 +8,8 @@
 tacit_status ti_check_distribution(tacit_context *ctx, const char *who, const tacit_distribution *given, int dims,
                                    const ti_box *extent);
 
-/* Make `shape` one of which every node's chunks touch exactly its own part of the buffer, with one access of this mode. */
+/* Make `shape` one of which every node's chunks touch exactly its own part of the buffer, with one access of this
+ * mode. */
 void ti_distribution_shape(tacit_context *ctx, ti_shape *shape, ti_arena *arena, const tacit_buffer *buffer, int mode);
 
 /* What a copy between this node's local array `memory` and the buffer consists of. */

@@ -1,9 +1,11 @@
 /* The table of shapes: see shapes.h.
  *
- * Chains of a hash table that doubles, and a list by use. A description is a run of words: what it does not fit into is not kept. The
- * first time that a description comes, only its hash is noted, so that what never comes again costs no memory. Once the
- * table is full, a shape now and then takes the place of the one that has not been used for longest, if that is long. Loops submit the same in the same order: so what came after the shape
- * that was found last is compared first, word by word, and only if it is another one is the description written down and hashed. */
+ * A hash map, and a list by use. A description is a run of words: what it does not fit into is not kept. The first time
+ * that a description comes, only its hash is noted, so that what never comes again costs no memory. Once the table is
+ * full, a shape now and then takes the place of the one that has not been used for longest, if that is long. Loops
+ * submit the same in the same order. So what came after the shape that was found last is compared first, word by word.
+ * Only if it is another one is the description written down and hashed. Of two descriptions with equal hashes, one is
+ * kept. */
 #include "api/shapes.h"
 
 #include "api/context.h"
@@ -18,8 +20,7 @@ enum {
     ACCESS_WORDS = 3 + 4 * TACIT_MAX_DIMS,
     SEEN_SETS = 1024,
     SEEN_WAYS = 4,
-    SELDOM = 16,
-    FIRST_BUCKETS = 64
+    SELDOM = 16
 };
 static const size_t max_bytes = (size_t)64 << 20;
 
@@ -36,7 +37,7 @@ typedef struct entry {
     uint32_t words, number;
     uint64_t last_task, last_use;
     size_t bytes;
-    struct entry *next;          /* in its chain, or of those that have left */
+    struct entry *next;          /* of those that have left */
     struct entry *newer, *older; /* by use */
     struct entry *follower;      /* what came after it the last time, or NULL; may have left since */
     ti_arena arena;
@@ -44,49 +45,17 @@ typedef struct entry {
 
 struct ti_shapes {
     int num_nodes;
-    entry **bucket;
-    size_t buckets, count, bytes;
+    ti_map entries; /* by hash */
+    size_t bytes;
     entry *newest, *oldest;
     entry *left, *spare; /* some tasks have not been executed; to be used again */
     entry *made;         /* whose shape is being made, or NULL */
     uint64_t serial, uses, refused, before, executed;
     uint32_t numbers; /* given out so far */
     TI_VEC(uint32_t) free_numbers;
-    description asked;                   /* last, in vain */
+    description asked;                   /* last, and not found by following */
     uint64_t seen[SEEN_SETS][SEEN_WAYS]; /* hashes of what came lately, for the first time */
 };
-
-ti_shapes *ti_shapes_create(int num_nodes)
-{
-    ti_shapes *s = TI_NEW(ti_shapes);
-    s->num_nodes = num_nodes;
-    s->buckets = FIRST_BUCKETS;
-    s->bucket = TI_NEW_ARRAY(entry *, s->buckets);
-    return s;
-}
-
-static void free_list(entry *e)
-{
-    for (entry *next; e; e = next) {
-        next = e->next;
-        ti_arena_fini(&e->arena);
-        TI_DELETE(e);
-    }
-}
-
-void ti_shapes_destroy(ti_shapes *s)
-{
-    if (s) {
-        for (size_t i = 0; i < s->buckets; i++) {
-            free_list(s->bucket[i]);
-        }
-        free_list(s->left);
-        free_list(s->spare);
-        ti_free(s->bucket, s->buckets * sizeof(entry *));
-        ti_vec_fini(&s->free_numbers);
-        TI_DELETE(s);
-    }
-}
 
 /* ---- descriptions */
 
@@ -100,7 +69,8 @@ static inline uint64_t address(const void *p)
     return (uint64_t)(uintptr_t)p;
 }
 
-/* A description that is written, or compared with one that is there: the list of fields is the same. Compilers make two functions of it. */
+/* A description that is written, or compared with one that is there: the list of fields is the same. Compilers make two
+ * functions of it. */
 #define EITHER static inline __attribute__((always_inline))
 typedef struct cursor {
     uint64_t *at;
@@ -167,8 +137,8 @@ EITHER void access_fields(cursor *c, const tacit_access *a)
     c->at = end;
 }
 
-/* Everything that makes a description another one: all fields but the bytes of arguments. Whoever adds a field to tacit_task adds it
- * here; shapes_test changes every byte of a description and looks whether that is noticed. */
+/* Everything that makes a description another one: all fields but the bytes of arguments. Whoever adds a field to
+ * tacit_task adds it here. The shapes_test changes every byte of a description and looks whether that is noticed. */
 EITHER void fields(cursor *c, const tacit_task *t, uint32_t accesses, size_t name, size_t weights)
 {
     field(c, pair(accesses, t->range.dims));
@@ -223,11 +193,6 @@ static uint64_t hash_of(description *d)
 
 /* ---- the table */
 
-static entry **chain_of(const ti_shapes *s, uint64_t hash)
-{
-    return &s->bucket[(hash >> 20) & (s->buckets - 1)];
-}
-
 static void unlink_by_use(ti_shapes *s, entry *e)
 {
     *(e->newer ? &e->newer->older : &s->newest) = e->older;
@@ -255,43 +220,50 @@ static void note_use(ti_shapes *s, entry *e, uint64_t task)
 /* Its tasks may still need it. */
 static void leave(ti_shapes *s, entry *e)
 {
-    entry **at = chain_of(s, e->hash);
-    while (*at != e) {
-        at = &(*at)->next;
-    }
-    *at = e->next;
+    bool kept = ti_map_remove(&s->entries, e->hash, NULL);
+    TI_ASSERT(kept);
+    (void)kept;
     unlink_by_use(s, e);
     e->hash = 0;
-    s->count--;
     e->next = s->left;
     s->left = e;
 }
 
-static void rehash(ti_shapes *s)
+ti_shapes *ti_shapes_create(int num_nodes)
 {
-    size_t old = s->buckets;
-    entry **from = s->bucket;
-    s->buckets = 2 * old;
-    s->bucket = TI_NEW_ARRAY(entry *, s->buckets);
-    for (size_t i = 0; i < old; i++) {
-        for (entry *e = from[i], *next; e; e = next) {
-            next = e->next;
-            entry **chain = chain_of(s, e->hash);
-            e->next = *chain;
-            *chain = e;
-        }
-    }
-    ti_free(from, old * sizeof(entry *));
+    ti_shapes *s = TI_NEW(ti_shapes);
+    s->num_nodes = num_nodes;
+    return s;
 }
 
-static entry *search(const ti_shapes *s, const description *d)
+static void free_list(entry *e)
 {
-    for (entry *e = *chain_of(s, d->hash); e; e = e->next) {
-        if (e->hash == d->hash && e->words == d->words && memcmp(e->word, d->word, d->words * sizeof(uint64_t)) == 0) {
-            return e;
-        }
+    for (entry *next; e; e = next) {
+        next = e->next;
+        ti_arena_fini(&e->arena);
+        TI_DELETE(e);
     }
-    return NULL;
+}
+
+void ti_shapes_destroy(ti_shapes *s)
+{
+    if (s) {
+        while (s->newest) {
+            leave(s, s->newest);
+        }
+        free_list(s->left);
+        free_list(s->spare);
+        ti_map_fini(&s->entries);
+        ti_vec_fini(&s->free_numbers);
+        TI_DELETE(s);
+    }
+}
+
+/* The entry with this hash, or NULL. */
+static entry *search(const ti_shapes *s, uint64_t hash)
+{
+    const uint64_t *at = ti_map_find(&s->entries, hash);
+    return at ? (entry *)(uintptr_t)*at : NULL;
 }
 
 const ti_shape *ti_shapes_find(ti_shapes *s, const tacit_task *given, uint64_t task)
@@ -315,7 +287,9 @@ const ti_shape *ti_shapes_find(ti_shapes *s, const tacit_task *given, uint64_t t
         fields(&c, given, accesses, name, weights);
         d->words = (uint32_t)(c.at - d->word);
         d->hash = hash_of(d);
-        e = search(s, d);
+        e = search(s, d->hash);
+        bool same = e && e->words == d->words && memcmp(e->word, d->word, d->words * sizeof(uint64_t)) == 0;
+        e = same ? e : NULL;
     }
     if (e) {
         note_use(s, e, task);
@@ -355,11 +329,11 @@ static void release(ti_shapes *s, uint64_t executed)
     }
 }
 
-/* Whether there is room for one more shape, or one has not been used for long. Then only one in SELDOM takes its place: a loop over more
- * shapes than there is room for would otherwise replace each of them just before it comes again. */
+/* Whether there is room for one more shape, or one has not been used for long. Then only one in SELDOM takes its place:
+ * a loop over more shapes than there is room for would otherwise replace each of them just before it comes again. */
 static bool make_room(ti_shapes *s)
 {
-    if (s->count < TI_SHAPES && s->bytes < max_bytes) {
+    if (s->entries.count < TI_SHAPES && s->bytes < max_bytes) {
         return true;
     }
     if (!s->oldest || s->uses - s->oldest->last_use < (uint64_t)2 * TI_SHAPES || s->refused++ % SELDOM) {
@@ -369,8 +343,8 @@ static bool make_room(ti_shapes *s)
     return true;
 }
 
-/* Whether the description has come before, not long ago. Notes that it has, in place of any other: taking them in turn, a loop over one more
- * than there is room for would never find anything. */
+/* Whether the description has come before, not long ago. Notes that it has, in place of any other. If they were
+ * taken in turn, a loop over one more than there is room for would never find anything. */
 static bool comes_again(ti_shapes *s, uint64_t hash)
 {
     uint64_t *way = s->seen[(hash >> 20) % SEEN_SETS];
@@ -388,7 +362,7 @@ ti_arena *ti_shapes_begin(ti_shapes *s, uint64_t executed)
     const description *d = &s->asked;
     TI_ASSERT(!s->made);
     release(s, executed);
-    if (!d->hash || !comes_again(s, d->hash) || !make_room(s)) {
+    if (!d->hash || search(s, d->hash) || !comes_again(s, d->hash) || !make_room(s)) {
         return NULL;
     }
     s->made = s->spare;
@@ -434,12 +408,7 @@ void ti_shapes_keep(ti_shapes *s, ti_shape *shape, uint64_t task)
     e->last_use = s->uses;
     e->bytes = ti_arena_bytes(&e->arena) + sizeof(*e);
     s->bytes += e->bytes;
-    if (++s->count > s->buckets) {
-        rehash(s);
-    }
-    entry **chain = chain_of(s, e->hash);
-    e->next = *chain;
-    *chain = e;
+    *ti_map_at(&s->entries, e->hash) = (uintptr_t)e;
     if (s->newest) {
         s->newest->follower = e;
     }
@@ -480,7 +449,7 @@ void ti_shapes_forget_objects(ti_shapes *s)
 
 size_t ti_shapes_count(const ti_shapes *s)
 {
-    return s->count;
+    return s->entries.count;
 }
 
 size_t ti_shapes_bytes(const ti_shapes *s)

@@ -1,10 +1,10 @@
 /* The table of shapes (ir/shape.h): descriptions that come again are checked, copied and mapped once.
  *
- * A description that was good once is good as long as its buffers and host objects live: what it reads stays written, and nothing
- * else that a check looks at changes. So the second time that a description comes, the shape that is made of it is kept; from
- * the third time on it is found. Descriptions are compared by value: all but the bytes of arguments counts, in one list
- * (`describe` in shapes.c). The table grows with the program up to a bound; then what has not come for long leaves. What has left is
- * freed when its tasks have been executed. Application thread. */
+ * A description that was good once is good as long as its buffers and host objects live: what it reads stays written,
+ * and nothing else that a check looks at changes. So the second time that a description comes, the shape that is made
+ * of it is kept; from the third time on it is found. Descriptions are compared by value. All but the bytes of arguments
+ * counts, in one list (`fields` in shapes.c). The table grows with the program up to a bound; then what has not come
+ * for long leaves. What has left is freed when its tasks have been executed. Application thread. */
 #ifndef TI_SHAPES_H
 #define TI_SHAPES_H
 
@@ -19,14 +19,15 @@ void ti_shapes_destroy(ti_shapes *shapes);
 
 /* The shape of `given` for task number `task`, or NULL: it is not known. It needs no check. */
 const ti_shape *ti_shapes_find(ti_shapes *shapes, const tacit_task *given, uint64_t task);
-/* The memory in which a shape of the description that was asked for last is to be made, so that it can be kept, or NULL: it is not worth
- * that. Then either keep the shape, which has its footprints, or abandon it. Horizon or epoch `executed` has been executed: what has left is freed
- * if its tasks came before the point before that. */
+/* The memory in which a shape of the description that was asked for last is to be made, so that it can be kept, or
+ * NULL: it is not worth that. Then either keep the shape, which has its footprints, or abandon it. Horizon or epoch
+ * `executed` has been executed: what has left is freed if its tasks came before the point before that. */
 ti_arena *ti_shapes_begin(ti_shapes *shapes, uint64_t executed);
 void ti_shapes_keep(ti_shapes *shapes, ti_shape *shape, uint64_t task);
 void ti_shapes_abandon(ti_shapes *shapes);
 
-/* A buffer is destroyed, or a host object: shapes that use it (or any host object) are forgotten, since others may get its address. */
+/* A buffer is destroyed, or a host object: shapes that use it (or any host object) are forgotten, since others may get
+ * its address. */
 void ti_shapes_forget_buffer(ti_shapes *shapes, const ti_buffer_info *buffer);
 void ti_shapes_forget_objects(ti_shapes *shapes);
 

@@ -14,42 +14,28 @@ static int64_t gcd(int64_t a, int64_t b)
 /* The least common multiple; beyond the largest range there is one chunk, whatever the granularity. */
 static int64_t lcm(int64_t a, int64_t b)
 {
-    const int64_t most = (int64_t)1 << TI_MAX_ITEMS_BITS;
+    const int64_t max = (int64_t)1 << TI_MAX_ITEMS_BITS;
     a /= gcd(a, b);
-    return a > most / b ? most : a * b;
+    return a > max / b ? max : a * b;
 }
 
 /* Writes that scale down need chunk borders that map to whole elements. */
 static void raise_granularity(ti_shape *shape, const tacit_access *a)
 {
-    for (int d = 0; d < a->buffer->info.dims && (a->mode == TACIT_WRITE || a->mode == TACIT_UPDATE); d++) {
+    for (int d = 0; d < a->buffer->info.dims && ti_mode_writes(a->mode); d++) {
         const tacit_component *c = &a->mapper.c[d];
-        if (c->div > 1 && ti_component_follows(c) && a->mapper.kind != TACIT_MAPPER_CUSTOM) {
+        if (c->div > 1 && ti_component_follows(c) && !ti_mapper_has_rule(&a->mapper, TI_ARG_IS_HANDLE)) {
             shape->gran[c->dim] = lcm(shape->gran[c->dim], c->div / gcd(c->mul, c->div));
         }
     }
 }
 
-/* Where items of a chunk write the same elements, one call has to make them: the chunk is not cut for workers or devices. */
+/* Where items of a chunk write the same elements, one call has to make them: the chunk is not cut for workers or
+ * devices. By a custom mapper, items of a split task write elements of their own; a placed one promises nothing. */
 static bool writes_together(const tacit_task *from, const tacit_access *a)
 {
-    bool used[3] = { false, false, false };
-    if (a->mode != TACIT_WRITE && a->mode != TACIT_UPDATE) {
-        return false;
-    }
-    if (a->mapper.kind ==
-        TACIT_MAPPER_CUSTOM) { /* items of a split task write elements of their own; a placed one promises nothing */
-        return from->place.kind != TACIT_PLACE_SPLIT || from->on == TACIT_ON_ONE_NODE;
-    }
-    for (int d = 0; d < a->buffer->info.dims; d++) {
-        used[a->mapper.c[d].dim] |= ti_component_follows(&a->mapper.c[d]);
-    }
-    for (int k = 0; k < from->range.dims; k++) {
-        if (!used[k] && from->range.size[k] > 1) {
-            return true;
-        }
-    }
-    return false;
+    bool custom = ti_mapper_has_rule(&a->mapper, TI_ARG_IS_HANDLE);
+    return ti_mode_writes(a->mode) && (custom ? ti_task_is_placed(from) : ti_unmapped_dim(from, a, 3) >= 0);
 }
 
 /* A reduction that includes the old contents also reads all of the buffer, on one node. */
@@ -80,20 +66,22 @@ static void copy_accesses(const tacit_context *ctx, ti_shape *shape, ti_arena *a
             ti_mapper *part = TI_ARENA_ARRAY(arena, ti_mapper, ti_mapper_most(&a->mapper));
             access[i].mappers = (uint32_t)ti_mapper_expand(&a->mapper, a->buffer->info.dims, part);
             access[i].mapper = part;
-            access[i].custom = a->mapper.kind == TACIT_MAPPER_CUSTOM ? ctx->mappers.data[a->mapper.arg] : NULL;
+            access[i].custom = ti_mapper_has_rule(&a->mapper, TI_ARG_IS_HANDLE) ? ctx->mappers.data[a->mapper.arg]
+                                                                                : NULL;
             raise_granularity(shape, a);
             shape->whole_chunk |= writes_together(from, a);
         }
     }
     shape->access = access;
     shape->accesses = count;
-    /* Where a (placed) task reads what other items of it write, results depend on the order of calls: one call has to do it all. */
+    /* A (placed) task may read what other items of it write. Results depend on the order of calls then, so one call has
+     * to do it all. */
     shape->whole_chunk |= checked->mixes;
     shape->one_device = shape->whole_chunk;
 }
 
-/* With tacit_config.reproducible, a reduction is made of blocks of the range, and borders of chunks lie on those of blocks. A placed task that
- * needs one call for all of it is one block. */
+/* With tacit_config.reproducible, a reduction is made of blocks of the range, and borders of chunks lie on those of
+ * blocks. A placed task that needs one call for all of it is one block. */
 static void cut_in_blocks(ti_shape *shape)
 {
     int64_t length = shape->range.max[0] - shape->range.min[0];
@@ -155,11 +143,9 @@ static ti_shape *copy_shape(const tacit_context *ctx, ti_arena *arena, const tac
 {
     ti_shape *shape = ti_shape_new(arena, copy_name(arena, from->name));
     shape->dims = from->range.dims;
-    for (int d = 0; d < 3; d++) {
-        bool used = d < from->range.dims;
-        shape->range.min[d] = used ? (int64_t)from->offset[d] : 0;
-        shape->range.max[d] = shape->range.min[d] + (used ? (int64_t)from->range.size[d] : 1);
-        shape->gran[d] = used ? (int64_t)TI_MAX(from->hint.granularity[d], (size_t)1) : 1;
+    shape->range = ti_task_range(from);
+    for (int d = 0; d < from->range.dims; d++) {
+        shape->gran[d] = (int64_t)TI_MAX(from->hint.granularity[d], (size_t)1);
     }
     shape->kernel = from->kernel;
     shape->args_size = from->args_size;
@@ -180,22 +166,13 @@ static ti_shape *copy_shape(const tacit_context *ctx, ti_arena *arena, const tac
     return shape;
 }
 
-static bool is_empty(const tacit_range *range)
-{
-    for (int d = 0; d < range->dims; d++) {
-        if (range->size[d] == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Check a description and make a shape of it, or none of an empty range. What is not good leaves nothing behind: programs may try often. */
+/* Check a description and make a shape of it, or none of an empty range. What is not good leaves nothing behind:
+ * programs may try often. */
 static tacit_status make_shape(tacit_context *ctx, const tacit_task *given, uint64_t task, const ti_shape **out)
 {
     ti_checked checked;
     TI_TRY(ti_check_task(ctx, given, &checked));
-    if (is_empty(&given->range)) {
+    if (checked.is_empty) {
         return TACIT_OK;
     }
     ti_arena *own = ti_shapes_begin(ctx->shapes, ti_runtime_executed(ctx->runtime));

@@ -1,10 +1,10 @@
 /* Assertions about the library itself.
  *
  * TI_ASSERT states what must be true if tacit is right; it is on unless TACIT_CHECKS is `off` (release). Errors of
- * the caller or of the environment never go through it: they are statuses. TI_VALIDATE is the same for a structure as a
- * whole, after every change of it; it is on if TACIT_CHECKS is `full` (tests under sanitizers). ti_panic ends the process with a
- * message; it is for broken invariants. ti_stop does so where the environment leaves nothing else to do: memory for
- * tacit itself that cannot be allocated. Any thread. */
+ * the caller or of the environment never go through it: they are statuses. TI_VALIDATE is the same for a structure
+ * as a whole, after every change of it; it is on if TACIT_CHECKS is `full` (tests under sanitizers). ti_panic ends
+ * the process with a message; it is for broken invariants. ti_stop does so where the environment leaves nothing else
+ * to do: memory for tacit itself that cannot be allocated. Any thread. */
 #ifndef TI_CHECK_H
 #define TI_CHECK_H
 

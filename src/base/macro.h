@@ -1,4 +1,4 @@
-/* Small macros that every file may use. */
+/* Small macros and arithmetic that every file may use. */
 #ifndef TI_MACRO_H
 #define TI_MACRO_H
 
@@ -15,5 +15,15 @@
 #define TI_PRINTF(fmt, first) __attribute__((__format__(__printf__, fmt, first)))
 #define TI_CACHE_LINE 64
 #define TI_ALIGN_UP(n, a) (((n) + (a)-1) / (a) * (a))
+
+/* Divisions that round down and up, whatever the sign of `a`; b > 0. */
+static inline int64_t ti_floor_div(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
+static inline int64_t ti_ceil_div(int64_t a, int64_t b)
+{
+    return a / b + (a % b > 0);
+}
 
 #endif

@@ -58,7 +58,6 @@ typedef struct host {
     ti_device base;
     ti_host_desc desc;
     queue *queues; /* one per worker */
-    void *queues_memory;
     struct worker_thread {
         pthread_t id;
         struct host *host;
@@ -110,42 +109,26 @@ static bool queue_is_empty(queue *q)
     return atomic_load_explicit(&q->count, memory_order_acquire) == 0;
 }
 
-static bool queue_pop(queue *q, entry *out)
+/* Takes the oldest entry. A thief says what its own queue is, and gives way if that has work by now: entries that it
+ * sees were queued before `stealable` was set, so its own part of the same job is visible too. */
+static bool queue_take(queue *q, queue *thief, entry *out)
 {
     if (queue_is_empty(q)) {
         return false;
     }
     ti_lock_take(&q->lock);
     uint32_t count = atomic_load_explicit(&q->count, memory_order_relaxed);
-    if (count) {
+    bool got = count > 0;
+    if (got && thief) {
+        const job *oldest = q->slot[q->first].job;
+        got = atomic_load_explicit(&oldest->stealable, memory_order_acquire) && queue_is_empty(thief);
+    }
+    if (got) {
         *out = q->slot[q->first];
         q->first = (q->first + 1) & (q->capacity - 1);
         atomic_store_explicit(&q->count, count - 1, memory_order_release);
     }
     ti_lock_drop(&q->lock);
-    return count != 0;
-}
-
-/* Takes the oldest entry of another worker's queue. Gives way if the thief has work of its own by now: entries that it
- * sees were queued before `stealable` was set, so its own part of the same job is visible too. */
-static bool queue_steal(queue *victim, queue *own, entry *out)
-{
-    bool got = false;
-    if (queue_is_empty(victim)) {
-        return false;
-    }
-    ti_lock_take(&victim->lock);
-    uint32_t count = atomic_load_explicit(&victim->count, memory_order_relaxed);
-    if (count) {
-        entry oldest = victim->slot[victim->first];
-        if (atomic_load_explicit(&oldest.job->stealable, memory_order_acquire) && queue_is_empty(own)) {
-            *out = oldest;
-            victim->first = (victim->first + 1) & (victim->capacity - 1);
-            atomic_store_explicit(&victim->count, count - 1, memory_order_release);
-            got = true;
-        }
-    }
-    ti_lock_drop(&victim->lock);
     return got;
 }
 
@@ -153,15 +136,15 @@ static bool find_entry(host *h, int worker, entry *out)
 {
     int workers = h->base.workers;
     queue *own = &h->queues[worker];
-    if (queue_pop(own, out)) {
+    if (queue_take(own, NULL, out)) {
         return true;
     }
     for (int i = 1; i < workers; i++) {
-        if (queue_steal(&h->queues[(worker + i) % workers], own, out)) {
+        if (queue_take(&h->queues[(worker + i) % workers], own, out)) {
             return true;
         }
     }
-    return queue_pop(own, out); /* it may have come while we looked elsewhere */
+    return queue_take(own, NULL, out); /* it may have come while we looked elsewhere */
 }
 
 /* ---------------------------------------------------------------- parts */
@@ -181,7 +164,7 @@ static int64_t granules_along(const ti_device_kernel *k, int d, int64_t *granule
 {
     int64_t extent = (int64_t)(k->launch.chunk.max[d] - k->launch.chunk.min[d]);
     *granule = d == 0 && k->granule > 0 ? k->granule : 1;
-    return extent / *granule + (extent % *granule != 0);
+    return ti_ceil_div(extent, *granule);
 }
 
 static int kernel_parts(const ti_device_kernel *k, int workers)
@@ -226,49 +209,6 @@ static void run_kernel(host *h, job *j, int part, int worker)
     }
 }
 
-/* Walks over the runs of a block. */
-typedef struct cursor {
-    const ti_block *block;
-    size_t outer, inner;
-    size_t at; /* bytes into the run */
-} cursor;
-
-static cursor cursor_at(const ti_block *b, size_t byte)
-{
-    size_t run = byte / b->run;
-    return (cursor){ b, run / b->count[1], run % b->count[1], byte % b->run };
-}
-
-static char *cursor_address(const cursor *c)
-{
-    return c->block->base + c->outer * c->block->stride[0] + c->inner * c->block->stride[1] + c->at;
-}
-
-static void cursor_advance(cursor *c, size_t bytes)
-{
-    c->at += bytes;
-    if (c->at == c->block->run) {
-        c->at = 0;
-        if (++c->inner == c->block->count[1]) {
-            c->inner = 0;
-            c->outer++;
-        }
-    }
-}
-
-/* The two blocks hold equally many bytes in the same order, but their runs may be of different lengths. */
-static void copy_bytes(const ti_block *to, const ti_block *from, size_t begin, size_t end)
-{
-    cursor t = cursor_at(to, begin), f = cursor_at(from, begin);
-    for (size_t done = begin; done < end;) {
-        size_t step = TI_MIN(TI_MIN(to->run - t.at, from->run - f.at), end - done);
-        memcpy(cursor_address(&t), cursor_address(&f), step);
-        cursor_advance(&t, step);
-        cursor_advance(&f, step);
-        done += step;
-    }
-}
-
 /* Parts of a copy are whole runs where there are enough of them, else whole cache lines, dealt like rows of a
  * kernel. */
 static size_t copy_unit(const job *j)
@@ -283,7 +223,7 @@ static void run_copy(const job *j, int part)
     int64_t units = (int64_t)(bytes / unit);
     size_t begin = (size_t)ti_split_share(units, j->parts, part) * unit;
     size_t end = part + 1 < j->parts ? (size_t)ti_split_share(units, j->parts, part + 1) * unit : bytes;
-    copy_bytes(&j->to, &j->from, begin, end);
+    ti_layout_copy_bytes(&j->to, &j->from, begin, end);
 }
 
 /* ---------------------------------------------------------------- completions */
@@ -508,9 +448,8 @@ static void enqueue(host *h, job *j)
         h->next_worker %= workers;
         wake = queue_push(&h->queues[target], j, 0) > 0 || !is_worker;
     } else {
-        int parts = j->parts;
-        for (int i = 0; i < parts; i++) {
-            int target = (int)((int64_t)i * workers / parts);
+        for (int i = 0; i < j->parts; i++) {
+            int target = (int)((int64_t)i * workers / j->parts);
             queue_push(&h->queues[target], j, i);
             wake += !is_worker || target != me.worker;
         }
@@ -568,17 +507,12 @@ static void free_jobs(job *list)
 static void drop_queued(host *h, queue *q)
 {
     entry e;
-    while (queue_pop(q, &e)) {
+    while (queue_take(q, NULL, &e)) {
         if (atomic_fetch_sub_explicit(&e.job->left, 1, memory_order_acq_rel) == 1) {
             e.job->next = h->pool;
             h->pool = e.job;
         }
     }
-}
-
-static size_t queues_bytes(int workers)
-{
-    return sizeof(queue) * (size_t)workers + TI_CACHE_LINE;
 }
 
 static void host_destroy(ti_device *device)
@@ -595,7 +529,7 @@ static void host_destroy(ti_device *device)
     free_jobs(atomic_load_explicit(&h->done, memory_order_acquire));
     free_jobs(h->taken);
     free_jobs(h->pool);
-    ti_free(h->queues_memory, queues_bytes(device->workers));
+    ti_free(h->queues, sizeof(queue) * (size_t)device->workers);
     ti_free(h->threads, (size_t)h->desc.threads * sizeof(*h->threads));
     TI_DELETE(h);
 }
@@ -614,8 +548,7 @@ static const ti_device_ops host_ops = {
 static void init_queues(host *h, int workers)
 {
     enum { FIRST_CAPACITY = 16 };
-    h->queues_memory = ti_alloc_zero(queues_bytes(workers));
-    h->queues = (queue *)(void *)TI_ALIGN_UP((uintptr_t)h->queues_memory, TI_CACHE_LINE);
+    h->queues = ti_alloc_aligned(sizeof(queue) * (size_t)workers);
     for (int i = 0; i < workers; i++) {
         h->queues[i].slot = TI_NEW_ARRAY(entry, FIRST_CAPACITY);
         h->queues[i].capacity = FIRST_CAPACITY;

@@ -6,6 +6,7 @@
 #define TI_BOX_H
 
 #include "base/macro.h"
+#include "tacit/tacit.h"
 
 typedef struct ti_box {
     int64_t min[3], max[3];
@@ -60,31 +61,63 @@ static inline ti_box ti_box_bounding(const ti_box *a, const ti_box *b)
     return c;
 }
 
+/* The smallest box around all of `n` boxes that are not empty; an empty one if there are none. */
+static inline ti_box ti_boxes_bounding(const ti_box *box, size_t n)
+{
+    ti_box all = n ? box[0] : (ti_box){ { 0, 0, 0 }, { 0, 0, 0 } };
+    for (size_t i = 1; i < n; i++) {
+        all = ti_box_bounding(&all, &box[i]);
+    }
+    return all;
+}
+
 /* Number of indices; 0 if empty. */
 static inline int64_t ti_box_volume(const ti_box *a)
 {
     return ti_box_is_empty(a) ? 0 : (a->max[0] - a->min[0]) * (a->max[1] - a->min[1]) * (a->max[2] - a->min[2]);
 }
 
-/* Order by minimum corner, then by maximum: negative, 0 or positive. */
-static inline int ti_box_compare(const ti_box *a, const ti_box *b)
+/* Order of two corners, dimension 0 first: negative, 0 or positive. */
+static inline int ti_corner_compare(const int64_t a[3], const int64_t b[3])
 {
     for (int d = 0; d < 3; d++) {
-        if (a->min[d] != b->min[d]) {
-            return a->min[d] < b->min[d] ? -1 : 1;
-        }
-    }
-    for (int d = 0; d < 3; d++) {
-        if (a->max[d] != b->max[d]) {
-            return a->max[d] < b->max[d] ? -1 : 1;
+        if (a[d] != b[d]) {
+            return a[d] < b[d] ? -1 : 1;
         }
     }
     return 0;
 }
 
+/* Order by minimum corner, then by maximum. */
+static inline int ti_box_compare(const ti_box *a, const ti_box *b)
+{
+    int order = ti_corner_compare(a->min, b->min);
+    return order ? order : ti_corner_compare(a->max, b->max);
+}
+
 /* a without b: at most 6 pieces, dimension 0 first, below before above. Returns their number; 1 and `a` itself if they
  * do not meet. The order is part of the contract: sender and receiver cut alike (doc/internals.md). */
 int ti_box_subtract(const ti_box *a, const ti_box *b, ti_box out[6]);
+
+/* A box of the program's, and back. Indices that no box has become large ones. */
+static inline ti_box ti_box_from(const tacit_box *from)
+{
+    ti_box b;
+    for (int d = 0; d < 3; d++) {
+        b.min[d] = (int64_t)TI_MIN(from->min[d], (size_t)INT64_MAX);
+        b.max[d] = (int64_t)TI_MIN(from->max[d], (size_t)INT64_MAX);
+    }
+    return b;
+}
+static inline tacit_box ti_box_to_public(const ti_box *from)
+{
+    tacit_box b;
+    for (int d = 0; d < 3; d++) {
+        b.min[d] = (size_t)from->min[d];
+        b.max[d] = (size_t)from->max[d];
+    }
+    return b;
+}
 
 /* If the two touch along one whole face, their union is a box: stores it and returns true. */
 bool ti_box_join(const ti_box *a, const ti_box *b, ti_box *out);

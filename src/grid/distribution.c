@@ -5,11 +5,6 @@
 
 #include <string.h>
 
-static int64_t ceil_div(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
 ti_split_request ti_distribution_split(const ti_distribution *d, int nodes)
 {
     return (ti_split_request){ .range = d->extent,
@@ -23,9 +18,9 @@ ti_split_request ti_distribution_split(const ti_distribution *d, int nodes)
 /* Blocks that are dealt out once are a block distribution, which has an inverse that costs nothing. */
 static bool deals_once(const ti_distribution *d)
 {
-    bool once = ceil_div(d->extent.max[0], d->block[0]) <= d->grid[0];
+    bool once = ti_ceil_div(d->extent.max[0], d->block[0]) <= d->grid[0];
     for (int k = 1; k < 3; k++) {
-        once = once && ceil_div(d->extent.max[k], d->block[k]) == d->grid[k];
+        once = once && ti_ceil_div(d->extent.max[k], d->block[k]) == d->grid[k];
     }
     return once;
 }
@@ -47,7 +42,7 @@ ti_distribution ti_distribution_make(const tacit_distribution *from, const ti_bo
     }
     d.cyclic = from->kind == TACIT_DISTRIBUTE_CYCLIC && !deals_once(&d);
     for (int k = 0; d.cyclic && k < 3; k++) {
-        d.most[k] = ceil_div(ceil_div(extent->max[k], d.block[k]), d.grid[k]);
+        d.most[k] = ti_ceil_div(ti_ceil_div(extent->max[k], d.block[k]), d.grid[k]);
     }
     if (!d.cyclic) {
         ti_split_request request = ti_distribution_split(&d, nodes);

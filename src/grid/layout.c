@@ -112,9 +112,10 @@ typedef struct cursor {
     size_t left, row, column;
 } cursor;
 
-static cursor cursor_start(const ti_block *block)
+static cursor cursor_start(const ti_block *b, size_t byte)
 {
-    return (cursor){ .block = block, .at = block->base, .left = block->run };
+    size_t run = byte / b->run, at = byte % b->run, row = run / b->count[1], column = run % b->count[1];
+    return (cursor){ b, b->base + row * b->stride[0] + column * b->stride[1] + at, b->run - at, row, column };
 }
 
 static void cursor_advance(cursor *c, size_t bytes)
@@ -133,12 +134,12 @@ static void cursor_advance(cursor *c, size_t bytes)
     }
 }
 
-/* Any two blocks of equally many bytes. */
-static void copy_unlike(const ti_block *to, const ti_block *from)
+void ti_layout_copy_bytes(const ti_block *to, const ti_block *from, size_t begin, size_t end)
 {
-    cursor t = cursor_start(to), f = cursor_start(from);
-    for (size_t left = ti_block_bytes(from); left > 0;) {
-        size_t n = TI_MIN(t.left, f.left);
+    TI_ASSERT(begin <= end && end <= ti_block_bytes(to) && end <= ti_block_bytes(from));
+    cursor t = cursor_start(to, begin), f = cursor_start(from, begin);
+    for (size_t left = end - begin; left > 0;) {
+        size_t n = TI_MIN(TI_MIN(t.left, f.left), left);
         memcpy(t.at, f.at, n);
         left -= n;
         if (left > 0) {
@@ -163,6 +164,6 @@ void ti_layout_copy(const ti_block *to, const ti_block *from)
         ti_block cut = cut_alike(to, from);
         copy_alike(&cut, from);
     } else {
-        copy_unlike(to, from);
+        ti_layout_copy_bytes(to, from, 0, ti_block_bytes(from));
     }
 }

@@ -27,5 +27,7 @@ ti_block ti_layout_block(char *base, const ti_box *whole, const ti_box *box, siz
 size_t ti_layout_offset(const ti_box *whole, const int64_t at[3], size_t elem_size);
 /* Copy between two blocks of the same box, folded alike or not. They do not overlap in memory. */
 void ti_layout_copy(const ti_block *to, const ti_block *from);
+/* The same of bytes [begin, end) only, counted in the order of the box. */
+void ti_layout_copy_bytes(const ti_block *to, const ti_block *from, size_t begin, size_t end);
 
 #endif

@@ -12,18 +12,6 @@
 /* The functions of a kind have the same parameters, needed or not. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-/* Division that rounds toward minus infinity; b > 0. */
-static inline int64_t floor_div(int64_t a, int64_t b)
-{
-    int64_t q = a / b;
-    return q - (a % b < 0);
-}
-
-static inline int64_t ceil_div(int64_t a, int64_t b)
-{
-    return -floor_div(-a, b);
-}
-
 /* ---- parts of a dimension of the split that may qualify: an arc, which the components of a mapper narrow in turn */
 
 typedef struct parts {
@@ -98,15 +86,8 @@ static inline bool span_inverse(const tacit_component *c, int64_t n, int64_t x, 
     return c->lo < y && c->hi > x;
 }
 
-static inline bool span_is_constant(const tacit_component *c, const ti_split *s, int64_t n)
-{
-    return full_is_constant(c, s, n);
-}
-
-static inline bool span_is_partitioned(const tacit_component *c, const ti_split *s)
-{
-    return full_is_partitioned(c, s);
-}
+#define span_is_constant full_is_constant
+#define span_is_partitioned full_is_partitioned
 
 static inline bool span_covers(const tacit_component *a, const tacit_component *b)
 {
@@ -119,8 +100,8 @@ static inline bool span_covers(const tacit_component *a, const tacit_component *
 static inline void reach(const tacit_component *c, int64_t a, int64_t b, int64_t *lo, int64_t *hi)
 {
     if (c->mul != c->div) {
-        a = floor_div(a * c->mul, c->div);
-        b = ceil_div(b * c->mul, c->div);
+        a = ti_floor_div(a * c->mul, c->div);
+        b = ti_ceil_div(b * c->mul, c->div);
     }
     *lo = a - c->lo;
     *hi = b + c->hi;
@@ -136,7 +117,7 @@ static inline bool dim_image(const tacit_component *c, int64_t n, int64_t a, int
 
 static inline bool dim_inverse(const tacit_component *c, int64_t n, int64_t x, int64_t y, const parts *p)
 {
-    int64_t above = ceil_div((y + c->lo) * c->div, c->mul), below = floor_div((x - c->hi) * c->div, c->mul);
+    int64_t above = ti_ceil_div((y + c->lo) * c->div, c->mul), below = ti_floor_div((x - c->hi) * c->div, c->mul);
     return narrow_to_items(p, c->dim, below, above);
 }
 
@@ -176,7 +157,7 @@ static inline bool periodic_image(const tacit_component *c, int64_t n, int64_t a
         *hi = n;
         return false;
     }
-    int64_t turns = (uint64_t)a < (uint64_t)n ? 0 : floor_div(a, n);
+    int64_t turns = (uint64_t)a < (uint64_t)n ? 0 : ti_floor_div(a, n);
     *lo = a - turns * n;
     *hi = b - turns * n;
     return *hi > n;
@@ -197,7 +178,8 @@ static inline bool periodic_inverse(const tacit_component *c, int64_t n, int64_t
         return dim_inverse(c, n, x, y, p);
     }
     int64_t end = u < 0 ? v : v - n, begin = end + n - (v - u); /* [0,end) and [begin,n) */
-    int64_t above = ceil_div(end * c->div, c->mul), below = floor_div(begin * c->div, c->mul), most = s->parts[k] - 1;
+    int64_t above = ti_ceil_div(end * c->div, c->mul), below = ti_floor_div(begin * c->div, c->mul),
+            most = s->parts[k] - 1;
     TI_ASSERT(0 < end && end < begin && begin < n);
     if (above <= s->lo[k]) {
         return narrow_to_items(p, k, below, s->hi[k]);
@@ -219,13 +201,10 @@ static inline bool periodic_is_constant(const tacit_component *c, const ti_split
 {
     int k = c->dim;
     int64_t smallest = k == 0 && s->table ? 1 : s->hi[k] - ti_split_border(s, k, s->parts[k] - 1);
-    return ceil_div(smallest * c->mul, c->div) + c->lo + c->hi >= n;
+    return ti_ceil_div(smallest * c->mul, c->div) + c->lo + c->hi >= n;
 }
 
-static inline bool periodic_is_partitioned(const tacit_component *c, const ti_split *s)
-{
-    return full_is_partitioned(c, s);
-}
+#define periodic_is_partitioned full_is_partitioned
 
 static inline bool periodic_covers(const tacit_component *a, const tacit_component *b)
 {
@@ -240,65 +219,50 @@ typedef enum component_kind {
 #undef TI_ROW
 } component_kind;
 
+/* The end of a function that has a case for every kind, which is what CALL makes of the kind's name. */
+#define CASE(KIND, name, rules)                                                                                        \
+    case KIND_##KIND:                                                                                                  \
+        return CALL(name);
+#define SWITCH_ON(kind)                                                                                                \
+    switch ((component_kind)(kind)) {                                                                                  \
+        TI_COMPONENT_KINDS(CASE)                                                                                       \
+    }                                                                                                                  \
+    TI_UNREACHABLE()
+
 /* Whether it goes around: *hi is behind the end then. */
 static inline bool image_along(const tacit_component *c, int64_t n, int64_t a, int64_t b, int64_t *lo, int64_t *hi)
 {
-    switch ((component_kind)__builtin_expect(c->kind, TACIT_COMPONENT_DIM)) {
-#define TI_ROW(KIND, name, rules)                                                                                      \
-    case KIND_##KIND:                                                                                                  \
-        return name##_image(c, n, a, b, lo, hi);
-        TI_COMPONENT_KINDS(TI_ROW)
-#undef TI_ROW
-    }
-    TI_UNREACHABLE();
+#define CALL(name) name##_image(c, n, a, b, lo, hi)
+    SWITCH_ON(__builtin_expect(c->kind, TACIT_COMPONENT_DIM));
+#undef CALL
 }
 
 static inline bool inverse_along(const tacit_component *c, int64_t n, int64_t x, int64_t y, const parts *p)
 {
-    switch ((component_kind)c->kind) {
-#define TI_ROW(KIND, name, rules)                                                                                      \
-    case KIND_##KIND:                                                                                                  \
-        return name##_inverse(c, n, x, y, p);
-        TI_COMPONENT_KINDS(TI_ROW)
-#undef TI_ROW
-    }
-    TI_UNREACHABLE();
+#define CALL(name) name##_inverse(c, n, x, y, p)
+    SWITCH_ON(c->kind);
+#undef CALL
 }
 
 static bool is_constant_along(const tacit_component *c, const ti_split *s, int64_t n)
 {
-    switch ((component_kind)c->kind) {
-#define TI_ROW(KIND, name, rules)                                                                                      \
-    case KIND_##KIND:                                                                                                  \
-        return name##_is_constant(c, s, n);
-        TI_COMPONENT_KINDS(TI_ROW)
-#undef TI_ROW
-    }
-    TI_UNREACHABLE();
+#define CALL(name) name##_is_constant(c, s, n)
+    SWITCH_ON(c->kind);
+#undef CALL
 }
 
 static bool is_partitioned_along(const tacit_component *c, const ti_split *s)
 {
-    switch ((component_kind)c->kind) {
-#define TI_ROW(KIND, name, rules)                                                                                      \
-    case KIND_##KIND:                                                                                                  \
-        return name##_is_partitioned(c, s);
-        TI_COMPONENT_KINDS(TI_ROW)
-#undef TI_ROW
-    }
-    TI_UNREACHABLE();
+#define CALL(name) name##_is_partitioned(c, s)
+    SWITCH_ON(c->kind);
+#undef CALL
 }
 
 static bool covers_along(const tacit_component *a, const tacit_component *b)
 {
-    switch ((component_kind)a->kind) {
-#define TI_ROW(KIND, name, rules)                                                                                      \
-    case KIND_##KIND:                                                                                                  \
-        return name##_covers(a, b);
-        TI_COMPONENT_KINDS(TI_ROW)
-#undef TI_ROW
-    }
-    TI_UNREACHABLE();
+#define CALL(name) name##_covers(a, b)
+    SWITCH_ON(a->kind);
+#undef CALL
 }
 
 /* ---- public mappers */

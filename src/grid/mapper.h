@@ -66,7 +66,8 @@ static inline bool ti_mapper_spans_all(const tacit_component *c)
     return c->kind == TACIT_COMPONENT_SPAN && c->lo == 0 && c->hi == (int64_t)SIZE_MAX;
 }
 
-/* Expand a public mapper for a buffer with `dims` dimensions: how many component mappers (1 to ti_mapper_most). Arguments were checked. */
+/* Expand a public mapper for a buffer with `dims` dimensions: how many component mappers (1 to ti_mapper_most).
+ * Arguments were checked. */
 int ti_mapper_expand(const tacit_mapper *from, int dims, ti_mapper *out);
 static inline size_t ti_mapper_most(const tacit_mapper *from)
 {
@@ -94,7 +95,8 @@ bool ti_mapper_inverse(const ti_mapper *m, const ti_split *s, const ti_box *exte
 
 /* Whether every chunk has the same image: also by clamping to `extent`. May say false although they have. */
 bool ti_mapper_is_constant(const ti_mapper *m, const ti_split *s, const ti_box *extent);
-/* Whether images of different chunks never overlap, decided from the components (may say false although they do not). */
+/* Whether images of different chunks never overlap, decided from the components (may say false although they do
+ * not). */
 bool ti_mapper_is_disjoint(const ti_mapper *m, const ti_split *s);
 /* Whether along dimension `d` of the buffer parts that differ in the component's dimension lie side by side. */
 bool ti_mapper_is_partitioned(const ti_mapper *m, const ti_split *s, int d);

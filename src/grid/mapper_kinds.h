@@ -44,7 +44,8 @@ enum {
     TI_NEEDS_HALO = 1 << 2 /* without one it is a `dim` */
 };
 
-/* X(KIND, name, rules); grid/mapper.c has name_image, name_inverse, name_is_constant, name_is_partitioned, name_covers. */
+/* X(KIND, name, rules); grid/mapper.c has name_image, name_inverse, name_is_constant, name_is_partitioned,
+ * name_covers. */
 #define TI_COMPONENT_KINDS(X)                                                                                          \
     X(DIM, dim, TI_FOLLOWS | TI_SHIFTS)                                                                                \
     X(FULL, full, 0)                                                                                                   \

@@ -347,12 +347,3 @@ int64_t ti_region_volume(const ti_region *region)
     TI_ASSERT(region->settled == region->boxes.count); /* so they are disjoint */
     return ti_boxes_volume(region->boxes.data, region->boxes.count);
 }
-
-ti_box ti_region_bounding(const ti_region *region)
-{
-    ti_box all = { { 0 }, { 0 } };
-    for (size_t i = 0; i < region->boxes.count; i++) {
-        all = i ? ti_box_bounding(&all, &region->boxes.data[i]) : region->boxes.data[0];
-    }
-    return all;
-}

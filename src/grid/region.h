@@ -26,16 +26,6 @@ static inline int64_t ti_boxes_volume(const ti_box *box, size_t count)
     return volume;
 }
 
-/* The smallest box around all of a list, which has some. */
-static inline ti_box ti_boxes_bounding(const ti_boxes *list)
-{
-    ti_box around = list->data[0];
-    for (size_t i = 1; i < list->count; i++) {
-        around = ti_box_bounding(&around, &list->data[i]);
-    }
-    return around;
-}
-
 /* Appends what the two have in common, unless that is nothing. */
 static inline void ti_boxes_push_common(const ti_box *a, const ti_box *b, ti_boxes *out)
 {
@@ -68,7 +58,10 @@ static inline bool ti_region_is_empty(const ti_region *region)
     return region->boxes.count == 0;
 }
 bool ti_region_meets(const ti_region *region, const ti_box *box);
-ti_box ti_region_bounding(const ti_region *region); /* an empty box if empty */
-int64_t ti_region_volume(const ti_region *region);  /* of a settled one */
+static inline ti_box ti_region_bounding(const ti_region *region) /* an empty box if empty */
+{
+    return ti_boxes_bounding(region->boxes.data, region->boxes.count);
+}
+int64_t ti_region_volume(const ti_region *region); /* of a settled one */
 
 #endif

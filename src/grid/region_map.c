@@ -11,14 +11,18 @@
 
 #include <string.h>
 
-enum { FANOUT = TI_REGION_FANOUT, LEAST = TI_REGION_LEAST, SPLIT_LEAST = 6, FEW_ENOUGH = 12, MOST_POOLED = FANOUT + 6 };
-enum { MOST_SPARE = TI_REGION_SPARE, MANY_SPARE = TI_REGION_MANY_SPARE };
+enum { FANOUT = TI_REGION_FANOUT, MIN_COUNT = TI_REGION_MIN_COUNT, MAX_POOLED = FANOUT + 6 };
+enum {
+    MIN_SPLIT = 6,
+    MAX_MERGED = 12
+}; /* boxes of either side of a split, and of a root that takes the place of two */
+enum { MAX_SPARE = TI_REGION_MAX_SPARE, MAX_SPARE_AFTER_MANY = TI_REGION_MAX_SPARE_AFTER_MANY };
 
 /* Boxes with their payload, outside of tree nodes: while a full tree node is split. */
 typedef struct pool {
     int count;
-    ti_box box[MOST_POOLED];
-    uint64_t value[MOST_POOLED];
+    ti_box box[MAX_POOLED];
+    uint64_t value[MAX_POOLED];
 } pool;
 
 void ti_region_map_init(ti_region_map *map)
@@ -41,11 +45,11 @@ static ti_region_node *take_node(ti_region_map *map)
     return node;
 }
 
-static void drop_node(ti_region_map *map, ti_region_node *node, int most)
+static void drop_node(ti_region_map *map, ti_region_node *node, int max_spares)
 {
     map->finger = map->finger == node ? NULL : map->finger;
     node->count = 0; /* for other fingers */
-    if (map->spares < most) {
+    if (map->spares < max_spares) {
         node->next_spare = map->spare;
         map->spare = node;
         map->spares++;
@@ -81,7 +85,7 @@ void ti_region_map_fini(ti_region_map *map)
     ti_region_map_init(map);
 }
 
-/* ---------------------------------------------------------------- measures */
+/* ---- measures */
 
 /* Volumes are compared only, and may exceed 64 bits: hence floating point. */
 static inline double volume(const ti_box *b)
@@ -100,7 +104,7 @@ static double overlap(const ti_box *a, const ti_box *b)
     return ti_box_is_empty(&c) ? 0 : volume(&c);
 }
 
-/* ---------------------------------------------------------------- insertion */
+/* ---- insertion */
 
 static void leaf_insert(ti_region_node *leaf, const ti_box *box, uint64_t value)
 {
@@ -114,26 +118,21 @@ static void leaf_insert(ti_region_node *leaf, const ti_box *box, uint64_t value)
     leaf->value[i] = value;
 }
 
-static void node_append(ti_region_node *node, const ti_box *box, uint64_t value)
-{
-    TI_ASSERT(node->count < FANOUT);
-    node->inner = true;
-    node->box[node->count] = *box;
-    node->value[node->count++] = value;
-}
-
 static void node_put(ti_region_node *node, int height, const ti_box *box, uint64_t value)
 {
     if (height == 0) {
         leaf_insert(node, box, value);
     } else {
-        node_append(node, box, value);
+        TI_ASSERT(node->count < FANOUT);
+        node->inner = true;
+        node->box[node->count] = *box;
+        node->value[node->count++] = value;
     }
 }
 
 static void pool_add(pool *p, const ti_region_node *node)
 {
-    TI_ASSERT(p->count + node->count <= MOST_POOLED);
+    TI_ASSERT(p->count + node->count <= MAX_POOLED);
     memcpy(&p->box[p->count], node->box, (size_t)node->count * sizeof(ti_box));
     memcpy(&p->value[p->count], node->value, (size_t)node->count * sizeof(uint64_t));
     p->count += node->count;
@@ -160,14 +159,14 @@ static void order_along(const pool *p, int d, uint8_t *order)
 typedef struct cut {
     double overlap, margin;
     int at;
-    uint8_t order[MOST_POOLED];
+    uint8_t order[MAX_POOLED];
 } cut;
 
 /* The best cut of a given order; of equal ones the last, since loops often add in ascending order, and what lies behind
  * the cut is filled next. */
 static void rate_cuts(const pool *p, cut *c)
 {
-    ti_box below[MOST_POOLED], above[MOST_POOLED];
+    ti_box below[MAX_POOLED], above[MAX_POOLED];
     int n = p->count;
     below[0] = p->box[c->order[0]];
     above[n - 1] = p->box[c->order[n - 1]];
@@ -176,7 +175,7 @@ static void rate_cuts(const pool *p, cut *c)
         above[n - 1 - i] = ti_box_bounding(&above[n - i], &p->box[c->order[n - 1 - i]]);
     }
     c->at = 0;
-    for (int at = SPLIT_LEAST; at <= n - SPLIT_LEAST; at++) {
+    for (int at = MIN_SPLIT; at <= n - MIN_SPLIT; at++) {
         double shared = overlap(&below[at - 1], &above[at]), around = margin(&below[at - 1]) + margin(&above[at]);
         if (!c->at || shared < c->overlap || (shared == c->overlap && around <= c->margin)) {
             c->overlap = shared;
@@ -212,7 +211,7 @@ static void pool_split(const pool *p, int height, ti_region_node *a, ti_region_n
             best = c;
         }
     }
-    TI_ASSERT(best.at >= SPLIT_LEAST && p->count - best.at >= SPLIT_LEAST && p->count - best.at <= FANOUT);
+    TI_ASSERT(best.at >= MIN_SPLIT && p->count - best.at >= MIN_SPLIT && p->count - best.at <= FANOUT);
     a->count = b->count = 0;
     for (int i = 0; i < p->count; i++) {
         int from = best.order[i];
@@ -220,21 +219,31 @@ static void pool_split(const pool *p, int height, ti_region_node *a, ti_region_n
     }
 }
 
-/* Put an entry or child into a tree node; if it is full, split it and return the new neighbour. */
-static ti_region_node *node_insert(ti_region_map *map, ti_region_node *node, int height, const ti_box *box,
-                                   uint64_t value)
+/* Put entries or children into a tree node; if there is no room for them, split it and return the new neighbour. */
+static ti_region_node *node_insert(ti_region_map *map, ti_region_node *node, int height, const ti_region_entry *entry,
+                                   int n)
 {
-    if (TI_LIKELY(node->count < FANOUT)) {
-        node_put(node, height, box, value);
+    if (TI_LIKELY(node->count + n <= FANOUT)) {
+        for (int i = 0; i < n; i++) {
+            node_put(node, height, &entry[i].box, entry[i].value);
+        }
         return NULL;
     }
     pool p = { .count = 0 };
     pool_add(&p, node);
-    p.box[p.count] = *box;
-    p.value[p.count++] = value;
+    for (int i = 0; i < n; i++) {
+        p.box[p.count] = entry[i].box;
+        p.value[p.count++] = entry[i].value;
+    }
     ti_region_node *fresh = take_node(map);
     pool_split(&p, height, node, fresh);
     return fresh;
+}
+
+/* The entry of a tree node in the one above it. */
+static ti_region_entry as_child(ti_region_node *node)
+{
+    return (ti_region_entry){ ti_region_node_bounding(node), (uint64_t)(uintptr_t)node };
 }
 
 /* The child whose box grows least; the smaller one if several do. */
@@ -255,21 +264,20 @@ static int choose_child(const ti_region_node *node, const ti_box *box)
 }
 
 /* Insert below `node`. Returns the new neighbour if it had to be split; then the caller recomputes its box. */
-static ti_region_node *insert_below(ti_region_map *map, ti_region_node *node, int height, const ti_box *box,
-                                    uint64_t value)
+static ti_region_node *insert_below(ti_region_map *map, ti_region_node *node, int height, const ti_region_entry *entry)
 {
     if (height == 0) {
-        return node_insert(map, node, 0, box, value);
+        return node_insert(map, node, 0, entry, 1);
     }
-    int at = choose_child(node, box);
-    ti_region_node *child = node->child[at], *fresh = insert_below(map, child, height - 1, box, value);
+    int at = choose_child(node, &entry->box);
+    ti_region_node *child = node->child[at], *fresh = insert_below(map, child, height - 1, entry);
     if (!fresh) {
-        node->box[at] = ti_box_bounding(&node->box[at], box);
+        node->box[at] = ti_box_bounding(&node->box[at], &entry->box);
         return NULL;
     }
-    node->box[at] = ti_region_bounding(child->box, child->count);
-    ti_box fresh_box = ti_region_bounding(fresh->box, fresh->count);
-    return node_insert(map, node, height, &fresh_box, (uint64_t)(uintptr_t)fresh);
+    node->box[at] = ti_region_node_bounding(child);
+    const ti_region_entry added = as_child(fresh);
+    return node_insert(map, node, height, &added, 1);
 }
 
 /* The root was split, and `fresh` is its new neighbour, or NULL: then nothing changes. */
@@ -279,9 +287,7 @@ static void grow_root(ti_region_map *map, ti_region_node *old, ti_region_node *f
         return;
     }
     ti_region_node *root = take_node(map);
-    ti_box old_box = ti_region_bounding(old->box, old->count), fresh_box = ti_region_bounding(fresh->box, fresh->count);
-    node_append(root, &old_box, (uint64_t)(uintptr_t)old);
-    node_append(root, &fresh_box, (uint64_t)(uintptr_t)fresh);
+    node_insert(map, root, 1, (ti_region_entry[]){ as_child(old), as_child(fresh) }, 2);
     map->root = root;
     map->height++;
 }
@@ -297,13 +303,13 @@ void ti_region_map_insert(ti_region_map *map, const ti_box *box, uint64_t value)
     if (TI_LIKELY(map->height == 0 && map->root->count < FANOUT)) {
         leaf_insert(map->root, box, value);
     } else {
-        ti_box copy = *box;
-        grow_root(map, map->root, insert_below(map, map->root, map->height, &copy, value));
+        const ti_region_entry entry = { *box, value };
+        grow_root(map, map->root, insert_below(map, map->root, map->height, &entry));
     }
     TI_VALIDATE(ti_region_map_seems_valid(map));
 }
 
-/* ---------------------------------------------------------------- exact boxes */
+/* ---- exact boxes */
 
 static void node_erase(ti_region_node *node, int at)
 {
@@ -341,15 +347,15 @@ static void refill_child(ti_region_map *map, ti_region_node *node, int height, i
         }
         node->box[other] = ti_box_bounding(&node->box[other], &node->box[at]);
         node_erase(node, at);
-        drop_node(map, small, MOST_SPARE);
+        drop_node(map, small, MAX_SPARE);
         return;
     }
     pool p = { .count = 0 };
     pool_add(&p, small);
     pool_add(&p, full);
     pool_split(&p, height - 1, small, full);
-    node->box[at] = ti_region_bounding(small->box, small->count);
-    node->box[other] = ti_region_bounding(full->box, full->count);
+    node->box[at] = ti_region_node_bounding(small);
+    node->box[other] = ti_region_node_bounding(full);
 }
 
 static bool remove_below(ti_region_map *map, ti_region_node *node, int height, const ti_box *box, uint64_t value)
@@ -368,8 +374,8 @@ static bool remove_below(ti_region_map *map, ti_region_node *node, int height, c
         if (!ti_box_covers(&node->box[i], box) || !remove_below(map, child, height - 1, box, value)) {
             continue;
         }
-        node->box[i] = ti_region_bounding(child->box, child->count);
-        if (child->count < LEAST) {
+        node->box[i] = ti_region_node_bounding(child);
+        if (child->count < MIN_COUNT) {
             refill_child(map, node, height, i);
         }
         return true;
@@ -382,7 +388,7 @@ static void shorten(ti_region_map *map)
 {
     while (map->height > 0) {
         ti_region_node *old = map->root;
-        if (old->count == 2 && old->child[0]->count + old->child[1]->count <= FEW_ENOUGH) {
+        if (old->count == 2 && old->child[0]->count + old->child[1]->count <= MAX_MERGED) {
             refill_child(map, old, map->height, 0);
         }
         if (old->count > 1) {
@@ -390,7 +396,7 @@ static void shorten(ti_region_map *map)
         }
         map->root = old->child[0];
         map->height--;
-        drop_node(map, old, MOST_SPARE);
+        drop_node(map, old, MAX_SPARE);
     }
 }
 
@@ -406,7 +412,7 @@ bool ti_region_map_remove(ti_region_map *map, const ti_box *box, uint64_t value)
     map->count--;
     shorten(map);
     if (!map->count) {
-        drop_node(map, map->root, MOST_SPARE);
+        drop_node(map, map->root, MAX_SPARE);
         map->root = NULL;
     }
     TI_VALIDATE(ti_region_map_seems_valid(map));
@@ -436,34 +442,12 @@ void ti_region_map_insert_joined(ti_region_map *map, const ti_box *box, uint64_t
     ti_region_map_insert(map, &whole, value);
 }
 
-/* ---------------------------------------------------------------- cutting, removing much */
+/* ---- cutting, removing much */
 
 typedef struct pieces {
     const ti_region_entry *piece;
     int count;
 } pieces;
-
-/* The entry at the finger becomes its pieces. If its leaf is full, split it and return the new neighbour. */
-static ti_region_node *cut_in_leaf(ti_region_map *map, const pieces *p)
-{
-    ti_region_node *leaf = map->finger, *fresh = NULL;
-    node_erase(leaf, map->at);
-    if (TI_LIKELY(leaf->count + p->count <= FANOUT)) {
-        for (int i = 0; i < p->count; i++) {
-            leaf_insert(leaf, &p->piece[i].box, p->piece[i].value);
-        }
-        return NULL;
-    }
-    pool all = { .count = 0 };
-    pool_add(&all, leaf);
-    for (int i = 0; i < p->count; i++) {
-        all.box[all.count] = p->piece[i].box;
-        all.value[all.count++] = p->piece[i].value;
-    }
-    fresh = take_node(map);
-    pool_split(&all, 0, leaf, fresh);
-    return fresh;
-}
 
 /* Look for the entry below `node`, and cut it. *found says whether it was there. Returns the new neighbour of `node` if
  * that was split, or NULL. */
@@ -474,16 +458,17 @@ static ti_region_node *cut_below(ti_region_map *map, ti_region_node *node, int h
         if (height == 0 && ti_box_equal(&node->box[i], box)) {
             *found = true;
             ti_region_point_at(map, node, i);
-            return cut_in_leaf(map, p);
+            node_erase(node, i);
+            return node_insert(map, node, 0, p->piece, p->count);
         }
         if (height == 0 || !ti_box_covers(&node->box[i], box)) {
             continue;
         }
         ti_region_node *child = node->child[i], *fresh = cut_below(map, child, height - 1, box, p, found);
         if (fresh) {
-            ti_box fresh_box = ti_region_bounding(fresh->box, fresh->count);
-            node->box[i] = ti_region_bounding(child->box, child->count);
-            return node_insert(map, node, height, &fresh_box, (uint64_t)(uintptr_t)fresh);
+            const ti_region_entry added = as_child(fresh);
+            node->box[i] = ti_region_node_bounding(child);
+            return node_insert(map, node, height, &added, 1);
         }
     }
     return NULL;
@@ -498,7 +483,8 @@ void ti_region_map_cut(ti_region_map *map, const ti_box *box, const ti_region_en
     map->count += (size_t)n - 1;
     if (ti_region_finger_covers(map, &copy) && ti_box_equal(&map->finger->box[map->at], &copy) &&
         map->finger->count + n - 1 <= FANOUT) { /* the pieces are its box, so no box above changes */
-        cut_in_leaf(map, &p);
+        node_erase(map->finger, map->at);
+        node_insert(map, map->finger, 0, piece, n);
     } else {
         grow_root(map, map->root, cut_below(map, map->root, map->height, &copy, &p, &found));
         TI_ASSERT(found);
@@ -520,7 +506,7 @@ static size_t drop_subtree(ti_region_map *map, ti_region_node *node, int height,
         }
     }
     entries += height == 0 ? (size_t)node->count : 0;
-    drop_node(map, node, MANY_SPARE);
+    drop_node(map, node, MAX_SPARE_AFTER_MANY);
     return entries;
 }
 
@@ -541,10 +527,10 @@ static size_t remove_inside_below(ti_region_map *map, ti_region_node *node, int 
             continue;
         }
         size_t fewer = !meets ? 0 : covered ? 0 : remove_inside_below(map, child, height - 1, box, orphans);
-        if (covered || child->count < LEAST) {
+        if (covered || child->count < MIN_COUNT) {
             removed += drop_subtree(map, child, height - 1, covered ? NULL : orphans);
         } else {
-            node->box[kept] = fewer ? ti_region_bounding(child->box, child->count) : node->box[kept];
+            node->box[kept] = fewer ? ti_region_node_bounding(child) : node->box[kept];
             kept++;
         }
         removed += fewer;
@@ -563,7 +549,7 @@ size_t ti_region_map_remove_inside(ti_region_map *map, const ti_box *box)
     ti_vec_clear(&map->orphans);
     map->count -= remove_inside_below(map, map->root, map->height, &copy, &map->orphans);
     if (map->root->count == 0) {
-        drop_node(map, map->root, MOST_SPARE);
+        drop_node(map, map->root, MAX_SPARE);
         map->root = NULL;
         map->height = 0;
     } else {

@@ -8,9 +8,9 @@
 
 #include "grid/region_map.h"
 
-enum { TI_REGION_FANOUT = TI_REGION_MAP_FEW, TI_REGION_LEAST = 4 };
+enum { TI_REGION_FANOUT = TI_REGION_MAP_FEW, TI_REGION_MIN_COUNT = 4 };
 /* Tree nodes that a map keeps for reuse: normally, and where much was removed at once. */
-enum { TI_REGION_SPARE = 64, TI_REGION_MANY_SPARE = 512 };
+enum { TI_REGION_MAX_SPARE = 64, TI_REGION_MAX_SPARE_AFTER_MANY = 512 };
 
 struct ti_region_node {
     int32_t count;
@@ -40,13 +40,9 @@ static inline ti_region_finger *ti_region_finger_for(const ti_region_map *map, c
     return &map->fingers[h >> 56 & (TI_REGION_FINGERS - 1)];
 }
 
-static inline ti_box ti_region_bounding(const ti_box *box, int n)
+static inline ti_box ti_region_node_bounding(const ti_region_node *node)
 {
-    ti_box all = box[0];
-    for (int i = 1; i < n; i++) {
-        all = ti_box_bounding(&all, &box[i]);
-    }
-    return all;
+    return ti_boxes_bounding(node->box, (size_t)node->count);
 }
 
 static inline int ti_region_compare(const ti_box *a, uint64_t a_value, const ti_box *b, uint64_t b_value)

@@ -2,10 +2,9 @@
 #include "grid/region_map_impl.h"
 
 #include "base/check.h"
+#include "base/sort.h"
 
-#include <string.h>
-
-enum { FANOUT = TI_REGION_FANOUT, LEAST = TI_REGION_LEAST, FEW_TO_SORT = 16 };
+enum { FANOUT = TI_REGION_FANOUT, MIN_COUNT = TI_REGION_MIN_COUNT, MAX_INSERTED = 16 };
 
 void ti_region_remember(ti_region_map *map, ti_region_node *before, const ti_box *box)
 {
@@ -21,7 +20,7 @@ void ti_region_remember(ti_region_map *map, ti_region_node *before, const ti_box
     *ti_region_finger_for(map, box) = (ti_region_finger){ map->finger, map->at };
 }
 
-/* ---------------------------------------------------------------- exact boxes */
+/* ---- exact boxes */
 
 static bool find_below(ti_region_map *map, ti_region_node *node, int height, const ti_box *box)
 {
@@ -42,17 +41,6 @@ static bool find_below(ti_region_map *map, ti_region_node *node, int height, con
     return false;
 }
 
-uint64_t *ti_region_map_find(ti_region_map *map, const ti_box *box)
-{
-    if (!map->count) {
-        return NULL;
-    }
-    if (ti_region_finger_covers(map, box) && ti_box_equal(&map->finger->box[map->at], box)) {
-        return &map->finger->value[map->at];
-    }
-    return find_below(map, map->root, map->height, box) ? &map->finger->value[map->at] : NULL;
-}
-
 uint64_t *ti_region_map_near(ti_region_map *map, const ti_box *box)
 {
     if (ti_region_finger_covers(map, box) && ti_box_equal(&map->finger->box[map->at], box)) {
@@ -61,7 +49,16 @@ uint64_t *ti_region_map_near(ti_region_map *map, const ti_box *box)
     return NULL;
 }
 
-/* ---------------------------------------------------------------- queries */
+uint64_t *ti_region_map_find(ti_region_map *map, const ti_box *box)
+{
+    uint64_t *value = map->count ? ti_region_map_near(map, box) : NULL;
+    if (!value && map->count && find_below(map, map->root, map->height, box)) {
+        value = &map->finger->value[map->at];
+    }
+    return value;
+}
+
+/* ---- queries */
 
 static inline bool reaches(const ti_box *a, const ti_box *b)
 {
@@ -111,53 +108,32 @@ static void query_touching_below(const ti_region_node *node, int height, const t
     }
 }
 
-static inline bool in_order(const ti_region_entry *a, const ti_region_entry *b)
+static int by_box(const void *a, const void *b)
 {
-    return ti_region_compare(&a->box, a->value, &b->box, b->value) <= 0;
+    const ti_region_entry *x = a, *y = b;
+    return ti_region_compare(&x->box, x->value, &y->box, y->value);
 }
 
-/* Merge the sorted runs [from, mid) and [mid, end) into `to`. */
-static void merge_runs(const ti_region_entry *from, size_t mid, size_t end, ti_region_entry *to)
-{
-    for (size_t i = 0, j = mid, put = 0; put < end; put++) {
-        to[put] = i < mid && (j == end || in_order(&from[i], &from[j])) ? from[i++] : from[j++];
-    }
-}
-
-/* Sort n entries; `other` has room for as many. Leaves are sorted, so short runs in order are common. */
-static void sort_entries(ti_region_entry *entry, size_t n, ti_region_entry *other)
-{
-    if (n <= FEW_TO_SORT) {
-        for (size_t i = 1; i < n; i++) {
-            ti_region_entry e = entry[i];
-            size_t j = i;
-            for (; j > 0 && !in_order(&entry[j - 1], &e); j--) {
-                entry[j] = entry[j - 1];
-            }
-            entry[j] = e;
-        }
-        return;
-    }
-    sort_entries(entry, n / 2, other);
-    sort_entries(entry + n / 2, n - n / 2, other);
-    if (!in_order(&entry[n / 2 - 1], &entry[n / 2])) {
-        merge_runs(entry, n / 2, n, other);
-        memcpy(entry, other, n * sizeof(*entry));
-    }
-}
-
+/* Sort the entries from `first` on: few, or what came from leaves, which are sorted. */
 static void sort_from(ti_region_entries *out, size_t first)
 {
     TI_ASSERT(first <= out->count);
-    size_t n = out->count - first, i = 1;
-    while (i < n && in_order(&out->data[first + i - 1], &out->data[first + i])) {
-        i++;
+    size_t n = out->count - first, sorted = first + 1;
+    while (sorted < out->count && by_box(&out->data[sorted - 1], &out->data[sorted]) <= 0) {
+        sorted++;
     }
-    if (i < n) {
-        if (n > FEW_TO_SORT) {
-            ti_vec_reserve(out, out->count + n);
+    if (sorted < out->count && n > MAX_INSERTED) {
+        ti_vec_reserve(out, out->count + n / 2);
+        ti_sort(out->data + first, n, sizeof(*out->data), by_box, out->data + out->count);
+        return;
+    }
+    for (size_t i = sorted; i < out->count; i++) {
+        ti_region_entry e = out->data[i];
+        size_t j = i;
+        for (; j > first && by_box(&out->data[j - 1], &e) > 0; j--) {
+            out->data[j] = out->data[j - 1];
         }
-        sort_entries(out->data + first, n, out->data + out->count);
+        out->data[j] = e;
     }
 }
 
@@ -234,9 +210,7 @@ void ti_region_map_query_touching(const ti_region_map *map, const ti_box *box, t
         return;
     }
     query_touching_below(map->root, map->height, box, out);
-    if (out->count > first + 1) {
-        sort_from(out, first);
-    }
+    sort_from(out, first);
 }
 
 /* The cursor has a digit per height: which child to go to. That of the lowest inner tree nodes counts fastest. In a map
@@ -267,12 +241,12 @@ void ti_region_map_visit(const ti_region_map *map, uint64_t *cursor, ti_region_e
     }
 }
 
-/* ---------------------------------------------------------------- invariants */
+/* ---- invariants */
 
 /* Counts the entries below `node` into *entries; false if something is wrong. */
-static bool is_valid_below(const ti_region_node *node, int height, int least, size_t *entries)
+static bool is_valid_below(const ti_region_node *node, int height, int min_count, size_t *entries)
 {
-    if (node->count < least || node->count > FANOUT) {
+    if (node->count < min_count || node->count > FANOUT) {
         return false;
     }
     for (int i = 0; i < node->count; i++) {
@@ -285,10 +259,10 @@ static bool is_valid_below(const ti_region_node *node, int height, int least, si
             }
             continue;
         }
-        if (!node->child[i] || !is_valid_below(node->child[i], height - 1, LEAST, entries)) {
+        if (!node->child[i] || !is_valid_below(node->child[i], height - 1, MIN_COUNT, entries)) {
             return false;
         }
-        ti_box exact = ti_region_bounding(node->child[i]->box, node->child[i]->count);
+        ti_box exact = ti_region_node_bounding(node->child[i]);
         if (!ti_box_equal(&exact, &node->box[i])) {
             return false;
         }
@@ -301,7 +275,8 @@ bool ti_region_map_is_valid(const ti_region_map *map)
 {
     size_t entries = 0;
     int spares = 0;
-    for (const ti_region_node *node = map->spare; node && spares <= TI_REGION_MANY_SPARE; node = node->next_spare) {
+    for (const ti_region_node *node = map->spare; node && spares <= TI_REGION_MAX_SPARE_AFTER_MANY;
+         node = node->next_spare) {
         spares++;
     }
     if (spares != map->spares || map->height < 0 || !map->root != !map->count) {

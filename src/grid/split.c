@@ -6,11 +6,6 @@
 
 #include <string.h>
 
-static int64_t ceil_div(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
 void ti_split_grid(int64_t n, int64_t out[2])
 {
     int64_t a = 1;
@@ -37,7 +32,7 @@ static void choose_parts(ti_split *s, const ti_split_request *r)
 {
     int64_t granules[3], wanted = (int64_t)r->nodes * r->oversubscribe;
     for (int d = 0; d < 3; d++) {
-        granules[d] = ceil_div(s->hi[d] - s->lo[d], s->gran[d]);
+        granules[d] = ti_ceil_div(s->hi[d] - s->lo[d], s->gran[d]);
         s->parts[d] = 1;
     }
     if (s->place < 0 && r->grid[0]) {
@@ -63,7 +58,7 @@ static void choose_parts(ti_split *s, const ti_split_request *r)
 /* Borders of dimension 0 in proportion to the weights; every part keeps at least one granule. */
 static void fill_table(ti_split *s, const ti_split_request *r, int64_t *table)
 {
-    int64_t parts = s->parts[0], granules = s->quot[0] * parts + s->rest[0], per = ceil_div(parts, r->nodes);
+    int64_t parts = s->parts[0], granules = s->quot[0] * parts + s->rest[0], per = ti_ceil_div(parts, r->nodes);
     uint64_t total = 0, sum = 0;
     for (int64_t i = 0; i < parts; i++) {
         total += TI_MAX(r->weights[i / per], 1u);
@@ -99,7 +94,7 @@ ti_split ti_split_make(const ti_split_request *r, int64_t *table)
     }
     choose_parts(&s, r);
     s.chunks = s.parts[0] * s.parts[1] * s.parts[2];
-    s.per_node = ceil_div(s.chunks, r->nodes);
+    s.per_node = ti_ceil_div(s.chunks, r->nodes);
     TI_ASSERT(s.place >= 0 ? s.chunks == 1 : s.chunks <= (int64_t)r->nodes * r->oversubscribe);
     if (r->weights && s.place < 0 && s.parts[1] == 1) {
         fill_table(&s, r, table);

@@ -89,7 +89,7 @@ static inline int64_t ti_split_chunks_of(const ti_split *s, int node, int64_t *f
 static inline void ti_split_nodes(const ti_split *s, int *a, int *b)
 {
     *a = s->place >= 0 ? s->place : 0;
-    *b = s->place >= 0 ? s->place + 1 : (int)((s->chunks + s->per_node - 1) / s->per_node);
+    *b = s->place >= 0 ? s->place + 1 : (int)ti_ceil_div(s->chunks, s->per_node);
 }
 
 static inline ti_box ti_split_range(const ti_split *s)

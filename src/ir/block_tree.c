@@ -5,8 +5,7 @@
 
 int64_t ti_block_items(int64_t length, int64_t gran)
 {
-    int64_t granules = length / gran + (length % gran != 0);
-    return gran * (granules / TI_MAX_BLOCKS + (granules % TI_MAX_BLOCKS != 0));
+    return gran * ti_ceil_div(ti_ceil_div(length, gran), TI_MAX_BLOCKS);
 }
 
 /* The largest power of two that divides n > 0. */

@@ -1,11 +1,12 @@
 /* The fixed tree of reductions whose bits must not depend on the machine (tacit_config.reproducible).
  *
- * The range is cut along dimension 0 into blocks of equal length, at most TI_MAX_BLOCKS, by its length and the task's granularity alone. Over the
- * blocks stands a complete binary tree, clipped at the last block: the subtree that begins at block s, s > 0, is the largest one whose
- * length divides s; it is a right child, and its sibling begins at s - that length. Whoever has blocks [a,b), whatever a and b, can combine
- * exactly those neighbours that are siblings, and what remains are subtrees: at most one per bit of a and of b. So each result is the
- * same expression over blocks, however they were dealt to workers, devices and nodes.
- * Pure functions and a plain value. Any thread. */
+ * The range is cut along dimension 0 into blocks of equal length, at most TI_MAX_BLOCKS, by its length and the
+ * task's granularity alone. Over the blocks stands a complete binary tree, clipped at the last block: the subtree
+ * that begins at block s, s > 0, is the largest one whose length divides s; it is a right child, and its sibling
+ * begins at s - that length. Whoever has blocks [a,b), whatever a and b, can combine exactly those neighbours that
+ * are siblings, and what remains are subtrees: at most one per bit of a and of b. So each result is the same
+ * expression over blocks, however they were dealt to workers, devices and nodes. Pure functions and a plain value.
+ * Any thread. */
 #ifndef TI_BLOCK_TREE_H
 #define TI_BLOCK_TREE_H
 

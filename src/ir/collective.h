@@ -1,12 +1,14 @@
 /* A collective: one region that changes hands among all nodes at once, as a value that every node derives alike.
  *
- * Who gives what and who gets what are *parts*: one node has all of it, or node q has what a mapper covers for its chunks. So a
- * collective is described without naming nodes one by one, and what travels from node r to node q is one question: the region, in r's part,
- * in q's part. The patterns are those of Knorr et al., doi 10.1007/s10766-024-00767-y, table 2, and reductions: there every node gives all of the
- * region, and what one node or all nodes get is combined from that in the order of the nodes.
+ * Who gives what and who gets what are *parts*: one node has all of it, or node q has what a mapper covers for its
+ * chunks. So a collective is described without naming nodes one by one, and what travels from node r to node q is one
+ * question: the region, in r's part, in q's part. The patterns are those of Knorr et al., doi
+ * 10.1007/s10766-024-00767-y, table 2, and reductions: there every node gives all of the region, and what one node or
+ * all nodes get is combined from that in the order of the nodes.
  *
- * A pattern may hold within *groups* of nodes, which have nothing for each other: rows or columns of a grid. The groups of a collective are alike: each
- * has `members` nodes, `stride` apart. Who carries one out looks at the members of its own group only.
+ * A pattern may hold within *groups* of nodes, which have nothing for each other: rows or columns of a grid. The groups
+ * of a collective are alike: each has `members` nodes, `stride` apart. Who carries one out looks at the members of its
+ * own group only.
  *
  * Immutable once made, and self-contained: the executor reads it while the planners go on. Any thread. */
 #ifndef TI_COLLECTIVE_H
@@ -35,7 +37,8 @@ static inline bool ti_pattern_combines(ti_pattern pattern)
 /* "all-gather" */
 const char *ti_pattern_name(ti_pattern pattern);
 
-/* What becomes of a forward. Those behind TI_VERDICT_COLLECTIVE are the first condition of the patterns that does not hold. */
+/* What becomes of a forward. Those behind TI_VERDICT_COLLECTIVE are the first condition of the patterns that does
+ * not hold. */
 typedef enum ti_verdict {
     TI_VERDICT_FREE,          /* nothing moves */
     TI_VERDICT_COLLECTIVE,    /* a pattern */
@@ -113,8 +116,8 @@ int ti_collective_groups(const ti_collective *c);
 /* What of region `index` comes together on node q, of an all-gather or broadcast. False: nothing. */
 bool ti_collective_together(const ti_collective *c, int q, uint32_t index, ti_box *out);
 
-/* Append what travels from node r to node q, in an order that both know; r and q differ. Nothing of a reduction, whose values meet on the
- * way, and nothing if they are in different groups. */
+/* Append what travels from node r to node q, in an order that both know; r and q differ. Nothing of a reduction,
+ * whose values meet on the way, and nothing if they are in different groups. */
 void ti_collective_message(const ti_collective *c, int r, int q, ti_boxes *out, ti_boxes *scratch);
 /* Append what node r gives to anybody. */
 void ti_collective_given(const ti_collective *c, int r, ti_boxes *out);

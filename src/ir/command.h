@@ -45,9 +45,10 @@ typedef struct ti_block_message {
     ti_block_span span[TI_BLOCK_BITS];
 } ti_block_message;
 
-/* One node's place in the tree over blocks: it combines its own blocks with what it receives, sends what others combine further, and
- * keeps the rest: the result of all blocks, if it has block 0, or nothing. What is received belongs to the last subtree that begins here, which
- * is in the last message, so the messages before it wait for nobody. */
+/* One node's place in the tree over blocks: it combines its own blocks with what it receives, sends what others
+ * combine further, and keeps the rest: the result of all blocks, if it has block 0, or nothing. What is received
+ * belongs to the last subtree that begins here, which is in the last message, so the messages before it wait for
+ * nobody. */
 typedef struct ti_block_place {
     ti_block_span own;
     uint32_t blocks; /* of the range */

@@ -1,9 +1,10 @@
 /* A shape: everything that two submissions of a loop have in common, which is all but their arguments. Immutable.
  *
- * A task is a shape, an id and arguments. Descriptions that come again are interned (api/shapes.h): equal ones point to one
- * shape, which has a serial that no other shape ever has, and a number, by which each stage keeps a table of what it knows of the
- * shape. A number is given anew only when every task of the shape has been executed. Whoever finds another serial in its table
- * than it kept has to forget. What comes once has a shape of its own, with serial 0, beside the task. */
+ * A task is a shape, an id and arguments. Descriptions that come again are interned (api/shapes.h): equal ones point
+ * to one shape, which has a serial that no other shape ever has, and a number, by which each stage keeps a table of
+ * what it knows of the shape. A number is given anew only when every task of the shape has been executed. Whoever
+ * finds another serial in its table than it kept has to forget. What comes once has a shape of its own, with serial
+ * 0, beside the task. */
 #ifndef TI_SHAPE_H
 #define TI_SHAPE_H
 
@@ -118,7 +119,8 @@ static inline ti_shape *ti_shape_new(ti_arena *arena, const char *name)
 /* Set the footprints, which the accesses and the range make; they go into the arena. */
 void ti_shape_fill_footprints(ti_shape *shape, ti_arena *arena);
 
-/* Whether this access needs old contents of its buffer and none before it does: all reads of a buffer are planned at its first. */
+/* Whether this access needs old contents of its buffer and none before it does: all reads of a buffer are planned at
+ * its first. */
 static inline bool ti_shape_is_first_read(const ti_shape *shape, uint32_t index)
 {
     for (uint32_t i = 0; i < index; i++) {

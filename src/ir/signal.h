@@ -1,4 +1,5 @@
-/* A flag that the executor sets once and the application waits for: the value of a fence is there, initial data were copied. */
+/* A flag that the executor sets once and the application waits for: the value of a fence is there, initial data were
+ * copied. */
 #ifndef TI_SIGNAL_H
 #define TI_SIGNAL_H
 

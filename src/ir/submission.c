@@ -46,9 +46,7 @@ static inline void clear(ti_submission *s)
     for (int i = 0; i < TI_SUBMISSION_NAME; i += 8) {
         memset(s->name + i, 0, 8);
     }
-    for (int d = 0; d < 3; d++) {
-        s->min[d] = s->max[d] = 0;
-    }
+    s->box = (ti_box){ { 0, 0, 0 }, { 0, 0, 0 } };
 }
 
 static void set_name(ti_submission *s, const char *name)
@@ -63,10 +61,7 @@ static void set_name(ti_submission *s, const char *name)
 static void set_box(ti_submission *s, const ti_box *box, int dims)
 {
     s->dims = (uint32_t)dims;
-    for (int d = 0; d < 3; d++) {
-        s->min[d] = box->min[d];
-        s->max[d] = box->max[d];
-    }
+    s->box = *box;
 }
 
 static uint32_t hash_mappers(const ti_access *access)
@@ -218,15 +213,9 @@ void ti_submission_of_call(ti_submission_kind kind, uint64_t number, uint64_t by
 static void add_box(const ti_submission *s, const char *before, ti_strbuf *out)
 {
     char text[TI_BOX_TEXT];
-    ti_box box;
-    if (s->dims == 0) {
-        return;
+    if (s->dims > 0) {
+        ti_strbuf_add(out, "%s%s", before, ti_box_format(&s->box, (int)s->dims, text));
     }
-    for (int d = 0; d < 3; d++) {
-        box.min[d] = s->min[d];
-        box.max[d] = s->max[d];
-    }
-    ti_strbuf_add(out, "%s%s", before, ti_box_format(&box, (int)s->dims, text));
 }
 
 static void add_name(const ti_submission *s, ti_strbuf *out)
@@ -256,28 +245,22 @@ void ti_submission_describe(const ti_submission *s, ti_strbuf *out)
         add_box(s, " over ", out);
         break;
     case TI_SUBMITTED_FENCE:
-        ti_strbuf_add(out, " ");
-        add_name(s, out);
-        add_box(s, " ", out);
-        ti_strbuf_add(out, " by a fence");
-        break;
     case TI_SUBMITTED_CREATE:
     case TI_SUBMITTED_DESTROY:
         ti_strbuf_add(out, " ");
         add_name(s, out);
         add_box(s, " ", out);
+        ti_strbuf_add(out, "%s", s->kind == TI_SUBMITTED_FENCE ? " by a fence" : "");
         break;
     case TI_SUBMITTED_MAPPER:
     case TI_SUBMITTED_OPERATOR:
-        ti_strbuf_add(out, " %llu", (unsigned long long)s->number);
+    case TI_SUBMITTED_OWNERS:
+        ti_strbuf_add(out, "%s %llu", s->kind == TI_SUBMITTED_OWNERS ? " number" : "", (unsigned long long)s->number);
         break;
     case TI_SUBMITTED_SETTINGS:
         ti_strbuf_add(
             out, " TACIT_HORIZON_STEP=%llu, TACIT_HORIZON_FRONT=%llu, TACIT_REPRODUCIBLE=%u and TACIT_COLLECTIVES=%s",
             (unsigned long long)s->number, (unsigned long long)s->bytes, s->where & 1, collectives[s->where >> 1 & 3]);
-        break;
-    case TI_SUBMITTED_OWNERS:
-        ti_strbuf_add(out, " number %llu", (unsigned long long)s->number);
         break;
     case TI_SUBMITTED_WAIT:
     case TI_SUBMITTED_FLUSH:
@@ -302,6 +285,13 @@ static void add_item(list *l, const char *format, ...)
     va_start(args, format);
     ti_strbuf_vadd(l->out, format, args);
     va_end(args);
+}
+
+static void add_if(list *l, bool differs, const char *text)
+{
+    if (differs) {
+        add_item(l, "%s", text);
+    }
 }
 
 static void add_buffer_name(list *l, uint32_t number)
@@ -338,12 +328,6 @@ static void compare_access(list *l, uint32_t index, const struct ti_submission_a
     ti_strbuf_add(l->out, ")");
 }
 
-static bool has_other_box(const ti_submission *a, const ti_submission *b)
-{
-    return a->dims != b->dims || memcmp(a->min, b->min, sizeof(a->min)) != 0 ||
-           memcmp(a->max, b->max, sizeof(a->max)) != 0;
-}
-
 static void compare_tasks(list *l, const ti_submission *a, const ti_submission *b)
 {
     if (a->bytes != b->bytes) {
@@ -352,18 +336,10 @@ static void compare_tasks(list *l, const ti_submission *a, const ti_submission *
     } else if (a->args != b->args) {
         add_item(l, "the bytes of the arguments");
     }
-    if (a->split != b->split) {
-        add_item(l, "the hints for the split");
-    }
-    if (a->place != b->place) {
-        add_item(l, "the placement");
-    }
-    if (a->where != b->where) {
-        add_item(l, "where they run (.on)");
-    }
-    if (a->number != b->number) {
-        add_item(l, "the host objects");
-    }
+    add_if(l, a->split != b->split, "the hints for the split");
+    add_if(l, a->place != b->place, "the placement");
+    add_if(l, a->where != b->where, "where they run (.on)");
+    add_if(l, a->number != b->number, "the host objects");
     if (a->accesses != b->accesses) {
         add_item(l, "the number of accesses (%u and %u)", a->accesses, b->accesses);
         return;
@@ -386,12 +362,8 @@ static void compare_others(list *l, const ti_submission *a, const ti_submission 
     } else if (a->kind == TI_SUBMITTED_CREATE && a->accesses != b->accesses) {
         add_item(l, "whether there is .init_local");
     }
-    if (a->where != b->where) {
-        add_item(l, "the properties");
-    }
-    if (a->kind == TI_SUBMITTED_DESTROY && a->place != b->place) {
-        add_item(l, "the buffer");
-    }
+    add_if(l, a->where != b->where, "the properties");
+    add_if(l, a->kind == TI_SUBMITTED_DESTROY && a->place != b->place, "the buffer");
     for (uint32_t i = 0; i < a->accesses && i < b->accesses && a->kind == TI_SUBMITTED_FENCE; i++) {
         if (a->access[i].buffer != b->access[i].buffer) {
             compare_access(l, i, &a->access[i], &b->access[i]);
@@ -406,14 +378,11 @@ void ti_submission_difference(const ti_submission *a, const ti_submission *b, ti
     if (a->kind != b->kind || a->kind == TI_SUBMITTED_SETTINGS) {
         return; /* the descriptions say it */
     }
-    if (memcmp(a->name, b->name, sizeof(a->name)) != 0 || a->name_rest != b->name_rest) {
-        add_item(&l, "the name");
-    }
-    if (has_other_box(a, b)) {
-        add_item(&l, a->kind == TI_SUBMITTED_TASK    ? "the range"
-                     : a->kind == TI_SUBMITTED_FENCE ? "the box"
-                                                     : "the size");
-    }
+    add_if(&l, memcmp(a->name, b->name, sizeof(a->name)) != 0 || a->name_rest != b->name_rest, "the name");
+    add_if(&l, a->dims != b->dims || !ti_box_equal(&a->box, &b->box),
+           a->kind == TI_SUBMITTED_TASK    ? "the range"
+           : a->kind == TI_SUBMITTED_FENCE ? "the box"
+                                           : "the size");
     if (a->kind == TI_SUBMITTED_TASK) {
         compare_tasks(&l, a, b);
     } else {

@@ -1,10 +1,10 @@
 /* A submission as a value: what all nodes must agree on when a program submits something, and nothing else.
  *
- * A plain record without pointers, so that nodes can compare and exchange it: what kind of call it was, its name, range and sizes, and per
- * access the buffer (by order of creation), mode and mapper. Addresses are left out, since they differ between nodes: kernels, contents,
- * the functions of custom mappers, which count by order of creation. The bytes of arguments count only for tasks that ask for it
- * (`hash_args`). What changes neither messages nor results is left out too: priorities and the like. Unused bytes are zero. Two records with
- * equal hashes count as equal. Any thread. */
+ * A plain record without pointers, so that nodes can compare and exchange it: what kind of call it was, its name, range
+ * and sizes, and per access the buffer (by order of creation), mode and mapper. Addresses differ between nodes and are
+ * left out: kernels, contents, the functions of custom mappers, which count by order of creation. The bytes of
+ * arguments count only for tasks that ask for it (`hash_args`). What changes neither messages nor results is left out
+ * too, such as priorities. Unused bytes are zero. Two records with equal hashes count as equal. Any thread. */
 #ifndef TI_SUBMISSION_H
 #define TI_SUBMISSION_H
 
@@ -35,7 +35,7 @@ typedef struct ti_submission {
     uint64_t id;   /* of the task; horizons are counted, as in graphs */
     uint32_t kind, accesses;
     char name[TI_SUBMISSION_NAME]; /* of the task or the buffer; its beginning, without a 0 if it is longer */
-    int64_t min[3], max[3];        /* range of the task, box of the fence, extent of the buffer */
+    ti_box box;                    /* range of the task, box of the fence, extent of the buffer */
     uint32_t dims, name_rest;      /* hash of what `name` has no room for */
     uint64_t bytes;                /* size of arguments, of an element, of the user's data */
     uint32_t args, split;          /* hashes: argument bytes; granularity, parts, weights */
@@ -51,11 +51,11 @@ typedef struct ti_submission {
     } access[TACIT_MAX_ACCESSES];
 } ti_submission;
 
-/* Of a task that is about to be submitted; a horizon is one that the program asks for. The shape of tasks whose arguments do not count may
- * keep what all of them have in common (ti_shape::submission). */
+/* Of a task that is about to be submitted; a horizon is one that the program asks for. The shape of tasks whose
+ * arguments do not count may keep what all of them have in common (ti_shape::submission). */
 void ti_submission_of_shape(const ti_shape *shape, int num_nodes, ti_submission *out);
 void ti_submission_of_task(const ti_task *task, int num_nodes, ti_submission *out);
-/* All of one that matters: how many bytes that is. */
+/* The bytes of a record that matter: it ends with its last access. */
 static inline size_t ti_submission_size(const ti_submission *s)
 {
     return offsetof(ti_submission, access) + s->accesses * sizeof(s->access[0]);
@@ -74,7 +74,8 @@ void ti_submission_describe(const ti_submission *s, ti_strbuf *out);
 /* The name of a buffer by its number, or NULL if it is not known any more. */
 typedef const char *ti_buffer_name(void *user, uint32_t number);
 
-/* Append in what two submissions of one kind differ, as in "the mapper of access 2 (buffer 'U')"; nothing if they do not. */
+/* Append in what two submissions of one kind differ, as in "the mapper of access 2 (buffer 'U')"; nothing if they do
+ * not. */
 void ti_submission_difference(const ti_submission *a, const ti_submission *b, ti_buffer_name *name, void *user,
                               ti_strbuf *out);
 

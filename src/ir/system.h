@@ -1,6 +1,8 @@
-/* What the planners may know of the machine: numbers, no addresses, but for who wants to be told. Constant during a run; the same on all nodes but for `node`.
+/* What the planners may know of the machine: numbers, no addresses, but for who wants to be told. Constant during a
+ * run; the same on all nodes but for `node`.
  *
- * Memory 0 is the host's. Devices either all share it (memories is 1) or have one each: device d computes in memory d + 1. */
+ * Memory 0 is the host's. Devices either all share it (memories is 1) or have one each: device d computes in memory
+ * d + 1. */
 #ifndef TI_SYSTEM_H
 #define TI_SYSTEM_H
 

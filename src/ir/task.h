@@ -17,7 +17,8 @@ typedef enum ti_task_kind {
     TI_TASK_DESTROY  /* and goes */
 } ti_task_kind;
 
-/* Memory of the program's: where this node's parts of a buffer come from or go to, and what is set when they have been copied (or NULL). */
+/* Memory of the program's: where this node's parts of a buffer come from or go to, and what is set when they have
+ * been copied (or NULL). */
 typedef struct ti_user_copy {
     void *memory; /* NULL: none */
     const ti_local_piece *piece;
@@ -25,11 +26,13 @@ typedef struct ti_user_copy {
     struct ti_signal *signal;
 } ti_user_copy;
 
-/* Tasks on every node may wait for each other's counterparts, so they follow each other in the same order on all nodes. */
+/* Tasks on every node may wait for each other's counterparts, so they follow each other in the same order on all
+ * nodes. */
 enum { TI_ORDER_OF_COLLECTIVE_HOST = 0, TI_ORDER_OF_OBJECTS = 1 };
 
-/* A forward: a vertex of the task graph between a producer and a consumer, where a collective may take place. It is kept with its consumer. The
- * region is what the consumer reads of what the producer wrote and nobody has overwritten. See plan/task/forward.h. */
+/* A forward: a vertex of the task graph between a producer and a consumer, where a collective may take place. It is
+ * kept with its consumer. The region is what the consumer reads of what the producer wrote and nobody has
+ * overwritten. See plan/task/forward.h. */
 typedef struct ti_forward {
     const ti_buffer_info *buffer;
     uint64_t producer; /* a task; 0: several, all before the latest horizon */

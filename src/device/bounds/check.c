@@ -122,23 +122,44 @@ static bool all_bytes_are(const char *at, size_t bytes, unsigned char value)
     return true;
 }
 
+/* Walks over all copies, run by run. Zeroed, it has not begun. */
+typedef struct walk {
+    const ti_guarded *copy;
+    ti_guarded_run run; /* of that copy */
+    uint64_t number;    /* of the run's first element, if that is garbage */
+    ti_guarded_walk inside;
+} walk;
+
+static bool walk_next(walk *w, const trial *t)
+{
+    w->number += w->run.kind & TI_GUARDED_CONTENTS ? 0 : w->run.count;
+    while (!w->copy || !ti_guarded_walk_next(&w->inside, &w->run)) {
+        w->copy = w->copy ? w->copy + 1 : t->is.copy;
+        if (w->copy == t->is.copy + t->is.copies) {
+            return false;
+        }
+        ti_guarded_walk_begin(&w->inside, w->copy);
+    }
+    return true;
+}
+
+static ti_bounds_element element_at(const trial *t, const walk *w)
+{
+    const int64_t *at = w->run.at;
+    return (ti_bounds_element){ (uint32_t)(w->copy - t->is.copy), { at[0], at[1], at[2] } };
+}
+
 static void fill(trial *t, uint64_t limit)
 {
-    ti_guarded_walk walk;
-    ti_guarded_run run;
-    uint64_t number = 0;
-    for (uint32_t c = 0; c < t->is.copies; c++) {
-        const ti_guarded *copy = &t->is.copy[c];
-        ti_guarded_walk_begin(&walk, copy);
-        while (ti_guarded_walk_next(&walk, &run)) {
-            char *to = ti_guarded_address(copy, run.at);
-            if (run.kind & TI_GUARDED_CONTENTS) {
-                memcpy(to, ti_guarded_real(copy, run.at), run.count * copy->elem_size);
-                continue;
-            }
-            for (size_t i = 0; i < run.count; i++, number++, run.at[2]++) {
-                memset(to + i * copy->elem_size, garbage(t, run.at, number < limit), copy->elem_size);
-            }
+    for (walk w = { 0 }; walk_next(&w, t);) {
+        size_t elem = w.copy->elem_size;
+        char *to = ti_guarded_address(w.copy, w.run.at);
+        if (w.run.kind & TI_GUARDED_CONTENTS) {
+            memcpy(to, ti_guarded_real(w.copy, w.run.at), w.run.count * elem);
+            continue;
+        }
+        for (size_t i = 0; i < w.run.count; i++, w.run.at[2]++) {
+            memset(to + i * elem, garbage(t, w.run.at, w.number + i < limit), elem);
         }
     }
 }
@@ -146,23 +167,15 @@ static void fill(trial *t, uint64_t limit)
 /* Finds an element that may not be written and has changed. */
 static bool find_written(trial *t, uint64_t limit, ti_bounds_element *out)
 {
-    ti_guarded_walk walk;
-    ti_guarded_run run;
-    uint64_t number = 0;
-    for (uint32_t c = 0; c < t->is.copies; c++) {
-        const ti_guarded *copy = &t->is.copy[c];
-        ti_guarded_walk_begin(&walk, copy);
-        while (ti_guarded_walk_next(&walk, &run)) {
-            uint64_t first = number;
-            number += run.kind & TI_GUARDED_CONTENTS ? 0 : run.count;
-            for (size_t i = 0; !(run.kind & TI_GUARDED_WRITABLE) && i < run.count; i++, run.at[2]++) {
-                const char *now = ti_guarded_address(copy, run.at);
-                bool same = run.kind ? memcmp(now, ti_guarded_real(copy, run.at), copy->elem_size) == 0
-                                     : all_bytes_are(now, copy->elem_size, garbage(t, run.at, first + i < limit));
-                if (!same) {
-                    *out = (ti_bounds_element){ c, { run.at[0], run.at[1], run.at[2] } };
-                    return true;
-                }
+    for (walk w = { 0 }; walk_next(&w, t);) {
+        size_t elem = w.copy->elem_size;
+        for (size_t i = 0; !(w.run.kind & TI_GUARDED_WRITABLE) && i < w.run.count; i++, w.run.at[2]++) {
+            const char *now = ti_guarded_address(w.copy, w.run.at);
+            bool same = w.run.kind ? memcmp(now, ti_guarded_real(w.copy, w.run.at), elem) == 0
+                                   : all_bytes_are(now, elem, garbage(t, w.run.at, w.number + i < limit));
+            if (!same) {
+                *out = element_at(t, &w);
+                return true;
             }
         }
     }
@@ -225,24 +238,18 @@ typedef enum outputs_do { KEEP, COPY_BACK } outputs_do;
 
 static void move_outputs(trial *t, outputs_do what)
 {
-    ti_guarded_walk walk;
-    ti_guarded_run run;
     char *kept = t->kept;
-    for (uint32_t c = 0; c < t->is.copies; c++) {
-        const ti_guarded *copy = &t->is.copy[c];
-        ti_guarded_walk_begin(&walk, copy);
-        while (ti_guarded_walk_next(&walk, &run)) {
-            size_t bytes = run.count * copy->elem_size;
-            if (!(run.kind & TI_GUARDED_WRITABLE)) {
-                continue;
-            }
-            if (what == KEEP) {
-                memcpy(kept, ti_guarded_address(copy, run.at), bytes);
-            } else {
-                memcpy(ti_guarded_real(copy, run.at), kept, bytes);
-            }
-            kept += bytes;
+    for (walk w = { 0 }; walk_next(&w, t);) {
+        size_t bytes = w.run.count * w.copy->elem_size;
+        if (!(w.run.kind & TI_GUARDED_WRITABLE)) {
+            continue;
         }
+        if (what == KEEP) {
+            memcpy(kept, ti_guarded_address(w.copy, w.run.at), bytes);
+        } else {
+            memcpy(ti_guarded_real(w.copy, w.run.at), kept, bytes);
+        }
+        kept += bytes;
     }
 }
 
@@ -280,31 +287,23 @@ static void compare_element(const char *kept, const char *now, size_t bytes, con
 /* What the mapped copies have in other bits than the first run. */
 static difference compare(trial *t, uint64_t limit)
 {
-    ti_guarded_walk walk;
-    ti_guarded_run run;
-    uint64_t number = 0;
     const char *kept = t->kept;
     difference found = { 0 };
-    for (uint32_t c = 0; c < t->is.copies; c++) {
-        const ti_guarded *copy = &t->is.copy[c];
-        size_t elem = copy->elem_size;
-        ti_guarded_walk_begin(&walk, copy);
-        while (ti_guarded_walk_next(&walk, &run)) {
-            bool contents = run.kind & TI_GUARDED_CONTENTS, looks = run.kind & TI_GUARDED_WRITABLE;
-            number += looks || contents ? 0 : run.count;
-            for (size_t i = 0; looks && i < run.count; i++, run.at[2]++, kept += elem) {
-                const char *now = ti_guarded_address(copy, run.at);
-                difference d = { .differs = contents && memcmp(kept, now, elem) != 0 };
-                if (!contents) {
-                    unsigned char was[2] = { garbage(t, run.at, false), garbage(t, run.at, number++ < limit) };
-                    compare_element(kept, now, elem, was, &d);
-                }
-                if ((d.unwritten && !found.unwritten) || (d.differs && !found.differs && !found.unwritten)) {
-                    found.at = (ti_bounds_element){ c, { run.at[0], run.at[1], run.at[2] } };
-                }
-                found.differs |= d.differs;
-                found.unwritten |= d.unwritten;
+    for (walk w = { 0 }; walk_next(&w, t);) {
+        size_t elem = w.copy->elem_size;
+        bool contents = w.run.kind & TI_GUARDED_CONTENTS, looks = w.run.kind & TI_GUARDED_WRITABLE;
+        for (size_t i = 0; looks && i < w.run.count; i++, w.run.at[2]++, kept += elem) {
+            const char *now = ti_guarded_address(w.copy, w.run.at);
+            difference d = { .differs = contents && memcmp(kept, now, elem) != 0 };
+            if (!contents) {
+                unsigned char was[2] = { garbage(t, w.run.at, false), garbage(t, w.run.at, w.number + i < limit) };
+                compare_element(kept, now, elem, was, &d);
             }
+            if ((d.unwritten && !found.unwritten) || (d.differs && !found.differs && !found.unwritten)) {
+                found.at = element_at(t, &w);
+            }
+            found.differs |= d.differs;
+            found.unwritten |= d.unwritten;
         }
     }
     return found;
@@ -326,23 +325,16 @@ static bool run_again(trial *t, uint64_t limit, bool *differs)
 /* The garbage element with this number, and how many there are. */
 static uint64_t find_garbage(const trial *t, uint64_t wanted, ti_bounds_element *out, int *kind)
 {
-    ti_guarded_walk walk;
-    ti_guarded_run run;
-    uint64_t number = 0;
-    for (uint32_t c = 0; c < t->is.copies; c++) {
-        ti_guarded_walk_begin(&walk, &t->is.copy[c]);
-        while (ti_guarded_walk_next(&walk, &run)) {
-            if (run.kind & TI_GUARDED_CONTENTS) {
-                continue;
-            }
-            if (wanted >= number && wanted - number < run.count) {
-                *out = (ti_bounds_element){ c, { run.at[0], run.at[1], run.at[2] + (int64_t)(wanted - number) } };
-                *kind = run.kind;
-            }
-            number += run.count;
+    walk w = { 0 };
+    while (walk_next(&w, t)) {
+        bool contents = w.run.kind & TI_GUARDED_CONTENTS;
+        if (!contents && wanted >= w.number && wanted - w.number < w.run.count) {
+            w.run.at[2] += (int64_t)(wanted - w.number);
+            *out = element_at(t, &w);
+            *kind = w.run.kind;
         }
     }
-    return number;
+    return w.number;
 }
 
 static void say_unsteady(trial *t, const ti_bounds_element *e, const char *why)
@@ -446,17 +438,13 @@ static void check_twice(trial *t)
 /* Without a second run: an element that still holds its garbage, and is large enough for that not to be chance. */
 static bool find_unwritten(const trial *t, ti_bounds_element *out)
 {
-    ti_guarded_walk walk;
-    ti_guarded_run run;
-    for (uint32_t c = 0; c < t->is.copies; c++) {
-        const ti_guarded *copy = &t->is.copy[c];
-        ti_guarded_walk_begin(&walk, copy);
-        while (copy->elem_size >= MIN_TELLING_BYTES && ti_guarded_walk_next(&walk, &run)) {
-            for (size_t i = 0; run.kind == TI_GUARDED_WRITABLE && i < run.count; i++, run.at[2]++) {
-                if (all_bytes_are(ti_guarded_address(copy, run.at), copy->elem_size, garbage(t, run.at, false))) {
-                    *out = (ti_bounds_element){ c, { run.at[0], run.at[1], run.at[2] } };
-                    return true;
-                }
+    for (walk w = { 0 }; walk_next(&w, t);) {
+        size_t elem = w.copy->elem_size;
+        bool looks = w.run.kind == TI_GUARDED_WRITABLE && elem >= MIN_TELLING_BYTES;
+        for (size_t i = 0; looks && i < w.run.count; i++, w.run.at[2]++) {
+            if (all_bytes_are(ti_guarded_address(w.copy, w.run.at), elem, garbage(t, w.run.at, false))) {
+                *out = element_at(t, &w);
+                return true;
             }
         }
     }
@@ -492,11 +480,7 @@ void ti_bounds_run(const ti_device_kernel *job, const tacit_launch *launch)
     bool good = ti_bounds_subject_init(&t->is, launch);
     share_guards(t);
     if (good && allocate_kept(t)) {
-        if (t->once) {
-            check_once(t);
-        } else {
-            check_twice(t);
-        }
+        (t->once ? check_once : check_twice)(t);
     }
     ti_bounds_subject_fini(&t->is);
     ti_user_free(t->kept);

@@ -46,11 +46,6 @@ static size_t common_multiple(size_t a, size_t b)
     return times(a / x, b);
 }
 
-static int64_t floor_div(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
-}
-
 static size_t extent(const ti_box *box, int d)
 {
     return (size_t)TI_MAX(box->max[d] - box->min[d], 0);
@@ -83,46 +78,48 @@ static ti_box rows_of(const ti_guarded *copy)
 }
 
 /* Moves on to the next row that is memory; false if there is none. */
-static bool next_row(const ti_guarded *copy, const ti_box *rows, int64_t at[3])
+static bool next_row(const ti_guarded *copy, int64_t at[3])
 {
+    const ti_box rows = rows_of(copy);
     do {
-        if (++at[1] >= rows->max[1]) {
-            at[1] = rows->min[1];
+        if (++at[1] >= rows.max[1]) {
+            at[1] = rows.min[1];
             at[0]++;
         }
-        if (at[0] >= rows->max[0] || rows->min[1] >= rows->max[1]) {
+        if (at[0] >= rows.max[0] || rows.min[1] >= rows.max[1]) {
             return false;
         }
     } while (!row_is_memory(copy, at[0], at[1]));
     return true;
 }
 
-static void before_first_row(const ti_guarded *copy, const ti_box *rows, int64_t at[3])
+static void before_first_row(const ti_guarded *copy, int64_t at[3])
 {
-    at[0] = rows->min[0];
-    at[1] = rows->min[1] - 1;
+    const ti_box rows = rows_of(copy);
+    at[0] = rows.min[0];
+    at[1] = rows.min[1] - 1;
     at[2] = copy->anchor;
 }
 
-static void push_all(ti_boxes *list, const ti_region *region)
+static void add_all(ti_region *to, const ti_region *from)
 {
-    for (size_t b = 0; b < region->boxes.count; b++) {
-        ti_vec_push(list, region->boxes.data[b]);
+    for (size_t b = 0; b < from->boxes.count; b++) {
+        ti_region_add(to, &from->boxes.data[b]);
     }
 }
 
 int64_t ti_guarded_rows(const ti_guarded *copy)
 {
-    ti_boxes both = { 0 };
+    ti_region both = { 0 };
     int64_t rows = 0;
-    push_all(&both, &copy->contents);
-    push_all(&both, &copy->writable);
-    ti_boxes_normalize(&both);
-    for (size_t b = 0; b < both.count; b++) { /* boxes that lie side by side count their rows twice */
-        const ti_box *box = &both.data[b];
+    add_all(&both, &copy->contents);
+    add_all(&both, &copy->writable);
+    ti_region_settle(&both);
+    for (size_t b = 0; b < both.boxes.count; b++) { /* boxes that lie side by side count their rows twice */
+        const ti_box *box = &both.boxes.data[b];
         rows += (box->max[0] - box->min[0]) * (box->max[1] - box->min[1]);
     }
-    ti_vec_fini(&both);
+    ti_region_fini(&both);
     return rows;
 }
 
@@ -193,14 +190,13 @@ static size_t margin_of(const ti_guarded *copy)
 
 static bool protect_rows(const ti_guarded *copy, int protection)
 {
-    ti_box rows = rows_of(copy);
     int64_t at[3];
     size_t margin = margin_of(copy);
     if (copy->compact) {
         return mprotect(copy->map + margin, copy->map_bytes - 2 * margin, protection) == 0;
     }
-    before_first_row(copy, &rows, at);
-    while (next_row(copy, &rows, at)) {
+    before_first_row(copy, at);
+    while (next_row(copy, at)) {
         char *boundary = ti_guarded_address(copy, at);
         if (mprotect(copy->at_end ? boundary - row_bytes(copy) : boundary, row_bytes(copy), protection) != 0) {
             return false;
@@ -234,14 +230,11 @@ static bool map_layout(ti_guarded *copy)
     } else {
         lay_out_guarded(copy);
     }
-    if (!reserve(copy)) {
-        return false;
+    if (reserve(copy) && protect_rows(copy, PROT_READ | PROT_WRITE)) {
+        return true;
     }
-    if (!protect_rows(copy, PROT_READ | PROT_WRITE)) {
-        ti_guarded_unmap(copy);
-        return false;
-    }
-    return true;
+    ti_guarded_unmap(copy);
+    return false;
 }
 
 bool ti_guarded_map(ti_guarded *copy, bool at_end)
@@ -291,16 +284,16 @@ bool ti_guarded_locate(const ti_guarded *copy, const char *address, int64_t at[3
     int64_t row_gap = row_stride - (int64_t)(extent(&copy->reach, 2) * copy->elem_size);
     if (copy->dims > 2) {
         int64_t gap = plane_bytes - (int64_t)extent(&copy->reach, 1) * row_stride;
-        plane = floor_div(offset + gap / 2 + row_gap / 2, plane_bytes);
+        plane = ti_floor_div(offset + gap / 2 + row_gap / 2, plane_bytes);
         offset -= plane * plane_bytes;
     }
     if (copy->dims > 1) {
-        row = floor_div(offset + row_gap / 2, row_stride);
+        row = ti_floor_div(offset + row_gap / 2, row_stride);
         offset -= row * row_stride;
     }
     at[0] = copy->reach.min[0] + plane;
     at[1] = copy->reach.min[1] + row;
-    at[2] = copy->reach.min[2] + floor_div(offset, (int64_t)copy->elem_size);
+    at[2] = copy->reach.min[2] + ti_floor_div(offset, (int64_t)copy->elem_size);
     return true;
 }
 
@@ -322,9 +315,8 @@ static void paint(ti_guarded_walk *walk, const ti_region *region, unsigned char 
 
 void ti_guarded_walk_begin(ti_guarded_walk *walk, const ti_guarded *copy)
 {
-    ti_box rows = rows_of(copy);
     walk->copy = copy;
-    before_first_row(copy, &rows, walk->at);
+    before_first_row(copy, walk->at);
     walk->at[2] = copy->slot_end; /* the row is at its end: look for the next one */
     walk->block = walk->end = copy->slot_end;
 }
@@ -333,8 +325,7 @@ bool ti_guarded_walk_next(ti_guarded_walk *walk, ti_guarded_run *run)
 {
     const ti_guarded *copy = walk->copy;
     if (walk->at[2] == copy->slot_end) {
-        ti_box rows = rows_of(copy);
-        if (copy->slot_begin == copy->slot_end || !next_row(copy, &rows, walk->at)) {
+        if (copy->slot_begin == copy->slot_end || !next_row(copy, walk->at)) {
             return false;
         }
         walk->at[2] = walk->end = copy->slot_begin;

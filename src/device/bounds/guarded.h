@@ -66,21 +66,22 @@ bool ti_guarded_map(ti_guarded *copy, bool at_end);
 void ti_guarded_seal(ti_guarded *copy);
 void ti_guarded_unmap(ti_guarded *copy); /* the layout stays known */
 
-static inline char *ti_guarded_address(const ti_guarded *copy, const int64_t at[3])
+/* Bytes from the first element of `reach`, if elements are so far apart. */
+static inline ptrdiff_t ti_guarded_offset(const ti_guarded *copy, const int64_t at[3], const size_t stride[3])
 {
     ptrdiff_t offset = 0;
     for (int d = 0; d < 3; d++) {
-        offset += (ptrdiff_t)(at[d] - copy->reach.min[d]) * (ptrdiff_t)copy->stride[d];
+        offset += (ptrdiff_t)(at[d] - copy->reach.min[d]) * (ptrdiff_t)stride[d];
     }
-    return copy->origin + offset;
+    return offset;
+}
+static inline char *ti_guarded_address(const ti_guarded *copy, const int64_t at[3])
+{
+    return copy->origin + ti_guarded_offset(copy, at, copy->stride);
 }
 static inline char *ti_guarded_real(const ti_guarded *copy, const int64_t at[3])
 {
-    ptrdiff_t offset = 0;
-    for (int d = 0; d < 3; d++) {
-        offset += (ptrdiff_t)(at[d] - copy->reach.min[d]) * (ptrdiff_t)copy->real_stride[d];
-    }
-    return (char *)(uintptr_t)copy->real + offset;
+    return (char *)(uintptr_t)copy->real + ti_guarded_offset(copy, at, copy->real_stride);
 }
 /* Which element an address inside the mapping belongs to, also outside `reach`; false if it is not inside the mapping.
  * Safe in signal handlers. */

@@ -21,19 +21,15 @@ static ti_box align_right(const ti_box *box, int dims)
 
 static ti_box view_box(const tacit_view *v)
 {
-    ti_box box;
-    for (int d = 0; d < 3; d++) {
-        box.min[d] = (int64_t)v->box.min[d];
-        box.max[d] = (int64_t)v->box.max[d];
-    }
+    ti_box box = ti_box_from(&v->box);
     return align_right(&box, v->dims);
 }
 
-static void find_image(ti_bounds_subject *is, uint32_t a, const ti_box *items)
+static void find_image(ti_bounds_subject *is, uint32_t a)
 {
     const ti_access *access = &is->task->shape->access[a];
     ti_boxes boxes = { 0 };
-    ti_access_image(access, items, &boxes);
+    ti_access_image(access, &is->items, &boxes);
     for (size_t b = 0; b < boxes.count; b++) {
         ti_box box = align_right(&boxes.data[b], access->buffer->dims);
         ti_region_add(&is->image[a], &box);
@@ -170,14 +166,9 @@ static bool stays_in_view(ti_bounds_subject *is, uint32_t a, const tacit_view *r
 
 bool ti_bounds_subject_init(ti_bounds_subject *is, const tacit_launch *launch)
 {
-    ti_box items;
-    for (int d = 0; d < 3; d++) {
-        items.min[d] = (int64_t)launch->chunk.min[d];
-        items.max[d] = (int64_t)launch->chunk.max[d];
-    }
-    is->items = items;
+    is->items = ti_box_from(&launch->chunk);
     for (uint32_t a = 0; a < is->task->shape->accesses; a++) {
-        find_image(is, a, &items);
+        find_image(is, a);
         if (!stays_in_view(is, a, &launch->view[a])) {
             return false;
         }

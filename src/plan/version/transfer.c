@@ -111,7 +111,7 @@ static void receive_from_nodes(ti_transfer_planner *p, ti_version_map *map, cons
 static void find_owners(ti_transfer_planner *p, const ti_holder *writer)
 {
     const ti_boxes *image = &p->demand.image;
-    ti_box around = ti_boxes_bounding(image);
+    ti_box around = ti_boxes_bounding(image->data, image->count);
     if (image->count == 1 || image->count > MOST_APART ||
         ti_box_volume(&around) <= 2 * ti_boxes_volume(image->data, image->count)) {
         ti_holder_candidates(writer, &around, &p->chunks);

@@ -597,7 +597,7 @@ void ti_version_owned(const ti_version_map *map, const ti_version *v, int64_t c,
     /* Where images overlap, the lowest chunk owns. */
     ti_chunk_list lower = { 0 };
     ti_boxes image = { 0 };
-    ti_box whole = ti_boxes_bounding(out);
+    ti_box whole = ti_boxes_bounding(out->data, out->count);
     ti_holder_candidates(v->writer, &whole, &lower);
     for (size_t i = 0; i < lower.count && lower.data[i] < c; i++) {
         ti_holder_chunk(&map->holders, v->writer, lower.data[i], &v->box, &image);
