@@ -741,7 +741,8 @@ static bool open_collectives(mpi_comm *self, int schedule)
         return false;
     }
     int code = ti_mpi_collectives_init(shared, self->collectives, self->comm.node, self->comm.num_nodes, schedule);
-    return succeeded(self, code, shared->call);
+    bool measures = schedule == TACIT_COLLECTIVE_SCHEDULE_MEASURE && self->comm.num_nodes > 1;
+    return succeeded(self, code, shared->call) && (!measures || ti_mpi_measure(&self->comm, &shared->choice));
 }
 
 static tacit_status create(const ti_mpi_start *start, const ti_comm_settings *settings, ti_comm **out, char *why,
