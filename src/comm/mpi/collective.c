@@ -525,7 +525,6 @@ static int share_of(ti_mpi_collectives *all, const ti_exchange *x, const team *t
     if (code) {
         return code;
     }
-    all->built++;
     s->serial = x->layout ? x->what->serial : 0;
     s->layout = x->layout;
     s->mpi = t->mpi;

@@ -70,8 +70,7 @@ typedef struct ti_mpi_collectives {
     const char *call; /* the last function of MPI that was called */
     TI_VEC(ti_mpi_share *) share;
     uint64_t clock;
-    uint64_t built; /* shares made so far */
-    int *zeroes;    /* displacements of pairs */
+    int *zeroes; /* displacements of pairs */
     ti_mpi_packings packings;
     ti_boxes boxes[2], bound; /* scratch */
     ti_blocks blocks;

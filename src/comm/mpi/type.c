@@ -86,18 +86,14 @@ static MPI_Aint offset_of(const ti_payload *payload, uint32_t i)
     return (MPI_Aint)((intptr_t)payload->block[i].base - (intptr_t)payload->block[0].base);
 }
 
-static bool is_single_run(const ti_block *b)
-{
-    return b->count[0] == 1 && b->count[1] == 1 && b->run <= INT_MAX;
-}
-
 static bool has_single_runs_only(const ti_payload *payload)
 {
-    uint32_t i = 0;
-    while (i < payload->count && is_single_run(&payload->block[i])) {
-        i++;
+    bool single = true;
+    for (uint32_t i = 0; i < payload->count && single; i++) {
+        const ti_block *b = &payload->block[i];
+        single = b->count[0] == 1 && b->count[1] == 1 && b->run <= INT_MAX;
     }
-    return i == payload->count;
+    return single;
 }
 
 static int list_create(const ti_payload *payload, int *lengths, MPI_Aint *offsets, MPI_Datatype *parts,
