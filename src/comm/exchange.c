@@ -3,7 +3,8 @@
 
 #include "base/check.h"
 
-uint64_t ti_groups_open(ti_groups *groups, uint64_t token, uint32_t parts)
+/* A group of `parts` parts: the token that each of them has. */
+static uint64_t open_group(ti_groups *groups, uint64_t token, uint32_t parts)
 {
     TI_ASSERT(parts > 0 && !(token & TI_GROUP_TOKEN));
     if (!groups->free) {
@@ -122,7 +123,7 @@ bool ti_direct_start(ti_direct *direct, ti_comm *comm, ti_groups *groups, const 
     if (!plan->message.count) {
         return false;
     }
-    uint64_t part = ti_groups_open(groups, token, (uint32_t)plan->message.count);
+    uint64_t part = open_group(groups, token, (uint32_t)plan->message.count);
     for (size_t i = 0; i < plan->message.count; i++) {
         ti_payload payload = ti_direct_plan_payload(plan, i, x->base, &direct->block);
         (i < plan->sends ? direct->send : direct->receive)(comm, plan->message.data[i].peer, x, &payload, part);

@@ -42,8 +42,6 @@ typedef struct ti_groups {
     uint32_t free; /* + 1 */
 } ti_groups;
 
-/* A group of `parts` parts: the token that each of them has. */
-uint64_t ti_groups_open(ti_groups *groups, uint64_t token, uint32_t parts);
 /* One part is done. Whether all are: then *token is the group's. */
 bool ti_groups_part_done(ti_groups *groups, uint64_t part, uint64_t *token);
 void ti_groups_fini(ti_groups *groups);

@@ -93,12 +93,6 @@ static void note_collective(ti_dry *dry, const ti_instruction *i)
     dry->network->collective_bytes_in += in;
 }
 
-static void note_alloc(ti_dry *dry, const ti_instruction *i)
-{
-    dry->buffer_bytes += i->as.memory.bytes;
-    dry->buffer_bytes_peak = TI_MAX(dry->buffer_bytes_peak, dry->buffer_bytes);
-}
-
 /* A fence's values; what a program gives for initial contents is not looked at. */
 static void zero_fence(const ti_instruction *i)
 {
@@ -115,7 +109,8 @@ bool ti_dry_issue(ti_dry *dry, const ti_instruction *i)
     dry->instructions[i->kind]++;
     switch (i->kind) {
     case TI_INSTRUCTION_ALLOC:
-        note_alloc(dry, i);
+        dry->buffer_bytes += i->as.memory.bytes;
+        dry->buffer_bytes_peak = TI_MAX(dry->buffer_bytes_peak, dry->buffer_bytes);
         return true;
     case TI_INSTRUCTION_FREE:
         TI_ASSERT(dry->buffer_bytes >= i->as.memory.bytes);

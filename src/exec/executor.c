@@ -110,7 +110,6 @@ static ti_device *device_of(const ti_executor *ex, const ti_instruction *i)
 
 /* ---- kernels */
 
-/* Jobs of a kernel without reductions all have the same room, and are found at once. */
 static job *take_job(ti_executor *ex, size_t views)
 {
     job **list = views > TACIT_MAX_ACCESSES ? &ex->free_large_jobs : &ex->free_jobs;
@@ -425,15 +424,6 @@ static void finish_point(ti_executor *ex, const ti_instruction *i)
     ti_lot_wake(&progress->lot, INT32_MAX);
 }
 
-static void issue_point(ti_executor *ex, const ti_instruction *i)
-{
-    if (i->as.epoch.barrier) {
-        ex->is.comm->ops->barrier(ex->is.comm, i->id);
-    } else {
-        finish_point(ex, i);
-    }
-}
-
 /* ---- the step */
 
 static bool runs_on_device(ti_instruction_kind kind)
@@ -480,7 +470,11 @@ static void issue(ti_executor *ex, ti_engine_slot *slot)
         issue_fence(ex, i);
         break;
     case TI_INSTRUCTION_EPOCH:
-        issue_point(ex, i);
+        if (i->as.epoch.barrier) {
+            ex->is.comm->ops->barrier(ex->is.comm, i->id);
+        } else {
+            finish_point(ex, i);
+        }
         break;
     case TI_INSTRUCTION_COLLECTIVE:
         ti_collective_issue_ready(&ex->collectives, i);
@@ -535,13 +529,12 @@ static bool poll_network(ti_executor *ex)
     }
     uint64_t done[POLL_BATCH];
     int n = comm->ops->poll(comm, done, POLL_BATCH);
-    if (n < 0 && comm->stats.length_mismatch && ex->is.explains && ex->is.explains(ex->is.user)) {
-        return false;
-    }
     if (n < 0) {
-        ti_failure_set(&ex->is.progress->failure, TACIT_ERROR_NETWORK, "%s",
-                       comm->stats.error ? comm->stats.error : "the network failed");
-        ti_lot_wake(&ex->is.progress->lot, INT32_MAX);
+        if (!comm->stats.length_mismatch || !ex->is.explains || !ex->is.explains(ex->is.user)) {
+            ti_failure_set(&ex->is.progress->failure, TACIT_ERROR_NETWORK, "%s",
+                           comm->stats.error ? comm->stats.error : "the network failed");
+            ti_lot_wake(&ex->is.progress->lot, INT32_MAX);
+        }
         return false;
     }
     for (int i = 0; i < n; i++) {

@@ -7,6 +7,7 @@
 #include "base/park.h"
 #include "base/vec.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -107,14 +108,6 @@ static void append(ti_agreement *a)
     }
 }
 
-static void keep_name(ti_agreement *a, const ti_buffer_info *buffer)
-{
-    a->newest_buffer = (uint32_t)buffer->serial;
-    char *to = a->names[buffer->serial % NAMES];
-    strncpy(to, buffer->name, BUFFER_NAME - 1);
-    to[BUFFER_NAME - 1] = '\0';
-}
-
 void ti_agreement_note(ti_agreement *a, const ti_task *task)
 {
     ti_lock_take(&a->lock);
@@ -122,7 +115,9 @@ void ti_agreement_note(ti_agreement *a, const ti_task *task)
         ti_submission_of_task(task, a->comm->num_nodes, &next_record(a)->what);
         append(a);
         if (task->kind == TI_TASK_CREATE) {
-            keep_name(a, task->as.create.buffer);
+            const ti_buffer_info *buffer = task->as.create.buffer;
+            a->newest_buffer = (uint32_t)buffer->serial;
+            snprintf(a->names[buffer->serial % NAMES], BUFFER_NAME, "%s", buffer->name);
         }
     }
     ti_lock_drop(&a->lock);
@@ -335,16 +330,6 @@ static const char *name_of(void *user, uint32_t number)
     return known ? a->names[number % NAMES] : NULL;
 }
 
-static void say_vague(const ti_agreement *a, ti_strbuf *why)
-{
-    ti_strbuf_add(
-        why,
-        "nodes %d and %d submitted different tasks: their %llu-th to %llu-th calls differ somewhere, which is too "
-        "long ago to say more. All nodes must submit the same tasks in the same order (a tacit_wait now and then "
-        "makes them compare sooner)",
-        a->left, a->comm->node, (unsigned long long)a->search.agreed, (unsigned long long)a->search.high - 1);
-}
-
 static void say_difference(ti_agreement *a, const ti_submission *mine, ti_strbuf *why)
 {
     const ti_submission *theirs = &a->search.at_high.what;
@@ -366,7 +351,12 @@ static void finish_search(ti_agreement *a, ti_strbuf *why)
     ti_lock_take(&a->lock);
     const record *mine = record_of(a, a->search.high);
     if (a->search.vague || !mine || !(a->search.at_high.flags & FLAG_WHAT)) {
-        say_vague(a, why);
+        ti_strbuf_add(
+            why,
+            "nodes %d and %d submitted different tasks: their %llu-th to %llu-th calls differ somewhere, which is too "
+            "long ago to say more. All nodes must submit the same tasks in the same order (a tacit_wait now and then "
+            "makes them compare sooner)",
+            a->left, a->comm->node, (unsigned long long)a->search.agreed, (unsigned long long)a->search.high - 1);
     } else {
         say_difference(a, &mine->what, why);
     }

@@ -236,22 +236,21 @@ void ti_explain_text(const ti_explain *explain, const ti_system *system, ti_strb
     }
     ti_strbuf_add(out, "  %-*s  %-*s  %-*s  %-*s %8s %10s %10s  %s\n", w.from, "producer", w.to, "consumer", w.buffer,
                   "buffer", w.became, "became", "times", "sent", "received", "region");
+    ti_strbuf reasons = { 0 };
     for (size_t i = 0; i < explain->rows.count; i++) {
         const row *r = &explain->rows.data[i];
-        add_row(r, &w, is_failure(&r->edge) ? ++notes : 0, out);
-    }
-    notes = 0;
-    for (size_t i = 0; i < explain->rows.count; i++) {
-        const row *r = &explain->rows.data[i];
-        if (is_failure(&r->edge)) {
-            ti_strbuf_add(out, "%s (%d) ", notes ? "" : "Why these are no collectives:\n", notes + 1);
-            notes++;
-            ti_explain_reason(&r->edge, out);
-            ti_strbuf_add(out, "\n     ");
-            ti_explain_remedy(&r->edge, out);
-            ti_strbuf_add(out, "\n");
+        bool fails = is_failure(&r->edge);
+        add_row(r, &w, fails ? ++notes : 0, out);
+        if (fails) {
+            ti_strbuf_add(&reasons, " (%d) ", notes);
+            ti_explain_reason(&r->edge, &reasons);
+            ti_strbuf_add(&reasons, "\n     ");
+            ti_explain_remedy(&r->edge, &reasons);
+            ti_strbuf_add(&reasons, "\n");
         }
     }
+    ti_strbuf_add(out, "%s%s", notes ? "Why these are no collectives:\n" : "", ti_strbuf_text(&reasons));
+    ti_strbuf_fini(&reasons);
     add_carriers(explain, out);
 }
 
@@ -294,7 +293,7 @@ static void add_json_row(const row *r, ti_strbuf *out)
     ti_strbuf_fini(&text);
 }
 
-void ti_explain_json(const ti_explain *explain, const ti_system *system, ti_strbuf *out)
+static void add_json(const ti_explain *explain, const ti_system *system, ti_strbuf *out)
 {
     static const char *const modes[] = { "off", "discover", "lookahead" };
     ti_strbuf_add(out, "{\n  \"nodes\": %d,\n  \"node\": %d,\n  \"collectives\": \"%s\",\n  \"edges\": [",
@@ -321,7 +320,7 @@ bool ti_explain_write(const ti_system *system, const char *path, ti_strbuf *why)
     size_t length = strlen(path);
     bool json = length > 5 && strcmp(path + length - 5, ".json") == 0, to_stderr = strcmp(path, "1") == 0;
     if (json) {
-        ti_explain_json(system->explain, system, &text);
+        add_json(system->explain, system, &text);
     } else {
         ti_explain_text(system->explain, system, &text);
     }

@@ -47,12 +47,7 @@ typedef struct cut {
 
 static int64_t common_divisor(int64_t a, int64_t b)
 {
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
+    return b ? common_divisor(b, a % b) : a;
 }
 
 /* In which dimension `part` is not as long as the region; *dim is that of the parts before, or -1. False if it is
@@ -446,9 +441,8 @@ static int make_share(ti_mpi_collectives *all, const ti_exchange *x, const team 
     }
     switch (what->pattern) {
     case TI_PATTERN_ALL_GATHER:
-        return make_slabs(all, x, &what->from, true, out);
     case TI_PATTERN_GATHER:
-        return make_slabs(all, x, &what->from, is_root, out);
+        return make_slabs(all, x, &what->from, is_root || what->pattern == TI_PATTERN_ALL_GATHER, out);
     case TI_PATTERN_SCATTER:
         return make_slabs(all, x, &what->to, is_root, out);
     case TI_PATTERN_BROADCAST:
@@ -667,8 +661,8 @@ void ti_mpi_collectives_done(ti_mpi_collectives *all, const ti_mpi_operation *op
 int ti_mpi_collectives_init(ti_mpi_collectives *all, MPI_Comm mpi, int node, int nodes, int schedule)
 {
     *all = (ti_mpi_collectives){ .mpi = mpi, .node = node, .nodes = nodes, .schedule = schedule };
-    int code = ti_mpi_grid_init(&all->grid, mpi, node, nodes); /* nodes whose schedules differ are told so later */
-    all->call = all->grid.call;
+    /* Nodes whose schedules differ are told so later. */
+    int code = ti_mpi_grid_init(&all->grid, mpi, node, nodes, &all->call);
     if (code) {
         return code;
     }
@@ -692,8 +686,7 @@ int ti_mpi_collectives_fini(ti_mpi_collectives *all, bool mpi_is_up)
         TI_DELETE(all->share.data[i]);
     }
     if (mpi_is_up && !code) {
-        code = ti_mpi_grid_fini(&all->grid);
-        all->call = code ? all->grid.call : all->call;
+        code = ti_mpi_grid_fini(&all->grid, &all->call);
     }
     ti_free(all->zeroes, all->zeroes ? (size_t)all->nodes * sizeof(int) : 0);
     ti_mpi_packings_fini(&all->packings);

@@ -8,23 +8,17 @@ bool ti_mpi_is_small(int nodes, size_t piece)
     return nodes > 2 && piece <= TI_MPI_PIECE_BYTES && piece * (size_t)nodes <= TI_MPI_PACKED_BYTES;
 }
 
-static ti_mpi_packing *take(ti_mpi_packings *all, size_t bytes)
-{
-    ti_mpi_packing *p = all->spare.count ? all->spare.data[--all->spare.count] : TI_NEW(ti_mpi_packing);
-    if (p->bytes < bytes) {
-        ti_free(p->memory, p->bytes);
-        p->memory = ti_alloc_zero(bytes); /* what this node has for itself is not packed, but MPI copies it */
-        p->bytes = bytes;
-    }
-    return p;
-}
-
 int ti_mpi_packed_start(ti_mpi_packings *all, const ti_direct_plan *pieces, const ti_exchange *x, MPI_Comm mpi,
                         ti_mpi_packing **packing, MPI_Request *request)
 {
     size_t piece = pieces->message.data[0].bytes, half = piece * (size_t)x->what->nodes;
     TI_ASSERT(2 * pieces->sends == pieces->message.count && pieces->sends + 1 == (size_t)x->what->nodes);
-    ti_mpi_packing *p = take(all, 2 * half);
+    ti_mpi_packing *p = all->spare.count ? all->spare.data[--all->spare.count] : TI_NEW(ti_mpi_packing);
+    if (p->bytes < 2 * half) {
+        ti_free(p->memory, p->bytes);
+        p->memory = ti_alloc_zero(2 * half); /* what this node has for itself is not packed, but MPI copies it */
+        p->bytes = 2 * half;
+    }
     p->pieces = pieces;
     p->base = x->base;
     for (size_t i = 0; i < pieces->sends; i++) {

@@ -176,11 +176,6 @@ static void describe(ti_mpi_types *types, const ti_payload *payload)
     types->key.count = (size_t)payload->count * WORDS_PER_BLOCK;
 }
 
-static bool has_key(const ti_mpi_type *e, const ti_mpi_types *types)
-{
-    return e->words == types->key.count && !memcmp(e->key, types->key.data, e->words * sizeof(uint64_t));
-}
-
 static int oldest_of(const ti_mpi_types *types)
 {
     int oldest = 0;
@@ -229,10 +224,10 @@ int ti_mpi_types_get(ti_mpi_types *types, const ti_payload *payload, MPI_Datatyp
     describe(types, payload);
     uint64_t hash = ti_hash_words(types->key.data, types->key.count * sizeof(uint64_t), 0);
     const uint64_t *found = ti_map_find(&types->by_hash, hash);
-    if (!found || !has_key(&types->entry[*found], types)) {
+    ti_mpi_type *e = found ? &types->entry[*found] : NULL;
+    if (!e || e->words != types->key.count || memcmp(e->key, types->key.data, e->words * sizeof(uint64_t)) != 0) {
         return entry_create(types, hash, payload, out, call);
     }
-    ti_mpi_type *e = &types->entry[*found];
     e->last_use = ++types->clock;
     *out = e->type;
     return MPI_SUCCESS;
