@@ -253,8 +253,11 @@ static void launch_collective_host(ti_executor *ex, const ti_instruction *i, ti_
         ex->host_thread = ti_host_thread_create(&ex->is.progress->lot);
     }
     if (!ex->host_thread) {
-        fail(ex, TACIT_ERROR_UNSUPPORTED,
-             "the system grants no thread for tasks on every node; raise its limit, or set TACIT_WORKERS to fewer", i);
+        ti_failure_set(&ex->is.progress->failure, TACIT_ERROR_UNSUPPORTED,
+                       "task '%s': the system grants no thread for tasks on every node; raise its limit, or set "
+                       "TACIT_WORKERS to fewer",
+                       i->task->shape->name);
+        ti_lot_wake(&ex->is.progress->lot, INT32_MAX);
         return;
     }
     ti_host_thread_launch(ex->host_thread, kernel);
