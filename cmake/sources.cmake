@@ -102,7 +102,6 @@ set(TACIT_SOURCES
     run/choose.c
     run/dry_run.c
     run/graph_files.c
-    run/memory_limit.c
     run/runtime.c
     run/scheduler.c
     run/watchdog.c

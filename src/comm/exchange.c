@@ -3,7 +3,8 @@
 
 #include "base/check.h"
 
-uint64_t ti_groups_open(ti_groups *groups, uint64_t token, uint32_t parts)
+/* A group of `parts` parts: the token that each of them has. */
+static uint64_t open_group(ti_groups *groups, uint64_t token, uint32_t parts)
 {
     TI_ASSERT(parts > 0 && !(token & TI_GROUP_TOKEN));
     if (!groups->free) {
@@ -41,25 +42,16 @@ void ti_groups_fini(ti_groups *groups)
 
 /* ---- the direct schedule */
 
-/* Peers are the other members of this node's group, and begin behind it, so that not all send to the first one
- * first. */
-static int peer_at(const ti_comm *comm, const ti_collective *what, int members, int i)
+static void add_message(ti_direct_plan *plan, const ti_exchange *x, int r, int q, int peer, ti_boxes boxes[2])
 {
-    int rank = ti_collective_rank(what, comm->node);
-    TI_ASSERT(rank >= 0 && rank < members && i + 1 < members);
-    return ti_collective_member(what, comm->node, (rank + 1 + i) % members);
-}
-
-static void add_message(ti_direct *direct, const ti_exchange *x, int r, int q, int peer, ti_direct_plan *plan)
-{
-    ti_vec_clear(&direct->boxes);
-    ti_collective_message(x->what, r, q, &direct->boxes, &direct->scratch);
-    if (!direct->boxes.count) {
+    ti_vec_clear(&boxes[0]);
+    ti_collective_message(x->what, r, q, &boxes[0], &boxes[1]);
+    if (!boxes[0].count) {
         return;
     }
-    ti_payload payload = x->locate(x->user, &direct->boxes);
+    ti_payload payload = x->locate(x->user, &boxes[0]);
     TI_ASSERT(payload.count > 0 && payload.bytes > 0 && r != q);
-    struct ti_direct_message message = { peer, payload.count, payload.bytes };
+    struct ti_direct_message message = { peer, payload.count, plan->block.count, payload.bytes };
     ti_vec_push(&plan->message, message);
     for (uint32_t i = 0; i < payload.count; i++) {
         ti_block block = payload.block[i];
@@ -68,24 +60,45 @@ static void add_message(ti_direct *direct, const ti_exchange *x, int r, int q, i
     }
 }
 
-/* What is sent comes first: a long message that waits here is fetched while its receive is being posted, and until then
+/* Peers are the other members of this node's group, and begin behind it, so that not all send to the first one first.
+ * What is sent comes first: a long message that waits here is fetched while its receive is being posted, and until then
  * the other node would wait for what this one has to send. */
-static void make_plan(ti_direct *direct, const ti_comm *comm, const ti_exchange *x, ti_direct_plan *plan)
+void ti_direct_plan_make(ti_direct_plan *plan, const ti_exchange *x, int node, ti_boxes boxes[2])
 {
-    int members = ti_collective_members(x->what, comm->node);
+    int members = ti_collective_members(x->what, node), rank = ti_collective_rank(x->what, node);
+    TI_ASSERT(rank >= 0 && (rank < members || members == 0));
     plan->serial = x->layout ? x->what->serial : 0;
     plan->layout = x->layout;
     ti_vec_clear(&plan->message);
     ti_vec_clear(&plan->block);
-    for (int i = 0; x->gives && i + 1 < members; i++) {
-        int peer = peer_at(comm, x->what, members, i);
-        add_message(direct, x, comm->node, peer, peer, plan);
+    for (int i = 1; x->gives && i < members; i++) {
+        int peer = ti_collective_member(x->what, node, (rank + i) % members);
+        add_message(plan, x, node, peer, peer, boxes);
     }
     plan->sends = plan->message.count;
-    for (int i = 0; x->gets && i + 1 < members; i++) {
-        int peer = peer_at(comm, x->what, members, i);
-        add_message(direct, x, peer, comm->node, peer, plan);
+    for (int i = 1; x->gets && i < members; i++) {
+        int peer = ti_collective_member(x->what, node, (rank + i) % members);
+        add_message(plan, x, peer, node, peer, boxes);
     }
+}
+
+ti_payload ti_direct_plan_payload(const ti_direct_plan *plan, size_t i, const char *base, ti_blocks *blocks)
+{
+    const struct ti_direct_message *message = &plan->message.data[i];
+    TI_ASSERT(i < plan->message.count && message->first + message->blocks <= plan->block.count);
+    ti_vec_clear(blocks);
+    for (uint32_t k = 0; k < message->blocks; k++) {
+        ti_block block = plan->block.data[message->first + k];
+        block.base = (char *)((intptr_t)block.base + (intptr_t)base);
+        ti_vec_push(blocks, block);
+    }
+    return (ti_payload){ blocks->data, message->blocks, message->bytes };
+}
+
+void ti_direct_plan_fini(ti_direct_plan *plan)
+{
+    ti_vec_fini(&plan->message);
+    ti_vec_fini(&plan->block);
 }
 
 static ti_direct_plan *plan_of(ti_direct *direct, const ti_comm *comm, const ti_exchange *x)
@@ -98,50 +111,32 @@ static ti_direct_plan *plan_of(ti_direct *direct, const ti_comm *comm, const ti_
         }
         oldest = plan->last_use < oldest->last_use ? plan : oldest;
     }
-    make_plan(direct, comm, x, oldest);
+    ti_direct_plan_make(oldest, x, comm->node, direct->boxes);
     return oldest;
-}
-
-/* The payload of a message of which plan->block[first] is the first block. */
-static ti_payload payload_at(ti_direct *direct, const ti_exchange *x, const ti_direct_plan *plan,
-                             const struct ti_direct_message *message, size_t first)
-{
-    TI_ASSERT(first + message->blocks <= plan->block.count);
-    ti_vec_clear(&direct->block);
-    for (uint32_t i = 0; i < message->blocks; i++) {
-        ti_block block = plan->block.data[first + i];
-        block.base = (char *)((intptr_t)block.base + (intptr_t)x->base);
-        ti_vec_push(&direct->block, block);
-    }
-    return (ti_payload){ direct->block.data, message->blocks, message->bytes };
 }
 
 bool ti_direct_start(ti_direct *direct, ti_comm *comm, ti_groups *groups, const ti_exchange *x, uint64_t token)
 {
     ti_direct_plan *plan = plan_of(direct, comm, x);
     plan->last_use = ++direct->clock;
+    TI_ASSERT(plan->sends <= plan->message.count);
     if (!plan->message.count) {
         return false;
     }
-    uint64_t part = ti_groups_open(groups, token, (uint32_t)plan->message.count);
-    size_t block = 0;
+    uint64_t part = open_group(groups, token, (uint32_t)plan->message.count);
     for (size_t i = 0; i < plan->message.count; i++) {
-        const struct ti_direct_message *message = &plan->message.data[i];
-        ti_payload payload = payload_at(direct, x, plan, message, block);
-        block += message->blocks;
-        (i < plan->sends ? direct->send : direct->receive)(comm, message->peer, x, &payload, part);
+        ti_payload payload = ti_direct_plan_payload(plan, i, x->base, &direct->block);
+        (i < plan->sends ? direct->send : direct->receive)(comm, plan->message.data[i].peer, x, &payload, part);
     }
-    TI_ASSERT(block == plan->block.count && plan->sends <= plan->message.count);
     return true;
 }
 
 void ti_direct_fini(ti_direct *direct)
 {
     for (int i = 0; i < TI_DIRECT_PLANS; i++) {
-        ti_vec_fini(&direct->plan[i].message);
-        ti_vec_fini(&direct->plan[i].block);
+        ti_direct_plan_fini(&direct->plan[i]);
     }
-    ti_vec_fini(&direct->boxes);
-    ti_vec_fini(&direct->scratch);
+    ti_vec_fini(&direct->boxes[0]);
+    ti_vec_fini(&direct->boxes[1]);
     ti_vec_fini(&direct->block);
 }

@@ -42,8 +42,6 @@ typedef struct ti_groups {
     uint32_t free; /* + 1 */
 } ti_groups;
 
-/* A group of `parts` parts: the token that each of them has. */
-uint64_t ti_groups_open(ti_groups *groups, uint64_t token, uint32_t parts);
 /* One part is done. Whether all are: then *token is the group's. */
 bool ti_groups_part_done(ti_groups *groups, uint64_t part, uint64_t *token);
 void ti_groups_fini(ti_groups *groups);
@@ -52,6 +50,8 @@ void ti_groups_fini(ti_groups *groups);
 
 enum { TI_DIRECT_PLANS = 32 };
 
+typedef TI_VEC(ti_block) ti_blocks;
+
 /* This node's messages of a collective, made once per (collective, layout): those used longest ago are dropped. */
 typedef struct ti_direct_plan {
     uint64_t serial, layout; /* serial 0: is not found again */
@@ -59,11 +59,12 @@ typedef struct ti_direct_plan {
     TI_VEC(struct ti_direct_message {
         int peer;
         uint32_t blocks;
+        size_t first; /* of the plan's blocks */
         size_t bytes;
     })
     message; /* those that are sent come first */
     size_t sends;
-    TI_VEC(ti_block) block; /* of all messages in turn; from the exchange's base */
+    ti_blocks block; /* of all messages in turn; from the exchange's base */
 } ti_direct_plan;
 
 typedef struct ti_direct {
@@ -71,9 +72,15 @@ typedef struct ti_direct {
     void (*receive)(void *comm, int origin, const ti_exchange *x, const ti_payload *payload, uint64_t token);
     ti_direct_plan plan[TI_DIRECT_PLANS];
     uint64_t clock;
-    ti_boxes boxes, scratch;
-    TI_VEC(ti_block) block; /* of the message that is being started */
+    ti_boxes boxes[2]; /* scratch */
+    ti_blocks block;   /* of the message that is being started */
 } ti_direct;
+
+/* What `node` sends and receives; boxes are scratch. Replaces what the plan was. */
+void ti_direct_plan_make(ti_direct_plan *plan, const ti_exchange *x, int node, ti_boxes boxes[2]);
+/* The payload of the i-th message, from `base`; valid until `blocks` change. */
+ti_payload ti_direct_plan_payload(const ti_direct_plan *plan, size_t i, const char *base, ti_blocks *blocks);
+void ti_direct_plan_fini(ti_direct_plan *plan);
 
 /* Start all parts. Returns false if there are none: then the collective is done. */
 bool ti_direct_start(ti_direct *direct, ti_comm *comm, ti_groups *groups, const ti_exchange *x, uint64_t token);

@@ -30,15 +30,6 @@ static ti_payload locate(void *user, const ti_boxes *boxes)
     return payload;
 }
 
-static size_t bytes_of(const ti_box *box, uint32_t count, size_t elem_size)
-{
-    size_t bytes = 0;
-    for (uint32_t k = 0; k < count; k++) {
-        bytes += (size_t)ti_box_volume(&box[k]) * elem_size;
-    }
-    return bytes;
-}
-
 /* Where everything lies in one allocation, its shape decides where boxes lie relative to its base. */
 static void find_layout(const ti_collective_issue *issue, const ti_instruction *i, ti_exchange *x)
 {
@@ -67,8 +58,8 @@ static void start(ti_collective_issue *issue, const ti_instruction *i)
         .user = issue,
         .gives = i->as.collective.gives > 0,
         .gets = i->as.collective.gets > 0,
-        .bytes_out = bytes_of(i->as.collective.give, i->as.collective.gives, elem),
-        .bytes_in = bytes_of(i->as.collective.get, i->as.collective.gets, elem),
+        .bytes_out = (size_t)ti_boxes_volume(i->as.collective.give, i->as.collective.gives) * elem,
+        .bytes_in = (size_t)ti_boxes_volume(i->as.collective.get, i->as.collective.gets) * elem,
     };
     issue->current = i;
     find_layout(issue, i, &x);

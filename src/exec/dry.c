@@ -2,6 +2,7 @@
 #include "exec/dry.h"
 
 #include "base/check.h"
+#include "base/hash.h"
 
 #include <string.h>
 
@@ -19,37 +20,22 @@ void ti_dry_fini(ti_dry *dry)
 
 /* ---- by name of the task */
 
-static uint64_t hash_text(const char *text)
-{
-    uint64_t h = 0;
-    for (; *text; text++) {
-        h = ti_hash64(h ^ (unsigned char)*text);
-    }
-    return h;
-}
-
-static ti_dry_name *add_name(ti_dry *dry, const char *name)
-{
-    ti_dry_name fresh = { .name = ti_strdup(name) };
-    ti_vec_push(&dry->names, fresh);
-    return &dry->names.data[dry->names.count - 1];
-}
-
 static ti_dry_name *name_of(ti_dry *dry, const char *name)
 {
-    for (uint64_t key = hash_text(name);; key++) {
-        uint64_t *index = ti_map_find(&dry->name_index, key);
-        if (index && strcmp(dry->names.data[*index - 1].name, name) == 0) {
+    uint64_t key = ti_hash_bytes(name, strlen(name));
+    for (const uint64_t *index; (index = ti_map_find(&dry->name_index, key)); key++) {
+        if (strcmp(dry->names.data[*index - 1].name, name) == 0) {
             return &dry->names.data[*index - 1];
         }
-        if (!index && dry->names.count < MAX_NAMES) {
-            *ti_map_at(&dry->name_index, key) = dry->names.count + 1;
-            return add_name(dry, name);
-        }
-        if (!index) {
-            return dry->names.count == MAX_NAMES ? add_name(dry, "(others)") : &dry->names.data[MAX_NAMES];
+    }
+    if (dry->names.count <= MAX_NAMES) {
+        ti_dry_name fresh = { .name = ti_strdup(dry->names.count < MAX_NAMES ? name : "(others)") };
+        ti_vec_push(&dry->names, fresh);
+        if (dry->names.count <= MAX_NAMES) {
+            *ti_map_at(&dry->name_index, key) = dry->names.count;
         }
     }
+    return &dry->names.data[dry->names.count - 1];
 }
 
 /* ---- kinds of instructions */
@@ -92,13 +78,9 @@ static void note_transfer(ti_dry *dry, const ti_instruction *i)
 static void note_collective(ti_dry *dry, const ti_instruction *i)
 {
     ti_dry_name *name = name_of(dry, i->task->shape->name);
-    uint64_t out = 0, in = 0;
-    for (uint32_t k = 0; k < i->as.collective.gives; k++) {
-        out += (uint64_t)ti_box_volume(&i->as.collective.give[k]) * i->as.collective.elem_size;
-    }
-    for (uint32_t k = 0; k < i->as.collective.gets; k++) {
-        in += (uint64_t)ti_box_volume(&i->as.collective.get[k]) * i->as.collective.elem_size;
-    }
+    uint64_t elem = i->as.collective.elem_size;
+    uint64_t out = (uint64_t)ti_boxes_volume(i->as.collective.give, i->as.collective.gives) * elem;
+    uint64_t in = (uint64_t)ti_boxes_volume(i->as.collective.get, i->as.collective.gets) * elem;
     if (i->task->kind == TI_TASK_FENCE) {
         dry->fence_collectives++;
         dry->fence_collective_bytes += out + in;
@@ -111,18 +93,12 @@ static void note_collective(ti_dry *dry, const ti_instruction *i)
     dry->network->collective_bytes_in += in;
 }
 
-static void note_alloc(ti_dry *dry, const ti_instruction *i)
-{
-    dry->buffer_bytes += i->as.memory.bytes;
-    dry->buffer_bytes_peak = TI_MAX(dry->buffer_bytes_peak, dry->buffer_bytes);
-}
-
 /* A fence's values; what a program gives for initial contents is not looked at. */
 static void zero_fence(const ti_instruction *i)
 {
     const ti_place *to = &i->as.copy.to;
-    bool is_first = memcmp(i->as.copy.box.min, to->whole.min, sizeof(to->whole.min)) ==
-                    0; /* of a local array's parts */
+    /* Of a local array's parts. */
+    bool is_first = memcmp(i->as.copy.box.min, to->whole.min, sizeof(to->whole.min)) == 0;
     if (to->allocation == 0 && is_first) {
         memset(to->user, 0, (size_t)ti_box_volume(&to->whole) * i->as.copy.elem_size);
     }
@@ -133,7 +109,8 @@ bool ti_dry_issue(ti_dry *dry, const ti_instruction *i)
     dry->instructions[i->kind]++;
     switch (i->kind) {
     case TI_INSTRUCTION_ALLOC:
-        note_alloc(dry, i);
+        dry->buffer_bytes += i->as.memory.bytes;
+        dry->buffer_bytes_peak = TI_MAX(dry->buffer_bytes_peak, dry->buffer_bytes);
         return true;
     case TI_INSTRUCTION_FREE:
         TI_ASSERT(dry->buffer_bytes >= i->as.memory.bytes);

@@ -66,11 +66,6 @@ static void add_edge(ti_engine *e, ti_engine_slot *from, uint64_t to)
 
 /* ---- ready kernels: a binary heap of (inverted priority, id) packed in one word */
 
-static bool is_kernel(const ti_instruction *i)
-{
-    return i->kind == TI_INSTRUCTION_KERNEL || i->kind == TI_INSTRUCTION_HOST;
-}
-
 static void push_kernel(ti_engine *e, const ti_instruction *instruction)
 {
     TI_ASSERT(instruction->device >= 0 && instruction->device < e->devices);
@@ -106,7 +101,7 @@ static uint64_t pop_kernel(ti_engine_heap *ready)
 
 static void make_ready(ti_engine *e, const ti_instruction *instruction)
 {
-    if (is_kernel(instruction)) {
+    if (instruction->kind == TI_INSTRUCTION_KERNEL || instruction->kind == TI_INSTRUCTION_HOST) {
         push_kernel(e, instruction);
     } else {
         ti_vec_push(&e->ready, instruction->id);

@@ -112,13 +112,13 @@ static ti_device *device_of(const ti_executor *ex, const ti_instruction *i)
 
 static job *take_job(ti_executor *ex, size_t views)
 {
-    job **free_job = views > TACIT_MAX_ACCESSES ? &ex->free_large_jobs : &ex->free_jobs;
-    while (*free_job && (*free_job)->capacity < views) {
-        free_job = &(*free_job)->next_free;
+    job **list = views > TACIT_MAX_ACCESSES ? &ex->free_large_jobs : &ex->free_jobs;
+    while (*list && (*list)->capacity < views) {
+        list = &(*list)->next_free;
     }
-    job *j = *free_job;
+    job *j = *list;
     if (j) {
-        *free_job = j->next_free;
+        *list = j->next_free;
         return j;
     }
     size_t capacity = TI_MAX(views, (size_t)TACIT_MAX_ACCESSES);
@@ -130,9 +130,9 @@ static job *take_job(ti_executor *ex, size_t views)
 
 static void return_job(ti_executor *ex, job *j)
 {
-    job **free_job = j->capacity > TACIT_MAX_ACCESSES ? &ex->free_large_jobs : &ex->free_jobs;
-    j->next_free = *free_job;
-    *free_job = j;
+    job **list = j->capacity > TACIT_MAX_ACCESSES ? &ex->free_large_jobs : &ex->free_jobs;
+    j->next_free = *list;
+    *list = j;
 }
 
 static void fill_view(ti_executor *ex, const ti_instruction_view *from, uint32_t part, tacit_view *view)
@@ -268,8 +268,8 @@ static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
     const ti_instruction *i = slot->instruction;
     const ti_task *task = i->task;
     bool own_views = has_reduction(i);
-    uint32_t parts = own_views && !task->shape->in_blocks ? (uint32_t)ex->is.system->workers
-                                                          : 1; /* with views of their own */
+    /* Parts that have views of their own. */
+    uint32_t parts = own_views && !task->shape->in_blocks ? (uint32_t)ex->is.system->workers : 1;
     job *j = take_job(ex, (size_t)parts * i->as.kernel.views);
     for (uint32_t p = 0; p < parts; p++) {
         for (uint32_t v = 0; v < i->as.kernel.views; v++) {
@@ -427,15 +427,6 @@ static void finish_point(ti_executor *ex, const ti_instruction *i)
     ti_lot_wake(&progress->lot, INT32_MAX);
 }
 
-static void issue_point(ti_executor *ex, const ti_instruction *i)
-{
-    if (i->as.epoch.barrier) {
-        ex->is.comm->ops->barrier(ex->is.comm, i->id);
-    } else {
-        finish_point(ex, i);
-    }
-}
-
 /* ---- the step */
 
 static bool runs_on_device(ti_instruction_kind kind)
@@ -482,7 +473,11 @@ static void issue(ti_executor *ex, ti_engine_slot *slot)
         issue_fence(ex, i);
         break;
     case TI_INSTRUCTION_EPOCH:
-        issue_point(ex, i);
+        if (i->as.epoch.barrier) {
+            ex->is.comm->ops->barrier(ex->is.comm, i->id);
+        } else {
+            finish_point(ex, i);
+        }
         break;
     case TI_INSTRUCTION_COLLECTIVE:
         ti_collective_issue_ready(&ex->collectives, i);
@@ -537,13 +532,12 @@ static bool poll_network(ti_executor *ex)
     }
     uint64_t done[POLL_BATCH];
     int n = comm->ops->poll(comm, done, POLL_BATCH);
-    if (n < 0 && comm->stats.length_mismatch && ex->is.explains && ex->is.explains(ex->is.user)) {
-        return false;
-    }
     if (n < 0) {
-        ti_failure_set(&ex->is.progress->failure, TACIT_ERROR_NETWORK, "%s",
-                       comm->stats.error ? comm->stats.error : "the network failed");
-        ti_lot_wake(&ex->is.progress->lot, INT32_MAX);
+        if (!comm->stats.length_mismatch || !ex->is.explains || !ex->is.explains(ex->is.user)) {
+            ti_failure_set(&ex->is.progress->failure, TACIT_ERROR_NETWORK, "%s",
+                           comm->stats.error ? comm->stats.error : "the network failed");
+            ti_lot_wake(&ex->is.progress->lot, INT32_MAX);
+        }
         return false;
     }
     for (int i = 0; i < n; i++) {
@@ -561,8 +555,9 @@ static bool issue_ready(ti_executor *ex)
     }
     for (int d = 0; d < ex->is.system->devices; d++) {
         ti_device *device = ex->is.device[d];
-        for (int room = device->ops->room(device); room > 0 && ti_engine_has_kernel(&ex->engine, d); room--) {
-            issue(ex, ti_engine_next_kernel(&ex->engine, d));
+        int room = device->ops->room(device);
+        for (ti_engine_slot *slot; room > 0 && (slot = ti_engine_next_kernel(&ex->engine, d)); room--) {
+            issue(ex, slot);
             any = true;
         }
     }

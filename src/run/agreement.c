@@ -7,15 +7,16 @@
 #include "base/park.h"
 #include "base/vec.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
-    WINDOW = TI_AGREEMENT_WINDOW,
-    HISTORY = TI_AGREEMENT_HISTORY,
-    LEVELS = 3,   /* sums at multiples of WINDOW, WINDOW^2 ... */
-    MARKS = 512,  /* kept per level */
-    PENDING = 16, /* sums of the neighbour that are ahead of this node */
-    NAMES = 256,  /* of buffers, for messages */
+    WINDOW = 64,    /* submissions from one note to the next */
+    HISTORY = 1024, /* submissions that are kept */
+    LEVELS = 3,     /* sums at multiples of WINDOW, WINDOW^2 ... */
+    MARKS = 512,    /* kept per level */
+    PENDING = 16,   /* sums of the neighbour that are ahead of this node */
+    NAMES = 256,    /* of buffers, for messages */
     BUFFER_NAME = 32,
     MAX_NOTES = 16, /* received in one step */
     MAX_OUT = 8,
@@ -89,52 +90,34 @@ struct ti_agreement {
 
 /* ---- submissions: application thread */
 
-static uint64_t add_to_sum(uint64_t sum, uint64_t hash)
-{
-    return ti_hash64(sum * 0x9e3779b97f4a7c15u + hash);
-}
-
-static void keep_marks(ti_agreement *a)
-{
-    uint64_t stride = WINDOW;
-    for (int level = 0; level < LEVELS && a->count % stride == 0; level++, stride *= WINDOW) {
-        a->marks[level][a->count / stride % MARKS] = a->sum;
-    }
-    atomic_store_explicit(&a->window, a->count, memory_order_release);
-}
-
-/* The record is filled in already. Under the lock. */
-static void append(ti_agreement *a, record *r)
-{
-    a->sum = r->sum = add_to_sum(a->sum, r->what.hash);
-    a->count++;
-    if (TI_UNLIKELY(a->count % WINDOW == 0)) {
-        keep_marks(a);
-    }
-}
-
 static record *next_record(ti_agreement *a)
 {
     return &a->ring[(a->count + 1) % HISTORY];
 }
 
-static void keep_name(ti_agreement *a, const ti_buffer_info *buffer)
+/* The next record is filled in already. Under the lock. */
+static void append(ti_agreement *a)
 {
-    a->newest_buffer = (uint32_t)buffer->serial;
-    char *to = a->names[buffer->serial % NAMES];
-    strncpy(to, buffer->name, BUFFER_NAME - 1);
-    to[BUFFER_NAME - 1] = '\0';
+    record *r = next_record(a);
+    a->sum = r->sum = ti_hash64(a->sum * 0x9e3779b97f4a7c15u + r->what.hash);
+    a->count++;
+    uint64_t stride = WINDOW;
+    for (int level = 0; level < LEVELS && TI_UNLIKELY(a->count % stride == 0); level++, stride *= WINDOW) {
+        a->marks[level][a->count / stride % MARKS] = a->sum;
+        atomic_store_explicit(&a->window, a->count, memory_order_release);
+    }
 }
 
 void ti_agreement_note(ti_agreement *a, const ti_task *task)
 {
     ti_lock_take(&a->lock);
     if (!a->frozen) {
-        record *r = next_record(a);
-        ti_submission_of_task(task, a->comm->num_nodes, &r->what);
-        append(a, r);
+        ti_submission_of_task(task, a->comm->num_nodes, &next_record(a)->what);
+        append(a);
         if (task->kind == TI_TASK_CREATE) {
-            keep_name(a, task->as.create.buffer);
+            const ti_buffer_info *buffer = task->as.create.buffer;
+            a->newest_buffer = (uint32_t)buffer->serial;
+            snprintf(a->names[buffer->serial % NAMES], BUFFER_NAME, "%s", buffer->name);
         }
     }
     ti_lock_drop(&a->lock);
@@ -145,10 +128,16 @@ void ti_agreement_note_call(ti_agreement *a, ti_submission_kind kind, uint64_t n
 {
     ti_lock_take(&a->lock);
     if (!a->frozen) {
-        record *r = next_record(a);
-        ti_submission_of_call(kind, number, bytes, properties, &r->what);
-        append(a, r);
+        ti_submission_of_call(kind, number, bytes, properties, &next_record(a)->what);
+        append(a);
     }
+    ti_lock_drop(&a->lock);
+}
+
+static void freeze(ti_agreement *a)
+{
+    ti_lock_take(&a->lock);
+    a->frozen = true;
     ti_lock_drop(&a->lock);
 }
 
@@ -160,9 +149,7 @@ void ti_agreement_idle(ti_agreement *a, bool idle)
 void ti_agreement_finish(ti_agreement *a)
 {
     ti_agreement_note_call(a, TI_SUBMITTED_FINALIZE, 0, 0, 0);
-    ti_lock_take(&a->lock);
-    a->frozen = true;
-    ti_lock_drop(&a->lock);
+    freeze(a);
     atomic_store_explicit(&a->busy, true, memory_order_release);
     atomic_store_explicit(&a->final, true, memory_order_release);
 }
@@ -343,16 +330,6 @@ static const char *name_of(void *user, uint32_t number)
     return known ? a->names[number % NAMES] : NULL;
 }
 
-static void say_vague(const ti_agreement *a, ti_strbuf *why)
-{
-    ti_strbuf_add(
-        why,
-        "nodes %d and %d submitted different tasks: their %llu-th to %llu-th calls differ somewhere, which is too "
-        "long ago to say more. All nodes must submit the same tasks in the same order (a tacit_wait now and then "
-        "makes them compare sooner)",
-        a->left, a->comm->node, (unsigned long long)a->search.agreed, (unsigned long long)a->search.high - 1);
-}
-
 static void say_difference(ti_agreement *a, const ti_submission *mine, ti_strbuf *why)
 {
     const ti_submission *theirs = &a->search.at_high.what;
@@ -374,7 +351,12 @@ static void finish_search(ti_agreement *a, ti_strbuf *why)
     ti_lock_take(&a->lock);
     const record *mine = record_of(a, a->search.high);
     if (a->search.vague || !mine || !(a->search.at_high.flags & FLAG_WHAT)) {
-        say_vague(a, why);
+        ti_strbuf_add(
+            why,
+            "nodes %d and %d submitted different tasks: their %llu-th to %llu-th calls differ somewhere, which is too "
+            "long ago to say more. All nodes must submit the same tasks in the same order (a tacit_wait now and then "
+            "makes them compare sooner)",
+            a->left, a->comm->node, (unsigned long long)a->search.agreed, (unsigned long long)a->search.high - 1);
     } else {
         say_difference(a, &mine->what, why);
     }
@@ -395,9 +377,7 @@ static void go_on_searching(ti_agreement *a, ti_strbuf *why)
 
 static void start_search(ti_agreement *a, const note *n, ti_strbuf *why)
 {
-    ti_lock_take(&a->lock);
-    a->frozen = true;
-    ti_lock_drop(&a->lock);
+    freeze(a);
     a->search.active = true;
     a->search.agreed = a->search.low = a->agreed;
     a->search.high = n->index;
@@ -502,9 +482,7 @@ static void be_asked(ti_agreement *a, const note *n)
     hear(a, RIGHT, n);
     uint64_t count = own_count(a);
     if (n->flags & FLAG_SEARCH) {
-        ti_lock_take(&a->lock);
-        a->frozen = true;
-        ti_lock_drop(&a->lock);
+        freeze(a);
     }
     if (n->index <= count) {
         put_out(a, RIGHT, NOTE_TELL, n->index, 0);
@@ -513,15 +491,6 @@ static void be_asked(ti_agreement *a, const note *n)
     a->wanted = n->index;
     if (n->flags & FLAG_IDLE) {
         put_out(a, RIGHT, NOTE_TELL, count, 0);
-    }
-}
-
-/* The right neighbour agrees and is done; an answer to it may be under way, so it waits for the same word. */
-static void be_done(ti_agreement *a, int side)
-{
-    a->heard_done[side] = true;
-    if (side == RIGHT) {
-        put_out(a, RIGHT, NOTE_DONE, 0, 0);
     }
 }
 
@@ -535,7 +504,10 @@ static void take_note(ti_agreement *a, int side, const note *n, ti_strbuf *why)
         be_asked(a, n);
         break;
     case NOTE_DONE:
-        be_done(a, side);
+        a->heard_done[side] = true;
+        if (side == RIGHT) { /* it agrees; an answer to it may be under way, so it waits for the same word */
+            put_out(a, RIGHT, NOTE_DONE, 0, 0);
+        }
         break;
     }
 }

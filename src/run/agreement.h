@@ -1,7 +1,7 @@
 /* Whether all nodes submit the same: found out while the run goes on, and the first difference is named.
  *
  * Every submission (ir/submission.h) is put into a ring and into a running sum (a hash of all so far). At every
- * TI_AGREEMENT_WINDOW-th submission, a function of the count alone, a node *tells* its right neighbour (node + 1) its
+ * 64th submission, a function of the count alone, a node *tells* its right neighbour (node + 1) its
  * sum there; the neighbour compares it with its own at the same submission, when it gets there. If not all nodes agree,
  * two neighbours do not. So a node sends and receives one note per window, whatever the number of nodes, and nobody
  * waits.
@@ -26,8 +26,6 @@
 #include "ir/submission.h"
 
 typedef struct ti_agreement ti_agreement;
-
-enum { TI_AGREEMENT_WINDOW = 64, TI_AGREEMENT_HISTORY = 1024 };
 
 /* All nodes. NULL if there is one node, the network has no notes or has failed (stats.error), or a node does not want
  * it. */

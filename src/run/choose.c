@@ -2,6 +2,8 @@
 #include "run/choose.h"
 
 #include "base/check.h"
+#include "base/config.h"
+#include "base/machine.h"
 #include "base/park.h"
 #include "device/host.h"
 
@@ -83,4 +85,16 @@ uint64_t ti_choose_patience(ti_run_mode mode, const tacit_config *config)
 {
     bool for_ever = config->lookahead == TACIT_LOOKAHEAD_FULL || config->graph;
     return mode == TI_RUN_INLINE || for_ever ? 0 : PATIENCE_NS;
+}
+
+void ti_choose_memory(ti_system *system, const tacit_config *config, int local_nodes)
+{
+    system->local_nodes = TI_MAX(local_nodes, 1);
+    system->machine = ti_machine_memory();
+    uint64_t share = system->machine / (uint64_t)system->local_nodes;
+    /* Nothing is allocated in a dry run, unless the program asks what would fit. */
+    system->memory = config->dry_run ? 0 : share;
+    if (config->memory_limit) {
+        ti_config_memory(config->memory_limit, share, &system->memory);
+    }
 }

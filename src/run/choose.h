@@ -6,6 +6,7 @@
 
 #include "base/strbuf.h"
 #include "comm/comm.h"
+#include "ir/system.h"
 
 /* Who takes the roles of scheduler and executor: see runtime.h. */
 typedef enum ti_run_mode { TI_RUN_INLINE, TI_RUN_SHARED, TI_RUN_THREAD } ti_run_mode;
@@ -23,5 +24,9 @@ bool ti_choose(const tacit_config *config, const ti_comm *comm, bool is_dry, ti_
 
 /* Nanoseconds that a window of allocations waits for more tasks; 0: until it is closed. */
 uint64_t ti_choose_patience(ti_run_mode mode, const tacit_config *config);
+
+/* Fills in what the planners may know of memory: from the machine, the nodes that share it equally, and
+ * TACIT_MEMORY_LIMIT. */
+void ti_choose_memory(ti_system *system, const tacit_config *config, int local_nodes);
 
 #endif

@@ -143,7 +143,7 @@ static void print_names(FILE *out, const ti_dry *dry)
     }
 }
 
-void ti_dry_run_print(const ti_dry_run *run, const ti_system *system, FILE *out)
+static void print_table(const ti_dry_run *run, const ti_system *system, FILE *out)
 {
     const ti_dry *dry = &run->executed;
     double tasks = (double)TI_MAX(run->tasks[TI_TASK_EXECUTE], 1), total = 0;
@@ -207,7 +207,7 @@ static void add_names(ti_strbuf *out, const ti_dry *dry)
     ti_strbuf_add(out, "\n  ]\n");
 }
 
-void ti_dry_run_json(const ti_dry_run *run, const ti_system *system, ti_strbuf *out)
+static void add_json(const ti_dry_run *run, const ti_system *system, ti_strbuf *out)
 {
     const ti_dry *dry = &run->executed;
     ti_strbuf_add(out, "{\n  \"dry_run\": true,\n");
@@ -247,12 +247,12 @@ void ti_dry_run_json(const ti_dry_run *run, const ti_system *system, ti_strbuf *
 
 bool ti_dry_run_report(const ti_dry_run *run, const ti_system *system, const char *path, ti_strbuf *why)
 {
-    ti_dry_run_print(run, system, stderr);
+    print_table(run, system, stderr);
     if (!path) {
         return true;
     }
     ti_strbuf text = { 0 };
-    ti_dry_run_json(run, system, &text);
+    add_json(run, system, &text);
     FILE *out = fopen(path, "w");
     bool ok = out && fwrite(text.text, 1, text.length, out) == text.length;
     ok = (!out || fclose(out) == 0) && ok;

@@ -8,7 +8,6 @@
 #include "run/agreement.h"
 #include "run/choose.h"
 #include "run/graph_files.h"
-#include "run/memory_limit.h"
 #include "run/watchdog.h"
 #include "trace/explain.h"
 
@@ -74,7 +73,7 @@ static bool schedule(ti_runtime *rt, int budget)
     }
     bool any = ti_scheduler_step(&rt->scheduler, budget,
                                  atomic_load_explicit(&rt->progress.task, memory_order_acquire));
-    const ti_refusal *refusal = ti_scheduler_refusal(&rt->scheduler);
+    const ti_refusal *refusal = ti_instruction_graph_refusal(rt->scheduler.graph);
     if (TI_UNLIKELY(refusal)) {
         refuse_memory(rt, refusal);
     }
@@ -202,6 +201,7 @@ static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
     /* Horizons must fall alike on all nodes, so what is known of this node alone enters only as a sum over all of
      * them. */
     s->total_workers = rt->comm->ops->sum(rt->comm, (int64_t)s->workers * s->devices);
+    rt->agreement = rt->comm->stats.error ? NULL : ti_agreement_create(rt->comm, &rt->config);
     if (rt->comm->stats.error) {
         ti_strbuf_add(why, "%s", rt->comm->stats.error);
         return TACIT_ERROR_NETWORK;
@@ -216,11 +216,6 @@ static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
     s->collectives = rt->config.collectives - TACIT_COLLECTIVES_OFF + TI_COLLECTIVES_OFF;
     /* A window that spans more horizons than may be under way would never close. */
     s->lookahead = rt->config.lookahead == TACIT_LOOKAHEAD_OFF ? 0 : TI_MIN(rt->config.run_ahead + 1, MAX_LOOKAHEAD);
-    rt->agreement = ti_agreement_create(rt->comm, &rt->config);
-    if (rt->comm->stats.error) {
-        ti_strbuf_add(why, "%s", rt->comm->stats.error);
-        return TACIT_ERROR_NETWORK;
-    }
     return TACIT_OK;
 }
 
@@ -300,15 +295,9 @@ static bool start(ti_runtime *rt, const ti_runtime_desc *desc, ti_strbuf *why)
     return created && start_threads(rt, why);
 }
 
-static void say_what_runs(const ti_runtime *rt)
-{
-    static const char *const names[] = { "inline", "shared", "thread" };
-    ti_log(TI_LOG_INFO, "node %d of %d, %d devices of %d workers, progress %s, network %s", rt->system.node,
-           rt->system.num_nodes, rt->system.devices, rt->system.workers, names[rt->mode], rt->comm->ops->name);
-}
-
 ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status, ti_strbuf *why)
 {
+    static const char *const modes[] = { "inline", "shared", "thread" };
     ti_runtime *rt = TI_NEW(ti_runtime);
     rt->config = desc->config;
     rt->watchdog.limit = desc->config.watchdog;
@@ -325,7 +314,7 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status,
         TI_DELETE(rt);
         return NULL;
     }
-    ti_memory_limit_choose(&rt->system, &rt->config, rt->comm->local_nodes);
+    ti_choose_memory(&rt->system, &rt->config, rt->comm->local_nodes);
     rt->tasks = ti_task_graph_create(&rt->system);
     ti_scheduler_init(&rt->scheduler, &rt->system, ti_choose_patience(rt->mode, &rt->config));
     rt->scheduler.dry = rt->dry;
@@ -340,7 +329,8 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status,
         *status = TACIT_ERROR_UNSUPPORTED;
         return NULL;
     }
-    say_what_runs(rt);
+    ti_log(TI_LOG_INFO, "node %d of %d, %d devices of %d workers, progress %s, network %s", rt->system.node,
+           rt->system.num_nodes, rt->system.devices, rt->system.workers, modes[rt->mode], rt->comm->ops->name);
     return rt;
 }
 
@@ -442,14 +432,39 @@ static void watch(ti_runtime *rt, uint64_t *since)
     }
 }
 
-typedef bool wait_condition(ti_runtime *rt, const void *what);
+static uint64_t executed_points(const ti_runtime *rt)
+{
+    return atomic_load_explicit(&rt->progress.points, memory_order_acquire);
+}
 
-static void wait_until(ti_runtime *rt, wait_condition *holds, const void *what)
+/* What the application thread waits for. */
+typedef enum wait_kind { WAIT_NEAR, WAIT_ROOM, WAIT_SIGNAL, WAIT_POINTS, WAIT_SETTLED } wait_kind;
+
+static bool holds(ti_runtime *rt, wait_kind kind, const ti_signal *signal)
+{
+    TI_ASSERT(executed_points(rt) <= rt->submitted_points && (kind == WAIT_SIGNAL) == (signal != NULL));
+    switch (kind) {
+    case WAIT_NEAR: /* the program is not too far ahead */
+        return rt->submitted_points - executed_points(rt) <= (uint64_t)rt->config.run_ahead;
+    case WAIT_ROOM:
+        return ti_ring_space(&rt->scheduler.tasks) > 0;
+    case WAIT_SIGNAL:
+        return atomic_load_explicit(&signal->set, memory_order_acquire) != 0;
+    case WAIT_POINTS:
+        return rt->submitted_points == executed_points(rt);
+    case WAIT_SETTLED:
+        return ti_agreement_is_settled(rt->agreement);
+    }
+    TI_UNREACHABLE();
+}
+
+/* With a signal for WAIT_SIGNAL. Returns early if the run has failed. */
+static void wait_until(ti_runtime *rt, wait_kind kind, const ti_signal *signal)
 {
     uint64_t since = 0;
     for (uint32_t round = 0; ti_failure_get(&rt->progress.failure) == TACIT_OK;) {
         uint32_t ticket = ti_lot_ticket(&rt->progress.lot);
-        if (holds(rt, what)) {
+        if (holds(rt, kind, signal)) {
             break;
         }
         if (help(rt)) {
@@ -475,37 +490,6 @@ static void wait_until(ti_runtime *rt, wait_condition *holds, const void *what)
     }
 }
 
-static uint64_t executed_points(const ti_runtime *rt)
-{
-    return atomic_load_explicit(&rt->progress.points, memory_order_acquire);
-}
-
-static bool is_near_enough(ti_runtime *rt, const void *what)
-{
-    (void)what;
-    TI_ASSERT(executed_points(rt) <= rt->submitted_points);
-    return rt->submitted_points - executed_points(rt) <= (uint64_t)rt->config.run_ahead;
-}
-
-static bool has_room(ti_runtime *rt, const void *what)
-{
-    (void)what;
-    return ti_ring_space(&rt->scheduler.tasks) > 0;
-}
-
-static bool is_set(ti_runtime *rt, const void *what)
-{
-    (void)rt;
-    const ti_signal *signal = what;
-    return atomic_load_explicit(&signal->set, memory_order_acquire) != 0;
-}
-
-static bool all_executed(ti_runtime *rt, const void *what)
-{
-    (void)what;
-    return rt->submitted_points == executed_points(rt);
-}
-
 static void push_task(ti_runtime *rt, const ti_task *task)
 {
     ti_ring *ring = &rt->scheduler.tasks;
@@ -513,7 +497,7 @@ static void push_task(ti_runtime *rt, const ti_task *task)
         ti_dot_task(&rt->graphs.task, task);
     }
     if (ti_ring_space(ring) == 0) {
-        wait_until(rt, has_room, NULL);
+        wait_until(rt, WAIT_ROOM, NULL);
     }
     ti_ring_push(ring, (void *)(uintptr_t)task);
     /* A consumer that found the channel empty may be going to sleep; one that did not will look again. */
@@ -577,8 +561,8 @@ void ti_runtime_submit(ti_runtime *rt, ti_task *task)
     if (rt->dry && points != rt->submitted_points) {
         note_held(rt);
     }
-    if (!is_near_enough(rt, NULL)) {
-        wait_until(rt, is_near_enough, NULL);
+    if (!holds(rt, WAIT_NEAR, NULL)) {
+        wait_until(rt, WAIT_NEAR, NULL);
     }
     uint64_t executed = ti_runtime_executed(rt);
     if (executed != rt->released) {
@@ -590,18 +574,12 @@ void ti_runtime_submit(ti_runtime *rt, ti_task *task)
 
 void ti_runtime_wait_signal(ti_runtime *rt, const ti_signal *signal)
 {
-    wait_until(rt, is_set, signal);
+    wait_until(rt, WAIT_SIGNAL, signal);
 }
 
 void ti_runtime_wait_points(ti_runtime *rt)
 {
-    wait_until(rt, all_executed, NULL);
-}
-
-static bool is_settled(ti_runtime *rt, const void *what)
-{
-    (void)what;
-    return ti_agreement_is_settled(rt->agreement);
+    wait_until(rt, WAIT_POINTS, NULL);
 }
 
 void ti_runtime_note(ti_runtime *rt, ti_submission_kind kind, uint64_t number, uint64_t bytes, unsigned properties)
@@ -615,7 +593,7 @@ void ti_runtime_settle(ti_runtime *rt)
 {
     if (rt->agreement) {
         ti_agreement_finish(rt->agreement);
-        wait_until(rt, is_settled, NULL);
+        wait_until(rt, WAIT_SETTLED, NULL);
     }
 }
 

@@ -35,12 +35,6 @@ typedef struct ti_scheduler {
 void ti_scheduler_init(ti_scheduler *s, const ti_system *system, uint64_t patience);
 void ti_scheduler_fini(ti_scheduler *s);
 
-/* Why nothing more is planned, or NULL. */
-static inline const ti_refusal *ti_scheduler_refusal(const ti_scheduler *s)
-{
-    return ti_instruction_graph_refusal(s->graph);
-}
-
 /* Plan up to `budget` tasks. `executed` is the id of the last executed point. Returns whether something happened. */
 bool ti_scheduler_step(ti_scheduler *s, int budget, uint64_t executed);
 

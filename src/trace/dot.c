@@ -1,8 +1,8 @@
 /* The three graphs as Graphviz text: see dot.h. */
 #include "trace/dot.h"
 
+#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 bool ti_dot_init(ti_dot *dot, const char *window)
 {
@@ -34,15 +34,6 @@ static bool is_shown(ti_dot *dot, const ti_task *task, uint64_t vertex)
     return true;
 }
 
-static void add_edges(ti_dot *dot, uint64_t id, const uint64_t *dep, uint32_t deps)
-{
-    for (uint32_t i = 0; i < deps; i++) {
-        if (dep[i] >= dot->first_vertex) {
-            ti_strbuf_add(&dot->text, "  v%llu -> v%llu;\n", (unsigned long long)dep[i], (unsigned long long)id);
-        }
-    }
-}
-
 static const size_t MAX_BOXES = 8; /* of a fence */
 
 static void add_box(ti_dot *dot, const ti_box *box, int dims)
@@ -59,16 +50,28 @@ static void add_name(ti_dot *dot, const char *name)
     }
 }
 
-static void open_vertex(ti_dot *dot, uint64_t id, const char *shape, const char *colour)
+/* Its label begins with a text and a name. */
+static void open_vertex(ti_dot *dot, uint64_t id, const char *shape, const char *colour, const char *name,
+                        const char *format, ...) TI_PRINTF(6, 7);
+static void open_vertex(ti_dot *dot, uint64_t id, const char *shape, const char *colour, const char *name,
+                        const char *format, ...)
 {
-    ti_strbuf_add(&dot->text, "  v%llu [shape=%s, style=filled, fillcolor=\"%s\", label=\"", (unsigned long long)id,
-                  shape, colour);
+    va_list args;
+    ti_strbuf_add(&dot->text, "  v%" PRIu64 " [shape=%s, style=filled, fillcolor=\"%s\", label=\"", id, shape, colour);
+    va_start(args, format);
+    ti_strbuf_vadd(&dot->text, format, args);
+    va_end(args);
+    add_name(dot, name);
 }
 
 static void close_vertex(ti_dot *dot, uint64_t id, const uint64_t *dep, uint32_t deps)
 {
     ti_strbuf_add(&dot->text, "\"];\n");
-    add_edges(dot, id, dep, deps);
+    for (uint32_t i = 0; i < deps; i++) {
+        if (dep[i] >= dot->first_vertex) {
+            ti_strbuf_add(&dot->text, "  v%" PRIu64 " -> v%" PRIu64 ";\n", dep[i], id);
+        }
+    }
 }
 
 static const char *mode_name(int mode)
@@ -97,16 +100,16 @@ static void add_forwards(ti_dot *dot, const ti_task *task)
 {
     for (uint32_t i = 0; i < task->forwards; i++) {
         const ti_forward *f = &task->forward[i];
-        unsigned long long id = (unsigned long long)task->id;
-        ti_strbuf_add(&dot->text, "  f%llu_%u [shape=ellipse, style=filled, fillcolor=\"#fce5cd\", label=\"forward ",
-                      id, i);
+        ti_strbuf_add(&dot->text,
+                      "  f%" PRIu64 "_%u [shape=ellipse, style=filled, fillcolor=\"#fce5cd\", label=\"forward ",
+                      task->id, i);
         add_name(dot, f->buffer->name);
         for (uint32_t k = 0; k < TI_MIN(f->boxes, (uint32_t)MAX_BOXES); k++) {
             add_box(dot, &f->box[k], f->buffer->dims);
         }
-        ti_strbuf_add(&dot->text, "\"];\n  f%llu_%u -> v%llu;\n", id, i, id);
+        ti_strbuf_add(&dot->text, "\"];\n  f%" PRIu64 "_%u -> v%" PRIu64 ";\n", task->id, i, task->id);
         if (f->producer >= dot->first_vertex) {
-            ti_strbuf_add(&dot->text, "  v%llu -> f%llu_%u;\n", (unsigned long long)f->producer, id, i);
+            ti_strbuf_add(&dot->text, "  v%" PRIu64 " -> f%" PRIu64 "_%u;\n", f->producer, task->id, i);
         }
     }
 }
@@ -117,9 +120,7 @@ void ti_dot_task(ti_dot *dot, const ti_task *task)
     if (!is_shown(dot, task, task->id)) {
         return;
     }
-    open_vertex(dot, task->id, "box", colours[task->kind]);
-    ti_strbuf_add(&dot->text, "T%llu ", (unsigned long long)task->id);
-    add_name(dot, task->shape->name);
+    open_vertex(dot, task->id, "box", colours[task->kind], task->shape->name, "T%" PRIu64 " ", task->id);
     if (task->kind == TI_TASK_EXECUTE) {
         ti_strbuf_add(&dot->text, "%s", task->shape->place == TI_PLACE_EVERYWHERE ? " on every node" : "");
         add_box(dot, &task->shape->range, task->shape->dims);
@@ -134,18 +135,10 @@ void ti_dot_task(ti_dot *dot, const ti_task *task)
     add_forwards(dot, task);
 }
 
-static void add_pieces(ti_dot *dot, const ti_command *c)
+static void open_transfer(ti_dot *dot, uint64_t id, const ti_buffer_info *buffer, bool send, int peer, uint64_t counter)
 {
-    for (uint32_t p = 0; p < c->as.execute.pieces; p++) {
-        add_box(dot, &c->as.execute.piece[p].chunk, c->task->shape->dims);
-    }
-}
-
-static void add_transfer(ti_dot *dot, const ti_buffer_info *buffer, bool send, int peer, uint64_t counter)
-{
-    add_name(dot, buffer->name);
-    ti_strbuf_add(&dot->text, "\\n%s node %d, message %llu\\n", send ? "to" : "from", peer,
-                  (unsigned long long)counter);
+    open_vertex(dot, id, "ellipse", send ? "#f9cb9c" : "#fce5cd", buffer->name, "%s ", send ? "send" : "receive");
+    ti_strbuf_add(&dot->text, "\\n%s node %d, message %" PRIu64 "\\n", send ? "to" : "from", peer, counter);
 }
 
 static void add_reduction(ti_dot *dot, const ti_command *c)
@@ -176,45 +169,38 @@ static void describe_command(ti_dot *dot, const ti_command *c)
 {
     switch (c->kind) {
     case TI_COMMAND_EXECUTE:
-        open_vertex(dot, c->id, "box", "#cfe2f3");
-        ti_strbuf_add(&dot->text, "execute T%llu ", (unsigned long long)c->task->id);
-        add_name(dot, c->task->shape->name);
-        add_pieces(dot, c);
+        open_vertex(dot, c->id, "box", "#cfe2f3", c->task->shape->name, "execute T%" PRIu64 " ", c->task->id);
+        for (uint32_t p = 0; p < c->as.execute.pieces; p++) {
+            add_box(dot, &c->as.execute.piece[p].chunk, c->task->shape->dims);
+        }
         break;
     case TI_COMMAND_SEND:
     case TI_COMMAND_RECEIVE:
-        open_vertex(dot, c->id, "ellipse", c->kind == TI_COMMAND_SEND ? "#f9cb9c" : "#fce5cd");
-        ti_strbuf_add(&dot->text, "%s ", c->kind == TI_COMMAND_SEND ? "send" : "receive");
-        add_transfer(dot, c->as.transfer.buffer, c->kind == TI_COMMAND_SEND, c->as.transfer.peer,
-                     c->as.transfer.counter);
+        open_transfer(dot, c->id, c->as.transfer.buffer, c->kind == TI_COMMAND_SEND, c->as.transfer.peer,
+                      c->as.transfer.counter);
         for (uint32_t i = 0; i < c->as.transfer.boxes; i++) {
             add_box(dot, &c->as.transfer.box[i], c->as.transfer.buffer->dims);
         }
         break;
     case TI_COMMAND_REDUCE:
-        open_vertex(dot, c->id, "ellipse", "#d9d2e9");
-        ti_strbuf_add(&dot->text, "reduce ");
-        add_name(dot, c->task->shape->access[c->as.reduce.access].buffer->name);
+        open_vertex(dot, c->id, "ellipse", "#d9d2e9", c->task->shape->access[c->as.reduce.access].buffer->name,
+                    "reduce ");
         add_reduction(dot, c);
         break;
     case TI_COMMAND_FENCE:
-        open_vertex(dot, c->id, "box", "#d9ead3");
-        ti_strbuf_add(&dot->text, "fence ");
-        add_name(dot, c->task->shape->access[0].buffer->name);
+        open_vertex(dot, c->id, "box", "#d9ead3", c->task->shape->access[0].buffer->name, "fence ");
         for (size_t i = 0; i < TI_MIN(c->task->as.fence.pieces, MAX_BOXES); i++) {
             add_box(dot, &c->task->as.fence.piece[i].box, c->task->shape->access[0].buffer->dims);
         }
         break;
     case TI_COMMAND_COLLECTIVE:
-        open_vertex(dot, c->id, "box", "#fce5cd");
-        ti_strbuf_add(&dot->text, "%s ", ti_pattern_name(c->as.collective.what->pattern));
-        add_name(dot, c->as.collective.buffer->name);
+        open_vertex(dot, c->id, "box", "#fce5cd", c->as.collective.buffer->name, "%s ",
+                    ti_pattern_name(c->as.collective.what->pattern));
         break;
     case TI_COMMAND_EPOCH:
     case TI_COMMAND_CREATE:
     case TI_COMMAND_DESTROY:
-        open_vertex(dot, c->id, "box", "#eeeeee");
-        add_name(dot, c->task->shape->name);
+        open_vertex(dot, c->id, "box", "#eeeeee", c->task->shape->name, "%s", "");
         break;
     }
 }
@@ -229,29 +215,24 @@ void ti_dot_command(ti_dot *dot, const ti_command *command)
 
 static void describe_memory(ti_dot *dot, const ti_instruction *i, const char *what)
 {
-    open_vertex(dot, i->id, "box", "#fff2cc");
-    ti_strbuf_add(&dot->text, "%s A%llu ", what, (unsigned long long)i->as.memory.allocation);
-    add_name(dot, i->as.memory.buffer ? i->as.memory.buffer->name : "staging");
-    add_box(dot, &i->as.memory.box, i->as.memory.buffer ? i->as.memory.buffer->dims : 1);
+    const ti_buffer_info *buffer = i->as.memory.buffer;
+    open_vertex(dot, i->id, "box", "#fff2cc", buffer ? buffer->name : "staging", "%s A%" PRIu64 " ", what,
+                i->as.memory.allocation);
+    add_box(dot, &i->as.memory.box, buffer ? buffer->dims : 1);
 }
 
 static void describe_place(ti_dot *dot, const char *word, const ti_place *place)
 {
     if (place->allocation) {
-        ti_strbuf_add(&dot->text, " %s A%llu", word, (unsigned long long)place->allocation);
+        ti_strbuf_add(&dot->text, " %s A%" PRIu64, word, place->allocation);
     } else {
         ti_strbuf_add(&dot->text, " %s user memory", word);
     }
 }
 
-static void describe_kernel(ti_dot *dot, const ti_instruction *i)
+static void describe_kernel(ti_dot *dot, const ti_instruction *i, const char *what)
 {
-    open_vertex(dot, i->id, "box", "#cfe2f3");
-    ti_strbuf_add(&dot->text, "%s ",
-                  i->kind == TI_INSTRUCTION_KERNEL ? "kernel"
-                  : i->kind == TI_INSTRUCTION_HOST ? "host task"
-                                                   : "host task on every node");
-    add_name(dot, i->task->shape->name);
+    open_vertex(dot, i->id, "box", "#cfe2f3", i->task->shape->name, "%s ", what);
     add_box(dot, &i->as.kernel.chunk, i->task->shape->dims);
 }
 
@@ -265,39 +246,35 @@ static void describe_instruction(ti_dot *dot, const ti_instruction *i)
         describe_memory(dot, i, "free");
         break;
     case TI_INSTRUCTION_COPY:
-        open_vertex(dot, i->id, "box", "#d0e0e3");
-        ti_strbuf_add(&dot->text, "copy");
+        open_vertex(dot, i->id, "box", "#d0e0e3", "", "copy");
         describe_place(dot, "from", &i->as.copy.from);
         describe_place(dot, "to", &i->as.copy.to);
         break;
     case TI_INSTRUCTION_KERNEL:
+        describe_kernel(dot, i, "kernel");
+        break;
     case TI_INSTRUCTION_HOST:
+        describe_kernel(dot, i, "host task");
+        break;
     case TI_INSTRUCTION_COLLECTIVE_HOST:
-        describe_kernel(dot, i);
+        describe_kernel(dot, i, "host task on every node");
         break;
     case TI_INSTRUCTION_SEND:
     case TI_INSTRUCTION_RECEIVE:
-        open_vertex(dot, i->id, "ellipse", i->kind == TI_INSTRUCTION_SEND ? "#f9cb9c" : "#fce5cd");
-        ti_strbuf_add(&dot->text, "%s ", i->kind == TI_INSTRUCTION_SEND ? "send" : "receive");
-        add_transfer(dot, i->as.transfer.buffer, i->kind == TI_INSTRUCTION_SEND, i->as.transfer.peer,
-                     i->as.transfer.counter);
+        open_transfer(dot, i->id, i->as.transfer.buffer, i->kind == TI_INSTRUCTION_SEND, i->as.transfer.peer,
+                      i->as.transfer.counter);
         break;
     case TI_INSTRUCTION_REDUCE:
-        open_vertex(dot, i->id, "box", "#d9d2e9");
-        ti_strbuf_add(&dot->text, i->as.reduce.pair ? "reduce %u pairs " : "reduce %u slots ",
-                      i->as.reduce.pair ? i->as.reduce.pairs : i->as.reduce.slots);
-        add_name(dot, i->as.reduce.buffer->name);
+        open_vertex(dot, i->id, "box", "#d9d2e9", i->as.reduce.buffer->name, "reduce %u %s ",
+                    i->as.reduce.pair ? i->as.reduce.pairs : i->as.reduce.slots, i->as.reduce.pair ? "pairs" : "slots");
         break;
     case TI_INSTRUCTION_COLLECTIVE:
-        open_vertex(dot, i->id, "box", "#fce5cd");
-        ti_strbuf_add(&dot->text, "%s %llu ", ti_pattern_name(i->as.collective.what->pattern),
-                      (unsigned long long)i->as.collective.sequence);
-        add_name(dot, i->as.collective.buffer->name);
+        open_vertex(dot, i->id, "box", "#fce5cd", i->as.collective.buffer->name, "%s %" PRIu64 " ",
+                    ti_pattern_name(i->as.collective.what->pattern), i->as.collective.sequence);
         break;
     case TI_INSTRUCTION_FENCE:
     case TI_INSTRUCTION_EPOCH:
-        open_vertex(dot, i->id, "box", "#eeeeee");
-        add_name(dot, i->task->shape->name);
+        open_vertex(dot, i->id, "box", "#eeeeee", i->task->shape->name, "%s", "");
         break;
     }
 }

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/vec.h"
 
@@ -13,8 +14,7 @@
 enum { MAX_NAMES = 4096, MAX_ROWS = 4096 }; /* programs that number their tasks must not fill memory */
 
 typedef struct row {
-    ti_explain_edge
-        edge; /* region: of the first one; peers: at most; bytes, messages, sent, received: of all together */
+    ti_explain_edge edge; /* region: of the first one; peers: at most; bytes, messages, ...: of all together */
     uint64_t times, first_bytes;
 } row;
 
@@ -51,20 +51,11 @@ void ti_explain_destroy(ti_explain *explain)
 
 /* ---- names */
 
-static uint64_t hash_text(const char *text)
-{
-    uint64_t hash = 0;
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        hash = ti_hash64(hash ^ (*c + (uint64_t)1));
-    }
-    return hash;
-}
-
 const char *ti_explain_name(ti_explain *explain, const char *name)
 {
     const char *wanted = explain->names.count < MAX_NAMES - 1 ? name : "(others)";
     for (const char *text = name;; text = wanted) { /* many names: those that are known stay what they are */
-        uint64_t key = hash_text(text), *at = ti_map_find(&explain->name_index, key);
+        uint64_t key = ti_hash_bytes(text, strlen(text)), *at = ti_map_find(&explain->name_index, key);
         while (at && strcmp(explain->names.data[*at - 1], text) != 0) {
             at = ti_map_find(&explain->name_index, ++key);
         }
@@ -104,16 +95,9 @@ static row *row_of(ti_explain *explain, const ti_explain_edge *edge)
     if (explain->rows.count == MAX_ROWS) {
         return NULL;
     }
-    row fresh = { .edge = { .producer = edge->producer,
-                            .consumer = edge->consumer,
-                            .buffer = edge->buffer,
-                            .verdict = edge->verdict,
-                            .pattern = edge->pattern,
-                            .groups = edge->groups,
-                            .members = edge->members,
-                            .merged = edge->merged,
-                            .region = ti_strdup(edge->region) },
-                  .first_bytes = edge->bytes };
+    row fresh = { .edge = *edge, .first_bytes = edge->bytes };
+    fresh.edge.region = ti_strdup(edge->region);
+    fresh.edge.bytes = fresh.edge.messages = fresh.edge.sent = fresh.edge.received = 0;
     ti_vec_push(&explain->rows, fresh);
     *ti_map_at(&explain->row_index, key) = explain->rows.count;
     return &explain->rows.data[explain->rows.count - 1];
@@ -173,12 +157,6 @@ static void add_became(const ti_explain_edge *edge, ti_strbuf *out)
     }
 }
 
-static void add_size(ti_strbuf *out, uint64_t bytes)
-{
-    char text[TI_BYTES_TEXT];
-    ti_strbuf_add(out, "%s", ti_bytes_format(bytes, text));
-}
-
 /* The widest of each text column, so that rows line up. */
 typedef struct widths {
     int from, to, buffer, became;
@@ -210,20 +188,17 @@ static bool is_failure(const ti_explain_edge *edge)
 static void add_row(const row *r, const widths *w, int note, ti_strbuf *out)
 {
     const ti_explain_edge *e = &r->edge;
-    ti_strbuf became = { 0 }, sent = { 0 }, received = { 0 };
+    ti_strbuf became = { 0 };
+    char sent[TI_BYTES_TEXT], received[TI_BYTES_TEXT];
     add_became(e, &became);
-    add_size(&sent, e->sent);
-    add_size(&received, e->received);
     ti_strbuf_add(out, "  %-*s  %-*s  %-*s  %-*s %8" PRIu64 " %10s %10s  %s", w->from, e->producer, w->to, e->consumer,
-                  w->buffer, e->buffer, w->became, ti_strbuf_text(&became), r->times, ti_strbuf_text(&sent),
-                  ti_strbuf_text(&received), e->region);
+                  w->buffer, e->buffer, w->became, ti_strbuf_text(&became), r->times, ti_bytes_format(e->sent, sent),
+                  ti_bytes_format(e->received, received), e->region);
     if (note) {
         ti_strbuf_add(out, "  (%d)", note);
     }
     ti_strbuf_add(out, "\n");
     ti_strbuf_fini(&became);
-    ti_strbuf_fini(&sent);
-    ti_strbuf_fini(&received);
 }
 
 /* The same command is a call of MPI or messages between pairs of nodes, whichever is expected to be faster. Nothing in
@@ -261,22 +236,21 @@ void ti_explain_text(const ti_explain *explain, const ti_system *system, ti_strb
     }
     ti_strbuf_add(out, "  %-*s  %-*s  %-*s  %-*s %8s %10s %10s  %s\n", w.from, "producer", w.to, "consumer", w.buffer,
                   "buffer", w.became, "became", "times", "sent", "received", "region");
+    ti_strbuf reasons = { 0 };
     for (size_t i = 0; i < explain->rows.count; i++) {
         const row *r = &explain->rows.data[i];
-        add_row(r, &w, is_failure(&r->edge) ? ++notes : 0, out);
-    }
-    notes = 0;
-    for (size_t i = 0; i < explain->rows.count; i++) {
-        const row *r = &explain->rows.data[i];
-        if (is_failure(&r->edge)) {
-            ti_strbuf_add(out, "%s (%d) ", notes ? "" : "Why these are no collectives:\n", notes + 1);
-            notes++;
-            ti_explain_reason(&r->edge, out);
-            ti_strbuf_add(out, "\n     ");
-            ti_explain_remedy(&r->edge, out);
-            ti_strbuf_add(out, "\n");
+        bool fails = is_failure(&r->edge);
+        add_row(r, &w, fails ? ++notes : 0, out);
+        if (fails) {
+            ti_strbuf_add(&reasons, " (%d) ", notes);
+            ti_explain_reason(&r->edge, &reasons);
+            ti_strbuf_add(&reasons, "\n     ");
+            ti_explain_remedy(&r->edge, &reasons);
+            ti_strbuf_add(&reasons, "\n");
         }
     }
+    ti_strbuf_add(out, "%s%s", notes ? "Why these are no collectives:\n" : "", ti_strbuf_text(&reasons));
+    ti_strbuf_fini(&reasons);
     add_carriers(explain, out);
 }
 
@@ -319,7 +293,7 @@ static void add_json_row(const row *r, ti_strbuf *out)
     ti_strbuf_fini(&text);
 }
 
-void ti_explain_json(const ti_explain *explain, const ti_system *system, ti_strbuf *out)
+static void add_json(const ti_explain *explain, const ti_system *system, ti_strbuf *out)
 {
     static const char *const modes[] = { "off", "discover", "lookahead" };
     ti_strbuf_add(out, "{\n  \"nodes\": %d,\n  \"node\": %d,\n  \"collectives\": \"%s\",\n  \"edges\": [",
@@ -346,7 +320,7 @@ bool ti_explain_write(const ti_system *system, const char *path, ti_strbuf *why)
     size_t length = strlen(path);
     bool json = length > 5 && strcmp(path + length - 5, ".json") == 0, to_stderr = strcmp(path, "1") == 0;
     if (json) {
-        ti_explain_json(system->explain, system, &text);
+        add_json(system->explain, system, &text);
     } else {
         ti_explain_text(system->explain, system, &text);
     }

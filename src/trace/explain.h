@@ -45,9 +45,8 @@ void ti_explain_carried(ti_explain *explain, const uint64_t carried[TI_PATTERN_K
 size_t ti_explain_rows(const ti_explain *explain);
 const ti_explain_edge *ti_explain_row(const ti_explain *explain, size_t index, uint64_t *times);
 
-/* What was planned on `system`: a table for people; one JSON object. */
+/* What was planned on `system`: a table for people. */
 void ti_explain_text(const ti_explain *explain, const ti_system *system, ti_strbuf *out);
-void ti_explain_json(const ti_explain *explain, const ti_system *system, ti_strbuf *out);
 /* The system's, to stderr if `path` is "1", as JSON if it ends in .json, else as a table. False and a sentence if it
  * cannot be written. */
 bool ti_explain_write(const ti_system *system, const char *path, ti_strbuf *why);

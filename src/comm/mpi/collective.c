@@ -39,7 +39,7 @@ static void find_team(const ti_mpi_collectives *all, const ti_exchange *x, team 
  * bound[q].max[dim]). */
 typedef struct cut {
     int dim;
-    int64_t least; /* of all parts */
+    int64_t least, end; /* of all parts that are not empty */
     /* Indices that one unit has: 1, unless counts would not fit an int or units would be bytes far apart. */
     int64_t unit;
     bool in_rows; /* a unit is a box in the order of memory, not index after index */
@@ -47,12 +47,7 @@ typedef struct cut {
 
 static int64_t common_divisor(int64_t a, int64_t b)
 {
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
+    return b ? common_divisor(b, a % b) : a;
 }
 
 /* In which dimension `part` is not as long as the region; *dim is that of the parts before, or -1. False if it is
@@ -77,11 +72,11 @@ static bool bound_part(ti_mpi_collectives *all, const ti_parts *parts, const ti_
                        ti_box *out)
 {
     int64_t volume = 0;
-    ti_vec_clear(&all->boxes);
-    ti_parts_of(parts, node, region, &all->boxes);
+    ti_vec_clear(&all->boxes[0]);
+    ti_parts_of(parts, node, region, &all->boxes[0]);
     *out = (ti_box){ 0 };
-    for (size_t i = 0; i < all->boxes.count; i++) {
-        const ti_box *box = &all->boxes.data[i];
+    for (size_t i = 0; i < all->boxes[0].count; i++) {
+        const ti_box *box = &all->boxes[0].data[i];
         if (!find_dim(region, box, dim)) {
             return false;
         }
@@ -110,25 +105,24 @@ static bool has_units(const ti_box *region, int dim)
 /* Where units are kept in many runs of bytes, longer runs are fewer. */
 static bool find_unit(ti_mpi_collectives *all, cut *c)
 {
-    int64_t longest = 0, divisor = 0;
+    int64_t divisor = 0, length = c->end - c->least;
     for (size_t q = 0; q < all->bound.count; q++) {
         const ti_box *part = &all->bound.data[q];
         if (!ti_box_is_empty(part)) {
             divisor = common_divisor(part->min[c->dim] - c->least, divisor);
             divisor = common_divisor(part->max[c->dim] - c->least, divisor);
-            longest = TI_MAX(longest, part->max[c->dim] - c->least);
         }
     }
-    c->unit = longest <= INT_MAX && !c->in_rows ? 1 : divisor;
+    c->unit = length <= INT_MAX && !c->in_rows ? 1 : divisor;
     TI_ASSERT(c->unit > 0); /* some part is not empty */
-    return longest / c->unit <= INT_MAX;
+    return length / c->unit <= INT_MAX;
 }
 
 static bool find_cut(ti_mpi_collectives *all, const ti_collective *what, const ti_parts *parts,
                      const ti_mpi_share *share, cut *out)
 {
     const ti_box *region = &share->region;
-    *out = (cut){ .dim = -1, .least = INT64_MAX };
+    *out = (cut){ .dim = -1, .least = INT64_MAX, .end = INT64_MIN };
     ti_vec_clear(&all->bound);
     for (int q = 0; q < share->nodes; q++) {
         ti_box part;
@@ -140,20 +134,23 @@ static bool find_cut(ti_mpi_collectives *all, const ti_collective *what, const t
     out->dim = out->dim < 0 ? first_long_dim(region) : out->dim;
     for (int q = 0; q < share->nodes; q++) {
         const ti_box *part = &all->bound.data[q];
-        out->least = ti_box_is_empty(part) ? out->least : TI_MIN(out->least, part->min[out->dim]);
+        if (!ti_box_is_empty(part)) {
+            out->least = TI_MIN(out->least, part->min[out->dim]);
+            out->end = TI_MAX(out->end, part->max[out->dim]);
+        }
     }
     /* All nodes of an all-gather have units of the same shape; of others, some have their own part alone. */
     out->in_rows = what->pattern == TI_PATTERN_ALL_GATHER && out->dim > first_long_dim(region);
-    return out->least != INT64_MAX && (out->in_rows || has_units(region, out->dim)) && find_unit(all, out);
+    return out->least < out->end && (out->in_rows || has_units(region, out->dim)) && find_unit(all, out);
 }
 
 /* ---- units: where this node keeps them */
 
 static ti_block locate_box(ti_mpi_collectives *all, const ti_exchange *x, const ti_box *box)
 {
-    ti_vec_clear(&all->scratch);
-    ti_vec_push(&all->scratch, *box);
-    ti_payload payload = x->locate(x->user, &all->scratch);
+    ti_vec_clear(&all->boxes[1]);
+    ti_vec_push(&all->boxes[1], *box);
+    ti_payload payload = x->locate(x->user, &all->boxes[1]);
     TI_ASSERT(payload.count == 1);
     return payload.block[0];
 }
@@ -246,13 +243,13 @@ static void sort_boxes(ti_boxes *boxes, int dim)
 static int make_own(ti_mpi_collectives *all, const ti_exchange *x, const cut *c, const ti_parts *parts,
                     ti_mpi_share *out)
 {
-    ti_vec_clear(&all->boxes);
-    ti_parts_of(parts, all->node, &out->region, &all->boxes);
+    ti_vec_clear(&all->boxes[0]);
+    ti_parts_of(parts, all->node, &out->region, &all->boxes[0]);
     ti_payload payload = { 0 };
-    sort_boxes(&all->boxes, c->dim);
+    sort_boxes(&all->boxes[0], c->dim);
     ti_vec_clear(&all->blocks);
-    for (size_t i = 0; i < all->boxes.count; i++) {
-        ti_block b = slab_block(all, x, &all->boxes.data[i], c->dim);
+    for (size_t i = 0; i < all->boxes[0].count; i++) {
+        ti_block b = slab_block(all, x, &all->boxes[0].data[i], c->dim);
         ti_vec_push(&all->blocks, b);
         payload.bytes += ti_block_bytes(&b);
     }
@@ -287,20 +284,6 @@ static void count_units(ti_mpi_collectives *all, const cut *c, ti_mpi_share *out
     }
 }
 
-/* The box of all slabs. */
-static ti_box box_of_slabs(const ti_mpi_collectives *all, const ti_box *region, const cut *c)
-{
-    ti_box box = *region;
-    box.min[c->dim] = c->least;
-    box.max[c->dim] = c->least;
-    for (size_t q = 0; q < all->bound.count; q++) {
-        if (!ti_box_is_empty(&all->bound.data[q])) {
-            box.max[c->dim] = TI_MAX(box.max[c->dim], all->bound.data[q].max[c->dim]);
-        }
-    }
-    return box;
-}
-
 /* MPI_Iallgatherv of MPICH 4.0.2 brings wrong bytes, or never ends, where several with strided datatypes are under way
  * on three nodes. Whether they are strided depends on where a node keeps them, so none is trusted. */
 #if defined(OPEN_MPI)
@@ -308,11 +291,6 @@ enum { GATHERS_UNEVENLY = true };
 #else
 enum { GATHERS_UNEVENLY = false };
 #endif
-
-static bool is_trusted(const ti_collective *what, ti_mpi_way way)
-{
-    return GATHERS_UNEVENLY || way != TI_MPI_WAY_UNEVEN || what->pattern != TI_PATTERN_ALL_GATHER;
-}
 
 /* All nodes have parts of it: all of them here, or only this node's. */
 static int make_slabs(ti_mpi_collectives *all, const ti_exchange *x, const ti_parts *parts, bool is_whole,
@@ -323,14 +301,16 @@ static int make_slabs(ti_mpi_collectives *all, const ti_exchange *x, const ti_pa
         return MPI_SUCCESS;
     }
     count_units(all, &c, out);
-    if (!is_trusted(x->what, out->way)) {
+    if (!GATHERS_UNEVENLY && out->way == TI_MPI_WAY_UNEVEN && x->what->pattern == TI_PATTERN_ALL_GATHER) {
         out->way = TI_MPI_WAY_DIRECT;
         return MPI_SUCCESS;
     }
     if (!is_whole) {
         return make_own(all, x, &c, parts, out);
     }
-    ti_box box = box_of_slabs(all, &out->region, &c);
+    ti_box box = out->region;
+    box.min[c.dim] = c.least;
+    box.max[c.dim] = c.end;
     return make_unit(all, x, &c, &box, out);
 }
 
@@ -339,13 +319,14 @@ static int make_broadcast(ti_mpi_collectives *all, const ti_exchange *x, ti_mpi_
     const ti_box *region = &out->region;
     cut c = { .dim = first_long_dim(region) };
     c.least = region->min[c.dim];
+    c.end = region->max[c.dim];
     ti_vec_clear(&all->bound);
     ti_vec_push(&all->bound, *region);
     if (!find_unit(all, &c)) {
         return MPI_SUCCESS;
     }
     out->way = TI_MPI_WAY_EVEN;
-    out->own = (int)((region->max[c.dim] - region->min[c.dim]) / c.unit);
+    out->own = (int)((c.end - c.least) / c.unit);
     return make_unit(all, x, &c, region, out);
 }
 
@@ -354,15 +335,15 @@ static int make_pair(ti_mpi_collectives *all, const ti_exchange *x, int r, int q
                      MPI_Datatype *out)
 {
     TI_ASSERT(r != q);
-    ti_vec_clear(&all->boxes);
-    ti_collective_message(x->what, r, q, &all->boxes, &all->scratch);
+    ti_vec_clear(&all->boxes[0]);
+    ti_collective_message(x->what, r, q, &all->boxes[0], &all->boxes[1]);
     *out = MPI_BYTE;
-    *count = all->boxes.count > 0;
-    if (!all->boxes.count) {
+    *count = all->boxes[0].count > 0;
+    if (!all->boxes[0].count) {
         return MPI_SUCCESS;
     }
     MPI_Datatype message;
-    ti_payload payload = x->locate(x->user, &all->boxes);
+    ti_payload payload = x->locate(x->user, &all->boxes[0]);
     MPI_Aint at = offset_of(x, payload.block[0].base) - shift;
     int code = ti_mpi_type_create(&payload, &message, &all->call);
     code = code ? code : CALL(all, MPI_Type_create_hindexed, 1, &(int){ 1 }, &at, message, out);
@@ -434,10 +415,7 @@ static int make_transposition(ti_mpi_collectives *all, const ti_exchange *x, con
     int size = ti_mpi_size_class(t->bytes / (size_t)t->nodes);
     size_t piece = all->choice.packed[size] ? equal_pieces(all, x) : 0;
     if (piece && ti_mpi_is_small(t->nodes, piece)) {
-        ti_boxes boxes[2] = { all->boxes, all->scratch };
-        ti_mpi_pieces_init(&out->pieces, x, all->node, piece, boxes);
-        all->boxes = boxes[0];
-        all->scratch = boxes[1];
+        ti_direct_plan_make(&out->pieces, x, all->node, all->boxes);
         out->way = TI_MPI_WAY_PACKED;
         return MPI_SUCCESS;
     }
@@ -463,9 +441,8 @@ static int make_share(ti_mpi_collectives *all, const ti_exchange *x, const team 
     }
     switch (what->pattern) {
     case TI_PATTERN_ALL_GATHER:
-        return make_slabs(all, x, &what->from, true, out);
     case TI_PATTERN_GATHER:
-        return make_slabs(all, x, &what->from, is_root, out);
+        return make_slabs(all, x, &what->from, is_root || what->pattern == TI_PATTERN_ALL_GATHER, out);
     case TI_PATTERN_SCATTER:
         return make_slabs(all, x, &what->to, is_root, out);
     case TI_PATTERN_BROADCAST:
@@ -501,7 +478,7 @@ static int empty_share(ti_mpi_collectives *all, ti_mpi_share *share, bool mpi_is
         int closed = ti_mpi_reducer_close(share->reducer, mpi_is_up && !code, &all->call);
         code = code ? code : closed;
     }
-    ti_mpi_pieces_fini(&share->pieces);
+    ti_direct_plan_fini(&share->pieces);
     *share = (ti_mpi_share){ .unit = MPI_BYTE };
     return code;
 }
@@ -542,7 +519,6 @@ static int share_of(ti_mpi_collectives *all, const ti_exchange *x, const team *t
     if (code) {
         return code;
     }
-    all->built++;
     s->serial = x->layout ? x->what->serial : 0;
     s->layout = x->layout;
     s->mpi = t->mpi;
@@ -553,51 +529,26 @@ static int share_of(ti_mpi_collectives *all, const ti_exchange *x, const team *t
 
 /* ---- calls */
 
-static int call_even(ti_mpi_collectives *all, const ti_mpi_share *s, const ti_collective *what, void *at,
-                     MPI_Request *r)
+/* What MPI looks at on the root or on the others only is given everywhere. */
+static int call_slabs(ti_mpi_collectives *all, const ti_mpi_share *s, const ti_collective *what, void *at,
+                      MPI_Request *r)
 {
+    bool even = s->way == TI_MPI_WAY_EVEN;
     int n = s->count ? s->count[0] : 0, root = what->root;
+    void *mine = root == all->node ? MPI_IN_PLACE : at;
     switch (what->pattern) {
     case TI_PATTERN_ALL_GATHER:
-        return CALL(all, MPI_Iallgather, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, at, n, s->unit, s->mpi, r);
+        return even ? CALL(all, MPI_Iallgather, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, at, n, s->unit, s->mpi, r)
+                    : CALL(all, MPI_Iallgatherv, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, at, s->count, s->at, s->unit,
+                           s->mpi, r);
     case TI_PATTERN_GATHER:
-        return root == all->node
-                   ? CALL(all, MPI_Igather, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, at, n, s->unit, root, s->mpi, r)
-                   : CALL(all, MPI_Igather, at, s->own, s->unit, NULL, 0, MPI_DATATYPE_NULL, root, s->mpi, r);
+        return even ? CALL(all, MPI_Igather, mine, s->own, s->unit, at, n, s->unit, root, s->mpi, r)
+                    : CALL(all, MPI_Igatherv, mine, s->own, s->unit, at, s->count, s->at, s->unit, root, s->mpi, r);
     case TI_PATTERN_SCATTER:
-        return root == all->node
-                   ? CALL(all, MPI_Iscatter, at, n, s->unit, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, root, s->mpi, r)
-                   : CALL(all, MPI_Iscatter, NULL, 0, MPI_DATATYPE_NULL, at, s->own, s->unit, root, s->mpi, r);
+        return even ? CALL(all, MPI_Iscatter, at, n, s->unit, mine, s->own, s->unit, root, s->mpi, r)
+                    : CALL(all, MPI_Iscatterv, at, s->count, s->at, s->unit, mine, s->own, s->unit, root, s->mpi, r);
     case TI_PATTERN_BROADCAST:
         return CALL(all, MPI_Ibcast, at, s->own, s->unit, root, s->mpi, r);
-    case TI_PATTERN_ALL_TO_ALL:
-    case TI_PATTERN_REDUCE:
-    case TI_PATTERN_ALL_REDUCE:
-    case TI_PATTERN_NONE:
-    case TI_PATTERN_KINDS:
-        break;
-    }
-    TI_UNREACHABLE();
-}
-
-static int call_uneven(ti_mpi_collectives *all, const ti_mpi_share *s, const ti_collective *what, void *at,
-                       MPI_Request *r)
-{
-    int root = what->root;
-    switch (what->pattern) {
-    case TI_PATTERN_ALL_GATHER:
-        return CALL(all, MPI_Iallgatherv, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, at, s->count, s->at, s->unit, s->mpi, r);
-    case TI_PATTERN_GATHER:
-        return root == all->node
-                   ? CALL(all, MPI_Igatherv, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, at, s->count, s->at, s->unit, root,
-                          s->mpi, r)
-                   : CALL(all, MPI_Igatherv, at, s->own, s->unit, NULL, NULL, NULL, MPI_DATATYPE_NULL, root, s->mpi, r);
-    case TI_PATTERN_SCATTER:
-        return root == all->node ? CALL(all, MPI_Iscatterv, at, s->count, s->at, s->unit, MPI_IN_PLACE, 0,
-                                        MPI_DATATYPE_NULL, root, s->mpi, r)
-                                 : CALL(all, MPI_Iscatterv, NULL, NULL, NULL, MPI_DATATYPE_NULL, at, s->own, s->unit,
-                                        root, s->mpi, r);
-    case TI_PATTERN_BROADCAST:
     case TI_PATTERN_ALL_TO_ALL:
     case TI_PATTERN_REDUCE:
     case TI_PATTERN_ALL_REDUCE:
@@ -635,9 +586,8 @@ static int call_mpi(ti_mpi_collectives *all, const ti_mpi_share *s, const ti_exc
 {
     switch (s->way) {
     case TI_MPI_WAY_EVEN:
-        return call_even(all, s, x->what, address_of(x, s->first), request);
     case TI_MPI_WAY_UNEVEN:
-        return call_uneven(all, s, x->what, address_of(x, s->first), request);
+        return call_slabs(all, s, x->what, address_of(x, s->first), request);
     case TI_MPI_WAY_PAIRS:
         return call_pairs(all, s, x, request);
     case TI_MPI_WAY_PACKED:
@@ -711,13 +661,10 @@ void ti_mpi_collectives_done(ti_mpi_collectives *all, const ti_mpi_operation *op
 int ti_mpi_collectives_init(ti_mpi_collectives *all, MPI_Comm mpi, int node, int nodes, int schedule)
 {
     *all = (ti_mpi_collectives){ .mpi = mpi, .node = node, .nodes = nodes, .schedule = schedule };
-    int code = ti_mpi_grid_init(&all->grid, mpi, node, nodes); /* nodes whose schedules differ are told so later */
-    all->call = all->grid.call;
+    /* Nodes whose schedules differ are told so later. */
+    int code = ti_mpi_grid_init(&all->grid, mpi, node, nodes, &all->call);
     if (code) {
         return code;
-    }
-    if (schedule == TACIT_COLLECTIVE_SCHEDULE_MEASURE && nodes > 1) {
-        return ti_mpi_measure(mpi, node, nodes, &all->choice, &all->call);
     }
     for (int s = 0; s < TI_MPI_SIZES; s++) {
         all->choice.packed[s] = schedule == TACIT_COLLECTIVE_SCHEDULE_PACKED;
@@ -739,14 +686,13 @@ int ti_mpi_collectives_fini(ti_mpi_collectives *all, bool mpi_is_up)
         TI_DELETE(all->share.data[i]);
     }
     if (mpi_is_up && !code) {
-        code = ti_mpi_grid_fini(&all->grid);
-        all->call = code ? all->grid.call : all->call;
+        code = ti_mpi_grid_fini(&all->grid, &all->call);
     }
     ti_free(all->zeroes, all->zeroes ? (size_t)all->nodes * sizeof(int) : 0);
     ti_mpi_packings_fini(&all->packings);
     ti_vec_fini(&all->share);
-    ti_vec_fini(&all->boxes);
-    ti_vec_fini(&all->scratch);
+    ti_vec_fini(&all->boxes[0]);
+    ti_vec_fini(&all->boxes[1]);
     ti_vec_fini(&all->bound);
     ti_vec_fini(&all->blocks);
     return code;

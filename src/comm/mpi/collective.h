@@ -51,9 +51,9 @@ typedef struct ti_mpi_share {
     MPI_Aint first;    /* where it lies, from the exchange's base */
     int own;           /* units (of that part) that this node gives or gets; elements of a reduction */
     ti_mpi_reducer *reducer;
-    int *count, *at;      /* per node; of pairs: what is sent and got */
-    MPI_Datatype *type;   /* of pairs: what is sent to each, then what is got */
-    ti_mpi_pieces pieces; /* packed */
+    int *count, *at;       /* per node; of pairs: what is sent and got */
+    MPI_Datatype *type;    /* of pairs: what is sent to each, then what is got */
+    ti_direct_plan pieces; /* packed */
 } ti_mpi_share;
 
 /* An operation that is under way. */
@@ -70,11 +70,10 @@ typedef struct ti_mpi_collectives {
     const char *call; /* the last function of MPI that was called */
     TI_VEC(ti_mpi_share *) share;
     uint64_t clock;
-    uint64_t built; /* shares made so far */
-    int *zeroes;    /* displacements of pairs */
+    int *zeroes; /* displacements of pairs */
     ti_mpi_packings packings;
-    ti_boxes boxes, scratch, bound;
-    TI_VEC(ti_block) blocks;
+    ti_boxes boxes[2], bound; /* scratch */
+    ti_blocks blocks;
 } ti_mpi_collectives;
 
 /* All nodes, with the same schedule (TACIT_COLLECTIVE_SCHEDULE_*). */

@@ -601,13 +601,13 @@ static void drop_pending(mpi_comm *self)
     for (size_t i = 0; i < self->request.count; i++) {
         op_kind kind = self->op.data[i].kind;
         MPI_Request *request = &self->request.data[i];
-        if (kind == OP_RECEIVE && *request != MPI_REQUEST_NULL) {
+        if (kind == OP_BARRIER || kind == OP_COLLECTIVE || *request == MPI_REQUEST_NULL) {
+            continue; /* requests of collectives may not be freed */
+        }
+        if (kind == OP_RECEIVE) {
             (void)MPI_Cancel(request);
         }
-        if (kind != OP_BARRIER && kind != OP_COLLECTIVE &&
-            *request != MPI_REQUEST_NULL) { /* requests of collectives may not be freed */
-            (void)MPI_Request_free(request);
-        }
+        (void)MPI_Request_free(request);
     }
 }
 
@@ -649,18 +649,6 @@ static bool leave_mpi(mpi_comm *self)
            (!self->finalizes || succeeded(self, MPI_Finalize(), "MPI_Finalize"));
 }
 
-static void mpi_free(mpi_comm *self)
-{
-    peers_fini(self);
-    ti_parcel_pool_fini(&self->parcels);
-    ti_vec_fini(&self->request);
-    ti_vec_fini(&self->op);
-    ti_vec_fini(&self->done);
-    ti_groups_fini(&self->groups);
-    ti_direct_fini(&self->direct);
-    TI_DELETE(self);
-}
-
 /* Where tacit_init has failed, other nodes may wait in a call that this one does not make: MPI stays as it is, and the
  * exit handler ends the job. Where MPI fails now, nothing is left to return, and the job ends at once. */
 static void mpi_destroy(ti_comm *comm)
@@ -678,7 +666,14 @@ static void mpi_destroy(ti_comm *comm)
         }
         ti_mpi_guard_disarm();
     }
-    mpi_free(self);
+    peers_fini(self);
+    ti_parcel_pool_fini(&self->parcels);
+    ti_vec_fini(&self->request);
+    ti_vec_fini(&self->op);
+    ti_vec_fini(&self->done);
+    ti_groups_fini(&self->groups);
+    ti_direct_fini(&self->direct);
+    TI_DELETE(self);
 }
 
 static const void *mpi_communicator(const ti_comm *comm, const tacit_mpi_comm *like)
@@ -741,7 +736,8 @@ static bool open_collectives(mpi_comm *self, int schedule)
         return false;
     }
     int code = ti_mpi_collectives_init(shared, self->collectives, self->comm.node, self->comm.num_nodes, schedule);
-    return succeeded(self, code, shared->call);
+    bool measures = schedule == TACIT_COLLECTIVE_SCHEDULE_MEASURE && self->comm.num_nodes > 1;
+    return succeeded(self, code, shared->call) && (!measures || ti_mpi_measure(&self->comm, &shared->choice));
 }
 
 static tacit_status create(const ti_mpi_start *start, const ti_comm_settings *settings, ti_comm **out, char *why,

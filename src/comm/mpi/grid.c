@@ -4,7 +4,7 @@
 #include "base/check.h"
 #include "grid/split.h"
 
-#define CALL(grid, function, ...) ((grid)->call = #function, function(__VA_ARGS__))
+#define CALL(call, function, ...) (*(call) = #function, function(__VA_ARGS__))
 
 MPI_Comm ti_mpi_grid_find(const ti_mpi_grid *grid, int members, int stride)
 {
@@ -16,7 +16,7 @@ MPI_Comm ti_mpi_grid_find(const ti_mpi_grid *grid, int members, int stride)
     return MPI_COMM_NULL;
 }
 
-static int add(ti_mpi_grid *grid, MPI_Comm mpi, int node, int members, int stride)
+static int add(ti_mpi_grid *grid, MPI_Comm mpi, int node, int members, int stride, const char **call)
 {
     if (ti_mpi_grid_find(grid, members, stride) != MPI_COMM_NULL) {
         return MPI_SUCCESS;
@@ -24,15 +24,15 @@ static int add(ti_mpi_grid *grid, MPI_Comm mpi, int node, int members, int strid
     TI_ASSERT(members > 0 && stride > 0 && grid->groups < TI_MPI_GRID_GROUPS);
     MPI_Comm group;
     int colour = node / (stride * members) * stride + node % stride;
-    int code = CALL(grid, MPI_Comm_split, mpi, colour, node, &group);
+    int code = CALL(call, MPI_Comm_split, mpi, colour, node, &group);
     if (code == MPI_SUCCESS) {
         grid->group[grid->groups++] = (struct ti_mpi_grid_group){ members, stride, group };
-        code = CALL(grid, MPI_Comm_set_errhandler, group, MPI_ERRORS_RETURN);
+        code = CALL(call, MPI_Comm_set_errhandler, group, MPI_ERRORS_RETURN);
     }
     return code;
 }
 
-int ti_mpi_grid_init(ti_mpi_grid *grid, MPI_Comm mpi, int node, int nodes)
+int ti_mpi_grid_init(ti_mpi_grid *grid, MPI_Comm mpi, int node, int nodes, const char **call)
 {
     int64_t parts[2];
     int code = MPI_SUCCESS;
@@ -40,17 +40,17 @@ int ti_mpi_grid_init(ti_mpi_grid *grid, MPI_Comm mpi, int node, int nodes)
     ti_split_grid(nodes, parts);
     for (int i = 0; i < 2 && parts[1] > 1; i++) {
         int rows = (int)parts[i], columns = (int)parts[1 - i];
-        code = code ? code : add(grid, mpi, node, columns, 1);
-        code = code ? code : add(grid, mpi, node, rows, columns);
+        code = code ? code : add(grid, mpi, node, columns, 1, call);
+        code = code ? code : add(grid, mpi, node, rows, columns, call);
     }
     return code;
 }
 
-int ti_mpi_grid_fini(ti_mpi_grid *grid)
+int ti_mpi_grid_fini(ti_mpi_grid *grid, const char **call)
 {
     int code = MPI_SUCCESS;
     for (int i = 0; i < grid->groups && !code; i++) {
-        code = CALL(grid, MPI_Comm_free, &grid->group[i].mpi);
+        code = CALL(call, MPI_Comm_free, &grid->group[i].mpi);
     }
     grid->groups = 0;
     return code;

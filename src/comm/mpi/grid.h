@@ -17,12 +17,11 @@ typedef struct ti_mpi_grid {
         MPI_Comm mpi;
     } group[TI_MPI_GRID_GROUPS];
     int groups;
-    const char *call; /* the last function of MPI that was called */
 } ti_mpi_grid;
 
-/* All nodes. */
-int ti_mpi_grid_init(ti_mpi_grid *grid, MPI_Comm mpi, int node, int nodes);
-int ti_mpi_grid_fini(ti_mpi_grid *grid);
+/* All nodes. The last function of MPI that was called is in *call. */
+int ti_mpi_grid_init(ti_mpi_grid *grid, MPI_Comm mpi, int node, int nodes, const char **call);
+int ti_mpi_grid_fini(ti_mpi_grid *grid, const char **call);
 
 /* Of the group of this node, in which nodes have ascending ranks, or MPI_COMM_NULL: the same on all nodes. */
 MPI_Comm ti_mpi_grid_find(const ti_mpi_grid *grid, int members, int stride);

@@ -1,15 +1,17 @@
-/* Measuring collectives: see measure.h. */
+/* Measuring collectives: see measure.h.
+ *
+ * They are started like all others, and those of one pattern and size in each way in turn: MPI, messages, packed. Every
+ * node has a row of a region of two dimensions; a transposition gives it an equal part of all rows. */
 #include "comm/mpi/measure.h"
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "comm/exchange.h"
 #include "comm/mpi/packed.h"
 
-#include <float.h>
 #include <sched.h>
-#include <string.h>
 
-enum { ROUNDS = 3, WAYS = 3, DIRECT = 0, BY_MPI = 1, PACKED = 2, MAX_BYTES = 32 << 20 };
+enum { ROUNDS = 3, DIRECT = 0, BY_MPI = 1, PACKED = 2, WAYS = 3, MAX_BYTES = 32 << 20 };
 
 /* Collectives of up to `max` bytes per node are measured with `bytes`. */
 static const struct {
@@ -17,18 +19,13 @@ static const struct {
 } classes[TI_MPI_SIZES] = { { 8 << 10, 512 }, { 128 << 10, 32 << 10 }, { SIZE_MAX, 256 << 10 } };
 
 typedef struct measuring {
-    MPI_Comm mpi;
-    int node, nodes;
-    const char *call;
-    char *memory;         /* of all nodes; and as much again */
-    int bytes;            /* per node, now */
-    MPI_Request *request; /* two per node */
-    int requests;
-    int *count, *at; /* all-to-all */
-    MPI_Datatype *type;
+    ti_comm *comm;
+    ti_box region; /* a row of bytes for each node, now */
+    char *memory;
+    uint64_t sequence;
+    ti_blocks blocks;
+    ti_mpi_choice *tried, chosen;
 } measuring;
-
-#define CALL(m, function, ...) ((m)->call = #function, function(__VA_ARGS__))
 
 int ti_mpi_size_class(size_t bytes)
 {
@@ -40,205 +37,129 @@ int ti_mpi_size_class(size_t bytes)
     return i;
 }
 
-/* Waits as everything does: by asking and giving up the core. */
-static int wait_all(measuring *m)
+static ti_payload locate(void *user, const ti_boxes *boxes)
 {
-    int code = MPI_SUCCESS;
-    TI_ASSERT(m->requests <= 2 * m->nodes + 1);
-    for (int i = 0; i < m->requests && !code; i++) {
-        int done = 0;
-        while (!done && !code) {
-            code = CALL(m, MPI_Test, &m->request[i], &done, MPI_STATUS_IGNORE);
-            if (!done) {
-                sched_yield();
-            }
-        }
+    measuring *m = user;
+    ti_vec_clear(&m->blocks);
+    for (size_t i = 0; i < boxes->count; i++) {
+        ti_block block = ti_layout_block(m->memory, &m->region, &boxes->data[i], 1);
+        ti_vec_push(&m->blocks, block);
     }
-    m->requests = 0;
-    return code;
+    return (ti_payload){ m->blocks.data, (uint32_t)boxes->count, (size_t)ti_boxes_volume(boxes->data, boxes->count) };
 }
 
-static int start_mpi(measuring *m, ti_pattern pattern)
+/* Equal parts of the region, one per node: rows or columns. */
+static ti_parts parts_along(const measuring *m, int d)
 {
-    char *mine = m->memory + (size_t)m->node * (size_t)m->bytes;
-    MPI_Request *r = &m->request[m->requests++];
-    int n = m->bytes;
-    bool root = m->node == 0;
-    switch (pattern) {
-    case TI_PATTERN_ALL_GATHER:
-        return CALL(m, MPI_Iallgather, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, m->memory, n, MPI_BYTE, m->mpi, r);
-    case TI_PATTERN_GATHER:
-        return CALL(m, MPI_Igather, root ? MPI_IN_PLACE : mine, n, MPI_BYTE, m->memory, n, MPI_BYTE, 0, m->mpi, r);
-    case TI_PATTERN_SCATTER:
-        return CALL(m, MPI_Iscatter, m->memory, n, MPI_BYTE, root ? MPI_IN_PLACE : mine, n, MPI_BYTE, 0, m->mpi, r);
-    case TI_PATTERN_BROADCAST:
-        return CALL(m, MPI_Ibcast, m->memory, n * m->nodes, MPI_BYTE, 0, m->mpi, r);
-    case TI_PATTERN_ALL_TO_ALL:
-        for (int q = 0; q < m->nodes; q++) {
-            m->type[q] = MPI_BYTE;
-            m->count[q] = q == m->node ? 0 : n / m->nodes;
-            m->at[q] = q * (n / m->nodes);
-        }
-        return CALL(m, MPI_Ialltoallw, m->memory, m->count, m->at, m->type, m->memory + (size_t)n * (size_t)m->nodes,
-                    m->count, m->at, m->type, m->mpi, r);
-    case TI_PATTERN_REDUCE:
-    case TI_PATTERN_ALL_REDUCE:
-    case TI_PATTERN_NONE:
-    case TI_PATTERN_KINDS:
-        break;
+    ti_mapper mapper = { .c = { tacit_full(), tacit_full(), tacit_full() }, .dims = 3, .custom = -1 };
+    mapper.c[d] = tacit_dim(0);
+    ti_split_request request = { .range = { .max = { m->region.max[d], 1, 1 } },
+                                 .gran = { 1, 1, 1 },
+                                 .nodes = m->comm->num_nodes,
+                                 .place = TI_PLACE_SPLIT,
+                                 .oversubscribe = 1 };
+    return (ti_parts){
+        .kind = TI_PARTS_SPLIT, .mapper = mapper, .split = ti_split_make(&request, NULL), .extent = m->region
+    };
+}
+
+/* For what was started. Waits as everything does: by asking and giving up the core. */
+static bool wait(ti_comm *comm)
+{
+    uint64_t token;
+    int done;
+    while ((done = comm->ops->poll(comm, &token, 1)) == 0) {
+        sched_yield();
     }
-    TI_UNREACHABLE();
+    return done > 0;
 }
 
-/* Bytes from node r to node q. */
-static int bytes_between(const measuring *m, ti_pattern pattern, int r, int q)
+/* How long it takes, summed over all nodes, which so all know the same. */
+static bool measure_one(measuring *m, const ti_collective *what, int64_t *ns)
 {
-    switch (pattern) {
-    case TI_PATTERN_ALL_GATHER:
-        return m->bytes;
-    case TI_PATTERN_GATHER:
-        return q == 0 ? m->bytes : 0;
-    case TI_PATTERN_SCATTER:
-        return r == 0 ? m->bytes : 0;
-    case TI_PATTERN_BROADCAST:
-        return r == 0 ? m->bytes * m->nodes : 0;
-    case TI_PATTERN_ALL_TO_ALL:
-        return m->bytes / m->nodes;
-    case TI_PATTERN_REDUCE:
-    case TI_PATTERN_ALL_REDUCE:
-    case TI_PATTERN_NONE:
-    case TI_PATTERN_KINDS:
-        break;
+    ti_comm *comm = m->comm;
+    ti_exchange x = { .what = what,
+                      .elem_size = 1,
+                      .sequence = m->sequence++,
+                      .layout = 1,
+                      .base = m->memory,
+                      .locate = locate,
+                      .user = m,
+                      .gives = true,
+                      .gets = true };
+    comm->ops->barrier(comm, 0);
+    if (!wait(comm)) {
+        return false;
     }
-    TI_UNREACHABLE();
-}
-
-/* What is sent is read from the first half of the memory, what is got goes to the second. */
-static int start_direct(measuring *m, ti_pattern pattern)
-{
-    char *second = m->memory + (size_t)m->bytes * (size_t)m->nodes;
-    int code = MPI_SUCCESS;
-    for (int i = 1; i < m->nodes && !code; i++) {
-        int peer = (m->node + i) % m->nodes, n = bytes_between(m, pattern, peer, m->node);
-        char *at = second + (pattern == TI_PATTERN_BROADCAST ? 0 : (size_t)peer * (size_t)n);
-        if (n) {
-            code = CALL(m, MPI_Irecv, at, n, MPI_BYTE, peer, 0, m->mpi, &m->request[m->requests++]);
-        }
-    }
-    for (int i = 1; i < m->nodes && !code; i++) {
-        int peer = (m->node + i) % m->nodes, n = bytes_between(m, pattern, m->node, peer);
-        if (n) {
-            code = CALL(m, MPI_Isend, m->memory, n, MPI_BYTE, peer, 0, m->mpi, &m->request[m->requests++]);
-        }
-    }
-    return code;
-}
-
-/* From the first part of the first half to the second part, and so in the second half when all has come. */
-static void pack(measuring *m, bool got)
-{
-    size_t n = (size_t)m->bytes;
-    char *packed = m->memory + n + (got ? n * (size_t)m->nodes : 0);
-    memcpy(got ? packed - n : packed, got ? packed : packed - n, n);
-}
-
-static int start_packed(measuring *m)
-{
-    int n = m->bytes / m->nodes;
-    char *packed = m->memory + m->bytes;
-    pack(m, false);
-    return CALL(m, MPI_Ialltoall, packed, n, MPI_BYTE, packed + (size_t)m->bytes * (size_t)m->nodes, n, MPI_BYTE,
-                m->mpi, &m->request[m->requests++]);
-}
-
-static int measure_one(measuring *m, ti_pattern pattern, int way, double *seconds)
-{
-    int code = CALL(m, MPI_Ibarrier, m->mpi, &m->request[m->requests++]);
-    code = code ? code : wait_all(m);
     uint64_t start = ti_clock_ns();
-    if (!code) {
-        code = way == PACKED ? start_packed(m) : way == BY_MPI ? start_mpi(m, pattern) : start_direct(m, pattern);
+    comm->ops->collective(comm, &x, 0);
+    if (!wait(comm)) {
+        return false;
     }
-    code = code ? code : wait_all(m);
-    if (way == PACKED) {
-        pack(m, true);
-    }
-    *seconds = 1e-9 * (double)(ti_clock_ns() - start);
-    return code;
+    *ns = comm->ops->sum(comm, (int64_t)(ti_clock_ns() - start));
+    return !comm->stats.error;
 }
-
-typedef double table[TI_PATTERN_KINDS][TI_MPI_SIZES][WAYS][ROUNDS];
 
 static bool is_a_way(const measuring *m, ti_pattern pattern, int way)
 {
-    return way != PACKED ||
-           (pattern == TI_PATTERN_ALL_TO_ALL && ti_mpi_is_small(m->nodes, (size_t)(m->bytes / m->nodes)));
+    return way != PACKED || (pattern == TI_PATTERN_ALL_TO_ALL &&
+                             ti_mpi_is_small(m->comm->num_nodes, (size_t)(m->region.max[1] / m->region.max[0])));
 }
 
-static int measure_all(measuring *m, table *mine)
+/* The fastest round of each way counts. Their numbers are none that the planners give. */
+static bool measure_ways(measuring *m, ti_pattern pattern, int size)
 {
-    int code = MPI_SUCCESS;
+    int64_t fastest[WAYS] = { INT64_MAX, INT64_MAX, INT64_MAX };
+    ti_parts root = { .kind = TI_PARTS_NODE }, all = { .kind = TI_PARTS_ALL }, rows = parts_along(m, 0);
+    bool one_gives = pattern == TI_PATTERN_BROADCAST || pattern == TI_PATTERN_SCATTER;
+    ti_collective what = { .pattern = pattern,
+                           .nodes = m->comm->num_nodes,
+                           .from = one_gives ? root : rows,
+                           .to = pattern == TI_PATTERN_GATHER       ? root
+                                 : pattern == TI_PATTERN_SCATTER    ? rows
+                                 : pattern == TI_PATTERN_ALL_TO_ALL ? parts_along(m, 1)
+                                                                    : all,
+                           .region = &m->region,
+                           .regions = 1 };
+    for (int i = 0; i < WAYS * ROUNDS; i++) {
+        int way = i % WAYS;
+        int64_t ns = 0;
+        if (!is_a_way(m, pattern, way)) {
+            continue;
+        }
+        for (int k = 0; k < TI_MPI_SIZES; k++) {
+            m->tried->by_mpi[pattern][k] = way == BY_MPI;
+            m->tried->packed[k] = way == PACKED;
+        }
+        what.serial = UINT64_MAX - (uint64_t)(((int)pattern * TI_MPI_SIZES + size) * WAYS + way);
+        if (!measure_one(m, &what, &ns)) {
+            return false;
+        }
+        fastest[way] = TI_MIN(fastest[way], ns);
+    }
+    m->chosen.by_mpi[pattern][size] = fastest[BY_MPI] < fastest[DIRECT];
+    m->chosen.packed[size] = fastest[PACKED] < fastest[BY_MPI] && fastest[PACKED] < fastest[DIRECT];
+    return true;
+}
+
+bool ti_mpi_measure(ti_comm *comm, ti_mpi_choice *choice)
+{
+    size_t n = (size_t)comm->num_nodes, max = TI_MIN(classes[TI_MPI_SIZES - 1].bytes, MAX_BYTES / n);
+    measuring m = { .comm = comm, .memory = ti_alloc_zero(n * max), .tried = choice };
+    bool good = true;
     for (int p = TI_PATTERN_GATHER; p < TI_PATTERN_REDUCE; p++) {
-        for (int s = 0; s < TI_MPI_SIZES; s++) {
-            size_t max = MAX_BYTES / (size_t)m->nodes;
-            m->bytes = (int)TI_MIN(classes[s].bytes, max);
-            for (int i = 0; i < WAYS * ROUNDS && !code; i++) {
-                double *seconds = &(*mine)[p][s][i % WAYS][i / WAYS];
-                *seconds = DBL_MAX;
-                code = is_a_way(m, (ti_pattern)p, i % WAYS) ? measure_one(m, (ti_pattern)p, i % WAYS, seconds) : code;
-            }
+        for (int s = 0; s < TI_MPI_SIZES && good; s++) {
+            size_t row = TI_MIN(classes[s].bytes, max);
+            row -= row > n ? row % n : 0; /* equal parts of every row */
+            m.region = (ti_box){ .max = { (int64_t)n, (int64_t)row, 1 } };
+            good = measure_ways(&m, (ti_pattern)p, s);
         }
     }
-    return code;
-}
-
-/* A round takes as long as on the slowest node; of the rounds, the fastest counts. */
-static double time_of(const double rounds[ROUNDS])
-{
-    double fastest = rounds[0];
-    for (int i = 1; i < ROUNDS; i++) {
-        fastest = TI_MIN(fastest, rounds[i]);
+    if (good) { /* after an error MPI may still use it */
+        ti_free(m.memory, n * max);
     }
-    return fastest;
-}
-
-static int decide(measuring *m, const table *mine, ti_mpi_choice *out)
-{
-    table all = { 0 };
-    int code = CALL(m, MPI_Iallreduce, mine, &all, (int)(sizeof(table) / sizeof(double)), MPI_DOUBLE, MPI_MAX, m->mpi,
-                    &m->request[m->requests++]);
-    code = code ? code : wait_all(m);
-    for (int p = TI_PATTERN_GATHER; p < TI_PATTERN_REDUCE; p++) {
-        for (int s = 0; s < TI_MPI_SIZES; s++) {
-            out->by_mpi[p][s] = !code && time_of(all[p][s][BY_MPI]) < time_of(all[p][s][DIRECT]);
-        }
-    }
-    for (int s = 0; s < TI_MPI_SIZES; s++) {
-        double(*t)[ROUNDS] = all[TI_PATTERN_ALL_TO_ALL][s], packed = time_of(t[PACKED]);
-        out->packed[s] = !code && packed < time_of(t[BY_MPI]) && packed < time_of(t[DIRECT]);
-    }
-    return code;
-}
-
-int ti_mpi_measure(MPI_Comm mpi, int node, int nodes, ti_mpi_choice *out, const char **call)
-{
-    size_t n = (size_t)nodes, max = TI_MIN(classes[TI_MPI_SIZES - 1].bytes, MAX_BYTES / n), size = 2 * n * max;
-    measuring m = { .mpi = mpi, .node = node, .nodes = nodes };
-    table mine = { 0 };
-    m.memory = ti_alloc_zero(size);
-    m.request = ti_alloc((2 * n + 1) * sizeof(MPI_Request));
-    m.count = ti_alloc(n * sizeof(int));
-    m.at = ti_alloc(n * sizeof(int));
-    m.type = ti_alloc(n * sizeof(MPI_Datatype));
-    int code = measure_all(&m, &mine);
-    code = code ? code : decide(&m, &mine, out);
-    *call = m.call;
-    if (!code) { /* after an error MPI may still use it */
-        ti_free(m.memory, size);
-        ti_free(m.request, (2 * n + 1) * sizeof(MPI_Request));
-        ti_free(m.count, n * sizeof(int));
-        ti_free(m.at, n * sizeof(int));
-        ti_free(m.type, n * sizeof(MPI_Datatype));
-    }
-    return code;
+    ti_vec_fini(&m.blocks);
+    *choice = m.chosen;
+    comm->stats = (ti_comm_stats){ .error = comm->stats.error, .length_mismatch = comm->stats.length_mismatch };
+    return good;
 }

@@ -4,8 +4,7 @@
 #ifndef TI_MPI_MEASURE_H
 #define TI_MPI_MEASURE_H
 
-#include "comm/mpi/type.h"
-#include "ir/collective.h"
+#include "comm/comm.h"
 
 enum { TI_MPI_SIZES = 3 };
 
@@ -18,7 +17,8 @@ typedef struct ti_mpi_choice {
 /* The class of collectives of so many bytes per node. */
 int ti_mpi_size_class(size_t bytes);
 
-/* All nodes. Waits. Returns a code of MPI, and the name of what failed in *call. */
-int ti_mpi_measure(MPI_Comm mpi, int node, int nodes, ti_mpi_choice *out, const char **call);
+/* All nodes. Waits. `choice` is what the communicator follows: it is tried with each way, and left with the fastest.
+ * False if the network has failed. */
+bool ti_mpi_measure(ti_comm *comm, ti_mpi_choice *choice);
 
 #endif

@@ -15,33 +15,21 @@ enum { TI_MPI_PIECE_BYTES = 16 << 10, TI_MPI_PACKED_BYTES = 1 << 20 };
 
 bool ti_mpi_is_small(int nodes, size_t piece);
 
-/* The pieces of this node's share. */
-typedef struct ti_mpi_pieces {
-    int node, nodes;
-    size_t piece;           /* bytes */
-    TI_VEC(ti_block) block; /* of what is sent to the nodes before and after this one, then of what is got from them */
-    size_t until[4];        /* where each of these four ends */
-} ti_mpi_pieces;
-
 typedef struct ti_mpi_packing {
-    char *memory; /* what is sent, then what is got */
+    char *memory; /* what is sent, then what is got; of each half the pieces of all nodes in turn */
     size_t bytes;
-    const ti_mpi_pieces *pieces;
-    char *base; /* of the exchange */
+    const ti_direct_plan *pieces; /* one with each other node */
+    char *base;                   /* of the exchange */
 } ti_mpi_packing;
 
 typedef struct ti_mpi_packings {
     TI_VEC(ti_mpi_packing *) spare;
-    TI_VEC(ti_block) block; /* of the run at hand */
+    ti_blocks block; /* of the piece at hand */
 } ti_mpi_packings;
-
-/* The piece between this node and each other one; boxes are scratch. */
-void ti_mpi_pieces_init(ti_mpi_pieces *pieces, const ti_exchange *x, int node, size_t piece, ti_boxes boxes[2]);
-void ti_mpi_pieces_fini(ti_mpi_pieces *pieces);
 
 /* What is sent has been packed: *packing is for ti_mpi_packed_done when the request has completed. Returns a code of
  * MPI. */
-int ti_mpi_packed_start(ti_mpi_packings *all, const ti_mpi_pieces *pieces, const ti_exchange *x, MPI_Comm mpi,
+int ti_mpi_packed_start(ti_mpi_packings *all, const ti_direct_plan *pieces, const ti_exchange *x, MPI_Comm mpi,
                         ti_mpi_packing **packing, MPI_Request *request);
 void ti_mpi_packed_done(ti_mpi_packings *all, ti_mpi_packing *packing);
 /* Memory that MPI may still use is left to the process. */

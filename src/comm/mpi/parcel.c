@@ -7,19 +7,12 @@
 
 enum { POOLED = 1024 /* bytes */, MAX_SPARE = 64 };
 
-static ti_parcel *take(ti_parcel_pool *pool, size_t size)
-{
-    if (size <= POOLED && pool->spare.count) {
-        return pool->spare.data[--pool->spare.count];
-    }
-    return ti_alloc(size <= POOLED ? (size_t)POOLED : size);
-}
-
 ti_parcel *ti_parcel_create(ti_parcel_pool *pool, const ti_payload *payload, bool with_blocks, bool with_bytes)
 {
     size_t blocks = with_blocks ? payload->count * sizeof(ti_block) : 0;
     size_t size = sizeof(ti_parcel) + blocks + (with_bytes ? payload->bytes : 0);
-    ti_parcel *p = take(pool, size);
+    bool pooled = size <= POOLED && pool->spare.count;
+    ti_parcel *p = pooled ? pool->spare.data[--pool->spare.count] : ti_alloc(TI_MAX(size, (size_t)POOLED));
     *p = (ti_parcel){ .size = size, .packed = (char *)p + sizeof(ti_parcel) + blocks };
     p->payload = (ti_payload){ .block = p->block, .count = with_blocks ? payload->count : 0, .bytes = payload->bytes };
     if (blocks) {

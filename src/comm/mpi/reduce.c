@@ -16,29 +16,14 @@ enum { SCRATCH_BYTES = 4096 };
 
 static MPI_Datatype type_of(int type)
 {
-    switch (type) {
-    case TACIT_INT8:
-        return MPI_INT8_T;
-    case TACIT_INT16:
-        return MPI_INT16_T;
-    case TACIT_INT32:
-        return MPI_INT32_T;
-    case TACIT_INT64:
-        return MPI_INT64_T;
-    case TACIT_UINT8:
-        return MPI_UINT8_T;
-    case TACIT_UINT16:
-        return MPI_UINT16_T;
-    case TACIT_UINT32:
-        return MPI_UINT32_T;
-    case TACIT_UINT64:
-        return MPI_UINT64_T;
-    case TACIT_FLOAT:
-        return MPI_FLOAT;
-    case TACIT_DOUBLE:
-        return MPI_DOUBLE;
-    }
-    TI_UNREACHABLE();
+    const MPI_Datatype types[] = {
+        [TACIT_INT8] = MPI_INT8_T,     [TACIT_INT16] = MPI_INT16_T,   [TACIT_INT32] = MPI_INT32_T,
+        [TACIT_INT64] = MPI_INT64_T,   [TACIT_UINT8] = MPI_UINT8_T,   [TACIT_UINT16] = MPI_UINT16_T,
+        [TACIT_UINT32] = MPI_UINT32_T, [TACIT_UINT64] = MPI_UINT64_T, [TACIT_FLOAT] = MPI_FLOAT,
+        [TACIT_DOUBLE] = MPI_DOUBLE
+    };
+    TI_ASSERT(type >= TACIT_INT8 && type <= TACIT_DOUBLE);
+    return types[type];
 }
 
 /* MPICH 4.0 compares unsigned numbers as if they were signed. */
@@ -51,39 +36,21 @@ enum { ORDERS_UNSIGNED = false };
 /* Whether MPI_MIN and MPI_MAX are what tacit says they are. */
 static bool orders(int type)
 {
-    switch (type) {
-    case TACIT_FLOAT:
-    case TACIT_DOUBLE:
-        return false;
-    case TACIT_UINT8:
-    case TACIT_UINT16:
-    case TACIT_UINT32:
-    case TACIT_UINT64:
-        return ORDERS_UNSIGNED;
-    }
-    return true;
+    bool is_unsigned = type >= TACIT_UINT8 && type <= TACIT_UINT64;
+    return type != TACIT_FLOAT && type != TACIT_DOUBLE && (ORDERS_UNSIGNED || !is_unsigned);
 }
 
 /* MPI_OP_NULL: ours. */
 static MPI_Op op_of(tacit_op op)
 {
-    switch (op.kind) {
-    case TACIT_OP_SUM:
-        return ti_type_size(op.type) < 4 ? MPI_OP_NULL : MPI_SUM;
-    case TACIT_OP_PRODUCT:
-        return MPI_PROD;
-    case TACIT_OP_MIN:
-        return orders(op.type) ? MPI_MIN : MPI_OP_NULL;
-    case TACIT_OP_MAX:
-        return orders(op.type) ? MPI_MAX : MPI_OP_NULL;
-    case TACIT_OP_AND:
-        return MPI_BAND;
-    case TACIT_OP_OR:
-        return MPI_BOR;
-    case TACIT_OP_XOR:
-        return MPI_BXOR;
-    }
-    TI_UNREACHABLE();
+    const MPI_Op ops[] = {
+        [TACIT_OP_SUM] = MPI_SUM,  [TACIT_OP_PRODUCT] = MPI_PROD, [TACIT_OP_MIN] = MPI_MIN, [TACIT_OP_MAX] = MPI_MAX,
+        [TACIT_OP_AND] = MPI_BAND, [TACIT_OP_OR] = MPI_BOR,       [TACIT_OP_XOR] = MPI_BXOR
+    };
+    bool differs = op.kind == TACIT_OP_SUM ? ti_type_size(op.type) < 4
+                                           : (op.kind == TACIT_OP_MIN || op.kind == TACIT_OP_MAX) && !orders(op.type);
+    TI_ASSERT(op.kind >= TACIT_OP_SUM && op.kind <= TACIT_OP_XOR);
+    return differs ? MPI_OP_NULL : ops[op.kind];
 }
 
 /* ---- ours */

@@ -30,32 +30,20 @@ static bool succeeded(int code, const char *what, char *why, size_t why_size)
 /* ---- thread levels */
 
 /* An application that has initialised MPI calls it when it likes, from whichever threads the level allows. */
-static ti_comm_threads allowed_at(int level, bool is_ours)
-{
-    if (level >= MPI_THREAD_MULTIPLE) {
-        return TI_COMM_THREADS_ALL;
-    }
-    if (level >= MPI_THREAD_SERIALIZED) {
-        return is_ours ? TI_COMM_THREADS_ONE_BY_ONE : TI_COMM_THREADS_INSIDE_CALLS;
-    }
-    return TI_COMM_THREADS_CREATOR;
-}
-
-static const char *name_of(int level)
-{
-    return level >= MPI_THREAD_SERIALIZED ? "MPI_THREAD_SERIALIZED"
-           : level >= MPI_THREAD_FUNNELED ? "MPI_THREAD_FUNNELED"
-                                          : "MPI_THREAD_SINGLE";
-}
-
 static bool ask_level(ti_mpi_start *start, char *why, size_t why_size)
 {
     int level = MPI_THREAD_SINGLE;
     if (!succeeded(MPI_Query_thread(&level), "MPI_Query_thread", why, why_size)) {
         return false;
     }
-    start->threads = allowed_at(level, start->finalizes);
-    start->level = level < MPI_THREAD_MULTIPLE ? name_of(level) : NULL;
+    start->threads = level >= MPI_THREAD_MULTIPLE    ? TI_COMM_THREADS_ALL
+                     : level < MPI_THREAD_SERIALIZED ? TI_COMM_THREADS_CREATOR
+                     : start->finalizes              ? TI_COMM_THREADS_ONE_BY_ONE
+                                                     : TI_COMM_THREADS_INSIDE_CALLS;
+    start->level = level >= MPI_THREAD_MULTIPLE     ? NULL
+                   : level >= MPI_THREAD_SERIALIZED ? "MPI_THREAD_SERIALIZED"
+                   : level >= MPI_THREAD_FUNNELED   ? "MPI_THREAD_FUNNELED"
+                                                    : "MPI_THREAD_SINGLE";
     return true;
 }
 

@@ -86,18 +86,14 @@ static MPI_Aint offset_of(const ti_payload *payload, uint32_t i)
     return (MPI_Aint)((intptr_t)payload->block[i].base - (intptr_t)payload->block[0].base);
 }
 
-static bool is_single_run(const ti_block *b)
-{
-    return b->count[0] == 1 && b->count[1] == 1 && b->run <= INT_MAX;
-}
-
 static bool has_single_runs_only(const ti_payload *payload)
 {
-    uint32_t i = 0;
-    while (i < payload->count && is_single_run(&payload->block[i])) {
-        i++;
+    bool single = true;
+    for (uint32_t i = 0; i < payload->count && single; i++) {
+        const ti_block *b = &payload->block[i];
+        single = b->count[0] == 1 && b->count[1] == 1 && b->run <= INT_MAX;
     }
-    return i == payload->count;
+    return single;
 }
 
 static int list_create(const ti_payload *payload, int *lengths, MPI_Aint *offsets, MPI_Datatype *parts,
@@ -143,14 +139,13 @@ int ti_mpi_type_create(const ti_payload *payload, MPI_Datatype *out, const char 
 
 void ti_mpi_types_init(ti_mpi_types *types)
 {
-    *types = (ti_mpi_types){ .newest = -1, .oldest = -1 };
-    types->entry = TI_NEW_ARRAY(ti_mpi_type, TI_MPI_TYPES);
+    *types = (ti_mpi_types){ .entry = TI_NEW_ARRAY(ti_mpi_type, TI_MPI_TYPES) };
 }
 
 int ti_mpi_types_fini(ti_mpi_types *types, bool mpi_is_up)
 {
     int code = MPI_SUCCESS;
-    for (int i = types->newest; i >= 0; i = types->entry[i].older) {
+    for (int i = 0; i < types->count; i++) {
         ti_mpi_type *e = &types->entry[i];
         ti_free(e->key, e->words * sizeof(uint64_t));
         if (mpi_is_up && !code) {
@@ -161,22 +156,6 @@ int ti_mpi_types_fini(ti_mpi_types *types, bool mpi_is_up)
     ti_map_fini(&types->by_hash);
     ti_vec_fini(&types->key);
     return code;
-}
-
-static void unlink_entry(ti_mpi_types *types, int i)
-{
-    const ti_mpi_type *e = &types->entry[i];
-    TI_ASSERT((e->newer < 0) == (types->newest == i) && (e->older < 0) == (types->oldest == i));
-    *(e->newer >= 0 ? &types->entry[e->newer].older : &types->newest) = e->older;
-    *(e->older >= 0 ? &types->entry[e->older].newer : &types->oldest) = e->newer;
-}
-
-static void push_entry(ti_mpi_types *types, int i)
-{
-    types->entry[i].newer = -1;
-    types->entry[i].older = types->newest;
-    *(types->newest >= 0 ? &types->entry[types->newest].newer : &types->oldest) = i;
-    types->newest = i;
 }
 
 /* Strides of a single vector or run mean nothing and are left out of the shape. */
@@ -197,23 +176,26 @@ static void describe(ti_mpi_types *types, const ti_payload *payload)
     types->key.count = (size_t)payload->count * WORDS_PER_BLOCK;
 }
 
-static bool has_key(const ti_mpi_type *e, const ti_mpi_types *types)
+static int oldest_of(const ti_mpi_types *types)
 {
-    return e->words == types->key.count && !memcmp(e->key, types->key.data, e->words * sizeof(uint64_t));
+    int oldest = 0;
+    for (int i = 1; i < types->count; i++) {
+        oldest = types->entry[i].last_use < types->entry[oldest].last_use ? i : oldest;
+    }
+    return oldest;
 }
 
-/* Makes room for a shape with hash `hash`: an entry that is linked and counted nowhere. */
+/* Makes room for a shape with hash `hash`: an entry that is not in the map. */
 static int entry_take(ti_mpi_types *types, uint64_t hash, int *code, const char **call)
 {
     const uint64_t *same = ti_map_find(&types->by_hash, hash);
     if (!same && types->count < TI_MPI_TYPES) {
         return types->count++;
     }
-    int i = same ? (int)*same : types->oldest;
+    int i = same ? (int)*same : oldest_of(types);
     TI_ASSERT(i >= 0 && i < types->count);
     ti_mpi_type *e = &types->entry[i];
     ti_map_remove(&types->by_hash, e->hash, NULL);
-    unlink_entry(types, i);
     ti_free(e->key, e->words * sizeof(uint64_t));
     *code = NAMED(MPI_Type_free, &e->type);
     return i;
@@ -229,10 +211,9 @@ static int entry_create(ti_mpi_types *types, uint64_t hash, const ti_payload *pa
     types->built++;
     int i = entry_take(types, hash, &code, call);
     ti_mpi_type *e = &types->entry[i];
-    *e = (ti_mpi_type){ .words = types->key.count, .hash = hash, .type = *out };
+    *e = (ti_mpi_type){ .words = types->key.count, .hash = hash, .type = *out, .last_use = ++types->clock };
     e->key = ti_alloc(e->words * sizeof(uint64_t));
     memcpy(e->key, types->key.data, e->words * sizeof(uint64_t));
-    push_entry(types, i);
     *ti_map_at(&types->by_hash, hash) = (uint64_t)i;
     return code;
 }
@@ -243,15 +224,12 @@ int ti_mpi_types_get(ti_mpi_types *types, const ti_payload *payload, MPI_Datatyp
     describe(types, payload);
     uint64_t hash = ti_hash_words(types->key.data, types->key.count * sizeof(uint64_t), 0);
     const uint64_t *found = ti_map_find(&types->by_hash, hash);
-    if (!found || !has_key(&types->entry[*found], types)) {
+    ti_mpi_type *e = found ? &types->entry[*found] : NULL;
+    if (!e || e->words != types->key.count || memcmp(e->key, types->key.data, e->words * sizeof(uint64_t)) != 0) {
         return entry_create(types, hash, payload, out, call);
     }
-    int i = (int)*found;
-    if (i != types->newest) {
-        unlink_entry(types, i);
-        push_entry(types, i);
-    }
-    *out = types->entry[i].type;
+    e->last_use = ++types->clock;
+    *out = e->type;
     return MPI_SUCCESS;
 }
 

@@ -20,13 +20,14 @@ typedef struct ti_mpi_type {
     size_t words;
     uint64_t hash;
     MPI_Datatype type;
-    int newer, older; /* neighbours in the order of last use, or -1 */
+    uint64_t last_use;
 } ti_mpi_type;
 
 typedef struct ti_mpi_types {
     ti_map by_hash; /* hash -> entry; a shape whose hash is taken replaces the other */
     ti_mpi_type *entry;
-    int count, newest, oldest;
+    int count;
+    uint64_t clock;
     TI_VEC(uint64_t) key; /* of the payload in question */
     uint64_t built;       /* datatypes built so far */
 } ti_mpi_types;
