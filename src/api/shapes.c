@@ -1,11 +1,10 @@
 /* The table of shapes: see shapes.h.
  *
- * A hash map, and a list by use. A description is a run of words: what it does not fit into is not kept. The first time
- * that a description comes, only its hash is noted, so that what never comes again costs no memory. Once the table is
- * full, a shape now and then takes the place of the one that has not been used for longest, if that is long. Loops
- * submit the same in the same order. So what came after the shape that was found last is compared first, word by word.
- * Only if it is another one is the description written down and hashed. Of two descriptions with equal hashes, one is
- * kept. */
+ * A hash map, and a list by use. A description is a run of words: what it does not fit into is not kept. Its hash covers
+ * what nearly always tells descriptions apart, and costs little; those with equal hashes are in one chain. The first
+ * time that a description comes, only its hash is noted, so that what never comes again costs no memory. Once the table
+ * is full, a shape now and then takes the place of the one that has not been used for longest, if that is long. Loops
+ * submit the same in the same order. So what came after the shape that was found last is compared first. */
 #include "api/shapes.h"
 
 #include "api/context.h"
@@ -24,20 +23,21 @@ enum {
 };
 static const size_t max_bytes = (size_t)64 << 20;
 
-typedef struct description {
-    uint64_t hash; /* 0: none */
-    uint32_t words;
-    uint64_t word[MAX_WORDS];
-} description;
+/* What a description's words depend on. */
+typedef struct measures {
+    uint64_t hash; /* 0: it is not kept */
+    uint32_t accesses;
+    size_t name, weights; /* bytes */
+} measures;
 
 typedef struct entry {
     ti_shape *shape; /* in the arena, with all that it points to */
     uint64_t *word;  /* the description, too */
     uint64_t hash;   /* 0: it has left */
-    uint32_t words, number;
+    uint32_t number;
     uint64_t last_task, last_use;
     size_t bytes;
-    struct entry *next;          /* of those that have left */
+    struct entry *next;          /* of its chain, or of those that have left */
     struct entry *newer, *older; /* by use */
     struct entry *follower;      /* what came after it the last time, or NULL; may have left since */
     ti_arena arena;
@@ -45,15 +45,15 @@ typedef struct entry {
 
 struct ti_shapes {
     int num_nodes;
-    ti_map entries; /* by hash */
-    size_t bytes;
+    ti_map chains; /* by hash: the first one */
+    size_t count, bytes;
     entry *newest, *oldest;
     entry *left, *spare; /* some tasks have not been executed; to be used again */
     entry *made;         /* whose shape is being made, or NULL */
     uint64_t serial, uses, refused, before, executed;
     uint32_t numbers; /* given out so far */
     TI_VEC(uint32_t) free_numbers;
-    description asked;                   /* last, and not found by following */
+    measures asked;                      /* last */
     uint64_t seen[SEEN_SETS][SEEN_WAYS]; /* hashes of what came lately, for the first time */
 };
 
@@ -139,9 +139,23 @@ EITHER void access_fields(cursor *c, const tacit_access *a)
 
 /* Everything that makes a description another one: all fields but the bytes of arguments. Whoever adds a field to
  * tacit_task adds it here. The shapes_test changes every byte of a description and looks whether that is noticed. */
-EITHER void fields(cursor *c, const tacit_task *t, uint32_t accesses, size_t name, size_t weights)
+static size_t words_of(const measures *m)
 {
-    field(c, pair(accesses, t->range.dims));
+    return HEADER_WORDS + m->accesses * ACCESS_WORDS + (m->name + m->weights) / 8 + 4;
+}
+
+/* Its begin and its end. */
+static uint64_t name_word(const char *name, size_t length)
+{
+    uint64_t w[2] = { length };
+    memcpy(&w[0], name, TI_MIN(length, sizeof(w[0])));
+    memcpy(&w[1], name + (length > sizeof(w[1]) ? length - sizeof(w[1]) : 0), TI_MIN(length, sizeof(w[1])));
+    return w[0] ^ (w[1] << 1) ^ length << 56;
+}
+
+EITHER void fields(cursor *c, const tacit_task *t, const measures *m)
+{
+    field(c, pair(m->accesses, t->range.dims));
     field(c, address((const void *)(uintptr_t)t->kernel.host));
     field(c, address(t->kernel.opencl.source));
     field(c, address(t->kernel.opencl.entry));
@@ -160,35 +174,61 @@ EITHER void fields(cursor *c, const tacit_task *t, uint32_t accesses, size_t nam
     for (int i = 0; i < TACIT_MAX_HOST_OBJECTS; i++) {
         field(c, address(t->host_object[i]));
     }
-    for (uint32_t i = 0; i < accesses && !c->differ; i++) {
+    for (uint32_t i = 0; i < m->accesses && !c->differ; i++) {
         access_fields(c, &t->access[i]);
     }
     if (!c->differ) {
-        bytes(c, t->name, name);
-        bytes(c, t->hint.weights, weights);
+        bytes(c, t->name, m->name);
+        bytes(c, t->hint.weights, m->weights);
     }
 }
 
-/* Number of accesses, length of the name, bytes of weights: false if there is no room for them. */
-static bool measure(const tacit_task *t, int num_nodes, uint32_t *accesses, size_t *name, size_t *weights)
+static bool is_as_described(const tacit_task *t, const measures *m, const entry *e)
 {
-    *accesses = 0;
-    while (*accesses < TACIT_MAX_ACCESSES && t->access[*accesses].mode != 0) {
-        ++*accesses;
-    }
-    *name = t->name ? strlen(t->name) : 0;
-    *weights = t->hint.weights ? (size_t)num_nodes * sizeof(uint32_t) : 0;
-    return HEADER_WORDS + *accesses * ACCESS_WORDS + (*name + *weights) / 8 + 5 <= MAX_WORDS;
+    cursor c = { .at = e->word, .compares = true };
+    fields(&c, t, m);
+    return !c.differ;
 }
 
-static uint64_t hash_of(description *d)
+static uint64_t *write_down(const tacit_task *t, const measures *m, ti_arena *arena)
 {
-    uint64_t h = d->words;
-    d->word[d->words] = 0;
-    for (uint32_t i = 0; i < d->words; i += 2) {
-        h += ti_hash_pair(&d->word[i], i);
+    cursor c = { .at = TI_ARENA_ARRAY(arena, uint64_t, words_of(m)) };
+    uint64_t *word = c.at;
+    fields(&c, t, m);
+    TI_ASSERT(c.at <= word + words_of(m));
+    return word;
+}
+
+/* Of places, reductions have the buffer only. */
+static uint64_t hash_of(const tacit_task *t, const measures *m)
+{
+    uint64_t h = ti_hash_fold(address((const void *)(uintptr_t)t->kernel.host), TI_HASH_KEY + m->accesses) +
+                 ti_hash_fold(pair(t->place.arg, t->hint.priority) ^ TI_HASH_KEY, name_word(t->name, m->name)),
+             key = TI_HASH_KEY;
+    for (int d = 0; d < TACIT_MAX_DIMS; d++, key += TI_HASH_KEY) {
+        h += ti_hash_fold(t->range.size[d] ^ key, t->offset[d] ^ ~key);
+    }
+    for (uint32_t i = 0; i < m->accesses; i++, key += TI_HASH_KEY) {
+        const tacit_access *a = &t->access[i];
+        h += ti_hash_fold(address(a->buffer) ^ key, pair(a->mode, a->mapper.arg) ^ ~key);
+        for (int d = 0; d < TACIT_MAX_DIMS && a->mode != TACIT_REDUCE && a->mapper.kind != TACIT_MAPPER_CUSTOM; d++) {
+            const tacit_component *c = &a->mapper.c[d];
+            key += TI_HASH_KEY;
+            h += ti_hash_fold((uint64_t)c->lo ^ key, (uint64_t)c->hi ^ ~key);
+        }
     }
     return h | 1;
+}
+
+static measures measure(const tacit_task *t, int num_nodes)
+{
+    measures m = { .name = t->name ? strlen(t->name) : 0,
+                   .weights = t->hint.weights ? (size_t)num_nodes * sizeof(uint32_t) : 0 };
+    while (m.accesses < TACIT_MAX_ACCESSES && t->access[m.accesses].mode != 0) {
+        m.accesses++;
+    }
+    m.hash = words_of(&m) <= MAX_WORDS ? hash_of(t, &m) : 0;
+    return m;
 }
 
 /* ---- the table */
@@ -220,13 +260,24 @@ static void note_use(ti_shapes *s, entry *e, uint64_t task)
 /* Its tasks may still need it. */
 static void leave(ti_shapes *s, entry *e)
 {
-    bool kept = ti_map_remove(&s->entries, e->hash, NULL);
-    TI_ASSERT(kept);
-    (void)kept;
+    uint64_t *first = ti_map_find(&s->chains, e->hash);
+    entry *before = first ? (entry *)(uintptr_t)*first : NULL;
+    TI_ASSERT(before);
+    if (before != e) {
+        while (before->next != e) {
+            before = before->next;
+        }
+        before->next = e->next;
+    } else if (e->next) {
+        *first = (uintptr_t)e->next;
+    } else {
+        ti_map_remove(&s->chains, e->hash, NULL);
+    }
     unlink_by_use(s, e);
     e->hash = 0;
     e->next = s->left;
     s->left = e;
+    s->count--;
 }
 
 ti_shapes *ti_shapes_create(int num_nodes)
@@ -253,49 +304,36 @@ void ti_shapes_destroy(ti_shapes *s)
         }
         free_list(s->left);
         free_list(s->spare);
-        ti_map_fini(&s->entries);
+        ti_map_fini(&s->chains);
         ti_vec_fini(&s->free_numbers);
         TI_DELETE(s);
     }
 }
 
-/* The entry with this hash, or NULL. */
-static entry *search(const ti_shapes *s, uint64_t hash)
+static entry *first_of_chain(const ti_shapes *s, uint64_t hash)
 {
-    const uint64_t *at = ti_map_find(&s->entries, hash);
+    const uint64_t *at = ti_map_find(&s->chains, hash);
     return at ? (entry *)(uintptr_t)*at : NULL;
 }
 
 const ti_shape *ti_shapes_find(ti_shapes *s, const tacit_task *given, uint64_t task)
 {
-    description *d = &s->asked;
-    uint32_t accesses;
-    size_t name, weights;
-    d->hash = 0;
-    if (TI_UNLIKELY(!measure(given, s->num_nodes, &accesses, &name, &weights))) {
+    entry *before = s->newest, *e = before ? before->follower : NULL;
+    measures *m = &s->asked;
+    *m = measure(given, s->num_nodes);
+    s->uses++;
+    if (!e || e->hash != m->hash || !is_as_described(given, m, e)) {
+        e = m->hash ? first_of_chain(s, m->hash) : NULL;
+        while (e && !is_as_described(given, m, e)) {
+            e = e->next;
+        }
+    }
+    if (!e) {
         return NULL;
     }
-    s->uses++;
-    entry *before = s->newest, *e = before ? before->follower : NULL;
-    cursor c = { .compares = true, .differ = !e || !e->hash };
-    if (!c.differ) {
-        c.at = e->word;
-        fields(&c, given, accesses, name, weights);
-    }
-    if (c.differ) {
-        c = (cursor){ .at = d->word };
-        fields(&c, given, accesses, name, weights);
-        d->words = (uint32_t)(c.at - d->word);
-        d->hash = hash_of(d);
-        e = search(s, d->hash);
-        bool same = e && e->words == d->words && memcmp(e->word, d->word, d->words * sizeof(uint64_t)) == 0;
-        e = same ? e : NULL;
-    }
-    if (e) {
-        note_use(s, e, task);
-        before->follower = e;
-    }
-    return e ? e->shape : NULL;
+    note_use(s, e, task);
+    before->follower = e;
+    return e->shape;
 }
 
 /* ---- making a shape */
@@ -333,7 +371,7 @@ static void release(ti_shapes *s, uint64_t executed)
  * a loop over more shapes than there is room for would otherwise replace each of them just before it comes again. */
 static bool make_room(ti_shapes *s)
 {
-    if (s->entries.count < TI_SHAPES && s->bytes < max_bytes) {
+    if (s->count < TI_SHAPES && s->bytes < max_bytes) {
         return true;
     }
     if (!s->oldest || s->uses - s->oldest->last_use < (uint64_t)2 * TI_SHAPES || s->refused++ % SELDOM) {
@@ -359,16 +397,16 @@ static bool comes_again(ti_shapes *s, uint64_t hash)
 
 ti_arena *ti_shapes_begin(ti_shapes *s, uint64_t executed)
 {
-    const description *d = &s->asked;
+    const measures *m = &s->asked;
     TI_ASSERT(!s->made);
     release(s, executed);
-    if (!d->hash || search(s, d->hash) || !comes_again(s, d->hash) || !make_room(s)) {
+    if (!m->hash || !comes_again(s, m->hash) || !make_room(s)) {
         return NULL;
     }
     s->made = s->spare;
     s->spare = s->made ? s->made->next : NULL;
     s->made = s->made ? s->made : TI_NEW(entry);
-    ti_arena_reserve(&s->made->arena, sizeof(ti_shape) + 4 * d->words * sizeof(uint64_t));
+    ti_arena_reserve(&s->made->arena, sizeof(ti_shape) + 4 * words_of(m) * sizeof(uint64_t));
     return &s->made->arena;
 }
 
@@ -391,24 +429,25 @@ static const ti_submission *submission_of(const ti_shapes *s, const ti_shape *sh
     return ti_arena_copy(arena, &what, ti_submission_size(&what));
 }
 
-void ti_shapes_keep(ti_shapes *s, ti_shape *shape, uint64_t task)
+void ti_shapes_keep(ti_shapes *s, const tacit_task *given, ti_shape *shape, uint64_t task)
 {
-    const description *d = &s->asked;
     entry *e = s->made;
     s->made = NULL;
     shape->serial = ++s->serial;
     shape->number = s->free_numbers.count ? s->free_numbers.data[--s->free_numbers.count] : s->numbers++;
     shape->submission = submission_of(s, shape, &e->arena);
     e->shape = shape;
-    e->word = ti_arena_copy(&e->arena, d->word, d->words * sizeof(uint64_t));
-    e->words = d->words;
-    e->hash = d->hash;
+    e->word = write_down(given, &s->asked, &e->arena);
+    e->hash = s->asked.hash;
     e->number = shape->number;
     e->last_task = task;
     e->last_use = s->uses;
     e->bytes = ti_arena_bytes(&e->arena) + sizeof(*e);
     s->bytes += e->bytes;
-    *ti_map_at(&s->entries, e->hash) = (uintptr_t)e;
+    s->count++;
+    uint64_t *first = ti_map_at(&s->chains, e->hash);
+    e->next = (entry *)(uintptr_t)*first;
+    *first = (uintptr_t)e;
     if (s->newest) {
         s->newest->follower = e;
     }
@@ -449,7 +488,7 @@ void ti_shapes_forget_objects(ti_shapes *s)
 
 size_t ti_shapes_count(const ti_shapes *s)
 {
-    return s->entries.count;
+    return s->count;
 }
 
 size_t ti_shapes_bytes(const ti_shapes *s)

@@ -23,7 +23,7 @@ const ti_shape *ti_shapes_find(ti_shapes *shapes, const tacit_task *given, uint6
  * NULL: it is not worth that. Then either keep the shape, which has its footprints, or abandon it. Horizon or epoch
  * `executed` has been executed: what has left is freed if its tasks came before the point before that. */
 ti_arena *ti_shapes_begin(ti_shapes *shapes, uint64_t executed);
-void ti_shapes_keep(ti_shapes *shapes, ti_shape *shape, uint64_t task);
+void ti_shapes_keep(ti_shapes *shapes, const tacit_task *given, ti_shape *shape, uint64_t task);
 void ti_shapes_abandon(ti_shapes *shapes);
 
 /* A buffer is destroyed, or a host object: shapes that use it (or any host object) are forgotten, since others may get

@@ -186,7 +186,7 @@ static tacit_status make_shape(tacit_context *ctx, const tacit_task *given, uint
         return status;
     }
     if (own) {
-        ti_shapes_keep(ctx->shapes, shape, task);
+        ti_shapes_keep(ctx->shapes, given, shape, task);
     }
     *out = shape;
     return TACIT_OK;

@@ -389,7 +389,7 @@ static void every_byte_counts(void **state)
     assert_null(ti_shapes_find(shapes, &t, 2));
     ti_arena *arena = ti_shapes_begin(shapes, 0);
     assert_non_null(arena);
-    ti_shapes_keep(shapes, ti_shape_new(arena, "base"), 2);
+    ti_shapes_keep(shapes, &t, ti_shape_new(arena, "base"), 2);
     assert_non_null(ti_shapes_find(shapes, &t, 3));
     for (size_t i = 0; i < sizeof(t); i++) {
         tacit_task other;
