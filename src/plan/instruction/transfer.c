@@ -83,10 +83,10 @@ static int follows_along(const ti_box *a, const ti_box *b)
 }
 
 /* Find messages in a row whose boxes lie side by side. Whether they are so many that it matters. */
-static bool find_row(const ti_command *const *command, size_t left, ti_row *row)
+static bool find_row(const ti_command *const *command, size_t left, ti_box_run *row)
 {
     enum { LEAST = 4 };
-    size_t most = TI_MIN(left, (size_t)TI_MOST_IN_ROW);
+    size_t most = TI_MIN(left, (size_t)TI_MAX_IN_RUN);
     if (left < LEAST || command[0]->as.transfer.boxes != 1 || command[1]->as.transfer.boxes != 1) {
         return false;
     }
@@ -191,19 +191,19 @@ static void compile_alike(ti_instruction_graph *graph, ti_buffer_memory *memory,
     }
 }
 
-static bool track_row(ti_instruction_graph *graph, ti_command_kind kind, const ti_row *row, ti_tracker *tracker)
+static bool track_row(ti_instruction_graph *graph, ti_command_kind kind, const ti_box_run *row, ti_tracker *tracker)
 {
     uint64_t first = graph->emit.next_id;
     ti_deps_start(&graph->emit.deps, first);
-    return kind == TI_COMMAND_SEND ? ti_tracker_read_row(tracker, row, first, &graph->emit.deps)
-                                   : ti_tracker_write_row(tracker, row, first, &graph->emit.deps);
+    return kind == TI_COMMAND_SEND ? ti_tracker_read_run(tracker, row, first, &graph->emit.deps)
+                                   : ti_tracker_write_run(tracker, row, first, &graph->emit.deps);
 }
 
 /* Messages in a row whose boxes lie side by side, if they depend on the same: how many, or 0. */
 static size_t compile_row(ti_instruction_graph *graph, const ti_command *const *command, size_t left,
                           ti_instruction *instruction, room *at)
 {
-    ti_row row;
+    ti_box_run row;
     if (!at->known || at->alone > 0 || !find_row(command, left, &row)) {
         at->alone -= at->alone > 0;
         return 0;
