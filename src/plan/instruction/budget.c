@@ -1,8 +1,6 @@
 /* The memory of this node as it is planned: see budget.h. */
 #include "plan/instruction/budget.h"
 
-#include "base/check.h"
-
 #include <string.h>
 
 void ti_budget_fini(ti_budget *b)

@@ -64,20 +64,20 @@ void ti_instruction_graph_destroy(ti_instruction_graph *graph)
     TI_DELETE(graph);
 }
 
-/* ---- footprints */
+/* ---- needs */
 
-static void want(ti_instruction_graph *graph, const ti_task *task, int access, const ti_buffer_info *buffer,
-                 const ti_box *box)
+void ti_instruction_want(ti_instruction_graph *graph, ti_need need, const ti_buffer_info *buffer, const ti_box *box,
+                         int memory)
 {
-    ti_need need = { task, access };
-    ti_buffer_memory *memory = ti_instruction_memory(graph, buffer, TI_HOST_MEMORY);
-    if (!ti_buffer_memory_has(memory, box)) {
-        ti_buffer_memory_want(memory, &graph->emit, need, buffer, box);
+    ti_buffer_memory *of = ti_instruction_memory(graph, buffer, memory);
+    if (!ti_buffer_memory_has(of, box)) {
+        ti_buffer_memory_want(of, &graph->emit, need, buffer, box);
     }
 }
 
 void ti_instruction_note_command(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end)
 {
+    const ti_task *task = command->task;
     switch (command->kind) {
     case TI_COMMAND_EXECUTE:
         ti_instruction_foresee_pieces(graph, command, first, end);
@@ -85,19 +85,21 @@ void ti_instruction_note_command(ti_instruction_graph *graph, const ti_command *
     case TI_COMMAND_SEND:
     case TI_COMMAND_RECEIVE:
         for (uint32_t i = 0; i < command->as.transfer.boxes; i++) {
-            want(graph, command->task, -1, command->as.transfer.buffer, &command->as.transfer.box[i]);
+            ti_instruction_want(graph, (ti_need){ task, -1 }, command->as.transfer.buffer, &command->as.transfer.box[i],
+                                TI_HOST_MEMORY);
         }
         break;
     case TI_COMMAND_REDUCE:
         if (ti_command_is_root(command)) {
-            const ti_buffer_info *buffer = command->task->shape->access[command->as.reduce.access].buffer;
-            want(graph, command->task, (int)command->as.reduce.access, buffer, &buffer->extent);
+            const ti_buffer_info *buffer = task->shape->access[command->as.reduce.access].buffer;
+            ti_need need = { task, (int)command->as.reduce.access };
+            ti_instruction_want(graph, need, buffer, &buffer->extent, TI_HOST_MEMORY);
         }
         break;
     case TI_COMMAND_FENCE:
-        for (size_t i = 0; i < command->task->as.fence.pieces; i++) {
-            want(graph, command->task, -1, command->task->shape->access[0].buffer,
-                 &command->task->as.fence.piece[i].box);
+        for (size_t i = 0; i < task->as.fence.pieces; i++) {
+            ti_instruction_want(graph, (ti_need){ task, -1 }, task->shape->access[0].buffer,
+                                &task->as.fence.piece[i].box, TI_HOST_MEMORY);
         }
         break;
     case TI_COMMAND_COLLECTIVE:
@@ -130,23 +132,17 @@ static void compile_execute(ti_instruction_graph *graph, const ti_command *const
 static uint64_t copy_piece(ti_instruction_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
                            const ti_user_copy *user, const ti_local_piece *piece, bool out)
 {
-    ti_buffer_memory *memory = ti_instruction_memory(graph, buffer, TI_HOST_MEMORY);
     if (out) {
         ti_instruction_make_fresh(graph, task, buffer, &piece->box, TI_HOST_MEMORY);
     }
     ti_instruction *copy = ti_emit_start(&graph->emit, TI_INSTRUCTION_COPY, task);
-    ti_place inside = ti_buffer_memory_place(memory, &piece->box);
+    ti_place inside = ti_instruction_place(graph, buffer, &piece->box);
     ti_place outside = { .user = user->memory, .whole = piece->whole };
     copy->as.copy.from = out ? inside : outside;
     copy->as.copy.to = out ? outside : inside;
     copy->as.copy.box = piece->box;
     copy->as.copy.elem_size = buffer->elem_size;
-    if (out) {
-        ti_tracker_read(&memory->tracker, &piece->box, copy->id, &graph->emit.deps);
-    } else {
-        ti_tracker_write(&memory->tracker, &piece->box, copy->id, &graph->emit.deps);
-        ti_instruction_note_write(graph, buffer, &piece->box, TI_HOST_MEMORY);
-    }
+    ti_instruction_touch(graph, buffer, &piece->box, TI_HOST_MEMORY, !out);
     ti_emit(&graph->emit, copy);
     return copy->id;
 }

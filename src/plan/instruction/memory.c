@@ -1,8 +1,6 @@
 /* The allocations of buffers: see memory.h. */
 #include "plan/instruction/memory.h"
 
-#include "base/check.h"
-
 #include <string.h>
 
 ti_instruction *ti_emit_start(ti_emitter *e, ti_instruction_kind kind, const ti_task *task)

@@ -2,8 +2,6 @@
  * in blocks have other messages: reduce_blocks.c. */
 #include "plan/instruction/impl.h"
 
-#include "base/check.h"
-
 static void wait_for_partials(ti_instruction_graph *graph)
 {
     for (size_t i = 0; i < graph->partial.count; i++) {

@@ -3,8 +3,6 @@
  * second REDUCE waits for them, and messages with earlier subtrees do not. */
 #include "plan/instruction/impl.h"
 
-#include "base/check.h"
-
 /* ---- pairs */
 
 static void push(ti_instruction_graph *graph, ti_block_stack *stack, ti_block_span span, uint32_t slot)

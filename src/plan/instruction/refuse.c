@@ -3,8 +3,6 @@
  * Nothing that was wanted has been allocated at this point, and nothing will be. What the table predicts includes all tasks of the window. */
 #include "plan/instruction/impl.h"
 
-#include "base/check.h"
-
 #include <stdlib.h>
 
 enum { MOST_ROWS = 20 };
