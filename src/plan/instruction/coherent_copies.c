@@ -57,15 +57,3 @@ void ti_instruction_make_fresh(ti_instruction_graph *graph, const ti_task *task,
         }
     }
 }
-
-void ti_instruction_touch(ti_instruction_graph *graph, const ti_buffer_info *buffer, const ti_box *box, int memory,
-                          bool write)
-{
-    ti_buffer_state *state = ti_instruction_buffer(graph, buffer);
-    ti_deps *deps = &graph->emit.deps;
-    TI_ASSERT(deps->self > 0 && !ti_box_is_empty(box) && ti_box_covers(&buffer->extent, box));
-    (write ? ti_tracker_write : ti_tracker_read)(&state->memory[memory].tracker, box, deps->self, deps);
-    if (write && graph->system->memories > 1) {
-        ti_coherence_write(&state->coherence, box, memory);
-    }
-}

@@ -110,6 +110,7 @@ uint64_t ti_instruction_compile_combining(ti_instruction_graph *graph, const ti_
     const ti_buffer_info *buffer = reduce->task->shape->access[reduce->as.reduce.access].buffer;
     ti_instruction_box *place = TI_ARENA_NEW(ti_arena_ring_top(&graph->emit.arenas), ti_instruction_box);
     *place = (ti_instruction_box){ { .allocation = staging, .whole = buffer->extent }, buffer->extent };
+    TI_ASSERT(after > 0 && what->region);
     ti_instruction *instruction = start_collective(graph, reduce->task, what, buffer, place);
     ti_deps_add(&graph->emit.deps, after);
     if (reduce->as.reduce.gets) {

@@ -159,9 +159,7 @@ static void copy_pieces(ti_instruction_graph *graph, const ti_task *task, const 
     }
     ti_instruction *instruction = ti_emit_start(&graph->emit, TI_INSTRUCTION_FENCE, task);
     instruction->as.fence.signal = user->signal;
-    for (size_t i = 0; i < graph->copies.count; i++) {
-        ti_deps_add(&graph->emit.deps, graph->copies.data[i]);
-    }
+    ti_deps_add_all(&graph->emit.deps, graph->copies.data, graph->copies.count);
     ti_emit(&graph->emit, instruction);
 }
 
@@ -209,6 +207,7 @@ static void compile_point(ti_instruction_graph *graph, const ti_command *command
     instruction->as.epoch.barrier = !is_horizon && command->task->as.barrier;
     ti_emit(&graph->emit, instruction);
     ti_era_apply(&graph->emit.era, is_horizon ? graph->newest_point : instruction->id);
+    TI_ASSERT(graph->newest_point < instruction->id);
     graph->newest_point = instruction->id;
     ti_follow_note(&graph->follow, command->task, instruction->id);
     ti_follow_horizon(&graph->follow, graph->emit.era.applied);
@@ -221,6 +220,7 @@ size_t ti_instruction_compile(ti_instruction_graph *graph, size_t index)
     const ti_command *const *command = &w->command.data[index];
     size_t first = w->first_piece.data[index];
     size_t end = index + 1 < w->command.count ? w->first_piece.data[index + 1] : w->piece.count;
+    TI_ASSERT(index < w->command.count && first <= end && end <= w->piece.count);
     switch (command[0]->kind) {
     case TI_COMMAND_EXECUTE:
         compile_execute(graph, command, w->command.count - index, first, end);

@@ -114,6 +114,23 @@ static inline ti_place ti_instruction_place(ti_instruction_graph *graph, const t
     return ti_buffer_memory_place(ti_instruction_memory(graph, buffer, TI_HOST_MEMORY), box);
 }
 
+/* The instruction that was started last reads `box` in a memory, or writes it: its dependencies. */
+static inline void ti_instruction_touch(ti_instruction_graph *graph, const ti_buffer_info *buffer, const ti_box *box,
+                                        int memory, bool write)
+{
+    ti_buffer_state *state = ti_instruction_buffer(graph, buffer);
+    ti_deps *deps = &graph->emit.deps;
+    TI_ASSERT(deps->self > 0 && !ti_box_is_empty(box) && ti_box_covers(&buffer->extent, box));
+    if (!write) {
+        ti_tracker_read(&state->memory[memory].tracker, box, deps->self, deps);
+        return;
+    }
+    ti_tracker_write(&state->memory[memory].tracker, box, deps->self, deps);
+    if (graph->system->memories > 1) {
+        ti_coherence_write(&state->coherence, box, memory);
+    }
+}
+
 /* ---- graph.c: called by window.c */
 
 /* Note what a command needs, whose pieces are [first, end) of the window. */
@@ -214,8 +231,5 @@ ti_slot_range ti_instruction_run_slots(const ti_instruction_graph *graph, const 
 /* Bring the newest contents of `box` into a memory that has room for it. */
 void ti_instruction_make_fresh(ti_instruction_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
                                const ti_box *box, int memory);
-/* The instruction that was started last reads `box` in a memory, or writes it: its dependencies. */
-void ti_instruction_touch(ti_instruction_graph *graph, const ti_buffer_info *buffer, const ti_box *box, int memory,
-                          bool write);
 
 #endif

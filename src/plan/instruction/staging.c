@@ -66,6 +66,7 @@ void ti_instruction_stage(ti_instruction_graph *graph, const ti_command *reduce,
     s.slots = s.own_slots + foreign_slots(reduce);
     s.slot_bytes = s.elements * access->buffer->elem_size;
     s.alloc_id = ti_emit_staging(&graph->emit, task, 0, bytes_of(&s, s.slots), &s.allocation);
+    TI_ASSERT(s.slots > 0 && s.elements > 0 && s.allocation > 0);
     ti_vec_push(&graph->staged, s);
 }
 
@@ -82,6 +83,7 @@ const ti_staging *ti_instruction_staging_of(ti_instruction_graph *graph, const t
 /* Elements [first, first + count) x elements of a staging allocation. */
 ti_box ti_instruction_slot_box(const ti_staging *s, uint32_t first, uint32_t count)
 {
+    TI_ASSERT(first + (uint64_t)count <= s->slots);
     int64_t n = (int64_t)s->elements;
     return (ti_box){ { first * n, 0, 0 }, { (first + (int64_t)count) * n, 1, 1 } };
 }

@@ -43,7 +43,8 @@ size_t ti_instruction_count_allocated(ti_instruction_graph *graph, const ti_comm
 
 /* ---- instructions */
 
-/* Messages that differ in their boxes and peers only. Between those of a node with several memories there may be copies. */
+/* Messages that differ in their boxes and peers only. Between those of a node with several memories there may be
+ * copies. */
 static size_t count_together(const ti_instruction_graph *graph, const ti_command *const *command, size_t left)
 {
     size_t max = graph->system->memories == 1 ? TI_MIN(left, (size_t)AT_ONCE) : 1, n = 1;
@@ -139,13 +140,13 @@ static void start_message(ti_instruction_graph *graph, const ti_command *command
 static void compile_message(ti_instruction_graph *graph, const ti_command *command, ti_instruction *instruction,
                             ti_buffer_memory *memory, ti_instruction_box *box)
 {
-    const ti_buffer_info *buffer = command->as.transfer.buffer;
     start_message(graph, command, instruction, box);
     ti_deps_start(&graph->emit.deps, instruction->id);
     for (uint32_t i = 0; i < command->as.transfer.boxes; i++) {
         const ti_box *part = &command->as.transfer.box[i];
         box[i] = (ti_instruction_box){ ti_buffer_memory_place(memory, part), *part };
-        ti_instruction_touch(graph, buffer, part, TI_HOST_MEMORY, command->kind == TI_COMMAND_RECEIVE);
+        ti_instruction_touch(graph, command->as.transfer.buffer, part, TI_HOST_MEMORY,
+                             command->kind == TI_COMMAND_RECEIVE);
     }
     ti_emit(&graph->emit, instruction);
 }

@@ -27,6 +27,7 @@ static void note(ti_instruction_graph *graph, const ti_command *command)
     begin_task(w, command->task);
     ti_vec_push(&w->command, command);
     ti_vec_push(&w->first_piece, first);
+    TI_ASSERT(w->command.count == w->first_piece.count);
     if (command->kind == TI_COMMAND_EXECUTE) {
         ti_instruction_place_pieces(graph, command);
     } else if (command->kind == TI_COMMAND_REDUCE) {
@@ -96,6 +97,7 @@ static void split_window(ti_instruction_graph *graph)
         ti_vec_push(&all, w->command.data[i]);
     }
     size_t before = w->newest;
+    TI_ASSERT(before > 0 && before < all.count);
     ti_wants_drop(&graph->emit);
     clear(w);
     for (size_t i = 0; i < before; i++) {

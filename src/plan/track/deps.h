@@ -45,4 +45,11 @@ static inline void ti_deps_push(ti_deps *deps, uint64_t id)
     }
 }
 
+static inline void ti_deps_add_all(ti_deps *deps, const uint64_t *id, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        ti_deps_add(deps, id[i]);
+    }
+}
+
 #endif

@@ -143,6 +143,7 @@ static void note_run(ti_tracker *t, const ti_box_run *run, uint64_t first)
     bool goes_on = newest && newest->border.count && newest->last == first - 1 && newest->along == run->along &&
                    newest->box.max[run->along] == run->border[0] && ti_box_join(&newest->box, &run->box, &joined);
     if (goes_on) {
+        TI_ASSERT(newest->border.data[newest->border.count - 1] == run->border[0]);
         newest->box = joined;
         newest->last = t->newest_noted = first + run->count - 1;
     } else {
@@ -189,6 +190,7 @@ static bool is_read_as_a_whole(const ti_tracker *t, const ti_box *box, uint64_t 
 bool ti_tracker_write_run(ti_tracker *t, const ti_box_run *run, uint64_t first, ti_deps *deps)
 {
     uint64_t *writer[TI_MAX_IN_RUN], oldest = UINT64_MAX, newest = 0;
+    TI_ASSERT(run->count > 0 && run->count <= TI_MAX_IN_RUN && run->along >= 0 && run->along < 3);
     ti_tracker_forget_passed(t);
     for (uint32_t i = 0; i < run->count; i++) {
         ti_box box = ti_box_run_at(run, i);

@@ -47,6 +47,7 @@ static uint64_t new_record(ti_tracker *t, uint64_t writer)
         }
         t->records = fresh;
     }
+    TI_ASSERT(!(writer & TI_TRACKER_MARK) && t->free_record < t->records);
     uint32_t index = t->free_record;
     t->free_record = t->record[index].next_free;
     t->record[index].writer = writer;
@@ -127,7 +128,8 @@ static TI_NOINLINE uint64_t with_reader(ti_tracker *t, uint64_t value, uint64_t 
     return value;
 }
 
-/* Whether a reader can be added as it is: there are some that came after the horizon, at most that one before them, and room. */
+/* Whether a reader can be added as it is: there are some that came after the horizon, at most that one before them,
+ * and room. */
 static inline bool takes_reader(const ti_tracker *t, const struct ti_tracker_record *r, uint64_t id)
 {
     size_t n = r->readers.count;
@@ -155,6 +157,7 @@ static void cut(ti_tracker *t, const ti_region_entry *entry, const ti_box *box, 
     ti_box outside[6];
     ti_region_entry piece[7];
     int n = ti_box_subtract(&entry->box, box, outside);
+    TI_ASSERT(n > 0 && n <= 6 && ti_box_meets(&entry->box, box));
     for (int i = 0; i < n; i++) {
         piece[i] = (ti_region_entry){ outside[i], i ? copy_value(t, entry->value) : entry->value };
     }
@@ -279,6 +282,7 @@ static inline bool read_entry(ti_tracker *t, const ti_region_ref *e, const ti_bo
         ti_vec_push(&t->scratch, ((ti_region_entry){ *e->box, *e->value }));
     } else if (r && takes_reader(t, r, id)) {
         r->writer = writer;
+        TI_ASSERT(r->readers.data[r->readers.count - 1] < id && writer < id);
         r->readers.data[r->readers.count++] = id;
     } else if (!r && t->free_record != NO_RECORD && t->record[t->free_record].readers.capacity) {
         *e->value = new_record(t, writer);
