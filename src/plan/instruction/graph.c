@@ -66,15 +66,6 @@ void ti_instruction_graph_destroy(ti_instruction_graph *graph)
 
 /* ---- needs */
 
-void ti_instruction_want(ti_instruction_graph *graph, ti_need need, const ti_buffer_info *buffer, const ti_box *box,
-                         int memory)
-{
-    ti_buffer_memory *of = ti_instruction_memory(graph, buffer, memory);
-    if (!ti_buffer_memory_has(of, box)) {
-        ti_buffer_memory_want(of, &graph->emit, need, buffer, box);
-    }
-}
-
 void ti_instruction_note_command(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end)
 {
     const ti_task *task = command->task;

@@ -114,6 +114,16 @@ static inline ti_place ti_instruction_place(ti_instruction_graph *graph, const t
     return ti_buffer_memory_place(ti_instruction_memory(graph, buffer, TI_HOST_MEMORY), box);
 }
 
+/* Somebody needs `box` in one allocation of a memory. */
+static inline void ti_instruction_want(ti_instruction_graph *graph, ti_need need, const ti_buffer_info *buffer,
+                                       const ti_box *box, int memory)
+{
+    ti_buffer_memory *of = ti_instruction_memory(graph, buffer, memory);
+    if (!ti_buffer_memory_has(of, box)) {
+        ti_buffer_memory_want(of, &graph->emit, need, buffer, box);
+    }
+}
+
 /* The instruction that was started last reads `box` in a memory, or writes it: its dependencies. */
 static inline void ti_instruction_touch(ti_instruction_graph *graph, const ti_buffer_info *buffer, const ti_box *box,
                                         int memory, bool write)
@@ -139,9 +149,6 @@ void ti_instruction_note_command(ti_instruction_graph *graph, const ti_command *
 size_t ti_instruction_compile(ti_instruction_graph *graph, size_t index);
 void ti_instruction_open_buffer(ti_instruction_graph *graph, const ti_task *task);
 void ti_instruction_fill_buffer(ti_instruction_graph *graph, const ti_task *task); /* with its initial contents */
-/* Somebody needs `box` in one allocation of a memory. Called by all who note needs. */
-void ti_instruction_want(ti_instruction_graph *graph, ti_need need, const ti_buffer_info *buffer, const ti_box *box,
-                         int memory);
 
 /* ---- refuse.c: called by window.c where what is wanted does not fit */
 
