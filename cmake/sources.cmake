@@ -48,8 +48,6 @@ set(TACIT_SOURCES
 
     plan/track/deps.c
     plan/track/note.c
-    plan/track/order.c
-    plan/track/query.c
     plan/track/tracker.c
 
     plan/task/forward.c

@@ -126,7 +126,7 @@ static bool lists(const uint64_t *id, size_t count, uint64_t wanted)
 }
 
 /* What is expected and nothing else, but perhaps writers that have readers, and the applied horizon where notes have
- * faded. */
+ * been forgotten. */
 static void check_deps(const model *m, const ti_deps *deps)
 {
     for (size_t i = 0; i < deps->ids.count; i++) {
@@ -186,22 +186,22 @@ static void one_operation(rng *r, model *m, ti_tracker *t, uint64_t id, ti_deps 
     check_deps(m, deps);
 }
 
-static ti_row random_row(rng *r)
+static ti_box_run random_run(rng *r)
 {
-    ti_row row = { .box = rng_box(r, 2, SIZE, 1, SIZE), .along = (int)rng_between(r, 0, 1), .count = 0 };
-    row.border[0] = row.box.min[row.along];
-    while (row.border[row.count] < row.box.max[row.along]) {
-        int64_t end = row.border[row.count] + rng_between(r, 1, 3);
-        row.border[++row.count] = TI_MIN(end, row.box.max[row.along]);
+    ti_box_run run = { .box = rng_box(r, 2, SIZE, 1, SIZE), .along = (int)rng_between(r, 0, 1), .count = 0 };
+    run.border[0] = run.box.min[run.along];
+    while (run.border[run.count] < run.box.max[run.along]) {
+        int64_t end = run.border[run.count] + rng_between(r, 1, 3);
+        run.border[++run.count] = TI_MIN(end, run.box.max[run.along]);
     }
-    return row;
+    return run;
 }
 
-/* All ids of a row have the same dependencies. */
-static void check_row(model *m, const ti_row *row, uint64_t id, bool write, const ti_deps *deps)
+/* All ids of a run have the same dependencies. */
+static void check_run(model *m, const ti_box_run *run, uint64_t id, bool write, const ti_deps *deps)
 {
-    for (uint32_t i = 0; i < row->count; i++) {
-        ti_box box = ti_row_box(row, i);
+    for (uint32_t i = 0; i < run->count; i++) {
+        ti_box box = ti_box_run_at(run, i);
         m->count = m->allowances = 0;
         (write ? model_write : model_read)(m, &box, id + i);
         check_deps(m, deps);
@@ -209,57 +209,57 @@ static void check_row(model *m, const ti_row *row, uint64_t id, bool write, cons
 }
 
 /* A few ids from `id` on read the parts of a box. Returns how many. */
-static uint64_t read_row(rng *r, model *m, ti_tracker *t, uint64_t id, ti_deps *deps)
+static uint64_t read_run(rng *r, model *m, ti_tracker *t, uint64_t id, ti_deps *deps)
 {
-    ti_row row = random_row(r);
+    ti_box_run run = random_run(r);
     ti_deps_start(deps, id);
-    if (!ti_tracker_read_row(t, &row, id, deps)) {
+    if (!ti_tracker_read_run(t, &run, id, deps)) {
         return 0;
     }
-    check_row(m, &row, id, false, deps);
-    return row.count;
+    check_run(m, &run, id, false, deps);
+    return run.count;
 }
 
 /* They write them, one by one if need be. Returns how many ids were used. */
-static uint64_t write_row(const ti_row *row, model *m, ti_tracker *t, uint64_t id, ti_deps *deps, int *together)
+static uint64_t write_run(const ti_box_run *run, model *m, ti_tracker *t, uint64_t id, ti_deps *deps, int *together)
 {
     ti_deps_start(deps, id);
-    if (ti_tracker_write_row(t, row, id, deps)) {
-        check_row(m, row, id, true, deps);
+    if (ti_tracker_write_run(t, run, id, deps)) {
+        check_run(m, run, id, true, deps);
         ++*together;
-        return row->count;
+        return run->count;
     }
-    for (uint32_t i = 0; i < row->count; i++) {
-        ti_box box = ti_row_box(row, i);
+    for (uint32_t i = 0; i < run->count; i++) {
+        ti_box box = ti_box_run_at(run, i);
         ti_deps_start(deps, id + i);
         m->count = m->allowances = 0;
         ti_tracker_write(t, &box, id + i, deps);
         model_write(m, &box, id + i);
         check_deps(m, deps);
     }
-    return row->count;
+    return run->count;
 }
 
 /* Messages bring what one reads at once, and then the next messages, while others look at parts of it. */
-static void rows_written(void **state)
+static void runs_written(void **state)
 {
     (void)state;
     rng r = rng_from(seed);
     int together = 0;
-    for (int run = 0; run < 100; run++) {
+    for (int program = 0; program < 100; program++) {
         model m = { .applied = 0 };
         ti_era era = { .applied = 0 };
         ti_tracker t;
         ti_deps deps = { 0 };
-        ti_row row = random_row(&r);
+        ti_box_run run = random_run(&r);
         uint64_t horizon = 0, id = 1;
         ti_tracker_init(&t, &era);
         for (int round = 0; round < 24; round++) {
-            id += write_row(&row, &m, &t, id, &deps, &together);
+            id += write_run(&run, &m, &t, id, &deps, &together);
             m.count = m.allowances = 0;
             ti_deps_start(&deps, id);
-            ti_tracker_read(&t, &row.box, id, &deps);
-            model_read(&m, &row.box, id++);
+            ti_tracker_read(&t, &run.box, id, &deps);
+            model_read(&m, &run.box, id++);
             check_deps(&m, &deps);
             if (rng_between(&r, 0, 5) == 0) {
                 one_operation(&r, &m, &t, id++, &deps);
@@ -301,7 +301,7 @@ static void against_model(void **state)
                 continue;
             }
             for (uint64_t read = 1; read && rng_between(&r, 0, 3) == 0; id += read) {
-                read = read_row(&r, &m, &t, id, &deps);
+                read = read_run(&r, &m, &t, id, &deps);
             }
             one_operation(&r, &m, &t, id, &deps);
             assert_true(ti_tracker_is_valid(&t));
@@ -612,7 +612,7 @@ int main(int argc, char **argv)
     seed = test_seed(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(against_model),
-        cmocka_unit_test(rows_written),
+        cmocka_unit_test(runs_written),
         cmocka_unit_test(readers_on_both_sides),
         cmocka_unit_test(growing),
         cmocka_unit_test(parts),

@@ -1,7 +1,8 @@
 /* The instruction graph, blocks (ir/block_tree.h): how a task is cut whose result must not depend on how it is cut.
  *
- * A piece on a device is cut into runs of blocks, one for each part of its kernel, as the device cuts kernels. A run goes from left to right and
- * combines siblings as soon as both are there, so it needs few slots; what it leaves are subtrees in its first slots. */
+ * A piece on a device is cut into runs of blocks, one for each part of its kernel, as the device cuts kernels. A run
+ * goes from left to right and combines siblings as soon as both are there, so it needs few slots; what it leaves are
+ * subtrees in its first slots. */
 #include "plan/instruction/impl.h"
 
 #include "base/check.h"
@@ -30,6 +31,7 @@ static void cut_piece(ti_instruction_graph *graph, const ti_task *task, const ti
 {
     ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
     uint32_t first = blocks_before(task, chunk->min[0]), count = blocks_before(task, chunk->max[0]) - first;
+    TI_ASSERT(count > 0);
     out->runs = runs_of(graph, task, count);
     ti_block_span *run = TI_ARENA_ARRAY(arena, ti_block_span, out->runs);
     uint32_t *slot = TI_ARENA_ARRAY(arena, uint32_t, out->runs);
@@ -72,6 +74,7 @@ uint32_t ti_instruction_cut_blocks(ti_instruction_graph *graph, const ti_task *t
 ti_slot_range ti_instruction_run_slots(const ti_instruction_graph *graph, const ti_task *task, uint32_t piece,
                                        uint32_t run)
 {
+    TI_ASSERT(piece < graph->in_blocks.count && run < graph->in_blocks.data[piece].runs);
     const ti_block_piece *p = &graph->in_blocks.data[piece];
     ti_block_span left[TI_BLOCK_STACK];
     return (ti_slot_range){ p->slots.first + p->run_slot[run], ti_block_subtrees(p->run[run], blocks_of(task), left) };

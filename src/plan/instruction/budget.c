@@ -1,8 +1,6 @@
 /* The memory of this node as it is planned: see budget.h. */
 #include "plan/instruction/budget.h"
 
-#include "base/check.h"
-
 #include <string.h>
 
 void ti_budget_fini(ti_budget *b)
@@ -34,6 +32,7 @@ void ti_budget_give(ti_budget *b, uint64_t bytes, uint64_t id, uint64_t task)
 void ti_budget_release(ti_budget *b, uint64_t executed)
 {
     while (b->first_free < b->frees.count && b->frees.data[b->first_free].task < executed) {
+        TI_ASSERT(b->leaving >= b->frees.data[b->first_free].bytes);
         b->leaving -= b->frees.data[b->first_free++].bytes;
     }
     size_t left = b->frees.count - b->first_free;

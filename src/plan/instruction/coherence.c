@@ -15,8 +15,8 @@ void ti_coherence_fini(ti_coherence *c)
     ti_vec_fini(&c->found);
 }
 
-/* Take all found entries out of the map, and put back what lies outside `box`. All of them leave first, since what comes
- * back may join. */
+/* Take all found entries out of the map, and put back what lies outside `box`. All of them leave first, since what
+ * comes back may join. */
 static void carve_found(ti_coherence *c, const ti_box *box)
 {
     for (size_t i = 0; i < c->found.count; i++) {
@@ -35,6 +35,7 @@ static void carve_found(ti_coherence *c, const ti_box *box)
 void ti_coherence_write(ti_coherence *c, const ti_box *box, int memory)
 {
     uint64_t set = (uint64_t)1 << memory;
+    TI_ASSERT(memory >= 0 && memory < TI_MAX_MEMORIES && !ti_box_is_empty(box));
     ti_vec_clear(&c->found);
     ti_region_map_query(&c->fresh, box, &c->found);
     if (c->found.count == 1 && c->found.data[0].value == set && ti_box_covers(&c->found.data[0].box, box)) {
@@ -47,6 +48,7 @@ void ti_coherence_write(ti_coherence *c, const ti_box *box, int memory)
 void ti_coherence_copy(ti_coherence *c, const ti_box *box, int memory)
 {
     uint64_t bit = (uint64_t)1 << memory;
+    TI_ASSERT(memory >= 0 && memory < TI_MAX_MEMORIES);
     ti_vec_clear(&c->found);
     ti_region_map_query(&c->fresh, box, &c->found);
     carve_found(c, box);

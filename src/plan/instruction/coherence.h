@@ -1,13 +1,14 @@
 /* Which memories hold the newest contents of each part of a buffer, on this node.
  *
- * A map from disjoint boxes to sets of memories (bit m is memory m). Writing leaves one memory, copying adds one. Parts that nobody wrote are
- * not in it. Copies are made lazily, when an instruction needs the contents in a memory that lacks them. Scheduler thread. */
+ * A map from disjoint boxes to sets of memories (bit m is memory m). Writing leaves one memory, copying adds one.
+ * Parts that nobody wrote are not in it. Copies are made lazily, when an instruction needs the contents in a memory
+ * that lacks them. Scheduler thread. */
 #ifndef TI_COHERENCE_H
 #define TI_COHERENCE_H
 
 #include "grid/region_map.h"
 
-enum { TI_MOST_MEMORIES = 64 };
+enum { TI_MAX_MEMORIES = 64 };
 
 typedef struct ti_coherence {
     ti_region_map fresh;

@@ -1,7 +1,7 @@
 /* The instruction graph, coherence: contents move to a memory when an instruction there needs them, not before.
  *
- * What a memory lacks is copied from the host if that has it, in as few pieces as possible: after an all-gather or broadcast every device gets
- * all that came at once, whoever it came from. */
+ * What a memory lacks is copied from the host if that has it, in as few pieces as possible: after an all-gather or
+ * broadcast every device gets all that came at once, whoever it came from. */
 #include "plan/instruction/impl.h"
 
 static void emit_copy(ti_instruction_graph *graph, const ti_task *task, ti_buffer_state *state, const ti_box *box,
@@ -55,12 +55,5 @@ void ti_instruction_make_fresh(ti_instruction_graph *graph, const ti_task *task,
         for (size_t k = i; k < next; k++) {
             ti_coherence_copy(&state->coherence, &graph->lacking.data[k].box, memory);
         }
-    }
-}
-
-void ti_instruction_note_write(ti_instruction_graph *graph, const ti_buffer_info *buffer, const ti_box *box, int memory)
-{
-    if (graph->system->memories > 1) {
-        ti_coherence_write(&ti_instruction_buffer(graph, buffer)->coherence, box, memory);
     }
 }

@@ -1,32 +1,43 @@
 /* The instruction graph, executions that follow their tasks: on one node with one device and one memory.
  *
- * There an execution of one piece touches just what its task touches, so the task graph has found already what it waits for: its dependencies are the
- * instructions of the tasks that its task depends on, if each of those is known and is one. Of allocations, and of copies to larger ones, tasks know nothing: where those may be all that has
- * happened to what is touched since, they have to lie before the applied horizon, and that is waited for. The trackers of memories are left *behind*, and told before anything else is compiled, but for what the horizon has passed: from the time
- * on when a horizon has come before they were told, all else waits for the applied horizon too. */
+ * On such a system an execution of one piece touches just what its task touches. So the task graph has already found
+ * what the execution waits for: where the task depends on other tasks, the execution depends on their instructions.
+ * It follows its task if each of those tasks is known to be done when one instruction is. Then the trackers of
+ * memories need not be asked. That is what makes planning on one node cheap.
+ *
+ * Tasks know nothing of allocations, nor of copies to larger ones. Say that such an instruction may be all that has
+ * happened to the data since the tasks that this one depends on, or that the task writes what nobody has written.
+ * Then the instruction has to lie before the applied horizon, and the execution waits for that horizon too. If it
+ * lies after the horizon, the execution does not follow its task, but asks the trackers.
+ *
+ * The trackers are not told of an execution that follows. What they have not been told is a list, the lag. They catch
+ * up before anything that asks them is compiled, and when the lag is long. What the applied horizon has passed leaves
+ * the lag without being told: all that comes later waits for the horizon instead. Trackers do not know that, so from
+ * the first time on when a horizon meets a lag, every instruction that asks them waits for the applied horizon too. */
 #include "plan/instruction/impl.h"
 
 #include <string.h>
 
-enum { DONE = 4096, MOST_BEHIND = 4096 };
+enum { MAX_DONE = 4096, MAX_LAG = 4096 };
 
 void ti_follow_init(ti_follow *f, const ti_system *system)
 {
     if (system->num_nodes == 1 && system->devices == 1 && system->memories == 1) {
-        f->done = TI_NEW_ARRAY(ti_followed, DONE);
+        f->done = TI_NEW_ARRAY(ti_followed, MAX_DONE);
     }
 }
 
 void ti_follow_fini(ti_follow *f)
 {
-    ti_free(f->done, f->done ? DONE * sizeof(*f->done) : 0);
-    ti_vec_fini(&f->behind);
+    ti_free(f->done, f->done ? MAX_DONE * sizeof(*f->done) : 0);
+    ti_vec_fini(&f->lag);
 }
 
 void ti_follow_note(ti_follow *f, const ti_task *task, uint64_t instruction)
 {
+    TI_ASSERT(task->id > 0 && instruction > 0);
     if (f->done) {
-        f->done[task->id % DONE] = (ti_followed){ task->id, instruction };
+        f->done[task->id % MAX_DONE] = (ti_followed){ task->id, instruction };
     }
 }
 
@@ -35,7 +46,7 @@ static bool knows_dependencies(const ti_follow *f, const ti_task *task, uint64_t
 {
     *first = task->deps ? UINT64_MAX : 0;
     for (uint32_t i = 0; i < task->deps; i++) {
-        const ti_followed *done = &f->done[task->dep[i] % DONE];
+        const ti_followed *done = &f->done[task->dep[i] % MAX_DONE];
         if (done->task != task->dep[i]) {
             return false;
         }
@@ -60,63 +71,57 @@ bool ti_instruction_can_follow(ti_instruction_graph *graph, const ti_task *task,
     return !*horizon || changed < graph->emit.era.applied;
 }
 
-void ti_instruction_follow(ti_instruction_graph *graph, const ti_command *command, uint64_t id, bool horizon)
+void ti_instruction_follow(ti_instruction_graph *graph, const ti_task *task, bool horizon)
 {
-    ti_follow *f = &graph->follow;
-    const ti_task *task = command->task;
     if (horizon) {
         ti_deps_push(&graph->emit.deps, graph->emit.era.applied);
     }
     for (uint32_t i = 0; i < task->deps; i++) {
-        ti_deps_push(&graph->emit.deps, f->done[task->dep[i] % DONE].instruction);
-    }
-    for (int writes = 0; writes < 2; writes++) {
-        for (uint32_t i = 0; i < task->shape->accesses; i++) {
-            const ti_footprint *touched = &command->as.execute.piece->footprint[i];
-            bool counts = writes ? ti_access_writes(&task->shape->access[i])
-                                 : task->shape->access[i].mode == TACIT_READ;
-            for (uint32_t k = 0; counts && k < touched->boxes; k++) {
-                ti_buffer_memory *memory = ti_instruction_memory(graph, task->shape->access[i].buffer, TI_HOST_MEMORY);
-                ti_vec_push(&f->behind, ((ti_behind){ memory, touched->box[k], id, writes == 1 }));
-            }
-        }
+        const ti_followed *done = &graph->follow.done[task->dep[i] % MAX_DONE];
+        TI_ASSERT(done->task == task->dep[i] && done->instruction < graph->emit.deps.self);
+        ti_deps_push(&graph->emit.deps, done->instruction);
     }
 }
 
-void ti_instruction_settle(ti_instruction_graph *graph)
+void ti_follow_lag(ti_instruction_graph *graph, const ti_buffer_info *buffer, const ti_box *box, bool write)
+{
+    ti_buffer_memory *memory = ti_instruction_memory(graph, buffer, TI_HOST_MEMORY);
+    TI_ASSERT(graph->follow.done && !ti_box_is_empty(box));
+    ti_vec_push(&graph->follow.lag, ((ti_lagging){ memory, *box, graph->emit.deps.self, write }));
+}
+
+void ti_follow_catch_up(ti_instruction_graph *graph)
 {
     ti_follow *f = &graph->follow;
-    for (size_t i = f->first; i < f->behind.count; i++) {
-        const ti_behind *b = &f->behind.data[i];
-        ti_deps_start(&graph->emit.deps, b->instruction);
-        if (b->write) {
-            ti_tracker_write(&b->memory->tracker, &b->box, b->instruction, &graph->emit.deps);
-        } else {
-            ti_tracker_read(&b->memory->tracker, &b->box, b->instruction, &graph->emit.deps);
-        }
+    ti_deps *deps = &graph->emit.deps;
+    for (size_t i = f->first; i < f->lag.count; i++) {
+        const ti_lagging *l = &f->lag.data[i];
+        TI_ASSERT(i == f->first || l->instruction >= l[-1].instruction);
+        ti_deps_start(deps, l->instruction);
+        (l->write ? ti_tracker_write : ti_tracker_read)(&l->memory->tracker, &l->box, l->instruction, deps);
     }
-    ti_vec_clear(&f->behind);
+    ti_vec_clear(&f->lag);
     f->first = 0;
-    graph->emit.follows_horizon = f->late;
+    graph->emit.follows_horizon = f->met_horizon;
 }
 
-void ti_instruction_keep_near(ti_instruction_graph *graph)
+void ti_follow_limit_lag(ti_instruction_graph *graph)
 {
-    if (graph->follow.behind.count >= MOST_BEHIND) {
-        ti_instruction_settle(graph);
+    if (graph->follow.lag.count >= MAX_LAG) {
+        ti_follow_catch_up(graph);
     }
     graph->emit.follows_horizon = false;
 }
 
 void ti_follow_horizon(ti_follow *f, uint64_t applied)
 {
-    f->late |= f->first < f->behind.count;
-    while (f->first < f->behind.count && f->behind.data[f->first].instruction < applied) {
+    f->met_horizon |= f->first < f->lag.count;
+    while (f->first < f->lag.count && f->lag.data[f->first].instruction < applied) {
         f->first++;
     }
-    if (f->first > 0 && 2 * f->first >= f->behind.count) { /* what is moved is less than what has gone */
-        memmove(f->behind.data, f->behind.data + f->first, (f->behind.count - f->first) * sizeof(ti_behind));
-        f->behind.count -= f->first;
+    if (f->first > 0 && 2 * f->first >= f->lag.count) { /* what is moved is less than what has gone */
+        memmove(f->lag.data, f->lag.data + f->first, (f->lag.count - f->first) * sizeof(ti_lagging));
+        f->lag.count -= f->first;
         f->first = 0;
     }
 }

@@ -64,20 +64,11 @@ void ti_instruction_graph_destroy(ti_instruction_graph *graph)
     TI_DELETE(graph);
 }
 
-/* ---- footprints */
-
-static void want(ti_instruction_graph *graph, const ti_task *task, int access, const ti_buffer_info *buffer,
-                 const ti_box *box)
-{
-    ti_need need = { task, access };
-    ti_buffer_memory *memory = ti_instruction_memory(graph, buffer, TI_HOST_MEMORY);
-    if (!ti_buffer_memory_has(memory, box)) {
-        ti_buffer_memory_want(memory, &graph->emit, need, buffer, box);
-    }
-}
+/* ---- needs */
 
 void ti_instruction_note_command(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end)
 {
+    const ti_task *task = command->task;
     switch (command->kind) {
     case TI_COMMAND_EXECUTE:
         ti_instruction_foresee_pieces(graph, command, first, end);
@@ -85,19 +76,21 @@ void ti_instruction_note_command(ti_instruction_graph *graph, const ti_command *
     case TI_COMMAND_SEND:
     case TI_COMMAND_RECEIVE:
         for (uint32_t i = 0; i < command->as.transfer.boxes; i++) {
-            want(graph, command->task, -1, command->as.transfer.buffer, &command->as.transfer.box[i]);
+            ti_instruction_want(graph, (ti_need){ task, -1 }, command->as.transfer.buffer, &command->as.transfer.box[i],
+                                TI_HOST_MEMORY);
         }
         break;
     case TI_COMMAND_REDUCE:
         if (ti_command_is_root(command)) {
-            const ti_buffer_info *buffer = command->task->shape->access[command->as.reduce.access].buffer;
-            want(graph, command->task, (int)command->as.reduce.access, buffer, &buffer->extent);
+            const ti_buffer_info *buffer = task->shape->access[command->as.reduce.access].buffer;
+            ti_need need = { task, (int)command->as.reduce.access };
+            ti_instruction_want(graph, need, buffer, &buffer->extent, TI_HOST_MEMORY);
         }
         break;
     case TI_COMMAND_FENCE:
-        for (size_t i = 0; i < command->task->as.fence.pieces; i++) {
-            want(graph, command->task, -1, command->task->shape->access[0].buffer,
-                 &command->task->as.fence.piece[i].box);
+        for (size_t i = 0; i < task->as.fence.pieces; i++) {
+            ti_instruction_want(graph, (ti_need){ task, -1 }, task->shape->access[0].buffer,
+                                &task->as.fence.piece[i].box, TI_HOST_MEMORY);
         }
         break;
     case TI_COMMAND_COLLECTIVE:
@@ -130,23 +123,17 @@ static void compile_execute(ti_instruction_graph *graph, const ti_command *const
 static uint64_t copy_piece(ti_instruction_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
                            const ti_user_copy *user, const ti_local_piece *piece, bool out)
 {
-    ti_buffer_memory *memory = ti_instruction_memory(graph, buffer, TI_HOST_MEMORY);
     if (out) {
         ti_instruction_make_fresh(graph, task, buffer, &piece->box, TI_HOST_MEMORY);
     }
     ti_instruction *copy = ti_emit_start(&graph->emit, TI_INSTRUCTION_COPY, task);
-    ti_place inside = ti_buffer_memory_place(memory, &piece->box);
+    ti_place inside = ti_instruction_place(graph, buffer, &piece->box);
     ti_place outside = { .user = user->memory, .whole = piece->whole };
     copy->as.copy.from = out ? inside : outside;
     copy->as.copy.to = out ? outside : inside;
     copy->as.copy.box = piece->box;
     copy->as.copy.elem_size = buffer->elem_size;
-    if (out) {
-        ti_tracker_read(&memory->tracker, &piece->box, copy->id, &graph->emit.deps);
-    } else {
-        ti_tracker_write(&memory->tracker, &piece->box, copy->id, &graph->emit.deps);
-        ti_instruction_note_write(graph, buffer, &piece->box, TI_HOST_MEMORY);
-    }
+    ti_instruction_touch(graph, buffer, &piece->box, TI_HOST_MEMORY, !out);
     ti_emit(&graph->emit, copy);
     return copy->id;
 }
@@ -163,9 +150,7 @@ static void copy_pieces(ti_instruction_graph *graph, const ti_task *task, const 
     }
     ti_instruction *instruction = ti_emit_start(&graph->emit, TI_INSTRUCTION_FENCE, task);
     instruction->as.fence.signal = user->signal;
-    for (size_t i = 0; i < graph->copies.count; i++) {
-        ti_deps_add(&graph->emit.deps, graph->copies.data[i]);
-    }
+    ti_deps_add_all(&graph->emit.deps, graph->copies.data, graph->copies.count);
     ti_emit(&graph->emit, instruction);
 }
 
@@ -213,6 +198,7 @@ static void compile_point(ti_instruction_graph *graph, const ti_command *command
     instruction->as.epoch.barrier = !is_horizon && command->task->as.barrier;
     ti_emit(&graph->emit, instruction);
     ti_era_apply(&graph->emit.era, is_horizon ? graph->newest_point : instruction->id);
+    TI_ASSERT(graph->newest_point < instruction->id);
     graph->newest_point = instruction->id;
     ti_follow_note(&graph->follow, command->task, instruction->id);
     ti_follow_horizon(&graph->follow, graph->emit.era.applied);
@@ -225,6 +211,7 @@ size_t ti_instruction_compile(ti_instruction_graph *graph, size_t index)
     const ti_command *const *command = &w->command.data[index];
     size_t first = w->first_piece.data[index];
     size_t end = index + 1 < w->command.count ? w->first_piece.data[index + 1] : w->piece.count;
+    TI_ASSERT(index < w->command.count && first <= end && end <= w->piece.count);
     switch (command[0]->kind) {
     case TI_COMMAND_EXECUTE:
         compile_execute(graph, command, w->command.count - index, first, end);

@@ -1,15 +1,17 @@
 /* Stage 3, the instruction graph: where in memory and on which lane. This node only.
  *
- * Compiles commands into instructions: allocations that hold what kernels need contiguously, copies, kernels, messages, reductions, and their
- * dependencies. Instructions live in an arena that is recycled when the horizon after them has been executed. A batch is valid until the next
- * add or close.
+ * Compiles commands into instructions: allocations that hold what kernels need contiguously, copies, kernels,
+ * messages, reductions, and their dependencies. Instructions live in an arena that is recycled when the horizon after
+ * them has been executed. A batch is valid until the next add or close.
  *
- * Lookahead: a task whose footprints lie in allocations passes straight through. One that needs more opens a window: it and what follows are
- * kept back, in order, until it is known what the next tasks need, so that each allocation is made once, at the size for all of
- * them. The window closes at whatever the application may wait for (a fence, an epoch), at the second horizon after the last new need, when
- * it is too long, or when the owner says so (close). Creation of buffers never waits. With ti_system::lookahead 0 each batch is a window.
+ * Lookahead: a task whose footprints lie in allocations passes straight through. One that needs more opens a window:
+ * it and what follows are kept back, in order, until it is known what the next tasks need, so that each allocation is
+ * made once, at the size for all of them. The window closes at whatever the application may wait for (a fence, an
+ * epoch), at the second horizon after the last new need, when it is too long, or when the owner says so (close).
+ * Creation of buffers never waits. With ti_system::lookahead 0 each batch is a window.
  *
- * If what is needed exceeds ti_system::memory, nothing more is compiled: ti_instruction_graph_refusal says why. Scheduler thread. */
+ * If what is needed exceeds ti_system::memory, nothing more is compiled: ti_instruction_graph_refusal says why.
+ * Scheduler thread. */
 #ifndef TI_INSTRUCTION_GRAPH_H
 #define TI_INSTRUCTION_GRAPH_H
 

@@ -1,4 +1,10 @@
-/* What the files of the instruction graph share: its state. Included by instruction_*.c only. */
+/* The state of the instruction graph, and who calls whom.
+ *
+ * graph.h is the outside. window.c takes commands in and notes their needs; when the window closes, graph.c compiles
+ * them one after the other. It calls, by the kind of the command, kernel.c (executions), transfer.c (messages),
+ * collective.c, and reduce.c (reductions). kernel.c asks follow.c for dependencies where that is possible. reduce.c
+ * calls reduce_blocks.c for tasks in blocks; both stand on staging.c, which stands on blocks.c. All of them call
+ * coherent_copies.c for what is read and written, and memory.h for places in allocations. Included by these only. */
 #ifndef TI_INSTRUCTION_IMPL_H
 #define TI_INSTRUCTION_IMPL_H
 
@@ -15,8 +21,8 @@ typedef struct ti_device_piece {
     int memory; /* that the kernel works in */
 } ti_device_piece;
 
-/* Partial results of one reduced access: slots of one value each, first those of the pieces' parts, then those of children. Devices with a
- * memory of their own fill slots there, which are copied over. */
+/* Partial results of one reduced access: slots of one value each, first those of the pieces' parts, then those of
+ * children. Devices with a memory of their own fill slots there, which are copied over. */
 typedef struct ti_staging {
     const ti_task *task;
     uint32_t access;
@@ -37,6 +43,7 @@ typedef struct ti_block_piece {
     const ti_block_span *run;
     const uint32_t *run_slot;
 } ti_block_piece;
+
 /* Commands that were not compiled yet, in order: usually those of one task. */
 typedef struct ti_window {
     TI_VEC(const ti_command *) command;
@@ -46,8 +53,6 @@ typedef struct ti_window {
     size_t newest;                 /* first command of the newest task */
     uint64_t staging;              /* bytes of partial results of the task that has most */
     uint64_t newest_staging;       /* and of the newest task */
-    size_t known_first, known_end; /* commands whose boxes all lie in this allocation */
-    uint64_t known;
 } ti_window;
 
 typedef struct ti_buffer_state {
@@ -56,21 +61,21 @@ typedef struct ti_buffer_state {
     ti_buffer_memory memory[]; /* one per memory of the system */
 } ti_buffer_state;
 
-/* Executions whose dependencies are those of their tasks: see follow.c. */
+/* See follow.c. */
 typedef struct ti_followed {
-    uint64_t task, instruction;
+    uint64_t task, instruction; /* all of the task is done when the instruction is */
 } ti_followed;
-typedef struct ti_behind {
+typedef struct ti_lagging {
     ti_buffer_memory *memory;
     ti_box box;
     uint64_t instruction;
     bool write;
-} ti_behind;
+} ti_lagging;
 typedef struct ti_follow {
-    ti_followed *done;        /* by task; NULL: not on this system */
-    TI_VEC(ti_behind) behind; /* what the trackers of memories have not been told, from `first` on */
+    ti_followed *done;      /* by task; NULL: not on this system */
+    TI_VEC(ti_lagging) lag; /* what the trackers of memories have not been told, from `first` on */
     size_t first;
-    bool late; /* a horizon has passed something that they had not been told */
+    bool met_horizon; /* a horizon has been applied while there was a lag */
 } ti_follow;
 
 struct ti_instruction_graph {
@@ -103,58 +108,124 @@ static inline ti_buffer_memory *ti_instruction_memory(ti_instruction_graph *grap
     return &ti_instruction_buffer(graph, buffer)->memory[memory];
 }
 
-/* graph.c */
-void ti_instruction_note_command(ti_instruction_graph *graph, const ti_command *command, size_t first,
-                                 size_t end); /* its wants */
-/* The command at `index` of the window, and maybe some that follow it: how many. */
+static inline ti_place ti_instruction_place(ti_instruction_graph *graph, const ti_buffer_info *buffer,
+                                            const ti_box *box)
+{
+    return ti_buffer_memory_place(ti_instruction_memory(graph, buffer, TI_HOST_MEMORY), box);
+}
+
+/* Somebody needs `box` in one allocation of a memory. */
+static inline void ti_instruction_want(ti_instruction_graph *graph, ti_need need, const ti_buffer_info *buffer,
+                                       const ti_box *box, int memory)
+{
+    ti_buffer_memory *of = ti_instruction_memory(graph, buffer, memory);
+    if (!ti_buffer_memory_has(of, box)) {
+        ti_buffer_memory_want(of, &graph->emit, need, buffer, box);
+    }
+}
+
+/* The instruction that was started last reads `box` in a memory, or writes it: its dependencies. */
+static inline void ti_instruction_touch(ti_instruction_graph *graph, const ti_buffer_info *buffer, const ti_box *box,
+                                        int memory, bool write)
+{
+    ti_buffer_state *state = ti_instruction_buffer(graph, buffer);
+    ti_deps *deps = &graph->emit.deps;
+    TI_ASSERT(deps->self > 0 && !ti_box_is_empty(box) && ti_box_covers(&buffer->extent, box));
+    if (!write) {
+        ti_tracker_read(&state->memory[memory].tracker, box, deps->self, deps);
+        return;
+    }
+    ti_tracker_write(&state->memory[memory].tracker, box, deps->self, deps);
+    if (graph->system->memories > 1) {
+        ti_coherence_write(&state->coherence, box, memory);
+    }
+}
+
+/* ---- graph.c: called by window.c */
+
+/* Note what a command needs, whose pieces are [first, end) of the window. */
+void ti_instruction_note_command(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end);
+/* Compile the command at `index` of the window, and maybe some that follow it: how many. */
 size_t ti_instruction_compile(ti_instruction_graph *graph, size_t index);
 void ti_instruction_open_buffer(ti_instruction_graph *graph, const ti_task *task);
 void ti_instruction_fill_buffer(ti_instruction_graph *graph, const ti_task *task); /* with its initial contents */
 
-/* refuse.c: what is wanted does not fit. */
+/* ---- refuse.c: called by window.c where what is wanted does not fit */
+
 void ti_instruction_refuse(ti_instruction_graph *graph);
 
-/* kernel.c */
+/* ---- kernel.c: called by window.c and graph.c */
+
 void ti_instruction_place_pieces(ti_instruction_graph *graph, const ti_command *command); /* onto devices */
 void ti_instruction_foresee_pieces(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end);
 /* Compile an execution of one piece if all that it needs has been allocated; whether that is so. */
 bool ti_instruction_compile_at_once(ti_instruction_graph *graph, const ti_command *command);
 void ti_instruction_compile_pieces(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end);
 
-/* follow.c */
+/* ---- follow.c: called by kernel.c; by graph.c at horizons, and by window.c before anything else is compiled */
+
 void ti_follow_init(ti_follow *f, const ti_system *system);
 void ti_follow_fini(ti_follow *f);
 /* All of the task is done when this instruction is. */
 void ti_follow_note(ti_follow *f, const ti_task *task, uint64_t instruction);
-/* A horizon has been applied. */
-void ti_follow_horizon(ti_follow *f, uint64_t applied);
-/* Whether the task's execution, which wants no memory, waits for what the task waits for, and for the applied horizon too; then let it. */
+/* Whether the task's execution, which wants no memory, waits for what the task waits for, and maybe for the applied
+ * horizon too. Then add these dependencies; what it touches goes to the lag. */
 bool ti_instruction_can_follow(ti_instruction_graph *graph, const ti_task *task, bool *horizon);
-void ti_instruction_follow(ti_instruction_graph *graph, const ti_command *command, uint64_t id, bool horizon);
-/* Bring the trackers up to date, before anything that asks them is compiled; before an execution that follows, only if they are far behind. */
-void ti_instruction_settle(ti_instruction_graph *graph);
-void ti_instruction_keep_near(ti_instruction_graph *graph);
+void ti_instruction_follow(ti_instruction_graph *graph, const ti_task *task, bool horizon);
+void ti_follow_lag(ti_instruction_graph *graph, const ti_buffer_info *buffer, const ti_box *box, bool write);
+/* Tell the trackers all, before anything that asks them; before an execution that follows, only if the lag is long. */
+void ti_follow_catch_up(ti_instruction_graph *graph);
+void ti_follow_limit_lag(ti_instruction_graph *graph);
+void ti_follow_horizon(ti_follow *f, uint64_t applied); /* a horizon has been applied */
 
-/* transfer.c: how many of the `left` commands are messages of one task and buffer and need nothing but the allocation found last; compile
- * some messages from `index` in the window on, and say how many. */
+/* ---- transfer.c: called by window.c and graph.c */
+
+/* How many of the `left` commands are messages of one task and buffer that need nothing but the allocation found last.
+ */
 size_t ti_instruction_count_allocated(ti_instruction_graph *graph, const ti_command *const *command, size_t left);
+/* Compile some messages from `index` in the window on, and say how many. */
 size_t ti_instruction_compile_transfers(ti_instruction_graph *graph, size_t index);
 
-/* coherent_copies.c: bring the newest contents of `box` into a memory that has room for it; note that it was written there. */
-void ti_instruction_make_fresh(ti_instruction_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
-                               const ti_box *box, int memory);
-void ti_instruction_note_write(ti_instruction_graph *graph, const ti_buffer_info *buffer, const ti_box *box,
-                               int memory);
+/* ---- collective.c: called by graph.c */
 
-/* collective.c */
 void ti_instruction_want_collective(ti_instruction_graph *graph, const ti_command *command);
 void ti_instruction_compile_collective(ti_instruction_graph *graph, const ti_command *command);
-/* The collective end of a reduction, in place in the buffer's memory, or in the staging allocation where the result does not come: after
- * instruction `after`. Returns its id. */
+/* Called by reduce.c: the collective end of a reduction, after instruction `after`. It works in place in the buffer's
+ * memory, or in the staging allocation where the result does not come. Returns its id. */
 uint64_t ti_instruction_compile_combining(ti_instruction_graph *graph, const ti_command *reduce, uint64_t staging,
                                           uint64_t after);
 
-/* blocks.c: tasks in blocks */
+/* ---- reduce.c: called by graph.c */
+
+void ti_instruction_compile_reduce(ti_instruction_graph *graph, const ti_command *command);
+
+/* ---- reduce_blocks.c: called by reduce.c for tasks in blocks */
+
+void ti_instruction_compile_blocks(ti_instruction_graph *graph, const ti_command *command, const ti_staging *s);
+
+/* ---- staging.c: called by window.c (bytes), graph.c (stage), kernel.c (views, unstage), and for the rest by reduce.c
+ * and reduce_blocks.c */
+
+uint64_t ti_instruction_staging_bytes(const ti_instruction_graph *graph, const ti_command *reduce, size_t first,
+                                      size_t end);
+void ti_instruction_stage(ti_instruction_graph *graph, const ti_command *reduce, size_t first, size_t end);
+void ti_instruction_stage_view(ti_instruction_graph *graph, const ti_command *execute, uint32_t access,
+                               const ti_device_piece *at, uint32_t piece, ti_instruction_view *view);
+void ti_instruction_unstage(ti_instruction_graph *graph, const ti_command *execute, const ti_device_piece *at,
+                            uint32_t piece, const ti_instruction *kernel);
+const ti_staging *ti_instruction_staging_of(ti_instruction_graph *graph, const ti_task *task, uint32_t access);
+ti_box ti_instruction_slot_box(const ti_staging *s, uint32_t first, uint32_t count);
+/* Start a REDUCE, which writes the buffer if `to_buffer`, and combines what that holds if `takes_old`. */
+ti_instruction *ti_instruction_start_reduce(ti_instruction_graph *graph, const ti_staging *s, bool to_buffer,
+                                            bool takes_old);
+/* Start a message with room for `boxes` slots. */
+ti_instruction_box *ti_instruction_start_slots(ti_instruction_graph *graph, const ti_staging *s, bool send,
+                                               uint32_t boxes, ti_instruction **out);
+/* Free the staging memory after `count` instructions. */
+void ti_instruction_free_staging(ti_instruction_graph *graph, const ti_staging *s, const uint64_t *after, int count);
+
+/* ---- blocks.c: called by staging.c for tasks in blocks */
+
 uint32_t ti_instruction_cut_blocks(ti_instruction_graph *graph, const ti_task *task, size_t first, size_t end);
 /* Slots of a piece, without cutting it. */
 uint64_t ti_instruction_block_slots(const ti_instruction_graph *graph, const ti_task *task, const ti_box *chunk);
@@ -162,29 +233,10 @@ uint64_t ti_instruction_block_slots(const ti_instruction_graph *graph, const ti_
 ti_slot_range ti_instruction_run_slots(const ti_instruction_graph *graph, const ti_task *task, uint32_t piece,
                                        uint32_t run);
 
-/* staging.c */
-uint64_t ti_instruction_staging_bytes(const ti_instruction_graph *graph, const ti_command *reduce, size_t first,
-                                      size_t end);
-void ti_instruction_stage(ti_instruction_graph *graph, const ti_command *reduce, size_t first, size_t end);
-const ti_staging *ti_instruction_staging_of(ti_instruction_graph *graph, const ti_task *task, uint32_t access);
-void ti_instruction_stage_view(ti_instruction_graph *graph, const ti_command *execute, uint32_t access,
-                               const ti_device_piece *at, uint32_t piece, ti_instruction_view *view);
-void ti_instruction_unstage(ti_instruction_graph *graph, const ti_command *execute, const ti_device_piece *at,
-                            uint32_t piece, const ti_instruction *kernel);
-ti_slot_range ti_instruction_slots(const ti_instruction_graph *graph, const ti_task *task, uint32_t piece);
-ti_box ti_instruction_slot_box(const ti_staging *s, uint32_t first, uint32_t count);
-/* What a reduction has in common whatever it combines: start a REDUCE, which writes the buffer if `to_buffer`, and combines what that
- * holds if `takes_old`; a message with room for `boxes` slots; free the staging memory after `count` instructions. */
-ti_instruction *ti_instruction_start_reduce(ti_instruction_graph *graph, const ti_staging *s, bool to_buffer,
-                                            bool takes_old);
-ti_instruction_box *ti_instruction_start_slots(ti_instruction_graph *graph, const ti_staging *s, bool send,
-                                               uint32_t boxes, ti_instruction **out);
-void ti_instruction_free_staging(ti_instruction_graph *graph, const ti_staging *s, const uint64_t *after, int count);
+/* ---- coherent_copies.c: called by all who emit instructions */
 
-/* reduce_blocks.c */
-void ti_instruction_compile_blocks(ti_instruction_graph *graph, const ti_command *command, const ti_staging *s);
-
-/* reduce.c */
-void ti_instruction_compile_reduce(ti_instruction_graph *graph, const ti_command *command);
+/* Bring the newest contents of `box` into a memory that has room for it. */
+void ti_instruction_make_fresh(ti_instruction_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
+                               const ti_box *box, int memory);
 
 #endif

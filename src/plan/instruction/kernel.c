@@ -1,10 +1,9 @@
 /* The instruction graph, kernels: pieces of a node's chunk on devices, their views, their copies.
  *
- * Nodes are split first, devices within a node after: a node's piece is cut like a task, with one part per device. Host tasks and tasks of
- * which every call computes the same stay whole. */
+ * Nodes are split first, devices within a node after: a node's piece is cut like a task, with one part per device. Host
+ * tasks and tasks of which every call computes the same stay whole. */
 #include "plan/instruction/impl.h"
 
-#include "base/check.h"
 #include "grid/split.h"
 
 /* ---- pieces on devices */
@@ -32,15 +31,23 @@ static void cut_piece(ti_instruction_graph *graph, const ti_task *task, const ti
     }
 }
 
+static bool stays_whole(const ti_instruction_graph *graph, const ti_task *task)
+{
+    return task->shape->on_host || task->shape->one_device || graph->system->devices == 1;
+}
+
+static ti_device_piece whole_piece(const ti_instruction_graph *graph, const ti_task *task, const ti_piece *piece)
+{
+    return (ti_device_piece){ piece, 0, task->shape->on_host ? TI_HOST_MEMORY : ti_system_memory(graph->system, 0) };
+}
+
 void ti_instruction_place_pieces(ti_instruction_graph *graph, const ti_command *command)
 {
     const ti_task *task = command->task;
     for (uint32_t p = 0; p < command->as.execute.pieces; p++) {
         const ti_piece *piece = &command->as.execute.piece[p];
-        if (task->shape->on_host || task->shape->one_device || graph->system->devices == 1) {
-            ti_device_piece at = { piece, 0,
-                                   task->shape->on_host ? TI_HOST_MEMORY : ti_system_memory(graph->system, 0) };
-            ti_vec_push(&graph->window.piece, at);
+        if (stays_whole(graph, task)) {
+            ti_vec_push(&graph->window.piece, whole_piece(graph, task, piece));
         } else {
             cut_piece(graph, task, piece);
         }
@@ -53,11 +60,9 @@ void ti_instruction_foresee_pieces(ti_instruction_graph *graph, const ti_command
         const ti_device_piece *at = &graph->window.piece.data[p];
         for (uint32_t i = 0; i < command->task->shape->accesses; i++) {
             const ti_access *access = &command->task->shape->access[i];
-            ti_buffer_memory *memory = ti_instruction_memory(graph, access->buffer, at->memory);
-            const ti_box *box = &at->piece->footprint[i].bounding;
-            if (access->mode != TACIT_REDUCE && !ti_buffer_memory_has(memory, box)) {
-                ti_need need = { command->task, (int)i };
-                ti_buffer_memory_want(memory, &graph->emit, need, access->buffer, box);
+            if (access->mode != TACIT_REDUCE) {
+                ti_instruction_want(graph, (ti_need){ command->task, (int)i }, access->buffer,
+                                    &at->piece->footprint[i].bounding, at->memory);
             }
         }
     }
@@ -92,22 +97,21 @@ static void freshen(ti_instruction_graph *graph, const ti_command *command, cons
     }
 }
 
-static void track(ti_instruction_graph *graph, const ti_command *command, const ti_device_piece *at, uint64_t id)
+/* The instruction touches what the piece touches: all its reads first. The trackers learn of it at once or later. */
+static void track(ti_instruction_graph *graph, const ti_task *task, const ti_device_piece *at, bool later)
 {
-    const ti_task *task = command->task;
-    for (uint32_t i = 0; i < task->shape->accesses; i++) {
-        const ti_footprint *f = &at->piece->footprint[i];
-        for (uint32_t k = 0; task->shape->access[i].mode == TACIT_READ && k < f->boxes; k++) {
-            ti_buffer_memory *memory = ti_instruction_memory(graph, task->shape->access[i].buffer, at->memory);
-            ti_tracker_read(&memory->tracker, &f->box[k], id, &graph->emit.deps);
-        }
-    }
-    for (uint32_t i = 0; i < task->shape->accesses; i++) {
-        const ti_footprint *f = &at->piece->footprint[i];
-        for (uint32_t k = 0; ti_access_writes(&task->shape->access[i]) && k < f->boxes; k++) {
-            ti_buffer_memory *memory = ti_instruction_memory(graph, task->shape->access[i].buffer, at->memory);
-            ti_tracker_write(&memory->tracker, &f->box[k], id, &graph->emit.deps);
-            ti_instruction_note_write(graph, task->shape->access[i].buffer, &f->box[k], at->memory);
+    for (int write = 0; write < 2; write++) {
+        for (uint32_t i = 0; i < task->shape->accesses; i++) {
+            const ti_access *access = &task->shape->access[i];
+            const ti_footprint *touched = &at->piece->footprint[i];
+            bool counts = write ? ti_access_writes(access) : access->mode == TACIT_READ;
+            for (uint32_t k = 0; counts && k < touched->boxes; k++) {
+                if (later) {
+                    ti_follow_lag(graph, access->buffer, &touched->box[k], write == 1);
+                } else {
+                    ti_instruction_touch(graph, access->buffer, &touched->box[k], at->memory, write == 1);
+                }
+            }
         }
     }
 }
@@ -145,11 +149,10 @@ static void compile_piece(ti_instruction_graph *graph, const ti_command *command
             ti_deps_add(&graph->emit.deps, view[i].after);
         }
     }
-    if (found == TRACKED) {
-        track(graph, command, at, instruction->id);
-    } else {
-        ti_instruction_follow(graph, command, instruction->id, found == OF_TASK_AND_HORIZON);
+    if (found != TRACKED) {
+        ti_instruction_follow(graph, task, found == OF_TASK_AND_HORIZON);
     }
+    track(graph, task, at, found != TRACKED);
     ti_orders_follow(&graph->orders, task, instruction->id, graph->emit.era.applied, &graph->emit.deps);
     ti_emit(&graph->emit, instruction);
     ti_instruction_unstage(graph, command, at, piece, instruction);
@@ -166,12 +169,10 @@ void ti_instruction_compile_pieces(ti_instruction_graph *graph, const ti_command
 bool ti_instruction_compile_at_once(ti_instruction_graph *graph, const ti_command *command)
 {
     const ti_task *task = command->task;
-    if (command->as.execute.pieces != 1 ||
-        !(task->shape->on_host || task->shape->one_device || graph->system->devices == 1)) {
+    if (command->as.execute.pieces != 1 || !stays_whole(graph, task)) {
         return false;
     }
-    ti_device_piece at = { command->as.execute.piece, 0,
-                           task->shape->on_host ? TI_HOST_MEMORY : ti_system_memory(graph->system, 0) };
+    ti_device_piece at = whole_piece(graph, task, command->as.execute.piece);
     for (uint32_t i = 0; i < task->shape->accesses; i++) {
         const ti_access *access = &task->shape->access[i];
         if (access->mode == TACIT_REDUCE ||
@@ -183,11 +184,7 @@ bool ti_instruction_compile_at_once(ti_instruction_graph *graph, const ti_comman
     ti_vec_clear(&graph->partial);
     ti_vec_clear(&graph->staged);
     bool horizon, follows = ti_instruction_can_follow(graph, task, &horizon);
-    if (follows) {
-        ti_instruction_keep_near(graph);
-    } else {
-        ti_instruction_settle(graph);
-    }
+    (follows ? ti_follow_limit_lag : ti_follow_catch_up)(graph);
     compile_piece(graph, command, &at, 0, !follows ? TRACKED : horizon ? OF_TASK_AND_HORIZON : OF_TASK);
     ti_follow_note(&graph->follow, task, graph->emit.next_id - 1);
     return true;

@@ -1,8 +1,6 @@
 /* The allocations of buffers: see memory.h. */
 #include "plan/instruction/memory.h"
 
-#include "base/check.h"
-
 #include <string.h>
 
 ti_instruction *ti_emit_start(ti_emitter *e, ti_instruction_kind kind, const ti_task *task)
@@ -28,6 +26,7 @@ void ti_emit(ti_emitter *e, ti_instruction *instruction)
     } else if (deps > 1) {
         memcpy(dep, e->deps.ids.data, deps * sizeof(uint64_t));
     }
+    TI_ASSERT(e->deps.self == instruction->id && instruction->id < e->next_id);
     instruction->deps = (uint32_t)deps;
     instruction->dep = dep;
     ti_vec_push(&e->batch, instruction);
@@ -45,22 +44,22 @@ void ti_buffer_memory_init(ti_buffer_memory *memory, int device, ti_emitter *emi
 void ti_buffer_memory_fini(ti_buffer_memory *memory)
 {
     ti_region_map_fini(&memory->allocated);
+    ti_vec_fini(&memory->met);
     ti_region_map_fini(&memory->wanted);
     ti_tracker_fini(&memory->tracker);
 }
 
-static bool find_covering(ti_buffer_memory *memory, ti_emitter *e, const ti_box *box)
+bool ti_buffer_memory_find(ti_buffer_memory *memory, const ti_box *box)
 {
     if (ti_buffer_memory_has(memory, box)) {
         return true;
     }
-    ti_vec_clear(&e->scratch);
-    ti_region_map_query(&memory->allocated, box, &e->scratch);
-    if (e->scratch.count == 1 && ti_box_covers(&e->scratch.data[0].box, box)) {
-        memory->latest = (ti_allocation){ e->scratch.data[0].value, e->scratch.data[0].box };
-        return true;
+    ti_region_map_refer(&memory->allocated, box, &memory->met);
+    if (memory->met.count != 1 || !ti_box_covers(memory->met.data[0].box, box)) {
+        return false;
     }
-    return false;
+    memory->latest = (ti_allocation){ *memory->met.data[0].value, *memory->met.data[0].box };
+    return true;
 }
 
 /* Grow to the bounding box of the entries of `map` that meet `box`, which are left in `found`. Whether it has grown. */
@@ -113,6 +112,7 @@ static void move_contents(ti_buffer_memory *memory, ti_emitter *e, const ti_task
 {
     ti_instruction *copy = ti_emit_start(e, TI_INSTRUCTION_COPY, task);
     copy->device = memory->device;
+    TI_ASSERT(ti_box_covers(&fresh->box, &old->box) && fresh->id > old->value);
     copy->as.copy.from = (ti_place){ .allocation = old->value, .whole = old->box };
     copy->as.copy.to = (ti_place){ .allocation = fresh->id, .whole = fresh->box };
     copy->as.copy.box = old->box;
@@ -146,7 +146,8 @@ static void claim_new_parts(ti_buffer_memory *memory, ti_emitter *e, const ti_bo
 
 enum { GROWTHS_WITHOUT_ROOM = 2 };
 
-/* Whether nothing is in the way of a larger box: no other allocation, no want that it would meet in part, not the limit. */
+/* Whether nothing is in the way of a larger box: no other allocation, no want that it would meet in part, not the
+ * limit. */
 static bool is_free(ti_buffer_memory *memory, ti_emitter *e, const ti_buffer_info *buffer, const ti_box *box)
 {
     ti_vec_clear(&e->meeting);
@@ -160,7 +161,8 @@ static bool is_free(ti_buffer_memory *memory, ti_emitter *e, const ti_buffer_inf
     return alone && ti_budget_allows(&e->budget, ti_bytes_of(buffer, box) + e->wanted_bytes);
 }
 
-/* What has grown before will grow again: room for half as much more in the directions in which it leaves the largest of the old allocations. */
+/* What has grown before will grow again: room for half as much more in the directions in which it leaves the largest
+ * of the old allocations. */
 static ti_box with_room(ti_buffer_memory *memory, ti_emitter *e, const ti_buffer_info *buffer, const ti_box *box)
 {
     ti_box old = e->scratch.data[0].box, roomy = *box;
@@ -191,6 +193,7 @@ static void allocate(ti_buffer_memory *memory, ti_emitter *e, const ti_task *tas
         move_contents(memory, e, task, buffer, &e->scratch.data[i], &fresh, alloc);
     }
     ti_region_map_insert(&memory->allocated, &fresh.box, fresh.id);
+    TI_ASSERT(ti_box_covers(&fresh.box, box) && ti_box_covers(&buffer->extent, &fresh.box));
     memory->latest = fresh;
     memory->changed = e->next_id - 1;
 }
@@ -198,17 +201,17 @@ static void allocate(ti_buffer_memory *memory, ti_emitter *e, const ti_task *tas
 void ti_buffer_memory_ensure(ti_buffer_memory *memory, ti_emitter *e, const ti_task *task, const ti_buffer_info *buffer,
                              const ti_box *box)
 {
-    if (!ti_box_is_empty(box) && !find_covering(memory, e, box)) {
+    if (!ti_box_is_empty(box) && !ti_buffer_memory_find(memory, box)) {
         allocate(memory, e, task, buffer, box);
     }
 }
 
 /* ---- wants */
 
-/* No more than just too much, so that sums do not overflow. */
+/* What a want counts against the limit: no more than just too much, so that sums do not overflow. */
 static uint64_t counted_bytes(const ti_emitter *e, const ti_want *want)
 {
-    return TI_MIN(ti_bytes_of(want->buffer, &want->box), e->budget.limit + 1);
+    return e->budget.limit ? TI_MIN(ti_bytes_of(want->buffer, &want->box), e->budget.limit + 1) : 0;
 }
 
 static void note_largest(ti_want *want, ti_need need, const ti_box *footprint)
@@ -226,7 +229,8 @@ static void join_wants(ti_buffer_memory *memory, ti_emitter *e, size_t index)
     for (size_t i = 0; i < e->scratch.count; i++) {
         ti_want *from = &e->wants.data[e->scratch.data[i].value];
         ti_region_map_remove(&memory->wanted, &from->box, e->scratch.data[i].value);
-        e->wanted_bytes -= e->budget.limit ? counted_bytes(e, from) : 0;
+        TI_ASSERT(e->wanted_bytes >= counted_bytes(e, from));
+        e->wanted_bytes -= counted_bytes(e, from);
         if (from != into) {
             note_largest(into, from->largest, &from->footprint);
             from->box = (ti_box){ { 0 }, { 0 } };
@@ -237,7 +241,7 @@ static void join_wants(ti_buffer_memory *memory, ti_emitter *e, size_t index)
 bool ti_buffer_memory_want(ti_buffer_memory *memory, ti_emitter *e, ti_need need, const ti_buffer_info *buffer,
                            const ti_box *box)
 {
-    if (ti_box_is_empty(box) || find_covering(memory, e, box)) {
+    if (ti_box_is_empty(box) || ti_buffer_memory_find(memory, box)) {
         return true;
     }
     ti_box grown = *box;
@@ -257,6 +261,7 @@ bool ti_buffer_memory_want(ti_buffer_memory *memory, ti_emitter *e, ti_need need
         ti_vec_push(&e->wants, fresh);
     }
     join_wants(memory, e, index);
+    TI_ASSERT(ti_box_covers(&grown, box));
     ti_want *want = &e->wants.data[index];
     want->box = grown;
     ti_vec_clear(&e->meeting);
@@ -264,11 +269,12 @@ bool ti_buffer_memory_want(ti_buffer_memory *memory, ti_emitter *e, ti_need need
     want->grows = e->meeting.count > 0;
     note_largest(want, need, box);
     ti_region_map_insert(&memory->wanted, &grown, index);
-    e->wanted_bytes += e->budget.limit ? counted_bytes(e, want) : 0;
+    e->wanted_bytes += counted_bytes(e, want);
     return false;
 }
 
-/* What grows comes first: the room that it gets may be what others want. Puts the indices of what is to be allocated in order. */
+/* What grows comes first: the room that it gets may be what others want. Puts the indices of what is to be allocated
+ * in order. */
 static void order_wants(ti_emitter *e)
 {
     ti_vec_clear(&e->order);
@@ -307,7 +313,7 @@ void ti_wants_allocate(ti_emitter *e)
     for (size_t i = 0; i < e->order.count; i++) {
         const ti_want want = e->wants.data[e->order.data[i]];
         ti_region_map_remove(&want.memory->wanted, &want.box, e->order.data[i]);
-        e->wanted_bytes -= e->budget.limit ? counted_bytes(e, &want) : 0;
+        e->wanted_bytes -= counted_bytes(e, &want);
         ti_buffer_memory_ensure(want.memory, e, want.task, want.buffer, &want.box);
     }
     ti_vec_clear(&e->wants);
@@ -325,16 +331,7 @@ void ti_wants_drop(ti_emitter *e)
     e->wanted_bytes = 0;
 }
 
-/* ---- places */
-
-void ti_buffer_memory_turn_to(ti_buffer_memory *memory, const ti_box *box)
-{
-    ti_region_entries found = { 0 };
-    ti_region_map_query(&memory->allocated, box, &found);
-    TI_ASSERT(found.count == 1 && ti_box_covers(&found.data[0].box, box));
-    memory->latest = (ti_allocation){ found.data[0].value, found.data[0].box };
-    ti_vec_fini(&found);
-}
+/* ---- releasing, staging */
 
 void ti_buffer_memory_release(ti_buffer_memory *memory, ti_emitter *e, const ti_task *task,
                               const ti_buffer_info *buffer)
@@ -359,9 +356,7 @@ void ti_emit_unstaging(ti_emitter *e, const ti_task *task, const ti_staging_memo
     release->device = memory->device;
     release->as.memory.allocation = memory->allocation;
     release->as.memory.bytes = memory->bytes;
-    for (size_t i = 0; i < count; i++) {
-        ti_deps_add(&e->deps, after[i]);
-    }
+    ti_deps_add_all(&e->deps, after, count);
     ti_budget_give(&e->budget, memory->bytes, release->id, task->id);
     ti_emit(e, release);
 }

@@ -1,9 +1,11 @@
-/* The allocations of buffers: per buffer and memory a set of disjoint boxes that are allocated, and who used them last.
+/* The allocations of buffers: per buffer and memory a set of disjoint boxes that are allocated, and their last users.
  *
- * A footprint (the box that a kernel or message needs contiguously) must lie in one allocation. First everything that a window of tasks needs
- * is noted (`want`), then one allocation is made for what belongs together: the bounding box of footprints that overlap, and of the
- * allocations that meet it. What those hold is copied over and they are freed. Tiles that nobody needs together stay separate, and what grows
- * inside a window is allocated once. What grows again and again gets room for half as much more, so that copies stay in proportion.
+ * A footprint (the box that a kernel or message needs contiguously) must lie in one allocation. First everything that a
+ * window of tasks needs is noted (`want`). Then one allocation is made for what belongs together: the bounding box of
+ * footprints that overlap, and of the allocations that meet it, whose contents are copied over. Tiles that nobody needs
+ * together stay separate, and what grows inside a window is allocated once. What grows again and again gets room for
+ * half as much more, so that copies stay in proportion.
+ *
  * Invariant: wanted boxes do not meet each other, and an allocation that meets one lies inside it.
  * Part of the instruction graph: functions append instructions to its batch. Scheduler thread. */
 #ifndef TI_MEMORY_H
@@ -31,6 +33,7 @@ typedef struct ti_buffer_memory {
     ti_region_map allocated; /* box to allocation id */
     ti_region_map wanted;    /* box to the index of a ti_want */
     ti_allocation latest;    /* the one found last: loops ask for it again */
+    ti_region_refs met;      /* scratch */
     uint64_t changed;        /* instructions up to this one have allocated it, and moved what it holds */
     ti_tracker tracker;
 } ti_buffer_memory;
@@ -87,13 +90,13 @@ void ti_wants_drop(ti_emitter *emitter);
 /* Make sure that one allocation covers `box`, at once. */
 void ti_buffer_memory_ensure(ti_buffer_memory *memory, ti_emitter *emitter, const ti_task *task,
                              const ti_buffer_info *buffer, const ti_box *box);
+/* Whether an allocation covers `box`: it is the latest now. */
+bool ti_buffer_memory_find(ti_buffer_memory *memory, const ti_box *box);
 /* The place of `box`, which an allocation covers. */
-void ti_buffer_memory_turn_to(ti_buffer_memory *memory, const ti_box *box);
 static inline ti_place ti_buffer_memory_place(ti_buffer_memory *memory, const ti_box *box)
 {
-    if (TI_UNLIKELY(!ti_buffer_memory_has(memory, box))) {
-        ti_buffer_memory_turn_to(memory, box);
-    }
+    bool covered = TI_LIKELY(ti_buffer_memory_has(memory, box)) || ti_buffer_memory_find(memory, box);
+    TI_ASSERT(covered);
     return (ti_place){ .allocation = memory->latest.id, .whole = memory->latest.box };
 }
 /* Free everything, when its last users are done. */

@@ -1,15 +1,6 @@
-/* The instruction graph, reductions: partial results are combined by a collective, or with those of other nodes along a tree of messages. Tasks
- * in blocks have other messages: reduce_blocks.c. */
+/* The instruction graph, reductions: partial results are combined by a collective, or with those of other nodes along
+ * a tree of messages. Tasks in blocks have other messages: reduce_blocks.c. */
 #include "plan/instruction/impl.h"
-
-#include "base/check.h"
-
-static void wait_for_partials(ti_instruction_graph *graph)
-{
-    for (size_t i = 0; i < graph->partial.count; i++) {
-        ti_deps_add(&graph->emit.deps, graph->partial.data[i]);
-    }
-}
 
 /* ---- by a collective: this node's slots are combined first */
 
@@ -20,7 +11,7 @@ static void compile_together(ti_instruction_graph *graph, const ti_command *comm
     own->as.reduce.slots = s->own_slots;
     own->as.reduce.is_identity = command->as.reduce.alone;
     ti_deps_add(&graph->emit.deps, s->alloc_id);
-    wait_for_partials(graph);
+    ti_deps_add_all(&graph->emit.deps, graph->partial.data, graph->partial.count);
     ti_emit(&graph->emit, own);
     uint64_t last = ti_instruction_compile_combining(graph, command, s->allocation, own->id);
     ti_instruction_free_staging(graph, s, &last, 1);
@@ -52,10 +43,8 @@ static void compile_tree(ti_instruction_graph *graph, const ti_command *command,
     ti_instruction *instruction = ti_instruction_start_reduce(graph, s, ti_command_is_root(command),
                                                               command->as.reduce.takes_old);
     instruction->as.reduce.slots = s->slots;
-    for (int i = 0; i < tree->children; i++) {
-        ti_deps_add(&graph->emit.deps, received[i]);
-    }
-    wait_for_partials(graph);
+    ti_deps_add_all(&graph->emit.deps, received, (size_t)tree->children);
+    ti_deps_add_all(&graph->emit.deps, graph->partial.data, graph->partial.count);
     ti_emit(&graph->emit, instruction);
     uint64_t last = tree->parent < 0 ? instruction->id : emit_slot_message(graph, command, s, 0, -1, instruction->id);
     ti_instruction_free_staging(graph, s, &last, 1);

@@ -1,9 +1,7 @@
-/* The instruction graph, reductions in blocks: what the runs of blocks.c leave is put together, run by run, by the same stack, and the pairs
- * of slots that it folds become a REDUCE instruction. Results of other nodes all belong to the last subtree that begins here, so a
- * second REDUCE waits for them, and messages with earlier subtrees do not. */
+/* The instruction graph, reductions in blocks: what the runs of blocks.c leave is put together, run by run, by the
+ * same stack, and the pairs of slots that it folds become a REDUCE instruction. Results of other nodes all belong to
+ * the last subtree that begins here, so a second REDUCE waits for them, and messages with earlier subtrees do not. */
 #include "plan/instruction/impl.h"
-
-#include "base/check.h"
 
 /* ---- pairs */
 
@@ -101,12 +99,8 @@ static uint64_t emit_pairs(ti_instruction_graph *graph, const ti_staging *s, con
     reduce->as.reduce.pair = ti_arena_copy(ti_arena_ring_top(&graph->emit.arenas), graph->pairs.data,
                                            graph->pairs.count * sizeof(ti_slot_pair));
     ti_vec_clear(&graph->pairs);
-    for (int i = 0; last && i < place->receives; i++) {
-        ti_deps_add(&graph->emit.deps, so_far->received[i]);
-    }
-    for (size_t i = 0; !so_far->own && i < graph->partial.count; i++) {
-        ti_deps_add(&graph->emit.deps, graph->partial.data[i]);
-    }
+    ti_deps_add_all(&graph->emit.deps, so_far->received, last ? (size_t)place->receives : 0);
+    ti_deps_add_all(&graph->emit.deps, graph->partial.data, so_far->own ? 0 : graph->partial.count);
     ti_deps_add(&graph->emit.deps, so_far->own);
     ti_emit(&graph->emit, reduce);
     return reduce->id;

@@ -1,9 +1,9 @@
-/* The instruction graph, refusal: what is wanted does not fit. A sentence that names what is needed most of, and a table of all buffers.
+/* The instruction graph, refusal: what is wanted does not fit. A sentence that names what is needed most of, and a
+ * table of all buffers.
  *
- * Nothing that was wanted has been allocated at this point, and nothing will be. What the table predicts includes all tasks of the window. */
+ * Nothing that was wanted has been allocated at this point, and nothing will be. What the table predicts includes all
+ * tasks of the window. */
 #include "plan/instruction/impl.h"
-
-#include "base/check.h"
 
 #include <stdlib.h>
 

@@ -1,12 +1,11 @@
 /* The instruction graph, staging: slots for the partial results of a reduction.
  *
- * A reduction of this node has one staging allocation in host memory: own_slots slots, `workers` for each piece, then one for each child. A piece on a
- * device with a memory of its own fills slots there, which are copied into the host's. Tasks in blocks have other slots: blocks.c. */
+ * A reduction of this node has one staging allocation in host memory: own_slots slots, `workers` for each piece, then
+ * one for each child. A piece on a device with a memory of its own fills slots there, which are copied into the host's.
+ * Tasks in blocks have other slots: blocks.c. */
 #include "plan/instruction/impl.h"
 
-#include "base/check.h"
-
-ti_slot_range ti_instruction_slots(const ti_instruction_graph *graph, const ti_task *task, uint32_t piece)
+static ti_slot_range slots_of(const ti_instruction_graph *graph, const ti_task *task, uint32_t piece)
 {
     if (task->shape->in_blocks) {
         return graph->in_blocks.data[piece].slots;
@@ -67,6 +66,7 @@ void ti_instruction_stage(ti_instruction_graph *graph, const ti_command *reduce,
     s.slots = s.own_slots + foreign_slots(reduce);
     s.slot_bytes = s.elements * access->buffer->elem_size;
     s.alloc_id = ti_emit_staging(&graph->emit, task, 0, bytes_of(&s, s.slots), &s.allocation);
+    TI_ASSERT(s.slots > 0 && s.elements > 0 && s.allocation > 0);
     ti_vec_push(&graph->staged, s);
 }
 
@@ -83,6 +83,7 @@ const ti_staging *ti_instruction_staging_of(ti_instruction_graph *graph, const t
 /* Elements [first, first + count) x elements of a staging allocation. */
 ti_box ti_instruction_slot_box(const ti_staging *s, uint32_t first, uint32_t count)
 {
+    TI_ASSERT(first + (uint64_t)count <= s->slots);
     int64_t n = (int64_t)s->elements;
     return (ti_box){ { first * n, 0, 0 }, { (first + (int64_t)count) * n, 1, 1 } };
 }
@@ -91,7 +92,7 @@ void ti_instruction_stage_view(ti_instruction_graph *graph, const ti_command *ex
                                const ti_device_piece *at, uint32_t piece, ti_instruction_view *view)
 {
     const ti_staging *s = ti_instruction_staging_of(graph, execute->task, access);
-    ti_slot_range slots = ti_instruction_slots(graph, execute->task, piece);
+    ti_slot_range slots = slots_of(graph, execute->task, piece);
     if (at->memory == TI_HOST_MEMORY) {
         view->place.allocation = s->allocation;
         view->first_slot = slots.first;
@@ -121,11 +122,12 @@ static uint64_t copy_slots(ti_instruction_graph *graph, const ti_instruction_vie
     return copy->id;
 }
 
-/* Copy what a piece's kernel has made to the host's slots, and free the device's: of a task in blocks, what its parts leave. */
+/* Copy what a piece's kernel has made to the host's slots, and free the device's: of a task in blocks, what its parts
+ * leave. */
 static void fetch_slots(ti_instruction_graph *graph, const ti_instruction_view *view, const ti_staging *s,
                         uint32_t piece, const ti_instruction *kernel)
 {
-    ti_slot_range all = ti_instruction_slots(graph, s->task, piece);
+    ti_slot_range all = slots_of(graph, s->task, piece);
     size_t before = graph->partial.count;
     for (uint32_t r = 0; r < kernel->as.kernel.runs; r++) {
         ti_slot_range left = ti_instruction_run_slots(graph, s->task, piece, r);
@@ -169,16 +171,6 @@ ti_instruction_box *ti_instruction_start_slots(ti_instruction_graph *graph, cons
     return box;
 }
 
-/* The root writes the buffer in host memory. */
-static void write_result(ti_instruction_graph *graph, ti_instruction *instruction)
-{
-    const ti_buffer_info *buffer = instruction->as.reduce.buffer;
-    ti_buffer_memory *memory = ti_instruction_memory(graph, buffer, TI_HOST_MEMORY);
-    instruction->as.reduce.to = ti_buffer_memory_place(memory, &buffer->extent);
-    ti_tracker_write(&memory->tracker, &buffer->extent, instruction->id, &graph->emit.deps);
-    ti_instruction_note_write(graph, buffer, &buffer->extent, TI_HOST_MEMORY);
-}
-
 ti_instruction *ti_instruction_start_reduce(ti_instruction_graph *graph, const ti_staging *s, bool to_buffer,
                                             bool takes_old)
 {
@@ -196,7 +188,8 @@ ti_instruction *ti_instruction_start_reduce(ti_instruction_graph *graph, const t
     instruction->as.reduce.buffer = access->buffer;
     instruction->as.reduce.is_root = to_buffer;
     if (to_buffer) {
-        write_result(graph, instruction);
+        instruction->as.reduce.to = ti_instruction_place(graph, access->buffer, &access->buffer->extent);
+        ti_instruction_touch(graph, access->buffer, &access->buffer->extent, TI_HOST_MEMORY, true);
     }
     return instruction;
 }

@@ -1,10 +1,11 @@
 /* The instruction graph, messages: many at once, since a task may exchange data with every node.
  *
- * What the messages of one task and buffer have in common is looked up once, and room for their instructions is taken for a few at a time. Messages
- * in a row that send the same box depend on the same, so the tracker is asked once for all of them. */
+ * What the messages of one task and buffer have in common is looked up once, and room for their instructions is taken
+ * for a few at a time. Messages that follow each other often send the same box, or boxes that are a run (tracker.h).
+ * Then they depend on the same, and the tracker is asked once for all of them. */
 #include "plan/instruction/impl.h"
 
-enum { AT_ONCE = 32 };
+enum { AT_ONCE = TI_MAX_IN_RUN };
 
 static bool is_transfer(const ti_command *command)
 {
@@ -42,39 +43,28 @@ size_t ti_instruction_count_allocated(ti_instruction_graph *graph, const ti_comm
 
 /* ---- instructions */
 
-/* Messages in a row that differ in their boxes and peers only. Between those of a node with several memories there may be copies. */
-static size_t length_of_run(const ti_instruction_graph *graph, const ti_command *const *command, size_t left)
+/* Messages that differ in their boxes and peers only. Between those of a node with several memories there may be
+ * copies. */
+static size_t count_together(const ti_instruction_graph *graph, const ti_command *const *command, size_t left)
 {
-    size_t most = graph->system->memories == 1 ? TI_MIN(left, (size_t)AT_ONCE) : 1, n = 1;
-    while (n < most && command[n]->kind == command[0]->kind && command[n]->task == command[0]->task &&
+    size_t max = graph->system->memories == 1 ? TI_MIN(left, (size_t)AT_ONCE) : 1, n = 1;
+    while (n < max && command[n]->kind == command[0]->kind && command[n]->task == command[0]->task &&
            command[n]->as.transfer.buffer == command[0]->as.transfer.buffer) {
         n++;
     }
     return n;
 }
 
-/* How many messages in a row send the same one box. */
-static size_t count_alike(const ti_command *const *command, size_t left)
-{
-    size_t n = 1;
-    if (command[0]->kind != TI_COMMAND_SEND || command[0]->as.transfer.boxes != 1) {
-        return 1;
-    }
-    while (n < left && command[n]->as.transfer.boxes == 1 &&
-           ti_box_equal(command[n]->as.transfer.box, command[0]->as.transfer.box)) {
-        n++;
-    }
-    return n;
-}
+enum { APART = -1, SAME = 3 };
 
-/* The dimension along which `b` follows `a`, or -1. */
-static int follows_along(const ti_box *a, const ti_box *b)
+/* SAME if the boxes are the same; the dimension along which `b` follows `a`; or APART. */
+static inline int relation_of(const ti_box *a, const ti_box *b)
 {
-    int along = -1;
+    int along = SAME;
     for (int d = 0; d < 3; d++) {
         if (a->min[d] != b->min[d] || a->max[d] != b->max[d]) {
-            if (along >= 0 || a->max[d] != b->min[d]) {
-                return -1;
+            if (along != SAME || a->max[d] != b->min[d]) {
+                return APART;
             }
             along = d;
         }
@@ -82,69 +72,57 @@ static int follows_along(const ti_box *a, const ti_box *b)
     return along;
 }
 
-/* Find messages in a row whose boxes lie side by side. Whether they are so many that it matters. */
-static bool find_row(const ti_command *const *command, size_t left, ti_row *row)
+/* The box of a message that has only one. */
+static inline const ti_box *only_box(const ti_command *command)
 {
-    enum { LEAST = 4 };
-    size_t most = TI_MIN(left, (size_t)TI_MOST_IN_ROW);
-    if (left < LEAST || command[0]->as.transfer.boxes != 1 || command[1]->as.transfer.boxes != 1) {
+    return command->as.transfer.boxes == 1 ? command->as.transfer.box : NULL;
+}
+
+/* The first messages whose boxes are a run, or all the same (along: SAME); or only one (APART). */
+static void find_run(const ti_command *const *command, size_t left, ti_box_run *run)
+{
+    const ti_box *last = only_box(command[0]), *next = last && left > 1 ? only_box(command[1]) : NULL;
+    run->count = 1;
+    run->along = next ? relation_of(last, next) : APART;
+    if (run->along == APART) {
+        return;
+    }
+    int d = run->along == SAME ? 0 : run->along;
+    run->box = *last;
+    run->border[0] = last->min[d];
+    run->border[1] = last->max[d];
+    do {
+        run->border[++run->count] = run->box.max[d] = next->max[d];
+        last = next;
+        next = run->count < left ? only_box(command[run->count]) : NULL;
+    } while (next && (run->along == SAME ? ti_box_equal(last, next) : relation_of(last, next) == run->along));
+}
+
+/* Ask the tracker for all messages of a run together. Whether they depend on the same; if not, nothing has changed. */
+static bool track_run(ti_instruction_graph *graph, ti_command_kind kind, const ti_box_run *run,
+                      ti_buffer_memory *memory)
+{
+    enum { MIN_RUN = 4 };
+    ti_deps *deps = &graph->emit.deps;
+    uint64_t first = graph->emit.next_id;
+    TI_ASSERT(run->count == 1 || graph->system->memories == 1);
+    bool same = run->along == SAME, send = kind == TI_COMMAND_SEND;
+    if (same ? !send : run->count < MIN_RUN || !ti_buffer_memory_has(memory, &run->box)) {
         return false;
     }
-    row->box = command[0]->as.transfer.box[0];
-    row->along = follows_along(&row->box, command[1]->as.transfer.box);
-    int d = TI_MAX(row->along, 0);
-    row->border[0] = row->box.min[d];
-    row->border[1] = row->box.max[d];
-    for (row->count = 1; row->along >= 0 && row->count < most; row->count++) {
-        const ti_box *last = command[row->count - 1]->as.transfer.box, *next = command[row->count]->as.transfer.box;
-        if (command[row->count]->as.transfer.boxes != 1 || follows_along(last, next) != d) {
-            break;
-        }
-        row->border[row->count + 1] = row->box.max[d] = next->max[d];
+    ti_deps_start(deps, first);
+    if (!same) {
+        return send ? ti_tracker_read_run(&memory->tracker, run, first, deps)
+                    : ti_tracker_write_run(&memory->tracker, run, first, deps);
     }
-    return row->count >= LEAST;
+    ti_tracker_read(&memory->tracker, &run->box, first, deps);
+    ti_tracker_read_again(&memory->tracker, &run->box, first + 1, run->count - 1);
+    return true;
 }
 
-/* Where messages in a row are compiled to: room for what they need. */
-typedef struct room {
-    ti_buffer_memory *memory;
-    bool known; /* all boxes lie in the allocation that was found last */
-    ti_instruction_box *box;
-    size_t alone;  /* messages that no row helps */
-    uint64_t *dep; /* one per message; those that depend on more find room themselves */
-} room;
-
-static void finish(ti_instruction_graph *graph, ti_instruction *instruction, room *at)
-{
-    const ti_deps *deps = &graph->emit.deps;
-    instruction->deps = (uint32_t)deps->ids.count;
-    instruction->dep = at->dep;
-    if (TI_LIKELY(deps->ids.count == 1)) {
-        *at->dep++ = deps->ids.data[0];
-    } else {
-        instruction->dep = ti_arena_copy(ti_arena_ring_top(&graph->emit.arenas), deps->ids.data,
-                                         deps->ids.count * sizeof(uint64_t));
-    }
-    graph->emit.batch.data[graph->emit.batch.count++] = instruction;
-}
-
-static void compile_part(ti_instruction_graph *graph, const room *at, const ti_command *command, const ti_box *part,
-                         uint64_t id)
-{
-    if (TI_UNLIKELY(!at->known && !ti_buffer_memory_has(at->memory, part))) {
-        ti_buffer_memory_turn_to(at->memory, part);
-    }
-    *at->box = (ti_instruction_box){ { .allocation = at->memory->latest.id, .whole = at->memory->latest.box }, *part };
-    if (command->kind == TI_COMMAND_SEND) {
-        ti_tracker_read(&at->memory->tracker, part, id, &graph->emit.deps);
-    } else {
-        ti_tracker_write(&at->memory->tracker, part, id, &graph->emit.deps);
-        ti_instruction_note_write(graph, command->as.transfer.buffer, part, TI_HOST_MEMORY);
-    }
-}
-
+/* Fill in all but the dependencies. There is room for it in the batch. */
 static void start_message(ti_instruction_graph *graph, const ti_command *command, ti_instruction *instruction,
-                          const room *at)
+                          const ti_instruction_box *box)
 {
     instruction->kind = command->kind == TI_COMMAND_SEND ? TI_INSTRUCTION_SEND : TI_INSTRUCTION_RECEIVE;
     instruction->id = graph->emit.next_id++;
@@ -153,122 +131,75 @@ static void start_message(ti_instruction_graph *graph, const ti_command *command
     instruction->device = 0;
     instruction->as.transfer.peer = command->as.transfer.peer;
     instruction->as.transfer.counter = command->as.transfer.counter;
-    instruction->as.transfer.box = at->box;
+    instruction->as.transfer.box = box;
     instruction->as.transfer.boxes = command->as.transfer.boxes;
     instruction->as.transfer.elem_size = command->as.transfer.buffer->elem_size;
     instruction->as.transfer.buffer = command->as.transfer.buffer;
 }
 
 static void compile_message(ti_instruction_graph *graph, const ti_command *command, ti_instruction *instruction,
-                            room *at)
+                            ti_buffer_memory *memory, ti_instruction_box *box)
 {
-    start_message(graph, command, instruction, at);
+    start_message(graph, command, instruction, box);
     ti_deps_start(&graph->emit.deps, instruction->id);
-    for (uint32_t i = 0; i < command->as.transfer.boxes; i++, at->box++) {
-        compile_part(graph, at, command, &command->as.transfer.box[i], instruction->id);
+    for (uint32_t i = 0; i < command->as.transfer.boxes; i++) {
+        const ti_box *part = &command->as.transfer.box[i];
+        box[i] = (ti_instruction_box){ ti_buffer_memory_place(memory, part), *part };
+        ti_instruction_touch(graph, command->as.transfer.buffer, part, TI_HOST_MEMORY,
+                             command->kind == TI_COMMAND_RECEIVE);
     }
-    finish(graph, instruction, at);
+    ti_emit(&graph->emit, instruction);
 }
 
-/* The message at `first` has been compiled; those after it send the same. */
-static void compile_alike(ti_instruction_graph *graph, ti_buffer_memory *memory, const ti_command *const *command,
-                          ti_instruction *first, size_t n)
+/* Messages whose dependencies have been found together. */
+static void compile_run(ti_instruction_graph *graph, const ti_command *const *command, const ti_box_run *run,
+                        ti_instruction *instruction, ti_buffer_memory *memory, ti_instruction_box *box)
 {
-    ti_tracker_read_again(&memory->tracker, &first->as.transfer.box->box, first->id + 1, n - 1);
-    for (size_t i = 1; i < n; i++) {
-        ti_instruction *instruction = first + i;
-        instruction->kind = first->kind;
-        instruction->deps = first->deps;
-        instruction->dep = first->dep;
-        instruction->id = graph->emit.next_id++;
-        instruction->task = first->task;
-        instruction->priority = first->priority;
-        instruction->device = 0;
-        instruction->as.transfer = first->as.transfer;
-        instruction->as.transfer.peer = command[i]->as.transfer.peer;
-        instruction->as.transfer.counter = command[i]->as.transfer.counter;
-        graph->emit.batch.data[graph->emit.batch.count++] = instruction;
-    }
-}
-
-static bool track_row(ti_instruction_graph *graph, ti_command_kind kind, const ti_row *row, ti_tracker *tracker)
-{
-    uint64_t first = graph->emit.next_id;
-    ti_deps_start(&graph->emit.deps, first);
-    return kind == TI_COMMAND_SEND ? ti_tracker_read_row(tracker, row, first, &graph->emit.deps)
-                                   : ti_tracker_write_row(tracker, row, first, &graph->emit.deps);
-}
-
-/* Messages in a row whose boxes lie side by side, if they depend on the same: how many, or 0. */
-static size_t compile_row(ti_instruction_graph *graph, const ti_command *const *command, size_t left,
-                          ti_instruction *instruction, room *at)
-{
-    ti_row row;
-    if (!at->known || at->alone > 0 || !find_row(command, left, &row)) {
-        at->alone -= at->alone > 0;
-        return 0;
-    }
-    if (!track_row(graph, command[0]->kind, &row, &at->memory->tracker)) {
-        at->alone = row.count - 1;
-        return 0;
-    }
-    const ti_place place = { .allocation = at->memory->latest.id, .whole = at->memory->latest.box };
-    for (uint32_t i = 0; i < row.count; i++, at->box++) {
+    const ti_place place = ti_buffer_memory_place(memory, &run->box);
+    for (uint32_t i = 0; i < run->count; i++) {
+        ti_instruction_box *at = run->along == SAME ? box : &box[i];
         start_message(graph, command[i], &instruction[i], at);
-        *at->box = (ti_instruction_box){ place, command[i]->as.transfer.box[0] };
-        instruction[i].deps = i ? instruction->deps : 0;
-        instruction[i].dep = instruction->dep;
         if (i == 0) {
-            finish(graph, instruction, at);
+            ti_emit(&graph->emit, instruction);
         } else {
+            instruction[i].deps = instruction->deps;
+            instruction[i].dep = instruction->dep;
             graph->emit.batch.data[graph->emit.batch.count++] = &instruction[i];
         }
+        if (at == &box[i]) {
+            *at = (ti_instruction_box){ place, command[i]->as.transfer.box[0] };
+        }
     }
-    return row.count;
-}
-
-static void make_fresh(ti_instruction_graph *graph, const ti_command *command)
-{
-    for (uint32_t i = 0; command->kind == TI_COMMAND_SEND && i < command->as.transfer.boxes; i++) {
-        ti_instruction_make_fresh(graph, command->task, command->as.transfer.buffer, &command->as.transfer.box[i],
-                                  TI_HOST_MEMORY);
-    }
-}
-
-/* Take room for `n` messages. */
-static room make_room(ti_instruction_graph *graph, const ti_command *const *command, size_t n)
-{
-    ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
-    size_t boxes = 0;
-    for (size_t i = 0; i < n; i++) {
-        boxes += command[i]->as.transfer.boxes;
-    }
-    ti_vec_reserve(&graph->emit.batch, graph->emit.batch.count + n);
-    return (room){ .memory = ti_instruction_memory(graph, command[0]->as.transfer.buffer, TI_HOST_MEMORY),
-                   .box = TI_ARENA_ARRAY(arena, ti_instruction_box, boxes),
-                   .dep = TI_ARENA_ARRAY(arena, uint64_t, n) };
 }
 
 size_t ti_instruction_compile_transfers(ti_instruction_graph *graph, size_t index)
 {
-    const ti_window *w = &graph->window;
-    const ti_command *const *command = &w->command.data[index];
-    size_t n = length_of_run(graph, command, w->command.count - index), alike;
-    if (graph->system->memories > 1) {
-        make_fresh(graph, command[0]);
+    const ti_command *const *command = &graph->window.command.data[index];
+    const ti_buffer_info *buffer = command[0]->as.transfer.buffer;
+    ti_buffer_memory *memory = ti_instruction_memory(graph, buffer, TI_HOST_MEMORY);
+    ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
+    size_t n = count_together(graph, command, graph->window.command.count - index), boxes = 0;
+    for (size_t i = 0; i < n; i++) {
+        boxes += command[i]->as.transfer.boxes;
     }
-    ti_instruction *instruction = TI_ARENA_ARRAY(ti_arena_ring_top(&graph->emit.arenas), ti_instruction, n);
-    room at = make_room(graph, command, n);
-    at.known = w->known_first <= index && index + n <= w->known_end && at.memory->latest.id == w->known;
-    for (size_t i = 0; i < n; i += alike) {
-        alike = compile_row(graph, &command[i], n - i, &instruction[i], &at);
-        if (alike > 0) {
+    for (uint32_t i = 0; command[0]->kind == TI_COMMAND_SEND && i < command[0]->as.transfer.boxes; i++) {
+        ti_instruction_make_fresh(graph, command[0]->task, buffer, &command[0]->as.transfer.box[i], TI_HOST_MEMORY);
+    }
+    ti_instruction *instruction = TI_ARENA_ARRAY(arena, ti_instruction, n);
+    ti_instruction_box *box = TI_ARENA_ARRAY(arena, ti_instruction_box, boxes);
+    ti_vec_reserve(&graph->emit.batch, graph->emit.batch.count + n);
+    for (size_t i = 0, end; i < n; i = end) {
+        ti_box_run run;
+        find_run(&command[i], n - i, &run);
+        end = i + run.count;
+        if (track_run(graph, command[i]->kind, &run, memory)) {
+            compile_run(graph, &command[i], &run, &instruction[i], memory, box);
+            box += run.count;
             continue;
         }
-        compile_message(graph, command[i], &instruction[i], &at);
-        alike = count_alike(&command[i], n - i);
-        if (alike > 1) {
-            compile_alike(graph, at.memory, &command[i], &instruction[i], alike);
+        for (; i < end; i++) {
+            compile_message(graph, command[i], &instruction[i], memory, box);
+            box += command[i]->as.transfer.boxes;
         }
     }
     return n;

@@ -1,16 +1,15 @@
 /* The instruction graph, lookahead: which commands wait for which others before memory is allocated.
  *
- * Every command goes through the window. Its needs are noted; if nothing is wanted when a batch has been noted, all of it is compiled at once,
- * which is the case in the steady state of every loop. Creation of a buffer passes by what waits: nothing in the window knows the buffer, and the
- * application may be waiting until its initial contents have been copied.
+ * Every command goes through the window. Its needs are noted. If nothing is wanted when a batch has been noted, all of
+ * it is compiled at once, which is the case in the steady state of every loop. Creation of a buffer passes by what
+ * waits: nothing in the window knows the buffer, and the application may be waiting until its initial contents have
+ * been copied.
  *
- * Where the limit would be exceeded and a buffer's end waits in the window, what lies before the newest task is compiled first, so that the
- * buffer's memory counts as free. */
+ * Where the limit would be exceeded and a buffer's end waits in the window, what lies before the newest task is
+ * compiled first, so that the buffer's memory counts as free. */
 #include "plan/instruction/impl.h"
 
-#include "base/check.h"
-
-enum { MOST_COMMANDS = 4096, CALM_HORIZONS = 2 };
+enum { MAX_COMMANDS = 4096, CALM_HORIZONS = 2 };
 
 /* The next commands are of this task. */
 static void begin_task(ti_window *w, const ti_task *task)
@@ -28,6 +27,7 @@ static void note(ti_instruction_graph *graph, const ti_command *command)
     begin_task(w, command->task);
     ti_vec_push(&w->command, command);
     ti_vec_push(&w->first_piece, first);
+    TI_ASSERT(w->command.count == w->first_piece.count);
     if (command->kind == TI_COMMAND_EXECUTE) {
         ti_instruction_place_pieces(graph, command);
     } else if (command->kind == TI_COMMAND_REDUCE) {
@@ -44,7 +44,6 @@ static void clear(ti_window *w)
     ti_vec_clear(&w->first_piece);
     w->horizons = w->calm_horizons = 0;
     w->newest = 0;
-    w->known_first = w->known_end = 0;
     w->staging = w->newest_staging = 0;
 }
 
@@ -98,6 +97,7 @@ static void split_window(ti_instruction_graph *graph)
         ti_vec_push(&all, w->command.data[i]);
     }
     size_t before = w->newest;
+    TI_ASSERT(before > 0 && before < all.count);
     ti_wants_drop(&graph->emit);
     clear(w);
     for (size_t i = 0; i < before; i++) {
@@ -163,9 +163,7 @@ static void create(ti_instruction_graph *graph, const ti_task *task)
         return;
     }
     for (size_t i = 0; i < task->as.create.init.pieces; i++) {
-        ti_need need = { task, -1 };
-        ti_buffer_memory_want(ti_instruction_memory(graph, info, TI_HOST_MEMORY), &graph->emit, need, info,
-                              &task->as.create.init.piece[i].box);
+        ti_instruction_want(graph, (ti_need){ task, -1 }, info, &task->as.create.init.piece[i].box, TI_HOST_MEMORY);
     }
     refuse(graph);
 }
@@ -199,9 +197,6 @@ static size_t add_messages(ti_instruction_graph *graph, const ti_command *const 
         return 0;
     }
     begin_task(w, command[0]->task);
-    w->known_first = w->command.count;
-    w->known_end = w->command.count + n;
-    w->known = ti_instruction_memory(graph, command[0]->as.transfer.buffer, TI_HOST_MEMORY)->latest.id;
     ti_vec_reserve(&w->command, w->command.count + n);
     ti_vec_reserve(&w->first_piece, w->first_piece.count + n);
     for (size_t i = 0; i < n; i++) {
@@ -211,7 +206,8 @@ static size_t add_messages(ti_instruction_graph *graph, const ti_command *const 
     return n;
 }
 
-/* A batch that is one execution, which wants nothing, where nothing waits: what nearly all tasks of a loop are. It passes by the window. */
+/* A batch that is one execution, which wants nothing, where nothing waits: what nearly all tasks of a loop are. It
+ * passes by the window. */
 static bool pass_by(ti_instruction_graph *graph, const ti_command_batch *commands)
 {
     const ti_window *w = &graph->window;
@@ -236,7 +232,7 @@ ti_instruction_batch ti_instruction_graph_add(ti_instruction_graph *graph, ti_co
         return (ti_instruction_batch){ graph->emit.batch.data, graph->emit.batch.count };
     }
     if (commands.count > 1 || (commands.count == 1 && commands.command[0]->kind != TI_COMMAND_EPOCH)) {
-        ti_instruction_settle(graph);
+        ti_follow_catch_up(graph);
     }
     for (size_t i = 0, messages; i < commands.count && !graph->refused; i += TI_MAX(messages, (size_t)1)) {
         messages = add_messages(graph, &commands.command[i], commands.count - i);
@@ -244,7 +240,7 @@ ti_instruction_batch ti_instruction_graph_add(ti_instruction_graph *graph, ti_co
             add(graph, commands.command[i]);
         }
     }
-    if (graph->emit.wants.count == 0 || graph->system->lookahead == 0 || graph->window.command.count >= MOST_COMMANDS) {
+    if (graph->emit.wants.count == 0 || graph->system->lookahead == 0 || graph->window.command.count >= MAX_COMMANDS) {
         close_window(graph);
     }
     return (ti_instruction_batch){ graph->emit.batch.data, graph->emit.batch.count };

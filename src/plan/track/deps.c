@@ -3,11 +3,12 @@
 
 #include "base/map.h"
 
-enum { FEW_DEPS = 32, FIRST_SLOTS = 128 };
+enum { MAX_LISTED = 32, FIRST_SLOTS = 128 };
 
 /* Whether the set lacked `id`, which is in it now. There is a free slot. */
 static bool add_to_set(ti_deps *deps, uint64_t id)
 {
+    TI_ASSERT(deps->in_set < deps->slots && (deps->slots & (deps->slots - 1)) == 0);
     for (uint64_t at = ti_hash64(id);; at++) {
         struct ti_deps_slot *slot = &deps->slot[at & (deps->slots - 1)];
         if (slot->round != deps->round) {
@@ -39,7 +40,7 @@ static void fill_set(ti_deps *deps)
 
 static bool is_new(ti_deps *deps, uint64_t id)
 {
-    if (TI_UNLIKELY(deps->ids.count >= FEW_DEPS)) {
+    if (TI_UNLIKELY(deps->ids.count >= MAX_LISTED)) {
         fill_set(deps);
         deps->in_set += add_to_set(deps, id);
         return deps->in_set > deps->ids.count;
@@ -73,19 +74,4 @@ void ti_deps_fini(ti_deps *deps)
 {
     ti_vec_fini(&deps->ids);
     ti_free(deps->slot, deps->slots * sizeof(*deps->slot));
-}
-
-void ti_deps_push_all(ti_deps *deps, uint64_t first, uint64_t last)
-{
-    if (first > deps->last && last < deps->ceiling && (deps->self < first || deps->self > last) && first <= last) {
-        ti_vec_reserve(&deps->ids, deps->ids.count + (size_t)(last - first + 1));
-        deps->low = TI_MIN(deps->low, first);
-        deps->last = last;
-        while (first <= last) {
-            deps->ids.data[deps->ids.count++] = first++;
-        }
-    }
-    for (; first <= last; first++) {
-        ti_deps_push(deps, first);
-    }
 }

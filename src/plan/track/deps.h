@@ -1,9 +1,12 @@
-/* Ids that something depends on, without repetition: a list, and once it is long also a set, which gets them when somebody asks. Ids often come
- * in ascending order, once or a few times over, and then nobody does: all ids are in [low, last] or from `ceiling` on.
- * Owned by one thread. */
+/* Ids that something depends on, without repetition: a list, and once it is long also a set.
+ *
+ * Ids often come in ascending order, once or a few times over. Then the borders of what has come tell that an id is
+ * new: all ids lie in [low, last] or from `ceiling` on. The set is filled when somebody asks for another id in a long
+ * list. Owned by one thread. */
 #ifndef TI_DEPS_H
 #define TI_DEPS_H
 
+#include "base/check.h"
 #include "base/vec.h"
 
 typedef struct ti_deps {
@@ -18,7 +21,6 @@ typedef struct ti_deps {
     size_t slots; /* a power of two */
 } ti_deps;
 
-void ti_deps_add(ti_deps *deps, uint64_t id); /* 0 is nobody */
 static inline void ti_deps_start(ti_deps *deps, uint64_t self)
 {
     deps->ids.count = 0;
@@ -30,7 +32,8 @@ static inline void ti_deps_start(ti_deps *deps, uint64_t self)
 }
 void ti_deps_fini(ti_deps *deps);
 
-/* What goes on in ascending order is new. */
+void ti_deps_add(ti_deps *deps, uint64_t id); /* 0 is nobody */
+/* The same, faster for ids that go on in ascending order: they are new. */
 static inline void ti_deps_push(ti_deps *deps, uint64_t id)
 {
     if (id > deps->last && id < deps->ceiling && id != deps->self && deps->ids.count < deps->ids.capacity) {
@@ -42,7 +45,11 @@ static inline void ti_deps_push(ti_deps *deps, uint64_t id)
     }
 }
 
-/* The same for all of [first, last]. */
-void ti_deps_push_all(ti_deps *deps, uint64_t first, uint64_t last);
+static inline void ti_deps_add_all(ti_deps *deps, const uint64_t *id, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        ti_deps_add(deps, id[i]);
+    }
+}
 
 #endif

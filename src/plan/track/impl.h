@@ -1,18 +1,18 @@
-/* What the files of trackers share: values of entries, notes. Included by tracker*.c only.
+/* What the two files of trackers share.
  *
- * Most entries have a writer and no reader; their map value is the writer's id. Only entries with readers have a record,
- * and the value is the record's index with the mark bit.
+ * tracker.c keeps the map from boxes to {last writer, readers since}, and calls note.c for reads that are listed
+ * beside the map. Nothing else includes this.
  *
- * Notes are exact where one of them covers what is written of an entry; otherwise the writer is waited for too, which all readers follow. What follows a
- * reader that came before the horizon was applied need not follow that horizon: so the horizon itself is waited for where notes have
- * faded beneath such readers. */
+ * Most entries have a writer and no reader; their map value is the writer's id. An entry with readers has a record,
+ * and its value is the record's index with the mark bit. Invariant: a record has a reader, and its readers ascend. */
 #ifndef TI_TRACKER_IMPL_H
 #define TI_TRACKER_IMPL_H
 
+#include "base/check.h"
 #include "plan/track/tracker.h"
 
 #define TI_TRACKER_MARK ((uint64_t)1 << 63)
-enum { TI_MOST_NOTES = 64 };
+enum { TI_MAX_NOTES = 64 };
 
 static inline uint64_t ti_tracker_now(const ti_tracker *t, uint64_t id)
 {
@@ -21,6 +21,7 @@ static inline uint64_t ti_tracker_now(const ti_tracker *t, uint64_t id)
 
 static inline struct ti_tracker_record *ti_tracker_record_of(const ti_tracker *t, uint64_t value)
 {
+    TI_ASSERT((value & ~TI_TRACKER_MARK) < t->records);
     return &t->record[value & ~TI_TRACKER_MARK];
 }
 
@@ -29,39 +30,36 @@ static inline uint64_t ti_tracker_writer_of(const ti_tracker *t, uint64_t value)
     return value & TI_TRACKER_MARK ? ti_tracker_record_of(t, value)->writer : value;
 }
 
-static inline void ti_tracker_depend_on_readers(const ti_tracker *t, const struct ti_tracker_record *r, ti_deps *deps)
-{
-    if (r->readers.count == 0) {
-        ti_deps_push(deps, ti_tracker_now(t, r->writer));
-    }
-    for (size_t i = 0; i < r->readers.count; i++) {
-        ti_deps_push(deps, ti_tracker_now(t, r->readers.data[i]));
-    }
-}
-
-/* Who uses an entry, but for notes. */
+/* What the map knows of the users of an entry: its readers, or if there are none its writer. */
 static inline void ti_tracker_depend_on_entry(const ti_tracker *t, uint64_t value, ti_deps *deps)
 {
-    const struct ti_tracker_record *r = value & TI_TRACKER_MARK ? ti_tracker_record_of(t, value) : NULL;
-    if (r && r->readers.count != 1) {
-        ti_tracker_depend_on_readers(t, r, deps);
-    } else {
-        ti_deps_push(deps, ti_tracker_now(t, r ? r->readers.data[0] : value));
+    if (!(value & TI_TRACKER_MARK)) {
+        ti_deps_push(deps, ti_tracker_now(t, value));
+        return;
+    }
+    const ti_tracker_readers *readers = &ti_tracker_record_of(t, value)->readers;
+    TI_ASSERT(readers->count > 0);
+    for (size_t i = 0; i < readers->count; i++) {
+        ti_deps_push(deps, ti_tracker_now(t, readers->data[i]));
     }
 }
 
-/* note.c: forget what the horizon has passed; what has been overwritten by a write of `box`. */
-void ti_tracker_fade(ti_tracker *t);
-void ti_tracker_drop_notes_in(ti_tracker *t, const ti_box *box);
-static inline void ti_tracker_fade_old(ti_tracker *t)
+/* ---- note.c, which is called by tracker.c */
+
+/* Forget the notes that the applied horizon has passed. To be called before anything looks at notes. */
+void ti_tracker_forget(ti_tracker *t);
+static inline void ti_tracker_forget_passed(ti_tracker *t)
 {
     if (TI_UNLIKELY(t->notes.count > 0 && t->notes.data[0].last <= t->era->applied)) {
-        ti_tracker_fade(t);
+        ti_tracker_forget(t);
     }
 }
-/* `id` reads `box`, beside the map. There are fewer than TI_MOST_NOTES. */
+/* `id` reads `box`. There are fewer than TI_MAX_NOTES. */
 void ti_tracker_note_read(ti_tracker *t, const ti_box *box, uint64_t id);
-/* What a write of `box`, which meets the entry, waits for. */
+/* What a write of `box`, which meets the entry, waits for: the users that the map knows, and those in notes. */
 void ti_tracker_depend_on_noted(const ti_tracker *t, const ti_region_ref *e, const ti_box *box, ti_deps *deps);
+/* A write of `box` makes up for notes that lie in it. */
+void ti_tracker_drop_notes_in(ti_tracker *t, const ti_box *box);
+void ti_tracker_drop_notes(ti_tracker *t, size_t first, size_t end); /* those at [first, end) */
 
 #endif

@@ -1,204 +1,214 @@
-/* Notes of trackers, who reads many entries at once, and rows, which one id after the other touches: see impl.h. */
+/* Notes: reads that are listed beside the map of a tracker.
+ *
+ * A read of many entries would have to be added to the record of each, and soon a write drops all those records again.
+ * Instead the tracker has a list of notes in the order of their ids: "these ids have read this box". Whoever writes
+ * looks through the list, from the newest note back to the writer of the entry; earlier notes do not count for it,
+ * since the writer has waited for them. If a note covers all that is written of the entry, nobody needs to wait for the
+ * entry's writer, whom the noted readers follow. Otherwise the writer is waited for too.
+ *
+ * A note may stand for many ids: all of them have read its box, as messages do that send the same data to many nodes.
+ * Or, if it has borders, each id has read one box of a box run, as messages do that send neighbouring parts.
+ *
+ * Once the applied horizon has passed a note, the note is forgotten, because writers wait for that horizon instead.
+ * One case needs care. An entry may have readers that are newer than the horizon but were planned before it was
+ * applied. Those wait for the entry's writer under its own name, not for the horizon. A writer that waits for such
+ * readers alone would miss the readers that have been forgotten. So where something has been forgotten since the oldest
+ * of such readers may have come, the writer waits for the horizon as well (misses_forgotten).
+ *
+ * Invariants: notes ascend, and there are at most TI_MAX_NOTES; then reads are added to entries again. */
 #include "plan/track/impl.h"
 
-#include "base/check.h"
+#include <string.h>
 
-/* A new one at the end; borders of earlier ones are used again. */
-static ti_tracker_note *add_note(ti_tracker *t, const ti_box *box, uint64_t first, uint64_t last)
+void ti_tracker_drop_notes(ti_tracker *t, size_t first, size_t end)
 {
-    ti_vec_reserve(&t->notes, t->notes.count + 1);
-    ti_tracker_note *n = &t->notes.data[t->notes.count++];
-    if (t->notes.count > t->notes_made) {
-        *n = (ti_tracker_note){ .first = 0 };
-        t->notes_made++;
-    }
-    n->box = *box;
-    n->first = first;
-    n->last = last;
-    ti_vec_clear(&n->border);
-    t->newest_noted = last;
-    return n;
-}
-
-/* The notes at [first, end) go; their borders stay behind those that are left. */
-static void drop_notes(ti_tracker *t, size_t first, size_t end)
-{
-    for (; end < t->notes.count; first++, end++) {
-        ti_tracker_note gone = t->notes.data[first];
+    TI_ASSERT(first <= end && end <= t->notes.count);
+    for (; end < t->notes.count; first++, end++) { /* what is dropped moves to the end, for its borders */
+        ti_tracker_note dropped = t->notes.data[first];
         t->notes.data[first] = t->notes.data[end];
-        t->notes.data[end] = gone;
+        t->notes.data[end] = dropped;
     }
     t->notes.count = first;
 }
 
-/* Where the horizon has passed a note, readers after it may not follow the horizon. */
-void ti_tracker_fade(ti_tracker *t)
+void ti_tracker_forget(ti_tracker *t)
 {
-    ti_tracker_note *faded = &t->faded;
-    if (faded->last <= t->era->applied) {
-        faded->box = t->notes.data[0].box;
+    size_t passed = 0;
+    while (passed < t->notes.count && t->notes.data[passed].last <= t->era->applied) {
+        passed++;
     }
-    size_t gone = 0;
-    while (gone < t->notes.count && t->notes.data[gone].last <= t->era->applied) {
-        faded->box = ti_box_bounding(&faded->box, &t->notes.data[gone++].box);
-    }
-    drop_notes(t, 0, gone);
-    faded->last = t->newest;
+    ti_tracker_drop_notes(t, 0, passed);
+    t->forgotten = t->newest;
 }
 
-/* All of `box` has been written: who read it before does not count any more. With few notes that does not matter. */
+/* With few notes it does not matter whether some of them have no meaning any more. */
 void ti_tracker_drop_notes_in(ti_tracker *t, const ti_box *box)
 {
     enum { FEW = 8 };
     for (size_t i = t->notes.count > FEW ? t->notes.count : 0; i-- > 0;) {
         if (ti_box_covers(box, &t->notes.data[i].box)) {
-            drop_notes(t, i, i + 1);
+            ti_tracker_drop_notes(t, i, i + 1);
         }
     }
 }
 
-/* Whether an entry's readers, the newest of which is `reader`, may have come before notes faded there. */
-static inline bool has_faded(const ti_tracker *t, uint64_t writer, uint64_t reader, const ti_box *box)
+static ti_tracker_note *newest_note(const ti_tracker *t)
 {
-    uint64_t applied = t->era->applied;
-    return t->faded.last > applied && writer <= applied && reader > applied && ti_box_meets(&t->faded.box, box);
+    return t->notes.count ? &t->notes.data[t->notes.count - 1] : NULL;
 }
 
-/* Those who have read the boxes of a row that meet `box`. */
-static void depend_on_row(const ti_tracker *t, const ti_tracker_note *n, const ti_box *box, ti_deps *deps)
+/* The borders of notes that were dropped are used again, so that steady loops allocate nothing. */
+static ti_tracker_note *add_note(ti_tracker *t, const ti_box *box, uint64_t first, uint64_t last)
 {
-    for (size_t i = 0; i + 1 < n->border.count; i++) {
-        if (n->border.data[i] < box->max[n->along] && box->min[n->along] < n->border.data[i + 1]) {
-            ti_deps_push(deps, ti_tracker_now(t, n->first + i));
-        }
+    TI_ASSERT(t->notes.count < TI_MAX_NOTES && first <= last && last > t->era->applied);
+    if (t->notes.count == t->notes_made) {
+        t->notes_made++;
+        ti_vec_reserve(&t->notes, t->notes_made);
+        t->notes.data[t->notes.count] = (ti_tracker_note){ .first = 0 };
     }
-}
-
-/* Whoever writes `box`, a part of an entry, waits for those who have noted that they read it. Returns whether there are any; *covered: whether a
- * note covers all of it, so that nobody needs to wait for the writer. */
-static inline bool depend_on_notes(const ti_tracker *t, const ti_box *box, uint64_t writer, ti_deps *deps,
-                                   bool *covered)
-{
-    bool met = false;
-    for (size_t i = t->notes.count; i-- > 0 && t->notes.data[i].last > writer;) {
-        const ti_tracker_note *n = &t->notes.data[i];
-        bool covers = ti_box_covers(&n->box, box);
-        if (!covers && !ti_box_meets(&n->box, box)) {
-            continue;
-        }
-        met = true;
-        *covered |= covers;
-        if (n->first == n->last) {
-            ti_deps_push(deps, n->last);
-        } else if (n->border.count == 0 || ti_box_covers(box, &n->box)) {
-            ti_deps_push_all(deps, TI_MAX(n->first, t->era->applied), n->last);
-        } else {
-            depend_on_row(t, n, box, deps);
-        }
-    }
-    return met;
-}
-
-/* What a write of `box`, which meets the entry, waits for. Where notes cover parts of it only, that includes the writer. */
-void ti_tracker_depend_on_noted(const ti_tracker *t, const ti_region_ref *e, const ti_box *box, ti_deps *deps)
-{
-    const struct ti_tracker_record *r = *e->value & TI_TRACKER_MARK ? ti_tracker_record_of(t, *e->value) : NULL;
-    uint64_t writer = r ? r->writer : *e->value, newest = r ? r->readers.data[r->readers.count - 1] : 0;
-    bool covered = false;
-    if (t->newest_noted > writer) {
-        bool whole = box == e->box || ti_box_covers(box, e->box);
-        ti_box part = whole ? *box : ti_box_intersect(e->box, box);
-        newest = depend_on_notes(t, whole ? e->box : &part, writer, deps, &covered) ? t->newest : newest;
-    }
-    if (r || !covered) {
-        ti_tracker_depend_on_entry(t, *e->value, deps);
-    }
-    if (TI_UNLIKELY(has_faded(t, writer, newest, e->box))) {
-        ti_deps_push(deps, t->era->applied);
-    }
+    ti_tracker_note *n = &t->notes.data[t->notes.count++];
+    n->box = *box;
+    n->first = first;
+    n->last = t->newest_noted = last;
+    ti_vec_clear(&n->border);
+    return n;
 }
 
 void ti_tracker_note_read(ti_tracker *t, const ti_box *box, uint64_t id)
 {
-    const ti_tracker_note *last = t->notes.count ? &t->notes.data[t->notes.count - 1] : NULL;
-    if (!last || last->last != id || !ti_box_covers(&last->box, box)) {
+    const ti_tracker_note *newest = newest_note(t);
+    if (!newest || newest->last != id || !ti_box_covers(&newest->box, box)) {
         add_note(t, box, id, id);
     }
 }
 
-/* ---- rows */
+/* ---- what writers wait for */
 
-/* Of `row`, which follows what was noted last, or not. */
-static void note_row(ti_tracker *t, const ti_row *row, uint64_t first)
+/* Whether an entry may have had readers that are forgotten, and that a write does not wait for by waiting for its
+ * writer, or for its readers, the newest of which is `reader`. */
+static inline bool misses_forgotten(const ti_tracker *t, uint64_t writer, uint64_t reader)
 {
-    ti_tracker_note *last = t->notes.count ? &t->notes.data[t->notes.count - 1] : NULL;
-    ti_box joined;
-    bool goes_on = last && last->border.count && last->last == first - 1 && last->along == row->along &&
-                   last->box.max[row->along] == row->border[0] && ti_box_join(&last->box, &row->box, &joined);
-    if (goes_on) {
-        last->box = joined;
-        last->last = t->newest_noted = first + row->count - 1;
-    } else {
-        last = add_note(t, &row->box, first, first + row->count - 1);
-        last->along = row->along;
-        ti_vec_push(&last->border, row->border[0]);
+    uint64_t applied = t->era->applied;
+    return t->forgotten > applied && writer <= applied && reader > applied;
+}
+
+typedef enum noted { NOT_NOTED, NOTED_IN_PART, NOTED } noted;
+
+/* Whoever writes `box`, a part of an entry, waits for those readers in notes that are newer than the entry's writer.
+ * Returns whether there are any, and whether a note covers all of the box. */
+static inline noted depend_on_notes(const ti_tracker *t, const ti_box *box, uint64_t writer, ti_deps *deps)
+{
+    noted found = NOT_NOTED;
+    for (size_t i = t->notes.count; i-- > 0 && t->notes.data[i].last > writer;) {
+        const ti_tracker_note *n = &t->notes.data[i];
+        if (!ti_box_meets(&n->box, box)) {
+            continue;
+        }
+        found = ti_box_covers(&n->box, box) ? NOTED : TI_MAX(found, NOTED_IN_PART);
+        TI_ASSERT(n->first > t->era->applied);
+        for (uint64_t id = n->first; id <= n->last; id++) {
+            const int64_t *border = n->border.count ? &n->border.data[id - n->first] : NULL;
+            if (!border || (border[0] < box->max[n->along] && box->min[n->along] < border[1])) {
+                ti_deps_push(deps, id);
+            }
+        }
     }
-    ti_vec_reserve(&last->border, last->border.count + row->count);
-    for (uint32_t i = 1; i <= row->count; i++) {
-        last->border.data[last->border.count++] = row->border[i];
+    return found;
+}
+
+void ti_tracker_depend_on_noted(const ti_tracker *t, const ti_region_ref *e, const ti_box *box, ti_deps *deps)
+{
+    const struct ti_tracker_record *r = *e->value & TI_TRACKER_MARK ? ti_tracker_record_of(t, *e->value) : NULL;
+    uint64_t writer = r ? r->writer : *e->value, newest = r ? r->readers.data[r->readers.count - 1] : 0;
+    noted found = NOT_NOTED;
+    if (t->newest_noted > writer) {
+        ti_box part = ti_box_intersect(e->box, box);
+        found = depend_on_notes(t, &part, writer, deps);
+    }
+    if (r || found != NOTED) {
+        ti_tracker_depend_on_entry(t, *e->value, deps);
+    }
+    if (TI_UNLIKELY(misses_forgotten(t, writer, found == NOT_NOTED ? newest : t->newest))) {
+        ti_deps_push(deps, t->era->applied);
     }
 }
 
-bool ti_tracker_read_row(ti_tracker *t, const ti_row *row, uint64_t first, ti_deps *deps)
+/* ---- box runs */
+
+/* Add a run to the newest note, which it continues, or as a new note. */
+static void note_run(ti_tracker *t, const ti_box_run *run, uint64_t first)
 {
-    ti_tracker_fade_old(t);
-    ti_region_map_refer(&t->map, &row->box, &t->met);
-    if (t->met.count != 1 || !ti_box_covers(t->met.data[0].box, &row->box) || t->notes.count == TI_MOST_NOTES) {
+    ti_tracker_note *newest = newest_note(t);
+    ti_box joined;
+    bool goes_on = newest && newest->border.count && newest->last == first - 1 && newest->along == run->along &&
+                   newest->box.max[run->along] == run->border[0] && ti_box_join(&newest->box, &run->box, &joined);
+    if (goes_on) {
+        TI_ASSERT(newest->border.data[newest->border.count - 1] == run->border[0]);
+        newest->box = joined;
+        newest->last = t->newest_noted = first + run->count - 1;
+    } else {
+        newest = add_note(t, &run->box, first, first + run->count - 1);
+        newest->along = run->along;
+        ti_vec_push(&newest->border, run->border[0]);
+    }
+    ti_vec_reserve(&newest->border, newest->border.count + run->count);
+    memcpy(newest->border.data + newest->border.count, run->border + 1, run->count * sizeof(int64_t));
+    newest->border.count += run->count;
+    TI_ASSERT(newest->border.count == newest->last - newest->first + 2);
+}
+
+bool ti_tracker_read_run(ti_tracker *t, const ti_box_run *run, uint64_t first, ti_deps *deps)
+{
+    ti_tracker_forget_passed(t);
+    ti_region_map_refer(&t->map, &run->box, &t->met);
+    if (t->met.count != 1 || !ti_box_covers(t->met.data[0].box, &run->box) || t->notes.count == TI_MAX_NOTES) {
         return false;
     }
-    t->newest = first + row->count - 1;
+    t->newest = first + run->count - 1;
     ti_deps_push(deps, ti_tracker_now(t, ti_tracker_writer_of(t, *t->met.data[0].value)));
-    note_row(t, row, first);
+    note_run(t, run, first);
     return true;
 }
 
-/* Whether all notes after `writer` that meet `box` cover it. They came in (after, before), and before that others, or none. */
-static bool notes_cover(const ti_tracker *t, const ti_box *box, uint64_t writer, uint64_t *after, uint64_t *before)
+/* Whether `box`, whose writers lie in [oldest, newest], has been read since in notes that cover all of it, and in no
+ * others. */
+static bool is_read_as_a_whole(const ti_tracker *t, const ti_box *box, uint64_t oldest, uint64_t newest)
 {
-    *after = 0;
-    *before = UINT64_MAX;
-    for (size_t i = t->notes.count; i-- > 0 && *after == 0;) {
+    bool is_read = false;
+    for (size_t i = t->notes.count; i-- > 0 && t->notes.data[i].last > oldest;) {
         const ti_tracker_note *n = &t->notes.data[i];
-        if (n->last <= writer) {
-            *after = n->last;
-        } else if (ti_box_covers(&n->box, box) && n->border.count == 0) {
-            *before = n->first;
-        } else if (ti_box_meets(&n->box, box)) {
-            return false;
+        if (ti_box_meets(&n->box, box)) {
+            if (n->first <= newest || n->border.count > 0 || !ti_box_covers(&n->box, box)) {
+                return false;
+            }
+            is_read = true;
         }
     }
-    return *before < UINT64_MAX;
+    return is_read;
 }
 
-bool ti_tracker_write_row(ti_tracker *t, const ti_row *row, uint64_t first, ti_deps *deps)
+bool ti_tracker_write_run(ti_tracker *t, const ti_box_run *run, uint64_t first, ti_deps *deps)
 {
-    uint64_t *value[TI_MOST_IN_ROW], after = 0, before = 0;
-    bool covered = false, faded = false;
-    ti_tracker_fade_old(t);
-    for (uint32_t i = 0; i < row->count; i++) {
-        ti_box box = ti_row_box(row, i);
-        value[i] = ti_region_map_find(&t->map, &box);
-        if (!value[i] || (i == 0 && !notes_cover(t, &row->box, *value[0], &after, &before)) || *value[i] <= after ||
-            *value[i] >= before) { /* a record is larger than any id */
+    uint64_t *writer[TI_MAX_IN_RUN], oldest = UINT64_MAX, newest = 0;
+    TI_ASSERT(run->count > 0 && run->count <= TI_MAX_IN_RUN && run->along >= 0 && run->along < 3);
+    ti_tracker_forget_passed(t);
+    for (uint32_t i = 0; i < run->count; i++) {
+        ti_box box = ti_box_run_at(run, i);
+        writer[i] = ti_region_map_find(&t->map, &box);
+        if (!writer[i] || *writer[i] & TI_TRACKER_MARK) {
             return false;
         }
-        faded |= has_faded(t, *value[i], t->newest, &row->box);
+        oldest = TI_MIN(oldest, *writer[i]);
+        newest = TI_MAX(newest, *writer[i]);
     }
-    for (uint32_t i = 0; i < row->count; i++) {
-        *value[i] = first + i;
+    if (!is_read_as_a_whole(t, &run->box, oldest, newest)) {
+        return false;
     }
-    depend_on_notes(t, &row->box, before - 1, deps, &covered);
-    if (faded) {
+    for (uint32_t i = 0; i < run->count; i++) {
+        *writer[i] = first + i;
+    }
+    depend_on_notes(t, &run->box, newest, deps);
+    if (misses_forgotten(t, oldest, t->newest)) {
         ti_deps_push(deps, t->era->applied);
     }
     return true;

@@ -1,15 +1,10 @@
 /* Last writers and readers: see tracker.h, and impl.h for how they are kept. */
 #include "plan/track/impl.h"
 
-#include "base/check.h"
-#include "grid/region.h"
-
 #include <string.h>
 
-/* Old entries that one read touches before they are merged. */
-enum { MANY_OLD = 4 };
-/* A read of more entries is noted beside the map; see impl.h. */
-enum { FEW_ENTRIES = 4 };
+/* So many old entries that one read touches are merged; a read of more than so many entries is noted beside the map. */
+enum { MANY_OLD = 4, FEW_ENTRIES = 4 };
 #define NO_RECORD UINT32_MAX
 
 void ti_tracker_init(ti_tracker *t, ti_era *era)
@@ -34,7 +29,6 @@ void ti_tracker_fini(ti_tracker *t)
     }
     ti_vec_fini(&t->notes);
     ti_vec_fini(&t->scratch);
-    ti_vec_fini(&t->rest);
     ti_vec_fini(&t->touching);
     ti_vec_fini(&t->waiting);
 }
@@ -53,6 +47,7 @@ static uint64_t new_record(ti_tracker *t, uint64_t writer)
         }
         t->records = fresh;
     }
+    TI_ASSERT(!(writer & TI_TRACKER_MARK) && t->free_record < t->records);
     uint32_t index = t->free_record;
     t->free_record = t->record[index].next_free;
     t->record[index].writer = writer;
@@ -81,17 +76,9 @@ static uint64_t copy_value(ti_tracker *t, uint64_t value)
     return copy;
 }
 
-/* Readers of an entry have gone, and there may be notes of later ones. */
-static void fade_everywhere(ti_tracker *t)
-{
-    const int64_t far = INT64_MAX / 2;
-    if (t->notes.count > 0) {
-        t->faded = (ti_tracker_note){ .box = { { -far, -far, -far }, { far, far, far } }, .last = t->newest };
-    }
-}
-
-/* Rewrite what lies below the applied horizon: such readers stand for the horizon. They may go only with all other readers: one that came
- * between the horizon and its application depends on the writer by its own name, and does not follow the horizon. Readers ascend. */
+/* Rewrite what lies below the applied horizon: such readers stand for the horizon. They may go only with all other
+ * readers. One that came between the horizon and its application depends on the writer by its own name, and does not
+ * follow the horizon. Such readers may also be in notes. Readers ascend. */
 static uint64_t normalise(ti_tracker *t, uint64_t value)
 {
     if (!(value & TI_TRACKER_MARK)) {
@@ -104,10 +91,9 @@ static uint64_t normalise(ti_tracker *t, uint64_t value)
         below++;
     }
     if (below == count) {
-        fade_everywhere(t);
-        uint64_t writer = r->writer;
+        t->forgotten = t->notes.count > 0 ? t->newest : t->forgotten;
         drop_value(t, value);
-        return writer;
+        return r->writer;
     }
     if (below > 0) {
         r->readers.data[below - 1] = t->era->applied;
@@ -142,7 +128,8 @@ static TI_NOINLINE uint64_t with_reader(ti_tracker *t, uint64_t value, uint64_t 
     return value;
 }
 
-/* Whether a reader can be added as it is: there are some that came after the horizon, at most that one before them, and room. */
+/* Whether a reader can be added as it is: there are some that came after the horizon, at most that one before them,
+ * and room. */
 static inline bool takes_reader(const ti_tracker *t, const struct ti_tracker_record *r, uint64_t id)
 {
     size_t n = r->readers.count;
@@ -163,12 +150,14 @@ static void remove_entry(ti_tracker *t, const ti_box *box, uint64_t value)
     t->era->entries -= ti_region_map_remove(&t->map, box, value);
 }
 
-/* Cut `entry` along `box`, which it meets but does not lie in: the pieces outside keep its value, the one inside gets `inside`. */
+/* Cut `entry` along `box`, which it meets but does not lie in: the pieces outside keep its value, the one inside gets
+ * `inside`. */
 static void cut(ti_tracker *t, const ti_region_entry *entry, const ti_box *box, uint64_t inside)
 {
     ti_box outside[6];
     ti_region_entry piece[7];
     int n = ti_box_subtract(&entry->box, box, outside);
+    TI_ASSERT(n > 0 && n <= 6 && ti_box_meets(&entry->box, box));
     for (int i = 0; i < n; i++) {
         piece[i] = (ti_region_entry){ outside[i], i ? copy_value(t, entry->value) : entry->value };
     }
@@ -230,7 +219,8 @@ static void join_run(ti_tracker *t, const ti_region_entry *entry, size_t n, cons
     t->era->entries -= ti_region_map_unite(&t->map, &run->box, run->value) - 1;
 }
 
-/* Called where entries were added. With more than the bound, look at a few: more than are added, so that all have their turn. */
+/* Called where entries were added. With more than the bound, look at a few: more than are added, so that all have
+ * their turn. */
 static void limit(ti_tracker *t)
 {
     enum { LOOKS = 4 };
@@ -245,7 +235,8 @@ static void limit(ti_tracker *t)
     }
 }
 
-/* Merge the old entries in the scratch list: first those that follow each other, then, if many are left, each with what is around it. */
+/* Merge the old entries in the scratch list: first those that follow each other, then, if many are left, each with
+ * what is around it. */
 static void merge_listed(ti_tracker *t)
 {
     size_t kept = 0;
@@ -276,8 +267,7 @@ static void list_old(ti_tracker *t, const ti_box *box)
     for (size_t i = 0; i < t->met.count; i++) {
         if (ti_tracker_writer_of(t, *t->met.data[i].value) <= t->era->applied) {
             *t->met.data[i].value = normalise(t, *t->met.data[i].value);
-            ti_region_entry e = { *t->met.data[i].box, *t->met.data[i].value };
-            ti_vec_push(&t->scratch, e);
+            ti_vec_push(&t->scratch, ((ti_region_entry){ *t->met.data[i].box, *t->met.data[i].value }));
         }
     }
 }
@@ -289,10 +279,10 @@ static inline bool read_entry(ti_tracker *t, const ti_region_ref *e, const ti_bo
     uint64_t writer = ti_tracker_now(t, r ? r->writer : *e->value);
     ti_deps_push(deps, writer);
     if (TI_UNLIKELY(!ti_box_covers(box, e->box))) {
-        ti_region_entry cut = { *e->box, *e->value };
-        ti_vec_push(&t->scratch, cut);
+        ti_vec_push(&t->scratch, ((ti_region_entry){ *e->box, *e->value }));
     } else if (r && takes_reader(t, r, id)) {
         r->writer = writer;
+        TI_ASSERT(r->readers.data[r->readers.count - 1] < id && writer < id);
         r->readers.data[r->readers.count++] = id;
     } else if (!r && t->free_record != NO_RECORD && t->record[t->free_record].readers.capacity) {
         *e->value = new_record(t, writer);
@@ -303,70 +293,6 @@ static inline bool read_entry(ti_tracker *t, const ti_region_ref *e, const ti_bo
         *e->value = with_reader(t, *e->value, id);
     }
     return writer <= t->era->applied;
-}
-
-/* Readers ascend. */
-static uint64_t with_old_reader(ti_tracker *t, uint64_t value, uint64_t id)
-{
-    value = with_reader(t, value, id);
-    ti_tracker_readers *readers = &ti_tracker_record_of(t, value)->readers;
-    for (size_t i = readers->count - 1; i > 0 && readers->data[i - 1] >= id; i--) {
-        readers->data[i] = readers->data[i - 1];
-        readers->data[i - 1] = id;
-        if (readers->data[i] == id) { /* it was there */
-            memmove(&readers->data[i], &readers->data[i + 1], (--readers->count - i) * sizeof(uint64_t));
-        }
-    }
-    return value;
-}
-
-static uint64_t with_old_readers(ti_tracker *t, uint64_t value, uint64_t first, uint64_t last)
-{
-    for (uint64_t id = TI_MAX(first, t->era->applied); id <= last; id++) {
-        value = with_old_reader(t, value, id);
-    }
-    return value;
-}
-
-/* Ids [first, last], which have noted that they read `box`, become readers of its entries. */
-static void settle_box(ti_tracker *t, const ti_box *box, uint64_t first, uint64_t last)
-{
-    ti_vec_clear(&t->scratch);
-    ti_region_map_refer(&t->map, box, &t->met);
-    for (size_t i = 0; i < t->met.count; i++) {
-        ti_region_ref *e = &t->met.data[i];
-        if (ti_tracker_writer_of(t, *e->value) >= last) {
-            continue;
-        }
-        if (ti_box_covers(box, e->box)) {
-            *e->value = with_old_readers(t, *e->value, first, last);
-        } else {
-            ti_region_entry cut = { *e->box, *e->value };
-            ti_vec_push(&t->scratch, cut);
-        }
-    }
-    for (size_t i = 0; i < t->scratch.count; i++) {
-        const ti_region_entry *e = &t->scratch.data[i];
-        cut(t, e, box, with_old_readers(t, copy_value(t, e->value), first, last));
-    }
-}
-
-/* There are too many notes. */
-static TI_NOINLINE void settle_notes(ti_tracker *t)
-{
-    for (size_t k = 0; k < t->notes.count; k++) {
-        const ti_tracker_note *n = &t->notes.data[k];
-        ti_box box = n->box;
-        if (n->border.count == 0) {
-            settle_box(t, &box, n->first, n->last);
-        }
-        for (size_t i = 0; i + 1 < n->border.count; i++) {
-            box.min[n->along] = n->border.data[i];
-            box.max[n->along] = n->border.data[i + 1];
-            settle_box(t, &box, n->first + i, n->first + i);
-        }
-    }
-    ti_vec_clear(&t->notes);
 }
 
 /* `id` reads what was met, many entries. Returns how many writers lie below the horizon. */
@@ -399,18 +325,16 @@ static size_t read_few(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *d
 void ti_tracker_read(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps)
 {
     size_t before = t->map.count;
-    ti_tracker_fade_old(t);
+    ti_tracker_forget_passed(t);
     t->newest = id;
     ti_region_ref exact = { box, ti_region_map_near(&t->map, box) };
     if (TI_LIKELY(exact.value != NULL)) {
         read_entry(t, &exact, box, id, deps);
         return;
     }
-    if (TI_UNLIKELY(t->notes.count == TI_MOST_NOTES)) {
-        settle_notes(t);
-    }
     ti_region_map_refer(&t->map, box, &t->met);
-    size_t old = t->met.count > FEW_ENTRIES ? read_many(t, box, id, deps) : read_few(t, box, id, deps);
+    bool many = t->met.count > FEW_ENTRIES && t->notes.count < TI_MAX_NOTES;
+    size_t old = many ? read_many(t, box, id, deps) : read_few(t, box, id, deps);
     if (old >= MANY_OLD) {
         list_old(t, box);
         merge_listed(t);
@@ -441,16 +365,17 @@ void ti_tracker_read_again(ti_tracker *t, const ti_box *box, uint64_t first, siz
     }
 }
 
-/* Cut what was met at the border of `box`, where the parts inside get the value `inside`; drop the values of all others. */
+/* Cut what was met at the border of `box`, where the parts inside get the value `inside`; drop the values of all
+ * others. */
 static void cut_border(ti_tracker *t, const ti_box *box, uint64_t inside)
 {
     ti_vec_clear(&t->scratch);
     for (size_t i = 0; i < t->met.count; i++) {
-        ti_region_entry e = { *t->met.data[i].box, *t->met.data[i].value };
-        if (ti_box_covers(box, &e.box)) {
-            drop_value(t, e.value);
+        const ti_region_ref *e = &t->met.data[i];
+        if (ti_box_covers(box, e->box)) {
+            drop_value(t, *e->value);
         } else {
-            ti_vec_push(&t->scratch, e);
+            ti_vec_push(&t->scratch, ((ti_region_entry){ *e->box, *e->value }));
         }
     }
     for (size_t i = 0; i < t->scratch.count; i++) {
@@ -458,7 +383,8 @@ static void cut_border(ti_tracker *t, const ti_box *box, uint64_t inside)
     }
 }
 
-/* Whether two of the entries that were met have not been told apart since they were written. With many, only those that follow each other are compared. */
+/* Whether two of the entries that were met have not been told apart since they were written. With many, only those
+ * that follow each other are compared. */
 static bool have_equals(const ti_tracker *t)
 {
     enum { FEW = 16 };
@@ -472,7 +398,8 @@ static bool have_equals(const ti_tracker *t)
     return false;
 }
 
-/* Write a box that consists of entries, all of which were used by themselves: they stay apart, since loops will use them like that again. */
+/* Write a box that consists of entries, all of which were used by themselves: they stay apart, since loops will use
+ * them like that again. */
 static bool write_parts(ti_tracker *t, const ti_box *box, uint64_t id)
 {
     int64_t volume = 0;
@@ -494,7 +421,7 @@ static bool write_parts(ti_tracker *t, const ti_box *box, uint64_t id)
 
 static inline void depend_on_users(const ti_tracker *t, const ti_region_ref *e, const ti_box *box, ti_deps *deps)
 {
-    if (TI_LIKELY(t->notes.count == 0 && t->faded.last <= t->era->applied)) {
+    if (TI_LIKELY(t->notes.count == 0 && t->forgotten <= t->era->applied)) {
         ti_tracker_depend_on_entry(t, *e->value, deps);
     } else {
         ti_tracker_depend_on_noted(t, e, box, deps);
@@ -513,7 +440,7 @@ static void meet_users(ti_tracker *t, const ti_box *box, ti_deps *deps)
 void ti_tracker_write(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps)
 {
     size_t before = t->map.count;
-    ti_tracker_fade_old(t);
+    ti_tracker_forget_passed(t);
     ti_region_ref exact = { box, ti_region_map_near(&t->map, box) };
     if (TI_LIKELY(exact.value != NULL)) {
         depend_on_users(t, &exact, box, deps);
@@ -545,8 +472,28 @@ void ti_tracker_write(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *de
 
 void ti_tracker_uses(ti_tracker *t, const ti_box *box, ti_deps *deps)
 {
-    ti_tracker_fade_old(t);
+    ti_tracker_forget_passed(t);
     meet_users(t, box, deps);
+}
+
+bool ti_tracker_is_written(ti_tracker *t, const ti_box *box, ti_box *hole)
+{
+    ti_vec_clear(&t->scratch);
+    ti_region_map_query(&t->map, box, &t->scratch);
+    if (t->scratch.count == 1 && ti_box_covers(&t->scratch.data[0].box, box)) {
+        return true;
+    }
+    ti_boxes rest = { 0 };
+    ti_vec_push(&rest, *box);
+    for (size_t i = 0; i < t->scratch.count; i++) {
+        ti_boxes_subtract(&rest, &t->scratch.data[i].box);
+    }
+    bool all = rest.count == 0;
+    if (!all) {
+        *hole = rest.data[0];
+    }
+    ti_vec_fini(&rest);
+    return all;
 }
 
 bool ti_tracker_is_valid(ti_tracker *t)

@@ -1,16 +1,17 @@
 /* Who wrote and who read each part of a buffer last: the source of all dependencies, in every stage.
  *
- * A tracker maps disjoint boxes to {last writer, readers since}, by id (of tasks, commands or instructions). Ids ascend. Reading a box yields its
- * writers; writing it yields its readers, or where nobody read since, its writers. Reads and writes cut entries at their borders.
+ * A tracker maps disjoint boxes to {last writer, readers since}, by id (of tasks, commands or instructions). Ids
+ * ascend. Reading a box yields its writers; writing it yields its readers, or where nobody read since, its writers.
+ * Reads and writes cut entries at their borders.
  *
- * Horizons: all trackers of a stage share an era. After ti_era_apply(h) every id below h *reads as* h. Nothing is rewritten at that moment, whatever
- * there is: applying a horizon is one store. Entries are rewritten when something touches them, and merged in two cases: a read that touches
- * several old ones makes one of them, and while a stage has more entries than its bound, every entry that is added pays for looking at a few
- * others. So the number of entries depends on that bound and on what the last two horizons saw, not on the length of the run; and boxes that are
- * used again and again, like tiles or single elements, stay as they are.
+ * Horizons: all trackers of a stage share an era. After ti_era_apply(h) every id below h *reads as* h. Nothing is
+ * rewritten at that moment: applying a horizon is one store. Entries are rewritten when something touches them, and
+ * merged in two cases. A read that touches several old ones makes one of them. And while a stage has more entries than
+ * its bound, every entry that is added pays for looking at a few others. So the number of entries depends on that bound
+ * and on what the last two horizons saw, not on the length of the run. Boxes that are used again and again, like tiles
+ * or single elements, stay as they are.
  *
- * Who reads many entries at once is not added to each of them: the read is noted beside the map, and whoever writes looks there too. It counts where the
- * writer is older than it. Once the horizon has passed it, it is forgotten.
+ * A read of many entries is not added to each of them, but noted beside the map: see note.c.
  * Owned by the thread of its stage. */
 #ifndef TI_TRACKER_H
 #define TI_TRACKER_H
@@ -35,23 +36,23 @@ static inline void ti_era_apply(ti_era *era, uint64_t horizon)
     era->applied = horizon;
 }
 
-/* Boxes that follow each other along one dimension: the i-th is [border[i], border[i + 1]) there. */
-enum { TI_MOST_IN_ROW = 32 };
-typedef struct ti_row {
-    ti_box box; /* all of them */
+/* A box run: boxes that follow each other along one dimension. The i-th is [border[i], border[i + 1]) there. */
+enum { TI_MAX_IN_RUN = 32 };
+typedef struct ti_box_run {
+    ti_box box; /* around all of them */
     int along;
     uint32_t count;
-    int64_t border[TI_MOST_IN_ROW + 1];
-} ti_row;
-static inline ti_box ti_row_box(const ti_row *row, uint32_t i)
+    int64_t border[TI_MAX_IN_RUN + 1];
+} ti_box_run;
+static inline ti_box ti_box_run_at(const ti_box_run *run, uint32_t i)
 {
-    ti_box box = row->box;
-    box.min[row->along] = row->border[i];
-    box.max[row->along] = row->border[i + 1];
+    ti_box box = run->box;
+    box.min[run->along] = run->border[i];
+    box.max[run->along] = run->border[i + 1];
     return box;
 }
 
-/* Ids [first, last] have read `box`, which was many entries; or, if there are borders, each one of a row of boxes that lay in one entry. */
+/* Ids [first, last] have read `box`: each of them all of it, or, if there are borders, one box of a run. */
 typedef struct ti_tracker_note {
     ti_box box;
     uint64_t first, last;
@@ -73,25 +74,25 @@ typedef struct ti_tracker {
     TI_VEC(ti_tracker_note) notes; /* ascending; */
     size_t notes_made;             /* behind them are others that have borders for the next */
     uint64_t newest, newest_noted; /* of all readers, and of those in notes */
-    ti_tracker_note faded; /* around the notes that the horizon has passed; `last` is the newest reader of that time */
+    uint64_t forgotten;            /* the newest reader when notes or readers were forgotten last */
     ti_region_refs met;
     ti_region_entries scratch, touching;
-    ti_boxes rest;
 } ti_tracker;
 
 /* The era outlives the tracker. */
 void ti_tracker_init(ti_tracker *t, ti_era *era);
 void ti_tracker_fini(ti_tracker *t);
 
-/* Where one id reads and writes the same box, its reads are recorded first. */
-/* `id` reads `box`: adds the last writers to `deps`. Parts that nobody wrote add nothing. */
+/* `id` reads `box`: adds the last writers to `deps`. Parts that nobody wrote add nothing. Where one id reads and writes
+ * the same box, its reads are recorded first. */
 void ti_tracker_read(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps);
 /* The `count` ids from `first` on read what the id before them has just read; their dependencies are the same. */
 void ti_tracker_read_again(ti_tracker *t, const ti_box *box, uint64_t first, size_t count);
-/* The ids from `first` on read one box of a row each. If their dependencies are the same: adds them; otherwise false, and nothing has changed. */
-bool ti_tracker_read_row(ti_tracker *t, const ti_row *row, uint64_t first, ti_deps *deps);
+/* The ids from `first` on read one box of the run each. If their dependencies are the same: adds them to `deps`.
+ * Otherwise false, and nothing has changed. */
+bool ti_tracker_read_run(ti_tracker *t, const ti_box_run *run, uint64_t first, ti_deps *deps);
 /* The same where they write: only if each box is an entry by itself, and they have their readers in common. */
-bool ti_tracker_write_row(ti_tracker *t, const ti_row *row, uint64_t first, ti_deps *deps);
+bool ti_tracker_write_run(ti_tracker *t, const ti_box_run *run, uint64_t first, ti_deps *deps);
 /* `id` writes `box`: adds the readers and writers that it must wait for. */
 void ti_tracker_write(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps);
 /* What has to be awaited before `box` may be written, without writing it. */
