@@ -46,6 +46,6 @@ const ti_collective *ti_command_window_hoist(ti_command_graph *graph, const ti_t
     for (uint32_t i = 0; i < what->regions; i++) {
         ti_version_map_share(&buffer->versions, &what->region[i], graph->system->num_nodes);
     }
-    buffer->vain = 0;
+    buffer->fruitless = 0;
     return what;
 }

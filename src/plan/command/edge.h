@@ -30,8 +30,7 @@ typedef struct ti_edge_scene {
     const ti_edge_fates *fates; /* of its forwards on the buffer */
     const ti_transfer_planner *transfer;
     ti_version_map *map;
-    ti_holder *const *read;
-    size_t reads;
+    ti_holders reads;
 } ti_edge_scene;
 void ti_edges_note(ti_explain *explain, const ti_edge_scene *scene);
 

@@ -29,7 +29,6 @@ void ti_command_graph_destroy(ti_command_graph *graph)
     ti_vec_fini(&graph->buffer);
     ti_vec_fini(&graph->batch);
     ti_vec_fini(&graph->planned);
-    ti_vec_fini(&graph->reads);
     ti_command_window_fini(&graph->window);
     ti_vec_fini(&graph->parts);
     ti_vec_fini(&graph->pieces);

@@ -98,15 +98,11 @@ static void join_readers(ti_readers *all, ti_readers more)
     }
 }
 
-void ti_command_note_readers(ti_command_graph *graph, const ti_task *task, ti_command_buffer *state)
+/* What a reduction reads it goes on to combine, where that lies. */
+void ti_command_note_readers(ti_command_graph *graph, const ti_command_use *use)
 {
-    for (uint32_t i = 0; i < task->shape->accesses; i++) {
-        if (task->shape->access[i].buffer == state->info && task->shape->access[i].mode == TACIT_REDUCE) {
-            return; /* it reads what it goes on to combine, where that lies */
-        }
-    }
-    for (size_t i = 0; i < graph->reads.count; i++) {
-        const ti_holder *read = graph->reads.data[i];
+    for (size_t i = 0; i < use->reads.count && !use->reduces; i++) {
+        const ti_holder *read = use->reads.data[i];
         int nodes = read->split->node_b - read->split->node_a;
         ti_readers more = { TI_READERS_OTHER, 0 };
         if (nodes == 1) {
@@ -114,7 +110,7 @@ void ti_command_note_readers(ti_command_graph *graph, const ti_task *task, ti_co
         } else if (nodes == graph->system->num_nodes && read->observed_constant) {
             more.kind = TI_READERS_ALL;
         }
-        join_readers(&state->reduced.seen, more);
+        join_readers(&use->state->reduced.seen, more);
     }
 }
 

@@ -14,7 +14,7 @@
 
 #include "base/check.h"
 
-enum { MOST_IN_VAIN = 2, MOST_HELD = 1024 };
+enum { MAX_FRUITLESS = 2, MAX_HELD = 1024 };
 
 void ti_command_window_fini(ti_command_window *w)
 {
@@ -83,9 +83,10 @@ typedef struct arrival {
 } arrival;
 
 /* Look at one forward of a task that is about to be held, or would be if one of its forwards is open. */
-static void look_at_forward(ti_command_graph *graph, const ti_task *task, const ti_forward *f, arrival *out)
+static void look_at_forward(ti_command_graph *graph, const ti_task *task, const ti_command_use *use,
+                            const ti_forward *f, arrival *out)
 {
-    ti_discovery_question question = ti_command_question(graph, task, f);
+    ti_discovery_question question = ti_command_question(task, use, f);
     const ti_boxes *wanted = ti_discovery_wanted_by_all(&graph->collectives, &question);
     bool all = ti_command_is_all(f, wanted), meets = is_open(&graph->window, f);
     note_wish(graph, f, wanted);
@@ -95,8 +96,8 @@ static void look_at_forward(ti_command_graph *graph, const ti_task *task, const 
         return;
     }
     ti_collective *what;
-    ti_command_buffer *buffer = ti_command_buffer_of(graph, f->buffer);
-    if (buffer->vain >= MOST_IN_VAIN) {
+    ti_command_buffer *buffer = use->state;
+    if (buffer->fruitless >= MAX_FRUITLESS) {
         return;
     }
     ti_replay_settle(&buffer->replay, &buffer->versions);
@@ -112,11 +113,11 @@ static arrival look_at(ti_command_graph *graph, const ti_task *task)
 {
     arrival out = { false, false, false };
     for (uint32_t i = 0; i < task->forwards; i++) {
-        ti_command_collect_reads(graph, task, task->forward[i].buffer);
-        ti_command_divide(graph, &task->forward[i]);
+        const ti_command_use *use = ti_command_use_of(graph, task, task->forward[i].buffer);
+        ti_command_divide(graph, use, &task->forward[i]);
         for (size_t k = 0; k < graph->parts.count; k++) {
             if (!graph->parts.data[k].stays) {
-                look_at_forward(graph, task, &graph->parts.data[k].forward, &out);
+                look_at_forward(graph, task, use, &graph->parts.data[k].forward, &out);
             }
         }
     }
@@ -125,8 +126,8 @@ static arrival look_at(ti_command_graph *graph, const ti_task *task)
 
 /* ---- the window closes */
 
-/* The window counts as one in vain for every buffer that it was held open for, until something is brought sooner (ti_command_window_hoist). */
-static void count_as_vain(ti_command_graph *graph)
+/* The window counts as fruitless for every buffer that it was held open for, until something is brought sooner (ti_command_window_hoist). */
+static void count_as_fruitless(ti_command_graph *graph)
 {
     ti_command_window *w = &graph->window;
     for (size_t i = 0; i < w->open.count; i++) {
@@ -135,14 +136,14 @@ static void count_as_vain(ti_command_graph *graph)
         for (size_t k = 0; k < i && !again; k++) {
             again = w->open.data[k].buffer == w->open.data[i].buffer;
         }
-        buffer->vain += again ? 0 : 1;
+        buffer->fruitless += again ? 0 : 1;
     }
 }
 
 static void close_window(ti_command_graph *graph)
 {
     ti_command_window *w = &graph->window;
-    count_as_vain(graph);
+    count_as_fruitless(graph);
     for (w->at = 0; w->at < w->held.count; w->at++) {
         ti_command_plan(graph, w->held.data[w->at]);
     }
@@ -158,7 +159,7 @@ static bool passes_by(ti_command_graph *graph, const ti_task *task)
 {
     for (uint32_t i = 0; i < task->forwards && graph->window.held.count == 0; i++) {
         const ti_buffer_info *buffer = task->forward[i].buffer;
-        if (ti_command_buffer_of(graph, buffer)->vain < MOST_IN_VAIN &&
+        if (ti_command_buffer_of(graph, buffer)->fruitless < MAX_FRUITLESS &&
             !ti_command_replay_passes(graph, task, buffer)) {
             return false;
         }
@@ -191,7 +192,7 @@ static void add_while_looking_ahead(ti_command_graph *graph, const ti_task *task
         return;
     }
     ti_vec_push(&w->held, task);
-    if (a.closes || closes_always(task) || w->held.count == MOST_HELD) {
+    if (a.closes || closes_always(task) || w->held.count == MAX_HELD) {
         close_window(graph);
     }
 }

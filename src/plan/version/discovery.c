@@ -238,7 +238,7 @@ static bool are_cut_alike(const ti_holder *w, const ti_holder *r, int d)
  * dimension of the buffer that the writer divides, one of the two is divided like it. */
 static bool crosses(const ti_version *v, const ti_holder *earlier, const ti_discovery_question *q)
 {
-    const ti_holder *w = v->writer, *r = q->reads == 1 ? q->read[0] : NULL;
+    const ti_holder *w = v->writer, *r = q->reads.count == 1 ? q->reads.data[0] : NULL;
     if (!r || !r->members || r->split->split.per_node > 1 || v->kind != TI_WRITER_SPLIT || !have_one_grid(w, r) ||
         !have_one_grid(w, earlier)) {
         return false;
@@ -284,8 +284,8 @@ static void find_nodes(const ti_discovery *planner, const ti_holder *holder, int
 /* Without reads the question is whether all nodes have it. */
 static bool nothing_moves(const ti_discovery *planner, const ti_version *v, const ti_discovery_question *q)
 {
-    if (q->reads) {
-        return ti_version_is_free(v, q->read, q->reads);
+    if (q->reads.count) {
+        return ti_version_is_free(v, q->reads);
     }
     return v->kind == TI_WRITER_UNDEFINED || (v->kind == TI_WRITER_NODES && v->a == 0 && v->b == planner->nodes);
 }
@@ -346,13 +346,13 @@ static bool keep_what_all_read(ti_discovery *planner, const ti_discovery_questio
 {
     const ti_holder *best = NULL;
     int64_t most = 0;
-    for (size_t i = 0; i < q->reads; i++) {
-        const ti_split_ref *split = q->read[i]->split;
-        bool all = q->read[i]->observed_constant && split->node_b - split->node_a == planner->nodes;
-        int64_t common = all ? volume_in(&planner->region, q->read[i]) : 0;
+    for (size_t i = 0; i < q->reads.count; i++) {
+        const ti_split_ref *split = q->reads.data[i]->split;
+        bool all = q->reads.data[i]->observed_constant && split->node_b - split->node_a == planner->nodes;
+        int64_t common = all ? volume_in(&planner->region, q->reads.data[i]) : 0;
         if (common > most) {
             most = common;
-            best = q->read[i];
+            best = q->reads.data[i];
         }
     }
     ti_vec_clear(&planner->scratch);
@@ -376,12 +376,12 @@ static bool keep_what_all_read(ti_discovery *planner, const ti_discovery_questio
 static ti_holder *only_read(const ti_discovery *planner, const ti_discovery_question *q)
 {
     ti_holder *only = NULL;
-    for (size_t i = 0; i < q->reads; i++) {
-        if (volume_in(&planner->region, q->read[i])) {
+    for (size_t i = 0; i < q->reads.count; i++) {
+        if (volume_in(&planner->region, q->reads.data[i])) {
             if (only) {
                 return NULL;
             }
-            only = q->read[i];
+            only = q->reads.data[i];
         }
     }
     return only;
@@ -482,9 +482,9 @@ static ti_verdict decide_gather(const ti_discovery *planner, int root, draft *d)
 static ti_verdict decide_parts(ti_discovery *planner, const ti_discovery_question *q, draft *d)
 {
     ti_holder *read = only_read(planner, q);
-    for (size_t i = 0; i < q->reads; i++) {
-        bool fits = q->read[i]->observed_disjoint || q->read[i]->members;
-        if (!fits && volume_in(&planner->region, q->read[i])) {
+    for (size_t i = 0; i < q->reads.count; i++) {
+        bool fits = q->reads.data[i]->observed_disjoint || q->reads.data[i]->members;
+        if (!fits && volume_in(&planner->region, q->reads.data[i])) {
             return TI_VERDICT_NEITHER;
         }
     }
@@ -527,10 +527,10 @@ static void find_getters(const ti_discovery *planner, const ti_discovery_questio
 {
     *a = planner->nodes;
     *b = 0;
-    for (size_t i = 0; i < q->reads; i++) {
-        if (volume_in(&planner->region, q->read[i])) {
-            *a = TI_MIN(*a, q->read[i]->split->node_a);
-            *b = TI_MAX(*b, q->read[i]->split->node_b);
+    for (size_t i = 0; i < q->reads.count; i++) {
+        if (volume_in(&planner->region, q->reads.data[i])) {
+            *a = TI_MIN(*a, q->reads.data[i]->split->node_a);
+            *b = TI_MAX(*b, q->reads.data[i]->split->node_b);
         }
     }
 }
@@ -557,9 +557,9 @@ static ti_verdict decide_pattern(ti_discovery *planner, const ti_discovery_quest
 static bool is_hopeless(const ti_discovery *planner, const ti_discovery_question *q)
 {
     int a = planner->nodes, b = 0;
-    bool hope = q->reads == 0;
-    for (size_t i = 0; i < q->reads; i++) {
-        const ti_holder *read = q->read[i];
+    bool hope = q->reads.count == 0;
+    for (size_t i = 0; i < q->reads.count; i++) {
+        const ti_holder *read = q->reads.data[i];
         a = TI_MIN(a, read->split->node_a);
         b = TI_MAX(b, read->split->node_b);
         hope |= read->observed_constant || read->observed_disjoint || read->members;
@@ -586,10 +586,10 @@ ti_verdict ti_discovery_decide(ti_discovery *planner, ti_discovery_cache *cache,
     set_region(planner, q->box, q->boxes);
     ti_verdict verdict = find_source(planner, q, &d);
     if (verdict == TI_VERDICT_COLLECTIVE) {
-        verdict = q->reads ? decide_pattern(planner, q, &d) : TI_VERDICT_COLLECTIVE;
+        verdict = q->reads.count ? decide_pattern(planner, q, &d) : TI_VERDICT_COLLECTIVE;
     }
     if (verdict == TI_VERDICT_COLLECTIVE) {
-        if (!q->reads) {
+        if (!q->reads.count) {
             make_broadcast(&d);
         }
         *out = find(planner, cache, &d);

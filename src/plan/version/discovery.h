@@ -43,8 +43,7 @@ void ti_discovery_cache_fini(ti_discovery_cache *cache, ti_discovery *planner);
 /* A forward of a task. */
 typedef struct ti_discovery_question {
     ti_version_map *map;
-    ti_holder *const *read; /* the task's reads of the buffer; none: all nodes want all of it */
-    size_t reads;
+    ti_holders reads;  /* of the buffer by the task; none: all nodes want all of it */
     const ti_box *box; /* the forward's */
     uint32_t boxes;
     uint64_t task;

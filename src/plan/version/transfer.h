@@ -22,15 +22,13 @@ typedef struct ti_transfer_planner {
     ti_messages incoming, outgoing, other;
     ti_boxes mine, wanted, owned;
     ti_demand demand;
-    ti_chunk_list chunks, found, other_found;
-    TI_VEC(int) peers;
-    TI_VEC(int) other_peers;
+    ti_chunk_list chunks, found, peers;
 } ti_transfer_planner;
 
 void ti_transfer_init(ti_transfer_planner *planner, int node);
 void ti_transfer_fini(ti_transfer_planner *planner);
 
 /* Fill `incoming` and `outgoing` for a task that reads `map` through `reads`. The map is not changed. */
-void ti_transfer_plan(ti_transfer_planner *planner, ti_version_map *map, ti_holder *const *reads, size_t count);
+void ti_transfer_plan(ti_transfer_planner *planner, ti_version_map *map, ti_holders reads);
 
 #endif

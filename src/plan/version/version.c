@@ -171,26 +171,20 @@ static void query_each(ti_version_map *map, const ti_boxes *boxes)
 
 const ti_versions *ti_version_map_query_any(ti_version_map *map, const ti_boxes *boxes)
 {
-    enum { FEW_ENTRIES = 8 };
-    if (boxes->count > 1 && map->index.count > FEW_ENTRIES) {
+    enum { MAX_SEARCHED = 8 }; /* entries that are looked at one after the other */
+    TI_ASSERT(boxes->count > 0);
+    if (boxes->count > 1 && map->index.count > MAX_SEARCHED) {
         query_each(map, boxes);
         return &map->hit;
     }
-    ti_box around = boxes->data[0];
-    for (size_t i = 1; i < boxes->count; i++) {
-        around = ti_box_bounding(&around, &boxes->data[i]);
-    }
+    ti_box around = ti_boxes_bounding(boxes);
     ti_version_map_query(map, &around);
     size_t kept = 0;
-    for (size_t i = 0; boxes->count > 1 && i < map->hit.count; i++) {
-        bool meets = false;
-        for (size_t k = 0; k < boxes->count && !meets; k++) {
-            meets = ti_box_meets(&boxes->data[k], &map->hit.data[i]->box);
-        }
+    for (size_t i = 0; i < map->hit.count; i++) {
         map->hit.data[kept] = map->hit.data[i];
-        kept += meets;
+        kept += boxes->count == 1 || ti_boxes_meet(boxes, &map->hit.data[i]->box);
     }
-    map->hit.count = boxes->count > 1 ? kept : map->hit.count;
+    map->hit.count = kept;
     return &map->hit;
 }
 
@@ -287,22 +281,12 @@ static void settle(ti_version_map *map)
 
 /* ---- cutting (R2) */
 
-static bool touches_image(const ti_holder *h, const ti_box *box)
-{
-    for (size_t i = 0; i < h->image.count; i++) {
-        if (ti_box_meets(&h->image.data[i], box)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* A piece that a cut has left: readers that miss it go, and if one node wrote all of it, that node is named. */
 static void simplify(ti_version *v)
 {
     int kept = 0;
     for (int i = 0; i < v->readers; i++) {
-        if (touches_image(v->reader[i], &v->box)) {
+        if (ti_boxes_meet(&v->reader[i]->image, &v->box)) {
             v->reader[kept++] = v->reader[i];
         } else {
             ti_holder_unref(v->reader[i]);
@@ -488,10 +472,10 @@ void ti_version_map_share(ti_version_map *map, const ti_box *box, int nodes)
 
 /* ---- questions (R5 to R7) */
 
-bool ti_version_is_free(const ti_version *v, ti_holder *const *reads, size_t count)
+bool ti_version_is_free(const ti_version *v, ti_holders reads)
 {
-    for (size_t i = 0; i < count; i++) {
-        const ti_holder *r = reads[i];
+    for (size_t i = 0; i < reads.count; i++) {
+        const ti_holder *r = reads.data[i];
         bool held = v->kind == TI_WRITER_UNDEFINED ||
                     (v->kind == TI_WRITER_NODES && v->a <= r->split->node_a && r->split->node_b <= v->b) ||
                     (v->kind == TI_WRITER_SPLIT && ti_holder_covers(v->writer, r));
@@ -512,14 +496,14 @@ void ti_demand_fini(ti_demand *demand)
     ti_vec_fini(&demand->rest);
 }
 
-void ti_demand_make(const ti_version_map *map, const ti_version *v, ti_holder *const *reads, size_t count, int q,
-                    const ti_box *clip, ti_demand *demand)
+void ti_demand_make(const ti_version_map *map, const ti_version *v, ti_holders reads, int q, const ti_box *clip,
+                    ti_demand *demand)
 {
     ti_vec_clear(&demand->image);
     ti_vec_clear(&demand->held);
-    demand->apart = count == 1 && reads[0]->observed_disjoint;
-    for (size_t i = 0; i < count; i++) {
-        ti_holder_node(&map->holders, reads[i], q, clip, &demand->image);
+    demand->apart = reads.count == 1 && reads.data[0]->observed_disjoint;
+    for (size_t i = 0; i < reads.count; i++) {
+        ti_holder_node(&map->holders, reads.data[i], q, clip, &demand->image);
     }
     for (int i = 0; i < v->readers && demand->image.count; i++) {
         ti_holder_node(&map->holders, v->reader[i], q, clip, &demand->held);
@@ -574,14 +558,14 @@ void ti_demand_lacks(ti_demand *demand, const ti_box *clip, ti_boxes *out)
     }
 }
 
-void ti_version_wants(const ti_version_map *map, const ti_version *v, ti_holder *const *reads, size_t count, int q,
-                      ti_boxes *out, ti_demand *demand)
+void ti_version_wants(const ti_version_map *map, const ti_version *v, ti_holders reads, int q, ti_boxes *out,
+                      ti_demand *demand)
 {
     ti_vec_clear(out);
     if (v->kind == TI_WRITER_UNDEFINED || (v->kind == TI_WRITER_NODES && v->a <= q && q < v->b)) {
         return;
     }
-    ti_demand_make(map, v, reads, count, q, &v->box, demand);
+    ti_demand_make(map, v, reads, q, &v->box, demand);
     ti_demand_hold_own(map, v, q, &v->box, demand);
     ti_demand_lacks(demand, &v->box, out);
 }
@@ -613,7 +597,7 @@ void ti_version_owned(const ti_version_map *map, const ti_version *v, int64_t c,
 
 static uint64_t digest_holder(const ti_holder *h, uint64_t seed)
 {
-    return ti_hash64(h->hash ^ seed);
+    return ti_hash64(h->interned.hash ^ seed);
 }
 
 uint64_t ti_version_map_digest(ti_version_map *map)

@@ -58,7 +58,7 @@ const ti_versions *ti_version_map_query(ti_version_map *map, const ti_box *box);
 const ti_versions *ti_version_map_query_any(ti_version_map *map, const ti_boxes *boxes);
 
 /* Whether node q lacks nothing of this entry by any of the reads, decided without evaluating a chunk. */
-bool ti_version_is_free(const ti_version *v, ti_holder *const *reads, size_t count);
+bool ti_version_is_free(const ti_version *v, ti_holders reads);
 
 /* What one node reads of a part of an entry, and what of that it holds already. */
 typedef struct ti_demand {
@@ -67,16 +67,16 @@ typedef struct ti_demand {
     uint64_t compared; /* pairs of boxes so far, for tests: custom mappers may have very many boxes */
 } ti_demand;
 /* Of node q for a task with these reads, in `clip`, which lies in the entry's box. As holder counts who read, and with ti_demand_hold_own who wrote. */
-void ti_demand_make(const ti_version_map *map, const ti_version *v, ti_holder *const *reads, size_t count, int q,
-                    const ti_box *clip, ti_demand *demand);
+void ti_demand_make(const ti_version_map *map, const ti_version *v, ti_holders reads, int q, const ti_box *clip,
+                    ti_demand *demand);
 void ti_demand_hold_own(const ti_version_map *map, const ti_version *v, int q, const ti_box *clip, ti_demand *demand);
 /* What the node lacks of `clip`: the one function that sender and receiver both call, for the same clips. Replaces `out`. */
 void ti_demand_lacks(ti_demand *demand, const ti_box *clip, ti_boxes *out);
 void ti_demand_fini(ti_demand *demand);
 
 /* What node q lacks of the whole entry. Replaces `demand`, with what q wrote itself, and `out`. */
-void ti_version_wants(const ti_version_map *map, const ti_version *v, ti_holder *const *reads, size_t count, int q,
-                      ti_boxes *out, ti_demand *demand);
+void ti_version_wants(const ti_version_map *map, const ti_version *v, ti_holders reads, int q, ti_boxes *out,
+                      ti_demand *demand);
 /* What chunk c of the writer owns of an entry. Replaces `out`. */
 void ti_version_owned(const ti_version_map *map, const ti_version *v, int64_t c, ti_boxes *out);
 
