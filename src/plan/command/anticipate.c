@@ -15,14 +15,7 @@ static bool join_wishes(ti_command_window *w, const ti_forward *f)
         }
         later |= wish->task > w->at;
         for (uint32_t b = 0; b < wish->boxes; b++) {
-            ti_vec_clear(&w->rest);
-            ti_vec_push(&w->rest, wish->box[b]);
-            for (size_t k = 0; k < w->boxes.count && w->rest.count; k++) {
-                ti_boxes_subtract(&w->rest, &w->boxes.data[k]);
-            }
-            for (size_t k = 0; k < w->rest.count; k++) {
-                ti_vec_push(&w->boxes, w->rest.data[k]);
-            }
+            ti_boxes_add_missing(&w->boxes, &wish->box[b], &w->rest);
         }
     }
     return later;

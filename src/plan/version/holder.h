@@ -114,15 +114,4 @@ bool ti_holder_candidate_nodes(const ti_holder *h, const ti_box *box, int *a, in
 /* Whether a node that holds `a` holds `b` too. */
 bool ti_holder_covers(const ti_holder *a, const ti_holder *b);
 
-/* Whether any of the boxes shares an index with `box`. */
-static inline bool ti_boxes_meet(const ti_boxes *list, const ti_box *box)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        if (ti_box_meets(&list->data[i], box)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 #endif

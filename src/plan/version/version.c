@@ -517,19 +517,6 @@ void ti_demand_hold_own(const ti_version_map *map, const ti_version *v, int q, c
     }
 }
 
-/* Append the parts of `box` that are not in the list yet. */
-static void add_missing(ti_boxes *list, const ti_box *box, ti_boxes *rest)
-{
-    ti_vec_clear(rest);
-    ti_vec_push(rest, *box);
-    for (size_t i = 0; i < list->count && rest->count; i++) {
-        ti_boxes_subtract(rest, &list->data[i]);
-    }
-    for (size_t i = 0; i < rest->count; i++) {
-        ti_vec_push(list, rest->data[i]);
-    }
-}
-
 void ti_demand_lacks(ti_demand *demand, const ti_box *clip, ti_boxes *out)
 {
     ti_vec_clear(out);
@@ -545,7 +532,7 @@ void ti_demand_lacks(ti_demand *demand, const ti_box *clip, ti_boxes *out)
         }
         if (out->count && !demand->apart) {
             demand->compared += out->count;
-            add_missing(out, &common, &demand->rest);
+            ti_boxes_add_missing(out, &common, &demand->rest);
         } else {
             ti_vec_push(out, common);
         }
