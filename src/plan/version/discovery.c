@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { MOST_KNOWN = 32, MOST_BOXES = 16, MOST_SPARE = 64 };
+enum { MAX_KNOWN = 32, MAX_BOXES = 16, MAX_SPARES = 64 };
 
 void ti_discovery_init(ti_discovery *planner, int node, int nodes)
 {
@@ -15,7 +15,7 @@ void ti_discovery_init(ti_discovery *planner, int node, int nodes)
 /* Programs that make new collectives all the time get by with the memory of old ones. */
 static void recycle(ti_discovery *planner, ti_collective *c)
 {
-    if (planner->spares == MOST_SPARE) {
+    if (planner->spares == MAX_SPARES) {
         ti_collective_destroy(c);
         return;
     }
@@ -55,8 +55,7 @@ void ti_discovery_fini(ti_discovery *planner)
 {
     ti_discovery_release(planner, UINT64_MAX);
     while (planner->spare) {
-        ti_collective *c = new_collective(planner);
-        ti_collective_destroy(c);
+        ti_collective_destroy(new_collective(planner));
     }
     ti_vec_fini(&planner->region);
     ti_vec_fini(&planner->scratch);
@@ -68,7 +67,7 @@ void ti_discovery_fini(ti_discovery *planner)
 
 static void forget(ti_discovery_cache *cache, size_t index, ti_discovery *planner)
 {
-    struct ti_discovery_known *k = &cache->known[index];
+    ti_discovery_known *k = &cache->known.data[index];
     if (k->from) {
         ti_holder_unref(k->from);
     }
@@ -77,17 +76,17 @@ static void forget(ti_discovery_cache *cache, size_t index, ti_discovery *planne
     }
     k->collective->next = planner->retired;
     planner->retired = k->collective;
-    *k = cache->known[--cache->count];
+    *k = cache->known.data[--cache->known.count];
     cache->forgotten++;
 }
 
 void ti_discovery_cache_fini(ti_discovery_cache *cache, ti_discovery *planner)
 {
-    while (cache->count) {
-        forget(cache, cache->count - 1, planner);
+    while (cache->known.count) {
+        forget(cache, cache->known.count - 1, planner);
     }
-    ti_free(cache->known, cache->capacity * sizeof(*cache->known));
-    *cache = (ti_discovery_cache){ .known = NULL };
+    ti_vec_fini(&cache->known);
+    *cache = (ti_discovery_cache){ .clock = 0 };
 }
 
 /* What a collective is, before it is made. */
@@ -102,7 +101,7 @@ typedef struct draft {
     ti_reducer reducer;
 } draft;
 
-static bool is_same(const ti_discovery *planner, const struct ti_discovery_known *k, const draft *d)
+static bool is_same(const ti_discovery *planner, const ti_discovery_known *k, const draft *d)
 {
     const ti_collective *c = k->collective;
     return c->pattern == d->pattern && c->root == d->root && k->from == d->from && k->to == d->to &&
@@ -174,38 +173,27 @@ static ti_collective *make(ti_discovery *planner, const draft *d)
     return c;
 }
 
-static void make_room(ti_discovery_cache *cache, ti_discovery *planner)
-{
-    if (cache->count == MOST_KNOWN) {
-        size_t oldest = 0;
-        for (size_t i = 1; i < cache->count; i++) {
-            oldest = cache->known[i].last_use < cache->known[oldest].last_use ? i : oldest;
-        }
-        forget(cache, oldest, planner);
-    }
-    if (cache->count == cache->capacity) {
-        size_t size = sizeof(*cache->known), fresh = cache->capacity ? 2 * cache->capacity : 4;
-        cache->known = ti_realloc(cache->known, cache->capacity * size, fresh * size);
-        cache->capacity = fresh;
-    }
-}
-
 static ti_collective *find(ti_discovery *planner, ti_discovery_cache *cache, const draft *d)
 {
+    size_t oldest = 0;
     cache->clock++;
-    for (size_t i = 0; i < cache->count; i++) {
-        if (is_same(planner, &cache->known[i], d)) {
-            cache->known[i].last_use = cache->clock;
-            return cache->known[i].collective;
+    for (size_t i = 0; i < cache->known.count; i++) {
+        ti_discovery_known *k = &cache->known.data[i];
+        if (is_same(planner, k, d)) {
+            k->last_use = cache->clock;
+            return k->collective;
         }
+        oldest = k->last_use < cache->known.data[oldest].last_use ? i : oldest;
     }
-    make_room(cache, planner);
-    ti_collective *c = make(planner, d);
-    cache->known[cache->count++] = (struct ti_discovery_known){ .collective = c,
-                                                                .from = d->from ? ti_holder_ref(d->from) : NULL,
-                                                                .to = d->to ? ti_holder_ref(d->to) : NULL,
-                                                                .last_use = cache->clock };
-    return c;
+    if (cache->known.count == MAX_KNOWN) {
+        forget(cache, oldest, planner);
+    }
+    const ti_discovery_known fresh = { .collective = make(planner, d),
+                                       .from = d->from ? ti_holder_ref(d->from) : NULL,
+                                       .to = d->to ? ti_holder_ref(d->to) : NULL,
+                                       .last_use = cache->clock };
+    ti_vec_push(&cache->known, fresh);
+    return fresh.collective;
 }
 
 /* ---- the producer's side */
@@ -309,7 +297,7 @@ static ti_verdict find_source(ti_discovery *planner, const ti_discovery_question
         first = first ? first : v;
         leave_out_readers(planner, v, q);
     }
-    if (!first || !planner->region.count || planner->region.count > MOST_BOXES) {
+    if (!first || !planner->region.count || planner->region.count > MAX_BOXES) {
         return first ? TI_VERDICT_MOVED : came ? TI_VERDICT_CAME : TI_VERDICT_FREE;
     }
     *out = (draft){ .source = -1, .root = -1 };
@@ -335,7 +323,7 @@ static int64_t volume_in(const ti_boxes *region, const ti_holder *read)
     for (size_t k = 0; k < region->count; k++) {
         for (size_t b = 0; b < read->image.count; b++) {
             ti_box part = ti_box_intersect(&read->image.data[b], &region->data[k]);
-            volume += ti_box_is_empty(&part) ? 0 : ti_box_volume(&part);
+            volume += ti_box_volume(&part);
         }
     }
     return volume;
@@ -358,10 +346,7 @@ static bool keep_what_all_read(ti_discovery *planner, const ti_discovery_questio
     ti_vec_clear(&planner->scratch);
     for (size_t k = 0; best && k < planner->region.count; k++) {
         for (size_t b = 0; b < best->image.count; b++) {
-            ti_box part = ti_box_intersect(&best->image.data[b], &planner->region.data[k]);
-            if (!ti_box_is_empty(&part)) {
-                ti_vec_push(&planner->scratch, part);
-            }
+            ti_boxes_push_common(&best->image.data[b], &planner->region.data[k], &planner->scratch);
         }
     }
     if (best) {

@@ -26,14 +26,15 @@ void ti_discovery_fini(ti_discovery *planner);
 /* Everything before task `executed` is done: free what was retired before it. */
 void ti_discovery_release(ti_discovery *planner, uint64_t executed);
 
+typedef struct ti_discovery_known {
+    ti_collective *collective;
+    ti_holder *from, *to; /* referenced, or NULL */
+    uint64_t last_use;
+} ti_discovery_known;
+
 /* The collectives of one buffer. A zeroed one is empty. */
 typedef struct ti_discovery_cache {
-    struct ti_discovery_known {
-        ti_collective *collective;
-        ti_holder *from, *to; /* referenced, or NULL */
-        uint64_t last_use;
-    } * known;
-    size_t count, capacity;
+    TI_VEC(ti_discovery_known) known;
     uint64_t clock;
     uint64_t forgotten; /* collectives that are not known any more */
 } ti_discovery_cache;

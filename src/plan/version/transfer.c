@@ -26,27 +26,15 @@ void ti_transfer_fini(ti_transfer_planner *p)
     ti_vec_fini(&p->other);
 }
 
-static void add_piece(ti_messages *list, int peer, const ti_box *box)
-{
-    ti_message_piece piece = { peer, (uint32_t)list->count, *box };
-    ti_vec_push(list, piece);
-}
-
-/* What collectives bring is not wanted any more. */
-static void leave_out_covered(ti_transfer_planner *p)
+/* What is wanted, but for what collectives bring, becomes pieces of the message. */
+static void add_wanted(ti_transfer_planner *p, ti_messages *list, int peer)
 {
     for (size_t i = 0; i < p->covered.count && p->wanted.count; i++) {
         ti_boxes_subtract(&p->wanted, &p->covered.data[i]);
     }
-}
-
-/* What a node lacks of what the chunk owns that was asked for last. */
-static void add_lacking(ti_transfer_planner *p, ti_messages *list, int peer, const ti_box *owned)
-{
-    ti_demand_lacks(&p->demand, owned, &p->wanted);
-    leave_out_covered(p);
     for (size_t i = 0; i < p->wanted.count; i++) {
-        add_piece(list, peer, &p->wanted.data[i]);
+        TI_ASSERT(peer != p->node);
+        ti_vec_push(list, ((ti_message_piece){ peer, (uint32_t)list->count, p->wanted.data[i] }));
     }
 }
 
@@ -69,13 +57,6 @@ static void group_by_peer(ti_transfer_planner *p, ti_messages *list)
     }
 }
 
-/* What node q lacks of an entry, but for what collectives bring. */
-static void find_wanted(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holders reads, int q)
-{
-    ti_version_wants(map, v, reads, q, &p->wanted, &p->demand);
-    leave_out_covered(p);
-}
-
 /* Whether nobody lacks anything of an entry. */
 static bool is_free(const ti_transfer_planner *p, const ti_version *v, ti_holders reads)
 {
@@ -91,10 +72,8 @@ static bool is_free(const ti_transfer_planner *p, const ti_version *v, ti_holder
 
 static void receive_from_nodes(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holders reads)
 {
-    find_wanted(p, map, v, reads, p->node);
-    for (size_t i = 0; i < p->wanted.count; i++) {
-        add_piece(&p->incoming, v->a + p->node % (v->b - v->a), &p->wanted.data[i]);
-    }
+    ti_version_wants(map, v, reads, p->node, &p->wanted, &p->demand);
+    add_wanted(p, &p->incoming, v->a + p->node % (v->b - v->a));
 }
 
 /* The chunks that may own some of what this node demands, ascending. Boxes that lie apart, such as the two ends of a
@@ -137,41 +116,22 @@ static void receive_from_chunks(ti_transfer_planner *p, ti_version_map *map, con
         if (owner != p->node) {
             ti_version_owned(map, v, p->chunks.data[i], &p->owned);
             for (size_t k = 0; k < p->owned.count; k++) {
-                add_lacking(p, &p->incoming, owner, &p->owned.data[k]);
+                ti_demand_lacks(&p->demand, &p->owned.data[k], &p->wanted);
+                add_wanted(p, &p->incoming, owner);
             }
         }
     }
 }
 
-static void receive_entry(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holders reads)
-{
-    switch (v->kind) {
-    case TI_WRITER_UNDEFINED:
-        break;
-    case TI_WRITER_NODES:
-        receive_from_nodes(p, map, v, reads);
-        break;
-    case TI_WRITER_SPLIT:
-        receive_from_chunks(p, map, v, reads);
-        break;
-    }
-}
-
 /* ---- what others lack of what this node owns */
-
-/* Whether all nodes with chunks read the same. */
-static bool is_alike(const ti_holder *read)
-{
-    return read->constant && !read->table;
-}
 
 /* The nodes whose reads may meet `box`; with a stride, only those that are `residue` modulo it. */
 static void find_readers(ti_transfer_planner *p, ti_holders reads, const ti_box *box, int stride, int residue)
 {
     for (size_t i = 0; i < reads.count; i++) {
-        const ti_split *split = &reads.data[i]->split->split;
-        if (is_alike(reads.data[i])) {
-            for (int node = reads.data[i]->split->node_a; node < reads.data[i]->split->node_b; node++) {
+        const ti_split_ref *split = reads.data[i]->split;
+        if (reads.data[i]->constant && !reads.data[i]->table) { /* all nodes with chunks read the same */
+            for (int node = split->node_a; node < split->node_b; node++) {
                 if (node != p->node && node % stride == residue) {
                     ti_vec_push(&p->peers, node);
                 }
@@ -180,7 +140,7 @@ static void find_readers(ti_transfer_planner *p, ti_holders reads, const ti_box 
         }
         ti_holder_candidates(reads.data[i], box, &p->chunks);
         for (size_t k = 0; k < p->chunks.count; k++) {
-            int node = ti_split_node(split, p->chunks.data[k]);
+            int node = ti_split_node(&split->split, p->chunks.data[k]);
             if (node != p->node && node % stride == residue) {
                 ti_vec_push(&p->peers, node);
             }
@@ -199,10 +159,8 @@ static void serve_from_nodes(ti_transfer_planner *p, ti_version_map *map, const 
     ti_chunks_settle(&p->peers, &p->chunks);
     for (size_t i = 0; i < p->peers.count; i++) {
         int peer = (int)p->peers.data[i];
-        find_wanted(p, map, v, reads, peer);
-        for (size_t k = 0; k < p->wanted.count; k++) {
-            add_piece(&p->outgoing, peer, &p->wanted.data[k]);
-        }
+        ti_version_wants(map, v, reads, peer, &p->wanted, &p->demand);
+        add_wanted(p, &p->outgoing, peer);
     }
 }
 
@@ -214,34 +172,24 @@ static void serve_peer(ti_transfer_planner *p, ti_version_map *map, const ti_ver
     if (!v->writer->disjoint) {
         ti_demand_hold_own(map, v, peer, owned, &p->demand);
     }
-    add_lacking(p, &p->outgoing, peer, owned);
+    ti_demand_lacks(&p->demand, owned, &p->wanted);
+    add_wanted(p, &p->outgoing, peer);
 }
 
-static void serve_from_chunk(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holders reads)
+static void serve_from_chunks(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holders reads)
 {
-    ti_vec_clear(&p->peers);
-    for (size_t i = 0; i < p->owned.count; i++) {
-        find_readers(p, reads, &p->owned.data[i], 1, 0);
-    }
-    ti_chunks_settle(&p->peers, &p->chunks);
-    for (size_t i = 0; i < p->peers.count; i++) {
-        for (size_t k = 0; k < p->owned.count; k++) {
-            serve_peer(p, map, v, reads, (int)p->peers.data[i], &p->owned.data[k]);
-        }
-    }
-}
-
-static void serve_entry(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holders reads)
-{
-    if (v->kind == TI_WRITER_NODES) {
-        serve_from_nodes(p, map, v, reads);
-        return;
-    }
     const ti_split_ref *split = v->writer->split;
     for (int64_t c = split->own_first; c < split->own_first + split->own_count; c++) {
         ti_version_owned(map, v, c, &p->owned);
-        if (p->owned.count) {
-            serve_from_chunk(p, map, v, reads);
+        ti_vec_clear(&p->peers);
+        for (size_t i = 0; i < p->owned.count; i++) {
+            find_readers(p, reads, &p->owned.data[i], 1, 0);
+        }
+        ti_chunks_settle(&p->peers, &p->chunks);
+        for (size_t i = 0; i < p->peers.count; i++) {
+            for (size_t k = 0; k < p->owned.count; k++) {
+                serve_peer(p, map, v, reads, (int)p->peers.data[i], &p->owned.data[k]);
+            }
         }
     }
 }
@@ -284,9 +232,9 @@ void ti_transfer_plan(ti_transfer_planner *p, ti_version_map *map, ti_holders re
     for (size_t i = 0; i < map->hit.count; i++) {
         const ti_version *v = map->hit.data[i];
         if (ti_boxes_meet(&p->mine, &v->box)) {
-            receive_entry(p, map, v, reads);
+            (v->kind == TI_WRITER_NODES ? receive_from_nodes : receive_from_chunks)(p, map, v, reads);
         }
-        serve_entry(p, map, v, reads);
+        (v->kind == TI_WRITER_NODES ? serve_from_nodes : serve_from_chunks)(p, map, v, reads);
     }
     group_by_peer(p, &p->incoming);
     group_by_peer(p, &p->outgoing);

@@ -8,11 +8,12 @@
 
 #include <string.h>
 
+enum { BLOCK = 32 }; /* entries that are allocated at once */
+
 /* ---- entries */
 
 static ti_version *new_version(ti_version_map *map)
 {
-    enum { BLOCK = 32 };
     if (!map->free) {
         ti_version *block = TI_NEW_ARRAY(ti_version, BLOCK);
         ti_vec_push(&map->blocks, block);
@@ -36,18 +37,27 @@ static void drop_writer(ti_version *v)
     v->writer = NULL;
 }
 
-static void drop_readers(ti_version *v)
+static void drop_holders(ti_version *v)
 {
+    drop_writer(v);
     for (int i = 0; i < v->readers; i++) {
         ti_holder_unref(v->reader[i]);
     }
     v->readers = 0;
 }
 
-static void drop_holders(ti_version *v)
+/* Drop the readers that are not to be kept. */
+static void keep_readers(ti_version *v, const bool *keep)
 {
-    drop_writer(v);
-    drop_readers(v);
+    int kept = 0;
+    for (int i = 0; i < v->readers; i++) {
+        if (keep[i]) {
+            v->reader[kept++] = v->reader[i];
+        } else {
+            ti_holder_unref(v->reader[i]);
+        }
+    }
+    v->readers = kept;
 }
 
 static void free_version(ti_version_map *map, ti_version *v)
@@ -90,9 +100,7 @@ static void remove_from_index(ti_version_map *map, ti_version *v)
 static ti_version *copy_version(ti_version_map *map, const ti_version *v, const ti_box *box)
 {
     ti_version *copy = new_version(map);
-    ti_version *keep = copy->next_free;
     *copy = *v;
-    copy->next_free = keep;
     copy->box = *box;
     copy->dirty = false;
     if (copy->kind == TI_WRITER_SPLIT) {
@@ -125,7 +133,7 @@ void ti_version_map_fini(ti_version_map *map)
 {
     ti_region_map_fini(&map->index);
     for (size_t i = 0; i < map->blocks.count; i++) {
-        ti_free(map->blocks.data[i], 32 * sizeof(ti_version));
+        ti_free(map->blocks.data[i], BLOCK * sizeof(ti_version));
     }
     ti_holder_cache_fini(&map->holders);
     ti_vec_fini(&map->blocks);
@@ -239,30 +247,21 @@ static ti_version *merge_once(ti_version_map *map, ti_version *v)
     return NULL;
 }
 
-/* Drop what was freed since, and sort. */
-static void sort_by_corner(ti_versions *list)
+static int by_box(const void *a, const void *b)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < list->count; i++) {
-        if (list->data[i]) {
-            list->data[kept++] = list->data[i];
-        }
-    }
-    list->count = kept;
-    for (size_t i = 1; i < list->count; i++) {
-        ti_version *v = list->data[i];
-        size_t at = i;
-        for (; at > 0 && ti_box_compare(&list->data[at - 1]->box, &v->box) > 0; at--) {
-            list->data[at] = list->data[at - 1];
-        }
-        list->data[at] = v;
-    }
+    return ti_box_compare(&(*(ti_version *const *)a)->box, &(*(ti_version *const *)b)->box);
 }
 
 /* Merge whatever has changed with its neighbours, in entry order. */
 static void settle(ti_version_map *map)
 {
-    sort_by_corner(&map->dirty);
+    size_t kept = 0;
+    for (size_t i = 0; i < map->dirty.count; i++) { /* but for those that were freed since */
+        map->dirty.data[kept] = map->dirty.data[i];
+        kept += map->dirty.data[i] != NULL;
+    }
+    map->dirty.count = kept;
+    ti_vec_sort(&map->dirty, &map->hit, by_box);
     if (map->index.count > 1) {
         for (size_t i = 0; i < map->dirty.count; i++) {
             ti_version *v = map->dirty.data[i];
@@ -276,7 +275,7 @@ static void settle(ti_version_map *map)
             map->dirty.data[i]->dirty = false;
         }
     }
-    map->dirty.count = 0;
+    ti_vec_clear(&map->dirty);
 }
 
 /* ---- cutting (R2) */
@@ -284,15 +283,11 @@ static void settle(ti_version_map *map)
 /* A piece that a cut has left: readers that miss it go, and if one node wrote all of it, that node is named. */
 static void simplify(ti_version *v)
 {
-    int kept = 0;
+    bool keep[TI_VERSION_READERS];
     for (int i = 0; i < v->readers; i++) {
-        if (ti_boxes_meet(&v->reader[i]->image, &v->box)) {
-            v->reader[kept++] = v->reader[i];
-        } else {
-            ti_holder_unref(v->reader[i]);
-        }
+        keep[i] = ti_boxes_meet(&v->reader[i]->image, &v->box);
     }
-    v->readers = kept;
+    keep_readers(v, keep);
     int a, b;
     if (v->kind == TI_WRITER_SPLIT && v->writer->disjoint && ti_holder_candidate_nodes(v->writer, &v->box, &a, &b) &&
         a == b) {
@@ -374,67 +369,50 @@ void ti_version_map_write(ti_version_map *map, ti_holder *writer)
 
 /* ---- reading (R4) */
 
-static void writer_nodes(const ti_version *v, int *a, int *b)
-{
-    *a = v->kind == TI_WRITER_NODES ? v->a : v->writer->split->node_a;
-    *b = v->kind == TI_WRITER_NODES ? v->b : v->writer->split->node_b;
-}
-
 /* All nodes that have a chunk of a constant reader hold the box now, and the writer is one of them. */
 static void promote(ti_version_map *map, ti_version *v, int a, int b, const ti_box *box)
 {
-    int kept = 0;
+    bool keep[TI_VERSION_READERS];
+    TI_ASSERT(v->kind != TI_WRITER_UNDEFINED && a < b);
     v = cut_out(map, v, box, false);
     set_nodes(v, a, b);
     for (int i = 0; i < v->readers; i++) {
-        ti_holder *h = v->reader[i];
-        if (a <= h->split->node_a && h->split->node_b <= b) {
-            ti_holder_unref(h);
-        } else {
-            v->reader[kept++] = h;
-        }
+        keep[i] = v->reader[i]->split->node_a < a || b < v->reader[i]->split->node_b;
     }
-    v->readers = kept;
+    keep_readers(v, keep);
     mark_dirty(map, v);
 }
 
 static void remember(ti_version_map *map, ti_version *v, ti_holder *reader)
 {
-    if (v->kind == TI_WRITER_SPLIT && ti_holder_covers(v->writer, reader)) {
+    bool keep[TI_VERSION_READERS], covered = v->kind == TI_WRITER_SPLIT && ti_holder_covers(v->writer, reader);
+    for (int i = 0; i < v->readers && !covered; i++) {
+        covered = ti_holder_covers(v->reader[i], reader);
+        keep[i] = !ti_holder_covers(reader, v->reader[i]);
+    }
+    if (covered) {
         return;
     }
-    for (int i = 0; i < v->readers; i++) {
-        if (ti_holder_covers(v->reader[i], reader)) {
-            return;
-        }
-    }
-    int kept = 0;
-    for (int i = 0; i < v->readers; i++) {
-        if (ti_holder_covers(reader, v->reader[i])) {
-            ti_holder_unref(v->reader[i]);
-        } else {
-            v->reader[kept++] = v->reader[i];
-        }
-    }
-    if (kept == TI_VERSION_READERS) {
+    keep_readers(v, keep);
+    if (v->readers == TI_VERSION_READERS) {
         ti_holder_unref(v->reader[0]);
         memmove(v->reader, v->reader + 1, (TI_VERSION_READERS - 1) * sizeof(v->reader[0]));
-        kept--;
+        v->readers--;
     }
-    v->reader[kept++] = ti_holder_ref(reader);
-    v->readers = kept;
+    v->reader[v->readers++] = ti_holder_ref(reader);
     mark_dirty(map, v);
 }
 
 static void read_entry(ti_version_map *map, ti_version *v, ti_holder *reader, const ti_box *image, bool many)
 {
-    int a = reader->split->node_a, b = reader->split->node_b, wa, wb;
+    int a = reader->split->node_a, b = reader->split->node_b;
     if (v->kind == TI_WRITER_UNDEFINED || (v->kind == TI_WRITER_NODES && v->a <= a && b <= v->b)) {
         return;
     }
-    writer_nodes(v, &wa, &wb);
+    int writer_a = v->kind == TI_WRITER_NODES ? v->a : v->writer->split->node_a;
+    int writer_b = v->kind == TI_WRITER_NODES ? v->b : v->writer->split->node_b;
     ti_box common = ti_box_intersect(&v->box, image);
-    if (reader->constant && a <= wa && wb <= b && (!many || ti_box_equal(&common, &v->box))) {
+    if (reader->constant && a <= writer_a && writer_b <= b && (!many || ti_box_equal(&common, &v->box))) {
         promote(map, v, a, b, &common);
     } else {
         remember(map, v, reader);
@@ -582,11 +560,6 @@ void ti_version_owned(const ti_version_map *map, const ti_version *v, int64_t c,
 
 /* ---- checks */
 
-static uint64_t digest_holder(const ti_holder *h, uint64_t seed)
-{
-    return ti_hash64(h->interned.hash ^ seed);
-}
-
 uint64_t ti_version_map_digest(ti_version_map *map)
 {
     uint64_t digest = 0;
@@ -596,9 +569,9 @@ uint64_t ti_version_map_digest(ti_version_map *map)
         digest = ti_hash_words(&v->box, sizeof(v->box), digest);
         digest = ti_hash64(digest ^ (uint64_t)v->kind);
         digest = v->kind == TI_WRITER_NODES ? ti_hash64(digest ^ (uint64_t)v->a << 32 ^ (uint64_t)v->b) : digest;
-        digest = v->kind == TI_WRITER_SPLIT ? digest_holder(v->writer, digest) : digest;
+        digest = v->kind == TI_WRITER_SPLIT ? ti_hash64(v->writer->interned.hash ^ digest) : digest;
         for (int k = 0; k < v->readers; k++) {
-            digest = digest_holder(v->reader[k], digest);
+            digest = ti_hash64(v->reader[k]->interned.hash ^ digest);
         }
     }
     return digest;
