@@ -1,9 +1,11 @@
 /* The command graph, questions: what a forward asks of discovery.
  *
- * A forward with a producer is one question. One without (plan/task/forward.h) is of several tasks, all of which have been planned: windows
- * close at horizons. So the versions show who has what, and what each source has is a question by itself. */
+ * A forward with a producer is one question. One without (plan/task/forward.h) is of several tasks, all of which have
+ * been planned: windows close at horizons. So the versions show who has what, and what each source has is a question by
+ * itself. */
 #include "plan/command/impl.h"
 
+#include "base/check.h"
 #include "base/map.h"
 
 /* Sources that are told apart. What others have is asked for as if it were the last one's, and goes by messages. */
@@ -106,6 +108,7 @@ void ti_command_divide(ti_command_graph *graph, const ti_command_use *use, const
     for (uint32_t i = 0; i < forward->boxes; i++) {
         ti_vec_push(&graph->asked, forward->box[i]);
     }
+    TI_ASSERT(graph->asked.count > 0);
     const ti_versions *hit = ti_version_map_query_any(&use->state->versions, &graph->asked);
     for (size_t i = 0; i < hit->count; i++) {
         divide_entry(graph, use->reads, forward, hit->data[i]);

@@ -1,7 +1,8 @@
-/* The command graph, what all planning ends in: commands, messages, collectives, in the batch that goes to the next stage.
+/* The command graph, what all planning ends in: commands, messages, collectives, in the batch that goes to the next
+ * stage.
  *
- * Dependencies between commands are derived only if somebody looks (ti_system::record): what executes is ordered by the instruction
- * graph. */
+ * Dependencies between commands are derived only if somebody looks (ti_system::record): what executes is ordered by the
+ * instruction graph. */
 #include "plan/command/impl.h"
 
 #include "base/check.h"
@@ -65,6 +66,7 @@ static void emit_message(ti_command_graph *graph, ti_command *command, const ti_
                          uint32_t boxes)
 {
     bool send = command->kind == TI_COMMAND_SEND;
+    TI_ASSERT(boxes > 0 && first->peer != graph->system->node);
     command->id = graph->next_id++;
     for (uint32_t i = 0; i < boxes; i++) {
         box[i] = first[i].box;

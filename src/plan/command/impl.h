@@ -33,13 +33,13 @@ typedef struct ti_command_buffer {
 } ti_command_buffer;
 
 /* What a held task wants on all nodes alike: the next one for the same producer may bring it sooner. */
-typedef struct ti_wish {
+typedef struct ti_anticipated {
     size_t task; /* index of the held task */
     const ti_buffer_info *buffer;
     uint64_t producer;
     const ti_box *box;
     uint32_t boxes;
-} ti_wish;
+} ti_anticipated;
 
 /* A forward whose best decision may depend on tasks to come. */
 typedef struct ti_open_forward {
@@ -79,7 +79,7 @@ typedef struct ti_command_shape {
 typedef struct ti_command_window {
     TI_VEC(const ti_task *) held; /* in order */
     TI_VEC(ti_open_forward) open;
-    TI_VEC(ti_wish) wishes;
+    TI_VEC(ti_anticipated) anticipated;
     size_t at; /* the held task that is being planned */
     ti_boxes boxes, rest;
 } ti_command_window;
@@ -113,7 +113,14 @@ struct ti_command_graph {
     } became;
 };
 
-/* Each of these files calls those before it only: emit, shape, divide, anticipate, forward, reduce, replay, plan, window, graph. */
+/* Each of these files calls those before it only: emit, shape, divide, anticipate, forward, reduce, replay, plan,
+ * window, graph. */
+
+/* With one node there is nothing to send, so no versions are kept. */
+static inline bool ti_command_is_distributed(const ti_command_graph *graph)
+{
+    return graph->system->num_nodes > 1;
+}
 
 /* emit.c */
 static inline ti_arena *ti_command_arena(ti_command_graph *graph)
@@ -151,7 +158,8 @@ bool ti_command_all_want_all(ti_command_graph *graph, const ti_discovery_questio
 void ti_command_divide(ti_command_graph *graph, const ti_command_use *use, const ti_forward *forward);
 
 /* anticipate.c */
-/* The held task at hand is planned and has this forward: what this one and later ones want on all nodes comes first, at once. NULL: nothing. */
+/* The held task at hand is planned and has this forward: what this one and later ones want on all nodes comes first, at
+ * once. NULL: nothing. */
 const ti_collective *ti_command_window_hoist(ti_command_graph *graph, const ti_task *task, const ti_forward *forward);
 
 /* forward.c */

@@ -1,12 +1,8 @@
-/* The command graph, planning: what this node does for one task. With one node there is nothing to send, so no versions are kept. */
+/* The command graph, planning: what this node does for one task. With one node there is nothing to send, so no versions
+ * are kept. */
 #include "plan/command/impl.h"
 
 #include "base/check.h"
-
-static bool is_distributed(const ti_command_graph *graph)
-{
-    return graph->system->num_nodes > 1;
-}
 
 /* ---- transfers */
 
@@ -86,7 +82,8 @@ static bool is_one_piece(const ti_command_graph *graph, const ti_task *task)
     for (uint32_t i = 0; i < task->shape->accesses; i++) {
         reduces |= task->shape->access[i].mode == TACIT_REDUCE;
     }
-    return !is_distributed(graph) && task->kind == TI_TASK_EXECUTE && task->shape->oversubscribe == 1 && !reduces;
+    return !ti_command_is_distributed(graph) && task->kind == TI_TASK_EXECUTE && task->shape->oversubscribe == 1 &&
+           !reduces;
 }
 
 static void execute_whole(ti_command_graph *graph, const ti_task *task)
@@ -135,7 +132,7 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
         return;
     }
     const ti_command_shape *known = ti_command_shape_of(graph, task);
-    if (is_distributed(graph)) {
+    if (ti_command_is_distributed(graph)) {
         transfer_all(graph, task, known);
     }
     if (task->kind == TI_TASK_FENCE) {
@@ -148,7 +145,7 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
             ti_command_reduce(graph, task, i, known->split);
         }
     }
-    if (is_distributed(graph)) {
+    if (ti_command_is_distributed(graph)) {
         for (size_t i = 0; i < known->use.count; i++) {
             update_versions(&known->use.data[i]);
         }
@@ -162,7 +159,7 @@ void ti_command_close_buffer(ti_command_graph *graph, uint32_t slot)
     if (!state) {
         return;
     }
-    if (is_distributed(graph)) {
+    if (ti_command_is_distributed(graph)) {
         ti_command_shapes_forget(graph, slot);
         ti_replay_fini(&state->replay);
         ti_discovery_cache_fini(&state->collectives, &graph->collectives);
@@ -191,7 +188,7 @@ static void create_buffer(ti_command_graph *graph, const ti_task *task)
     TI_ASSERT(!graph->buffer.data[info->slot]);
     ti_command_buffer *state = graph->buffer.data[info->slot] = TI_NEW(ti_command_buffer);
     state->info = info;
-    if (is_distributed(graph)) {
+    if (ti_command_is_distributed(graph)) {
         ti_version_map_init(&state->versions, &info->extent, graph->system->num_nodes,
                             task->as.create.init.memory && !task->shape->accesses, &graph->evaluated);
         if (task->shape->accesses) {

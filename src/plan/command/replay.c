@@ -1,7 +1,9 @@
-/* The command graph, replay: tasks that find a buffer as it was found before do to it what was done then (plan/version/replay.h).
+/* The command graph, replay: tasks that find a buffer as it was found before do to it what was done then
+ * (plan/version/replay.h).
  *
- * Not replayed: tasks that no other equals, reductions and what reads them, since where results go follows from who read them before; tasks with
- * forwards while others are held, which may hoist; and everything while somebody wants explanations. */
+ * Not replayed: tasks that no other equals, reductions and what reads them, since where results go follows from who
+ * read them before; tasks with forwards while others are held, which may hoist; and everything while somebody wants
+ * explanations. */
 #include "plan/command/impl.h"
 
 void ti_command_replay_begin(ti_command_graph *graph, const ti_task *task, const ti_command_shape *known)

@@ -1,9 +1,10 @@
 /* The command graph, shapes: what of a task follows from its shape alone is derived once.
  *
- * That is its split, the holders of its accesses, and this node's chunks with their footprints. The place of a shape in the table is its
- * number, which another shape gets only when all tasks of the first have been executed. Holders belong to the version maps of
- * buffers: when a buffer goes, whoever uses it is forgotten, but for the chunks, which commands may still point to. Tasks
- * whose shape comes once use one place by turns: what it knows is good until the next task. */
+ * That is its split, the holders of its accesses, and this node's chunks with their footprints. The place of a shape in
+ * the table is its number, which another shape gets only when all tasks of the first have been executed. Holders belong
+ * to the version maps of buffers: when a buffer goes, whoever uses it is forgotten, but for the chunks, which commands
+ * may still point to. Tasks whose shape comes once use one place by turns: what it knows is good until the next
+ * task. */
 #include "plan/command/impl.h"
 
 #include "base/check.h"
@@ -129,6 +130,7 @@ static void forget(ti_command_shape *known)
 static void derive(ti_command_graph *graph, const ti_shape *shape, ti_command_shape *known, ti_arena *arena)
 {
     forget(known);
+    TI_ASSERT(known->holder.count == 0 && known->use.count == 0);
     known->serial = shape->serial;
     known->split = split_of(graph, shape);
     known->split->interned.refs++;
@@ -136,14 +138,6 @@ static void derive(ti_command_graph *graph, const ti_shape *shape, ti_command_sh
         find_uses(graph, shape, known);
     }
     find_pieces(shape, known, arena);
-}
-
-static ti_command_shape *place_of(ti_command_graph *graph, uint32_t number)
-{
-    while (graph->shape.count <= number) {
-        ti_vec_push(&graph->shape, TI_NEW(ti_command_shape));
-    }
-    return graph->shape.data[number];
 }
 
 const ti_command_shape *ti_command_shape_of(ti_command_graph *graph, const ti_task *task)
@@ -156,7 +150,10 @@ const ti_command_shape *ti_command_shape_of(ti_command_graph *graph, const ti_ta
         }
         return &graph->single;
     }
-    ti_command_shape *known = place_of(graph, shape->number);
+    while (graph->shape.count <= shape->number) {
+        ti_vec_push(&graph->shape, TI_NEW(ti_command_shape));
+    }
+    ti_command_shape *known = graph->shape.data[shape->number];
     if (known->serial != shape->serial) {
         ti_arena_fini(&known->pieces);
         ti_arena_reserve(&known->pieces,

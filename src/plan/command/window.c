@@ -1,15 +1,17 @@
 /* The command graph, lookahead: tasks whose transfers may become something better once it is known what comes next.
  *
- * A forward that nothing can improve is decided when its task comes: all of what the producer wrote goes to all nodes, or nothing moves. Any other is
- * *open*: a later task may want the same on all nodes, and then one all-gather or broadcast, done at once, serves both. The task of an open forward is
- * held, and so are tasks that depend on held ones, or whose forwards have the producer of an open one; everything else is planned as it comes. The
- * window closes at horizons, epochs and fences, and as soon as a task wants everything of an open forward's producer. Then the held tasks are planned
- * in order. Before a task with a forward is planned, what it and the later ones want on all nodes from that producer, the *wishes*, is brought by
- * one collective.
+ * A forward that nothing can improve is decided when its task comes: all of what the producer wrote goes to all nodes,
+ * or nothing moves. Any other is *open*: a later task may want the same on all nodes, and then one all-gather or
+ * broadcast, done at once, serves both. The task of an open forward is held, and so are tasks that depend on held ones,
+ * or whose forwards have the producer of an open one; everything else is planned as it comes. The window closes at
+ * horizons, epochs and fences, and as soon as a task wants everything of an open forward's producer. Then the held
+ * tasks are planned in order. Before a task with a forward is planned, what it and the later ones want on all nodes
+ * from that producer, the *anticipated reads*, is brought by one collective.
  *
- * Where two windows in a row gained nothing for a buffer, its forwards are not held open any more, until some part of it has moved by messages that
- * a collective wants later: so loops without anything to find run as without lookahead. All of this depends on the sequence of tasks
- * alone, so all nodes do the same. Paper: what Knorr et al., doi 10.1007/s10766-024-00767-y, leave open in section 5.1. */
+ * Where two windows in a row gained nothing for a buffer, its forwards are not held open any more, until some part of
+ * it has moved by messages that a collective wants later: so loops without anything to find run as without lookahead.
+ * All of this depends on the sequence of tasks alone, so all nodes do the same. Paper: what Knorr et al., doi
+ * 10.1007/s10766-024-00767-y, leave open in section 5.1. */
 #include "plan/command/impl.h"
 
 #include "base/check.h"
@@ -20,7 +22,7 @@ void ti_command_window_fini(ti_command_window *w)
 {
     ti_vec_fini(&w->held);
     ti_vec_fini(&w->open);
-    ti_vec_fini(&w->wishes);
+    ti_vec_fini(&w->anticipated);
     ti_vec_fini(&w->boxes);
     ti_vec_fini(&w->rest);
 }
@@ -63,16 +65,16 @@ static bool is_open(const ti_command_window *w, const ti_forward *f)
 }
 
 /* What a forward's reader wants on all nodes, if it wants anything of the kind; kept until the window closes. */
-static void note_wish(ti_command_graph *graph, const ti_forward *f, const ti_boxes *boxes)
+static void note_anticipated(ti_command_graph *graph, const ti_forward *f, const ti_boxes *boxes)
 {
-    ti_wish wish = { .task = graph->window.held.count,
-                     .buffer = f->buffer,
-                     .producer = f->producer,
-                     .box = ti_arena_copy(ti_arena_ring_top(&graph->arenas), boxes->data,
-                                          boxes->count * sizeof(ti_box)),
-                     .boxes = (uint32_t)boxes->count };
+    ti_anticipated read = { .task = graph->window.held.count,
+                            .buffer = f->buffer,
+                            .producer = f->producer,
+                            .box = ti_arena_copy(ti_arena_ring_top(&graph->arenas), boxes->data,
+                                                 boxes->count * sizeof(ti_box)),
+                            .boxes = (uint32_t)boxes->count };
     if (boxes->count) {
-        ti_vec_push(&graph->window.wishes, wish);
+        ti_vec_push(&graph->window.anticipated, read);
     }
 }
 
@@ -89,7 +91,7 @@ static void look_at_forward(ti_command_graph *graph, const ti_task *task, const 
     ti_discovery_question question = ti_command_question(task, use, f);
     const ti_boxes *wanted = ti_discovery_wanted_by_all(&graph->collectives, &question);
     bool all = ti_command_is_all(f, wanted), meets = is_open(&graph->window, f);
-    note_wish(graph, f, wanted);
+    note_anticipated(graph, f, wanted);
     out->meets |= meets;
     if (all) {
         out->closes |= meets;
@@ -126,7 +128,8 @@ static arrival look_at(ti_command_graph *graph, const ti_task *task)
 
 /* ---- the window closes */
 
-/* The window counts as fruitless for every buffer that it was held open for, until something is brought sooner (ti_command_window_hoist). */
+/* The window counts as fruitless for every buffer that it was held open for, until something is brought sooner
+ * (ti_command_window_hoist). */
 static void count_as_fruitless(ti_command_graph *graph)
 {
     ti_command_window *w = &graph->window;
@@ -143,18 +146,20 @@ static void count_as_fruitless(ti_command_graph *graph)
 static void close_window(ti_command_graph *graph)
 {
     ti_command_window *w = &graph->window;
+    TI_ASSERT(w->held.count > 0);
     count_as_fruitless(graph);
     for (w->at = 0; w->at < w->held.count; w->at++) {
         ti_command_plan(graph, w->held.data[w->at]);
     }
     ti_vec_clear(&w->held);
     ti_vec_clear(&w->open);
-    ti_vec_clear(&w->wishes);
+    ti_vec_clear(&w->anticipated);
 }
 
 /* ---- */
 
-/* Whether nothing is held and none of the task's forwards would be: the usual case of loops in which there is nothing to find. */
+/* Whether nothing is held and none of the task's forwards would be: the usual case of loops in which there is nothing
+ * to find. */
 static bool passes_by(ti_command_graph *graph, const ti_task *task)
 {
     for (uint32_t i = 0; i < task->forwards && graph->window.held.count == 0; i++) {
@@ -180,17 +185,18 @@ static void add_while_looking_ahead(ti_command_graph *graph, const ti_task *task
     bool ends = task->kind == TI_TASK_DESTROY && w->held.count > 0;
     bool follows = ends || follows_held(w, task);
     if (task->forwards && !ti_box_is_empty(&task->shape->range)) {
-        size_t wishes = w->wishes.count;
+        size_t before = w->anticipated.count;
         a = look_at(graph, task);
         follows |= a.meets;
         if (!follows && !a.waits) {
-            w->wishes.count = wishes;
+            w->anticipated.count = before;
         }
     }
     if (!follows && !a.waits && (!closes_always(task) || w->held.count == 0)) {
         ti_command_plan(graph, task);
         return;
     }
+    TI_ASSERT(w->held.count == 0 || w->held.data[w->held.count - 1]->id < task->id);
     ti_vec_push(&w->held, task);
     if (a.closes || closes_always(task) || w->held.count == MAX_HELD) {
         close_window(graph);

@@ -10,7 +10,8 @@
 
 enum { MAX_OLD = 4 }; /* ti_system::old_producers, unless it says otherwise */
 
-/* What a task reads of a producer. Those of another kind than PLAIN are for the report only: no forward comes of them. */
+/* What a task reads of a producer. Those of another kind than PLAIN are for the report only: no forward comes of
+ * them. */
 typedef enum part_read { PLAIN, EARLIER, PINNED, STAYS } part_read;
 typedef struct candidate {
     ti_producer *producer;
@@ -231,6 +232,7 @@ static void sort_pieces(ti_forwards *f)
 /* What is read of a candidate, as disjoint boxes. Valid until the next call. */
 static const ti_boxes *boxes_of(ti_forwards *f, const candidate *c)
 {
+    TI_ASSERT(c->first < c->end && c->end <= f->pieces.count);
     ti_vec_clear(&f->boxes);
     for (uint32_t i = c->first; i < c->end; i++) {
         if (f->images > 1) {
@@ -245,13 +247,15 @@ static const ti_boxes *boxes_of(ti_forwards *f, const candidate *c)
 static void emit(ti_forwards *f, const ti_buffer_info *buffer, const candidate *c, ti_arena *arena)
 {
     const ti_boxes *boxes = boxes_of(f, c);
+    TI_ASSERT(boxes->count > 0 && c->producer->volume > 0);
     ti_forward forward = { .buffer = buffer, .producer = c->producer->task, .boxes = (uint32_t)boxes->count };
     forward.box = ti_arena_copy(arena, boxes->data, boxes->count * sizeof(ti_box));
     forward.whole = ti_boxes_volume(boxes->data, boxes->count) == c->producer->volume;
     ti_vec_push(&f->out, forward);
 }
 
-/* One forward for all that the task reads of merged producers, in a form that does not depend on how they are kept apart. Whether anything moves. */
+/* One forward for all that the task reads of merged producers, in a form that does not depend on how they are kept
+ * apart. Whether anything moves. */
 static bool emit_merged(ti_forwards *f, const ti_buffer_info *buffer, ti_arena *arena)
 {
     ti_vec_clear(&f->boxes);

@@ -8,7 +8,8 @@
 #include "plan/track/order.h"
 #include "plan/track/tracker.h"
 
-/* What is known of a buffer. Whatever was written stays written, so `written` only grows: a check that lies inside it asks no tracker. */
+/* What is known of a buffer. Whatever was written stays written, so `written` only grows: a check that lies inside it
+ * asks no tracker. */
 typedef struct tracked {
     ti_tracker tracker;
     ti_box written; /* somebody wrote all of it; there may be more */

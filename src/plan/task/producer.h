@@ -1,8 +1,10 @@
-/* Producers: which access of which task wrote each part of a buffer that nobody has overwritten, for forwards (plan/task/forward.h).
+/* Producers: which access of which task wrote each part of a buffer that nobody has overwritten, for forwards
+ * (plan/task/forward.h).
  *
- * A map from disjoint boxes to producers, with a mark on what a forward has moved. What a horizon has passed may be *merged*: its producers are no
- * longer told apart, since by then the versions of the command graph show who has what. A merged producer remembers how it was written only
- * if all of it was written alike. For the report merged producers are kept apart by name, which changes nothing else. Application thread. */
+ * A map from disjoint boxes to producers, with a mark on what a forward has moved. What a horizon has passed may be
+ * *merged*: its producers are no longer told apart, since by then the versions of the command graph show who has what.
+ * A merged producer remembers how it was written only if all of it was written alike. For the report merged producers
+ * are kept apart by name, which changes nothing else. Application thread. */
 #ifndef TI_PRODUCER_H
 #define TI_PRODUCER_H
 

@@ -74,6 +74,7 @@ static void forget(ti_discovery_cache *cache, size_t index, ti_discovery *planne
     if (k->to) {
         ti_holder_unref(k->to);
     }
+    TI_ASSERT(k->collective && k->collective->serial);
     k->collective->next = planner->retired;
     planner->retired = k->collective;
     *k = cache->known.data[--cache->known.count];
@@ -137,7 +138,8 @@ static ti_box *keep_boxes(const ti_boxes *boxes, uint32_t *count, ti_box **end)
     return boxes->count ? memcpy(at, boxes->data, boxes->count * sizeof(ti_box)) : NULL;
 }
 
-/* The region, and what of it this node gives and gets, which is asked for each time that the collective is carried out. */
+/* The region, and what of it this node gives and gets, which is asked for each time that the collective is carried
+ * out. */
 static void keep_region(ti_discovery *planner, ti_collective *c)
 {
     c->region = planner->region.data;
@@ -151,6 +153,7 @@ static void keep_region(ti_discovery *planner, ti_collective *c)
         c->room = TI_MAX(need, 4);
         c->boxes = TI_NEW_ARRAY(ti_box, c->room);
     }
+    TI_ASSERT(c->room >= need);
     ti_box *end = c->boxes;
     c->region = keep_boxes(&planner->region, &c->regions, &end);
     c->get = keep_boxes(&planner->got, &c->gets, &end);
@@ -160,6 +163,7 @@ static void keep_region(ti_discovery *planner, ti_collective *c)
 static ti_collective *make(ti_discovery *planner, const draft *d)
 {
     ti_collective *c = new_collective(planner);
+    TI_ASSERT(d->pattern != TI_PATTERN_NONE && d->root < planner->nodes && planner->region.count > 0);
     c->pattern = d->pattern;
     c->nodes = planner->nodes;
     c->root = d->root;
@@ -198,11 +202,6 @@ static ti_collective *find(ti_discovery *planner, ti_discovery_cache *cache, con
 
 /* ---- the producer's side */
 
-static bool same_source(const ti_version *a, const ti_version *b)
-{
-    return a->kind == b->kind && (a->kind == TI_WRITER_SPLIT ? a->writer == b->writer : a->a == b->a && a->b == b->b);
-}
-
 static bool have_one_grid(const ti_holder *a, const ti_holder *b)
 {
     const ti_split *s = &a->split->split, *t = &b->split->split;
@@ -210,7 +209,8 @@ static bool have_one_grid(const ti_holder *a, const ti_holder *b)
            memcmp(s->parts, t->parts, sizeof(s->parts)) == 0;
 }
 
-/* Whether the parts of two accesses lie between the same borders along dimension d of the buffer, on nodes of the same place in one grid. */
+/* Whether the parts of two accesses lie between the same borders along dimension d of the buffer, on nodes of the same
+ * place in one grid. */
 static bool are_cut_alike(const ti_holder *w, const ti_holder *r, int d)
 {
     const ti_split *a = &w->split->split, *b = &r->split->split;
@@ -222,8 +222,9 @@ static bool are_cut_alike(const ti_holder *w, const ti_holder *r, int d)
            a->gran[k] == b->gran[k];
 }
 
-/* Whether an earlier reader has nothing of what the only reader now needs but what each node wrote itself: rows and columns of one grid. Along every
- * dimension of the buffer that the writer divides, one of the two is divided like it. */
+/* Whether an earlier reader has nothing of what the only reader now needs but what each node wrote itself: rows and
+ * columns of one grid. Along every dimension of the buffer that the writer divides, one of the two is divided like
+ * it. */
 static bool crosses(const ti_version *v, const ti_holder *earlier, const ti_discovery_question *q)
 {
     const ti_holder *w = v->writer, *r = q->reads.count == 1 ? q->reads.data[0] : NULL;
@@ -239,7 +240,8 @@ static bool crosses(const ti_version *v, const ti_holder *earlier, const ti_disc
     return true;
 }
 
-/* What a reader of the entry covers may lie on other nodes already, and must not travel twice: messages bring what they lack of that. */
+/* What a reader of the entry covers may lie on other nodes already, and must not travel twice: messages bring what they
+ * lack of that. */
 static void leave_out_readers(ti_discovery *planner, const ti_version *v, const ti_discovery_question *q)
 {
     for (int i = 0; i < v->readers; i++) {
@@ -278,7 +280,8 @@ static bool nothing_moves(const ti_discovery *planner, const ti_version *v, cons
     return v->kind == TI_WRITER_UNDEFINED || (v->kind == TI_WRITER_NODES && v->a == 0 && v->b == planner->nodes);
 }
 
-/* All entries of the region must have one source. Leaves in the region what nobody but the source has. TI_VERDICT_COLLECTIVE if there is any. */
+/* All entries of the region must have one source. Leaves in the region what nobody but the source has.
+ * TI_VERDICT_COLLECTIVE if there is any. */
 static ti_verdict find_source(ti_discovery *planner, const ti_discovery_question *q, draft *out)
 {
     const ti_versions *hit = ti_version_map_query_any(q->map, &planner->region);
@@ -291,7 +294,7 @@ static ti_verdict find_source(ti_discovery *planner, const ti_discovery_question
             ti_boxes_subtract(&planner->region, &v->box);
             continue;
         }
-        if (first && !same_source(first, v)) {
+        if (first && !ti_version_has_writer_of(first, v)) {
             return TI_VERDICT_MIXED;
         }
         first = first ? first : v;
@@ -308,6 +311,7 @@ static ti_verdict find_source(ti_discovery *planner, const ti_discovery_question
     }
     int a, b;
     find_nodes(planner, first->writer, &a, &b);
+    TI_ASSERT(0 <= a && a <= b && b < planner->nodes);
     out->givers = b + 1 - a;
     out->source = out->givers == 1 ? a : -1;
     out->from = out->givers == 1 ? NULL : first->writer;
@@ -378,8 +382,8 @@ static bool is_whole_image(const ti_holder *h, const ti_discovery *planner)
            ti_box_equal(&h->image.data[0], &planner->region.data[0]);
 }
 
-/* The non-trivial transposition: along every dimension of the buffer, parts are all or a partition by nodes, and there is one dimension that the
- * producer divides and the consumer does not, and one the other way round. */
+/* The non-trivial transposition: along every dimension of the buffer, parts are all or a partition by nodes, and there
+ * is one dimension that the producer divides and the consumer does not, and one the other way round. */
 static bool is_transposition(const ti_discovery *planner, const ti_holder *w, const ti_holder *r)
 {
     bool given_up = false, taken_up = false;
@@ -397,7 +401,8 @@ static bool is_transposition(const ti_discovery *planner, const ti_holder *w, co
     return given_up && taken_up;
 }
 
-/* Whether every node reads what it wrote: the parts lie between the same borders along each dimension in which there are any. */
+/* Whether every node reads what it wrote: the parts lie between the same borders along each dimension in which there
+ * are any. */
 static bool divide_alike(const ti_holder *w, const ti_holder *r)
 {
     bool alike = !w->table && !r->table && have_one_grid(w, r);
@@ -427,11 +432,13 @@ static int find_giver(const ti_discovery *planner, const ti_holder *w, const ti_
     return giver;
 }
 
-/* Nobody reads what another group wrote, if the parts of the producer lie between the same borders along all dimensions of the buffer in which those
- * of the consumer differ. Then the other dimensions of the grid say which member of a group has written what. */
+/* Nobody reads what another group wrote, if the parts of the producer lie between the same borders along all dimensions
+ * of the buffer in which those of the consumer differ. Then the other dimensions of the grid say which member of a
+ * group has written what. */
 static ti_verdict decide_groups(const ti_discovery *planner, ti_holder *read, draft *d)
 {
     ti_holder *w = d->writer;
+    TI_ASSERT(read->members > 1 && read->stride > 0);
     if (read->split->split.per_node > 1) {
         return TI_VERDICT_GROUP_CHUNKS;
     }
@@ -579,6 +586,7 @@ ti_verdict ti_discovery_decide(ti_discovery *planner, ti_discovery_cache *cache,
         }
         *out = find(planner, cache, &d);
         (*out)->last_use = q->task;
+        TI_ASSERT((*out)->regions > 0 && (*out)->nodes == planner->nodes);
     }
     return verdict;
 }

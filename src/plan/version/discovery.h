@@ -1,9 +1,11 @@
-/* Collective discovery: what becomes of a forward, decided alike on every node, from the versions that the forward's region has.
+/* Collective discovery: what becomes of a forward, decided alike on every node, from the versions that the forward's
+ * region has.
  *
- * Table 2 of Knorr et al., doi 10.1007/s10766-024-00767-y: the decision needs how many nodes write and read, and whether mappers are constant,
- * non-overlapping or a transposition; no node is looked at by itself, so it costs the same on any number of nodes. A collective is another way
- * to carry the transfers that the reads cause anyway: what versions say afterwards is the same. Collectives that were made are kept and used again
- * by the loops that repeat them. Scheduler thread. */
+ * Table 2 of Knorr et al., doi 10.1007/s10766-024-00767-y: the decision needs how many nodes write and read, and
+ * whether mappers are constant, non-overlapping or a transposition; no node is looked at by itself, so it costs the
+ * same on any number of nodes. A collective is another way to carry the transfers that the reads cause anyway: what
+ * versions say afterwards is the same. Collectives that were made are kept and used again by the loops that repeat
+ * them. Scheduler thread. */
 #ifndef TI_DISCOVERY_H
 #define TI_DISCOVERY_H
 

@@ -90,6 +90,7 @@ static void add(ti_interner *t, ti_interned *v, uint64_t hash)
     if (2 * t->count >= t->buckets) {
         rehash(t, t->buckets ? 2 * t->buckets : MIN_BUCKETS);
     }
+    TI_ASSERT(v->refs == 0 && t->buckets > t->count);
     v->hash = hash;
     v->next = t->bucket[hash % t->buckets];
     t->bucket[hash % t->buckets] = v;
@@ -290,7 +291,7 @@ void ti_holder_copy_table(const ti_holder *h, ti_box **box, size_t **start)
     *start = memcpy(ti_alloc(starts * sizeof(size_t)), h->table->start, starts * sizeof(size_t));
 }
 
-/* A diagonal is parted along both of its dimensions, but leaves out most of what lies between. */
+/* A diagonal is partitioned along both of its dimensions, but leaves out most of what lies between. */
 static bool is_on_diagonal(const ti_holder *h, int d)
 {
     bool again = false;
@@ -307,11 +308,12 @@ static ti_along along_of_component(const ti_holder *h, int d)
     if (d >= h->mapper.dims || !ti_component_follows(c) || h->split->split.parts[c->dim] == 1) {
         return TI_ALONG_CONSTANT;
     }
-    bool parted = ti_mapper_is_partitioned(&h->mapper, &h->split->split, d) && !is_on_diagonal(h, d);
-    return parted ? TI_ALONG_PARTITIONED : TI_ALONG_OTHER;
+    bool partitioned = ti_mapper_is_partitioned(&h->mapper, &h->split->split, d) && !is_on_diagonal(h, d);
+    return partitioned ? TI_ALONG_PARTITIONED : TI_ALONG_OTHER;
 }
 
-/* Rows or columns of the split's grid: what chunks touch follows some of its dimensions, and the others number the chunks of one group, in even steps. */
+/* Rows or columns of the split's grid: what chunks touch follows some of its dimensions, and the others number the
+ * chunks of one group, in even steps. */
 static void find_groups(ti_holder *h)
 {
     const ti_split *s = &h->split->split;
@@ -339,6 +341,7 @@ static void find_groups(ti_holder *h)
         members *= followed[k] ? 1 : s->parts[k];
     }
     if (members > 1 && members < s->chunks) {
+        TI_ASSERT(s->chunks % members == 0);
         h->members = (int)members;
         h->stride = (int)stride;
     }
@@ -422,6 +425,7 @@ void ti_holder_chunk(const ti_holder_cache *cache, const ti_holder *h, int64_t c
 void ti_holder_node(const ti_holder_cache *cache, const ti_holder *h, int q, const ti_box *clip, ti_boxes *out)
 {
     int64_t first, count = ti_split_chunks_of(&h->split->split, q, &first);
+    TI_ASSERT(count >= 0 && first >= 0 && first + count <= h->split->split.chunks);
     if (h->constant && !h->table) { /* one stands for all of them */
         for (size_t i = 0; count > 0 && i < h->image.count; i++) {
             ti_boxes_push_common(&h->image.data[i], clip, out);

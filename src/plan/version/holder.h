@@ -1,10 +1,10 @@
 /* Holders: who touches which part of a buffer, as a value: a range mapper over a split.
  *
- * Node q holds what the mapper covers for its chunks. Holders are interned: equal values are one object, so that versions
- * compare by pointer, and properties (constant, disjoint, nodes, task-level image) are computed once. Splits are interned
- * likewise. A few that nobody refers to are kept, because loops ask for them again. Custom mappers have a table of all
- * chunks with an index instead of an inverse. What is found depends on values only, never on addresses. Scheduler
- * thread. */
+ * Node q holds what the mapper covers for its chunks. Holders are interned: equal values are one object, so that
+ * versions compare by pointer, and properties (constant, disjoint, nodes, task-level image) are computed once. Splits
+ * are interned likewise. A few that nobody refers to are kept, because loops ask for them again. Custom mappers have a
+ * table of all chunks with an index instead of an inverse. What is found depends on values only, never on addresses.
+ * Scheduler thread. */
 #ifndef TI_HOLDER_H
 #define TI_HOLDER_H
 
@@ -95,7 +95,8 @@ static inline void ti_holder_unref(ti_holder *h)
     h->interned.refs--;
 }
 
-/* The boxes of all chunks of a custom mapper, for the caller to keep: those of chunk c are box[start[c]] to box[start[c + 1] - 1]. */
+/* The boxes of all chunks of a custom mapper, for the caller to keep: those of chunk c are box[start[c]] to box[start[c
+ * + 1] - 1]. */
 void ti_holder_copy_table(const ti_holder *h, ti_box **box, size_t **start);
 
 /* Append the parts of chunk c's image that lie in `clip`. */

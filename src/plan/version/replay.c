@@ -16,17 +16,6 @@ static void unref_all(ti_holders holders)
     }
 }
 
-static void unref_content(const ti_replay_content *c)
-{
-    for (size_t i = 0; i < c->entry.count; i++) {
-        const ti_version *v = &c->entry.data[i];
-        if (v->kind == TI_WRITER_SPLIT) {
-            ti_holder_unref(v->writer);
-        }
-        unref_all((ti_holders){ v->reader, (size_t)v->readers });
-    }
-}
-
 /* What the map lags behind has to be settled before, or never. */
 static void forget_all(ti_replay *r)
 {
@@ -38,8 +27,10 @@ static void forget_all(ti_replay *r)
         ti_arena_fini(&r->step[i].memory);
     }
     for (int i = 0; i < r->contents; i++) {
-        unref_content(&r->content[i]);
-        ti_vec_clear(&r->content[i].entry);
+        for (size_t k = 0; k < r->content[i].count; k++) {
+            ti_version_unref_holders(&r->content[i].data[k]);
+        }
+        ti_vec_clear(&r->content[i]);
     }
     r->steps = r->contents = r->at = r->base = r->latest = r->lag = 0;
     r->bytes = 0;
@@ -51,7 +42,7 @@ void ti_replay_fini(ti_replay *r)
 {
     forget_all(r);
     for (int i = 0; r->content && i < TI_REPLAY_CONTENTS; i++) {
-        ti_vec_fini(&r->content[i].entry);
+        ti_vec_fini(&r->content[i]);
     }
     ti_free(r->step, r->step ? TI_REPLAY_STEPS * sizeof(*r->step) : 0);
     ti_free(r->content, r->content ? TI_REPLAY_CONTENTS * sizeof(*r->content) : 0);
@@ -92,34 +83,13 @@ static void advance(ti_replay *r, ti_version_map *map)
 
 /* ---- contents */
 
-static bool is_same_version(const ti_version *a, const ti_version *b)
-{
-    bool writer = a->kind == TI_WRITER_SPLIT ? a->writer == b->writer
-                                             : a->kind != TI_WRITER_NODES || (a->a == b->a && a->b == b->b);
-    return a->kind == b->kind && writer && a->readers == b->readers && ti_box_equal(&a->box, &b->box) &&
-           memcmp(a->reader, b->reader, (size_t)a->readers * sizeof(a->reader[0])) == 0;
-}
-
-/* Tells nearly all contents apart; addresses do, since nothing but time depends on it. */
-static uint64_t hash_content(const ti_versions *now)
-{
-    uint64_t h = now->count;
-    for (size_t i = 0; i < now->count; i++) {
-        const ti_version *v = now->data[i];
-        uint64_t writer = v->kind == TI_WRITER_SPLIT   ? (uint64_t)(uintptr_t)v->writer
-                          : v->kind == TI_WRITER_NODES ? (uint64_t)v->a << 32 ^ (uint64_t)v->b
-                                                       : 0;
-        h = (h ^ writer ^ (uint64_t)v->box.min[0] << 8 ^ (uint64_t)v->readers) * 0x9e3779b97f4a7c15u;
-        h ^= h >> 32;
-    }
-    return h;
-}
-
 static bool is_same_content(const ti_replay_content *c, const ti_versions *now)
 {
-    bool same = c->entry.count == now->count;
+    bool same = c->count == now->count;
     for (size_t i = 0; same && i < now->count; i++) {
-        same = is_same_version(&c->entry.data[i], now->data[i]);
+        const ti_version *a = &c->data[i], *b = now->data[i];
+        same = ti_version_has_writer_of(a, b) && a->readers == b->readers && ti_box_equal(&a->box, &b->box) &&
+               memcmp(a->reader, b->reader, (size_t)a->readers * sizeof(a->reader[0])) == 0;
     }
     return same;
 }
@@ -131,9 +101,8 @@ static int number_content(ti_replay *r, ti_version_map *map)
         return 0;
     }
     const ti_versions *now = ti_version_map_query(map, &map->extent);
-    uint64_t hash = hash_content(now);
     for (int i = 0; i < r->contents; i++) {
-        if (r->content[i].hash == hash && is_same_content(&r->content[i], now)) {
+        if (is_same_content(&r->content[i], now)) {
             return i + 1;
         }
     }
@@ -144,16 +113,9 @@ static int number_content(ti_replay *r, ti_version_map *map)
         r->content = TI_NEW_ARRAY(ti_replay_content, TI_REPLAY_CONTENTS);
     }
     ti_replay_content *c = &r->content[r->contents++];
-    c->hash = hash;
     for (size_t i = 0; i < now->count; i++) {
-        const ti_version *v = now->data[i];
-        if (v->kind == TI_WRITER_SPLIT) {
-            ti_holder_ref(v->writer);
-        }
-        for (int k = 0; k < v->readers; k++) {
-            ti_holder_ref(v->reader[k]);
-        }
-        ti_vec_push(&c->entry, *v);
+        ti_version_ref_holders(now->data[i]);
+        ti_vec_push(c, *now->data[i]);
     }
     return r->contents;
 }

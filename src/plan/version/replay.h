@@ -2,10 +2,10 @@
  *
  * Loops come back to the same versions (plan/version/version.h), with the same tasks. So the contents that a buffer's
  * version map has had are numbered, and a *step* says what a task did when it met one of them: its messages, its
- * collectives, and which contents it left. A task whose step is known is planned without looking at versions at all. The
- * map lags: the holders of the steps since are applied only when somebody wants to see it (ti_replay_settle). Contents
- * are compared as wholes, so a step that is found is what planning would give. Tasks are known by the serial of their
- * shape (ir/shape.h), and forwards by their boxes.
+ * collectives, and which contents it left. A task whose step is known is planned without looking at versions at all.
+ * The map lags: the holders of the steps since are applied only when somebody wants to see it (ti_replay_settle).
+ * Contents are compared as wholes, so a step that is found is what planning would give. Tasks are known by the serial
+ * of their shape (ir/shape.h), and forwards by their boxes.
  *
  * What is kept is bounded. Where steps do not come again, or are too large, recording backs off, and is tried again
  * later. All of it depends on this node's plan only. Scheduler thread. */
@@ -34,10 +34,7 @@ typedef struct ti_replay_step {
     ti_arena memory;
 } ti_replay_step;
 
-typedef struct ti_replay_content {
-    uint64_t hash;
-    TI_VEC(ti_version) entry; /* holders referenced */
-} ti_replay_content;
+typedef TI_VEC(ti_version) ti_replay_content; /* holders referenced */
 
 enum { TI_REPLAY_STEPS = 32, TI_REPLAY_CONTENTS = 16, TI_REPLAY_LAG = 32 };
 

@@ -81,6 +81,7 @@ static void receive_from_nodes(ti_transfer_planner *p, ti_version_map *map, cons
 static void find_owners(ti_transfer_planner *p, const ti_holder *writer)
 {
     const ti_boxes *image = &p->demand.image;
+    TI_ASSERT(image->count > 0);
     ti_box around = ti_boxes_bounding(image);
     if (image->count == 1 || image->count > MAX_APART ||
         ti_box_volume(&around) <= 2 * ti_boxes_volume(image->data, image->count)) {
@@ -100,7 +101,8 @@ static void find_owners(ti_transfer_planner *p, const ti_holder *writer)
     p->found = swap;
 }
 
-/* Owners are asked one by one for what they own, of which this node wrote nothing itself, unless images of the writer's chunks overlap. */
+/* Owners are asked one by one for what they own, of which this node wrote nothing itself, unless images of the writer's
+ * chunks overlap. */
 static void receive_from_chunks(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holders reads)
 {
     ti_demand_make(map, v, reads, p->node, &v->box, &p->demand);
@@ -164,7 +166,8 @@ static void serve_from_nodes(ti_transfer_planner *p, ti_version_map *map, const 
     }
 }
 
-/* What another node lacks of a box that this one owns. It wrote none of that itself, unless images of the writer's chunks overlap. */
+/* What another node lacks of a box that this one owns. It wrote none of that itself, unless images of the writer's
+ * chunks overlap. */
 static void serve_peer(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holders reads, int peer,
                        const ti_box *owned)
 {
@@ -179,6 +182,7 @@ static void serve_peer(ti_transfer_planner *p, ti_version_map *map, const ti_ver
 static void serve_from_chunks(ti_transfer_planner *p, ti_version_map *map, const ti_version *v, ti_holders reads)
 {
     const ti_split_ref *split = v->writer->split;
+    TI_ASSERT(v->kind == TI_WRITER_SPLIT);
     for (int64_t c = split->own_first; c < split->own_first + split->own_count; c++) {
         ti_version_owned(map, v, c, &p->owned);
         ti_vec_clear(&p->peers);
@@ -219,6 +223,7 @@ static void find_lacking(ti_transfer_planner *p, ti_version_map *map, ti_holders
 
 void ti_transfer_plan(ti_transfer_planner *p, ti_version_map *map, ti_holders reads)
 {
+    TI_ASSERT(map->dirty.count == 0);
     ti_vec_clear(&p->incoming);
     ti_vec_clear(&p->outgoing);
     find_lacking(p, map, reads);

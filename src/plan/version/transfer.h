@@ -1,7 +1,8 @@
 /* Who sends what to whom before a task can run: derived alike by sender and receiver, so no message announces another.
  *
- * All reads of one buffer by one task are planned as one union, which gives at most one message per ordered pair of nodes. Its pieces are
- * ordered by entry, owner's chunk, owned box and wanted box (R8), so both sides see the same bytes in the same order. Scheduler thread. */
+ * All reads of one buffer by one task are planned as one union, which gives at most one message per ordered pair of
+ * nodes. Its pieces are ordered by entry, owner's chunk, owned box and wanted box (R8), so both sides see the same
+ * bytes in the same order. Scheduler thread. */
 #ifndef TI_TRANSFER_H
 #define TI_TRANSFER_H
 

@@ -8,24 +8,37 @@
 
 #include <string.h>
 
-enum { BLOCK = 32 }; /* entries that are allocated at once */
-
 /* ---- entries */
 
 static ti_version *new_version(ti_version_map *map)
 {
-    if (!map->free) {
-        ti_version *block = TI_NEW_ARRAY(ti_version, BLOCK);
-        ti_vec_push(&map->blocks, block);
-        for (int i = BLOCK; i-- > 0;) {
-            block[i].next_free = map->free;
-            map->free = &block[i];
-        }
-    }
     ti_version *v = map->free;
+    if (!v) {
+        return TI_NEW(ti_version);
+    }
     map->free = v->next_free;
     memset(v, 0, sizeof(*v));
     return v;
+}
+
+void ti_version_ref_holders(const ti_version *v)
+{
+    if (v->kind == TI_WRITER_SPLIT) {
+        ti_holder_ref(v->writer);
+    }
+    for (int i = 0; i < v->readers; i++) {
+        ti_holder_ref(v->reader[i]);
+    }
+}
+
+void ti_version_unref_holders(const ti_version *v)
+{
+    if (v->kind == TI_WRITER_SPLIT) {
+        ti_holder_unref(v->writer);
+    }
+    for (int i = 0; i < v->readers; i++) {
+        ti_holder_unref(v->reader[i]);
+    }
 }
 
 static void drop_writer(ti_version *v)
@@ -39,10 +52,8 @@ static void drop_writer(ti_version *v)
 
 static void drop_holders(ti_version *v)
 {
-    drop_writer(v);
-    for (int i = 0; i < v->readers; i++) {
-        ti_holder_unref(v->reader[i]);
-    }
+    ti_version_unref_holders(v);
+    v->kind = TI_WRITER_UNDEFINED;
     v->readers = 0;
 }
 
@@ -72,6 +83,7 @@ static void free_version(ti_version_map *map, ti_version *v)
 
 static void set_nodes(ti_version *v, int a, int b)
 {
+    TI_ASSERT(0 <= a && a < b);
     drop_writer(v);
     v->kind = TI_WRITER_NODES;
     v->a = a;
@@ -88,6 +100,7 @@ static void mark_dirty(ti_version_map *map, ti_version *v)
 
 static void insert(ti_version_map *map, ti_version *v)
 {
+    TI_ASSERT(!ti_box_is_empty(&v->box) && ti_box_covers(&map->extent, &v->box));
     ti_region_map_insert(&map->index, &v->box, (uint64_t)(uintptr_t)v);
     mark_dirty(map, v);
 }
@@ -103,12 +116,7 @@ static ti_version *copy_version(ti_version_map *map, const ti_version *v, const 
     *copy = *v;
     copy->box = *box;
     copy->dirty = false;
-    if (copy->kind == TI_WRITER_SPLIT) {
-        ti_holder_ref(copy->writer);
-    }
-    for (int i = 0; i < copy->readers; i++) {
-        ti_holder_ref(copy->reader[i]);
-    }
+    ti_version_ref_holders(copy);
     return copy;
 }
 
@@ -131,12 +139,16 @@ void ti_version_map_init(ti_version_map *map, const ti_box *extent, int nodes, b
 
 void ti_version_map_fini(ti_version_map *map)
 {
-    ti_region_map_fini(&map->index);
-    for (size_t i = 0; i < map->blocks.count; i++) {
-        ti_free(map->blocks.data[i], BLOCK * sizeof(ti_version));
+    ti_version_map_query(map, &map->extent);
+    for (size_t i = 0; i < map->hit.count; i++) {
+        TI_DELETE(map->hit.data[i]);
     }
+    for (ti_version *v = map->free, *next; v; v = next) {
+        next = v->next_free;
+        TI_DELETE(v);
+    }
+    ti_region_map_fini(&map->index);
     ti_holder_cache_fini(&map->holders);
-    ti_vec_fini(&map->blocks);
     ti_vec_fini(&map->dirty);
     ti_vec_fini(&map->hit);
     ti_vec_fini(&map->found);
@@ -210,11 +222,7 @@ static bool has_reader(const ti_version *v, const ti_holder *h)
 
 static bool same_version(const ti_version *x, const ti_version *y)
 {
-    if (x->kind != y->kind || x->readers != y->readers) {
-        return false;
-    }
-    if (x->kind == TI_WRITER_SPLIT ? x->writer != y->writer
-                                   : x->kind == TI_WRITER_NODES && (x->a != y->a || x->b != y->b)) {
+    if (!ti_version_has_writer_of(x, y) || x->readers != y->readers) {
         return false;
     }
     for (int i = 0; i < x->readers; i++) {
@@ -225,7 +233,8 @@ static bool same_version(const ti_version *x, const ti_version *y)
     return true;
 }
 
-/* Merge `v` with the first neighbour that equals it; the one with the smaller corner stays and keeps its readers' order. NULL if there is none. */
+/* Merge `v` with the first neighbour that equals it; the one with the smaller corner stays and keeps its readers'
+ * order. NULL if there is none. */
 static ti_version *merge_once(ti_version_map *map, ti_version *v)
 {
     ti_vec_clear(&map->found);
@@ -276,6 +285,7 @@ static void settle(ti_version_map *map)
         }
     }
     ti_vec_clear(&map->dirty);
+    TI_ASSERT(map->index.count > 0);
 }
 
 /* ---- cutting (R2) */
@@ -302,6 +312,7 @@ static ti_version *cut_out(ti_version_map *map, ti_version *v, const ti_box *box
         return v;
     }
     ti_box piece[6], common = ti_box_intersect(&v->box, box);
+    TI_ASSERT(!ti_box_is_empty(&common));
     int pieces = ti_box_subtract(&v->box, box, piece);
     remove_from_index(map, v);
     for (int i = 0; i < pieces; i++) {
@@ -477,6 +488,7 @@ void ti_demand_fini(ti_demand *demand)
 void ti_demand_make(const ti_version_map *map, const ti_version *v, ti_holders reads, int q, const ti_box *clip,
                     ti_demand *demand)
 {
+    TI_ASSERT(ti_box_covers(&v->box, clip));
     ti_vec_clear(&demand->image);
     ti_vec_clear(&demand->held);
     demand->apart = reads.count == 1 && reads.data[0]->observed_disjoint;
@@ -497,6 +509,7 @@ void ti_demand_hold_own(const ti_version_map *map, const ti_version *v, int q, c
 
 void ti_demand_lacks(ti_demand *demand, const ti_box *clip, ti_boxes *out)
 {
+    TI_ASSERT(out != &demand->image && out != &demand->held && out != &demand->rest);
     ti_vec_clear(out);
     if (TI_LIKELY(demand->image.count == 1 && demand->held.count == 0)) {
         ti_boxes_push_common(&demand->image.data[0], clip, out);
