@@ -1,10 +1,11 @@
 /* The table of shapes: see shapes.h.
  *
- * A hash map, and a list by use. A description is a run of words: what it does not fit into is not kept. Its hash covers
- * what nearly always tells descriptions apart, and costs little; those with equal hashes are in one chain. The first
- * time that a description comes, only its hash is noted, so that what never comes again costs no memory. Once the table
- * is full, a shape now and then takes the place of the one that has not been used for longest, if that is long. Loops
- * submit the same in the same order. So what came after the shape that was found last is compared first. */
+ * A hash map, and a list by use. A description is a run of words: what it does not fit into is not kept. Its hash
+ * covers what nearly always tells descriptions apart, and costs little; those with equal hashes are in one chain.
+ * The first time that a description comes, only its hash is noted, so that what never comes again costs no memory.
+ * Once the table is full, a shape now and then takes the place of the one that has not been used for longest, if
+ * that is long. Loops submit the same in the same order. So what came after the shape that was found last is
+ * compared first. */
 #include "api/shapes.h"
 
 #include "api/context.h"

@@ -292,6 +292,18 @@ void ti_boxes_subtract(ti_boxes *list, const ti_box *removed)
     }
 }
 
+void ti_boxes_add_missing(ti_boxes *list, const ti_box *box, ti_boxes *rest)
+{
+    ti_vec_clear(rest);
+    ti_vec_push(rest, *box);
+    for (size_t i = 0; i < list->count && rest->count; i++) {
+        ti_boxes_subtract(rest, &list->data[i]);
+    }
+    for (size_t i = 0; i < rest->count; i++) {
+        ti_vec_push(list, rest->data[i]);
+    }
+}
+
 /* ---------------------------------------------------------------- regions */
 
 void ti_region_fini(ti_region *region)

@@ -35,8 +35,21 @@ static inline void ti_boxes_push_common(const ti_box *a, const ti_box *b, ti_box
     }
 }
 
+/* Whether any of the boxes shares an index with `box`. */
+static inline bool ti_boxes_meet(const ti_boxes *list, const ti_box *box)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (ti_box_meets(&list->data[i], box)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Replaces every box by what `hole` leaves of it (ti_box_subtract), in order. */
 void ti_boxes_subtract(ti_boxes *list, const ti_box *hole);
+/* Appends the parts of `box` that no box of the list has; the contents of `rest` are lost. */
+void ti_boxes_add_missing(ti_boxes *list, const ti_box *box, ti_boxes *rest);
 
 /* Brings boxes, which may be empty or overlap, into normal form. */
 void ti_boxes_normalize(ti_boxes *list);

@@ -39,7 +39,8 @@ void ti_dry_run_note_commands(ti_dry_run *run, const ti_task *task, ti_command_b
 void ti_dry_run_note_time(ti_dry_run *run, const ti_task *task, ti_stage stage, uint64_t ns);
 void ti_dry_run_note_held(ti_dry_run *run, uint64_t entries, uint64_t arena_bytes);
 
-/* A table for people on stderr, and one JSON object in `path` unless it is NULL. False and a sentence if that cannot be written. */
+/* A table for people on stderr, and one JSON object in `path` unless it is NULL. False and a sentence if that cannot be
+ * written. */
 bool ti_dry_run_report(const ti_dry_run *run, const ti_system *system, const char *path, ti_strbuf *why);
 
 #endif

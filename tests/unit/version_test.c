@@ -201,8 +201,7 @@ static void check_equal(const ti_boxes *a, const ti_boxes *b)
 }
 
 /* The owner of a chunk, who looks at what it owns, cuts the same pieces as node q, who looked at the whole entry. */
-static void check_both_sides(world *w, const ti_version *v, ti_holder *const *reads, size_t count, int q,
-                             ti_demand *receiver)
+static void check_both_sides(world *w, const ti_version *v, ti_holders reads, int q, ti_demand *receiver)
 {
     ti_boxes owned = { 0 }, received = { 0 }, sent = { 0 };
     ti_demand sender = { 0 };
@@ -211,7 +210,7 @@ static void check_both_sides(world *w, const ti_version *v, ti_holder *const *re
         ti_version_owned(&w->map[0], v, c, &owned);
         for (size_t k = 0; k < owned.count && ti_split_node(split, c) != q; k++) {
             ti_demand_lacks(receiver, &owned.data[k], &received);
-            ti_demand_make(&w->map[0], v, reads, count, q, &owned.data[k], &sender);
+            ti_demand_make(&w->map[0], v, reads, q, &owned.data[k], &sender);
             if (!v->writer->disjoint) {
                 ti_demand_hold_own(&w->map[0], v, q, &owned.data[k], &sender);
             }
@@ -242,10 +241,10 @@ static void check_wants(world *w, const ti_version *v, subject *const *reads, si
             }
         }
     }
-    ti_version_wants(&w->map[0], v, holders, count, q, &out, &demand);
-    assert_true(out.count == 0 || !ti_version_is_free(v, holders, count));
+    ti_version_wants(&w->map[0], v, (ti_holders){ holders, count }, q, &out, &demand);
+    assert_true(out.count == 0 || !ti_version_is_free(v, (ti_holders){ holders, count }));
     if (v->kind == TI_WRITER_SPLIT) {
-        check_both_sides(w, v, holders, count, q, &demand);
+        check_both_sides(w, v, (ti_holders){ holders, count }, q, &demand);
     }
     for (size_t k = 0; k < out.count; k++) {
         assert_true(ti_box_covers(&v->box, &out.data[k]));
@@ -470,7 +469,7 @@ static void touch(growth *g, bool write, ti_box range, int place, tacit_componen
         ti_version_map_read(&g->map, holder);
     }
     g->most = TI_MAX(g->most, g->map.index.count);
-    g->most_holders = TI_MAX(g->most_holders, g->map.holders.count + g->splits.count);
+    g->most_holders = TI_MAX(g->most_holders, g->map.holders.values.count + g->splits.values.count);
 }
 
 static ti_box line(int64_t n)
@@ -605,7 +604,7 @@ static uint64_t fetch_cyclic(size_t per_node, int node, bool to_cyclic, size_t *
     ti_holder *all = ti_holder_ref(ti_holder_get(&map.holders, &whole, 0, ti_split_cache_get(&splits, &even)));
     evaluated_before = (int64_t)evaluated;
     ti_version_map_write(&map, to_cyclic ? all : parts);
-    ti_transfer_plan(&planner, &map, to_cyclic ? &parts : &all, 1);
+    ti_transfer_plan(&planner, &map, (ti_holders){ to_cyclic ? &parts : &all, 1 });
     uint64_t steps = planner.demand.compared + evaluated - (uint64_t)evaluated_before;
     *pieces = planner.incoming.count + planner.outgoing.count;
     ti_transfer_fini(&planner);

@@ -3,26 +3,21 @@
  * Only while a window closes: see window.c. */
 #include "plan/command/impl.h"
 
-/* The union of what is wished of a producer from the task at hand on. Whether others than this task wish anything. */
-static bool join_wishes(ti_command_window *w, const ti_forward *f)
+#include "base/check.h"
+
+/* The union of what the task at hand and later ones want of a producer. Whether later ones want anything. */
+static bool join_anticipated(ti_command_window *w, const ti_forward *f)
 {
     bool later = false;
     ti_vec_clear(&w->boxes);
-    for (size_t i = 0; i < w->wishes.count; i++) {
-        const ti_wish *wish = &w->wishes.data[i];
-        if (wish->task < w->at || wish->producer != f->producer || wish->buffer != f->buffer) {
+    for (size_t i = 0; i < w->anticipated.count; i++) {
+        const ti_anticipated *read = &w->anticipated.data[i];
+        if (read->task < w->at || read->producer != f->producer || read->buffer != f->buffer) {
             continue;
         }
-        later |= wish->task > w->at;
-        for (uint32_t b = 0; b < wish->boxes; b++) {
-            ti_vec_clear(&w->rest);
-            ti_vec_push(&w->rest, wish->box[b]);
-            for (size_t k = 0; k < w->boxes.count && w->rest.count; k++) {
-                ti_boxes_subtract(&w->rest, &w->boxes.data[k]);
-            }
-            for (size_t k = 0; k < w->rest.count; k++) {
-                ti_vec_push(&w->boxes, w->rest.data[k]);
-            }
+        later |= read->task > w->at;
+        for (uint32_t b = 0; b < read->boxes; b++) {
+            ti_boxes_add_missing(&w->boxes, &read->box[b], &w->rest);
         }
     }
     return later;
@@ -31,7 +26,7 @@ static bool join_wishes(ti_command_window *w, const ti_forward *f)
 const ti_collective *ti_command_window_hoist(ti_command_graph *graph, const ti_task *task, const ti_forward *f)
 {
     ti_command_window *w = &graph->window;
-    if (w->held.count == 0 || !join_wishes(w, f)) {
+    if (w->held.count == 0 || !join_anticipated(w, f)) {
         return NULL;
     }
     ti_command_buffer *buffer = ti_command_buffer_of(graph, f->buffer);
@@ -42,10 +37,11 @@ const ti_collective *ti_command_window_hoist(ti_command_graph *graph, const ti_t
     if (ti_discovery_decide(&graph->collectives, &buffer->collectives, &question, &what) != TI_VERDICT_COLLECTIVE) {
         return NULL;
     }
+    TI_ASSERT(w->held.data[w->at] == task);
     ti_command_emit_collective(graph, task, f->buffer, what);
     for (uint32_t i = 0; i < what->regions; i++) {
         ti_version_map_share(&buffer->versions, &what->region[i], graph->system->num_nodes);
     }
-    buffer->vain = 0;
+    buffer->fruitless = 0;
     return what;
 }

@@ -1,19 +1,20 @@
 /* The command graph, questions: what a forward asks of discovery.
  *
- * A forward with a producer is one question. One without (plan/task/forward.h) is of several tasks, all of which have been planned: windows
- * close at horizons. So the versions show who has what, and what each source has is a question by itself. */
+ * A forward with a producer is one question. One without (plan/task/forward.h) is of several tasks, all of which have
+ * been planned: windows close at horizons. So the versions show who has what, and what each source has is a question by
+ * itself. */
 #include "plan/command/impl.h"
 
+#include "base/check.h"
 #include "base/map.h"
 
 /* Sources that are told apart. What others have is asked for as if it were the last one's, and goes by messages. */
 enum { MAX_PARTS = 64 };
 
-ti_discovery_question ti_command_question(ti_command_graph *graph, const ti_task *task, const ti_forward *forward)
+ti_discovery_question ti_command_question(const ti_task *task, const ti_command_use *use, const ti_forward *forward)
 {
-    return (ti_discovery_question){ .map = &ti_command_buffer_of(graph, forward->buffer)->versions,
-                                    .read = graph->reads.data,
-                                    .reads = graph->reads.count,
+    return (ti_discovery_question){ .map = &use->state->versions,
+                                    .reads = use->reads,
                                     .box = forward->box,
                                     .boxes = forward->boxes,
                                     .task = task->id };
@@ -25,10 +26,9 @@ bool ti_command_is_all(const ti_forward *f, const ti_boxes *wanted)
     return f->whole && ti_boxes_volume(wanted->data, wanted->count) == ti_boxes_volume(f->box, f->boxes);
 }
 
-bool ti_command_all_want_all(ti_command_graph *graph, const ti_task *task, const ti_forward *f)
+bool ti_command_all_want_all(ti_command_graph *graph, const ti_discovery_question *question, const ti_forward *f)
 {
-    ti_discovery_question question = ti_command_question(graph, task, f);
-    return ti_command_is_all(f, ti_discovery_wanted_by_all(&graph->collectives, &question));
+    return ti_command_is_all(f, ti_discovery_wanted_by_all(&graph->collectives, question));
 }
 
 /* ---- forwards without a producer */
@@ -37,7 +37,7 @@ bool ti_command_all_want_all(ti_command_graph *graph, const ti_task *task, const
 static uint64_t source_of(const ti_version *v)
 {
     uint64_t nodes = (uint64_t)v->a << 32 | (uint32_t)v->b;
-    return (v->kind == TI_WRITER_SPLIT ? v->writer->hash : ti_hash64(nodes)) | (uint64_t)1 << 63;
+    return (v->kind == TI_WRITER_SPLIT ? v->writer->interned.hash : ti_hash64(nodes)) | (uint64_t)1 << 63;
 }
 
 /* What stays is not counted: only nodes that explain look at it. */
@@ -62,9 +62,9 @@ static uint32_t part_of(ti_command_graph *graph, const ti_buffer_info *buffer, u
 }
 
 /* Note what the forward has in common with an entry. */
-static void divide_entry(ti_command_graph *graph, const ti_forward *f, const ti_version *v)
+static void divide_entry(ti_command_graph *graph, ti_holders reads, const ti_forward *f, const ti_version *v)
 {
-    bool stays = ti_version_is_free(v, graph->reads.data, graph->reads.count);
+    bool stays = ti_version_is_free(v, reads);
     if (stays && !graph->system->explain) {
         return;
     }
@@ -95,23 +95,23 @@ static void give_boxes(ti_command_graph *graph)
     }
 }
 
-void ti_command_divide(ti_command_graph *graph, const ti_forward *forward)
+void ti_command_divide(ti_command_graph *graph, const ti_command_use *use, const ti_forward *forward)
 {
     ti_vec_clear(&graph->parts);
     if (forward->producer) {
         ti_vec_push(&graph->parts, ((ti_command_part){ .forward = *forward }));
         return;
     }
-    ti_command_buffer *state = ti_command_buffer_of(graph, forward->buffer);
-    ti_replay_settle(&state->replay, &state->versions);
+    ti_replay_settle(&use->state->replay, &use->state->versions);
     ti_vec_clear(&graph->pieces);
     ti_vec_clear(&graph->asked);
     for (uint32_t i = 0; i < forward->boxes; i++) {
         ti_vec_push(&graph->asked, forward->box[i]);
     }
-    const ti_versions *hit = ti_version_map_query_any(&state->versions, &graph->asked);
+    TI_ASSERT(graph->asked.count > 0);
+    const ti_versions *hit = ti_version_map_query_any(&use->state->versions, &graph->asked);
     for (size_t i = 0; i < hit->count; i++) {
-        divide_entry(graph, forward, hit->data[i]);
+        divide_entry(graph, use->reads, forward, hit->data[i]);
     }
     give_boxes(graph);
 }

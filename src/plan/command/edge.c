@@ -90,7 +90,7 @@ static bool stays(const ti_edge_scene *s, const ti_edge *edge)
     for (uint32_t k = 0; k < edge->boxes; k++) {
         const ti_versions *hit = ti_version_map_query(s->map, &edge->box[k]);
         for (size_t i = 0; i < hit->count; i++) {
-            if (!ti_version_is_free(hit->data[i], s->read, s->reads)) {
+            if (!ti_version_is_free(hit->data[i], s->reads)) {
                 return false;
             }
         }

@@ -1,7 +1,7 @@
 /* What became of the edges of a task, for the report: see trace/explain.h. Only if somebody wants to know.
  *
- * The task graph has listed the edges (ti_task::edge). Here they meet the verdicts of their forwards, and the messages that their bytes need on
- * this node. Scheduler thread. */
+ * The task graph has listed the edges (ti_task::edge). Here they meet the verdicts of their forwards, and the messages
+ * that their bytes need on this node. Scheduler thread. */
 #ifndef TI_EDGE_H
 #define TI_EDGE_H
 
@@ -22,7 +22,8 @@ typedef struct ti_edge_fate {
 
 typedef TI_VEC(ti_edge_fate) ti_edge_fates;
 
-/* Note the edges of `task` on the buffer of `map`, when its transfers, of which these are the reads, have been planned. */
+/* Note the edges of `task` on the buffer of `map`, when its transfers, of which these are the reads, have been
+ * planned. */
 typedef struct ti_edge_scene {
     int node;
     const ti_task *task;
@@ -30,8 +31,7 @@ typedef struct ti_edge_scene {
     const ti_edge_fates *fates; /* of its forwards on the buffer */
     const ti_transfer_planner *transfer;
     ti_version_map *map;
-    ti_holder *const *read;
-    size_t reads;
+    ti_holders reads;
 } ti_edge_scene;
 void ti_edges_note(ti_explain *explain, const ti_edge_scene *scene);
 

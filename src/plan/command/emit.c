@@ -1,7 +1,8 @@
-/* The command graph, what all planning ends in: commands, messages, collectives, in the batch that goes to the next stage.
+/* The command graph, what all planning ends in: commands, messages, collectives, in the batch that goes to the next
+ * stage.
  *
- * Dependencies between commands are derived only if somebody looks (ti_system::record): what executes is ordered by the instruction
- * graph. */
+ * Dependencies between commands are derived only if somebody looks (ti_system::record): what executes is ordered by the
+ * instruction graph. */
 #include "plan/command/impl.h"
 
 #include "base/check.h"
@@ -50,21 +51,14 @@ uint64_t ti_command_count_message(ti_command_graph *graph, int peer, bool send)
     return ti_peer_count(send ? &graph->sent : &graph->received, peer, graph->system->num_nodes);
 }
 
-static size_t end_of_message(const ti_messages *pieces, size_t first)
+/* One message: `boxes` pieces from `first` on. */
+static void emit_message(ti_command_graph *graph, const ti_command *like, const ti_message_piece *first, uint32_t boxes)
 {
-    int peer = pieces->data[first].peer;
-    size_t end = first + 1;
-    while (end < pieces->count && pieces->data[end].peer == peer) {
-        end++;
-    }
-    return end;
-}
-
-/* One message: the pieces from `first` on, of which `box` has room for the boxes. */
-static void emit_message(ti_command_graph *graph, ti_command *command, const ti_message_piece *first, ti_box *box,
-                         uint32_t boxes)
-{
-    bool send = command->kind == TI_COMMAND_SEND;
+    bool send = like->kind == TI_COMMAND_SEND;
+    ti_command *command = TI_ARENA_ARRAY(ti_command_arena(graph), ti_command, 1);
+    ti_box *box = TI_ARENA_ARRAY(ti_command_arena(graph), ti_box, boxes);
+    TI_ASSERT(boxes > 0 && first->peer != graph->system->node);
+    *command = *like;
     command->id = graph->next_id++;
     for (uint32_t i = 0; i < boxes; i++) {
         box[i] = first[i].box;
@@ -79,35 +73,20 @@ static void emit_message(ti_command_graph *graph, ti_command *command, const ti_
         command->deps = (uint32_t)graph->deps.ids.count;
         command->dep = ti_arena_copy(ti_command_arena(graph), graph->deps.ids.data, command->deps * sizeof(uint64_t));
     }
-    graph->batch.data[graph->batch.count++] = command;
+    ti_vec_push(&graph->batch, command);
 }
 
-/* Room for commands is taken for a few at a time: there may be as many as there are nodes. */
 void ti_command_emit_messages(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
                               const ti_messages *pieces, bool send)
 {
-    enum { AT_ONCE = 32 };
     const ti_command like = { .kind = send ? TI_COMMAND_SEND : TI_COMMAND_RECEIVE,
                               .task = task,
                               .as.transfer.buffer = buffer };
-    ti_command *command = NULL;
-    ti_box *box = NULL;
-    size_t commands = 0, boxes = 0;
-    ti_vec_reserve(&graph->batch, graph->batch.count + pieces->count);
-    for (size_t i = 0, end; i < pieces->count; i = end, commands--) {
-        end = end_of_message(pieces, i);
-        if (commands == 0) {
-            commands = TI_MIN(pieces->count - i, (size_t)AT_ONCE);
-            command = TI_ARENA_ARRAY(ti_command_arena(graph), ti_command, commands);
+    for (size_t i = 0, end; i < pieces->count; i = end) {
+        for (end = i + 1; end < pieces->count && pieces->data[end].peer == pieces->data[i].peer;) {
+            end++;
         }
-        if (boxes < end - i) {
-            boxes = TI_MAX(commands, end - i);
-            box = TI_ARENA_ARRAY(ti_command_arena(graph), ti_box, boxes);
-        }
-        *command = like;
-        emit_message(graph, command++, &pieces->data[i], box, (uint32_t)(end - i));
-        box += end - i;
-        boxes -= end - i;
+        emit_message(graph, &like, &pieces->data[i], (uint32_t)(end - i));
     }
 }
 

@@ -16,11 +16,6 @@ ti_command_graph *ti_command_graph_create(const ti_system *system)
     return graph;
 }
 
-static bool is_distributed(const ti_command_graph *graph)
-{
-    return graph->system->num_nodes > 1;
-}
-
 void ti_command_graph_destroy(ti_command_graph *graph)
 {
     for (size_t i = 0; i < graph->buffer.count; i++) {
@@ -29,7 +24,6 @@ void ti_command_graph_destroy(ti_command_graph *graph)
     ti_vec_fini(&graph->buffer);
     ti_vec_fini(&graph->batch);
     ti_vec_fini(&graph->planned);
-    ti_vec_fini(&graph->reads);
     ti_command_window_fini(&graph->window);
     ti_vec_fini(&graph->parts);
     ti_vec_fini(&graph->pieces);
@@ -69,7 +63,7 @@ ti_command_counts ti_command_graph_counts(const ti_command_graph *graph)
     ti_command_counts counts = { graph->next_id - 1, graph->evaluated, 0, ti_arena_ring_bytes(&graph->arenas),
                                  graph->replayed };
     for (size_t i = 0; i < graph->buffer.count; i++) {
-        if (graph->buffer.data[i] && is_distributed(graph)) {
+        if (graph->buffer.data[i] && ti_command_is_distributed(graph)) {
             counts.entries += graph->buffer.data[i]->versions.index.count;
         }
     }
@@ -80,7 +74,7 @@ ti_command_counts ti_command_graph_counts(const ti_command_graph *graph)
 static ti_version_map *settled_versions(ti_command_graph *graph, size_t slot)
 {
     ti_command_buffer *state = graph->buffer.data[slot];
-    if (!state || !is_distributed(graph)) {
+    if (!state || !ti_command_is_distributed(graph)) {
         return NULL;
     }
     ti_replay_settle(&state->replay, &state->versions);

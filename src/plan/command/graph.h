@@ -1,9 +1,9 @@
 /* Stage 2, the command graph: who does it and who sends. This node's part of every task.
  *
- * A pure function of the tasks, the number of nodes and this node's number; no node waits for another one's plan. Takes a window of
- * tasks and returns one batch of commands, in an order that respects all dependencies: per task its sends, its receives, its execution, its
- * reductions. Commands live in an arena that is recycled when the horizon after them has been executed; a batch is valid until the next add.
- * Scheduler thread. */
+ * A pure function of the tasks, the number of nodes and this node's number; no node waits for another one's plan. Takes
+ * a window of tasks and returns one batch of commands, in an order that respects all dependencies: per task its sends,
+ * its receives, its execution, its reductions. Commands live in an arena that is recycled when the horizon after them
+ * has been executed; a batch is valid until the next add. Scheduler thread. */
 #ifndef TI_COMMAND_GRAPH_H
 #define TI_COMMAND_GRAPH_H
 
@@ -20,8 +20,7 @@ void ti_command_graph_release(ti_command_graph *graph, uint64_t executed);
 
 typedef struct ti_command_counts {
     uint64_t commands, chunks_evaluated, entries, arena_bytes;
-    uint64_t
-        replayed; /* buffers of tasks for which nothing was evaluated, since the same had been before: plan/version/replay.h */
+    uint64_t replayed; /* buffers of tasks that were replayed: plan/version/replay.h */
 } ti_command_counts;
 ti_command_counts ti_command_graph_counts(const ti_command_graph *graph);
 

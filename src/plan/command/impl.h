@@ -22,7 +22,7 @@ typedef struct ti_command_buffer {
     ti_version_map versions; /* with more than one node; settle the replay before you look */
     ti_replay replay;
     ti_discovery_cache collectives;
-    int vain; /* windows in a row that were held open for this buffer and gained nothing by it */
+    int fruitless; /* windows in a row that were held open for this buffer and gained nothing by it */
     struct {
         uint64_t task;          /* the latest reduction, or 0 */
         int a, b;               /* nodes that its result came to */
@@ -33,13 +33,13 @@ typedef struct ti_command_buffer {
 } ti_command_buffer;
 
 /* What a held task wants on all nodes alike: the next one for the same producer may bring it sooner. */
-typedef struct ti_wish {
+typedef struct ti_anticipated {
     size_t task; /* index of the held task */
     const ti_buffer_info *buffer;
     uint64_t producer;
     const ti_box *box;
     uint32_t boxes;
-} ti_wish;
+} ti_anticipated;
 
 /* A forward whose best decision may depend on tasks to come. */
 typedef struct ti_open_forward {
@@ -58,12 +58,19 @@ typedef struct ti_command_piece {
     ti_box box;
 } ti_command_piece;
 
+/* What a task does to one buffer. */
+typedef struct ti_command_use {
+    ti_command_buffer *state;
+    ti_holders reads, writes; /* of accesses that need old contents, and of those that write; one per mapper */
+    bool reduces;             /* its only access is a reduction */
+} ti_command_use;
+
 /* What follows from a task's shape alone: see shape.c. */
 typedef struct ti_command_shape {
     uint64_t serial; /* of the shape; 0: nothing is known */
     ti_split_ref *split;
-    TI_VEC(ti_holder *) holder; /* of the accesses, one per mapper, in order; referenced; with more than one node */
-    TI_VEC(uint32_t) slot;      /* of the buffer of each */
+    TI_VEC(ti_command_use) use; /* of each buffer, with more than one node: first those that are read */
+    TI_VEC(ti_holder *) holder; /* of all uses; referenced */
     const ti_piece *piece;      /* this node's, split->own_count of them */
     ti_arena pieces;            /* where they lie */
 } ti_command_shape;
@@ -72,7 +79,7 @@ typedef struct ti_command_shape {
 typedef struct ti_command_window {
     TI_VEC(const ti_task *) held; /* in order */
     TI_VEC(ti_open_forward) open;
-    TI_VEC(ti_wish) wishes;
+    TI_VEC(ti_anticipated) anticipated;
     size_t at; /* the held task that is being planned */
     ti_boxes boxes, rest;
 } ti_command_window;
@@ -96,7 +103,6 @@ struct ti_command_graph {
     TI_VEC(ti_command_shape *) shape; /* by number */
     ti_command_shape single;          /* of task `single_task`, whose shape comes once */
     uint64_t single_task;
-    TI_VEC(ti_holder *) reads;     /* those that read one buffer */
     TI_VEC(ti_command_part) parts; /* of the forward at hand */
     TI_VEC(ti_command_piece) pieces;
     ti_boxes asked;
@@ -107,7 +113,14 @@ struct ti_command_graph {
     } became;
 };
 
-/* Each of these files calls those before it only: emit, shape, divide, anticipate, forward, reduce, replay, plan, window, graph. */
+/* Each of these files calls those before it only: emit, shape, divide, anticipate, forward, reduce, replay, plan,
+ * window, graph. */
+
+/* With one node there is nothing to send, so no versions are kept. */
+static inline bool ti_command_is_distributed(const ti_command_graph *graph)
+{
+    return graph->system->num_nodes > 1;
+}
 
 /* emit.c */
 static inline ti_arena *ti_command_arena(ti_command_graph *graph)
@@ -131,39 +144,39 @@ void ti_command_emit_messages(ti_command_graph *graph, const ti_task *task, cons
 /* shape.c */
 /* What is known of the task's shape: valid until the next task, or longer. */
 const ti_command_shape *ti_command_shape_of(ti_command_graph *graph, const ti_task *task);
-/* Fill `reads` with the holders of all reads of `buffer` by the task. */
-void ti_command_collect_reads(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer);
+const ti_command_use *ti_command_use_of(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer);
 /* The buffer in this slot is about to go. */
 void ti_command_shapes_forget(ti_command_graph *graph, uint32_t slot);
 void ti_command_shapes_fini(ti_command_graph *graph);
 
-/* divide.c: forwards of a task whose reads of the buffer have been collected. */
-ti_discovery_question ti_command_question(ti_command_graph *graph, const ti_task *task, const ti_forward *forward);
+/* divide.c: forwards of a task on the buffer that it uses so. */
+ti_discovery_question ti_command_question(const ti_task *task, const ti_command_use *use, const ti_forward *forward);
 /* Whether what is wanted on all nodes is all that is left of what the producer wrote; whether all nodes want that. */
 bool ti_command_is_all(const ti_forward *forward, const ti_boxes *wanted);
-bool ti_command_all_want_all(ti_command_graph *graph, const ti_task *task, const ti_forward *forward);
+bool ti_command_all_want_all(ti_command_graph *graph, const ti_discovery_question *question, const ti_forward *forward);
 /* Fill `parts`; what they point to lives as long as the task. */
-void ti_command_divide(ti_command_graph *graph, const ti_forward *forward);
+void ti_command_divide(ti_command_graph *graph, const ti_command_use *use, const ti_forward *forward);
 
 /* anticipate.c */
-/* The held task at hand is planned and has this forward: what this one and later ones want on all nodes comes first, at once. NULL: nothing. */
+/* The held task at hand is planned and has this forward: what this one and later ones want on all nodes comes first, at
+ * once. NULL: nothing. */
 const ti_collective *ti_command_window_hoist(ti_command_graph *graph, const ti_task *task, const ti_forward *forward);
 
 /* forward.c */
-/* Forwards on the buffer of `state` become collectives where they fit a pattern. */
-void ti_command_forward_data(ti_command_graph *graph, const ti_task *task, ti_command_buffer *state);
+/* Forwards on the buffer become collectives where they fit a pattern. */
+void ti_command_forward_data(ti_command_graph *graph, const ti_task *task, const ti_command_use *use);
 
-/* reduce.c: combine the partial results of the access with this index; learn from the reads that have been collected. */
+/* reduce.c: combine the partial results of the access with this index; note who reads what a reduction has left. */
 void ti_command_reduce(ti_command_graph *graph, const ti_task *task, uint32_t index, const ti_split_ref *split);
-void ti_command_note_readers(ti_command_graph *graph, const ti_task *task, ti_command_buffer *state);
+void ti_command_note_readers(ti_command_graph *graph, const ti_command_use *use);
 
 /* replay.c: tasks whose messages and collectives are known from the last time. */
-/* Of each of the task's buffers either `replay.now` is known, or the versions are up to date. */
-void ti_command_replay_begin(ti_command_graph *graph, const ti_task *task);
-/* Emit what is known; or record what has been emitted, to the buffer's `became` and in `transfer`. */
+/* Afterwards, of each buffer either `replay.now` is known, or the versions are up to date. */
+void ti_command_replay_begin(ti_command_graph *graph, const ti_task *task, const ti_command_shape *known);
+/* Emit what is known; or record what has been emitted (`became`, `transfer`), if it is wanted. */
 void ti_command_replay_transfers(ti_command_graph *graph, const ti_task *task, ti_command_buffer *state);
-void ti_command_replay_learn(ti_command_graph *graph, const ti_task *task, ti_command_buffer *state);
-void ti_command_replay_end(ti_command_graph *graph, const ti_task *task);
+void ti_command_replay_record(ti_command_graph *graph, const ti_task *task, const ti_command_use *use);
+void ti_command_replay_end(const ti_task *task, const ti_command_shape *known);
 /* Whether lookahead has nothing to wait for, as far as this buffer goes. */
 bool ti_command_replay_passes(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer);
 

@@ -1,7 +1,8 @@
 /* Messages counted by peer: a number per node that this one has met.
  *
- * A node that meets few of many keeps them in a hash map; once it has met an eighth of all nodes, they are an array, so that patterns in which all
- * talk to all look up by index. The memory is in proportion to the peers met, never to the nodes of the run. Scheduler thread. */
+ * A node that meets few of many keeps them in a hash map; once it has met an eighth of all nodes, they are an array, so
+ * that patterns in which all talk to all look up by index. The memory is in proportion to the peers met, never to the
+ * nodes of the run. Scheduler thread. */
 #ifndef TI_PEER_COUNTERS_H
 #define TI_PEER_COUNTERS_H
 

@@ -1,50 +1,48 @@
-/* The command graph, planning: what this node does for one task. With one node there is nothing to send, so no versions are kept. */
+/* The command graph, planning: what this node does for one task. With one node there is nothing to send, so no versions
+ * are kept. */
 #include "plan/command/impl.h"
 
 #include "base/check.h"
 
-static bool is_distributed(const ti_command_graph *graph)
-{
-    return graph->system->num_nodes > 1;
-}
-
 /* ---- transfers */
 
-static void note_edges(ti_command_graph *graph, const ti_task *task, ti_command_buffer *state)
+static void note_edges(ti_command_graph *graph, const ti_task *task, const ti_command_use *use)
 {
+    ti_command_buffer *state = use->state;
     const ti_edge_scene scene = { .node = graph->system->node,
                                   .task = task,
                                   .buffer = state->info,
                                   .fates = &graph->fates,
                                   .transfer = &graph->transfer,
                                   .map = &state->versions,
-                                  .read = graph->reads.data,
-                                  .reads = graph->reads.count };
+                                  .reads = use->reads };
     ti_edges_note(graph->system->explain, &scene);
 }
 
-static void transfer_data(ti_command_graph *graph, const ti_task *task)
+static void transfer_data(ti_command_graph *graph, const ti_task *task, const ti_command_use *use)
 {
-    for (uint32_t i = 0; i < task->shape->accesses; i++) {
-        if (ti_shape_is_first_read(task->shape, i)) {
-            const ti_buffer_info *buffer = task->shape->access[i].buffer;
-            ti_command_buffer *state = ti_command_buffer_of(graph, buffer);
-            if (state->replay.now) {
-                ti_command_replay_transfers(graph, task, state);
-                continue;
-            }
-            ti_command_collect_reads(graph, task, buffer);
-            ti_command_forward_data(graph, task, state);
-            ti_transfer_plan(&graph->transfer, &state->versions, graph->reads.data, graph->reads.count);
-            if (state->reduced.task) {
-                ti_command_note_readers(graph, task, state);
-            }
-            if (graph->system->explain) {
-                note_edges(graph, task, state);
-            }
-            ti_command_emit_messages(graph, task, buffer, &graph->transfer.outgoing, true);
-            ti_command_emit_messages(graph, task, buffer, &graph->transfer.incoming, false);
-            ti_command_replay_learn(graph, task, state);
+    ti_command_buffer *state = use->state;
+    ti_command_forward_data(graph, task, use);
+    ti_transfer_plan(&graph->transfer, &state->versions, use->reads);
+    if (state->reduced.task) {
+        ti_command_note_readers(graph, use);
+    }
+    if (graph->system->explain) {
+        note_edges(graph, task, use);
+    }
+    ti_command_emit_messages(graph, task, state->info, &graph->transfer.outgoing, true);
+    ti_command_emit_messages(graph, task, state->info, &graph->transfer.incoming, false);
+    ti_command_replay_record(graph, task, use);
+}
+
+static void transfer_all(ti_command_graph *graph, const ti_task *task, const ti_command_shape *known)
+{
+    ti_command_replay_begin(graph, task, known);
+    for (size_t i = 0; i < known->use.count && known->use.data[i].reads.count; i++) {
+        if (known->use.data[i].state->replay.now) {
+            ti_command_replay_transfers(graph, task, known->use.data[i].state);
+        } else {
+            transfer_data(graph, task, &known->use.data[i]);
         }
     }
 }
@@ -84,7 +82,8 @@ static bool is_one_piece(const ti_command_graph *graph, const ti_task *task)
     for (uint32_t i = 0; i < task->shape->accesses; i++) {
         reduces |= task->shape->access[i].mode == TACIT_REDUCE;
     }
-    return !is_distributed(graph) && task->kind == TI_TASK_EXECUTE && task->shape->oversubscribe == 1 && !reduces;
+    return !ti_command_is_distributed(graph) && task->kind == TI_TASK_EXECUTE && task->shape->oversubscribe == 1 &&
+           !reduces;
 }
 
 static void execute_whole(ti_command_graph *graph, const ti_task *task)
@@ -96,30 +95,19 @@ static void execute_whole(ti_command_graph *graph, const ti_task *task)
 
 /* ---- versions after the task */
 
-static void update_versions(ti_command_graph *graph, const ti_task *task)
+static void update_versions(const ti_command_use *use)
 {
-    const ti_command_shape *known = ti_command_shape_of(graph, task);
-    for (int writes = 0; writes < 2; writes++) {
-        size_t first = 0; /* of the access's holders */
-        for (uint32_t i = 0; i < task->shape->accesses; first += task->shape->access[i++].mappers) {
-            const ti_access *access = &task->shape->access[i];
-            ti_command_buffer *state = ti_command_buffer_of(graph, access->buffer);
-            ti_version_map *versions = &state->versions;
-            if (state->replay.now) {
-                continue;
-            }
-            if (writes && access->mode == TACIT_REDUCE) {
-                ti_version_map_set(versions, &access->buffer->extent, state->reduced.a, state->reduced.b);
-            }
-            for (uint32_t m = 0; (writes ? ti_access_writes(access) : ti_access_reads(access)) && m < access->mappers;
-                 m++) {
-                if (writes) {
-                    ti_version_map_write(versions, known->holder.data[first + m]);
-                } else {
-                    ti_version_map_read(versions, known->holder.data[first + m]);
-                }
-            }
-        }
+    ti_command_buffer *state = use->state;
+    if (use->reduces) {
+        TI_ASSERT(!state->replay.now && !use->writes.count);
+        ti_version_map_set(&state->versions, &state->info->extent, state->reduced.a, state->reduced.b);
+        return;
+    }
+    for (size_t i = 0; i < use->reads.count && !state->replay.now; i++) {
+        ti_version_map_read(&state->versions, use->reads.data[i]);
+    }
+    for (size_t i = 0; i < use->writes.count && !state->replay.now; i++) {
+        ti_version_map_write(&state->versions, use->writes.data[i]);
     }
 }
 
@@ -144,9 +132,8 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
         return;
     }
     const ti_command_shape *known = ti_command_shape_of(graph, task);
-    if (is_distributed(graph)) {
-        ti_command_replay_begin(graph, task);
-        transfer_data(graph, task);
+    if (ti_command_is_distributed(graph)) {
+        transfer_all(graph, task, known);
     }
     if (task->kind == TI_TASK_FENCE) {
         fence(graph, task);
@@ -158,9 +145,11 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
             ti_command_reduce(graph, task, i, known->split);
         }
     }
-    if (is_distributed(graph)) {
-        update_versions(graph, task);
-        ti_command_replay_end(graph, task);
+    if (ti_command_is_distributed(graph)) {
+        for (size_t i = 0; i < known->use.count; i++) {
+            update_versions(&known->use.data[i]);
+        }
+        ti_command_replay_end(task, known);
     }
 }
 
@@ -170,7 +159,7 @@ void ti_command_close_buffer(ti_command_graph *graph, uint32_t slot)
     if (!state) {
         return;
     }
-    if (is_distributed(graph)) {
+    if (ti_command_is_distributed(graph)) {
         ti_command_shapes_forget(graph, slot);
         ti_replay_fini(&state->replay);
         ti_discovery_cache_fini(&state->collectives, &graph->collectives);
@@ -199,7 +188,7 @@ static void create_buffer(ti_command_graph *graph, const ti_task *task)
     TI_ASSERT(!graph->buffer.data[info->slot]);
     ti_command_buffer *state = graph->buffer.data[info->slot] = TI_NEW(ti_command_buffer);
     state->info = info;
-    if (is_distributed(graph)) {
+    if (ti_command_is_distributed(graph)) {
         ti_version_map_init(&state->versions, &info->extent, graph->system->num_nodes,
                             task->as.create.init.memory && !task->shape->accesses, &graph->evaluated);
         if (task->shape->accesses) {

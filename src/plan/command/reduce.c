@@ -1,15 +1,16 @@
 /* The command graph, reductions: how the partial results of the nodes become one.
  *
- * Three ways. A collective of the network's, whose result goes to all nodes or to one: to those that read what the buffer's reductions left before, since
- * who will read this one is not known yet; a wrong guess costs a transfer. Messages along a binomial tree, where collectives are off or few nodes
- * take part. And messages along a tree over blocks of the range, which has the same bits on any number of nodes. */
+ * Three ways. A collective of the network's, whose result goes to all nodes or to one: to those that read what the
+ * buffer's reductions left before, since who will read this one is not known yet; a wrong guess costs a transfer.
+ * Messages along a binomial tree, where collectives are off or few nodes take part. And messages along a tree over
+ * blocks of the range, which has the same bits on any number of nodes. */
 #include "plan/command/impl.h"
 
 #include "base/check.h"
 
 #include <limits.h>
 
-enum { MOST_COMBINED = INT_MAX }; /* elements: MPI counts them in an int */
+enum { MAX_COMBINED = INT_MAX }; /* elements: MPI counts them in an int */
 
 /* ---- a binomial tree over the nodes that have chunks; the first of them is the root */
 
@@ -39,7 +40,8 @@ static int block_owner(const ti_split *split, uint32_t block)
     return ti_split_node(split, ti_split_part(split, 0, split->lo[0] + (int64_t)block * split->gran[0]));
 }
 
-/* Owners come in a row, so a span for the same peer as the last one goes into its message. Returns the number of messages. */
+/* Owners are adjacent, so a span for the same peer as the last one goes into its message. Returns the number of
+ * messages. */
 static int add_to_message(ti_block_message *message, int messages, int peer, ti_block_span span)
 {
     if (messages == 0 || message[messages - 1].peer != peer) {
@@ -98,15 +100,11 @@ static void join_readers(ti_readers *all, ti_readers more)
     }
 }
 
-void ti_command_note_readers(ti_command_graph *graph, const ti_task *task, ti_command_buffer *state)
+/* What a reduction reads it goes on to combine, where that lies. */
+void ti_command_note_readers(ti_command_graph *graph, const ti_command_use *use)
 {
-    for (uint32_t i = 0; i < task->shape->accesses; i++) {
-        if (task->shape->access[i].buffer == state->info && task->shape->access[i].mode == TACIT_REDUCE) {
-            return; /* it reads what it goes on to combine, where that lies */
-        }
-    }
-    for (size_t i = 0; i < graph->reads.count; i++) {
-        const ti_holder *read = graph->reads.data[i];
+    for (size_t i = 0; i < use->reads.count && !use->reduces; i++) {
+        const ti_holder *read = use->reads.data[i];
         int nodes = read->split->node_b - read->split->node_a;
         ti_readers more = { TI_READERS_OTHER, 0 };
         if (nodes == 1) {
@@ -114,7 +112,7 @@ void ti_command_note_readers(ti_command_graph *graph, const ti_task *task, ti_co
         } else if (nodes == graph->system->num_nodes && read->observed_constant) {
             more.kind = TI_READERS_ALL;
         }
-        join_readers(&state->reduced.seen, more);
+        join_readers(&use->state->reduced.seen, more);
     }
 }
 
@@ -124,10 +122,11 @@ static bool is_collective(const ti_command_graph *graph, const ti_task *task, co
 {
     const ti_system *system = graph->system;
     return system->reduces && system->collectives != TI_COLLECTIVES_OFF && split->node_b - split->node_a > 1 &&
-           !task->shape->in_blocks && !task->shape->no_collectives && ti_box_volume(&buffer->extent) <= MOST_COMBINED;
+           !task->shape->in_blocks && !task->shape->no_collectives && ti_box_volume(&buffer->extent) <= MAX_COMBINED;
 }
 
-/* Where the result goes: to whom it went the last time, and to all nodes if it was never read. What the buffer held is combined where it was brought. */
+/* Where the result goes: to whom it went the last time, and to all nodes if it was never read. What the buffer held is
+ * combined where it was brought. */
 static int choose_root(ti_command_buffer *state, const ti_access *access, const ti_split_ref *split)
 {
     if (state->reduced.seen.kind != TI_READERS_NONE) {

@@ -1,9 +1,10 @@
 /* The command graph, shapes: what of a task follows from its shape alone is derived once.
  *
- * That is its split, the holders of its accesses, and this node's chunks with their footprints. The place of a shape in the table is its
- * number, which another shape gets only when all tasks of the first have been executed. Holders belong to the version maps of
- * buffers: when a buffer goes, whoever uses it is forgotten, but for the chunks, which commands may still point to. Tasks
- * whose shape comes once use one place by turns: what it knows is good until the next task. */
+ * That is its split, the holders of its accesses, and this node's chunks with their footprints. The place of a shape in
+ * the table is its number, which another shape gets only when all tasks of the first have been executed. Holders belong
+ * to the version maps of buffers: when a buffer goes, whoever uses it is forgotten, but for the chunks, which commands
+ * may still point to. Tasks whose shape comes once use one place by turns: what it knows is good until the next
+ * task. */
 #include "plan/command/impl.h"
 
 #include "base/check.h"
@@ -34,20 +35,55 @@ static ti_split_ref *root_split(ti_command_graph *graph, const ti_split_ref *spl
     return ti_split_cache_get(&graph->splits, &request);
 }
 
-/* The holders of all accesses, one per mapper, in order. */
-static void find_holders(ti_command_graph *graph, const ti_shape *shape, ti_command_shape *known)
+static ti_command_use *find_use(const ti_command_shape *known, const ti_buffer_info *buffer)
 {
-    for (uint32_t i = 0; i < shape->accesses; i++) {
-        const ti_access *access = &shape->access[i];
-        ti_command_buffer *state = ti_command_buffer_of(graph, access->buffer);
-        bool takes_old = access->mode == TACIT_REDUCE && access->include_old;
-        ti_split_ref *readers = takes_old ? root_split(graph, known->split) : known->split;
-        for (uint32_t m = 0; m < access->mappers; m++) {
-            ti_holder *holder = ti_holder_get(&state->versions.holders, access, m, readers);
-            ti_vec_push(&known->holder, ti_holder_ref(holder));
-            ti_vec_push(&known->slot, access->buffer->slot);
+    for (size_t i = 0; i < known->use.count; i++) {
+        if (known->use.data[i].state->info == buffer) {
+            return &known->use.data[i];
         }
     }
+    return NULL;
+}
+
+/* The holders of accesses to a buffer that need old contents, or of those that write; there is room for them. */
+static ti_holders add_holders(ti_command_graph *graph, const ti_shape *shape, ti_command_shape *known,
+                              ti_command_buffer *state, bool writes)
+{
+    size_t first = known->holder.count;
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        const ti_access *access = &shape->access[i];
+        if (access->buffer == state->info && (writes ? ti_access_writes(access) : ti_access_needs_old(access))) {
+            ti_split_ref *split = access->mode == TACIT_REDUCE ? root_split(graph, known->split) : known->split;
+            for (uint32_t m = 0; m < access->mappers; m++) {
+                ti_holder *holder = ti_holder_get(&state->versions.holders, access, m, split);
+                ti_vec_push(&known->holder, ti_holder_ref(holder));
+            }
+        }
+    }
+    return (ti_holders){ known->holder.data + first, known->holder.count - first };
+}
+
+static void find_uses(ti_command_graph *graph, const ti_shape *shape, ti_command_shape *known)
+{
+    size_t mappers = 0;
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        mappers += shape->access[i].mappers;
+    }
+    ti_vec_reserve(&known->holder, 2 * mappers); /* uses point there */
+    for (int reads = 1; reads >= 0; reads--) {
+        for (uint32_t i = 0; i < shape->accesses; i++) {
+            const ti_access *access = &shape->access[i];
+            if (find_use(known, access->buffer) || (reads && !ti_access_needs_old(access))) {
+                continue;
+            }
+            ti_command_use use = { .state = ti_command_buffer_of(graph, access->buffer) };
+            use.reads = add_holders(graph, shape, known, use.state, false);
+            use.writes = add_holders(graph, shape, known, use.state, true);
+            use.reduces = access->mode == TACIT_REDUCE;
+            ti_vec_push(&known->use, use);
+        }
+    }
+    TI_ASSERT(known->holder.count <= 2 * mappers && known->use.count <= shape->accesses);
 }
 
 /* On one node, or on a task's own, the chunk is the range, whose footprints the task graph has. */
@@ -83,32 +119,25 @@ static void forget(ti_command_shape *known)
         ti_holder_unref(known->holder.data[i]);
     }
     ti_vec_clear(&known->holder);
-    ti_vec_clear(&known->slot);
+    ti_vec_clear(&known->use);
     if (known->split) {
-        known->split->refs--;
+        known->split->interned.refs--;
     }
     known->split = NULL;
     known->serial = 0;
 }
 
-static void learn(ti_command_graph *graph, const ti_shape *shape, ti_command_shape *known, ti_arena *arena)
+static void derive(ti_command_graph *graph, const ti_shape *shape, ti_command_shape *known, ti_arena *arena)
 {
     forget(known);
+    TI_ASSERT(known->holder.count == 0 && known->use.count == 0);
     known->serial = shape->serial;
     known->split = split_of(graph, shape);
-    known->split->refs++;
+    known->split->interned.refs++;
     if (graph->system->num_nodes > 1) {
-        find_holders(graph, shape, known);
+        find_uses(graph, shape, known);
     }
     find_pieces(shape, known, arena);
-}
-
-static ti_command_shape *place_of(ti_command_graph *graph, uint32_t number)
-{
-    while (graph->shape.count <= number) {
-        ti_vec_push(&graph->shape, TI_NEW(ti_command_shape));
-    }
-    return graph->shape.data[number];
 }
 
 const ti_command_shape *ti_command_shape_of(ti_command_graph *graph, const ti_task *task)
@@ -117,28 +146,21 @@ const ti_command_shape *ti_command_shape_of(ti_command_graph *graph, const ti_ta
     if (!shape->serial) {
         if (graph->single_task != task->id) {
             graph->single_task = task->id;
-            learn(graph, shape, &graph->single, ti_command_arena(graph));
+            derive(graph, shape, &graph->single, ti_command_arena(graph));
         }
         return &graph->single;
     }
-    ti_command_shape *known = place_of(graph, shape->number);
+    while (graph->shape.count <= shape->number) {
+        ti_vec_push(&graph->shape, TI_NEW(ti_command_shape));
+    }
+    ti_command_shape *known = graph->shape.data[shape->number];
     if (known->serial != shape->serial) {
         ti_arena_fini(&known->pieces);
         ti_arena_reserve(&known->pieces,
                          (sizeof(ti_piece) + shape->accesses * (sizeof(ti_footprint) + sizeof(ti_box))));
-        learn(graph, shape, known, &known->pieces);
+        derive(graph, shape, known, &known->pieces);
     }
     return known;
-}
-
-static bool uses(const ti_command_shape *known, uint32_t slot)
-{
-    for (size_t i = 0; i < known->slot.count; i++) {
-        if (known->slot.data[i] == slot) {
-            return true;
-        }
-    }
-    return false;
 }
 
 void ti_command_shapes_forget(ti_command_graph *graph, uint32_t slot)
@@ -146,7 +168,7 @@ void ti_command_shapes_forget(ti_command_graph *graph, uint32_t slot)
     graph->single_task = 0;
     forget(&graph->single);
     for (size_t i = 0; i < graph->shape.count; i++) {
-        if (uses(graph->shape.data[i], slot)) {
+        if (find_use(graph->shape.data[i], graph->buffer.data[slot]->info)) {
             forget(graph->shape.data[i]);
         }
     }
@@ -156,7 +178,7 @@ static void free_shape(ti_command_shape *known)
 {
     forget(known);
     ti_vec_fini(&known->holder);
-    ti_vec_fini(&known->slot);
+    ti_vec_fini(&known->use);
     ti_arena_fini(&known->pieces);
 }
 
@@ -170,16 +192,9 @@ void ti_command_shapes_fini(ti_command_graph *graph)
     ti_vec_fini(&graph->shape);
 }
 
-/* The holders of all reads of `buffer` by the task. */
-void ti_command_collect_reads(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer)
+const ti_command_use *ti_command_use_of(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer)
 {
-    const ti_command_shape *known = ti_command_shape_of(graph, task);
-    size_t first = 0; /* of the access's holders */
-    ti_vec_clear(&graph->reads);
-    for (uint32_t i = 0; i < task->shape->accesses; first += task->shape->access[i++].mappers) {
-        const ti_access *access = &task->shape->access[i];
-        for (uint32_t m = 0; access->buffer == buffer && ti_access_needs_old(access) && m < access->mappers; m++) {
-            ti_vec_push(&graph->reads, known->holder.data[first + m]);
-        }
-    }
+    const ti_command_use *use = find_use(ti_command_shape_of(graph, task), buffer);
+    TI_ASSERT(use && use->state == ti_command_buffer_of(graph, buffer));
+    return use;
 }

@@ -1,26 +1,28 @@
 /* The command graph, lookahead: tasks whose transfers may become something better once it is known what comes next.
  *
- * A forward that nothing can improve is decided when its task comes: all of what the producer wrote goes to all nodes, or nothing moves. Any other is
- * *open*: a later task may want the same on all nodes, and then one all-gather or broadcast, done at once, serves both. The task of an open forward is
- * held, and so are tasks that depend on held ones, or whose forwards have the producer of an open one; everything else is planned as it comes. The
- * window closes at horizons, epochs and fences, and as soon as a task wants everything of an open forward's producer. Then the held tasks are planned
- * in order. Before a task with a forward is planned, what it and the later ones want on all nodes from that producer, the *wishes*, is brought by
- * one collective.
+ * A forward that nothing can improve is decided when its task comes: all of what the producer wrote goes to all nodes,
+ * or nothing moves. Any other is *open*: a later task may want the same on all nodes, and then one all-gather or
+ * broadcast, done at once, serves both. The task of an open forward is held, and so are tasks that depend on held ones,
+ * or whose forwards have the producer of an open one; everything else is planned as it comes. The window closes at
+ * horizons, epochs and fences, and as soon as a task wants everything of an open forward's producer. Then the held
+ * tasks are planned in order. Before a task with a forward is planned, what it and the later ones want on all nodes
+ * from that producer, the *anticipated reads*, is brought by one collective.
  *
- * Where two windows in a row gained nothing for a buffer, its forwards are not held open any more, until some part of it has moved by messages that
- * a collective wants later: so loops without anything to find run as without lookahead. All of this depends on the sequence of tasks
- * alone, so all nodes do the same. Paper: what Knorr et al., doi 10.1007/s10766-024-00767-y, leave open in section 5.1. */
+ * Where two windows in a row gained nothing for a buffer, its forwards are not held open any more, until some part of
+ * it has moved by messages that a collective wants later: so loops without anything to find run as without lookahead.
+ * All of this depends on the sequence of tasks alone, so all nodes do the same. Paper: what Knorr et al., doi
+ * 10.1007/s10766-024-00767-y, leave open in section 5.1. */
 #include "plan/command/impl.h"
 
 #include "base/check.h"
 
-enum { MOST_IN_VAIN = 2, MOST_HELD = 1024 };
+enum { MAX_FRUITLESS = 2, MAX_HELD = 1024 };
 
 void ti_command_window_fini(ti_command_window *w)
 {
     ti_vec_fini(&w->held);
     ti_vec_fini(&w->open);
-    ti_vec_fini(&w->wishes);
+    ti_vec_fini(&w->anticipated);
     ti_vec_fini(&w->boxes);
     ti_vec_fini(&w->rest);
 }
@@ -63,16 +65,16 @@ static bool is_open(const ti_command_window *w, const ti_forward *f)
 }
 
 /* What a forward's reader wants on all nodes, if it wants anything of the kind; kept until the window closes. */
-static void note_wish(ti_command_graph *graph, const ti_forward *f, const ti_boxes *boxes)
+static void note_anticipated(ti_command_graph *graph, const ti_forward *f, const ti_boxes *boxes)
 {
-    ti_wish wish = { .task = graph->window.held.count,
-                     .buffer = f->buffer,
-                     .producer = f->producer,
-                     .box = ti_arena_copy(ti_arena_ring_top(&graph->arenas), boxes->data,
-                                          boxes->count * sizeof(ti_box)),
-                     .boxes = (uint32_t)boxes->count };
+    ti_anticipated read = { .task = graph->window.held.count,
+                            .buffer = f->buffer,
+                            .producer = f->producer,
+                            .box = ti_arena_copy(ti_arena_ring_top(&graph->arenas), boxes->data,
+                                                 boxes->count * sizeof(ti_box)),
+                            .boxes = (uint32_t)boxes->count };
     if (boxes->count) {
-        ti_vec_push(&graph->window.wishes, wish);
+        ti_vec_push(&graph->window.anticipated, read);
     }
 }
 
@@ -83,20 +85,21 @@ typedef struct arrival {
 } arrival;
 
 /* Look at one forward of a task that is about to be held, or would be if one of its forwards is open. */
-static void look_at_forward(ti_command_graph *graph, const ti_task *task, const ti_forward *f, arrival *out)
+static void look_at_forward(ti_command_graph *graph, const ti_task *task, const ti_command_use *use,
+                            const ti_forward *f, arrival *out)
 {
-    ti_discovery_question question = ti_command_question(graph, task, f);
+    ti_discovery_question question = ti_command_question(task, use, f);
     const ti_boxes *wanted = ti_discovery_wanted_by_all(&graph->collectives, &question);
     bool all = ti_command_is_all(f, wanted), meets = is_open(&graph->window, f);
-    note_wish(graph, f, wanted);
+    note_anticipated(graph, f, wanted);
     out->meets |= meets;
     if (all) {
         out->closes |= meets;
         return;
     }
     ti_collective *what;
-    ti_command_buffer *buffer = ti_command_buffer_of(graph, f->buffer);
-    if (buffer->vain >= MOST_IN_VAIN) {
+    ti_command_buffer *buffer = use->state;
+    if (buffer->fruitless >= MAX_FRUITLESS) {
         return;
     }
     ti_replay_settle(&buffer->replay, &buffer->versions);
@@ -112,11 +115,11 @@ static arrival look_at(ti_command_graph *graph, const ti_task *task)
 {
     arrival out = { false, false, false };
     for (uint32_t i = 0; i < task->forwards; i++) {
-        ti_command_collect_reads(graph, task, task->forward[i].buffer);
-        ti_command_divide(graph, &task->forward[i]);
+        const ti_command_use *use = ti_command_use_of(graph, task, task->forward[i].buffer);
+        ti_command_divide(graph, use, &task->forward[i]);
         for (size_t k = 0; k < graph->parts.count; k++) {
             if (!graph->parts.data[k].stays) {
-                look_at_forward(graph, task, &graph->parts.data[k].forward, &out);
+                look_at_forward(graph, task, use, &graph->parts.data[k].forward, &out);
             }
         }
     }
@@ -125,8 +128,9 @@ static arrival look_at(ti_command_graph *graph, const ti_task *task)
 
 /* ---- the window closes */
 
-/* The window counts as one in vain for every buffer that it was held open for, until something is brought sooner (ti_command_window_hoist). */
-static void count_as_vain(ti_command_graph *graph)
+/* The window counts as fruitless for every buffer that it was held open for, until something is brought sooner
+ * (ti_command_window_hoist). */
+static void count_as_fruitless(ti_command_graph *graph)
 {
     ti_command_window *w = &graph->window;
     for (size_t i = 0; i < w->open.count; i++) {
@@ -135,30 +139,32 @@ static void count_as_vain(ti_command_graph *graph)
         for (size_t k = 0; k < i && !again; k++) {
             again = w->open.data[k].buffer == w->open.data[i].buffer;
         }
-        buffer->vain += again ? 0 : 1;
+        buffer->fruitless += again ? 0 : 1;
     }
 }
 
 static void close_window(ti_command_graph *graph)
 {
     ti_command_window *w = &graph->window;
-    count_as_vain(graph);
+    TI_ASSERT(w->held.count > 0);
+    count_as_fruitless(graph);
     for (w->at = 0; w->at < w->held.count; w->at++) {
         ti_command_plan(graph, w->held.data[w->at]);
     }
     ti_vec_clear(&w->held);
     ti_vec_clear(&w->open);
-    ti_vec_clear(&w->wishes);
+    ti_vec_clear(&w->anticipated);
 }
 
 /* ---- */
 
-/* Whether nothing is held and none of the task's forwards would be: the usual case of loops in which there is nothing to find. */
+/* Whether nothing is held and none of the task's forwards would be: the usual case of loops in which there is nothing
+ * to find. */
 static bool passes_by(ti_command_graph *graph, const ti_task *task)
 {
     for (uint32_t i = 0; i < task->forwards && graph->window.held.count == 0; i++) {
         const ti_buffer_info *buffer = task->forward[i].buffer;
-        if (ti_command_buffer_of(graph, buffer)->vain < MOST_IN_VAIN &&
+        if (ti_command_buffer_of(graph, buffer)->fruitless < MAX_FRUITLESS &&
             !ti_command_replay_passes(graph, task, buffer)) {
             return false;
         }
@@ -179,19 +185,20 @@ static void add_while_looking_ahead(ti_command_graph *graph, const ti_task *task
     bool ends = task->kind == TI_TASK_DESTROY && w->held.count > 0;
     bool follows = ends || follows_held(w, task);
     if (task->forwards && !ti_box_is_empty(&task->shape->range)) {
-        size_t wishes = w->wishes.count;
+        size_t before = w->anticipated.count;
         a = look_at(graph, task);
         follows |= a.meets;
         if (!follows && !a.waits) {
-            w->wishes.count = wishes;
+            w->anticipated.count = before;
         }
     }
     if (!follows && !a.waits && (!closes_always(task) || w->held.count == 0)) {
         ti_command_plan(graph, task);
         return;
     }
+    TI_ASSERT(w->held.count == 0 || w->held.data[w->held.count - 1]->id < task->id);
     ti_vec_push(&w->held, task);
-    if (a.closes || closes_always(task) || w->held.count == MOST_HELD) {
+    if (a.closes || closes_always(task) || w->held.count == MAX_HELD) {
         close_window(graph);
     }
 }

@@ -2,27 +2,28 @@
 #include "plan/task/forward.h"
 
 #include "base/check.h"
+#include "base/sort.h"
 #include "plan/task/producer.h"
 #include "trace/explain.h"
 
 #include <string.h>
 
-/* ti_system::old_producers, unless it says otherwise. */
-enum { MANY_OLD = 4 };
+enum { MAX_OLD = 4 }; /* ti_system::old_producers, unless it says otherwise */
 
-/* What a task reads of a producer. Those of another kind than PLAIN are for the report only: no forward comes of them. */
+/* What a task reads of a producer. Those of another kind than PLAIN are for the report only: no forward comes of
+ * them. */
 typedef enum part_read { PLAIN, EARLIER, PINNED, STAYS } part_read;
 typedef struct candidate {
-    uint32_t producer;
+    ti_producer *producer;
     part_read kind;
-    bool moves;                  /* not all of it is read as it was written */
-    uint32_t first, last, count; /* pieces; first and last + 1 */
-    uint32_t next;               /* of the same producer, + 1 */
+    bool moves;          /* not all of it is read as it was written */
+    uint32_t first, end; /* pieces, once they are sorted */
 } candidate;
 
+/* What one image of an access has in common with an entry. Pieces of one image do not meet. */
 typedef struct piece {
     ti_box box;
-    uint32_t next; /* of the same candidate, + 1 */
+    uint32_t candidate;
 } piece;
 
 struct ti_forwards {
@@ -30,18 +31,18 @@ struct ti_forwards {
     bool off;            /* there are edges for the report, but no forwards */
     ti_explain *explain; /* or NULL */
     int nodes;
-    size_t most_old;
+    size_t max_old;
     uint64_t point;       /* the latest horizon or epoch */
     ti_geometry geometry; /* of task `geometry_task` */
     uint64_t geometry_task;
     TI_VEC(ti_producers *) buffer; /* by slot */
     uint64_t question;             /* counts the buffers that were asked for */
     ti_region_entries hits;
-    ti_boxes rest;
-    ti_boxes merged; /* that the task reads */
-    TI_VEC(piece) pieces;
+    ti_boxes boxes, rest;
     TI_VEC(candidate) candidates;
-    TI_VEC(uint32_t) old; /* producers that the task reads from, but for what stays */
+    TI_VEC(piece) pieces, other_pieces;
+    uint32_t images;           /* that the pieces are of */
+    TI_VEC(ti_producer *) old; /* producers that the task reads from, but for what stays */
     TI_VEC(ti_forward) out;
     TI_VEC(ti_edge) edges;
 };
@@ -56,7 +57,7 @@ ti_forwards *ti_forwards_create(const ti_system *system)
     f->off = off;
     f->explain = system->explain;
     f->nodes = system->num_nodes;
-    f->most_old = system->old_producers > 0 ? (size_t)system->old_producers : MANY_OLD;
+    f->max_old = system->old_producers > 0 ? (size_t)system->old_producers : MAX_OLD;
     f->marks = system->collectives == TI_COLLECTIVES_DISCOVER;
     return f;
 }
@@ -90,8 +91,9 @@ void ti_forwards_destroy(ti_forwards *f)
     ti_vec_fini(&f->buffer);
     ti_vec_fini(&f->hits);
     ti_vec_fini(&f->rest);
-    ti_vec_fini(&f->merged);
+    ti_vec_fini(&f->boxes);
     ti_vec_fini(&f->pieces);
+    ti_vec_fini(&f->other_pieces);
     ti_vec_fini(&f->candidates);
     ti_vec_fini(&f->old);
     ti_vec_fini(&f->out);
@@ -142,19 +144,17 @@ static void note_write(ti_forwards *f, const ti_task *task, uint32_t index_of_ac
 /* ---- reads */
 
 /* The candidate of a producer: new ones move nothing yet. */
-static candidate *candidate_of(ti_forwards *f, ti_producers *producers, uint32_t index, part_read kind)
+static candidate *candidate_of(ti_forwards *f, ti_producer *p, part_read kind)
 {
-    ti_producer *p = &producers->pool.data[index];
-    uint32_t first = p->question == f->question ? p->candidate : 0;
-    for (uint32_t at = first; at; at = f->candidates.data[at - 1].next) {
-        if (f->candidates.data[at - 1].kind == kind) {
-            return &f->candidates.data[at - 1];
-        }
+    if (p->question != f->question) {
+        p->question = f->question;
+        memset(p->candidate, 0, sizeof(p->candidate));
     }
-    ti_vec_push(&f->candidates, ((candidate){ .producer = index, .kind = kind, .next = first }));
-    p->question = f->question;
-    p->candidate = (uint32_t)f->candidates.count;
-    return &f->candidates.data[f->candidates.count - 1];
+    if (!p->candidate[kind]) {
+        ti_vec_push(&f->candidates, ((candidate){ .producer = p, .kind = kind }));
+        p->candidate[kind] = (uint32_t)f->candidates.count;
+    }
+    return &f->candidates.data[p->candidate[kind] - 1];
 }
 
 /* Whether the access reads what the producer wrote as it was written. */
@@ -173,99 +173,105 @@ static bool is_pinned(const ti_producers *producers, const ti_producer *p, const
     return m && m->geometry.place >= 0 && task->shape->place >= 0 && !m->reduced;
 }
 
-/* Pieces from `alone` on do not meet this one. */
-static void add_piece(ti_forwards *f, candidate *c, const ti_box *box, size_t alone)
+static void look_at_hit(ti_forwards *f, const ti_task *task, const ti_access *access, uint32_t mapper,
+                        const ti_box *image, const ti_region_entry *hit)
 {
-    ti_vec_clear(&f->rest);
-    ti_vec_push(&f->rest, *box);
-    for (uint32_t at = c->first; at && at <= alone && f->rest.count; at = f->pieces.data[at - 1].next) {
-        ti_boxes_subtract(&f->rest, &f->pieces.data[at - 1].box);
-    }
-    for (size_t i = 0; i < f->rest.count; i++) {
-        ti_vec_push(&f->pieces, ((piece){ .box = f->rest.data[i] }));
-        uint32_t last = (uint32_t)f->pieces.count;
-        *(c->last ? &f->pieces.data[c->last - 1].next : &c->first) = last;
-        c->last = last;
-        c->count++;
-    }
-}
-
-static void note_old(ti_forwards *f, ti_producer *p, uint32_t index)
-{
-    if (p->task && p->task <= f->point && p->met != f->question) {
+    ti_producers *producers = f->buffer.data[access->buffer->slot];
+    ti_producer *p = ti_producer_of(hit->value);
+    bool pinned = is_pinned(producers, p, task);
+    bool moves = !is_free(f, producers, p, task, access, mapper);
+    bool plain = !ti_producer_moved(hit->value) && !pinned;
+    ti_box common = ti_box_intersect(&hit->box, image);
+    if (!pinned && moves && p->task && p->task <= f->point && p->met != f->question) {
         p->met = f->question;
-        ti_vec_push(&f->old, index);
+        ti_vec_push(&f->old, p);
+    }
+    if (plain || f->explain) {
+        candidate *c = candidate_of(f, p, plain ? PLAIN : pinned ? PINNED : moves ? EARLIER : STAYS);
+        c->moves |= plain && moves;
+        ti_vec_push(&f->pieces, ((piece){ common, (uint32_t)(c - f->candidates.data) }));
+    }
+    if (plain && moves && f->marks && !task->shape->no_collectives) {
+        ti_producers_mark(producers, hit, &common);
     }
 }
 
 static void look_at_read(ti_forwards *f, const ti_task *task, uint32_t index_of_access)
 {
     const ti_access *access = &task->shape->access[index_of_access];
-    ti_producers *producers = f->buffer.data[access->buffer->slot];
     const ti_footprint *touched = &task->shape->footprint[index_of_access];
-    const ti_box *image = touched->box;
     for (uint32_t k = 0; k < touched->boxes; k++) {
-        size_t alone = f->pieces.count;
         ti_vec_clear(&f->hits);
-        ti_region_map_query(&producers->map, &image[k], &f->hits);
+        ti_region_map_query(&f->buffer.data[access->buffer->slot]->map, &touched->box[k], &f->hits);
         for (size_t i = 0; i < f->hits.count; i++) {
-            const ti_region_entry *hit = &f->hits.data[i];
-            ti_producer *p = ti_producer_at(producers, hit->value);
-            bool pinned = is_pinned(producers, p, task);
-            bool moves = !is_free(f, producers, p, task, access, TI_MIN(k, access->mappers - 1));
-            bool plain = !(hit->value & 1) && !pinned;
-            ti_box common = ti_box_intersect(&hit->box, &image[k]);
-            if (!pinned && moves) {
-                note_old(f, p, (uint32_t)(hit->value >> 1));
-            }
-            if (plain || f->explain) {
-                part_read kind = plain ? PLAIN : pinned ? PINNED : moves ? EARLIER : STAYS;
-                candidate *c = candidate_of(f, producers, (uint32_t)(hit->value >> 1), kind);
-                c->moves |= plain && moves;
-                add_piece(f, c, &common, alone);
-            }
-            if (plain && moves && f->marks && !task->shape->no_collectives) {
-                ti_producers_mark(producers, hit, &common);
-            }
+            look_at_hit(f, task, access, TI_MIN(k, access->mappers - 1), &touched->box[k], &f->hits.data[i]);
         }
+        f->images++;
     }
 }
 
-static ti_box *boxes_of(ti_forwards *f, const candidate *c, ti_arena *arena)
+static int by_candidate(const void *a, const void *b)
 {
-    ti_box *box = TI_ARENA_ARRAY(arena, ti_box, c->count), *end = box;
-    for (uint32_t at = c->first; at; at = f->pieces.data[at - 1].next) {
-        *end++ = f->pieces.data[at - 1].box;
+    const piece *x = a, *y = b;
+    return (x->candidate > y->candidate) - (x->candidate < y->candidate);
+}
+
+/* Pieces of one candidate become neighbours. */
+static void sort_pieces(ti_forwards *f)
+{
+    if (f->candidates.count > 1) {
+        ti_vec_sort(&f->pieces, &f->other_pieces, by_candidate);
     }
-    return box;
+    for (uint32_t i = 0; i < f->pieces.count; i++) {
+        candidate *c = &f->candidates.data[f->pieces.data[i].candidate];
+        c->first = c->end ? c->first : i;
+        c->end = i + 1;
+    }
+}
+
+/* What is read of a candidate, as disjoint boxes. Valid until the next call. */
+static const ti_boxes *boxes_of(ti_forwards *f, const candidate *c)
+{
+    TI_ASSERT(c->first < c->end && c->end <= f->pieces.count);
+    ti_vec_clear(&f->boxes);
+    for (uint32_t i = c->first; i < c->end; i++) {
+        if (f->images > 1) {
+            ti_boxes_add_missing(&f->boxes, &f->pieces.data[i].box, &f->rest);
+        } else {
+            ti_vec_push(&f->boxes, f->pieces.data[i].box);
+        }
+    }
+    return &f->boxes;
 }
 
 static void emit(ti_forwards *f, const ti_buffer_info *buffer, const candidate *c, ti_arena *arena)
 {
-    const ti_producer *p = &f->buffer.data[buffer->slot]->pool.data[c->producer];
-    ti_forward forward = { .buffer = buffer, .producer = p->task, .box = boxes_of(f, c, arena), .boxes = c->count };
-    forward.whole = ti_boxes_volume(forward.box, forward.boxes) == p->volume;
+    const ti_boxes *boxes = boxes_of(f, c);
+    TI_ASSERT(boxes->count > 0 && c->producer->volume > 0);
+    ti_forward forward = { .buffer = buffer, .producer = c->producer->task, .boxes = (uint32_t)boxes->count };
+    forward.box = ti_arena_copy(arena, boxes->data, boxes->count * sizeof(ti_box));
+    forward.whole = ti_boxes_volume(boxes->data, boxes->count) == c->producer->volume;
     ti_vec_push(&f->out, forward);
 }
 
-/* One forward for all that the task reads of merged producers, in a form that does not depend on how they are kept apart. Whether anything moves. */
+/* One forward for all that the task reads of merged producers, in a form that does not depend on how they are kept
+ * apart. Whether anything moves. */
 static bool emit_merged(ti_forwards *f, const ti_buffer_info *buffer, ti_arena *arena)
 {
-    ti_vec_clear(&f->merged);
+    ti_vec_clear(&f->boxes);
     bool moves = false;
     for (size_t i = 0; i < f->candidates.count; i++) {
         const candidate *c = &f->candidates.data[i];
-        if (c->kind == PLAIN && !f->buffer.data[buffer->slot]->pool.data[c->producer].task) {
-            moves |= c->moves;
-            for (uint32_t at = c->first; at; at = f->pieces.data[at - 1].next) {
-                ti_vec_push(&f->merged, f->pieces.data[at - 1].box);
-            }
+        bool counts = c->kind == PLAIN && !c->producer->task;
+        moves |= counts && c->moves;
+        for (uint32_t k = c->first; counts && k < c->end; k++) {
+            ti_vec_push(&f->boxes, f->pieces.data[k].box);
         }
     }
     if (moves) {
-        ti_boxes_normalize(&f->merged);
-        const ti_box *box = ti_arena_copy(arena, f->merged.data, f->merged.count * sizeof(ti_box));
-        ti_vec_push(&f->out, ((ti_forward){ .buffer = buffer, .box = box, .boxes = (uint32_t)f->merged.count }));
+        ti_boxes_normalize(&f->boxes);
+        const ti_box *box = ti_arena_copy(arena, f->boxes.data, f->boxes.count * sizeof(ti_box));
+        ti_vec_push(&f->out, ((ti_forward){ .buffer = buffer, .box = box, .boxes = (uint32_t)f->boxes.count }));
     }
     return moves;
 }
@@ -275,13 +281,14 @@ static void add_edge(ti_forwards *f, const ti_task *task, const ti_buffer_info *
                      ti_arena *arena)
 {
     const ti_producers *producers = f->buffer.data[buffer->slot];
-    const ti_producer *p = &producers->pool.data[c->producer];
+    const ti_producer *p = c->producer;
+    const ti_boxes *boxes = boxes_of(f, c);
     ti_edge edge = { .buffer = buffer,
                      .producer = p->name,
                      .consumer = name_of(f, task),
                      .name = ti_explain_name(f->explain, buffer->name),
-                     .box = boxes_of(f, c, arena),
-                     .boxes = c->count,
+                     .box = ti_arena_copy(arena, boxes->data, boxes->count * sizeof(ti_box)),
+                     .boxes = (uint32_t)boxes->count,
                      .forward = forward,
                      .merged = !p->task };
     edge.verdict = c->kind == EARLIER ? TI_VERDICT_EARLIER
@@ -291,14 +298,6 @@ static void add_edge(ti_forwards *f, const ti_task *task, const ti_buffer_info *
                    : f->off    ? TI_VERDICT_OFF
                                : TI_VERDICT_HINT;
     ti_vec_push(&f->edges, edge);
-}
-
-/* A task that reads what many wrote before the latest horizon makes one of them, so that the next one finds less. */
-static void merge_old(ti_forwards *f, ti_producers *producers)
-{
-    for (size_t i = 0; f->old.count > f->most_old && i < f->old.count; i++) {
-        ti_producers_merge(producers, f->old.data[i]);
-    }
 }
 
 /* All reads of one buffer, of which access `first` is the first. */
@@ -313,16 +312,18 @@ static void derive(ti_forwards *f, const ti_task *task, uint32_t first, ti_arena
         return;
     }
     f->question++;
+    f->images = 0;
     for (uint32_t i = first; i < task->shape->accesses; i++) {
         if (task->shape->access[i].buffer == buffer && ti_access_needs_old(&task->shape->access[i])) {
             look_at_read(f, task, i);
         }
     }
+    sort_pieces(f);
     bool forwards = !f->off && !task->shape->no_collectives;
     int merged = forwards && producers->merged_volume && emit_merged(f, buffer, arena) ? (int)f->out.count - 1 : -1;
     for (size_t i = 0; i < f->candidates.count; i++) {
         const candidate *c = &f->candidates.data[i];
-        bool is_merged = !producers->pool.data[c->producer].task;
+        bool is_merged = !c->producer->task;
         int forward = is_merged && c->kind == PLAIN ? merged : -1;
         if (!is_merged && forwards && c->moves) {
             emit(f, buffer, c, arena);
@@ -333,7 +334,9 @@ static void derive(ti_forwards *f, const ti_task *task, uint32_t first, ti_arena
         }
     }
     if (f->off || !task->shape->no_collectives) {
-        merge_old(f, producers);
+        for (size_t i = 0; f->old.count > f->max_old && i < f->old.count; i++) { /* the next task finds less */
+            ti_producers_merge(producers, f->old.data[i]);
+        }
     }
 }
 

@@ -8,7 +8,8 @@
 #include "plan/track/order.h"
 #include "plan/track/tracker.h"
 
-/* What is known of a buffer. Whatever was written stays written, so `written` only grows: a check that lies inside it asks no tracker. */
+/* What is known of a buffer. Whatever was written stays written, so `written` only grows: a check that lies inside it
+ * asks no tracker. */
 typedef struct tracked {
     ti_tracker tracker;
     ti_box written; /* somebody wrote all of it; there may be more */
@@ -99,11 +100,12 @@ static void say_uninitialised(const ti_shape *shape, const ti_access *access, co
 {
     char text[TI_BOX_TEXT];
     ti_box_format(hole, TI_MAX(access->buffer->dims, 1), text);
-    ti_strbuf_add(
-        why,
-        "task '%s' reads %s of buffer '%s', which nobody has written; give the buffer .init, write it in an earlier task%s",
-        shape->name, text, access->buffer->name,
-        access->mode == TACIT_UPDATE ? ", or use tacit_write if old contents do not matter" : ", or read less");
+    ti_strbuf_add(why,
+                  "task '%s' reads %s of buffer '%s', which nobody has written; "
+                  "give the buffer .init, write it in an earlier task%s",
+                  shape->name, text, access->buffer->name,
+                  access->mode == TACIT_UPDATE ? ", or use tacit_write if old contents do not matter"
+                                               : ", or read less");
 }
 
 /* Slabs that follow each other make one box; of others the largest is known. */
@@ -115,18 +117,6 @@ static void note_written(tracked *b, const ti_box *box)
     if (ti_box_volume(box) > ti_box_volume(&b->written)) {
         b->written = *box;
     }
-}
-
-static bool is_written(tracked *b, const ti_box *box, ti_box *hole)
-{
-    if (TI_LIKELY(ti_box_covers(&b->written, box))) {
-        return true;
-    }
-    bool good = ti_tracker_is_written(&b->tracker, box, hole);
-    if (good) {
-        note_written(b, box);
-    }
-    return good;
 }
 
 tacit_status ti_task_graph_check(ti_task_graph *graph, const ti_shape *shape, ti_strbuf *why)
@@ -141,11 +131,13 @@ tacit_status ti_task_graph_check(ti_task_graph *graph, const ti_shape *shape, ti
             continue;
         }
         for (size_t k = 0; k < shape->footprint[i].boxes; k++) {
+            const ti_box *box = &shape->footprint[i].box[k];
             ti_box hole;
-            if (!is_written(b, &shape->footprint[i].box[k], &hole)) {
+            if (!ti_box_covers(&b->written, box) && !ti_tracker_is_written(&b->tracker, box, &hole)) {
                 say_uninitialised(shape, access, &hole, why);
                 return TACIT_ERROR_UNINITIALIZED;
             }
+            note_written(b, box);
         }
     }
     return TACIT_OK;
@@ -205,15 +197,6 @@ static void derive_dependencies(ti_task_graph *graph, ti_task *task)
     }
 }
 
-static void apply(ti_task_graph *graph, uint64_t id)
-{
-    if (!id) {
-        return;
-    }
-    ti_horizon_apply(&graph->horizon, id);
-    ti_era_apply(&graph->era, id);
-}
-
 static void collect_front(void *user, uint64_t id)
 {
     ti_deps_add(user, id);
@@ -226,12 +209,17 @@ static void follow_front(ti_task_graph *graph, ti_task *task)
         ti_horizon_each_front(&graph->horizon, collect_front, &graph->deps);
     }
     uint64_t before = ti_horizon_insert(&graph->horizon, task->id);
-    apply(graph, task->kind == TI_TASK_EPOCH ? task->id : before);
+    uint64_t applied = task->kind == TI_TASK_EPOCH ? task->id : before;
+    if (applied) {
+        ti_horizon_apply(&graph->horizon, applied);
+        ti_era_apply(&graph->era, applied);
+    }
     graph->horizons++;
 }
 
 static void finish(ti_task_graph *graph, ti_task *task)
 {
+    TI_ASSERT(task->id == 0);
     task->id = graph->next_id++;
     ti_deps_start(&graph->deps, task->id);
     bool is_point = task->kind == TI_TASK_HORIZON || task->kind == TI_TASK_EPOCH;

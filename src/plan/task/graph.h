@@ -1,8 +1,8 @@
 /* Stage 1, the task graph: what depends on what. The same on every node.
  *
- * Takes one task after the other, derives its dependencies from task-level images (the mapper applied to the whole range), inserts
- * horizons, and hands the tasks on. Tasks and all they point to live in an arena that is recycled when the horizon after it has been
- * executed. Nothing here knows of nodes. Application thread. */
+ * Takes one task after the other, derives its dependencies from task-level images (the mapper applied to the whole
+ * range), inserts horizons, and hands the tasks on. Tasks and all they point to live in an arena that is recycled when
+ * the horizon after it has been executed. Nothing here knows of nodes. Application thread. */
 #ifndef TI_TASK_GRAPH_H
 #define TI_TASK_GRAPH_H
 
@@ -23,7 +23,8 @@ ti_arena *ti_task_graph_arena(ti_task_graph *graph);
 /* ti_shape_new in that arena. */
 ti_shape *ti_task_graph_shape(ti_task_graph *graph, const char *name);
 
-/* Whether everything that a task of this shape, which has footprints, reads has been written. If not, `why` gets a sentence. */
+/* Whether everything that a task of this shape, which has footprints, reads has been written. If not, `why` gets a
+ * sentence. */
 tacit_status ti_task_graph_check(ti_task_graph *graph, const ti_shape *shape, ti_strbuf *why);
 
 /* Give the task its id and dependencies. `out` gets the task and, if one is due, a horizon: 1 or 2 tasks. */

@@ -1,9 +1,10 @@
 /* When to insert a horizon: a pure function of the task graph, the same on every node.
  *
- * Three triggers. Depth: the critical path has grown by `step` since the last horizon, which itself adds nothing to it. Breadth: the execution front (vertices
- * without successors) is wider than `limit`. Length: there are TI_HORIZON_LENGTH vertices since the last horizon, or `limit` if that is more: what is
- * kept of them lives until they have been executed. A horizon depends on the whole front without an edge per vertex; when it is created, the
- * one before it is applied: ids below it read as it. Paper: Thoman and Salzmann, doi 10.1007/s42979-024-02749-w. Application thread. */
+ * Three triggers. Depth: the critical path has grown by `step` since the last horizon, which itself adds nothing to it.
+ * Breadth: the execution front (vertices without successors) is wider than `limit`. Length: there are TI_HORIZON_LENGTH
+ * vertices since the last horizon, or `limit` if that is more: what is kept of them lives until they have been
+ * executed. A horizon depends on the whole front without an edge per vertex; when it is created, the one before it is
+ * applied: ids below it read as it. Paper: Thoman and Salzmann, doi 10.1007/s42979-024-02749-w. Application thread. */
 #ifndef TI_HORIZON_H
 #define TI_HORIZON_H
 

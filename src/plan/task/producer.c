@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Names of merged producers that are kept apart. */
-enum { MOST_NAMES = 16 };
+enum { MAX_NAMES = 16 };
 
 void ti_geometry_fill(ti_geometry *out, const ti_shape *shape, int nodes)
 {
@@ -33,63 +33,61 @@ void ti_producers_init(ti_producers *ps, const char *others)
 
 void ti_producers_fini(ti_producers *ps)
 {
+    for (size_t i = 0; i < ps->merged.count; i++) {
+        TI_DELETE(ps->merged.data[i]);
+    }
+    ti_producer *list[] = { ps->first, ps->free };
+    for (size_t i = 0; i < TI_COUNT(list); i++) {
+        for (ti_producer *p = list[i], *next; p; p = next) {
+            next = p->next;
+            TI_DELETE(p);
+        }
+    }
     ti_region_map_fini(&ps->map);
-    ti_vec_fini(&ps->pool);
     ti_vec_fini(&ps->merged);
     ti_vec_fini(&ps->hits);
 }
 
-/* ---- the pool, and the list of those that are not merged */
+/* ---- those that there are, and the list of those that are not merged */
 
-static uint32_t take(ti_producers *ps, const ti_producer *like)
+static ti_producer *take(ti_producers *ps, const ti_producer *like)
 {
-    uint32_t index = ps->free - 1;
-    if (ps->free) {
-        ps->free = ps->pool.data[index].next;
-        ps->pool.data[index] = *like;
+    ti_producer *p = ps->free;
+    if (p) {
+        ps->free = p->next;
     } else {
-        index = (uint32_t)ps->pool.count;
-        ti_vec_push(&ps->pool, *like);
+        p = TI_NEW(ti_producer);
     }
-    return index;
+    *p = *like;
+    return p;
 }
 
-static void link_last(ti_producers *ps, uint32_t index)
+static void link_last(ti_producers *ps, ti_producer *p)
 {
-    ti_producer *p = &ps->pool.data[index];
     p->previous = ps->last;
-    p->next = 0;
-    *(ps->last ? &ps->pool.data[ps->last - 1].next : &ps->first) = index + 1;
-    ps->last = index + 1;
+    p->next = NULL;
+    *(p->previous ? &p->previous->next : &ps->first) = p;
+    ps->last = p;
     ps->listed++;
 }
 
-static void unlink_from_list(ti_producers *ps, uint32_t index)
+static void unlink_from_list(ti_producers *ps, const ti_producer *p)
 {
-    const ti_producer *p = &ps->pool.data[index];
-    *(p->previous ? &ps->pool.data[p->previous - 1].next : &ps->first) = p->next;
-    *(p->next ? &ps->pool.data[p->next - 1].previous : &ps->last) = p->previous;
+    *(p->previous ? &p->previous->next : &ps->first) = p->next;
+    *(p->next ? &p->next->previous : &ps->last) = p->previous;
     ps->listed--;
 }
 
-static void gain(ti_producers *ps, uint64_t value, int64_t volume)
+/* Merged ones stay when nothing is left of them. */
+static void change_volume(ti_producers *ps, ti_producer *p, int64_t by)
 {
-    ti_producer *p = ti_producer_at(ps, value);
-    p->volume += volume;
-    ps->merged_volume += p->task ? 0 : volume;
-}
-
-/* Merged ones stay in the pool. */
-static void lose(ti_producers *ps, uint64_t value, int64_t volume)
-{
-    ti_producer *p = ti_producer_at(ps, value);
-    p->volume -= volume;
-    ps->merged_volume -= p->task ? 0 : volume;
-    TI_ASSERT(p->volume >= 0);
+    p->volume += by;
+    ps->merged_volume += p->task ? 0 : by;
+    TI_ASSERT(p->volume >= 0 && ps->merged_volume >= 0);
     if (p->volume == 0 && p->task) {
-        unlink_from_list(ps, (uint32_t)(value >> 1));
+        unlink_from_list(ps, p);
         p->next = ps->free;
-        ps->free = (uint32_t)(value >> 1) + 1;
+        ps->free = p;
     }
 }
 
@@ -107,21 +105,14 @@ void ti_producers_erase(ti_producers *ps, const ti_box *box)
         for (int k = 0; k < pieces; k++) { /* they keep their marks */
             ti_region_map_insert(&ps->map, &piece[k], hit->value);
         }
-        lose(ps, hit->value, ti_box_volume(&common));
+        change_volume(ps, ti_producer_of(hit->value), -ti_box_volume(&common));
     }
 }
 
-/* Whether the box is all that is left of a producer, which is not merged. */
-static bool is_all_of(ti_producers *ps, uint64_t value, const ti_box *box)
-{
-    const ti_producer *p = ti_producer_at(ps, value);
-    return p->task && p->volume == ti_box_volume(box);
-}
-
 /* Loops write the same boxes again: the new producer takes the place of the old one, also in the list. */
-static void replace(ti_producers *ps, uint64_t value, const ti_producer *producer)
+static void replace(ti_producer *p, const ti_producer *producer)
 {
-    ti_producer *p = ti_producer_at(ps, value), old = *p;
+    ti_producer old = *p;
     *p = *producer;
     p->volume = old.volume;
     p->previous = old.previous;
@@ -132,26 +123,28 @@ void ti_producers_write(ti_producers *ps, const ti_producer *producer, uint64_t 
 {
     enum { AT_ONCE = 2 };
     const ti_box *box = &producer->box;
+    int64_t volume = ti_box_volume(box);
     uint64_t *at = ti_region_map_find(&ps->map, box);
-    if (at && is_all_of(ps, *at, box)) {
-        replace(ps, *at, producer);
-        *at &= ~(uint64_t)1;
+    ti_producer *old = at ? ti_producer_of(*at) : NULL;
+    TI_ASSERT(producer->task && volume > 0);
+    if (old && old->task && old->volume == volume) { /* the box is all that is left of it */
+        replace(old, producer);
+        *at = (uint64_t)(uintptr_t)old;
         return;
     }
-    uint32_t index = take(ps, producer);
-    uint64_t value = (uint64_t)index << 1;
-    link_last(ps, index);
-    gain(ps, value, ti_box_volume(box));
-    if (at) {
-        lose(ps, *at, ti_box_volume(box));
-        *at = value;
+    ti_producer *p = take(ps, producer);
+    link_last(ps, p);
+    change_volume(ps, p, volume);
+    if (old) {
+        change_volume(ps, old, -volume);
+        *at = (uint64_t)(uintptr_t)p;
     } else {
         ti_producers_erase(ps, box);
-        ti_region_map_insert(&ps->map, box, value);
+        ti_region_map_insert(&ps->map, box, (uint64_t)(uintptr_t)p);
     }
     for (int i = 0; i < AT_ONCE && ps->listed > ps->bound; i++) {
-        uint32_t oldest = ps->first - 1;
-        if (ps->pool.data[oldest].task <= point) {
+        ti_producer *oldest = ps->first;
+        if (oldest->task <= point) {
             ti_producers_merge(ps, oldest);
         } else { /* it has written again since */
             unlink_from_list(ps, oldest);
@@ -162,36 +155,33 @@ void ti_producers_write(ti_producers *ps, const ti_producer *producer, uint64_t 
 
 void ti_producers_mark(ti_producers *ps, const ti_region_entry *entry, const ti_box *part)
 {
-    ti_region_map *map = &ps->map;
-    if (ti_box_equal(&entry->box, part)) {
-        *ti_region_map_find(map, &entry->box) = entry->value | 1;
-        return;
-    }
-    ti_box piece[6];
-    int pieces = ti_box_subtract(&entry->box, part, piece);
-    ti_region_map_remove(map, &entry->box, entry->value);
+    ti_box rest[6];
+    ti_region_entry piece[7];
+    int pieces = ti_box_subtract(&entry->box, part, rest);
+    TI_ASSERT(ti_box_covers(&entry->box, part) && !ti_producer_moved(entry->value));
     for (int k = 0; k < pieces; k++) {
-        ti_region_map_insert(map, &piece[k], entry->value);
+        piece[k] = (ti_region_entry){ rest[k], entry->value };
     }
-    ti_region_map_insert(map, part, entry->value | 1);
+    piece[pieces] = (ti_region_entry){ *part, entry->value | 1 };
+    ti_region_map_cut(&ps->map, &entry->box, piece, pieces + 1);
 }
 
 /* ---- merging */
 
 /* The producer of what was merged under a name. */
-static uint32_t merged_of(ti_producers *ps, const char *name)
+static ti_producer *merged_of(ti_producers *ps, const char *name)
 {
     for (size_t i = 0; i < ps->merged.count; i++) {
-        if (ps->pool.data[ps->merged.data[i]].name == name) {
+        if (ps->merged.data[i]->name == name) {
             return ps->merged.data[i];
         }
     }
-    if (ps->merged.count >= MOST_NAMES && name != ps->others) {
+    if (ps->merged.count >= MAX_NAMES && name != ps->others) {
         return merged_of(ps, ps->others);
     }
-    uint32_t index = take(ps, &(ti_producer){ .name = name });
-    ti_vec_push(&ps->merged, index);
-    return index;
+    ti_producer *p = take(ps, &(ti_producer){ .name = name });
+    ti_vec_push(&ps->merged, p);
+    return p;
 }
 
 static void note_manner(ti_producers *ps, const ti_manner *manner)
@@ -205,20 +195,21 @@ static void note_manner(ti_producers *ps, const ti_manner *manner)
                    !ti_mapper_equal(&ps->merged_manner.mapper, &manner->mapper);
 }
 
-void ti_producers_merge(ti_producers *ps, uint32_t index)
+void ti_producers_merge(ti_producers *ps, ti_producer *p)
 {
-    ti_producer was = ps->pool.data[index];
-    uint32_t to = merged_of(ps, was.name);
-    note_manner(ps, &was.manner);
+    TI_ASSERT(p->task && p->volume > 0);
+    ti_producer *to = merged_of(ps, p->name);
+    note_manner(ps, &p->manner);
     ti_vec_clear(&ps->hits);
-    ti_region_map_query(&ps->map, &was.box, &ps->hits);
+    ti_region_map_query(&ps->map, &p->box, &ps->hits);
     size_t kept = 0;
     for (size_t i = 0; i < ps->hits.count; i++) {
         ti_region_entry e = ps->hits.data[i];
-        if (e.value >> 1 == index) {
-            lose(ps, e.value, ti_box_volume(&e.box));
-            e.value = (uint64_t)to << 1 | (e.value & 1);
-            gain(ps, e.value, ti_box_volume(&e.box));
+        if (ti_producer_of(e.value) == p) {
+            int64_t volume = ti_box_volume(&e.box);
+            change_volume(ps, p, -volume);
+            change_volume(ps, to, volume);
+            e.value = (uint64_t)(uintptr_t)to | ti_producer_moved(e.value);
             *ti_region_map_find(&ps->map, &e.box) = e.value;
             ps->hits.data[kept++] = e;
         }

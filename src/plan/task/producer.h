@@ -1,8 +1,10 @@
-/* Producers: which access of which task wrote each part of a buffer that nobody has overwritten, for forwards (plan/task/forward.h).
+/* Producers: which access of which task wrote each part of a buffer that nobody has overwritten, for forwards
+ * (plan/task/forward.h).
  *
- * A map from disjoint boxes to producers, with a mark on what a forward has moved. What a horizon has passed may be *merged*: its producers are no
- * longer told apart, since by then the versions of the command graph show who has what. A merged producer remembers how it was written only
- * if all of it was written alike. For the report merged producers are kept apart by name, which changes nothing else. Application thread. */
+ * A map from disjoint boxes to producers, with a mark on what a forward has moved. What a horizon has passed may be
+ * *merged*: its producers are no longer told apart, since by then the versions of the command graph show who has what.
+ * A merged producer remembers how it was written only if all of it was written alike. For the report merged producers
+ * are kept apart by name, which changes nothing else. Application thread. */
 #ifndef TI_PRODUCER_H
 #define TI_PRODUCER_H
 
@@ -27,28 +29,29 @@ typedef struct ti_manner {
     bool reduced; /* the result of a reduction: one node has it */
 } ti_manner;
 
+/* How a task may read of a producer: see plan/task/forward.c. */
+enum { TI_READ_KINDS = 4 };
+
 typedef struct ti_producer {
     uint64_t task;  /* 0: merged */
     int64_t volume; /* of what is left; 0: there is no such producer */
     ti_manner manner;
-    const char *name;        /* of the task, if somebody wants to know */
-    ti_box box;              /* that it wrote, not merged */
-    uint32_t previous, next; /* neighbours in the list of those that are not merged, + 1; `next` also of free ones */
-    uint64_t question, met;  /* for forwards: its candidate there, and whether it is listed */
-    uint32_t candidate;
+    const char *name;                    /* of the task, if somebody wants to know */
+    ti_box box;                          /* that it wrote, not merged */
+    struct ti_producer *previous, *next; /* in the list of those that are not merged; `next` also of free ones */
+    uint64_t question, met;              /* for forwards: the latest that it has candidates in, and that it is old in */
+    uint32_t candidate[TI_READ_KINDS];   /* of these; + 1; 0: none */
 } ti_producer;
 
 enum { TI_PRODUCERS = 32768 };
 
 /* Of one buffer. */
 typedef struct ti_producers {
-    ti_region_map map; /* box -> producer << 1 | moved */
-    TI_VEC(ti_producer) pool;
-    uint32_t free, first,
-        last;             /* + 1; of the list, in which older ones come first, as far as they have not written again */
-    size_t listed, bound; /* more of them are merged as they come; TI_PRODUCERS */
-    TI_VEC(uint32_t) merged; /* by name */
-    const char *others;      /* the name of all further ones */
+    ti_region_map map;                /* box -> address of the producer | moved */
+    ti_producer *free, *first, *last; /* the list: older ones come first, as far as they have not written again */
+    size_t listed, bound;             /* more of them are merged as they come; TI_PRODUCERS */
+    TI_VEC(ti_producer *) merged;     /* by name */
+    const char *others;               /* the name of all further ones */
     int64_t merged_volume;
     ti_manner merged_manner; /* unless it is various */
     bool various;
@@ -58,9 +61,13 @@ typedef struct ti_producers {
 void ti_producers_init(ti_producers *producers, const char *others);
 void ti_producers_fini(ti_producers *producers);
 
-static inline ti_producer *ti_producer_at(ti_producers *producers, uint64_t value)
+static inline ti_producer *ti_producer_of(uint64_t value)
 {
-    return &producers->pool.data[value >> 1];
+    return (ti_producer *)(uintptr_t)(value & ~(uint64_t)1);
+}
+static inline bool ti_producer_moved(uint64_t value)
+{
+    return value & 1;
 }
 /* How it was written; NULL: in several ways. */
 static inline const ti_manner *ti_producer_manner(const ti_producers *producers, const ti_producer *p)
@@ -74,6 +81,6 @@ void ti_producers_erase(ti_producers *producers, const ti_box *box);
 void ti_producers_write(ti_producers *producers, const ti_producer *producer, uint64_t point);
 /* Mark what has moved, a part of an entry. */
 void ti_producers_mark(ti_producers *producers, const ti_region_entry *entry, const ti_box *part);
-void ti_producers_merge(ti_producers *producers, uint32_t index);
+void ti_producers_merge(ti_producers *producers, ti_producer *producer);
 
 #endif

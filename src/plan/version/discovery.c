@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { MOST_KNOWN = 32, MOST_BOXES = 16, MOST_SPARE = 64 };
+enum { MAX_KNOWN = 32, MAX_BOXES = 16, MAX_SPARES = 64 };
 
 void ti_discovery_init(ti_discovery *planner, int node, int nodes)
 {
@@ -15,7 +15,7 @@ void ti_discovery_init(ti_discovery *planner, int node, int nodes)
 /* Programs that make new collectives all the time get by with the memory of old ones. */
 static void recycle(ti_discovery *planner, ti_collective *c)
 {
-    if (planner->spares == MOST_SPARE) {
+    if (planner->spares == MAX_SPARES) {
         ti_collective_destroy(c);
         return;
     }
@@ -55,8 +55,7 @@ void ti_discovery_fini(ti_discovery *planner)
 {
     ti_discovery_release(planner, UINT64_MAX);
     while (planner->spare) {
-        ti_collective *c = new_collective(planner);
-        ti_collective_destroy(c);
+        ti_collective_destroy(new_collective(planner));
     }
     ti_vec_fini(&planner->region);
     ti_vec_fini(&planner->scratch);
@@ -68,26 +67,27 @@ void ti_discovery_fini(ti_discovery *planner)
 
 static void forget(ti_discovery_cache *cache, size_t index, ti_discovery *planner)
 {
-    struct ti_discovery_known *k = &cache->known[index];
+    ti_discovery_known *k = &cache->known.data[index];
     if (k->from) {
         ti_holder_unref(k->from);
     }
     if (k->to) {
         ti_holder_unref(k->to);
     }
+    TI_ASSERT(k->collective && k->collective->serial);
     k->collective->next = planner->retired;
     planner->retired = k->collective;
-    *k = cache->known[--cache->count];
+    *k = cache->known.data[--cache->known.count];
     cache->forgotten++;
 }
 
 void ti_discovery_cache_fini(ti_discovery_cache *cache, ti_discovery *planner)
 {
-    while (cache->count) {
-        forget(cache, cache->count - 1, planner);
+    while (cache->known.count) {
+        forget(cache, cache->known.count - 1, planner);
     }
-    ti_free(cache->known, cache->capacity * sizeof(*cache->known));
-    *cache = (ti_discovery_cache){ .known = NULL };
+    ti_vec_fini(&cache->known);
+    *cache = (ti_discovery_cache){ .clock = 0 };
 }
 
 /* What a collective is, before it is made. */
@@ -102,7 +102,7 @@ typedef struct draft {
     ti_reducer reducer;
 } draft;
 
-static bool is_same(const ti_discovery *planner, const struct ti_discovery_known *k, const draft *d)
+static bool is_same(const ti_discovery *planner, const ti_discovery_known *k, const draft *d)
 {
     const ti_collective *c = k->collective;
     return c->pattern == d->pattern && c->root == d->root && k->from == d->from && k->to == d->to &&
@@ -138,7 +138,8 @@ static ti_box *keep_boxes(const ti_boxes *boxes, uint32_t *count, ti_box **end)
     return boxes->count ? memcpy(at, boxes->data, boxes->count * sizeof(ti_box)) : NULL;
 }
 
-/* The region, and what of it this node gives and gets, which is asked for each time that the collective is carried out. */
+/* The region, and what of it this node gives and gets, which is asked for each time that the collective is carried
+ * out. */
 static void keep_region(ti_discovery *planner, ti_collective *c)
 {
     c->region = planner->region.data;
@@ -152,6 +153,7 @@ static void keep_region(ti_discovery *planner, ti_collective *c)
         c->room = TI_MAX(need, 4);
         c->boxes = TI_NEW_ARRAY(ti_box, c->room);
     }
+    TI_ASSERT(c->room >= need);
     ti_box *end = c->boxes;
     c->region = keep_boxes(&planner->region, &c->regions, &end);
     c->get = keep_boxes(&planner->got, &c->gets, &end);
@@ -161,6 +163,7 @@ static void keep_region(ti_discovery *planner, ti_collective *c)
 static ti_collective *make(ti_discovery *planner, const draft *d)
 {
     ti_collective *c = new_collective(planner);
+    TI_ASSERT(d->pattern != TI_PATTERN_NONE && d->root < planner->nodes && planner->region.count > 0);
     c->pattern = d->pattern;
     c->nodes = planner->nodes;
     c->root = d->root;
@@ -174,46 +177,30 @@ static ti_collective *make(ti_discovery *planner, const draft *d)
     return c;
 }
 
-static void make_room(ti_discovery_cache *cache, ti_discovery *planner)
-{
-    if (cache->count == MOST_KNOWN) {
-        size_t oldest = 0;
-        for (size_t i = 1; i < cache->count; i++) {
-            oldest = cache->known[i].last_use < cache->known[oldest].last_use ? i : oldest;
-        }
-        forget(cache, oldest, planner);
-    }
-    if (cache->count == cache->capacity) {
-        size_t size = sizeof(*cache->known), fresh = cache->capacity ? 2 * cache->capacity : 4;
-        cache->known = ti_realloc(cache->known, cache->capacity * size, fresh * size);
-        cache->capacity = fresh;
-    }
-}
-
 static ti_collective *find(ti_discovery *planner, ti_discovery_cache *cache, const draft *d)
 {
+    size_t oldest = 0;
     cache->clock++;
-    for (size_t i = 0; i < cache->count; i++) {
-        if (is_same(planner, &cache->known[i], d)) {
-            cache->known[i].last_use = cache->clock;
-            return cache->known[i].collective;
+    for (size_t i = 0; i < cache->known.count; i++) {
+        ti_discovery_known *k = &cache->known.data[i];
+        if (is_same(planner, k, d)) {
+            k->last_use = cache->clock;
+            return k->collective;
         }
+        oldest = k->last_use < cache->known.data[oldest].last_use ? i : oldest;
     }
-    make_room(cache, planner);
-    ti_collective *c = make(planner, d);
-    cache->known[cache->count++] = (struct ti_discovery_known){ .collective = c,
-                                                                .from = d->from ? ti_holder_ref(d->from) : NULL,
-                                                                .to = d->to ? ti_holder_ref(d->to) : NULL,
-                                                                .last_use = cache->clock };
-    return c;
+    if (cache->known.count == MAX_KNOWN) {
+        forget(cache, oldest, planner);
+    }
+    const ti_discovery_known fresh = { .collective = make(planner, d),
+                                       .from = d->from ? ti_holder_ref(d->from) : NULL,
+                                       .to = d->to ? ti_holder_ref(d->to) : NULL,
+                                       .last_use = cache->clock };
+    ti_vec_push(&cache->known, fresh);
+    return fresh.collective;
 }
 
 /* ---- the producer's side */
-
-static bool same_source(const ti_version *a, const ti_version *b)
-{
-    return a->kind == b->kind && (a->kind == TI_WRITER_SPLIT ? a->writer == b->writer : a->a == b->a && a->b == b->b);
-}
 
 static bool have_one_grid(const ti_holder *a, const ti_holder *b)
 {
@@ -222,7 +209,8 @@ static bool have_one_grid(const ti_holder *a, const ti_holder *b)
            memcmp(s->parts, t->parts, sizeof(s->parts)) == 0;
 }
 
-/* Whether the parts of two accesses lie between the same borders along dimension d of the buffer, on nodes of the same place in one grid. */
+/* Whether the parts of two accesses lie between the same borders along dimension d of the buffer, on nodes of the same
+ * place in one grid. */
 static bool are_cut_alike(const ti_holder *w, const ti_holder *r, int d)
 {
     const ti_split *a = &w->split->split, *b = &r->split->split;
@@ -234,11 +222,12 @@ static bool are_cut_alike(const ti_holder *w, const ti_holder *r, int d)
            a->gran[k] == b->gran[k];
 }
 
-/* Whether an earlier reader has nothing of what the only reader now needs but what each node wrote itself: rows and columns of one grid. Along every
- * dimension of the buffer that the writer divides, one of the two is divided like it. */
+/* Whether an earlier reader has nothing of what the only reader now needs but what each node wrote itself: rows and
+ * columns of one grid. Along every dimension of the buffer that the writer divides, one of the two is divided like
+ * it. */
 static bool crosses(const ti_version *v, const ti_holder *earlier, const ti_discovery_question *q)
 {
-    const ti_holder *w = v->writer, *r = q->reads == 1 ? q->read[0] : NULL;
+    const ti_holder *w = v->writer, *r = q->reads.count == 1 ? q->reads.data[0] : NULL;
     if (!r || !r->members || r->split->split.per_node > 1 || v->kind != TI_WRITER_SPLIT || !have_one_grid(w, r) ||
         !have_one_grid(w, earlier)) {
         return false;
@@ -251,7 +240,8 @@ static bool crosses(const ti_version *v, const ti_holder *earlier, const ti_disc
     return true;
 }
 
-/* What a reader of the entry covers may lie on other nodes already, and must not travel twice: messages bring what they lack of that. */
+/* What a reader of the entry covers may lie on other nodes already, and must not travel twice: messages bring what they
+ * lack of that. */
 static void leave_out_readers(ti_discovery *planner, const ti_version *v, const ti_discovery_question *q)
 {
     for (int i = 0; i < v->readers; i++) {
@@ -284,13 +274,14 @@ static void find_nodes(const ti_discovery *planner, const ti_holder *holder, int
 /* Without reads the question is whether all nodes have it. */
 static bool nothing_moves(const ti_discovery *planner, const ti_version *v, const ti_discovery_question *q)
 {
-    if (q->reads) {
-        return ti_version_is_free(v, q->read, q->reads);
+    if (q->reads.count) {
+        return ti_version_is_free(v, q->reads);
     }
     return v->kind == TI_WRITER_UNDEFINED || (v->kind == TI_WRITER_NODES && v->a == 0 && v->b == planner->nodes);
 }
 
-/* All entries of the region must have one source. Leaves in the region what nobody but the source has. TI_VERDICT_COLLECTIVE if there is any. */
+/* All entries of the region must have one source. Leaves in the region what nobody but the source has.
+ * TI_VERDICT_COLLECTIVE if there is any. */
 static ti_verdict find_source(ti_discovery *planner, const ti_discovery_question *q, draft *out)
 {
     const ti_versions *hit = ti_version_map_query_any(q->map, &planner->region);
@@ -303,13 +294,13 @@ static ti_verdict find_source(ti_discovery *planner, const ti_discovery_question
             ti_boxes_subtract(&planner->region, &v->box);
             continue;
         }
-        if (first && !same_source(first, v)) {
+        if (first && !ti_version_has_writer_of(first, v)) {
             return TI_VERDICT_MIXED;
         }
         first = first ? first : v;
         leave_out_readers(planner, v, q);
     }
-    if (!first || !planner->region.count || planner->region.count > MOST_BOXES) {
+    if (!first || !planner->region.count || planner->region.count > MAX_BOXES) {
         return first ? TI_VERDICT_MOVED : came ? TI_VERDICT_CAME : TI_VERDICT_FREE;
     }
     *out = (draft){ .source = -1, .root = -1 };
@@ -320,6 +311,7 @@ static ti_verdict find_source(ti_discovery *planner, const ti_discovery_question
     }
     int a, b;
     find_nodes(planner, first->writer, &a, &b);
+    TI_ASSERT(0 <= a && a <= b && b < planner->nodes);
     out->givers = b + 1 - a;
     out->source = out->givers == 1 ? a : -1;
     out->from = out->givers == 1 ? NULL : first->writer;
@@ -335,7 +327,7 @@ static int64_t volume_in(const ti_boxes *region, const ti_holder *read)
     for (size_t k = 0; k < region->count; k++) {
         for (size_t b = 0; b < read->image.count; b++) {
             ti_box part = ti_box_intersect(&read->image.data[b], &region->data[k]);
-            volume += ti_box_is_empty(&part) ? 0 : ti_box_volume(&part);
+            volume += ti_box_volume(&part);
         }
     }
     return volume;
@@ -346,22 +338,19 @@ static bool keep_what_all_read(ti_discovery *planner, const ti_discovery_questio
 {
     const ti_holder *best = NULL;
     int64_t most = 0;
-    for (size_t i = 0; i < q->reads; i++) {
-        const ti_split_ref *split = q->read[i]->split;
-        bool all = q->read[i]->observed_constant && split->node_b - split->node_a == planner->nodes;
-        int64_t common = all ? volume_in(&planner->region, q->read[i]) : 0;
+    for (size_t i = 0; i < q->reads.count; i++) {
+        const ti_split_ref *split = q->reads.data[i]->split;
+        bool all = q->reads.data[i]->observed_constant && split->node_b - split->node_a == planner->nodes;
+        int64_t common = all ? volume_in(&planner->region, q->reads.data[i]) : 0;
         if (common > most) {
             most = common;
-            best = q->read[i];
+            best = q->reads.data[i];
         }
     }
     ti_vec_clear(&planner->scratch);
     for (size_t k = 0; best && k < planner->region.count; k++) {
         for (size_t b = 0; b < best->image.count; b++) {
-            ti_box part = ti_box_intersect(&best->image.data[b], &planner->region.data[k]);
-            if (!ti_box_is_empty(&part)) {
-                ti_vec_push(&planner->scratch, part);
-            }
+            ti_boxes_push_common(&best->image.data[b], &planner->region.data[k], &planner->scratch);
         }
     }
     if (best) {
@@ -376,12 +365,12 @@ static bool keep_what_all_read(ti_discovery *planner, const ti_discovery_questio
 static ti_holder *only_read(const ti_discovery *planner, const ti_discovery_question *q)
 {
     ti_holder *only = NULL;
-    for (size_t i = 0; i < q->reads; i++) {
-        if (volume_in(&planner->region, q->read[i])) {
+    for (size_t i = 0; i < q->reads.count; i++) {
+        if (volume_in(&planner->region, q->reads.data[i])) {
             if (only) {
                 return NULL;
             }
-            only = q->read[i];
+            only = q->reads.data[i];
         }
     }
     return only;
@@ -393,8 +382,8 @@ static bool is_whole_image(const ti_holder *h, const ti_discovery *planner)
            ti_box_equal(&h->image.data[0], &planner->region.data[0]);
 }
 
-/* The non-trivial transposition: along every dimension of the buffer, parts are all or a partition by nodes, and there is one dimension that the
- * producer divides and the consumer does not, and one the other way round. */
+/* The non-trivial transposition: along every dimension of the buffer, parts are all or a partition by nodes, and there
+ * is one dimension that the producer divides and the consumer does not, and one the other way round. */
 static bool is_transposition(const ti_discovery *planner, const ti_holder *w, const ti_holder *r)
 {
     bool given_up = false, taken_up = false;
@@ -412,7 +401,8 @@ static bool is_transposition(const ti_discovery *planner, const ti_holder *w, co
     return given_up && taken_up;
 }
 
-/* Whether every node reads what it wrote: the parts lie between the same borders along each dimension in which there are any. */
+/* Whether every node reads what it wrote: the parts lie between the same borders along each dimension in which there
+ * are any. */
 static bool divide_alike(const ti_holder *w, const ti_holder *r)
 {
     bool alike = !w->table && !r->table && have_one_grid(w, r);
@@ -442,11 +432,13 @@ static int find_giver(const ti_discovery *planner, const ti_holder *w, const ti_
     return giver;
 }
 
-/* Nobody reads what another group wrote, if the parts of the producer lie between the same borders along all dimensions of the buffer in which those
- * of the consumer differ. Then the other dimensions of the grid say which member of a group has written what. */
+/* Nobody reads what another group wrote, if the parts of the producer lie between the same borders along all dimensions
+ * of the buffer in which those of the consumer differ. Then the other dimensions of the grid say which member of a
+ * group has written what. */
 static ti_verdict decide_groups(const ti_discovery *planner, ti_holder *read, draft *d)
 {
     ti_holder *w = d->writer;
+    TI_ASSERT(read->members > 1 && read->stride > 0);
     if (read->split->split.per_node > 1) {
         return TI_VERDICT_GROUP_CHUNKS;
     }
@@ -482,9 +474,9 @@ static ti_verdict decide_gather(const ti_discovery *planner, int root, draft *d)
 static ti_verdict decide_parts(ti_discovery *planner, const ti_discovery_question *q, draft *d)
 {
     ti_holder *read = only_read(planner, q);
-    for (size_t i = 0; i < q->reads; i++) {
-        bool fits = q->read[i]->observed_disjoint || q->read[i]->members;
-        if (!fits && volume_in(&planner->region, q->read[i])) {
+    for (size_t i = 0; i < q->reads.count; i++) {
+        bool fits = q->reads.data[i]->observed_disjoint || q->reads.data[i]->members;
+        if (!fits && volume_in(&planner->region, q->reads.data[i])) {
             return TI_VERDICT_NEITHER;
         }
     }
@@ -527,10 +519,10 @@ static void find_getters(const ti_discovery *planner, const ti_discovery_questio
 {
     *a = planner->nodes;
     *b = 0;
-    for (size_t i = 0; i < q->reads; i++) {
-        if (volume_in(&planner->region, q->read[i])) {
-            *a = TI_MIN(*a, q->read[i]->split->node_a);
-            *b = TI_MAX(*b, q->read[i]->split->node_b);
+    for (size_t i = 0; i < q->reads.count; i++) {
+        if (volume_in(&planner->region, q->reads.data[i])) {
+            *a = TI_MIN(*a, q->reads.data[i]->split->node_a);
+            *b = TI_MAX(*b, q->reads.data[i]->split->node_b);
         }
     }
 }
@@ -557,9 +549,9 @@ static ti_verdict decide_pattern(ti_discovery *planner, const ti_discovery_quest
 static bool is_hopeless(const ti_discovery *planner, const ti_discovery_question *q)
 {
     int a = planner->nodes, b = 0;
-    bool hope = q->reads == 0;
-    for (size_t i = 0; i < q->reads; i++) {
-        const ti_holder *read = q->read[i];
+    bool hope = q->reads.count == 0;
+    for (size_t i = 0; i < q->reads.count; i++) {
+        const ti_holder *read = q->reads.data[i];
         a = TI_MIN(a, read->split->node_a);
         b = TI_MAX(b, read->split->node_b);
         hope |= read->observed_constant || read->observed_disjoint || read->members;
@@ -586,14 +578,15 @@ ti_verdict ti_discovery_decide(ti_discovery *planner, ti_discovery_cache *cache,
     set_region(planner, q->box, q->boxes);
     ti_verdict verdict = find_source(planner, q, &d);
     if (verdict == TI_VERDICT_COLLECTIVE) {
-        verdict = q->reads ? decide_pattern(planner, q, &d) : TI_VERDICT_COLLECTIVE;
+        verdict = q->reads.count ? decide_pattern(planner, q, &d) : TI_VERDICT_COLLECTIVE;
     }
     if (verdict == TI_VERDICT_COLLECTIVE) {
-        if (!q->reads) {
+        if (!q->reads.count) {
             make_broadcast(&d);
         }
         *out = find(planner, cache, &d);
         (*out)->last_use = q->task;
+        TI_ASSERT((*out)->regions > 0 && (*out)->nodes == planner->nodes);
     }
     return verdict;
 }

@@ -1,9 +1,11 @@
-/* Collective discovery: what becomes of a forward, decided alike on every node, from the versions that the forward's region has.
+/* Collective discovery: what becomes of a forward, decided alike on every node, from the versions that the forward's
+ * region has.
  *
- * Table 2 of Knorr et al., doi 10.1007/s10766-024-00767-y: the decision needs how many nodes write and read, and whether mappers are constant,
- * non-overlapping or a transposition; no node is looked at by itself, so it costs the same on any number of nodes. A collective is another way
- * to carry the transfers that the reads cause anyway: what versions say afterwards is the same. Collectives that were made are kept and used again
- * by the loops that repeat them. Scheduler thread. */
+ * Table 2 of Knorr et al., doi 10.1007/s10766-024-00767-y: the decision needs how many nodes write and read, and
+ * whether mappers are constant, non-overlapping or a transposition; no node is looked at by itself, so it costs the
+ * same on any number of nodes. A collective is another way to carry the transfers that the reads cause anyway: what
+ * versions say afterwards is the same. Collectives that were made are kept and used again by the loops that repeat
+ * them. Scheduler thread. */
 #ifndef TI_DISCOVERY_H
 #define TI_DISCOVERY_H
 
@@ -26,14 +28,15 @@ void ti_discovery_fini(ti_discovery *planner);
 /* Everything before task `executed` is done: free what was retired before it. */
 void ti_discovery_release(ti_discovery *planner, uint64_t executed);
 
+typedef struct ti_discovery_known {
+    ti_collective *collective;
+    ti_holder *from, *to; /* referenced, or NULL */
+    uint64_t last_use;
+} ti_discovery_known;
+
 /* The collectives of one buffer. A zeroed one is empty. */
 typedef struct ti_discovery_cache {
-    struct ti_discovery_known {
-        ti_collective *collective;
-        ti_holder *from, *to; /* referenced, or NULL */
-        uint64_t last_use;
-    } * known;
-    size_t count, capacity;
+    TI_VEC(ti_discovery_known) known;
     uint64_t clock;
     uint64_t forgotten; /* collectives that are not known any more */
 } ti_discovery_cache;
@@ -43,8 +46,7 @@ void ti_discovery_cache_fini(ti_discovery_cache *cache, ti_discovery *planner);
 /* A forward of a task. */
 typedef struct ti_discovery_question {
     ti_version_map *map;
-    ti_holder *const *read; /* the task's reads of the buffer; none: all nodes want all of it */
-    size_t reads;
+    ti_holders reads;  /* of the buffer by the task; none: all nodes want all of it */
     const ti_box *box; /* the forward's */
     uint32_t boxes;
     uint64_t task;

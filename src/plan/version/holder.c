@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { BUCKETS = 64, IDLE_KEPT = 32, MOST_SPARES = 512 };
+enum { MIN_BUCKETS = 8, IDLE_KEPT = 32, MAX_SPARES = 512 };
 
 /* The boxes of every chunk of a custom mapper: those of chunk c are box[start[c]] to box[start[c + 1] - 1]. */
 typedef struct ti_chunk_table {
@@ -20,215 +20,185 @@ typedef struct ti_chunk_table {
     ti_chunk_list list, other;
 } ti_chunk_table;
 
-/* ---- splits */
+/* ---- interned values */
 
-void ti_split_cache_init(ti_split_cache *cache, int node)
+static ti_interned *first_of(const ti_interner *t, uint64_t hash)
 {
-    *cache = (ti_split_cache){ .buckets = BUCKETS, .node = node };
-    cache->bucket = TI_NEW_ARRAY(ti_split_ref *, BUCKETS);
+    return t->buckets ? t->bucket[hash % t->buckets] : NULL;
 }
 
-static void drop_split(ti_split_cache *cache, ti_split_ref *ref)
+static void rehash(ti_interner *t, size_t buckets)
 {
-    if (ref->split.table) {
-        ti_free((void *)(uintptr_t)ref->split.table, (size_t)(ref->split.parts[0] + 1) * sizeof(int64_t));
-    }
-    ref->next = cache->unused;
-    cache->unused = ref;
-}
-
-static ti_split_ref *take_split(ti_split_cache *cache)
-{
-    ti_split_ref *ref = cache->unused;
-    if (!ref) {
-        return TI_NEW(ti_split_ref);
-    }
-    cache->unused = ref->next;
-    *ref = (ti_split_ref){ .refs = 0 };
-    return ref;
-}
-
-void ti_split_cache_fini(ti_split_cache *cache)
-{
-    for (size_t i = 0; i < cache->buckets; i++) {
-        for (ti_split_ref *ref = cache->bucket[i], *next; ref; ref = next) {
-            next = ref->next;
-            drop_split(cache, ref);
+    ti_interned **fresh = TI_NEW_ARRAY(ti_interned *, buckets);
+    for (size_t i = 0; i < t->buckets; i++) {
+        for (ti_interned *v = t->bucket[i], *next; v; v = next) {
+            next = v->next;
+            v->next = fresh[v->hash % buckets];
+            fresh[v->hash % buckets] = v;
         }
     }
-    for (ti_split_ref *ref = cache->unused, *next; ref; ref = next) {
-        next = ref->next;
-        TI_DELETE(ref);
+    ti_free(t->bucket, t->buckets * sizeof(*t->bucket));
+    t->bucket = fresh;
+    t->buckets = buckets;
+}
+
+static void drop(ti_interner *t, ti_interned *v)
+{
+    bool keep = t->spares < MAX_SPARES;
+    t->drop(v, keep);
+    if (keep) {
+        v->next = t->spare;
+        t->spare = v;
+        t->spares++;
     }
-    ti_free(cache->bucket, cache->buckets * sizeof(*cache->bucket));
-    ti_vec_fini(&cache->table);
+}
+
+static void *take(ti_interner *t, size_t size)
+{
+    ti_interned *v = t->spare;
+    if (!v) {
+        return ti_alloc_zero(size);
+    }
+    t->spare = v->next;
+    t->spares--;
+    return v;
 }
 
 /* Drop what nobody refers to and nobody asked for lately. */
-static void trim_splits(ti_split_cache *cache)
+static void trim(ti_interner *t)
 {
-    memset(cache->latest, 0, sizeof(cache->latest));
-    for (size_t i = 0; i < cache->buckets; i++) {
-        for (ti_split_ref **at = &cache->bucket[i]; *at;) {
-            ti_split_ref *ref = *at;
-            if (ref->refs == 0 && ref->last_use + IDLE_KEPT < cache->clock) {
-                *at = ref->next;
-                cache->count--;
-                drop_split(cache, ref);
+    for (size_t i = 0; i < t->buckets; i++) {
+        for (ti_interned **at = &t->bucket[i]; *at;) {
+            ti_interned *v = *at;
+            if (v->refs == 0 && v->last_use + IDLE_KEPT < t->clock) {
+                *at = v->next;
+                t->count--;
+                drop(t, v);
             } else {
-                at = &ref->next;
+                at = &v->next;
             }
         }
     }
 }
 
-static ti_split_ref *add_split(ti_split_cache *cache, const ti_split *split, uint64_t hash)
+static void add(ti_interner *t, ti_interned *v, uint64_t hash)
 {
-    if (cache->count > 2 * IDLE_KEPT && cache->clock >= cache->next_trim) {
-        trim_splits(cache);
-        cache->next_trim = cache->clock + IDLE_KEPT + cache->count; /* what is in use is not searched for every time */
+    if (t->count > 2 * IDLE_KEPT && t->clock >= t->next_trim) {
+        trim(t);
+        t->next_trim = t->clock + IDLE_KEPT + t->count; /* what is in use is not searched for every time */
     }
-    ti_split_ref *ref = take_split(cache);
-    ref->split = *split;
-    ref->hash = hash;
-    if (split->table) {
-        size_t size = (size_t)(split->parts[0] + 1) * sizeof(int64_t);
-        ref->split.table = memcpy(ti_alloc(size), split->table, size);
+    if (2 * t->count >= t->buckets) {
+        rehash(t, t->buckets ? 2 * t->buckets : MIN_BUCKETS);
     }
-    ref->own_count = ti_split_chunks_of(split, cache->node, &ref->own_first);
-    ti_split_nodes(split, &ref->node_a, &ref->node_b);
-    ref->next = cache->bucket[hash % cache->buckets];
-    cache->bucket[hash % cache->buckets] = ref;
-    cache->count++;
-    return ref;
+    TI_ASSERT(v->refs == 0 && t->buckets > t->count);
+    v->hash = hash;
+    v->next = t->bucket[hash % t->buckets];
+    t->bucket[hash % t->buckets] = v;
+    t->count++;
 }
 
-static bool same_request(const ti_split_request *a, const ti_split_request *b)
+/* The values go, also those that versions still refer to. */
+static void fini(ti_interner *t)
 {
-    return !a->weights && !b->weights && ti_box_equal(&a->range, &b->range) && a->place == b->place &&
-           a->two_dimensional == b->two_dimensional && a->oversubscribe == b->oversubscribe &&
-           memcmp(a->gran, b->gran, sizeof(a->gran)) == 0 && memcmp(a->grid, b->grid, sizeof(a->grid)) == 0;
+    for (size_t i = 0; i < t->buckets; i++) {
+        for (ti_interned *v = t->bucket[i], *next; v; v = next) {
+            next = v->next;
+            t->drop(v, false);
+        }
+    }
+    for (ti_interned *v = t->spare, *next; v; v = next) {
+        next = v->next;
+        t->drop(v, false);
+    }
+    ti_free(t->bucket, t->buckets * sizeof(*t->bucket));
+}
+
+/* ---- splits */
+
+static void drop_split(ti_interned *interned, bool keep_memory)
+{
+    ti_split_ref *ref = (ti_split_ref *)interned;
+    if (ref->split.table) {
+        ti_free((void *)(uintptr_t)ref->split.table, (size_t)(ref->split.parts[0] + 1) * sizeof(int64_t));
+    }
+    *ref = (ti_split_ref){ .own_count = 0 };
+    if (!keep_memory) {
+        TI_DELETE(ref);
+    }
+}
+
+void ti_split_cache_init(ti_split_cache *cache, int node)
+{
+    *cache = (ti_split_cache){ .values.drop = drop_split, .node = node };
+}
+
+void ti_split_cache_fini(ti_split_cache *cache)
+{
+    fini(&cache->values);
+    ti_vec_fini(&cache->table);
 }
 
 ti_split_ref *ti_split_cache_get(ti_split_cache *cache, const ti_split_request *request)
 {
-    cache->clock++;
-    size_t index = (size_t)(request->place + 1 + request->range.max[0]) % TI_SPLIT_ANSWERS;
-    struct ti_split_answer *latest = &cache->latest[index];
-    if (latest->split && same_request(request, &latest->request)) {
-        latest->split->last_use = cache->clock;
-        return latest->split;
-    }
     if (request->weights) {
         ti_vec_reserve(&cache->table, (size_t)request->nodes * (size_t)request->oversubscribe + 1);
     }
     ti_split split = ti_split_make(request, cache->table.data);
     uint64_t hash = ti_split_hash(&split);
-    ti_split_ref *ref = cache->bucket[hash % cache->buckets];
-    while (ref && (ref->hash != hash || !ti_split_equal(&ref->split, &split))) {
-        ref = ref->next;
+    ti_split_ref *ref = (ti_split_ref *)first_of(&cache->values, hash);
+    while (ref && (ref->interned.hash != hash || !ti_split_equal(&ref->split, &split))) {
+        ref = (ti_split_ref *)ref->interned.next;
     }
     if (!ref) {
-        ref = add_split(cache, &split, hash);
+        ref = take(&cache->values, sizeof(*ref));
+        ref->split = split;
+        if (split.table) {
+            size_t size = (size_t)(split.parts[0] + 1) * sizeof(int64_t);
+            ref->split.table = memcpy(ti_alloc(size), split.table, size);
+        }
+        ref->own_count = ti_split_chunks_of(&split, cache->node, &ref->own_first);
+        ti_split_nodes(&split, &ref->node_a, &ref->node_b);
+        add(&cache->values, &ref->interned, hash);
     }
-    ref->last_use = cache->clock;
-    *latest = (struct ti_split_answer){ ref, *request };
+    ref->interned.last_use = ++cache->values.clock;
+    TI_ASSERT(ref->node_a < ref->node_b && ref->node_b <= request->nodes);
     return ref;
 }
 
 /* ---- holders */
 
-void ti_holder_cache_init(ti_holder_cache *cache, uint64_t *evaluated)
+static void drop_holder(ti_interned *interned, bool keep_memory)
 {
-    *cache = (ti_holder_cache){ .evaluated = evaluated };
-}
-
-static void free_table(ti_chunk_table *table)
-{
-    if (table) {
-        ti_region_map_fini(&table->index);
-        ti_free(table->start, (size_t)(table->chunks + 1) * sizeof(size_t));
-        ti_vec_fini(&table->box);
-        ti_vec_fini(&table->hits);
-        ti_vec_fini(&table->list);
-        ti_vec_fini(&table->other);
-        TI_DELETE(table);
+    ti_holder *h = (ti_holder *)interned;
+    if (h->split) { /* else it is a spare */
+        TI_ASSERT(h->split->interned.refs > 0);
+        h->split->interned.refs--;
     }
-}
-
-/* Kept for the next one, with the room of its image: loops over many tiles need new holders all the time. */
-static void drop_holder(ti_holder_cache *cache, ti_holder *h)
-{
-    h->split->refs--;
-    free_table(h->table);
-    if (cache->spares < MOST_SPARES) {
-        h->next = cache->unused;
-        cache->unused = h;
-        cache->spares++;
-    } else {
+    if (h->table) {
+        ti_region_map_fini(&h->table->index);
+        ti_free(h->table->start, (size_t)(h->table->chunks + 1) * sizeof(size_t));
+        ti_vec_fini(&h->table->box);
+        ti_vec_fini(&h->table->hits);
+        ti_vec_fini(&h->table->list);
+        ti_vec_fini(&h->table->other);
+        TI_DELETE(h->table);
+    }
+    *h = (ti_holder){ .image = h->image };
+    ti_vec_clear(&h->image);
+    if (!keep_memory) {
         ti_vec_fini(&h->image);
         TI_DELETE(h);
     }
 }
 
-static ti_holder *take_holder(ti_holder_cache *cache)
+void ti_holder_cache_init(ti_holder_cache *cache, uint64_t *evaluated)
 {
-    ti_holder *h = cache->unused;
-    if (!h) {
-        return TI_NEW(ti_holder);
-    }
-    cache->unused = h->next;
-    cache->spares--;
-    *h = (ti_holder){ .image = h->image };
-    ti_vec_clear(&h->image);
-    return h;
+    *cache = (ti_holder_cache){ .values.drop = drop_holder, .evaluated = evaluated };
 }
 
 void ti_holder_cache_fini(ti_holder_cache *cache)
 {
-    for (size_t i = 0; i < cache->buckets; i++) {
-        for (ti_holder *h = cache->bucket[i], *next; h; h = next) {
-            next = h->next;
-            drop_holder(cache, h);
-        }
-    }
-    for (ti_holder *h = cache->unused, *next; h; h = next) {
-        next = h->next;
-        ti_vec_fini(&h->image);
-        TI_DELETE(h);
-    }
-    ti_free(cache->bucket, cache->buckets * sizeof(*cache->bucket));
-}
-
-static void trim_holders(ti_holder_cache *cache)
-{
-    for (size_t i = 0; i < cache->buckets; i++) {
-        for (ti_holder **at = &cache->bucket[i]; *at;) {
-            ti_holder *h = *at;
-            if (h->refs == 0 && h->last_use + IDLE_KEPT < cache->clock) {
-                *at = h->next;
-                cache->count--;
-                drop_holder(cache, h);
-            } else {
-                at = &h->next;
-            }
-        }
-    }
-}
-
-static void rehash(ti_holder_cache *cache, size_t buckets)
-{
-    ti_holder **fresh = TI_NEW_ARRAY(ti_holder *, buckets);
-    for (size_t i = 0; i < cache->buckets; i++) {
-        for (ti_holder *h = cache->bucket[i], *next; h; h = next) {
-            next = h->next;
-            h->next = fresh[h->hash % buckets];
-            fresh[h->hash % buckets] = h;
-        }
-    }
-    ti_free(cache->bucket, cache->buckets * sizeof(*cache->bucket));
-    cache->bucket = fresh;
-    cache->buckets = buckets;
+    fini(&cache->values);
 }
 
 /* All chunks of a custom mapper; for every node, since it has no inverse. */
@@ -321,7 +291,7 @@ void ti_holder_copy_table(const ti_holder *h, ti_box **box, size_t **start)
     *start = memcpy(ti_alloc(starts * sizeof(size_t)), h->table->start, starts * sizeof(size_t));
 }
 
-/* A diagonal is parted along both of its dimensions, but leaves out most of what lies between. */
+/* A diagonal is partitioned along both of its dimensions, but leaves out most of what lies between. */
 static bool is_on_diagonal(const ti_holder *h, int d)
 {
     bool again = false;
@@ -338,11 +308,12 @@ static ti_along along_of_component(const ti_holder *h, int d)
     if (d >= h->mapper.dims || !ti_component_follows(c) || h->split->split.parts[c->dim] == 1) {
         return TI_ALONG_CONSTANT;
     }
-    bool parted = ti_mapper_is_partitioned(&h->mapper, &h->split->split, d) && !is_on_diagonal(h, d);
-    return parted ? TI_ALONG_PARTITIONED : TI_ALONG_OTHER;
+    bool partitioned = ti_mapper_is_partitioned(&h->mapper, &h->split->split, d) && !is_on_diagonal(h, d);
+    return partitioned ? TI_ALONG_PARTITIONED : TI_ALONG_OTHER;
 }
 
-/* Rows or columns of the split's grid: what chunks touch follows some of its dimensions, and the others number the chunks of one group, in even steps. */
+/* Rows or columns of the split's grid: what chunks touch follows some of its dimensions, and the others number the
+ * chunks of one group, in even steps. */
 static void find_groups(ti_holder *h)
 {
     const ti_split *s = &h->split->split;
@@ -370,6 +341,7 @@ static void find_groups(ti_holder *h)
         members *= followed[k] ? 1 : s->parts[k];
     }
     if (members > 1 && members < s->chunks) {
+        TI_ASSERT(s->chunks % members == 0);
         h->members = (int)members;
         h->stride = (int)stride;
     }
@@ -412,35 +384,24 @@ static void derive(ti_holder_cache *cache, ti_holder *h)
 
 ti_holder *ti_holder_get(ti_holder_cache *cache, const ti_access *access, uint32_t mapper, ti_split_ref *split)
 {
-    cache->clock++;
     const ti_mapper *m = &access->mapper[mapper];
-    uint64_t hash = ti_mapper_hash(m) ^ split->hash;
-    for (ti_holder *h = cache->buckets ? cache->bucket[hash % cache->buckets] : NULL; h; h = h->next) {
-        if (h->hash == hash && h->split == split && ti_mapper_equal(&h->mapper, m)) {
-            h->last_use = cache->clock;
-            return h;
-        }
+    uint64_t hash = ti_mapper_hash(m) ^ split->interned.hash;
+    ti_holder *h = (ti_holder *)first_of(&cache->values, hash);
+    while (h && (h->interned.hash != hash || h->split != split || !ti_mapper_equal(&h->mapper, m))) {
+        h = (ti_holder *)h->interned.next;
     }
-    if (cache->count > 2 * IDLE_KEPT && cache->clock >= cache->next_trim) {
-        trim_holders(cache);
-        cache->next_trim = cache->clock + IDLE_KEPT + cache->count;
+    if (!h) {
+        h = take(&cache->values, sizeof(*h));
+        h->mapper = *m;
+        h->custom = access->custom;
+        h->split = split;
+        split->interned.refs++;
+        h->extent = access->buffer->extent;
+        h->dims = access->buffer->dims;
+        derive(cache, h);
+        add(&cache->values, &h->interned, hash);
     }
-    if (2 * cache->count >= cache->buckets) {
-        rehash(cache, cache->buckets ? 2 * cache->buckets : 8);
-    }
-    ti_holder *h = take_holder(cache);
-    h->mapper = *m;
-    h->custom = access->custom;
-    h->split = split;
-    split->refs++;
-    h->hash = hash;
-    h->extent = access->buffer->extent;
-    h->dims = access->buffer->dims;
-    h->last_use = cache->clock;
-    derive(cache, h);
-    h->next = cache->bucket[hash % cache->buckets];
-    cache->bucket[hash % cache->buckets] = h;
-    cache->count++;
+    h->interned.last_use = ++cache->values.clock;
     return h;
 }
 
@@ -464,6 +425,7 @@ void ti_holder_chunk(const ti_holder_cache *cache, const ti_holder *h, int64_t c
 void ti_holder_node(const ti_holder_cache *cache, const ti_holder *h, int q, const ti_box *clip, ti_boxes *out)
 {
     int64_t first, count = ti_split_chunks_of(&h->split->split, q, &first);
+    TI_ASSERT(count >= 0 && first >= 0 && first + count <= h->split->split.chunks);
     if (h->constant && !h->table) { /* one stands for all of them */
         for (size_t i = 0; count > 0 && i < h->image.count; i++) {
             ti_boxes_push_common(&h->image.data[i], clip, out);
@@ -480,27 +442,33 @@ static int by_chunk(const void *a, const void *b)
     return (*(const int64_t *)a > *(const int64_t *)b) - (*(const int64_t *)a < *(const int64_t *)b);
 }
 
+void ti_chunks_settle(ti_chunk_list *list, ti_chunk_list *other)
+{
+    bool ascending = true;
+    for (size_t i = 1; i < list->count && ascending; i++) {
+        ascending = list->data[i - 1] <= list->data[i];
+    }
+    if (!ascending) {
+        ti_vec_sort(list, other, by_chunk);
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        if (kept == 0 || list->data[kept - 1] != list->data[i]) {
+            list->data[kept++] = list->data[i];
+        }
+    }
+    list->count = kept;
+}
+
 /* A chunk may have several boxes there. */
 static void table_candidates(ti_chunk_table *table, const ti_box *box, ti_chunk_list *out)
 {
     ti_vec_clear(&table->hits);
     ti_region_map_query(&table->index, box, &table->hits);
-    bool ascending = true;
     for (size_t i = 0; i < table->hits.count; i++) {
-        int64_t c = (int64_t)table->hits.data[i].value;
-        ascending = ascending && (i == 0 || out->data[i - 1] <= c);
-        ti_vec_push(out, c);
+        ti_vec_push(out, (int64_t)table->hits.data[i].value);
     }
-    if (!ascending) {
-        ti_vec_sort(out, &table->other, by_chunk);
-    }
-    size_t kept = 0;
-    for (size_t i = 0; i < out->count; i++) {
-        if (kept == 0 || out->data[kept - 1] != out->data[i]) {
-            out->data[kept++] = out->data[i];
-        }
-    }
-    out->count = kept;
+    ti_chunks_settle(out, &table->other);
 }
 
 /* Parts from `first` to `last`, or, if first > last, from 0 to `last` and from `first` to the end. */

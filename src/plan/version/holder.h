@@ -1,38 +1,46 @@
 /* Holders: who touches which part of a buffer, as a value: a range mapper over a split.
  *
- * Node q holds what the mapper covers for its chunks. Holders are interned: equal values are one object, so that versions compare by
- * pointer and properties (constant, disjoint, nodes, task-level image) are computed once. Splits are interned likewise. Unreferenced ones stay
- * in a small cache, because loops ask for them again. Custom mappers have a table of all chunks with an index instead of an inverse.
- * What is found depends on values only, never on addresses. Scheduler thread. */
+ * Node q holds what the mapper covers for its chunks. Holders are interned: equal values are one object, so that
+ * versions compare by pointer, and properties (constant, disjoint, nodes, task-level image) are computed once. Splits
+ * are interned likewise. A few that nobody refers to are kept, because loops ask for them again. Custom mappers have a
+ * table of all chunks with an index instead of an inverse. What is found depends on values only, never on addresses.
+ * Scheduler thread. */
 #ifndef TI_HOLDER_H
 #define TI_HOLDER_H
 
+#include "base/check.h"
 #include "grid/region_map.h"
 #include "ir/task.h"
 
-typedef struct ti_split_ref {
-    ti_split split;
+/* The first member of what is interned. */
+typedef struct ti_interned {
     uint64_t hash;
-    struct ti_split_ref *next;
+    struct ti_interned *next;
     uint64_t last_use;
     uint32_t refs;
+} ti_interned;
+
+/* Interned values: a hash table with chains. */
+typedef struct ti_interner {
+    ti_interned **bucket;
+    size_t buckets, count;
+    uint64_t clock, next_trim;
+    ti_interned *spare; /* whose memory serves again: loops over many tiles need new values all the time */
+    size_t spares;
+    void (*drop)(ti_interned *value, bool keep_memory);
+} ti_interner;
+
+typedef struct ti_split_ref {
+    ti_interned interned;
+    ti_split split;
     int64_t own_first, own_count; /* this node's chunks */
     int node_a, node_b;           /* nodes with chunks */
 } ti_split_ref;
 
-enum { TI_SPLIT_ANSWERS = 8 };
-
 typedef struct ti_split_cache {
-    ti_split_ref **bucket;
-    size_t buckets, count;
-    uint64_t clock, next_trim;
-    ti_split_ref *unused; /* those that were trimmed */
+    ti_interner values;
     int node;
-    struct ti_split_answer {
-        ti_split_ref *split; /* NULL: none */
-        ti_split_request request;
-    } latest[TI_SPLIT_ANSWERS]; /* to the latest requests: loops repeat a few */
-    TI_VEC(int64_t) table;
+    TI_VEC(int64_t) table; /* scratch: borders */
 } ti_split_cache;
 
 void ti_split_cache_init(ti_split_cache *cache, int node);
@@ -44,13 +52,10 @@ ti_split_ref *ti_split_cache_get(ti_split_cache *cache, const ti_split_request *
 typedef enum ti_along { TI_ALONG_OTHER, TI_ALONG_CONSTANT, TI_ALONG_PARTITIONED } ti_along;
 
 typedef struct ti_holder {
+    ti_interned interned;
     ti_mapper mapper;
     const ti_custom_mapper *custom;
     ti_split_ref *split;
-    uint64_t hash;
-    struct ti_holder *next;
-    uint64_t last_use;
-    uint32_t refs;
     bool constant; /* every chunk has the same image */
     bool disjoint; /* images of different chunks do not overlap */
     /* The same two, of custom mappers too as their chunks show: what versions must not rely on, collectives may. */
@@ -64,12 +69,14 @@ typedef struct ti_holder {
     struct ti_chunk_table *table; /* custom mappers */
 } ti_holder;
 
+/* Several, of which the union counts: the reads of a task. */
+typedef struct ti_holders {
+    ti_holder *const *data;
+    size_t count;
+} ti_holders;
+
 typedef struct ti_holder_cache {
-    ti_holder **bucket;
-    size_t buckets, count;
-    uint64_t clock, next_trim;
-    ti_holder *unused; /* those that were trimmed: `spares` of them */
-    size_t spares;
+    ti_interner values;
     uint64_t *evaluated; /* counts mapper evaluations on chunks */
 } ti_holder_cache;
 
@@ -79,15 +86,17 @@ void ti_holder_cache_fini(ti_holder_cache *cache);
 ti_holder *ti_holder_get(ti_holder_cache *cache, const ti_access *access, uint32_t mapper, ti_split_ref *split);
 static inline ti_holder *ti_holder_ref(ti_holder *h)
 {
-    h->refs++;
+    h->interned.refs++;
     return h;
 }
 static inline void ti_holder_unref(ti_holder *h)
 {
-    h->refs--;
+    TI_ASSERT(h->interned.refs > 0);
+    h->interned.refs--;
 }
 
-/* The boxes of all chunks of a custom mapper, for the caller to keep: those of chunk c are box[start[c]] to box[start[c + 1] - 1]. */
+/* The boxes of all chunks of a custom mapper, for the caller to keep: those of chunk c are box[start[c]] to box[start[c
+ * + 1] - 1]. */
 void ti_holder_copy_table(const ti_holder *h, ti_box **box, size_t **start);
 
 /* Append the parts of chunk c's image that lie in `clip`. */
@@ -97,6 +106,8 @@ void ti_holder_node(const ti_holder_cache *cache, const ti_holder *h, int q, con
 
 /* Chunks whose image may meet `box`, ascending; never misses one. */
 typedef TI_VEC(int64_t) ti_chunk_list;
+/* Bring a list into ascending order, each number once; the contents of `other` are lost. */
+void ti_chunks_settle(ti_chunk_list *list, ti_chunk_list *other);
 void ti_holder_candidates(const ti_holder *h, const ti_box *box, ti_chunk_list *out);
 /* The same as nodes [*a, *b] that enclose them; false if there is none. */
 bool ti_holder_candidate_nodes(const ti_holder *h, const ti_box *box, int *a, int *b);

@@ -12,19 +12,33 @@
 
 static ti_version *new_version(ti_version_map *map)
 {
-    enum { BLOCK = 32 };
-    if (!map->free) {
-        ti_version *block = TI_NEW_ARRAY(ti_version, BLOCK);
-        ti_vec_push(&map->blocks, block);
-        for (int i = BLOCK; i-- > 0;) {
-            block[i].next_free = map->free;
-            map->free = &block[i];
-        }
-    }
     ti_version *v = map->free;
+    if (!v) {
+        return TI_NEW(ti_version);
+    }
     map->free = v->next_free;
     memset(v, 0, sizeof(*v));
     return v;
+}
+
+void ti_version_ref_holders(const ti_version *v)
+{
+    if (v->kind == TI_WRITER_SPLIT) {
+        ti_holder_ref(v->writer);
+    }
+    for (int i = 0; i < v->readers; i++) {
+        ti_holder_ref(v->reader[i]);
+    }
+}
+
+void ti_version_unref_holders(const ti_version *v)
+{
+    if (v->kind == TI_WRITER_SPLIT) {
+        ti_holder_unref(v->writer);
+    }
+    for (int i = 0; i < v->readers; i++) {
+        ti_holder_unref(v->reader[i]);
+    }
 }
 
 static void drop_writer(ti_version *v)
@@ -36,18 +50,25 @@ static void drop_writer(ti_version *v)
     v->writer = NULL;
 }
 
-static void drop_readers(ti_version *v)
+static void drop_holders(ti_version *v)
 {
-    for (int i = 0; i < v->readers; i++) {
-        ti_holder_unref(v->reader[i]);
-    }
+    ti_version_unref_holders(v);
+    v->kind = TI_WRITER_UNDEFINED;
     v->readers = 0;
 }
 
-static void drop_holders(ti_version *v)
+/* Drop the readers that are not to be kept. */
+static void keep_readers(ti_version *v, const bool *keep)
 {
-    drop_writer(v);
-    drop_readers(v);
+    int kept = 0;
+    for (int i = 0; i < v->readers; i++) {
+        if (keep[i]) {
+            v->reader[kept++] = v->reader[i];
+        } else {
+            ti_holder_unref(v->reader[i]);
+        }
+    }
+    v->readers = kept;
 }
 
 static void free_version(ti_version_map *map, ti_version *v)
@@ -62,6 +83,7 @@ static void free_version(ti_version_map *map, ti_version *v)
 
 static void set_nodes(ti_version *v, int a, int b)
 {
+    TI_ASSERT(0 <= a && a < b);
     drop_writer(v);
     v->kind = TI_WRITER_NODES;
     v->a = a;
@@ -78,6 +100,7 @@ static void mark_dirty(ti_version_map *map, ti_version *v)
 
 static void insert(ti_version_map *map, ti_version *v)
 {
+    TI_ASSERT(!ti_box_is_empty(&v->box) && ti_box_covers(&map->extent, &v->box));
     ti_region_map_insert(&map->index, &v->box, (uint64_t)(uintptr_t)v);
     mark_dirty(map, v);
 }
@@ -90,17 +113,10 @@ static void remove_from_index(ti_version_map *map, ti_version *v)
 static ti_version *copy_version(ti_version_map *map, const ti_version *v, const ti_box *box)
 {
     ti_version *copy = new_version(map);
-    ti_version *keep = copy->next_free;
     *copy = *v;
-    copy->next_free = keep;
     copy->box = *box;
     copy->dirty = false;
-    if (copy->kind == TI_WRITER_SPLIT) {
-        ti_holder_ref(copy->writer);
-    }
-    for (int i = 0; i < copy->readers; i++) {
-        ti_holder_ref(copy->reader[i]);
-    }
+    ti_version_ref_holders(copy);
     return copy;
 }
 
@@ -123,12 +139,16 @@ void ti_version_map_init(ti_version_map *map, const ti_box *extent, int nodes, b
 
 void ti_version_map_fini(ti_version_map *map)
 {
-    ti_region_map_fini(&map->index);
-    for (size_t i = 0; i < map->blocks.count; i++) {
-        ti_free(map->blocks.data[i], 32 * sizeof(ti_version));
+    ti_version_map_query(map, &map->extent);
+    for (size_t i = 0; i < map->hit.count; i++) {
+        TI_DELETE(map->hit.data[i]);
     }
+    for (ti_version *v = map->free, *next; v; v = next) {
+        next = v->next_free;
+        TI_DELETE(v);
+    }
+    ti_region_map_fini(&map->index);
     ti_holder_cache_fini(&map->holders);
-    ti_vec_fini(&map->blocks);
     ti_vec_fini(&map->dirty);
     ti_vec_fini(&map->hit);
     ti_vec_fini(&map->found);
@@ -171,26 +191,20 @@ static void query_each(ti_version_map *map, const ti_boxes *boxes)
 
 const ti_versions *ti_version_map_query_any(ti_version_map *map, const ti_boxes *boxes)
 {
-    enum { FEW_ENTRIES = 8 };
-    if (boxes->count > 1 && map->index.count > FEW_ENTRIES) {
+    enum { MAX_SEARCHED = 8 }; /* entries that are looked at one after the other */
+    TI_ASSERT(boxes->count > 0);
+    if (boxes->count > 1 && map->index.count > MAX_SEARCHED) {
         query_each(map, boxes);
         return &map->hit;
     }
-    ti_box around = boxes->data[0];
-    for (size_t i = 1; i < boxes->count; i++) {
-        around = ti_box_bounding(&around, &boxes->data[i]);
-    }
+    ti_box around = ti_boxes_bounding(boxes->data, boxes->count);
     ti_version_map_query(map, &around);
     size_t kept = 0;
-    for (size_t i = 0; boxes->count > 1 && i < map->hit.count; i++) {
-        bool meets = false;
-        for (size_t k = 0; k < boxes->count && !meets; k++) {
-            meets = ti_box_meets(&boxes->data[k], &map->hit.data[i]->box);
-        }
+    for (size_t i = 0; i < map->hit.count; i++) {
         map->hit.data[kept] = map->hit.data[i];
-        kept += meets;
+        kept += boxes->count == 1 || ti_boxes_meet(boxes, &map->hit.data[i]->box);
     }
-    map->hit.count = boxes->count > 1 ? kept : map->hit.count;
+    map->hit.count = kept;
     return &map->hit;
 }
 
@@ -208,11 +222,7 @@ static bool has_reader(const ti_version *v, const ti_holder *h)
 
 static bool same_version(const ti_version *x, const ti_version *y)
 {
-    if (x->kind != y->kind || x->readers != y->readers) {
-        return false;
-    }
-    if (x->kind == TI_WRITER_SPLIT ? x->writer != y->writer
-                                   : x->kind == TI_WRITER_NODES && (x->a != y->a || x->b != y->b)) {
+    if (!ti_version_has_writer_of(x, y) || x->readers != y->readers) {
         return false;
     }
     for (int i = 0; i < x->readers; i++) {
@@ -223,7 +233,8 @@ static bool same_version(const ti_version *x, const ti_version *y)
     return true;
 }
 
-/* Merge `v` with the first neighbour that equals it; the one with the smaller corner stays and keeps its readers' order. NULL if there is none. */
+/* Merge `v` with the first neighbour that equals it; the one with the smaller corner stays and keeps its readers'
+ * order. NULL if there is none. */
 static ti_version *merge_once(ti_version_map *map, ti_version *v)
 {
     ti_vec_clear(&map->found);
@@ -245,30 +256,21 @@ static ti_version *merge_once(ti_version_map *map, ti_version *v)
     return NULL;
 }
 
-/* Drop what was freed since, and sort. */
-static void sort_by_corner(ti_versions *list)
+static int by_box(const void *a, const void *b)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < list->count; i++) {
-        if (list->data[i]) {
-            list->data[kept++] = list->data[i];
-        }
-    }
-    list->count = kept;
-    for (size_t i = 1; i < list->count; i++) {
-        ti_version *v = list->data[i];
-        size_t at = i;
-        for (; at > 0 && ti_box_compare(&list->data[at - 1]->box, &v->box) > 0; at--) {
-            list->data[at] = list->data[at - 1];
-        }
-        list->data[at] = v;
-    }
+    return ti_box_compare(&(*(ti_version *const *)a)->box, &(*(ti_version *const *)b)->box);
 }
 
 /* Merge whatever has changed with its neighbours, in entry order. */
 static void settle(ti_version_map *map)
 {
-    sort_by_corner(&map->dirty);
+    size_t kept = 0;
+    for (size_t i = 0; i < map->dirty.count; i++) { /* but for those that were freed since */
+        map->dirty.data[kept] = map->dirty.data[i];
+        kept += map->dirty.data[i] != NULL;
+    }
+    map->dirty.count = kept;
+    ti_vec_sort(&map->dirty, &map->hit, by_box);
     if (map->index.count > 1) {
         for (size_t i = 0; i < map->dirty.count; i++) {
             ti_version *v = map->dirty.data[i];
@@ -282,33 +284,20 @@ static void settle(ti_version_map *map)
             map->dirty.data[i]->dirty = false;
         }
     }
-    map->dirty.count = 0;
+    ti_vec_clear(&map->dirty);
+    TI_ASSERT(map->index.count > 0);
 }
 
 /* ---- cutting (R2) */
 
-static bool touches_image(const ti_holder *h, const ti_box *box)
-{
-    for (size_t i = 0; i < h->image.count; i++) {
-        if (ti_box_meets(&h->image.data[i], box)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* A piece that a cut has left: readers that miss it go, and if one node wrote all of it, that node is named. */
 static void simplify(ti_version *v)
 {
-    int kept = 0;
+    bool keep[TI_VERSION_READERS];
     for (int i = 0; i < v->readers; i++) {
-        if (touches_image(v->reader[i], &v->box)) {
-            v->reader[kept++] = v->reader[i];
-        } else {
-            ti_holder_unref(v->reader[i]);
-        }
+        keep[i] = ti_boxes_meet(&v->reader[i]->image, &v->box);
     }
-    v->readers = kept;
+    keep_readers(v, keep);
     int a, b;
     if (v->kind == TI_WRITER_SPLIT && v->writer->disjoint && ti_holder_candidate_nodes(v->writer, &v->box, &a, &b) &&
         a == b) {
@@ -323,6 +312,7 @@ static ti_version *cut_out(ti_version_map *map, ti_version *v, const ti_box *box
         return v;
     }
     ti_box piece[6], common = ti_box_intersect(&v->box, box);
+    TI_ASSERT(!ti_box_is_empty(&common));
     int pieces = ti_box_subtract(&v->box, box, piece);
     remove_from_index(map, v);
     for (int i = 0; i < pieces; i++) {
@@ -390,67 +380,50 @@ void ti_version_map_write(ti_version_map *map, ti_holder *writer)
 
 /* ---- reading (R4) */
 
-static void writer_nodes(const ti_version *v, int *a, int *b)
-{
-    *a = v->kind == TI_WRITER_NODES ? v->a : v->writer->split->node_a;
-    *b = v->kind == TI_WRITER_NODES ? v->b : v->writer->split->node_b;
-}
-
 /* All nodes that have a chunk of a constant reader hold the box now, and the writer is one of them. */
 static void promote(ti_version_map *map, ti_version *v, int a, int b, const ti_box *box)
 {
-    int kept = 0;
+    bool keep[TI_VERSION_READERS];
+    TI_ASSERT(v->kind != TI_WRITER_UNDEFINED && a < b);
     v = cut_out(map, v, box, false);
     set_nodes(v, a, b);
     for (int i = 0; i < v->readers; i++) {
-        ti_holder *h = v->reader[i];
-        if (a <= h->split->node_a && h->split->node_b <= b) {
-            ti_holder_unref(h);
-        } else {
-            v->reader[kept++] = h;
-        }
+        keep[i] = v->reader[i]->split->node_a < a || b < v->reader[i]->split->node_b;
     }
-    v->readers = kept;
+    keep_readers(v, keep);
     mark_dirty(map, v);
 }
 
 static void remember(ti_version_map *map, ti_version *v, ti_holder *reader)
 {
-    if (v->kind == TI_WRITER_SPLIT && ti_holder_covers(v->writer, reader)) {
+    bool keep[TI_VERSION_READERS], covered = v->kind == TI_WRITER_SPLIT && ti_holder_covers(v->writer, reader);
+    for (int i = 0; i < v->readers && !covered; i++) {
+        covered = ti_holder_covers(v->reader[i], reader);
+        keep[i] = !ti_holder_covers(reader, v->reader[i]);
+    }
+    if (covered) {
         return;
     }
-    for (int i = 0; i < v->readers; i++) {
-        if (ti_holder_covers(v->reader[i], reader)) {
-            return;
-        }
-    }
-    int kept = 0;
-    for (int i = 0; i < v->readers; i++) {
-        if (ti_holder_covers(reader, v->reader[i])) {
-            ti_holder_unref(v->reader[i]);
-        } else {
-            v->reader[kept++] = v->reader[i];
-        }
-    }
-    if (kept == TI_VERSION_READERS) {
+    keep_readers(v, keep);
+    if (v->readers == TI_VERSION_READERS) {
         ti_holder_unref(v->reader[0]);
         memmove(v->reader, v->reader + 1, (TI_VERSION_READERS - 1) * sizeof(v->reader[0]));
-        kept--;
+        v->readers--;
     }
-    v->reader[kept++] = ti_holder_ref(reader);
-    v->readers = kept;
+    v->reader[v->readers++] = ti_holder_ref(reader);
     mark_dirty(map, v);
 }
 
 static void read_entry(ti_version_map *map, ti_version *v, ti_holder *reader, const ti_box *image, bool many)
 {
-    int a = reader->split->node_a, b = reader->split->node_b, wa, wb;
+    int a = reader->split->node_a, b = reader->split->node_b;
     if (v->kind == TI_WRITER_UNDEFINED || (v->kind == TI_WRITER_NODES && v->a <= a && b <= v->b)) {
         return;
     }
-    writer_nodes(v, &wa, &wb);
+    int writer_a = v->kind == TI_WRITER_NODES ? v->a : v->writer->split->node_a;
+    int writer_b = v->kind == TI_WRITER_NODES ? v->b : v->writer->split->node_b;
     ti_box common = ti_box_intersect(&v->box, image);
-    if (reader->constant && a <= wa && wb <= b && (!many || ti_box_equal(&common, &v->box))) {
+    if (reader->constant && a <= writer_a && writer_b <= b && (!many || ti_box_equal(&common, &v->box))) {
         promote(map, v, a, b, &common);
     } else {
         remember(map, v, reader);
@@ -488,10 +461,10 @@ void ti_version_map_share(ti_version_map *map, const ti_box *box, int nodes)
 
 /* ---- questions (R5 to R7) */
 
-bool ti_version_is_free(const ti_version *v, ti_holder *const *reads, size_t count)
+bool ti_version_is_free(const ti_version *v, ti_holders reads)
 {
-    for (size_t i = 0; i < count; i++) {
-        const ti_holder *r = reads[i];
+    for (size_t i = 0; i < reads.count; i++) {
+        const ti_holder *r = reads.data[i];
         bool held = v->kind == TI_WRITER_UNDEFINED ||
                     (v->kind == TI_WRITER_NODES && v->a <= r->split->node_a && r->split->node_b <= v->b) ||
                     (v->kind == TI_WRITER_SPLIT && ti_holder_covers(v->writer, r));
@@ -512,14 +485,15 @@ void ti_demand_fini(ti_demand *demand)
     ti_vec_fini(&demand->rest);
 }
 
-void ti_demand_make(const ti_version_map *map, const ti_version *v, ti_holder *const *reads, size_t count, int q,
-                    const ti_box *clip, ti_demand *demand)
+void ti_demand_make(const ti_version_map *map, const ti_version *v, ti_holders reads, int q, const ti_box *clip,
+                    ti_demand *demand)
 {
+    TI_ASSERT(ti_box_covers(&v->box, clip));
     ti_vec_clear(&demand->image);
     ti_vec_clear(&demand->held);
-    demand->apart = count == 1 && reads[0]->observed_disjoint;
-    for (size_t i = 0; i < count; i++) {
-        ti_holder_node(&map->holders, reads[i], q, clip, &demand->image);
+    demand->apart = reads.count == 1 && reads.data[0]->observed_disjoint;
+    for (size_t i = 0; i < reads.count; i++) {
+        ti_holder_node(&map->holders, reads.data[i], q, clip, &demand->image);
     }
     for (int i = 0; i < v->readers && demand->image.count; i++) {
         ti_holder_node(&map->holders, v->reader[i], q, clip, &demand->held);
@@ -533,21 +507,9 @@ void ti_demand_hold_own(const ti_version_map *map, const ti_version *v, int q, c
     }
 }
 
-/* Append the parts of `box` that are not in the list yet. */
-static void add_missing(ti_boxes *list, const ti_box *box, ti_boxes *rest)
-{
-    ti_vec_clear(rest);
-    ti_vec_push(rest, *box);
-    for (size_t i = 0; i < list->count && rest->count; i++) {
-        ti_boxes_subtract(rest, &list->data[i]);
-    }
-    for (size_t i = 0; i < rest->count; i++) {
-        ti_vec_push(list, rest->data[i]);
-    }
-}
-
 void ti_demand_lacks(ti_demand *demand, const ti_box *clip, ti_boxes *out)
 {
+    TI_ASSERT(out != &demand->image && out != &demand->held && out != &demand->rest);
     ti_vec_clear(out);
     if (TI_LIKELY(demand->image.count == 1 && demand->held.count == 0)) {
         ti_boxes_push_common(&demand->image.data[0], clip, out);
@@ -561,7 +523,7 @@ void ti_demand_lacks(ti_demand *demand, const ti_box *clip, ti_boxes *out)
         }
         if (out->count && !demand->apart) {
             demand->compared += out->count;
-            add_missing(out, &common, &demand->rest);
+            ti_boxes_add_missing(out, &common, &demand->rest);
         } else {
             ti_vec_push(out, common);
         }
@@ -574,14 +536,14 @@ void ti_demand_lacks(ti_demand *demand, const ti_box *clip, ti_boxes *out)
     }
 }
 
-void ti_version_wants(const ti_version_map *map, const ti_version *v, ti_holder *const *reads, size_t count, int q,
-                      ti_boxes *out, ti_demand *demand)
+void ti_version_wants(const ti_version_map *map, const ti_version *v, ti_holders reads, int q, ti_boxes *out,
+                      ti_demand *demand)
 {
     ti_vec_clear(out);
     if (v->kind == TI_WRITER_UNDEFINED || (v->kind == TI_WRITER_NODES && v->a <= q && q < v->b)) {
         return;
     }
-    ti_demand_make(map, v, reads, count, q, &v->box, demand);
+    ti_demand_make(map, v, reads, q, &v->box, demand);
     ti_demand_hold_own(map, v, q, &v->box, demand);
     ti_demand_lacks(demand, &v->box, out);
 }
@@ -611,11 +573,6 @@ void ti_version_owned(const ti_version_map *map, const ti_version *v, int64_t c,
 
 /* ---- checks */
 
-static uint64_t digest_holder(const ti_holder *h, uint64_t seed)
-{
-    return ti_hash64(h->hash ^ seed);
-}
-
 uint64_t ti_version_map_digest(ti_version_map *map)
 {
     uint64_t digest = 0;
@@ -625,9 +582,9 @@ uint64_t ti_version_map_digest(ti_version_map *map)
         digest = ti_hash_words(&v->box, sizeof(v->box), digest);
         digest = ti_hash64(digest ^ (uint64_t)v->kind);
         digest = v->kind == TI_WRITER_NODES ? ti_hash64(digest ^ (uint64_t)v->a << 32 ^ (uint64_t)v->b) : digest;
-        digest = v->kind == TI_WRITER_SPLIT ? digest_holder(v->writer, digest) : digest;
+        digest = v->kind == TI_WRITER_SPLIT ? ti_hash64(v->writer->interned.hash ^ digest) : digest;
         for (int k = 0; k < v->readers; k++) {
-            digest = digest_holder(v->reader[k], digest);
+            digest = ti_hash64(v->reader[k]->interned.hash ^ digest);
         }
     }
     return digest;

@@ -1,12 +1,15 @@
-/* Symbolic versions: who wrote each part of a buffer last and who holds a copy, for all nodes at once, identical on all nodes.
+/* Symbolic versions: who wrote each part of a buffer last and who holds a copy, for all nodes at once, identical on all
+ * nodes.
  *
- * The idea: instead of one owner per element, an entry names the *access* that wrote it (a mapper over a split) and those that read it since. Which node
- * owns or holds an index follows by evaluating mappers on a few chunks, or by inverting them, whatever the number of nodes. An entry is
- * {box, writer, readers}: writer is `undefined`, a holder (node q owns what the mapper covers for its chunks), or `nodes [a,b)`, all of
- * which hold the box. At most 4 readers are remembered, first in, first out; forgetting one may cause a resend, never a wrong value.
+ * The idea: instead of one owner per element, an entry names the *access* that wrote it (a mapper over a split) and
+ * those that read it since. Which node owns or holds an index follows by evaluating mappers on a few chunks, or by
+ * inverting them, whatever the number of nodes. An entry is {box, writer, readers}: writer is `undefined`, a holder
+ * (node q owns what the mapper covers for its chunks), or `nodes [a,b)`, all of which hold the box. At most 4 readers
+ * are remembered, first in, first out; forgetting one may cause a resend, never a wrong value.
  *
- * Invariants: entries are disjoint and cover the buffer; no two entries that join to a box have equal writers and equal reader sets; content
- * depends on tasks, number of nodes and configuration only. doc/internals.md has the rules R1 to R12 by number. Scheduler thread. */
+ * Invariants: entries are disjoint and cover the buffer; no two entries that join to a box have equal writers and equal
+ * reader sets; content depends on tasks, number of nodes and configuration only. doc/internals.md has the rules R1 to
+ * R12 by number. Scheduler thread. */
 #ifndef TI_VERSION_H
 #define TI_VERSION_H
 
@@ -29,13 +32,24 @@ typedef struct ti_version {
 
 typedef TI_VEC(ti_version *) ti_versions;
 
+/* An entry that is kept elsewhere refers to its holders too. */
+void ti_version_ref_holders(const ti_version *v);
+void ti_version_unref_holders(const ti_version *v);
+
+/* Whether two entries were written by the same. */
+static inline bool ti_version_has_writer_of(const ti_version *x, const ti_version *y)
+{
+    return x->kind == y->kind && (x->kind != TI_WRITER_SPLIT || x->writer == y->writer) &&
+           (x->kind != TI_WRITER_NODES || (x->a == y->a && x->b == y->b));
+}
+
 typedef struct ti_version_map {
     ti_box extent;
     ti_region_map index; /* box to ti_version */
     ti_holder_cache holders;
     uint64_t *evaluated;
     ti_version *free;
-    ti_versions dirty, hit, blocks;
+    ti_versions dirty, hit;
     ti_region_entries found, other;
 } ti_version_map;
 
@@ -58,7 +72,7 @@ const ti_versions *ti_version_map_query(ti_version_map *map, const ti_box *box);
 const ti_versions *ti_version_map_query_any(ti_version_map *map, const ti_boxes *boxes);
 
 /* Whether node q lacks nothing of this entry by any of the reads, decided without evaluating a chunk. */
-bool ti_version_is_free(const ti_version *v, ti_holder *const *reads, size_t count);
+bool ti_version_is_free(const ti_version *v, ti_holders reads);
 
 /* What one node reads of a part of an entry, and what of that it holds already. */
 typedef struct ti_demand {
@@ -66,17 +80,19 @@ typedef struct ti_demand {
     bool apart;        /* images do not overlap */
     uint64_t compared; /* pairs of boxes so far, for tests: custom mappers may have very many boxes */
 } ti_demand;
-/* Of node q for a task with these reads, in `clip`, which lies in the entry's box. As holder counts who read, and with ti_demand_hold_own who wrote. */
-void ti_demand_make(const ti_version_map *map, const ti_version *v, ti_holder *const *reads, size_t count, int q,
-                    const ti_box *clip, ti_demand *demand);
+/* Of node q for a task with these reads, in `clip`, which lies in the entry's box. As holder counts who read, and with
+ * ti_demand_hold_own who wrote. */
+void ti_demand_make(const ti_version_map *map, const ti_version *v, ti_holders reads, int q, const ti_box *clip,
+                    ti_demand *demand);
 void ti_demand_hold_own(const ti_version_map *map, const ti_version *v, int q, const ti_box *clip, ti_demand *demand);
-/* What the node lacks of `clip`: the one function that sender and receiver both call, for the same clips. Replaces `out`. */
+/* What the node lacks of `clip`: the one function that sender and receiver both call, for the same clips. Replaces
+ * `out`. */
 void ti_demand_lacks(ti_demand *demand, const ti_box *clip, ti_boxes *out);
 void ti_demand_fini(ti_demand *demand);
 
 /* What node q lacks of the whole entry. Replaces `demand`, with what q wrote itself, and `out`. */
-void ti_version_wants(const ti_version_map *map, const ti_version *v, ti_holder *const *reads, size_t count, int q,
-                      ti_boxes *out, ti_demand *demand);
+void ti_version_wants(const ti_version_map *map, const ti_version *v, ti_holders reads, int q, ti_boxes *out,
+                      ti_demand *demand);
 /* What chunk c of the writer owns of an entry. Replaces `out`. */
 void ti_version_owned(const ti_version_map *map, const ti_version *v, int64_t c, ti_boxes *out);
 
