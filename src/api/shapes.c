@@ -228,7 +228,6 @@ static measures measure(const tacit_task *t, int num_nodes)
     while (m.accesses < TACIT_MAX_ACCESSES && t->access[m.accesses].mode != 0) {
         m.accesses++;
     }
-    m.hash = words_of(&m) <= MAX_WORDS ? hash_of(t, &m) : 0;
     return m;
 }
 
@@ -323,7 +322,8 @@ const ti_shape *ti_shapes_find(ti_shapes *s, const tacit_task *given, uint64_t t
     measures *m = &s->asked;
     *m = measure(given, s->num_nodes);
     s->uses++;
-    if (!e || e->hash != m->hash || !is_as_described(given, m, e)) {
+    if (!e || !e->hash || !is_as_described(given, m, e)) {
+        m->hash = words_of(m) <= MAX_WORDS ? hash_of(given, m) : 0;
         e = m->hash ? first_of_chain(s, m->hash) : NULL;
         while (e && !is_as_described(given, m, e)) {
             e = e->next;

@@ -7,7 +7,7 @@
 
 enum { MAX_ENTRIES = 64, MAX_BYTES = 2 << 20 };
 /* Unused recordings before recording backs off, how many are tried afterwards, and for how many tasks it backs off. */
-enum { MAX_UNUSED = 48, AGAIN = 16, MIN_BACK_OFF = 64, MAX_BACK_OFF = 4096 };
+enum { MAX_UNUSED = 128, AGAIN = 16, MIN_BACK_OFF = 64, MAX_BACK_OFF = 4096 };
 
 static void unref_all(ti_holders holders)
 {
@@ -20,11 +20,11 @@ static void unref_all(ti_holders holders)
 static void forget_all(ti_replay *r)
 {
     for (int i = 0; i < r->steps; i++) {
-        unref_all(r->step[i].effect.reads);
-        unref_all(r->step[i].effect.writes);
+        unref_all(r->step.data[i]->effect.reads);
+        unref_all(r->step.data[i]->effect.writes);
     }
-    for (int i = 0; r->step && i < TI_REPLAY_STEPS; i++) {
-        ti_arena_fini(&r->step[i].memory);
+    for (size_t i = 0; i < r->step.count; i++) {
+        ti_arena_fini(&r->step.data[i]->memory);
     }
     for (int i = 0; i < r->contents; i++) {
         for (size_t k = 0; k < r->content[i].count; k++) {
@@ -44,9 +44,12 @@ void ti_replay_fini(ti_replay *r)
     for (int i = 0; r->content && i < TI_REPLAY_CONTENTS; i++) {
         ti_vec_fini(&r->content[i]);
     }
-    ti_free(r->step, r->step ? TI_REPLAY_STEPS * sizeof(*r->step) : 0);
+    for (size_t i = 0; i < r->step.count; i++) {
+        TI_DELETE(r->step.data[i]);
+    }
+    ti_vec_fini(&r->step);
     ti_free(r->content, r->content ? TI_REPLAY_CONTENTS * sizeof(*r->content) : 0);
-    *r = (ti_replay){ .step = NULL };
+    *r = (ti_replay){ .steps = 0 };
 }
 
 /* ---- the map */
@@ -146,7 +149,7 @@ const ti_replay_step *ti_replay_find(const ti_replay *r, const ti_task *task, co
     int i = r->latest;
     for (int k = 0; k < r->steps && r->at; k++) {
         i = i + 1 < r->steps ? i + 1 : 0;
-        const ti_replay_step *s = &r->step[i];
+        const ti_replay_step *s = r->step.data[i];
         if (s->before == r->at && s->serial == task->shape->serial && has_forwards(s, task, buffer)) {
             return s;
         }
@@ -183,11 +186,12 @@ static void start_recording(ti_replay *r, ti_version_map *map)
     if (!r->at) {
         r->at = r->base = number_content(r, map);
     }
-    if (!r->step) {
-        r->step = TI_NEW_ARRAY(ti_replay_step, TI_REPLAY_STEPS);
-    }
     if (r->at) {
-        r->recording = &r->step[r->steps];
+        if ((size_t)r->steps == r->step.count) {
+            ti_vec_push(&r->step, TI_NEW(ti_replay_step));
+        }
+        r->recording = r->step.data[r->steps];
+        r->recording->index = r->steps;
         r->recording->serial = 0;
     }
 }
@@ -206,7 +210,7 @@ bool ti_replay_begin(ti_replay *r, ti_version_map *map, const ti_discovery_cache
     }
     r->now = can ? ti_replay_find(r, task, buffer) : NULL;
     if (r->now) {
-        r->latest = (int)(r->now - r->step);
+        r->latest = r->now->index;
         r->unused -= r->unused > 0;
         return true;
     }

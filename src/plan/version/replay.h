@@ -27,6 +27,7 @@ typedef struct ti_replay_effect {
 
 typedef struct ti_replay_step {
     uint64_t serial;         /* of the task's shape; 0: nothing has been recorded yet */
+    int index;               /* among the steps */
     int before, after;       /* contents */
     ti_replay_effect effect; /* in this step's memory; holders referenced */
     ti_forward *forward;     /* those of the task on the buffer */
@@ -36,11 +37,11 @@ typedef struct ti_replay_step {
 
 typedef TI_VEC(ti_version) ti_replay_content; /* holders referenced */
 
-enum { TI_REPLAY_STEPS = 32, TI_REPLAY_CONTENTS = 16, TI_REPLAY_LAG = 32 };
+enum { TI_REPLAY_STEPS = 96, TI_REPLAY_CONTENTS = 16, TI_REPLAY_LAG = 32 };
 
 /* Of one buffer. A zeroed one knows nothing. */
 typedef struct ti_replay {
-    ti_replay_step *step; /* room for all, once there is one */
+    TI_VEC(ti_replay_step *) step; /* the first `steps` are in use */
     ti_replay_content *content;
     int steps, contents;
     int at;                                       /* 1 + which contents there are now; 0: not known */
