@@ -1,7 +1,6 @@
 /* Overlapping writes of custom mappers: see check_overlap.h. */
 #include "api/check_overlap.h"
 
-#include "base/map.h"
 #include "grid/region_map.h"
 #include "ir/custom.h"
 
@@ -10,41 +9,7 @@
 
 /* Parts of the finer cut: prime along one dimension, odd along two, so that its borders are no multiples of what
  * programs like. */
-enum { FINE = 61, FINE_0 = 9, FINE_1 = 7, ANSWERS = 64 };
-
-/* What the answer depends on. All bytes count. */
-typedef struct question {
-    ti_box range, extent;
-    int64_t gran[3], grid[3];
-    int64_t handle, dims, oversubscribe, two_dimensional;
-    uint64_t weights; /* hash */
-} question;
-
-/* Questions whose answer was that all is well. */
-struct ti_overlap_answers {
-    question good[ANSWERS];
-    uint64_t hash[ANSWERS]; /* 0: none */
-};
-
-static question ask(const tacit_context *ctx, const ti_shape *shape, const ti_access *access)
-{
-    question q;
-    memset(&q, 0, sizeof(q));
-    q.range = shape->range;
-    q.extent = access->buffer->extent;
-    for (int d = 0; d < 3; d++) {
-        q.gran[d] = shape->gran[d];
-        q.grid[d] = shape->grid[d];
-    }
-    q.handle = access->custom->handle;
-    q.dims = access->buffer->dims;
-    q.oversubscribe = shape->oversubscribe;
-    q.two_dimensional = shape->two_dimensional;
-    for (int n = 0; shape->weights && n < tacit_num_nodes(ctx); n++) {
-        q.weights = ti_hash64(q.weights ^ (shape->weights[n] + (uint64_t)1));
-    }
-    return q;
-}
+enum { FINE = 61, FINE_0 = 9, FINE_1 = 7 };
 
 /* Two chunks that would write `box`. */
 typedef struct clash {
@@ -162,26 +127,11 @@ static tacit_status refuse(tacit_context *ctx, const ti_shape *shape, uint32_t i
 static tacit_status check_access(tacit_context *ctx, const ti_shape *shape, uint32_t index)
 {
     const ti_access *access = &shape->access[index];
-    question q = ask(ctx, shape, access);
-    uint64_t hash = ti_hash_words(&q, sizeof(q), 0) | 1;
-    if (!ctx->overlap_answers) {
-        ctx->overlap_answers = TI_NEW(ti_overlap_answers);
-    }
-    ti_overlap_answers *answers = ctx->overlap_answers;
-    size_t at = (size_t)(hash >> 32) % ANSWERS;
-    if (answers->hash[at] == hash && memcmp(&answers->good[at], &q, sizeof(q)) == 0) {
-        return TACIT_OK;
-    }
     clash c;
     if (nodes_clash(shape, access, tacit_num_nodes(ctx), &c)) {
         return refuse(ctx, shape, index, &c, true);
     }
-    if (parts_clash(shape, access, &c)) {
-        return refuse(ctx, shape, index, &c, false);
-    }
-    answers->good[at] = q;
-    answers->hash[at] = hash;
-    return TACIT_OK;
+    return parts_clash(shape, access, &c) ? refuse(ctx, shape, index, &c, false) : TACIT_OK;
 }
 
 tacit_status ti_check_overlap(tacit_context *ctx, const ti_shape *shape)
@@ -192,9 +142,4 @@ tacit_status ti_check_overlap(tacit_context *ctx, const ti_shape *shape)
         }
     }
     return TACIT_OK;
-}
-
-void ti_overlap_answers_destroy(ti_overlap_answers *answers)
-{
-    ti_free(answers, sizeof(*answers));
 }

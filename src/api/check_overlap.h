@@ -4,7 +4,7 @@
  * Component mappers are decided from their components (check_task.c). A custom mapper can only be tried: on the chunks
  * that the nodes of this run get, and on a finer cut of the range that is the same for all numbers of nodes and
  * workers, with borders at odd places, so that what would go wrong with more of them is nearly always refused with one.
- * Answers are kept, so that loops pay once. The same on all nodes. Application thread. */
+ * Loops pay once: shapes that were good are kept, and so is what a mapper said. The same on all nodes. Application thread. */
 #ifndef TI_CHECK_OVERLAP_H
 #define TI_CHECK_OVERLAP_H
 
@@ -12,7 +12,5 @@
 
 /* An error with a sentence if two chunks of the task would write one element. */
 tacit_status ti_check_overlap(tacit_context *ctx, const ti_shape *shape);
-
-void ti_overlap_answers_destroy(ti_overlap_answers *answers); /* NULL is allowed */
 
 #endif

@@ -196,7 +196,6 @@ static void free_context(tacit_context *ctx)
     }
     ti_vec_fini(&ctx->objects);
     ti_vec_fini(&ctx->free_slots);
-    ti_overlap_answers_destroy(ctx->overlap_answers);
     ti_shapes_destroy(ctx->shapes);
     ti_strbuf_fini(&ctx->error);
     ti_handle_free(TI_HANDLE_CONTEXT, ctx);

@@ -46,7 +46,6 @@ struct tacit_fence_ticket {
     size_t bytes;
 };
 
-typedef struct ti_overlap_answers ti_overlap_answers;
 typedef struct ti_shapes ti_shapes;
 
 struct tacit_context {
@@ -58,7 +57,6 @@ struct tacit_context {
     uint64_t buffers; /* created so far */
     TI_VEC(ti_custom_mapper *) mappers;
     TI_VEC(ti_user_op *) ops;
-    ti_overlap_answers *overlap_answers;  /* or NULL: check_overlap.h */
     ti_shapes *shapes;                    /* of tasks that have been submitted before */
     TI_VEC(tacit_host_object *) objects;  /* all that were made */
     tacit_host_object *destroyed_objects; /* to be used again */
