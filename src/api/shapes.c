@@ -148,9 +148,12 @@ static size_t words_of(const measures *m)
 /* Its begin and its end. */
 static uint64_t name_word(const char *name, size_t length)
 {
-    uint64_t w[2] = { length };
-    memcpy(&w[0], name, TI_MIN(length, sizeof(w[0])));
-    memcpy(&w[1], name + (length > sizeof(w[1]) ? length - sizeof(w[1]) : 0), TI_MIN(length, sizeof(w[1])));
+    uint64_t w[2] = { 0 };
+    size_t part = TI_MIN(length, sizeof(w[0]));
+    if (length) {
+        memcpy(&w[0], name, part);
+        memcpy(&w[1], name + length - part, part);
+    }
     return w[0] ^ (w[1] << 1) ^ length << 56;
 }
 

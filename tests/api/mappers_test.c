@@ -577,7 +577,7 @@ static void sum_neighbours(const tacit_launch *k)
 static void asked_once(tacit_context *ctx, void *user)
 {
     (void)user;
-    static char names[40][16];
+    char names[40][16];
     _Atomic int calls = 0;
     int a[N], handle, after_first = 0;
     count_up(a, N);

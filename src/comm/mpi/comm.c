@@ -314,7 +314,6 @@ static void sync_point_passed(mpi_comm *self, peer *p)
         send_counted(self, p, next->counter, &next->payload, next->token);
         ti_parcel_destroy(&self->parcels, next);
     }
-    TI_ASSERT(p->syncing || p->early_bytes <= self->early_bytes / 2);
 }
 
 static void mpi_send(ti_comm *comm, int node, uint64_t counter, const ti_payload *payload, uint64_t token)

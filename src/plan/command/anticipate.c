@@ -37,7 +37,6 @@ const ti_collective *ti_command_window_hoist(ti_command_graph *graph, const ti_t
     if (ti_discovery_decide(&graph->collectives, &buffer->collectives, &question, &what) != TI_VERDICT_COLLECTIVE) {
         return NULL;
     }
-    TI_ASSERT(w->held.data[w->at] == task);
     ti_command_emit_collective(graph, task, f->buffer, what);
     for (uint32_t i = 0; i < what->regions; i++) {
         ti_version_map_share(&buffer->versions, &what->region[i], graph->system->num_nodes);
