@@ -56,7 +56,9 @@ set(TACIT_SOURCES
     plan/task/producer.c
 
     plan/version/discovery.c
+    plan/version/copies.c
     plan/version/holder.c
+    plan/version/interner.c
     plan/version/replay.c
     plan/version/transfer.c
     plan/version/version.c

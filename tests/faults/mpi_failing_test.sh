@@ -59,7 +59,7 @@ timeout 60 "$tacit" run -n 2 "$program" >"$counts" 2>"$log" || fail "the program
 # Nothing that tacit calls may be missing, but the texts of errors, what only programs with an MPI of their own need, and what two contexts need
 # that come to the same point at once.
 others=' MPI_Error_class MPI_Error_string MPI_Comm_test_inter MPI_Intercomm_merge MPI_Is_thread_main MPI_Type_free_keyval '
-for function in $(cat "$sources"/*.c | grep -oE '\bMPI_[A-Z][a-z]+[a-z_]*( ?\(|,)' | tr -d ' (,' | sort -u); do
+for function in $(find "$sources" -name "*.c" -exec cat {} + | grep -oE '\bMPI_[A-Z][a-z]+[a-z_]*( ?\(|,)' | tr -d ' (,' | sort -u); do
     grep -q " $function " "$counts" || [[ $others = *" $function "* ]] || fail "$function is not among the functions that fail"
 done
 declare -A seen

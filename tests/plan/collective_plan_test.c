@@ -356,7 +356,17 @@ static void several_reads(void **state)
     plan_fini(&p);
 }
 
-/* Parts of the region were read before: they do not travel again. */
+static void expect_collective(const plan *p, const char *begins)
+{
+    for (int i = 0; i < p->count; i++) {
+        assert_memory_equal(plan_text(p, i), begins, strlen(begins));
+        assert_null(strstr(plan_text(p, i), "send"));
+    }
+    expect_verdict(p, TI_VERDICT_COLLECTIVE);
+}
+
+/* Parts of the region were read before: they do not travel again, unless they are so few that one collective for all is
+ * less. */
 static void moved(void **state)
 {
     (void)state;
@@ -381,13 +391,43 @@ static void moved(void **state)
         "send 1 A [0,3); send 2 A [0,4); send 3 A [0,4); receive 1 A [5,8); receive 2 A [8,12); receive 3 A [12,16); execute [0,4)");
     expect_messages(&p, TI_VERDICT_EARLIER);
     plan_fini(&p);
-    start(&p, 4, tacit_range1(16), 1);
-    gen_task halo = reader(tacit_range1(16), tacit_neighborhood(1, 0, 0));
-    halo.no_collectives = true; /* so that it has no forward */
-    plan_task(&p, writer(tacit_range1(16), tacit_one_to_one()));
+    for (size_t halo = 1; halo <= 2; halo++) { /* an eighth of what travels, and more */
+        start(&p, 4, tacit_range1(16), 1);
+        gen_task first_read = reader(tacit_range1(16), tacit_neighborhood(halo, 0, 0));
+        first_read.no_collectives = true; /* so that it has no forward */
+        plan_task(&p, writer(tacit_range1(16), tacit_one_to_one()));
+        plan_task(&p, first_read);
+        plan_task(&p, reader(tacit_range1(16), tacit_all()));
+        if (halo == 2) {
+            expect_messages(&p, TI_VERDICT_MOVED);
+        } else {
+            expect_collective(&p, "all-gather A");
+        }
+        plan_fini(&p);
+    }
+    /* One node has it all already, of few or of many. */
+    for (int nodes = 4; nodes <= 16; nodes += 12) {
+        start(&p, nodes, tacit_range1(32), 1);
+        plan_task(&p, writer(tacit_range1(32), tacit_one_to_one()));
+        gen_task early = reader(tacit_range1(1), tacit_all());
+        early.no_collectives = true;
+        plan_placed(&p, 1, early);
+        plan_task(&p, reader(tacit_range1(32), tacit_all()));
+        if (nodes == 4) {
+            expect_messages(&p, TI_VERDICT_MOVED);
+        } else {
+            expect_collective(&p, "all-gather A");
+        }
+        plan_fini(&p);
+    }
+    /* What is gathered is there in part, whatever else the other nodes have. */
+    start(&p, 4, tacit_range1(64), 1);
+    gen_task halo = reader(tacit_range1(64), tacit_neighborhood(1, 0, 0));
+    halo.no_collectives = true;
+    plan_task(&p, writer(tacit_range1(64), tacit_one_to_one()));
     plan_task(&p, halo);
-    plan_task(&p, reader(tacit_range1(16), tacit_all()));
-    expect_messages(&p, TI_VERDICT_MOVED);
+    plan_placed(&p, 2, reader(tacit_range1(1), tacit_all()));
+    expect_collective(&p, "gather to 2 A");
     plan_fini(&p);
 }
 

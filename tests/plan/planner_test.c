@@ -50,9 +50,9 @@ typedef struct arrivals {
 static void add_arrivals(const sim *s, arrivals *to)
 {
     to->elements += s->counts.elements;
-    to->again += s->counts.resends;
     to->by_collectives += s->counts.by_collectives;
     to->hoisted += s->counts.hoisted;
+    to->again += s->counts.again;
     to->replayed += s->counts.replayed;
 }
 
@@ -64,7 +64,7 @@ static bool print_arrivals(const arrivals by_mode[MODES], uint64_t programs)
     for (int i = TI_COLLECTIVES_OFF; i < MODES; i++) {
         const arrivals *a = &by_mode[i];
         printf(
-            "%s: %llu elements came, %llu of them again after they had been forgotten; %llu by collectives, %llu before their task; %llu replays\n",
+            "%s: %llu elements came, %llu of them twice; %llu by collectives, %llu before their task; %llu replays\n",
             names[i - TI_COLLECTIVES_OFF], (unsigned long long)a->elements, (unsigned long long)a->again,
             (unsigned long long)a->by_collectives, (unsigned long long)a->hoisted, (unsigned long long)a->replayed);
         good = good && a->elements && a->replayed && (a->by_collectives > 0) == (i > TI_COLLECTIVES_OFF) &&
@@ -109,7 +109,6 @@ static bool run_one(uint64_t seed, const arguments *args, sim_counts *total, arr
     total->commands += s.counts.commands;
     total->messages += s.counts.messages;
     total->elements += s.counts.elements;
-    total->resends += s.counts.resends;
     total->horizons += s.counts.horizons;
     for (int i = 0; i < TI_PATTERN_KINDS; i++) {
         total->collectives[i] += s.counts.collectives[i];
@@ -138,10 +137,10 @@ int main(int argc, char **argv)
         }
     }
     printf(
-        "%llu programs, %llu tasks, %llu horizons, %llu commands, %llu messages, %llu elements sent, %llu of them again, at most %llu entries\n",
+        "%llu programs, %llu tasks, %llu horizons, %llu commands, %llu messages, %llu elements sent, at most %llu entries\n",
         (unsigned long long)args.count, (unsigned long long)total.tasks, (unsigned long long)total.horizons,
         (unsigned long long)total.commands, (unsigned long long)total.messages, (unsigned long long)total.elements,
-        (unsigned long long)total.resends, (unsigned long long)total.most_entries);
+        (unsigned long long)total.most_entries);
     for (int i = TI_PATTERN_NONE + 1; i < TI_PATTERN_KINDS; i++) {
         printf("%s%s %llu (%llu in groups)", i == TI_PATTERN_NONE + 1 ? "collectives: " : ", ",
                ti_pattern_name((ti_pattern)i), (unsigned long long)total.collectives[i],

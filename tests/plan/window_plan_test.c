@@ -184,7 +184,7 @@ static void loops_without_anything_to_find_stop_waiting(void **state)
     }
     /* Now something would have been worth it: from here on, tasks are held again. */
     plan_task(&p, task1("use", tacit_range1(16), plan_read(A, tacit_all())));
-    expect(&p, 0, "send 1 A [0,7); receive 1 A [9,16); execute [0,8)");
+    expect(&p, 0, "all-gather A [0,16) give [0,8) get [8,16); execute [0,8)");
     stencil_step(&p);
     expect_held(&p);
     plan_task(&p, task1("use", tacit_range1(16), plan_read(A, tacit_all())));

@@ -86,7 +86,8 @@ enum {
     GEN_PERCENT_OTHER_RANGE = 35,   /* tasks with a range of their own, else that of a buffer */
     GEN_PERCENT_OFFSET = 25,        /* dimensions in which the range begins at 0 to 5 */
     GEN_PERCENT_EMPTY = 3,          /* ranges without items */
-    GEN_PERCENT_PLACED_TILES = 75,  /* tasks of programs of tiles that are placed on one of a few nodes */
+    GEN_PERCENT_PLACED_TILES = 75,  /* tasks of programs of tiles that are placed */
+    GEN_PERCENT_FEW_NODES = 40,     /* ... of these: on one of three nodes, else on any */
     GEN_PERCENT_WITH_OWNER = 40,    /* placed tasks: with the owner of what they access first */
     GEN_PERCENT_WEIGHTS = 20,       /* tasks split in one dimension: nodes get shares from 0 to 5 */
     GEN_PERCENT_WHOLE_CHUNK = 25,   /* one call of the kernel for each chunk */

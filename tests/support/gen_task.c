@@ -221,7 +221,7 @@ static void random_place(maker *m, gen_task *t)
     int64_t where = GEN_DRAW(rng_of(m), gen_places);
     if (m->tiles && chance(m, GEN_PERCENT_PLACED_TILES)) {
         where = where == GEN_ON_ONE_NODE ? where : GEN_ON_NODE;
-        nodes = (nodes - 1) % 3 + 1;
+        nodes = chance(m, GEN_PERCENT_FEW_NODES) ? (nodes - 1) % 3 + 1 : nodes;
     }
     bool placed = where == GEN_ON_NODE || where == GEN_ON_ONE_NODE;
     t->place = placed ? (int)gen_between(rng_of(m), 0, nodes - 1) : -1;

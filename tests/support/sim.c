@@ -91,7 +91,6 @@ void sim_fini(sim *s)
     ti_free(s->base, (s->program->buffer.count + 1) * sizeof(*s->base));
     ti_vec_fini(&s->task_vertex);
     ti_vec_fini(&s->points);
-    ti_vec_fini(&s->reader);
     ti_arena_fini(&s->arena);
     lower_fini(&s->lowering);
 }
@@ -362,17 +361,6 @@ static sim_command *find_receive(sim *s, const sim_command *send, int from)
     return NULL;
 }
 
-bool sim_may_be_forgotten(const sim *s, int buffer, uint32_t element)
-{
-    int readers = 0;
-    for (size_t i = 0; i < s->reader.count; i++) {
-        const sim_reader *r = &s->reader.data[i];
-        uint32_t last = r->stamp == s->stamp ? r->before : r->stamp; /* reads of the task itself come later */
-        readers += r->buffer == buffer && last > s->newest[element];
-    }
-    return readers > TI_VERSION_READERS;
-}
-
 static bool check_send(sim *s, int r, const sim_command *send)
 {
     const sim_command *receive = find_receive(s, send, r);
@@ -387,12 +375,9 @@ static bool check_send(sim *s, int r, const sim_command *send)
         SIM_CHECK(s, s->newest[e] && s->node[r].hold[e] == s->newest[e],
                   "node %d sends element %zu of buffer %d, which it does not hold", r, e - s->base[send->buffer],
                   send->buffer);
-        if (s->node[send->peer].hold[e] == s->newest[e]) {
-            s->counts.resends++;
-            SIM_CHECK(s, sim_may_be_forgotten(s, send->buffer, e),
-                      "node %d sends element %zu of buffer %d, which %d holds", r, e - s->base[send->buffer],
-                      send->buffer, send->peer);
-        }
+        SIM_CHECK(s, s->node[send->peer].hold[e] != s->newest[e],
+                  "node %d sends element %zu of buffer %d, which %d holds", r, e - s->base[send->buffer], send->buffer,
+                  send->peer);
     }
     s->counts.messages++;
     s->counts.elements += send->read.count;
@@ -420,7 +405,7 @@ static bool check_arrivals(sim *s, sim_node *n)
                          s->mark[e] != s->token - 1; /* wanted by a later task */
             SIM_CHECK(s, early || s->mark[e] == s->token, "node %d receives element %zu of buffer %d in vain or twice",
                       n->system.node, e - s->base[c->buffer], c->buffer);
-            SIM_CHECK(s, n->came[e] != s->newest[e] || sim_may_be_forgotten(s, c->buffer, e),
+            SIM_CHECK(s, n->came[e] != s->newest[e] || c->kind == TI_COMMAND_COLLECTIVE,
                       "element %zu of buffer %d comes to node %d twice between two writes", e - s->base[c->buffer],
                       c->buffer, n->system.node);
             s->counts.by_collectives += c->kind == TI_COMMAND_COLLECTIVE;
@@ -645,38 +630,6 @@ static void apply_writes(sim *s, sim_node *n)
     }
 }
 
-static void note_reader(sim *s, int buffer, const ti_mapper *mapper, const ti_split *split)
-{
-    for (size_t i = 0; i < s->reader.count; i++) {
-        sim_reader *r = &s->reader.data[i];
-        if (r->buffer == buffer && ti_mapper_equal(&r->mapper, mapper) && ti_split_equal(&r->split, split)) {
-            r->before = r->stamp == s->stamp ? r->before : r->stamp;
-            r->stamp = s->stamp;
-            return;
-        }
-    }
-    ti_vec_push(&s->reader, ((sim_reader){ buffer, s->stamp, 0, *mapper, *split }));
-}
-
-/* What versions may remember of this task. */
-static void note_readers(sim *s, const ti_task *task)
-{
-    int64_t *table = TI_ARENA_ARRAY(&s->arena, int64_t, (size_t)(s->nodes * task->shape->oversubscribe + 1));
-    ti_split_request request = { .range = task->shape->range,
-                                 .gran = { task->shape->gran[0], task->shape->gran[1], task->shape->gran[2] },
-                                 .nodes = s->nodes,
-                                 .place = task->shape->place,
-                                 .oversubscribe = task->shape->oversubscribe,
-                                 .two_dimensional = task->shape->two_dimensional,
-                                 .weights = task->shape->weights };
-    ti_split split = ti_split_make(&request, table);
-    for (uint32_t i = 0; i < task->shape->accesses; i++) {
-        for (uint32_t m = 0; m < task->shape->access[i].mappers && ti_access_reads(&task->shape->access[i]); m++) {
-            note_reader(s, sim_buffer(s, task->shape->access[i].buffer), &task->shape->access[i].mapper[m], &split);
-        }
-    }
-}
-
 static bool check_step(sim *s, const gen_step *step)
 {
     const gen_task *task = step->kind == GEN_TASK ? &s->program->task.data[step->index] : NULL;
@@ -791,9 +744,6 @@ static bool plan_step(sim *s, int r, const gen_step *step)
         tacit_status status = empty ? TACIT_OK : ti_task_graph_check(s->node[r].tasks, task->shape, &why);
         ti_strbuf_fini(&why);
         SIM_CHECK(s, status == TACIT_OK, "the task graph refuses a task");
-        if (r == 0 && !empty) {
-            note_readers(s, task);
-        }
     }
     size_t count = ti_task_graph_add(s->node[r].tasks, task, out);
     for (size_t i = 0; i < count; i++) {

@@ -5,8 +5,7 @@
  * For every task it checks that
  *   - what a node reads is the newest when its own kernel starts, and nobody sends what is not;
  *   - the sends of r to q are the receives of q from r: content, order and counter;
- *   - nothing travels that the receiver holds or does not read, but where more readers came since than versions
- *     remember;
+ *   - nothing travels that the receiver does not read, no message what it holds, and collectives little of that;
  *   - so nothing comes twice to an element of a node between two writes of it, by whatever messages and
  *     collectives;
  *   - all nodes have the same collectives in the same order, and what each gives to each other is what that one gets;
@@ -68,14 +67,6 @@ typedef struct sim_node {
     uint64_t collectives;          /* so far */
 } sim_node;
 
-/* A read of a buffer as a value, to know when versions may have forgotten one. */
-typedef struct sim_reader {
-    int buffer;
-    uint32_t stamp, before; /* the last task that read like this, and the one before it */
-    ti_mapper mapper;
-    ti_split split;
-} sim_reader;
-
 typedef struct sim_options {
     int64_t horizon_step, horizon_front;
     bool record;
@@ -92,7 +83,7 @@ typedef struct sim_options {
 } sim_options;
 
 typedef struct sim_counts {
-    uint64_t tasks, commands, messages, elements, resends, horizons, most_entries, replayed;
+    uint64_t tasks, commands, messages, elements, again, horizons, most_entries, replayed;
     uint64_t collectives[TI_PATTERN_KINDS], in_groups[TI_PATTERN_KINDS];
     uint64_t by_collectives, hoisted; /* elements that collectives brought; that came before the task that wants them */
 } sim_counts;
@@ -109,7 +100,6 @@ typedef struct sim {
     uint32_t *mark, token;             /* scratch sets of elements */
     TI_VEC(sim_command *) task_vertex; /* the task graph, in the same form as commands */
     TI_VEC(uint64_t) points;           /* ids of horizons and epochs */
-    TI_VEC(sim_reader) reader;
     size_t step;
     uint32_t stamp;
     sim_counts counts;
@@ -148,9 +138,6 @@ const uint32_t *sim_stamps(sim *s, const sim_elements *elements);
 int sim_buffer(const sim *s, const ti_buffer_info *info);
 /* The commands of this step on a node: from here on, in order. */
 size_t sim_first_command(const sim *s, const sim_node *n);
-/* A copy that lies there already may only be sent again if so many readers came since that one of them may have been
- * forgotten. */
-bool sim_may_be_forgotten(const sim *s, int buffer, uint32_t element);
 bool sim_record_combining(sim *s, sim_node *n, const ti_command *from, sim_command *to);
 bool sim_record_collective(sim *s, sim_node *n, const ti_command *from, sim_command *to);
 /* Of this step. */

@@ -22,7 +22,6 @@ typedef struct subject {
     ti_mapper mapper;
     ti_access access;
     ti_holder *holder[2];
-    uint32_t last_read; /* stamp */
 } subject;
 
 typedef struct world {
@@ -183,15 +182,6 @@ static void touched(const subject *s, int q, ti_boxes *out)
     }
 }
 
-static bool may_be_forgotten(const world *w, int64_t cell)
-{
-    int readers = 0;
-    for (int i = 0; i < w->count; i++) {
-        readers += w->subject[i].last_read > w->newest[cell];
-    }
-    return readers > TI_VERSION_READERS;
-}
-
 static void check_equal(const ti_boxes *a, const ti_boxes *b)
 {
     assert_int_equal(a->count, b->count);
@@ -258,7 +248,7 @@ static void check_wants(world *w, const ti_version *v, subject *const *reads, si
     {
         bool lacks = read[cell] && w->newest[cell] && w->hold[q][cell] != w->newest[cell];
         assert_true(wanted[cell] || !lacks);
-        assert_true(!wanted[cell] || (read[cell] && w->newest[cell] && (lacks || may_be_forgotten(w, cell))));
+        assert_true(!wanted[cell] || lacks);
     }
     ti_vec_fini(&out);
     ti_demand_fini(&demand);
@@ -318,7 +308,6 @@ static void read_some(world *w)
         for (int m = 0; m < 2; m++) {
             ti_version_map_read(&w->map[m], reads[i]->holder[m]);
         }
-        reads[i]->last_read = w->stamp;
         for (int q = 0; q < w->nodes; q++) {
             touched(reads[i], q, &image);
             for (size_t k = 0; k < image.count; k++) {

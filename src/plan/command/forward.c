@@ -12,7 +12,8 @@ static void forward_part(ti_command_graph *graph, const ti_task *task, const ti_
     ti_collective *what;
     ti_verdict verdict = ti_discovery_decide(&graph->collectives, &state->collectives, &question, &what);
     verdict = part->stays && verdict == TI_VERDICT_NEITHER ? TI_VERDICT_FREE : verdict;
-    if (verdict == TI_VERDICT_MOVED && ti_discovery_wanted_by_all(&graph->collectives, &question)->count) {
+    bool moved = verdict == TI_VERDICT_MOVED || (verdict == TI_VERDICT_COLLECTIVE && graph->collectives.again);
+    if (moved && ti_discovery_wanted_by_all(&graph->collectives, &question)->count) {
         state->fruitless = 0; /* had this been known before, it would have come by one collective */
         graph->became.moved = true;
     }

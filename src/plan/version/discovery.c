@@ -6,6 +6,8 @@
 #include <string.h>
 
 enum { MAX_KNOWN = 32, MAX_BOXES = 16, MAX_SPARES = 64 };
+/* How much of a collective may be on its way to nodes that have it: one part in so many. Asked of so many nodes. */
+enum { SHARE_THERE = 8, MAX_ASKED = 16 };
 
 void ti_discovery_init(ti_discovery *planner, int node, int nodes)
 {
@@ -61,6 +63,7 @@ void ti_discovery_fini(ti_discovery *planner)
     ti_vec_fini(&planner->scratch);
     ti_vec_fini(&planner->got);
     ti_vec_fini(&planner->given);
+    ti_demand_fini(&planner->demand);
 }
 
 /* ---- what is known */
@@ -222,34 +225,90 @@ static bool are_cut_alike(const ti_holder *w, const ti_holder *r, int d)
            a->gran[k] == b->gran[k];
 }
 
-/* Whether an earlier reader has nothing of what the only reader now needs but what each node wrote itself: rows and
- * columns of one grid. Along every dimension of the buffer that the writer divides, one of the two is divided like
- * it. */
-static bool crosses(const ti_version *v, const ti_holder *earlier, const ti_discovery_question *q)
+/* ---- what nodes have already */
+
+static int64_t volume_in(const ti_boxes *region, const ti_holder *read)
 {
-    const ti_holder *w = v->writer, *r = q->reads.count == 1 ? q->reads.data[0] : NULL;
-    if (!r || !r->members || r->split->split.per_node > 1 || v->kind != TI_WRITER_SPLIT || !have_one_grid(w, r) ||
-        !have_one_grid(w, earlier)) {
-        return false;
-    }
-    for (int d = 0; d < 3; d++) {
-        if (w->along[d] != TI_ALONG_CONSTANT && !are_cut_alike(w, r, d) && !are_cut_alike(w, earlier, d)) {
-            return false;
+    int64_t volume = 0;
+    for (size_t k = 0; k < region->count; k++) {
+        for (size_t b = 0; b < read->image.count; b++) {
+            ti_box part = ti_box_intersect(&read->image.data[b], &region->data[k]);
+            volume += ti_box_volume(&part);
         }
     }
-    return true;
+    return volume;
 }
 
-/* What a reader of the entry covers may lie on other nodes already, and must not travel twice: messages bring what they
- * lack of that. */
-static void leave_out_readers(ti_discovery *planner, const ti_version *v, const ti_discovery_question *q)
+/* The nodes that read the region, as an interval. */
+static void find_getters(const ti_discovery *planner, const ti_discovery_question *q, int *a, int *b)
 {
-    for (int i = 0; i < v->readers; i++) {
-        if (crosses(v, v->reader[i], q)) {
-            continue;
+    *a = q->reads.count ? planner->nodes : 0;
+    *b = 0;
+    for (size_t i = 0; i < q->reads.count; i++) {
+        if (volume_in(&planner->region, q->reads.data[i])) {
+            *a = TI_MIN(*a, q->reads.data[i]->split->node_a);
+            *b = TI_MAX(*b, q->reads.data[i]->split->node_b);
         }
-        for (size_t k = 0; k < v->reader[i]->image.count; k++) {
-            ti_box common = ti_box_intersect(&v->reader[i]->image.data[k], &v->box);
+    }
+}
+
+/* Without reads the question is whether all nodes have it. */
+static bool nothing_moves(const ti_discovery *planner, const ti_version *v, const ti_discovery_question *q)
+{
+    if (q->reads.count) {
+        return ti_version_is_free(v, q->reads);
+    }
+    return v->kind == TI_WRITER_UNDEFINED || (v->kind == TI_WRITER_NODES && v->a == 0 && v->b == planner->nodes);
+}
+
+/* How many elements of the region a node lacks of an entry. */
+static int64_t volume_lacked(ti_discovery *planner, const ti_discovery_question *q, const ti_version *v, int node)
+{
+    int64_t volume = 0;
+    ti_version_wants(q->map, v, q->reads, node, &planner->scratch, &planner->demand);
+    for (size_t i = 0; i < planner->scratch.count; i++) {
+        for (size_t k = 0; k < planner->region.count; k++) {
+            ti_box part = ti_box_intersect(&planner->scratch.data[i], &planner->region.data[k]);
+            volume += ti_box_volume(&part);
+        }
+    }
+    return volume;
+}
+
+/* Whether few elements would travel twice if all of the region did: what nodes lack now, and what they would lack if
+ * nobody had read before. If there are many nodes, some are asked. */
+static bool is_mostly_lacking(ti_discovery *planner, const ti_discovery_question *q)
+{
+    const ti_versions *hit = ti_version_map_query_any(q->map, &planner->region);
+    int64_t all = 0, lacking = 0;
+    int a, b;
+    find_getters(planner, q, &a, &b);
+    int asked = TI_MIN(b - a, (int)MAX_ASKED);
+    for (int i = 0; i < asked; i++) {
+        int node = a + (int)((int64_t)i * (b - a) / asked);
+        for (size_t k = 0; k < hit->count; k++) {
+            ti_version unread = *hit->data[k];
+            unread.copies = NULL;
+            all += volume_lacked(planner, q, &unread, node);
+            lacking += volume_lacked(planner, q, hit->data[k], node);
+        }
+    }
+    TI_ASSERT(lacking <= all);
+    planner->again = lacking < all;
+    return lacking > 0 && all - lacking <= all / SHARE_THERE;
+}
+
+/* What others have read of the entry may lie on other nodes already, and must not travel twice: messages bring what
+ * they lack of that. */
+static void leave_out_copies(ti_discovery *planner, const ti_version *v)
+{
+    if (v->copies && v->copies->nodes.count) {
+        ti_boxes_subtract(&planner->region, &v->box);
+    }
+    for (size_t i = 0; i < ti_copies_readers(v->copies); i++) {
+        const ti_boxes *image = &v->copies->reader.data[i]->image;
+        for (size_t k = 0; k < image->count; k++) {
+            ti_box common = ti_box_intersect(&image->data[k], &v->box);
             if (!ti_box_is_empty(&common)) {
                 ti_boxes_subtract(&planner->region, &common);
             }
@@ -271,18 +330,9 @@ static void find_nodes(const ti_discovery *planner, const ti_holder *holder, int
     }
 }
 
-/* Without reads the question is whether all nodes have it. */
-static bool nothing_moves(const ti_discovery *planner, const ti_version *v, const ti_discovery_question *q)
-{
-    if (q->reads.count) {
-        return ti_version_is_free(v, q->reads);
-    }
-    return v->kind == TI_WRITER_UNDEFINED || (v->kind == TI_WRITER_NODES && v->a == 0 && v->b == planner->nodes);
-}
-
-/* All entries of the region must have one source. Leaves in the region what nobody but the source has.
- * TI_VERDICT_COLLECTIVE if there is any. */
-static ti_verdict find_source(ti_discovery *planner, const ti_discovery_question *q, draft *out)
+/* All entries of the region must have one source. Leaves in the region what is not everywhere, and unless it may come
+ * again, what nobody but the source has. TI_VERDICT_COLLECTIVE if there is any. */
+static ti_verdict find_source(ti_discovery *planner, const ti_discovery_question *q, bool again, draft *out)
 {
     const ti_versions *hit = ti_version_map_query_any(q->map, &planner->region);
     const ti_version *first = NULL;
@@ -290,7 +340,7 @@ static ti_verdict find_source(ti_discovery *planner, const ti_discovery_question
     for (size_t i = 0; i < hit->count; i++) {
         const ti_version *v = hit->data[i];
         if (nothing_moves(planner, v, q)) {
-            came |= v->readers > 0 || v->kind == TI_WRITER_NODES;
+            came |= v->copies || v->kind == TI_WRITER_NODES;
             ti_boxes_subtract(&planner->region, &v->box);
             continue;
         }
@@ -298,7 +348,10 @@ static ti_verdict find_source(ti_discovery *planner, const ti_discovery_question
             return TI_VERDICT_MIXED;
         }
         first = first ? first : v;
-        leave_out_readers(planner, v, q);
+        planner->copied |= v->copies != NULL;
+        if (!again) {
+            leave_out_copies(planner, v);
+        }
     }
     if (!first || !planner->region.count || planner->region.count > MAX_BOXES) {
         return first ? TI_VERDICT_MOVED : came ? TI_VERDICT_CAME : TI_VERDICT_FREE;
@@ -320,18 +373,6 @@ static ti_verdict find_source(ti_discovery *planner, const ti_discovery_question
 }
 
 /* ---- the consumer's side */
-
-static int64_t volume_in(const ti_boxes *region, const ti_holder *read)
-{
-    int64_t volume = 0;
-    for (size_t k = 0; k < region->count; k++) {
-        for (size_t b = 0; b < read->image.count; b++) {
-            ti_box part = ti_box_intersect(&read->image.data[b], &region->data[k]);
-            volume += ti_box_volume(&part);
-        }
-    }
-    return volume;
-}
 
 /* What every node reads: where a constant read meets the region. Leaves that as the region, if there is any. */
 static bool keep_what_all_read(ti_discovery *planner, const ti_discovery_question *q)
@@ -514,19 +555,6 @@ static void make_broadcast(draft *d)
     d->root = d->from ? -1 : d->source;
 }
 
-/* The nodes that read the region, as an interval. */
-static void find_getters(const ti_discovery *planner, const ti_discovery_question *q, int *a, int *b)
-{
-    *a = planner->nodes;
-    *b = 0;
-    for (size_t i = 0; i < q->reads.count; i++) {
-        if (volume_in(&planner->region, q->reads.data[i])) {
-            *a = TI_MIN(*a, q->reads.data[i]->split->node_a);
-            *b = TI_MAX(*b, q->reads.data[i]->split->node_b);
-        }
-    }
-}
-
 static ti_verdict decide_pattern(ti_discovery *planner, const ti_discovery_question *q, draft *d)
 {
     int a, b;
@@ -567,23 +595,35 @@ static void set_region(ti_discovery *planner, const ti_box *box, size_t boxes)
     }
 }
 
+/* What the forward becomes; `again`: if what others have read comes again with it. */
+static ti_verdict draw_up(ti_discovery *planner, const ti_discovery_question *q, bool again, draft *d)
+{
+    set_region(planner, q->box, q->boxes);
+    ti_verdict verdict = find_source(planner, q, again, d);
+    if (verdict == TI_VERDICT_COLLECTIVE && q->reads.count) {
+        return decide_pattern(planner, q, d);
+    }
+    if (verdict == TI_VERDICT_COLLECTIVE) {
+        make_broadcast(d);
+    }
+    return verdict;
+}
+
 ti_verdict ti_discovery_decide(ti_discovery *planner, ti_discovery_cache *cache, const ti_discovery_question *q,
                                ti_collective **out)
 {
     draft d;
     *out = NULL;
+    planner->again = planner->copied = false;
     if (is_hopeless(planner, q)) {
         return TI_VERDICT_NEITHER;
     }
-    set_region(planner, q->box, q->boxes);
-    ti_verdict verdict = find_source(planner, q, &d);
-    if (verdict == TI_VERDICT_COLLECTIVE) {
-        verdict = q->reads.count ? decide_pattern(planner, q, &d) : TI_VERDICT_COLLECTIVE;
+    ti_verdict verdict = draw_up(planner, q, true, &d);
+    if (planner->copied && (verdict != TI_VERDICT_COLLECTIVE || !is_mostly_lacking(planner, q))) {
+        planner->again = false;
+        verdict = draw_up(planner, q, false, &d);
     }
     if (verdict == TI_VERDICT_COLLECTIVE) {
-        if (!q->reads.count) {
-            make_broadcast(&d);
-        }
         *out = find(planner, cache, &d);
         (*out)->last_use = q->task;
         TI_ASSERT((*out)->regions > 0 && (*out)->nodes == planner->nodes);

@@ -20,7 +20,10 @@ typedef struct ti_discovery {
     ti_collective *spare;   /* whose memory serves again */
     int spares;
     ti_boxes region; /* that the question at hand is about */
+    bool copied;     /* others than its source hold parts of the region */
+    bool again;      /* and the collective brings some of that again */
     ti_boxes scratch, got, given;
+    ti_demand demand;
 } ti_discovery;
 
 void ti_discovery_init(ti_discovery *planner, int node, int nodes);

@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-enum { MIN_BUCKETS = 8, IDLE_KEPT = 32, MAX_SPARES = 512 };
-
 /* The boxes of every chunk of a custom mapper: those of chunk c are box[start[c]] to box[start[c + 1] - 1]. */
 typedef struct ti_chunk_table {
     ti_boxes box;
@@ -19,99 +17,6 @@ typedef struct ti_chunk_table {
     ti_region_entries hits;
     ti_chunk_list list, other;
 } ti_chunk_table;
-
-/* ---- interned values */
-
-static ti_interned *first_of(const ti_interner *t, uint64_t hash)
-{
-    return t->buckets ? t->bucket[hash % t->buckets] : NULL;
-}
-
-static void rehash(ti_interner *t, size_t buckets)
-{
-    ti_interned **fresh = TI_NEW_ARRAY(ti_interned *, buckets);
-    for (size_t i = 0; i < t->buckets; i++) {
-        for (ti_interned *v = t->bucket[i], *next; v; v = next) {
-            next = v->next;
-            v->next = fresh[v->hash % buckets];
-            fresh[v->hash % buckets] = v;
-        }
-    }
-    ti_free(t->bucket, t->buckets * sizeof(*t->bucket));
-    t->bucket = fresh;
-    t->buckets = buckets;
-}
-
-static void drop(ti_interner *t, ti_interned *v)
-{
-    bool keep = t->spares < MAX_SPARES;
-    t->drop(v, keep);
-    if (keep) {
-        v->next = t->spare;
-        t->spare = v;
-        t->spares++;
-    }
-}
-
-static void *take(ti_interner *t, size_t size)
-{
-    ti_interned *v = t->spare;
-    if (!v) {
-        return ti_alloc_zero(size);
-    }
-    t->spare = v->next;
-    t->spares--;
-    return v;
-}
-
-/* Drop what nobody refers to and nobody asked for lately. */
-static void trim(ti_interner *t)
-{
-    for (size_t i = 0; i < t->buckets; i++) {
-        for (ti_interned **at = &t->bucket[i]; *at;) {
-            ti_interned *v = *at;
-            if (v->refs == 0 && v->last_use + IDLE_KEPT < t->clock) {
-                *at = v->next;
-                t->count--;
-                drop(t, v);
-            } else {
-                at = &v->next;
-            }
-        }
-    }
-}
-
-static void add(ti_interner *t, ti_interned *v, uint64_t hash)
-{
-    if (t->count > 2 * IDLE_KEPT && t->clock >= t->next_trim) {
-        trim(t);
-        t->next_trim = t->clock + IDLE_KEPT + t->count; /* what is in use is not searched for every time */
-    }
-    if (2 * t->count >= t->buckets) {
-        rehash(t, t->buckets ? 2 * t->buckets : MIN_BUCKETS);
-    }
-    TI_ASSERT(v->refs == 0 && t->buckets > t->count);
-    v->hash = hash;
-    v->next = t->bucket[hash % t->buckets];
-    t->bucket[hash % t->buckets] = v;
-    t->count++;
-}
-
-/* The values go, also those that versions still refer to. */
-static void fini(ti_interner *t)
-{
-    for (size_t i = 0; i < t->buckets; i++) {
-        for (ti_interned *v = t->bucket[i], *next; v; v = next) {
-            next = v->next;
-            t->drop(v, false);
-        }
-    }
-    for (ti_interned *v = t->spare, *next; v; v = next) {
-        next = v->next;
-        t->drop(v, false);
-    }
-    ti_free(t->bucket, t->buckets * sizeof(*t->bucket));
-}
 
 /* ---- splits */
 
@@ -134,7 +39,7 @@ void ti_split_cache_init(ti_split_cache *cache, int node)
 
 void ti_split_cache_fini(ti_split_cache *cache)
 {
-    fini(&cache->values);
+    ti_interner_fini(&cache->values);
     ti_vec_fini(&cache->table);
 }
 
@@ -145,12 +50,12 @@ ti_split_ref *ti_split_cache_get(ti_split_cache *cache, const ti_split_request *
     }
     ti_split split = ti_split_make(request, cache->table.data);
     uint64_t hash = ti_split_hash(&split);
-    ti_split_ref *ref = (ti_split_ref *)first_of(&cache->values, hash);
+    ti_split_ref *ref = (ti_split_ref *)ti_interner_first(&cache->values, hash);
     while (ref && (ref->interned.hash != hash || !ti_split_equal(&ref->split, &split))) {
         ref = (ti_split_ref *)ref->interned.next;
     }
     if (!ref) {
-        ref = take(&cache->values, sizeof(*ref));
+        ref = ti_interner_take(&cache->values, sizeof(*ref));
         ref->split = split;
         if (split.table) {
             size_t size = (size_t)(split.parts[0] + 1) * sizeof(int64_t);
@@ -158,7 +63,7 @@ ti_split_ref *ti_split_cache_get(ti_split_cache *cache, const ti_split_request *
         }
         ref->own_count = ti_split_chunks_of(&split, cache->node, &ref->own_first);
         ti_split_nodes(&split, &ref->node_a, &ref->node_b);
-        add(&cache->values, &ref->interned, hash);
+        ti_interner_add(&cache->values, &ref->interned, hash);
     }
     ref->interned.last_use = ++cache->values.clock;
     TI_ASSERT(ref->node_a < ref->node_b && ref->node_b <= request->nodes);
@@ -198,7 +103,7 @@ void ti_holder_cache_init(ti_holder_cache *cache, uint64_t *evaluated)
 
 void ti_holder_cache_fini(ti_holder_cache *cache)
 {
-    fini(&cache->values);
+    ti_interner_fini(&cache->values);
 }
 
 /* All chunks of a custom mapper; for every node, since it has no inverse. */
@@ -386,12 +291,12 @@ ti_holder *ti_holder_get(ti_holder_cache *cache, const ti_access *access, uint32
 {
     const ti_mapper *m = &access->mapper[mapper];
     uint64_t hash = ti_mapper_hash(m) ^ split->interned.hash;
-    ti_holder *h = (ti_holder *)first_of(&cache->values, hash);
+    ti_holder *h = (ti_holder *)ti_interner_first(&cache->values, hash);
     while (h && (h->interned.hash != hash || h->split != split || !ti_mapper_equal(&h->mapper, m))) {
         h = (ti_holder *)h->interned.next;
     }
     if (!h) {
-        h = take(&cache->values, sizeof(*h));
+        h = ti_interner_take(&cache->values, sizeof(*h));
         h->mapper = *m;
         h->custom = access->custom;
         h->split = split;
@@ -399,7 +304,7 @@ ti_holder *ti_holder_get(ti_holder_cache *cache, const ti_access *access, uint32
         h->extent = access->buffer->extent;
         h->dims = access->buffer->dims;
         derive(cache, h);
-        add(&cache->values, &h->interned, hash);
+        ti_interner_add(&cache->values, &h->interned, hash);
     }
     h->interned.last_use = ++cache->values.clock;
     return h;

@@ -11,24 +11,7 @@
 #include "base/check.h"
 #include "grid/region_map.h"
 #include "ir/task.h"
-
-/* The first member of what is interned. */
-typedef struct ti_interned {
-    uint64_t hash;
-    struct ti_interned *next;
-    uint64_t last_use;
-    uint32_t refs;
-} ti_interned;
-
-/* Interned values: a hash table with chains. */
-typedef struct ti_interner {
-    ti_interned **bucket;
-    size_t buckets, count;
-    uint64_t clock, next_trim;
-    ti_interned *spare; /* whose memory serves again: loops over many tiles need new values all the time */
-    size_t spares;
-    void (*drop)(ti_interned *value, bool keep_memory);
-} ti_interner;
+#include "plan/version/interner.h"
 
 typedef struct ti_split_ref {
     ti_interned interned;

@@ -26,9 +26,7 @@ void ti_version_ref_holders(const ti_version *v)
     if (v->kind == TI_WRITER_SPLIT) {
         ti_holder_ref(v->writer);
     }
-    for (int i = 0; i < v->readers; i++) {
-        ti_holder_ref(v->reader[i]);
-    }
+    ti_copies_ref(v->copies);
 }
 
 void ti_version_unref_holders(const ti_version *v)
@@ -36,9 +34,7 @@ void ti_version_unref_holders(const ti_version *v)
     if (v->kind == TI_WRITER_SPLIT) {
         ti_holder_unref(v->writer);
     }
-    for (int i = 0; i < v->readers; i++) {
-        ti_holder_unref(v->reader[i]);
-    }
+    ti_copies_unref(v->copies);
 }
 
 static void drop_writer(ti_version *v)
@@ -50,25 +46,17 @@ static void drop_writer(ti_version *v)
     v->writer = NULL;
 }
 
-static void drop_holders(ti_version *v)
+static void set_copies(ti_version *v, ti_copies *copies)
 {
-    ti_version_unref_holders(v);
-    v->kind = TI_WRITER_UNDEFINED;
-    v->readers = 0;
+    ti_copies_ref(copies);
+    ti_copies_unref(v->copies);
+    v->copies = copies;
 }
 
-/* Drop the readers that are not to be kept. */
-static void keep_readers(ti_version *v, const bool *keep)
+static void drop_holders(ti_version *v)
 {
-    int kept = 0;
-    for (int i = 0; i < v->readers; i++) {
-        if (keep[i]) {
-            v->reader[kept++] = v->reader[i];
-        } else {
-            ti_holder_unref(v->reader[i]);
-        }
-    }
-    v->readers = kept;
+    drop_writer(v);
+    set_copies(v, NULL);
 }
 
 static void free_version(ti_version_map *map, ti_version *v)
@@ -124,9 +112,11 @@ void ti_version_map_init(ti_version_map *map, const ti_box *extent, int nodes, b
 {
     memset(map, 0, sizeof(*map));
     map->extent = *extent;
+    map->nodes = nodes;
     map->evaluated = evaluated;
     ti_region_map_init(&map->index);
     ti_holder_cache_init(&map->holders, evaluated);
+    ti_copies_cache_init(&map->copies);
     ti_version *v = new_version(map);
     v->box = *extent;
     if (initialised) {
@@ -148,6 +138,7 @@ void ti_version_map_fini(ti_version_map *map)
         TI_DELETE(v);
     }
     ti_region_map_fini(&map->index);
+    ti_copies_cache_fini(&map->copies);
     ti_holder_cache_fini(&map->holders);
     ti_vec_fini(&map->dirty);
     ti_vec_fini(&map->hit);
@@ -210,31 +201,12 @@ const ti_versions *ti_version_map_query_any(ti_version_map *map, const ti_boxes 
 
 /* ---- merging (R3) */
 
-static bool has_reader(const ti_version *v, const ti_holder *h)
-{
-    for (int i = 0; i < v->readers; i++) {
-        if (v->reader[i] == h) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool same_version(const ti_version *x, const ti_version *y)
 {
-    if (!ti_version_has_writer_of(x, y) || x->readers != y->readers) {
-        return false;
-    }
-    for (int i = 0; i < x->readers; i++) {
-        if (!has_reader(y, x->reader[i])) {
-            return false;
-        }
-    }
-    return true;
+    return ti_version_has_writer_of(x, y) && x->copies == y->copies;
 }
 
-/* Merge `v` with the first neighbour that equals it; the one with the smaller corner stays and keeps its readers'
- * order. NULL if there is none. */
+/* Merge `v` with the first neighbour that equals it; the one with the smaller corner stays. NULL if there is none. */
 static ti_version *merge_once(ti_version_map *map, ti_version *v)
 {
     ti_vec_clear(&map->found);
@@ -291,13 +263,9 @@ static void settle(ti_version_map *map)
 /* ---- cutting (R2) */
 
 /* A piece that a cut has left: readers that miss it go, and if one node wrote all of it, that node is named. */
-static void simplify(ti_version *v)
+static void simplify(ti_version_map *map, ti_version *v)
 {
-    bool keep[TI_VERSION_READERS];
-    for (int i = 0; i < v->readers; i++) {
-        keep[i] = ti_boxes_meet(&v->reader[i]->image, &v->box);
-    }
-    keep_readers(v, keep);
+    set_copies(v, ti_copies_cut(&map->copies, v->copies, &v->box));
     int a, b;
     if (v->kind == TI_WRITER_SPLIT && v->writer->disjoint && ti_holder_candidate_nodes(v->writer, &v->box, &a, &b) &&
         a == b) {
@@ -318,7 +286,7 @@ static ti_version *cut_out(ti_version_map *map, ti_version *v, const ti_box *box
     for (int i = 0; i < pieces; i++) {
         ti_version *rest = copy_version(map, v, &piece[i]);
         if (by_write) {
-            simplify(rest);
+            simplify(map, rest);
         }
         insert(map, rest);
     }
@@ -358,7 +326,7 @@ static bool is_as_written(ti_version_map *map, const ti_holder *writer, const ti
 {
     const uint64_t *at = ti_region_map_find(&map->index, box);
     const ti_version *v = at ? (const ti_version *)(uintptr_t)*at : NULL;
-    return v && v->kind == TI_WRITER_SPLIT && v->writer == writer && v->readers == 0;
+    return v && v->kind == TI_WRITER_SPLIT && v->writer == writer && !v->copies;
 }
 
 void ti_version_map_write(ti_version_map *map, ti_holder *writer)
@@ -380,53 +348,59 @@ void ti_version_map_write(ti_version_map *map, ti_holder *writer)
 
 /* ---- reading (R4) */
 
-/* All nodes that have a chunk of a constant reader hold the box now, and the writer is one of them. */
-static void promote(ti_version_map *map, ti_version *v, int a, int b, const ti_box *box)
+static bool all_hold(const ti_version *v, ti_node_range nodes)
 {
-    bool keep[TI_VERSION_READERS];
-    TI_ASSERT(v->kind != TI_WRITER_UNDEFINED && a < b);
+    return ti_copies_have(v->copies, nodes, ti_version_owners(v));
+}
+
+/* Nodes [a,b) hold the box now, the writers are among them, and any of them may serve others. */
+static void promote(ti_version_map *map, ti_version *v, ti_node_range nodes, const ti_box *box)
+{
+    TI_ASSERT(v->kind != TI_WRITER_UNDEFINED && nodes.a < nodes.b);
     v = cut_out(map, v, box, false);
-    set_nodes(v, a, b);
-    for (int i = 0; i < v->readers; i++) {
-        keep[i] = v->reader[i]->split->node_a < a || b < v->reader[i]->split->node_b;
-    }
-    keep_readers(v, keep);
+    set_nodes(v, nodes.a, nodes.b);
+    set_copies(v, ti_copies_drop_nodes(&map->copies, v->copies, nodes));
     mark_dirty(map, v);
+}
+
+/* Nodes [a,b) hold the box now, beside the writers. */
+static void spread(ti_version_map *map, ti_version *v, ti_node_range nodes, const ti_box *box)
+{
+    const ti_node_range everybody = { 0, map->nodes };
+    v = cut_out(map, v, box, false);
+    set_copies(v, ti_copies_add_nodes(&map->copies, v->copies, nodes));
+    mark_dirty(map, v);
+    if (all_hold(v, everybody)) {
+        promote(map, v, everybody, box);
+    }
 }
 
 static void remember(ti_version_map *map, ti_version *v, ti_holder *reader)
 {
-    bool keep[TI_VERSION_READERS], covered = v->kind == TI_WRITER_SPLIT && ti_holder_covers(v->writer, reader);
-    for (int i = 0; i < v->readers && !covered; i++) {
-        covered = ti_holder_covers(v->reader[i], reader);
-        keep[i] = !ti_holder_covers(reader, v->reader[i]);
+    if (v->kind != TI_WRITER_SPLIT || !ti_holder_covers(v->writer, reader)) {
+        ti_copies *copies = ti_copies_add_reader(&map->copies, v->copies, reader);
+        if (copies != v->copies) {
+            set_copies(v, copies);
+            mark_dirty(map, v);
+        }
     }
-    if (covered) {
-        return;
-    }
-    keep_readers(v, keep);
-    if (v->readers == TI_VERSION_READERS) {
-        ti_holder_unref(v->reader[0]);
-        memmove(v->reader, v->reader + 1, (TI_VERSION_READERS - 1) * sizeof(v->reader[0]));
-        v->readers--;
-    }
-    v->reader[v->readers++] = ti_holder_ref(reader);
-    mark_dirty(map, v);
 }
 
 static void read_entry(ti_version_map *map, ti_version *v, ti_holder *reader, const ti_box *image, bool many)
 {
-    int a = reader->split->node_a, b = reader->split->node_b;
-    if (v->kind == TI_WRITER_UNDEFINED || (v->kind == TI_WRITER_NODES && v->a <= a && b <= v->b)) {
+    ti_node_range nodes = { reader->split->node_a, reader->split->node_b };
+    if (v->kind == TI_WRITER_UNDEFINED || all_hold(v, nodes)) {
         return;
     }
     int writer_a = v->kind == TI_WRITER_NODES ? v->a : v->writer->split->node_a;
     int writer_b = v->kind == TI_WRITER_NODES ? v->b : v->writer->split->node_b;
     ti_box common = ti_box_intersect(&v->box, image);
-    if (reader->constant && a <= writer_a && writer_b <= b && (!many || ti_box_equal(&common, &v->box))) {
-        promote(map, v, a, b, &common);
-    } else {
+    if (!reader->constant || (many && !ti_box_equal(&common, &v->box))) {
         remember(map, v, reader);
+    } else if (nodes.a <= writer_a && writer_b <= nodes.b) {
+        promote(map, v, nodes, &common);
+    } else {
+        spread(map, v, nodes, &common);
     }
 }
 
@@ -451,7 +425,7 @@ void ti_version_map_share(ti_version_map *map, const ti_box *box, int nodes)
         ti_version *v = map->hit.data[k];
         if (v->kind != TI_WRITER_UNDEFINED && (v->kind != TI_WRITER_NODES || v->a > 0 || v->b < nodes)) {
             ti_box common = ti_box_intersect(&v->box, box);
-            promote(map, v, 0, nodes, &common);
+            promote(map, v, (ti_node_range){ 0, nodes }, &common);
         }
     }
     if (map->dirty.count) {
@@ -465,11 +439,10 @@ bool ti_version_is_free(const ti_version *v, ti_holders reads)
 {
     for (size_t i = 0; i < reads.count; i++) {
         const ti_holder *r = reads.data[i];
-        bool held = v->kind == TI_WRITER_UNDEFINED ||
-                    (v->kind == TI_WRITER_NODES && v->a <= r->split->node_a && r->split->node_b <= v->b) ||
-                    (v->kind == TI_WRITER_SPLIT && ti_holder_covers(v->writer, r));
-        for (int k = 0; k < v->readers && !held; k++) {
-            held = ti_holder_covers(v->reader[k], r);
+        bool held = v->kind == TI_WRITER_UNDEFINED || (v->kind == TI_WRITER_SPLIT && ti_holder_covers(v->writer, r)) ||
+                    all_hold(v, (ti_node_range){ r->split->node_a, r->split->node_b });
+        for (size_t k = 0; k < ti_copies_readers(v->copies) && !held; k++) {
+            held = ti_holder_covers(v->copies->reader.data[k], r);
         }
         if (!held) {
             return false;
@@ -492,11 +465,14 @@ void ti_demand_make(const ti_version_map *map, const ti_version *v, ti_holders r
     ti_vec_clear(&demand->image);
     ti_vec_clear(&demand->held);
     demand->apart = reads.count == 1 && reads.data[0]->observed_disjoint;
+    if (v->copies && ti_copies_have(v->copies, (ti_node_range){ q, q + 1 }, (ti_node_range){ 0, 0 })) {
+        return;
+    }
     for (size_t i = 0; i < reads.count; i++) {
         ti_holder_node(&map->holders, reads.data[i], q, clip, &demand->image);
     }
-    for (int i = 0; i < v->readers && demand->image.count; i++) {
-        ti_holder_node(&map->holders, v->reader[i], q, clip, &demand->held);
+    for (size_t i = 0; i < ti_copies_readers(v->copies) && demand->image.count; i++) {
+        ti_holder_node(&map->holders, v->copies->reader.data[i], q, clip, &demand->held);
     }
 }
 
@@ -583,9 +559,7 @@ uint64_t ti_version_map_digest(ti_version_map *map)
         digest = ti_hash64(digest ^ (uint64_t)v->kind);
         digest = v->kind == TI_WRITER_NODES ? ti_hash64(digest ^ (uint64_t)v->a << 32 ^ (uint64_t)v->b) : digest;
         digest = v->kind == TI_WRITER_SPLIT ? ti_hash64(v->writer->interned.hash ^ digest) : digest;
-        for (int k = 0; k < v->readers; k++) {
-            digest = ti_hash64(v->reader[k]->interned.hash ^ digest);
-        }
+        digest = v->copies ? ti_hash64(v->copies->interned.hash ^ digest) : digest;
     }
     return digest;
 }
@@ -598,7 +572,8 @@ bool ti_version_map_is_valid(ti_version_map *map)
     for (size_t i = 0; i < map->hit.count && valid; i++) {
         const ti_version *v = map->hit.data[i];
         volume += ti_box_volume(&v->box);
-        valid = !v->dirty && (v->kind != TI_WRITER_NODES || v->a < v->b) && v->readers <= TI_VERSION_READERS;
+        valid = !v->dirty && (v->kind != TI_WRITER_NODES || v->a < v->b) &&
+                ti_copies_readers(v->copies) <= TI_COPIES_READERS;
         for (size_t k = i + 1; k < map->hit.count && valid; k++) {
             ti_box joined;
             valid = !ti_box_meets(&v->box, &map->hit.data[k]->box) &&

@@ -3,30 +3,29 @@
  *
  * The idea: instead of one owner per element, an entry names the *access* that wrote it (a mapper over a split) and
  * those that read it since. Which node owns or holds an index follows by evaluating mappers on a few chunks, or by
- * inverting them, whatever the number of nodes. An entry is {box, writer, readers}: writer is `undefined`, a holder
- * (node q owns what the mapper covers for its chunks), or `nodes [a,b)`, all of which hold the box. At most 4 readers
- * are remembered, first in, first out; forgetting one may cause a resend, never a wrong value.
+ * inverting them, whatever the number of nodes. An entry is {box, writer, copies}: writer is `undefined`, a holder
+ * (node q owns what the mapper covers for its chunks), or `nodes [a,b)`, all of which hold the box. Copies say who else
+ * holds it, because it has read it (plan/version/copies.h).
  *
  * Invariants: entries are disjoint and cover the buffer; no two entries that join to a box have equal writers and equal
- * reader sets; content depends on tasks, number of nodes and configuration only. doc/internals.md has the rules R1 to
+ * copies; content depends on tasks, number of nodes and configuration only. doc/internals.md has the rules R1 to
  * R12 by number. Scheduler thread. */
 #ifndef TI_VERSION_H
 #define TI_VERSION_H
 
-#include "plan/version/holder.h"
+#include "plan/version/copies.h"
 
 typedef enum ti_writer_kind { TI_WRITER_UNDEFINED, TI_WRITER_SPLIT, TI_WRITER_NODES } ti_writer_kind;
 
-enum { TI_VERSION_READERS = 4, TI_VERSION_MANY = 64 };
+enum { TI_VERSION_MANY = 64 };
 
 typedef struct ti_version {
     ti_box box;
     ti_writer_kind kind;
     int a, b;          /* nodes [a,b) */
     ti_holder *writer; /* split */
-    int readers;
-    bool dirty; /* waits to be merged */
-    ti_holder *reader[TI_VERSION_READERS];
+    ti_copies *copies; /* referenced */
+    bool dirty;        /* waits to be merged */
     struct ti_version *next_free;
 } ti_version;
 
@@ -35,6 +34,13 @@ typedef TI_VEC(ti_version *) ti_versions;
 /* An entry that is kept elsewhere refers to its holders too. */
 void ti_version_ref_holders(const ti_version *v);
 void ti_version_unref_holders(const ti_version *v);
+
+/* The nodes that hold an entry as its writers. */
+static inline ti_node_range ti_version_owners(const ti_version *v)
+{
+    ti_node_range none = { 0, 0 }, all = { v->a, v->b };
+    return v->kind == TI_WRITER_NODES ? all : none;
+}
 
 /* Whether two entries were written by the same. */
 static inline bool ti_version_has_writer_of(const ti_version *x, const ti_version *y)
@@ -45,8 +51,10 @@ static inline bool ti_version_has_writer_of(const ti_version *x, const ti_versio
 
 typedef struct ti_version_map {
     ti_box extent;
+    int nodes;
     ti_region_map index; /* box to ti_version */
     ti_holder_cache holders;
+    ti_copies_cache copies;
     uint64_t *evaluated;
     ti_version *free;
     ti_versions dirty, hit;

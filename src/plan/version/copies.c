@@ -1,0 +1,219 @@
+/* Copies: see copies.h. */
+#include "plan/version/copies.h"
+
+#include "base/map.h"
+
+#include <string.h>
+
+static void drop_copies(ti_interned *interned, bool keep_memory)
+{
+    ti_copies *c = (ti_copies *)interned;
+    for (size_t i = 0; i < c->reader.count; i++) {
+        ti_holder_unref(c->reader.data[i]);
+    }
+    ti_vec_clear(&c->nodes);
+    ti_vec_clear(&c->reader);
+    c->interned = (ti_interned){ .refs = 0 };
+    if (!keep_memory) {
+        ti_vec_fini(&c->nodes);
+        ti_vec_fini(&c->reader);
+        TI_DELETE(c);
+    }
+}
+
+void ti_copies_cache_init(ti_copies_cache *cache)
+{
+    *cache = (ti_copies_cache){ .values.drop = drop_copies };
+}
+
+void ti_copies_cache_fini(ti_copies_cache *cache)
+{
+    ti_interner_fini(&cache->values);
+    ti_vec_fini(&cache->draft.nodes);
+    ti_vec_fini(&cache->draft.reader);
+}
+
+/* ---- values */
+
+static bool is_equal(const ti_copies *a, const ti_copies *b)
+{
+    return a->nodes.count == b->nodes.count && a->reader.count == b->reader.count &&
+           memcmp(a->nodes.data, b->nodes.data, a->nodes.count * sizeof(*a->nodes.data)) == 0 &&
+           memcmp(a->reader.data, b->reader.data, a->reader.count * sizeof(*a->reader.data)) == 0;
+}
+
+static uint64_t hash_of(const ti_copies *c)
+{
+    uint64_t hash = ti_hash_words(c->nodes.data, c->nodes.count * sizeof(*c->nodes.data), c->reader.count);
+    for (size_t i = 0; i < c->reader.count; i++) {
+        hash = ti_hash64(hash ^ c->reader.data[i]->interned.hash);
+    }
+    return hash;
+}
+
+/* The value that the draft describes. */
+static ti_copies *intern(ti_copies_cache *cache)
+{
+    const ti_copies *draft = &cache->draft;
+    if (!draft->nodes.count && !draft->reader.count) {
+        return NULL;
+    }
+    uint64_t hash = hash_of(draft);
+    ti_copies *c = (ti_copies *)ti_interner_first(&cache->values, hash);
+    while (c && (c->interned.hash != hash || !is_equal(c, draft))) {
+        c = (ti_copies *)c->interned.next;
+    }
+    if (!c) {
+        c = ti_interner_take(&cache->values, sizeof(*c));
+        for (size_t i = 0; i < draft->nodes.count; i++) {
+            TI_ASSERT(draft->nodes.data[i].a < draft->nodes.data[i].b);
+            TI_ASSERT(i == 0 || draft->nodes.data[i - 1].b < draft->nodes.data[i].a);
+            ti_vec_push(&c->nodes, draft->nodes.data[i]);
+        }
+        for (size_t i = 0; i < draft->reader.count; i++) {
+            ti_vec_push(&c->reader, ti_holder_ref(draft->reader.data[i]));
+        }
+        ti_interner_add(&cache->values, &c->interned, hash);
+    }
+    c->interned.last_use = ++cache->values.clock;
+    return c;
+}
+
+/* ---- sets of nodes */
+
+/* The intervals of `c` outside `range`, and if `with` the range itself, joined with what it meets or touches. */
+static void draft_nodes(ti_copies_cache *cache, const ti_copies *c, ti_node_range range, bool with)
+{
+    ti_vec_clear(&cache->draft.nodes);
+    bool put = !with;
+    for (size_t i = 0; c && i < c->nodes.count; i++) {
+        ti_node_range n = c->nodes.data[i];
+        if (with && n.a <= range.b && range.a <= n.b) {
+            range = (ti_node_range){ TI_MIN(n.a, range.a), TI_MAX(n.b, range.b) };
+            continue;
+        }
+        if (!put && n.a > range.b) {
+            ti_vec_push(&cache->draft.nodes, range);
+            put = true;
+        }
+        if (n.b <= range.a || n.a >= range.b) {
+            ti_vec_push(&cache->draft.nodes, n);
+            continue;
+        }
+        if (n.a < range.a) {
+            ti_vec_push(&cache->draft.nodes, ((ti_node_range){ n.a, range.a }));
+        }
+        if (n.b > range.b) {
+            ti_vec_push(&cache->draft.nodes, ((ti_node_range){ range.b, n.b }));
+        }
+    }
+    if (!put) {
+        ti_vec_push(&cache->draft.nodes, range);
+    }
+}
+
+/* The first interval that ends behind a node. */
+static size_t find_interval(const ti_copies *c, int node)
+{
+    size_t low = 0, high = c ? c->nodes.count : 0;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        low = c->nodes.data[mid].b > node ? low : mid + 1;
+        high = c->nodes.data[mid].b > node ? mid : high;
+    }
+    return low;
+}
+
+bool ti_copies_have(const ti_copies *c, ti_node_range range, ti_node_range more)
+{
+    TI_ASSERT(range.a < range.b);
+    for (size_t i = find_interval(c, range.a); range.a < range.b; i++) {
+        if (more.a <= range.a && range.a < more.b) {
+            range.a = more.b;
+        }
+        if (!c || i == c->nodes.count) {
+            break;
+        }
+        if (c->nodes.data[i].a <= range.a && range.a < c->nodes.data[i].b) {
+            range.a = c->nodes.data[i].b;
+        }
+    }
+    return range.a >= range.b;
+}
+
+int ti_copies_count(const ti_copies *c, ti_node_range range)
+{
+    int count = 0;
+    for (size_t i = 0; c && i < c->nodes.count; i++) {
+        count += TI_MAX(TI_MIN(c->nodes.data[i].b, range.b) - TI_MAX(c->nodes.data[i].a, range.a), 0);
+    }
+    return count;
+}
+
+/* ---- what becomes of a value */
+
+static ti_node_range nodes_of(const ti_holder *h)
+{
+    return (ti_node_range){ h->split->node_a, h->split->node_b };
+}
+
+ti_copies *ti_copies_add_nodes(ti_copies_cache *cache, const ti_copies *c, ti_node_range range)
+{
+    draft_nodes(cache, c, range, true);
+    ti_vec_clear(&cache->draft.reader);
+    for (size_t i = 0; i < ti_copies_readers(c); i++) {
+        if (!ti_copies_have(&cache->draft, nodes_of(c->reader.data[i]), (ti_node_range){ 0, 0 })) {
+            ti_vec_push(&cache->draft.reader, c->reader.data[i]);
+        }
+    }
+    return intern(cache);
+}
+
+ti_copies *ti_copies_add_reader(ti_copies_cache *cache, ti_copies *c, ti_holder *reader)
+{
+    draft_nodes(cache, c, (ti_node_range){ 0, 0 }, false);
+    ti_vec_clear(&cache->draft.reader);
+    for (size_t i = 0; i < ti_copies_readers(c); i++) {
+        if (ti_holder_covers(c->reader.data[i], reader)) {
+            return c;
+        }
+        if (!ti_holder_covers(reader, c->reader.data[i])) {
+            ti_vec_push(&cache->draft.reader, c->reader.data[i]);
+        }
+    }
+    if (cache->draft.reader.count == TI_COPIES_READERS) {
+        memmove(cache->draft.reader.data, cache->draft.reader.data + 1,
+                (TI_COPIES_READERS - 1) * sizeof(*cache->draft.reader.data));
+        cache->draft.reader.count--;
+        cache->forgotten++;
+    }
+    ti_vec_push(&cache->draft.reader, reader);
+    return intern(cache);
+}
+
+ti_copies *ti_copies_drop_nodes(ti_copies_cache *cache, const ti_copies *c, ti_node_range range)
+{
+    draft_nodes(cache, c, range, false);
+    ti_vec_clear(&cache->draft.reader);
+    for (size_t i = 0; i < ti_copies_readers(c); i++) {
+        ti_node_range nodes = nodes_of(c->reader.data[i]);
+        if (nodes.a < range.a || nodes.b > range.b) {
+            ti_vec_push(&cache->draft.reader, c->reader.data[i]);
+        }
+    }
+    return intern(cache);
+}
+
+ti_copies *ti_copies_cut(ti_copies_cache *cache, ti_copies *c, const ti_box *box)
+{
+    size_t kept = 0;
+    draft_nodes(cache, c, (ti_node_range){ 0, 0 }, false);
+    ti_vec_clear(&cache->draft.reader);
+    for (size_t i = 0; i < ti_copies_readers(c); i++) {
+        if (ti_boxes_meet(&c->reader.data[i]->image, box)) {
+            ti_vec_push(&cache->draft.reader, c->reader.data[i]);
+            kept++;
+        }
+    }
+    return kept == ti_copies_readers(c) ? c : intern(cache);
+}
