@@ -230,10 +230,10 @@ static void run_map_query(bench *b)
     ti_region_map_query(&b->map, next_tile(b), &b->found);
 }
 
-static void run_map_touching(bench *b)
+static void run_map_joining(bench *b)
 {
     ti_vec_clear(&b->found);
-    ti_region_map_query_touching(&b->map, next_tile(b), &b->found);
+    ti_region_map_query_joining(&b->map, next_tile(b), &b->found);
 }
 
 static void run_map_replace(bench *b)
@@ -283,7 +283,7 @@ static const test_case cases[] = {
     { "normalize_tiles_1000", prepare_tiles, run_normalize, 1000, "normalising 1 000 mergeable tiles, in order" },
     { "normalize_tiles_1000_shuffled", prepare_shuffled_tiles, run_normalize, 1000, "the same, in random order" },
     MAP_CASES("map_query", run_map_query, "query of one tile"),
-    MAP_CASES("map_touching", run_map_touching, "query of a tile and its neighbours"),
+    MAP_CASES("map_joining", run_map_joining, "query of what makes a box with a tile"),
     MAP_CASES("map_replace", run_map_replace, "find a tile and replace its value"),
     MAP_CASES("map_reinsert", run_map_reinsert, "remove a tile and insert it again"),
     MAP_CASES("map_insert", run_map_fill, "insert in random order, from empty"),

@@ -423,7 +423,7 @@ bool ti_region_map_remove(ti_region_map *map, const ti_box *box, uint64_t value)
 static const ti_region_entry *join_neighbour(ti_region_map *map, ti_box *box, uint64_t value)
 {
     ti_vec_clear(&map->orphans);
-    ti_region_map_query_touching(map, box, &map->orphans);
+    ti_region_map_query_joining(map, box, &map->orphans);
     for (size_t i = 0; i < map->orphans.count; i++) {
         const ti_region_entry *e = &map->orphans.data[i];
         if (e->value == value && ti_box_join(&e->box, box, box)) {

@@ -73,8 +73,9 @@ size_t ti_region_map_unite(ti_region_map *map, const ti_box *box, uint64_t value
 void ti_region_map_query(ti_region_map *map, const ti_box *box, ti_region_entries *out);
 /* The same without copies, in no particular order. `out` is cleared first. */
 void ti_region_map_refer(ti_region_map *map, const ti_box *box, ti_region_refs *out);
-/* Append all entries that meet `box` or touch one of its faces (candidates for merging), sorted. */
-void ti_region_map_query_touching(const ti_region_map *map, const ti_box *box, ti_region_entries *out);
+/* Append all entries that share a whole face with `box`, so that both together are a box: few, however many lie around.
+ * Sorted. */
+void ti_region_map_query_joining(const ti_region_map *map, const ti_box *box, ti_region_entries *out);
 /* Append a few entries that lie together (at most TI_REGION_MAP_FEW), and move the cursor on to the next ones. Called
  * again and again, from a cursor of 0, it goes around the whole map, if that changes little meanwhile. */
 enum { TI_REGION_MAP_FEW = 16 };

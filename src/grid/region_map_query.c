@@ -60,20 +60,17 @@ uint64_t *ti_region_map_find(ti_region_map *map, const ti_box *box)
 
 /* ---- queries */
 
-static inline bool reaches(const ti_box *a, const ti_box *b)
+/* Whether something in `a` may share a whole face with `b`. */
+static inline bool may_join(const ti_box *a, const ti_box *b)
 {
-    return a->min[0] <= b->max[0] && b->min[0] <= a->max[0] && a->min[1] <= b->max[1] && b->min[1] <= a->max[1] &&
-           a->min[2] <= b->max[2] && b->min[2] <= a->max[2];
-}
-
-/* Whether two boxes that reach each other share more than an edge or corner. */
-static inline bool shares_face(const ti_box *a, const ti_box *b)
-{
-    int edges = 0;
+    int inside = 0;
     for (int d = 0; d < 3; d++) {
-        edges += a->min[d] == b->max[d] || b->min[d] == a->max[d];
+        if (a->min[d] > b->max[d] || b->min[d] > a->max[d]) {
+            return false;
+        }
+        inside += a->min[d] <= b->min[d] && b->max[d] <= a->max[d];
     }
-    return edges <= 1;
+    return inside >= 2;
 }
 
 /* Append what meets `box`. */
@@ -93,15 +90,13 @@ static void query_below(ti_region_map *map, ti_region_node *node, int height, co
     }
 }
 
-static void query_touching_below(const ti_region_node *node, int height, const ti_box *box, ti_region_entries *out)
+static void query_joining_below(const ti_region_node *node, int height, const ti_box *box, ti_region_entries *out)
 {
+    ti_box joined;
     for (int i = 0; i < node->count; i++) {
-        if (!reaches(&node->box[i], box)) {
-            continue;
-        }
-        if (height > 0) {
-            query_touching_below(node->child[i], height - 1, box, out);
-        } else if (shares_face(&node->box[i], box)) {
+        if (height > 0 && may_join(&node->box[i], box)) {
+            query_joining_below(node->child[i], height - 1, box, out);
+        } else if (height == 0 && ti_box_join(&node->box[i], box, &joined)) {
             ti_region_entry entry = { node->box[i], node->value[i] };
             ti_vec_push(out, entry);
         }
@@ -203,13 +198,13 @@ void ti_region_map_refer(ti_region_map *map, const ti_box *box, ti_region_refs *
     }
 }
 
-void ti_region_map_query_touching(const ti_region_map *map, const ti_box *box, ti_region_entries *out)
+void ti_region_map_query_joining(const ti_region_map *map, const ti_box *box, ti_region_entries *out)
 {
     size_t first = out->count;
     if (!map->count || ti_box_is_empty(box)) {
         return;
     }
-    query_touching_below(map->root, map->height, box, out);
+    query_joining_below(map->root, map->height, box, out);
     sort_from(out, first);
 }
 

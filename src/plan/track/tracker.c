@@ -29,7 +29,7 @@ void ti_tracker_fini(ti_tracker *t)
     }
     ti_vec_fini(&t->notes);
     ti_vec_fini(&t->scratch);
-    ti_vec_fini(&t->touching);
+    ti_vec_fini(&t->joining);
     ti_vec_fini(&t->waiting);
 }
 
@@ -171,10 +171,10 @@ static void merge_around(ti_tracker *t, ti_box box, uint64_t value)
 {
     for (bool again = true; again;) {
         again = false;
-        ti_vec_clear(&t->touching);
-        ti_region_map_query_touching(&t->map, &box, &t->touching);
-        for (size_t i = 0; i < t->touching.count && !again; i++) {
-            ti_region_entry *e = &t->touching.data[i];
+        ti_vec_clear(&t->joining);
+        ti_region_map_query_joining(&t->map, &box, &t->joining);
+        for (size_t i = 0; i < t->joining.count && !again; i++) {
+            ti_region_entry *e = &t->joining.data[i];
             ti_box joined;
             if (!ti_box_join(&e->box, &box, &joined)) {
                 continue;

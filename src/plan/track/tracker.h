@@ -76,7 +76,7 @@ typedef struct ti_tracker {
     uint64_t newest, newest_noted; /* of all readers, and of those in notes */
     uint64_t forgotten;            /* the newest reader when notes or readers were forgotten last */
     ti_region_refs met;
-    ti_region_entries scratch, touching;
+    ti_region_entries scratch, joining;
 } ti_tracker;
 
 /* The era outlives the tracker. */

@@ -210,7 +210,7 @@ static bool same_version(const ti_version *x, const ti_version *y)
 static ti_version *merge_once(ti_version_map *map, ti_version *v)
 {
     ti_vec_clear(&map->found);
-    ti_region_map_query_touching(&map->index, &v->box, &map->found);
+    ti_region_map_query_joining(&map->index, &v->box, &map->found);
     for (size_t i = 0; i < map->found.count; i++) {
         ti_version *w = (ti_version *)(uintptr_t)map->found.data[i].value;
         ti_box joined;
