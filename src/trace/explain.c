@@ -75,8 +75,8 @@ const char *ti_explain_name(ti_explain *explain, const char *name)
 static bool same_row(const ti_explain_edge *a, const ti_explain_edge *b)
 {
     return a->producer == b->producer && a->consumer == b->consumer && a->buffer == b->buffer &&
-           a->verdict == b->verdict && a->pattern == b->pattern && a->merged == b->merged && a->groups == b->groups &&
-           a->members == b->members;
+           a->verdict == b->verdict && a->rest == b->rest && a->pattern == b->pattern && a->merged == b->merged &&
+           a->groups == b->groups && a->members == b->members;
 }
 
 static row *row_of(ti_explain *explain, const ti_explain_edge *edge)
@@ -181,8 +181,8 @@ static widths measure(const ti_explain *explain)
 
 static bool is_failure(const ti_explain_edge *edge)
 {
-    return edge->verdict != TI_VERDICT_FREE && edge->verdict != TI_VERDICT_COLLECTIVE &&
-           edge->verdict != TI_VERDICT_CAME;
+    ti_verdict verdict = ti_explain_verdict(edge);
+    return verdict != TI_VERDICT_FREE && verdict != TI_VERDICT_COLLECTIVE && verdict != TI_VERDICT_CAME;
 }
 
 static void add_row(const row *r, const widths *w, int note, ti_strbuf *out)
@@ -223,10 +223,63 @@ static void add_carriers(const ti_explain *explain, ti_strbuf *out)
     }
 }
 
+typedef TI_VEC(char *) texts;
+
+/* The place of a text, at the end if it is new. */
+static size_t place_of(texts *known, const char *text)
+{
+    size_t i = 0;
+    while (i < known->count && strcmp(known->data[i], text) != 0) {
+        i++;
+    }
+    if (i == known->count) {
+        ti_vec_push(known, ti_strdup(text));
+    }
+    return i;
+}
+
+static void texts_fini(texts *known)
+{
+    for (size_t i = 0; i < known->count; i++) {
+        ti_strfree(known->data[i]);
+    }
+    ti_vec_fini(known);
+}
+
+/* What is said below the table: each reason once, and each piece of advice with the first reason that calls for it. */
+typedef struct notes {
+    texts reasons, remedies;
+    TI_VEC(int) first; /* of each remedy: the number of its reason */
+    ti_strbuf text;
+} notes;
+
+/* The number of the reason of an edge. */
+static int add_reason(notes *n, const ti_explain_edge *edge)
+{
+    ti_strbuf text = { 0 };
+    ti_explain_reason(edge, &text);
+    size_t known = n->reasons.count;
+    int number = (int)place_of(&n->reasons, ti_strbuf_text(&text)) + 1;
+    if (n->reasons.count > known) {
+        ti_strbuf_add(&n->text, " (%d) %s\n     ", number, ti_strbuf_text(&text));
+        ti_strbuf_clear(&text);
+        ti_explain_remedy(edge, &text);
+        known = n->remedies.count;
+        size_t remedy = place_of(&n->remedies, ti_strbuf_text(&text));
+        if (n->remedies.count > known) {
+            ti_vec_push(&n->first, number);
+            ti_strbuf_add(&n->text, "%s\n", ti_strbuf_text(&text));
+        } else {
+            ti_strbuf_add(&n->text, "As for (%d).\n", n->first.data[remedy]);
+        }
+    }
+    ti_strbuf_fini(&text);
+    return number;
+}
+
 void ti_explain_text(const ti_explain *explain, const ti_system *system, ti_strbuf *out)
 {
     widths w = measure(explain);
-    int notes = 0;
     ti_strbuf_add(out, "tacit explain: what became of the edges between tasks, as node %d of %d sees it\n",
                   system->node, system->num_nodes);
     if (!explain->rows.count) {
@@ -236,21 +289,17 @@ void ti_explain_text(const ti_explain *explain, const ti_system *system, ti_strb
     }
     ti_strbuf_add(out, "  %-*s  %-*s  %-*s  %-*s %8s %10s %10s  %s\n", w.from, "producer", w.to, "consumer", w.buffer,
                   "buffer", w.became, "became", "times", "sent", "received", "region");
-    ti_strbuf reasons = { 0 };
+    notes said = { .text = { 0 } };
     for (size_t i = 0; i < explain->rows.count; i++) {
         const row *r = &explain->rows.data[i];
-        bool fails = is_failure(&r->edge);
-        add_row(r, &w, fails ? ++notes : 0, out);
-        if (fails) {
-            ti_strbuf_add(&reasons, " (%d) ", notes);
-            ti_explain_reason(&r->edge, &reasons);
-            ti_strbuf_add(&reasons, "\n     ");
-            ti_explain_remedy(&r->edge, &reasons);
-            ti_strbuf_add(&reasons, "\n");
-        }
+        add_row(r, &w, is_failure(&r->edge) ? add_reason(&said, &r->edge) : 0, out);
     }
-    ti_strbuf_add(out, "%s%s", notes ? "Why these are no collectives:\n" : "", ti_strbuf_text(&reasons));
-    ti_strbuf_fini(&reasons);
+    ti_strbuf_add(out, "%s%s", said.reasons.count ? "Why messages are no collectives:\n" : "",
+                  ti_strbuf_text(&said.text));
+    texts_fini(&said.reasons);
+    texts_fini(&said.remedies);
+    ti_vec_fini(&said.first);
+    ti_strbuf_fini(&said.text);
     add_carriers(explain, out);
 }
 

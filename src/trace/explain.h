@@ -25,6 +25,7 @@ const char *ti_explain_name(ti_explain *explain, const char *name);
 typedef struct ti_explain_edge {
     const char *producer, *consumer, *buffer;
     ti_verdict verdict;
+    ti_verdict rest;         /* of a collective: on what it leaves to messages */
     ti_pattern pattern;      /* of a collective, else none */
     int groups, members;     /* within so many groups of so many nodes; 0: among all nodes */
     bool merged;             /* the collective serves later tasks, too: lookahead */
@@ -51,7 +52,8 @@ void ti_explain_text(const ti_explain *explain, const ti_system *system, ti_strb
  * cannot be written. */
 bool ti_explain_write(const ti_system *system, const char *path, ti_strbuf *why);
 
-/* Why an edge did not become a collective: a word, a sentence about it, and what to do. */
+/* Why an edge did not become a collective, or not all of it: a word, a sentence about it, and what to do. */
+ti_verdict ti_explain_verdict(const ti_explain_edge *edge);
 const char *ti_verdict_name(ti_verdict verdict);
 void ti_explain_reason(const ti_explain_edge *edge, ti_strbuf *out);
 void ti_explain_remedy(const ti_explain_edge *edge, ti_strbuf *out);

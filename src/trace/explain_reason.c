@@ -74,6 +74,11 @@ const char *ti_verdict_name(ti_verdict verdict)
     return explanations[verdict].name;
 }
 
+ti_verdict ti_explain_verdict(const ti_explain_edge *edge)
+{
+    return edge->verdict == TI_VERDICT_COLLECTIVE && edge->messages ? edge->rest : edge->verdict;
+}
+
 static void expand(const char *text, const ti_explain_edge *edge, ti_strbuf *out)
 {
     for (const char *c = text; *c;) {
@@ -89,10 +94,10 @@ static void expand(const char *text, const ti_explain_edge *edge, ti_strbuf *out
 
 void ti_explain_reason(const ti_explain_edge *edge, ti_strbuf *out)
 {
-    expand(explanations[edge->verdict].reason, edge, out);
+    expand(explanations[ti_explain_verdict(edge)].reason, edge, out);
 }
 
 void ti_explain_remedy(const ti_explain_edge *edge, ti_strbuf *out)
 {
-    expand(explanations[edge->verdict].remedy, edge, out);
+    expand(explanations[ti_explain_verdict(edge)].remedy, edge, out);
 }

@@ -334,25 +334,88 @@ static void partition(void **state)
     plan_fini(&p);
 }
 
+static gen_task reads_two(tacit_range range, tacit_mapper a, tacit_mapper b)
+{
+    gen_task two = reader(range, a);
+    two.access[1] = plan_read(0, b);
+    return two;
+}
+
+static tacit_mapper shifted(int64_t by)
+{
+    return tacit_components(tacit_dim_scaled(0, 1, 1, -by, by), tacit_full(), tacit_full());
+}
+
 static void several_reads(void **state)
 {
     (void)state;
     plan p;
+    /* Apart, each is a collective of its own. */
     start(&p, 4, tacit_range1(16), 1);
-    gen_task two = reader(tacit_range1(8), tacit_one_to_one());
-    two.access[1] = plan_read(0, tacit_components(tacit_dim_scaled(0, 1, 1, -8, 8), tacit_full(), tacit_full()));
     plan_placed(&p, 0, writer(tacit_range1(16), tacit_one_to_one()));
-    plan_task(&p, two);
-    expect(&p, 1, "receive 0 A [2,4)+[10,12); execute [2,4)");
+    plan_task(&p, reads_two(tacit_range1(8), tacit_one_to_one(), shifted(8)));
+    expect(&p, 1, "scatter from 0 A [0,8) get [2,4); scatter from 0 A [8,16) get [10,12); execute [2,4)");
+    expect_verdict(&p, TI_VERDICT_COLLECTIVE);
+    plan_fini(&p);
+    /* What both want is not brought twice. */
+    start(&p, 4, tacit_range1(16), 1);
+    plan_placed(&p, 0, writer(tacit_range1(16), tacit_one_to_one()));
+    plan_task(&p, reads_two(tacit_range1(8), tacit_one_to_one(), shifted(4)));
+    expect(&p, 1, "receive 0 A [2,4)+[6,8); execute [2,4)");
     expect_messages(&p, TI_VERDICT_SEVERAL_READS);
     plan_fini(&p);
-    /* With one that is constant that one is brought by a collective, and the rest by messages. */
+    /* What all read comes first, and the rest as it can. */
     start(&p, 4, tacit_range1(16), 1);
-    two.access[1] = plan_read(0, tacit_fixed(tacit_box1(12, 16)));
     plan_placed(&p, 0, writer(tacit_range1(16), tacit_one_to_one()));
-    plan_task(&p, two);
-    expect(&p, 1, "broadcast from 0 A [12,16) get [12,16); receive 0 A [2,4); execute [2,4)");
+    plan_task(&p, reads_two(tacit_range1(8), tacit_one_to_one(), tacit_fixed(tacit_box1(12, 16))));
+    expect(&p, 1, "broadcast from 0 A [12,16) get [12,16); scatter from 0 A [0,8) get [2,4); execute [2,4)");
+    plan_placed(&p, 0, writer(tacit_range1(16), tacit_one_to_one()));
+    plan_task(&p, reads_two(tacit_range1(8), tacit_neighborhood(1, 0, 0), tacit_fixed(tacit_box1(12, 16))));
+    expect(&p, 1, "broadcast from 0 A [12,16) get [12,16); receive 0 A [1,5); execute [2,4)");
     expect_verdict(&p, TI_VERDICT_COLLECTIVE);
+    assert_string_equal(ti_verdict_name(plan_edge(&p, "R", "A")->rest), ti_verdict_name(TI_VERDICT_NEITHER));
+    plan_fini(&p);
+}
+
+/* Several parts that all read are one collective, however many they are and whether or not they overlap. */
+static void several_constant_reads(void **state)
+{
+    (void)state;
+    plan p;
+    for (int alone = 0; alone <= 1; alone++) {
+        gen_task r = reads_two(tacit_range1(16), tacit_fixed(tacit_box1(0, 5)), tacit_fixed(tacit_box1(9, 13)));
+        r.access[2] = plan_read(0, tacit_fixed(tacit_box1(3, 7)));
+        start(&p, 4, tacit_range1(16), 1);
+        if (alone) {
+            plan_placed(&p, 2, writer(tacit_range1(16), tacit_one_to_one()));
+        } else {
+            plan_task(&p, writer(tacit_range1(16), tacit_one_to_one()));
+        }
+        plan_task(&p, r);
+        expect(&p, 1,
+               alone ? "broadcast from 2 A [0,7)+[9,13) get [0,7)+[9,13); execute [4,8)"
+                     : "all-gather A [0,7)+[9,13) give [4,7) get [0,4)+[9,13); execute [4,8)");
+        plan_fini(&p);
+    }
+}
+
+/* Elimination in place: all read one row, which one node wrote. */
+static void a_row_of_what_all_wrote(void **state)
+{
+    (void)state;
+    plan p;
+    start(&p, 4, tacit_range2(8, 3), 1);
+    plan_task(&p, writer(tacit_range2(8, 3), tacit_one_to_one()));
+    for (size_t row = 0; row < 3; row++) {
+        gen_task step = reader(tacit_range2(7 - row, 3), tacit_fixed(tacit_box2(row, row + 1, 0, 3)));
+        step.offset[0] = row + 1;
+        step.access[1] = plan_update(0, tacit_one_to_one());
+        plan_task(&p, step);
+        for (int i = 0; i < 4; i++) {
+            const char *expected = "broadcast from 0 A ";
+            assert_memory_equal(plan_text(&p, i), expected, strlen(expected));
+        }
+    }
     plan_fini(&p);
 }
 
@@ -863,6 +926,8 @@ int main(void)
         cmocka_unit_test(one_to_one),
         cmocka_unit_test(partition),
         cmocka_unit_test(several_reads),
+        cmocka_unit_test(several_constant_reads),
+        cmocka_unit_test(a_row_of_what_all_wrote),
         cmocka_unit_test(moved),
         cmocka_unit_test(replicated),
         cmocka_unit_test(off_or_unwanted),

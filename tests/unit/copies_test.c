@@ -97,11 +97,9 @@ static void world_fini(world *w)
 /* What nodes read that see `lo` below and `hi` above; place -1: all of them. */
 static ti_holder *reader(world *w, int64_t lo, int64_t hi, int place)
 {
-    ti_split_request request = { .range = w->buffer.extent,
-                                 .gran = { 1, 1, 1 },
-                                 .nodes = 16,
-                                 .place = place,
-                                 .oversubscribe = 1 };
+    ti_split_request request = {
+        .range = w->buffer.extent, .gran = { 1, 1, 1 }, .nodes = 16, .place = place, .oversubscribe = 1
+    };
     tacit_mapper from = tacit_components(tacit_dim_scaled(0, 1, 1, lo, hi), tacit_full(), tacit_full());
     ti_mapper mapper[TI_MAPPER_PARTS];
     ti_mapper_expand(&from, 1, mapper);

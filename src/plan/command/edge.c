@@ -52,6 +52,7 @@ static void note(ti_explain *explain, int node, const ti_edge *edge, const ti_ed
                           .consumer = edge->consumer,
                           .buffer = edge->name,
                           .verdict = fate->verdict,
+                          .rest = fate->rest,
                           .merged = fate->hoisted != NULL };
     const ti_collective *what = fate->hoisted ? fate->hoisted : fate->what;
     const ti_box *example = what ? what->region : edge->box;
@@ -69,8 +70,10 @@ static void note(ti_explain *explain, int node, const ti_edge *edge, const ti_ed
     }
     e.region = ti_box_format(example, TI_MAX(edge->buffer->dims, 1), region);
     e.bytes = size * (uint64_t)ti_boxes_volume(edge->box, edge->boxes);
-    e.sent = messages_of(edge, &transfer->outgoing, &peers, &e.messages);
-    e.received = messages_of(edge, &transfer->incoming, &peers, &e.messages);
+    if (!fate->more) {
+        e.sent = messages_of(edge, &transfer->outgoing, &peers, &e.messages);
+        e.received = messages_of(edge, &transfer->incoming, &peers, &e.messages);
+    }
     e.peers = (int)peers.count;
     if (fate->what) {
         collective_of(fate->what, node, &given, &got);

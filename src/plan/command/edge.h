@@ -18,6 +18,8 @@ typedef struct ti_edge_fate {
     const ti_collective *what;    /* or NULL */
     const ti_collective *hoisted; /* for this task and later ones, or NULL */
     ti_pattern combined;          /* of the reduction that brought it when the producer ran, or none */
+    ti_verdict rest;              /* on what the collective leaves to messages */
+    bool more;                    /* another collective of the same part, with which messages are counted */
 } ti_edge_fate;
 
 typedef TI_VEC(ti_edge_fate) ti_edge_fates;

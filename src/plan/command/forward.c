@@ -1,36 +1,79 @@
 /* The command graph, forwards: what of a task's reads travels as collectives. */
 #include "plan/command/impl.h"
 
-/* One part becomes a collective if it fits a pattern. */
+enum { MAX_COLLECTIVES = 4 }; /* of one part; what they leave goes by messages */
+
+/* Ask again for what the collective leaves, which may be nothing. */
+static void leave(ti_command_graph *graph, const ti_collective *what, ti_discovery_question *question)
+{
+    ti_vec_clear(&graph->asked);
+    for (uint32_t i = 0; i < question->boxes; i++) {
+        ti_vec_push(&graph->asked, question->box[i]);
+    }
+    for (uint32_t i = 0; i < what->regions; i++) {
+        ti_boxes_subtract(&graph->asked, &what->region[i]);
+    }
+    question->boxes = (uint32_t)graph->asked.count;
+    question->box = ti_arena_copy(ti_command_arena(graph), graph->asked.data, graph->asked.count * sizeof(ti_box));
+}
+
+/* Where all nodes want what others have read before, one collective before those would have been better. */
+static void learn(ti_command_graph *graph, const ti_command_use *use, const ti_discovery_question *question,
+                  ti_verdict verdict)
+{
+    bool moved = verdict == TI_VERDICT_MOVED || (verdict == TI_VERDICT_COLLECTIVE && graph->collectives.again);
+    if (moved && ti_discovery_wanted_by_all(&graph->collectives, question)->count) {
+        use->state->fruitless = 0;
+        graph->became.moved = true;
+    }
+}
+
+/* The first row about a part: what becomes of the rest of it, and whether a reduction has brought it. */
+static void tell(ti_edge_fate *fate, const ti_forward *f, ti_command_buffer *state, ti_verdict rest)
+{
+    fate->rest = rest;
+    if (f->producer == state->reduced.task && !fate->what && !fate->hoisted) {
+        fate->combined = state->reduced.untold;
+        state->reduced.untold = TI_PATTERN_NONE;
+    }
+}
+
+/* One part becomes collectives as far as it fits patterns. */
 static void forward_part(ti_command_graph *graph, const ti_task *task, const ti_command_use *use,
                          const ti_command_part *part, uint32_t index)
 {
     ti_command_buffer *state = use->state;
     const ti_forward *f = &part->forward;
     const ti_collective *hoisted = part->stays ? NULL : ti_command_window_hoist(graph, task, f);
-    ti_discovery_question question = ti_command_question(task, use, f);
+    const ti_discovery_question whole = ti_command_question(task, use, f);
+    ti_discovery_question question = whole;
+    ti_edge_fate fate = { .forward = index, .box = f->box, .boxes = f->boxes, .hoisted = hoisted };
+    size_t told = graph->fates.count;
     ti_collective *what;
-    ti_verdict verdict = ti_discovery_decide(&graph->collectives, &state->collectives, &question, &what);
-    verdict = part->stays && verdict == TI_VERDICT_NEITHER ? TI_VERDICT_FREE : verdict;
-    bool moved = verdict == TI_VERDICT_MOVED || (verdict == TI_VERDICT_COLLECTIVE && graph->collectives.again);
-    if (moved && ti_discovery_wanted_by_all(&graph->collectives, &question)->count) {
-        state->fruitless = 0; /* had this been known before, it would have come by one collective */
-        graph->became.moved = true;
-    }
-    if (verdict == TI_VERDICT_COLLECTIVE) {
+    ti_verdict verdict = TI_VERDICT_FREE;
+    for (int made = 0; made < MAX_COLLECTIVES && question.boxes; made++) {
+        verdict = ti_discovery_decide(&graph->collectives, &state->collectives, &question, &what);
+        verdict = part->stays && verdict == TI_VERDICT_NEITHER ? TI_VERDICT_FREE : verdict;
+        learn(graph, use, &question, verdict);
+        if (made == 0 && state->replay.recording && verdict != TI_VERDICT_FREE && verdict != TI_VERDICT_CAME) {
+            graph->became.passes &= ti_command_all_want_all(graph, &whole, f);
+        }
+        if (graph->system->explain && (made == 0 || what)) {
+            fate.verdict = verdict;
+            fate.what = what;
+            fate.more = made > 0;
+            ti_vec_push(&graph->fates, fate);
+        }
+        if (!what) {
+            break;
+        }
         ti_command_emit_collective(graph, task, state->info, what);
         ti_vec_push(&graph->became.collective, what);
-    }
-    if (state->replay.recording && verdict != TI_VERDICT_FREE && verdict != TI_VERDICT_CAME) {
-        graph->became.passes &= ti_command_all_want_all(graph, &question, f);
+        leave(graph, what, &question);
+        verdict = question.boxes ? TI_VERDICT_SEVERAL_READS : TI_VERDICT_FREE;
     }
     if (graph->system->explain) {
-        ti_edge_fate fate = { index, f->box, f->boxes, verdict, what, hoisted, TI_PATTERN_NONE };
-        if (f->producer == state->reduced.task && !what && !hoisted) {
-            fate.combined = state->reduced.untold;
-            state->reduced.untold = TI_PATTERN_NONE;
-        }
-        ti_vec_push(&graph->fates, fate);
+        tell(&graph->fates.data[told], f, state, verdict);
     }
 }
 

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { MAX_OLD = 4 }; /* ti_system::old_producers, unless it says otherwise */
+enum { MAX_OLD = 4 /* ti_system::old_producers, unless it says otherwise */, MAX_NAMESAKES = 100 };
 
 /* What a task reads of a producer. Those of another kind than PLAIN are for the report only: no forward comes of
  * them. */
@@ -286,7 +286,7 @@ static void add_edge(ti_forwards *f, const ti_task *task, const ti_buffer_info *
     ti_edge edge = { .buffer = buffer,
                      .producer = p->name,
                      .consumer = name_of(f, task),
-                     .name = ti_explain_name(f->explain, buffer->name),
+                     .name = producers->buffer,
                      .box = ti_arena_copy(arena, boxes->data, boxes->count * sizeof(ti_box)),
                      .boxes = (uint32_t)boxes->count,
                      .forward = forward,
@@ -362,15 +362,37 @@ static void add_kernel_task(ti_forwards *f, ti_task *task, ti_arena *arena)
     }
 }
 
+/* Buffers that live at the same time and have one name are told apart by numbers. */
+static const char *name_buffer(ti_forwards *f, const char *name)
+{
+    ti_strbuf text = { 0 };
+    ti_strbuf_add(&text, "%s", name);
+    for (int number = 2;; number++) {
+        const char *own = ti_explain_name(f->explain, ti_strbuf_text(&text));
+        size_t i = 0;
+        while (i < f->buffer.count && (!f->buffer.data[i] || f->buffer.data[i]->buffer != own)) {
+            i++;
+        }
+        if (i == f->buffer.count || number > MAX_NAMESAKES) {
+            ti_strbuf_fini(&text);
+            return own;
+        }
+        ti_strbuf_clear(&text);
+        ti_strbuf_add(&text, "%s (%d)", name, number);
+    }
+}
+
 static void open_buffer(ti_forwards *f, const ti_task *task)
 {
     uint32_t slot = task->as.create.buffer->slot;
     while (f->buffer.count <= slot) {
         ti_vec_push(&f->buffer, NULL);
     }
+    const char *own = f->explain ? name_buffer(f, task->as.create.buffer->name) : NULL;
     TI_ASSERT(!f->buffer.data[slot]);
     f->buffer.data[slot] = TI_NEW(ti_producers);
     ti_producers_init(f->buffer.data[slot], f->explain ? ti_explain_name(f->explain, "(earlier tasks)") : NULL);
+    f->buffer.data[slot]->buffer = own;
     if (task->shape->accesses) { /* every node has its own part of the initial contents */
         note_write(f, task, 0);
     }

@@ -51,7 +51,8 @@ typedef struct ti_producers {
     ti_producer *free, *first, *last; /* the list: older ones come first, as far as they have not written again */
     size_t listed, bound;             /* more of them are merged as they come; TI_PRODUCERS */
     TI_VEC(ti_producer *) merged;     /* by name */
-    const char *others;               /* the name of all further ones */
+    const char *others;               /* the name of all further ones; only if somebody wants to know */
+    const char *buffer;               /* the buffer's, which no other has that lives; likewise */
     int64_t merged_volume;
     ti_manner merged_manner; /* unless it is various */
     bool various;

@@ -330,6 +330,17 @@ static void find_nodes(const ti_discovery *planner, const ti_holder *holder, int
     }
 }
 
+/* Who gives the region that an access has written: one node, or those that the writer names. */
+static void find_givers(const ti_discovery *planner, draft *d)
+{
+    int a, b;
+    find_nodes(planner, d->writer, &a, &b);
+    TI_ASSERT(0 <= a && a <= b && b < planner->nodes);
+    d->givers = b + 1 - a;
+    d->source = d->givers == 1 ? a : -1;
+    d->from = d->givers == 1 ? NULL : d->writer;
+}
+
 /* All entries of the region must have one source. Leaves in the region what is not everywhere, and unless it may come
  * again, what nobody but the source has. TI_VERDICT_COLLECTIVE if there is any. */
 static ti_verdict find_source(ti_discovery *planner, const ti_discovery_question *q, bool again, draft *out)
@@ -362,44 +373,58 @@ static ti_verdict find_source(ti_discovery *planner, const ti_discovery_question
         out->givers = first->b - first->a;
         return out->givers == 1 ? TI_VERDICT_COLLECTIVE : TI_VERDICT_REPLICATED;
     }
-    int a, b;
-    find_nodes(planner, first->writer, &a, &b);
-    TI_ASSERT(0 <= a && a <= b && b < planner->nodes);
-    out->givers = b + 1 - a;
-    out->source = out->givers == 1 ? a : -1;
-    out->from = out->givers == 1 ? NULL : first->writer;
     out->writer = first->writer;
+    find_givers(planner, out);
     return first->writer->disjoint ? TI_VERDICT_COLLECTIVE : TI_VERDICT_OVERLAP;
 }
 
 /* ---- the consumer's side */
 
-/* What every node reads: where a constant read meets the region. Leaves that as the region, if there is any. */
+static void swap_with_scratch(ti_discovery *planner)
+{
+    ti_boxes region = planner->region;
+    planner->region = planner->scratch;
+    planner->scratch = region;
+}
+
+/* Add what the read has in common with the region to the scratch boxes, each element once. */
+static void add_common(ti_discovery *planner, const ti_holder *read)
+{
+    for (size_t k = 0; k < planner->region.count; k++) {
+        for (size_t b = 0; b < read->image.count; b++) {
+            ti_box common = ti_box_intersect(&read->image.data[b], &planner->region.data[k]);
+            if (!ti_box_is_empty(&common)) {
+                ti_boxes_add_missing(&planner->scratch, &common, &planner->got);
+            }
+        }
+    }
+}
+
+/* What every node reads: where constant reads meet the region. Leaves that as the region, if there is any. Of many
+ * pieces, messages bring some. */
 static bool keep_what_all_read(ti_discovery *planner, const ti_discovery_question *q)
 {
-    const ti_holder *best = NULL;
-    int64_t most = 0;
+    int used = 0;
+    ti_vec_clear(&planner->scratch);
     for (size_t i = 0; i < q->reads.count; i++) {
         const ti_split_ref *split = q->reads.data[i]->split;
-        bool all = q->reads.data[i]->observed_constant && split->node_b - split->node_a == planner->nodes;
-        int64_t common = all ? volume_in(&planner->region, q->reads.data[i]) : 0;
-        if (common > most) {
-            most = common;
-            best = q->reads.data[i];
+        if (!q->reads.data[i]->observed_constant || split->node_b - split->node_a < planner->nodes) {
+            continue;
         }
-    }
-    ti_vec_clear(&planner->scratch);
-    for (size_t k = 0; best && k < planner->region.count; k++) {
-        for (size_t b = 0; b < best->image.count; b++) {
-            ti_boxes_push_common(&best->image.data[b], &planner->region.data[k], &planner->scratch);
+        size_t before = planner->scratch.count;
+        add_common(planner, q->reads.data[i]);
+        if (before && planner->scratch.count > MAX_BOXES) {
+            planner->scratch.count = before;
         }
+        used += planner->scratch.count > before;
     }
-    if (best) {
-        ti_boxes swap = planner->region;
-        planner->region = planner->scratch;
-        planner->scratch = swap;
+    if (used > 1) {
+        ti_boxes_normalize(&planner->scratch);
     }
-    return best != NULL;
+    if (used) {
+        swap_with_scratch(planner);
+    }
+    return used > 0;
 }
 
 /* The only read that meets the region, or NULL. */
@@ -512,18 +537,9 @@ static ti_verdict decide_gather(const ti_discovery *planner, int root, draft *d)
     return TI_VERDICT_COLLECTIVE;
 }
 
-static ti_verdict decide_parts(ti_discovery *planner, const ti_discovery_question *q, draft *d)
+/* What nodes have or get of the region by parts, which one read says. */
+static ti_verdict decide_read(const ti_discovery *planner, ti_holder *read, draft *d)
 {
-    ti_holder *read = only_read(planner, q);
-    for (size_t i = 0; i < q->reads.count; i++) {
-        bool fits = q->reads.data[i]->observed_disjoint || q->reads.data[i]->members;
-        if (!fits && volume_in(&planner->region, q->reads.data[i])) {
-            return TI_VERDICT_NEITHER;
-        }
-    }
-    if (!read) {
-        return TI_VERDICT_SEVERAL_READS;
-    }
     if (read->members) {
         return decide_groups(planner, read, d);
     }
@@ -549,6 +565,52 @@ static ti_verdict decide_parts(ti_discovery *planner, const ti_discovery_questio
     return TI_VERDICT_COLLECTIVE;
 }
 
+/* Whether only this read wants something of the scratch boxes. */
+static bool reads_alone(const ti_discovery *planner, const ti_discovery_question *q, const ti_holder *read)
+{
+    for (size_t i = 0; i < q->reads.count; i++) {
+        if (q->reads.data[i] != read && volume_in(&planner->scratch, q->reads.data[i])) {
+            return false;
+        }
+    }
+    return planner->scratch.count > 0 && planner->scratch.count <= MAX_BOXES;
+}
+
+/* Of several reads, the first that fits a pattern in a part of the region that is its own. */
+static ti_verdict decide_first_read(ti_discovery *planner, const ti_discovery_question *q, draft *d)
+{
+    for (size_t i = 0; i < q->reads.count; i++) {
+        draft one = *d;
+        ti_vec_clear(&planner->scratch);
+        add_common(planner, q->reads.data[i]);
+        if (!reads_alone(planner, q, q->reads.data[i])) {
+            continue;
+        }
+        swap_with_scratch(planner);
+        if (one.writer) {
+            find_givers(planner, &one);
+        }
+        if (decide_read(planner, q->reads.data[i], &one) == TI_VERDICT_COLLECTIVE) {
+            *d = one;
+            return TI_VERDICT_COLLECTIVE;
+        }
+        swap_with_scratch(planner);
+    }
+    return TI_VERDICT_SEVERAL_READS;
+}
+
+static ti_verdict decide_parts(ti_discovery *planner, const ti_discovery_question *q, draft *d)
+{
+    ti_holder *read = only_read(planner, q);
+    for (size_t i = 0; i < q->reads.count; i++) {
+        bool fits = q->reads.data[i]->observed_disjoint || q->reads.data[i]->members;
+        if (!fits && volume_in(&planner->region, q->reads.data[i])) {
+            return TI_VERDICT_NEITHER;
+        }
+    }
+    return read ? decide_read(planner, read, d) : decide_first_read(planner, q, d);
+}
+
 static void make_broadcast(draft *d)
 {
     d->pattern = d->from ? TI_PATTERN_ALL_GATHER : TI_PATTERN_BROADCAST;
@@ -567,6 +629,9 @@ static ti_verdict decide_pattern(ti_discovery *planner, const ti_discovery_quest
         return read && read->members ? decide_groups(planner, read, d) : TI_VERDICT_FEW_GET;
     }
     if (keep_what_all_read(planner, q)) {
+        if (d->writer) {
+            find_givers(planner, d); /* of a part, it may be one */
+        }
         make_broadcast(d);
         return TI_VERDICT_COLLECTIVE;
     }
