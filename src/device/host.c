@@ -16,14 +16,11 @@
 #include "device/bounds/check.h"
 #include "grid/split.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 /* Below this a copy is done at once by the caller: cheaper than waking anybody. */
@@ -360,18 +357,6 @@ static void *worker_main(void *arg)
     }
 }
 
-static void pin(pthread_t id, int cpu)
-{
-    size_t size = CPU_ALLOC_SIZE(cpu + 1);
-    cpu_set_t *set = CPU_ALLOC(cpu + 1);
-    if (set) {
-        CPU_ZERO_S(size, set);
-        CPU_SET_S((size_t)cpu, size, set);
-        pthread_setaffinity_np(id, size, set); /* a wish: without it everything works, only slower */
-        CPU_FREE(set);
-    }
-}
-
 /* Signals are for the threads of the program. */
 static bool start_threads(host *h)
 {
@@ -388,9 +373,6 @@ static bool start_threads(host *h)
         h->running++;
         snprintf(name, sizeof(name), "tacit-%d", i % 10000);
         pthread_setname_np(t->id, name);
-        if (h->desc.cpus) {
-            pin(t->id, h->desc.cpus[i]);
-        }
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return h->running == h->desc.threads;
@@ -563,9 +545,7 @@ ti_device *ti_device_host_create(const ti_host_desc *desc)
     h->desc = *desc;
     init_queues(h, desc->workers);
     h->threads = ti_alloc_zero((size_t)desc->threads * sizeof(*h->threads));
-    bool started = start_threads(h);
-    h->desc.cpus = NULL;
-    if (!started) {
+    if (!start_threads(h)) {
         host_destroy(&h->base);
         return NULL;
     }
