@@ -331,6 +331,9 @@ static bool work_or_idle(host *h, int worker)
 {
     bool completed;
     bool busy = run_one(h, worker, &completed);
+    if (completed && h->desc.told) {
+        ti_lot_wake(h->desc.told, INT_MAX);
+    }
     if ((!busy || completed) && h->desc.idle) {
         busy |= h->desc.idle(h->desc.user, worker);
     }
@@ -372,7 +375,7 @@ static bool start_threads(host *h)
         }
         h->running++;
         snprintf(name, sizeof(name), "tacit-%d", i % 10000);
-        pthread_setname_np(t->id, name);
+        pthread_setname_np(t->id, h->desc.name ? h->desc.name : name);
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return h->running == h->desc.threads;

@@ -20,7 +20,9 @@ typedef struct ti_host_desc {
     bool (*idle)(void *user, int worker); /* returns whether it did something; NULL: workers only run jobs */
     bool (*polling)(void *user);          /* whether somebody must keep polling (messages under way); NULL: nobody */
     void *user;
-    ti_lot *lot; /* where workers sleep; woken by launch and by the runtime */
+    ti_lot *lot;      /* where workers sleep; woken by launch and by the runtime */
+    ti_lot *told;     /* woken when a thread has completed a job; NULL: nobody, `idle` sees to it */
+    const char *name; /* of the threads; NULL: tacit-NUMBER */
 } ti_host_desc;
 
 /* NULL if the system does not grant the threads. Threads may call `idle` and `polling` before it returns. */
