@@ -104,7 +104,6 @@ uint64_t ti_executor_incomplete(const ti_executor *ex)
 static void fail(ti_executor *ex, tacit_status status, const char *what, const ti_instruction *i)
 {
     ti_failure_set(&ex->is.progress->failure, status, "task '%s': %s", i->task->shape->name, what);
-    ti_lot_wake(&ex->is.progress->lot, INT32_MAX);
 }
 
 static ti_device *device_of(const ti_executor *ex, const ti_instruction *i)
@@ -153,10 +152,7 @@ static void fill_view(ti_executor *ex, const ti_instruction_view *from, uint32_t
     view->dims = dims;
     view->mode = from->mode;
     view->name = from->buffer->name;
-    for (int d = 0; d < 3; d++) {
-        view->box.min[d] = (size_t)from->box.min[d];
-        view->box.max[d] = (size_t)from->box.max[d];
-    }
+    view->box = ti_box_to_public(&from->box);
     if (ti_box_is_empty(&from->box)) {
         view->data = NULL;
         return;
@@ -265,7 +261,6 @@ static void launch_collective_host(ti_executor *ex, const ti_instruction *i, ti_
                        "task '%s': the system grants no thread for tasks on every node; raise its limit, or set "
                        "TACIT_WORKERS to fewer",
                        i->task->shape->name);
-        ti_lot_wake(&ex->is.progress->lot, INT32_MAX);
         return;
     }
     ex->host_thread->ops->launch(ex->host_thread, 0, kernel);
@@ -286,7 +281,8 @@ static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
     }
     j->kernel = (ti_device_kernel){
         .kernel = &task->shape->kernel,
-        .launch = { .view = j->view,
+        .launch = { .chunk = ti_box_to_public(&i->as.kernel.chunk),
+                    .view = j->view,
                     .args = task->args,
                     .args_size = task->shape->args_size,
                     .node = ex->is.system->node,
@@ -303,10 +299,6 @@ static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
         .bounds = ex->is.bounds,
         .task = task,
     };
-    for (int d = 0; d < 3; d++) {
-        j->kernel.launch.chunk.min[d] = (size_t)i->as.kernel.chunk.min[d];
-        j->kernel.launch.chunk.max[d] = (size_t)i->as.kernel.chunk.max[d];
-    }
     if (own_views) {
         prepare_reduction(i, parts, j);
     }
@@ -544,7 +536,6 @@ static bool poll_network(ti_executor *ex)
         if (!comm->stats.length_mismatch || !ex->is.explains || !ex->is.explains(ex->is.user)) {
             ti_failure_set(&ex->is.progress->failure, TACIT_ERROR_NETWORK, "%s",
                            comm->stats.error ? comm->stats.error : "the network failed");
-            ti_lot_wake(&ex->is.progress->lot, INT32_MAX);
         }
         return false;
     }

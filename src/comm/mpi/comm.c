@@ -29,7 +29,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     PORTION = 64,        /* requests tested by one poll */
