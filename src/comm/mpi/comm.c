@@ -230,10 +230,11 @@ static void start(mpi_comm *self, op o, uint64_t counter, const ti_payload *payl
     wire w;
     TI_ASSERT(o.peer >= 0 && o.peer < self->comm.num_nodes && self->request.count == self->op.count);
     MPI_Request request = MPI_REQUEST_NULL;
-    const char *call = names[o.kind];
+    const char *call;
     ti_mpi_guard_inside = true;
     int code = wire_of(self, &o, payload, &w, &call);
     if (!code) {
+        call = names[o.kind];
         code = start_on_wire(self, &o, (int)(counter % self->tags), &w, &request);
     }
     if (!code && w.temporary && (code = MPI_Type_free(&w.type))) {
