@@ -44,11 +44,6 @@ typedef struct cut {
     bool in_rows; /* a unit is a box in the order of memory, not index after index */
 } cut;
 
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-    return b ? common_divisor(b, a % b) : a;
-}
-
 /* In which dimension `part` is not as long as the region; *dim is that of the parts before, or -1. False if it is
  * another one. */
 static bool find_dim(const ti_box *region, const ti_box *part, int *dim)
@@ -108,8 +103,8 @@ static bool find_unit(ti_mpi_collectives *all, cut *c)
     for (size_t q = 0; q < all->bound.count; q++) {
         const ti_box *part = &all->bound.data[q];
         if (!ti_box_is_empty(part)) {
-            divisor = common_divisor(part->min[c->dim] - c->least, divisor);
-            divisor = common_divisor(part->max[c->dim] - c->least, divisor);
+            divisor = ti_gcd(part->min[c->dim] - c->least, divisor);
+            divisor = ti_gcd(part->max[c->dim] - c->least, divisor);
         }
     }
     c->unit = length <= INT_MAX && !c->in_rows ? 1 : divisor;
