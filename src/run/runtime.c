@@ -114,7 +114,7 @@ static bool execute(ti_runtime *rt)
     bool any = drain_instructions(rt);
     any |= ti_executor_step(rt->executor);
     if (rt->agreement) {
-        ti_agreement_turn(rt->agreement, any, &rt->progress.failure, &rt->progress.lot);
+        ti_agreement_turn(rt->agreement, any, &rt->progress.failure);
     }
     ti_lock_drop(&rt->executing);
     return any;
