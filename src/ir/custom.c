@@ -206,9 +206,6 @@ void ti_access_image(const ti_access *access, const ti_box *items, ti_boxes *out
     }
     for (uint32_t i = 0; i < access->mappers; i++) {
         ti_box image[TI_MAPPER_BOXES];
-        int boxes = ti_mapper_image(&access->mapper[i], &access->buffer->extent, items, image);
-        for (int k = 0; k < boxes; k++) {
-            ti_vec_push(out, image[k]);
-        }
+        push_all(out, image, (size_t)ti_mapper_image(&access->mapper[i], &access->buffer->extent, items, image));
     }
 }
