@@ -293,7 +293,6 @@ static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
         .dims = task->shape->dims,
         .whole = task->shape->whole_chunk || (ex->is.system->workers > 1 && !may_cut(task, &i->as.kernel.chunk)),
         .granule = task->shape->gran[0],
-        .priority = i->priority,
         .token = i->id,
         .user = (void *)(uintptr_t)i,
         .bounds = ex->is.bounds,
