@@ -155,7 +155,7 @@ tacit_status tacit_buffer_destroy(tacit_context *ctx, tacit_buffer *buffer)
     task->as.destroy = &buffer->info;
     ti_runtime_submit(ctx->runtime, task);
     buffer->destroyed_by = ti_task_graph_tasks(graph);
-    ti_shapes_forget_buffer(ctx->shapes, &buffer->info);
+    ti_shapes_forget(ctx->shapes, &buffer->info);
     unlink_buffer(buffer);
     link_buffer(&ctx->retired, buffer);
     return TACIT_OK;
