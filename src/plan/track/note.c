@@ -122,7 +122,7 @@ void ti_tracker_depend_on_noted(const ti_tracker *t, const ti_region_ref *e, con
     uint64_t writer = r ? r->writer : *e->value, newest = r ? r->readers.data[r->readers.count - 1] : 0;
     noted found = NOT_NOTED;
     if (t->newest_noted > writer) {
-        ti_box part = ti_box_intersect(e->box, box);
+        const ti_box part = box == e->box ? *box : ti_box_intersect(e->box, box);
         found = depend_on_notes(t, &part, writer, deps);
     }
     if (r || found != NOTED) {
