@@ -17,7 +17,7 @@ ti_instruction *ti_emit_start(ti_emitter *e, ti_instruction_kind kind, const ti_
     return instruction;
 }
 
-void ti_emit(ti_emitter *e, ti_instruction *instruction)
+void ti_emit_deps(ti_emitter *e, ti_instruction *instruction)
 {
     size_t deps = e->deps.ids.count;
     uint64_t *dep = TI_ARENA_ARRAY(ti_arena_ring_top(&e->arenas), uint64_t, deps);
@@ -29,6 +29,11 @@ void ti_emit(ti_emitter *e, ti_instruction *instruction)
     TI_ASSERT(e->deps.self == instruction->id && instruction->id < e->next_id);
     instruction->deps = (uint32_t)deps;
     instruction->dep = dep;
+}
+
+void ti_emit(ti_emitter *e, ti_instruction *instruction)
+{
+    ti_emit_deps(e, instruction);
     ti_vec_push(&e->batch, instruction);
 }
 

@@ -69,6 +69,7 @@ typedef struct ti_emitter {
 /* A zeroed instruction with its id, whose dependencies are collected in emitter->deps until ti_emit. */
 ti_instruction *ti_emit_start(ti_emitter *emitter, ti_instruction_kind kind, const ti_task *task);
 void ti_emit(ti_emitter *emitter, ti_instruction *instruction);
+void ti_emit_deps(ti_emitter *emitter, ti_instruction *instruction); /* it gets them, and is not emitted yet */
 
 void ti_buffer_memory_init(ti_buffer_memory *memory, int device, ti_emitter *emitter);
 void ti_buffer_memory_fini(ti_buffer_memory *memory);
