@@ -42,6 +42,7 @@ struct ti_forwards {
     TI_VEC(candidate) candidates;
     TI_VEC(piece) pieces, other_pieces;
     uint32_t images;           /* that the pieces are of */
+    bool moves;                /* some of them are not read as they were written */
     TI_VEC(ti_producer *) old; /* producers that the task reads from, but for what stays */
     TI_VEC(ti_forward) out;
     TI_VEC(ti_edge) edges;
@@ -181,6 +182,7 @@ static void look_at_hit(ti_forwards *f, const ti_task *task, const ti_access *ac
     bool pinned = is_pinned(producers, p, task);
     bool moves = !is_free(f, producers, p, task, access, mapper);
     bool plain = !ti_producer_moved(hit->value) && !pinned;
+    f->moves |= moves;
     ti_box common = ti_box_intersect(&hit->box, image);
     if (!pinned && moves && p->task && p->task <= f->point && p->met != f->question) {
         p->met = f->question;
@@ -313,10 +315,14 @@ static void derive(ti_forwards *f, const ti_task *task, uint32_t first, ti_arena
     }
     f->question++;
     f->images = 0;
+    f->moves = false;
     for (uint32_t i = first; i < task->shape->accesses; i++) {
         if (task->shape->access[i].buffer == buffer && ti_access_needs_old(&task->shape->access[i])) {
             look_at_read(f, task, i);
         }
+    }
+    if (!f->moves && !f->explain) { /* all is read as it was written: no forward comes of it */
+        return;
     }
     sort_pieces(f);
     bool forwards = !f->off && !task->shape->no_collectives;
