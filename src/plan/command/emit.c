@@ -59,6 +59,9 @@ uint64_t ti_command_count_message(ti_command_graph *graph, int peer, bool send)
 void ti_command_emit_messages(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
                               const ti_messages *pieces, bool send)
 {
+    if (pieces->count == 0) {
+        return;
+    }
     ti_arena *arena = ti_command_arena(graph);
     ti_box *box = TI_ARENA_ARRAY(arena, ti_box, pieces->count);
     for (size_t i = 0, end; i < pieces->count; i = end) {
