@@ -5,9 +5,6 @@
  * itself. */
 #include "plan/command/impl.h"
 
-#include "base/check.h"
-#include "base/map.h"
-
 /* Sources that are told apart. What others have is asked for as if it were the last one's, and goes by messages. */
 enum { MAX_PARTS = 64 };
 

@@ -5,8 +5,6 @@
  * instruction graph. */
 #include "plan/command/impl.h"
 
-#include "base/check.h"
-
 ti_command_buffer *ti_command_buffer_of(ti_command_graph *graph, const ti_buffer_info *buffer)
 {
     TI_ASSERT(buffer->slot < graph->buffer.count && graph->buffer.data[buffer->slot]);

@@ -2,22 +2,7 @@
  * are kept. */
 #include "plan/command/impl.h"
 
-#include "base/check.h"
-
 /* ---- transfers */
-
-static void note_edges(ti_command_graph *graph, const ti_task *task, const ti_command_use *use)
-{
-    ti_command_buffer *state = use->state;
-    const ti_edge_scene scene = { .node = graph->system->node,
-                                  .task = task,
-                                  .buffer = state->info,
-                                  .fates = &graph->fates,
-                                  .transfer = &graph->transfer,
-                                  .map = &state->versions,
-                                  .reads = use->reads };
-    ti_edges_note(graph->system->explain, &scene);
-}
 
 static void transfer_data(ti_command_graph *graph, const ti_task *task, const ti_command_use *use)
 {
@@ -28,7 +13,7 @@ static void transfer_data(ti_command_graph *graph, const ti_task *task, const ti
         ti_command_note_readers(graph, use);
     }
     if (graph->system->explain) {
-        note_edges(graph, task, use);
+        ti_command_note_edges(graph, task, use);
     }
     ti_command_emit_messages(graph, task, state->info, &graph->transfer.outgoing, true);
     ti_command_emit_messages(graph, task, state->info, &graph->transfer.incoming, false);

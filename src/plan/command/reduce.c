@@ -6,8 +6,6 @@
  * blocks of the range, which has the same bits on any number of nodes. */
 #include "plan/command/impl.h"
 
-#include "base/check.h"
-
 #include <limits.h>
 
 enum { MAX_COMBINED = INT_MAX }; /* elements: MPI counts them in an int */
