@@ -81,17 +81,23 @@ static bool grow_over(ti_region_map *map, ti_region_entries *found, ti_box *box)
 
 /* ---- instructions */
 
+static ti_instruction *start_free(ti_emitter *e, const ti_task *task, int device, size_t bytes, uint64_t allocation)
+{
+    ti_instruction *instruction = ti_emit_start(e, TI_INSTRUCTION_FREE, task);
+    instruction->device = device;
+    instruction->as.memory.allocation = allocation;
+    instruction->as.memory.bytes = bytes;
+    ti_budget_give(&e->budget, bytes, instruction->id, task->id);
+    return instruction;
+}
+
 static void emit_free(ti_buffer_memory *memory, ti_emitter *e, const ti_task *task, const ti_buffer_info *buffer,
                       const ti_region_entry *old)
 {
-    ti_instruction *instruction = ti_emit_start(e, TI_INSTRUCTION_FREE, task);
-    instruction->device = memory->device;
-    instruction->as.memory.allocation = old->value;
+    ti_instruction *instruction = start_free(e, task, memory->device, ti_bytes_of(buffer, &old->box), old->value);
     instruction->as.memory.buffer = buffer;
     instruction->as.memory.box = old->box;
-    instruction->as.memory.bytes = ti_bytes_of(buffer, &old->box);
     ti_tracker_uses(&memory->tracker, &old->box, &e->deps);
-    ti_budget_give(&e->budget, instruction->as.memory.bytes, instruction->id, task->id);
     ti_emit(e, instruction);
 }
 
@@ -354,14 +360,10 @@ uint64_t ti_emit_staging(ti_emitter *e, const ti_task *task, int device, size_t 
     return emit_alloc(e, task, device, NULL, &box, out);
 }
 
-void ti_emit_unstaging(ti_emitter *e, const ti_task *task, const ti_staging_memory *memory, const uint64_t *after,
-                       size_t count)
+void ti_emit_unstaging(ti_emitter *e, const ti_task *task, int device, size_t bytes, uint64_t allocation,
+                       const uint64_t *after, size_t count)
 {
-    ti_instruction *release = ti_emit_start(e, TI_INSTRUCTION_FREE, task);
-    release->device = memory->device;
-    release->as.memory.allocation = memory->allocation;
-    release->as.memory.bytes = memory->bytes;
+    ti_instruction *release = start_free(e, task, device, bytes, allocation);
     ti_deps_add_all(&e->deps, after, count);
-    ti_budget_give(&e->budget, memory->bytes, release->id, task->id);
     ti_emit(e, release);
 }

@@ -107,13 +107,8 @@ void ti_buffer_memory_release(ti_buffer_memory *memory, ti_emitter *emitter, con
 /* Staging memory outside buffers. Its users depend on the returned instruction; `out` gets the allocation. */
 uint64_t ti_emit_staging(ti_emitter *emitter, const ti_task *task, int device, size_t bytes, uint64_t *out);
 /* Free it after `count` instructions. */
-typedef struct ti_staging_memory {
-    uint64_t allocation;
-    int device;
-    size_t bytes;
-} ti_staging_memory;
-void ti_emit_unstaging(ti_emitter *emitter, const ti_task *task, const ti_staging_memory *memory, const uint64_t *after,
-                       size_t count);
+void ti_emit_unstaging(ti_emitter *emitter, const ti_task *task, int device, size_t bytes, uint64_t allocation,
+                       const uint64_t *after, size_t count);
 
 static inline uint64_t ti_bytes_of(const ti_buffer_info *buffer, const ti_box *box)
 {
