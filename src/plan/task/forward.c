@@ -158,29 +158,17 @@ static candidate *candidate_of(ti_forwards *f, ti_producer *p, part_read kind)
     return &f->candidates.data[p->candidate[kind] - 1];
 }
 
-/* Whether the access reads what the producer wrote as it was written. */
-static bool is_free(ti_forwards *f, const ti_producers *producers, const ti_producer *p, const ti_task *task,
-                    const ti_access *access, uint32_t mapper)
-{
-    const ti_manner *m = ti_producer_manner(producers, p);
-    return m && !m->reduced && ti_mapper_equal(&m->mapper, &access->mapper[mapper]) &&
-           memcmp(&m->geometry, geometry_of(f, task), sizeof(ti_geometry)) == 0;
-}
-
-/* From one node to one node. */
-static bool is_pinned(const ti_producers *producers, const ti_producer *p, const ti_task *task)
-{
-    const ti_manner *m = ti_producer_manner(producers, p);
-    return m && m->geometry.place >= 0 && task->shape->place >= 0 && !m->reduced;
-}
-
 static void look_at_hit(ti_forwards *f, const ti_task *task, const ti_access *access, uint32_t mapper,
                         const ti_box *image, const ti_region_entry *hit)
 {
     ti_producers *producers = f->buffer.data[access->buffer->slot];
     ti_producer *p = ti_producer_of(hit->value);
-    bool pinned = is_pinned(producers, p, task);
-    bool moves = !is_free(f, producers, p, task, access, mapper);
+    const ti_manner *m = ti_producer_manner(producers, p);
+    bool known = m && !m->reduced;
+    bool pinned = known && m->geometry.place >= 0 && task->shape->place >= 0; /* from one node to one node */
+    bool moves = !known || !ti_mapper_equal(&m->mapper, &access->mapper[mapper]) ||
+                 memcmp(&m->geometry, geometry_of(f, task), sizeof(ti_geometry)) !=
+                     0; /* unless read as it was written */
     bool plain = !ti_producer_moved(hit->value) && !pinned;
     f->moves |= moves;
     ti_box common = ti_box_intersect(&hit->box, image);
