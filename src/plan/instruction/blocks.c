@@ -9,13 +9,7 @@
 
 static uint32_t blocks_before(const ti_task *task, int64_t item)
 {
-    int64_t items = item - task->shape->range.min[0];
-    return (uint32_t)(items / task->shape->gran[0] + (items % task->shape->gran[0] != 0));
-}
-
-static uint32_t blocks_of(const ti_task *task)
-{
-    return blocks_before(task, task->shape->range.max[0]);
+    return (uint32_t)ti_ceil_div(item - task->shape->range.min[0], task->shape->gran[0]);
 }
 
 /* ---- runs */
@@ -66,5 +60,6 @@ ti_slot_range ti_instruction_run_slots(const ti_instruction_graph *graph, const 
     TI_ASSERT(piece < graph->in_blocks.count && run < graph->in_blocks.data[piece].runs);
     const ti_block_piece *p = &graph->in_blocks.data[piece];
     ti_block_span left[TI_BLOCK_STACK];
-    return (ti_slot_range){ p->slots.first + p->run_slot[run], ti_block_subtrees(p->run[run], blocks_of(task), left) };
+    uint32_t blocks = blocks_before(task, task->shape->range.max[0]);
+    return (ti_slot_range){ p->slots.first + p->run_slot[run], ti_block_subtrees(p->run[run], blocks, left) };
 }

@@ -213,7 +213,6 @@ void ti_instruction_stage_view(ti_instruction_graph *graph, const ti_command *ex
 void ti_instruction_unstage(ti_instruction_graph *graph, const ti_command *execute, const ti_device_piece *at,
                             uint32_t piece, const ti_instruction *kernel);
 const ti_staging *ti_instruction_staging_of(ti_instruction_graph *graph, const ti_task *task, uint32_t access);
-ti_box ti_instruction_slot_box(const ti_staging *s, uint32_t first, uint32_t count);
 /* Start a REDUCE, which writes the buffer if `to_buffer`, and combines what that holds if `takes_old`. */
 ti_instruction *ti_instruction_start_reduce(ti_instruction_graph *graph, const ti_staging *s, bool to_buffer,
                                             bool takes_old);

@@ -233,6 +233,17 @@ static void note_largest(ti_want *want, ti_need need, const ti_box *footprint)
     }
 }
 
+uint64_t ti_allocated_bytes(ti_emitter *e, ti_buffer_memory *memory, const ti_buffer_info *buffer, const ti_box *box)
+{
+    uint64_t bytes = 0;
+    ti_vec_clear(&e->meeting);
+    ti_region_map_query(&memory->allocated, box, &e->meeting);
+    for (size_t i = 0; i < e->meeting.count; i++) {
+        bytes += ti_bytes_of(buffer, &e->meeting.data[i].box);
+    }
+    return bytes;
+}
+
 /* The want at `index` takes over those in the scratch list. */
 static void join_wants(ti_buffer_memory *memory, ti_emitter *e, size_t index)
 {
@@ -249,18 +260,18 @@ static void join_wants(ti_buffer_memory *memory, ti_emitter *e, size_t index)
     }
 }
 
-bool ti_buffer_memory_want(ti_buffer_memory *memory, ti_emitter *e, ti_need need, const ti_buffer_info *buffer,
+void ti_buffer_memory_want(ti_buffer_memory *memory, ti_emitter *e, ti_need need, const ti_buffer_info *buffer,
                            const ti_box *box)
 {
     if (ti_box_is_empty(box) || ti_buffer_memory_find(memory, box)) {
-        return true;
+        return;
     }
     ti_box grown = *box;
     while (grow_over(&memory->allocated, &e->scratch, &grown) || grow_over(&memory->wanted, &e->scratch, &grown)) {
     }
     if (e->scratch.count == 1 && ti_box_equal(&e->scratch.data[0].box, &grown)) {
         note_largest(&e->wants.data[e->scratch.data[0].value], need, box);
-        return false;
+        return;
     }
     e->new_want = true;
     size_t index = e->wants.count;
@@ -275,13 +286,10 @@ bool ti_buffer_memory_want(ti_buffer_memory *memory, ti_emitter *e, ti_need need
     TI_ASSERT(ti_box_covers(&grown, box));
     ti_want *want = &e->wants.data[index];
     want->box = grown;
-    ti_vec_clear(&e->meeting);
-    ti_region_map_query(&memory->allocated, &grown, &e->meeting);
-    want->grows = e->meeting.count > 0;
+    want->grows = ti_allocated_bytes(e, memory, buffer, &grown) > 0;
     note_largest(want, need, box);
     ti_region_map_insert(&memory->wanted, &grown, index);
     e->wanted_bytes += counted_bytes(e, want);
-    return false;
 }
 
 /* What grows comes first: the room that it gets may be what others want. Puts the indices of what is to be allocated
@@ -309,11 +317,7 @@ uint64_t ti_wants_peak(ti_emitter *e, uint64_t staging)
             return UINT64_MAX;
         }
         peak = TI_MAX(peak, live);
-        ti_vec_clear(&e->scratch);
-        ti_region_map_query(&want->memory->allocated, &want->box, &e->scratch);
-        for (size_t k = 0; k < e->scratch.count; k++) {
-            live -= ti_bytes_of(want->buffer, &e->scratch.data[k].box);
-        }
+        live -= ti_allocated_bytes(e, want->memory, want->buffer, &want->box);
     }
     return TI_MAX(peak, live + staging);
 }

@@ -79,9 +79,12 @@ static inline bool ti_buffer_memory_has(const ti_buffer_memory *memory, const ti
 {
     return memory->latest.id && ti_box_covers(&memory->latest.box, box);
 }
-/* Somebody needs `box` in one allocation. Whether it has that already; otherwise it is wanted from now on. */
-bool ti_buffer_memory_want(ti_buffer_memory *memory, ti_emitter *emitter, ti_need need, const ti_buffer_info *buffer,
+/* Somebody needs `box` in one allocation: it is wanted from now on, unless there is one. */
+void ti_buffer_memory_want(ti_buffer_memory *memory, ti_emitter *emitter, ti_need need, const ti_buffer_info *buffer,
                            const ti_box *box);
+/* Bytes of the allocations that meet `box`. */
+uint64_t ti_allocated_bytes(ti_emitter *emitter, ti_buffer_memory *memory, const ti_buffer_info *buffer,
+                            const ti_box *box);
 /* Bytes in use at most while all wants are allocated, one after the other, and then `staging` bytes more. */
 uint64_t ti_wants_peak(ti_emitter *emitter, uint64_t staging);
 /* Allocate what is wanted; forget it. */

@@ -80,7 +80,7 @@ const ti_staging *ti_instruction_staging_of(ti_instruction_graph *graph, const t
 }
 
 /* Elements [first, first + count) x elements of a staging allocation. */
-ti_box ti_instruction_slot_box(const ti_staging *s, uint32_t first, uint32_t count)
+static ti_box slot_box(const ti_staging *s, uint32_t first, uint32_t count)
 {
     TI_ASSERT(first + (uint64_t)count <= s->slots);
     int64_t n = (int64_t)s->elements;
@@ -110,10 +110,10 @@ static uint64_t copy_slots(ti_instruction_graph *graph, const ti_instruction_vie
 {
     ti_instruction *copy = ti_emit_start(&graph->emit, TI_INSTRUCTION_COPY, s->task);
     copy->device = kernel->device;
-    copy->as.copy.box = ti_instruction_slot_box(s, slots.first, slots.count);
+    copy->as.copy.box = slot_box(s, slots.first, slots.count);
     copy->as.copy.from = (ti_place){ .allocation = view->place.allocation,
-                                     .whole = ti_instruction_slot_box(s, piece.first, piece.count) };
-    copy->as.copy.to = (ti_place){ .allocation = s->allocation, .whole = ti_instruction_slot_box(s, 0, s->own_slots) };
+                                     .whole = slot_box(s, piece.first, piece.count) };
+    copy->as.copy.to = (ti_place){ .allocation = s->allocation, .whole = slot_box(s, 0, s->own_slots) };
     copy->as.copy.elem_size = view->buffer->elem_size;
     ti_deps_add(&graph->emit.deps, kernel->id);
     ti_deps_add(&graph->emit.deps, s->alloc_id);
@@ -158,11 +158,11 @@ uint64_t ti_instruction_exchange_slots(ti_instruction_graph *graph, const ti_sta
 {
     ti_instruction *instruction = ti_emit_start(&graph->emit, send ? TI_INSTRUCTION_SEND : TI_INSTRUCTION_RECEIVE,
                                                 s->task);
-    ti_place place = { .allocation = s->allocation, .whole = ti_instruction_slot_box(s, 0, s->slots) };
+    ti_place place = { .allocation = s->allocation, .whole = slot_box(s, 0, s->slots) };
     ti_instruction_box *box = TI_ARENA_ARRAY(ti_arena_ring_top(&graph->emit.arenas), ti_instruction_box,
                                              message->spans);
     for (uint32_t i = 0; i < message->spans; i++) {
-        box[i] = (ti_instruction_box){ place, ti_instruction_slot_box(s, slot[i], 1) };
+        box[i] = (ti_instruction_box){ place, slot_box(s, slot[i], 1) };
     }
     instruction->as.transfer.peer = message->peer;
     instruction->as.transfer.counter = message->counter;
