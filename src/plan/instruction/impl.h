@@ -226,6 +226,7 @@ void ti_instruction_free_staging(ti_instruction_graph *graph, const ti_staging *
 /* ---- blocks.c: called by staging.c for tasks in blocks */
 
 uint32_t ti_instruction_cut_blocks(ti_instruction_graph *graph, const ti_task *task, size_t first, size_t end);
+/* How many slots a piece would get. */
 uint32_t ti_instruction_block_slots(ti_instruction_graph *graph, const ti_task *task, const ti_box *chunk);
 /* What run `run` of a piece leaves in the host's slots. */
 ti_slot_range ti_instruction_run_slots(const ti_instruction_graph *graph, const ti_task *task, uint32_t piece,

@@ -128,12 +128,9 @@ static void fetch_slots(ti_instruction_graph *graph, const ti_instruction_view *
 {
     ti_slot_range all = slots_of(graph, s->task, piece);
     size_t before = graph->partial.count;
-    for (uint32_t r = 0; r < kernel->as.kernel.runs; r++) {
-        ti_slot_range left = ti_instruction_run_slots(graph, s->task, piece, r);
+    for (uint32_t r = 0; r < TI_MAX(kernel->as.kernel.runs, 1); r++) {
+        ti_slot_range left = kernel->as.kernel.runs ? ti_instruction_run_slots(graph, s->task, piece, r) : all;
         ti_vec_push(&graph->partial, copy_slots(graph, view, s, all, left, kernel));
-    }
-    if (kernel->as.kernel.runs == 0) {
-        ti_vec_push(&graph->partial, copy_slots(graph, view, s, all, all, kernel));
     }
     ti_emit_unstaging(&graph->emit, s->task, kernel->device, bytes_of(s, all.count), view->place.allocation,
                       &graph->partial.data[before], graph->partial.count - before);
