@@ -27,11 +27,8 @@ void ti_command_track(ti_command_graph *graph, const ti_buffer_info *buffer, con
                       bool write)
 {
     for (uint32_t i = 0; graph->system->record && i < count; i++) {
-        if (write) {
-            ti_tracker_write(&ti_command_buffer_of(graph, buffer)->tracker, &box[i], graph->deps.self, &graph->deps);
-        } else {
-            ti_tracker_read(&ti_command_buffer_of(graph, buffer)->tracker, &box[i], graph->deps.self, &graph->deps);
-        }
+        ti_tracker *tracker = &ti_command_buffer_of(graph, buffer)->tracker;
+        (write ? ti_tracker_write : ti_tracker_read)(tracker, &box[i], graph->deps.self, &graph->deps);
     }
 }
 
