@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What `tacit explain` says about programs whose communication is known.
 
-Usage: explain_test.py PATH-OF-TACIT FOLDER-OF-EXAMPLES"""
+Usage: explain_test.py PATH-OF-TACIT FOLDER-OF-EXAMPLES PATH-OF-EXPLAINED"""
 import json
 import os
 import pathlib
@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-tacit, examples = sys.argv[1], pathlib.Path(sys.argv[2])
+tacit, examples, explained = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
 failures = []
 
 
@@ -131,13 +131,35 @@ def on_nodes():
     check("Who carried collectives out on this node" in text and " by MPI\n" in text, text)
 
 
+def several():
+    """Several reads of one buffer, buffers of one name, rows that one node wrote, and what each leaves to messages."""
+    found = edges(explained, nodes="256:100")
+    parts = found["write", "two parts", "same", "collective"]
+    check(parts["became"] == "all-gather" and parts["peers"] == 0, f"{parts}")
+    check(parts["received_bytes"] >= 8 * (760 - 4), f"{parts}")
+    mixed = found["write", "part and halo", "same (2)", "collective"]
+    check(mixed["became"] == "all-gather and messages, 2 peers", f"{mixed}")
+    check(mixed["reason"] == "the consumer mapper of 'part and halo' on 'same (2)' is neither constant nor non-overlapping", f"{mixed}")
+    halves = found["alone", "halves", "V", "collective"]
+    check(halves["became"] == "scatter" and halves["times"] == 2 and halves["messages"] == 0, f"{halves}")
+    rows = edges(explained, nodes="4")
+    check(rows["fill", "eliminate", "M", "collective"]["pattern"] == "broadcast", f"{rows}")
+    text = run([tacit, "explain", "--nodes", "4", explained]).stdout
+    table, _, reasons = text.partition("Why messages are no collectives:\n")
+    numbers = [line for line in reasons.splitlines() if line.startswith(" (")]
+    check(numbers and len(numbers) == len(set(line.split(") ", 1)[1] for line in numbers)), text)
+    advice = [line for line in reasons.splitlines() if line.startswith("     ") and not line.startswith("     As for (")]
+    check(len(advice) == len(set(advice)), text)
+    check(all(f"({i + 1})" in table for i in range(len(numbers))), text)
+
+
 def failing():
     """A program that fails is heard, and its exit status passed on."""
     done = subprocess.run([tacit, "explain", str(examples / "jacobi"), "--rows", "none"], capture_output=True, text=True, timeout=100)
     check(done.returncode != 0 and "rows" in done.stderr, done.stderr)
 
 
-for test in (on_nodes, failing, nbody, off, stencil, groups, table, by_setting):
+for test in (on_nodes, several, failing, nbody, off, stencil, groups, table, by_setting):
     test()
 print("\n".join(failures + [f"explain: {len(failures)} failures"]))
 sys.exit(1 if failures else 0)

@@ -42,6 +42,7 @@ struct ti_forwards {
     TI_VEC(candidate) candidates;
     TI_VEC(piece) pieces, other_pieces;
     uint32_t images;           /* that the pieces are of */
+    bool moves;                /* some of them are not read as they were written */
     TI_VEC(ti_producer *) old; /* producers that the task reads from, but for what stays */
     TI_VEC(ti_forward) out;
     TI_VEC(ti_edge) edges;
@@ -157,30 +158,19 @@ static candidate *candidate_of(ti_forwards *f, ti_producer *p, part_read kind)
     return &f->candidates.data[p->candidate[kind] - 1];
 }
 
-/* Whether the access reads what the producer wrote as it was written. */
-static bool is_free(ti_forwards *f, const ti_producers *producers, const ti_producer *p, const ti_task *task,
-                    const ti_access *access, uint32_t mapper)
-{
-    const ti_manner *m = ti_producer_manner(producers, p);
-    return m && !m->reduced && ti_mapper_equal(&m->mapper, &access->mapper[mapper]) &&
-           memcmp(&m->geometry, geometry_of(f, task), sizeof(ti_geometry)) == 0;
-}
-
-/* From one node to one node. */
-static bool is_pinned(const ti_producers *producers, const ti_producer *p, const ti_task *task)
-{
-    const ti_manner *m = ti_producer_manner(producers, p);
-    return m && m->geometry.place >= 0 && task->shape->place >= 0 && !m->reduced;
-}
-
 static void look_at_hit(ti_forwards *f, const ti_task *task, const ti_access *access, uint32_t mapper,
                         const ti_box *image, const ti_region_entry *hit)
 {
     ti_producers *producers = f->buffer.data[access->buffer->slot];
     ti_producer *p = ti_producer_of(hit->value);
-    bool pinned = is_pinned(producers, p, task);
-    bool moves = !is_free(f, producers, p, task, access, mapper);
+    const ti_manner *m = ti_producer_manner(producers, p);
+    bool known = m && !m->reduced;
+    bool pinned = known && m->geometry.place >= 0 && task->shape->place >= 0; /* from one node to one node */
+    bool moves = !known || !ti_mapper_equal(&m->mapper, &access->mapper[mapper]) ||
+                 memcmp(&m->geometry, geometry_of(f, task), sizeof(ti_geometry)) !=
+                     0; /* unless read as it was written */
     bool plain = !ti_producer_moved(hit->value) && !pinned;
+    f->moves |= moves;
     ti_box common = ti_box_intersect(&hit->box, image);
     if (!pinned && moves && p->task && p->task <= f->point && p->met != f->question) {
         p->met = f->question;
@@ -229,7 +219,8 @@ static void sort_pieces(ti_forwards *f)
     }
 }
 
-/* What is read of a candidate, as disjoint boxes. Valid until the next call. */
+/* What is read of a candidate, as disjoint boxes. What another read of the task has moved is not told again. Valid until
+ * the next call. */
 static const ti_boxes *boxes_of(ti_forwards *f, const candidate *c)
 {
     TI_ASSERT(c->first < c->end && c->end <= f->pieces.count);
@@ -240,6 +231,11 @@ static const ti_boxes *boxes_of(ti_forwards *f, const candidate *c)
         } else {
             ti_vec_push(&f->boxes, f->pieces.data[i].box);
         }
+    }
+    uint32_t plain = c->kind == EARLIER ? c->producer->candidate[PLAIN] : 0;
+    for (uint32_t i = plain ? f->candidates.data[plain - 1].first : 0; plain && i < f->candidates.data[plain - 1].end;
+         i++) {
+        ti_boxes_subtract(&f->boxes, &f->pieces.data[i].box);
     }
     return &f->boxes;
 }
@@ -283,6 +279,9 @@ static void add_edge(ti_forwards *f, const ti_task *task, const ti_buffer_info *
     const ti_producers *producers = f->buffer.data[buffer->slot];
     const ti_producer *p = c->producer;
     const ti_boxes *boxes = boxes_of(f, c);
+    if (!boxes->count) {
+        return;
+    }
     ti_edge edge = { .buffer = buffer,
                      .producer = p->name,
                      .consumer = name_of(f, task),
@@ -313,10 +312,14 @@ static void derive(ti_forwards *f, const ti_task *task, uint32_t first, ti_arena
     }
     f->question++;
     f->images = 0;
+    f->moves = false;
     for (uint32_t i = first; i < task->shape->accesses; i++) {
         if (task->shape->access[i].buffer == buffer && ti_access_needs_old(&task->shape->access[i])) {
             look_at_read(f, task, i);
         }
+    }
+    if (!f->moves && !f->explain) { /* all is read as it was written: no forward comes of it */
+        return;
     }
     sort_pieces(f);
     bool forwards = !f->off && !task->shape->no_collectives;
