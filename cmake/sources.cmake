@@ -83,6 +83,7 @@ set(TACIT_SOURCES
     plan/instruction/graph.c
     plan/instruction/kernel.c
     plan/instruction/memory.c
+    plan/instruction/places.c
     plan/instruction/reduce.c
     plan/instruction/reduce_blocks.c
     plan/instruction/refuse.c
