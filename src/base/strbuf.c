@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 void ti_strbuf_reserve(ti_strbuf *buf, size_t capacity)
@@ -50,6 +51,21 @@ void ti_strbuf_add_json(ti_strbuf *buf, const char *text)
         }
     }
     ti_strbuf_add(buf, "\"");
+}
+
+bool ti_strbuf_write(const ti_strbuf *buf, const char *path)
+{
+    FILE *file = fopen(path, "w");
+    if (!file) {
+        return false;
+    }
+    bool good = fwrite(ti_strbuf_text(buf), 1, buf->length, file) == buf->length && fflush(file) == 0;
+    int error = errno;
+    if (fclose(file) != 0 && good) {
+        return false;
+    }
+    errno = error;
+    return good;
 }
 
 void ti_strbuf_fini(ti_strbuf *buf)

@@ -27,6 +27,9 @@ static inline void ti_strbuf_clear(ti_strbuf *buf)
         buf->text[0] = '\0';
     }
 }
+/* Make it the contents of a file. False, with errno set, if not every byte got there: of full disks one may hear at the
+ * end only. */
+bool ti_strbuf_write(const ti_strbuf *buf, const char *path);
 void ti_strbuf_fini(ti_strbuf *buf);
 
 /* Writes a number of bytes for people, such as "512 B" or "10.2 GiB", with three digits or more. Returns `text`. */

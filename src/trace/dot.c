@@ -289,12 +289,11 @@ void ti_dot_instruction(ti_dot *dot, const ti_instruction *instruction)
 
 bool ti_dot_write(const ti_dot *dot, const char *path, const char *title)
 {
-    FILE *file = fopen(path, "w");
-    if (!file) {
-        return false;
-    }
-    fprintf(file, "digraph tacit {\n  label=\"%s\"; labelloc=t; fontname=\"sans-serif\";\n", title);
-    fprintf(file, "  node [fontname=\"sans-serif\", fontsize=10];\n  edge [color=\"#666666\"];\n%s}\n",
-            ti_strbuf_text(&dot->text));
-    return fclose(file) == 0;
+    ti_strbuf whole = { 0 };
+    ti_strbuf_add(&whole, "digraph tacit {\n  label=\"%s\"; labelloc=t; fontname=\"sans-serif\";\n", title);
+    ti_strbuf_add(&whole, "  node [fontname=\"sans-serif\", fontsize=10];\n  edge [color=\"#666666\"];\n%s}\n",
+                  ti_strbuf_text(&dot->text));
+    bool good = ti_strbuf_write(&whole, path);
+    ti_strbuf_fini(&whole);
+    return good;
 }

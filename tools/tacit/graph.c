@@ -263,6 +263,7 @@ static int run(const graph_options *o)
 {
     graph_files files = { .name = basename(o->request.program[0]) };
     ti_strbuf prefix = { 0 };
+    tool_catch_signals();
     int exit_status = 0, status = open_folders(&files, o->output);
     if (status != TOOL_OK) {
         return status;

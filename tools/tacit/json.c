@@ -6,16 +6,18 @@
 
 #include "base/config.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Prints and frees. */
 static int print(json_t *value)
 {
     int failed = json_dumpf(value, stdout, JSON_INDENT(2)) != 0 || putchar('\n') == EOF || fflush(stdout) != 0;
     json_decref(value);
-    return failed ? tool_fail(TOOL_FAILURE, "the results cannot be written to the standard output") : TOOL_OK;
+    return failed ? tool_fail(TOOL_FAILURE, "the standard output cannot be written: %s", strerror(errno)) : TOOL_OK;
 }
 
 /* A string; null if there is none, or if it is not UTF-8. */

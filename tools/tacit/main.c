@@ -3,6 +3,8 @@
 
 #include "tacit/tacit.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -68,7 +70,7 @@ static int help(int argc, char **argv)
     return TOOL_OK;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
     const struct command *command = find_command(name);
@@ -92,4 +94,19 @@ int main(int argc, char **argv)
     }
     fputs(usage, stderr);
     return TOOL_USAGE;
+}
+
+/* What was printed must have got there: a full disk is noticed at the end. A signal that came ends the tool now, if it
+ * has ended what the tool did. */
+int main(int argc, char **argv)
+{
+    int status = run(argc, argv);
+    bool good = fflush(stdout) == 0 && !ferror(stdout);
+    if (tool_caught() && status != TOOL_OK) {
+        signal(tool_caught(), SIG_DFL);
+        raise(tool_caught());
+    }
+    return good || status != TOOL_OK
+               ? status
+               : tool_fail(TOOL_FAILURE, "the standard output cannot be written: %s", strerror(errno));
 }

@@ -45,6 +45,16 @@ int tool_launch(const tool_request *request);
 /* Runs the program. TOOL_OK and its exit status (128 + the signal that ended it) if it could be started, else an exit
  * status. */
 int tool_launch_and_wait(const tool_request *request, int *exit_status);
+/* Notes signals that would end the tool from now on; returns the one that came, or 0. */
+void tool_catch_signals(void);
+int tool_caught(void);
+/* Waits for a process, and passes signals on to it: its exit status, as above. */
+int tool_wait(int child);
+/* Runs a program, and keeps what it says in memory: `output` is a file descriptor. Returns what tool_launch_and_wait
+ * does. */
+int tool_run_quietly(const char *path, char **argv, int *output, int *exit_status);
+/* Shows the end of that on stderr, unless a signal has come. */
+void tool_show_output(int output);
 /* The launchers that the tool knows, in order; false behind the last. */
 bool tool_launcher_at(size_t index, tool_launcher *out);
 

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""What programs of tacit and the tool do where something around them goes wrong: disks that are full, settings that differ, signals.
+
+Usage: trouble_test.py PATH-OF-TACIT FOLDER-OF-EXAMPLES MPI (openmpi, mpich, other or none)"""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+tacit, examples, mpi = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve(), sys.argv[3]
+hello = str(examples / "hello")
+failures = []
+
+
+def check(good, what):
+    if not good:
+        failures.append(what)
+
+
+def environment(**settings):
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("TACIT_")}
+    return {**kept, **{"TACIT_" + k: v for k, v in settings.items()}, "ASAN_OPTIONS": "detect_leaks=0", "LC_ALL": "C"}
+
+
+def run(arguments, timeout=100, **settings):
+    try:
+        return subprocess.run(arguments, capture_output=True, text=True, env=environment(**settings), timeout=timeout)
+    except subprocess.TimeoutExpired:
+        check(False, f"{arguments} {settings}: no end after {timeout} s")
+        return subprocess.CompletedProcess(arguments, -1, "", "")
+
+
+def fails(done, *texts):
+    check(done.returncode != 0, f"{done.args}: exit status 0: {done.stderr}")
+    for text in texts:
+        check(text in done.stdout + done.stderr, f"{done.args}: not '{text}' in: {done.stdout}{done.stderr}")
+
+
+def full_disk():
+    """Every file, whatever fits into it: nothing, or a part (of less or more than a stream's buffer)."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("g.task.dot", "g.command.0.dot", "g.instruction.0.dot"):
+            path = pathlib.Path(folder, name)
+            path.symlink_to("/dev/full")
+            fails(run([hello], GRAPH=folder + "/g"), f"cannot write '{path}': No space left on device; set TACIT_GRAPH to")
+            path.unlink()
+        # A file that may have a KiB ends in the middle.
+        limited = ["bash", "-c", "trap '' XFSZ; ulimit -f 1; exec \"$@\"", "x"]
+        nbody = [str(examples / "nbody"), "--steps", "60", "--plummer", "64"]
+        fails(run([*limited, *nbody], GRAPH=folder + "/g"), "File too large")
+        fails(run([*limited, tacit, "graph", "--output", folder, *nbody]), "File too large", "may not be complete")
+        fails(run([*limited, *nbody], DRY_RUN="4", DRY_RUN_REPORT=folder + "/r"), "File too large")
+        fails(run([*limited, tacit, "explain", "--json", *nbody]))
+    fails(run([hello], DRY_RUN="4", DRY_RUN_REPORT="/dev/full"), "cannot write '/dev/full': No space left", "DRY_RUN_REPORT")
+    fails(run([hello], EXPLAIN="/dev/full"), "cannot write '/dev/full': No space left", "TACIT_EXPLAIN")
+    fails(run([str(examples / "nbody"), "--steps", "1", "--output", "/dev/full"]), "cannot write /dev/full: No space left")
+
+
+def full_output():
+    """The tool's results."""
+    for command in ("help", "--version", "info", "info --json", "help settings", "help settings --json", "bench --list",
+                    f"plan --nodes 4 {hello}", f"explain {hello}", f"explain --json {hello}", "run --help"):
+        fails(run(["bash", "-c", f"'{tacit}' {command} >/dev/full"]), "standard output cannot be written: No space left")
+
+
+def signals():
+    """The tool ends by them, its program ends, and nothing stays in the temporary directory."""
+    for command in (["plan", "--nodes", "4"], ["explain"], ["graph", "--output", "."]):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with tempfile.TemporaryDirectory() as folder:
+                marker = pathlib.Path(folder, "marker")
+                script = 'echo $$ "$TACIT_DRY_RUN_REPORT$TACIT_EXPLAIN$TACIT_GRAPH" >made; mv made marker; exec sleep 60'
+                tool = subprocess.Popen([tacit, *command, "sh", "-c", script], env=environment(), cwd=folder, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+                until = time.monotonic() + 60
+                while not marker.exists() and time.monotonic() < until:
+                    time.sleep(0.01)
+                program, report = marker.read_text().split()
+                check(pathlib.Path(report).parent.exists(), f"{command}: {report} cannot be written")
+                tool.send_signal(number)
+                try:
+                    tool.wait(30)
+                except subprocess.TimeoutExpired:
+                    check(False, f"{command}: goes on after {number}")
+                    tool.kill()
+                    tool.wait()
+                    os.kill(int(program), signal.SIGKILL)
+                check(tool.returncode == -number, f"{command}, signal {number}: exit status {tool.returncode}")
+                check(not pathlib.Path(report).parent.exists(), f"{command}, signal {number}: leaves {report}")
+                check(not pathlib.Path("/proc", program).exists(), f"{command}, signal {number}: its program goes on")
+
+
+full_disk()
+full_output()
+signals()
+print("\n".join(failures + [f"trouble: {len(failures)} failures"]))
+sys.exit(1 if failures else 0)
