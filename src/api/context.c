@@ -69,10 +69,13 @@ static tacit_status start_on(ti_comm *comm, const tacit_config *resolved, tacit_
     return ti_context_create(resolved, comm, out);
 }
 
-/* Dry runs need no network, whatever the launcher. That their results are none is said at the beginning and at the
- * end. */
-static tacit_status start_dry_run(const tacit_config *resolved, tacit_context **out)
+/* Dry runs need no network, whatever the launcher; one that is there has compared settings. That their results are none
+ * is said at the beginning and at the end. */
+static tacit_status start_dry_run(const tacit_config *resolved, ti_comm *compared, tacit_context **out)
 {
+    if (compared) {
+        compared->ops->destroy(compared);
+    }
     ti_strbuf why = { 0 };
     int nodes, node;
     tacit_status status;
@@ -86,18 +89,38 @@ static tacit_status start_dry_run(const tacit_config *resolved, tacit_context **
     return status;
 }
 
+/* The network over MPI: on a communicator of the program's, or with NULL on one of its own. All nodes compare their
+ * settings there, so it is opened for dry runs, too, if there are several processes: others may run live. */
+static tacit_status open_mpi(const tacit_mpi_comm *given, const tacit_config *resolved, ti_comm **out, char *why,
+                             size_t why_size)
+{
+    ti_strbuf shared = { 0 };
+    ti_config_shared(resolved, &shared);
+    ti_comm_settings settings = { resolved->early_bytes, resolved->collective_schedule, shared.text };
+    tacit_status status = TACIT_OK;
+    if (given) {
+        status = ti_comm_mpi_adopt(given, &settings, out, why, why_size);
+    } else {
+        *out = ti_comm_mpi_create(&settings, why, why_size);
+        status = *out ? TACIT_OK : TACIT_ERROR_NETWORK;
+    }
+    ti_strbuf_fini(&shared);
+    return status;
+}
+
 tacit_status tacit_init_sized(const tacit_config *config, size_t size, tacit_context **out)
 {
     tacit_config resolved;
     char text[400] = "";
+    ti_comm *comm = NULL;
     TI_TRY(resolve("tacit_init", config, size, out, &resolved));
+    bool mpi = resolved.dry_run ? ti_comm_mpi_has_others() : ti_comm_mpi_is_launched();
+    tacit_status status = mpi ? open_mpi(NULL, &resolved, &comm, text, sizeof(text)) : TACIT_OK;
     if (resolved.dry_run) {
-        return start_dry_run(&resolved, out);
+        return start_dry_run(&resolved, comm, out);
     }
-    ti_comm_settings settings = { resolved.early_bytes, resolved.collective_schedule };
-    ti_comm *comm = ti_comm_mpi_is_launched() ? ti_comm_mpi_create(&settings, text, sizeof(text))
-                                              : ti_comm_self_create();
-    return comm ? start_on(comm, &resolved, out) : init_failed(TACIT_ERROR_NETWORK, text);
+    comm = mpi ? comm : ti_comm_self_create();
+    return status == TACIT_OK ? start_on(comm, &resolved, out) : init_failed(status, text);
 }
 
 tacit_status tacit_init_mpi_sized(const tacit_mpi_comm *given, const tacit_config *config, size_t size,
@@ -105,13 +128,12 @@ tacit_status tacit_init_mpi_sized(const tacit_mpi_comm *given, const tacit_confi
 {
     tacit_config resolved;
     char text[400] = "";
-    ti_comm *comm;
+    ti_comm *comm = NULL;
     TI_TRY(resolve("tacit_init_mpi", config, size, out, &resolved));
+    tacit_status status = open_mpi(given, &resolved, &comm, text, sizeof(text));
     if (resolved.dry_run) {
-        return start_dry_run(&resolved, out);
+        return start_dry_run(&resolved, comm, out);
     }
-    ti_comm_settings settings = { resolved.early_bytes, resolved.collective_schedule };
-    tacit_status status = ti_comm_mpi_adopt(given, &settings, &comm, text, sizeof(text));
     return status == TACIT_OK ? start_on(comm, &resolved, out) : init_failed(status, text);
 }
 

@@ -258,6 +258,52 @@ static bool field_is_allowed(const row *r, const tacit_config *config)
     return r->kind != KIND_WORDS && number <= r->max && (number >= r->min || r->kind == KIND_SIZE);
 }
 
+/* ---- what nodes must have in common: plans and their order of collectives depend on it */
+
+static bool is_shared(const row *r)
+{
+    static const size_t fields[] = { offsetof(tacit_config, dry_run),      offsetof(tacit_config, collectives),
+                                     offsetof(tacit_config, horizon_step), offsetof(tacit_config, collective_schedule),
+                                     offsetof(tacit_config, reproducible), offsetof(tacit_config, horizon_front) };
+    for (size_t i = 0; i < TI_COUNT(fields); i++) {
+        if (r->field == fields[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* As the variable would say it. */
+static void add_value(const row *r, const tacit_config *config, ti_strbuf *out)
+{
+    size_t length;
+    const char *word;
+    for (int i = 0; r->kind == KIND_WORDS && (word = word_at(r, i, &length)); i++) {
+        if (r->value[i] == get_number(r, config)) {
+            ti_strbuf_add(out, "%.*s", (int)length, word);
+            return;
+        }
+    }
+    if (!is_given(r, config)) {
+        ti_strbuf_add(out, "not set");
+    } else if (is_text(r)) {
+        ti_strbuf_add(out, "%s", get_text(r, config));
+    } else {
+        ti_strbuf_add(out, "%lld", get_number(r, config));
+    }
+}
+
+void ti_config_shared(const tacit_config *config, ti_strbuf *out)
+{
+    for (size_t i = 0; i < TI_COUNT(table); i++) {
+        if (is_shared(&table[i])) {
+            ti_strbuf_add(out, "%s=", table[i].doc.name);
+            add_value(&table[i], config, out);
+            ti_strbuf_add(out, "\n");
+        }
+    }
+}
+
 /* ---- names */
 
 /* Number of single-character changes between two names, for "did you mean". */

@@ -93,8 +93,30 @@ def signals():
                 check(not pathlib.Path("/proc", program).exists(), f"{command}, signal {number}: its program goes on")
 
 
+def settings_that_differ():
+    """Whatever nodes would wait for: one node says what differs, all end, and soon."""
+    differ = {"COLLECTIVE_SCHEDULE": ("measure", "auto"), "DRY_RUN": ("3", "not set"), "COLLECTIVES": ("off", "lookahead"), "REPRODUCIBLE": ("1", "0"),
+              "HORIZON_STEP": ("7", "4"), "HORIZON_FRONT": ("99", "not set")}
+    for name, (odd, usual) in differ.items():
+        for nodes in ([1], [1, 2], [2], [0]):
+            cases = "|".join(str(node) for node in nodes)
+            script = f'case "${{OMPI_COMM_WORLD_RANK-$PMI_RANK}}" in {cases}) export TACIT_{name}={odd} ;; esac; exec "$0"'
+            done = run([tacit, "run", "-n", "3", "sh", "-c", script, hello])
+            node, here, there = (nodes[0], odd, usual) if nodes != [0] else (1, usual, odd)
+            fails(done, f"TACIT_{name} is {here} on node {node}, but {there} on node 0")
+            check(done.stderr.count("TACIT_" + name) == 1, f"{name}: said more than once: {done.stderr}")
+            check("^2 =" not in done.stdout, f"{name}: something was computed")
+    done = run([tacit, "run", "-n", "2", tacit, "plan", "--nodes", "4", hello]) # each tool by itself
+    check(done.returncode == 0, f"plan on two nodes: {done.stderr}")
+    for same in ({"DRY_RUN": "3"}, {"COLLECTIVE_SCHEDULE": "measure"}): # these go well
+        done = run([tacit, "run", "-n", "3", hello], **same)
+        check(done.returncode == 0, f"{same}: {done.stderr}")
+
+
 full_disk()
 full_output()
 signals()
+if mpi != "none":
+    settings_that_differ()
 print("\n".join(failures + [f"trouble: {len(failures)} failures"]))
 sys.exit(1 if failures else 0)

@@ -64,8 +64,12 @@ int tool_wait(int child)
 
 int tool_run_quietly(const char *path, char **argv, int *output, int *exit_status)
 {
+    static const char *const job[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_NUM_TASKS" };
     posix_spawn_file_actions_t actions;
     pid_t child;
+    for (size_t i = 0; i < sizeof(job) / sizeof(job[0]); i++) {
+        unsetenv(job[i]); /* of the tool; its program plans alone, again and again */
+    }
     *output = memfd_create("output", MFD_CLOEXEC);
     if (*output < 0) {
         return tool_fail(TOOL_FAILURE, "no process can be started: %s", strerror(errno));
