@@ -80,7 +80,7 @@ static const row table[] = {
     INT("TACIT_HORIZON_STEP", horizon_step, 4, 1, 1000000, "4", "growth of the critical path that makes a horizon"),
     INT("TACIT_HORIZON_FRONT", horizon_front, 0, 1, 100000000, "64 to 1024: 32 x workers of all nodes",
         "width of the execution front that makes a horizon"),
-    SIZE("TACIT_EARLY_BYTES", early_bytes, 1 << 20, 1024, 1ll << 40, "bytes, with k, M, G or T", "1M",
+    SIZE("TACIT_EARLY_BYTES", early_bytes, 1 << 20, 1024, 1ll << 40, "1024 bytes (1k) to 1T, with k, M, G or T", "1M",
          "per peer, bytes sent for which no receive is known; later messages wait"),
     INT("TACIT_WATCHDOG", watchdog, 60, -1, 1000000, "60",
         "seconds without progress after which a node says what it waits for; -1: never"),

@@ -40,10 +40,36 @@ void ti_strbuf_add(ti_strbuf *buf, const char *format, ...)
     va_end(args);
 }
 
+/* How many bytes the character has that begins here; 0: it is none. Neither longer than need be, nor half of a pair of
+ * UTF-16, nor above U+10FFFF. */
+static int character(const char *text)
+{
+    const unsigned char *c = (const unsigned char *)text;
+    int length = c[0] < 0x80 ? 1 : c[0] < 0xc2 ? 0 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : c[0] < 0xf5 ? 4 : 0;
+    for (int i = 1; i < length; i++) {
+        if ((c[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    bool wrong = (c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] >= 0xa0) || (c[0] == 0xf0 && c[1] < 0x90) ||
+                 (c[0] == 0xf4 && c[1] >= 0x90);
+    return wrong ? 0 : length;
+}
+
+void ti_strbuf_add_utf8(ti_strbuf *buf, const char *text)
+{
+    for (int length; *text; text += TI_MAX(length, 1)) {
+        length = character(text);
+        ti_strbuf_add(buf, "%.*s", length ? length : 3, length ? text : "\xef\xbf\xbd");
+    }
+}
+
 void ti_strbuf_add_json(ti_strbuf *buf, const char *text)
 {
+    ti_strbuf clean = { 0 };
+    ti_strbuf_add_utf8(&clean, text);
     ti_strbuf_add(buf, "\"");
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+    for (const unsigned char *c = (const unsigned char *)ti_strbuf_text(&clean); *c; c++) {
         if (*c == '"' || *c == '\\' || *c < ' ') {
             ti_strbuf_add(buf, "\\u%04x", *c);
         } else {
@@ -51,6 +77,7 @@ void ti_strbuf_add_json(ti_strbuf *buf, const char *text)
         }
     }
     ti_strbuf_add(buf, "\"");
+    ti_strbuf_fini(&clean);
 }
 
 bool ti_strbuf_write(const ti_strbuf *buf, const char *path)

@@ -13,7 +13,9 @@ typedef struct ti_strbuf {
 
 void ti_strbuf_add(ti_strbuf *buf, const char *format, ...) TI_PRINTF(2, 3);
 void ti_strbuf_vadd(ti_strbuf *buf, const char *format, va_list args) TI_PRINTF(2, 0);
-/* Text as a string of JSON, with its quotes. Bytes above 127 stay as they are: text is UTF-8. */
+/* Text in UTF-8: every byte that is none becomes U+FFFD. */
+void ti_strbuf_add_utf8(ti_strbuf *buf, const char *text);
+/* Likewise, as a string of JSON, with its quotes. */
 void ti_strbuf_add_json(ti_strbuf *buf, const char *text);
 void ti_strbuf_reserve(ti_strbuf *buf, size_t capacity); /* so that adding up to this needs no memory */
 static inline const char *ti_strbuf_text(const ti_strbuf *buf)

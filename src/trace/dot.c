@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 bool ti_dot_init(ti_dot *dot, const char *window)
 {
@@ -12,7 +13,8 @@ bool ti_dot_init(ti_dot *dot, const char *window)
     if (!window) {
         return true;
     }
-    if (sscanf(window, "%llu:%llu%c", &first, &end, &rest) != 2 || first >= end) {
+    if (strspn(window, "0123456789:") != strlen(window) || sscanf(window, "%llu:%llu%c", &first, &end, &rest) != 2 ||
+        first >= end) {
         return false;
     }
     dot->first_task = first;
@@ -45,9 +47,12 @@ static void add_box(ti_dot *dot, const ti_box *box, int dims)
 /* Quotes would end the label. */
 static void add_name(ti_dot *dot, const char *name)
 {
-    for (const char *c = name; *c; c++) {
+    ti_strbuf clean = { 0 };
+    ti_strbuf_add_utf8(&clean, name);
+    for (const char *c = ti_strbuf_text(&clean); *c; c++) {
         ti_strbuf_add(&dot->text, "%s%c", *c == '"' || *c == '\\' ? "\\" : "", *c);
     }
+    ti_strbuf_fini(&clean);
 }
 
 /* Its label begins with a text and a name. */

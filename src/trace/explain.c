@@ -322,7 +322,10 @@ bool ti_explain_write(const ti_system *system, const char *path, ti_strbuf *why)
     if (json) {
         add_json(system->explain, system, &text);
     } else {
-        ti_explain_text(system->explain, system, &text);
+        ti_strbuf table = { 0 };
+        ti_explain_text(system->explain, system, &table);
+        ti_strbuf_add_utf8(&text, ti_strbuf_text(&table));
+        ti_strbuf_fini(&table);
     }
     bool ok = to_stderr ? fputs(ti_strbuf_text(&text), stderr) >= 0 : ti_strbuf_write(&text, path);
     if (!ok) {

@@ -95,7 +95,13 @@ expect 0 '^  cores +1$' taskset -c "$(taskset -pc $$ | sed 's/.*: *\([0-9]*\).*/
 expect 0 "^  srun +$dir/slurm/srun$" env PATH="$dir/slurm:$PATH" "$tacit" info
 expect 1 'TACIT_WORKERS is .0., but must be 1\.\.4096' env TACIT_WORKERS=0 "$tacit" info
 expect 1 'did you mean TACIT_WORKERS' env TACIT_WORKER=1 "$tacit" info
-expect 1 'must be first:last' env TACIT_GRAPH_TASKS=7 "$tacit" info
+expect 1 'TACIT_EARLY_BYTES is .1000., but must be 1024 bytes' env TACIT_EARLY_BYTES=1000 "$tacit" info
+for devices in ' 4' '+4' '4 ' '2 :discrete' ' 2:discrete' -1 0x2; do
+    expect 1 "TACIT_HOST_DEVICES is '.*', but must be 1 to 32" env TACIT_HOST_DEVICES="$devices" "$tacit" info
+done
+for window in 7 ' 1:2' '1: 2' -1:2 +1:2; do
+    expect 1 'must be first:last' env TACIT_GRAPH_TASKS="$window" "$tacit" info
+done
 mkdir -p "$dir/alone/bin"
 cp "$tacit" "$dir/alone/bin/"
 if "$tacit" info | grep -q '^  libtacit .*\.so'; then

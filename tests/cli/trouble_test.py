@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What programs of tacit and the tool do where something around them goes wrong: disks that are full, settings that differ, signals.
 
-Usage: trouble_test.py PATH-OF-TACIT FOLDER-OF-EXAMPLES MPI (openmpi, mpich, other or none)"""
+Usage: trouble_test.py PATH-OF-TACIT FOLDER-OF-EXAMPLES MPI (openmpi, mpich, other or none) PATH-OF-ODD"""
+import json
 import os
 import pathlib
 import signal
@@ -11,6 +12,7 @@ import tempfile
 import time
 
 tacit, examples, mpi = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve(), sys.argv[3]
+odd = os.path.abspath(sys.argv[4])
 hello = str(examples / "hello")
 failures = []
 
@@ -66,6 +68,26 @@ def full_output():
         fails(run(["bash", "-c", f"'{tacit}' {command} >/dev/full"]), "standard output cannot be written: No space left")
 
 
+def names():
+    """Names that are no UTF-8: what is for other programs is UTF-8 nevertheless."""
+    task, buffer = "t\N{REPLACEMENT CHARACTER}sk", "b" + 3 * "\N{REPLACEMENT CHARACTER}"
+    with tempfile.TemporaryDirectory() as folder:
+        for command in (["explain", "--json"], ["explain"], ["plan", "--json", "--nodes", "4"]):
+            output = subprocess.run([tacit, *command, odd, "names"], capture_output=True, env=environment()).stdout.decode()
+            check(task in output or buffer in output, f"{command}: {output}")
+            check("--json" not in command or json.loads(output), f"{command}")
+        report = pathlib.Path(folder, "report")
+        subprocess.run([odd, "names"], env=environment(DRY_RUN="4", DRY_RUN_REPORT=str(report)), stderr=subprocess.DEVNULL)
+        check(json.loads(report.read_text())["by_task"][0]["name"] == task, report.read_text())
+        subprocess.run([odd, "names"], env=environment(GRAPH=folder + "/g"))
+        for graph in pathlib.Path(folder).glob("*.dot"):
+            check(task in graph.read_text() and buffer in graph.read_text(), f"{graph}: {graph.read_text()}")
+        names = {os.fsencode(k): os.fsencode(v) for k, v in environment().items()}
+        names[b"TACIT_GRAPH"] = os.fsencode(folder) + b"/\xff"
+        output = subprocess.run([tacit, "info", "--json"], capture_output=True, env=names).stdout.decode()
+        check("/\N{REPLACEMENT CHARACTER}" in {s["name"]: s["value"] for s in json.loads(output)["settings"]}["TACIT_GRAPH"], output)
+
+
 def signals():
     """The tool ends by them, its program ends, and nothing stays in the temporary directory."""
     for command in (["plan", "--nodes", "4"], ["explain"], ["graph", "--output", "."]):
@@ -115,6 +137,7 @@ def settings_that_differ():
 
 full_disk()
 full_output()
+names()
 signals()
 if mpi != "none":
     settings_that_differ()

@@ -63,6 +63,13 @@ static void strings_of_json(void **state)
         { "a\"b\\c/d", "\"a\\u0022b\\u005cc/d\"" },
         { "one\ntwo\t\x1f\x7f", "\"one\\u000atwo\\u0009\\u001f\x7f\"" },
         { "r\xc3\xa4umlich %s", "\"r\xc3\xa4umlich %s\"" },
+        { "\xe2\x82\xac \xf0\x9f\x8c\x8d", "\"\xe2\x82\xac \xf0\x9f\x8c\x8d\"" },
+        /* No UTF-8: Latin 1, cut, too long, half a pair, too large. */
+        { "r\xe4u", "\"r\xef\xbf\xbdu\"" },
+        { "\xe2\x82", "\"\xef\xbf\xbd\xef\xbf\xbd\"" },
+        { "\xc0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\"" },
+        { "\xed\xa0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"" },
+        { "\xf4\x90\x80\x80x", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdx\"" },
     };
     for (size_t i = 0; i < TI_COUNT(cases); i++) {
         ti_strbuf buf = { 0 };

@@ -23,11 +23,12 @@ static void say_difference(int node, const char *mine, const char *first)
             continue;
         }
         int name = (int)strcspn(mine, "=");
-        ti_log(TI_LOG_ERROR,
-               "%.*s is %.*s on node %d, but %.*s on node 0; all nodes must have the same: set it for all of them or for "
-               "none",
-               TI_MIN(name, MAX_NAME), mine, (int)n - name - 1, mine + name + 1, node, (int)k - name - 1,
-               first + name + 1);
+        ti_log(
+            TI_LOG_ERROR,
+            "%.*s is %.*s on node %d, but %.*s on node 0; all nodes must have the same: set it for all of them or for "
+            "none",
+            TI_MIN(name, MAX_NAME), mine, (int)n - name - 1, mine + name + 1, node, (int)k - name - 1,
+            first + name + 1);
         return;
     }
 }
@@ -70,7 +71,8 @@ int ti_mpi_compare_settings(MPI_Comm comm, int node, const char *text)
 
 bool ti_comm_mpi_has_others(void)
 {
-    static const char *const sizes[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_NUM_TASKS" };
+    static const char *const sizes[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS",
+                                         "SLURM_STEP_NUM_TASKS" };
     for (size_t i = 0; ti_comm_mpi_is_launched() && i < TI_COUNT(sizes); i++) {
         const char *size = getenv(sizes[i]);
         if (size && atoi(size) > 1) {

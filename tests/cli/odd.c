@@ -1,0 +1,48 @@
+/* A program for trouble_test.py, odd in the way that its first argument names.
+ *
+ *   names                   its task and its buffer have names that are no UTF-8 */
+#include "tacit/tacit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(call)                                                                                                    \
+    do {                                                                                                               \
+        if ((call) != TACIT_OK) {                                                                                      \
+            fprintf(stderr, "%s: %s\n", #call, tacit_last_error(ctx));                                                 \
+            return EXIT_FAILURE;                                                                                       \
+        }                                                                                                              \
+    } while (0)
+
+enum { SIZE = 64 };
+
+static void count(const tacit_launch *k)
+{
+    TACIT_FOR (i, k->chunk, 0) {
+        TACIT_AT1(int, k->view[0], i) += 1;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *way = argc > 1 ? argv[1] : "";
+    bool names = strcmp(way, "names") == 0;
+    tacit_context *ctx = NULL;
+    tacit_buffer *b;
+    static const int zeros[SIZE];
+    CHECK(tacit_init(NULL, &ctx));
+    const tacit_buffer_desc desc = { .name = names ? "b\xff\xe2\x82" : "b",
+                                     .range = TACIT_RANGE(SIZE),
+                                     .elem_size = sizeof(int),
+                                     .init = zeros };
+    CHECK(tacit_buffer_create(ctx, &desc, &b));
+    for (int i = 0; i < 3; i++) {
+        const tacit_task task = { .name = names ? "t\xe4sk" : "task",
+                                  .range = TACIT_RANGE(SIZE),
+                                  .kernel = { .host = count },
+                                  .access = { tacit_update(b, tacit_one_to_one()) } };
+        CHECK(tacit_submit(ctx, &task));
+    }
+    return tacit_finalize(ctx) == TACIT_OK ? EXIT_SUCCESS : EXIT_FAILURE;
+}
