@@ -73,7 +73,8 @@ typedef struct tacit_view {
  * Unless NDEBUG or TACIT_UNCHECKED is defined where they are used, they check that the size of
  * `type` is elem_size, that the mode allows to write (TACIT_AT), and that the index is in the box;
  * if not, they print a sentence and abort, so that a debugger shows the line. With one of these
- * macros defined they are the bare address computation. */
+ * macros defined they are the bare address computation. Checks make kernels 14 to 18 times slower;
+ * where there were any, tacit_finalize says so on node 0, once. */
 #define TACIT_AT0(type, v) (*(TACIT_CHECK_(type, v, true, 0, 0, 0), (type *)(v).data))
 #define TACIT_AT1(type, v, i) (*(TACIT_CHECK_(type, v, true, i, 0, 0), TACIT_PTR1_(type, v, i)))
 #define TACIT_AT2(type, v, i, j) (*(TACIT_CHECK_(type, v, true, i, j, 0), TACIT_PTR2_(type, v, i, j)))

@@ -3,6 +3,7 @@
 #include "api/context.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,10 +14,23 @@ __attribute__((noreturn)) static void stop(const tacit_view *v, const char *what
     abort();
 }
 
+/* Whether a kernel of this process has had its accesses checked, and whether that has been said. */
+static _Atomic int checked;
+enum { CHECKED = 1, SAID };
+
+bool ti_view_checks_are_news(void)
+{
+    int state = CHECKED;
+    return atomic_compare_exchange_strong(&checked, &state, SAID);
+}
+
 void tacit_view_check(const tacit_view *v, size_t elem_size, bool write, size_t i, size_t j, size_t k)
 {
     char text[400];
     size_t at[3] = { i, j, k };
+    if (TI_UNLIKELY(!atomic_load_explicit(&checked, memory_order_relaxed))) {
+        atomic_store_explicit(&checked, CHECKED, memory_order_relaxed);
+    }
     if (elem_size != v->elem_size) {
         snprintf(text, sizeof(text), "the type has %zu bytes, an element has %zu", elem_size, v->elem_size);
         stop(v, text);

@@ -15,7 +15,7 @@
 
 extern char **environ;
 
-enum { MAX_NAME = 100 /* longer names are cut: they are wrong anyway */, MAX_WORDS = 5 };
+enum { MAX_NAME = TI_EDIT_MAX /* longer names are cut: they are wrong anyway */, MAX_WORDS = 5 };
 
 /* The types of fields: int, size_t, const char * (any text, or an amount of memory), and int as one of several
  * words. */
@@ -306,25 +306,6 @@ void ti_config_shared(const tacit_config *config, ti_strbuf *out)
 
 /* ---- names */
 
-/* Number of single-character changes between two names, for "did you mean". */
-static size_t edit_distance(const char *a, const char *b)
-{
-    size_t before[MAX_NAME + 1], na = strlen(a), nb = strlen(b);
-    for (size_t j = 0; j <= nb; j++) {
-        before[j] = j;
-    }
-    for (size_t i = 1; i <= na; i++) {
-        size_t corner = before[0];
-        before[0] = i;
-        for (size_t j = 1; j <= nb; j++) {
-            size_t keep = corner + (a[i - 1] != b[j - 1]);
-            corner = before[j];
-            before[j] = TI_MIN(keep, TI_MIN(before[j], before[j - 1]) + 1);
-        }
-    }
-    return before[nb];
-}
-
 static tacit_status check_names(ti_strbuf *why)
 {
     for (char **e = environ; *e; e++) {
@@ -335,7 +316,7 @@ static tacit_status check_names(ti_strbuf *why)
         char name[MAX_NAME + 1];
         snprintf(name, sizeof(name), "%.*s", (int)TI_MIN(strcspn(*e, "="), (size_t)MAX_NAME), *e);
         for (size_t i = 0; i < TI_COUNT(table); i++) {
-            size_t distance = edit_distance(name, table[i].doc.name);
+            size_t distance = ti_edit_distance(name, table[i].doc.name);
             if (distance < least) {
                 least = distance;
                 nearest = i;

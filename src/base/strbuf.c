@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 void ti_strbuf_reserve(ti_strbuf *buf, size_t capacity)
 {
@@ -99,6 +100,24 @@ void ti_strbuf_fini(ti_strbuf *buf)
 {
     ti_free(buf->text, buf->capacity);
     *buf = (ti_strbuf){ 0 };
+}
+
+size_t ti_edit_distance(const char *a, const char *b)
+{
+    size_t before[TI_EDIT_MAX + 1], na = strnlen(a, TI_EDIT_MAX), nb = strnlen(b, TI_EDIT_MAX);
+    for (size_t j = 0; j <= nb; j++) {
+        before[j] = j;
+    }
+    for (size_t i = 1; i <= na; i++) {
+        size_t corner = before[0];
+        before[0] = i;
+        for (size_t j = 1; j <= nb; j++) {
+            size_t keep = corner + (a[i - 1] != b[j - 1]);
+            corner = before[j];
+            before[j] = TI_MIN(keep, TI_MIN(before[j], before[j - 1]) + 1);
+        }
+    }
+    return before[nb];
 }
 
 const char *ti_bytes_format(uint64_t bytes, char text[TI_BYTES_TEXT])

@@ -34,6 +34,11 @@ static inline void ti_strbuf_clear(ti_strbuf *buf)
 bool ti_strbuf_write(const ti_strbuf *buf, const char *path);
 void ti_strbuf_fini(ti_strbuf *buf);
 
+/* Number of single-character changes between two texts, for "did you mean". Of longer texts it looks at the first
+ * characters. */
+enum { TI_EDIT_MAX = 100 };
+size_t ti_edit_distance(const char *a, const char *b);
+
 /* Writes a number of bytes for people, such as "512 B" or "10.2 GiB", with three digits or more. Returns `text`. */
 enum { TI_BYTES_TEXT = 32 };
 const char *ti_bytes_format(uint64_t bytes, char text[TI_BYTES_TEXT]);

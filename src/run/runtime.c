@@ -704,6 +704,11 @@ bool ti_runtime_is_dry(const ti_runtime *rt)
     return rt->dry != NULL;
 }
 
+bool ti_runtime_has_fenced(const ti_runtime *rt)
+{
+    return rt->dry->tasks[TI_TASK_FENCE] > 0;
+}
+
 bool ti_runtime_report(ti_runtime *rt, ti_strbuf *why)
 {
     bool good = !rt->dry || ti_dry_run_report(rt->dry, &rt->system, rt->config.dry_run_report, why);

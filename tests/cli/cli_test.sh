@@ -116,6 +116,16 @@ esac
 # Wrong use: status 2 and a sentence.
 expect 2 '^Usage:' "$tacit"
 expect 2 "no command 'walk'" "$tacit" walk
+expect 2 "no command 'pln'; did you mean 'plan'" "$tacit" pln --nodes 4 true
+expect 2 "no command 'hepl'; did you mean 'help'" "$tacit" hepl
+expect 2 "no help about 'setings'; did you mean 'settings'" "$tacit" help setings
+expect 2 "no benchmark 'mesages'; did you mean 'messages'" "$tacit" bench mesages
+expect 2 "did you mean '--json'" "$tacit" plan --jsn true
+expect 2 "did you mean '--output'" "$tacit" graph --ouptut=x true
+expect 2 "did you mean '--nodes'" "$tacit" explain --ndoes 4 true
+expect 2 "did you mean '--dry-launch'" "$tacit" run --dry-lunch true
+expect 2 "did you mean '--json'" "$tacit" info --josn
+expect 2 '^tacit: see .tacit plan --help' "$tacit" plan --surely-no-option true
 expect 2 "no help about 'moon'" "$tacit" help moon
 expect 2 'no program is given' "$tacit" run
 expect 2 'no program is given' "$tacit" run -n 2

@@ -10,6 +10,7 @@ import sys
 
 ALLOWED = {
     "api/enter.c": {"lost_error": "the sentence of a call that has no context: one per thread"},
+    "api/view.c": {"checked": "whether kernels check accesses is how the program was compiled, and is said once"},
     "base/alloc.c": {"counted": "memory belongs to the process, and so does the count of it"},
     "base/handle.c": {"pools": "a context may be given handles of another one, or garbage, and must find out"},
     "base/log.c": {"sink": "stderr belongs to the process; the level and node number in front of a line do, too"},

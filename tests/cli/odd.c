@@ -1,11 +1,13 @@
 /* A program for trouble_test.py, odd in the way that its first argument names.
  *
- *   names                   its task and its buffer have names that are no UTF-8 */
+ *   names                   its task and its buffer have names that are no UTF-8
+ *   host SECONDS            it does nothing for a while after a fence */
 #include "tacit/tacit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CHECK(call)                                                                                                    \
     do {                                                                                                               \
@@ -32,10 +34,9 @@ int main(int argc, char **argv)
     tacit_buffer *b;
     static const int zeros[SIZE];
     CHECK(tacit_init(NULL, &ctx));
-    const tacit_buffer_desc desc = { .name = names ? "b\xff\xe2\x82" : "b",
-                                     .range = TACIT_RANGE(SIZE),
-                                     .elem_size = sizeof(int),
-                                     .init = zeros };
+    const tacit_buffer_desc desc = {
+        .name = names ? "b\xff\xe2\x82" : "b", .range = TACIT_RANGE(SIZE), .elem_size = sizeof(int), .init = zeros
+    };
     CHECK(tacit_buffer_create(ctx, &desc, &b));
     for (int i = 0; i < 3; i++) {
         const tacit_task task = { .name = names ? "t\xe4sk" : "task",
@@ -43,6 +44,11 @@ int main(int argc, char **argv)
                                   .kernel = { .host = count },
                                   .access = { tacit_update(b, tacit_one_to_one()) } };
         CHECK(tacit_submit(ctx, &task));
+    }
+    if (strcmp(way, "host") == 0 && argc > 2) {
+        int back[SIZE];
+        CHECK(tacit_fence_read(ctx, b, TACIT_BOX_ALL, back));
+        sleep((unsigned)atoi(argv[2]));
     }
     return tacit_finalize(ctx) == TACIT_OK ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -88,6 +88,26 @@ def names():
         check("/\N{REPLACEMENT CHARACTER}" in {s["name"]: s["value"] for s in json.loads(output)["settings"]}["TACIT_GRAPH"], output)
 
 
+def hints():
+    """What makes programs slow, once; what makes plans slow, once and only then."""
+    checked = "every access of kernels to an element was checked"
+    for nodes in [1] + ([3] if mpi != "none" else []):
+        done = run([tacit, "run", "-n", str(nodes), odd] if nodes > 1 else [odd])
+        check(done.returncode == 0 and done.stderr.count(checked) == 1, f"{nodes} nodes: {done.stderr}")
+    check(checked not in run([odd], LOG="error").stderr, "a hint with TACIT_LOG=error")
+    check(checked not in run([odd], DRY_RUN="4").stderr, "a dry run checks accesses")
+    seconds = 11
+    slow = subprocess.Popen([odd, "host", str(seconds)], env=environment(DRY_RUN="4"), stderr=subprocess.PIPE, text=True)
+    live = subprocess.Popen([odd, "host", str(seconds)], env=environment(), stderr=subprocess.PIPE, text=True)
+    done = run([tacit, "plan", "--nodes", "1,2", odd, "host", str(seconds)])
+    check(done.returncode == 0 and done.stderr.count("Fences give zeros in a plan") == 1, f"plan: {done.stderr}")
+    said = slow.communicate()[1]
+    check(said.count("whose fences give zeros, and the program has worked for 11 s outside of tacit") == 1, said)
+    check("fences give zeros" not in live.communicate()[1], "a live run is no dry run")
+    for quick in (run([odd, "host", "1"], DRY_RUN="4"), run([tacit, "plan", "--nodes", "4", odd, "host", "1"])):
+        check("has worked for" not in quick.stderr and "in a plan" not in quick.stderr, quick.stderr)
+
+
 def signals():
     """The tool ends by them, its program ends, and nothing stays in the temporary directory."""
     for command in (["plan", "--nodes", "4"], ["explain"], ["graph", "--output", "."]):
@@ -138,6 +158,7 @@ def settings_that_differ():
 full_disk()
 full_output()
 names()
+hints()
 signals()
 if mpi != "none":
     settings_that_differ()

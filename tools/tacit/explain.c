@@ -126,7 +126,7 @@ int tool_explain(int argc, char **argv)
         status = c == 'N'               ? parse_nodes(optarg, &o)
                  : c == 'n'             ? tool_parse_nodes(optarg, &o.request.nodes)
                  : c == 'j' || c == 'l' ? TOOL_OK
-                                        : tool_fail(TOOL_USAGE, "see `tacit explain --help`");
+                                        : tool_wrong_option(argv, options);
     }
     o.request.program = argv + optind;
     o.request.output_to_stderr = true;

@@ -58,6 +58,7 @@ static int plan_once(const plan_options *o, const char *folder, long nodes, long
     if (isatty(2)) {
         dprintf(2, "\rplanning as node %ld of %ld ... ", node, nodes);
     }
+    tool_hint_later();
     int status = tool_run_quietly(o->path, o->program, &output, &how);
     if (isatty(2)) {
         dprintf(2, "\r\033[K");
@@ -274,9 +275,7 @@ int tool_plan_command(int argc, char **argv)
             return TOOL_OK;
         }
         o.json |= c == 'j';
-        status = c == 'n'   ? parse_counts(&o, optarg)
-                 : c == 'j' ? TOOL_OK
-                            : tool_fail(TOOL_USAGE, "see `tacit plan --help`");
+        status = c == 'n' ? parse_counts(&o, optarg) : c == 'j' ? TOOL_OK : tool_wrong_option(argv, options);
     }
     o.program = argv + optind;
     status = status == TOOL_OK ? check_program(&o) : status;

@@ -19,6 +19,7 @@ extern char **environ;
 enum { LAST = 2000 /* bytes of output that are shown */ };
 
 static volatile sig_atomic_t caught, program; /* the signal; the process that is waited for */
+static volatile sig_atomic_t hinted;
 
 int tool_caught(void)
 {
@@ -47,6 +48,27 @@ void tool_catch_signals(void)
             sigaction(signals[i], &action, NULL);
         }
     }
+}
+
+/* Once: a loop may wait for a result that never comes. */
+static void hint(int number)
+{
+    static const char text[] =
+        "\ntacit: this takes more than 10 s. Fences give zeros in a plan, so a loop that ends when a result is good "
+        "does not end, and work on results is in vain: give the program an option that bounds it, or leave the "
+        "work out if tacit_is_dry_run (Ctrl-C ends this)\n";
+    signal(number, SIG_IGN);
+    hinted = 1;
+    if (write(2, text, sizeof(text) - 1) < 0) {
+        return;
+    }
+}
+
+void tool_hint_later(void)
+{
+    enum { LONG = 10 /* seconds */ };
+    signal(SIGALRM, hinted ? SIG_IGN : hint);
+    alarm(LONG);
 }
 
 int tool_wait(int child)

@@ -742,8 +742,12 @@ static bool open_collectives(mpi_comm *self, int schedule)
 
 static bool compare_settings(mpi_comm *self, const char *text)
 {
-    return self->comm.num_nodes == 1 || !text ||
-           succeeded(self, ti_mpi_compare_settings(self->mpi, self->comm.node, text), "MPI_Bcast of settings");
+    const char *call = "";
+    if (self->comm.num_nodes == 1 || !text) {
+        return true;
+    }
+    int code = ti_mpi_compare_settings(self->mpi, self->comm.node, text, &call);
+    return succeeded(self, code, call);
 }
 
 static tacit_status create(const ti_mpi_start *start, const ti_comm_settings *settings, ti_comm **out, char *why,

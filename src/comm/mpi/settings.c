@@ -48,9 +48,10 @@ static void end_all(MPI_Comm comm, int node, int who, const char *mine, const ch
     _Exit(EXIT_FAILURE);
 }
 
-int ti_mpi_compare_settings(MPI_Comm comm, int node, const char *text)
+int ti_mpi_compare_settings(MPI_Comm comm, int node, const char *text, const char **call)
 {
     uint64_t length = strlen(text);
+    *call = "MPI_Bcast";
     int code = MPI_Bcast(&length, 1, MPI_UINT64_T, 0, comm);
     if (code != MPI_SUCCESS) {
         return code;
@@ -58,12 +59,13 @@ int ti_mpi_compare_settings(MPI_Comm comm, int node, const char *text)
     char *first = ti_alloc_zero(length + 1);
     memcpy(first, text, node == 0 ? length : 0);
     code = MPI_Bcast(first, (int)length, MPI_CHAR, 0, comm);
-    int who = strcmp(first, text) == 0 ? INT_MAX : node;
     if (code == MPI_SUCCESS) {
+        int who = strcmp(first, text) == 0 ? INT_MAX : node;
+        *call = "MPI_Allreduce";
         code = MPI_Allreduce(MPI_IN_PLACE, &who, 1, MPI_INT, MPI_MIN, comm);
-    }
-    if (code == MPI_SUCCESS && who != INT_MAX) {
-        end_all(comm, node, who, text, first);
+        if (code == MPI_SUCCESS && who != INT_MAX) {
+            end_all(comm, node, who, text, first);
+        }
     }
     ti_free(first, length + 1);
     return code;

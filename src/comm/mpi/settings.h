@@ -5,8 +5,8 @@
 
 #include <mpi.h>
 
-/* All nodes of `comm`, each with its settings in lines. Returns a code of MPI. If a node's settings are not those of
- * node 0, the first such node says which, and the job ends. */
-int ti_mpi_compare_settings(MPI_Comm comm, int node, const char *text);
+/* All nodes of `comm`, each with its settings in lines. Returns the code of `call`, the last call of MPI. If a node's
+ * settings are not those of node 0, the first such node says which, and the job ends. */
+int ti_mpi_compare_settings(MPI_Comm comm, int node, const char *text, const char **call);
 
 #endif
