@@ -71,9 +71,8 @@ enum {
  *     const tacit_config config = { .workers = 4, .reproducible = 1 };
  *     tacit_status status = tacit_init(&config, &ctx);
  *
- * The struct may go out of scope when tacit_init returns. Its strings are not copied: they must stay
- * valid and unchanged until tacit_finalize. Behind each field stands its variable, and what values
- * mean. */
+ * The struct and its strings are copied: both may go out of scope when tacit_init returns. Behind each
+ * field stands its variable, and what values mean. */
 typedef struct tacit_config {
     /* How many threads of this node run kernels, all devices together. Default: the cores that the
      * process may use (its share of them, if several nodes run on one machine), less two from 8 on,

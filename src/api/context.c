@@ -25,11 +25,14 @@ tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, tacit_
     ctx->thread_level = comm->thread_level;
     ctx->thread = pthread_self();
     ctx->reproducible = config->reproducible != 0;
-    ti_runtime_desc desc = { .config = *config, .comm = comm, .context = ctx };
+    ctx->config = *config;
+    ti_config_own_texts(&ctx->config);
+    ti_runtime_desc desc = { .config = ctx->config, .comm = comm, .context = ctx };
     ctx->runtime = ti_runtime_create(&desc, &status, &why);
     if (!ctx->runtime) {
         init_failed(status, ti_strbuf_text(&why));
         ti_strbuf_fini(&ctx->error);
+        ti_config_free_texts(&ctx->config);
         ti_handle_free(TI_HANDLE_CONTEXT, ctx);
         ctx = NULL;
     } else {
@@ -219,6 +222,7 @@ static void free_context(tacit_context *ctx)
     ti_vec_fini(&ctx->objects);
     ti_vec_fini(&ctx->free_slots);
     ti_shapes_destroy(ctx->shapes);
+    ti_config_free_texts(&ctx->config);
     ti_strbuf_fini(&ctx->error);
     ti_handle_free(TI_HANDLE_CONTEXT, ctx);
 }

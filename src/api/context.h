@@ -50,6 +50,7 @@ typedef struct ti_shapes ti_shapes;
 
 struct tacit_context {
     ti_runtime *runtime;
+    tacit_config config; /* with strings of its own */
     ti_strbuf error;
     tacit_buffer *live, *retired; /* retired: destroyed by the program, and their tasks may not be executed yet */
     TI_VEC(uint32_t) free_slots;

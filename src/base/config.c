@@ -258,6 +258,32 @@ static bool field_is_allowed(const row *r, const tacit_config *config)
     return r->kind != KIND_WORDS && number <= r->max && (number >= r->min || r->kind == KIND_SIZE);
 }
 
+/* ---- copies */
+
+static char **text_of(size_t i, tacit_config *config)
+{
+    return (char **)(void *)((char *)config + table[i].field);
+}
+
+void ti_config_own_texts(tacit_config *config)
+{
+    for (size_t i = 0; i < TI_COUNT(table); i++) {
+        if (is_text(&table[i]) && *text_of(i, config)) {
+            *text_of(i, config) = ti_strdup(*text_of(i, config));
+        }
+    }
+}
+
+void ti_config_free_texts(tacit_config *config)
+{
+    for (size_t i = 0; i < TI_COUNT(table); i++) {
+        if (is_text(&table[i])) {
+            ti_strfree(*text_of(i, config));
+            *text_of(i, config) = NULL;
+        }
+    }
+}
+
 /* ---- what nodes must have in common: plans and their order of collectives depend on it */
 
 static bool is_shared(const row *r)
