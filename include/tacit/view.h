@@ -24,6 +24,7 @@
  * call, and compute each element in the same way whatever the chunk is. They must not call tacit,
  * except for tacit_kernel_fail and, in tasks on every node, tacit_launch_communicator of
  * tacit/mpi.h. They must not wait for other nodes or other kernels, except in tasks on every node.
+ * They return: one that calls exit ends the job with an error; tacit_kernel_fail says what is wrong.
  * A kernel of a task on devices may be called from several threads at once, so it has no static
  * variables that it writes. What the launch points to is valid during the call. */
 #ifndef TACIT_VIEW_H

@@ -36,6 +36,7 @@ tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, tacit_
         ti_handle_free(TI_HANDLE_CONTEXT, ctx);
         ctx = NULL;
     } else {
+        ti_view_watch_exit();
         ctx->shapes = ti_shapes_create(ti_runtime_system(ctx->runtime)->num_nodes);
     }
     ti_strbuf_fini(&why);

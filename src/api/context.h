@@ -107,6 +107,9 @@ tacit_status ti_context_check(tacit_context *ctx, const ti_shape *shape);
 /* Whether accesses to views have been checked in this process: true at most once. */
 bool ti_view_checks_are_news(void);
 
+/* From now on a kernel that calls exit ends the job with a sentence. */
+void ti_view_watch_exit(void);
+
 /* Say once if the program of a dry run computes for long after a fence: it may wait for a result that never comes. */
 void ti_context_notice_host_work(tacit_context *ctx);
 

@@ -1,11 +1,13 @@
 /* What kernels call: the checks behind TACIT_AT and TACIT_GET in programs built without NDEBUG, and failure. Any
  * thread. */
 #include "api/context.h"
+#include "base/log.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 __attribute__((noreturn)) static void stop(const tacit_view *v, const char *what)
 {
@@ -45,6 +47,34 @@ void tacit_view_check(const tacit_view *v, size_t elem_size, bool write, size_t 
                      at[d], d, v->box.min[d], v->box.max[d]);
             stop(v, text);
         }
+    }
+}
+
+/* ---- kernels that end the process, which would look like a success */
+
+static _Atomic int watched; /* the process whose exit handler is registered; a fork inherits both */
+
+static void end_of_process(void)
+{
+    const tacit_launch *launch = ti_failure_kernel;
+    if (!launch || atomic_load(&watched) != (int)getpid()) {
+        return;
+    }
+    ti_failure_kernel = NULL;
+    ti_log(
+        TI_LOG_ERROR,
+        "task '%s' on node %d: its kernel called exit, which ends the job; call tacit_kernel_fail to say what is wrong, "
+        "and return",
+        launch->name, launch->node);
+    fflush(stdout);
+    ti_runtime_abort(launch->context->runtime, "a kernel called exit");
+}
+
+void ti_view_watch_exit(void)
+{
+    int me = (int)getpid();
+    if (atomic_exchange(&watched, me) != me) {
+        atexit(end_of_process);
     }
 }
 

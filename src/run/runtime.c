@@ -393,6 +393,11 @@ void ti_runtime_fail(ti_runtime *rt, tacit_status status, const char *format, ..
     ti_lot_wake(&rt->progress.lot, INT32_MAX);
 }
 
+void ti_runtime_abort(ti_runtime *rt, const char *why)
+{
+    rt->comm->ops->abort(rt->comm, why);
+}
+
 /* ---- the application thread */
 
 /* Run a part of a kernel, if this thread may. */

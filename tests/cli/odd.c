@@ -1,12 +1,15 @@
 /* A program for trouble_test.py, odd in the way that its first argument names.
  *
  *   names                   its task and its buffer have names that are no UTF-8
+ *   exit STATUS | host-exit STATUS   its kernel, or that of a host task, calls exit on the last node
+ *   fork                    its kernel forks, and the child calls exit
  *   host SECONDS            it does nothing for a while after a fence */
 #include "tacit/tacit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define CHECK(call)                                                                                                    \
@@ -19,8 +22,26 @@
 
 enum { SIZE = 64 };
 
+typedef struct odd {
+    int leaves, forks, status;
+} odd;
+
 static void count(const tacit_launch *k)
 {
+    const odd *o = k->args;
+    if (o->leaves && k->node == k->num_nodes - 1) {
+        exit(o->status);
+    }
+    if (o->forks) {
+        int how = 1;
+        pid_t child = fork();
+        if (child == 0) {
+            exit(0);
+        }
+        if (waitpid(child, &how, 0) != child || how != 0) {
+            tacit_kernel_fail(k, "the child ended with %d", how);
+        }
+    }
     TACIT_FOR (i, k->chunk, 0) {
         TACIT_AT1(int, k->view[0], i) += 1;
     }
@@ -30,6 +51,9 @@ int main(int argc, char **argv)
 {
     const char *way = argc > 1 ? argv[1] : "";
     bool names = strcmp(way, "names") == 0;
+    const odd args = { .leaves = strstr(way, "exit") != NULL,
+                       .forks = strcmp(way, "fork") == 0,
+                       .status = argc > 2 ? atoi(argv[2]) : 0 };
     tacit_context *ctx = NULL;
     tacit_buffer *b;
     static const int zeros[SIZE];
@@ -42,6 +66,8 @@ int main(int argc, char **argv)
         const tacit_task task = { .name = names ? "t\xe4sk" : "task",
                                   .range = TACIT_RANGE(SIZE),
                                   .kernel = { .host = count },
+                                  .on = strcmp(way, "host-exit") == 0 ? TACIT_ON_HOST : TACIT_ON_DEVICES,
+                                  TACIT_ARGS(args),
                                   .access = { tacit_update(b, tacit_one_to_one()) } };
         CHECK(tacit_submit(ctx, &task));
     }

@@ -108,6 +108,19 @@ def hints():
         check("has worked for" not in quick.stderr and "in a plan" not in quick.stderr, quick.stderr)
 
 
+def exits():
+    """A kernel that calls exit: an error that names it, whatever the status, and the job ends."""
+    for nodes in [1] + ([3] if mpi != "none" else []):
+        launch = [tacit, "run", "-n", str(nodes)] if nodes > 1 else []
+        for way in ("exit", "host-exit"):
+            for status in ("0", "3") if nodes == 1 else ("0",):
+                for settings in ({}, {"THREADS": "0"}, {"WORKERS": "3"}, {"BOUNDS_CHECK": "1"}):
+                    done = run([*launch, odd, way, status], timeout=60, **settings)
+                    fails(done, f"task 'task' on node {nodes - 1}: its kernel called exit")
+        done = run([*launch, odd, "fork"], WORKERS="1")
+        check(done.returncode == 0 and "called exit" not in done.stderr, f"fork on {nodes} nodes: {done.stderr}")
+
+
 def signals():
     """The tool ends by them, its program ends, and nothing stays in the temporary directory."""
     for command in (["plan", "--nodes", "4"], ["explain"], ["graph", "--output", "."]):
@@ -159,6 +172,7 @@ full_disk()
 full_output()
 names()
 hints()
+exits()
 signals()
 if mpi != "none":
     settings_that_differ()
