@@ -52,29 +52,42 @@ void tacit_view_check(const tacit_view *v, size_t elem_size, bool write, size_t 
 
 /* ---- kernels that end the process, which would look like a success */
 
-static _Atomic int watched; /* the process whose exit handler is registered; a fork inherits both */
+static struct {
+    _Atomic int process; /* whose exit handler is registered; a fork inherits both */
+    _Atomic bool ending;
+} watch;
 
+/* A thread that calls exit finds no handler that another one runs already, and would end the process with its own
+ * status: so there are some, and each is replaced first. */
 static void end_of_process(void)
 {
+    enum { MOST_SECONDS = 10 };
     const tacit_launch *launch = ti_failure_kernel;
-    if (!launch || atomic_load(&watched) != (int)getpid()) {
+    if (!launch || atomic_load(&watch.process) != (int)getpid()) {
         return;
     }
-    ti_failure_kernel = NULL;
-    ti_log(
-        TI_LOG_ERROR,
-        "task '%s' on node %d: its kernel called exit, which ends the job; call tacit_kernel_fail to say what is wrong, "
-        "and return",
-        launch->name, launch->node);
+    atexit(end_of_process);
+    if (atomic_exchange(&watch.ending, true)) {
+        sleep(MOST_SECONDS);
+        _Exit(EXIT_FAILURE);
+    }
+    ti_log(TI_LOG_ERROR,
+           "task '%s' on node %d: its kernel called exit, which ends the job; call tacit_kernel_fail to say what is "
+           "wrong, and return",
+           launch->name, launch->node);
     fflush(stdout);
+    ti_failure_kernel = NULL;
     ti_runtime_abort(launch->context->runtime, "a kernel called exit");
 }
 
 void ti_view_watch_exit(void)
 {
+    enum { AT_ONCE = 8 };
     int me = (int)getpid();
-    if (atomic_exchange(&watched, me) != me) {
-        atexit(end_of_process);
+    if (atomic_exchange(&watch.process, me) != me) {
+        for (int i = 0; i < AT_ONCE; i++) {
+            atexit(end_of_process);
+        }
     }
 }
 

@@ -12,7 +12,7 @@ ALLOWED = {
     "api/enter.c": {"lost_error": "the sentence of a call that has no context: one per thread"},
     "api/view.c": {
         "checked": "whether kernels check accesses is how the program was compiled, and is said once",
-        "watched": "exit handlers belong to the process",
+        "watch": "exit handlers belong to the process",
     },
     "base/failure.c": {"ti_failure_kernel": "the kernel that this thread runs, for an exit handler, which takes no argument: one per thread"},
     "base/alloc.c": {"counted": "memory belongs to the process, and so does the count of it"},
