@@ -1,5 +1,5 @@
-#include <math.h>
 #include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <tacit/tacit.h>
 
@@ -25,9 +25,9 @@ static void step(const tacit_launch *k)
             if (i == 0 || i == size->rows - 1 || j == 0 || j == size->columns - 1)
                 TACIT_AT2(double, new, i, j) = TACIT_GET2(double, old, i, j);
             else
-                TACIT_AT2(double, new, i, j) = 0.25 *
-                                               (TACIT_GET2(double, old, i - 1, j) + TACIT_GET2(double, old, i + 1, j) +
-                                                TACIT_GET2(double, old, i, j - 1) + TACIT_GET2(double, old, i, j + 1));
+                TACIT_AT2(double, new, i, j) =
+                    0.25 * (TACIT_GET2(double, old, i - 1, j) + TACIT_GET2(double, old, i + 1, j) +
+                            TACIT_GET2(double, old, i, j - 1) + TACIT_GET2(double, old, i, j + 1));
 }
 
 /* Ends the program with what tacit has to say if a call fails. */
