@@ -34,7 +34,6 @@ set(TACIT_SOURCES
 
     device/cores.c
     device/host.c
-    device/host_thread.c
 
     device/bounds/check.c
     device/bounds/fault.c

@@ -3,6 +3,8 @@
 #include "api/shapes.h"
 #include "base/map.h"
 
+#include <stdio.h>
+
 static uint32_t take_slot(tacit_context *ctx)
 {
     return ctx->free_slots.count ? ctx->free_slots.data[--ctx->free_slots.count] : ctx->slots++;
@@ -29,24 +31,18 @@ static void unlink_buffer(tacit_buffer *buffer)
 static tacit_buffer *new_buffer(tacit_context *ctx, const tacit_buffer_desc *desc, const ti_box *extent)
 {
     tacit_buffer *buffer = TI_HANDLE_NEW(tacit_buffer, TI_HANDLE_BUFFER);
-    ti_strbuf name = { 0 };
-    ctx->buffers++;
-    if (desc->name) {
-        ti_strbuf_add(&name, "%s", desc->name);
-    } else {
-        ti_strbuf_add(&name, "B%llu", (unsigned long long)ctx->buffers);
-    }
+    char number[24];
+    snprintf(number, sizeof(number), "B%llu", (unsigned long long)++ctx->buffers);
     buffer->context = ctx;
     buffer->info = (ti_buffer_info){
         .slot = take_slot(ctx),
         .dims = desc->range.dims,
         .serial = ctx->buffers,
-        .name = ti_strdup(ti_strbuf_text(&name)),
+        .name = ti_strdup(desc->name ? desc->name : number),
         .extent = *extent,
         .elem_size = desc->elem_size,
     };
     buffer->distribution = ti_distribution_make(&desc->distribution, extent, tacit_num_nodes(ctx));
-    ti_strbuf_fini(&name);
     link_buffer(&ctx->live, buffer);
     return buffer;
 }
@@ -159,7 +155,7 @@ tacit_status tacit_buffer_destroy(tacit_context *ctx, tacit_buffer *buffer)
     task->as.destroy = &buffer->info;
     ti_runtime_submit(ctx->runtime, task);
     buffer->destroyed_by = ti_task_graph_tasks(graph);
-    ti_shapes_forget_buffer(ctx->shapes, &buffer->info);
+    ti_shapes_forget(ctx->shapes, &buffer->info);
     unlink_buffer(buffer);
     link_buffer(&ctx->retired, buffer);
     return TACIT_OK;

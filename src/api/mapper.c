@@ -43,11 +43,7 @@ tacit_status tacit_mapper_create(tacit_context *ctx, tacit_mapper_fn *fn, const 
 
 void tacit_region_add(tacit_region *region, tacit_box box)
 {
-    ti_box b;
-    for (int d = 0; d < 3; d++) {
-        b.min[d] = (int64_t)TI_MIN(box.min[d], (size_t)INT64_MAX);
-        b.max[d] = (int64_t)TI_MIN(box.max[d], (size_t)INT64_MAX);
-    }
+    ti_box b = ti_box_from(&box);
     b = ti_box_intersect(&b, &region->extent);
     ti_region_add(&region->region, &b);
 }

@@ -45,7 +45,7 @@ tacit_status tacit_host_object_destroy(tacit_context *ctx, tacit_host_object *ob
             "tacit_host_object_destroy: the object belongs to another context or is destroyed already");
     }
     object->live = false;
-    ti_shapes_forget_objects(ctx->shapes);
+    ti_shapes_forget(ctx->shapes, NULL);
     object->next = ctx->destroyed_objects;
     ctx->destroyed_objects = object;
     return TACIT_OK;

@@ -470,21 +470,11 @@ static bool uses(const ti_shape *shape, const ti_buffer_info *buffer)
     return false;
 }
 
-void ti_shapes_forget_buffer(ti_shapes *s, const ti_buffer_info *buffer)
+void ti_shapes_forget(ti_shapes *s, const ti_buffer_info *buffer)
 {
     for (entry *e = s->newest, *older; e; e = older) {
         older = e->older;
-        if (uses(e->shape, buffer)) {
-            leave(s, e);
-        }
-    }
-}
-
-void ti_shapes_forget_objects(ti_shapes *s)
-{
-    for (entry *e = s->newest, *older; e; e = older) {
-        older = e->older;
-        if (e->shape->orders) {
+        if (buffer ? uses(e->shape, buffer) : e->shape->orders > 0) {
             leave(s, e);
         }
     }

@@ -26,10 +26,9 @@ ti_arena *ti_shapes_begin(ti_shapes *shapes, uint64_t executed);
 void ti_shapes_keep(ti_shapes *shapes, const tacit_task *given, ti_shape *shape, uint64_t task);
 void ti_shapes_abandon(ti_shapes *shapes);
 
-/* A buffer is destroyed, or a host object: shapes that use it (or any host object) are forgotten, since others may get
- * its address. */
-void ti_shapes_forget_buffer(ti_shapes *shapes, const ti_buffer_info *buffer);
-void ti_shapes_forget_objects(ti_shapes *shapes);
+/* A buffer is destroyed, or (NULL) a host object: shapes that use it (or any host object) are forgotten, since others
+ * may get its address. */
+void ti_shapes_forget(ti_shapes *shapes, const ti_buffer_info *buffer);
 
 /* How many there are, and the bytes of all, those that have left included: tests. */
 size_t ti_shapes_count(const ti_shapes *shapes);

@@ -6,16 +6,11 @@
 
 #include <string.h>
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    return b ? gcd(b, a % b) : a;
-}
-
 /* The least common multiple; beyond the largest range there is one chunk, whatever the granularity. */
 static int64_t lcm(int64_t a, int64_t b)
 {
     const int64_t max = (int64_t)1 << TI_MAX_ITEMS_BITS;
-    a /= gcd(a, b);
+    a /= ti_gcd(a, b);
     return a > max / b ? max : a * b;
 }
 
@@ -25,7 +20,7 @@ static void raise_granularity(ti_shape *shape, const tacit_access *a)
     for (int d = 0; d < a->buffer->info.dims && ti_mode_writes(a->mode); d++) {
         const tacit_component *c = &a->mapper.c[d];
         if (c->div > 1 && ti_component_follows(c) && !ti_mapper_has_rule(&a->mapper, TI_ARG_IS_HANDLE)) {
-            shape->gran[c->dim] = lcm(shape->gran[c->dim], c->div / gcd(c->mul, c->div));
+            shape->gran[c->dim] = lcm(shape->gran[c->dim], c->div / ti_gcd(c->mul, c->div));
         }
     }
 }

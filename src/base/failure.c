@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -20,4 +21,5 @@ void ti_failure_set(ti_failure *failure, tacit_status status, const char *format
         atomic_store_explicit(&failure->status, (int)status, memory_order_release);
     }
     ti_lock_drop(&failure->lock);
+    ti_lot_wake(failure->lot, INT_MAX);
 }

@@ -9,6 +9,7 @@
 typedef struct ti_failure {
     _Atomic int status; /* tacit_status; published after `text` */
     ti_lock lock;
+    ti_lot *lot; /* whoever waits there is woken */
     char text[512];
 } ti_failure;
 

@@ -25,5 +25,15 @@ static inline int64_t ti_ceil_div(int64_t a, int64_t b)
 {
     return a / b + (a % b > 0);
 }
+/* The greatest common divisor of two numbers that are not negative; that of 0 and b is b. */
+static inline int64_t ti_gcd(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
 
 #endif

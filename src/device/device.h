@@ -19,7 +19,6 @@ typedef struct ti_device_kernel {
     int dims;            /* of the iteration space */
     bool whole;          /* one call for the whole chunk */
     int64_t granule;     /* cuts along dimension 0 lie on multiples of it from the chunk's begin; see ti_split_share */
-    int priority;
     uint64_t token;
     /* Reductions: calls the kernel for a part, whose chunk is in `launch`; NULL: called once, with `launch`. */
     void (*run)(struct ti_device_kernel *job, int part, int parts, tacit_launch *launch);
@@ -42,7 +41,6 @@ typedef struct ti_device_ops {
 
 struct ti_device {
     const ti_device_ops *ops;
-    int memory;  /* the memory it computes in */
     int workers; /* how many parts of a kernel can run at once */
 };
 

@@ -16,14 +16,11 @@
 #include "device/bounds/check.h"
 #include "grid/split.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 /* Below this a copy is done at once by the caller: cheaper than waking anybody. */
@@ -334,6 +331,9 @@ static bool work_or_idle(host *h, int worker)
 {
     bool completed;
     bool busy = run_one(h, worker, &completed);
+    if (completed && h->desc.told) {
+        ti_lot_wake(h->desc.told, INT_MAX);
+    }
     if ((!busy || completed) && h->desc.idle) {
         busy |= h->desc.idle(h->desc.user, worker);
     }
@@ -360,18 +360,6 @@ static void *worker_main(void *arg)
     }
 }
 
-static void pin(pthread_t id, int cpu)
-{
-    size_t size = CPU_ALLOC_SIZE(cpu + 1);
-    cpu_set_t *set = CPU_ALLOC(cpu + 1);
-    if (set) {
-        CPU_ZERO_S(size, set);
-        CPU_SET_S((size_t)cpu, size, set);
-        pthread_setaffinity_np(id, size, set); /* a wish: without it everything works, only slower */
-        CPU_FREE(set);
-    }
-}
-
 /* Signals are for the threads of the program. */
 static bool start_threads(host *h)
 {
@@ -387,10 +375,7 @@ static bool start_threads(host *h)
         }
         h->running++;
         snprintf(name, sizeof(name), "tacit-%d", i % 10000);
-        pthread_setname_np(t->id, name);
-        if (h->desc.cpus) {
-            pin(t->id, h->desc.cpus[i]);
-        }
+        pthread_setname_np(t->id, h->desc.name ? h->desc.name : name);
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return h->running == h->desc.threads;
@@ -563,9 +548,7 @@ ti_device *ti_device_host_create(const ti_host_desc *desc)
     h->desc = *desc;
     init_queues(h, desc->workers);
     h->threads = ti_alloc_zero((size_t)desc->threads * sizeof(*h->threads));
-    bool started = start_threads(h);
-    h->desc.cpus = NULL;
-    if (!started) {
+    if (!start_threads(h)) {
         host_destroy(&h->base);
         return NULL;
     }

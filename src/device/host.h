@@ -20,8 +20,9 @@ typedef struct ti_host_desc {
     bool (*idle)(void *user, int worker); /* returns whether it did something; NULL: workers only run jobs */
     bool (*polling)(void *user);          /* whether somebody must keep polling (messages under way); NULL: nobody */
     void *user;
-    ti_lot *lot;     /* where workers sleep; woken by launch and by the runtime */
-    const int *cpus; /* core for each thread, or NULL: not pinned; read by create only */
+    ti_lot *lot;      /* where workers sleep; woken by launch and by the runtime */
+    ti_lot *told;     /* woken when a thread has completed a job; NULL: nobody, `idle` sees to it */
+    const char *name; /* of the threads; NULL: tacit-NUMBER */
 } ti_host_desc;
 
 /* NULL if the system does not grant the threads. Threads may call `idle` and `polling` before it returns. */
@@ -36,8 +37,7 @@ void ti_device_host_leave(ti_device *device);
  * `idle` uses go away. */
 void ti_device_host_stop(ti_device *device);
 
-/* Cores this process may use, from hwloc (or the affinity mask). `cpus`, if not NULL, gets up to `max` of their
- * numbers, every core once before the second hardware thread of any. */
-int ti_host_cores(int *cpus, int max);
+/* How many cores this process may use, from hwloc (or the affinity mask). */
+int ti_host_cores(void);
 
 #endif

@@ -197,19 +197,3 @@ ti_engine_slot *ti_engine_next_kernel(ti_engine *e, int device)
     slot->issued = true;
     return slot;
 }
-
-bool ti_engine_is_valid(const ti_engine *e)
-{
-    bool valid = e->watermark <= e->next && e->next - e->watermark <= e->capacity;
-    for (uint64_t id = e->watermark; id < e->next && valid; id++) {
-        const ti_engine_slot *slot = ti_engine_slot_of(e, id);
-        valid = slot->instruction->id == id && (!slot->issued || slot->pending == 0) &&
-                (!slot->complete || slot->issued);
-    }
-    for (int d = 0; d < e->devices; d++) {
-        for (size_t i = 1; i < e->kernels[d].count && valid; i++) {
-            valid = e->kernels[d].data[(i - 1) / 2] < e->kernels[d].data[i];
-        }
-    }
-    return valid && (e->watermark == e->next || !ti_engine_slot_of(e, e->watermark)->complete);
-}

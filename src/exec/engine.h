@@ -57,6 +57,5 @@ static inline uint64_t ti_engine_incomplete(const ti_engine *engine)
 {
     return engine->next - engine->watermark;
 }
-bool ti_engine_is_valid(const ti_engine *engine);
 
 #endif

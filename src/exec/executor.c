@@ -2,7 +2,7 @@
 #include "exec/executor.h"
 
 #include "base/check.h"
-#include "device/host_thread.h"
+#include "device/host.h"
 #include "exec/allocation_table.h"
 #include "exec/block_run.h"
 #include "exec/collective_issue.h"
@@ -32,7 +32,11 @@ struct ti_executor {
     TI_VEC(job *) jobs; /* all of them */
     uint64_t buffer_bytes;
     ti_collective_issue collectives;
-    ti_host_thread *host_thread; /* NULL until the first collective host task, and inline */
+    /* One thread for collective host tasks, and where it sleeps. They may wait for other nodes, so they must not keep a
+     * worker from its work; since they follow each other, there is at most one at a time. NULL until the first one, and
+     * inline. */
+    ti_device *host_thread;
+    ti_lot host_lot;
     int steps_without_network;
     uint64_t activity, running;
     const ti_executor_tap *tap; /* or NULL */
@@ -69,7 +73,7 @@ static void free_memory(ti_executor *ex)
 void ti_executor_destroy(ti_executor *ex)
 {
     if (ex->host_thread) {
-        ti_host_thread_destroy(ex->host_thread);
+        ex->host_thread->ops->destroy(ex->host_thread); /* waits for a kernel that runs */
     }
     free_memory(ex);
     for (size_t i = 0; i < ex->jobs.count; i++) {
@@ -100,7 +104,6 @@ uint64_t ti_executor_incomplete(const ti_executor *ex)
 static void fail(ti_executor *ex, tacit_status status, const char *what, const ti_instruction *i)
 {
     ti_failure_set(&ex->is.progress->failure, status, "task '%s': %s", i->task->shape->name, what);
-    ti_lot_wake(&ex->is.progress->lot, INT32_MAX);
 }
 
 static ti_device *device_of(const ti_executor *ex, const ti_instruction *i)
@@ -149,10 +152,7 @@ static void fill_view(ti_executor *ex, const ti_instruction_view *from, uint32_t
     view->dims = dims;
     view->mode = from->mode;
     view->name = from->buffer->name;
-    for (int d = 0; d < 3; d++) {
-        view->box.min[d] = (size_t)from->box.min[d];
-        view->box.max[d] = (size_t)from->box.max[d];
-    }
+    view->box = ti_box_to_public(&from->box);
     if (ti_box_is_empty(&from->box)) {
         view->data = NULL;
         return;
@@ -250,17 +250,20 @@ static bool may_cut(const ti_task *task, const ti_box *chunk)
 static void launch_collective_host(ti_executor *ex, const ti_instruction *i, ti_device_kernel *kernel)
 {
     if (!ex->host_thread) {
-        ex->host_thread = ti_host_thread_create(&ex->is.progress->lot);
+        ex->host_thread = ti_device_host_create(&(ti_host_desc){ .workers = 1,
+                                                                 .threads = 1,
+                                                                 .lot = &ex->host_lot,
+                                                                 .told = &ex->is.progress->lot,
+                                                                 .name = "tacit-host-task" });
     }
     if (!ex->host_thread) {
         ti_failure_set(&ex->is.progress->failure, TACIT_ERROR_UNSUPPORTED,
                        "task '%s': the system grants no thread for tasks on every node; raise its limit, or set "
                        "TACIT_WORKERS to fewer",
                        i->task->shape->name);
-        ti_lot_wake(&ex->is.progress->lot, INT32_MAX);
         return;
     }
-    ti_host_thread_launch(ex->host_thread, kernel);
+    ex->host_thread->ops->launch(ex->host_thread, 0, kernel);
 }
 
 static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
@@ -278,7 +281,8 @@ static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
     }
     j->kernel = (ti_device_kernel){
         .kernel = &task->shape->kernel,
-        .launch = { .view = j->view,
+        .launch = { .chunk = ti_box_to_public(&i->as.kernel.chunk),
+                    .view = j->view,
                     .args = task->args,
                     .args_size = task->shape->args_size,
                     .node = ex->is.system->node,
@@ -289,16 +293,11 @@ static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
         .dims = task->shape->dims,
         .whole = task->shape->whole_chunk || (ex->is.system->workers > 1 && !may_cut(task, &i->as.kernel.chunk)),
         .granule = task->shape->gran[0],
-        .priority = i->priority,
         .token = i->id,
         .user = (void *)(uintptr_t)i,
         .bounds = ex->is.bounds,
         .task = task,
     };
-    for (int d = 0; d < 3; d++) {
-        j->kernel.launch.chunk.min[d] = (size_t)i->as.kernel.chunk.min[d];
-        j->kernel.launch.chunk.max[d] = (size_t)i->as.kernel.chunk.max[d];
-    }
     if (own_views) {
         prepare_reduction(i, parts, j);
     }
@@ -505,23 +504,23 @@ static void retire(ti_executor *ex, uint64_t id)
     }
 }
 
-static bool poll_devices(ti_executor *ex)
+static inline bool poll_device(ti_executor *ex, ti_device *device)
 {
     uint64_t done[POLL_BATCH];
+    int n = device->ops->poll(device, done, POLL_BATCH);
+    for (int i = 0; i < n; i++) {
+        retire(ex, done[i]);
+    }
+    return n > 0;
+}
+
+static bool poll_devices(ti_executor *ex)
+{
     bool any = false;
     for (int d = 0; d < ex->is.system->devices; d++) {
-        ti_device *device = ex->is.device[d];
-        int n = device->ops->poll(device, done, POLL_BATCH);
-        for (int i = 0; i < n; i++) {
-            retire(ex, done[i]);
-        }
-        any |= n > 0;
+        any |= poll_device(ex, ex->is.device[d]);
     }
-    if (TI_UNLIKELY(ex->host_thread != NULL) && ti_host_thread_poll(ex->host_thread, done)) {
-        retire(ex, done[0]);
-        any = true;
-    }
-    return any;
+    return (TI_UNLIKELY(ex->host_thread != NULL) && poll_device(ex, ex->host_thread)) || any;
 }
 
 static bool poll_network(ti_executor *ex)
@@ -536,7 +535,6 @@ static bool poll_network(ti_executor *ex)
         if (!comm->stats.length_mismatch || !ex->is.explains || !ex->is.explains(ex->is.user)) {
             ti_failure_set(&ex->is.progress->failure, TACIT_ERROR_NETWORK, "%s",
                            comm->stats.error ? comm->stats.error : "the network failed");
-            ti_lot_wake(&ex->is.progress->lot, INT32_MAX);
         }
         return false;
     }

@@ -113,13 +113,9 @@ static void keep(ti_custom_answers *answers, const question *q, uint64_t hash, c
 static void evaluate(const ti_custom_mapper *m, const ti_box *items, const ti_box *extent, int dims, ti_boxes *out)
 {
     tacit_region collected = { .extent = *extent };
-    tacit_box chunk;
-    tacit_range range = { .dims = dims };
-    for (int d = 0; d < 3; d++) {
-        chunk.min[d] = (size_t)items->min[d];
-        chunk.max[d] = (size_t)items->max[d];
-        range.size[d] = (size_t)extent->max[d];
-    }
+    const tacit_box chunk = ti_box_to_public(items);
+    const tacit_range range = { .size = { (size_t)extent->max[0], (size_t)extent->max[1], (size_t)extent->max[2] },
+                                .dims = dims };
     m->fn(&chunk, &range, m->user, &collected);
     ti_region_settle(&collected.region);
     push_all(out, collected.region.boxes.data, collected.region.boxes.count);
@@ -210,9 +206,6 @@ void ti_access_image(const ti_access *access, const ti_box *items, ti_boxes *out
     }
     for (uint32_t i = 0; i < access->mappers; i++) {
         ti_box image[TI_MAPPER_BOXES];
-        int boxes = ti_mapper_image(&access->mapper[i], &access->buffer->extent, items, image);
-        for (int k = 0; k < boxes; k++) {
-            ti_vec_push(out, image[k]);
-        }
+        push_all(out, image, (size_t)ti_mapper_image(&access->mapper[i], &access->buffer->extent, items, image));
     }
 }

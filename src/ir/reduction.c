@@ -3,7 +3,6 @@
 
 #include "base/check.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 

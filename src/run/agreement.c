@@ -554,7 +554,7 @@ static bool step(ti_agreement *a, ti_strbuf *why)
     return true;
 }
 
-void ti_agreement_turn(ti_agreement *a, bool busy, ti_failure *failure, ti_lot *lot)
+void ti_agreement_turn(ti_agreement *a, bool busy, ti_failure *failure)
 {
     if (++a->turns % (busy ? TURNS_BUSY : TURNS_QUIET) != 0) {
         return;
@@ -572,8 +572,8 @@ void ti_agreement_turn(ti_agreement *a, bool busy, ti_failure *failure, ti_lot *
         ti_failure_set(failure, TACIT_ERROR_DIVERGENCE, "%s", why.text);
     }
     ti_strbuf_fini(&why);
-    if (ti_failure_get(failure) != TACIT_OK || ti_agreement_is_settled(a)) {
-        ti_lot_wake(lot, INT32_MAX);
+    if (ti_agreement_is_settled(a)) {
+        ti_lot_wake(failure->lot, INT32_MAX);
     }
 }
 

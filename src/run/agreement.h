@@ -41,9 +41,9 @@ void ti_agreement_idle(ti_agreement *agreement, bool idle);
 void ti_agreement_finish(ti_agreement *agreement);
 
 /* To be called after every step of the executor, which was `busy` or found nothing to do: now and then send, receive
- * and compare what there is. Nodes that differ, and a network that fails, are a failure; the lot is woken then, and
+ * and compare what there is. Nodes that differ, and a network that fails, are a failure; its lot is woken then, and
  * when neighbours have settled. Executor role. */
-void ti_agreement_turn(ti_agreement *agreement, bool busy, ti_failure *failure, ti_lot *lot);
+void ti_agreement_turn(ti_agreement *agreement, bool busy, ti_failure *failure);
 
 /* A message of a wrong length, which nodes that submit different tasks get, is looked into: false if that took too
  * long, or there is no agreement. Executor role. */

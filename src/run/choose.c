@@ -36,7 +36,7 @@ static bool check_threads(const tacit_config *c, const ti_comm *comm, ti_strbuf 
 /* Mode, and workers of all devices. */
 static void choose_mode(const tacit_config *c, const ti_comm *comm, bool is_dry, ti_choice *out)
 {
-    int all_cores = ti_host_cores(NULL, 0), cores = TI_MAX(all_cores / TI_MAX(comm->local_nodes, 1), 1);
+    int all_cores = ti_host_cores(), cores = TI_MAX(all_cores / TI_MAX(comm->local_nodes, 1), 1);
     out->spins = all_cores < comm->local_nodes ? TI_SPINS_CROWDED : TI_SPINS_ROOMY;
     bool alone = cores == 1 && c->workers <= 1 && c->threads != TACIT_THREADS_ON &&
                  c->progress == TACIT_PROGRESS_DEFAULT;

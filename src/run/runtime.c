@@ -12,8 +12,6 @@
 #include "trace/explain.h"
 
 #include <pthread.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { PLAN_BUDGET = 16, MAX_INCOMPLETE = 16384, WATCH_EVERY = 64, MAX_LOOKAHEAD = 8, LONG_WAIT_NS = 2 * 1000 * 1000 };
@@ -60,7 +58,6 @@ static void refuse_memory(ti_runtime *rt, const ti_refusal *refusal)
     if (ti_failure_get(&rt->progress.failure) == TACIT_OK) {
         ti_log_text(TI_LOG_ERROR, refusal->table.text);
         ti_failure_set(&rt->progress.failure, TACIT_ERROR_MEMORY, "%s", refusal->sentence.text);
-        ti_lot_wake(&rt->progress.lot, INT32_MAX);
     }
 }
 
@@ -117,7 +114,7 @@ static bool execute(ti_runtime *rt)
     bool any = drain_instructions(rt);
     any |= ti_executor_step(rt->executor);
     if (rt->agreement) {
-        ti_agreement_turn(rt->agreement, any, &rt->progress.failure, &rt->progress.lot);
+        ti_agreement_turn(rt->agreement, any, &rt->progress.failure);
     }
     ti_lock_drop(&rt->executing);
     return any;
@@ -186,6 +183,7 @@ static bool choose(ti_runtime *rt, ti_strbuf *why)
     bool good = ti_choose(&rt->config, rt->comm, rt->dry != NULL, &choice, why);
     rt->mode = choice.mode;
     rt->progress.lot.spins = choice.spins;
+    rt->progress.failure.lot = &rt->progress.lot;
     rt->system.workers = choice.workers;
     rt->system.devices = choice.devices;
     rt->system.memories = choice.memories;
@@ -275,8 +273,7 @@ static bool start(ti_runtime *rt, const ti_runtime_desc *desc, ti_strbuf *why)
     bool created = create_devices(rt, why);
     if (created) {
         if (rt->config.bounds_check) {
-            rt->bounds = ti_bounds_create(rt->system.devices * rt->system.workers + 1, &rt->progress.failure,
-                                          &rt->progress.lot);
+            rt->bounds = ti_bounds_create(rt->system.devices * rt->system.workers + 1, &rt->progress.failure);
         }
         rt->executor = ti_executor_create(&(ti_executor_desc){
             .system = &rt->system,
@@ -380,17 +377,6 @@ ti_failure *ti_runtime_failure(ti_runtime *rt)
 uint64_t ti_runtime_executed(const ti_runtime *rt)
 {
     return atomic_load_explicit(&rt->progress.task, memory_order_acquire);
-}
-
-void ti_runtime_fail(ti_runtime *rt, tacit_status status, const char *format, ...)
-{
-    char text[500];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    ti_failure_set(&rt->progress.failure, status, "%s", text);
-    ti_lot_wake(&rt->progress.lot, INT32_MAX);
 }
 
 void ti_runtime_abort(ti_runtime *rt, const char *why)

@@ -35,7 +35,7 @@ ti_task_graph *ti_runtime_task_graph(ti_runtime *rt);
 ti_failure *ti_runtime_failure(ti_runtime *rt);
 
 /* The run has failed: wakes everybody who waits, and ends the job on all nodes. Any thread. */
-void ti_runtime_fail(ti_runtime *rt, tacit_status status, const char *format, ...) TI_PRINTF(3, 4);
+#define ti_runtime_fail(rt, ...) ti_failure_set(ti_runtime_failure(rt), __VA_ARGS__)
 
 /* Hand a task, made with ti_task_graph_new, to the pipeline. Helps while the program is too far ahead. */
 void ti_runtime_submit(ti_runtime *rt, ti_task *task);

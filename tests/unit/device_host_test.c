@@ -490,49 +490,10 @@ static void copies_move_all_bytes(void **unused)
 
 static void cores_are_ours(void **unused)
 {
-    int cpus[1024], few[1];
-    cpu_set_t allowed, seen;
+    cpu_set_t allowed;
     (void)unused;
-    int count = ti_host_cores(cpus, 1024);
     assert_int_equal(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
-    assert_int_equal(count, CPU_COUNT(&allowed));
-    CPU_ZERO(&seen);
-    for (int i = 0; i < TI_MIN(count, 1024); i++) {
-        assert_true(CPU_ISSET(cpus[i], &allowed));
-        assert_false(CPU_ISSET(cpus[i], &seen));
-        CPU_SET(cpus[i], &seen);
-    }
-    assert_int_equal(ti_host_cores(few, 1), count);
-    assert_int_equal(few[0], cpus[0]);
-    assert_int_equal(ti_host_cores(NULL, 0), count);
-}
-
-static void on_core(const tacit_launch *launch)
-{
-    cpu_set_t set;
-    int result = pthread_getaffinity_np(pthread_self(), sizeof(set), &set);
-    *(_Atomic int *)*(void *const *)launch->args = result == 0 ? CPU_COUNT(&set) : -1;
-}
-
-static void threads_are_pinned_if_asked(void **unused)
-{
-    ti_lot lot = { 0 };
-    int cpu;
-    _Atomic int count = 0;
-    void *args = &count;
-    tacit_kernel kernel = { .host = on_core };
-    ti_device_kernel job = { .kernel = &kernel, .dims = 1, .granule = 1 };
-    uint64_t token;
-    (void)unused;
-    ti_host_cores(&cpu, 1);
-    ti_device *device = ti_device_host_create(&(ti_host_desc){ .workers = 1, .threads = 1, .lot = &lot, .cpus = &cpu });
-    assert_non_null(device);
-    job.launch.chunk = tacit_box1(0, 5);
-    job.launch.args = &args;
-    device->ops->launch(device, 0, &job);
-    drain(device, false, &token, 1);
-    assert_int_equal(count, 1);
-    device->ops->destroy(device);
+    assert_int_equal(ti_host_cores(), CPU_COUNT(&allowed));
 }
 
 static void nothing_is_left_allocated(void **unused)
@@ -553,7 +514,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(memory_is_aligned_and_may_be_refused),
         cmocka_unit_test(copies_move_all_bytes),
         cmocka_unit_test(cores_are_ours),
-        cmocka_unit_test(threads_are_pinned_if_asked),
         cmocka_unit_test(nothing_is_left_allocated),
     };
     if (argc > 1) {

@@ -70,6 +70,22 @@ static bool may_start(const model *m, uint64_t id, uint64_t watermark)
     return true;
 }
 
+static bool is_valid(const ti_engine *e)
+{
+    bool valid = e->watermark <= e->next && e->next - e->watermark <= e->capacity;
+    for (uint64_t id = e->watermark; id < e->next && valid; id++) {
+        const ti_engine_slot *slot = ti_engine_slot_of(e, id);
+        valid = slot->instruction->id == id && (!slot->issued || slot->pending == 0) &&
+                (!slot->complete || slot->issued);
+    }
+    for (int d = 0; d < e->devices; d++) {
+        for (size_t i = 1; i < e->kernels[d].count && valid; i++) {
+            valid = e->kernels[d].data[(i - 1) / 2] < e->kernels[d].data[i];
+        }
+    }
+    return valid && (e->watermark == e->next || !ti_engine_slot_of(e, e->watermark)->complete);
+}
+
 /* Note what the last event made ready. Only instructions from the lowest incomplete one on can have changed. */
 static void update(model *m)
 {
@@ -82,7 +98,7 @@ static void update(model *m)
     }
     assert_int_equal(m->engine.watermark, watermark);
     assert_int_equal(ti_engine_incomplete(&m->engine), m->submitted + 1 - watermark);
-    assert_true(ti_engine_is_valid(&m->engine));
+    assert_true(is_valid(&m->engine));
 }
 
 static void submit(model *m, ti_instruction_kind kind, int priority, const uint64_t *dep, uint32_t deps)

@@ -380,7 +380,7 @@ static void loop_next(loop *l, int every)
         l->horizon = l->id++;
     }
     l->most_entries = TI_MAX(l->most_entries, l->tracker.map.count);
-    l->most_records = TI_MAX(l->most_records, (size_t)l->tracker.records);
+    l->most_records = TI_MAX(l->most_records, l->tracker.record.count);
 }
 
 static ti_box slab(int64_t a, int64_t b)

@@ -117,7 +117,7 @@ static void find_out(tool_facts *facts)
 {
     tacit_config config;
     ask_mpi(facts, load_library(facts));
-    facts->cores = ti_host_cores(NULL, 0);
+    facts->cores = ti_host_cores();
     if (ti_config_resolve(NULL, &config, &facts->settings_problem) == TACIT_OK) {
         config.graph = NULL;
         count_devices(facts, &config);

@@ -158,7 +158,7 @@ static void openmpi_command(command *c, int nodes)
         add(&c->env, "OMPI_ALLOW_RUN_AS_ROOT=1");
         add(&c->env, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
     }
-    if (nodes > ti_host_cores(NULL, 0)) {
+    if (nodes > ti_host_cores()) {
         add(&c->env, "OMPI_MCA_mpi_yield_when_idle=1");
     }
     if (!tool_can_read_processes()) {

@@ -5,8 +5,7 @@
 
 #include <limits.h>
 
-/* Remembers the call for messages. */
-#define CALL(all, function, ...) ((all)->call = #function, function(__VA_ARGS__))
+#define CALL(all, ...) TI_MPI_CALL(&(all)->call, __VA_ARGS__)
 
 /* ---- who takes part */
 
@@ -44,11 +43,6 @@ typedef struct cut {
     int64_t unit;
     bool in_rows; /* a unit is a box in the order of memory, not index after index */
 } cut;
-
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-    return b ? common_divisor(b, a % b) : a;
-}
 
 /* In which dimension `part` is not as long as the region; *dim is that of the parts before, or -1. False if it is
  * another one. */
@@ -109,8 +103,8 @@ static bool find_unit(ti_mpi_collectives *all, cut *c)
     for (size_t q = 0; q < all->bound.count; q++) {
         const ti_box *part = &all->bound.data[q];
         if (!ti_box_is_empty(part)) {
-            divisor = common_divisor(part->min[c->dim] - c->least, divisor);
-            divisor = common_divisor(part->max[c->dim] - c->least, divisor);
+            divisor = ti_gcd(part->min[c->dim] - c->least, divisor);
+            divisor = ti_gcd(part->max[c->dim] - c->least, divisor);
         }
     }
     c->unit = length <= INT_MAX && !c->in_rows ? 1 : divisor;
@@ -213,17 +207,11 @@ static int make_unit(ti_mpi_collectives *all, const ti_exchange *x, const cut *c
         extent = step_of(all, x, part, c->dim) * (size_t)c->unit;
     }
     MPI_Datatype tight;
-    int code = ti_mpi_type_create(&(ti_payload){ &block, 1, ti_block_bytes(&block) }, &tight, &all->call);
     out->first = offset_of(x, block.base);
-    if (code) {
-        return code;
-    }
-    code = CALL(all, MPI_Type_create_resized, tight, 0, (MPI_Aint)extent, &out->unit);
-    if (code) {
-        return code;
-    }
-    code = CALL(all, MPI_Type_commit, &out->unit);
-    return code ? code : CALL(all, MPI_Type_free, &tight);
+    TI_MPI_TRY(ti_mpi_type_create(&(ti_payload){ &block, 1, ti_block_bytes(&block) }, &tight, &all->call));
+    TI_MPI_TRY(CALL(all, MPI_Type_create_resized, tight, 0, (MPI_Aint)extent, &out->unit));
+    TI_MPI_TRY(CALL(all, MPI_Type_commit, &out->unit));
+    return CALL(all, MPI_Type_free, &tight);
 }
 
 /* There is one per chunk of this node, mostly in order already. */
@@ -345,17 +333,16 @@ static int make_pair(ti_mpi_collectives *all, const ti_exchange *x, int r, int q
     MPI_Datatype message;
     ti_payload payload = x->locate(x->user, &all->boxes[0]);
     MPI_Aint at = offset_of(x, payload.block[0].base) - shift;
-    int code = ti_mpi_type_create(&payload, &message, &all->call);
-    code = code ? code : CALL(all, MPI_Type_create_hindexed, 1, &(int){ 1 }, &at, message, out);
-    code = code ? code : CALL(all, MPI_Type_commit, out);
-    return code ? code : CALL(all, MPI_Type_free, &message);
+    TI_MPI_TRY(ti_mpi_type_create(&payload, &message, &all->call));
+    TI_MPI_TRY(CALL(all, MPI_Type_create_hindexed, 1, &(int){ 1 }, &at, message, out));
+    TI_MPI_TRY(CALL(all, MPI_Type_commit, out));
+    return CALL(all, MPI_Type_free, &message);
 }
 
 /* MPI wants two buffers, which may not be the same: the second begins at the second byte of the first. */
 static int make_pairs(ti_mpi_collectives *all, const ti_exchange *x, ti_mpi_share *out)
 {
     size_t n = (size_t)all->nodes;
-    int code = MPI_SUCCESS;
     out->way = TI_MPI_WAY_PAIRS;
     out->count = TI_NEW_ARRAY(int, n);
     out->at = TI_NEW_ARRAY(int, n);
@@ -363,13 +350,13 @@ static int make_pairs(ti_mpi_collectives *all, const ti_exchange *x, ti_mpi_shar
     for (size_t q = 0; q < 2 * n; q++) {
         out->type[q] = MPI_BYTE;
     }
-    for (int q = 0; q < all->nodes && !code; q++) {
+    for (int q = 0; q < all->nodes; q++) {
         if (q != all->node) {
-            code = make_pair(all, x, all->node, q, 0, &out->count[q], &out->type[q]);
-            code = code ? code : make_pair(all, x, q, all->node, 1, &out->at[q], &out->type[n + (size_t)q]);
+            TI_MPI_TRY(make_pair(all, x, all->node, q, 0, &out->count[q], &out->type[q]));
+            TI_MPI_TRY(make_pair(all, x, q, all->node, 1, &out->at[q], &out->type[n + (size_t)q]));
         }
     }
-    return code;
+    return MPI_SUCCESS;
 }
 
 /* As long as which slab the parts of all nodes are along *dim, which is -1 before; 0: they are not slabs of one
@@ -516,9 +503,7 @@ static int share_of(ti_mpi_collectives *all, const ti_exchange *x, const team *t
     ti_mpi_share *s = take_share(all, &code);
     TI_ASSERT(!s->under_way && !s->count && !s->type && !s->reducer);
     *out = s;
-    if (code) {
-        return code;
-    }
+    TI_MPI_TRY(code);
     s->serial = x->layout ? x->what->serial : 0;
     s->layout = x->layout;
     s->mpi = t->mpi;
@@ -639,12 +624,10 @@ int ti_mpi_collectives_start(ti_mpi_collectives *all, const ti_exchange *x, ti_m
     if (code || s->way == TI_MPI_WAY_DIRECT) {
         return code;
     }
-    code = call_mpi(all, s, x, &out->packing, request);
-    if (!code) {
-        s->under_way++;
-        out->share = s;
-    }
-    return code;
+    TI_MPI_TRY(call_mpi(all, s, x, &out->packing, request));
+    s->under_way++;
+    out->share = s;
+    return MPI_SUCCESS;
 }
 
 void ti_mpi_collectives_done(ti_mpi_collectives *all, const ti_mpi_operation *operation)
@@ -662,10 +645,7 @@ int ti_mpi_collectives_init(ti_mpi_collectives *all, MPI_Comm mpi, int node, int
 {
     *all = (ti_mpi_collectives){ .mpi = mpi, .node = node, .nodes = nodes, .schedule = schedule };
     /* Nodes whose schedules differ are told so later. */
-    int code = ti_mpi_grid_init(&all->grid, mpi, node, nodes, &all->call);
-    if (code) {
-        return code;
-    }
+    TI_MPI_TRY(ti_mpi_grid_init(&all->grid, mpi, node, nodes, &all->call));
     for (int s = 0; s < TI_MPI_SIZES; s++) {
         all->choice.packed[s] = schedule == TACIT_COLLECTIVE_SCHEDULE_PACKED;
         for (int p = TI_PATTERN_GATHER; p < TI_PATTERN_REDUCE; p++) {

@@ -30,7 +30,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     PORTION = 64,        /* requests tested by one poll */
@@ -130,6 +129,9 @@ static bool succeeded(mpi_comm *self, int code, const char *what)
     fail(self, "%s failed: %s", what, ti_mpi_error_text(code, text));
     return false;
 }
+
+/* A call of MPI, which is named if it fails. */
+#define CALLED(self, function, ...) succeeded(self, function(__VA_ARGS__), #function)
 
 static void fail_op(mpi_comm *self, const op *o, const char *call, int code)
 {
@@ -232,10 +234,11 @@ static void start(mpi_comm *self, op o, uint64_t counter, const ti_payload *payl
     wire w;
     TI_ASSERT(o.peer >= 0 && o.peer < self->comm.num_nodes && self->request.count == self->op.count);
     MPI_Request request = MPI_REQUEST_NULL;
-    const char *call = names[o.kind];
+    const char *call;
     ti_mpi_guard_inside = true;
     int code = wire_of(self, &o, payload, &w, &call);
     if (!code) {
+        call = names[o.kind];
         code = start_on_wire(self, &o, (int)(counter % self->tags), &w, &request);
     }
     if (!code && w.temporary && (code = MPI_Type_free(&w.type))) {
@@ -374,7 +377,6 @@ static void mpi_collective(ti_comm *comm, const ti_exchange *x, uint64_t token)
     if (TI_UNLIKELY(code)) {
         fail_op(self, &o, self->shared.call, code);
     } else if (o.collective.share) {
-        comm->stats.collectives_by_network++;
         comm->stats.carried[x->what->pattern][1]++;
         ti_vec_push(&self->request, request);
         ti_vec_push(&self->op, o);
@@ -401,10 +403,9 @@ static int64_t mpi_sum(ti_comm *comm, int64_t value)
     MPI_Request request = MPI_REQUEST_NULL;
     int done = 0;
     ti_mpi_guard_inside = true;
-    int code = MPI_Iallreduce(&mine, &all, 1, MPI_LONG_LONG, MPI_SUM, self->mpi, &request);
-    bool going = succeeded(self, code, "MPI_Iallreduce");
+    bool going = CALLED(self, MPI_Iallreduce, &mine, &all, 1, MPI_LONG_LONG, MPI_SUM, self->mpi, &request);
     while (going && !done) {
-        going = succeeded(self, MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+        going = CALLED(self, MPI_Test, &request, &done, MPI_STATUS_IGNORE);
         sched_yield();
     }
     ti_mpi_guard_inside = false;
@@ -418,8 +419,7 @@ static int64_t mpi_sum(ti_comm *comm, int64_t value)
 static void check_length(mpi_comm *self, const op *o, const MPI_Status *status)
 {
     MPI_Count bytes = 0;
-    int code = MPI_Get_elements_x(status, MPI_BYTE, &bytes);
-    if (succeeded(self, code, "MPI_Get_elements_x") && (size_t)bytes != o->bytes) {
+    if (CALLED(self, MPI_Get_elements_x, status, MPI_BYTE, &bytes) && (size_t)bytes != o->bytes) {
         self->comm.stats.length_mismatch = true;
         fail(self, "node %d sent %lld bytes where %zu were expected", o->peer, (long long)bytes, o->bytes);
     }
@@ -628,14 +628,14 @@ static void peers_fini(mpi_comm *self)
 
 static bool close_communicator(mpi_comm *self, MPI_Comm *comm)
 {
-    return *comm == MPI_COMM_NULL || succeeded(self, MPI_Comm_free(comm), "MPI_Comm_free");
+    return *comm == MPI_COMM_NULL || CALLED(self, MPI_Comm_free, comm);
 }
 
 /* False if MPI reports an error, which is kept. */
 static bool leave_mpi(mpi_comm *self)
 {
     int finalized = 0;
-    bool asked = succeeded(self, MPI_Finalized(&finalized), "MPI_Finalized");
+    bool asked = CALLED(self, MPI_Finalized, &finalized);
     int code = ti_mpi_types_fini(&self->types, asked && !finalized);
     int shared = ti_mpi_collectives_fini(&self->shared, asked && !finalized);
     if (!asked || finalized) {
@@ -705,34 +705,32 @@ static bool open_communicator(mpi_comm *self, MPI_Comm parent)
     ti_comm *comm = &self->comm;
     MPI_Comm machine = MPI_COMM_NULL;
     int *largest = NULL, has_largest = 0;
-    if (!succeeded(self, MPI_Comm_dup(parent, &self->mpi), "MPI_Comm_dup") ||
-        !succeeded(self, MPI_Comm_set_errhandler(self->mpi, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler") ||
-        !succeeded(self, MPI_Comm_rank(self->mpi, &comm->node), "MPI_Comm_rank") ||
-        !succeeded(self, MPI_Comm_size(self->mpi, &comm->num_nodes), "MPI_Comm_size") ||
-        !succeeded(self, MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &largest, &has_largest), "MPI_Comm_get_attr") ||
-        !succeeded(self, MPI_Comm_split_type(self->mpi, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine),
-                   "MPI_Comm_split_type") ||
-        !succeeded(self, MPI_Comm_size(machine, &comm->local_nodes), "MPI_Comm_size")) {
+    if (!CALLED(self, MPI_Comm_dup, parent, &self->mpi) ||
+        !CALLED(self, MPI_Comm_set_errhandler, self->mpi, MPI_ERRORS_RETURN) ||
+        !CALLED(self, MPI_Comm_rank, self->mpi, &comm->node) ||
+        !CALLED(self, MPI_Comm_size, self->mpi, &comm->num_nodes) ||
+        !CALLED(self, MPI_Comm_get_attr, MPI_COMM_WORLD, MPI_TAG_UB, &largest, &has_largest) ||
+        !CALLED(self, MPI_Comm_split_type, self->mpi, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine) ||
+        !CALLED(self, MPI_Comm_size, machine, &comm->local_nodes)) {
         return false;
     }
     TI_ASSERT(comm->local_nodes >= 1 && comm->local_nodes <= comm->num_nodes);
     self->tags = (has_largest ? (uint64_t)*largest : 32767u) + 1; /* what the standard guarantees */
-    return succeeded(self, MPI_Comm_free(&machine), "MPI_Comm_free");
+    return CALLED(self, MPI_Comm_free, &machine);
 }
 
 /* Now, since all nodes are here. Errors are the kernels' business: reported as the application has it, or as MPI does
  * if nobody says. */
 static bool open_kernels_communicator(mpi_comm *self, MPI_Comm parent)
 {
-    return succeeded(self, MPI_Comm_dup(parent, &self->kernels), "MPI_Comm_dup") &&
-           (!self->finalizes ||
-            succeeded(self, MPI_Comm_set_errhandler(self->kernels, MPI_ERRORS_ARE_FATAL), "MPI_Comm_set_errhandler"));
+    return CALLED(self, MPI_Comm_dup, parent, &self->kernels) &&
+           (!self->finalizes || CALLED(self, MPI_Comm_set_errhandler, self->kernels, MPI_ERRORS_ARE_FATAL));
 }
 
 static bool open_collectives(mpi_comm *self, int schedule)
 {
     ti_mpi_collectives *shared = &self->shared;
-    if (!succeeded(self, MPI_Comm_dup(self->mpi, &self->collectives), "MPI_Comm_dup")) {
+    if (!CALLED(self, MPI_Comm_dup, self->mpi, &self->collectives)) {
         return false;
     }
     int code = ti_mpi_collectives_init(shared, self->collectives, self->comm.node, self->comm.num_nodes, schedule);

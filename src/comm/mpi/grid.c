@@ -4,7 +4,7 @@
 #include "base/check.h"
 #include "grid/split.h"
 
-#define CALL(call, function, ...) (*(call) = #function, function(__VA_ARGS__))
+#define CALL TI_MPI_CALL
 
 MPI_Comm ti_mpi_grid_find(const ti_mpi_grid *grid, int members, int stride)
 {
@@ -24,26 +24,22 @@ static int add(ti_mpi_grid *grid, MPI_Comm mpi, int node, int members, int strid
     TI_ASSERT(members > 0 && stride > 0 && grid->groups < TI_MPI_GRID_GROUPS);
     MPI_Comm group;
     int colour = node / (stride * members) * stride + node % stride;
-    int code = CALL(call, MPI_Comm_split, mpi, colour, node, &group);
-    if (code == MPI_SUCCESS) {
-        grid->group[grid->groups++] = (struct ti_mpi_grid_group){ members, stride, group };
-        code = CALL(call, MPI_Comm_set_errhandler, group, MPI_ERRORS_RETURN);
-    }
-    return code;
+    TI_MPI_TRY(CALL(call, MPI_Comm_split, mpi, colour, node, &group));
+    grid->group[grid->groups++] = (struct ti_mpi_grid_group){ members, stride, group };
+    return CALL(call, MPI_Comm_set_errhandler, group, MPI_ERRORS_RETURN);
 }
 
 int ti_mpi_grid_init(ti_mpi_grid *grid, MPI_Comm mpi, int node, int nodes, const char **call)
 {
     int64_t parts[2];
-    int code = MPI_SUCCESS;
     *grid = (ti_mpi_grid){ .groups = 0 };
     ti_split_grid(nodes, parts);
     for (int i = 0; i < 2 && parts[1] > 1; i++) {
         int rows = (int)parts[i], columns = (int)parts[1 - i];
-        code = code ? code : add(grid, mpi, node, columns, 1, call);
-        code = code ? code : add(grid, mpi, node, rows, columns, call);
+        TI_MPI_TRY(add(grid, mpi, node, columns, 1, call));
+        TI_MPI_TRY(add(grid, mpi, node, rows, columns, call));
     }
-    return code;
+    return MPI_SUCCESS;
 }
 
 int ti_mpi_grid_fini(ti_mpi_grid *grid, const char **call)

@@ -7,8 +7,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* Remembers the call for messages. */
-#define CALL(call, function, ...) (*(call) = #function, function(__VA_ARGS__))
+#define CALL TI_MPI_CALL
 
 enum { SCRATCH_BYTES = 4096 };
 
@@ -64,11 +63,9 @@ static int open_attribute(const char **call)
     if (atomic_load(&attribute) != MPI_KEYVAL_INVALID) {
         return MPI_SUCCESS;
     }
-    int code = CALL(call, MPI_Type_create_keyval, MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &fresh, NULL);
-    if (!code && !atomic_compare_exchange_strong(&attribute, &none, fresh)) {
-        code = CALL(call, MPI_Type_free_keyval, &fresh);
-    }
-    return code;
+    TI_MPI_TRY(CALL(call, MPI_Type_create_keyval, MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &fresh, NULL));
+    bool is_first = atomic_compare_exchange_strong(&attribute, &none, fresh);
+    return is_first ? MPI_SUCCESS : CALL(call, MPI_Type_free_keyval, &fresh);
 }
 
 /* inout = in op inout: what is in `in` comes from nodes before. */
@@ -95,11 +92,11 @@ static int open_own(ti_mpi_reducer *r, const char **call)
     TI_ASSERT(r->elem_size > 0);
     r->at_once = TI_MAX(SCRATCH_BYTES / r->elem_size, (size_t)1);
     r->scratch = ti_alloc(r->at_once * r->elem_size);
-    int code = open_attribute(call);
-    code = code ? code : CALL(call, MPI_Type_contiguous, (int)r->elem_size, MPI_BYTE, &r->type);
-    code = code ? code : CALL(call, MPI_Type_commit, &r->type);
-    code = code ? code : CALL(call, MPI_Type_set_attr, r->type, atomic_load(&attribute), r);
-    return code ? code : CALL(call, MPI_Op_create, combine, 0, &r->op);
+    TI_MPI_TRY(open_attribute(call));
+    TI_MPI_TRY(CALL(call, MPI_Type_contiguous, (int)r->elem_size, MPI_BYTE, &r->type));
+    TI_MPI_TRY(CALL(call, MPI_Type_commit, &r->type));
+    TI_MPI_TRY(CALL(call, MPI_Type_set_attr, r->type, atomic_load(&attribute), r));
+    return CALL(call, MPI_Op_create, combine, 0, &r->op);
 }
 
 /* ---- */

@@ -27,13 +27,16 @@ static bool succeeded(int code, const char *what, char *why, size_t why_size)
     return false;
 }
 
+/* A call of MPI; the sentence if it fails. */
+#define CALLED(function, ...) succeeded(function(__VA_ARGS__), #function, why, why_size)
+
 /* ---- thread levels */
 
 /* An application that has initialised MPI calls it when it likes, from whichever threads the level allows. */
 static bool ask_level(ti_mpi_start *start, char *why, size_t why_size)
 {
     int level = MPI_THREAD_SINGLE;
-    if (!succeeded(MPI_Query_thread(&level), "MPI_Query_thread", why, why_size)) {
+    if (!CALLED(MPI_Query_thread, &level)) {
         return false;
     }
     start->threads = level >= MPI_THREAD_MULTIPLE    ? TI_COMM_THREADS_ALL
@@ -54,19 +57,16 @@ static bool initialize(ti_mpi_start *start, char *why, size_t why_size)
     int level = MPI_THREAD_SINGLE;
     start->finalizes = true;
     /* Datatype calls report to these communicators; those of an application that initialised MPI are left alone. */
-    return succeeded(MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level), "MPI_Init_thread", why, why_size) &&
-           succeeded(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler", why,
-                     why_size) &&
-           succeeded(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler", why,
-                     why_size);
+    return CALLED(MPI_Init_thread, NULL, NULL, MPI_THREAD_MULTIPLE, &level) &&
+           CALLED(MPI_Comm_set_errhandler, MPI_COMM_WORLD, MPI_ERRORS_RETURN) &&
+           CALLED(MPI_Comm_set_errhandler, MPI_COMM_SELF, MPI_ERRORS_RETURN);
 }
 
 bool ti_mpi_start_world(ti_mpi_start *out, char *why, size_t why_size)
 {
     int initialized = 0, finalized = 0;
     *out = (ti_mpi_start){ .parent = MPI_COMM_WORLD };
-    if (!succeeded(MPI_Initialized(&initialized), "MPI_Initialized", why, why_size) ||
-        !succeeded(MPI_Finalized(&finalized), "MPI_Finalized", why, why_size)) {
+    if (!CALLED(MPI_Initialized, &initialized) || !CALLED(MPI_Finalized, &finalized)) {
         return false;
     }
     if (finalized) {
@@ -108,7 +108,7 @@ static tacit_status check_communicator(MPI_Comm comm, char *why, size_t why_size
                  "tacit_init_mpi: the communicator is MPI_COMM_NULL; only processes that belong to one may call it");
         return TACIT_ERROR_ARGUMENT;
     }
-    if (!succeeded(MPI_Comm_test_inter(comm, &is_inter), "MPI_Comm_test_inter", why, why_size)) {
+    if (!CALLED(MPI_Comm_test_inter, comm, &is_inter)) {
         return TACIT_ERROR_NETWORK;
     }
     if (is_inter) {
@@ -126,7 +126,7 @@ static tacit_status check_thread(const ti_mpi_start *start, char *why, size_t wh
     if (start->threads != TI_COMM_THREADS_CREATOR) {
         return TACIT_OK;
     }
-    if (!succeeded(MPI_Is_thread_main(&is_main), "MPI_Is_thread_main", why, why_size)) {
+    if (!CALLED(MPI_Is_thread_main, &is_main)) {
         return TACIT_ERROR_NETWORK;
     }
     if (!is_main) {

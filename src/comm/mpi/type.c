@@ -12,16 +12,7 @@
 
 enum { PART = 1 << 30, WORDS_PER_BLOCK = 6 };
 
-/* Every call of MPI below reports by its code, and leaves its name in *call if it fails. */
-static int named(const char **call, const char *name, int code)
-{
-    if (code) {
-        *call = name;
-    }
-    return code;
-}
-
-#define NAMED(function, ...) named(call, #function, function(__VA_ARGS__))
+#define CALL(...) TI_MPI_CALL(call, __VA_ARGS__)
 
 /* ---- building */
 
@@ -30,9 +21,9 @@ static int vector_create(size_t n, MPI_Aint stride, MPI_Datatype type, MPI_Datat
 {
     TI_ASSERT(n > 0 && n <= INT_MAX);
     if (type == MPI_BYTE && stride == 1) {
-        return NAMED(MPI_Type_contiguous, (int)n, type, out);
+        return CALL(MPI_Type_contiguous, (int)n, type, out);
     }
-    return NAMED(MPI_Type_create_hvector, (int)n, 1, stride, type, out);
+    return CALL(MPI_Type_create_hvector, (int)n, 1, stride, type, out);
 }
 
 /* The same for any `n` up to PART * INT_MAX. */
@@ -42,18 +33,15 @@ static int long_vector_create(size_t n, MPI_Aint stride, MPI_Datatype type, MPI_
         return vector_create(n, stride, type, out, call);
     }
     MPI_Datatype part, piece[2];
-    int ones[2] = { 1, 1 }, code;
+    int ones[2] = { 1, 1 };
     MPI_Aint at[2] = { 0, (MPI_Aint)(n / PART * PART) * stride };
-    if ((code = vector_create(PART, stride, type, &part, call)) ||
-        (code = vector_create(n / PART, PART * stride, part, &piece[0], call)) ||
-        (code = vector_create(n % PART, stride, type, &piece[1], call)) ||
-        (code = NAMED(MPI_Type_create_struct, 2, ones, at, piece, out))) {
-        return code;
-    }
-    if ((code = NAMED(MPI_Type_free, &part)) || (code = NAMED(MPI_Type_free, &piece[0]))) {
-        return code;
-    }
-    return NAMED(MPI_Type_free, &piece[1]);
+    TI_MPI_TRY(vector_create(PART, stride, type, &part, call));
+    TI_MPI_TRY(vector_create(n / PART, PART * stride, part, &piece[0], call));
+    TI_MPI_TRY(vector_create(n % PART, stride, type, &piece[1], call));
+    TI_MPI_TRY(CALL(MPI_Type_create_struct, 2, ones, at, piece, out));
+    TI_MPI_TRY(CALL(MPI_Type_free, &part));
+    TI_MPI_TRY(CALL(MPI_Type_free, &piece[0]));
+    return CALL(MPI_Type_free, &piece[1]);
 }
 
 /* Replaces *type by a vector of it. */
@@ -63,21 +51,17 @@ static int repeat(size_t n, size_t stride, MPI_Datatype *type, const char **call
         return MPI_SUCCESS;
     }
     MPI_Datatype vector;
-    int code = long_vector_create(n, (MPI_Aint)stride, *type, &vector, call);
-    if (!code) {
-        code = NAMED(MPI_Type_free, type);
-        *type = vector;
-    }
+    TI_MPI_TRY(long_vector_create(n, (MPI_Aint)stride, *type, &vector, call));
+    int code = CALL(MPI_Type_free, type);
+    *type = vector;
     return code;
 }
 
 static int block_create(const ti_block *b, MPI_Datatype *out, const char **call)
 {
-    int code = long_vector_create(b->run, 1, MPI_BYTE, out, call);
-    if (!code) {
-        code = repeat(b->count[1], b->stride[1], out, call);
-    }
-    return code ? code : repeat(b->count[0], b->stride[0], out, call);
+    TI_MPI_TRY(long_vector_create(b->run, 1, MPI_BYTE, out, call));
+    TI_MPI_TRY(repeat(b->count[1], b->stride[1], out, call));
+    return repeat(b->count[0], b->stride[0], out, call);
 }
 
 /* Signed: a later block may lie below the first. */
@@ -99,21 +83,21 @@ static bool has_single_runs_only(const ti_payload *payload)
 static int list_create(const ti_payload *payload, int *lengths, MPI_Aint *offsets, MPI_Datatype *parts,
                        MPI_Datatype *out, const char **call)
 {
-    int count = (int)payload->count, code = MPI_SUCCESS;
+    int count = (int)payload->count;
     bool runs = has_single_runs_only(payload);
-    for (int i = 0; i < count && !code; i++) {
+    for (int i = 0; i < count; i++) {
         offsets[i] = offset_of(payload, (uint32_t)i);
         lengths[i] = runs ? (int)payload->block[i].run : 1;
-        code = runs ? MPI_SUCCESS : block_create(&payload->block[i], &parts[i], call);
+        TI_MPI_TRY(runs ? MPI_SUCCESS : block_create(&payload->block[i], &parts[i], call));
     }
-    if (code || runs) {
-        return code ? code : NAMED(MPI_Type_create_hindexed, count, lengths, offsets, MPI_BYTE, out);
+    if (runs) {
+        return CALL(MPI_Type_create_hindexed, count, lengths, offsets, MPI_BYTE, out);
     }
-    code = NAMED(MPI_Type_create_struct, count, lengths, offsets, parts, out);
-    for (int i = 0; i < count && !code; i++) {
-        code = NAMED(MPI_Type_free, &parts[i]);
+    TI_MPI_TRY(CALL(MPI_Type_create_struct, count, lengths, offsets, parts, out));
+    for (int i = 0; i < count; i++) {
+        TI_MPI_TRY(CALL(MPI_Type_free, &parts[i]));
     }
-    return code;
+    return MPI_SUCCESS;
 }
 
 int ti_mpi_type_create(const ti_payload *payload, MPI_Datatype *out, const char **call)
@@ -132,7 +116,7 @@ int ti_mpi_type_create(const ti_payload *payload, MPI_Datatype *out, const char 
         ti_free(offsets, n * sizeof(*offsets));
         ti_free(parts, n * sizeof(*parts));
     }
-    return code ? code : NAMED(MPI_Type_commit, out);
+    return code ? code : CALL(MPI_Type_commit, out);
 }
 
 /* ---- the cache */
@@ -197,17 +181,15 @@ static int entry_take(ti_mpi_types *types, uint64_t hash, int *code, const char 
     ti_mpi_type *e = &types->entry[i];
     ti_map_remove(&types->by_hash, e->hash, NULL);
     ti_free(e->key, e->words * sizeof(uint64_t));
-    *code = NAMED(MPI_Type_free, &e->type);
+    *code = CALL(MPI_Type_free, &e->type);
     return i;
 }
 
 static int entry_create(ti_mpi_types *types, uint64_t hash, const ti_payload *payload, MPI_Datatype *out,
                         const char **call)
 {
-    int code = ti_mpi_type_create(payload, out, call);
-    if (code) {
-        return code;
-    }
+    int code = MPI_SUCCESS;
+    TI_MPI_TRY(ti_mpi_type_create(payload, out, call));
     types->built++;
     int i = entry_take(types, hash, &code, call);
     ti_mpi_type *e = &types->entry[i];

@@ -13,6 +13,17 @@
 
 #include <mpi.h>
 
+/* A call of MPI, whose name stays in *call for messages. */
+#define TI_MPI_CALL(call, function, ...) (*(call) = #function, function(__VA_ARGS__))
+/* Leave the caller with the code of what failed. */
+#define TI_MPI_TRY(code)                                                                                               \
+    do {                                                                                                               \
+        int ti_code_ = (code);                                                                                         \
+        if (ti_code_ != MPI_SUCCESS) {                                                                                 \
+            return ti_code_;                                                                                           \
+        }                                                                                                              \
+    } while (0)
+
 enum { TI_MPI_TYPES = 256, TI_MPI_TYPE_BLOCKS = 64 /* payloads of more blocks are not cached */ };
 
 typedef struct ti_mpi_type {

@@ -19,7 +19,6 @@ enum { MAX_GUARDED_ROWS = 8192, USUAL_MAPPINGS = 65530, MAPPINGS_PER_ROW = 2, MI
 
 struct ti_bounds {
     ti_failure *failure;
-    ti_lot *lot;
     int64_t guarded_rows; /* of all copies of one call */
     atomic_bool said_compact, said_unsteady;
 };
@@ -52,11 +51,10 @@ static int64_t rows_to_guard(int concurrent)
     return TI_MIN(mappings / 2 / MAPPINGS_PER_ROW / TI_MAX(concurrent, 1), MAX_GUARDED_ROWS);
 }
 
-ti_bounds *ti_bounds_create(int concurrent, ti_failure *failure, ti_lot *lot)
+ti_bounds *ti_bounds_create(int concurrent, ti_failure *failure)
 {
     ti_bounds *bounds = TI_NEW(ti_bounds);
     bounds->failure = failure;
-    bounds->lot = lot;
     bounds->guarded_rows = rows_to_guard(concurrent);
     ti_fault_install();
     return bounds;
@@ -402,7 +400,7 @@ static bool explain(trial *t, const ti_bounds_element *where)
     }
     find_garbage(t, found, &e, &kind);
     if (kind & TI_GUARDED_WRITABLE) {
-        ti_bounds_report_old(&t->is, &e);
+        ti_bounds_report_contents(&t->is, &e, false);
     } else {
         ti_bounds_report_touch(&t->is, &e, TI_TOUCH_READ);
     }
@@ -428,7 +426,7 @@ static void check_twice(trial *t)
     }
     close_copies(t);
     if (d.unwritten) {
-        ti_bounds_report_unwritten(&t->is, &d.at);
+        ti_bounds_report_contents(&t->is, &d.at, true);
     } else if (good && (!d.differs || explain(t, &d.at))) {
         /* `explain` has left the layout of the first run, and the walk gives outputs in the same order in any. */
         move_outputs(t, COPY_BACK);
@@ -456,7 +454,7 @@ static void check_once(trial *t)
     ti_bounds_element e;
     if (run_once(t, true, 0)) {
         if (find_unwritten(t, &e)) {
-            ti_bounds_report_unwritten(&t->is, &e);
+            ti_bounds_report_contents(&t->is, &e, true);
         } else {
             move_outputs(t, KEEP);
             move_outputs(t, COPY_BACK);
@@ -474,9 +472,7 @@ void ti_bounds_run(const ti_device_kernel *job, const tacit_launch *launch)
     t->seed = job->task->id;
     t->launch = *launch;
     t->launch.view = t->is.view;
-    t->is = (ti_bounds_subject){
-        .task = job->task, .node = launch->node, .failure = t->bounds->failure, .lot = t->bounds->lot
-    };
+    t->is = (ti_bounds_subject){ .task = job->task, .node = launch->node, .failure = t->bounds->failure };
     bool good = ti_bounds_subject_init(&t->is, launch);
     share_guards(t);
     if (good && allocate_kept(t)) {

@@ -16,8 +16,8 @@
 
 typedef struct ti_bounds ti_bounds;
 
-/* `concurrent`: how many kernels may run at once; `failure` and `lot` are told what was found. */
-ti_bounds *ti_bounds_create(int concurrent, ti_failure *failure, ti_lot *lot);
+/* `concurrent`: how many kernels may run at once; `failure` is told what was found. */
+ti_bounds *ti_bounds_create(int concurrent, ti_failure *failure);
 void ti_bounds_destroy(ti_bounds *bounds);
 
 /* Calls the kernel of `job`, which has `bounds` and `task`, for `launch->chunk`, with `launch->view` for the real

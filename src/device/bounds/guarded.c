@@ -37,13 +37,7 @@ static size_t round_up(size_t n, size_t unit)
 
 static size_t common_multiple(size_t a, size_t b)
 {
-    size_t x = a, y = b;
-    while (y) {
-        size_t rest = x % y;
-        x = y;
-        y = rest;
-    }
-    return times(a / x, b);
+    return times(a / (size_t)ti_gcd((int64_t)a, (int64_t)b), b);
 }
 
 static size_t extent(const ti_box *box, int d)

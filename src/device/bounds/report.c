@@ -57,24 +57,19 @@ static void add_accesses(ti_strbuf *out, const ti_bounds_subject *is, uint32_t c
     }
 }
 
-/* The texts that go into every sentence. */
+/* The texts that go into every sentence about an element. */
 typedef struct words {
     char element[TI_BOUNDS_TEXT], items[TI_BOX_TEXT];
     ti_strbuf accesses;
 } words;
 
-static void find_words(const ti_bounds_subject *is, const ti_bounds_element *e, words *out)
+static const char *find_words(const ti_bounds_subject *is, const ti_bounds_element *e, words *out)
 {
     out->accesses = (ti_strbuf){ 0 };
     add_accesses(&out->accesses, is, e->copy);
     ti_bounds_element_text(is, e, out->element);
     ti_box_format(&is->items, is->task->shape->dims, out->items);
-}
-
-static void reported(const ti_bounds_subject *is, words *w)
-{
-    ti_lot_wake(is->lot, INT32_MAX);
-    ti_strbuf_fini(&w->accesses);
+    return ti_strbuf_text(&out->accesses);
 }
 
 static bool is_declared(const ti_bounds_subject *is, const ti_bounds_element *e)
@@ -93,44 +88,30 @@ static bool is_declared(const ti_bounds_subject *is, const ti_bounds_element *e)
 void ti_bounds_report_touch(const ti_bounds_subject *is, const ti_bounds_element *e, ti_touch touch)
 {
     words w;
-    find_words(is, e, &w);
-    if (is_declared(is, e)) {
-        ti_failure_set(
-            is->failure, TACIT_ERROR_KERNEL,
-            "task '%s' on node %d %s %s, which is only read by its %s, for the items %s; declare tacit_update or "
-            "tacit_write, or correct the kernel",
-            is->task->shape->name, is->node, ti_touch_verb(touch), w.element, ti_strbuf_text(&w.accesses), w.items);
-    } else {
-        ti_failure_set(
-            is->failure, TACIT_ERROR_KERNEL,
-            "task '%s' on node %d %s %s, outside of its %s, for the items %s; widen the mapper, or correct the kernel",
-            is->task->shape->name, is->node, ti_touch_verb(touch), w.element, ti_strbuf_text(&w.accesses), w.items);
-    }
-    reported(is, &w);
-}
-
-void ti_bounds_report_old(const ti_bounds_subject *is, const ti_bounds_element *e)
-{
-    words w;
-    find_words(is, e, &w);
+    const char *accesses = find_words(is, e, &w);
     ti_failure_set(
         is->failure, TACIT_ERROR_KERNEL,
-        "task '%s' on node %d reads the old contents of %s, which are undefined in its %s, for the items %s; declare "
-        "tacit_update, or write before reading",
-        is->task->shape->name, is->node, w.element, ti_strbuf_text(&w.accesses), w.items);
-    reported(is, &w);
+        is_declared(is, e)
+            ? "task '%s' on node %d %s %s, which is only read by its %s, for the items %s; declare tacit_update or "
+              "tacit_write, or correct the kernel"
+            : "task '%s' on node %d %s %s, outside of its %s, for the items %s; widen the mapper, or correct the "
+              "kernel",
+        is->task->shape->name, is->node, ti_touch_verb(touch), w.element, accesses, w.items);
+    ti_strbuf_fini(&w.accesses);
 }
 
-void ti_bounds_report_unwritten(const ti_bounds_subject *is, const ti_bounds_element *e)
+void ti_bounds_report_contents(const ti_bounds_subject *is, const ti_bounds_element *e, bool unwritten)
 {
     words w;
-    find_words(is, e, &w);
+    const char *accesses = find_words(is, e, &w);
     ti_failure_set(
         is->failure, TACIT_ERROR_KERNEL,
-        "task '%s' on node %d did not write %s, which belongs to its %s, for the items %s; write every element, or "
-        "declare tacit_update",
-        is->task->shape->name, is->node, w.element, ti_strbuf_text(&w.accesses), w.items);
-    reported(is, &w);
+        unwritten ? "task '%s' on node %d did not write %s, which belongs to its %s, for the items %s; write every "
+                    "element, or declare tacit_update"
+                  : "task '%s' on node %d reads the old contents of %s, which are undefined in its %s, for the items "
+                    "%s; declare tacit_update, or write before reading",
+        is->task->shape->name, is->node, w.element, accesses, w.items);
+    ti_strbuf_fini(&w.accesses);
 }
 
 void ti_bounds_report_mapper(const ti_bounds_subject *is, uint32_t access)
@@ -142,7 +123,6 @@ void ti_bounds_report_mapper(const ti_bounds_subject *is, uint32_t access)
         "chunk that they are part of; it must name for many items what it names for each of them",
         is->task->shape->name, is->node, access, is->task->shape->access[access].buffer->name,
         ti_box_format(&is->items, is->task->shape->dims, text));
-    ti_lot_wake(is->lot, INT32_MAX);
 }
 
 void ti_bounds_report_memory(const ti_bounds_subject *is, const char *buffer)
@@ -152,5 +132,4 @@ void ti_bounds_report_memory(const ti_bounds_subject *is, const char *buffer)
         "task '%s' on node %d cannot be checked: there is no memory for a copy of what it touches of %s; use smaller "
         "buffers or fewer workers, or unset TACIT_BOUNDS_CHECK",
         is->task->shape->name, is->node, buffer);
-    ti_lot_wake(is->lot, INT32_MAX);
 }

@@ -17,9 +17,8 @@ const char *ti_bounds_element_text(const ti_bounds_subject *is, const ti_bounds_
 
 /* The kernel touches the element, which is not declared, or only read. */
 void ti_bounds_report_touch(const ti_bounds_subject *is, const ti_bounds_element *e, ti_touch touch);
-/* The outputs depend on what was in the element before. */
-void ti_bounds_report_old(const ti_bounds_subject *is, const ti_bounds_element *e);
-void ti_bounds_report_unwritten(const ti_bounds_subject *is, const ti_bounds_element *e);
+/* The kernel has not written the element; or the outputs depend on what was in it before. */
+void ti_bounds_report_contents(const ti_bounds_subject *is, const ti_bounds_element *e, bool unwritten);
 void ti_bounds_report_mapper(const ti_bounds_subject *is, uint32_t access);
 void ti_bounds_report_memory(const ti_bounds_subject *is, const char *buffer);
 

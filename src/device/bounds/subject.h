@@ -15,7 +15,6 @@ typedef struct ti_bounds_subject {
     const ti_task *task;
     int node;
     ti_failure *failure;
-    ti_lot *lot;
     /* Made by ti_bounds_subject_init. */
     ti_box items;
     ti_region image[TACIT_MAX_ACCESSES]; /* what each access declares: right-aligned, not folded */

@@ -3,8 +3,6 @@
  * Only while a window closes: see window.c. */
 #include "plan/command/impl.h"
 
-#include "base/check.h"
-
 /* The union of what the task at hand and later ones want of a producer. Whether later ones want anything. */
 static bool join_anticipated(ti_command_window *w, const ti_forward *f)
 {

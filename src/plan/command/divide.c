@@ -5,9 +5,6 @@
  * itself. */
 #include "plan/command/impl.h"
 
-#include "base/check.h"
-#include "base/map.h"
-
 /* Sources that are told apart. What others have is asked for as if it were the last one's, and goes by messages. */
 enum { MAX_PARTS = 64 };
 
@@ -20,7 +17,6 @@ ti_discovery_question ti_command_question(const ti_task *task, const ti_command_
                                     .task = task->id };
 }
 
-/* Whether what is wanted on all nodes is all that is left of what the producer wrote. */
 bool ti_command_is_all(const ti_forward *f, const ti_boxes *wanted)
 {
     return f->whole && ti_boxes_volume(wanted->data, wanted->count) == ti_boxes_volume(f->box, f->boxes);

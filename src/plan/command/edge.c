@@ -1,7 +1,8 @@
-/* Edges for the report: see edge.h. */
-#include "plan/command/edge.h"
-
-#include "base/map.h"
+/* The command graph, edges: what became of them, for the report (trace/explain.h). Only if somebody wants to know.
+ *
+ * The task graph has listed the edges of a task (ti_task::edge). Here they meet the verdicts of their forwards, and the
+ * messages that their bytes need on this node. */
+#include "plan/command/impl.h"
 
 /* What the pieces have in common with the edge, in elements; peers that have some are noted. */
 static uint64_t messages_of(const ti_edge *edge, const ti_messages *pieces, ti_map *peers, uint64_t *messages)
@@ -42,9 +43,9 @@ static void collective_of(const ti_collective *what, int node, uint64_t *sent, u
     ti_vec_fini(&own);
 }
 
-static void note(ti_explain *explain, int node, const ti_edge *edge, const ti_edge_fate *fate,
-                 const ti_transfer_planner *transfer)
+static void note(ti_command_graph *graph, const ti_edge *edge, const ti_edge_fate *fate)
 {
+    int node = graph->system->node;
     ti_map peers = { 0 };
     char region[TI_BOX_TEXT];
     uint64_t size = edge->buffer->elem_size, given = 0, got = 0;
@@ -69,8 +70,8 @@ static void note(ti_explain *explain, int node, const ti_edge *edge, const ti_ed
     }
     e.region = ti_box_format(example, TI_MAX(edge->buffer->dims, 1), region);
     e.bytes = size * (uint64_t)ti_boxes_volume(edge->box, edge->boxes);
-    e.sent = messages_of(edge, &transfer->outgoing, &peers, &e.messages);
-    e.received = messages_of(edge, &transfer->incoming, &peers, &e.messages);
+    e.sent = messages_of(edge, &graph->transfer.outgoing, &peers, &e.messages);
+    e.received = messages_of(edge, &graph->transfer.incoming, &peers, &e.messages);
     e.peers = (int)peers.count;
     if (fate->what) {
         collective_of(fate->what, node, &given, &got);
@@ -80,17 +81,17 @@ static void note(ti_explain *explain, int node, const ti_edge *edge, const ti_ed
     }
     e.sent = size * (e.sent + given);
     e.received = size * (e.received + got);
-    ti_explain_note(explain, &e);
+    ti_explain_note(graph->system->explain, &e);
     ti_map_fini(&peers);
 }
 
 /* Whether the reads find all of the edge where they are. */
-static bool stays(const ti_edge_scene *s, const ti_edge *edge)
+static bool stays(const ti_command_use *use, const ti_edge *edge)
 {
     for (uint32_t k = 0; k < edge->boxes; k++) {
-        const ti_versions *hit = ti_version_map_query(s->map, &edge->box[k]);
+        const ti_versions *hit = ti_version_map_query(&use->state->versions, &edge->box[k]);
         for (size_t i = 0; i < hit->count; i++) {
-            if (!ti_version_is_free(hit->data[i], s->reads)) {
+            if (!ti_version_is_free(hit->data[i], use->reads)) {
                 return false;
             }
         }
@@ -98,15 +99,15 @@ static bool stays(const ti_edge_scene *s, const ti_edge *edge)
     return true;
 }
 
-static void note_alone(ti_explain *explain, const ti_edge_scene *s, const ti_edge *edge)
+static void note_alone(ti_command_graph *graph, const ti_command_use *use, const ti_edge *edge)
 {
     bool guessed = edge->merged && (edge->verdict == TI_VERDICT_OFF || edge->verdict == TI_VERDICT_HINT);
-    ti_edge_fate fate = { .verdict = guessed && stays(s, edge) ? TI_VERDICT_FREE : edge->verdict };
-    note(explain, s->node, edge, &fate, s->transfer);
+    ti_edge_fate fate = { .verdict = guessed && stays(use, edge) ? TI_VERDICT_FREE : edge->verdict };
+    note(graph, edge, &fate);
 }
 
 /* The part of an edge that has this fate. */
-static void note_part(ti_explain *explain, const ti_edge_scene *s, const ti_edge *edge, const ti_edge_fate *fate)
+static void note_part(ti_command_graph *graph, const ti_edge *edge, const ti_edge_fate *fate)
 {
     ti_boxes common = { 0 };
     for (uint32_t i = 0; i < edge->boxes; i++) {
@@ -118,27 +119,25 @@ static void note_part(ti_explain *explain, const ti_edge_scene *s, const ti_edge
     part.box = common.data;
     part.boxes = (uint32_t)common.count;
     if (part.boxes) {
-        note(explain, s->node, &part, fate, s->transfer);
+        note(graph, &part, fate);
     }
     ti_vec_fini(&common);
 }
 
-void ti_edges_note(ti_explain *explain, const ti_edge_scene *s)
+void ti_command_note_edges(ti_command_graph *graph, const ti_task *task, const ti_command_use *use)
 {
-    for (uint32_t i = 0; i < s->task->edges; i++) {
-        const ti_edge *edge = &s->task->edge[i];
-        if (edge->buffer != s->buffer) {
+    for (uint32_t i = 0; i < task->edges; i++) {
+        const ti_edge *edge = &task->edge[i];
+        if (edge->buffer != use->state->info) {
             continue;
         }
         if (edge->forward < 0) {
-            note_alone(explain, s, edge);
+            note_alone(graph, use, edge);
         }
-        for (size_t k = 0; edge->forward >= 0 && k < s->fates->count; k++) {
-            const ti_edge_fate *fate = &s->fates->data[k];
-            if (fate->forward == (uint32_t)edge->forward && edge->merged) {
-                note_part(explain, s, edge, fate);
-            } else if (fate->forward == (uint32_t)edge->forward) {
-                note(explain, s->node, edge, fate, s->transfer);
+        for (size_t k = 0; edge->forward >= 0 && k < graph->fates.count; k++) {
+            const ti_edge_fate *fate = &graph->fates.data[k];
+            if (fate->forward == (uint32_t)edge->forward) {
+                (edge->merged ? note_part : note)(graph, edge, fate);
             }
         }
     }

@@ -3,13 +3,14 @@
 #define TI_COMMAND_IMPL_H
 
 #include "base/arena.h"
-#include "plan/command/edge.h"
+#include "base/check.h"
 #include "plan/command/graph.h"
 #include "plan/command/peer_counters.h"
 #include "plan/track/order.h"
 #include "plan/version/discovery.h"
 #include "plan/version/replay.h"
 #include "plan/version/transfer.h"
+#include "trace/explain.h"
 
 /* Who reads what a reduction leaves, as far as it shows. */
 typedef struct ti_readers {
@@ -57,6 +58,17 @@ typedef struct ti_command_piece {
     uint32_t part;
     ti_box box;
 } ti_command_piece;
+
+/* What became of a forward, or of the part of one that one source has. */
+typedef struct ti_edge_fate {
+    uint32_t forward; /* index */
+    const ti_box *box;
+    uint32_t boxes;
+    ti_verdict verdict;
+    const ti_collective *what;    /* or NULL */
+    const ti_collective *hoisted; /* for this task and later ones, or NULL */
+    ti_pattern combined;          /* of the reduction that brought it when the producer ran, or none */
+} ti_edge_fate;
 
 /* What a task does to one buffer. */
 typedef struct ti_command_use {
@@ -106,15 +118,15 @@ struct ti_command_graph {
     TI_VEC(ti_command_part) parts; /* of the forward at hand */
     TI_VEC(ti_command_piece) pieces;
     ti_boxes asked;
-    ti_edge_fates fates; /* of the task's forwards on one buffer, if somebody wants to know */
-    struct {             /* what the task's forwards on one buffer became */
+    TI_VEC(ti_edge_fate) fates; /* of the task's forwards on one buffer, if somebody wants to know */
+    struct {                    /* what the task's forwards on one buffer became */
         TI_VEC(ti_collective *) collective;
         bool moved, passes; /* as in ti_replay_step */
     } became;
 };
 
-/* Each of these files calls those before it only: emit, shape, divide, anticipate, forward, reduce, replay, plan,
- * window, graph. */
+/* Each of these files calls those before it only: emit, shape, divide, anticipate, edge, forward, reduce, replay,
+ * plan, window, graph. */
 
 /* With one node there is nothing to send, so no versions are kept. */
 static inline bool ti_command_is_distributed(const ti_command_graph *graph)
@@ -161,6 +173,9 @@ void ti_command_divide(ti_command_graph *graph, const ti_command_use *use, const
 /* The held task at hand is planned and has this forward: what this one and later ones want on all nodes comes first, at
  * once. NULL: nothing. */
 const ti_collective *ti_command_window_hoist(ti_command_graph *graph, const ti_task *task, const ti_forward *forward);
+
+/* edge.c: what became of the edges of a task on one buffer, whose transfers have been planned. */
+void ti_command_note_edges(ti_command_graph *graph, const ti_task *task, const ti_command_use *use);
 
 /* forward.c */
 /* Forwards on the buffer become collectives where they fit a pattern. */

@@ -2,22 +2,7 @@
  * are kept. */
 #include "plan/command/impl.h"
 
-#include "base/check.h"
-
 /* ---- transfers */
-
-static void note_edges(ti_command_graph *graph, const ti_task *task, const ti_command_use *use)
-{
-    ti_command_buffer *state = use->state;
-    const ti_edge_scene scene = { .node = graph->system->node,
-                                  .task = task,
-                                  .buffer = state->info,
-                                  .fates = &graph->fates,
-                                  .transfer = &graph->transfer,
-                                  .map = &state->versions,
-                                  .reads = use->reads };
-    ti_edges_note(graph->system->explain, &scene);
-}
 
 static void transfer_data(ti_command_graph *graph, const ti_task *task, const ti_command_use *use)
 {
@@ -28,7 +13,7 @@ static void transfer_data(ti_command_graph *graph, const ti_task *task, const ti
         ti_command_note_readers(graph, use);
     }
     if (graph->system->explain) {
-        note_edges(graph, task, use);
+        ti_command_note_edges(graph, task, use);
     }
     ti_command_emit_messages(graph, task, state->info, &graph->transfer.outgoing, true);
     ti_command_emit_messages(graph, task, state->info, &graph->transfer.incoming, false);
@@ -86,13 +71,6 @@ static bool is_one_piece(const ti_command_graph *graph, const ti_task *task)
            !reduces;
 }
 
-static void execute_whole(ti_command_graph *graph, const ti_task *task)
-{
-    ti_piece *piece = TI_ARENA_ARRAY(ti_command_arena(graph), ti_piece, 1);
-    *piece = (ti_piece){ task->shape->range, task->shape->footprint };
-    emit_execution(graph, task, piece, 1);
-}
-
 /* ---- versions after the task */
 
 static void update_versions(const ti_command_use *use)
@@ -128,7 +106,9 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
         return;
     }
     if (is_one_piece(graph, task)) {
-        execute_whole(graph, task);
+        ti_piece *piece = TI_ARENA_ARRAY(ti_command_arena(graph), ti_piece, 1);
+        *piece = (ti_piece){ task->shape->range, task->shape->footprint };
+        emit_execution(graph, task, piece, 1);
         return;
     }
     const ti_command_shape *known = ti_command_shape_of(graph, task);
@@ -172,13 +152,6 @@ void ti_command_close_buffer(ti_command_graph *graph, uint32_t slot)
     graph->buffer.data[slot] = NULL;
 }
 
-/* Every node has its own part of the initial contents, as the task's access says. */
-static void set_owners(ti_command_graph *graph, const ti_task *task, ti_version_map *versions)
-{
-    const ti_command_shape *known = ti_command_shape_of(graph, task);
-    ti_version_map_write(versions, known->holder.data[0]);
-}
-
 static void create_buffer(ti_command_graph *graph, const ti_task *task)
 {
     const ti_buffer_info *info = task->as.create.buffer;
@@ -191,8 +164,8 @@ static void create_buffer(ti_command_graph *graph, const ti_task *task)
     if (ti_command_is_distributed(graph)) {
         ti_version_map_init(&state->versions, &info->extent, graph->system->num_nodes,
                             task->as.create.init.memory && !task->shape->accesses, &graph->evaluated);
-        if (task->shape->accesses) {
-            set_owners(graph, task, &state->versions);
+        if (task->shape->accesses) { /* every node has its own part of the initial contents, as the access says */
+            ti_version_map_write(&state->versions, ti_command_shape_of(graph, task)->holder.data[0]);
         }
     }
     ti_command *command = ti_command_new(graph, TI_COMMAND_CREATE, task);

@@ -6,8 +6,6 @@
  * blocks of the range, which has the same bits on any number of nodes. */
 #include "plan/command/impl.h"
 
-#include "base/check.h"
-
 #include <limits.h>
 
 enum { MAX_COMBINED = INT_MAX }; /* elements: MPI counts them in an int */
@@ -58,17 +56,15 @@ static ti_block_span own_blocks(const ti_split_ref *ref)
 {
     const ti_split *s = &ref->split;
     ti_box first = ti_split_chunk(s, ref->own_first), last = ti_split_chunk(s, ref->own_first + ref->own_count - 1);
-    int64_t items = last.max[0] - s->lo[0];
     return (ti_block_span){ (uint32_t)((first.min[0] - s->lo[0]) / s->gran[0]),
-                            (uint32_t)(items / s->gran[0] + (items % s->gran[0] != 0)) };
+                            (uint32_t)ti_ceil_div(last.max[0] - s->lo[0], s->gran[0]) };
 }
 
 static void place_in_blocks(ti_command_graph *graph, const ti_split_ref *ref, ti_block_place *place)
 {
     const ti_split *s = &ref->split;
-    int64_t length = s->hi[0] - s->lo[0];
     place->own = own_blocks(ref);
-    place->blocks = (uint32_t)(length / s->gran[0] + (length % s->gran[0] != 0));
+    place->blocks = (uint32_t)ti_ceil_div(s->hi[0] - s->lo[0], s->gran[0]);
     uint32_t at = place->own.first;
     while (at > 0 && at < place->own.end) {
         ti_block_span span = ti_block_subtree(at, place->blocks);

@@ -32,15 +32,15 @@ void ti_command_replay_transfers(ti_command_graph *graph, const ti_task *task, t
 
 void ti_command_replay_record(ti_command_graph *graph, const ti_task *task, const ti_command_use *use)
 {
-    const ti_replay_effect effect = { .reads = use->reads,
-                                      .writes = use->writes,
-                                      .collective = graph->became.collective.data,
-                                      .collectives = graph->became.collective.count,
-                                      .outgoing = graph->transfer.outgoing,
-                                      .incoming = graph->transfer.incoming,
-                                      .moved = graph->became.moved,
-                                      .passes = graph->became.passes };
     if (use->state->replay.recording) {
+        const ti_replay_effect effect = { .reads = use->reads,
+                                          .writes = use->writes,
+                                          .collective = graph->became.collective.data,
+                                          .collectives = graph->became.collective.count,
+                                          .outgoing = graph->transfer.outgoing,
+                                          .incoming = graph->transfer.incoming,
+                                          .moved = graph->became.moved,
+                                          .passes = graph->became.passes };
         ti_replay_record(&use->state->replay, task, use->state->info, &effect);
     }
 }
@@ -49,8 +49,8 @@ void ti_command_replay_end(const ti_task *task, const ti_command_shape *known)
 {
     for (size_t i = 0; i < known->use.count; i++) {
         const ti_command_use *use = &known->use.data[i];
-        const ti_replay_effect effect = { .writes = use->writes, .passes = true };
         if (use->state->replay.recording && !use->reads.count) { /* without transfers, and not recorded yet */
+            const ti_replay_effect effect = { .writes = use->writes, .passes = true };
             ti_replay_record(&use->state->replay, task, use->state->info, &effect);
         }
         ti_replay_end(&use->state->replay, &use->state->versions);

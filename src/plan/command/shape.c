@@ -7,8 +7,6 @@
  * task. */
 #include "plan/command/impl.h"
 
-#include "base/check.h"
-
 static ti_split_ref *split_of(ti_command_graph *graph, const ti_shape *shape)
 {
     ti_split_request request = {

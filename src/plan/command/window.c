@@ -14,8 +14,6 @@
  * 10.1007/s10766-024-00767-y, leave open in section 5.1. */
 #include "plan/command/impl.h"
 
-#include "base/check.h"
-
 enum { MAX_FRUITLESS = 2, MAX_HELD = 1024 };
 
 void ti_command_window_fini(ti_command_window *w)

@@ -5,34 +5,22 @@
  * subtrees in its first slots. */
 #include "plan/instruction/impl.h"
 
-#include "base/check.h"
 #include "grid/split.h"
 
 static uint32_t blocks_before(const ti_task *task, int64_t item)
 {
-    int64_t items = item - task->shape->range.min[0];
-    return (uint32_t)(items / task->shape->gran[0] + (items % task->shape->gran[0] != 0));
-}
-
-static uint32_t blocks_of(const ti_task *task)
-{
-    return blocks_before(task, task->shape->range.max[0]);
+    return (uint32_t)ti_ceil_div(item - task->shape->range.min[0], task->shape->gran[0]);
 }
 
 /* ---- runs */
-
-/* Where one call has to make the whole piece, its blocks are computed one after the other. */
-static uint32_t runs_of(const ti_instruction_graph *graph, const ti_task *task, uint32_t blocks)
-{
-    return task->shape->whole_chunk ? 1 : TI_MIN((uint32_t)graph->system->workers, blocks);
-}
 
 static void cut_piece(ti_instruction_graph *graph, const ti_task *task, const ti_box *chunk, ti_block_piece *out)
 {
     ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
     uint32_t first = blocks_before(task, chunk->min[0]), count = blocks_before(task, chunk->max[0]) - first;
     TI_ASSERT(count > 0);
-    out->runs = runs_of(graph, task, count);
+    /* Where one call has to make the whole piece, its blocks are computed one after the other. */
+    out->runs = task->shape->whole_chunk ? 1 : TI_MIN((uint32_t)graph->system->workers, count);
     ti_block_span *run = TI_ARENA_ARRAY(arena, ti_block_span, out->runs);
     uint32_t *slot = TI_ARENA_ARRAY(arena, uint32_t, out->runs);
     out->slots.count = 0;
@@ -46,16 +34,11 @@ static void cut_piece(ti_instruction_graph *graph, const ti_task *task, const ti
     out->run_slot = slot;
 }
 
-uint64_t ti_instruction_block_slots(const ti_instruction_graph *graph, const ti_task *task, const ti_box *chunk)
+uint32_t ti_instruction_block_slots(ti_instruction_graph *graph, const ti_task *task, const ti_box *chunk)
 {
-    uint32_t count = blocks_before(task, chunk->max[0]) - blocks_before(task, chunk->min[0]);
-    uint32_t runs = runs_of(graph, task, count);
-    uint64_t slots = 0;
-    for (uint32_t r = 0; r < runs; r++) {
-        slots +=
-            ti_block_depth((uint32_t)(ti_split_share(count, runs, (int64_t)r + 1) - ti_split_share(count, runs, r)));
-    }
-    return slots;
+    ti_block_piece piece;
+    cut_piece(graph, task, chunk, &piece);
+    return piece.slots.count;
 }
 
 uint32_t ti_instruction_cut_blocks(ti_instruction_graph *graph, const ti_task *task, size_t first, size_t end)
@@ -77,5 +60,6 @@ ti_slot_range ti_instruction_run_slots(const ti_instruction_graph *graph, const 
     TI_ASSERT(piece < graph->in_blocks.count && run < graph->in_blocks.data[piece].runs);
     const ti_block_piece *p = &graph->in_blocks.data[piece];
     ti_block_span left[TI_BLOCK_STACK];
-    return (ti_slot_range){ p->slots.first + p->run_slot[run], ti_block_subtrees(p->run[run], blocks_of(task), left) };
+    uint32_t blocks = blocks_before(task, task->shape->range.max[0]);
+    return (ti_slot_range){ p->slots.first + p->run_slot[run], ti_block_subtrees(p->run[run], blocks, left) };
 }

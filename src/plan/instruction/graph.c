@@ -1,7 +1,4 @@
 /* Stage 3, the instruction graph: see graph.h. */
-#include "plan/instruction/graph.h"
-
-#include "base/check.h"
 #include "plan/instruction/impl.h"
 
 ti_instruction_graph *ti_instruction_graph_create(const ti_system *system)

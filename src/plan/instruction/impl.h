@@ -206,29 +206,28 @@ void ti_instruction_compile_blocks(ti_instruction_graph *graph, const ti_command
 /* ---- staging.c: called by window.c (bytes), graph.c (stage), kernel.c (views, unstage), and for the rest by reduce.c
  * and reduce_blocks.c */
 
-uint64_t ti_instruction_staging_bytes(const ti_instruction_graph *graph, const ti_command *reduce, size_t first,
-                                      size_t end);
+uint64_t ti_instruction_staging_bytes(ti_instruction_graph *graph, const ti_command *reduce, size_t first, size_t end);
 void ti_instruction_stage(ti_instruction_graph *graph, const ti_command *reduce, size_t first, size_t end);
 void ti_instruction_stage_view(ti_instruction_graph *graph, const ti_command *execute, uint32_t access,
                                const ti_device_piece *at, uint32_t piece, ti_instruction_view *view);
 void ti_instruction_unstage(ti_instruction_graph *graph, const ti_command *execute, const ti_device_piece *at,
                             uint32_t piece, const ti_instruction *kernel);
 const ti_staging *ti_instruction_staging_of(ti_instruction_graph *graph, const ti_task *task, uint32_t access);
-ti_box ti_instruction_slot_box(const ti_staging *s, uint32_t first, uint32_t count);
 /* Start a REDUCE, which writes the buffer if `to_buffer`, and combines what that holds if `takes_old`. */
 ti_instruction *ti_instruction_start_reduce(ti_instruction_graph *graph, const ti_staging *s, bool to_buffer,
                                             bool takes_old);
-/* Start a message with room for `boxes` slots. */
-ti_instruction_box *ti_instruction_start_slots(ti_instruction_graph *graph, const ti_staging *s, bool send,
-                                               uint32_t boxes, ti_instruction **out);
+/* Send slots to a peer after instruction `after`, or receive them: one for each span of the message. Returns its id. */
+uint64_t ti_instruction_exchange_slots(ti_instruction_graph *graph, const ti_staging *s,
+                                       const ti_block_message *message, bool send, const uint32_t *slot,
+                                       uint64_t after);
 /* Free the staging memory after `count` instructions. */
 void ti_instruction_free_staging(ti_instruction_graph *graph, const ti_staging *s, const uint64_t *after, int count);
 
 /* ---- blocks.c: called by staging.c for tasks in blocks */
 
 uint32_t ti_instruction_cut_blocks(ti_instruction_graph *graph, const ti_task *task, size_t first, size_t end);
-/* Slots of a piece, without cutting it. */
-uint64_t ti_instruction_block_slots(const ti_instruction_graph *graph, const ti_task *task, const ti_box *chunk);
+/* How many slots a piece would get. */
+uint32_t ti_instruction_block_slots(ti_instruction_graph *graph, const ti_task *task, const ti_box *chunk);
 /* What run `run` of a piece leaves in the host's slots. */
 ti_slot_range ti_instruction_run_slots(const ti_instruction_graph *graph, const ti_task *task, uint32_t piece,
                                        uint32_t run);

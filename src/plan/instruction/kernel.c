@@ -88,7 +88,7 @@ static void fill_view(ti_instruction_graph *graph, const ti_command *command, co
 /* What the piece reads is brought to its memory first. */
 static void freshen(ti_instruction_graph *graph, const ti_command *command, const ti_device_piece *at)
 {
-    for (uint32_t i = 0; i < command->task->shape->accesses && graph->system->memories > 1; i++) {
+    for (uint32_t i = 0; i < command->task->shape->accesses; i++) {
         const ti_access *access = &command->task->shape->access[i];
         const ti_footprint *f = &at->piece->footprint[i];
         for (uint32_t k = 0; ti_access_reads(access) && k < f->boxes; k++) {
@@ -98,11 +98,11 @@ static void freshen(ti_instruction_graph *graph, const ti_command *command, cons
 }
 
 /* The instruction touches what the piece touches: all its reads first. The trackers learn of it at once or later. */
-static void track(ti_instruction_graph *graph, const ti_task *task, const ti_device_piece *at, bool later)
+static void track(ti_instruction_graph *graph, const ti_shape *shape, const ti_device_piece *at, bool later)
 {
     for (int write = 0; write < 2; write++) {
-        for (uint32_t i = 0; i < task->shape->accesses; i++) {
-            const ti_access *access = &task->shape->access[i];
+        for (uint32_t i = 0; i < shape->accesses; i++) {
+            const ti_access *access = &shape->access[i];
             const ti_footprint *touched = &at->piece->footprint[i];
             bool counts = write ? ti_access_writes(access) : access->mode == TACIT_READ;
             for (uint32_t k = 0; counts && k < touched->boxes; k++) {
@@ -129,22 +129,25 @@ static void compile_piece(ti_instruction_graph *graph, const ti_command *command
                           uint32_t piece, dependencies found)
 {
     const ti_task *task = command->task;
-    freshen(graph, command, at);
+    const ti_shape *shape = task->shape;
+    if (graph->system->memories > 1) {
+        freshen(graph, command, at);
+    }
     ti_instruction_view *view = TI_ARENA_ARRAY(ti_arena_ring_top(&graph->emit.arenas), ti_instruction_view,
-                                               task->shape->accesses);
-    for (uint32_t i = 0; i < task->shape->accesses; i++) {
+                                               shape->accesses);
+    for (uint32_t i = 0; i < shape->accesses; i++) {
         fill_view(graph, command, at, piece, i, &view[i]); /* may append allocations of its own */
     }
     ti_instruction *instruction = ti_emit_start(&graph->emit, kind_of(task), task);
     instruction->device = at->device;
     instruction->as.kernel.chunk = at->piece->chunk;
     instruction->as.kernel.view = view;
-    instruction->as.kernel.views = task->shape->accesses;
-    if (task->shape->in_blocks) {
+    instruction->as.kernel.views = shape->accesses;
+    if (shape->in_blocks) {
         instruction->as.kernel.runs = graph->in_blocks.data[piece].runs;
         instruction->as.kernel.run_slot = graph->in_blocks.data[piece].run_slot;
     }
-    for (uint32_t i = 0; i < task->shape->accesses; i++) {
+    for (uint32_t i = 0; i < shape->accesses; i++) {
         if (view[i].after) {
             ti_deps_add(&graph->emit.deps, view[i].after);
         }
@@ -152,7 +155,7 @@ static void compile_piece(ti_instruction_graph *graph, const ti_command *command
     if (found != TRACKED) {
         ti_instruction_follow(graph, task, found == OF_TASK_AND_HORIZON);
     }
-    track(graph, task, at, found != TRACKED);
+    track(graph, shape, at, found != TRACKED);
     ti_orders_follow(&graph->orders, task, instruction->id, graph->emit.era.applied, &graph->emit.deps);
     ti_emit(&graph->emit, instruction);
     ti_instruction_unstage(graph, command, at, piece, instruction);

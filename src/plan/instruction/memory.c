@@ -17,7 +17,7 @@ ti_instruction *ti_emit_start(ti_emitter *e, ti_instruction_kind kind, const ti_
     return instruction;
 }
 
-void ti_emit(ti_emitter *e, ti_instruction *instruction)
+void ti_emit_deps(ti_emitter *e, ti_instruction *instruction)
 {
     size_t deps = e->deps.ids.count;
     uint64_t *dep = TI_ARENA_ARRAY(ti_arena_ring_top(&e->arenas), uint64_t, deps);
@@ -29,6 +29,11 @@ void ti_emit(ti_emitter *e, ti_instruction *instruction)
     TI_ASSERT(e->deps.self == instruction->id && instruction->id < e->next_id);
     instruction->deps = (uint32_t)deps;
     instruction->dep = dep;
+}
+
+void ti_emit(ti_emitter *e, ti_instruction *instruction)
+{
+    ti_emit_deps(e, instruction);
     ti_vec_push(&e->batch, instruction);
 }
 
@@ -76,17 +81,23 @@ static bool grow_over(ti_region_map *map, ti_region_entries *found, ti_box *box)
 
 /* ---- instructions */
 
+static ti_instruction *start_free(ti_emitter *e, const ti_task *task, int device, size_t bytes, uint64_t allocation)
+{
+    ti_instruction *instruction = ti_emit_start(e, TI_INSTRUCTION_FREE, task);
+    instruction->device = device;
+    instruction->as.memory.allocation = allocation;
+    instruction->as.memory.bytes = bytes;
+    ti_budget_give(&e->budget, bytes, instruction->id, task->id);
+    return instruction;
+}
+
 static void emit_free(ti_buffer_memory *memory, ti_emitter *e, const ti_task *task, const ti_buffer_info *buffer,
                       const ti_region_entry *old)
 {
-    ti_instruction *instruction = ti_emit_start(e, TI_INSTRUCTION_FREE, task);
-    instruction->device = memory->device;
-    instruction->as.memory.allocation = old->value;
+    ti_instruction *instruction = start_free(e, task, memory->device, ti_bytes_of(buffer, &old->box), old->value);
     instruction->as.memory.buffer = buffer;
     instruction->as.memory.box = old->box;
-    instruction->as.memory.bytes = ti_bytes_of(buffer, &old->box);
     ti_tracker_uses(&memory->tracker, &old->box, &e->deps);
-    ti_budget_give(&e->budget, instruction->as.memory.bytes, instruction->id, task->id);
     ti_emit(e, instruction);
 }
 
@@ -222,6 +233,17 @@ static void note_largest(ti_want *want, ti_need need, const ti_box *footprint)
     }
 }
 
+uint64_t ti_allocated_bytes(ti_emitter *e, ti_buffer_memory *memory, const ti_buffer_info *buffer, const ti_box *box)
+{
+    uint64_t bytes = 0;
+    ti_vec_clear(&e->meeting);
+    ti_region_map_query(&memory->allocated, box, &e->meeting);
+    for (size_t i = 0; i < e->meeting.count; i++) {
+        bytes += ti_bytes_of(buffer, &e->meeting.data[i].box);
+    }
+    return bytes;
+}
+
 /* The want at `index` takes over those in the scratch list. */
 static void join_wants(ti_buffer_memory *memory, ti_emitter *e, size_t index)
 {
@@ -238,18 +260,18 @@ static void join_wants(ti_buffer_memory *memory, ti_emitter *e, size_t index)
     }
 }
 
-bool ti_buffer_memory_want(ti_buffer_memory *memory, ti_emitter *e, ti_need need, const ti_buffer_info *buffer,
+void ti_buffer_memory_want(ti_buffer_memory *memory, ti_emitter *e, ti_need need, const ti_buffer_info *buffer,
                            const ti_box *box)
 {
     if (ti_box_is_empty(box) || ti_buffer_memory_find(memory, box)) {
-        return true;
+        return;
     }
     ti_box grown = *box;
     while (grow_over(&memory->allocated, &e->scratch, &grown) || grow_over(&memory->wanted, &e->scratch, &grown)) {
     }
     if (e->scratch.count == 1 && ti_box_equal(&e->scratch.data[0].box, &grown)) {
         note_largest(&e->wants.data[e->scratch.data[0].value], need, box);
-        return false;
+        return;
     }
     e->new_want = true;
     size_t index = e->wants.count;
@@ -264,13 +286,10 @@ bool ti_buffer_memory_want(ti_buffer_memory *memory, ti_emitter *e, ti_need need
     TI_ASSERT(ti_box_covers(&grown, box));
     ti_want *want = &e->wants.data[index];
     want->box = grown;
-    ti_vec_clear(&e->meeting);
-    ti_region_map_query(&memory->allocated, &grown, &e->meeting);
-    want->grows = e->meeting.count > 0;
+    want->grows = ti_allocated_bytes(e, memory, buffer, &grown) > 0;
     note_largest(want, need, box);
     ti_region_map_insert(&memory->wanted, &grown, index);
     e->wanted_bytes += counted_bytes(e, want);
-    return false;
 }
 
 /* What grows comes first: the room that it gets may be what others want. Puts the indices of what is to be allocated
@@ -298,11 +317,7 @@ uint64_t ti_wants_peak(ti_emitter *e, uint64_t staging)
             return UINT64_MAX;
         }
         peak = TI_MAX(peak, live);
-        ti_vec_clear(&e->scratch);
-        ti_region_map_query(&want->memory->allocated, &want->box, &e->scratch);
-        for (size_t k = 0; k < e->scratch.count; k++) {
-            live -= ti_bytes_of(want->buffer, &e->scratch.data[k].box);
-        }
+        live -= ti_allocated_bytes(e, want->memory, want->buffer, &want->box);
     }
     return TI_MAX(peak, live + staging);
 }
@@ -349,14 +364,10 @@ uint64_t ti_emit_staging(ti_emitter *e, const ti_task *task, int device, size_t 
     return emit_alloc(e, task, device, NULL, &box, out);
 }
 
-void ti_emit_unstaging(ti_emitter *e, const ti_task *task, const ti_staging_memory *memory, const uint64_t *after,
-                       size_t count)
+void ti_emit_unstaging(ti_emitter *e, const ti_task *task, int device, size_t bytes, uint64_t allocation,
+                       const uint64_t *after, size_t count)
 {
-    ti_instruction *release = ti_emit_start(e, TI_INSTRUCTION_FREE, task);
-    release->device = memory->device;
-    release->as.memory.allocation = memory->allocation;
-    release->as.memory.bytes = memory->bytes;
+    ti_instruction *release = start_free(e, task, device, bytes, allocation);
     ti_deps_add_all(&e->deps, after, count);
-    ti_budget_give(&e->budget, memory->bytes, release->id, task->id);
     ti_emit(e, release);
 }

@@ -69,6 +69,7 @@ typedef struct ti_emitter {
 /* A zeroed instruction with its id, whose dependencies are collected in emitter->deps until ti_emit. */
 ti_instruction *ti_emit_start(ti_emitter *emitter, ti_instruction_kind kind, const ti_task *task);
 void ti_emit(ti_emitter *emitter, ti_instruction *instruction);
+void ti_emit_deps(ti_emitter *emitter, ti_instruction *instruction); /* it gets them, and is not emitted yet */
 
 void ti_buffer_memory_init(ti_buffer_memory *memory, int device, ti_emitter *emitter);
 void ti_buffer_memory_fini(ti_buffer_memory *memory);
@@ -78,9 +79,12 @@ static inline bool ti_buffer_memory_has(const ti_buffer_memory *memory, const ti
 {
     return memory->latest.id && ti_box_covers(&memory->latest.box, box);
 }
-/* Somebody needs `box` in one allocation. Whether it has that already; otherwise it is wanted from now on. */
-bool ti_buffer_memory_want(ti_buffer_memory *memory, ti_emitter *emitter, ti_need need, const ti_buffer_info *buffer,
+/* Somebody needs `box` in one allocation: it is wanted from now on, unless there is one. */
+void ti_buffer_memory_want(ti_buffer_memory *memory, ti_emitter *emitter, ti_need need, const ti_buffer_info *buffer,
                            const ti_box *box);
+/* Bytes of the allocations that meet `box`. */
+uint64_t ti_allocated_bytes(ti_emitter *emitter, ti_buffer_memory *memory, const ti_buffer_info *buffer,
+                            const ti_box *box);
 /* Bytes in use at most while all wants are allocated, one after the other, and then `staging` bytes more. */
 uint64_t ti_wants_peak(ti_emitter *emitter, uint64_t staging);
 /* Allocate what is wanted; forget it. */
@@ -106,13 +110,8 @@ void ti_buffer_memory_release(ti_buffer_memory *memory, ti_emitter *emitter, con
 /* Staging memory outside buffers. Its users depend on the returned instruction; `out` gets the allocation. */
 uint64_t ti_emit_staging(ti_emitter *emitter, const ti_task *task, int device, size_t bytes, uint64_t *out);
 /* Free it after `count` instructions. */
-typedef struct ti_staging_memory {
-    uint64_t allocation;
-    int device;
-    size_t bytes;
-} ti_staging_memory;
-void ti_emit_unstaging(ti_emitter *emitter, const ti_task *task, const ti_staging_memory *memory, const uint64_t *after,
-                       size_t count);
+void ti_emit_unstaging(ti_emitter *emitter, const ti_task *task, int device, size_t bytes, uint64_t allocation,
+                       const uint64_t *after, size_t count);
 
 static inline uint64_t ti_bytes_of(const ti_buffer_info *buffer, const ti_box *box)
 {

@@ -19,26 +19,14 @@ static void compile_together(ti_instruction_graph *graph, const ti_command *comm
 
 /* ---- along the tree of nodes */
 
-static uint64_t emit_slot_message(ti_instruction_graph *graph, const ti_command *command, const ti_staging *s,
-                                  uint32_t slot, int child, uint64_t after)
-{
-    const ti_tree_place *tree = command->as.reduce.tree;
-    bool send = child < 0;
-    ti_instruction *instruction;
-    ti_instruction_start_slots(graph, s, send, 1, &instruction)->box = ti_instruction_slot_box(s, slot, 1);
-    instruction->as.transfer.peer = send ? tree->parent : tree->child[child];
-    instruction->as.transfer.counter = send ? tree->parent_counter : tree->child_counter[child];
-    ti_deps_add(&graph->emit.deps, after);
-    ti_emit(&graph->emit, instruction);
-    return instruction->id;
-}
-
 static void compile_tree(ti_instruction_graph *graph, const ti_command *command, const ti_staging *s)
 {
     const ti_tree_place *tree = command->as.reduce.tree;
     uint64_t received[TI_TREE_CHILDREN];
     for (int i = 0; i < tree->children; i++) {
-        received[i] = emit_slot_message(graph, command, s, s->own_slots + (uint32_t)i, i, s->alloc_id);
+        const ti_block_message from = { .peer = tree->child[i], .counter = tree->child_counter[i], .spans = 1 };
+        uint32_t slot = s->own_slots + (uint32_t)i;
+        received[i] = ti_instruction_exchange_slots(graph, s, &from, false, &slot, s->alloc_id);
     }
     ti_instruction *instruction = ti_instruction_start_reduce(graph, s, ti_command_is_root(command),
                                                               command->as.reduce.takes_old);
@@ -46,7 +34,11 @@ static void compile_tree(ti_instruction_graph *graph, const ti_command *command,
     ti_deps_add_all(&graph->emit.deps, received, (size_t)tree->children);
     ti_deps_add_all(&graph->emit.deps, graph->partial.data, graph->partial.count);
     ti_emit(&graph->emit, instruction);
-    uint64_t last = tree->parent < 0 ? instruction->id : emit_slot_message(graph, command, s, 0, -1, instruction->id);
+    uint64_t last = instruction->id;
+    if (tree->parent >= 0) {
+        const ti_block_message to = { .peer = tree->parent, .counter = tree->parent_counter, .spans = 1 };
+        last = ti_instruction_exchange_slots(graph, s, &to, true, &(uint32_t){ 0 }, last);
+    }
     ti_instruction_free_staging(graph, s, &last, 1);
 }
 

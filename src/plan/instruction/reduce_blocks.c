@@ -48,21 +48,6 @@ typedef struct ids {
     int sends;
 } ids;
 
-static uint64_t emit_message(ti_instruction_graph *graph, const ti_staging *s, const ti_block_message *message,
-                             bool send, const uint32_t *slot, uint64_t after)
-{
-    ti_instruction *instruction;
-    ti_instruction_box *box = ti_instruction_start_slots(graph, s, send, message->spans, &instruction);
-    for (uint32_t i = 0; i < message->spans; i++) {
-        box[i].box = ti_instruction_slot_box(s, slot[i], 1);
-    }
-    instruction->as.transfer.peer = message->peer;
-    instruction->as.transfer.counter = message->counter;
-    ti_deps_add(&graph->emit.deps, after);
-    ti_emit(&graph->emit, instruction);
-    return instruction->id;
-}
-
 static void emit_receives(ti_instruction_graph *graph, const ti_staging *s, const ti_block_place *place, ids *out)
 {
     uint32_t at = s->own_slots, slot[TI_BLOCK_BITS];
@@ -70,7 +55,7 @@ static void emit_receives(ti_instruction_graph *graph, const ti_staging *s, cons
         for (uint32_t k = 0; k < place->receive[i].spans; k++) {
             slot[k] = at++;
         }
-        out->received[i] = emit_message(graph, s, &place->receive[i], false, slot, s->alloc_id);
+        out->received[i] = ti_instruction_exchange_slots(graph, s, &place->receive[i], false, slot, s->alloc_id);
     }
 }
 
@@ -82,8 +67,8 @@ static void emit_sends(ti_instruction_graph *graph, const ti_staging *s, const t
     for (int i = 0; i < end; at += place->send[i++].spans) {
         TI_ASSERT(at + place->send[i].spans <= stack->count && stack->span[at].first == place->send[i].span[0].first);
         if (i >= out->sends) {
-            out->sent[i] = emit_message(graph, s, &place->send[i], true, &stack->slot[at],
-                                        out->all ? out->all : out->own);
+            out->sent[i] = ti_instruction_exchange_slots(graph, s, &place->send[i], true, &stack->slot[at],
+                                                         out->all ? out->all : out->own);
             out->sends++;
         }
     }

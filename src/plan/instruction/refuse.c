@@ -107,25 +107,13 @@ static int by_predicted(const void *a, const void *b)
     return order ? order : (x->buffer->serial > y->buffer->serial) - (x->buffer->serial < y->buffer->serial);
 }
 
-static uint64_t allocated_bytes(ti_emitter *e, ti_buffer_memory *memory, const ti_buffer_info *buffer,
-                                const ti_box *box)
-{
-    uint64_t bytes = 0;
-    ti_vec_clear(&e->meeting);
-    ti_region_map_query(&memory->allocated, box, &e->meeting);
-    for (size_t i = 0; i < e->meeting.count; i++) {
-        bytes += ti_bytes_of(buffer, &e->meeting.data[i].box);
-    }
-    return bytes;
-}
-
 static void collect_rows(ti_instruction_graph *graph, rows *out)
 {
     for (size_t i = 0; i < graph->buffer.count; i++) {
         row r = { 0 };
         for (int m = 0; graph->buffer.data[i] && m < graph->system->memories; m++) {
             r.buffer = graph->buffer.data[i]->info;
-            r.now += allocated_bytes(&graph->emit, &graph->buffer.data[i]->memory[m], r.buffer, &r.buffer->extent);
+            r.now += ti_allocated_bytes(&graph->emit, &graph->buffer.data[i]->memory[m], r.buffer, &r.buffer->extent);
         }
         r.predicted = r.now;
         for (size_t w = 0; r.buffer && w < graph->emit.wants.count; w++) {
@@ -134,7 +122,7 @@ static void collect_rows(ti_instruction_graph *graph, rows *out)
                 continue;
             }
             r.predicted += ti_bytes_of(r.buffer, &want->box) -
-                           allocated_bytes(&graph->emit, want->memory, r.buffer, &want->box);
+                           ti_allocated_bytes(&graph->emit, want->memory, r.buffer, &want->box);
             if (!r.largest || ti_box_volume(&want->footprint) > ti_box_volume(&r.largest->footprint)) {
                 r.largest = want;
             }

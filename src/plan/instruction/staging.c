@@ -37,8 +37,7 @@ static size_t bytes_of(const ti_staging *s, uint32_t slots)
     return __builtin_mul_overflow(s->slot_bytes, slots, &bytes) ? (size_t)INT64_MAX : (size_t)bytes;
 }
 
-uint64_t ti_instruction_staging_bytes(const ti_instruction_graph *graph, const ti_command *reduce, size_t first,
-                                      size_t end)
+uint64_t ti_instruction_staging_bytes(ti_instruction_graph *graph, const ti_command *reduce, size_t first, size_t end)
 {
     const ti_task *task = reduce->task;
     const ti_buffer_info *buffer = task->shape->access[reduce->as.reduce.access].buffer;
@@ -46,7 +45,7 @@ uint64_t ti_instruction_staging_bytes(const ti_instruction_graph *graph, const t
     for (size_t p = first; p < end; p++) {
         const ti_device_piece *at = &graph->window.piece.data[p];
         uint64_t own = task->shape->in_blocks ? ti_instruction_block_slots(graph, task, &at->piece->chunk)
-                                              : (uint64_t)graph->system->workers;
+                                              : (uint32_t)graph->system->workers;
         slots += at->memory == TI_HOST_MEMORY ? own : 2 * own; /* there and here */
     }
     return __builtin_mul_overflow(slots, ti_bytes_of(buffer, &buffer->extent), &bytes) ? UINT64_MAX / 4 : bytes;
@@ -81,7 +80,7 @@ const ti_staging *ti_instruction_staging_of(ti_instruction_graph *graph, const t
 }
 
 /* Elements [first, first + count) x elements of a staging allocation. */
-ti_box ti_instruction_slot_box(const ti_staging *s, uint32_t first, uint32_t count)
+static ti_box slot_box(const ti_staging *s, uint32_t first, uint32_t count)
 {
     TI_ASSERT(first + (uint64_t)count <= s->slots);
     int64_t n = (int64_t)s->elements;
@@ -111,10 +110,10 @@ static uint64_t copy_slots(ti_instruction_graph *graph, const ti_instruction_vie
 {
     ti_instruction *copy = ti_emit_start(&graph->emit, TI_INSTRUCTION_COPY, s->task);
     copy->device = kernel->device;
-    copy->as.copy.box = ti_instruction_slot_box(s, slots.first, slots.count);
+    copy->as.copy.box = slot_box(s, slots.first, slots.count);
     copy->as.copy.from = (ti_place){ .allocation = view->place.allocation,
-                                     .whole = ti_instruction_slot_box(s, piece.first, piece.count) };
-    copy->as.copy.to = (ti_place){ .allocation = s->allocation, .whole = ti_instruction_slot_box(s, 0, s->own_slots) };
+                                     .whole = slot_box(s, piece.first, piece.count) };
+    copy->as.copy.to = (ti_place){ .allocation = s->allocation, .whole = slot_box(s, 0, s->own_slots) };
     copy->as.copy.elem_size = view->buffer->elem_size;
     ti_deps_add(&graph->emit.deps, kernel->id);
     ti_deps_add(&graph->emit.deps, s->alloc_id);
@@ -129,15 +128,12 @@ static void fetch_slots(ti_instruction_graph *graph, const ti_instruction_view *
 {
     ti_slot_range all = slots_of(graph, s->task, piece);
     size_t before = graph->partial.count;
-    for (uint32_t r = 0; r < kernel->as.kernel.runs; r++) {
-        ti_slot_range left = ti_instruction_run_slots(graph, s->task, piece, r);
+    for (uint32_t r = 0; r < TI_MAX(kernel->as.kernel.runs, 1); r++) {
+        ti_slot_range left = kernel->as.kernel.runs ? ti_instruction_run_slots(graph, s->task, piece, r) : all;
         ti_vec_push(&graph->partial, copy_slots(graph, view, s, all, left, kernel));
     }
-    if (kernel->as.kernel.runs == 0) {
-        ti_vec_push(&graph->partial, copy_slots(graph, view, s, all, all, kernel));
-    }
-    ti_staging_memory there = { view->place.allocation, kernel->device, bytes_of(s, all.count) };
-    ti_emit_unstaging(&graph->emit, s->task, &there, &graph->partial.data[before], graph->partial.count - before);
+    ti_emit_unstaging(&graph->emit, s->task, kernel->device, bytes_of(s, all.count), view->place.allocation,
+                      &graph->partial.data[before], graph->partial.count - before);
 }
 
 void ti_instruction_unstage(ti_instruction_graph *graph, const ti_command *execute, const ti_device_piece *at,
@@ -154,21 +150,26 @@ void ti_instruction_unstage(ti_instruction_graph *graph, const ti_command *execu
 
 /* ---- what all reductions have in common */
 
-ti_instruction_box *ti_instruction_start_slots(ti_instruction_graph *graph, const ti_staging *s, bool send,
-                                               uint32_t boxes, ti_instruction **out)
+uint64_t ti_instruction_exchange_slots(ti_instruction_graph *graph, const ti_staging *s,
+                                       const ti_block_message *message, bool send, const uint32_t *slot, uint64_t after)
 {
     ti_instruction *instruction = ti_emit_start(&graph->emit, send ? TI_INSTRUCTION_SEND : TI_INSTRUCTION_RECEIVE,
                                                 s->task);
-    ti_instruction_box *box = TI_ARENA_ARRAY(ti_arena_ring_top(&graph->emit.arenas), ti_instruction_box, boxes);
-    for (uint32_t i = 0; i < boxes; i++) {
-        box[i].place = (ti_place){ .allocation = s->allocation, .whole = ti_instruction_slot_box(s, 0, s->slots) };
+    ti_place place = { .allocation = s->allocation, .whole = slot_box(s, 0, s->slots) };
+    ti_instruction_box *box = TI_ARENA_ARRAY(ti_arena_ring_top(&graph->emit.arenas), ti_instruction_box,
+                                             message->spans);
+    for (uint32_t i = 0; i < message->spans; i++) {
+        box[i] = (ti_instruction_box){ place, slot_box(s, slot[i], 1) };
     }
+    instruction->as.transfer.peer = message->peer;
+    instruction->as.transfer.counter = message->counter;
     instruction->as.transfer.box = box;
-    instruction->as.transfer.boxes = boxes;
+    instruction->as.transfer.boxes = message->spans;
     instruction->as.transfer.elem_size = s->slot_bytes / s->elements;
     instruction->as.transfer.buffer = s->task->shape->access[s->access].buffer;
-    *out = instruction;
-    return box;
+    ti_deps_add(&graph->emit.deps, after);
+    ti_emit(&graph->emit, instruction);
+    return instruction->id;
 }
 
 ti_instruction *ti_instruction_start_reduce(ti_instruction_graph *graph, const ti_staging *s, bool to_buffer,
@@ -196,6 +197,5 @@ ti_instruction *ti_instruction_start_reduce(ti_instruction_graph *graph, const t
 
 void ti_instruction_free_staging(ti_instruction_graph *graph, const ti_staging *s, const uint64_t *after, int count)
 {
-    ti_staging_memory here = { s->allocation, 0, bytes_of(s, s->slots) };
-    ti_emit_unstaging(&graph->emit, s->task, &here, after, (size_t)count);
+    ti_emit_unstaging(&graph->emit, s->task, 0, bytes_of(s, s->slots), s->allocation, after, (size_t)count);
 }

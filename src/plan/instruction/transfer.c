@@ -41,19 +41,7 @@ size_t ti_instruction_count_allocated(ti_instruction_graph *graph, const ti_comm
     return n;
 }
 
-/* ---- instructions */
-
-/* Messages that differ in their boxes and peers only. Between those of a node with several memories there may be
- * copies. */
-static size_t count_together(const ti_instruction_graph *graph, const ti_command *const *command, size_t left)
-{
-    size_t max = graph->system->memories == 1 ? TI_MIN(left, (size_t)AT_ONCE) : 1, n = 1;
-    while (n < max && command[n]->kind == command[0]->kind && command[n]->task == command[0]->task &&
-           command[n]->as.transfer.buffer == command[0]->as.transfer.buffer) {
-        n++;
-    }
-    return n;
-}
+/* ---- runs */
 
 enum { APART = -1, SAME = 3 };
 
@@ -82,6 +70,7 @@ static inline const ti_box *only_box(const ti_command *command)
 static void find_run(const ti_command *const *command, size_t left, ti_box_run *run)
 {
     const ti_box *last = only_box(command[0]), *next = last && left > 1 ? only_box(command[1]) : NULL;
+    uint32_t count = 1;
     run->count = 1;
     run->along = next ? relation_of(last, next) : APART;
     if (run->along == APART) {
@@ -92,19 +81,21 @@ static void find_run(const ti_command *const *command, size_t left, ti_box_run *
     run->border[0] = last->min[d];
     run->border[1] = last->max[d];
     do {
-        run->border[++run->count] = run->box.max[d] = next->max[d];
+        run->border[++count] = next->max[d];
         last = next;
-        next = run->count < left ? only_box(command[run->count]) : NULL;
+        next = count < left ? only_box(command[count]) : NULL;
     } while (next && (run->along == SAME ? ti_box_equal(last, next) : relation_of(last, next) == run->along));
+    run->box.max[d] = last->max[d];
+    run->count = count;
 }
 
-/* Ask the tracker for all messages of a run together. Whether they depend on the same; if not, nothing has changed. */
+/* Ask the tracker for all messages of a run together, the first of which has id `first`. Whether they depend on the
+ * same; if not, nothing has changed. */
 static bool track_run(ti_instruction_graph *graph, ti_command_kind kind, const ti_box_run *run,
-                      ti_buffer_memory *memory)
+                      ti_buffer_memory *memory, uint64_t first)
 {
     enum { MIN_RUN = 4 };
     ti_deps *deps = &graph->emit.deps;
-    uint64_t first = graph->emit.next_id;
     TI_ASSERT(run->count == 1 || graph->system->memories == 1);
     bool same = run->along == SAME, send = kind == TI_COMMAND_SEND;
     if (same ? !send : run->count < MIN_RUN || !ti_buffer_memory_has(memory, &run->box)) {
@@ -120,55 +111,81 @@ static bool track_run(ti_instruction_graph *graph, ti_command_kind kind, const t
     return true;
 }
 
-/* Fill in all but the dependencies. There is room for it in the batch. */
-static void start_message(ti_instruction_graph *graph, const ti_command *command, ti_instruction *instruction,
-                          const ti_instruction_box *box)
+/* ---- instructions */
+
+/* Messages that differ in their boxes and peers only: how many, with how many boxes. Between those of a node with
+ * several memories there may be copies. */
+static size_t count_together(const ti_instruction_graph *graph, const ti_command *const *command, size_t left,
+                             size_t *boxes)
 {
-    instruction->kind = command->kind == TI_COMMAND_SEND ? TI_INSTRUCTION_SEND : TI_INSTRUCTION_RECEIVE;
-    instruction->id = graph->emit.next_id++;
-    instruction->task = command->task;
-    instruction->priority = command->task->shape->priority;
-    instruction->device = 0;
-    instruction->as.transfer.peer = command->as.transfer.peer;
-    instruction->as.transfer.counter = command->as.transfer.counter;
-    instruction->as.transfer.box = box;
-    instruction->as.transfer.boxes = command->as.transfer.boxes;
-    instruction->as.transfer.elem_size = command->as.transfer.buffer->elem_size;
-    instruction->as.transfer.buffer = command->as.transfer.buffer;
+    const ti_command *first = command[0];
+    size_t max = graph->system->memories == 1 ? TI_MIN(left, (size_t)AT_ONCE) : 1, n = 1;
+    *boxes = first->as.transfer.boxes;
+    while (n < max && command[n]->kind == first->kind && command[n]->task == first->task &&
+           command[n]->as.transfer.buffer == first->as.transfer.buffer) {
+        *boxes += command[n++]->as.transfer.boxes;
+    }
+    return n;
 }
 
-static void compile_message(ti_instruction_graph *graph, const ti_command *command, ti_instruction *instruction,
-                            ti_buffer_memory *memory, ti_instruction_box *box)
+/* Append `n` messages to the batch: all but what their boxes are and what they depend on. */
+static void start_messages(ti_instruction_graph *graph, const ti_command *const *command, size_t n,
+                           ti_instruction *message, const ti_instruction_box *box)
 {
-    start_message(graph, command, instruction, box);
-    ti_deps_start(&graph->emit.deps, instruction->id);
+    const ti_task *task = command[0]->task;
+    const ti_buffer_info *buffer = command[0]->as.transfer.buffer;
+    bool send = command[0]->kind == TI_COMMAND_SEND;
+    int priority = task->shape->priority;
+    size_t elem_size = buffer->elem_size;
+    uint64_t first = graph->emit.next_id;
+    ti_vec_reserve(&graph->emit.batch, graph->emit.batch.count + n);
+    const ti_instruction **batch = graph->emit.batch.data + graph->emit.batch.count;
+    for (size_t i = 0; i < n; i++) {
+        message[i].kind = send ? TI_INSTRUCTION_SEND : TI_INSTRUCTION_RECEIVE;
+        message[i].id = first + i;
+        message[i].task = task;
+        message[i].priority = priority;
+        message[i].device = 0;
+        message[i].as.transfer.peer = command[i]->as.transfer.peer;
+        message[i].as.transfer.boxes = command[i]->as.transfer.boxes;
+        message[i].as.transfer.counter = command[i]->as.transfer.counter;
+        message[i].as.transfer.box = box;
+        message[i].as.transfer.elem_size = elem_size;
+        message[i].as.transfer.buffer = buffer;
+        box += command[i]->as.transfer.boxes;
+        batch[i] = &message[i];
+    }
+    graph->emit.next_id += n;
+    graph->emit.batch.count += n;
+}
+
+static void finish_message(ti_instruction_graph *graph, const ti_command *command, ti_buffer_memory *memory,
+                           ti_instruction *message, ti_instruction_box *box)
+{
+    ti_deps_start(&graph->emit.deps, message->id);
     for (uint32_t i = 0; i < command->as.transfer.boxes; i++) {
         const ti_box *part = &command->as.transfer.box[i];
         box[i] = (ti_instruction_box){ ti_buffer_memory_place(memory, part), *part };
         ti_instruction_touch(graph, command->as.transfer.buffer, part, TI_HOST_MEMORY,
                              command->kind == TI_COMMAND_RECEIVE);
     }
-    ti_emit(&graph->emit, instruction);
+    ti_emit_deps(&graph->emit, message);
 }
 
 /* Messages whose dependencies have been found together. */
-static void compile_run(ti_instruction_graph *graph, const ti_command *const *command, const ti_box_run *run,
-                        ti_instruction *instruction, ti_buffer_memory *memory, ti_instruction_box *box)
+static void finish_run(ti_instruction_graph *graph, const ti_command *const *command, const ti_box_run *run,
+                       ti_buffer_memory *memory, ti_instruction *message, ti_instruction_box *box)
 {
     const ti_place place = ti_buffer_memory_place(memory, &run->box);
-    for (uint32_t i = 0; i < run->count; i++) {
-        ti_instruction_box *at = run->along == SAME ? box : &box[i];
-        start_message(graph, command[i], &instruction[i], at);
-        if (i == 0) {
-            ti_emit(&graph->emit, instruction);
-        } else {
-            instruction[i].deps = instruction->deps;
-            instruction[i].dep = instruction->dep;
-            graph->emit.batch.data[graph->emit.batch.count++] = &instruction[i];
-        }
-        if (at == &box[i]) {
-            *at = (ti_instruction_box){ place, command[i]->as.transfer.box[0] };
-        }
+    uint32_t boxes = run->along == SAME ? 1 : run->count;
+    ti_emit_deps(&graph->emit, message);
+    for (uint32_t i = 0; i < boxes; i++) {
+        box[i] = (ti_instruction_box){ place, *command[i]->as.transfer.box };
+    }
+    for (uint32_t i = 1; i < run->count; i++) {
+        message[i].deps = message->deps;
+        message[i].dep = message->dep;
+        message[i].as.transfer.box = boxes == 1 ? box : &box[i];
     }
 }
 
@@ -178,27 +195,24 @@ size_t ti_instruction_compile_transfers(ti_instruction_graph *graph, size_t inde
     const ti_buffer_info *buffer = command[0]->as.transfer.buffer;
     ti_buffer_memory *memory = ti_instruction_memory(graph, buffer, TI_HOST_MEMORY);
     ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
-    size_t n = count_together(graph, command, graph->window.command.count - index), boxes = 0;
-    for (size_t i = 0; i < n; i++) {
-        boxes += command[i]->as.transfer.boxes;
-    }
+    size_t boxes, n = count_together(graph, command, graph->window.command.count - index, &boxes);
     for (uint32_t i = 0; command[0]->kind == TI_COMMAND_SEND && i < command[0]->as.transfer.boxes; i++) {
         ti_instruction_make_fresh(graph, command[0]->task, buffer, &command[0]->as.transfer.box[i], TI_HOST_MEMORY);
     }
-    ti_instruction *instruction = TI_ARENA_ARRAY(arena, ti_instruction, n);
+    ti_instruction *message = TI_ARENA_ARRAY(arena, ti_instruction, n);
     ti_instruction_box *box = TI_ARENA_ARRAY(arena, ti_instruction_box, boxes);
-    ti_vec_reserve(&graph->emit.batch, graph->emit.batch.count + n);
+    start_messages(graph, command, n, message, box);
     for (size_t i = 0, end; i < n; i = end) {
         ti_box_run run;
         find_run(&command[i], n - i, &run);
         end = i + run.count;
-        if (track_run(graph, command[i]->kind, &run, memory)) {
-            compile_run(graph, &command[i], &run, &instruction[i], memory, box);
+        if (track_run(graph, command[i]->kind, &run, memory, message[i].id)) {
+            finish_run(graph, &command[i], &run, memory, &message[i], box);
             box += run.count;
             continue;
         }
         for (; i < end; i++) {
-            compile_message(graph, command[i], &instruction[i], memory, box);
+            finish_message(graph, command[i], memory, &message[i], box);
             box += command[i]->as.transfer.boxes;
         }
     }

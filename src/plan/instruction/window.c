@@ -206,18 +206,6 @@ static size_t add_messages(ti_instruction_graph *graph, const ti_command *const 
     return n;
 }
 
-/* A batch that is one execution, which wants nothing, where nothing waits: what nearly all tasks of a loop are. It
- * passes by the window. */
-static bool pass_by(ti_instruction_graph *graph, const ti_command_batch *commands)
-{
-    const ti_window *w = &graph->window;
-    if (graph->refused || commands->count != 1 || commands->command[0]->kind != TI_COMMAND_EXECUTE ||
-        w->command.count > 0) {
-        return false;
-    }
-    return ti_instruction_compile_at_once(graph, commands->command[0]);
-}
-
 /* ---- from outside */
 
 bool ti_instruction_graph_is_waiting(const ti_instruction_graph *graph)
@@ -228,7 +216,9 @@ bool ti_instruction_graph_is_waiting(const ti_instruction_graph *graph)
 ti_instruction_batch ti_instruction_graph_add(ti_instruction_graph *graph, ti_command_batch commands)
 {
     ti_vec_clear(&graph->emit.batch);
-    if (pass_by(graph, &commands)) {
+    /* One execution, which wants nothing, where nothing waits, passes by the window: nearly all tasks of a loop do. */
+    if (!graph->refused && commands.count == 1 && commands.command[0]->kind == TI_COMMAND_EXECUTE &&
+        graph->window.command.count == 0 && ti_instruction_compile_at_once(graph, commands.command[0])) {
         return (ti_instruction_batch){ graph->emit.batch.data, graph->emit.batch.count };
     }
     if (commands.count > 1 || (commands.count == 1 && commands.command[0]->kind != TI_COMMAND_EPOCH)) {

@@ -42,6 +42,7 @@ struct ti_forwards {
     TI_VEC(candidate) candidates;
     TI_VEC(piece) pieces, other_pieces;
     uint32_t images;           /* that the pieces are of */
+    bool moves;                /* some of them are not read as they were written */
     TI_VEC(ti_producer *) old; /* producers that the task reads from, but for what stays */
     TI_VEC(ti_forward) out;
     TI_VEC(ti_edge) edges;
@@ -157,30 +158,19 @@ static candidate *candidate_of(ti_forwards *f, ti_producer *p, part_read kind)
     return &f->candidates.data[p->candidate[kind] - 1];
 }
 
-/* Whether the access reads what the producer wrote as it was written. */
-static bool is_free(ti_forwards *f, const ti_producers *producers, const ti_producer *p, const ti_task *task,
-                    const ti_access *access, uint32_t mapper)
-{
-    const ti_manner *m = ti_producer_manner(producers, p);
-    return m && !m->reduced && ti_mapper_equal(&m->mapper, &access->mapper[mapper]) &&
-           memcmp(&m->geometry, geometry_of(f, task), sizeof(ti_geometry)) == 0;
-}
-
-/* From one node to one node. */
-static bool is_pinned(const ti_producers *producers, const ti_producer *p, const ti_task *task)
-{
-    const ti_manner *m = ti_producer_manner(producers, p);
-    return m && m->geometry.place >= 0 && task->shape->place >= 0 && !m->reduced;
-}
-
 static void look_at_hit(ti_forwards *f, const ti_task *task, const ti_access *access, uint32_t mapper,
                         const ti_box *image, const ti_region_entry *hit)
 {
     ti_producers *producers = f->buffer.data[access->buffer->slot];
     ti_producer *p = ti_producer_of(hit->value);
-    bool pinned = is_pinned(producers, p, task);
-    bool moves = !is_free(f, producers, p, task, access, mapper);
+    const ti_manner *m = ti_producer_manner(producers, p);
+    bool known = m && !m->reduced;
+    bool pinned = known && m->geometry.place >= 0 && task->shape->place >= 0; /* from one node to one node */
+    bool moves = !known || !ti_mapper_equal(&m->mapper, &access->mapper[mapper]) ||
+                 memcmp(&m->geometry, geometry_of(f, task), sizeof(ti_geometry)) !=
+                     0; /* unless read as it was written */
     bool plain = !ti_producer_moved(hit->value) && !pinned;
+    f->moves |= moves;
     ti_box common = ti_box_intersect(&hit->box, image);
     if (!pinned && moves && p->task && p->task <= f->point && p->met != f->question) {
         p->met = f->question;
@@ -313,10 +303,14 @@ static void derive(ti_forwards *f, const ti_task *task, uint32_t first, ti_arena
     }
     f->question++;
     f->images = 0;
+    f->moves = false;
     for (uint32_t i = first; i < task->shape->accesses; i++) {
         if (task->shape->access[i].buffer == buffer && ti_access_needs_old(&task->shape->access[i])) {
             look_at_read(f, task, i);
         }
+    }
+    if (!f->moves && !f->explain) { /* all is read as it was written: no forward comes of it */
+        return;
     }
     sort_pieces(f);
     bool forwards = !f->off && !task->shape->no_collectives;

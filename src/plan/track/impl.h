@@ -21,8 +21,8 @@ static inline uint64_t ti_tracker_now(const ti_tracker *t, uint64_t id)
 
 static inline struct ti_tracker_record *ti_tracker_record_of(const ti_tracker *t, uint64_t value)
 {
-    TI_ASSERT((value & ~TI_TRACKER_MARK) < t->records);
-    return &t->record[value & ~TI_TRACKER_MARK];
+    TI_ASSERT((value & ~TI_TRACKER_MARK) < t->record.count);
+    return &t->record.data[value & ~TI_TRACKER_MARK];
 }
 
 static inline uint64_t ti_tracker_writer_of(const ti_tracker *t, uint64_t value)
@@ -60,6 +60,5 @@ void ti_tracker_note_read(ti_tracker *t, const ti_box *box, uint64_t id);
 void ti_tracker_depend_on_noted(const ti_tracker *t, const ti_region_ref *e, const ti_box *box, ti_deps *deps);
 /* A write of `box` makes up for notes that lie in it. */
 void ti_tracker_drop_notes_in(ti_tracker *t, const ti_box *box);
-void ti_tracker_drop_notes(ti_tracker *t, size_t first, size_t end); /* those at [first, end) */
 
 #endif

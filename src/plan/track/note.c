@@ -20,7 +20,8 @@
 
 #include <string.h>
 
-void ti_tracker_drop_notes(ti_tracker *t, size_t first, size_t end)
+/* Those at [first, end). */
+static void drop_notes(ti_tracker *t, size_t first, size_t end)
 {
     TI_ASSERT(first <= end && end <= t->notes.count);
     for (; end < t->notes.count; first++, end++) { /* what is dropped moves to the end, for its borders */
@@ -37,7 +38,7 @@ void ti_tracker_forget(ti_tracker *t)
     while (passed < t->notes.count && t->notes.data[passed].last <= t->era->applied) {
         passed++;
     }
-    ti_tracker_drop_notes(t, 0, passed);
+    drop_notes(t, 0, passed);
     t->forgotten = t->newest;
 }
 
@@ -47,7 +48,7 @@ void ti_tracker_drop_notes_in(ti_tracker *t, const ti_box *box)
     enum { FEW = 8 };
     for (size_t i = t->notes.count > FEW ? t->notes.count : 0; i-- > 0;) {
         if (ti_box_covers(box, &t->notes.data[i].box)) {
-            ti_tracker_drop_notes(t, i, i + 1);
+            drop_notes(t, i, i + 1);
         }
     }
 }
@@ -122,7 +123,7 @@ void ti_tracker_depend_on_noted(const ti_tracker *t, const ti_region_ref *e, con
     uint64_t writer = r ? r->writer : *e->value, newest = r ? r->readers.data[r->readers.count - 1] : 0;
     noted found = NOT_NOTED;
     if (t->newest_noted > writer) {
-        ti_box part = ti_box_intersect(e->box, box);
+        const ti_box part = box == e->box ? *box : ti_box_intersect(e->box, box);
         found = depend_on_notes(t, &part, writer, deps);
     }
     if (r || found != NOTED) {

@@ -18,10 +18,10 @@ void ti_tracker_init(ti_tracker *t, ti_era *era)
 void ti_tracker_fini(ti_tracker *t)
 {
     t->era->entries -= t->map.count;
-    for (uint32_t i = 0; i < t->records; i++) {
-        ti_vec_fini(&t->record[i].readers);
+    for (size_t i = 0; i < t->record.count; i++) {
+        ti_vec_fini(&t->record.data[i].readers);
     }
-    ti_free(t->record, t->records * sizeof(*t->record));
+    ti_vec_fini(&t->record);
     ti_region_map_fini(&t->map);
     ti_vec_fini(&t->met);
     for (size_t i = 0; i < t->notes_made; i++) {
@@ -38,20 +38,15 @@ void ti_tracker_fini(ti_tracker *t)
 static uint64_t new_record(ti_tracker *t, uint64_t writer)
 {
     if (t->free_record == NO_RECORD) {
-        uint32_t fresh = t->records ? 2 * t->records : 4;
-        t->record = ti_realloc(t->record, t->records * sizeof(*t->record), fresh * sizeof(*t->record));
-        memset(t->record + t->records, 0, (fresh - t->records) * sizeof(*t->record));
-        for (uint32_t i = fresh; i-- > t->records;) {
-            t->record[i].next_free = t->free_record;
-            t->free_record = i;
-        }
-        t->records = fresh;
+        t->free_record = (uint32_t)t->record.count;
+        ti_vec_push(&t->record, ((struct ti_tracker_record){ .next_free = NO_RECORD }));
     }
-    TI_ASSERT(!(writer & TI_TRACKER_MARK) && t->free_record < t->records);
+    TI_ASSERT(!(writer & TI_TRACKER_MARK) && t->free_record < t->record.count);
     uint32_t index = t->free_record;
-    t->free_record = t->record[index].next_free;
-    t->record[index].writer = writer;
-    t->record[index].readers.count = 0;
+    struct ti_tracker_record *r = &t->record.data[index];
+    t->free_record = r->next_free;
+    r->writer = writer;
+    r->readers.count = 0;
     return TI_TRACKER_MARK | index;
 }
 
@@ -284,7 +279,7 @@ static inline bool read_entry(ti_tracker *t, const ti_region_ref *e, const ti_bo
         r->writer = writer;
         TI_ASSERT(r->readers.data[r->readers.count - 1] < id && writer < id);
         r->readers.data[r->readers.count++] = id;
-    } else if (!r && t->free_record != NO_RECORD && t->record[t->free_record].readers.capacity) {
+    } else if (!r && t->free_record != NO_RECORD && t->record.data[t->free_record].readers.capacity) {
         *e->value = new_record(t, writer);
         r = ti_tracker_record_of(t, *e->value);
         r->readers.data[0] = id;

@@ -63,12 +63,13 @@ typedef struct ti_tracker_note {
 typedef struct ti_tracker {
     ti_era *era;
     ti_region_map map; /* value: writer id, or the index of a record with a mark */
-    struct ti_tracker_record {
+    TI_VEC(struct ti_tracker_record {
         uint64_t writer;
         ti_tracker_readers readers;
         uint32_t next_free;
-    } * record;
-    uint32_t records, free_record;
+    })
+    record;
+    uint32_t free_record;
     uint64_t cursor;               /* where to look for entries to merge, */
     ti_region_entries waiting;     /* and those that are looked at next */
     TI_VEC(ti_tracker_note) notes; /* ascending; */
