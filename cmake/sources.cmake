@@ -132,6 +132,7 @@ set(mpi_sources
     comm/mpi/packed.c
     comm/mpi/parcel.c
     comm/mpi/reduce.c
+    comm/mpi/settings.c
     comm/mpi/start.c
     comm/mpi/type.c
 )

@@ -24,6 +24,7 @@
  * call, and compute each element in the same way whatever the chunk is. They must not call tacit,
  * except for tacit_kernel_fail and, in tasks on every node, tacit_launch_communicator of
  * tacit/mpi.h. They must not wait for other nodes or other kernels, except in tasks on every node.
+ * They return: one that calls exit ends the job with an error; tacit_kernel_fail says what is wrong.
  * A kernel of a task on devices may be called from several threads at once, so it has no static
  * variables that it writes. What the launch points to is valid during the call. */
 #ifndef TACIT_VIEW_H
@@ -73,7 +74,8 @@ typedef struct tacit_view {
  * Unless NDEBUG or TACIT_UNCHECKED is defined where they are used, they check that the size of
  * `type` is elem_size, that the mode allows to write (TACIT_AT), and that the index is in the box;
  * if not, they print a sentence and abort, so that a debugger shows the line. With one of these
- * macros defined they are the bare address computation. */
+ * macros defined they are the bare address computation. Checks make kernels 14 to 18 times slower;
+ * where there were any, tacit_finalize says so on node 0, once. */
 #define TACIT_AT0(type, v) (*(TACIT_CHECK_(type, v, true, 0, 0, 0), (type *)(v).data))
 #define TACIT_AT1(type, v, i) (*(TACIT_CHECK_(type, v, true, i, 0, 0), TACIT_PTR1_(type, v, i)))
 #define TACIT_AT2(type, v, i, j) (*(TACIT_CHECK_(type, v, true, i, j, 0), TACIT_PTR2_(type, v, i, j)))

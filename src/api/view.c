@@ -1,10 +1,13 @@
 /* What kernels call: the checks behind TACIT_AT and TACIT_GET in programs built without NDEBUG, and failure. Any
  * thread. */
 #include "api/context.h"
+#include "base/log.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 __attribute__((noreturn)) static void stop(const tacit_view *v, const char *what)
 {
@@ -13,10 +16,23 @@ __attribute__((noreturn)) static void stop(const tacit_view *v, const char *what
     abort();
 }
 
+/* Whether a kernel of this process has had its accesses checked, and whether that has been said. */
+static _Atomic int checked;
+enum { CHECKED = 1, SAID };
+
+bool ti_view_checks_are_news(void)
+{
+    int state = CHECKED;
+    return atomic_compare_exchange_strong(&checked, &state, SAID);
+}
+
 void tacit_view_check(const tacit_view *v, size_t elem_size, bool write, size_t i, size_t j, size_t k)
 {
     char text[400];
     size_t at[3] = { i, j, k };
+    if (TI_UNLIKELY(!atomic_load_explicit(&checked, memory_order_relaxed))) {
+        atomic_store_explicit(&checked, CHECKED, memory_order_relaxed);
+    }
     if (elem_size != v->elem_size) {
         snprintf(text, sizeof(text), "the type has %zu bytes, an element has %zu", elem_size, v->elem_size);
         stop(v, text);
@@ -30,6 +46,47 @@ void tacit_view_check(const tacit_view *v, size_t elem_size, bool write, size_t 
                      "index %zu of dimension %d is outside [%zu,%zu), which the task's access declares for this chunk",
                      at[d], d, v->box.min[d], v->box.max[d]);
             stop(v, text);
+        }
+    }
+}
+
+/* ---- kernels that end the process, which would look like a success */
+
+static struct {
+    _Atomic int process; /* whose exit handler is registered; a fork inherits both */
+    _Atomic bool ending;
+} watch;
+
+/* A thread that calls exit finds no handler that another one runs already, and would end the process with its own
+ * status: so there are some, and each is replaced first. */
+static void end_of_process(void)
+{
+    enum { MOST_SECONDS = 10 };
+    const tacit_launch *launch = ti_failure_kernel;
+    if (!launch || atomic_load(&watch.process) != (int)getpid()) {
+        return;
+    }
+    atexit(end_of_process);
+    if (atomic_exchange(&watch.ending, true)) {
+        sleep(MOST_SECONDS);
+        _Exit(EXIT_FAILURE);
+    }
+    ti_log(TI_LOG_ERROR,
+           "task '%s' on node %d: its kernel called exit, which ends the job; call tacit_kernel_fail to say what is "
+           "wrong, and return",
+           launch->name, launch->node);
+    fflush(stdout);
+    ti_failure_kernel = NULL;
+    ti_runtime_abort(launch->context->runtime, "a kernel called exit");
+}
+
+void ti_view_watch_exit(void)
+{
+    enum { AT_ONCE = 8 };
+    int me = (int)getpid();
+    if (atomic_exchange(&watch.process, me) != me) {
+        for (int i = 0; i < AT_ONCE; i++) {
+            atexit(end_of_process);
         }
     }
 }

@@ -7,6 +7,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+_Thread_local const tacit_launch *ti_failure_kernel __attribute__((tls_model("initial-exec")));
+
 void ti_failure_set(ti_failure *failure, tacit_status status, const char *format, ...)
 {
     ti_lock_take(&failure->lock);
