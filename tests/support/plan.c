@@ -11,6 +11,7 @@ static void init_node(const plan *p, plan_node *n, int node, const plan_setup *s
     };
     n->system.horizon_step = setup->horizon_step ? setup->horizon_step : 4;
     n->system.horizon_front = 64;
+    n->system.old_producers = setup->old_producers;
     n->system.collectives = setup->collectives;
     n->system.reduces = !setup->by_messages;
     n->system.explain = n == p->node ? p->explain : NULL;

@@ -38,6 +38,7 @@ typedef struct plan_setup {
     int collectives;                /* TI_COLLECTIVES_OFF ... */
     bool by_messages;               /* reductions are not collectives */
     int64_t horizon_step;           /* 0: 4 */
+    int old_producers;              /* as in ti_system */
     const ti_custom_mapper *custom; /* what tacit_custom(0), tacit_custom(1), ... mean */
     size_t customs;
 } plan_setup;
