@@ -532,9 +532,20 @@ static void start_reduction(endpoint *self, const ti_exchange *x, uint64_t token
     ti_vec_fini(&region);
 }
 
+/* MPI would match collectives by their order; here they have numbers, and must have that order all the same. */
+static void expect_order(const ti_comm *comm, const ti_exchange *x)
+{
+    if (x->sequence != comm->stats.collectives) {
+        fprintf(stderr, "node %d starts collective %llu as its number %llu\n", comm->node,
+                (unsigned long long)x->sequence, (unsigned long long)comm->stats.collectives);
+        abort();
+    }
+}
+
 static void local_collective(ti_comm *comm, const ti_exchange *x, uint64_t token)
 {
     endpoint *self = (endpoint *)comm;
+    expect_order(comm, x);
     comm->pending++;
     comm->stats.collectives++;
     comm->stats.carried[x->what->pattern][0]++;
