@@ -13,6 +13,8 @@ typedef struct ti_chunk_table {
     ti_boxes box;
     size_t *start;
     int64_t chunks;
+    ti_box around;       /* all boxes, */
+    int node_a, node_b;  /* which nodes [node_a, node_b] have; -1: there are none */
     ti_region_map index; /* box to chunk */
     ti_region_entries hits;
     ti_chunk_list list, other;
@@ -112,6 +114,7 @@ static ti_chunk_table *build_table(const ti_holder *h, uint64_t *evaluated)
     ti_chunk_table *table = TI_NEW(ti_chunk_table);
     table->chunks = h->split->split.chunks;
     table->start = TI_NEW_ARRAY(size_t, (size_t)table->chunks + 1);
+    table->node_a = table->node_b = -1;
     ti_region_map_init(&table->index);
     table->index.overlapping = true;
     for (int64_t c = 0; c < table->chunks; c++) {
@@ -122,6 +125,14 @@ static ti_chunk_table *build_table(const ti_holder *h, uint64_t *evaluated)
         for (size_t i = table->start[c]; i < table->start[c + 1]; i++) {
             ti_region_map_insert(&table->index, &table->box.data[i], (uint64_t)c);
         }
+        if (table->start[c + 1] > table->start[c]) {
+            int node = ti_split_node(&h->split->split, c);
+            table->node_a = table->node_a < 0 ? node : table->node_a;
+            table->node_b = node;
+        }
+    }
+    if (table->box.count) {
+        table->around = ti_boxes_bounding(table->box.data, table->box.count);
     }
     return table;
 }
@@ -409,6 +420,11 @@ void ti_holder_candidates(const ti_holder *h, const ti_box *box, ti_chunk_list *
 bool ti_holder_candidate_nodes(const ti_holder *h, const ti_box *box, int *a, int *b)
 {
     const ti_split *s = &h->split->split;
+    if (h->table && ti_box_covers(box, &h->table->around)) { /* however many there are */
+        *a = h->table->node_a;
+        *b = h->table->node_b;
+        return *a >= 0;
+    }
     if (h->table) {
         ti_chunk_list *list = &h->table->list;
         ti_vec_clear(list);
