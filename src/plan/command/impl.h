@@ -1,4 +1,4 @@
-/* What the files of the command graph share: its state. Included by command_*.c only. */
+/* What the files of the command graph share: its state. Included by this folder only. */
 #ifndef TI_COMMAND_IMPL_H
 #define TI_COMMAND_IMPL_H
 
