@@ -5,7 +5,7 @@
  *   enter                              whether a call may go on, and the sentence if not
  *   mapper, op, object, view, mpi
  *   owners                             distributions as accesses of tasks
- *   recall, check_task, check_overlap
+ *   recall, check_overlap, check_task
  *   admit                              the last checks of a new task
  *   buffer, fence, submit
  *   context                            the beginning and the end */

@@ -268,7 +268,7 @@ static void pairs_are_checked(void **state)
     fixture *f = *state;
     const tacit_mapper each = tacit_one_to_one(), near = tacit_neighborhood(1, 0, 0);
     refused(f, with2(tacit_read(f->line, near), tacit_write(f->line, each)), TACIT_ERROR_OVERLAP,
-            "access 1|'line'|another mapper|second buffer");
+            "access 1|'line'|which access 1 may write|second buffer");
     refused(f, with2(tacit_update(f->line, each), tacit_read(f->line, tacit_all())), TACIT_ERROR_OVERLAP,
             "access 1|'line'|second buffer");
     refused(f, with2(tacit_write(f->line, each), tacit_write(f->line, each)), TACIT_ERROR_OVERLAP,

@@ -107,19 +107,20 @@ static bool same_mapper(const gen_access *x, const gen_access *y)
     return same;
 }
 
-/* Reading and writing one buffer in a task: on one node, or the same elements, or elements that have nothing in
- * common. */
+/* Reading and writing one buffer in a task, or writing it twice: on one node, or the same elements, or elements that
+ * have nothing in common. */
 static bool in_place(maker *m, const gen_task *t, const gen_access *a, const gen_access *b)
 {
     int node;
     if (gen_is_everywhere(t)) { /* one call on each node */
-        return true;
+        return !gen_changes(a) || !gen_changes(b);
     }
     bool alike = a->mapper.kind == TACIT_MAPPER_REPLICATED || b->mapper.kind == TACIT_MAPPER_REPLICATED;
     if (alike || a->mode == TACIT_REDUCE || b->mode == TACIT_REDUCE) {
         return false;
     }
-    return gen_is_placed(t, &node) || same_mapper(a, b) || (!m->options->public_rules && !images_meet(m, t, a, b));
+    bool both_write = gen_changes(a) && gen_changes(b);
+    return (!both_write && (gen_is_placed(t, &node) || same_mapper(a, b))) || !images_meet(m, t, a, b);
 }
 
 /* Whether the access goes together with those that the task has already. */
@@ -133,22 +134,34 @@ static bool goes_along(maker *m, const gen_task *t, const gen_access *a)
         if (a->buffer != b->buffer || (!gen_changes(a) && !gen_changes(b))) {
             continue;
         }
-        if ((gen_changes(a) && gen_changes(b)) || !in_place(m, t, a, b)) {
+        if (!in_place(m, t, a, b)) {
             return false;
         }
     }
     return true;
 }
 
-/* Write what the task's latest access reads. */
+/* Write what the task's latest access reads; or, where that strides, read or write elements between. */
 static void add_twin(maker *m, gen_task *t)
 {
     gen_access a = t->access[t->accesses - 1];
-    if (a.mode == TACIT_READ) {
+    bool custom = a.mode != TACIT_REDUCE && a.mapper.kind == TACIT_MAPPER_CUSTOM;
+    gen_custom c = { 0 };
+    if (custom) {
+        c = m->program->custom.data[a.mapper.arg];
+    }
+    if (custom && c.kind == GEN_CUSTOM_STRIDE) {
+        c.b++;
+        a.mapper = tacit_custom((int)m->program->custom.count);
+        a.mode = (int)GEN_DRAW(rng_of(m), gen_modes);
+        ti_vec_push(&m->program->custom, c);
+    } else if (a.mode == TACIT_READ) {
         a.mode = TACIT_WRITE;
-        if (may_write(m, t, &a) && goes_along(m, t, &a)) {
-            t->access[t->accesses++] = a;
-        }
+    } else {
+        return;
+    }
+    if ((!gen_writes(&a) || may_write(m, t, &a)) && goes_along(m, t, &a)) {
+        t->access[t->accesses++] = a;
     }
 }
 
