@@ -47,7 +47,7 @@ TACIT_C_BEGIN_
  * such as the corners of a star, must not be touched; TACIT_BOUNDS_CHECK=1 finds kernels that do.
  * A reduction's box is all of the buffer.
  *
- * A custom mapper may declare nothing for a part: then `data` is NULL and `box` is empty.
+ * A custom mapper, or a shift, may declare nothing for a part: then `data` is NULL and `box` is empty.
  *
  * Do not take rows for contiguous: use `stride` or `ld`. The allocation may be larger than the box,
  * and with TACIT_BOUNDS_CHECK=1 rows lie apart. Allocations are aligned to 64 bytes; a view begins

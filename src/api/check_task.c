@@ -90,7 +90,27 @@ static bool is_plain(const place *p, const tacit_component *c, int64_t n)
            t->offset[c->dim] + t->range.size[c->dim] <= (size_t)n;
 }
 
-/* The part of the buffer that a component names must lie in it; only halos may leave it, and are clamped. */
+/* What the range maps to must lie in the buffer, without the halo or shift, which is clamped, or with it. Where halos
+ * are no sizes it may also leave the buffer, if every item touches some of it. */
+static tacit_status check_reach(const place *p, const tacit_component *c, int64_t n, int d)
+{
+    int64_t a = (int64_t)p->task->offset[c->dim], b = a + (int64_t)p->task->range.size[c->dim];
+    int64_t lo = a * c->mul / c->div, hi = ti_ceil_div(b * c->mul, c->div);
+    bool is_inside = (lo >= 0 && hi <= n) || (lo - c->lo >= 0 && hi + c->hi <= n) || lo - c->lo >= hi + c->hi;
+    bool shifts = !ti_mapper_has_rule(&p->access->mapper, TI_HALO_IS_SIZE) && (ti_component_rules(c) & TI_SHIFTS);
+    if (is_inside ||
+        (shifts && ti_ceil_div((a + 1) * c->mul, c->div) + c->hi > 0 && (b - 1) * c->mul / c->div - c->lo < n)) {
+        return TACIT_OK;
+    }
+    bool shifted = c->lo + c->hi <= 0;
+    return refuse(p, TACIT_ERROR_RANGE,
+                  "the task's range maps to [%lld,%lld) in dimension %d, but the buffer is [0,%lld) there; only what "
+                  "halos and shifts add is cut at its borders: make the range or the scale smaller, or the buffer "
+                  "larger",
+                  (long long)(lo - shifted * c->lo), (long long)(hi + shifted * c->hi), d, (long long)n);
+}
+
+/* The part of the buffer that a component names must lie in it; only halos and shifts may leave it, and are clamped. */
 static tacit_status check_component(const place *p, int d)
 {
     const tacit_component *c = &p->access->mapper.c[d];
@@ -124,17 +144,7 @@ static tacit_status check_component(const place *p, int d)
     if (has_huge_halo(&p->access->mapper, c)) {
         return refuse(p, TACIT_ERROR_RANGE, "the halo in dimension %d is larger than 2^%d", d, TI_MAX_ITEMS_BITS);
     }
-    int64_t a = (int64_t)p->task->offset[c->dim], b = a + (int64_t)p->task->range.size[c->dim];
-    int64_t lo = a * c->mul / c->div, hi = ti_ceil_div(b * c->mul, c->div);
-    bool shifted = c->lo + c->hi <= 0;
-    lo -= shifted ? c->lo : 0;
-    hi += shifted ? c->hi : 0;
-    if ((lo < 0 || hi > n) && lo < hi) {
-        return refuse(p, TACIT_ERROR_RANGE,
-                      "the task's range maps to [%lld,%lld) in dimension %d, but the buffer is [0,%lld) there",
-                      (long long)lo, (long long)hi, d, (long long)n);
-    }
-    return TACIT_OK;
+    return check_reach(p, c, n, d);
 }
 
 /* Every node does all of the range, so nodes would write the same elements, or contribute the same several times. */

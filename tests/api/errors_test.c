@@ -343,8 +343,10 @@ static void components_are_checked(void **state)
     }
     refused(f, with(tacit_read(f->line, tacit_components(tacit_dim_scaled(0, 2, 1, 0, 0), none, none))),
             TACIT_ERROR_RANGE, "[0,24)|[0,12)");
-    refused(f, with(tacit_read(f->line, tacit_components(tacit_dim_scaled(0, 1, 1, -1, 1), none, none))),
-            TACIT_ERROR_RANGE, "[1,13)|[0,12)");
+    refused(f, with(tacit_read(f->line, tacit_components(tacit_dim_scaled(0, 2, 1, 1, 2), none, none))),
+            TACIT_ERROR_RANGE, "[0,24)|[0,12)|halos and shifts|smaller|larger");
+    refused(f, with(tacit_read(f->line, tacit_components(tacit_dim_scaled(0, 2, 1, 1, -1), none, none))),
+            TACIT_ERROR_RANGE, "[-1,23)|[0,12)");
     refused(f, with(tacit_read(f->line, tacit_components(tacit_dim_scaled(0, 1, 1, INT64_MIN, 0), none, none))),
             TACIT_ERROR_RANGE, "halo");
     refused(f, with(tacit_read(f->line, tacit_components(tacit_dim_scaled(0, 1, 1, 0, INT64_MAX), none, none))),

@@ -34,16 +34,27 @@ static bool writes_by_components(const gen_task *t, const tacit_mapper *mapper, 
     return (used[0] || !split[0]) && (used[1] || !split[1]);
 }
 
-/* Public calls want the range to map into the buffer; only halos may leave it. */
+/* Whether an item has an element of the buffer's dimension, if halos are not clamped. */
+static bool item_touches(const tacit_component *c, int64_t item, int64_t size)
+{
+    int64_t begin = item * c->mul / c->div - c->lo, end = ((item + 1) * c->mul + c->div - 1) / c->div + c->hi;
+    return begin < size && end > 0;
+}
+
+/* Public calls want the range to map into the buffer, with halos or without; or every item to touch some of it, but for
+ * halos that are sizes. */
 static bool fits(const gen_task *t, const gen_access *a, const gen_buffer *b)
 {
     gen_box items = gen_items(t);
     for (int d = 0; a->mapper.kind != TACIT_MAPPER_CUSTOM && d < b->range.dims; d++) {
         const tacit_component *c = &a->mapper.c[d];
-        int64_t shift = c->lo + c->hi <= 0;
-        int64_t lo = items.min[c->dim] * c->mul / c->div - shift * c->lo;
-        int64_t hi = (items.max[c->dim] * c->mul + c->div - 1) / c->div + shift * c->hi;
-        if (follows(c) && lo < hi && (lo < 0 || hi > (int64_t)b->range.size[d])) {
+        int64_t size = (int64_t)b->range.size[d];
+        int64_t lo = items.min[c->dim] * c->mul / c->div;
+        int64_t hi = (items.max[c->dim] * c->mul + c->div - 1) / c->div;
+        bool inside = hi <= size || (lo - c->lo >= 0 && hi + c->hi <= size);
+        bool clamps = a->mapper.kind == TACIT_MAPPER_COMPONENTS && c->kind == TACIT_COMPONENT_DIM &&
+                      item_touches(c, items.min[c->dim], size) && item_touches(c, items.max[c->dim] - 1, size);
+        if (follows(c) && lo - c->lo < hi + c->hi && !inside && !clamps) {
             return false;
         }
     }
