@@ -154,7 +154,7 @@ static inline tacit_status tacit_op_create(tacit_context *ctx, const tacit_op_de
 
 /* ================================================================================== accesses */
 
-/* A task has at most this many. */
+/* A task has at most this many. One more is TACIT_ERROR_ARGUMENT; compilers warn of those beyond it. */
 #define TACIT_MAX_ACCESSES 16
 
 /* The mode of an access; set by the functions below. 0 ends the list of a task. */

@@ -520,6 +520,11 @@ tacit_status ti_check_task(tacit_context *ctx, const tacit_task *t, ti_checked *
             }
         }
     }
+    if (p.index == TACIT_MAX_ACCESSES && t->access[p.index].mode != 0) {
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
+                                "task '%s' has more than %d accesses; merge some, or submit two tasks", p.name,
+                                TACIT_MAX_ACCESSES);
+    }
     out->accesses = p.index;
     out->mixes = p.mixes;
     if (t->place.kind == TACIT_PLACE_OWNER && (t->place.arg < 0 || (uint32_t)t->place.arg >= p.index)) {

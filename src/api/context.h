@@ -17,6 +17,7 @@
 #include "run/runtime.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 /* Most items, elements, offsets and halos per dimension, as a power of two: with them sums and scaled indices fit
  * int64_t. */
@@ -64,6 +65,7 @@ struct tacit_context {
     pthread_t thread;
     const char *thread_level;
     bool reproducible;
+    atomic_bool stopping; /* a kernel has used a view wrongly, and its thread ends the process */
 };
 
 /* A context on a network of the caller's, which is the runtime's from now on: tests, and benchmarks of planning. */

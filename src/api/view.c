@@ -2,21 +2,48 @@
  * thread. */
 #include "api/context.h"
 
+#include "base/check.h"
+#include "base/log.h"
+
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <unistd.h>
 
+/* Of all threads and nodes that find something at the same time, one says so. On one node the process stops here, for
+ * debuggers; on several this node ends the job, in its turn. */
 __attribute__((noreturn)) static void stop(const tacit_view *v, const char *what)
 {
-    fprintf(stderr, "tacit error: kernel uses buffer '%s' wrongly: %s\n", v->name, what);
-    fflush(stderr);
-    abort();
+    const tacit_launch *k = v->launch;
+    const char *task = k ? k->name : "(unknown)";
+    int node = k ? k->node : 0;
+    char text[500];
+    while (k && atomic_exchange(&k->context->stopping, true)) {
+        pause(); /* another thread ends the process */
+    }
+    if (v->name) {
+        snprintf(text, sizeof(text), "task '%s' on node %d, access %d to buffer '%s': %s", task, node, v->access,
+                 v->name, what);
+    } else {
+        snprintf(text, sizeof(text), "task '%s' on node %d: %s", task, node, what);
+    }
+    if (k && k->num_nodes > 1) {
+        ti_runtime_fail(k->context->runtime, TACIT_ERROR_KERNEL, "%s", text);
+        ti_runtime_wait_points(k->context->runtime);
+    }
+    ti_log(TI_LOG_ERROR, "%s", text);
+    ti_abort();
 }
 
-void tacit_view_check(const tacit_view *v, size_t elem_size, bool write, size_t i, size_t j, size_t k)
+void *tacit_view_check(const tacit_view *v, size_t elem_size, bool write, size_t i, size_t j, size_t k)
 {
     char text[400];
-    size_t at[3] = { i, j, k };
+    const size_t at[3] = { i, j, k };
+    size_t offset = 0;
+    if (!v->elem_size) {
+        snprintf(text, sizeof(text), "the kernel uses view[%d], but the task has only %d, counted from 0", v->access,
+                 v->launch ? v->launch->num_views : 0);
+        stop(v, text);
+    }
     if (elem_size != v->elem_size) {
         snprintf(text, sizeof(text), "the type has %zu bytes, an element has %zu", elem_size, v->elem_size);
         stop(v, text);
@@ -27,11 +54,13 @@ void tacit_view_check(const tacit_view *v, size_t elem_size, bool write, size_t 
     for (int d = 0; d < v->dims; d++) {
         if (at[d] < v->box.min[d] || at[d] >= v->box.max[d]) {
             snprintf(text, sizeof(text),
-                     "index %zu of dimension %d is outside [%zu,%zu), which the task's access declares for this chunk",
-                     at[d], d, v->box.min[d], v->box.max[d]);
+                     "index %td of dimension %d is outside [%zu,%zu), which the access declares for this chunk",
+                     (ptrdiff_t)at[d], d, v->box.min[d], v->box.max[d]);
             stop(v, text);
         }
+        offset += (at[d] - v->box.min[d]) * v->stride[d];
     }
+    return (char *)v->data + offset;
 }
 
 void tacit_kernel_fail(const tacit_launch *launch, const char *format, ...)

@@ -97,6 +97,7 @@ static void end_job(ti_runtime *rt)
 {
     if (!rt->ended && rt->system.num_nodes > 1) {
         rt->ended = true;
+        ti_failure_print_in_turn(&rt->progress.failure, rt->system.node);
         rt->comm->ops->abort(rt->comm, rt->progress.failure.text);
     }
 }
@@ -196,6 +197,7 @@ static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
     ti_system *s = &rt->system;
     s->node = rt->comm->node;
     s->num_nodes = rt->comm->num_nodes;
+    rt->progress.failure.leaves_kernels = s->num_nodes > 1;
     /* Horizons must fall alike on all nodes, so what is known of this node alone enters only as a sum over all of
      * them. */
     s->total_workers = rt->comm->ops->sum(rt->comm, (int64_t)s->workers * s->devices);

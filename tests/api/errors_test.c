@@ -237,11 +237,14 @@ static void access_lists_are_checked(void **state)
     fixture *f = *state;
     refused(f, with(tacit_read(NULL, tacit_all())), TACIT_ERROR_ARGUMENT,
             "access 0|buffer is NULL|tacit_buffer_create");
-    tacit_task full = with(tacit_read(f->line, tacit_all())); /* a list may be full; more does not fit into the array */
+    tacit_task full = with(tacit_read(f->line, tacit_all())); /* a list may be full */
     for (int i = 1; i < TACIT_MAX_ACCESSES; i++) {
         full.access[i] = full.access[0];
     }
     assert_int_equal(tacit_submit(f->ctx, &full), TACIT_OK);
+    full.access[TACIT_MAX_ACCESSES] = full.access[0];
+    refused(f, full, TACIT_ERROR_ARGUMENT, "task 'wrong' has more than 16 accesses|two tasks");
+    full.access[TACIT_MAX_ACCESSES].mode = 0;
     full.access[TACIT_MAX_ACCESSES - 1].buffer = NULL;
     refused(f, full, TACIT_ERROR_ARGUMENT, "access 15|buffer is NULL");
     refused(f, with2(tacit_read(f->line, tacit_all()), tacit_read(NULL, tacit_all())), TACIT_ERROR_ARGUMENT,
