@@ -147,10 +147,10 @@ typedef struct tacit_launch {
     size_t args_size; /* in bytes; 0: there are none, and `args` means nothing */
     /* Which node this is, of how many. The result must not depend on it, nor on the worker. */
     int node, num_nodes; /* 0 to num_nodes - 1 */
-    /* Which of the device's workers makes the call, from 0: for scratch memory of one's own. Calls
-     * with the same worker may follow each other on different threads, but do not overlap, if there
-     * is one device. */
-    int worker, num_workers; /* 0 to num_workers - 1 */
+    /* Which of the node's workers makes the call, from 0, all devices together: for scratch memory of
+     * one's own. Calls with the same worker may follow each other on different threads, but do not
+     * overlap. Tasks on every node have one of their own, 0 of 1, which overlaps with the others. */
+    int worker, num_workers; /* 0 to num_workers - 1; tacit_workers asks for the number */
     /* The task's name, for messages. */
     const char *name; /* "task" if it has none */
     /* For tacit_kernel_fail. The kernel must not use it otherwise. */
