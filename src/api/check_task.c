@@ -344,6 +344,9 @@ static tacit_status check_pair(place *p, uint32_t index)
     bool is_reader = a->mode == TACIT_READ, reduces = a->mode == TACIT_REDUCE || other->mode == TACIT_REDUCE;
     const tacit_access *w = is_reader ? other : a;
     ti_box where = a->buffer->info.extent;
+    if (w->mode == TACIT_READ) {
+        return TACIT_OK;
+    }
     if (!is_reader && other->mode != TACIT_READ) {
         if (!reduces && !meets(p, other, &where)) {
             return TACIT_OK;
@@ -351,8 +354,7 @@ static tacit_status check_pair(place *p, uint32_t index)
         return refuse(p, TACIT_ERROR_OVERLAP, "the task has two writing accesses to this buffer; merge them into one");
     }
     bool equal = is_same_mapper(&a->mapper, &other->mapper, a->buffer->info.dims);
-    if (w->mode == TACIT_READ ||
-        (!reduces && ((equal && !ti_mapper_has_rule(&w->mapper, TI_WRITES_ALIKE)) || !meets(p, other, &where)))) {
+    if (!reduces && ((equal && !ti_mapper_has_rule(&w->mapper, TI_WRITES_ALIKE)) || !meets(p, other, &where))) {
         return TACIT_OK;
     }
     p->mixes |= !equal;
