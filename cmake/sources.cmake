@@ -83,6 +83,7 @@ set(TACIT_SOURCES
     plan/instruction/graph.c
     plan/instruction/kernel.c
     plan/instruction/memory.c
+    plan/instruction/places.c
     plan/instruction/reduce.c
     plan/instruction/reduce_blocks.c
     plan/instruction/refuse.c
@@ -131,6 +132,7 @@ set(mpi_sources
     comm/mpi/packed.c
     comm/mpi/parcel.c
     comm/mpi/reduce.c
+    comm/mpi/settings.c
     comm/mpi/start.c
     comm/mpi/type.c
 )

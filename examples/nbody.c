@@ -231,7 +231,11 @@ static bool write_positions(const char *path, const struct vec3 *position, size_
     }
     for (size_t i = 0; i < n; i++)
         fprintf(file, "%.17g %.17g %.17g\n", position[i].x, position[i].y, position[i].z);
-    return fclose(file) == 0;
+    bool good = fflush(file) == 0 && !ferror(file); /* a full disk is noticed here at the latest */
+    good = fclose(file) == 0 && good;
+    if (!good)
+        fprintf(stderr, "cannot write %s: %s\n", path, strerror(errno));
+    return good;
 }
 
 static int compare_doubles(const void *a, const void *b)

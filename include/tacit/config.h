@@ -5,7 +5,9 @@
  * begins with TACIT_ and is no setting, and a value that means nothing, are refused with
  * TACIT_ERROR_CONFIG, and the sentence names the nearest setting or the values allowed: a misspelled
  * setting is never ignored. Settings are read once, when the context is created, and should be the
- * same on all nodes.
+ * same on all nodes. Those that must be (TACIT_COLLECTIVES, TACIT_COLLECTIVE_SCHEDULE, TACIT_DRY_RUN,
+ * TACIT_HORIZON_STEP, TACIT_HORIZON_FRONT, TACIT_REPRODUCIBLE) are compared when nodes start: if one
+ * differs, a node says which, and the job ends.
  *
  * doc/configuration.md and `tacit help settings` list all variables; `tacit info` shows what each of
  * them is here and now, and where its value comes from. */
@@ -69,9 +71,8 @@ enum {
  *     const tacit_config config = { .workers = 4, .reproducible = 1 };
  *     tacit_status status = tacit_init(&config, &ctx);
  *
- * The struct may go out of scope when tacit_init returns. Its strings are not copied: they must stay
- * valid and unchanged until tacit_finalize. Behind each field stands its variable, and what values
- * mean. */
+ * The struct and its strings are copied: both may go out of scope when tacit_init returns. Behind each
+ * field stands its variable, and what values mean. */
 typedef struct tacit_config {
     /* How many threads of this node run kernels, all devices together, the program's own while it waits
      * included; each device has at least one worker, and all have equally many. Default: the cores that the

@@ -29,8 +29,7 @@ TACIT_C_BEGIN_
  * several contexts in a row initialises MPI itself. Without a launcher the run has one node, and MPI
  * is not touched. A program that wants other processes uses tacit_init_mpi (tacit/mpi.h).
  *
- *   config   NULL: the defaults and the environment. The strings in it must stay valid until
- *            tacit_finalize.
+ *   config   NULL: the defaults and the environment. It is copied, and so are its strings.
  *   out      gets the context, or NULL on an error
  *
  *   errors  TACIT_ERROR_ARGUMENT     out is NULL

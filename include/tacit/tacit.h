@@ -130,9 +130,9 @@
  *               designated initialisers, and new fields do no harm. What stands above a field says
  *               what it is; what stands behind it, its values, default or unit.
  *   Ownership.  Descriptions, names and arguments are copied before a call returns, and may be on
- *               the stack. Exceptions: .init with .init_borrow, the strings of tacit_config, and what
- *               pointers inside argument bytes point to. What tacit creates belongs to the context,
- *               and ends with it at the latest. Every create has its destroy, except for mappers and
+ *               the stack. Exceptions: .init with .init_borrow, and what pointers inside argument
+ *               bytes point to. What tacit creates belongs to the context, and ends with it at the
+ *               latest. Every create has its destroy, except for mappers and
  *               operators, which end with the context.
  *   Units.      Sizes and indices count elements or items; bytes are called bytes. Boxes are
  *               half-open, and row-major: the last dimension is contiguous.

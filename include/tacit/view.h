@@ -24,6 +24,7 @@
  * call, and compute each element in the same way whatever the chunk is. They must not call tacit,
  * except for tacit_kernel_fail and, in tasks on every node, tacit_launch_communicator of
  * tacit/mpi.h. They must not wait for other nodes or other kernels, except in tasks on every node.
+ * They return: one that calls exit ends the job with an error; tacit_kernel_fail says what is wrong.
  * A kernel of a task on devices may be called from several threads at once, so it has no static
  * variables that it writes. What the launch points to is valid during the call. */
 #ifndef TACIT_VIEW_H
@@ -77,7 +78,8 @@ typedef struct tacit_view {
  * access, that the size of `type` is elem_size, that the mode allows to write (TACIT_AT), and that the
  * index is in the box. If not, a sentence says so, and the process ends there: on one node by abort, so
  * that a debugger shows the line, on several with the job. With NDEBUG or TACIT_UNCHECKED they are the
- * bare address computation. Indices are evaluated once either way. */
+ * bare address computation. Indices are evaluated once either way. Checks make kernels 14 to 18 times
+ * slower; where there were any, tacit_finalize says so on node 0, once. */
 #define TACIT_AT0(type, v) (*TACIT_ELEMENT_(type, v, true, 0, 0, 0, (type *)(v).data))
 #define TACIT_AT1(type, v, i) (*TACIT_ELEMENT_(type, v, true, i, 0, 0, TACIT_PTR1_(type, v, i)))
 #define TACIT_AT2(type, v, i, j) (*TACIT_ELEMENT_(type, v, true, i, j, 0, TACIT_PTR2_(type, v, i, j)))

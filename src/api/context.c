@@ -25,14 +25,18 @@ tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, tacit_
     ctx->thread_level = comm->thread_level;
     ctx->thread = pthread_self();
     ctx->reproducible = config->reproducible != 0;
-    ti_runtime_desc desc = { .config = *config, .comm = comm, .context = ctx };
+    ctx->config = *config;
+    ti_config_own_texts(&ctx->config);
+    ti_runtime_desc desc = { .config = ctx->config, .comm = comm, .context = ctx };
     ctx->runtime = ti_runtime_create(&desc, &status, &why);
     if (!ctx->runtime) {
         init_failed(status, ti_strbuf_text(&why));
         ti_strbuf_fini(&ctx->error);
+        ti_config_free_texts(&ctx->config);
         ti_handle_free(TI_HANDLE_CONTEXT, ctx);
         ctx = NULL;
     } else {
+        ti_view_watch_exit();
         ctx->shapes = ti_shapes_create(ti_runtime_system(ctx->runtime)->num_nodes);
     }
     ti_strbuf_fini(&why);
@@ -69,10 +73,13 @@ static tacit_status start_on(ti_comm *comm, const tacit_config *resolved, tacit_
     return ti_context_create(resolved, comm, out);
 }
 
-/* Dry runs need no network, whatever the launcher. That their results are none is said at the beginning and at the
- * end. */
-static tacit_status start_dry_run(const tacit_config *resolved, tacit_context **out)
+/* Dry runs need no network, whatever the launcher; one that is there has compared settings. That their results are none
+ * is said at the beginning and at the end. */
+static tacit_status start_dry_run(const tacit_config *resolved, ti_comm *compared, tacit_context **out)
 {
+    if (compared) {
+        compared->ops->destroy(compared);
+    }
     ti_strbuf why = { 0 };
     int nodes, node;
     tacit_status status;
@@ -86,18 +93,38 @@ static tacit_status start_dry_run(const tacit_config *resolved, tacit_context **
     return status;
 }
 
+/* The network over MPI: on a communicator of the program's, or with NULL on one of its own. All nodes compare their
+ * settings there, so it is opened for dry runs, too, if there are several processes: others may run live. */
+static tacit_status open_mpi(const tacit_mpi_comm *given, const tacit_config *resolved, ti_comm **out, char *why,
+                             size_t why_size)
+{
+    ti_strbuf shared = { 0 };
+    ti_config_shared(resolved, &shared);
+    ti_comm_settings settings = { resolved->early_bytes, resolved->collective_schedule, shared.text };
+    tacit_status status = TACIT_OK;
+    if (given) {
+        status = ti_comm_mpi_adopt(given, &settings, out, why, why_size);
+    } else {
+        *out = ti_comm_mpi_create(&settings, why, why_size);
+        status = *out ? TACIT_OK : TACIT_ERROR_NETWORK;
+    }
+    ti_strbuf_fini(&shared);
+    return status;
+}
+
 tacit_status tacit_init_sized(const tacit_config *config, size_t size, tacit_context **out)
 {
     tacit_config resolved;
     char text[400] = "";
+    ti_comm *comm = NULL;
     TI_TRY(resolve("tacit_init", config, size, out, &resolved));
+    bool mpi = resolved.dry_run ? ti_comm_mpi_has_others() : ti_comm_mpi_is_launched();
+    tacit_status status = mpi ? open_mpi(NULL, &resolved, &comm, text, sizeof(text)) : TACIT_OK;
     if (resolved.dry_run) {
-        return start_dry_run(&resolved, out);
+        return start_dry_run(&resolved, comm, out);
     }
-    ti_comm_settings settings = { resolved.early_bytes, resolved.collective_schedule };
-    ti_comm *comm = ti_comm_mpi_is_launched() ? ti_comm_mpi_create(&settings, text, sizeof(text))
-                                              : ti_comm_self_create();
-    return comm ? start_on(comm, &resolved, out) : init_failed(TACIT_ERROR_NETWORK, text);
+    comm = mpi ? comm : ti_comm_self_create();
+    return status == TACIT_OK ? start_on(comm, &resolved, out) : init_failed(status, text);
 }
 
 tacit_status tacit_init_mpi_sized(const tacit_mpi_comm *given, const tacit_config *config, size_t size,
@@ -105,13 +132,12 @@ tacit_status tacit_init_mpi_sized(const tacit_mpi_comm *given, const tacit_confi
 {
     tacit_config resolved;
     char text[400] = "";
-    ti_comm *comm;
+    ti_comm *comm = NULL;
     TI_TRY(resolve("tacit_init_mpi", config, size, out, &resolved));
+    tacit_status status = open_mpi(given, &resolved, &comm, text, sizeof(text));
     if (resolved.dry_run) {
-        return start_dry_run(&resolved, out);
+        return start_dry_run(&resolved, comm, out);
     }
-    ti_comm_settings settings = { resolved.early_bytes, resolved.collective_schedule };
-    tacit_status status = ti_comm_mpi_adopt(given, &settings, &comm, text, sizeof(text));
     return status == TACIT_OK ? start_on(comm, &resolved, out) : init_failed(status, text);
 }
 
@@ -197,6 +223,7 @@ static void free_context(tacit_context *ctx)
     ti_vec_fini(&ctx->objects);
     ti_vec_fini(&ctx->free_slots);
     ti_shapes_destroy(ctx->shapes);
+    ti_config_free_texts(&ctx->config);
     ti_strbuf_fini(&ctx->error);
     ti_handle_free(TI_HANDLE_CONTEXT, ctx);
 }
@@ -208,6 +235,9 @@ tacit_status tacit_finalize(tacit_context *ctx)
     }
     TI_TRY(ti_check_context(ctx, "tacit_finalize"));
     TI_TRY(ti_context_check_thread(ctx));
+    if (ti_runtime_is_dry(ctx->runtime)) {
+        ti_context_notice_host_work(ctx);
+    }
     ti_runtime_settle(ctx->runtime);
     if (ti_failure_get(ti_runtime_failure(ctx->runtime)) == TACIT_OK) {
         while (ctx->live) {
@@ -224,6 +254,11 @@ tacit_status tacit_finalize(tacit_context *ctx)
         status = status == TACIT_OK ? TACIT_ERROR_CONFIG : status;
     }
     ti_strbuf_fini(&why);
+    if (status == TACIT_OK && tacit_node(ctx) == 0 && ti_view_checks_are_news()) {
+        ti_log(TI_LOG_WARNING,
+               "every access of kernels to an element was checked, which makes them 14 to 18 times slower; "
+               "compile the program with -O2 -DNDEBUG once it works");
+    }
     free_context(ctx);
     return status;
 }

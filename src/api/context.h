@@ -51,6 +51,7 @@ typedef struct ti_shapes ti_shapes;
 
 struct tacit_context {
     ti_runtime *runtime;
+    tacit_config config; /* with strings of its own */
     ti_strbuf error;
     tacit_buffer *live, *retired; /* retired: destroyed by the program, and their tasks may not be executed yet */
     TI_VEC(uint32_t) free_slots;
@@ -58,6 +59,7 @@ struct tacit_context {
     uint64_t buffers; /* created so far */
     TI_VEC(ti_custom_mapper *) mappers;
     TI_VEC(ti_user_op *) ops;
+    uint64_t entered;                     /* a dry run: when the last call was; then UINT64_MAX: nothing more to say */
     ti_shapes *shapes;                    /* of tasks that have been submitted before */
     TI_VEC(tacit_host_object *) objects;  /* all that were made */
     tacit_host_object *destroyed_objects; /* to be used again */
@@ -103,6 +105,15 @@ tacit_status ti_context_enter(tacit_context *ctx);
 
 /* Whether what tasks of a new shape, which has footprints, read has been written, and their chunks write apart. */
 tacit_status ti_context_check(tacit_context *ctx, const ti_shape *shape);
+
+/* Whether accesses to views have been checked in this process: true at most once. */
+bool ti_view_checks_are_news(void);
+
+/* From now on a kernel that calls exit ends the job with a sentence. */
+void ti_view_watch_exit(void);
+
+/* Say once if the program of a dry run computes for long after a fence: it may wait for a result that never comes. */
+void ti_context_notice_host_work(tacit_context *ctx);
 
 /* Keep a custom mapper, and `user`, which ti_alloc gave: its handle. */
 int ti_context_add_mapper(tacit_context *ctx, tacit_mapper_fn *fn, void *user, size_t user_size, unsigned properties);

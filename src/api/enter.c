@@ -1,9 +1,13 @@
 /* Whether a call may go on, and the sentence if not: what all other files of this folder call. Application thread. */
 #include "api/context.h"
 
+#include "base/clock.h"
+#include "base/log.h"
+
 #include <stdio.h>
 
 enum { MAX_BYTES_BITS = 62 };
+#define LONG_HOST_WORK_NS 10000000000u
 
 /* The sentence about a failed tacit_init, or a call with a context that is none: there is nothing else to keep it. One
  * per thread. */
@@ -69,6 +73,23 @@ tacit_status ti_context_no_memory(tacit_context *ctx, const char *format, ...)
     return TACIT_ERROR_MEMORY;
 }
 
+void ti_context_notice_host_work(tacit_context *ctx)
+{
+    uint64_t now = ti_clock_ns();
+    if (ctx->entered == UINT64_MAX) {
+        return;
+    }
+    if (ctx->entered && now - ctx->entered > LONG_HOST_WORK_NS && ti_runtime_has_fenced(ctx->runtime)) {
+        ti_log(
+            TI_LOG_WARNING,
+            "this is a dry run, whose fences give zeros, and the program has worked for %d s outside of tacit since the "
+            "last call; leave such work out if tacit_is_dry_run",
+            (int)((now - ctx->entered) / 1000000000u));
+        now = UINT64_MAX;
+    }
+    ctx->entered = now;
+}
+
 tacit_status ti_context_enter(tacit_context *ctx)
 {
     TI_TRY(ti_context_check_thread(ctx));
@@ -78,6 +99,9 @@ tacit_status ti_context_enter(tacit_context *ctx)
         return ti_context_error(ctx, status, "%s", failure->text);
     }
     ti_strbuf_clear(&ctx->error);
+    if (TI_UNLIKELY(ti_runtime_is_dry(ctx->runtime))) {
+        ti_context_notice_host_work(ctx);
+    }
     return TACIT_OK;
 }
 

@@ -1,12 +1,13 @@
 /* What kernels call: the checks behind TACIT_AT and TACIT_GET in programs built without NDEBUG, and failure. Any
  * thread. */
 #include "api/context.h"
-
 #include "base/check.h"
 #include "base/log.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 /* Of all threads and nodes that find something at the same time, one says so. On one node the process stops here, for
@@ -26,6 +27,7 @@ __attribute__((noreturn)) static void stop(const tacit_view *v, const char *what
     } else {
         snprintf(text, sizeof(text), "task '%s' on node %d: %s", task, node, what);
     }
+    ti_failure_kernel = NULL; /* that MPI calls exit is no news */
     if (k && k->num_nodes > 1) {
         ti_runtime_fail(k->context->runtime, TACIT_ERROR_KERNEL, "%s", text);
         ti_runtime_wait_points(k->context->runtime);
@@ -34,11 +36,24 @@ __attribute__((noreturn)) static void stop(const tacit_view *v, const char *what
     ti_abort();
 }
 
+/* Whether a kernel of this process has had its accesses checked, and whether that has been said. */
+static _Atomic int checked;
+enum { CHECKED = 1, SAID };
+
+bool ti_view_checks_are_news(void)
+{
+    int state = CHECKED;
+    return atomic_compare_exchange_strong(&checked, &state, SAID);
+}
+
 void *tacit_view_check(const tacit_view *v, size_t elem_size, bool write, size_t i, size_t j, size_t k)
 {
     char text[400];
     const size_t at[3] = { i, j, k };
     size_t offset = 0;
+    if (TI_UNLIKELY(!atomic_load_explicit(&checked, memory_order_relaxed))) {
+        atomic_store_explicit(&checked, CHECKED, memory_order_relaxed);
+    }
     if (!v->elem_size) {
         snprintf(text, sizeof(text), "the kernel uses view[%d], but the task has only %d, counted from 0", v->access,
                  v->launch ? v->launch->num_views : 0);
@@ -61,6 +76,47 @@ void *tacit_view_check(const tacit_view *v, size_t elem_size, bool write, size_t
         offset += (at[d] - v->box.min[d]) * v->stride[d];
     }
     return (char *)v->data + offset;
+}
+
+/* ---- kernels that end the process, which would look like a success */
+
+static struct {
+    _Atomic int process; /* whose exit handler is registered; a fork inherits both */
+    _Atomic bool ending;
+} watch;
+
+/* A thread that calls exit finds no handler that another one runs already, and would end the process with its own
+ * status: so there are some, and each is replaced first. */
+static void end_of_process(void)
+{
+    enum { MOST_SECONDS = 10 };
+    const tacit_launch *launch = ti_failure_kernel;
+    if (!launch || atomic_load(&watch.process) != (int)getpid()) {
+        return;
+    }
+    atexit(end_of_process);
+    if (atomic_exchange(&watch.ending, true)) {
+        sleep(MOST_SECONDS);
+        _Exit(EXIT_FAILURE);
+    }
+    ti_log(TI_LOG_ERROR,
+           "task '%s' on node %d: its kernel called exit, which ends the job; call tacit_kernel_fail to say what is "
+           "wrong, and return",
+           launch->name, launch->node);
+    fflush(stdout);
+    ti_failure_kernel = NULL;
+    ti_runtime_abort(launch->context->runtime, "a kernel called exit");
+}
+
+void ti_view_watch_exit(void)
+{
+    enum { AT_ONCE = 8 };
+    int me = (int)getpid();
+    if (atomic_exchange(&watch.process, me) != me) {
+        for (int i = 0; i < AT_ONCE; i++) {
+            atexit(end_of_process);
+        }
+    }
 }
 
 void tacit_kernel_fail(const tacit_launch *launch, const char *format, ...)

@@ -15,7 +15,7 @@
 
 extern char **environ;
 
-enum { MAX_NAME = 100 /* longer names are cut: they are wrong anyway */, MAX_WORDS = 5 };
+enum { MAX_NAME = TI_EDIT_MAX /* longer names are cut: they are wrong anyway */, MAX_WORDS = 5 };
 
 /* The types of fields: int, size_t, const char * (any text, or an amount of memory), and int as one of several
  * words. */
@@ -80,7 +80,7 @@ static const row table[] = {
     INT("TACIT_HORIZON_STEP", horizon_step, 4, 1, 1000000, "4", "growth of the critical path that makes a horizon"),
     INT("TACIT_HORIZON_FRONT", horizon_front, 0, 1, 100000000, "64 to 1024: 32 x workers of all nodes",
         "width of the execution front that makes a horizon"),
-    SIZE("TACIT_EARLY_BYTES", early_bytes, 1 << 20, 1024, 1ll << 40, "bytes, with k, M, G or T", "1M",
+    SIZE("TACIT_EARLY_BYTES", early_bytes, 1 << 20, 1024, 1ll << 40, "1024 bytes (1k) to 1T, with k, M, G or T", "1M",
          "per peer, bytes sent for which no receive is known; later messages wait"),
     INT("TACIT_WATCHDOG", watchdog, 60, -1, 1000000, "60",
         "seconds without progress after which a node says what it waits for; -1: never"),
@@ -258,26 +258,79 @@ static bool field_is_allowed(const row *r, const tacit_config *config)
     return r->kind != KIND_WORDS && number <= r->max && (number >= r->min || r->kind == KIND_SIZE);
 }
 
-/* ---- names */
+/* ---- copies */
 
-/* Number of single-character changes between two names, for "did you mean". */
-static size_t edit_distance(const char *a, const char *b)
+static char **text_of(size_t i, tacit_config *config)
 {
-    size_t before[MAX_NAME + 1], na = strlen(a), nb = strlen(b);
-    for (size_t j = 0; j <= nb; j++) {
-        before[j] = j;
-    }
-    for (size_t i = 1; i <= na; i++) {
-        size_t corner = before[0];
-        before[0] = i;
-        for (size_t j = 1; j <= nb; j++) {
-            size_t keep = corner + (a[i - 1] != b[j - 1]);
-            corner = before[j];
-            before[j] = TI_MIN(keep, TI_MIN(before[j], before[j - 1]) + 1);
+    return (char **)(void *)((char *)config + table[i].field);
+}
+
+void ti_config_own_texts(tacit_config *config)
+{
+    for (size_t i = 0; i < TI_COUNT(table); i++) {
+        if (is_text(&table[i]) && *text_of(i, config)) {
+            *text_of(i, config) = ti_strdup(*text_of(i, config));
         }
     }
-    return before[nb];
 }
+
+void ti_config_free_texts(tacit_config *config)
+{
+    for (size_t i = 0; i < TI_COUNT(table); i++) {
+        if (is_text(&table[i])) {
+            ti_strfree(*text_of(i, config));
+            *text_of(i, config) = NULL;
+        }
+    }
+}
+
+/* ---- what nodes must have in common: plans and their order of collectives depend on it */
+
+static bool is_shared(const row *r)
+{
+    static const size_t fields[] = { offsetof(tacit_config, dry_run),      offsetof(tacit_config, collectives),
+                                     offsetof(tacit_config, horizon_step), offsetof(tacit_config, collective_schedule),
+                                     offsetof(tacit_config, reproducible), offsetof(tacit_config, horizon_front) };
+    for (size_t i = 0; i < TI_COUNT(fields); i++) {
+        if (r->field == fields[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* As the variable would say it. */
+static void add_value(const row *r, const tacit_config *config, ti_strbuf *out)
+{
+    size_t length;
+    const char *word;
+    for (int i = 0; r->kind == KIND_WORDS && (word = word_at(r, i, &length)); i++) {
+        if (r->value[i] == get_number(r, config)) {
+            ti_strbuf_add(out, "%.*s", (int)length, word);
+            return;
+        }
+    }
+    if (!is_given(r, config)) {
+        ti_strbuf_add(out, "not set");
+    } else if (is_text(r)) {
+        ti_strbuf_add(out, "%s", get_text(r, config));
+    } else {
+        ti_strbuf_add(out, "%lld", get_number(r, config));
+    }
+}
+
+void ti_config_shared(const tacit_config *config, ti_strbuf *out)
+{
+    for (size_t i = 0; i < TI_COUNT(table); i++) {
+        if (is_shared(&table[i])) {
+            ti_strbuf_add(out, "%s=", table[i].doc.name);
+            add_value(&table[i], config, out);
+            ti_strbuf_add(out, "\n");
+        }
+    }
+}
+
+/* ---- names */
 
 static tacit_status check_names(ti_strbuf *why)
 {
@@ -289,7 +342,7 @@ static tacit_status check_names(ti_strbuf *why)
         char name[MAX_NAME + 1];
         snprintf(name, sizeof(name), "%.*s", (int)TI_MIN(strcspn(*e, "="), (size_t)MAX_NAME), *e);
         for (size_t i = 0; i < TI_COUNT(table); i++) {
-            size_t distance = edit_distance(name, table[i].doc.name);
+            size_t distance = ti_edit_distance(name, table[i].doc.name);
             if (distance < least) {
                 least = distance;
                 nearest = i;

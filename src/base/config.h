@@ -26,6 +26,13 @@ ti_source ti_config_source(size_t index, const tacit_config *from);
  * `why` gets a sentence with the nearest real name or the values allowed. */
 tacit_status ti_config_resolve(const tacit_config *from, tacit_config *out, ti_strbuf *why);
 
+/* Replace the strings by copies, and free these copies. */
+void ti_config_own_texts(tacit_config *config);
+void ti_config_free_texts(tacit_config *config);
+
+/* Appends the settings that must be the same on all nodes: "NAME=value" in lines. */
+void ti_config_shared(const tacit_config *config, ti_strbuf *out);
+
 /* A value of TACIT_MEMORY_LIMIT, on a machine with so many bytes for this node. False if it is malformed. */
 bool ti_config_memory(const char *text, uint64_t machine, uint64_t *out);
 

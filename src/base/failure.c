@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <time.h>
 
+_Thread_local const tacit_launch *ti_failure_kernel __attribute__((tls_model("initial-exec")));
+
 void ti_failure_set(ti_failure *failure, tacit_status status, const char *format, ...)
 {
     ti_lock_take(&failure->lock);

@@ -27,4 +27,7 @@ static inline tacit_status ti_failure_get(const ti_failure *failure)
     return (tacit_status)atomic_load_explicit(&failure->status, memory_order_acquire);
 }
 
+/* The call of a kernel that this thread is in, or NULL: a kernel that ends the process is named by it. */
+extern _Thread_local const tacit_launch *ti_failure_kernel __attribute__((tls_model("initial-exec")));
+
 #endif

@@ -3,7 +3,9 @@
 
 #include "base/check.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 void ti_strbuf_reserve(ti_strbuf *buf, size_t capacity)
 {
@@ -39,10 +41,36 @@ void ti_strbuf_add(ti_strbuf *buf, const char *format, ...)
     va_end(args);
 }
 
+/* How many bytes the character has that begins here; 0: it is none. Neither longer than need be, nor half of a pair of
+ * UTF-16, nor above U+10FFFF. */
+static int character(const char *text)
+{
+    const unsigned char *c = (const unsigned char *)text;
+    int length = c[0] < 0x80 ? 1 : c[0] < 0xc2 ? 0 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : c[0] < 0xf5 ? 4 : 0;
+    for (int i = 1; i < length; i++) {
+        if ((c[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    bool wrong = (c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] >= 0xa0) || (c[0] == 0xf0 && c[1] < 0x90) ||
+                 (c[0] == 0xf4 && c[1] >= 0x90);
+    return wrong ? 0 : length;
+}
+
+void ti_strbuf_add_utf8(ti_strbuf *buf, const char *text)
+{
+    for (int length; *text; text += TI_MAX(length, 1)) {
+        length = character(text);
+        ti_strbuf_add(buf, "%.*s", length ? length : 3, length ? text : "\xef\xbf\xbd");
+    }
+}
+
 void ti_strbuf_add_json(ti_strbuf *buf, const char *text)
 {
+    ti_strbuf clean = { 0 };
+    ti_strbuf_add_utf8(&clean, text);
     ti_strbuf_add(buf, "\"");
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+    for (const unsigned char *c = (const unsigned char *)ti_strbuf_text(&clean); *c; c++) {
         if (*c == '"' || *c == '\\' || *c < ' ') {
             ti_strbuf_add(buf, "\\u%04x", *c);
         } else {
@@ -50,12 +78,46 @@ void ti_strbuf_add_json(ti_strbuf *buf, const char *text)
         }
     }
     ti_strbuf_add(buf, "\"");
+    ti_strbuf_fini(&clean);
+}
+
+bool ti_strbuf_write(const ti_strbuf *buf, const char *path)
+{
+    FILE *file = fopen(path, "w");
+    if (!file) {
+        return false;
+    }
+    bool good = fwrite(ti_strbuf_text(buf), 1, buf->length, file) == buf->length && fflush(file) == 0;
+    int error = errno;
+    if (fclose(file) != 0 && good) {
+        return false;
+    }
+    errno = error;
+    return good;
 }
 
 void ti_strbuf_fini(ti_strbuf *buf)
 {
     ti_free(buf->text, buf->capacity);
     *buf = (ti_strbuf){ 0 };
+}
+
+size_t ti_edit_distance(const char *a, const char *b)
+{
+    size_t before[TI_EDIT_MAX + 1], na = strnlen(a, TI_EDIT_MAX), nb = strnlen(b, TI_EDIT_MAX);
+    for (size_t j = 0; j <= nb; j++) {
+        before[j] = j;
+    }
+    for (size_t i = 1; i <= na; i++) {
+        size_t corner = before[0];
+        before[0] = i;
+        for (size_t j = 1; j <= nb; j++) {
+            size_t keep = corner + (a[i - 1] != b[j - 1]);
+            corner = before[j];
+            before[j] = TI_MIN(keep, TI_MIN(before[j], before[j - 1]) + 1);
+        }
+    }
+    return before[nb];
 }
 
 const char *ti_bytes_format(uint64_t bytes, char text[TI_BYTES_TEXT])

@@ -13,7 +13,9 @@ typedef struct ti_strbuf {
 
 void ti_strbuf_add(ti_strbuf *buf, const char *format, ...) TI_PRINTF(2, 3);
 void ti_strbuf_vadd(ti_strbuf *buf, const char *format, va_list args) TI_PRINTF(2, 0);
-/* Text as a string of JSON, with its quotes. Bytes above 127 stay as they are: text is UTF-8. */
+/* Text in UTF-8: every byte that is none becomes U+FFFD. */
+void ti_strbuf_add_utf8(ti_strbuf *buf, const char *text);
+/* Likewise, as a string of JSON, with its quotes. */
 void ti_strbuf_add_json(ti_strbuf *buf, const char *text);
 void ti_strbuf_reserve(ti_strbuf *buf, size_t capacity); /* so that adding up to this needs no memory */
 static inline const char *ti_strbuf_text(const ti_strbuf *buf)
@@ -27,7 +29,15 @@ static inline void ti_strbuf_clear(ti_strbuf *buf)
         buf->text[0] = '\0';
     }
 }
+/* Make it the contents of a file. False, with errno set, if not every byte got there: of full disks one may hear at the
+ * end only. */
+bool ti_strbuf_write(const ti_strbuf *buf, const char *path);
 void ti_strbuf_fini(ti_strbuf *buf);
+
+/* Number of single-character changes between two texts, for "did you mean". Of longer texts it looks at the first
+ * characters. */
+enum { TI_EDIT_MAX = 100 };
+size_t ti_edit_distance(const char *a, const char *b);
 
 /* Writes a number of bytes for people, such as "512 B" or "10.2 GiB", with three digits or more. Returns `text`. */
 enum { TI_BYTES_TEXT = 32 };

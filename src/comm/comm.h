@@ -97,7 +97,8 @@ ti_comm *ti_comm_dry_create(int node, int num_nodes);
 
 typedef struct ti_comm_settings {
     size_t early_bytes;
-    int schedule; /* of collectives: TACIT_COLLECTIVE_SCHEDULE_*; the same on all nodes */
+    int schedule;     /* of collectives: TACIT_COLLECTIVE_SCHEDULE_*; the same on all nodes */
+    const char *text; /* ti_config_shared, which nodes compare before anything else; NULL: nothing is compared */
 } ti_comm_settings;
 
 /* MPI: initialises it unless somebody has. NULL and a sentence in `why` on failure. In builds without MPI: always. */
@@ -108,6 +109,8 @@ tacit_status ti_comm_mpi_adopt(const tacit_mpi_comm *given, const ti_comm_settin
                                size_t why_size);
 /* Whether this process was started by an MPI launcher (from its environment, without initialising MPI). */
 bool ti_comm_mpi_is_launched(void);
+/* And whether it is one of several. */
+bool ti_comm_mpi_has_others(void);
 /* Name and version of the MPI library, or "none". */
 const char *ti_comm_mpi_library(void);
 

@@ -28,6 +28,11 @@ bool ti_comm_mpi_is_launched(void)
     return false;
 }
 
+bool ti_comm_mpi_has_others(void)
+{
+    return false;
+}
+
 const char *ti_comm_mpi_library(void)
 {
     return "none";

@@ -73,6 +73,21 @@ static inline bool may_join(const ti_box *a, const ti_box *b)
     return inside >= 2;
 }
 
+/* Whether the two are a box together: most are told apart by their first dimensions. */
+static inline bool joins(const ti_box *a, const ti_box *b)
+{
+    int along = -1;
+    for (int d = 0; d < 3; d++) {
+        if (a->min[d] != b->min[d] || a->max[d] != b->max[d]) {
+            if (along >= 0 || (a->max[d] != b->min[d] && b->max[d] != a->min[d])) {
+                return false;
+            }
+            along = d;
+        }
+    }
+    return along >= 0;
+}
+
 /* Append what meets `box`. */
 static void query_below(ti_region_map *map, ti_region_node *node, int height, const ti_box *box, ti_region_entries *out)
 {
@@ -92,11 +107,10 @@ static void query_below(ti_region_map *map, ti_region_node *node, int height, co
 
 static void query_joining_below(const ti_region_node *node, int height, const ti_box *box, ti_region_entries *out)
 {
-    ti_box joined;
     for (int i = 0; i < node->count; i++) {
         if (height > 0 && may_join(&node->box[i], box)) {
             query_joining_below(node->child[i], height - 1, box, out);
-        } else if (height == 0 && ti_box_join(&node->box[i], box, &joined)) {
+        } else if (height == 0 && joins(&node->box[i], box)) {
             ti_region_entry entry = { node->box[i], node->value[i] };
             ti_vec_push(out, entry);
         }

@@ -8,6 +8,7 @@
 #include "device/host.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { CORES_FOR_THREADS = 8, MAX_DEVICES = 32, PATIENCE_NS = 200 * 1000 };
 
@@ -56,10 +57,10 @@ static bool choose_devices(const char *text, ti_choice *out, ti_strbuf *why)
 {
     int count = 1, used = 0;
     bool discrete = false;
-    if (text) {
+    if (text) { /* sscanf would skip spaces and take a plus */
         discrete = sscanf(text, "%d:discrete%n", &count, &used) == 1 && used > 0 && text[used] == '\0';
         if ((!discrete && (sscanf(text, "%d%n", &count, &used) != 1 || text[used] != '\0')) || count < 1 ||
-            count > MAX_DEVICES) {
+            count > MAX_DEVICES || strspn(text, "0123456789") == 0) {
             ti_strbuf_add(why, "TACIT_HOST_DEVICES is '%s', but must be 1 to %d, or such a number with :discrete", text,
                           MAX_DEVICES);
             return false;

@@ -253,12 +253,11 @@ bool ti_dry_run_report(const ti_dry_run *run, const ti_system *system, const cha
     }
     ti_strbuf text = { 0 };
     add_json(run, system, &text);
-    FILE *out = fopen(path, "w");
-    bool ok = out && fwrite(text.text, 1, text.length, out) == text.length;
-    ok = (!out || fclose(out) == 0) && ok;
+    bool ok = ti_strbuf_write(&text, path);
     if (!ok) {
-        ti_strbuf_add(why, "cannot write '%s': %s; set TACIT_DRY_RUN_REPORT to a path in a folder that exists", path,
-                      strerror(errno));
+        ti_strbuf_add(why,
+                      "cannot write '%s': %s; set TACIT_DRY_RUN_REPORT to a path in a folder that exists and has room",
+                      path, strerror(errno));
     }
     ti_strbuf_fini(&text);
     return ok;

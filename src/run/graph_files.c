@@ -33,8 +33,8 @@ bool ti_graph_files_write(ti_graph_files *files, int node, int num_nodes, ti_str
         ti_strbuf_add(&title, i ? "%s graph, node %d of %d" : "%s graph", names[i], node, num_nodes);
         ok = ti_dot_write(dots[i], path.text, title.text);
         if (!ok) {
-            ti_strbuf_add(why, "cannot write '%s': %s; set TACIT_GRAPH to a path in a folder that exists", path.text,
-                          strerror(errno));
+            ti_strbuf_add(why, "cannot write '%s': %s; set TACIT_GRAPH to a path in a folder that exists and has room",
+                          path.text, strerror(errno));
         }
         ti_strbuf_fini(&path);
         ti_strbuf_fini(&title);

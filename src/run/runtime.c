@@ -397,6 +397,11 @@ uint64_t ti_runtime_executed(const ti_runtime *rt)
     return atomic_load_explicit(&rt->progress.task, memory_order_acquire);
 }
 
+void ti_runtime_abort(ti_runtime *rt, const char *why)
+{
+    rt->comm->ops->abort(rt->comm, why);
+}
+
 /* ---- the application thread */
 
 /* Run a part of a kernel, if this thread may. */
@@ -706,6 +711,11 @@ void ti_runtime_tap(ti_runtime *rt, const ti_plan_tap *plans, const ti_executor_
 bool ti_runtime_is_dry(const ti_runtime *rt)
 {
     return rt->dry != NULL;
+}
+
+bool ti_runtime_has_fenced(const ti_runtime *rt)
+{
+    return rt->dry->tasks[TI_TASK_FENCE] > 0;
 }
 
 bool ti_runtime_report(ti_runtime *rt, ti_strbuf *why)

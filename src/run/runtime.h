@@ -60,6 +60,10 @@ void ti_runtime_divert(ti_runtime *rt, ti_runtime_taker *take, void *user);
 void ti_runtime_tap(ti_runtime *rt, const ti_plan_tap *plans, const ti_executor_tap *executed);
 
 bool ti_runtime_is_dry(const ti_runtime *rt);
+/* End the process and the job at once, from any thread: nothing returns. */
+void ti_runtime_abort(ti_runtime *rt, const char *why);
+/* A dry run: whether there was a fence. */
+bool ti_runtime_has_fenced(const ti_runtime *rt);
 /* At the end: the reports of a dry run and of TACIT_EXPLAIN, where they are wanted. False and a sentence in `why` on
  * failure. */
 bool ti_runtime_report(ti_runtime *rt, ti_strbuf *why);

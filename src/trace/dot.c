@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 bool ti_dot_init(ti_dot *dot, const char *window)
 {
@@ -12,7 +13,8 @@ bool ti_dot_init(ti_dot *dot, const char *window)
     if (!window) {
         return true;
     }
-    if (sscanf(window, "%llu:%llu%c", &first, &end, &rest) != 2 || first >= end) {
+    if (strspn(window, "0123456789:") != strlen(window) || sscanf(window, "%llu:%llu%c", &first, &end, &rest) != 2 ||
+        first >= end) {
         return false;
     }
     dot->first_task = first;
@@ -45,9 +47,12 @@ static void add_box(ti_dot *dot, const ti_box *box, int dims)
 /* Quotes would end the label. */
 static void add_name(ti_dot *dot, const char *name)
 {
-    for (const char *c = name; *c; c++) {
+    ti_strbuf clean = { 0 };
+    ti_strbuf_add_utf8(&clean, name);
+    for (const char *c = ti_strbuf_text(&clean); *c; c++) {
         ti_strbuf_add(&dot->text, "%s%c", *c == '"' || *c == '\\' ? "\\" : "", *c);
     }
+    ti_strbuf_fini(&clean);
 }
 
 /* Its label begins with a text and a name. */
@@ -289,12 +294,11 @@ void ti_dot_instruction(ti_dot *dot, const ti_instruction *instruction)
 
 bool ti_dot_write(const ti_dot *dot, const char *path, const char *title)
 {
-    FILE *file = fopen(path, "w");
-    if (!file) {
-        return false;
-    }
-    fprintf(file, "digraph tacit {\n  label=\"%s\"; labelloc=t; fontname=\"sans-serif\";\n", title);
-    fprintf(file, "  node [fontname=\"sans-serif\", fontsize=10];\n  edge [color=\"#666666\"];\n%s}\n",
-            ti_strbuf_text(&dot->text));
-    return fclose(file) == 0;
+    ti_strbuf whole = { 0 };
+    ti_strbuf_add(&whole, "digraph tacit {\n  label=\"%s\"; labelloc=t; fontname=\"sans-serif\";\n", title);
+    ti_strbuf_add(&whole, "  node [fontname=\"sans-serif\", fontsize=10];\n  edge [color=\"#666666\"];\n%s}\n",
+                  ti_strbuf_text(&dot->text));
+    bool good = ti_strbuf_write(&whole, path);
+    ti_strbuf_fini(&whole);
+    return good;
 }

@@ -371,14 +371,16 @@ bool ti_explain_write(const ti_system *system, const char *path, ti_strbuf *why)
     if (json) {
         add_json(system->explain, system, &text);
     } else {
-        ti_explain_text(system->explain, system, &text);
+        ti_strbuf table = { 0 };
+        ti_explain_text(system->explain, system, &table);
+        ti_strbuf_add_utf8(&text, ti_strbuf_text(&table));
+        ti_strbuf_fini(&table);
     }
-    FILE *out = to_stderr ? stderr : fopen(path, "w");
-    bool ok = out && fwrite(text.text, 1, text.length, out) == text.length;
-    ok = (!out || to_stderr || fclose(out) == 0) && ok;
+    bool ok = to_stderr ? fputs(ti_strbuf_text(&text), stderr) >= 0 : ti_strbuf_write(&text, path);
     if (!ok) {
-        ti_strbuf_add(why, "cannot write '%s': %s; set TACIT_EXPLAIN to 1, or to a path in a folder that exists", path,
-                      strerror(errno));
+        ti_strbuf_add(
+            why, "cannot write '%s': %s; set TACIT_EXPLAIN to 1, or to a path in a folder that exists and has room",
+            path, strerror(errno));
     }
     ti_strbuf_fini(&text);
     return ok;

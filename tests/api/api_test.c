@@ -2,6 +2,8 @@
  * programs.h; mappers and reductions are in mappers_test.c. `api_test PROGRAM` runs one program only. */
 #include "programs.h"
 
+#include <unistd.h>
+
 /* ---------------------------------------------------------------- buffers of 0 to 3 dimensions, elements of any size
  */
 
@@ -614,6 +616,35 @@ static void contexts_in_turns(void **state)
     }
 }
 
+/* The strings of the settings may go, or be written to, as soon as tacit_init has returned. */
+static void settings_are_copied(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/api_test_XXXXXX", prefix[64], report[64], path[128];
+    assert_non_null(mkdtemp(folder));
+    snprintf(prefix, sizeof(prefix), "%s/g", folder);
+    snprintf(report, sizeof(report), "%s/explained", folder);
+    char *devices = strdup("1"), *tasks = strdup("0:100"), *limit = strdup("1G");
+    tacit_config config = {
+        .graph = prefix, .explain = report, .host_devices = devices, .graph_tasks = tasks, .memory_limit = limit
+    };
+    tacit_context *ctx;
+    assert_int_equal(tacit_init(&config, &ctx), TACIT_OK);
+    memset(prefix, 'x', sizeof(prefix));
+    memset(report, 'x', sizeof(report));
+    memset(&config, 0xff, sizeof(config));
+    free(devices);
+    free(tasks);
+    free(limit);
+    assert_int_equal(tacit_finalize(ctx), TACIT_OK);
+    static const char *const names[] = { "g.task.dot", "g.command.0.dot", "g.instruction.0.dot", "explained" };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+        assert_int_equal(unlink(path), 0);
+    }
+    assert_int_equal(rmdir(folder), 0);
+}
+
 int main(int argc, char **argv)
 {
     only = argc > 1 ? argv[1] : NULL;
@@ -621,6 +652,7 @@ int main(int argc, char **argv)
         PROGRAM_TESTS,
         cmocka_unit_test(contexts_at_the_same_time),
         cmocka_unit_test(contexts_in_turns),
+        cmocka_unit_test(settings_are_copied),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,9 +85,10 @@ def check_counts():
     # Devices with a memory each: one copy from each before an all-gather, and one to each on either side of its own part after it.
     discrete = small("all-gather", 4, 1, "--devices", "3:discrete", "--horizon-step", "none", "--horizon-front", "none", collectives="discover")
     expect(discrete["instructions_per_task"] == 3 + 1 + 3 + 2 * 3, f"an all-gather with devices: {discrete['instructions_per_task']}")
-    # The same of rows and columns, in turns: of each group all of it comes at once.
+    # The same of rows and columns, in turns: of each group all of it comes at once. They lie in places of their own, so in every
+    # second task each device copies its own part from one to the other.
     discrete = small("matmul", 16, 5, "--devices", "3:discrete", "--horizon-step", "none", "--horizon-front", "none", collectives="discover")
-    expect(discrete["instructions_per_task"] == 3 + 1 + 3 + 2 * 3, f"groups with devices: {discrete['instructions_per_task']}")
+    expect(abs(discrete["instructions_per_task"] - (3 + 1 + 3 + 2 * 3 + 3 / 2)) < 0.05, f"groups with devices: {discrete['instructions_per_task']}")
     deep, flat = small("stencil", 4, 1, "--horizon-step", 1), small("stencil", 4, 1, "--horizon-step", "none")
     expect(deep["horizons"] > 100 and flat["horizons"] < 10, f"horizon steps: {deep['horizons']} and {flat['horizons']}")
     narrow, wide = small("many-task", 4, 1, "--tasks", 2560), small("many-task", 4, 1, "--tasks", 2560, "--horizon-front", 128)

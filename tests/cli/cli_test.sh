@@ -95,7 +95,13 @@ expect 0 '^  cores +1$' taskset -c "$(taskset -pc $$ | sed 's/.*: *\([0-9]*\).*/
 expect 0 "^  srun +$dir/slurm/srun$" env PATH="$dir/slurm:$PATH" "$tacit" info
 expect 1 'TACIT_WORKERS is .0., but must be 1\.\.4096' env TACIT_WORKERS=0 "$tacit" info
 expect 1 'did you mean TACIT_WORKERS' env TACIT_WORKER=1 "$tacit" info
-expect 1 'must be first:last' env TACIT_GRAPH_TASKS=7 "$tacit" info
+expect 1 'TACIT_EARLY_BYTES is .1000., but must be 1024 bytes' env TACIT_EARLY_BYTES=1000 "$tacit" info
+for devices in ' 4' '+4' '4 ' '2 :discrete' ' 2:discrete' -1 0x2; do
+    expect 1 "TACIT_HOST_DEVICES is '.*', but must be 1 to 32" env TACIT_HOST_DEVICES="$devices" "$tacit" info
+done
+for window in 7 ' 1:2' '1: 2' -1:2 +1:2; do
+    expect 1 'must be first:last' env TACIT_GRAPH_TASKS="$window" "$tacit" info
+done
 mkdir -p "$dir/alone/bin"
 cp "$tacit" "$dir/alone/bin/"
 if "$tacit" info | grep -q '^  libtacit .*\.so'; then
@@ -110,6 +116,16 @@ esac
 # Wrong use: status 2 and a sentence.
 expect 2 '^Usage:' "$tacit"
 expect 2 "no command 'walk'" "$tacit" walk
+expect 2 "no command 'pln'; did you mean 'plan'" "$tacit" pln --nodes 4 true
+expect 2 "no command 'hepl'; did you mean 'help'" "$tacit" hepl
+expect 2 "no help about 'setings'; did you mean 'settings'" "$tacit" help setings
+expect 2 "no benchmark 'mesages'; did you mean 'messages'" "$tacit" bench mesages
+expect 2 "did you mean '--json'" "$tacit" plan --jsn true
+expect 2 "did you mean '--output'" "$tacit" graph --ouptut=x true
+expect 2 "did you mean '--nodes'" "$tacit" explain --ndoes 4 true
+expect 2 "did you mean '--dry-launch'" "$tacit" run --dry-lunch true
+expect 2 "did you mean '--json'" "$tacit" info --josn
+expect 2 '^tacit: see .tacit plan --help' "$tacit" plan --surely-no-option true
 expect 2 "no help about 'moon'" "$tacit" help moon
 expect 2 'no program is given' "$tacit" run
 expect 2 'no program is given' "$tacit" run -n 2

@@ -108,7 +108,7 @@ def by_setting():
         check(json.loads(report.read_text())["nodes"] == 8, "no report")
         environment = {**os.environ, "TACIT_DRY_RUN": "8", "TACIT_EXPLAIN": folder + "/none/x", "ASAN_OPTIONS": "detect_leaks=0"}
         done = subprocess.run(program, capture_output=True, text=True, env=environment, timeout=100)
-        check("set TACIT_EXPLAIN to 1, or to a path in a folder that exists" in done.stderr, done.stderr)
+        check("set TACIT_EXPLAIN to 1, or to a path in a folder that exists and has room" in done.stderr, done.stderr)
 
 
 def on_nodes():

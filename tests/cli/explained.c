@@ -44,9 +44,8 @@ int main(void)
 
     submit(ctx, (tacit_task){ .name = "write", .range = items, .access = { tacit_write(one, tacit_one_to_one()) } });
     submit(ctx, (tacit_task){ .name = "write", .range = items, .access = { tacit_write(two, tacit_one_to_one()) } });
-    submit(ctx, (tacit_task){ .name = "two parts",
-                              .range = items,
-                              .access = { tacit_read(one, first), tacit_read(one, last) } });
+    submit(ctx, (tacit_task){
+                    .name = "two parts", .range = items, .access = { tacit_read(one, first), tacit_read(one, last) } });
     submit(ctx, (tacit_task){ .name = "part and halo",
                               .range = items,
                               .access = { tacit_read(two, first), tacit_read(two, tacit_neighborhood(1, 0, 0)) } });
@@ -66,11 +65,11 @@ int main(void)
                               .access = { tacit_write(matrix, tacit_one_to_one()) } });
     for (size_t i = 0; i < 4; i++) {
         const tacit_box row = tacit_box2(i, i + 1, 0, ROWS);
-        submit(ctx, (tacit_task){ .name = "eliminate",
-                                  .range = tacit_range2(ROWS - 1 - i, ROWS),
-                                  .offset = { i + 1, 0 },
-                                  .access = { tacit_update(matrix, tacit_one_to_one()),
-                                              tacit_read(matrix, tacit_fixed(row)) } });
+        submit(ctx, (tacit_task){
+                        .name = "eliminate",
+                        .range = tacit_range2(ROWS - 1 - i, ROWS),
+                        .offset = { i + 1, 0 },
+                        .access = { tacit_update(matrix, tacit_one_to_one()), tacit_read(matrix, tacit_fixed(row)) } });
     }
     must(ctx, tacit_finalize(ctx));
     return 0;

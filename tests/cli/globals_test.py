@@ -10,6 +10,11 @@ import sys
 
 ALLOWED = {
     "api/enter.c": {"lost_error": "the sentence of a call that has no context: one per thread"},
+    "api/view.c": {
+        "checked": "whether kernels check accesses is how the program was compiled, and is said once",
+        "watch": "exit handlers belong to the process",
+    },
+    "base/failure.c": {"ti_failure_kernel": "the kernel that this thread runs, for an exit handler, which takes no argument: one per thread"},
     "base/alloc.c": {"counted": "memory belongs to the process, and so does the count of it"},
     "base/handle.c": {"pools": "a context may be given handles of another one, or garbage, and must find out"},
     "base/log.c": {"sink": "stderr belongs to the process; the level and node number in front of a line do, too"},

@@ -30,6 +30,8 @@
     X(MPI_Finalized, (int *a), (a))                                                                                    \
     X(MPI_Get_count, (const MPI_Status *a, MPI_Datatype b, int *c), (a, b, c))                                         \
     X(MPI_Get_elements_x, (const MPI_Status *a, MPI_Datatype b, MPI_Count *c), (a, b, c))                              \
+    X(MPI_Bcast, (void *a, int b, MPI_Datatype c, int d, MPI_Comm e), (a, b, c, d, e))                                 \
+    X(MPI_Allreduce, (const void *a, void *b, int c, MPI_Datatype d, MPI_Op e, MPI_Comm f), (a, b, c, d, e, f))        \
     X(MPI_Iallreduce, (const void *a, void *b, int c, MPI_Datatype d, MPI_Op e, MPI_Comm f, MPI_Request *g),           \
       (a, b, c, d, e, f, g))                                                                                           \
     X(MPI_Iallgather,                                                                                                  \

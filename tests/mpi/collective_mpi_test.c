@@ -481,7 +481,8 @@ static void huge(ti_comm *comm, uint64_t *sequence, uint64_t serial)
 static ti_comm *create(int schedule)
 {
     char why[256] = "";
-    ti_comm *comm = ti_comm_mpi_create(&(ti_comm_settings){ 1 << 20, schedule }, why, sizeof(why));
+    ti_comm *comm = ti_comm_mpi_create(&(ti_comm_settings){ .early_bytes = 1 << 20, .schedule = schedule }, why,
+                                       sizeof(why));
     if (!comm) {
         fprintf(stderr, "%s\n", why);
         exit(EXIT_FAILURE);

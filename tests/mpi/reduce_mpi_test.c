@@ -224,11 +224,12 @@ int main(void)
     static const int64_t sizes[] = { 1, 5, 3000 };
     char why[256] = "";
     ti_reducer reducers[128];
-    ti_comm *first = ti_comm_mpi_create(&(ti_comm_settings){ 1 << 20, TACIT_COLLECTIVE_SCHEDULE_AUTO }, why,
-                                        sizeof(why));
+    ti_comm *first = ti_comm_mpi_create(
+        &(ti_comm_settings){ .early_bytes = 1 << 20, .schedule = TACIT_COLLECTIVE_SCHEDULE_AUTO }, why, sizeof(why));
     REQUIRE(first != NULL);
     uint64_t live = ti_alloc_live(), sequence = 0, serial = 0;
-    ti_comm *comm = ti_comm_mpi_create(&(ti_comm_settings){ 1 << 20, TACIT_COLLECTIVE_SCHEDULE_MPI }, why, sizeof(why));
+    ti_comm *comm = ti_comm_mpi_create(
+        &(ti_comm_settings){ .early_bytes = 1 << 20, .schedule = TACIT_COLLECTIVE_SCHEDULE_MPI }, why, sizeof(why));
     REQUIRE(comm != NULL && (comm->reduces || comm->num_nodes == 1));
     size_t count = list_reducers(reducers);
     REQUIRE(count > 60);

@@ -2,14 +2,14 @@
 """Does what doc/tutorial.md says, step by step, and compares what is printed with what the page shows.
 
     ```c NAME        a complete program: the file NAME
-    ```diff NAME     a change of it: the lines with ' ' and '-' stand together in the file, once, and become those with ' ' and '+';
-                     '@@' separates places, which follow each other
+    ```diff NAME     a change of it, which `patch NAME` would apply, too
     ```console       '$ COMMAND' is run by the shell in the folder of the files; the lines below are its output, both streams. A line
                      '...' stands for any lines, '...' in a line for anything
 
-Usage: tutorial_test.py PAGE BUILD_DIR C_COMPILER [--one-node] [--fill]
+Usage: tutorial_test.py PAGE BUILD_DIR C_COMPILER [--one-node] [--fill] [--cxx=COMPILER] [--result=FILE]
 Installs the build into a temporary folder first. --one-node leaves out commands with `-n NODES`; --fill writes the output of commands that
-have none into the page."""
+have none into the page. --cxx: the programs are C++17 and C++20, too; --result: what a program of the page is in the end is also this file,
+which the page names."""
 import os
 import pathlib
 import re
@@ -42,18 +42,21 @@ class Page:
         print(f"FAILED: {self.path.name}:{number + 1}: {text}")
 
     def change(self, number, name, lines):
-        """Applies a diff to a file."""
+        """Applies a diff to a file, as strictly as it can be: every line stands where the diff says."""
         text = (self.folder / name).read_text().splitlines()
-        place = 0
-        for hunk in "\n".join(lines).split("\n@@\n"):
-            rows = hunk.split("\n")
+        if lines[:2] != ["--- " + name, "+++ " + name]:
+            return self.fail(number, "a diff begins with the names of the files")
+        moved = 0  # by the places before
+        for hunk in re.split(r"^(?=@@ )", "\n".join(lines[2:]) + "\n", flags=re.M)[1:]:
+            head, *rows = hunk[:-1].split("\n")
+            first, olds, new_first, news = map(int, re.fullmatch(r"@@ -(\d+),(\d+) \+(\d+),(\d+) @@", head).groups())
             old = [row[1:] for row in rows if row[:1] in (" ", "-", "")]
             new = [row[1:] for row in rows if row[:1] in (" ", "+", "")]
-            at = [i for i in range(place, len(text) - len(old) + 1) if text[i:i + len(old)] == old]
-            if not at:
-                return self.fail(number, "this place is not in the file, or not below the one before:\n" + "\n".join(old))
-            text[at[0]:at[0] + len(old)] = new
-            place = at[0] + len(new)
+            at = first - 1 + moved
+            if (len(old), len(new), new_first) != (olds, news, first + moved) or text[at:at + olds] != old:
+                return self.fail(number, f"{head} does not fit:\n" + "\n".join(old))
+            text[at:at + olds] = new
+            moved += news - olds
         (self.folder / name).write_text("\n".join(text) + "\n")
         return None
 
@@ -87,6 +90,22 @@ class Page:
             elif language == "console":
                 self.console(number, lines)
 
+    def also_cxx(self, compiler):
+        """Strictly, and linked: the programs use macros and functions of the headers. And they say what goes wrong."""
+        for name in (source.stem for source in self.folder.glob("*.c")):
+            self.run(0, f"TACIT_WORKERS=x ./{name} 2>&1; [ $? = 1 ]", ["TACIT_WORKERS is 'x', but must be ..."])
+            for standard in ("c++17", "c++20"):
+                strict = f"{compiler} -x c++ -std={standard} -pedantic -Wall -Wextra -Werror {name}.c"
+                self.run(0, f"{strict} -fsyntax-only $(pkg-config --cflags tacit)", [])
+                self.run(0, f"{strict} -O2 -DNDEBUG -o cxx -x none $(pkg-config --cflags --libs tacit)", [])
+                self.run(0, f"./cxx >result && ./{name} | cmp - result", [])
+
+    def result_is(self, path):
+        if path.name not in self.path.read_text():
+            self.fail(0, f"{path} is not named")
+        if not any(source.read_text() == path.read_text() for source in self.folder.glob("*.c")):
+            self.fail(0, f"no program is that of {path} in the end")
+
     def fill(self):
         """Writes outputs below the commands that show none."""
         lines = self.path.read_text().splitlines()
@@ -118,6 +137,11 @@ def main():
         environment = environment_of(folder / "prefix", folder / "compiler", compiler)
         page = Page(pathlib.Path(path), folder / "work", environment, "--one-node" in options)
         page.follow()
+        for option in options:
+            if option.startswith("--cxx="):
+                page.also_cxx(option[6:])
+            elif option.startswith("--result="):
+                page.result_is(pathlib.Path(option[9:]))
     if "--fill" in options:
         page.fill()
     if page.commands == 0:

@@ -74,8 +74,9 @@ static void against_elements(void **state)
 static void the_host_comes_first(void **state)
 {
     (void)state;
-    assert_int_equal(ti_coherence_source(0x5), 0);
-    assert_int_equal(ti_coherence_source(0x8), 3);
+    assert_int_equal(ti_coherence_source(0x5, 0), 0);
+    assert_int_equal(ti_coherence_source(0x8, 0x7), 3);
+    assert_int_equal(ti_coherence_source(0x15, 0x18), 4); /* near ones come first */
 }
 
 int main(int argc, char **argv)

@@ -112,7 +112,7 @@ static void units(void **state)
     static const char *const bad[] = { "", "k", "12x", "1kk", "1MB", "-1k", "10", "99999999999999999999", "1.5M" };
     for (size_t i = 0; i < TI_COUNT(bad); i++) {
         setenv("TACIT_EARLY_BYTES", bad[i], 1);
-        expect_refusal(NULL, "TACIT_EARLY_BYTES", "bytes");
+        expect_refusal(NULL, "TACIT_EARLY_BYTES", "must be 1024 bytes (1k) to 1T, with k, M, G or T");
     }
 }
 

@@ -3,7 +3,9 @@
 
 #include "random.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 static uint64_t seed;
 
@@ -61,6 +63,13 @@ static void strings_of_json(void **state)
         { "a\"b\\c/d", "\"a\\u0022b\\u005cc/d\"" },
         { "one\ntwo\t\x1f\x7f", "\"one\\u000atwo\\u0009\\u001f\x7f\"" },
         { "r\xc3\xa4umlich %s", "\"r\xc3\xa4umlich %s\"" },
+        { "\xe2\x82\xac \xf0\x9f\x8c\x8d", "\"\xe2\x82\xac \xf0\x9f\x8c\x8d\"" },
+        /* No UTF-8: Latin 1, cut, too long, half a pair, too large. */
+        { "r\xe4u", "\"r\xef\xbf\xbdu\"" },
+        { "\xe2\x82", "\"\xef\xbf\xbd\xef\xbf\xbd\"" },
+        { "\xc0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\"" },
+        { "\xed\xa0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"" },
+        { "\xf4\x90\x80\x80x", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdx\"" },
     };
     for (size_t i = 0; i < TI_COUNT(cases); i++) {
         ti_strbuf buf = { 0 };
@@ -93,10 +102,39 @@ static void bytes_for_people(void **state)
     }
 }
 
+/* All of it is there, or an error says why: also where the disk has room for a part, or nothing is known before the
+ * end. */
+static void files(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/strbuf_test_XXXXXX", back[8] = "";
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    ti_strbuf buf = { 0 };
+    assert_true(ti_strbuf_write(&buf, path));
+    assert_int_equal(read(file, back, sizeof(back)), 0);
+    ti_strbuf_add(&buf, "short");
+    assert_true(ti_strbuf_write(&buf, path));
+    assert_int_equal(read(file, back, sizeof(back)), 5);
+    assert_memory_equal(back, "short", 5);
+    for (int large = 0; large < 2; large++) { /* larger than a stream's buffer */
+        errno = 0;
+        assert_false(ti_strbuf_write(&buf, "/dev/full"));
+        assert_int_equal(errno, ENOSPC);
+        ti_strbuf_add(&buf, "%100000d", 0);
+    }
+    assert_false(ti_strbuf_write(&buf, "/none/x"));
+    assert_int_equal(errno, ENOENT);
+    ti_strbuf_fini(&buf);
+    close(file);
+    unlink(path);
+}
+
 int main(int argc, char **argv)
 {
     seed = test_seed(argc, argv);
     const struct CMUnitTest tests[] = { cmocka_unit_test(pieces_add_up), cmocka_unit_test(adding_nothing),
-                                        cmocka_unit_test(strings_of_json), cmocka_unit_test(bytes_for_people) };
+                                        cmocka_unit_test(strings_of_json), cmocka_unit_test(bytes_for_people),
+                                        cmocka_unit_test(files) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

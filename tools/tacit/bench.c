@@ -103,6 +103,12 @@ static int start(const struct bench *bench, char **arguments)
     return status;
 }
 
+static const char *bench_at(const void *list, size_t index)
+{
+    (void)list;
+    return index < TI_COUNT(benches) ? benches[index].name : NULL;
+}
+
 int tool_bench(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
@@ -122,5 +128,7 @@ int tool_bench(int argc, char **argv)
         fputs(usage, stderr);
         return TOOL_USAGE;
     }
-    return tool_fail(TOOL_USAGE, "there is no benchmark '%s'; see `tacit bench --list`", name);
+    const char *nearest = tool_nearest(name, bench_at, NULL);
+    return nearest ? tool_fail(TOOL_USAGE, "there is no benchmark '%s'; did you mean '%s'?", name, nearest)
+                   : tool_fail(TOOL_USAGE, "there is no benchmark '%s'; see `tacit bench --list`", name);
 }

@@ -7,16 +7,11 @@
 #include "base/alloc.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 enum { MOST_NODES = 100000000 };
 
@@ -76,53 +71,35 @@ static bool show(const char *path, FILE *to)
     return true;
 }
 
-/* Dry, with what it says in a file, which is shown if it fails. */
-static int run_dry(const explain_options *o, const char *path, const char *output, int *how)
-{
-    posix_spawn_file_actions_t actions;
-    pid_t child;
-    setenv("TACIT_DRY_RUN", o->nodes, 1);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    posix_spawn_file_actions_adddup2(&actions, 1, 2);
-    int error = posix_spawn(&child, path, &actions, NULL, o->request.program, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (error) {
-        return tool_fail(TOOL_NOT_EXECUTABLE, "%s cannot be run: %s", path, strerror(error));
-    }
-    int raw = 0;
-    while (waitpid(child, &raw, 0) < 0 && errno == EINTR) {
-    }
-    *how = WIFEXITED(raw) ? WEXITSTATUS(raw) : 128 + WTERMSIG(raw);
-    return TOOL_OK;
-}
-
 static int explain(explain_options *o, const char *path)
 {
-    char folder[] = "/tmp/tacit-explain-XXXXXX", report[64], output[64];
-    int how = 0;
+    char folder[] = "/tmp/tacit-explain-XXXXXX", report[64];
+    int output = -1, how = 0;
+    tool_catch_signals();
     if (!mkdtemp(folder)) {
         return tool_fail(TOOL_FAILURE, "nothing can be written to /tmp: %s", strerror(errno));
     }
     snprintf(report, sizeof(report), "%s/report%s", folder, o->json ? ".json" : "");
-    snprintf(output, sizeof(output), "%s/output", folder);
     setenv("TACIT_EXPLAIN", report, 1);
-    fflush(stdout);
     bool live = o->request.nodes > 0;
-    int status = live ? tool_launch_and_wait(&o->request, &how) : run_dry(o, path, output, &how);
+    if (!live) {
+        setenv("TACIT_DRY_RUN", o->nodes, 1);
+    }
+    int status = live ? tool_launch_and_wait(&o->request, &how)
+                      : tool_run_quietly(path, o->request.program, &output, &how);
     bool there = status == TOOL_OK && show(report, stdout);
     if (!live && (how != 0 || !there)) { /* a program that fails says why */
-        show(output, stderr);
+        tool_show_output(output);
     }
-    if (status == TOOL_OK && !there) {
+    if (status == TOOL_OK && !there && !tool_caught()) {
         status =
             tool_fail(TOOL_FAILURE,
                       "%s wrote no report: it is no program of tacit, or it ended without tacit_finalize (see above)",
                       o->request.program[0]);
     }
     unlink(report);
-    unlink(output);
     rmdir(folder);
+    close(output);
     return status == TOOL_OK ? how : status;
 }
 
@@ -149,7 +126,7 @@ int tool_explain(int argc, char **argv)
         status = c == 'N'               ? parse_nodes(optarg, &o)
                  : c == 'n'             ? tool_parse_nodes(optarg, &o.request.nodes)
                  : c == 'j' || c == 'l' ? TOOL_OK
-                                        : tool_fail(TOOL_USAGE, "see `tacit explain --help`");
+                                        : tool_wrong_option(argv, options);
     }
     o.request.program = argv + optind;
     o.request.output_to_stderr = true;

@@ -263,6 +263,7 @@ static int run(const graph_options *o)
 {
     graph_files files = { .name = basename(o->request.program[0]) };
     ti_strbuf prefix = { 0 };
+    tool_catch_signals();
     int exit_status = 0, status = open_folders(&files, o->output);
     if (status != TOOL_OK) {
         return status;
@@ -327,7 +328,7 @@ static int take_option(graph_options *o, int c)
         o->json = o->request.output_to_stderr = true;
         return TOOL_OK;
     default:
-        return tool_fail(TOOL_USAGE, "see `tacit graph --help`");
+        return TOOL_USAGE;
     }
 }
 
@@ -365,7 +366,7 @@ int tool_graph(int argc, char **argv)
             fputs(usage, stdout);
             return TOOL_OK;
         }
-        int status = take_option(&o, c);
+        int status = c == '?' ? tool_wrong_option(argv, options) : take_option(&o, c);
         if (status != TOOL_OK) {
             return status;
         }

@@ -190,7 +190,7 @@ int tool_info(int argc, char **argv)
             return TOOL_OK;
         }
         if (c != 'j') {
-            return tool_fail(TOOL_USAGE, "see `tacit info --help`");
+            return tool_wrong_option(argv, options);
         }
         json = true;
     }

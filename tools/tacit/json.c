@@ -5,24 +5,30 @@
 #include "report.h"
 
 #include "base/config.h"
+#include "base/strbuf.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Prints and frees. */
 static int print(json_t *value)
 {
     int failed = json_dumpf(value, stdout, JSON_INDENT(2)) != 0 || putchar('\n') == EOF || fflush(stdout) != 0;
     json_decref(value);
-    return failed ? tool_fail(TOOL_FAILURE, "the results cannot be written to the standard output") : TOOL_OK;
+    return failed ? tool_fail(TOOL_FAILURE, "the standard output cannot be written: %s", strerror(errno)) : TOOL_OK;
 }
 
-/* A string; null if there is none, or if it is not UTF-8. */
+/* A string, in UTF-8; null if there is none. */
 static json_t *text(const char *value)
 {
-    json_t *string = value && *value ? json_string(value) : NULL;
-    return string ? string : json_null();
+    ti_strbuf clean = { 0 };
+    ti_strbuf_add_utf8(&clean, value ? value : "");
+    json_t *string = clean.length > 0 ? json_string(clean.text) : json_null();
+    ti_strbuf_fini(&clean);
+    return string;
 }
 
 bool tool_json_is_there(void)

@@ -9,11 +9,9 @@
 #include "device/host.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -325,11 +323,11 @@ int tool_launch(const tool_request *request)
     return status;
 }
 
-/* A terminal's signals are for the program; it is waited for, whatever it makes of them. */
+/* Signals are for the program; it is waited for, whatever it makes of them. */
 int tool_launch_and_wait(const tool_request *request, int *exit_status)
 {
     command c = { 0 };
-    int how = 0, status = prepare(&c, request);
+    int status = prepare(&c, request);
     if (status == TOOL_OK) {
         fflush(NULL);
         pid_t child = fork();
@@ -339,15 +337,10 @@ int tool_launch_and_wait(const tool_request *request, int *exit_status)
             }
             _exit(execute(&c));
         }
-        void (*interrupt)(int) = signal(SIGINT, SIG_IGN), (*quit)(int) = signal(SIGQUIT, SIG_IGN);
-        while (child > 0 && waitpid(child, &how, 0) < 0 && errno == EINTR) {
-        }
-        signal(SIGINT, interrupt);
-        signal(SIGQUIT, quit);
         if (child < 0) {
             status = tool_fail(TOOL_FAILURE, "no process can be started: %s", strerror(errno));
         }
-        *exit_status = WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how);
+        *exit_status = child < 0 ? 0 : tool_wait(child);
     }
     free_words(&c.argv);
     free_words(&c.env);

@@ -1,8 +1,12 @@
 /* tacit: the command line. Chooses the command, which does the rest. See tool.h. */
 #include "tool.h"
 
+#include "base/strbuf.h"
 #include "tacit/tacit.h"
 
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,6 +42,50 @@ int tool_fail(int status, const char *format, ...)
     return status;
 }
 
+/* ---------------------------------------------------------------- words that are nearly right */
+
+/* Not farther than one mistake, and one more for every three letters. */
+const char *tool_nearest(const char *word, tool_name_at *at, const void *list)
+{
+    const char *name, *nearest = NULL;
+    size_t least = strlen(word) / 3 + 2;
+    for (size_t i = 0; (name = at(list, i)); i++) {
+        size_t distance = ti_edit_distance(word, name);
+        if (distance < least) {
+            least = distance;
+            nearest = name;
+        }
+    }
+    return nearest;
+}
+
+static const char *option_at(const void *list, size_t index)
+{
+    return ((const struct option *)list)[index].name;
+}
+
+int tool_wrong_option(char **argv, const struct option *options)
+{
+    const char *word = argv[optind - 1], *nearest = NULL;
+    if (strncmp(word, "--", 2) == 0) {
+        char name[TI_EDIT_MAX + 1];
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(word + 2, "="), word + 2);
+        nearest = tool_nearest(name, option_at, options);
+        nearest = nearest && strcmp(nearest, name) == 0 ? NULL : nearest; /* it lacks its argument */
+    }
+    return nearest ? tool_fail(TOOL_USAGE, "did you mean '--%s'? See `%s --help`", nearest, argv[0])
+                   : tool_fail(TOOL_USAGE, "see `%s --help`", argv[0]);
+}
+
+/* ---------------------------------------------------------------- commands */
+
+static const char *command_at(const void *list, size_t index)
+{
+    static const char *const others[] = { "help", "settings" }; /* the last is a topic */
+    size_t count = sizeof(commands) / sizeof(commands[0]);
+    return index < count ? commands[index].name : index < count + (list ? 2 : 1) ? others[index - count] : NULL;
+}
+
 static const struct command *find_command(const char *name)
 {
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
@@ -60,15 +108,18 @@ static int help(int argc, char **argv)
         return tool_settings(argc - 1, argv + 1);
     }
     if (*topic && strcmp(topic, "--help") != 0) {
-        return tool_fail(
-            TOOL_USAGE,
-            "there is no help about '%s'; there is about run, graph, plan, explain, info, bench and settings", topic);
+        const char *nearest = tool_nearest(topic, command_at, commands);
+        return nearest ? tool_fail(TOOL_USAGE, "there is no help about '%s'; did you mean '%s'?", topic, nearest)
+                       : tool_fail(TOOL_USAGE,
+                                   "there is no help about '%s'; there is about run, graph, plan, explain, info, bench "
+                                   "and settings",
+                                   topic);
     }
     fputs(usage, stdout);
     return TOOL_OK;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
     const struct command *command = find_command(name);
@@ -88,8 +139,27 @@ int main(int argc, char **argv)
         return TOOL_OK;
     }
     if (*name) {
+        const char *nearest = tool_nearest(name, command_at, NULL);
+        if (nearest) {
+            return tool_fail(TOOL_USAGE, "there is no command '%s'; did you mean '%s'?", name, nearest);
+        }
         tool_fail(TOOL_USAGE, "there is no command '%s'", name);
     }
     fputs(usage, stderr);
     return TOOL_USAGE;
+}
+
+/* What was printed must have got there: a full disk is noticed at the end. A signal that came ends the tool now, if it
+ * has ended what the tool did. */
+int main(int argc, char **argv)
+{
+    int status = run(argc, argv);
+    bool good = fflush(stdout) == 0 && !ferror(stdout);
+    if (tool_caught() && status != TOOL_OK) {
+        signal(tool_caught(), SIG_DFL);
+        raise(tool_caught());
+    }
+    return good || status != TOOL_OK
+               ? status
+               : tool_fail(TOOL_FAILURE, "the standard output cannot be written: %s", strerror(errno));
 }

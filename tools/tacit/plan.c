@@ -6,17 +6,12 @@
 #include "report.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 enum { MOST_COUNTS = 32, MOST_NODES = 100000000, SAMPLES = 4, SHOWN_TASKS = 8 };
 
@@ -51,46 +46,11 @@ typedef struct plan_options {
 
 /* ---------------------------------------------------------------- one dry run */
 
-/* What the program said is shown if there is no report, and only then. */
-static void show_output(const char *path)
-{
-    enum { LAST = 2000 };
-    char text[LAST + 1];
-    FILE *file = fopen(path, "r");
-    if (!file) {
-        return;
-    }
-    if (fseek(file, -LAST, SEEK_END) != 0) {
-        rewind(file);
-    }
-    text[fread(text, 1, LAST, file)] = 0;
-    fclose(file);
-    fprintf(stderr, "%s%s", text, *text && text[strlen(text) - 1] != '\n' ? "\n" : "");
-}
-
-static int spawn(const plan_options *o, const char *output, int *how)
-{
-    posix_spawn_file_actions_t actions;
-    pid_t child;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    posix_spawn_file_actions_adddup2(&actions, 1, 2);
-    int error = posix_spawn(&child, o->path, &actions, NULL, o->program, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (error) {
-        return tool_fail(TOOL_NOT_EXECUTABLE, "%s cannot be run: %s", o->path, strerror(error));
-    }
-    while (waitpid(child, how, 0) < 0 && errno == EINTR) {
-    }
-    return TOOL_OK;
-}
-
 static int plan_once(const plan_options *o, const char *folder, long nodes, long node, tool_plan *out)
 {
-    char report[256], output[256], setting[64];
-    int how = 0;
+    char report[256], setting[64];
+    int output = -1, how = 0;
     snprintf(report, sizeof(report), "%s/report.json", folder);
-    snprintf(output, sizeof(output), "%s/output", folder);
     snprintf(setting, sizeof(setting), "%ld:%ld", nodes, node);
     setenv("TACIT_DRY_RUN", setting, 1);
     setenv("TACIT_DRY_RUN_REPORT", report, 1);
@@ -98,24 +58,27 @@ static int plan_once(const plan_options *o, const char *folder, long nodes, long
     if (isatty(2)) {
         dprintf(2, "\rplanning as node %ld of %ld ... ", node, nodes);
     }
-    int status = spawn(o, output, &how);
+    tool_hint_later();
+    int status = tool_run_quietly(o->path, o->program, &output, &how);
     if (isatty(2)) {
         dprintf(2, "\r\033[K");
     }
-    bool there = status == TOOL_OK && tool_json_read_plan(report, out);
+    bool there = status == TOOL_OK && !tool_caught() && tool_json_read_plan(report, out);
     if (there && out->tasks == 0) {
         tool_plan_fini(out);
-        show_output(output);
+        tool_show_output(output);
         status = tool_fail(TOOL_FAILURE, "%s submitted no tasks (see above)", o->program[0]);
+    } else if (tool_caught()) {
+        status = 128 + tool_caught();
     } else if (status == TOOL_OK && !there) {
-        show_output(output);
+        tool_show_output(output);
         status = tool_fail(
             TOOL_FAILURE,
             "%s wrote no report as node %ld of %ld: it is no program of tacit, or it ended without tacit_finalize (see above)",
             o->program[0], node, nodes);
     }
     unlink(report);
-    unlink(output);
+    close(output);
     return status;
 }
 
@@ -209,6 +172,7 @@ static int run(const plan_options *o)
     tool_plan_row row[MOST_COUNTS] = { 0 };
     tool_plan most = { 0 };
     int status = TOOL_OK;
+    tool_catch_signals();
     if (!mkdtemp(folder)) {
         return tool_fail(TOOL_FAILURE, "nothing can be written to /tmp: %s", strerror(errno));
     }
@@ -311,9 +275,7 @@ int tool_plan_command(int argc, char **argv)
             return TOOL_OK;
         }
         o.json |= c == 'j';
-        status = c == 'n'   ? parse_counts(&o, optarg)
-                 : c == 'j' ? TOOL_OK
-                            : tool_fail(TOOL_USAGE, "see `tacit plan --help`");
+        status = c == 'n' ? parse_counts(&o, optarg) : c == 'j' ? TOOL_OK : tool_wrong_option(argv, options);
     }
     o.program = argv + optind;
     status = status == TOOL_OK ? check_program(&o) : status;

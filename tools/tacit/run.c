@@ -59,7 +59,7 @@ int tool_run(int argc, char **argv)
             tool_print_settings();
             return TOOL_OK;
         } else {
-            return tool_fail(TOOL_USAGE, "see `tacit run --help`");
+            return tool_wrong_option(argv, options);
         }
     }
     if (optind == argc) {

@@ -42,7 +42,8 @@ static void print_markdown(void)
         "    TACIT_WORKERS=4 TACIT_LOG=info tacit run -n 2 ./program\n"
         "\n"
         "Settings are read once, by `tacit_init`. All nodes must have the same: `tacit run` passes the variables on, also to other\n"
-        "machines. `tacit info` shows the value that each setting has here and now, and where it comes from.\n"
+        "machines. Where a difference would do harm, nodes compare a setting when they start, and the job ends with its name and both\n"
+        "values. `tacit info` shows the value that each setting has here and now, and where it comes from.\n"
         "\n"
         "| variable | values | default | what it does |\n"
         "|---|---|---|---|\n";

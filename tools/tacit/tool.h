@@ -45,6 +45,18 @@ int tool_launch(const tool_request *request);
 /* Runs the program. TOOL_OK and its exit status (128 + the signal that ended it) if it could be started, else an exit
  * status. */
 int tool_launch_and_wait(const tool_request *request, int *exit_status);
+/* Notes signals that would end the tool from now on; returns the one that came, or 0. */
+void tool_catch_signals(void);
+int tool_caught(void);
+/* Says after 10 s, once, unless this is called again or the tool ends before, what may keep a dry run from ending. */
+void tool_hint_later(void);
+/* Waits for a process, and passes signals on to it: its exit status, as above. */
+int tool_wait(int child);
+/* Runs a program, and keeps what it says in memory: `output` is a file descriptor. Returns what tool_launch_and_wait
+ * does. */
+int tool_run_quietly(const char *path, char **argv, int *output, int *exit_status);
+/* Shows the end of that on stderr, unless a signal has come. */
+void tool_show_output(int output);
 /* The launchers that the tool knows, in order; false behind the last. */
 bool tool_launcher_at(size_t index, tool_launcher *out);
 
@@ -63,6 +75,12 @@ bool tool_can_read_processes(void);
 /* A number of nodes, from 1 on. TOOL_OK, or TOOL_USAGE after a sentence. */
 int tool_parse_nodes(const char *text, int *out);
 void tool_print_settings(void);
+/* The name that a word was meant to be: of list elements 0, 1 ... until NULL; NULL if it is near to none. */
+typedef const char *tool_name_at(const void *list, size_t index);
+const char *tool_nearest(const char *word, tool_name_at *at, const void *list);
+/* After getopt_long has refused an option: which one was meant, and where the help is. Returns TOOL_USAGE. */
+struct option;
+int tool_wrong_option(char **argv, const struct option *options);
 /* "tacit: " and a sentence on stderr; returns `status`. */
 int tool_fail(int status, const char *format, ...) __attribute__((__format__(__printf__, 2, 3)));
 

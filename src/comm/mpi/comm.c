@@ -21,6 +21,7 @@
 #include "comm/mpi/guard.h"
 #include "comm/mpi/note.h"
 #include "comm/mpi/parcel.h"
+#include "comm/mpi/settings.h"
 #include "comm/mpi/start.h"
 #include "comm/mpi/type.h"
 
@@ -737,6 +738,16 @@ static bool open_collectives(mpi_comm *self, int schedule)
     return succeeded(self, code, shared->call) && (!measures || ti_mpi_measure(&self->comm, &shared->choice));
 }
 
+static bool compare_settings(mpi_comm *self, const char *text)
+{
+    const char *call = "";
+    if (self->comm.num_nodes == 1 || !text) {
+        return true;
+    }
+    int code = ti_mpi_compare_settings(self->mpi, self->comm.node, text, &call);
+    return succeeded(self, code, call);
+}
+
 static tacit_status create(const ti_mpi_start *start, const ti_comm_settings *settings, ti_comm **out, char *why,
                            size_t why_size)
 {
@@ -750,8 +761,8 @@ static tacit_status create(const ti_mpi_start *start, const ti_comm_settings *se
     self->comm.reduces = settings->schedule != TACIT_COLLECTIVE_SCHEDULE_DIRECT;
     self->early_bytes = settings->early_bytes;
     ti_mpi_types_init(&self->types);
-    bool ok = open_communicator(self, start->parent) && open_kernels_communicator(self, start->parent) &&
-              open_collectives(self, settings->schedule);
+    bool ok = open_communicator(self, start->parent) && compare_settings(self, settings->text) &&
+              open_kernels_communicator(self, start->parent) && open_collectives(self, settings->schedule);
     ti_mpi_guard_arm(self->comm.node);
     *out = ok ? &self->comm : NULL;
     if (!ok) {

@@ -27,11 +27,13 @@ void ti_bounds_run(const ti_device_kernel *job, const tacit_launch *launch);
 /* Calls a host kernel: with its views, or checked. */
 static inline void ti_kernel_call(const ti_device_kernel *job, const tacit_launch *launch)
 {
+    ti_failure_kernel = launch;
     if (TI_UNLIKELY(job->bounds)) {
         ti_bounds_run(job, launch);
     } else {
         job->kernel->host(launch);
     }
+    ti_failure_kernel = NULL;
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* Which memories hold the newest contents: see coherence.h. */
+/* Which places hold the newest contents: see coherence.h. */
 #include "plan/instruction/coherence.h"
 
 #include "base/check.h"
@@ -32,10 +32,10 @@ static void carve_found(ti_coherence *c, const ti_box *box)
     }
 }
 
-void ti_coherence_write(ti_coherence *c, const ti_box *box, int memory)
+void ti_coherence_write(ti_coherence *c, const ti_box *box, int place)
 {
-    uint64_t set = (uint64_t)1 << memory;
-    TI_ASSERT(memory >= 0 && memory < TI_MAX_MEMORIES && !ti_box_is_empty(box));
+    uint64_t set = (uint64_t)1 << place;
+    TI_ASSERT(place >= 0 && place < TI_MAX_PLACES && !ti_box_is_empty(box));
     ti_vec_clear(&c->found);
     ti_region_map_query(&c->fresh, box, &c->found);
     if (c->found.count == 1 && c->found.data[0].value == set && ti_box_covers(&c->found.data[0].box, box)) {
@@ -45,10 +45,10 @@ void ti_coherence_write(ti_coherence *c, const ti_box *box, int memory)
     ti_region_map_insert_joined(&c->fresh, box, set);
 }
 
-void ti_coherence_copy(ti_coherence *c, const ti_box *box, int memory)
+void ti_coherence_copy(ti_coherence *c, const ti_box *box, int place)
 {
-    uint64_t bit = (uint64_t)1 << memory;
-    TI_ASSERT(memory >= 0 && memory < TI_MAX_MEMORIES);
+    uint64_t bit = (uint64_t)1 << place;
+    TI_ASSERT(place >= 0 && place < TI_MAX_PLACES);
     ti_vec_clear(&c->found);
     ti_region_map_query(&c->fresh, box, &c->found);
     carve_found(c, box);
@@ -58,22 +58,22 @@ void ti_coherence_copy(ti_coherence *c, const ti_box *box, int memory)
     }
 }
 
-void ti_coherence_lacking(ti_coherence *c, const ti_box *box, int memory, ti_region_entries *out)
+void ti_coherence_lacking(ti_coherence *c, const ti_box *box, int place, ti_region_entries *out)
 {
     ti_vec_clear(&c->found);
     ti_region_map_query(&c->fresh, box, &c->found);
     for (size_t i = 0; i < c->found.count; i++) {
-        if (!(c->found.data[i].value >> memory & 1)) {
+        if (!(c->found.data[i].value >> place & 1)) {
             ti_region_entry e = { ti_box_intersect(&c->found.data[i].box, box), c->found.data[i].value };
             ti_vec_push(out, e);
         }
     }
 }
 
-int ti_coherence_source(uint64_t set)
+int ti_coherence_source(uint64_t set, uint64_t near)
 {
     TI_ASSERT(set != 0);
-    return __builtin_ctzll(set); /* the host is memory 0 */
+    return __builtin_ctzll(set & near ? set & near : set); /* the host is place 0 */
 }
 
 bool ti_coherence_is_valid(ti_coherence *c)

@@ -1,20 +1,21 @@
-/* The instruction graph, coherence: contents move to a memory when an instruction there needs them, not before.
+/* The instruction graph, coherence: contents move to a place when an instruction there needs them, not before.
  *
- * What a memory lacks is copied from the host if that has it, in as few pieces as possible: after an all-gather or
- * broadcast every device gets all that came at once, whoever it came from. */
+ * What a place lacks is copied within its memory if that has it, else from the host, in as few pieces as possible:
+ * after an all-gather or broadcast every device gets all that came at once, whoever it came from. */
 #include "plan/instruction/impl.h"
 
 static void emit_copy(ti_instruction_graph *graph, const ti_task *task, ti_buffer_state *state, const ti_box *box,
                       int from, int to)
 {
     ti_instruction *copy = ti_emit_start(&graph->emit, TI_INSTRUCTION_COPY, task);
-    copy->device = state->memory[to ? to : from].device;
-    copy->as.copy.from = ti_buffer_memory_place(&state->memory[from], box);
-    copy->as.copy.to = ti_buffer_memory_place(&state->memory[to], box);
+    ti_buffer_memory *source = state->place.data[from], *target = state->place.data[to];
+    copy->device = (target->memory ? target : source)->device;
+    copy->as.copy.from = ti_buffer_memory_place(source, box);
+    copy->as.copy.to = ti_buffer_memory_place(target, box);
     copy->as.copy.box = *box;
     copy->as.copy.elem_size = state->info->elem_size;
-    ti_tracker_read(&state->memory[from].tracker, box, copy->id, &graph->emit.deps);
-    ti_tracker_write(&state->memory[to].tracker, box, copy->id, &graph->emit.deps);
+    ti_tracker_read(&source->tracker, box, copy->id, &graph->emit.deps);
+    ti_tracker_write(&target->tracker, box, copy->id, &graph->emit.deps);
     ti_emit(&graph->emit, copy);
 }
 
@@ -23,7 +24,7 @@ static void copy_from_allocations(ti_instruction_graph *graph, const ti_task *ta
                                   const ti_box *box, int from, int to)
 {
     ti_region_entries parts = { 0 };
-    ti_region_map_query(&state->memory[from].allocated, box, &parts);
+    ti_region_map_query(&state->place.data[from]->allocated, box, &parts);
     for (size_t i = 0; i < parts.count; i++) {
         ti_box part = ti_box_intersect(&parts.data[i].box, box);
         emit_copy(graph, task, state, &part, from, to);
@@ -31,29 +32,40 @@ static void copy_from_allocations(ti_instruction_graph *graph, const ti_task *ta
     ti_vec_fini(&parts);
 }
 
-void ti_instruction_make_fresh(ti_instruction_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
-                               const ti_box *box, int memory)
+/* The set of places in a memory. */
+static uint64_t places_of(const ti_buffer_state *state, int memory)
 {
-    if (graph->system->memories == 1) {
+    uint64_t set = 0;
+    for (size_t i = 0; i < state->place.count; i++) {
+        set |= (uint64_t)(state->place.data[i]->memory == memory) << i;
+    }
+    return set;
+}
+
+void ti_instruction_make_fresh(ti_instruction_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
+                               const ti_box *box, int place)
+{
+    ti_buffer_state *state = ti_instruction_buffer(graph, buffer);
+    if (state->place.count == 1) {
         return;
     }
-    ti_buffer_state *state = ti_instruction_buffer(graph, buffer);
+    uint64_t near = places_of(state, state->place.data[place]->memory);
     ti_vec_clear(&graph->lacking);
-    ti_coherence_lacking(&state->coherence, box, memory, &graph->lacking);
+    ti_coherence_lacking(&state->coherence, box, place, &graph->lacking);
     for (size_t i = 0, next; i < graph->lacking.count; i = next) {
-        int source = ti_coherence_source(graph->lacking.data[i].value);
+        int source = ti_coherence_source(graph->lacking.data[i].value, near);
         ti_box all = graph->lacking.data[i].box;
         for (next = i + 1; next < graph->lacking.count; next++) {
             const ti_region_entry *e = &graph->lacking.data[next];
             ti_box joined;
-            if (ti_coherence_source(e->value) != source || !ti_box_join(&all, &e->box, &joined)) {
+            if (ti_coherence_source(e->value, near) != source || !ti_box_join(&all, &e->box, &joined)) {
                 break;
             }
             all = joined;
         }
-        copy_from_allocations(graph, task, state, &all, source, memory);
+        copy_from_allocations(graph, task, state, &all, source, place);
         for (size_t k = i; k < next; k++) {
-            ti_coherence_copy(&state->coherence, &graph->lacking.data[k].box, memory);
+            ti_coherence_copy(&state->coherence, &graph->lacking.data[k].box, place);
         }
     }
 }

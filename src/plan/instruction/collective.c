@@ -74,18 +74,31 @@ static ti_instruction *start_collective(ti_instruction_graph *graph, const ti_ta
     return instruction;
 }
 
+/* The place of a part: that of the box that has it. */
+static int place_of(const ti_boxes *boxes, const int *in, const ti_box *part)
+{
+    size_t i = 0;
+    while (i + 1 < boxes->count && !ti_box_covers(&boxes->data[i], part)) {
+        i++;
+    }
+    TI_ASSERT(ti_box_covers(&boxes->data[i], part));
+    return in[i];
+}
+
 void ti_instruction_compile_collective(ti_instruction_graph *graph, const ti_command *command)
 {
     const ti_buffer_info *buffer = command->as.collective.buffer;
     const ti_box *give = command->as.collective.give, *get = command->as.collective.get;
     const ti_boxes *boxes = contiguous_boxes(graph, command);
-    for (uint32_t i = 0; i < command->as.collective.gives; i++) {
-        ti_instruction_make_fresh(graph, command->task, buffer, &give[i], TI_HOST_MEMORY);
-    }
-    ti_instruction_box *place = TI_ARENA_ARRAY(ti_arena_ring_top(&graph->emit.arenas), ti_instruction_box,
-                                               boxes->count);
+    ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
+    ti_instruction_box *place = TI_ARENA_ARRAY(arena, ti_instruction_box, boxes->count);
+    int *in = TI_ARENA_ARRAY(arena, int, boxes->count);
     for (size_t i = 0; i < boxes->count; i++) {
-        place[i] = (ti_instruction_box){ ti_instruction_place(graph, buffer, &boxes->data[i]), boxes->data[i] };
+        in[i] = ti_instruction_place_in(graph, buffer, &boxes->data[i], TI_HOST_MEMORY);
+        place[i] = (ti_instruction_box){ ti_instruction_place(graph, buffer, &boxes->data[i], in[i]), boxes->data[i] };
+    }
+    for (uint32_t i = 0; i < command->as.collective.gives; i++) {
+        ti_instruction_make_fresh(graph, command->task, buffer, &give[i], place_of(boxes, in, &give[i]));
     }
     ti_instruction *instruction = start_collective(graph, command->task, command->as.collective.what, buffer, place);
     instruction->as.collective.sequence = command->as.collective.sequence;
@@ -95,10 +108,10 @@ void ti_instruction_compile_collective(ti_instruction_graph *graph, const ti_com
     instruction->as.collective.get = get;
     instruction->as.collective.gets = command->as.collective.gets;
     for (uint32_t i = 0; i < command->as.collective.gives; i++) {
-        ti_instruction_touch(graph, buffer, &give[i], TI_HOST_MEMORY, false);
+        ti_instruction_touch(graph, buffer, &give[i], place_of(boxes, in, &give[i]), false);
     }
     for (uint32_t i = 0; i < command->as.collective.gets; i++) {
-        ti_instruction_touch(graph, buffer, &get[i], TI_HOST_MEMORY, true);
+        ti_instruction_touch(graph, buffer, &get[i], place_of(boxes, in, &get[i]), true);
     }
     ti_emit(&graph->emit, instruction);
 }
@@ -114,8 +127,9 @@ uint64_t ti_instruction_compile_combining(ti_instruction_graph *graph, const ti_
     ti_instruction *instruction = start_collective(graph, reduce->task, what, buffer, place);
     ti_deps_add(&graph->emit.deps, after);
     if (reduce->as.reduce.gets) {
-        place->place = ti_instruction_place(graph, buffer, &buffer->extent);
-        ti_instruction_touch(graph, buffer, &buffer->extent, TI_HOST_MEMORY, true);
+        int in = ti_instruction_place_in(graph, buffer, &buffer->extent, TI_HOST_MEMORY);
+        place->place = ti_instruction_place(graph, buffer, &buffer->extent, in);
+        ti_instruction_touch(graph, buffer, &buffer->extent, in, true);
     }
     instruction->as.collective.sequence = reduce->as.reduce.sequence;
     instruction->as.collective.places = 1;

@@ -7,25 +7,23 @@ ti_instruction_graph *ti_instruction_graph_create(const ti_system *system)
     graph->system = system;
     graph->emit.next_id = 1;
     graph->emit.budget.limit = system->memory;
+    graph->coherent = system->memories > 1;
     ti_arena_ring_init(&graph->emit.arenas);
     ti_follow_init(&graph->follow, system);
     return graph;
-}
-
-static size_t state_size(const ti_instruction_graph *graph)
-{
-    return sizeof(ti_buffer_state) + (size_t)graph->system->memories * sizeof(ti_buffer_memory);
 }
 
 static void close_buffer(ti_instruction_graph *graph, uint32_t slot)
 {
     ti_buffer_state *state = graph->buffer.data[slot];
     if (state) {
-        for (int m = 0; m < graph->system->memories; m++) {
-            ti_buffer_memory_fini(&state->memory[m]);
+        for (size_t i = 0; i < state->place.count; i++) {
+            ti_buffer_memory_fini(state->place.data[i]);
+            TI_DELETE(state->place.data[i]);
         }
+        ti_vec_fini(&state->place);
         ti_coherence_fini(&state->coherence);
-        ti_free(state, state_size(graph));
+        TI_DELETE(state);
         graph->buffer.data[slot] = NULL;
     }
 }
@@ -120,17 +118,18 @@ static void compile_execute(ti_instruction_graph *graph, const ti_command *const
 static uint64_t copy_piece(ti_instruction_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
                            const ti_user_copy *user, const ti_local_piece *piece, bool out)
 {
+    int place = ti_instruction_place_in(graph, buffer, &piece->box, TI_HOST_MEMORY);
     if (out) {
-        ti_instruction_make_fresh(graph, task, buffer, &piece->box, TI_HOST_MEMORY);
+        ti_instruction_make_fresh(graph, task, buffer, &piece->box, place);
     }
     ti_instruction *copy = ti_emit_start(&graph->emit, TI_INSTRUCTION_COPY, task);
-    ti_place inside = ti_instruction_place(graph, buffer, &piece->box);
+    ti_place inside = ti_instruction_place(graph, buffer, &piece->box, place);
     ti_place outside = { .user = user->memory, .whole = piece->whole };
     copy->as.copy.from = out ? inside : outside;
     copy->as.copy.to = out ? outside : inside;
     copy->as.copy.box = piece->box;
     copy->as.copy.elem_size = buffer->elem_size;
-    ti_instruction_touch(graph, buffer, &piece->box, TI_HOST_MEMORY, !out);
+    ti_instruction_touch(graph, buffer, &piece->box, place, !out);
     ti_emit(&graph->emit, copy);
     return copy->id;
 }
@@ -158,12 +157,12 @@ void ti_instruction_open_buffer(ti_instruction_graph *graph, const ti_task *task
         ti_vec_push(&graph->buffer, NULL);
     }
     TI_ASSERT(!graph->buffer.data[info->slot]);
-    ti_buffer_state *state = ti_alloc_zero(state_size(graph));
+    ti_buffer_state *state = TI_NEW(ti_buffer_state);
     graph->buffer.data[info->slot] = state;
     state->info = info;
     ti_coherence_init(&state->coherence);
     for (int m = 0; m < graph->system->memories; m++) {
-        ti_buffer_memory_init(&state->memory[m], TI_MAX(m - 1, 0), &graph->emit);
+        ti_instruction_add_place(graph, state, m);
     }
 }
 
@@ -181,8 +180,9 @@ void ti_instruction_fill_buffer(ti_instruction_graph *graph, const ti_task *task
 static void compile_destroy(ti_instruction_graph *graph, const ti_command *command)
 {
     const ti_buffer_info *info = command->task->as.destroy;
-    for (int m = 0; m < graph->system->memories; m++) {
-        ti_buffer_memory_release(ti_instruction_memory(graph, info, m), &graph->emit, command->task, info);
+    ti_buffer_state *state = ti_instruction_buffer(graph, info);
+    for (size_t i = 0; i < state->place.count; i++) {
+        ti_buffer_memory_release(state->place.data[i], &graph->emit, command->task, info);
     }
     close_buffer(graph, info->slot);
 }
@@ -254,8 +254,8 @@ ti_instruction_counts ti_instruction_graph_counts(const ti_instruction_graph *gr
     ti_instruction_counts counts = { graph->emit.next_id - 1, graph->emit.reallocations, graph->emit.reallocated_bytes,
                                      0, ti_arena_ring_bytes(&graph->emit.arenas) };
     for (size_t i = 0; i < graph->buffer.count; i++) {
-        for (int m = 0; graph->buffer.data[i] && m < graph->system->memories; m++) {
-            counts.entries += graph->buffer.data[i]->memory[m].tracker.map.count;
+        for (size_t p = 0; graph->buffer.data[i] && p < graph->buffer.data[i]->place.count; p++) {
+            counts.entries += graph->buffer.data[i]->place.data[p]->tracker.map.count;
         }
     }
     return counts;

@@ -4,7 +4,8 @@
  * them one after the other. It calls, by the kind of the command, kernel.c (executions), transfer.c (messages),
  * collective.c, and reduce.c (reductions). kernel.c asks follow.c for dependencies where that is possible. reduce.c
  * calls reduce_blocks.c for tasks in blocks; both stand on staging.c, which stands on blocks.c. All of them call
- * coherent_copies.c for what is read and written, and memory.h for places in allocations. Included by these only. */
+ * places.c for where data is to lie, coherent_copies.c for what is read and written, and memory.h for allocations.
+ * Included by these only. */
 #ifndef TI_INSTRUCTION_IMPL_H
 #define TI_INSTRUCTION_IMPL_H
 
@@ -57,8 +58,8 @@ typedef struct ti_window {
 
 typedef struct ti_buffer_state {
     const ti_buffer_info *info;
-    ti_coherence coherence;    /* with several memories */
-    ti_buffer_memory memory[]; /* one per memory of the system */
+    ti_coherence coherence;           /* with several places */
+    TI_VEC(ti_buffer_memory *) place; /* one per memory of the system, and then others: places.c */
 } ti_buffer_state;
 
 /* See follow.c. */
@@ -93,6 +94,7 @@ struct ti_instruction_graph {
     ti_follow follow;
     ti_region_entries lacking;
     ti_boxes boxes;
+    bool coherent; /* some buffer has several places: there are copies between them */
     bool refused;
     ti_refusal refusal;
 };
@@ -103,41 +105,47 @@ static inline ti_buffer_state *ti_instruction_buffer(ti_instruction_graph *graph
     return graph->buffer.data[buffer->slot];
 }
 static inline ti_buffer_memory *ti_instruction_memory(ti_instruction_graph *graph, const ti_buffer_info *buffer,
-                                                      int memory)
+                                                      int place)
 {
-    return &ti_instruction_buffer(graph, buffer)->memory[memory];
+    return ti_instruction_buffer(graph, buffer)->place.data[place];
 }
 
-static inline ti_place ti_instruction_place(ti_instruction_graph *graph, const ti_buffer_info *buffer,
-                                            const ti_box *box)
-{
-    return ti_buffer_memory_place(ti_instruction_memory(graph, buffer, TI_HOST_MEMORY), box);
-}
+/* ---- places.c: called by all who emit instructions */
 
 /* Somebody needs `box` in one allocation of a memory. */
-static inline void ti_instruction_want(ti_instruction_graph *graph, ti_need need, const ti_buffer_info *buffer,
-                                       const ti_box *box, int memory)
+void ti_instruction_want(ti_instruction_graph *graph, ti_need need, const ti_buffer_info *buffer, const ti_box *box,
+                         int memory);
+void ti_instruction_add_place(ti_instruction_graph *graph, ti_buffer_state *state, int memory);
+/* The place of a memory in which an allocation has all of `box`; if there are several, one with the newest contents. */
+int ti_instruction_place_in(ti_instruction_graph *graph, const ti_buffer_info *buffer, const ti_box *box, int memory);
+
+/* Whether the buffer has one place in each memory: then places are memories. */
+static inline bool ti_instruction_is_simple(const ti_instruction_graph *graph, const ti_buffer_state *state)
 {
-    ti_buffer_memory *of = ti_instruction_memory(graph, buffer, memory);
-    if (!ti_buffer_memory_has(of, box)) {
-        ti_buffer_memory_want(of, &graph->emit, need, buffer, box);
-    }
+    return !graph->coherent || state->place.count == (size_t)graph->system->memories;
 }
 
-/* The instruction that was started last reads `box` in a memory, or writes it: its dependencies. */
+/* Where `box` lies in a place. */
+static inline ti_place ti_instruction_place(ti_instruction_graph *graph, const ti_buffer_info *buffer,
+                                            const ti_box *box, int place)
+{
+    return ti_buffer_memory_place(ti_instruction_memory(graph, buffer, place), box);
+}
+
+/* The instruction that was started last reads `box` in a place, or writes it: its dependencies. */
 static inline void ti_instruction_touch(ti_instruction_graph *graph, const ti_buffer_info *buffer, const ti_box *box,
-                                        int memory, bool write)
+                                        int place, bool write)
 {
     ti_buffer_state *state = ti_instruction_buffer(graph, buffer);
     ti_deps *deps = &graph->emit.deps;
     TI_ASSERT(deps->self > 0 && !ti_box_is_empty(box) && ti_box_covers(&buffer->extent, box));
     if (!write) {
-        ti_tracker_read(&state->memory[memory].tracker, box, deps->self, deps);
+        ti_tracker_read(&state->place.data[place]->tracker, box, deps->self, deps);
         return;
     }
-    ti_tracker_write(&state->memory[memory].tracker, box, deps->self, deps);
-    if (graph->system->memories > 1) {
-        ti_coherence_write(&state->coherence, box, memory);
+    ti_tracker_write(&state->place.data[place]->tracker, box, deps->self, deps);
+    if (graph->coherent && state->place.count > 1) {
+        ti_coherence_write(&state->coherence, box, place);
     }
 }
 
@@ -234,8 +242,8 @@ ti_slot_range ti_instruction_run_slots(const ti_instruction_graph *graph, const 
 
 /* ---- coherent_copies.c: called by all who emit instructions */
 
-/* Bring the newest contents of `box` into a memory that has room for it. */
+/* Bring the newest contents of `box` into a place that has room for it. */
 void ti_instruction_make_fresh(ti_instruction_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
-                               const ti_box *box, int memory);
+                               const ti_box *box, int place);
 
 #endif

@@ -71,7 +71,7 @@ void ti_instruction_foresee_pieces(ti_instruction_graph *graph, const ti_command
 /* ---- kernels */
 
 static void fill_view(ti_instruction_graph *graph, const ti_command *command, const ti_device_piece *at, uint32_t piece,
-                      uint32_t index, ti_instruction_view *view)
+                      uint32_t index, int place, ti_instruction_view *view)
 {
     const ti_access *access = &command->task->shape->access[index];
     *view = (ti_instruction_view){ .buffer = access->buffer,
@@ -81,24 +81,36 @@ static void fill_view(ti_instruction_graph *graph, const ti_command *command, co
     if (access->mode == TACIT_REDUCE) {
         ti_instruction_stage_view(graph, command, index, at, piece, view);
     } else if (!ti_box_is_empty(&view->box)) {
-        view->place = ti_buffer_memory_place(ti_instruction_memory(graph, access->buffer, at->memory), &view->box);
+        view->place = ti_instruction_place(graph, access->buffer, &view->box, place);
     }
 }
 
-/* What the piece reads is brought to its memory first. */
-static void freshen(ti_instruction_graph *graph, const ti_command *command, const ti_device_piece *at)
+/* The places of what the piece touches; what it reads is brought there. NULL: buffers have one place. */
+static const int *freshen(ti_instruction_graph *graph, const ti_command *command, const ti_device_piece *at)
 {
+    if (!graph->coherent) {
+        return NULL;
+    }
+    int *place = TI_ARENA_ARRAY(ti_arena_ring_top(&graph->emit.arenas), int, command->task->shape->accesses);
+    for (uint32_t i = 0; i < command->task->shape->accesses; i++) {
+        const ti_access *access = &command->task->shape->access[i];
+        place[i] = access->mode == TACIT_REDUCE
+                       ? at->memory
+                       : ti_instruction_place_in(graph, access->buffer, &at->piece->footprint[i].bounding, at->memory);
+    }
     for (uint32_t i = 0; i < command->task->shape->accesses; i++) {
         const ti_access *access = &command->task->shape->access[i];
         const ti_footprint *f = &at->piece->footprint[i];
         for (uint32_t k = 0; ti_access_reads(access) && k < f->boxes; k++) {
-            ti_instruction_make_fresh(graph, command->task, access->buffer, &f->box[k], at->memory);
+            ti_instruction_make_fresh(graph, command->task, access->buffer, &f->box[k], place[i]);
         }
     }
+    return place;
 }
 
 /* The instruction touches what the piece touches: all its reads first. The trackers learn of it at once or later. */
-static void track(ti_instruction_graph *graph, const ti_shape *shape, const ti_device_piece *at, bool later)
+static void track(ti_instruction_graph *graph, const ti_shape *shape, const ti_device_piece *at, const int *place,
+                  bool later)
 {
     for (int write = 0; write < 2; write++) {
         for (uint32_t i = 0; i < shape->accesses; i++) {
@@ -109,7 +121,8 @@ static void track(ti_instruction_graph *graph, const ti_shape *shape, const ti_d
                 if (later) {
                     ti_follow_lag(graph, access->buffer, &touched->box[k], write == 1);
                 } else {
-                    ti_instruction_touch(graph, access->buffer, &touched->box[k], at->memory, write == 1);
+                    ti_instruction_touch(graph, access->buffer, &touched->box[k], place ? place[i] : TI_HOST_MEMORY,
+                                         write == 1);
                 }
             }
         }
@@ -130,13 +143,12 @@ static void compile_piece(ti_instruction_graph *graph, const ti_command *command
 {
     const ti_task *task = command->task;
     const ti_shape *shape = task->shape;
-    if (graph->system->memories > 1) {
-        freshen(graph, command, at);
-    }
+    const int *place = freshen(graph, command, at);
     ti_instruction_view *view = TI_ARENA_ARRAY(ti_arena_ring_top(&graph->emit.arenas), ti_instruction_view,
                                                shape->accesses);
     for (uint32_t i = 0; i < shape->accesses; i++) {
-        fill_view(graph, command, at, piece, i, &view[i]); /* may append allocations of its own */
+        fill_view(graph, command, at, piece, i, place ? place[i] : TI_HOST_MEMORY,
+                  &view[i]); /* may append allocations of its own */
     }
     ti_instruction *instruction = ti_emit_start(&graph->emit, kind_of(task), task);
     instruction->device = at->device;
@@ -155,7 +167,7 @@ static void compile_piece(ti_instruction_graph *graph, const ti_command *command
     if (found != TRACKED) {
         ti_instruction_follow(graph, task, found == OF_TASK_AND_HORIZON);
     }
-    track(graph, shape, at, found != TRACKED);
+    track(graph, shape, at, place, found != TRACKED);
     ti_orders_follow(&graph->orders, task, instruction->id, graph->emit.era.applied, &graph->emit.deps);
     ti_emit(&graph->emit, instruction);
     ti_instruction_unstage(graph, command, at, piece, instruction);
@@ -178,9 +190,9 @@ bool ti_instruction_compile_at_once(ti_instruction_graph *graph, const ti_comman
     ti_device_piece at = whole_piece(graph, task, command->as.execute.piece);
     for (uint32_t i = 0; i < task->shape->accesses; i++) {
         const ti_access *access = &task->shape->access[i];
-        if (access->mode == TACIT_REDUCE ||
-            !ti_buffer_memory_has(ti_instruction_memory(graph, access->buffer, at.memory),
-                                  &at.piece->footprint[i].bounding)) {
+        const ti_buffer_state *state = ti_instruction_buffer(graph, access->buffer);
+        if (access->mode == TACIT_REDUCE || !ti_instruction_is_simple(graph, state) ||
+            !ti_buffer_memory_has(state->place.data[at.memory], &at.piece->footprint[i].bounding)) {
             return false;
         }
     }

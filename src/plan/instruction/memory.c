@@ -37,10 +37,11 @@ void ti_emit(ti_emitter *e, ti_instruction *instruction)
     ti_vec_push(&e->batch, instruction);
 }
 
-void ti_buffer_memory_init(ti_buffer_memory *memory, int device, ti_emitter *emitter)
+void ti_buffer_memory_init(ti_buffer_memory *memory, int of, ti_emitter *emitter)
 {
     memset(memory, 0, sizeof(*memory));
-    memory->device = device;
+    memory->memory = of;
+    memory->device = TI_MAX(of - 1, 0);
     ti_region_map_init(&memory->allocated);
     ti_region_map_init(&memory->wanted);
     ti_tracker_init(&memory->tracker, &emitter->era);
@@ -260,15 +261,52 @@ static void join_wants(ti_buffer_memory *memory, ti_emitter *e, size_t index)
     }
 }
 
+/* Grow to everything that is allocated or wanted where it meets the box. What was met is left in the scratch list. */
+static ti_box grow(ti_buffer_memory *memory, ti_emitter *e, const ti_box *box)
+{
+    ti_box grown = *box;
+    while (grow_over(&memory->allocated, &e->scratch, &grown) || grow_over(&memory->wanted, &e->scratch, &grown)) {
+    }
+    return grown;
+}
+
+/* Elements of a list of disjoint boxes that neither `box` nor one of `others` has. */
+static int64_t volume_beside(const ti_region_entries *list, const ti_box *box, const ti_region_entries *others)
+{
+    int64_t volume = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        bool counted = false;
+        for (size_t k = 0; others && k < others->count && !counted; k++) {
+            counted = ti_box_meets(&others->data[k].box, &list->data[i].box);
+        }
+        ti_box common = ti_box_intersect(&list->data[i].box, box);
+        volume += counted ? 0 : ti_box_volume(&list->data[i].box) - ti_box_volume(&common);
+    }
+    return volume;
+}
+
+ti_growth ti_buffer_memory_growth(ti_buffer_memory *memory, ti_emitter *e, const ti_box *box)
+{
+    if (ti_buffer_memory_find(memory, box)) {
+        return (ti_growth){ 0, 0 };
+    }
+    ti_box grown = grow(memory, e, box);
+    ti_vec_clear(&e->meeting);
+    ti_region_map_query(&memory->wanted, &grown, &e->meeting);
+    int64_t used = ti_box_volume(box) + volume_beside(&e->meeting, box, NULL);
+    ti_vec_clear(&e->scratch);
+    ti_region_map_query(&memory->allocated, &grown, &e->scratch);
+    used += volume_beside(&e->scratch, box, &e->meeting); /* what meets a want lies inside of it */
+    return (ti_growth){ ti_box_volume(&grown), used };
+}
+
 void ti_buffer_memory_want(ti_buffer_memory *memory, ti_emitter *e, ti_need need, const ti_buffer_info *buffer,
                            const ti_box *box)
 {
     if (ti_box_is_empty(box) || ti_buffer_memory_find(memory, box)) {
         return;
     }
-    ti_box grown = *box;
-    while (grow_over(&memory->allocated, &e->scratch, &grown) || grow_over(&memory->wanted, &e->scratch, &grown)) {
-    }
+    ti_box grown = grow(memory, e, box);
     if (e->scratch.count == 1 && ti_box_equal(&e->scratch.data[0].box, &grown)) {
         note_largest(&e->wants.data[e->scratch.data[0].value], need, box);
         return;
@@ -290,6 +328,20 @@ void ti_buffer_memory_want(ti_buffer_memory *memory, ti_emitter *e, ti_need need
     note_largest(want, need, box);
     ti_region_map_insert(&memory->wanted, &grown, index);
     e->wanted_bytes += counted_bytes(e, want);
+}
+
+void ti_buffer_memory_yield(ti_buffer_memory *memory, ti_emitter *e, const ti_box *box)
+{
+    ti_vec_clear(&e->scratch);
+    ti_region_map_query(&memory->wanted, box, &e->scratch);
+    for (size_t i = 0; i < e->scratch.count; i++) {
+        ti_want *want = &e->wants.data[e->scratch.data[i].value];
+        if (!want->grows && ti_box_covers(box, &want->box)) {
+            ti_region_map_remove(&memory->wanted, &want->box, e->scratch.data[i].value);
+            e->wanted_bytes -= counted_bytes(e, want);
+            want->box = (ti_box){ { 0 }, { 0 } };
+        }
+    }
 }
 
 /* What grows comes first: the room that it gets may be what others want. Puts the indices of what is to be allocated

@@ -1,6 +1,7 @@
-/* The allocations of buffers: per buffer and memory a set of disjoint boxes that are allocated, and their last users.
+/* The allocations of buffers: per buffer and place a set of disjoint boxes that are allocated, and their last users.
  *
- * A footprint (the box that a kernel or message needs contiguously) must lie in one allocation. First everything that a
+ * A memory has one place for a buffer, or several, whose allocations may overlap (plan/instruction/places.c). A
+ * footprint (the box that a kernel or message needs contiguously) must lie in one allocation. First everything that a
  * window of tasks needs is noted (`want`). Then one allocation is made for what belongs together: the bounding box of
  * footprints that overlap, and of the allocations that meet it, whose contents are copied over. Tiles that nobody needs
  * together stay separate, and what grows inside a window is allocated once. What grows again and again gets room for
@@ -28,7 +29,7 @@ typedef struct ti_need {
 } ti_need;
 
 typedef struct ti_buffer_memory {
-    int device;              /* that serves this memory */
+    int memory, device;      /* of the system; the device that serves it */
     uint32_t growths;        /* allocations that replaced others */
     ti_region_map allocated; /* box to allocation id */
     ti_region_map wanted;    /* box to the index of a ti_want */
@@ -71,7 +72,7 @@ ti_instruction *ti_emit_start(ti_emitter *emitter, ti_instruction_kind kind, con
 void ti_emit(ti_emitter *emitter, ti_instruction *instruction);
 void ti_emit_deps(ti_emitter *emitter, ti_instruction *instruction); /* it gets them, and is not emitted yet */
 
-void ti_buffer_memory_init(ti_buffer_memory *memory, int device, ti_emitter *emitter);
+void ti_buffer_memory_init(ti_buffer_memory *memory, int of, ti_emitter *emitter);
 void ti_buffer_memory_fini(ti_buffer_memory *memory);
 
 /* Whether the allocation that was found last covers `box`: nearly always, in loops. */
@@ -79,9 +80,17 @@ static inline bool ti_buffer_memory_has(const ti_buffer_memory *memory, const ti
 {
     return memory->latest.id && ti_box_covers(&memory->latest.box, box);
 }
+/* How much would be allocated for `box`, in elements, and how much of that is not in vain: the box itself, and what is
+ * allocated and wanted where it meets that. 0 and 0 if an allocation has it. */
+typedef struct ti_growth {
+    int64_t whole, used;
+} ti_growth;
+ti_growth ti_buffer_memory_growth(ti_buffer_memory *memory, ti_emitter *emitter, const ti_box *box);
 /* Somebody needs `box` in one allocation: it is wanted from now on, unless there is one. */
 void ti_buffer_memory_want(ti_buffer_memory *memory, ti_emitter *emitter, ti_need need, const ti_buffer_info *buffer,
                            const ti_box *box);
+/* Forget what is wanted inside of `box` but for what grows: another place has got the box. */
+void ti_buffer_memory_yield(ti_buffer_memory *memory, ti_emitter *emitter, const ti_box *box);
 /* Bytes of the allocations that meet `box`. */
 uint64_t ti_allocated_bytes(ti_emitter *emitter, ti_buffer_memory *memory, const ti_buffer_info *buffer,
                             const ti_box *box);

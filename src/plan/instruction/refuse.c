@@ -111,9 +111,10 @@ static void collect_rows(ti_instruction_graph *graph, rows *out)
 {
     for (size_t i = 0; i < graph->buffer.count; i++) {
         row r = { 0 };
-        for (int m = 0; graph->buffer.data[i] && m < graph->system->memories; m++) {
+        for (size_t p = 0; graph->buffer.data[i] && p < graph->buffer.data[i]->place.count; p++) {
             r.buffer = graph->buffer.data[i]->info;
-            r.now += ti_allocated_bytes(&graph->emit, &graph->buffer.data[i]->memory[m], r.buffer, &r.buffer->extent);
+            r.now += ti_allocated_bytes(&graph->emit, graph->buffer.data[i]->place.data[p], r.buffer,
+                                        &r.buffer->extent);
         }
         r.predicted = r.now;
         for (size_t w = 0; r.buffer && w < graph->emit.wants.count; w++) {

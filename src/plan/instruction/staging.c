@@ -177,8 +177,10 @@ ti_instruction *ti_instruction_start_reduce(ti_instruction_graph *graph, const t
 {
     const ti_access *access = &s->task->shape->access[s->access];
     bool include_old = to_buffer && takes_old;
+    const ti_box *all = &access->buffer->extent;
+    int place = to_buffer ? ti_instruction_place_in(graph, access->buffer, all, TI_HOST_MEMORY) : 0;
     if (include_old) {
-        ti_instruction_make_fresh(graph, s->task, access->buffer, &access->buffer->extent, TI_HOST_MEMORY);
+        ti_instruction_make_fresh(graph, s->task, access->buffer, all, place);
     }
     ti_instruction *instruction = ti_emit_start(&graph->emit, TI_INSTRUCTION_REDUCE, s->task);
     instruction->as.reduce.staging = s->allocation;
@@ -189,8 +191,8 @@ ti_instruction *ti_instruction_start_reduce(ti_instruction_graph *graph, const t
     instruction->as.reduce.buffer = access->buffer;
     instruction->as.reduce.is_root = to_buffer;
     if (to_buffer) {
-        instruction->as.reduce.to = ti_instruction_place(graph, access->buffer, &access->buffer->extent);
-        ti_instruction_touch(graph, access->buffer, &access->buffer->extent, TI_HOST_MEMORY, true);
+        instruction->as.reduce.to = ti_instruction_place(graph, access->buffer, all, place);
+        ti_instruction_touch(graph, access->buffer, all, place, true);
     }
     return instruction;
 }

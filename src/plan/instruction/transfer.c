@@ -96,7 +96,6 @@ static bool track_run(ti_instruction_graph *graph, ti_command_kind kind, const t
 {
     enum { MIN_RUN = 4 };
     ti_deps *deps = &graph->emit.deps;
-    TI_ASSERT(run->count == 1 || graph->system->memories == 1);
     bool same = run->along == SAME, send = kind == TI_COMMAND_SEND;
     if (same ? !send : run->count < MIN_RUN || !ti_buffer_memory_has(memory, &run->box)) {
         return false;
@@ -113,13 +112,12 @@ static bool track_run(ti_instruction_graph *graph, ti_command_kind kind, const t
 
 /* ---- instructions */
 
-/* Messages that differ in their boxes and peers only: how many, with how many boxes. Between those of a node with
- * several memories there may be copies. */
-static size_t count_together(const ti_instruction_graph *graph, const ti_command *const *command, size_t left,
-                             size_t *boxes)
+/* Messages that differ in their boxes and peers only: how many, with how many boxes. Between those of a buffer with
+ * several places there may be copies. */
+static size_t count_together(const ti_buffer_state *state, const ti_command *const *command, size_t left, size_t *boxes)
 {
     const ti_command *first = command[0];
-    size_t max = graph->system->memories == 1 ? TI_MIN(left, (size_t)AT_ONCE) : 1, n = 1;
+    size_t max = state->place.count == 1 ? TI_MIN(left, (size_t)AT_ONCE) : 1, n = 1;
     *boxes = first->as.transfer.boxes;
     while (n < max && command[n]->kind == first->kind && command[n]->task == first->task &&
            command[n]->as.transfer.buffer == first->as.transfer.buffer) {
@@ -159,17 +157,35 @@ static void start_messages(ti_instruction_graph *graph, const ti_command *const 
     graph->emit.batch.count += n;
 }
 
-static void finish_message(ti_instruction_graph *graph, const ti_command *command, ti_buffer_memory *memory,
+/* Places were chosen when the contents were made fresh there. */
+static void finish_message(ti_instruction_graph *graph, const ti_command *command, const int *place,
                            ti_instruction *message, ti_instruction_box *box)
 {
+    const ti_buffer_info *buffer = command->as.transfer.buffer;
     ti_deps_start(&graph->emit.deps, message->id);
     for (uint32_t i = 0; i < command->as.transfer.boxes; i++) {
         const ti_box *part = &command->as.transfer.box[i];
-        box[i] = (ti_instruction_box){ ti_buffer_memory_place(memory, part), *part };
-        ti_instruction_touch(graph, command->as.transfer.buffer, part, TI_HOST_MEMORY,
-                             command->kind == TI_COMMAND_RECEIVE);
+        int in = place ? place[i] : TI_HOST_MEMORY;
+        box[i] = (ti_instruction_box){ ti_instruction_place(graph, buffer, part, in), *part };
+        ti_instruction_touch(graph, buffer, part, in, command->kind == TI_COMMAND_RECEIVE);
     }
     ti_emit_deps(&graph->emit, message);
+}
+
+/* The places of the boxes of a message, where there are several; what it sends is brought there. */
+static const int *choose_places(ti_instruction_graph *graph, const ti_command *command)
+{
+    uint32_t boxes = command->as.transfer.boxes;
+    const ti_buffer_info *buffer = command->as.transfer.buffer;
+    int *place = TI_ARENA_ARRAY(ti_arena_ring_top(&graph->emit.arenas), int, boxes);
+    for (uint32_t i = 0; i < boxes; i++) {
+        const ti_box *box = &command->as.transfer.box[i];
+        place[i] = ti_instruction_place_in(graph, buffer, box, TI_HOST_MEMORY);
+        if (command->kind == TI_COMMAND_SEND) {
+            ti_instruction_make_fresh(graph, command->task, buffer, box, place[i]);
+        }
+    }
+    return place;
 }
 
 /* Messages whose dependencies have been found together. */
@@ -193,12 +209,11 @@ size_t ti_instruction_compile_transfers(ti_instruction_graph *graph, size_t inde
 {
     const ti_command *const *command = &graph->window.command.data[index];
     const ti_buffer_info *buffer = command[0]->as.transfer.buffer;
-    ti_buffer_memory *memory = ti_instruction_memory(graph, buffer, TI_HOST_MEMORY);
+    const ti_buffer_state *state = ti_instruction_buffer(graph, buffer);
+    ti_buffer_memory *memory = state->place.data[TI_HOST_MEMORY];
     ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
-    size_t boxes, n = count_together(graph, command, graph->window.command.count - index, &boxes);
-    for (uint32_t i = 0; command[0]->kind == TI_COMMAND_SEND && i < command[0]->as.transfer.boxes; i++) {
-        ti_instruction_make_fresh(graph, command[0]->task, buffer, &command[0]->as.transfer.box[i], TI_HOST_MEMORY);
-    }
+    size_t boxes, n = count_together(state, command, graph->window.command.count - index, &boxes);
+    const int *place = state->place.count == 1 ? NULL : choose_places(graph, command[0]);
     ti_instruction *message = TI_ARENA_ARRAY(arena, ti_instruction, n);
     ti_instruction_box *box = TI_ARENA_ARRAY(arena, ti_instruction_box, boxes);
     start_messages(graph, command, n, message, box);
@@ -206,13 +221,13 @@ size_t ti_instruction_compile_transfers(ti_instruction_graph *graph, size_t inde
         ti_box_run run;
         find_run(&command[i], n - i, &run);
         end = i + run.count;
-        if (track_run(graph, command[i]->kind, &run, memory, message[i].id)) {
+        if (!place && track_run(graph, command[i]->kind, &run, memory, message[i].id)) {
             finish_run(graph, &command[i], &run, memory, &message[i], box);
             box += run.count;
             continue;
         }
         for (; i < end; i++) {
-            finish_message(graph, command[i], memory, &message[i], box);
+            finish_message(graph, command[i], place, &message[i], box);
             box += command[i]->as.transfer.boxes;
         }
     }

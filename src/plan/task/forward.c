@@ -219,8 +219,8 @@ static void sort_pieces(ti_forwards *f)
     }
 }
 
-/* What is read of a candidate, as disjoint boxes. What another read of the task has moved is not told again. Valid until
- * the next call. */
+/* What is read of a candidate, as disjoint boxes. What another read of the task has moved is not told again. Valid
+ * until the next call. */
 static const ti_boxes *boxes_of(ti_forwards *f, const candidate *c)
 {
     TI_ASSERT(c->first < c->end && c->end <= f->pieces.count);

@@ -35,11 +35,16 @@ void ti_copies_cache_fini(ti_copies_cache *cache)
 
 /* ---- values */
 
+static bool is_same(const void *a, const void *b, size_t size)
+{
+    return size == 0 || memcmp(a, b, size) == 0;
+}
+
 static bool is_equal(const ti_copies *a, const ti_copies *b)
 {
     return a->nodes.count == b->nodes.count && a->reader.count == b->reader.count &&
-           memcmp(a->nodes.data, b->nodes.data, a->nodes.count * sizeof(*a->nodes.data)) == 0 &&
-           memcmp(a->reader.data, b->reader.data, a->reader.count * sizeof(*a->reader.data)) == 0;
+           is_same(a->nodes.data, b->nodes.data, a->nodes.count * sizeof(*a->nodes.data)) &&
+           is_same(a->reader.data, b->reader.data, a->reader.count * sizeof(*a->reader.data));
 }
 
 static uint64_t hash_of(const ti_copies *c)

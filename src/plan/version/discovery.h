@@ -55,8 +55,8 @@ typedef struct ti_discovery_question {
     uint64_t task;
 } ti_discovery_question;
 
-/* The verdict, and for TI_VERDICT_COLLECTIVE the collective, which lives until it has been executed. It may bring a part
- * of the forward only; what is left is another question. */
+/* The verdict, and for TI_VERDICT_COLLECTIVE the collective, which lives until it has been executed. It may bring a
+ * part of the forward only; what is left is another question. */
 ti_verdict ti_discovery_decide(ti_discovery *planner, ti_discovery_cache *cache, const ti_discovery_question *question,
                                ti_collective **out);
 /* The reduction of all of a buffer to one node, or to all (root -1), for `task`; lives until it has been executed. */
