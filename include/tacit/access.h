@@ -15,8 +15,10 @@
  * out makes these undefined.
  *
  * Several accesses of one task to the same buffer are allowed if they touch different elements, if
- * all of them read, or if one reads with the mapper with which another writes. What a task reads of
- * a buffer that it writes otherwise is refused (TACIT_ERROR_OVERLAP), since the result would depend
+ * all of them read, or if one reads with the mapper with which another writes. Different elements
+ * means those that the whole range touches, also by custom mappers: a red-black sweep in place
+ * updates by a mapper that names red cells and reads by one that names black ones. What a task reads
+ * of a buffer that it writes otherwise is refused (TACIT_ERROR_OVERLAP), since the result would depend
  * on where the range is cut: a stencil needs two buffers. In a task on one node, and on every node,
  * it is allowed; then the kernel is called once for all of the range. Two accesses that write or
  * reduce the same elements are always refused.
@@ -152,7 +154,7 @@ static inline tacit_status tacit_op_create(tacit_context *ctx, const tacit_op_de
 
 /* ================================================================================== accesses */
 
-/* A task has at most this many. */
+/* A task has at most this many. One more is TACIT_ERROR_ARGUMENT; compilers warn of those beyond it. */
 #define TACIT_MAX_ACCESSES 16
 
 /* The mode of an access; set by the functions below. 0 ends the list of a task. */

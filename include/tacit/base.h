@@ -60,7 +60,7 @@ TACIT_C_BEGIN_
  *   DIMENSION      Task and buffer do not have the dimensions that a mapper needs: use
  *                  tacit_components.
  *   RANGE          The task is larger than its buffer, or has an offset; or a negative number has
- *                  become a size_t. Halos may leave a buffer, nothing else may.
+ *                  become a size_t. Halos and shifts may leave a buffer; items may not.
  *   MAPPER         A mapper that cannot write: write each item's own element, read with the halo.
  *   UNINITIALIZED  The first task wrote less than the second reads, often without the border. Give
  *                  the buffer .init, or write all of it first; tacit_update needs old contents,

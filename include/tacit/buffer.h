@@ -157,6 +157,23 @@ static inline tacit_status tacit_buffer_create(tacit_context *ctx, const tacit_b
  *   nodes   all, in the same order as other calls */
 TACIT_API tacit_status tacit_buffer_destroy(tacit_context *ctx, tacit_buffer *buffer);
 
+/* Set all elements to one value: a task named "fill", which every node does for what it owns
+ * (.distribution), ordered with other tasks by what they access. Old contents are neither read nor
+ * moved. Returns at once.
+ *
+ *     const double zero = 0;
+ *     tacit_fill(ctx, A, &zero);
+ *
+ *   value   one element: elem_size bytes, copied before the call returns; the same on all nodes, which
+ *           do not compare it
+ *
+ *   errors  TACIT_ERROR_ARGUMENT  ctx, buffer or value is NULL
+ *           TACIT_ERROR_STATE     the context or the buffer is none, destroyed, or of another context
+ *           the error of the run
+ *   thread  the context's
+ *   nodes   all, in the same order as other calls */
+TACIT_API tacit_status tacit_fill(tacit_context *ctx, tacit_buffer *buffer, const void *value);
+
 /* ==================================================================================== fences
  *
  * A fence takes contents out of a buffer: those that all tasks submitted before have left. All nodes

@@ -74,7 +74,8 @@ enum {
  * The struct and its strings are copied: both may go out of scope when tacit_init returns. Behind each
  * field stands its variable, and what values mean. */
 typedef struct tacit_config {
-    /* How many threads of this node run kernels, all devices together. Default: the cores that the
+    /* How many threads of this node run kernels, all devices together, the program's own while it waits
+     * included; each device has at least one worker, and all have equally many. Default: the cores that the
      * process may use (its share of them, if several nodes run on one machine), less two from 8 on,
      * which plan and execute. */
     int workers; /* TACIT_WORKERS: 1 to 4096 */

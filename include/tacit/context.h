@@ -106,6 +106,11 @@ TACIT_API int tacit_node(const tacit_context *ctx);
 /* How many nodes the run has, at least 1; -1 if the context is none. Any thread, any node. */
 TACIT_API int tacit_num_nodes(const tacit_context *ctx);
 
+/* How many workers this node has, of all its devices: tacit_launch.num_workers of kernels on devices and
+ * of host tasks but those on every node. For scratch memory that is there before the first kernel runs.
+ * Nodes may have different numbers. At least 1; -1 if the context is none. Any thread, any node. */
+TACIT_API int tacit_workers(const tacit_context *ctx);
+
 /* Whether this is a dry run (tacit_config.dry_run, TACIT_DRY_RUN). A dry run plans as one node of
  * many, alone and without MPI: tasks are checked and planned as in a live run, but no kernel is
  * called, nothing is sent, and buffers have no memory. So plans for a million nodes, and for data

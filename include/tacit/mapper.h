@@ -16,8 +16,8 @@
  * for a buffer of any number of dimensions: components of dimensions that the buffer does not have
  * are not looked at.
  *
- * What a mapper names must lie in the buffer, but for halos, which are cut at its borders. A kernel
- * that is written for an interior item must therefore look at the indices at the border.
+ * What a mapper names must lie in the buffer, but for halos and shifts, which are cut at its borders.
+ * A kernel that is written for an interior item must therefore look at the indices at the border.
  *
  * What the items [2, 4) of 8 touch of a buffer of 8 elements:
  *
@@ -103,12 +103,21 @@ static inline tacit_component tacit_dim(int k) { return tacit_component_make(TAC
  *     [ floor(begin * mul / div) - lo,  ceil(end * mul / div) + hi )
  *
  * cut to the buffer. `mul` elements belong to `div` items; both are 1 to 16384. `lo` and `hi` are a
- * halo in elements; a negative one shrinks or, with the other, shifts:
+ * halo in elements; a negative one shrinks or, with the other, shifts. The range may leave the buffer
+ * only by the halo or shift, or if every item has an element in it (TACIT_ERROR_RANGE). An item that is
+ * shifted out of it touches nothing.
  *
  *     tacit_dim_scaled(0, 2, 1, 0, 0)    item i touches elements 2i and 2i + 1
  *     tacit_dim_scaled(0, 1, 2, 0, 0)    items 2i and 2i + 1 touch element i
  *     tacit_dim_scaled(0, 1, 1, 1, 2)    item i touches elements i - 1 to i + 2
  *     tacit_dim_scaled(0, 1, 1, -3, 3)   item i touches element i + 3
+ *     tacit_dim_scaled(0, 1, 1, 1, 0)    item i touches elements i - 1 and i: cells beside face i
+ *
+ * Between a fine grid of 2n + 1 points and a coarse one of n, coarse point j lying on 2j + 1:
+ *
+ *     tacit_dim_scaled(0, 2, 1, 0, 1)    restriction, items coarse: reads fine 2j, 2j + 1, 2j + 2
+ *     tacit_dim_scaled(0, 1, 2, 1, 0)    prolongation, items fine: reads coarse i/2 - 1 and i/2
+ *     tacit_dim_scaled(0, 2, 1, -1, 1)   injection, items coarse: writes fine 2j + 1 and 2j + 2
  *
  * Where div > 1 and the access writes, tacit raises the granularity of the task, so that the items
  * of one element stay together; the task's first item must then be the first of an element. */

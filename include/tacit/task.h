@@ -142,7 +142,7 @@ typedef struct tacit_task {
     /* The index of the first item in each dimension: items are [offset, offset + size). */
     size_t offset[TACIT_MAX_DIMS]; /* at most 2^46; default: 0 */
     /* What it does with buffers. */
-    tacit_access access[TACIT_MAX_ACCESSES]; /* ends at the first entry that is zero, or after the last */
+    tacit_access access[TACIT_MAX_ACCESSES + 1]; /* ends at the first entry that is zero; the last one must be */
     /* What to call. The function must be the same on all nodes; its address may differ. */
     tacit_kernel kernel; /* .kernel = { .host = function } */
     /* Argument bytes for the kernel: see TACIT_ARGS. What they point to is not copied: a pointer means

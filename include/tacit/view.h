@@ -48,7 +48,7 @@ TACIT_C_BEGIN_
  * such as the corners of a star, must not be touched; TACIT_BOUNDS_CHECK=1 finds kernels that do.
  * A reduction's box is all of the buffer.
  *
- * A custom mapper may declare nothing for a part: then `data` is NULL and `box` is empty.
+ * A custom mapper, or a shift, may declare nothing for a part: then `data` is NULL and `box` is empty.
  *
  * Do not take rows for contiguous: use `stride` or `ld`. The allocation may be larger than the box,
  * and with TACIT_BOUNDS_CHECK=1 rows lie apart. Allocations are aligned to 64 bytes; a view begins
@@ -62,6 +62,9 @@ typedef struct tacit_view {
     int dims;                      /* of the buffer */
     int mode;                      /* TACIT_READ, ... */
     const char *name;              /* of the buffer, for messages */
+    size_t extent[TACIT_MAX_DIMS]; /* elements of the buffer in each dimension; 1 in those that it does not have */
+    int access;                    /* index in the task's list, for messages */
+    const struct tacit_launch *launch; /* of the node's chunk, for messages */
 } tacit_view;
 
 /* The elements of a view, by their index in the buffer. The number in the name is that of the
@@ -71,22 +74,23 @@ typedef struct tacit_view {
  *     TACIT_AT2(double, v, i, j) = 1.0;          an lvalue: to write, or to read and write
  *     double x = TACIT_GET2(double, v, i, j);    reads only: for tacit_read
  *
- * Unless NDEBUG or TACIT_UNCHECKED is defined where they are used, they check that the size of
- * `type` is elem_size, that the mode allows to write (TACIT_AT), and that the index is in the box;
- * if not, they print a sentence and abort, so that a debugger shows the line. With one of these
- * macros defined they are the bare address computation. Checks make kernels 14 to 18 times slower;
- * where there were any, tacit_finalize says so on node 0, once. */
-#define TACIT_AT0(type, v) (*(TACIT_CHECK_(type, v, true, 0, 0, 0), (type *)(v).data))
-#define TACIT_AT1(type, v, i) (*(TACIT_CHECK_(type, v, true, i, 0, 0), TACIT_PTR1_(type, v, i)))
-#define TACIT_AT2(type, v, i, j) (*(TACIT_CHECK_(type, v, true, i, j, 0), TACIT_PTR2_(type, v, i, j)))
-#define TACIT_AT3(type, v, i, j, k) (*(TACIT_CHECK_(type, v, true, i, j, k), TACIT_PTR3_(type, v, i, j, k)))
-#define TACIT_GET0(type, v) (*(TACIT_CHECK_(type, v, false, 0, 0, 0), (const type *)(v).data))
-#define TACIT_GET1(type, v, i) (*(TACIT_CHECK_(type, v, false, i, 0, 0), (const type *)TACIT_PTR1_(type, v, i)))
-#define TACIT_GET2(type, v, i, j) (*(TACIT_CHECK_(type, v, false, i, j, 0), (const type *)TACIT_PTR2_(type, v, i, j)))
+ * Unless NDEBUG or TACIT_UNCHECKED is defined where they are used, they check that the task has the
+ * access, that the size of `type` is elem_size, that the mode allows to write (TACIT_AT), and that the
+ * index is in the box. If not, a sentence says so, and the process ends there: on one node by abort, so
+ * that a debugger shows the line, on several with the job. With NDEBUG or TACIT_UNCHECKED they are the
+ * bare address computation. Indices are evaluated once either way. Checks make kernels 14 to 18 times
+ * slower; where there were any, tacit_finalize says so on node 0, once. */
+#define TACIT_AT0(type, v) (*TACIT_ELEMENT_(type, v, true, 0, 0, 0, (type *)(v).data))
+#define TACIT_AT1(type, v, i) (*TACIT_ELEMENT_(type, v, true, i, 0, 0, TACIT_PTR1_(type, v, i)))
+#define TACIT_AT2(type, v, i, j) (*TACIT_ELEMENT_(type, v, true, i, j, 0, TACIT_PTR2_(type, v, i, j)))
+#define TACIT_AT3(type, v, i, j, k) (*TACIT_ELEMENT_(type, v, true, i, j, k, TACIT_PTR3_(type, v, i, j, k)))
+#define TACIT_GET0(type, v) (*(const type *)TACIT_ELEMENT_(type, v, false, 0, 0, 0, (type *)(v).data))
+#define TACIT_GET1(type, v, i) (*(const type *)TACIT_ELEMENT_(type, v, false, i, 0, 0, TACIT_PTR1_(type, v, i)))
+#define TACIT_GET2(type, v, i, j) (*(const type *)TACIT_ELEMENT_(type, v, false, i, j, 0, TACIT_PTR2_(type, v, i, j)))
 #define TACIT_GET3(type, v, i, j, k)                                                                                   \
-    (*(TACIT_CHECK_(type, v, false, i, j, k), (const type *)TACIT_PTR3_(type, v, i, j, k)))
+    (*(const type *)TACIT_ELEMENT_(type, v, false, i, j, k, TACIT_PTR3_(type, v, i, j, k)))
 
-/* What they are made of: addresses, with the last dimension contiguous, and the check. */
+/* What they are made of: the address, with the last dimension contiguous, or the check, which gives it, too. */
 #define TACIT_PTR3_(type, v, i, j, k)                                                                                  \
     ((type *)((char *)(v).data + ((i) - (v).box.min[0]) * (v).stride[0] + ((j) - (v).box.min[1]) * (v).stride[1]) +    \
      ((k) - (v).box.min[2]))
@@ -94,16 +98,19 @@ typedef struct tacit_view {
     ((type *)((char *)(v).data + ((i) - (v).box.min[0]) * (v).stride[0]) + ((j) - (v).box.min[1]))
 #define TACIT_PTR1_(type, v, i) ((type *)(v).data + ((i) - (v).box.min[0]))
 #if defined(NDEBUG) || defined(TACIT_UNCHECKED)
-#define TACIT_CHECK_(type, v, write, i, j, k) ((void)0)
+#define TACIT_ELEMENT_(type, v, write, i, j, k, address) (address)
 #else
-#define TACIT_CHECK_(type, v, write, i, j, k) tacit_view_check(&(v), sizeof(type), write, i, j, k)
+#define TACIT_ELEMENT_(type, v, write, i, j, k, address)                                                               \
+    ((type *)tacit_view_check(&(v), sizeof(type), write, (size_t)(i), (size_t)(j), (size_t)(k)))
 #endif
 
-/* The check behind the macros: returns, or prints a sentence on stderr and aborts the process.
+/* The check behind the macros: the element's address, or a sentence on stderr that names task, node and
+ * access, and the end of the process. It is said once for the job: where several nodes find the same at
+ * the same time, the lowest one speaks and ends it.
  *
  *   thread  any
  *   nodes   any */
-TACIT_API void tacit_view_check(const tacit_view *v, size_t elem_size, bool write, size_t i, size_t j, size_t k);
+TACIT_API void *tacit_view_check(const tacit_view *v, size_t elem_size, bool write, size_t i, size_t j, size_t k);
 
 /* Index i of a ring of n elements, for i from -n to 2 n - 1, also where i - 1 is that of a size_t 0. The
  * neighbours of element i, read by tacit_periodic(1, 0, 0):
@@ -142,16 +149,18 @@ typedef struct tacit_launch {
     size_t args_size; /* in bytes; 0: there are none, and `args` means nothing */
     /* Which node this is, of how many. The result must not depend on it, nor on the worker. */
     int node, num_nodes; /* 0 to num_nodes - 1 */
-    /* Which of the device's workers makes the call, from 0: for scratch memory of one's own. Calls
-     * with the same worker may follow each other on different threads, but do not overlap, if there
-     * is one device. */
-    int worker, num_workers; /* 0 to num_workers - 1 */
+    /* Which of the node's workers makes the call, from 0, all devices together: for scratch memory of
+     * one's own. Calls with the same worker may follow each other on different threads, but do not
+     * overlap. Tasks on every node have one of their own, 0 of 1, which overlaps with the others. */
+    int worker, num_workers; /* 0 to num_workers - 1; tacit_workers asks for the number */
     /* The task's name, for messages. */
     const char *name; /* "task" if it has none */
     /* For tacit_kernel_fail. The kernel must not use it otherwise. */
     tacit_context *context; /* not NULL */
     /* Where the task runs. */
     int on; /* TACIT_ON_DEVICES, ... (tacit/task.h) */
+    /* How many entries `view` has. */
+    int num_views; /* 0 to TACIT_MAX_ACCESSES */
 } tacit_launch;
 
 /* A kernel on the host: compute the items of launch->chunk.

@@ -4,6 +4,7 @@
 #include "base/map.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static uint32_t take_slot(tacit_context *ctx)
 {
@@ -139,6 +140,81 @@ tacit_status tacit_buffer_create_sized(tacit_context *ctx, const tacit_buffer_de
         ti_runtime_wait_signal(ctx->runtime, &copied);
     }
     *out = buffer;
+    return ti_context_enter(ctx);
+}
+
+/* ---- filling */
+
+/* The arguments of its task. The distribution lives until the tasks of its buffer are done. */
+typedef struct filling {
+    const ti_distribution *distribution;
+    _Alignas(16) unsigned char value[];
+} filling;
+
+static void fill_box(const tacit_view *v, const ti_box *box, const unsigned char *value)
+{
+    size_t last = v->dims > 0 ? (size_t)v->dims - 1 : 0, size = v->elem_size;
+    ti_box rows = *box;
+    rows.max[last] = rows.min[last] + 1;
+    size_t bytes = (size_t)(box->max[last] - box->min[last]) * size;
+    for (int64_t i = rows.min[0]; i < rows.max[0]; i++) {
+        for (int64_t j = rows.min[1]; j < rows.max[1]; j++) {
+            for (int64_t k = rows.min[2]; k < rows.max[2]; k++) {
+                const size_t at[3] = { (size_t)i, (size_t)j, (size_t)k };
+                char *row = v->data;
+                for (int d = 0; d < v->dims; d++) {
+                    row += (at[d] - v->box.min[d]) * v->stride[d];
+                }
+                memcpy(row, value, size);
+                for (size_t done = size; done < bytes; done *= 2) {
+                    memcpy(row + done, row, TI_MIN(done, bytes - done));
+                }
+            }
+        }
+    }
+}
+
+/* Items are elements, or places for blocks of a cyclic distribution. */
+static void fill_items(const tacit_launch *k)
+{
+    const filling *f = k->args;
+    const tacit_view v = k->view[0];
+    if (!f->distribution->cyclic) {
+        ti_box box = ti_box_from(&k->chunk);
+        fill_box(&v, &box, f->value);
+        return;
+    }
+    int64_t places = ti_distribution_places(f->distribution);
+    for (int64_t c = (int64_t)k->chunk.min[0]; c < (int64_t)k->chunk.max[0]; c++) {
+        ti_box block = ti_distribution_block(f->distribution, (int)(c / places), c % places);
+        if (!ti_box_is_empty(&block)) {
+            fill_box(&v, &block, f->value);
+        }
+    }
+}
+
+tacit_status tacit_fill(tacit_context *ctx, tacit_buffer *buffer, const void *value)
+{
+    TI_TRY(ti_check_context(ctx, "tacit_fill"));
+    TI_TRY(ti_context_enter(ctx));
+    TI_TRY(ti_check_buffer(ctx, "tacit_fill", buffer));
+    if (!value) {
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
+                                "tacit_fill: the value is NULL; pass the address of one element");
+    }
+    ti_task_graph *graph = ti_runtime_task_graph(ctx->runtime);
+    ti_arena *arena = ti_task_graph_arena(graph);
+    ti_shape *shape = ti_task_graph_shape(graph, "fill");
+    ti_distribution_shape(ctx, shape, arena, buffer, TACIT_WRITE);
+    shape->oversubscribe = 1;
+    shape->kernel.host = fill_items;
+    shape->args_size = sizeof(filling) + buffer->info.elem_size;
+    filling *args = ti_arena_alloc(arena, shape->args_size);
+    args->distribution = &buffer->distribution;
+    memcpy(args->value, value, buffer->info.elem_size);
+    ti_task *task = ti_task_graph_new(graph, TI_TASK_EXECUTE, shape);
+    task->args = args;
+    ti_runtime_submit(ctx->runtime, task);
     return ti_context_enter(ctx);
 }
 

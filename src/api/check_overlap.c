@@ -66,6 +66,29 @@ static bool find_clash(const ti_access *access, const ti_split *split, clash *ou
     return found != NULL;
 }
 
+bool ti_accesses_meet(const ti_access *a, const ti_access *b, const ti_box *range, ti_box *where)
+{
+    ti_region_map touched;
+    ti_region_entry hit;
+    ti_boxes boxes = { 0 };
+    const ti_box *found = NULL;
+    if (!ti_box_is_empty(range)) {
+        ti_region_map_init(&touched);
+        touched.overlapping = true;
+        ti_access_image(a, range, &boxes);
+        for (size_t i = 0; i < boxes.count; i++) {
+            ti_region_map_insert(&touched, &boxes.data[i], 0);
+        }
+        ti_vec_clear(&boxes);
+        ti_access_image(b, range, &boxes);
+        found = find_overlap(&touched, &boxes, &hit);
+        *where = found ? ti_box_intersect(found, &hit.box) : *where;
+        ti_region_map_fini(&touched);
+        ti_vec_fini(&boxes);
+    }
+    return found != NULL;
+}
+
 static ti_split_request request_of(const ti_shape *shape)
 {
     return (ti_split_request){ .range = shape->range,

@@ -14,4 +14,8 @@
 /* An error with a sentence if two chunks of the task would write one element. */
 tacit_status ti_check_overlap(tacit_context *ctx, const ti_shape *shape);
 
+/* Whether two accesses to one buffer touch some of the same elements for the items of `range`: *where is some of them.
+ */
+bool ti_accesses_meet(const ti_access *a, const ti_access *b, const ti_box *range, ti_box *where);
+
 #endif

@@ -1,6 +1,7 @@
 /* Checks of a task's description: see check_task.h. The rules for write mappers are in doc/model.md. */
 #include "api/check_task.h"
 
+#include "api/check_overlap.h"
 #include "ir/reduction.h"
 
 #include <stdio.h>
@@ -89,7 +90,27 @@ static bool is_plain(const place *p, const tacit_component *c, int64_t n)
            t->offset[c->dim] + t->range.size[c->dim] <= (size_t)n;
 }
 
-/* The part of the buffer that a component names must lie in it; only halos may leave it, and are clamped. */
+/* What the range maps to must lie in the buffer, without the halo or shift, which is clamped, or with it. Where halos
+ * are no sizes it may also leave the buffer, if every item touches some of it. */
+static tacit_status check_reach(const place *p, const tacit_component *c, int64_t n, int d)
+{
+    int64_t a = (int64_t)p->task->offset[c->dim], b = a + (int64_t)p->task->range.size[c->dim];
+    int64_t lo = a * c->mul / c->div, hi = ti_ceil_div(b * c->mul, c->div);
+    bool is_inside = (lo >= 0 && hi <= n) || (lo - c->lo >= 0 && hi + c->hi <= n) || lo - c->lo >= hi + c->hi;
+    bool shifts = !ti_mapper_has_rule(&p->access->mapper, TI_HALO_IS_SIZE) && (ti_component_rules(c) & TI_SHIFTS);
+    if (is_inside ||
+        (shifts && ti_ceil_div((a + 1) * c->mul, c->div) + c->hi > 0 && (b - 1) * c->mul / c->div - c->lo < n)) {
+        return TACIT_OK;
+    }
+    bool shifted = c->lo + c->hi <= 0;
+    return refuse(p, TACIT_ERROR_RANGE,
+                  "the task's range maps to [%lld,%lld) in dimension %d, but the buffer is [0,%lld) there; only what "
+                  "halos and shifts add is cut at its borders: make the range or the scale smaller, or the buffer "
+                  "larger",
+                  (long long)(lo - shifted * c->lo), (long long)(hi + shifted * c->hi), d, (long long)n);
+}
+
+/* The part of the buffer that a component names must lie in it; only halos and shifts may leave it, and are clamped. */
 static tacit_status check_component(const place *p, int d)
 {
     const tacit_component *c = &p->access->mapper.c[d];
@@ -123,17 +144,7 @@ static tacit_status check_component(const place *p, int d)
     if (has_huge_halo(&p->access->mapper, c)) {
         return refuse(p, TACIT_ERROR_RANGE, "the halo in dimension %d is larger than 2^%d", d, TI_MAX_ITEMS_BITS);
     }
-    int64_t a = (int64_t)p->task->offset[c->dim], b = a + (int64_t)p->task->range.size[c->dim];
-    int64_t lo = a * c->mul / c->div, hi = ti_ceil_div(b * c->mul, c->div);
-    bool shifted = c->lo + c->hi <= 0;
-    lo -= shifted ? c->lo : 0;
-    hi += shifted ? c->hi : 0;
-    if ((lo < 0 || hi > n) && lo < hi) {
-        return refuse(p, TACIT_ERROR_RANGE,
-                      "the task's range maps to [%lld,%lld) in dimension %d, but the buffer is [0,%lld) there",
-                      (long long)lo, (long long)hi, d, (long long)n);
-    }
-    return TACIT_OK;
+    return check_reach(p, c, n, d);
 }
 
 /* Every node does all of the range, so nodes would write the same elements, or contribute the same several times. */
@@ -282,16 +293,6 @@ static bool is_same_mapper(const tacit_mapper *a, const tacit_mapper *b, int dim
     return ti_mapper_expand(a, dims, x) == 1 && ti_mapper_expand(b, dims, y) == 1 && ti_mapper_equal(x, y);
 }
 
-static int images(const ti_box *range, const tacit_access *a, ti_box out[TI_MAPPER_BOXES])
-{
-    ti_mapper part[TI_MAPPER_PARTS];
-    int count = 0, parts = ti_mapper_expand(&a->mapper, a->buffer->info.dims, part);
-    for (int i = 0; i < parts; i++) {
-        count += ti_mapper_image(&part[i], &a->buffer->info.extent, range, &out[count]);
-    }
-    return count;
-}
-
 /* Whether what two accesses touch is apart along one dimension of the buffer, which is quick to see. */
 static bool bounds_are_apart(const ti_box *range, const tacit_access *a, const tacit_access *b)
 {
@@ -310,50 +311,63 @@ static bool bounds_are_apart(const ti_box *range, const tacit_access *a, const t
     return false;
 }
 
-/* Whether two accesses of a task to one buffer touch different elements, whatever the chunk. */
-static bool are_apart(const tacit_task *task, const tacit_access *a, const tacit_access *b)
+/* For what it touches; `part` has the mappers. */
+static ti_access access_of(const place *p, const tacit_access *a, ti_mapper part[TI_MAPPER_PARTS])
 {
-    if (a->mode == TACIT_REDUCE || b->mode == TACIT_REDUCE || ti_mapper_has_rule(&a->mapper, TI_ARG_IS_HANDLE) ||
-        ti_mapper_has_rule(&b->mapper, TI_ARG_IS_HANDLE)) {
+    bool custom = ti_mapper_has_rule(&a->mapper, TI_ARG_IS_HANDLE);
+    return (ti_access){ .buffer = &a->buffer->info,
+                        .mode = a->mode,
+                        .mapper = part,
+                        .mappers = (uint32_t)ti_mapper_expand(&a->mapper, a->buffer->info.dims, part),
+                        .custom = custom ? p->ctx->mappers.data[a->mapper.arg] : NULL };
+}
+
+/* Whether the access and another one to its buffer touch some of the same elements, such as *where. What the whole
+ * range touches is what its items touch, so nothing of this depends on the split. */
+static bool meets(const place *p, const tacit_access *other, ti_box *where)
+{
+    ti_box range = ti_task_range(p->task);
+    ti_mapper part[2][TI_MAPPER_PARTS];
+    if (bounds_are_apart(&range, p->access, other)) {
         return false;
     }
-    ti_box x[TI_MAPPER_BOXES], y[TI_MAPPER_BOXES], range = ti_task_range(task);
-    if (bounds_are_apart(&range, a, b)) {
-        return true;
-    }
-    int nx = images(&range, a, x), ny = images(&range, b, y);
-    for (int i = 0; i < nx; i++) {
-        for (int k = 0; k < ny; k++) {
-            if (ti_box_meets(&x[i], &y[k])) {
-                return false;
-            }
-        }
-    }
-    return true;
+    const ti_access a = access_of(p, p->access, part[0]), b = access_of(p, other, part[1]);
+    return ti_accesses_meet(&a, &b, &range, where);
 }
 
 /* Two accesses of one task to one buffer, one of which writes: results would depend on the split unless both touch the
- * same elements, once. What is replicated is written by every call of the kernel, so a later call would read what an
- * earlier one wrote. */
-static tacit_status check_pair(place *p, const tacit_access *other)
+ * same elements, once, or different ones. What is replicated is written by every call of the kernel, so a later call
+ * would read what an earlier one wrote. */
+static tacit_status check_pair(place *p, uint32_t index)
 {
-    if ((other->mode == TACIT_READ && p->access->mode == TACIT_READ) || are_apart(p->task, p->access, other)) {
+    const tacit_access *a = p->access, *other = &p->task->access[index];
+    bool is_reader = a->mode == TACIT_READ, reduces = a->mode == TACIT_REDUCE || other->mode == TACIT_REDUCE;
+    const tacit_access *w = is_reader ? other : a;
+    ti_box where = a->buffer->info.extent;
+    if (w->mode == TACIT_READ) {
         return TACIT_OK;
     }
-    if (other->mode == TACIT_READ || p->access->mode == TACIT_READ) {
-        const tacit_access *w = other->mode == TACIT_READ ? p->access : other;
-        bool equal = is_same_mapper(&p->access->mapper, &other->mapper, p->access->buffer->info.dims);
-        bool same = equal && !ti_mapper_has_rule(&w->mapper, TI_WRITES_ALIKE);
-        p->mixes |= !equal;
-        if (w->mode != TACIT_REDUCE && (ti_task_is_placed(p->task) || p->task->on == TACIT_ON_EVERY_NODE || same)) {
+    if (!is_reader && other->mode != TACIT_READ) {
+        if (!reduces && !meets(p, other, &where)) {
             return TACIT_OK;
         }
-        return refuse(
-            p, TACIT_ERROR_OVERLAP,
-            "the task reads the same buffer with another mapper than it writes it, so results would depend on the "
-            "split; write to a second buffer and swap, or use tacit_update");
+        return refuse(p, TACIT_ERROR_OVERLAP, "the task has two writing accesses to this buffer; merge them into one");
     }
-    return refuse(p, TACIT_ERROR_OVERLAP, "the task has two writing accesses to this buffer; merge them into one");
+    bool equal = is_same_mapper(&a->mapper, &other->mapper, a->buffer->info.dims);
+    if (!reduces && ((equal && !ti_mapper_has_rule(&w->mapper, TI_WRITES_ALIKE)) || !meets(p, other, &where))) {
+        return TACIT_OK;
+    }
+    p->mixes |= !equal;
+    if (!reduces && (ti_task_is_placed(p->task) || p->task->on == TACIT_ON_EVERY_NODE)) {
+        return TACIT_OK;
+    }
+    char text[TI_BOX_TEXT];
+    return refuse(p, TACIT_ERROR_OVERLAP,
+                  "access %u reads %s, which access %u may write for other items, so results would depend on the "
+                  "split; let them touch different elements, read with the mapper that writes, or write to a second "
+                  "buffer and swap",
+                  is_reader ? p->index : index, ti_box_format(&where, TI_MAX(a->buffer->info.dims, 1), text),
+                  is_reader ? index : p->index);
 }
 
 /* ---- the task */
@@ -504,9 +518,14 @@ tacit_status ti_check_task(tacit_context *ctx, const tacit_task *t, ti_checked *
         TI_TRY(check_access(&p));
         for (uint32_t i = 0; i < p.index; i++) {
             if (t->access[i].buffer == p.access->buffer) {
-                TI_TRY(check_pair(&p, &t->access[i]));
+                TI_TRY(check_pair(&p, i));
             }
         }
+    }
+    if (p.index == TACIT_MAX_ACCESSES && t->access[p.index].mode != 0) {
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
+                                "task '%s' has more than %d accesses; merge some, or submit two tasks", p.name,
+                                TACIT_MAX_ACCESSES);
     }
     out->accesses = p.index;
     out->mixes = p.mixes;

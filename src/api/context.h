@@ -5,7 +5,7 @@
  *   enter                              whether a call may go on, and the sentence if not
  *   mapper, op, object, view, mpi
  *   owners                             distributions as accesses of tasks
- *   shapes, check_task, check_overlap
+ *   shapes, check_overlap, check_task
  *   admit                              the last checks of a new task
  *   buffer, fence, submit
  *   context                            the beginning and the end */
@@ -17,6 +17,7 @@
 #include "run/runtime.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 /* Most items, elements, offsets and halos per dimension, as a power of two: with them sums and scaled indices fit
  * int64_t. */
@@ -66,6 +67,7 @@ struct tacit_context {
     pthread_t thread;
     const char *thread_level;
     bool reproducible;
+    atomic_bool stopping; /* a kernel has used a view wrongly, and its thread ends the process */
 };
 
 /* A context on a network of the caller's, which is the runtime's from now on: tests, and benchmarks of planning. */

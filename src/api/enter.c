@@ -189,6 +189,15 @@ int tacit_num_nodes(const tacit_context *ctx)
     return is_context(ctx) ? ti_runtime_system(ctx->runtime)->num_nodes : -1;
 }
 
+int tacit_workers(const tacit_context *ctx)
+{
+    if (!is_context(ctx)) {
+        return -1;
+    }
+    const ti_system *system = ti_runtime_system(ctx->runtime);
+    return system->devices * system->workers;
+}
+
 bool tacit_is_dry_run(const tacit_context *ctx)
 {
     return is_context(ctx) && ti_runtime_is_dry(ctx->runtime);

@@ -228,7 +228,7 @@ static measures measure(const tacit_task *t, int num_nodes)
 {
     measures m = { .name = t->name ? strlen(t->name) : 0,
                    .weights = t->hint.weights ? (size_t)num_nodes * sizeof(uint32_t) : 0 };
-    while (m.accesses < TACIT_MAX_ACCESSES && t->access[m.accesses].mode != 0) {
+    while (m.accesses <= TACIT_MAX_ACCESSES && t->access[m.accesses].mode != 0) {
         m.accesses++;
     }
     return m;

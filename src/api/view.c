@@ -1,6 +1,7 @@
 /* What kernels call: the checks behind TACIT_AT and TACIT_GET in programs built without NDEBUG, and failure. Any
  * thread. */
 #include "api/context.h"
+#include "base/check.h"
 #include "base/log.h"
 
 #include <stdarg.h>
@@ -9,11 +10,30 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* Of all threads and nodes that find something at the same time, one says so. On one node the process stops here, for
+ * debuggers; on several this node ends the job, in its turn. */
 __attribute__((noreturn)) static void stop(const tacit_view *v, const char *what)
 {
-    fprintf(stderr, "tacit error: kernel uses buffer '%s' wrongly: %s\n", v->name, what);
-    fflush(stderr);
-    abort();
+    const tacit_launch *k = v->launch;
+    const char *task = k ? k->name : "(unknown)";
+    int node = k ? k->node : 0;
+    char text[500];
+    while (k && atomic_exchange(&k->context->stopping, true)) {
+        pause(); /* another thread ends the process */
+    }
+    if (v->name) {
+        snprintf(text, sizeof(text), "task '%s' on node %d, access %d to buffer '%s': %s", task, node, v->access,
+                 v->name, what);
+    } else {
+        snprintf(text, sizeof(text), "task '%s' on node %d: %s", task, node, what);
+    }
+    ti_failure_kernel = NULL; /* that MPI calls exit is no news */
+    if (k && k->num_nodes > 1) {
+        ti_runtime_fail(k->context->runtime, TACIT_ERROR_KERNEL, "%s", text);
+        ti_runtime_wait_points(k->context->runtime);
+    }
+    ti_log(TI_LOG_ERROR, "%s", text);
+    ti_abort();
 }
 
 /* Whether a kernel of this process has had its accesses checked, and whether that has been said. */
@@ -26,12 +46,18 @@ bool ti_view_checks_are_news(void)
     return atomic_compare_exchange_strong(&checked, &state, SAID);
 }
 
-void tacit_view_check(const tacit_view *v, size_t elem_size, bool write, size_t i, size_t j, size_t k)
+void *tacit_view_check(const tacit_view *v, size_t elem_size, bool write, size_t i, size_t j, size_t k)
 {
     char text[400];
-    size_t at[3] = { i, j, k };
+    const size_t at[3] = { i, j, k };
+    size_t offset = 0;
     if (TI_UNLIKELY(!atomic_load_explicit(&checked, memory_order_relaxed))) {
         atomic_store_explicit(&checked, CHECKED, memory_order_relaxed);
+    }
+    if (!v->elem_size) {
+        snprintf(text, sizeof(text), "the kernel uses view[%d], but the task has only %d, counted from 0", v->access,
+                 v->launch ? v->launch->num_views : 0);
+        stop(v, text);
     }
     if (elem_size != v->elem_size) {
         snprintf(text, sizeof(text), "the type has %zu bytes, an element has %zu", elem_size, v->elem_size);
@@ -43,11 +69,13 @@ void tacit_view_check(const tacit_view *v, size_t elem_size, bool write, size_t 
     for (int d = 0; d < v->dims; d++) {
         if (at[d] < v->box.min[d] || at[d] >= v->box.max[d]) {
             snprintf(text, sizeof(text),
-                     "index %zu of dimension %d is outside [%zu,%zu), which the task's access declares for this chunk",
-                     at[d], d, v->box.min[d], v->box.max[d]);
+                     "index %td of dimension %d is outside [%zu,%zu), which the access declares for this chunk",
+                     (ptrdiff_t)at[d], d, v->box.min[d], v->box.max[d]);
             stop(v, text);
         }
+        offset += (at[d] - v->box.min[d]) * v->stride[d];
     }
+    return (char *)v->data + offset;
 }
 
 /* ---- kernels that end the process, which would look like a success */

@@ -3,9 +3,20 @@
 
 #include "base/log.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+/* Open MPI would print a page of addresses behind the sentence. */
+void ti_abort(void)
+{
+    fflush(stderr);
+    if (getenv("OMPI_COMM_WORLD_RANK")) {
+        signal(SIGABRT, SIG_DFL);
+    }
+    abort();
+}
 
 void ti_panic(const char *file, int line, const char *format, ...)
 {
@@ -15,8 +26,7 @@ void ti_panic(const char *file, int line, const char *format, ...)
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     fprintf(stderr, "tacit: internal error at %s:%d: %s\n", file, line, text);
-    fflush(stderr);
-    abort();
+    ti_abort();
 }
 
 void ti_stop(const char *format, ...)
@@ -27,6 +37,5 @@ void ti_stop(const char *format, ...)
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     ti_log(TI_LOG_ERROR, "%s", text);
-    fflush(stderr);
-    abort();
+    ti_abort();
 }

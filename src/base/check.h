@@ -4,7 +4,8 @@
  * the caller or of the environment never go through it: they are statuses. TI_VALIDATE is the same for a structure
  * as a whole, after every change of it; it is on if TACIT_CHECKS is `full` (tests under sanitizers). ti_panic ends
  * the process with a message; it is for broken invariants. ti_stop does so where the environment leaves nothing else
- * to do: memory for tacit itself that cannot be allocated. Any thread. */
+ * to do: memory for tacit itself that cannot be allocated. ti_abort ends the process when its last words are said. Any
+ * thread. */
 #ifndef TI_CHECK_H
 #define TI_CHECK_H
 
@@ -13,6 +14,8 @@
 __attribute__((noreturn)) void ti_panic(const char *file, int line, const char *format, ...) TI_PRINTF(3, 4);
 
 __attribute__((noreturn)) void ti_stop(const char *format, ...) TI_PRINTF(1, 2);
+
+__attribute__((noreturn)) void ti_abort(void);
 
 #define TI_PANIC(...) ti_panic(__FILE__, __LINE__, __VA_ARGS__)
 #define TI_UNREACHABLE() ti_panic(__FILE__, __LINE__, "unreachable code was reached")

@@ -197,8 +197,8 @@ static void run_kernel(host *h, job *j, int part, int worker)
     if (j->parts > 1) {
         cut(k, j->parts, part, &launch.chunk);
     }
-    launch.worker = worker;
-    launch.num_workers = h->base.workers;
+    launch.worker = h->desc.first + worker;
+    launch.num_workers = h->desc.all ? h->desc.all : h->base.workers;
     if (k->run) {
         k->run(k, part, j->parts, &launch);
     } else {
@@ -336,6 +336,8 @@ static bool work_or_idle(host *h, int worker)
     }
     if ((!busy || completed) && h->desc.idle) {
         busy |= h->desc.idle(h->desc.user, worker);
+        me.host = h; /* it may have worked for another device */
+        me.worker = worker;
     }
     return busy;
 }
@@ -374,7 +376,7 @@ static bool start_threads(host *h)
             break;
         }
         h->running++;
-        snprintf(name, sizeof(name), "tacit-%d", i % 10000);
+        snprintf(name, sizeof(name), "tacit-%d", (h->desc.first + i) % 10000);
         pthread_setname_np(t->id, h->desc.name ? h->desc.name : name);
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);

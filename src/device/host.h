@@ -17,6 +17,7 @@
 typedef struct ti_host_desc {
     int workers;                          /* parts of a kernel that can run at once, at least 1 */
     int threads;                          /* threads to start, 0 to workers */
+    int first, all;                       /* kernels see worker i as first + i of all; 0 and 0: of workers */
     bool (*idle)(void *user, int worker); /* returns whether it did something; NULL: workers only run jobs */
     bool (*polling)(void *user);          /* whether somebody must keep polling (messages under way); NULL: nobody */
     void *user;

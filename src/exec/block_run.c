@@ -8,7 +8,7 @@
 /* What one part works with. */
 typedef struct runner {
     const ti_instruction *instruction;
-    tacit_view view[TACIT_MAX_ACCESSES];
+    tacit_view view[TACIT_MAX_ACCESSES + 1];
     char *slots[TACIT_MAX_ACCESSES]; /* of reductions: this part's first slot */
 } runner;
 
@@ -21,6 +21,7 @@ static void init(runner *r, const ti_instruction *i, uint32_t part, const tacit_
 {
     TI_ASSERT(i->as.kernel.views <= TACIT_MAX_ACCESSES && part < i->as.kernel.runs);
     r->instruction = i;
+    r->view[i->as.kernel.views] = view[i->as.kernel.views];
     for (uint32_t v = 0; v < i->as.kernel.views; v++) {
         const ti_instruction_view *from = &i->as.kernel.view[v];
         r->view[v] = view[v];

@@ -12,14 +12,16 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { POLL_BATCH = 32, MAX_STEPS_WITHOUT_NETWORK = 4 };
+enum { POLL_BATCH = 32, MAX_STEPS_WITHOUT_NETWORK = 4, FEW_VIEWS = TACIT_MAX_ACCESSES + 1 };
 
 /* A kernel in flight. `view` has the views of part 0, then those of part 1 ..., if parts have views of their own
- * (reductions). */
+ * (reductions). Behind those of each part, and from `used` on, entries are empty, so that kernels that use views which
+ * their tasks do not have are found. */
 typedef struct job {
     ti_device_kernel kernel;
     struct job *next_free;
     size_t capacity; /* of `view` */
+    size_t used;
     tacit_view view[];
 } job;
 
@@ -27,7 +29,7 @@ struct ti_executor {
     ti_executor_desc is;
     ti_engine engine;
     ti_allocation_table table;
-    job *free_jobs, *free_large_jobs; /* with room for TACIT_MAX_ACCESSES views, and for more */
+    job *free_jobs, *free_large_jobs; /* with room for FEW_VIEWS, and for more */
     TI_VEC(ti_block) blocks;
     TI_VEC(job *) jobs; /* all of them */
     uint64_t buffer_bytes;
@@ -115,7 +117,7 @@ static ti_device *device_of(const ti_executor *ex, const ti_instruction *i)
 
 static job *take_job(ti_executor *ex, size_t views)
 {
-    job **list = views > TACIT_MAX_ACCESSES ? &ex->free_large_jobs : &ex->free_jobs;
+    job **list = views > FEW_VIEWS ? &ex->free_large_jobs : &ex->free_jobs;
     while (*list && (*list)->capacity < views) {
         list = &(*list)->next_free;
     }
@@ -124,16 +126,16 @@ static job *take_job(ti_executor *ex, size_t views)
         *list = j->next_free;
         return j;
     }
-    size_t capacity = TI_MAX(views, (size_t)TACIT_MAX_ACCESSES);
+    size_t capacity = TI_MAX(views, (size_t)FEW_VIEWS);
     j = ti_alloc_zero(job_size(capacity));
-    j->capacity = capacity;
+    j->capacity = j->used = capacity;
     ti_vec_push(&ex->jobs, j);
     return j;
 }
 
 static void return_job(ti_executor *ex, job *j)
 {
-    job **list = j->capacity > TACIT_MAX_ACCESSES ? &ex->free_large_jobs : &ex->free_jobs;
+    job **list = j->capacity > FEW_VIEWS ? &ex->free_large_jobs : &ex->free_jobs;
     j->next_free = *list;
     *list = j;
 }
@@ -152,6 +154,9 @@ static void fill_view(ti_executor *ex, const ti_instruction_view *from, uint32_t
     view->dims = dims;
     view->mode = from->mode;
     view->name = from->buffer->name;
+    for (int d = 0; d < TACIT_MAX_DIMS; d++) {
+        view->extent[d] = (size_t)from->buffer->extent.max[d];
+    }
     view->box = ti_box_to_public(&from->box);
     if (ti_box_is_empty(&from->box)) {
         view->data = NULL;
@@ -166,17 +171,33 @@ static void fill_view(ti_executor *ex, const ti_instruction_view *from, uint32_t
     }
 }
 
+/* Of all parts, and empty ones. */
+static void fill_views(ti_executor *ex, const ti_instruction *i, uint32_t parts, job *j)
+{
+    uint32_t stride = i->as.kernel.views + 1;
+    for (uint32_t k = 0; k < TI_MAX(parts * stride, j->used); k++) {
+        uint32_t v = k % stride;
+        if (k >= parts * stride || v == i->as.kernel.views) {
+            j->view[k] = (tacit_view){ .name = NULL };
+        } else {
+            fill_view(ex, &i->as.kernel.view[v], k / stride, &j->view[k]);
+        }
+        j->view[k].access = (int)(k < parts * stride ? v : k);
+        j->view[k].launch = &j->kernel.launch;
+    }
+    j->used = (size_t)parts * stride;
+}
+
 /* Each part of a task with reductions has views of its own. */
 static void run_part(ti_device_kernel *kernel, int part, int parts, tacit_launch *launch)
 {
     (void)parts;
-    const ti_instruction *i = kernel->user;
-    launch->view += (size_t)part * i->as.kernel.views;
+    launch->view += (size_t)part * (size_t)(launch->num_views + 1);
     ti_kernel_call(kernel, launch);
 }
 
 /* Blocks get their slots, and identities, as they begin. */
-static void prepare_reduction(const ti_instruction *i, uint32_t parts, job *j)
+static void prepare_reduction(const ti_instruction *i, job *j)
 {
     if (i->task->shape->in_blocks) {
         j->kernel.run = ti_block_run;
@@ -184,9 +205,9 @@ static void prepare_reduction(const ti_instruction *i, uint32_t parts, job *j)
         return;
     }
     j->kernel.run = run_part;
-    for (uint32_t k = 0; k < parts * i->as.kernel.views; k++) {
-        const ti_instruction_view *from = &i->as.kernel.view[k % i->as.kernel.views];
-        if (from->mode == TACIT_REDUCE) {
+    for (size_t k = 0; k < j->used; k++) {
+        if (j->view[k].mode == TACIT_REDUCE) {
+            const ti_instruction_view *from = &i->as.kernel.view[j->view[k].access];
             ti_reducer_fill_identity(&from->reducer, j->view[k].data, (size_t)ti_box_volume(&from->buffer->extent));
         }
     }
@@ -273,12 +294,8 @@ static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
     bool own_views = has_reduction(i);
     /* Parts that have views of their own. */
     uint32_t parts = own_views && !task->shape->in_blocks ? (uint32_t)ex->is.system->workers : 1;
-    job *j = take_job(ex, (size_t)parts * i->as.kernel.views);
-    for (uint32_t p = 0; p < parts; p++) {
-        for (uint32_t v = 0; v < i->as.kernel.views; v++) {
-            fill_view(ex, &i->as.kernel.view[v], p, &j->view[p * i->as.kernel.views + v]);
-        }
-    }
+    job *j = take_job(ex, (size_t)parts * (i->as.kernel.views + 1));
+    fill_views(ex, i, parts, j);
     j->kernel = (ti_device_kernel){
         .kernel = &task->shape->kernel,
         .launch = { .chunk = ti_box_to_public(&i->as.kernel.chunk),
@@ -289,7 +306,8 @@ static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
                     .num_nodes = ex->is.system->num_nodes,
                     .name = task->shape->name,
                     .context = ex->is.context,
-                    .on = task->shape->on },
+                    .on = task->shape->on,
+                    .num_views = (int)i->as.kernel.views },
         .dims = task->shape->dims,
         .whole = task->shape->whole_chunk || (ex->is.system->workers > 1 && !may_cut(task, &i->as.kernel.chunk)),
         .granule = task->shape->gran[0],
@@ -299,7 +317,7 @@ static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
         .task = task,
     };
     if (own_views) {
-        prepare_reduction(i, parts, j);
+        prepare_reduction(i, j);
     }
     slot->job = j;
     if (i->kind == TI_INSTRUCTION_COLLECTIVE_HOST && !ex->is.is_inline) {

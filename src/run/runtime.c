@@ -21,7 +21,8 @@ struct ti_runtime {
     ti_system system;
     tacit_config config;
     ti_run_mode mode;
-    int lent_worker; /* which worker the application thread is while it waits; -1: none */
+    int lent_worker; /* which one of device 0 has no thread: the application thread while it waits; -1: none */
+    ti_lock lending; /* or an idle worker of another device: one at a time */
     ti_comm *comm;
     ti_device **device; /* system.devices of them */
     ti_task_graph *tasks;
@@ -97,6 +98,7 @@ static void end_job(ti_runtime *rt)
 {
     if (!rt->ended && rt->system.num_nodes > 1) {
         rt->ended = true;
+        ti_failure_print_in_turn(&rt->progress.failure, rt->system.node);
         rt->comm->ops->abort(rt->comm, rt->progress.failure.text);
     }
 }
@@ -138,12 +140,25 @@ static bool must_look(void *user)
     return must_poll(rt) || (rt->mode != TI_RUN_THREAD && is_waiting(rt));
 }
 
-/* A worker without a job: first what completes and starts kernels, then planning. */
+/* Run a part of a kernel as the worker that has no thread, unless somebody else does. */
+static bool lend(ti_runtime *rt)
+{
+    if (rt->lent_worker < 0 || !ti_lock_try(&rt->lending)) {
+        return false;
+    }
+    bool any = ti_device_host_work(rt->device[0], rt->lent_worker);
+    ti_lock_drop(&rt->lending);
+    return any;
+}
+
+/* A worker without a job: first what completes and starts kernels, then those of a device that may have no threads,
+ * then planning. */
 static bool idle_worker(void *user, int worker)
 {
     ti_runtime *rt = user;
     (void)worker;
-    return rt->mode == TI_RUN_SHARED && (execute(rt) || schedule(rt, must_poll(rt) ? 1 : PLAN_BUDGET));
+    return rt->mode == TI_RUN_SHARED &&
+           (execute(rt) || (rt->system.devices > 1 && lend(rt)) || schedule(rt, must_poll(rt) ? 1 : PLAN_BUDGET));
 }
 
 static void *scheduler_main(void *user)
@@ -196,6 +211,7 @@ static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
     ti_system *s = &rt->system;
     s->node = rt->comm->node;
     s->num_nodes = rt->comm->num_nodes;
+    rt->progress.failure.leaves_kernels = s->num_nodes > 1;
     /* Horizons must fall alike on all nodes, so what is known of this node alone enters only as a sum over all of
      * them. */
     s->total_workers = rt->comm->ops->sum(rt->comm, (int64_t)s->workers * s->devices);
@@ -219,17 +235,16 @@ static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
 
 static ti_device *create_device(ti_runtime *rt, int index)
 {
-    int workers = rt->system.workers, threads = 0;
-    if (rt->mode == TI_RUN_SHARED) {
-        threads = index == 0 ? TI_MAX(workers - 1, 1) : workers;
-        rt->lent_worker = index == 0 ? (threads < workers ? workers - 1 : -1) : rt->lent_worker;
-    } else if (rt->mode == TI_RUN_THREAD) {
-        threads = workers;
-        rt->lent_worker = -1;
+    int workers = rt->system.workers, threads = rt->mode == TI_RUN_INLINE ? 0 : workers;
+    if (index == 0) {
+        threads -= rt->mode == TI_RUN_SHARED && workers * rt->system.devices > 1;
+        rt->lent_worker = rt->mode != TI_RUN_INLINE && threads < workers ? workers - 1 : -1;
     }
     return ti_device_host_create(&(ti_host_desc){
         .workers = workers,
         .threads = threads,
+        .first = index * workers,
+        .all = rt->system.devices * workers,
         .idle = idle_worker,
         .polling = must_look,
         .user = rt,
@@ -266,12 +281,15 @@ static bool start_threads(ti_runtime *rt, ti_strbuf *why)
     return true;
 }
 
-/* Workers look for roles as soon as they exist: the executor's is held until there is one. */
+/* Workers look for roles as soon as they exist: the executor's is held until there is one, and so is the worker that
+ * is lent. */
 static bool start(ti_runtime *rt, const ti_runtime_desc *desc, ti_strbuf *why)
 {
     ti_lock_take(&rt->executing);
+    ti_lock_take(&rt->lending);
     bool created = create_devices(rt, why);
     if (created) {
+        ti_lock_drop(&rt->lending);
         if (rt->config.bounds_check) {
             rt->bounds = ti_bounds_create(rt->system.devices * rt->system.workers + 1, &rt->progress.failure);
         }
@@ -389,7 +407,7 @@ void ti_runtime_abort(ti_runtime *rt, const char *why)
 /* Run a part of a kernel, if this thread may. */
 static bool compute(ti_runtime *rt)
 {
-    bool any = rt->mode != TI_RUN_INLINE && rt->lent_worker >= 0 && ti_device_host_work(rt->device[0], rt->lent_worker);
+    bool any = rt->mode != TI_RUN_INLINE && lend(rt);
     for (int d = 0; rt->mode == TI_RUN_INLINE && d < rt->system.devices; d++) {
         any |= ti_device_host_work(rt->device[d], 0);
     }

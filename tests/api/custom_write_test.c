@@ -189,7 +189,7 @@ static void anywhere(const context *c)
     allowed(c, writing_square(c, c->transposed, TACIT_SPLIT_2D));
 }
 
-/* In place through another mapper: results would depend on the split. */
+/* In place: through the same mapper, or different elements; else results would depend on the split. */
 static void in_place(const context *c)
 {
     tacit_task t = writing(c, c->same);
@@ -197,11 +197,131 @@ static void in_place(const context *c)
     t.access[1] = tacit_read(c->line, tacit_custom(c->same));
     allowed(c, t);
     t.access[1] = tacit_read(c->line, tacit_custom(c->wider));
-    refused(c, t, "task 'scatter', access 1 to buffer 'line'|another mapper");
+    refused(c, t,
+            "task 'scatter', access 1 to buffer 'line': access 1 reads [0,96), which access 0 may write for other "
+            "items|read with the mapper that writes|second buffer");
     t.access[1] = tacit_read(c->line, tacit_neighborhood(1, 0, 0));
-    refused(c, t, "task 'scatter', access 1 to buffer 'line'|another mapper");
+    refused(c, t, "access 1 reads [0,96), which access 0 may write");
+    t.access[0] = tacit_read(c->line, tacit_fixed(tacit_box1(5, 7)));
+    t.access[1] = tacit_update(c->line, tacit_custom(c->same));
+    refused(c, t, "access 0 reads [5,7), which access 1 may write");
+    t.access[0] = tacit_read(c->line, tacit_custom(c->constant));
+    refused(c, t, "access 0 reads [3,7), which access 1 may write");
+    t.range = TACIT_RANGE(N / 2);
+    t.offset[0] = 7; /* behind what is read */
+    allowed(c, t);
+    t.access[0] = tacit_read(c->line, tacit_fixed(tacit_box1(7 + N / 2, N)));
+    allowed(c, t);
+    t.access[2] = tacit_write(c->line, tacit_custom(c->shuffled));
+    refused(c, t, "task 'scatter', access 2 to buffer 'line': access 0 reads [|which access 2 may write");
+    t.access[0] = tacit_update(c->line, tacit_custom(c->same));
     t.access[1] = tacit_write(c->line, tacit_custom(c->shuffled));
-    refused(c, t, "two writing accesses");
+    t.access[2].mode = 0;
+    refused(c, t, "task 'scatter', access 1 to buffer 'line': |two writing accesses");
+    t.access[0] = tacit_read(c->line, tacit_custom(c->constant));
+    t.access[1] = tacit_update(c->line, tacit_custom(c->same));
+    t.access[2] = tacit_read(c->line, tacit_replicated());
+    t.access[2].mode = TACIT_WRITE;
+    refused(c, t, "which access 2 may write");
+    t.range = TACIT_RANGE(0);
+    t.access[2].mode = 0;
+    t.access[0] = tacit_read(c->line, tacit_custom(c->wider)); /* which is not asked about nothing */
+    allowed(c, t);
+}
+
+/* ---- red and black: the cells of one colour of a board are updated in place from their neighbours, of the other */
+
+enum { BOARD = 19, SWEEPS = 5 };
+
+/* Of the rows of the chunk, and `halo` more on both sides, the cells of a colour. */
+typedef struct cells {
+    size_t colour, halo;
+} cells;
+
+static void cells_of(const tacit_box *c, const tacit_range *r, const void *user, tacit_region *out)
+{
+    const cells *what = user;
+    REQUIRE(c->min[0] < c->max[0]);
+    size_t begin = c->min[0] < what->halo ? 0 : c->min[0] - what->halo;
+    for (size_t i = begin; i < TI_MIN(c->max[0] + what->halo, r->size[0]); i++) {
+        for (size_t j = (i + what->colour) % 2; j < r->size[1]; j += 2) {
+            tacit_region_add(out, tacit_box2(i, i + 1, j, j + 1));
+        }
+    }
+}
+
+static void relax(const tacit_launch *k)
+{
+    const cells *what = k->args;
+    const tacit_view own = k->view[0], other = k->view[1];
+    TACIT_FOR (i, k->chunk, 0) {
+        for (size_t j = (i + what->colour) % 2; j < BOARD; j += 2) {
+            uint64_t sum = i ? TACIT_GET2(uint64_t, other, i - 1, j) : 3;
+            sum += i + 1 < BOARD ? 5 * TACIT_GET2(uint64_t, other, i + 1, j) : 7;
+            sum += j ? 11 * TACIT_GET2(uint64_t, other, i, j - 1) : 13;
+            sum += j + 1 < BOARD ? 17 * TACIT_GET2(uint64_t, other, i, j + 1) : 19;
+            TACIT_AT2(uint64_t, own, i, j) = 23 * TACIT_AT2(uint64_t, own, i, j) + sum;
+        }
+    }
+}
+
+static void relax_alone(uint64_t board[BOARD][BOARD], size_t colour)
+{
+    for (size_t i = 0; i < BOARD; i++) {
+        for (size_t j = (i + colour) % 2; j < BOARD; j += 2) {
+            uint64_t sum = (i ? board[i - 1][j] : 3) + (i + 1 < BOARD ? 5 * board[i + 1][j] : 7) +
+                           (j ? 11 * board[i][j - 1] : 13) + (j + 1 < BOARD ? 17 * board[i][j + 1] : 19);
+            board[i][j] = 23 * board[i][j] + sum;
+        }
+    }
+}
+
+static void red_and_black(tacit_context *ctx, void *user)
+{
+    uint64_t board[BOARD][BOARD], got[BOARD][BOARD];
+    int own[2], other[2];
+    tacit_buffer *b;
+    (void)user;
+    for (size_t i = 0; i < (size_t)BOARD * BOARD; i++) {
+        board[i / BOARD][i % BOARD] = i * i;
+    }
+    REQUIRE_OK(ctx, tacit_buffer_create(ctx,
+                                        &(tacit_buffer_desc){ .name = "board",
+                                                              .range = TACIT_RANGE(BOARD, BOARD),
+                                                              .elem_size = sizeof(uint64_t),
+                                                              .init = board },
+                                        &b));
+    for (size_t colour = 0; colour < 2; colour++) {
+        const cells mine = { colour, 0 }, others = { 1 - colour, 1 };
+        REQUIRE_OK(ctx, tacit_mapper_create(ctx, cells_of, &mine, sizeof(mine), 0, &own[colour]));
+        REQUIRE_OK(ctx, tacit_mapper_create(ctx, cells_of, &others, sizeof(others), 0, &other[colour]));
+    }
+    for (size_t step = 0; step < (size_t)2 * SWEEPS; step++) {
+        const cells what = { step % 2, 0 };
+        REQUIRE_OK(ctx, tacit_submit(ctx, &(tacit_task){ .name = "relax",
+                                                         .range = TACIT_RANGE(BOARD),
+                                                         .kernel = { .host = relax },
+                                                         TACIT_ARGS(what),
+                                                         .access = { tacit_update(b, tacit_custom(own[step % 2])),
+                                                                     tacit_read(b, tacit_custom(other[step % 2])) } }));
+        relax_alone(board, step % 2);
+    }
+    REQUIRE_OK(ctx, tacit_fence_read(ctx, b, TACIT_BOX_ALL, got));
+    REQUIRE(memcmp(board, got, sizeof(board)) == 0);
+}
+
+static void red_and_black_in_place(void **unused)
+{
+    (void)unused;
+    const tacit_config config[] = { { .workers = 2 },
+                                    { .workers = 2, .bounds_check = 1 },
+                                    { .workers = 2, .host_devices = "2" },
+                                    { .workers = 2, .host_devices = "2:discrete" } };
+    for (int nodes = 1; nodes <= 5; nodes++) {
+        for (size_t i = 0; i < TI_COUNT(config); i++) {
+            cluster_run(&(cluster){ .nodes = nodes, .config = &config[i], .program = red_and_black });
+        }
+    }
 }
 
 /* The first time all chunks are evaluated; then none, also by tasks of another name; and chunks of another range
@@ -262,6 +382,7 @@ static void several_nodes(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(one_node), cmocka_unit_test(several_nodes) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(one_node), cmocka_unit_test(several_nodes),
+                                        cmocka_unit_test(red_and_black_in_place) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

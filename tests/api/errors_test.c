@@ -237,11 +237,14 @@ static void access_lists_are_checked(void **state)
     fixture *f = *state;
     refused(f, with(tacit_read(NULL, tacit_all())), TACIT_ERROR_ARGUMENT,
             "access 0|buffer is NULL|tacit_buffer_create");
-    tacit_task full = with(tacit_read(f->line, tacit_all())); /* a list may be full; more does not fit into the array */
+    tacit_task full = with(tacit_read(f->line, tacit_all())); /* a list may be full */
     for (int i = 1; i < TACIT_MAX_ACCESSES; i++) {
         full.access[i] = full.access[0];
     }
     assert_int_equal(tacit_submit(f->ctx, &full), TACIT_OK);
+    full.access[TACIT_MAX_ACCESSES] = full.access[0];
+    refused(f, full, TACIT_ERROR_ARGUMENT, "task 'wrong' has more than 16 accesses|two tasks");
+    full.access[TACIT_MAX_ACCESSES].mode = 0;
     full.access[TACIT_MAX_ACCESSES - 1].buffer = NULL;
     refused(f, full, TACIT_ERROR_ARGUMENT, "access 15|buffer is NULL");
     refused(f, with2(tacit_read(f->line, tacit_all()), tacit_read(NULL, tacit_all())), TACIT_ERROR_ARGUMENT,
@@ -268,7 +271,7 @@ static void pairs_are_checked(void **state)
     fixture *f = *state;
     const tacit_mapper each = tacit_one_to_one(), near = tacit_neighborhood(1, 0, 0);
     refused(f, with2(tacit_read(f->line, near), tacit_write(f->line, each)), TACIT_ERROR_OVERLAP,
-            "access 1|'line'|another mapper|second buffer");
+            "access 1|'line'|which access 1 may write|second buffer");
     refused(f, with2(tacit_update(f->line, each), tacit_read(f->line, tacit_all())), TACIT_ERROR_OVERLAP,
             "access 1|'line'|second buffer");
     refused(f, with2(tacit_write(f->line, each), tacit_write(f->line, each)), TACIT_ERROR_OVERLAP,
@@ -343,8 +346,10 @@ static void components_are_checked(void **state)
     }
     refused(f, with(tacit_read(f->line, tacit_components(tacit_dim_scaled(0, 2, 1, 0, 0), none, none))),
             TACIT_ERROR_RANGE, "[0,24)|[0,12)");
-    refused(f, with(tacit_read(f->line, tacit_components(tacit_dim_scaled(0, 1, 1, -1, 1), none, none))),
-            TACIT_ERROR_RANGE, "[1,13)|[0,12)");
+    refused(f, with(tacit_read(f->line, tacit_components(tacit_dim_scaled(0, 2, 1, 1, 2), none, none))),
+            TACIT_ERROR_RANGE, "[0,24)|[0,12)|halos and shifts|smaller|larger");
+    refused(f, with(tacit_read(f->line, tacit_components(tacit_dim_scaled(0, 2, 1, 1, -1), none, none))),
+            TACIT_ERROR_RANGE, "[-1,23)|[0,12)");
     refused(f, with(tacit_read(f->line, tacit_components(tacit_dim_scaled(0, 1, 1, INT64_MIN, 0), none, none))),
             TACIT_ERROR_RANGE, "halo");
     refused(f, with(tacit_read(f->line, tacit_components(tacit_dim_scaled(0, 1, 1, 0, INT64_MAX), none, none))),

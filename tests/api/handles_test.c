@@ -108,6 +108,7 @@ static void call_everything(tacit_context *ctx, tacit_buffer *b)
     refused(ctx, tacit_get_counters(ctx, &counters), "tacit_get_counters: ");
     assert_int_equal(tacit_node(ctx), -1);
     assert_int_equal(tacit_num_nodes(ctx), -1);
+    assert_int_equal(tacit_workers(ctx), -1);
     assert_false(tacit_is_dry_run(ctx));
     assert_true(!made && !ticket && !object && handle == -7 && node == -7);
 }

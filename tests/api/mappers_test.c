@@ -383,6 +383,116 @@ static void scales(tacit_context *ctx, void *user)
     }
 }
 
+/* ---- what is cut at the border: two grids, and shifts */
+
+enum { COARSE = 26, FINE = 2 * COARSE + 1 }; /* coarse point j lies on fine point 2j + 1 */
+
+static void restrict_grid(const tacit_launch *k)
+{
+    const tacit_view in = k->view[0];
+    FOR_I(k)
+    {
+        TACIT_AT1(int, k->view[1], i) = TACIT_GET1(int, in, 2 * i) + 2 * TACIT_GET1(int, in, 2 * i + 1) +
+                                        TACIT_GET1(int, in, 2 * i + 2);
+    }
+}
+
+static void prolong_grid(const tacit_launch *k)
+{
+    const tacit_view in = k->view[0];
+    FOR_I(k)
+    {
+        size_t left = i % 2 ? i / 2 : i / 2 - 1;
+        int sum = i > 0 ? TACIT_GET1(int, in, left) : 0;
+        sum += i / 2 < COARSE ? 5 * TACIT_GET1(int, in, i / 2) : 0;
+        TACIT_AT1(int, k->view[1], i) += sum;
+    }
+}
+
+static void inject_grid(const tacit_launch *k)
+{
+    FOR_I(k)
+    {
+        TACIT_AT1(int, k->view[1], 2 * i + 1) = TACIT_GET1(int, k->view[0], i);
+        TACIT_AT1(int, k->view[1], 2 * i + 2) = (int)i;
+    }
+}
+
+/* Item i and its element i - by; there may be none for the call, or for some of its items. */
+static void shift_by(const tacit_launch *k)
+{
+    const long long by = *(const long long *)k->args;
+    const tacit_view own = k->view[0], far = k->view[1];
+    FOR_I(k)
+    {
+        long long at = (long long)i - by;
+        if (at < 0 || at >= N) {
+            continue;
+        }
+        REQUIRE(far.data && (size_t)at >= far.box.min[0] && (size_t)at < far.box.max[0]);
+        if (far.mode == TACIT_READ) {
+            TACIT_AT1(int, own, i) = TACIT_GET1(int, far, (size_t)at);
+        } else {
+            TACIT_AT1(int, far, (size_t)at) = TACIT_GET1(int, own, i);
+        }
+    }
+}
+
+static void shifts(tacit_context *ctx, const int *a)
+{
+    static const long long by[] = { 1, -1, 4, -20, N - 1, 1 - N, N + 30 };
+    int zeros[N] = { 0 }, got[N], back[N];
+    for (size_t s = 0; s < TI_COUNT(by); s++) {
+        tacit_buffer *A = ints(ctx, "A", N, a), *B = ints(ctx, "B", N, zeros), *C = ints(ctx, "C", N, zeros);
+        const tacit_mapper m = tacit_components(tacit_dim_scaled(0, 1, 1, by[s], -by[s]), tacit_full(), tacit_full());
+        SUBMIT(ctx, .name = "scatter", .range = TACIT_RANGE(N), KERNEL(shift_by), TACIT_ARGS(by[s]),
+               .access = { tacit_read(A, tacit_one_to_one()), tacit_write(B, m) });
+        SUBMIT(ctx, .name = "gather", .range = TACIT_RANGE(N), KERNEL(shift_by), TACIT_ARGS(by[s]),
+               .access = { tacit_update(C, tacit_one_to_one()), tacit_read(A, m) });
+        REQUIRE_OK(ctx, tacit_fence_read(ctx, B, TACIT_BOX_ALL, got));
+        REQUIRE_OK(ctx, tacit_fence_read(ctx, C, TACIT_BOX_ALL, back));
+        for (long long i = 0; i < N; i++) {
+            REQUIRE(got[i] == (i + by[s] >= 0 && i + by[s] < N ? a[i + by[s]] : 0));
+            REQUIRE(back[i] == (i - by[s] >= 0 && i - by[s] < N ? a[i - by[s]] : 0));
+        }
+        REQUIRE_OK(ctx, tacit_buffer_destroy(ctx, A));
+        REQUIRE_OK(ctx, tacit_buffer_destroy(ctx, B));
+        REQUIRE_OK(ctx, tacit_buffer_destroy(ctx, C));
+    }
+}
+
+static void borders(tacit_context *ctx, void *user)
+{
+    const tacit_component full = tacit_full();
+    int a[FINE], fine[FINE], coarse[COARSE];
+    (void)user;
+    count_up(a, FINE);
+    tacit_buffer *F = ints(ctx, "fine", FINE, a), *C = ints(ctx, "coarse", COARSE, NULL);
+    SUBMIT(ctx, .name = "restrict", .range = TACIT_RANGE(COARSE), KERNEL(restrict_grid),
+           .access = { tacit_read(F, tacit_components(tacit_dim_scaled(0, 2, 1, 0, 1), full, full)),
+                       tacit_write(C, tacit_one_to_one()) });
+    SUBMIT(ctx, .name = "prolong", .range = TACIT_RANGE(FINE), KERNEL(prolong_grid),
+           .access = { tacit_read(C, tacit_components(tacit_dim_scaled(0, 1, 2, 1, 0), full, full)),
+                       tacit_update(F, tacit_one_to_one()) });
+    REQUIRE_OK(ctx, tacit_fence_read(ctx, C, TACIT_BOX_ALL, coarse));
+    REQUIRE_OK(ctx, tacit_fence_read(ctx, F, TACIT_BOX_ALL, fine));
+    for (int i = 0; i < FINE; i++) {
+        REQUIRE(i >= COARSE || coarse[i] == a[2 * i] + 2 * a[2 * i + 1] + a[2 * i + 2]);
+        int left = i % 2 ? i / 2 : i / 2 - 1;
+        REQUIRE(fine[i] == a[i] + (left >= 0 ? coarse[left] : 0) + (i / 2 < COARSE ? 5 * coarse[i / 2] : 0));
+    }
+    SUBMIT(ctx, .name = "inject", .range = TACIT_RANGE(COARSE), KERNEL(inject_grid),
+           .access = { tacit_read(C, tacit_one_to_one()),
+                       tacit_write(F, tacit_components(tacit_dim_scaled(0, 2, 1, -1, 1), full, full)) });
+    int before = fine[0];
+    REQUIRE_OK(ctx, tacit_fence_read(ctx, F, TACIT_BOX_ALL, fine));
+    REQUIRE(fine[0] == before);
+    for (int i = 0; i < COARSE; i++) {
+        REQUIRE(fine[2 * i + 1] == coarse[i] && fine[2 * i + 2] == i);
+    }
+    shifts(ctx, a);
+}
+
 /* One chunk has one row only, or one element for all: its columns must not be summed by several workers at once. */
 static void add_columns(const tacit_launch *k)
 {
@@ -845,6 +955,7 @@ const program programs[] = {
     { "several_dimensions", several_dimensions, false },
     { "periodic", periodic, false },
     { "scales", scales, false },
+    { "borders", borders, false },
     { "parts_that_meet", parts_that_meet, false },
     { "replicated_writes", replicated_writes, false },
     { "custom_mappers", custom_mappers, false },

@@ -47,6 +47,47 @@ static void beyond(const tacit_launch *k)
     TACIT_AT2(int, k->view[1], 0, COLS) = 1;
 }
 
+static void below(const tacit_launch *k)
+{
+    TACIT_AT2(int, k->view[1], k->chunk.min[0], k->chunk.min[1] - 1) = 1;
+}
+
+static void no_such_view(const tacit_launch *k)
+{
+    TACIT_AT2(int, k->view[2], 0, 0) = 1;
+}
+
+static void far_from_any_view(const tacit_launch *k)
+{
+    (void)TACIT_GET0(char, k->view[TACIT_MAX_ACCESSES]);
+}
+
+/* Indices are evaluated once, in the order of the macro's name. */
+static void counts(const tacit_launch *k)
+{
+    const tacit_view in = k->view[0], out = k->view[1];
+    size_t p = 0, q = 0, calls = 0;
+    for (size_t n = 0; n < COLS; n++) {
+        TACIT_AT2(int, out, (calls++, 0), q++) = TACIT_GET2(int, in, 0, p++) + (int)n;
+    }
+    for (size_t n = 0; n < COLS; n++) {
+        if (TACIT_GET2(int, out, 0, n) != (int)n || q != COLS || p != COLS || calls != COLS) {
+            tacit_kernel_fail(k, "element %zu is %d", n, TACIT_GET2(int, out, 0, n));
+        }
+    }
+}
+
+static void knows_its_buffers(const tacit_launch *k)
+{
+    for (int v = 0; v < k->num_views; v++) {
+        const tacit_view view = k->view[v];
+        if (k->num_views != 2 || view.extent[0] != ROWS || view.extent[1] != COLS || view.extent[2] != 1 ||
+            view.access != v) {
+            tacit_kernel_fail(k, "view %d is of %zu x %zu", v, view.extent[0], view.extent[1]);
+        }
+    }
+}
+
 /* The child: its status is that of tacit_finalize. */
 static int run(tacit_host_kernel *kernel)
 {
@@ -105,11 +146,15 @@ static void stops(tacit_host_kernel *kernel, const char *sentence)
 static void wrong_uses_stop(void **state)
 {
     (void)state;
-    stops(wrong_type, "kernel uses buffer 'out' wrongly: the type has 8 bytes, an element has 4");
-    stops(writes_a_read,
-          "kernel uses buffer 'in' wrongly: TACIT_AT may write, but the access is tacit_read; use TACIT_GET");
-    stops(beyond, "kernel uses buffer 'out' wrongly: index 5 of dimension 1 is outside [0,5), which the task's access "
-                  "declares for this chunk");
+    stops(wrong_type,
+          "tacit error: task 't' on node 0, access 1 to buffer 'out': the type has 8 bytes, an element has 4\n");
+    stops(writes_a_read, "task 't' on node 0, access 0 to buffer 'in': TACIT_AT may write, but the access is "
+                         "tacit_read; use TACIT_GET");
+    stops(beyond, "task 't' on node 0, access 1 to buffer 'out': index 5 of dimension 1 is outside [0,5), which the "
+                  "access declares for this chunk");
+    stops(below, "index -1 of dimension 1 is outside [0,5)");
+    stops(no_such_view, "task 't' on node 0: the kernel uses view[2], but the task has only 2, counted from 0");
+    stops(far_from_any_view, "task 't' on node 0: the kernel uses view[16], but the task has only 2, counted from 0");
 }
 
 static void right_uses_go_on(void **state)
@@ -121,6 +166,9 @@ static void right_uses_go_on(void **state)
     assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1);
     assert_int_equal(in_child(nothing, said, sizeof(said)), 0);
     assert_string_equal(said, ""); /* no access, no check */
+    assert_int_equal(in_child(knows_its_buffers, said, sizeof(said)), 0);
+    assert_string_equal(said, "");
+    assert_int_equal(in_child(counts, said, sizeof(said)), 0);
 }
 
 int main(void)

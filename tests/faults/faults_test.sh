@@ -25,6 +25,17 @@ for way in kill segv abort exit return; do
     esac
 done
 
+# A kernel that is wrong on all nodes: one of them says so, and MPI adds no list of addresses.
+for way in view fail; do
+    timeout 60 "$tacit" run -n 3 "$faulty" $way >"$dir/log" 2>&1
+    status=$?
+    [ $status = 124 ] && fail "$way: no end"
+    [ $status = 0 ] && fail "$way: the job says that all is well"
+    [ "$(grep -c "tacit error (node [0-2]): task 'step' on node [0-2]" "$dir/log")" = 1 ] || fail "$way: not said once"
+    grep -q 'received signal\|\[0x' "$dir/log" && fail "$way: MPI says more than it should"
+    case $way in view) grep -q "access 0 to buffer 'U': index -1 of dimension 0 is outside" "$dir/log" || fail "$way: not named" ;; esac
+done
+
 # Nodes that submit different things: the job ends and names what differs, also where they wait for messages that do not come.
 for way in name mapper early missing; do
     for nodes in 2 4; do

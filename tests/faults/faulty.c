@@ -2,7 +2,10 @@
  *
  *   kill | abort | segv | exit | return    node 1 ends without tacit_finalize
  *   late FILE                              node 1 does not submit its tasks before FILE exists
- *   name | mapper | early | missing        the last node submits something else */
+ *   name | mapper | early | missing        the last node submits something else
+ *   view | fail                            the kernels of all nodes use a view wrongly, or fail */
+#undef NDEBUG
+#undef TACIT_UNCHECKED
 #include "tacit/tacit.h"
 
 #include <signal.h>
@@ -25,6 +28,16 @@ enum { SIZE = 64 };
 static void nothing(const tacit_launch *k)
 {
     (void)k;
+}
+
+static void below(const tacit_launch *k)
+{
+    TACIT_AT1(double, k->view[0], k->chunk.min[0] - 1) = 1;
+}
+
+static void give_up(const tacit_launch *k)
+{
+    tacit_kernel_fail(k, "no luck");
 }
 
 /* Waits for the file, but not for ever. */
@@ -91,11 +104,13 @@ int main(int argc, char **argv)
         &u));
     CHECK(tacit_submit(ctx, &(tacit_task){ .name = "step",
                                            .range = TACIT_RANGE(SIZE),
-                                           .kernel = { .host = nothing },
+                                           .kernel = { .host = argc > 1 && !strcmp(argv[1], "view")   ? below
+                                                               : argc > 1 && !strcmp(argv[1], "fail") ? give_up
+                                                                                                      : nothing },
                                            .access = { tacit_update(u, tacit_one_to_one()) } }));
     if (argc > 1 && strstr("name mapper early missing", argv[1])) {
         CHECK(diverge(ctx, u, argv[1]));
-    } else if (argc > 1 && tacit_node(ctx) == 1 && go_wrong(argc, argv)) {
+    } else if (argc > 1 && !strstr("view fail", argv[1]) && tacit_node(ctx) == 1 && go_wrong(argc, argv)) {
         return EXIT_SUCCESS;
     }
     CHECK(tacit_fence_read(ctx, u, TACIT_BOX_ALL, out));

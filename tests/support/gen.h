@@ -37,7 +37,7 @@ typedef TI_VEC(gen_box) gen_boxes;
 typedef enum gen_custom_kind {
     GEN_CUSTOM_SHIFTS,   /* item i: elements i + a and i + b of dimension 0 */
     GEN_CUSTOM_REVERSE,  /* item i: element n - 1 - i */
-    GEN_CUSTOM_STRIDE,   /* item i: element a * i */
+    GEN_CUSTOM_STRIDE,   /* item i: element a * i + b mod a */
     GEN_CUSTOM_HALVES,   /* item i below n / 2: elements i and i + n / 2 */
     GEN_CUSTOM_DIAGONAL, /* item i: element (i, i, i) */
     GEN_CUSTOM_FIXED     /* every item: two slabs; declared constant */

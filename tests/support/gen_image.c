@@ -205,7 +205,8 @@ static void push_slab(gen_boxes *out, const gen_box *extent, int64_t a, int64_t 
 static void push_item(const gen_custom *custom, int64_t i, const gen_box *extent, gen_boxes *out)
 {
     if (custom->kind == GEN_CUSTOM_STRIDE) {
-        push_slab(out, extent, i * custom->a, i * custom->a + 1);
+        int64_t at = i * custom->a + custom->b % custom->a;
+        push_slab(out, extent, at, at + 1);
         return;
     }
     gen_box box = { { i, i, i }, { i + 1, i + 1, i + 1 } };

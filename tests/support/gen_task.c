@@ -34,16 +34,27 @@ static bool writes_by_components(const gen_task *t, const tacit_mapper *mapper, 
     return (used[0] || !split[0]) && (used[1] || !split[1]);
 }
 
-/* Public calls want the range to map into the buffer; only halos may leave it. */
+/* Whether an item has an element of the buffer's dimension, if halos are not clamped. */
+static bool item_touches(const tacit_component *c, int64_t item, int64_t size)
+{
+    int64_t begin = item * c->mul / c->div - c->lo, end = ((item + 1) * c->mul + c->div - 1) / c->div + c->hi;
+    return begin < size && end > 0;
+}
+
+/* Public calls want the range to map into the buffer, with halos or without; or every item to touch some of it, but for
+ * halos that are sizes. */
 static bool fits(const gen_task *t, const gen_access *a, const gen_buffer *b)
 {
     gen_box items = gen_items(t);
     for (int d = 0; a->mapper.kind != TACIT_MAPPER_CUSTOM && d < b->range.dims; d++) {
         const tacit_component *c = &a->mapper.c[d];
-        int64_t shift = c->lo + c->hi <= 0;
-        int64_t lo = items.min[c->dim] * c->mul / c->div - shift * c->lo;
-        int64_t hi = (items.max[c->dim] * c->mul + c->div - 1) / c->div + shift * c->hi;
-        if (follows(c) && lo < hi && (lo < 0 || hi > (int64_t)b->range.size[d])) {
+        int64_t size = (int64_t)b->range.size[d];
+        int64_t lo = items.min[c->dim] * c->mul / c->div;
+        int64_t hi = (items.max[c->dim] * c->mul + c->div - 1) / c->div;
+        bool inside = hi <= size || (lo - c->lo >= 0 && hi + c->hi <= size);
+        bool clamps = a->mapper.kind == TACIT_MAPPER_COMPONENTS && c->kind == TACIT_COMPONENT_DIM &&
+                      item_touches(c, items.min[c->dim], size) && item_touches(c, items.max[c->dim] - 1, size);
+        if (follows(c) && lo - c->lo < hi + c->hi && !inside && !clamps) {
             return false;
         }
     }
@@ -107,19 +118,20 @@ static bool same_mapper(const gen_access *x, const gen_access *y)
     return same;
 }
 
-/* Reading and writing one buffer in a task: on one node, or the same elements, or elements that have nothing in
- * common. */
+/* Reading and writing one buffer in a task, or writing it twice: on one node, or the same elements, or elements that
+ * have nothing in common. */
 static bool in_place(maker *m, const gen_task *t, const gen_access *a, const gen_access *b)
 {
     int node;
     if (gen_is_everywhere(t)) { /* one call on each node */
-        return true;
+        return !gen_changes(a) || !gen_changes(b);
     }
     bool alike = a->mapper.kind == TACIT_MAPPER_REPLICATED || b->mapper.kind == TACIT_MAPPER_REPLICATED;
     if (alike || a->mode == TACIT_REDUCE || b->mode == TACIT_REDUCE) {
         return false;
     }
-    return gen_is_placed(t, &node) || same_mapper(a, b) || (!m->options->public_rules && !images_meet(m, t, a, b));
+    bool both_write = gen_changes(a) && gen_changes(b);
+    return (!both_write && (gen_is_placed(t, &node) || same_mapper(a, b))) || !images_meet(m, t, a, b);
 }
 
 /* Whether the access goes together with those that the task has already. */
@@ -133,22 +145,34 @@ static bool goes_along(maker *m, const gen_task *t, const gen_access *a)
         if (a->buffer != b->buffer || (!gen_changes(a) && !gen_changes(b))) {
             continue;
         }
-        if ((gen_changes(a) && gen_changes(b)) || !in_place(m, t, a, b)) {
+        if (!in_place(m, t, a, b)) {
             return false;
         }
     }
     return true;
 }
 
-/* Write what the task's latest access reads. */
+/* Write what the task's latest access reads; or, where that strides, read or write elements between. */
 static void add_twin(maker *m, gen_task *t)
 {
     gen_access a = t->access[t->accesses - 1];
-    if (a.mode == TACIT_READ) {
+    bool custom = a.mode != TACIT_REDUCE && a.mapper.kind == TACIT_MAPPER_CUSTOM;
+    gen_custom c = { 0 };
+    if (custom) {
+        c = m->program->custom.data[a.mapper.arg];
+    }
+    if (custom && c.kind == GEN_CUSTOM_STRIDE) {
+        c.b++;
+        a.mapper = tacit_custom((int)m->program->custom.count);
+        a.mode = (int)GEN_DRAW(rng_of(m), gen_modes);
+        ti_vec_push(&m->program->custom, c);
+    } else if (a.mode == TACIT_READ) {
         a.mode = TACIT_WRITE;
-        if (may_write(m, t, &a) && goes_along(m, t, &a)) {
-            t->access[t->accesses++] = a;
-        }
+    } else {
+        return;
+    }
+    if ((!gen_writes(&a) || may_write(m, t, &a)) && goes_along(m, t, &a)) {
+        t->access[t->accesses++] = a;
     }
 }
 

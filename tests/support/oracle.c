@@ -74,6 +74,20 @@ static void reduce_access(oracle *o, meaning_source *s, int access, unsigned cha
     }
 }
 
+/* What the buffer of access i will be: of an access before it to the same one, or a copy. */
+static unsigned char *fresh_contents(const oracle *o, const gen_task *t, int i, unsigned char *fresh[])
+{
+    int buffer = t->access[i].buffer;
+    for (int k = 0; k < i; k++) {
+        if (fresh[k] && t->access[k].buffer == buffer) {
+            return fresh[k];
+        }
+    }
+    size_t bytes = bytes_of(&o->program->buffer.data[buffer]);
+    fresh[i] = memcpy(ti_alloc(bytes), o->data[buffer], bytes);
+    return fresh[i];
+}
+
 /* First all new values, then all of them take effect. */
 static void run_task(oracle *o, size_t step)
 {
@@ -88,12 +102,11 @@ static void run_task(oracle *o, size_t step)
         if (a->mode == TACIT_READ) {
             continue;
         }
-        size_t bytes = bytes_of(&o->program->buffer.data[a->buffer]);
-        fresh[i] = memcpy(ti_alloc(bytes), o->data[a->buffer], bytes);
+        unsigned char *to = fresh_contents(o, s.task, i, fresh);
         if (a->mode == TACIT_REDUCE) {
-            reduce_access(o, &s, i, fresh[i]);
+            reduce_access(o, &s, i, to);
         } else {
-            write_access(o, &s, i, fresh[i]);
+            write_access(o, &s, i, to);
         }
     }
     for (int i = 0; i < s.task->accesses; i++) {

@@ -179,6 +179,7 @@ bool ti_bounds_subject_init(ti_bounds_subject *is, const tacit_launch *launch)
         fill_copy(is, a, &launch->view[a]);
         is->view[a] = launch->view[a];
     }
+    is->view[is->task->shape->accesses] = launch->view[is->task->shape->accesses];
     return true;
 }
 

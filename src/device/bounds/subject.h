@@ -21,7 +21,7 @@ typedef struct ti_bounds_subject {
     uint32_t copy_of[TACIT_MAX_ACCESSES];
     ti_guarded copy[TACIT_MAX_ACCESSES];
     uint32_t copies;
-    tacit_view view[TACIT_MAX_ACCESSES]; /* for the kernel: of the copies */
+    tacit_view view[TACIT_MAX_ACCESSES + 1]; /* for the kernel: of the copies; behind them an empty one */
 } ti_bounds_subject;
 
 /* `launch` has the views of the real memory. False if a mapper is wrong, which is then reported. */
