@@ -37,6 +37,8 @@ void ti_instruction_graph_destroy(ti_instruction_graph *graph)
     }
     ti_vec_fini(&graph->buffer);
     ti_vec_fini(&graph->staged);
+    ti_vec_fini(&graph->awaited);
+    ti_vec_fini(&graph->kept);
     ti_vec_fini(&graph->partial);
     ti_vec_fini(&graph->in_blocks);
     ti_vec_fini(&graph->pairs);
@@ -98,6 +100,7 @@ void ti_instruction_note_command(ti_instruction_graph *graph, const ti_command *
     case TI_COMMAND_DESTROY:
         break;
     }
+    ti_instruction_make_room(graph, task, graph->window.staging);
 }
 
 /* ---- execution */
@@ -161,6 +164,9 @@ void ti_instruction_open_buffer(ti_instruction_graph *graph, const ti_task *task
     ti_buffer_state *state = ti_alloc_zero(state_size(graph));
     graph->buffer.data[info->slot] = state;
     state->info = info;
+    for (size_t i = 0; i < task->as.create.init.pieces; i++) {
+        ti_instruction_make_room(graph, task, ti_bytes_of(info, &task->as.create.init.piece[i].box));
+    }
     ti_coherence_init(&state->coherence);
     for (int m = 0; m < graph->system->memories; m++) {
         ti_buffer_memory_init(&state->memory[m], TI_MAX(m - 1, 0), &graph->emit);
@@ -189,6 +195,7 @@ static void compile_destroy(ti_instruction_graph *graph, const ti_command *comma
 
 static void compile_point(ti_instruction_graph *graph, const ti_command *command)
 {
+    ti_instruction_age_staging(graph, command->task);
     ti_instruction *instruction = ti_emit_start(&graph->emit, TI_INSTRUCTION_EPOCH, command->task);
     bool is_horizon = command->task->kind == TI_TASK_HORIZON;
     instruction->as.epoch.is_horizon = is_horizon;
