@@ -48,6 +48,13 @@ struct tacit_fence_ticket {
 
 typedef struct ti_shapes ti_shapes;
 
+/* A mapper or an operator that the program has destroyed, and whose tasks may not be executed yet. */
+typedef struct ti_retired {
+    ti_custom_mapper *mapper; /* or NULL */
+    ti_user_op *op;           /* likewise */
+    uint64_t task;            /* the last one that may use it */
+} ti_retired;
+
 struct tacit_context {
     ti_runtime *runtime;
     ti_strbuf error;
@@ -57,6 +64,7 @@ struct tacit_context {
     uint64_t buffers; /* created so far */
     TI_VEC(ti_custom_mapper *) mappers;
     TI_VEC(ti_user_op *) ops;
+    TI_VEC(ti_retired) retired_functions;
     ti_shapes *shapes;                    /* of tasks that have been submitted before */
     TI_VEC(tacit_host_object *) objects;  /* all that were made */
     tacit_host_object *destroyed_objects; /* to be used again */
@@ -104,6 +112,11 @@ tacit_status ti_context_check(tacit_context *ctx, const ti_shape *shape);
 
 /* Keep a custom mapper, and `user`, which ti_alloc gave: its handle. */
 int ti_context_add_mapper(tacit_context *ctx, tacit_mapper_fn *fn, void *user, size_t user_size, unsigned properties);
+
+/* The program has destroyed one of them: it goes when its tasks have been executed. */
+void ti_retire_function(tacit_context *ctx, ti_custom_mapper *mapper, ti_user_op *op);
+void ti_free_retired_functions(tacit_context *ctx);
+void ti_free_all_functions(tacit_context *ctx); /* the runtime is gone */
 
 /* The extent of a range as a box; an error if it is empty or too large to count the bytes of its elements. `who` begins
  * the sentence. */
