@@ -42,7 +42,11 @@ static tacit_buffer *new_buffer(tacit_context *ctx, const tacit_buffer_desc *des
         .extent = *extent,
         .elem_size = desc->elem_size,
     };
-    buffer->distribution = ti_distribution_make(&desc->distribution, extent, tacit_num_nodes(ctx));
+    static const tacit_distribution none;
+    if (memcmp(&desc->distribution, &none, sizeof(none)) != 0) {
+        buffer->given = TI_NEW(tacit_distribution);
+        *buffer->given = desc->distribution;
+    }
     link_buffer(&ctx->live, buffer);
     return buffer;
 }
@@ -165,6 +169,7 @@ static void free_buffer(tacit_buffer *buffer)
 {
     unlink_buffer(buffer);
     ti_strfree((char *)(uintptr_t)buffer->info.name);
+    ti_free(buffer->given, buffer->given ? sizeof(*buffer->given) : 0);
     ti_handle_free(TI_HANDLE_BUFFER, buffer);
 }
 

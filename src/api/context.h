@@ -24,7 +24,7 @@ enum { TI_MAX_ITEMS_BITS = 46 };
 
 struct tacit_buffer {
     ti_buffer_info info;
-    ti_distribution distribution;
+    tacit_distribution *given; /* who owns what, as the program said it; NULL: nothing */
     tacit_context *context;
     struct tacit_buffer *next; /* among the live ones, or among the retired ones */
     struct tacit_buffer **link;
@@ -45,6 +45,14 @@ struct tacit_fence_ticket {
     void *memory;
     size_t bytes;
 };
+
+/* Who owns what. */
+static inline ti_distribution ti_buffer_distribution(const tacit_buffer *buffer)
+{
+    static const tacit_distribution none;
+    return ti_distribution_make(buffer->given ? buffer->given : &none, &buffer->info.extent,
+                                tacit_num_nodes(buffer->context));
+}
 
 typedef struct ti_shapes ti_shapes;
 

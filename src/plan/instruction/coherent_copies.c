@@ -39,7 +39,7 @@ void ti_instruction_make_fresh(ti_instruction_graph *graph, const ti_task *task,
     }
     ti_buffer_state *state = ti_instruction_buffer(graph, buffer);
     ti_vec_clear(&graph->lacking);
-    ti_coherence_lacking(&state->coherence, box, memory, &graph->lacking);
+    ti_coherence_lacking(state->coherence, box, memory, &graph->lacking);
     for (size_t i = 0, next; i < graph->lacking.count; i = next) {
         int source = ti_coherence_source(graph->lacking.data[i].value);
         ti_box all = graph->lacking.data[i].box;
@@ -53,7 +53,7 @@ void ti_instruction_make_fresh(ti_instruction_graph *graph, const ti_task *task,
         }
         copy_from_allocations(graph, task, state, &all, source, memory);
         for (size_t k = i; k < next; k++) {
-            ti_coherence_copy(&state->coherence, &graph->lacking.data[k].box, memory);
+            ti_coherence_copy(state->coherence, &graph->lacking.data[k].box, memory);
         }
     }
 }

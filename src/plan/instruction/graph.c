@@ -24,7 +24,10 @@ static void close_buffer(ti_instruction_graph *graph, uint32_t slot)
         for (int m = 0; m < graph->system->memories; m++) {
             ti_buffer_memory_fini(&state->memory[m]);
         }
-        ti_coherence_fini(&state->coherence);
+        if (state->coherence) {
+            ti_coherence_fini(state->coherence);
+            TI_DELETE(state->coherence);
+        }
         ti_free(state, state_size(graph));
         graph->buffer.data[slot] = NULL;
     }
@@ -59,6 +62,7 @@ void ti_instruction_graph_destroy(ti_instruction_graph *graph)
     ti_vec_fini(&graph->emit.order);
     ti_budget_fini(&graph->emit.budget);
     ti_deps_fini(&graph->emit.deps);
+    ti_era_fini(&graph->emit.era);
     ti_arena_ring_fini(&graph->emit.arenas);
     TI_DELETE(graph);
 }
@@ -167,7 +171,10 @@ void ti_instruction_open_buffer(ti_instruction_graph *graph, const ti_task *task
     for (size_t i = 0; i < task->as.create.init.pieces; i++) {
         ti_instruction_make_room(graph, task, ti_bytes_of(info, &task->as.create.init.piece[i].box));
     }
-    ti_coherence_init(&state->coherence);
+    if (graph->system->memories > 1) {
+        state->coherence = TI_NEW(ti_coherence);
+        ti_coherence_init(state->coherence);
+    }
     for (int m = 0; m < graph->system->memories; m++) {
         ti_buffer_memory_init(&state->memory[m], TI_MAX(m - 1, 0), &graph->emit);
     }

@@ -70,7 +70,7 @@ typedef struct ti_window {
 
 typedef struct ti_buffer_state {
     const ti_buffer_info *info;
-    ti_coherence coherence;    /* with several memories */
+    ti_coherence *coherence;   /* with several memories; else NULL */
     ti_buffer_memory memory[]; /* one per memory of the system */
 } ti_buffer_state;
 
@@ -152,7 +152,7 @@ static inline void ti_instruction_touch(ti_instruction_graph *graph, const ti_bu
     }
     ti_tracker_write(&state->memory[memory].tracker, box, deps->self, deps);
     if (graph->system->memories > 1) {
-        ti_coherence_write(&state->coherence, box, memory);
+        ti_coherence_write(state->coherence, box, memory);
     }
 }
 
