@@ -81,6 +81,7 @@ set(TACIT_SOURCES
     plan/instruction/collective.c
     plan/instruction/follow.c
     plan/instruction/graph.c
+    plan/instruction/keep.c
     plan/instruction/kernel.c
     plan/instruction/memory.c
     plan/instruction/places.c
@@ -94,6 +95,7 @@ set(TACIT_SOURCES
     exec/allocation_table.c
     exec/block_run.c
     exec/collective_issue.c
+    exec/combine.c
     exec/dry.c
     exec/engine.c
     exec/executor.c

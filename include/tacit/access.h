@@ -132,7 +132,7 @@ typedef struct tacit_op_desc {
     bool commutative; /* default: false */
 } tacit_op_desc;
 
-/* Register an operator. There is no call to destroy one: it lives as long as the context.
+/* Register an operator. It lives until tacit_op_destroy, or as long as the context.
  *
  *   desc   may go out of scope when the call returns, with all that it points to
  *   out    gets the operator
@@ -151,6 +151,20 @@ static inline tacit_status tacit_op_create(tacit_context *ctx, const tacit_op_de
 {
     return tacit_op_create_sized(ctx, desc, sizeof(tacit_op_desc), out);
 }
+
+/* Destroy an operator of the program's own. Tasks that were submitted before go on as if it were
+ * there: the copies of its identity and its bytes are freed when they are done, at a later tacit_wait
+ * or create or destroy call. Tasks that name it from now on are refused with TACIT_ERROR_STATE. The
+ * operator's number is never given again; about 100 bytes stay until the end. It does not wait.
+ *
+ *   op  from tacit_op_create
+ *
+ *   errors  TACIT_ERROR_ARGUMENT   it is none of this context's, or a built-in one
+ *           TACIT_ERROR_STATE      it is destroyed already; the context is none, or the call comes
+ *                                  from a thread that may not call MPI
+ *   thread  the context's
+ *   nodes   any; but a task that names the operator is submitted on all nodes or on none */
+TACIT_API tacit_status tacit_op_destroy(tacit_context *ctx, tacit_op op);
 
 /* ================================================================================== accesses */
 

@@ -320,12 +320,13 @@ enum {
                                * the search for collectives */
 };
 
-/* Register a custom mapper. There is no call to destroy one: it lives as long as the context.
+/* Register a custom mapper. It lives until tacit_mapper_destroy, or as long as the context.
  *
  *   fn          the function; not NULL
  *   user        user_size bytes that are copied now and given to every call; may be NULL if
- *               user_size is 0. What they point to is not copied and must live as long as the
- *               context.
+ *               user_size is 0. What they point to is not copied, and must live as long as the
+ *               context, or until the tasks are done that were submitted before
+ *               tacit_mapper_destroy.
  *   user_size   in bytes
  *   properties  0 or TACIT_MAPPER_CONSTANT
  *   out         gets the handle for tacit_custom, which counts the mappers of the context
@@ -337,6 +338,23 @@ enum {
  *   nodes   all, in the same order: nodes know a mapper by its handle */
 TACIT_API tacit_status tacit_mapper_create(tacit_context *ctx, tacit_mapper_fn *fn, const void *user, size_t user_size,
                                            unsigned properties, int *out);
+
+/* Destroy a custom mapper. Tasks that were submitted before go on as if it were there: the copy of its
+ * bytes, and what was kept of its answers, are freed when they are done, at a later tacit_wait or
+ * create or destroy call. Buffers that were written by it stay what they are. Tasks that name it from
+ * now on are refused with TACIT_ERROR_STATE, also those that were submitted before with the same
+ * description. The handle is never given again; less than 100 bytes stay until the end.
+ *
+ * It does not wait. Where `user` holds pointers, free what they point to after tacit_wait.
+ *
+ *   handle  from tacit_mapper_create
+ *
+ *   errors  TACIT_ERROR_ARGUMENT   there is no such mapper
+ *           TACIT_ERROR_STATE      it is destroyed already; the context is none, or the call comes
+ *                                  from a thread that may not call MPI
+ *   thread  the context's
+ *   nodes   any; but a task that names the mapper is submitted on all nodes or on none */
+TACIT_API tacit_status tacit_mapper_destroy(tacit_context *ctx, int handle);
 
 TACIT_C_END_
 #endif

@@ -43,7 +43,11 @@ static tacit_buffer *new_buffer(tacit_context *ctx, const tacit_buffer_desc *des
         .extent = *extent,
         .elem_size = desc->elem_size,
     };
-    buffer->distribution = ti_distribution_make(&desc->distribution, extent, tacit_num_nodes(ctx));
+    static const tacit_distribution none;
+    if (memcmp(&desc->distribution, &none, sizeof(none)) != 0) {
+        buffer->given = TI_NEW(tacit_distribution);
+        *buffer->given = desc->distribution;
+    }
     link_buffer(&ctx->live, buffer);
     return buffer;
 }
@@ -147,7 +151,7 @@ tacit_status tacit_buffer_create_sized(tacit_context *ctx, const tacit_buffer_de
 
 /* The arguments of its task. The distribution lives until the tasks of its buffer are done. */
 typedef struct filling {
-    const ti_distribution *distribution;
+    ti_distribution distribution;
     _Alignas(16) unsigned char value[];
 } filling;
 
@@ -179,14 +183,14 @@ static void fill_items(const tacit_launch *k)
 {
     const filling *f = k->args;
     const tacit_view v = k->view[0];
-    if (!f->distribution->cyclic) {
+    if (!f->distribution.cyclic) {
         ti_box box = ti_box_from(&k->chunk);
         fill_box(&v, &box, f->value);
         return;
     }
-    int64_t places = ti_distribution_places(f->distribution);
+    int64_t places = ti_distribution_places(&f->distribution);
     for (int64_t c = (int64_t)k->chunk.min[0]; c < (int64_t)k->chunk.max[0]; c++) {
-        ti_box block = ti_distribution_block(f->distribution, (int)(c / places), c % places);
+        ti_box block = ti_distribution_block(&f->distribution, (int)(c / places), c % places);
         if (!ti_box_is_empty(&block)) {
             fill_box(&v, &block, f->value);
         }
@@ -210,7 +214,7 @@ tacit_status tacit_fill(tacit_context *ctx, tacit_buffer *buffer, const void *va
     shape->kernel.host = fill_items;
     shape->args_size = sizeof(filling) + buffer->info.elem_size;
     filling *args = ti_arena_alloc(arena, shape->args_size);
-    args->distribution = &buffer->distribution;
+    args->distribution = ti_buffer_distribution(buffer);
     memcpy(args->value, value, buffer->info.elem_size);
     ti_task *task = ti_task_graph_new(graph, TI_TASK_EXECUTE, shape);
     task->args = args;
@@ -241,6 +245,7 @@ static void free_buffer(tacit_buffer *buffer)
 {
     unlink_buffer(buffer);
     ti_strfree((char *)(uintptr_t)buffer->info.name);
+    ti_free(buffer->given, buffer->given ? sizeof(*buffer->given) : 0);
     ti_handle_free(TI_HANDLE_BUFFER, buffer);
 }
 

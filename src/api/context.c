@@ -3,7 +3,6 @@
 #include "api/shapes.h"
 #include "base/config.h"
 #include "base/log.h"
-#include "ir/custom.h"
 #include "run/dry_run.h"
 
 #include <stdio.h>
@@ -166,6 +165,7 @@ tacit_status tacit_wait(tacit_context *ctx)
     submit_point(ctx, TI_TASK_EPOCH, "wait", false);
     ti_runtime_wait_points(ctx->runtime);
     ti_free_retired_buffers(ctx);
+    ti_free_retired_functions(ctx);
     return ti_context_enter(ctx);
 }
 
@@ -205,18 +205,7 @@ static void free_context(tacit_context *ctx)
 {
     ti_runtime_destroy(ctx->runtime);
     ti_free_all_buffers(ctx);
-    for (size_t i = 0; i < ctx->mappers.count; i++) {
-        ti_free(ctx->mappers.data[i]->user, ctx->mappers.data[i]->user_size);
-        ti_custom_answers_destroy(ctx->mappers.data[i]->answers);
-        TI_DELETE(ctx->mappers.data[i]);
-    }
-    ti_vec_fini(&ctx->mappers);
-    for (size_t i = 0; i < ctx->ops.count; i++) {
-        ti_free((void *)(uintptr_t)ctx->ops.data[i]->desc.identity, ctx->ops.data[i]->desc.elem_size);
-        ti_free((void *)(uintptr_t)ctx->ops.data[i]->desc.user, ctx->ops.data[i]->desc.user_size);
-        TI_DELETE(ctx->ops.data[i]);
-    }
-    ti_vec_fini(&ctx->ops);
+    ti_free_all_functions(ctx);
     for (size_t i = 0; i < ctx->objects.count; i++) {
         ti_handle_free(TI_HANDLE_OBJECT, ctx->objects.data[i]);
     }

@@ -25,7 +25,7 @@ enum { TI_MAX_ITEMS_BITS = 46 };
 
 struct tacit_buffer {
     ti_buffer_info info;
-    ti_distribution distribution;
+    tacit_distribution *given; /* who owns what, as the program said it; NULL: nothing */
     tacit_context *context;
     struct tacit_buffer *next; /* among the live ones, or among the retired ones */
     struct tacit_buffer **link;
@@ -47,7 +47,22 @@ struct tacit_fence_ticket {
     size_t bytes;
 };
 
+/* Who owns what. */
+static inline ti_distribution ti_buffer_distribution(const tacit_buffer *buffer)
+{
+    static const tacit_distribution none;
+    return ti_distribution_make(buffer->given ? buffer->given : &none, &buffer->info.extent,
+                                tacit_num_nodes(buffer->context));
+}
+
 typedef struct ti_shapes ti_shapes;
+
+/* A mapper or an operator that the program has destroyed, and whose tasks may not be executed yet. */
+typedef struct ti_retired {
+    ti_custom_mapper *mapper; /* or NULL */
+    ti_user_op *op;           /* likewise */
+    uint64_t task;            /* the last one that may use it */
+} ti_retired;
 
 struct tacit_context {
     ti_runtime *runtime;
@@ -59,7 +74,8 @@ struct tacit_context {
     uint64_t buffers; /* created so far */
     TI_VEC(ti_custom_mapper *) mappers;
     TI_VEC(ti_user_op *) ops;
-    uint64_t entered;                     /* a dry run: when the last call was; then UINT64_MAX: nothing more to say */
+    uint64_t entered; /* a dry run: when the last call was; then UINT64_MAX: nothing more to say */
+    TI_VEC(ti_retired) retired_functions;
     ti_shapes *shapes;                    /* of tasks that have been submitted before */
     TI_VEC(tacit_host_object *) objects;  /* all that were made */
     tacit_host_object *destroyed_objects; /* to be used again */
@@ -117,6 +133,11 @@ void ti_context_notice_host_work(tacit_context *ctx);
 
 /* Keep a custom mapper, and `user`, which ti_alloc gave: its handle. */
 int ti_context_add_mapper(tacit_context *ctx, tacit_mapper_fn *fn, void *user, size_t user_size, unsigned properties);
+
+/* The program has destroyed one of them: it goes when its tasks have been executed. */
+void ti_retire_function(tacit_context *ctx, ti_custom_mapper *mapper, ti_user_op *op);
+void ti_free_retired_functions(tacit_context *ctx);
+void ti_free_all_functions(tacit_context *ctx); /* the runtime is gone */
 
 /* The extent of a range as a box; an error if it is empty or too large to count the bytes of its elements. `who` begins
  * the sentence. */

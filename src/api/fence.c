@@ -154,7 +154,8 @@ tacit_status tacit_fence_local(tacit_context *ctx, tacit_buffer *buffer, void *d
 {
     int64_t size[3];
     TI_TRY(enter(ctx, "tacit_fence_local", buffer));
-    ti_distribution_local(&buffer->distribution, tacit_node(ctx), size);
+    const ti_distribution distribution = ti_buffer_distribution(buffer);
+    ti_distribution_local(&distribution, tacit_node(ctx), size);
     if (size[0] && !dst) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
                                 "tacit_fence_local: the destination is NULL, but this node owns part of buffer '%s'",

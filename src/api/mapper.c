@@ -1,6 +1,69 @@
 /* Custom mappers. Application thread; tacit_region_add on any. */
 #include "api/context.h"
+#include "api/shapes.h"
 #include "ir/custom.h"
+
+/* ---- what has been destroyed */
+
+static void free_mapper(ti_custom_mapper *mapper)
+{
+    ti_free(mapper->user, mapper->user_size);
+    ti_custom_answers_destroy(mapper->answers);
+    mapper->user = NULL;
+    mapper->user_size = 0;
+    mapper->answers = NULL;
+}
+
+static void free_op(ti_user_op *op)
+{
+    ti_free((void *)(uintptr_t)op->desc.identity, op->desc.identity ? op->desc.elem_size : 0);
+    ti_free((void *)(uintptr_t)op->desc.user, op->desc.user_size);
+    op->desc.identity = op->desc.user = NULL;
+    op->desc.user_size = 0;
+}
+
+void ti_free_retired_functions(tacit_context *ctx)
+{
+    uint64_t executed = ti_runtime_executed(ctx->runtime);
+    size_t left = 0;
+    for (size_t i = 0; i < ctx->retired_functions.count; i++) {
+        const ti_retired *r = &ctx->retired_functions.data[i];
+        if (r->task >= executed) {
+            ctx->retired_functions.data[left++] = *r;
+        } else if (r->mapper) {
+            free_mapper(r->mapper);
+        } else {
+            free_op(r->op);
+        }
+    }
+    ctx->retired_functions.count = left;
+}
+
+void ti_free_all_functions(tacit_context *ctx)
+{
+    for (size_t i = 0; i < ctx->mappers.count; i++) {
+        free_mapper(ctx->mappers.data[i]);
+        TI_DELETE(ctx->mappers.data[i]);
+    }
+    for (size_t i = 0; i < ctx->ops.count; i++) {
+        free_op(ctx->ops.data[i]);
+        TI_DELETE(ctx->ops.data[i]);
+    }
+    ti_vec_fini(&ctx->mappers);
+    ti_vec_fini(&ctx->ops);
+    ti_vec_fini(&ctx->retired_functions);
+}
+
+void ti_retire_function(tacit_context *ctx, ti_custom_mapper *mapper, ti_user_op *op)
+{
+    ti_retired r = { mapper, op, ti_task_graph_tasks(ti_runtime_task_graph(ctx->runtime)) };
+    *(mapper ? &mapper->destroyed : &op->destroyed) = true;
+    ti_shapes_forget_function(ctx->shapes, mapper, op);
+    ti_vec_push(&ctx->retired_functions, r);
+    ti_free_retired_functions(ctx);
+}
+
+/* ---- */
 
 int ti_context_add_mapper(tacit_context *ctx, tacit_mapper_fn *fn, void *user, size_t user_size, unsigned properties)
 {
@@ -20,6 +83,7 @@ tacit_status tacit_mapper_create(tacit_context *ctx, tacit_mapper_fn *fn, const 
 {
     TI_TRY(ti_check_context(ctx, "tacit_mapper_create"));
     TI_TRY(ti_context_enter(ctx));
+    ti_free_retired_functions(ctx);
     if (!fn || !out || (user_size && !user)) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "tacit_mapper_create: %s is NULL",
                                 !fn    ? "the function"
@@ -38,6 +102,24 @@ tacit_status tacit_mapper_create(tacit_context *ctx, tacit_mapper_fn *fn, const 
     }
     *out = ti_context_add_mapper(ctx, fn, copy ? __builtin_memcpy(copy, user, user_size) : NULL, user_size, properties);
     ti_runtime_note(ctx->runtime, TI_SUBMITTED_MAPPER, (uint64_t)*out, user_size, properties);
+    return TACIT_OK;
+}
+
+tacit_status tacit_mapper_destroy(tacit_context *ctx, int handle)
+{
+    TI_TRY(ti_check_context(ctx, "tacit_mapper_destroy"));
+    TI_TRY(ti_context_check_thread(ctx));
+    if (handle < 0 || (size_t)handle >= ctx->mappers.count) {
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
+                                "tacit_mapper_destroy: there is no custom mapper %d; use the handle from "
+                                "tacit_mapper_create",
+                                handle);
+    }
+    if (ctx->mappers.data[handle]->destroyed) {
+        return ti_context_error(ctx, TACIT_ERROR_STATE, "tacit_mapper_destroy: custom mapper %d is destroyed already",
+                                handle);
+    }
+    ti_retire_function(ctx, ctx->mappers.data[handle], NULL);
     return TACIT_OK;
 }
 

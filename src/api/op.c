@@ -13,6 +13,7 @@ tacit_status tacit_op_create_sized(tacit_context *ctx, const tacit_op_desc *give
 {
     TI_TRY(ti_check_context(ctx, "tacit_op_create"));
     TI_TRY(ti_context_enter(ctx));
+    ti_free_retired_functions(ctx);
     if (!given || !out) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "tacit_op_create: %s is NULL",
                                 given ? "out" : "the description");
@@ -41,5 +42,21 @@ tacit_status tacit_op_create_sized(tacit_context *ctx, const tacit_op_desc *give
     *out = (tacit_op){ .kind = TACIT_OP_USER, .type = (int32_t)ctx->ops.count };
     ti_vec_push(&ctx->ops, op);
     ti_runtime_note(ctx->runtime, TI_SUBMITTED_OPERATOR, (uint64_t)out->type, desc.elem_size, desc.commutative);
+    return TACIT_OK;
+}
+
+tacit_status tacit_op_destroy(tacit_context *ctx, tacit_op op)
+{
+    TI_TRY(ti_check_context(ctx, "tacit_op_destroy"));
+    TI_TRY(ti_context_check_thread(ctx));
+    if (op.kind != TACIT_OP_USER || op.type < 0 || (size_t)op.type >= ctx->ops.count) {
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
+                                "tacit_op_destroy: there is no operator %d of kind %d; use what tacit_op_create gave",
+                                op.type, op.kind);
+    }
+    if (ctx->ops.data[op.type]->destroyed) {
+        return ti_context_error(ctx, TACIT_ERROR_STATE, "tacit_op_destroy: operator %d is destroyed already", op.type);
+    }
+    ti_retire_function(ctx, NULL, ctx->ops.data[op.type]);
     return TACIT_OK;
 }

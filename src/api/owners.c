@@ -125,7 +125,7 @@ static int owners_mapper(tacit_context *ctx, const ti_distribution *distribution
 
 void ti_distribution_shape(tacit_context *ctx, ti_shape *shape, ti_arena *arena, const tacit_buffer *buffer, int mode)
 {
-    const ti_distribution *d = &buffer->distribution;
+    const ti_distribution distribution = ti_buffer_distribution(buffer), *d = &distribution;
     bool cyclic = d->cyclic;
     int handle = cyclic ? owners_mapper(ctx, d) : 0;
     tacit_mapper mapper = cyclic ? tacit_custom(handle) : tacit_one_to_one();
@@ -153,7 +153,8 @@ ti_user_copy ti_distribution_copy(const tacit_context *ctx, ti_arena *arena, con
                                   const void *memory)
 {
     ti_local_pieces pieces = { 0 };
-    ti_distribution_pieces(&buffer->distribution, tacit_node(ctx), &pieces);
+    const ti_distribution distribution = ti_buffer_distribution(buffer);
+    ti_distribution_pieces(&distribution, tacit_node(ctx), &pieces);
     ti_user_copy copy = { .memory = (void *)(uintptr_t)memory,
                           .piece = ti_arena_copy(arena, pieces.data, pieces.count * sizeof(*pieces.data)),
                           .pieces = pieces.count };
@@ -167,7 +168,8 @@ int ti_distribution_place(const tacit_buffer *buffer, const ti_access *access, c
     ti_access_image(access, items, &image);
     ti_box around = ti_boxes_bounding(image.data, image.count);
     ti_vec_fini(&image);
-    return ti_distribution_owner(&buffer->distribution, around.min);
+    const ti_distribution distribution = ti_buffer_distribution(buffer);
+    return ti_distribution_owner(&distribution, around.min);
 }
 
 /* ---- questions of the program */

@@ -480,6 +480,21 @@ void ti_shapes_forget(ti_shapes *s, const ti_buffer_info *buffer)
     }
 }
 
+void ti_shapes_forget_function(ti_shapes *s, const ti_custom_mapper *mapper, const ti_user_op *op)
+{
+    for (entry *e = s->newest, *older; e; e = older) {
+        bool uses = false;
+        older = e->older;
+        for (uint32_t i = 0; i < e->shape->accesses; i++) {
+            const ti_access *a = &e->shape->access[i];
+            uses = uses || (mapper && a->custom == mapper) || (op && a->reducer.user == op);
+        }
+        if (uses) {
+            leave(s, e);
+        }
+    }
+}
+
 size_t ti_shapes_count(const ti_shapes *s)
 {
     return s->count;

@@ -30,6 +30,9 @@ void ti_shapes_abandon(ti_shapes *shapes);
  * may get its address. */
 void ti_shapes_forget(ti_shapes *shapes, const ti_buffer_info *buffer);
 
+/* A custom mapper (or NULL) or an operator (or NULL) is destroyed: likewise, since it must not be used any more. */
+void ti_shapes_forget_function(ti_shapes *shapes, const ti_custom_mapper *mapper, const ti_user_op *op);
+
 /* How many there are, and the bytes of all, those that have left included: tests. */
 size_t ti_shapes_count(const ti_shapes *shapes);
 size_t ti_shapes_bytes(const ti_shapes *shapes);

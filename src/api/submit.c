@@ -161,12 +161,33 @@ static ti_shape *copy_shape(const tacit_context *ctx, ti_arena *arena, const tac
     return shape;
 }
 
+/* What is destroyed must not be used; all else of the description is good. */
+static tacit_status check_functions(tacit_context *ctx, const tacit_task *given)
+{
+    for (int i = 0; i < TACIT_MAX_ACCESSES && given->access[i].mode != 0; i++) {
+        const tacit_access *a = &given->access[i];
+        if (a->mode == TACIT_REDUCE) {
+            if (a->op.kind == TACIT_OP_USER && ctx->ops.data[a->op.type]->destroyed) {
+                return ti_context_error(ctx, TACIT_ERROR_STATE,
+                                        "task '%s', access %d to buffer '%s': operator %d is destroyed",
+                                        given->name ? given->name : "task", i, a->buffer->info.name, a->op.type);
+            }
+        } else if (ti_mapper_has_rule(&a->mapper, TI_ARG_IS_HANDLE) && ctx->mappers.data[a->mapper.arg]->destroyed) {
+            return ti_context_error(ctx, TACIT_ERROR_STATE,
+                                    "task '%s', access %d to buffer '%s': custom mapper %d is destroyed",
+                                    given->name ? given->name : "task", i, a->buffer->info.name, a->mapper.arg);
+        }
+    }
+    return TACIT_OK;
+}
+
 /* Check a description and make a shape of it, or none of an empty range. What is not good leaves nothing behind:
  * programs may try often. */
 static tacit_status make_shape(tacit_context *ctx, const tacit_task *given, uint64_t task, const ti_shape **out)
 {
     ti_checked checked;
     TI_TRY(ti_check_task(ctx, given, &checked));
+    TI_TRY(check_functions(ctx, given));
     if (checked.is_empty) {
         return TACIT_OK;
     }

@@ -11,10 +11,11 @@ enum { FIRST_CHUNK = 64, CHUNKS = 24 }; /* chunk c has FIRST_CHUNK << c slots */
 
 typedef struct slot {
     _Atomic uint64_t serial; /* of the object, or 0: there is none */
-    struct slot *next;       /* among the freed ones, oldest first */
-    _Alignas(16) char object[TI_HANDLE_BYTES];
+    union {
+        struct slot *next; /* among the freed ones, oldest first */
+        char object[TI_HANDLE_BYTES(TI_HANDLE_KINDS)];
+    };
 } slot;
-_Static_assert(sizeof(slot) == 512, "a power of two, so that no division is needed");
 
 static struct pool {
     ti_lock lock;
@@ -25,6 +26,12 @@ static struct pool {
     size_t resting; /* freed ones in that list */
     uint64_t made;  /* objects so far */
 } pools[TI_HANDLE_KINDS];
+
+/* A power of two. */
+static size_t slot_bytes(ti_handle_kind kind)
+{
+    return offsetof(slot, object) + TI_HANDLE_BYTES(kind);
+}
 
 static slot *slot_of(void *object)
 {
@@ -40,30 +47,30 @@ static slot *take_rested(struct pool *p)
     return s;
 }
 
-static slot *take_fresh(struct pool *p)
+static slot *take_fresh(struct pool *p, size_t bytes)
 {
     int chunks = atomic_load_explicit(&p->chunks, memory_order_relaxed);
     if (chunks == 0 || p->used == (size_t)FIRST_CHUNK << (chunks - 1)) {
         if (chunks == CHUNKS) {
             TI_PANIC("more than %d million handles", (FIRST_CHUNK << (CHUNKS - 20)) - 1);
         }
-        slot *chunk = ti_alloc_aligned(((size_t)FIRST_CHUNK << chunks) * sizeof(slot));
+        slot *chunk = ti_alloc_aligned(((size_t)FIRST_CHUNK << chunks) * bytes);
         atomic_store_explicit(&p->chunk[chunks], chunk, memory_order_relaxed);
         atomic_store_explicit(&p->chunks, ++chunks, memory_order_release);
         p->used = 0;
     }
-    return &atomic_load_explicit(&p->chunk[chunks - 1], memory_order_relaxed)[p->used++];
+    char *first = (char *)atomic_load_explicit(&p->chunk[chunks - 1], memory_order_relaxed);
+    return (slot *)(void *)(first + p->used++ * bytes);
 }
 
 void *ti_handle_new(ti_handle_kind kind)
 {
     struct pool *p = &pools[kind];
     ti_lock_take(&p->lock);
-    slot *s = p->resting > TI_HANDLE_REST ? take_rested(p) : take_fresh(p);
+    slot *s = p->resting > TI_HANDLE_REST ? take_rested(p) : take_fresh(p, slot_bytes(kind));
     uint64_t serial = ++p->made;
     ti_lock_drop(&p->lock);
-    s->next = NULL;
-    memset(s->object, 0, sizeof(s->object));
+    memset((char *)s + offsetof(slot, object), 0, TI_HANDLE_BYTES(kind));
     atomic_store_explicit(&s->serial, serial, memory_order_release);
     return s->object;
 }
@@ -91,11 +98,10 @@ uint64_t ti_handle_serial(ti_handle_kind kind, const void *object)
     struct pool *p = &pools[kind];
     for (int c = atomic_load_explicit(&p->chunks, memory_order_acquire); c-- > 0;) {
         slot *chunk = atomic_load_explicit(&p->chunk[c], memory_order_relaxed);
-        uintptr_t offset = (uintptr_t)object - (uintptr_t)chunk[0].object,
-                  bytes = ((uintptr_t)FIRST_CHUNK << c) * sizeof(slot);
-        if (offset < bytes) {
-            slot *s = &chunk[offset / sizeof(slot)];
-            return offset % sizeof(slot) == 0 ? atomic_load_explicit(&s->serial, memory_order_acquire) : 0;
+        uintptr_t offset = (uintptr_t)object - (uintptr_t)chunk->object, size = slot_bytes(kind);
+        if (offset < ((uintptr_t)FIRST_CHUNK << c) * size) {
+            const slot *s = slot_of((char *)(uintptr_t)chunk->object + offset / size * size);
+            return offset % size == 0 ? atomic_load_explicit(&s->serial, memory_order_acquire) : 0;
         }
     }
     return 0;

@@ -20,9 +20,11 @@ typedef enum ti_handle_kind {
     TI_HANDLE_KINDS
 } ti_handle_kind;
 
-enum { TI_HANDLE_BYTES = 496 /* most of an object */, TI_HANDLE_REST = 1024 };
+enum { TI_HANDLE_REST = 1024 };
+/* Most bytes of an object. There are few contexts, but there may be many of all others. */
+#define TI_HANDLE_BYTES(kind) ((kind) == TI_HANDLE_CONTEXT ? 504 : 120)
 
-void *ti_handle_new(ti_handle_kind kind); /* TI_HANDLE_BYTES, zero-filled, aligned to 16 bytes */
+void *ti_handle_new(ti_handle_kind kind); /* TI_HANDLE_BYTES(kind), zero-filled, aligned to 8 bytes */
 void ti_handle_free(ti_handle_kind kind, void *object);
 /* Which object of this kind `object`, which may be anything, is, counted from 1 in the order of their creation. 0: it
  * did not come from ti_handle_new of this kind, or was freed. */
@@ -35,7 +37,7 @@ static inline bool ti_handle_is_live(ti_handle_kind kind, const void *object)
 
 #define TI_HANDLE_NEW(type, kind)                                                                                      \
     (__extension__({                                                                                                   \
-        _Static_assert(sizeof(type) <= TI_HANDLE_BYTES && _Alignof(type) <= 16, "fits a slot");                        \
+        _Static_assert(sizeof(type) <= TI_HANDLE_BYTES(kind) && _Alignof(type) <= 8, "fits a slot");                   \
         (type *)ti_handle_new(kind);                                                                                   \
     }))
 

@@ -16,7 +16,8 @@
 
 static inline void *ti_vec_grown(void *data, size_t *capacity, size_t need, size_t elem_size)
 {
-    size_t old = *capacity, fresh = old ? old : 8;
+    /* A cache line first: there are many, of few large elements. */
+    size_t old = *capacity, fresh = old ? old : elem_size <= 8 ? 8 : elem_size <= 32 ? 64 / elem_size : 1;
     while (fresh < need) {
         fresh *= 2;
     }

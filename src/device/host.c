@@ -451,7 +451,7 @@ static void host_launch(ti_device *device, int lane, ti_device_kernel *kernel)
 {
     host *h = (host *)device;
     (void)lane;
-    TI_ASSERT(kernel->kernel->host);
+    TI_ASSERT(kernel->run || kernel->kernel->host);
     job *j = job_create(h, kernel->token, kernel_parts(kernel, device->workers));
     j->kernel = kernel;
     atomic_fetch_add_explicit(&h->queued_kernels, 1, memory_order_relaxed);

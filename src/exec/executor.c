@@ -6,13 +6,15 @@
 #include "exec/allocation_table.h"
 #include "exec/block_run.h"
 #include "exec/collective_issue.h"
-#include "ir/reduction.h"
+#include "exec/combine.h"
 #include "ir/signal.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { POLL_BATCH = 32, MAX_STEPS_WITHOUT_NETWORK = 4, FEW_VIEWS = TACIT_MAX_ACCESSES + 1 };
+/* Slots of so many bytes are combined by the workers. */
+enum { COMBINE_BYTES = 64 * 1024 };
 
 /* A kernel in flight. `view` has the views of part 0, then those of part 1 ..., if parts have views of their own
  * (reductions). Behind those of each part, and from `used` on, entries are empty, so that kernels that use views which
@@ -188,28 +190,33 @@ static void fill_views(ti_executor *ex, const ti_instruction *i, uint32_t parts,
     j->used = (size_t)parts * stride;
 }
 
-/* Each part of a task with reductions has views of its own. */
+/* Each part of a task with reductions has views of its own. Nobody has touched its slots, nor those that are left if
+ * there are fewer parts. */
 static void run_part(ti_device_kernel *kernel, int part, int parts, tacit_launch *launch)
 {
-    (void)parts;
-    launch->view += (size_t)part * (size_t)(launch->num_views + 1);
+    const ti_instruction *i = kernel->user;
+    uint32_t views = i->as.kernel.views, stride = views + 1;
+    TI_ASSERT((uint32_t)parts <= i->as.kernel.slots);
+    for (uint32_t s = (uint32_t)part; s < i->as.kernel.slots; s += (uint32_t)parts) {
+        for (uint32_t v = 0; v < views; v++) {
+            const ti_instruction_view *from = &i->as.kernel.view[v];
+            if (from->mode == TACIT_REDUCE) {
+                ti_reducer_fill_identity(&from->reducer, launch->view[s * stride + v].data,
+                                         (size_t)ti_box_volume(&from->buffer->extent));
+            }
+        }
+    }
+    launch->view += (size_t)part * stride;
     ti_kernel_call(kernel, launch);
 }
 
-/* Blocks get their slots, and identities, as they begin. */
+/* Slots get their identities where they are filled. */
 static void prepare_reduction(const ti_instruction *i, job *j)
 {
+    j->kernel.run = run_part;
     if (i->task->shape->in_blocks) {
         j->kernel.run = ti_block_run;
         j->kernel.whole = i->as.kernel.runs == 1;
-        return;
-    }
-    j->kernel.run = run_part;
-    for (size_t k = 0; k < j->used; k++) {
-        if (j->view[k].mode == TACIT_REDUCE) {
-            const ti_instruction_view *from = &i->as.kernel.view[j->view[k].access];
-            ti_reducer_fill_identity(&from->reducer, j->view[k].data, (size_t)ti_box_volume(&from->buffer->extent));
-        }
     }
 }
 
@@ -293,7 +300,7 @@ static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
     const ti_task *task = i->task;
     bool own_views = has_reduction(i);
     /* Parts that have views of their own. */
-    uint32_t parts = own_views && !task->shape->in_blocks ? (uint32_t)ex->is.system->workers : 1;
+    uint32_t parts = TI_MAX(i->as.kernel.slots, 1);
     job *j = take_job(ex, (size_t)parts * (i->as.kernel.views + 1));
     fill_views(ex, i, parts, j);
     j->kernel = (ti_device_kernel){
@@ -397,32 +404,39 @@ static void issue_transfer(ti_executor *ex, const ti_instruction *i)
     }
 }
 
-static void issue_reduce(ti_executor *ex, const ti_instruction *i)
+static void run_combine(ti_device_kernel *kernel, int part, int parts, tacit_launch *launch)
 {
-    size_t n = i->as.reduce.elements, bytes = n * i->as.reduce.buffer->elem_size;
+    (void)part;
+    (void)parts;
+    ti_combine_slots(kernel->user, launch->view[0].data, launch->view[1].data, launch->chunk.min[0],
+                     launch->chunk.max[0]);
+}
+
+/* Workers share what is long. */
+static void issue_reduce(ti_executor *ex, ti_engine_slot *slot)
+{
+    const ti_instruction *i = slot->instruction;
+    size_t n = i->as.reduce.elements, elem = i->as.reduce.buffer->elem_size;
     char *slots = ti_allocation_table_base(&ex->table, &(ti_place){ .allocation = i->as.reduce.staging });
-    if (i->as.reduce.is_identity) {
-        ti_reducer_fill_identity(&i->as.reduce.reducer, slots, n);
+    char *to = i->as.reduce.is_root ? ti_allocation_table_base(&ex->table, &i->as.reduce.to) : NULL;
+    ti_device *device = device_of(ex, i);
+    if (n * elem < COMBINE_BYTES || device->workers == 1) {
+        ti_combine_slots(i, slots, to, 0, n);
+        ti_engine_complete(&ex->engine, i->id);
+        return;
     }
-    for (uint32_t k = 0; k < i->as.reduce.pairs; k++) {
-        const ti_slot_pair *pair = &i->as.reduce.pair[k];
-        TI_ASSERT(pair->into != pair->from);
-        ti_reducer_combine(&i->as.reduce.reducer, slots + pair->into * bytes, slots + pair->from * bytes, n);
-    }
-    for (uint32_t k = 1; k < i->as.reduce.slots; k++) {
-        ti_reducer_combine(&i->as.reduce.reducer, slots, slots + k * bytes, n);
-    }
-    if (i->as.reduce.is_root) {
-        char *base = ti_allocation_table_base(&ex->table, &i->as.reduce.to);
-        if (i->as.reduce.include_old) { /* an allocation that covers a whole buffer is packed like the slots */
-            ti_reducer_combine(&i->as.reduce.reducer, base, slots, n);
-            memcpy(slots, base, bytes);
-        }
-        ti_block to = ti_layout_block(base, &i->as.reduce.to.whole, &i->as.reduce.box, i->as.reduce.buffer->elem_size);
-        ti_block from = ti_layout_block(slots, &i->as.reduce.box, &i->as.reduce.box, i->as.reduce.buffer->elem_size);
-        ti_layout_copy(&to, &from);
-    }
-    ti_engine_complete(&ex->engine, i->id);
+    job *j = take_job(ex, 2);
+    j->view[0].data = slots;
+    j->view[1].data = to;
+    j->kernel = (ti_device_kernel){ .launch = { .chunk = tacit_box1(0, n), .view = j->view },
+                                    .dims = 1,
+                                    .granule = (int64_t)ti_combine_step(elem),
+                                    .token = i->id,
+                                    .run = run_combine,
+                                    .user = (void *)(uintptr_t)i };
+    slot->job = j;
+    ex->running++;
+    device->ops->launch(device, 0, &j->kernel);
 }
 
 static void issue_fence(ti_executor *ex, const ti_instruction *i)
@@ -484,7 +498,7 @@ static void issue(ti_executor *ex, ti_engine_slot *slot)
         issue_transfer(ex, i);
         break;
     case TI_INSTRUCTION_REDUCE:
-        issue_reduce(ex, i);
+        issue_reduce(ex, slot);
         break;
     case TI_INSTRUCTION_FENCE:
         issue_fence(ex, i);
@@ -505,9 +519,10 @@ static void issue(ti_executor *ex, ti_engine_slot *slot)
 static void retire(ti_executor *ex, uint64_t id)
 {
     ti_engine_slot *slot = ti_engine_slot_of(&ex->engine, id);
-    TI_ASSERT(slot->issued && !slot->complete && ex->running >= runs_on_device(slot->instruction->kind));
+    bool ran = slot->job || runs_on_device(slot->instruction->kind);
+    TI_ASSERT(slot->issued && !slot->complete && ex->running >= ran);
     ex->activity++;
-    ex->running -= runs_on_device(slot->instruction->kind);
+    ex->running -= ran;
     if (TI_UNLIKELY(ex->tap != NULL)) {
         ex->tap->completed(ex->tap->user, slot->instruction);
     }

@@ -30,14 +30,26 @@ void ti_region_map_init(ti_region_map *map)
     *map = (ti_region_map){ 0 };
 }
 
-static ti_region_node *take_node(ti_region_map *map)
+static void free_node(ti_region_node *node)
 {
-    ti_region_node *node = map->spare;
-    if (node) {
+    ti_free(node, ti_region_node_size(node->capacity));
+}
+
+/* With room for `capacity` boxes at least. Nothing points to spare ones that are smaller: they were roots. */
+static ti_region_node *take_node(ti_region_map *map, int capacity)
+{
+    ti_region_node *node;
+    while ((node = map->spare)) {
         map->spare = node->next_spare;
         map->spares--;
-    } else {
-        node = ti_alloc(sizeof(*node));
+        if (node->capacity >= capacity) {
+            break;
+        }
+        free_node(node);
+    }
+    if (!node) {
+        node = ti_alloc(ti_region_node_size(capacity));
+        node->capacity = (int16_t)capacity;
     }
     node->count = 0;
     node->inner = false;
@@ -58,16 +70,33 @@ static void drop_node(ti_region_map *map, ti_region_node *node, int max_spares)
             memset(map->fingers, 0, TI_REGION_FINGERS * sizeof(*map->fingers));
         }
         map->freed++;
-        TI_DELETE(node);
+        free_node(node);
     }
+}
+
+/* A root that is a leaf gets room for `n` more boxes, if it may have that many. */
+static void make_room(ti_region_map *map, int n)
+{
+    ti_region_node *old = map->root;
+    if (TI_LIKELY(map->height > 0 || old->count + n <= old->capacity || old->capacity == FANOUT)) {
+        return;
+    }
+    int capacity = old->count + n <= FANOUT / 4 ? FANOUT / 4 : FANOUT;
+    ti_region_node *fresh = take_node(map, capacity);
+    fresh->count = old->count;
+    memcpy(fresh->box, old->box, (size_t)old->count * sizeof(ti_box));
+    memcpy(ti_region_values(fresh), ti_region_values(old), (size_t)old->count * sizeof(uint64_t));
+    map->finger = map->finger == old ? fresh : map->finger;
+    map->root = fresh;
+    drop_node(map, old, 0);
 }
 
 static void free_tree(ti_region_node *node, int height)
 {
     for (int i = 0; height > 0 && i < node->count; i++) {
-        free_tree(node->child[i], height - 1);
+        free_tree(ti_region_child(node, i), height - 1);
     }
-    TI_DELETE(node);
+    free_node(node);
 }
 
 void ti_region_map_fini(ti_region_map *map)
@@ -78,7 +107,7 @@ void ti_region_map_fini(ti_region_map *map)
     while (map->spare) {
         ti_region_node *node = map->spare;
         map->spare = node->next_spare;
-        TI_DELETE(node);
+        free_node(node);
     }
     ti_vec_fini(&map->orphans);
     ti_free(map->fingers, map->fingers ? TI_REGION_FINGERS * sizeof(*map->fingers) : 0);
@@ -108,14 +137,14 @@ static double overlap(const ti_box *a, const ti_box *b)
 
 static void leaf_insert(ti_region_node *leaf, const ti_box *box, uint64_t value)
 {
-    TI_ASSERT(!leaf->inner && leaf->count < FANOUT);
+    TI_ASSERT(!leaf->inner && leaf->count < leaf->capacity);
     int i = leaf->count++;
-    for (; i > 0 && ti_region_compare(&leaf->box[i - 1], leaf->value[i - 1], box, value) > 0; i--) {
+    for (; i > 0 && ti_region_compare(&leaf->box[i - 1], ti_region_values(leaf)[i - 1], box, value) > 0; i--) {
         leaf->box[i] = leaf->box[i - 1];
-        leaf->value[i] = leaf->value[i - 1];
+        ti_region_values(leaf)[i] = ti_region_values(leaf)[i - 1];
     }
     leaf->box[i] = *box;
-    leaf->value[i] = value;
+    ti_region_values(leaf)[i] = value;
 }
 
 static void node_put(ti_region_node *node, int height, const ti_box *box, uint64_t value)
@@ -123,10 +152,10 @@ static void node_put(ti_region_node *node, int height, const ti_box *box, uint64
     if (height == 0) {
         leaf_insert(node, box, value);
     } else {
-        TI_ASSERT(node->count < FANOUT);
+        TI_ASSERT(node->count < node->capacity);
         node->inner = true;
         node->box[node->count] = *box;
-        node->value[node->count++] = value;
+        ti_region_values(node)[node->count++] = value;
     }
 }
 
@@ -134,7 +163,7 @@ static void pool_add(pool *p, const ti_region_node *node)
 {
     TI_ASSERT(p->count + node->count <= MAX_POOLED);
     memcpy(&p->box[p->count], node->box, (size_t)node->count * sizeof(ti_box));
-    memcpy(&p->value[p->count], node->value, (size_t)node->count * sizeof(uint64_t));
+    memcpy(&p->value[p->count], ti_region_values(node), (size_t)node->count * sizeof(uint64_t));
     p->count += node->count;
 }
 
@@ -235,7 +264,7 @@ static ti_region_node *node_insert(ti_region_map *map, ti_region_node *node, int
         p.box[p.count] = entry[i].box;
         p.value[p.count++] = entry[i].value;
     }
-    ti_region_node *fresh = take_node(map);
+    ti_region_node *fresh = take_node(map, FANOUT);
     pool_split(&p, height, node, fresh);
     return fresh;
 }
@@ -270,7 +299,7 @@ static ti_region_node *insert_below(ti_region_map *map, ti_region_node *node, in
         return node_insert(map, node, 0, entry, 1);
     }
     int at = choose_child(node, &entry->box);
-    ti_region_node *child = node->child[at], *fresh = insert_below(map, child, height - 1, entry);
+    ti_region_node *child = ti_region_child(node, at), *fresh = insert_below(map, child, height - 1, entry);
     if (!fresh) {
         node->box[at] = ti_box_bounding(&node->box[at], &entry->box);
         return NULL;
@@ -286,7 +315,7 @@ static void grow_root(ti_region_map *map, ti_region_node *old, ti_region_node *f
     if (!fresh) {
         return;
     }
-    ti_region_node *root = take_node(map);
+    ti_region_node *root = take_node(map, FANOUT);
     node_insert(map, root, 1, (ti_region_entry[]){ as_child(old), as_child(fresh) }, 2);
     map->root = root;
     map->height++;
@@ -296,10 +325,11 @@ void ti_region_map_insert(ti_region_map *map, const ti_box *box, uint64_t value)
 {
     TI_ASSERT(!ti_box_is_empty(box));
     if (!map->root) {
-        map->root = take_node(map);
+        map->root = take_node(map, 1);
         map->height = 0;
     }
     map->count++;
+    make_room(map, 1);
     if (TI_LIKELY(map->height == 0 && map->root->count < FANOUT)) {
         leaf_insert(map->root, box, value);
     } else {
@@ -316,7 +346,7 @@ static void node_erase(ti_region_node *node, int at)
     TI_ASSERT(at >= 0 && at < node->count);
     size_t behind = (size_t)(--node->count - at);
     memmove(&node->box[at], &node->box[at + 1], behind * sizeof(ti_box));
-    memmove(&node->value[at], &node->value[at + 1], behind * sizeof(uint64_t));
+    memmove(&ti_region_values(node)[at], &ti_region_values(node)[at + 1], behind * sizeof(uint64_t));
 }
 
 /* The neighbour of a child whose joint box is smallest. */
@@ -340,10 +370,10 @@ static int choose_neighbour(const ti_region_node *node, int at)
 static void refill_child(ti_region_map *map, ti_region_node *node, int height, int at)
 {
     int other = choose_neighbour(node, at);
-    ti_region_node *small = node->child[at], *full = node->child[other];
+    ti_region_node *small = ti_region_child(node, at), *full = ti_region_child(node, other);
     if (small->count + full->count <= FANOUT) {
         for (int i = 0; i < small->count; i++) {
-            node_put(full, height - 1, &small->box[i], small->value[i]);
+            node_put(full, height - 1, &small->box[i], ti_region_values(small)[i]);
         }
         node->box[other] = ti_box_bounding(&node->box[other], &node->box[at]);
         node_erase(node, at);
@@ -362,7 +392,7 @@ static bool remove_below(ti_region_map *map, ti_region_node *node, int height, c
 {
     if (height == 0) {
         for (int i = 0; i < node->count; i++) {
-            if (node->value[i] == value && ti_box_equal(&node->box[i], box)) {
+            if (ti_region_values(node)[i] == value && ti_box_equal(&node->box[i], box)) {
                 node_erase(node, i);
                 return true;
             }
@@ -370,7 +400,7 @@ static bool remove_below(ti_region_map *map, ti_region_node *node, int height, c
         return false;
     }
     for (int i = 0; i < node->count; i++) {
-        ti_region_node *child = node->child[i];
+        ti_region_node *child = ti_region_child(node, i);
         if (!ti_box_covers(&node->box[i], box) || !remove_below(map, child, height - 1, box, value)) {
             continue;
         }
@@ -388,13 +418,13 @@ static void shorten(ti_region_map *map)
 {
     while (map->height > 0) {
         ti_region_node *old = map->root;
-        if (old->count == 2 && old->child[0]->count + old->child[1]->count <= MAX_MERGED) {
+        if (old->count == 2 && ti_region_child(old, 0)->count + ti_region_child(old, 1)->count <= MAX_MERGED) {
             refill_child(map, old, map->height, 0);
         }
         if (old->count > 1) {
             return;
         }
-        map->root = old->child[0];
+        map->root = ti_region_child(old, 0);
         map->height--;
         drop_node(map, old, MAX_SPARE);
     }
@@ -464,7 +494,7 @@ static ti_region_node *cut_below(ti_region_map *map, ti_region_node *node, int h
         if (height == 0 || !ti_box_covers(&node->box[i], box)) {
             continue;
         }
-        ti_region_node *child = node->child[i], *fresh = cut_below(map, child, height - 1, box, p, found);
+        ti_region_node *child = ti_region_child(node, i), *fresh = cut_below(map, child, height - 1, box, p, found);
         if (fresh) {
             const ti_region_entry added = as_child(fresh);
             node->box[i] = ti_region_node_bounding(child);
@@ -481,6 +511,7 @@ void ti_region_map_cut(ti_region_map *map, const ti_box *box, const ti_region_en
     bool found = false;
     TI_ASSERT(map->root && n >= 1 && n <= 7);
     map->count += (size_t)n - 1;
+    make_room(map, n - 1);
     if (ti_region_finger_covers(map, &copy) && ti_box_equal(&map->finger->box[map->at], &copy) &&
         map->finger->count + n - 1 <= FANOUT) { /* the pieces are its box, so no box above changes */
         node_erase(map->finger, map->at);
@@ -499,9 +530,9 @@ static size_t drop_subtree(ti_region_map *map, ti_region_node *node, int height,
     size_t entries = 0;
     for (int i = 0; i < node->count; i++) {
         if (height > 0) {
-            entries += drop_subtree(map, node->child[i], height - 1, kept);
+            entries += drop_subtree(map, ti_region_child(node, i), height - 1, kept);
         } else if (kept) {
-            ti_region_entry entry = { node->box[i], node->value[i] };
+            ti_region_entry entry = { node->box[i], ti_region_values(node)[i] };
             ti_vec_push(kept, entry);
         }
     }
@@ -518,9 +549,9 @@ static size_t remove_inside_below(ti_region_map *map, ti_region_node *node, int 
     int kept = 0;
     for (int i = 0; i < node->count; i++) {
         bool covered = ti_box_covers(box, &node->box[i]), meets = covered || ti_box_meets(box, &node->box[i]);
-        ti_region_node *child = height > 0 ? node->child[i] : NULL;
+        ti_region_node *child = height > 0 ? ti_region_child(node, i) : NULL;
         node->box[kept] = node->box[i];
-        node->value[kept] = node->value[i];
+        ti_region_values(node)[kept] = ti_region_values(node)[i];
         if (height == 0) {
             removed += covered;
             kept += !covered;
@@ -581,7 +612,7 @@ size_t ti_region_map_unite(ti_region_map *map, const ti_box *box, uint64_t value
         }
         first = inside ? kept : first;
         leaf->box[kept] = inside ? *box : leaf->box[i];
-        leaf->value[kept++] = inside ? value : leaf->value[i];
+        ti_region_values(leaf)[kept++] = inside ? value : ti_region_values(leaf)[i];
     }
     TI_ASSERT(first >= 0);
     leaf->count = kept;

@@ -12,19 +12,34 @@ enum { TI_REGION_FANOUT = TI_REGION_MAP_FEW, TI_REGION_MIN_COUNT = 4 };
 /* Tree nodes that a map keeps for reuse: normally, and where much was removed at once. */
 enum { TI_REGION_MAX_SPARE = 64, TI_REGION_MAX_SPARE_AFTER_MANY = 512 };
 
+/* Where the root is a leaf it may have room for a few boxes only: most maps never have more. */
 struct ti_region_node {
     int32_t count;
+    int16_t capacity; /* boxes that it has room for; behind them lie their values, or children */
     bool inner;
-    int32_t follow_at;      /* of a leaf: where in `follow` */
-    uint32_t follow_round;  /* `follow` counts only if the map has freed no tree node since */
-    ti_region_node *follow; /* the leaf where the next thing was found: loops in order go there again; or NULL */
-    ti_box box[TI_REGION_FANOUT];
+    int32_t follow_at;     /* of a leaf: where in `follow` */
+    uint32_t follow_round; /* `follow` counts only if the map has freed no tree node since */
     union {
-        uint64_t value[TI_REGION_FANOUT];
-        ti_region_node *child[TI_REGION_FANOUT];
+        ti_region_node *follow; /* the leaf where the next thing was found: loops in order go there again; or NULL */
         ti_region_node *next_spare;
     };
+    ti_box box[];
 };
+
+static inline size_t ti_region_node_size(int capacity)
+{
+    return sizeof(ti_region_node) + (size_t)capacity * (sizeof(ti_box) + sizeof(uint64_t));
+}
+
+static inline uint64_t *ti_region_values(const ti_region_node *node)
+{
+    return (uint64_t *)(uintptr_t)(node->box + node->capacity);
+}
+
+static inline ti_region_node *ti_region_child(const ti_region_node *node, int i)
+{
+    return (ti_region_node *)(uintptr_t)ti_region_values(node)[i];
+}
 
 /* Where an entry was. What is there now may be another one, or none: whoever follows a finger looks. */
 struct ti_region_finger {

@@ -34,7 +34,7 @@ static bool find_below(ti_region_map *map, ti_region_node *node, int height, con
         return false;
     }
     for (int i = 0; i < node->count; i++) {
-        if (ti_box_covers(&node->box[i], box) && find_below(map, node->child[i], height - 1, box)) {
+        if (ti_box_covers(&node->box[i], box) && find_below(map, ti_region_child(node, i), height - 1, box)) {
             return true;
         }
     }
@@ -44,7 +44,7 @@ static bool find_below(ti_region_map *map, ti_region_node *node, int height, con
 uint64_t *ti_region_map_near(ti_region_map *map, const ti_box *box)
 {
     if (ti_region_finger_covers(map, box) && ti_box_equal(&map->finger->box[map->at], box)) {
-        return &map->finger->value[map->at];
+        return &ti_region_values(map->finger)[map->at];
     }
     return NULL;
 }
@@ -53,7 +53,7 @@ uint64_t *ti_region_map_find(ti_region_map *map, const ti_box *box)
 {
     uint64_t *value = map->count ? ti_region_map_near(map, box) : NULL;
     if (!value && map->count && find_below(map, map->root, map->height, box)) {
-        value = &map->finger->value[map->at];
+        value = &ti_region_values(map->finger)[map->at];
     }
     return value;
 }
@@ -96,11 +96,11 @@ static void query_below(ti_region_map *map, ti_region_node *node, int height, co
             continue;
         }
         if (height == 0) {
-            ti_region_entry entry = { node->box[i], node->value[i] };
+            ti_region_entry entry = { node->box[i], ti_region_values(node)[i] };
             ti_vec_push(out, entry);
             ti_region_point_at(map, node, i);
         } else {
-            query_below(map, node->child[i], height - 1, box, out);
+            query_below(map, ti_region_child(node, i), height - 1, box, out);
         }
     }
 }
@@ -109,9 +109,9 @@ static void query_joining_below(const ti_region_node *node, int height, const ti
 {
     for (int i = 0; i < node->count; i++) {
         if (height > 0 && may_join(&node->box[i], box)) {
-            query_joining_below(node->child[i], height - 1, box, out);
+            query_joining_below(ti_region_child(node, i), height - 1, box, out);
         } else if (height == 0 && joins(&node->box[i], box)) {
-            ti_region_entry entry = { node->box[i], node->value[i] };
+            ti_region_entry entry = { node->box[i], ti_region_values(node)[i] };
             ti_vec_push(out, entry);
         }
     }
@@ -153,7 +153,7 @@ void ti_region_map_query(ti_region_map *map, const ti_box *box, ti_region_entrie
         return;
     }
     if (!map->overlapping && ti_region_finger_covers(map, box)) {
-        ti_region_entry entry = { map->finger->box[map->at], map->finger->value[map->at] };
+        ti_region_entry entry = { map->finger->box[map->at], ti_region_values(map->finger)[map->at] };
         ti_vec_push(out, entry);
         return;
     }
@@ -172,7 +172,7 @@ static void refer_in_leaf(ti_region_map *map, ti_region_node *leaf, const ti_box
     ti_region_ref *ref = out->data + out->count, *first = ref;
     for (int i = 0; i < leaf->count; i++) {
         if (ti_box_meets(&leaf->box[i], box)) {
-            *ref++ = (ti_region_ref){ &leaf->box[i], &leaf->value[i] };
+            *ref++ = (ti_region_ref){ &leaf->box[i], &ti_region_values(leaf)[i] };
         }
     }
     if (ref > first) {
@@ -189,7 +189,7 @@ static void refer_below(ti_region_map *map, ti_region_node *node, int height, co
     }
     for (int i = 0; i < node->count; i++) {
         if (ti_box_meets(&node->box[i], box)) {
-            refer_below(map, node->child[i], height - 1, box, out);
+            refer_below(map, ti_region_child(node, i), height - 1, box, out);
         }
     }
 }
@@ -201,7 +201,7 @@ void ti_region_map_refer(ti_region_map *map, const ti_box *box, ti_region_refs *
         return;
     }
     if (!map->overlapping && ti_region_finger_covers(map, box)) {
-        ti_region_ref ref = { &map->finger->box[map->at], &map->finger->value[map->at] };
+        ti_region_ref ref = { &map->finger->box[map->at], &ti_region_values(map->finger)[map->at] };
         ti_vec_push(out, ref);
         return;
     }
@@ -234,10 +234,10 @@ void ti_region_map_visit(const ti_region_map *map, uint64_t *cursor, ti_region_e
     for (int h = map->height; h > 0; h--) {
         int digit = h <= top ? (int)(*cursor >> 4 * h & 15) : 0;
         path[TI_MIN(h, 15)] = node;
-        node = node->child[TI_MIN(digit, node->count - 1)];
+        node = ti_region_child(node, TI_MIN(digit, node->count - 1));
     }
     for (int i = 0; i < node->count; i++) {
-        ti_region_entry entry = { node->box[i], node->value[i] };
+        ti_region_entry entry = { node->box[i], ti_region_values(node)[i] };
         ti_vec_push(out, entry);
     }
     for (int h = 1; h <= top; h++) {
@@ -255,7 +255,7 @@ void ti_region_map_visit(const ti_region_map *map, uint64_t *cursor, ti_region_e
 /* Counts the entries below `node` into *entries; false if something is wrong. */
 static bool is_valid_below(const ti_region_node *node, int height, int min_count, size_t *entries)
 {
-    if (node->count < min_count || node->count > FANOUT) {
+    if (node->count < min_count || node->count > node->capacity || (height > 0 && node->capacity < FANOUT)) {
         return false;
     }
     for (int i = 0; i < node->count; i++) {
@@ -268,10 +268,10 @@ static bool is_valid_below(const ti_region_node *node, int height, int min_count
             }
             continue;
         }
-        if (!node->child[i] || !is_valid_below(node->child[i], height - 1, MIN_COUNT, entries)) {
+        if (!ti_region_child(node, i) || !is_valid_below(ti_region_child(node, i), height - 1, MIN_COUNT, entries)) {
             return false;
         }
-        ti_box exact = ti_region_node_bounding(node->child[i]);
+        ti_box exact = ti_region_node_bounding(ti_region_child(node, i));
         if (!ti_box_equal(&exact, &node->box[i])) {
             return false;
         }

@@ -37,7 +37,6 @@ typedef struct ti_instruction_view {
     int mode;
     ti_reducer reducer; /* mode TACIT_REDUCE: `place` is staging with one slot per part */
     uint32_t first_slot;
-    uint64_t after; /* the instruction that made the place, if it is staging; else 0 */
 } ti_instruction_view;
 
 typedef struct ti_instruction_box {
@@ -74,6 +73,7 @@ typedef struct ti_instruction {
             ti_box chunk;
             const ti_instruction_view *view;
             uint32_t views;
+            uint32_t slots;           /* of each reduced access, one for each part of the kernel; not in blocks */
             uint32_t runs;            /* parts of a task in blocks; 0: not in blocks */
             const uint32_t *run_slot; /* first slot of each part, from the views' first_slot on */
         } kernel;

@@ -10,9 +10,10 @@ const char *ti_type_name(int type);
 const char *ti_op_name(int kind); /* "sum"; NULL if there is no such operator */
 bool ti_op_is_valid(tacit_op op); /* a built-in operator, and the type goes with it */
 
-/* An operator of the program's. Lives as long as the context. */
+/* An operator of the program's. Lives as long as the context, since networks know it by its address. */
 typedef struct ti_user_op {
-    tacit_op_desc desc; /* with copies of identity and user bytes */
+    tacit_op_desc desc; /* with copies of identity and user bytes, until it is destroyed and no task uses it any more */
+    bool destroyed;     /* by the program */
 } ti_user_op;
 
 /* An operator that is ready for use. */

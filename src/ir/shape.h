@@ -25,13 +25,15 @@ typedef struct ti_buffer_info {
     size_t elem_size;
 } ti_buffer_info;
 
-/* A registered custom mapper. Lives as long as the context. */
+/* A registered custom mapper. Lives as long as the context, since holders know it by its address; once it is destroyed
+ * and no task is left that uses it, `user` and `answers` are NULL. */
 typedef struct ti_custom_mapper {
     tacit_mapper_fn *fn;
     void *user;
     size_t user_size;
     unsigned properties;
     int handle;
+    bool destroyed;                    /* by the program */
     struct ti_custom_answers *answers; /* what it has said (ir/custom.h), or NULL: it is always asked */
 } ti_custom_mapper;
 

@@ -5,6 +5,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -141,8 +142,98 @@ static void refused(void **state)
     assert_int_equal(tacit_finalize(ctx), TACIT_OK);
 }
 
+/* ---- long arrays: kernels fill the buffer, workers share the combining, memory is used again */
+
+enum { LONG = 20000, ROUNDS = 5 };
+
+static _Atomic uint64_t combined, longest;
+
+static void add_longs(void *into, const void *from, size_t n, const void *user)
+{
+    uint64_t *a = into, most = longest;
+    const uint64_t *b = from;
+    (void)user;
+    for (size_t i = 0; i < n; i++) {
+        a[i] += b[i];
+    }
+    combined += n;
+    while (n > most && !atomic_compare_exchange_weak(&longest, &most, n)) {
+    }
+}
+
+static void add_items(const tacit_launch *k)
+{
+    for (size_t i = k->chunk.min[0]; i < k->chunk.max[0]; i++) {
+        for (size_t j = 0; j < LONG; j++) {
+            TACIT_AT1(uint64_t, k->view[0], j) += i * j + 1;
+        }
+    }
+}
+
+static void look(const tacit_launch *k)
+{
+    volatile uint64_t value = TACIT_GET1(uint64_t, k->view[0], LONG - 1);
+    (void)value;
+}
+
+static void long_program(tacit_context *ctx, void *user)
+{
+    static const size_t items[ROUNDS] = { 7, 1, 64, 2, 64 };
+    const bool *into = user;
+    uint64_t zero = 0, *init = calloc(LONG, sizeof(*init)), *found = malloc(LONG * sizeof(*found)), sum = 0, ones = 0;
+    tacit_op op;
+    tacit_buffer *b;
+    REQUIRE_OK(ctx,
+               tacit_op_create(ctx, &(tacit_op_desc){ .combine = add_longs, .identity = &zero, .elem_size = 8 }, &op));
+    REQUIRE_OK(
+        ctx,
+        tacit_buffer_create(
+            ctx, &(tacit_buffer_desc){ .name = "L", .range = TACIT_RANGE(LONG), .elem_size = 8, .init = init }, &b));
+    for (int r = 0; r < ROUNDS; r++) {
+        const tacit_task task = { .name = "add",
+                                  .range = TACIT_RANGE(items[r]),
+                                  .kernel = { .host = add_items },
+                                  .access = { *into ? tacit_reduce_into(b, op) : tacit_reduce(b, op) } };
+        REQUIRE_OK(ctx, tacit_submit(ctx, &task));
+        REQUIRE_OK(ctx, tacit_submit(ctx, &(tacit_task){ .name = "look",
+                                                         .range = TACIT_RANGE(8),
+                                                         .kernel = { .host = look },
+                                                         .access = { tacit_read(b, tacit_all()) } }));
+        sum = (*into ? sum : 0) + items[r] * (items[r] - 1) / 2;
+        ones = (*into ? ones : 0) + items[r];
+    }
+    REQUIRE_OK(ctx, tacit_fence_read(ctx, b, TACIT_BOX_ALL, found));
+    for (size_t j = 0; j < LONG; j++) {
+        REQUIRE(found[j] == sum * j + ones);
+    }
+    free(init);
+    free(found);
+}
+
+static void long_arrays(void **state)
+{
+    static const char *const devices[] = { NULL, "2", "2:discrete" };
+    (void)state;
+    for (int nodes = 1; nodes <= 4; nodes++) {
+        for (int i = 0; i < 24; i++) {
+            bool into = i % 2;
+            tacit_config config = { .workers = 1 + i / 2 % 2 * 2, .host_devices = devices[i / 4 % 3] };
+            config.reproducible = i / 12;
+            config.threads = TACIT_THREADS_ON;
+            combined = longest = 0;
+            cluster_run(
+                &(cluster){ .nodes = nodes, .config = &config, .eager = 64, .program = long_program, .user = &into });
+            if (nodes == 1 && !config.reproducible) {
+                assert_true(longest < LONG); /* or nobody could have shared it */
+                assert_true(combined > 0 || config.workers == 1);
+            }
+        }
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(in_order), cmocka_unit_test(refused) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(in_order), cmocka_unit_test(refused),
+                                        cmocka_unit_test(long_arrays) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

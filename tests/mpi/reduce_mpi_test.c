@@ -45,8 +45,8 @@ static void overwrite(void *into, const void *from, size_t n, const void *user)
 static const affine identity = { 1, 0 };
 static const unsigned char nothing[LONG_ELEMENT];
 static const ti_user_op own_ops[] = {
-    { { .combine = compose, .identity = &identity, .elem_size = sizeof(affine) } },
-    { { .combine = overwrite, .identity = nothing, .elem_size = LONG_ELEMENT } },
+    { .desc = { .combine = compose, .identity = &identity, .elem_size = sizeof(affine) } },
+    { .desc = { .combine = overwrite, .identity = nothing, .elem_size = LONG_ELEMENT } },
 };
 
 /* ---- one reduction */

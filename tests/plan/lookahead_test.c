@@ -596,6 +596,69 @@ static void discrete_devices_count(void **state)
     }
 }
 
+/* ---- staging memory */
+
+enum { LARGE = 1 << 20 };
+
+/* The next reduction of the same size has what the one before has used, until horizons have passed by. */
+static void staging_is_kept(void **state)
+{
+    (void)state;
+    node n;
+    setup_node(&n, one);
+    int sum = create(&n, "sum", LARGE, false), other = create(&n, "other", 4, true);
+    for (int i = 0; i < 40; i++) {
+        run(&n, "reduce", 8, sum, TACIT_REDUCE, tacit_all());
+    }
+    assert_int_equal(count(&n, TI_INSTRUCTION_ALLOC), 3); /* the buffers, and one for all slots */
+    assert_int_equal(count(&n, TI_INSTRUCTION_FREE), 0);
+    for (int i = 0; i < 400; i++) {
+        run(&n, "other", 4, other, TACIT_UPDATE, tacit_one_to_one());
+    }
+    assert_int_equal(count(&n, TI_INSTRUCTION_FREE), 1);
+    teardown_node(&n);
+}
+
+/* What is kept counts as free. */
+static void staging_makes_room(void **state)
+{
+    (void)state;
+    node n;
+    setup_node(&n, limited(4 * LARGE));
+    int sum = create(&n, "sum", LARGE, false), large = create(&n, "large", 3 * LARGE, false);
+    run(&n, "reduce", 8, sum, TACIT_REDUCE, tacit_all());
+    epoch(&n);
+    assert_int_equal(count(&n, TI_INSTRUCTION_FREE), 0);
+    run(&n, "large", 8, large, TACIT_WRITE, tacit_all());
+    epoch(&n);
+    assert_null(ti_instruction_graph_refusal(n.graph));
+    assert_int_equal(count(&n, TI_INSTRUCTION_FREE), 1);
+    for (size_t i = 0; i < n.seen.count; i++) {
+        bool frees = n.seen.data[i].kind == TI_INSTRUCTION_FREE;
+        assert_true(!frees || n.first_dep == n.seen.data[i].id);
+    }
+    teardown_node(&n);
+}
+
+/* One worker fills the buffer itself, if that is worth waiting for its readers. */
+static void one_slot_is_the_buffer(void **state)
+{
+    (void)state;
+    for (int large = 0; large < 2; large++) {
+        node n;
+        ti_system system = one;
+        system.workers = 1;
+        setup_node(&n, system);
+        int sum = create(&n, "sum", large ? LARGE : 8, false);
+        run(&n, "reduce", 8, sum, TACIT_REDUCE, tacit_all());
+        run(&n, "read", 8, sum, TACIT_READ, tacit_all());
+        epoch(&n);
+        assert_int_equal(count(&n, TI_INSTRUCTION_REDUCE), large ? 0 : 1);
+        assert_int_equal(count(&n, TI_INSTRUCTION_ALLOC), large ? 1 : 2);
+        teardown_node(&n);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -617,6 +680,9 @@ int main(void)
         cmocka_unit_test(memory_is_used_again),
         cmocka_unit_test(growth_counts_twice),
         cmocka_unit_test(discrete_devices_count),
+        cmocka_unit_test(staging_is_kept),
+        cmocka_unit_test(staging_makes_room),
+        cmocka_unit_test(one_slot_is_the_buffer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

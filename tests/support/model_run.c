@@ -443,7 +443,7 @@ void model_config(gen_rng *r, tacit_config *out)
     static const int steps[] = { 0, 1, 2, 4, 1000000 }, fronts[] = { 0, 0, 4, 16 }, ahead[] = { 0, 1, 2, 8 };
     static const int threads[] = { TACIT_THREADS_DEFAULT, TACIT_THREADS_INLINE, TACIT_THREADS_ON };
     static const int progress[] = { TACIT_PROGRESS_DEFAULT, TACIT_PROGRESS_SHARED, TACIT_PROGRESS_THREAD };
-    static const size_t early[] = { 0, 64, 1024 };
+    static const size_t early[] = { 0, 1, 64, 1024, 65536 };
     static const char *const devices[] = { NULL, NULL, "2", "1:discrete", "2:discrete", "3:discrete", "4:discrete" };
     *out = (tacit_config){ .workers = (int)gen_between(r, 1, 3) };
     out->host_devices = devices[gen_between(r, 0, 6)];
@@ -452,10 +452,12 @@ void model_config(gen_rng *r, tacit_config *out)
     out->run_ahead = ahead[gen_between(r, 0, 3)];
     out->horizon_step = steps[gen_between(r, 0, 4)];
     out->horizon_front = fronts[gen_between(r, 0, 3)];
-    out->early_bytes = early[gen_between(r, 0, 2)];
+    out->early_bytes = early[gen_between(r, 0, 4)];
     out->reproducible = gen_chance(r, 40);
     out->bounds_check = gen_chance(r, 20);
     out->lookahead = (int)gen_between(r, TACIT_LOOKAHEAD_DEFAULT, TACIT_LOOKAHEAD_FULL);
     out->collectives = (int)gen_between(r, TACIT_COLLECTIVES_DEFAULT, TACIT_COLLECTIVES_LOOKAHEAD);
+    out->collective_schedule = (int)gen_between(r, TACIT_COLLECTIVE_SCHEDULE_DEFAULT, TACIT_COLLECTIVE_SCHEDULE_PACKED);
+    out->divergence = gen_chance(r, 20) ? TACIT_DIVERGENCE_OFF : TACIT_DIVERGENCE_DEFAULT;
     out->explain = gen_chance(r, 30) ? "/dev/null" : NULL; /* plans are the same, and two threads fill the report */
 }

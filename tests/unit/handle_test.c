@@ -17,11 +17,11 @@ static void lives_until_it_is_freed(void **state)
     (void)state;
     char *a = ti_handle_new(TI_HANDLE_BUFFER), *b = ti_handle_new(TI_HANDLE_BUFFER);
     assert_ptr_not_equal(a, b);
-    assert_int_equal((uintptr_t)a % 16, 0);
-    for (int i = 0; i < TI_HANDLE_BYTES; i++) {
+    assert_int_equal((uintptr_t)a % 8, 0);
+    for (int i = 0; i < TI_HANDLE_BYTES(TI_HANDLE_BUFFER); i++) {
         assert_int_equal(a[i], 0);
     }
-    memset(a, 0xff, TI_HANDLE_BYTES);
+    memset(a, 0xff, TI_HANDLE_BYTES(TI_HANDLE_BUFFER));
     assert_true(ti_handle_is_live(TI_HANDLE_BUFFER, a));
     assert_true(ti_handle_is_live(TI_HANDLE_BUFFER, b));
     assert_false(ti_handle_is_live(TI_HANDLE_TICKET, a)); /* of another kind */

@@ -275,6 +275,7 @@ static void runs_written(void **state)
         }
         ti_deps_fini(&deps);
         ti_tracker_fini(&t);
+        ti_era_fini(&era);
     }
     assert_true(together > 200);
 }
@@ -312,6 +313,7 @@ static void against_model(void **state)
         ti_deps_fini(&deps);
         ti_tracker_fini(&t);
         ti_tracker_fini(&second);
+        ti_era_fini(&era);
     }
 }
 
@@ -339,6 +341,7 @@ static void readers_on_both_sides(void **state)
     }
     ti_deps_fini(&deps);
     ti_tracker_fini(&t);
+    ti_era_fini(&era);
 }
 
 typedef struct loop {
@@ -360,6 +363,7 @@ static void loop_init(loop *l, size_t bound)
 static void loop_fini(loop *l)
 {
     ti_tracker_fini(&l->tracker);
+    ti_era_fini(&l->era);
     ti_deps_fini(&l->deps);
 }
 
@@ -587,6 +591,7 @@ static void reading_again(void **state)
     ti_tracker_write(&t, &all, 106, &deps);
     assert_int_equal(deps.ids.count, 3); /* 2, 3 and 105 */
     ti_tracker_fini(&t);
+    ti_era_fini(&era);
     ti_deps_fini(&deps);
 }
 

@@ -185,15 +185,21 @@ static ti_block slab_block(ti_mpi_collectives *all, const ti_exchange *x, const 
     return b;
 }
 
-static MPI_Aint offset_of(const ti_exchange *x, const char *address)
+/* What offsets count from: what has no base counts from here. Not from NULL, since buffers at addresses like 0 and 1
+ * have meanings of their own (MPI_BOTTOM, and MPI_IN_PLACE in Open MPI). */
+static intptr_t origin_of(const ti_mpi_collectives *all, const ti_exchange *x)
 {
-    return (MPI_Aint)((intptr_t)address - (intptr_t)(x->layout ? x->base : NULL));
+    return x->layout && x->base ? (intptr_t)x->base : (intptr_t)all;
 }
 
-/* Where an offset leads: the base, or what has none is absolute. */
-static void *address_of(const ti_exchange *x, MPI_Aint offset)
+static MPI_Aint offset_of(const ti_mpi_collectives *all, const ti_exchange *x, const char *address)
 {
-    return (void *)((intptr_t)(x->layout ? x->base : NULL) + (intptr_t)offset);
+    return (MPI_Aint)((intptr_t)address - origin_of(all, x));
+}
+
+static void *address_of(const ti_mpi_collectives *all, const ti_exchange *x, MPI_Aint offset)
+{
+    return (void *)(origin_of(all, x) + (intptr_t)offset);
 }
 
 /* The unit at the start of `part`, as long as the distance to the next. */
@@ -207,7 +213,7 @@ static int make_unit(ti_mpi_collectives *all, const ti_exchange *x, const cut *c
         extent = step_of(all, x, part, c->dim) * (size_t)c->unit;
     }
     MPI_Datatype tight;
-    out->first = offset_of(x, block.base);
+    out->first = offset_of(all, x, block.base);
     TI_MPI_TRY(ti_mpi_type_create(&(ti_payload){ &block, 1, ti_block_bytes(&block) }, &tight, &all->call));
     TI_MPI_TRY(CALL(all, MPI_Type_create_resized, tight, 0, (MPI_Aint)extent, &out->unit));
     TI_MPI_TRY(CALL(all, MPI_Type_commit, &out->unit));
@@ -247,7 +253,7 @@ static int make_own(ti_mpi_collectives *all, const ti_exchange *x, const cut *c,
     if (!payload.count) {
         return MPI_SUCCESS;
     }
-    out->first = offset_of(x, payload.block[0].base);
+    out->first = offset_of(all, x, payload.block[0].base);
     return ti_mpi_type_create(&payload, &out->unit, &all->call);
 }
 
@@ -332,7 +338,7 @@ static int make_pair(ti_mpi_collectives *all, const ti_exchange *x, int r, int q
     }
     MPI_Datatype message;
     ti_payload payload = x->locate(x->user, &all->boxes[0]);
-    MPI_Aint at = offset_of(x, payload.block[0].base) - shift;
+    MPI_Aint at = offset_of(all, x, payload.block[0].base) - shift;
     TI_MPI_TRY(ti_mpi_type_create(&payload, &message, &all->call));
     TI_MPI_TRY(CALL(all, MPI_Type_create_hindexed, 1, &(int){ 1 }, &at, message, out));
     TI_MPI_TRY(CALL(all, MPI_Type_commit, out));
@@ -415,7 +421,7 @@ static int make_reduction(ti_mpi_collectives *all, const ti_exchange *x, ti_mpi_
     TI_ASSERT(block.count[0] == 1 && block.count[1] == 1);
     out->way = TI_MPI_WAY_COMBINE;
     out->own = (int)ti_box_volume(x->what->region);
-    out->first = offset_of(x, block.base);
+    out->first = offset_of(all, x, block.base);
     return ti_mpi_reducer_open(&x->what->reducer, &out->reducer, &all->call);
 }
 
@@ -549,8 +555,8 @@ static int call_pairs(ti_mpi_collectives *all, const ti_mpi_share *s, const ti_e
     if (!all->zeroes) {
         all->zeroes = TI_NEW_ARRAY(int, (size_t)all->nodes);
     }
-    return CALL(all, MPI_Ialltoallw, address_of(x, 0), s->count, all->zeroes, s->type, address_of(x, 1), s->at,
-                all->zeroes, s->type + all->nodes, s->mpi, r);
+    return CALL(all, MPI_Ialltoallw, address_of(all, x, 0), s->count, all->zeroes, s->type, address_of(all, x, 1),
+                s->at, all->zeroes, s->type + all->nodes, s->mpi, r);
 }
 
 static int call_combine(ti_mpi_collectives *all, const ti_mpi_share *s, const ti_collective *what, void *at,
@@ -572,14 +578,14 @@ static int call_mpi(ti_mpi_collectives *all, const ti_mpi_share *s, const ti_exc
     switch (s->way) {
     case TI_MPI_WAY_EVEN:
     case TI_MPI_WAY_UNEVEN:
-        return call_slabs(all, s, x->what, address_of(x, s->first), request);
+        return call_slabs(all, s, x->what, address_of(all, x, s->first), request);
     case TI_MPI_WAY_PAIRS:
         return call_pairs(all, s, x, request);
     case TI_MPI_WAY_PACKED:
         all->call = "MPI_Ialltoall";
         return ti_mpi_packed_start(&all->packings, &s->pieces, x, s->mpi, packing, request);
     case TI_MPI_WAY_COMBINE:
-        return call_combine(all, s, x->what, address_of(x, s->first), request);
+        return call_combine(all, s, x->what, address_of(all, x, s->first), request);
     case TI_MPI_WAY_DIRECT:
         break;
     }

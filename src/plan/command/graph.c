@@ -36,6 +36,7 @@ void ti_command_graph_destroy(ti_command_graph *graph)
     ti_split_cache_fini(&graph->splits);
     ti_orders_fini(&graph->orders);
     ti_arena_ring_fini(&graph->arenas);
+    ti_era_fini(&graph->era);
     TI_DELETE(graph);
 }
 

@@ -20,16 +20,17 @@ typedef struct ti_readers {
 
 typedef struct ti_command_buffer {
     const ti_buffer_info *info;
-    ti_version_map versions; /* with more than one node; settle the replay before you look */
-    ti_replay replay;
-    ti_discovery_cache collectives;
-    int fruitless; /* windows in a row that were held open for this buffer and gained nothing by it */
     struct {
         uint64_t task;          /* the latest reduction, or 0 */
         int a, b;               /* nodes that its result came to */
         ti_pattern untold;      /* how, if by a collective, until it has been reported */
         ti_readers seen, usual; /* since the latest reduction; before it */
     } reduced;
+    /* On one node nothing from here on is there. */
+    ti_version_map versions; /* settle the replay before you look */
+    ti_replay replay;
+    ti_discovery_cache collectives;
+    int fruitless;      /* windows in a row that were held open for this buffer and gained nothing by it */
     ti_tracker tracker; /* if recording */
 } ti_command_buffer;
 

@@ -133,6 +133,14 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
     }
 }
 
+/* What is not there on this system is not allocated. */
+static size_t state_size(const ti_command_graph *graph)
+{
+    return graph->system->record              ? sizeof(ti_command_buffer)
+           : ti_command_is_distributed(graph) ? offsetof(ti_command_buffer, tracker)
+                                              : offsetof(ti_command_buffer, versions);
+}
+
 void ti_command_close_buffer(ti_command_graph *graph, uint32_t slot)
 {
     ti_command_buffer *state = graph->buffer.data[slot];
@@ -148,7 +156,7 @@ void ti_command_close_buffer(ti_command_graph *graph, uint32_t slot)
     if (graph->system->record) {
         ti_tracker_fini(&state->tracker);
     }
-    TI_DELETE(state);
+    ti_free(state, state_size(graph));
     graph->buffer.data[slot] = NULL;
 }
 
@@ -159,7 +167,7 @@ static void create_buffer(ti_command_graph *graph, const ti_task *task)
         ti_vec_push(&graph->buffer, NULL);
     }
     TI_ASSERT(!graph->buffer.data[info->slot]);
-    ti_command_buffer *state = graph->buffer.data[info->slot] = TI_NEW(ti_command_buffer);
+    ti_command_buffer *state = graph->buffer.data[info->slot] = ti_alloc_zero(state_size(graph));
     state->info = info;
     if (ti_command_is_distributed(graph)) {
         ti_version_map_init(&state->versions, &info->extent, graph->system->num_nodes,

@@ -11,7 +11,7 @@ void ti_budget_fini(ti_budget *b)
 void ti_budget_take(ti_budget *b, uint64_t bytes, ti_deps *deps)
 {
     b->live += bytes;
-    uint64_t most = b->live + b->results + b->leaving; /* if none of the frees has happened */
+    uint64_t most = b->live + b->results + b->leaving + b->kept; /* if none of the frees has happened */
     for (size_t i = b->first_free; b->limit && most > b->limit && i < b->frees.count; i++) {
         ti_deps_add(deps, b->frees.data[i].id);
         most -= b->frees.data[i].bytes;
@@ -27,6 +27,20 @@ void ti_budget_give(ti_budget *b, uint64_t bytes, uint64_t id, uint64_t task)
         ti_planned_free entry = { id, task, bytes };
         ti_vec_push(&b->frees, entry);
     }
+}
+
+void ti_budget_keep(ti_budget *b, uint64_t bytes)
+{
+    TI_ASSERT(b->live >= bytes);
+    b->live -= bytes;
+    b->kept += bytes;
+}
+
+void ti_budget_use(ti_budget *b, uint64_t bytes)
+{
+    TI_ASSERT(b->kept >= bytes);
+    b->kept -= bytes;
+    b->live += bytes;
 }
 
 void ti_budget_release(ti_budget *b, uint64_t executed)

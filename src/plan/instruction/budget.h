@@ -16,6 +16,7 @@ typedef struct ti_planned_free {
 typedef struct ti_budget {
     uint64_t limit;   /* bytes; 0: none, and nothing below is kept but `live` */
     uint64_t live;    /* allocated and not freed, in the order of planning */
+    uint64_t kept;    /* besides: allocated, used by nobody, freed when memory is short */
     uint64_t results; /* kept for the application by fences */
     uint64_t leaving; /* of planned frees that may not have been executed */
     TI_VEC(ti_planned_free) frees;
@@ -33,6 +34,9 @@ static inline bool ti_budget_allows(const ti_budget *b, uint64_t bytes)
 void ti_budget_take(ti_budget *budget, uint64_t bytes, ti_deps *deps);
 /* Instruction `id` of `task` frees. */
 void ti_budget_give(ti_budget *budget, uint64_t bytes, uint64_t id, uint64_t task);
+/* Of what is in use, `bytes` are kept from now on, or what was kept is used again. */
+void ti_budget_keep(ti_budget *budget, uint64_t bytes);
+void ti_budget_use(ti_budget *budget, uint64_t bytes);
 /* Everything of tasks before `executed` is done. */
 void ti_budget_release(ti_budget *budget, uint64_t executed);
 

@@ -51,7 +51,7 @@ void ti_instruction_make_fresh(ti_instruction_graph *graph, const ti_task *task,
     }
     uint64_t near = places_of(state, state->place.data[place]->memory);
     ti_vec_clear(&graph->lacking);
-    ti_coherence_lacking(&state->coherence, box, place, &graph->lacking);
+    ti_coherence_lacking(state->coherence, box, place, &graph->lacking);
     for (size_t i = 0, next; i < graph->lacking.count; i = next) {
         int source = ti_coherence_source(graph->lacking.data[i].value, near);
         ti_box all = graph->lacking.data[i].box;
@@ -65,7 +65,7 @@ void ti_instruction_make_fresh(ti_instruction_graph *graph, const ti_task *task,
         }
         copy_from_allocations(graph, task, state, &all, source, place);
         for (size_t k = i; k < next; k++) {
-            ti_coherence_copy(&state->coherence, &graph->lacking.data[k].box, place);
+            ti_coherence_copy(state->coherence, &graph->lacking.data[k].box, place);
         }
     }
 }

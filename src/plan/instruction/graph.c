@@ -22,7 +22,10 @@ static void close_buffer(ti_instruction_graph *graph, uint32_t slot)
             TI_DELETE(state->place.data[i]);
         }
         ti_vec_fini(&state->place);
-        ti_coherence_fini(&state->coherence);
+        if (state->coherence) {
+            ti_coherence_fini(state->coherence);
+            TI_DELETE(state->coherence);
+        }
         TI_DELETE(state);
         graph->buffer.data[slot] = NULL;
     }
@@ -35,6 +38,8 @@ void ti_instruction_graph_destroy(ti_instruction_graph *graph)
     }
     ti_vec_fini(&graph->buffer);
     ti_vec_fini(&graph->staged);
+    ti_vec_fini(&graph->awaited);
+    ti_vec_fini(&graph->kept);
     ti_vec_fini(&graph->partial);
     ti_vec_fini(&graph->in_blocks);
     ti_vec_fini(&graph->pairs);
@@ -55,6 +60,7 @@ void ti_instruction_graph_destroy(ti_instruction_graph *graph)
     ti_vec_fini(&graph->emit.order);
     ti_budget_fini(&graph->emit.budget);
     ti_deps_fini(&graph->emit.deps);
+    ti_era_fini(&graph->emit.era);
     ti_arena_ring_fini(&graph->emit.arenas);
     TI_DELETE(graph);
 }
@@ -96,6 +102,7 @@ void ti_instruction_note_command(ti_instruction_graph *graph, const ti_command *
     case TI_COMMAND_DESTROY:
         break;
     }
+    ti_instruction_make_room(graph, task, graph->window.staging);
 }
 
 /* ---- execution */
@@ -160,7 +167,9 @@ void ti_instruction_open_buffer(ti_instruction_graph *graph, const ti_task *task
     ti_buffer_state *state = TI_NEW(ti_buffer_state);
     graph->buffer.data[info->slot] = state;
     state->info = info;
-    ti_coherence_init(&state->coherence);
+    for (size_t i = 0; i < task->as.create.init.pieces; i++) {
+        ti_instruction_make_room(graph, task, ti_bytes_of(info, &task->as.create.init.piece[i].box));
+    }
     for (int m = 0; m < graph->system->memories; m++) {
         ti_instruction_add_place(graph, state, m);
     }
@@ -189,6 +198,7 @@ static void compile_destroy(ti_instruction_graph *graph, const ti_command *comma
 
 static void compile_point(ti_instruction_graph *graph, const ti_command *command)
 {
+    ti_instruction_age_staging(graph, command->task);
     ti_instruction *instruction = ti_emit_start(&graph->emit, TI_INSTRUCTION_EPOCH, command->task);
     bool is_horizon = command->task->kind == TI_TASK_HORIZON;
     instruction->as.epoch.is_horizon = is_horizon;

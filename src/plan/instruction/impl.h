@@ -3,8 +3,8 @@
  * graph.h is the outside. window.c takes commands in and notes their needs; when the window closes, graph.c compiles
  * them one after the other. It calls, by the kind of the command, kernel.c (executions), transfer.c (messages),
  * collective.c, and reduce.c (reductions). kernel.c asks follow.c for dependencies where that is possible. reduce.c
- * calls reduce_blocks.c for tasks in blocks; both stand on staging.c, which stands on blocks.c. All of them call
- * places.c for where data is to lie, coherent_copies.c for what is read and written, and memory.h for allocations.
+ * calls reduce_blocks.c for tasks in blocks; both stand on staging.c, which stands on blocks.c and keep.c. All of them
+ * call places.c for where data is to lie, coherent_copies.c for what is read and written, and memory.h for allocations.
  * Included by these only. */
 #ifndef TI_INSTRUCTION_IMPL_H
 #define TI_INSTRUCTION_IMPL_H
@@ -27,10 +27,23 @@ typedef struct ti_device_piece {
 typedef struct ti_staging {
     const ti_task *task;
     uint32_t access;
-    uint64_t allocation, alloc_id;
+    bool in_place; /* there is none: the only slot is the buffer itself */
+    uint64_t allocation;
+    const uint64_t *after; /* instructions that its first users wait for */
+    size_t afters;
+    uint32_t piece_slots;      /* of each piece; 0: in blocks */
     uint32_t own_slots, slots; /* slots: with those of received results */
     size_t elements, slot_bytes;
 } ti_staging;
+
+/* Staging memory that nobody uses: see keep.c. What more have used last is freed. */
+enum { TI_KEPT_USERS = 8 };
+typedef struct ti_kept {
+    uint64_t allocation;
+    int device, horizons; /* horizons: that have come since its last use */
+    size_t bytes, afters;
+    uint64_t after[TI_KEPT_USERS]; /* its last users */
+} ti_kept;
 
 /* The slots of a piece within a staging allocation. */
 typedef struct ti_slot_range {
@@ -58,7 +71,7 @@ typedef struct ti_window {
 
 typedef struct ti_buffer_state {
     const ti_buffer_info *info;
-    ti_coherence coherence;           /* with several places */
+    ti_coherence *coherence;          /* with several places; else NULL */
     TI_VEC(ti_buffer_memory *) place; /* one per memory of the system, and then others: places.c */
 } ti_buffer_state;
 
@@ -86,6 +99,8 @@ struct ti_instruction_graph {
     TI_VEC(ti_buffer_state *) buffer; /* by slot */
     ti_window window;
     TI_VEC(ti_staging) staged;        /* of the reductions in progress */
+    TI_VEC(uint64_t) awaited;         /* by the kernel that is compiled: whoever has its staging memory */
+    TI_VEC(ti_kept) kept;             /* the one used longest ago first */
     TI_VEC(uint64_t) partial;         /* instructions that the next reductions combine */
     TI_VEC(uint64_t) copies;          /* to or from the program's memory, by one task */
     TI_VEC(ti_block_piece) in_blocks; /* the pieces of the task, if it is in blocks */
@@ -145,7 +160,7 @@ static inline void ti_instruction_touch(ti_instruction_graph *graph, const ti_bu
     }
     ti_tracker_write(&state->place.data[place]->tracker, box, deps->self, deps);
     if (graph->coherent && state->place.count > 1) {
-        ti_coherence_write(&state->coherence, box, place);
+        ti_coherence_write(state->coherence, box, place);
     }
 }
 
@@ -218,18 +233,34 @@ uint64_t ti_instruction_staging_bytes(ti_instruction_graph *graph, const ti_comm
 void ti_instruction_stage(ti_instruction_graph *graph, const ti_command *reduce, size_t first, size_t end);
 void ti_instruction_stage_view(ti_instruction_graph *graph, const ti_command *execute, uint32_t access,
                                const ti_device_piece *at, uint32_t piece, ti_instruction_view *view);
+/* The kernel that was started last writes results in place. */
+void ti_instruction_touch_results(ti_instruction_graph *graph);
 void ti_instruction_unstage(ti_instruction_graph *graph, const ti_command *execute, const ti_device_piece *at,
                             uint32_t piece, const ti_instruction *kernel);
 const ti_staging *ti_instruction_staging_of(ti_instruction_graph *graph, const ti_task *task, uint32_t access);
 /* Start a REDUCE, which writes the buffer if `to_buffer`, and combines what that holds if `takes_old`. */
 ti_instruction *ti_instruction_start_reduce(ti_instruction_graph *graph, const ti_staging *s, bool to_buffer,
                                             bool takes_old);
-/* Send slots to a peer after instruction `after`, or receive them: one for each span of the message. Returns its id. */
+/* Send slots to a peer after instruction `after`, or receive them (0: when the memory is free): one for each span of
+ * the message. Returns its id. */
 uint64_t ti_instruction_exchange_slots(ti_instruction_graph *graph, const ti_staging *s,
                                        const ti_block_message *message, bool send, const uint32_t *slot,
                                        uint64_t after);
 /* Free the staging memory after `count` instructions. */
 void ti_instruction_free_staging(ti_instruction_graph *graph, const ti_staging *s, const uint64_t *after, int count);
+
+/* ---- keep.c: called by staging.c (take, give), and by graph.c */
+
+/* Staging memory: its users wait for `after`, which lies in the arena. */
+uint64_t ti_instruction_take_staging(ti_instruction_graph *graph, const ti_task *task, int device, size_t bytes,
+                                     const uint64_t **after, size_t *afters);
+/* Nobody uses it after `count` instructions. */
+void ti_instruction_give_staging(ti_instruction_graph *graph, const ti_task *task, int device, size_t bytes,
+                                 uint64_t allocation, const uint64_t *after, size_t count);
+/* A horizon: free what has not been used for long. */
+void ti_instruction_age_staging(ti_instruction_graph *graph, const ti_task *task);
+/* If `more` bytes, and what is wanted, would not fit beside what is kept: free all that. */
+void ti_instruction_make_room(ti_instruction_graph *graph, const ti_task *task, uint64_t more);
 
 /* ---- blocks.c: called by staging.c for tasks in blocks */
 

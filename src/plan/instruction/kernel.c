@@ -146,6 +146,7 @@ static void compile_piece(ti_instruction_graph *graph, const ti_command *command
     const int *place = freshen(graph, command, at);
     ti_instruction_view *view = TI_ARENA_ARRAY(ti_arena_ring_top(&graph->emit.arenas), ti_instruction_view,
                                                shape->accesses);
+    ti_vec_clear(&graph->awaited);
     for (uint32_t i = 0; i < shape->accesses; i++) {
         fill_view(graph, command, at, piece, i, place ? place[i] : TI_HOST_MEMORY,
                   &view[i]); /* may append allocations of its own */
@@ -155,19 +156,17 @@ static void compile_piece(ti_instruction_graph *graph, const ti_command *command
     instruction->as.kernel.chunk = at->piece->chunk;
     instruction->as.kernel.view = view;
     instruction->as.kernel.views = shape->accesses;
+    instruction->as.kernel.slots = graph->staged.count ? graph->staged.data[0].piece_slots : 0;
     if (shape->in_blocks) {
         instruction->as.kernel.runs = graph->in_blocks.data[piece].runs;
         instruction->as.kernel.run_slot = graph->in_blocks.data[piece].run_slot;
     }
-    for (uint32_t i = 0; i < shape->accesses; i++) {
-        if (view[i].after) {
-            ti_deps_add(&graph->emit.deps, view[i].after);
-        }
-    }
+    ti_deps_add_all(&graph->emit.deps, graph->awaited.data, graph->awaited.count);
     if (found != TRACKED) {
         ti_instruction_follow(graph, task, found == OF_TASK_AND_HORIZON);
     }
     track(graph, shape, at, place, found != TRACKED);
+    ti_instruction_touch_results(graph);
     ti_orders_follow(&graph->orders, task, instruction->id, graph->emit.era.applied, &graph->emit.deps);
     ti_emit(&graph->emit, instruction);
     ti_instruction_unstage(graph, command, at, piece, instruction);

@@ -18,6 +18,10 @@ void ti_instruction_add_place(ti_instruction_graph *graph, ti_buffer_state *stat
     ti_buffer_memory_init(place, memory, &graph->emit);
     TI_ASSERT(state->place.count < TI_MAX_PLACES);
     ti_vec_push(&state->place, place);
+    if (state->place.count == 2) {
+        state->coherence = TI_NEW(ti_coherence);
+        ti_coherence_init(state->coherence);
+    }
 }
 
 /* From now on it is known which place has what: so far the only place has all there is. */
@@ -27,7 +31,7 @@ static void begin_coherence(ti_instruction_graph *graph, ti_buffer_state *state)
     ti_vec_clear(&graph->lacking);
     ti_region_map_query(&state->place.data[0]->allocated, &state->info->extent, &graph->lacking);
     for (size_t i = 0; i < graph->lacking.count; i++) {
-        ti_coherence_write(&state->coherence, &graph->lacking.data[i].box, 0);
+        ti_coherence_write(state->coherence, &graph->lacking.data[i].box, 0);
     }
 }
 
@@ -58,10 +62,10 @@ static ti_buffer_memory *choose(ti_instruction_graph *graph, ti_buffer_state *st
     if (places == MAX_PER_MEMORY || state->place.count == TI_MAX_PLACES) {
         return least;
     }
-    if (state->place.count == 1) {
+    ti_instruction_add_place(graph, state, memory);
+    if (state->place.count == 2) {
         begin_coherence(graph, state);
     }
-    ti_instruction_add_place(graph, state, memory);
     return state->place.data[state->place.count - 1];
 }
 
@@ -97,7 +101,7 @@ int ti_instruction_place_in(ti_instruction_graph *graph, const ti_buffer_info *b
             continue;
         }
         ti_vec_clear(&graph->lacking);
-        ti_coherence_lacking(&state->coherence, box, (int)i, &graph->lacking);
+        ti_coherence_lacking(state->coherence, box, (int)i, &graph->lacking);
         if (!graph->lacking.count) {
             return (int)i;
         }

@@ -6,15 +6,19 @@
 
 static void compile_together(ti_instruction_graph *graph, const ti_command *command, const ti_staging *s)
 {
+    if (s->in_place) {
+        ti_instruction_compile_combining(graph, command, 0, graph->partial.data[0]);
+        return;
+    }
     ti_instruction *own = ti_instruction_start_reduce(graph, s, ti_command_is_root(command),
                                                       command->as.reduce.takes_old);
     own->as.reduce.slots = s->own_slots;
     own->as.reduce.is_identity = command->as.reduce.alone;
-    ti_deps_add(&graph->emit.deps, s->alloc_id);
+    ti_deps_add_all(&graph->emit.deps, s->after, s->afters);
     ti_deps_add_all(&graph->emit.deps, graph->partial.data, graph->partial.count);
     ti_emit(&graph->emit, own);
     uint64_t last = ti_instruction_compile_combining(graph, command, s->allocation, own->id);
-    ti_instruction_free_staging(graph, s, &last, 1);
+    ti_instruction_free_staging(graph, s, command->as.reduce.gets ? &own->id : &last, 1);
 }
 
 /* ---- along the tree of nodes */
@@ -26,7 +30,7 @@ static void compile_tree(ti_instruction_graph *graph, const ti_command *command,
     for (int i = 0; i < tree->children; i++) {
         const ti_block_message from = { .peer = tree->child[i], .counter = tree->child_counter[i], .spans = 1 };
         uint32_t slot = s->own_slots + (uint32_t)i;
-        received[i] = ti_instruction_exchange_slots(graph, s, &from, false, &slot, s->alloc_id);
+        received[i] = ti_instruction_exchange_slots(graph, s, &from, false, &slot, 0);
     }
     ti_instruction *instruction = ti_instruction_start_reduce(graph, s, ti_command_is_root(command),
                                                               command->as.reduce.takes_old);
@@ -54,7 +58,7 @@ void ti_instruction_compile_reduce(ti_instruction_graph *graph, const ti_command
         compile_together(graph, command, &s);
     } else if (command->task->shape->in_blocks) {
         ti_instruction_compile_blocks(graph, command, &s);
-    } else {
+    } else if (!s.in_place) {
         compile_tree(graph, command, &s);
     }
 }

@@ -55,7 +55,7 @@ static void emit_receives(ti_instruction_graph *graph, const ti_staging *s, cons
         for (uint32_t k = 0; k < place->receive[i].spans; k++) {
             slot[k] = at++;
         }
-        out->received[i] = ti_instruction_exchange_slots(graph, s, &place->receive[i], false, slot, s->alloc_id);
+        out->received[i] = ti_instruction_exchange_slots(graph, s, &place->receive[i], false, slot, 0);
     }
 }
 

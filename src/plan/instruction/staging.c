@@ -1,17 +1,35 @@
 /* The instruction graph, staging: slots for the partial results of a reduction.
  *
- * A reduction of this node has one staging allocation in host memory: own_slots slots, `workers` for each piece, then
- * one for each child. A piece on a device with a memory of its own fills slots there, which are copied into the host's.
- * Tasks in blocks have other slots: blocks.c. */
+ * A reduction of this node has one staging allocation in host memory: own_slots slots, one for each part of each
+ * piece's kernel, then one for each child. A piece on a device with a memory of its own fills slots there, which are copied into the host's.
+ * Tasks in blocks have other slots: blocks.c. Where there is one large slot, whose contents become the result on this
+ * node, the kernel fills the buffer itself. */
 #include "plan/instruction/impl.h"
 
-static ti_slot_range slots_of(const ti_instruction_graph *graph, const ti_task *task, uint32_t piece)
+/* Smaller ones are copied, so that the next kernel need not wait for who reads the result. */
+enum { IN_PLACE_BYTES = 64 * 1024 };
+
+/* Parts of the kernels for pieces [first, end) of the window, at most: a device cuts a chunk along the slowest dimension
+ * with several items. */
+static uint32_t most_parts(const ti_instruction_graph *graph, const ti_shape *shape, size_t first, size_t end)
 {
-    if (task->shape->in_blocks) {
-        return graph->in_blocks.data[piece].slots;
+    int64_t most = 0;
+    for (size_t p = first; p < end; p++) {
+        const ti_box *chunk = &graph->window.piece.data[p].piece->chunk;
+        int d = 0;
+        while (d + 1 < shape->dims && chunk->max[d] - chunk->min[d] == 1) {
+            d++;
+        }
+        int64_t parts = ti_ceil_div(chunk->max[d] - chunk->min[d], d == 0 ? TI_MAX(shape->gran[0], 1) : 1);
+        most = TI_MAX(most, shape->whole_chunk ? 1 : TI_MIN(parts, (int64_t)graph->system->workers));
     }
-    uint32_t workers = (uint32_t)graph->system->workers;
-    return (ti_slot_range){ piece * workers, workers };
+    return (uint32_t)most;
+}
+
+static ti_slot_range slots_of(const ti_instruction_graph *graph, const ti_staging *s, uint32_t piece)
+{
+    return s->piece_slots ? (ti_slot_range){ piece * s->piece_slots, s->piece_slots }
+                          : graph->in_blocks.data[piece].slots;
 }
 
 /* Slots for what other nodes send. */
@@ -30,6 +48,16 @@ static uint32_t foreign_slots(const ti_command *reduce)
     return slots;
 }
 
+static bool is_in_place(const ti_instruction_graph *graph, const ti_command *reduce, size_t first, size_t end)
+{
+    const ti_shape *shape = reduce->task->shape;
+    const ti_buffer_info *buffer = shape->access[reduce->as.reduce.access].buffer;
+    return !shape->in_blocks && end == first + 1 && most_parts(graph, shape, first, end) == 1 &&
+           graph->window.piece.data[first].memory == TI_HOST_MEMORY && foreign_slots(reduce) == 0 &&
+           ti_command_is_root(reduce) && !reduce->as.reduce.takes_old &&
+           ti_bytes_of(buffer, &buffer->extent) >= IN_PLACE_BYTES;
+}
+
 /* What does not fit into an integer fits into no memory either, and is refused where it is allocated. */
 static size_t bytes_of(const ti_staging *s, uint32_t slots)
 {
@@ -41,11 +69,13 @@ uint64_t ti_instruction_staging_bytes(ti_instruction_graph *graph, const ti_comm
 {
     const ti_task *task = reduce->task;
     const ti_buffer_info *buffer = task->shape->access[reduce->as.reduce.access].buffer;
-    uint64_t slots = foreign_slots(reduce), bytes;
+    if (is_in_place(graph, reduce, first, end)) {
+        return 0;
+    }
+    uint64_t slots = foreign_slots(reduce), bytes, parts = most_parts(graph, task->shape, first, end);
     for (size_t p = first; p < end; p++) {
         const ti_device_piece *at = &graph->window.piece.data[p];
-        uint64_t own = task->shape->in_blocks ? ti_instruction_block_slots(graph, task, &at->piece->chunk)
-                                              : (uint32_t)graph->system->workers;
+        uint64_t own = task->shape->in_blocks ? ti_instruction_block_slots(graph, task, &at->piece->chunk) : parts;
         slots += at->memory == TI_HOST_MEMORY ? own : 2 * own; /* there and here */
     }
     return __builtin_mul_overflow(slots, ti_bytes_of(buffer, &buffer->extent), &bytes) ? UINT64_MAX / 4 : bytes;
@@ -60,12 +90,19 @@ void ti_instruction_stage(ti_instruction_graph *graph, const ti_command *reduce,
         .access = reduce->as.reduce.access,
         .elements = (size_t)ti_box_volume(&access->buffer->extent),
     };
-    s.own_slots = task->shape->in_blocks ? ti_instruction_cut_blocks(graph, task, first, end)
-                                         : (uint32_t)(end - first) * (uint32_t)graph->system->workers;
+    if (task->shape->in_blocks) {
+        s.own_slots = ti_instruction_cut_blocks(graph, task, first, end);
+    } else {
+        s.piece_slots = most_parts(graph, task->shape, first, end);
+        s.own_slots = s.piece_slots * (uint32_t)(end - first);
+    }
     s.slots = s.own_slots + foreign_slots(reduce);
     s.slot_bytes = s.elements * access->buffer->elem_size;
-    s.alloc_id = ti_emit_staging(&graph->emit, task, 0, bytes_of(&s, s.slots), &s.allocation);
-    TI_ASSERT(s.slots > 0 && s.elements > 0 && s.allocation > 0);
+    s.in_place = is_in_place(graph, reduce, first, end);
+    if (!s.in_place) {
+        s.allocation = ti_instruction_take_staging(graph, task, 0, bytes_of(&s, s.slots), &s.after, &s.afters);
+    }
+    TI_ASSERT(s.slots > 0 && s.elements > 0);
     ti_vec_push(&graph->staged, s);
 }
 
@@ -91,15 +128,37 @@ void ti_instruction_stage_view(ti_instruction_graph *graph, const ti_command *ex
                                const ti_device_piece *at, uint32_t piece, ti_instruction_view *view)
 {
     const ti_staging *s = ti_instruction_staging_of(graph, execute->task, access);
-    ti_slot_range slots = slots_of(graph, execute->task, piece);
+    ti_slot_range slots = slots_of(graph, s, piece);
+    const uint64_t *after = s->after;
+    size_t afters = s->afters;
+    if (s->in_place) {
+        const ti_box *all = &view->buffer->extent;
+        int place = ti_instruction_place_in(graph, view->buffer, all, TI_HOST_MEMORY);
+        view->place = ti_instruction_place(graph, view->buffer, all, place);
+        return;
+    }
     if (at->memory == TI_HOST_MEMORY) {
         view->place.allocation = s->allocation;
         view->first_slot = slots.first;
-        view->after = s->alloc_id;
-        return;
+    } else {
+        view->place.allocation = ti_instruction_take_staging(graph, execute->task, at->device, bytes_of(s, slots.count),
+                                                             &after, &afters);
     }
-    view->after = ti_emit_staging(&graph->emit, execute->task, at->device, bytes_of(s, slots.count),
-                                  &view->place.allocation);
+    for (size_t i = 0; i < afters; i++) {
+        ti_vec_push(&graph->awaited, after[i]);
+    }
+}
+
+void ti_instruction_touch_results(ti_instruction_graph *graph)
+{
+    for (size_t i = 0; i < graph->staged.count; i++) {
+        const ti_staging *s = &graph->staged.data[i];
+        const ti_buffer_info *buffer = s->task->shape->access[s->access].buffer;
+        if (s->in_place) {
+            int place = ti_instruction_place_in(graph, buffer, &buffer->extent, TI_HOST_MEMORY);
+            ti_instruction_touch(graph, buffer, &buffer->extent, place, true);
+        }
+    }
 }
 
 /* ---- slots of devices with a memory of their own */
@@ -116,7 +175,7 @@ static uint64_t copy_slots(ti_instruction_graph *graph, const ti_instruction_vie
     copy->as.copy.to = (ti_place){ .allocation = s->allocation, .whole = slot_box(s, 0, s->own_slots) };
     copy->as.copy.elem_size = view->buffer->elem_size;
     ti_deps_add(&graph->emit.deps, kernel->id);
-    ti_deps_add(&graph->emit.deps, s->alloc_id);
+    ti_deps_add_all(&graph->emit.deps, s->after, s->afters);
     ti_emit(&graph->emit, copy);
     return copy->id;
 }
@@ -126,14 +185,14 @@ static uint64_t copy_slots(ti_instruction_graph *graph, const ti_instruction_vie
 static void fetch_slots(ti_instruction_graph *graph, const ti_instruction_view *view, const ti_staging *s,
                         uint32_t piece, const ti_instruction *kernel)
 {
-    ti_slot_range all = slots_of(graph, s->task, piece);
+    ti_slot_range all = slots_of(graph, s, piece);
     size_t before = graph->partial.count;
     for (uint32_t r = 0; r < TI_MAX(kernel->as.kernel.runs, 1); r++) {
         ti_slot_range left = kernel->as.kernel.runs ? ti_instruction_run_slots(graph, s->task, piece, r) : all;
         ti_vec_push(&graph->partial, copy_slots(graph, view, s, all, left, kernel));
     }
-    ti_emit_unstaging(&graph->emit, s->task, kernel->device, bytes_of(s, all.count), view->place.allocation,
-                      &graph->partial.data[before], graph->partial.count - before);
+    ti_instruction_give_staging(graph, s->task, kernel->device, bytes_of(s, all.count), view->place.allocation,
+                                &graph->partial.data[before], graph->partial.count - before);
 }
 
 void ti_instruction_unstage(ti_instruction_graph *graph, const ti_command *execute, const ti_device_piece *at,
@@ -167,7 +226,11 @@ uint64_t ti_instruction_exchange_slots(ti_instruction_graph *graph, const ti_sta
     instruction->as.transfer.boxes = message->spans;
     instruction->as.transfer.elem_size = s->slot_bytes / s->elements;
     instruction->as.transfer.buffer = s->task->shape->access[s->access].buffer;
-    ti_deps_add(&graph->emit.deps, after);
+    if (after) {
+        ti_deps_add(&graph->emit.deps, after);
+    } else {
+        ti_deps_add_all(&graph->emit.deps, s->after, s->afters);
+    }
     ti_emit(&graph->emit, instruction);
     return instruction->id;
 }
@@ -199,5 +262,5 @@ ti_instruction *ti_instruction_start_reduce(ti_instruction_graph *graph, const t
 
 void ti_instruction_free_staging(ti_instruction_graph *graph, const ti_staging *s, const uint64_t *after, int count)
 {
-    ti_emit_unstaging(&graph->emit, s->task, 0, bytes_of(s, s->slots), s->allocation, after, (size_t)count);
+    ti_instruction_give_staging(graph, s->task, 0, bytes_of(s, s->slots), s->allocation, after, (size_t)count);
 }

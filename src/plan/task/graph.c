@@ -59,6 +59,7 @@ void ti_task_graph_destroy(ti_task_graph *graph)
     ti_horizon_fini(&graph->horizon);
     ti_arena_ring_fini(&graph->arenas);
     ti_deps_fini(&graph->deps);
+    ti_era_fini(&graph->era);
     TI_DELETE(graph);
 }
 

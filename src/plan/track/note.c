@@ -161,12 +161,13 @@ static void note_run(ti_tracker *t, const ti_box_run *run, uint64_t first)
 bool ti_tracker_read_run(ti_tracker *t, const ti_box_run *run, uint64_t first, ti_deps *deps)
 {
     ti_tracker_forget_passed(t);
-    ti_region_map_refer(&t->map, &run->box, &t->met);
-    if (t->met.count != 1 || !ti_box_covers(t->met.data[0].box, &run->box) || t->notes.count == TI_MAX_NOTES) {
+    ti_region_map_refer(&t->map, &run->box, &t->era->met);
+    if (t->era->met.count != 1 || !ti_box_covers(t->era->met.data[0].box, &run->box) ||
+        t->notes.count == TI_MAX_NOTES) {
         return false;
     }
     t->newest = first + run->count - 1;
-    ti_deps_push(deps, ti_tracker_now(t, ti_tracker_writer_of(t, *t->met.data[0].value)));
+    ti_deps_push(deps, ti_tracker_now(t, ti_tracker_writer_of(t, *t->era->met.data[0].value)));
     note_run(t, run, first);
     return true;
 }

@@ -15,6 +15,13 @@ void ti_tracker_init(ti_tracker *t, ti_era *era)
     t->free_record = NO_RECORD;
 }
 
+void ti_era_fini(ti_era *era)
+{
+    ti_vec_fini(&era->met);
+    ti_vec_fini(&era->scratch);
+    ti_vec_fini(&era->joining);
+}
+
 void ti_tracker_fini(ti_tracker *t)
 {
     t->era->entries -= t->map.count;
@@ -23,13 +30,10 @@ void ti_tracker_fini(ti_tracker *t)
     }
     ti_vec_fini(&t->record);
     ti_region_map_fini(&t->map);
-    ti_vec_fini(&t->met);
     for (size_t i = 0; i < t->notes_made; i++) {
         ti_vec_fini(&t->notes.data[i].border);
     }
     ti_vec_fini(&t->notes);
-    ti_vec_fini(&t->scratch);
-    ti_vec_fini(&t->joining);
     ti_vec_fini(&t->waiting);
 }
 
@@ -166,10 +170,10 @@ static void merge_around(ti_tracker *t, ti_box box, uint64_t value)
 {
     for (bool again = true; again;) {
         again = false;
-        ti_vec_clear(&t->joining);
-        ti_region_map_query_joining(&t->map, &box, &t->joining);
-        for (size_t i = 0; i < t->joining.count && !again; i++) {
-            ti_region_entry *e = &t->joining.data[i];
+        ti_vec_clear(&t->era->joining);
+        ti_region_map_query_joining(&t->map, &box, &t->era->joining);
+        for (size_t i = 0; i < t->era->joining.count && !again; i++) {
+            ti_region_entry *e = &t->era->joining.data[i];
             ti_box joined;
             if (!ti_box_join(&e->box, &box, &joined)) {
                 continue;
@@ -235,34 +239,34 @@ static void limit(ti_tracker *t)
 static void merge_listed(ti_tracker *t)
 {
     size_t kept = 0;
-    for (size_t i = 0, next; i < t->scratch.count; i = next) {
-        ti_region_entry run = t->scratch.data[i];
+    for (size_t i = 0, next; i < t->era->scratch.count; i = next) {
+        ti_region_entry run = t->era->scratch.data[i];
         next = i + 1;
-        while (next < t->scratch.count && same_value(t, t->scratch.data[next].value, run.value) &&
-               ti_box_join(&run.box, &t->scratch.data[next].box, &run.box)) {
+        while (next < t->era->scratch.count && same_value(t, t->era->scratch.data[next].value, run.value) &&
+               ti_box_join(&run.box, &t->era->scratch.data[next].box, &run.box)) {
             next++;
         }
         if (next > i + 1) {
-            join_run(t, &t->scratch.data[i], next - i, &run);
+            join_run(t, &t->era->scratch.data[i], next - i, &run);
         }
-        t->scratch.data[kept++] = run;
+        t->era->scratch.data[kept++] = run;
     }
     for (size_t i = 0; i < kept && kept >= MANY_OLD; i++) {
-        merge_old(t, &t->scratch.data[i]);
+        merge_old(t, &t->era->scratch.data[i]);
     }
 }
 
 /* Put the old entries of `box`, which were met, into the scratch list; it has those that have been cut since. */
 static void list_old(ti_tracker *t, const ti_box *box)
 {
-    if (t->scratch.count > 0) {
-        ti_region_map_refer(&t->map, box, &t->met);
+    if (t->era->scratch.count > 0) {
+        ti_region_map_refer(&t->map, box, &t->era->met);
     }
-    ti_vec_clear(&t->scratch);
-    for (size_t i = 0; i < t->met.count; i++) {
-        if (ti_tracker_writer_of(t, *t->met.data[i].value) <= t->era->applied) {
-            *t->met.data[i].value = normalise(t, *t->met.data[i].value);
-            ti_vec_push(&t->scratch, ((ti_region_entry){ *t->met.data[i].box, *t->met.data[i].value }));
+    ti_vec_clear(&t->era->scratch);
+    for (size_t i = 0; i < t->era->met.count; i++) {
+        if (ti_tracker_writer_of(t, *t->era->met.data[i].value) <= t->era->applied) {
+            *t->era->met.data[i].value = normalise(t, *t->era->met.data[i].value);
+            ti_vec_push(&t->era->scratch, ((ti_region_entry){ *t->era->met.data[i].box, *t->era->met.data[i].value }));
         }
     }
 }
@@ -274,7 +278,7 @@ static inline bool read_entry(ti_tracker *t, const ti_region_ref *e, const ti_bo
     uint64_t writer = ti_tracker_now(t, r ? r->writer : *e->value);
     ti_deps_push(deps, writer);
     if (TI_UNLIKELY(!ti_box_covers(box, e->box))) {
-        ti_vec_push(&t->scratch, ((ti_region_entry){ *e->box, *e->value }));
+        ti_vec_push(&t->era->scratch, ((ti_region_entry){ *e->box, *e->value }));
     } else if (r && takes_reader(t, r, id)) {
         r->writer = writer;
         TI_ASSERT(r->readers.data[r->readers.count - 1] < id && writer < id);
@@ -294,8 +298,8 @@ static inline bool read_entry(ti_tracker *t, const ti_region_ref *e, const ti_bo
 static size_t read_many(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps)
 {
     size_t old = 0;
-    for (size_t i = 0; i < t->met.count; i++) {
-        uint64_t writer = ti_tracker_now(t, ti_tracker_writer_of(t, *t->met.data[i].value));
+    for (size_t i = 0; i < t->era->met.count; i++) {
+        uint64_t writer = ti_tracker_now(t, ti_tracker_writer_of(t, *t->era->met.data[i].value));
         ti_deps_push(deps, writer);
         old += writer <= t->era->applied;
     }
@@ -307,12 +311,12 @@ static size_t read_many(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *
 static size_t read_few(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps)
 {
     size_t old = 0;
-    ti_vec_clear(&t->scratch); /* entries that have to be cut, once nobody looks at the map any more */
-    for (size_t i = 0; i < t->met.count; i++) {
-        old += read_entry(t, &t->met.data[i], box, id, deps);
+    ti_vec_clear(&t->era->scratch); /* entries that have to be cut, once nobody looks at the map any more */
+    for (size_t i = 0; i < t->era->met.count; i++) {
+        old += read_entry(t, &t->era->met.data[i], box, id, deps);
     }
-    for (size_t i = 0; i < t->scratch.count; i++) {
-        cut(t, &t->scratch.data[i], box, with_reader(t, copy_value(t, t->scratch.data[i].value), id));
+    for (size_t i = 0; i < t->era->scratch.count; i++) {
+        cut(t, &t->era->scratch.data[i], box, with_reader(t, copy_value(t, t->era->scratch.data[i].value), id));
     }
     return old;
 }
@@ -327,8 +331,8 @@ void ti_tracker_read(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *dep
         read_entry(t, &exact, box, id, deps);
         return;
     }
-    ti_region_map_refer(&t->map, box, &t->met);
-    bool many = t->met.count > FEW_ENTRIES && t->notes.count < TI_MAX_NOTES;
+    ti_region_map_refer(&t->map, box, &t->era->met);
+    bool many = t->era->met.count > FEW_ENTRIES && t->notes.count < TI_MAX_NOTES;
     size_t old = many ? read_many(t, box, id, deps) : read_few(t, box, id, deps);
     if (old >= MANY_OLD) {
         list_old(t, box);
@@ -348,10 +352,10 @@ void ti_tracker_read_again(ti_tracker *t, const ti_box *box, uint64_t first, siz
         note->last = t->newest_noted = t->newest;
         return;
     }
-    ti_region_map_refer(&t->map, box, &t->met);
-    for (size_t i = 0; i < t->met.count; i++) {
-        TI_ASSERT((*t->met.data[i].value & TI_TRACKER_MARK) && ti_box_covers(box, t->met.data[i].box));
-        ti_tracker_readers *readers = &ti_tracker_record_of(t, *t->met.data[i].value)->readers;
+    ti_region_map_refer(&t->map, box, &t->era->met);
+    for (size_t i = 0; i < t->era->met.count; i++) {
+        TI_ASSERT((*t->era->met.data[i].value & TI_TRACKER_MARK) && ti_box_covers(box, t->era->met.data[i].box));
+        ti_tracker_readers *readers = &ti_tracker_record_of(t, *t->era->met.data[i].value)->readers;
         TI_ASSERT(readers->data[readers->count - 1] == first - 1);
         ti_vec_reserve(readers, readers->count + count);
         for (size_t k = 0; k < count; k++) {
@@ -364,17 +368,17 @@ void ti_tracker_read_again(ti_tracker *t, const ti_box *box, uint64_t first, siz
  * others. */
 static void cut_border(ti_tracker *t, const ti_box *box, uint64_t inside)
 {
-    ti_vec_clear(&t->scratch);
-    for (size_t i = 0; i < t->met.count; i++) {
-        const ti_region_ref *e = &t->met.data[i];
+    ti_vec_clear(&t->era->scratch);
+    for (size_t i = 0; i < t->era->met.count; i++) {
+        const ti_region_ref *e = &t->era->met.data[i];
         if (ti_box_covers(box, e->box)) {
             drop_value(t, *e->value);
         } else {
-            ti_vec_push(&t->scratch, ((ti_region_entry){ *e->box, *e->value }));
+            ti_vec_push(&t->era->scratch, ((ti_region_entry){ *e->box, *e->value }));
         }
     }
-    for (size_t i = 0; i < t->scratch.count; i++) {
-        cut(t, &t->scratch.data[i], box, inside);
+    for (size_t i = 0; i < t->era->scratch.count; i++) {
+        cut(t, &t->era->scratch.data[i], box, inside);
     }
 }
 
@@ -383,9 +387,9 @@ static void cut_border(ti_tracker *t, const ti_box *box, uint64_t inside)
 static bool have_equals(const ti_tracker *t)
 {
     enum { FEW = 16 };
-    for (size_t i = 1; i < t->met.count; i++) {
-        for (size_t k = i; k-- > (t->met.count <= FEW ? 0 : i - 1);) {
-            if (same_value(t, *t->met.data[i].value, *t->met.data[k].value)) {
+    for (size_t i = 1; i < t->era->met.count; i++) {
+        for (size_t k = i; k-- > (t->era->met.count <= FEW ? 0 : i - 1);) {
+            if (same_value(t, *t->era->met.data[i].value, *t->era->met.data[k].value)) {
                 return true;
             }
         }
@@ -398,18 +402,18 @@ static bool have_equals(const ti_tracker *t)
 static bool write_parts(ti_tracker *t, const ti_box *box, uint64_t id)
 {
     int64_t volume = 0;
-    for (size_t i = 0; i < t->met.count; i++) {
-        volume += ti_box_volume(t->met.data[i].box);
-        if (!ti_box_covers(box, t->met.data[i].box)) {
+    for (size_t i = 0; i < t->era->met.count; i++) {
+        volume += ti_box_volume(t->era->met.data[i].box);
+        if (!ti_box_covers(box, t->era->met.data[i].box)) {
             return false;
         }
     }
     if (volume != ti_box_volume(box) || have_equals(t)) {
         return false;
     }
-    for (size_t i = 0; i < t->met.count; i++) {
-        drop_value(t, *t->met.data[i].value);
-        *t->met.data[i].value = id;
+    for (size_t i = 0; i < t->era->met.count; i++) {
+        drop_value(t, *t->era->met.data[i].value);
+        *t->era->met.data[i].value = id;
     }
     return true;
 }
@@ -426,9 +430,9 @@ static inline void depend_on_users(const ti_tracker *t, const ti_region_ref *e, 
 /* Meet the entries in `box`, and depend on their users. */
 static void meet_users(ti_tracker *t, const ti_box *box, ti_deps *deps)
 {
-    ti_region_map_refer(&t->map, box, &t->met);
-    for (size_t i = 0; i < t->met.count; i++) {
-        depend_on_users(t, &t->met.data[i], box, deps);
+    ti_region_map_refer(&t->map, box, &t->era->met);
+    for (size_t i = 0; i < t->era->met.count; i++) {
+        depend_on_users(t, &t->era->met.data[i], box, deps);
     }
 }
 
@@ -446,18 +450,18 @@ void ti_tracker_write(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *de
     }
     meet_users(t, box, deps);
     ti_tracker_drop_notes_in(t, box);
-    if (t->met.count == 1 && ti_box_equal(t->met.data[0].box, box)) {
-        drop_value(t, *t->met.data[0].value);
-        *t->met.data[0].value = id;
+    if (t->era->met.count == 1 && ti_box_equal(t->era->met.data[0].box, box)) {
+        drop_value(t, *t->era->met.data[0].value);
+        *t->era->met.data[0].value = id;
         return;
     }
-    if (t->met.count > 1 && write_parts(t, box, id)) {
+    if (t->era->met.count > 1 && write_parts(t, box, id)) {
         return;
     }
-    bool within = t->met.count == 1 && ti_box_covers(t->met.data[0].box, box);
+    bool within = t->era->met.count == 1 && ti_box_covers(t->era->met.data[0].box, box);
     cut_border(t, box, id);
     if (!within) { /* otherwise the part inside is the box */
-        t->era->entries -= t->met.count ? ti_region_map_remove_inside(&t->map, box) : 0;
+        t->era->entries -= t->era->met.count ? ti_region_map_remove_inside(&t->map, box) : 0;
         insert(t, box, id);
     }
     if (t->map.count > before) {
@@ -473,15 +477,15 @@ void ti_tracker_uses(ti_tracker *t, const ti_box *box, ti_deps *deps)
 
 bool ti_tracker_is_written(ti_tracker *t, const ti_box *box, ti_box *hole)
 {
-    ti_vec_clear(&t->scratch);
-    ti_region_map_query(&t->map, box, &t->scratch);
-    if (t->scratch.count == 1 && ti_box_covers(&t->scratch.data[0].box, box)) {
+    ti_vec_clear(&t->era->scratch);
+    ti_region_map_query(&t->map, box, &t->era->scratch);
+    if (t->era->scratch.count == 1 && ti_box_covers(&t->era->scratch.data[0].box, box)) {
         return true;
     }
     ti_boxes rest = { 0 };
     ti_vec_push(&rest, *box);
-    for (size_t i = 0; i < t->scratch.count; i++) {
-        ti_boxes_subtract(&rest, &t->scratch.data[i].box);
+    for (size_t i = 0; i < t->era->scratch.count; i++) {
+        ti_boxes_subtract(&rest, &t->era->scratch.data[i].box);
     }
     bool all = rest.count == 0;
     if (!all) {

@@ -27,9 +27,13 @@ enum { TI_ERA_ENTRIES = 32768 };
 /* A zeroed one is fresh. */
 typedef struct ti_era {
     uint64_t applied;
-    size_t entries; /* of all its trackers */
-    size_t bound;   /* more entries than these are merged; 0: TI_ERA_ENTRIES */
+    size_t entries;     /* of all its trackers */
+    size_t bound;       /* more entries than these are merged; 0: TI_ERA_ENTRIES */
+    ti_region_refs met; /* scratch of the tracker that is asked */
+    ti_region_entries scratch, joining;
 } ti_era;
+
+void ti_era_fini(ti_era *era); /* when its trackers are gone */
 
 static inline void ti_era_apply(ti_era *era, uint64_t horizon)
 {
@@ -76,8 +80,6 @@ typedef struct ti_tracker {
     size_t notes_made;             /* behind them are others that have borders for the next */
     uint64_t newest, newest_noted; /* of all readers, and of those in notes */
     uint64_t forgotten;            /* the newest reader when notes or readers were forgotten last */
-    ti_region_refs met;
-    ti_region_entries scratch, joining;
 } ti_tracker;
 
 /* The era outlives the tracker. */

@@ -32,7 +32,8 @@ static void forget_all(ti_replay *r)
         }
         ti_vec_clear(&r->content[i]);
     }
-    r->steps = r->contents = r->at = r->base = r->latest = r->lag = 0;
+    r->steps = r->contents = r->at = r->base = r->latest = 0;
+    ti_vec_clear(&r->lagging);
     r->bytes = 0;
     r->now = NULL;
     r->recording = NULL;
@@ -48,6 +49,7 @@ void ti_replay_fini(ti_replay *r)
         TI_DELETE(r->step.data[i]);
     }
     ti_vec_fini(&r->step);
+    ti_vec_fini(&r->lagging);
     ti_free(r->content, r->content ? TI_REPLAY_CONTENTS * sizeof(*r->content) : 0);
     *r = (ti_replay){ .steps = 0 };
 }
@@ -56,9 +58,9 @@ void ti_replay_fini(ti_replay *r)
 
 void ti_replay_settle(ti_replay *r, ti_version_map *map)
 {
-    TI_ASSERT(r->lag == 0 || (r->at && r->base));
-    for (int i = 0; i < r->lag; i++) {
-        const ti_replay_effect *e = &r->lagging[i]->effect;
+    TI_ASSERT(r->lagging.count == 0 || (r->at && r->base));
+    for (size_t i = 0; i < r->lagging.count; i++) {
+        const ti_replay_effect *e = &r->lagging.data[i]->effect;
         for (size_t k = 0; k < e->reads.count; k++) {
             ti_version_map_read(map, e->reads.data[k]);
         }
@@ -66,7 +68,7 @@ void ti_replay_settle(ti_replay *r, ti_version_map *map)
             ti_version_map_write(map, e->writes.data[k]);
         }
     }
-    r->lag = 0;
+    ti_vec_clear(&r->lagging);
     r->base = r->at;
 }
 
@@ -75,11 +77,11 @@ static void advance(ti_replay *r, ti_version_map *map)
     TI_ASSERT(r->now->before == r->at && r->now->after > 0 && r->now->after <= r->contents);
     r->at = r->now->after;
     if (r->at == r->base) {
-        r->lag = 0;
+        ti_vec_clear(&r->lagging);
         return;
     }
-    r->lagging[r->lag++] = r->now;
-    if (r->lag == TI_REPLAY_LAG) {
+    ti_vec_push(&r->lagging, r->now);
+    if (r->lagging.count == TI_REPLAY_LAG) {
         ti_replay_settle(r, map);
     }
 }
@@ -175,7 +177,7 @@ static bool is_worth_recording(ti_replay *r)
 
 static void start_recording(ti_replay *r, ti_version_map *map)
 {
-    TI_ASSERT(r->lag == 0);
+    TI_ASSERT(r->lagging.count == 0);
     if (!is_worth_recording(r)) {
         return;
     }
@@ -291,7 +293,7 @@ void ti_replay_end(ti_replay *r, ti_version_map *map)
         advance(r, map);
         return;
     }
-    TI_ASSERT(r->lag == 0);
+    TI_ASSERT(r->lagging.count == 0);
     ti_replay_step *s = r->recording && r->recording->serial ? r->recording : NULL;
     r->at = r->base = s ? number_content(r, map) : 0;
     if (r->at) {

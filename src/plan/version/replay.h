@@ -44,18 +44,17 @@ typedef struct ti_replay {
     TI_VEC(ti_replay_step *) step; /* the first `steps` are in use */
     ti_replay_content *content;
     int steps, contents;
-    int at;                                       /* 1 + which contents there are now; 0: not known */
-    int base;                                     /* the same of the map */
-    int latest;                                   /* step that was found last */
-    const ti_replay_step *now;                    /* of the task at hand */
-    ti_replay_step *recording;                    /* the step that the task at hand becomes, or NULL */
-    const ti_replay_step *lagging[TI_REPLAY_LAG]; /* what the map does not show yet */
-    int lag;
-    size_t bytes;       /* of memory of steps */
-    uint64_t forgotten; /* as in ti_discovery_cache, when steps were last known to be good */
-    int unused;         /* recordings that have not been of use */
-    uint32_t back_off;  /* tasks that pass before the next recording */
-    uint32_t length;    /* of the latest back-off */
+    int at;                                 /* 1 + which contents there are now; 0: not known */
+    int base;                               /* the same of the map */
+    int latest;                             /* step that was found last */
+    const ti_replay_step *now;              /* of the task at hand */
+    ti_replay_step *recording;              /* the step that the task at hand becomes, or NULL */
+    TI_VEC(const ti_replay_step *) lagging; /* what the map does not show yet; at most TI_REPLAY_LAG */
+    size_t bytes;                           /* of memory of steps */
+    uint64_t forgotten;                     /* as in ti_discovery_cache, when steps were last known to be good */
+    int unused;                             /* recordings that have not been of use */
+    uint32_t back_off;                      /* tasks that pass before the next recording */
+    uint32_t length;                        /* of the latest back-off */
 } ti_replay;
 
 /* With the map that it belongs to, before that is gone. */

@@ -1,0 +1,59 @@
+/* What tacit itself keeps for a small buffer that a task has written: all stages together, on one node and on two. */
+#include "base/alloc.h"
+#include "tacit/tacit.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+enum { BUFFERS = 10000, ELEMENTS = 16, ONE_NODE = 1800, TWO_NODES = 4300 /* bytes */ };
+
+static void nothing(const tacit_launch *k)
+{
+    (void)k;
+}
+
+static uint64_t bytes_per_buffer(const char *dry_run)
+{
+    static tacit_buffer *buffer[BUFFERS];
+    const tacit_config config = { .workers = 2, .dry_run = dry_run };
+    tacit_context *ctx;
+    assert_int_equal(tacit_init(&config, &ctx), TACIT_OK);
+    uint64_t before = ti_alloc_live();
+    for (int i = 0; i < BUFFERS; i++) {
+        const tacit_buffer_desc desc = { .name = "small", .range = TACIT_RANGE(ELEMENTS), .elem_size = 8 };
+        assert_int_equal(tacit_buffer_create(ctx, &desc, &buffer[i]), TACIT_OK);
+    }
+    for (int i = 0; i < BUFFERS; i++) {
+        const tacit_task task = { .name = "write",
+                                  .range = TACIT_RANGE(ELEMENTS),
+                                  .kernel = { .host = nothing },
+                                  .access = { tacit_write(buffer[i], tacit_one_to_one()) } };
+        assert_int_equal(tacit_submit(ctx, &task), TACIT_OK);
+    }
+    assert_int_equal(tacit_wait(ctx), TACIT_OK);
+    uint64_t bytes = (ti_alloc_live() - before) / BUFFERS;
+    assert_int_equal(tacit_finalize(ctx), TACIT_OK);
+    return bytes;
+}
+
+static void one_node(void **state)
+{
+    (void)state;
+    assert_in_range(bytes_per_buffer(NULL), 1, ONE_NODE);
+}
+
+static void two_nodes(void **state)
+{
+    (void)state;
+    assert_in_range(bytes_per_buffer("2:0"), 1, TWO_NODES);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(one_node), cmocka_unit_test(two_nodes) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
