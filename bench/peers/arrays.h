@@ -1,7 +1,7 @@
 /* What the programs of this folder have in common: reductions into an array, again and again, timed.
  *
- * Each item adds one number to every element of the array; there is one item per worker of all nodes (two). A program prints
- * the seconds of one reduction, in the fastest of some rounds: others may use the machine meanwhile. */
+ * Each item adds one number to every element of the array; there is one item per worker of all nodes (two). A program
+ * prints the seconds of one reduction, in the fastest of some rounds: others may use the machine meanwhile. */
 #ifndef ARRAYS_H
 #define ARRAYS_H
 

@@ -3,7 +3,7 @@
  * A piece on a device is cut into runs of blocks, one for each part of its kernel, as the device cuts kernels. A run
  * goes from left to right and combines siblings as soon as both are there, so it needs few slots; what it leaves are
  * subtrees in its first slots. */
-#include "plan/instruction/impl.h"
+#include "plan/instruction/staging.h"
 
 #include "grid/split.h"
 

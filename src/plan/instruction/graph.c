@@ -1,5 +1,5 @@
 /* Stage 3, the instruction graph: see graph.h. */
-#include "plan/instruction/impl.h"
+#include "plan/instruction/staging.h"
 
 ti_instruction_graph *ti_instruction_graph_create(const ti_system *system)
 {

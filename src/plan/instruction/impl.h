@@ -5,7 +5,7 @@
  * collective.c, and reduce.c (reductions). kernel.c asks follow.c for dependencies where that is possible. reduce.c
  * calls reduce_blocks.c for tasks in blocks; both stand on staging.c, which stands on blocks.c and keep.c. All of them
  * call places.c for where data is to lie, coherent_copies.c for what is read and written, and memory.h for allocations.
- * Included by these only. */
+ * Included by these only; staging.h has more of what reductions need. */
 #ifndef TI_INSTRUCTION_IMPL_H
 #define TI_INSTRUCTION_IMPL_H
 
@@ -154,12 +154,8 @@ static inline void ti_instruction_touch(ti_instruction_graph *graph, const ti_bu
     ti_buffer_state *state = ti_instruction_buffer(graph, buffer);
     ti_deps *deps = &graph->emit.deps;
     TI_ASSERT(deps->self > 0 && !ti_box_is_empty(box) && ti_box_covers(&buffer->extent, box));
-    if (!write) {
-        ti_tracker_read(&state->place.data[place]->tracker, box, deps->self, deps);
-        return;
-    }
-    ti_tracker_write(&state->place.data[place]->tracker, box, deps->self, deps);
-    if (graph->coherent && state->place.count > 1) {
+    (write ? ti_tracker_write : ti_tracker_read)(&state->place.data[place]->tracker, box, deps->self, deps);
+    if (write && graph->coherent && state->place.count > 1) {
         ti_coherence_write(state->coherence, box, place);
     }
 }
@@ -222,10 +218,6 @@ uint64_t ti_instruction_compile_combining(ti_instruction_graph *graph, const ti_
 
 void ti_instruction_compile_reduce(ti_instruction_graph *graph, const ti_command *command);
 
-/* ---- reduce_blocks.c: called by reduce.c for tasks in blocks */
-
-void ti_instruction_compile_blocks(ti_instruction_graph *graph, const ti_command *command, const ti_staging *s);
-
 /* ---- staging.c: called by window.c (bytes), graph.c (stage), kernel.c (views, unstage), and for the rest by reduce.c
  * and reduce_blocks.c */
 
@@ -248,28 +240,6 @@ uint64_t ti_instruction_exchange_slots(ti_instruction_graph *graph, const ti_sta
                                        uint64_t after);
 /* Free the staging memory after `count` instructions. */
 void ti_instruction_free_staging(ti_instruction_graph *graph, const ti_staging *s, const uint64_t *after, int count);
-
-/* ---- keep.c: called by staging.c (take, give), and by graph.c */
-
-/* Staging memory: its users wait for `after`, which lies in the arena. */
-uint64_t ti_instruction_take_staging(ti_instruction_graph *graph, const ti_task *task, int device, size_t bytes,
-                                     const uint64_t **after, size_t *afters);
-/* Nobody uses it after `count` instructions. */
-void ti_instruction_give_staging(ti_instruction_graph *graph, const ti_task *task, int device, size_t bytes,
-                                 uint64_t allocation, const uint64_t *after, size_t count);
-/* A horizon: free what has not been used for long. */
-void ti_instruction_age_staging(ti_instruction_graph *graph, const ti_task *task);
-/* If `more` bytes, and what is wanted, would not fit beside what is kept: free all that. */
-void ti_instruction_make_room(ti_instruction_graph *graph, const ti_task *task, uint64_t more);
-
-/* ---- blocks.c: called by staging.c for tasks in blocks */
-
-uint32_t ti_instruction_cut_blocks(ti_instruction_graph *graph, const ti_task *task, size_t first, size_t end);
-/* How many slots a piece would get. */
-uint32_t ti_instruction_block_slots(ti_instruction_graph *graph, const ti_task *task, const ti_box *chunk);
-/* What run `run` of a piece leaves in the host's slots. */
-ti_slot_range ti_instruction_run_slots(const ti_instruction_graph *graph, const ti_task *task, uint32_t piece,
-                                       uint32_t run);
 
 /* ---- coherent_copies.c: called by all who emit instructions */
 

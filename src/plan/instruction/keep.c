@@ -2,9 +2,9 @@
  * size on the same device, since large memory is costly to get, and to touch for the first time.
  *
  * Users depend on the last users before them, which belong to earlier tasks. So that small reductions which do not
- * depend on each other overlap, memory is used again only when there is enough of it for several. What horizons pass by is
- * freed, and everything where memory is short: the limit counts what is kept as free. */
-#include "plan/instruction/impl.h"
+ * depend on each other overlap, memory is used again only when there is enough of it for several. What horizons pass by
+ * is freed, and everything where memory is short: the limit counts what is kept as free. */
+#include "plan/instruction/staging.h"
 
 enum { MOST_HORIZONS = 8, MOST_SPARE = 16, SPARE_BYTES = 1 << 20 };
 

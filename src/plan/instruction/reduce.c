@@ -1,6 +1,6 @@
 /* The instruction graph, reductions: partial results are combined by a collective, or with those of other nodes along
  * a tree of messages. Tasks in blocks have other messages: reduce_blocks.c. */
-#include "plan/instruction/impl.h"
+#include "plan/instruction/staging.h"
 
 /* ---- by a collective: this node's slots are combined first */
 

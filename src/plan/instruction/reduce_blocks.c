@@ -1,7 +1,7 @@
 /* The instruction graph, reductions in blocks: what the runs of blocks.c leave is put together, run by run, by the
  * same stack, and the pairs of slots that it folds become a REDUCE instruction. Results of other nodes all belong to
  * the last subtree that begins here, so a second REDUCE waits for them, and messages with earlier subtrees do not. */
-#include "plan/instruction/impl.h"
+#include "plan/instruction/staging.h"
 
 /* ---- pairs */
 

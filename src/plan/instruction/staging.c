@@ -1,16 +1,16 @@
 /* The instruction graph, staging: slots for the partial results of a reduction.
  *
  * A reduction of this node has one staging allocation in host memory: own_slots slots, one for each part of each
- * piece's kernel, then one for each child. A piece on a device with a memory of its own fills slots there, which are copied into the host's.
- * Tasks in blocks have other slots: blocks.c. Where there is one large slot, whose contents become the result on this
- * node, the kernel fills the buffer itself. */
-#include "plan/instruction/impl.h"
+ * piece's kernel, then one for each child. A piece on a device with a memory of its own fills slots there, which are
+ * copied into the host's. Tasks in blocks have other slots: blocks.c. Where there is one large slot, whose contents
+ * become the result on this node, the kernel fills the buffer itself. */
+#include "plan/instruction/staging.h"
 
 /* Smaller ones are copied, so that the next kernel need not wait for who reads the result. */
 enum { IN_PLACE_BYTES = 64 * 1024 };
 
-/* Parts of the kernels for pieces [first, end) of the window, at most: a device cuts a chunk along the slowest dimension
- * with several items. */
+/* Parts of the kernels for pieces [first, end) of the window, at most: a device cuts a chunk along the slowest
+ * dimension with several items. */
 static uint32_t most_parts(const ti_instruction_graph *graph, const ti_shape *shape, size_t first, size_t end)
 {
     int64_t most = 0;
