@@ -7,6 +7,7 @@
 #include "device/host.h"
 #include "run/agreement.h"
 #include "run/choose.h"
+#include "run/claim.h"
 #include "run/graph_files.h"
 #include "run/watchdog.h"
 #include "trace/explain.h"
@@ -40,6 +41,7 @@ struct ti_runtime {
     bool ended;              /* the other nodes were told of a failure */
     ti_agreement *agreement; /* or NULL */
     ti_watchdog watchdog;
+    ti_claim claim;
     _Atomic bool stop;
     pthread_t threads[2]; /* `started` of them */
     int started;
@@ -528,7 +530,7 @@ static void note_held(ti_runtime *rt)
     rt->dry->chunks_evaluated = commands.chunks_evaluated;
 }
 
-void ti_runtime_submit(ti_runtime *rt, ti_task *task)
+static void submit(ti_runtime *rt, ti_task *task)
 {
     const ti_task *made[TI_TASK_GRAPH_BATCH];
     uint64_t points = rt->submitted_points;
@@ -563,14 +565,28 @@ void ti_runtime_submit(ti_runtime *rt, ti_task *task)
     }
 }
 
+void ti_runtime_submit(ti_runtime *rt, ti_task *task)
+{
+    ti_claim_take(&rt->claim, &rt->progress.failure);
+    submit(rt, task);
+    ti_claim_drop(&rt->claim);
+}
+
+static void wait_alone(ti_runtime *rt, wait_kind kind, const ti_signal *signal)
+{
+    ti_claim_take(&rt->claim, &rt->progress.failure);
+    wait_until(rt, kind, signal);
+    ti_claim_drop(&rt->claim);
+}
+
 void ti_runtime_wait_signal(ti_runtime *rt, const ti_signal *signal)
 {
-    wait_until(rt, WAIT_SIGNAL, signal);
+    wait_alone(rt, WAIT_SIGNAL, signal);
 }
 
 void ti_runtime_wait_points(ti_runtime *rt)
 {
-    wait_until(rt, WAIT_POINTS, NULL);
+    wait_alone(rt, WAIT_POINTS, NULL);
 }
 
 void ti_runtime_note(ti_runtime *rt, ti_submission_kind kind, uint64_t number, uint64_t bytes, unsigned properties)
@@ -584,7 +600,7 @@ void ti_runtime_settle(ti_runtime *rt)
 {
     if (rt->agreement) {
         ti_agreement_finish(rt->agreement);
-        wait_until(rt, WAIT_SETTLED, NULL);
+        wait_alone(rt, WAIT_SETTLED, NULL);
     }
 }
 
