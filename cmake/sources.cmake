@@ -30,6 +30,7 @@ set(TACIT_SOURCES
     ir/submission.c
 
     comm/exchange.c
+    comm/launched.c
     comm/self.c
 
     device/cores.c
@@ -100,6 +101,7 @@ set(TACIT_SOURCES
 
     run/agreement.c
     run/choose.c
+    run/claim.c
     run/dry_run.c
     run/graph_files.c
     run/runtime.c
