@@ -100,6 +100,7 @@ set(TACIT_SOURCES
     exec/executor.c
 
     run/agreement.c
+    run/attendant.c
     run/choose.c
     run/claim.c
     run/dry_run.c
