@@ -6,6 +6,7 @@
 #include <signal.h>
 
 enum { FIRST_NAP_NS = 50 * 1000, LAST_NAP_NS = 1000 * 1000, NAPS_UNTIL_SLEEP = 20, LOOKS_AT_ONCE = 256 };
+enum { NAP_PER_COST = 150, MOST_NAP_NS = 4 * 1000 * 1000 };
 /* A look that takes longer has moved bytes: one that finds nothing needs 1 to 3 us. */
 enum { LONG_LOOK_NS = 10 * 1000 };
 #define FOR_EVER_NS 3600000000000u
@@ -15,18 +16,36 @@ static bool is_over(const ti_attendant *a)
     return atomic_load_explicit(&a->stop, memory_order_acquire);
 }
 
-/* Returns how long to nap now. */
+/* What this thread has computed since the last time, with all that waking takes. */
+static uint64_t take_cost(uint64_t *before)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    uint64_t now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec, cost = now - *before;
+    *before = now;
+    return cost;
+}
+
+/* Naps after fruitless looks become longer, until they take less than a hundredth of the time. */
+static uint64_t longer(uint64_t nap, uint64_t cost)
+{
+    uint64_t most = TI_MIN(NAP_PER_COST * cost, (uint64_t)MOST_NAP_NS);
+    return TI_MIN(2 * nap, TI_MAX(most, (uint64_t)LAST_NAP_NS));
+}
+
+/* Returns how long to nap now. A single long look may be due to cold caches: the next one shows. */
 static uint64_t look_after(ti_attendant *a, uint64_t nap, uint64_t *seen)
 {
-    bool moved = a->is.looks(a->is.user) == *seen;
-    for (int i = 0; moved && i < LOOKS_AT_ONCE && !is_over(a); i++) {
+    bool goes_on = a->is.looks(a->is.user) == *seen;
+    for (int i = 0; goes_on && i < LOOKS_AT_ONCE && !is_over(a); i++) {
         uint64_t start = ti_clock_ns();
-        moved = a->is.look(a->is.user);
-        moved |= ti_clock_ns() - start > LONG_LOOK_NS;
-        nap = moved ? FIRST_NAP_NS / 2 : nap;
+        bool moved = a->is.look(a->is.user);
+        bool is_long = ti_clock_ns() - start > LONG_LOOK_NS;
+        goes_on = moved || is_long;
+        nap = moved || (is_long && i > 0) ? FIRST_NAP_NS / 2 : nap;
     }
     *seen = a->is.looks(a->is.user);
-    return TI_MIN(2 * nap, (uint64_t)LAST_NAP_NS);
+    return longer(nap, take_cost(&a->cost));
 }
 
 /* Until it is called, or has to look at kernels. */

@@ -1,7 +1,8 @@
 /* The attendant: a thread that sleeps, and looks after what needs somebody while all other threads are in kernels.
  *
- * While messages are under way it wakes now and then, first after 50 us, then less often, up to every millisecond. If
- * nobody has looked at the network since the last time, it does, again and again as long as that moves something. A
+ * While messages are under way it wakes now and then, first after 50 us, then less often, up to every millisecond (every
+ * four where waking is slow). If nobody has looked at the network since the last time, it does, again and again as long
+ * as that moves something. A
  * few times per TACIT_WATCHDOG it looks for kernels that do not end. When no message is under way for some
  * milliseconds, it sleeps until somebody calls it, or until the next such look. It takes no time of kernels but what a
  * look takes. */
@@ -26,6 +27,7 @@ typedef struct ti_attendant {
     pthread_t thread;
     bool started;
     _Atomic bool stop, asleep;
+    uint64_t cost; /* nanoseconds that it has computed, at its last look */
     ti_lot lot;
 } ti_attendant;
 

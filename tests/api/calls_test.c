@@ -204,11 +204,11 @@ static void two_threads_are_found(void **state)
     second s = { .gate = &g };
     pthread_t thread;
     assert_int_equal(tacit_init(&modes[3], &s.ctx), TACIT_OK);
-    assert_int_equal(tacit_submit(s.ctx, &(tacit_task){ .name = "first",
-                                                        .range = TACIT_RANGE(1),
-                                                        .kernel = { .host = stay },
-                                                        TACIT_ARGS(p) }),
-                     TACIT_OK);
+    assert_int_equal(
+        tacit_submit(
+            s.ctx,
+            &(tacit_task){ .name = "first", .range = TACIT_RANGE(1), .kernel = { .host = stay }, TACIT_ARGS(p) }),
+        TACIT_OK);
     assert_int_equal(pthread_create(&thread, NULL, come_second, &s), 0);
     assert_int_equal(tacit_wait(s.ctx), TACIT_ERROR_STATE);
     assert_non_null(strstr(tacit_last_error(s.ctx), "two threads use one context at the same time"));
