@@ -30,6 +30,7 @@ set(TACIT_SOURCES
     ir/submission.c
 
     comm/exchange.c
+    comm/launched.c
     comm/self.c
 
     device/cores.c
@@ -101,7 +102,9 @@ set(TACIT_SOURCES
     exec/executor.c
 
     run/agreement.c
+    run/attendant.c
     run/choose.c
+    run/claim.c
     run/dry_run.c
     run/graph_files.c
     run/runtime.c

@@ -100,7 +100,8 @@ typedef struct tacit_config {
     /* How many bytes may be on the way to one node that no receive is known for; later messages wait
      * here. Bounds the memory for messages that come early. */
     size_t early_bytes; /* TACIT_EARLY_BYTES: bytes, with k, M, G or T in the variable; default: 1 MiB */
-    /* After so many seconds without progress a node says on stderr what it waits for. */
+    /* After so many seconds without progress a node says on stderr what it waits for, and a kernel that
+     * has run for as long is named there. */
     int watchdog; /* TACIT_WATCHDOG: seconds; -1: never; default: 60 */
     /* Whether nodes compare what they submit. Costs a hash per call, and a note to a neighbour at
      * every 64th; nothing on one node. */

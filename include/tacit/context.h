@@ -130,7 +130,7 @@ TACIT_API bool tacit_is_dry_run(const tacit_context *ctx);
  *
  *   ctx     NULL, or a context that is finalized: the sentence of the last failed tacit_init, of the
  *           last call with no valid context, or of tacit_fence_get with no valid ticket, on this
- *           thread
+ *           thread. Inside a kernel of the context: of the last call that was refused there
  *
  *   owner   tacit; valid until the next call with the context
  *   thread  the context's

@@ -116,7 +116,9 @@
  *               the call. If MPI was initialised with MPI_THREAD_SINGLE or _FUNNELED, it is the one
  *               that created the context; others get TACIT_ERROR_STATE. Calls marked "any" may be
  *               made on any thread at any time. Kernels run on threads of tacit's own, or inside
- *               calls that wait, and must not call tacit (tacit/view.h has the exceptions).
+ *               calls that wait, and must not call tacit: such calls get TACIT_ERROR_STATE, too
+ *               (tacit/view.h has the exceptions). Two threads at the same time are found in builds
+ *               of tacit with TACIT_CHECKS=basic or full.
  *   Waiting.    Submitting does not wait for execution. Fences, tacit_wait and tacit_finalize do, and
  *               so does tacit_buffer_create while it copies .init.
  *   Errors.     Most calls return a tacit_status: TACIT_OK, which is 0, or a negative value.

@@ -83,7 +83,8 @@ struct tacit_context {
     pthread_t thread;
     const char *thread_level;
     bool reproducible;
-    atomic_bool stopping; /* a kernel has used a view wrongly, and its thread ends the process */
+    atomic_bool stopping;     /* a kernel has used a view wrongly, and its thread ends the process */
+    _Atomic bool told_kernel; /* that a kernel called tacit was printed */
 };
 
 /* A context on a network of the caller's, which is the runtime's from now on: tests, and benchmarks of planning. */
@@ -92,9 +93,11 @@ tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, tacit_
 /* Free a context whose tasks went elsewhere (ti_runtime_divert): nothing is waited for. */
 void ti_context_discard(tacit_context *ctx);
 
-/* Whether `ctx`, which may be anything, is a context. If not, its sentence is kept where tacit_last_error finds it.
- * `who` is the call. */
-tacit_status ti_check_context(const tacit_context *ctx, const char *who);
+/* Whether `ctx`, which may be anything, is a context, and none of its kernels makes this call. If not, the sentence is
+ * kept where tacit_last_error finds it. `who` is the call. */
+tacit_status ti_check_context(tacit_context *ctx, const char *who);
+/* The same for calls that kernels may make. */
+tacit_status ti_check_handle(const tacit_context *ctx, const char *who);
 /* The same of a buffer of this context that is not destroyed. `who` begins the sentence. */
 tacit_status ti_check_buffer(tacit_context *ctx, const char *who, const tacit_buffer *buffer);
 

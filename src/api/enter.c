@@ -9,8 +9,8 @@
 enum { MAX_BYTES_BITS = 62 };
 #define LONG_HOST_WORK_NS 10000000000u
 
-/* The sentence about a failed tacit_init, or a call with a context that is none: there is nothing else to keep it. One
- * per thread. */
+/* The sentence about a failed tacit_init, a call with a context that is none, or a call inside a kernel, while the
+ * context may be in use: there is nothing else to keep it. One per thread. */
 static _Thread_local char lost_error[512];
 
 static bool is_context(const tacit_context *ctx)
@@ -27,7 +27,31 @@ tacit_status ti_no_context(tacit_status status, const char *format, ...)
     return status;
 }
 
-tacit_status ti_check_context(const tacit_context *ctx, const char *who)
+static bool is_in_kernel(const tacit_context *ctx)
+{
+    return TI_UNLIKELY(ti_failure_kernel != NULL) && ti_failure_kernel->context == ctx;
+}
+
+/* Also printed once, since few kernels look at a status. */
+static tacit_status refuse_in_kernel(tacit_context *ctx, const char *who)
+{
+    ti_no_context(TACIT_ERROR_STATE,
+                  "%s: the kernel of task '%s' calls it, but kernels must not call tacit; call it where tasks are "
+                  "submitted, and give the kernel what it needs by accesses and arguments",
+                  who, ti_failure_kernel->name);
+    if (!atomic_exchange(&ctx->told_kernel, true)) {
+        ti_log(TI_LOG_ERROR, "%s", lost_error);
+    }
+    return TACIT_ERROR_STATE;
+}
+
+tacit_status ti_check_context(tacit_context *ctx, const char *who)
+{
+    tacit_status status = ti_check_handle(ctx, who);
+    return status == TACIT_OK && is_in_kernel(ctx) ? refuse_in_kernel(ctx, who) : status;
+}
+
+tacit_status ti_check_handle(const tacit_context *ctx, const char *who)
 {
     if (TI_LIKELY(is_context(ctx))) {
         return TACIT_OK;
@@ -107,7 +131,7 @@ tacit_status ti_context_enter(tacit_context *ctx)
 
 const char *tacit_last_error(const tacit_context *ctx)
 {
-    return is_context(ctx) ? ti_strbuf_text(&ctx->error) : lost_error;
+    return is_context(ctx) && !is_in_kernel(ctx) ? ti_strbuf_text(&ctx->error) : lost_error;
 }
 
 const char *tacit_status_name(tacit_status status)

@@ -125,6 +125,7 @@ tacit_status tacit_fence_get(tacit_fence_ticket *ticket, const void **data)
         return ti_no_context(TACIT_ERROR_STATE,
                              "tacit_fence_get: the ticket's context is finalized; get the values before");
     }
+    TI_TRY(ti_check_context(ticket->context, "tacit_fence_get"));
     TI_TRY(ti_context_check_thread(ticket->context));
     ti_runtime_wait_signal(ticket->context->runtime, &ticket->signal);
     TI_TRY(ti_context_enter(ticket->context));
@@ -143,6 +144,9 @@ void tacit_fence_release(tacit_fence_ticket *ticket)
         return;
     }
     if (has_context(ticket)) {
+        if (ti_check_context(ticket->context, "tacit_fence_release") != TACIT_OK) {
+            return;
+        }
         ti_runtime_wait_signal(ticket->context->runtime, &ticket->signal);
         ti_runtime_drop_results(ticket->context->runtime, ticket->bytes);
     }

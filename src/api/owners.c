@@ -202,7 +202,7 @@ tacit_status tacit_distribution_local(tacit_context *ctx, const tacit_distributi
                                       int node, tacit_box *box, tacit_range *local)
 {
     ti_distribution d;
-    TI_TRY(ti_check_context(ctx, "tacit_distribution_local"));
+    TI_TRY(ti_check_handle(ctx, "tacit_distribution_local"));
     TI_TRY(resolve(ctx, "tacit_distribution_local", distribution, range, &d));
     if (node < 0 || node >= tacit_num_nodes(ctx)) {
         return ti_context_error(ctx, TACIT_ERROR_RANGE,
@@ -227,7 +227,7 @@ tacit_status tacit_distribution_owner(tacit_context *ctx, const tacit_distributi
     ti_distribution d;
     const size_t index[3] = { i, j, k };
     int64_t at[3];
-    TI_TRY(ti_check_context(ctx, "tacit_distribution_owner"));
+    TI_TRY(ti_check_handle(ctx, "tacit_distribution_owner"));
     TI_TRY(resolve(ctx, "tacit_distribution_owner", distribution, range, &d));
     if (!node) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "tacit_distribution_owner: node is NULL");

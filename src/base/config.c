@@ -83,7 +83,8 @@ static const row table[] = {
     SIZE("TACIT_EARLY_BYTES", early_bytes, 1 << 20, 1024, 1ll << 40, "1024 bytes (1k) to 1T, with k, M, G or T", "1M",
          "per peer, bytes sent for which no receive is known; later messages wait"),
     INT("TACIT_WATCHDOG", watchdog, 60, -1, 1000000, "60",
-        "seconds without progress after which a node says what it waits for; -1: never"),
+        "seconds without progress after which a node says what it waits for, and those of a kernel after which it is "
+        "named; -1: never"),
     WORDS("TACIT_REPRODUCIBLE", reproducible, 0, "0|1", "0",
           "1 combines every reduction in one fixed order: the bits depend neither on workers, nor devices, nor nodes",
           0, 1),

@@ -111,6 +111,8 @@ tacit_status ti_comm_mpi_adopt(const tacit_mpi_comm *given, const ti_comm_settin
 bool ti_comm_mpi_is_launched(void);
 /* And whether it is one of several. */
 bool ti_comm_mpi_has_others(void);
+/* Whether MPI runs and knows of no other process; always in builds without MPI. */
+bool ti_comm_mpi_is_alone(void);
 /* Name and version of the MPI library, or "none". */
 const char *ti_comm_mpi_library(void);
 

@@ -33,6 +33,11 @@ bool ti_comm_mpi_has_others(void)
     return false;
 }
 
+bool ti_comm_mpi_is_alone(void)
+{
+    return true;
+}
+
 const char *ti_comm_mpi_library(void)
 {
     return "none";

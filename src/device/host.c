@@ -51,10 +51,19 @@ typedef struct queue {
     entry *slot;
 } queue;
 
+/* What a worker does, for those who look for kernels that never end. */
+typedef struct desk {
+    _Alignas(TI_CACHE_LINE) _Atomic(const ti_device_kernel *) kernel; /* NULL: none */
+    _Atomic uint32_t begun;                                           /* kernels */
+    uint32_t seen;        /* `begun` at the last look; this and the rest: executor role */
+    uint64_t since, told; /* when it was seen first; after how many nanoseconds it was told last */
+} desk;
+
 typedef struct host {
     ti_device base;
     ti_host_desc desc;
     queue *queues; /* one per worker */
+    desk *desks;   /* the same */
     struct worker_thread {
         pthread_t id;
         struct host *host;
@@ -189,6 +198,7 @@ static void cut(const ti_device_kernel *k, int parts, int part, tacit_box *chunk
 
 static void run_kernel(host *h, job *j, int part, int worker)
 {
+    desk *d = &h->desks[worker];
     ti_device_kernel *k = j->kernel;
     tacit_launch launch = k->launch;
     if (part == 0) {
@@ -199,11 +209,14 @@ static void run_kernel(host *h, job *j, int part, int worker)
     }
     launch.worker = h->desc.first + worker;
     launch.num_workers = h->desc.all ? h->desc.all : h->base.workers;
+    atomic_store_explicit(&d->begun, atomic_load_explicit(&d->begun, memory_order_relaxed) + 1, memory_order_relaxed);
+    atomic_store_explicit(&d->kernel, k, memory_order_release);
     if (k->run) {
         k->run(k, part, j->parts, &launch);
     } else {
         ti_kernel_call(k, &launch);
     }
+    atomic_store_explicit(&d->kernel, NULL, memory_order_release); /* before the job is complete, and its memory gone */
 }
 
 /* Parts of a copy are whole runs where there are enough of them, else whole cache lines, dealt like rows of a
@@ -393,6 +406,26 @@ void ti_device_host_stop(ti_device *device)
     }
 }
 
+/* A kernel that a worker shows is not complete, and stays where it is while the caller has the executor role. */
+const char *ti_device_host_long_kernel(ti_device *device, uint64_t now, uint64_t limit, uint64_t *ns)
+{
+    host *h = (host *)device;
+    for (int i = 0; i < device->workers; i++) {
+        desk *d = &h->desks[i];
+        const ti_device_kernel *k = atomic_load_explicit(&d->kernel, memory_order_acquire);
+        uint32_t begun = atomic_load_explicit(&d->begun, memory_order_relaxed);
+        if (!k || begun != d->seen) {
+            d->seen = begun;
+            d->since = now;
+            d->told = 0;
+        } else if (now - d->since >= limit && now - d->since >= 2 * d->told) {
+            d->told = *ns = now - d->since;
+            return k->launch.name;
+        }
+    }
+    return NULL;
+}
+
 /* ---------------------------------------------------------------- operations */
 
 static tacit_status host_alloc(ti_device *device, size_t bytes, void **out)
@@ -517,6 +550,7 @@ static void host_destroy(ti_device *device)
     free_jobs(h->taken);
     free_jobs(h->pool);
     ti_free(h->queues, sizeof(queue) * (size_t)device->workers);
+    ti_free(h->desks, sizeof(desk) * (size_t)device->workers);
     ti_free(h->threads, (size_t)h->desc.threads * sizeof(*h->threads));
     TI_DELETE(h);
 }
@@ -536,6 +570,7 @@ static void init_queues(host *h, int workers)
 {
     enum { FIRST_CAPACITY = 16 };
     h->queues = ti_alloc_aligned(sizeof(queue) * (size_t)workers);
+    h->desks = ti_alloc_aligned(sizeof(desk) * (size_t)workers);
     for (int i = 0; i < workers; i++) {
         h->queues[i].slot = TI_NEW_ARRAY(entry, FIRST_CAPACITY);
         h->queues[i].capacity = FIRST_CAPACITY;

@@ -38,6 +38,10 @@ void ti_device_host_leave(ti_device *device);
  * `idle` uses go away. */
 void ti_device_host_stop(ti_device *device);
 
+/* The name of a task whose kernel a worker has been in for `limit` nanoseconds, as far as calls of this function have
+ * seen, and for how many; again when it has been as long once more. NULL: there is none (any more). Executor role. */
+const char *ti_device_host_long_kernel(ti_device *device, uint64_t now, uint64_t limit, uint64_t *ns);
+
 /* How many cores this process may use, from hwloc (or the affinity mask). */
 int ti_host_cores(void);
 

@@ -620,6 +620,15 @@ uint64_t ti_executor_running(const ti_executor *ex)
     return ex->running;
 }
 
+const char *ti_executor_long_kernel(ti_executor *ex, uint64_t now, uint64_t limit, uint64_t *ns)
+{
+    const char *name = ex->host_thread ? ti_device_host_long_kernel(ex->host_thread, now, limit, ns) : NULL;
+    for (int d = 0; d < ex->is.system->devices && !name; d++) {
+        name = ti_device_host_long_kernel(ex->is.device[d], now, limit, ns);
+    }
+    return name;
+}
+
 static void describe_collective(const ti_executor *ex, const ti_instruction *i, ti_strbuf *out)
 {
     const char *state = i->as.collective.sequence < ex->collectives.next ? "" : ", which waits for one before it";

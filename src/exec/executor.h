@@ -66,6 +66,8 @@ bool ti_executor_step(ti_executor *executor);
 uint64_t ti_executor_activity(const ti_executor *executor);
 /* Kernels and copies that are running. */
 uint64_t ti_executor_running(const ti_executor *executor);
+/* The name of a task whose kernel has run for `limit` nanoseconds, and for how many; NULL: none (device/host.h). */
+const char *ti_executor_long_kernel(ti_executor *executor, uint64_t now, uint64_t limit, uint64_t *ns);
 /* Append what is waited for, oldest first: messages under way with their task, buffer, box and peer; at most `max`
  * lines. */
 void ti_executor_describe_waits(const ti_executor *executor, int max, ti_strbuf *out);

@@ -72,11 +72,21 @@ static bool choose_devices(const char *text, ti_choice *out, ti_strbuf *why)
     return true;
 }
 
+/* Where kernels and messages share threads. Who asks for TACIT_THREADS=0 gets no thread, and MPI must allow one that
+ * calls it while a kernel runs: inline, kernels of tasks on every node may be in MPI, too. */
+static bool is_attended(const tacit_config *c, const ti_comm *comm, ti_run_mode mode, bool is_dry)
+{
+    return !is_dry && c->threads != TACIT_THREADS_INLINE &&
+           ((mode == TI_RUN_SHARED && !must_be_inline(comm)) ||
+            (mode == TI_RUN_INLINE && comm->threads == TI_COMM_THREADS_ALL));
+}
+
 bool ti_choose(const tacit_config *config, const ti_comm *comm, bool is_dry, ti_choice *out, ti_strbuf *why)
 {
     *out = (ti_choice){ .mode = TI_RUN_INLINE };
     choose_mode(config, comm, is_dry, out);
     TI_ASSERT(out->workers >= 1);
+    out->attended = is_attended(config, comm, out->mode, is_dry) && (comm->num_nodes > 1 || config->watchdog >= 0);
     return check_threads(config, comm, why) && choose_devices(config->host_devices, out, why);
 }
 

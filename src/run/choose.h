@@ -16,6 +16,7 @@ typedef struct ti_choice {
     int workers;    /* per device, at least 1 */
     int devices;    /* at least 1 */
     int memories;   /* the host's, and one per device if these are discrete */
+    bool attended;  /* there is an attendant (run/attendant.h) */
     uint32_t spins; /* of a thread that waits, before it gives up its core: ti_lot */
 } ti_choice;
 

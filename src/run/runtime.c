@@ -6,7 +6,9 @@
 #include "base/log.h"
 #include "device/host.h"
 #include "run/agreement.h"
+#include "run/attendant.h"
 #include "run/choose.h"
+#include "run/claim.h"
 #include "run/graph_files.h"
 #include "run/watchdog.h"
 #include "trace/explain.h"
@@ -23,6 +25,7 @@ struct ti_runtime {
     ti_run_mode mode;
     int lent_worker; /* which one of device 0 has no thread: the application thread while it waits; -1: none */
     ti_lock lending; /* or an idle worker of another device: one at a time */
+    bool attended;
     ti_comm *comm;
     ti_device **device; /* system.devices of them */
     ti_task_graph *tasks;
@@ -36,11 +39,15 @@ struct ti_runtime {
     _Alignas(TI_CACHE_LINE) ti_lock scheduling;
     ti_scheduler scheduler;
     _Alignas(TI_CACHE_LINE) ti_lock executing;
+    bool under_way;         /* messages, at the end of the last step */
+    _Atomic uint64_t looks; /* steps so far */
     ti_executor *executor;
     ti_bounds *bounds;       /* TACIT_BOUNDS_CHECK, or NULL */
     bool ended;              /* the other nodes were told of a failure */
     ti_agreement *agreement; /* or NULL */
     ti_watchdog watchdog;
+    ti_claim claim;
+    ti_attendant attendant;
     _Atomic bool stop;
     pthread_t threads[2]; /* `started` of them */
     int started;
@@ -103,6 +110,23 @@ static void end_job(ti_runtime *rt)
     }
 }
 
+static bool has_messages(void *user)
+{
+    ti_runtime *rt = user;
+    return atomic_load_explicit(&rt->progress.messages, memory_order_relaxed) > 0;
+}
+
+/* The attendant must know when the first message is under way, in case all threads go into kernels now. */
+static void note_step(ti_runtime *rt)
+{
+    bool before = rt->under_way;
+    rt->under_way = has_messages(rt);
+    atomic_store_explicit(&rt->looks, atomic_load_explicit(&rt->looks, memory_order_relaxed) + 1, memory_order_relaxed);
+    if (rt->under_way && !before) {
+        ti_attendant_call(&rt->attendant);
+    }
+}
+
 static bool execute(ti_runtime *rt)
 {
     if (!ti_lock_try(&rt->executing)) {
@@ -115,6 +139,7 @@ static bool execute(ti_runtime *rt)
     }
     bool any = drain_instructions(rt);
     any |= ti_executor_step(rt->executor);
+    note_step(rt);
     if (rt->agreement) {
         ti_agreement_turn(rt->agreement, any, &rt->progress.failure);
     }
@@ -124,8 +149,7 @@ static bool execute(ti_runtime *rt)
 
 static bool is_polling(ti_runtime *rt)
 {
-    return atomic_load_explicit(&rt->progress.messages, memory_order_relaxed) > 0 ||
-           (rt->agreement && ti_agreement_is_busy(rt->agreement));
+    return has_messages(rt) || (rt->agreement && ti_agreement_is_busy(rt->agreement));
 }
 
 static bool must_poll(void *user)
@@ -190,6 +214,46 @@ static void *executor_main(void *user)
     return NULL;
 }
 
+/* ---- the attendant */
+
+static uint64_t count_looks(void *user)
+{
+    ti_runtime *rt = user;
+    return atomic_load_explicit(&rt->looks, memory_order_relaxed);
+}
+
+static bool look_after_messages(void *user)
+{
+    return execute(user);
+}
+
+static void look_at_kernels(void *user)
+{
+    ti_runtime *rt = user;
+    if (ti_lock_try(&rt->executing)) {
+        ti_watchdog_look_at_kernels(&rt->watchdog, rt->executor, rt->system.node);
+        ti_lock_drop(&rt->executing);
+    }
+}
+
+/* Without it the run goes on as well, but that messages may wait for kernels. */
+static void start_attendant(ti_runtime *rt)
+{
+    enum { PER_LIMIT = 8 };
+    const ti_attendant_desc desc = {
+        .is_needed = has_messages,
+        .looks = count_looks,
+        .look = look_after_messages,
+        .watch = look_at_kernels,
+        .watch_ns = rt->watchdog.limit > 0 ? (uint64_t)rt->watchdog.limit * 1000000000u / PER_LIMIT : 0,
+        .user = rt,
+    };
+    if (rt->attended && !ti_attendant_start(&rt->attendant, &desc)) {
+        ti_log(TI_LOG_WARNING, "the system grants no thread that moves messages while kernels compute, so these wait "
+                               "for kernels; raise the limit on threads");
+    }
+}
+
 /* ---- creation, in order; destruction in reverse */
 
 static bool choose(ti_runtime *rt, ti_strbuf *why)
@@ -197,6 +261,7 @@ static bool choose(ti_runtime *rt, ti_strbuf *why)
     ti_choice choice;
     bool good = ti_choose(&rt->config, rt->comm, rt->dry != NULL, &choice, why);
     rt->mode = choice.mode;
+    rt->attended = choice.attended;
     rt->progress.lot.spins = choice.spins;
     rt->progress.failure.lot = &rt->progress.lot;
     rt->system.workers = choice.workers;
@@ -344,6 +409,7 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status,
         *status = TACIT_ERROR_UNSUPPORTED;
         return NULL;
     }
+    start_attendant(rt);
     ti_log(TI_LOG_INFO, "node %d of %d, %d devices of %d workers, progress %s, network %s", rt->system.node,
            rt->system.num_nodes, rt->system.devices, rt->system.workers, modes[rt->mode], rt->comm->ops->name);
     return rt;
@@ -351,6 +417,7 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status,
 
 void ti_runtime_destroy(ti_runtime *rt)
 {
+    ti_attendant_stop(&rt->attendant);
     atomic_store_explicit(&rt->stop, true, memory_order_release);
     ti_lot_wake(&rt->progress.lot, INT32_MAX);
     for (int i = 0; i < rt->started; i++) {
@@ -437,6 +504,7 @@ static void watch(ti_runtime *rt, uint64_t *since)
     }
     if (rt->watchdog.limit >= 0 && ti_lock_try(&rt->executing)) {
         ti_watchdog_look(&rt->watchdog, rt->executor, rt->agreement, ti_task_graph_tasks(rt->tasks));
+        ti_watchdog_look_at_kernels(&rt->watchdog, rt->executor, rt->system.node);
         ti_lock_drop(&rt->executing);
     }
 }
@@ -546,7 +614,7 @@ static void note_held(ti_runtime *rt)
     rt->dry->chunks_evaluated = commands.chunks_evaluated;
 }
 
-void ti_runtime_submit(ti_runtime *rt, ti_task *task)
+static void submit(ti_runtime *rt, ti_task *task)
 {
     const ti_task *made[TI_TASK_GRAPH_BATCH];
     uint64_t points = rt->submitted_points;
@@ -581,14 +649,28 @@ void ti_runtime_submit(ti_runtime *rt, ti_task *task)
     }
 }
 
+void ti_runtime_submit(ti_runtime *rt, ti_task *task)
+{
+    ti_claim_take(&rt->claim, &rt->progress.failure);
+    submit(rt, task);
+    ti_claim_drop(&rt->claim);
+}
+
+static void wait_alone(ti_runtime *rt, wait_kind kind, const ti_signal *signal)
+{
+    ti_claim_take(&rt->claim, &rt->progress.failure);
+    wait_until(rt, kind, signal);
+    ti_claim_drop(&rt->claim);
+}
+
 void ti_runtime_wait_signal(ti_runtime *rt, const ti_signal *signal)
 {
-    wait_until(rt, WAIT_SIGNAL, signal);
+    wait_alone(rt, WAIT_SIGNAL, signal);
 }
 
 void ti_runtime_wait_points(ti_runtime *rt)
 {
-    wait_until(rt, WAIT_POINTS, NULL);
+    wait_alone(rt, WAIT_POINTS, NULL);
 }
 
 void ti_runtime_note(ti_runtime *rt, ti_submission_kind kind, uint64_t number, uint64_t bytes, unsigned properties)
@@ -602,7 +684,7 @@ void ti_runtime_settle(ti_runtime *rt)
 {
     if (rt->agreement) {
         ti_agreement_finish(rt->agreement);
-        wait_until(rt, WAIT_SETTLED, NULL);
+        wait_alone(rt, WAIT_SETTLED, NULL);
     }
 }
 

@@ -6,6 +6,19 @@
 
 enum { MAX_WAITS = 8 };
 
+void ti_watchdog_look_at_kernels(const ti_watchdog *dog, ti_executor *executor, int node)
+{
+    uint64_t now = ti_clock_ns(), ns = 0;
+    const char *task;
+    while ((task = ti_executor_long_kernel(executor, now, (uint64_t)dog->limit * 1000000000u, &ns)) != NULL) {
+        ti_log(
+            TI_LOG_WARNING,
+            "kernel '%s' has run for %d s on node %d; if it should not, look whether it loops for ever, or waits for "
+            "something that another kernel or node does",
+            task, (int)(ns / 1000000000u), node);
+    }
+}
+
 void ti_watchdog_look(ti_watchdog *dog, const ti_executor *executor, ti_agreement *agreement, uint64_t tasks)
 {
     uint64_t now = ti_clock_ns(), activity = ti_executor_activity(executor);

@@ -1,6 +1,8 @@
-/* The watchdog: a node that makes no progress for long says what it waits for, and how far its neighbours are.
+/* The watchdog: a node that makes no progress for long says what it waits for, and how far its neighbours are; and it
+ * names kernels that run for long.
  *
- * It is looked after by the application thread, while that waits, with the executor role. */
+ * It is looked after by the application thread, while that waits, and its kernels by the attendant, too (attendant.h);
+ * both with the executor role. */
 #ifndef TI_WATCHDOG_H
 #define TI_WATCHDOG_H
 
@@ -14,5 +16,7 @@ typedef struct ti_watchdog {
 
 /* Look whether anything has happened. `agreement` may be NULL; `tasks` were submitted so far. */
 void ti_watchdog_look(ti_watchdog *dog, const ti_executor *executor, ti_agreement *agreement, uint64_t tasks);
+/* Name each kernel that has run for the limit, then after twice the time. */
+void ti_watchdog_look_at_kernels(const ti_watchdog *dog, ti_executor *executor, int node);
 
 #endif

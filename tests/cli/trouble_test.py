@@ -5,6 +5,7 @@ Usage: trouble_test.py PATH-OF-TACIT FOLDER-OF-EXAMPLES MPI (openmpi, mpich, oth
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -59,6 +60,27 @@ def full_disk():
     fails(run([hello], DRY_RUN="4", DRY_RUN_REPORT="/dev/full"), "cannot write '/dev/full': No space left", "DRY_RUN_REPORT")
     fails(run([hello], EXPLAIN="/dev/full"), "cannot write '/dev/full': No space left", "TACIT_EXPLAIN")
     fails(run([str(examples / "nbody"), "--steps", "1", "--output", "/dev/full"]), "cannot write /dev/full: No space left")
+
+
+def lonely_processes():
+    """The launcher of another MPI: what it says in the environment, by all launchers' names; only the first process speaks."""
+    words = "each of them runs alone"
+    launchers = [("PMI_SIZE", "PMI_RANK"), ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"), ("MPI_LOCALNRANKS", "MPI_LOCALRANKID")]
+    strange = {"openmpi": launchers[0], "mpich": launchers[1], "none": launchers[0]}.get(mpi)
+    for size, rank, said in ((3, 0, 1), (3, 2, 0), (1, 0, 0)) if strange else ():
+        before = dict(os.environ)
+        os.environ.update({strange[0]: str(size), strange[1]: str(rank)})
+        done = run([hello])
+        os.environ.clear()
+        os.environ.update(before)
+        check(done.returncode == 0 and done.stderr.count(words) == said, f"{strange} {rank} of {size}: {done.stderr}")
+    other = shutil.which({"openmpi": "mpiexec.mpich", "mpich": "mpiexec.openmpi"}.get(mpi, ""))
+    if other:
+        done = run([other, "-n", "2", hello])
+        check((done.stdout + done.stderr).count(words) == 1, f"{other}: {done.stderr}")
+    if mpi != "none":
+        done = run([tacit, "run", "-n", "2", hello])
+        check(words not in done.stdout + done.stderr, f"tacit run: {done.stderr}")
 
 
 def full_output():
@@ -170,6 +192,7 @@ def settings_that_differ():
 
 full_disk()
 full_output()
+lonely_processes()
 names()
 hints()
 exits()

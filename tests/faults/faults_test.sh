@@ -66,5 +66,24 @@ TACIT_COLLECTIVES=off TACIT_WATCHDOG=1 timeout 90 "$tacit" run -n 2 "$faulty" la
 status=$?
 [ -e "$dir/go" ] || fail "late: the watchdog did not name the message"
 [ $status = 0 ] || fail "late: the job ended with $status"
+# A kernel that does not end is named, also where it keeps all threads that may look: inline by default on one core, shared on all workers.
+busy()
+{
+    : >"$dir/log"
+    rm -f "$dir/go"
+    TACIT_WATCHDOG=1 timeout 90 "$@" busy "$dir/go" 2> >(
+        while IFS= read -r line; do
+            printf '%s\n' "$line" >>"$dir/log"
+            case $line in *"kernel 'stay' has run for "[1-9]*" s on node 0"*) touch "$dir/go" ;; esac
+        done
+    )
+    status=$?
+    [ -e "$dir/go" ] || fail "busy: $*: the watchdog did not name the kernel"
+    [ $status = 0 ] || fail "busy: $*: ended with $status"
+}
+busy taskset -c "$(taskset -cp $$ | sed 's/.*[ ,-]//')" "$faulty"
+TACIT_WORKERS=2 TACIT_PROGRESS=shared busy "$faulty"
+TACIT_WORKERS=2 TACIT_PROGRESS=shared busy "$tacit" run -n 2 "$faulty"
+TACIT_WORKERS=1 TACIT_PROGRESS=thread busy "$faulty"
 [ $failed = 0 ] && echo "faults: passed"
 exit $failed

@@ -2,6 +2,7 @@
  *
  *   kill | abort | segv | exit | return    node 1 ends without tacit_finalize
  *   late FILE                              node 1 does not submit its tasks before FILE exists
+ *   busy FILE                              a kernel of node 0 does not end before FILE exists, on all its workers
  *   name | mapper | early | missing        the last node submits something else
  *   view | fail                            the kernels of all nodes use a view wrongly, or fail */
 #undef NDEBUG
@@ -49,6 +50,14 @@ static void wait_for(const char *path)
     }
 }
 
+static void stay(const tacit_launch *k)
+{
+    wait_for(*(const char *const *)k->args);
+    for (size_t i = k->chunk.min[0]; i < k->chunk.max[0]; i++) {
+        TACIT_AT1(double, k->view[0], i) = 1;
+    }
+}
+
 /* Whether the node is to return from main. */
 static int go_wrong(int argc, char **argv)
 {
@@ -92,6 +101,16 @@ static tacit_status diverge(tacit_context *ctx, tacit_buffer *u, const char *way
     return status;
 }
 
+static tacit_status be_busy(tacit_context *ctx, tacit_buffer *u, const char *file)
+{
+    return tacit_submit(ctx, &(tacit_task){ .name = "stay",
+                                            .range = TACIT_RANGE(SIZE),
+                                            .place = tacit_place_node(0),
+                                            .kernel = { .host = stay },
+                                            TACIT_ARGS(file),
+                                            .access = { tacit_write(u, tacit_one_to_one()) } });
+}
+
 int main(int argc, char **argv)
 {
     tacit_context *ctx = NULL;
@@ -110,6 +129,8 @@ int main(int argc, char **argv)
                                            .access = { tacit_update(u, tacit_one_to_one()) } }));
     if (argc > 1 && strstr("name mapper early missing", argv[1])) {
         CHECK(diverge(ctx, u, argv[1]));
+    } else if (argc > 2 && strcmp(argv[1], "busy") == 0) {
+        CHECK(be_busy(ctx, u, argv[2]));
     } else if (argc > 1 && !strstr("view fail", argv[1]) && tacit_node(ctx) == 1 && go_wrong(argc, argv)) {
         return EXIT_SUCCESS;
     }

@@ -70,16 +70,3 @@ int ti_mpi_compare_settings(MPI_Comm comm, int node, const char *text, const cha
     ti_free(first, length + 1);
     return code;
 }
-
-bool ti_comm_mpi_has_others(void)
-{
-    static const char *const sizes[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS",
-                                         "SLURM_STEP_NUM_TASKS" };
-    for (size_t i = 0; ti_comm_mpi_is_launched() && i < TI_COUNT(sizes); i++) {
-        const char *size = getenv(sizes[i]);
-        if (size && atoi(size) > 1) {
-            return true;
-        }
-    }
-    return false;
-}

@@ -1,10 +1,10 @@
 /* How a communicator over MPI begins: see start.h. Nothing here waits for other processes. */
 #include "comm/mpi/start.h"
 
+#include "comm/launched.h"
 #include "tacit/mpi.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *ti_mpi_error_text(int code, char text[MPI_MAX_ERROR_STRING])
@@ -165,32 +165,23 @@ tacit_status ti_mpi_start_on(const tacit_mpi_comm *given, ti_mpi_start *out, cha
     return status == TACIT_OK ? check_thread(out, why, why_size) : status;
 }
 
-/* ---- what is known without MPI */
-
-static bool is_set(const char *name)
-{
-    const char *value = getenv(name);
-    return value && *value;
-}
-
-/* Slurm also describes the shell of a batch or interactive job, whose step numbers are reserved ones at the top of 32
- * bits. */
-static bool is_slurm_step(void)
-{
-    const char *step = is_set("SLURM_STEP_ID") ? getenv("SLURM_STEP_ID") : getenv("SLURM_STEPID");
-    return is_set("SLURM_PROCID") && step && *step && strtoull(step, NULL, 10) < 0xfffffff0u;
-}
+/* ---- what launchers have started */
 
 bool ti_comm_mpi_is_launched(void)
 {
-    static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE", "PMIX_RANK",
-                                         "MPI_LOCALNRANKS" };
-    for (size_t i = 0; i < TI_COUNT(names); i++) {
-        if (is_set(names[i])) {
-            return true;
-        }
-    }
-    return is_slurm_step();
+    return ti_launched();
+}
+
+bool ti_comm_mpi_has_others(void)
+{
+    return ti_launched_with_others();
+}
+
+bool ti_comm_mpi_is_alone(void)
+{
+    int processes = 0, initialized = 0, finalized = 0;
+    return MPI_Initialized(&initialized) == MPI_SUCCESS && initialized && MPI_Finalized(&finalized) == MPI_SUCCESS &&
+           !finalized && MPI_Comm_size(MPI_COMM_WORLD, &processes) == MPI_SUCCESS && processes == 1;
 }
 
 /* Of the library that tacit was built with. */

@@ -24,16 +24,17 @@ void ti_bounds_destroy(ti_bounds *bounds);
  * memory. Whatever is found is the failure of the run; nothing is written to the real memory then. */
 void ti_bounds_run(const ti_device_kernel *job, const tacit_launch *launch);
 
-/* Calls a host kernel: with its views, or checked. */
+/* Calls a host kernel: with its views, or checked. A kernel that uses another context may call kernels of that. */
 static inline void ti_kernel_call(const ti_device_kernel *job, const tacit_launch *launch)
 {
+    const tacit_launch *outer = ti_failure_kernel;
     ti_failure_kernel = launch;
     if (TI_UNLIKELY(job->bounds)) {
         ti_bounds_run(job, launch);
     } else {
         job->kernel->host(launch);
     }
-    ti_failure_kernel = NULL;
+    ti_failure_kernel = outer;
 }
 
 #endif

@@ -1,0 +1,113 @@
+/* The attendant: see attendant.h. */
+#include "run/attendant.h"
+
+#include "base/clock.h"
+
+#include <signal.h>
+
+enum { FIRST_NAP_NS = 50 * 1000, LAST_NAP_NS = 1000 * 1000, NAPS_UNTIL_SLEEP = 20, LOOKS_AT_ONCE = 256 };
+enum { NAP_PER_COST = 150, MOST_NAP_NS = 4 * 1000 * 1000 };
+/* A look that takes longer has moved bytes: one that finds nothing needs 1 to 3 us. */
+enum { LONG_LOOK_NS = 10 * 1000 };
+#define FOR_EVER_NS 3600000000000u
+
+static bool is_over(const ti_attendant *a)
+{
+    return atomic_load_explicit(&a->stop, memory_order_acquire);
+}
+
+/* What this thread has computed since the last time, with all that waking takes. */
+static uint64_t take_cost(uint64_t *before)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    uint64_t now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec, cost = now - *before;
+    *before = now;
+    return cost;
+}
+
+/* Naps after fruitless looks become longer, until they take less than a hundredth of the time. */
+static uint64_t longer(uint64_t nap, uint64_t cost)
+{
+    uint64_t most = TI_MIN(NAP_PER_COST * cost, (uint64_t)MOST_NAP_NS);
+    return TI_MIN(2 * nap, TI_MAX(most, (uint64_t)LAST_NAP_NS));
+}
+
+/* Returns how long to nap now. A single long look may be due to cold caches: the next one shows. */
+static uint64_t look_after(ti_attendant *a, uint64_t nap, uint64_t *seen)
+{
+    bool goes_on = a->is.looks(a->is.user) == *seen;
+    for (int i = 0; goes_on && i < LOOKS_AT_ONCE && !is_over(a); i++) {
+        uint64_t start = ti_clock_ns();
+        bool moved = a->is.look(a->is.user);
+        bool is_long = ti_clock_ns() - start > LONG_LOOK_NS;
+        goes_on = moved || is_long;
+        nap = moved || (is_long && i > 0) ? FIRST_NAP_NS / 2 : nap;
+    }
+    *seen = a->is.looks(a->is.user);
+    return longer(nap, take_cost(&a->cost));
+}
+
+/* Until it is called, or has to look at kernels. */
+static void sleep_until_called(ti_attendant *a, uint32_t ticket)
+{
+    atomic_store_explicit(&a->asleep, true, memory_order_seq_cst);
+    atomic_thread_fence(memory_order_seq_cst); /* either the caller sees this, or this thread what the caller did */
+    if (!a->is.is_needed(a->is.user)) {
+        ti_lot_sleep(&a->lot, ticket, a->is.watch_ns ? a->is.watch_ns : FOR_EVER_NS);
+    }
+    atomic_store_explicit(&a->asleep, false, memory_order_relaxed);
+}
+
+static void *attendant_main(void *user)
+{
+    ti_attendant *a = user;
+    uint64_t nap = FIRST_NAP_NS, seen = 0, watched = ti_clock_ns();
+    int naps = NAPS_UNTIL_SLEEP; /* since it was needed last */
+    for (;;) {
+        uint32_t ticket = ti_lot_ticket(&a->lot);
+        if (is_over(a)) {
+            return NULL;
+        }
+        if (naps >= NAPS_UNTIL_SLEEP) {
+            sleep_until_called(a, ticket);
+            naps = 0;
+            nap = FIRST_NAP_NS;
+            seen = a->is.looks(a->is.user);
+        } else {
+            ti_lot_sleep(&a->lot, ticket, nap);
+            bool needed = a->is.is_needed(a->is.user);
+            naps = needed ? 0 : naps + 1;
+            nap = needed ? look_after(a, nap, &seen) : (uint64_t)LAST_NAP_NS;
+        }
+        if (a->is.watch_ns && ti_clock_ns() - watched >= a->is.watch_ns) {
+            a->is.watch(a->is.user);
+            watched = ti_clock_ns();
+        }
+    }
+}
+
+/* Signals are for the threads of the program. */
+bool ti_attendant_start(ti_attendant *a, const ti_attendant_desc *desc)
+{
+    sigset_t all, before;
+    a->is = *desc;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    a->started = pthread_create(&a->thread, NULL, attendant_main, a) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (a->started) {
+        pthread_setname_np(a->thread, "tacit-attendant");
+    }
+    return a->started;
+}
+
+void ti_attendant_stop(ti_attendant *a)
+{
+    if (a->started) {
+        atomic_store_explicit(&a->stop, true, memory_order_release);
+        ti_lot_wake(&a->lot, 1);
+        pthread_join(a->thread, NULL);
+        a->started = false;
+    }
+}

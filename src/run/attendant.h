@@ -1,0 +1,47 @@
+/* The attendant: a thread that sleeps, and looks after what needs somebody while all other threads are in kernels.
+ *
+ * While messages are under way it wakes now and then, first after 50 us, then less often, up to every millisecond (every
+ * four where waking is slow). If nobody has looked at the network since the last time, it does, again and again as long
+ * as that moves something. A
+ * few times per TACIT_WATCHDOG it looks for kernels that do not end. When no message is under way for some
+ * milliseconds, it sleeps until somebody calls it, or until the next such look. It takes no time of kernels but what a
+ * look takes. */
+#ifndef TI_ATTENDANT_H
+#define TI_ATTENDANT_H
+
+#include "base/park.h"
+
+#include <pthread.h>
+
+typedef struct ti_attendant_desc {
+    bool (*is_needed)(void *user); /* whether messages are under way */
+    uint64_t (*looks)(void *user); /* how often anybody has looked after them so far */
+    bool (*look)(void *user);      /* look after them; returns whether something happened */
+    void (*watch)(void *user);     /* look at kernels */
+    uint64_t watch_ns;             /* between two such looks; 0: none */
+    void *user;
+} ti_attendant_desc;
+
+typedef struct ti_attendant {
+    ti_attendant_desc is;
+    pthread_t thread;
+    bool started;
+    _Atomic bool stop, asleep;
+    uint64_t cost; /* nanoseconds that it has computed, at its last look */
+    ti_lot lot;
+} ti_attendant;
+
+/* False if the system does not grant the thread. */
+bool ti_attendant_start(ti_attendant *attendant, const ti_attendant_desc *desc);
+void ti_attendant_stop(ti_attendant *attendant); /* also one that was not started */
+
+/* It is needed from now on. Any thread, also where none was started. */
+static inline void ti_attendant_call(ti_attendant *attendant)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+    if (TI_UNLIKELY(atomic_load_explicit(&attendant->asleep, memory_order_relaxed))) {
+        ti_lot_wake(&attendant->lot, 1);
+    }
+}
+
+#endif
