@@ -98,6 +98,17 @@ uint64_t ti_choose_patience(ti_run_mode mode, const tacit_config *config)
     return mode == TI_RUN_INLINE || for_ever ? 0 : PATIENCE_NS;
 }
 
+void ti_choose_horizons(ti_system *system, const tacit_config *config)
+{
+    enum { FRONT_FLOOR = 64, FRONT_PER_WORKER = 32, FRONT_CEILING = 1024, MAX_LOOKAHEAD = 8 };
+    int64_t front = TI_MIN(TI_MAX(FRONT_FLOOR, FRONT_PER_WORKER * system->total_workers), FRONT_CEILING);
+    system->horizon_step = config->horizon_step;
+    system->horizon_front = config->horizon_front ? config->horizon_front
+                                                  : front; /* more would keep more than 16 MiB */
+    /* A window that spans more horizons than may be under way would never close. */
+    system->lookahead = config->lookahead == TACIT_LOOKAHEAD_OFF ? 0 : TI_MIN(config->run_ahead + 1, MAX_LOOKAHEAD);
+}
+
 void ti_choose_memory(ti_system *system, const tacit_config *config, int local_nodes)
 {
     system->local_nodes = TI_MAX(local_nodes, 1);

@@ -26,6 +26,9 @@ bool ti_choose(const tacit_config *config, const ti_comm *comm, bool is_dry, ti_
 /* Nanoseconds that a window of allocations waits for more tasks; 0: until it is closed. */
 uint64_t ti_choose_patience(ti_run_mode mode, const tacit_config *config);
 
+/* How often horizons come, and how many a window of allocations may span. All nodes choose alike. */
+void ti_choose_horizons(ti_system *system, const tacit_config *config);
+
 /* Fills in what the planners may know of memory: from the machine, the nodes that share it equally, and
  * TACIT_MEMORY_LIMIT. */
 void ti_choose_memory(ti_system *system, const tacit_config *config, int local_nodes);

@@ -16,8 +16,13 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { PLAN_BUDGET = 16, MAX_INCOMPLETE = 16384, WATCH_EVERY = 64, MAX_LOOKAHEAD = 8, LONG_WAIT_NS = 2 * 1000 * 1000 };
-enum { FRONT_FLOOR = 64, FRONT_PER_WORKER = 32, FRONT_CEILING = 1024 }; /* more would keep more than 16 MiB */
+enum {
+    PLAN_BUDGET = 16,
+    MAX_INCOMPLETE = 16384,
+    WATCH_EVERY = 64,
+    LOOKS_PER_LIMIT = 8,
+    LONG_WAIT_NS = 2 * 1000 * 1000
+};
 
 struct ti_runtime {
     ti_system system;
@@ -177,10 +182,9 @@ static bool lend(ti_runtime *rt)
 
 /* A worker without a job: first what completes and starts kernels, then those of a device that may have no threads,
  * then planning. */
-static bool idle_worker(void *user, int worker)
+static bool idle_worker(void *user, __attribute__((__unused__)) int worker)
 {
     ti_runtime *rt = user;
-    (void)worker;
     return rt->mode == TI_RUN_SHARED &&
            (execute(rt) || (rt->system.devices > 1 && lend(rt)) || schedule(rt, must_poll(rt) ? 1 : PLAN_BUDGET));
 }
@@ -218,8 +222,7 @@ static void *executor_main(void *user)
 
 static uint64_t count_looks(void *user)
 {
-    ti_runtime *rt = user;
-    return atomic_load_explicit(&rt->looks, memory_order_relaxed);
+    return atomic_load_explicit(&((ti_runtime *)user)->looks, memory_order_relaxed);
 }
 
 static bool look_after_messages(void *user)
@@ -239,13 +242,12 @@ static void look_at_kernels(void *user)
 /* Without it the run goes on as well, but that messages may wait for kernels. */
 static void start_attendant(ti_runtime *rt)
 {
-    enum { PER_LIMIT = 8 };
     const ti_attendant_desc desc = {
         .is_needed = has_messages,
         .looks = count_looks,
         .look = look_after_messages,
         .watch = look_at_kernels,
-        .watch_ns = rt->watchdog.limit > 0 ? (uint64_t)rt->watchdog.limit * 1000000000u / PER_LIMIT : 0,
+        .watch_ns = rt->watchdog.limit > 0 ? (uint64_t)rt->watchdog.limit * 1000000000u / LOOKS_PER_LIMIT : 0,
         .user = rt,
     };
     if (rt->attended && !ti_attendant_start(&rt->attendant, &desc)) {
@@ -285,16 +287,12 @@ static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
         ti_strbuf_add(why, "%s", rt->comm->stats.error);
         return TACIT_ERROR_NETWORK;
     }
-    s->horizon_step = rt->config.horizon_step;
-    int64_t front = TI_MIN(TI_MAX(FRONT_FLOOR, FRONT_PER_WORKER * s->total_workers), FRONT_CEILING);
-    s->horizon_front = rt->config.horizon_front ? rt->config.horizon_front : front;
+    ti_choose_horizons(s, &rt->config);
     s->record = rt->config.graph != NULL;
     bool explains = rt->config.explain && strcmp(rt->config.explain, "0") != 0 && (s->node == 0 || rt->dry);
     s->explain = explains ? ti_explain_create() : NULL;
     s->reduces = rt->comm->reduces;
     s->collectives = rt->config.collectives - TACIT_COLLECTIVES_OFF + TI_COLLECTIVES_OFF;
-    /* A window that spans more horizons than may be under way would never close. */
-    s->lookahead = rt->config.lookahead == TACIT_LOOKAHEAD_OFF ? 0 : TI_MIN(rt->config.run_ahead + 1, MAX_LOOKAHEAD);
     return TACIT_OK;
 }
 

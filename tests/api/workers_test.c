@@ -111,6 +111,7 @@ static void no_more_threads_than_workers(void **state)
             const tacit_config config = { .workers = workers,
                                           .threads = TACIT_THREADS_ON,
                                           .progress = TACIT_PROGRESS_SHARED,
+                                          .watchdog = -1, /* which has a thread that looks now and then */
                                           .host_devices = devices[i] };
             tacit_context *ctx;
             assert_int_equal(tacit_init(&config, &ctx), TACIT_OK);
