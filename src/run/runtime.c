@@ -16,13 +16,8 @@
 #include <pthread.h>
 #include <string.h>
 
-enum {
-    PLAN_BUDGET = 16,
-    MAX_INCOMPLETE = 16384,
-    WATCH_EVERY = 64,
-    LOOKS_PER_LIMIT = 8,
-    LONG_WAIT_NS = 2 * 1000 * 1000
-};
+enum { PLAN_BUDGET = 16, MAX_INCOMPLETE = 16384, WATCH_EVERY = 64, LOOKS_PER_LIMIT = 8 };
+enum { LONG_WAIT_NS = 2 * 1000 * 1000 };
 
 struct ti_runtime {
     ti_system system;
@@ -180,8 +175,7 @@ static bool lend(ti_runtime *rt)
     return any;
 }
 
-/* A worker without a job: first what completes and starts kernels, then those of a device that may have no threads,
- * then planning. */
+/* A worker without a job: first what completes and starts kernels, then those of other devices, then planning. */
 static bool idle_worker(void *user, __attribute__((__unused__)) int worker)
 {
     ti_runtime *rt = user;
