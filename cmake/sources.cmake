@@ -107,6 +107,7 @@ set(TACIT_SOURCES
     run/graph_files.c
     run/runtime.c
     run/scheduler.c
+    run/siblings.c
     run/watchdog.c
 
     api/admit.c

@@ -10,6 +10,7 @@
 #include "run/choose.h"
 #include "run/claim.h"
 #include "run/graph_files.h"
+#include "run/siblings.h"
 #include "run/watchdog.h"
 #include "trace/explain.h"
 
@@ -17,6 +18,7 @@
 #include <string.h>
 
 enum { PLAN_BUDGET = 16, MAX_INCOMPLETE = 16384, WATCH_EVERY = 64, MAX_LOOKAHEAD = 8, LONG_WAIT_NS = 2 * 1000 * 1000 };
+enum { SIBLINGS_SECONDS = 2 };
 enum { FRONT_FLOOR = 64, FRONT_PER_WORKER = 32, FRONT_CEILING = 1024 }; /* more would keep more than 16 MiB */
 
 struct ti_runtime {
@@ -24,6 +26,8 @@ struct ti_runtime {
     tacit_config config;
     ti_run_mode mode;
     bool attended;
+    ti_siblings_member member; /* inline, on several nodes */
+    bool told_siblings;
     int lent_worker; /* which worker the application thread is while it waits; -1: none */
     ti_comm *comm;
     ti_device **device; /* system.devices of them */
@@ -357,6 +361,12 @@ static bool start(ti_runtime *rt, const ti_runtime_desc *desc, ti_strbuf *why)
     return created && start_threads(rt, why);
 }
 
+static bool is_behind(const void *user)
+{
+    const ti_runtime *rt = user;
+    return ti_runtime_executed(rt) < ti_task_graph_tasks(rt->tasks);
+}
+
 ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status, ti_strbuf *why)
 {
     static const char *const modes[] = { "inline", "shared", "thread" };
@@ -392,6 +402,9 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status,
         return NULL;
     }
     start_attendant(rt);
+    if (rt->mode == TI_RUN_INLINE && rt->system.num_nodes > 1 && !rt->dry) {
+        ti_siblings_join(&rt->member, is_behind, rt);
+    }
     ti_log(TI_LOG_INFO, "node %d of %d, %d devices of %d workers, progress %s, network %s", rt->system.node,
            rt->system.num_nodes, rt->system.devices, rt->system.workers, modes[rt->mode], rt->comm->ops->name);
     return rt;
@@ -399,6 +412,7 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status,
 
 void ti_runtime_destroy(ti_runtime *rt)
 {
+    ti_siblings_leave(&rt->member);
     ti_attendant_stop(&rt->attendant);
     atomic_store_explicit(&rt->stop, true, memory_order_release);
     ti_lot_wake(&rt->progress.lot, INT32_MAX);
@@ -475,6 +489,17 @@ static bool help(ti_runtime *rt)
     return any || schedule(rt, must_poll(rt) ? 1 : PLAN_BUDGET);
 }
 
+static void look_at_siblings(ti_runtime *rt)
+{
+    if (!rt->told_siblings && ti_siblings_are_behind(&rt->member)) {
+        rt->told_siblings = true;
+        ti_log(TI_LOG_WARNING,
+               "this thread has waited in one context for %d s while another of its contexts has work that is not "
+               "done, which nobody else does, since they run inline; call tacit_wait with the other one before",
+               SIBLINGS_SECONDS);
+    }
+}
+
 /* After some waiting, which was seen first at *since: let other nodes know where this one stands, and say what it waits
  * for if that takes long. */
 static void watch(ti_runtime *rt, uint64_t *since)
@@ -483,6 +508,9 @@ static void watch(ti_runtime *rt, uint64_t *since)
     *since = *since ? *since : now;
     if (rt->agreement && now - *since > LONG_WAIT_NS) {
         ti_agreement_idle(rt->agreement, true);
+    }
+    if (now - *since > SIBLINGS_SECONDS * 1000000000u && rt->watchdog.limit >= 0) {
+        look_at_siblings(rt);
     }
     if (rt->watchdog.limit >= 0 && ti_lock_try(&rt->executing)) {
         ti_watchdog_look(&rt->watchdog, rt->executor, rt->agreement, ti_task_graph_tasks(rt->tasks));
