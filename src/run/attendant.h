@@ -1,11 +1,10 @@
 /* The attendant: a thread that sleeps, and looks after what needs somebody while all other threads are in kernels.
  *
- * While messages are under way it wakes now and then, first after 50 us, then less often, up to every millisecond (every
- * four where waking is slow). If nobody has looked at the network since the last time, it does, again and again as long
- * as that moves something. A
- * few times per TACIT_WATCHDOG it looks for kernels that do not end. When no message is under way for some
- * milliseconds, it sleeps until somebody calls it, or until the next such look. It takes no time of kernels but what a
- * look takes. */
+ * While messages are under way it wakes now and then, first after 50 us, then less often, up to every millisecond
+ * (every four where waking is slow). If nobody has looked at the network since the last time, it does, again and again
+ * as long as that moves something. A few times per TACIT_WATCHDOG it looks for kernels that do not end. When no message
+ * has been under way for some milliseconds, it sleeps until somebody calls it, or until the next such look. It takes no
+ * time of kernels but what a look takes. */
 #ifndef TI_ATTENDANT_H
 #define TI_ATTENDANT_H
 

@@ -10,6 +10,7 @@
 #include "run/choose.h"
 #include "run/claim.h"
 #include "run/graph_files.h"
+#include "run/kernel_communicator.h"
 #include "run/siblings.h"
 #include "run/watchdog.h"
 #include "trace/explain.h"
@@ -18,7 +19,6 @@
 #include <string.h>
 
 enum { PLAN_BUDGET = 16, MAX_INCOMPLETE = 16384, WATCH_EVERY = 64, MAX_LOOKAHEAD = 8, LONG_WAIT_NS = 2 * 1000 * 1000 };
-enum { SIBLINGS_SECONDS = 2 };
 enum { FRONT_FLOOR = 64, FRONT_PER_WORKER = 32, FRONT_CEILING = 1024 }; /* more would keep more than 16 MiB */
 
 struct ti_runtime {
@@ -27,7 +27,6 @@ struct ti_runtime {
     ti_run_mode mode;
     bool attended;
     ti_siblings_member member; /* inline, on several nodes */
-    bool told_siblings;
     int lent_worker; /* which worker the application thread is while it waits; -1: none */
     ti_comm *comm;
     ti_device **device; /* system.devices of them */
@@ -489,17 +488,6 @@ static bool help(ti_runtime *rt)
     return any || schedule(rt, must_poll(rt) ? 1 : PLAN_BUDGET);
 }
 
-static void look_at_siblings(ti_runtime *rt)
-{
-    if (!rt->told_siblings && ti_siblings_are_behind(&rt->member)) {
-        rt->told_siblings = true;
-        ti_log(TI_LOG_WARNING,
-               "this thread has waited in one context for %d s while another of its contexts has work that is not "
-               "done, which nobody else does, since they run inline; call tacit_wait with the other one before",
-               SIBLINGS_SECONDS);
-    }
-}
-
 /* After some waiting, which was seen first at *since: let other nodes know where this one stands, and say what it waits
  * for if that takes long. */
 static void watch(ti_runtime *rt, uint64_t *since)
@@ -509,8 +497,8 @@ static void watch(ti_runtime *rt, uint64_t *since)
     if (rt->agreement && now - *since > LONG_WAIT_NS) {
         ti_agreement_idle(rt->agreement, true);
     }
-    if (now - *since > SIBLINGS_SECONDS * 1000000000u && rt->watchdog.limit >= 0) {
-        look_at_siblings(rt);
+    if (now - *since > TI_SIBLINGS_SECONDS * 1000000000u && rt->watchdog.limit >= 0) {
+        ti_siblings_look(&rt->member);
     }
     if (rt->watchdog.limit >= 0 && ti_lock_try(&rt->executing)) {
         ti_watchdog_look(&rt->watchdog, rt->executor, rt->agreement, ti_task_graph_tasks(rt->tasks));
@@ -703,24 +691,7 @@ void ti_runtime_settle(ti_runtime *rt)
 const void *ti_runtime_communicator(const ti_runtime *rt, const tacit_launch *launch, const tacit_mpi_comm *like,
                                     ti_strbuf *why)
 {
-    const void *found = NULL;
-    if (launch->on != TACIT_ON_EVERY_NODE) {
-        ti_strbuf_add(why, "tacit_launch_communicator: only tasks on every node may wait for other nodes; set .on = "
-                           "TACIT_ON_EVERY_NODE");
-    } else if (!rt->comm->ops->communicator) {
-        return NULL;
-    } else if (rt->comm->threads != TI_COMM_THREADS_ALL && rt->mode != TI_RUN_INLINE) {
-        ti_strbuf_add(why,
-                      "tacit_launch_communicator: this MPI grants %s only, so a kernel may not call it while tacit "
-                      "does; set TACIT_THREADS=0",
-                      rt->comm->thread_level);
-    } else if (!(found = rt->comm->ops->communicator(rt->comm, like))) {
-        ti_strbuf_add(why,
-                      "tacit_launch_communicator: the program is compiled with another MPI than tacit, which has "
-                      "%s; compile it with that one",
-                      ti_comm_mpi_library());
-    }
-    return found;
+    return ti_kernel_communicator(rt->comm, rt->mode == TI_RUN_INLINE, launch, like, why);
 }
 
 /* ---- results of fences */

@@ -1,6 +1,7 @@
 /* Contexts of one thread: see siblings.h. */
 #include "run/siblings.h"
 
+#include "base/log.h"
 #include "base/park.h"
 
 /* All that have joined, of all threads; the lock is held for a few instructions. */
@@ -35,7 +36,7 @@ void ti_siblings_leave(ti_siblings_member *m)
     m->is_behind = NULL;
 }
 
-bool ti_siblings_are_behind(const ti_siblings_member *member)
+static bool is_any_behind(const ti_siblings_member *member)
 {
     bool any = false;
     ti_lock_take(&siblings.lock);
@@ -44,4 +45,15 @@ bool ti_siblings_are_behind(const ti_siblings_member *member)
     }
     ti_lock_drop(&siblings.lock);
     return any;
+}
+
+void ti_siblings_look(ti_siblings_member *m)
+{
+    if (!m->told && is_any_behind(m)) {
+        m->told = true;
+        ti_log(TI_LOG_WARNING,
+               "this thread has waited in one context for %d s while another of its contexts has work that is not "
+               "done, which nobody else does, since they run inline; call tacit_wait with the other one before",
+               TI_SIBLINGS_SECONDS);
+    }
 }

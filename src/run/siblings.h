@@ -9,16 +9,19 @@
 
 #include <pthread.h>
 
+enum { TI_SIBLINGS_SECONDS = 2 };
+
 typedef struct ti_siblings_member {
     struct ti_siblings_member *next, *previous;
     pthread_t thread;
     bool (*is_behind)(const void *user); /* whether it has work that is not done; NULL: has not joined */
     const void *user;
+    bool told;
 } ti_siblings_member;
 
 void ti_siblings_join(ti_siblings_member *member, bool (*is_behind)(const void *user), const void *user);
 void ti_siblings_leave(ti_siblings_member *member); /* also one that has not joined */
-/* Whether another context of the calling thread has work that is not done. */
-bool ti_siblings_are_behind(const ti_siblings_member *member);
+/* The calling thread has waited for TI_SIBLINGS_SECONDS in this one: say once if another has work that is not done. */
+void ti_siblings_look(ti_siblings_member *member);
 
 #endif
