@@ -27,7 +27,7 @@ struct ti_runtime {
     ti_run_mode mode;
     bool attended;
     ti_siblings_member member; /* inline, on several nodes */
-    int lent_worker; /* which worker the application thread is while it waits; -1: none */
+    int lent_worker;           /* which worker the application thread is while it waits; -1: none */
     ti_comm *comm;
     ti_device **device; /* system.devices of them */
     ti_task_graph *tasks;
