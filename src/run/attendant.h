@@ -25,8 +25,9 @@ typedef struct ti_attendant {
     ti_attendant_desc is;
     pthread_t thread;
     bool started;
-    _Atomic bool stop, asleep;
-    uint64_t cost; /* nanoseconds that it has computed, at its last look */
+    _Atomic bool stop;
+    _Atomic int asleep; /* changed and asked by read-modify-write only, so one of two threads sees what the other did */
+    uint64_t cost;      /* nanoseconds that it has computed, at its last look */
     ti_lot lot;
 } ti_attendant;
 
@@ -37,8 +38,7 @@ void ti_attendant_stop(ti_attendant *attendant); /* also one that was not starte
 /* It is needed from now on. Any thread, also where none was started. */
 static inline void ti_attendant_call(ti_attendant *attendant)
 {
-    atomic_thread_fence(memory_order_seq_cst);
-    if (TI_UNLIKELY(atomic_load_explicit(&attendant->asleep, memory_order_relaxed))) {
+    if (TI_UNLIKELY(atomic_fetch_or_explicit(&attendant->asleep, 0, memory_order_acq_rel))) {
         ti_lot_wake(&attendant->lot, 1);
     }
 }
