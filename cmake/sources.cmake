@@ -107,8 +107,10 @@ set(TACIT_SOURCES
     run/claim.c
     run/dry_run.c
     run/graph_files.c
+    run/kernel_communicator.c
     run/runtime.c
     run/scheduler.c
+    run/siblings.c
     run/watchdog.c
 
     api/admit.c

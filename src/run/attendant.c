@@ -51,12 +51,12 @@ static uint64_t look_after(ti_attendant *a, uint64_t nap, uint64_t *seen)
 /* Until it is called, or has to look at kernels. */
 static void sleep_until_called(ti_attendant *a, uint32_t ticket)
 {
-    atomic_store_explicit(&a->asleep, true, memory_order_seq_cst);
-    atomic_thread_fence(memory_order_seq_cst); /* either the caller sees this, or this thread what the caller did */
+    /* Either the caller sees this, or this thread what the caller did before. */
+    (void)atomic_exchange_explicit(&a->asleep, 1, memory_order_acq_rel);
     if (!a->is.is_needed(a->is.user)) {
         ti_lot_sleep(&a->lot, ticket, a->is.watch_ns ? a->is.watch_ns : FOR_EVER_NS);
     }
-    atomic_store_explicit(&a->asleep, false, memory_order_relaxed);
+    (void)atomic_exchange_explicit(&a->asleep, 0, memory_order_acq_rel);
 }
 
 static void *attendant_main(void *user)

@@ -3,8 +3,8 @@
  * While messages are under way it wakes now and then, first after 50 us, then less often, up to every millisecond
  * (every four where waking is slow). If nobody has looked at the network since the last time, it does, again and again
  * as long as that moves something. A few times per TACIT_WATCHDOG it looks for kernels that do not end. When no message
- * is under way for some milliseconds, it sleeps until somebody calls it, or until the next such look. It takes no time
- * of kernels but what a look takes. */
+ * has been under way for some milliseconds, it sleeps until somebody calls it, or until the next such look. It takes no
+ * time of kernels but what a look takes. */
 #ifndef TI_ATTENDANT_H
 #define TI_ATTENDANT_H
 
@@ -25,8 +25,9 @@ typedef struct ti_attendant {
     ti_attendant_desc is;
     pthread_t thread;
     bool started;
-    _Atomic bool stop, asleep;
-    uint64_t cost; /* nanoseconds that it has computed, at its last look */
+    _Atomic bool stop;
+    _Atomic int asleep; /* changed and asked by read-modify-write only, so one of two threads sees what the other did */
+    uint64_t cost;      /* nanoseconds that it has computed, at its last look */
     ti_lot lot;
 } ti_attendant;
 
@@ -37,8 +38,7 @@ void ti_attendant_stop(ti_attendant *attendant); /* also one that was not starte
 /* It is needed from now on. Any thread, also where none was started. */
 static inline void ti_attendant_call(ti_attendant *attendant)
 {
-    atomic_thread_fence(memory_order_seq_cst);
-    if (TI_UNLIKELY(atomic_load_explicit(&attendant->asleep, memory_order_relaxed))) {
+    if (TI_UNLIKELY(atomic_fetch_or_explicit(&attendant->asleep, 0, memory_order_acq_rel))) {
         ti_lot_wake(&attendant->lot, 1);
     }
 }

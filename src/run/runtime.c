@@ -10,6 +10,8 @@
 #include "run/choose.h"
 #include "run/claim.h"
 #include "run/graph_files.h"
+#include "run/kernel_communicator.h"
+#include "run/siblings.h"
 #include "run/watchdog.h"
 #include "trace/explain.h"
 
@@ -26,6 +28,7 @@ struct ti_runtime {
     int lent_worker; /* which one of device 0 has no thread: the application thread while it waits; -1: none */
     ti_lock lending; /* or an idle worker of another device: one at a time */
     bool attended;
+    ti_siblings_member member; /* inline, on several nodes */
     ti_comm *comm;
     ti_device **device; /* system.devices of them */
     ti_task_graph *tasks;
@@ -367,6 +370,12 @@ static bool start(ti_runtime *rt, const ti_runtime_desc *desc, ti_strbuf *why)
     return created && start_threads(rt, why);
 }
 
+static bool is_behind(const void *user)
+{
+    const ti_runtime *rt = user;
+    return ti_runtime_executed(rt) < ti_task_graph_tasks(rt->tasks);
+}
+
 ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status, ti_strbuf *why)
 {
     static const char *const modes[] = { "inline", "shared", "thread" };
@@ -402,6 +411,9 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status,
         return NULL;
     }
     start_attendant(rt);
+    if (rt->mode == TI_RUN_INLINE && rt->system.num_nodes > 1 && !rt->dry) {
+        ti_siblings_join(&rt->member, is_behind, rt);
+    }
     ti_log(TI_LOG_INFO, "node %d of %d, %d devices of %d workers, progress %s, network %s", rt->system.node,
            rt->system.num_nodes, rt->system.devices, rt->system.workers, modes[rt->mode], rt->comm->ops->name);
     return rt;
@@ -409,6 +421,7 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status,
 
 void ti_runtime_destroy(ti_runtime *rt)
 {
+    ti_siblings_leave(&rt->member);
     ti_attendant_stop(&rt->attendant);
     atomic_store_explicit(&rt->stop, true, memory_order_release);
     ti_lot_wake(&rt->progress.lot, INT32_MAX);
@@ -493,6 +506,9 @@ static void watch(ti_runtime *rt, uint64_t *since)
     *since = *since ? *since : now;
     if (rt->agreement && now - *since > LONG_WAIT_NS) {
         ti_agreement_idle(rt->agreement, true);
+    }
+    if (now - *since > TI_SIBLINGS_SECONDS * 1000000000u && rt->watchdog.limit >= 0) {
+        ti_siblings_look(&rt->member);
     }
     if (rt->watchdog.limit >= 0 && ti_lock_try(&rt->executing)) {
         ti_watchdog_look(&rt->watchdog, rt->executor, rt->agreement, ti_task_graph_tasks(rt->tasks));
@@ -685,24 +701,7 @@ void ti_runtime_settle(ti_runtime *rt)
 const void *ti_runtime_communicator(const ti_runtime *rt, const tacit_launch *launch, const tacit_mpi_comm *like,
                                     ti_strbuf *why)
 {
-    const void *found = NULL;
-    if (launch->on != TACIT_ON_EVERY_NODE) {
-        ti_strbuf_add(why, "tacit_launch_communicator: only tasks on every node may wait for other nodes; set .on = "
-                           "TACIT_ON_EVERY_NODE");
-    } else if (!rt->comm->ops->communicator) {
-        return NULL;
-    } else if (rt->comm->threads != TI_COMM_THREADS_ALL && rt->mode != TI_RUN_INLINE) {
-        ti_strbuf_add(why,
-                      "tacit_launch_communicator: this MPI grants %s only, so a kernel may not call it while tacit "
-                      "does; set TACIT_THREADS=0",
-                      rt->comm->thread_level);
-    } else if (!(found = rt->comm->ops->communicator(rt->comm, like))) {
-        ti_strbuf_add(why,
-                      "tacit_launch_communicator: the program is compiled with another MPI than tacit, which has "
-                      "%s; compile it with that one",
-                      ti_comm_mpi_library());
-    }
-    return found;
+    return ti_kernel_communicator(rt->comm, rt->mode == TI_RUN_INLINE, launch, like, why);
 }
 
 /* ---- results of fences */

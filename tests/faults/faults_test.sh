@@ -85,5 +85,18 @@ busy taskset -c "$(taskset -cp $$ | sed 's/.*[ ,-]//')" "$faulty"
 TACIT_WORKERS=2 TACIT_PROGRESS=shared busy "$faulty"
 TACIT_WORKERS=2 TACIT_PROGRESS=shared busy "$tacit" run -n 2 "$faulty"
 TACIT_WORKERS=1 TACIT_PROGRESS=thread busy "$faulty"
+
+# A thread waits in one context while it has left work in another.
+: >"$dir/log"
+rm -f "$dir/go"
+TACIT_THREADS=0 timeout 90 "$tacit" run -n 2 "$faulty" two "$dir/go" 2> >(
+    while IFS= read -r line; do
+        printf '%s\n' "$line" >>"$dir/log"
+        case $line in *"(node 0): this thread has waited in one context for"*) touch "$dir/go" ;; esac
+    done
+)
+status=$?
+[ -e "$dir/go" ] || fail "two: nothing was said of the other context"
+[ $status = 0 ] || fail "two: the job ended with $status"
 [ $failed = 0 ] && echo "faults: passed"
 exit $failed

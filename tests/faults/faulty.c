@@ -2,6 +2,8 @@
  *
  *   kill | abort | segv | exit | return    node 1 ends without tacit_finalize
  *   late FILE                              node 1 does not submit its tasks before FILE exists
+ *   two FILE                               node 0 waits in a context while it has work in another; node 1 comes when
+ *                                          FILE exists
  *   busy FILE                              a kernel of node 0 does not end before FILE exists, on all its workers
  *   name | mapper | early | missing        the last node submits something else
  *   view | fail                            the kernels of all nodes use a view wrongly, or fail */
@@ -111,9 +113,26 @@ static tacit_status be_busy(tacit_context *ctx, tacit_buffer *u, const char *fil
                                             .access = { tacit_write(u, tacit_one_to_one()) } });
 }
 
+/* The other context has a task of node 0's that is not done: it reads what node 1 has not made yet. */
+static tacit_status leave_work(tacit_context *ctx, tacit_context *other, const char *file)
+{
+    tacit_buffer *v;
+    const tacit_buffer_desc desc = { .name = "V", .range = TACIT_RANGE(SIZE), .elem_size = sizeof(double) };
+    if (tacit_node(ctx) == 1) {
+        wait_for(file);
+    }
+    tacit_status status = tacit_buffer_create(other, &desc, &v);
+    status = status ? status
+                    : tacit_submit(other, &(tacit_task){ .name = "left",
+                                                         .range = TACIT_RANGE(SIZE),
+                                                         .kernel = { .host = nothing },
+                                                         .access = { tacit_write(v, tacit_one_to_one()) } });
+    return status;
+}
+
 int main(int argc, char **argv)
 {
-    tacit_context *ctx = NULL;
+    tacit_context *ctx = NULL, *other = NULL;
     tacit_buffer *u;
     double zeros[SIZE] = { 0 }, out[SIZE];
     CHECK(tacit_init(NULL, &ctx));
@@ -129,12 +148,18 @@ int main(int argc, char **argv)
                                            .access = { tacit_update(u, tacit_one_to_one()) } }));
     if (argc > 1 && strstr("name mapper early missing", argv[1])) {
         CHECK(diverge(ctx, u, argv[1]));
+    } else if (argc > 2 && strcmp(argv[1], "two") == 0) {
+        CHECK(tacit_init(NULL, &other));
+        CHECK(leave_work(ctx, other, argv[2]));
     } else if (argc > 2 && strcmp(argv[1], "busy") == 0) {
         CHECK(be_busy(ctx, u, argv[2]));
     } else if (argc > 1 && !strstr("view fail", argv[1]) && tacit_node(ctx) == 1 && go_wrong(argc, argv)) {
         return EXIT_SUCCESS;
     }
     CHECK(tacit_fence_read(ctx, u, TACIT_BOX_ALL, out));
+    if (other) {
+        CHECK(tacit_finalize(other));
+    }
     CHECK(tacit_finalize(ctx));
     return EXIT_SUCCESS;
 }
