@@ -170,6 +170,8 @@ void ti_instruction_open_buffer(ti_instruction_graph *graph, const ti_task *task
     for (size_t i = 0; i < task->as.create.init.pieces; i++) {
         ti_instruction_make_room(graph, task, ti_bytes_of(info, &task->as.create.init.piece[i].box));
     }
+    state->place.capacity = (size_t)graph->system->memories; /* nearly always all there will be */
+    state->place.data = TI_NEW_ARRAY(ti_buffer_memory *, state->place.capacity);
     for (int m = 0; m < graph->system->memories; m++) {
         ti_instruction_add_place(graph, state, m);
     }
