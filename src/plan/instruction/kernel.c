@@ -54,6 +54,30 @@ void ti_instruction_place_pieces(ti_instruction_graph *graph, const ti_command *
     }
 }
 
+/* What an access needs in one place: what it touches, and other accesses to the buffer that this meets if one of them
+ * writes, since the kernel may see through one what it writes through the other. */
+static ti_box needed(const ti_shape *shape, const ti_piece *piece, uint32_t index)
+{
+    const ti_buffer_info *buffer = shape->access[index].buffer;
+    ti_box box = piece->footprint[index].bounding;
+    bool writes = false, grows = true;
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        writes |= shape->access[i].buffer == buffer && ti_access_writes(&shape->access[i]);
+    }
+    while (writes && grows && !ti_box_is_empty(&box)) {
+        grows = false;
+        for (uint32_t i = 0; i < shape->accesses; i++) {
+            const ti_box *other = &piece->footprint[i].bounding;
+            if (shape->access[i].buffer == buffer && shape->access[i].mode != TACIT_REDUCE && !ti_box_is_empty(other) &&
+                ti_box_meets(&box, other) && !ti_box_covers(&box, other)) {
+                box = ti_box_bounding(&box, other);
+                grows = true;
+            }
+        }
+    }
+    return box;
+}
+
 void ti_instruction_foresee_pieces(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end)
 {
     for (size_t p = first; p < end; p++) {
@@ -61,8 +85,8 @@ void ti_instruction_foresee_pieces(ti_instruction_graph *graph, const ti_command
         for (uint32_t i = 0; i < command->task->shape->accesses; i++) {
             const ti_access *access = &command->task->shape->access[i];
             if (access->mode != TACIT_REDUCE) {
-                ti_instruction_want(graph, (ti_need){ command->task, (int)i }, access->buffer,
-                                    &at->piece->footprint[i].bounding, at->memory);
+                const ti_box box = needed(command->task->shape, at->piece, i);
+                ti_instruction_want(graph, (ti_need){ command->task, (int)i }, access->buffer, &box, at->memory);
             }
         }
     }
@@ -94,9 +118,9 @@ static const int *freshen(ti_instruction_graph *graph, const ti_command *command
     int *place = TI_ARENA_ARRAY(ti_arena_ring_top(&graph->emit.arenas), int, command->task->shape->accesses);
     for (uint32_t i = 0; i < command->task->shape->accesses; i++) {
         const ti_access *access = &command->task->shape->access[i];
-        place[i] = access->mode == TACIT_REDUCE
-                       ? at->memory
-                       : ti_instruction_place_in(graph, access->buffer, &at->piece->footprint[i].bounding, at->memory);
+        const ti_box box = needed(command->task->shape, at->piece, i);
+        place[i] = access->mode == TACIT_REDUCE ? at->memory
+                                                : ti_instruction_place_in(graph, access->buffer, &box, at->memory);
     }
     for (uint32_t i = 0; i < command->task->shape->accesses; i++) {
         const ti_access *access = &command->task->shape->access[i];
