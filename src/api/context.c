@@ -68,9 +68,9 @@ static tacit_status resolve(const char *who, const tacit_config *config, size_t 
 }
 
 /* The launcher of another MPI starts processes that do not find each other: each would do all the work. */
-static void warn_if_lonely(const tacit_config *resolved)
+static void warn_if_lonely(const tacit_config *resolved, int nodes)
 {
-    if (!resolved->dry_run && ti_launched_as_speaker() && ti_comm_mpi_is_alone()) {
+    if (nodes == 1 && !resolved->dry_run && ti_launched_as_speaker() && ti_comm_mpi_is_alone()) {
         ti_log(TI_LOG_WARNING,
                "a launcher started several processes, but each of them runs alone and does all the work: it is not the "
                "launcher of tacit's MPI (%s); start the program by tacit run -n, or by the mpiexec of that MPI",
@@ -81,7 +81,7 @@ static void warn_if_lonely(const tacit_config *resolved)
 static tacit_status start_on(ti_comm *comm, const tacit_config *resolved, tacit_context **out)
 {
     ti_log_setup(resolved->log, comm->num_nodes > 1 ? comm->node : -1);
-    warn_if_lonely(resolved);
+    warn_if_lonely(resolved, comm->num_nodes);
     return ti_context_create(resolved, comm, out);
 }
 
