@@ -104,11 +104,15 @@ void ti_mpi_guard_disarm(void)
     atomic_fetch_sub(&guard.live, 1);
 }
 
+/* Always of all processes, which launchers end in any case: on a smaller communicator MPICH would first wait until each
+ * of its processes has called MPI. */
 void ti_mpi_guard_end(void)
 {
     atomic_store(&guard.ending, true);
     ti_mpi_guard_inside = true;
     let_output_go();
+    MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    _Exit(EXIT_FAILURE);
 }
 
 void ti_mpi_guard_set_node(int node)

@@ -13,9 +13,9 @@
 void ti_mpi_guard_arm(int node);
 void ti_mpi_guard_disarm(void); /* one less */
 void ti_mpi_guard_set_node(int node);
-/* The caller calls MPI_Abort next. Pauses, so that what was printed is seen; another thread that ends the process
+/* End the job by MPI_Abort. Pauses first, so that what was printed is seen; another thread that ends the process
  * meanwhile is held up. */
-void ti_mpi_guard_end(void);
+__attribute__((noreturn)) void ti_mpi_guard_end(void);
 
 /* Around calls of MPI: it may call exit itself, when another node has ended the job. The handler then has nothing to
  * add. */

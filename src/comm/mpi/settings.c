@@ -34,7 +34,7 @@ static void say_difference(int node, const char *mine, const char *first)
 }
 
 /* One node says what differs, and all end: those that say nothing wait until it has. */
-static void end_all(MPI_Comm comm, int node, int who, const char *mine, const char *first)
+static void end_all(int node, int who, const char *mine, const char *first)
 {
     enum { MOST_SECONDS = 10 };
     ti_log_setup(TI_LOG_ERROR, node);
@@ -44,8 +44,6 @@ static void end_all(MPI_Comm comm, int node, int who, const char *mine, const ch
         sleep(MOST_SECONDS);
     }
     ti_mpi_guard_end();
-    MPI_Abort(comm, EXIT_FAILURE);
-    _Exit(EXIT_FAILURE);
 }
 
 int ti_mpi_compare_settings(MPI_Comm comm, int node, const char *text, const char **call)
@@ -64,7 +62,7 @@ int ti_mpi_compare_settings(MPI_Comm comm, int node, const char *text, const cha
         *call = "MPI_Allreduce";
         code = MPI_Allreduce(MPI_IN_PLACE, &who, 1, MPI_INT, MPI_MIN, comm);
         if (code == MPI_SUCCESS && who != INT_MAX) {
-            end_all(comm, node, who, text, first);
+            end_all(node, who, text, first);
         }
     }
     ti_free(first, length + 1);
