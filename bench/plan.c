@@ -7,6 +7,7 @@
  * timed one by one in passes of their own. --node all plans every node in turn, and compares what nodes send with
  * what others receive. */
 #include "counter.h"
+#include "needed.h"
 #include "planning.h"
 
 #include "base/clock.h"
@@ -58,6 +59,8 @@ typedef struct result {
     values by_block;                      /* instructions per task; none without a counter */
     int per_iteration;                    /* tasks */
     uint64_t nodes, messages, mismatches; /* --node all */
+    uint64_t needed;                      /* messages that are needed */
+    bool counted;                         /* that is known */
 } result;
 
 /* ---- statistics */
@@ -298,7 +301,13 @@ typedef struct books {
     uint64_t *sent, *received; /* by destination */
     uint64_t *collective;      /* by node: all those that it takes part in, in order */
     uint64_t messages;
+    needed *needed;
 } books;
+
+static void count_needed(void *user, const ti_task *task)
+{
+    needed_see(((books *)user)->needed, task);
+}
 
 static uint64_t message_hash(const ti_command *c, int origin, int destination, uint64_t counter)
 {
@@ -371,7 +380,8 @@ static void add_counts(planning_counts *sum, const planning_counts *one)
 static void measure_all(const options *o, result *r)
 {
     size_t nodes = (size_t)o->plan.nodes;
-    books b = { 0, TI_NEW_ARRAY(uint64_t, nodes), TI_NEW_ARRAY(uint64_t, nodes), TI_NEW_ARRAY(uint64_t, nodes), 0 };
+    books b = { 0, TI_NEW_ARRAY(uint64_t, nodes), TI_NEW_ARRAY(uint64_t, nodes), TI_NEW_ARRAY(uint64_t, nodes),
+                0, needed_create((int)nodes) };
     uint64_t idle = 0, ns[PLANNING_STAGES] = { 0 };
     for (b.node = 0; b.node < o->plan.nodes; b.node++) {
         planning p;
@@ -380,6 +390,7 @@ static void measure_all(const options *o, result *r)
         one.plan.node = b.node;
         planning_open(&p, &one.plan, first);
         p.look = book;
+        p.see = b.node == 0 ? count_needed : NULL;
         p.user = &b;
         r->first_use += (double)(first[0] + first[1] + first[2]) / (double)nodes;
         plan_tasks(&p, o->plan.tasks, 1, ns);
@@ -403,6 +414,8 @@ static void measure_all(const options *o, result *r)
     fill_pass(&r->passes[0], ns, o->plan.tasks * nodes);
     r->nodes = nodes - idle;
     r->messages = b.messages;
+    r->counted = needed_messages(b.needed, &r->needed);
+    needed_destroy(b.needed);
     ti_free(b.sent, nodes * sizeof(uint64_t));
     ti_free(b.received, nodes * sizeof(uint64_t));
     ti_free(b.collective, nodes * sizeof(uint64_t));
@@ -478,6 +491,9 @@ static json_t *report(const options *o, result *r)
     if (p->node == ALL_NODES) {
         set_count(root, "nodes_with_work", r->nodes);
         set_count(root, "messages_checked", r->messages);
+        if (r->counted) {
+            set_count(root, "messages_needed", r->needed);
+        }
         set_count(root, "nodes_that_disagree", r->mismatches);
     }
     return root;
@@ -510,7 +526,8 @@ static void usage(FILE *to)
         "            [--collectives off|discover|lookahead] [--horizon-step S] [--horizon-front F] [--repeat R] [--json]\n"
         "Plans a pattern as node K (0) of M, executes nothing, and tells what that costs.\n"
         "  --node K            inner: a node in the middle, with an odd number; all: each in turn (M up to 4096), and what they\n"
-        "                      send and receive is compared; figures are means of the first tasks then\n"
+        "                      send and receive is compared; figures are means of the first tasks then. Patterns of\n"
+        "                      tiles on single nodes also say how many messages they need: messages_needed\n"
         "  --devices D         of the node; D:discrete: with memories of their own\n"
         "  --tasks T           per repeat (depends on the pattern); generative patterns: iterations\n"
         "  --collectives       as TACIT_COLLECTIVES (lookahead); on stands for lookahead\n"

@@ -110,6 +110,9 @@ static void note_block(planning *p, size_t tasks, size_t instructions)
             p->planned_point = p->made.data[i]->id;
             p->counts.horizons++;
         }
+        if (p->see) {
+            p->see(p->user, p->made.data[i]);
+        }
     }
     for (size_t i = 0; i < p->command.count; i++) {
         p->counts.messages += messages_of(p->command.data[i]);

@@ -49,6 +49,7 @@ typedef struct planning {
     planning_counts counts;
     uint64_t entries_peak, arena_peak;                   /* after blocks */
     void (*look)(void *user, const ti_command *command); /* at every command, outside the times; or NULL */
+    void (*see)(void *user, const ti_task *task);        /* and at every task */
     void *user;
 } planning;
 

@@ -155,6 +155,16 @@ def check_all_nodes():
         expect(out["nodes_with_work"] == 9 or pattern == "cholesky", f"{pattern}: {out['nodes_with_work']} nodes have work")
 
 
+def check_needed():
+    """Factorisations by tiles send what they need and no more, on any grid."""
+    for nodes, tasks in [(4, 300), (6, 900), (35, 1500), (36, 2500), (64, 1800), (100, 1500)]:
+        for mode in ["off", "lookahead"]:
+            out = bench("--pattern", "cholesky", "--nodes", nodes, "--node", "all", "--tasks", tasks, "--collectives", mode)
+            expect(0 < out["messages_needed"] == out["messages_checked"],
+                   f"cholesky on {nodes} nodes, {mode}: {out['messages_checked']} messages, {out['messages_needed']} needed")
+    expect("messages_needed" not in bench("--pattern", "stencil", "--nodes", 4, "--node", "all", "--tasks", 8), "a stencil has no tiles")
+
+
 def check_errors():
     for arguments in [(), ("--pattern", "stencil"), ("--pattern", "soup", "--nodes", 4), ("--pattern", "stencil", "--nodes", 0),
                       ("--pattern", "stencil", "--nodes", 4, "--node", 4), ("--pattern", "stencil", "--nodes", 8192, "--node", "all"),
@@ -168,6 +178,7 @@ def main():
     check_lookahead()
     check_groups()
     check_flat()
+    check_needed()
     check_growing()
     check_all_nodes()
     check_errors()
