@@ -101,6 +101,15 @@ set(TACIT_SOURCES
     exec/engine.c
     exec/executor.c
 
+    sim/cluster.c
+    sim/events.c
+    sim/path.c
+    sim/platform.c
+    sim/schedule.c
+    sim/share.c
+    sim/start.c
+    sim/wire.c
+
     run/agreement.c
     run/attendant.c
     run/choose.c
@@ -111,6 +120,7 @@ set(TACIT_SOURCES
     run/runtime.c
     run/scheduler.c
     run/siblings.c
+    run/simulation.c
     run/watchdog.c
 
     api/admit.c

@@ -140,6 +140,11 @@ typedef struct tacit_config {
     int collectives; /* TACIT_COLLECTIVES (off, discover or lookahead): TACIT_COLLECTIVES_... */
     /* Who carries out collectives; the same on all nodes. */
     int collective_schedule; /* TACIT_COLLECTIVE_SCHEDULE (auto, mpi, direct, measure or packed): likewise */
+    /* Files that describe a network and its nodes, with colons between them: a dry run then also tells how
+     * long the program would take there; doc/simulation.md. */
+    const char *simulate; /* TACIT_SIMULATE: NULL: no simulation */
+    /* A path, where that goes as JSON; NULL: to stderr. */
+    const char *simulate_report; /* TACIT_SIMULATE_REPORT */
 } tacit_config;
 
 TACIT_C_END_

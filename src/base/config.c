@@ -98,6 +98,9 @@ static const row table[] = {
     TEXT("TACIT_DRY_RUN", dry_run, "NODES or NODES:NODE", "none",
          "plan as node NODE (0) of NODES, without MPI, and execute nothing; a report follows"),
     TEXT("TACIT_DRY_RUN_REPORT", dry_run_report, "path", "none", "write the report of a dry run as JSON, too"),
+    TEXT("TACIT_SIMULATE", simulate, "path or path:path...", "none",
+         "with TACIT_DRY_RUN: execute the plans of all nodes on a simulated cluster, which these files describe"),
+    TEXT("TACIT_SIMULATE_REPORT", simulate_report, "path", "stderr", "write what the simulation found as JSON"),
     TEXT(
         "TACIT_EXPLAIN", explain, "1 or path", "none",
         "say at the end what became of each edge between tasks, and why it is no collective: on stderr (1), in a file, "

@@ -77,6 +77,7 @@ ti_dry_run *ti_dry_run_create(ti_comm_stats *network)
 void ti_dry_run_destroy(ti_dry_run *run)
 {
     if (run) {
+        ti_simulation_destroy(run->simulation);
         ti_dry_fini(&run->executed);
         TI_DELETE(run);
     }
@@ -98,10 +99,49 @@ void ti_dry_run_note_time(ti_dry_run *run, const ti_task *task, ti_stage stage, 
     *(task->kind == TI_TASK_FENCE ? &run->fence_ns : &run->ns[stage]) += ns;
 }
 
-void ti_dry_run_note_held(ti_dry_run *run, uint64_t entries, uint64_t arena_bytes)
+void ti_dry_run_note_held(ti_dry_run *run, const ti_task_graph *tasks, const ti_command_graph *commands,
+                          const ti_instruction_graph *instructions)
 {
-    run->tracking_peak = TI_MAX(run->tracking_peak, entries);
-    run->arena_peak = TI_MAX(run->arena_peak, arena_bytes);
+    ti_command_counts c = ti_command_graph_counts(commands);
+    ti_instruction_counts i = ti_instruction_graph_counts(instructions);
+    run->tracking_peak = TI_MAX(run->tracking_peak, ti_task_graph_all_entries(tasks) + c.entries + i.entries);
+    run->arena_peak = TI_MAX(run->arena_peak, ti_task_graph_arena_bytes(tasks) + c.arena_bytes + i.arena_bytes);
+    run->chunks_evaluated = c.chunks_evaluated;
+}
+
+/* ---- a simulation besides */
+
+bool ti_dry_run_simulate(ti_dry_run *run, const tacit_config *config, const ti_system *system, ti_strbuf *why)
+{
+    if (!config->simulate) {
+        return true;
+    }
+    if (!run) {
+        ti_strbuf_add(why,
+                      "TACIT_SIMULATE is set, but TACIT_DRY_RUN is not; set it to the number of nodes to simulate");
+        return false;
+    }
+    run->simulation = ti_simulation_create(config->simulate, system, (uint64_t)config->run_ahead, why);
+    return run->simulation != NULL;
+}
+
+void ti_dry_run_take(ti_dry_run *run, const ti_task *const *task, size_t count)
+{
+    if (run && run->simulation) {
+        ti_simulation_submit(run->simulation, task, count);
+    }
+}
+
+void ti_dry_run_wait(ti_dry_run *run, ti_cluster_event what)
+{
+    if (run && run->simulation) {
+        ti_simulation_wait(run->simulation, what);
+    }
+}
+
+uint64_t ti_dry_run_executed(const ti_dry_run *run, uint64_t executed)
+{
+    return run && run->simulation ? TI_MIN(executed, ti_simulation_executed(run->simulation)) : executed;
 }
 
 static uint64_t sum(const uint64_t *count, size_t n)
@@ -245,9 +285,13 @@ static void add_json(const ti_dry_run *run, const ti_system *system, ti_strbuf *
     ti_strbuf_add(out, "}\n");
 }
 
-bool ti_dry_run_report(const ti_dry_run *run, const ti_system *system, const char *path, ti_strbuf *why)
+bool ti_dry_run_report(const ti_dry_run *run, const ti_system *system, const tacit_config *config, ti_strbuf *why)
 {
+    const char *path = config->dry_run_report;
     print_table(run, system, stderr);
+    if (run->simulation && !ti_simulation_report(run->simulation, config->simulate_report, why)) {
+        return false;
+    }
     if (!path) {
         return true;
     }

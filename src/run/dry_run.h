@@ -9,6 +9,10 @@
 #include "base/strbuf.h"
 #include "exec/dry.h"
 #include "ir/system.h"
+#include "plan/command/graph.h"
+#include "plan/instruction/graph.h"
+#include "plan/task/graph.h"
+#include "run/simulation.h"
 
 #include <stdio.h>
 
@@ -23,6 +27,7 @@ typedef struct ti_dry_run {
     uint64_t chunks_evaluated;
     uint64_t items;                     /* of the tasks, on all nodes together */
     uint64_t tracking_peak, arena_peak; /* entries of all maps, bytes of all arenas: at horizons and epochs */
+    ti_simulation *simulation;          /* or NULL */
 } ti_dry_run;
 
 /* "NODES" or "NODES:NODE". False and a sentence in `why` if it is something else. */
@@ -37,10 +42,18 @@ void ti_dry_run_destroy(ti_dry_run *run);
 /* What one stage made, and the time it took. */
 void ti_dry_run_note_commands(ti_dry_run *run, const ti_task *task, ti_command_batch batch, uint64_t ns);
 void ti_dry_run_note_time(ti_dry_run *run, const ti_task *task, ti_stage stage, uint64_t ns);
-void ti_dry_run_note_held(ti_dry_run *run, uint64_t entries, uint64_t arena_bytes);
+void ti_dry_run_note_held(ti_dry_run *run, const ti_task_graph *tasks, const ti_command_graph *commands,
+                          const ti_instruction_graph *instructions);
+
+/* Where a simulation is wanted; NULL as `run` does nothing. False and a sentence if it cannot begin. */
+bool ti_dry_run_simulate(ti_dry_run *run, const tacit_config *config, const ti_system *system, ti_strbuf *why);
+void ti_dry_run_take(ti_dry_run *run, const ti_task *const *task, size_t count);
+void ti_dry_run_wait(ti_dry_run *run, ti_cluster_event what);
+/* Up to which point tasks are not needed any more, if execution is at `executed`. */
+uint64_t ti_dry_run_executed(const ti_dry_run *run, uint64_t executed);
 
 /* A table for people on stderr, and one JSON object in `path` unless it is NULL. False and a sentence if that cannot be
  * written. */
-bool ti_dry_run_report(const ti_dry_run *run, const ti_system *system, const char *path, ti_strbuf *why);
+bool ti_dry_run_report(const ti_dry_run *run, const ti_system *system, const tacit_config *config, ti_strbuf *why);
 
 #endif

@@ -290,7 +290,7 @@ static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
     s->explain = explains ? ti_explain_create() : NULL;
     s->reduces = rt->comm->reduces;
     s->collectives = rt->config.collectives - TACIT_COLLECTIVES_OFF + TI_COLLECTIVES_OFF;
-    return TACIT_OK;
+    return ti_dry_run_simulate(rt->dry, &rt->config, s, why) ? TACIT_OK : TACIT_ERROR_CONFIG;
 }
 
 static ti_device *create_device(ti_runtime *rt, int index)
@@ -440,12 +440,12 @@ void ti_runtime_destroy(ti_runtime *rt)
     ti_bounds_destroy(rt->bounds);
     ti_free(rt->device, (size_t)rt->system.devices * sizeof(*rt->device));
     ti_scheduler_fini(&rt->scheduler);
+    ti_dry_run_destroy(rt->dry); /* whose simulated nodes know the tasks */
     ti_task_graph_destroy(rt->tasks);
     ti_agreement_destroy(rt->agreement);
     rt->comm->ops->destroy(rt->comm);
     ti_graph_files_fini(&rt->graphs);
     ti_explain_destroy(rt->system.explain);
-    ti_dry_run_destroy(rt->dry);
     TI_DELETE(rt);
 }
 
@@ -613,15 +613,6 @@ static size_t add_task(ti_runtime *rt, ti_task *task, const ti_task *made[TI_TAS
     return count;
 }
 
-static void note_held(ti_runtime *rt)
-{
-    ti_command_counts commands = ti_command_graph_counts(rt->scheduler.commands);
-    ti_instruction_counts instructions = ti_instruction_graph_counts(rt->scheduler.graph);
-    ti_dry_run_note_held(rt->dry, ti_task_graph_all_entries(rt->tasks) + commands.entries + instructions.entries,
-                         ti_task_graph_arena_bytes(rt->tasks) + commands.arena_bytes + instructions.arena_bytes);
-    rt->dry->chunks_evaluated = commands.chunks_evaluated;
-}
-
 static void submit(ti_runtime *rt, ti_task *task)
 {
     const ti_task *made[TI_TASK_GRAPH_BATCH];
@@ -643,13 +634,14 @@ static void submit(ti_runtime *rt, ti_task *task)
     if (rt->mode == TI_RUN_INLINE) {
         run_inline(rt);
     }
+    ti_dry_run_take(rt->dry, made, count);
     if (rt->dry && points != rt->submitted_points) {
-        note_held(rt);
+        ti_dry_run_note_held(rt->dry, rt->tasks, rt->scheduler.commands, rt->scheduler.graph);
     }
     if (!holds(rt, WAIT_NEAR, NULL)) {
         wait_until(rt, WAIT_NEAR, NULL);
     }
-    uint64_t executed = ti_runtime_executed(rt);
+    uint64_t executed = ti_dry_run_executed(rt->dry, ti_runtime_executed(rt));
     if (executed != rt->released) {
         TI_ASSERT(executed > rt->released);
         rt->released = executed;
@@ -673,11 +665,13 @@ static void wait_alone(ti_runtime *rt, wait_kind kind, const ti_signal *signal)
 
 void ti_runtime_wait_signal(ti_runtime *rt, const ti_signal *signal)
 {
+    ti_dry_run_wait(rt->dry, TI_CLUSTER_VALUES);
     wait_alone(rt, WAIT_SIGNAL, signal);
 }
 
 void ti_runtime_wait_points(ti_runtime *rt)
 {
+    ti_dry_run_wait(rt->dry, TI_CLUSTER_POINTS);
     wait_alone(rt, WAIT_POINTS, NULL);
 }
 
@@ -793,7 +787,7 @@ bool ti_runtime_has_fenced(const ti_runtime *rt)
 
 bool ti_runtime_report(ti_runtime *rt, ti_strbuf *why)
 {
-    bool good = !rt->dry || ti_dry_run_report(rt->dry, &rt->system, rt->config.dry_run_report, why);
+    bool good = !rt->dry || ti_dry_run_report(rt->dry, &rt->system, &rt->config, why);
     ti_explain_carried(rt->system.explain, rt->comm->stats.carried);
     return good && (!rt->system.explain || ti_explain_write(&rt->system, rt->config.explain, why));
 }

@@ -193,6 +193,63 @@ bool tool_json_read_plan(const char *path, tool_plan *out)
     return true;
 }
 
+static void read_path(const json_t *rows, tool_simulation *out)
+{
+    size_t i;
+    json_t *row;
+    out->paths = json_array_size(rows);
+    out->path = TI_NEW_ARRAY(tool_path_share, out->paths ? out->paths : 1);
+    json_array_foreach(rows, i, row)
+    {
+        out->path[i].name = ti_strdup(json_string_value(json_object_get(row, "name")));
+        out->path[i].ns = json_number_value(json_object_get(row, "ns"));
+    }
+}
+
+bool tool_json_read_simulation(const char *path, tool_simulation *out)
+{
+    static const char *const uses[] = { "kernels", "messages", "planning", "ahead", "idle" };
+    json_t *report = json_load_file(path, 0, NULL);
+    if (!json_is_true(json_object_get(report, "simulation"))) {
+        json_decref(report);
+        return false;
+    }
+    *out = (tool_simulation){ .nodes = (long)number(report, "nodes"),
+                              .ns = json_number_value(json_object_get(report, "ns")),
+                              .least_busy = json_number_value(json_object_get(report, "least_busy")),
+                              .most_busy = json_number_value(json_object_get(report, "most_busy")),
+                              .tasks = number(report, "tasks"),
+                              .messages = number(report, "messages"),
+                              .bytes = number(report, "bytes"),
+                              .collectives = number(report, "collectives") };
+    for (size_t i = 0; i < TI_COUNT(uses); i++) {
+        out->use[i] = json_number_value(json_object_get(json_object_get(report, "workers_do"), uses[i]));
+    }
+    read_path(json_object_get(report, "critical_path"), out);
+    json_decref(report);
+    return true;
+}
+
+int tool_json_simulations(const tool_simulation *row, size_t count)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; i < count; i++) {
+        const tool_simulation *r = &row[i];
+        json_t *path = json_array();
+        for (size_t k = 0; k < r->paths; k++) {
+            json_array_append_new(path, json_pack("{s:o, s:f}", "name", text(r->path[k].name), "ns", r->path[k].ns));
+        }
+        json_array_append_new(rows, json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:o}",
+                                              "nodes", (json_int_t)r->nodes, "ns", r->ns, "least_busy", r->least_busy,
+                                              "most_busy", r->most_busy, "kernels", r->use[0], "waiting_messages",
+                                              r->use[1], "waiting_planning", r->use[2], "waiting_ahead", r->use[3],
+                                              "idle", r->use[4], "tasks", (json_int_t)r->tasks, "messages",
+                                              (json_int_t)r->messages, "bytes", (json_int_t)r->bytes, "collectives",
+                                              (json_int_t)r->collectives, "critical_path", path));
+    }
+    return print(json_pack("{s:o}", "rows", rows));
+}
+
 int tool_json_plans(const tool_plan_row *row, size_t count, const tool_plan *most)
 {
     json_t *rows = json_array(), *names = json_array();

@@ -42,3 +42,15 @@ bool tool_json_read_plan(const char *path, tool_plan *out)
     (void)path, (void)out;
     return false;
 }
+
+bool tool_json_read_simulation(const char *path, tool_simulation *out)
+{
+    (void)path, (void)out;
+    return false;
+}
+
+int tool_json_simulations(const tool_simulation *row, size_t count)
+{
+    (void)row, (void)count;
+    return TOOL_FAILURE;
+}

@@ -15,6 +15,7 @@ static const char usage[] =
     "Usage: tacit run [-n NODES] PROGRAM [ARGUMENTS]     start a program, on one node or on several\n"
     "       tacit graph [-n NODES] PROGRAM [ARGUMENTS]   run it, and draw what tacit made of it\n"
     "       tacit plan [--nodes LIST] PROGRAM [ARGS]     what it would cost on other numbers of nodes\n"
+    "       tacit simulate [--nodes LIST] PROGRAM [ARGS] how long it would take on a cluster that is not there\n"
     "       tacit explain [--nodes N] PROGRAM [ARGS]     how data comes from task to task, and why not better\n"
     "       tacit info                                   what this tacit is, and what it finds on this machine\n"
     "       tacit bench NAME [ARGUMENTS]                 measure tacit on this machine (tacit bench --list)\n"
@@ -27,8 +28,9 @@ static const char usage[] =
 static const struct command {
     const char *name;
     int (*run)(int argc, char **argv);
-} commands[] = { { "run", tool_run },         { "graph", tool_graph }, { "plan", tool_plan_command },
-                 { "explain", tool_explain }, { "info", tool_info },   { "bench", tool_bench } };
+} commands[] = { { "run", tool_run },           { "graph", tool_graph },     { "plan", tool_plan_command },
+                 { "simulate", tool_simulate }, { "explain", tool_explain }, { "info", tool_info },
+                 { "bench", tool_bench } };
 
 int tool_fail(int status, const char *format, ...)
 {

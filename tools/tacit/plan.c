@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_COUNTS = 32, MOST_NODES = 100000000, SAMPLES = 4, SHOWN_TASKS = 8 };
+enum { MOST_NODES = 100000000, SAMPLES = 4, SHOWN_TASKS = 8 };
 
 static const char usage[] =
     "Usage: tacit plan [--nodes LIST] [--json] PROGRAM [--nodes LIST] [ARGUMENTS]\n"
@@ -37,8 +37,7 @@ static const char usage[] =
     "Below: the tasks that communicate most on the largest number of nodes.\n";
 
 typedef struct plan_options {
-    long counts[MOST_COUNTS];
-    size_t count;
+    tool_counts nodes;
     bool json;
     char **program;
     char *path;
@@ -169,23 +168,23 @@ static void print_rows(const tool_plan_row *row, size_t count, const tool_plan *
 static int run(const plan_options *o)
 {
     char folder[] = "/tmp/tacit-plan-XXXXXX";
-    tool_plan_row row[MOST_COUNTS] = { 0 };
+    tool_plan_row row[TOOL_MOST_COUNTS] = { 0 };
     tool_plan most = { 0 };
     int status = TOOL_OK;
     tool_catch_signals();
     if (!mkdtemp(folder)) {
         return tool_fail(TOOL_FAILURE, "nothing can be written to /tmp: %s", strerror(errno));
     }
-    for (size_t i = 0; i < o->count && status == TOOL_OK; i++) {
+    for (size_t i = 0; i < o->nodes.count && status == TOOL_OK; i++) {
         tool_plan_fini(&most);
-        row[i].nodes = o->counts[i];
+        row[i].nodes = o->nodes.number[i];
         status = plan_row(o, folder, &row[i], &most);
     }
     rmdir(folder);
     if (status == TOOL_OK && o->json) {
-        status = tool_json_plans(row, o->count, &most);
+        status = tool_json_plans(row, o->nodes.count, &most);
     } else if (status == TOOL_OK) {
-        print_rows(row, o->count, &most);
+        print_rows(row, o->nodes.count, &most);
     }
     tool_plan_fini(&most);
     return status;
@@ -202,36 +201,16 @@ void tool_plan_fini(tool_plan *plan)
 
 /* ---------------------------------------------------------------- options */
 
-static int parse_counts(plan_options *o, const char *list)
-{
-    const char *at = list;
-    for (o->count = 0; o->count < MOST_COUNTS;) {
-        char *end;
-        errno = 0;
-        long n = strtol(at, &end, 10);
-        if (errno || end == at || n < 1 || n > MOST_NODES || (*end && *end != ',')) {
-            break;
-        }
-        o->counts[o->count++] = n;
-        if (!*end) {
-            return TOOL_OK;
-        }
-        at = end + 1;
-    }
-    return tool_fail(TOOL_USAGE, "--nodes is '%s', but must be up to %d numbers from 1 to %d, such as 4,64,1024", list,
-                     MOST_COUNTS, MOST_NODES);
-}
-
 /* The list may also follow the program, before its own arguments. */
 static int take_late_counts(plan_options *o)
 {
     char *const *after = o->program + 1;
     int used = 0, status = TOOL_OK;
     if (after[0] && strcmp(after[0], "--nodes") == 0 && after[1]) {
-        status = parse_counts(o, after[1]);
+        status = tool_parse_counts(&o->nodes, after[1], MOST_NODES);
         used = 2;
     } else if (after[0] && strncmp(after[0], "--nodes=", 8) == 0) {
-        status = parse_counts(o, after[0] + 8);
+        status = tool_parse_counts(&o->nodes, after[0] + 8, MOST_NODES);
         used = 1;
     }
     if (used) {
@@ -265,7 +244,7 @@ int tool_plan_command(int argc, char **argv)
         { "help", no_argument, NULL, 'h' },
         { NULL, 0, NULL, 0 },
     };
-    plan_options o = { .counts = { 4, 16, 64, 256, 1024 }, .count = 5 };
+    plan_options o = { .nodes = { { 4, 16, 64, 256, 1024 }, 5 } };
     char name[] = "tacit plan";
     argv[0] = name; /* for the messages of getopt */
     int status = TOOL_OK;
@@ -275,7 +254,9 @@ int tool_plan_command(int argc, char **argv)
             return TOOL_OK;
         }
         o.json |= c == 'j';
-        status = c == 'n' ? parse_counts(&o, optarg) : c == 'j' ? TOOL_OK : tool_wrong_option(argv, options);
+        status = c == 'n'   ? tool_parse_counts(&o.nodes, optarg, MOST_NODES)
+                 : c == 'j' ? TOOL_OK
+                            : tool_wrong_option(argv, options);
     }
     o.program = argv + optind;
     status = status == TOOL_OK ? check_program(&o) : status;

@@ -52,6 +52,21 @@ typedef struct tool_plan_row {
     uint64_t tasks, messages, collectives, bytes, peers, memory;
 } tool_plan_row;
 
+/* tacit simulate: of one number of nodes. */
+typedef struct tool_path_share {
+    char *name; /* of tasks, or in parentheses */
+    double ns;
+} tool_path_share;
+typedef struct tool_simulation {
+    long nodes;
+    double ns, least_busy, most_busy;
+    double use[5]; /* kernels, messages, planning, ahead, idle: shares of 1 */
+    uint64_t tasks, messages, bytes, collectives;
+    tool_path_share *path; /* longest first */
+    size_t paths;
+} tool_simulation;
+void tool_simulation_fini(tool_simulation *simulation);
+
 /* tacit bench --list */
 typedef struct tool_benchmark {
     const char *name, *help;
@@ -68,6 +83,9 @@ int tool_json_graphs(const tool_graph_file *files, size_t count, int exit_status
 int tool_json_plans(const tool_plan_row *row, size_t count, const tool_plan *most);
 /* The report of a dry run. False if it is not there or not one. */
 bool tool_json_read_plan(const char *path, tool_plan *out);
+/* The report of a simulation. False if it is not there or not one. */
+bool tool_json_read_simulation(const char *path, tool_simulation *out);
+int tool_json_simulations(const tool_simulation *row, size_t count);
 int tool_json_benches(const tool_benchmark *entries, size_t count);
 
 #endif

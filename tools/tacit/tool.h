@@ -37,6 +37,7 @@ int tool_bench(int argc, char **argv);
 int tool_info(int argc, char **argv);
 int tool_graph(int argc, char **argv);
 int tool_plan_command(int argc, char **argv);
+int tool_simulate(int argc, char **argv);
 int tool_explain(int argc, char **argv);
 int tool_settings(int argc, char **argv); /* tacit help settings */
 
@@ -72,6 +73,13 @@ tool_mpi tool_mpi_of_launcher(const char *path);
 /* Whether one process may read another's memory, which Open MPI uses for long messages where it can. */
 bool tool_can_read_processes(void);
 
+/* Numbers of nodes, with commas between them, from 1 to `most`. TOOL_OK, or TOOL_USAGE after a sentence. */
+enum { TOOL_MOST_COUNTS = 32 };
+typedef struct tool_counts {
+    long number[TOOL_MOST_COUNTS];
+    size_t count;
+} tool_counts;
+int tool_parse_counts(tool_counts *out, const char *list, long most);
 /* A number of nodes, from 1 on. TOOL_OK, or TOOL_USAGE after a sentence. */
 int tool_parse_nodes(const char *text, int *out);
 void tool_print_settings(void);

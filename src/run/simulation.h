@@ -1,0 +1,23 @@
+/* A dry run whose plans a simulated cluster executes (sim/cluster.h): its settings, and its report.
+ *
+ * The dry run itself goes on as always, as one node, so that the program gets its zeros at once; the cluster has all
+ * nodes, and is given the same tasks. Application thread. */
+#ifndef TI_SIMULATION_H
+#define TI_SIMULATION_H
+
+#include "sim/cluster.h"
+
+typedef struct ti_simulation ti_simulation;
+
+/* `files` describe the network and the nodes, with colons between them. NULL and a sentence if they do not. */
+ti_simulation *ti_simulation_create(const char *files, const ti_system *system, uint64_t run_ahead, ti_strbuf *why);
+void ti_simulation_destroy(ti_simulation *s);
+
+void ti_simulation_submit(ti_simulation *s, const ti_task *const *task, size_t count);
+void ti_simulation_wait(ti_simulation *s, ti_cluster_event what);
+uint64_t ti_simulation_executed(const ti_simulation *s);
+
+/* Simulates the rest. One JSON object in `path`, or for people on stderr if that is NULL. */
+bool ti_simulation_report(ti_simulation *s, const char *path, ti_strbuf *why);
+
+#endif

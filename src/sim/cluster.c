@@ -1,0 +1,365 @@
+/* The simulated cluster: see cluster.h. Here: the program, planning, and the loop over events. */
+#include "sim/impl.h"
+
+#include "base/check.h"
+
+#include <string.h>
+
+enum { TRIM_STEPS = 1024 };
+
+ti_cluster *ti_cluster_create(const ti_cluster_desc *desc)
+{
+    ti_cluster *c = TI_NEW(ti_cluster);
+    c->platform = *desc->platform;
+    c->run_ahead = desc->run_ahead;
+    c->nodes = desc->system->num_nodes;
+    c->node = TI_NEW_ARRAY(node, (size_t)c->nodes);
+    for (int q = 0; q < c->nodes; q++) {
+        node *n = &c->node[q];
+        n->system = *desc->system;
+        n->system.node = q;
+        n->system.explain = NULL;
+        n->commands = ti_command_graph_create(&n->system);
+        n->instructions = ti_instruction_graph_create(&n->system);
+        ti_engine_init(&n->engine, n->system.devices);
+        n->device = TI_NEW_ARRAY(device, (size_t)n->system.devices);
+        for (int d = 0; d < n->system.devices; d++) {
+            n->device[d] = (device){ .idle = n->system.workers, .current = -1 };
+        }
+        n->in = TI_NEW_ARRAY(double, (size_t)c->platform.ports);
+        n->out = TI_NEW_ARRAY(double, (size_t)c->platform.ports);
+        n->starved = true;
+    }
+    c->starved = c->nodes;
+    return c;
+}
+
+static void fini_node(const ti_cluster *c, node *n)
+{
+    ti_instruction_graph_destroy(n->instructions);
+    ti_command_graph_destroy(n->commands);
+    ti_engine_fini(&n->engine);
+    ti_vec_fini(&n->planned);
+    ti_free(n->device, (size_t)n->system.devices * sizeof(device));
+    ti_free(n->in, (size_t)c->platform.ports * sizeof(double));
+    ti_free(n->out, (size_t)c->platform.ports * sizeof(double));
+    ti_vec_fini(&n->running);
+    ti_vec_fini(&n->collectives);
+    ti_vec_fini(&n->share);
+    ti_map_fini(&n->expected);
+}
+
+void ti_cluster_destroy(ti_cluster *c)
+{
+    if (!c) {
+        return;
+    }
+    for (int q = 0; q < c->nodes; q++) {
+        fini_node(c, &c->node[q]);
+    }
+    ti_free(c->node, (size_t)c->nodes * sizeof(node));
+    ti_vec_fini(&c->steps);
+    ti_events_fini(&c->events);
+    ti_paths_fini(&c->paths);
+    ti_vec_fini(&c->wires);
+    ti_vec_fini(&c->free_wires);
+    ti_vec_fini(&c->ops);
+    ti_sim_free_schedules(c);
+    TI_DELETE(c);
+}
+
+/* ---- time */
+
+void ti_sim_later(ti_cluster *c, double time, int at, event_kind kind, uint64_t what, int slot)
+{
+    TI_ASSERT(time >= c->now);
+    ti_event event = { .time = time, .kind = (int)kind, .node = at, .what = what };
+    event.chain = ti_paths_extend(&c->paths, c->chain, slot, time - c->now);
+    ti_events_push(&c->events, event);
+}
+
+double ti_sim_use(const ti_cluster *c, double *free_at, double ns)
+{
+    *free_at = TI_MAX(*free_at, c->now) + ns;
+    return *free_at;
+}
+
+/* What the workers have done since the last event of their node. */
+static void note_use(const ti_cluster *c, node *n)
+{
+    double ns = c->now - n->noted;
+    int idle = n->system.devices * n->system.workers - n->busy;
+    ti_cluster_use use = n->waiting > 0                      ? TI_USE_MESSAGES
+                         : n->planner > n->noted             ? TI_USE_PLANNING
+                         : n->blocked && n->is_ahead ? TI_USE_AHEAD
+                                                             : TI_USE_IDLE;
+    n->use[TI_USE_KERNELS] += ns * n->busy;
+    n->use[use] += ns * idle;
+    n->noted = c->now;
+}
+
+/* ---- the program */
+
+static bool may_go_on(const node *n)
+{
+    return n->executed[n->waits_for] >= n->until;
+}
+
+/* The next event of the application thread, once it need not wait any more. */
+static void go_on(ti_cluster *c, node *n)
+{
+    n->blocked = !may_go_on(n);
+    if (!n->blocked) {
+        ti_sim_later(c, TI_MAX(n->application, c->now), n->system.node, EVENT_APPLICATION, 0, TI_PATH_PLANNING);
+    }
+}
+
+static void keep_planned(ti_cluster *c, node *n, ti_instruction_batch batch)
+{
+    for (size_t i = 0; i < batch.count; i++) {
+        ti_vec_push(&n->planned, batch.instruction[i]);
+    }
+    c->held += batch.count;
+    c->result.held_peak = TI_MAX(c->result.held_peak, c->held);
+    n->planner = TI_MAX(n->planner, n->application) + c->platform.command + c->platform.instruction;
+    ti_sim_later(c, n->planner, n->system.node, EVENT_PLANNED, batch.count, TI_PATH_PLANNING);
+}
+
+static void plan(ti_cluster *c, node *n, const ti_task *task)
+{
+    if (n->released != n->point) {
+        n->released = n->point;
+        ti_command_graph_release(n->commands, n->point);
+        ti_instruction_graph_release(n->instructions, n->point);
+    }
+    n->application = TI_MAX(n->application, c->now) + c->platform.task;
+    keep_planned(c, n, ti_instruction_graph_add(n->instructions, ti_command_graph_add(n->commands, &task, 1)));
+}
+
+static bool is_point(const ti_task *task)
+{
+    return task->kind == TI_TASK_HORIZON || task->kind == TI_TASK_EPOCH;
+}
+
+/* Whether the program gets a value, or has its initial contents copied. */
+static bool has_value(const ti_task *task)
+{
+    return (task->kind == TI_TASK_FENCE && task->as.fence.signal) ||
+           (task->kind == TI_TASK_CREATE && task->as.create.init.signal);
+}
+
+static void submit(ti_cluster *c, node *n, const ti_task *task)
+{
+    plan(c, n, task);
+    n->submitted[TI_CLUSTER_POINTS] += is_point(task);
+    n->submitted[TI_CLUSTER_VALUES] += has_value(task);
+    uint64_t points = n->submitted[TI_CLUSTER_POINTS];
+    n->waits_for = TI_CLUSTER_POINTS;
+    n->until = points > c->run_ahead ? points - c->run_ahead : 0;
+    n->is_ahead = true;
+}
+
+static void application(ti_cluster *c, node *n)
+{
+    if (n->next_step == c->first_step + c->steps.count) {
+        n->starved = true;
+        n->chain = ti_paths_extend(&c->paths, c->chain, TI_PATH_PLANNING, 0);
+        c->starved++;
+        return;
+    }
+    const step *s = &c->steps.data[n->next_step++ - c->first_step];
+    if (s->task) {
+        submit(c, n, s->task);
+    } else {
+        n->waits_for = s->wait;
+        n->until = n->submitted[s->wait];
+        n->is_ahead = false;
+    }
+    go_on(c, n);
+}
+
+/* Steps that all nodes have taken are forgotten. */
+static void trim_steps(ti_cluster *c)
+{
+    uint64_t least = UINT64_MAX;
+    for (int q = 0; q < c->nodes; q++) {
+        least = TI_MIN(least, c->node[q].next_step);
+    }
+    size_t gone = (size_t)(least - c->first_step);
+    memmove(c->steps.data, c->steps.data + gone, (c->steps.count - gone) * sizeof(*c->steps.data));
+    c->steps.count -= gone;
+    c->first_step = least;
+}
+
+/* ---- instructions */
+
+static void done(node *n, const ti_instruction *i)
+{
+    if (i->kind == TI_INSTRUCTION_EPOCH) {
+        n->executed[TI_CLUSTER_POINTS]++;
+        n->point = i->task->id;
+    }
+    n->executed[TI_CLUSTER_VALUES] += i->kind == TI_INSTRUCTION_FENCE;
+}
+
+void ti_sim_complete(ti_cluster *c, node *n, uint64_t instruction)
+{
+    const ti_instruction *i = ti_engine_slot_of(&n->engine, instruction)->instruction;
+    done(n, i);
+    ti_engine_complete(&n->engine, instruction);
+    c->held--;
+    c->result.instructions++;
+    ti_chain before = c->last;
+    c->last = ti_paths_extend(&c->paths, c->chain, c->chain.slot, 0);
+    ti_paths_drop(&c->paths, before);
+    c->result.ns = c->now;
+    if (n->blocked && may_go_on(n)) {
+        go_on(c, n);
+    }
+}
+
+static void planned(ti_cluster *c, node *n, uint64_t count)
+{
+    for (uint64_t k = 0; k < count; k++) {
+        ti_engine_submit(&n->engine, n->planned.data[n->planned_head++]);
+    }
+    if (n->planned_head == n->planned.count) {
+        ti_vec_clear(&n->planned);
+        n->planned_head = 0;
+    }
+    (void)c;
+}
+
+static void part_ends(ti_cluster *c, node *n, uint64_t index)
+{
+    running *r = &n->running.data[index];
+    const ti_instruction *i = ti_engine_slot_of(&n->engine, r->instruction)->instruction;
+    n->device[i->device].idle++;
+    n->busy--;
+    if (--r->to_end == 0) {
+        r->instruction = 0;
+        ti_sim_complete(c, n, i->id);
+    }
+}
+
+/* ---- the loop */
+
+static void handle(ti_cluster *c, const ti_event *event)
+{
+    node *n = &c->node[event->node];
+    c->now = event->time;
+    c->chain = event->chain;
+    c->result.events++;
+    note_use(c, n);
+    switch ((event_kind)event->kind) {
+    case EVENT_APPLICATION:
+        application(c, n);
+        break;
+    case EVENT_PLANNED:
+        planned(c, n, event->what);
+        break;
+    case EVENT_PART:
+        part_ends(c, n, event->what);
+        break;
+    case EVENT_DONE:
+        ti_sim_complete(c, n, event->what);
+        break;
+    case EVENT_SENT:
+    case EVENT_ENTERS:
+    case EVENT_ASKS:
+    case EVENT_ANSWERS:
+    case EVENT_ARRIVED:
+    case EVENT_RECEIVED:
+        ti_sim_wire_event(c, event);
+        break;
+    }
+    ti_sim_pump(c, n);
+    ti_paths_drop(&c->paths, event->chain);
+    c->chain = (ti_chain){ 0 };
+}
+
+static void simulate(ti_cluster *c, bool all)
+{
+    ti_event event;
+    while ((all || c->starved == 0) && ti_events_pop(&c->events, &event)) {
+        handle(c, &event);
+    }
+}
+
+/* A node that had nothing left to do for its program goes on from there. */
+static void feed(ti_cluster *c, node *n)
+{
+    n->starved = false;
+    c->starved--;
+    c->chain = n->chain;
+    go_on(c, n);
+    ti_paths_drop(&c->paths, n->chain);
+    c->chain = n->chain = (ti_chain){ 0 };
+}
+
+static void take_step(ti_cluster *c, step s)
+{
+    if (c->steps.count >= TRIM_STEPS && c->steps.count % TRIM_STEPS == 0) {
+        trim_steps(c);
+    }
+    ti_vec_push(&c->steps, s);
+    for (int q = 0; q < c->nodes && c->starved > 0; q++) {
+        if (c->node[q].starved) {
+            feed(c, &c->node[q]);
+        }
+    }
+    simulate(c, false);
+}
+
+void ti_cluster_submit(ti_cluster *c, const ti_task *task)
+{
+    c->result.tasks += task->kind == TI_TASK_EXECUTE;
+    take_step(c, (step){ .task = task });
+}
+
+void ti_cluster_wait(ti_cluster *c, ti_cluster_event what)
+{
+    take_step(c, (step){ .wait = what });
+}
+
+bool ti_cluster_finish(ti_cluster *c, ti_strbuf *why)
+{
+    simulate(c, true);
+    for (int q = 0; q < c->nodes; q++) {
+        const node *n = &c->node[q];
+        if (ti_engine_incomplete(&n->engine) > 0) {
+            const ti_instruction *i = ti_engine_slot_of(&n->engine, n->engine.watermark)->instruction;
+            ti_strbuf_add(why, "the simulation has come to a stop: node %d waits for ever in task %llu ('%s')", q,
+                          (unsigned long long)i->task->id, i->task->shape->name);
+            return false;
+        }
+    }
+    return true;
+}
+
+uint64_t ti_cluster_executed(const ti_cluster *c)
+{
+    uint64_t least = UINT64_MAX;
+    for (int q = 0; q < c->nodes; q++) {
+        least = TI_MIN(least, c->node[q].released);
+    }
+    return least;
+}
+
+ti_cluster_result ti_cluster_result_of(const ti_cluster *c)
+{
+    ti_cluster_result r = c->result;
+    for (int q = 0; q < c->nodes; q++) {
+        const node *n = &c->node[q];
+        double left = (c->result.ns - n->noted) * n->system.devices * n->system.workers, busy = n->use[TI_USE_KERNELS];
+        for (int u = 0; u < TI_USES; u++) {
+            r.use[u] += n->use[u];
+        }
+        r.use[TI_USE_IDLE] += TI_MAX(left, 0);
+        r.least_busy = q == 0 ? busy : TI_MIN(r.least_busy, busy);
+        r.most_busy = TI_MAX(r.most_busy, busy);
+    }
+    ti_paths_sum(&c->paths, c->last, r.path);
+    r.paths = &c->paths;
+    return r;
+}

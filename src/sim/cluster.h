@@ -1,0 +1,51 @@
+/* A simulated cluster: tacit's own plans, executed by a machine that is only numbers (sim/platform.h).
+ *
+ * One program submits; every simulated node has a command graph and an instruction graph of its own and plans each task
+ * when its simulated application thread submits it. A node has an application thread, a thread that plans, one that
+ * starts instructions and sends and receives, workers, and ports of the network. Instructions start when their
+ * dependencies are complete, in the order of the real engine (exec/engine.h). Nothing is computed, fences give zeros.
+ * What is kept is bounded by horizons, as in a run. The same program gives the same figures every time. One thread. */
+#ifndef TI_CLUSTER_H
+#define TI_CLUSTER_H
+
+#include "ir/system.h"
+#include "ir/task.h"
+#include "sim/path.h"
+#include "sim/platform.h"
+
+typedef struct ti_cluster ti_cluster;
+
+typedef struct ti_cluster_desc {
+    const ti_system *system; /* of any node; has their number */
+    const ti_platform *platform;
+    uint64_t run_ahead;     /* horizons and epochs that a program may be ahead */
+} ti_cluster_desc;
+
+ti_cluster *ti_cluster_create(const ti_cluster_desc *desc);
+void ti_cluster_destroy(ti_cluster *cluster);
+
+/* The next task of the program, on all nodes. Simulates as far as what comes later cannot matter. */
+void ti_cluster_submit(ti_cluster *cluster, const ti_task *task);
+/* The program waits, on each node by itself, for all points that it has submitted, or for all values. */
+typedef enum ti_cluster_event { TI_CLUSTER_POINTS, TI_CLUSTER_VALUES, TI_CLUSTER_EVENTS } ti_cluster_event;
+void ti_cluster_wait(ti_cluster *cluster, ti_cluster_event what);
+/* Simulate the rest. False and a sentence if something waits for ever. */
+bool ti_cluster_finish(ti_cluster *cluster, ti_strbuf *why);
+/* The last point that all nodes have executed: what is before it is not looked at any more. */
+uint64_t ti_cluster_executed(const ti_cluster *cluster);
+
+/* What a node's workers did with their time. */
+typedef enum ti_cluster_use { TI_USE_KERNELS, TI_USE_MESSAGES, TI_USE_PLANNING, TI_USE_AHEAD, TI_USE_IDLE, TI_USES } ti_cluster_use;
+
+typedef struct ti_cluster_result {
+    double ns;           /* from the beginning to the last event */
+    double use[TI_USES]; /* of all workers, summed; workers times nodes times ns in all */
+    double least_busy, most_busy; /* of a node: its workers in kernels */
+    uint64_t tasks, instructions, messages, bytes, collectives, events;
+    uint64_t held_peak; /* instructions and messages that were kept at once, at most */
+    double path[TI_PATH_SLOTS]; /* the critical one: ns by slot of `paths` */
+    const ti_paths *paths;      /* valid as long as the cluster */
+} ti_cluster_result;
+ti_cluster_result ti_cluster_result_of(const ti_cluster *cluster);
+
+#endif

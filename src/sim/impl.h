@@ -1,0 +1,146 @@
+/* Shared by the files of the simulator. Not for others. */
+#ifndef TI_SIM_IMPL_H
+#define TI_SIM_IMPL_H
+
+#include "base/map.h"
+#include "exec/engine.h"
+#include "plan/command/graph.h"
+#include "plan/instruction/graph.h"
+#include "sim/cluster.h"
+#include "sim/events.h"
+
+/* EVENT_APPLICATION: the application thread goes on. EVENT_PLANNED: `what` instructions have been planned.
+ * EVENT_KERNEL: a worker ends its part of an instruction. EVENT_DONE: an instruction is complete. The others concern
+ * the message `what`: sim/wire.c. */
+typedef enum event_kind {
+    EVENT_APPLICATION,
+    EVENT_PLANNED,
+    EVENT_PART,
+    EVENT_DONE,
+    EVENT_SENT,
+    EVENT_ENTERS,
+    EVENT_ASKS,
+    EVENT_ANSWERS,
+    EVENT_ARRIVED,
+    EVENT_RECEIVED
+} event_kind;
+
+/* What a message is to its two sides: an instruction, or the step of a collective. */
+#define TI_OF_COLLECTIVE ((uint64_t)1 << 63)
+
+typedef struct wire {
+    int from, to;
+    double bytes;
+    uint64_t key; /* at the receiver */
+    uint64_t sender, receiver;
+    bool posted, arrived, asked, combines, sent, received;
+} wire;
+
+/* One node's share of a collective under way. */
+typedef struct share {
+    uint64_t instruction; /* 0: not under way */
+    struct known_schedule *known;
+    int rank, step, pending;
+    uint64_t sequence;
+    int first_node, stride; /* node of rank 0, and from one to the next */
+} share;
+
+/* A kernel of which parts are left to start. */
+typedef struct running {
+    uint64_t instruction; /* 0: free */
+    int to_start, to_end;
+    double part_ns;
+    int slot; /* of its name */
+} running;
+
+typedef struct device {
+    int idle; /* workers */
+    int current; /* of node.running, whose parts are being started; -1: none */
+} device;
+
+typedef struct node {
+    ti_system system;
+    ti_command_graph *commands;
+    ti_instruction_graph *instructions;
+    ti_engine engine;
+    TI_VEC(const ti_instruction *) planned; /* not visible to the executor yet */
+    size_t planned_head;
+    uint64_t next_step; /* of the program */
+    bool starved, blocked, is_ahead; /* near: blocked because the program is too far ahead */
+    ti_chain chain; /* starved: what led to that */
+    ti_cluster_event waits_for;
+    uint64_t until; /* so many of those are executed */
+    uint64_t submitted[TI_CLUSTER_EVENTS], executed[TI_CLUSTER_EVENTS];
+    uint64_t point, released;              /* the last task executed that is a point, and what was released */
+    double application, planner, executor; /* when each thread is free */
+    double *out, *in;                      /* and each port */
+    device *device;
+    TI_VEC(running) running;
+    int busy; /* workers */
+    ti_map expected; /* messages that one side knows of, by key */
+    TI_VEC(const ti_instruction *) collectives; /* ready, but not in their turn */
+    uint64_t next_collective, next_barrier;
+    TI_VEC(share) share;
+    uint64_t waiting; /* receives and collectives under way */
+    double noted;     /* until when `use` says what happened */
+    double use[TI_USES];
+} node;
+
+/* Of one group of a collective; the same for all its nodes. */
+typedef struct known_schedule {
+    uint64_t serial; /* of the collective; 0: a barrier */
+    int first;       /* node of the group */
+    int users;       /* nodes that are in it */
+    ti_schedule schedule;
+    double *between; /* bytes by (from, to) of an all-to-all, or NULL */
+    struct known_schedule *next;
+} known_schedule;
+
+/* What the program does next: submit a task, or (NULL) wait. */
+typedef struct step {
+    const ti_task *task;
+    ti_cluster_event wait;
+} step;
+
+struct ti_cluster {
+    ti_platform platform;
+    uint64_t run_ahead;
+    int nodes, starved;
+    node *node;
+    TI_VEC(step) steps;
+    uint64_t first_step;
+    ti_events events;
+    ti_paths paths;
+    double now;
+    ti_chain chain; /* of the event at hand */
+    ti_chain last;  /* of the instruction that ended last */
+    TI_VEC(wire) wires;
+    TI_VEC(uint32_t) free_wires;
+    ti_map schedules;
+    size_t known; /* schedules that are kept */
+    ti_schedule_ops ops;
+    ti_cluster_result result;
+    uint64_t held;
+};
+
+/* An event for later; until then the chain of events spends its time in `slot`. */
+void ti_sim_later(ti_cluster *c, double time, int at, event_kind kind, uint64_t what, int slot);
+/* This thread of a node is used for `ns` from now on, or from when it is free. Returns the end. */
+double ti_sim_use(const ti_cluster *c, double *free_at, double ns);
+/* An instruction is complete now. */
+void ti_sim_complete(ti_cluster *c, node *n, uint64_t instruction);
+/* Start what can start on this node. */
+void ti_sim_pump(ti_cluster *c, node *n);
+
+/* Messages: sim/wire.c. */
+void ti_sim_send(ti_cluster *c, int from, int to, uint64_t key, double bytes, uint64_t sender);
+void ti_sim_receive(ti_cluster *c, int to, uint64_t key, uint64_t receiver, bool combines);
+void ti_sim_wire_event(ti_cluster *c, const ti_event *event);
+
+/* Collectives: sim/share.c. */
+void ti_sim_collective(ti_cluster *c, node *n, const ti_instruction *instruction);
+void ti_sim_barrier(ti_cluster *c, node *n, const ti_instruction *instruction);
+void ti_sim_part_done(ti_cluster *c, node *n, uint64_t token);
+void ti_sim_free_schedules(ti_cluster *c);
+
+#endif

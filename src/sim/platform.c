@@ -1,0 +1,233 @@
+/* Clusters as text: see platform.h. */
+#include "sim/platform.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum unit { TIME, SIZE, COUNT, RATE } unit;
+
+typedef struct key {
+    const char *name;
+    size_t field;
+    unit unit;
+    bool needed;
+} key;
+
+#define FIELD(name) offsetof(ti_platform, name)
+static const key keys[] = {
+    { "latency", FIELD(latency), TIME, true },
+    { "send_overhead", FIELD(send_overhead), TIME, true },
+    { "receive_overhead", FIELD(receive_overhead), TIME, true },
+    { "gap", FIELD(gap), TIME, true },
+    { "bandwidth", FIELD(byte_time), RATE, true },
+    { "eager", FIELD(eager), SIZE, true },
+    { "ports", FIELD(ports), COUNT, false },
+    { "workers", FIELD(workers), COUNT, true },
+    { "item", FIELD(item), TIME, false },
+    { "start", FIELD(start), TIME, false },
+    { "copy", FIELD(copy), TIME, false },
+    { "copy_bandwidth", FIELD(copy_byte), RATE, false },
+    { "combine_bandwidth", FIELD(combine_byte), RATE, false },
+    { "task", FIELD(task), TIME, false },
+    { "command", FIELD(command), TIME, false },
+    { "instruction", FIELD(instruction), TIME, false },
+};
+
+static const struct {
+    const char *name;
+    unit unit;
+    double factor;
+} units[] = {
+    { "ps", TIME, 1e-3 }, { "ns", TIME, 1 },   { "us", TIME, 1e3 },     { "ms", TIME, 1e6 },
+    { "s", TIME, 1e9 },   { "B", SIZE, 1 },    { "KiB", SIZE, 1024 },   { "MiB", SIZE, 1048576 },
+    { "", COUNT, 1 },     { "B/s", RATE, 1 },  { "MB/s", RATE, 1e6 },   { "GB/s", RATE, 1e9 },
+    { "Mb/s", RATE, 1.25e5 }, { "Gb/s", RATE, 1.25e8 },
+};
+static const char *const unit_names[] = { "ps, ns, us, ms or s", "B, KiB or MiB", "no unit", "B/s, MB/s, GB/s, Mb/s or Gb/s" };
+
+void ti_platform_init(ti_platform *p)
+{
+    *p = (ti_platform){ .ports = 1,
+                        .item = 1,
+                        .start = 1000,
+                        .copy = 200,
+                        .copy_byte = 0.1,
+                        .combine_byte = 0.125,
+                        .task = 300,
+                        .command = 200,
+                        .instruction = 300 };
+}
+
+void ti_platform_fini(ti_platform *p)
+{
+    for (size_t i = 0; i < p->kernels.count; i++) {
+        ti_strfree(p->kernels.data[i].task);
+    }
+    ti_vec_fini(&p->kernels);
+}
+
+double ti_platform_item(const ti_platform *p, const char *task)
+{
+    for (size_t i = 0; i < p->kernels.count; i++) {
+        if (strcmp(p->kernels.data[i].task, task) == 0) {
+            return p->kernels.data[i].item;
+        }
+    }
+    return p->item;
+}
+
+/* ---- values */
+
+static bool parse_value(const char *text, unit wanted, double *out)
+{
+    char *end;
+    double number = strtod(text, &end);
+    if (end == text || !isfinite(number) || number < 0) {
+        return false;
+    }
+    end += strspn(end, " \t");
+    for (size_t i = 0; i < TI_COUNT(units); i++) {
+        if (units[i].unit == wanted && strcmp(units[i].name, end) == 0) {
+            *out = number * units[i].factor;
+            *out = wanted == RATE ? 1e9 / *out : *out;
+            return wanted == RATE ? number > 0 : wanted == COUNT ? number >= 1 && number == floor(number) : true;
+        }
+    }
+    return false;
+}
+
+static bool set_kernel(ti_platform *p, const char *task, const char *value)
+{
+    double item;
+    if (!*task || !parse_value(value, TIME, &item)) {
+        return false;
+    }
+    for (size_t i = 0; i < p->kernels.count; i++) {
+        if (strcmp(p->kernels.data[i].task, task) == 0) {
+            p->kernels.data[i].item = item;
+            return true;
+        }
+    }
+    ti_vec_push(&p->kernels, ((ti_platform_kernel){ .task = ti_strdup(task), .item = item }));
+    return true;
+}
+
+static void name_nearest(const char *name, ti_strbuf *why)
+{
+    size_t least = SIZE_MAX;
+    const char *nearest = "";
+    for (size_t i = 0; i < TI_COUNT(keys); i++) {
+        size_t distance = ti_edit_distance(name, keys[i].name);
+        nearest = distance < least ? keys[i].name : nearest;
+        least = TI_MIN(least, distance);
+    }
+    ti_strbuf_add(why, "; did you mean %s?", nearest);
+}
+
+/* ---- lines */
+
+static char *trimmed(char *text)
+{
+    text += strspn(text, " \t");
+    size_t length = strlen(text);
+    while (length > 0 && strchr(" \t\r\n", text[length - 1])) {
+        text[--length] = '\0';
+    }
+    return text;
+}
+
+static bool set_algorithm(ti_platform *p, const char *value, ti_strbuf *why)
+{
+    p->algorithm = ti_algorithm_of(value);
+    if (p->algorithm == TI_ALGORITHMS) {
+        ti_strbuf_add(why, "algorithm is '%s', but must be ", value);
+        for (ti_algorithm a = TI_ALGORITHM_AUTO; a < TI_ALGORITHMS; a++) {
+            ti_strbuf_add(why, "%s%s", a == 0 ? "" : a + 1 < TI_ALGORITHMS ? ", " : " or ", ti_algorithm_name(a));
+        }
+    }
+    return p->algorithm < TI_ALGORITHMS;
+}
+
+static bool set(ti_platform *p, const char *name, const char *value, ti_strbuf *why)
+{
+    if (strcmp(name, "algorithm") == 0) {
+        return set_algorithm(p, value, why);
+    }
+    if (strncmp(name, "kernel ", 7) == 0) {
+        if (!set_kernel(p, name + 7, value)) {
+            ti_strbuf_add(why, "the time per item of %s is '%s', but must be a time, such as 2.5 ns", name, value);
+            return false;
+        }
+        return true;
+    }
+    for (size_t i = 0; i < TI_COUNT(keys); i++) {
+        if (strcmp(keys[i].name, name) == 0) {
+            p->given |= UINT64_C(1) << i;
+            if (!parse_value(value, keys[i].unit, (double *)(void *)((char *)p + keys[i].field))) {
+                ti_strbuf_add(why, "%s is '%s', but must be a number that is not negative, with %s", name, value,
+                              unit_names[keys[i].unit]);
+                return false;
+            }
+            return true;
+        }
+    }
+    ti_strbuf_add(why, "there is no key '%s'", name);
+    name_nearest(name, why);
+    return false;
+}
+
+static bool read_line(ti_platform *p, char *line, ti_strbuf *why)
+{
+    line[strcspn(line, "#")] = '\0';
+    char *equals = strchr(line, '=');
+    if (!equals) {
+        if (*trimmed(line)) {
+            ti_strbuf_add(why, "'%s' is not 'key = value'", trimmed(line));
+            return false;
+        }
+        return true;
+    }
+    *equals = '\0';
+    return set(p, trimmed(line), trimmed(equals + 1), why);
+}
+
+bool ti_platform_read(ti_platform *p, const char *path, ti_strbuf *why)
+{
+    char line[256];
+    ti_strbuf what = { 0 };
+    FILE *file = fopen(path, "r");
+    bool good = file != NULL;
+    if (!file) {
+        ti_strbuf_add(why, "cannot read '%s': %s", path, strerror(errno));
+        return false;
+    }
+    for (int number = 1; good && fgets(line, sizeof(line), file); number++) {
+        good = read_line(p, line, &what);
+        if (!good) {
+            ti_strbuf_add(why, "%s:%d: %s", path, number, ti_strbuf_text(&what));
+        }
+    }
+    if (good && ferror(file)) {
+        ti_strbuf_add(why, "cannot read '%s': %s", path, strerror(errno));
+        good = false;
+    }
+    fclose(file);
+    ti_strbuf_fini(&what);
+    return good;
+}
+
+bool ti_platform_is_complete(const ti_platform *p, ti_strbuf *why)
+{
+    for (size_t i = 0; i < TI_COUNT(keys); i++) {
+        if (keys[i].needed && !(p->given >> i & 1)) {
+            ti_strbuf_add(why, "no file of the network or the machine says %s; add a line such as '%s = ...' with %s",
+                          keys[i].name, keys[i].name, unit_names[keys[i].unit]);
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,52 @@
+/* A cluster as numbers: what the simulator knows of its network and of one node.
+ *
+ * Times are nanoseconds. The network is LogGP's (Alexandrov et al., doi 10.1145/215399.215427): a message of k bytes
+ * takes `send_overhead` of its sender, enters the network by one of the node's ports, which it keeps for
+ * max(gap, k byte_time), needs `latency` to the other side, and takes `receive_overhead` there. Messages above `eager`
+ * bytes first ask the receiver whether it is ready.
+ *
+ * Text files, "key = value unit" in lines, '#' begins a comment; doc/simulation.md has all keys. One thread. */
+#ifndef TI_PLATFORM_H
+#define TI_PLATFORM_H
+
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "sim/schedule.h"
+
+#include <stdbool.h>
+
+typedef struct ti_platform_kernel {
+    char *task;  /* its name */
+    double item; /* time per item */
+} ti_platform_kernel;
+
+typedef struct ti_platform {
+    /* the network */
+    double latency, send_overhead, receive_overhead, gap, byte_time;
+    double eager;
+    double ports; /* of a node, each way */
+    ti_algorithm algorithm; /* of collectives, where it fits */
+    /* a node */
+    double workers;
+    double item;                       /* of kernels that are not named */
+    double start;                      /* of a kernel, on each worker */
+    double copy, copy_byte;            /* a copy in memory */
+    double combine_byte;               /* of reductions */
+    double task, command, instruction; /* planning of one task by each stage */
+    TI_VEC(ti_platform_kernel) kernels;
+    uint64_t given; /* which keys some file had; platform.c */
+} ti_platform;
+
+void ti_platform_init(ti_platform *p);
+void ti_platform_fini(ti_platform *p);
+
+/* Add what a file says; files may follow each other, each with some of the keys. False and a sentence in `why` if it
+ * cannot be read or says something that makes no sense, with the line. */
+bool ti_platform_read(ti_platform *p, const char *path, ti_strbuf *why);
+/* Whether all keys without a default were in some file. */
+bool ti_platform_is_complete(const ti_platform *p, ti_strbuf *why);
+
+/* Time per item of a kernel of tasks with this name. */
+double ti_platform_item(const ti_platform *p, const char *task);
+
+#endif

@@ -1,0 +1,183 @@
+/* Messages between simulated nodes, by LogGP: see platform.h for the numbers.
+ *
+ * A short message enters the network at once. A long one first asks its receiver, who answers when it has posted the
+ * receive and its executor is free. On the other side a message also occupies a port, so that many senders to one node
+ * wait for each other. */
+#include "sim/impl.h"
+
+#include "base/check.h"
+
+static uint32_t take_wire(ti_cluster *c)
+{
+    if (c->free_wires.count > 0) {
+        return c->free_wires.data[--c->free_wires.count];
+    }
+    ti_vec_push(&c->wires, (wire){ 0 });
+    return (uint32_t)c->wires.count - 1;
+}
+
+/* The message that has this key at its receiver, from whichever side it is heard of first. */
+static uint32_t wire_of(ti_cluster *c, int to, uint64_t key)
+{
+    uint64_t *known = ti_map_at(&c->node[to].expected, key);
+    if (*known == 0) {
+        uint32_t fresh = take_wire(c);
+        c->wires.data[fresh] = (wire){ .to = to, .key = key };
+        *known = fresh + 1;
+        c->held++;
+        c->result.held_peak = TI_MAX(c->result.held_peak, c->held);
+    }
+    return (uint32_t)*known - 1;
+}
+
+static void free_if_over(ti_cluster *c, uint32_t index)
+{
+    wire *w = &c->wires.data[index];
+    if (w->sent && w->received) {
+        ti_map_remove(&c->node[w->to].expected, w->key, NULL);
+        ti_vec_push(&c->free_wires, index);
+        c->held--;
+    }
+}
+
+static double *soonest(double *port, double ports)
+{
+    double *best = port;
+    for (int i = 1; i < (int)ports; i++) {
+        best = port[i] < *best ? &port[i] : best;
+    }
+    return best;
+}
+
+/* Occupy a port from `time` on, or from when one is free; returns the beginning. */
+static double pass(const ti_cluster *c, double *ports, double time, double bytes)
+{
+    double *port = soonest(ports, c->platform.ports), begin = TI_MAX(time, *port);
+    *port = begin + TI_MAX(c->platform.gap, bytes * c->platform.byte_time);
+    return begin;
+}
+
+static void enter(ti_cluster *c, uint32_t index, double time)
+{
+    const wire *w = &c->wires.data[index];
+    double begin = pass(c, c->node[w->from].out, time, w->bytes);
+    ti_sim_later(c, begin + w->bytes * c->platform.byte_time, w->from, EVENT_SENT, index, TI_PATH_MESSAGES);
+    ti_sim_later(c, begin + c->platform.latency, w->to, EVENT_ENTERS, index, TI_PATH_MESSAGES);
+}
+
+static void answer(ti_cluster *c, uint32_t index)
+{
+    const wire *w = &c->wires.data[index];
+    double ready = ti_sim_use(c, &c->node[w->to].executor, c->platform.send_overhead);
+    ti_sim_later(c, ready + c->platform.latency, w->from, EVENT_ANSWERS, index, TI_PATH_MESSAGES);
+}
+
+static void take_in(ti_cluster *c, uint32_t index)
+{
+    const wire *w = &c->wires.data[index];
+    double ns = c->platform.receive_overhead + (w->combines ? w->bytes * c->platform.combine_byte : 0);
+    double end = ti_sim_use(c, &c->node[w->to].executor, ns);
+    ti_sim_later(c, end, w->to, EVENT_RECEIVED, index, TI_PATH_MESSAGES);
+}
+
+void ti_sim_send(ti_cluster *c, int from, int to, uint64_t key, double bytes, uint64_t sender)
+{
+    uint32_t index = wire_of(c, to, key);
+    wire *w = &c->wires.data[index];
+    w->from = from;
+    w->bytes = bytes;
+    w->sender = sender;
+    c->result.messages++;
+    c->result.bytes += (uint64_t)bytes;
+    double ready = ti_sim_use(c, &c->node[from].executor, c->platform.send_overhead);
+    if (bytes <= c->platform.eager) {
+        enter(c, index, ready);
+    } else {
+        ti_sim_later(c, ready + c->platform.latency, to, EVENT_ASKS, index, TI_PATH_MESSAGES);
+    }
+}
+
+void ti_sim_receive(ti_cluster *c, int to, uint64_t key, uint64_t receiver, bool combines)
+{
+    uint32_t index = wire_of(c, to, key);
+    wire *w = &c->wires.data[index];
+    w->posted = true;
+    w->receiver = receiver;
+    w->combines = combines;
+    if (w->arrived) {
+        take_in(c, index);
+    } else if (w->asked) {
+        answer(c, index);
+    }
+}
+
+/* One side is done with it. */
+static void tell(ti_cluster *c, int at, uint64_t token)
+{
+    node *n = &c->node[at];
+    if (token & TI_OF_COLLECTIVE) {
+        ti_sim_part_done(c, n, token & ~TI_OF_COLLECTIVE);
+    } else {
+        ti_sim_complete(c, n, token);
+    }
+}
+
+static void sent(ti_cluster *c, uint32_t index)
+{
+    wire *w = &c->wires.data[index];
+    uint64_t sender = w->sender;
+    int from = w->from;
+    w->sent = true;
+    free_if_over(c, index);
+    tell(c, from, sender);
+}
+
+static void received(ti_cluster *c, uint32_t index)
+{
+    wire *w = &c->wires.data[index];
+    uint64_t receiver = w->receiver;
+    int to = w->to;
+    w->received = true;
+    c->node[to].waiting -= !(receiver & TI_OF_COLLECTIVE);
+    free_if_over(c, index);
+    tell(c, to, receiver);
+}
+
+void ti_sim_wire_event(ti_cluster *c, const ti_event *event)
+{
+    uint32_t index = (uint32_t)event->what;
+    wire *w = &c->wires.data[index];
+    double ready;
+    switch ((event_kind)event->kind) {
+    case EVENT_SENT:
+        sent(c, index);
+        break;
+    case EVENT_ENTERS:
+        ready = pass(c, c->node[w->to].in, c->now, w->bytes) + TI_MAX(w->bytes - 1, 0) * c->platform.byte_time;
+        ti_sim_later(c, ready, w->to, EVENT_ARRIVED, index, TI_PATH_MESSAGES);
+        break;
+    case EVENT_ASKS:
+        w->asked = true;
+        if (w->posted) {
+            answer(c, index);
+        }
+        break;
+    case EVENT_ANSWERS:
+        enter(c, index, ti_sim_use(c, &c->node[w->from].executor, c->platform.send_overhead));
+        break;
+    case EVENT_ARRIVED:
+        w->arrived = true;
+        if (w->posted) {
+            take_in(c, index);
+        }
+        break;
+    case EVENT_RECEIVED:
+        received(c, index);
+        break;
+    case EVENT_APPLICATION:
+    case EVENT_PLANNED:
+    case EVENT_PART:
+    case EVENT_DONE:
+        TI_UNREACHABLE();
+    }
+}

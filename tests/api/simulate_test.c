@@ -1,0 +1,423 @@
+/* Simulated clusters: times of small programs are those of the LogGP formulas, runs are the same every time, and what
+ * was made is what planners of all nodes make. */
+#include "tacit/tacit.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* Planning and kernels cost nothing here, unless a test says so. */
+#define FREE "workers = 1\nitem = 0 ns\nstart = 0 ns\ncopy = 0 ns\ntask = 0 ns\ncommand = 0 ns\ninstruction = 0 ns\n"
+static const double latency = 1000, send = 300, receive = 200, gap = 50, byte = 0.25;
+#define NETWORK                                                                                                        \
+    "latency = 1 us\nsend_overhead = 300 ns\nreceive_overhead = 0.2 us\ngap = 50 ns\nbandwidth = 4 GB/s\neager = 1 MiB\n"
+
+enum { REPORT_BYTES = 100000 };
+static char platform[] = "simulate_test_platform_XXXXXX", report[] = "simulate_test_report_XXXXXX";
+static char json[REPORT_BYTES];
+
+static void write_platform(const char *text)
+{
+    FILE *file = fopen(platform, "w");
+    assert_non_null(file);
+    assert_int_not_equal(fputs(text, file), EOF);
+    assert_int_equal(fclose(file), 0);
+}
+
+typedef void program(tacit_context *ctx, int nodes, size_t elements);
+
+/* A program that is never run: its kernels must not be called. */
+static void never(const tacit_launch *k)
+{
+    (void)k;
+    abort();
+}
+
+static double number(const char *key)
+{
+    char pattern[64];
+    snprintf(pattern, sizeof(pattern), "\"%s\": ", key);
+    const char *at = strstr(json, pattern);
+    assert_non_null(at);
+    return strtod(at + strlen(pattern), NULL);
+}
+
+/* Nanoseconds. */
+static double simulate(program *run, int nodes, size_t elements, int collectives)
+{
+    char dry[32];
+    tacit_context *ctx;
+    snprintf(dry, sizeof(dry), "%d", nodes);
+    const tacit_config config = { .dry_run = dry, .simulate = platform, .simulate_report = report, .collectives = collectives };
+    if (tacit_init(&config, &ctx) != TACIT_OK) {
+        fail_msg("%s", tacit_last_error(NULL));
+    }
+    run(ctx, nodes, elements);
+    assert_int_equal(tacit_finalize(ctx), TACIT_OK);
+    FILE *file = fopen(report, "r");
+    assert_non_null(file);
+    json[fread(json, 1, sizeof(json) - 1, file)] = '\0';
+    fclose(file);
+    return number("ns");
+}
+
+static tacit_buffer *new_buffer(tacit_context *ctx, const char *name, size_t elements)
+{
+    tacit_buffer *b;
+    const tacit_buffer_desc desc = { .name = name, .range = TACIT_RANGE(elements), .elem_size = 1 };
+    assert_int_equal(tacit_buffer_create(ctx, &desc, &b), TACIT_OK);
+    return b;
+}
+
+static void submit(tacit_context *ctx, const char *name, size_t items, tacit_access a, tacit_access b)
+{
+    const tacit_task task = { .name = name, .range = TACIT_RANGE(items), .kernel = { .host = never }, .access = { a, b } };
+    assert_int_equal(tacit_submit(ctx, &task), TACIT_OK);
+}
+
+static void assert_ns(double found, double expected)
+{
+    if (fabs(found - expected) > 1) { /* the report has whole nanoseconds */
+        fail_msg("%.0f ns, but the formula says %.0f", found, expected);
+    }
+}
+
+/* One message of k bytes, from call to call. */
+static double message(double k)
+{
+    return send + latency + (k - 1) * byte + receive;
+}
+
+static int log2_up(int n)
+{
+    int steps = 0;
+    while (1 << steps < n) {
+        steps++;
+    }
+    return steps;
+}
+
+/* tacit_finalize meets on all nodes: steps of messages of one byte at least. */
+static double the_end(int nodes)
+{
+    return log2_up(nodes) * (send + latency + receive);
+}
+
+/* ---- messages: a chain of placed tasks, a hot spot, a torus */
+
+enum { STEPS = 37 };
+
+static void write_all(tacit_context *ctx, tacit_buffer *b, int nodes, size_t elements)
+{
+    submit(ctx, "fill", (size_t)nodes * elements, tacit_write(b, tacit_one_to_one()), (tacit_access){ 0 });
+}
+
+/* Every step updates all of the buffer on the next node. */
+static void chain(tacit_context *ctx, int nodes, size_t elements)
+{
+    tacit_buffer *b = new_buffer(ctx, "token", elements);
+    for (int i = 0; i <= STEPS; i++) {
+        const tacit_task task = { .name = "hold",
+                                  .range = TACIT_RANGE(1),
+                                  .place = tacit_place_node(i % nodes),
+                                  .kernel = { .host = never },
+                                  .access = { i ? tacit_update(b, tacit_all()) : tacit_write(b, tacit_all()) } };
+        assert_int_equal(tacit_submit(ctx, &task), TACIT_OK);
+    }
+}
+
+static void hot_spot(tacit_context *ctx, int nodes, size_t elements)
+{
+    tacit_buffer *b = new_buffer(ctx, "parts", (size_t)nodes * elements), *sum = new_buffer(ctx, "sum", 1);
+    write_all(ctx, b, nodes, elements);
+    const tacit_task task = { .name = "add",
+                              .range = TACIT_RANGE(1),
+                              .place = tacit_place_node(0),
+                              .kernel = { .host = never },
+                              .access = { tacit_read(b, tacit_all()), tacit_write(sum, tacit_one_to_one()) } };
+    assert_int_equal(tacit_submit(ctx, &task), TACIT_OK);
+}
+
+/* Every node needs `elements` bytes of both neighbours, and has ten times as many. */
+static void torus(tacit_context *ctx, int nodes, size_t elements)
+{
+    size_t n = 10 * (size_t)nodes * elements;
+    tacit_buffer *b[2] = { new_buffer(ctx, "even", n), new_buffer(ctx, "odd", n) };
+    submit(ctx, "fill", n, tacit_write(b[0], tacit_one_to_one()), (tacit_access){ 0 });
+    for (int i = 0; i < STEPS; i++) {
+        submit(ctx, "step", n, tacit_read(b[i % 2], tacit_periodic(elements, 0, 0)),
+               tacit_write(b[1 - i % 2], tacit_one_to_one()));
+    }
+}
+
+static void messages_take_their_time(void **state)
+{
+    (void)state;
+    for (int nodes = 2; nodes <= 11; nodes += 3) {
+        for (size_t k = 1; k < 100000; k = 7 * k + 3) {
+            double hold = fmax(gap, (double)k * byte);
+            write_platform(NETWORK FREE);
+            assert_ns(simulate(chain, nodes, k, TACIT_COLLECTIVES_OFF), STEPS * message((double)k) + the_end(nodes));
+            if (hold >= receive) {
+                assert_ns(simulate(hot_spot, nodes, k, TACIT_COLLECTIVES_OFF),
+                          message((double)k) + (nodes - 2) * hold + the_end(nodes));
+            }
+        }
+    }
+}
+
+/* The receiver is asked, and answers. */
+static void long_messages_ask_first(void **state)
+{
+    (void)state;
+    write_platform(NETWORK FREE "eager = 99 B\n");
+    assert_ns(simulate(chain, 5, 99, TACIT_COLLECTIVES_OFF), STEPS * message(99) + the_end(5));
+    assert_ns(simulate(chain, 5, 100, TACIT_COLLECTIVES_OFF),
+              STEPS * (message(100) + 2 * (send + latency)) + the_end(5));
+}
+
+/* Kernels on three workers, and one message each way on two nodes, with both borders. On more, each node sends two, one
+ * after the other, and receives two, which may come at the same time. */
+static void a_stencil_waits_for_its_neighbours(void **state)
+{
+    (void)state;
+    for (int nodes = 2; nodes <= 13; nodes++) {
+        for (size_t k = 1; k <= 1000; k *= 10) {
+            double items = 10 * (double)k, parts = fmin(items, 3);
+            double step = message(nodes == 2 ? 2.0 * (double)k : (double)k) + 40 + items / parts * 2;
+            write_platform(NETWORK FREE "workers = 3\nstart = 40 ns\nkernel step = 2 ns\n");
+            double ns = simulate(torus, nodes, k, TACIT_COLLECTIVES_OFF) - 40 - the_end(nodes);
+            if (nodes == 2) {
+                assert_ns(ns, STEPS * step);
+                assert_true(number("messages") == 2 * STEPS + 2);
+            } else {
+                assert_true(ns > STEPS * (step + send - 1) && ns < STEPS * (step + send + receive + 1));
+                assert_true(number("messages") == 2.0 * nodes * STEPS + (double)nodes * log2_up(nodes));
+            }
+        }
+    }
+}
+
+/* Two ports: messages from one node pass at once, where the cores are quick enough. */
+static void ports_work_side_by_side(void **state)
+{
+    (void)state;
+    double k = 40000, hold = k * byte;
+    write_platform(NETWORK FREE);
+    assert_ns(simulate(hot_spot, 5, 40000, TACIT_COLLECTIVES_OFF), message(k) + 3 * hold + the_end(5));
+    write_platform(NETWORK FREE "ports = 2\n");
+    assert_ns(simulate(hot_spot, 5, 40000, TACIT_COLLECTIVES_OFF), message(k) + hold + receive + the_end(5));
+}
+
+/* ---- collectives, by their algorithms */
+
+static void all_gather(tacit_context *ctx, int nodes, size_t elements)
+{
+    tacit_buffer *b = new_buffer(ctx, "parts", (size_t)nodes * elements), *sum = new_buffer(ctx, "sum", (size_t)nodes);
+    write_all(ctx, b, nodes, elements);
+    submit(ctx, "add", (size_t)nodes, tacit_read(b, tacit_all()), tacit_write(sum, tacit_one_to_one()));
+}
+
+static void broadcast(tacit_context *ctx, int nodes, size_t elements)
+{
+    tacit_buffer *b = new_buffer(ctx, "given", elements), *sum = new_buffer(ctx, "sum", (size_t)nodes);
+    const tacit_task task = { .name = "give",
+                              .range = TACIT_RANGE(1),
+                              .place = tacit_place_node(0),
+                              .kernel = { .host = never },
+                              .access = { tacit_write(b, tacit_all()) } };
+    assert_int_equal(tacit_submit(ctx, &task), TACIT_OK);
+    submit(ctx, "use", (size_t)nodes, tacit_read(b, tacit_all()), tacit_write(sum, tacit_one_to_one()));
+}
+
+static double all_gather_ns(const char *algorithm, int nodes, double k)
+{
+    double sum = 0;
+    if (strcmp(algorithm, "ring") == 0) {
+        return (nodes - 1) * message(k);
+    }
+    for (int distance = 1; distance < nodes; distance *= 2) {
+        sum += message(k * fmin(distance, nodes - distance)); /* the same for both, where there is recursive doubling */
+    }
+    return sum;
+}
+
+static void set_algorithm(const char *name)
+{
+    char text[1000];
+    snprintf(text, sizeof(text), NETWORK FREE "algorithm = %s\n", name);
+    write_platform(text);
+}
+
+static void all_gathers_take_the_time_of_their_algorithm(void **state)
+{
+    static const char *const algorithms[] = { "ring", "bruck", "recursive-doubling" };
+    (void)state;
+    for (size_t a = 0; a < 3; a++) {
+        set_algorithm(algorithms[a]);
+        for (int nodes = 2; nodes <= 19; nodes++) {
+            if (a == 2 && (nodes & (nodes - 1)) != 0) {
+                continue; /* that algorithm does not fit */
+            }
+            for (size_t k = 900; k <= 2700; k += 600) { /* parts that are longer than overheads */
+                assert_ns(simulate(all_gather, nodes, k, 0), all_gather_ns(algorithms[a], nodes, (double)k) + the_end(nodes));
+                assert_true(number("collectives") == nodes);
+            }
+        }
+    }
+}
+
+static void a_binomial_broadcast_takes_its_time(void **state)
+{
+    (void)state;
+    set_algorithm("binomial");
+    for (int nodes = 2; nodes <= 32; nodes *= 2) {
+        for (size_t k = 1; k <= 1000000; k *= 10) {
+            assert_ns(simulate(broadcast, nodes, k, 0), log2_up(nodes) * message((double)k) + the_end(nodes));
+            assert_true(number("collectives") == nodes);
+        }
+    }
+    set_algorithm("linear");
+    assert_ns(simulate(broadcast, 9, 4000, 0), message(4000) + 7 * 4000 * byte + the_end(9));
+}
+
+/* ---- the program and its planners */
+
+static void planning(tacit_context *ctx, int nodes, size_t elements)
+{
+    tacit_buffer *b = new_buffer(ctx, "own", (size_t)nodes * elements);
+    write_all(ctx, b, nodes, elements);
+    for (int i = 1; i < STEPS; i++) {
+        submit(ctx, "step", (size_t)nodes * elements, tacit_update(b, tacit_one_to_one()), (tacit_access){ 0 });
+    }
+}
+
+/* The longest stage is what counts: here the program itself, then the planner, then the kernels. */
+static void the_longest_stage_counts(void **state)
+{
+    (void)state;
+    write_platform(NETWORK FREE "task = 10 us\ncommand = 1 us\ninstruction = 1 us\n");
+    double first = simulate(planning, 4, 1, 0);
+    assert_true(first > STEPS * 10000 && first < (STEPS + 20) * 10000 + 10000);
+    write_platform(NETWORK FREE "task = 1 us\ncommand = 10 us\ninstruction = 20 us\n");
+    double second = simulate(planning, 4, 1, 0);
+    assert_true(second > STEPS * 30000 && second < (STEPS + 20) * 30000);
+    write_platform(NETWORK FREE "start = 1 ms\n");
+    assert_ns(simulate(planning, 4, 1, 0), STEPS * 1e6 + the_end(4));
+}
+
+static void waits(tacit_context *ctx, int nodes, size_t elements)
+{
+    tacit_buffer *b = new_buffer(ctx, "own", (size_t)nodes * elements);
+    double value[64];
+    write_all(ctx, b, nodes, elements);
+    for (int i = 0; i < 5; i++) {
+        submit(ctx, "step", (size_t)nodes * elements, tacit_update(b, tacit_one_to_one()), (tacit_access){ 0 });
+        if (i % 2) {
+            assert_int_equal(tacit_wait(ctx), TACIT_OK);
+        } else {
+            memset(value, 1, sizeof(value));
+            assert_int_equal(tacit_fence_read(ctx, b, tacit_box1(0, elements), value), TACIT_OK);
+            assert_int_equal(((char *)value)[elements - 1], 0); /* no value, but zeros */
+        }
+    }
+}
+
+/* A program that waits does not submit the next task before: its kernels follow each other with the time to plan. */
+static void programs_wait(void **state)
+{
+    (void)state;
+    write_platform(NETWORK FREE "start = 10 us\ntask = 100 us\n");
+    for (int nodes = 1; nodes <= 9; nodes += 4) {
+        double ns = simulate(waits, nodes, 3, TACIT_COLLECTIVES_OFF);
+        assert_true(ns > 5 * 110000 && ns < 25 * 110000);
+        assert_true(number("planning") > 0.9);
+    }
+}
+
+static void runs_are_the_same_every_time(void **state)
+{
+    static char before[REPORT_BYTES];
+    (void)state;
+    write_platform(NETWORK FREE "task = 0.3 us\ncommand = 0.2 us\ninstruction = 0.2 us\nstart = 1 us\n");
+    for (int i = 0; i < 3; i++) {
+        simulate(torus, 17, 50, 0);
+        assert_true(i == 0 || strcmp(json, before) == 0);
+        memcpy(before, json, sizeof(json));
+    }
+}
+
+static void failing(const char *text, const char *said)
+{
+    tacit_context *ctx;
+    const tacit_config config = { .dry_run = "4", .simulate = platform };
+    write_platform(text);
+    assert_int_equal(tacit_init(&config, &ctx), TACIT_ERROR_CONFIG);
+    if (!strstr(tacit_last_error(NULL), said)) {
+        fail_msg("'%s' is not in '%s'", said, tacit_last_error(NULL));
+    }
+}
+
+static void files_that_are_wrong_are_named(void **state)
+{
+    (void)state;
+    failing(FREE, "says latency; add a line such as 'latency = ...' with ps, ns, us, ms or s");
+    failing(NETWORK FREE "latency = -1 us\n", ":14: latency is '-1 us', but must be a number that is not negative");
+    failing(NETWORK FREE "latencey = 1 us\n", "there is no key 'latencey'; did you mean latency?");
+    failing(NETWORK FREE "gap = 1\n", "gap is '1', but must be");
+    failing(NETWORK FREE "bandwidth = 0 GB/s\n", "bandwidth is '0 GB/s'");
+    failing(NETWORK FREE "workers = 2.5\n", "workers is '2.5', but must be");
+    failing(NETWORK FREE "workers = inf\n", "workers is 'inf', but must be");
+    failing(NETWORK FREE "kernel = 5 ns\n", "there is no key 'kernel'");
+    failing(NETWORK FREE "kernel a = 5 B\n", "the time per item of kernel a is '5 B'");
+    failing(NETWORK FREE "algorithm = star\n", "algorithm is 'star', but must be auto, linear, binomial");
+    failing(NETWORK FREE "nonsense\n", "'nonsense' is not 'key = value'");
+    const tacit_config live = { .simulate = platform }, many = { .dry_run = "5000", .simulate = platform },
+                       missing = { .dry_run = "4", .simulate = "no/such/file" };
+    tacit_context *ctx;
+    write_platform(NETWORK FREE);
+    assert_int_equal(tacit_init(&live, &ctx), TACIT_ERROR_CONFIG);
+    assert_non_null(strstr(tacit_last_error(NULL), "TACIT_DRY_RUN is not"));
+    assert_int_equal(tacit_init(&many, &ctx), TACIT_ERROR_CONFIG);
+    assert_non_null(strstr(tacit_last_error(NULL), "at most 4096 nodes can be simulated, not 5000"));
+    assert_int_equal(tacit_init(&missing, &ctx), TACIT_ERROR_CONFIG);
+    assert_non_null(strstr(tacit_last_error(NULL), "cannot read 'no/such/file': No such file"));
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    int file = mkstemp(platform), other = mkstemp(report);
+    return file < 0 || other < 0 || close(file) || close(other);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    return unlink(platform) || unlink(report);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(messages_take_their_time),
+        cmocka_unit_test(long_messages_ask_first),
+        cmocka_unit_test(a_stencil_waits_for_its_neighbours),
+        cmocka_unit_test(ports_work_side_by_side),
+        cmocka_unit_test(all_gathers_take_the_time_of_their_algorithm),
+        cmocka_unit_test(a_binomial_broadcast_takes_its_time),
+        cmocka_unit_test(the_longest_stage_counts),
+        cmocka_unit_test(programs_wait),
+        cmocka_unit_test(runs_are_the_same_every_time),
+        cmocka_unit_test(files_that_are_wrong_are_named),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
