@@ -103,6 +103,7 @@ set(TACIT_SOURCES
 
     sim/cluster.c
     sim/events.c
+    sim/node.c
     sim/path.c
     sim/platform.c
     sim/schedule.c

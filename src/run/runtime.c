@@ -466,7 +466,7 @@ ti_failure *ti_runtime_failure(ti_runtime *rt)
 
 uint64_t ti_runtime_executed(const ti_runtime *rt)
 {
-    return atomic_load_explicit(&rt->progress.task, memory_order_acquire);
+    return ti_dry_run_executed(rt->dry, atomic_load_explicit(&rt->progress.task, memory_order_acquire));
 }
 
 void ti_runtime_abort(ti_runtime *rt, const char *why)
@@ -641,7 +641,7 @@ static void submit(ti_runtime *rt, ti_task *task)
     if (!holds(rt, WAIT_NEAR, NULL)) {
         wait_until(rt, WAIT_NEAR, NULL);
     }
-    uint64_t executed = ti_dry_run_executed(rt->dry, ti_runtime_executed(rt));
+    uint64_t executed = ti_runtime_executed(rt);
     if (executed != rt->released) {
         TI_ASSERT(executed > rt->released);
         rt->released = executed;

@@ -43,8 +43,8 @@ ti_simulation *ti_simulation_create(const char *files, const ti_system *system, 
     s->system.workers = (int)s->platform.workers;
     s->system.total_workers = (int64_t)s->system.workers * system->devices * system->num_nodes;
     s->system.local_nodes = 1;
-    s->cluster = ti_cluster_create(
-        &(ti_cluster_desc){ .system = &s->system, .platform = &s->platform, .run_ahead = run_ahead });
+    s->cluster =
+        ti_cluster_create(&(ti_cluster_desc){ .system = &s->system, .platform = &s->platform, .run_ahead = run_ahead });
     return s;
 }
 
@@ -119,9 +119,10 @@ static void add_json(const ti_simulation *s, const ti_cluster_result *r, ti_strb
     size_t shares = shares_of(r, share);
     ti_strbuf_add(out, "{\n  \"simulation\": true,\n  \"nodes\": %d,\n  \"workers\": %d,\n  \"ns\": %.0f,\n",
                   s->system.num_nodes, s->system.workers, r->ns);
-    ti_strbuf_add(out, "  \"tasks\": %" PRIu64 ",\n  \"instructions\": %" PRIu64 ",\n  \"messages\": %" PRIu64
-                       ",\n  \"bytes\": %" PRIu64 ",\n  \"collectives\": %" PRIu64 ",\n  \"events\": %" PRIu64
-                       ",\n  \"held_peak\": %" PRIu64 ",\n",
+    ti_strbuf_add(out,
+                  "  \"tasks\": %" PRIu64 ",\n  \"instructions\": %" PRIu64 ",\n  \"messages\": %" PRIu64
+                  ",\n  \"bytes\": %" PRIu64 ",\n  \"collectives\": %" PRIu64 ",\n  \"events\": %" PRIu64
+                  ",\n  \"held_peak\": %" PRIu64 ",\n",
                   r->tasks, r->instructions, r->messages, r->bytes, r->collectives, r->events, r->held_peak);
     ti_strbuf_add(out, "  \"least_busy\": %.6f,\n  \"most_busy\": %.6f,\n  \"workers_do\": {",
                   r->least_busy / (r->ns > 0 ? r->ns * s->system.workers * s->system.devices : 1),

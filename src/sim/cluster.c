@@ -68,51 +68,21 @@ void ti_cluster_destroy(ti_cluster *c)
     TI_DELETE(c);
 }
 
-/* ---- time */
-
-void ti_sim_later(ti_cluster *c, double time, int at, event_kind kind, uint64_t what, int slot)
-{
-    TI_ASSERT(time >= c->now);
-    ti_event event = { .time = time, .kind = (int)kind, .node = at, .what = what };
-    event.chain = ti_paths_extend(&c->paths, c->chain, slot, time - c->now);
-    ti_events_push(&c->events, event);
-}
-
-double ti_sim_use(const ti_cluster *c, double *free_at, double ns)
-{
-    *free_at = TI_MAX(*free_at, c->now) + ns;
-    return *free_at;
-}
-
 /* What the workers have done since the last event of their node. */
 static void note_use(const ti_cluster *c, node *n)
 {
     double ns = c->now - n->noted;
     int idle = n->system.devices * n->system.workers - n->busy;
-    ti_cluster_use use = n->waiting > 0                      ? TI_USE_MESSAGES
-                         : n->planner > n->noted             ? TI_USE_PLANNING
+    ti_cluster_use use = n->waiting > 0              ? TI_USE_MESSAGES
+                         : n->planner > n->noted     ? TI_USE_PLANNING
                          : n->blocked && n->is_ahead ? TI_USE_AHEAD
-                                                             : TI_USE_IDLE;
+                                                     : TI_USE_IDLE;
     n->use[TI_USE_KERNELS] += ns * n->busy;
     n->use[use] += ns * idle;
     n->noted = c->now;
 }
 
 /* ---- the program */
-
-static bool may_go_on(const node *n)
-{
-    return n->executed[n->waits_for] >= n->until;
-}
-
-/* The next event of the application thread, once it need not wait any more. */
-static void go_on(ti_cluster *c, node *n)
-{
-    n->blocked = !may_go_on(n);
-    if (!n->blocked) {
-        ti_sim_later(c, TI_MAX(n->application, c->now), n->system.node, EVENT_APPLICATION, 0, TI_PATH_PLANNING);
-    }
-}
 
 static void keep_planned(ti_cluster *c, node *n, ti_instruction_batch batch)
 {
@@ -175,7 +145,7 @@ static void application(ti_cluster *c, node *n)
         n->until = n->submitted[s->wait];
         n->is_ahead = false;
     }
-    go_on(c, n);
+    ti_sim_go_on(c, n);
 }
 
 /* Steps that all nodes have taken are forgotten. */
@@ -192,31 +162,6 @@ static void trim_steps(ti_cluster *c)
 }
 
 /* ---- instructions */
-
-static void done(node *n, const ti_instruction *i)
-{
-    if (i->kind == TI_INSTRUCTION_EPOCH) {
-        n->executed[TI_CLUSTER_POINTS]++;
-        n->point = i->task->id;
-    }
-    n->executed[TI_CLUSTER_VALUES] += i->kind == TI_INSTRUCTION_FENCE;
-}
-
-void ti_sim_complete(ti_cluster *c, node *n, uint64_t instruction)
-{
-    const ti_instruction *i = ti_engine_slot_of(&n->engine, instruction)->instruction;
-    done(n, i);
-    ti_engine_complete(&n->engine, instruction);
-    c->held--;
-    c->result.instructions++;
-    ti_chain before = c->last;
-    c->last = ti_paths_extend(&c->paths, c->chain, c->chain.slot, 0);
-    ti_paths_drop(&c->paths, before);
-    c->result.ns = c->now;
-    if (n->blocked && may_go_on(n)) {
-        go_on(c, n);
-    }
-}
 
 static void planned(ti_cluster *c, node *n, uint64_t count)
 {
@@ -244,6 +189,16 @@ static void part_ends(ti_cluster *c, node *n, uint64_t index)
 
 /* ---- the loop */
 
+/* One side of a message is done with it. */
+static void tell(ti_cluster *c, node *n, uint64_t token)
+{
+    if (token & TI_OF_COLLECTIVE) {
+        ti_sim_part_done(c, n, token & ~TI_OF_COLLECTIVE);
+    } else if (token) {
+        ti_sim_complete(c, n, token);
+    }
+}
+
 static void handle(ti_cluster *c, const ti_event *event)
 {
     node *n = &c->node[event->node];
@@ -270,7 +225,7 @@ static void handle(ti_cluster *c, const ti_event *event)
     case EVENT_ANSWERS:
     case EVENT_ARRIVED:
     case EVENT_RECEIVED:
-        ti_sim_wire_event(c, event);
+        tell(c, n, ti_sim_wire_event(c, event));
         break;
     }
     ti_sim_pump(c, n);
@@ -292,7 +247,7 @@ static void feed(ti_cluster *c, node *n)
     n->starved = false;
     c->starved--;
     c->chain = n->chain;
-    go_on(c, n);
+    ti_sim_go_on(c, n);
     ti_paths_drop(&c->paths, n->chain);
     c->chain = n->chain = (ti_chain){ 0 };
 }

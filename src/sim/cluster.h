@@ -18,7 +18,7 @@ typedef struct ti_cluster ti_cluster;
 typedef struct ti_cluster_desc {
     const ti_system *system; /* of any node; has their number */
     const ti_platform *platform;
-    uint64_t run_ahead;     /* horizons and epochs that a program may be ahead */
+    uint64_t run_ahead; /* horizons and epochs that a program may be ahead */
 } ti_cluster_desc;
 
 ti_cluster *ti_cluster_create(const ti_cluster_desc *desc);
@@ -34,15 +34,22 @@ bool ti_cluster_finish(ti_cluster *cluster, ti_strbuf *why);
 /* The last point that all nodes have executed: what is before it is not looked at any more. */
 uint64_t ti_cluster_executed(const ti_cluster *cluster);
 
-/* What a node's workers did with their time. */
-typedef enum ti_cluster_use { TI_USE_KERNELS, TI_USE_MESSAGES, TI_USE_PLANNING, TI_USE_AHEAD, TI_USE_IDLE, TI_USES } ti_cluster_use;
+/* What a node's workers did with their time: AHEAD: waited since the program may not run further ahead. */
+typedef enum ti_cluster_use {
+    TI_USE_KERNELS,
+    TI_USE_MESSAGES,
+    TI_USE_PLANNING,
+    TI_USE_AHEAD,
+    TI_USE_IDLE,
+    TI_USES
+} ti_cluster_use;
 
 typedef struct ti_cluster_result {
-    double ns;           /* from the beginning to the last event */
-    double use[TI_USES]; /* of all workers, summed; workers times nodes times ns in all */
+    double ns;                    /* from the beginning to the last event */
+    double use[TI_USES];          /* of all workers, summed; workers times nodes times ns in all */
     double least_busy, most_busy; /* of a node: its workers in kernels */
     uint64_t tasks, instructions, messages, bytes, collectives, events;
-    uint64_t held_peak; /* instructions and messages that were kept at once, at most */
+    uint64_t held_peak;         /* instructions and messages that were kept at once, at most */
     double path[TI_PATH_SLOTS]; /* the critical one: ns by slot of `paths` */
     const ti_paths *paths;      /* valid as long as the cluster */
 } ti_cluster_result;

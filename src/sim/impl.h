@@ -54,7 +54,7 @@ typedef struct running {
 } running;
 
 typedef struct device {
-    int idle; /* workers */
+    int idle;    /* workers */
     int current; /* of node.running, whose parts are being started; -1: none */
 } device;
 
@@ -65,9 +65,9 @@ typedef struct node {
     ti_engine engine;
     TI_VEC(const ti_instruction *) planned; /* not visible to the executor yet */
     size_t planned_head;
-    uint64_t next_step; /* of the program */
+    uint64_t next_step;              /* of the program */
     bool starved, blocked, is_ahead; /* near: blocked because the program is too far ahead */
-    ti_chain chain; /* starved: what led to that */
+    ti_chain chain;                  /* starved: what led to that */
     ti_cluster_event waits_for;
     uint64_t until; /* so many of those are executed */
     uint64_t submitted[TI_CLUSTER_EVENTS], executed[TI_CLUSTER_EVENTS];
@@ -76,8 +76,8 @@ typedef struct node {
     double *out, *in;                      /* and each port */
     device *device;
     TI_VEC(running) running;
-    int busy; /* workers */
-    ti_map expected; /* messages that one side knows of, by key */
+    int busy;                                   /* workers */
+    ti_map expected;                            /* messages that one side knows of, by key */
     TI_VEC(const ti_instruction *) collectives; /* ready, but not in their turn */
     uint64_t next_collective, next_barrier;
     TI_VEC(share) share;
@@ -123,24 +123,29 @@ struct ti_cluster {
     uint64_t held;
 };
 
-/* An event for later; until then the chain of events spends its time in `slot`. */
+/* Time and ends: sim/node.c. Calls go from the last of these groups to the first: cluster.c calls all.
+ * An event for later; until then the chain of events spends its time in `slot`. */
 void ti_sim_later(ti_cluster *c, double time, int at, event_kind kind, uint64_t what, int slot);
 /* This thread of a node is used for `ns` from now on, or from when it is free. Returns the end. */
 double ti_sim_use(const ti_cluster *c, double *free_at, double ns);
+/* The next event of the application thread, once it need not wait any more. */
+void ti_sim_go_on(ti_cluster *c, node *n);
 /* An instruction is complete now. */
 void ti_sim_complete(ti_cluster *c, node *n, uint64_t instruction);
-/* Start what can start on this node. */
-void ti_sim_pump(ti_cluster *c, node *n);
 
 /* Messages: sim/wire.c. */
 void ti_sim_send(ti_cluster *c, int from, int to, uint64_t key, double bytes, uint64_t sender);
 void ti_sim_receive(ti_cluster *c, int to, uint64_t key, uint64_t receiver, bool combines);
-void ti_sim_wire_event(ti_cluster *c, const ti_event *event);
+/* The token of the side that is done with its message by this event; 0: none. */
+uint64_t ti_sim_wire_event(ti_cluster *c, const ti_event *event);
 
 /* Collectives: sim/share.c. */
 void ti_sim_collective(ti_cluster *c, node *n, const ti_instruction *instruction);
 void ti_sim_barrier(ti_cluster *c, node *n, const ti_instruction *instruction);
 void ti_sim_part_done(ti_cluster *c, node *n, uint64_t token);
 void ti_sim_free_schedules(ti_cluster *c);
+
+/* Start what can start on this node: sim/start.c. */
+void ti_sim_pump(ti_cluster *c, node *n);
 
 #endif

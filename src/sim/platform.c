@@ -42,12 +42,13 @@ static const struct {
     unit unit;
     double factor;
 } units[] = {
-    { "ps", TIME, 1e-3 }, { "ns", TIME, 1 },   { "us", TIME, 1e3 },     { "ms", TIME, 1e6 },
-    { "s", TIME, 1e9 },   { "B", SIZE, 1 },    { "KiB", SIZE, 1024 },   { "MiB", SIZE, 1048576 },
-    { "", COUNT, 1 },     { "B/s", RATE, 1 },  { "MB/s", RATE, 1e6 },   { "GB/s", RATE, 1e9 },
+    { "ps", TIME, 1e-3 },     { "ns", TIME, 1 },        { "us", TIME, 1e3 },   { "ms", TIME, 1e6 },
+    { "s", TIME, 1e9 },       { "B", SIZE, 1 },         { "KiB", SIZE, 1024 }, { "MiB", SIZE, 1048576 },
+    { "", COUNT, 1 },         { "B/s", RATE, 1 },       { "MB/s", RATE, 1e6 }, { "GB/s", RATE, 1e9 },
     { "Mb/s", RATE, 1.25e5 }, { "Gb/s", RATE, 1.25e8 },
 };
-static const char *const unit_names[] = { "ps, ns, us, ms or s", "B, KiB or MiB", "no unit", "B/s, MB/s, GB/s, Mb/s or Gb/s" };
+static const char *const unit_names[] = { "ps, ns, us, ms or s", "B, KiB or MiB", "no unit",
+                                          "B/s, MB/s, GB/s, Mb/s or Gb/s" };
 
 void ti_platform_init(ti_platform *p)
 {
@@ -116,16 +117,16 @@ static bool set_kernel(ti_platform *p, const char *task, const char *value)
     return true;
 }
 
-static void name_nearest(const char *name, ti_strbuf *why)
+static const char *nearest(const char *name)
 {
     size_t least = SIZE_MAX;
-    const char *nearest = "";
+    const char *found = "";
     for (size_t i = 0; i < TI_COUNT(keys); i++) {
         size_t distance = ti_edit_distance(name, keys[i].name);
-        nearest = distance < least ? keys[i].name : nearest;
+        found = distance < least ? keys[i].name : found;
         least = TI_MIN(least, distance);
     }
-    ti_strbuf_add(why, "; did you mean %s?", nearest);
+    return found;
 }
 
 /* ---- lines */
@@ -144,10 +145,10 @@ static bool set_algorithm(ti_platform *p, const char *value, ti_strbuf *why)
 {
     p->algorithm = ti_algorithm_of(value);
     if (p->algorithm == TI_ALGORITHMS) {
-        ti_strbuf_add(why, "algorithm is '%s', but must be ", value);
-        for (ti_algorithm a = TI_ALGORITHM_AUTO; a < TI_ALGORITHMS; a++) {
-            ti_strbuf_add(why, "%s%s", a == 0 ? "" : a + 1 < TI_ALGORITHMS ? ", " : " or ", ti_algorithm_name(a));
-        }
+        ti_strbuf_add(why,
+                      "algorithm is '%s', but must be auto, linear, binomial, scatter-allgather, ring, bruck, "
+                      "recursive-doubling or pairwise",
+                      value);
     }
     return p->algorithm < TI_ALGORITHMS;
 }
@@ -175,8 +176,7 @@ static bool set(ti_platform *p, const char *name, const char *value, ti_strbuf *
             return true;
         }
     }
-    ti_strbuf_add(why, "there is no key '%s'", name);
-    name_nearest(name, why);
+    ti_strbuf_add(why, "there is no key '%s'; did you mean %s?", name, nearest(name));
     return false;
 }
 

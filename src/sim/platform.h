@@ -24,7 +24,7 @@ typedef struct ti_platform {
     /* the network */
     double latency, send_overhead, receive_overhead, gap, byte_time;
     double eager;
-    double ports; /* of a node, each way */
+    double ports;           /* of a node, each way */
     ti_algorithm algorithm; /* of collectives, where it fits */
     /* a node */
     double workers;

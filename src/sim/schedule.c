@@ -158,8 +158,7 @@ static double parts(const ti_schedule *s, int v, int count)
 {
     v = (v % s->ranks + s->ranks) % s->ranks;
     int end = v + count;
-    return end <= s->ranks ? s->before[end] - s->before[v]
-                           : s->total - s->before[v] + s->before[end - s->ranks];
+    return end <= s->ranks ? s->before[end] - s->before[v] : s->total - s->before[v] + s->before[end - s->ranks];
 }
 
 static void add(const ti_schedule *s, ti_schedule_ops *out, int v, bool send, double bytes)

@@ -38,7 +38,7 @@ static void fill_pairs(known_schedule *k, const ti_collective *what, double elem
 {
     ti_boxes boxes = { 0 }, scratch = { 0 };
     int ranks = k->schedule.ranks;
-    k->between = TI_NEW_ARRAY(double, (size_t)ranks * (size_t)ranks);
+    k->between = TI_NEW_ARRAY(double, (size_t)ranks *(size_t)ranks);
     for (int r = 0; r < ranks; r++) {
         for (int q = 0; q < ranks; q++) {
             ti_vec_clear(&boxes);
@@ -46,8 +46,7 @@ static void fill_pairs(known_schedule *k, const ti_collective *what, double elem
                 ti_collective_message(what, ti_collective_member(what, k->first, r),
                                       ti_collective_member(what, k->first, q), &boxes, &scratch);
             }
-            k->between[(size_t)r * (size_t)ranks + (size_t)q] =
-                (double)ti_boxes_volume(boxes.data, boxes.count) * elem;
+            k->between[(size_t)r * (size_t)ranks + (size_t)q] = (double)ti_boxes_volume(boxes.data, boxes.count) * elem;
         }
     }
     ti_vec_fini(&boxes);
@@ -68,7 +67,8 @@ static void fill_schedule(const ti_cluster *c, known_schedule *k, const ti_colle
     for (int r = 0; what && !one && r < ranks; r++) {
         part[r] = bytes_of_rank(what, ti_collective_member(what, q, r), elem);
     }
-    ti_algorithm wanted = what && ti_algorithm_fits(c->platform.algorithm, pattern, ranks) ? c->platform.algorithm : TI_ALGORITHM_AUTO;
+    ti_algorithm wanted = what && ti_algorithm_fits(c->platform.algorithm, pattern, ranks) ? c->platform.algorithm
+                                                                                           : TI_ALGORITHM_AUTO;
     bool rooted = what && what->root >= 0 && pattern != TI_PATTERN_ALL_GATHER && pattern != TI_PATTERN_ALL_TO_ALL &&
                   pattern != TI_PATTERN_ALL_REDUCE;
     ti_schedule_init(&k->schedule, pattern, wanted, ranks, rooted ? what->root : 0, part);

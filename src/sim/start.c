@@ -77,7 +77,8 @@ static void start(ti_cluster *c, node *n, const ti_instruction *i)
         ti_sim_collective(c, n, i);
         break;
     case TI_INSTRUCTION_COLLECTIVE_HOST: /* on a thread of its own */
-        ti_sim_later(c, c->now + kernel_ns(c, i), me, EVENT_DONE, i->id, ti_paths_slot(&c->paths, i->task->shape->name));
+        ti_sim_later(c, c->now + kernel_ns(c, i), me, EVENT_DONE, i->id,
+                     ti_paths_slot(&c->paths, i->task->shape->name));
         break;
     case TI_INSTRUCTION_KERNEL:
     case TI_INSTRUCTION_HOST:

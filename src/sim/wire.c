@@ -111,47 +111,32 @@ void ti_sim_receive(ti_cluster *c, int to, uint64_t key, uint64_t receiver, bool
     }
 }
 
-/* One side is done with it. */
-static void tell(ti_cluster *c, int at, uint64_t token)
+static uint64_t sent(ti_cluster *c, uint32_t index)
 {
-    node *n = &c->node[at];
-    if (token & TI_OF_COLLECTIVE) {
-        ti_sim_part_done(c, n, token & ~TI_OF_COLLECTIVE);
-    } else {
-        ti_sim_complete(c, n, token);
-    }
-}
-
-static void sent(ti_cluster *c, uint32_t index)
-{
-    wire *w = &c->wires.data[index];
-    uint64_t sender = w->sender;
-    int from = w->from;
-    w->sent = true;
+    uint64_t sender = c->wires.data[index].sender;
+    c->wires.data[index].sent = true;
     free_if_over(c, index);
-    tell(c, from, sender);
+    return sender;
 }
 
-static void received(ti_cluster *c, uint32_t index)
+static uint64_t received(ti_cluster *c, uint32_t index)
 {
     wire *w = &c->wires.data[index];
     uint64_t receiver = w->receiver;
-    int to = w->to;
     w->received = true;
-    c->node[to].waiting -= !(receiver & TI_OF_COLLECTIVE);
+    c->node[w->to].waiting -= !(receiver & TI_OF_COLLECTIVE);
     free_if_over(c, index);
-    tell(c, to, receiver);
+    return receiver;
 }
 
-void ti_sim_wire_event(ti_cluster *c, const ti_event *event)
+uint64_t ti_sim_wire_event(ti_cluster *c, const ti_event *event)
 {
     uint32_t index = (uint32_t)event->what;
     wire *w = &c->wires.data[index];
     double ready;
     switch ((event_kind)event->kind) {
     case EVENT_SENT:
-        sent(c, index);
-        break;
+        return sent(c, index);
     case EVENT_ENTERS:
         ready = pass(c, c->node[w->to].in, c->now, w->bytes) + TI_MAX(w->bytes - 1, 0) * c->platform.byte_time;
         ti_sim_later(c, ready, w->to, EVENT_ARRIVED, index, TI_PATH_MESSAGES);
@@ -172,12 +157,12 @@ void ti_sim_wire_event(ti_cluster *c, const ti_event *event)
         }
         break;
     case EVENT_RECEIVED:
-        received(c, index);
-        break;
+        return received(c, index);
     case EVENT_APPLICATION:
     case EVENT_PLANNED:
     case EVENT_PART:
     case EVENT_DONE:
         TI_UNREACHABLE();
     }
+    return 0;
 }

@@ -1,5 +1,8 @@
-/* Simulated clusters: times of small programs are those of the LogGP formulas, runs are the same every time, and what
- * was made is what planners of all nodes make. */
+/* Simulated clusters: times of small programs are those of the LogGP formulas, runs are the same every time, and
+ * programs come to their end whatever they do.
+ *
+ * `simulate_test [SEED [COUNT]]`: the random programs. */
+#include "model_run.h"
 #include "tacit/tacit.h"
 
 #include <math.h>
@@ -18,7 +21,8 @@
 #define FREE "workers = 1\nitem = 0 ns\nstart = 0 ns\ncopy = 0 ns\ntask = 0 ns\ncommand = 0 ns\ninstruction = 0 ns\n"
 static const double latency = 1000, send = 300, receive = 200, gap = 50, byte = 0.25;
 #define NETWORK                                                                                                        \
-    "latency = 1 us\nsend_overhead = 300 ns\nreceive_overhead = 0.2 us\ngap = 50 ns\nbandwidth = 4 GB/s\neager = 1 MiB\n"
+    "latency = 1 us\nsend_overhead = 300 ns\nreceive_overhead = 0.2 us\ngap = 50 ns\nbandwidth = 4 GB/s\n"             \
+    "eager = 1 MiB\n"
 
 enum { REPORT_BYTES = 100000 };
 static char platform[] = "simulate_test_platform_XXXXXX", report[] = "simulate_test_report_XXXXXX";
@@ -32,7 +36,15 @@ static void write_platform(const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-typedef void program(tacit_context *ctx, int nodes, size_t elements);
+static void read_report(void)
+{
+    FILE *file = fopen(report, "r");
+    assert_non_null(file);
+    json[fread(json, 1, sizeof(json) - 1, file)] = '\0';
+    fclose(file);
+}
+
+typedef void simulated(tacit_context *ctx, int nodes, size_t elements);
 
 /* A program that is never run: its kernels must not be called. */
 static void never(const tacit_launch *k)
@@ -51,21 +63,20 @@ static double number(const char *key)
 }
 
 /* Nanoseconds. */
-static double simulate(program *run, int nodes, size_t elements, int collectives)
+static double simulate(simulated *run, int nodes, size_t elements, int collectives)
 {
     char dry[32];
     tacit_context *ctx;
     snprintf(dry, sizeof(dry), "%d", nodes);
-    const tacit_config config = { .dry_run = dry, .simulate = platform, .simulate_report = report, .collectives = collectives };
+    const tacit_config config = {
+        .dry_run = dry, .simulate = platform, .simulate_report = report, .collectives = collectives
+    };
     if (tacit_init(&config, &ctx) != TACIT_OK) {
         fail_msg("%s", tacit_last_error(NULL));
     }
     run(ctx, nodes, elements);
     assert_int_equal(tacit_finalize(ctx), TACIT_OK);
-    FILE *file = fopen(report, "r");
-    assert_non_null(file);
-    json[fread(json, 1, sizeof(json) - 1, file)] = '\0';
-    fclose(file);
+    read_report();
     return number("ns");
 }
 
@@ -79,7 +90,9 @@ static tacit_buffer *new_buffer(tacit_context *ctx, const char *name, size_t ele
 
 static void submit(tacit_context *ctx, const char *name, size_t items, tacit_access a, tacit_access b)
 {
-    const tacit_task task = { .name = name, .range = TACIT_RANGE(items), .kernel = { .host = never }, .access = { a, b } };
+    const tacit_task task = {
+        .name = name, .range = TACIT_RANGE(items), .kernel = { .host = never }, .access = { a, b }
+    };
     assert_int_equal(tacit_submit(ctx, &task), TACIT_OK);
 }
 
@@ -268,7 +281,8 @@ static void all_gathers_take_the_time_of_their_algorithm(void **state)
                 continue; /* that algorithm does not fit */
             }
             for (size_t k = 900; k <= 2700; k += 600) { /* parts that are longer than overheads */
-                assert_ns(simulate(all_gather, nodes, k, 0), all_gather_ns(algorithms[a], nodes, (double)k) + the_end(nodes));
+                assert_ns(simulate(all_gather, nodes, k, 0),
+                          all_gather_ns(algorithms[a], nodes, (double)k) + the_end(nodes));
                 assert_true(number("collectives") == nodes);
             }
         }
@@ -355,6 +369,62 @@ static void runs_are_the_same_every_time(void **state)
     }
 }
 
+/* ---- random programs, with every setting: they come to their end, and have the same times again */
+
+static uint64_t first_seed = 1, seeds = 150;
+
+static void simulate_program(const gen_program *program, const oracle *truth, const tacit_config *config, uint64_t seed)
+{
+    tacit_context *ctx;
+    model_result result = { 0 };
+    assert_int_equal(tacit_init(config, &ctx), TACIT_OK);
+    model_run(ctx, program, truth, NULL, &result);
+    if (tacit_finalize(ctx) != TACIT_OK) {
+        fail_msg("seed %llu: %s", (unsigned long long)seed, tacit_last_error(NULL));
+    }
+    read_report();
+}
+
+static void random_program(uint64_t seed)
+{
+    static const char *const platforms[] = {
+        NETWORK FREE, NETWORK FREE "start = 3 us\nitem = 10 ns\nworkers = 5\neager = 40 B\n",
+        NETWORK FREE "task = 1 us\ncommand = 0.3 us\ncopy = 50 ns\nports = 3\nalgorithm = linear\n",
+        NETWORK FREE "item = 1 us\nworkers = 2\nalgorithm = ring\nlatency = 0 ns\ninstruction = 7 us\n"
+    };
+    static const int nodes[] = { 2, 3, 1, 5, 8, 13, 4, 31 };
+    static char before[REPORT_BYTES];
+    gen_rng r = { gen_mix(seed ^ 0x51a) };
+    gen_options options = { .seed = seed, .nodes = nodes[seed % 8], .steps = 30, .public_rules = true };
+    gen_program *program = gen_create(&options);
+    oracle truth;
+    tacit_config config;
+    char dry[16];
+    snprintf(dry, sizeof(dry), "%d", options.nodes);
+    oracle_run(&truth, program);
+    model_config(&r, &config);
+    config.dry_run = dry;
+    config.simulate = platform;
+    config.simulate_report = report;
+    write_platform(platforms[seed / 8 % 4]);
+    simulate_program(program, &truth, &config, seed);
+    memcpy(before, json, sizeof(json));
+    simulate_program(program, &truth, &config, seed);
+    if (strcmp(json, before) != 0) {
+        fail_msg("seed %llu: not the same twice", (unsigned long long)seed);
+    }
+    oracle_fini(&truth);
+    gen_destroy(program);
+}
+
+static void random_programs_come_to_their_end(void **state)
+{
+    (void)state;
+    for (uint64_t seed = first_seed; seed < first_seed + seeds; seed++) {
+        random_program(seed);
+    }
+}
+
 static void failing(const char *text, const char *said)
 {
     tacit_context *ctx;
@@ -405,8 +475,10 @@ static int teardown(void **state)
     return unlink(platform) || unlink(report);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    first_seed = argc > 1 ? strtoull(argv[1], NULL, 0) : first_seed;
+    seeds = argc > 2 ? strtoull(argv[2], NULL, 0) : seeds;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_take_their_time),
         cmocka_unit_test(long_messages_ask_first),
@@ -417,6 +489,7 @@ int main(void)
         cmocka_unit_test(the_longest_stage_counts),
         cmocka_unit_test(programs_wait),
         cmocka_unit_test(runs_are_the_same_every_time),
+        cmocka_unit_test(random_programs_come_to_their_end),
         cmocka_unit_test(files_that_are_wrong_are_named),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -16,14 +16,22 @@ static const struct {
     ti_pattern pattern;
     ti_algorithm algorithm;
 } cases[] = {
-    { TI_PATTERN_GATHER, TI_ALGORITHM_LINEAR },          { TI_PATTERN_GATHER, TI_ALGORITHM_BINOMIAL },
-    { TI_PATTERN_ALL_GATHER, TI_ALGORITHM_LINEAR },      { TI_PATTERN_ALL_GATHER, TI_ALGORITHM_RING },
-    { TI_PATTERN_ALL_GATHER, TI_ALGORITHM_BRUCK },       { TI_PATTERN_ALL_GATHER, TI_ALGORITHM_DOUBLING },
-    { TI_PATTERN_BROADCAST, TI_ALGORITHM_LINEAR },       { TI_PATTERN_BROADCAST, TI_ALGORITHM_BINOMIAL },
-    { TI_PATTERN_SCATTER, TI_ALGORITHM_LINEAR },         { TI_PATTERN_SCATTER, TI_ALGORITHM_BINOMIAL },
-    { TI_PATTERN_ALL_TO_ALL, TI_ALGORITHM_LINEAR },      { TI_PATTERN_ALL_TO_ALL, TI_ALGORITHM_PAIRWISE },
-    { TI_PATTERN_REDUCE, TI_ALGORITHM_LINEAR },          { TI_PATTERN_REDUCE, TI_ALGORITHM_BINOMIAL },
-    { TI_PATTERN_ALL_REDUCE, TI_ALGORITHM_DOUBLING },    { TI_PATTERN_ALL_REDUCE, TI_ALGORITHM_RING },
+    { TI_PATTERN_GATHER, TI_ALGORITHM_LINEAR },
+    { TI_PATTERN_GATHER, TI_ALGORITHM_BINOMIAL },
+    { TI_PATTERN_ALL_GATHER, TI_ALGORITHM_LINEAR },
+    { TI_PATTERN_ALL_GATHER, TI_ALGORITHM_RING },
+    { TI_PATTERN_ALL_GATHER, TI_ALGORITHM_BRUCK },
+    { TI_PATTERN_ALL_GATHER, TI_ALGORITHM_DOUBLING },
+    { TI_PATTERN_BROADCAST, TI_ALGORITHM_LINEAR },
+    { TI_PATTERN_BROADCAST, TI_ALGORITHM_BINOMIAL },
+    { TI_PATTERN_SCATTER, TI_ALGORITHM_LINEAR },
+    { TI_PATTERN_SCATTER, TI_ALGORITHM_BINOMIAL },
+    { TI_PATTERN_ALL_TO_ALL, TI_ALGORITHM_LINEAR },
+    { TI_PATTERN_ALL_TO_ALL, TI_ALGORITHM_PAIRWISE },
+    { TI_PATTERN_REDUCE, TI_ALGORITHM_LINEAR },
+    { TI_PATTERN_REDUCE, TI_ALGORITHM_BINOMIAL },
+    { TI_PATTERN_ALL_REDUCE, TI_ALGORITHM_DOUBLING },
+    { TI_PATTERN_ALL_REDUCE, TI_ALGORITHM_RING },
     { TI_PATTERN_BROADCAST, TI_ALGORITHM_SCATTER_ALLGATHER },
 };
 
@@ -192,7 +200,8 @@ static void shares_add_up(void **state)
                     expected = s.total - (double)(UINT64_C(1) << r);
                 }
                 if (expected >= 0) {
-                    assert_true(received(&s, r) - expected < 1e-6 * s.total && expected - received(&s, r) < 1e-6 * s.total);
+                    assert_true(received(&s, r) - expected < 1e-6 * s.total &&
+                                expected - received(&s, r) < 1e-6 * s.total);
                 }
             }
             ti_schedule_fini(&s);

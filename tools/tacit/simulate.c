@@ -70,8 +70,9 @@ static int set_platform(const simulate_options *o, const char *folder)
     for (int i = 0; i < 2 && status == TOOL_OK; i++) {
         char *path = platform_path(names[i]);
         if (!path) {
-            status = tool_fail(TOOL_USAGE, "there is no %s '%s': it is neither a file nor one of the names in `tacit simulate --help`",
-                               i ? "machine" : "network", names[i]);
+            status = tool_fail(
+                TOOL_USAGE, "there is no %s '%s': it is neither a file nor one of the names in `tacit simulate --help`",
+                i ? "machine" : "network", names[i]);
         } else {
             ti_strbuf_add(&files, "%s:", path);
         }
@@ -205,9 +206,12 @@ static int add_kernel(simulate_options *o, const char *text)
 }
 
 static const struct option options[] = {
-    { "nodes", required_argument, NULL, 'n' },   { "network", required_argument, NULL, 'w' },
-    { "machine", required_argument, NULL, 'm' }, { "kernel", required_argument, NULL, 'k' },
-    { "json", no_argument, NULL, 'j' },          { "help", no_argument, NULL, 'h' },
+    { "nodes", required_argument, NULL, 'n' },
+    { "network", required_argument, NULL, 'w' },
+    { "machine", required_argument, NULL, 'm' },
+    { "kernel", required_argument, NULL, 'k' },
+    { "json", no_argument, NULL, 'j' },
+    { "help", no_argument, NULL, 'h' },
     { NULL, 0, NULL, 0 },
 };
 

@@ -1,0 +1,56 @@
+/* What all parts of a simulated node use: its time, its application thread, the end of an instruction. See impl.h. */
+#include "sim/impl.h"
+
+#include "base/check.h"
+
+void ti_sim_later(ti_cluster *c, double time, int at, event_kind kind, uint64_t what, int slot)
+{
+    TI_ASSERT(time >= c->now);
+    ti_event event = { .time = time, .kind = (int)kind, .node = at, .what = what };
+    event.chain = ti_paths_extend(&c->paths, c->chain, slot, time - c->now);
+    ti_events_push(&c->events, event);
+}
+
+double ti_sim_use(const ti_cluster *c, double *free_at, double ns)
+{
+    *free_at = TI_MAX(*free_at, c->now) + ns;
+    return *free_at;
+}
+
+static bool may_go_on(const node *n)
+{
+    return n->executed[n->waits_for] >= n->until;
+}
+
+void ti_sim_go_on(ti_cluster *c, node *n)
+{
+    n->blocked = !may_go_on(n);
+    if (!n->blocked) {
+        ti_sim_later(c, TI_MAX(n->application, c->now), n->system.node, EVENT_APPLICATION, 0, TI_PATH_PLANNING);
+    }
+}
+
+static void done(node *n, const ti_instruction *i)
+{
+    if (i->kind == TI_INSTRUCTION_EPOCH) {
+        n->executed[TI_CLUSTER_POINTS]++;
+        n->point = i->task->id;
+    }
+    n->executed[TI_CLUSTER_VALUES] += i->kind == TI_INSTRUCTION_FENCE;
+}
+
+void ti_sim_complete(ti_cluster *c, node *n, uint64_t instruction)
+{
+    const ti_instruction *i = ti_engine_slot_of(&n->engine, instruction)->instruction;
+    done(n, i);
+    ti_engine_complete(&n->engine, instruction);
+    c->held--;
+    c->result.instructions++;
+    ti_chain before = c->last;
+    c->last = ti_paths_extend(&c->paths, c->chain, c->chain.slot, 0);
+    ti_paths_drop(&c->paths, before);
+    c->result.ns = c->now;
+    if (n->blocked && may_go_on(n)) {
+        ti_sim_go_on(c, n);
+    }
+}

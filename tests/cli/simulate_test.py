@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""`tacit simulate`: examples on clusters that are not there, its options, its files, and what it says when something is wrong.
+
+Usage: simulate_test.py PATH-OF-TACIT FOLDER-OF-EXAMPLES FOLDER-OF-PLATFORMS"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+tacit, examples, platforms = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve(), pathlib.Path(sys.argv[3])
+failures = []
+
+
+def expect(good, what):
+    if not good:
+        failures.append(what)
+
+
+def run(*arguments, folder=None):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("TACIT_")} | {"ASAN_OPTIONS": "detect_leaks=0"}
+    return subprocess.run([tacit, "simulate", *map(str, arguments)], capture_output=True, text=True, timeout=300, env=environment, cwd=folder)
+
+
+def rows(*arguments):
+    done = run("--json", *arguments)
+    expect(done.returncode == 0, f"{arguments}: {done.stderr}")
+    return json.loads(done.stdout)["rows"] if done.returncode == 0 else []
+
+
+def fails(text, *arguments, status=None):
+    done = run(*arguments)
+    expect(done.returncode == status if status else done.returncode != 0, f"{arguments}: exit status {done.returncode}")
+    expect(text in done.stderr, f"{arguments}: not '{text}' in {done.stderr}")
+
+
+wave = [examples / "wave_sim", "--rows", 2048, "--cols", 2048, "--steps", 40]
+nbody = [examples / "nbody", "--plummer", 4096, "--steps", 10]
+
+
+def scaling():
+    """Kernels that are long scale; the same, when short, wait for messages."""
+    slow, quick = (rows("--nodes", "1,4,16", "--kernel", f"advance={item}", *wave) for item in ("100ns", "0.001ns"))
+    for few, many in zip(slow, slow[1:]):
+        expect(3.5 < few["ns"] / many["ns"] <= 4.01, f"advance of 100 ns: {few['ns']} to {many['ns']}")
+        expect(many["critical_path"][0]["name"] == "advance", f"{many['critical_path']}")
+    expect(slow[2]["kernels"] > 0.9 and quick[2]["kernels"] < 0.1, f"{slow[2]['kernels']}, {quick[2]['kernels']}")
+    for row in slow + quick:
+        share = row["kernels"] + row["waiting_messages"] + row["waiting_planning"] + row["waiting_ahead"] + row["idle"]
+        expect(abs(share - 1) < 1e-3, f"shares of workers: {share}")
+        expect(abs(sum(p["ns"] for p in row["critical_path"]) - row["ns"]) < 100, f"the critical path is not the time: {row}")
+        expect(row["messages"] >= (row["nodes"] - 1) * 2 * 40, f"{row['messages']} messages")
+    collected = rows("--nodes", "8", *nbody)[0]
+    expect(collected["collectives"] >= 8 * 10, f"nbody: {collected['collectives']} collectives")
+
+
+def networks():
+    """A slower network is not quicker, and all that come with tacit can be read."""
+    time = {name: rows("--nodes", "16", "--network", name, *nbody)[0]["ns"] for name in ("hdr", "ethernet-10")}
+    expect(time["ethernet-10"] > 2 * time["hdr"], f"{time}")
+    names = {path.stem for path in platforms.glob("*.txt")}
+    usage = run("--help").stdout
+    for name in names:
+        option = "--machine" if "workers" in (platforms / f"{name}.txt").read_text() else "--network"
+        expect(re.search(rf"\b{name}[,.]", usage), f"{name} is not in --help")
+        expect(rows("--nodes", "2", option, name, examples / "hello")[0]["ns"] > 0, name)
+
+
+def options():
+    """Before the program and behind it, but not those of the program."""
+    first = run("--nodes", "2,3", "--kernel=advance=3ns", *wave)
+    late = run(wave[0], "--nodes", "2,3", "--kernel", "advance=3ns", *wave[1:])
+    expect(first.stdout == late.stdout and first.returncode == 0, f"late options: {first.stdout}{late.stdout}{late.stderr}")
+    expect("Critical path on 3 nodes" in first.stdout and len(first.stdout.splitlines()) > 5, first.stdout)
+    with tempfile.TemporaryDirectory() as folder:
+        mine = pathlib.Path(folder, "mine")
+        mine.write_text((platforms / "hdr.txt").read_text() + "algorithm = ring\nlatency = 50 us # the last one counts\n")
+        far = rows("--nodes", "8", "--network", mine, *nbody)[0]["ns"]
+        expect(far > 10 * 7 * 50000, f"a ring of 50 us: {far} ns")
+        mine.write_text("latency = 1 us\nworkers = 3\n")
+        fails("says send_overhead", "--nodes", "4", "--network", mine, *nbody)
+        mine.write_text("latency = 1 us\nbandwith = 3 GB/s\n")
+        fails(f"{mine}:2: there is no key 'bandwith'; did you mean bandwidth?", "--nodes", "4", "--network", mine, *nbody)
+        mine.write_text("latency = -1 us\n")
+        fails(f"{mine}:1: latency is '-1 us'", "--nodes", "4", "--network", mine, *nbody)
+
+
+def errors():
+    fails("no program is given", status=2)
+    fails("was not found", "no-such-program", status=127)
+    fails("there is no network 'hdrr'", "--network", "hdrr", *nbody, status=2)
+    fails("there is no machine 'hall'", "--machine", "hall", *nbody, status=2)
+    fails("--nodes is '0'", "--nodes", "0", *nbody, status=2)
+    fails("--nodes is '5000'", "--nodes", "5000", *nbody, status=2)
+    fails("--kernel is 'step'", "--kernel", "step", *nbody, status=2)
+    fails("kernel step is '-1 ns'", "--kernel", "step=-1ns", *nbody)
+    fails("did you mean '--network'", "--netwok", "hdr", *nbody, status=2)
+    fails("was not simulated on 2 nodes", "--nodes", "2", "true")
+
+
+scaling()
+networks()
+options()
+errors()
+print("\n".join(failures + [f"simulate: {len(failures)} failures"]))
+sys.exit(1 if failures else 0)
