@@ -277,11 +277,12 @@ static void dissemination(const ti_schedule *s, int v, int step, ti_schedule_ops
 
 static void scatter_allgather(const ti_schedule *s, int v, int step, ti_schedule_ops *out)
 {
-    int scatter = log2_up(s->ranks), mask = 1 << (scatter - 1 - step);
+    int scatter = log2_up(s->ranks);
     if (step >= scatter) {
         ring(s, v, step - scatter, true, out);
         return;
     }
+    int mask = 1 << (scatter - 1 - step);
     tree_step(s, v, mask, false, false, out);
     if (out->count > 0) {
         int high = v | mask;
