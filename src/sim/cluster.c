@@ -168,6 +168,7 @@ static void planned(ti_cluster *c, node *n, uint64_t count)
     for (uint64_t k = 0; k < count; k++) {
         ti_engine_submit(&n->engine, n->planned.data[n->planned_head++]);
     }
+    n->may_start = true;
     if (n->planned_head == n->planned.count) {
         ti_vec_clear(&n->planned);
         n->planned_head = 0;
@@ -181,6 +182,7 @@ static void part_ends(ti_cluster *c, node *n, uint64_t index)
     const ti_instruction *i = ti_engine_slot_of(&n->engine, r->instruction)->instruction;
     n->device[i->device].idle++;
     n->busy--;
+    n->may_start = true;
     if (--r->to_end == 0) {
         r->instruction = 0;
         ti_sim_complete(c, n, i->id);
@@ -194,17 +196,14 @@ static void tell(ti_cluster *c, node *n, uint64_t token)
 {
     if (token & TI_OF_COLLECTIVE) {
         ti_sim_part_done(c, n, token & ~TI_OF_COLLECTIVE);
-    } else if (token) {
+    } else {
         ti_sim_complete(c, n, token);
     }
 }
 
-static void handle(ti_cluster *c, const ti_event *event)
+/* What happens to the node itself, and not to a message on its way. */
+static void change(ti_cluster *c, node *n, const ti_event *event, uint64_t token)
 {
-    node *n = &c->node[event->node];
-    c->now = event->time;
-    c->chain = event->chain;
-    c->result.events++;
     note_use(c, n);
     switch ((event_kind)event->kind) {
     case EVENT_APPLICATION:
@@ -225,10 +224,23 @@ static void handle(ti_cluster *c, const ti_event *event)
     case EVENT_ANSWERS:
     case EVENT_ARRIVED:
     case EVENT_RECEIVED:
-        tell(c, n, ti_sim_wire_event(c, event));
+        tell(c, n, token);
         break;
     }
-    ti_sim_pump(c, n);
+    if (n->may_start) {
+        ti_sim_pump(c, n);
+    }
+}
+
+static void handle(ti_cluster *c, const ti_event *event)
+{
+    c->now = event->time;
+    c->chain = event->chain;
+    c->result.events++;
+    uint64_t token = event->kind >= EVENT_SENT ? ti_sim_wire_event(c, event) : 0;
+    if (token || event->kind < EVENT_SENT) {
+        change(c, &c->node[event->node], event, token);
+    }
     ti_paths_drop(&c->paths, event->chain);
     c->chain = (ti_chain){ 0 };
 }

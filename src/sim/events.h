@@ -3,6 +3,7 @@
 #ifndef TI_EVENTS_H
 #define TI_EVENTS_H
 
+#include "base/map.h"
 #include "base/vec.h"
 #include "sim/path.h"
 
@@ -11,23 +12,26 @@
 
 typedef struct ti_event {
     double time; /* nanoseconds */
-    uint64_t order;
     int kind, node;
     uint64_t what;
     ti_chain chain; /* what led to it */
+    uint32_t next;  /* of the same time, + 1 */
 } ti_event;
 
+/* Nodes of a cluster often do the same at the same time: so a heap has the times, and each time its events. */
 typedef struct ti_events {
-    TI_VEC(ti_event) heap;
-    uint64_t made;
+    TI_VEC(struct ti_moment {
+        double time;
+        uint32_t first; /* event, + 1 */
+    })
+    heap;
+    ti_map at; /* by time: its last event, + 1 */
+    TI_VEC(ti_event) event;
+    TI_VEC(uint32_t) free; /* places in `event` */
 } ti_events;
 
-void ti_events_push(ti_events *events, ti_event event); /* `order` is set here */
+void ti_events_push(ti_events *events, const ti_event *event);
 bool ti_events_pop(ti_events *events, ti_event *out);
-static inline bool ti_events_is_empty(const ti_events *events)
-{
-    return events->heap.count == 0;
-}
 void ti_events_fini(ti_events *events);
 
 #endif

@@ -11,7 +11,7 @@
 
 /* EVENT_APPLICATION: the application thread goes on. EVENT_PLANNED: `what` instructions have been planned.
  * EVENT_KERNEL: a worker ends its part of an instruction. EVENT_DONE: an instruction is complete. The others concern
- * the message `what`: sim/wire.c. */
+ * the message `what`: sim/wire.c; what concerns messages comes last. */
 typedef enum event_kind {
     EVENT_APPLICATION,
     EVENT_PLANNED,
@@ -77,6 +77,7 @@ typedef struct node {
     device *device;
     TI_VEC(running) running;
     int busy;                                   /* workers */
+    bool may_start;                             /* something may be ready */
     ti_map expected;                            /* messages that one side knows of, by key */
     TI_VEC(const ti_instruction *) collectives; /* ready, but not in their turn */
     uint64_t next_collective, next_barrier;

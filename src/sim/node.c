@@ -8,7 +8,7 @@ void ti_sim_later(ti_cluster *c, double time, int at, event_kind kind, uint64_t 
     TI_ASSERT(time >= c->now);
     ti_event event = { .time = time, .kind = (int)kind, .node = at, .what = what };
     event.chain = ti_paths_extend(&c->paths, c->chain, slot, time - c->now);
-    ti_events_push(&c->events, event);
+    ti_events_push(&c->events, &event);
 }
 
 double ti_sim_use(const ti_cluster *c, double *free_at, double ns)
@@ -37,6 +37,8 @@ static void done(node *n, const ti_instruction *i)
         n->point = i->task->id;
     }
     n->executed[TI_CLUSTER_VALUES] += i->kind == TI_INSTRUCTION_FENCE;
+    n->waiting -= i->kind == TI_INSTRUCTION_RECEIVE;
+    n->may_start = true;
 }
 
 void ti_sim_complete(ti_cluster *c, node *n, uint64_t instruction)

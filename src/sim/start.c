@@ -145,6 +145,7 @@ static void pump_device(ti_cluster *c, node *n, int d)
 
 void ti_sim_pump(ti_cluster *c, node *n)
 {
+    n->may_start = false;
     for (const ti_engine_slot *slot; (slot = ti_engine_next(&n->engine));) {
         start(c, n, slot->instruction);
     }

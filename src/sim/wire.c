@@ -124,7 +124,6 @@ static uint64_t received(ti_cluster *c, uint32_t index)
     wire *w = &c->wires.data[index];
     uint64_t receiver = w->receiver;
     w->received = true;
-    c->node[w->to].waiting -= !(receiver & TI_OF_COLLECTIVE);
     free_if_over(c, index);
     return receiver;
 }
