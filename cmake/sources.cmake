@@ -29,6 +29,7 @@ set(TACIT_SOURCES
     ir/reduction.c
     ir/submission.c
 
+    comm/combining.c
     comm/exchange.c
     comm/launched.c
     comm/self.c

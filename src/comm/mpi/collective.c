@@ -5,6 +5,8 @@
 
 #include <limits.h>
 
+enum { COMBINING_NODES = 16 };
+
 #define CALL(all, ...) TI_MPI_CALL(&(all)->call, __VA_ARGS__)
 
 /* ---- who takes part */
@@ -600,10 +602,18 @@ static bool is_usually_by_mpi(int nodes, ti_pattern pattern)
     return nodes > 2 && pattern != TI_PATTERN_ALL_TO_ALL;
 }
 
+/* MPI counts elements in an int. */
+static bool combines_by_mpi(const ti_mpi_collectives *all, const ti_exchange *x)
+{
+    bool by_mpi = all->schedule == TACIT_COLLECTIVE_SCHEDULE_MPI || all->schedule == TACIT_COLLECTIVE_SCHEDULE_PACKED ||
+                  (all->schedule != TACIT_COLLECTIVE_SCHEDULE_DIRECT && all->nodes > COMBINING_NODES);
+    return by_mpi && ti_box_volume(x->what->region) <= INT_MAX;
+}
+
 static bool is_by_mpi(const ti_mpi_collectives *all, const ti_exchange *x, const team *t)
 {
     if (ti_pattern_combines(x->what->pattern)) {
-        return true;
+        return combines_by_mpi(all, x);
     }
     if (t->mpi == MPI_COMM_NULL || t->nodes < 2) {
         return false;

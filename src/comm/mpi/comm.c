@@ -16,6 +16,7 @@
  * Called by one thread at a time. */
 #include "base/check.h"
 #include "base/log.h"
+#include "comm/combining.h"
 #include "comm/exchange.h"
 #include "comm/mpi/collective.h"
 #include "comm/mpi/guard.h"
@@ -59,6 +60,9 @@ enum { LOOKS = 2 };
 enum { LOOKS = 1 };
 #endif
 
+/* Of reductions as messages: see comm/combining.h. */
+enum { SEGMENT = 256 * 1024, WHOLE = 32 * 1024 };
+
 typedef enum op_kind { OP_SEND, OP_SYNC_SEND, OP_SYNC_POINT, OP_RECEIVE, OP_BARRIER, OP_COLLECTIVE } op_kind;
 
 /* What a pending request means. */
@@ -98,6 +102,7 @@ typedef struct mpi_comm {
     ti_mpi_notes notes;
     ti_groups groups;
     ti_direct direct;
+    ti_combining combining;
     ti_mpi_collectives shared;
     MPI_Status status[PORTION];
     int index[PORTION];
@@ -198,7 +203,7 @@ static int wire_of(mpi_comm *self, op *o, const ti_payload *payload, wire *out, 
 
 static bool is_part(const op *o)
 {
-    return (o->token & TI_GROUP_TOKEN) != 0;
+    return (o->token & (TI_GROUP_TOKEN | TI_COMBINING_TOKEN)) != 0;
 }
 
 static int start_on_wire(mpi_comm *self, const op *o, int tag, const wire *w, MPI_Request *request)
@@ -222,7 +227,17 @@ static int start_on_wire(mpi_comm *self, const op *o, int tag, const wire *w, MP
 
 static void complete(mpi_comm *self, uint64_t token)
 {
-    if (!(token & TI_GROUP_TOKEN) || ti_groups_part_done(&self->groups, token, &token)) {
+    if (token & TI_COMBINING_TOKEN) {
+        ti_combining_message_done(&self->combining, token);
+    } else if (!(token & TI_GROUP_TOKEN) || ti_groups_part_done(&self->groups, token, &token)) {
+        ti_vec_push(&self->done, token);
+    }
+}
+
+static void combine(mpi_comm *self)
+{
+    uint64_t token;
+    while (ti_combining_advance(&self->combining, &token)) {
         ti_vec_push(&self->done, token);
     }
 }
@@ -351,15 +366,36 @@ static void mpi_receive(ti_comm *comm, int origin, uint64_t counter, const ti_pa
     start((mpi_comm *)comm, o, counter, payload);
 }
 
+/* Parts of collectives have the tag of their collective: reductions have two, one for each phase. */
+enum { PHASES = 2 };
+
 static void send_part(void *comm, int to, const ti_exchange *x, const ti_payload *payload, uint64_t token)
 {
-    start(comm, (op){ .kind = OP_SEND, .peer = to, .token = token, .bytes = payload->bytes }, x->sequence, payload);
+    start(comm, (op){ .kind = OP_SEND, .peer = to, .token = token, .bytes = payload->bytes }, PHASES * x->sequence,
+          payload);
 }
 
 static void receive_part(void *comm, int origin, const ti_exchange *x, const ti_payload *payload, uint64_t token)
 {
-    start(comm, (op){ .kind = OP_RECEIVE, .peer = origin, .token = token, .bytes = payload->bytes }, x->sequence,
-          payload);
+    start(comm, (op){ .kind = OP_RECEIVE, .peer = origin, .token = token, .bytes = payload->bytes },
+          PHASES * x->sequence, payload);
+}
+
+static void start_combining(mpi_comm *self, op_kind kind, const ti_combining_message *m)
+{
+    ti_block block = { .base = m->at, .run = m->bytes, .count = { 1, 1 } };
+    start(self, (op){ .kind = kind, .peer = m->peer, .token = m->token, .bytes = m->bytes },
+          PHASES * m->sequence + (uint64_t)m->phase, &(ti_payload){ &block, 1, m->bytes });
+}
+
+static void send_combining(void *comm, const ti_combining_message *m)
+{
+    start_combining(comm, OP_SEND, m);
+}
+
+static void receive_combining(void *comm, const ti_combining_message *m)
+{
+    start_combining(comm, OP_RECEIVE, m);
 }
 
 static void mpi_collective(ti_comm *comm, const ti_exchange *x, uint64_t token)
@@ -382,7 +418,10 @@ static void mpi_collective(ti_comm *comm, const ti_exchange *x, uint64_t token)
         ti_vec_push(&self->op, o);
     } else {
         comm->stats.carried[x->what->pattern][0]++;
-        if (!ti_direct_start(&self->direct, comm, &self->groups, x, token)) {
+        if (ti_pattern_combines(x->what->pattern)) {
+            ti_combining_start(&self->combining, x, token);
+            combine(self);
+        } else if (!ti_direct_start(&self->direct, comm, &self->groups, x, token)) {
             ti_vec_push(&self->done, token);
         }
     }
@@ -533,6 +572,7 @@ static int mpi_poll(ti_comm *comm, uint64_t *tokens, int max)
         ti_vec_clear(&self->done);
         if (!comm->stats.error) {
             progress(self);
+            combine(self);
         }
     }
     if (TI_UNLIKELY(comm->stats.error != NULL)) {
@@ -670,6 +710,7 @@ static void mpi_destroy(ti_comm *comm)
     ti_vec_fini(&self->done);
     ti_groups_fini(&self->groups);
     ti_direct_fini(&self->direct);
+    ti_combining_fini(&self->combining, false);
     TI_DELETE(self);
 }
 
@@ -730,6 +771,12 @@ static bool open_collectives(mpi_comm *self, int schedule)
     if (!CALLED(self, MPI_Comm_dup, self->mpi, &self->collectives)) {
         return false;
     }
+    self->combining = (ti_combining){ .send = send_combining,
+                                      .receive = receive_combining,
+                                      .comm = self,
+                                      .node = self->comm.node,
+                                      .segment = SEGMENT,
+                                      .whole = WHOLE };
     int code = ti_mpi_collectives_init(shared, self->collectives, self->comm.node, self->comm.num_nodes, schedule);
     bool measures = schedule == TACIT_COLLECTIVE_SCHEDULE_MEASURE && self->comm.num_nodes > 1;
     return succeeded(self, code, shared->call) && (!measures || ti_mpi_measure(&self->comm, &shared->choice));
@@ -755,7 +802,7 @@ static tacit_status create(const ti_mpi_start *start, const ti_comm_settings *se
     self->mpi = self->kernels = self->collectives = MPI_COMM_NULL;
     self->direct = (ti_direct){ .send = send_part, .receive = receive_part };
     self->finalizes = start->finalizes;
-    self->comm.reduces = settings->schedule != TACIT_COLLECTIVE_SCHEDULE_DIRECT;
+    self->comm.reduces = true;
     self->early_bytes = settings->early_bytes;
     ti_mpi_types_init(&self->types);
     bool ok = open_communicator(self, start->parent) && compare_settings(self, settings->text) &&
