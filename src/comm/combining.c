@@ -6,9 +6,10 @@
 #include <string.h>
 
 /* What is under way in a lane at most: one is combined while the next ones arrive. */
-enum { LANE_DEPTH = 4 };
-enum { DEPTH_BITS = 2, LANE_BITS = 2, PEER_BITS = 24 };
+enum { LANE_DEPTH = 2 };
+enum { DEPTH_BITS = 1, LANE_BITS = 2, PEER_BITS = 24 };
 enum { LINE = 64 };
+_Static_assert(LANE_DEPTH == 1 << DEPTH_BITS, "tokens tell what is under way apart");
 
 /* What this node has with each other one. */
 typedef enum lane_kind {

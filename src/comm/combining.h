@@ -7,7 +7,7 @@
  * and element by element, so all nodes get the same bits, in every run, and operators need not commute.
  *
  * Messages of one pair of nodes, one collective and one phase are started in the same order on both sides, and have an
- * index; a communicator may match them by either. At most LANE_DEPTH of them are under way. Their tokens carry
+ * index; a communicator may match them by either. Few of them are under way at once. Their tokens carry
  * TI_COMBINING_TOKEN.
  *
  * In place: the value of this node lies where the result will. Where no result comes, it may be overwritten too. Owned

@@ -686,7 +686,6 @@ ti_comm *local_comm_create(local_hub *hub, int node)
     self->comm.node = node;
     self->comm.num_nodes = hub->num_nodes;
     self->comm.local_nodes = hub->num_nodes;
-    self->comm.reduces = true;
     self->hub = hub;
     self->unmatched = TI_NEW_ARRAY(ti_map, (size_t)hub->num_nodes);
     self->direct = (ti_direct){ .send = send_part, .receive = receive_part };

@@ -60,8 +60,9 @@ enum { LOOKS = 2 };
 enum { LOOKS = 1 };
 #endif
 
-/* Of reductions as messages: see comm/combining.h. */
-enum { SEGMENT = 256 * 1024, WHOLE = 32 * 1024 };
+/* Of reductions as messages (comm/combining.h): what comes from all nodes for one step, the least from one of them, and
+ * what is sent to everybody. */
+enum { SEGMENTS = 1 << 20, SEGMENT = 64 * 1024, WHOLE = 32 * 1024 };
 
 typedef enum op_kind { OP_SEND, OP_SYNC_SEND, OP_SYNC_POINT, OP_RECEIVE, OP_BARRIER, OP_COLLECTIVE } op_kind;
 
@@ -775,7 +776,7 @@ static bool open_collectives(mpi_comm *self, int schedule)
                                       .receive = receive_combining,
                                       .comm = self,
                                       .node = self->comm.node,
-                                      .segment = SEGMENT,
+                                      .segment = TI_MAX(SEGMENTS / (size_t)TI_MAX(self->comm.num_nodes - 1, 1), (size_t)SEGMENT),
                                       .whole = WHOLE };
     int code = ti_mpi_collectives_init(shared, self->collectives, self->comm.node, self->comm.num_nodes, schedule);
     bool measures = schedule == TACIT_COLLECTIVE_SCHEDULE_MEASURE && self->comm.num_nodes > 1;
@@ -802,7 +803,6 @@ static tacit_status create(const ti_mpi_start *start, const ti_comm_settings *se
     self->mpi = self->kernels = self->collectives = MPI_COMM_NULL;
     self->direct = (ti_direct){ .send = send_part, .receive = receive_part };
     self->finalizes = start->finalizes;
-    self->comm.reduces = true;
     self->early_bytes = settings->early_bytes;
     ti_mpi_types_init(&self->types);
     bool ok = open_communicator(self, start->parent) && compare_settings(self, settings->text) &&
