@@ -6,7 +6,7 @@
  * per node, has no part in any of that, and by itself is what it computes. Submitted together, both should take as long
  * as the longer one. Each node has one worker, so no thread is free while the kernel runs.
  *
- * The ways to run a node take turns, in blocks of samples: in each, the kernel, the transfers, and both, again and again.
+ * The ways to run a node take turns, in blocks of samples: the kernel, the transfers, and both, again and again.
  * The shortest samples count, which other programs on the machine disturb least; printed beside are medians of the
  * ratios of samples that follow each other. What other threads of this process have computed while the kernel ran is
  * counted in processor time, so other programs do not disturb it at all. */
@@ -54,7 +54,7 @@ typedef struct runner {
 typedef struct result {
     size_t bytes;
     double least[WHATS];
-    double beside; /* processor time of other threads while the kernel ran, over that of the kernel */
+    double beside;            /* processor time of other threads while the kernel ran, over that of the kernel */
     double longer, low, high; /* both over the longer one: median and its interval */
 } result;
 
@@ -286,9 +286,8 @@ static int run(const options *o)
         }
     }
     if (node == 0 && o->json) {
-        return pairs_print_json(json_pack("{s:s, s:s}", "benchmark", "overlap", "pattern",
-                                          o->stencil ? "stencil" : "nbody"),
-                                list);
+        return pairs_print_json(
+            json_pack("{s:s, s:s}", "benchmark", "overlap", "pattern", o->stencil ? "stencil" : "nbody"), list);
     }
     json_decref(list);
     return EXIT_SUCCESS;

@@ -143,6 +143,7 @@ set(mpi_sources
     comm/mpi/settings.c
     comm/mpi/start.c
     comm/mpi/type.c
+    comm/mpi/wire.c
 )
 set(no_mpi_sources comm/none.c)
 if(TACIT_WITH_MPI)

@@ -35,11 +35,11 @@ struct ti_combining_operation {
     int nodes, node, root; /* root < 0: all nodes get the result */
     char *at;
     size_t elements, elem_size;
-    size_t step;                /* elements of a segment */
-    size_t segments, combined;  /* of this node's part */
-    lane *lane;                 /* [peer * LANES + kind] */
-    size_t lanes;               /* how many there is room for */
-    char *slot;                 /* [segment % LANE_DEPTH][node] */
+    size_t step;               /* elements of a segment */
+    size_t segments, combined; /* of this node's part */
+    lane *lane;                /* [peer * LANES + kind] */
+    size_t lanes;              /* how many there is room for */
+    char *slot;                /* [segment % LANE_DEPTH][node] */
     size_t slot_bytes, room;
 };
 

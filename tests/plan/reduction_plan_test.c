@@ -216,10 +216,9 @@ static void messages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(to_all_nodes),    cmocka_unit_test(to_one_node), cmocka_unit_test(readers_change),
-        cmocka_unit_test(several_readers), cmocka_unit_test(by_parts),    cmocka_unit_test(few_chunks),
-        cmocka_unit_test(old_value),       cmocka_unit_test(many_elements),
-        cmocka_unit_test(messages),
+        cmocka_unit_test(to_all_nodes),    cmocka_unit_test(to_one_node),   cmocka_unit_test(readers_change),
+        cmocka_unit_test(several_readers), cmocka_unit_test(by_parts),      cmocka_unit_test(few_chunks),
+        cmocka_unit_test(old_value),       cmocka_unit_test(many_elements), cmocka_unit_test(messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

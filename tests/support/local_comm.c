@@ -89,7 +89,7 @@ typedef struct endpoint {
     ti_direct direct;
     ti_combining combining;
     uint64_t random; /* 0: no shaking */
-    char error[200];        /* of a misfit */
+    char error[200]; /* of a misfit */
 } endpoint;
 
 /* ---- blocks */
