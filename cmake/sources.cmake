@@ -29,6 +29,7 @@ set(TACIT_SOURCES
     ir/reduction.c
     ir/submission.c
 
+    comm/combining.c
     comm/exchange.c
     comm/launched.c
     comm/self.c
@@ -153,6 +154,7 @@ set(mpi_sources
     comm/mpi/settings.c
     comm/mpi/start.c
     comm/mpi/type.c
+    comm/mpi/wire.c
 )
 set(no_mpi_sources comm/none.c)
 if(TACIT_WITH_MPI)

@@ -81,7 +81,6 @@ struct ti_comm {
     const ti_comm_ops *ops;
     int node, num_nodes;
     int local_nodes;        /* how many nodes run on this machine and share its cores */
-    bool reduces;           /* carries out collectives that combine; the same on all nodes */
     uint64_t pending;       /* operations started and not reported yet: poll has nothing to do at 0 */
     uint64_t notes_pending; /* notes sent that have not arrived */
     ti_comm_threads threads;

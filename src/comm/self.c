@@ -90,6 +90,5 @@ ti_comm *ti_comm_dry_create(int node, int num_nodes)
     self->comm.node = node;
     self->comm.num_nodes = num_nodes;
     self->comm.local_nodes = 1;
-    self->comm.reduces = num_nodes > 1;
     return &self->comm;
 }

@@ -27,7 +27,6 @@ typedef struct ti_system {
     uint64_t machine;           /* bytes of memory that this machine has; 0: not known */
     int collectives;            /* TI_COLLECTIVES_OFF ... */
     int old_producers;          /* that a task reads from before a horizon, at most, before they become one; 0: 4 */
-    bool reduces;               /* the network can combine values on their way; the same on all nodes */
     bool record;                /* derive the dependencies of commands too: only graphs and tests look at them */
     struct ti_explain *explain; /* who wants to know what becomes of edges between tasks, or NULL: trace/explain.h */
 } ti_system;

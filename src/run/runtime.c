@@ -288,7 +288,6 @@ static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
     s->record = rt->config.graph != NULL;
     bool explains = rt->config.explain && strcmp(rt->config.explain, "0") != 0 && (s->node == 0 || rt->dry);
     s->explain = explains ? ti_explain_create() : NULL;
-    s->reduces = rt->comm->reduces;
     s->collectives = rt->config.collectives - TACIT_COLLECTIVES_OFF + TI_COLLECTIVES_OFF;
     return ti_dry_run_simulate(rt->dry, &rt->config, s, why) ? TACIT_OK : TACIT_ERROR_CONFIG;
 }

@@ -1,9 +1,10 @@
 /* Tests of reductions over MPI, run by a launcher on any number of nodes.
  *
- * Every operator on every type that it goes with, and operators of the program's: one that is not commutative, and
- * one whose elements are longer than what is combined at once; to each node in turn and to all nodes, several under
- * way at once, each again from other memory. The result is that of combining in the order of the nodes. Minima of
- * numbers that are none, and of both zeros, have the same bits on all nodes. */
+ * Every operator on every type that it goes with, and operators of the program's that are not commutative, on elements
+ * of 3 bytes to more than what is combined at once; to each node in turn and to all nodes, several under way at once,
+ * each again from other memory; carried out by MPI, and as messages between pairs, of few elements and of so many that
+ * they travel in parts and segments. The result is that of combining in the order of the nodes. Minima of numbers that
+ * are none, and of both zeros, have the same bits on all nodes. */
 #include "base/alloc.h"
 #include "base/map.h"
 #include "comm/exchange.h"
@@ -31,22 +32,24 @@ static void compose(void *into, const void *from, size_t n, const void *user)
     }
 }
 
-/* The last byte that is not 0, at each place. */
+/* The last byte that is not 0, at each place; `user` is the size of an element. */
 static void overwrite(void *into, const void *from, size_t n, const void *user)
 {
     unsigned char *f = into;
     const unsigned char *g = from;
-    (void)user;
-    for (size_t i = 0; i < n * LONG_ELEMENT; i++) {
+    for (size_t i = 0; i < n * *(const size_t *)user; i++) {
         f[i] = g[i] ? g[i] : f[i];
     }
 }
 
 static const affine identity = { 1, 0 };
 static const unsigned char nothing[LONG_ELEMENT];
+static const size_t element_sizes[] = { 3, 24, LONG_ELEMENT };
 static const ti_user_op own_ops[] = {
     { .desc = { .combine = compose, .identity = &identity, .elem_size = sizeof(affine) } },
-    { .desc = { .combine = overwrite, .identity = nothing, .elem_size = LONG_ELEMENT } },
+    { .desc = { .combine = overwrite, .identity = nothing, .elem_size = 3, .user = &element_sizes[0] } },
+    { .desc = { .combine = overwrite, .identity = nothing, .elem_size = 24, .user = &element_sizes[1] } },
+    { .desc = { .combine = overwrite, .identity = nothing, .elem_size = LONG_ELEMENT, .user = &element_sizes[2] } },
 };
 
 /* ---- one reduction */
@@ -68,7 +71,7 @@ static void fill(const reduction *r, int node, int time, char *out)
         uint64_t value = ti_hash64((uint64_t)(node * 1000003 + time * 7919) + i + r->what.serial * 31);
         if (op->user) {
             memset(out + i * r->elem, 0, r->elem);
-            memcpy(out + i * r->elem, &value, sizeof(value));
+            memcpy(out + i * r->elem, &value, TI_MIN(sizeof(value), r->elem));
             out[i * r->elem + value % r->elem] = (char)(node + 1);
         } else if (op->op.type == TACIT_DOUBLE) {
             ((double *)(void *)out)[i] = (double)(value % 3) + 1;
@@ -219,18 +222,32 @@ static void same_bits(ti_comm *comm, int kind, uint64_t *sequence, uint64_t *ser
     REQUIRE(comm->ops->sum(comm, digest) == digest * comm->num_nodes);
 }
 
-int main(void)
+/* Of 3 bytes to 16, and so many that they travel in parts, each in several segments. */
+static void many_elements(ti_comm *comm, uint64_t *sequence, uint64_t *serial)
+{
+    static const int64_t sizes[] = { 99991, 524287 };
+    const ti_reducer some[] = { { .op = { .kind = TACIT_OP_SUM, .type = TACIT_DOUBLE } },
+                                { .op = { .kind = TACIT_OP_XOR, .type = TACIT_UINT8 } },
+                                { .user = &own_ops[0] },
+                                { .user = &own_ops[1] },
+                                { .user = &own_ops[2] } };
+    for (size_t s = 0; s < TI_COUNT(sizes); s++) {
+        int root = (int)(s * 2 + 1) % comm->num_nodes;
+        all_operators(comm, some, TI_COUNT(some), -1, sizes[s], sequence, serial);
+        all_operators(comm, some, TI_COUNT(some), root, sizes[s], sequence, serial);
+    }
+}
+
+/* By MPI, or as messages between pairs. Returns how many. */
+static uint64_t all_reductions(int schedule)
 {
     static const int64_t sizes[] = { 1, 5, 3000 };
     char why[256] = "";
     ti_reducer reducers[128];
-    ti_comm *first = ti_comm_mpi_create(
-        &(ti_comm_settings){ .early_bytes = 1 << 20, .schedule = TACIT_COLLECTIVE_SCHEDULE_AUTO }, why, sizeof(why));
-    REQUIRE(first != NULL);
-    uint64_t live = ti_alloc_live(), sequence = 0, serial = 0;
-    ti_comm *comm = ti_comm_mpi_create(
-        &(ti_comm_settings){ .early_bytes = 1 << 20, .schedule = TACIT_COLLECTIVE_SCHEDULE_MPI }, why, sizeof(why));
-    REQUIRE(comm != NULL && (comm->reduces || comm->num_nodes == 1));
+    uint64_t sequence = 0, serial = 0;
+    ti_comm *comm = ti_comm_mpi_create(&(ti_comm_settings){ .early_bytes = 1 << 20, .schedule = schedule }, why,
+                                       sizeof(why));
+    REQUIRE(comm != NULL);
     size_t count = list_reducers(reducers);
     REQUIRE(count > 60);
     for (size_t s = 0; s < TI_COUNT(sizes) && comm->num_nodes > 1; s++) {
@@ -241,14 +258,30 @@ int main(void)
     for (int kind = TACIT_OP_MIN; kind <= TACIT_OP_MAX && comm->num_nodes > 1; kind++) {
         same_bits(comm, kind, &sequence, &serial);
     }
+    if (comm->num_nodes > 1) {
+        many_elements(comm, &sequence, &serial);
+    }
+    int by_mpi = schedule == TACIT_COLLECTIVE_SCHEDULE_MPI;
     REQUIRE(comm->pending == 0);
-    REQUIRE(comm->stats.carried[TI_PATTERN_REDUCE][1] + comm->stats.carried[TI_PATTERN_ALL_REDUCE][1] == sequence);
+    REQUIRE(comm->stats.carried[TI_PATTERN_REDUCE][by_mpi] + comm->stats.carried[TI_PATTERN_ALL_REDUCE][by_mpi] ==
+            sequence);
     comm->ops->destroy(comm);
+    return sequence;
+}
+
+int main(void)
+{
+    char why[256] = "";
+    ti_comm *first = ti_comm_mpi_create(
+        &(ti_comm_settings){ .early_bytes = 1 << 20, .schedule = TACIT_COLLECTIVE_SCHEDULE_AUTO }, why, sizeof(why));
+    REQUIRE(first != NULL);
+    uint64_t live = ti_alloc_live(), reductions = all_reductions(TACIT_COLLECTIVE_SCHEDULE_MPI);
+    reductions += all_reductions(TACIT_COLLECTIVE_SCHEDULE_DIRECT);
     if (ti_alloc_live() != live) {
         stop_job(__FILE__, __LINE__, "%lld bytes were not freed", (long long)(ti_alloc_live() - live));
     }
     if (first->node == 0) {
-        printf("reduce_mpi_test: passed, %llu reductions\n", (unsigned long long)sequence);
+        printf("reduce_mpi_test: passed, %llu reductions\n", (unsigned long long)reductions);
     }
     first->ops->destroy(first);
     return EXIT_SUCCESS;

@@ -623,15 +623,14 @@ static void reductions(void **state)
     plan p;
     gen_access sum = { .mode = TACIT_REDUCE, .mapper = tacit_all(), .op = tacit_sum(TACIT_UINT64) };
     gen_buffer b = plan_buffer(tacit_range1(4), false);
-    plan_start(&p, &(plan_setup){ .nodes = 4, .only = -1, .collectives = TI_COLLECTIVES_DISCOVER, .by_messages = true },
-               &b, 1);
-    plan_task(&p, (gen_task){ .name = "W", .range = tacit_range1(16), .access = { sum } });
+    plan_start(&p, &(plan_setup){ .nodes = 4, .only = -1, .collectives = TI_COLLECTIVES_DISCOVER }, &b, 1);
+    plan_task(&p, (gen_task){ .name = "W", .range = tacit_range1(16), .no_collectives = true, .access = { sum } });
     plan_task(&p, reader(tacit_range1(16), tacit_all()));
     expect(&p, 3, "broadcast from 0 A [0,4) get [0,4); execute [12,16)");
     plan_placed(&p, 2, writer(tacit_range1(4), tacit_one_to_one()));
     sum.include_old = true;
     plan_task(&p, (gen_task){ .name = "R", .range = tacit_range1(16), .access = { sum } });
-    expect(&p, 0, "receive 2 A [0,4); execute [0,4); reduce to -1 from 1 from 2");
+    expect(&p, 0, "receive 2 A [0,4); execute [0,4); all-reduce and the old value");
     expect_messages(&p, TI_VERDICT_ONE_TO_ONE);
     plan_fini(&p);
 }

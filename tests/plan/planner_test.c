@@ -82,7 +82,6 @@ static bool run_one(uint64_t seed, const arguments *args, sim_counts *total, arr
     so.record = gen_chance(&r, 90);
     so.release = gen_chance(&r, 50);
     so.reproducible = gen_chance(&r, 40);
-    so.reduces = gen_chance(&r, 70);
     so.explain = gen_chance(&r, 30);
     so.shapes = gen_chance(&r, 80);
     so.look = (int)gen_between(&r, 1, 20);

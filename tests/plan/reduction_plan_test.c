@@ -183,13 +183,24 @@ static void old_value(void **state)
     plan_fini(&p);
 }
 
+/* More elements than MPI counts in an int. */
+static void many_elements(void **state)
+{
+    (void)state;
+    plan p;
+    gen_buffer b = plan_buffer(tacit_range1(((size_t)1 << 32) + 5), false);
+    plan_start(&p, &(plan_setup){ .nodes = NODES, .only = -1, .collectives = TI_COLLECTIVES_DISCOVER }, &b, 1);
+    plan_task(&p, summing(16, false));
+    expect_all(&p, to_all);
+    plan_fini(&p);
+}
+
 /* ---- where there are none */
 
 static void messages(void **state)
 {
     static const plan_setup setups[] = { { .collectives = TI_COLLECTIVES_OFF },
-                                         { .collectives = TI_COLLECTIVES_DISCOVER },
-                                         { .collectives = TI_COLLECTIVES_DISCOVER, .by_messages = true } };
+                                         { .collectives = TI_COLLECTIVES_DISCOVER } };
     (void)state;
     for (size_t i = 0; i < TI_COUNT(setups); i++) {
         plan p;
@@ -205,9 +216,9 @@ static void messages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(to_all_nodes),    cmocka_unit_test(to_one_node), cmocka_unit_test(readers_change),
-        cmocka_unit_test(several_readers), cmocka_unit_test(by_parts),    cmocka_unit_test(few_chunks),
-        cmocka_unit_test(old_value),       cmocka_unit_test(messages),
+        cmocka_unit_test(to_all_nodes),    cmocka_unit_test(to_one_node),   cmocka_unit_test(readers_change),
+        cmocka_unit_test(several_readers), cmocka_unit_test(by_parts),      cmocka_unit_test(few_chunks),
+        cmocka_unit_test(old_value),       cmocka_unit_test(many_elements), cmocka_unit_test(messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

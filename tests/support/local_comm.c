@@ -18,8 +18,8 @@
 #include "base/map.h"
 #include "base/park.h"
 #include "base/vec.h"
+#include "comm/combining.h"
 #include "comm/exchange.h"
-#include "local_reduce.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,19 +67,12 @@ struct local_hub {
     inbox *inboxes;         /* of memos, one per node */
     _Atomic uint64_t *news; /* [node * words + peer / 64], bit peer % 64 */
     size_t words;
-    local_reductions reductions;
     ti_lock barrier_lock;
     _Atomic bool aborted;
     char why[400];     /* published by `aborted`, written under the barrier lock */
     uint64_t *entered; /* barriers that each node has started */
     _Atomic uint64_t barriers_passed;
 };
-
-/* Of a reduction: where it will be put. */
-typedef struct result {
-    uint64_t sequence, token;
-    void *to;
-} result;
 
 typedef struct endpoint {
     ti_comm comm;
@@ -94,9 +87,9 @@ typedef struct endpoint {
     uint64_t barriers_passed;
     ti_groups groups;
     ti_direct direct;
-    TI_VEC(result) results; /* of reductions, that have not come yet */
-    uint64_t random;        /* 0: no shaking */
-    char error[200];        /* of a misfit */
+    ti_combining combining;
+    uint64_t random; /* 0: no shaking */
+    char error[200]; /* of a misfit */
 } endpoint;
 
 /* ---- blocks */
@@ -207,7 +200,6 @@ local_hub *local_hub_create(int num_nodes, size_t eager, size_t early_bytes, uin
 void local_hub_destroy(local_hub *hub)
 {
     size_t n = (size_t)hub->num_nodes;
-    local_reductions_fini(&hub->reductions, hub->num_nodes);
     for (size_t i = 0; i < n * n; i++) {
         note_destroy_list(hub->boxes[i].first);
         note_destroy_list(hub->boxes[i].acknowledged);
@@ -252,7 +244,17 @@ static bool shake(endpoint *self, size_t i, size_t count, size_t *pick)
 
 static void complete(endpoint *self, uint64_t token)
 {
-    if (!(token & TI_GROUP_TOKEN) || ti_groups_part_done(&self->groups, token, &token)) {
+    if (token & TI_COMBINING_TOKEN) {
+        ti_combining_message_done(&self->combining, token);
+    } else if (!(token & TI_GROUP_TOKEN) || ti_groups_part_done(&self->groups, token, &token)) {
+        ti_vec_push(&self->done, token);
+    }
+}
+
+static void combine(endpoint *self)
+{
+    uint64_t token;
+    while (ti_combining_advance(&self->combining, &token)) {
         ti_vec_push(&self->done, token);
     }
 }
@@ -393,17 +395,6 @@ static void pass_barriers(endpoint *self)
     }
 }
 
-static void fetch_results(endpoint *self)
-{
-    for (size_t i = self->results.count; i-- > 0;) {
-        result *r = &self->results.data[i];
-        if (local_reduce_fetch(&self->hub->reductions, self->comm.num_nodes, r->sequence, r->to)) {
-            ti_vec_push(&self->done, r->token);
-            *r = self->results.data[--self->results.count];
-        }
-    }
-}
-
 static int report(endpoint *self, uint64_t *tokens, int max)
 {
     int n = 0;
@@ -436,9 +427,7 @@ static int local_poll(ti_comm *comm, uint64_t *tokens, int max)
     if (self->barriers.count) {
         pass_barriers(self);
     }
-    if (self->results.count) {
-        fetch_results(self);
-    }
+    combine(self);
     if (TI_UNLIKELY(comm->stats.error != NULL)) {
         return -1;
     }
@@ -507,29 +496,35 @@ static void local_receive(ti_comm *comm, int origin, uint64_t counter, const ti_
 
 #define COLLECTIVE_COUNTER ((uint64_t)1 << 63)
 
+enum { INDEX_BITS = 24 };
+
+static uint64_t counter_of(uint64_t sequence, int phase, uint64_t index)
+{
+    TI_ASSERT(index < 1 << INDEX_BITS);
+    return COLLECTIVE_COUNTER | (2 * sequence + (uint64_t)phase) << INDEX_BITS | index;
+}
+
 static void send_part(void *comm, int peer, const ti_exchange *x, const ti_payload *payload, uint64_t token)
 {
-    send(comm, peer, COLLECTIVE_COUNTER | x->sequence, payload, token);
+    send(comm, peer, counter_of(x->sequence, 0, 0), payload, token);
 }
 
 static void receive_part(void *comm, int origin, const ti_exchange *x, const ti_payload *payload, uint64_t token)
 {
-    match(comm, note_create(NOTE_WANTED, origin, COLLECTIVE_COUNTER | x->sequence, token, payload));
+    match(comm, note_create(NOTE_WANTED, origin, counter_of(x->sequence, 0, 0), token, payload));
 }
 
-static void start_reduction(endpoint *self, const ti_exchange *x, uint64_t token)
+static void send_combining(void *comm, const ti_combining_message *m)
 {
-    ti_boxes region = { 0 };
-    ti_vec_push(&region, x->what->region[0]);
-    ti_payload payload = x->locate(x->user, &region);
-    void *at = payload.block[0].base; /* all of a buffer is packed */
-    local_reduce_bring(&self->hub->reductions, x, self->comm.node, at, payload.bytes);
-    if (x->gets) {
-        ti_vec_push(&self->results, ((result){ x->sequence, token, at }));
-    } else {
-        ti_vec_push(&self->done, token);
-    }
-    ti_vec_fini(&region);
+    ti_block block = { .base = m->at, .run = m->bytes, .count = { 1, 1 } };
+    send(comm, m->peer, counter_of(m->sequence, m->phase, m->index), &(ti_payload){ &block, 1, m->bytes }, m->token);
+}
+
+static void receive_combining(void *comm, const ti_combining_message *m)
+{
+    ti_block block = { .base = m->at, .run = m->bytes, .count = { 1, 1 } };
+    match(comm, note_create(NOTE_WANTED, m->peer, counter_of(m->sequence, m->phase, m->index), m->token,
+                            &(ti_payload){ &block, 1, m->bytes }));
 }
 
 /* MPI would match collectives by their order; here they have numbers, and must have that order all the same. */
@@ -552,7 +547,8 @@ static void local_collective(ti_comm *comm, const ti_exchange *x, uint64_t token
     comm->stats.collective_bytes_out += x->bytes_out;
     comm->stats.collective_bytes_in += x->bytes_in;
     if (ti_pattern_combines(x->what->pattern)) {
-        start_reduction(self, x, token);
+        ti_combining_start(&self->combining, x, token);
+        combine(self);
     } else if (!ti_direct_start(&self->direct, comm, &self->groups, x, token)) {
         ti_vec_push(&self->done, token);
     }
@@ -594,7 +590,7 @@ static void local_destroy(ti_comm *comm)
     ti_vec_fini(&self->barriers);
     ti_groups_fini(&self->groups);
     ti_direct_fini(&self->direct);
-    ti_vec_fini(&self->results);
+    ti_combining_fini(&self->combining, true);
     TI_DELETE(self);
 }
 
@@ -690,10 +686,16 @@ ti_comm *local_comm_create(local_hub *hub, int node)
     self->comm.node = node;
     self->comm.num_nodes = hub->num_nodes;
     self->comm.local_nodes = hub->num_nodes;
-    self->comm.reduces = true;
     self->hub = hub;
     self->unmatched = TI_NEW_ARRAY(ti_map, (size_t)hub->num_nodes);
     self->direct = (ti_direct){ .send = send_part, .receive = receive_part };
+    /* All nodes alike; with shaking, so little that small arrays are cut too. */
+    self->combining = (ti_combining){ .send = send_combining,
+                                      .receive = receive_combining,
+                                      .comm = self,
+                                      .node = node,
+                                      .segment = hub->seed ? (size_t)8 << hub->seed % 11 : 65536,
+                                      .whole = hub->seed % 3 * 64 };
     if (hub->seed) {
         self->random = ti_hash64(hub->seed * 0x9e3779b97f4a7c15u + (uint64_t)node + 1) | 1;
     }

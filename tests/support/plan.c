@@ -13,7 +13,6 @@ static void init_node(const plan *p, plan_node *n, int node, const plan_setup *s
     n->system.horizon_front = 64;
     n->system.old_producers = setup->old_producers;
     n->system.collectives = setup->collectives;
-    n->system.reduces = !setup->by_messages;
     n->system.explain = n == p->node ? p->explain : NULL;
     n->tasks = ti_task_graph_create(&n->system);
     n->graph = ti_command_graph_create(&n->system);

@@ -36,7 +36,6 @@ typedef struct plan {
 typedef struct plan_setup {
     int nodes, only;                /* the node to plan, or -1 for all */
     int collectives;                /* TI_COLLECTIVES_OFF ... */
-    bool by_messages;               /* reductions are not collectives */
     int64_t horizon_step;           /* 0: 4 */
     int old_producers;              /* as in ti_system */
     const ti_custom_mapper *custom; /* what tacit_custom(0), tacit_custom(1), ... mean */

@@ -33,7 +33,6 @@ static void init_node(sim *s, int r)
     n->system.record = s->options.record;
     n->system.collectives = s->options.collectives;
     n->system.old_producers = s->options.old_producers;
-    n->system.reduces = s->options.reduces;
     n->system.explain = s->options.explain && r == 0 ? ti_explain_create() : NULL;
     n->tasks = ti_task_graph_create(&n->system);
     n->graph = ti_command_graph_create(&n->system);

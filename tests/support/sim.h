@@ -73,7 +73,6 @@ typedef struct sim_options {
     bool release; /* give memory of executed commands back as early as allowed */
     bool verbose;
     bool reproducible;
-    bool reduces;      /* ti_system::reduces */
     int collectives;   /* TI_COLLECTIVES_OFF ... */
     int old_producers; /* the same */
     bool explain;      /* node 0 wants to know what becomes of edges, which changes nothing */

@@ -118,7 +118,7 @@ bool sim_record_combining(sim *s, sim_node *n, const ti_command *from, sim_comma
     to->root = what->root;
     to->serial = what->serial;
     to->alone = from->as.reduce.alone;
-    SIM_CHECK(s, s->options.reduces && s->options.collectives != TI_COLLECTIVES_OFF && s->nodes > 1,
+    SIM_CHECK(s, s->options.collectives != TI_COLLECTIVES_OFF && s->nodes > 1,
               "a reduction by a collective, but they are off");
     SIM_CHECK(s, to->counter == n->collectives++, "node %d: reduction %llu comes out of sequence", n->system.node,
               (unsigned long long)to->counter);

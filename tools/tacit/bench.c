@@ -17,6 +17,8 @@ static const struct bench {
     { "messages", 2, "latency and bandwidth of a transfer between two nodes, against plain MPI" },
     { "comm", 2,
       "programs that only communicate: collectives, messages, and MPI by hand (on N nodes: tacit run -n N tacit bench comm)" },
+    { "overlap", 2,
+      "whether messages move while kernels compute, and at what price (N-body, stencil; all ways to run)" },
     { "plan", 0, "planning of a pattern as one node of up to millions: time by stage, messages, horizons, memory" },
     { "regions", 0, "operations of regions and version maps" },
 };

@@ -5,6 +5,9 @@
 
 #include <limits.h>
 
+/* Up to so many nodes combine so many bytes each, or more, by messages between pairs. */
+enum { COMBINING_NODES = 16, COMBINING_BYTES = 64 * 1024 };
+
 #define CALL(all, ...) TI_MPI_CALL(&(all)->call, __VA_ARGS__)
 
 /* ---- who takes part */
@@ -600,10 +603,20 @@ static bool is_usually_by_mpi(int nodes, ti_pattern pattern)
     return nodes > 2 && pattern != TI_PATTERN_ALL_TO_ALL;
 }
 
+/* Between two nodes, and of large values, messages between pairs are faster; MPI counts elements in an int. */
+static bool combines_by_mpi(const ti_mpi_collectives *all, const ti_exchange *x, const team *t)
+{
+    if (ti_box_volume(x->what->region) > INT_MAX || all->schedule == TACIT_COLLECTIVE_SCHEDULE_DIRECT) {
+        return false;
+    }
+    return all->schedule == TACIT_COLLECTIVE_SCHEDULE_MPI || all->schedule == TACIT_COLLECTIVE_SCHEDULE_PACKED ||
+           t->nodes > COMBINING_NODES || (t->nodes > 2 && t->bytes / (size_t)t->nodes < COMBINING_BYTES);
+}
+
 static bool is_by_mpi(const ti_mpi_collectives *all, const ti_exchange *x, const team *t)
 {
     if (ti_pattern_combines(x->what->pattern)) {
-        return true;
+        return combines_by_mpi(all, x, t);
     }
     if (t->mpi == MPI_COMM_NULL || t->nodes < 2) {
         return false;

@@ -10,8 +10,8 @@
  * from the collective alone, never from where this node keeps it. What does not fit (parts that are not slabs, several
  * regions, groups that have no communicator) is left to the direct schedule of exchange.h.
  *
- * Reductions are always MPI's, also in place: the value of this node lies where the result will, or alone where no
- * result comes.
+ * Reductions of MPI are in place too: the value of this node lies where the result will, or alone where no result
+ * comes. Those that are faster as messages between pairs are left to combining.h.
  *
  * Counts, displacements and datatypes are made once per (collective, layout), and those used longest ago are dropped
  * when there are too many. They stay while MPI may read them. Functions return codes of MPI. Owned by the communicator,

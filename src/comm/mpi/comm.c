@@ -1,9 +1,9 @@
 /* The communicator over MPI.
  *
  * A message is one MPI_Isend and one MPI_Irecv with exact source, and its counter as tag, on a duplicate of
- * MPI_COMM_WORLD or of the application's communicator (start.c). One run of bytes travels in place; small scattered
- * payloads are packed, large ones go through derived datatypes (type.c). Pending operations lie in two dense arrays,
- * requests and what they mean; poll tests a portion of them and never blocks.
+ * MPI_COMM_WORLD or of the application's communicator (start.c). Payloads travel in place where they can (wire.c).
+ * Pending operations lie in two dense arrays, requests and what they mean; poll tests a portion of them and never
+ * blocks. What has come of reductions is combined by the poll that finds it.
  *
  * Early bytes. MPI takes small messages before their receive is there, and keeps them in memory that nobody limits. So
  * this side counts, per peer, what it sent since the last *sync point*: a message sent by MPI_Issend, which completes
@@ -16,6 +16,7 @@
  * Called by one thread at a time. */
 #include "base/check.h"
 #include "base/log.h"
+#include "comm/combining.h"
 #include "comm/exchange.h"
 #include "comm/mpi/collective.h"
 #include "comm/mpi/guard.h"
@@ -23,7 +24,7 @@
 #include "comm/mpi/parcel.h"
 #include "comm/mpi/settings.h"
 #include "comm/mpi/start.h"
-#include "comm/mpi/type.h"
+#include "comm/mpi/wire.h"
 
 #include <limits.h>
 #include <sched.h>
@@ -38,17 +39,6 @@ enum {
     ERROR_TEXT = 640
 };
 
-/* Scattered payloads of up to PACK_LIMIT bytes are packed, and up to PACK_SHORT_LIMIT if their runs are short.
- * Measured in interleaved pairs on shared memory: datatypes of Open MPI 4.1 are even with packing at 1 KiB and 1.2 to 2
- * times as fast or more from 4 KiB; MPICH 4.0 needs 0.2 to 0.95 of the time for packed payloads up to 8 KiB, and 0.3 to
- * 0.95 at 64 KiB in runs of up to 256 bytes. */
-enum { SHORT_RUN = 256 };
-#if defined(OPEN_MPI)
-enum { PACK_LIMIT = 512, PACK_SHORT_LIMIT = 512 };
-#else
-enum { PACK_LIMIT = 8 * 1024, PACK_SHORT_LIMIT = 64 * 1024 };
-#endif
-
 /* MPI_Testsome of Open MPI looks, and takes in what has come if it found nothing, but does not look again. So messages
  * are found one poll late, which doubles the latency of 8 bytes where every poll is followed by a yield. Where pollers
  * spin first, a second look took 0.83 to 0.95 of the time, with intervals that reach beyond 1 in half of the cases. For
@@ -58,6 +48,10 @@ enum { LOOKS = 2 };
 #else
 enum { LOOKS = 1 };
 #endif
+
+/* Of reductions as messages (comm/combining.h): what comes from all nodes for one step, the least from one of them, and
+ * what is sent to everybody. */
+enum { SEGMENTS = 1 << 20, SEGMENT = 64 * 1024, WHOLE = 32 * 1024 };
 
 typedef enum op_kind { OP_SEND, OP_SYNC_SEND, OP_SYNC_POINT, OP_RECEIVE, OP_BARRIER, OP_COLLECTIVE } op_kind;
 
@@ -98,6 +92,7 @@ typedef struct mpi_comm {
     ti_mpi_notes notes;
     ti_groups groups;
     ti_direct direct;
+    ti_combining combining;
     ti_mpi_collectives shared;
     MPI_Status status[PORTION];
     int index[PORTION];
@@ -150,58 +145,12 @@ static void fail_op(mpi_comm *self, const op *o, const char *call, int code)
 
 /* ---- starting operations */
 
-/* What MPI is told about a payload. */
-typedef struct wire {
-    void *address;
-    int count;
-    MPI_Datatype type;
-    bool temporary; /* the datatype is freed once the operation has started */
-} wire;
-
-static bool is_packed(const ti_payload *payload)
-{
-    size_t runs = 0;
-    for (uint32_t i = 0; i < payload->count; i++) {
-        runs += payload->block[i].count[0] * payload->block[i].count[1];
-    }
-    bool has_short_runs = payload->bytes <= runs * SHORT_RUN;
-    return payload->bytes <= (has_short_runs ? (size_t)PACK_SHORT_LIMIT : (size_t)PACK_LIMIT);
-}
-
-static int wire_of(mpi_comm *self, op *o, const ti_payload *payload, wire *out, const char **call)
-{
-    const ti_block *b = payload->block;
-    *out = (wire){ .type = MPI_BYTE };
-    if (!payload->bytes) {
-        return MPI_SUCCESS;
-    }
-    if (payload->count == 1 && b->count[0] == 1 && b->count[1] == 1 && b->run <= INT_MAX) {
-        out->address = b->base;
-        out->count = (int)b->run;
-        return MPI_SUCCESS;
-    }
-    if (is_packed(payload)) {
-        o->packed = ti_parcel_create(&self->parcels, payload, o->kind == OP_RECEIVE, true);
-        if (o->kind != OP_RECEIVE) {
-            ti_mpi_pack(o->packed->packed, payload);
-        }
-        out->address = o->packed->packed;
-        out->count = (int)payload->bytes;
-        return MPI_SUCCESS;
-    }
-    out->address = b->base;
-    out->count = 1;
-    out->temporary = payload->count > TI_MPI_TYPE_BLOCKS;
-    return out->temporary ? ti_mpi_type_create(payload, &out->type, call)
-                          : ti_mpi_types_get(&self->types, payload, &out->type, call);
-}
-
 static bool is_part(const op *o)
 {
-    return (o->token & TI_GROUP_TOKEN) != 0;
+    return (o->token & (TI_GROUP_TOKEN | TI_COMBINING_TOKEN)) != 0;
 }
 
-static int start_on_wire(mpi_comm *self, const op *o, int tag, const wire *w, MPI_Request *request)
+static int start_on_wire(mpi_comm *self, const op *o, int tag, const ti_mpi_wire *w, MPI_Request *request)
 {
     MPI_Comm mpi = is_part(o) ? self->collectives : self->mpi;
     switch (o->kind) {
@@ -222,7 +171,17 @@ static int start_on_wire(mpi_comm *self, const op *o, int tag, const wire *w, MP
 
 static void complete(mpi_comm *self, uint64_t token)
 {
-    if (!(token & TI_GROUP_TOKEN) || ti_groups_part_done(&self->groups, token, &token)) {
+    if (token & TI_COMBINING_TOKEN) {
+        ti_combining_message_done(&self->combining, token);
+    } else if (!(token & TI_GROUP_TOKEN) || ti_groups_part_done(&self->groups, token, &token)) {
+        ti_vec_push(&self->done, token);
+    }
+}
+
+static void combine(mpi_comm *self)
+{
+    uint64_t token;
+    while (ti_combining_advance(&self->combining, &token)) {
         ti_vec_push(&self->done, token);
     }
 }
@@ -231,12 +190,13 @@ static void start(mpi_comm *self, op o, uint64_t counter, const ti_payload *payl
 {
     static const char *const names[] = { "MPI_Isend", "MPI_Issend",   "MPI_Issend",
                                          "MPI_Irecv", "MPI_Ibarrier", "a collective" };
-    wire w;
+    ti_mpi_wire w;
     TI_ASSERT(o.peer >= 0 && o.peer < self->comm.num_nodes && self->request.count == self->op.count);
     MPI_Request request = MPI_REQUEST_NULL;
     const char *call;
     ti_mpi_guard_inside = true;
-    int code = wire_of(self, &o, payload, &w, &call);
+    int code = ti_mpi_wire_of(&self->types, &self->parcels, payload, o.kind == OP_RECEIVE, &w, &call);
+    o.packed = w.packed;
     if (!code) {
         call = names[o.kind];
         code = start_on_wire(self, &o, (int)(counter % self->tags), &w, &request);
@@ -351,15 +311,36 @@ static void mpi_receive(ti_comm *comm, int origin, uint64_t counter, const ti_pa
     start((mpi_comm *)comm, o, counter, payload);
 }
 
+/* Parts of collectives have the tag of their collective: reductions have two, one for each phase. */
+enum { PHASES = 2 };
+
 static void send_part(void *comm, int to, const ti_exchange *x, const ti_payload *payload, uint64_t token)
 {
-    start(comm, (op){ .kind = OP_SEND, .peer = to, .token = token, .bytes = payload->bytes }, x->sequence, payload);
+    start(comm, (op){ .kind = OP_SEND, .peer = to, .token = token, .bytes = payload->bytes }, PHASES * x->sequence,
+          payload);
 }
 
 static void receive_part(void *comm, int origin, const ti_exchange *x, const ti_payload *payload, uint64_t token)
 {
-    start(comm, (op){ .kind = OP_RECEIVE, .peer = origin, .token = token, .bytes = payload->bytes }, x->sequence,
-          payload);
+    start(comm, (op){ .kind = OP_RECEIVE, .peer = origin, .token = token, .bytes = payload->bytes },
+          PHASES * x->sequence, payload);
+}
+
+static void start_combining(mpi_comm *self, op_kind kind, const ti_combining_message *m)
+{
+    ti_block block = { .base = m->at, .run = m->bytes, .count = { 1, 1 } };
+    start(self, (op){ .kind = kind, .peer = m->peer, .token = m->token, .bytes = m->bytes },
+          PHASES * m->sequence + (uint64_t)m->phase, &(ti_payload){ &block, 1, m->bytes });
+}
+
+static void send_combining(void *comm, const ti_combining_message *m)
+{
+    start_combining(comm, OP_SEND, m);
+}
+
+static void receive_combining(void *comm, const ti_combining_message *m)
+{
+    start_combining(comm, OP_RECEIVE, m);
 }
 
 static void mpi_collective(ti_comm *comm, const ti_exchange *x, uint64_t token)
@@ -382,7 +363,10 @@ static void mpi_collective(ti_comm *comm, const ti_exchange *x, uint64_t token)
         ti_vec_push(&self->op, o);
     } else {
         comm->stats.carried[x->what->pattern][0]++;
-        if (!ti_direct_start(&self->direct, comm, &self->groups, x, token)) {
+        if (ti_pattern_combines(x->what->pattern)) {
+            ti_combining_start(&self->combining, x, token);
+            combine(self);
+        } else if (!ti_direct_start(&self->direct, comm, &self->groups, x, token)) {
             ti_vec_push(&self->done, token);
         }
     }
@@ -533,6 +517,7 @@ static int mpi_poll(ti_comm *comm, uint64_t *tokens, int max)
         ti_vec_clear(&self->done);
         if (!comm->stats.error) {
             progress(self);
+            combine(self);
         }
     }
     if (TI_UNLIKELY(comm->stats.error != NULL)) {
@@ -670,6 +655,7 @@ static void mpi_destroy(ti_comm *comm)
     ti_vec_fini(&self->done);
     ti_groups_fini(&self->groups);
     ti_direct_fini(&self->direct);
+    ti_combining_fini(&self->combining, false);
     TI_DELETE(self);
 }
 
@@ -730,6 +716,13 @@ static bool open_collectives(mpi_comm *self, int schedule)
     if (!CALLED(self, MPI_Comm_dup, self->mpi, &self->collectives)) {
         return false;
     }
+    self->combining =
+        (ti_combining){ .send = send_combining,
+                        .receive = receive_combining,
+                        .comm = self,
+                        .node = self->comm.node,
+                        .segment = TI_MAX(SEGMENTS / (size_t)TI_MAX(self->comm.num_nodes - 1, 1), (size_t)SEGMENT),
+                        .whole = WHOLE };
     int code = ti_mpi_collectives_init(shared, self->collectives, self->comm.node, self->comm.num_nodes, schedule);
     bool measures = schedule == TACIT_COLLECTIVE_SCHEDULE_MEASURE && self->comm.num_nodes > 1;
     return succeeded(self, code, shared->call) && (!measures || ti_mpi_measure(&self->comm, &shared->choice));
@@ -755,7 +748,6 @@ static tacit_status create(const ti_mpi_start *start, const ti_comm_settings *se
     self->mpi = self->kernels = self->collectives = MPI_COMM_NULL;
     self->direct = (ti_direct){ .send = send_part, .receive = receive_part };
     self->finalizes = start->finalizes;
-    self->comm.reduces = settings->schedule != TACIT_COLLECTIVE_SCHEDULE_DIRECT;
     self->early_bytes = settings->early_bytes;
     ti_mpi_types_init(&self->types);
     bool ok = open_communicator(self, start->parent) && compare_settings(self, settings->text) &&

@@ -6,10 +6,6 @@
  * blocks of the range, which has the same bits on any number of nodes. */
 #include "plan/command/impl.h"
 
-#include <limits.h>
-
-enum { MAX_COMBINED = INT_MAX }; /* elements: MPI counts them in an int */
-
 /* ---- a binomial tree over the nodes that have chunks; the first of them is the root */
 
 static void place_in_tree(ti_command_graph *graph, const ti_split_ref *split, ti_tree_place *tree)
@@ -112,13 +108,11 @@ void ti_command_note_readers(ti_command_graph *graph, const ti_command_use *use)
     }
 }
 
-/* Whether the network combines: all nodes take part then, those without a chunk with the identity. */
-static bool is_collective(const ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
-                          const ti_split_ref *split)
+/* All nodes take part then, those without a chunk with the identity. */
+static bool is_collective(const ti_command_graph *graph, const ti_task *task, const ti_split_ref *split)
 {
-    const ti_system *system = graph->system;
-    return system->reduces && system->collectives != TI_COLLECTIVES_OFF && split->node_b - split->node_a > 1 &&
-           !task->shape->in_blocks && !task->shape->no_collectives && ti_box_volume(&buffer->extent) <= MAX_COMBINED;
+    return graph->system->collectives != TI_COLLECTIVES_OFF && split->node_b - split->node_a > 1 &&
+           !task->shape->in_blocks && !task->shape->no_collectives;
 }
 
 /* Where the result goes: to whom it went the last time, and to all nodes if it was never read. What the buffer held is
@@ -175,7 +169,7 @@ void ti_command_reduce(ti_command_graph *graph, const ti_task *task, uint32_t in
 {
     const ti_buffer_info *buffer = task->shape->access[index].buffer;
     ti_command_buffer *state = ti_command_buffer_of(graph, buffer);
-    bool together = is_collective(graph, task, buffer, split);
+    bool together = is_collective(graph, task, split);
     state->reduced.task = task->id;
     state->reduced.a = split->node_a;
     state->reduced.b = split->node_a + 1;
