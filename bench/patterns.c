@@ -449,7 +449,7 @@ static void create_tiles(pattern_run *run)
         columns++;
     }
     size_t rows = (run->room + columns - 1) / columns;
-    run->room = rows * columns;
+    run->room = 2 * rows * columns;
     run->width = columns;
     create(run, 0, tacit_range3(2, rows * TILE, columns * TILE), true);
     describe(run, 0, "tile", tacit_range1(1), TACIT_SPLIT_1D);
@@ -463,8 +463,8 @@ static tacit_mapper tile_of_plane(size_t plane, size_t i, size_t j)
 static void submit_tiles(pattern_run *run)
 {
     tacit_task *t = &run->task[0];
-    size_t at = run->step % run->room, plane = run->step / run->room % 2, rows = run->room / run->width, reads = 0;
-    size_t i = at / run->width, j = at % run->width;
+    size_t tiles = run->room / 2, plane = run->step / tiles % 2, at = run->step % tiles;
+    size_t i = at / run->width, j = at % run->width, rows = tiles / run->width, reads = 0;
     t->place = tacit_place_node((int)(at % run->nodes));
     t->access[reads++] = tacit_write(run->buffer[0], tile_of_plane(1 - plane, i, j));
     t->access[reads++] = tacit_read(run->buffer[0], tile_of_plane(plane, i, j));
