@@ -445,10 +445,10 @@ static void submit_points(pattern_run *run)
 static void create_tiles(pattern_run *run)
 {
     size_t columns = 1;
-    while (columns * columns < run->room) {
+    while (2 * columns * columns < run->room) {
         columns++;
     }
-    size_t rows = (run->room + columns - 1) / columns;
+    size_t rows = (run->room + 2 * columns - 1) / (2 * columns);
     run->room = 2 * rows * columns;
     run->width = columns;
     create(run, 0, tacit_range3(2, rows * TILE, columns * TILE), true);

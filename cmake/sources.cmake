@@ -69,6 +69,7 @@ set(TACIT_SOURCES
     plan/command/emit.c
     plan/command/forward.c
     plan/command/graph.c
+    plan/command/placed.c
     plan/command/plan.c
     plan/command/reduce.c
     plan/command/replay.c
