@@ -327,6 +327,16 @@ static bool stays_apart(const ti_version_map *map)
     return map->index.count > TI_VERSION_MANY;
 }
 
+/* What has been inserted last, which one node wrote: a tile that was cut out of what is around it will be used again. */
+static void keep_cut(ti_version_map *map, ti_version *v)
+{
+    size_t last = map->dirty.count - 1;
+    if (stays_apart(map) && map->index.count <= TI_VERSION_APART && map->dirty.count && map->dirty.data[last] == v) {
+        map->dirty.count = last;
+        v->dirty = false;
+    }
+}
+
 /* Make `box` one entry, undefined as yet. */
 static ti_version *clear_box(ti_version_map *map, const ti_box *box)
 {
@@ -352,7 +362,11 @@ static ti_version *clear_box(ti_version_map *map, const ti_box *box)
 
 void ti_version_map_set(ti_version_map *map, const ti_box *box, int a, int b)
 {
-    set_nodes(clear_box(map, box), a, b);
+    ti_version *v = clear_box(map, box);
+    set_nodes(v, a, b);
+    if (b == a + 1) {
+        keep_cut(map, v);
+    }
     if (map->dirty.count) {
         settle(map);
     }
@@ -374,6 +388,9 @@ void ti_version_map_write(ti_version_map *map, ti_holder *writer)
         ti_version *v = clear_box(map, &writer->image.data[i]);
         if (writer->constant) {
             set_nodes(v, writer->split->node_a, writer->split->node_b);
+            if (v->b == v->a + 1) {
+                keep_cut(map, v);
+            }
         } else {
             v->kind = TI_WRITER_SPLIT;
             v->writer = ti_holder_ref(writer);
@@ -451,6 +468,16 @@ static void leave_apart(ti_version_map *map, size_t before)
     }
 }
 
+/* Tiles that were read together, and follow each other with equal contents, need not stay apart. */
+static void join_hits(ti_version_map *map)
+{
+    for (size_t i = 1; i < map->hit.count && stays_apart(map); i++) {
+        if (same_version(map->hit.data[i - 1], map->hit.data[i])) {
+            mark_dirty(map, map->hit.data[i]);
+        }
+    }
+}
+
 void ti_version_map_read(ti_version_map *map, ti_holder *reader)
 {
     bool many = map->index.count >= TI_VERSION_MANY;
@@ -464,6 +491,8 @@ void ti_version_map_read(ti_version_map *map, ti_holder *reader)
         }
         if (alone) {
             leave_apart(map, before);
+        } else {
+            join_hits(map);
         }
     }
     if (map->dirty.count) {

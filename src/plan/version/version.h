@@ -17,7 +17,9 @@
 
 typedef enum ti_writer_kind { TI_WRITER_UNDEFINED, TI_WRITER_SPLIT, TI_WRITER_NODES } ti_writer_kind;
 
-enum { TI_VERSION_MANY = 64 };
+/* In a map of more than TI_VERSION_MANY entries, what is used by itself stays an entry; up to TI_VERSION_APART what one
+ * node writes becomes one. */
+enum { TI_VERSION_MANY = 64, TI_VERSION_APART = 1 << 17 };
 
 typedef struct ti_version {
     ti_box box;
