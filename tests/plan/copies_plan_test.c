@@ -157,7 +157,9 @@ static void tiles_stay_entries(void **state)
         }
         assert_in_range(plan_entries(&t.plan), all - 2 * t.side, all);
         size_t side = 2 * (size_t)t.side;
-        gen_task everything = { .name = "R", .range = tacit_range2(side, side), .access = { plan_read(0, tacit_all()) } };
+        gen_task everything = { .name = "R",
+                                .range = tacit_range2(side, side),
+                                .access = { plan_read(0, tacit_all()) } };
         plan_task(&t.plan, everything);
         assert_int_equal(plan_entries(&t.plan), 1);
         plan_fini(&t.plan);

@@ -1,9 +1,9 @@
 /* The command graph, placed tasks that run elsewhere: most of them concern this node in nothing.
  *
- * Programs of tiles read and write boxes that are entries of the versions. Who sends such a box to the task's node shows
- * at once. If nobody does, or another node, this node has nothing to do but to note who holds what from now on; it needs
- * no split and no holders for that, which is what planning a task costs otherwise. Whatever is not that simple is left
- * to plan.c, which does the same: nodes may take either way. */
+ * Programs of tiles read and write boxes that are entries of the versions. Who sends such a box to the task's node
+ * shows at once. If nobody does, or another node, this node has nothing to do but to note who holds what from now on.
+ * It needs no split and no holders for that, which is what planning a task costs otherwise. Whatever is not that simple
+ * is left to plan.c, which does the same to the versions: nodes may take either way. */
 #include "plan/command/impl.h"
 
 /* Whether replay could do this task, whose steps then want to know of it. */
@@ -53,9 +53,8 @@ static void note_read(ti_command_graph *graph, const ti_task *task, uint32_t ind
 {
     const ti_buffer_info *buffer = task->shape->access[index].buffer;
     ti_version_map *map = &ti_command_buffer_of(graph, buffer)->versions;
-    ti_version *v = found->changes == map->changes
-                        ? found->entry
-                        : ti_version_map_find(map, &task->shape->footprint[index].box[0]);
+    ti_version *v = found->changes == map->changes ? found->entry
+                                                   : ti_version_map_find(map, &task->shape->footprint[index].box[0]);
     if (v) {
         ti_version_map_hold(map, v, task->shape->place);
     } else {

@@ -25,7 +25,7 @@ typedef struct ti_interner {
     uint64_t trims;        /* values go only when this changes */
     uint32_t per_referred; /* so many more are kept for each that somebody refers to */
     uint64_t referred;     /* when it was trimmed last */
-    ti_interned *spare; /* whose memory serves again: loops over many tiles need new values all the time */
+    ti_interned *spare;    /* whose memory serves again: loops over many tiles need new values all the time */
     size_t spares;
     void (*drop)(ti_interned *value, bool keep_memory); /* the value goes; its memory too, unless it is kept */
 } ti_interner;

@@ -320,14 +320,14 @@ static ti_version *cut_out(ti_version_map *map, ti_version *v, const ti_box *box
     return v;
 }
 
-/* Whether an entry that is used by itself stays apart from its neighbours, as tiles should, which would be cut again (R3).
- * Contents of smaller maps are compared as wholes (replay.h), and cheap to merge. */
+/* Whether an entry that is used by itself stays apart from its neighbours, as tiles should, which would be cut again
+ * (R3). Contents of smaller maps are compared as wholes (replay.h), and cheap to merge. */
 static bool stays_apart(const ti_version_map *map)
 {
     return map->index.count > TI_VERSION_MANY;
 }
 
-/* What has been inserted last, which one node wrote: a tile that was cut out of what is around it will be used again. */
+/* What has been inserted last, and one node wrote: a tile that was cut out of what is around it is used again. */
 static void keep_cut(ti_version_map *map, ti_version *v)
 {
     size_t last = map->dirty.count - 1;
@@ -681,7 +681,8 @@ bool ti_version_map_is_valid(ti_version_map *map)
         for (size_t k = i + 1; k < map->hit.count && valid; k++) {
             ti_box joined;
             valid = !ti_box_meets(&v->box, &map->hit.data[k]->box) &&
-                    !(map->most <= TI_VERSION_MANY && ti_box_join(&v->box, &map->hit.data[k]->box, &joined) && same_version(v, map->hit.data[k]));
+                    !(map->most <= TI_VERSION_MANY && ti_box_join(&v->box, &map->hit.data[k]->box, &joined) &&
+                      same_version(v, map->hit.data[k]));
         }
     }
     return valid && volume == ti_box_volume(&map->extent) && map->hit.count == map->index.count;
