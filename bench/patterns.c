@@ -439,6 +439,45 @@ static void submit_points(pattern_run *run)
     must(run, tacit_submit(run->ctx, t));
 }
 
+/* ---- tiles: two planes of one buffer in turns; every task makes a tile of one, on the node whose turn it is, of that
+ * tile of the other plane and the four around it */
+
+static void create_tiles(pattern_run *run)
+{
+    size_t columns = 1;
+    while (2 * columns * columns < run->room) {
+        columns++;
+    }
+    size_t rows = (run->room + 2 * columns - 1) / (2 * columns);
+    run->room = 2 * rows * columns;
+    run->width = columns;
+    create(run, 0, tacit_range3(2, rows * TILE, columns * TILE), true);
+    describe(run, 0, "tile", tacit_range1(1), TACIT_SPLIT_1D);
+}
+
+static tacit_mapper tile_of_plane(size_t plane, size_t i, size_t j)
+{
+    return tacit_fixed(tacit_box3(plane, plane + 1, i * TILE, (i + 1) * TILE, j * TILE, (j + 1) * TILE));
+}
+
+static void submit_tiles(pattern_run *run)
+{
+    tacit_task *t = &run->task[0];
+    size_t tiles = run->room / 2, plane = run->step / tiles % 2, at = run->step % tiles;
+    size_t i = at / run->width, j = at % run->width, rows = tiles / run->width, reads = 0;
+    t->place = tacit_place_node((int)(at % run->nodes));
+    t->access[reads++] = tacit_write(run->buffer[0], tile_of_plane(1 - plane, i, j));
+    t->access[reads++] = tacit_read(run->buffer[0], tile_of_plane(plane, i, j));
+    for (int side = 0; side < 4; side++) {
+        const size_t row = i + (side == 1) - (side == 0), column = j + (side == 3) - (side == 2);
+        if (row < rows && column < run->width) { /* below zero is beyond the end, too */
+            t->access[reads++] = tacit_read(run->buffer[0], tile_of_plane(plane, row, column));
+        }
+    }
+    t->access[reads] = (tacit_access){ .mode = 0 };
+    must(run, tacit_submit(run->ctx, t));
+}
+
 /* ---- a sparse matrix whose row i touches columns i, i - 7 and i + 7: a custom mapper says so */
 
 static void columns_of(const tacit_box *rows, const tacit_range *vector, const void *user, tacit_region *out)
@@ -494,6 +533,8 @@ static const pattern patterns[] = {
       submit_cholesky },
     { "points", "16 tasks per step on parts of two rows of one buffer", 1, false, true, true, create_points,
       submit_points },
+    { "tiles", "tiles of two planes in turns, each from five, placed on the nodes in turn", 2, false, true, true,
+      create_tiles, submit_tiles },
     { "sparse", "two vectors in turns, read by a custom mapper", 2, false, false, false, create_sparse, NULL },
 };
 

@@ -130,7 +130,8 @@ static double open_and_use(planning *p, const options *o)
     return (double)(ns[0] + ns[1] + ns[2]);
 }
 
-static void plan_tasks(planning *p, size_t tasks, size_t block, uint64_t ns[PLANNING_STAGES])
+/* Not inlined, so that tools that count instructions find it. */
+static TI_NOINLINE void plan_tasks(planning *p, size_t tasks, size_t block, uint64_t ns[PLANNING_STAGES])
 {
     for (size_t done = 0; done < tasks; done += block) {
         planning_block(p, TI_MIN(block, tasks - done), ns);

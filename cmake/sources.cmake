@@ -70,6 +70,7 @@ set(TACIT_SOURCES
     plan/command/emit.c
     plan/command/forward.c
     plan/command/graph.c
+    plan/command/placed.c
     plan/command/plan.c
     plan/command/reduce.c
     plan/command/replay.c

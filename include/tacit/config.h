@@ -88,7 +88,8 @@ typedef struct tacit_config {
      * has a memory of its own, as GPUs do: to test what such machines would do. */
     const char *host_devices; /* TACIT_HOST_DEVICES: 1 to 32; NULL: "1" */
     /* How many horizons submission may be ahead of execution. More lets a program with short tasks
-     * run further ahead, and takes more memory. */
+     * run further ahead, and takes more memory. Of a horizon whose tasks are placed on many nodes, each
+     * node counts the share that concerns it: up to 65 536 tasks of all nodes may be ahead then. */
     int run_ahead; /* TACIT_RUN_AHEAD: 1 to 100000; default: 8 */
     /* A horizon comes when the critical path has grown by so many tasks: the step S of Thoman,
      * Salzmann: Balancing Tracking Granularity and Parallelism in Many-Task Systems: The Horizons

@@ -311,6 +311,21 @@ static bool bounds_are_apart(const ti_box *range, const tacit_access *a, const t
     return false;
 }
 
+/* The same, for tiles. */
+static inline bool tiles_are_apart(const tacit_access *a, const tacit_access *b)
+{
+    for (int d = 0; d < a->buffer->info.dims; d++) {
+        const tacit_component *x = &a->mapper.c[d], *y = &b->mapper.c[d];
+        if (x->kind != TACIT_COMPONENT_SPAN || y->kind != TACIT_COMPONENT_SPAN || x->hi < 0 || y->hi < 0) {
+            return false;
+        }
+        if (TI_MAX(x->lo, y->lo) >= TI_MIN(x->hi, y->hi)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* For what it touches; `part` has the mappers. */
 static ti_access access_of(const place *p, const tacit_access *a, ti_mapper part[TI_MAPPER_PARTS])
 {
@@ -328,9 +343,6 @@ static bool meets(const place *p, const tacit_access *other, ti_box *where)
 {
     ti_box range = ti_task_range(p->task);
     ti_mapper part[2][TI_MAPPER_PARTS];
-    if (bounds_are_apart(&range, p->access, other)) {
-        return false;
-    }
     const ti_access a = access_of(p, p->access, part[0]), b = access_of(p, other, part[1]);
     return ti_accesses_meet(&a, &b, &range, where);
 }
@@ -343,8 +355,11 @@ static tacit_status check_pair(place *p, uint32_t index)
     const tacit_access *a = p->access, *other = &p->task->access[index];
     bool is_reader = a->mode == TACIT_READ, reduces = a->mode == TACIT_REDUCE || other->mode == TACIT_REDUCE;
     const tacit_access *w = is_reader ? other : a;
-    ti_box where = a->buffer->info.extent;
-    if (w->mode == TACIT_READ) {
+    if (w->mode == TACIT_READ || (!reduces && tiles_are_apart(a, other))) {
+        return TACIT_OK;
+    }
+    ti_box where = a->buffer->info.extent, range = ti_task_range(p->task);
+    if (!reduces && bounds_are_apart(&range, a, other)) {
         return TACIT_OK;
     }
     if (!is_reader && other->mode != TACIT_READ) {

@@ -66,10 +66,7 @@ static void drop_node(ti_region_map *map, ti_region_node *node, int max_spares)
         map->spare = node;
         map->spares++;
     } else {
-        if (map->fingers) {
-            memset(map->fingers, 0, TI_REGION_FINGERS * sizeof(*map->fingers));
-        }
-        map->freed++;
+        map->freed++; /* other fingers do not count any more */
         free_node(node);
     }
 }
@@ -99,6 +96,13 @@ static void free_tree(ti_region_node *node, int height)
     free_node(node);
 }
 
+static void drop_fingers(ti_region_map *map)
+{
+    ti_free(map->fingers, map->fingers ? ti_region_fingers_size(map) : 0);
+    map->fingers = NULL;
+    map->max_fingers = 0;
+}
+
 void ti_region_map_fini(ti_region_map *map)
 {
     if (map->root) {
@@ -110,7 +114,7 @@ void ti_region_map_fini(ti_region_map *map)
         free_node(node);
     }
     ti_vec_fini(&map->orphans);
-    ti_free(map->fingers, map->fingers ? TI_REGION_FINGERS * sizeof(*map->fingers) : 0);
+    drop_fingers(map);
     ti_region_map_init(map);
 }
 
@@ -427,6 +431,9 @@ static void shorten(ti_region_map *map)
         map->root = ti_region_child(old, 0);
         map->height--;
         drop_node(map, old, MAX_SPARE);
+    }
+    if (map->max_fingers > TI_REGION_FINGERS) { /* what was large is small: memory goes, too */
+        drop_fingers(map);
     }
 }
 

@@ -6,8 +6,8 @@
  *
  * Searching is what costs, so it is avoided where possible. The map remembers where it found something last, and each
  * leaf where the next thing was found: a loop over entries in order searches the tree once per leaf, and the next time
- * not at all. A tall tree also remembers where it found what it was asked for of late: tiles that are used again and
- * again are not searched for.
+ * not at all. A tall tree also has a hash from the corners that it was asked for to where it found them: tiles that are
+ * used again and again are not searched for, however many there are.
  *
  * Invariants: entries are disjoint unless `overlapping` is set, so what one entry covers is looked for nowhere else.
  * A query's result is ordered by minimum corner, whatever the shape of the tree, so nodes with equal contents see equal
@@ -47,6 +47,7 @@ typedef struct ti_region_map {
     ti_region_node *finger;    /* the leaf of the entry that was found last, from which loops go on; or NULL */
     int at;                    /* that entry's place in the leaf */
     ti_region_finger *fingers; /* where things were found, by the corner asked for; NULL until the tree has height */
+    size_t max_fingers;        /* a power of two, which grows with the map */
     ti_region_entries orphans; /* scratch: entries that lose their leaves for a moment, and neighbours to join */
 } ti_region_map;
 

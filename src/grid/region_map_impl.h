@@ -41,18 +41,32 @@ static inline ti_region_node *ti_region_child(const ti_region_node *node, int i)
     return (ti_region_node *)(uintptr_t)ti_region_values(node)[i];
 }
 
-/* Where an entry was. What is there now may be another one, or none: whoever follows a finger looks. */
+/* Where an entry was, by the corner that was asked for: a hash of as many places as the map has entries, and more, each
+ * corner in one of a few places side by side. What is there now may be another entry, or none: whoever follows a finger
+ * looks. */
 struct ti_region_finger {
     ti_region_node *leaf;
-    int at;
+    uint32_t round;    /* it counts only if the map has freed no tree node since */
+    uint32_t tag : 24; /* of the corner's hash */
+    uint32_t at : 8;
 };
-enum { TI_REGION_FINGERS = 256 };
+enum { TI_REGION_FINGERS = 256, TI_REGION_FINGER_WAYS = 4 };
+static const uint32_t ti_region_tags = 0xffffff; /* that a finger can tell apart */
 
-static inline ti_region_finger *ti_region_finger_for(const ti_region_map *map, const ti_box *box)
+static inline uint64_t ti_region_corner_hash(const ti_box *box)
 {
     uint64_t h = (uint64_t)box->min[0] * 0x9e3779b97f4a7c15u ^ (uint64_t)box->min[1] * 0xc2b2ae3d27d4eb4fu ^
                  (uint64_t)box->min[2] * 0x165667b19e3779f9u;
-    return &map->fingers[h >> 56 & (TI_REGION_FINGERS - 1)];
+    return (h ^ h >> 32) * 0x9e3779b97f4a7c15u;
+}
+/* The first of the places that a hash may be in; those behind the last one are there, too. */
+static inline ti_region_finger *ti_region_fingers_of(const ti_region_map *map, uint64_t hash)
+{
+    return &map->fingers[hash >> 32 & (map->max_fingers - 1)];
+}
+static inline size_t ti_region_fingers_size(const ti_region_map *map)
+{
+    return (map->max_fingers + TI_REGION_FINGER_WAYS - 1) * sizeof(ti_region_finger);
 }
 
 static inline ti_box ti_region_node_bounding(const ti_region_node *node)
@@ -72,15 +86,43 @@ static inline void ti_region_point_at(ti_region_map *map, ti_region_node *leaf, 
     map->at = at;
 }
 
-/* Follow the finger of what was asked for before. */
+/* Follow the finger of what was asked for before. Within its leaf the entry may have moved. */
 static inline bool ti_region_fingers_cover(ti_region_map *map, const ti_box *box)
 {
-    const ti_region_finger *f = ti_region_finger_for(map, box);
-    if (!f->leaf || f->at >= f->leaf->count || f->leaf->inner || !ti_box_covers(&f->leaf->box[f->at], box)) {
-        return false;
+    uint64_t hash = ti_region_corner_hash(box);
+    ti_region_finger *f = ti_region_fingers_of(map, hash);
+    for (int way = 0; way < TI_REGION_FINGER_WAYS; way++, f++) {
+        if (f->tag != (hash & ti_region_tags) || !f->leaf || f->round != map->freed || f->leaf->inner) {
+            continue;
+        }
+        if (f->at < f->leaf->count && ti_box_covers(&f->leaf->box[f->at], box)) {
+            ti_region_point_at(map, f->leaf, f->at);
+            return true;
+        }
+        for (int i = 0; i < f->leaf->count; i++) {
+            if (ti_box_covers(&f->leaf->box[i], box)) {
+                f->at = (uint32_t)i;
+                ti_region_point_at(map, f->leaf, i);
+                return true;
+            }
+        }
     }
-    ti_region_point_at(map, f->leaf, f->at);
-    return true;
+    return false;
+}
+
+/* Whether a finger is at the entry that is exactly this box, which tiles are. */
+static inline bool ti_region_fingers_find(ti_region_map *map, const ti_box *box)
+{
+    uint64_t hash = ti_region_corner_hash(box);
+    const ti_region_finger *f = ti_region_fingers_of(map, hash);
+    for (int way = 0; way < TI_REGION_FINGER_WAYS; way++, f++) {
+        if (f->tag == (hash & ti_region_tags) && f->leaf && f->round == map->freed && f->at < f->leaf->count &&
+            !f->leaf->inner && ti_box_equal(&f->leaf->box[f->at], box)) {
+            ti_region_point_at(map, f->leaf, f->at);
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Go on from the finger's leaf to where others went on. */
@@ -114,6 +156,12 @@ static inline bool ti_region_finger_covers(ti_region_map *map, const ti_box *box
     }
     return map->height > 0 &&
            (ti_region_follow_covers(map, box) || (map->fingers && ti_region_fingers_cover(map, box)));
+}
+
+/* The same, but tiles come first. */
+static inline bool ti_region_goes_on(ti_region_map *map, const ti_box *box)
+{
+    return (map->fingers && ti_region_fingers_find(map, box)) || ti_region_finger_covers(map, box);
 }
 
 /* For TI_VALIDATE. Large maps are left to tests, since it takes a look at every entry. */

@@ -6,6 +6,17 @@
 
 enum { FANOUT = TI_REGION_FANOUT, MIN_COUNT = TI_REGION_MIN_COUNT, MAX_INSERTED = 16 };
 
+/* Room for all entries. What was known is found again when it is asked for. */
+static void grow_fingers(ti_region_map *map)
+{
+    ti_free(map->fingers, map->fingers ? ti_region_fingers_size(map) : 0);
+    map->max_fingers = TI_MAX(map->max_fingers, (size_t)TI_REGION_FINGERS);
+    while (3 * map->max_fingers < 4 * map->count) {
+        map->max_fingers *= 2;
+    }
+    map->fingers = ti_alloc_zero(ti_region_fingers_size(map));
+}
+
 void ti_region_remember(ti_region_map *map, ti_region_node *before, const ti_box *box)
 {
     TI_ASSERT(map->height > 0 && map->finger && map->at < map->finger->count);
@@ -14,10 +25,18 @@ void ti_region_remember(ti_region_map *map, ti_region_node *before, const ti_box
         before->follow_at = map->at;
         before->follow_round = map->freed;
     }
-    if (!map->fingers) {
-        map->fingers = TI_NEW_ARRAY(ti_region_finger, TI_REGION_FINGERS);
+    if (!map->fingers || 3 * map->max_fingers < 4 * map->count) {
+        grow_fingers(map);
     }
-    *ti_region_finger_for(map, box) = (ti_region_finger){ map->finger, map->at };
+    uint64_t hash = ti_region_corner_hash(box);
+    ti_region_finger *first = ti_region_fingers_of(map, hash), *to = first;
+    for (int way = 0; way < TI_REGION_FINGER_WAYS; way++) {
+        if (!first[way].leaf || first[way].tag == (hash & ti_region_tags) || first[way].round != map->freed) {
+            to = &first[way];
+            break;
+        }
+    }
+    *to = (ti_region_finger){ map->finger, map->freed, hash & ti_region_tags, (uint32_t)map->at & 0xff };
 }
 
 /* ---- exact boxes */
@@ -43,7 +62,7 @@ static bool find_below(ti_region_map *map, ti_region_node *node, int height, con
 
 uint64_t *ti_region_map_near(ti_region_map *map, const ti_box *box)
 {
-    if (ti_region_finger_covers(map, box) && ti_box_equal(&map->finger->box[map->at], box)) {
+    if (ti_region_goes_on(map, box) && ti_box_equal(&map->finger->box[map->at], box)) {
         return &ti_region_values(map->finger)[map->at];
     }
     return NULL;
@@ -52,8 +71,12 @@ uint64_t *ti_region_map_near(ti_region_map *map, const ti_box *box)
 uint64_t *ti_region_map_find(ti_region_map *map, const ti_box *box)
 {
     uint64_t *value = map->count ? ti_region_map_near(map, box) : NULL;
+    ti_region_node *before = map->finger;
     if (!value && map->count && find_below(map, map->root, map->height, box)) {
         value = &ti_region_values(map->finger)[map->at];
+        if (map->height > 0) {
+            ti_region_remember(map, before, box);
+        }
     }
     return value;
 }
@@ -152,7 +175,7 @@ void ti_region_map_query(ti_region_map *map, const ti_box *box, ti_region_entrie
     if (!map->count || ti_box_is_empty(box)) {
         return;
     }
-    if (!map->overlapping && ti_region_finger_covers(map, box)) {
+    if (!map->overlapping && ti_region_goes_on(map, box)) {
         ti_region_entry entry = { map->finger->box[map->at], ti_region_values(map->finger)[map->at] };
         ti_vec_push(out, entry);
         return;
@@ -200,7 +223,7 @@ void ti_region_map_refer(ti_region_map *map, const ti_box *box, ti_region_refs *
     if (!map->count || ti_box_is_empty(box)) {
         return;
     }
-    if (!map->overlapping && ti_region_finger_covers(map, box)) {
+    if (!map->overlapping && ti_region_goes_on(map, box)) {
         ti_region_ref ref = { &map->finger->box[map->at], &ti_region_values(map->finger)[map->at] };
         ti_vec_push(out, ref);
         return;

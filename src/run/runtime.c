@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "device/host.h"
+#include "exec/ahead.h"
 #include "run/agreement.h"
 #include "run/attendant.h"
 #include "run/choose.h"
@@ -36,7 +37,7 @@ struct ti_runtime {
     ti_dry_run *dry; /* NULL: a live run */
     ti_runtime_taker *take;
     void *take_user;
-    uint64_t submitted_points;
+    ti_ahead ahead;
     uint64_t released;
     ti_executor_progress progress;
     _Alignas(TI_CACHE_LINE) ti_lock scheduling;
@@ -526,16 +527,16 @@ typedef enum wait_kind { WAIT_NEAR, WAIT_ROOM, WAIT_SIGNAL, WAIT_POINTS, WAIT_SE
 
 static bool holds(ti_runtime *rt, wait_kind kind, const ti_signal *signal)
 {
-    TI_ASSERT(executed_points(rt) <= rt->submitted_points && (kind == WAIT_SIGNAL) == (signal != NULL));
+    TI_ASSERT(executed_points(rt) <= rt->ahead.points && (kind == WAIT_SIGNAL) == (signal != NULL));
     switch (kind) {
     case WAIT_NEAR: /* the program is not too far ahead */
-        return rt->submitted_points - executed_points(rt) <= (uint64_t)rt->config.run_ahead;
+        return ti_ahead_is_near(&rt->ahead, executed_points(rt), (uint64_t)rt->config.run_ahead);
     case WAIT_ROOM:
         return ti_ring_space(&rt->scheduler.tasks) > 0;
     case WAIT_SIGNAL:
         return atomic_load_explicit(&signal->set, memory_order_acquire) != 0;
     case WAIT_POINTS:
-        return rt->submitted_points == executed_points(rt);
+        return rt->ahead.points == executed_points(rt);
     case WAIT_SETTLED:
         return ti_agreement_is_settled(rt->agreement);
     }
@@ -615,7 +616,7 @@ static size_t add_task(ti_runtime *rt, ti_task *task, const ti_task *made[TI_TAS
 static void submit(ti_runtime *rt, ti_task *task)
 {
     const ti_task *made[TI_TASK_GRAPH_BATCH];
-    uint64_t points = rt->submitted_points;
+    uint64_t points = rt->ahead.points;
     size_t count = add_task(rt, task, made);
     if (rt->agreement) {
         ti_agreement_note(rt->agreement, task);
@@ -627,14 +628,14 @@ static void submit(ti_runtime *rt, ti_task *task)
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        rt->submitted_points += made[i]->kind == TI_TASK_HORIZON || made[i]->kind == TI_TASK_EPOCH;
+        ti_ahead_note(&rt->ahead, made[i], rt->system.node);
         push_task(rt, made[i]);
     }
     if (rt->mode == TI_RUN_INLINE) {
         run_inline(rt);
     }
     ti_dry_run_take(rt->dry, made, count);
-    if (rt->dry && points != rt->submitted_points) {
+    if (rt->dry && points != rt->ahead.points) {
         ti_dry_run_note_held(rt->dry, rt->tasks, rt->scheduler.commands, rt->scheduler.graph);
     }
     if (!holds(rt, WAIT_NEAR, NULL)) {

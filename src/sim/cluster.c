@@ -106,11 +106,6 @@ static void plan(ti_cluster *c, node *n, const ti_task *task)
     keep_planned(c, n, ti_instruction_graph_add(n->instructions, ti_command_graph_add(n->commands, &task, 1)));
 }
 
-static bool is_point(const ti_task *task)
-{
-    return task->kind == TI_TASK_HORIZON || task->kind == TI_TASK_EPOCH;
-}
-
 /* Whether the program gets a value, or has its initial contents copied. */
 static bool has_value(const ti_task *task)
 {
@@ -121,11 +116,9 @@ static bool has_value(const ti_task *task)
 static void submit(ti_cluster *c, node *n, const ti_task *task)
 {
     plan(c, n, task);
-    n->submitted[TI_CLUSTER_POINTS] += is_point(task);
+    ti_ahead_note(&n->ahead, task, n->system.node);
+    n->submitted[TI_CLUSTER_POINTS] = n->ahead.points;
     n->submitted[TI_CLUSTER_VALUES] += has_value(task);
-    uint64_t points = n->submitted[TI_CLUSTER_POINTS];
-    n->waits_for = TI_CLUSTER_POINTS;
-    n->until = points > c->run_ahead ? points - c->run_ahead : 0;
     n->is_ahead = true;
 }
 

@@ -3,6 +3,7 @@
 #define TI_SIM_IMPL_H
 
 #include "base/map.h"
+#include "exec/ahead.h"
 #include "exec/engine.h"
 #include "plan/command/graph.h"
 #include "plan/instruction/graph.h"
@@ -66,10 +67,11 @@ typedef struct node {
     TI_VEC(const ti_instruction *) planned; /* not visible to the executor yet */
     size_t planned_head;
     uint64_t next_step;              /* of the program */
-    bool starved, blocked, is_ahead; /* near: blocked because the program is too far ahead */
+    bool starved, blocked, is_ahead; /* is_ahead: what may block it is that the program is too far ahead */
     ti_chain chain;                  /* starved: what led to that */
-    ti_cluster_event waits_for;
-    uint64_t until; /* so many of those are executed */
+    ti_ahead ahead;
+    ti_cluster_event waits_for; /* unless is_ahead */
+    uint64_t until;             /* so many of those are executed */
     uint64_t submitted[TI_CLUSTER_EVENTS], executed[TI_CLUSTER_EVENTS];
     uint64_t point, released;              /* the last task executed that is a point, and what was released */
     double application, planner, executor; /* when each thread is free */

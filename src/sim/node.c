@@ -17,14 +17,15 @@ double ti_sim_use(const ti_cluster *c, double *free_at, double ns)
     return *free_at;
 }
 
-static bool may_go_on(const node *n)
+static bool may_go_on(const ti_cluster *c, const node *n)
 {
-    return n->executed[n->waits_for] >= n->until;
+    return n->is_ahead ? ti_ahead_is_near(&n->ahead, n->executed[TI_CLUSTER_POINTS], c->run_ahead)
+                       : n->executed[n->waits_for] >= n->until;
 }
 
 void ti_sim_go_on(ti_cluster *c, node *n)
 {
-    n->blocked = !may_go_on(n);
+    n->blocked = !may_go_on(c, n);
     if (!n->blocked) {
         ti_sim_later(c, TI_MAX(n->application, c->now), n->system.node, EVENT_APPLICATION, 0, TI_PATH_PLANNING);
     }
@@ -52,7 +53,7 @@ void ti_sim_complete(ti_cluster *c, node *n, uint64_t instruction)
     c->last = ti_paths_extend(&c->paths, c->chain, c->chain.slot, 0);
     ti_paths_drop(&c->paths, before);
     c->result.ns = c->now;
-    if (n->blocked && may_go_on(n)) {
+    if (n->blocked && may_go_on(c, n)) {
         ti_sim_go_on(c, n);
     }
 }

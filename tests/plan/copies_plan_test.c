@@ -135,6 +135,37 @@ static void random_placed_tasks_send_what_is_needed(void **state)
     }
 }
 
+/* Columns of tiles of one node are not merged, to be cut again in the next round; who reads all of them makes one
+ * entry. */
+static void tiles_stay_entries(void **state)
+{
+    (void)state;
+    static tiles t;
+    for (int nodes = 5; nodes <= 11; nodes += 3) {
+        tiles_init(&t, nodes, 24);
+        int all = t.side * t.side;
+        for (int i = 0; i < 5 * all; i++) {
+            int at = i % all, column = at % t.side, across = (at + all / 2) % all; /* the halves in turns */
+            int row = across % (all / 2) / t.side, read[3] = { across }, reads = 1;
+            if (column + 1 < t.side) {
+                read[reads++] = across + 1;
+            }
+            if (row > 0) {
+                read[reads++] = across - t.side;
+            }
+            submit(&t, column % nodes, at, read, reads);
+        }
+        assert_in_range(plan_entries(&t.plan), all - 2 * t.side, all);
+        size_t side = 2 * (size_t)t.side;
+        gen_task everything = { .name = "R",
+                                .range = tacit_range2(side, side),
+                                .access = { plan_read(0, tacit_all()) } };
+        plan_task(&t.plan, everything);
+        assert_int_equal(plan_entries(&t.plan), 1);
+        plan_fini(&t.plan);
+    }
+}
+
 /* ---- one buffer, many readers */
 
 static gen_task reads(tacit_range range, tacit_mapper mapper)
@@ -226,6 +257,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tiled_factorisation_sends_each_tile_once),
         cmocka_unit_test(random_placed_tasks_send_what_is_needed),
+        cmocka_unit_test(tiles_stay_entries),
         cmocka_unit_test(placed_readers_are_all_remembered),
         cmocka_unit_test(readers_of_a_split_write_are_remembered),
         cmocka_unit_test(eight_widths_in_turn_bring_each_element_once),

@@ -129,7 +129,7 @@ struct ti_command_graph {
 };
 
 /* Each of these files calls those before it only: emit, shape, divide, anticipate, edge, forward, reduce, replay,
- * plan, window, graph. */
+ * placed, plan, window, graph. */
 
 /* With one node there is nothing to send, so no versions are kept. */
 static inline bool ti_command_is_distributed(const ti_command_graph *graph)
@@ -197,6 +197,9 @@ void ti_command_replay_record(ti_command_graph *graph, const ti_task *task, cons
 void ti_command_replay_end(const ti_task *task, const ti_command_shape *known);
 /* Whether lookahead has nothing to wait for, as far as this buffer goes. */
 bool ti_command_replay_passes(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer);
+
+/* placed.c: whether the task concerns other nodes only; then the versions know of it, and nothing is left to do. */
+bool ti_command_passes_by(ti_command_graph *graph, const ti_task *task);
 
 /* plan.c */
 /* Plan a task, whatever it is. */

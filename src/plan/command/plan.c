@@ -111,6 +111,9 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
         emit_execution(graph, task, piece, 1);
         return;
     }
+    if (ti_command_is_distributed(graph) && ti_command_passes_by(graph, task)) {
+        return;
+    }
     const ti_command_shape *known = ti_command_shape_of(graph, task);
     if (ti_command_is_distributed(graph)) {
         transfer_all(graph, task, known);

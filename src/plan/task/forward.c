@@ -166,6 +166,9 @@ static void look_at_hit(ti_forwards *f, const ti_task *task, const ti_access *ac
     const ti_manner *m = ti_producer_manner(producers, p);
     bool known = m && !m->reduced;
     bool pinned = known && m->geometry.place >= 0 && task->shape->place >= 0; /* from one node to one node */
+    if (pinned && !f->explain) {                                              /* no forward comes of it */
+        return;
+    }
     bool moves = !known || !ti_mapper_equal(&m->mapper, &access->mapper[mapper]) ||
                  memcmp(&m->geometry, geometry_of(f, task), sizeof(ti_geometry)) !=
                      0; /* unless read as it was written */

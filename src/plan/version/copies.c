@@ -21,14 +21,17 @@ static void drop_copies(ti_interned *interned, bool keep_memory)
     }
 }
 
+/* The sets that a tile goes through until all who read it have done so serve again. */
 void ti_copies_cache_init(ti_copies_cache *cache)
 {
-    *cache = (ti_copies_cache){ .values.drop = drop_copies };
+    enum { STEPS = 8 };
+    *cache = (ti_copies_cache){ .values.drop = drop_copies, .values.per_referred = STEPS };
 }
 
 void ti_copies_cache_fini(ti_copies_cache *cache)
 {
     ti_interner_fini(&cache->values);
+    ti_free(cache->step, cache->steps * sizeof(*cache->step));
     ti_vec_fini(&cache->draft.nodes);
     ti_vec_fini(&cache->draft.reader);
 }
@@ -162,7 +165,7 @@ static ti_node_range nodes_of(const ti_holder *h)
     return (ti_node_range){ h->split->node_a, h->split->node_b };
 }
 
-ti_copies *ti_copies_add_nodes(ti_copies_cache *cache, const ti_copies *c, ti_node_range range)
+static ti_copies *make_sum(ti_copies_cache *cache, const ti_copies *c, ti_node_range range)
 {
     draft_nodes(cache, c, range, true);
     ti_vec_clear(&cache->draft.reader);
@@ -172,6 +175,35 @@ ti_copies *ti_copies_add_nodes(ti_copies_cache *cache, const ti_copies *c, ti_no
         }
     }
     return intern(cache);
+}
+
+/* Where the step from `c` by `range` is kept. There are more places than values. */
+static struct ti_copies_step *step_of(ti_copies_cache *cache, const ti_copies *c, ti_node_range range)
+{
+    enum { LEAST = 64, PER_VALUE = 2 };
+    if (cache->steps < PER_VALUE * cache->values.count || !cache->step) {
+        ti_free(cache->step, cache->steps * sizeof(*cache->step));
+        cache->steps = TI_MAX(cache->steps, (size_t)LEAST);
+        while (cache->steps < PER_VALUE * cache->values.count) {
+            cache->steps *= 2;
+        }
+        cache->step = TI_NEW_ARRAY(struct ti_copies_step, cache->steps);
+    }
+    uint64_t words[2] = { (uint64_t)(uintptr_t)c, (uint64_t)(uint32_t)range.a << 32 | (uint32_t)range.b };
+    return &cache->step[ti_hash64(ti_hash64(words[0]) ^ words[1]) & (cache->steps - 1)];
+}
+
+/* Tiles are read by the same nodes again and again. */
+ti_copies *ti_copies_add_nodes(ti_copies_cache *cache, const ti_copies *c, ti_node_range range)
+{
+    struct ti_copies_step *step = step_of(cache, c, range);
+    if (!step->after || step->before != c || step->range.a != range.a || step->range.b != range.b ||
+        step->trims != cache->values.trims) {
+        ti_copies *after = make_sum(cache, c, range);
+        *step = (struct ti_copies_step){ c, after, range, cache->values.trims };
+    }
+    step->after->interned.last_use = ++cache->values.clock;
+    return step->after;
 }
 
 ti_copies *ti_copies_add_reader(ti_copies_cache *cache, ti_copies *c, ti_holder *reader)

@@ -6,7 +6,7 @@
  *
  * Bounds: a set has at most half as many intervals as there are nodes. At most TI_COPIES_READERS holders are
  * remembered; then the oldest is forgotten and counted, which may cost a message and never a wrong value. There are at
- * most as many values as entries refer to, and a few. Scheduler thread. */
+ * most eight times as many values as entries refer to, and a few. Scheduler thread. */
 #ifndef TI_COPIES_H
 #define TI_COPIES_H
 
@@ -28,7 +28,14 @@ typedef struct ti_copies {
 
 typedef struct ti_copies_cache {
     ti_interner values;
-    ti_copies draft;    /* scratch */
+    ti_copies draft; /* scratch */
+    struct ti_copies_step {
+        const ti_copies *before;
+        ti_copies *after;
+        ti_node_range range;
+        uint64_t trims; /* of the interner: since then no value has gone */
+    } * step;           /* what became of values to which nodes were added; a hash, NULL until nodes are added */
+    size_t steps;       /* a power of two */
     uint64_t forgotten; /* readers */
 } ti_copies_cache;
 

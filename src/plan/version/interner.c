@@ -51,10 +51,14 @@ void *ti_interner_take(ti_interner *t, size_t size)
 /* Drop what nobody refers to and nobody asked for lately. */
 static void trim(ti_interner *t)
 {
+    uint64_t kept = IDLE_KEPT + t->per_referred * t->referred;
+    t->trims++;
+    t->referred = 0;
     for (size_t i = 0; i < t->buckets; i++) {
         for (ti_interned **at = &t->bucket[i]; *at;) {
             ti_interned *v = *at;
-            if (v->refs == 0 && v->last_use + IDLE_KEPT < t->clock) {
+            t->referred += v->refs > 0;
+            if (v->refs == 0 && v->last_use + kept < t->clock) {
                 *at = v->next;
                 t->count--;
                 drop(t, v);

@@ -1,8 +1,8 @@
 /* Interned values: equal values are one object, so that they are compared by pointer and what follows from them is
  * computed once.
  *
- * A hash table with chains. Values are counted by those who refer to them. A few that nobody refers to are kept,
- * because loops ask for them again. What is found depends on values only, never on addresses. Scheduler thread. */
+ * A hash table with chains. Values are counted by those who refer to them. Some that nobody refers to are kept, because
+ * loops ask for them again. What is found depends on values only, never on addresses. Scheduler thread. */
 #ifndef TI_INTERNER_H
 #define TI_INTERNER_H
 
@@ -22,7 +22,10 @@ typedef struct ti_interner {
     ti_interned **bucket;
     size_t buckets, count;
     uint64_t clock, next_trim;
-    ti_interned *spare; /* whose memory serves again: loops over many tiles need new values all the time */
+    uint64_t trims;        /* values go only when this changes */
+    uint32_t per_referred; /* so many more are kept for each that somebody refers to */
+    uint64_t referred;     /* when it was trimmed last */
+    ti_interned *spare;    /* whose memory serves again: loops over many tiles need new values all the time */
     size_t spares;
     void (*drop)(ti_interned *value, bool keep_memory); /* the value goes; its memory too, unless it is kept */
 } ti_interner;

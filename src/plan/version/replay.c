@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { MAX_ENTRIES = 64, MAX_BYTES = 2 << 20 };
+enum { MAX_BYTES = 2 << 20 };
 /* Unused recordings before recording backs off, how many are tried afterwards, and for how many tasks it backs off. */
 enum { MAX_UNUSED = 128, AGAIN = 16, MIN_BACK_OFF = 64, MAX_BACK_OFF = 4096 };
 
@@ -101,7 +101,7 @@ static bool is_same_content(const ti_replay_content *c, const ti_versions *now)
 /* The number of what the map shows: a new one where it has none. 0: there is no room. */
 static int number_content(ti_replay *r, ti_version_map *map)
 {
-    if (map->index.count > MAX_ENTRIES) {
+    if (map->index.count > TI_REPLAY_ENTRIES) {
         return 0;
     }
     const ti_versions *now = ti_version_map_query(map, &map->extent);

@@ -38,6 +38,7 @@ typedef struct ti_replay_step {
 typedef TI_VEC(ti_version) ti_replay_content; /* holders referenced */
 
 enum { TI_REPLAY_STEPS = 96, TI_REPLAY_CONTENTS = 16, TI_REPLAY_LAG = 32 };
+enum { TI_REPLAY_ENTRIES = 64 }; /* of maps whose contents are kept */
 
 /* Of one buffer. A zeroed one knows nothing. */
 typedef struct ti_replay {
@@ -62,6 +63,11 @@ void ti_replay_fini(ti_replay *r);
 
 /* Bring the map up to date. */
 void ti_replay_settle(ti_replay *r, ti_version_map *map);
+/* The map, which is up to date, is changed by somebody else. */
+static inline void ti_replay_lose(ti_replay *r)
+{
+    r->at = r->base = 0;
+}
 
 /* What `task` will do to the buffer of the map, or NULL. Changes nothing. */
 const ti_replay_step *ti_replay_find(const ti_replay *r, const ti_task *task, const ti_buffer_info *buffer);

@@ -90,12 +90,15 @@ static void insert(ti_version_map *map, ti_version *v)
 {
     TI_ASSERT(!ti_box_is_empty(&v->box) && ti_box_covers(&map->extent, &v->box));
     ti_region_map_insert(&map->index, &v->box, (uint64_t)(uintptr_t)v);
+    map->changes++;
+    map->most = TI_MAX(map->most, map->index.count);
     mark_dirty(map, v);
 }
 
 static void remove_from_index(ti_version_map *map, ti_version *v)
 {
     ti_region_map_remove(&map->index, &v->box, (uint64_t)(uintptr_t)v);
+    map->changes++;
 }
 
 static ti_version *copy_version(ti_version_map *map, const ti_version *v, const ti_box *box)
@@ -114,6 +117,7 @@ void ti_version_map_init(ti_version_map *map, const ti_box *extent, int nodes, b
     map->extent = *extent;
     map->nodes = nodes;
     map->evaluated = evaluated;
+    map->changes = 1;
     ti_region_map_init(&map->index);
     ti_holder_cache_init(&map->holders, evaluated);
     ti_copies_cache_init(&map->copies);
@@ -155,6 +159,12 @@ const ti_versions *ti_version_map_query(ti_version_map *map, const ti_box *box)
         ti_vec_push(&map->hit, (ti_version *)(uintptr_t)map->found.data[i].value);
     }
     return &map->hit;
+}
+
+ti_version *ti_version_map_find(ti_version_map *map, const ti_box *box)
+{
+    const uint64_t *at = ti_region_map_find(&map->index, box);
+    return at ? (ti_version *)(uintptr_t)*at : NULL;
 }
 
 static int by_corner(const void *a, const void *b)
@@ -206,15 +216,30 @@ static bool same_version(const ti_version *x, const ti_version *y)
     return ti_version_has_writer_of(x, y) && x->copies == y->copies;
 }
 
+/* Where no entry has been cut or merged since, as with tiles, the neighbours are known. */
+static void find_beside(ti_version_map *map, ti_version *v)
+{
+    if (v->beside_at == map->changes) {
+        return;
+    }
+    ti_vec_clear(&map->found);
+    ti_region_map_query_joining(&map->index, &v->box, &map->found);
+    TI_ASSERT(map->found.count <= TI_COUNT(v->beside));
+    v->besides = 0;
+    for (size_t i = 0; i < map->found.count; i++) {
+        v->beside[v->besides++] = (ti_version *)(uintptr_t)map->found.data[i].value;
+    }
+    v->beside_at = map->changes;
+}
+
 /* Merge `v` with the first neighbour that equals it; the one with the smaller corner stays. NULL if there is none. */
 static ti_version *merge_once(ti_version_map *map, ti_version *v)
 {
-    ti_vec_clear(&map->found);
-    ti_region_map_query_joining(&map->index, &v->box, &map->found);
-    for (size_t i = 0; i < map->found.count; i++) {
-        ti_version *w = (ti_version *)(uintptr_t)map->found.data[i].value;
+    find_beside(map, v);
+    for (int i = 0; i < v->besides; i++) {
+        ti_version *w = v->beside[i];
         ti_box joined;
-        if (w == v || !ti_box_join(&v->box, &w->box, &joined) || !same_version(v, w)) {
+        if (!same_version(v, w) || !ti_box_join(&v->box, &w->box, &joined)) {
             continue;
         }
         ti_version *low = ti_box_compare(&v->box, &w->box) < 0 ? v : w, *high = low == v ? w : v;
@@ -295,15 +320,35 @@ static ti_version *cut_out(ti_version_map *map, ti_version *v, const ti_box *box
     return v;
 }
 
+/* Whether an entry that is used by itself stays apart from its neighbours, as tiles should, which would be cut again
+ * (R3). Contents of smaller maps are compared as wholes (replay.h), and cheap to merge. */
+static bool stays_apart(const ti_version_map *map)
+{
+    return map->index.count > TI_VERSION_MANY;
+}
+
+/* What has been inserted last, and one node wrote: a tile that was cut out of what is around it is used again. */
+static void keep_cut(ti_version_map *map, ti_version *v)
+{
+    size_t last = map->dirty.count - 1;
+    if (stays_apart(map) && map->index.count <= TI_VERSION_APART && map->dirty.count && map->dirty.data[last] == v) {
+        map->dirty.count = last;
+        v->dirty = false;
+    }
+}
+
 /* Make `box` one entry, undefined as yet. */
 static ti_version *clear_box(ti_version_map *map, const ti_box *box)
 {
-    ti_version_map_query(map, box);
-    if (map->hit.count == 1 && ti_box_equal(&map->hit.data[0]->box, box)) {
-        drop_holders(map->hit.data[0]);
-        mark_dirty(map, map->hit.data[0]);
-        return map->hit.data[0];
+    ti_version *exact = ti_version_map_find(map, box);
+    if (exact) {
+        drop_holders(exact);
+        if (!stays_apart(map)) {
+            mark_dirty(map, exact);
+        }
+        return exact;
     }
+    ti_version_map_query(map, box);
     for (size_t i = 0; i < map->hit.count; i++) {
         ti_version *inside = cut_out(map, map->hit.data[i], box, true);
         remove_from_index(map, inside);
@@ -317,15 +362,20 @@ static ti_version *clear_box(ti_version_map *map, const ti_box *box)
 
 void ti_version_map_set(ti_version_map *map, const ti_box *box, int a, int b)
 {
-    set_nodes(clear_box(map, box), a, b);
-    settle(map);
+    ti_version *v = clear_box(map, box);
+    set_nodes(v, a, b);
+    if (b == a + 1) {
+        keep_cut(map, v);
+    }
+    if (map->dirty.count) {
+        settle(map);
+    }
 }
 
 /* Whether the box is an entry that this writer wrote before, and nobody else has read since: then nothing changes. */
 static bool is_as_written(ti_version_map *map, const ti_holder *writer, const ti_box *box)
 {
-    const uint64_t *at = ti_region_map_find(&map->index, box);
-    const ti_version *v = at ? (const ti_version *)(uintptr_t)*at : NULL;
+    const ti_version *v = writer->constant ? NULL : ti_version_map_find(map, box);
     return v && v->kind == TI_WRITER_SPLIT && v->writer == writer && !v->copies;
 }
 
@@ -338,12 +388,17 @@ void ti_version_map_write(ti_version_map *map, ti_holder *writer)
         ti_version *v = clear_box(map, &writer->image.data[i]);
         if (writer->constant) {
             set_nodes(v, writer->split->node_a, writer->split->node_b);
+            if (v->b == v->a + 1) {
+                keep_cut(map, v);
+            }
         } else {
             v->kind = TI_WRITER_SPLIT;
             v->writer = ti_holder_ref(writer);
         }
     }
-    settle(map);
+    if (map->dirty.count) {
+        settle(map);
+    }
 }
 
 /* ---- reading (R4) */
@@ -404,15 +459,56 @@ static void read_entry(ti_version_map *map, ti_version *v, ti_holder *reader, co
     }
 }
 
+/* What has been marked last, an entry that was read by itself, need not be merged. */
+static void leave_apart(ti_version_map *map, size_t before)
+{
+    TI_ASSERT(map->dirty.count <= before + 1);
+    if (map->dirty.count > before && stays_apart(map)) {
+        map->dirty.data[--map->dirty.count]->dirty = false;
+    }
+}
+
+/* Tiles that were read together, and follow each other with equal contents, need not stay apart. */
+static void join_hits(ti_version_map *map)
+{
+    for (size_t i = 1; i < map->hit.count && stays_apart(map); i++) {
+        if (same_version(map->hit.data[i - 1], map->hit.data[i])) {
+            mark_dirty(map, map->hit.data[i]);
+        }
+    }
+}
+
 void ti_version_map_read(ti_version_map *map, ti_holder *reader)
 {
     bool many = map->index.count >= TI_VERSION_MANY;
     for (size_t i = 0; i < reader->image.count; i++) {
-        ti_version_map_query(map, &reader->image.data[i]);
+        const ti_box *image = &reader->image.data[i];
+        size_t before = map->dirty.count;
+        ti_version_map_query(map, image);
+        bool alone = map->hit.count == 1 && ti_box_equal(&map->hit.data[0]->box, image);
         for (size_t k = 0; k < map->hit.count; k++) {
-            read_entry(map, map->hit.data[k], reader, &reader->image.data[i], many);
+            read_entry(map, map->hit.data[k], reader, image, many);
+        }
+        if (alone) {
+            leave_apart(map, before);
+        } else {
+            join_hits(map);
         }
     }
+    if (map->dirty.count) {
+        settle(map);
+    }
+}
+
+void ti_version_map_hold(ti_version_map *map, ti_version *v, int q)
+{
+    ti_node_range nodes = { q, q + 1 };
+    if (v->kind == TI_WRITER_UNDEFINED || all_hold(v, nodes)) {
+        return;
+    }
+    bool alone = v->kind == TI_WRITER_SPLIT && v->writer->split->node_a == q && v->writer->split->node_b == q + 1;
+    (alone ? promote : spread)(map, v, nodes, &v->box);
+    leave_apart(map, 0);
     if (map->dirty.count) {
         settle(map);
     }
@@ -449,6 +545,14 @@ bool ti_version_is_free(const ti_version *v, ti_holders reads)
         }
     }
     return true;
+}
+
+int ti_version_sender(const ti_version *v, int q)
+{
+    if (v->kind == TI_WRITER_UNDEFINED || all_hold(v, (ti_node_range){ q, q + 1 })) {
+        return TI_NOBODY;
+    }
+    return v->kind == TI_WRITER_SPLIT || ti_copies_readers(v->copies) ? TI_UNDECIDED : v->a + q % (v->b - v->a);
 }
 
 void ti_demand_fini(ti_demand *demand)
@@ -577,7 +681,8 @@ bool ti_version_map_is_valid(ti_version_map *map)
         for (size_t k = i + 1; k < map->hit.count && valid; k++) {
             ti_box joined;
             valid = !ti_box_meets(&v->box, &map->hit.data[k]->box) &&
-                    !(ti_box_join(&v->box, &map->hit.data[k]->box, &joined) && same_version(v, map->hit.data[k]));
+                    !(map->most <= TI_VERSION_MANY && ti_box_join(&v->box, &map->hit.data[k]->box, &joined) &&
+                      same_version(v, map->hit.data[k]));
         }
     }
     return valid && volume == ti_box_volume(&map->extent) && map->hit.count == map->index.count;

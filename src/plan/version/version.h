@@ -7,9 +7,9 @@
  * (node q owns what the mapper covers for its chunks), or `nodes [a,b)`, all of which hold the box. Copies say who else
  * holds it, because it has read it (plan/version/copies.h).
  *
- * Invariants: entries are disjoint and cover the buffer; no two entries that join to a box have equal writers and equal
- * copies; content depends on tasks, number of nodes and configuration only. doc/internals.md has the rules R1 to
- * R12 by number. Scheduler thread. */
+ * Invariants: entries are disjoint and cover the buffer; while there have not been more than TI_VERSION_MANY, no two
+ * entries that join to a box have equal writers and equal copies; content depends on tasks, number of nodes and
+ * configuration only. doc/internals.md has the rules R1 to R12 by number. Scheduler thread. */
 #ifndef TI_VERSION_H
 #define TI_VERSION_H
 
@@ -17,7 +17,9 @@
 
 typedef enum ti_writer_kind { TI_WRITER_UNDEFINED, TI_WRITER_SPLIT, TI_WRITER_NODES } ti_writer_kind;
 
-enum { TI_VERSION_MANY = 64 };
+/* In a map of more than TI_VERSION_MANY entries, what is used by itself stays an entry; up to TI_VERSION_APART what one
+ * node writes becomes one. */
+enum { TI_VERSION_MANY = 64, TI_VERSION_APART = 1 << 17 };
 
 typedef struct ti_version {
     ti_box box;
@@ -26,6 +28,9 @@ typedef struct ti_version {
     ti_holder *writer; /* split */
     ti_copies *copies; /* referenced */
     bool dirty;        /* waits to be merged */
+    uint8_t besides;
+    uint64_t beside_at;           /* the change of the map after which `beside` was looked for */
+    struct ti_version *beside[6]; /* entries that share a whole face with this one, by minimum corner */
     struct ti_version *next_free;
 } ti_version;
 
@@ -56,6 +61,8 @@ typedef struct ti_version_map {
     ti_holder_cache holders;
     ti_copies_cache copies;
     uint64_t *evaluated;
+    uint64_t changes; /* of the boxes of entries; not 0 */
+    size_t most;      /* entries that there have been */
     ti_version *free;
     ti_versions dirty, hit;
     ti_region_entries found, other;
@@ -73,6 +80,15 @@ void ti_version_map_write(ti_version_map *map, ti_holder *writer);
 void ti_version_map_share(ti_version_map *map, const ti_box *box, int nodes);
 /* Nodes [a,b), and nobody else, hold new contents of `box`. */
 void ti_version_map_set(ti_version_map *map, const ti_box *box, int a, int b);
+
+/* What tiles need, whose boxes are entries: the entry that is exactly `box`, or NULL; valid until the next change. */
+ti_version *ti_version_map_find(ti_version_map *map, const ti_box *box);
+/* Node q reads all of the entry: the same as ti_version_map_read. */
+void ti_version_map_hold(ti_version_map *map, ti_version *v, int q);
+/* Who sends the entry to node q, which reads all of it. TI_NOBODY: q lacks nothing. TI_UNDECIDED: it takes a holder to
+ * tell. */
+enum { TI_NOBODY = -1, TI_UNDECIDED = -2 };
+int ti_version_sender(const ti_version *v, int q);
 
 /* The entries that meet `box`, by minimum corner; valid until the next change or query. */
 const ti_versions *ti_version_map_query(ti_version_map *map, const ti_box *box);
