@@ -16,6 +16,7 @@ void ti_dry_fini(ti_dry *dry)
     ti_vec_fini(&dry->names);
     ti_map_fini(&dry->name_index);
     ti_map_fini(&dry->peers);
+    ti_dry_memory_fini(&dry->memory);
 }
 
 /* ---- by name of the task */
@@ -107,6 +108,7 @@ static void zero_fence(const ti_instruction *i)
 bool ti_dry_issue(ti_dry *dry, const ti_instruction *i)
 {
     dry->instructions[i->kind]++;
+    ti_dry_memory_note(&dry->memory, i);
     switch (i->kind) {
     case TI_INSTRUCTION_ALLOC:
         dry->buffer_bytes += i->as.memory.bytes;

@@ -41,6 +41,6 @@ void ti_dry_run_note_held(ti_dry_run *run, uint64_t entries, uint64_t arena_byte
 
 /* A table for people on stderr, and one JSON object in `path` unless it is NULL. False and a sentence if that cannot be
  * written. */
-bool ti_dry_run_report(const ti_dry_run *run, const ti_system *system, const char *path, ti_strbuf *why);
+bool ti_dry_run_report(ti_dry_run *run, const ti_system *system, const char *path, ti_strbuf *why);
 
 #endif
