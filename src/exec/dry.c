@@ -111,7 +111,7 @@ bool ti_dry_issue(ti_dry *dry, const ti_instruction *i)
     ti_dry_memory_note(&dry->memory, i);
     switch (i->kind) {
     case TI_INSTRUCTION_ALLOC:
-        dry->buffer_bytes += i->as.memory.bytes;
+        dry->buffer_bytes += i->as.memory.bytes - i->as.memory.grown_bytes;
         dry->buffer_bytes_peak = TI_MAX(dry->buffer_bytes_peak, dry->buffer_bytes);
         return true;
     case TI_INSTRUCTION_FREE:

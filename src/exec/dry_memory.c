@@ -119,6 +119,18 @@ static void note_view(ti_dry_memory *m, const ti_instruction *i, uint32_t v)
 
 /* ---- allocations */
 
+/* What an allocation that grows was used for, the larger one is used for. */
+static void inherit(ti_dry_allocation *to, const ti_dry_allocation *from, const ti_box *box)
+{
+    for (size_t b = 0; b < from->used.boxes.count; b++) {
+        use(to, &from->used.boxes.data[b]);
+    }
+    if (from->tight) {
+        use(to, box);
+    }
+    look(to);
+}
+
 static void begin(ti_dry_memory *m, const ti_instruction *i)
 {
     if (!i->as.memory.buffer || i->as.memory.bytes < LEAST_BYTES) {
@@ -134,6 +146,13 @@ static void begin(ti_dry_memory *m, const ti_instruction *i)
         ti_vec_push(&m->allocation, fresh);
     }
     *ti_map_at(&m->index, i->as.memory.allocation) = at + 1;
+    uint64_t grown;
+    if (i->as.memory.grown && ti_map_remove(&m->index, i->as.memory.grown, &grown)) {
+        inherit(&m->allocation.data[at], &m->allocation.data[grown - 1], &i->as.memory.grown_box);
+        forget(&m->allocation.data[grown - 1]);
+        m->allocation.data[grown - 1] = (ti_dry_allocation){ .tight = true };
+        ti_vec_push(&m->unused, (size_t)grown - 1);
+    }
 }
 
 static bool is_alike(const ti_dry_loose *a, const ti_dry_loose *b)
@@ -172,18 +191,14 @@ static void end(ti_dry_memory *m, size_t at)
     *a = (ti_dry_allocation){ .tight = true };
 }
 
-/* What an allocation that grows was used for, the larger one is used for. */
 static void note_copy(ti_dry_memory *m, const ti_instruction *i)
 {
     const ti_place *from = &i->as.copy.from, *to = &i->as.copy.to;
     ti_dry_allocation *source = find(m, from), *target = find(m, to);
     if (source && to->allocation && ti_box_equal(&source->box, &i->as.copy.box)) {
         source->replaced = true;
-        for (size_t b = 0; target && b < source->used.boxes.count; b++) {
-            use(target, &source->used.boxes.data[b]);
-        }
         if (target) {
-            look(target);
+            inherit(target, source, &i->as.copy.box);
         }
         return;
     }

@@ -36,8 +36,8 @@ typedef struct ti_dry_memory {
     ti_boxes image;
 } ti_dry_memory;
 
-void ti_dry_memory_fini(ti_dry_memory *m);              /* a zeroed one is fresh */
+void ti_dry_memory_fini(ti_dry_memory *m);                          /* a zeroed one is fresh */
 void ti_dry_memory_note(ti_dry_memory *m, const ti_instruction *i); /* an instruction that is issued */
-void ti_dry_memory_end(ti_dry_memory *m);               /* what is still allocated counts too */
+void ti_dry_memory_end(ti_dry_memory *m);                           /* what is still allocated counts too */
 
 #endif

@@ -17,8 +17,8 @@ enum { POLL_BATCH = 32, MAX_STEPS_WITHOUT_NETWORK = 4, FEW_VIEWS = TACIT_MAX_ACC
 enum { COMBINE_BYTES = 64 * 1024 };
 
 /* A kernel in flight. `view` has the views of part 0, then those of part 1 ..., if parts have views of their own
- * (reductions); `split` has what those of accesses in parts are made of. Behind those of each part, and from `used` on, entries are empty, so that kernels that use views which
- * their tasks do not have are found. */
+ * (reductions); `split` has what those of accesses in parts are made of. Behind those of each part, and from `used` on,
+ * entries are empty, so that kernels that use views which their tasks do not have are found. */
 typedef struct job {
     ti_device_kernel kernel;
     struct job *next_free;
@@ -378,10 +378,29 @@ static void count_bytes(ti_executor *ex, size_t add, size_t sub)
     atomic_store_explicit(&ex->is.progress->buffer_bytes, ex->buffer_bytes, memory_order_relaxed);
 }
 
+/* New memory, or more of an allocation whose users are all done. */
+static tacit_status find_memory(ti_executor *ex, const ti_instruction *i, void **address)
+{
+    ti_device *device = device_of(ex, i);
+    const uint64_t grown = i->as.memory.grown;
+    if (!grown) {
+        return device->ops->alloc(device, i->as.memory.bytes, address);
+    }
+    const ti_allocation_record r = ti_allocation_table_take(&ex->table, grown);
+    TI_ASSERT(r.bytes == i->as.memory.grown_bytes);
+    tacit_status status = device->ops->grow(device, r.address, r.bytes, i->as.memory.bytes, address);
+    if (status == TACIT_OK) {
+        ti_layout_widen(*address, &i->as.memory.grown_box, &i->as.memory.box, i->as.memory.buffer->elem_size);
+    } else {
+        ti_allocation_table_add(&ex->table, grown, &r);
+    }
+    return status;
+}
+
 static void issue_alloc(ti_executor *ex, const ti_instruction *i)
 {
     void *address = NULL;
-    tacit_status status = device_of(ex, i)->ops->alloc(device_of(ex, i), i->as.memory.bytes, &address);
+    tacit_status status = find_memory(ex, i, &address);
     if (status != TACIT_OK) {
         char text[TI_BOX_TEXT], what[TI_BOX_TEXT + 200];
         const ti_buffer_info *buffer = i->as.memory.buffer;
@@ -394,7 +413,7 @@ static void issue_alloc(ti_executor *ex, const ti_instruction *i)
     }
     ti_allocation_table_add(&ex->table, i->as.memory.allocation,
                             &(ti_allocation_record){ address, i->as.memory.bytes, i->device });
-    count_bytes(ex, i->as.memory.bytes, 0);
+    count_bytes(ex, i->as.memory.bytes, i->as.memory.grown_bytes);
     ti_engine_complete(&ex->engine, i->id);
 }
 

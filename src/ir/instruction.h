@@ -65,6 +65,9 @@ typedef struct ti_instruction {
             size_t bytes;
             const ti_buffer_info *buffer; /* NULL: staging */
             ti_box box;
+            uint64_t grown; /* the allocation that becomes this one, with its contents; 0: none */
+            ti_box grown_box;
+            size_t grown_bytes;
         } memory; /* alloc and free */
         struct {
             ti_place from, to;

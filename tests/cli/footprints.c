@@ -69,7 +69,8 @@ static void torus(char **argument)
         must(tacit_buffer_create(ctx, &desc, &world[b]));
     }
     for (int step = 0; step < 9; step++) {
-        tacit_access in = tacit_read(world[!(step % 2)], around), out = tacit_write(world[step % 2], tacit_one_to_one());
+        tacit_access in = tacit_read(world[!(step % 2)], around);
+        const tacit_access out = tacit_write(world[step % 2], tacit_one_to_one());
         in = strcmp(argument[3], "parts") == 0 ? tacit_in_parts(in) : in;
         tacit_task task = { .name = step ? "live" : "start",
                             .kernel = { .host = kernel },

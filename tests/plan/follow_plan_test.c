@@ -71,6 +71,9 @@ static void touch_all(run *r, const ti_instruction *i)
 {
     switch (i->kind) {
     case TI_INSTRUCTION_ALLOC:
+        add_touch(r, i, i->as.memory.grown, &i->as.memory.grown_box, true);
+        add_touch(r, i, i->as.memory.buffer ? i->as.memory.allocation : 0, &i->as.memory.box, true);
+        break;
     case TI_INSTRUCTION_FREE:
         add_touch(r, i, i->as.memory.buffer ? i->as.memory.allocation : 0, &i->as.memory.box, true);
         break;

@@ -189,6 +189,7 @@ static uint64_t instruction_digest(const ti_instruction *i)
     case TI_INSTRUCTION_FREE:
         mix(&h, i->as.memory.allocation);
         mix(&h, i->as.memory.bytes);
+        mix(&h, i->as.memory.grown);
         break;
     case TI_INSTRUCTION_COPY:
         mix_place(&h, &i->as.copy.from);

@@ -206,13 +206,15 @@ static void print_idle(const tool_plan *idle)
         print_size((double)w->used_bytes, 0);
         printf(" of it.\n");
         if (w->spans) {
-            printf("  Task '%s', access %d, declares boxes that lie apart, and its view spans them: use tacit_in_parts, or an\n"
-                   "  access for each box.\n",
-                   w->task, w->access);
+            printf(
+                "  Task '%s', access %d, declares boxes that lie apart, and its view spans them: use tacit_in_parts, or an\n"
+                "  access for each box.\n",
+                w->task, w->access);
         } else if (*w->task) {
-            printf("  Boxes of several accesses lie in it, that of task '%s', access %d, among them: let tasks cut the buffer\n"
-                   "  alike, or use a buffer for each way to cut it.\n",
-                   w->task, w->access);
+            printf(
+                "  Boxes of several accesses lie in it, that of task '%s', access %d, among them: let tasks cut the buffer\n"
+                "  alike, or use a buffer for each way to cut it.\n",
+                w->task, w->access);
         } else {
             printf("  No kernel touches it: read and write it where it is needed.\n");
         }

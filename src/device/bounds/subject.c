@@ -81,8 +81,9 @@ static bool is_foldable(const ti_bounds_subject *is, uint32_t a, const tacit_vie
     const ti_region *image = &is->image[a];
     ti_box extent = align_right(&buffer->extent, buffer->dims), box = view_box(real);
     size_t points = (size_t)extent.max[2];
-    if (real->parts || buffer->dims < 2 || points > MAX_FOLDED || real->stride[buffer->dims - 2] != points * buffer->elem_size ||
-        box.min[2] != 0 || box.max[2] != extent.max[2]) {
+    if (real->parts || buffer->dims < 2 || points > MAX_FOLDED ||
+        real->stride[buffer->dims - 2] != points * buffer->elem_size || box.min[2] != 0 ||
+        box.max[2] != extent.max[2]) {
         return false;
     }
     for (size_t b = 0; b < image->boxes.count; b++) {
