@@ -48,14 +48,12 @@ bool ti_view_checks_are_news(void)
 
 static const char *outside_parts(const tacit_view *v, const size_t at[3], char *text, size_t size)
 {
+    char element[3 * 24] = "";
     size_t used = 0;
-    for (int d = 0; d < v->dims && used < size; d++) {
-        used += (size_t)snprintf(text + used, size - used, d ? ",%td" : "[%td", (ptrdiff_t)at[d]);
+    for (int d = 0; d < v->dims && used < sizeof(element); d++) {
+        used += (size_t)snprintf(element + used, sizeof(element) - used, d ? ",%td" : "%td", (ptrdiff_t)at[d]);
     }
-    if (used < size) {
-        snprintf(text + used, size - used, "] is in none of the %zu parts that the access declares for this chunk",
-                 v->parts);
-    }
+    snprintf(text, size, "element [%s] is in none of the parts that the access declares for this chunk", element);
     return text;
 }
 

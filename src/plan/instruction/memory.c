@@ -131,6 +131,7 @@ static void take_over(ti_buffer_memory *memory, ti_emitter *e, const ti_buffer_i
     alloc->as.memory.grown_box = old->box;
     alloc->as.memory.grown_bytes = ti_bytes_of(buffer, &old->box);
     ti_tracker_uses(&memory->tracker, &old->box, &e->deps);
+    ti_tracker_read(&memory->tracker, &old->box, alloc->id, &e->deps); /* all of it alike: no parts are told apart */
 }
 
 static void note_moved(ti_buffer_memory *memory, ti_emitter *e, const ti_buffer_info *buffer,
