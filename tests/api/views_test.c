@@ -144,11 +144,11 @@ static int run(tacit_host_kernel *kernel)
     desc.name = "out";
     tacit_buffer_create(ctx, &desc, &out);
     const tacit_access read = tacit_read(in, tacit_one_to_one());
-    tacit_submit(ctx, &(tacit_task){ .name = "t",
-                                     .range = TACIT_RANGE(ROWS, COLS),
-                                     .kernel = { .host = kernel },
-                                     .access = { parts ? tacit_in_parts(read) : read,
-                                                 tacit_update(out, tacit_one_to_one()) } });
+    tacit_submit(
+        ctx, &(tacit_task){ .name = "t",
+                            .range = TACIT_RANGE(ROWS, COLS),
+                            .kernel = { .host = kernel },
+                            .access = { parts ? tacit_in_parts(read) : read, tacit_update(out, tacit_one_to_one()) } });
     return tacit_finalize(ctx) == TACIT_OK ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
