@@ -108,6 +108,20 @@ void ti_instruction_foresee_pieces(ti_instruction_graph *graph, const ti_command
 /* ---- kernels */
 
 /* `place` has that of each box of the footprint; NULL: buffers have one place. */
+static TI_NOINLINE void fill_parts(ti_instruction_graph *graph, const ti_footprint *touched, const int *place,
+                                   ti_instruction_view *view)
+{
+    ti_instruction_box *part = TI_ARENA_ARRAY(ti_arena_ring_top(&graph->emit.arenas), ti_instruction_box,
+                                              touched->boxes);
+    for (uint32_t k = 0; k < touched->boxes; k++) {
+        const int in = place ? place[k] : TI_HOST_MEMORY;
+        const ti_box *box = &touched->box[k];
+        part[k] = (ti_instruction_box){ ti_instruction_place(graph, view->buffer, box, in), *box };
+    }
+    view->part = part;
+    view->parts = touched->boxes;
+}
+
 static void fill_view(ti_instruction_graph *graph, const ti_command *command, const ti_device_piece *at, uint32_t piece,
                       uint32_t index, const int *place, ti_instruction_view *view)
 {
@@ -118,16 +132,8 @@ static void fill_view(ti_instruction_graph *graph, const ti_command *command, co
     };
     if (access->mode == TACIT_REDUCE) {
         ti_instruction_stage_view(graph, command, index, at, piece, view);
-    } else if (access->in_parts && touched->boxes) {
-        ti_instruction_box *part = TI_ARENA_ARRAY(ti_arena_ring_top(&graph->emit.arenas), ti_instruction_box,
-                                                  touched->boxes);
-        for (uint32_t k = 0; k < touched->boxes; k++) {
-            const int in = place ? place[k] : TI_HOST_MEMORY;
-            part[k] = (ti_instruction_box){ ti_instruction_place(graph, access->buffer, &touched->box[k], in),
-                                            touched->box[k] };
-        }
-        view->part = part;
-        view->parts = touched->boxes;
+    } else if (touched->boxes && TI_UNLIKELY(access->in_parts)) {
+        fill_parts(graph, touched, place, view);
     } else if (touched->boxes) {
         view->place = ti_instruction_place(graph, access->buffer, &view->box, place ? place[0] : TI_HOST_MEMORY);
     }
@@ -246,22 +252,24 @@ void ti_instruction_compile_pieces(ti_instruction_graph *graph, const ti_command
     }
 }
 
-/* Whether an access finds all that it sees where it is, in the only place of its buffer. */
-static bool has_all(ti_instruction_graph *graph, const ti_access *access, const ti_device_piece *at,
-                    const ti_footprint *touched)
+static TI_NOINLINE bool has_parts(const ti_access *access, const ti_footprint *touched, ti_buffer_memory *memory)
 {
-    const ti_buffer_state *state = ti_instruction_buffer(graph, access->buffer);
-    ti_buffer_memory *memory = state->place.data[at->memory];
-    if (access->mode == TACIT_REDUCE || !ti_instruction_is_simple(graph, state)) {
-        return false;
-    }
-    bool has = ti_buffer_memory_has(memory, &touched->bounding);
-    for (uint32_t k = 0; access->in_parts && !has && k < touched->boxes; k++) {
+    for (uint32_t k = 0; access->in_parts && k < touched->boxes; k++) {
         if (!ti_buffer_memory_find(memory, &touched->box[k])) {
             return false;
         }
     }
-    return has || access->in_parts;
+    return access->in_parts;
+}
+
+/* Whether an access finds all that it sees where it is, in the only place of its buffer. */
+static inline bool has_all(ti_instruction_graph *graph, const ti_access *access, const ti_device_piece *at,
+                           const ti_footprint *touched)
+{
+    const ti_buffer_state *state = ti_instruction_buffer(graph, access->buffer);
+    ti_buffer_memory *memory = state->place.data[at->memory];
+    return access->mode != TACIT_REDUCE && ti_instruction_is_simple(graph, state) &&
+           (ti_buffer_memory_has(memory, &touched->bounding) || has_parts(access, touched, memory));
 }
 
 bool ti_instruction_compile_at_once(ti_instruction_graph *graph, const ti_command *command)
