@@ -100,6 +100,7 @@ set(TACIT_SOURCES
     exec/collective_issue.c
     exec/combine.c
     exec/dry.c
+    exec/dry_memory.c
     exec/engine.c
     exec/executor.c
 

@@ -3,7 +3,8 @@
  *
  * A generation reads every cell with its eight neighbours (`tacit_periodic(1, 1, 0)`) from one buffer and writes the
  * next one to the other. Nothing else says that the world goes around: the first node and the last exchange rows as
- * all others do with theirs. The kernel names neighbours with TACIT_WRAP. */
+ * all others do with theirs. The kernel names neighbours with TACIT_WRAP. What it reads is in parts (tacit_in_parts):
+ * the nodes at the ends keep their rows and a strip of the other end, and not the world between. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,21 +47,37 @@ static void start(const tacit_launch *k)
             TACIT_AT2(uint8_t, cells, i, j) = first_state(i, j);
 }
 
-/* Views: the cells of the chunk and their neighbours; the same cells a generation later. */
+/* The living cells of three rows in the columns next to j and in j itself, which may lie around the end. */
+static unsigned count_around(const tacit_view *now, const size_t near[3], size_t j, size_t columns)
+{
+    const size_t left = TACIT_WRAP(j - 1, columns), right = TACIT_WRAP(j + 1, columns);
+    unsigned sum = 0;
+    for (int n = 0; n < 3; n++)
+        sum += TACIT_PART_GET2(uint8_t, *now, near[n], left) + TACIT_PART_GET2(uint8_t, *now, near[n], j) +
+               TACIT_PART_GET2(uint8_t, *now, near[n], right);
+    return sum;
+}
+
+/* Views: the cells of the chunk and their neighbours, in parts; the same cells a generation later. The chunk's columns
+ * of a row lie in one part, so all cells but the first and the last of a row have their neighbours there. */
 static void live(const tacit_launch *k)
 {
     const struct world *w = k->args;
     const tacit_view now = k->view[0], next = k->view[1];
-    const size_t rows = w->rows, columns = w->columns;
+    const size_t rows = w->rows, first = k->chunk.min[1], last = k->chunk.max[1] - 1;
     TACIT_FOR (i, k->chunk, 0) {
         const size_t near[3] = { TACIT_WRAP(i - 1, rows), i, TACIT_WRAP(i + 1, rows) };
+        tacit_view row[3];
+        for (int n = 0; n < 3; n++)
+            row[n] = *tacit_part_of(&now, near[n], first, 0);
         TACIT_FOR (j, k->chunk, 1) {
-            const size_t left = TACIT_WRAP(j - 1, columns), right = TACIT_WRAP(j + 1, columns);
             unsigned sum = 0;
-            for (int n = 0; n < 3; n++)
-                sum += TACIT_GET2(uint8_t, now, near[n], left) + TACIT_GET2(uint8_t, now, near[n], j) +
-                       TACIT_GET2(uint8_t, now, near[n], right);
-            uint8_t alive = TACIT_GET2(uint8_t, now, i, j);
+            for (int n = 0; n < 3 && j > first && j < last; n++)
+                sum += TACIT_GET2(uint8_t, row[n], near[n], j - 1) + TACIT_GET2(uint8_t, row[n], near[n], j) +
+                       TACIT_GET2(uint8_t, row[n], near[n], j + 1);
+            if (j == first || j == last)
+                sum = count_around(&now, near, j, w->columns);
+            uint8_t alive = TACIT_GET2(uint8_t, row[1], i, j);
             TACIT_AT2(uint8_t, next, i, j) = next_state(alive, sum - alive);
         }
     }
@@ -101,7 +118,8 @@ static void simulate(tacit_context *ctx, const struct torus_options *o, const st
             .range = TACIT_RANGE(w->rows, w->columns),
             .kernel = { .host = live },
             TACIT_ARGS(*w),
-            .access = { tacit_read(now, tacit_periodic(1, 1, 0)), tacit_write(next, tacit_one_to_one()) },
+            .access = { tacit_in_parts(tacit_read(now, tacit_periodic(1, 1, 0))),
+                        tacit_write(next, tacit_one_to_one()) },
             .hint.split = o->split,
         };
         CHECK(tacit_submit(ctx, &live_it));

@@ -186,12 +186,13 @@ typedef struct tacit_access {
     tacit_op op;          /* of reductions */
     int32_t mode;         /* TACIT_READ, ...; 0: the list ends before this entry */
     bool include_old;     /* of reductions: the old contents are part of the result */
+    bool in_parts;        /* tacit_in_parts; not of reductions */
 } tacit_access;
 
 /* An access from its fields: what the functions below are made of. */
 static inline tacit_access tacit_access_make(tacit_buffer *b, int mode, tacit_mapper m)
 {
-    const tacit_access a = { b, m, { 0, 0 }, mode, false };
+    const tacit_access a = { b, m, { 0, 0 }, mode, false, false };
     return a;
 }
 
@@ -244,6 +245,24 @@ static inline tacit_access tacit_reduce_into(tacit_buffer *b, tacit_op op)
 {
     tacit_access a = tacit_reduce(b, op);
     a.include_old = true;
+    return a;
+}
+
+/* The same access, whose boxes may lie apart in memory. A view is one box, so what lies between the
+ * boxes of an access is allocated on every node that has several: all of a dimension where
+ * tacit_periodic goes around its end. In parts only the boxes are:
+ *
+ *     tacit_in_parts(tacit_read(world, tacit_periodic(1, 1, 0)))     in the access list
+ *     TACIT_PART_GET2(double, k->view[0], above, j)                  in the kernel (tacit/view.h)
+ *
+ * Also of a custom mapper, of which every box of its region is a part. What is read, sent and waited
+ * for is the same, and so are results. It is worth it where the boxes are less than half of the box
+ * around them, of which `tacit plan` warns. Nodes do not compare whether an access is in parts.
+ *
+ * Errors of tacit_submit: TACIT_ERROR_ARGUMENT (a reduction, which has no parts). */
+static inline tacit_access tacit_in_parts(tacit_access a)
+{
+    a.in_parts = true;
     return a;
 }
 

@@ -3,9 +3,9 @@
  * A buffer is a virtual array of 0 to 3 dimensions with elements of any size, shared by all nodes.
  * It has no place of its own: each node allocates the parts that its tasks touch, when they touch
  * them, so a buffer may be larger than the memory of any node. What one access of a node touches
- * lies in one piece of memory, its bounding box: far parts are better named by accesses of their
- * own. Contents get in by .init, by .init_local and by tasks that write, and get out by fences and
- * by host tasks that read.
+ * lies in one piece of memory, its bounding box, unless it is in parts (tacit_in_parts): then each
+ * of its boxes does, and not what lies between. Contents get in by .init, by .init_local and by
+ * tasks that write, and get out by fences and by host tasks that read.
  *
  * What a node needs beyond its limit (TACIT_MEMORY_LIMIT; by default its share of the machine's
  * memory) is refused before it is allocated: the run fails with TACIT_ERROR_MEMORY, with a table on

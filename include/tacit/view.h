@@ -52,6 +52,7 @@ TACIT_C_BEGIN_
  * A reduction's box is all of the buffer.
  *
  * A custom mapper, or a shift, may declare nothing for a part: then `data` is NULL and `box` is empty.
+ * The view of an access in parts (tacit_in_parts) is made of other views: see below.
  *
  * Do not take rows for contiguous: use `stride` or `ld`. The allocation may be larger than the box,
  * and with TACIT_BOUNDS_CHECK=1 rows lie apart. Allocations are aligned to 64 bytes; a view begins
@@ -68,6 +69,8 @@ typedef struct tacit_view {
     size_t extent[TACIT_MAX_DIMS]; /* elements of the buffer in each dimension; 1 in those that it does not have */
     int access;                    /* index in the task's list, for messages */
     const struct tacit_launch *launch; /* of the node's chunk, for messages */
+    const struct tacit_view *part;     /* of an access in parts; else NULL */
+    size_t parts;                      /* how many; 0: the view is in one piece */
 } tacit_view;
 
 /* The elements of a view, by their index in the buffer. The number in the name is that of the
@@ -114,6 +117,69 @@ typedef struct tacit_view {
  *   thread  any
  *   nodes   any */
 TACIT_API void *tacit_view_check(const tacit_view *v, size_t elem_size, bool write, size_t i, size_t j, size_t k);
+
+/* ------------------------------------------------------------------------------ views in parts
+ *
+ * The view of an access in parts (tacit_in_parts) is made of other views, one for each box that the
+ * access declares for the node's chunk: `parts` of them in `part`, in no order that means anything.
+ * Each is a view like any other, with data, stride and ld of its own, and all macros work on it. The
+ * view itself has no data: `box` is the smallest box around all parts, and `data` is NULL. How many
+ * parts there are depends on the chunk: in the middle of a torus it is one.
+ *
+ *     double x = TACIT_PART_GET2(double, v, i, j);       finds the part that has the element
+ *
+ *     const tacit_view *above = tacit_part_of(&v, i - 1, j, 0);        a row at a time: look once,
+ *     for (size_t k = j; k < above->box.max[1]; k++)                   and go on in that part
+ *         sum += TACIT_GET2(double, *above, i - 1, k);
+ *
+ *     for (size_t p = 0; p < v.parts; p++)               all there is
+ *         TACIT_FOR (i, v.part[p].box, 0)
+ *             sum += TACIT_GET1(double, v.part[p], i);
+ *
+ * All of this works on views in one piece, too, but for the loop over `part`. */
+
+/* The part that has element (i, j, k); 0 stands for dimensions that the buffer does not have. A view in
+ * one piece is its only part. NULL if none has it.
+ *
+ *   thread  any */
+static inline const tacit_view *tacit_part_of(const tacit_view *v, size_t i, size_t j, size_t k)
+{
+    const tacit_view *const one = v->parts ? v->part : v, *const end = one + (v->parts ? v->parts : 1);
+    for (const tacit_view *p = one; p != end; p++) {
+        /* also true of a dimension that there is not, whose box is [0, 1) */
+        if (i - p->box.min[0] < p->box.max[0] - p->box.min[0] && j - p->box.min[1] < p->box.max[1] - p->box.min[1] &&
+            k - p->box.min[2] < p->box.max[2] - p->box.min[2]) {
+            return p;
+        }
+    }
+    return NULL;
+}
+
+/* The elements of a view in parts, by their index in the buffer: TACIT_AT and TACIT_GET of the part that
+ * has the element, with their checks. Indices are evaluated once. The search is a few comparisons for each
+ * part; where that counts, see above. */
+#define TACIT_PART_AT1(type, v, i) (*(type *)tacit_part_element_(&(v), sizeof(type), true, 1, i, 0, 0))
+#define TACIT_PART_AT2(type, v, i, j) (*(type *)tacit_part_element_(&(v), sizeof(type), true, 2, i, j, 0))
+#define TACIT_PART_AT3(type, v, i, j, k) (*(type *)tacit_part_element_(&(v), sizeof(type), true, 3, i, j, k))
+#define TACIT_PART_GET1(type, v, i) (*(const type *)tacit_part_element_(&(v), sizeof(type), false, 1, i, 0, 0))
+#define TACIT_PART_GET2(type, v, i, j) (*(const type *)tacit_part_element_(&(v), sizeof(type), false, 2, i, j, 0))
+#define TACIT_PART_GET3(type, v, i, j, k) (*(const type *)tacit_part_element_(&(v), sizeof(type), false, 3, i, j, k))
+
+static inline void *tacit_part_element_(const tacit_view *v, size_t elem_size, bool write, int dims, size_t i, size_t j,
+                                        size_t k)
+{
+    const tacit_view *p = tacit_part_of(v, i, j, k);
+#if defined(NDEBUG) || defined(TACIT_UNCHECKED)
+    p = p ? p : v->parts ? v->part : v;
+    (void)write;
+    return (char *)p->data + (i - p->box.min[0]) * (dims > 1 ? p->stride[0] : elem_size) +
+           (dims > 1 ? (j - p->box.min[1]) * (dims > 2 ? p->stride[1] : elem_size) : 0) +
+           (dims > 2 ? (k - p->box.min[2]) * elem_size : 0);
+#else
+    (void)dims;
+    return tacit_view_check(p ? p : v, elem_size, write, i, j, k);
+#endif
+}
 
 /* Index i of a ring of n elements, for i from -n to 2 n - 1, also where i - 1 is that of a size_t 0. The
  * neighbours of element i, read by tacit_periodic(1, 0, 0):

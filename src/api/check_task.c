@@ -243,6 +243,11 @@ static tacit_status check_user_op(const place *p)
 static tacit_status check_reduction(const place *p)
 {
     const ti_buffer_info *info = &p->access->buffer->info;
+    if (p->access->in_parts) {
+        return refuse(p, TACIT_ERROR_ARGUMENT,
+                      "a reduction has no parts: its view is a private copy of the whole buffer; leave tacit_in_parts "
+                      "away");
+    }
     if (ti_box_volume(&info->extent) > (int64_t)1 << MAX_REDUCED_BITS) {
         return refuse(
             p, TACIT_ERROR_RANGE,

@@ -119,10 +119,10 @@ EITHER void access_fields(cursor *c, const tacit_access *a)
     uint64_t *end = c->at + ACCESS_WORDS;
     field(c, address(a->buffer));
     if (a->mode == TACIT_REDUCE) {
-        field(c, pair(a->mode, a->include_old));
+        field(c, pair(a->mode, a->include_old | a->in_parts << 1));
         word(c, &a->op);
     } else {
-        field(c, (uint64_t)a->mode);
+        field(c, pair(a->mode, a->in_parts));
         word(c, &a->mapper.kind); /* and arg */
         for (int d = 0; d < TACIT_MAX_DIMS && a->mapper.kind != TACIT_MAPPER_CUSTOM; d++) {
             const tacit_component *k = &a->mapper.c[d];

@@ -53,7 +53,7 @@ static void copy_accesses(const tacit_context *ctx, ti_shape *shape, ti_arena *a
     ti_access *access = TI_ARENA_ARRAY(arena, ti_access, count);
     for (uint32_t i = 0; i < count; i++) {
         const tacit_access *a = &from->access[i];
-        access[i] = (ti_access){ .buffer = &a->buffer->info, .mode = a->mode };
+        access[i] = (ti_access){ .buffer = &a->buffer->info, .mode = a->mode, .in_parts = a->in_parts };
         if (a->mode == TACIT_REDUCE) {
             fill_reduction(ctx, &access[i], arena, a);
         } else {

@@ -46,6 +46,17 @@ bool ti_view_checks_are_news(void)
     return atomic_compare_exchange_strong(&checked, &state, SAID);
 }
 
+static const char *outside_parts(const tacit_view *v, const size_t at[3], char *text, size_t size)
+{
+    char element[3 * 24] = "";
+    size_t used = 0;
+    for (int d = 0; d < v->dims && used < sizeof(element); d++) {
+        used += (size_t)snprintf(element + used, sizeof(element) - used, d ? ",%td" : "%td", (ptrdiff_t)at[d]);
+    }
+    snprintf(text, size, "element [%s] is in none of the parts that the access declares for this chunk", element);
+    return text;
+}
+
 void *tacit_view_check(const tacit_view *v, size_t elem_size, bool write, size_t i, size_t j, size_t k)
 {
     char text[400];
@@ -65,6 +76,12 @@ void *tacit_view_check(const tacit_view *v, size_t elem_size, bool write, size_t
     }
     if (write && v->mode == TACIT_READ) {
         stop(v, "TACIT_AT may write, but the access is tacit_read; use TACIT_GET");
+    }
+    if (v->parts) {
+        stop(v, tacit_part_of(v, i, j, k)
+                    ? "the access is in parts (tacit_in_parts), so its view has no elements of its own; use "
+                      "TACIT_PART_GET or TACIT_PART_AT"
+                    : outside_parts(v, at, text, sizeof(text)));
     }
     for (int d = 0; d < v->dims; d++) {
         if (at[d] < v->box.min[d] || at[d] >= v->box.max[d]) {

@@ -33,6 +33,9 @@ typedef struct ti_device_ops {
     void (*destroy)(ti_device *device);
     tacit_status (*alloc)(ti_device *device, size_t bytes, void **out); /* not touched; 64-byte aligned */
     void (*free)(ti_device *device, void *ptr, size_t bytes);
+    /* More bytes with the same contents at the begin; the old address means nothing then. If there is no memory, all
+     * stays as it was. Both are not held at once, or not for long. */
+    tacit_status (*grow)(ti_device *device, void *ptr, size_t bytes, size_t more, void **out);
     void (*copy)(ti_device *device, int lane, const ti_block *to, const ti_block *from, uint64_t token);
     void (*launch)(ti_device *device, int lane, ti_device_kernel *job); /* job lives until its token was polled */
     int (*poll)(ti_device *device, uint64_t *tokens, int max);

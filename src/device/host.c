@@ -21,6 +21,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 /* Below this a copy is done at once by the caller: cheaper than waking anybody. */
@@ -458,6 +459,30 @@ static void host_free(ti_device *device, void *ptr, size_t bytes)
     }
 }
 
+/* Pages move without being copied, where the system can do that. */
+static tacit_status host_grow(ti_device *device, void *ptr, size_t bytes, size_t more, void **out)
+{
+    TI_ASSERT(more >= bytes);
+#ifdef MREMAP_MAYMOVE
+    if (bytes >= MAP_BYTES && more <= PTRDIFF_MAX - MAP_BYTES) {
+        void *moved = mremap(ptr, bytes, more, MREMAP_MAYMOVE);
+        *out = moved == MAP_FAILED ? NULL : moved;
+#ifdef MADV_HUGEPAGE
+        if (*out && more >= HUGE_PAGE) {
+            (void)madvise(moved, more, MADV_HUGEPAGE);
+        }
+#endif
+        return *out ? TACIT_OK : TACIT_ERROR_MEMORY;
+    }
+#endif
+    tacit_status status = host_alloc(device, more, out);
+    if (status == TACIT_OK) {
+        memcpy(*out, ptr, bytes);
+        host_free(device, ptr, bytes);
+    }
+    return status;
+}
+
 /* Queues all parts and wakes as many workers as there are parts that the caller will not take itself. */
 static void enqueue(host *h, job *j)
 {
@@ -560,6 +585,7 @@ static const ti_device_ops host_ops = {
     .destroy = host_destroy,
     .alloc = host_alloc,
     .free = host_free,
+    .grow = host_grow,
     .copy = host_copy,
     .launch = host_launch,
     .poll = host_poll,

@@ -16,6 +16,7 @@ void ti_dry_fini(ti_dry *dry)
     ti_vec_fini(&dry->names);
     ti_map_fini(&dry->name_index);
     ti_map_fini(&dry->peers);
+    ti_dry_memory_fini(&dry->memory);
 }
 
 /* ---- by name of the task */
@@ -107,9 +108,10 @@ static void zero_fence(const ti_instruction *i)
 bool ti_dry_issue(ti_dry *dry, const ti_instruction *i)
 {
     dry->instructions[i->kind]++;
+    ti_dry_memory_note(&dry->memory, i);
     switch (i->kind) {
     case TI_INSTRUCTION_ALLOC:
-        dry->buffer_bytes += i->as.memory.bytes;
+        dry->buffer_bytes += i->as.memory.bytes - i->as.memory.grown_bytes;
         dry->buffer_bytes_peak = TI_MAX(dry->buffer_bytes_peak, dry->buffer_bytes);
         return true;
     case TI_INSTRUCTION_FREE:

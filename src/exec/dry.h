@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "comm/comm.h"
+#include "exec/dry_memory.h"
 #include "ir/instruction.h"
 
 enum { TI_INSTRUCTION_KINDS = TI_INSTRUCTION_EPOCH + 1 };
@@ -28,6 +29,7 @@ typedef struct ti_dry {
     uint64_t fence_messages, fence_bytes; /* those that fences need, sent and received; contained in the network's */
     uint64_t fence_collectives, fence_collective_bytes; /* the same of collectives */
     uint64_t buffer_bytes, buffer_bytes_peak;
+    ti_dry_memory memory;
     ti_map peers;              /* of tasks other than fences */
     TI_VEC(ti_dry_name) names; /* the last one takes all others once there are too many */
     ti_map name_index;         /* hash of the text to index, plus one */

@@ -17,13 +17,14 @@ enum { POLL_BATCH = 32, MAX_STEPS_WITHOUT_NETWORK = 4, FEW_VIEWS = TACIT_MAX_ACC
 enum { COMBINE_BYTES = 64 * 1024 };
 
 /* A kernel in flight. `view` has the views of part 0, then those of part 1 ..., if parts have views of their own
- * (reductions). Behind those of each part, and from `used` on, entries are empty, so that kernels that use views which
- * their tasks do not have are found. */
+ * (reductions); `split` has what those of accesses in parts are made of. Behind those of each part, and from `used` on,
+ * entries are empty, so that kernels that use views which their tasks do not have are found. */
 typedef struct job {
     ti_device_kernel kernel;
     struct job *next_free;
     size_t capacity; /* of `view` */
     size_t used;
+    TI_VEC(tacit_view) split;
     tacit_view view[];
 } job;
 
@@ -81,6 +82,7 @@ void ti_executor_destroy(ti_executor *ex)
     }
     free_memory(ex);
     for (size_t i = 0; i < ex->jobs.count; i++) {
+        ti_vec_fini(&ex->jobs.data[i]->split);
         ti_free(ex->jobs.data[i], job_size(ex->jobs.data[i]->capacity));
     }
     ti_vec_fini(&ex->jobs);
@@ -142,10 +144,10 @@ static void return_job(ti_executor *ex, job *j)
     *list = j;
 }
 
-static void fill_view(ti_executor *ex, const ti_instruction_view *from, uint32_t part, tacit_view *view)
+/* All but where its data is. `whole` is what lies around it in memory. */
+static void describe_view(const ti_instruction_view *from, const ti_box *whole, const ti_box *box, tacit_view *view)
 {
     size_t elem = from->buffer->elem_size;
-    const ti_box *whole = from->mode == TACIT_REDUCE ? &from->buffer->extent : &from->place.whole;
     int dims = from->buffer->dims;
     size_t rows = (size_t)(whole->max[1] - whole->min[1]), columns = (size_t)(whole->max[2] - whole->min[2]);
     view->stride[0] = dims > 1 ? rows * columns * elem : elem;
@@ -159,9 +161,18 @@ static void fill_view(ti_executor *ex, const ti_instruction_view *from, uint32_t
     for (int d = 0; d < TACIT_MAX_DIMS; d++) {
         view->extent[d] = (size_t)from->buffer->extent.max[d];
     }
-    view->box = ti_box_to_public(&from->box);
-    if (ti_box_is_empty(&from->box)) {
-        view->data = NULL;
+    view->box = ti_box_to_public(box);
+    view->data = NULL;
+    view->part = NULL;
+    view->parts = 0;
+}
+
+static void fill_view(ti_executor *ex, const ti_instruction_view *from, uint32_t part, tacit_view *view)
+{
+    size_t elem = from->buffer->elem_size;
+    const ti_box *whole = from->mode == TACIT_REDUCE ? &from->buffer->extent : &from->place.whole;
+    describe_view(from, whole, &from->box, view);
+    if (ti_box_is_empty(&from->box) || from->part) {
         return;
     }
     TI_ASSERT(ti_box_covers(whole, &from->box));
@@ -173,16 +184,39 @@ static void fill_view(ti_executor *ex, const ti_instruction_view *from, uint32_t
     }
 }
 
+/* What the views of accesses in parts are made of, access by access. */
+static void fill_split(ti_executor *ex, const ti_instruction *i, job *j)
+{
+    ti_vec_clear(&j->split);
+    for (uint32_t v = 0; v < i->as.kernel.views; v++) {
+        const ti_instruction_view *from = &i->as.kernel.view[v];
+        for (uint32_t p = 0; p < from->parts; p++) {
+            const ti_instruction_box *at = &from->part[p];
+            tacit_view view = { .access = (int)v, .launch = &j->kernel.launch };
+            describe_view(from, &at->place.whole, &at->box, &view);
+            view.data = ti_allocation_table_base(&ex->table, &at->place) +
+                        ti_layout_offset(&at->place.whole, at->box.min, from->buffer->elem_size);
+            ti_vec_push(&j->split, view);
+        }
+    }
+}
+
 /* Of all parts, and empty ones. */
 static void fill_views(ti_executor *ex, const ti_instruction *i, uint32_t parts, job *j)
 {
-    uint32_t stride = i->as.kernel.views + 1;
+    uint32_t stride = i->as.kernel.views + 1, split = 0;
+    fill_split(ex, i, j);
     for (uint32_t k = 0; k < TI_MAX(parts * stride, j->used); k++) {
         uint32_t v = k % stride;
         if (k >= parts * stride || v == i->as.kernel.views) {
             j->view[k] = (tacit_view){ .name = NULL };
         } else {
-            fill_view(ex, &i->as.kernel.view[v], k / stride, &j->view[k]);
+            const ti_instruction_view *from = &i->as.kernel.view[v];
+            fill_view(ex, from, k / stride, &j->view[k]);
+            split = v ? split : 0;
+            j->view[k].part = from->parts ? &j->split.data[split] : NULL;
+            j->view[k].parts = from->parts;
+            split += from->parts;
         }
         j->view[k].access = (int)(k < parts * stride ? v : k);
         j->view[k].launch = &j->kernel.launch;
@@ -344,10 +378,29 @@ static void count_bytes(ti_executor *ex, size_t add, size_t sub)
     atomic_store_explicit(&ex->is.progress->buffer_bytes, ex->buffer_bytes, memory_order_relaxed);
 }
 
+/* New memory, or more of an allocation whose users are all done. */
+static tacit_status find_memory(ti_executor *ex, const ti_instruction *i, void **address)
+{
+    ti_device *device = device_of(ex, i);
+    const uint64_t grown = i->as.memory.grown;
+    if (!grown) {
+        return device->ops->alloc(device, i->as.memory.bytes, address);
+    }
+    const ti_allocation_record r = ti_allocation_table_take(&ex->table, grown);
+    TI_ASSERT(r.bytes == i->as.memory.grown_bytes);
+    tacit_status status = device->ops->grow(device, r.address, r.bytes, i->as.memory.bytes, address);
+    if (status == TACIT_OK) {
+        ti_layout_widen(*address, &i->as.memory.grown_box, &i->as.memory.box, i->as.memory.buffer->elem_size);
+    } else {
+        ti_allocation_table_add(&ex->table, grown, &r);
+    }
+    return status;
+}
+
 static void issue_alloc(ti_executor *ex, const ti_instruction *i)
 {
     void *address = NULL;
-    tacit_status status = device_of(ex, i)->ops->alloc(device_of(ex, i), i->as.memory.bytes, &address);
+    tacit_status status = find_memory(ex, i, &address);
     if (status != TACIT_OK) {
         char text[TI_BOX_TEXT], what[TI_BOX_TEXT + 200];
         const ti_buffer_info *buffer = i->as.memory.buffer;
@@ -360,7 +413,7 @@ static void issue_alloc(ti_executor *ex, const ti_instruction *i)
     }
     ti_allocation_table_add(&ex->table, i->as.memory.allocation,
                             &(ti_allocation_record){ address, i->as.memory.bytes, i->device });
-    count_bytes(ex, i->as.memory.bytes, 0);
+    count_bytes(ex, i->as.memory.bytes, i->as.memory.grown_bytes);
     ti_engine_complete(&ex->engine, i->id);
 }
 

@@ -167,3 +167,24 @@ void ti_layout_copy(const ti_block *to, const ti_block *from)
         ti_layout_copy_bytes(to, from, 0, ti_block_bytes(from));
     }
 }
+
+/* Every row moves to where it lies behind all that has not been moved yet, if the last is moved first. */
+void ti_layout_widen(char *base, const ti_box *old, const ti_box *whole, size_t elem_size)
+{
+    int64_t end[2] = { old->max[0], old->max[1] };
+    size_t run = (size_t)(old->max[2] - old->min[2]) * elem_size;
+    for (int d = 1; d >= 0 && old->max[d + 1] - old->min[d + 1] == whole->max[d + 1] - whole->min[d + 1]; d--) {
+        run *= (size_t)(old->max[d] - old->min[d]); /* rows that lie side by side in both */
+        end[d] = old->min[d] + 1;
+    }
+    for (int64_t i = end[0] - 1; i >= old->min[0]; i--) {
+        for (int64_t j = end[1] - 1; j >= old->min[1]; j--) {
+            const int64_t at[3] = { i, j, old->min[2] };
+            char *from = base + ti_layout_offset(old, at, elem_size),
+                 *to = base + ti_layout_offset(whole, at, elem_size);
+            if (to != from) {
+                memmove(to, from, run);
+            }
+        }
+    }
+}

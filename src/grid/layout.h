@@ -25,6 +25,8 @@ static inline size_t ti_block_bytes(const ti_block *b)
 ti_block ti_layout_block(char *base, const ti_box *whole, const ti_box *box, size_t elem_size);
 /* Bytes from the start of `whole` to element `at`. */
 size_t ti_layout_offset(const ti_box *whole, const int64_t at[3], size_t elem_size);
+/* Of an allocation of `old` that has become one of `whole`, which covers it: move all elements to where they belong. */
+void ti_layout_widen(char *base, const ti_box *old, const ti_box *whole, size_t elem_size);
 /* Copy between two blocks of the same box, folded alike or not. They do not overlap in memory. */
 void ti_layout_copy(const ti_block *to, const ti_block *from);
 /* The same of bytes [begin, end) only, counted in the order of the box. */

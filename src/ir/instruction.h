@@ -30,19 +30,21 @@ typedef struct ti_place {
     ti_box whole;
 } ti_place;
 
+typedef struct ti_instruction_box {
+    ti_place place;
+    ti_box box;
+} ti_instruction_box;
+
 typedef struct ti_instruction_view {
     ti_place place;
     ti_box box;
+    const ti_instruction_box *part; /* of an access in parts, which has no `place`; else NULL */
+    uint32_t parts;
     const ti_buffer_info *buffer;
     int mode;
     ti_reducer reducer; /* mode TACIT_REDUCE: `place` is staging with one slot per part */
     uint32_t first_slot;
 } ti_instruction_view;
-
-typedef struct ti_instruction_box {
-    ti_place place;
-    ti_box box;
-} ti_instruction_box;
 
 /* Combine slot `from` into slot `into`. */
 typedef struct ti_slot_pair {
@@ -63,6 +65,9 @@ typedef struct ti_instruction {
             size_t bytes;
             const ti_buffer_info *buffer; /* NULL: staging */
             ti_box box;
+            uint64_t grown; /* the allocation that becomes this one, with its contents; 0: none */
+            ti_box grown_box;
+            size_t grown_bytes;
         } memory; /* alloc and free */
         struct {
             ti_place from, to;

@@ -44,6 +44,7 @@ typedef struct ti_access {
     uint32_t mappers;
     int32_t mode;       /* TACIT_READ ... */
     bool include_old;   /* reductions: the first node that has chunks reads the old contents */
+    bool in_parts;      /* every box of its image has a view of its own */
     uint8_t kind;       /* TACIT_MAPPER_ALL ..., as the program wrote it, for messages; 0: it is not the program's */
     ti_reducer reducer; /* reductions */
 } ti_access;
@@ -58,6 +59,13 @@ typedef struct ti_footprint {
     uint32_t boxes;
     ti_box bounding; /* empty if the piece touches nothing */
 } ti_footprint;
+
+/* What must lie in one piece of memory each: the parts, or the bounding box. */
+static inline const ti_box *ti_footprint_seen(const ti_footprint *f, const ti_access *access, uint32_t *count)
+{
+    *count = access->in_parts ? f->boxes : !ti_box_is_empty(&f->bounding);
+    return access->in_parts ? f->box : &f->bounding;
+}
 
 /* What `items` touch of the access; the boxes go into the arena. */
 void ti_footprint_fill(ti_footprint *out, const ti_access *access, const ti_box *items, ti_arena *arena);

@@ -183,6 +183,20 @@ static void print_names(FILE *out, const ti_dry *dry)
     }
 }
 
+/* Allocations of which most lies idle. */
+static void print_loose(FILE *out, const ti_dry_memory *memory)
+{
+    for (size_t i = 0; i < memory->loose.count && i < MAX_ROWS; i++) {
+        const ti_dry_loose *l = &memory->loose.data[i];
+        fprintf(out, "  %-22s %" PRIu64 " bytes of '%s', of which %" PRIu64 " are touched", i ? "" : "idle memory",
+                l->bytes, l->buffer, l->used_bytes);
+        if (l->task) {
+            fprintf(out, " (task '%s', access %d)", l->task, l->access);
+        }
+        fprintf(out, "\n");
+    }
+}
+
 static void print_table(const ti_dry_run *run, const ti_system *system, FILE *out)
 {
     const ti_dry *dry = &run->executed;
@@ -212,6 +226,7 @@ static void print_table(const ti_dry_run *run, const ti_system *system, FILE *ou
     fprintf(out, "  %-22s %" PRIu64 " bytes at most\n", "buffers", dry->buffer_bytes_peak);
     fprintf(out, "  %-22s %" PRIu64 " tracking entries, %" PRIu64 " bytes of arenas at most\n", "bookkeeping",
             run->tracking_peak, run->arena_peak);
+    print_loose(out, &dry->memory);
     print_names(out, dry);
 }
 
@@ -245,6 +260,21 @@ static void add_names(ti_strbuf *out, const ti_dry *dry)
                       n->kernels, n->items, n->messages_sent, n->bytes_sent, n->messages_received, n->bytes_received);
     }
     ti_strbuf_add(out, "\n  ]\n");
+}
+
+static void add_loose(ti_strbuf *out, const ti_dry_memory *memory)
+{
+    ti_strbuf_add(out, "  \"idle_memory\": [");
+    for (size_t i = 0; i < memory->loose.count; i++) {
+        const ti_dry_loose *l = &memory->loose.data[i];
+        ti_strbuf_add(out, "%s\n    {\"buffer\": ", i ? "," : "");
+        ti_strbuf_add_json(out, l->buffer);
+        ti_strbuf_add(out, ", \"task\": ");
+        ti_strbuf_add_json(out, l->task ? l->task : "");
+        ti_strbuf_add(out, ", \"access\": %d, \"spans\": %s, \"bytes\": %" PRIu64 ", \"used_bytes\": %" PRIu64 "}",
+                      l->access, l->spans ? "true" : "false", l->bytes, l->used_bytes);
+    }
+    ti_strbuf_add(out, "],\n");
 }
 
 static void add_json(const ti_dry_run *run, const ti_system *system, ti_strbuf *out)
@@ -281,13 +311,15 @@ static void add_json(const ti_dry_run *run, const ti_system *system, ti_strbuf *
     add_number(out, "tracking_entries_peak", run->tracking_peak);
     add_number(out, "arena_bytes_peak", run->arena_peak);
     add_number(out, "allocated_bytes_peak", ti_alloc_peak());
+    add_loose(out, &dry->memory);
     add_names(out, dry);
     ti_strbuf_add(out, "}\n");
 }
 
-bool ti_dry_run_report(const ti_dry_run *run, const ti_system *system, const tacit_config *config, ti_strbuf *why)
+bool ti_dry_run_report(ti_dry_run *run, const ti_system *system, const tacit_config *config, ti_strbuf *why)
 {
     const char *path = config->dry_run_report;
+    ti_dry_memory_end(&run->executed.memory);
     print_table(run, system, stderr);
     if (run->simulation && !ti_simulation_report(run->simulation, config->simulate_report, why)) {
         return false;

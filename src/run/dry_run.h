@@ -54,6 +54,6 @@ uint64_t ti_dry_run_executed(const ti_dry_run *run, uint64_t executed);
 
 /* A table for people on stderr, and one JSON object in `path` unless it is NULL. False and a sentence if that cannot be
  * written. */
-bool ti_dry_run_report(const ti_dry_run *run, const ti_system *system, const tacit_config *config, ti_strbuf *why);
+bool ti_dry_run_report(ti_dry_run *run, const ti_system *system, const tacit_config *config, ti_strbuf *why);
 
 #endif

@@ -224,6 +224,9 @@ static void describe_memory(ti_dot *dot, const ti_instruction *i, const char *wh
     open_vertex(dot, i->id, "box", "#fff2cc", buffer ? buffer->name : "staging", "%s A%" PRIu64 " ", what,
                 i->as.memory.allocation);
     add_box(dot, &i->as.memory.box, buffer ? buffer->dims : 1);
+    if (i->as.memory.grown) {
+        ti_strbuf_add(&dot->text, " from A%" PRIu64, i->as.memory.grown);
+    }
 }
 
 static void describe_place(ti_dot *dot, const char *word, const ti_place *place)

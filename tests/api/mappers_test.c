@@ -177,6 +177,11 @@ static int neighbours(const torus *t, const int at[3], const void *from,
 static int get_view(const void *from, int i, int j, int l)
 {
     const tacit_view v = *(const tacit_view *)from;
+    if (v.parts) {
+        return v.dims == 1   ? TACIT_PART_GET1(int, v, (size_t)i)
+               : v.dims == 2 ? TACIT_PART_GET2(int, v, (size_t)i, (size_t)j)
+                             : TACIT_PART_GET3(int, v, (size_t)i, (size_t)j, (size_t)l);
+    }
     return v.dims == 1   ? TACIT_GET1(int, v, (size_t)i)
            : v.dims == 2 ? TACIT_GET2(int, v, (size_t)i, (size_t)j)
                          : TACIT_GET3(int, v, (size_t)i, (size_t)j, (size_t)l);
@@ -228,8 +233,8 @@ static void periodic(tacit_context *ctx, void *user)
     (void)user;
     int a[MOST], got[MOST];
     count_up(a, MOST);
-    for (size_t i = 0; i < 2 * TI_COUNT(tori); i++) {
-        const torus t = tori[i / 2];
+    for (size_t i = 0; i < 4 * TI_COUNT(tori); i++) {
+        const torus t = tori[i / 4];
         const size_t e[3] = { (size_t)t.halo[0], (size_t)t.halo[1], (size_t)t.halo[2] };
         const int dims = t.size[2] > 1 ? 3 : t.size[1] > 1 ? 2 : 1, split = i % 2 ? TACIT_SPLIT_2D : TACIT_SPLIT_1D;
         const tacit_range range = tacit_range_make(dims, (size_t)t.size[0], (size_t)t.size[1], (size_t)t.size[2]);
@@ -237,7 +242,8 @@ static void periodic(tacit_context *ctx, void *user)
         for (int turn = 0; turn < 3; turn++) { /* A, B, A, B */
             SUBMIT(ctx, .name = "around", .range = range, KERNEL(around_torus), TACIT_ARGS(t),
                    .hint = { .split = split },
-                   .access = { tacit_read(turn % 2 ? B : A, tacit_periodic(e[0], e[1], e[2])),
+                   .access = { i & 2 ? tacit_in_parts(tacit_read(turn % 2 ? B : A, tacit_periodic(e[0], e[1], e[2])))
+                                     : tacit_read(turn % 2 ? B : A, tacit_periodic(e[0], e[1], e[2])),
                                tacit_write(turn % 2 ? A : B, tacit_one_to_one()) });
         }
         REQUIRE_OK(ctx, tacit_fence_read(ctx, B, TACIT_BOX_ALL, got));

@@ -88,9 +88,49 @@ static void knows_its_buffers(const tacit_launch *k)
     }
 }
 
+/* Of an access in parts, and of one that is not. */
+static void uses_parts(const tacit_launch *k)
+{
+    const tacit_view in = k->view[0], out = k->view[1];
+    size_t elements = 0, calls = 0;
+    for (size_t p = 0; p < in.parts; p++) {
+        elements += (in.part[p].box.max[0] - in.part[p].box.min[0]) * (in.part[p].box.max[1] - in.part[p].box.min[1]);
+    }
+    if (in.data || elements != ROWS * COLS || out.parts || out.part) {
+        tacit_kernel_fail(k, "the parts have %zu elements", elements);
+    }
+    const tacit_view *last = tacit_part_of(&in, ROWS - 1, COLS - 1, 0);
+    if (!last || tacit_part_of(&in, ROWS, 0, 0) || tacit_part_of(&in, (size_t)-1, 0, 0) ||
+        tacit_part_of(&out, 0, 0, 0) != &out || tacit_part_of(&out, 0, COLS, 0)) {
+        tacit_kernel_fail(k, "parts are found where there are none");
+    }
+    const int old = TACIT_PART_GET2(int, in, (calls++, 1), 2);
+    TACIT_PART_AT2(int, out, (calls++, 1), 2) = old + 3;
+    if (TACIT_GET2(int, out, 1, 2) != 3 || TACIT_GET2(int, *last, ROWS - 1, COLS - 1) != 0 || calls != 2) {
+        tacit_kernel_fail(k, "an element of a part is wrong");
+    }
+}
+
+static void takes_parts_for_one(const tacit_launch *k)
+{
+    (void)TACIT_GET2(int, k->view[0], 0, 0);
+}
+
+static void beside_all_parts(const tacit_launch *k)
+{
+    (void)TACIT_PART_GET2(int, k->view[0], 0, COLS);
+}
+
+static void writes_a_part_that_is_read(const tacit_launch *k)
+{
+    TACIT_PART_AT2(int, k->view[0], 0, 0) = 1;
+}
+
 /* The child: its status is that of tacit_finalize. */
 static int run(tacit_host_kernel *kernel)
 {
+    const bool parts = kernel == uses_parts || kernel == takes_parts_for_one || kernel == beside_all_parts ||
+                       kernel == writes_a_part_that_is_read;
     const int zeros[ROWS * COLS] = { 0 };
     tacit_context *ctx;
     tacit_buffer *in, *out;
@@ -103,11 +143,12 @@ static int run(tacit_host_kernel *kernel)
     tacit_buffer_create(ctx, &desc, &in);
     desc.name = "out";
     tacit_buffer_create(ctx, &desc, &out);
+    const tacit_access read = tacit_read(in, tacit_one_to_one());
     tacit_submit(
         ctx, &(tacit_task){ .name = "t",
                             .range = TACIT_RANGE(ROWS, COLS),
                             .kernel = { .host = kernel },
-                            .access = { tacit_read(in, tacit_one_to_one()), tacit_update(out, tacit_one_to_one()) } });
+                            .access = { parts ? tacit_in_parts(read) : read, tacit_update(out, tacit_one_to_one()) } });
     return tacit_finalize(ctx) == TACIT_OK ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
@@ -154,6 +195,10 @@ static void wrong_uses_stop(void **state)
                   "access declares for this chunk");
     stops(below, "index -1 of dimension 1 is outside [0,5)");
     stops(no_such_view, "task 't' on node 0: the kernel uses view[2], but the task has only 2, counted from 0");
+    stops(takes_parts_for_one, "access 0 to buffer 'in': the access is in parts (tacit_in_parts), so its view has no "
+                               "elements of its own; use TACIT_PART_GET or TACIT_PART_AT");
+    stops(beside_all_parts, "[0,5] is in none of the parts that the access declares for this chunk");
+    stops(writes_a_part_that_is_read, "TACIT_AT may write, but the access is tacit_read; use TACIT_GET");
     stops(far_from_any_view, "task 't' on node 0: the kernel uses view[16], but the task has only 2, counted from 0");
 }
 
@@ -169,6 +214,7 @@ static void right_uses_go_on(void **state)
     assert_int_equal(in_child(knows_its_buffers, said, sizeof(said)), 0);
     assert_string_equal(said, "");
     assert_int_equal(in_child(counts, said, sizeof(said)), 0);
+    assert_int_equal(in_child(uses_parts, said, sizeof(said)), 0);
 }
 
 int main(void)

@@ -121,6 +121,17 @@ static void corner(const tacit_launch *k)
     }
 }
 
+/* The same from the part of the ring where item 0 is. */
+static void ring_in_parts(const tacit_launch *k)
+{
+    const struct slip *slip = k->args;
+    for (size_t i = k->chunk.min[0]; i < k->chunk.max[0]; i++) {
+        const size_t below = TACIT_WRAP(i - 1, ROWS * COLS);
+        const tacit_view *own = tacit_part_of(&k->view[0], i, 0, 0), *part = tacit_part_of(&k->view[0], below, 0, 0);
+        *at1(&k->view[1], i) = *at1(part, below) + (i == 0 && slip->above[0] ? *at1(own, 20) : 0.0);
+    }
+}
+
 /* Reads between the two ends of a ring, which its view spans. */
 static void ring(const tacit_launch *k)
 {
@@ -250,7 +261,7 @@ static void crash(const tacit_launch *k)
 
 /* ---- programs */
 
-enum shape { LINE, GRID, SPACE, TALL, STAR, RING, REDUCTION, HOLES, FICKLE, POINTS, SHARED };
+enum shape { LINE, GRID, SPACE, TALL, STAR, RING, RING_IN_PARTS, REDUCTION, HOLES, FICKLE, POINTS, SHARED };
 
 struct kind {
     const char *name, *says; /* a basic regular expression, from behind "on node N" */
@@ -384,6 +395,9 @@ static const struct kind kinds[] = {
       STAR, corner, SLIP(0), 0 },
     { "ring", "reads U\\[20\\], outside of its access 0 (tacit_read, 2 boxes in", RING, ring, SLIP(.above = { 1 }), 0 },
     { "fine_ring", "", RING, ring, SLIP(0), 0 },
+    { "ring_in_parts", "reads U\\[20\\], outside of its access 0 (tacit_read, 2 boxes in", RING_IN_PARTS, ring_in_parts,
+      SLIP(.above = { 1 }), 0 },
+    { "fine_ring_in_parts", "", RING_IN_PARTS, ring_in_parts, SLIP(0), 0 },
     { "holes", "reads U\\[19\\], outside of its access 0 (tacit_read, [0-9]* boxes in", HOLES, between, SLIP(0), 0 },
     { "not_written", "did not write V\\[7,3\\], which belongs to its access 1 (tacit_write", GRID, leave_out, SLIP(0),
       0 },
@@ -417,6 +431,7 @@ static tacit_range range_of(enum shape shape)
     case LINE:
     case HOLES:
     case RING:
+    case RING_IN_PARTS:
     case FICKLE:
     case SHARED:
         return TACIT_RANGE(ROWS * COLS);
@@ -464,6 +479,9 @@ static int run(const struct kind *kind)
         task.offset[0] = task.offset[1] = 1;
     } else if (kind->shape == RING) {
         task.access[0] = tacit_read(u, tacit_periodic(1, 0, 0));
+        task.range = TACIT_RANGE(10);
+    } else if (kind->shape == RING_IN_PARTS) {
+        task.access[0] = tacit_in_parts(tacit_read(u, tacit_periodic(1, 0, 0)));
         task.range = TACIT_RANGE(10);
     } else if (kind->shape == HOLES || kind->shape == FICKLE) {
         task.access[0] = tacit_read(u, tacit_custom(custom));

@@ -41,6 +41,16 @@ static void add_touch(run *r, const ti_instruction *i, uint64_t allocation, cons
     }
 }
 
+static uint64_t allocation_of(const ti_instruction_view *view, const ti_box *box)
+{
+    for (uint32_t p = 0; p < view->parts; p++) {
+        if (ti_box_covers(&view->part[p].box, box)) {
+            return view->part[p].place.allocation;
+        }
+    }
+    return view->place.allocation;
+}
+
 static void touch_kernel(run *r, const ti_instruction *i)
 {
     for (uint32_t v = 0; v < i->as.kernel.views; v++) {
@@ -51,7 +61,8 @@ static void touch_kernel(run *r, const ti_instruction *i)
         ti_vec_clear(&r->boxes);
         ti_access_image(access, &i->as.kernel.chunk, &r->boxes);
         for (size_t k = 0; k < r->boxes.count; k++) {
-            add_touch(r, i, i->as.kernel.view[v].place.allocation, &r->boxes.data[k], ti_access_writes(access));
+            add_touch(r, i, allocation_of(&i->as.kernel.view[v], &r->boxes.data[k]), &r->boxes.data[k],
+                      ti_access_writes(access));
         }
     }
 }
@@ -60,6 +71,9 @@ static void touch_all(run *r, const ti_instruction *i)
 {
     switch (i->kind) {
     case TI_INSTRUCTION_ALLOC:
+        add_touch(r, i, i->as.memory.grown, &i->as.memory.grown_box, true);
+        add_touch(r, i, i->as.memory.buffer ? i->as.memory.allocation : 0, &i->as.memory.box, true);
+        break;
     case TI_INSTRUCTION_FREE:
         add_touch(r, i, i->as.memory.buffer ? i->as.memory.allocation : 0, &i->as.memory.box, true);
         break;

@@ -61,6 +61,7 @@ typedef struct gen_access {
     tacit_mapper mapper; /* custom: `arg` is the index in `custom` */
     tacit_op op; /* user operators: `type` is 0 for a sum, 1 for affine maps under composition, which do not commute */
     bool include_old;
+    bool in_parts;
 } gen_access;
 
 enum { GEN_ACCESSES = 6, GEN_OBJECTS = 3 };

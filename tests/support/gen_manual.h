@@ -96,6 +96,7 @@ enum {
     GEN_PERCENT_MANY_ACCESSES = 10, /* tasks with up to GEN_ACCESSES accesses, else up to 4 */
     GEN_PERCENT_TWIN = 10,          /* accesses that write what the one before reads */
     GEN_PERCENT_REDUCTION = 60,     /* accesses to a buffer of integers that reduce, */
+    GEN_PERCENT_IN_PARTS = 30,      /* accesses in parts, but for reductions */
     GEN_PERCENT_INCLUDE_OLD = 30,   /* ... of these: into the old contents; */
     GEN_PERCENT_USER_OP = 40,       /* ... by an operator of the program's own, where elements have 8 bytes */
 };

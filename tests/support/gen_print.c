@@ -34,7 +34,7 @@ static void print_component(const tacit_component *c, FILE *out)
 static void print_access(const gen_program *program, const gen_access *a, FILE *out)
 {
     static const char *const modes[] = { "?", "read", "write", "update", "reduce" };
-    fprintf(out, " %s(b%d", modes[a->mode], a->buffer);
+    fprintf(out, " %s%s(b%d", modes[a->mode], a->in_parts ? " in parts" : "", a->buffer);
     if (a->mode == TACIT_REDUCE) {
         fprintf(out, " op %d type %d%s)", a->op.kind, a->op.type, a->include_old ? " and old" : "");
         return;

@@ -207,6 +207,7 @@ static void add_access(maker *m, gen_task *t)
             a.mapper = gen_random_mapper(m, t, b, false);
         }
     }
+    a.in_parts = a.mode != TACIT_REDUCE && chance(m, GEN_PERCENT_IN_PARTS);
     if (goes_along(m, t, &a)) {
         t->access[t->accesses++] = a;
     }

@@ -69,6 +69,7 @@ static void lower_access(const lowering *l, const gen_access *from, ti_arena *ar
     to->mode = from->mode;
     to->reducer.op = from->op;
     to->include_old = from->include_old;
+    to->in_parts = from->in_parts;
     if (from->mode == TACIT_REDUCE && !from->include_old) {
         return;
     }

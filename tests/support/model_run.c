@@ -57,8 +57,10 @@ static bool ok(runner *r, size_t step, tacit_status status)
 
 /* ---- the kernel of all tasks */
 
-static unsigned char *element_of(const tacit_view *v, const int64_t at[3])
+static unsigned char *element_of(const tacit_view *whole, const int64_t at[3])
 {
+    const tacit_view *part = tacit_part_of(whole, (size_t)at[0], (size_t)at[1], (size_t)at[2]);
+    const tacit_view *v = part ? part : whole;
     unsigned char *data = v->data;
     for (int d = 0; d < v->dims; d++) {
         if (at[d] < (int64_t)v->box.min[d] || at[d] >= (int64_t)v->box.max[d]) {
@@ -252,6 +254,7 @@ static bool submit(runner *r, size_t step)
         bool user = t->access[i].op.kind == TACIT_OP_USER;
         task.access[i].op = user ? r->user_op[t->access[i].op.type] : t->access[i].op;
         task.access[i].include_old = t->access[i].include_old;
+        task.access[i].in_parts = t->access[i].in_parts;
         if (t->access[i].mapper.kind == TACIT_MAPPER_CUSTOM) {
             task.access[i].mapper.arg = r->custom[t->access[i].mapper.arg];
         }

@@ -145,6 +145,10 @@ static void mix_kernel(uint64_t *h, const ti_instruction *i)
         mix_buffer(h, view->buffer);
         mix(h, (uint64_t)view->mode);
         mix(h, view->first_slot);
+        for (uint32_t p = 0; p < view->parts; p++) {
+            mix_place(h, &view->part[p].place);
+            mix_box(h, &view->part[p].box);
+        }
     }
 }
 
@@ -185,6 +189,7 @@ static uint64_t instruction_digest(const ti_instruction *i)
     case TI_INSTRUCTION_FREE:
         mix(&h, i->as.memory.allocation);
         mix(&h, i->as.memory.bytes);
+        mix(&h, i->as.memory.grown);
         break;
     case TI_INSTRUCTION_COPY:
         mix_place(&h, &i->as.copy.from);

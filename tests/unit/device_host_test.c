@@ -415,6 +415,31 @@ static void memory_is_aligned_and_may_be_refused(void **unused)
     device->ops->destroy(device);
 }
 
+/* From small to small, to mapped, and on; what is refused leaves all as it was. */
+static void memory_grows_with_its_contents(void **unused)
+{
+    static const size_t sizes[] = { 1, 100, 4096, (1 << 20) - 1, 1 << 20, (3 << 20) + 5, 9 << 20, 9 << 20 };
+    ti_lot lot = { 0 };
+    ti_device *device = create(1, 0, &lot);
+    void *ptr = NULL, *before;
+    (void)unused;
+    assert_int_equal(device->ops->alloc(device, sizes[0], &ptr), TACIT_OK);
+    memset(ptr, 7, sizes[0]);
+    for (size_t i = 1; i < TI_COUNT(sizes); i++) {
+        assert_int_equal(device->ops->grow(device, ptr, sizes[i - 1], sizes[i], &ptr), TACIT_OK);
+        assert_int_equal((uintptr_t)ptr % 64, 0);
+        for (size_t k = 0; k < sizes[i - 1]; k++) {
+            assert_int_equal(((char *)ptr)[k], 7);
+        }
+        memset(ptr, 7, sizes[i]);
+        before = ptr;
+        assert_int_equal(device->ops->grow(device, ptr, sizes[i], SIZE_MAX / 4, &before), TACIT_ERROR_MEMORY);
+        assert_int_equal(((char *)ptr)[sizes[i] - 1], 7);
+    }
+    device->ops->free(device, ptr, sizes[TI_COUNT(sizes) - 1]);
+    device->ops->destroy(device);
+}
+
 /* The bytes of a block, in order, into a plain array (or back). */
 static void walk(const ti_block *b, char *plain, bool store)
 {
@@ -512,6 +537,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(parts_return_to_their_worker),
         cmocka_unit_test(workers_pass_the_role_on),
         cmocka_unit_test(memory_is_aligned_and_may_be_refused),
+        cmocka_unit_test(memory_grows_with_its_contents),
         cmocka_unit_test(copies_move_all_bytes),
         cmocka_unit_test(cores_are_ours),
         cmocka_unit_test(nothing_is_left_allocated),

@@ -116,9 +116,41 @@ static void copies_every_element(void **state)
     }
 }
 
+/* An allocation that grows in place holds what a copy into a new one would. */
+static void widening_moves_every_element(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = { 1, 3, 8, 12 };
+    rng r = rng_from(seed + 1);
+    for (int round = 0; round < 3000; round++) {
+        ti_box old = rng_box(&r, (int)rng_between(&r, 0, 3), 6, 1, 6), whole = random_around(&r, &old);
+        size_t elem_size = sizes[rng_between(&r, 0, TI_COUNT(sizes) - 1)];
+        size_t old_size = (size_t)ti_box_volume(&old) * elem_size, size = (size_t)ti_box_volume(&whole) * elem_size;
+        unsigned char *grown = malloc(size + 1), *expected = malloc(size + 1), *from = malloc(old_size + 1);
+        for (size_t i = 0; i < old_size; i++) {
+            from[i] = (unsigned char)rng_next(&r);
+        }
+        memcpy(grown, from, old_size);
+        copy_plainly(expected, &whole, from, &old, &old, elem_size);
+        ti_layout_widen((char *)grown, &old, &whole, elem_size);
+        for (int64_t x = old.min[0]; x < old.max[0]; x++) {
+            for (int64_t y = old.min[1]; y < old.max[1]; y++) {
+                const int64_t at[3] = { x, y, old.min[2] };
+                size_t row = (size_t)(old.max[2] - old.min[2]) * elem_size,
+                       first = ti_layout_offset(&whole, at, elem_size);
+                assert_memory_equal(grown + first, expected + first, row);
+            }
+        }
+        free(grown);
+        free(expected);
+        free(from);
+    }
+}
+
 int main(int argc, char **argv)
 {
     seed = test_seed(argc, argv);
-    const struct CMUnitTest tests[] = { cmocka_unit_test(folding_is_exact), cmocka_unit_test(copies_every_element) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(folding_is_exact), cmocka_unit_test(copies_every_element),
+                                        cmocka_unit_test(widening_moves_every_element) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

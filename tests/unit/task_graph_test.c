@@ -109,7 +109,7 @@ static void read_and_write(void **state)
     fixture f;
     init(&f, INT64_MAX, INT64_MAX);
     gen_task both = touch(0, TACIT_READ, 0, 60);
-    both.access[1] = (gen_access){ 0, TACIT_WRITE, tacit_fixed(tacit_box1(60, 100)), { 0, 0 }, false };
+    both.access[1] = (gen_access){ 0, TACIT_WRITE, tacit_fixed(tacit_box1(60, 100)), { 0, 0 }, false, false };
     both.accesses = 2;
     DEPS(submit(&f, both), 1);    /* 3 */
     DEPS(submit(&f, both), 1, 3); /* 4 */
@@ -123,7 +123,7 @@ static void reductions_write(void **state)
     fixture f;
     init(&f, INT64_MAX, INT64_MAX);
     gen_task sum = { .range = tacit_range1(5), .place = -1, .accesses = 1 };
-    sum.access[0] = (gen_access){ 1, TACIT_REDUCE, tacit_all(), tacit_sum(TACIT_INT8), false };
+    sum.access[0] = (gen_access){ 1, TACIT_REDUCE, tacit_all(), tacit_sum(TACIT_INT8), false, false };
     assert_int_equal(submit(&f, sum)->deps, 0);        /* 3: old contents do not matter */
     DEPS(submit(&f, touch(1, TACIT_READ, 0, 100)), 3); /* 4 */
     DEPS(submit(&f, sum), 4);

@@ -162,6 +162,22 @@ static void read_names(const json_t *rows, tool_plan *out)
     qsort(out->names, out->names_count, sizeof(*out->names), by_bytes);
 }
 
+static void read_idle(const json_t *rows, tool_plan *out)
+{
+    size_t i;
+    json_t *row;
+    json_array_foreach(rows, i, row)
+    {
+        tool_plan_idle idle = { .buffer = ti_strdup(json_string_value(json_object_get(row, "buffer"))),
+                                .task = ti_strdup(json_string_value(json_object_get(row, "task"))),
+                                .access = (int)number(row, "access"),
+                                .spans = json_is_true(json_object_get(row, "spans")),
+                                .bytes = number(row, "bytes"),
+                                .used_bytes = number(row, "used_bytes") };
+        ti_vec_push(&out->idle, idle);
+    }
+}
+
 bool tool_json_read_plan(const char *path, tool_plan *out)
 {
     json_t *report = json_load_file(path, 0, NULL);
@@ -189,6 +205,7 @@ bool tool_json_read_plan(const char *path, tool_plan *out)
         out->planning_ns += (uint64_t)json_integer_value(value);
     }
     read_names(json_object_get(report, "by_task"), out);
+    read_idle(json_object_get(report, "idle_memory"), out);
     json_decref(report);
     return true;
 }
@@ -250,7 +267,20 @@ int tool_json_simulations(const tool_simulation *row, size_t count)
     return print(json_pack("{s:o}", "rows", rows));
 }
 
-int tool_json_plans(const tool_plan_row *row, size_t count, const tool_plan *most)
+static json_t *idle_memory(const tool_plan *idle)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; i < idle->idle.count; i++) {
+        const tool_plan_idle *w = &idle->idle.data[i];
+        json_array_append_new(rows, json_pack("{s:o, s:o, s:i, s:b, s:I, s:I, s:I, s:I}", "buffer", text(w->buffer),
+                                              "task", text(w->task), "access", w->access, "spans", w->spans, "bytes",
+                                              (json_int_t)w->bytes, "used_bytes", (json_int_t)w->used_bytes, "nodes",
+                                              (json_int_t)w->nodes, "node", (json_int_t)w->node));
+    }
+    return rows;
+}
+
+int tool_json_plans(const tool_plan_row *row, size_t count, const tool_plan *most, const tool_plan *idle)
 {
     json_t *rows = json_array(), *names = json_array();
     for (size_t i = 0; i < count; i++) {
@@ -266,5 +296,6 @@ int tool_json_plans(const tool_plan_row *row, size_t count, const tool_plan *mos
         json_array_append_new(names, json_pack("{s:o, s:I, s:I}", "name", text(n->name), "messages",
                                                (json_int_t)n->messages, "bytes", (json_int_t)n->bytes));
     }
-    return print(json_pack("{s:o, s:I, s:o}", "rows", rows, "node", (json_int_t)most->node, "tasks", names));
+    return print(json_pack("{s:o, s:I, s:o, s:o}", "rows", rows, "node", (json_int_t)most->node, "tasks", names,
+                           "idle_memory", idle_memory(idle)));
 }

@@ -31,9 +31,9 @@ int tool_json_benches(const tool_benchmark *entries, size_t count)
     return TOOL_FAILURE;
 }
 
-int tool_json_plans(const tool_plan_row *row, size_t count, const tool_plan *most)
+int tool_json_plans(const tool_plan_row *row, size_t count, const tool_plan *most, const tool_plan *idle)
 {
-    (void)row, (void)count, (void)most;
+    (void)row, (void)count, (void)most, (void)idle;
     return TOOL_FAILURE;
 }
 

@@ -34,7 +34,8 @@ static const char usage[] =
     "  peers          how many other nodes it sends to or receives from\n"
     "  load           its items, relative to an equal share of all items: 1 is balanced\n"
     "  memory         of buffers, at most\n"
-    "Below: the tasks that communicate most on the largest number of nodes.\n";
+    "Below: the tasks that communicate most on the largest number of nodes; and memory of which less than half is touched, with the\n"
+    "access to blame and the cure.\n";
 
 typedef struct plan_options {
     tool_counts nodes;
@@ -104,7 +105,34 @@ static void add_sample(tool_plan_row *row, const tool_plan *plan)
     keep_larger(&row->memory, plan->memory);
 }
 
-static int plan_row(const plan_options *o, const char *folder, tool_plan_row *row, tool_plan *most)
+static bool is_alike(const tool_plan_idle *a, const tool_plan_idle *b)
+{
+    return a->access == b->access && strcmp(a->buffer, b->buffer) == 0 && strcmp(a->task, b->task) == 0;
+}
+
+/* Move what lies idle on a node to `all`, which keeps the largest of each access. */
+static void add_idle(tool_plan *all, tool_plan *plan, long nodes)
+{
+    for (size_t i = 0; i < plan->idle.count; i++) {
+        tool_plan_idle *found = &plan->idle.data[i];
+        size_t k = 0;
+        found->nodes = nodes;
+        found->node = (long)plan->node;
+        while (k < all->idle.count && !is_alike(&all->idle.data[k], found)) {
+            k++;
+        }
+        if (k == all->idle.count) {
+            ti_vec_push(&all->idle, *found);
+            found->buffer = found->task = NULL;
+        } else if (all->idle.data[k].bytes - all->idle.data[k].used_bytes < found->bytes - found->used_bytes) {
+            const tool_plan_idle less = all->idle.data[k];
+            all->idle.data[k] = *found;
+            *found = less;
+        }
+    }
+}
+
+static int plan_row(const plan_options *o, const char *folder, tool_plan_row *row, tool_plan *most, tool_plan *idle)
 {
     const long last = row->nodes - 1, samples[SAMPLES] = { 0, 1, row->nodes / 2, last };
     for (int i = 0; i < SAMPLES; i++) {
@@ -121,6 +149,7 @@ static int plan_row(const plan_options *o, const char *folder, tool_plan_row *ro
             return status;
         }
         add_sample(row, &plan);
+        add_idle(idle, &plan, row->nodes);
         if (!most->names || plan.bytes > most->bytes) {
             tool_plan_fini(most);
             *most = plan;
@@ -131,14 +160,15 @@ static int plan_row(const plan_options *o, const char *folder, tool_plan_row *ro
     return TOOL_OK;
 }
 
-static void print_size(double bytes)
+/* A number at least `width` wide, and its unit. */
+static void print_size(double bytes, int width)
 {
     static const char *const unit[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB" };
     int i = 0;
     for (; bytes >= 10000 && i < 5; i++) {
         bytes /= 1024;
     }
-    printf(" %7.*f %-3s", i && bytes < 100 ? 1 : 0, bytes, unit[i]);
+    printf(" %*.*f %-*s", width, i && bytes < 100 ? 1 : 0, bytes, width ? 3 : 0, unit[i]);
 }
 
 static void print_rows(const tool_plan_row *row, size_t count, const tool_plan *most)
@@ -148,16 +178,16 @@ static void print_rows(const tool_plan_row *row, size_t count, const tool_plan *
     for (size_t i = 0; i < count; i++) {
         printf("%10ld %9.2f %10" PRIu64 " %9" PRIu64, row[i].nodes, row[i].us_per_task, row[i].messages,
                row[i].collectives);
-        print_size((double)row[i].bytes);
+        print_size((double)row[i].bytes, 7);
         printf(" %8" PRIu64 " %8.2f", row[i].peers, row[i].load);
-        print_size((double)row[i].memory);
+        print_size((double)row[i].memory, 7);
         printf("\n");
     }
     printf("\nTasks that communicate most, on node %" PRIu64 " of %ld (%" PRIu64 " tasks):\n", most->node,
            row[count - 1].nodes, row[count - 1].tasks);
     for (size_t i = 0; i < most->names_count && i < SHOWN_TASKS && most->names[i].bytes > 0; i++) {
         printf("  %-24.24s %10" PRIu64 " messages", most->names[i].name, most->names[i].messages);
-        print_size((double)most->names[i].bytes);
+        print_size((double)most->names[i].bytes, 7);
         printf("\n");
     }
     if (!most->names_count || !most->names[0].bytes) {
@@ -165,11 +195,36 @@ static void print_rows(const tool_plan_row *row, size_t count, const tool_plan *
     }
 }
 
+static void print_idle(const tool_plan *idle)
+{
+    for (size_t i = 0; i < idle->idle.count; i++) {
+        const tool_plan_idle *w = &idle->idle.data[i];
+        printf("\nWarning: node %ld of %ld keeps", w->node, w->nodes);
+        print_size((double)w->bytes, 0);
+        printf(" of buffer '%s' in one piece, and touches", w->buffer);
+        print_size((double)w->used_bytes, 0);
+        printf(" of it.\n");
+        if (w->spans) {
+            printf(
+                "  Task '%s', access %d, declares boxes that lie apart, and its view spans them: use tacit_in_parts, or an\n"
+                "  access for each box.\n",
+                w->task, w->access);
+        } else if (*w->task) {
+            printf(
+                "  Boxes of several accesses lie in it, that of task '%s', access %d, among them: let tasks cut the buffer\n"
+                "  alike, or use a buffer for each way to cut it.\n",
+                w->task, w->access);
+        } else {
+            printf("  No kernel touches it: read and write it where it is needed.\n");
+        }
+    }
+}
+
 static int run(const plan_options *o)
 {
     char folder[] = "/tmp/tacit-plan-XXXXXX";
     tool_plan_row row[TOOL_MOST_COUNTS] = { 0 };
-    tool_plan most = { 0 };
+    tool_plan most = { 0 }, idle = { 0 };
     int status = TOOL_OK;
     tool_catch_signals();
     if (!mkdtemp(folder)) {
@@ -178,15 +233,17 @@ static int run(const plan_options *o)
     for (size_t i = 0; i < o->nodes.count && status == TOOL_OK; i++) {
         tool_plan_fini(&most);
         row[i].nodes = o->nodes.number[i];
-        status = plan_row(o, folder, &row[i], &most);
+        status = plan_row(o, folder, &row[i], &most, &idle);
     }
     rmdir(folder);
     if (status == TOOL_OK && o->json) {
-        status = tool_json_plans(row, o->nodes.count, &most);
+        status = tool_json_plans(row, o->nodes.count, &most, &idle);
     } else if (status == TOOL_OK) {
         print_rows(row, o->nodes.count, &most);
+        print_idle(&idle);
     }
     tool_plan_fini(&most);
+    tool_plan_fini(&idle);
     return status;
 }
 
@@ -195,6 +252,11 @@ void tool_plan_fini(tool_plan *plan)
     for (size_t i = 0; i < plan->names_count; i++) {
         ti_strfree(plan->names[i].name);
     }
+    for (size_t i = 0; i < plan->idle.count; i++) {
+        ti_strfree(plan->idle.data[i].buffer);
+        ti_strfree(plan->idle.data[i].task);
+    }
+    ti_vec_fini(&plan->idle);
     ti_free(plan->names, plan->names_count * sizeof(*plan->names));
     *plan = (tool_plan){ 0 };
 }

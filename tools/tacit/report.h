@@ -3,6 +3,7 @@
 #define REPORT_H
 
 #include "base/strbuf.h"
+#include "base/vec.h"
 #include "tool.h"
 
 /* tacit info */
@@ -38,10 +39,19 @@ typedef struct tool_plan_name {
     char *name; /* of tasks */
     uint64_t messages, bytes;
 } tool_plan_name;
+/* An allocation of which less than half is touched. */
+typedef struct tool_plan_idle {
+    char *buffer, *task; /* task: of the access to blame; empty if there is none */
+    int access;
+    bool spans; /* its view spans boxes that lie apart */
+    uint64_t bytes, used_bytes;
+    long nodes, node; /* of the run that it was found in */
+} tool_plan_idle;
 typedef struct tool_plan {
     uint64_t node, tasks, planning_ns, messages, collectives, bytes, peers, memory, items, items_of_all;
     tool_plan_name *names; /* most bytes first */
     size_t names_count;
+    TI_VEC(tool_plan_idle) idle;
 } tool_plan;
 void tool_plan_fini(tool_plan *plan);
 
@@ -80,7 +90,7 @@ bool tool_json_is_there(void);
 int tool_json_info(const tool_facts *facts);
 int tool_json_settings(void);
 int tool_json_graphs(const tool_graph_file *files, size_t count, int exit_status);
-int tool_json_plans(const tool_plan_row *row, size_t count, const tool_plan *most);
+int tool_json_plans(const tool_plan_row *row, size_t count, const tool_plan *most, const tool_plan *idle);
 /* The report of a dry run. False if it is not there or not one. */
 bool tool_json_read_plan(const char *path, tool_plan *out);
 /* The report of a simulation. False if it is not there or not one. */

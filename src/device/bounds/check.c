@@ -147,13 +147,32 @@ static ti_bounds_element element_at(const trial *t, const walk *w)
     return (ti_bounds_element){ (uint32_t)(w->copy - t->is.copy), { at[0], at[1], at[2] } };
 }
 
+/* Bring a run's real contents to `here`, or back to where they belong. */
+static void move_real(const ti_guarded *copy, const ti_guarded_run *run, char *here, bool back)
+{
+    int64_t at[3] = { run->at[0], run->at[1], run->at[2] };
+    for (size_t left = run->count, count; left > 0; left -= count) {
+        count = left;
+        char *real = ti_guarded_real(copy, at, &count);
+        memcpy(back ? real : here, back ? here : real, count * copy->elem_size);
+        here += count * copy->elem_size;
+        at[2] += (int64_t)count;
+    }
+}
+
+static bool is_real(const ti_guarded *copy, const int64_t at[3], const char *now)
+{
+    size_t count = 1;
+    return memcmp(now, ti_guarded_real(copy, at, &count), copy->elem_size) == 0;
+}
+
 static void fill(trial *t, uint64_t limit)
 {
     for (walk w = { 0 }; walk_next(&w, t);) {
         size_t elem = w.copy->elem_size;
         char *to = ti_guarded_address(w.copy, w.run.at);
         if (w.run.kind & TI_GUARDED_CONTENTS) {
-            memcpy(to, ti_guarded_real(w.copy, w.run.at), w.run.count * elem);
+            move_real(w.copy, &w.run, to, false);
             continue;
         }
         for (size_t i = 0; i < w.run.count; i++, w.run.at[2]++) {
@@ -169,7 +188,7 @@ static bool find_written(trial *t, uint64_t limit, ti_bounds_element *out)
         size_t elem = w.copy->elem_size;
         for (size_t i = 0; !(w.run.kind & TI_GUARDED_WRITABLE) && i < w.run.count; i++, w.run.at[2]++) {
             const char *now = ti_guarded_address(w.copy, w.run.at);
-            bool same = w.run.kind ? memcmp(now, ti_guarded_real(w.copy, w.run.at), elem) == 0
+            bool same = w.run.kind ? is_real(w.copy, w.run.at, now)
                                    : all_bytes_are(now, elem, garbage(t, w.run.at, w.number + i < limit));
             if (!same) {
                 *out = element_at(t, &w);
@@ -245,7 +264,7 @@ static void move_outputs(trial *t, outputs_do what)
         if (what == KEEP) {
             memcpy(kept, ti_guarded_address(w.copy, w.run.at), bytes);
         } else {
-            memcpy(ti_guarded_real(w.copy, w.run.at), kept, bytes);
+            move_real(w.copy, &w.run, kept, true);
         }
         kept += bytes;
     }

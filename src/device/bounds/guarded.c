@@ -263,6 +263,20 @@ void ti_guarded_fini(ti_guarded *copy)
     TI_ASSERT(!copy->map);
     ti_region_fini(&copy->contents);
     ti_region_fini(&copy->writable);
+    ti_vec_fini(&copy->sources);
+}
+
+char *ti_guarded_real(const ti_guarded *copy, const int64_t at[3], size_t *count)
+{
+    const ti_box element = { { at[0], at[1], at[2] }, { at[0] + 1, at[1] + 1, at[2] + 1 } };
+    size_t i = 0;
+    while (i + 1 < copy->sources.count && !ti_box_covers(&copy->sources.data[i].box, &element)) {
+        i++;
+    }
+    const ti_guarded_source *source = &copy->sources.data[i];
+    TI_ASSERT(i < copy->sources.count && ti_box_covers(&source->box, &element));
+    *count = TI_MIN(*count, (size_t)(source->box.max[2] - at[2]));
+    return source->data + ti_guarded_offset(&source->box, at, source->stride);
 }
 
 /* ---- from addresses to elements */

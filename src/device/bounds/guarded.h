@@ -16,6 +16,13 @@
 /* What an element is; 0: a hole. */
 enum { TI_GUARDED_CONTENTS = 1, TI_GUARDED_WRITABLE = 2 };
 
+/* Where a box of the buffer really lies. */
+typedef struct ti_guarded_source {
+    ti_box box;
+    char *data; /* its first element */
+    size_t stride[3];
+} ti_guarded_source;
+
 typedef struct ti_guarded {
     /* Filled in by the caller. */
     const char *name; /* of the buffer */
@@ -25,8 +32,7 @@ typedef struct ti_guarded {
     ti_box reach;       /* what the views that the kernel gets span; more than is declared for these items */
     ti_region contents; /* the kernel may read, so its contents are brought in */
     ti_region writable;
-    const char *real; /* where the first element of `reach` really is */
-    size_t real_stride[3];
+    TI_VEC(ti_guarded_source) sources; /* whatever is declared lies in one of them */
     bool compact;
     /* What is left of a row's pages is holes, too; else nobody looks there, because the other layout has a guard
      * there. */
@@ -66,23 +72,21 @@ bool ti_guarded_map(ti_guarded *copy, bool at_end);
 void ti_guarded_seal(ti_guarded *copy);
 void ti_guarded_unmap(ti_guarded *copy); /* the layout stays known */
 
-/* Bytes from the first element of `reach`, if elements are so far apart. */
-static inline ptrdiff_t ti_guarded_offset(const ti_guarded *copy, const int64_t at[3], const size_t stride[3])
+/* Bytes from the first element of `box`, if elements are so far apart. */
+static inline ptrdiff_t ti_guarded_offset(const ti_box *box, const int64_t at[3], const size_t stride[3])
 {
     ptrdiff_t offset = 0;
     for (int d = 0; d < 3; d++) {
-        offset += (ptrdiff_t)(at[d] - copy->reach.min[d]) * (ptrdiff_t)stride[d];
+        offset += (ptrdiff_t)(at[d] - box->min[d]) * (ptrdiff_t)stride[d];
     }
     return offset;
 }
 static inline char *ti_guarded_address(const ti_guarded *copy, const int64_t at[3])
 {
-    return copy->origin + ti_guarded_offset(copy, at, copy->stride);
+    return copy->origin + ti_guarded_offset(&copy->reach, at, copy->stride);
 }
-static inline char *ti_guarded_real(const ti_guarded *copy, const int64_t at[3])
-{
-    return (char *)(uintptr_t)copy->real + ti_guarded_offset(copy, at, copy->real_stride);
-}
+/* The real memory of a declared element. Of `count` elements of its row that are declared, so many lie side by side. */
+char *ti_guarded_real(const ti_guarded *copy, const int64_t at[3], size_t *count);
 /* Which element an address inside the mapping belongs to, also outside `reach`; false if it is not inside the mapping.
  * Safe in signal handlers. */
 bool ti_guarded_locate(const ti_guarded *copy, const char *address, int64_t at[3]);

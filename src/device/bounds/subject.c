@@ -81,8 +81,9 @@ static bool is_foldable(const ti_bounds_subject *is, uint32_t a, const tacit_vie
     const ti_region *image = &is->image[a];
     ti_box extent = align_right(&buffer->extent, buffer->dims), box = view_box(real);
     size_t points = (size_t)extent.max[2];
-    if (buffer->dims < 2 || points > MAX_FOLDED || real->stride[buffer->dims - 2] != points * buffer->elem_size ||
-        box.min[2] != 0 || box.max[2] != extent.max[2]) {
+    if (real->parts || buffer->dims < 2 || points > MAX_FOLDED ||
+        real->stride[buffer->dims - 2] != points * buffer->elem_size || box.min[2] != 0 ||
+        box.max[2] != extent.max[2]) {
         return false;
     }
     for (size_t b = 0; b < image->boxes.count; b++) {
@@ -119,11 +120,18 @@ static void start_copy(ti_guarded *copy, const ti_buffer_info *buffer, const tac
     copy->dims = buffer->dims - (copy->fold > 0);
     copy->elem_size = buffer->elem_size;
     copy->reach = folded(copy, &box);
-    copy->real = real->data;
+}
+
+/* A view in one piece, or one of the parts of another. */
+static void add_source(ti_guarded *copy, const tacit_view *real)
+{
+    ti_box box = view_box(real);
+    ti_guarded_source source = { .box = folded(copy, &box), .data = real->data };
     for (int d = 0; d < copy->dims; d++) {
-        copy->real_stride[3 - copy->dims + d] = real->stride[d];
+        source.stride[3 - copy->dims + d] = real->stride[d];
     }
-    copy->real_stride[2] = copy->elem_size;
+    source.stride[2] = copy->elem_size;
+    ti_vec_push(&copy->sources, source);
 }
 
 static void fill_copy(ti_bounds_subject *is, uint32_t a, const tacit_view *real)
@@ -134,9 +142,11 @@ static void fill_copy(ti_bounds_subject *is, uint32_t a, const tacit_view *real)
         start_copy(copy, access->buffer, real);
         copy->slack = is->task->shape->on_host;
     } else {
-        ti_box box = view_box(real), more = folded(copy, &box), both = ti_box_bounding(&copy->reach, &more);
-        copy->real = ti_guarded_real(copy, both.min);
-        copy->reach = both;
+        ti_box box = view_box(real), more = folded(copy, &box);
+        copy->reach = ti_box_bounding(&copy->reach, &more);
+    }
+    for (size_t p = 0; p < TI_MAX(real->parts, (size_t)1); p++) {
+        add_source(copy, real->parts ? &real->part[p] : real);
     }
     for (size_t b = 0; b < is->image[a].boxes.count; b++) {
         ti_box box = folded(copy, &is->image[a].boxes.data[b]);
@@ -152,16 +162,39 @@ static void fill_copy(ti_bounds_subject *is, uint32_t a, const tacit_view *real)
 }
 
 /* A mapper that names more for a part of the items than for all of them would make the view too small. */
-static bool stays_in_view(ti_bounds_subject *is, uint32_t a, const tacit_view *real)
+static bool stays_in_view(const ti_bounds_subject *is, uint32_t a, const tacit_view *real)
 {
-    ti_box box = view_box(real);
-    int64_t volume = ti_region_volume(&is->image[a]);
-    ti_region_clip(&is->image[a], &box);
-    if (ti_region_volume(&is->image[a]) == volume) {
-        return true;
+    ti_boxes beyond = { 0 };
+    for (size_t b = 0; b < is->image[a].boxes.count; b++) {
+        ti_vec_push(&beyond, is->image[a].boxes.data[b]);
     }
-    ti_bounds_report_mapper(is, a);
-    return false;
+    for (size_t p = 0; p < TI_MAX(real->parts, (size_t)1); p++) {
+        ti_box box = view_box(real->parts ? &real->part[p] : real);
+        ti_boxes_subtract(&beyond, &box);
+    }
+    bool stays = beyond.count == 0;
+    ti_vec_fini(&beyond);
+    if (!stays) {
+        ti_bounds_report_mapper(is, a);
+    }
+    return stays;
+}
+
+/* The kernel gets views and parts of its own. Parts are not pointed at before all are there. */
+static void copy_views(ti_bounds_subject *is, const tacit_view *real)
+{
+    uint32_t accesses = is->task->shape->accesses;
+    size_t first = 0;
+    for (uint32_t a = 0; a < accesses; a++) {
+        is->view[a] = real[a];
+        for (size_t p = 0; p < real[a].parts; p++) {
+            ti_vec_push(&is->parts, real[a].part[p]);
+        }
+    }
+    for (uint32_t a = 0; a < accesses; first += real[a++].parts) {
+        is->view[a].part = real[a].parts ? &is->parts.data[first] : NULL;
+    }
+    is->view[accesses] = real[accesses];
 }
 
 bool ti_bounds_subject_init(ti_bounds_subject *is, const tacit_launch *launch)
@@ -177,26 +210,35 @@ bool ti_bounds_subject_init(ti_bounds_subject *is, const tacit_launch *launch)
     choose_folds(is, launch->view);
     for (uint32_t a = 0; a < is->task->shape->accesses; a++) {
         fill_copy(is, a, &launch->view[a]);
-        is->view[a] = launch->view[a];
     }
-    is->view[is->task->shape->accesses] = launch->view[is->task->shape->accesses];
+    copy_views(is, launch->view);
     return true;
+}
+
+static void point_view(const ti_guarded *copy, tacit_view *v)
+{
+    ti_box box = view_box(v), first = folded(copy, &box);
+    v->data = ti_guarded_address(copy, first.min);
+    for (int d = 0; d < copy->dims; d++) {
+        v->stride[d] = copy->stride[3 - copy->dims + d];
+    }
+    if (copy->fold) {
+        v->stride[copy->dims - 1] = (size_t)copy->fold * copy->elem_size;
+    }
+    v->ld = v->dims > 1 ? v->stride[v->dims - 2] / v->elem_size : 1;
 }
 
 void ti_bounds_subject_point_views(ti_bounds_subject *is)
 {
+    size_t part = 0;
     for (uint32_t a = 0; a < is->task->shape->accesses; a++) {
         const ti_guarded *copy = &is->copy[is->copy_of[a]];
-        tacit_view *v = &is->view[a];
-        ti_box box = view_box(v), first = folded(copy, &box);
-        v->data = ti_guarded_address(copy, first.min);
-        for (int d = 0; d < copy->dims; d++) {
-            v->stride[d] = copy->stride[3 - copy->dims + d];
+        if (is->view[a].parts == 0) {
+            point_view(copy, &is->view[a]);
         }
-        if (copy->fold) {
-            v->stride[copy->dims - 1] = (size_t)copy->fold * copy->elem_size;
+        for (size_t end = part + is->view[a].parts; part < end; part++) {
+            point_view(copy, &is->parts.data[part]);
         }
-        v->ld = v->dims > 1 ? v->stride[v->dims - 2] / v->elem_size : 1;
     }
 }
 
@@ -206,4 +248,5 @@ void ti_bounds_subject_fini(ti_bounds_subject *is)
         ti_region_fini(&is->image[a]);
         ti_guarded_fini(&is->copy[a]);
     }
+    ti_vec_fini(&is->parts);
 }

@@ -21,6 +21,7 @@ typedef struct ti_bounds_subject {
     uint32_t copy_of[TACIT_MAX_ACCESSES];
     ti_guarded copy[TACIT_MAX_ACCESSES];
     uint32_t copies;
+    TI_VEC(tacit_view) parts;                /* of views in parts, one access after the other */
     tacit_view view[TACIT_MAX_ACCESSES + 1]; /* for the kernel: of the copies; behind them an empty one */
 } ti_bounds_subject;
 

@@ -54,24 +54,35 @@ void ti_instruction_place_pieces(ti_instruction_graph *graph, const ti_command *
     }
 }
 
-/* What an access needs in one place: what it touches, and other accesses to the buffer that this meets if one of them
- * writes, since the kernel may see through one what it writes through the other. */
-static ti_box needed(const ti_shape *shape, const ti_piece *piece, uint32_t index)
+/* Grow to what an access sees where that meets the box. Whether it has grown. */
+static bool grow_over(const ti_access *access, const ti_footprint *touched, ti_box *box)
+{
+    bool grows = false;
+    uint32_t count;
+    const ti_box *seen = ti_footprint_seen(touched, access, &count);
+    for (uint32_t k = 0; k < count; k++) {
+        if (ti_box_meets(box, &seen[k]) && !ti_box_covers(box, &seen[k])) {
+            *box = ti_box_bounding(box, &seen[k]);
+            grows = true;
+        }
+    }
+    return grows;
+}
+
+/* What must lie in one place for an access to see `box`: that, and what other accesses to the buffer see where they
+ * meet it if one of them writes, since the kernel may see through one what it writes through the other. */
+static ti_box needed(const ti_shape *shape, const ti_piece *piece, uint32_t index, ti_box box)
 {
     const ti_buffer_info *buffer = shape->access[index].buffer;
-    ti_box box = piece->footprint[index].bounding;
     bool writes = false, grows = true;
     for (uint32_t i = 0; i < shape->accesses; i++) {
         writes |= shape->access[i].buffer == buffer && ti_access_writes(&shape->access[i]);
     }
-    while (writes && grows && !ti_box_is_empty(&box)) {
+    while (writes && grows) {
         grows = false;
         for (uint32_t i = 0; i < shape->accesses; i++) {
-            const ti_box *other = &piece->footprint[i].bounding;
-            if (shape->access[i].buffer == buffer && shape->access[i].mode != TACIT_REDUCE && !ti_box_is_empty(other) &&
-                ti_box_meets(&box, other) && !ti_box_covers(&box, other)) {
-                box = ti_box_bounding(&box, other);
-                grows = true;
+            if (shape->access[i].buffer == buffer && shape->access[i].mode != TACIT_REDUCE) {
+                grows |= grow_over(&shape->access[i], &piece->footprint[i], &box);
             }
         }
     }
@@ -84,8 +95,10 @@ void ti_instruction_foresee_pieces(ti_instruction_graph *graph, const ti_command
         const ti_device_piece *at = &graph->window.piece.data[p];
         for (uint32_t i = 0; i < command->task->shape->accesses; i++) {
             const ti_access *access = &command->task->shape->access[i];
-            if (access->mode != TACIT_REDUCE) {
-                const ti_box box = needed(command->task->shape, at->piece, i);
+            uint32_t count;
+            const ti_box *seen = ti_footprint_seen(&at->piece->footprint[i], access, &count);
+            for (uint32_t k = 0; access->mode != TACIT_REDUCE && k < count; k++) {
+                const ti_box box = needed(command->task->shape, at->piece, i, seen[k]);
                 ti_instruction_want(graph, (ti_need){ command->task, (int)i }, access->buffer, &box, at->memory);
             }
         }
@@ -94,47 +107,83 @@ void ti_instruction_foresee_pieces(ti_instruction_graph *graph, const ti_command
 
 /* ---- kernels */
 
+/* `place` has that of each box of the footprint; NULL: buffers have one place. */
+static TI_NOINLINE void fill_parts(ti_instruction_graph *graph, const ti_footprint *touched, const int *place,
+                                   ti_instruction_view *view)
+{
+    ti_instruction_box *part = TI_ARENA_ARRAY(ti_arena_ring_top(&graph->emit.arenas), ti_instruction_box,
+                                              touched->boxes);
+    for (uint32_t k = 0; k < touched->boxes; k++) {
+        const int in = place ? place[k] : TI_HOST_MEMORY;
+        const ti_box *box = &touched->box[k];
+        part[k] = (ti_instruction_box){ ti_instruction_place(graph, view->buffer, box, in), *box };
+    }
+    view->part = part;
+    view->parts = touched->boxes;
+}
+
 static void fill_view(ti_instruction_graph *graph, const ti_command *command, const ti_device_piece *at, uint32_t piece,
-                      uint32_t index, int place, ti_instruction_view *view)
+                      uint32_t index, const int *place, ti_instruction_view *view)
 {
     const ti_access *access = &command->task->shape->access[index];
-    *view = (ti_instruction_view){ .buffer = access->buffer,
-                                   .mode = access->mode,
-                                   .reducer = access->reducer,
-                                   .box = at->piece->footprint[index].bounding };
+    const ti_footprint *touched = &at->piece->footprint[index];
+    *view = (ti_instruction_view){
+        .buffer = access->buffer, .mode = access->mode, .reducer = access->reducer, .box = touched->bounding
+    };
     if (access->mode == TACIT_REDUCE) {
         ti_instruction_stage_view(graph, command, index, at, piece, view);
-    } else if (!ti_box_is_empty(&view->box)) {
-        view->place = ti_instruction_place(graph, access->buffer, &view->box, place);
+    } else if (touched->boxes && TI_UNLIKELY(access->in_parts)) {
+        fill_parts(graph, touched, place, view);
+    } else if (touched->boxes) {
+        view->place = ti_instruction_place(graph, access->buffer, &view->box, place ? place[0] : TI_HOST_MEMORY);
     }
 }
 
-/* The places of what the piece touches; what it reads is brought there. NULL: buffers have one place. */
-static const int *freshen(ti_instruction_graph *graph, const ti_command *command, const ti_device_piece *at)
+/* The places of the boxes that an access touches. */
+static const int *places_of(ti_instruction_graph *graph, const ti_shape *shape, const ti_device_piece *at,
+                            uint32_t index)
 {
+    const ti_access *access = &shape->access[index];
+    const ti_footprint *touched = &at->piece->footprint[index];
+    int *place = TI_ARENA_ARRAY(ti_arena_ring_top(&graph->emit.arenas), int, touched->boxes);
+    uint32_t count;
+    const ti_box *seen = ti_footprint_seen(touched, access, &count);
+    for (uint32_t k = 0; k < touched->boxes; k++) {
+        place[k] = at->memory;
+        if (access->mode != TACIT_REDUCE && k < count) {
+            const ti_box box = needed(shape, at->piece, index, seen[k]);
+            place[k] = ti_instruction_place_in(graph, access->buffer, &box, at->memory);
+        } else if (access->mode != TACIT_REDUCE) {
+            place[k] = place[0];
+        }
+    }
+    return place;
+}
+
+/* By access, the places of what the piece touches; what it reads is brought there. NULL: buffers have one place. */
+static const int *const *freshen(ti_instruction_graph *graph, const ti_command *command, const ti_device_piece *at)
+{
+    const ti_shape *shape = command->task->shape;
     if (!graph->coherent) {
         return NULL;
     }
-    int *place = TI_ARENA_ARRAY(ti_arena_ring_top(&graph->emit.arenas), int, command->task->shape->accesses);
-    for (uint32_t i = 0; i < command->task->shape->accesses; i++) {
-        const ti_access *access = &command->task->shape->access[i];
-        const ti_box box = needed(command->task->shape, at->piece, i);
-        place[i] = access->mode == TACIT_REDUCE ? at->memory
-                                                : ti_instruction_place_in(graph, access->buffer, &box, at->memory);
+    const int **place = TI_ARENA_ARRAY(ti_arena_ring_top(&graph->emit.arenas), const int *, shape->accesses);
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        place[i] = places_of(graph, shape, at, i);
     }
-    for (uint32_t i = 0; i < command->task->shape->accesses; i++) {
-        const ti_access *access = &command->task->shape->access[i];
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        const ti_access *access = &shape->access[i];
         const ti_footprint *f = &at->piece->footprint[i];
         for (uint32_t k = 0; ti_access_reads(access) && k < f->boxes; k++) {
-            ti_instruction_make_fresh(graph, command->task, access->buffer, &f->box[k], place[i]);
+            ti_instruction_make_fresh(graph, command->task, access->buffer, &f->box[k], place[i][k]);
         }
     }
     return place;
 }
 
 /* The instruction touches what the piece touches: all its reads first. The trackers learn of it at once or later. */
-static void track(ti_instruction_graph *graph, const ti_shape *shape, const ti_device_piece *at, const int *place,
-                  bool later)
+static void track(ti_instruction_graph *graph, const ti_shape *shape, const ti_device_piece *at,
+                  const int *const *place, bool later)
 {
     for (int write = 0; write < 2; write++) {
         for (uint32_t i = 0; i < shape->accesses; i++) {
@@ -145,7 +194,7 @@ static void track(ti_instruction_graph *graph, const ti_shape *shape, const ti_d
                 if (later) {
                     ti_follow_lag(graph, access->buffer, &touched->box[k], write == 1);
                 } else {
-                    ti_instruction_touch(graph, access->buffer, &touched->box[k], place ? place[i] : TI_HOST_MEMORY,
+                    ti_instruction_touch(graph, access->buffer, &touched->box[k], place ? place[i][k] : TI_HOST_MEMORY,
                                          write == 1);
                 }
             }
@@ -167,13 +216,12 @@ static void compile_piece(ti_instruction_graph *graph, const ti_command *command
 {
     const ti_task *task = command->task;
     const ti_shape *shape = task->shape;
-    const int *place = freshen(graph, command, at);
+    const int *const *place = freshen(graph, command, at);
     ti_instruction_view *view = TI_ARENA_ARRAY(ti_arena_ring_top(&graph->emit.arenas), ti_instruction_view,
                                                shape->accesses);
     ti_vec_clear(&graph->awaited);
     for (uint32_t i = 0; i < shape->accesses; i++) {
-        fill_view(graph, command, at, piece, i, place ? place[i] : TI_HOST_MEMORY,
-                  &view[i]); /* may append allocations of its own */
+        fill_view(graph, command, at, piece, i, place ? place[i] : NULL, &view[i]); /* may append allocations */
     }
     ti_instruction *instruction = ti_emit_start(&graph->emit, kind_of(task), task);
     instruction->device = at->device;
@@ -204,6 +252,26 @@ void ti_instruction_compile_pieces(ti_instruction_graph *graph, const ti_command
     }
 }
 
+static TI_NOINLINE bool has_parts(const ti_access *access, const ti_footprint *touched, ti_buffer_memory *memory)
+{
+    for (uint32_t k = 0; access->in_parts && k < touched->boxes; k++) {
+        if (!ti_buffer_memory_find(memory, &touched->box[k])) {
+            return false;
+        }
+    }
+    return access->in_parts;
+}
+
+/* Whether an access finds all that it sees where it is, in the only place of its buffer. */
+static inline bool has_all(ti_instruction_graph *graph, const ti_access *access, const ti_device_piece *at,
+                           const ti_footprint *touched)
+{
+    const ti_buffer_state *state = ti_instruction_buffer(graph, access->buffer);
+    ti_buffer_memory *memory = state->place.data[at->memory];
+    return access->mode != TACIT_REDUCE && ti_instruction_is_simple(graph, state) &&
+           (ti_buffer_memory_has(memory, &touched->bounding) || has_parts(access, touched, memory));
+}
+
 bool ti_instruction_compile_at_once(ti_instruction_graph *graph, const ti_command *command)
 {
     const ti_task *task = command->task;
@@ -212,10 +280,7 @@ bool ti_instruction_compile_at_once(ti_instruction_graph *graph, const ti_comman
     }
     ti_device_piece at = whole_piece(graph, task, command->as.execute.piece);
     for (uint32_t i = 0; i < task->shape->accesses; i++) {
-        const ti_access *access = &task->shape->access[i];
-        const ti_buffer_state *state = ti_instruction_buffer(graph, access->buffer);
-        if (access->mode == TACIT_REDUCE || !ti_instruction_is_simple(graph, state) ||
-            !ti_buffer_memory_has(state->place.data[at.memory], &at.piece->footprint[i].bounding)) {
+        if (!has_all(graph, &task->shape->access[i], &at, &at.piece->footprint[i])) {
             return false;
         }
     }

@@ -103,8 +103,8 @@ static void emit_free(ti_buffer_memory *memory, ti_emitter *e, const ti_task *ta
 }
 
 /* `buffer` NULL: staging, `box` counts bytes. */
-static uint64_t emit_alloc(ti_emitter *e, const ti_task *task, int device, const ti_buffer_info *buffer,
-                           const ti_box *box, uint64_t *out)
+static ti_instruction *start_alloc(ti_emitter *e, const ti_task *task, int device, const ti_buffer_info *buffer,
+                                   const ti_box *box, uint64_t *out)
 {
     ti_instruction *instruction = ti_emit_start(e, TI_INSTRUCTION_ALLOC, task);
     *out = ++e->next_allocation;
@@ -113,9 +113,34 @@ static uint64_t emit_alloc(ti_emitter *e, const ti_task *task, int device, const
     instruction->as.memory.buffer = buffer;
     instruction->as.memory.box = *box;
     instruction->as.memory.bytes = (size_t)ti_box_volume(box) * (buffer ? buffer->elem_size : 1);
-    ti_budget_take(&e->budget, instruction->as.memory.bytes, &e->deps);
-    ti_emit(e, instruction);
-    return instruction->id;
+    return instruction;
+}
+
+static uint64_t emit_alloc(ti_emitter *e, ti_instruction *alloc)
+{
+    ti_budget_take(&e->budget, alloc->as.memory.bytes - alloc->as.memory.grown_bytes, &e->deps);
+    ti_emit(e, alloc);
+    return alloc->id;
+}
+
+/* An old allocation becomes the new one, so there never are both: when its users are done. */
+static void take_over(ti_buffer_memory *memory, ti_emitter *e, const ti_buffer_info *buffer, const ti_region_entry *old,
+                      ti_instruction *alloc)
+{
+    alloc->as.memory.grown = old->value;
+    alloc->as.memory.grown_box = old->box;
+    alloc->as.memory.grown_bytes = ti_bytes_of(buffer, &old->box);
+    ti_tracker_uses(&memory->tracker, &old->box, &e->deps);
+    ti_tracker_read(&memory->tracker, &old->box, alloc->id, &e->deps); /* all of it alike: no parts are told apart */
+}
+
+static void note_moved(ti_buffer_memory *memory, ti_emitter *e, const ti_buffer_info *buffer,
+                       const ti_region_entry *old, uint64_t by)
+{
+    ti_tracker_write(&memory->tracker, &old->box, by, &e->deps);
+    ti_region_map_remove(&memory->allocated, &old->box, old->value);
+    e->reallocations++;
+    e->reallocated_bytes += ti_bytes_of(buffer, &old->box);
 }
 
 /* Copy an old allocation into the new one and free it. Users of its box wait for the copy from now on. */
@@ -133,10 +158,7 @@ static void move_contents(ti_buffer_memory *memory, ti_emitter *e, const ti_task
     ti_tracker_read(&memory->tracker, &old->box, copy->id, &e->deps);
     ti_emit(e, copy);
     emit_free(memory, e, task, buffer, old);
-    ti_tracker_write(&memory->tracker, &old->box, copy->id, &e->deps);
-    ti_region_map_remove(&memory->allocated, &old->box, old->value);
-    e->reallocations++;
-    e->reallocated_bytes += ti_bytes_of(buffer, &old->box);
+    note_moved(memory, e, buffer, old, copy->id);
 }
 
 /* Where nothing was allocated before, users wait for the allocation. */
@@ -173,15 +195,20 @@ static bool is_free(ti_buffer_memory *memory, ti_emitter *e, const ti_buffer_inf
     return alone && ti_budget_allows(&e->budget, ti_bytes_of(buffer, box) + e->wanted_bytes);
 }
 
+static size_t largest_of(const ti_region_entries *list)
+{
+    size_t largest = 0;
+    for (size_t i = 1; i < list->count; i++) {
+        largest = ti_box_volume(&list->data[i].box) > ti_box_volume(&list->data[largest].box) ? i : largest;
+    }
+    return largest;
+}
+
 /* What has grown before will grow again: room for half as much more in the directions in which it leaves the largest
  * of the old allocations. */
 static ti_box with_room(ti_buffer_memory *memory, ti_emitter *e, const ti_buffer_info *buffer, const ti_box *box)
 {
-    ti_box old = e->scratch.data[0].box, roomy = *box;
-    for (size_t i = 1; i < e->scratch.count; i++) {
-        const ti_box *other = &e->scratch.data[i].box;
-        old = ti_box_volume(other) > ti_box_volume(&old) ? *other : old;
-    }
+    ti_box old = e->scratch.data[largest_of(&e->scratch)].box, roomy = *box;
     for (int d = 0; d < 3; d++) {
         int64_t more = (box->max[d] - box->min[d]) / 2;
         roomy.max[d] = box->max[d] > old.max[d] ? TI_MIN(box->max[d] + more, buffer->extent.max[d]) : box->max[d];
@@ -199,10 +226,19 @@ static void allocate(ti_buffer_memory *memory, ti_emitter *e, const ti_task *tas
     if (e->scratch.count > 0 && memory->growths++ >= GROWTHS_WITHOUT_ROOM) {
         fresh.box = with_room(memory, e, buffer, &fresh.box);
     }
-    uint64_t alloc = emit_alloc(e, task, memory->device, buffer, &fresh.box, &fresh.id);
+    const size_t kept = largest_of(&e->scratch);
+    ti_instruction *start = start_alloc(e, task, memory->device, buffer, &fresh.box, &fresh.id);
+    if (e->scratch.count > 0) {
+        take_over(memory, e, buffer, &e->scratch.data[kept], start);
+    }
+    uint64_t alloc = emit_alloc(e, start);
     claim_new_parts(memory, e, &fresh.box, &e->scratch, alloc);
     for (size_t i = 0; i < e->scratch.count; i++) {
-        move_contents(memory, e, task, buffer, &e->scratch.data[i], &fresh, alloc);
+        if (i == kept) {
+            note_moved(memory, e, buffer, &e->scratch.data[i], alloc);
+        } else {
+            move_contents(memory, e, task, buffer, &e->scratch.data[i], &fresh, alloc);
+        }
     }
     ti_region_map_insert(&memory->allocated, &fresh.box, fresh.id);
     TI_ASSERT(ti_box_covers(&fresh.box, box) && ti_box_covers(&buffer->extent, &fresh.box));
@@ -287,9 +323,6 @@ static int64_t volume_beside(const ti_region_entries *list, const ti_box *box, c
 
 ti_growth ti_buffer_memory_growth(ti_buffer_memory *memory, ti_emitter *e, const ti_box *box)
 {
-    if (ti_buffer_memory_find(memory, box)) {
-        return (ti_growth){ 0, 0 };
-    }
     ti_box grown = grow(memory, e, box);
     ti_vec_clear(&e->meeting);
     ti_region_map_query(&memory->wanted, &grown, &e->meeting);
@@ -300,16 +333,25 @@ ti_growth ti_buffer_memory_growth(ti_buffer_memory *memory, ti_emitter *e, const
     return (ti_growth){ ti_box_volume(&grown), used };
 }
 
-void ti_buffer_memory_want(ti_buffer_memory *memory, ti_emitter *e, ti_need need, const ti_buffer_info *buffer,
-                           const ti_box *box)
+bool ti_buffer_memory_provides(ti_buffer_memory *memory, const ti_box *box)
+{
+    if (ti_buffer_memory_find(memory, box)) {
+        return true;
+    }
+    ti_region_map_refer(&memory->wanted, box, &memory->met);
+    return memory->met.count == 1 && ti_box_covers(memory->met.data[0].box, box);
+}
+
+ti_box ti_buffer_memory_want(ti_buffer_memory *memory, ti_emitter *e, ti_need need, const ti_buffer_info *buffer,
+                             const ti_box *box)
 {
     if (ti_box_is_empty(box) || ti_buffer_memory_find(memory, box)) {
-        return;
+        return *box;
     }
     ti_box grown = grow(memory, e, box);
     if (e->scratch.count == 1 && ti_box_equal(&e->scratch.data[0].box, &grown)) {
         note_largest(&e->wants.data[e->scratch.data[0].value], need, box);
-        return;
+        return grown;
     }
     e->new_want = true;
     size_t index = e->wants.count;
@@ -328,6 +370,7 @@ void ti_buffer_memory_want(ti_buffer_memory *memory, ti_emitter *e, ti_need need
     note_largest(want, need, box);
     ti_region_map_insert(&memory->wanted, &grown, index);
     e->wanted_bytes += counted_bytes(e, want);
+    return grown;
 }
 
 void ti_buffer_memory_yield(ti_buffer_memory *memory, ti_emitter *e, const ti_box *box)
@@ -365,11 +408,17 @@ uint64_t ti_wants_peak(ti_emitter *e, uint64_t staging)
     order_wants(e);
     for (size_t i = 0; i < e->order.count; i++) {
         const ti_want *want = &e->wants.data[e->order.data[i]];
+        uint64_t old = ti_allocated_bytes(e, want->memory, want->buffer, &want->box);
+        if (old) { /* the largest grows in place */
+            uint64_t kept = ti_bytes_of(want->buffer, &e->meeting.data[largest_of(&e->meeting)].box);
+            live -= kept;
+            old -= kept;
+        }
         if (__builtin_add_overflow(live, ti_bytes_of(want->buffer, &want->box), &live)) {
             return UINT64_MAX;
         }
         peak = TI_MAX(peak, live);
-        live -= ti_allocated_bytes(e, want->memory, want->buffer, &want->box);
+        live -= old;
     }
     return TI_MAX(peak, live + staging);
 }
@@ -413,7 +462,7 @@ void ti_buffer_memory_release(ti_buffer_memory *memory, ti_emitter *e, const ti_
 uint64_t ti_emit_staging(ti_emitter *e, const ti_task *task, int device, size_t bytes, uint64_t *out)
 {
     ti_box box = { { 0, 0, 0 }, { (int64_t)bytes, 1, 1 } };
-    return emit_alloc(e, task, device, NULL, &box, out);
+    return emit_alloc(e, start_alloc(e, task, device, NULL, &box, out));
 }
 
 void ti_emit_unstaging(ti_emitter *e, const ti_task *task, int device, size_t bytes, uint64_t allocation,

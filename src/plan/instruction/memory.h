@@ -80,15 +80,17 @@ static inline bool ti_buffer_memory_has(const ti_buffer_memory *memory, const ti
 {
     return memory->latest.id && ti_box_covers(&memory->latest.box, box);
 }
-/* How much would be allocated for `box`, in elements, and how much of that is not in vain: the box itself, and what is
- * allocated and wanted where it meets that. 0 and 0 if an allocation has it. */
+/* How much would be allocated for `box`, in elements (no allocation has it), and how much of that is not in vain:
+ * the box itself, and what is allocated and wanted where it meets that. */
 typedef struct ti_growth {
     int64_t whole, used;
 } ti_growth;
 ti_growth ti_buffer_memory_growth(ti_buffer_memory *memory, ti_emitter *emitter, const ti_box *box);
-/* Somebody needs `box` in one allocation: it is wanted from now on, unless there is one. */
-void ti_buffer_memory_want(ti_buffer_memory *memory, ti_emitter *emitter, ti_need need, const ti_buffer_info *buffer,
-                           const ti_box *box);
+/* Somebody needs `box` in one allocation: it is wanted from now on, unless there is one. Returns what is wanted. */
+ti_box ti_buffer_memory_want(ti_buffer_memory *memory, ti_emitter *emitter, ti_need need, const ti_buffer_info *buffer,
+                             const ti_box *box);
+/* Whether an allocation covers `box`, or will, since somebody else wants that. */
+bool ti_buffer_memory_provides(ti_buffer_memory *memory, const ti_box *box);
 /* Forget what is wanted inside of `box` but for what grows: another place has got the box. */
 void ti_buffer_memory_yield(ti_buffer_memory *memory, ti_emitter *emitter, const ti_box *box);
 /* Bytes of the allocations that meet `box`. */

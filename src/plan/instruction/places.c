@@ -40,7 +40,18 @@ static bool is_worth_joining(ti_growth g)
     return g.whole / NUM_JOINED <= g.used / DEN_JOINED || g.whole * DEN_JOINED <= g.used * NUM_JOINED;
 }
 
-/* The place of a memory that is to have the box; NULL if one has it. */
+/* A place of the memory that has the box, or will have; NULL if there is none. */
+static ti_buffer_memory *find_provider(ti_buffer_state *state, const ti_box *box, int memory)
+{
+    for (size_t i = 0; i < state->place.count; i++) {
+        if (state->place.data[i]->memory == memory && ti_buffer_memory_provides(state->place.data[i], box)) {
+            return state->place.data[i];
+        }
+    }
+    return NULL;
+}
+
+/* The place of a memory that is to have the box, which none has yet. */
 static ti_buffer_memory *choose(ti_instruction_graph *graph, ti_buffer_state *state, const ti_box *box, int memory)
 {
     ti_buffer_memory *least = NULL;
@@ -52,8 +63,8 @@ static ti_buffer_memory *choose(ti_instruction_graph *graph, ti_buffer_state *st
             continue;
         }
         ti_growth growth = ti_buffer_memory_growth(place, &graph->emit, box);
-        if (growth.whole == 0 || is_worth_joining(growth)) {
-            return growth.whole ? place : NULL;
+        if (is_worth_joining(growth)) {
+            return place;
         }
         least = growth.whole < volume ? place : least;
         volume = TI_MIN(growth.whole, volume);
@@ -76,14 +87,13 @@ void ti_instruction_want(ti_instruction_graph *graph, ti_need need, const ti_buf
     if (ti_box_is_empty(box) || ti_buffer_memory_has(state->place.data[memory], box)) {
         return;
     }
-    ti_buffer_memory *place = choose(graph, state, box, memory);
-    if (!place) {
-        return;
-    }
-    ti_buffer_memory_want(place, &graph->emit, need, buffer, box);
+    ti_buffer_memory *place = find_provider(state, box, memory);
+    place = place ? place : choose(graph, state, box, memory);
+    const ti_box wanted = ti_buffer_memory_want(place, &graph->emit, need, buffer, box);
     for (size_t i = 0; !ti_instruction_is_simple(graph, state) && i < state->place.count; i++) {
         if (state->place.data[i] != place && state->place.data[i]->memory == memory) {
-            ti_buffer_memory_yield(state->place.data[i], &graph->emit, box); /* such as what messages bring of it */
+            /* such as what messages bring of it */
+            ti_buffer_memory_yield(state->place.data[i], &graph->emit, &wanted);
         }
     }
 }
