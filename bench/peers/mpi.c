@@ -1,5 +1,5 @@
-/* The kernels of this folder with MPI by hand: rows dealt out to the ranks, borders that travel while the inner rows are
- * computed, and collectives where all need all. */
+/* The kernels of this folder with MPI by hand: rows dealt out to the ranks, borders that travel while the inner rows
+ * are computed, and collectives where all need all. */
 #include "kernels.h"
 #include "peer.h"
 
