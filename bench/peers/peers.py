@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Real kernels by tacit, against OpenMP and MPI by hand.
 
-Usage: peers.py BUILD [--quick] [--only KERNEL]... [--repeat N] [--json]
+Usage: peers.py BUILD [--quick] [--only KERNEL]... [--repeat N] [--json|--markdown]
        peers.py BUILD --check
 
 Runs BUILD/libexec/tacit-peer-tacit on one node with two workers against tacit-peer-openmp with two threads, and on two
@@ -102,19 +102,37 @@ def table_line(row):
     return "".join(c.ljust(14) if i == 0 else c.rjust(13) for i, c in enumerate(cells))
 
 
-def measure_all(programs, options):
-    rows = []
-    if not options.json:
-        print("".join(c.ljust(14) if i == 0 else c.rjust(13) for i, c in enumerate(COLUMNS)))
-    plan = [(kernel, size) for kernel in options.only or SIZES
-            for size in (SIZES[kernel][:3:2] if options.quick else SIZES[kernel])]
+def measure_all(programs, only, quick, repeat):
+    """The rows of all kernels, each as soon as it is measured, with a line of progress each."""
+    plan = [(kernel, size) for kernel in only or SIZES for size in (SIZES[kernel][:3:2] if quick else SIZES[kernel])]
     for done, (kernel, size) in enumerate(plan):
         print(f"peers: {done + 1} of {len(plan)}: {kernel}, size {size}", file=sys.stderr, flush=True)
-        rows.append(measure(programs, kernel, size, 1 if options.quick else options.repeat))
-        if not options.json:
-            print(table_line(rows[-1]), flush=True)
+        yield measure(programs, kernel, size, 1 if quick else repeat)
+
+
+def markdown(rows):
+    """The table of doc/performance.md: a line for each kernel, with the ratios at all sizes."""
+    lines = ["| kernel | sizes | 1x2: tacit / OpenMP | 2r: tacit / MPI |", "|---|---|---|---|"]
+    for kernel in SIZES:
+        own = [row for row in rows if row["kernel"] == kernel]
+        ratios = [", ".join(f"{row[key]:.2f}" if key in row else "-" for row in own) for key in ("1x2_ratio", "2r_ratio")]
+        if own:
+            lines.append(f"| {kernel} | {', '.join(str(row['size']) for row in own)} | {ratios[0]} | {ratios[1]} |")
+    return "\n".join(lines) + "\n"
+
+
+def print_all(programs, options):
+    rows = []
+    if not (options.json or options.markdown):
+        print("".join(c.ljust(14) if i == 0 else c.rjust(13) for i, c in enumerate(COLUMNS)))
+    for row in measure_all(programs, options.only, options.quick, options.repeat):
+        rows.append(row)
+        if not (options.json or options.markdown):
+            print(table_line(row), flush=True)
     if options.json:
         print(json.dumps({"cores": os.cpu_count(), "repeat": options.repeat, "rows": rows}, indent=1))
+    elif options.markdown:
+        print(markdown(rows), end="")
 
 
 def check_all(programs):
@@ -137,12 +155,13 @@ def main():
     parser.add_argument("--only", action="append", choices=SIZES, help="only this kernel (may be given several times)")
     parser.add_argument("--repeat", type=int, default=5, help="turns (5)")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    parser.add_argument("--markdown", action="store_true", help="print the table of doc/performance.md instead")
     parser.add_argument("--check", action="store_true", help="compare results at small sizes, and time nothing")
     options = parser.parse_args()
     programs = Programs(options.build)
     if options.check:
         sys.exit(0 if check_all(programs) else 1)
-    measure_all(programs, options)
+    print_all(programs, options)
 
 
 if __name__ == "__main__":
