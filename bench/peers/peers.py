@@ -7,7 +7,7 @@ Usage: peers.py BUILD [--quick] [--only KERNEL]... [--repeat N] [--json|--markdo
 Runs BUILD/libexec/tacit-peer-tacit on one node with two workers against tacit-peer-openmp with two threads, and on two
 nodes with one worker each against tacit-peer-mpi with two ranks: in turns, since others may use the machine. Every
 program says how long a step takes in the fastest of its rounds. A line has the median of the ratios of the turns, and
-below it the ratio of the fastest. The programs must get the same results.
+the ratio of the fastest turns, which other load disturbs less. The programs must get the same results.
 
 --check runs every kernel once at a small odd size with two and three workers, threads, nodes and ranks, and on one, and
 compares the results. Nothing is timed.
@@ -111,11 +111,11 @@ def measure_all(programs, only, quick, repeat):
 
 
 def markdown(rows):
-    """The table of doc/performance.md: a line for each kernel, with the ratios at all sizes."""
+    """The table of doc/performance.md: a line for each kernel, with the ratios of the fastest at all sizes."""
     lines = ["| kernel | sizes | 1x2: tacit / OpenMP | 2r: tacit / MPI |", "|---|---|---|---|"]
     for kernel in SIZES:
         own = [row for row in rows if row["kernel"] == kernel]
-        ratios = [", ".join(f"{row[key]:.2f}" if key in row else "-" for row in own) for key in ("1x2_ratio", "2r_ratio")]
+        ratios = [", ".join(f"{row[key]:.2f}" if key in row else "-" for row in own) for key in ("1x2_fastest_ratio", "2r_fastest_ratio")]
         if own:
             lines.append(f"| {kernel} | {', '.join(str(row['size']) for row in own)} | {ratios[0]} | {ratios[1]} |")
     return "\n".join(lines) + "\n"
