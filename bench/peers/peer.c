@@ -14,10 +14,10 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Steps of a few hundredths of a second. */
+/* Steps of a hundredth of a second: a short round is often undisturbed by others. */
 static int choose_steps(const struct peer_kernel *k, size_t n)
 {
-    double steps = 3e7 / (k->weight * pow((double)n, k->power) + 3000);
+    double steps = 8e6 / (k->weight * pow((double)n, k->power) + 3000);
     return steps < 2 ? 2 : steps > 2000 ? 2000 : (int)steps;
 }
 
@@ -27,7 +27,7 @@ const struct peer_kernel *peer_start(struct peer *p, const struct peer_kernel *k
         if (strcmp(k->name, argv[1]) == 0) {
             *p = (struct peer){ .n = (size_t)strtoull(argv[2], NULL, 10), .group = k->group, .fastest = INFINITY };
             p->steps = argc > 3 ? atoi(argv[3]) : choose_steps(k, p->n);
-            p->rounds = argc > 4 ? atoi(argv[4]) : 5;
+            p->rounds = argc > 4 ? atoi(argv[4]) : 10;
             if (p->n > 0 && p->steps > 0 && p->rounds > 0) {
                 return k;
             }
