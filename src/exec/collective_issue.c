@@ -2,7 +2,6 @@
 #include "exec/collective_issue.h"
 
 #include "base/check.h"
-#include "base/map.h"
 
 static const ti_instruction_box *place_of(const ti_instruction *i, const ti_box *box)
 {
@@ -66,30 +65,18 @@ static void start(ti_collective_issue *issue, const ti_instruction *i)
     issue->comm->ops->collective(issue->comm, &x, i->id);
 }
 
-static const ti_instruction *take_next(ti_collective_issue *issue)
-{
-    for (size_t k = 0; k < issue->waiting.count; k++) {
-        const ti_instruction *i = issue->waiting.data[k];
-        if (i->as.collective.sequence == issue->next) {
-            issue->waiting.data[k] = issue->waiting.data[--issue->waiting.count];
-            return i;
-        }
-    }
-    return NULL;
-}
-
 void ti_collective_issue_ready(ti_collective_issue *issue, const ti_instruction *instruction)
 {
     TI_ASSERT(instruction->as.collective.sequence >= issue->next); /* each number comes once */
-    ti_vec_push(&issue->waiting, instruction);
-    for (const ti_instruction *i; (i = take_next(issue));) {
+    *ti_map_at(&issue->waiting, instruction->as.collective.sequence) = (uintptr_t)instruction;
+    for (uint64_t i; ti_map_remove(&issue->waiting, issue->next, &i);) {
         issue->next++;
-        start(issue, i);
+        start(issue, (const ti_instruction *)(uintptr_t)i);
     }
 }
 
 void ti_collective_issue_fini(ti_collective_issue *issue)
 {
-    ti_vec_fini(&issue->waiting);
+    ti_map_fini(&issue->waiting);
     ti_vec_fini(&issue->blocks);
 }

@@ -6,14 +6,15 @@
 #ifndef TI_COLLECTIVE_ISSUE_H
 #define TI_COLLECTIVE_ISSUE_H
 
+#include "base/map.h"
 #include "comm/exchange.h"
 #include "exec/allocation_table.h"
 
 typedef struct ti_collective_issue {
     ti_comm *comm;
     ti_allocation_table *table;
-    uint64_t next;                          /* sequence number */
-    TI_VEC(const ti_instruction *) waiting; /* ready before their turn */
+    uint64_t next;  /* sequence number */
+    ti_map waiting; /* instructions that are ready before their turn, by sequence number */
     TI_VEC(ti_block) blocks;
     const ti_instruction *current;
 } ti_collective_issue;

@@ -1,10 +1,11 @@
 #!/usr/bin/python3
-"""Measures planning as the papers did, and draws the counterparts of their figures.
+"""Measures planning as the papers did, and draws the counterparts of their figures; and real kernels against programs
+by hand.
 
 Usage: figures.py BUILD OUTPUT [--quick] [--only NAME]...
 
 Runs `BUILD/bin/tacit bench plan` (and the example rsim, dry; and `tacit bench comm` on up to 8 nodes) and writes OUTPUT/NAME.csv and OUTPUT/NAME.svg
-for each figure. Nothing is executed on more than this machine: a plan for node K of M nodes is made here. Every curve of a figure is measured
+for each figure, and OUTPUT/peers.md, the table of bench/peers/peers.py. Nothing is executed on more than this machine: a plan for node K of M nodes is made here. Every curve of a figure is measured
 in this run.
 --quick takes fewer iterations and node counts, for a test of the script.
 """
@@ -17,7 +18,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench" / "peers"))
 import matplotlib
+import peers
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -276,8 +279,31 @@ def figure_4_counts(bench, output, quick):
     figure.finish("Messages and collectives of a node per task (counts to Figure 4)", "nodes", "operations per task", log_x=True, log_y=True)
 
 
+# ---------------------------------------------------------------- programs by hand
+
+
+def figure_peers(bench, output, quick):
+    """Real kernels by tacit, over OpenMP and MPI by hand, and the table of doc/performance.md."""
+    keys = ["kernel", "size", *peers.KEYS]
+    figures = {"1x2": Figure(output, "peers-openmp", keys), "2r": Figure(output, "peers-mpi", keys)}
+    rows = list(peers.measure_all(peers.Programs(bench.build), None, quick, 5))
+    for key, figure in figures.items():
+        for row in rows:
+            figure.add(*(row.get(k, "") for k in keys))
+        for color, kernel in enumerate(peers.SIZES):
+            ratios = [row[key + "_ratio"] for row in rows if row["kernel"] == kernel and key + "_ratio" in row]
+            figure.axes.plot(range(1, len(ratios) + 1), ratios, "o-", markersize=4, color=f"C{color}", label=kernel)
+        figure.axes.axhline(1, linestyle=":", color="black", linewidth=1)
+        figure.axes.set_xticks(range(1, 3 if quick else 6))
+    (output / "peers.md").write_text(peers.markdown(rows))
+    figures["1x2"].finish("One node with two workers against OpenMP by hand", "size, from small to large", "tacit / OpenMP",
+                          log_y=True)
+    figures["2r"].finish("Two nodes with one worker each against MPI by hand", "size, from small to large", "tacit / MPI",
+                         log_y=True)
+
+
 FIGURES = {"fig5": figure_5, "fig6": figure_6, "fig7": figure_7, "fig9": figure_9, "fig10": figure_10, "rsim": figure_11,
-           "fig3": figure_3, "fig4": figure_4, "counts": figure_4_counts}
+           "fig3": figure_3, "fig4": figure_4, "counts": figure_4_counts, "peers": figure_peers}
 
 
 def main():
