@@ -42,9 +42,11 @@ set(TACIT_SOURCES
     device/bounds/report.c
     device/bounds/subject.c
 
+    trace/clock_sync.c
     trace/dot.c
     trace/explain.c
     trace/explain_reason.c
+    trace/recorder.c
 
     plan/track/deps.c
     plan/track/note.c
@@ -100,17 +102,20 @@ set(TACIT_SOURCES
     exec/dry.c
     exec/engine.c
     exec/executor.c
+    exec/trace.c
 
     run/agreement.c
     run/attendant.c
     run/choose.c
     run/claim.c
+    run/counters.c
     run/dry_run.c
     run/graph_files.c
     run/kernel_communicator.c
     run/runtime.c
     run/scheduler.c
     run/siblings.c
+    run/tracing.c
     run/watchdog.c
 
     api/admit.c

@@ -98,10 +98,16 @@ void ti_dry_run_note_time(ti_dry_run *run, const ti_task *task, ti_stage stage, 
     *(task->kind == TI_TASK_FENCE ? &run->fence_ns : &run->ns[stage]) += ns;
 }
 
-void ti_dry_run_note_held(ti_dry_run *run, uint64_t entries, uint64_t arena_bytes)
+void ti_dry_run_note_held(ti_dry_run *run, const ti_task_graph *tasks, const ti_command_graph *command_graph,
+                          const ti_instruction_graph *instruction_graph)
 {
+    ti_command_counts commands = ti_command_graph_counts(command_graph);
+    ti_instruction_counts instructions = ti_instruction_graph_counts(instruction_graph);
+    uint64_t entries = ti_task_graph_all_entries(tasks) + commands.entries + instructions.entries;
+    uint64_t arena_bytes = ti_task_graph_arena_bytes(tasks) + commands.arena_bytes + instructions.arena_bytes;
     run->tracking_peak = TI_MAX(run->tracking_peak, entries);
     run->arena_peak = TI_MAX(run->arena_peak, arena_bytes);
+    run->chunks_evaluated = commands.chunks_evaluated;
 }
 
 static uint64_t sum(const uint64_t *count, size_t n)

@@ -9,6 +9,9 @@
 #include "base/strbuf.h"
 #include "exec/dry.h"
 #include "ir/system.h"
+#include "plan/command/graph.h"
+#include "plan/instruction/graph.h"
+#include "plan/task/graph.h"
 
 #include <stdio.h>
 
@@ -37,7 +40,9 @@ void ti_dry_run_destroy(ti_dry_run *run);
 /* What one stage made, and the time it took. */
 void ti_dry_run_note_commands(ti_dry_run *run, const ti_task *task, ti_command_batch batch, uint64_t ns);
 void ti_dry_run_note_time(ti_dry_run *run, const ti_task *task, ti_stage stage, uint64_t ns);
-void ti_dry_run_note_held(ti_dry_run *run, uint64_t entries, uint64_t arena_bytes);
+/* What the planners hold now. */
+void ti_dry_run_note_held(ti_dry_run *run, const ti_task_graph *tasks, const ti_command_graph *commands,
+                          const ti_instruction_graph *instructions);
 
 /* A table for people on stderr, and one JSON object in `path` unless it is NULL. False and a sentence if that cannot be
  * written. */

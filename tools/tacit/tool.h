@@ -38,6 +38,7 @@ int tool_info(int argc, char **argv);
 int tool_graph(int argc, char **argv);
 int tool_plan_command(int argc, char **argv);
 int tool_explain(int argc, char **argv);
+int tool_trace(int argc, char **argv);
 int tool_settings(int argc, char **argv); /* tacit help settings */
 
 /* Replaces this process; returns an exit status if that failed or `dry` is set. */
