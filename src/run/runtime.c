@@ -300,7 +300,7 @@ static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
     if (!ti_tracing_open(&rt->trace, &rt->config, s, why)) {
         return TACIT_ERROR_CONFIG;
     }
-    ti_tracing_begin(&rt->trace, rt->comm, &rt->config, rt->agreement != NULL);
+    ti_tracing_begin(&rt->trace, rt->comm, &rt->config, rt->mode, rt->agreement != NULL);
     ti_choose_horizons(s, &rt->config);
     s->record = rt->config.graph != NULL;
     bool explains = rt->config.explain && strcmp(rt->config.explain, "0") != 0 && (s->node == 0 || rt->dry);

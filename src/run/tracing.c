@@ -45,12 +45,14 @@ static void add_command(ti_recorder *recorder)
     ti_recorder_fact(recorder, "command", text);
 }
 
-static void add_facts(ti_recorder *recorder, const ti_comm *comm, const tacit_config *config)
+static void add_facts(ti_recorder *recorder, const ti_comm *comm, const tacit_config *config, ti_run_mode mode)
 {
+    static const char *const modes[] = { [TI_RUN_INLINE] = "inline", [TI_RUN_SHARED] = "shared", [TI_RUN_THREAD] = "thread" };
     char text[FACT];
     ti_strbuf settings = { 0 };
     snprintf(text, sizeof(text), "%d.%d.%d", TACIT_VERSION_MAJOR, TACIT_VERSION_MINOR, TACIT_VERSION_PATCH);
     ti_recorder_fact(recorder, "tacit", text);
+    ti_recorder_fact(recorder, "progress", modes[mode]);
     ti_recorder_fact(recorder, "network", comm->ops->name);
     ti_recorder_fact(recorder, "MPI", ti_comm_mpi_library());
     if (gethostname(text, sizeof(text)) == 0) {
@@ -74,12 +76,12 @@ static void compare_clocks(const ti_tracing *t, ti_comm *comm, uint64_t patience
     ti_free(clock, nodes * sizeof(*clock));
 }
 
-void ti_tracing_begin(ti_tracing *t, ti_comm *comm, const tacit_config *config, bool has_notes)
+void ti_tracing_begin(ti_tracing *t, ti_comm *comm, const tacit_config *config, ti_run_mode mode, bool has_notes)
 {
     if (!t->recorder) {
         return;
     }
-    add_facts(t->recorder, comm, config);
+    add_facts(t->recorder, comm, config, mode);
     if (comm->num_nodes > 1) {
         t->aligned = has_notes || (comm->ops->note_open && comm->ops->note_open(comm));
         /* Also that nobody's notes of the run come to one that compares clocks. */

@@ -9,6 +9,7 @@
 #include "comm/comm.h"
 #include "ir/system.h"
 #include "ir/task.h"
+#include "run/choose.h"
 #include "trace/recorder.h"
 
 typedef struct ti_tracing {
@@ -19,8 +20,8 @@ typedef struct ti_tracing {
 
 /* Nothing if TACIT_TRACE is not set. False and a sentence in `why` if the file cannot be made. */
 bool ti_tracing_open(ti_tracing *tracing, const tacit_config *config, const ti_system *system, ti_strbuf *why);
-/* All nodes, at the start: `has_notes`: the network's notes are open. */
-void ti_tracing_begin(ti_tracing *tracing, ti_comm *comm, const tacit_config *config, bool has_notes);
+/* All nodes, at the start; `has_notes`: the network's notes are open. */
+void ti_tracing_begin(ti_tracing *tracing, ti_comm *comm, const tacit_config *config, ti_run_mode mode, bool has_notes);
 /* At the end: all nodes, if the run has not failed. */
 void ti_tracing_end(ti_tracing *tracing, ti_comm *comm);
 /* When nobody writes any more. Says so if the file is not complete. */

@@ -43,6 +43,7 @@ typedef TI_VEC(tl_event) tl_events;
 typedef struct tl_node {
     bool there, complete; /* there is a file, and it has its end */
     int workers;
+    bool alone; /* the program's thread does everything: TACIT_PROGRESS does not apply */
     uint64_t clock; /* when it began, on its own clock */
     uint64_t dropped;
     int64_t begin, end;
@@ -113,6 +114,8 @@ const tl_event *timeline_instruction(const tl_node *node, uint32_t id);
 /* What a receive waited for, NULL: it is not known; and the last node that began a collective (itself, if it is not). */
 const tl_event *timeline_send_of(const timeline *t, uint32_t node, const tl_event *receive);
 uint32_t timeline_last_of(const timeline *t, uint32_t node, const tl_event *collective);
+/* How many events of the node begin before `time`. */
+size_t timeline_count_before(const tl_node *node, int64_t time);
 /* The last fence, epoch or horizon that ended in [begin, end]; NULL: none. */
 const tl_event *timeline_point(const tl_node *node, int64_t begin, int64_t end, bool horizons);
 /* The last wait of the program's thread that began before `time`; NULL: none. */

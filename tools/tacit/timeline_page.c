@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { SPANS = 300000, FEWEST = 300, FLOWS = 20000, STEPS = 20000, BLAMES = 100, ROWS = 5 };
@@ -56,23 +57,19 @@ typedef struct merge {
     const tl_event *most;
 } merge;
 
-static void put_span(page *p, int64_t *last, int64_t start, int64_t duration, const tl_event *e, unsigned flags,
-                     uint64_t bytes)
+/* Merged spans have their number for their bytes. */
+static void put_merge(page *p, const tl_node *node, merge *m, int64_t *last)
 {
-    uint32_t where = e->kind == TI_TRACE_WAIT ? e->number : e->where;
-    fprintf(p->file, "%s%" PRId64 ",%" PRId64 ",%u,%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu64,
-            *last >= 0 ? "," : "", start - TI_MAX(*last, 0), duration, e->kind | flags, e->name, e->task, e->buffer,
-            where, bytes);
-    *last = start;
-}
-
-static void put_merge(page *p, merge *m, int64_t *last)
-{
+    const tl_event *e = m->most;
     if (m->count) {
-        bool alone = m->count == 1;
-        put_span(p, last, m->start, m->end - m->start, m->most, (m->most->unfinished ? UNFINISHED : 0) | (alone ? 0 : MERGED),
-                 alone ? m->most->bytes : m->count);
+        const tl_event *whose = e->kind == TI_TRACE_PART ? timeline_instruction(node, e->id) : NULL;
+        unsigned flags = (e->unfinished ? UNFINISHED : 0) | (m->count > 1 ? MERGED : 0);
+        fprintf(p->file, "%s%" PRId64 ",%" PRId64 ",%u,%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu64,
+                *last >= 0 ? "," : "", m->start - TI_MAX(*last, 0), m->end - m->start, e->kind | flags, e->name,
+                e->task, e->buffer, e->kind == TI_TRACE_WAIT ? e->number : whose ? whose->kind : e->where,
+                m->count > 1 ? m->count : e->bytes);
         p->merged += m->count - 1;
+        *last = m->start;
     }
     *m = (merge){ .count = 0 };
 }
@@ -81,11 +78,12 @@ static void put_spans(page *p, const tl_lane *lane, bool all)
 {
     merge m = { .count = 0 };
     int64_t last = -1;
+    const tl_node *node = &p->t->node[lane->node];
     for (size_t i = 0; i < lane->event.count; i++) {
-        const tl_event *e = &p->t->node[lane->node].event.data[lane->event.data[i]];
+        const tl_event *e = &node->event.data[lane->event.data[i]];
         bool small = !all && e->end - e->start < p->width;
         if (!small || (m.count && e->end - m.start > p->width)) {
-            put_merge(p, &m, &last);
+            put_merge(p, node, &m, &last);
         }
         m.most = !m.count || e->end - e->start > m.longest ? e : m.most;
         m.longest = TI_MAX(m.longest, e->end - e->start);
@@ -93,10 +91,66 @@ static void put_spans(page *p, const tl_lane *lane, bool all)
         m.end = m.count ? TI_MAX(m.end, e->end) : e->end;
         m.count++;
         if (!small) {
-            put_merge(p, &m, &last);
+            put_merge(p, node, &m, &last);
         }
     }
-    put_merge(p, &m, &last);
+    put_merge(p, node, &m, &last);
+}
+
+/* ---- why a worker does nothing: start, duration and cause of each gap's parts, but of very short ones */
+
+typedef struct gaps {
+    TI_VEC(tl_step) list; /* of one gap, in any order */
+    page *page;
+    int64_t last;
+} gaps;
+
+static void add_gap(void *user, tl_cause cause, int64_t begin, int64_t end, const tl_event *culprit)
+{
+    gaps *g = user;
+    if (end - begin > g->page->width / 8) {
+        tl_step s = { .start = begin, .end = end, .cause = (uint8_t)cause, .name = culprit ? culprit->buffer : 0 };
+        s.peer = culprit && culprit->kind == TI_TRACE_RECEIVE ? culprit->where : UINT32_MAX;
+        ti_vec_push(&g->list, s);
+    }
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const tl_step *x = a, *y = b;
+    return (x->start > y->start) - (x->start < y->start);
+}
+
+static void put_gap(gaps *g, const tl_node *node, const tl_event *before, int64_t begin, int64_t end)
+{
+    timeline_explain_gap(node, before, begin, end, add_gap, g);
+    if (g->list.count) {
+        qsort(g->list.data, g->list.count, sizeof(tl_step), by_start);
+    }
+    for (size_t i = 0; i < g->list.count; i++) {
+        const tl_step *s = &g->list.data[i];
+        fprintf(g->page->file, "%s%" PRId64 ",%" PRId64 ",%d,%" PRIu32 ",%d", g->last >= 0 ? "," : "",
+                s->start - TI_MAX(g->last, 0), s->end - s->start, s->cause, s->name, (int)s->peer);
+        g->last = s->start;
+    }
+    ti_vec_clear(&g->list);
+}
+
+static void put_gaps(page *p, const tl_lane *lane)
+{
+    gaps g = { .page = p, .last = -1 };
+    const tl_node *node = &p->t->node[lane->node];
+    int64_t since = node->begin;
+    for (size_t i = 0; i < lane->event.count; i++) {
+        const tl_event *e = &node->event.data[lane->event.data[i]];
+        if (e->start - since > p->width / 8) {
+            put_gap(&g, node, timeline_instruction(node, e->id), since, e->start);
+        }
+        since = TI_MAX(since, e->end);
+    }
+    put_gap(&g, node, node->points.count ? &node->event.data[node->points.data[node->points.count - 1]] : NULL, since,
+            node->end);
+    ti_vec_fini(&g.list);
 }
 
 static void put_lanes(page *p)
@@ -117,6 +171,10 @@ static void put_lanes(page *p)
         put_text(p->file, name.text);
         fputs(",\"spans\":[", p->file);
         put_spans(p, lane, all <= SPANS || lane->event.count <= share);
+        fputs("],\"gaps\":[", p->file);
+        if (lane->kind == TL_LANE_WORKER) {
+            put_gaps(p, lane);
+        }
         fputs("]}", p->file);
     }
     fprintf(p->file, "],\"merged\":%" PRIu64, p->merged);

@@ -25,6 +25,22 @@ static void step(walk *w, int64_t start, uint32_t name, uint8_t kind, tl_cause c
     w->time = start;
 }
 
+/* Back to `begin` in the program's thread, which has not waited: it computed, or (where it does everything) ran kernels
+ * and planned. */
+static void step_program(walk *w, int64_t begin, uint32_t name)
+{
+    const tl_node *node = &w->t->node[w->node];
+    for (size_t n = node->alone ? timeline_count_before(node, w->time) : 0; n > 0 && w->time > begin; n--) {
+        const tl_event *e = &node->event.data[n - 1];
+        bool plans = e->kind == TI_TRACE_TASK || e->kind == TI_TRACE_COMMANDS || e->kind == TI_TRACE_INSTRUCTIONS;
+        if ((plans || e->kind == TI_TRACE_PART) && e->end <= w->time && e->start >= begin) {
+            step(w, e->end, e->name, TI_TRACE_NONE, TL_PROGRAM, w->node);
+            step(w, e->start, e->name, plans ? TI_TRACE_NONE : e->kind, plans ? TL_PLANNING : TL_BUSY, w->node);
+        }
+    }
+    step(w, begin, name, TI_TRACE_NONE, TL_PROGRAM, w->node);
+}
+
 /* The part that ended last in (after, until] on this node. Parts are sorted by start: one that is long ago began before
  * those that have ended since, so the search ends after some without success. */
 static const tl_event *kernel_before(const tl_node *node, const tl_event *e, int64_t after, int64_t until)
@@ -59,12 +75,12 @@ static const tl_event *cause_of(walk *w, const tl_event *e)
         bool pressure = wait->number == TI_CAUSE_NEAR || wait->number == TI_CAUSE_ROOM;
         point = timeline_point(node, wait->start, wait->end, pressure);
         if (point) {
-            step(w, wait->end, e->name, TI_TRACE_NONE, TL_PROGRAM, w->node);
+            step_program(w, wait->end, e->name);
             step(w, point->end, e->name, TI_TRACE_NONE, pressure ? TL_PRESSURE : TL_RESULT, w->node);
         }
     }
     if (!point) {
-        step(w, 0, e->name, TI_TRACE_NONE, TL_PROGRAM, w->node);
+        step_program(w, 0, e->name);
     }
     return point;
 }

@@ -212,6 +212,8 @@ static bool read_node(reader *r, const char *prefix, int index, ti_strbuf *why)
     node->clock = header.start;
     r->node = (uint32_t)index;
     read_blocks(r, file);
+    const char *progress = timeline_fact(node, "progress");
+    node->alone = progress && strcmp(progress, "inline") == 0;
     ti_map_fini(&r->names);
     r->names = (ti_map){ 0 };
     fclose(file);

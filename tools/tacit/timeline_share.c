@@ -77,6 +77,20 @@ static size_t count_until(const tl_node *node, const uint32_t *list, size_t coun
     return low;
 }
 
+size_t timeline_count_before(const tl_node *node, int64_t time)
+{
+    size_t low = 0, high = node->event.count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (node->event.data[middle].start < time) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
 const tl_event *timeline_wait(const tl_node *node, int64_t time)
 {
     size_t n = count_until(node, node->waits.data, node->waits.count, time);
@@ -122,6 +136,24 @@ static tl_cause cause_of(const tl_event *e)
 
 static void go_back(const search *s, const tl_event *e, int64_t begin, int64_t end, int depth);
 
+/* The program's thread did not wait. Where it does everything it may have planned; else it has computed. */
+static void explain_computation(const search *s, int64_t begin, int64_t end)
+{
+    for (size_t n = s->node->alone ? timeline_count_before(s->node, end) : 0; n > 0 && end > begin; n--) {
+        const tl_event *e = &s->node->event.data[n - 1];
+        bool plans = e->kind == TI_TRACE_TASK || e->kind == TI_TRACE_COMMANDS || e->kind == TI_TRACE_INSTRUCTIONS;
+        if (e->end <= begin && e->kind != TI_TRACE_SEND && e->kind != TI_TRACE_FREE) {
+            break;
+        }
+        if (plans && e->end <= end) {
+            say(s, TL_PROGRAM, TI_MAX(e->end, begin), end, NULL);
+            say(s, TL_PLANNING, TI_MAX(e->start, begin), TI_MAX(e->end, begin), NULL);
+            end = TI_MAX(e->start, begin);
+        }
+    }
+    say(s, TL_PROGRAM, begin, end, NULL);
+}
+
 /* Before the task was submitted, from the end backwards: what the program's thread did. */
 static void explain_program(const search *s, int64_t begin, int64_t end, int depth)
 {
@@ -129,11 +161,11 @@ static void explain_program(const search *s, int64_t begin, int64_t end, int dep
     while (end > begin) {
         const tl_event *wait = timeline_wait(node, end - 1);
         if (!wait || wait->end <= begin) {
-            say(s, TL_PROGRAM, begin, end, NULL);
+            explain_computation(s, begin, end);
             return;
         }
         int64_t until = TI_MIN(wait->end, end), since = TI_MAX(wait->start, begin);
-        say(s, TL_PROGRAM, until, end, NULL);
+        explain_computation(s, until, end);
         if (wait->number == TI_CAUSE_NEAR || wait->number == TI_CAUSE_ROOM) {
             say(s, TL_PRESSURE, since, until, NULL);
         } else {

@@ -6,7 +6,7 @@ const D = JSON.parse(document.getElementById("data").textContent);
 const $ = id => document.getElementById(id);
 const UNFINISHED = 128, MERGED = 256, FIELDS = 8;
 const K = Object.fromEntries(D.kinds.map((name, i) => [i, name]));
-const KIND = { task: 1, wait: 2, commands: 3, instructions: 4, window: 5, alloc: 6, free: 7, copy: 8, send: 12, receive: 13,
+const KIND = { task: 1, wait: 2, commands: 3, instructions: 4, window: 5, alloc: 6, free: 7, copy: 8, kernel: 9, send: 12, receive: 13,
                collective: 14, reduce: 15, part: 19 };
 const CAUSE_COLOURS = ["#4c8c4a", "#d1495b", "#e8a33d", "#8d6e63", "#b39ddb", "#3d7ea6", "#c0ca33", "#7e57c2", "#90a4ae", "#546e7a"];
 const PALETTE = ["#4c78a8", "#f58518", "#54a24b", "#b279a2", "#72b7b2", "#eeca3b", "#e45756", "#9d755d", "#ff9da6", "#7f7f7f"];
@@ -74,6 +74,22 @@ for (const lane of D.lanes) {
         lane.until[i] = last = Math.max(last, lane.end[i]);
     }
     lane.spans = null;
+    const g = lane.gaps, m = g.length / 5;
+    lane.gap = [];
+    for (let i = 0, t = 0; i < m; i++) {
+        t += g[5 * i];
+        lane.gap.push({ start: t, end: t + g[5 * i + 1], cause: g[5 * i + 2], buffer: g[5 * i + 3], peer: g[5 * i + 4] });
+    }
+}
+function gapName(gap) {
+    const what = "waits: " + D.causes[gap.cause];
+    return gap.buffer && gap.cause === 1 ? what + " of " + nameOf(gap.buffer) + (gap.peer >= 0 ? " from node " + gap.peer : "") : what;
+}
+/* The first gap that ends after `t`. */
+function firstGap(lane, t) {
+    let low = 0, high = lane.gap.length;
+    while (low < high) { const m = (low + high) >> 1; if (lane.gap[m].end > t) high = m; else low = m + 1; }
+    return low;
 }
 /* The first span that ends after `t`. */
 function firstAfter(lane, t) {
@@ -97,7 +113,7 @@ const colourOf = new Map(ranked.map(([name], i) => [name, i < PALETTE.length ? P
 
 function colour(lane, i) {
     switch (lane.kindOf[i] & 127) {
-    case KIND.part: return colourOf.get(lane.names[i]) || "#a0a8b0";
+    case KIND.part: return lane.where[i] < KIND.kernel || lane.where[i] >= KIND.send ? "#8d6e63" : colourOf.get(lane.names[i]) || "#a0a8b0";
     case KIND.task: return "#607d8b";
     case KIND.wait: return lane.where[i] < 2 ? CAUSE_COLOURS[7] : "#dfe4ea";
     case KIND.commands: return "#6ba3c7";
@@ -116,6 +132,7 @@ function label(lane, i) {
     if (kind === KIND.collective) return (D.patterns[lane.where[i]] || "collective") + " of " + nameOf(lane.buffer[i]);
     if (kind === KIND.send) return nameOf(lane.buffer[i]) + " to " + lane.where[i];
     if (kind === KIND.receive) return nameOf(lane.buffer[i]) + " from " + lane.where[i];
+    if (kind === KIND.part && (lane.where[i] < KIND.kernel || lane.where[i] >= KIND.send)) return K[lane.where[i]] + " for " + nameOf(lane.names[i]);
     return lane.names[i] ? nameOf(lane.names[i]) : "task " + lane.task[i];
 }
 function describe(lane, i) {
@@ -180,6 +197,14 @@ const tOf = x => state.from + (x - GUTTER) / (canvas.clientWidth - GUTTER) * (st
 function drawLane(row, y) {
     const lane = row.lane, right = canvas.clientWidth, h = row.h;
     let drawn = -1, drawnMatch = false;
+    for (let i = firstGap(lane, state.from), last = -1; i < lane.gap.length && lane.gap[i].start < state.to; i++) {
+        const gap = lane.gap[i], x0 = Math.max(GUTTER, xOf(gap.start)), x1 = Math.min(right, xOf(gap.end));
+        if (x1 - x0 < 0.5 && x0 - last < 0.5) continue;
+        pen.globalAlpha = state.matched ? 0.1 : 0.42;
+        pen.fillStyle = CAUSE_COLOURS[gap.cause];
+        pen.fillRect(x0, y + h - 6, Math.max(0.5, x1 - x0), 6);
+        last = x0;
+    }
     for (let i = firstAfter(lane, state.from); i < lane.count && lane.start[i] < state.to; i++) {
         const x0 = Math.max(GUTTER, xOf(lane.start[i])), x1 = Math.min(right, xOf(lane.end[i])), hit = matches(lane, i);
         if (x1 - x0 < 0.7 && x0 - drawn < 0.7 && (drawnMatch || !hit)) continue;
@@ -228,14 +253,14 @@ function drawRuler() {
 
 function drawArrows(scroll) {
     const f = D.flows, visible = [];
-    for (let i = 0; i < f.length && visible.length < 1500; i += 5) {
+    for (let i = 0; i < f.length && visible.length < 500; i += 5) {
         if (f[i + 3] > state.from && f[i + 1] < state.to && rowOf.has(f[i]) && rowOf.has(f[i + 2])) visible.push(i);
     }
-    if (visible.length >= 1500) return;
+    if (visible.length >= 500) return;
     pen.save(); pen.beginPath(); pen.rect(GUTTER, TOP, canvas.clientWidth, canvas.clientHeight); pen.clip();
     for (const i of visible) {
         const a = rowOf.get(f[i]), b = rowOf.get(f[i + 2]), hit = !state.matched || state.matched.has(-f[i + 4] - 1);
-        pen.strokeStyle = hit ? "rgba(28,39,51,.45)" : "rgba(28,39,51,.06)";
+        pen.strokeStyle = hit ? "rgba(28,39,51,.4)" : "rgba(28,39,51,.06)";
         pen.beginPath(); pen.moveTo(xOf(f[i + 1]), a.y - scroll + TOP + a.h / 2); pen.lineTo(xOf(f[i + 3]), b.y - scroll + TOP + b.h / 2);
         pen.stroke();
     }
@@ -299,7 +324,9 @@ function under(x, y) {
     for (let i = firstAfter(row.lane, t - 2 * slack); i < row.lane.count && row.lane.start[i] <= t + 2 * slack; i++) {
         if (best < 0 || (row.lane.start[i] <= t && row.lane.end[i] >= t)) best = i;
     }
-    return best < 0 ? null : describe(row.lane, best);
+    if (best >= 0) return describe(row.lane, best);
+    const gap = row.lane.gap[firstGap(row.lane, t)];
+    return gap && gap.start <= t ? `${gapName(gap)}\nnode ${row.lane.node}, ${row.lane.name}\n${time(gap.end - gap.start)}, from ${time(gap.start)}` : null;
 }
 function hover(e) {
     const box = canvas.getBoundingClientRect(), text = under(e.clientX - box.left, e.clientY - box.top), tip = $("tip");
@@ -488,7 +515,7 @@ function fillFacts() {
 }
 function fillTools() {
     legend("timeline-legend", [...ranked.slice(0, PALETTE.length).map(([name]) => [colourOf.get(name), nameOf(name)]), ["#7fb7e6", "send"], ["#d1495b", "receive"],
-           ["#a05195", "collective"], ["#8d6e63", "copy, memory"], ["#3d7ea6", "planning"], ["#dfe4ea", "program waits"], [CAUSE_COLOURS[7], "back-pressure"]]);
+           ["#a05195", "collective"], ["#8d6e63", "copy, memory"], ["#3d7ea6", "planning"], ["#dfe4ea", "program waits"], [CAUSE_COLOURS[7], "back-pressure"], ["rgba(209,73,91,.42)", "low bands: why a worker waits"]]);
     LANE_KINDS.forEach((name, k) => {
         const l = make("label"), box = make("input");
         box.type = "checkbox"; box.checked = state.shown[k];
