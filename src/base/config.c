@@ -95,9 +95,10 @@ static const row table[] = {
           TACIT_DIVERGENCE_ON, TACIT_DIVERGENCE_OFF),
     TEXT("TACIT_GRAPH", graph, "path", "none", "write the task, command and instruction graphs to PATH.*.dot"),
     TEXT("TACIT_GRAPH_TASKS", graph_tasks, "first:last", "all tasks", "which tasks the graphs show, last not included"),
-    TEXT("TACIT_TRACE", trace, "path", "none",
-         "record what every node does, and when, in PATH.NODE.tacit-trace; `tacit trace` makes a report of it. The same on "
-         "all nodes; ignored in dry runs"),
+    TEXT(
+        "TACIT_TRACE", trace, "path", "none",
+        "record what every node does, and when, in PATH.NODE.tacit-trace; `tacit trace` makes a report of it. The same on "
+        "all nodes; ignored in dry runs"),
     TEXT("TACIT_DRY_RUN", dry_run, "NODES or NODES:NODE", "none",
          "plan as node NODE (0) of NODES, without MPI, and execute nothing; a report follows"),
     TEXT("TACIT_DRY_RUN_REPORT", dry_run_report, "path", "none", "write the report of a dry run as JSON, too"),

@@ -46,9 +46,9 @@ typedef struct ti_executor_desc {
     ti_device *const *device; /* system->devices of them; host tasks and host memory are device 0's */
     ti_executor_progress *progress;
     ti_trace_ring *trace; /* or NULL: the run is not traced */
-    bool is_inline;    /* the thread that takes this role also runs the kernels */
-    ti_dry *dry;       /* count instead of executing; NULL: a live run */
-    ti_bounds *bounds; /* kernels are checked; or NULL */
+    bool is_inline;       /* the thread that takes this role also runs the kernels */
+    ti_dry *dry;          /* count instead of executing; NULL: a live run */
+    ti_bounds *bounds;    /* kernels are checked; or NULL */
     /* Whether somebody still looks for the cause of a message of a wrong length; the failure waits for as long. Or
      * NULL. */
     bool (*explains)(void *user);

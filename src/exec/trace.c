@@ -88,11 +88,9 @@ static ti_trace_record make(const ti_engine *engine, uint64_t id, uint64_t end)
 {
     const ti_instruction *i = ti_engine_slot_of(engine, id)->instruction;
     const ti_engine_time *time = ti_engine_time_of(engine, id);
-    ti_trace_record r = { .start = time->start,
-                          .end = end,
-                          .task = (uint32_t)i->task->id,
-                          .id = (uint32_t)id,
-                          .by = (uint32_t)time->by };
+    ti_trace_record r = {
+        .start = time->start, .end = end, .task = (uint32_t)i->task->id, .id = (uint32_t)id, .by = (uint32_t)time->by
+    };
     fill(i, time->ready, &r);
     return r;
 }

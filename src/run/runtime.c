@@ -106,21 +106,13 @@ static bool drain_instructions(ti_runtime *rt)
     return any;
 }
 
-/* What will not end is noted, and the file is complete: whoever ends the job may end this process at once. */
-static void end_trace(ti_runtime *rt)
-{
-    if (rt->trace.recorder) {
-        ti_executor_trace_unfinished(rt->executor);
-        ti_recorder_flush(rt->trace.recorder);
-    }
-}
-
 /* After an error nothing more is started, and the other nodes are told, once. */
 static void end_job(ti_runtime *rt)
 {
     if (!rt->ended && rt->system.num_nodes > 1) {
         rt->ended = true;
-        end_trace(rt);
+        ti_executor_trace_unfinished(rt->executor);
+        ti_tracing_flush(&rt->trace);
         ti_failure_print_in_turn(&rt->progress.failure, rt->system.node);
         rt->comm->ops->abort(rt->comm, rt->progress.failure.text);
     }

@@ -40,11 +40,9 @@ static bool pass_on(ti_scheduler *s)
 static void note_stage(ti_scheduler *s, ti_trace_kind kind, const ti_task *task, size_t made, uint64_t *start)
 {
     uint64_t end = ti_clock_ns();
-    ti_trace_add(s->trace, &(ti_trace_record){ .start = *start,
-                                               .end = end,
-                                               .task = (uint32_t)task->id,
-                                               .number = (uint32_t)made,
-                                               .kind = kind });
+    ti_trace_add(s->trace,
+                 &(ti_trace_record){
+                     .start = *start, .end = end, .task = (uint32_t)task->id, .number = (uint32_t)made, .kind = kind });
     *start = end;
 }
 

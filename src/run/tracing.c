@@ -47,7 +47,9 @@ static void add_command(ti_recorder *recorder)
 
 static void add_facts(ti_recorder *recorder, const ti_comm *comm, const tacit_config *config, ti_run_mode mode)
 {
-    static const char *const modes[] = { [TI_RUN_INLINE] = "inline", [TI_RUN_SHARED] = "shared", [TI_RUN_THREAD] = "thread" };
+    static const char *const modes[] = {
+        [TI_RUN_INLINE] = "inline", [TI_RUN_SHARED] = "shared", [TI_RUN_THREAD] = "thread"
+    };
     char text[FACT];
     ti_strbuf settings = { 0 };
     snprintf(text, sizeof(text), "%d.%d.%d", TACIT_VERSION_MAJOR, TACIT_VERSION_MINOR, TACIT_VERSION_PATCH);
@@ -101,6 +103,13 @@ void ti_tracing_end(ti_tracing *t, ti_comm *comm)
     }
 }
 
+void ti_tracing_flush(ti_tracing *t)
+{
+    if (t->recorder) {
+        ti_recorder_flush(t->recorder);
+    }
+}
+
 void ti_tracing_close(ti_tracing *t)
 {
     ti_strbuf why = { 0 };
@@ -141,10 +150,9 @@ void ti_tracing_note_tasks(ti_tracing *t, const ti_task *const *task, size_t cou
 void ti_tracing_note_wait(ti_tracing *t, ti_trace_cause cause, uint64_t start)
 {
     if (start) {
-        ti_trace_add(t->program, &(ti_trace_record){ .start = start,
-                                                     .end = ti_clock_ns(),
-                                                     .number = (uint32_t)cause,
-                                                     .kind = TI_TRACE_WAIT });
+        ti_trace_add(t->program,
+                     &(ti_trace_record){
+                         .start = start, .end = ti_clock_ns(), .number = (uint32_t)cause, .kind = TI_TRACE_WAIT });
     }
 }
 

@@ -1,7 +1,7 @@
-/* What a traced run (TACIT_TRACE) needs besides its recorder: which ring is whose, what the file says about the run, and
- * the clocks of the nodes, at the start and at the end.
+/* What a traced run (TACIT_TRACE) needs besides its recorder: which ring is whose, what the file says about the run,
+ * and the clocks of the nodes, at the start and at the end.
  *
- * Rings are NULL in a run that is not traced. Open, begin, end and close: the application thread. */
+ * * Rings are NULL in a run that is not traced. Open, begin, end and close: the application thread. */
 #ifndef TI_TRACING_H
 #define TI_TRACING_H
 
@@ -24,6 +24,8 @@ bool ti_tracing_open(ti_tracing *tracing, const tacit_config *config, const ti_s
 void ti_tracing_begin(ti_tracing *tracing, ti_comm *comm, const tacit_config *config, ti_run_mode mode, bool has_notes);
 /* At the end: all nodes, if the run has not failed. */
 void ti_tracing_end(ti_tracing *tracing, ti_comm *comm);
+/* What was recorded is in the file: whoever ends the job may end this process at once. */
+void ti_tracing_flush(ti_tracing *tracing);
 /* When nobody writes any more. Says so if the file is not complete. */
 void ti_tracing_close(ti_tracing *tracing);
 

@@ -1,12 +1,13 @@
 /* What a traced run notes: records of fixed size, in one ring per role, and the file that they are written to.
  *
- * A ring has one writer at a time (who has the role: the program's thread, the planner, the executor, one worker) and
- * one reader, the recorder (trace/recorder.h), which empties it behind the program's back. A full ring drops records and
- * counts them. Off means that there is no ring: the pointer is NULL, and that is the only thing that is asked.
+ * * A ring has one writer at a time (who has the role: the program's thread, the planner, the executor, one worker)
+ * and one reader, the recorder (trace/recorder.h), which empties it behind the program's back. A full ring drops
+ * records and counts them. Off means that there is no ring: the pointer is NULL, and that is the only thing that is
+ * asked.
  *
- * A file is a header and blocks, each with its length, so one whose writer died can be read up to there. All numbers are
- * those of the machine that wrote them. Times are nanoseconds of the node's monotonic clock; blocks of clocks, which node
- * 0 writes, say how far those of other nodes are off. Simulations write the same files. */
+ * * A file is a header and blocks, each with its length, so one whose writer died can be read up to there. All numbers
+ * are those of the machine that wrote them. Times are nanoseconds of the node's monotonic clock; blocks of clocks,
+ * which node 0 writes, say how far those of other nodes are off. Simulations write the same files. */
 #ifndef TI_RECORD_H
 #define TI_RECORD_H
 
@@ -27,7 +28,7 @@ typedef enum ti_trace_kind {
     TI_TRACE_INSTRUCTIONS, /* the instruction stage; number: instructions */
     TI_TRACE_WINDOW,       /* a window of allocations is open: instructions are held back */
     /* The executor: one per instruction, from its start to its end. `ready` and `by` say what it waited for. */
-    TI_TRACE_ALLOC,   /* value: bytes, as of all that follow but kernels */
+    TI_TRACE_ALLOC, /* value: bytes, as of all that follow but kernels */
     TI_TRACE_FREE,
     TI_TRACE_COPY,
     TI_TRACE_KERNEL, /* value: when it was ready, whatever it had to wait for then */
@@ -60,8 +61,8 @@ enum { TI_TRACE_UNFINISHED = 0x80 }; /* with a kind: under way when the run fail
 typedef struct ti_trace_record {
     uint64_t start, end;
     uint64_t value;
-    uint32_t task;       /* low half of its id; 0: it belongs to none */
-    uint32_t id, by;     /* of instructions, low halves: its own, and the one whose end made it ready (0: none) */
+    uint32_t task;   /* low half of its id; 0: it belongs to none */
+    uint32_t id, by; /* of instructions, low halves: its own, and the one whose end made it ready (0: none) */
     uint32_t number;
     uint32_t name;       /* of tasks: a text; of messages and memory: the buffer's serial number plus one, 0: none */
     uint32_t kind : 8;   /* ti_trace_kind */
@@ -74,7 +75,7 @@ typedef struct ti_trace_ring {
     uint64_t seen_head;                            /* the writer's copy of head */
     _Atomic uint64_t dropped;
     ti_trace_record *record;
-    uint64_t capacity; /* a power of two */
+    uint64_t capacity;         /* a power of two */
     void (*hurry)(void *user); /* called when another quarter is full */
     void *user;
     _Alignas(TI_CACHE_LINE) _Atomic uint64_t head; /* next to take: the recorder's */

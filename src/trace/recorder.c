@@ -193,8 +193,7 @@ bool ti_recorder_destroy(ti_recorder *r, ti_strbuf *why)
     write_block(r, TI_BLOCK_END, 0, &end, sizeof(end));
     int failed = close(r->file) != 0 && !r->error ? errno : r->error;
     if (failed && why) {
-        ti_strbuf_add(why,
-                      "'%s' is not complete: %s; set TACIT_TRACE to a path in a folder that exists and has room",
+        ti_strbuf_add(why, "'%s' is not complete: %s; set TACIT_TRACE to a path in a folder that exists and has room",
                       r->path, strerror(failed));
     }
     for (int i = 0; i < r->rings; i++) {

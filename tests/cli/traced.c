@@ -109,23 +109,43 @@ static void write_task(ti_recorder *r, int q, int nodes, int k)
     double t = BEGIN + (double)k * TASK_NS;
     uint32_t id = (uint32_t)(3 * k), task = (uint32_t)k + 1;
     uint32_t name = ti_recorder_name(r, k % 10 ? "compute" : "collect </script> \"now\" \xc3\xa4");
-    add(r, TI_TRACE_PROGRAM, (ti_trace_record){ .start = clock_of(q, t), .end = clock_of(q, t + 300), .task = task,
-                                                .name = name, .kind = TI_TRACE_TASK });
-    add(r, TI_TRACE_PLANNER, (ti_trace_record){ .start = clock_of(q, t + 400), .end = clock_of(q, t + 900),
-                                                .task = task, .kind = TI_TRACE_COMMANDS });
-    add(r, TI_TRACE_EXECUTOR, (ti_trace_record){ .start = clock_of(q, t + 1000), .end = clock_of(q, t + 6000),
-                                                 .value = 4096, .task = task, .id = id + 1, .number = (uint32_t)k,
-                                                 .name = 1, .kind = TI_TRACE_RECEIVE,
-                                                 .where = (uint32_t)((q + nodes - 1) % nodes) });
-    add(r, TI_TRACE_EXECUTOR, (ti_trace_record){ .start = clock_of(q, t + 3000), .end = clock_of(q, t + 5000),
-                                                 .value = 4096, .task = task, .id = id + 2, .number = (uint32_t)k,
-                                                 .name = 1, .kind = TI_TRACE_SEND,
-                                                 .where = (uint32_t)((q + 1) % nodes) });
-    add(r, TI_TRACE_EXECUTOR, (ti_trace_record){ .start = clock_of(q, t + 6100), .end = clock_of(q, t + 18000),
-                                                 .value = clock_of(q, t + 6000), .task = task, .id = id + 3,
-                                                 .by = id + 1, .kind = TI_TRACE_KERNEL });
-    add(r, TI_TRACE_WORKER, (ti_trace_record){ .start = clock_of(q, t + 6200), .end = clock_of(q, t + 17900),
-                                               .id = id + 3, .kind = TI_TRACE_PART });
+    add(r, TI_TRACE_PROGRAM,
+        (ti_trace_record){
+            .start = clock_of(q, t), .end = clock_of(q, t + 300), .task = task, .name = name, .kind = TI_TRACE_TASK });
+    add(r, TI_TRACE_PLANNER,
+        (ti_trace_record){
+            .start = clock_of(q, t + 400), .end = clock_of(q, t + 900), .task = task, .kind = TI_TRACE_COMMANDS });
+    add(r, TI_TRACE_EXECUTOR,
+        (ti_trace_record){ .start = clock_of(q, t + 1000),
+                           .end = clock_of(q, t + 6000),
+                           .value = 4096,
+                           .task = task,
+                           .id = id + 1,
+                           .number = (uint32_t)k,
+                           .name = 1,
+                           .kind = TI_TRACE_RECEIVE,
+                           .where = (uint32_t)((q + nodes - 1) % nodes) });
+    add(r, TI_TRACE_EXECUTOR,
+        (ti_trace_record){ .start = clock_of(q, t + 3000),
+                           .end = clock_of(q, t + 5000),
+                           .value = 4096,
+                           .task = task,
+                           .id = id + 2,
+                           .number = (uint32_t)k,
+                           .name = 1,
+                           .kind = TI_TRACE_SEND,
+                           .where = (uint32_t)((q + 1) % nodes) });
+    add(r, TI_TRACE_EXECUTOR,
+        (ti_trace_record){ .start = clock_of(q, t + 6100),
+                           .end = clock_of(q, t + 18000),
+                           .value = clock_of(q, t + 6000),
+                           .task = task,
+                           .id = id + 3,
+                           .by = id + 1,
+                           .kind = TI_TRACE_KERNEL });
+    add(r, TI_TRACE_WORKER,
+        (ti_trace_record){
+            .start = clock_of(q, t + 6200), .end = clock_of(q, t + 17900), .id = id + 3, .kind = TI_TRACE_PART });
 }
 
 static void nobody(void *user)
@@ -138,9 +158,13 @@ static int write_run(const char *prefix, int nodes, int tasks, int dropped)
     double end = BEGIN + (double)tasks * TASK_NS;
     for (int q = 0; q < nodes; q++) {
         ti_strbuf why = { 0 };
-        ti_recorder *r = ti_recorder_create(&(ti_recorder_desc){ .prefix = prefix, .node = q, .nodes = nodes,
-                                                                 .rings = TI_TRACE_WORKER + 1, .capacity = 1024,
-                                                                 .start = clock_of(q, BEGIN) }, &why);
+        ti_recorder *r = ti_recorder_create(&(ti_recorder_desc){ .prefix = prefix,
+                                                                 .node = q,
+                                                                 .nodes = nodes,
+                                                                 .rings = TI_TRACE_WORKER + 1,
+                                                                 .capacity = 1024,
+                                                                 .start = clock_of(q, BEGIN) },
+                                            &why);
         if (!r) {
             fprintf(stderr, "%s\n", why.text);
             return 1;
@@ -149,7 +173,9 @@ static int write_run(const char *prefix, int nodes, int tasks, int dropped)
         for (int p = 0; p < nodes && q == 0; p++) {
             const ti_trace_clock clock[] = {
                 { .time = BEGIN, .offset = (int64_t)(clock_of(p, BEGIN) - BEGIN), .error = 500, .node = (uint32_t)p },
-                { .time = (uint64_t)end, .offset = (int64_t)(clock_of(p, end) - (uint64_t)end), .error = 500,
+                { .time = (uint64_t)end,
+                  .offset = (int64_t)(clock_of(p, end) - (uint64_t)end),
+                  .error = 500,
                   .node = (uint32_t)p },
             };
             ti_recorder_clocks(r, clock, 2);
@@ -161,8 +187,8 @@ static int write_run(const char *prefix, int nodes, int tasks, int dropped)
         ti_recorder_flush(r);
         ring->hurry = nobody; /* nobody empties it any more */
         for (int k = 0; k < dropped + (dropped ? 1024 : 0); k++) {
-            add(r, TI_TRACE_PROGRAM, (ti_trace_record){ .start = clock_of(q, end), .end = clock_of(q, end),
-                                                        .kind = TI_TRACE_WAIT });
+            add(r, TI_TRACE_PROGRAM,
+                (ti_trace_record){ .start = clock_of(q, end), .end = clock_of(q, end), .kind = TI_TRACE_WAIT });
         }
         ti_recorder_destroy(r, NULL);
     }

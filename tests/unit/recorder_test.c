@@ -33,13 +33,10 @@ static int remove_files(void **state)
 static ti_recorder *create(int rings, size_t capacity, bool threaded)
 {
     ti_strbuf why = { 0 };
-    ti_recorder *r = ti_recorder_create(&(ti_recorder_desc){ .prefix = prefix,
-                                                             .node = 3,
-                                                             .nodes = 5,
-                                                             .rings = rings,
-                                                             .capacity = capacity,
-                                                             .threaded = threaded },
-                                        &why);
+    ti_recorder *r = ti_recorder_create(
+        &(ti_recorder_desc){
+            .prefix = prefix, .node = 3, .nodes = 5, .rings = rings, .capacity = capacity, .threaded = threaded },
+        &why);
     assert_non_null(r);
     return r;
 }
@@ -97,11 +94,10 @@ static void read_file(found *f)
 
 static void add(ti_recorder *r, int ring, uint64_t value)
 {
-    ti_trace_add(ti_recorder_ring(r, ring), &(ti_trace_record){ .start = 7 * value,
-                                                                .end = 10 * value,
-                                                                .value = value,
-                                                                .kind = TI_TRACE_PART,
-                                                                .where = (uint32_t)ring });
+    ti_trace_add(
+        ti_recorder_ring(r, ring),
+        &(ti_trace_record){
+            .start = 7 * value, .end = 10 * value, .value = value, .kind = TI_TRACE_PART, .where = (uint32_t)ring });
 }
 
 /* Nobody empties the ring while it is filled, since whoever would is told later. */
@@ -219,7 +215,8 @@ static void a_path_that_cannot_be_written(void **state)
 {
     (void)state;
     ti_strbuf why = { 0 };
-    ti_recorder *r = ti_recorder_create(&(ti_recorder_desc){ .prefix = "/nowhere/at/all", .nodes = 1, .rings = 1 }, &why);
+    ti_recorder *r = ti_recorder_create(&(ti_recorder_desc){ .prefix = "/nowhere/at/all", .nodes = 1, .rings = 1 },
+                                        &why);
     assert_null(r);
     assert_non_null(strstr(why.text, "'/nowhere/at/all.0.tacit-trace'"));
     assert_non_null(strstr(why.text, "TACIT_TRACE"));
@@ -249,9 +246,9 @@ static void a_file_that_takes_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_full_ring_drops_and_counts),    cmocka_unit_test(without_a_thread_nothing_is_dropped),
-        cmocka_unit_test(threads_write_at_once),           cmocka_unit_test(names_are_written_once),
-        cmocka_unit_test(a_path_that_cannot_be_written),   cmocka_unit_test(a_file_that_takes_nothing),
+        cmocka_unit_test(a_full_ring_drops_and_counts),  cmocka_unit_test(without_a_thread_nothing_is_dropped),
+        cmocka_unit_test(threads_write_at_once),         cmocka_unit_test(names_are_written_once),
+        cmocka_unit_test(a_path_that_cannot_be_written), cmocka_unit_test(a_file_that_takes_nothing),
     };
     return cmocka_run_group_tests(tests, make_prefix, remove_files);
 }

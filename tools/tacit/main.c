@@ -111,11 +111,12 @@ static int help(int argc, char **argv)
     }
     if (*topic && strcmp(topic, "--help") != 0) {
         const char *nearest = tool_nearest(topic, command_at, commands);
-        return nearest ? tool_fail(TOOL_USAGE, "there is no help about '%s'; did you mean '%s'?", topic, nearest)
-                       : tool_fail(TOOL_USAGE,
-                                   "there is no help about '%s'; there is about run, graph, plan, explain, trace, info, "
-                                   "bench and settings",
-                                   topic);
+        return nearest
+                   ? tool_fail(TOOL_USAGE, "there is no help about '%s'; did you mean '%s'?", topic, nearest)
+                   : tool_fail(TOOL_USAGE,
+                               "there is no help about '%s'; there is about run, graph, plan, explain, trace, info, "
+                               "bench and settings",
+                               topic);
     }
     fputs(usage, stdout);
     return TOOL_OK;

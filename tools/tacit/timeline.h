@@ -1,8 +1,8 @@
 /* A run as its trace files tell it (src/trace/record.h): all nodes on one clock, and what follows from that.
  *
- * timeline_read.c reads the files, timeline_share.c says where time went, timeline_path.c which tasks and messages the
- * run took as long as they did, timeline_json.c and timeline_page.c write it down. Times are nanoseconds since the first
- * node began, on the clock of node 0. Nothing here knows whether the files come from a run or from a simulation. */
+ * * timeline_read.c reads the files, timeline_share.c says where time went, timeline_path.c which tasks and messages
+ * the run took as long as they did, timeline_json.c and timeline_page.c write it down. Times are nanoseconds since the
+ * first node began, on the clock of node 0. Nothing here knows whether the files come from a run or from a simulation. */
 #ifndef TIMELINE_H
 #define TIMELINE_H
 
@@ -25,16 +25,16 @@ typedef struct tl_event {
 
 /* What a worker does, or waits for, and the program's thread, too. In the order of reports. */
 typedef enum tl_cause {
-    TL_BUSY,      /* kernels, copies and reductions that workers run */
-    TL_MESSAGE,   /* a message from another node, or a collective */
-    TL_KERNEL,    /* a kernel of another worker: there is nothing else to do */
-    TL_COPY,      /* a copy, a reduction, memory */
-    TL_START,     /* what is ready has not been started yet */
-    TL_PLANNING,  /* tasks that were submitted and are not planned yet */
-    TL_WINDOW,    /* a window of allocations is open */
-    TL_PRESSURE,  /* the program may not run further ahead */
-    TL_RESULT,    /* the program waits for a result, or for the end */
-    TL_PROGRAM,   /* the program computes, and submits nothing */
+    TL_BUSY,     /* kernels, copies and reductions that workers run */
+    TL_MESSAGE,  /* a message from another node, or a collective */
+    TL_KERNEL,   /* a kernel of another worker: there is nothing else to do */
+    TL_COPY,     /* a copy, a reduction, memory */
+    TL_START,    /* what is ready has not been started yet */
+    TL_PLANNING, /* tasks that were submitted and are not planned yet */
+    TL_WINDOW,   /* a window of allocations is open */
+    TL_PRESSURE, /* the program may not run further ahead */
+    TL_RESULT,   /* the program waits for a result, or for the end */
+    TL_PROGRAM,  /* the program computes, and submits nothing */
     TL_CAUSES
 } tl_cause;
 
@@ -43,18 +43,18 @@ typedef TI_VEC(tl_event) tl_events;
 typedef struct tl_node {
     bool there, complete; /* there is a file, and it has its end */
     int workers;
-    bool alone; /* the program's thread does everything: TACIT_PROGRESS does not apply */
+    bool alone;     /* the program's thread does everything: TACIT_PROGRESS does not apply */
     uint64_t clock; /* when it began, on its own clock */
     uint64_t dropped;
     int64_t begin, end;
-    int64_t clock_error;  /* how far its clock may be off; -1: not known */
-    tl_events event;      /* sorted by start */
+    int64_t clock_error;   /* how far its clock may be off; -1: not known */
+    tl_events event;       /* sorted by start */
     uint32_t *instruction; /* of each id: index of its event, plus one */
     uint32_t instructions;
-    ti_map submitted, planned; /* of a task: index of the events of its first two stages, plus one */
+    ti_map submitted, planned;               /* of a task: index of the events of its first two stages, plus one */
     TI_VEC(uint32_t) waits, windows, points; /* events: of the program's thread; windows; fences, epochs and horizons */
-    int64_t spent[TL_CAUSES]; /* nanoseconds of all workers together */
-    ti_strbuf facts;          /* "key=value" and NUL, one after the other */
+    int64_t spent[TL_CAUSES];                /* nanoseconds of all workers together */
+    ti_strbuf facts;                         /* "key=value" and NUL, one after the other */
 } tl_node;
 
 /* Where workers of `node` waited for messages of a buffer, from a peer, so that tasks called `name` could go on. */
@@ -127,16 +127,23 @@ void timeline_explain_gap(const tl_node *node, const tl_event *e, int64_t begin,
 const char *timeline_cause_name(tl_cause cause);
 
 /* Lanes: what is drawn in one row, in which nothing overlaps but in the last row of messages. */
-typedef enum tl_lane_kind { TL_LANE_PROGRAM, TL_LANE_PLANNER, TL_LANE_WORKER, TL_LANE_MEMORY, TL_LANE_MESSAGES } tl_lane_kind;
+typedef enum tl_lane_kind {
+    TL_LANE_PROGRAM,
+    TL_LANE_PLANNER,
+    TL_LANE_WORKER,
+    TL_LANE_MEMORY,
+    TL_LANE_MESSAGES
+} tl_lane_kind;
 typedef struct tl_lane {
     uint32_t node;
     tl_lane_kind kind;
-    int index;                /* of the worker, of the row of messages */
-    TI_VEC(uint32_t) event;   /* indices, by start */
-    int64_t end;              /* of the last one */
+    int index;              /* of the worker, of the row of messages */
+    TI_VEC(uint32_t) event; /* indices, by start */
+    int64_t end;            /* of the last one */
 } tl_lane;
 typedef TI_VEC(tl_lane) tl_lanes;
-void timeline_lanes(const timeline *t, uint32_t node, int message_rows, tl_lanes *out); /* appends those that have events */
+void timeline_lanes(const timeline *t, uint32_t node, int message_rows,
+                    tl_lanes *out); /* appends those that have events */
 void timeline_lanes_fini(tl_lanes *lanes);
 /* "worker 2" */
 void timeline_lane_name(const tl_lane *lane, ti_strbuf *out);

@@ -22,7 +22,6 @@ static double percent(int64_t part, int64_t whole)
     return 100.0 * (double)part / (double)TI_MAX(whole, 1);
 }
 
-
 /* ---- the table */
 
 static const char *const explanations[TL_CAUSES] = {
@@ -149,11 +148,13 @@ static void add_blame(const timeline *t, const tl_blame *b, double share, ti_str
 static const char *const remedies[TL_CAUSES] = {
     [TL_BUSY] = "most time is spent in kernels: make them faster, or add nodes",
     [TL_MESSAGE] = "the explain table says which messages are no collectives, and why",
-    [TL_KERNEL] = "tasks have too few chunks for all workers, or chunks of unequal length: make ranges larger, or let fewer tasks "
-                  "depend on each other",
+    [TL_KERNEL] =
+        "tasks have too few chunks for all workers, or chunks of unequal length: make ranges larger, or let fewer tasks "
+        "depend on each other",
     [TL_COPY] = "kernels wait for copies, reductions or memory: the lanes called memory show which",
     [TL_START] = "kernels are ready and start late: they are short; give each task more items",
-    [TL_PLANNING] = "kernels wait for planning: they are short; give each task more items, or keep tasks alike so that plans repeat",
+    [TL_PLANNING] =
+        "kernels wait for planning: they are short; give each task more items, or keep tasks alike so that plans repeat",
     [TL_WINDOW] = "kernels wait for later tasks to be known: TACIT_LOOKAHEAD=off, or submit the next tasks sooner",
     [TL_PRESSURE] = "the program is held back while workers have nothing to do: raise TACIT_RUN_AHEAD",
     [TL_RESULT] = "the program waits for results before it submits more: ask for them later, or less often",

@@ -1,8 +1,8 @@
 /* The trace in the format of chrome://tracing and ui.perfetto.dev: see timeline.h.
  *
- * A node is a process, a lane a thread. Spans are complete events, messages have flows from the send to the receive, and
- * two counters per node say how many bytes of its messages are on their way, and how many kernels are ready and wait for
- * a worker. Times are microseconds. */
+ * * A node is a process, a lane a thread. Spans are complete events, messages have flows from the send to the receive,
+ * and two counters per node say how many bytes of its messages are on their way, and how many kernels are ready and
+ * wait for a worker. Times are microseconds. */
 #include "timeline.h"
 
 #include "tacit/tacit.h"
@@ -70,7 +70,8 @@ static void write_flow(writer *w, const tl_event *e, uint32_t node, size_t lane)
     bool out = e->kind == TI_TRACE_SEND;
     begin(w);
     fprintf(w->file,
-            "{\"ph\":\"%s\",\"pid\":%" PRIu32 ",\"tid\":%zu,\"ts\":%.3f,\"cat\":\"message\",\"name\":\"message\",\"id\":"
+            "{\"ph\":\"%s\",\"pid\":%" PRIu32
+            ",\"tid\":%zu,\"ts\":%.3f,\"cat\":\"message\",\"name\":\"message\",\"id\":"
             "\"%" PRIu32 ">%" PRIu32 ":%" PRIu32 "\"",
             out ? "s" : "f", node, lane, us(out ? e->start : e->end), out ? node : e->where, out ? e->where : node,
             e->number);
@@ -80,8 +81,8 @@ static void write_flow(writer *w, const tl_event *e, uint32_t node, size_t lane)
 static void write_name(writer *w, const char *what, uint32_t node, size_t lane, const char *name)
 {
     begin(w);
-    fprintf(w->file, "{\"ph\":\"M\",\"pid\":%" PRIu32 ",\"tid\":%zu,\"name\":\"%s\",\"args\":{\"name\":%s}}", node, lane,
-            what, quoted(w, name));
+    fprintf(w->file, "{\"ph\":\"M\",\"pid\":%" PRIu32 ",\"tid\":%zu,\"name\":\"%s\",\"args\":{\"name\":%s}}", node,
+            lane, what, quoted(w, name));
 }
 
 /* ---- counters */
@@ -103,8 +104,8 @@ static void write_counter(writer *w, uint32_t node, const char *name, changes *l
         if (i + 1 == list->count || list->data[i + 1].time != list->data[i].time) {
             begin(w);
             fprintf(w->file,
-                    "{\"ph\":\"C\",\"pid\":%" PRIu32 ",\"ts\":%.3f,\"name\":\"%s\",\"args\":{\"%s\":%" PRId64 "}}", node,
-                    us(list->data[i].time), name, name, value);
+                    "{\"ph\":\"C\",\"pid\":%" PRIu32 ",\"ts\":%.3f,\"name\":\"%s\",\"args\":{\"%s\":%" PRId64 "}}",
+                    node, us(list->data[i].time), name, name, value);
         }
     }
     ti_vec_fini(list);
@@ -154,9 +155,9 @@ static changes *collect_flights(const timeline *t)
 static void write_node(writer *w, uint32_t q)
 {
     tl_lanes lanes = { 0 };
-    char text[32];
-    snprintf(text, sizeof(text), "node %" PRIu32, q);
-    write_name(w, "process_name", q, 0, text);
+    char label[32];
+    snprintf(label, sizeof(label), "node %" PRIu32, q);
+    write_name(w, "process_name", q, 0, label);
     timeline_lanes(w->t, q, ROWS, &lanes);
     for (size_t i = 0; i < lanes.count; i++) {
         ti_strbuf_clear(&w->name);

@@ -22,9 +22,9 @@ typedef struct page {
     const timeline *t;
     FILE *file;
     tl_lanes lanes;
-    uint64_t merged;         /* spans that are only drawn with others */
-    uint32_t **lane_of;      /* of each node's events: lane plus one */
-    int64_t width;           /* spans that are shorter may be merged */
+    uint64_t merged;    /* spans that are only drawn with others */
+    uint32_t **lane_of; /* of each node's events: lane plus one */
+    int64_t width;      /* spans that are shorter may be merged */
 } page;
 
 /* ---- JSON in a script element, which ends at the first end tag */
@@ -66,7 +66,10 @@ static void put_merge(page *p, const tl_node *node, merge *m, int64_t *last)
         unsigned flags = (e->unfinished ? UNFINISHED : 0) | (m->count > 1 ? MERGED : 0);
         fprintf(p->file, "%s%" PRId64 ",%" PRId64 ",%u,%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu64,
                 *last >= 0 ? "," : "", m->start - TI_MAX(*last, 0), m->end - m->start, e->kind | flags, e->name,
-                e->task, e->buffer, e->kind == TI_TRACE_WAIT ? e->number : whose ? whose->kind : e->where,
+                e->task, e->buffer,
+                e->kind == TI_TRACE_WAIT ? e->number
+                : whose                  ? whose->kind
+                                         : e->where,
                 m->count > 1 ? m->count : e->bytes);
         p->merged += m->count - 1;
         *last = m->start;
@@ -167,7 +170,8 @@ static void put_lanes(page *p)
         const tl_lane *lane = &p->lanes.data[i];
         ti_strbuf_clear(&name);
         timeline_lane_name(lane, &name);
-        fprintf(p->file, "%s{\"node\":%" PRIu32 ",\"kind\":%d,\"name\":", i ? ",\n" : "\n", lane->node, (int)lane->kind);
+        fprintf(p->file, "%s{\"node\":%" PRIu32 ",\"kind\":%d,\"name\":", i ? ",\n" : "\n", lane->node,
+                (int)lane->kind);
         put_text(p->file, name.text);
         fputs(",\"spans\":[", p->file);
         put_spans(p, lane, all <= SPANS || lane->event.count <= share);
@@ -223,8 +227,8 @@ static void put_node(page *p, int q)
     const tl_node *node = &p->t->node[q];
     const char *machine = timeline_fact(node, "machine");
     fprintf(p->file,
-            "%s{\"there\":%s,\"complete\":%s,\"workers\":%d,\"begin\":%" PRId64 ",\"end\":%" PRId64 ",\"dropped\":%" PRIu64
-            ",\"records\":%zu,\"clock_error\":%" PRId64 ",\"spent\":[",
+            "%s{\"there\":%s,\"complete\":%s,\"workers\":%d,\"begin\":%" PRId64 ",\"end\":%" PRId64
+            ",\"dropped\":%" PRIu64 ",\"records\":%zu,\"clock_error\":%" PRId64 ",\"spent\":[",
             q ? ",\n" : "\n", node->there ? "true" : "false", node->complete ? "true" : "false", node->workers,
             node->begin, node->end, node->dropped, node->event.count, node->clock_error);
     for (int c = 0; c < TL_CAUSES; c++) {
@@ -269,8 +273,8 @@ static void put_path(page *p)
     fprintf(p->file, "],\"path_cut\":%s,\"blames\":[", count < p->t->path.count ? "true" : "false");
     for (size_t i = 0; i < TI_MIN(p->t->blames.count, (size_t)BLAMES); i++) {
         const tl_blame *b = &p->t->blames.data[i];
-        fprintf(p->file, "%s[%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%d,%" PRId64 ",%" PRIu64 "]",
-                i ? "," : "", b->node, b->peer, b->buffer, b->name, b->collective, b->ns, b->times);
+        fprintf(p->file, "%s[%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%d,%" PRId64 ",%" PRIu64 "]", i ? "," : "",
+                b->node, b->peer, b->buffer, b->name, b->collective, b->ns, b->times);
     }
     fputs("]", p->file);
 }
@@ -325,7 +329,8 @@ static void put_facts(page *p, const char *explain)
 
 static void put_data(page *p, const char *explain)
 {
-    fprintf(p->file, "{\"version\":\"%d.%d.%d\",\"nodes\":%d,\"ns\":%" PRId64 ",\"records\":%" PRIu64 ",\"dropped\":%" PRIu64,
+    fprintf(p->file,
+            "{\"version\":\"%d.%d.%d\",\"nodes\":%d,\"ns\":%" PRId64 ",\"records\":%" PRIu64 ",\"dropped\":%" PRIu64,
             TACIT_VERSION_MAJOR, TACIT_VERSION_MINOR, TACIT_VERSION_PATCH, p->t->nodes, p->t->end, p->t->records,
             p->t->dropped);
     put_words(p);
@@ -344,9 +349,10 @@ bool timeline_write_page(const timeline *t, const char *path, const char *explai
         return false;
     }
     index_lanes(&p);
-    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>tacit trace</title>\n<style>\n",
-          p.file);
+    fputs(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>tacit trace</title>\n<style>\n",
+        p.file);
     fputs(tool_page_css, p.file);
     fputs("</style>\n</head>\n", p.file);
     fputs(tool_page_html, p.file);

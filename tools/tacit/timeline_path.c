@@ -1,9 +1,9 @@
 /* The critical path: see timeline.h.
  *
- * It goes back from the last instruction of all nodes: to what made it ready; from a receive to the send that came
- * after it, on another node; from a collective to the node that came last; from a kernel that waited for a worker to the
- * kernel that had it; from what the program submitted after a wait to what it waited for. Each stretch of time has one
- * step, and the steps cover the run from its end to its beginning. */
+ * * It goes back from the last instruction of all nodes: to what made it ready; from a receive to the send that came
+ * after it, on another node; from a collective to the node that came last; from a kernel that waited for a worker to
+ * the kernel that had it; from what the program submitted after a wait to what it waited for. Each stretch of time has
+ * one step, and the steps cover the run from its end to its beginning. */
 #include "timeline.h"
 
 enum { WAITED_NS = 2000 };
@@ -109,8 +109,8 @@ static const tl_event *before_message(walk *w, const tl_event *e)
 static const tl_event *before_kernel(walk *w, const tl_event *e)
 {
     step(w, e->start, e->name, e->kind, TL_BUSY, w->node);
-    const tl_event *other =
-        e->start - e->ready > WAITED_NS ? kernel_before(&w->t->node[w->node], e, e->ready, e->start) : NULL;
+    const tl_event *other = e->start - e->ready > WAITED_NS ? kernel_before(&w->t->node[w->node], e, e->ready, e->start)
+                                                            : NULL;
     if (other && other->start < w->time) {
         step(w, other->end, e->name, TI_TRACE_NONE, TL_START, w->node);
         return other;
@@ -128,8 +128,7 @@ static const tl_event *before(walk *w, const tl_event *e)
         return before_message(w, e);
     }
     bool point = e->kind >= TI_TRACE_FENCE && e->kind <= TI_TRACE_HORIZON;
-    step(w, e->start, point ? e->name : e->buffer ? e->buffer : e->name, e->kind, point ? TL_RESULT : TL_COPY,
-         w->node);
+    step(w, e->start, point ? e->name : e->buffer ? e->buffer : e->name, e->kind, point ? TL_RESULT : TL_COPY, w->node);
     return cause_of(w, e);
 }
 

@@ -11,8 +11,8 @@ enum { DEPTH = 4, STEPS = 10000 };
 
 const char *timeline_cause_name(tl_cause cause)
 {
-    static const char *const names[] = { "kernels",       "messages", "other kernels", "copies, memory", "start",
-                                         "planning",      "window",   "back-pressure", "results",        "program" };
+    static const char *const names[] = { "kernels",  "messages", "other kernels", "copies, memory", "start",
+                                         "planning", "window",   "back-pressure", "results",        "program" };
     return names[cause];
 }
 
@@ -128,10 +128,10 @@ static void say(const search *s, tl_cause cause, int64_t begin, int64_t end, con
 
 static tl_cause cause_of(const tl_event *e)
 {
-    return tl_is_kernel(e->kind)                                                         ? TL_KERNEL
-           : e->kind >= TI_TRACE_SEND && e->kind <= TI_TRACE_COLLECTIVE                  ? TL_MESSAGE
+    return tl_is_kernel(e->kind)                                                                   ? TL_KERNEL
+           : e->kind >= TI_TRACE_SEND && e->kind <= TI_TRACE_COLLECTIVE                            ? TL_MESSAGE
            : e->kind == TI_TRACE_FENCE || e->kind == TI_TRACE_EPOCH || e->kind == TI_TRACE_HORIZON ? TL_RESULT
-                                                                                         : TL_COPY;
+                                                                                                   : TL_COPY;
 }
 
 static void go_back(const search *s, const tl_event *e, int64_t begin, int64_t end, int depth);

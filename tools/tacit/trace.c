@@ -64,12 +64,14 @@ static void say_what_is_missing(const timeline *t)
         cut += t->node[q].there && !t->node[q].complete;
     }
     if (missing) {
-        tool_fail(0, "the records of %d of %d nodes are not there; if they ran on other machines, choose a PREFIX that all machines share",
-                  missing, t->nodes);
+        tool_fail(
+            0,
+            "the records of %d of %d nodes are not there; if they ran on other machines, choose a PREFIX that all machines share",
+            missing, t->nodes);
     }
     if (cut) {
-        tool_fail(0, "the records of %d of %d nodes end in the middle: the run failed; the report shows what there is", cut,
-                  t->nodes);
+        tool_fail(0, "the records of %d of %d nodes end in the middle: the run failed; the report shows what there is",
+                  cut, t->nodes);
     }
     if (t->dropped) {
         tool_fail(0, "%llu records were dropped, since they came faster than they could be written",
@@ -186,7 +188,8 @@ static int run(const trace_options *o)
     status = tool_launch_and_wait(&o->request, &how);
     if (status == TOOL_OK && !has_records(prefix)) {
         status = how ? how
-                     : tool_fail(TOOL_FAILURE, "%s recorded nothing: it is no program of tacit, or it ended before tacit_init",
+                     : tool_fail(TOOL_FAILURE,
+                                 "%s recorded nothing: it is no program of tacit, or it ended before tacit_init",
                                  o->request.program[0]);
     } else if (status == TOOL_OK) {
         if (how) {
@@ -204,9 +207,12 @@ static int run(const trace_options *o)
 int tool_trace(int argc, char **argv)
 {
     static const struct option options[] = {
-        { "nodes", required_argument, NULL, 'n' },  { "launcher", required_argument, NULL, 'l' },
-        { "output", required_argument, NULL, 'o' }, { "keep", no_argument, NULL, 'k' },
-        { "report", required_argument, NULL, 'r' }, { "help", no_argument, NULL, 'h' },
+        { "nodes", required_argument, NULL, 'n' },
+        { "launcher", required_argument, NULL, 'l' },
+        { "output", required_argument, NULL, 'o' },
+        { "keep", no_argument, NULL, 'k' },
+        { "report", required_argument, NULL, 'r' },
+        { "help", no_argument, NULL, 'h' },
         { NULL, 0, NULL, 0 },
     };
     trace_options o = { .keep = false };
@@ -228,7 +234,8 @@ int tool_trace(int argc, char **argv)
     }
     o.request.program = argv + optind;
     if (o.report) {
-        return *o.request.program ? tool_fail(TOOL_USAGE, "--report runs nothing, so it takes no program") : report(o.report);
+        return *o.request.program ? tool_fail(TOOL_USAGE, "--report runs nothing, so it takes no program")
+                                  : report(o.report);
     }
     return *o.request.program ? run(&o) : tool_fail(TOOL_USAGE, "no program is given; see `tacit trace --help`");
 }

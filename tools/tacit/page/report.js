@@ -436,10 +436,11 @@ function fillHead() {
     if (missing) w.push(`The records of ${missing} of ${D.nodes} nodes are missing.`);
     if (cut) w.push(`The records of ${cut} of ${D.nodes} nodes end in the middle: the run failed, or was ended. What was under way then has a red edge.`);
     if (D.dropped) w.push(`${count(D.dropped)} records were dropped, since they came faster than they could be written: sums are too small.`);
-    if (D.merged) w.push(`${count(D.merged)} short spans are drawn together with their neighbours, so that this page opens quickly; all tables count every record, and so does the file for ui.perfetto.dev.`);
-    if (D.flows_cut) w.push("Only the first messages have arrows.");
-    if (D.path_cut) w.push("The critical path has too many steps: only its end is shown.");
-    $("warnings").replaceChildren(...w.map(text => make("div", text, "warning")));
+    const notes = [];
+    if (D.merged) notes.push(`${count(D.merged)} short spans are drawn together with their neighbours, so that this page opens quickly; all tables count every record, and so does the file for ui.perfetto.dev.`);
+    if (D.flows_cut) notes.push("Only the first messages have arrows.");
+    if (D.path_cut) notes.push("The critical path has too many steps: only its end is shown.");
+    $("warnings").replaceChildren(...w.map(text => make("div", text, "warning")), ...notes.map(text => make("div", text, "hint")));
 }
 function fillSpent() {
     legend("spent-legend", D.causes.map((c, i) => [CAUSE_COLOURS[i], i ? "waits: " + c : c]));
