@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The report of `tacit trace` in a browser: it loads without errors, shows something, and zoom, hover and search work.
 
-Usage: trace_page_test.py PATH-OF-TACIT PATH-OF-TRACED. Skipped, with a sentence, where there is no chromium."""
+Usage: trace_page_test.py PATH-OF-TACIT PATH-OF-TRACED [--pictures REPORT.html FOLDER]. With --pictures it only writes pictures of a
+report into a folder, for doc/tracing.md. Skipped, with a sentence, where there is no chromium."""
 import base64
 import json
 import os
@@ -99,11 +100,14 @@ class Browser:
     def settle(self):
         self.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
 
-    def picture(self, x, y, width, height):
-        """Rows of (red, green, blue) of a part of the page."""
+    def png(self, x, y, width, height):
         shot = self.call("Page.captureScreenshot", format="png", clip={"x": x, "y": y, "width": width, "height": height, "scale": 1},
                          captureBeyondViewport=True)
-        return decode(base64.b64decode(shot["data"]))
+        return base64.b64decode(shot["data"])
+
+    def picture(self, x, y, width, height):
+        """Rows of (red, green, blue) of a part of the page."""
+        return decode(self.png(x, y, width, height))
 
     def end(self):
         self.process.terminate()
@@ -212,6 +216,24 @@ def use(page):
     check(page.value("document.getElementById('matches').textContent").startswith("0 found"), "search finds what is not there")
 
 
+def write_pictures(report, folder):
+    """The head, the timeline of the whole run, and its middle."""
+    with tempfile.TemporaryDirectory() as name:
+        page = Browser(name)
+        page.open(pathlib.Path(report).resolve(), 1000, 900)
+        page.value("document.querySelector('nav').style.position = 'static'")
+        for part, first, last, height in (("head", "header", "#spent", 0), ("timeline", "#timeline", "#timeline", 470),
+                                          ("path", "#path", "#path", 300)):
+            top, bottom = page.value(f"[document.querySelector('{first}').getBoundingClientRect().top + window.scrollY, "
+                                     f"document.querySelector('{last}').getBoundingClientRect().bottom + window.scrollY]")
+            page.settle()
+            (pathlib.Path(folder) / f"trace.{part}.png").write_bytes(page.png(0, top, 1000, height or bottom - top))
+        page.end()
+
+
+if "--pictures" in sys.argv:
+    write_pictures(*sys.argv[sys.argv.index("--pictures") + 1:][:2])
+    sys.exit(0)
 with tempfile.TemporaryDirectory() as name:
     folder = pathlib.Path(name)
     for prefix, nodes, tasks in (("small", 4, 1000), ("large", 64, 2500)):

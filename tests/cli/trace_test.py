@@ -6,6 +6,7 @@ Usage: trace_test.py PATH-OF-TACIT FOLDER-OF-EXAMPLES PATH-OF-TRACED MPI"""
 import json
 import os
 import pathlib
+import pty
 import re
 import subprocess
 import sys
@@ -226,6 +227,27 @@ def setting(folder):
     check("tacit-trace" not in done.stderr, done.stderr)
 
 
+def progress(folder):
+    """On a terminal there is a line that is rewritten, and removed at the end; in files there is none."""
+    commands = [[tacit, "trace", "--output", folder / "far", traced, "slow", "0"],
+                [tacit, "plan", "--nodes", "4,9", examples / "nbody", "--plummer", "99", "--steps", "3"]]
+    for command in commands:
+        words = [str(a) for a in command]
+        check("\r" not in run(command).stderr, f"{words[1]}: a progress line in a file")
+        mine, its = pty.openpty()
+        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=its, env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0"))
+        os.close(its)
+        said = b""
+        try:
+            while chunk := os.read(mine, 4096):
+                said += chunk
+        except OSError:  # the other end is closed
+            pass
+        os.close(mine)
+        check(process.wait() == 0, f"{words[1]} on a terminal: exit status {process.returncode}")
+        check(b"\r\x1b[Ktacit " in said and said.endswith(b"\r\x1b[K"), f"{words[1]}: {said}")
+
+
 with tempfile.TemporaryDirectory() as name:
     folder = pathlib.Path(name)
     for nodes in (1, 2, 3) if mpi != "none" else (1,):
@@ -233,7 +255,7 @@ with tempfile.TemporaryDirectory() as name:
         stencil(folder, nodes)
     if mpi != "none":
         slow(folder)
-    for test in (shared, odd_names, by_hand, failing, refused, setting):
+    for test in (shared, odd_names, by_hand, failing, refused, setting, progress):
         test(folder)
 print("\n".join(failures[:40] + [f"trace: {len(failures)} failures"]))
 sys.exit(1 if failures else 0)

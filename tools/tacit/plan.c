@@ -117,6 +117,7 @@ static int plan_row(const plan_options *o, const char *folder, tool_plan_row *ro
             continue;
         }
         tool_plan plan = { 0 };
+        tool_progress("tacit plan: %ld nodes, as node %ld", row->nodes, samples[i]);
         int status = plan_once(o, folder, row->nodes, samples[i], &plan);
         if (status != TOOL_OK) {
             return status;
@@ -181,6 +182,7 @@ static int run(const plan_options *o)
         row[i].nodes = o->counts[i];
         status = plan_row(o, folder, &row[i], &most);
     }
+    tool_progress_end();
     rmdir(folder);
     if (status == TOOL_OK && o->json) {
         status = tool_json_plans(row, o->count, &most);

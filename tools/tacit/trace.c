@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char usage[] =
@@ -117,14 +119,19 @@ static int report(const char *prefix)
 {
     timeline t = { 0 };
     ti_strbuf why = { 0 };
+    tool_progress("tacit trace: reading the records");
     if (!timeline_read(&t, prefix, &why)) {
+        tool_progress_end();
         tool_fail(0, "%s", ti_strbuf_text(&why));
         ti_strbuf_fini(&why);
         return TOOL_FAILURE;
     }
     ti_strbuf_fini(&why);
+    tool_progress_end();
     say_what_is_missing(&t);
+    tool_progress("tacit trace: %llu records, writing the report", (unsigned long long)t.records);
     int status = write_report(&t, prefix);
+    tool_progress_end();
     if (status == TOOL_OK) {
         print_summary(&t, prefix);
     }
@@ -173,6 +180,25 @@ static bool has_records(const char *prefix)
     return there;
 }
 
+/* How many records there are so far. */
+static void say_how_far(void *user)
+{
+    static time_t since;
+    const char *prefix = user;
+    ti_strbuf path = { 0 };
+    struct stat s;
+    long long bytes = 0;
+    since = since ? since : time(NULL);
+    for (int q = 0; q == 0 || stat(path.text, &s) == 0; q++) {
+        bytes += q ? (long long)s.st_size : 0;
+        ti_strbuf_clear(&path);
+        ti_recorder_path(prefix, q, &path);
+    }
+    ti_strbuf_fini(&path);
+    tool_progress("tacit trace: %lld s, %lld records", (long long)(time(NULL) - since),
+                  bytes / (long long)sizeof(ti_trace_record));
+}
+
 static int run(const trace_options *o)
 {
     char prefix[PATH_MAX], explain[PATH_MAX + 16];
@@ -185,6 +211,7 @@ static int run(const trace_options *o)
     snprintf(explain, sizeof(explain), "%s.explain", prefix);
     setenv("TACIT_TRACE", prefix, 1);
     setenv("TACIT_EXPLAIN", explain, 0);
+    tool_tick(say_how_far, prefix);
     status = tool_launch_and_wait(&o->request, &how);
     if (status == TOOL_OK && !has_records(prefix)) {
         status = how ? how
