@@ -1,7 +1,7 @@
 /* What a traced run (TACIT_TRACE) needs besides its recorder: which ring is whose, what the file says about the run,
  * and the clocks of the nodes, at the start and at the end.
  *
- * * Rings are NULL in a run that is not traced. Open, begin, end and close: the application thread. */
+ * Rings are NULL in a run that is not traced. Open, begin, end and close: the application thread. */
 #ifndef TI_TRACING_H
 #define TI_TRACING_H
 

@@ -1,6 +1,6 @@
 /* The recorder of one node: the rings that a traced run writes to, and the file PREFIX.NODE.tacit-trace.
  *
- * * A thread of its own empties the rings every 20 ms, or when a quarter of one has been filled; it sleeps otherwise.
+ * A thread of its own empties the rings every 20 ms, or when a quarter of one has been filled; it sleeps otherwise.
  * Without threads whoever fills a quarter does it, and nothing is dropped. A file that cannot be written is one
  * sentence at the end; the run goes on. Created and destroyed by one thread; texts and flush: any thread. */
 #ifndef TI_RECORDER_H

@@ -1,8 +1,9 @@
 /* A run as its trace files tell it (src/trace/record.h): all nodes on one clock, and what follows from that.
  *
- * * timeline_read.c reads the files, timeline_share.c says where time went, timeline_path.c which tasks and messages
- * the run took as long as they did, timeline_json.c and timeline_page.c write it down. Times are nanoseconds since the
- * first node began, on the clock of node 0. Nothing here knows whether the files come from a run or from a simulation. */
+ * * timeline_read.c reads the files, timeline_share.c says where time went, timeline_path.c which tasks and
+ * messages the run took as long as they did, timeline_json.c and timeline_page.c write it down. Times are
+ * nanoseconds since the first node began, on the clock of node 0. Nothing here knows whether the files come from a
+ * run or from a simulation. */
 #ifndef TIMELINE_H
 #define TIMELINE_H
 
@@ -111,7 +112,7 @@ void timeline_share(timeline *t);
 void timeline_path(timeline *t);
 /* The event of an instruction; NULL: it was dropped, or there is none. */
 const tl_event *timeline_instruction(const tl_node *node, uint32_t id);
-/* What a receive waited for, NULL: it is not known; and the last node that began a collective (itself, if it is not). */
+/* What a receive waited for, NULL: it is not known; and who began a collective last (`node`, if that is not known). */
 const tl_event *timeline_send_of(const timeline *t, uint32_t node, const tl_event *receive);
 uint32_t timeline_last_of(const timeline *t, uint32_t node, const tl_event *collective);
 /* How many events of the node begin before `time`. */
@@ -142,8 +143,7 @@ typedef struct tl_lane {
     int64_t end;            /* of the last one */
 } tl_lane;
 typedef TI_VEC(tl_lane) tl_lanes;
-void timeline_lanes(const timeline *t, uint32_t node, int message_rows,
-                    tl_lanes *out); /* appends those that have events */
+void timeline_lanes(const timeline *t, uint32_t node, int message_rows, tl_lanes *out);
 void timeline_lanes_fini(tl_lanes *lanes);
 /* "worker 2" */
 void timeline_lane_name(const tl_lane *lane, ti_strbuf *out);

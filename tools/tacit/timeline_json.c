@@ -1,6 +1,6 @@
 /* The trace in the format of chrome://tracing and ui.perfetto.dev: see timeline.h.
  *
- * * A node is a process, a lane a thread. Spans are complete events, messages have flows from the send to the receive,
+ * A node is a process, a lane a thread. Spans are complete events, messages have flows from the send to the receive,
  * and two counters per node say how many bytes of its messages are on their way, and how many kernels are ready and
  * wait for a worker. Times are microseconds. */
 #include "timeline.h"

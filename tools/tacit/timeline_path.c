@@ -1,6 +1,6 @@
 /* The critical path: see timeline.h.
  *
- * * It goes back from the last instruction of all nodes: to what made it ready; from a receive to the send that came
+ * It goes back from the last instruction of all nodes: to what made it ready; from a receive to the send that came
  * after it, on another node; from a collective to the node that came last; from a kernel that waited for a worker to
  * the kernel that had it; from what the program submitted after a wait to what it waited for. Each stretch of time has
  * one step, and the steps cover the run from its end to its beginning. */

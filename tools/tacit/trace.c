@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "Usage: tacit trace [-n NODES] [--output PREFIX] [--keep] PROGRAM [ARGUMENTS]\n"
+    "Usage: tacit trace [-n NODES] [--output PREFIX] [--keep] [--no-explain] PROGRAM [ARGUMENTS]\n"
     "       tacit trace --report PREFIX\n"
     "\n"
     "Runs PROGRAM, and says where its time went: to PREFIX.html, a page for the browser that needs nothing else, and to PREFIX.json,\n"
@@ -27,6 +27,7 @@ static const char usage[] =
     "  --launcher NAME      openmpi, mpich or srun, as for `tacit run`\n"
     "  --output PREFIX      where to write (the name of PROGRAM, in the current directory)\n"
     "  --keep               keep the records as well, PREFIX.NODE.tacit-trace\n"
+    "  --no-explain         leave out how data comes from task to task, for which node 0 plans a little longer\n"
     "  --report PREFIX      run nothing: make the report of records that are there, such as those of a program that was\n"
     "                       started with TACIT_TRACE=PREFIX\n"
     "  -h, --help           this text\n"
@@ -36,7 +37,7 @@ static const char usage[] =
 typedef struct trace_options {
     tool_request request;
     const char *output, *report;
-    bool keep;
+    bool keep, no_explain;
 } trace_options;
 
 /* ---- the report */
@@ -210,7 +211,9 @@ static int run(const trace_options *o)
     remove_records(prefix);
     snprintf(explain, sizeof(explain), "%s.explain", prefix);
     setenv("TACIT_TRACE", prefix, 1);
-    setenv("TACIT_EXPLAIN", explain, 0);
+    if (!o->no_explain) {
+        setenv("TACIT_EXPLAIN", explain, 0);
+    }
     tool_tick(say_how_far, prefix);
     status = tool_launch_and_wait(&o->request, &how);
     if (status == TOOL_OK && !has_records(prefix)) {
@@ -234,13 +237,10 @@ static int run(const trace_options *o)
 int tool_trace(int argc, char **argv)
 {
     static const struct option options[] = {
-        { "nodes", required_argument, NULL, 'n' },
-        { "launcher", required_argument, NULL, 'l' },
-        { "output", required_argument, NULL, 'o' },
-        { "keep", no_argument, NULL, 'k' },
-        { "report", required_argument, NULL, 'r' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
+        { "nodes", required_argument, NULL, 'n' },  { "launcher", required_argument, NULL, 'l' },
+        { "output", required_argument, NULL, 'o' }, { "keep", no_argument, NULL, 'k' },
+        { "report", required_argument, NULL, 'r' }, { "help", no_argument, NULL, 'h' },
+        { "no-explain", no_argument, NULL, 'x' },   { NULL, 0, NULL, 0 },
     };
     trace_options o = { .keep = false };
     char name[] = "tacit trace";
@@ -258,6 +258,7 @@ int tool_trace(int argc, char **argv)
         o.output = c == 'o' ? optarg : o.output;
         o.report = c == 'r' ? optarg : o.report;
         o.keep |= c == 'k';
+        o.no_explain |= c == 'x';
     }
     o.request.program = argv + optind;
     if (o.report) {
