@@ -145,13 +145,16 @@ def shared(folder):
 def slow(folder):
     """Kernels of node 1 take long: others wait for its messages, and the report says so."""
     t = trace(folder, "slow", 3, traced, "slow", "1", WORKERS="1")
-    blames = t.page["blames"]
-    check(blames and blames[0][1] == 1 and t.page["names"][blames[0][2]] in ("even", "odd"), f"slow: {blames[:3]}")
-    check(re.search(r"node [02] waits \d+ % of its time for messages of '(even|odd)' from node 1; chunks of 'move' take \d", t.page["advice"]),
-          t.page["advice"])
-    on_path = sum(t.page["path"][i + 1] - t.page["path"][i] for i in range(0, len(t.page["path"]), 7)
-                  if t.page["path"][i + 2] == 1 and t.page["kinds"][t.page["path"][i + 5]] == "kernel")
-    check(on_path > t.page["ns"] // 3, f"slow: {on_path} of {t.page['ns']} ns on the critical path are kernels of node 1")
+    waited, on_path = [0] * 3, [0] * 3
+    for node, peer, buffer, _, collective, ns, _ in t.page["blames"]:
+        check(collective or t.page["names"][buffer] in ("even", "odd") and abs(node - peer) == 1, f"slow: node {node} for {peer}")
+        waited[peer] += 0 if collective else ns
+    check(waited[1] > waited[0] + waited[2], f"slow: nodes waited for {waited}")
+    for i in range(0, len(t.page["path"]), 7):
+        start, end, node, _, _, kind, _ = t.page["path"][i:i + 7]
+        on_path[node] += end - start if t.page["kinds"][kind] == "kernel" else 0
+    check(on_path[1] > on_path[0] + on_path[2], f"slow: kernels on the critical path {on_path}")
+    check(re.match(r"node \d waits \d+ % of its time for (messages|collectives) of '(even|odd)'", t.page["advice"]), t.page["advice"])
 
 
 def odd_names(folder):
