@@ -43,9 +43,11 @@ set(TACIT_SOURCES
     device/bounds/report.c
     device/bounds/subject.c
 
+    trace/clock_sync.c
     trace/dot.c
     trace/explain.c
     trace/explain_reason.c
+    trace/recorder.c
 
     plan/track/deps.c
     plan/track/note.c
@@ -103,6 +105,7 @@ set(TACIT_SOURCES
     exec/dry_memory.c
     exec/engine.c
     exec/executor.c
+    exec/trace.c
 
     sim/cluster.c
     sim/events.c
@@ -118,6 +121,7 @@ set(TACIT_SOURCES
     run/attendant.c
     run/choose.c
     run/claim.c
+    run/counters.c
     run/dry_run.c
     run/graph_files.c
     run/kernel_communicator.c
@@ -125,6 +129,7 @@ set(TACIT_SOURCES
     run/scheduler.c
     run/siblings.c
     run/simulation.c
+    run/tracing.c
     run/watchdog.c
 
     api/admit.c

@@ -33,6 +33,12 @@ draw() {
 }
 
 draw 2 0 kick 2 4 nbody --plummer 1024 --steps 4
+# The report of `tacit trace`, where there is a browser.
+if command -v chromium >/dev/null; then
+    TACIT_WORKERS=1 TACIT_COLLECTIVES=lookahead "$build/bin/tacit" trace -n 3 --output "$work/report" "$build/bin/wave_sim" --rows 2400 \
+        --cols 1600 --steps 12 >/dev/null
+    python3 "$(dirname "$0")/../tests/cli/trace_page_test.py" - - --pictures "$work/report.html" "$images"
+fi
 # The same with messages and with collectives, on four nodes.
 four=("$build/bin/tacit" run -n 4 "$build/bin/nbody" --plummer 1024 --steps 4)
 TACIT_GRAPH=$work/whole "${four[@]}" >/dev/null

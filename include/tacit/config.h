@@ -6,8 +6,8 @@
  * TACIT_ERROR_CONFIG, and the sentence names the nearest setting or the values allowed: a misspelled
  * setting is never ignored. Settings are read once, when the context is created, and should be the
  * same on all nodes. Those that must be (TACIT_COLLECTIVES, TACIT_COLLECTIVE_SCHEDULE, TACIT_DRY_RUN,
- * TACIT_HORIZON_STEP, TACIT_HORIZON_FRONT, TACIT_REPRODUCIBLE) are compared when nodes start: if one
- * differs, a node says which, and the job ends.
+ * TACIT_HORIZON_STEP, TACIT_HORIZON_FRONT, TACIT_REPRODUCIBLE, TACIT_TRACE) are compared when nodes
+ * start: if one differs, a node says which, and the job ends.
  *
  * doc/configuration.md and `tacit help settings` list all variables; `tacit info` shows what each of
  * them is here and now, and where its value comes from. */
@@ -146,6 +146,9 @@ typedef struct tacit_config {
     const char *simulate; /* TACIT_SIMULATE: NULL: no simulation */
     /* A path, where that goes as JSON; NULL: to stderr. */
     const char *simulate_report; /* TACIT_SIMULATE_REPORT */
+    /* A path prefix: the run is traced, to PREFIX.NODE.tacit-trace, which `tacit trace` makes a report of
+     * (doc/tracing.md). The same on all nodes. Ignored in dry runs. */
+    const char *trace; /* TACIT_TRACE: NULL: it is not */
 } tacit_config;
 
 TACIT_C_END_

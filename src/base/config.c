@@ -95,6 +95,10 @@ static const row table[] = {
           TACIT_DIVERGENCE_ON, TACIT_DIVERGENCE_OFF),
     TEXT("TACIT_GRAPH", graph, "path", "none", "write the task, command and instruction graphs to PATH.*.dot"),
     TEXT("TACIT_GRAPH_TASKS", graph_tasks, "first:last", "all tasks", "which tasks the graphs show, last not included"),
+    TEXT(
+        "TACIT_TRACE", trace, "path", "none",
+        "record what every node does, and when, in PATH.NODE.tacit-trace; `tacit trace` makes a report of it. The same on "
+        "all nodes; ignored in dry runs"),
     TEXT("TACIT_DRY_RUN", dry_run, "NODES or NODES:NODE", "none",
          "plan as node NODE (0) of NODES, without MPI, and execute nothing; a report follows"),
     TEXT("TACIT_DRY_RUN_REPORT", dry_run_report, "path", "none", "write the report of a dry run as JSON, too"),
@@ -294,7 +298,8 @@ static bool is_shared(const row *r)
 {
     static const size_t fields[] = { offsetof(tacit_config, dry_run),      offsetof(tacit_config, collectives),
                                      offsetof(tacit_config, horizon_step), offsetof(tacit_config, collective_schedule),
-                                     offsetof(tacit_config, reproducible), offsetof(tacit_config, horizon_front) };
+                                     offsetof(tacit_config, reproducible), offsetof(tacit_config, horizon_front),
+                                     offsetof(tacit_config, trace) };
     for (size_t i = 0; i < TI_COUNT(fields); i++) {
         if (r->field == fields[i]) {
             return true;
@@ -323,14 +328,26 @@ static void add_value(const row *r, const tacit_config *config, ti_strbuf *out)
     }
 }
 
+static void add_setting(const row *r, const tacit_config *config, ti_strbuf *out)
+{
+    ti_strbuf_add(out, "%s=", r->doc.name);
+    add_value(r, config, out);
+    ti_strbuf_add(out, "\n");
+}
+
 void ti_config_shared(const tacit_config *config, ti_strbuf *out)
 {
     for (size_t i = 0; i < TI_COUNT(table); i++) {
         if (is_shared(&table[i])) {
-            ti_strbuf_add(out, "%s=", table[i].doc.name);
-            add_value(&table[i], config, out);
-            ti_strbuf_add(out, "\n");
+            add_setting(&table[i], config, out);
         }
+    }
+}
+
+void ti_config_all(const tacit_config *config, ti_strbuf *out)
+{
+    for (size_t i = 0; i < TI_COUNT(table); i++) {
+        add_setting(&table[i], config, out);
     }
 }
 

@@ -32,6 +32,8 @@ void ti_config_free_texts(tacit_config *config);
 
 /* Appends the settings that must be the same on all nodes: "NAME=value" in lines. */
 void ti_config_shared(const tacit_config *config, ti_strbuf *out);
+/* The same of all settings. */
+void ti_config_all(const tacit_config *config, ti_strbuf *out);
 
 /* A value of TACIT_MEMORY_LIMIT, on a machine with so many bytes for this node. False if it is malformed. */
 bool ti_config_memory(const char *text, uint64_t machine, uint64_t *out);

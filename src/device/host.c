@@ -12,6 +12,7 @@
 #include "device/host.h"
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/vec.h"
 #include "device/bounds/check.h"
 #include "grid/split.h"
@@ -307,10 +308,14 @@ static bool run_one(host *h, int worker, bool *completed)
     if (!find_entry(h, worker, &e)) {
         return false;
     }
+    uint64_t start = TI_UNLIKELY(h->desc.ran != NULL) ? ti_clock_ns() : 0;
     if (e.job->kernel) {
         run_kernel(h, e.job, e.part, worker);
     } else {
         run_copy(e.job, e.part);
+    }
+    if (TI_UNLIKELY(h->desc.ran != NULL)) {
+        h->desc.ran(h->desc.listener, h->desc.first + worker, e.job->token, e.part, start);
     }
     if (atomic_fetch_sub_explicit(&e.job->left, 1, memory_order_acq_rel) == 1) {
         complete(h, e.job);

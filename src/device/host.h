@@ -21,6 +21,10 @@ typedef struct ti_host_desc {
     bool (*idle)(void *user, int worker); /* returns whether it did something; NULL: workers only run jobs */
     bool (*polling)(void *user);          /* whether somebody must keep polling (messages under way); NULL: nobody */
     void *user;
+    /* Told of every part when it has run: the worker as kernels see it, its job's token, which part, and when it began;
+     * NULL: nobody. Any worker. */
+    void (*ran)(void *told, int worker, uint64_t token, int part, uint64_t start);
+    void *listener;   /* its `told` */
     ti_lot *lot;      /* where workers sleep; woken by launch and by the runtime */
     ti_lot *told;     /* woken when a thread has completed a job; NULL: nobody, `idle` sees to it */
     const char *name; /* of the threads; NULL: tacit-NUMBER */

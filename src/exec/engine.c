@@ -21,6 +21,7 @@ void ti_engine_init(ti_engine *e, int devices)
 void ti_engine_fini(ti_engine *e)
 {
     ti_free(e->slot, e->capacity * sizeof(*e->slot));
+    ti_free(e->time, e->capacity * sizeof(*e->time));
     ti_free(e->edge, e->edges * sizeof(*e->edge));
     ti_vec_fini(&e->ready);
     for (int d = 0; d < e->devices; d++) {
@@ -29,11 +30,30 @@ void ti_engine_fini(ti_engine *e)
     ti_free(e->kernels, (size_t)e->devices * sizeof(*e->kernels));
 }
 
+void ti_engine_keep_times(ti_engine *e)
+{
+    TI_ASSERT(!e->time && e->next == 1);
+    e->time = TI_NEW_ARRAY(ti_engine_time, e->capacity);
+}
+
+static void grow_times(ti_engine *e)
+{
+    ti_engine_time *fresh = TI_NEW_ARRAY(ti_engine_time, 2 * e->capacity);
+    for (uint64_t id = e->watermark; id < e->next; id++) {
+        fresh[id & (2 * e->capacity - 1)] = *ti_engine_time_of(e, id);
+    }
+    ti_free(e->time, e->capacity * sizeof(*fresh));
+    e->time = fresh;
+}
+
 static void grow_slots(ti_engine *e)
 {
     ti_engine_slot *fresh = TI_NEW_ARRAY(ti_engine_slot, 2 * e->capacity);
     for (uint64_t id = e->watermark; id < e->next; id++) {
         fresh[id & (2 * e->capacity - 1)] = *ti_engine_slot_of(e, id);
+    }
+    if (e->time) {
+        grow_times(e);
     }
     ti_free(e->slot, e->capacity * sizeof(*fresh));
     e->slot = fresh;
@@ -99,8 +119,16 @@ static uint64_t pop_kernel(ti_engine_heap *ready)
     return top & (((uint64_t)1 << ID_BITS) - 1);
 }
 
+static void note_ready(ti_engine *e, uint64_t id)
+{
+    if (TI_UNLIKELY(e->time != NULL)) {
+        *ti_engine_time_of(e, id) = (ti_engine_time){ .ready = e->now, .by = e->completing };
+    }
+}
+
 static void make_ready(ti_engine *e, const ti_instruction *instruction)
 {
+    note_ready(e, instruction->id);
     if (instruction->kind == TI_INSTRUCTION_KERNEL || instruction->kind == TI_INSTRUCTION_HOST) {
         push_kernel(e, instruction);
     } else {
@@ -115,6 +143,7 @@ static void release_waiting(ti_engine *e)
         ti_engine_slot *slot = ti_engine_slot_of(e, e->watermark);
         if (slot->waits && !slot->issued) {
             slot->issued = true;
+            note_ready(e, e->watermark);
             ti_vec_push(&e->ready, e->watermark);
         }
     }
@@ -153,6 +182,7 @@ void ti_engine_complete(ti_engine *e, uint64_t id)
     ti_engine_slot *slot = ti_engine_slot_of(e, id);
     TI_ASSERT(id >= e->watermark && id < e->next && slot->issued && !slot->complete && slot->pending == 0);
     slot->complete = true;
+    e->completing = id;
     while (slot->successor != TI_ENGINE_NONE) {
         uint32_t index = slot->successor;
         ti_engine_slot *successor = ti_engine_slot_of(e, e->edge[index].to);
@@ -168,6 +198,7 @@ void ti_engine_complete(ti_engine *e, uint64_t id)
         e->watermark++;
     }
     release_waiting(e);
+    e->completing = 0;
 }
 
 ti_engine_slot *ti_engine_next(ti_engine *e)

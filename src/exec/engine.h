@@ -23,6 +23,12 @@ typedef struct ti_engine_slot {
 
 #define TI_ENGINE_NONE UINT32_MAX
 
+/* When an instruction was ready, because which one ended (0: none), and when it was started; only of traced runs. */
+typedef struct ti_engine_time {
+    uint64_t ready, start;
+    uint64_t by;
+} ti_engine_time;
+
 typedef TI_VEC(uint64_t) ti_engine_heap;
 
 typedef struct ti_engine {
@@ -38,10 +44,19 @@ typedef struct ti_engine {
     ti_engine_heap *kernels; /* ready ones of each device: a heap of keys, smaller is sooner */
     int devices;
     bool collective_hosts_wait; /* collective host tasks wait for all before them; set after init */
+    ti_engine_time *time;       /* of each slot, or NULL */
+    uint64_t now, completing;   /* for these: set by the executor; the instruction that makes others ready */
 } ti_engine;
 
 void ti_engine_init(ti_engine *engine, int devices);
 void ti_engine_fini(ti_engine *engine);
+
+/* Note times from now on, before the first instruction. */
+void ti_engine_keep_times(ti_engine *engine);
+static inline ti_engine_time *ti_engine_time_of(const ti_engine *engine, uint64_t id)
+{
+    return &engine->time[id & (engine->capacity - 1)];
+}
 
 void ti_engine_submit(ti_engine *engine, const ti_instruction *instruction);
 void ti_engine_complete(ti_engine *engine, uint64_t id);

@@ -2,11 +2,13 @@
 #include "exec/executor.h"
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "device/host.h"
 #include "exec/allocation_table.h"
 #include "exec/block_run.h"
 #include "exec/collective_issue.h"
 #include "exec/combine.h"
+#include "exec/trace.h"
 #include "ir/signal.h"
 
 #include <stdio.h>
@@ -55,6 +57,9 @@ ti_executor *ti_executor_create(const ti_executor_desc *desc)
     ti_engine_init(&ex->engine, desc->system->devices);
     ex->engine.collective_hosts_wait = desc->is_inline;
     ex->collectives = (ti_collective_issue){ .comm = desc->comm, .table = &ex->table };
+    if (desc->trace) {
+        ti_engine_keep_times(&ex->engine);
+    }
     return ex;
 }
 
@@ -99,12 +104,30 @@ void ti_executor_set_tap(ti_executor *ex, const ti_executor_tap *tap)
 
 void ti_executor_submit(ti_executor *ex, const ti_instruction *instruction)
 {
+    if (TI_UNLIKELY(ex->is.trace != NULL)) {
+        ex->engine.now = ti_clock_ns();
+    }
     ti_engine_submit(&ex->engine, instruction);
 }
 
 uint64_t ti_executor_incomplete(const ti_executor *ex)
 {
     return ti_engine_incomplete(&ex->engine);
+}
+
+static void complete(ti_executor *ex, uint64_t id)
+{
+    if (TI_UNLIKELY(ex->is.trace != NULL)) {
+        ti_trace_instruction(ex->is.trace, &ex->engine, id, ti_clock_ns());
+    }
+    ti_engine_complete(&ex->engine, id);
+}
+
+void ti_executor_trace_unfinished(ti_executor *ex)
+{
+    if (ex->is.trace) {
+        ti_trace_unfinished(ex->is.trace, &ex->engine);
+    }
 }
 
 static void fail(ti_executor *ex, tacit_status status, const char *what, const ti_instruction *i)
@@ -414,7 +437,7 @@ static void issue_alloc(ti_executor *ex, const ti_instruction *i)
     ti_allocation_table_add(&ex->table, i->as.memory.allocation,
                             &(ti_allocation_record){ address, i->as.memory.bytes, i->device });
     count_bytes(ex, i->as.memory.bytes, i->as.memory.grown_bytes);
-    ti_engine_complete(&ex->engine, i->id);
+    complete(ex, i->id);
 }
 
 static void issue_free(ti_executor *ex, const ti_instruction *i)
@@ -422,7 +445,7 @@ static void issue_free(ti_executor *ex, const ti_instruction *i)
     ti_allocation_record r = ti_allocation_table_take(&ex->table, i->as.memory.allocation);
     device_of(ex, i)->ops->free(device_of(ex, i), r.address, r.bytes);
     count_bytes(ex, 0, i->as.memory.bytes);
-    ti_engine_complete(&ex->engine, i->id);
+    complete(ex, i->id);
 }
 
 static void issue_copy(ti_executor *ex, const ti_instruction *i)
@@ -475,7 +498,7 @@ static void issue_reduce(ti_executor *ex, ti_engine_slot *slot)
     ti_device *device = device_of(ex, i);
     if (n * elem < COMBINE_BYTES || device->workers == 1) {
         ti_combine_slots(i, slots, to, 0, n);
-        ti_engine_complete(&ex->engine, i->id);
+        complete(ex, i->id);
         return;
     }
     job *j = take_job(ex, 2);
@@ -496,7 +519,7 @@ static void issue_fence(ti_executor *ex, const ti_instruction *i)
 {
     atomic_store_explicit(&i->as.fence.signal->set, 1, memory_order_release);
     ti_lot_wake(&ex->is.progress->lot, INT32_MAX);
-    ti_engine_complete(&ex->engine, i->id);
+    complete(ex, i->id);
 }
 
 static void finish_point(ti_executor *ex, const ti_instruction *i)
@@ -504,7 +527,7 @@ static void finish_point(ti_executor *ex, const ti_instruction *i)
     ti_executor_progress *progress = ex->is.progress;
     TI_ASSERT(i->task->id >= atomic_load_explicit(&progress->task, memory_order_relaxed));
     uint64_t task = i->task->id;
-    ti_engine_complete(&ex->engine, i->id);
+    complete(ex, i->id);
     /* After these stores the instruction's arena may be recycled. */
     atomic_store_explicit(&progress->task, task, memory_order_release);
     atomic_fetch_add_explicit(&progress->points, 1, memory_order_release);
@@ -524,10 +547,13 @@ static void issue(ti_executor *ex, ti_engine_slot *slot)
     const ti_instruction *i = slot->instruction;
     ex->activity++;
     if (TI_UNLIKELY(ex->is.dry != NULL) && ti_dry_issue(ex->is.dry, i)) {
-        ti_engine_complete(&ex->engine, i->id);
+        complete(ex, i->id);
         return;
     }
     ex->running += runs_on_device(i->kind);
+    if (TI_UNLIKELY(ex->is.trace != NULL)) {
+        ti_engine_time_of(&ex->engine, i->id)->start = ti_clock_ns();
+    }
     if (TI_UNLIKELY(ex->tap != NULL)) {
         ex->tap->started(ex->tap->user, i);
     }
@@ -586,7 +612,7 @@ static void retire(ti_executor *ex, uint64_t id)
     if (slot->instruction->kind == TI_INSTRUCTION_EPOCH) {
         finish_point(ex, slot->instruction);
     } else {
-        ti_engine_complete(&ex->engine, id);
+        complete(ex, id);
     }
 }
 

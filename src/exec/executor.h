@@ -18,6 +18,7 @@
 #include "exec/dry.h"
 #include "exec/engine.h"
 #include "ir/system.h"
+#include "trace/record.h"
 
 typedef struct ti_executor ti_executor;
 
@@ -44,9 +45,10 @@ typedef struct ti_executor_desc {
     ti_comm *comm;
     ti_device *const *device; /* system->devices of them; host tasks and host memory are device 0's */
     ti_executor_progress *progress;
-    bool is_inline;    /* the thread that takes this role also runs the kernels */
-    ti_dry *dry;       /* count instead of executing; NULL: a live run */
-    ti_bounds *bounds; /* kernels are checked; or NULL */
+    ti_trace_ring *trace; /* or NULL: the run is not traced */
+    bool is_inline;       /* the thread that takes this role also runs the kernels */
+    ti_dry *dry;          /* count instead of executing; NULL: a live run */
+    ti_bounds *bounds;    /* kernels are checked; or NULL */
     /* Whether somebody still looks for the cause of a message of a wrong length; the failure waits for as long. Or
      * NULL. */
     bool (*explains)(void *user);
@@ -71,6 +73,8 @@ const char *ti_executor_long_kernel(ti_executor *executor, uint64_t now, uint64_
 /* Append what is waited for, oldest first: messages under way with their task, buffer, box and peer; at most `max`
  * lines. */
 void ti_executor_describe_waits(const ti_executor *executor, int max, ti_strbuf *out);
+/* Note what is under way, since it will not end: the run has failed. */
+void ti_executor_trace_unfinished(ti_executor *executor);
 /* Instructions that were submitted and are not complete. */
 uint64_t ti_executor_incomplete(const ti_executor *executor);
 

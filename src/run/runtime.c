@@ -10,9 +10,11 @@
 #include "run/attendant.h"
 #include "run/choose.h"
 #include "run/claim.h"
+#include "run/counters.h"
 #include "run/graph_files.h"
 #include "run/kernel_communicator.h"
 #include "run/siblings.h"
+#include "run/tracing.h"
 #include "run/watchdog.h"
 #include "trace/explain.h"
 
@@ -34,6 +36,7 @@ struct ti_runtime {
     ti_device **device; /* system.devices of them */
     ti_task_graph *tasks;
     ti_graph_files graphs;
+    ti_tracing trace;
     ti_dry_run *dry; /* NULL: a live run */
     ti_runtime_taker *take;
     void *take_user;
@@ -109,6 +112,8 @@ static void end_job(ti_runtime *rt)
 {
     if (!rt->ended && rt->system.num_nodes > 1) {
         rt->ended = true;
+        ti_executor_trace_unfinished(rt->executor);
+        ti_tracing_flush(&rt->trace);
         ti_failure_print_in_turn(&rt->progress.failure, rt->system.node);
         rt->comm->ops->abort(rt->comm, rt->progress.failure.text);
     }
@@ -285,6 +290,10 @@ static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
         ti_strbuf_add(why, "%s", rt->comm->stats.error);
         return TACIT_ERROR_NETWORK;
     }
+    if (!ti_tracing_open(&rt->trace, &rt->config, s, why)) {
+        return TACIT_ERROR_CONFIG;
+    }
+    ti_tracing_begin(&rt->trace, rt->comm, &rt->config, rt->mode, rt->agreement != NULL);
     ti_choose_horizons(s, &rt->config);
     s->record = rt->config.graph != NULL;
     bool explains = rt->config.explain && strcmp(rt->config.explain, "0") != 0 && (s->node == 0 || rt->dry);
@@ -308,6 +317,8 @@ static ti_device *create_device(ti_runtime *rt, int index)
         .idle = idle_worker,
         .polling = must_look,
         .user = rt,
+        .ran = rt->trace.recorder ? ti_tracing_note_part : NULL,
+        .listener = &rt->trace,
         .lot = &rt->progress.lot,
     });
 }
@@ -359,6 +370,7 @@ static bool start(ti_runtime *rt, const ti_runtime_desc *desc, ti_strbuf *why)
             .comm = rt->comm,
             .device = rt->device,
             .progress = &rt->progress,
+            .trace = rt->trace.executor,
             .is_inline = rt->mode == TI_RUN_INLINE,
             .dry = rt->dry ? &rt->dry->executed : NULL,
             .bounds = rt->bounds,
@@ -399,6 +411,7 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status,
     rt->tasks = ti_task_graph_create(&rt->system);
     ti_scheduler_init(&rt->scheduler, &rt->system, ti_choose_patience(rt->mode, &rt->config));
     rt->scheduler.dry = rt->dry;
+    rt->scheduler.trace = rt->trace.planner;
     rt->scheduler.command_dot = rt->config.graph ? &rt->graphs.command : NULL;
     rt->scheduler.instruction_dot = rt->config.graph ? &rt->graphs.instruction : NULL;
     if (!start(rt, desc, why)) {
@@ -446,6 +459,7 @@ void ti_runtime_destroy(ti_runtime *rt)
     rt->comm->ops->destroy(rt->comm);
     ti_graph_files_fini(&rt->graphs);
     ti_explain_destroy(rt->system.explain);
+    ti_tracing_close(&rt->trace);
     TI_DELETE(rt);
 }
 
@@ -522,36 +536,36 @@ static uint64_t executed_points(const ti_runtime *rt)
     return atomic_load_explicit(&rt->progress.points, memory_order_acquire);
 }
 
-/* What the application thread waits for. */
-typedef enum wait_kind { WAIT_NEAR, WAIT_ROOM, WAIT_SIGNAL, WAIT_POINTS, WAIT_SETTLED } wait_kind;
-
-static bool holds(ti_runtime *rt, wait_kind kind, const ti_signal *signal)
+static bool holds(ti_runtime *rt, ti_trace_cause kind, const ti_signal *signal)
 {
-    TI_ASSERT(executed_points(rt) <= rt->ahead.points && (kind == WAIT_SIGNAL) == (signal != NULL));
+    TI_ASSERT(executed_points(rt) <= rt->ahead.points && (kind == TI_CAUSE_SIGNAL) == (signal != NULL));
     switch (kind) {
-    case WAIT_NEAR: /* the program is not too far ahead */
+    case TI_CAUSE_NEAR: /* the program is not too far ahead */
         return ti_ahead_is_near(&rt->ahead, executed_points(rt), (uint64_t)rt->config.run_ahead);
-    case WAIT_ROOM:
+    case TI_CAUSE_ROOM:
         return ti_ring_space(&rt->scheduler.tasks) > 0;
-    case WAIT_SIGNAL:
+    case TI_CAUSE_SIGNAL:
         return atomic_load_explicit(&signal->set, memory_order_acquire) != 0;
-    case WAIT_POINTS:
+    case TI_CAUSE_POINTS:
         return rt->ahead.points == executed_points(rt);
-    case WAIT_SETTLED:
+    case TI_CAUSE_SETTLED:
         return ti_agreement_is_settled(rt->agreement);
+    case TI_CAUSES:
+        break;
     }
     TI_UNREACHABLE();
 }
 
-/* With a signal for WAIT_SIGNAL. Returns early if the run has failed. */
-static void wait_until(ti_runtime *rt, wait_kind kind, const ti_signal *signal)
+/* With a signal for TI_CAUSE_SIGNAL. Returns early if the run has failed. */
+static void wait_until(ti_runtime *rt, ti_trace_cause kind, const ti_signal *signal)
 {
-    uint64_t since = 0;
+    uint64_t since = 0, start = 0;
     for (uint32_t round = 0; ti_failure_get(&rt->progress.failure) == TACIT_OK;) {
         uint32_t ticket = ti_lot_ticket(&rt->progress.lot);
         if (holds(rt, kind, signal)) {
             break;
         }
+        start = rt->trace.recorder && !start ? ti_clock_ns() : start;
         if (help(rt)) {
             round = 0;
         } else {
@@ -561,6 +575,7 @@ static void wait_until(ti_runtime *rt, wait_kind kind, const ti_signal *signal)
             }
         }
     }
+    ti_tracing_note_wait(&rt->trace, kind, start);
     if (since && rt->agreement) {
         ti_agreement_idle(rt->agreement, false);
     }
@@ -582,7 +597,7 @@ static void push_task(ti_runtime *rt, const ti_task *task)
         ti_dot_task(&rt->graphs.task, task);
     }
     if (ti_ring_space(ring) == 0) {
-        wait_until(rt, WAIT_ROOM, NULL);
+        wait_until(rt, TI_CAUSE_ROOM, NULL);
     }
     ti_ring_push(ring, (void *)(uintptr_t)task);
     /* A consumer that found the channel empty may be going to sleep; one that did not will look again. */
@@ -604,12 +619,16 @@ static void run_inline(ti_runtime *rt)
 
 static size_t add_task(ti_runtime *rt, ti_task *task, const ti_task *made[TI_TASK_GRAPH_BATCH])
 {
-    if (!rt->dry) {
+    if (TI_LIKELY(!rt->dry && !rt->trace.recorder)) {
         return ti_task_graph_add(rt->tasks, task, made);
     }
     uint64_t start = ti_clock_ns();
     size_t count = ti_task_graph_add(rt->tasks, task, made);
-    rt->dry->ns[TI_STAGE_TASK] += ti_clock_ns() - start;
+    if (rt->dry) {
+        rt->dry->ns[TI_STAGE_TASK] += ti_clock_ns() - start;
+    } else {
+        ti_tracing_note_tasks(&rt->trace, made, count, start);
+    }
     return count;
 }
 
@@ -638,8 +657,8 @@ static void submit(ti_runtime *rt, ti_task *task)
     if (rt->dry && points != rt->ahead.points) {
         ti_dry_run_note_held(rt->dry, rt->tasks, rt->scheduler.commands, rt->scheduler.graph);
     }
-    if (!holds(rt, WAIT_NEAR, NULL)) {
-        wait_until(rt, WAIT_NEAR, NULL);
+    if (!holds(rt, TI_CAUSE_NEAR, NULL)) {
+        wait_until(rt, TI_CAUSE_NEAR, NULL);
     }
     uint64_t executed = ti_runtime_executed(rt);
     if (executed != rt->released) {
@@ -656,7 +675,7 @@ void ti_runtime_submit(ti_runtime *rt, ti_task *task)
     ti_claim_drop(&rt->claim);
 }
 
-static void wait_alone(ti_runtime *rt, wait_kind kind, const ti_signal *signal)
+static void wait_alone(ti_runtime *rt, ti_trace_cause kind, const ti_signal *signal)
 {
     ti_claim_take(&rt->claim, &rt->progress.failure);
     wait_until(rt, kind, signal);
@@ -666,13 +685,13 @@ static void wait_alone(ti_runtime *rt, wait_kind kind, const ti_signal *signal)
 void ti_runtime_wait_signal(ti_runtime *rt, const ti_signal *signal)
 {
     ti_dry_run_wait(rt->dry, TI_CLUSTER_VALUES);
-    wait_alone(rt, WAIT_SIGNAL, signal);
+    wait_alone(rt, TI_CAUSE_SIGNAL, signal);
 }
 
 void ti_runtime_wait_points(ti_runtime *rt)
 {
     ti_dry_run_wait(rt->dry, TI_CLUSTER_POINTS);
-    wait_alone(rt, WAIT_POINTS, NULL);
+    wait_alone(rt, TI_CAUSE_POINTS, NULL);
 }
 
 void ti_runtime_note(ti_runtime *rt, ti_submission_kind kind, uint64_t number, uint64_t bytes, unsigned properties)
@@ -686,7 +705,7 @@ void ti_runtime_settle(ti_runtime *rt)
 {
     if (rt->agreement) {
         ti_agreement_finish(rt->agreement);
-        wait_alone(rt, WAIT_SETTLED, NULL);
+        wait_alone(rt, TI_CAUSE_SETTLED, NULL);
     }
 }
 
@@ -721,35 +740,14 @@ void ti_runtime_drop_results(ti_runtime *rt, uint64_t bytes)
 
 void ti_runtime_counters(ti_runtime *rt, tacit_counters *out)
 {
-    *out = (tacit_counters){
-        .tasks = ti_task_graph_tasks(rt->tasks),
-        .horizons = ti_task_graph_horizons(rt->tasks),
-        .allocated_bytes = ti_alloc_live(),
-        .allocated_peak = ti_alloc_peak(),
-        .buffer_bytes = atomic_load_explicit(&rt->progress.buffer_bytes, memory_order_relaxed),
-        .tracking_entries = ti_task_graph_all_entries(rt->tasks),
-    };
+    ti_counters_of_tasks(rt->tasks, out);
+    out->buffer_bytes = atomic_load_explicit(&rt->progress.buffer_bytes, memory_order_relaxed);
     ti_lock_take(&rt->scheduling);
-    ti_command_counts commands = ti_command_graph_counts(rt->scheduler.commands);
-    ti_instruction_counts instructions = ti_instruction_graph_counts(rt->scheduler.graph);
+    ti_counters_of_plans(rt->scheduler.commands, rt->scheduler.graph, out);
     ti_lock_drop(&rt->scheduling);
-    out->commands = commands.commands;
-    out->instructions = instructions.instructions;
-    out->chunks_evaluated = commands.chunks_evaluated;
-    out->reallocations = instructions.reallocations;
-    out->reallocated_bytes = instructions.reallocated_bytes;
-    out->tracking_entries += commands.entries + instructions.entries;
     ti_lock_take(&rt->executing);
-    ti_comm_stats network = rt->comm->stats;
+    ti_counters_of_network(&rt->comm->stats, out);
     ti_lock_drop(&rt->executing);
-    out->messages_sent = network.messages_sent;
-    out->bytes_sent = network.bytes_sent;
-    out->messages_received = network.messages_received;
-    out->bytes_received = network.bytes_received;
-    out->early_bytes_peak = network.early_bytes_peak;
-    out->collectives = network.collectives;
-    out->collective_bytes_sent = network.collective_bytes_out;
-    out->collective_bytes_received = network.collective_bytes_in;
 }
 
 bool ti_runtime_write_graphs(ti_runtime *rt, ti_strbuf *why)
@@ -788,6 +786,11 @@ bool ti_runtime_has_fenced(const ti_runtime *rt)
 bool ti_runtime_report(ti_runtime *rt, ti_strbuf *why)
 {
     bool good = !rt->dry || ti_dry_run_report(rt->dry, &rt->system, &rt->config, why);
+    if (rt->trace.recorder && ti_failure_get(&rt->progress.failure) == TACIT_OK) {
+        ti_lock_take(&rt->executing); /* nobody else polls notes meanwhile */
+        ti_tracing_end(&rt->trace, rt->comm);
+        ti_lock_drop(&rt->executing);
+    }
     ti_explain_carried(rt->system.explain, rt->comm->stats.carried);
     return good && (!rt->system.explain || ti_explain_write(&rt->system, rt->config.explain, why));
 }

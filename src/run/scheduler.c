@@ -36,6 +36,29 @@ static bool pass_on(ti_scheduler *s)
     return all;
 }
 
+/* A stage has planned a task since *start; the next one begins. */
+static void note_stage(ti_scheduler *s, ti_trace_kind kind, const ti_task *task, size_t made, uint64_t *start)
+{
+    uint64_t end = ti_clock_ns();
+    ti_trace_add(s->trace,
+                 &(ti_trace_record){
+                     .start = *start, .end = end, .task = (uint32_t)task->id, .number = (uint32_t)made, .kind = kind });
+    *start = end;
+}
+
+static void note_window(ti_scheduler *s)
+{
+    bool open = ti_instruction_graph_is_waiting(s->graph);
+    if (open == (s->window_since != 0)) {
+        return;
+    }
+    uint64_t now = ti_clock_ns();
+    if (!open) {
+        ti_trace_add(s->trace, &(ti_trace_record){ .start = s->window_since, .end = now, .kind = TI_TRACE_WINDOW });
+    }
+    s->window_since = open ? now : 0;
+}
+
 static void take_batch(ti_scheduler *s, ti_instruction_batch batch)
 {
     TI_ASSERT(s->passed == s->batch.count); /* nothing of the one before is left */
@@ -48,6 +71,9 @@ static void take_batch(ti_scheduler *s, ti_instruction_batch batch)
     for (size_t i = 0; s->instruction_dot && i < batch.count; i++) {
         ti_dot_instruction(s->instruction_dot, batch.instruction[i]);
     }
+    if (TI_UNLIKELY(s->trace != NULL)) {
+        note_window(s);
+    }
     if (s->patience > 0) {
         atomic_store_explicit(&s->waiting, ti_instruction_graph_is_waiting(s->graph), memory_order_relaxed);
     }
@@ -55,11 +81,14 @@ static void take_batch(ti_scheduler *s, ti_instruction_batch batch)
 
 static void plan(ti_scheduler *s, const ti_task *task)
 {
-    uint64_t start = s->dry ? ti_clock_ns() : 0;
+    uint64_t start = s->dry || s->trace ? ti_clock_ns() : 0;
     ti_command_batch commands = ti_command_graph_add(s->commands, &task, 1);
     if (s->dry) {
         ti_dry_run_note_commands(s->dry, task, commands, ti_clock_ns() - start);
         start = ti_clock_ns();
+    }
+    if (TI_UNLIKELY(s->trace != NULL)) {
+        note_stage(s, TI_TRACE_COMMANDS, task, commands.count, &start);
     }
     for (size_t i = 0; s->command_dot && i < commands.count; i++) {
         ti_dot_command(s->command_dot, commands.command[i]);
@@ -68,6 +97,9 @@ static void plan(ti_scheduler *s, const ti_task *task)
         s->tap->commands(s->tap->user, commands);
     }
     take_batch(s, ti_instruction_graph_add(s->graph, commands));
+    if (TI_UNLIKELY(s->trace != NULL)) {
+        note_stage(s, TI_TRACE_INSTRUCTIONS, task, s->batch.count, &start);
+    }
     if (s->dry) {
         ti_dry_run_note_time(s->dry, task, TI_STAGE_INSTRUCTION, ti_clock_ns() - start);
     }

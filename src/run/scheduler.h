@@ -7,6 +7,7 @@
 #include "plan/instruction/graph.h"
 #include "run/dry_run.h"
 #include "trace/dot.h"
+#include "trace/record.h"
 
 /* Who looks at every plan: tests. */
 typedef struct ti_plan_tap {
@@ -30,6 +31,8 @@ typedef struct ti_scheduler {
     ti_dot *command_dot, *instruction_dot; /* or NULL */
     ti_dry_run *dry;                       /* or NULL */
     const ti_plan_tap *tap;                /* or NULL */
+    ti_trace_ring *trace;                  /* or NULL */
+    uint64_t window_since;                 /* traced: a window is open; 0: none is */
 } ti_scheduler;
 
 void ti_scheduler_init(ti_scheduler *s, const ti_system *system, uint64_t patience);

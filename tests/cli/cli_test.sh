@@ -68,7 +68,7 @@ expect 0 'TACIT_HORIZON_STEP' "$tacit" run --help
 expect 0 '^Usage: tacit run -?' "$tacit" help run
 expect 0 '^Usage: tacit bench' "$tacit" bench --help
 expect 0 '^messages ' "$tacit" bench --list
-for command in graph plan explain info; do
+for command in graph plan explain trace info; do
     expect 0 "^Usage: tacit $command " "$tacit" help $command
     expect 0 "^Usage: tacit $command " "$tacit" $command --help
 done

@@ -66,6 +66,7 @@ static void fill_fields(fuzz_input *in, tacit_config *c, char texts[4][LONGEST])
         .host_devices = maybe(in, texts[0]),
         .graph = maybe(in, texts[1]),
         .graph_tasks = maybe(in, texts[2]),
+        .trace = maybe(in, texts[1]),
         .dry_run = maybe(in, texts[3]),
     };
 }
@@ -83,6 +84,7 @@ static void start(tacit_config config)
     config.progress = TACIT_PROGRESS_DEFAULT;
     config.workers = config.workers > 1 ? 1 : config.workers;
     config.graph = NULL;
+    config.trace = NULL;
     config.dry_run = NULL;
     tacit_status status = good ? ti_context_create(&config, ti_comm_self_create(), &ctx) : TACIT_ERROR_CONFIG;
     if (status == TACIT_OK) {

@@ -61,16 +61,19 @@ static void defaults(void **state)
 static void environment_wins(void **state)
 {
     (void)state;
-    tacit_config out, from = { .workers = 3, .run_ahead = 5, .early_bytes = 4096, .graph = "mine", .log = 1 };
+    tacit_config out,
+        from = { .workers = 3, .run_ahead = 5, .early_bytes = 4096, .graph = "mine", .trace = "here", .log = 1 };
     expect_ok(&from, &out);
     assert_int_equal(out.workers, 3);
     assert_int_equal(out.run_ahead, 5);
     assert_int_equal(out.early_bytes, 4096);
     assert_string_equal(out.graph, "mine");
+    assert_string_equal(out.trace, "here");
     assert_int_equal(out.log, 1);
     setenv("TACIT_WORKERS", "7", 1);
     setenv("TACIT_EARLY_BYTES", "2M", 1);
     setenv("TACIT_GRAPH", "theirs", 1);
+    setenv("TACIT_TRACE", "there", 1);
     setenv("TACIT_LOG", "debug", 1);
     setenv("TACIT_PROGRESS", "thread", 1);
     setenv("TACIT_THREADS", "0", 1);
@@ -79,6 +82,7 @@ static void environment_wins(void **state)
     assert_int_equal(out.run_ahead, 5);
     assert_int_equal(out.early_bytes, 2 << 20);
     assert_string_equal(out.graph, "theirs");
+    assert_string_equal(out.trace, "there");
     assert_int_equal(out.log, 4);
     assert_int_equal(out.progress, TACIT_PROGRESS_THREAD);
     assert_int_equal(out.threads, TACIT_THREADS_INLINE);

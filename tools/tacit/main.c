@@ -17,6 +17,7 @@ static const char usage[] =
     "       tacit plan [--nodes LIST] PROGRAM [ARGS]     what it would cost on other numbers of nodes\n"
     "       tacit simulate [--nodes LIST] PROGRAM [ARGS] how long it would take on a cluster that is not there\n"
     "       tacit explain [--nodes N] PROGRAM [ARGS]     how data comes from task to task, and why not better\n"
+    "       tacit trace [-n NODES] PROGRAM [ARGUMENTS]   where the time of a run goes, as a page for the browser\n"
     "       tacit info                                   what this tacit is, and what it finds on this machine\n"
     "       tacit bench NAME [ARGUMENTS]                 measure tacit on this machine (tacit bench --list)\n"
     "       tacit help [COMMAND | settings]              explain a command, or the TACIT_* variables\n"
@@ -29,8 +30,8 @@ static const struct command {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = { { "run", tool_run },           { "graph", tool_graph },     { "plan", tool_plan_command },
-                 { "simulate", tool_simulate }, { "explain", tool_explain }, { "info", tool_info },
-                 { "bench", tool_bench } };
+                 { "simulate", tool_simulate }, { "explain", tool_explain }, { "trace", tool_trace },
+                 { "info", tool_info },         { "bench", tool_bench } };
 
 int tool_fail(int status, const char *format, ...)
 {
@@ -111,11 +112,12 @@ static int help(int argc, char **argv)
     }
     if (*topic && strcmp(topic, "--help") != 0) {
         const char *nearest = tool_nearest(topic, command_at, commands);
-        return nearest ? tool_fail(TOOL_USAGE, "there is no help about '%s'; did you mean '%s'?", topic, nearest)
-                       : tool_fail(TOOL_USAGE,
-                                   "there is no help about '%s'; there is about run, graph, plan, explain, info, bench "
-                                   "and settings",
-                                   topic);
+        return nearest
+                   ? tool_fail(TOOL_USAGE, "there is no help about '%s'; did you mean '%s'?", topic, nearest)
+                   : tool_fail(TOOL_USAGE,
+                               "there is no help about '%s'; there is about run, graph, plan, explain, trace, info, "
+                               "bench and settings",
+                               topic);
     }
     fputs(usage, stdout);
     return TOOL_OK;

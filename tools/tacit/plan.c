@@ -144,6 +144,7 @@ static int plan_row(const plan_options *o, const char *folder, tool_plan_row *ro
             continue;
         }
         tool_plan plan = { 0 };
+        tool_progress("tacit plan: %ld nodes, as node %ld", row->nodes, samples[i]);
         int status = plan_once(o, folder, row->nodes, samples[i], &plan);
         if (status != TOOL_OK) {
             return status;
@@ -235,6 +236,7 @@ static int run(const plan_options *o)
         row[i].nodes = o->nodes.number[i];
         status = plan_row(o, folder, &row[i], &most, &idle);
     }
+    tool_progress_end();
     rmdir(folder);
     if (status == TOOL_OK && o->json) {
         status = tool_json_plans(row, o->nodes.count, &most, &idle);

@@ -39,6 +39,7 @@ int tool_graph(int argc, char **argv);
 int tool_plan_command(int argc, char **argv);
 int tool_simulate(int argc, char **argv);
 int tool_explain(int argc, char **argv);
+int tool_trace(int argc, char **argv);
 int tool_settings(int argc, char **argv); /* tacit help settings */
 
 /* Replaces this process; returns an exit status if that failed or `dry` is set. */
@@ -51,6 +52,12 @@ void tool_catch_signals(void);
 int tool_caught(void);
 /* Says after 10 s, once, unless this is called again or the tool ends before, what may keep a dry run from ending. */
 void tool_hint_later(void);
+/* One line on the terminal that says how far a long command is, and replaces the one before; nothing where there is no
+ * terminal. Its end removes it. */
+void tool_progress(const char *format, ...) __attribute__((__format__(__printf__, 1, 2)));
+void tool_progress_end(void);
+/* While processes are waited for on a terminal, `tick` is called about twice a second; NULL: no more. */
+void tool_tick(void (*tick)(void *user), void *user);
 /* Waits for a process, and passes signals on to it: its exit status, as above. */
 int tool_wait(int child);
 /* Runs a program, and keeps what it says in memory: `output` is a file descriptor. Returns what tool_launch_and_wait

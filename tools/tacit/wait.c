@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -71,6 +72,31 @@ void tool_hint_later(void)
     alarm(LONG);
 }
 
+static struct {
+    void (*call)(void *user);
+    void *user;
+} ticking;
+
+void tool_tick(void (*tick)(void *user), void *user)
+{
+    ticking.call = isatty(STDERR_FILENO) ? tick : NULL;
+    ticking.user = user;
+}
+
+/* Until the process has ended. */
+static void tick_while(int child, int *how)
+{
+    enum { LOOKS = 25 };
+    const struct timespec nap = { 0, 20 * 1000 * 1000 };
+    for (int looks = 1; waitpid((pid_t)child, how, WNOHANG) == 0; looks++) {
+        nanosleep(&nap, NULL);
+        if (looks % LOOKS == 0) {
+            ticking.call(ticking.user);
+        }
+    }
+    tool_progress_end();
+}
+
 int tool_wait(int child)
 {
     int how = 0;
@@ -78,7 +104,11 @@ int tool_wait(int child)
     if (caught) { /* before it could be passed on */
         kill((pid_t)child, caught);
     }
-    while (waitpid((pid_t)child, &how, 0) < 0 && errno == EINTR) {
+    if (ticking.call) {
+        tick_while(child, &how);
+    } else {
+        while (waitpid((pid_t)child, &how, 0) < 0 && errno == EINTR) {
+        }
     }
     program = 0;
     return WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how);

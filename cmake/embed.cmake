@@ -1,0 +1,10 @@
+# Writes a C source with texts: cmake -DOUTPUT=page.c -DHEADER=page/page.h -DTEXTS=name=file;... -P embed.cmake
+set(source "/* Made by cmake/embed.cmake. */\n#include \"${HEADER}\"\n")
+foreach(text IN LISTS TEXTS)
+    string(REGEX MATCH "^([^=]+)=(.*)$" ignored "${text}")
+    set(name ${CMAKE_MATCH_1})
+    file(READ "${CMAKE_MATCH_2}" bytes HEX)
+    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "(char)0x\\1," bytes "${bytes}")
+    string(APPEND source "\nconst char ${name}[] = { ${bytes}0 };\n")
+endforeach()
+file(WRITE "${OUTPUT}" "${source}")

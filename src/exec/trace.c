@@ -1,0 +1,116 @@
+/* Instructions as records of a traced run: see trace.h. */
+#include "exec/trace.h"
+
+#include "base/clock.h"
+
+static uint64_t transfer_bytes(const ti_instruction *i)
+{
+    uint64_t elements = 0;
+    for (uint32_t k = 0; k < i->as.transfer.boxes; k++) {
+        elements += (uint64_t)ti_box_volume(&i->as.transfer.box[k].box);
+    }
+    return elements * i->as.transfer.elem_size;
+}
+
+/* What this node gives and gets. */
+static uint64_t collective_bytes(const ti_instruction *i)
+{
+    return (uint64_t)(ti_boxes_volume(i->as.collective.give, i->as.collective.gives) +
+                      ti_boxes_volume(i->as.collective.get, i->as.collective.gets)) *
+           i->as.collective.elem_size;
+}
+
+static uint32_t buffer_of(const ti_buffer_info *buffer)
+{
+    return buffer ? (uint32_t)buffer->serial + 1 : 0;
+}
+
+static void fill_transfer(const ti_instruction *i, ti_trace_record *r)
+{
+    r->kind = i->kind == TI_INSTRUCTION_SEND ? TI_TRACE_SEND : TI_TRACE_RECEIVE;
+    r->value = transfer_bytes(i);
+    r->number = (uint32_t)i->as.transfer.counter;
+    r->where = (uint32_t)i->as.transfer.peer;
+    r->name = buffer_of(i->as.transfer.buffer);
+}
+
+static void fill(const ti_instruction *i, uint64_t ready, ti_trace_record *r)
+{
+    switch (i->kind) {
+    case TI_INSTRUCTION_ALLOC:
+    case TI_INSTRUCTION_FREE:
+        r->kind = i->kind == TI_INSTRUCTION_ALLOC ? TI_TRACE_ALLOC : TI_TRACE_FREE;
+        r->value = i->as.memory.bytes;
+        r->name = buffer_of(i->as.memory.buffer);
+        break;
+    case TI_INSTRUCTION_COPY:
+        r->kind = TI_TRACE_COPY;
+        r->value = (uint64_t)ti_box_volume(&i->as.copy.box) * i->as.copy.elem_size;
+        break;
+    case TI_INSTRUCTION_KERNEL:
+        r->kind = TI_TRACE_KERNEL;
+        r->value = ready;
+        break;
+    case TI_INSTRUCTION_HOST:
+        r->kind = TI_TRACE_HOST;
+        r->value = ready;
+        break;
+    case TI_INSTRUCTION_COLLECTIVE_HOST:
+        r->kind = TI_TRACE_COLLECTIVE_HOST;
+        r->value = ready;
+        break;
+    case TI_INSTRUCTION_SEND:
+    case TI_INSTRUCTION_RECEIVE:
+        fill_transfer(i, r);
+        break;
+    case TI_INSTRUCTION_COLLECTIVE:
+        r->kind = TI_TRACE_COLLECTIVE;
+        r->value = collective_bytes(i);
+        r->number = (uint32_t)i->as.collective.sequence;
+        r->where = (uint32_t)i->as.collective.what->pattern;
+        r->name = buffer_of(i->as.collective.buffer);
+        break;
+    case TI_INSTRUCTION_REDUCE:
+        r->kind = TI_TRACE_REDUCE;
+        r->value = i->as.reduce.elements * i->as.reduce.buffer->elem_size;
+        r->name = buffer_of(i->as.reduce.buffer);
+        break;
+    case TI_INSTRUCTION_FENCE:
+        r->kind = TI_TRACE_FENCE;
+        break;
+    case TI_INSTRUCTION_EPOCH:
+        r->kind = i->as.epoch.is_horizon ? TI_TRACE_HORIZON : TI_TRACE_EPOCH;
+        break;
+    }
+}
+
+static ti_trace_record make(const ti_engine *engine, uint64_t id, uint64_t end)
+{
+    const ti_instruction *i = ti_engine_slot_of(engine, id)->instruction;
+    const ti_engine_time *time = ti_engine_time_of(engine, id);
+    ti_trace_record r = {
+        .start = time->start, .end = end, .task = (uint32_t)i->task->id, .id = (uint32_t)id, .by = (uint32_t)time->by
+    };
+    fill(i, time->ready, &r);
+    return r;
+}
+
+void ti_trace_instruction(ti_trace_ring *ring, ti_engine *engine, uint64_t id, uint64_t now)
+{
+    ti_trace_record r = make(engine, id, now);
+    engine->now = now;
+    ti_trace_add(ring, &r);
+}
+
+void ti_trace_unfinished(ti_trace_ring *ring, const ti_engine *engine)
+{
+    uint64_t now = ti_clock_ns();
+    for (uint64_t id = engine->watermark; id < engine->next; id++) {
+        const ti_engine_slot *slot = ti_engine_slot_of(engine, id);
+        if (slot->issued && !slot->complete && ti_engine_time_of(engine, id)->start) {
+            ti_trace_record r = make(engine, id, now);
+            r.kind |= TI_TRACE_UNFINISHED;
+            ti_trace_add(ring, &r);
+        }
+    }
+}

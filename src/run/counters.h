@@ -1,0 +1,16 @@
+/* What tacit_get_counters says, gathered from those who count. Each with the role of whoever it asks. */
+#ifndef TI_COUNTERS_H
+#define TI_COUNTERS_H
+
+#include "comm/comm.h"
+#include "plan/command/graph.h"
+#include "plan/instruction/graph.h"
+#include "plan/task/graph.h"
+
+/* First; the others add to it. */
+void ti_counters_of_tasks(const ti_task_graph *tasks, tacit_counters *out);
+void ti_counters_of_plans(const ti_command_graph *commands, const ti_instruction_graph *instructions,
+                          tacit_counters *out);
+void ti_counters_of_network(const ti_comm_stats *network, tacit_counters *out);
+
+#endif

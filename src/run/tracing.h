@@ -1,0 +1,39 @@
+/* What a traced run (TACIT_TRACE) needs besides its recorder: which ring is whose, what the file says about the run,
+ * and the clocks of the nodes, at the start and at the end.
+ *
+ * Rings are NULL in a run that is not traced. Open, begin, end and close: the application thread. */
+#ifndef TI_TRACING_H
+#define TI_TRACING_H
+
+#include "base/clock.h"
+#include "comm/comm.h"
+#include "ir/system.h"
+#include "ir/task.h"
+#include "run/choose.h"
+#include "trace/recorder.h"
+
+typedef struct ti_tracing {
+    ti_recorder *recorder; /* NULL: the run is not traced */
+    ti_trace_ring *program, *planner, *executor;
+    bool aligned; /* there are notes, to compare clocks with */
+} ti_tracing;
+
+/* Nothing if TACIT_TRACE is not set. False and a sentence in `why` if the file cannot be made. */
+bool ti_tracing_open(ti_tracing *tracing, const tacit_config *config, const ti_system *system, ti_strbuf *why);
+/* All nodes, at the start; `has_notes`: the network's notes are open. */
+void ti_tracing_begin(ti_tracing *tracing, ti_comm *comm, const tacit_config *config, ti_run_mode mode, bool has_notes);
+/* At the end: all nodes, if the run has not failed. */
+void ti_tracing_end(ti_tracing *tracing, ti_comm *comm);
+/* What was recorded is in the file: whoever ends the job may end this process at once. */
+void ti_tracing_flush(ti_tracing *tracing);
+/* When nobody writes any more. Says so if the file is not complete. */
+void ti_tracing_close(ti_tracing *tracing);
+
+/* What the task stage made, from `start` on. */
+void ti_tracing_note_tasks(ti_tracing *tracing, const ti_task *const *task, size_t count, uint64_t start);
+/* The program's thread has waited since `start`; 0: it has not. */
+void ti_tracing_note_wait(ti_tracing *tracing, ti_trace_cause cause, uint64_t start);
+/* A worker has run part `part` of instruction `token` since `start`; `user` is the ti_tracing. */
+void ti_tracing_note_part(void *user, int worker, uint64_t token, int part, uint64_t start);
+
+#endif

@@ -1,0 +1,215 @@
+/* Programs whose traces are looked at. See trace_test.py.
+ *
+ *   traced names                     tasks and buffers with odd names
+ *   traced fail NODE                 a ring of messages; NODE ends its process in the middle
+ *   traced slow NODE                 the same; kernels of NODE take several times as long
+ *   traced write PREFIX NODES TASKS [DROPPED]   records of a run that there never was: NODES clocks that drift apart */
+#include "tacit/tacit.h"
+#include "trace/recorder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { N = 4000, STEPS = 60 };
+
+typedef struct arguments {
+    int step, node;
+    int fails; /* else it is slow */
+} arguments;
+
+static void spin(double us)
+{
+    struct timespec from, now;
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    do {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((double)(now.tv_sec - from.tv_sec) * 1e6 + (double)(now.tv_nsec - from.tv_nsec) / 1e3 < us);
+}
+
+static void fill(const tacit_launch *launch)
+{
+    const tacit_view *v = &launch->view[0];
+    for (size_t i = launch->chunk.min[0]; i < launch->chunk.max[0]; i++) {
+        TACIT_AT1(double, *v, i) = (double)i;
+    }
+}
+
+static void move(const tacit_launch *launch)
+{
+    const arguments *a = launch->args;
+    if (launch->node == a->node && a->fails && a->step == STEPS / 2) {
+        usleep(100000); /* the recorder has written what came before */
+        _exit(9);
+    }
+    if (launch->node == a->node && !a->fails) {
+        spin(1500);
+    }
+    const tacit_view *from = &launch->view[0], *to = &launch->view[1];
+    for (size_t i = launch->chunk.min[0]; i < launch->chunk.max[0]; i++) {
+        TACIT_AT1(double, *to, i) = TACIT_GET1(double, *from, i ? i - 1 : i);
+    }
+}
+
+static int check(tacit_status status)
+{
+    if (status != TACIT_OK) {
+        fprintf(stderr, "traced: %s\n", tacit_status_name(status));
+    }
+    return status == TACIT_OK ? 0 : 1;
+}
+
+static int ring(const char *first, const char *second, const char *task, arguments a)
+{
+    tacit_context *ctx;
+    tacit_buffer *buffer[2];
+    int bad = check(tacit_init(NULL, &ctx));
+    const char *names[] = { first, second };
+    for (int i = 0; i < 2 && !bad; i++) {
+        const tacit_buffer_desc desc = { .name = names[i], .range = tacit_range1(N), .elem_size = sizeof(double) };
+        bad |= check(tacit_buffer_create(ctx, &desc, &buffer[i]));
+    }
+    const tacit_task start = { .name = "fill",
+                               .range = tacit_range1(N),
+                               .kernel.host = fill,
+                               .access = { tacit_write(buffer[0], tacit_one_to_one()) } };
+    bad = bad || check(tacit_submit(ctx, &start));
+    for (a.step = 0; a.step < STEPS && !bad; a.step++) {
+        const tacit_task step = { .name = task,
+                                  .range = tacit_range1(N),
+                                  .kernel.host = move,
+                                  .args = &a,
+                                  .args_size = sizeof(a),
+                                  .access = { tacit_read(buffer[a.step % 2], tacit_neighborhood(1, 0, 0)),
+                                              tacit_write(buffer[1 - a.step % 2], tacit_one_to_one()) } };
+        bad = check(tacit_submit(ctx, &step));
+    }
+    return bad || check(tacit_finalize(ctx));
+}
+
+/* ---- records by hand */
+
+static void add(ti_recorder *r, int ring, ti_trace_record record)
+{
+    ti_trace_add(ti_recorder_ring(r, ring), &record);
+}
+
+/* Node q's clock shows (1 + q ppm) times the time of node 0, and q seconds more. */
+static uint64_t clock_of(int q, double time)
+{
+    return (uint64_t)(time * (1 + 1e-6 * q) + 1e9 * q);
+}
+
+enum { TASK_NS = 20000, BEGIN = 1000000000 };
+
+static void write_task(ti_recorder *r, int q, int nodes, int k)
+{
+    double t = BEGIN + (double)k * TASK_NS;
+    uint32_t id = (uint32_t)(3 * k), task = (uint32_t)k + 1;
+    uint32_t name = ti_recorder_name(r, k % 10 ? "compute" : "collect </script> \"now\" \xc3\xa4");
+    add(r, TI_TRACE_PROGRAM,
+        (ti_trace_record){
+            .start = clock_of(q, t), .end = clock_of(q, t + 300), .task = task, .name = name, .kind = TI_TRACE_TASK });
+    add(r, TI_TRACE_PLANNER,
+        (ti_trace_record){
+            .start = clock_of(q, t + 400), .end = clock_of(q, t + 900), .task = task, .kind = TI_TRACE_COMMANDS });
+    add(r, TI_TRACE_EXECUTOR,
+        (ti_trace_record){ .start = clock_of(q, t + 1000),
+                           .end = clock_of(q, t + 6000),
+                           .value = 4096,
+                           .task = task,
+                           .id = id + 1,
+                           .number = (uint32_t)k,
+                           .name = 1,
+                           .kind = TI_TRACE_RECEIVE,
+                           .where = (uint32_t)((q + nodes - 1) % nodes) });
+    add(r, TI_TRACE_EXECUTOR,
+        (ti_trace_record){ .start = clock_of(q, t + 3000),
+                           .end = clock_of(q, t + 5000),
+                           .value = 4096,
+                           .task = task,
+                           .id = id + 2,
+                           .number = (uint32_t)k,
+                           .name = 1,
+                           .kind = TI_TRACE_SEND,
+                           .where = (uint32_t)((q + 1) % nodes) });
+    add(r, TI_TRACE_EXECUTOR,
+        (ti_trace_record){ .start = clock_of(q, t + 6100),
+                           .end = clock_of(q, t + 18000),
+                           .value = clock_of(q, t + 6000),
+                           .task = task,
+                           .id = id + 3,
+                           .by = id + 1,
+                           .kind = TI_TRACE_KERNEL });
+    add(r, TI_TRACE_WORKER,
+        (ti_trace_record){
+            .start = clock_of(q, t + 6200), .end = clock_of(q, t + 17900), .id = id + 3, .kind = TI_TRACE_PART });
+}
+
+static void nobody(void *user)
+{
+    (void)user;
+}
+
+static int write_run(const char *prefix, int nodes, int tasks, int dropped)
+{
+    double end = BEGIN + (double)tasks * TASK_NS;
+    for (int q = 0; q < nodes; q++) {
+        ti_strbuf why = { 0 };
+        ti_recorder *r = ti_recorder_create(&(ti_recorder_desc){ .prefix = prefix,
+                                                                 .node = q,
+                                                                 .nodes = nodes,
+                                                                 .rings = TI_TRACE_WORKER + 1,
+                                                                 .capacity = 1024,
+                                                                 .start = clock_of(q, BEGIN) },
+                                            &why);
+        if (!r) {
+            fprintf(stderr, "%s\n", why.text);
+            return 1;
+        }
+        ti_recorder_buffer(r, 0, "halo <b>");
+        for (int p = 0; p < nodes && q == 0; p++) {
+            const ti_trace_clock clock[] = {
+                { .time = BEGIN, .offset = (int64_t)(clock_of(p, BEGIN) - BEGIN), .error = 500, .node = (uint32_t)p },
+                { .time = (uint64_t)end,
+                  .offset = (int64_t)(clock_of(p, end) - (uint64_t)end),
+                  .error = 500,
+                  .node = (uint32_t)p },
+            };
+            ti_recorder_clocks(r, clock, 2);
+        }
+        for (int k = 0; k < tasks; k++) {
+            write_task(r, q, nodes, k);
+        }
+        ti_trace_ring *ring = ti_recorder_ring(r, TI_TRACE_PROGRAM);
+        ti_recorder_flush(r);
+        ring->hurry = nobody; /* nobody empties it any more */
+        for (int k = 0; k < dropped + (dropped ? 1024 : 0); k++) {
+            add(r, TI_TRACE_PROGRAM,
+                (ti_trace_record){ .start = clock_of(q, end), .end = clock_of(q, end), .kind = TI_TRACE_WAIT });
+        }
+        ti_recorder_destroy(r, NULL);
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    if (strcmp(what, "names") == 0) {
+        return ring("b'1 \"<&>\"", "b2 </script><script>alert(1)</script>", "m\xc3\xb6ve \\ \x01 \xff \"</script>\"",
+                    (arguments){ .node = -1 });
+    }
+    if (strcmp(what, "fail") == 0 && argc == 3) {
+        return ring("even", "odd", "move", (arguments){ .node = atoi(argv[2]), .fails = 1 });
+    }
+    if (strcmp(what, "slow") == 0 && argc == 3) {
+        return ring("even", "odd", "move", (arguments){ .node = atoi(argv[2]) });
+    }
+    if (strcmp(what, "write") == 0 && argc >= 5) {
+        return write_run(argv[2], atoi(argv[3]), atoi(argv[4]), argc > 5 ? atoi(argv[5]) : 0);
+    }
+    return 2;
+}

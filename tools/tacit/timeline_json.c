@@ -1,0 +1,202 @@
+/* The trace in the format of chrome://tracing and ui.perfetto.dev: see timeline.h.
+ *
+ * A node is a process, a lane a thread. Spans are complete events, messages have flows from the send to the receive,
+ * and two counters per node say how many bytes of its messages are on their way, and how many kernels are ready and
+ * wait for a worker. Times are microseconds. */
+#include "timeline.h"
+
+#include "tacit/tacit.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { ROWS = 64 };
+
+typedef struct change {
+    int64_t time, by;
+} change;
+typedef TI_VEC(change) changes;
+
+typedef struct writer {
+    const timeline *t;
+    FILE *file;
+    ti_strbuf name, text; /* scratch */
+    bool some;
+} writer;
+
+static void begin(writer *w)
+{
+    fputs(w->some ? ",\n" : "\n", w->file);
+    w->some = true;
+}
+
+static const char *quoted(writer *w, const char *text)
+{
+    ti_strbuf_clear(&w->text);
+    ti_strbuf_add_json(&w->text, text);
+    return w->text.text;
+}
+
+static double us(int64_t ns)
+{
+    return (double)ns / 1000;
+}
+
+static void write_span(writer *w, const tl_event *e, uint32_t node, size_t lane)
+{
+    begin(w);
+    ti_strbuf_clear(&w->name);
+    timeline_event_name(w->t, e, &w->name);
+    fprintf(w->file, "{\"ph\":\"X\",\"pid\":%" PRIu32 ",\"tid\":%zu,\"ts\":%.3f,\"dur\":%.3f,\"name\":%s", node, lane,
+            us(e->start), us(e->end - e->start), quoted(w, w->name.text));
+    fprintf(w->file, ",\"cat\":\"%s\",\"args\":{\"task\":%" PRIu32, timeline_kind_name(e->kind), e->task);
+    if (e->buffer) {
+        fprintf(w->file, ",\"buffer\":%s", quoted(w, timeline_name(w->t, e->buffer)));
+    }
+    if (e->bytes) {
+        fprintf(w->file, ",\"bytes\":%" PRIu64, e->bytes);
+    }
+    if (e->kind == TI_TRACE_SEND || e->kind == TI_TRACE_RECEIVE) {
+        fprintf(w->file, ",\"peer\":%" PRIu32 ",\"message\":%" PRIu32, e->where, e->number);
+    }
+    fputs(e->unfinished ? ",\"unfinished\":true}}" : "}}", w->file);
+}
+
+/* Both ends have the same id; which ones they are, both files know. */
+static void write_flow(writer *w, const tl_event *e, uint32_t node, size_t lane)
+{
+    bool out = e->kind == TI_TRACE_SEND;
+    begin(w);
+    fprintf(w->file,
+            "{\"ph\":\"%s\",\"pid\":%" PRIu32
+            ",\"tid\":%zu,\"ts\":%.3f,\"cat\":\"message\",\"name\":\"message\",\"id\":"
+            "\"%" PRIu32 ">%" PRIu32 ":%" PRIu32 "\"",
+            out ? "s" : "f", node, lane, us(out ? e->start : e->end), out ? node : e->where, out ? e->where : node,
+            e->number);
+    fputs(out ? "}" : ",\"bp\":\"e\"}", w->file);
+}
+
+static void write_name(writer *w, const char *what, uint32_t node, size_t lane, const char *name)
+{
+    begin(w);
+    fprintf(w->file, "{\"ph\":\"M\",\"pid\":%" PRIu32 ",\"tid\":%zu,\"name\":\"%s\",\"args\":{\"name\":%s}}", node,
+            lane, what, quoted(w, name));
+}
+
+/* ---- counters */
+
+static int by_time(const void *a, const void *b)
+{
+    const change *x = a, *y = b;
+    return (x->time > y->time) - (x->time < y->time);
+}
+
+static void write_counter(writer *w, uint32_t node, const char *name, changes *list)
+{
+    int64_t value = 0;
+    if (list->count) {
+        qsort(list->data, list->count, sizeof(change), by_time);
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        value += list->data[i].by;
+        if (i + 1 == list->count || list->data[i + 1].time != list->data[i].time) {
+            begin(w);
+            fprintf(w->file,
+                    "{\"ph\":\"C\",\"pid\":%" PRIu32 ",\"ts\":%.3f,\"name\":\"%s\",\"args\":{\"%s\":%" PRId64 "}}",
+                    node, us(list->data[i].time), name, name, value);
+        }
+    }
+    ti_vec_fini(list);
+}
+
+static void add_stretch(changes *list, int64_t begin, int64_t end, int64_t by)
+{
+    if (end > begin) {
+        change up = { begin, by }, down = { end, -by };
+        ti_vec_push(list, up);
+        ti_vec_push(list, down);
+    }
+}
+
+/* A message is on its way from its send to the end of its receive; the sends of a node are its own counter. */
+static void write_counters(writer *w, uint32_t q, changes *flight)
+{
+    const tl_node *node = &w->t->node[q];
+    changes ready = { 0 };
+    for (size_t i = 0; i < node->event.count; i++) {
+        const tl_event *e = &node->event.data[i];
+        if (tl_is_kernel(e->kind)) {
+            add_stretch(&ready, e->ready, e->start, 1);
+        }
+    }
+    write_counter(w, q, "bytes in flight", flight);
+    write_counter(w, q, "ready kernels", &ready);
+}
+
+static changes *collect_flights(const timeline *t)
+{
+    changes *flight = TI_NEW_ARRAY(changes, (size_t)t->nodes);
+    for (int q = 0; q < t->nodes; q++) {
+        for (size_t i = 0; i < t->node[q].event.count; i++) {
+            const tl_event *e = &t->node[q].event.data[i];
+            const tl_event *sent = e->kind == TI_TRACE_RECEIVE ? timeline_send_of(t, (uint32_t)q, e) : NULL;
+            if (sent) {
+                add_stretch(&flight[e->where], sent->start, e->end, (int64_t)sent->bytes);
+            }
+        }
+    }
+    return flight;
+}
+
+/* ---- all */
+
+static void write_node(writer *w, uint32_t q)
+{
+    tl_lanes lanes = { 0 };
+    char label[32];
+    snprintf(label, sizeof(label), "node %" PRIu32, q);
+    write_name(w, "process_name", q, 0, label);
+    timeline_lanes(w->t, q, ROWS, &lanes);
+    for (size_t i = 0; i < lanes.count; i++) {
+        ti_strbuf_clear(&w->name);
+        timeline_lane_name(&lanes.data[i], &w->name);
+        write_name(w, "thread_name", q, i, w->name.text);
+        for (size_t k = 0; k < lanes.data[i].event.count; k++) {
+            const tl_event *e = &w->t->node[q].event.data[lanes.data[i].event.data[k]];
+            write_span(w, e, q, i);
+            if ((e->kind == TI_TRACE_SEND || e->kind == TI_TRACE_RECEIVE) && !e->unfinished) {
+                write_flow(w, e, q, i);
+            }
+        }
+    }
+    timeline_lanes_fini(&lanes);
+}
+
+bool timeline_write_json(const timeline *t, const char *path)
+{
+    writer w = { .t = t, .file = fopen(path, "w") };
+    if (!w.file) {
+        return false;
+    }
+    changes *flight = collect_flights(t);
+    fprintf(w.file,
+            "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"tacit\":\"%d.%d.%d\",\"nodes\":%d,\"records\":%" PRIu64
+            ",\"dropped\":%" PRIu64 "},\"traceEvents\":[",
+            TACIT_VERSION_MAJOR, TACIT_VERSION_MINOR, TACIT_VERSION_PATCH, t->nodes, t->records, t->dropped);
+    for (int q = 0; q < t->nodes; q++) {
+        write_node(&w, (uint32_t)q);
+        write_counters(&w, (uint32_t)q, &flight[q]);
+    }
+    fputs("\n]}\n", w.file);
+    ti_free(flight, (size_t)t->nodes * sizeof(changes));
+    ti_strbuf_fini(&w.name);
+    ti_strbuf_fini(&w.text);
+    int failed = ferror(w.file) ? EIO : 0;
+    int closed = fclose(w.file);
+    if (failed && !closed) {
+        errno = failed;
+    }
+    return !failed && !closed;
+}

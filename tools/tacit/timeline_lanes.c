@@ -1,0 +1,160 @@
+/* Which event is drawn in which row, and what it is called: see timeline.h. */
+#include "timeline.h"
+
+#include "ir/collective.h"
+
+#include <stdlib.h>
+
+const char *timeline_kind_name(uint8_t kind)
+{
+    static const char *const names[TI_TRACE_KINDS] = {
+        [TI_TRACE_NONE] = "",
+        [TI_TRACE_TASK] = "submission",
+        [TI_TRACE_WAIT] = "wait",
+        [TI_TRACE_COMMANDS] = "commands",
+        [TI_TRACE_INSTRUCTIONS] = "instructions",
+        [TI_TRACE_WINDOW] = "window",
+        [TI_TRACE_ALLOC] = "alloc",
+        [TI_TRACE_FREE] = "free",
+        [TI_TRACE_COPY] = "copy",
+        [TI_TRACE_KERNEL] = "kernel",
+        [TI_TRACE_HOST] = "host task",
+        [TI_TRACE_COLLECTIVE_HOST] = "task on every node",
+        [TI_TRACE_SEND] = "send",
+        [TI_TRACE_RECEIVE] = "receive",
+        [TI_TRACE_COLLECTIVE] = "collective",
+        [TI_TRACE_REDUCE] = "reduction",
+        [TI_TRACE_FENCE] = "fence",
+        [TI_TRACE_EPOCH] = "epoch",
+        [TI_TRACE_HORIZON] = "horizon",
+        [TI_TRACE_PART] = "kernel",
+    };
+    return kind < TI_TRACE_KINDS ? names[kind] : "";
+}
+
+void timeline_event_name(const timeline *t, const tl_event *e, ti_strbuf *out)
+{
+    static const char *const causes[TI_CAUSES] = { "back-pressure", "back-pressure", "result of a fence", "all tasks",
+                                                   "the other nodes" };
+    const char *name = timeline_name(t, e->name);
+    if (e->kind == TI_TRACE_WAIT) {
+        ti_strbuf_add(out, "wait: %s", e->number < TI_CAUSES ? causes[e->number] : "");
+    } else if (e->kind == TI_TRACE_WINDOW) {
+        ti_strbuf_add(out, "window");
+    } else if (e->kind == TI_TRACE_COLLECTIVE && e->where < TI_PATTERN_KINDS) {
+        ti_strbuf_add(out, "%s", ti_pattern_name((ti_pattern)e->where));
+    } else if (*name) {
+        ti_strbuf_add(out, "%s", name);
+    } else {
+        ti_strbuf_add(out, "task %u", e->task);
+    }
+}
+
+void timeline_lane_name(const tl_lane *lane, ti_strbuf *out)
+{
+    static const char *const names[] = { "program", "planning", "worker", "memory", "messages" };
+    bool numbered = lane->kind == TL_LANE_WORKER || (lane->kind == TL_LANE_MESSAGES && lane->index > 0);
+    ti_strbuf_add(out, numbered ? "%s %d" : "%s", names[lane->kind], lane->index);
+}
+
+/* False: it is not drawn, since another event shows it. */
+static bool lane_of(const tl_event *e, tl_lane_kind *kind)
+{
+    switch ((ti_trace_kind)e->kind) {
+    case TI_TRACE_TASK:
+    case TI_TRACE_WAIT:
+        *kind = TL_LANE_PROGRAM;
+        return true;
+    case TI_TRACE_COMMANDS:
+    case TI_TRACE_INSTRUCTIONS:
+        *kind = TL_LANE_PLANNER;
+        return true;
+    case TI_TRACE_ALLOC:
+    case TI_TRACE_FREE:
+    case TI_TRACE_COPY:
+    case TI_TRACE_REDUCE:
+    case TI_TRACE_WINDOW:
+        *kind = TL_LANE_MEMORY;
+        return true;
+    case TI_TRACE_SEND:
+    case TI_TRACE_RECEIVE:
+    case TI_TRACE_COLLECTIVE:
+        *kind = TL_LANE_MESSAGES;
+        return true;
+    case TI_TRACE_PART:
+        *kind = TL_LANE_WORKER;
+        return true;
+    case TI_TRACE_COLLECTIVE_HOST: /* on a thread of its own */
+        *kind = TL_LANE_MEMORY;
+        return true;
+    case TI_TRACE_KERNEL:
+    case TI_TRACE_HOST:
+    case TI_TRACE_FENCE:
+    case TI_TRACE_EPOCH:
+    case TI_TRACE_HORIZON:
+    case TI_TRACE_NONE:
+    case TI_TRACE_KINDS:
+        break;
+    }
+    if (e->unfinished) {
+        *kind = TL_LANE_MEMORY;
+    }
+    return e->unfinished;
+}
+
+static tl_lane *lane_at(tl_lanes *out, size_t first, tl_lane_kind kind, int index, uint32_t node)
+{
+    for (size_t i = first; i < out->count; i++) {
+        if (out->data[i].kind == kind && out->data[i].index == index) {
+            return &out->data[i];
+        }
+    }
+    tl_lane fresh = { .node = node, .kind = kind, .index = index, .end = INT64_MIN };
+    ti_vec_push(out, fresh);
+    return &out->data[out->count - 1];
+}
+
+/* What overlaps in one lane goes to the next row, to the last one if there is no room. */
+static void add_event(tl_lanes *out, size_t first, tl_lane_kind kind, const tl_event *e, uint32_t index, uint32_t node,
+                      int rows)
+{
+    tl_lane *lane = NULL;
+    int row = kind == TL_LANE_WORKER ? (int)e->where : 0;
+    for (int i = 0; i < rows; i++) {
+        lane = lane_at(out, first, kind, kind == TL_LANE_MESSAGES ? i : row, node);
+        if (kind != TL_LANE_MESSAGES || lane->end <= e->start) {
+            break;
+        }
+    }
+    ti_vec_push(&lane->event, index);
+    lane->end = TI_MAX(lane->end, e->end);
+}
+
+static int in_order(const void *a, const void *b)
+{
+    const tl_lane *x = a, *y = b;
+    return x->kind != y->kind ? (int)x->kind - (int)y->kind : x->index - y->index;
+}
+
+void timeline_lanes(const timeline *t, uint32_t q, int message_rows, tl_lanes *out)
+{
+    const tl_node *node = &t->node[q];
+    size_t first = out->count;
+    tl_lane_kind kind;
+    for (uint32_t i = 0; i < node->event.count; i++) {
+        if (lane_of(&node->event.data[i], &kind)) {
+            add_event(out, first, kind, &node->event.data[i], i, q, message_rows);
+        }
+    }
+    if (out->count > first) {
+        qsort(out->data + first, out->count - first, sizeof(tl_lane), in_order);
+    }
+}
+
+void timeline_lanes_fini(tl_lanes *lanes)
+{
+    for (size_t i = 0; i < lanes->count; i++) {
+        ti_vec_fini(&lanes->data[i].event);
+    }
+    ti_vec_fini(lanes);
+}
