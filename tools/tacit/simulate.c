@@ -98,14 +98,10 @@ static int simulate_once(const simulate_options *o, const char *folder, long nod
     setenv("TACIT_DRY_RUN", setting, 1);
     setenv("TACIT_SIMULATE_REPORT", report, 1);
     unlink(report);
-    if (isatty(2)) {
-        dprintf(2, "\rsimulating %ld nodes ... ", nodes);
-    }
+    tool_progress("tacit simulate: %ld nodes", nodes);
     tool_hint_later();
     int status = tool_run_quietly(o->path, o->program, &output, &how);
-    if (isatty(2)) {
-        dprintf(2, "\r\033[K");
-    }
+    tool_progress_end();
     bool there = status == TOOL_OK && !tool_caught() && tool_json_read_simulation(report, out);
     if (tool_caught()) {
         status = 128 + tool_caught();
