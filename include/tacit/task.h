@@ -160,6 +160,8 @@ typedef struct tacit_task {
     /* The argument bytes are the same on all nodes, which compare them (tacit_config.divergence).
      * Without it only their number is compared. */
     bool hash_args; /* default: false */
+    /* What the kernel takes for one item on one worker, for `tacit simulate`; nothing else looks at it. */
+    double cost; /* in nanoseconds; default: 0, as the machine's file says. The same on all nodes. */
 } tacit_task;
 
 /* In an initialiser of tacit_task: the kernel's arguments are a copy of the struct `x`. */

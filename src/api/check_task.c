@@ -465,6 +465,10 @@ static tacit_status check_hints(tacit_context *ctx, const tacit_task *t, const c
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "task '%s': hint .priority is %d; use -%d to %d", name,
                                 h->priority, MAX_PRIORITY, MAX_PRIORITY);
     }
+    if (TI_UNLIKELY(!(t->cost >= 0) || t->cost > 1e18)) {
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
+                                "task '%s': .cost is %g ns per item; give a number from 0 to 1e18", name, t->cost);
+    }
     if (h->weights && h->split == TACIT_SPLIT_2D) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "task '%s': hint .weights needs a 1D split", name);
     }

@@ -16,7 +16,7 @@
 
 enum {
     MAX_WORDS = 512,
-    HEADER_WORDS = 23,
+    HEADER_WORDS = 24,
     ACCESS_WORDS = 3 + 4 * TACIT_MAX_DIMS,
     SEEN_SETS = 1024,
     SEEN_WAYS = 4,
@@ -175,6 +175,7 @@ EITHER void fields(cursor *c, const tacit_task *t, const measures *m)
     field(c, (uint64_t)(t->hint.whole_chunk | t->hint.pure << 1 | t->hint.no_collectives << 2 | t->hash_args << 3 |
                         (t->args != NULL) << 4));
     field(c, t->args_size);
+    word(c, &t->cost);
     for (int i = 0; i < TACIT_MAX_HOST_OBJECTS; i++) {
         field(c, address(t->host_object[i]));
     }

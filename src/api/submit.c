@@ -109,6 +109,7 @@ static void copy_where(const tacit_context *ctx, ti_shape *shape, ti_arena *aren
     shape->oversubscribe = one_node || everywhere ? 1 : TI_MAX(from->hint.oversubscribe, 1);
     shape->priority = from->hint.priority;
     shape->no_collectives = from->hint.no_collectives;
+    shape->cost = from->cost;
     if (from->hint.weights) {
         shape->weights = ti_arena_copy(arena, from->hint.weights, (size_t)tacit_num_nodes(ctx) * sizeof(uint32_t));
     }

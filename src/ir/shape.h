@@ -95,6 +95,7 @@ typedef struct ti_shape {
     bool in_blocks; /* gran[0] is the length of a block, one call of the kernel combines each: ir/block_tree.h */
     bool hash_args; /* nodes compare the bytes of the arguments */
     bool no_collectives;
+    double cost; /* nanoseconds per item; 0: not given */
     int priority;
     int place; /* a node, TI_PLACE_SPLIT or TI_PLACE_EVERYWHERE */
     int oversubscribe;

@@ -86,11 +86,13 @@ static uint32_t hash_op(const ti_access *access)
 static uint32_t hash_split(const ti_shape *shape, size_t weights)
 {
     bool plain = shape->gran[0] == 1 && shape->gran[1] == 1 && shape->gran[2] == 1 && shape->oversubscribe == 1 &&
-                 shape->grid[0] == 0;
+                 shape->grid[0] == 0 && shape->cost == 0;
     if (TI_LIKELY(plain && !shape->two_dimensional && !shape->weights)) {
         return 0;
     }
-    uint64_t h = (uint64_t)shape->oversubscribe << 1 | shape->two_dimensional;
+    uint64_t h;
+    memcpy(&h, &shape->cost, sizeof(h));
+    h = ti_hash_mix(h, (uint64_t)shape->oversubscribe << 1 | shape->two_dimensional);
     for (int d = 0; d < 3; d++) {
         h = ti_hash_mix(ti_hash_mix(h, (uint64_t)shape->gran[d]), (uint64_t)shape->grid[d]);
     }

@@ -71,14 +71,14 @@ void ti_platform_fini(ti_platform *p)
     ti_vec_fini(&p->kernels);
 }
 
-double ti_platform_item(const ti_platform *p, const char *task)
+double ti_platform_item(const ti_platform *p, const char *task, double cost)
 {
     for (size_t i = 0; i < p->kernels.count; i++) {
         if (strcmp(p->kernels.data[i].task, task) == 0) {
             return p->kernels.data[i].item;
         }
     }
-    return p->item;
+    return cost > 0 ? cost : p->item;
 }
 
 /* ---- values */

@@ -40,8 +40,8 @@ static void copy(ti_cluster *c, node *n, const ti_instruction *i)
 
 static double kernel_ns(ti_cluster *c, const ti_instruction *i)
 {
-    const char *name = i->task->shape->name;
-    return c->platform.start + (double)ti_box_volume(&i->as.kernel.chunk) * ti_platform_item(&c->platform, name);
+    double item = ti_platform_item(&c->platform, i->task->shape->name, i->task->shape->cost);
+    return c->platform.start + (double)ti_box_volume(&i->as.kernel.chunk) * item;
 }
 
 static void start(ti_cluster *c, node *n, const ti_instruction *i)

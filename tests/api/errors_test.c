@@ -5,6 +5,7 @@
  * process, one node; what depends on the number of nodes is refused on one node too. */
 #include "cluster.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -225,6 +226,11 @@ static void hints_are_checked(void **state)
     t.hint = (tacit_hints){ .split = TACIT_SPLIT_2D, .weights = weights };
     refused(f, t, TACIT_ERROR_ARGUMENT, ".weights|1D");
     t.hint = (tacit_hints){ 0 };
+    t.cost = -0.5;
+    refused(f, t, TACIT_ERROR_ARGUMENT, ".cost is -0.5 ns per item|from 0 to 1e18");
+    t.cost = NAN;
+    refused(f, t, TACIT_ERROR_ARGUMENT, ".cost");
+    t.cost = 0;
     t.args_size = 8;
     refused(f, t, TACIT_ERROR_ARGUMENT, ".args is NULL|.args_size is 8|TACIT_ARGS");
     t.args = &t;

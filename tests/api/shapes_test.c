@@ -101,7 +101,7 @@ static void assert_same_task(const ti_task *x, const ti_task *y)
                 x->shape->priority == y->shape->priority && x->shape->two_dimensional == y->shape->two_dimensional &&
                 x->shape->oversubscribe == y->shape->oversubscribe &&
                 x->shape->no_collectives == y->shape->no_collectives && x->shape->hash_args == y->shape->hash_args &&
-                x->shape->orders == y->shape->orders);
+                x->shape->orders == y->shape->orders && x->shape->cost == y->shape->cost);
     assert_int_equal(x->shape->args_size, y->shape->args_size);
     assert_true(x->shape->args_size == 0 || memcmp(x->args, y->args, x->shape->args_size) == 0);
     assert_true(!x->shape->weights == !y->shape->weights);
@@ -228,6 +228,12 @@ static void by_messages(const setting *s, tacit_task *t)
     t->hint.no_collectives = true;
 }
 
+static void costly(const setting *s, tacit_task *t)
+{
+    (void)s;
+    t->cost = 2.5;
+}
+
 static void hashed(const setting *s, tacit_task *t)
 {
     (void)s;
@@ -241,10 +247,10 @@ static void weighted(const setting *s, tacit_task *t)
     t->hint.weights = weights;
 }
 
-static change *const changes[] = { rename_it,  other_kernel,  smaller,       shifted, other_halo,     other_kind,
-                                   other_mode, other_buffers, fewer,         reduced, placed,         on_host,
-                                   split_2d,   coarse,        urgent,        whole,   oversubscribed, weighted,
-                                   hashed,     by_messages,   with_arguments };
+static change *const changes[] = { rename_it,  other_kernel,  smaller,        shifted, other_halo,     other_kind,
+                                   other_mode, other_buffers, fewer,          reduced, placed,         on_host,
+                                   split_2d,   coarse,        urgent,         whole,   oversubscribed, weighted,
+                                   hashed,     by_messages,   with_arguments, costly };
 
 /* What the description makes where nothing has been submitted before, changed or (NULL) not. */
 static const ti_task *submit_fresh(setting *fresh, change *how)
@@ -364,7 +370,8 @@ static bool says_nothing(size_t at, uint32_t accesses)
     return IS(name) || IS(args) || IS(hint.weights) || AFTER(range, offsetof(tacit_task, offset)) ||
            AFTER(on, offsetof(tacit_task, place)) || AFTER(place, offsetof(tacit_task, hint)) ||
            AFTER(hint.pure, offsetof(tacit_task, hint.weights)) ||
-           AFTER(hint.no_collectives, offsetof(tacit_task, host_object)) || AFTER(hash_args, sizeof(tacit_task)) ||
+           AFTER(hint.no_collectives, offsetof(tacit_task, host_object)) ||
+           AFTER(hash_args, offsetof(tacit_task, cost)) ||
            IN(offsetof(tacit_task, range) + sizeof(((tacit_range *)0)->size) + sizeof(int),
               offsetof(tacit_task, offset)) ||
            AFTER(hint.split, offsetof(tacit_task, hint.granularity));

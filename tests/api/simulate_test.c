@@ -314,6 +314,30 @@ static void planning(tacit_context *ctx, int nodes, size_t elements)
     }
 }
 
+static void costs(tacit_context *ctx, int nodes, size_t elements)
+{
+    tacit_buffer *b = new_buffer(ctx, "own", (size_t)nodes * elements);
+    for (int i = 0; i < 2; i++) {
+        const tacit_task task = { .name = i ? "named" : "costly",
+                                  .range = TACIT_RANGE((size_t)nodes * elements),
+                                  .kernel = { .host = never },
+                                  .access = { i ? tacit_update(b, tacit_one_to_one())
+                                                : tacit_write(b, tacit_one_to_one()) },
+                                  .cost = 2.5 };
+        assert_int_equal(tacit_submit(ctx, &task), TACIT_OK);
+    }
+}
+
+/* A file knows better than the program, and the program better than what a file says of all kernels. */
+static void kernels_cost_what_the_program_says(void **state)
+{
+    (void)state;
+    write_platform(NETWORK FREE "item = 7 ns\nkernel named = 3 ns\n");
+    assert_ns(simulate(costs, 3, 1000, 0), 2500 + 3000 + the_end(3));
+    write_platform(NETWORK FREE "item = 7 ns\n");
+    assert_ns(simulate(costs, 3, 1000, 0), 2500 + 2500 + the_end(3));
+}
+
 /* The longest stage is what counts: here the program itself, then the planner, then the kernels. */
 static void the_longest_stage_counts(void **state)
 {
@@ -486,6 +510,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(ports_work_side_by_side),
         cmocka_unit_test(all_gathers_take_the_time_of_their_algorithm),
         cmocka_unit_test(a_binomial_broadcast_takes_its_time),
+        cmocka_unit_test(kernels_cost_what_the_program_says),
         cmocka_unit_test(the_longest_stage_counts),
         cmocka_unit_test(programs_wait),
         cmocka_unit_test(runs_are_the_same_every_time),

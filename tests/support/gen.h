@@ -77,6 +77,7 @@ typedef struct gen_task {
     int split, oversubscribe, priority;
     size_t granularity[3];
     bool whole_chunk, no_collectives;
+    double cost;
     unsigned objects;  /* host objects that it names, one bit each */
     uint32_t *weights; /* one per node, or NULL */
 } gen_task;

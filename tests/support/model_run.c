@@ -230,9 +230,12 @@ static bool submit(runner *r, size_t step)
     kernel_args args = { r->program, step, r->result, r->hall };
     char name[24];
     snprintf(name, sizeof(name), "step %zu", step);
-    tacit_task task = {
-        .name = name, .range = t->range, .kernel = { .host = kernel }, TACIT_ARGS(args), .on = (tacit_on)t->on
-    };
+    tacit_task task = { .name = name,
+                        .range = t->range,
+                        .kernel = { .host = kernel },
+                        TACIT_ARGS(args),
+                        .on = (tacit_on)t->on,
+                        .cost = t->cost };
     task.hint = (tacit_hints){ .split = t->split,
                                .oversubscribe = t->oversubscribe,
                                .priority = t->priority,
