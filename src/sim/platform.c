@@ -101,6 +101,11 @@ static bool parse_value(const char *text, unit wanted, double *out)
     return false;
 }
 
+bool ti_platform_time(const char *text, double *ns)
+{
+    return parse_value(text, TIME, ns);
+}
+
 static bool set_kernel(ti_platform *p, const char *task, const char *value)
 {
     double item;

@@ -46,8 +46,10 @@ bool ti_platform_read(ti_platform *p, const char *path, ti_strbuf *why);
 /* Whether all keys without a default were in some file. */
 bool ti_platform_is_complete(const ti_platform *p, ti_strbuf *why);
 
-/* Time per item of a kernel of tasks with this name: what a file says of it, or else what the program does (0: nothing),
- * or else that of any kernel. */
+/* A time with its unit, such as "2.5 us". False if it is not one. */
+bool ti_platform_time(const char *text, double *ns);
+/* Time per item of a kernel of tasks with this name: what a file says of it, or what the program does (0: nothing),
+ * or that of any kernel. */
 double ti_platform_item(const ti_platform *p, const char *task, double cost);
 
 #endif

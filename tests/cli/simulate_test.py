@@ -87,6 +87,33 @@ def options():
         fails(f"{mine}:1: latency is '-1 us'", "--nodes", "4", "--network", mine, *nbody)
 
 
+def heat():
+    """The formula of one step at a time, and what the filling and the end add to it."""
+    done = run("--heat1d", "500000,64", "--nodes", "8", "--threads", "1,6,100", "--latency", "200us", "--item", "3 ns", "--window", "1,7", "--json")
+    expect(done.returncode == 0, done.stderr)
+    result = json.loads(done.stdout)
+    expect([row["threads"] for row in result["rows"]] == [1, 6, 100], f"{result}")
+    for row in result["rows"]:
+        threads, beta = row["threads"], result["point_ns"]
+        for window in row["formula"]:
+            b = window["window"]
+            said = 200000 * 64 / b + beta * 64 + (64 * 500000 / 8 + 64 * b) * 3 / threads
+            expect(abs(window["ns"] - said) <= 1, f"{window['ns']}, not {said}")
+        # No redundant work, but two points through one port; the kernel that fills, and three steps of the meeting at the end.
+        exact = 64 * (200000 + beta + 7 * beta / 8) + 65 * 500000 / 8 * 3 / threads + 3 * 200000
+        expect(abs(row["ns"] - exact) < 2, f"{threads} threads: {row['ns']}, not {exact}")
+        expect(row["messages"] == 64 * 14 + 3 * 8, f"{row['messages']} messages")
+    table = run("--heat1d", "10000,20", "--latency", "10us").stdout
+    expect("best window" in table and len(table.splitlines()) == 9, table)
+    fails("--heat1d is '5', but must be POINTS,STEPS", "--heat1d", "5", status=2)
+    fails("--heat1d is '5,x', but must be up to", "--heat1d", "5,x", status=2)
+    fails("--latency is 'soon', but must be a time", "--heat1d", "50,5", "--latency", "soon", status=2)
+    fails("--item is '-1ns', but must be a time", "--heat1d", "50,5", "--item", "-1ns", status=2)
+    fails("one to --nodes", "--heat1d", "50,5", "--nodes", "2,4", status=2)
+    fails("leave out", "--heat1d", "50,5", *nbody, status=2)
+    fails("there is no network", "--heat1d", "50,5", "--network", "string", status=2)
+
+
 def errors():
     fails("no program is given", status=2)
     fails("was not found", "no-such-program", status=127)
@@ -103,6 +130,7 @@ def errors():
 scaling()
 networks()
 options()
+heat()
 errors()
 print("\n".join(failures + [f"simulate: {len(failures)} failures"]))
 sys.exit(1 if failures else 0)

@@ -1,10 +1,10 @@
-/* Lists of numbers of nodes, which `plan` and `simulate` take. See tool.h. */
+/* Lists of numbers, which `plan` and `simulate` take. See tool.h. */
 #include "tool.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-int tool_parse_counts(tool_counts *out, const char *list, long most)
+int tool_parse_counts(tool_counts *out, const char *list, long most, const char *option)
 {
     const char *at = list;
     for (out->count = 0; out->count < TOOL_MOST_COUNTS;) {
@@ -20,6 +20,6 @@ int tool_parse_counts(tool_counts *out, const char *list, long most)
         }
         at = end + 1;
     }
-    return tool_fail(TOOL_USAGE, "--nodes is '%s', but must be up to %d numbers from 1 to %ld, such as 4,64,1024", list,
-                     TOOL_MOST_COUNTS, most);
+    return tool_fail(TOOL_USAGE, "%s is '%s', but must be up to %d numbers from 1 to %ld, such as 4,64,1024", option,
+                     list, TOOL_MOST_COUNTS, most);
 }

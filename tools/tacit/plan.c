@@ -271,10 +271,10 @@ static int take_late_counts(plan_options *o)
     char *const *after = o->program + 1;
     int used = 0, status = TOOL_OK;
     if (after[0] && strcmp(after[0], "--nodes") == 0 && after[1]) {
-        status = tool_parse_counts(&o->nodes, after[1], MOST_NODES);
+        status = tool_parse_counts(&o->nodes, after[1], MOST_NODES, "--nodes");
         used = 2;
     } else if (after[0] && strncmp(after[0], "--nodes=", 8) == 0) {
-        status = tool_parse_counts(&o->nodes, after[0] + 8, MOST_NODES);
+        status = tool_parse_counts(&o->nodes, after[0] + 8, MOST_NODES, "--nodes");
         used = 1;
     }
     if (used) {
@@ -318,7 +318,7 @@ int tool_plan_command(int argc, char **argv)
             return TOOL_OK;
         }
         o.json |= c == 'j';
-        status = c == 'n'   ? tool_parse_counts(&o.nodes, optarg, MOST_NODES)
+        status = c == 'n'   ? tool_parse_counts(&o.nodes, optarg, MOST_NODES, "--nodes")
                  : c == 'j' ? TOOL_OK
                             : tool_wrong_option(argv, options);
     }

@@ -2,7 +2,7 @@
  *
  * The program is run dry once for each number of nodes; the library executes the plans of all nodes on a simulated
  * cluster (TACIT_SIMULATE) and writes a report, from which a row comes. */
-#include "report.h"
+#include "simulate.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_SIMULATED = 4096, SHOWN_PATHS = 8 };
+enum { MOST_SIMULATED = 4096, MOST_POINTS = 1000000000, MOST_THREADS = 4096, SHOWN_PATHS = 8 };
 
 static const char usage[] =
     "Usage: tacit simulate [OPTIONS] PROGRAM [OPTIONS] [ARGUMENTS]\n"
@@ -26,6 +26,9 @@ static const char usage[] =
     "  --machine NAME|FILE  of each node (cores-16)\n"
     "  --kernel TASK=TIME   time per item of the kernels of tasks with this name, on one worker, such as stencil=2.5ns; may be repeated\n"
     "  --json               the same as JSON\n"
+    "  --heat1d N,M         no PROGRAM, but M steps of the heat equation on N points, on one number of nodes, with --threads LIST for\n"
+    "                       each node, --latency TIME of messages without overheads, --item TIME for one point on one thread, and\n"
+    "                       --window LIST: steps in one exchange, of which the formula is printed beside the simulated time of one\n"
     "  -h, --help           this text\n"
     "\n"
     "Networks: hdr, edr-2, qdr, omni-path, ethernet-100, ethernet-10. Machines: cores-16, cores-32. doc/simulation.md says what is in\n"
@@ -35,96 +38,7 @@ static const char usage[] =
     "waiting for messages, for plans, because the program must not run further ahead, or with nothing to do; messages and bytes of all\n"
     "nodes. Below: the critical path of the largest number of nodes, by task.\n";
 
-typedef struct simulate_options {
-    tool_counts nodes;
-    const char *network, *machine;
-    ti_strbuf kernels; /* as lines of a file */
-    bool json;
-    char **program;
-    char *path;
-} simulate_options;
-
-/* ---------------------------------------------------------------- one simulation */
-
-/* A file, or the name of one that comes with tacit. NULL: neither; free with ti_strfree. */
-static char *platform_path(const char *name)
-{
-    ti_strbuf text = { 0 };
-    char *prefix = strchr(name, '/') || access(name, R_OK) == 0 ? NULL : tool_prefix(), *path;
-    if (prefix) {
-        ti_strbuf_add(&text, "%s/share/tacit/platforms/%s.txt", prefix, name);
-    }
-    path = prefix && access(ti_strbuf_text(&text), R_OK) == 0 ? ti_strdup(text.text)
-           : access(name, R_OK) == 0                          ? ti_strdup(name)
-                                                              : NULL;
-    ti_strbuf_fini(&text);
-    ti_strfree(prefix);
-    return path;
-}
-
-static int set_platform(const simulate_options *o, const char *folder)
-{
-    const char *names[] = { o->network, o->machine };
-    ti_strbuf files = { 0 }, kernels = { 0 };
-    int status = TOOL_OK;
-    for (int i = 0; i < 2 && status == TOOL_OK; i++) {
-        char *path = platform_path(names[i]);
-        if (!path) {
-            status = tool_fail(
-                TOOL_USAGE, "there is no %s '%s': it is neither a file nor one of the names in `tacit simulate --help`",
-                i ? "machine" : "network", names[i]);
-        } else {
-            ti_strbuf_add(&files, "%s:", path);
-        }
-        ti_strfree(path);
-    }
-    ti_strbuf_add(&kernels, "%s/kernels", folder);
-    if (status == TOOL_OK && !ti_strbuf_write(&o->kernels, kernels.text)) {
-        status = tool_fail(TOOL_FAILURE, "cannot write %s: %s", kernels.text, strerror(errno));
-    }
-    ti_strbuf_add(&files, "%s", kernels.text);
-    setenv("TACIT_SIMULATE", files.text, 1);
-    ti_strbuf_fini(&files);
-    ti_strbuf_fini(&kernels);
-    return status;
-}
-
-static int simulate_once(const simulate_options *o, const char *folder, long nodes, tool_simulation *out)
-{
-    char report[256], setting[64];
-    int output = -1, how = 0;
-    snprintf(report, sizeof(report), "%s/report.json", folder);
-    snprintf(setting, sizeof(setting), "%ld", nodes);
-    setenv("TACIT_DRY_RUN", setting, 1);
-    setenv("TACIT_SIMULATE_REPORT", report, 1);
-    unlink(report);
-    tool_progress("tacit simulate: %ld nodes", nodes);
-    tool_hint_later();
-    int status = tool_run_quietly(o->path, o->program, &output, &how);
-    tool_progress_end();
-    bool there = status == TOOL_OK && !tool_caught() && tool_json_read_simulation(report, out);
-    if (tool_caught()) {
-        status = 128 + tool_caught();
-    } else if (status == TOOL_OK && !there) {
-        tool_show_output(output);
-        status = tool_fail(TOOL_FAILURE, "%s was not simulated on %ld nodes (see above)", o->program[0], nodes);
-    }
-    unlink(report);
-    close(output);
-    return status;
-}
-
 /* ---------------------------------------------------------------- rows */
-
-static void print_time(double ns)
-{
-    static const char *const unit[] = { "ns", "us", "ms", "s" };
-    int i = 0;
-    for (; ns >= 1000 && i < 3; i++) {
-        ns /= 1000;
-    }
-    printf(" %8.*f %-2s", ns < 10 ? 3 : ns < 100 ? 2 : 1, ns, unit[i]);
-}
 
 static void print_rows(const tool_simulation *row, size_t count)
 {
@@ -134,7 +48,7 @@ static void print_rows(const tool_simulation *row, size_t count)
         const tool_simulation *r = &row[i];
         double speed = r->ns > 0 ? row[0].ns / r->ns : 0, more = (double)r->nodes / (double)row[0].nodes;
         printf("%8ld", r->nodes);
-        print_time(r->ns);
+        simulate_print_time(r->ns);
         printf(" %9.2f %6.2f ", speed, speed / more);
         printf(" %8.1f %9.1f %9.1f %6.1f %6.1f %10" PRIu64 " %12" PRIu64 "\n", 100 * r->use[0], 100 * r->use[1],
                100 * r->use[2], 100 * r->use[3], 100 * r->use[4], r->messages, r->bytes);
@@ -144,35 +58,20 @@ static void print_rows(const tool_simulation *row, size_t count)
            100 * last->least_busy, 100 * last->most_busy);
     for (size_t i = 0; i < last->paths && i < SHOWN_PATHS; i++) {
         printf("  %-24.24s", last->path[i].name);
-        print_time(last->path[i].ns);
+        simulate_print_time(last->path[i].ns);
         printf(" %6.1f %%\n", last->ns > 0 ? 100 * last->path[i].ns / last->ns : 0);
     }
 }
 
-void tool_simulation_fini(tool_simulation *s)
-{
-    for (size_t i = 0; i < s->paths; i++) {
-        ti_strfree(s->path[i].name);
-    }
-    ti_free(s->path, (s->paths ? s->paths : 1) * sizeof(*s->path));
-    *s = (tool_simulation){ 0 };
-}
-
 static int run(const simulate_options *o)
 {
-    char folder[] = "/tmp/tacit-simulate-XXXXXX", kernels[64];
+    char folder[64];
     tool_simulation row[TOOL_MOST_COUNTS] = { 0 };
-    tool_catch_signals();
-    if (!mkdtemp(folder)) {
-        return tool_fail(TOOL_FAILURE, "nothing can be written to /tmp: %s", strerror(errno));
-    }
-    int status = set_platform(o, folder);
+    int status = simulate_folder(folder, sizeof(folder));
     for (size_t i = 0; i < o->nodes.count && status == TOOL_OK; i++) {
         status = simulate_once(o, folder, o->nodes.number[i], &row[i]);
     }
-    snprintf(kernels, sizeof(kernels), "%s/kernels", folder);
-    unlink(kernels);
-    rmdir(folder);
+    simulate_clean(folder);
     if (status == TOOL_OK && o->json) {
         status = tool_json_simulations(row, o->nodes.count);
     } else if (status == TOOL_OK) {
@@ -196,26 +95,52 @@ static int add_kernel(simulate_options *o, const char *text)
     if (!equals || equals == text || digits == 0 || strchr(text, '\n')) {
         return tool_fail(TOOL_USAGE, "--kernel is '%s', but must be TASK=TIME, such as stencil=2.5ns", text);
     }
-    ti_strbuf_add(&o->kernels, "kernel %.*s = %.*s %s\n", (int)(equals - text), text, (int)digits, equals + 1,
+    ti_strbuf_add(&o->lines, "kernel %.*s = %.*s %s\n", (int)(equals - text), text, (int)digits, equals + 1,
                   equals + 1 + digits);
     return TOOL_OK;
 }
 
 static const struct option options[] = {
-    { "nodes", required_argument, NULL, 'n' },
-    { "network", required_argument, NULL, 'w' },
-    { "machine", required_argument, NULL, 'm' },
-    { "kernel", required_argument, NULL, 'k' },
-    { "json", no_argument, NULL, 'j' },
-    { "help", no_argument, NULL, 'h' },
-    { NULL, 0, NULL, 0 },
+    { "nodes", required_argument, NULL, 'n' },   { "network", required_argument, NULL, 'w' },
+    { "machine", required_argument, NULL, 'm' }, { "kernel", required_argument, NULL, 'k' },
+    { "heat1d", required_argument, NULL, 'e' },  { "threads", required_argument, NULL, 't' },
+    { "latency", required_argument, NULL, 'l' }, { "item", required_argument, NULL, 'i' },
+    { "window", required_argument, NULL, 'b' },  { "json", no_argument, NULL, 'j' },
+    { "help", no_argument, NULL, 'h' },          { NULL, 0, NULL, 0 },
 };
+
+/* "N,M" */
+static int parse_heat(simulate_options *o, const char *text)
+{
+    tool_counts both;
+    if (tool_parse_counts(&both, text, MOST_POINTS, "--heat1d") != TOOL_OK) {
+        return TOOL_USAGE;
+    }
+    if (both.count != 2) {
+        return tool_fail(TOOL_USAGE, "--heat1d is '%s', but must be POINTS,STEPS, such as 100000,64", text);
+    }
+    o->points = both.number[0];
+    o->steps = both.number[1];
+    return TOOL_OK;
+}
 
 static int take_option(simulate_options *o, int c)
 {
     switch (c) {
+    case 'e':
+        return parse_heat(o, optarg);
+    case 't':
+        return tool_parse_counts(&o->threads, optarg, MOST_THREADS, "--threads");
+    case 'b':
+        return tool_parse_counts(&o->windows, optarg, MOST_POINTS, "--window");
+    case 'l':
+        o->latency = optarg;
+        return TOOL_OK;
+    case 'i':
+        o->item = optarg;
+        return TOOL_OK;
     case 'n':
-        return tool_parse_counts(&o->nodes, optarg, MOST_SIMULATED);
+        return tool_parse_counts(&o->nodes, optarg, MOST_SIMULATED, "--nodes");
     case 'w':
         o->network = optarg;
         return TOOL_OK;
@@ -278,7 +203,12 @@ static int check_program(simulate_options *o, int argc, char **argv)
 
 int tool_simulate(int argc, char **argv)
 {
-    simulate_options o = { .nodes = { { 1, 4, 16, 64 }, 4 }, .network = "hdr", .machine = "cores-16" };
+    simulate_options o = { .network = "hdr",
+                           .machine = "cores-16",
+                           .threads = { { 1, 4, 16, 64 }, 4 },
+                           .windows = { { 1, 2, 4, 8, 16 }, 5 },
+                           .latency = "1us",
+                           .item = "1ns" };
     char name[] = "tacit simulate";
     argv[0] = name; /* for the messages of getopt */
     int status = TOOL_OK;
@@ -289,11 +219,15 @@ int tool_simulate(int argc, char **argv)
         }
         status = c == '?' ? tool_wrong_option(argv, options) : take_option(&o, c);
     }
-    status = status == TOOL_OK ? check_program(&o, argc, argv) : status;
-    if (status == TOOL_OK) {
-        status = run(&o);
+    if (status == TOOL_OK && o.points) {
+        status = optind < argc ? tool_fail(TOOL_USAGE, "--heat1d needs no program; leave out '%s'", argv[optind])
+                               : simulate_heat1d(&o);
+    } else if (status == TOOL_OK) {
+        status = check_program(&o, argc, argv);
+        o.nodes = o.nodes.count ? o.nodes : (tool_counts){ { 1, 4, 16, 64 }, 4 };
+        status = status == TOOL_OK ? run(&o) : status;
     }
-    ti_strbuf_fini(&o.kernels);
+    ti_strbuf_fini(&o.lines);
     ti_strfree(o.path);
     return status;
 }

@@ -80,13 +80,13 @@ tool_mpi tool_mpi_of_launcher(const char *path);
 /* Whether one process may read another's memory, which Open MPI uses for long messages where it can. */
 bool tool_can_read_processes(void);
 
-/* Numbers of nodes, with commas between them, from 1 to `most`. TOOL_OK, or TOOL_USAGE after a sentence. */
+/* Numbers with commas between them, from 1 to `most`; `option` for the sentence. TOOL_OK, or TOOL_USAGE after it. */
 enum { TOOL_MOST_COUNTS = 32 };
 typedef struct tool_counts {
     long number[TOOL_MOST_COUNTS];
     size_t count;
 } tool_counts;
-int tool_parse_counts(tool_counts *out, const char *list, long most);
+int tool_parse_counts(tool_counts *out, const char *list, long most, const char *option);
 /* A number of nodes, from 1 on. TOOL_OK, or TOOL_USAGE after a sentence. */
 int tool_parse_nodes(const char *text, int *out);
 void tool_print_settings(void);

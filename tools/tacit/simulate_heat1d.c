@@ -1,0 +1,152 @@
+/* tacit simulate --heat1d: the setting of Eijkhout, Task Graph Transformations for Latency Tolerance, 2022, sections
+ * 2.1 and 4. See simulate.h.
+ *
+ * Messages take a latency and their bytes, nothing else; kernels take a time per point, divided among the threads of a
+ * node; planning is free. Windows of several steps are not executed yet: of them only the formula is printed. */
+#include "simulate.h"
+
+#include "sim/platform.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { POINT_BYTES = 8 };
+
+typedef struct heat {
+    double latency, byte_time, item;
+    long nodes;
+} heat;
+
+/* "10us" or "10 us". */
+static int parse_time(const char *option, const char *text, double *ns)
+{
+    char spaced[64];
+    size_t digits = strspn(text, "0123456789.eE+-");
+    snprintf(spaced, sizeof(spaced), "%.*s %s", (int)digits, text, text + digits + strspn(text + digits, " "));
+    if (!ti_platform_time(spaced, ns)) {
+        return tool_fail(TOOL_USAGE, "%s is '%s', but must be a time, such as 2.5us", option, text);
+    }
+    return TOOL_OK;
+}
+
+static int read_network(const simulate_options *o, heat *h)
+{
+    ti_platform platform;
+    ti_strbuf why = { 0 };
+    char *path = simulate_platform(o->network);
+    ti_platform_init(&platform);
+    int status = TOOL_OK;
+    if (!path) {
+        status = tool_fail(TOOL_USAGE, "there is no network '%s'; see `tacit simulate --help`", o->network);
+    } else if (!ti_platform_read(&platform, path, &why)) {
+        status = tool_fail(TOOL_FAILURE, "%s", ti_strbuf_text(&why));
+    }
+    h->byte_time = platform.byte_time;
+    ti_platform_fini(&platform);
+    ti_strbuf_fini(&why);
+    ti_strfree(path);
+    return status;
+}
+
+/* Section 2.1: latency M / b + transfer of M points + (M N / p + M b) updates. */
+static double formula(const simulate_options *o, const heat *h, double threads, double window)
+{
+    double n = (double)o->points, m = (double)o->steps, beta = POINT_BYTES * h->byte_time;
+    return h->latency * m / window + beta * m + (m * n / (double)h->nodes + m * window) * h->item / threads;
+}
+
+static void set_lines(simulate_options *o, const heat *h, long threads)
+{
+    ti_strbuf_clear(&o->lines);
+    ti_strbuf_add(&o->lines,
+                  "latency = %.17g ns\nsend_overhead = 0 ns\nreceive_overhead = 0 ns\ngap = 0 ns\nworkers = %ld\n"
+                  "item = %.17g ns\nstart = 0 ns\ntask = 0 ns\ncommand = 0 ns\ninstruction = 0 ns\n",
+                  h->latency, threads, h->item);
+}
+
+static void print_rows(const simulate_options *o, const heat *h, const tool_simulation *row)
+{
+    printf("The heat equation in one dimension: %ld points, %ld steps, %ld nodes; latency %g us, %g ns for a point to\n"
+           "travel, %g ns to compute one on one thread. The points of a node are divided among its threads.\n\n",
+           o->points, o->steps, h->nodes, 1e-3 * h->latency, POINT_BYTES * h->byte_time, h->item);
+    printf("%8s %11s  formula for windows of\n%20s", "threads", "simulated", "");
+    for (size_t i = 0; i < o->windows.count; i++) {
+        printf(" %11ld", o->windows.number[i]);
+    }
+    printf("  best window\n");
+    for (size_t t = 0; t < o->threads.count; t++) {
+        double threads = (double)o->threads.number[t];
+        printf("%8ld", o->threads.number[t]);
+        simulate_print_time(row[t].ns);
+        for (size_t i = 0; i < o->windows.count; i++) {
+            simulate_print_time(formula(o, h, threads, (double)o->windows.number[i]));
+        }
+        printf(" %12.1f\n", h->item > 0 ? sqrt(h->latency * threads / h->item) : INFINITY);
+    }
+}
+
+static int print_json(const simulate_options *o, const heat *h, const tool_simulation *row)
+{
+    printf("{\n  \"points\": %ld,\n  \"steps\": %ld,\n  \"nodes\": %ld,\n  \"latency_ns\": %.17g,\n  \"item_ns\": %.17g,\n"
+           "  \"point_ns\": %.17g,\n  \"rows\": [",
+           o->points, o->steps, h->nodes, h->latency, h->item, POINT_BYTES * h->byte_time);
+    for (size_t t = 0; t < o->threads.count; t++) {
+        printf("%s\n    { \"threads\": %ld, \"ns\": %.0f, \"messages\": %" PRIu64 ", \"formula\": [", t ? "," : "",
+               o->threads.number[t], row[t].ns, row[t].messages);
+        for (size_t i = 0; i < o->windows.count; i++) {
+            printf("%s{ \"window\": %ld, \"ns\": %.0f }", i ? ", " : "", o->windows.number[i],
+                   formula(o, h, (double)o->threads.number[t], (double)o->windows.number[i]));
+        }
+        printf("] }");
+    }
+    printf("\n  ]\n}\n");
+    return TOOL_OK;
+}
+
+static int run(simulate_options *o, const heat *h)
+{
+    char folder[64], points[32], steps[32], name[] = "--heat1d", *argv[] = { name, points, steps, NULL };
+    tool_simulation row[TOOL_MOST_COUNTS] = { 0 };
+    snprintf(points, sizeof(points), "%ld", o->points);
+    snprintf(steps, sizeof(steps), "%ld", o->steps);
+    o->program = argv;
+    int status = simulate_folder(folder, sizeof(folder));
+    for (size_t t = 0; t < o->threads.count && status == TOOL_OK; t++) {
+        set_lines(o, h, o->threads.number[t]);
+        status = simulate_once(o, folder, h->nodes, &row[t]);
+    }
+    simulate_clean(folder);
+    if (status == TOOL_OK && o->json) {
+        status = print_json(o, h, row);
+    } else if (status == TOOL_OK) {
+        print_rows(o, h, row);
+    }
+    for (size_t t = 0; t < o->threads.count; t++) {
+        if (row[t].path) {
+            tool_simulation_fini(&row[t]);
+        }
+    }
+    return status;
+}
+
+int simulate_heat1d(simulate_options *o)
+{
+    heat h = { .nodes = o->nodes.count ? o->nodes.number[0] : 4 };
+    ti_strbuf path = { 0 };
+    char *prefix = tool_prefix();
+    int status = o->nodes.count > 1
+                     ? tool_fail(TOOL_USAGE, "--heat1d simulates one number of nodes; give one to --nodes")
+                     : parse_time("--latency", o->latency, &h.latency);
+    status = status == TOOL_OK ? parse_time("--item", o->item, &h.item) : status;
+    status = status == TOOL_OK ? read_network(o, &h) : status;
+    if (status == TOOL_OK && !tool_json_is_there()) {
+        status = TOOL_FAILURE; /* reports are read as JSON */
+    }
+    ti_strbuf_add(&path, "%s/libexec/tacit-heat1d", prefix ? prefix : "");
+    ti_strfree(prefix);
+    o->path = ti_strdup(ti_strbuf_text(&path));
+    ti_strbuf_fini(&path);
+    return status == TOOL_OK ? run(o, &h) : status;
+}

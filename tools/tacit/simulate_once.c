@@ -1,0 +1,113 @@
+/* One simulation of a program for `tacit simulate`: a dry run with the files that describe the cluster. See
+ * simulate.h. */
+#include "simulate.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+char *simulate_platform(const char *name)
+{
+    ti_strbuf text = { 0 };
+    char *prefix = strchr(name, '/') || access(name, R_OK) == 0 ? NULL : tool_prefix(), *path;
+    if (prefix) {
+        ti_strbuf_add(&text, "%s/share/tacit/platforms/%s.txt", prefix, name);
+    }
+    path = prefix && access(ti_strbuf_text(&text), R_OK) == 0 ? ti_strdup(text.text)
+           : access(name, R_OK) == 0                          ? ti_strdup(name)
+                                                              : NULL;
+    ti_strbuf_fini(&text);
+    ti_strfree(prefix);
+    return path;
+}
+
+static int set_platform(const simulate_options *o, const char *folder)
+{
+    const char *names[] = { o->network, o->machine };
+    ti_strbuf files = { 0 }, lines = { 0 };
+    int status = TOOL_OK;
+    for (int i = 0; i < 2 && status == TOOL_OK; i++) {
+        char *path = simulate_platform(names[i]);
+        if (!path) {
+            status = tool_fail(
+                TOOL_USAGE, "there is no %s '%s': it is neither a file nor one of the names in `tacit simulate --help`",
+                i ? "machine" : "network", names[i]);
+        } else {
+            ti_strbuf_add(&files, "%s:", path);
+        }
+        ti_strfree(path);
+    }
+    ti_strbuf_add(&lines, "%s/lines", folder);
+    if (status == TOOL_OK && !ti_strbuf_write(&o->lines, lines.text)) {
+        status = tool_fail(TOOL_FAILURE, "cannot write %s: %s", lines.text, strerror(errno));
+    }
+    ti_strbuf_add(&files, "%s", lines.text);
+    setenv("TACIT_SIMULATE", files.text, 1);
+    ti_strbuf_fini(&files);
+    ti_strbuf_fini(&lines);
+    return status;
+}
+
+int simulate_once(const simulate_options *o, const char *folder, long nodes, tool_simulation *out)
+{
+    char report[256], setting[64];
+    int output = -1, how = 0, status = set_platform(o, folder);
+    if (status != TOOL_OK) {
+        return status;
+    }
+    snprintf(report, sizeof(report), "%s/report.json", folder);
+    snprintf(setting, sizeof(setting), "%ld", nodes);
+    setenv("TACIT_DRY_RUN", setting, 1);
+    setenv("TACIT_SIMULATE_REPORT", report, 1);
+    unlink(report);
+    tool_progress("tacit simulate: %ld nodes", nodes);
+    tool_hint_later();
+    status = tool_run_quietly(o->path, o->program, &output, &how);
+    tool_progress_end();
+    bool there = status == TOOL_OK && !tool_caught() && tool_json_read_simulation(report, out);
+    if (tool_caught()) {
+        status = 128 + tool_caught();
+    } else if (status == TOOL_OK && !there) {
+        tool_show_output(output);
+        status = tool_fail(TOOL_FAILURE, "%s was not simulated on %ld nodes (see above)", o->program[0], nodes);
+    }
+    unlink(report);
+    close(output);
+    return status;
+}
+
+int simulate_folder(char *folder, size_t size)
+{
+    snprintf(folder, size, "/tmp/tacit-simulate-XXXXXX");
+    tool_catch_signals();
+    return mkdtemp(folder) ? TOOL_OK : tool_fail(TOOL_FAILURE, "nothing can be written to /tmp: %s", strerror(errno));
+}
+
+void simulate_clean(const char *folder)
+{
+    char lines[256];
+    snprintf(lines, sizeof(lines), "%s/lines", folder);
+    unlink(lines);
+    rmdir(folder);
+}
+
+void simulate_print_time(double ns)
+{
+    static const char *const unit[] = { "ns", "us", "ms", "s" };
+    int i = 0;
+    for (; ns >= 1000 && i < 3; i++) {
+        ns /= 1000;
+    }
+    printf(" %8.*f %-2s", ns < 10 ? 3 : ns < 100 ? 2 : 1, ns, unit[i]);
+}
+
+void tool_simulation_fini(tool_simulation *s)
+{
+    for (size_t i = 0; i < s->paths; i++) {
+        ti_strfree(s->path[i].name);
+    }
+    ti_free(s->path, (s->paths ? s->paths : 1) * sizeof(*s->path));
+    *s = (tool_simulation){ 0 };
+}
