@@ -11,8 +11,8 @@
  * for which no receive is known are bounded (`early_bytes`): beyond that, messages with higher counters wait, older
  * ones never do, so there is no deadlock. Tags are counters modulo what the network allows; at most that many are in
  * flight. Payloads may exceed 2 GiB and hold many blocks. Payload blocks are copied by send and receive; the memory
- * they address stays valid until completion. A network error is stored (ti_comm_stats::error) and reported by poll as
- * -1; the executor ends the job.
+ * they address stays valid until completion. Tokens are the caller's, below 2^62. A network error is stored
+ * (ti_comm_stats::error) and reported by poll as -1; the executor ends the job.
  *
  * Notes are a channel of their own beside the messages: short, at most TI_NOTE_BYTES, without counters and in the order
  * of their sending per pair of nodes. They change neither `pending` nor the statistics. Their number under way is

@@ -15,9 +15,9 @@ static tacit_status steps(tacit_context *ctx, size_t points, long count)
 {
     tacit_buffer *u[2];
     for (int i = 0; i < 2; i++) {
-        const tacit_buffer_desc desc = {
-            .name = i ? "odd" : "even", .range = TACIT_RANGE(points), .elem_size = sizeof(double)
-        };
+        const tacit_buffer_desc desc = { .name = i ? "odd" : "even",
+                                         .range = TACIT_RANGE(points),
+                                         .elem_size = sizeof(double) };
         tacit_status status = tacit_buffer_create(ctx, &desc, &u[i]);
         if (status != TACIT_OK) {
             return status;

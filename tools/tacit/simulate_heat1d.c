@@ -89,9 +89,10 @@ static void print_rows(const simulate_options *o, const heat *h, const tool_simu
 
 static int print_json(const simulate_options *o, const heat *h, const tool_simulation *row)
 {
-    printf("{\n  \"points\": %ld,\n  \"steps\": %ld,\n  \"nodes\": %ld,\n  \"latency_ns\": %.17g,\n  \"item_ns\": %.17g,\n"
-           "  \"point_ns\": %.17g,\n  \"rows\": [",
-           o->points, o->steps, h->nodes, h->latency, h->item, POINT_BYTES * h->byte_time);
+    printf(
+        "{\n  \"points\": %ld,\n  \"steps\": %ld,\n  \"nodes\": %ld,\n  \"latency_ns\": %.17g,\n  \"item_ns\": %.17g,\n"
+        "  \"point_ns\": %.17g,\n  \"rows\": [",
+        o->points, o->steps, h->nodes, h->latency, h->item, POINT_BYTES * h->byte_time);
     for (size_t t = 0; t < o->threads.count; t++) {
         printf("%s\n    { \"threads\": %ld, \"ns\": %.0f, \"messages\": %" PRIu64 ", \"formula\": [", t ? "," : "",
                o->threads.number[t], row[t].ns, row[t].messages);
