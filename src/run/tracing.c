@@ -29,20 +29,24 @@ bool ti_tracing_open(ti_tracing *t, const tacit_config *config, const ti_system 
     return t->recorder != NULL;
 }
 
-/* The command line, its words parted by spaces. */
+/* The command line, its words parted by spaces; of the program its name alone. */
 static void add_command(ti_recorder *recorder)
 {
     char text[FACT];
+    size_t name = 0;
     FILE *file = fopen("/proc/self/cmdline", "r");
     size_t n = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
     if (file) {
         fclose(file);
     }
+    for (size_t i = 0; i < n && text[i]; i++) {
+        name = text[i] == '/' ? i + 1 : name;
+    }
     for (size_t i = 0; i < n; i++) {
         text[i] = text[i] ? text[i] : ' ';
     }
     text[n && text[n - 1] == ' ' ? n - 1 : n] = '\0';
-    ti_recorder_fact(recorder, "command", text);
+    ti_recorder_fact(recorder, "command", text + name);
 }
 
 static void add_facts(ti_recorder *recorder, const ti_comm *comm, const tacit_config *config, ti_run_mode mode)
