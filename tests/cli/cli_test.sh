@@ -308,7 +308,7 @@ fi
 if [ "$mpi" != none ] && [ -x "$(dirname "$tacit")/../libexec/tacit-bench-comm" ]; then
     expect 0 'by hand .* tacit .* collectives' env ASAN_OPTIONS=detect_leaks=0 "$tacit" bench comm --pattern all-gather --bytes 8 --iterations 3
     expect_json 0 '"collectives"' env ASAN_OPTIONS=detect_leaks=0 "$tacit" run -n 2 "$tacit" bench comm --pattern nbody --bytes 64 --iterations 3 --json
-    expect_json 0 '"beside_kernel"' env ASAN_OPTIONS=detect_leaks=0 "$tacit" bench overlap --pattern stencil --bytes 64 --compute 1 --json
+    expect_json 0 '"beside_kernel"' env ASAN_OPTIONS=detect_leaks=0 TACIT_LOG=error "$tacit" bench overlap --pattern stencil --bytes 64 --compute 1 --json
     expect 1 'usage: .* bench overlap' env ASAN_OPTIONS=detect_leaks=0 "$tacit" run -n 2 "$tacit" bench overlap --pattern stencil --compute -1
 fi
 

@@ -149,8 +149,7 @@ static const char *const remedies[TL_CAUSES] = {
     [TL_BUSY] = "most time is spent in kernels: make them faster, or add nodes",
     [TL_MESSAGE] = "the explain table says which messages are no collectives, and why",
     [TL_KERNEL] =
-        "tasks have too few chunks for all workers, or chunks of unequal length: make ranges larger, or let fewer tasks "
-        "depend on each other",
+        "tasks have few chunks, or chunks of unequal length: make ranges larger, or let fewer tasks depend on each other",
     [TL_COPY] = "kernels wait for copies, reductions or memory: the lanes called memory show which",
     [TL_START] = "kernels are ready and start late: they are short; give each task more items",
     [TL_PLANNING] =
