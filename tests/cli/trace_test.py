@@ -14,7 +14,6 @@ import tempfile
 
 tacit, examples, traced, mpi = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3], sys.argv[4]
 failures = []
-SLACK = 50  # microseconds that aligned clocks may be apart
 
 
 def check(good, what):
@@ -52,13 +51,15 @@ class Trace:
     def check_events(self, what):
         """Times are in order, every send has its receive and comes before its end, counters end at nothing."""
         check(all(e["dur"] >= 0 and e["ts"] >= 0 for e in self.spans), f"{what}: negative times")
+        slack = 1 + 2 * 1e-3 * self.data["clock_error_ns"]  # at the beginning, and at the end; rounded
+        check(self.data["clock_error_ns"] < 1e7, f"{what}: clocks may be {self.data['clock_error_ns']} ns apart")
         sends = {e["id"]: e for e in self.events if e["ph"] == "s"}
         receives = {e["id"]: e for e in self.events if e["ph"] == "f"}
         check(sends.keys() == receives.keys(), f"{what}: {sorted(sends.keys() ^ receives.keys())[:5]} have one end")
         check(len(sends) == len([e for e in self.events if e["ph"] == "s"]), f"{what}: flows of the same name")
         for key in sends.keys() & receives.keys():
             e = receives[key]
-            check(e["ts"] + SLACK >= sends[key]["ts"], f"{what}: {key} arrives {sends[key]['ts'] - e['ts']} us before it is sent")
+            check(e["ts"] + slack >= sends[key]["ts"], f"{what}: {key} arrives {sends[key]['ts'] - e['ts']} us before it is sent")
         last = {}
         for e in self.events:
             if e["ph"] == "C":

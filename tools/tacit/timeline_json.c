@@ -174,6 +174,18 @@ static void write_node(writer *w, uint32_t q)
     timeline_lanes_fini(&lanes);
 }
 
+/* How far apart the times of two nodes may be, at most. */
+static int64_t clock_error(const timeline *t)
+{
+    int64_t most[2] = { 0, 0 };
+    for (int q = 0; q < t->nodes; q++) {
+        int64_t error = t->node[q].clock_error;
+        most[1] = TI_MAX(most[1], TI_MIN(error, most[0]));
+        most[0] = TI_MAX(most[0], error);
+    }
+    return most[0] + most[1];
+}
+
 bool timeline_write_json(const timeline *t, const char *path)
 {
     writer w = { .t = t, .file = fopen(path, "w") };
@@ -183,8 +195,9 @@ bool timeline_write_json(const timeline *t, const char *path)
     changes *flight = collect_flights(t);
     fprintf(w.file,
             "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"tacit\":\"%d.%d.%d\",\"nodes\":%d,\"records\":%" PRIu64
-            ",\"dropped\":%" PRIu64 "},\"traceEvents\":[",
-            TACIT_VERSION_MAJOR, TACIT_VERSION_MINOR, TACIT_VERSION_PATCH, t->nodes, t->records, t->dropped);
+            ",\"dropped\":%" PRIu64 ",\"clock_error_ns\":%" PRId64 "},\"traceEvents\":[",
+            TACIT_VERSION_MAJOR, TACIT_VERSION_MINOR, TACIT_VERSION_PATCH, t->nodes, t->records, t->dropped,
+            clock_error(t));
     for (int q = 0; q < t->nodes; q++) {
         write_node(&w, (uint32_t)q);
         write_counters(&w, (uint32_t)q, &flight[q]);
