@@ -60,7 +60,7 @@ static gen_task touch(int buffer, int mode, size_t a, size_t b)
     return (gen_task){ .range = tacit_range1(1),
                        .place = -1,
                        .accesses = 1,
-                       .access = { { buffer, mode, tacit_fixed(tacit_box1(a, b)), { 0, 0 }, false } } };
+                       .access = { { .buffer = buffer, .mode = mode, .mapper = tacit_fixed(tacit_box1(a, b)) } } };
 }
 
 static const ti_task *submit(fixture *f, gen_task task)
