@@ -140,7 +140,8 @@ def figure_7(bench, output, quick):
         spent.append(1e-3 * run["horizons"] * run["us_per_horizon"])
         figure.add(step, total[-1], spent[-1], run["horizons"])
     figure.axes.plot(range(len(STEPS)), total, "D-", label=f"all planning of {iterations} iterations")
-    figure.axes.plot(range(len(STEPS)), spent, "^-", color="green", label="of which horizons")
+    shown = [ms or float("nan") for ms in spent]  # a logarithmic axis has no 0
+    figure.axes.plot(range(len(STEPS)), shown, "^-", color="green", label="of which horizons")
     figure.axes.set_xticks(range(len(STEPS)), [label(s) for s in STEPS])
     figure.finish(f"2D generative pattern, {GPUS} nodes (counterpart of Figure 7)", "horizon step", "time [ms]", log_y=True)
 
