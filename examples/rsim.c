@@ -6,8 +6,8 @@
  * computes some of the triangles, and needs what all others computed before. This is the pattern of a program whose
  * data grows with every step ("generative"). RSim has it (Thoman, Wippler, Hranitzky, Gschwandtner, Fahringer: Multi-GPU
  * Room Response Simulation with Hardware Raytracing, Concurrency and Computation 34(4), 2022), of which Thoman and
- * Salzmann show the scaling ("Balancing Tracking Granularity and Parallelism in Many-Task Systems: The Horizons Approach", 2024, figure
- * 11); here it is in its direct form.
+ * Salzmann show the scaling ("Balancing Tracking Granularity and Parallelism in Many-Task Systems: The Horizons
+ * Approach", 2024, figure 11); here it is in its direct form.
  *
  * A first task finds for each pair of triangles whether they see each other, how much light goes from one to the
  * other, and how late. That is most of the work for short runs. */
