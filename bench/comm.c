@@ -8,6 +8,7 @@
  * and the medians of the ratios and differences of samples that follow each other, with their 95 % intervals. */
 #include "tacit/tacit.h"
 
+#include "check.h"
 #include "pairs.h"
 
 #include <jansson.h>
@@ -67,12 +68,9 @@ typedef struct result {
     double collectives[2], sent[2]; /* per iteration, on this node, in both modes */
 } result;
 
-static void check(tacit_context *ctx, tacit_status status, const char *what)
+static void check(tacit_context *ctx, tacit_status status, const char *call)
 {
-    if (status != TACIT_OK) {
-        fprintf(stderr, "comm: %s: %s: %s\n", what, tacit_status_name(status), tacit_last_error(ctx));
-        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-    }
+    bench_check("comm", ctx, status, call);
 }
 
 static void nothing(const tacit_launch *launch)

@@ -12,6 +12,7 @@
  * counted in processor time, so other programs do not disturb it at all. */
 #include "tacit/tacit.h"
 
+#include "check.h"
 #include "pairs.h"
 
 #include <jansson.h>
@@ -60,10 +61,7 @@ typedef struct result {
 
 static void check(tacit_context *ctx, tacit_status status, const char *call)
 {
-    if (status != TACIT_OK) {
-        fprintf(stderr, "overlap: %s: %s: %s\n", call, tacit_status_name(status), tacit_last_error(ctx));
-        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-    }
+    bench_check("overlap", ctx, status, call);
 }
 
 /* ---- kernels */

@@ -11,7 +11,7 @@
 #include "sim/events.h"
 
 /* EVENT_APPLICATION: the application thread goes on. EVENT_PLANNED: `what` instructions have been planned.
- * EVENT_KERNEL: a worker ends its part of an instruction. EVENT_DONE: an instruction is complete. The others concern
+ * EVENT_PART: a worker ends its part of an instruction. EVENT_DONE: an instruction is complete. The others concern
  * the message `what`: sim/wire.c; what concerns messages comes last. */
 typedef enum event_kind {
     EVENT_APPLICATION,
