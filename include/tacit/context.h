@@ -165,7 +165,7 @@ typedef struct tacit_counters {
  * before for a state that is settled. Works after an error of the run, too.
  *
  *   errors  TACIT_ERROR_ARGUMENT  ctx or out is NULL
- *           TACIT_ERROR_STATE     the context is none
+ *           TACIT_ERROR_STATE     the context is none, or a kernel asks
  *   thread  the context's
  *   nodes   any */
 TACIT_API tacit_status tacit_get_counters(tacit_context *ctx, tacit_counters *out);

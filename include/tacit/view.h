@@ -23,9 +23,9 @@
  * Rules for kernels. They touch of buffers only what their accesses declare for the items of the
  * call, and compute each element in the same way whatever the chunk is. They must not call tacit
  * with their context: such calls are refused (TACIT_ERROR_STATE), except for tacit_kernel_fail, the
- * questions tacit_node, tacit_num_nodes, tacit_is_dry_run, tacit_get_counters,
- * tacit_distribution_local, tacit_distribution_owner and tacit_last_error (which then is about calls
- * of this kernel's thread), and, in tasks on every node, tacit_launch_communicator of tacit/mpi.h.
+ * questions tacit_node, tacit_num_nodes, tacit_is_dry_run, tacit_distribution_local,
+ * tacit_distribution_owner and tacit_last_error (which then is about calls of this kernel's thread),
+ * and, in tasks on every node, tacit_launch_communicator of tacit/mpi.h.
  * They must not wait for other nodes or other kernels, except in tasks on every node.
  * They return: one that calls exit ends the job with an error; tacit_kernel_fail says what is wrong.
  * A kernel of a task on devices may be called from several threads at once, so it has no static

@@ -229,7 +229,7 @@ bool tacit_is_dry_run(const tacit_context *ctx)
 
 tacit_status tacit_get_counters(tacit_context *ctx, tacit_counters *out)
 {
-    TI_TRY(ti_check_handle(ctx, "tacit_get_counters"));
+    TI_TRY(ti_check_context(ctx, "tacit_get_counters"));
     if (!out) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "tacit_get_counters: out is NULL");
     }
