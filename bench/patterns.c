@@ -350,12 +350,12 @@ static void submit_many(pattern_run *run)
 
 static void create_cholesky(pattern_run *run)
 {
-    size_t tiles = 1;
+    size_t tiles = 1; /* along a side */
     for (run->grid_p = 1, run->grid_q = run->nodes; run->grid_p * run->grid_p <= run->nodes; run->grid_p++) {
         run->grid_q = run->nodes % run->grid_p == 0 ? run->nodes / run->grid_p : run->grid_q;
     }
     run->grid_p = run->nodes / run->grid_q;
-    while (tiles * (tiles + 1) * (tiles + 2) / 6 < run->room) {
+    while (run->tiles ? tiles * (tiles + 1) / 2 < run->tiles : tiles * (tiles + 1) * (tiles + 2) / 6 < run->room) {
         tiles++;
     }
     run->room = tiles > run->grid_q ? tiles : run->grid_q;
@@ -445,6 +445,7 @@ static void submit_points(pattern_run *run)
 static void create_tiles(pattern_run *run)
 {
     size_t columns = 1;
+    run->room = run->tiles ? run->tiles : run->room;
     while (2 * columns * columns < run->room) {
         columns++;
     }
@@ -554,13 +555,14 @@ const pattern *pattern_find(const char *name)
     return NULL;
 }
 
-void pattern_start(pattern_run *run, const pattern *p, tacit_context *ctx, size_t tasks)
+void pattern_start(pattern_run *run, const pattern *p, tacit_context *ctx, size_t tasks, size_t tiles)
 {
     memset(run, 0, sizeof(*run));
     run->pattern = p;
     run->ctx = ctx;
     run->nodes = (size_t)tacit_num_nodes(ctx);
     run->room = tasks;
+    run->tiles = tiles;
     p->create(run);
 }
 

@@ -29,6 +29,7 @@ struct pattern_run {
     tacit_context *ctx;
     size_t nodes;
     size_t room;   /* iterations, different tasks or tiles that there are buffers for */
+    size_t tiles;  /* at least, or 0 */
     uint64_t step; /* tasks submitted */
     tacit_buffer *buffer[PATTERN_BUFFERS];
     tacit_task task[PATTERN_TASKS];
@@ -41,8 +42,9 @@ struct pattern_run {
 const pattern *pattern_at(size_t index);
 const pattern *pattern_find(const char *name); /* or NULL */
 
-/* Create the buffers. `tasks`: how many are going to be submitted, more or less. Errors end the process. */
-void pattern_start(pattern_run *run, const pattern *p, tacit_context *ctx, size_t tasks);
+/* Create the buffers. `tasks`: how many are going to be submitted, more or less; `tiles`, if there are such: 0:
+ * they decide. Errors end the process. */
+void pattern_start(pattern_run *run, const pattern *p, tacit_context *ctx, size_t tasks, size_t tiles);
 /* The next task. */
 void pattern_next(pattern_run *run);
 

@@ -23,6 +23,7 @@ enum {
     MOST_NODES = 1 << 22,
     MOST_ALL = 4096,
     MOST_TASKS = 100000000,
+    MOST_TILES = 4000000,
     MOST_REPEATS = 1000,
     ALL_NODES = -1,
     BLOCK = 64,
@@ -130,7 +131,6 @@ static double open_and_use(planning *p, const options *o)
     return (double)(ns[0] + ns[1] + ns[2]);
 }
 
-/* Not inlined, so that tools that count instructions find it. */
 static TI_NOINLINE void plan_tasks(planning *p, size_t tasks, size_t block, uint64_t ns[PLANNING_STAGES])
 {
     for (size_t done = 0; done < tasks; done += block) {
@@ -146,8 +146,15 @@ static size_t warm_up(planning *p, const options *o)
     plan_tasks(p, LEAST, 1, ns);
     size_t commands = (size_t)(since(p, &before).commands / LEAST), block = BLOCK_COMMANDS / TI_MAX(commands, 1);
     block = TI_MAX(TI_MIN(block, BLOCK), 1);
-    plan_tasks(p, o->plan.pattern->iterates ? p->run.room : block == BLOCK ? FEW : LEAST, block, ns);
+    size_t tiles = TI_MAX(p->run.tiles, o->plan.pattern->iterates ? p->run.room : 0);
+    plan_tasks(p, tiles ? tiles : block == BLOCK ? FEW : LEAST, block, ns);
     return block;
+}
+
+/* Apart from the warm-up, for tools that count instructions. */
+static TI_NOINLINE void plan_pass(planning *p, size_t tasks, size_t block, uint64_t ns[PLANNING_STAGES])
+{
+    plan_tasks(p, tasks, block, ns);
 }
 
 static double time_horizons(planning *p, size_t tasks, values *each)
@@ -174,7 +181,7 @@ static void measure_steady(const options *o, result *r)
     for (int i = 0; i < o->repeat; i++) {
         uint64_t ns[PLANNING_STAGES] = { 0 };
         planning_counts before = p.counts;
-        plan_tasks(&p, o->plan.tasks, block, ns);
+        plan_pass(&p, o->plan.tasks, block, ns);
         r->of = since(&p, &before);
         fill_pass(&r->passes[i], ns, o->plan.tasks);
     }
@@ -524,13 +531,15 @@ static void usage(FILE *to)
 {
     fputs(
         "usage: plan --pattern P --nodes M [--node K | --node inner | --node all] [--devices D] [--tasks T]\n"
-        "            [--collectives off|discover|lookahead] [--horizon-step S] [--horizon-front F] [--repeat R] [--json]\n"
+        "            [--tiles N] [--collectives off|discover|lookahead] [--horizon-step S] [--horizon-front F] [--repeat R]\n"
+        "            [--json]\n"
         "Plans a pattern as node K (0) of M, executes nothing, and tells what that costs.\n"
         "  --node K            inner: a node in the middle, with an odd number; all: each in turn (M up to 4096), and what they\n"
         "                      send and receive is compared; figures are means of the first tasks then. Patterns of\n"
         "                      tiles on single nodes also say how many messages they need: messages_needed\n"
         "  --devices D         of the node; D:discrete: with memories of their own\n"
         "  --tasks T           per repeat (depends on the pattern); generative patterns: iterations\n"
+        "  --tiles N           of patterns of tiles on single nodes, at least; else as many as the tasks make use of\n"
         "  --collectives       as TACIT_COLLECTIVES (lookahead); on stands for lookahead\n"
         "  --horizon-step S    TACIT_HORIZON_STEP, or none\n"
         "  --horizon-front F   TACIT_HORIZON_FRONT, or none\n"
@@ -597,6 +606,11 @@ static bool parse_value(const char *name, const char *value, options *o, const c
     if (strcmp(name, "--tasks") == 0) {
         bool good = parse_number(value, 1, MOST_TASKS, &tasks);
         o->plan.tasks = (size_t)tasks;
+        return good;
+    }
+    if (strcmp(name, "--tiles") == 0) {
+        bool good = parse_number(value, 1, MOST_TILES, &tasks);
+        o->plan.tiles = (size_t)tasks;
         return good;
     }
     if (strcmp(name, "--collectives") == 0) {

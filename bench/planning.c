@@ -243,7 +243,7 @@ void planning_open(planning *p, const planning_options *o, uint64_t ns[PLANNING_
     p->instructions = ti_instruction_graph_create(system);
     ti_runtime_divert(p->ctx->runtime, take, p);
     uint64_t start = ti_clock_ns();
-    pattern_start(&p->run, o->pattern, p->ctx, o->tasks);
+    pattern_start(&p->run, o->pattern, p->ctx, o->tasks, o->tiles);
     finish_block(p, 0, start, ns);
 }
 

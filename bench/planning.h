@@ -24,6 +24,7 @@ typedef struct planning_options {
     int horizon_step;         /* 0: the default */
     int horizon_front;        /* 0: the default */
     size_t tasks;             /* that are going to be planned, more or less */
+    size_t tiles;             /* 0: the pattern chooses */
 } planning_options;
 
 /* Since planning_open. */

@@ -43,7 +43,7 @@ typedef struct ti_producer {
     uint32_t candidate[TI_READ_KINDS];   /* of these; + 1; 0: none */
 } ti_producer;
 
-enum { TI_PRODUCERS = 32768 };
+enum { TI_PRODUCERS = 1 << 18 };
 
 /* Of one buffer. */
 typedef struct ti_producers {

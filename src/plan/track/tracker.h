@@ -22,7 +22,7 @@
 
 typedef TI_VEC(uint64_t) ti_tracker_readers;
 
-enum { TI_ERA_ENTRIES = 32768 };
+enum { TI_ERA_ENTRIES = 1 << 18 };
 
 /* A zeroed one is fresh. */
 typedef struct ti_era {
