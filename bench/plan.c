@@ -146,7 +146,8 @@ static size_t warm_up(planning *p, const options *o)
     plan_tasks(p, LEAST, 1, ns);
     size_t commands = (size_t)(since(p, &before).commands / LEAST), block = BLOCK_COMMANDS / TI_MAX(commands, 1);
     block = TI_MAX(TI_MIN(block, BLOCK), 1);
-    size_t tiles = TI_MAX(p->run.tiles, o->plan.pattern->iterates ? p->run.room : 0);
+    /* The first use of a tile cuts it out of others, the second looks for it: then it is found at once. */
+    size_t tiles = TI_MAX(2 * p->run.tiles, o->plan.pattern->iterates ? p->run.room : 0);
     plan_tasks(p, tiles ? tiles : block == BLOCK ? FEW : LEAST, block, ns);
     return block;
 }
