@@ -146,6 +146,7 @@ set(TACIT_SOURCES
     api/owners.c
     api/shapes.c
     api/submit.c
+    api/tile.c
     api/view.c
 )
 set(mpi_sources

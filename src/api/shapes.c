@@ -5,7 +5,10 @@
  * The first time that a description comes, only its hash is noted, so that what never comes again costs no memory.
  * Once the table is full, a shape now and then takes the place of the one that has not been used for longest, if
  * that is long. Loops submit the same in the same order. So what came after the shape that was found last is
- * compared first. */
+ * compared first.
+ *
+ * Forms are kept beside that, since a program of many tiles submits the same with other tiles, and seldom the same. A
+ * form's description is one without nodes, buffers and boxes. */
 #include "api/shapes.h"
 
 #include "api/context.h"
@@ -20,7 +23,9 @@ enum {
     ACCESS_WORDS = 3 + 4 * TACIT_MAX_DIMS,
     SEEN_SETS = 1024,
     SEEN_WAYS = 4,
-    SELDOM = 16
+    SELDOM = 16,
+    FORM_WAYS = 4,
+    FORM_SETS = TI_FORMS / FORM_WAYS
 };
 static const size_t max_bytes = (size_t)64 << 20;
 
@@ -29,7 +34,15 @@ typedef struct measures {
     uint64_t hash; /* 0: it is not kept */
     uint32_t accesses;
     size_t name, weights; /* bytes */
+    bool has_form;        /* there may be a form of it */
 } measures;
+
+typedef struct form {
+    ti_shape *shape; /* in the arena; NULL: nothing is here */
+    uint64_t *word;
+    uint64_t hash, last_task;
+    ti_arena arena;
+} form;
 
 typedef struct entry {
     ti_shape *shape; /* in the arena, with all that it points to */
@@ -56,6 +69,9 @@ struct ti_shapes {
     TI_VEC(uint32_t) free_numbers;
     measures asked;                      /* last */
     uint64_t seen[SEEN_SETS][SEEN_WAYS]; /* hashes of what came lately, for the first time */
+    form *latest;                        /* found or kept, or NULL */
+    bool by_form;                        /* found for the latest description */
+    form forms[FORM_SETS][FORM_WAYS];
 };
 
 /* ---- descriptions */
@@ -75,7 +91,7 @@ static inline uint64_t address(const void *p)
 #define EITHER static inline __attribute__((always_inline))
 typedef struct cursor {
     uint64_t *at;
-    bool compares;
+    bool compares, of_form;
     uint64_t differ; /* not 0: something does */
 } cursor;
 
@@ -138,6 +154,12 @@ EITHER void access_fields(cursor *c, const tacit_access *a)
     c->at = end;
 }
 
+/* Of a form: whatever tile it is of whatever buffer. */
+EITHER void tile_fields(cursor *c, const tacit_access *a)
+{
+    field(c, pair(a->mode, a->in_parts | a->mapper.kind << 1));
+}
+
 /* Everything that makes a description another one: all fields but the bytes of arguments. Whoever adds a field to
  * tacit_task adds it here. The shapes_test changes every byte of a description and looks whether that is noticed. */
 static size_t words_of(const measures *m)
@@ -169,7 +191,11 @@ EITHER void fields(cursor *c, const tacit_task *t, const measures *m)
         field(c, t->offset[i]);
         field(c, t->hint.granularity[i]);
     }
-    word(c, &t->place);
+    if (c->of_form) {
+        field(c, (uint64_t)t->place.kind);
+    } else {
+        word(c, &t->place);
+    }
     field(c, pair(t->hint.split, t->hint.oversubscribe));
     field(c, pair(t->hint.priority, t->on));
     field(c, (uint64_t)(t->hint.whole_chunk | t->hint.pure << 1 | t->hint.no_collectives << 2 | t->hash_args << 3 |
@@ -180,7 +206,7 @@ EITHER void fields(cursor *c, const tacit_task *t, const measures *m)
         field(c, address(t->host_object[i]));
     }
     for (uint32_t i = 0; i < m->accesses && !c->differ; i++) {
-        access_fields(c, &t->access[i]);
+        (c->of_form ? tile_fields : access_fields)(c, &t->access[i]);
     }
     if (!c->differ) {
         bytes(c, t->name, m->name);
@@ -195,9 +221,16 @@ static bool is_as_described(const tacit_task *t, const measures *m, const entry 
     return !c.differ;
 }
 
-static uint64_t *write_down(const tacit_task *t, const measures *m, ti_arena *arena)
+static bool has_form(const tacit_task *t, const measures *m, const form *f)
 {
-    cursor c = { .at = TI_ARENA_ARRAY(arena, uint64_t, words_of(m)) };
+    cursor c = { .at = f->word, .compares = true, .of_form = true };
+    fields(&c, t, m);
+    return !c.differ;
+}
+
+static uint64_t *write_down(const tacit_task *t, const measures *m, bool of_form, ti_arena *arena)
+{
+    cursor c = { .at = TI_ARENA_ARRAY(arena, uint64_t, words_of(m)), .of_form = of_form };
     uint64_t *word = c.at;
     fields(&c, t, m);
     TI_ASSERT(c.at <= word + words_of(m));
@@ -225,13 +258,29 @@ static uint64_t hash_of(const tacit_task *t, const measures *m)
     return h | 1;
 }
 
+/* Accesses whose tiles make no difference but that they are others. */
+static inline bool is_of_tile(const tacit_access *a)
+{
+    bool constant = a->mapper.kind == TACIT_MAPPER_FIXED || a->mapper.kind == TACIT_MAPPER_ALL;
+    for (int d = 0; d < TACIT_MAX_DIMS && constant; d++) {
+        constant = a->mapper.c[d].kind == TACIT_COMPONENT_SPAN || a->mapper.c[d].kind == TACIT_COMPONENT_FULL;
+    }
+    return constant && a->mode != TACIT_REDUCE;
+}
+
 static measures measure(const tacit_task *t, int num_nodes)
 {
     measures m = { .name = t->name ? strlen(t->name) : 0,
-                   .weights = t->hint.weights ? (size_t)num_nodes * sizeof(uint32_t) : 0 };
+                   .weights = t->hint.weights ? (size_t)num_nodes * sizeof(uint32_t) : 0,
+                   .has_form = t->place.kind == TACIT_PLACE_NODE && !t->hint.weights };
     while (m.accesses <= TACIT_MAX_ACCESSES && t->access[m.accesses].mode != 0) {
+        m.has_form = m.has_form && is_of_tile(&t->access[m.accesses]);
         m.accesses++;
     }
+    for (int i = 0; i < TACIT_MAX_HOST_OBJECTS; i++) {
+        m.has_form = m.has_form && !t->host_object[i];
+    }
+    m.has_form = m.has_form && m.accesses <= TACIT_MAX_ACCESSES && words_of(&m) <= MAX_WORDS;
     return m;
 }
 
@@ -308,6 +357,9 @@ void ti_shapes_destroy(ti_shapes *s)
         }
         free_list(s->left);
         free_list(s->spare);
+        for (int i = 0; i < FORM_SETS * FORM_WAYS; i++) {
+            ti_arena_fini(&s->forms[i / FORM_WAYS][i % FORM_WAYS].arena);
+        }
         ti_map_fini(&s->chains);
         ti_vec_fini(&s->free_numbers);
         TI_DELETE(s);
@@ -326,7 +378,7 @@ const ti_shape *ti_shapes_find(ti_shapes *s, const tacit_task *given, uint64_t t
     measures *m = &s->asked;
     *m = measure(given, s->num_nodes);
     s->uses++;
-    if (!e || !e->hash || !is_as_described(given, m, e)) {
+    if (!e || !e->hash || (m->has_form && s->by_form) || !is_as_described(given, m, e)) {
         m->hash = words_of(m) <= MAX_WORDS ? hash_of(given, m) : 0;
         e = m->hash ? first_of_chain(s, m->hash) : NULL;
         while (e && !is_as_described(given, m, e)) {
@@ -336,6 +388,7 @@ const ti_shape *ti_shapes_find(ti_shapes *s, const tacit_task *given, uint64_t t
     if (!e) {
         return NULL;
     }
+    s->by_form = false;
     note_use(s, e, task);
     before->follower = e;
     return e->shape;
@@ -373,13 +426,15 @@ static void release(ti_shapes *s, uint64_t executed)
 }
 
 /* Whether there is room for one more shape, or one has not been used for long. Then only one in SELDOM takes its place:
- * a loop over more shapes than there is room for would otherwise replace each of them just before it comes again. */
+ * a loop over more shapes than there is room for would otherwise replace each of them just before it comes again. What
+ * may have a form takes no place. */
 static bool make_room(ti_shapes *s)
 {
     if (s->count < TI_SHAPES && s->bytes < max_bytes) {
         return true;
     }
-    if (!s->oldest || s->uses - s->oldest->last_use < (uint64_t)2 * TI_SHAPES || s->refused++ % SELDOM) {
+    if (!s->oldest || s->asked.has_form || s->uses - s->oldest->last_use < (uint64_t)2 * TI_SHAPES ||
+        s->refused++ % SELDOM) {
         return false;
     }
     leave(s, s->oldest);
@@ -442,7 +497,7 @@ void ti_shapes_keep(ti_shapes *s, const tacit_task *given, ti_shape *shape, uint
     shape->number = s->free_numbers.count ? s->free_numbers.data[--s->free_numbers.count] : s->numbers++;
     shape->submission = submission_of(s, shape, &e->arena);
     e->shape = shape;
-    e->word = write_down(given, &s->asked, &e->arena);
+    e->word = write_down(given, &s->asked, false, &e->arena);
     e->hash = s->asked.hash;
     e->number = shape->number;
     e->last_task = task;
@@ -457,6 +512,88 @@ void ti_shapes_keep(ti_shapes *s, const tacit_task *given, ti_shape *shape, uint
         s->newest->follower = e;
     }
     link_newest(s, e);
+}
+
+/* ---- forms */
+
+static uint64_t form_hash(const tacit_task *t, const measures *m)
+{
+    uint64_t h = ti_hash_fold(address((const void *)(uintptr_t)t->kernel.host), TI_HASH_KEY + m->accesses) +
+                 ti_hash_fold((uint64_t)(uint32_t)t->hint.priority ^ TI_HASH_KEY, name_word(t->name, m->name));
+    for (int d = 0; d < TACIT_MAX_DIMS; d++) {
+        h += ti_hash_fold(t->range.size[d] ^ TI_HASH_KEY, t->offset[d] + (uint64_t)d);
+    }
+    return h | 1;
+}
+
+static form *form_among(form *way, const tacit_task *t, const measures *m, uint64_t hash)
+{
+    for (int i = 0; i < FORM_WAYS; i++) {
+        if (way[i].shape && way[i].hash == hash && has_form(t, m, &way[i])) {
+            return &way[i];
+        }
+    }
+    return NULL;
+}
+
+const ti_shape *ti_shapes_find_form(ti_shapes *s, const tacit_task *given, uint64_t task)
+{
+    const measures *m = &s->asked;
+    if (!m->has_form) {
+        return NULL;
+    }
+    form *f = s->latest;
+    if (!f || !has_form(given, m, f)) {
+        uint64_t hash = form_hash(given, m);
+        f = form_among(s->forms[(hash >> 20) % FORM_SETS], given, m, hash);
+    }
+    if (!f) {
+        return NULL;
+    }
+    f->last_task = task;
+    s->latest = f;
+    s->by_form = true;
+    return f->shape;
+}
+
+/* A place for one more: an empty one, or that of a form whose tasks have been executed and that has not come for
+ * longest. */
+static form *place_for_form(ti_shapes *s, uint64_t hash)
+{
+    form *way = s->forms[(hash >> 20) % FORM_SETS], *best = NULL;
+    for (int i = 0; i < FORM_WAYS; i++) {
+        if (!way[i].shape) {
+            return &way[i];
+        }
+        if (way[i].last_task < s->before && (!best || way[i].last_task < best->last_task)) {
+            best = &way[i];
+        }
+    }
+    return best;
+}
+
+void ti_shapes_keep_form(ti_shapes *s, const tacit_task *given, const ti_shape *shape, uint64_t task)
+{
+    const measures *m = &s->asked;
+    uint64_t hash = m->has_form ? form_hash(given, m) : 0;
+    form *f = hash && comes_again(s, hash) ? place_for_form(s, hash) : NULL;
+    if (!f || form_among(s->forms[(hash >> 20) % FORM_SETS], given, m, hash)) {
+        return;
+    }
+    ti_arena_fini(&f->arena);
+    *f = (form){ .hash = hash, .last_task = task };
+    ti_arena_reserve(&f->arena, sizeof(ti_shape) + m->accesses * sizeof(ti_access) + m->name +
+                                    words_of(m) * sizeof(uint64_t) + 64);
+    f->word = write_down(given, m, true, &f->arena);
+    f->shape = ti_arena_copy(&f->arena, shape, sizeof(*shape));
+    f->shape->name = ti_arena_copy(&f->arena, shape->name, strlen(shape->name) + 1);
+    f->shape->access = ti_arena_copy(&f->arena, shape->access, shape->accesses * sizeof(ti_access));
+    f->shape->footprint = NULL;
+    f->shape->order = NULL;
+    f->shape->submission = NULL;
+    f->shape->serial = 0;
+    f->shape->number = 0;
+    s->latest = f;
 }
 
 /* ---- what leaves */

@@ -4,7 +4,11 @@
  * and nothing else that a check looks at changes. So the second time that a description comes, the shape that is made
  * of it is kept; from the third time on it is found. Descriptions are compared by value. All but the bytes of arguments
  * counts, in one list (`fields` in shapes.c). The table grows with the program up to a bound; then what has not come
- * for long leaves. What has left is freed when its tasks have been executed. Application thread. */
+ * for long leaves. What has left is freed when its tasks have been executed.
+ *
+ * Placed tasks on tiles come with other nodes and boxes every time. What they have in common is a form, of which the
+ * table keeps up to TI_FORMS: a shape is made of it by adding the node, the buffers and the boxes (api/tile.c).
+ * Application thread. */
 #ifndef TI_SHAPES_H
 #define TI_SHAPES_H
 
@@ -12,7 +16,7 @@
 
 typedef struct ti_shapes ti_shapes;
 
-enum { TI_SHAPES = 2048 }; /* at most */
+enum { TI_SHAPES = 2048, TI_FORMS = 128 }; /* at most */
 
 ti_shapes *ti_shapes_create(int num_nodes);
 void ti_shapes_destroy(ti_shapes *shapes);
@@ -25,6 +29,14 @@ const ti_shape *ti_shapes_find(ti_shapes *shapes, const tacit_task *given, uint6
 ti_arena *ti_shapes_begin(ti_shapes *shapes, uint64_t executed);
 void ti_shapes_keep(ti_shapes *shapes, const tacit_task *given, ti_shape *shape, uint64_t task);
 void ti_shapes_abandon(ti_shapes *shapes);
+
+/* The form of what was asked for last, or NULL: there is none. It is a shape that lacks what tiles of a program differ
+ * in: the node, and of each access, which has a constant mapper, buffer, mapper and footprint. These need to be
+ * checked. It lives until task number `task` has been executed. */
+const ti_shape *ti_shapes_find_form(ti_shapes *shapes, const tacit_task *given, uint64_t task);
+/* Remember the form of what was asked for last, and could not be found, if it comes often; `shape` was made of it, and
+ * its accesses of one buffer that write touch nothing that others do. */
+void ti_shapes_keep_form(ti_shapes *shapes, const tacit_task *given, const ti_shape *shape, uint64_t task);
 
 /* A buffer is destroyed, or (NULL) a host object: shapes that use it (or any host object) are forgotten, since others
  * may get its address. */

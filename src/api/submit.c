@@ -2,6 +2,7 @@
 #include "api/check_task.h"
 #include "api/owners.h"
 #include "api/shapes.h"
+#include "api/tile.h"
 #include "ir/block_tree.h"
 
 #include <string.h>
@@ -184,7 +185,8 @@ static tacit_status check_functions(tacit_context *ctx, const tacit_task *given)
 
 /* Check a description and make a shape of it, or none of an empty range. What is not good leaves nothing behind:
  * programs may try often. */
-static tacit_status make_shape(tacit_context *ctx, const tacit_task *given, uint64_t task, const ti_shape **out)
+static tacit_status make_shape(tacit_context *ctx, const tacit_task *given, ti_arena *own, uint64_t task,
+                               const ti_shape **out)
 {
     ti_checked checked;
     TI_TRY(ti_check_task(ctx, given, &checked));
@@ -192,21 +194,47 @@ static tacit_status make_shape(tacit_context *ctx, const tacit_task *given, uint
     if (checked.is_empty) {
         return TACIT_OK;
     }
-    ti_arena *own = ti_shapes_begin(ctx->shapes, ti_runtime_executed(ctx->runtime));
     ti_arena *arena = own ? own : ti_task_graph_arena(ti_runtime_task_graph(ctx->runtime));
     ti_arena_mark before = ti_arena_here(arena);
     ti_shape *shape = copy_shape(ctx, arena, given, &checked);
     tacit_status status = ti_context_check(ctx, shape);
     if (status != TACIT_OK) {
         ti_arena_go_back(arena, before);
-        ti_shapes_abandon(ctx->shapes);
         return status;
     }
     if (own) {
         ti_shapes_keep(ctx->shapes, given, shape, task);
     }
+    if (!checked.mixes) {
+        ti_shapes_keep_form(ctx->shapes, given, shape, task);
+    }
     *out = shape;
     return TACIT_OK;
+}
+
+/* A shape of a description that is not known: of its form if that is, and if the shape is not to be kept. */
+static tacit_status find_or_make_shape(tacit_context *ctx, const tacit_task *given, uint64_t task, const ti_shape **out)
+{
+    ti_arena *own = ti_shapes_begin(ctx->shapes, ti_runtime_executed(ctx->runtime));
+    const ti_shape *form = own ? NULL : ti_shapes_find_form(ctx->shapes, given, task);
+    tacit_status status;
+    if (form) {
+        ti_arena *arena = ti_task_graph_arena(ti_runtime_task_graph(ctx->runtime));
+        ti_arena_mark before = ti_arena_here(arena);
+        *out = ti_tile_shape(ctx, form, given, arena);
+        status = *out ? ti_context_check(ctx, *out) : TACIT_OK;
+        if (status != TACIT_OK) {
+            ti_arena_go_back(arena, before);
+        }
+        if (*out) {
+            return status;
+        }
+    }
+    status = make_shape(ctx, given, own, task, out);
+    if (!*out) {
+        ti_shapes_abandon(ctx->shapes);
+    }
+    return status;
 }
 
 static void submit(tacit_context *ctx, const ti_shape *shape, const void *args)
@@ -233,7 +261,7 @@ tacit_status tacit_submit_sized(tacit_context *ctx, const tacit_task *given, siz
     uint64_t task = ti_task_graph_tasks(ti_runtime_task_graph(ctx->runtime)) + 1;
     const ti_shape *shape = ti_shapes_find(ctx->shapes, given, task);
     if (!shape) {
-        TI_TRY(make_shape(ctx, given, task, &shape));
+        TI_TRY(find_or_make_shape(ctx, given, task, &shape));
     }
     if (shape) {
         submit(ctx, shape, given->args);

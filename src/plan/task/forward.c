@@ -119,6 +119,16 @@ static const char *name_of(ti_forwards *f, const ti_task *task)
     return ti_explain_name(f->explain, task->kind == TI_TASK_CREATE ? "(initial contents)" : task->shape->name);
 }
 
+static void describe_manner(ti_forwards *f, const ti_task *task, const ti_access *access, uint32_t box, ti_manner *out)
+{
+    memset(out, 0, sizeof(*out));
+    out->geometry = *geometry_of(f, task);
+    out->reduced = access->mode == TACIT_REDUCE;
+    if (!out->reduced) {
+        out->mapper = access->mapper[TI_MIN(box, access->mappers - 1)];
+    }
+}
+
 static void note_write(ti_forwards *f, const ti_task *task, uint32_t index_of_access)
 {
     const ti_access *access = &task->shape->access[index_of_access];
@@ -131,11 +141,12 @@ static void note_write(ti_forwards *f, const ti_task *task, uint32_t index_of_ac
             ti_producers_erase(producers, &image[k]);
             continue;
         }
-        ti_producer p = { .task = task->id, .box = image[k] };
-        p.manner.geometry = *geometry_of(f, task);
-        p.manner.reduced = access->mode == TACIT_REDUCE;
-        if (!p.manner.reduced) {
-            p.manner.mapper = access->mapper[TI_MIN(k, access->mappers - 1)];
+        ti_producer p = { .task = task->id, .box = image[k], .place = task->shape->place };
+        ti_manner manner;
+        if (p.place < 0 || access->mode == TACIT_REDUCE) {
+            describe_manner(f, task, access, k, &manner);
+            p.manner = &manner;
+            p.place = -1;
         }
         p.name = f->explain ? name_of(f, task) : NULL;
         ti_producers_write(producers, &p, f->point);
@@ -165,8 +176,8 @@ static void look_at_hit(ti_forwards *f, const ti_task *task, const ti_access *ac
     ti_producer *p = ti_producer_of(hit->value);
     const ti_manner *m = ti_producer_manner(producers, p);
     bool known = m && !m->reduced;
-    bool pinned = known && m->geometry.place >= 0 && task->shape->place >= 0; /* from one node to one node */
-    if (pinned && !f->explain) {                                              /* no forward comes of it */
+    bool pinned = ti_producer_place(producers, p) >= 0 && task->shape->place >= 0; /* from one node to one node */
+    if (pinned && !f->explain) {                                                   /* no forward comes of it */
         return;
     }
     bool moves = !known || !ti_mapper_equal(&m->mapper, &access->mapper[mapper]) ||
@@ -189,11 +200,22 @@ static void look_at_hit(ti_forwards *f, const ti_task *task, const ti_access *ac
     }
 }
 
+/* What look_at_hit would find out of a tile. */
+static bool is_pinned_tile(ti_forwards *f, const ti_task *task, uint32_t slot, const ti_box *box)
+{
+    ti_producers *producers = f->buffer.data[slot];
+    const uint64_t *at = task->shape->place >= 0 && !f->explain ? ti_region_map_near(&producers->map, box) : NULL;
+    return at && ti_producer_place(producers, ti_producer_of(*at)) >= 0;
+}
+
 static void look_at_read(ti_forwards *f, const ti_task *task, uint32_t index_of_access)
 {
     const ti_access *access = &task->shape->access[index_of_access];
     const ti_footprint *touched = &task->shape->footprint[index_of_access];
     for (uint32_t k = 0; k < touched->boxes; k++) {
+        if (is_pinned_tile(f, task, access->buffer->slot, &touched->box[k])) {
+            continue;
+        }
         ti_vec_clear(&f->hits);
         ti_region_map_query(&f->buffer.data[access->buffer->slot]->map, &touched->box[k], &f->hits);
         for (size_t i = 0; i < f->hits.count; i++) {
@@ -294,7 +316,7 @@ static void add_edge(ti_forwards *f, const ti_task *task, const ti_buffer_info *
                      .forward = forward,
                      .merged = !p->task };
     edge.verdict = c->kind == EARLIER ? TI_VERDICT_EARLIER
-                   : c->kind == PINNED && ti_producer_manner(producers, p)->geometry.place != task->shape->place
+                   : c->kind == PINNED && ti_producer_place(producers, p) != task->shape->place
                        ? TI_VERDICT_ONE_TO_ONE
                    : !c->moves ? TI_VERDICT_FREE
                    : f->off    ? TI_VERDICT_OFF

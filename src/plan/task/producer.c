@@ -31,16 +31,24 @@ void ti_producers_init(ti_producers *ps, const char *others)
     ps->bound = TI_PRODUCERS;
 }
 
+static void delete_producer(ti_producer *p)
+{
+    if (p->manner) {
+        TI_DELETE(p->manner);
+    }
+    TI_DELETE(p);
+}
+
 void ti_producers_fini(ti_producers *ps)
 {
     for (size_t i = 0; i < ps->merged.count; i++) {
-        TI_DELETE(ps->merged.data[i]);
+        delete_producer(ps->merged.data[i]);
     }
     ti_producer *list[] = { ps->first, ps->free };
     for (size_t i = 0; i < TI_COUNT(list); i++) {
         for (ti_producer *p = list[i], *next; p; p = next) {
             next = p->next;
-            TI_DELETE(p);
+            delete_producer(p);
         }
     }
     ti_region_map_fini(&ps->map);
@@ -50,15 +58,29 @@ void ti_producers_fini(ti_producers *ps)
 
 /* ---- those that there are, and the list of those that are not merged */
 
+/* What `like` says of a producer; the rest of it stays. Of tiles that is little. */
+static inline void describe(ti_producer *p, const ti_producer *like)
+{
+    p->task = like->task;
+    p->box = like->box;
+    p->place = like->place;
+    p->name = like->name;
+    if (like->place < 0 && like->manner) {
+        p->manner = p->manner ? p->manner : TI_NEW(ti_manner);
+        *p->manner = *like->manner;
+    }
+}
+
 static ti_producer *take(ti_producers *ps, const ti_producer *like)
 {
     ti_producer *p = ps->free;
     if (p) {
         ps->free = p->next;
+        *p = (ti_producer){ .manner = p->manner };
     } else {
         p = TI_NEW(ti_producer);
     }
-    *p = *like;
+    describe(p, like);
     return p;
 }
 
@@ -109,16 +131,6 @@ void ti_producers_erase(ti_producers *ps, const ti_box *box)
     }
 }
 
-/* Loops write the same boxes again: the new producer takes the place of the old one, also in the list. */
-static void replace(ti_producer *p, const ti_producer *producer)
-{
-    ti_producer old = *p;
-    *p = *producer;
-    p->volume = old.volume;
-    p->previous = old.previous;
-    p->next = old.next;
-}
-
 void ti_producers_write(ti_producers *ps, const ti_producer *producer, uint64_t point)
 {
     enum { AT_ONCE = 2 };
@@ -128,7 +140,7 @@ void ti_producers_write(ti_producers *ps, const ti_producer *producer, uint64_t 
     ti_producer *old = at ? ti_producer_of(*at) : NULL;
     TI_ASSERT(producer->task && volume > 0);
     if (old && old->task && old->volume == volume) { /* the box is all that is left of it */
-        replace(old, producer);
+        describe(old, producer); /* loops write the same boxes again: it stays where it is in the list */
         *at = (uint64_t)(uintptr_t)old;
         return;
     }
@@ -179,27 +191,38 @@ static ti_producer *merged_of(ti_producers *ps, const char *name)
     if (ps->merged.count >= MAX_NAMES && name != ps->others) {
         return merged_of(ps, ps->others);
     }
-    ti_producer *p = take(ps, &(ti_producer){ .name = name });
+    ti_producer *p = take(ps, &(ti_producer){ .place = -1, .name = name });
     ti_vec_push(&ps->merged, p);
     return p;
 }
 
-static void note_manner(ti_producers *ps, const ti_manner *manner)
+static bool is_alike(const ti_producers *ps, const ti_producer *p)
 {
-    if (ps->merged_volume == 0) {
-        ps->merged_manner = *manner;
-        ps->various = manner->reduced;
+    if (p->place != ps->merged_place) {
+        return false;
     }
-    ps->various |= manner->reduced ||
-                   memcmp(&ps->merged_manner.geometry, &manner->geometry, sizeof(ti_geometry)) != 0 ||
-                   !ti_mapper_equal(&ps->merged_manner.mapper, &manner->mapper);
+    return p->place >= 0 ? ti_box_equal(&p->box, &ps->merged_box)
+                         : memcmp(&ps->merged_manner.geometry, &p->manner->geometry, sizeof(ti_geometry)) == 0 &&
+                               ti_mapper_equal(&ps->merged_manner.mapper, &p->manner->mapper);
+}
+
+static void note_manner(ti_producers *ps, const ti_producer *p)
+{
+    bool reduced = p->place < 0 && p->manner->reduced;
+    if (ps->merged_volume == 0) {
+        ps->merged_place = p->place;
+        ps->merged_box = p->box;
+        ps->merged_manner = p->place < 0 ? *p->manner : ps->merged_manner;
+        ps->various = reduced;
+    }
+    ps->various |= reduced || !is_alike(ps, p);
 }
 
 void ti_producers_merge(ti_producers *ps, ti_producer *p)
 {
     TI_ASSERT(p->task && p->volume > 0);
     ti_producer *to = merged_of(ps, p->name);
-    note_manner(ps, &p->manner);
+    note_manner(ps, p);
     ti_vec_clear(&ps->hits);
     ti_region_map_query(&ps->map, &p->box, &ps->hits);
     size_t kept = 0;

@@ -33,16 +33,18 @@ typedef struct ti_manner {
 enum { TI_READ_KINDS = 4 };
 
 typedef struct ti_producer {
-    uint64_t task;  /* 0: merged */
-    int64_t volume; /* of what is left; 0: there is no such producer */
-    ti_manner manner;
-    const char *name;                    /* of the task, if somebody wants to know */
+    uint64_t task;                       /* 0: merged */
+    int64_t volume;                      /* of what is left; 0: there is no such producer */
     ti_box box;                          /* that it wrote, not merged */
+    int place;                           /* the node, if it was placed on one and has not reduced; else -1, and: */
+    ti_manner *manner;                   /* or NULL if merged; memory that is kept */
+    const char *name;                    /* of the task, if somebody wants to know */
     struct ti_producer *previous, *next; /* in the list of those that are not merged; `next` also of free ones */
     uint64_t question, met;              /* for forwards: the latest that it has candidates in, and that it is old in */
     uint32_t candidate[TI_READ_KINDS];   /* of these; + 1; 0: none */
 } ti_producer;
 
+/* About 250 bytes each, with its entry. */
 enum { TI_PRODUCERS = 1 << 18 };
 
 /* Of one buffer. */
@@ -54,8 +56,10 @@ typedef struct ti_producers {
     const char *others;               /* the name of all further ones; only if somebody wants to know */
     const char *buffer;               /* the buffer's, which no other has that lives; likewise */
     int64_t merged_volume;
-    ti_manner merged_manner; /* unless it is various */
     bool various;
+    int merged_place; /* unless it is various: as in producers */
+    ti_box merged_box;
+    ti_manner merged_manner;
     ti_region_entries hits;
 } ti_producers;
 
@@ -70,15 +74,23 @@ static inline bool ti_producer_moved(uint64_t value)
 {
     return value & 1;
 }
-/* How it was written; NULL: in several ways. */
+/* The node whose placed tasks wrote it, or -1. */
+static inline int ti_producer_place(const ti_producers *producers, const ti_producer *p)
+{
+    return p->task ? p->place : producers->various ? -1 : producers->merged_place;
+}
+/* How it was written, if not on one node; NULL: in several ways. */
 static inline const ti_manner *ti_producer_manner(const ti_producers *producers, const ti_producer *p)
 {
-    return p->task ? &p->manner : producers->various ? NULL : &producers->merged_manner;
+    return ti_producer_place(producers, p) >= 0 ? NULL
+           : p->task                            ? p->manner
+           : producers->various                 ? NULL
+                                                : &producers->merged_manner;
 }
 
 /* Whoever wrote parts of the box is no longer their producer. */
 void ti_producers_erase(ti_producers *producers, const ti_box *box);
-/* A new producer wrote the box. If there are too many, those that wrote up to task `point` are merged. */
+/* A new producer wrote the box; its manner is copied. If there are too many, those that wrote up to task `point` are merged. */
 void ti_producers_write(ti_producers *producers, const ti_producer *producer, uint64_t point);
 /* Mark what has moved, a part of an entry. */
 void ti_producers_mark(ti_producers *producers, const ti_region_entry *entry, const ti_box *part);

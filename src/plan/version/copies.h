@@ -63,6 +63,18 @@ static inline size_t ti_copies_readers(const ti_copies *c)
 
 /* Whether all of nodes [a,b) are in the set; those of `more` count as if they were. */
 bool ti_copies_have(const ti_copies *c, ti_node_range range, ti_node_range more);
+/* The same of one node, without more. */
+static inline bool ti_copies_have_node(const ti_copies *c, int node)
+{
+    if (!c || !c->nodes.count) {
+        return false;
+    }
+    const ti_node_range *first = c->nodes.data; /* the last interval that does not begin behind the node */
+    for (size_t n = c->nodes.count; n > 1; n -= n / 2) {
+        first += first[n / 2].a <= node ? n / 2 : 0;
+    }
+    return first->a <= node && node < first->b;
+}
 /* How many of nodes [a,b) are in the set. */
 int ti_copies_count(const ti_copies *c, ti_node_range range);
 

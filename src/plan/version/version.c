@@ -337,15 +337,21 @@ static void keep_cut(ti_version_map *map, ti_version *v)
     }
 }
 
+/* What is exactly what comes next is undefined as yet. */
+static void clear_entry(ti_version_map *map, ti_version *v)
+{
+    drop_holders(v);
+    if (!stays_apart(map)) {
+        mark_dirty(map, v);
+    }
+}
+
 /* Make `box` one entry, undefined as yet. */
 static ti_version *clear_box(ti_version_map *map, const ti_box *box)
 {
     ti_version *exact = ti_version_map_find(map, box);
     if (exact) {
-        drop_holders(exact);
-        if (!stays_apart(map)) {
-            mark_dirty(map, exact);
-        }
+        clear_entry(map, exact);
         return exact;
     }
     ti_version_map_query(map, box);
@@ -360,9 +366,8 @@ static ti_version *clear_box(ti_version_map *map, const ti_box *box)
     return v;
 }
 
-void ti_version_map_set(ti_version_map *map, const ti_box *box, int a, int b)
+static void set_cleared(ti_version_map *map, ti_version *v, int a, int b)
 {
-    ti_version *v = clear_box(map, box);
     set_nodes(v, a, b);
     if (b == a + 1) {
         keep_cut(map, v);
@@ -370,6 +375,17 @@ void ti_version_map_set(ti_version_map *map, const ti_box *box, int a, int b)
     if (map->dirty.count) {
         settle(map);
     }
+}
+
+void ti_version_map_set(ti_version_map *map, const ti_box *box, int a, int b)
+{
+    set_cleared(map, clear_box(map, box), a, b);
+}
+
+void ti_version_map_own(ti_version_map *map, ti_version *v, int q)
+{
+    clear_entry(map, v);
+    set_cleared(map, v, q, q + 1);
 }
 
 /* Whether the box is an entry that this writer wrote before, and nobody else has read since: then nothing changes. */
@@ -403,6 +419,11 @@ void ti_version_map_write(ti_version_map *map, ti_holder *writer)
 
 /* ---- reading (R4) */
 
+static bool holds(const ti_version *v, int q)
+{
+    return (v->kind == TI_WRITER_NODES && v->a <= q && q < v->b) || ti_copies_have_node(v->copies, q);
+}
+
 static bool all_hold(const ti_version *v, ti_node_range nodes)
 {
     return ti_copies_have(v->copies, nodes, ti_version_owners(v));
@@ -425,7 +446,7 @@ static void spread(ti_version_map *map, ti_version *v, ti_node_range nodes, cons
     v = cut_out(map, v, box, false);
     set_copies(v, ti_copies_add_nodes(&map->copies, v->copies, nodes));
     mark_dirty(map, v);
-    if (all_hold(v, everybody)) {
+    if (v->copies->nodes.count <= 2 && all_hold(v, everybody)) { /* more intervals leave others out */
         promote(map, v, everybody, box);
     }
 }
@@ -503,7 +524,7 @@ void ti_version_map_read(ti_version_map *map, ti_holder *reader)
 void ti_version_map_hold(ti_version_map *map, ti_version *v, int q)
 {
     ti_node_range nodes = { q, q + 1 };
-    if (v->kind == TI_WRITER_UNDEFINED || all_hold(v, nodes)) {
+    if (v->kind == TI_WRITER_UNDEFINED || holds(v, q)) {
         return;
     }
     bool alone = v->kind == TI_WRITER_SPLIT && v->writer->split->node_a == q && v->writer->split->node_b == q + 1;
@@ -549,7 +570,7 @@ bool ti_version_is_free(const ti_version *v, ti_holders reads)
 
 int ti_version_sender(const ti_version *v, int q)
 {
-    if (v->kind == TI_WRITER_UNDEFINED || all_hold(v, (ti_node_range){ q, q + 1 })) {
+    if (v->kind == TI_WRITER_UNDEFINED || holds(v, q)) {
         return TI_NOBODY;
     }
     return v->kind == TI_WRITER_SPLIT || ti_copies_readers(v->copies) ? TI_UNDECIDED : v->a + q % (v->b - v->a);

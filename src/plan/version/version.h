@@ -85,6 +85,8 @@ void ti_version_map_set(ti_version_map *map, const ti_box *box, int a, int b);
 ti_version *ti_version_map_find(ti_version_map *map, const ti_box *box);
 /* Node q reads all of the entry: the same as ti_version_map_read. */
 void ti_version_map_hold(ti_version_map *map, ti_version *v, int q);
+/* Node q writes all of the entry: the same as ti_version_map_set. */
+void ti_version_map_own(ti_version_map *map, ti_version *v, int q);
 /* Who sends the entry to node q, which reads all of it. TI_NOBODY: q lacks nothing. TI_UNDECIDED: it takes a holder to
  * tell. */
 enum { TI_NOBODY = -1, TI_UNDECIDED = -2 };
