@@ -114,12 +114,14 @@ static inline bool ti_region_fingers_cover(ti_region_map *map, const ti_box *box
 static inline bool ti_region_fingers_find(ti_region_map *map, const ti_box *box)
 {
     uint64_t hash = ti_region_corner_hash(box);
-    const ti_region_finger *f = ti_region_fingers_of(map, hash);
-    for (int way = 0; way < TI_REGION_FINGER_WAYS; way++, f++) {
-        if (f->tag == (hash & ti_region_tags) && f->leaf && f->round == map->freed && f->at < f->leaf->count &&
-            !f->leaf->inner && ti_box_equal(&f->leaf->box[f->at], box)) {
-            ti_region_point_at(map, f->leaf, f->at);
-            return true;
+    const ti_region_finger *f = ti_region_fingers_of(map, hash), *end = f + TI_REGION_FINGER_WAYS;
+    for (uint32_t tag = hash & ti_region_tags; f < end; f++) {
+        if (f->tag == tag && f->round == map->freed && f->leaf) {
+            ti_region_node *leaf = f->leaf;
+            if (f->at < leaf->count && ti_box_equal(&leaf->box[f->at], box) && !leaf->inner) {
+                ti_region_point_at(map, leaf, f->at);
+                return true;
+            }
         }
     }
     return false;

@@ -11,7 +11,7 @@ static void grow_fingers(ti_region_map *map)
 {
     ti_free(map->fingers, map->fingers ? ti_region_fingers_size(map) : 0);
     map->max_fingers = TI_MAX(map->max_fingers, (size_t)TI_REGION_FINGERS);
-    while (3 * map->max_fingers < 4 * map->count) {
+    while (map->max_fingers < 2 * map->count) {
         map->max_fingers *= 2;
     }
     map->fingers = ti_alloc_zero(ti_region_fingers_size(map));
@@ -25,7 +25,7 @@ void ti_region_remember(ti_region_map *map, ti_region_node *before, const ti_box
         before->follow_at = map->at;
         before->follow_round = map->freed;
     }
-    if (!map->fingers || 3 * map->max_fingers < 4 * map->count) {
+    if (!map->fingers || map->max_fingers < 2 * map->count) {
         grow_fingers(map);
     }
     uint64_t hash = ti_region_corner_hash(box);
@@ -62,10 +62,9 @@ static bool find_below(ti_region_map *map, ti_region_node *node, int height, con
 
 uint64_t *ti_region_map_near(ti_region_map *map, const ti_box *box)
 {
-    if (ti_region_goes_on(map, box) && ti_box_equal(&map->finger->box[map->at], box)) {
-        return &ti_region_values(map->finger)[map->at];
-    }
-    return NULL;
+    bool found = (map->fingers && ti_region_fingers_find(map, box)) ||
+                 (ti_region_finger_covers(map, box) && ti_box_equal(&map->finger->box[map->at], box));
+    return found ? &ti_region_values(map->finger)[map->at] : NULL;
 }
 
 uint64_t *ti_region_map_find(ti_region_map *map, const ti_box *box)

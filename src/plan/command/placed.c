@@ -12,20 +12,21 @@ static bool is_replayed(const ti_task *task, const ti_command_buffer *state)
     return task->shape->serial && state->versions.index.count <= TI_REPLAY_ENTRIES;
 }
 
-/* What an access reads; `changes` of the map when it was found. */
+/* What an access touches; `changes` of the map when it was found. */
 typedef struct found_entry {
+    ti_command_buffer *state;
     ti_version *entry; /* NULL also if it reads nothing */
     uint64_t changes;
     bool held; /* the node of the task has it */
 } found_entry;
 
 /* Whether the access touches one box, or nothing, and the node of the task lacks nothing of it that this one sends. */
-static bool is_foreign(ti_command_graph *graph, const ti_task *task, uint32_t index, found_entry *found)
+static inline bool is_foreign(const ti_command_graph *graph, const ti_task *task, uint32_t index, found_entry *found)
 {
     const ti_access *access = &task->shape->access[index];
     const ti_footprint *touched = &task->shape->footprint[index];
-    ti_command_buffer *state = ti_command_buffer_of(graph, access->buffer);
-    *found = (found_entry){ .entry = NULL };
+    ti_command_buffer *state = graph->buffer.data[access->buffer->slot];
+    *found = (found_entry){ .state = state };
     if (access->mode == TACIT_REDUCE || access->custom || access->mappers > 1 || touched->boxes > 1 ||
         state->reduced.task || is_replayed(task, state)) {
         return false;
@@ -34,9 +35,10 @@ static bool is_foreign(ti_command_graph *graph, const ti_task *task, uint32_t in
     if (!ti_access_reads(access) || touched->boxes == 0) {
         return true;
     }
-    ti_version *v = ti_version_map_find(&state->versions, &touched->box[0]);
-    int sender = v ? ti_version_sender(v, task->shape->place) : TI_UNDECIDED;
-    *found = (found_entry){ v, state->versions.changes, sender == TI_NOBODY };
+    found->entry = ti_version_map_find(&state->versions, &touched->box[0]);
+    found->changes = state->versions.changes;
+    int sender = found->entry ? ti_version_sender(found->entry, task->shape->place) : TI_UNDECIDED;
+    found->held = sender == TI_NOBODY;
     return sender != TI_UNDECIDED && sender != graph->system->node;
 }
 
@@ -50,35 +52,30 @@ static uint32_t reads_before(const ti_shape *shape, uint32_t index)
     return reads;
 }
 
-/* The entry of an access. What came before may have merged the one that was found with others, or cut it. */
-static inline ti_version *entry_of(ti_version_map *map, const ti_footprint *touched, const found_entry *found)
+static inline void note_read(ti_command_graph *graph, const ti_task *task, uint32_t index, const found_entry *found)
 {
-    return found->entry && found->changes == map->changes ? found->entry : ti_version_map_find(map, &touched->box[0]);
-}
-
-static void note_read(ti_command_graph *graph, const ti_task *task, uint32_t index, const found_entry *found)
-{
-    const ti_buffer_info *buffer = task->shape->access[index].buffer;
-    ti_version_map *map = &ti_command_buffer_of(graph, buffer)->versions;
-    if (found->held && found->changes == map->changes) {
+    ti_version_map *map = &found->state->versions;
+    bool is_known = found->changes == map->changes; /* else it may have been merged, or cut */
+    if (found->held && is_known) {
         return;
     }
-    ti_version *v = entry_of(map, &task->shape->footprint[index], found);
+    ti_version *v = is_known ? found->entry : ti_version_map_find(map, &task->shape->footprint[index].box[0]);
     if (v) {
         ti_version_map_hold(map, v, task->shape->place);
     } else {
-        ti_version_map_read(map, ti_command_use_of(graph, task, buffer)->reads.data[reads_before(task->shape, index)]);
+        const ti_command_use *use = ti_command_use_of(graph, task, task->shape->access[index].buffer);
+        ti_version_map_read(map, use->reads.data[reads_before(task->shape, index)]);
     }
 }
 
-static void note_write(ti_command_graph *graph, const ti_task *task, uint32_t index, const found_entry *found)
+static inline void note_write(const ti_task *task, uint32_t index, const found_entry *found)
 {
-    const ti_footprint *touched = &task->shape->footprint[index];
-    ti_command_buffer *state = ti_command_buffer_of(graph, task->shape->access[index].buffer);
-    if (found->entry && found->changes == state->versions.changes) {
-        ti_version_map_own(&state->versions, found->entry, task->shape->place);
+    ti_version_map *map = &found->state->versions;
+    int node = task->shape->place;
+    if (found->entry && found->changes == map->changes) {
+        ti_version_map_own(map, found->entry, node);
     } else {
-        ti_version_map_set(&state->versions, &touched->box[0], task->shape->place, task->shape->place + 1);
+        ti_version_map_set(map, &task->shape->footprint[index].box[0], node, node + 1);
     }
 }
 
@@ -95,14 +92,15 @@ bool ti_command_passes_by(ti_command_graph *graph, const ti_task *task)
             return false;
         }
     }
-    for (int writes = 0; writes < 2; writes++) {
-        for (uint32_t i = 0; i < shape->accesses; i++) {
-            const ti_access *access = &shape->access[i];
-            if (shape->footprint[i].boxes == 0 || !(writes ? ti_access_writes(access) : ti_access_reads(access))) {
-                continue;
-            }
-            ti_replay_lose(&ti_command_buffer_of(graph, access->buffer)->replay);
-            (writes ? note_write : note_read)(graph, task, i, &found[i]);
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        if (ti_access_reads(&shape->access[i]) && shape->footprint[i].boxes > 0) {
+            note_read(graph, task, i, &found[i]);
+        }
+    }
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        ti_replay_lose(&found[i].state->replay);
+        if (ti_access_writes(&shape->access[i]) && shape->footprint[i].boxes > 0) {
+            note_write(task, i, &found[i]);
         }
     }
     return true;

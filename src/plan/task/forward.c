@@ -200,22 +200,11 @@ static void look_at_hit(ti_forwards *f, const ti_task *task, const ti_access *ac
     }
 }
 
-/* What look_at_hit would find out of a tile. */
-static bool is_pinned_tile(ti_forwards *f, const ti_task *task, uint32_t slot, const ti_box *box)
-{
-    ti_producers *producers = f->buffer.data[slot];
-    const uint64_t *at = task->shape->place >= 0 && !f->explain ? ti_region_map_near(&producers->map, box) : NULL;
-    return at && ti_producer_place(producers, ti_producer_of(*at)) >= 0;
-}
-
 static void look_at_read(ti_forwards *f, const ti_task *task, uint32_t index_of_access)
 {
     const ti_access *access = &task->shape->access[index_of_access];
     const ti_footprint *touched = &task->shape->footprint[index_of_access];
     for (uint32_t k = 0; k < touched->boxes; k++) {
-        if (is_pinned_tile(f, task, access->buffer->slot, &touched->box[k])) {
-            continue;
-        }
         ti_vec_clear(&f->hits);
         ti_region_map_query(&f->buffer.data[access->buffer->slot]->map, &touched->box[k], &f->hits);
         for (size_t i = 0; i < f->hits.count; i++) {
@@ -368,8 +357,40 @@ static void derive(ti_forwards *f, const ti_task *task, uint32_t first, ti_arena
     }
 }
 
+/* A placed task that reads tiles that placed tasks have written, and writes tiles anew: no forward comes of it, and
+ * whether it is that simple shows at once. */
+static bool passes_by(ti_forwards *f, const ti_task *task)
+{
+    const ti_shape *shape = task->shape;
+    uint64_t *at[TACIT_MAX_ACCESSES];
+    if (shape->place < 0 || f->explain) {
+        return false;
+    }
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        const ti_access *access = &shape->access[i];
+        const ti_footprint *touched = &shape->footprint[i];
+        ti_producers *producers = f->buffer.data[access->buffer->slot];
+        bool is_tile = touched->boxes == 1 && access->mode != TACIT_REDUCE;
+        at[i] = is_tile ? ti_region_map_near(&producers->map, touched->box) : NULL;
+        const ti_producer *p = at[i] ? ti_producer_of(*at[i]) : NULL;
+        if (!p || (ti_access_reads(access) && ti_producer_place(producers, p) < 0) ||
+            (ti_access_writes(access) && !ti_producer_is_box(p, touched->box))) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        if (ti_access_writes(&shape->access[i])) {
+            ti_producer_rewrite(at[i], shape->footprint[i].box, task->id, shape->place);
+        }
+    }
+    return true;
+}
+
 static void add_kernel_task(ti_forwards *f, ti_task *task, ti_arena *arena)
 {
+    if (passes_by(f, task)) {
+        return;
+    }
     ti_vec_clear(&f->out);
     ti_vec_clear(&f->edges);
     for (uint32_t i = 0; i < task->shape->accesses && (f->explain || !task->shape->no_collectives); i++) {

@@ -139,7 +139,7 @@ void ti_producers_write(ti_producers *ps, const ti_producer *producer, uint64_t 
     uint64_t *at = ti_region_map_find(&ps->map, box);
     ti_producer *old = at ? ti_producer_of(*at) : NULL;
     TI_ASSERT(producer->task && volume > 0);
-    if (old && old->task && old->volume == volume) { /* the box is all that is left of it */
+    if (old && ti_producer_is_box(old, box)) {
         describe(old, producer); /* loops write the same boxes again: it stays where it is in the list */
         *at = (uint64_t)(uintptr_t)old;
         return;

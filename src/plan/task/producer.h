@@ -88,6 +88,22 @@ static inline const ti_manner *ti_producer_manner(const ti_producers *producers,
                                                 : &producers->merged_manner;
 }
 
+/* Whether the box is an entry of the map with this producer, and all that is left of it: then a new one takes its
+ * place. */
+static inline bool ti_producer_is_box(const ti_producer *p, const ti_box *box)
+{
+    return p->task && p->volume == ti_box_volume(box);
+}
+/* A task that is placed on a node writes such a box, at whose value `at` points; nobody wants to know names. */
+static inline void ti_producer_rewrite(uint64_t *at, const ti_box *box, uint64_t task, int place)
+{
+    ti_producer *p = ti_producer_of(*at);
+    p->task = task;
+    p->box = *box;
+    p->place = place;
+    *at = (uint64_t)(uintptr_t)p;
+}
+
 /* Whoever wrote parts of the box is no longer their producer. */
 void ti_producers_erase(ti_producers *producers, const ti_box *box);
 /* A new producer wrote the box; its manner is copied. If there are too many, those that wrote up to task `point` are merged. */
