@@ -62,9 +62,17 @@ static bool find_below(ti_region_map *map, ti_region_node *node, int height, con
 
 uint64_t *ti_region_map_near(ti_region_map *map, const ti_box *box)
 {
-    bool found = (map->fingers && ti_region_fingers_find(map, box)) ||
-                 (ti_region_finger_covers(map, box) && ti_box_equal(&map->finger->box[map->at], box));
-    return found ? &ti_region_values(map->finger)[map->at] : NULL;
+    if (TI_LIKELY(map->fingers && ti_region_fingers_find(map, box))) {
+        return &ti_region_values(map->finger)[map->at];
+    }
+    ti_region_node *before = map->finger;
+    if (!ti_region_finger_covers(map, box) || !ti_box_equal(&map->finger->box[map->at], box)) {
+        return NULL;
+    }
+    if (map->fingers) { /* the next time it may not be the next one */
+        ti_region_remember(map, before, box);
+    }
+    return &ti_region_values(map->finger)[map->at];
 }
 
 uint64_t *ti_region_map_find(ti_region_map *map, const ti_box *box)
