@@ -5,38 +5,28 @@
 
 #include <string.h>
 
-/* As ti_mapper_expand makes it. */
-static inline void fill_mapper(ti_mapper *out, const tacit_mapper *from, int dims)
-{
-    memset(out, 0, sizeof(*out));
-    out->dims = dims;
-    out->custom = -1;
-    for (int d = 0; d < dims; d++) {
-        const tacit_component *c = &from->c[d];
-        bool full = c->kind == TACIT_COMPONENT_FULL || ti_mapper_spans_all(c);
-        out->c[d].kind = full ? TACIT_COMPONENT_FULL : TACIT_COMPONENT_SPAN;
-        out->c[d].lo = full ? 0 : c->lo;
-        out->c[d].hi = full ? 0 : c->hi;
-    }
-}
-
-/* The box that an access with a constant mapper touches, if there is one and it lies in its buffer. */
-static inline bool find_box(const tacit_access *a, ti_box *out)
+/* What an access with a constant mapper touches, and the mapper as ti_mapper_expand makes it. False: the access is not
+ * good, or touches nothing. */
+static inline bool fill_tile(const tacit_access *a, ti_box *box, ti_mapper *mapper)
 {
     const ti_buffer_info *info = &a->buffer->info;
-    *out = info->extent;
+    bool good = true;
+    *box = info->extent;
+    memset(mapper, 0, sizeof(*mapper));
+    mapper->dims = info->dims;
+    mapper->custom = -1;
     for (int d = 0; d < info->dims; d++) {
         const tacit_component *c = &a->mapper.c[d];
         if (c->kind == TACIT_COMPONENT_FULL || ti_mapper_spans_all(c)) {
+            mapper->c[d].kind = TACIT_COMPONENT_FULL;
             continue;
         }
-        if (c->kind != TACIT_COMPONENT_SPAN || c->lo < 0 || c->hi > info->extent.max[d] || c->lo >= c->hi) {
-            return false;
-        }
-        out->min[d] = c->lo;
-        out->max[d] = c->hi;
+        good = good && c->lo >= 0 && c->hi <= info->extent.max[d] && c->lo < c->hi;
+        mapper->c[d].kind = TACIT_COMPONENT_SPAN;
+        box->min[d] = mapper->c[d].lo = c->lo;
+        box->max[d] = mapper->c[d].hi = c->hi;
     }
-    return true;
+    return good;
 }
 
 /* Whether it writes what an access before it touches, or the other way around. */
@@ -60,22 +50,22 @@ const ti_shape *ti_tile_shape(const tacit_context *ctx, const ti_shape *form, co
     }
     ti_arena_mark before = ti_arena_here(arena);
     ti_shape *shape = ti_arena_copy(arena, form, sizeof(*form));
-    ti_access *access = ti_arena_copy(arena, form->access, count * sizeof(*access));
+    ti_access *access = TI_ARENA_ARRAY(arena, ti_access, count);
     ti_footprint *footprint = TI_ARENA_ARRAY(arena, ti_footprint, count);
     ti_mapper *mapper = TI_ARENA_ARRAY(arena, ti_mapper, count);
     for (uint32_t i = 0; i < count; i++) {
         const tacit_access *a = &given->access[i];
         ti_footprint *f = &footprint[i];
-        bool known = i > 0 && a->buffer == given->access[i - 1].buffer;
-        if (!(known || ti_buffer_is_usable(ctx, a->buffer)) || !find_box(a, &f->bounding)) {
+        bool is_known = i > 0 && a->buffer == given->access[i - 1].buffer;
+        access[i] = form->access[i];
+        access[i].mapper = &mapper[i];
+        if (!(is_known || ti_buffer_is_usable(ctx, a->buffer)) || !fill_tile(a, &f->bounding, &mapper[i])) {
             ti_arena_go_back(arena, before);
             return NULL;
         }
+        access[i].buffer = &a->buffer->info;
         f->box = &f->bounding;
         f->boxes = 1;
-        access[i].buffer = &a->buffer->info;
-        access[i].mapper = &mapper[i];
-        fill_mapper(&mapper[i], &a->mapper, a->buffer->info.dims);
         if (clashes(access, footprint, i)) {
             ti_arena_go_back(arena, before);
             return NULL;

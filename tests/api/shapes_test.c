@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -410,6 +411,200 @@ static void every_byte_counts(void **state)
     ti_context_discard(s.ctx);
 }
 
+/* ---- tiles, whose shapes are made of a form */
+
+enum { TILE = 4, TILES = N / TILE };
+
+static tacit_box tile(size_t i, size_t j)
+{
+    return tacit_box2(i * TILE, (i + 1) * TILE, j * TILE, (j + 1) * TILE);
+}
+
+/* Another one for each `i`. */
+static tacit_task tile_task(const setting *s, size_t i)
+{
+    size_t row = i / TILES % TILES, column = i % TILES, other = (row + 1) % TILES;
+    return (tacit_task){
+        .name = "tile",
+        .range = TACIT_RANGE(3),
+        .kernel = { .host = nothing },
+        .place = tacit_place_node((int)(i % 4)),
+        .hint = { .priority = 2 },
+        .access = { tacit_update(s->a, tacit_fixed(tile(row, column))),
+                    tacit_read(s->a, tacit_fixed(tile(other, column))),
+                    tacit_in_parts(tacit_read(s->b, tacit_fixed(i % 5 ? tile(column, row) : TACIT_BOX_ALL))) }
+    };
+}
+
+static void tiles_share_a_form(void **state)
+{
+    (void)state;
+    setting s = { 0 };
+    open_setting(&s);
+    const char *name = NULL;
+    for (size_t i = 0; i < (size_t)TILES * TILES; i++) {
+        setting fresh = { 0 };
+        open_setting(&fresh);
+        tacit_task t = tile_task(&s, i), first = tile_task(&fresh, i);
+        const ti_task *expected = submit(&fresh, &first), *task = submit(&s, &t);
+        assert_same_task(task, expected);
+        assert_int_equal(task->shape->place, (int)(i % 4));
+        assert_int_equal(task->shape->serial, 0);
+        for (uint32_t k = 0; k < 3; k++) {
+            assert_true(task->shape->access[k].in_parts == (k == 2) && task->shape->access[k].kind == TACIT_MAPPER_FIXED);
+        }
+        assert_true(i < 3 || task->shape->name == name); /* the form's */
+        name = task->shape->name;
+        ti_context_discard(fresh.ctx);
+    }
+    ti_context_discard(s.ctx);
+}
+
+static void all_of_a_buffer_is_a_tile(void **state)
+{
+    (void)state;
+    setting s = { 0 }, fresh = { 0 };
+    open_setting(&s);
+    open_setting(&fresh);
+    tacit_task other = tile_task(&fresh, 0);
+    other.access[1] = tacit_read(fresh.b, tacit_all());
+    other.access[2] = (tacit_access){ .mode = 0 };
+    const ti_task *expected = submit(&fresh, &other);
+    for (size_t i = 0; i < 2 * TILES; i++) {
+        tacit_task t = tile_task(&s, i);
+        t.access[1] = tacit_read(s.b, tacit_all());
+        t.access[2] = (tacit_access){ .mode = 0 };
+        assert_same_access(submit(&s, &t), expected, 1);
+    }
+    ti_context_discard(fresh.ctx);
+    ti_context_discard(s.ctx);
+}
+
+/* What only the checks of all descriptions can tell is left to them. */
+static void bad_tiles_are_refused(void **state)
+{
+    (void)state;
+    setting s = { 0 };
+    open_setting(&s);
+    for (size_t i = 0; i < TILES; i++) {
+        const tacit_task t = tile_task(&s, i);
+        submit(&s, &t);
+    }
+    tacit_task t = tile_task(&s, TILES);
+    t.place.arg = 4;
+    assert_int_equal(tacit_submit(s.ctx, &t), TACIT_ERROR_RANGE);
+    t.place.arg = -1;
+    assert_int_equal(tacit_submit(s.ctx, &t), TACIT_ERROR_RANGE);
+    t = tile_task(&s, TILES);
+    t.access[1] = tacit_read(s.a, tacit_fixed(tile(TILES, 0)));
+    assert_int_equal(tacit_submit(s.ctx, &t), TACIT_ERROR_RANGE);
+    assert_non_null(strstr(tacit_last_error(s.ctx), "access 1"));
+    t = tile_task(&s, TILES);
+    t.access[0].mapper.c[1].lo = -1;
+    assert_int_equal(tacit_submit(s.ctx, &t), TACIT_ERROR_RANGE);
+    t = tile_task(&s, TILES);
+    t.access[1] = tacit_update(s.a, t.access[0].mapper);
+    assert_int_equal(tacit_submit(s.ctx, &t), TACIT_ERROR_OVERLAP);
+    t = tile_task(&s, TILES);
+    t.access[1] = tacit_read(s.a, tacit_fixed(tacit_box2(0, N, 0, N))); /* what it writes, and more */
+    assert_true(submit(&s, &t)->shape->whole_chunk);
+    t = tile_task(&s, TILES);
+    t.access[1].mapper.c[0].hi = t.access[1].mapper.c[0].lo; /* touches nothing */
+    assert_int_equal(submit(&s, &t)->shape->footprint[1].boxes, 0);
+    t = tile_task(&s, TILES);
+    assert_int_equal(tacit_buffer_destroy(s.ctx, s.b), TACIT_OK);
+    assert_int_equal(tacit_submit(s.ctx, &t), TACIT_ERROR_STATE);
+    ti_context_discard(s.ctx);
+}
+
+static void tiles_that_nobody_wrote_are_refused(void **state)
+{
+    (void)state;
+    setting s = { 0 };
+    open_setting(&s);
+    for (size_t i = 0; i < TILES; i++) {
+        const tacit_task t = tile_task(&s, i);
+        submit(&s, &t);
+    }
+    const tacit_buffer_desc desc = { .name = "empty", .range = TACIT_RANGE(N, N), .elem_size = sizeof(double) };
+    tacit_buffer *empty;
+    assert_int_equal(tacit_buffer_create(s.ctx, &desc, &empty), TACIT_OK);
+    tacit_task t = tile_task(&s, TILES);
+    t.access[2].buffer = empty;
+    assert_int_equal(tacit_submit(s.ctx, &t), TACIT_ERROR_UNINITIALIZED);
+    ti_context_discard(s.ctx);
+}
+
+/* Nodes, buffers and boxes are not the form's. */
+static bool is_of_no_form(size_t at)
+{
+    size_t first = offsetof(tacit_task, access), size = sizeof(tacit_access);
+    if (IN(first, first + 3 * size)) {
+        size_t in = (at - first) % size, c = in - offsetof(tacit_access, mapper);
+        bool mapper = in >= offsetof(tacit_access, mapper) && c < offsetof(tacit_mapper, kind);
+        return in < offsetof(tacit_access, buffer) + sizeof(void *) ||
+               (mapper && c % sizeof(tacit_component) != offsetof(tacit_component, kind)) ||
+               (in >= offsetof(tacit_access, mapper) && c >= offsetof(tacit_mapper, arg) && c < sizeof(tacit_mapper));
+    }
+    return IN(offsetof(tacit_task, place.arg), offsetof(tacit_task, place.arg) + sizeof(int));
+}
+
+static void every_byte_of_a_form_counts(void **state)
+{
+    (void)state;
+    setting s = { 0 };
+    open_setting(&s);
+    ti_shapes *shapes = ti_shapes_create(4);
+    ti_arena arena = { 0 };
+    tacit_task t;
+    memset(&t, 0, sizeof(t));
+    const tacit_task from = tile_task(&s, 0);
+    t.name = from.name;
+    t.range = from.range;
+    t.kernel.host = nothing;
+    t.place = from.place;
+    memcpy(t.access, from.access, sizeof(t.access));
+    ti_shape *shape = ti_shape_new(&arena, "tile");
+    for (uint64_t i = 1; i < 3; i++) {
+        assert_null(ti_shapes_find(shapes, &t, i));
+        assert_null(ti_shapes_find_form(shapes, &t, i));
+        ti_shapes_keep_form(shapes, &t, shape, i);
+    }
+    assert_null(ti_shapes_find(shapes, &t, 3));
+    assert_non_null(ti_shapes_find_form(shapes, &t, 3));
+    for (size_t i = 0; i < sizeof(t); i++) {
+        tacit_task other;
+        memcpy(&other, &t, sizeof(t));
+        ((unsigned char *)&other)[i] ^= 1;
+        if (says_nothing(i, 3) || is_of_no_form(i)) {
+            continue;
+        }
+        assert_null(ti_shapes_find(shapes, &other, 4));
+        if (ti_shapes_find_form(shapes, &other, 4)) {
+            fail_msg("byte %zu of a task is not looked at", i);
+        }
+    }
+    ti_shapes_destroy(shapes);
+    ti_arena_fini(&arena);
+    ti_context_discard(s.ctx);
+}
+
+/* The forms of tasks that have not been executed stay, and there is a bound. */
+static void forms_are_bounded(void **state)
+{
+    (void)state;
+    setting s = { 0 };
+    open_setting(&s);
+    for (size_t i = 0; i < 40 * (size_t)TI_FORMS; i++) {
+        char name[32];
+        tacit_task t = tile_task(&s, i);
+        snprintf(name, sizeof(name), "tile %zu", i / 8);
+        t.name = name;
+        assert_string_equal(submit(&s, &t)->shape->name, name);
+    }
+    ti_context_discard(s.ctx);
+}
+
 /* ---- the table */
 
 enum { ROUNDS = 12 };
@@ -512,6 +707,12 @@ int main(void)
         cmocka_unit_test(changed_in_place),
         cmocka_unit_test(what_was_good_is_refused),
         cmocka_unit_test(every_byte_counts),
+        cmocka_unit_test(tiles_share_a_form),
+        cmocka_unit_test(all_of_a_buffer_is_a_tile),
+        cmocka_unit_test(bad_tiles_are_refused),
+        cmocka_unit_test(tiles_that_nobody_wrote_are_refused),
+        cmocka_unit_test(every_byte_of_a_form_counts),
+        cmocka_unit_test(forms_are_bounded),
         cmocka_unit_test(grows_with_the_program),
         cmocka_unit_test(is_bounded),
         cmocka_unit_test(what_never_comes_again_is_not_kept),

@@ -69,6 +69,28 @@ static void what_comes_between_is_seen(void **state)
     plan_fini(&p);
 }
 
+/* What is placed on another node, comes once, and only writes concerns node 1 in nothing; but the versions lag. */
+static void what_others_write_between_is_seen(void **state)
+{
+    (void)state;
+    for (int n = 0; n < 16; n++) {
+        int steps = 8 + n / 2, written = n % 2;
+        plan p;
+        start(&p, TI_COLLECTIVES_OFF);
+        for (int i = 0; i < steps; i++) {
+            step_of_stencil(&p, i % 2);
+        }
+        assert_true(p.node[1].replayed > 0);
+        p.shape = 0;
+        plan_placed(&p, 2, task1("fill", plan_write(written, tacit_one_to_one())));
+        assert_string_equal(plan_text(&p, 1), "");
+        step_of_stencil(&p, written);
+        assert_string_equal(plan_text(&p, 1), written ? "receive 2 B [3,9); execute [4,8)"
+                                                      : "receive 2 A [3,9); execute [4,8)");
+        plan_fini(&p);
+    }
+}
+
 static void all_gathers_are_found_again(void **state)
 {
     (void)state;
@@ -232,6 +254,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loops_evaluate_nothing),      cmocka_unit_test(what_comes_between_is_seen),
+        cmocka_unit_test(what_others_write_between_is_seen),
         cmocka_unit_test(all_gathers_are_found_again), cmocka_unit_test(plans_are_the_same_without),
         cmocka_unit_test(parts_in_another_order),
     };
