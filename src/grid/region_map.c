@@ -96,6 +96,14 @@ static void free_tree(ti_region_node *node, int height)
     free_node(node);
 }
 
+/* The scratch list, empty: few maps ever need it. */
+static ti_region_entries *orphans_of(ti_region_map *map)
+{
+    map->orphans = map->orphans ? map->orphans : TI_NEW(ti_region_entries);
+    ti_vec_clear(map->orphans);
+    return map->orphans;
+}
+
 static void drop_fingers(ti_region_map *map)
 {
     ti_free(map->fingers, map->fingers ? ti_region_fingers_size(map) : 0);
@@ -113,7 +121,10 @@ void ti_region_map_fini(ti_region_map *map)
         map->spare = node->next_spare;
         free_node(node);
     }
-    ti_vec_fini(&map->orphans);
+    if (map->orphans) {
+        ti_vec_fini(map->orphans);
+        TI_DELETE(map->orphans);
+    }
     drop_fingers(map);
     ti_region_map_init(map);
 }
@@ -459,10 +470,13 @@ bool ti_region_map_remove(ti_region_map *map, const ti_box *box, uint64_t value)
 /* The first neighbour that has this value and makes a box with `box`, which becomes that box; or NULL. */
 static const ti_region_entry *join_neighbour(ti_region_map *map, ti_box *box, uint64_t value)
 {
-    ti_vec_clear(&map->orphans);
-    ti_region_map_query_joining(map, box, &map->orphans);
-    for (size_t i = 0; i < map->orphans.count; i++) {
-        const ti_region_entry *e = &map->orphans.data[i];
+    if (!map->count) {
+        return NULL;
+    }
+    ti_region_entries *beside = orphans_of(map);
+    ti_region_map_query_joining(map, box, beside);
+    for (size_t i = 0; i < beside->count; i++) {
+        const ti_region_entry *e = &beside->data[i];
         if (e->value == value && ti_box_join(&e->box, box, box)) {
             return e;
         }
@@ -584,8 +598,8 @@ size_t ti_region_map_remove_inside(ti_region_map *map, const ti_box *box)
         return 0;
     }
     ti_box copy = *box;
-    ti_vec_clear(&map->orphans);
-    map->count -= remove_inside_below(map, map->root, map->height, &copy, &map->orphans);
+    ti_region_entries *orphans = map->height > 0 ? orphans_of(map) : NULL;
+    map->count -= remove_inside_below(map, map->root, map->height, &copy, orphans);
     if (map->root->count == 0) {
         drop_node(map, map->root, MAX_SPARE);
         map->root = NULL;
@@ -593,8 +607,8 @@ size_t ti_region_map_remove_inside(ti_region_map *map, const ti_box *box)
     } else {
         shorten(map);
     }
-    for (size_t i = 0; i < map->orphans.count; i++) {
-        ti_region_map_insert(map, &map->orphans.data[i].box, map->orphans.data[i].value);
+    for (size_t i = 0; orphans && i < orphans->count; i++) {
+        ti_region_map_insert(map, &orphans->data[i].box, orphans->data[i].value);
     }
     TI_VALIDATE(ti_region_map_seems_valid(map));
     return before - map->count;

@@ -10,7 +10,7 @@ enum { FANOUT = TI_REGION_FANOUT, MIN_COUNT = TI_REGION_MIN_COUNT, MAX_INSERTED 
 static void grow_fingers(ti_region_map *map)
 {
     ti_free(map->fingers, map->fingers ? ti_region_fingers_size(map) : 0);
-    map->max_fingers = TI_MAX(map->max_fingers, (size_t)TI_REGION_FINGERS);
+    map->max_fingers = TI_MAX(map->max_fingers, (uint32_t)TI_REGION_FINGERS);
     while (map->max_fingers < 2 * map->count) {
         map->max_fingers *= 2;
     }
@@ -69,7 +69,7 @@ uint64_t *ti_region_map_near(ti_region_map *map, const ti_box *box)
     if (!ti_region_finger_covers(map, box) || !ti_box_equal(&map->finger->box[map->at], box)) {
         return NULL;
     }
-    if (map->fingers) { /* the next time it may not be the next one */
+    if (map->fingers && map->height > 0) { /* the next time it may not be the next one */
         ti_region_remember(map, before, box);
     }
     return &ti_region_values(map->finger)[map->at];

@@ -50,7 +50,6 @@ void ti_buffer_memory_init(ti_buffer_memory *memory, int of, ti_emitter *emitter
 void ti_buffer_memory_fini(ti_buffer_memory *memory)
 {
     ti_region_map_fini(&memory->allocated);
-    ti_vec_fini(&memory->met);
     ti_region_map_fini(&memory->wanted);
     ti_tracker_fini(&memory->tracker);
 }
@@ -60,11 +59,12 @@ bool ti_buffer_memory_find(ti_buffer_memory *memory, const ti_box *box)
     if (ti_buffer_memory_has(memory, box)) {
         return true;
     }
-    ti_region_map_refer(&memory->allocated, box, &memory->met);
-    if (memory->met.count != 1 || !ti_box_covers(memory->met.data[0].box, box)) {
+    ti_region_refs *met = &memory->tracker.era->met; /* scratch */
+    ti_region_map_refer(&memory->allocated, box, met);
+    if (met->count != 1 || !ti_box_covers(met->data[0].box, box)) {
         return false;
     }
-    memory->latest = (ti_allocation){ *memory->met.data[0].value, *memory->met.data[0].box };
+    memory->latest = (ti_allocation){ *met->data[0].value, *met->data[0].box };
     return true;
 }
 
@@ -338,8 +338,9 @@ bool ti_buffer_memory_provides(ti_buffer_memory *memory, const ti_box *box)
     if (ti_buffer_memory_find(memory, box)) {
         return true;
     }
-    ti_region_map_refer(&memory->wanted, box, &memory->met);
-    return memory->met.count == 1 && ti_box_covers(memory->met.data[0].box, box);
+    ti_region_refs *met = &memory->tracker.era->met; /* scratch */
+    ti_region_map_refer(&memory->wanted, box, met);
+    return met->count == 1 && ti_box_covers(met->data[0].box, box);
 }
 
 ti_box ti_buffer_memory_want(ti_buffer_memory *memory, ti_emitter *e, ti_need need, const ti_buffer_info *buffer,

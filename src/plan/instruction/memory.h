@@ -34,7 +34,6 @@ typedef struct ti_buffer_memory {
     ti_region_map allocated; /* box to allocation id */
     ti_region_map wanted;    /* box to the index of a ti_want */
     ti_allocation latest;    /* the one found last: loops ask for it again */
-    ti_region_refs met;      /* scratch */
     uint64_t changed;        /* instructions up to this one have allocated it, and moved what it holds */
     ti_tracker tracker;
 } ti_buffer_memory;

@@ -44,6 +44,9 @@ void ti_producers_fini(ti_producers *ps)
     for (size_t i = 0; i < ps->merged.count; i++) {
         delete_producer(ps->merged.data[i]);
     }
+    if (ps->merged_like) {
+        delete_producer(ps->merged_like);
+    }
     ti_producer *list[] = { ps->first, ps->free };
     for (size_t i = 0; i < TI_COUNT(list); i++) {
         for (ti_producer *p = list[i], *next; p; p = next) {
@@ -196,26 +199,25 @@ static ti_producer *merged_of(ti_producers *ps, const char *name)
     return p;
 }
 
-static bool is_alike(const ti_producers *ps, const ti_producer *p)
+static bool is_alike(const ti_producer *p, const ti_producer *other)
 {
-    if (p->place != ps->merged_place) {
+    if (p->place != other->place) {
         return false;
     }
-    return p->place >= 0 ? ti_box_equal(&p->box, &ps->merged_box)
-                         : memcmp(&ps->merged_manner.geometry, &p->manner->geometry, sizeof(ti_geometry)) == 0 &&
-                               ti_mapper_equal(&ps->merged_manner.mapper, &p->manner->mapper);
+    return p->place >= 0 ? ti_box_equal(&p->box, &other->box)
+                         : memcmp(&p->manner->geometry, &other->manner->geometry, sizeof(ti_geometry)) == 0 &&
+                               ti_mapper_equal(&p->manner->mapper, &other->manner->mapper);
 }
 
 static void note_manner(ti_producers *ps, const ti_producer *p)
 {
     bool reduced = p->place < 0 && p->manner->reduced;
     if (ps->merged_volume == 0) {
-        ps->merged_place = p->place;
-        ps->merged_box = p->box;
-        ps->merged_manner = p->place < 0 ? *p->manner : ps->merged_manner;
+        ps->merged_like = ps->merged_like ? ps->merged_like : TI_NEW(ti_producer);
+        describe(ps->merged_like, p);
         ps->various = reduced;
     }
-    ps->various |= reduced || !is_alike(ps, p);
+    ps->various |= reduced || !is_alike(ps->merged_like, p);
 }
 
 void ti_producers_merge(ti_producers *ps, ti_producer *p)

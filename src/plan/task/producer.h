@@ -44,7 +44,7 @@ typedef struct ti_producer {
     uint32_t candidate[TI_READ_KINDS];   /* of these; + 1; 0: none */
 } ti_producer;
 
-/* About 250 bytes each, with its entry. */
+/* About 270 bytes each, with its entry. */
 enum { TI_PRODUCERS = 1 << 18 };
 
 /* Of one buffer. */
@@ -57,9 +57,7 @@ typedef struct ti_producers {
     const char *buffer;               /* the buffer's, which no other has that lives; likewise */
     int64_t merged_volume;
     bool various;
-    int merged_place; /* unless it is various: as in producers */
-    ti_box merged_box;
-    ti_manner merged_manner;
+    ti_producer *merged_like; /* unless they are various: one of the merged, as it was; NULL until there are such */
     ti_region_entries hits;
 } ti_producers;
 
@@ -77,7 +75,7 @@ static inline bool ti_producer_moved(uint64_t value)
 /* The node whose placed tasks wrote it, or -1. */
 static inline int ti_producer_place(const ti_producers *producers, const ti_producer *p)
 {
-    return p->task ? p->place : producers->various ? -1 : producers->merged_place;
+    return p->task ? p->place : producers->various ? -1 : producers->merged_like->place;
 }
 /* How it was written, if not on one node; NULL: in several ways. */
 static inline const ti_manner *ti_producer_manner(const ti_producers *producers, const ti_producer *p)
@@ -85,7 +83,7 @@ static inline const ti_manner *ti_producer_manner(const ti_producers *producers,
     return ti_producer_place(producers, p) >= 0 ? NULL
            : p->task                            ? p->manner
            : producers->various                 ? NULL
-                                                : &producers->merged_manner;
+                                                : producers->merged_like->manner;
 }
 
 /* Whether the box is an entry of the map with this producer, and all that is left of it: then a new one takes its

@@ -34,7 +34,10 @@ void ti_tracker_fini(ti_tracker *t)
         ti_vec_fini(&t->notes.data[i].border);
     }
     ti_vec_fini(&t->notes);
-    ti_vec_fini(&t->waiting);
+    if (t->look) {
+        ti_vec_fini(&t->look->waiting);
+        TI_DELETE(t->look);
+    }
 }
 
 /* ---- values */
@@ -226,11 +229,13 @@ static void limit(ti_tracker *t)
     if (TI_LIKELY(t->era->entries <= (t->era->bound ? t->era->bound : TI_ERA_ENTRIES))) {
         return;
     }
-    if (t->waiting.count == 0) {
-        ti_region_map_visit(&t->map, &t->cursor, &t->waiting);
+    t->look = t->look ? t->look : TI_NEW(struct ti_tracker_look);
+    ti_region_entries *waiting = &t->look->waiting;
+    if (waiting->count == 0) {
+        ti_region_map_visit(&t->map, &t->look->cursor, waiting);
     }
-    for (int i = 0; i < LOOKS && t->waiting.count > 0; i++) {
-        merge_old(t, &t->waiting.data[--t->waiting.count]);
+    for (int i = 0; i < LOOKS && waiting->count > 0; i++) {
+        merge_old(t, &waiting->data[--waiting->count]);
     }
 }
 

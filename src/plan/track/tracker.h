@@ -74,10 +74,12 @@ typedef struct ti_tracker {
     })
     record;
     uint32_t free_record;
-    uint64_t cursor;               /* where to look for entries to merge, */
-    ti_region_entries waiting;     /* and those that are looked at next */
-    TI_VEC(ti_tracker_note) notes; /* ascending; */
-    size_t notes_made;             /* behind them are others that have borders for the next */
+    uint32_t notes_made;           /* behind the notes are others that have borders for the next */
+    struct ti_tracker_look {
+        uint64_t cursor;           /* where to look for entries to merge, */
+        ti_region_entries waiting; /* and those that are looked at next */
+    } * look;                      /* NULL until there are too many */
+    TI_VEC(ti_tracker_note) notes; /* ascending */
     uint64_t newest, newest_noted; /* of all readers, and of those in notes */
     uint64_t forgotten;            /* the newest reader when notes or readers were forgotten last */
 } ti_tracker;

@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 
-enum { MIN_BUCKETS = 8, IDLE_KEPT = 32, MAX_SPARES = 512 };
+enum { MIN_BUCKETS = 2, IDLE_KEPT = 32, MAX_SPARES = 512 };
 
 ti_interned *ti_interner_first(const ti_interner *t, uint64_t hash)
 {
