@@ -424,16 +424,15 @@ static tacit_box tile(size_t i, size_t j)
 static tacit_task tile_task(const setting *s, size_t i)
 {
     size_t row = i / TILES % TILES, column = i % TILES, other = (row + 1) % TILES;
-    return (tacit_task){
-        .name = "tile",
-        .range = TACIT_RANGE(3),
-        .kernel = { .host = nothing },
-        .place = tacit_place_node((int)(i % 4)),
-        .hint = { .priority = 2 },
-        .access = { tacit_update(s->a, tacit_fixed(tile(row, column))),
-                    tacit_read(s->a, tacit_fixed(tile(other, column))),
-                    tacit_in_parts(tacit_read(s->b, tacit_fixed(i % 5 ? tile(column, row) : TACIT_BOX_ALL))) }
-    };
+    return (tacit_task){ .name = "tile",
+                         .range = TACIT_RANGE(3),
+                         .kernel = { .host = nothing },
+                         .place = tacit_place_node((int)(i % 4)),
+                         .hint = { .priority = 2 },
+                         .access = { tacit_update(s->a, tacit_fixed(tile(row, column))),
+                                     tacit_read(s->a, tacit_fixed(tile(other, column))),
+                                     tacit_in_parts(
+                                         tacit_read(s->b, tacit_fixed(i % 5 ? tile(column, row) : TACIT_BOX_ALL))) } };
 }
 
 static void tiles_share_a_form(void **state)
@@ -451,7 +450,8 @@ static void tiles_share_a_form(void **state)
         assert_int_equal(task->shape->place, (int)(i % 4));
         assert_int_equal(task->shape->serial, 0);
         for (uint32_t k = 0; k < 3; k++) {
-            assert_true(task->shape->access[k].in_parts == (k == 2) && task->shape->access[k].kind == TACIT_MAPPER_FIXED);
+            assert_true(task->shape->access[k].in_parts == (k == 2) &&
+                        task->shape->access[k].kind == TACIT_MAPPER_FIXED);
         }
         assert_true(i < 3 || task->shape->name == name); /* the form's */
         name = task->shape->name;

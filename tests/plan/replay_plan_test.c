@@ -85,8 +85,8 @@ static void what_others_write_between_is_seen(void **state)
         plan_placed(&p, 2, task1("fill", plan_write(written, tacit_one_to_one())));
         assert_string_equal(plan_text(&p, 1), "");
         step_of_stencil(&p, written);
-        assert_string_equal(plan_text(&p, 1), written ? "receive 2 B [3,9); execute [4,8)"
-                                                      : "receive 2 A [3,9); execute [4,8)");
+        assert_string_equal(plan_text(&p, 1),
+                            written ? "receive 2 B [3,9); execute [4,8)" : "receive 2 A [3,9); execute [4,8)");
         plan_fini(&p);
     }
 }
@@ -253,9 +253,11 @@ static void parts_in_another_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loops_evaluate_nothing),      cmocka_unit_test(what_comes_between_is_seen),
+        cmocka_unit_test(loops_evaluate_nothing),
+        cmocka_unit_test(what_comes_between_is_seen),
         cmocka_unit_test(what_others_write_between_is_seen),
-        cmocka_unit_test(all_gathers_are_found_again), cmocka_unit_test(plans_are_the_same_without),
+        cmocka_unit_test(all_gathers_are_found_again),
+        cmocka_unit_test(plans_are_the_same_without),
         cmocka_unit_test(parts_in_another_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

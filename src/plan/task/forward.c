@@ -304,12 +304,11 @@ static void add_edge(ti_forwards *f, const ti_task *task, const ti_buffer_info *
                      .boxes = (uint32_t)boxes->count,
                      .forward = forward,
                      .merged = !p->task };
-    edge.verdict = c->kind == EARLIER ? TI_VERDICT_EARLIER
-                   : c->kind == PINNED && ti_producer_place(producers, p) != task->shape->place
-                       ? TI_VERDICT_ONE_TO_ONE
-                   : !c->moves ? TI_VERDICT_FREE
-                   : f->off    ? TI_VERDICT_OFF
-                               : TI_VERDICT_HINT;
+    edge.verdict = c->kind == EARLIER                                                           ? TI_VERDICT_EARLIER
+                   : c->kind == PINNED && ti_producer_place(producers, p) != task->shape->place ? TI_VERDICT_ONE_TO_ONE
+                   : !c->moves                                                                  ? TI_VERDICT_FREE
+                   : f->off                                                                     ? TI_VERDICT_OFF
+                                                                                                : TI_VERDICT_HINT;
     ti_vec_push(&f->edges, edge);
 }
 

@@ -74,7 +74,7 @@ typedef struct ti_tracker {
     })
     record;
     uint32_t free_record;
-    uint32_t notes_made;           /* behind the notes are others that have borders for the next */
+    uint32_t notes_made; /* behind the notes are others that have borders for the next */
     struct ti_tracker_look {
         uint64_t cursor;           /* where to look for entries to merge, */
         ti_region_entries waiting; /* and those that are looked at next */
