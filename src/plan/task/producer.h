@@ -104,7 +104,8 @@ static inline void ti_producer_rewrite(uint64_t *at, const ti_box *box, uint64_t
 
 /* Whoever wrote parts of the box is no longer their producer. */
 void ti_producers_erase(ti_producers *producers, const ti_box *box);
-/* A new producer wrote the box; its manner is copied. If there are too many, those that wrote up to task `point` are merged. */
+/* A new producer wrote the box; its manner is copied. If there are too many, those that wrote up to task `point` are
+ * merged. */
 void ti_producers_write(ti_producers *producers, const ti_producer *producer, uint64_t point);
 /* Mark what has moved, a part of an entry. */
 void ti_producers_mark(ti_producers *producers, const ti_region_entry *entry, const ti_box *part);
