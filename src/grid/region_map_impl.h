@@ -76,8 +76,8 @@ enum { TI_REGION_GROUPS = 64, TI_REGION_GROUP_WAYS = 4, TI_REGION_GROUP_MOST = 4
 struct ti_region_group {
     ti_box box;
     ti_region_node *leaf[TI_REGION_GROUP_MOST];
-    uint32_t round; /* as of a finger */
-    uint8_t count;  /* 0: a free place */
+    uint32_t round, tag; /* as of a finger; the tag is of all corners */
+    uint8_t count;       /* 0: a free place */
     uint8_t at[TI_REGION_GROUP_MOST];
 };
 /* Where a search found its first entries. */
@@ -102,20 +102,28 @@ static inline size_t ti_region_groups_size(const ti_region_map *map)
 {
     return (map->max_groups + TI_REGION_GROUP_WAYS - 1) * sizeof(ti_region_group);
 }
-/* The first of the places that the group of a box may be in. */
-static inline ti_region_group *ti_region_groups_of(const ti_region_map *map, const ti_box *box)
+static inline uint64_t ti_region_box_hash(const ti_box *box)
 {
     uint64_t h = ti_region_corner_hash(box) ^ (uint64_t)box->max[0] * 0x9e3779b97f4a7c15u ^
                  (uint64_t)box->max[1] * 0xc2b2ae3d27d4eb4fu ^ (uint64_t)box->max[2] * 0x165667b19e3779f9u;
-    return &map->groups[(h ^ h >> 29) & (map->max_groups - 1)];
+    return h ^ h >> 29;
+}
+/* The first of the places that the group of a box may be in. */
+static inline ti_region_group *ti_region_groups_of(const ti_region_map *map, uint64_t hash)
+{
+    return &map->groups[hash & (map->max_groups - 1)];
 }
 /* The group of exactly this box, as it was found; or NULL. */
 static inline const ti_region_group *ti_region_group_of(const ti_region_map *map, const ti_box *box)
 {
-    const ti_region_group *g = map->groups ? ti_region_groups_of(map, box) : NULL;
-    for (int way = 0; g && way < TI_REGION_GROUP_WAYS; way++, g++) {
-        if (g->count && ti_box_equal(&g->box, box)) {
-            return g->round == map->freed ? g : NULL;
+    if (!map->groups) {
+        return NULL;
+    }
+    const uint64_t hash = ti_region_box_hash(box);
+    const ti_region_group *g = ti_region_groups_of(map, hash);
+    for (int way = 0; way < TI_REGION_GROUP_WAYS; way++, g++) {
+        if (g->tag == hash >> 32 && g->round == map->freed && g->count && ti_box_equal(&g->box, box)) {
+            return g;
         }
     }
     return NULL;

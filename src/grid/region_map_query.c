@@ -64,7 +64,10 @@ void ti_region_remember_group(ti_region_map *map, const ti_region_found *found, 
     if (__builtin_mul_overflow(size[0], size[1], &volume) || __builtin_mul_overflow(volume, size[2], &volume)) {
         return;
     }
-    ti_region_group group = { .box = *box, .round = map->freed, .count = (uint8_t)found->count };
+    const uint64_t hash = ti_region_box_hash(box);
+    ti_region_group group = {
+        .box = *box, .round = map->freed, .tag = (uint32_t)(hash >> 32), .count = (uint8_t)found->count
+    };
     for (size_t i = 0; i < found->count; i++) {
         group.leaf[i] = found->leaf[i];
         group.at[i] = (uint8_t)found->at[i];
@@ -75,7 +78,7 @@ void ti_region_remember_group(ti_region_map *map, const ti_region_found *found, 
     if (!map->groups || map->max_groups < map->count) {
         grow_groups(map);
     }
-    ti_region_group *first = ti_region_groups_of(map, box), *to = first;
+    ti_region_group *first = ti_region_groups_of(map, hash), *to = first;
     for (int way = 0; way < TI_REGION_GROUP_WAYS; way++) {
         if (!first[way].count || first[way].round != map->freed || ti_box_equal(&first[way].box, box)) {
             to = &first[way];
@@ -108,10 +111,11 @@ static bool find_below(ti_region_map *map, ti_region_node *node, int height, con
 
 uint64_t *ti_region_map_near(ti_region_map *map, const ti_box *box)
 {
-    if (!ti_region_group_of(map, box) && ti_region_goes_on(map, box) && ti_box_equal(&map->finger->box[map->at], box)) {
-        return &ti_region_values(map->finger)[map->at];
+    bool exact = map->fingers && ti_region_fingers_find(map, box);
+    if (!exact && !ti_region_group_of(map, box)) {
+        exact = ti_region_finger_covers(map, box) && ti_box_equal(&map->finger->box[map->at], box);
     }
-    return NULL;
+    return exact ? &ti_region_values(map->finger)[map->at] : NULL;
 }
 
 uint64_t *ti_region_map_find(ti_region_map *map, const ti_box *box)
