@@ -284,26 +284,25 @@ static void refer_below(ti_region_map *map, ti_region_node *node, int height, co
     }
 }
 
-void ti_region_map_refer(ti_region_map *map, const ti_box *box, ti_region_refs *out)
+static void refer_to_finger(const ti_region_map *map, ti_region_refs *out)
 {
-    ti_vec_clear(out);
-    if (!map->count || ti_box_is_empty(box)) {
-        return;
+    ti_region_ref ref = { &map->finger->box[map->at], &ti_region_values(map->finger)[map->at] };
+    ti_vec_push(out, ref);
+}
+
+static void refer_to_group(const ti_region_group *group, ti_region_refs *out)
+{
+    ti_vec_reserve(out, group->count);
+    for (int i = 0; i < group->count; i++) {
+        ti_region_node *leaf = group->leaf[i];
+        out->data[i] = (ti_region_ref){ &leaf->box[group->at[i]], &ti_region_values(leaf)[group->at[i]] };
     }
-    const ti_region_group *group = ti_region_group_of(map, box);
-    if (group && ti_region_group_holds(group)) {
-        for (int i = 0; i < group->count; i++) {
-            ti_region_node *leaf = group->leaf[i];
-            ti_region_ref ref = { &leaf->box[group->at[i]], &ti_region_values(leaf)[group->at[i]] };
-            ti_vec_push(out, ref);
-        }
-        return;
-    }
-    if (!map->overlapping && ti_region_goes_on(map, box)) {
-        ti_region_ref ref = { &map->finger->box[map->at], &ti_region_values(map->finger)[map->at] };
-        ti_vec_push(out, ref);
-        return;
-    }
+    out->count = group->count;
+}
+
+/* Search the tree. */
+static void refer_anew(ti_region_map *map, const ti_box *box, ti_region_refs *out)
+{
     ti_region_node *before = map->finger;
     ti_region_found found = { 0 };
     refer_below(map, map->root, map->height, box, out, &found);
@@ -311,6 +310,26 @@ void ti_region_map_refer(ti_region_map *map, const ti_box *box, ti_region_refs *
         ti_region_remember(map, before, box);
     } else if (out->count > 1) {
         ti_region_remember_group(map, &found, box);
+    }
+}
+
+void ti_region_map_refer(ti_region_map *map, const ti_box *box, ti_region_refs *out)
+{
+    const ti_region_group *group;
+    ti_vec_clear(out);
+    if (!map->count || ti_box_is_empty(box)) {
+        return;
+    }
+    if (TI_UNLIKELY(map->overlapping)) {
+        refer_anew(map, box, out);
+    } else if (map->fingers && ti_region_fingers_find(map, box)) { /* tiles come first */
+        refer_to_finger(map, out);
+    } else if ((group = ti_region_group_of(map, box)) && ti_region_group_holds(group)) {
+        refer_to_group(group, out);
+    } else if (ti_region_finger_covers(map, box)) {
+        refer_to_finger(map, out);
+    } else {
+        refer_anew(map, box, out);
     }
 }
 

@@ -78,10 +78,16 @@ static void unlink_from_list(ti_producers *ps, const ti_producer *p)
     ps->listed--;
 }
 
+static bool is_loose(const ti_producer *p)
+{
+    return !p->task || p->manner.reduced || p->manner.geometry.place < 0;
+}
+
 /* Merged ones stay when nothing is left of them. */
 static void change_volume(ti_producers *ps, ti_producer *p, int64_t by)
 {
     p->volume += by;
+    ps->loose += is_loose(p) ? by : 0;
     ps->merged_volume += p->task ? 0 : by;
     TI_ASSERT(p->volume >= 0 && ps->merged_volume >= 0);
     if (p->volume == 0 && p->task) {
@@ -110,13 +116,16 @@ void ti_producers_erase(ti_producers *ps, const ti_box *box)
 }
 
 /* Loops write the same boxes again: the new producer takes the place of the old one, also in the list. */
-static void replace(ti_producer *p, const ti_producer *producer)
+static void replace(ti_producers *ps, ti_producer *p, const ti_producer *producer)
 {
-    ti_producer old = *p;
+    int64_t volume = p->volume;
+    ti_producer *previous = p->previous, *next = p->next;
+    ps->loose -= is_loose(p) ? volume : 0;
     *p = *producer;
-    p->volume = old.volume;
-    p->previous = old.previous;
-    p->next = old.next;
+    ps->loose += is_loose(p) ? volume : 0;
+    p->volume = volume;
+    p->previous = previous;
+    p->next = next;
 }
 
 void ti_producers_write(ti_producers *ps, const ti_producer *producer, uint64_t point)
@@ -128,7 +137,7 @@ void ti_producers_write(ti_producers *ps, const ti_producer *producer, uint64_t 
     ti_producer *old = at ? ti_producer_of(*at) : NULL;
     TI_ASSERT(producer->task && volume > 0);
     if (old && old->task && old->volume == volume) { /* the box is all that is left of it */
-        replace(old, producer);
+        replace(ps, old, producer);
         *at = (uint64_t)(uintptr_t)old;
         return;
     }
