@@ -434,7 +434,8 @@ static void shorten(ti_region_map *map)
         map->height--;
         drop_node(map, old, MAX_SPARE);
     }
-    if (map->max_fingers > TI_REGION_FINGERS || map->max_groups > TI_REGION_GROUPS) { /* what was large is small: memory goes, too */
+    if (map->max_fingers > TI_REGION_FINGERS ||
+        map->max_groups > TI_REGION_GROUPS) { /* what was large is small: memory goes, too */
         drop_fingers(map);
     }
 }

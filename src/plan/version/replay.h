@@ -53,12 +53,12 @@ enum { TI_REPLAY_ENTRIES = 64 }; /* of maps whose contents are kept */
 typedef struct ti_replay {
     TI_VEC(ti_replay_step *) step; /* the first `steps` are in use */
     TI_VEC(ti_replay_content) content;
-    int steps, used; /* how many steps there are, and how often they have been of use */
-    ti_map by_task;    /* from the contents met and the task: 1 + step */
-    ti_map by_content; /* from the hash of contents: 1 + their number */
-    ti_map tasks;      /* serials that have been recorded */
-    int at;            /* 1 + which contents there are now; 0: not known */
-    int base;          /* the same of the map */
+    int steps, used;                        /* how many steps there are, and how often they have been of use */
+    ti_map by_task;                         /* from the contents met and the task: 1 + step */
+    ti_map by_content;                      /* from the hash of contents: 1 + their number */
+    ti_map tasks;                           /* serials that have been recorded */
+    int at;                                 /* 1 + which contents there are now; 0: not known */
+    int base;                               /* the same of the map */
     const ti_replay_step *now;              /* of the task at hand */
     ti_replay_step *recording;              /* the step that the task at hand becomes, or NULL */
     TI_VEC(const ti_replay_step *) lagging; /* what the map does not show yet; at most TI_REPLAY_LAG */
