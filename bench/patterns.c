@@ -478,9 +478,9 @@ static void submit_tiles(pattern_run *run)
     must(run, tacit_submit(run->ctx, t));
 }
 
-/* ---- a wavefront: a matrix in blocks of columns, one for each node, or two on one node; each row of a block is a task,
- and needs the row above it and the last element of the block to the left. The next
- * wavefront begins with the last element of this one. */
+/* ---- a wavefront: a matrix in blocks of columns, one for each node, or two on one node. A row of a block is a task,
+ * and needs the row above it and the last element of the block to the left. The next wavefront begins with the last
+ * element of this one. */
 
 static size_t blocks_of(const pattern_run *run)
 {
