@@ -202,8 +202,8 @@ static int patience(const ti_replay *r)
     return MAX_UNUSED + (int)r->tasks.count;
 }
 
-/* Recordings cost. Where they are of no use recording backs off, for longer every time. That of a task that has not been
- * recorded before had no chance to be of use. */
+/* Recordings cost. Where they are of no use recording backs off, for longer every time. That of a task that had not
+ * been recorded before had no chance to be of use. */
 static bool is_worth_recording(ti_replay *r, uint64_t serial)
 {
     if (r->back_off) {
