@@ -479,6 +479,48 @@ static void submit_tiles(pattern_run *run)
     must(run, tacit_submit(run->ctx, t));
 }
 
+/* ---- a wavefront: a matrix in blocks of columns, one for each node, or two on one node. A row of a block is a task,
+ * and needs the row above it and the last element of the block to the left. The next wavefront begins with the last
+ * element of this one. */
+
+static size_t blocks_of(const pattern_run *run)
+{
+    return run->nodes > 2 ? run->nodes : 2;
+}
+
+static void create_wavefront(pattern_run *run)
+{
+    const size_t blocks = blocks_of(run), rows = (run->room + blocks - 1) / blocks + 1;
+    run->width = ROWS_PER_NODE;
+    run->room = (rows - 1) * blocks + 1; /* tasks of a wavefront */
+    create(run, 0, tacit_range2(rows, blocks * run->width), true);
+    describe(run, 0, "row", tacit_range2(1, run->width), TACIT_SPLIT_1D);
+    tacit_task *corner = describe(run, 1, "corner", tacit_range1(1), TACIT_SPLIT_1D);
+    const size_t columns = blocks * run->width;
+    corner->place = tacit_place_node(0);
+    corner->access[0] = tacit_read(run->buffer[0], tacit_fixed(tacit_box2(rows - 1, rows, columns - 1, columns)));
+    corner->access[1] = tacit_write(run->buffer[0], tacit_fixed(tacit_box2(0, 1, 0, 1)));
+}
+
+static void submit_wavefront(pattern_run *run)
+{
+    const size_t blocks = blocks_of(run), at = run->step % run->room, block = at % blocks, row = 1 + at / blocks;
+    if (at == run->room - 1) {
+        must(run, tacit_submit(run->ctx, &run->task[1]));
+        return;
+    }
+    const size_t left = block ? block * run->width : 1, end = (block + 1) * run->width;
+    tacit_task *t = &run->task[0];
+    t->range = tacit_range2(1, end - left);
+    t->offset[0] = row;
+    t->offset[1] = left;
+    t->place = tacit_place_node((int)(block % run->nodes));
+    t->access[0] = tacit_read(run->buffer[0], tacit_fixed(tacit_box2(row - 1, row, left - 1, end)));
+    t->access[1] = tacit_read(run->buffer[0], tacit_fixed(tacit_box2(row, row + 1, left - 1, left)));
+    t->access[2] = tacit_write(run->buffer[0], tacit_one_to_one());
+    must(run, tacit_submit(run->ctx, t));
+}
+
 /* ---- a sparse matrix whose row i touches columns i, i - 7 and i + 7: a custom mapper says so */
 
 static void columns_of(const tacit_box *rows, const tacit_range *vector, const void *user, tacit_region *out)
@@ -536,6 +578,8 @@ static const pattern patterns[] = {
       submit_points },
     { "tiles", "tiles of two planes in turns, each from five, placed on the nodes in turn", 2, false, true, true,
       create_tiles, submit_tiles },
+    { "wavefront", "single rows of a matrix in blocks of columns, each from the row above and the block to the left", 2,
+      false, false, true, create_wavefront, submit_wavefront },
     { "sparse", "two vectors in turns, read by a custom mapper", 2, false, false, false, create_sparse, NULL },
 };
 

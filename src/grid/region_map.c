@@ -107,8 +107,10 @@ static ti_region_entries *orphans_of(ti_region_map *map)
 static void drop_fingers(ti_region_map *map)
 {
     ti_free(map->fingers, map->fingers ? ti_region_fingers_size(map) : 0);
+    ti_free(map->groups, map->groups ? ti_region_groups_size(map) : 0);
     map->fingers = NULL;
-    map->max_fingers = 0;
+    map->groups = NULL;
+    map->max_fingers = map->max_groups = 0;
 }
 
 void ti_region_map_fini(ti_region_map *map)
@@ -443,7 +445,8 @@ static void shorten(ti_region_map *map)
         map->height--;
         drop_node(map, old, MAX_SPARE);
     }
-    if (map->max_fingers > TI_REGION_FINGERS) { /* what was large is small: memory goes, too */
+    if (map->max_fingers > TI_REGION_FINGERS ||
+        map->max_groups > TI_REGION_GROUPS) { /* what was large is small: memory goes, too */
         drop_fingers(map);
     }
 }

@@ -7,7 +7,8 @@
  * Searching is what costs, so it is avoided where possible. The map remembers where it found something last, and each
  * leaf where the next thing was found: a loop over entries in order searches the tree once per leaf, and the next time
  * not at all. A tall tree also has a hash from the corners that it was asked for to where it found them: tiles that are
- * used again and again are not searched for, however many there are.
+ * used again and again are not searched for, however many there are. So has it one from boxes that consist of parts of
+ * a few entries to those entries.
  *
  * Invariants: entries are disjoint unless `overlapping` is set, so what one entry covers is looked for nowhere else.
  * A query's result is ordered by minimum corner, whatever the shape of the tree, so nodes with equal contents see equal
@@ -35,6 +36,7 @@ typedef TI_VEC(ti_region_ref) ti_region_refs;
 
 typedef struct ti_region_node ti_region_node;
 typedef struct ti_region_finger ti_region_finger;
+typedef struct ti_region_group ti_region_group;
 
 typedef struct ti_region_map {
     ti_region_node *root; /* NULL if empty */
@@ -47,6 +49,8 @@ typedef struct ti_region_map {
     uint32_t freed;            /* how many times a tree node was given back for good */
     ti_region_node *spare;     /* tree nodes for reuse: between horizons the tree grows and shrinks again and again */
     int spares;                /* how many they are */
+    ti_region_group *groups;   /* where few were found together, by the box asked for; NULL until there are any */
+    uint32_t max_groups;       /* a power of two, too */
     bool overlapping;          /* set by users whose entries may overlap */
     ti_region_entries
         *orphans; /* scratch: entries that lose their leaves for a moment, and neighbours to join; or NULL */

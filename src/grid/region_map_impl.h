@@ -69,6 +69,82 @@ static inline size_t ti_region_fingers_size(const ti_region_map *map)
     return (map->max_fingers + TI_REGION_FINGER_WAYS - 1) * sizeof(ti_region_finger);
 }
 
+/* The few entries of which a box consists, or its parts in them do. They may be others now, or cut: whoever finds a
+ * group adds up what its entries have of the box, and since entries are disjoint, that is all of the box only if no
+ * other entry meets it. Boxes of which a part lies in no entry have no group. */
+enum { TI_REGION_GROUPS = 64, TI_REGION_GROUP_WAYS = 4, TI_REGION_GROUP_MOST = 4 };
+struct ti_region_group {
+    ti_box box;
+    ti_region_node *leaf[TI_REGION_GROUP_MOST];
+    uint32_t round, tag; /* as of a finger; the tag is of all corners */
+    uint8_t count;       /* 0: a free place */
+    uint8_t at[TI_REGION_GROUP_MOST];
+};
+/* Where a search found its first entries. */
+typedef struct ti_region_found {
+    size_t count;
+    ti_region_node *leaf[TI_REGION_GROUP_MOST];
+    int at[TI_REGION_GROUP_MOST];
+} ti_region_found;
+
+static inline void ti_region_note_found(ti_region_found *found, ti_region_node *leaf, int at)
+{
+    if (found->count < TI_REGION_GROUP_MOST) {
+        found->leaf[found->count] = leaf;
+        found->at[found->count] = at;
+    }
+    found->count++;
+}
+/* The search for `box` found these, more than one. */
+void ti_region_remember_group(ti_region_map *map, const ti_region_found *found, const ti_box *box);
+
+static inline size_t ti_region_groups_size(const ti_region_map *map)
+{
+    return (map->max_groups + TI_REGION_GROUP_WAYS - 1) * sizeof(ti_region_group);
+}
+static inline uint64_t ti_region_box_hash(const ti_box *box)
+{
+    uint64_t h = ti_region_corner_hash(box) ^ (uint64_t)box->max[0] * 0x9e3779b97f4a7c15u ^
+                 (uint64_t)box->max[1] * 0xc2b2ae3d27d4eb4fu ^ (uint64_t)box->max[2] * 0x165667b19e3779f9u;
+    return h ^ h >> 29;
+}
+/* The first of the places that the group of a box may be in. */
+static inline ti_region_group *ti_region_groups_of(const ti_region_map *map, uint64_t hash)
+{
+    return &map->groups[hash & (map->max_groups - 1)];
+}
+/* The group of exactly this box, as it was found; or NULL. */
+static inline const ti_region_group *ti_region_group_of(const ti_region_map *map, const ti_box *box)
+{
+    if (!map->groups) {
+        return NULL;
+    }
+    const uint64_t hash = ti_region_box_hash(box);
+    const ti_region_group *g = ti_region_groups_of(map, hash);
+    for (int way = 0; way < TI_REGION_GROUP_WAYS; way++, g++) {
+        if (g->tag == hash >> 32 && g->round == map->freed && g->count && ti_box_equal(&g->box, box)) {
+            return g;
+        }
+    }
+    return NULL;
+}
+/* Whether its entries are still all that meet the box. */
+static inline bool ti_region_group_holds(const ti_region_group *g)
+{
+    int64_t volume = 0;
+    for (int i = 0; i < g->count; i++) {
+        if (g->leaf[i]->inner || g->at[i] >= g->leaf[i]->count) {
+            return false;
+        }
+        const ti_box common = ti_box_intersect(&g->leaf[i]->box[g->at[i]], &g->box);
+        if (ti_box_is_empty(&common)) {
+            return false;
+        }
+        volume += ti_box_volume(&common);
+    }
+    return volume == ti_box_volume(&g->box);
+}
+
 static inline ti_box ti_region_node_bounding(const ti_region_node *node)
 {
     return ti_boxes_bounding(node->box, (size_t)node->count);

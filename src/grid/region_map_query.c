@@ -39,6 +39,55 @@ void ti_region_remember(ti_region_map *map, ti_region_node *before, const ti_box
     *to = (ti_region_finger){ map->finger, map->freed, hash & ti_region_tags, (uint32_t)map->at & 0xff };
 }
 
+/* Twice as many places as entries, or more: what is asked for differs in how it meets them. */
+static void grow_groups(ti_region_map *map)
+{
+    ti_free(map->groups, map->groups ? ti_region_groups_size(map) : 0);
+    map->max_groups = TI_MAX(map->max_groups, (uint32_t)TI_REGION_GROUPS);
+    while (map->max_groups < map->count) {
+        map->max_groups *= 2;
+    }
+    map->groups = ti_alloc_zero(ti_region_groups_size(map));
+}
+
+void ti_region_remember_group(ti_region_map *map, const ti_region_found *found, const ti_box *box)
+{
+    int64_t size[3], volume;
+    if (map->height == 0 || map->overlapping || found->count > TI_REGION_GROUP_MOST) {
+        return;
+    }
+    for (int d = 0; d < 3; d++) {
+        if (__builtin_sub_overflow(box->max[d], box->min[d], &size[d])) {
+            return;
+        }
+    }
+    if (__builtin_mul_overflow(size[0], size[1], &volume) || __builtin_mul_overflow(volume, size[2], &volume)) {
+        return;
+    }
+    const uint64_t hash = ti_region_box_hash(box);
+    ti_region_group group = {
+        .box = *box, .round = map->freed, .tag = (uint32_t)(hash >> 32), .count = (uint8_t)found->count
+    };
+    for (size_t i = 0; i < found->count; i++) {
+        group.leaf[i] = found->leaf[i];
+        group.at[i] = (uint8_t)found->at[i];
+    }
+    if (!ti_region_group_holds(&group)) {
+        return;
+    }
+    if (!map->groups || map->max_groups < map->count) {
+        grow_groups(map);
+    }
+    ti_region_group *first = ti_region_groups_of(map, hash), *to = first;
+    for (int way = 0; way < TI_REGION_GROUP_WAYS; way++) {
+        if (!first[way].count || first[way].round != map->freed || ti_box_equal(&first[way].box, box)) {
+            to = &first[way];
+            break;
+        }
+    }
+    *to = group;
+}
+
 /* ---- exact boxes */
 
 static bool find_below(ti_region_map *map, ti_region_node *node, int height, const ti_box *box)
@@ -66,7 +115,8 @@ uint64_t *ti_region_map_near(ti_region_map *map, const ti_box *box)
         return &ti_region_values(map->finger)[map->at];
     }
     ti_region_node *before = map->finger;
-    if (!ti_region_finger_covers(map, box) || !ti_box_equal(&map->finger->box[map->at], box)) {
+    if (ti_region_group_of(map, box) || !ti_region_finger_covers(map, box) ||
+        !ti_box_equal(&map->finger->box[map->at], box)) {
         return NULL;
     }
     if (map->fingers && map->height > 0) { /* the next time it may not be the next one */
@@ -119,7 +169,8 @@ static inline bool joins(const ti_box *a, const ti_box *b)
 }
 
 /* Append what meets `box`. */
-static void query_below(ti_region_map *map, ti_region_node *node, int height, const ti_box *box, ti_region_entries *out)
+static void query_below(ti_region_map *map, ti_region_node *node, int height, const ti_box *box, ti_region_entries *out,
+                        ti_region_found *found)
 {
     for (int i = 0; i < node->count; i++) {
         if (!ti_box_meets(&node->box[i], box)) {
@@ -129,8 +180,9 @@ static void query_below(ti_region_map *map, ti_region_node *node, int height, co
             ti_region_entry entry = { node->box[i], ti_region_values(node)[i] };
             ti_vec_push(out, entry);
             ti_region_point_at(map, node, i);
+            ti_region_note_found(found, node, i);
         } else {
-            query_below(map, ti_region_child(node, i), height - 1, box, out);
+            query_below(map, ti_region_child(node, i), height - 1, box, out, found);
         }
     }
 }
@@ -182,27 +234,41 @@ void ti_region_map_query(ti_region_map *map, const ti_box *box, ti_region_entrie
     if (!map->count || ti_box_is_empty(box)) {
         return;
     }
+    const ti_region_group *group = ti_region_group_of(map, box);
+    if (group && ti_region_group_holds(group)) {
+        for (int i = 0; i < group->count; i++) {
+            const ti_region_node *leaf = group->leaf[i];
+            ti_region_entry entry = { leaf->box[group->at[i]], ti_region_values(leaf)[group->at[i]] };
+            ti_vec_push(out, entry);
+        }
+        sort_from(out, first);
+        return;
+    }
     if (!map->overlapping && ti_region_goes_on(map, box)) {
         ti_region_entry entry = { map->finger->box[map->at], ti_region_values(map->finger)[map->at] };
         ti_vec_push(out, entry);
         return;
     }
     ti_region_node *before = map->finger;
-    query_below(map, map->root, map->height, box, out);
+    ti_region_found found = { 0 };
+    query_below(map, map->root, map->height, box, out, &found);
     if (out->count > first + 1) {
+        ti_region_remember_group(map, &found, box);
         sort_from(out, first);
     } else if (out->count > first && map->height > 0) {
         ti_region_remember(map, before, box);
     }
 }
 
-static void refer_in_leaf(ti_region_map *map, ti_region_node *leaf, const ti_box *box, ti_region_refs *out)
+static void refer_in_leaf(ti_region_map *map, ti_region_node *leaf, const ti_box *box, ti_region_refs *out,
+                          ti_region_found *found)
 {
     ti_vec_reserve(out, out->count + (size_t)leaf->count);
     ti_region_ref *ref = out->data + out->count, *first = ref;
     for (int i = 0; i < leaf->count; i++) {
         if (ti_box_meets(&leaf->box[i], box)) {
             *ref++ = (ti_region_ref){ &leaf->box[i], &ti_region_values(leaf)[i] };
+            ti_region_note_found(found, leaf, i);
         }
     }
     if (ref > first) {
@@ -211,34 +277,66 @@ static void refer_in_leaf(ti_region_map *map, ti_region_node *leaf, const ti_box
     }
 }
 
-static void refer_below(ti_region_map *map, ti_region_node *node, int height, const ti_box *box, ti_region_refs *out)
+static void refer_below(ti_region_map *map, ti_region_node *node, int height, const ti_box *box, ti_region_refs *out,
+                        ti_region_found *found)
 {
     if (height == 0) {
-        refer_in_leaf(map, node, box, out);
+        refer_in_leaf(map, node, box, out, found);
         return;
     }
     for (int i = 0; i < node->count; i++) {
         if (ti_box_meets(&node->box[i], box)) {
-            refer_below(map, ti_region_child(node, i), height - 1, box, out);
+            refer_below(map, ti_region_child(node, i), height - 1, box, out, found);
         }
+    }
+}
+
+static void refer_to_finger(const ti_region_map *map, ti_region_refs *out)
+{
+    ti_region_ref ref = { &map->finger->box[map->at], &ti_region_values(map->finger)[map->at] };
+    ti_vec_push(out, ref);
+}
+
+static void refer_to_group(const ti_region_group *group, ti_region_refs *out)
+{
+    ti_vec_reserve(out, group->count);
+    for (int i = 0; i < group->count; i++) {
+        ti_region_node *leaf = group->leaf[i];
+        out->data[i] = (ti_region_ref){ &leaf->box[group->at[i]], &ti_region_values(leaf)[group->at[i]] };
+    }
+    out->count = group->count;
+}
+
+/* Search the tree. */
+static void refer_anew(ti_region_map *map, const ti_box *box, ti_region_refs *out)
+{
+    ti_region_node *before = map->finger;
+    ti_region_found found = { 0 };
+    refer_below(map, map->root, map->height, box, out, &found);
+    if (out->count == 1 && map->height > 0) {
+        ti_region_remember(map, before, box);
+    } else if (out->count > 1) {
+        ti_region_remember_group(map, &found, box);
     }
 }
 
 void ti_region_map_refer(ti_region_map *map, const ti_box *box, ti_region_refs *out)
 {
+    const ti_region_group *group;
     ti_vec_clear(out);
     if (!map->count || ti_box_is_empty(box)) {
         return;
     }
-    if (!map->overlapping && ti_region_goes_on(map, box)) {
-        ti_region_ref ref = { &map->finger->box[map->at], &ti_region_values(map->finger)[map->at] };
-        ti_vec_push(out, ref);
-        return;
-    }
-    ti_region_node *before = map->finger;
-    refer_below(map, map->root, map->height, box, out);
-    if (out->count == 1 && map->height > 0) {
-        ti_region_remember(map, before, box);
+    if (TI_UNLIKELY(map->overlapping)) {
+        refer_anew(map, box, out);
+    } else if (map->fingers && ti_region_fingers_find(map, box)) { /* tiles come first */
+        refer_to_finger(map, out);
+    } else if ((group = ti_region_group_of(map, box)) && ti_region_group_holds(group)) {
+        refer_to_group(group, out);
+    } else if (ti_region_finger_covers(map, box)) {
+        refer_to_finger(map, out);
+    } else {
+        refer_anew(map, box, out);
     }
 }
 

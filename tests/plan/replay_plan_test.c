@@ -109,6 +109,57 @@ static void all_gathers_are_found_again(void **state)
     plan_fini(&p);
 }
 
+/* ---- a wavefront: all tasks of a long loop meet different contents */
+
+enum { ROWS = 60, WIDTH = 8 };
+
+static void start_wavefront(plan *p)
+{
+    gen_buffer b = plan_buffer(tacit_range2(ROWS, 2 * WIDTH), true);
+    plan_start(p, &(plan_setup){ .nodes = 2, .only = -1, .collectives = TI_COLLECTIVES_LOOKAHEAD, .horizon_step = 3 },
+               &b, 1);
+}
+
+/* One row of the block of columns that a node has, of the row above and of the last element to the left. */
+static void plan_row(plan *p, size_t row, int node)
+{
+    const size_t left = node ? WIDTH : 1, end = (size_t)(node + 1) * WIDTH;
+    gen_task t = { .name = "row", .range = tacit_range2(1, end - left), .offset = { row, left } };
+    t.access[0] = plan_read(A, tacit_fixed(tacit_box2(row - 1, row, left - 1, end)));
+    t.access[1] = plan_read(A, tacit_fixed(tacit_box2(row, row + 1, left - 1, left)));
+    t.access[2] = plan_write(A, tacit_one_to_one());
+    p->shape = p->shape ? 2 * (uint64_t)row + (uint64_t)node : 0;
+    plan_placed(p, node, t);
+}
+
+static void long_loops_are_replayed(void **state)
+{
+    (void)state;
+    enum { SWEEPS = 7, WARM = 3 };
+    plan with, without;
+    start_wavefront(&with);
+    start_wavefront(&without);
+    for (int sweep = 0; sweep < SWEEPS; sweep++) {
+        for (size_t i = 2; i < (size_t)2 * ROWS; i++) {
+            const uint64_t before = with.node[1].replayed;
+            with.shape = 1;
+            plan_row(&with, i / 2, (int)(i % 2));
+            plan_row(&without, i / 2, (int)(i % 2));
+            for (int n = 0; n < 2; n++) {
+                assert_string_equal(plan_text(&with, n), plan_text(&without, n));
+            }
+            assert_true(sweep != WARM || with.node[1].replayed == before + 1);
+            if (sweep > WARM && i == ROWS + (size_t)sweep) { /* the map is far behind by then */
+                plan_fence(&with, A, (gen_box){ { 3, 2, 0 }, { ROWS, 2 * WIDTH, 1 } });
+                plan_fence(&without, A, (gen_box){ { 3, 2, 0 }, { ROWS, 2 * WIDTH, 1 } });
+                assert_string_equal(plan_text(&with, 1), plan_text(&without, 1));
+            }
+        }
+    }
+    plan_fini(&with);
+    plan_fini(&without);
+}
+
 /* ---- random programs of few tasks: with replay and without, node by node */
 
 static void run_kind(plan *p, int kind)
@@ -254,6 +305,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loops_evaluate_nothing),
+        cmocka_unit_test(long_loops_are_replayed),
         cmocka_unit_test(what_comes_between_is_seen),
         cmocka_unit_test(what_others_write_between_is_seen),
         cmocka_unit_test(all_gathers_are_found_again),

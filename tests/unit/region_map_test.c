@@ -53,6 +53,31 @@ static void check_query(ti_region_map *map, const ti_region_entries *list, const
     ti_vec_fini(&got);
 }
 
+/* The same by references, which come in any order. */
+static void check_refer(ti_region_map *map, const ti_region_entries *list, const ti_box *box)
+{
+    ti_region_entries expected = { 0 }, got = { 0 };
+    ti_region_refs refs = { 0 };
+    for (size_t i = 0; i < list->count; i++) {
+        if (is_candidate(&list->data[i].box, box, false)) {
+            ti_vec_push(&expected, list->data[i]);
+        }
+    }
+    ti_region_map_refer(map, box, &refs);
+    for (size_t i = 0; i < refs.count; i++) {
+        ti_vec_push(&got, ((ti_region_entry){ *refs.data[i].box, *refs.data[i].value }));
+    }
+    assert_int_equal(got.count, expected.count);
+    if (expected.count) {
+        qsort(expected.data, expected.count, sizeof(ti_region_entry), by_box);
+        qsort(got.data, got.count, sizeof(ti_region_entry), by_box);
+        assert_memory_equal(got.data, expected.data, expected.count * sizeof(ti_region_entry));
+    }
+    ti_vec_fini(&expected);
+    ti_vec_fini(&got);
+    ti_vec_fini(&refs);
+}
+
 static void check_absent(ti_region_map *map, const ti_region_entries *list, const ti_box *box)
 {
     for (size_t i = 0; i < list->count; i++) {
@@ -152,8 +177,13 @@ static void run_plan(const plan *p, uint64_t salt)
     ti_region_map map;
     ti_region_entries list = { 0 };
     bool shrinking = false;
+    enum { ASKED = 12 };
+    ti_box asked[ASKED];
     ti_region_map_init(&map);
     map.overlapping = p->overlapping;
+    for (int i = 0; i < ASKED; i++) {
+        asked[i] = rng_box(&random, p->dims, p->size, 1, p->most);
+    }
     for (int step = 0; step < p->steps; step++) {
         ti_box box = rng_box(&random, p->dims, p->size, 1, p->most);
         shrinking = list.count >= p->limit ? true : list.count == 0 ? false : shrinking;
@@ -182,6 +212,9 @@ static void run_plan(const plan *p, uint64_t salt)
             known.max[0] = rng_between(&random, known.min[0] + 1, known.max[0]);
             check_query(&map, &list, &known, false);
         }
+        /* Boxes that are asked for again and again, of a few entries each, which are others by then. */
+        check_refer(&map, &list, &asked[rng_between(&random, 0, ASKED - 1)]);
+        check_query(&map, &list, &asked[rng_between(&random, 0, ASKED - 1)], false);
     }
     ti_region_map_fini(&map);
     ti_vec_fini(&list);

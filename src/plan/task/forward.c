@@ -320,7 +320,8 @@ static void derive(ti_forwards *f, const ti_task *task, uint32_t first, ti_arena
     ti_vec_clear(&f->pieces);
     ti_vec_clear(&f->candidates);
     ti_vec_clear(&f->old);
-    if (producers->map.count == 0) {
+    bool all_pinned = task->shape->place >= 0 && producers->loose == 0; /* look_at_hit would find nothing */
+    if (producers->map.count == 0 || (all_pinned && !f->explain)) {
         return;
     }
     f->question++;

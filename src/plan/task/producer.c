@@ -103,10 +103,16 @@ static void unlink_from_list(ti_producers *ps, const ti_producer *p)
     ps->listed--;
 }
 
+static bool is_loose(const ti_producer *p)
+{
+    return !p->task || p->place < 0;
+}
+
 /* Merged ones stay when nothing is left of them. */
 static void change_volume(ti_producers *ps, ti_producer *p, int64_t by)
 {
     p->volume += by;
+    ps->loose += is_loose(p) ? by : 0;
     ps->merged_volume += p->task ? 0 : by;
     TI_ASSERT(p->volume >= 0 && ps->merged_volume >= 0);
     if (p->volume == 0 && p->task) {
@@ -142,8 +148,10 @@ void ti_producers_write(ti_producers *ps, const ti_producer *producer, uint64_t 
     uint64_t *at = ti_region_map_find(&ps->map, box);
     ti_producer *old = at ? ti_producer_of(*at) : NULL;
     TI_ASSERT(producer->task && volume > 0);
-    if (old && ti_producer_is_box(old, box)) {
-        describe(old, producer); /* loops write the same boxes again: it stays where it is in the list */
+    if (old && ti_producer_is_box(old, box)) { /* loops write the same boxes again: it stays where it is in the list */
+        ps->loose -= is_loose(old) ? volume : 0;
+        describe(old, producer);
+        ps->loose += is_loose(old) ? volume : 0;
         *at = (uint64_t)(uintptr_t)old;
         return;
     }

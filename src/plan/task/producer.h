@@ -55,6 +55,7 @@ typedef struct ti_producers {
     TI_VEC(ti_producer *) merged;     /* by name */
     const char *others;               /* the name of all further ones; only if somebody wants to know */
     const char *buffer;               /* the buffer's, which no other has that lives; likewise */
+    int64_t loose; /* the volume that tasks wrote which are not placed on one node, or that is merged */
     int64_t merged_volume;
     bool various;
     ti_producer *merged_like; /* unless they are various: one of the merged, as it was; NULL until there are such */

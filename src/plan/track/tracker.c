@@ -326,17 +326,22 @@ static size_t read_few(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *d
     return old;
 }
 
+/* Whether what was met is just one entry, which is the box. */
+static inline bool is_one_entry(const ti_tracker *t, const ti_box *box)
+{
+    return t->era->met.count == 1 && ti_box_equal(t->era->met.data[0].box, box);
+}
+
 void ti_tracker_read(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps)
 {
     size_t before = t->map.count;
     ti_tracker_forget_passed(t);
     t->newest = id;
-    ti_region_ref exact = { box, ti_region_map_near(&t->map, box) };
-    if (TI_LIKELY(exact.value != NULL)) {
-        read_entry(t, &exact, box, id, deps);
+    ti_region_map_refer(&t->map, box, &t->era->met);
+    if (TI_LIKELY(is_one_entry(t, box))) {
+        read_entry(t, &t->era->met.data[0], box, id, deps);
         return;
     }
-    ti_region_map_refer(&t->map, box, &t->era->met);
     bool many = t->era->met.count > FEW_ENTRIES && t->notes.count < TI_MAX_NOTES;
     size_t old = many ? read_many(t, box, id, deps) : read_few(t, box, id, deps);
     if (old >= MANY_OLD) {
@@ -445,17 +450,9 @@ void ti_tracker_write(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *de
 {
     size_t before = t->map.count;
     ti_tracker_forget_passed(t);
-    ti_region_ref exact = { box, ti_region_map_near(&t->map, box) };
-    if (TI_LIKELY(exact.value != NULL)) {
-        depend_on_users(t, &exact, box, deps);
-        ti_tracker_drop_notes_in(t, box);
-        drop_value(t, *exact.value);
-        *exact.value = id;
-        return;
-    }
     meet_users(t, box, deps);
     ti_tracker_drop_notes_in(t, box);
-    if (t->era->met.count == 1 && ti_box_equal(t->era->met.data[0].box, box)) {
+    if (TI_LIKELY(is_one_entry(t, box))) {
         drop_value(t, *t->era->met.data[0].value);
         *t->era->met.data[0].value = id;
         return;

@@ -5,9 +5,10 @@
 
 #include <string.h>
 
-enum { MAX_BYTES = 2 << 20 };
-/* Unused recordings before recording backs off, how many are tried afterwards, and for how many tasks it backs off. */
-enum { MAX_UNUSED = 128, AGAIN = 16, MIN_BACK_OFF = 64, MAX_BACK_OFF = 4096 };
+enum { MAX_BYTES = 4 << 20, MAX_ALIKE = 8 };
+/* Unused recordings before recording backs off, how many are tried afterwards, for how many tasks it backs off, and for
+ * how many at least for each that was recorded. */
+enum { MAX_UNUSED = 128, AGAIN = 16, MIN_BACK_OFF = 64, MAX_BACK_OFF = 4096, BACK_OFF_PER_STEP = 16 };
 
 static void unref_all(ti_holders holders)
 {
@@ -26,14 +27,20 @@ static void forget_all(ti_replay *r)
     for (size_t i = 0; i < r->step.count; i++) {
         ti_arena_fini(&r->step.data[i]->memory);
     }
-    for (int i = 0; i < r->contents; i++) {
-        for (size_t k = 0; k < r->content[i].count; k++) {
-            ti_version_unref_holders(&r->content[i].data[k]);
+    for (size_t i = 0; i < r->content.count; i++) {
+        const ti_replay_content *c = &r->content.data[i];
+        for (size_t k = 0; k < c->count; k++) {
+            ti_version_state_drop(&c->entry[k]);
         }
-        ti_vec_clear(&r->content[i]);
+        ti_free(c->entry, c->count * sizeof(*c->entry));
     }
-    r->steps = r->contents = r->at = r->base = r->latest = 0;
+    ti_vec_clear(&r->content);
     ti_vec_clear(&r->lagging);
+    ti_map_fini(&r->by_task);
+    ti_map_fini(&r->by_content);
+    ti_map_fini(&r->tasks);
+    r->steps = r->used = r->at = r->base = 0;
+    r->far = false;
     r->bytes = 0;
     r->now = NULL;
     r->recording = NULL;
@@ -42,15 +49,12 @@ static void forget_all(ti_replay *r)
 void ti_replay_fini(ti_replay *r)
 {
     forget_all(r);
-    for (int i = 0; r->content && i < TI_REPLAY_CONTENTS; i++) {
-        ti_vec_fini(&r->content[i]);
-    }
     for (size_t i = 0; i < r->step.count; i++) {
         TI_DELETE(r->step.data[i]);
     }
     ti_vec_fini(&r->step);
+    ti_vec_fini(&r->content);
     ti_vec_fini(&r->lagging);
-    ti_free(r->content, r->content ? TI_REPLAY_CONTENTS * sizeof(*r->content) : 0);
     *r = (ti_replay){ .steps = 0 };
 }
 
@@ -58,7 +62,13 @@ void ti_replay_fini(ti_replay *r)
 
 void ti_replay_settle(ti_replay *r, ti_version_map *map)
 {
-    TI_ASSERT(r->lagging.count == 0 || (r->at && r->base));
+    TI_ASSERT((r->lagging.count == 0 && !r->far) || (r->at && r->base));
+    if (r->far) {
+        const ti_replay_content *c = &r->content.data[r->at - 1];
+        ti_version_map_load(map, c->entry, c->count);
+        ti_vec_clear(&r->lagging);
+        r->far = false;
+    }
     for (size_t i = 0; i < r->lagging.count; i++) {
         const ti_replay_effect *e = &r->lagging.data[i]->effect;
         for (size_t k = 0; k < e->reads.count; k++) {
@@ -72,30 +82,50 @@ void ti_replay_settle(ti_replay *r, ti_version_map *map)
     r->base = r->at;
 }
 
-static void advance(ti_replay *r, ti_version_map *map)
+static void advance(ti_replay *r)
 {
-    TI_ASSERT(r->now->before == r->at && r->now->after > 0 && r->now->after <= r->contents);
+    TI_ASSERT(r->now->before == r->at && r->now->after > 0 && (size_t)r->now->after <= r->content.count);
     r->at = r->now->after;
     if (r->at == r->base) {
         ti_vec_clear(&r->lagging);
-        return;
-    }
-    ti_vec_push(&r->lagging, r->now);
-    if (r->lagging.count == TI_REPLAY_LAG) {
-        ti_replay_settle(r, map);
+        r->far = false;
+    } else if (r->lagging.count == TI_REPLAY_LAG) {
+        r->far = true;
+    } else {
+        ti_vec_push(&r->lagging, r->now);
     }
 }
 
 /* ---- contents */
 
+static uint64_t hash_of(const ti_versions *now)
+{
+    uint64_t hash = now->count;
+    for (size_t i = 0; i < now->count; i++) {
+        const ti_version *v = now->data[i];
+        uint64_t writer = v->kind == TI_WRITER_SPLIT   ? v->writer->interned.hash
+                          : v->kind == TI_WRITER_NODES ? (uint64_t)v->a << 32 ^ (uint64_t)v->b
+                                                       : 0;
+        hash = ti_hash_words(&v->box, sizeof(v->box), hash ^ writer);
+        hash = v->copies ? ti_hash64(v->copies->interned.hash ^ hash) : hash;
+    }
+    return hash;
+}
+
 static bool is_same_content(const ti_replay_content *c, const ti_versions *now)
 {
     bool same = c->count == now->count;
     for (size_t i = 0; same && i < now->count; i++) {
-        const ti_version *a = &c->data[i], *b = now->data[i];
-        same = ti_version_has_writer_of(a, b) && a->copies == b->copies && ti_box_equal(&a->box, &b->box);
+        same = ti_version_state_is_of(&c->entry[i], now->data[i]);
     }
     return same;
+}
+
+static bool has_room(const ti_replay *r)
+{
+    size_t tasks = TI_MIN(r->tasks.count, (size_t)TI_REPLAY_TASKS);
+    return r->content.count < TI_REPLAY_CONTENTS + tasks && (size_t)r->steps < TI_REPLAY_STEPS + 2 * tasks &&
+           r->bytes < MAX_BYTES;
 }
 
 /* The number of what the map shows: a new one where it has none. 0: there is no room. */
@@ -105,23 +135,25 @@ static int number_content(ti_replay *r, ti_version_map *map)
         return 0;
     }
     const ti_versions *now = ti_version_map_query(map, &map->extent);
-    for (int i = 0; i < r->contents; i++) {
-        if (is_same_content(&r->content[i], now)) {
-            return i + 1;
+    uint64_t hash = hash_of(now);
+    const uint64_t *first = ti_map_find(&r->by_content, hash);
+    for (int i = first ? (int)*first : 0; i; i = r->content.data[i - 1].next) {
+        if (is_same_content(&r->content.data[i - 1], now)) {
+            return i;
         }
     }
-    if (r->contents == TI_REPLAY_CONTENTS) {
+    if (!has_room(r)) {
         return 0;
     }
-    if (!r->content) {
-        r->content = TI_NEW_ARRAY(ti_replay_content, TI_REPLAY_CONTENTS);
-    }
-    ti_replay_content *c = &r->content[r->contents++];
+    ti_replay_content c = { .count = now->count, .next = first ? (int)*first : 0 };
+    c.entry = TI_NEW_ARRAY(ti_version_state, now->count);
     for (size_t i = 0; i < now->count; i++) {
-        ti_version_ref_holders(now->data[i]);
-        ti_vec_push(c, *now->data[i]);
+        c.entry[i] = ti_version_state_take(now->data[i]);
     }
-    return r->contents;
+    r->bytes += now->count * sizeof(*c.entry);
+    ti_vec_push(&r->content, c);
+    *ti_map_at(&r->by_content, hash) = r->content.count;
+    return (int)r->content.count;
 }
 
 /* ---- steps */
@@ -145,54 +177,70 @@ static bool has_forwards(const ti_replay_step *s, const ti_task *task, const ti_
     return n == s->forwards;
 }
 
+/* Serials are counted up, and there are few contents. */
+static uint64_t key_of(int before, uint64_t serial)
+{
+    return serial << 16 ^ (uint64_t)before;
+}
+
 const ti_replay_step *ti_replay_find(const ti_replay *r, const ti_task *task, const ti_buffer_info *buffer)
 {
-    int i = r->latest;
-    for (int k = 0; k < r->steps && r->at; k++) {
-        i = i + 1 < r->steps ? i + 1 : 0;
-        const ti_replay_step *s = r->step.data[i];
-        if (s->before == r->at && s->serial == task->shape->serial && has_forwards(s, task, buffer)) {
+    const uint64_t *first = r->at ? ti_map_find(&r->by_task, key_of(r->at, task->shape->serial)) : NULL;
+    for (uint64_t i = first ? *first : 0; i; i = (uint64_t)r->step.data[i - 1]->next) {
+        const ti_replay_step *s = r->step.data[i - 1];
+        TI_ASSERT(s->before == r->at && s->serial == task->shape->serial);
+        if (has_forwards(s, task, buffer)) {
             return s;
         }
     }
     return NULL;
 }
 
-/* Recordings cost. Where they are of no use recording backs off, for longer every time. */
-static bool is_worth_recording(ti_replay *r)
+/* So many recordings may be of no use. */
+static int patience(const ti_replay *r)
+{
+    return MAX_UNUSED + (int)r->tasks.count;
+}
+
+/* Recordings cost. Where they are of no use recording backs off, for longer every time. That of a task that had not
+ * been recorded before had no chance to be of use. */
+static bool is_worth_recording(ti_replay *r, uint64_t serial)
 {
     if (r->back_off) {
         r->back_off--;
         return false;
     }
-    if (r->unused++ < MAX_UNUSED) {
+    r->unused += ti_map_find(&r->tasks, serial) != NULL;
+    if (r->unused <= patience(r)) {
         return true;
     }
     r->length = TI_MIN(TI_MAX(2 * r->length, (uint32_t)MIN_BACK_OFF), (uint32_t)MAX_BACK_OFF);
-    r->back_off = r->length;
+    r->back_off = TI_MAX(r->length, BACK_OFF_PER_STEP * (uint32_t)r->steps);
     r->unused = MAX_UNUSED - AGAIN;
     forget_all(r);
     return false;
 }
 
-static void start_recording(ti_replay *r, ti_version_map *map)
+static void start_recording(ti_replay *r, ti_version_map *map, uint64_t serial)
 {
-    TI_ASSERT(r->lagging.count == 0);
-    if (!is_worth_recording(r)) {
+    TI_ASSERT(r->lagging.count == 0 && !r->far);
+    if (map->index.count > TI_REPLAY_ENTRIES || !is_worth_recording(r, serial)) {
         return;
     }
-    if (r->steps == TI_REPLAY_STEPS || r->contents == TI_REPLAY_CONTENTS) {
+    if (!has_room(r)) {
+        r->unused += 2 * r->used < r->steps ? r->steps : 0;
         forget_all(r);
     }
+    *ti_map_at(&r->tasks, serial) = 1;
     if (!r->at) {
         r->at = r->base = number_content(r, map);
     }
-    if (r->at) {
+    const uint64_t *alike = ti_map_find(&r->by_task, key_of(r->at, serial));
+    if (r->at && (!alike || r->step.data[*alike - 1]->alike < MAX_ALIKE)) {
         if ((size_t)r->steps == r->step.count) {
             ti_vec_push(&r->step, TI_NEW(ti_replay_step));
         }
         r->recording = r->step.data[r->steps];
-        r->recording->index = r->steps;
         r->recording->serial = 0;
     }
 }
@@ -206,18 +254,18 @@ bool ti_replay_begin(ti_replay *r, ti_version_map *map, const ti_discovery_cache
         forget_all(r);
         r->forgotten = cache->forgotten;
     }
-    if (can && !r->at && r->contents && !r->back_off) {
+    if (can && !r->at && r->content.count && !r->back_off) {
         r->at = r->base = number_content(r, map);
     }
     r->now = can ? ti_replay_find(r, task, buffer) : NULL;
     if (r->now) {
-        r->latest = r->now->index;
         r->unused -= r->unused > 0;
+        r->used++;
         return true;
     }
     ti_replay_settle(r, map);
     if (can) {
-        start_recording(r, map);
+        start_recording(r, map, task->shape->serial);
     }
     return false;
 }
@@ -269,7 +317,7 @@ void ti_replay_record(ti_replay *r, const ti_task *task, const ti_buffer_info *b
     TI_ASSERT(task->shape->serial && !s->serial && r->at);
     if (r->bytes + size > MAX_BYTES) {
         r->recording = NULL;
-        r->unused = MAX_UNUSED;
+        r->unused = patience(r) + 1;
         return;
     }
     r->bytes += size;
@@ -287,18 +335,27 @@ void ti_replay_record(ti_replay *r, const ti_task *task, const ti_buffer_info *b
     keep_forwards(s, task, buffer);
 }
 
+/* What has been recorded can be found from now on. */
+static void add_step(ti_replay *r, ti_replay_step *s)
+{
+    uint64_t *first = ti_map_at(&r->by_task, key_of(s->before, s->serial));
+    s->next = (int)*first;
+    s->alike = s->next ? r->step.data[s->next - 1]->alike + 1 : 0;
+    *first = (uint64_t)++r->steps;
+}
+
 void ti_replay_end(ti_replay *r, ti_version_map *map)
 {
     if (r->now) {
-        advance(r, map);
+        advance(r);
         return;
     }
-    TI_ASSERT(r->lagging.count == 0);
+    TI_ASSERT(r->lagging.count == 0 && !r->far);
     ti_replay_step *s = r->recording && r->recording->serial ? r->recording : NULL;
     r->at = r->base = s ? number_content(r, map) : 0;
     if (r->at) {
         s->after = r->at;
-        r->steps++;
+        add_step(r, s);
     } else if (s) {
         unref_all(s->effect.reads);
         unref_all(s->effect.writes);

@@ -7,11 +7,14 @@
  * Contents are compared as wholes, so a step that is found is what planning would give. Tasks are known by the serial
  * of their shape (ir/shape.h), and forwards by their boxes.
  *
- * What is kept is bounded. Where steps do not come again, or are too large, recording backs off, and is tried again
- * later. All of it depends on this node's plan only. Scheduler thread. */
+ * The tasks of a long loop each meet other contents, as those of a wavefront do. So what is kept grows with the number
+ * of different tasks, up to a bound, and is found by hashes; a map that lags far behind gets its entries from the
+ * contents, instead of the steps one by one. Where steps do not come again, or are too large, recording backs off, and
+ * is tried again later. All of it depends on this node's plan only. Scheduler thread. */
 #ifndef TI_REPLAY_H
 #define TI_REPLAY_H
 
+#include "base/map.h"
 #include "plan/version/discovery.h"
 #include "plan/version/transfer.h"
 
@@ -27,33 +30,42 @@ typedef struct ti_replay_effect {
 
 typedef struct ti_replay_step {
     uint64_t serial;         /* of the task's shape; 0: nothing has been recorded yet */
-    int index;               /* among the steps */
     int before, after;       /* contents */
+    int next, alike;         /* 1 + another step of the same task from the same contents, or 0; how many follow */
     ti_replay_effect effect; /* in this step's memory; holders referenced */
     ti_forward *forward;     /* those of the task on the buffer */
     uint32_t forwards;
     ti_arena memory;
 } ti_replay_step;
 
-typedef TI_VEC(ti_version) ti_replay_content; /* holders referenced */
+typedef struct ti_replay_content {
+    ti_version_state *entry;
+    size_t count;
+    int next; /* 1 + another one of the same hash, or 0 */
+} ti_replay_content;
 
-enum { TI_REPLAY_STEPS = 96, TI_REPLAY_CONTENTS = 16, TI_REPLAY_LAG = 32 };
+/* What is kept of one buffer: so many steps and contents, and more for every task that has been recorded, up to
+ * TI_REPLAY_TASKS of them. */
+enum { TI_REPLAY_STEPS = 96, TI_REPLAY_CONTENTS = 16, TI_REPLAY_TASKS = 4096, TI_REPLAY_LAG = 32 };
 enum { TI_REPLAY_ENTRIES = 64 }; /* of maps whose contents are kept */
 
 /* Of one buffer. A zeroed one knows nothing. */
 typedef struct ti_replay {
     TI_VEC(ti_replay_step *) step; /* the first `steps` are in use */
-    ti_replay_content *content;
-    int steps, contents;
+    TI_VEC(ti_replay_content) content;
+    int steps, used;                        /* how many steps there are, and how often they have been of use */
+    ti_map by_task;                         /* from the contents met and the task: 1 + step */
+    ti_map by_content;                      /* from the hash of contents: 1 + their number */
+    ti_map tasks;                           /* serials that have been recorded */
     int at;                                 /* 1 + which contents there are now; 0: not known */
     int base;                               /* the same of the map */
-    int latest;                             /* step that was found last */
     const ti_replay_step *now;              /* of the task at hand */
     ti_replay_step *recording;              /* the step that the task at hand becomes, or NULL */
     TI_VEC(const ti_replay_step *) lagging; /* what the map does not show yet; at most TI_REPLAY_LAG */
-    size_t bytes;                           /* of memory of steps */
+    bool far;                               /* these were more: the map is made from contents */
+    size_t bytes;                           /* of memory of steps and contents */
     uint64_t forgotten;                     /* as in ti_discovery_cache, when steps were last known to be good */
-    int unused;                             /* recordings that have not been of use */
+    int unused;                             /* recordings of tasks that had been recorded before, to no use */
     uint32_t back_off;                      /* tasks that pass before the next recording */
     uint32_t length;                        /* of the latest back-off */
 } ti_replay;

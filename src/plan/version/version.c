@@ -21,20 +21,32 @@ static ti_version *new_version(ti_version_map *map)
     return v;
 }
 
-void ti_version_ref_holders(const ti_version *v)
+static void ref_holders(ti_writer_kind kind, ti_holder *writer, ti_copies *copies)
 {
-    if (v->kind == TI_WRITER_SPLIT) {
-        ti_holder_ref(v->writer);
+    if (kind == TI_WRITER_SPLIT) {
+        ti_holder_ref(writer);
     }
-    ti_copies_ref(v->copies);
+    ti_copies_ref(copies);
 }
 
-void ti_version_unref_holders(const ti_version *v)
+ti_version_state ti_version_state_take(const ti_version *v)
 {
-    if (v->kind == TI_WRITER_SPLIT) {
-        ti_holder_unref(v->writer);
+    ref_holders(v->kind, v->writer, v->copies);
+    return (ti_version_state){ v->box, v->kind, v->a, v->b, v->writer, v->copies };
+}
+
+void ti_version_state_drop(const ti_version_state *s)
+{
+    if (s->kind == TI_WRITER_SPLIT) {
+        ti_holder_unref(s->writer);
     }
-    ti_copies_unref(v->copies);
+    ti_copies_unref(s->copies);
+}
+
+bool ti_version_state_is_of(const ti_version_state *s, const ti_version *v)
+{
+    const ti_version like = { .kind = s->kind, .a = s->a, .b = s->b, .writer = s->writer };
+    return ti_version_has_writer_of(&like, v) && s->copies == v->copies && ti_box_equal(&s->box, &v->box);
 }
 
 static void drop_writer(ti_version *v)
@@ -107,7 +119,7 @@ static ti_version *copy_version(ti_version_map *map, const ti_version *v, const 
     *copy = *v;
     copy->box = *box;
     copy->dirty = false;
-    ti_version_ref_holders(copy);
+    ref_holders(copy->kind, copy->writer, copy->copies);
     return copy;
 }
 
@@ -548,6 +560,28 @@ void ti_version_map_share(ti_version_map *map, const ti_box *box, int nodes)
     if (map->dirty.count) {
         settle(map);
     }
+}
+
+void ti_version_map_load(ti_version_map *map, const ti_version_state *state, size_t count)
+{
+    TI_ASSERT(map->dirty.count == 0 && count > 0);
+    ti_version_map_query(map, &map->extent);
+    for (size_t i = 0; i < map->hit.count; i++) {
+        free_version(map, map->hit.data[i]);
+    }
+    ti_region_map_remove_inside(&map->index, &map->extent);
+    for (size_t i = 0; i < count; i++) {
+        ti_version *v = new_version(map);
+        ref_holders(state[i].kind, state[i].writer, state[i].copies);
+        v->box = state[i].box;
+        v->kind = state[i].kind;
+        v->a = state[i].a;
+        v->b = state[i].b;
+        v->writer = state[i].writer;
+        v->copies = state[i].copies;
+        ti_region_map_insert(&map->index, &v->box, (uint64_t)(uintptr_t)v);
+    }
+    map->changes++;
 }
 
 /* ---- questions (R5 to R7) */

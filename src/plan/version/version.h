@@ -36,9 +36,18 @@ typedef struct ti_version {
 
 typedef TI_VEC(ti_version *) ti_versions;
 
-/* An entry that is kept elsewhere refers to its holders too. */
-void ti_version_ref_holders(const ti_version *v);
-void ti_version_unref_holders(const ti_version *v);
+/* What an entry says, kept elsewhere; it refers to the holders too. */
+typedef struct ti_version_state {
+    ti_box box;
+    ti_writer_kind kind;
+    int a, b;
+    ti_holder *writer;
+    ti_copies *copies;
+} ti_version_state;
+
+ti_version_state ti_version_state_take(const ti_version *v);
+void ti_version_state_drop(const ti_version_state *s);
+bool ti_version_state_is_of(const ti_version_state *s, const ti_version *v);
 
 /* The nodes that hold an entry as its writers. */
 static inline ti_node_range ti_version_owners(const ti_version *v)
@@ -80,6 +89,9 @@ void ti_version_map_write(ti_version_map *map, ti_holder *writer);
 void ti_version_map_share(ti_version_map *map, const ti_box *box, int nodes);
 /* Nodes [a,b), and nobody else, hold new contents of `box`. */
 void ti_version_map_set(ti_version_map *map, const ti_box *box, int a, int b);
+
+/* The `count` entries from `state` on take the place of all that there are; they are what this map had before. */
+void ti_version_map_load(ti_version_map *map, const ti_version_state *state, size_t count);
 
 /* What tiles need, whose boxes are entries: the entry that is exactly `box`, or NULL; valid until the next change. */
 ti_version *ti_version_map_find(ti_version_map *map, const ti_box *box);
