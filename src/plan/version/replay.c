@@ -67,6 +67,9 @@ void ti_replay_settle(ti_replay *r, ti_version_map *map)
         for (size_t k = 0; k < e->writes.count; k++) {
             ti_version_map_write(map, e->writes.data[k]);
         }
+        if (e->given.a < e->given.b) {
+            ti_version_map_set(map, &map->extent, e->given.a, e->given.b);
+        }
     }
     ti_vec_clear(&r->lagging);
     r->base = r->at;
@@ -151,7 +154,8 @@ const ti_replay_step *ti_replay_find(const ti_replay *r, const ti_task *task, co
     for (int k = 0; k < r->steps && r->at; k++) {
         i = i + 1 < r->steps ? i + 1 : 0;
         const ti_replay_step *s = r->step.data[i];
-        if (s->before == r->at && s->serial == task->shape->serial && has_forwards(s, task, buffer)) {
+        if (s->before == r->at && s->serial == task->shape->serial && s->manner == r->manner &&
+            has_forwards(s, task, buffer)) {
             return s;
         }
     }
@@ -194,6 +198,7 @@ static void start_recording(ti_replay *r, ti_version_map *map)
         r->recording = r->step.data[r->steps];
         r->recording->index = r->steps;
         r->recording->serial = 0;
+        r->recording->manner = r->manner; /* now: the task may change it */
     }
 }
 

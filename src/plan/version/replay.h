@@ -5,7 +5,8 @@
  * collectives, and which contents it left. A task whose step is known is planned without looking at versions at all.
  * The map lags: the holders of the steps since are applied only when somebody wants to see it (ti_replay_settle).
  * Contents are compared as wholes, so a step that is found is what planning would give. Tasks are known by the serial
- * of their shape (ir/shape.h), and forwards by their boxes.
+ * of their shape (ir/shape.h), and forwards by their boxes. Where the result of a reduction goes follows from who read
+ * those before, which is no content of the map: that is the *manner*, and a step is good for one.
  *
  * What is kept is bounded. Where steps do not come again, or are too large, recording backs off, and is tried again
  * later. All of it depends on this node's plan only. Scheduler thread. */
@@ -18,6 +19,7 @@
 /* What a task does to a buffer. */
 typedef struct ti_replay_effect {
     ti_holders reads, writes;
+    ti_node_range given; /* after these all of the buffer has new contents, on these nodes alone; empty: no */
     ti_collective *const *collective;
     size_t collectives;
     ti_messages outgoing, incoming;
@@ -26,9 +28,10 @@ typedef struct ti_replay_effect {
 } ti_replay_effect;
 
 typedef struct ti_replay_step {
-    uint64_t serial;         /* of the task's shape; 0: nothing has been recorded yet */
-    int index;               /* among the steps */
-    int before, after;       /* contents */
+    uint64_t serial;   /* of the task's shape; 0: nothing has been recorded yet */
+    int index;         /* among the steps */
+    int before, after; /* contents */
+    uint64_t manner;
     ti_replay_effect effect; /* in this step's memory; holders referenced */
     ti_forward *forward;     /* those of the task on the buffer */
     uint32_t forwards;
@@ -45,6 +48,7 @@ typedef struct ti_replay {
     TI_VEC(ti_replay_step *) step; /* the first `steps` are in use */
     ti_replay_content *content;
     int steps, contents;
+    uint64_t manner;                        /* what else effects follow from: the caller's, a number */
     int at;                                 /* 1 + which contents there are now; 0: not known */
     int base;                               /* the same of the map */
     int latest;                             /* step that was found last */
