@@ -209,10 +209,11 @@ size_t ti_instruction_compile_transfers(ti_instruction_graph *graph, size_t inde
 
 void ti_instruction_want_collective(ti_instruction_graph *graph, const ti_command *command);
 void ti_instruction_compile_collective(ti_instruction_graph *graph, const ti_command *command);
-/* Called by reduce.c: the collective end of a reduction, after instruction `after`. It works in place in the buffer's
- * memory, or in the staging allocation where the result does not come. Returns its id. */
+/* Called by reduce.c: the collective end of a reduction, after these instructions, and after what is to be combined
+ * `first` or NULL. It works in place in the buffer's memory, or in the staging allocation where the result does not
+ * come. Returns its id. */
 uint64_t ti_instruction_compile_combining(ti_instruction_graph *graph, const ti_command *reduce, uint64_t staging,
-                                          uint64_t after);
+                                          const ti_combination *first, const uint64_t *after, size_t afters);
 
 /* ---- reduce.c: called by graph.c */
 
@@ -230,6 +231,11 @@ void ti_instruction_touch_results(ti_instruction_graph *graph);
 void ti_instruction_unstage(ti_instruction_graph *graph, const ti_command *execute, const ti_device_piece *at,
                             uint32_t piece, const ti_instruction *kernel);
 const ti_staging *ti_instruction_staging_of(ti_instruction_graph *graph, const ti_task *task, uint32_t access);
+/* Where the result goes in the buffer if `to_buffer`, else -1. What it holds there is fresh if `takes_old`. */
+int ti_instruction_result_place(ti_instruction_graph *graph, const ti_staging *s, bool to_buffer, bool takes_old);
+/* All but which slots are combined: into the buffer at that place, with what that holds if `takes_old`. */
+void ti_instruction_combine(ti_instruction_graph *graph, const ti_staging *s, int place, bool takes_old,
+                            ti_combination *out);
 /* Start a REDUCE, which writes the buffer if `to_buffer`, and combines what that holds if `takes_old`. */
 ti_instruction *ti_instruction_start_reduce(ti_instruction_graph *graph, const ti_staging *s, bool to_buffer,
                                             bool takes_old);

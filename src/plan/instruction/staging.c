@@ -6,9 +6,6 @@
  * become the result on this node, the kernel fills the buffer itself. */
 #include "plan/instruction/staging.h"
 
-/* Smaller ones are copied, so that the next kernel need not wait for who reads the result. */
-enum { IN_PLACE_BYTES = 64 * 1024 };
-
 /* Parts of the kernels for pieces [first, end) of the window, at most: a device cuts a chunk along the slowest
  * dimension with several items. */
 static uint32_t most_parts(const ti_instruction_graph *graph, const ti_shape *shape, size_t first, size_t end)
@@ -55,7 +52,7 @@ static bool is_in_place(const ti_instruction_graph *graph, const ti_command *red
     return !shape->in_blocks && end == first + 1 && most_parts(graph, shape, first, end) == 1 &&
            graph->window.piece.data[first].memory == TI_HOST_MEMORY && foreign_slots(reduce) == 0 &&
            ti_command_is_root(reduce) && !reduce->as.reduce.takes_old &&
-           ti_bytes_of(buffer, &buffer->extent) >= IN_PLACE_BYTES;
+           ti_bytes_of(buffer, &buffer->extent) >= TI_LARGE_SLOT;
 }
 
 /* What does not fit into an integer fits into no memory either, and is refused where it is allocated. */
@@ -235,27 +232,43 @@ uint64_t ti_instruction_exchange_slots(ti_instruction_graph *graph, const ti_sta
     return instruction->id;
 }
 
+int ti_instruction_result_place(ti_instruction_graph *graph, const ti_staging *s, bool to_buffer, bool takes_old)
+{
+    const ti_buffer_info *buffer = s->task->shape->access[s->access].buffer;
+    if (!to_buffer) {
+        return -1;
+    }
+    int place = ti_instruction_place_in(graph, buffer, &buffer->extent, TI_HOST_MEMORY);
+    if (takes_old) {
+        ti_instruction_make_fresh(graph, s->task, buffer, &buffer->extent, place);
+    }
+    return place;
+}
+
+void ti_instruction_combine(ti_instruction_graph *graph, const ti_staging *s, int place, bool takes_old,
+                            ti_combination *out)
+{
+    const ti_access *access = &s->task->shape->access[s->access];
+    out->staging = s->allocation;
+    out->elements = s->elements;
+    out->reducer = access->reducer;
+    out->include_old = place >= 0 && takes_old;
+    out->box = access->buffer->extent;
+    out->buffer = access->buffer;
+    out->is_root = place >= 0;
+    if (out->is_root) {
+        out->to = ti_instruction_place(graph, access->buffer, &access->buffer->extent, place);
+    }
+}
+
 ti_instruction *ti_instruction_start_reduce(ti_instruction_graph *graph, const ti_staging *s, bool to_buffer,
                                             bool takes_old)
 {
-    const ti_access *access = &s->task->shape->access[s->access];
-    bool include_old = to_buffer && takes_old;
-    const ti_box *all = &access->buffer->extent;
-    int place = to_buffer ? ti_instruction_place_in(graph, access->buffer, all, TI_HOST_MEMORY) : 0;
-    if (include_old) {
-        ti_instruction_make_fresh(graph, s->task, access->buffer, all, place);
-    }
+    int place = ti_instruction_result_place(graph, s, to_buffer, takes_old);
     ti_instruction *instruction = ti_emit_start(&graph->emit, TI_INSTRUCTION_REDUCE, s->task);
-    instruction->as.reduce.staging = s->allocation;
-    instruction->as.reduce.elements = s->elements;
-    instruction->as.reduce.reducer = access->reducer;
-    instruction->as.reduce.include_old = include_old;
-    instruction->as.reduce.box = access->buffer->extent;
-    instruction->as.reduce.buffer = access->buffer;
-    instruction->as.reduce.is_root = to_buffer;
+    ti_instruction_combine(graph, s, place, takes_old, &instruction->as.reduce);
     if (to_buffer) {
-        instruction->as.reduce.to = ti_instruction_place(graph, access->buffer, all, place);
-        ti_instruction_touch(graph, access->buffer, all, place, true);
+        ti_instruction_touch(graph, instruction->as.reduce.buffer, &instruction->as.reduce.box, place, true);
     }
     return instruction;
 }

@@ -4,6 +4,10 @@
 
 #include "plan/instruction/impl.h"
 
+/* Bytes of a slot that is worth the work of all workers, or of none where a kernel can fill the buffer itself. Smaller
+ * ones are copied, so that the next kernel need not wait for who reads the result. */
+enum { TI_LARGE_SLOT = 64 * 1024 };
+
 /* ---- reduce_blocks.c: called by reduce.c for tasks in blocks */
 
 void ti_instruction_compile_blocks(ti_instruction_graph *graph, const ti_command *command, const ti_staging *s);
