@@ -45,6 +45,12 @@ typedef struct ti_kept {
     uint64_t after[TI_KEPT_USERS]; /* its last users */
 } ti_kept;
 
+typedef struct ti_kept_kind {
+    size_t bytes;
+    int device;
+    uint32_t kept, spare; /* how many there are; as many overlap */
+} ti_kept_kind;
+
 /* The slots of a piece within a staging allocation. */
 typedef struct ti_slot_range {
     uint32_t first, count;
@@ -98,9 +104,16 @@ struct ti_instruction_graph {
     uint64_t newest_point;            /* last horizon or epoch */
     TI_VEC(ti_buffer_state *) buffer; /* by slot */
     ti_window window;
-    TI_VEC(ti_staging) staged;        /* of the reductions in progress */
-    TI_VEC(uint64_t) awaited;         /* by the kernel that is compiled: whoever has its staging memory */
-    TI_VEC(ti_kept) kept;             /* the one used longest ago first */
+    TI_VEC(ti_staging) staged; /* of the reductions in progress */
+    TI_VEC(uint64_t) awaited;  /* by the kernel that is compiled: whoever has its staging memory */
+    TI_VEC(ti_kept) kept;      /* from first_kept on: the one used longest ago first */
+    size_t first_kept;
+    TI_VEC(ti_kept_kind) kinds; /* of which some are kept */
+    struct {
+        uint64_t task;
+        size_t first, end;
+        uint32_t most;
+    } parts;                          /* the latest answer of most_parts in staging.c */
     TI_VEC(uint64_t) partial;         /* instructions that the next reductions combine */
     TI_VEC(uint64_t) copies;          /* to or from the program's memory, by one task */
     TI_VEC(ti_block_piece) in_blocks; /* the pieces of the task, if it is in blocks */
@@ -177,6 +190,9 @@ void ti_instruction_refuse(ti_instruction_graph *graph);
 
 void ti_instruction_place_pieces(ti_instruction_graph *graph, const ti_command *command); /* onto devices */
 void ti_instruction_foresee_pieces(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end);
+/* Place an execution of one piece if all that it needs besides partial results has been allocated; whether that is
+ * so. */
+bool ti_instruction_place_at_once(ti_instruction_graph *graph, const ti_command *command);
 /* Compile an execution of one piece if all that it needs has been allocated; whether that is so. */
 bool ti_instruction_compile_at_once(ti_instruction_graph *graph, const ti_command *command);
 void ti_instruction_compile_pieces(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end);

@@ -206,6 +206,45 @@ static size_t add_messages(ti_instruction_graph *graph, const ti_command *const 
     return n;
 }
 
+/* Whether a reduction finds the buffer where its result goes. */
+static bool has_result(ti_instruction_graph *graph, const ti_command *reduce)
+{
+    const ti_buffer_info *buffer = reduce->task->shape->access[reduce->as.reduce.access].buffer;
+    const ti_buffer_state *state = ti_instruction_buffer(graph, buffer);
+    return !ti_command_is_root(reduce) || (ti_instruction_is_simple(graph, state) &&
+                                           ti_buffer_memory_has(state->place.data[TI_HOST_MEMORY], &buffer->extent));
+}
+
+/* Add an execution and its reductions if they are all there is, and want nothing: whether that is so. */
+static bool add_reductions(ti_instruction_graph *graph, const ti_command *const *command, size_t count)
+{
+    ti_window *w = &graph->window;
+    const ti_budget *b = &graph->emit.budget;
+    if (graph->refused || w->command.count > 0 || count < 2 || command[0]->kind != TI_COMMAND_EXECUTE) {
+        return false;
+    }
+    for (size_t i = 1; i < count; i++) {
+        if (command[i]->kind != TI_COMMAND_REDUCE || !has_result(graph, command[i])) {
+            return false;
+        }
+    }
+    if (!ti_instruction_place_at_once(graph, command[0])) {
+        return false;
+    }
+    bool fits = true;
+    uint64_t bytes = 0;
+    for (size_t i = 1; i < count && fits; i++) {
+        bytes += ti_instruction_staging_bytes(graph, command[i], 0, 1);
+        fits = ti_budget_allows(b, b->kept + bytes);
+    }
+    for (size_t i = 0; i < count && fits; i++) {
+        ti_vec_push(&w->command, command[i]);
+        ti_vec_push(&w->first_piece, i > 0);
+    }
+    w->piece.count = fits;
+    return fits;
+}
+
 /* ---- from outside */
 
 bool ti_instruction_graph_is_waiting(const ti_instruction_graph *graph)
@@ -224,7 +263,8 @@ ti_instruction_batch ti_instruction_graph_add(ti_instruction_graph *graph, ti_co
     if (commands.count > 1 || (commands.count == 1 && commands.command[0]->kind != TI_COMMAND_EPOCH)) {
         ti_follow_catch_up(graph);
     }
-    for (size_t i = 0, messages; i < commands.count && !graph->refused; i += TI_MAX(messages, (size_t)1)) {
+    size_t first = add_reductions(graph, commands.command, commands.count) ? commands.count : 0;
+    for (size_t i = first, messages; i < commands.count && !graph->refused; i += TI_MAX(messages, (size_t)1)) {
         messages = add_messages(graph, &commands.command[i], commands.count - i);
         if (messages == 0) {
             add(graph, commands.command[i]);
