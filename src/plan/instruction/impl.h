@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "plan/instruction/coherence.h"
 #include "plan/instruction/graph.h"
+#include "plan/instruction/keep.h"
 #include "plan/instruction/memory.h"
 #include "plan/track/order.h"
 
@@ -35,21 +36,6 @@ typedef struct ti_staging {
     uint32_t own_slots, slots; /* slots: with those of received results */
     size_t elements, slot_bytes;
 } ti_staging;
-
-/* Staging memory that nobody uses: see keep.c. What more have used last is freed. */
-enum { TI_KEPT_USERS = 8 };
-typedef struct ti_kept {
-    uint64_t allocation;
-    int device, horizons; /* horizons: that have come since its last use */
-    size_t bytes, afters;
-    uint64_t after[TI_KEPT_USERS]; /* its last users */
-} ti_kept;
-
-typedef struct ti_kept_kind {
-    size_t bytes;
-    int device;
-    uint32_t kept, spare; /* how many there are; as many overlap */
-} ti_kept_kind;
 
 /* The slots of a piece within a staging allocation. */
 typedef struct ti_slot_range {
@@ -106,9 +92,7 @@ struct ti_instruction_graph {
     ti_window window;
     TI_VEC(ti_staging) staged; /* of the reductions in progress */
     TI_VEC(uint64_t) awaited;  /* by the kernel that is compiled: whoever has its staging memory */
-    TI_VEC(ti_kept) kept;      /* from first_kept on: the one used longest ago first */
-    size_t first_kept;
-    TI_VEC(ti_kept_kind) kinds; /* of which some are kept */
+    ti_keeper keeper;
     struct {
         uint64_t task;
         size_t first, end;
@@ -235,8 +219,8 @@ uint64_t ti_instruction_compile_combining(ti_instruction_graph *graph, const ti_
 
 void ti_instruction_compile_reduce(ti_instruction_graph *graph, const ti_command *command);
 
-/* ---- staging.c: called by window.c (bytes), graph.c (stage), kernel.c (views, unstage), and for the rest by reduce.c
- * and reduce_blocks.c */
+/* ---- staging.c: called by window.c (bytes), graph.c (stage), kernel.c (views, unstage), and by reduce.c and
+ * reduce_blocks.c, for which staging.h has more */
 
 uint64_t ti_instruction_staging_bytes(ti_instruction_graph *graph, const ti_command *reduce, size_t first, size_t end);
 void ti_instruction_stage(ti_instruction_graph *graph, const ti_command *reduce, size_t first, size_t end);
@@ -247,21 +231,6 @@ void ti_instruction_touch_results(ti_instruction_graph *graph);
 void ti_instruction_unstage(ti_instruction_graph *graph, const ti_command *execute, const ti_device_piece *at,
                             uint32_t piece, const ti_instruction *kernel);
 const ti_staging *ti_instruction_staging_of(ti_instruction_graph *graph, const ti_task *task, uint32_t access);
-/* Where the result goes in the buffer if `to_buffer`, else -1. What it holds there is fresh if `takes_old`. */
-int ti_instruction_result_place(ti_instruction_graph *graph, const ti_staging *s, bool to_buffer, bool takes_old);
-/* All but which slots are combined: into the buffer at that place, with what that holds if `takes_old`. */
-void ti_instruction_combine(ti_instruction_graph *graph, const ti_staging *s, int place, bool takes_old,
-                            ti_combination *out);
-/* Start a REDUCE, which writes the buffer if `to_buffer`, and combines what that holds if `takes_old`. */
-ti_instruction *ti_instruction_start_reduce(ti_instruction_graph *graph, const ti_staging *s, bool to_buffer,
-                                            bool takes_old);
-/* Send slots to a peer after instruction `after`, or receive them (0: when the memory is free): one for each span of
- * the message. Returns its id. */
-uint64_t ti_instruction_exchange_slots(ti_instruction_graph *graph, const ti_staging *s,
-                                       const ti_block_message *message, bool send, const uint32_t *slot,
-                                       uint64_t after);
-/* Free the staging memory after `count` instructions. */
-void ti_instruction_free_staging(ti_instruction_graph *graph, const ti_staging *s, const uint64_t *after, int count);
 
 /* ---- coherent_copies.c: called by all who emit instructions */
 

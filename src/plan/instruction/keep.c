@@ -16,10 +16,11 @@ static uint32_t spare_of(size_t bytes)
 }
 
 /* Those of one size on one device: the index, or the count. */
-static size_t find_kind(const ti_instruction_graph *graph, int device, size_t bytes)
+static size_t find_kind(const ti_keeper *keeper, int device, size_t bytes)
 {
+    const ti_kept_kind *kind = keeper->kinds.data;
     size_t i = 0;
-    while (i < graph->kinds.count && (graph->kinds.data[i].bytes != bytes || graph->kinds.data[i].device != device)) {
+    while (i < keeper->kinds.count && (kind[i].bytes != bytes || kind[i].device != device)) {
         i++;
     }
     return i;
@@ -28,39 +29,41 @@ static size_t find_kind(const ti_instruction_graph *graph, int device, size_t by
 /* Whether one of a kind is to be used again. */
 static bool has_enough(const ti_instruction_graph *graph, size_t kind)
 {
-    if (kind == graph->kinds.count) {
+    if (kind == graph->keeper.kinds.count) {
         return false;
     }
-    const ti_kept_kind *k = &graph->kinds.data[kind];
+    const ti_kept_kind *k = &graph->keeper.kinds.data[kind];
     const ti_budget *b = &graph->emit.budget;
     return k->kept >= k->spare || !ti_budget_allows(b, b->kept + k->bytes);
 }
 
 static void remove_kept(ti_instruction_graph *graph, size_t i)
 {
-    ti_kept *kept = graph->kept.data;
-    size_t kind = find_kind(graph, kept[i].device, kept[i].bytes);
-    TI_ASSERT(graph->first_kept <= i && i < graph->kept.count && kind < graph->kinds.count);
-    if (--graph->kinds.data[kind].kept == 0) {
-        graph->kinds.data[kind] = graph->kinds.data[--graph->kinds.count];
+    ti_keeper *keeper = &graph->keeper;
+    ti_kept *kept = keeper->kept.data;
+    size_t kind = find_kind(keeper, kept[i].device, kept[i].bytes);
+    TI_ASSERT(keeper->first <= i && i < keeper->kept.count && kind < keeper->kinds.count);
+    if (--keeper->kinds.data[kind].kept == 0) {
+        keeper->kinds.data[kind] = keeper->kinds.data[--keeper->kinds.count];
     }
     ti_budget_use(&graph->emit.budget, kept[i].bytes);
-    for (; i > graph->first_kept; i--) {
+    for (; i > keeper->first; i--) {
         kept[i] = kept[i - 1];
     }
-    graph->first_kept++;
-    if (graph->first_kept > graph->kept.count - graph->first_kept) { /* what is moved is less than what has gone */
-        graph->kept.count -= graph->first_kept;
-        for (size_t k = 0; k < graph->kept.count; k++) {
-            kept[k] = kept[graph->first_kept + k];
+    keeper->first++;
+    size_t left = keeper->kept.count - keeper->first;
+    if (keeper->first > left) { /* what is moved is less than what has gone */
+        for (size_t k = 0; k < left; k++) {
+            kept[k] = kept[keeper->first + k];
         }
-        graph->first_kept = 0;
+        keeper->kept.count = left;
+        keeper->first = 0;
     }
 }
 
 static void free_kept(ti_instruction_graph *graph, const ti_task *task, size_t i)
 {
-    const ti_kept k = graph->kept.data[i];
+    const ti_kept k = graph->keeper.kept.data[i];
     remove_kept(graph, i);
     ti_emit_unstaging(&graph->emit, task, k.device, k.bytes, k.allocation, k.after, k.afters);
 }
@@ -79,14 +82,14 @@ static uint64_t allocate(ti_instruction_graph *graph, const ti_task *task, int d
 uint64_t ti_instruction_take_staging(ti_instruction_graph *graph, const ti_task *task, int device, size_t bytes,
                                      const uint64_t **after, size_t *afters)
 {
-    if (!has_enough(graph, find_kind(graph, device, bytes))) {
+    if (!has_enough(graph, find_kind(&graph->keeper, device, bytes))) {
         return allocate(graph, task, device, bytes, after, afters);
     }
-    size_t i = graph->first_kept; /* the one used longest ago */
-    while (graph->kept.data[i].bytes != bytes || graph->kept.data[i].device != device) {
+    size_t i = graph->keeper.first; /* the one used longest ago */
+    while (graph->keeper.kept.data[i].bytes != bytes || graph->keeper.kept.data[i].device != device) {
         i++;
     }
-    const ti_kept *k = &graph->kept.data[i];
+    const ti_kept *k = &graph->keeper.kept.data[i];
     uint64_t allocation = k->allocation;
     *after = ti_arena_copy(ti_arena_ring_top(&graph->emit.arenas), k->after, k->afters * sizeof(uint64_t));
     *afters = k->afters;
@@ -101,14 +104,15 @@ void ti_instruction_give_staging(ti_instruction_graph *graph, const ti_task *tas
         ti_emit_unstaging(&graph->emit, task, device, bytes, allocation, after, count);
         return;
     }
-    size_t kind = find_kind(graph, device, bytes);
-    if (kind == graph->kinds.count) {
-        ti_vec_push(&graph->kinds, ((ti_kept_kind){ bytes, device, 0, spare_of(bytes) }));
+    ti_keeper *keeper = &graph->keeper;
+    size_t kind = find_kind(keeper, device, bytes);
+    if (kind == keeper->kinds.count) {
+        ti_vec_push(&keeper->kinds, ((ti_kept_kind){ bytes, device, 0, spare_of(bytes) }));
     }
-    graph->kinds.data[kind].kept++;
+    keeper->kinds.data[kind].kept++;
     TI_ASSERT(count > 0);
-    ti_vec_reserve(&graph->kept, graph->kept.count + 1);
-    ti_kept *k = &graph->kept.data[graph->kept.count++];
+    ti_vec_reserve(&keeper->kept, keeper->kept.count + 1);
+    ti_kept *k = &keeper->kept.data[keeper->kept.count++];
     k->allocation = allocation;
     k->device = device;
     k->horizons = 0;
@@ -122,11 +126,12 @@ void ti_instruction_give_staging(ti_instruction_graph *graph, const ti_task *tas
 
 void ti_instruction_age_staging(ti_instruction_graph *graph, const ti_task *task)
 {
-    for (size_t i = graph->first_kept; i < graph->kept.count; i++) {
-        graph->kept.data[i].horizons++;
+    ti_keeper *keeper = &graph->keeper;
+    for (size_t i = keeper->first; i < keeper->kept.count; i++) {
+        keeper->kept.data[i].horizons++;
     }
-    while (graph->first_kept < graph->kept.count && graph->kept.data[graph->first_kept].horizons > MOST_HORIZONS) {
-        free_kept(graph, task, graph->first_kept);
+    while (keeper->first < keeper->kept.count && keeper->kept.data[keeper->first].horizons > MOST_HORIZONS) {
+        free_kept(graph, task, keeper->first);
     }
 }
 
@@ -134,6 +139,6 @@ void ti_instruction_make_room(ti_instruction_graph *graph, const ti_task *task, 
 {
     const ti_budget *b = &graph->emit.budget;
     while (b->kept && !ti_budget_allows(b, b->kept + graph->emit.wanted_bytes + more)) {
-        free_kept(graph, task, graph->first_kept);
+        free_kept(graph, task, graph->keeper.first);
     }
 }
