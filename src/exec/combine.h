@@ -6,8 +6,7 @@
 
 /* Elements that are combined at once: they stay in a core's cache. */
 size_t ti_combine_step(size_t elem_size);
-/* Carry out a REDUCE for elements [first, end): from its slots to `to`, the whole buffer, if this node has the result.
- */
-void ti_combine_slots(const ti_instruction *reduce, char *slots, char *to, size_t first, size_t end);
+/* Combine elements [first, end): from the slots to `to`, the whole buffer, if this node has the result. */
+void ti_combine_slots(const ti_combination *c, char *slots, char *to, size_t first, size_t end);
 
 #endif

@@ -484,8 +484,16 @@ static void run_combine(ti_device_kernel *kernel, int part, int parts, tacit_lau
 {
     (void)part;
     (void)parts;
-    ti_combine_slots(kernel->user, launch->view[0].data, launch->view[1].data, launch->chunk.min[0],
+    const ti_instruction *i = kernel->user;
+    ti_combine_slots(&i->as.reduce, launch->view[0].data, launch->view[1].data, launch->chunk.min[0],
                      launch->chunk.max[0]);
+}
+
+/* Where the slots are, and the result. */
+static void find_slots(ti_executor *ex, const ti_combination *c, char **slots, char **to)
+{
+    *slots = ti_allocation_table_base(&ex->table, &(ti_place){ .allocation = c->staging });
+    *to = c->is_root ? ti_allocation_table_base(&ex->table, &c->to) : NULL;
 }
 
 /* Workers share what is long. */
@@ -493,11 +501,11 @@ static void issue_reduce(ti_executor *ex, ti_engine_slot *slot)
 {
     const ti_instruction *i = slot->instruction;
     size_t n = i->as.reduce.elements, elem = i->as.reduce.buffer->elem_size;
-    char *slots = ti_allocation_table_base(&ex->table, &(ti_place){ .allocation = i->as.reduce.staging });
-    char *to = i->as.reduce.is_root ? ti_allocation_table_base(&ex->table, &i->as.reduce.to) : NULL;
+    char *slots, *to;
+    find_slots(ex, &i->as.reduce, &slots, &to);
     ti_device *device = device_of(ex, i);
     if (n * elem < COMBINE_BYTES || device->workers == 1) {
-        ti_combine_slots(i, slots, to, 0, n);
+        ti_combine_slots(&i->as.reduce, slots, to, 0, n);
         complete(ex, i->id);
         return;
     }
@@ -513,6 +521,17 @@ static void issue_reduce(ti_executor *ex, ti_engine_slot *slot)
     slot->job = j;
     ex->running++;
     device->ops->launch(device, 0, &j->kernel);
+}
+
+static void issue_collective(ti_executor *ex, const ti_instruction *i)
+{
+    const ti_combination *first = i->as.collective.first;
+    if (first) {
+        char *slots, *to;
+        find_slots(ex, first, &slots, &to);
+        ti_combine_slots(first, slots, to, 0, first->elements);
+    }
+    ti_collective_issue_ready(&ex->collectives, i);
 }
 
 static void issue_fence(ti_executor *ex, const ti_instruction *i)
@@ -590,7 +609,7 @@ static void issue(ti_executor *ex, ti_engine_slot *slot)
         }
         break;
     case TI_INSTRUCTION_COLLECTIVE:
-        ti_collective_issue_ready(&ex->collectives, i);
+        issue_collective(ex, i);
         break;
     }
 }

@@ -51,6 +51,22 @@ typedef struct ti_slot_pair {
     uint32_t into, from;
 } ti_slot_pair;
 
+/* Slots of staging memory, which have a value each, become one. */
+typedef struct ti_combination {
+    uint64_t staging; /* slots of slot_bytes: own parts first, then children; combined in order */
+    uint32_t slots;
+    uint32_t pairs;           /* in blocks: what to combine instead, in order */
+    const ti_slot_pair *pair; /* NULL: not in blocks */
+    size_t elements;
+    ti_reducer reducer;
+    ti_place to; /* the root's result */
+    ti_box box;
+    bool is_identity; /* there are no slots: the identity */
+    bool is_root;     /* otherwise the result stays in slot 0; in blocks: where the pairs have left it */
+    bool include_old; /* the root combines into what is there */
+    const ti_buffer_info *buffer;
+} ti_combination;
+
 typedef struct ti_instruction {
     ti_instruction_kind kind;
     uint32_t deps;
@@ -99,21 +115,9 @@ typedef struct ti_instruction {
             uint32_t gives, gets;
             size_t elem_size;
             const ti_buffer_info *buffer;
+            const ti_combination *first; /* a small reduction: what is to be combined before; else NULL */
         } collective;
-        struct {
-            uint64_t staging; /* slots of slot_bytes: own parts first, then children; combined in order */
-            uint32_t slots;
-            uint32_t pairs;           /* in blocks: what to combine instead, in order */
-            const ti_slot_pair *pair; /* NULL: not in blocks */
-            size_t elements;
-            ti_reducer reducer;
-            ti_place to; /* the root's result */
-            ti_box box;
-            bool is_identity; /* there are no slots: the identity */
-            bool is_root;     /* otherwise the result stays in slot 0; in blocks: where the pairs have left it */
-            bool include_old; /* the root combines into what is there */
-            const ti_buffer_info *buffer;
-        } reduce;
+        ti_combination reduce;
         struct {
             struct ti_signal *signal;
         } fence;

@@ -606,13 +606,16 @@ static void push_task(ti_runtime *rt, const ti_task *task)
     }
 }
 
-/* Planning comes first, but for messages under way: what else could start was started the last time. */
+/* Planning comes first, but for messages under way: what else could start was started the last time. Whoever has asked
+ * for those, and has planned nothing since, need not ask again. */
 static void run_inline(ti_runtime *rt)
 {
     for (bool any = true; any;) {
-        any = must_poll(rt) && execute(rt);
-        any |= schedule(rt, must_poll(rt) ? 1 : PLAN_BUDGET);
-        any |= execute(rt);
+        bool asked = must_poll(rt);
+        any = asked && execute(rt);
+        bool planned = schedule(rt, must_poll(rt) ? 1 : PLAN_BUDGET);
+        any |= planned;
+        any |= (planned || !asked) && execute(rt);
         any |= compute(rt);
     }
 }

@@ -18,11 +18,11 @@ static uint64_t key_of(int origin, uint64_t counter)
     return (uint64_t)origin << 40 | counter;
 }
 
-static double combine_ns(const ti_cluster *c, const ti_instruction *i)
+static double combine_ns(const ti_cluster *c, const ti_combination *what)
 {
-    uint32_t slots = i->as.reduce.pair ? i->as.reduce.pairs : i->as.reduce.slots;
-    size_t elem = i->as.reduce.buffer ? i->as.reduce.buffer->elem_size : 8;
-    return (double)slots * (double)i->as.reduce.elements * (double)elem * c->platform.combine_byte;
+    uint32_t slots = what->pair ? what->pairs : what->slots;
+    size_t elem = what->buffer ? what->buffer->elem_size : 8;
+    return (double)slots * (double)what->elements * (double)elem * c->platform.combine_byte;
 }
 
 /* The thread that starts instructions does this itself. */
@@ -64,7 +64,7 @@ static void start(ti_cluster *c, node *n, const ti_instruction *i)
         copy(c, n, i);
         break;
     case TI_INSTRUCTION_REDUCE:
-        by_executor(c, n, i, combine_ns(c, i));
+        by_executor(c, n, i, combine_ns(c, &i->as.reduce));
         break;
     case TI_INSTRUCTION_SEND:
         ti_sim_send(c, me, i->as.transfer.peer, key_of(me, i->as.transfer.counter), bytes_of_boxes(i), i->id);
@@ -74,6 +74,9 @@ static void start(ti_cluster *c, node *n, const ti_instruction *i)
         ti_sim_receive(c, me, key_of(i->as.transfer.peer, i->as.transfer.counter), i->id, false);
         break;
     case TI_INSTRUCTION_COLLECTIVE:
+        if (i->as.collective.first) {
+            ti_sim_use(c, &n->executor, combine_ns(c, i->as.collective.first));
+        }
         ti_sim_collective(c, n, i);
         break;
     case TI_INSTRUCTION_COLLECTIVE_HOST: /* on a thread of its own */

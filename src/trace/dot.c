@@ -277,8 +277,9 @@ static void describe_instruction(ti_dot *dot, const ti_instruction *i)
                     i->as.reduce.pair ? i->as.reduce.pairs : i->as.reduce.slots, i->as.reduce.pair ? "pairs" : "slots");
         break;
     case TI_INSTRUCTION_COLLECTIVE:
-        open_vertex(dot, i->id, "box", "#fce5cd", i->as.collective.buffer->name, "%s %" PRIu64 " ",
-                    ti_pattern_name(i->as.collective.what->pattern), i->as.collective.sequence);
+        open_vertex(dot, i->id, "box", "#fce5cd", i->as.collective.buffer->name, "%s%s %" PRIu64 " ",
+                    i->as.collective.first ? "combine slots, " : "", ti_pattern_name(i->as.collective.what->pattern),
+                    i->as.collective.sequence);
         break;
     case TI_INSTRUCTION_FENCE:
     case TI_INSTRUCTION_EPOCH:

@@ -645,6 +645,28 @@ static void staging_is_kept(void **state)
     teardown_node(&n);
 }
 
+/* Each size by itself: enough of a small one for several tasks at once. */
+static void staging_of_two_sizes(void **state)
+{
+    (void)state;
+    node n;
+    setup_node(&n, one);
+    int small = create(&n, "small", 8, false), large = create(&n, "large", LARGE, false);
+    int other = create(&n, "other", 4, true);
+    for (int i = 0; i < 40; i++) {
+        run(&n, "reduce small", 8, small, TACIT_REDUCE, tacit_all());
+        run(&n, "reduce large", 8, large, TACIT_REDUCE, tacit_all());
+        run(&n, "reduce small", 8, small, TACIT_REDUCE, tacit_all());
+    }
+    assert_int_equal(count(&n, TI_INSTRUCTION_ALLOC), 3 + 16 + 1);
+    assert_int_equal(count(&n, TI_INSTRUCTION_FREE), 0);
+    for (int i = 0; i < 400; i++) {
+        run(&n, "other", 4, other, TACIT_UPDATE, tacit_one_to_one());
+    }
+    assert_int_equal(count(&n, TI_INSTRUCTION_FREE), 16 + 1);
+    teardown_node(&n);
+}
+
 /* What is kept counts as free. */
 static void staging_makes_room(void **state)
 {
@@ -685,6 +707,43 @@ static void one_slot_is_the_buffer(void **state)
     }
 }
 
+static const ti_instruction *find(const node *n, ti_instruction_kind kind)
+{
+    for (size_t i = 0; i < n->seen.count; i++) {
+        if (n->seen.data[i].kind == kind) {
+            return &n->seen.data[i];
+        }
+    }
+    return NULL;
+}
+
+/* Over several nodes small slots are combined by whoever starts the collective, large ones before, by all workers. */
+static void small_slots_need_no_instruction(void **state)
+{
+    (void)state;
+    for (int large = 0; large < 2; large++) {
+        node n;
+        ti_system system = one;
+        system.num_nodes = 2;
+        system.node = 1;
+        system.total_workers = 4;
+        system.collectives = TI_COLLECTIVES_LOOKAHEAD;
+        setup_node(&n, system);
+        int sum = create(&n, "sum", large ? LARGE : 8, false);
+        run(&n, "reduce", 8, sum, TACIT_REDUCE, tacit_all());
+        epoch(&n);
+        const ti_instruction *kernel = find(&n, TI_INSTRUCTION_KERNEL), *both = find(&n, TI_INSTRUCTION_COLLECTIVE);
+        assert_int_equal(count(&n, TI_INSTRUCTION_REDUCE), large);
+        assert_true(kernel && both && (both->as.collective.first == NULL) == large);
+        if (!large) {
+            assert_int_equal(both->as.collective.first->slots, 2);
+            assert_int_equal(both->as.collective.first->staging, kernel->as.kernel.view[0].place.allocation);
+            assert_int_equal(both->dep[0], kernel->id);
+        }
+        teardown_node(&n);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -710,6 +769,8 @@ int main(void)
         cmocka_unit_test(staging_is_kept),
         cmocka_unit_test(staging_makes_room),
         cmocka_unit_test(one_slot_is_the_buffer),
+        cmocka_unit_test(staging_of_two_sizes),
+        cmocka_unit_test(small_slots_need_no_instruction),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,15 @@ static gen_task task1(const char *name, gen_access access)
     return (gen_task){ .name = name, .range = tacit_range1(ITEMS), .access = { access } };
 }
 
+static gen_access sum_of(int buffer, bool include_old)
+{
+    return (gen_access){ .buffer = buffer,
+                         .mode = TACIT_REDUCE,
+                         .mapper = tacit_all(),
+                         .op = tacit_sum(TACIT_UINT64),
+                         .include_old = include_old };
+}
+
 static void start(plan *p, int collectives)
 {
     gen_buffer b = plan_buffer(tacit_range1(ITEMS), true), list[] = { b, b, b };
@@ -160,6 +169,34 @@ static void long_loops_are_replayed(void **state)
     plan_fini(&without);
 }
 
+/* Where a result goes follows from who has read those before. */
+static void reductions_are_found_again(void **state)
+{
+    (void)state;
+    plan p;
+    start(&p, TI_COLLECTIVES_LOOKAHEAD);
+    for (int i = 0; i < 30; i++) {
+        uint64_t before = p.node[1].replayed;
+        p.shape = 1;
+        plan_task(&p, task1("sum", sum_of(A, false)));
+        assert_string_equal(plan_text(&p, 1),
+                            i >= 11 && i <= 20 ? "execute [4,8); reduce to 2" : "execute [4,8); all-reduce");
+        if (i >= 10 && i < 20) {
+            p.shape = 2;
+            plan_placed(&p, 2, task1("look", plan_read(A, tacit_all())));
+            assert_string_equal(plan_text(&p, 1), "");
+        } else {
+            p.shape = 3;
+            plan_task(&p, task1("read", plan_read(A, tacit_all())));
+            assert_string_equal(plan_text(&p, 1),
+                                i == 20 ? "broadcast from 2 A [0,16) get [0,16); execute [4,8)" : "execute [4,8)");
+        }
+        assert_true(i % 10 < 3 || p.node[1].replayed == before + 2);
+    }
+    assert_int_equal(p.node[0].replayed, 0); /* it explains */
+    plan_fini(&p);
+}
+
 /* ---- random programs of few tasks: with replay and without, node by node */
 
 static void run_kind(plan *p, int kind)
@@ -186,13 +223,22 @@ static void run_kind(plan *p, int kind)
     case 5:
         plan_task(p, task1("front", plan_read(buffer, tacit_fixed(front))));
         break;
+    case 6:
+        plan_task(p, task1("sum", sum_of(buffer, false)));
+        break;
+    case 7:
+        plan_task(p, task1("more", sum_of(buffer, true)));
+        break;
+    case 8:
+        plan_placed(p, 3, task1("sum alone", sum_of(buffer, false)));
+        break;
     default:
         plan_placed(p, 2, task1("fill", plan_write(buffer, tacit_one_to_one())));
         break;
     }
 }
 
-enum { KINDS = 21, LOOP = 6 };
+enum { KINDS = 30, LOOP = 6 };
 
 /* Loops of a few tasks, now and then with a fence. */
 static void compare(uint64_t seed, int collectives, uint64_t *replayed)
@@ -309,6 +355,7 @@ int main(void)
         cmocka_unit_test(what_comes_between_is_seen),
         cmocka_unit_test(what_others_write_between_is_seen),
         cmocka_unit_test(all_gathers_are_found_again),
+        cmocka_unit_test(reductions_are_found_again),
         cmocka_unit_test(plans_are_the_same_without),
         cmocka_unit_test(parts_in_another_order),
     };

@@ -163,17 +163,17 @@ static void mix_transfer(uint64_t *h, const ti_instruction *i)
     }
 }
 
-static void mix_reduce(uint64_t *h, const ti_instruction *i)
+static void mix_combination(uint64_t *h, const ti_combination *c)
 {
-    mix(h, i->as.reduce.staging);
-    mix(h, i->as.reduce.slots);
-    for (uint32_t k = 0; k < i->as.reduce.pairs; k++) {
-        mix(h, i->as.reduce.pair[k].into);
-        mix(h, i->as.reduce.pair[k].from);
+    mix(h, c->staging);
+    mix(h, c->slots);
+    for (uint32_t k = 0; k < c->pairs; k++) {
+        mix(h, c->pair[k].into);
+        mix(h, c->pair[k].from);
     }
-    mix(h, i->as.reduce.elements);
-    mix(h, i->as.reduce.is_root);
-    mix_buffer(h, i->as.reduce.buffer);
+    mix(h, c->elements);
+    mix(h, c->is_root);
+    mix_buffer(h, c->buffer);
 }
 
 static uint64_t instruction_digest(const ti_instruction *i)
@@ -206,9 +206,13 @@ static uint64_t instruction_digest(const ti_instruction *i)
         mix_transfer(&h, i);
         break;
     case TI_INSTRUCTION_REDUCE:
-        mix_reduce(&h, i);
+        mix_combination(&h, &i->as.reduce);
         break;
     case TI_INSTRUCTION_COLLECTIVE:
+        if (i->as.collective.first) {
+            mix_combination(&h, i->as.collective.first);
+        }
+        break;
     case TI_INSTRUCTION_FENCE:
         break;
     case TI_INSTRUCTION_EPOCH:

@@ -192,7 +192,7 @@ void ti_command_note_readers(ti_command_graph *graph, const ti_command_use *use)
 /* Afterwards, of each buffer either `replay.now` is known, or the versions are up to date. */
 void ti_command_replay_begin(ti_command_graph *graph, const ti_task *task, const ti_command_shape *known);
 /* Emit what is known; or record what has been emitted (`became`, `transfer`), if it is wanted. */
-void ti_command_replay_transfers(ti_command_graph *graph, const ti_task *task, ti_command_buffer *state);
+void ti_command_replay_transfers(ti_command_graph *graph, const ti_task *task, const ti_command_use *use);
 void ti_command_replay_record(ti_command_graph *graph, const ti_task *task, const ti_command_use *use);
 void ti_command_replay_end(const ti_task *task, const ti_command_shape *known);
 /* Whether lookahead has nothing to wait for, as far as this buffer goes. */

@@ -9,9 +9,7 @@ static void transfer_data(ti_command_graph *graph, const ti_task *task, const ti
     ti_command_buffer *state = use->state;
     ti_command_forward_data(graph, task, use);
     ti_transfer_plan(&graph->transfer, &state->versions, use->reads);
-    if (state->reduced.task) {
-        ti_command_note_readers(graph, use);
-    }
+    ti_command_note_readers(graph, use);
     if (graph->system->explain) {
         ti_command_note_edges(graph, task, use);
     }
@@ -25,7 +23,7 @@ static void transfer_all(ti_command_graph *graph, const ti_task *task, const ti_
     ti_command_replay_begin(graph, task, known);
     for (size_t i = 0; i < known->use.count && known->use.data[i].reads.count; i++) {
         if (known->use.data[i].state->replay.now) {
-            ti_command_replay_transfers(graph, task, known->use.data[i].state);
+            ti_command_replay_transfers(graph, task, &known->use.data[i]);
         } else {
             transfer_data(graph, task, &known->use.data[i]);
         }
@@ -76,15 +74,20 @@ static bool is_one_piece(const ti_command_graph *graph, const ti_task *task)
 static void update_versions(const ti_command_use *use)
 {
     ti_command_buffer *state = use->state;
+    TI_ASSERT(!use->reduces || !use->writes.count);
+    if (state->replay.now) {
+        TI_ASSERT(!use->reduces || (state->replay.now->effect.given.a == state->reduced.a &&
+                                    state->replay.now->effect.given.b == state->reduced.b));
+        return;
+    }
     if (use->reduces) {
-        TI_ASSERT(!state->replay.now && !use->writes.count);
         ti_version_map_set(&state->versions, &state->info->extent, state->reduced.a, state->reduced.b);
         return;
     }
-    for (size_t i = 0; i < use->reads.count && !state->replay.now; i++) {
+    for (size_t i = 0; i < use->reads.count; i++) {
         ti_version_map_read(&state->versions, use->reads.data[i]);
     }
-    for (size_t i = 0; i < use->writes.count && !state->replay.now; i++) {
+    for (size_t i = 0; i < use->writes.count; i++) {
         ti_version_map_write(&state->versions, use->writes.data[i]);
     }
 }

@@ -92,10 +92,17 @@ static void join_readers(ti_readers *all, ti_readers more)
     }
 }
 
+/* To whom the next result goes, if by a collective (choose_root), is what replay has to know besides the versions. */
+static void set_manner(ti_command_buffer *state)
+{
+    ti_readers next = state->reduced.seen.kind == TI_READERS_NONE ? state->reduced.usual : state->reduced.seen;
+    state->replay.manner = (uint64_t)next.kind << 32 | (uint32_t)next.node;
+}
+
 /* What a reduction reads it goes on to combine, where that lies. */
 void ti_command_note_readers(ti_command_graph *graph, const ti_command_use *use)
 {
-    for (size_t i = 0; i < use->reads.count && !use->reduces; i++) {
+    for (size_t i = 0; i < use->reads.count && use->state->reduced.task && !use->reduces; i++) {
         const ti_holder *read = use->reads.data[i];
         int nodes = read->split->node_b - read->split->node_a;
         ti_readers more = { TI_READERS_OTHER, 0 };
@@ -105,6 +112,7 @@ void ti_command_note_readers(ti_command_graph *graph, const ti_command_use *use)
             more.kind = TI_READERS_ALL;
         }
         join_readers(&use->state->reduced.seen, more);
+        set_manner(use->state);
     }
 }
 
@@ -190,4 +198,7 @@ void ti_command_reduce(ti_command_graph *graph, const ti_task *task, uint32_t in
         ti_command_emit(graph, command);
     }
     state->reduced.seen = (ti_readers){ TI_READERS_NONE, 0 };
+    if (ti_command_is_distributed(graph)) {
+        set_manner(state);
+    }
 }

@@ -1,9 +1,9 @@
 /* The command graph, replay: tasks that find a buffer as it was found before do to it what was done then
  * (plan/version/replay.h).
  *
- * Not replayed: tasks that no other equals, reductions and what reads them, since where results go follows from who
- * read them before; tasks with forwards while others are held, which may hoist; and everything while somebody wants
- * explanations. */
+ * Not replayed: tasks that no other equals; tasks with forwards while others are held, which may hoist; and everything
+ * while somebody wants explanations. Of reductions, what becomes of the versions is replayed, and what the task reads;
+ * how the result comes about is planned each time (reduce.c). */
 #include "plan/command/impl.h"
 
 void ti_command_replay_begin(ti_command_graph *graph, const ti_task *task, const ti_command_shape *known)
@@ -13,12 +13,13 @@ void ti_command_replay_begin(ti_command_graph *graph, const ti_task *task, const
         const ti_command_use *use = &known->use.data[i];
         ti_command_buffer *state = use->state;
         graph->replayed += ti_replay_begin(&state->replay, &state->versions, &state->collectives, task, state->info,
-                                           can && !state->reduced.task && !use->reduces);
+                                           can);
     }
 }
 
-void ti_command_replay_transfers(ti_command_graph *graph, const ti_task *task, ti_command_buffer *state)
+void ti_command_replay_transfers(ti_command_graph *graph, const ti_task *task, const ti_command_use *use)
 {
+    ti_command_buffer *state = use->state;
     const ti_replay_effect *effect = &state->replay.now->effect;
     ti_vec_clear(&graph->transfer.covered);
     for (size_t i = 0; i < effect->collectives; i++) {
@@ -28,12 +29,13 @@ void ti_command_replay_transfers(ti_command_graph *graph, const ti_task *task, t
     ti_command_emit_messages(graph, task, state->info, &effect->outgoing, true);
     ti_command_emit_messages(graph, task, state->info, &effect->incoming, false);
     state->fruitless = effect->moved ? 0 : state->fruitless;
+    ti_command_note_readers(graph, use);
 }
 
 void ti_command_replay_record(ti_command_graph *graph, const ti_task *task, const ti_command_use *use)
 {
     if (use->state->replay.recording) {
-        const ti_replay_effect effect = { .reads = use->reads,
+        const ti_replay_effect effect = { .reads = use->reduces ? (ti_holders){ NULL, 0 } : use->reads,
                                           .writes = use->writes,
                                           .collective = graph->became.collective.data,
                                           .collectives = graph->became.collective.count,
@@ -49,11 +51,15 @@ void ti_command_replay_end(const ti_task *task, const ti_command_shape *known)
 {
     for (size_t i = 0; i < known->use.count; i++) {
         const ti_command_use *use = &known->use.data[i];
-        if (use->state->replay.recording && !use->reads.count) { /* without transfers, and not recorded yet */
+        ti_replay *replay = &use->state->replay;
+        if (replay->recording && !use->reads.count) { /* without transfers, and not recorded yet */
             const ti_replay_effect effect = { .writes = use->writes, .passes = true };
-            ti_replay_record(&use->state->replay, task, use->state->info, &effect);
+            ti_replay_record(replay, task, use->state->info, &effect);
         }
-        ti_replay_end(&use->state->replay, &use->state->versions);
+        if (replay->recording && use->reduces) {
+            replay->recording->effect.given = (ti_node_range){ use->state->reduced.a, use->state->reduced.b };
+        }
+        ti_replay_end(replay, &use->state->versions);
     }
 }
 

@@ -117,15 +117,16 @@ void ti_instruction_compile_collective(ti_instruction_graph *graph, const ti_com
 }
 
 uint64_t ti_instruction_compile_combining(ti_instruction_graph *graph, const ti_command *reduce, uint64_t staging,
-                                          uint64_t after)
+                                          const ti_combination *first, const uint64_t *after, size_t afters)
 {
     const ti_collective *what = reduce->as.reduce.what;
     const ti_buffer_info *buffer = reduce->task->shape->access[reduce->as.reduce.access].buffer;
     ti_instruction_box *place = TI_ARENA_NEW(ti_arena_ring_top(&graph->emit.arenas), ti_instruction_box);
     *place = (ti_instruction_box){ { .allocation = staging, .whole = buffer->extent }, buffer->extent };
-    TI_ASSERT(after > 0 && what->region);
+    TI_ASSERT(afters > 0 && what->region);
     ti_instruction *instruction = start_collective(graph, reduce->task, what, buffer, place);
-    ti_deps_add(&graph->emit.deps, after);
+    instruction->as.collective.first = first;
+    ti_deps_add_all(&graph->emit.deps, after, afters);
     if (reduce->as.reduce.gets) {
         int in = ti_instruction_place_in(graph, buffer, &buffer->extent, TI_HOST_MEMORY);
         place->place = ti_instruction_place(graph, buffer, &buffer->extent, in);

@@ -39,7 +39,8 @@ void ti_instruction_graph_destroy(ti_instruction_graph *graph)
     ti_vec_fini(&graph->buffer);
     ti_vec_fini(&graph->staged);
     ti_vec_fini(&graph->awaited);
-    ti_vec_fini(&graph->kept);
+    ti_vec_fini(&graph->keeper.kept);
+    ti_vec_fini(&graph->keeper.kinds);
     ti_vec_fini(&graph->partial);
     ti_vec_fini(&graph->in_blocks);
     ti_vec_fini(&graph->pairs);

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "plan/instruction/coherence.h"
 #include "plan/instruction/graph.h"
+#include "plan/instruction/keep.h"
 #include "plan/instruction/memory.h"
 #include "plan/track/order.h"
 
@@ -35,15 +36,6 @@ typedef struct ti_staging {
     uint32_t own_slots, slots; /* slots: with those of received results */
     size_t elements, slot_bytes;
 } ti_staging;
-
-/* Staging memory that nobody uses: see keep.c. What more have used last is freed. */
-enum { TI_KEPT_USERS = 8 };
-typedef struct ti_kept {
-    uint64_t allocation;
-    int device, horizons; /* horizons: that have come since its last use */
-    size_t bytes, afters;
-    uint64_t after[TI_KEPT_USERS]; /* its last users */
-} ti_kept;
 
 /* The slots of a piece within a staging allocation. */
 typedef struct ti_slot_range {
@@ -98,9 +90,14 @@ struct ti_instruction_graph {
     uint64_t newest_point;            /* last horizon or epoch */
     TI_VEC(ti_buffer_state *) buffer; /* by slot */
     ti_window window;
-    TI_VEC(ti_staging) staged;        /* of the reductions in progress */
-    TI_VEC(uint64_t) awaited;         /* by the kernel that is compiled: whoever has its staging memory */
-    TI_VEC(ti_kept) kept;             /* the one used longest ago first */
+    TI_VEC(ti_staging) staged; /* of the reductions in progress */
+    TI_VEC(uint64_t) awaited;  /* by the kernel that is compiled: whoever has its staging memory */
+    ti_keeper keeper;
+    struct {
+        uint64_t task;
+        size_t first, end;
+        uint32_t most;
+    } parts;                          /* the latest answer of most_parts in staging.c */
     TI_VEC(uint64_t) partial;         /* instructions that the next reductions combine */
     TI_VEC(uint64_t) copies;          /* to or from the program's memory, by one task */
     TI_VEC(ti_block_piece) in_blocks; /* the pieces of the task, if it is in blocks */
@@ -177,6 +174,9 @@ void ti_instruction_refuse(ti_instruction_graph *graph);
 
 void ti_instruction_place_pieces(ti_instruction_graph *graph, const ti_command *command); /* onto devices */
 void ti_instruction_foresee_pieces(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end);
+/* Place an execution of one piece if all that it needs besides partial results has been allocated; whether that is
+ * so. */
+bool ti_instruction_place_at_once(ti_instruction_graph *graph, const ti_command *command);
 /* Compile an execution of one piece if all that it needs has been allocated; whether that is so. */
 bool ti_instruction_compile_at_once(ti_instruction_graph *graph, const ti_command *command);
 void ti_instruction_compile_pieces(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end);
@@ -209,17 +209,18 @@ size_t ti_instruction_compile_transfers(ti_instruction_graph *graph, size_t inde
 
 void ti_instruction_want_collective(ti_instruction_graph *graph, const ti_command *command);
 void ti_instruction_compile_collective(ti_instruction_graph *graph, const ti_command *command);
-/* Called by reduce.c: the collective end of a reduction, after instruction `after`. It works in place in the buffer's
- * memory, or in the staging allocation where the result does not come. Returns its id. */
+/* Called by reduce.c: the collective end of a reduction, after these instructions, and after what is to be combined
+ * `first` or NULL. It works in place in the buffer's memory, or in the staging allocation where the result does not
+ * come. Returns its id. */
 uint64_t ti_instruction_compile_combining(ti_instruction_graph *graph, const ti_command *reduce, uint64_t staging,
-                                          uint64_t after);
+                                          const ti_combination *first, const uint64_t *after, size_t afters);
 
 /* ---- reduce.c: called by graph.c */
 
 void ti_instruction_compile_reduce(ti_instruction_graph *graph, const ti_command *command);
 
-/* ---- staging.c: called by window.c (bytes), graph.c (stage), kernel.c (views, unstage), and for the rest by reduce.c
- * and reduce_blocks.c */
+/* ---- staging.c: called by window.c (bytes), graph.c (stage), kernel.c (views, unstage), and by reduce.c and
+ * reduce_blocks.c, for which staging.h has more */
 
 uint64_t ti_instruction_staging_bytes(ti_instruction_graph *graph, const ti_command *reduce, size_t first, size_t end);
 void ti_instruction_stage(ti_instruction_graph *graph, const ti_command *reduce, size_t first, size_t end);
@@ -230,16 +231,6 @@ void ti_instruction_touch_results(ti_instruction_graph *graph);
 void ti_instruction_unstage(ti_instruction_graph *graph, const ti_command *execute, const ti_device_piece *at,
                             uint32_t piece, const ti_instruction *kernel);
 const ti_staging *ti_instruction_staging_of(ti_instruction_graph *graph, const ti_task *task, uint32_t access);
-/* Start a REDUCE, which writes the buffer if `to_buffer`, and combines what that holds if `takes_old`. */
-ti_instruction *ti_instruction_start_reduce(ti_instruction_graph *graph, const ti_staging *s, bool to_buffer,
-                                            bool takes_old);
-/* Send slots to a peer after instruction `after`, or receive them (0: when the memory is free): one for each span of
- * the message. Returns its id. */
-uint64_t ti_instruction_exchange_slots(ti_instruction_graph *graph, const ti_staging *s,
-                                       const ti_block_message *message, bool send, const uint32_t *slot,
-                                       uint64_t after);
-/* Free the staging memory after `count` instructions. */
-void ti_instruction_free_staging(ti_instruction_graph *graph, const ti_staging *s, const uint64_t *after, int count);
 
 /* ---- coherent_copies.c: called by all who emit instructions */
 

@@ -10,58 +10,88 @@ enum { MOST_HORIZONS = 8, MOST_SPARE = 16, SPARE_BYTES = 1 << 20 };
 
 /* As many small ones overlap. Kernels that fill large ones have all workers, and more memory would not stay in caches.
  */
-static size_t spare_of(size_t bytes)
+static uint32_t spare_of(size_t bytes)
 {
-    return TI_MAX(TI_MIN(SPARE_BYTES / TI_MAX(bytes, (size_t)1), (size_t)MOST_SPARE), (size_t)1);
+    return (uint32_t)TI_MAX(TI_MIN(SPARE_BYTES / TI_MAX(bytes, (size_t)1), (size_t)MOST_SPARE), (size_t)1);
 }
 
-/* Which one is to be used again, or the count: none. */
-static size_t find(const ti_instruction_graph *graph, int device, size_t bytes)
+/* Those of one size on one device: the index, or the count. */
+static size_t find_kind(const ti_keeper *keeper, int device, size_t bytes)
 {
-    size_t found = graph->kept.count, count = 0;
-    for (size_t i = graph->kept.count; i-- > 0;) {
-        if (graph->kept.data[i].bytes == bytes && graph->kept.data[i].device == device) {
-            found = i;
-            count++;
-        }
+    const ti_kept_kind *kind = keeper->kinds.data;
+    size_t i = 0;
+    while (i < keeper->kinds.count && (kind[i].bytes != bytes || kind[i].device != device)) {
+        i++;
     }
+    return i;
+}
+
+/* Whether one of a kind is to be used again. */
+static bool has_enough(const ti_instruction_graph *graph, size_t kind)
+{
+    if (kind == graph->keeper.kinds.count) {
+        return false;
+    }
+    const ti_kept_kind *k = &graph->keeper.kinds.data[kind];
     const ti_budget *b = &graph->emit.budget;
-    bool is_short = !ti_budget_allows(b, b->kept + bytes);
-    return count >= spare_of(bytes) || is_short ? found : graph->kept.count;
+    return k->kept >= k->spare || !ti_budget_allows(b, b->kept + k->bytes);
 }
 
 static void remove_kept(ti_instruction_graph *graph, size_t i)
 {
-    ti_budget_use(&graph->emit.budget, graph->kept.data[i].bytes);
-    for (; i + 1 < graph->kept.count; i++) {
-        graph->kept.data[i] = graph->kept.data[i + 1];
+    ti_keeper *keeper = &graph->keeper;
+    ti_kept *kept = keeper->kept.data;
+    size_t kind = find_kind(keeper, kept[i].device, kept[i].bytes);
+    TI_ASSERT(keeper->first <= i && i < keeper->kept.count && kind < keeper->kinds.count);
+    if (--keeper->kinds.data[kind].kept == 0) {
+        keeper->kinds.data[kind] = keeper->kinds.data[--keeper->kinds.count];
     }
-    graph->kept.count--;
+    ti_budget_use(&graph->emit.budget, kept[i].bytes);
+    for (; i > keeper->first; i--) {
+        kept[i] = kept[i - 1];
+    }
+    keeper->first++;
+    size_t left = keeper->kept.count - keeper->first;
+    if (keeper->first > left) { /* what is moved is less than what has gone */
+        for (size_t k = 0; k < left; k++) {
+            kept[k] = kept[keeper->first + k];
+        }
+        keeper->kept.count = left;
+        keeper->first = 0;
+    }
 }
 
 static void free_kept(ti_instruction_graph *graph, const ti_task *task, size_t i)
 {
-    const ti_kept k = graph->kept.data[i];
+    const ti_kept k = graph->keeper.kept.data[i];
     remove_kept(graph, i);
     ti_emit_unstaging(&graph->emit, task, k.device, k.bytes, k.allocation, k.after, k.afters);
+}
+
+static uint64_t allocate(ti_instruction_graph *graph, const ti_task *task, int device, size_t bytes,
+                         const uint64_t **after, size_t *afters)
+{
+    uint64_t allocation;
+    ti_instruction_make_room(graph, task, bytes);
+    uint64_t id = ti_emit_staging(&graph->emit, task, device, bytes, &allocation);
+    *after = ti_arena_copy(ti_arena_ring_top(&graph->emit.arenas), &id, sizeof(id));
+    *afters = 1;
+    return allocation;
 }
 
 uint64_t ti_instruction_take_staging(ti_instruction_graph *graph, const ti_task *task, int device, size_t bytes,
                                      const uint64_t **after, size_t *afters)
 {
-    ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
-    size_t i = find(graph, device, bytes);
-    uint64_t allocation;
-    if (i == graph->kept.count) {
-        ti_instruction_make_room(graph, task, bytes);
-        uint64_t id = ti_emit_staging(&graph->emit, task, device, bytes, &allocation);
-        *after = ti_arena_copy(arena, &id, sizeof(id));
-        *afters = 1;
-        return allocation;
+    if (!has_enough(graph, find_kind(&graph->keeper, device, bytes))) {
+        return allocate(graph, task, device, bytes, after, afters);
     }
-    const ti_kept *k = &graph->kept.data[i];
-    allocation = k->allocation;
-    *after = ti_arena_copy(arena, k->after, k->afters * sizeof(uint64_t));
+    size_t i = graph->keeper.first; /* the one used longest ago */
+    while (graph->keeper.kept.data[i].bytes != bytes || graph->keeper.kept.data[i].device != device) {
+        i++;
+    }
+    const ti_kept *k = &graph->keeper.kept.data[i];
+    uint64_t allocation = k->allocation;
+    *after = ti_arena_copy(ti_arena_ring_top(&graph->emit.arenas), k->after, k->afters * sizeof(uint64_t));
     *afters = k->afters;
     remove_kept(graph, i);
     return allocation;
@@ -74,28 +104,41 @@ void ti_instruction_give_staging(ti_instruction_graph *graph, const ti_task *tas
         ti_emit_unstaging(&graph->emit, task, device, bytes, allocation, after, count);
         return;
     }
-    ti_kept k = { .allocation = allocation, .device = device, .bytes = bytes, .afters = count };
-    TI_ASSERT(count > 0);
-    for (size_t i = 0; i < count; i++) {
-        k.after[i] = after[i];
+    ti_keeper *keeper = &graph->keeper;
+    size_t kind = find_kind(keeper, device, bytes);
+    if (kind == keeper->kinds.count) {
+        ti_vec_push(&keeper->kinds, ((ti_kept_kind){ bytes, device, 0, spare_of(bytes) }));
     }
-    ti_vec_push(&graph->kept, k);
+    keeper->kinds.data[kind].kept++;
+    TI_ASSERT(count > 0);
+    ti_vec_reserve(&keeper->kept, keeper->kept.count + 1);
+    ti_kept *k = &keeper->kept.data[keeper->kept.count++];
+    k->allocation = allocation;
+    k->device = device;
+    k->horizons = 0;
+    k->bytes = bytes;
+    k->afters = count;
+    for (size_t i = 0; i < count; i++) {
+        k->after[i] = after[i];
+    }
     ti_budget_keep(&graph->emit.budget, bytes);
 }
 
 void ti_instruction_age_staging(ti_instruction_graph *graph, const ti_task *task)
 {
-    for (size_t i = graph->kept.count; i-- > 0;) {
-        if (++graph->kept.data[i].horizons > MOST_HORIZONS) {
-            free_kept(graph, task, i);
-        }
+    ti_keeper *keeper = &graph->keeper;
+    for (size_t i = keeper->first; i < keeper->kept.count; i++) {
+        keeper->kept.data[i].horizons++;
+    }
+    while (keeper->first < keeper->kept.count && keeper->kept.data[keeper->first].horizons > MOST_HORIZONS) {
+        free_kept(graph, task, keeper->first);
     }
 }
 
 void ti_instruction_make_room(ti_instruction_graph *graph, const ti_task *task, uint64_t more)
 {
     const ti_budget *b = &graph->emit.budget;
-    while (graph->kept.count && !ti_budget_allows(b, b->kept + graph->emit.wanted_bytes + more)) {
-        free_kept(graph, task, 0);
+    while (b->kept && !ti_budget_allows(b, b->kept + graph->emit.wanted_bytes + more)) {
+        free_kept(graph, task, graph->keeper.first);
     }
 }

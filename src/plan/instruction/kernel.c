@@ -272,6 +272,22 @@ static inline bool has_all(ti_instruction_graph *graph, const ti_access *access,
            (ti_buffer_memory_has(memory, &touched->bounding) || has_parts(access, touched, memory));
 }
 
+bool ti_instruction_place_at_once(ti_instruction_graph *graph, const ti_command *command)
+{
+    const ti_shape *shape = command->task->shape;
+    if (command->as.execute.pieces != 1 || !stays_whole(graph, command->task)) {
+        return false;
+    }
+    const ti_device_piece at = whole_piece(graph, command->task, command->as.execute.piece);
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        if (shape->access[i].mode != TACIT_REDUCE && !has_all(graph, &shape->access[i], &at, &at.piece->footprint[i])) {
+            return false;
+        }
+    }
+    ti_vec_push(&graph->window.piece, at);
+    return true;
+}
+
 bool ti_instruction_compile_at_once(ti_instruction_graph *graph, const ti_command *command)
 {
     const ti_task *task = command->task;

@@ -4,10 +4,30 @@
 
 /* ---- by a collective: this node's slots are combined first */
 
+/* Whoever starts the collective combines small slots. */
+static void compile_at_once(ti_instruction_graph *graph, const ti_command *command, const ti_staging *s)
+{
+    bool takes_old = command->as.reduce.takes_old;
+    int place = ti_instruction_result_place(graph, s, ti_command_is_root(command), takes_old);
+    ti_combination *first = TI_ARENA_NEW(ti_arena_ring_top(&graph->emit.arenas), ti_combination);
+    ti_instruction_combine(graph, s, place, takes_old, first);
+    first->slots = s->own_slots;
+    first->is_identity = command->as.reduce.alone;
+    uint64_t last = command->as.reduce.alone
+                        ? ti_instruction_compile_combining(graph, command, s->allocation, first, s->after, s->afters)
+                        : ti_instruction_compile_combining(graph, command, s->allocation, first, graph->partial.data,
+                                                           graph->partial.count);
+    ti_instruction_free_staging(graph, s, &last, 1);
+}
+
 static void compile_together(ti_instruction_graph *graph, const ti_command *command, const ti_staging *s)
 {
     if (s->in_place) {
-        ti_instruction_compile_combining(graph, command, 0, graph->partial.data[0]);
+        ti_instruction_compile_combining(graph, command, 0, NULL, graph->partial.data, 1);
+        return;
+    }
+    if (s->slot_bytes < TI_LARGE_SLOT) {
+        compile_at_once(graph, command, s);
         return;
     }
     ti_instruction *own = ti_instruction_start_reduce(graph, s, ti_command_is_root(command),
@@ -17,7 +37,7 @@ static void compile_together(ti_instruction_graph *graph, const ti_command *comm
     ti_deps_add_all(&graph->emit.deps, s->after, s->afters);
     ti_deps_add_all(&graph->emit.deps, graph->partial.data, graph->partial.count);
     ti_emit(&graph->emit, own);
-    uint64_t last = ti_instruction_compile_combining(graph, command, s->allocation, own->id);
+    uint64_t last = ti_instruction_compile_combining(graph, command, s->allocation, NULL, &own->id, 1);
     ti_instruction_free_staging(graph, s, command->as.reduce.gets ? &own->id : &last, 1);
 }
 

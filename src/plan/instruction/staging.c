@@ -6,14 +6,15 @@
  * become the result on this node, the kernel fills the buffer itself. */
 #include "plan/instruction/staging.h"
 
-/* Smaller ones are copied, so that the next kernel need not wait for who reads the result. */
-enum { IN_PLACE_BYTES = 64 * 1024 };
-
 /* Parts of the kernels for pieces [first, end) of the window, at most: a device cuts a chunk along the slowest
  * dimension with several items. */
-static uint32_t most_parts(const ti_instruction_graph *graph, const ti_shape *shape, size_t first, size_t end)
+static uint32_t most_parts(ti_instruction_graph *graph, const ti_task *task, size_t first, size_t end)
 {
+    const ti_shape *shape = task->shape;
     int64_t most = 0;
+    if (graph->parts.task == task->id && graph->parts.first == first && graph->parts.end == end) {
+        return graph->parts.most;
+    }
     for (size_t p = first; p < end; p++) {
         const ti_box *chunk = &graph->window.piece.data[p].piece->chunk;
         int d = 0;
@@ -23,6 +24,10 @@ static uint32_t most_parts(const ti_instruction_graph *graph, const ti_shape *sh
         int64_t parts = ti_ceil_div(chunk->max[d] - chunk->min[d], d == 0 ? TI_MAX(shape->gran[0], 1) : 1);
         most = TI_MAX(most, shape->whole_chunk ? 1 : TI_MIN(parts, (int64_t)graph->system->workers));
     }
+    graph->parts.task = task->id;
+    graph->parts.first = first;
+    graph->parts.end = end;
+    graph->parts.most = (uint32_t)most;
     return (uint32_t)most;
 }
 
@@ -48,14 +53,14 @@ static uint32_t foreign_slots(const ti_command *reduce)
     return slots;
 }
 
-static bool is_in_place(const ti_instruction_graph *graph, const ti_command *reduce, size_t first, size_t end)
+static bool is_in_place(ti_instruction_graph *graph, const ti_command *reduce, size_t first, size_t end)
 {
     const ti_shape *shape = reduce->task->shape;
     const ti_buffer_info *buffer = shape->access[reduce->as.reduce.access].buffer;
-    return !shape->in_blocks && end == first + 1 && most_parts(graph, shape, first, end) == 1 &&
+    return ti_bytes_of(buffer, &buffer->extent) >= TI_LARGE_SLOT && !shape->in_blocks && end == first + 1 &&
+           most_parts(graph, reduce->task, first, end) == 1 &&
            graph->window.piece.data[first].memory == TI_HOST_MEMORY && foreign_slots(reduce) == 0 &&
-           ti_command_is_root(reduce) && !reduce->as.reduce.takes_old &&
-           ti_bytes_of(buffer, &buffer->extent) >= IN_PLACE_BYTES;
+           ti_command_is_root(reduce) && !reduce->as.reduce.takes_old;
 }
 
 /* What does not fit into an integer fits into no memory either, and is refused where it is allocated. */
@@ -72,7 +77,7 @@ uint64_t ti_instruction_staging_bytes(ti_instruction_graph *graph, const ti_comm
     if (is_in_place(graph, reduce, first, end)) {
         return 0;
     }
-    uint64_t slots = foreign_slots(reduce), bytes, parts = most_parts(graph, task->shape, first, end);
+    uint64_t slots = foreign_slots(reduce), bytes, parts = most_parts(graph, task, first, end);
     for (size_t p = first; p < end; p++) {
         const ti_device_piece *at = &graph->window.piece.data[p];
         uint64_t own = task->shape->in_blocks ? ti_instruction_block_slots(graph, task, &at->piece->chunk) : parts;
@@ -93,7 +98,7 @@ void ti_instruction_stage(ti_instruction_graph *graph, const ti_command *reduce,
     if (task->shape->in_blocks) {
         s.own_slots = ti_instruction_cut_blocks(graph, task, first, end);
     } else {
-        s.piece_slots = most_parts(graph, task->shape, first, end);
+        s.piece_slots = most_parts(graph, task, first, end);
         s.own_slots = s.piece_slots * (uint32_t)(end - first);
     }
     s.slots = s.own_slots + foreign_slots(reduce);
@@ -235,27 +240,43 @@ uint64_t ti_instruction_exchange_slots(ti_instruction_graph *graph, const ti_sta
     return instruction->id;
 }
 
+int ti_instruction_result_place(ti_instruction_graph *graph, const ti_staging *s, bool to_buffer, bool takes_old)
+{
+    const ti_buffer_info *buffer = s->task->shape->access[s->access].buffer;
+    if (!to_buffer) {
+        return -1;
+    }
+    int place = ti_instruction_place_in(graph, buffer, &buffer->extent, TI_HOST_MEMORY);
+    if (takes_old) {
+        ti_instruction_make_fresh(graph, s->task, buffer, &buffer->extent, place);
+    }
+    return place;
+}
+
+void ti_instruction_combine(ti_instruction_graph *graph, const ti_staging *s, int place, bool takes_old,
+                            ti_combination *out)
+{
+    const ti_access *access = &s->task->shape->access[s->access];
+    out->staging = s->allocation;
+    out->elements = s->elements;
+    out->reducer = access->reducer;
+    out->include_old = place >= 0 && takes_old;
+    out->box = access->buffer->extent;
+    out->buffer = access->buffer;
+    out->is_root = place >= 0;
+    if (out->is_root) {
+        out->to = ti_instruction_place(graph, access->buffer, &access->buffer->extent, place);
+    }
+}
+
 ti_instruction *ti_instruction_start_reduce(ti_instruction_graph *graph, const ti_staging *s, bool to_buffer,
                                             bool takes_old)
 {
-    const ti_access *access = &s->task->shape->access[s->access];
-    bool include_old = to_buffer && takes_old;
-    const ti_box *all = &access->buffer->extent;
-    int place = to_buffer ? ti_instruction_place_in(graph, access->buffer, all, TI_HOST_MEMORY) : 0;
-    if (include_old) {
-        ti_instruction_make_fresh(graph, s->task, access->buffer, all, place);
-    }
+    int place = ti_instruction_result_place(graph, s, to_buffer, takes_old);
     ti_instruction *instruction = ti_emit_start(&graph->emit, TI_INSTRUCTION_REDUCE, s->task);
-    instruction->as.reduce.staging = s->allocation;
-    instruction->as.reduce.elements = s->elements;
-    instruction->as.reduce.reducer = access->reducer;
-    instruction->as.reduce.include_old = include_old;
-    instruction->as.reduce.box = access->buffer->extent;
-    instruction->as.reduce.buffer = access->buffer;
-    instruction->as.reduce.is_root = to_buffer;
+    ti_instruction_combine(graph, s, place, takes_old, &instruction->as.reduce);
     if (to_buffer) {
-        instruction->as.reduce.to = ti_instruction_place(graph, access->buffer, all, place);
-        ti_instruction_touch(graph, access->buffer, all, place, true);
+        ti_instruction_touch(graph, instruction->as.reduce.buffer, &instruction->as.reduce.box, place, true);
     }
     return instruction;
 }

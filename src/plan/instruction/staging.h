@@ -4,6 +4,28 @@
 
 #include "plan/instruction/impl.h"
 
+/* Bytes of a slot that is worth the work of all workers, or of none where a kernel can fill the buffer itself. Smaller
+ * ones are copied, so that the next kernel need not wait for who reads the result. */
+enum { TI_LARGE_SLOT = 64 * 1024 };
+
+/* ---- staging.c: called by reduce.c and reduce_blocks.c */
+
+/* Where the result goes in the buffer if `to_buffer`, else -1. What it holds there is fresh if `takes_old`. */
+int ti_instruction_result_place(ti_instruction_graph *graph, const ti_staging *s, bool to_buffer, bool takes_old);
+/* All but which slots are combined: into the buffer at that place, with what that holds if `takes_old`. */
+void ti_instruction_combine(ti_instruction_graph *graph, const ti_staging *s, int place, bool takes_old,
+                            ti_combination *out);
+/* Start a REDUCE, which writes the buffer if `to_buffer`, and combines what that holds if `takes_old`. */
+ti_instruction *ti_instruction_start_reduce(ti_instruction_graph *graph, const ti_staging *s, bool to_buffer,
+                                            bool takes_old);
+/* Send slots to a peer after instruction `after`, or receive them (0: when the memory is free): one for each span of
+ * the message. Returns its id. */
+uint64_t ti_instruction_exchange_slots(ti_instruction_graph *graph, const ti_staging *s,
+                                       const ti_block_message *message, bool send, const uint32_t *slot,
+                                       uint64_t after);
+/* Free the staging memory after `count` instructions. */
+void ti_instruction_free_staging(ti_instruction_graph *graph, const ti_staging *s, const uint64_t *after, int count);
+
 /* ---- reduce_blocks.c: called by reduce.c for tasks in blocks */
 
 void ti_instruction_compile_blocks(ti_instruction_graph *graph, const ti_command *command, const ti_staging *s);

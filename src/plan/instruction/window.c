@@ -1,9 +1,9 @@
 /* The instruction graph, lookahead: which commands wait for which others before memory is allocated.
  *
- * Every command goes through the window. Its needs are noted. If nothing is wanted when a batch has been noted, all of
- * it is compiled at once, which is the case in the steady state of every loop. Creation of a buffer passes by what
- * waits: nothing in the window knows the buffer, and the application may be waiting until its initial contents have
- * been copied.
+ * Every command goes through the window. Its needs are noted, unless all that it needs is there. If nothing is wanted
+ * when a batch has been noted, all of it is compiled at once, which is the case in the steady state of every loop.
+ * Creation of a buffer passes by what waits: nothing in the window knows the buffer, and the application may be waiting
+ * until its initial contents have been copied.
  *
  * Where the limit would be exceeded and a buffer's end waits in the window, what lies before the newest task is
  * compiled first, so that the buffer's memory counts as free. */
@@ -206,6 +206,56 @@ static size_t add_messages(ti_instruction_graph *graph, const ti_command *const 
     return n;
 }
 
+/* Whether a reduction finds the buffer where its result goes. */
+static bool has_result(ti_instruction_graph *graph, const ti_command *reduce)
+{
+    const ti_buffer_info *buffer = reduce->task->shape->access[reduce->as.reduce.access].buffer;
+    const ti_buffer_state *state = ti_instruction_buffer(graph, buffer);
+    return !ti_command_is_root(reduce) || (ti_instruction_is_simple(graph, state) &&
+                                           ti_buffer_memory_has(state->place.data[TI_HOST_MEMORY], &buffer->extent));
+}
+
+/* Whether there is memory for the partial results, without freeing what is kept. */
+static bool has_room(ti_instruction_graph *graph, const ti_command *const *reduce, size_t count, size_t piece)
+{
+    const ti_budget *b = &graph->emit.budget;
+    bool fits = ti_budget_allows(b, b->kept);
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < count && fits; i++) {
+        bytes += ti_instruction_staging_bytes(graph, reduce[i], piece, piece + 1);
+        fits = ti_budget_allows(b, b->kept + bytes);
+    }
+    return fits;
+}
+
+/* Add an execution, and its reductions, if they want nothing and nothing waits: how many commands. */
+static size_t add_execution(ti_instruction_graph *graph, const ti_command *const *command, size_t left)
+{
+    ti_window *w = &graph->window;
+    size_t n = 1, piece = w->piece.count;
+    if (command[0]->kind != TI_COMMAND_EXECUTE || graph->emit.wants.count > 0) {
+        return 0;
+    }
+    for (; n < left && command[n]->kind == TI_COMMAND_REDUCE; n++) {
+        if (!has_result(graph, command[n])) {
+            return 0;
+        }
+    }
+    if (!ti_instruction_place_at_once(graph, command[0])) {
+        return 0;
+    }
+    if (!has_room(graph, command + 1, n - 1, piece)) {
+        w->piece.count = piece;
+        return 0;
+    }
+    begin_task(w, command[0]->task);
+    for (size_t i = 0; i < n; i++) {
+        ti_vec_push(&w->command, command[i]);
+        ti_vec_push(&w->first_piece, piece + (i > 0));
+    }
+    return n;
+}
+
 /* ---- from outside */
 
 bool ti_instruction_graph_is_waiting(const ti_instruction_graph *graph)
@@ -224,10 +274,12 @@ ti_instruction_batch ti_instruction_graph_add(ti_instruction_graph *graph, ti_co
     if (commands.count > 1 || (commands.count == 1 && commands.command[0]->kind != TI_COMMAND_EPOCH)) {
         ti_follow_catch_up(graph);
     }
-    for (size_t i = 0, messages; i < commands.count && !graph->refused; i += TI_MAX(messages, (size_t)1)) {
-        messages = add_messages(graph, &commands.command[i], commands.count - i);
-        if (messages == 0) {
+    for (size_t i = 0, n; i < commands.count && !graph->refused; i += n) {
+        n = add_messages(graph, &commands.command[i], commands.count - i);
+        n = n ? n : add_execution(graph, &commands.command[i], commands.count - i);
+        if (n == 0) {
             add(graph, commands.command[i]);
+            n = 1;
         }
     }
     if (graph->emit.wants.count == 0 || graph->system->lookahead == 0 || graph->window.command.count >= MAX_COMMANDS) {

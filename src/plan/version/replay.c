@@ -77,6 +77,9 @@ void ti_replay_settle(ti_replay *r, ti_version_map *map)
         for (size_t k = 0; k < e->writes.count; k++) {
             ti_version_map_write(map, e->writes.data[k]);
         }
+        if (e->given.a < e->given.b) {
+            ti_version_map_set(map, &map->extent, e->given.a, e->given.b);
+        }
     }
     ti_vec_clear(&r->lagging);
     r->base = r->at;
@@ -189,7 +192,7 @@ const ti_replay_step *ti_replay_find(const ti_replay *r, const ti_task *task, co
     for (uint64_t i = first ? *first : 0; i; i = (uint64_t)r->step.data[i - 1]->next) {
         const ti_replay_step *s = r->step.data[i - 1];
         TI_ASSERT(s->before == r->at && s->serial == task->shape->serial);
-        if (has_forwards(s, task, buffer)) {
+        if (s->manner == r->manner && has_forwards(s, task, buffer)) {
             return s;
         }
     }
@@ -242,6 +245,7 @@ static void start_recording(ti_replay *r, ti_version_map *map, uint64_t serial)
         }
         r->recording = r->step.data[r->steps];
         r->recording->serial = 0;
+        r->recording->manner = r->manner; /* now: the task may change it */
     }
 }
 

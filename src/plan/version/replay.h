@@ -5,7 +5,8 @@
  * collectives, and which contents it left. A task whose step is known is planned without looking at versions at all.
  * The map lags: the holders of the steps since are applied only when somebody wants to see it (ti_replay_settle).
  * Contents are compared as wholes, so a step that is found is what planning would give. Tasks are known by the serial
- * of their shape (ir/shape.h), and forwards by their boxes.
+ * of their shape (ir/shape.h), and forwards by their boxes. Where the result of a reduction goes follows from who read
+ * those before, which is no content of the map: that is the *manner*, and a step is good for one.
  *
  * The tasks of a long loop each meet other contents, as those of a wavefront do. So what is kept grows with the number
  * of different tasks, up to a bound, and is found by hashes; a map that lags far behind gets its entries from the
@@ -21,6 +22,7 @@
 /* What a task does to a buffer. */
 typedef struct ti_replay_effect {
     ti_holders reads, writes;
+    ti_node_range given; /* after these all of the buffer has new contents, on these nodes alone; empty: no */
     ti_collective *const *collective;
     size_t collectives;
     ti_messages outgoing, incoming;
@@ -32,6 +34,7 @@ typedef struct ti_replay_step {
     uint64_t serial;         /* of the task's shape; 0: nothing has been recorded yet */
     int before, after;       /* contents */
     int next, alike;         /* 1 + another step of the same task from the same contents, or 0; how many follow */
+    uint64_t manner;
     ti_replay_effect effect; /* in this step's memory; holders referenced */
     ti_forward *forward;     /* those of the task on the buffer */
     uint32_t forwards;
@@ -57,6 +60,7 @@ typedef struct ti_replay {
     ti_map by_task;                         /* from the contents met and the task: 1 + step */
     ti_map by_content;                      /* from the hash of contents: 1 + their number */
     ti_map tasks;                           /* serials that have been recorded */
+    uint64_t manner;                        /* what else effects follow from: the caller's, a number */
     int at;                                 /* 1 + which contents there are now; 0: not known */
     int base;                               /* the same of the map */
     const ti_replay_step *now;              /* of the task at hand */
