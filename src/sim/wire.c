@@ -68,7 +68,7 @@ static void enter(ti_cluster *c, uint32_t index, double time)
 static void answer(ti_cluster *c, uint32_t index)
 {
     const wire *w = &c->wires.data[index];
-    double ready = ti_sim_use(c, &c->node[w->to].executor, c->platform.send_overhead);
+    double ready = ti_sim_use(c, &c->node[w->to].executor, c->platform.send_overhead + c->platform.rendezvous);
     ti_sim_later(c, ready + c->platform.latency, w->from, EVENT_ANSWERS, index, TI_PATH_MESSAGES);
 }
 

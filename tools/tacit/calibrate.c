@@ -24,7 +24,7 @@
 #include <time.h>
 
 enum { SAMPLES = 101, FEW_SAMPLES = 31, MOST_TRIPS = 200, STREAM = 64, MOST_TOKENS = 32 };
-enum { SHORT = 8, MEDIUM = 256 * 1024, LONG = 1024 * 1024, MOST_EAGER = LONG, EAGER_STEP = 64 };
+enum { SHORT = 8, MEDIUM = 256 * 1024, LONG = 1024 * 1024, MOST_EAGER = LONG, EAGER_STEP = 64, ASKING = 8 * 1024 };
 enum { SETTLE_NS = 200 * 1000, EAGER_NS = 3 * 1000 * 1000, EAGER_POLLS = 1000, BUDGET_NS = 1000 * 1000 * 1000 };
 enum { COPY_BYTES = 8 << 20, SMALL_COPY = 64, SMALL_COPIES = 256, TASKS = 1500, ITEMS = 4096 };
 
@@ -274,16 +274,25 @@ static size_t find_eager(pair *p)
     return low;
 }
 
-/* Samples of both lengths take turns, so that what disturbs one disturbs the other. */
-static double measure_byte(pair *p)
+/* Of messages that ask first; 0: none do. */
+static size_t asking_length(size_t eager)
 {
-    double few[FEW_SAMPLES], many[FEW_SAMPLES];
+    return eager < MOST_EAGER / 2 ? 2 * eager + ASKING : 0;
+}
+
+/* Samples of both lengths take turns, so that what disturbs one disturbs the other. `asking`: an exchange of messages of
+ * this length, which ask first; 0: none do. */
+static double measure_byte(pair *p, size_t asking, double *asking_ns)
+{
+    double few[FEW_SAMPLES], many[FEW_SAMPLES], first[FEW_SAMPLES];
     int rounds = rounds_for(p, exchange, LONG, 2 * FEW_SAMPLES);
     for (int i = 0; i < FEW_SAMPLES; i++) {
+        first[i] = asking ? exchange(p, asking, rounds) : 0;
         few[i] = exchange(p, MEDIUM, rounds);
         many[i] = exchange(p, LONG, rounds);
     }
     double less = lower_quartile(few, FEW_SAMPLES), more = lower_quartile(many, FEW_SAMPLES);
+    *asking_ns = lower_quartile(first, FEW_SAMPLES);
     return more > less ? (more - less) / (LONG - MEDIUM) : more / LONG;
 }
 
@@ -295,6 +304,23 @@ static void add_time(ti_strbuf *out, const char *key, double ns)
 static void add_rate(ti_strbuf *out, const char *key, double byte_ns)
 {
     ti_strbuf_add(out, "%-17s = %.4g GB/s\n", key, 1 / byte_ns);
+}
+
+/* What all these figures say of this network. */
+static void add_network(ti_strbuf *out, double trip, overheads o, size_t eager, double byte_ns, double asking_trip)
+{
+    /* Calls overlap with the way of a message where memory is shared: a trip is not longer than it was. */
+    double part = TI_MIN(trip / (o.send + o.receive), 1), send = part * o.send, receive = part * o.receive;
+    double latency = trip - send - receive;
+    add_time(out, "latency", latency);
+    add_time(out, "send_overhead", send);
+    add_time(out, "receive_overhead", receive);
+    add_time(out, "gap", o.gap);
+    add_rate(out, "bandwidth", byte_ns);
+    ti_strbuf_add(out, "%-17s = %zu B\n", "eager", eager);
+    if (asking_length(eager) > 0) {
+        add_time(out, "rendezvous", asking_trip - (trip + 2 * (latency + send) + (double)asking_length(eager) * byte_ns));
+    }
 }
 
 static void write_lines(ti_strbuf *out, const char *path)
@@ -322,17 +348,10 @@ static void messages(const char *path)
     p.in = ti_alloc_zero(LONG);
     double trip = quartile_of(&p, ping_pong, SHORT);
     overheads o = measure_overheads(&p);
-    /* Calls overlap with the way of a message where memory is shared: a trip is not longer than it was. */
-    double part = TI_MIN(trip / (o.send + o.receive), 1);
     size_t eager = find_eager(&p);
-    double byte_ns = measure_byte(&p);
+    double asking_trip, byte_ns = measure_byte(&p, asking_length(eager), &asking_trip);
     if (p.comm->node == 0) {
-        add_time(&out, "latency", trip - part * (o.send + o.receive));
-        add_time(&out, "send_overhead", part * o.send);
-        add_time(&out, "receive_overhead", part * o.receive);
-        add_time(&out, "gap", o.gap);
-        add_rate(&out, "bandwidth", byte_ns);
-        ti_strbuf_add(&out, "%-17s = %zu B\n", "eager", eager);
+        add_network(&out, trip, o, eager, byte_ns, asking_trip);
         write_lines(&out, path);
     }
     ti_free(p.out, LONG);

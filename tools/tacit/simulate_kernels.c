@@ -1,8 +1,8 @@
 /* tacit simulate --calibrate-kernels: what the items of a program's kernels take on this machine. See simulate.h.
  *
  * The program runs on one node, several times if that takes little time, and its records say how long each part of each
- * task took. Of every task the quickest run counts, since other programs make parts longer and never shorter; of tasks
- * with one name all items count. */
+ * task took. Of every task the median over the runs counts, since other programs on the machine disturb now this one, now
+ * that; of tasks with one name all items count. */
 #include "simulate.h"
 #include "timeline.h"
 
@@ -18,9 +18,9 @@
 enum { MOST_RUNS = 5, MOST_LINE = 200 };
 static const uint64_t budget_ns = UINT64_C(10000000000); /* no further run begins after that */
 
-/* What all parts of a task took together. */
+/* What all parts of a task took together, in each run. */
 typedef struct task_cost {
-    double ns, items;
+    double ns[MOST_RUNS], items;
     size_t name;
 } task_cost;
 
@@ -30,8 +30,9 @@ typedef struct kernel_cost {
 } kernel_cost;
 
 typedef struct costs {
-    ti_map task;                /* index of best, plus one, by task */
-    TI_VEC(task_cost) best, now; /* of all runs; of this one */
+    ti_map index; /* in `task`, plus one */
+    TI_VEC(task_cost) task;
+    int runs;
     TI_VEC(kernel_cost) kernel;
 } costs;
 
@@ -41,9 +42,8 @@ static void fini(costs *c)
         ti_strfree(c->kernel.data[i].name);
     }
     ti_vec_fini(&c->kernel);
-    ti_vec_fini(&c->best);
-    ti_vec_fini(&c->now);
-    ti_map_fini(&c->task);
+    ti_vec_fini(&c->task);
+    ti_map_fini(&c->index);
 }
 
 /* ---- one run */
@@ -60,18 +60,14 @@ static size_t kernel_of(costs *c, const char *name)
     return i;
 }
 
-/* Where a task is in both lists. */
-static size_t place_of(costs *c, uint32_t task, const char *name)
+static task_cost *task_of(costs *c, uint32_t task, const char *name)
 {
-    uint64_t *at = ti_map_at(&c->task, task);
+    uint64_t *at = ti_map_at(&c->index, task);
     if (*at == 0) {
-        ti_vec_push(&c->best, (task_cost){ .name = kernel_of(c, name) });
-        *at = c->best.count;
+        ti_vec_push(&c->task, (task_cost){ .name = kernel_of(c, name) });
+        *at = c->task.count;
     }
-    while (c->now.count < c->best.count) {
-        ti_vec_push(&c->now, (task_cost){ .ns = 0 });
-    }
-    return (size_t)*at - 1;
+    return &c->task.data[*at - 1];
 }
 
 static void read_parts(costs *c, const timeline *t)
@@ -79,19 +75,12 @@ static void read_parts(costs *c, const timeline *t)
     for (size_t i = 0; i < t->node[0].event.count; i++) {
         const tl_event *e = &t->node[0].event.data[i], *whose = timeline_instruction(&t->node[0], e->id);
         if (e->kind == TI_TRACE_PART && e->items > 0 && whose && tl_is_kernel(whose->kind)) {
-            size_t place = place_of(c, e->task, timeline_name(t, e->name));
-            c->now.data[place].ns += (double)(e->end - e->start);
-            c->now.data[place].items += (double)e->items;
+            task_cost *task = task_of(c, e->task, timeline_name(t, e->name));
+            task->ns[c->runs] += (double)(e->end - e->start);
+            task->items += c->runs == 0 ? (double)e->items : 0; /* the same in every run */
         }
     }
-    for (size_t i = 0; i < c->now.count; i++) {
-        task_cost *best = &c->best.data[i], *now = &c->now.data[i];
-        if (now->items > 0 && (best->items <= 0 || now->ns / now->items < best->ns / best->items)) {
-            best->ns = now->ns;
-            best->items = now->items;
-        }
-    }
-    ti_vec_clear(&c->now);
+    c->runs++;
 }
 
 static int run_once(const simulate_options *o, const char *prefix, costs *c)
@@ -135,6 +124,12 @@ static int run_all(const simulate_options *o, const char *prefix, costs *c)
     return status;
 }
 
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
 /* A line of a file must be able to say it. */
 static bool can_be_said(const char *name)
 {
@@ -145,9 +140,11 @@ static bool can_be_said(const char *name)
 
 static void add_lines(costs *c, const simulate_options *o, ti_strbuf *out)
 {
-    for (size_t i = 0; i < c->best.count; i++) {
-        c->kernel.data[c->best.data[i].name].ns += c->best.data[i].ns;
-        c->kernel.data[c->best.data[i].name].items += c->best.data[i].items;
+    for (size_t i = 0; i < c->task.count; i++) {
+        task_cost *task = &c->task.data[i];
+        qsort(task->ns, (size_t)c->runs, sizeof(double), by_size);
+        c->kernel.data[task->name].ns += task->items > 0 ? task->ns[(c->runs - 1) / 2] : 0;
+        c->kernel.data[task->name].items += task->items;
     }
     ti_strbuf_add(out, "# Kernels of %s, as `tacit simulate --calibrate-kernels` has measured them on one node.\n",
                   strrchr(o->path, '/') ? strrchr(o->path, '/') + 1 : o->path);
@@ -165,13 +162,13 @@ int simulate_calibrate_kernels(const simulate_options *o, const char *folder, ti
 {
     static const char *const others[] = { "TACIT_DRY_RUN", "TACIT_SIMULATE", "TACIT_GRAPH", "TACIT_EXPLAIN" };
     char prefix[128];
-    costs c = { .task = { 0 } };
+    costs c = { .runs = 0 };
     for (size_t i = 0; i < TI_COUNT(others); i++) {
         unsetenv(others[i]);
     }
     snprintf(prefix, sizeof(prefix), "%s/kernels", folder);
     int status = run_all(o, prefix, &c);
-    if (status == TOOL_OK && c.best.count == 0) {
+    if (status == TOOL_OK && c.task.count == 0) {
         status = tool_fail(TOOL_FAILURE, "%s runs no kernels; leave out --calibrate-kernels", o->program[0]);
     } else if (status == TOOL_OK) {
         add_lines(&c, o, out);
