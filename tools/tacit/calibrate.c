@@ -340,7 +340,8 @@ static void messages(const char *path)
         stop(why);
     }
     if (p.comm->num_nodes != 2) {
-        p.comm->ops->abort(p.comm, "messages are measured on two nodes");
+        fprintf(stderr, "messages are measured on two nodes, not on %d\n", p.comm->num_nodes);
+        p.comm->ops->abort(p.comm, "");
     }
     p.peer = 1 - p.comm->node;
     p.lot.spins = ti_host_cores() < p.comm->local_nodes ? TI_SPINS_CROWDED : TI_SPINS_ROOMY;
@@ -472,7 +473,8 @@ int main(int argc, char **argv)
     } else if (argc == 2 && strcmp(phase, "tasks") == 0) {
         tasks();
     } else {
-        stop("usage: tacit-calibrate messages|memory FILE, or tacit-calibrate tasks; see `tacit simulate --help`");
+        fprintf(stderr, "usage: tacit-calibrate messages|memory FILE, or tacit-calibrate tasks\n");
+        return EXIT_FAILURE;
     }
     return EXIT_SUCCESS;
 }
