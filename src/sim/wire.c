@@ -89,6 +89,11 @@ void ti_sim_send(ti_cluster *c, int from, int to, uint64_t key, double bytes, ui
     w->sender = sender;
     c->result.messages++;
     c->result.bytes += (uint64_t)bytes;
+    if (c->pairs && !(key & TI_OF_COLLECTIVE)) {
+        ti_cluster_pair *pair = &c->pairs[(size_t)from * (size_t)c->nodes + (size_t)to];
+        pair->messages++;
+        pair->bytes += (uint64_t)bytes;
+    }
     double ready = ti_sim_use(c, &c->node[from].executor, c->platform.send_overhead);
     if (bytes <= c->platform.eager) {
         enter(c, index, ready);
