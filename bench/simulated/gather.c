@@ -1,5 +1,5 @@
-/* A program that only gathers: every node writes its part of a buffer, and needs all of it. For bench/simulated/compare.py, which
- * runs it on this machine and simulates it.
+/* A program that only gathers: every node writes its part of a buffer, and needs all of it. compare.py, beside this
+ * file, runs it on this machine and simulates it.
  *
  * Usage: tacit-bench-gather BYTES STEPS SAMPLES
  * BYTES of each node. Prints the seconds of a step as JSON: the lower quartile of so many samples of STEPS steps, since

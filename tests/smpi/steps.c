@@ -1,10 +1,10 @@
-/* Steps that only communicate and compute for a given time, for smpi_test.py: run under SimGrid's SMPI, which simulates MPI by
- * another model than tacit's, and planned for tacit's own simulator.
+/* Steps that communicate, and compute for a given time, for smpi_test.py: run under SimGrid's SMPI, which simulates MPI
+ * by another model than tacit's, and planned for tacit's own simulator.
  *
  * Usage: steps PATTERN ELEMENTS STEPS NANOSECONDS
  * ELEMENTS of 8 bytes per node; NANOSECONDS that a kernel takes for one of them. PATTERN: all (every node needs all),
- * neighbours (one element of both, where borders are as large as ELEMENTS / 4), round (one node after the other updates
- * everything). Under SMPI rank 0 prints, as JSON, the simulated seconds, and messages and bytes of each pair of nodes. */
+ * neighbours (a quarter of what both have), round (one node after the other updates everything). Under SMPI rank 0
+ * prints, as JSON, the simulated seconds, and messages and bytes of each pair of nodes. */
 #include "tacit/tacit.h"
 
 #include <stdio.h>
@@ -183,7 +183,8 @@ static void print(double seconds)
         printf("{ \"seconds\": %.12g, \"pairs\": [", seconds);
         for (int i = 0, first = 1; i < nodes * nodes; i++) {
             if (all_messages[i] > 0) {
-                printf("%s[%d, %d, %lld, %lld]", first ? "" : ", ", i / nodes, i % nodes, all_messages[i], all_bytes[i]);
+                printf("%s[%d, %d, %lld, %lld]", first ? "" : ", ", i / nodes, i % nodes, all_messages[i],
+                       all_bytes[i]);
                 first = 0;
             }
         }

@@ -280,8 +280,8 @@ static size_t asking_length(size_t eager)
     return eager < MOST_EAGER / 2 ? 2 * eager + ASKING : 0;
 }
 
-/* Samples of both lengths take turns, so that what disturbs one disturbs the other. `asking`: an exchange of messages of
- * this length, which ask first; 0: none do. */
+/* Samples of both lengths take turns, so that what disturbs one disturbs the other. `asking`: an exchange of messages
+ * of this length, which ask first; 0: none do. */
 static double measure_byte(pair *p, size_t asking, double *asking_ns)
 {
     double few[FEW_SAMPLES], many[FEW_SAMPLES], first[FEW_SAMPLES];
@@ -319,7 +319,8 @@ static void add_network(ti_strbuf *out, double trip, overheads o, size_t eager, 
     add_rate(out, "bandwidth", byte_ns);
     ti_strbuf_add(out, "%-17s = %zu B\n", "eager", eager);
     if (asking_length(eager) > 0) {
-        add_time(out, "rendezvous", asking_trip - (trip + 2 * (latency + send) + (double)asking_length(eager) * byte_ns));
+        add_time(out, "rendezvous",
+                 asking_trip - (trip + 2 * (latency + send) + (double)asking_length(eager) * byte_ns));
     }
 }
 

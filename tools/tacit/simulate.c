@@ -122,13 +122,20 @@ static int add_kernel(simulate_options *o, const char *text)
 }
 
 static const struct option options[] = {
-    { "nodes", required_argument, NULL, 'n' },   { "network", required_argument, NULL, 'w' },
-    { "machine", required_argument, NULL, 'm' }, { "kernel", required_argument, NULL, 'k' },
-    { "heat1d", required_argument, NULL, 'e' },  { "threads", required_argument, NULL, 't' },
-    { "latency", required_argument, NULL, 'l' }, { "item", required_argument, NULL, 'i' },
-    { "window", required_argument, NULL, 'b' },  { "json", no_argument, NULL, 'j' },
-    { "calibrate", no_argument, NULL, 'c' },     { "calibrate-kernels", optional_argument, NULL, 'r' },
-    { "kernels", required_argument, NULL, 's' }, { "help", no_argument, NULL, 'h' },
+    { "nodes", required_argument, NULL, 'n' },
+    { "network", required_argument, NULL, 'w' },
+    { "machine", required_argument, NULL, 'm' },
+    { "kernel", required_argument, NULL, 'k' },
+    { "heat1d", required_argument, NULL, 'e' },
+    { "threads", required_argument, NULL, 't' },
+    { "latency", required_argument, NULL, 'l' },
+    { "item", required_argument, NULL, 'i' },
+    { "window", required_argument, NULL, 'b' },
+    { "json", no_argument, NULL, 'j' },
+    { "calibrate", no_argument, NULL, 'c' },
+    { "calibrate-kernels", optional_argument, NULL, 'r' },
+    { "kernels", required_argument, NULL, 's' },
+    { "help", no_argument, NULL, 'h' },
     { NULL, 0, NULL, 0 },
 };
 

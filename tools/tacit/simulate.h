@@ -7,9 +7,9 @@
 typedef struct simulate_options {
     tool_counts nodes; /* count 0: none were given */
     const char *network, *machine;
-    const char *kernels; /* a file that is read behind those two, or NULL */
-    ti_strbuf lines;     /* of a file that is read behind all others */
-    bool measures;       /* kernels are */
+    const char *kernels;     /* a file that is read behind those two, or NULL */
+    ti_strbuf lines;         /* of a file that is read behind all others */
+    bool measures;           /* kernels are */
     const char *measured_to; /* and written to a file, or NULL */
     bool json, calibrates;
     char **program;
@@ -32,7 +32,8 @@ void simulate_print_time(double ns);
 
 /* Measures this machine, and writes a file that describes it; NULL: prints it. An exit status. */
 int simulate_calibrate(const char *path);
-/* Measures the program's kernels on this machine: adds lines for a file. TOOL_OK, or an exit status after a sentence. */
+/* Measures the program's kernels on this machine: adds lines for a file. TOOL_OK, or an exit status after a
+ * sentence. */
 int simulate_calibrate_kernels(const simulate_options *o, const char *folder, ti_strbuf *out);
 /* TOOL_OK, or TOOL_FAILURE after a sentence; simulate_check_output: whether it can be written later. */
 int simulate_write(const ti_strbuf *text, const char *path);

@@ -1,8 +1,8 @@
 /* tacit simulate --calibrate-kernels: what the items of a program's kernels take on this machine. See simulate.h.
  *
  * The program runs on one node, several times if that takes little time, and its records say how long each part of each
- * task took. Of every task the median over the runs counts, since other programs on the machine disturb now this one, now
- * that; of tasks with one name all items count. */
+ * task took. Of every task the median over the runs counts, since other programs disturb now this one, now that; of tasks
+ * with one name all items count. */
 #include "simulate.h"
 #include "timeline.h"
 
@@ -95,7 +95,8 @@ static int run_once(const simulate_options *o, const char *prefix, costs *c)
         status = 128 + tool_caught();
     } else if (status == TOOL_OK && how) {
         tool_show_output(output);
-        status = tool_fail(TOOL_FAILURE, "%s ended with status %d, so its kernels were not measured", o->program[0], how);
+        status = tool_fail(TOOL_FAILURE, "%s ended with status %d, so its kernels were not measured", o->program[0],
+                           how);
     } else if (status == TOOL_OK && !timeline_read(&t, prefix, &why)) {
         status = tool_fail(TOOL_FAILURE, "%s recorded nothing: it is no program of tacit", o->program[0]);
     } else if (status == TOOL_OK) {
