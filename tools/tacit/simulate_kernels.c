@@ -1,8 +1,8 @@
 /* tacit simulate --calibrate-kernels: what the items of a program's kernels take on this machine. See simulate.h.
  *
  * The program runs on one node, several times if that takes little time, and its records say how long each part of each
- * task took. Of every task the median over the runs counts, since other programs disturb now this one, now that; of tasks
- * with one name all items count. */
+ * task took. Of every task the median over the runs counts, since other programs disturb now this run, now that; of
+ * tasks with one name all items count. */
 #include "simulate.h"
 #include "timeline.h"
 
