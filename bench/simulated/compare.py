@@ -37,8 +37,8 @@ def programs(build):
         Program("nbody, 2048 bodies", build / "bin" / "nbody", ["--plummer", 2048, *example], 10),
         Program("wave_sim, 1024 x 1024", build / "bin" / "wave_sim", ["--rows", 1024, "--cols", 1024, *example], 40),
         Program("wave_sim, 256 x 256", build / "bin" / "wave_sim", ["--rows", 256, "--cols", 256, *example], 1000),
-        Program("all-gather, 1 MiB of each node", build / "libexec" / "tacit-bench-gather", [1 << 20, "{steps}", 20], 20),
-        Program("all-gather, 64 KiB of each node", build / "libexec" / "tacit-bench-gather", [1 << 16, "{steps}", 20], 200),
+        Program("all-gather, 1 MiB of each node", build / "libexec" / "tacit-simulated-gather", [1 << 20, "{steps}", 20], 20),
+        Program("all-gather, 64 KiB of each node", build / "libexec" / "tacit-simulated-gather", [1 << 16, "{steps}", 20], 200),
     ]
 
 

@@ -1,7 +1,7 @@
 /* A program that only gathers: every node writes its part of a buffer, and needs all of it. compare.py, beside this
  * file, runs it on this machine and simulates it.
  *
- * Usage: tacit-bench-gather BYTES STEPS SAMPLES
+ * Usage: tacit-simulated-gather BYTES STEPS SAMPLES
  * BYTES of each node. Prints the seconds of a step as JSON: the lower quartile of so many samples of STEPS steps, since
  * other programs on the machine make samples longer and never shorter. */
 #include "tacit/tacit.h"
@@ -61,7 +61,7 @@ int main(int argc, char **argv)
     double taken[MOST_SAMPLES];
     long bytes = argc == 4 ? atol(argv[1]) : 0, steps = argc == 4 ? atol(argv[2]) : 0, samples = atol(argv[argc - 1]);
     if (bytes < 8 || steps < 2 || samples < 1 || samples > MOST_SAMPLES) {
-        fprintf(stderr, "usage: tacit-bench-gather BYTES STEPS SAMPLES\n");
+        fprintf(stderr, "usage: tacit-simulated-gather BYTES STEPS SAMPLES\n");
         return EXIT_FAILURE;
     }
     check(NULL, tacit_init(NULL, &ctx));
