@@ -11,7 +11,7 @@ them longer and never shorter. The table has medians over the rounds, and the ra
 Nodes are processes on this machine. Each simulated node has its share of the cores as workers; with more nodes than cores, kernels
 take as many times as long as nodes share a core.
 --real-time: runs go before all other programs (`chrt -f 1`, which needs the right to do so): on a machine that others use.
---check: one short round; what must hold whatever else the machine does, and exit status 1 if it does not.
+--check: one short round on two nodes, for the tests: all of it works, and steps take time.
 """
 import argparse
 import json
