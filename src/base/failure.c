@@ -32,7 +32,8 @@ void ti_failure_print_in_turn(const ti_failure *failure, int node)
     enum { TURN_MS = 400, MOST_TURNS = 5 };
     if (failure->leaves_kernels && ti_failure_get(failure) == TACIT_ERROR_KERNEL) {
         int64_t ms = (int64_t)TURN_MS * TI_MIN(node, MOST_TURNS);
-        nanosleep(&(struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 }, NULL);
+        const struct timespec turn = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
+        nanosleep(&turn, NULL);
         ti_log(TI_LOG_ERROR, "%s", failure->text);
     }
 }

@@ -300,6 +300,22 @@ static int host_poll(ti_device *device, uint64_t *tokens, int max)
 
 /* ---------------------------------------------------------------- workers */
 
+static uint64_t items_of(const entry *e)
+{
+    uint64_t items = 1;
+    if (!e->job->kernel) {
+        return 0;
+    }
+    tacit_box chunk = e->job->kernel->launch.chunk;
+    if (e->job->parts > 1) {
+        cut(e->job->kernel, e->job->parts, e->part, &chunk);
+    }
+    for (int d = 0; d < e->job->kernel->dims; d++) {
+        items *= (uint64_t)(chunk.max[d] - chunk.min[d]);
+    }
+    return items;
+}
+
 /* Runs one part; `completed` says whether it was the last one of its job. */
 static bool run_one(host *h, int worker, bool *completed)
 {
@@ -315,7 +331,11 @@ static bool run_one(host *h, int worker, bool *completed)
         run_copy(e.job, e.part);
     }
     if (TI_UNLIKELY(h->desc.ran != NULL)) {
-        h->desc.ran(h->desc.listener, h->desc.first + worker, e.job->token, e.part, start);
+        h->desc.ran(h->desc.listener, &(ti_host_part){ .worker = h->desc.first + worker,
+                                                       .part = e.part,
+                                                       .token = e.job->token,
+                                                       .items = items_of(&e),
+                                                       .start = start });
     }
     if (atomic_fetch_sub_explicit(&e.job->left, 1, memory_order_acq_rel) == 1) {
         complete(h, e.job);

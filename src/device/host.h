@@ -14,6 +14,14 @@
 #include "base/park.h"
 #include "device/device.h"
 
+/* A part of a job that has run: the worker as kernels see it, the job's token, which part, its items (0: a copy), and
+ * when it began. */
+typedef struct ti_host_part {
+    int worker, part;
+    uint64_t token, items, start;
+} ti_host_part;
+typedef void ti_host_ran(void *told, const ti_host_part *part);
+
 typedef struct ti_host_desc {
     int workers;                          /* parts of a kernel that can run at once, at least 1 */
     int threads;                          /* threads to start, 0 to workers */
@@ -21,9 +29,7 @@ typedef struct ti_host_desc {
     bool (*idle)(void *user, int worker); /* returns whether it did something; NULL: workers only run jobs */
     bool (*polling)(void *user);          /* whether somebody must keep polling (messages under way); NULL: nobody */
     void *user;
-    /* Told of every part when it has run: the worker as kernels see it, its job's token, which part, and when it began;
-     * NULL: nobody. Any worker. */
-    void (*ran)(void *told, int worker, uint64_t token, int part, uint64_t start);
+    ti_host_ran *ran; /* told of every part when it has run; NULL: nobody. Any worker */
     void *listener;   /* its `told` */
     ti_lot *lot;      /* where workers sleep; woken by launch and by the runtime */
     ti_lot *told;     /* woken when a thread has completed a job; NULL: nobody, `idle` sees to it */

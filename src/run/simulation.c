@@ -113,6 +113,25 @@ static double workers_ns(const ti_cluster_result *r)
     return sum > 0 ? sum : 1;
 }
 
+/* Messages between two nodes, without those of collectives: from, to, their number, bytes. */
+static void add_pairs(const ti_cluster_result *r, int nodes, ti_strbuf *out)
+{
+    bool first = true;
+    if (!r->pairs) {
+        return;
+    }
+    ti_strbuf_add(out, ",\n  \"pairs\": [");
+    for (int i = 0; i < nodes * nodes; i++) {
+        const ti_cluster_pair *pair = &r->pairs[i];
+        if (pair->messages > 0) {
+            ti_strbuf_add(out, "%s[%d, %d, %" PRIu64 ", %" PRIu64 "]", first ? "" : ", ", i / nodes, i % nodes,
+                          pair->messages, pair->bytes);
+            first = false;
+        }
+    }
+    ti_strbuf_add(out, "]");
+}
+
 static void add_json(const ti_simulation *s, const ti_cluster_result *r, ti_strbuf *out)
 {
     path_share share[TI_PATH_SLOTS];
@@ -136,7 +155,9 @@ static void add_json(const ti_simulation *s, const ti_cluster_result *r, ti_strb
         ti_strbuf_add_json(out, share[i].name);
         ti_strbuf_add(out, ", \"ns\": %.0f}", share[i].ns);
     }
-    ti_strbuf_add(out, "\n  ]\n}\n");
+    ti_strbuf_add(out, "\n  ]");
+    add_pairs(r, s->system.num_nodes, out);
+    ti_strbuf_add(out, "\n}\n");
 }
 
 bool ti_simulation_report(ti_simulation *s, const char *path, ti_strbuf *why)

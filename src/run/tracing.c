@@ -163,14 +163,15 @@ void ti_tracing_note_wait(ti_tracing *t, ti_trace_cause cause, uint64_t start)
 
 /* ---- workers */
 
-void ti_tracing_note_part(void *user, int worker, uint64_t token, int part, uint64_t start)
+void ti_tracing_note_part(void *user, const ti_host_part *part)
 {
     ti_tracing *t = user;
-    ti_trace_add(ti_recorder_ring(t->recorder, TI_TRACE_WORKER + worker),
-                 &(ti_trace_record){ .start = start,
+    ti_trace_add(ti_recorder_ring(t->recorder, TI_TRACE_WORKER + part->worker),
+                 &(ti_trace_record){ .start = part->start,
                                      .end = ti_clock_ns(),
-                                     .id = (uint32_t)token,
-                                     .number = (uint32_t)part,
+                                     .value = part->items,
+                                     .id = (uint32_t)part->token,
+                                     .number = (uint32_t)part->part,
                                      .kind = TI_TRACE_PART,
-                                     .where = (uint32_t)worker });
+                                     .where = (uint32_t)part->worker });
 }

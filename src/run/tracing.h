@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "comm/comm.h"
+#include "device/host.h"
 #include "ir/system.h"
 #include "ir/task.h"
 #include "run/choose.h"
@@ -33,7 +34,7 @@ void ti_tracing_close(ti_tracing *tracing);
 void ti_tracing_note_tasks(ti_tracing *tracing, const ti_task *const *task, size_t count, uint64_t start);
 /* The program's thread has waited since `start`; 0: it has not. */
 void ti_tracing_note_wait(ti_tracing *tracing, ti_trace_cause cause, uint64_t start);
-/* A worker has run part `part` of instruction `token` since `start`; `user` is the ti_tracing. */
-void ti_tracing_note_part(void *user, int worker, uint64_t token, int part, uint64_t start);
+/* A worker has run a part of the instruction that is its token; `user` is the ti_tracing. */
+void ti_tracing_note_part(void *user, const ti_host_part *part);
 
 #endif

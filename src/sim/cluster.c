@@ -30,6 +30,7 @@ ti_cluster *ti_cluster_create(const ti_cluster_desc *desc)
         n->out = TI_NEW_ARRAY(double, (size_t)c->platform.ports);
         n->starved = true;
     }
+    c->pairs = c->nodes <= TI_CLUSTER_PAIRS ? TI_NEW_ARRAY(ti_cluster_pair, (size_t)c->nodes * (size_t)c->nodes) : NULL;
     c->starved = c->nodes;
     return c;
 }
@@ -58,6 +59,9 @@ void ti_cluster_destroy(ti_cluster *c)
         fini_node(c, &c->node[q]);
     }
     ti_free(c->node, (size_t)c->nodes * sizeof(node));
+    if (c->pairs) {
+        ti_free(c->pairs, (size_t)c->nodes * (size_t)c->nodes * sizeof(*c->pairs));
+    }
     ti_vec_fini(&c->steps);
     ti_events_fini(&c->events);
     ti_paths_fini(&c->paths);
@@ -321,5 +325,6 @@ ti_cluster_result ti_cluster_result_of(const ti_cluster *c)
     }
     ti_paths_sum(&c->paths, c->last, r.path);
     r.paths = &c->paths;
+    r.pairs = c->pairs;
     return r;
 }

@@ -44,14 +44,21 @@ typedef enum ti_cluster_use {
     TI_USES
 } ti_cluster_use;
 
+/* Messages from one node to another, without those of collectives and barriers. */
+enum { TI_CLUSTER_PAIRS = 64 }; /* nodes, up to which they are counted */
+typedef struct ti_cluster_pair {
+    uint64_t messages, bytes;
+} ti_cluster_pair;
+
 typedef struct ti_cluster_result {
     double ns;                    /* from the beginning to the last event */
     double use[TI_USES];          /* of all workers, summed; workers times nodes times ns in all */
     double least_busy, most_busy; /* of a node: its workers in kernels */
     uint64_t tasks, instructions, messages, bytes, collectives, events;
-    uint64_t held_peak;         /* instructions and messages that were kept at once, at most */
-    double path[TI_PATH_SLOTS]; /* the critical one: ns by slot of `paths` */
-    const ti_paths *paths;      /* valid as long as the cluster */
+    uint64_t held_peak;           /* instructions and messages that were kept at once, at most */
+    double path[TI_PATH_SLOTS];   /* the critical one: ns by slot of `paths` */
+    const ti_paths *paths;        /* valid as long as the cluster, as is: */
+    const ti_cluster_pair *pairs; /* [from * nodes + to]; NULL: there are too many nodes */
 } ti_cluster_result;
 ti_cluster_result ti_cluster_result_of(const ti_cluster *cluster);
 

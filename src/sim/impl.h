@@ -123,6 +123,7 @@ struct ti_cluster {
     size_t known; /* schedules that are kept */
     ti_schedule_ops ops;
     ti_cluster_result result;
+    ti_cluster_pair *pairs; /* [from * nodes + to], or NULL: too many nodes */
     uint64_t held;
 };
 

@@ -25,6 +25,7 @@ static const key keys[] = {
     { "gap", FIELD(gap), TIME, true },
     { "bandwidth", FIELD(byte_time), RATE, true },
     { "eager", FIELD(eager), SIZE, true },
+    { "rendezvous", FIELD(rendezvous), TIME, false },
     { "ports", FIELD(ports), COUNT, false },
     { "workers", FIELD(workers), COUNT, true },
     { "item", FIELD(item), TIME, false },

@@ -3,7 +3,7 @@
  * Times are nanoseconds. The network is LogGP's (Alexandrov et al., doi 10.1145/215399.215427): a message of k bytes
  * takes `send_overhead` of its sender, enters the network by one of the node's ports, which it keeps for
  * max(gap, k byte_time), needs `latency` to the other side, and takes `receive_overhead` there. Messages above `eager`
- * bytes first ask the receiver whether it is ready.
+ * bytes first ask the receiver whether it is ready, whom they cost `rendezvous` more.
  *
  * Text files, "key = value unit" in lines, '#' begins a comment; doc/simulation.md has all keys. One thread. */
 #ifndef TI_PLATFORM_H
@@ -23,7 +23,7 @@ typedef struct ti_platform_kernel {
 typedef struct ti_platform {
     /* the network */
     double latency, send_overhead, receive_overhead, gap, byte_time;
-    double eager;
+    double eager, rendezvous;
     double ports;           /* of a node, each way */
     ti_algorithm algorithm; /* of collectives, where it fits */
     /* a node */

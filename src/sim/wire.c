@@ -68,7 +68,7 @@ static void enter(ti_cluster *c, uint32_t index, double time)
 static void answer(ti_cluster *c, uint32_t index)
 {
     const wire *w = &c->wires.data[index];
-    double ready = ti_sim_use(c, &c->node[w->to].executor, c->platform.send_overhead);
+    double ready = ti_sim_use(c, &c->node[w->to].executor, c->platform.send_overhead + c->platform.rendezvous);
     ti_sim_later(c, ready + c->platform.latency, w->from, EVENT_ANSWERS, index, TI_PATH_MESSAGES);
 }
 
@@ -89,6 +89,11 @@ void ti_sim_send(ti_cluster *c, int from, int to, uint64_t key, double bytes, ui
     w->sender = sender;
     c->result.messages++;
     c->result.bytes += (uint64_t)bytes;
+    if (c->pairs && !(key & TI_OF_COLLECTIVE)) {
+        ti_cluster_pair *pair = &c->pairs[(size_t)from * (size_t)c->nodes + (size_t)to];
+        pair->messages++;
+        pair->bytes += (uint64_t)bytes;
+    }
     double ready = ti_sim_use(c, &c->node[from].executor, c->platform.send_overhead);
     if (bytes <= c->platform.eager) {
         enter(c, index, ready);

@@ -42,7 +42,7 @@ typedef enum ti_trace_kind {
     TI_TRACE_EPOCH,
     TI_TRACE_HORIZON,
     /* A worker. */
-    TI_TRACE_PART, /* of instruction `id`; number: which part; where: the worker */
+    TI_TRACE_PART, /* of instruction `id`; number: which part; where: the worker; value: items, 0: a copy */
     TI_TRACE_KINDS
 } ti_trace_kind;
 

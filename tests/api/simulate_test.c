@@ -195,6 +195,10 @@ static void long_messages_ask_first(void **state)
     assert_ns(simulate(chain, 5, 99, TACIT_COLLECTIVES_OFF), STEPS * message(99) + the_end(5));
     assert_ns(simulate(chain, 5, 100, TACIT_COLLECTIVES_OFF),
               STEPS * (message(100) + 2 * (send + latency)) + the_end(5));
+    write_platform(NETWORK FREE "eager = 99 B\nrendezvous = 2.5 us\n");
+    assert_ns(simulate(chain, 5, 99, TACIT_COLLECTIVES_OFF), STEPS * message(99) + the_end(5));
+    assert_ns(simulate(chain, 5, 100, TACIT_COLLECTIVES_OFF),
+              STEPS * (message(100) + 2 * (send + latency) + 2500) + the_end(5));
 }
 
 /* Kernels on three workers, and one message each way on two nodes, with both borders. On more, each node sends two, one

@@ -153,6 +153,47 @@ static void check_tokens(const uint64_t *tokens, int count)
     }
 }
 
+/* What a listener hears of parts that have run, by token. */
+typedef struct heard {
+    _Atomic uint64_t items[64];
+    _Atomic int parts[64], wrong;
+} heard;
+
+static void hear(void *told, const ti_host_part *part)
+{
+    heard *h = told;
+    h->wrong += part->token >= 64 || part->worker < 0 || part->start == 0;
+    h->items[part->token % 64] += part->items;
+    h->parts[part->token % 64]++;
+}
+
+static void a_listener_hears_of_every_item(void **unused)
+{
+    enum { ROUNDS = 40, MOST = 12 };
+    uint64_t state = seed, tokens[MOST];
+    static probe probes[MOST];
+    (void)unused;
+    for (int round = 0; round < ROUNDS; round++) {
+        ti_lot lot = { 0 };
+        heard h = { .wrong = 0 };
+        int workers = (int)pick(&state, 1, 5), count = (int)pick(&state, 1, MOST);
+        ti_device *device = ti_device_host_create(
+            &(ti_host_desc){ .workers = workers, .threads = workers, .lot = &lot, .ran = hear, .listener = &h });
+        for (int i = 0; i < count; i++) {
+            probe_init(&probes[i], &state, (uint64_t)i);
+            device->ops->launch(device, 0, &probes[i].job);
+        }
+        drain(device, false, tokens, count);
+        assert_int_equal(h.wrong, 0);
+        for (int i = 0; i < count; i++) {
+            assert_int_equal(h.items[i], probes[i].items);
+            assert_int_equal(h.parts[i], parts_expected(&probes[i], workers));
+            check_probe(&probes[i], workers);
+        }
+        device->ops->destroy(device);
+    }
+}
+
 static void every_item_runs_once(void **unused)
 {
     enum { ROUNDS = 150, MOST = 12 };
@@ -531,6 +572,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_item_runs_once),
+        cmocka_unit_test(a_listener_hears_of_every_item),
         cmocka_unit_test(without_threads_only_lent_work_runs),
         cmocka_unit_test(a_worker_queues_for_itself),
         cmocka_unit_test(room_shrinks_with_queued_kernels),

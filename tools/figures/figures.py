@@ -5,7 +5,7 @@ by hand.
 Usage: figures.py BUILD OUTPUT [--quick] [--only NAME]...
 
 Runs `BUILD/bin/tacit bench plan` (and the example rsim, dry; and `tacit bench comm` on up to 8 nodes) and writes OUTPUT/NAME.csv and OUTPUT/NAME.svg
-for each figure, and OUTPUT/peers.md, the table of bench/peers/peers.py. Nothing is executed on more than this machine: a plan for node K of M nodes is made here. Every curve of a figure is measured
+for each figure, OUTPUT/peers.md, the table of bench/peers/peers.py, and OUTPUT/simulated.md, that of bench/simulated/compare.py. Nothing is executed on more than this machine: a plan for node K of M nodes is made here. Every curve of a figure is measured
 in this run.
 --quick takes fewer iterations and node counts, for a test of the script.
 """
@@ -18,7 +18,9 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench" / "peers"))
+for folder in ("peers", "simulated"):
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench" / folder))
+import compare
 import matplotlib
 import peers
 
@@ -303,8 +305,15 @@ def figure_peers(bench, output, quick):
                          log_y=True)
 
 
+def table_simulated(bench, output, quick):
+    """Simulated against measured time on this machine: the table of doc/simulation.md."""
+    found = compare.compare(bench.build.resolve(), [2] if quick else [2, 4, 8], 1 if quick else 5, 2 if quick else 4)
+    (output / "simulated.md").write_text(compare.table(found) + "\n")
+
+
 FIGURES = {"fig5": figure_5, "fig6": figure_6, "fig7": figure_7, "fig9": figure_9, "fig10": figure_10, "rsim": figure_11,
-           "fig3": figure_3, "fig4": figure_4, "counts": figure_4_counts, "peers": figure_peers}
+           "fig3": figure_3, "fig4": figure_4, "counts": figure_4_counts, "peers": figure_peers,
+           "simulated": table_simulated}
 
 
 def main():

@@ -25,10 +25,15 @@ static const char usage[] =
     "  --network NAME|FILE  of the network (hdr); NAME: one of those below\n"
     "  --machine NAME|FILE  of each node (cores-16)\n"
     "  --kernel TASK=TIME   time per item of the kernels of tasks with this name, on one worker, such as stencil=2.5ns; may be repeated\n"
+    "  --calibrate-kernels[=FILE]  first run PROGRAM on one node of this machine and measure the time per item of its kernels, by name of\n"
+    "                       task; to FILE, too, if it is given\n"
+    "  --kernels FILE       such a file, of an earlier run; --kernel counts more\n"
     "  --json               the same as JSON\n"
     "  --heat1d N,M         no PROGRAM, but M steps of the heat equation on N points, on one number of nodes, with --threads LIST for\n"
     "                       each node, --latency TIME of messages without overheads, --item TIME for one point on one thread, and\n"
     "                       --window LIST: steps in one exchange, of which the formula is printed beside the simulated time of one\n"
+    "  --calibrate [FILE]   no PROGRAM, but measure this machine, by two processes on it, and write a file (or print it) for --network\n"
+    "                       and --machine\n"
     "  -h, --help           this text\n"
     "\n"
     "Networks: hdr, edr-2, qdr, omni-path, ethernet-100, ethernet-10. Machines: cores-16, cores-32. doc/simulation.md says what is in\n"
@@ -63,11 +68,27 @@ static void print_rows(const tool_simulation *row, size_t count)
     }
 }
 
-static int run(const simulate_options *o)
+/* What --kernel says counts more. */
+static int measure_kernels(simulate_options *o, const char *folder)
+{
+    ti_strbuf measured = { 0 };
+    int status = o->measured_to ? simulate_check_output(o->measured_to) : TOOL_OK;
+    status = status == TOOL_OK ? simulate_calibrate_kernels(o, folder, &measured) : status;
+    if (status == TOOL_OK && o->measured_to) {
+        status = simulate_write(&measured, o->measured_to);
+    }
+    ti_strbuf_add(&measured, "%s", ti_strbuf_text(&o->lines));
+    ti_strbuf_fini(&o->lines);
+    o->lines = measured;
+    return status;
+}
+
+static int run(simulate_options *o)
 {
     char folder[64];
     tool_simulation row[TOOL_MOST_COUNTS] = { 0 };
     int status = simulate_folder(folder, sizeof(folder));
+    status = status == TOOL_OK && o->measures ? measure_kernels(o, folder) : status;
     for (size_t i = 0; i < o->nodes.count && status == TOOL_OK; i++) {
         status = simulate_once(o, folder, o->nodes.number[i], &row[i]);
     }
@@ -101,12 +122,21 @@ static int add_kernel(simulate_options *o, const char *text)
 }
 
 static const struct option options[] = {
-    { "nodes", required_argument, NULL, 'n' },   { "network", required_argument, NULL, 'w' },
-    { "machine", required_argument, NULL, 'm' }, { "kernel", required_argument, NULL, 'k' },
-    { "heat1d", required_argument, NULL, 'e' },  { "threads", required_argument, NULL, 't' },
-    { "latency", required_argument, NULL, 'l' }, { "item", required_argument, NULL, 'i' },
-    { "window", required_argument, NULL, 'b' },  { "json", no_argument, NULL, 'j' },
-    { "help", no_argument, NULL, 'h' },          { NULL, 0, NULL, 0 },
+    { "nodes", required_argument, NULL, 'n' },
+    { "network", required_argument, NULL, 'w' },
+    { "machine", required_argument, NULL, 'm' },
+    { "kernel", required_argument, NULL, 'k' },
+    { "heat1d", required_argument, NULL, 'e' },
+    { "threads", required_argument, NULL, 't' },
+    { "latency", required_argument, NULL, 'l' },
+    { "item", required_argument, NULL, 'i' },
+    { "window", required_argument, NULL, 'b' },
+    { "json", no_argument, NULL, 'j' },
+    { "calibrate", no_argument, NULL, 'c' },
+    { "calibrate-kernels", optional_argument, NULL, 'r' },
+    { "kernels", required_argument, NULL, 's' },
+    { "help", no_argument, NULL, 'h' },
+    { NULL, 0, NULL, 0 },
 };
 
 /* "N,M" */
@@ -149,6 +179,16 @@ static int take_option(simulate_options *o, int c)
         return TOOL_OK;
     case 'k':
         return add_kernel(o, optarg);
+    case 'r':
+        o->measures = true;
+        o->measured_to = optarg;
+        return TOOL_OK;
+    case 's':
+        o->kernels = optarg;
+        return TOOL_OK;
+    case 'c':
+        o->calibrates = true;
+        return TOOL_OK;
     case 'j':
         o->json = true;
         return TOOL_OK;
@@ -201,6 +241,12 @@ static int check_program(simulate_options *o, int argc, char **argv)
     return tool_json_is_there() ? TOOL_OK : TOOL_FAILURE; /* reports are read as JSON */
 }
 
+static int calibrate(int count, char **file)
+{
+    return count > 1 ? tool_fail(TOOL_USAGE, "--calibrate takes one file and no program; leave out '%s'", file[1])
+                     : simulate_calibrate(count ? file[0] : NULL);
+}
+
 int tool_simulate(int argc, char **argv)
 {
     simulate_options o = { .network = "hdr",
@@ -219,7 +265,9 @@ int tool_simulate(int argc, char **argv)
         }
         status = c == '?' ? tool_wrong_option(argv, options) : take_option(&o, c);
     }
-    if (status == TOOL_OK && o.points) {
+    if (status == TOOL_OK && o.calibrates) {
+        status = calibrate(argc - optind, argv + optind);
+    } else if (status == TOOL_OK && o.points) {
         status = optind < argc ? tool_fail(TOOL_USAGE, "--heat1d needs no program; leave out '%s'", argv[optind])
                                : simulate_heat1d(&o);
     } else if (status == TOOL_OK) {

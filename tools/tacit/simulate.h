@@ -7,8 +7,11 @@
 typedef struct simulate_options {
     tool_counts nodes; /* count 0: none were given */
     const char *network, *machine;
-    ti_strbuf lines; /* of a file that is read behind those two */
-    bool json;
+    const char *kernels;     /* a file that is read behind those two, or NULL */
+    ti_strbuf lines;         /* of a file that is read behind all others */
+    bool measures;           /* kernels are */
+    const char *measured_to; /* and written to a file, or NULL */
+    bool json, calibrates;
     char **program;
     char *path;
     /* --heat1d */
@@ -26,6 +29,15 @@ int simulate_once(const simulate_options *o, const char *folder, long nodes, too
 int simulate_folder(char *folder, size_t size);
 void simulate_clean(const char *folder);
 void simulate_print_time(double ns);
+
+/* Measures this machine, and writes a file that describes it; NULL: prints it. An exit status. */
+int simulate_calibrate(const char *path);
+/* Measures the program's kernels on this machine: adds lines for a file. TOOL_OK, or an exit status after a
+ * sentence. */
+int simulate_calibrate_kernels(const simulate_options *o, const char *folder, ti_strbuf *out);
+/* TOOL_OK, or TOOL_FAILURE after a sentence; simulate_check_output: whether it can be written later. */
+int simulate_write(const ti_strbuf *text, const char *path);
+int simulate_check_output(const char *path);
 
 /* The heat equation of `--heat1d`, once for each number of threads. */
 int simulate_heat1d(simulate_options *o);

@@ -39,6 +39,11 @@ static int set_platform(const simulate_options *o, const char *folder)
         }
         ti_strfree(path);
     }
+    if (status == TOOL_OK && o->kernels && access(o->kernels, R_OK) != 0) {
+        status = tool_fail(TOOL_USAGE, "cannot read %s: %s", o->kernels, strerror(errno));
+    } else if (o->kernels) {
+        ti_strbuf_add(&files, "%s:", o->kernels);
+    }
     ti_strbuf_add(&lines, "%s/lines", folder);
     if (status == TOOL_OK && !ti_strbuf_write(&o->lines, lines.text)) {
         status = tool_fail(TOOL_FAILURE, "cannot write %s: %s", lines.text, strerror(errno));

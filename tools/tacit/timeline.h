@@ -16,6 +16,7 @@ typedef struct tl_event {
     int64_t start, end;
     int64_t ready; /* of instructions: kernels may have to wait for a worker then */
     uint64_t bytes;
+    uint64_t items; /* of parts */
     uint32_t task, id, by, number;
     uint32_t name;   /* of the task */
     uint32_t buffer; /* its name; 0: none */

@@ -22,7 +22,8 @@ _Thread_local bool ti_mpi_guard_inside;
 
 static void pause_ms(int ms)
 {
-    nanosleep(&(struct timespec){ .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000 }, NULL);
+    const struct timespec pause = { .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000 };
+    nanosleep(&pause, NULL); /* which may be a macro, for which a literal here would be two arguments */
 }
 
 /* Launchers that end a job may drop what a process wrote just before and they have not read yet. Other streams are left

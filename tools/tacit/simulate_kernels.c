@@ -1,0 +1,179 @@
+/* tacit simulate --calibrate-kernels: what the items of a program's kernels take on this machine. See simulate.h.
+ *
+ * The program runs on one node, several times if that takes little time, and its records say how long each part of each
+ * task took. Of every task the median over the runs counts, since other programs disturb now this run, now that; of
+ * tasks with one name all items count. */
+#include "simulate.h"
+#include "timeline.h"
+
+#include "base/clock.h"
+#include "base/vec.h"
+#include "trace/recorder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST_RUNS = 5, MOST_LINE = 200 };
+static const uint64_t budget_ns = UINT64_C(10000000000); /* no further run begins after that */
+
+/* What all parts of a task took together, in each run. */
+typedef struct task_cost {
+    double ns[MOST_RUNS], items;
+    size_t name;
+} task_cost;
+
+typedef struct kernel_cost {
+    char *name;
+    double ns, items;
+} kernel_cost;
+
+typedef struct costs {
+    ti_map index; /* in `task`, plus one */
+    TI_VEC(task_cost) task;
+    int runs;
+    TI_VEC(kernel_cost) kernel;
+} costs;
+
+static void fini(costs *c)
+{
+    for (size_t i = 0; i < c->kernel.count; i++) {
+        ti_strfree(c->kernel.data[i].name);
+    }
+    ti_vec_fini(&c->kernel);
+    ti_vec_fini(&c->task);
+    ti_map_fini(&c->index);
+}
+
+/* ---- one run */
+
+static size_t kernel_of(costs *c, const char *name)
+{
+    size_t i = 0;
+    while (i < c->kernel.count && strcmp(c->kernel.data[i].name, name) != 0) {
+        i++;
+    }
+    if (i == c->kernel.count) {
+        ti_vec_push(&c->kernel, ((kernel_cost){ .name = ti_strdup(name) }));
+    }
+    return i;
+}
+
+static task_cost *task_of(costs *c, uint32_t task, const char *name)
+{
+    uint64_t *at = ti_map_at(&c->index, task);
+    if (*at == 0) {
+        ti_vec_push(&c->task, (task_cost){ .name = kernel_of(c, name) });
+        *at = c->task.count;
+    }
+    return &c->task.data[*at - 1];
+}
+
+static void read_parts(costs *c, const timeline *t)
+{
+    for (size_t i = 0; i < t->node[0].event.count; i++) {
+        const tl_event *e = &t->node[0].event.data[i], *whose = timeline_instruction(&t->node[0], e->id);
+        if (e->kind == TI_TRACE_PART && e->items > 0 && whose && tl_is_kernel(whose->kind)) {
+            task_cost *task = task_of(c, e->task, timeline_name(t, e->name));
+            task->ns[c->runs] += (double)(e->end - e->start);
+            task->items += c->runs == 0 ? (double)e->items : 0; /* the same in every run */
+        }
+    }
+    c->runs++;
+}
+
+static int run_once(const simulate_options *o, const char *prefix, costs *c)
+{
+    int output = -1, how = 0;
+    timeline t = { 0 };
+    ti_strbuf why = { 0 }, path = { 0 };
+    setenv("TACIT_TRACE", prefix, 1);
+    int status = tool_run_quietly(o->path, o->program, &output, &how);
+    unsetenv("TACIT_TRACE");
+    if (status == TOOL_OK && tool_caught()) {
+        status = 128 + tool_caught();
+    } else if (status == TOOL_OK && how) {
+        tool_show_output(output);
+        status = tool_fail(TOOL_FAILURE, "%s ended with status %d, so its kernels were not measured", o->program[0],
+                           how);
+    } else if (status == TOOL_OK && !timeline_read(&t, prefix, &why)) {
+        status = tool_fail(TOOL_FAILURE, "%s recorded nothing: it is no program of tacit", o->program[0]);
+    } else if (status == TOOL_OK) {
+        read_parts(c, &t);
+        timeline_fini(&t);
+    }
+    close(output);
+    ti_recorder_path(prefix, 0, &path);
+    unlink(path.text);
+    ti_strbuf_fini(&path);
+    ti_strbuf_fini(&why);
+    return status;
+}
+
+/* ---- all runs */
+
+static int run_all(const simulate_options *o, const char *prefix, costs *c)
+{
+    int status = TOOL_OK;
+    uint64_t start = ti_clock_ns();
+    for (int i = 0; i < MOST_RUNS && status == TOOL_OK && (i == 0 || ti_clock_ns() - start < budget_ns); i++) {
+        tool_progress("tacit simulate: measuring the kernels of %s, run %d", o->program[0], i + 1);
+        status = run_once(o, prefix, c);
+        tool_progress_end();
+    }
+    return status;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* A line of a file must be able to say it. */
+static bool can_be_said(const char *name)
+{
+    size_t length = strlen(name);
+    return length > 0 && length < MOST_LINE && !strpbrk(name, "=#\r\n") && !strchr(" \t", name[0]) &&
+           !strchr(" \t", name[length - 1]);
+}
+
+static void add_lines(costs *c, const simulate_options *o, ti_strbuf *out)
+{
+    for (size_t i = 0; i < c->task.count; i++) {
+        task_cost *task = &c->task.data[i];
+        qsort(task->ns, (size_t)c->runs, sizeof(double), by_size);
+        c->kernel.data[task->name].ns += task->items > 0 ? task->ns[(c->runs - 1) / 2] : 0;
+        c->kernel.data[task->name].items += task->items;
+    }
+    ti_strbuf_add(out, "# Kernels of %s, as `tacit simulate --calibrate-kernels` has measured them on one node.\n",
+                  strrchr(o->path, '/') ? strrchr(o->path, '/') + 1 : o->path);
+    for (size_t i = 0; i < c->kernel.count; i++) {
+        const kernel_cost *k = &c->kernel.data[i];
+        if (!can_be_said(k->name)) {
+            tool_fail(0, "the kernels of tasks called '%s' were measured, but no file can name them", k->name);
+            continue;
+        }
+        ti_strbuf_add(out, "kernel %s = %.6g ns\n", k->name, k->ns / k->items);
+    }
+}
+
+int simulate_calibrate_kernels(const simulate_options *o, const char *folder, ti_strbuf *out)
+{
+    static const char *const others[] = { "TACIT_DRY_RUN", "TACIT_SIMULATE", "TACIT_GRAPH", "TACIT_EXPLAIN" };
+    char prefix[128];
+    costs c = { .runs = 0 };
+    for (size_t i = 0; i < TI_COUNT(others); i++) {
+        unsetenv(others[i]);
+    }
+    snprintf(prefix, sizeof(prefix), "%s/kernels", folder);
+    int status = run_all(o, prefix, &c);
+    if (status == TOOL_OK && c.task.count == 0) {
+        status = tool_fail(TOOL_FAILURE, "%s runs no kernels; leave out --calibrate-kernels", o->program[0]);
+    } else if (status == TOOL_OK) {
+        add_lines(&c, o, out);
+    }
+    fini(&c);
+    return status;
+}
