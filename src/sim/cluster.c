@@ -29,6 +29,9 @@ ti_cluster *ti_cluster_create(const ti_cluster_desc *desc)
         n->in = TI_NEW_ARRAY(double, (size_t)c->platform.ports);
         n->out = TI_NEW_ARRAY(double, (size_t)c->platform.ports);
         n->starved = true;
+        if (desc->recorder) {
+            ti_sim_note_open(n, desc->recorder[q]);
+        }
     }
     c->starved = c->nodes;
     return c;
@@ -40,6 +43,7 @@ static void fini_node(const ti_cluster *c, node *n)
     ti_command_graph_destroy(n->commands);
     ti_engine_fini(&n->engine);
     ti_vec_fini(&n->planned);
+    ti_sim_note_fini(n);
     ti_free(n->device, (size_t)n->system.devices * sizeof(device));
     ti_free(n->in, (size_t)c->platform.ports * sizeof(double));
     ti_free(n->out, (size_t)c->platform.ports * sizeof(double));
@@ -102,8 +106,13 @@ static void plan(ti_cluster *c, node *n, const ti_task *task)
         ti_command_graph_release(n->commands, n->point);
         ti_instruction_graph_release(n->instructions, n->point);
     }
-    n->application = TI_MAX(n->application, c->now) + c->platform.task;
-    keep_planned(c, n, ti_instruction_graph_add(n->instructions, ti_command_graph_add(n->commands, &task, 1)));
+    double begin = TI_MAX(n->application, c->now);
+    n->application = begin + c->platform.task;
+    ti_command_batch commands = ti_command_graph_add(n->commands, &task, 1);
+    ti_instruction_batch instructions = ti_instruction_graph_add(n->instructions, commands);
+    keep_planned(c, n, instructions);
+    ti_sim_note_task(n, task, begin, n->application);
+    ti_sim_note_plan(c, n, task, commands.count, instructions.count);
 }
 
 /* Whether the program gets a value, or has its initial contents copied. */
@@ -158,6 +167,7 @@ static void trim_steps(ti_cluster *c)
 
 static void planned(ti_cluster *c, node *n, uint64_t count)
 {
+    ti_sim_note_known(c, n);
     for (uint64_t k = 0; k < count; k++) {
         ti_engine_submit(&n->engine, n->planned.data[n->planned_head++]);
     }
@@ -166,16 +176,16 @@ static void planned(ti_cluster *c, node *n, uint64_t count)
         ti_vec_clear(&n->planned);
         n->planned_head = 0;
     }
-    (void)c;
 }
 
-static void part_ends(ti_cluster *c, node *n, uint64_t index)
+static void part_ends(ti_cluster *c, node *n, uint64_t what)
 {
-    running *r = &n->running.data[index];
+    running *r = &n->running.data[(uint32_t)what];
     const ti_instruction *i = ti_engine_slot_of(&n->engine, r->instruction)->instruction;
     n->device[i->device].idle++;
     n->busy--;
     n->may_start = true;
+    ti_sim_note_part_end(c, n, i, r->to_end - 1, (int)(what >> TI_WORKER_SHIFT));
     if (--r->to_end == 0) {
         r->instruction = 0;
         ti_sim_complete(c, n, i->id);

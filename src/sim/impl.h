@@ -11,8 +11,8 @@
 #include "sim/events.h"
 
 /* EVENT_APPLICATION: the application thread goes on. EVENT_PLANNED: `what` instructions have been planned.
- * EVENT_PART: a worker ends its part of an instruction. EVENT_DONE: an instruction is complete. The others concern
- * the message `what`: sim/wire.c; what concerns messages comes last. */
+ * EVENT_PART: a worker (TI_WORKER_SHIFT) ends its part of an instruction. EVENT_DONE: an instruction is complete. The
+ * others concern the message `what`: sim/wire.c; what concerns messages comes last. */
 typedef enum event_kind {
     EVENT_APPLICATION,
     EVENT_PLANNED,
@@ -25,6 +25,8 @@ typedef enum event_kind {
     EVENT_ARRIVED,
     EVENT_RECEIVED
 } event_kind;
+
+enum { TI_WORKER_SHIFT = 32 };
 
 /* What a message is to its two sides: an instruction, or the step of a collective. */
 #define TI_OF_COLLECTIVE ((uint64_t)1 << 63)
@@ -87,6 +89,9 @@ typedef struct node {
     uint64_t waiting; /* receives and collectives under way */
     double noted;     /* until when `use` says what happened */
     double use[TI_USES];
+    ti_recorder *recorder; /* or NULL: no trace */
+    uint64_t *began;       /* traced: when each worker began its part; 0: it is idle */
+    uint64_t blocked_since, window_since;
 } node;
 
 /* Of one group of a collective; the same for all its nodes. */
@@ -126,7 +131,24 @@ struct ti_cluster {
     uint64_t held;
 };
 
-/* Time and ends: sim/node.c. Calls go from the last of these groups to the first: cluster.c calls all.
+/* Records of a trace: sim/note.c. Nothing where none is written. Calls go from the last of these groups to the first:
+ * cluster.c calls all. */
+void ti_sim_note_open(node *n, ti_recorder *recorder);
+void ti_sim_note_fini(node *n);
+/* The application thread is through with a task at `end`; the planner has planned it, of which so much was made. */
+void ti_sim_note_task(node *n, const ti_task *task, double begin, double end);
+void ti_sim_note_plan(const ti_cluster *c, node *n, const ti_task *task, size_t commands, size_t instructions);
+/* Before and after the application thread is blocked. */
+void ti_sim_note_wait(const ti_cluster *c, node *n, bool was_blocked);
+/* Instructions become known, one starts, one ends. */
+void ti_sim_note_known(const ti_cluster *c, node *n);
+void ti_sim_note_start(const ti_cluster *c, node *n, const ti_instruction *i);
+void ti_sim_note_end(const ti_cluster *c, node *n, const ti_instruction *i);
+/* A worker of this device begins a part of an instruction, and ends it. Returns the worker. */
+int ti_sim_note_part(const ti_cluster *c, node *n, int device);
+void ti_sim_note_part_end(const ti_cluster *c, node *n, const ti_instruction *i, int part, int worker);
+
+/* Time and ends: sim/node.c.
  * An event for later; until then the chain of events spends its time in `slot`. */
 void ti_sim_later(ti_cluster *c, double time, int at, event_kind kind, uint64_t what, int slot);
 /* This thread of a node is used for `ns` from now on, or from when it is free. Returns the end. */

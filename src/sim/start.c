@@ -126,6 +126,7 @@ static bool take_kernel(ti_cluster *c, node *n, int d)
                                         .part_ns = c->platform.start + compute / parts,
                                         .slot = ti_paths_slot(&c->paths, i->task->shape->name) };
     n->device[d].current = index;
+    ti_sim_note_start(c, n, i);
     return true;
 }
 
@@ -136,7 +137,9 @@ static void pump_device(ti_cluster *c, node *n, int d)
         running *r = &n->running.data[dev->current];
         dev->idle--;
         n->busy++;
-        ti_sim_later(c, c->now + r->part_ns, n->system.node, EVENT_PART, (uint64_t)dev->current, r->slot);
+        uint64_t worker = (uint64_t)ti_sim_note_part(c, n, d);
+        ti_sim_later(c, c->now + r->part_ns, n->system.node, EVENT_PART,
+                     worker << TI_WORKER_SHIFT | (uint64_t)dev->current, r->slot);
         if (--r->to_start == 0) {
             dev->current = -1;
         }
@@ -147,6 +150,7 @@ void ti_sim_pump(ti_cluster *c, node *n)
 {
     n->may_start = false;
     for (const ti_engine_slot *slot; (slot = ti_engine_next(&n->engine));) {
+        ti_sim_note_start(c, n, slot->instruction);
         start(c, n, slot->instruction);
     }
     for (int d = 0; d < n->system.devices; d++) {

@@ -25,6 +25,8 @@ static const char usage[] =
     "  --network NAME|FILE  of the network (hdr); NAME: one of those below\n"
     "  --machine NAME|FILE  of each node (cores-16)\n"
     "  --kernel TASK=TIME   time per item of the kernels of tasks with this name, on one worker, such as stencil=2.5ns; may be repeated\n"
+    "  --trace PREFIX       of the last number of nodes also what `tacit trace` writes of a run: PREFIX.html, a page for the browser,\n"
+    "                       and PREFIX.json for ui.perfetto.dev; doc/tracing.md says how to read them\n"
     "  --json               the same as JSON\n"
     "  --heat1d N,M         no PROGRAM, but M steps of the heat equation on N points, on one number of nodes, with --threads LIST for\n"
     "                       each node, --latency TIME of messages without overheads, --item TIME for one point on one thread, and\n"
@@ -36,7 +38,7 @@ static const char usage[] =
     "\n"
     "Columns: simulated time; speed-up and efficiency against the first row; what all workers do, in percent of their time: kernels,\n"
     "waiting for messages, for plans, because the program must not run further ahead, or with nothing to do; messages and bytes of all\n"
-    "nodes. Below: the critical path of the largest number of nodes, by task.\n";
+    "nodes. Below: the critical path of the last number of nodes, by task.\n";
 
 /* ---------------------------------------------------------------- rows */
 
@@ -69,13 +71,18 @@ static int run(const simulate_options *o)
     tool_simulation row[TOOL_MOST_COUNTS] = { 0 };
     int status = simulate_folder(folder, sizeof(folder));
     for (size_t i = 0; i < o->nodes.count && status == TOOL_OK; i++) {
-        status = simulate_once(o, folder, o->nodes.number[i], &row[i]);
+        bool traced = o->trace && i + 1 == o->nodes.count;
+        status = traced ? simulate_traced(o, folder, o->nodes.number[i], &row[i])
+                        : simulate_once(o, folder, o->nodes.number[i], &row[i]);
     }
     simulate_clean(folder);
     if (status == TOOL_OK && o->json) {
         status = tool_json_simulations(row, o->nodes.count);
     } else if (status == TOOL_OK) {
         print_rows(row, o->nodes.count);
+    }
+    if (status == TOOL_OK && o->trace) {
+        status = simulate_report_trace(o);
     }
     for (size_t i = 0; i < o->nodes.count; i++) {
         if (row[i].path) {
@@ -101,12 +108,19 @@ static int add_kernel(simulate_options *o, const char *text)
 }
 
 static const struct option options[] = {
-    { "nodes", required_argument, NULL, 'n' },   { "network", required_argument, NULL, 'w' },
-    { "machine", required_argument, NULL, 'm' }, { "kernel", required_argument, NULL, 'k' },
-    { "heat1d", required_argument, NULL, 'e' },  { "threads", required_argument, NULL, 't' },
-    { "latency", required_argument, NULL, 'l' }, { "item", required_argument, NULL, 'i' },
-    { "window", required_argument, NULL, 'b' },  { "json", no_argument, NULL, 'j' },
-    { "help", no_argument, NULL, 'h' },          { NULL, 0, NULL, 0 },
+    { "nodes", required_argument, NULL, 'n' },
+    { "network", required_argument, NULL, 'w' },
+    { "machine", required_argument, NULL, 'm' },
+    { "kernel", required_argument, NULL, 'k' },
+    { "heat1d", required_argument, NULL, 'e' },
+    { "threads", required_argument, NULL, 't' },
+    { "latency", required_argument, NULL, 'l' },
+    { "item", required_argument, NULL, 'i' },
+    { "window", required_argument, NULL, 'b' },
+    { "trace", required_argument, NULL, 'T' },
+    { "json", no_argument, NULL, 'j' },
+    { "help", no_argument, NULL, 'h' },
+    { NULL, 0, NULL, 0 },
 };
 
 /* "N,M" */
@@ -149,6 +163,9 @@ static int take_option(simulate_options *o, int c)
         return TOOL_OK;
     case 'k':
         return add_kernel(o, optarg);
+    case 'T':
+        o->trace = optarg;
+        return TOOL_OK;
     case 'j':
         o->json = true;
         return TOOL_OK;
@@ -201,6 +218,14 @@ static int check_program(simulate_options *o, int argc, char **argv)
     return tool_json_is_there() ? TOOL_OK : TOOL_FAILURE; /* reports are read as JSON */
 }
 
+static int heat(simulate_options *o, int argc, char **argv)
+{
+    if (optind < argc) {
+        return tool_fail(TOOL_USAGE, "--heat1d needs no program; leave out '%s'", argv[optind]);
+    }
+    return o->trace ? tool_fail(TOOL_USAGE, "--heat1d writes no trace; leave out --trace") : simulate_heat1d(o);
+}
+
 int tool_simulate(int argc, char **argv)
 {
     simulate_options o = { .network = "hdr",
@@ -220,8 +245,7 @@ int tool_simulate(int argc, char **argv)
         status = c == '?' ? tool_wrong_option(argv, options) : take_option(&o, c);
     }
     if (status == TOOL_OK && o.points) {
-        status = optind < argc ? tool_fail(TOOL_USAGE, "--heat1d needs no program; leave out '%s'", argv[optind])
-                               : simulate_heat1d(&o);
+        status = heat(&o, argc, argv);
     } else if (status == TOOL_OK) {
         status = check_program(&o, argc, argv);
         o.nodes = o.nodes.count ? o.nodes : (tool_counts){ { 1, 4, 16, 64 }, 4 };

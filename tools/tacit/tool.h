@@ -7,6 +7,7 @@
 #ifndef TOOL_H
 #define TOOL_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -40,6 +41,12 @@ int tool_plan_command(int argc, char **argv);
 int tool_simulate(int argc, char **argv);
 int tool_explain(int argc, char **argv);
 int tool_trace(int argc, char **argv);
+/* PREFIX.html and PREFIX.json of the records that lie at a prefix, and unless `command` is NULL what it prints. */
+int tool_trace_report(const char *prefix, const char *command);
+/* Files of an earlier run, which must not be taken for this one's. */
+void tool_trace_remove(const char *prefix);
+/* An absolute path, since the program may go elsewhere. */
+int tool_trace_prefix(const char *output, char prefix[PATH_MAX]);
 int tool_settings(int argc, char **argv); /* tacit help settings */
 
 /* Replaces this process; returns an exit status if that failed or `dry` is set. */
