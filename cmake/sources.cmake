@@ -116,6 +116,7 @@ set(TACIT_SOURCES
     sim/schedule.c
     sim/share.c
     sim/start.c
+    sim/together.c
     sim/wire.c
 
     run/agreement.c

@@ -221,6 +221,12 @@ static void change(ti_cluster *c, node *n, const ti_event *event, uint64_t token
     case EVENT_DONE:
         ti_sim_complete(c, n, event->what);
         break;
+    case EVENT_MEET:
+        ti_sim_meet(c, event->what);
+        break;
+    case EVENT_STEPPED:
+        tell(c, n, event->what);
+        break;
     case EVENT_SENT:
     case EVENT_ENTERS:
     case EVENT_ASKS:

@@ -11,6 +11,7 @@
 #include "sim/events.h"
 
 /* EVENT_APPLICATION: the application thread goes on. EVENT_PLANNED: `what` instructions have been planned.
+ * EVENT_MEET: all ranks of a collective that begin a step now have said so. EVENT_STEPPED: one is through with steps.
  * EVENT_PART: a worker (TI_WORKER_SHIFT) ends its part of an instruction. EVENT_DONE: an instruction is complete. The
  * others concern the message `what`: sim/wire.c; what concerns messages comes last. */
 typedef enum event_kind {
@@ -18,6 +19,8 @@ typedef enum event_kind {
     EVENT_PLANNED,
     EVENT_PART,
     EVENT_DONE,
+    EVENT_MEET,
+    EVENT_STEPPED,
     EVENT_SENT,
     EVENT_ENTERS,
     EVENT_ASKS,
@@ -98,8 +101,16 @@ typedef struct node {
 typedef struct known_schedule {
     uint64_t serial; /* of the collective; 0: a barrier */
     int first;       /* node of the group */
+    int stride;      /* and from one node to the next */
     int users;       /* nodes that are in it */
     ti_schedule schedule;
+    struct {
+        uint64_t sequence;
+        bool apart;      /* of this sequence number: its ranks do not begin at the same time */
+        int step, count; /* ranks that begin this step now */
+        uint32_t *share; /* of each rank: index + 1 */
+        ti_chain *chain;
+    } meeting;
     double *between; /* bytes by (from, to) of an all-to-all, or NULL */
     struct known_schedule *next;
 } known_schedule;
@@ -158,6 +169,12 @@ void ti_sim_go_on(ti_cluster *c, node *n);
 /* An instruction is complete now. */
 void ti_sim_complete(ti_cluster *c, node *n, uint64_t instruction);
 
+/* Steps that all ranks begin now, taken at once: sim/together.c. `first` is the share of any. Fills in when each is
+ * through and which rank's chain of events led to that, and returns the next step; nothing if that is the same. */
+int ti_sim_step_together(ti_cluster *c, const share *first, double *end, int *origin);
+/* A port passes this message from `time` on, or from when one is free; returns the beginning. */
+double ti_sim_pass(const ti_platform *p, double *ports, double time, double bytes);
+
 /* Messages: sim/wire.c. */
 void ti_sim_send(ti_cluster *c, int from, int to, uint64_t key, double bytes, uint64_t sender);
 void ti_sim_receive(ti_cluster *c, int to, uint64_t key, uint64_t receiver, bool combines);
@@ -168,6 +185,7 @@ uint64_t ti_sim_wire_event(ti_cluster *c, const ti_event *event);
 void ti_sim_collective(ti_cluster *c, node *n, const ti_instruction *instruction);
 void ti_sim_barrier(ti_cluster *c, node *n, const ti_instruction *instruction);
 void ti_sim_part_done(ti_cluster *c, node *n, uint64_t token);
+void ti_sim_meet(ti_cluster *c, uint64_t meeting);
 void ti_sim_free_schedules(ti_cluster *c);
 
 /* Start what can start on this node: sim/start.c. */

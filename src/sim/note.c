@@ -12,7 +12,7 @@ static uint64_t clock_of(double ns)
 void ti_sim_note_open(node *n, ti_recorder *recorder)
 {
     n->recorder = recorder;
-    n->began = TI_NEW_ARRAY(uint64_t, (size_t)n->system.devices *(size_t)n->system.workers);
+    n->began = TI_NEW_ARRAY(uint64_t, (size_t)n->system.devices * (size_t)n->system.workers);
     ti_engine_keep_times(&n->engine);
 }
 
@@ -76,8 +76,9 @@ void ti_sim_note_plan(const ti_cluster *c, node *n, const ti_task *task, size_t 
 
 void ti_sim_note_wait(const ti_cluster *c, node *n, bool was_blocked)
 {
-    static const ti_trace_cause causes[TI_CLUSTER_EVENTS] = { [TI_CLUSTER_POINTS] = TI_CAUSE_POINTS,
-                                                              [TI_CLUSTER_VALUES] = TI_CAUSE_SIGNAL };
+    static const ti_trace_cause causes[TI_CLUSTER_EVENTS] = {
+        [TI_CLUSTER_POINTS] = TI_CAUSE_POINTS, [TI_CLUSTER_VALUES] = TI_CAUSE_SIGNAL
+    };
     if (!n->recorder || was_blocked == n->blocked) {
         return;
     }
@@ -115,11 +116,11 @@ void ti_sim_note_end(const ti_cluster *c, node *n, const ti_instruction *i)
 
 /* ---- workers */
 
-int ti_sim_note_part(const ti_cluster *c, node *n, int device)
+int ti_sim_note_part(const ti_cluster *c, node *n, int d)
 {
     int worker = 0;
     if (n->recorder) {
-        worker = device * n->system.workers;
+        worker = d * n->system.workers;
         while (n->began[worker]) {
             worker++;
         }

@@ -107,6 +107,26 @@ def this_machine():
     expect(simulated(HORIZON_FRONT="224")["instructions"] > one["instructions"], "horizons do not depend on the front")
 
 
+def rings():
+    """Nodes that go around together take what the formula says, whether their steps are taken at once or (parts of unequal length)
+    begin at different times."""
+    with tempfile.TemporaryDirectory() as folder:
+        mine = pathlib.Path(folder, "mine")
+        mine.write_text("latency = 2 us\nsend_overhead = 0.5 us\nreceive_overhead = 0.25 us\ngap = 0.1 us\nbandwidth = 1 GB/s\n"
+                        "eager = 1 MiB\nalgorithm = ring\n")
+        for nodes, barrier in ((8, 3), (3, 2), (16, 4)):  # three nodes take every message by itself
+            row = rows("--nodes", nodes, "--network", mine, examples / "nbody", "--plummer", 6144, "--steps", 10)[0]
+            part, gathers = 6144 // nodes * 24, row["collectives"] // nodes
+            expect(row["messages"] == gathers * nodes * (nodes - 1) + nodes * barrier, f"{nodes} nodes: {row['messages']} messages")
+            expect(row["bytes"] == gathers * nodes * (nodes - 1) * part, f"{nodes} nodes: {row['bytes']} bytes")
+            said = gathers * (nodes - 1) * (500 + 2000 + part - 1 + 250) + barrier * (500 + 2000 + 250)
+            taken = next(p["ns"] for p in row["critical_path"] if p["name"] == "(messages)")
+            expect(abs(taken - said) <= 1, f"{nodes} nodes: messages take {taken}, not {said}")
+        equal, unequal = (rows("--nodes", 8, "--network", mine, examples / "nbody", "--plummer", n, "--steps", 10)[0]["ns"]
+                          for n in (6144, 6149))
+        expect(equal < unequal < 1.02 * equal, f"equal parts {equal}, unequal ones {unequal}")
+
+
 def report_of(prefix):
     script = re.findall(r"<script\b[^>]*>(.*?)</script>", pathlib.Path(f"{prefix}.html").read_text(), re.S)[0]
     return json.loads(script), json.loads(pathlib.Path(f"{prefix}.json").read_text())
@@ -193,6 +213,7 @@ scaling()
 networks()
 options()
 this_machine()
+rings()
 traces()
 heat()
 errors()
