@@ -2,6 +2,7 @@
 #include "sim/impl.h"
 
 #include "base/check.h"
+#include "base/clock.h"
 
 #include <string.h>
 
@@ -95,7 +96,7 @@ static void keep_planned(ti_cluster *c, node *n, ti_instruction_batch batch)
     }
     c->held += batch.count;
     c->result.held_peak = TI_MAX(c->result.held_peak, c->held);
-    n->planner = TI_MAX(n->planner, n->application) + c->platform.command + c->platform.instruction;
+    n->planner = TI_MAX(n->planner, n->application) + n->commands_ns + n->instructions_ns;
     ti_sim_later(c, n->planner, n->system.node, EVENT_PLANNED, batch.count, TI_PATH_PLANNING);
 }
 
@@ -108,11 +109,15 @@ static void plan(ti_cluster *c, node *n, const ti_task *task)
     }
     double begin = TI_MAX(n->application, c->now);
     n->application = begin + c->platform.task;
+    uint64_t start = c->platform.measured ? ti_clock_ns() : 0;
     ti_command_batch commands = ti_command_graph_add(n->commands, &task, 1);
+    uint64_t between = c->platform.measured ? ti_clock_ns() : 0;
     ti_instruction_batch instructions = ti_instruction_graph_add(n->instructions, commands);
+    n->commands_ns = c->platform.measured ? (double)(between - start) : c->platform.command;
+    n->instructions_ns = c->platform.measured ? (double)(ti_clock_ns() - between) : c->platform.instruction;
     keep_planned(c, n, instructions);
     ti_sim_note_task(n, task, begin, n->application);
-    ti_sim_note_plan(c, n, task, commands.count, instructions.count);
+    ti_sim_note_plan(n, task, commands.count, instructions.count);
 }
 
 /* Whether the program gets a value, or has its initial contents copied. */

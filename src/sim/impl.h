@@ -60,8 +60,9 @@ typedef struct running {
 } running;
 
 typedef struct device {
-    int idle;    /* workers */
-    int current; /* of node.running, whose parts are being started; -1: none */
+    int idle;      /* workers */
+    int current;   /* of node.running, whose parts are being started; -1: none */
+    double copies; /* when what copies to and from its memory is free */
 } device;
 
 typedef struct node {
@@ -80,6 +81,7 @@ typedef struct node {
     uint64_t submitted[TI_CLUSTER_EVENTS], executed[TI_CLUSTER_EVENTS];
     uint64_t point, released;              /* the last task executed that is a point, and what was released */
     double application, planner, executor; /* when each thread is free */
+    double commands_ns, instructions_ns;   /* that the planner has taken for the last task, by stage */
     double *out, *in;                      /* and each port */
     device *device;
     TI_VEC(running) running;
@@ -148,7 +150,7 @@ void ti_sim_note_open(node *n, ti_recorder *recorder);
 void ti_sim_note_fini(node *n);
 /* The application thread is through with a task at `end`; the planner has planned it, of which so much was made. */
 void ti_sim_note_task(node *n, const ti_task *task, double begin, double end);
-void ti_sim_note_plan(const ti_cluster *c, node *n, const ti_task *task, size_t commands, size_t instructions);
+void ti_sim_note_plan(node *n, const ti_task *task, size_t commands, size_t instructions);
 /* Before and after the application thread is blocked. */
 void ti_sim_note_wait(const ti_cluster *c, node *n, bool was_blocked);
 /* Instructions become known, one starts, one ends. */

@@ -49,13 +49,13 @@ void ti_sim_note_task(node *n, const ti_task *task, double begin, double end)
 }
 
 /* From when the planner is free, or the task is known, to n->planner. */
-void ti_sim_note_plan(const ti_cluster *c, node *n, const ti_task *task, size_t commands, size_t instructions)
+void ti_sim_note_plan(node *n, const ti_task *task, size_t commands, size_t instructions)
 {
     if (!n->recorder) {
         return;
     }
-    double between = n->planner - c->platform.instruction;
-    ti_trace_record r = { .start = clock_of(between - c->platform.command),
+    double between = n->planner - n->instructions_ns;
+    ti_trace_record r = { .start = clock_of(between - n->commands_ns),
                           .end = clock_of(between),
                           .task = (uint32_t)task->id,
                           .number = (uint32_t)commands,

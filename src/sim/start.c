@@ -35,7 +35,13 @@ static void by_executor(ti_cluster *c, node *n, const ti_instruction *i, double 
 static void copy(ti_cluster *c, node *n, const ti_instruction *i)
 {
     double bytes = (double)ti_box_volume(&i->as.copy.box) * (double)i->as.copy.elem_size;
-    by_executor(c, n, i, c->platform.copy + bytes * c->platform.copy_byte);
+    double ns = c->platform.copy + bytes * c->platform.copy_byte;
+    if (n->system.memories > 1) { /* each device copies by itself */
+        double end = ti_sim_use(c, &n->device[i->device].copies, ns);
+        ti_sim_later(c, end, n->system.node, EVENT_DONE, i->id, TI_PATH_COPIES);
+    } else {
+        by_executor(c, n, i, ns);
+    }
 }
 
 static double kernel_ns(ti_cluster *c, const ti_instruction *i)

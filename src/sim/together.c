@@ -13,10 +13,10 @@
 typedef struct rank {
     double executor, entered; /* entered: when the last message for it came out of the network */
     double begin, end;
-    int origin;               /* the rank that its chain of events goes back to */
+    int origin; /* the rank that its chain of events goes back to */
     int to;
-    bool combines; /* what it gets */
-    double bytes;  /* that it sends */
+    bool combines;                /* what it gets */
+    double bytes;                 /* that it sends */
     double asked, answered, sent; /* of the message that it sends: when it may enter the network, and is gone */
     double heard, arrived;        /* of the one that it gets */
 } rank;

@@ -85,6 +85,14 @@ def options():
         fails("says send_overhead", "--nodes", "4", "--network", mine, *nbody)
         mine.write_text("latency = 1 us\nbandwith = 3 GB/s\n")
         fails(f"{mine}:2: there is no key 'bandwith'; did you mean bandwidth?", "--nodes", "4", "--network", mine, *nbody)
+        mine.write_text("planning = guessed\n")
+        fails(f"{mine}:1: planning is 'guessed', but must be given or measured", "--nodes", "4", "--network", mine, *nbody)
+        mine.write_text("workers = 16\nplanning = measured\n")
+        planned = rows("--nodes", "4", "--machine", mine, *nbody)[0]
+        mine.write_text("workers = 16\nplanning = given\ncommand = 1 ms\n")
+        slow = rows("--nodes", "4", "--machine", mine, *nbody)[0]
+        share = [next(p["ns"] for p in row["critical_path"] if p["name"] == "(planning)") for row in (planned, slow)]
+        expect(share[0] > 0 and share[0] != share[1] > 1e7, f"planning takes {share} on the critical path")
         mine.write_text("latency = -1 us\n")
         fails(f"{mine}:1: latency is '-1 us'", "--nodes", "4", "--network", mine, *nbody)
 
