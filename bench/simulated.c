@@ -1,6 +1,6 @@
-/* The programs of Table 3 of doi 10.1007/s10766-024-00767-y, and N-body, for simulated clusters: so many iterations of one
- * pattern on buffers of a given number of elements, whatever the number of nodes. Kernels do nothing: what they would
- * take is said to the simulator. Started by tools/figures/figures.py in dry runs. */
+/* The programs of Table 3 of doi 10.1007/s10766-024-00767-y, and N-body, for simulated clusters: so many iterations of
+ * one pattern on buffers of a given number of elements, whatever the number of nodes. Kernels do nothing: what they
+ * would take is said to the simulator. Started by tools/figures/figures.py in dry runs. */
 #include "tacit/tacit.h"
 
 #include <math.h>

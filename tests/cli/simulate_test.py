@@ -168,6 +168,8 @@ def traces():
                 expect(sum(page["sent"]) == halos * 2048 * 8, f"{name}: {sum(page['sent'])} bytes in the table of messages")
             collectives = [e for e in events["traceEvents"] if e["ph"] == "X" and e["cat"] == "collective"]
             expect(len(collectives) == row["collectives"], f"{name}: {len(collectives)} collectives, not {row['collectives']}")
+            ready = [e["args"]["ready instructions"] for e in events["traceEvents"] if e["ph"] == "C" and "ready instructions" in e["args"]]
+            expect(min(ready, default=0) >= 0 and (not ready or ready[-1] == 0), f"{name}: {ready[-5:]} instructions are ready at the end")
             flows = [e["ph"] for e in events["traceEvents"] if e["ph"] in "sf"]
             expect(flows.count("s") == flows.count("f") == len(sends), f"{name}: {flows.count('s')} and {flows.count('f')} ends of flows")
         done = run("--nodes", 3, "--trace", "here", *nbody, folder=folder)

@@ -138,8 +138,9 @@ static int parse_heat(simulate_options *o, const char *text)
     return TOOL_OK;
 }
 
-static int take_option(simulate_options *o, int c)
+static int take_option(void *user, int c)
 {
+    simulate_options *o = user;
     switch (c) {
     case 'e':
         return parse_heat(o, optarg);
@@ -174,40 +175,13 @@ static int take_option(simulate_options *o, int c)
     }
 }
 
-/* Whether the word is one of these options in full: shorter forms may be meant for the program. */
-static bool is_option(const char *word)
-{
-    for (const struct option *at = options; at->name; at++) {
-        size_t length = strlen(at->name);
-        if (at->val != 'h' && strncmp(word, "--", 2) == 0 && strncmp(word + 2, at->name, length) == 0 &&
-            (word[2 + length] == '\0' || word[2 + length] == '=')) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Options may also follow the program, before its own arguments: up to the first that is not one of these. */
-static int take_late_options(simulate_options *o, int argc, char **argv, int program)
-{
-    int status = TOOL_OK;
-    optind = program + 1;
-    while (status == TOOL_OK && optind < argc && is_option(argv[optind])) {
-        int c = getopt_long(argc, argv, "+", options, NULL);
-        status = c == '?' ? tool_wrong_option(argv, options) : take_option(o, c);
-    }
-    argv[optind - 1] = argv[program];
-    o->program = argv + optind - 1;
-    return status;
-}
-
 static int check_program(simulate_options *o, int argc, char **argv)
 {
     int program = optind;
     if (program >= argc) {
         return tool_fail(TOOL_USAGE, "no program is given; see `tacit simulate --help`");
     }
-    int status = take_late_options(o, argc, argv, program);
+    int status = tool_take_late(options, argc, argv, program, take_option, o, &o->program);
     if (status != TOOL_OK) {
         return status;
     }
