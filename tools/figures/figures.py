@@ -351,7 +351,7 @@ def figure_4_simulated(bench, output, quick):
                 figure.axes.fill_between(nodes_list, [r[1] for r in rates], [r[3] for r in rates], color=f"C{color}", alpha=0.15, linewidth=0)
         figure.axes.plot([], [], "kx:", markersize=4, linewidth=1, label="without collectives")
         figure.axes.set_xticks(nodes_list, [str(n) for n in nodes_list])
-        figure.finish(f"Communication alone, simulated, {title} (counterpart of Figure 4)", "nodes with 4 devices", "iterations per second",
+        figure.finish(f"Simulated: {title} (counterpart of Figure 4)", "nodes with 4 devices", "iterations per second",
                       log_x=True, log_y=True)
 
 
