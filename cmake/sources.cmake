@@ -110,11 +110,13 @@ set(TACIT_SOURCES
     sim/cluster.c
     sim/events.c
     sim/node.c
+    sim/note.c
     sim/path.c
     sim/platform.c
     sim/schedule.c
     sim/share.c
     sim/start.c
+    sim/together.c
     sim/wire.c
 
     run/agreement.c
@@ -129,6 +131,7 @@ set(TACIT_SOURCES
     run/scheduler.c
     run/siblings.c
     run/simulation.c
+    run/simulation_trace.c
     run/tracing.c
     run/watchdog.c
 

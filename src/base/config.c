@@ -98,7 +98,7 @@ static const row table[] = {
     TEXT(
         "TACIT_TRACE", trace, "path", "none",
         "record what every node does, and when, in PATH.NODE.tacit-trace; `tacit trace` makes a report of it. The same on "
-        "all nodes; ignored in dry runs"),
+        "all nodes; of dry runs only simulated ones are recorded"),
     TEXT("TACIT_DRY_RUN", dry_run, "NODES or NODES:NODE", "none",
          "plan as node NODE (0) of NODES, without MPI, and execute nothing; a report follows"),
     TEXT("TACIT_DRY_RUN_REPORT", dry_run_report, "path", "none", "write the report of a dry run as JSON, too"),

@@ -111,7 +111,7 @@ void ti_dry_run_note_held(ti_dry_run *run, const ti_task_graph *tasks, const ti_
 
 /* ---- a simulation besides */
 
-bool ti_dry_run_simulate(ti_dry_run *run, const tacit_config *config, const ti_system *system, ti_strbuf *why)
+bool ti_dry_run_simulate(ti_dry_run *run, const tacit_config *config, ti_system *system, ti_strbuf *why)
 {
     if (!config->simulate) {
         return true;
@@ -121,8 +121,13 @@ bool ti_dry_run_simulate(ti_dry_run *run, const tacit_config *config, const ti_s
                       "TACIT_SIMULATE is set, but TACIT_DRY_RUN is not; set it to the number of nodes to simulate");
         return false;
     }
-    run->simulation = ti_simulation_create(config->simulate, system, (uint64_t)config->run_ahead, why);
+    run->simulation = ti_simulation_create(config->simulate, system, why);
     return run->simulation != NULL;
+}
+
+bool ti_dry_run_begin(ti_dry_run *run, const tacit_config *config, const ti_system *system, ti_strbuf *why)
+{
+    return !run || !run->simulation || ti_simulation_begin(run->simulation, system, config, why);
 }
 
 void ti_dry_run_take(ti_dry_run *run, const ti_task *const *task, size_t count)

@@ -45,8 +45,10 @@ void ti_dry_run_note_time(ti_dry_run *run, const ti_task *task, ti_stage stage, 
 void ti_dry_run_note_held(ti_dry_run *run, const ti_task_graph *tasks, const ti_command_graph *commands,
                           const ti_instruction_graph *instructions);
 
-/* Where a simulation is wanted; NULL as `run` does nothing. False and a sentence if it cannot begin. */
-bool ti_dry_run_simulate(ti_dry_run *run, const tacit_config *config, const ti_system *system, ti_strbuf *why);
+/* Where a simulation is wanted; NULL as `run` does nothing. First what it simulates, of which `system` gets the number
+ * of all workers, from which horizons follow; then the cluster itself. False and a sentence if either cannot be. */
+bool ti_dry_run_simulate(ti_dry_run *run, const tacit_config *config, ti_system *system, ti_strbuf *why);
+bool ti_dry_run_begin(ti_dry_run *run, const tacit_config *config, const ti_system *system, ti_strbuf *why);
 void ti_dry_run_take(ti_dry_run *run, const ti_task *const *task, size_t count);
 void ti_dry_run_wait(ti_dry_run *run, ti_cluster_event what);
 /* Up to which point tasks are not needed any more, if execution is at `executed`. */

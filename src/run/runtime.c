@@ -294,12 +294,15 @@ static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
         return TACIT_ERROR_CONFIG;
     }
     ti_tracing_begin(&rt->trace, rt->comm, &rt->config, rt->mode, rt->agreement != NULL);
+    if (!ti_dry_run_simulate(rt->dry, &rt->config, s, why)) {
+        return TACIT_ERROR_CONFIG;
+    }
     ti_choose_horizons(s, &rt->config);
     s->record = rt->config.graph != NULL;
     bool explains = rt->config.explain && strcmp(rt->config.explain, "0") != 0 && (s->node == 0 || rt->dry);
     s->explain = explains ? ti_explain_create() : NULL;
     s->collectives = rt->config.collectives - TACIT_COLLECTIVES_OFF + TI_COLLECTIVES_OFF;
-    return ti_dry_run_simulate(rt->dry, &rt->config, s, why) ? TACIT_OK : TACIT_ERROR_CONFIG;
+    return ti_dry_run_begin(rt->dry, &rt->config, s, why) ? TACIT_OK : TACIT_ERROR_CONFIG;
 }
 
 static ti_device *create_device(ti_runtime *rt, int index)

@@ -1,6 +1,8 @@
 /* Simulated runs: see simulation.h. */
 #include "run/simulation.h"
 
+#include "run/simulation_trace.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,6 +15,7 @@ struct ti_simulation {
     ti_platform platform;
     ti_system system; /* of the simulated nodes */
     ti_cluster *cluster;
+    ti_recorder **recorder; /* of each node, or NULL: no trace is written */
 };
 
 static bool read_files(ti_platform *p, const char *files, ti_strbuf *why)
@@ -26,7 +29,7 @@ static bool read_files(ti_platform *p, const char *files, ti_strbuf *why)
     return good && ti_platform_is_complete(p, why);
 }
 
-ti_simulation *ti_simulation_create(const char *files, const ti_system *system, uint64_t run_ahead, ti_strbuf *why)
+ti_simulation *ti_simulation_create(const char *files, ti_system *system, ti_strbuf *why)
 {
     ti_simulation *s = TI_NEW(ti_simulation);
     ti_platform_init(&s->platform);
@@ -39,19 +42,33 @@ ti_simulation *ti_simulation_create(const char *files, const ti_system *system, 
         ti_simulation_destroy(s);
         return NULL;
     }
+    system->total_workers = (int64_t)s->platform.workers * system->devices * system->num_nodes;
+    return s;
+}
+
+bool ti_simulation_begin(ti_simulation *s, const ti_system *system, const tacit_config *config, ti_strbuf *why)
+{
     s->system = *system;
     s->system.workers = (int)s->platform.workers;
-    s->system.total_workers = (int64_t)s->system.workers * system->devices * system->num_nodes;
     s->system.local_nodes = 1;
-    s->cluster =
-        ti_cluster_create(&(ti_cluster_desc){ .system = &s->system, .platform = &s->platform, .run_ahead = run_ahead });
-    return s;
+    if (config->trace) {
+        s->recorder = ti_simulation_recorders_open(&s->system, config, why);
+        if (!s->recorder) {
+            return false;
+        }
+    }
+    s->cluster = ti_cluster_create(&(ti_cluster_desc){ .system = &s->system,
+                                                       .platform = &s->platform,
+                                                       .run_ahead = (uint64_t)config->run_ahead,
+                                                       .recorder = s->recorder });
+    return true;
 }
 
 void ti_simulation_destroy(ti_simulation *s)
 {
     if (s) {
         ti_cluster_destroy(s->cluster);
+        ti_simulation_recorders_close(s->recorder, s->system.num_nodes, NULL);
         ti_platform_fini(&s->platform);
         TI_DELETE(s);
     }
@@ -168,8 +185,11 @@ bool ti_simulation_report(ti_simulation *s, const char *path, ti_strbuf *why)
     ti_cluster_result r = ti_cluster_result_of(s->cluster);
     ti_strbuf text = { 0 };
     add_json(s, &r, &text);
-    bool good = true;
-    if (!path) {
+    bool good = ti_simulation_recorders_close(s->recorder, s->system.num_nodes, why);
+    s->recorder = NULL;
+    if (!good) {
+        /* what is in the files is not all */
+    } else if (!path) {
         fputs(ti_strbuf_text(&text), stderr);
     } else if (!ti_strbuf_write(&text, path)) {
         ti_strbuf_add(why, "cannot write '%s': %s; set TACIT_SIMULATE_REPORT to a path in a folder that exists", path,

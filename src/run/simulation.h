@@ -6,11 +6,15 @@
 #define TI_SIMULATION_H
 
 #include "sim/cluster.h"
+#include "tacit/tacit.h"
 
 typedef struct ti_simulation ti_simulation;
 
-/* `files` describe the network and the nodes, with colons between them. NULL and a sentence if they do not. */
-ti_simulation *ti_simulation_create(const char *files, const ti_system *system, uint64_t run_ahead, ti_strbuf *why);
+/* `files` describe the network and the nodes, with colons between them. NULL and a sentence if they do not. `system`
+ * has the number of nodes, and gets that of all their workers. */
+ti_simulation *ti_simulation_create(const char *files, ti_system *system, ti_strbuf *why);
+/* Before the first task, once `system` is complete. False and a sentence if no trace can be written. */
+bool ti_simulation_begin(ti_simulation *s, const ti_system *system, const tacit_config *config, ti_strbuf *why);
 void ti_simulation_destroy(ti_simulation *s);
 
 void ti_simulation_submit(ti_simulation *s, const ti_task *const *task, size_t count);

@@ -49,26 +49,32 @@ static void add_command(ti_recorder *recorder)
     ti_recorder_fact(recorder, "command", text + name);
 }
 
+void ti_tracing_add_facts(ti_recorder *recorder, const tacit_config *config, const char *progress, const char *network)
+{
+    char text[64];
+    ti_strbuf settings = { 0 };
+    snprintf(text, sizeof(text), "%d.%d.%d", TACIT_VERSION_MAJOR, TACIT_VERSION_MINOR, TACIT_VERSION_PATCH);
+    ti_recorder_fact(recorder, "tacit", text);
+    ti_recorder_fact(recorder, "progress", progress);
+    ti_recorder_fact(recorder, "network", network);
+    ti_config_all(config, &settings);
+    ti_recorder_fact(recorder, "settings", ti_strbuf_text(&settings));
+    ti_strbuf_fini(&settings);
+    add_command(recorder);
+}
+
 static void add_facts(ti_recorder *recorder, const ti_comm *comm, const tacit_config *config, ti_run_mode mode)
 {
     static const char *const modes[] = {
         [TI_RUN_INLINE] = "inline", [TI_RUN_SHARED] = "shared", [TI_RUN_THREAD] = "thread"
     };
     char text[FACT];
-    ti_strbuf settings = { 0 };
-    snprintf(text, sizeof(text), "%d.%d.%d", TACIT_VERSION_MAJOR, TACIT_VERSION_MINOR, TACIT_VERSION_PATCH);
-    ti_recorder_fact(recorder, "tacit", text);
-    ti_recorder_fact(recorder, "progress", modes[mode]);
-    ti_recorder_fact(recorder, "network", comm->ops->name);
+    ti_tracing_add_facts(recorder, config, modes[mode], comm->ops->name);
     ti_recorder_fact(recorder, "MPI", ti_comm_mpi_library());
     if (gethostname(text, sizeof(text)) == 0) {
         text[FACT - 1] = '\0';
         ti_recorder_fact(recorder, "machine", text);
     }
-    ti_config_all(config, &settings);
-    ti_recorder_fact(recorder, "settings", ti_strbuf_text(&settings));
-    ti_strbuf_fini(&settings);
-    add_command(recorder);
 }
 
 static void compare_clocks(const ti_tracing *t, ti_comm *comm, uint64_t patience)

@@ -21,6 +21,8 @@ typedef struct ti_tracing {
 
 /* Nothing if TACIT_TRACE is not set. False and a sentence in `why` if the file cannot be made. */
 bool ti_tracing_open(ti_tracing *tracing, const tacit_config *config, const ti_system *system, ti_strbuf *why);
+/* What a file says of the run: versions, the settings, the command; how it runs, and over which network. */
+void ti_tracing_add_facts(ti_recorder *recorder, const tacit_config *config, const char *progress, const char *network);
 /* All nodes, at the start; `has_notes`: the network's notes are open. */
 void ti_tracing_begin(ti_tracing *tracing, ti_comm *comm, const tacit_config *config, ti_run_mode mode, bool has_notes);
 /* At the end: all nodes, if the run has not failed. */

@@ -4,6 +4,7 @@
 #include "base/check.h"
 
 #include <string.h>
+#include <time.h>
 
 enum { TRIM_STEPS = 1024 };
 
@@ -29,6 +30,9 @@ ti_cluster *ti_cluster_create(const ti_cluster_desc *desc)
         n->in = TI_NEW_ARRAY(double, (size_t)c->platform.ports);
         n->out = TI_NEW_ARRAY(double, (size_t)c->platform.ports);
         n->starved = true;
+        if (desc->recorder) {
+            ti_sim_note_open(n, desc->recorder[q]);
+        }
     }
     c->pairs = c->nodes <= TI_CLUSTER_PAIRS ? TI_NEW_ARRAY(ti_cluster_pair, (size_t)c->nodes * (size_t)c->nodes) : NULL;
     c->starved = c->nodes;
@@ -41,6 +45,7 @@ static void fini_node(const ti_cluster *c, node *n)
     ti_command_graph_destroy(n->commands);
     ti_engine_fini(&n->engine);
     ti_vec_fini(&n->planned);
+    ti_sim_note_fini(n);
     ti_free(n->device, (size_t)n->system.devices * sizeof(device));
     ti_free(n->in, (size_t)c->platform.ports * sizeof(double));
     ti_free(n->out, (size_t)c->platform.ports * sizeof(double));
@@ -95,8 +100,18 @@ static void keep_planned(ti_cluster *c, node *n, ti_instruction_batch batch)
     }
     c->held += batch.count;
     c->result.held_peak = TI_MAX(c->result.held_peak, c->held);
-    n->planner = TI_MAX(n->planner, n->application) + c->platform.command + c->platform.instruction;
+    n->planner = TI_MAX(n->planner, n->application) + n->commands_ns + n->instructions_ns;
     ti_sim_later(c, n->planner, n->system.node, EVENT_PLANNED, batch.count, TI_PATH_PLANNING);
+}
+
+/* Of this thread alone, whatever else the machine does. */
+static double planning_clock(const ti_cluster *c)
+{
+    struct timespec t = { 0 };
+    if (c->platform.measured) {
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    }
+    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
 }
 
 static void plan(ti_cluster *c, node *n, const ti_task *task)
@@ -106,8 +121,17 @@ static void plan(ti_cluster *c, node *n, const ti_task *task)
         ti_command_graph_release(n->commands, n->point);
         ti_instruction_graph_release(n->instructions, n->point);
     }
-    n->application = TI_MAX(n->application, c->now) + c->platform.task;
-    keep_planned(c, n, ti_instruction_graph_add(n->instructions, ti_command_graph_add(n->commands, &task, 1)));
+    double begin = TI_MAX(n->application, c->now);
+    n->application = begin + c->platform.task;
+    double start = planning_clock(c);
+    ti_command_batch commands = ti_command_graph_add(n->commands, &task, 1);
+    double between = planning_clock(c);
+    ti_instruction_batch instructions = ti_instruction_graph_add(n->instructions, commands);
+    n->commands_ns = c->platform.measured ? between - start : c->platform.command;
+    n->instructions_ns = c->platform.measured ? planning_clock(c) - between : c->platform.instruction;
+    keep_planned(c, n, instructions);
+    ti_sim_note_task(n, task, begin, n->application);
+    ti_sim_note_plan(n, task, commands.count, instructions.count);
 }
 
 /* Whether the program gets a value, or has its initial contents copied. */
@@ -162,6 +186,7 @@ static void trim_steps(ti_cluster *c)
 
 static void planned(ti_cluster *c, node *n, uint64_t count)
 {
+    ti_sim_note_known(c, n);
     for (uint64_t k = 0; k < count; k++) {
         ti_engine_submit(&n->engine, n->planned.data[n->planned_head++]);
     }
@@ -170,16 +195,16 @@ static void planned(ti_cluster *c, node *n, uint64_t count)
         ti_vec_clear(&n->planned);
         n->planned_head = 0;
     }
-    (void)c;
 }
 
-static void part_ends(ti_cluster *c, node *n, uint64_t index)
+static void part_ends(ti_cluster *c, node *n, uint64_t what)
 {
-    running *r = &n->running.data[index];
+    running *r = &n->running.data[(uint32_t)what];
     const ti_instruction *i = ti_engine_slot_of(&n->engine, r->instruction)->instruction;
     n->device[i->device].idle++;
     n->busy--;
     n->may_start = true;
+    ti_sim_note_part_end(c, n, i, r->to_end - 1, (int)(what >> TI_WORKER_SHIFT));
     if (--r->to_end == 0) {
         r->instruction = 0;
         ti_sim_complete(c, n, i->id);
@@ -214,6 +239,12 @@ static void change(ti_cluster *c, node *n, const ti_event *event, uint64_t token
         break;
     case EVENT_DONE:
         ti_sim_complete(c, n, event->what);
+        break;
+    case EVENT_MEET:
+        ti_sim_meet(c, event->what);
+        break;
+    case EVENT_STEPPED:
+        tell(c, n, event->what);
         break;
     case EVENT_SENT:
     case EVENT_ENTERS:

@@ -12,13 +12,15 @@
 #include "ir/task.h"
 #include "sim/path.h"
 #include "sim/platform.h"
+#include "trace/recorder.h"
 
 typedef struct ti_cluster ti_cluster;
 
 typedef struct ti_cluster_desc {
     const ti_system *system; /* of any node; has their number */
     const ti_platform *platform;
-    uint64_t run_ahead; /* horizons and epochs that a program may be ahead */
+    uint64_t run_ahead;     /* horizons and epochs that a program may be ahead */
+    ti_recorder **recorder; /* of each node, or NULL: no trace */
 } ti_cluster_desc;
 
 ti_cluster *ti_cluster_create(const ti_cluster_desc *desc);

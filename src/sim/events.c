@@ -1,6 +1,7 @@
 /* Events in the order of their times: see events.h. */
 #include "sim/events.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct ti_moment moment;
@@ -78,6 +79,11 @@ bool ti_events_pop(ti_events *events, ti_event *out)
         drop_moment(events);
     }
     return true;
+}
+
+double ti_events_next(const ti_events *events)
+{
+    return events->heap.count > 0 ? events->heap.data[0].time : (double)INFINITY;
 }
 
 void ti_events_fini(ti_events *events)

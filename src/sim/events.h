@@ -32,6 +32,8 @@ typedef struct ti_events {
 
 void ti_events_push(ti_events *events, const ti_event *event);
 bool ti_events_pop(ti_events *events, ti_event *out);
+/* When the next event is; infinite if there is none. */
+double ti_events_next(const ti_events *events);
 void ti_events_fini(ti_events *events);
 
 #endif

@@ -11,13 +11,16 @@
 #include "sim/events.h"
 
 /* EVENT_APPLICATION: the application thread goes on. EVENT_PLANNED: `what` instructions have been planned.
- * EVENT_PART: a worker ends its part of an instruction. EVENT_DONE: an instruction is complete. The others concern
- * the message `what`: sim/wire.c; what concerns messages comes last. */
+ * EVENT_MEET: all ranks of a collective that begin a step now have said so. EVENT_STEPPED: one is through with steps.
+ * EVENT_PART: a worker (TI_WORKER_SHIFT) ends its part of an instruction. EVENT_DONE: an instruction is complete. The
+ * others concern the message `what`: sim/wire.c; what concerns messages comes last. */
 typedef enum event_kind {
     EVENT_APPLICATION,
     EVENT_PLANNED,
     EVENT_PART,
     EVENT_DONE,
+    EVENT_MEET,
+    EVENT_STEPPED,
     EVENT_SENT,
     EVENT_ENTERS,
     EVENT_ASKS,
@@ -25,6 +28,8 @@ typedef enum event_kind {
     EVENT_ARRIVED,
     EVENT_RECEIVED
 } event_kind;
+
+enum { TI_WORKER_SHIFT = 32 };
 
 /* What a message is to its two sides: an instruction, or the step of a collective. */
 #define TI_OF_COLLECTIVE ((uint64_t)1 << 63)
@@ -55,8 +60,9 @@ typedef struct running {
 } running;
 
 typedef struct device {
-    int idle;    /* workers */
-    int current; /* of node.running, whose parts are being started; -1: none */
+    int idle;      /* workers */
+    int current;   /* of node.running, whose parts are being started; -1: none */
+    double copies; /* when what copies to and from its memory is free */
 } device;
 
 typedef struct node {
@@ -75,6 +81,7 @@ typedef struct node {
     uint64_t submitted[TI_CLUSTER_EVENTS], executed[TI_CLUSTER_EVENTS];
     uint64_t point, released;              /* the last task executed that is a point, and what was released */
     double application, planner, executor; /* when each thread is free */
+    double commands_ns, instructions_ns;   /* that the planner has taken for the last task, by stage */
     double *out, *in;                      /* and each port */
     device *device;
     TI_VEC(running) running;
@@ -87,14 +94,25 @@ typedef struct node {
     uint64_t waiting; /* receives and collectives under way */
     double noted;     /* until when `use` says what happened */
     double use[TI_USES];
+    ti_recorder *recorder; /* or NULL: no trace */
+    uint64_t *began;       /* traced: when each worker began its part; 0: it is idle */
+    uint64_t blocked_since, window_since;
 } node;
 
 /* Of one group of a collective; the same for all its nodes. */
 typedef struct known_schedule {
     uint64_t serial; /* of the collective; 0: a barrier */
     int first;       /* node of the group */
+    int stride;      /* and from one node to the next */
     int users;       /* nodes that are in it */
     ti_schedule schedule;
+    struct {
+        uint64_t sequence;
+        bool apart;      /* of this sequence number: its ranks do not begin at the same time */
+        int step, count; /* ranks that begin this step now */
+        uint32_t *share; /* of each rank: index + 1 */
+        ti_chain *chain;
+    } meeting;
     double *between; /* bytes by (from, to) of an all-to-all, or NULL */
     struct known_schedule *next;
 } known_schedule;
@@ -127,7 +145,24 @@ struct ti_cluster {
     uint64_t held;
 };
 
-/* Time and ends: sim/node.c. Calls go from the last of these groups to the first: cluster.c calls all.
+/* Records of a trace: sim/note.c. Nothing where none is written. Calls go from the last of these groups to the first:
+ * cluster.c calls all. */
+void ti_sim_note_open(node *n, ti_recorder *recorder);
+void ti_sim_note_fini(node *n);
+/* The application thread is through with a task at `end`; the planner has planned it, of which so much was made. */
+void ti_sim_note_task(node *n, const ti_task *task, double begin, double end);
+void ti_sim_note_plan(node *n, const ti_task *task, size_t commands, size_t instructions);
+/* Before and after the application thread is blocked. */
+void ti_sim_note_wait(const ti_cluster *c, node *n, bool was_blocked);
+/* Instructions become known, one starts, one ends. */
+void ti_sim_note_known(const ti_cluster *c, node *n);
+void ti_sim_note_start(const ti_cluster *c, node *n, const ti_instruction *i);
+void ti_sim_note_end(const ti_cluster *c, node *n, const ti_instruction *i);
+/* A worker of this device begins a part of an instruction, and ends it. Returns the worker. */
+int ti_sim_note_part(const ti_cluster *c, node *n, int device);
+void ti_sim_note_part_end(const ti_cluster *c, node *n, const ti_instruction *i, int part, int worker);
+
+/* Time and ends: sim/node.c.
  * An event for later; until then the chain of events spends its time in `slot`. */
 void ti_sim_later(ti_cluster *c, double time, int at, event_kind kind, uint64_t what, int slot);
 /* This thread of a node is used for `ns` from now on, or from when it is free. Returns the end. */
@@ -136,6 +171,12 @@ double ti_sim_use(const ti_cluster *c, double *free_at, double ns);
 void ti_sim_go_on(ti_cluster *c, node *n);
 /* An instruction is complete now. */
 void ti_sim_complete(ti_cluster *c, node *n, uint64_t instruction);
+
+/* Steps that all ranks begin now, taken at once: sim/together.c. `first` is the share of any. Fills in when each is
+ * through and which rank's chain of events led to that, and returns the next step; nothing if that is the same. */
+int ti_sim_step_together(ti_cluster *c, const share *first, double *end, int *origin);
+/* A port passes this message from `time` on, or from when one is free; returns the beginning. */
+double ti_sim_pass(const ti_platform *p, double *ports, double time, double bytes);
 
 /* Messages: sim/wire.c. */
 void ti_sim_send(ti_cluster *c, int from, int to, uint64_t key, double bytes, uint64_t sender);
@@ -147,6 +188,7 @@ uint64_t ti_sim_wire_event(ti_cluster *c, const ti_event *event);
 void ti_sim_collective(ti_cluster *c, node *n, const ti_instruction *instruction);
 void ti_sim_barrier(ti_cluster *c, node *n, const ti_instruction *instruction);
 void ti_sim_part_done(ti_cluster *c, node *n, uint64_t token);
+void ti_sim_meet(ti_cluster *c, uint64_t meeting);
 void ti_sim_free_schedules(ti_cluster *c);
 
 /* Start what can start on this node: sim/start.c. */

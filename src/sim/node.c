@@ -25,7 +25,9 @@ static bool may_go_on(const ti_cluster *c, const node *n)
 
 void ti_sim_go_on(ti_cluster *c, node *n)
 {
+    bool was_blocked = n->blocked;
     n->blocked = !may_go_on(c, n);
+    ti_sim_note_wait(c, n, was_blocked);
     if (!n->blocked) {
         ti_sim_later(c, TI_MAX(n->application, c->now), n->system.node, EVENT_APPLICATION, 0, TI_PATH_PLANNING);
     }
@@ -45,6 +47,7 @@ static void done(node *n, const ti_instruction *i)
 void ti_sim_complete(ti_cluster *c, node *n, uint64_t instruction)
 {
     const ti_instruction *i = ti_engine_slot_of(&n->engine, instruction)->instruction;
+    ti_sim_note_end(c, n, i);
     done(n, i);
     ti_engine_complete(&n->engine, instruction);
     c->held--;

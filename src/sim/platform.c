@@ -159,10 +159,23 @@ static bool set_algorithm(ti_platform *p, const char *value, ti_strbuf *why)
     return p->algorithm < TI_ALGORITHMS;
 }
 
+static bool set_planning(ti_platform *p, const char *value, ti_strbuf *why)
+{
+    p->measured = strcmp(value, "measured") == 0;
+    if (!p->measured && strcmp(value, "given") != 0) {
+        ti_strbuf_add(why, "planning is '%s', but must be given or measured", value);
+        return false;
+    }
+    return true;
+}
+
 static bool set(ti_platform *p, const char *name, const char *value, ti_strbuf *why)
 {
     if (strcmp(name, "algorithm") == 0) {
         return set_algorithm(p, value, why);
+    }
+    if (strcmp(name, "planning") == 0) {
+        return set_planning(p, value, why);
     }
     if (strncmp(name, "kernel ", 7) == 0) {
         if (!set_kernel(p, name + 7, value)) {

@@ -33,6 +33,7 @@ typedef struct ti_platform {
     double copy, copy_byte;            /* a copy in memory */
     double combine_byte;               /* of reductions */
     double task, command, instruction; /* planning of one task by each stage */
+    bool measured;                     /* the last two: what they take here */
     TI_VEC(ti_platform_kernel) kernels;
     uint64_t given; /* which keys some file had; platform.c */
 } ti_platform;

@@ -4,7 +4,7 @@
 #include "base/check.h"
 #include "grid/region.h"
 
-enum { KEEP = 512, STEP_BITS = 12, NODE_BITS = 20 };
+enum { KEEP = 512, STEP_BITS = 12, NODE_BITS = 20, FEWEST = 4 };
 #define OF_BARRIER ((uint64_t)1 << 62)
 
 /* ---- schedules */
@@ -91,6 +91,7 @@ static known_schedule *find_schedule(ti_cluster *c, const ti_collective *what, i
         k = TI_NEW(known_schedule);
         k->serial = serial;
         k->first = first;
+        k->stride = what && what->members ? what->stride : 1;
         k->next = (known_schedule *)(uintptr_t)*at;
         *at = (uintptr_t)k;
         c->known++;
@@ -104,6 +105,10 @@ static void free_schedule(known_schedule *k)
 {
     if (k->between) {
         ti_free(k->between, (size_t)k->schedule.ranks * (size_t)k->schedule.ranks * sizeof(double));
+    }
+    if (k->meeting.share) {
+        ti_free(k->meeting.share, (size_t)k->schedule.ranks * sizeof(uint32_t));
+        ti_free(k->meeting.chain, (size_t)k->schedule.ranks * sizeof(ti_chain));
     }
     ti_schedule_fini(&k->schedule);
     TI_DELETE(k);
@@ -163,23 +168,118 @@ static void end_share(ti_cluster *c, node *n, share *s)
     ti_sim_complete(c, n, instruction);
 }
 
-static void advance(ti_cluster *c, node *n, size_t index)
+static void take_step(ti_cluster *c, const node *n, size_t index)
 {
     share *s = &n->share.data[index];
     int me = n->system.node;
-    while (s->pending == 0 && s->step < ti_schedule_steps(&s->known->schedule)) {
-        ti_schedule_step(&s->known->schedule, s->rank, s->step, &c->ops);
-        s->pending = (int)c->ops.count;
-        for (size_t i = 0; i < c->ops.count; i++) {
-            const ti_schedule_op *op = &c->ops.data[i];
-            int peer = node_of(s, op->peer);
-            if (op->send) {
-                ti_sim_send(c, me, peer, key_of(s, me), op->bytes, TI_OF_COLLECTIVE | index);
-            } else {
-                ti_sim_receive(c, me, key_of(s, peer), TI_OF_COLLECTIVE | index, op->combines);
-            }
+    ti_schedule_step(&s->known->schedule, s->rank, s->step, &c->ops);
+    s->pending = (int)c->ops.count;
+    for (size_t i = 0; i < c->ops.count; i++) {
+        const ti_schedule_op *op = &c->ops.data[i];
+        int peer = node_of(s, op->peer);
+        if (op->send) {
+            ti_sim_send(c, me, peer, key_of(s, me), op->bytes, TI_OF_COLLECTIVE | index);
+        } else {
+            ti_sim_receive(c, me, key_of(s, peer), TI_OF_COLLECTIVE | index, op->combines);
         }
-        s->step++;
+    }
+    s->step++;
+}
+
+/* ---- steps of all ranks at once */
+
+/* Whether the rank waits for all others that begin the same step now. */
+static bool join(ti_cluster *c, const share *s, size_t index)
+{
+    known_schedule *k = s->known;
+    int ranks = k->schedule.ranks, first = k->meeting.count;
+    if (ranks < FEWEST || !k->serial || ti_schedule_steps(&k->schedule) < ranks - 1) { /* few steps: not worth it */
+        return false;
+    }
+    if (!first && k->meeting.sequence != s->sequence) {
+        k->meeting.sequence = s->sequence;
+        k->meeting.apart = false;
+    }
+    if (k->meeting.sequence != s->sequence || k->meeting.apart || (first && k->meeting.step != s->step)) {
+        return false;
+    }
+    if (!k->meeting.share) {
+        k->meeting.share = TI_NEW_ARRAY(uint32_t, (size_t)ranks);
+        k->meeting.chain = TI_NEW_ARRAY(ti_chain, (size_t)ranks);
+    }
+    k->meeting.share[s->rank] = (uint32_t)index + 1;
+    k->meeting.chain[s->rank] = ti_paths_extend(&c->paths, c->chain, c->chain.slot, 0);
+    k->meeting.step = s->step;
+    if (k->meeting.count++ == 0) {
+        ti_sim_later(c, c->now, node_of(s, s->rank), EVENT_MEET, (uintptr_t)k, c->chain.slot);
+    }
+    return true;
+}
+
+/* When each rank is through, and which one led to that. False: events must do it. */
+static bool step_together(ti_cluster *c, known_schedule *k, const share *first)
+{
+    size_t ranks = (size_t)k->schedule.ranks;
+    double *end = TI_NEW_ARRAY(double, ranks);
+    int *origin = TI_NEW_ARRAY(int, ranks);
+    int before = first->step, next = ti_sim_step_together(c, first, end, origin);
+    for (int r = 0; r < (int)ranks && next > before; r++) {
+        node *n = &c->node[node_of(first, r)];
+        size_t index = k->meeting.share[r] - 1;
+        n->share.data[index].step = next;
+        n->share.data[index].pending = 1;
+        c->chain = k->meeting.chain[origin[r]];
+        ti_sim_later(c, end[r], n->system.node, EVENT_STEPPED, TI_OF_COLLECTIVE | index, TI_PATH_MESSAGES);
+    }
+    ti_free(end, ranks * sizeof(double));
+    ti_free(origin, ranks * sizeof(int));
+    return next > before;
+}
+
+static void step_apart(ti_cluster *c, node *n, size_t index)
+{
+    share *s = &n->share.data[index];
+    take_step(c, n, index);
+    if (s->pending == 0) { /* it has nothing to do in this one */
+        s->pending = 1;
+        ti_sim_later(c, c->now, n->system.node, EVENT_STEPPED, TI_OF_COLLECTIVE | index, c->chain.slot);
+    }
+}
+
+void ti_sim_meet(ti_cluster *c, uint64_t meeting)
+{
+    known_schedule *k = (known_schedule *)(uintptr_t)meeting;
+    ti_chain chain = c->chain;
+    int any = 0;
+    while (!k->meeting.share[any]) {
+        any++;
+    }
+    share of_any = { .first_node = k->first, .stride = k->stride };
+    const share *first = &c->node[node_of(&of_any, any)].share.data[k->meeting.share[any] - 1];
+    bool all = k->meeting.count == k->schedule.ranks, stepped = all && step_together(c, k, first);
+    k->meeting.apart = !all;
+    k->meeting.count = 0;
+    for (int r = 0; r < k->schedule.ranks; r++) {
+        if (k->meeting.share[r]) {
+            c->chain = k->meeting.chain[r];
+            if (!stepped) {
+                step_apart(c, &c->node[node_of(&of_any, r)], k->meeting.share[r] - 1);
+            }
+            ti_paths_drop(&c->paths, k->meeting.chain[r]);
+            k->meeting.share[r] = 0;
+        }
+    }
+    c->chain = chain;
+}
+
+static void advance(ti_cluster *c, node *n, size_t index)
+{
+    share *s = &n->share.data[index];
+    while (s->pending == 0 && s->step < ti_schedule_steps(&s->known->schedule)) {
+        if (join(c, s, index)) {
+            return;
+        }
+        take_step(c, n, index);
     }
     if (s->pending == 0) {
         end_share(c, n, s);

@@ -35,7 +35,13 @@ static void by_executor(ti_cluster *c, node *n, const ti_instruction *i, double 
 static void copy(ti_cluster *c, node *n, const ti_instruction *i)
 {
     double bytes = (double)ti_box_volume(&i->as.copy.box) * (double)i->as.copy.elem_size;
-    by_executor(c, n, i, c->platform.copy + bytes * c->platform.copy_byte);
+    double ns = c->platform.copy + bytes * c->platform.copy_byte;
+    if (n->system.memories > 1) { /* each device copies by itself */
+        double end = ti_sim_use(c, &n->device[i->device].copies, ns);
+        ti_sim_later(c, end, n->system.node, EVENT_DONE, i->id, TI_PATH_COPIES);
+    } else {
+        by_executor(c, n, i, ns);
+    }
 }
 
 static double kernel_ns(ti_cluster *c, const ti_instruction *i)
@@ -129,6 +135,7 @@ static bool take_kernel(ti_cluster *c, node *n, int d)
                                         .part_ns = c->platform.start + compute / parts,
                                         .slot = ti_paths_slot(&c->paths, i->task->shape->name) };
     n->device[d].current = index;
+    ti_sim_note_start(c, n, i);
     return true;
 }
 
@@ -139,7 +146,9 @@ static void pump_device(ti_cluster *c, node *n, int d)
         running *r = &n->running.data[dev->current];
         dev->idle--;
         n->busy++;
-        ti_sim_later(c, c->now + r->part_ns, n->system.node, EVENT_PART, (uint64_t)dev->current, r->slot);
+        uint64_t worker = (uint64_t)ti_sim_note_part(c, n, d);
+        ti_sim_later(c, c->now + r->part_ns, n->system.node, EVENT_PART,
+                     worker << TI_WORKER_SHIFT | (uint64_t)dev->current, r->slot);
         if (--r->to_start == 0) {
             dev->current = -1;
         }
@@ -150,6 +159,7 @@ void ti_sim_pump(ti_cluster *c, node *n)
 {
     n->may_start = false;
     for (const ti_engine_slot *slot; (slot = ti_engine_next(&n->engine));) {
+        ti_sim_note_start(c, n, slot->instruction);
         start(c, n, slot->instruction);
     }
     for (int d = 0; d < n->system.devices; d++) {

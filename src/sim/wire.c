@@ -40,27 +40,10 @@ static void free_if_over(ti_cluster *c, uint32_t index)
     }
 }
 
-static double *soonest(double *port, double ports)
-{
-    double *best = port;
-    for (int i = 1; i < (int)ports; i++) {
-        best = port[i] < *best ? &port[i] : best;
-    }
-    return best;
-}
-
-/* Occupy a port from `time` on, or from when one is free; returns the beginning. */
-static double pass(const ti_cluster *c, double *ports, double time, double bytes)
-{
-    double *port = soonest(ports, c->platform.ports), begin = TI_MAX(time, *port);
-    *port = begin + TI_MAX(c->platform.gap, bytes * c->platform.byte_time);
-    return begin;
-}
-
 static void enter(ti_cluster *c, uint32_t index, double time)
 {
     const wire *w = &c->wires.data[index];
-    double begin = pass(c, c->node[w->from].out, time, w->bytes);
+    double begin = ti_sim_pass(&c->platform, c->node[w->from].out, time, w->bytes);
     ti_sim_later(c, begin + w->bytes * c->platform.byte_time, w->from, EVENT_SENT, index, TI_PATH_MESSAGES);
     ti_sim_later(c, begin + c->platform.latency, w->to, EVENT_ENTERS, index, TI_PATH_MESSAGES);
 }
@@ -142,7 +125,8 @@ uint64_t ti_sim_wire_event(ti_cluster *c, const ti_event *event)
     case EVENT_SENT:
         return sent(c, index);
     case EVENT_ENTERS:
-        ready = pass(c, c->node[w->to].in, c->now, w->bytes) + TI_MAX(w->bytes - 1, 0) * c->platform.byte_time;
+        ready = ti_sim_pass(&c->platform, c->node[w->to].in, c->now, w->bytes) +
+                TI_MAX(w->bytes - 1, 0) * c->platform.byte_time;
         ti_sim_later(c, ready, w->to, EVENT_ARRIVED, index, TI_PATH_MESSAGES);
         break;
     case EVENT_ASKS:
@@ -166,6 +150,8 @@ uint64_t ti_sim_wire_event(ti_cluster *c, const ti_event *event)
     case EVENT_PLANNED:
     case EVENT_PART:
     case EVENT_DONE:
+    case EVENT_MEET:
+    case EVENT_STEPPED:
         TI_UNREACHABLE();
     }
     return 0;

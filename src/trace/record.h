@@ -136,7 +136,7 @@ typedef struct ti_trace_clock {
 } ti_trace_clock;
 
 typedef struct ti_trace_end {
-    uint64_t time, records, dropped;
+    uint64_t time, records, dropped; /* time 0: simulated */
 } ti_trace_end;
 
 #endif

@@ -25,6 +25,7 @@ struct ti_recorder {
     int rings;
     ti_trace_ring *ring;
     uint64_t records;
+    bool given; /* the start: times are not those of this machine's clock */
     ti_lock writing;
     TI_VEC(char *) names;
     ti_map name_index; /* hash of the text to index, plus one */
@@ -166,6 +167,7 @@ ti_recorder *ti_recorder_create(const ti_recorder_desc *desc, ti_strbuf *why)
     r->path = ti_strdup(path.text);
     ti_strbuf_fini(&path);
     r->rings = desc->rings;
+    r->given = desc->start != 0;
     r->ring = ti_alloc_aligned(sizeof(ti_trace_ring) * (size_t)desc->rings);
     write_header(r, desc);
     if (desc->threaded) {
@@ -189,7 +191,7 @@ bool ti_recorder_destroy(ti_recorder *r, ti_strbuf *why)
         pthread_join(r->thread, NULL);
     }
     ti_recorder_flush(r);
-    ti_trace_end end = { ti_clock_ns(), r->records, ti_recorder_dropped(r) };
+    ti_trace_end end = { r->given ? 0 : ti_clock_ns(), r->records, ti_recorder_dropped(r) };
     write_block(r, TI_BLOCK_END, 0, &end, sizeof(end));
     int failed = close(r->file) != 0 && !r->error ? errno : r->error;
     if (failed && why) {

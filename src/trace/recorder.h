@@ -17,7 +17,7 @@ typedef struct ti_recorder_desc {
     int rings;       /* TI_TRACE_WORKER and one per worker */
     size_t capacity; /* records of each, a power of two; 0: what usually suffices */
     bool threaded;
-    uint64_t start; /* 0: now */
+    uint64_t start; /* 0: now; else no time comes from this machine's clock */
 } ti_recorder_desc;
 
 /* NULL and a sentence in `why` if the file cannot be made. */

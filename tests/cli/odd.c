@@ -1,9 +1,10 @@
-/* A program for trouble_test.py, odd in the way that its first argument names.
+/* A program for trouble_test.py and simulate_test.py, odd in the way that its first argument names.
  *
  *   names                   its task and its buffer have names that are no UTF-8
  *   exit STATUS | host-exit STATUS   its kernel, or that of a host task, calls exit on the last node
  *   fork                    its kernel forks, and the child calls exit
- *   host SECONDS            it does nothing for a while after a fence */
+ *   host SECONDS            it does nothing for a while after a fence
+ *   wide TASKS              so many tasks do not depend on each other */
 #include "tacit/tacit.h"
 
 #include <stdio.h>
@@ -62,13 +63,15 @@ int main(int argc, char **argv)
         .name = names ? "b\xff\xe2\x82" : "b", .range = TACIT_RANGE(SIZE), .elem_size = sizeof(int), .init = zeros
     };
     CHECK(tacit_buffer_create(ctx, &desc, &b));
-    for (int i = 0; i < 3; i++) {
+    bool wide = strcmp(way, "wide") == 0 && argc > 2;
+    for (int i = 0; i < (wide ? atoi(argv[2]) : 3); i++) {
         const tacit_task task = { .name = names ? "t\xe4sk" : "task",
                                   .range = TACIT_RANGE(SIZE),
                                   .kernel = { .host = count },
                                   .on = strcmp(way, "host-exit") == 0 ? TACIT_ON_HOST : TACIT_ON_DEVICES,
                                   TACIT_ARGS(args),
-                                  .access = { tacit_update(b, tacit_one_to_one()) } };
+                                  .access = { wide ? tacit_read(b, tacit_one_to_one())
+                                                   : tacit_update(b, tacit_one_to_one()) } };
         CHECK(tacit_submit(ctx, &task));
     }
     if (strcmp(way, "host") == 0 && argc > 2) {

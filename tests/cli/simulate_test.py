@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`tacit simulate`: examples on clusters that are not there, its options, its files, and what it says when something is wrong.
 
-Usage: simulate_test.py PATH-OF-TACIT FOLDER-OF-EXAMPLES FOLDER-OF-PLATFORMS"""
+Usage: simulate_test.py PATH-OF-TACIT FOLDER-OF-EXAMPLES FOLDER-OF-PLATFORMS PATH-OF-ODD"""
 import json
 import os
 import pathlib
@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 tacit, examples, platforms = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve(), pathlib.Path(sys.argv[3])
+odd = os.path.abspath(sys.argv[4])
 failures = []
 
 
@@ -19,13 +20,14 @@ def expect(good, what):
         failures.append(what)
 
 
-def run(*arguments, folder=None):
+def run(*arguments, folder=None, **settings):
     environment = {k: v for k, v in os.environ.items() if not k.startswith("TACIT_")} | {"ASAN_OPTIONS": "detect_leaks=0"}
+    environment.update({"TACIT_" + k: v for k, v in settings.items()})
     return subprocess.run([tacit, "simulate", *map(str, arguments)], capture_output=True, text=True, timeout=300, env=environment, cwd=folder)
 
 
-def rows(*arguments):
-    done = run("--json", *arguments)
+def rows(*arguments, **settings):
+    done = run("--json", *arguments, **settings)
     expect(done.returncode == 0, f"{arguments}: {done.stderr}")
     return json.loads(done.stdout)["rows"] if done.returncode == 0 else []
 
@@ -83,8 +85,98 @@ def options():
         fails("says send_overhead", "--nodes", "4", "--network", mine, *nbody)
         mine.write_text("latency = 1 us\nbandwith = 3 GB/s\n")
         fails(f"{mine}:2: there is no key 'bandwith'; did you mean bandwidth?", "--nodes", "4", "--network", mine, *nbody)
+        mine.write_text("planning = guessed\n")
+        fails(f"{mine}:1: planning is 'guessed', but must be given or measured", "--nodes", "4", "--network", mine, *nbody)
+        mine.write_text("workers = 16\nplanning = measured\n")
+        planned = rows("--nodes", "4", "--machine", mine, *nbody)[0]
+        mine.write_text("workers = 16\nplanning = given\ncommand = 1 ms\n")
+        slow = rows("--nodes", "4", "--machine", mine, *nbody)[0]
+        share = [next(p["ns"] for p in row["critical_path"] if p["name"] == "(planning)") for row in (planned, slow)]
+        expect(share[0] > 0 and share[0] != share[1] > 1e7, f"planning takes {share} on the critical path")
         mine.write_text("latency = -1 us\n")
         fails(f"{mine}:1: latency is '-1 us'", "--nodes", "4", "--network", mine, *nbody)
+
+
+def this_machine():
+    """Where horizons fall follows from the simulated workers, not from those of the machine that simulates."""
+    files = f"{platforms.resolve() / 'hdr.txt'}:{platforms.resolve() / 'cores-16.txt'}"
+
+    def simulated(**settings):
+        with tempfile.TemporaryDirectory() as folder:
+            settings |= {"DRY_RUN": "1", "SIMULATE": files, "SIMULATE_REPORT": f"{folder}/report"}
+            environment = {k: v for k, v in os.environ.items() if not k.startswith("TACIT_")} | {"ASAN_OPTIONS": "detect_leaks=0"}
+            environment.update({"TACIT_" + k: v for k, v in settings.items()})
+            done = subprocess.run([odd, "wide", "4000"], capture_output=True, text=True, timeout=300, env=environment)
+            expect(done.returncode == 0, done.stderr)
+            return json.loads(pathlib.Path(folder, "report").read_text())
+
+    one, seven = (simulated(WORKERS=workers) for workers in ("1", "7"))
+    expect(one == seven, f"on machines with one and with seven workers: {one} and {seven}")
+    expect(simulated(HORIZON_FRONT="224")["instructions"] > one["instructions"], "horizons do not depend on the front")
+
+
+def rings():
+    """Nodes that go around together take what the formula says, whether their steps are taken at once or (parts of unequal length)
+    begin at different times."""
+    with tempfile.TemporaryDirectory() as folder:
+        mine = pathlib.Path(folder, "mine")
+        mine.write_text("latency = 2 us\nsend_overhead = 0.5 us\nreceive_overhead = 0.25 us\ngap = 0.1 us\nbandwidth = 1 GB/s\n"
+                        "eager = 1 MiB\nalgorithm = ring\n")
+        for nodes, barrier in ((8, 3), (3, 2), (16, 4)):  # three nodes take every message by itself
+            row = rows("--nodes", nodes, "--network", mine, examples / "nbody", "--plummer", 6144, "--steps", 10)[0]
+            part, gathers = 6144 // nodes * 24, row["collectives"] // nodes
+            expect(row["messages"] == gathers * nodes * (nodes - 1) + nodes * barrier, f"{nodes} nodes: {row['messages']} messages")
+            expect(row["bytes"] == gathers * nodes * (nodes - 1) * part, f"{nodes} nodes: {row['bytes']} bytes")
+            said = gathers * (nodes - 1) * (500 + 2000 + part - 1 + 250) + barrier * (500 + 2000 + 250)
+            taken = next(p["ns"] for p in row["critical_path"] if p["name"] == "(messages)")
+            expect(abs(taken - said) <= 1, f"{nodes} nodes: messages take {taken}, not {said}")
+        equal, unequal = (rows("--nodes", 8, "--network", mine, examples / "nbody", "--plummer", n, "--steps", 10)[0]["ns"]
+                          for n in (6144, 6149))
+        expect(equal < unequal < 1.02 * equal, f"equal parts {equal}, unequal ones {unequal}")
+
+
+def report_of(prefix):
+    script = re.findall(r"<script\b[^>]*>(.*?)</script>", pathlib.Path(f"{prefix}.html").read_text(), re.S)[0]
+    return json.loads(script), json.loads(pathlib.Path(f"{prefix}.json").read_text())
+
+
+def traces():
+    """The report of a simulated run says what the table says, and is the same every time, on every machine."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, nodes, program in (("wave", 4, [*wave, "--steps", 8]), ("nbody", 5, nbody)):
+            prefix, again = pathlib.Path(folder, name), pathlib.Path(folder, name + "2")
+            row = rows("--nodes", f"2,{nodes}", "--trace", prefix, *program)[1]
+            expect(rows("--nodes", nodes, "--trace", again, *program, WORKERS="3"), f"{name}: no second simulation")
+            left = sorted(path.name for path in pathlib.Path(folder).glob(f"{name}*.*") if path.suffix not in (".json", ".html"))
+            expect(not left, f"{name}: {left} are left")
+            for suffix in (".json", ".html"):
+                same = pathlib.Path(f"{prefix}{suffix}").read_bytes() == pathlib.Path(f"{again}{suffix}").read_bytes()
+                expect(same, f"{name}{suffix} is not the same when simulated again")
+            page, events = report_of(prefix)
+            expect(page["nodes"] == nodes and page["dropped"] == 0 and page["network"] == "simulated", f"{name}: {page['nodes']} nodes")
+            expect(abs(page["ns"] - row["ns"]) <= 1, f"{name}: {page['ns']} ns in the report, {row['ns']} in the table")
+            workers, busy = sum(n["workers"] for n in page["node"]), sum(n["spent"][0] for n in page["node"])
+            expect(abs(busy / workers / page["ns"] - row["kernels"]) < 1e-3, f"{name}: kernels take {busy / workers / page['ns']}, {row}")
+            for q, node in enumerate(page["node"]):
+                length = node["workers"] * (node["end"] - node["begin"])
+                expect(node["complete"] and abs(sum(node["spent"]) - length) <= length // 1000, f"{name}: node {q} spent {node['spent']} of {length}")
+            sends = [e for e in events["traceEvents"] if e["ph"] == "X" and e["cat"] == "send"]
+            if name == "wave":
+                halos = 2 * (nodes - 1) * 8
+                expect(len(sends) == halos < row["messages"], f"{name}: {len(sends)} sends, not {halos}")
+                expect(sum(e["args"]["bytes"] for e in sends) == halos * 2048 * 8, f"{name}: bytes of sends")
+                expect(sum(page["sent"]) == halos * 2048 * 8, f"{name}: {sum(page['sent'])} bytes in the table of messages")
+            collectives = [e for e in events["traceEvents"] if e["ph"] == "X" and e["cat"] == "collective"]
+            expect(len(collectives) == row["collectives"], f"{name}: {len(collectives)} collectives, not {row['collectives']}")
+            ready = [e["args"]["ready instructions"] for e in events["traceEvents"] if e["ph"] == "C" and "ready instructions" in e["args"]]
+            expect(min(ready, default=0) >= 0 and (not ready or ready[-1] == 0), f"{name}: {ready[-5:]} instructions are ready at the end")
+            flows = [e["ph"] for e in events["traceEvents"] if e["ph"] in "sf"]
+            expect(flows.count("s") == flows.count("f") == len(sends), f"{name}: {flows.count('s')} and {flows.count('f')} ends of flows")
+        done = run("--nodes", 3, "--trace", "here", *nbody, folder=folder)
+        expect("simulated: 3 nodes" in done.stdout and "here.html" in done.stdout, done.stdout)
+        expect("  kernels " in done.stdout and "  first: " in done.stdout, done.stdout)
+        fails("cannot write", "--nodes", 2, "--trace", "/nowhere/at/all", *nbody)
+    fails("--heat1d writes no trace", "--heat1d", "50,5", "--trace", "x", status=2)
 
 
 def heat():
@@ -130,6 +222,9 @@ def errors():
 scaling()
 networks()
 options()
+this_machine()
+rings()
+traces()
 heat()
 errors()
 print("\n".join(failures + [f"simulate: {len(failures)} failures"]))

@@ -66,6 +66,22 @@ class Bench:
             return json.loads(report.read_text())
 
 
+    def simulate(self, nodes, network, machine, environment, *program):
+        """What `tacit simulate` says of a program of bench/simulated.c or an example; the files are texts."""
+        with tempfile.TemporaryDirectory() as folder:
+            files = [pathlib.Path(folder) / name for name in ("network", "machine")]
+            for file, text in zip(files, (network, machine)):
+                file.write_text(text)
+            command = [self.build / "bin" / "tacit", "simulate", "--json", "--nodes", ",".join(map(str, nodes)), "--network", files[0],
+                       "--machine", files[1], *program]
+            print("figures: simulate", nodes, " ".join(map(str, program)), environment, file=sys.stderr, flush=True)
+            done = subprocess.run([str(c) for c in command], check=True, stdout=subprocess.PIPE, env={**os.environ, **environment})
+            return json.loads(done.stdout)["rows"]
+
+    def platform(self, name):
+        return (self.build / "share" / "tacit" / "platforms" / f"{name}.txt").read_text()
+
+
 class Figure:
     """One figure: its rows as CSV, its curves as SVG."""
 
@@ -282,6 +298,111 @@ def figure_4_counts(bench, output, quick):
     figure.finish("Messages and collectives of a node per task (counts to Figure 4)", "nodes", "operations per task", log_x=True, log_y=True)
 
 
+# ---------------------------------------------------------------- simulated clusters
+
+
+# Four V100 per node as devices with one worker and a memory each. Assumed: 8 us until a copy starts, 12 GB/s of PCIe.
+GPU_NODE = """workers = 1
+start = 5 us
+copy = 8 us
+copy_bandwidth = 12 GB/s
+task = 300 ns
+command = 200 ns
+instruction = 300 ns
+"""
+COPIES_PER_MESSAGE = 4 * 8  # us: one to each device
+RSIM_ITEM = "200 ns"  # 2 ms per step on one GPU
+PLACES = [0.75, 1, 1.25, 1.75, 2.5]  # times the latency: how far apart the nodes are that one gets
+
+
+def microseconds(network, key):
+    line = next(l for l in network.splitlines() if l.split("=")[0].strip() == key)
+    value, unit = line.split("=")[1].split()
+    return float(value) * {"us": 1, "ns": 1e-3}[unit]
+
+
+def figure_4_simulated(bench, output, quick):
+    """Figure 4 on the number of nodes that the paper had. A simulation has no scatter: quartiles are over latencies."""
+    nodes_list = [4, 16] if quick else [4, 16, 64, 256]
+    edr = bench.platform("edr-2")
+    latency = microseconds(edr, "latency")
+    for name, title in [("small", "8 B per node, or pair of nodes"), ("large", "4 MiB in all")]:
+        figure = Figure(output, f"simulated-fig4-{name}", ["pattern", "collectives", "nodes", "least", "first_quartile", "median",
+                                                           "third_quartile", "most"])
+        for color, pattern in enumerate(TABLE_3 + ["nbody"]):
+            for mode in ["off", "lookahead"]:
+                rates = []
+                for nodes in nodes_list:
+                    small = nodes * nodes if pattern in ("all-to-all", "stencil") else nodes
+                    iterations = 3 if quick else 5 if nodes < 256 else 3
+
+                    def ns(factor, count):
+                        return bench.simulate([nodes], edr + f"latency = {factor * latency} us\n", GPU_NODE + "item = 0 ns\n",
+                                              {"TACIT_COLLECTIVES": mode, "TACIT_HOST_DEVICES": "4:discrete"},
+                                              bench.build / "libexec" / "tacit-simulated", pattern,
+                                              small if name == "small" else 1 << 19, 8, count)[0]["ns"]
+
+                    # The first pair of tasks finds its data where it is.
+                    times = sorted(ns(factor, iterations) - ns(factor, 1) for factor in PLACES)
+                    tasks = (iterations - 1) * (1 if pattern in ("gather-scatter", "gather-broadcast", "nbody") else 2)
+                    rates.append([1e9 * tasks / t for t in reversed(times)])
+                    figure.add(pattern, mode, nodes, *rates[-1])
+                style = "o-" if mode == "lookahead" else "x:"
+                figure.axes.plot(nodes_list, [r[2] for r in rates], style, markersize=4, linewidth=1, color=f"C{color}",
+                                 label=pattern if mode == "lookahead" else None)
+                figure.axes.fill_between(nodes_list, [r[1] for r in rates], [r[3] for r in rates], color=f"C{color}", alpha=0.15, linewidth=0)
+        figure.axes.plot([], [], "kx:", markersize=4, linewidth=1, label="without collectives")
+        figure.axes.set_xticks(nodes_list, [str(n) for n in nodes_list])
+        figure.finish(f"Simulated: {title} (counterpart of Figure 4)", "nodes with 4 devices", "iterations per second",
+                      log_x=True, log_y=True)
+
+
+def figure_5_simulated(bench, output, quick):
+    """Strong scaling of 20 steps of N-body with 1 048 576 bodies, on nodes with up to four GPUs."""
+    figure = Figure(output, "simulated-fig5", ["mode", "gpus", "ms", "speed_up"])
+    edr = bench.platform("edr-2")
+    overhead = microseconds(edr, "receive_overhead")
+    each = edr + f"receive_overhead = {overhead + COPIES_PER_MESSAGE} us\n"
+    gpus_list = [1, 4, 16] if quick else [1, 2, 4, 8, 16, 32, 64, 128, 256]
+    first = None
+    for mode, network, text, style in [("lookahead", edr, "collectives", "o-"), ("off", edr, "messages", "x--"),
+                                       ("off", each, "messages, a copy to each device for each", "^:")]:
+        speed = []
+        for gpus in gpus_list:
+            devices, nodes = min(gpus, 4), max(gpus // 4, 1)
+            # 20 operations for each of a million bodies, at half of 7 Tflop/s.
+            row = bench.simulate([nodes], network, GPU_NODE + "kernel kick = 6 us\nkernel drift = 0.05 ns\n",
+                                 {"TACIT_COLLECTIVES": mode, "TACIT_HOST_DEVICES": f"{devices}:discrete"},
+                                 bench.build / "libexec" / "tacit-simulated", "nbody", 1 << 20, 24, 20)[0]
+            first = first or row["ns"]
+            speed.append(first / row["ns"])
+            figure.add(text, gpus, 1e-6 * row["ns"], speed[-1])
+        figure.axes.plot(gpus_list, speed, style, markersize=4, label=text)
+    figure.axes.plot(gpus_list, gpus_list, "k-", linewidth=0.5, label="linear")
+    figure.axes.set_xticks(gpus_list, [str(n) for n in gpus_list])
+    figure.finish("20 steps of N-body, 1 048 576 bodies, simulated (counterpart of Figure 5)", "GPUs, four per node", "speed-up",
+                  log_x=True, log_y=True)
+
+
+def figure_11_simulated(bench, output, quick):
+    """Strong scaling of rsim: planning takes what it takes here, the rest is simulated."""
+    figure = Figure(output, "simulated-rsim", ["step", "gpus", "ms", "speed_up", "planning"])
+    gpus_list = [1, 4] if quick else [1, 2, 4, 8, 16, 32]
+    for step in ["2", "none"]:
+        settings = {"TACIT_HORIZON_STEP": "2"} if step == "2" else {"TACIT_HORIZON_STEP": "1000000", "TACIT_HORIZON_FRONT": "100000000"}
+        rows = [bench.simulate([gpus], bench.platform("edr-2"), GPU_NODE + f"kernel spread = {RSIM_ITEM}\nplanning = measured\n",
+                               {"TACIT_COLLECTIVES": "off", **settings}, bench.build / "bin" / "rsim",
+                               "--steps", 100 if quick else 600, "--detail", 8, "--read-all")[0] for gpus in gpus_list]
+        speed = [rows[0]["ns"] / row["ns"] for row in rows]
+        for gpus, row, up in zip(gpus_list, rows, speed):
+            figure.add(step, gpus, 1e-6 * row["ns"], up, row["waiting_planning"])
+        figure.axes.plot(gpus_list, speed, "o-", markersize=4, label=label(step))
+    figure.axes.plot(gpus_list, gpus_list, "k-", linewidth=0.5, label="linear")
+    figure.axes.set_xticks(gpus_list, [str(n) for n in gpus_list])
+    figure.finish("rsim, 10 000 triangles, 600 steps, simulated (counterpart of Figure 11)", "GPUs, one per node", "speed-up",
+                  log_x=True, log_y=True)
+
+
 # ---------------------------------------------------------------- programs by hand
 
 
@@ -312,8 +433,8 @@ def table_simulated(bench, output, quick):
 
 
 FIGURES = {"fig5": figure_5, "fig6": figure_6, "fig7": figure_7, "fig9": figure_9, "fig10": figure_10, "rsim": figure_11,
-           "fig3": figure_3, "fig4": figure_4, "counts": figure_4_counts, "peers": figure_peers,
-           "simulated": table_simulated}
+           "fig3": figure_3, "fig4": figure_4, "counts": figure_4_counts, "simulated4": figure_4_simulated, "simulated5": figure_5_simulated,
+           "simulated-rsim": figure_11_simulated, "peers": figure_peers, "simulated": table_simulated}
 
 
 def main():

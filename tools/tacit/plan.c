@@ -265,31 +265,27 @@ void tool_plan_fini(tool_plan *plan)
 
 /* ---------------------------------------------------------------- options */
 
-/* The list may also follow the program, before its own arguments. */
-static int take_late_counts(plan_options *o)
+static const struct option options[] = {
+    { "nodes", required_argument, NULL, 'n' },
+    { "json", no_argument, NULL, 'j' },
+    { "help", no_argument, NULL, 'h' },
+    { NULL, 0, NULL, 0 },
+};
+
+static int take_option(void *user, int c)
 {
-    char *const *after = o->program + 1;
-    int used = 0, status = TOOL_OK;
-    if (after[0] && strcmp(after[0], "--nodes") == 0 && after[1]) {
-        status = tool_parse_counts(&o->nodes, after[1], MOST_NODES, "--nodes");
-        used = 2;
-    } else if (after[0] && strncmp(after[0], "--nodes=", 8) == 0) {
-        status = tool_parse_counts(&o->nodes, after[0] + 8, MOST_NODES, "--nodes");
-        used = 1;
-    }
-    if (used) {
-        o->program[used] = o->program[0];
-        o->program += used;
-    }
-    return status;
+    plan_options *o = user;
+    o->json |= c == 'j';
+    return c == 'n' ? tool_parse_counts(&o->nodes, optarg, MOST_NODES, "--nodes") : c == 'j' ? TOOL_OK : TOOL_USAGE;
 }
 
-static int check_program(plan_options *o)
+static int check_program(plan_options *o, int argc, char **argv)
 {
-    if (!*o->program) {
+    int program = optind;
+    if (program >= argc) {
         return tool_fail(TOOL_USAGE, "no program is given; see `tacit plan --help`");
     }
-    int status = take_late_counts(o);
+    int status = tool_take_late(options, argc, argv, program, take_option, o, &o->program);
     if (status != TOOL_OK) {
         return status;
     }
@@ -302,12 +298,6 @@ static int check_program(plan_options *o)
 
 int tool_plan_command(int argc, char **argv)
 {
-    static const struct option options[] = {
-        { "nodes", required_argument, NULL, 'n' },
-        { "json", no_argument, NULL, 'j' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
-    };
     plan_options o = { .nodes = { { 4, 16, 64, 256, 1024 }, 5 } };
     char name[] = "tacit plan";
     argv[0] = name; /* for the messages of getopt */
@@ -317,13 +307,9 @@ int tool_plan_command(int argc, char **argv)
             fputs(usage, stdout);
             return TOOL_OK;
         }
-        o.json |= c == 'j';
-        status = c == 'n'   ? tool_parse_counts(&o.nodes, optarg, MOST_NODES, "--nodes")
-                 : c == 'j' ? TOOL_OK
-                            : tool_wrong_option(argv, options);
+        status = c == '?' ? tool_wrong_option(argv, options) : take_option(&o, c);
     }
-    o.program = argv + optind;
-    status = status == TOOL_OK ? check_program(&o) : status;
+    status = status == TOOL_OK ? check_program(&o, argc, argv) : status;
     if (status == TOOL_OK) {
         status = run(&o);
     }

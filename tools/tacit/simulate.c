@@ -28,6 +28,8 @@ static const char usage[] =
     "  --calibrate-kernels[=FILE]  first run PROGRAM on one node of this machine and measure the time per item of its kernels, by name of\n"
     "                       task; to FILE, too, if it is given\n"
     "  --kernels FILE       such a file, of an earlier run; --kernel counts more\n"
+    "  --trace PREFIX       of the last number of nodes also what `tacit trace` writes of a run: PREFIX.html, a page for the browser,\n"
+    "                       and PREFIX.json for ui.perfetto.dev; doc/tracing.md says how to read them\n"
     "  --json               the same as JSON\n"
     "  --heat1d N,M         no PROGRAM, but M steps of the heat equation on N points, on one number of nodes, with --threads LIST for\n"
     "                       each node, --latency TIME of messages without overheads, --item TIME for one point on one thread, and\n"
@@ -41,7 +43,7 @@ static const char usage[] =
     "\n"
     "Columns: simulated time; speed-up and efficiency against the first row; what all workers do, in percent of their time: kernels,\n"
     "waiting for messages, for plans, because the program must not run further ahead, or with nothing to do; messages and bytes of all\n"
-    "nodes. Below: the critical path of the largest number of nodes, by task.\n";
+    "nodes. Below: the critical path of the last number of nodes, by task.\n";
 
 /* ---------------------------------------------------------------- rows */
 
@@ -90,13 +92,18 @@ static int run(simulate_options *o)
     int status = simulate_folder(folder, sizeof(folder));
     status = status == TOOL_OK && o->measures ? measure_kernels(o, folder) : status;
     for (size_t i = 0; i < o->nodes.count && status == TOOL_OK; i++) {
-        status = simulate_once(o, folder, o->nodes.number[i], &row[i]);
+        bool traced = o->trace && i + 1 == o->nodes.count;
+        status = traced ? simulate_traced(o, folder, o->nodes.number[i], &row[i])
+                        : simulate_once(o, folder, o->nodes.number[i], &row[i]);
     }
     simulate_clean(folder);
     if (status == TOOL_OK && o->json) {
         status = tool_json_simulations(row, o->nodes.count);
     } else if (status == TOOL_OK) {
         print_rows(row, o->nodes.count);
+    }
+    if (status == TOOL_OK && o->trace) {
+        status = simulate_report_trace(o);
     }
     for (size_t i = 0; i < o->nodes.count; i++) {
         if (row[i].path) {
@@ -131,6 +138,7 @@ static const struct option options[] = {
     { "latency", required_argument, NULL, 'l' },
     { "item", required_argument, NULL, 'i' },
     { "window", required_argument, NULL, 'b' },
+    { "trace", required_argument, NULL, 'T' },
     { "json", no_argument, NULL, 'j' },
     { "calibrate", no_argument, NULL, 'c' },
     { "calibrate-kernels", optional_argument, NULL, 'r' },
@@ -154,8 +162,9 @@ static int parse_heat(simulate_options *o, const char *text)
     return TOOL_OK;
 }
 
-static int take_option(simulate_options *o, int c)
+static int take_option(void *user, int c)
 {
+    simulate_options *o = user;
     switch (c) {
     case 'e':
         return parse_heat(o, optarg);
@@ -189,6 +198,9 @@ static int take_option(simulate_options *o, int c)
     case 'c':
         o->calibrates = true;
         return TOOL_OK;
+    case 'T':
+        o->trace = optarg;
+        return TOOL_OK;
     case 'j':
         o->json = true;
         return TOOL_OK;
@@ -197,40 +209,13 @@ static int take_option(simulate_options *o, int c)
     }
 }
 
-/* Whether the word is one of these options in full: shorter forms may be meant for the program. */
-static bool is_option(const char *word)
-{
-    for (const struct option *at = options; at->name; at++) {
-        size_t length = strlen(at->name);
-        if (at->val != 'h' && strncmp(word, "--", 2) == 0 && strncmp(word + 2, at->name, length) == 0 &&
-            (word[2 + length] == '\0' || word[2 + length] == '=')) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Options may also follow the program, before its own arguments: up to the first that is not one of these. */
-static int take_late_options(simulate_options *o, int argc, char **argv, int program)
-{
-    int status = TOOL_OK;
-    optind = program + 1;
-    while (status == TOOL_OK && optind < argc && is_option(argv[optind])) {
-        int c = getopt_long(argc, argv, "+", options, NULL);
-        status = c == '?' ? tool_wrong_option(argv, options) : take_option(o, c);
-    }
-    argv[optind - 1] = argv[program];
-    o->program = argv + optind - 1;
-    return status;
-}
-
 static int check_program(simulate_options *o, int argc, char **argv)
 {
     int program = optind;
     if (program >= argc) {
         return tool_fail(TOOL_USAGE, "no program is given; see `tacit simulate --help`");
     }
-    int status = take_late_options(o, argc, argv, program);
+    int status = tool_take_late(options, argc, argv, program, take_option, o, &o->program);
     if (status != TOOL_OK) {
         return status;
     }
@@ -245,6 +230,14 @@ static int calibrate(int count, char **file)
 {
     return count > 1 ? tool_fail(TOOL_USAGE, "--calibrate takes one file and no program; leave out '%s'", file[1])
                      : simulate_calibrate(count ? file[0] : NULL);
+}
+
+static int heat(simulate_options *o, int argc, char **argv)
+{
+    if (optind < argc) {
+        return tool_fail(TOOL_USAGE, "--heat1d needs no program; leave out '%s'", argv[optind]);
+    }
+    return o->trace ? tool_fail(TOOL_USAGE, "--heat1d writes no trace; leave out --trace") : simulate_heat1d(o);
 }
 
 int tool_simulate(int argc, char **argv)
@@ -268,8 +261,7 @@ int tool_simulate(int argc, char **argv)
     if (status == TOOL_OK && o.calibrates) {
         status = calibrate(argc - optind, argv + optind);
     } else if (status == TOOL_OK && o.points) {
-        status = optind < argc ? tool_fail(TOOL_USAGE, "--heat1d needs no program; leave out '%s'", argv[optind])
-                               : simulate_heat1d(&o);
+        status = heat(&o, argc, argv);
     } else if (status == TOOL_OK) {
         status = check_program(&o, argc, argv);
         o.nodes = o.nodes.count ? o.nodes : (tool_counts){ { 1, 4, 16, 64 }, 4 };

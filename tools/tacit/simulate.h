@@ -12,6 +12,7 @@ typedef struct simulate_options {
     bool measures;           /* kernels are */
     const char *measured_to; /* and written to a file, or NULL */
     bool json, calibrates;
+    const char *trace; /* where the records of the last simulation go, or NULL */
     char **program;
     char *path;
     /* --heat1d */
@@ -25,6 +26,9 @@ char *simulate_platform(const char *name);
 /* Simulate the program on so many nodes; temporary files lie in `folder`. TOOL_OK, or an exit status after a
  * sentence. */
 int simulate_once(const simulate_options *o, const char *folder, long nodes, tool_simulation *out);
+/* The same, with records for --trace; and the report of these, after which they are gone. */
+int simulate_traced(const simulate_options *o, const char *folder, long nodes, tool_simulation *out);
+int simulate_report_trace(const simulate_options *o);
 /* A folder for temporary files, which simulate_clean removes. */
 int simulate_folder(char *folder, size_t size);
 void simulate_clean(const char *folder);

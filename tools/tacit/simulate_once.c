@@ -83,6 +83,36 @@ int simulate_once(const simulate_options *o, const char *folder, long nodes, too
     return status;
 }
 
+int simulate_traced(const simulate_options *o, const char *folder, long nodes, tool_simulation *out)
+{
+    char prefix[PATH_MAX], explain[PATH_MAX + 16];
+    int status = tool_trace_prefix(o->trace, prefix);
+    if (status != TOOL_OK) {
+        return status;
+    }
+    tool_trace_remove(prefix);
+    snprintf(explain, sizeof(explain), "%s.explain", prefix);
+    setenv("TACIT_TRACE", prefix, 1);
+    setenv("TACIT_EXPLAIN", explain, 1);
+    status = simulate_once(o, folder, nodes, out);
+    if (status != TOOL_OK) {
+        tool_trace_remove(prefix);
+    }
+    return status;
+}
+
+int simulate_report_trace(const simulate_options *o)
+{
+    char prefix[PATH_MAX];
+    int status = tool_trace_prefix(o->trace, prefix);
+    if (status == TOOL_OK) {
+        fputs(o->json ? "" : "\n", stdout);
+        status = tool_trace_report(prefix, o->json ? NULL : "simulated");
+        tool_trace_remove(prefix);
+    }
+    return status;
+}
+
 int simulate_folder(char *folder, size_t size)
 {
     snprintf(folder, size, "/tmp/tacit-simulate-XXXXXX");

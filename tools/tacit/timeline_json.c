@@ -1,8 +1,8 @@
 /* The trace in the format of chrome://tracing and ui.perfetto.dev: see timeline.h.
  *
  * A node is a process, a lane a thread. Spans are complete events, messages have flows from the send to the receive,
- * and two counters per node say how many bytes of its messages are on their way, and how many kernels are ready and
- * wait for a worker. Times are microseconds. */
+ * and two counters per node say how many bytes of its messages are on their way, and how many instructions are ready
+ * and have not started. Times are microseconds. */
 #include "timeline.h"
 
 #include "tacit/tacit.h"
@@ -120,6 +120,13 @@ static void add_stretch(changes *list, int64_t begin, int64_t end, int64_t by)
     }
 }
 
+/* Records of kernels say it; what else became ready by the end of another instruction did so at that time. */
+static int64_t ready_since(const tl_node *node, const tl_event *e)
+{
+    const tl_event *by = tl_is_kernel(e->kind) ? NULL : timeline_instruction(node, e->by);
+    return by ? TI_MIN(by->end, e->start) : e->ready;
+}
+
 /* A message is on its way from its send to the end of its receive; the sends of a node are its own counter. */
 static void write_counters(writer *w, uint32_t q, changes *flight)
 {
@@ -127,12 +134,12 @@ static void write_counters(writer *w, uint32_t q, changes *flight)
     changes ready = { 0 };
     for (size_t i = 0; i < node->event.count; i++) {
         const tl_event *e = &node->event.data[i];
-        if (tl_is_kernel(e->kind)) {
-            add_stretch(&ready, e->ready, e->start, 1);
+        if (tl_is_instruction(e->kind)) {
+            add_stretch(&ready, ready_since(node, e), e->start, 1);
         }
     }
     write_counter(w, q, "bytes in flight", flight);
-    write_counter(w, q, "ready kernels", &ready);
+    write_counter(w, q, "ready instructions", &ready);
 }
 
 static changes *collect_flights(const timeline *t)

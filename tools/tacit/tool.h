@@ -7,6 +7,7 @@
 #ifndef TOOL_H
 #define TOOL_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -40,6 +41,12 @@ int tool_plan_command(int argc, char **argv);
 int tool_simulate(int argc, char **argv);
 int tool_explain(int argc, char **argv);
 int tool_trace(int argc, char **argv);
+/* PREFIX.html and PREFIX.json of the records that lie at a prefix, and unless `command` is NULL what it prints. */
+int tool_trace_report(const char *prefix, const char *command);
+/* Files of an earlier run, which must not be taken for this one's. */
+void tool_trace_remove(const char *prefix);
+/* An absolute path, since the program may go elsewhere. */
+int tool_trace_prefix(const char *output, char prefix[PATH_MAX]);
 int tool_settings(int argc, char **argv); /* tacit help settings */
 
 /* Replaces this process; returns an exit status if that failed or `dry` is set. */
@@ -89,6 +96,12 @@ typedef struct tool_counts {
 int tool_parse_counts(tool_counts *out, const char *list, long most, const char *option);
 /* A number of nodes, from 1 on. TOOL_OK, or TOOL_USAGE after a sentence. */
 int tool_parse_nodes(const char *text, int *out);
+/* Options of the tool may also follow the program, argv[program], before its own arguments: up to the first word that
+ * is none of these in full (shorter forms may be meant for the program). Each goes to `take`, with optarg set, until
+ * that is not TOOL_OK; `out` is where the program is then, its arguments behind it. */
+struct option;
+int tool_take_late(const struct option *options, int argc, char **argv, int program,
+                   int (*take)(void *user, int option), void *user, char ***out);
 void tool_print_settings(void);
 /* The name that a word was meant to be: of list elements 0, 1 ... until NULL; NULL if it is near to none. */
 typedef const char *tool_name_at(const void *list, size_t index);

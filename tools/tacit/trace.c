@@ -82,10 +82,10 @@ static void say_what_is_missing(const timeline *t)
     }
 }
 
-static void print_summary(const timeline *t, const char *prefix)
+static void print_summary(const timeline *t, const char *prefix, const char *command)
 {
     ti_strbuf text = { 0 };
-    ti_strbuf_add(&text, "tacit trace: %d node%s, %.3g s, %llu records\n", t->nodes, t->nodes == 1 ? "" : "s",
+    ti_strbuf_add(&text, "%s: %d node%s, %.3g s, %llu records\n", command, t->nodes, t->nodes == 1 ? "" : "s",
                   (double)t->end / 1e9, (unsigned long long)t->records);
     timeline_summary(t, &text);
     ti_strbuf_add(&text, "  first: ");
@@ -116,7 +116,7 @@ static int write_report(timeline *t, const char *prefix)
     return status;
 }
 
-static int report(const char *prefix)
+int tool_trace_report(const char *prefix, const char *command)
 {
     timeline t = { 0 };
     ti_strbuf why = { 0 };
@@ -133,8 +133,8 @@ static int report(const char *prefix)
     tool_progress("tacit trace: %llu records, writing the report", (unsigned long long)t.records);
     int status = write_report(&t, prefix);
     tool_progress_end();
-    if (status == TOOL_OK) {
-        print_summary(&t, prefix);
+    if (status == TOOL_OK && command) {
+        print_summary(&t, prefix, command);
     }
     timeline_fini(&t);
     return status;
@@ -143,7 +143,7 @@ static int report(const char *prefix)
 /* ---- the run */
 
 /* Files of an earlier run must not be taken for this one's; the next node that is not there ends them. */
-static void remove_records(const char *prefix)
+void tool_trace_remove(const char *prefix)
 {
     ti_strbuf path = { 0 };
     int q = 0;
@@ -157,11 +157,9 @@ static void remove_records(const char *prefix)
     ti_strbuf_fini(&path);
 }
 
-/* An absolute path, since the program may go elsewhere. */
-static int find_prefix(const trace_options *o, char prefix[PATH_MAX])
+int tool_trace_prefix(const char *output, char prefix[PATH_MAX])
 {
-    char here[PATH_MAX], *name = basename(o->request.program[0]);
-    const char *output = o->output ? o->output : name;
+    char here[PATH_MAX];
     if (output[0] == '/') {
         snprintf(prefix, PATH_MAX, "%s", output);
         return TOOL_OK;
@@ -203,12 +201,12 @@ static void say_how_far(void *user)
 static int run(const trace_options *o)
 {
     char prefix[PATH_MAX], explain[PATH_MAX + 16];
-    int how = 0, status = find_prefix(o, prefix);
+    int how = 0, status = tool_trace_prefix(o->output ? o->output : basename(o->request.program[0]), prefix);
     if (status != TOOL_OK) {
         return status;
     }
     tool_catch_signals();
-    remove_records(prefix);
+    tool_trace_remove(prefix);
     snprintf(explain, sizeof(explain), "%s.explain", prefix);
     setenv("TACIT_TRACE", prefix, 1);
     if (!o->no_explain) {
@@ -225,11 +223,11 @@ static int run(const trace_options *o)
         if (how) {
             tool_fail(0, "%s ended with status %d", o->request.program[0], how);
         }
-        status = report(prefix);
+        status = tool_trace_report(prefix, "tacit trace");
         status = how ? how : status;
     }
     if (!o->keep) {
-        remove_records(prefix);
+        tool_trace_remove(prefix);
     }
     return status;
 }
@@ -263,7 +261,7 @@ int tool_trace(int argc, char **argv)
     o.request.program = argv + optind;
     if (o.report) {
         return *o.request.program ? tool_fail(TOOL_USAGE, "--report runs nothing, so it takes no program")
-                                  : report(o.report);
+                                  : tool_trace_report(o.report, "tacit trace");
     }
     return *o.request.program ? run(&o) : tool_fail(TOOL_USAGE, "no program is given; see `tacit trace --help`");
 }
