@@ -49,9 +49,9 @@ static void potrf(const tacit_launch *k)
     int info;
     dpotrf_("U", &a.rows, a.at, &a.ld, &info, 1);
     if (info)
-        tacit_kernel_fail(k,
-                          "the matrix is not positive definite: tile (%zu, %zu) has no factor, row %zu of the matrix",
-                          args->k, args->k, args->k * args->tile + (size_t)info);
+        tacit_kernel_fail(
+            k, "the matrix is not positive definite: tile (%zu, %zu) has no factor, from row %zu of the matrix on",
+            args->k, args->k, args->k * args->tile + (size_t)info);
 }
 
 /* Views: a tile below the diagonal, and the factor on the diagonal: A := A L^-T. */
