@@ -1,7 +1,7 @@
 /* examples/cholesky.c: the Cholesky factorisation A = L L' of a symmetric positive definite matrix, in tiles.
  *
- * A program of many small tasks that are placed, rather than of a few that are split: each changes one tile, and runs on
- * the node that owns it. In step k
+ * A program of many small tasks that are placed, rather than of a few that are split: each changes one tile, and runs
+ * on the node that owns it. In step k
  *
  *   potrf   factorises the tile (k, k) on the diagonal;
  *   trsm    solves for the tiles (m, k) below it;
@@ -9,12 +9,12 @@
  *
  * The program says these four in the order of the sequential algorithm, and nothing else: which task waits for which,
  * and which tile travels to which nodes, follows from what they read and change. Tasks of several steps run at the same
- * time; their priorities prefer those that most others wait for. The algorithm is algorithm 1 of Denis,
- * Jeannot, Swartvagher, Thibault: Using Dynamic Broadcasts to improve Task-Based Runtime Performances, Euro-Par 2020.
+ * time; their priorities prefer those that most others wait for. The algorithm is algorithm 1 of Denis, Jeannot,
+ * Swartvagher, Thibault: Using Dynamic Broadcasts to improve Task-Based Runtime Performances, Euro-Par 2020.
  *
- * Only tiles on and below the diagonal exist. The kernels are those of BLAS and LAPACK, of which each call is one thread:
- * the workers of a node are the threads. A matrix that is not positive definite is found by potrf, which fails the run
- * with a sentence that names the tile. */
+ * Only tiles on and below the diagonal exist. The kernels are those of BLAS and LAPACK, of which each call is one
+ * thread: the workers of a node are the threads. A matrix that is not positive definite is found by potrf, which fails
+ * the run with a sentence that names the tile. */
 #include <cblas.h>
 #include <float.h>
 #include <math.h>

@@ -6,8 +6,8 @@
  *   right   solves for the tiles (k, n) of U on its right, and below for the tiles (m, k) of L;
  *   gemm    changes each tile (m, n) by the product of the two.
  *
- * So what getrf leaves is wanted in one row and one column of the nodes, what solves leave in one column or one row. L,
- * whose diagonal is 1, and U take the place of A. Without exchanging rows the factors of most matrices are useless; of
+ * So what getrf leaves is wanted in one row and one column of the nodes, a tile of L in one row, a tile of U in one
+ * column. L, whose diagonal is 1, and U take the place of A. Without exchanging rows the factors of most matrices are useless; of
  * those whose diagonal outweighs the rest of each row they are not. A pivot that is 0 fails the run. */
 #include <cblas.h>
 #include <float.h>
@@ -23,7 +23,7 @@ struct lu {
 
 /* ---------------------------------------------------------------- kernels */
 
-/* An element of a matrix whose diagonal is larger than the sum of all others of its row. `size` is the number of rows. */
+/* An element of a matrix whose diagonal outweighs the rest of each row. `size` is the number of rows. */
 static double element(const void *size, size_t i, size_t j)
 {
     return tiles_random(3, i, j) + (i == j ? (double)*(const size_t *)size : 0);

@@ -1,10 +1,10 @@
 /* examples/summa.c: the product of two matrices in tiles, C = A B, each tile placed on its owner.
  *
  * In step k every tile C(i, j) gets A(i, k) B(k, j) added, by a task on the node that owns C(i, j). So the tiles of
- * column k of A go to the nodes of their rows, and those of row k of B to the nodes of their columns: broadcasts to some
- * of the nodes, that are nowhere in the program. Steps do not wait for each other: tiles travel while earlier products
- * are computed. The algorithm is that of van de Geijn, Watts: SUMMA: Scalable Universal Matrix Multiplication Algorithm,
- * 1997. matmul.c computes the same by tasks that are split over the nodes, in a few lines. */
+ * column k of A go to the nodes of their rows, and those of row k of B to the nodes of their columns: broadcasts to
+ * some of the nodes, that are nowhere in the program. Steps do not wait for each other: tiles travel while earlier
+ * products are computed. The algorithm is that of van de Geijn, Watts: SUMMA: Scalable Universal Matrix Multiplication
+ * Algorithm, 1997. matmul.c computes the same by tasks that are split over the nodes, in a few lines. */
 #include <cblas.h>
 #include <float.h>
 #include <stdlib.h>
