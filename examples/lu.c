@@ -7,8 +7,8 @@
  *   gemm    changes each tile (m, n) by the product of the two.
  *
  * So what getrf leaves is wanted in one row and one column of the nodes, a tile of L in one row, a tile of U in one
- * column. L, whose diagonal is 1, and U take the place of A. Without exchanging rows the factors of most matrices are useless; of
- * those whose diagonal outweighs the rest of each row they are not. A pivot that is 0 fails the run. */
+ * column. L, whose diagonal is 1, and U take the place of A. Without exchanging rows the factors of most matrices are
+ * useless; of those whose diagonal outweighs the rest of each row they are not. A pivot that is 0 fails the run. */
 #include <cblas.h>
 #include <float.h>
 #include <stdlib.h>
