@@ -126,6 +126,7 @@ struct tiled tiles_create(tacit_context *ctx, const struct tiles_options *o, con
                           .block = { o->tile, o->tile } },
     };
     CHECK(tacit_buffer_create(ctx, &desc, &a.buffer));
+    CHECK(tacit_host_object_create(ctx, &a.terminal));
     return a;
 }
 
@@ -274,6 +275,7 @@ void tiles_progress(tacit_context *ctx, const struct tiles_options *o, const str
         TACIT_ARGS(p),
         .place = tacit_place_owner(0),
         .access = { tiles_read(a, i, j) },
+        .host_object = { a->terminal }, /* lines of one node come in the order of steps */
     };
     CHECK(tacit_submit(ctx, &show_it));
 }

@@ -40,6 +40,7 @@ struct tiled {
     tacit_buffer *buffer;
     size_t size, tile; /* rows and columns of the matrix, and of a tile */
     size_t count;      /* of tiles in a row or column; those at the end may be smaller */
+    tacit_host_object *terminal;
 };
 
 struct tiled tiles_create(tacit_context *ctx, const struct tiles_options *o, const char *name);
