@@ -17,6 +17,7 @@ struct tiles {
     size_t n, tile, count; /* of a row of tiles */
     int grid[2];           /* tiles are dealt out to so many nodes */
     struct peer time;
+    double processor_begin;
 };
 
 /* Reads the command line, and lets the BLAS use one thread; ends the process with a sentence if that is nonsense. */
