@@ -1,5 +1,6 @@
 # What tacit links with: threads, the mathematics library, hwloc, and MPI if there is one (target `tacit_needs`). The tool and the
 # benchmarks write JSON with jansson.
+# Examples and benchmarks may use a BLAS with cblas.h (target `tacit_blas`, if there is one) and LAPACK (`tacit_lapack`).
 # Sets TACIT_WITH_MPI, TACIT_MPI_NAME, TACIT_MPI_MODULE and TACIT_MPI_KIND (openmpi, mpich, other or none). Nothing is ever downloaded.
 
 find_package(PkgConfig REQUIRED)
@@ -72,4 +73,25 @@ endif()
 if(TACIT_WITH_MPI)
     target_link_libraries(tacit_needs INTERFACE tacit_mpi)
     target_compile_definitions(tacit_needs INTERFACE TI_WITH_MPI=1)
+endif()
+
+include(CheckSymbolExists)
+find_package(BLAS QUIET)
+find_path(tacit_cblas_include cblas.h PATH_SUFFIXES openblas cblas NO_CACHE)
+if(BLAS_FOUND AND tacit_cblas_include)
+    set(CMAKE_REQUIRED_LIBRARIES ${BLAS_LIBRARIES} m)
+    set(CMAKE_REQUIRED_INCLUDES ${tacit_cblas_include})
+    check_symbol_exists(cblas_dgemm cblas.h tacit_has_cblas)
+    unset(CMAKE_REQUIRED_LIBRARIES)
+    unset(CMAKE_REQUIRED_INCLUDES)
+endif()
+if(BLAS_FOUND AND tacit_cblas_include AND tacit_has_cblas)
+    add_library(tacit_blas INTERFACE)
+    target_include_directories(tacit_blas INTERFACE ${tacit_cblas_include})
+    target_link_libraries(tacit_blas INTERFACE ${BLAS_LIBRARIES})
+    find_package(LAPACK QUIET)
+    if(LAPACK_FOUND)
+        add_library(tacit_lapack INTERFACE)
+        target_link_libraries(tacit_lapack INTERFACE ${LAPACK_LIBRARIES} tacit_blas)
+    endif()
 endif()

@@ -63,8 +63,8 @@ void peer_result(const struct peer *p, const double *values, size_t count)
         hash ^= hash >> 29;
         sum += values[i];
     }
-    printf("{ \"seconds\": %.9f, \"steps\": %d, \"hash\": \"%016llx\", \"sum\": %.17g }\n", p->fastest, p->steps,
-           (unsigned long long)hash, sum);
+    printf("{ \"seconds\": %.9f, \"processor_seconds\": %.9f, \"steps\": %d, \"hash\": \"%016llx\", \"sum\": %.17g }\n",
+           p->fastest, p->processor, p->steps, (unsigned long long)hash, sum);
 }
 
 double *peer_alloc(size_t count)

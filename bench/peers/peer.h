@@ -17,6 +17,7 @@ struct peer {
     int steps, rounds, round;
     size_t group; /* rows of the wavefront in one task or message */
     double begin, fastest;
+    double processor; /* seconds of all threads in the round that took least of them; 0: not measured */
 };
 
 enum { SWEEPS = 10, ITERATIONS = 20 }; /* of Jacobi between two looks at the residual; of conjugate gradients */
