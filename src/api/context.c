@@ -112,7 +112,11 @@ static tacit_status open_mpi(const tacit_mpi_comm *given, const tacit_config *re
 {
     ti_strbuf shared = { 0 };
     ti_config_shared(resolved, &shared);
-    ti_comm_settings settings = { resolved->early_bytes, resolved->collective_schedule, shared.text };
+    ti_comm_settings settings = { .early_bytes = resolved->early_bytes,
+                                  .relay_bytes = resolved->relay_bytes,
+                                  .tree = ti_tree_of_setting(resolved->broadcast),
+                                  .schedule = resolved->collective_schedule,
+                                  .text = shared.text };
     tacit_status status = TACIT_OK;
     if (given) {
         status = ti_comm_mpi_adopt(given, &settings, out, why, why_size);

@@ -637,6 +637,9 @@ static void submit(ti_runtime *rt, ti_task *task)
     const ti_task *made[TI_TASK_GRAPH_BATCH];
     uint64_t points = rt->ahead.points;
     size_t count = add_task(rt, task, made);
+    if (task->shape->place >= 0) {
+        atomic_store_explicit(&rt->progress.placed, true, memory_order_relaxed);
+    }
     if (rt->agreement) {
         ti_agreement_note(rt->agreement, task);
     }
