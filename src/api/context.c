@@ -209,7 +209,11 @@ static void log_counters(tacit_context *ctx)
                  { "reallocated_bytes", c.reallocated_bytes },
                  { "collectives", c.collectives },
                  { "collective_bytes_sent", c.collective_bytes_sent },
-                 { "collective_bytes_received", c.collective_bytes_received } };
+                 { "collective_bytes_received", c.collective_bytes_received },
+                 { "broadcasts", c.broadcasts },
+                 { "broadcast_recipients", c.broadcast_recipients },
+                 { "broadcast_refused", c.broadcast_refused },
+                 { "relayed_bytes", c.relayed_bytes } };
     ti_strbuf text = { 0 };
     for (size_t i = 0; i < TI_COUNT(list); i++) {
         ti_strbuf_add(&text, " %s=%llu", list[i].name, (unsigned long long)list[i].value);

@@ -75,9 +75,11 @@ typedef struct ti_comm_ops {
     void (*send)(ti_comm *comm, int peer, uint64_t counter, const ti_payload *payload, uint64_t token);
     void (*receive)(ti_comm *comm, int origin, uint64_t counter, const ti_payload *payload, uint64_t token);
     /* The same payload to several nodes: as a send to each, but perhaps by way of each other (relay.h). The list is
-     * scratch. Only while this node listens; NULL: there are no broadcasts. */
+     * scratch. Only with `relays`. */
     void (*broadcast)(ti_comm *comm, ti_recipient *list, uint32_t count, const ti_payload *payload);
-    void (*listen)(ti_comm *comm); /* from now on, poll even if nothing is pending: others may need this node */
+    /* All nodes poll from now on whatever their kernels do, so that each may be a relay; sets `relays`. Before the first
+     * message, on all nodes or none. */
+    void (*open_relays)(ti_comm *comm);
     /* A collective, which all nodes start in the same order. What the exchange names besides x->what is read before
      * this returns. */
     void (*collective)(ti_comm *comm, const ti_exchange *x, uint64_t token);
@@ -101,7 +103,10 @@ struct ti_comm {
     int node, num_nodes;
     int local_nodes;        /* how many nodes run on this machine and share its cores */
     uint64_t pending;       /* operations started and not reported yet: poll has nothing to do at 0 */
-    bool listens;           /* poll anyway; sends of one payload may be broadcasts */
+    bool relays;            /* there are broadcasts, and others may need this node */
+    /* For that, poll even if nothing is pending. The caller sets it at the same task on all nodes, and only then starts
+     * broadcasts: so a node that has nothing left to do listens to those of nodes that have. */
+    bool listens;
     uint64_t notes_pending; /* notes sent that have not arrived */
     ti_comm_threads threads;
     const char *thread_level; /* its name, if it forbids something */

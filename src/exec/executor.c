@@ -675,10 +675,7 @@ static bool poll_devices(ti_executor *ex)
 static bool poll_network(ti_executor *ex)
 {
     ti_comm *comm = ex->is.comm;
-    if (TI_UNLIKELY(!comm->listens && atomic_load_explicit(&ex->is.progress->placed, memory_order_relaxed)) &&
-        comm->ops->listen) {
-        comm->ops->listen(comm);
-    }
+    comm->listens = comm->relays && atomic_load_explicit(&ex->is.progress->placed, memory_order_relaxed);
     if (!comm->pending && !comm->listens) {
         return false;
     }

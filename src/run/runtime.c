@@ -423,6 +423,7 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status,
         *status = TACIT_ERROR_UNSUPPORTED;
         return NULL;
     }
+    ti_choose_relays(rt->mode, rt->comm);
     start_attendant(rt);
     if (rt->mode == TI_RUN_INLINE && rt->system.num_nodes > 1 && !rt->dry) {
         ti_siblings_join(&rt->member, is_behind, rt);

@@ -486,9 +486,7 @@ static int local_poll(ti_comm *comm, uint64_t *tokens, int max)
     if (self->barriers.count) {
         pass_barriers(self);
     }
-    if (comm->listens) {
-        relay(self);
-    }
+    relay(self);
     combine(self);
     if (TI_UNLIKELY(comm->stats.error != NULL)) {
         return -1;
@@ -663,9 +661,9 @@ static void local_broadcast(ti_comm *comm, ti_recipient *list, uint32_t count, c
     ti_relay_broadcast(&((endpoint *)comm)->relay, list, count, payload);
 }
 
-static void local_listen(ti_comm *comm)
+static void local_open_relays(ti_comm *comm)
 {
-    comm->listens = true;
+    comm->relays = true;
 }
 
 /* ---- collectives: parts are messages whose counters have a mark */
@@ -852,7 +850,7 @@ static const ti_comm_ops local_ops = {
     .send = local_send,
     .receive = local_receive,
     .broadcast = local_broadcast,
-    .listen = local_listen,
+    .open_relays = local_open_relays,
     .collective = local_collective,
     .barrier = local_barrier,
     .sum = local_sum,

@@ -289,7 +289,7 @@ static ti_relay_stats one_run(uint64_t seed, int nodes, size_t broadcasts, uint6
     local_hub *hub = local_hub_create(nodes, 256, 4096, shake);
     for (int n = 0; n < nodes; n++) {
         t.comm[n] = local_comm_create(hub, n);
-        t.comm[n]->ops->listen(t.comm[n]);
+        t.comm[n]->ops->open_relays(t.comm[n]);
     }
     for (size_t i = 0; i < broadcasts; i++) {
         make_broadcast(&t, 4 * broadcasts);

@@ -271,7 +271,7 @@ static void mpi_receive(ti_comm *comm, int origin, uint64_t counter, const ti_pa
     mpi_comm *self = (mpi_comm *)comm;
     op o = { .kind = TI_MPI_OP_RECEIVE, .peer = origin, .counter = counter, .token = token, .bytes = payload->bytes };
     comm->pending++;
-    if (self->relays != MPI_COMM_NULL) { /* who sends may take part in broadcasts before this node does */
+    if (comm->relays) {
         if (ti_relay_claim(&self->relay, origin, counter, payload, token)) {
             return;
         }
@@ -622,7 +622,7 @@ static void peers_fini(mpi_comm *self)
 static void end_relays(mpi_comm *self)
 {
     size_t left = 1;
-    while (self->comm.listens && left && !self->comm.stats.error) {
+    while (self->comm.relays && left && !self->comm.stats.error) {
         progress(self);
         take_frames(self);
         left = !ti_relay_is_idle(&self->relay);
@@ -707,7 +707,7 @@ const ti_comm_ops ti_mpi_ops = {
     .send = mpi_send,
     .receive = mpi_receive,
     .broadcast = ti_mpi_broadcast,
-    .listen = ti_mpi_listen,
+    .open_relays = ti_mpi_open_relays,
     .collective = mpi_collective,
     .barrier = mpi_barrier,
     .sum = mpi_sum,

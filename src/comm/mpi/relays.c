@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { FRAME_RECEIVES = 4 };
+enum { FRAME_RECEIVES = 2 };
 
 static void send_frame(void *comm, int peer, const void *frame, size_t bytes)
 {
@@ -134,13 +134,13 @@ const ti_relay_ops ti_mpi_relay_ops = {
     .misfit = misfit,
 };
 
-void ti_mpi_listen(ti_comm *comm)
+void ti_mpi_open_relays(ti_comm *comm)
 {
     ti_mpi_state *self = (ti_mpi_state *)comm;
-    if (self->relays == MPI_COMM_NULL || comm->listens) {
+    if (self->relays == MPI_COMM_NULL) {
         return;
     }
-    comm->listens = true;
+    comm->relays = true;
     for (int i = 0; i < FRAME_RECEIVES; i++) {
         ti_payload payload = { .bytes = TI_RELAY_FRAME_BYTES };
         ti_mpi_await_frame(self, ti_parcel_create(&self->parcels, &payload, false, true));

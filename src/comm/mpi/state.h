@@ -96,7 +96,7 @@ extern const ti_comm_ops ti_mpi_ops;
 /* ---- relays.c */
 
 extern const ti_relay_ops ti_mpi_relay_ops;
-void ti_mpi_listen(ti_comm *comm);
+void ti_mpi_open_relays(ti_comm *comm);
 void ti_mpi_broadcast(ti_comm *comm, ti_recipient *list, uint32_t count, const ti_payload *payload);
 
 #endif
