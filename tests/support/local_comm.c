@@ -82,6 +82,7 @@ struct local_hub {
     char why[400];     /* published by `aborted`, written under the barrier lock */
     uint64_t *entered; /* barriers that each node has started */
     _Atomic uint64_t barriers_passed;
+    _Atomic int relays; /* nodes that can be one */
 };
 
 typedef struct endpoint {
@@ -658,12 +659,22 @@ static void local_broadcast(ti_comm *comm, ti_recipient *list, uint32_t count, c
     comm->pending += count;
     comm->stats.messages_sent += count;
     comm->stats.bytes_sent += count * payload->bytes;
-    ti_relay_broadcast(&((endpoint *)comm)->relay, list, count, payload);
+    endpoint *self = (endpoint *)comm;
+    if (atomic_load_explicit(&self->hub->relays, memory_order_relaxed) == comm->num_nodes) {
+        ti_relay_broadcast(&self->relay, list, count, payload);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        send(comm, list[i].node, list[i].counter, payload, list[i].token);
+    }
 }
 
+/* Since nobody can wait for the others at the start (local_sum), they are counted here: broadcasts begin when all are
+ * there, and never if one cannot be a relay. */
 static void local_open_relays(ti_comm *comm)
 {
     comm->relays = true;
+    atomic_fetch_add_explicit(&((endpoint *)comm)->hub->relays, 1, memory_order_relaxed);
 }
 
 /* ---- collectives: parts are messages whose counters have a mark */
