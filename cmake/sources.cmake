@@ -32,7 +32,10 @@ set(TACIT_SOURCES
     comm/combining.c
     comm/exchange.c
     comm/launched.c
+    comm/payload.c
+    comm/relay.c
     comm/self.c
+    comm/tree.c
 
     device/cores.c
     device/host.c
@@ -105,6 +108,7 @@ set(TACIT_SOURCES
     exec/dry_memory.c
     exec/engine.c
     exec/executor.c
+    exec/outbox.c
     exec/trace.c
 
     sim/cluster.c
@@ -155,6 +159,7 @@ set(TACIT_SOURCES
 set(mpi_sources
     comm/mpi/collective.c
     comm/mpi/comm.c
+    comm/mpi/create.c
     comm/mpi/grid.c
     comm/mpi/guard.c
     comm/mpi/measure.c
@@ -162,6 +167,7 @@ set(mpi_sources
     comm/mpi/packed.c
     comm/mpi/parcel.c
     comm/mpi/reduce.c
+    comm/mpi/relays.c
     comm/mpi/settings.c
     comm/mpi/start.c
     comm/mpi/type.c

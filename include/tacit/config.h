@@ -5,8 +5,8 @@
  * begins with TACIT_ and is no setting, and a value that means nothing, are refused with
  * TACIT_ERROR_CONFIG, and the sentence names the nearest setting or the values allowed: a misspelled
  * setting is never ignored. Settings are read once, when the context is created, and should be the
- * same on all nodes. Those that must be (TACIT_COLLECTIVES, TACIT_COLLECTIVE_SCHEDULE, TACIT_DRY_RUN,
- * TACIT_HORIZON_STEP, TACIT_HORIZON_FRONT, TACIT_REPRODUCIBLE, TACIT_TRACE) are compared when nodes
+ * same on all nodes. Those that must be (TACIT_BROADCAST, TACIT_COLLECTIVES, TACIT_COLLECTIVE_SCHEDULE,
+ * TACIT_DRY_RUN, TACIT_HORIZON_STEP, TACIT_HORIZON_FRONT, TACIT_REPRODUCIBLE, TACIT_TRACE) are compared when nodes
  * start: if one differs, a node says which, and the job ends.
  *
  * doc/configuration.md and `tacit help settings` list all variables; `tacit info` shows what each of
@@ -49,6 +49,15 @@ enum {
     TACIT_COLLECTIVES_LOOKAHEAD = 3 /* collectives, found for a window of tasks together */
 };
 
+/* How a payload that several nodes wait for travels: tacit_config.broadcast. */
+enum {
+    TACIT_BROADCAST_DEFAULT = 0,  /* auto */
+    TACIT_BROADCAST_AUTO = 1,     /* what is usually fastest: binomial */
+    TACIT_BROADCAST_FLAT = 2,     /* a message from the sender to each: no relays */
+    TACIT_BROADCAST_BINOMIAL = 3, /* whoever has the data sends it on in every step: the fewest steps */
+    TACIT_BROADCAST_BINARY = 4,   /* nobody sends more than twice */
+    TACIT_BROADCAST_CHAIN = 5     /* nobody sends more than once */
+};
 /* Who carries out collectives: tacit_config.collective_schedule. */
 enum {
     TACIT_COLLECTIVE_SCHEDULE_DEFAULT = 0, /* auto */
@@ -149,6 +158,11 @@ typedef struct tacit_config {
     /* A path prefix: the run is traced, to PREFIX.NODE.tacit-trace, which `tacit trace` makes a report of
      * (doc/tracing.md). The same on all nodes. Ignored in dry runs. */
     const char *trace; /* TACIT_TRACE: NULL: it is not */
+    /* How a payload that several placed tasks wait for travels to their nodes: by which tree; doc/broadcasts.md. */
+    int broadcast; /* TACIT_BROADCAST (auto, flat, binomial, binary or chain): TACIT_BROADCAST_... */
+    /* How much memory a node lends to payloads that it forwards, or that come before their receive is known.
+     * What finds no room comes from its sender directly. */
+    size_t relay_bytes; /* TACIT_RELAY_BYTES: bytes, with k, M, G or T in the variable; default: 64 MiB */
 } tacit_config;
 
 TACIT_C_END_

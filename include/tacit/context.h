@@ -159,6 +159,10 @@ typedef struct tacit_counters {
     uint64_t collectives;               /* started */
     uint64_t collective_bytes_sent;     /* what this node gave by them */
     uint64_t collective_bytes_received; /* what it got by them */
+    uint64_t broadcasts;                /* of messages to several nodes, started here, that travel by way of others */
+    uint64_t broadcast_recipients;      /* of these, together */
+    uint64_t broadcast_refused;         /* of these: were not ready, and got an ordinary message */
+    uint64_t relayed_bytes;             /* forwarded for others */
 } tacit_counters;
 
 /* Copy the counters to `out`. Waits for nothing, so what is under way counts in part; call tacit_wait

@@ -112,7 +112,11 @@ static tacit_status open_mpi(const tacit_mpi_comm *given, const tacit_config *re
 {
     ti_strbuf shared = { 0 };
     ti_config_shared(resolved, &shared);
-    ti_comm_settings settings = { resolved->early_bytes, resolved->collective_schedule, shared.text };
+    ti_comm_settings settings = { .early_bytes = resolved->early_bytes,
+                                  .relay_bytes = resolved->relay_bytes,
+                                  .tree = ti_tree_of_setting(resolved->broadcast),
+                                  .schedule = resolved->collective_schedule,
+                                  .text = shared.text };
     tacit_status status = TACIT_OK;
     if (given) {
         status = ti_comm_mpi_adopt(given, &settings, out, why, why_size);
@@ -205,7 +209,11 @@ static void log_counters(tacit_context *ctx)
                  { "reallocated_bytes", c.reallocated_bytes },
                  { "collectives", c.collectives },
                  { "collective_bytes_sent", c.collective_bytes_sent },
-                 { "collective_bytes_received", c.collective_bytes_received } };
+                 { "collective_bytes_received", c.collective_bytes_received },
+                 { "broadcasts", c.broadcasts },
+                 { "broadcast_recipients", c.broadcast_recipients },
+                 { "broadcast_refused", c.broadcast_refused },
+                 { "relayed_bytes", c.relayed_bytes } };
     ti_strbuf text = { 0 };
     for (size_t i = 0; i < TI_COUNT(list); i++) {
         ti_strbuf_add(&text, " %s=%llu", list[i].name, (unsigned long long)list[i].value);

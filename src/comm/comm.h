@@ -11,7 +11,7 @@
  * for which no receive is known are bounded (`early_bytes`): beyond that, messages with higher counters wait, older
  * ones never do, so there is no deadlock. Tags are counters modulo what the network allows; at most that many are in
  * flight. Payloads may exceed 2 GiB and hold many blocks. Payload blocks are copied by send and receive; the memory
- * they address stays valid until completion. Tokens are the caller's, below 2^62. A network error is stored
+ * they address stays valid until completion. Tokens are the caller's, below 2^61. A network error is stored
  * (ti_comm_stats::error) and reported by poll as -1; the executor ends the job.
  *
  * Notes are a channel of their own beside the messages: short, at most TI_NOTE_BYTES, without counters and in the order
@@ -20,6 +20,7 @@
 #ifndef TI_COMM_H
 #define TI_COMM_H
 
+#include "comm/tree.h"
 #include "grid/layout.h"
 #include "ir/collective.h"
 #include "tacit/tacit.h"
@@ -43,12 +44,26 @@ typedef struct ti_payload {
     size_t bytes; /* the sum over the blocks */
 } ti_payload;
 
+/* Of a broadcast: who gets it, as which of its messages from the sender. */
+typedef struct ti_recipient {
+    uint64_t counter, token; /* the token is reported when this recipient needs the payload no more */
+    int32_t node, priority;
+} ti_recipient;
+
+typedef struct ti_relay_stats {
+    uint64_t broadcasts, recipients; /* started here, and for how many */
+    uint64_t refused;                /* recipients that got an ordinary message after all, being not ready */
+    uint64_t forwarded, forwarded_bytes; /* for others */
+    uint64_t memory_peak;                /* bytes */
+} ti_relay_stats;
+
 typedef struct ti_comm_stats {
     uint64_t messages_sent, bytes_sent, messages_received, bytes_received;
     uint64_t early_bytes_peak; /* most bytes to one peer for which no receive was known to be posted */
     uint64_t held_back;        /* sends that waited for the early_bytes limit */
     uint64_t collectives, collective_bytes_out, collective_bytes_in; /* started; what this node gave and got by them */
     uint64_t carried[TI_PATTERN_KINDS][2]; /* of them, by pattern: [0] as messages, [1] by the network's library */
+    ti_relay_stats relay;
     const char *error;                     /* a sentence, or NULL */
     /* The error is a message of another length than expected: nodes may have submitted different tasks. */
     bool length_mismatch;
@@ -59,6 +74,12 @@ typedef struct ti_comm_ops {
     void (*destroy)(ti_comm *comm);
     void (*send)(ti_comm *comm, int peer, uint64_t counter, const ti_payload *payload, uint64_t token);
     void (*receive)(ti_comm *comm, int origin, uint64_t counter, const ti_payload *payload, uint64_t token);
+    /* The same payload to several nodes: as a send to each, but perhaps by way of each other (relay.h). The list is
+     * scratch. Only with `relays`. */
+    void (*broadcast)(ti_comm *comm, ti_recipient *list, uint32_t count, const ti_payload *payload);
+    /* All nodes poll from now on whatever their kernels do, so that each may be a relay; sets `relays`. Before the first
+     * message, on all nodes or none. */
+    void (*open_relays)(ti_comm *comm);
     /* A collective, which all nodes start in the same order. What the exchange names besides x->what is read before
      * this returns. */
     void (*collective)(ti_comm *comm, const ti_exchange *x, uint64_t token);
@@ -82,6 +103,10 @@ struct ti_comm {
     int node, num_nodes;
     int local_nodes;        /* how many nodes run on this machine and share its cores */
     uint64_t pending;       /* operations started and not reported yet: poll has nothing to do at 0 */
+    bool relays;            /* there are broadcasts, and others may need this node */
+    /* For that, poll even if nothing is pending. The caller sets it at the same task on all nodes, and only then starts
+     * broadcasts: so a node that has nothing left to do listens to those of nodes that have. */
+    bool listens;
     uint64_t notes_pending; /* notes sent that have not arrived */
     ti_comm_threads threads;
     const char *thread_level; /* its name, if it forbids something */
@@ -96,6 +121,8 @@ ti_comm *ti_comm_dry_create(int node, int num_nodes);
 
 typedef struct ti_comm_settings {
     size_t early_bytes;
+    size_t relay_bytes; /* of memory for broadcasts (relay.h) */
+    ti_tree tree;       /* of broadcasts */
     int schedule;     /* of collectives: TACIT_COLLECTIVE_SCHEDULE_*; the same on all nodes */
     const char *text; /* ti_config_shared, which nodes compare before anything else; NULL: nothing is compared */
 } ti_comm_settings;

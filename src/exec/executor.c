@@ -8,6 +8,7 @@
 #include "exec/block_run.h"
 #include "exec/collective_issue.h"
 #include "exec/combine.h"
+#include "exec/outbox.h"
 #include "exec/trace.h"
 #include "ir/signal.h"
 
@@ -39,6 +40,7 @@ struct ti_executor {
     TI_VEC(job *) jobs; /* all of them */
     uint64_t buffer_bytes;
     ti_collective_issue collectives;
+    ti_outbox outbox;
     /* One thread for collective host tasks, and where it sleeps. They may wait for other nodes, so they must not keep a
      * worker from its work; since they follow each other, there is at most one at a time. NULL until the first one, and
      * inline. */
@@ -93,6 +95,7 @@ void ti_executor_destroy(ti_executor *ex)
     ti_vec_fini(&ex->jobs);
     ti_vec_fini(&ex->blocks);
     ti_collective_issue_fini(&ex->collectives);
+    ti_outbox_fini(&ex->outbox);
     ti_engine_fini(&ex->engine);
     TI_DELETE(ex);
 }
@@ -459,7 +462,7 @@ static void issue_copy(ti_executor *ex, const ti_instruction *i)
 
 /* ---- messages, reductions, points */
 
-static void issue_transfer(ti_executor *ex, const ti_instruction *i)
+static ti_payload payload_of(ti_executor *ex, const ti_instruction *i)
 {
     ti_payload payload = { .count = i->as.transfer.boxes };
     ti_vec_clear(&ex->blocks);
@@ -472,12 +475,44 @@ static void issue_transfer(ti_executor *ex, const ti_instruction *i)
     }
     TI_ASSERT(payload.count > 0 && payload.bytes > 0);
     payload.block = ex->blocks.data;
-    const ti_comm_ops *ops = ex->is.comm->ops;
-    if (i->kind == TI_INSTRUCTION_SEND) {
-        ops->send(ex->is.comm, i->as.transfer.peer, i->as.transfer.counter, &payload, i->id);
+    return payload;
+}
+
+static void start_send(ti_executor *ex, const ti_instruction *i)
+{
+    ti_payload payload = payload_of(ex, i);
+    ex->is.comm->ops->send(ex->is.comm, i->as.transfer.peer, i->as.transfer.counter, &payload, i->id);
+}
+
+static void issue_send(ti_executor *ex, const ti_instruction *i)
+{
+    if (ex->is.comm->listens) {
+        ti_outbox_add(&ex->outbox, i);
     } else {
-        ops->receive(ex->is.comm, i->as.transfer.peer, i->as.transfer.counter, &payload, i->id);
+        start_send(ex, i);
     }
+}
+
+static void issue_receive(ti_executor *ex, const ti_instruction *i)
+{
+    ti_payload payload = payload_of(ex, i);
+    ex->is.comm->ops->receive(ex->is.comm, i->as.transfer.peer, i->as.transfer.counter, &payload, i->id);
+}
+
+static void start_sends(ti_executor *ex)
+{
+    ti_outbox_sort(&ex->outbox);
+    for (size_t g = 0; g < ex->outbox.group.count; g++) {
+        const ti_outbox_group *group = &ex->outbox.group.data[g];
+        const ti_instruction *first = ti_outbox_first(&ex->outbox, group);
+        if (group->count == 1) {
+            start_send(ex, first);
+        } else {
+            ti_payload payload = payload_of(ex, first);
+            ex->is.comm->ops->broadcast(ex->is.comm, ti_outbox_recipients(&ex->outbox, group), group->count, &payload);
+        }
+    }
+    ti_outbox_clear(&ex->outbox);
 }
 
 static void run_combine(ti_device_kernel *kernel, int part, int parts, tacit_launch *launch)
@@ -592,8 +627,10 @@ static void issue(ti_executor *ex, ti_engine_slot *slot)
         issue_kernel(ex, slot);
         break;
     case TI_INSTRUCTION_SEND:
+        issue_send(ex, i);
+        break;
     case TI_INSTRUCTION_RECEIVE:
-        issue_transfer(ex, i);
+        issue_receive(ex, i);
         break;
     case TI_INSTRUCTION_REDUCE:
         issue_reduce(ex, slot);
@@ -657,7 +694,8 @@ static bool poll_devices(ti_executor *ex)
 static bool poll_network(ti_executor *ex)
 {
     ti_comm *comm = ex->is.comm;
-    if (!comm->pending) {
+    comm->listens = comm->relays && atomic_load_explicit(&ex->is.progress->placed, memory_order_relaxed);
+    if (!comm->pending && !comm->listens) {
         return false;
     }
     uint64_t done[POLL_BATCH];
@@ -682,6 +720,9 @@ static bool issue_ready(ti_executor *ex)
         issue(ex, slot);
         any = true;
     }
+    if (ex->outbox.send.count) {
+        start_sends(ex);
+    }
     for (int d = 0; d < ex->is.system->devices; d++) {
         ti_device *device = ex->is.device[d];
         int room = device->ops->room(device);
@@ -702,7 +743,7 @@ bool ti_executor_step(ti_executor *ex)
         any |= poll_network(ex);
         any |= issue_ready(ex);
     }
-    atomic_store_explicit(&ex->is.progress->messages, ex->is.comm->pending, memory_order_relaxed);
+    atomic_store_explicit(&ex->is.progress->messages, ex->is.comm->pending + ex->is.comm->listens, memory_order_relaxed);
     return any;
 }
 

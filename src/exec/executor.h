@@ -27,7 +27,8 @@ typedef struct ti_executor_progress {
     _Alignas(TI_CACHE_LINE) _Atomic uint64_t points; /* horizons and epochs executed */
     _Atomic uint64_t task;                           /* id of the last one's task */
     _Atomic uint64_t buffer_bytes;                   /* allocated for buffers and staging now */
-    _Atomic uint64_t messages;                       /* operations of the network that are under way */
+    _Atomic uint64_t messages;                       /* operations of the network that are under way, or may come */
+    _Atomic bool placed; /* there are tasks on single nodes: from now on, be a relay for others (comm/relay.h) */
     ti_failure failure;
     ti_lot lot; /* woken when any of these or a signal changes */
 } ti_executor_progress;

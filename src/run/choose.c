@@ -120,3 +120,13 @@ void ti_choose_memory(ti_system *system, const tacit_config *config, int local_n
         ti_config_memory(config->memory_limit, share, &system->memory);
     }
 }
+
+enum { RELAY_NODES = 3 }; /* a root, a relay and a leaf */
+
+void ti_choose_relays(ti_run_mode mode, ti_comm *comm)
+{
+    if (comm->num_nodes >= RELAY_NODES && comm->ops->open_relays &&
+        comm->ops->sum(comm, mode != TI_RUN_INLINE) == comm->num_nodes) {
+        comm->ops->open_relays(comm);
+    }
+}

@@ -33,4 +33,8 @@ void ti_choose_horizons(ti_system *system, const tacit_config *config);
  * TACIT_MEMORY_LIMIT. */
 void ti_choose_memory(ti_system *system, const tacit_config *config, int local_nodes);
 
+/* Open the relays of broadcasts if every node can be one: a node whose only thread may be in a kernel that waits for
+ * others cannot. All nodes call this. */
+void ti_choose_relays(ti_run_mode mode, ti_comm *comm);
+
 #endif

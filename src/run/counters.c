@@ -37,4 +37,8 @@ void ti_counters_of_network(const ti_comm_stats *network, tacit_counters *out)
     out->collectives = network->collectives;
     out->collective_bytes_sent = network->collective_bytes_out;
     out->collective_bytes_received = network->collective_bytes_in;
+    out->broadcasts = network->relay.broadcasts;
+    out->broadcast_recipients = network->relay.recipients;
+    out->broadcast_refused = network->relay.refused;
+    out->relayed_bytes = network->relay.forwarded_bytes;
 }

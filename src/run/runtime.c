@@ -426,6 +426,7 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status,
         *status = TACIT_ERROR_UNSUPPORTED;
         return NULL;
     }
+    ti_choose_relays(rt->mode, rt->comm);
     start_attendant(rt);
     if (rt->mode == TI_RUN_INLINE && rt->system.num_nodes > 1 && !rt->dry) {
         ti_siblings_join(&rt->member, is_behind, rt);
@@ -643,6 +644,9 @@ static void submit(ti_runtime *rt, ti_task *task)
     const ti_task *made[TI_TASK_GRAPH_BATCH];
     uint64_t points = rt->ahead.points;
     size_t count = add_task(rt, task, made);
+    if (task->shape->place >= 0) {
+        atomic_store_explicit(&rt->progress.placed, true, memory_order_relaxed);
+    }
     if (rt->agreement) {
         ti_agreement_note(rt->agreement, task);
     }

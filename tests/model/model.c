@@ -102,7 +102,7 @@ static void *run_node(void *user)
 }
 
 typedef struct totals {
-    uint64_t nodes, tasks, fences, messages, horizons, collective_hosts;
+    uint64_t nodes, tasks, fences, messages, horizons, collective_hosts, broadcasts, relayed;
 } totals;
 
 static bool run_nodes(const gen_program *program, const oracle *truth, gen_rng *r, totals *sum)
@@ -135,6 +135,8 @@ static bool run_nodes(const gen_program *program, const oracle *truth, gen_rng *
         }
         sum->fences += nodes[i].result.fences;
         sum->messages += nodes[i].counters.messages_sent;
+        sum->broadcasts += nodes[i].counters.broadcasts;
+        sum->relayed += nodes[i].counters.relayed_bytes;
     }
     sum->collective_hosts += nodes[0].result.collective_hosts;
     sum->nodes += (uint64_t)program->nodes;
@@ -212,9 +214,13 @@ int main(int argc, char **argv)
         }
     }
     printf(
-        "%llu programs on %llu nodes, %llu tasks, %llu horizons, %llu messages, %llu fences compared, %llu collective host tasks\n",
+        "%llu programs on %llu nodes, %llu tasks, %llu horizons, %llu messages, %llu fences compared, %llu collective host tasks, %llu broadcasts, %llu bytes relayed\n",
         (unsigned long long)args.count, (unsigned long long)sum.nodes, (unsigned long long)sum.tasks,
         (unsigned long long)sum.horizons, (unsigned long long)sum.messages, (unsigned long long)sum.fences,
-        (unsigned long long)sum.collective_hosts);
+        (unsigned long long)sum.collective_hosts, (unsigned long long)sum.broadcasts, (unsigned long long)sum.relayed);
+    if (args.count >= 500 && !args.nodes && !sum.relayed) {
+        fprintf(stderr, "model: nothing was relayed\n");
+        return 1;
+    }
     return 0;
 }

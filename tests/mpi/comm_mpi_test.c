@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MOST_TOKEN (UINT64_MAX >> 2) /* of what callers may give */
+#define MOST_TOKEN (UINT64_MAX >> 3) /* of what callers may give */
 enum { EARLY_BYTES = 64 * 1024, GAP_BYTE = 0xee, MAX_BLOCKS = 6, MAX_TOKENS = 32 };
 
 /* ---- helpers */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-typedef enum late_kind { SEND, RECEIVE, COLLECTIVE, BARRIER, COPY, LAUNCH } late_kind;
+typedef enum late_kind { SEND, BROADCAST, RECEIVE, COLLECTIVE, BARRIER, COPY, LAUNCH } late_kind;
 
 /* What the operation was started with. */
 typedef struct late_op {
@@ -20,6 +20,8 @@ typedef struct late_op {
     uint64_t number; /* in the order in which they came */
     uint64_t counter, token;
     ti_payload payload; /* its blocks are on the heap */
+    ti_recipient *list; /* on the heap */
+    uint32_t listed;
     ti_exchange exchange;
     const ti_instruction *instruction; /* that the exchange is about */
     ti_device *device;
@@ -84,6 +86,10 @@ static void start(late_comm *self, const late_op *o)
     switch (o->kind) {
     case SEND:
         ops->send(self->inner, o->peer, o->counter, &o->payload, o->token);
+        break;
+    case BROADCAST:
+        ops->broadcast(self->inner, o->list, o->listed, &o->payload);
+        free(o->list);
         break;
     case RECEIVE:
         ops->receive(self->inner, o->peer, o->counter, &o->payload, o->token);
@@ -183,6 +189,21 @@ static void late_send(ti_comm *comm, int peer, uint64_t counter, const ti_payloa
     add(of(comm), (late_op){ .kind = SEND, .peer = peer, .counter = counter, .payload = *payload, .token = token });
 }
 
+static void late_broadcast(ti_comm *comm, ti_recipient *list, uint32_t count, const ti_payload *payload)
+{
+    ti_recipient *copy = malloc(count * sizeof(*copy));
+    TI_ASSERT(copy);
+    memcpy(copy, list, count * sizeof(*copy));
+    add(of(comm), (late_op){ .kind = BROADCAST, .payload = *payload, .list = copy, .listed = count });
+}
+
+static void late_open_relays(ti_comm *comm)
+{
+    ti_comm *inner = of(comm)->inner;
+    inner->ops->open_relays(inner);
+    comm->relays = inner->relays;
+}
+
 static void late_receive(ti_comm *comm, int origin, uint64_t counter, const ti_payload *payload, uint64_t token)
 {
     add(of(comm),
@@ -211,7 +232,7 @@ static int late_poll(ti_comm *comm, uint64_t *tokens, int max)
 {
     late_comm *self = of(comm);
     start_due(self);
-    int n = self->inner->pending ? self->inner->ops->poll(self->inner, tokens, max) : 0;
+    int n = self->inner->pending || self->inner->relays ? self->inner->ops->poll(self->inner, tokens, max) : 0;
     tell(self);
     return n;
 }
@@ -253,6 +274,7 @@ static void late_destroy(ti_comm *comm)
     late_comm *self = of(comm);
     for (size_t i = 0; i < self->held.count; i++) { /* after a failure */
         free((void *)(uintptr_t)self->held.data[i].payload.block);
+        free(self->held.data[i].list);
     }
     ti_vec_fini(&self->held);
     self->inner->stats.error = comm->stats.error; /* the runtime may have one of its own */
@@ -265,6 +287,8 @@ static const ti_comm_ops late_ops = {
     .name = "mpi, late",
     .destroy = late_destroy,
     .send = late_send,
+    .broadcast = late_broadcast,
+    .open_relays = late_open_relays,
     .receive = late_receive,
     .collective = late_collective,
     .barrier = late_barrier,

@@ -20,6 +20,7 @@
 #include "base/vec.h"
 #include "comm/combining.h"
 #include "comm/exchange.h"
+#include "comm/relay.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,9 +48,18 @@ typedef struct memo {
     char text[TI_NOTE_BYTES];
 } memo;
 
+/* A frame of a relay on its way. */
+typedef struct local_frame {
+    int from;
+    size_t bytes;
+    _Alignas(uint64_t) char text[];
+} local_frame;
+
 typedef struct inbox {
     ti_lock lock;
     TI_VEC(memo *) memos;
+    TI_VEC(local_frame *) frames;
+    _Atomic size_t has_frames;
 } inbox;
 
 typedef struct mailbox {
@@ -72,6 +82,7 @@ struct local_hub {
     char why[400];     /* published by `aborted`, written under the barrier lock */
     uint64_t *entered; /* barriers that each node has started */
     _Atomic uint64_t barriers_passed;
+    _Atomic int relays; /* nodes that can be one */
 };
 
 typedef struct endpoint {
@@ -88,6 +99,11 @@ typedef struct endpoint {
     ti_groups groups;
     ti_direct direct;
     ti_combining combining;
+    ti_relay relay;
+    TI_VEC(uint64_t) relay_done; /* tokens that the relay has not been told of */
+    TI_VEC(local_frame *) frames; /* taken out of the inbox; [0, frames_taken) is past */
+    size_t frames_taken;
+    note *withdrawn; /* the receive that was taken back last; or NULL */
     uint64_t random; /* 0: no shaking */
     char error[200]; /* of a misfit */
 } endpoint;
@@ -166,6 +182,11 @@ static void note_destroy_list(note *n)
     }
 }
 
+static void frame_destroy(local_frame *f)
+{
+    ti_free(f, sizeof(*f) + f->bytes);
+}
+
 /* ---- the hub */
 
 static mailbox *mailbox_of(local_hub *hub, int origin, int destination)
@@ -209,6 +230,10 @@ void local_hub_destroy(local_hub *hub)
             TI_DELETE(hub->inboxes[i].memos.data[k]);
         }
         ti_vec_fini(&hub->inboxes[i].memos);
+        for (size_t k = 0; k < hub->inboxes[i].frames.count; k++) {
+            frame_destroy(hub->inboxes[i].frames.data[k]);
+        }
+        ti_vec_fini(&hub->inboxes[i].frames);
     }
     ti_free(hub->inboxes, n * sizeof(inbox));
     ti_free(hub->boxes, n * n * sizeof(mailbox));
@@ -244,7 +269,9 @@ static bool shake(endpoint *self, size_t i, size_t count, size_t *pick)
 
 static void complete(endpoint *self, uint64_t token)
 {
-    if (token & TI_COMBINING_TOKEN) {
+    if (token & TI_RELAY_TOKEN) {
+        ti_vec_push(&self->relay_done, token); /* not within a call of the relay's */
+    } else if (token & TI_COMBINING_TOKEN) {
         ti_combining_message_done(&self->combining, token);
     } else if (!(token & TI_GROUP_TOKEN) || ti_groups_part_done(&self->groups, token, &token)) {
         ti_vec_push(&self->done, token);
@@ -282,7 +309,7 @@ static void finish(endpoint *self, note *message, note *wanted)
     }
     copy_blocks(wanted->block, message->block, message->bytes);
     complete(self, wanted->token);
-    if (!(wanted->token & TI_GROUP_TOKEN)) {
+    if (!(wanted->token & (TI_GROUP_TOKEN | TI_COMBINING_TOKEN | TI_RELAY_TOKEN))) {
         self->comm.stats.messages_received++;
         self->comm.stats.bytes_received += message->bytes;
     }
@@ -413,6 +440,39 @@ static int report(endpoint *self, uint64_t *tokens, int max)
 
 /* ---- the operations */
 
+static void take_frames(endpoint *self)
+{
+    inbox *own = &self->hub->inboxes[self->comm.node];
+    if (atomic_load_explicit(&own->has_frames, memory_order_relaxed)) {
+        ti_lock_take(&own->lock);
+        for (size_t i = 0; i < own->frames.count; i++) {
+            ti_vec_push(&self->frames, own->frames.data[i]);
+        }
+        ti_vec_clear(&own->frames);
+        atomic_store_explicit(&own->has_frames, 0, memory_order_relaxed);
+        ti_lock_drop(&own->lock);
+    }
+    size_t pick;
+    while (self->frames_taken < self->frames.count && shake(self, self->frames_taken, self->frames.count, &pick)) {
+        local_frame *f = self->frames.data[pick];
+        self->frames.data[pick] = self->frames.data[self->frames_taken++];
+        ti_relay_take_frame(&self->relay, f->from, f->text);
+        frame_destroy(f);
+    }
+    if (self->frames_taken == self->frames.count) {
+        self->frames_taken = 0;
+        ti_vec_clear(&self->frames);
+    }
+}
+
+static void relay(endpoint *self)
+{
+    take_frames(self);
+    while (self->relay_done.count) {
+        ti_relay_message_done(&self->relay, self->relay_done.data[--self->relay_done.count]);
+    }
+}
+
 static int local_poll(ti_comm *comm, uint64_t *tokens, int max)
 {
     endpoint *self = (endpoint *)comm;
@@ -427,6 +487,7 @@ static int local_poll(ti_comm *comm, uint64_t *tokens, int max)
     if (self->barriers.count) {
         pass_barriers(self);
     }
+    relay(self);
     combine(self);
     if (TI_UNLIKELY(comm->stats.error != NULL)) {
         return -1;
@@ -489,7 +550,131 @@ static void local_receive(ti_comm *comm, int origin, uint64_t counter, const ti_
 {
     TI_ASSERT(origin >= 0 && origin < comm->num_nodes);
     comm->pending++;
+    if (ti_relay_claim(&((endpoint *)comm)->relay, origin, counter, payload, token)) {
+        return;
+    }
     match((endpoint *)comm, note_create(NOTE_WANTED, origin, counter, token, payload));
+}
+
+/* ---- broadcasts: segments are messages whose counters have another mark */
+
+#define SEGMENT_COUNTER ((uint64_t)1 << 62)
+
+enum { SEGMENT_BITS = 32 };
+
+static uint64_t segment_counter(const ti_relay_message *m)
+{
+    return SEGMENT_COUNTER | (uint64_t)m->channel << SEGMENT_BITS | m->index;
+}
+
+static void send_frame(void *comm, int peer, const void *frame, size_t bytes)
+{
+    endpoint *self = comm;
+    inbox *to = &self->hub->inboxes[peer];
+    local_frame *f = ti_alloc(sizeof(*f) + bytes);
+    f->from = self->comm.node;
+    f->bytes = bytes;
+    memcpy(f->text, frame, bytes);
+    ti_lock_take(&to->lock);
+    ti_vec_push(&to->frames, f);
+    atomic_store_explicit(&to->has_frames, 1, memory_order_relaxed);
+    ti_lock_drop(&to->lock);
+}
+
+static void send_segment(void *comm, const ti_relay_message *m)
+{
+    ti_block block = { .base = m->at, .run = m->bytes, .count = { 1, 1 } };
+    send(comm, m->peer, segment_counter(m), &(ti_payload){ &block, 1, m->bytes }, m->token);
+}
+
+static void receive_segment(void *comm, const ti_relay_message *m)
+{
+    ti_block block = { .base = m->at, .run = m->bytes, .count = { 1, 1 } };
+    match(comm, note_create(NOTE_WANTED, m->peer, segment_counter(m), m->token, &(ti_payload){ &block, 1, m->bytes }));
+}
+
+static void send_message(void *comm, int peer, uint64_t counter, const ti_payload *payload, uint64_t token)
+{
+    send(comm, peer, counter, payload, token);
+}
+
+static bool withdraw(void *comm, int origin, uint64_t counter, ti_payload *payload, uint64_t *token)
+{
+    endpoint *self = comm;
+    uint64_t found;
+    if (!ti_map_remove(&self->unmatched[origin], counter, &found)) {
+        return false;
+    }
+    note *n = (note *)(uintptr_t)found;
+    if (n->kind != NOTE_WANTED) {
+        TI_PANIC("message %llu from node %d came twice", (unsigned long long)counter, origin);
+    }
+    ti_free(self->withdrawn, self->withdrawn ? self->withdrawn->size : 0);
+    self->withdrawn = n;
+    *payload = (ti_payload){ n->block, n->count, n->bytes };
+    *token = n->token;
+    return true;
+}
+
+static void repost(void *comm, int origin, uint64_t counter, const ti_payload *payload, uint64_t token)
+{
+    match(comm, note_create(NOTE_WANTED, origin, counter, token, payload));
+}
+
+static void sent(void *comm, uint64_t token)
+{
+    ti_vec_push(&((endpoint *)comm)->done, token);
+}
+
+static void received(void *comm, uint64_t token, size_t bytes)
+{
+    endpoint *self = comm;
+    self->comm.stats.messages_received++;
+    self->comm.stats.bytes_received += bytes;
+    ti_vec_push(&self->done, token);
+}
+
+static void relay_misfit(void *comm, int origin, size_t bytes, size_t expected)
+{
+    endpoint *self = comm;
+    snprintf(self->error, sizeof(self->error), "node %d sent %zu bytes where %zu were expected", origin, bytes, expected);
+    self->comm.stats.error = self->error;
+    self->comm.stats.length_mismatch = true;
+}
+
+static const ti_relay_ops relay_ops = {
+    .frame = send_frame,
+    .send = send_segment,
+    .receive = receive_segment,
+    .direct = send_message,
+    .withdraw = withdraw,
+    .repost = repost,
+    .sent = sent,
+    .received = received,
+    .misfit = relay_misfit,
+};
+
+static void local_broadcast(ti_comm *comm, ti_recipient *list, uint32_t count, const ti_payload *payload)
+{
+    comm->pending += count;
+    comm->stats.messages_sent += count;
+    comm->stats.bytes_sent += count * payload->bytes;
+    endpoint *self = (endpoint *)comm;
+    if (atomic_load_explicit(&self->hub->relays, memory_order_relaxed) == comm->num_nodes) {
+        ti_relay_broadcast(&self->relay, list, count, payload);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        send(comm, list[i].node, list[i].counter, payload, list[i].token);
+    }
+}
+
+/* Since nobody can wait for the others at the start (local_sum), they are counted here: broadcasts begin when all are
+ * there, and never if one cannot be a relay. */
+static void local_open_relays(ti_comm *comm)
+{
+    comm->relays = true;
+    atomic_fetch_add_explicit(&((endpoint *)comm)->hub->relays, 1, memory_order_relaxed);
 }
 
 /* ---- collectives: parts are messages whose counters have a mark */
@@ -591,6 +776,13 @@ static void local_destroy(ti_comm *comm)
     ti_groups_fini(&self->groups);
     ti_direct_fini(&self->direct);
     ti_combining_fini(&self->combining, true);
+    ti_relay_fini(&self->relay, true);
+    for (size_t i = self->frames_taken; i < self->frames.count; i++) {
+        frame_destroy(self->frames.data[i]);
+    }
+    ti_vec_fini(&self->frames);
+    ti_vec_fini(&self->relay_done);
+    ti_free(self->withdrawn, self->withdrawn ? self->withdrawn->size : 0);
     TI_DELETE(self);
 }
 
@@ -668,6 +860,8 @@ static const ti_comm_ops local_ops = {
     .destroy = local_destroy,
     .send = local_send,
     .receive = local_receive,
+    .broadcast = local_broadcast,
+    .open_relays = local_open_relays,
     .collective = local_collective,
     .barrier = local_barrier,
     .sum = local_sum,
@@ -696,6 +890,14 @@ ti_comm *local_comm_create(local_hub *hub, int node)
                                       .node = node,
                                       .segment = hub->seed ? (size_t)8 << hub->seed % 11 : 65536,
                                       .whole = hub->seed % 3 * 64 };
+    /* With shaking: any tree, small segments, and now and then too little memory. */
+    self->relay = (ti_relay){ .ops = &relay_ops,
+                              .comm = self,
+                              .node = node,
+                              .tree = hub->seed ? (ti_tree)(hub->seed % TI_TREE_KINDS) : TI_TREE_BINOMIAL,
+                              .limit = hub->seed % 5 == 1 ? 4096 : hub->seed % 5 == 2 ? 0 : (size_t)64 << 20,
+                              .segment = hub->seed ? (size_t)8 << hub->seed % 13 : 65536,
+                              .stats = &self->comm.stats.relay };
     if (hub->seed) {
         self->random = ti_hash64(hub->seed * 0x9e3779b97f4a7c15u + (uint64_t)node + 1) | 1;
     }

@@ -465,5 +465,7 @@ void model_config(gen_rng *r, tacit_config *out)
     out->collectives = (int)gen_between(r, TACIT_COLLECTIVES_DEFAULT, TACIT_COLLECTIVES_LOOKAHEAD);
     out->collective_schedule = (int)gen_between(r, TACIT_COLLECTIVE_SCHEDULE_DEFAULT, TACIT_COLLECTIVE_SCHEDULE_PACKED);
     out->divergence = gen_chance(r, 20) ? TACIT_DIVERGENCE_OFF : TACIT_DIVERGENCE_DEFAULT;
+    out->broadcast = (int)gen_between(r, TACIT_BROADCAST_DEFAULT, TACIT_BROADCAST_CHAIN);
+    out->relay_bytes = early[gen_between(r, 0, 4)];
     out->explain = gen_chance(r, 30) ? "/dev/null" : NULL; /* plans are the same, and two threads fill the report */
 }

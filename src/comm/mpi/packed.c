@@ -2,6 +2,7 @@
 #include "comm/mpi/packed.h"
 
 #include "base/check.h"
+#include "comm/payload.h"
 
 bool ti_mpi_is_small(int nodes, size_t piece)
 {
@@ -24,7 +25,7 @@ int ti_mpi_packed_start(ti_mpi_packings *all, const ti_direct_plan *pieces, cons
     for (size_t i = 0; i < pieces->sends; i++) {
         ti_payload payload = ti_direct_plan_payload(pieces, i, p->base, &all->block);
         TI_ASSERT(payload.bytes == piece);
-        ti_mpi_pack(p->memory + (size_t)pieces->message.data[i].peer * piece, &payload);
+        ti_payload_pack(p->memory + (size_t)pieces->message.data[i].peer * piece, &payload);
     }
     *packing = p;
     return MPI_Ialltoall(p->memory, (int)piece, MPI_BYTE, p->memory + half, (int)piece, MPI_BYTE, mpi, request);
@@ -37,7 +38,7 @@ void ti_mpi_packed_done(ti_mpi_packings *all, ti_mpi_packing *packing)
     TI_ASSERT(packing->bytes >= 2 * piece * nodes);
     for (size_t i = pieces->sends; i < pieces->message.count; i++) {
         ti_payload payload = ti_direct_plan_payload(pieces, i, packing->base, &all->block);
-        ti_mpi_unpack(&payload, packing->memory + (nodes + (size_t)pieces->message.data[i].peer) * piece);
+        ti_payload_unpack(&payload, packing->memory + (nodes + (size_t)pieces->message.data[i].peer) * piece);
     }
     ti_vec_push(&all->spare, packing);
 }

@@ -214,29 +214,3 @@ int ti_mpi_types_get(ti_mpi_types *types, const ti_payload *payload, MPI_Datatyp
     *out = e->type;
     return MPI_SUCCESS;
 }
-
-/* ---- packing */
-
-void ti_mpi_pack(char *to, const ti_payload *payload)
-{
-    for (uint32_t k = 0; k < payload->count; k++) {
-        const ti_block *b = &payload->block[k];
-        for (size_t i = 0; i < b->count[0]; i++) {
-            for (size_t j = 0; j < b->count[1]; j++, to += b->run) {
-                memcpy(to, b->base + i * b->stride[0] + j * b->stride[1], b->run);
-            }
-        }
-    }
-}
-
-void ti_mpi_unpack(const ti_payload *payload, const char *from)
-{
-    for (uint32_t k = 0; k < payload->count; k++) {
-        const ti_block *b = &payload->block[k];
-        for (size_t i = 0; i < b->count[0]; i++) {
-            for (size_t j = 0; j < b->count[1]; j++, from += b->run) {
-                memcpy(b->base + i * b->stride[0] + j * b->stride[1], from, b->run);
-            }
-        }
-    }
-}

@@ -53,8 +53,4 @@ int ti_mpi_types_get(ti_mpi_types *types, const ti_payload *payload, MPI_Datatyp
 /* The same without a cache; the caller frees it. */
 int ti_mpi_type_create(const ti_payload *payload, MPI_Datatype *out, const char **call);
 
-/* Copy the bytes of a payload to or from contiguous memory. */
-void ti_mpi_pack(char *to, const ti_payload *payload);
-void ti_mpi_unpack(const ti_payload *payload, const char *from);
-
 #endif

@@ -1,6 +1,8 @@
 /* Payloads as MPI is told of them: see wire.h. */
 #include "comm/mpi/wire.h"
 
+#include "comm/payload.h"
+
 #include <limits.h>
 
 /* Scattered payloads of up to PACK_LIMIT bytes are packed, and up to PACK_SHORT_LIMIT if their runs are short.
@@ -40,7 +42,7 @@ int ti_mpi_wire_of(ti_mpi_types *types, ti_parcel_pool *parcels, const ti_payloa
     if (is_packed(payload)) {
         out->packed = ti_parcel_create(parcels, payload, is_received, true);
         if (!is_received) {
-            ti_mpi_pack(out->packed->packed, payload);
+            ti_payload_pack(out->packed->packed, payload);
         }
         out->address = out->packed->packed;
         out->count = (int)payload->bytes;

@@ -1,0 +1,156 @@
+/* What a communicator over MPI does for broadcasts (comm/relay.h).
+ *
+ * Frames and segments travel on a communicator of their own, frames with tag 0 and received from anybody, segments with
+ * the channel of their receiver. A receive that is posted and whose message comes through a relay is cancelled. */
+#include "base/check.h"
+#include "comm/mpi/guard.h"
+#include "comm/mpi/state.h"
+
+#include <string.h>
+
+enum { FRAME_RECEIVES = 2 };
+
+static void send_frame(void *comm, int peer, const void *frame, size_t bytes)
+{
+    ti_mpi_state *self = comm;
+    ti_payload payload = { .bytes = bytes };
+    ti_parcel *copy = ti_parcel_create(&self->parcels, &payload, false, true);
+    memcpy(copy->packed, frame, bytes);
+    ti_block block = { .base = copy->packed, .run = bytes, .count = { 1, 1 } };
+    ti_mpi_op op = { .kind = TI_MPI_OP_FRAME, .route = TI_MPI_ROUTE_RELAYS, .peer = peer, .bytes = bytes };
+    op.blocks = copy;
+    ti_mpi_start_op(self, op, &(ti_payload){ &block, 1, bytes });
+}
+
+static void start_segment(ti_mpi_state *self, ti_mpi_op_kind kind, const ti_relay_message *m)
+{
+    ti_block block = { .base = m->at, .run = m->bytes, .count = { 1, 1 } };
+    ti_mpi_op op = { .kind = kind,
+                     .route = TI_MPI_ROUTE_RELAYS,
+                     .peer = m->peer,
+                     .counter = 1 + m->channel,
+                     .token = m->token,
+                     .bytes = m->bytes };
+    ti_mpi_start_op(self, op, &(ti_payload){ &block, 1, m->bytes });
+}
+
+static void send_segment(void *comm, const ti_relay_message *m)
+{
+    start_segment(comm, TI_MPI_OP_SEND, m);
+}
+
+static void receive_segment(void *comm, const ti_relay_message *m)
+{
+    start_segment(comm, TI_MPI_OP_RECEIVE, m);
+}
+
+static void send_message(void *comm, int peer, uint64_t counter, const ti_payload *payload, uint64_t token)
+{
+    ti_mpi_send_early(comm, peer, counter, payload, token);
+}
+
+static bool find_receive(const ti_mpi_state *self, int origin, uint64_t counter, size_t *at)
+{
+    for (*at = 0; *at < self->op.count; ++*at) {
+        const ti_mpi_op *o = &self->op.data[*at];
+        if (o->kind == TI_MPI_OP_RECEIVE && o->route == TI_MPI_ROUTE_MESSAGES && o->counter == counter &&
+            o->peer == origin) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool withdraw(void *comm, int origin, uint64_t counter, ti_payload *payload, uint64_t *token)
+{
+    ti_mpi_state *self = comm;
+    size_t at;
+    if (!find_receive(self, origin, counter, &at)) {
+        return false;
+    }
+    ti_mpi_op *o = &self->op.data[at];
+    MPI_Request *request = &self->request.data[at];
+    int cancelled = 0;
+    MPI_Status status;
+    TI_ASSERT(o->blocks);
+    ti_mpi_guard_inside = true;
+    bool ok = TI_MPI_CALLED(self, MPI_Cancel, request) && TI_MPI_CALLED(self, MPI_Wait, request, &status) &&
+              TI_MPI_CALLED(self, MPI_Test_cancelled, &status, &cancelled);
+    ti_mpi_guard_inside = false;
+    if (ok && !cancelled) {
+        ti_mpi_fail(self, "message %llu from node %d came twice", (unsigned long long)counter, origin);
+    }
+    *token = o->token;
+    *payload = o->blocks->payload;
+    ti_parcel_destroy(&self->parcels, o->packed);
+    if (self->withdrawn) {
+        ti_parcel_destroy(&self->parcels, self->withdrawn);
+    }
+    self->withdrawn = o->blocks;
+    *request = self->request.data[--self->request.count];
+    *o = self->op.data[--self->op.count];
+    return true;
+}
+
+static void repost(void *comm, int origin, uint64_t counter, const ti_payload *payload, uint64_t token)
+{
+    ti_mpi_state *self = comm;
+    ti_mpi_op o = { .kind = TI_MPI_OP_RECEIVE, .peer = origin, .counter = counter, .token = token };
+    o.bytes = payload->bytes;
+    o.blocks = ti_parcel_create(&self->parcels, payload, true, false);
+    ti_mpi_start_op(self, o, payload);
+}
+
+static void sent(void *comm, uint64_t token)
+{
+    ti_mpi_state *self = comm;
+    ti_vec_push(&self->done, token);
+}
+
+static void received(void *comm, uint64_t token, size_t bytes)
+{
+    ti_mpi_state *self = comm;
+    self->comm.stats.messages_received++;
+    self->comm.stats.bytes_received += bytes;
+    ti_vec_push(&self->done, token);
+}
+
+static void misfit(void *comm, int origin, size_t bytes, size_t expected)
+{
+    ti_mpi_state *self = comm;
+    self->comm.stats.length_mismatch = true;
+    ti_mpi_fail(self, "node %d sent %zu bytes where %zu were expected", origin, bytes, expected);
+}
+
+const ti_relay_ops ti_mpi_relay_ops = {
+    .frame = send_frame,
+    .send = send_segment,
+    .receive = receive_segment,
+    .direct = send_message,
+    .withdraw = withdraw,
+    .repost = repost,
+    .sent = sent,
+    .received = received,
+    .misfit = misfit,
+};
+
+void ti_mpi_open_relays(ti_comm *comm)
+{
+    ti_mpi_state *self = (ti_mpi_state *)comm;
+    if (self->relays == MPI_COMM_NULL) {
+        return;
+    }
+    comm->relays = true;
+    for (int i = 0; i < FRAME_RECEIVES; i++) {
+        ti_payload payload = { .bytes = TI_RELAY_FRAME_BYTES };
+        ti_mpi_await_frame(self, ti_parcel_create(&self->parcels, &payload, false, true));
+    }
+}
+
+void ti_mpi_broadcast(ti_comm *comm, ti_recipient *list, uint32_t count, const ti_payload *payload)
+{
+    comm->pending += count;
+    comm->stats.messages_sent += count;
+    comm->stats.bytes_sent += count * payload->bytes;
+    ti_relay_broadcast(&((ti_mpi_state *)comm)->relay, list, count, payload);
+}

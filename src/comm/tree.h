@@ -1,0 +1,26 @@
+/* Trees of broadcasts by source routing: from a list of recipients, who sends to whom.
+ *
+ * A sender that has a list cuts it into one list per child. The first of each is the child, which does the same with
+ * the others: so nobody but the root knows the whole tree, and nobody has to agree on it. Recipients that come early in
+ * a list get the data early, so lists are sorted by urgency. Plain functions; any thread. */
+#ifndef TI_TREE_H
+#define TI_TREE_H
+
+#include <stdint.h>
+
+typedef enum ti_tree {
+    TI_TREE_FLAT,     /* the root sends to all */
+    TI_TREE_BINOMIAL, /* whoever has the data sends it on in every step: the fewest steps */
+    TI_TREE_BINARY,   /* nobody sends more than twice */
+    TI_TREE_CHAIN,    /* nobody sends more than once */
+    TI_TREE_KINDS
+} ti_tree;
+
+ti_tree ti_tree_of_setting(int broadcast); /* tacit_config.broadcast */
+
+/* The number of children of who has a list of `count`. */
+uint32_t ti_tree_children(ti_tree tree, uint32_t count);
+/* Which child's list has the `i`-th of a list; the order within the lists stays. */
+uint32_t ti_tree_child_of(ti_tree tree, uint32_t i);
+
+#endif
