@@ -110,6 +110,7 @@ set(TACIT_SOURCES
     exec/executor.c
     exec/outbox.c
     exec/trace.c
+    exec/wait.c
 
     sim/cluster.c
     sim/events.c

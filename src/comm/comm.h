@@ -51,8 +51,8 @@ typedef struct ti_recipient {
 } ti_recipient;
 
 typedef struct ti_relay_stats {
-    uint64_t broadcasts, recipients; /* started here, and for how many */
-    uint64_t refused;                /* recipients that got an ordinary message after all, being not ready */
+    uint64_t broadcasts, recipients;     /* started here, and for how many */
+    uint64_t refused;                    /* recipients that got an ordinary message after all, being not ready */
     uint64_t forwarded, forwarded_bytes; /* for others */
     uint64_t memory_peak;                /* bytes */
 } ti_relay_stats;
@@ -64,7 +64,7 @@ typedef struct ti_comm_stats {
     uint64_t collectives, collective_bytes_out, collective_bytes_in; /* started; what this node gave and got by them */
     uint64_t carried[TI_PATTERN_KINDS][2]; /* of them, by pattern: [0] as messages, [1] by the network's library */
     ti_relay_stats relay;
-    const char *error;                     /* a sentence, or NULL */
+    const char *error; /* a sentence, or NULL */
     /* The error is a message of another length than expected: nodes may have submitted different tasks. */
     bool length_mismatch;
 } ti_comm_stats;
@@ -77,8 +77,8 @@ typedef struct ti_comm_ops {
     /* The same payload to several nodes: as a send to each, but perhaps by way of each other (relay.h). The list is
      * scratch. Only with `relays`. */
     void (*broadcast)(ti_comm *comm, ti_recipient *list, uint32_t count, const ti_payload *payload);
-    /* All nodes poll from now on whatever their kernels do, so that each may be a relay; sets `relays`. Before the first
-     * message, on all nodes or none. */
+    /* All nodes poll from now on whatever their kernels do, so that each may be a relay; sets `relays`. Before the
+     * first message, on all nodes or none. */
     void (*open_relays)(ti_comm *comm);
     /* A collective, which all nodes start in the same order. What the exchange names besides x->what is read before
      * this returns. */
@@ -101,9 +101,9 @@ typedef struct ti_comm_ops {
 struct ti_comm {
     const ti_comm_ops *ops;
     int node, num_nodes;
-    int local_nodes;        /* how many nodes run on this machine and share its cores */
-    uint64_t pending;       /* operations started and not reported yet: poll has nothing to do at 0 */
-    bool relays;            /* there are broadcasts, and others may need this node */
+    int local_nodes;  /* how many nodes run on this machine and share its cores */
+    uint64_t pending; /* operations started and not reported yet: poll has nothing to do at 0 */
+    bool relays;      /* there are broadcasts, and others may need this node */
     /* For that, poll even if nothing is pending. The caller sets it at the same task on all nodes, and only then starts
      * broadcasts: so a node that has nothing left to do listens to those of nodes that have. */
     bool listens;
@@ -123,8 +123,8 @@ typedef struct ti_comm_settings {
     size_t early_bytes;
     size_t relay_bytes; /* of memory for broadcasts (relay.h) */
     ti_tree tree;       /* of broadcasts */
-    int schedule;     /* of collectives: TACIT_COLLECTIVE_SCHEDULE_*; the same on all nodes */
-    const char *text; /* ti_config_shared, which nodes compare before anything else; NULL: nothing is compared */
+    int schedule;       /* of collectives: TACIT_COLLECTIVE_SCHEDULE_*; the same on all nodes */
+    const char *text;   /* ti_config_shared, which nodes compare before anything else; NULL: nothing is compared */
 } ti_comm_settings;
 
 /* MPI: initialises it unless somebody has. NULL and a sentence in `why` on failure. In builds without MPI: always. */

@@ -56,8 +56,8 @@ struct ti_relay_transfer {
     uint32_t parent_transfer, parent_child;
     size_t bytes, segment;
     uint32_t segments;
-    char *data;  /* all bytes in one run */
-    bool owned;  /* by the transfer: counted as the relay's memory */
+    char *data;           /* all bytes in one run */
+    bool owned;           /* by the transfer: counted as the relay's memory */
     uint32_t wanted, got; /* segments: receives started, and all before are here */
     uint64_t here;        /* bit i: segment got + i */
     TI_VEC(child) children;
@@ -83,8 +83,7 @@ static uint64_t identity(int origin, uint64_t counter)
 static uint64_t token_of(const transfer *t, uint32_t who, uint32_t index)
 {
     TI_ASSERT(index < 1u << (61 - CHANNEL_BITS - CHILD_BITS));
-    return TI_RELAY_TOKEN | (uint64_t)index << (CHANNEL_BITS + CHILD_BITS) | (uint64_t)who << CHANNEL_BITS |
-           t->number;
+    return TI_RELAY_TOKEN | (uint64_t)index << (CHANNEL_BITS + CHILD_BITS) | (uint64_t)who << CHANNEL_BITS | t->number;
 }
 
 /* ---- transfers */
@@ -167,9 +166,7 @@ static void keep_payload(transfer *t, const ti_payload *payload)
 static ti_relay_message segment_of(const transfer *t, uint32_t index)
 {
     size_t begin = (size_t)index * t->segment;
-    return (ti_relay_message){ .index = index,
-                               .at = t->data + begin,
-                               .bytes = TI_MIN(t->segment, t->bytes - begin) };
+    return (ti_relay_message){ .index = index, .at = t->data + begin, .bytes = TI_MIN(t->segment, t->bytes - begin) };
 }
 
 /* ---- frames */
@@ -353,11 +350,9 @@ static void want_segments(ti_relay *r, transfer *t)
 
 static void answer(ti_relay *r, int to, const frame *offered, uint32_t channel, uint32_t taken)
 {
-    const frame head = { .kind = FRAME_ANSWER,
-                         .transfer = offered->transfer,
-                         .child = offered->child,
-                         .channel = channel,
-                         .taken = taken };
+    const frame head = {
+        .kind = FRAME_ANSWER, .transfer = offered->transfer, .child = offered->child, .channel = channel, .taken = taken
+    };
     send_frame(r, to, &head, NULL);
 }
 

@@ -1,6 +1,6 @@
 /* Broadcasts through relays (paper: Denis, Jeannot, Swartvagher, Thibault: Using Dynamic Broadcasts to improve
- * Task-Based Runtime Performances, 2020): one payload for several nodes travels down a tree whose relays and leaves know
- * nothing of it before it comes.
+ * Task-Based Runtime Performances, 2020): one payload for several nodes travels down a tree whose relays and leaves
+ * know nothing of it before it comes.
  *
  * Every recipient waits for its message as for any other, by (origin, counter). The root cuts its list of recipients
  * into one list per child (tree.h). A child that is alone in its list gets the ordinary message. Any other is *offered*
@@ -51,7 +51,8 @@ typedef struct ti_relay_ops {
     void (*direct)(void *comm, int peer, uint64_t counter, const ti_payload *payload, uint64_t token);
     /* Take back an ordinary receive that is posted. False: it is not. The payload is valid until the next call. */
     bool (*withdraw)(void *comm, int origin, uint64_t counter, ti_payload *payload, uint64_t *token);
-    void (*repost)(void *comm, int origin, uint64_t counter, const ti_payload *payload, uint64_t token); /* after that */
+    void (*repost)(void *comm, int origin, uint64_t counter, const ti_payload *payload,
+                   uint64_t token);           /* after that */
     void (*sent)(void *comm, uint64_t token); /* of a recipient */
     void (*received)(void *comm, uint64_t token, size_t bytes);
     void (*misfit)(void *comm, int origin, size_t sent, size_t expected);
@@ -69,9 +70,9 @@ typedef struct ti_relay {
     size_t memory;
     TI_VEC(ti_relay_transfer *) transfer; /* all there are, by number */
     TI_VEC(uint32_t) unused;              /* numbers */
-    ti_map early;                         /* (origin, counter) -> number + 1, of transfers whose receive is not posted */
-    ti_map offers;                        /* node -> offers without an answer */
-    TI_VEC(uint64_t) held;                /* offers that wait for answers: number << 32 | child */
+    ti_map early;          /* (origin, counter) -> number + 1, of transfers whose receive is not posted */
+    ti_map offers;         /* node -> offers without an answer */
+    TI_VEC(uint64_t) held; /* offers that wait for answers: number << 32 | child */
     ti_relay_stats *stats;
 } ti_relay;
 

@@ -10,6 +10,7 @@
 #include "exec/combine.h"
 #include "exec/outbox.h"
 #include "exec/trace.h"
+#include "exec/wait.h"
 #include "ir/signal.h"
 
 #include <stdio.h>
@@ -743,7 +744,8 @@ bool ti_executor_step(ti_executor *ex)
         any |= poll_network(ex);
         any |= issue_ready(ex);
     }
-    atomic_store_explicit(&ex->is.progress->messages, ex->is.comm->pending + ex->is.comm->listens, memory_order_relaxed);
+    atomic_store_explicit(&ex->is.progress->messages, ex->is.comm->pending + ex->is.comm->listens,
+                          memory_order_relaxed);
     return any;
 }
 
@@ -768,25 +770,6 @@ const char *ti_executor_long_kernel(ti_executor *ex, uint64_t now, uint64_t limi
     return name;
 }
 
-static void describe_collective(const ti_executor *ex, const ti_instruction *i, ti_strbuf *out)
-{
-    const char *state = i->as.collective.sequence < ex->collectives.next ? "" : ", which waits for one before it";
-    ti_strbuf_add(out, "\n  collective %llu (%s) with all nodes: buffer '%s', for task '%s'%s",
-                  (unsigned long long)i->as.collective.sequence, ti_pattern_name(i->as.collective.what->pattern),
-                  i->as.collective.buffer->name, i->task->shape->name, state);
-}
-
-static void describe_transfer(const ti_instruction *i, ti_strbuf *out)
-{
-    char text[TI_BOX_TEXT];
-    const ti_buffer_info *buffer = i->as.transfer.buffer;
-    ti_strbuf_add(out, "\n  message %llu %s node %d: buffer '%s' %s%s, for task '%s'",
-                  (unsigned long long)i->as.transfer.counter, i->kind == TI_INSTRUCTION_SEND ? "to" : "from",
-                  i->as.transfer.peer, buffer->name,
-                  ti_box_format(&i->as.transfer.box[0].box, TI_MAX(buffer->dims, 1), text),
-                  i->as.transfer.boxes > 1 ? " and more" : "", i->task->shape->name);
-}
-
 void ti_executor_describe_waits(const ti_executor *ex, int max, ti_strbuf *out)
 {
     const ti_engine *e = &ex->engine;
@@ -796,15 +779,6 @@ void ti_executor_describe_waits(const ti_executor *ex, int max, ti_strbuf *out)
         if (slot->complete || !slot->issued) {
             continue;
         }
-        if (i->kind == TI_INSTRUCTION_SEND || i->kind == TI_INSTRUCTION_RECEIVE) {
-            describe_transfer(i, out);
-            max--;
-        } else if (i->kind == TI_INSTRUCTION_COLLECTIVE) {
-            describe_collective(ex, i, out);
-            max--;
-        } else if (i->kind == TI_INSTRUCTION_EPOCH) {
-            ti_strbuf_add(out, "\n  the other nodes, to finish together with them (tacit_finalize)");
-            max--;
-        }
+        max -= ti_wait_describe(i, ex->collectives.next, out);
     }
 }

@@ -58,8 +58,7 @@ void ti_outbox_sort(ti_outbox *o)
     for (uint32_t i = 0; i < o->send.count; i++) {
         const ti_instruction *send = o->send.data[i].send;
         ti_outbox_group *last = o->group.count ? &o->group.data[o->group.count - 1] : NULL;
-        if (last && o->send.data[last->first].hash == o->send.data[i].hash &&
-            is_same(ti_outbox_first(o, last), send)) {
+        if (last && o->send.data[last->first].hash == o->send.data[i].hash && is_same(ti_outbox_first(o, last), send)) {
             last->count++;
             last->priority = send->priority > last->priority ? send->priority : last->priority;
         } else {

@@ -116,12 +116,9 @@ static inline ti_region_group *ti_region_groups_of(const ti_region_map *map, uin
 /* The group of exactly this box, as it was found; or NULL. */
 static inline const ti_region_group *ti_region_group_of(const ti_region_map *map, const ti_box *box)
 {
-    if (!map->groups) {
-        return NULL;
-    }
-    const uint64_t hash = ti_region_box_hash(box);
-    const ti_region_group *g = ti_region_groups_of(map, hash);
-    for (int way = 0; way < TI_REGION_GROUP_WAYS; way++, g++) {
+    const uint64_t hash = map->groups ? ti_region_box_hash(box) : 0;
+    const ti_region_group *g = map->groups ? ti_region_groups_of(map, hash) : NULL;
+    for (int way = 0; g && way < TI_REGION_GROUP_WAYS; way++, g++) {
         if (g->tag == hash >> 32 && g->round == map->freed && g->count && ti_box_equal(&g->box, box)) {
             return g;
         }

@@ -6,6 +6,7 @@
 #include "base/machine.h"
 #include "base/park.h"
 #include "device/host.h"
+#include "trace/explain.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -98,7 +99,7 @@ uint64_t ti_choose_patience(ti_run_mode mode, const tacit_config *config)
     return mode == TI_RUN_INLINE || for_ever ? 0 : PATIENCE_NS;
 }
 
-void ti_choose_horizons(ti_system *system, const tacit_config *config)
+void ti_choose_planning(ti_system *system, const tacit_config *config, bool is_dry)
 {
     enum { FRONT_FLOOR = 64, FRONT_PER_WORKER = 32, FRONT_CEILING = 1024, MAX_LOOKAHEAD = 8 };
     int64_t front = TI_MIN(TI_MAX(FRONT_FLOOR, FRONT_PER_WORKER * system->total_workers), FRONT_CEILING);
@@ -107,6 +108,10 @@ void ti_choose_horizons(ti_system *system, const tacit_config *config)
                                                   : front; /* more would keep more than 16 MiB */
     /* A window that spans more horizons than may be under way would never close. */
     system->lookahead = config->lookahead == TACIT_LOOKAHEAD_OFF ? 0 : TI_MIN(config->run_ahead + 1, MAX_LOOKAHEAD);
+    system->collectives = config->collectives - TACIT_COLLECTIVES_OFF + TI_COLLECTIVES_OFF;
+    system->record = config->graph != NULL;
+    bool explains = config->explain && strcmp(config->explain, "0") != 0 && (system->node == 0 || is_dry);
+    system->explain = explains ? ti_explain_create() : NULL;
 }
 
 void ti_choose_memory(ti_system *system, const tacit_config *config, int local_nodes)

@@ -26,8 +26,9 @@ bool ti_choose(const tacit_config *config, const ti_comm *comm, bool is_dry, ti_
 /* Nanoseconds that a window of allocations waits for more tasks; 0: until it is closed. */
 uint64_t ti_choose_patience(ti_run_mode mode, const tacit_config *config);
 
-/* How often horizons come, and how many a window of allocations may span. All nodes choose alike. */
-void ti_choose_horizons(ti_system *system, const tacit_config *config);
+/* How planners work: how often horizons come, how many a window of allocations may span, what becomes of collectives,
+ * which all nodes choose alike; and what this node records. */
+void ti_choose_planning(ti_system *system, const tacit_config *config, bool is_dry);
 
 /* Fills in what the planners may know of memory: from the machine, the nodes that share it equally, and
  * TACIT_MEMORY_LIMIT. */

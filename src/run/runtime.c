@@ -290,18 +290,11 @@ static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
         ti_strbuf_add(why, "%s", rt->comm->stats.error);
         return TACIT_ERROR_NETWORK;
     }
-    if (!ti_tracing_open(&rt->trace, &rt->config, s, why)) {
+    if (!ti_dry_run_simulate(rt->dry, &rt->config, s, why) || !ti_tracing_open(&rt->trace, &rt->config, s, why)) {
         return TACIT_ERROR_CONFIG;
     }
     ti_tracing_begin(&rt->trace, rt->comm, &rt->config, rt->mode, rt->agreement != NULL);
-    if (!ti_dry_run_simulate(rt->dry, &rt->config, s, why)) {
-        return TACIT_ERROR_CONFIG;
-    }
-    ti_choose_horizons(s, &rt->config);
-    s->record = rt->config.graph != NULL;
-    bool explains = rt->config.explain && strcmp(rt->config.explain, "0") != 0 && (s->node == 0 || rt->dry);
-    s->explain = explains ? ti_explain_create() : NULL;
-    s->collectives = rt->config.collectives - TACIT_COLLECTIVES_OFF + TI_COLLECTIVES_OFF;
+    ti_choose_planning(s, &rt->config, rt->dry != NULL);
     return ti_dry_run_begin(rt->dry, &rt->config, s, why) ? TACIT_OK : TACIT_ERROR_CONFIG;
 }
 

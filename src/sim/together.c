@@ -103,8 +103,8 @@ static bool answer(const ti_platform *p, state *s)
         rank *from = &s->rank[r], *to = &s->rank[from->to];
         if (from->bytes > p->eager) {
             to->heard = from->asked + p->latency;
-            from->answered =
-                use(&to->executor, TI_MAX(to->heard, to->begin), p->send_overhead + p->rendezvous) + p->latency;
+            from->answered = use(&to->executor, TI_MAX(to->heard, to->begin), p->send_overhead + p->rendezvous) +
+                             p->latency;
         }
     }
     for (int r = 0; r < s->ranks; r++) {

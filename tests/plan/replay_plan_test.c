@@ -350,14 +350,10 @@ static void parts_in_another_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loops_evaluate_nothing),
-        cmocka_unit_test(long_loops_are_replayed),
-        cmocka_unit_test(what_comes_between_is_seen),
-        cmocka_unit_test(what_others_write_between_is_seen),
-        cmocka_unit_test(all_gathers_are_found_again),
-        cmocka_unit_test(reductions_are_found_again),
-        cmocka_unit_test(plans_are_the_same_without),
-        cmocka_unit_test(parts_in_another_order),
+        cmocka_unit_test(loops_evaluate_nothing),      cmocka_unit_test(long_loops_are_replayed),
+        cmocka_unit_test(what_comes_between_is_seen),  cmocka_unit_test(what_others_write_between_is_seen),
+        cmocka_unit_test(all_gathers_are_found_again), cmocka_unit_test(reductions_are_found_again),
+        cmocka_unit_test(plans_are_the_same_without),  cmocka_unit_test(parts_in_another_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

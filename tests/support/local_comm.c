@@ -100,7 +100,7 @@ typedef struct endpoint {
     ti_direct direct;
     ti_combining combining;
     ti_relay relay;
-    TI_VEC(uint64_t) relay_done; /* tokens that the relay has not been told of */
+    TI_VEC(uint64_t) relay_done;  /* tokens that the relay has not been told of */
     TI_VEC(local_frame *) frames; /* taken out of the inbox; [0, frames_taken) is past */
     size_t frames_taken;
     note *withdrawn; /* the receive that was taken back last; or NULL */
@@ -637,7 +637,8 @@ static void received(void *comm, uint64_t token, size_t bytes)
 static void relay_misfit(void *comm, int origin, size_t bytes, size_t expected)
 {
     endpoint *self = comm;
-    snprintf(self->error, sizeof(self->error), "node %d sent %zu bytes where %zu were expected", origin, bytes, expected);
+    snprintf(self->error, sizeof(self->error), "node %d sent %zu bytes where %zu were expected", origin, bytes,
+             expected);
     self->comm.stats.error = self->error;
     self->comm.stats.length_mismatch = true;
 }
@@ -895,7 +896,9 @@ ti_comm *local_comm_create(local_hub *hub, int node)
                               .comm = self,
                               .node = node,
                               .tree = hub->seed ? (ti_tree)(hub->seed % TI_TREE_KINDS) : TI_TREE_BINOMIAL,
-                              .limit = hub->seed % 5 == 1 ? 4096 : hub->seed % 5 == 2 ? 0 : (size_t)64 << 20,
+                              .limit = hub->seed % 5 == 1   ? 4096
+                                       : hub->seed % 5 == 2 ? 0
+                                                            : (size_t)64 << 20,
                               .segment = hub->seed ? (size_t)8 << hub->seed % 13 : 65536,
                               .stats = &self->comm.stats.relay };
     if (hub->seed) {

@@ -92,7 +92,7 @@ static void fail_op(mpi_comm *self, const op *o, const char *call, int code)
     self->comm.stats.length_mismatch |= MPI_Error_class(code, &class) == MPI_SUCCESS && class == MPI_ERR_TRUNCATE;
     if (o->kind == TI_MPI_OP_BARRIER || o->kind == TI_MPI_OP_COLLECTIVE) {
         ti_mpi_fail(self, "%s (of a %s) failed: %s", call, o->kind == TI_MPI_OP_BARRIER ? "barrier" : "collective",
-             ti_mpi_error_text(code, text));
+                    ti_mpi_error_text(code, text));
         return;
     }
     ti_mpi_fail(self, "%s (%s %zu bytes %s node %d) failed: %s", call, what[o->kind], o->bytes,
@@ -498,7 +498,7 @@ static void progress(mpi_comm *self)
     }
 }
 
-void ti_mpi_await_frame(mpi_comm *self, ti_parcel *parcel)
+static void await_frame(mpi_comm *self, ti_parcel *parcel)
 {
     MPI_Request request = MPI_REQUEST_NULL;
     ti_mpi_guard_inside = true;
@@ -513,9 +513,32 @@ static void take_frames(mpi_comm *self)
 {
     for (size_t i = 0; i < self->frames.count; i++) {
         ti_relay_take_frame(&self->relay, self->frames.data[i].from, self->frames.data[i].parcel->packed);
-        ti_mpi_await_frame(self, self->frames.data[i].parcel);
+        await_frame(self, self->frames.data[i].parcel);
     }
     ti_vec_clear(&self->frames);
+}
+
+enum { FRAME_RECEIVES = 2 };
+
+static void mpi_open_relays(ti_comm *comm)
+{
+    mpi_comm *self = (mpi_comm *)comm;
+    if (self->relays == MPI_COMM_NULL) {
+        return;
+    }
+    comm->relays = true;
+    for (int i = 0; i < FRAME_RECEIVES; i++) {
+        ti_payload payload = { .bytes = TI_RELAY_FRAME_BYTES };
+        await_frame(self, ti_parcel_create(&self->parcels, &payload, false, true));
+    }
+}
+
+static void mpi_broadcast(ti_comm *comm, ti_recipient *list, uint32_t count, const ti_payload *payload)
+{
+    comm->pending += count;
+    comm->stats.messages_sent += count;
+    comm->stats.bytes_sent += count * payload->bytes;
+    ti_relay_broadcast(&((mpi_comm *)comm)->relay, list, count, payload);
 }
 
 static int mpi_poll(ti_comm *comm, uint64_t *tokens, int max)
@@ -659,8 +682,9 @@ static bool leave_mpi(mpi_comm *self)
     drop_pending(self);
     int closed = ti_mpi_notes_close(&self->notes);
     return ti_mpi_succeeded(self, code, "MPI_Type_free") && ti_mpi_succeeded(self, shared, self->shared.call) &&
-           ti_mpi_succeeded(self, closed, self->notes.call) && close_communicator(self, &self->kernels) && close_communicator(self, &self->relays) &&
-           close_communicator(self, &self->collectives) && close_communicator(self, &self->mpi) &&
+           ti_mpi_succeeded(self, closed, self->notes.call) && close_communicator(self, &self->kernels) &&
+           close_communicator(self, &self->relays) && close_communicator(self, &self->collectives) &&
+           close_communicator(self, &self->mpi) &&
            (!self->finalizes || ti_mpi_succeeded(self, MPI_Finalize(), "MPI_Finalize"));
 }
 
@@ -706,8 +730,8 @@ const ti_comm_ops ti_mpi_ops = {
     .destroy = ti_mpi_destroy,
     .send = mpi_send,
     .receive = mpi_receive,
-    .broadcast = ti_mpi_broadcast,
-    .open_relays = ti_mpi_open_relays,
+    .broadcast = mpi_broadcast,
+    .open_relays = mpi_open_relays,
     .collective = mpi_collective,
     .barrier = mpi_barrier,
     .sum = mpi_sum,

@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-enum { FRAME_RECEIVES = 2 };
-
 static void send_frame(void *comm, int peer, const void *frame, size_t bytes)
 {
     ti_mpi_state *self = comm;
@@ -133,24 +131,3 @@ const ti_relay_ops ti_mpi_relay_ops = {
     .received = received,
     .misfit = misfit,
 };
-
-void ti_mpi_open_relays(ti_comm *comm)
-{
-    ti_mpi_state *self = (ti_mpi_state *)comm;
-    if (self->relays == MPI_COMM_NULL) {
-        return;
-    }
-    comm->relays = true;
-    for (int i = 0; i < FRAME_RECEIVES; i++) {
-        ti_payload payload = { .bytes = TI_RELAY_FRAME_BYTES };
-        ti_mpi_await_frame(self, ti_parcel_create(&self->parcels, &payload, false, true));
-    }
-}
-
-void ti_mpi_broadcast(ti_comm *comm, ti_recipient *list, uint32_t count, const ti_payload *payload)
-{
-    comm->pending += count;
-    comm->stats.messages_sent += count;
-    comm->stats.bytes_sent += count * payload->bytes;
-    ti_relay_broadcast(&((ti_mpi_state *)comm)->relay, list, count, payload);
-}

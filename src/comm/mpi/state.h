@@ -88,15 +88,11 @@ void ti_mpi_send_part(void *comm, int to, const ti_exchange *x, const ti_payload
 void ti_mpi_receive_part(void *comm, int origin, const ti_exchange *x, const ti_payload *payload, uint64_t token);
 void ti_mpi_send_combining(void *comm, const ti_combining_message *message);
 void ti_mpi_receive_combining(void *comm, const ti_combining_message *message);
-/* Post the receive of one frame. */
-void ti_mpi_await_frame(ti_mpi_state *self, ti_parcel *parcel);
 void ti_mpi_destroy(ti_comm *comm);
 extern const ti_comm_ops ti_mpi_ops;
 
 /* ---- relays.c */
 
 extern const ti_relay_ops ti_mpi_relay_ops;
-void ti_mpi_open_relays(ti_comm *comm);
-void ti_mpi_broadcast(ti_comm *comm, ti_recipient *list, uint32_t count, const ti_payload *payload);
 
 #endif

@@ -31,9 +31,9 @@ typedef struct ti_replay_effect {
 } ti_replay_effect;
 
 typedef struct ti_replay_step {
-    uint64_t serial;         /* of the task's shape; 0: nothing has been recorded yet */
-    int before, after;       /* contents */
-    int next, alike;         /* 1 + another step of the same task from the same contents, or 0; how many follow */
+    uint64_t serial;   /* of the task's shape; 0: nothing has been recorded yet */
+    int before, after; /* contents */
+    int next, alike;   /* 1 + another step of the same task from the same contents, or 0; how many follow */
     uint64_t manner;
     ti_replay_effect effect; /* in this step's memory; holders referenced */
     ti_forward *forward;     /* those of the task on the buffer */
