@@ -281,7 +281,8 @@ struct example_traffic example_traffic_here(tacit_context *ctx)
     tacit_counters c;
     CHECK(tacit_wait(ctx));
     CHECK(tacit_get_counters(ctx, &c));
-    return (struct example_traffic){ c.messages_sent, c.bytes_received + c.collective_bytes_received, c.collectives };
+    return (struct example_traffic){ c.messages_sent, c.bytes_received + c.collective_bytes_received, c.collectives,
+                                     c.broadcasts, c.broadcast_recipients };
 }
 
 struct mine {
@@ -305,7 +306,8 @@ struct example_traffic example_traffic_since(tacit_context *ctx, struct example_
     const struct mine args = { &here };
 
     here = (struct example_traffic){ here.messages - start.messages, here.bytes - start.bytes,
-                                     here.collectives - start.collectives };
+                                     here.collectives - start.collectives, here.broadcasts - start.broadcasts,
+                                     here.recipients - start.recipients };
     if (tacit_is_dry_run(ctx)) { /* it has the numbers of this node only */
         free(all);
         return here;
@@ -328,6 +330,8 @@ struct example_traffic example_traffic_since(tacit_context *ctx, struct example_
     for (size_t i = 0; i < nodes; i++) {
         sum.messages += all[i].messages;
         sum.bytes += all[i].bytes;
+        sum.broadcasts += all[i].broadcasts;
+        sum.recipients += all[i].recipients;
         sum.collectives = all[i].collectives; /* the same on all nodes */
     }
     free(all);

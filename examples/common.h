@@ -83,9 +83,10 @@ void example_progress(tacit_context *ctx, const struct example_options *options,
 /* Whether this node writes lines of progress itself: node 0, if they are wanted. */
 bool example_shows_progress(const tacit_context *ctx, const struct example_options *options);
 
-/* What travelled between nodes: messages, bytes (of both), and collectives, in each of which all nodes take part. */
+/* What travelled between nodes: messages, bytes (of both), and collectives, in each of which all nodes take part. Of the
+ * messages, so many had several recipients, and travelled down trees. */
 struct example_traffic {
-    uint64_t messages, bytes, collectives;
+    uint64_t messages, bytes, collectives, broadcasts, recipients;
 };
 
 /* Report it, for one of `steps` steps, or with 0 steps all of it. `step` says what a step is. */

@@ -308,6 +308,8 @@ void tiles_report(struct example_report *r, const struct tiles_options *o, const
     example_report_real(r, "seconds", "time", out->seconds, "s");
     example_report_real(r, "gflops", "speed", operations / out->seconds * 1e-9, "GFLOP/s");
     example_report_traffic(r, &out->traffic, 0, NULL);
+    example_report_count(r, "broadcasts", "broadcasts", out->traffic.broadcasts);
+    example_report_count(r, "recipients", "their recipients", out->traffic.recipients);
 }
 
 void tiles_report_verified(struct example_report *r, const struct tiles_options *o, bool good)

@@ -10,7 +10,7 @@
 /* Segments under way to one child, and those that a receiver waits for. More than one, so that the next travels while
  * the last is forwarded. */
 enum { WINDOW = 4 };
-enum { CHANNEL_BITS = 20, CHILD_BITS = 16, RECEIVE = (1 << CHILD_BITS) - 1, DIRECT = RECEIVE - 1 };
+enum { CHANNEL_BITS = 20, CHILD_BITS = 16, RECEIVE = (1 << CHILD_BITS) - 1 };
 enum { COUNTER_BITS = 40 };
 
 typedef enum frame_kind { FRAME_OFFER, FRAME_ANSWER, FRAME_SETTLED } frame_kind;
@@ -68,8 +68,7 @@ struct ti_relay_transfer {
     uint64_t token;
     ti_payload payload;
     TI_VEC(ti_block) block;
-    TI_VEC(uint64_t) tokens; /* root */
-    uint32_t directs;        /* root: ordinary messages under way */
+    TI_VEC(ti_recipient) waiting; /* root: those in the children's lists */
 };
 
 typedef struct ti_relay_transfer transfer;
@@ -113,7 +112,7 @@ static void free_lists(transfer *t)
     ti_vec_fini(&t->children);
     ti_vec_fini(&t->refused);
     ti_vec_fini(&t->block);
-    ti_vec_fini(&t->tokens);
+    ti_vec_fini(&t->waiting);
 }
 
 static void drop_data(ti_relay *r, transfer *t)
@@ -279,23 +278,36 @@ static void feed_all(ti_relay *r, transfer *t)
 
 /* ---- the end of a transfer */
 
+static uint64_t *token_at(transfer *t, const stop *s)
+{
+    uint32_t i = 0;
+    while (t->waiting.data[i].node != s->node || t->waiting.data[i].counter != s->counter) {
+        i++;
+        TI_ASSERT(i < t->waiting.count);
+    }
+    return &t->waiting.data[i].token;
+}
+
+/* Who took the offer needs the root no more. Each of the others becomes an ordinary send, which nobody waits for but who
+ * would have waited for it anyway. */
 static void finish_root(ti_relay *r, transfer *t)
 {
-    if (t->open == 0 && t->refused.count) {
-        t->directs = (uint32_t)t->refused.count;
-        r->stats->refused += t->directs;
-        for (uint32_t i = 0; i < t->directs; i++) {
-            const stop *s = &t->refused.data[i];
-            r->ops->direct(r->comm, s->node, s->counter, &t->payload, token_of(t, DIRECT, 0));
-        }
-        ti_vec_clear(&t->refused);
+    if (t->open) {
+        return;
     }
-    if (t->open == 0 && t->directs == 0) {
-        for (size_t i = 0; i < t->tokens.count; i++) {
-            r->ops->sent(r->comm, t->tokens.data[i]);
-        }
-        close_transfer(r, t);
+    r->stats->refused += t->refused.count;
+    for (size_t i = 0; i < t->refused.count; i++) {
+        const stop *s = &t->refused.data[i];
+        uint64_t *token = token_at(t, s);
+        r->ops->direct(r->comm, s->node, s->counter, &t->payload, *token);
+        *token = UINT64_MAX;
     }
+    for (size_t i = 0; i < t->waiting.count; i++) {
+        if (t->waiting.data[i].token != UINT64_MAX) {
+            r->ops->sent(r->comm, t->waiting.data[i].token);
+        }
+    }
+    close_transfer(r, t);
 }
 
 static void deliver(ti_relay *r, transfer *t)
@@ -496,9 +508,6 @@ void ti_relay_message_done(ti_relay *r, uint64_t token)
     TI_ASSERT(t->used);
     if (who == RECEIVE) {
         segment_came(r, t, index);
-    } else if (who == DIRECT) {
-        t->directs--;
-        finish(r, t);
     } else {
         t->children.data[who].finished++;
         feed(r, t, who);
@@ -582,7 +591,7 @@ static void start_root(ti_relay *r, transfer *t, const ti_recipient *list, uint3
     for (uint32_t i = 0; i < count; i++) {
         const child *c = &t->children.data[ti_tree_child_of(t->tree, i)];
         if (c->stops.count > 1) {
-            ti_vec_push(&t->tokens, list[i].token);
+            ti_vec_push(&t->waiting, list[i]);
         }
     }
     for (uint32_t i = 0; i < t->children.count; i++) {

@@ -47,7 +47,7 @@ typedef struct ti_relay_ops {
     void (*frame)(void *comm, int peer, const void *frame, size_t bytes); /* copies */
     void (*send)(void *comm, const ti_relay_message *message);
     void (*receive)(void *comm, const ti_relay_message *message);
-    /* The ordinary message, without counting it as sent. */
+    /* The ordinary message, without counting it as sent; its token is reported. */
     void (*direct)(void *comm, int peer, uint64_t counter, const ti_payload *payload, uint64_t token);
     /* Take back an ordinary receive that is posted. False: it is not. The payload is valid until the next call. */
     bool (*withdraw)(void *comm, int origin, uint64_t counter, ti_payload *payload, uint64_t *token);

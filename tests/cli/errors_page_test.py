@@ -10,7 +10,7 @@ import sys
 # The functions that make sentences, and which argument is the format. A pattern says what the first argument must be.
 MAKERS = {
     "ti_context_error": (2, None), "REFUSE": (2, None), "refuse": (2, None), "init_failed": (1, None), "ti_no_context": (1, None), "ti_failure_set": (2, None),
-    "ti_runtime_fail": (2, None), "ti_panic": (2, None), "TI_PANIC": (0, None), "ti_stop": (0, None), "ti_context_no_memory": (1, None), "tool_fail": (1, None), "fail": (1, None),
+    "ti_runtime_fail": (2, None), "ti_panic": (2, None), "TI_PANIC": (0, None), "ti_stop": (0, None), "ti_context_no_memory": (1, None), "tool_fail": (1, None), "fail": (1, None), "ti_mpi_fail": (1, None),
     "stop": (1, None), "ti_log": (1, r"TI_LOG_(ERROR|WARNING)"), "ti_strbuf_add": (1, r"(\w+->)?\w*why|&ctx->error"),
     "snprintf": (2, r"(\w+->)?(why|what|error|text)"), "fprintf": (1, r"stderr"),
 }
