@@ -52,7 +52,7 @@ enum {
 /* How a payload that several nodes wait for travels: tacit_config.broadcast. */
 enum {
     TACIT_BROADCAST_DEFAULT = 0,  /* auto */
-    TACIT_BROADCAST_AUTO = 1,     /* what is usually fastest: binomial */
+    TACIT_BROADCAST_AUTO = 1,     /* binomial; flat if all nodes are on one machine */
     TACIT_BROADCAST_FLAT = 2,     /* a message from the sender to each: no relays */
     TACIT_BROADCAST_BINOMIAL = 3, /* whoever has the data sends it on in every step: the fewest steps */
     TACIT_BROADCAST_BINARY = 4,   /* nobody sends more than twice */

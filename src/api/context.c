@@ -114,7 +114,7 @@ static tacit_status open_mpi(const tacit_mpi_comm *given, const tacit_config *re
     ti_config_shared(resolved, &shared);
     ti_comm_settings settings = { .early_bytes = resolved->early_bytes,
                                   .relay_bytes = resolved->relay_bytes,
-                                  .tree = ti_tree_of_setting(resolved->broadcast),
+                                  .broadcast = resolved->broadcast,
                                   .schedule = resolved->collective_schedule,
                                   .text = shared.text };
     tacit_status status = TACIT_OK;

@@ -82,12 +82,11 @@ static const row table[] = {
         "width of the execution front that makes a horizon"),
     SIZE("TACIT_EARLY_BYTES", early_bytes, 1 << 20, 1024, 1ll << 40, "1024 bytes (1k) to 1T, with k, M, G or T", "1M",
          "per peer, bytes sent for which no receive is known; later messages wait"),
-    WORDS(
-        "TACIT_BROADCAST", broadcast, TACIT_BROADCAST_AUTO, "auto|flat|binomial|binary|chain", "auto",
-        "by which tree a payload travels that several placed tasks wait for; auto is binomial, flat sends to each node "
-        "directly. The same on all nodes",
-        TACIT_BROADCAST_AUTO, TACIT_BROADCAST_FLAT, TACIT_BROADCAST_BINOMIAL, TACIT_BROADCAST_BINARY,
-        TACIT_BROADCAST_CHAIN),
+    WORDS("TACIT_BROADCAST", broadcast, TACIT_BROADCAST_AUTO, "auto|flat|binomial|binary|chain", "auto",
+          "by which tree a payload travels that several placed tasks wait for; auto is binomial, or flat if all nodes "
+          "are on one machine; flat sends to each node directly. The same on all nodes",
+          TACIT_BROADCAST_AUTO, TACIT_BROADCAST_FLAT, TACIT_BROADCAST_BINOMIAL, TACIT_BROADCAST_BINARY,
+          TACIT_BROADCAST_CHAIN),
     SIZE("TACIT_RELAY_BYTES", relay_bytes, 64 << 20, 1024, 1ll << 40, "1024 bytes (1k) to 1T, with k, M, G or T", "64M",
          "memory that a node lends to payloads that it forwards or that come early; what finds no room comes from its "
          "sender directly"),

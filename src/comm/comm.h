@@ -20,7 +20,6 @@
 #ifndef TI_COMM_H
 #define TI_COMM_H
 
-#include "comm/tree.h"
 #include "grid/layout.h"
 #include "ir/collective.h"
 #include "tacit/tacit.h"
@@ -122,7 +121,7 @@ ti_comm *ti_comm_dry_create(int node, int num_nodes);
 typedef struct ti_comm_settings {
     size_t early_bytes;
     size_t relay_bytes; /* of memory for broadcasts (relay.h) */
-    ti_tree tree;       /* of broadcasts */
+    int broadcast;      /* TACIT_BROADCAST_*; the same on all nodes */
     int schedule;       /* of collectives: TACIT_COLLECTIVE_SCHEDULE_*; the same on all nodes */
     const char *text;   /* ti_config_shared, which nodes compare before anything else; NULL: nothing is compared */
 } ti_comm_settings;

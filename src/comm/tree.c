@@ -8,17 +8,19 @@
 #include "base/check.h"
 #include "tacit/config.h"
 
-ti_tree ti_tree_of_setting(int broadcast)
+ti_tree ti_tree_of_setting(int broadcast, bool one_machine)
 {
     switch (broadcast) {
     case TACIT_BROADCAST_FLAT:
         return TI_TREE_FLAT;
+    case TACIT_BROADCAST_BINOMIAL:
+        return TI_TREE_BINOMIAL;
     case TACIT_BROADCAST_BINARY:
         return TI_TREE_BINARY;
     case TACIT_BROADCAST_CHAIN:
         return TI_TREE_CHAIN;
     default:
-        return TI_TREE_BINOMIAL;
+        return one_machine ? TI_TREE_FLAT : TI_TREE_BINOMIAL;
     }
 }
 

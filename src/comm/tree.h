@@ -6,6 +6,7 @@
 #ifndef TI_TREE_H
 #define TI_TREE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef enum ti_tree {
@@ -16,7 +17,9 @@ typedef enum ti_tree {
     TI_TREE_KINDS
 } ti_tree;
 
-ti_tree ti_tree_of_setting(int broadcast); /* tacit_config.broadcast */
+/* Which tree tacit_config.broadcast means. On one machine nobody's link is the narrowest: what a relay forwards it could as
+ * well have been sent, and it would have to get a core first. */
+ti_tree ti_tree_of_setting(int broadcast, bool one_machine);
 
 /* The number of children of who has a list of `count`. */
 uint32_t ti_tree_children(ti_tree tree, uint32_t count);

@@ -39,19 +39,19 @@ typedef struct ti_region_finger ti_region_finger;
 typedef struct ti_region_group ti_region_group;
 
 typedef struct ti_region_map {
-    ti_region_node *root; /* NULL if empty */
-    size_t count;
-    int height;                /* 0: the root is a leaf */
-    int at;                    /* the place of the entry that was found last in its leaf: */
+    ti_region_node *root;      /* NULL if empty */
+    uint32_t count;            /* entries */
+    int32_t at;                /* the place of the entry that was found last in its leaf: */
     ti_region_node *finger;    /* from which loops go on; or NULL */
-    ti_region_finger *fingers; /* where things were found, by the corner asked for; NULL until the tree has height */
-    uint32_t max_fingers;      /* a power of two, which grows with the map */
-    uint32_t freed;            /* how many times a tree node was given back for good */
-    ti_region_node *spare;     /* tree nodes for reuse: between horizons the tree grows and shrinks again and again */
-    int spares;                /* how many they are */
-    ti_region_group *groups;   /* where few were found together, by the box asked for; NULL until there are any */
-    uint32_t max_groups;       /* a power of two, too */
+    int8_t height;             /* 0: the root is a leaf */
     bool overlapping;          /* set by users whose entries may overlap */
+    uint16_t spares;           /* how many tree nodes wait for reuse: */
+    uint32_t freed;            /* how many times one was given back for good */
+    ti_region_node *spare;     /* between horizons the tree grows and shrinks again and again */
+    ti_region_finger *fingers; /* where things were found, by the corner asked for; NULL until the tree has height */
+    ti_region_group *groups;   /* where few were found together, by the box asked for; NULL until there are any */
+    uint32_t max_fingers;      /* a power of two, which grows with the map */
+    uint32_t max_groups;       /* likewise */
     ti_region_entries
         *orphans; /* scratch: entries that lose their leaves for a moment, and neighbours to join; or NULL */
 } ti_region_map;

@@ -90,7 +90,8 @@
     X(MPI_Type_create_struct, (int a, const int b[], const MPI_Aint c[], const MPI_Datatype d[], MPI_Datatype *e),     \
       (a, b, c, d, e))                                                                                                 \
     X(MPI_Type_create_resized, (MPI_Datatype a, MPI_Aint b, MPI_Aint c, MPI_Datatype * d), (a, b, c, d))               \
-    X(MPI_Type_free, (MPI_Datatype * a), (a))
+    X(MPI_Type_free, (MPI_Datatype * a), (a))                                                                          \
+    X(MPI_Wait, (MPI_Request * a, MPI_Status * b), (a, b))
 
 enum {
 #define INDEX(name, declared, passed) INDEX_##name,

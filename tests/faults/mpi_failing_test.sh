@@ -75,6 +75,7 @@ while read -r _ rank function count; do
     done
 done < <(sort -k3,3 -k4,4nr "$counts")
 check MPI_Isend 1 0 abort
+TACIT_BROADCAST=chain TACIT_WORKERS=2 nodes=3 check MPI_Wait 1 1 # when relays end
 for function in MPI_Ibcast MPI_Isend MPI_Iallreduce; do # while collectives are measured
     TACIT_COLLECTIVE_SCHEDULE=measure check $function 1 1
 done

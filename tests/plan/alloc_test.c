@@ -43,7 +43,7 @@ static const uint64_t malloc_calls = 0;
 #endif
 
 /* Rounds come more than twice before anything is counted: what comes for the second time is kept. */
-enum { WARM_UP = 2400, MEASURED = 1000, ROUND = 400, PER_BLOCK = 4 };
+enum { WARM_UP = 4400, MEASURED = 1000, ROUND = 400, PER_BLOCK = 4 };
 
 static void plan_tasks(planning *p, int tasks)
 {

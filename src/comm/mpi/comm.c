@@ -642,7 +642,7 @@ static void peers_fini(mpi_comm *self)
 }
 
 /* All nodes have what they want, so all that relays have sent has come, and MPI will say so. */
-static void end_relays(mpi_comm *self)
+static bool end_relays(mpi_comm *self)
 {
     size_t left = 1;
     while (self->comm.relays && left && !self->comm.stats.error) {
@@ -656,11 +656,14 @@ static void end_relays(mpi_comm *self)
     }
     for (size_t i = self->op.count; i-- > 0;) {
         if (self->op.data[i].kind == TI_MPI_OP_FRAME_RECEIVE && !self->comm.stats.error) {
-            (void)TI_MPI_CALLED(self, MPI_Cancel, &self->request.data[i]);
-            (void)TI_MPI_CALLED(self, MPI_Wait, &self->request.data[i], MPI_STATUS_IGNORE);
+            if (!TI_MPI_CALLED(self, MPI_Cancel, &self->request.data[i]) ||
+                !TI_MPI_CALLED(self, MPI_Wait, &self->request.data[i], MPI_STATUS_IGNORE)) {
+                return false;
+            }
             ti_parcel_destroy(&self->parcels, self->op.data[i].packed);
         }
     }
+    return self->comm.stats.error == NULL;
 }
 
 static bool close_communicator(mpi_comm *self, MPI_Comm *comm)
@@ -678,13 +681,13 @@ static bool leave_mpi(mpi_comm *self)
     if (!asked || finalized) {
         return asked;
     }
-    end_relays(self);
+    bool ended = self->comm.stats.error || end_relays(self);
     drop_pending(self);
     int closed = ti_mpi_notes_close(&self->notes);
-    return ti_mpi_succeeded(self, code, "MPI_Type_free") && ti_mpi_succeeded(self, shared, self->shared.call) &&
-           ti_mpi_succeeded(self, closed, self->notes.call) && close_communicator(self, &self->kernels) &&
-           close_communicator(self, &self->relays) && close_communicator(self, &self->collectives) &&
-           close_communicator(self, &self->mpi) &&
+    return ended && ti_mpi_succeeded(self, code, "MPI_Type_free") &&
+           ti_mpi_succeeded(self, shared, self->shared.call) && ti_mpi_succeeded(self, closed, self->notes.call) &&
+           close_communicator(self, &self->kernels) && close_communicator(self, &self->relays) &&
+           close_communicator(self, &self->collectives) && close_communicator(self, &self->mpi) &&
            (!self->finalizes || ti_mpi_succeeded(self, MPI_Finalize(), "MPI_Finalize"));
 }
 

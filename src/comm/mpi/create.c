@@ -64,14 +64,15 @@ enum { RELAY_NODES = 3 };
 
 static bool open_relays(mpi_comm *self, const ti_comm_settings *settings)
 {
+    const ti_tree tree = ti_tree_of_setting(settings->broadcast, self->comm.local_nodes == self->comm.num_nodes);
     self->relay = (ti_relay){ .ops = &ti_mpi_relay_ops,
                               .comm = self,
                               .node = self->comm.node,
-                              .tree = settings->tree,
+                              .tree = tree,
                               .limit = settings->relay_bytes,
                               .segment = RELAY_SEGMENT,
                               .stats = &self->comm.stats.relay };
-    return self->comm.num_nodes < RELAY_NODES || settings->tree == TI_TREE_FLAT ||
+    return self->comm.num_nodes < RELAY_NODES || tree == TI_TREE_FLAT ||
            TI_MPI_CALLED(self, MPI_Comm_dup, self->mpi, &self->relays);
 }
 

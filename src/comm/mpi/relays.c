@@ -59,6 +59,7 @@ static bool find_receive(const ti_mpi_state *self, int origin, uint64_t counter,
     return false;
 }
 
+/* No message can have met the receive: it comes by the relay instead, so MPI_Wait returns at once. */
 static bool withdraw(void *comm, int origin, uint64_t counter, ti_payload *payload, uint64_t *token)
 {
     ti_mpi_state *self = comm;
@@ -68,16 +69,10 @@ static bool withdraw(void *comm, int origin, uint64_t counter, ti_payload *paylo
     }
     ti_mpi_op *o = &self->op.data[at];
     MPI_Request *request = &self->request.data[at];
-    int cancelled = 0;
-    MPI_Status status;
     TI_ASSERT(o->blocks);
     ti_mpi_guard_inside = true;
-    bool ok = TI_MPI_CALLED(self, MPI_Cancel, request) && TI_MPI_CALLED(self, MPI_Wait, request, &status) &&
-              TI_MPI_CALLED(self, MPI_Test_cancelled, &status, &cancelled);
+    (void)(TI_MPI_CALLED(self, MPI_Cancel, request) && TI_MPI_CALLED(self, MPI_Wait, request, MPI_STATUS_IGNORE));
     ti_mpi_guard_inside = false;
-    if (ok && !cancelled) {
-        ti_mpi_fail(self, "message %llu from node %d came twice", (unsigned long long)counter, origin);
-    }
     *token = o->token;
     *payload = o->blocks->payload;
     ti_parcel_destroy(&self->parcels, o->packed);
