@@ -83,8 +83,8 @@ void example_progress(tacit_context *ctx, const struct example_options *options,
 /* Whether this node writes lines of progress itself: node 0, if they are wanted. */
 bool example_shows_progress(const tacit_context *ctx, const struct example_options *options);
 
-/* What travelled between nodes: messages, bytes (of both), and collectives, in each of which all nodes take part. Of the
- * messages, so many had several recipients, and travelled down trees. */
+/* What travelled between nodes: messages, bytes (of both), and collectives, in each of which all nodes take part. So
+ * many broadcasts to so many recipients are among the messages. */
 struct example_traffic {
     uint64_t messages, bytes, collectives, broadcasts, recipients;
 };

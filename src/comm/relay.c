@@ -288,8 +288,8 @@ static uint64_t *token_at(transfer *t, const stop *s)
     return &t->waiting.data[i].token;
 }
 
-/* Who took the offer needs the root no more. Each of the others becomes an ordinary send, which nobody waits for but who
- * would have waited for it anyway. */
+/* Who took the offer needs the root no more. Each of the others becomes an ordinary send, which nobody waits for but
+ * who would have waited for it anyway. */
 static void finish_root(ti_relay *r, transfer *t)
 {
     if (t->open) {
