@@ -17,8 +17,8 @@ typedef enum ti_tree {
     TI_TREE_KINDS
 } ti_tree;
 
-/* Which tree tacit_config.broadcast means. On one machine nobody's link is the narrowest: what a relay forwards could as
- * well have been sent by the root, and the relay would have to get a core first. */
+/* Which tree tacit_config.broadcast means. On one machine nobody's link is the narrowest: what a relay forwards could
+ * as well have been sent by the root, and the relay would have to get a core first. */
 ti_tree ti_tree_of_setting(int broadcast, bool one_machine);
 
 /* The number of children of who has a list of `count`. */
