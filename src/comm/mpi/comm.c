@@ -658,6 +658,7 @@ static bool end_relays(mpi_comm *self)
         if (self->op.data[i].kind == TI_MPI_OP_FRAME_RECEIVE && !self->comm.stats.error) {
             if (!TI_MPI_CALLED(self, MPI_Cancel, &self->request.data[i]) ||
                 !TI_MPI_CALLED(self, MPI_Wait, &self->request.data[i], MPI_STATUS_IGNORE)) {
+                self->request.data[i] = MPI_REQUEST_NULL; /* MPI's memory, and its receive's, are left to the process */
                 return false;
             }
             ti_parcel_destroy(&self->parcels, self->op.data[i].packed);
