@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "comm/payload.h"
 #include "comm/tree.h"
+#include "gen.h"
 #include "local_comm.h"
 
 #include <setjmp.h>
@@ -20,18 +21,9 @@
 
 static uint64_t test_seed = 1; /* set once, by main */
 
-static uint64_t next_random(uint64_t *state)
+static size_t below(gen_rng *random, size_t limit)
 {
-    *state += 0x9e3779b97f4a7c15u;
-    uint64_t x = *state;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
-
-static size_t below(uint64_t *state, size_t limit)
-{
-    return (size_t)(next_random(state) % limit);
+    return (size_t)(gen_next(random) % limit);
 }
 
 /* ---- trees */
@@ -127,7 +119,7 @@ typedef struct outgoing {
 
 typedef struct traffic {
     int nodes, slow;
-    uint64_t random;
+    gen_rng random;
     ti_comm *comm[MAX_NODES];
     uint64_t counter[MAX_NODES][MAX_NODES];
     TI_VEC(delivery) delivery;
@@ -140,7 +132,7 @@ static char byte_of(uint64_t content, size_t i)
 }
 
 /* Runs with gaps between them; together `bytes`. */
-static uint32_t lay_out(uint64_t *random, size_t bytes, char **memory, size_t *size, ti_block *block)
+static uint32_t lay_out(gen_rng *random, size_t bytes, char **memory, size_t *size, ti_block *block)
 {
     uint32_t count = 0;
     size_t left = bytes, at = 0;
@@ -177,7 +169,7 @@ static void make_broadcast(traffic *t, size_t steps)
     static const size_t sizes[] = { 1, 64, 1000, 5000, 40000 };
     outgoing o = { .root = (int)below(&t->random, (size_t)t->nodes), .at = below(&t->random, steps) };
     size_t bytes = 1 + below(&t->random, sizes[below(&t->random, TI_COUNT(sizes))]);
-    uint64_t content = next_random(&t->random);
+    uint64_t content = gen_next(&t->random);
     size_t share = below(&t->random, 4); /* of four nodes */
     o.blocks = lay_out(&t->random, bytes, &o.memory, &o.size, o.block);
     ti_payload payload = payload_of(o.block, o.blocks);
@@ -285,7 +277,7 @@ static void run_traffic(traffic *t)
 static ti_relay_stats one_run(uint64_t seed, int nodes, size_t broadcasts, uint64_t shake)
 {
     ti_relay_stats sum = { 0 };
-    traffic t = { .nodes = nodes, .random = seed, .slow = seed % 3 ? -1 : (int)(seed % (uint64_t)nodes) };
+    traffic t = { .nodes = nodes, .random = { seed }, .slow = seed % 3 ? -1 : (int)(seed % (uint64_t)nodes) };
     local_hub *hub = local_hub_create(nodes, 256, 4096, shake);
     for (int n = 0; n < nodes; n++) {
         t.comm[n] = local_comm_create(hub, n);
