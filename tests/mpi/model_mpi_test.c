@@ -25,7 +25,8 @@ static void meet(const tacit_launch *launch, size_t step, void *user)
     }
 }
 
-static bool run_one(uint64_t seed, int nodes, model_result *out)
+/* Adds to *relayed the bytes that this node forwarded for others. */
+static bool run_one(uint64_t seed, int nodes, model_result *out, uint64_t *relayed)
 {
     gen_rng r = { gen_mix(seed ^ 0x30de1) };
     gen_options options = { .seed = seed, .nodes = nodes, .steps = (int)gen_between(&r, 10, 45), .public_rules = true };
@@ -43,6 +44,10 @@ static bool run_one(uint64_t seed, int nodes, model_result *out)
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     model_run(ctx, program, &truth, &(model_hall){ meet, NULL, sleeps ? seed : 0 }, out);
+    tacit_counters counters;
+    if (tacit_get_counters(ctx, &counters) == TACIT_OK) {
+        *relayed += counters.relayed_bytes;
+    }
     status = tacit_finalize(ctx);
     if (status != TACIT_OK && !out->failed) {
         out->failed = true;
@@ -68,7 +73,7 @@ static bool all_good(uint64_t seed, int node, int nodes, const model_result *res
 
 int main(int argc, char **argv)
 {
-    uint64_t seed = 1, count = 100, fences = 0, collective_hosts = 0;
+    uint64_t seed = 1, count = 100, fences = 0, collective_hosts = 0, relayed = 0;
     int node, nodes, level;
     for (int i = 1; i + 1 < argc; i += 2) {
         uint64_t value = strtoull(argv[i + 1], NULL, 0);
@@ -87,20 +92,25 @@ int main(int argc, char **argv)
     for (uint64_t i = 0; i < count && good; i++) {
         model_result result = { 0 };
         alarm(MOST_SECONDS); /* a hang ends the job */
-        run_one(seed + i, nodes, &result);
+        run_one(seed + i, nodes, &result, &relayed);
         fences += result.fences;
         collective_hosts += result.collective_hosts;
         good = all_good(seed + i, node, nodes, &result);
     }
     late_counts counts = late_get();
+    MPI_Allreduce(MPI_IN_PLACE, &relayed, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
     if (node == 0) {
         printf(
-            "%llu fences compared on each node, %llu collective host tasks; %llu of %llu operations started late, %llu overtook others\n",
+            "%llu fences compared on each node, %llu collective host tasks; %llu of %llu operations started late, %llu overtook others; %llu bytes relayed\n",
             (unsigned long long)fences, (unsigned long long)collective_hosts, (unsigned long long)counts.late,
-            (unsigned long long)counts.started, (unsigned long long)counts.overtaken);
+            (unsigned long long)counts.started, (unsigned long long)counts.overtaken, (unsigned long long)relayed);
     }
     if (count >= 20 && !counts.late) {
         fprintf(stderr, "model_mpi_test: nothing started late\n");
+        good = false;
+    }
+    if (count >= 100 && nodes >= 8 && !relayed) {
+        fprintf(stderr, "model_mpi_test: nothing was relayed\n");
         good = false;
     }
     MPI_Finalize();
