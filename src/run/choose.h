@@ -35,7 +35,7 @@ void ti_choose_planning(ti_system *system, const tacit_config *config, bool is_d
 void ti_choose_memory(ti_system *system, const tacit_config *config, int local_nodes);
 
 /* Open the relays of broadcasts if every node can be one: a node whose only thread may be in a kernel that waits for
- * others cannot. All nodes call this. */
+ * others cannot. All nodes call this, before their threads start. */
 void ti_choose_relays(ti_run_mode mode, ti_comm *comm);
 
 #endif

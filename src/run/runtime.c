@@ -410,6 +410,7 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status,
     rt->scheduler.trace = rt->trace.planner;
     rt->scheduler.command_dot = rt->config.graph ? &rt->graphs.command : NULL;
     rt->scheduler.instruction_dot = rt->config.graph ? &rt->graphs.instruction : NULL;
+    ti_choose_relays(rt->mode, rt->comm); /* before there are threads */
     if (!start(rt, desc, why)) {
         if (rt->system.num_nodes > 1) { /* the others may have started and wait for this node */
             ti_log(TI_LOG_ERROR, "%s", ti_strbuf_text(why));
@@ -419,7 +420,6 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status,
         *status = TACIT_ERROR_UNSUPPORTED;
         return NULL;
     }
-    ti_choose_relays(rt->mode, rt->comm);
     start_attendant(rt);
     if (rt->mode == TI_RUN_INLINE && rt->system.num_nodes > 1 && !rt->dry) {
         ti_siblings_join(&rt->member, is_behind, rt);
