@@ -101,7 +101,7 @@ def errors(folder):
 
 with tempfile.TemporaryDirectory() as name:
     if mpi == "none":
-        fails("uses a tacit that was built without MPI", "--calibrate", status=1)
+        fails("this build of tacit has no MPI", "--calibrate", status=1)
     else:
         machine(pathlib.Path(name))
     kernels(pathlib.Path(name))
