@@ -101,7 +101,7 @@ struct ti_comm {
     const ti_comm_ops *ops;
     int node, num_nodes;
     int local_nodes;  /* how many nodes run on this machine and share its cores */
-    uint64_t pending; /* operations started and not reported yet: poll has nothing to do at 0 */
+    uint64_t pending; /* operations started and not reported yet: poll has nothing to do at 0, unless it listens */
     bool relays;      /* there are broadcasts, and others may need this node */
     /* For that, poll even if nothing is pending. The caller sets it at the same task on all nodes, and only then starts
      * broadcasts: so a node that has nothing left to do listens to those of nodes that have. */

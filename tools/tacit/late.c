@@ -16,11 +16,10 @@ static bool is_option(const struct option *options, const char *word)
     return false;
 }
 
-int tool_take_late(const struct option *options, int argc, char **argv, int program,
-                   int (*take)(void *user, int option), void *user, char ***out)
+int tool_take_late(const struct option *options, int argc, char **argv, int (*take)(void *user, int option), void *user,
+                   char ***out)
 {
-    int status = TOOL_OK;
-    optind = program + 1;
+    int status = TOOL_OK, program = optind++;
     while (status == TOOL_OK && optind < argc && is_option(options, argv[optind])) {
         int c = getopt_long(argc, argv, "+", options, NULL);
         status = c == '?' ? tool_wrong_option(argv, options) : take(user, c);

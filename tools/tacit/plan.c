@@ -281,11 +281,10 @@ static int take_option(void *user, int c)
 
 static int check_program(plan_options *o, int argc, char **argv)
 {
-    int program = optind;
-    if (program >= argc) {
+    if (optind >= argc) {
         return tool_fail(TOOL_USAGE, "no program is given; see `tacit plan --help`");
     }
-    int status = tool_take_late(options, argc, argv, program, take_option, o, &o->program);
+    int status = tool_take_late(options, argc, argv, take_option, o, &o->program);
     if (status != TOOL_OK) {
         return status;
     }

@@ -96,12 +96,12 @@ typedef struct tool_counts {
 int tool_parse_counts(tool_counts *out, const char *list, long most, const char *option);
 /* A number of nodes, from 1 on. TOOL_OK, or TOOL_USAGE after a sentence. */
 int tool_parse_nodes(const char *text, int *out);
-/* Options of the tool may also follow the program, argv[program], before its own arguments: up to the first word that
+/* Options of the tool may also follow the program, argv[optind], before its own arguments: up to the first word that
  * is none of these in full (shorter forms may be meant for the program). Each goes to `take`, with optarg set, until
  * that is not TOOL_OK; `out` is where the program is then, its arguments behind it. */
 struct option;
-int tool_take_late(const struct option *options, int argc, char **argv, int program,
-                   int (*take)(void *user, int option), void *user, char ***out);
+int tool_take_late(const struct option *options, int argc, char **argv, int (*take)(void *user, int option), void *user,
+                   char ***out);
 void tool_print_settings(void);
 /* The name that a word was meant to be: of list elements 0, 1 ... until NULL; NULL if it is near to none. */
 typedef const char *tool_name_at(const void *list, size_t index);
