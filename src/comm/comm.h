@@ -11,7 +11,7 @@
  * for which no receive is known are bounded (`early_bytes`): beyond that, messages with higher counters wait, older
  * ones never do, so there is no deadlock. Tags are counters modulo what the network allows; at most that many are in
  * flight. Payloads may exceed 2 GiB and hold many blocks. Payload blocks are copied by send and receive; the memory
- * they address stays valid until completion. Tokens are the caller's, below 2^61. A network error is stored
+ * they address stays valid until completion. Tokens are the caller's, below 2^60. A network error is stored
  * (ti_comm_stats::error) and reported by poll as -1; the executor ends the job.
  *
  * Notes are a channel of their own beside the messages: short, at most TI_NOTE_BYTES, without counters and in the order
@@ -53,8 +53,23 @@ typedef struct ti_relay_stats {
     uint64_t broadcasts, recipients;     /* started here, and for how many */
     uint64_t refused;                    /* recipients that got an ordinary message after all, being not ready */
     uint64_t forwarded, forwarded_bytes; /* for others */
+    uint64_t carried;                    /* offers that came with the payload */
     uint64_t memory_peak;                /* bytes */
 } ti_relay_stats;
+
+/* A message that a relay has passed on: the origin's n-th for node `to`. */
+typedef struct ti_relayed {
+    int origin, to;
+    uint64_t counter, bytes;
+    uint64_t start, end; /* by the clock of who looks on */
+} ti_relayed;
+
+/* Who looks on: traced runs. Zeroed: nobody. */
+typedef struct ti_relay_tap {
+    void *user;
+    uint64_t (*now)(void *user);
+    void (*relayed)(void *user, const ti_relayed *what);
+} ti_relay_tap;
 
 typedef struct ti_comm_stats {
     uint64_t messages_sent, bytes_sent, messages_received, bytes_received;
@@ -79,6 +94,7 @@ typedef struct ti_comm_ops {
     /* All nodes poll from now on whatever their kernels do, so that each may be a relay; sets `relays`. Before the
      * first message, on all nodes or none. */
     void (*open_relays)(ti_comm *comm);
+    struct ti_relay *(*relay)(ti_comm *comm); /* which is open; for communicators over this one (delay.h) */
     /* A collective, which all nodes start in the same order. What the exchange names besides x->what is read before
      * this returns. */
     void (*collective)(ti_comm *comm, const ti_exchange *x, uint64_t token);
@@ -100,13 +116,23 @@ typedef struct ti_comm_ops {
 struct ti_comm {
     const ti_comm_ops *ops;
     int node, num_nodes;
-    int local_nodes;  /* how many nodes run on this machine and share its cores */
+    int local_nodes; /* how many nodes run on this machine and share its cores */
+    /* Of them, those whose processes may use the same cores as this one: how many, and how many of them come before it.
+     * 0: other nodes may use some of its cores. */
+    int sharing, sharing_before;
     uint64_t pending; /* operations started and not reported yet: poll has nothing to do at 0, unless it listens */
     bool relays;      /* there are broadcasts, and others may need this node */
     /* For that, poll even if nothing is pending. The caller sets it at the same task on all nodes, and only then starts
      * broadcasts: so a node that has nothing left to do listens to those of nodes that have. */
     bool listens;
+    ti_relay_tap tap;       /* the caller's, at any time */
     uint64_t notes_pending; /* notes sent that have not arrived */
+    /* Set by the caller: it polls in time whatever kernels and the program do, so what is complete for it may still be
+     * under way. */
+    bool attended;
+    uint64_t due;      /* on the clock, when the next thing happens that this node knows of; 0: unknown */
+    uint64_t delay_ns; /* by which all of it is late on purpose (delay.h) */
+    uint64_t nap_ns;   /* how long a thread that waits for others may sleep at a time; 0: nothing is known */
     ti_comm_threads threads;
     const char *thread_level; /* its name, if it forbids something */
     ti_comm_stats stats;

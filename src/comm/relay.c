@@ -28,7 +28,7 @@ typedef struct frame {
     uint32_t child;    /* of that transfer */
     int32_t origin;
     uint32_t tree;
-    uint32_t channel; /* answer: for the segments */
+    uint32_t channel; /* answer: for the segments; offer: bytes of the payload behind the list, all or none */
     uint32_t taken;   /* answer: TAKEN, and SETTLED if no other frame follows */
     uint64_t bytes, segment;
     stop stop[];
@@ -43,6 +43,7 @@ typedef struct child {
     uint32_t channel;
     bool answered, taken, settled;
     uint32_t next, finished; /* segments: to be sent, and done */
+    uint64_t since;          /* of a traced run: when the first one left */
     TI_VEC(stop) stops;      /* the child first */
 } child;
 
@@ -58,6 +59,7 @@ struct ti_relay_transfer {
     uint32_t segments;
     char *data;           /* all bytes in one run */
     bool owned;           /* by the transfer: counted as the relay's memory */
+    size_t unpacked;      /* bytes that are where the receive wants them */
     uint32_t wanted, got; /* segments: receives started, and all before are here */
     uint64_t here;        /* bit i: segment got + i */
     TI_VEC(child) children;
@@ -68,7 +70,7 @@ struct ti_relay_transfer {
     uint64_t token;
     ti_payload payload;
     TI_VEC(ti_block) block;
-    TI_VEC(ti_recipient) waiting; /* root: those in the children's lists */
+    TI_VEC(ti_recipient) waiting; /* root: all of them */
 };
 
 typedef struct ti_relay_transfer transfer;
@@ -115,10 +117,15 @@ static void free_lists(transfer *t)
     ti_vec_fini(&t->waiting);
 }
 
+static size_t room_of(const ti_relay *r, const transfer *t)
+{
+    return r->ops->copy ? 1 : t->bytes;
+}
+
 static void drop_data(ti_relay *r, transfer *t)
 {
     if (t->owned) {
-        ti_free(t->data, t->bytes);
+        ti_free(t->data, room_of(r, t));
         r->memory -= t->bytes;
         t->owned = false;
     }
@@ -138,11 +145,39 @@ static bool own_data(ti_relay *r, transfer *t)
     if (t->bytes > r->limit || r->memory > r->limit - t->bytes) {
         return false;
     }
-    t->data = ti_alloc(t->bytes);
+    t->data = ti_alloc(room_of(r, t));
     t->owned = true;
     r->memory += t->bytes;
     r->stats->memory_peak = TI_MAX(r->stats->memory_peak, r->memory);
     return true;
+}
+
+static void pack(const ti_relay *r, const transfer *t)
+{
+    if (r->ops->copy) {
+        r->ops->copy(r->comm, t->bytes);
+    } else {
+        ti_payload_pack(t->data, &t->payload);
+    }
+}
+
+/* From the relay's memory to where the receive wants it: if that is one run of bytes, what is here goes there while the
+ * rest is on its way. To copy all in the end would keep the children waiting. */
+static void unpack(const ti_relay *r, transfer *t)
+{
+    char *run = ti_payload_run(&t->payload);
+    size_t here = TI_MIN(t->got * t->segment, t->bytes), more = here - t->unpacked;
+    if (more == 0 || (!run && here < t->bytes)) {
+        return;
+    }
+    if (r->ops->copy) {
+        r->ops->copy(r->comm, more);
+    } else if (run) {
+        memcpy(run + t->unpacked, t->data + t->unpacked, more);
+    } else {
+        ti_payload_unpack(&t->payload, t->data);
+    }
+    t->unpacked = here;
 }
 
 static void set_size(transfer *t, size_t bytes, size_t segment)
@@ -170,29 +205,82 @@ static ti_relay_message segment_of(const transfer *t, uint32_t index)
 
 /* ---- frames */
 
-static void send_frame(ti_relay *r, int to, const frame *head, const stop *stops)
+static void send_frame_with(ti_relay *r, int to, const frame *head, const stop *stops, const void *data, size_t size)
 {
     _Alignas(frame) char bytes[TI_RELAY_FRAME_BYTES];
-    TI_ASSERT(head->stops <= (uint32_t)MOST_STOPS);
+    size_t list = head->stops * sizeof(stop);
+    TI_ASSERT(sizeof(*head) + list + size <= sizeof(bytes));
     memcpy(bytes, head, sizeof(*head));
-    if (head->stops) {
-        memcpy(bytes + sizeof(*head), stops, head->stops * sizeof(stop));
+    if (list) {
+        memcpy(bytes + sizeof(*head), stops, list);
     }
-    r->ops->frame(r->comm, to, bytes, sizeof(*head) + head->stops * sizeof(stop));
+    if (size && r->ops->copy) { /* payloads have no bytes */
+        memset(bytes + sizeof(*head) + list, 0, size);
+    } else if (size) {
+        memcpy(bytes + sizeof(*head) + list, data, size);
+    }
+    r->ops->frame(r->comm, to, bytes, sizeof(*head) + list + size);
+}
+
+static void send_frame(ti_relay *r, int to, const frame *head, const stop *stops)
+{
+    send_frame_with(r, to, head, stops, NULL, 0);
+}
+
+/* What is small travels with the offer, which then is all that anybody waits for. */
+static size_t carried_by_offer(const transfer *t, const child *c)
+{
+    size_t room = TI_RELAY_FRAME_BYTES - sizeof(frame) - c->stops.count * sizeof(stop);
+    return t->got == t->segments && t->bytes <= TI_MIN((size_t)TI_RELAY_CARRIED, room) ? t->bytes : 0;
+}
+
+static bool is_seen(const ti_relay *r, const transfer *t)
+{
+    return r->tap->relayed && !t->is_root;
+}
+
+static void note_forwarded(ti_relay *r, const transfer *t, child *c, size_t bytes)
+{
+    r->stats->forwarded += !t->is_root;
+    r->stats->forwarded_bytes += t->is_root ? 0 : bytes;
+    if (TI_UNLIKELY(is_seen(r, t)) && c->since == 0) {
+        c->since = r->tap->now(r->tap->user);
+    }
+}
+
+/* The child has all segments, or has refused what came with the offer. */
+static void note_relayed(ti_relay *r, const transfer *t, child *c)
+{
+    if (TI_UNLIKELY(is_seen(r, t)) && c->since && c->finished == t->segments) {
+        r->tap->relayed(r->tap->user, &(ti_relayed){ .origin = t->origin,
+                                                     .to = c->node,
+                                                     .counter = c->stops.data[0].counter,
+                                                     .bytes = t->bytes,
+                                                     .start = c->since,
+                                                     .end = r->tap->now(r->tap->user) });
+        c->since = 0;
+    }
 }
 
 static void send_offer(ti_relay *r, transfer *t, uint32_t index)
 {
-    const child *c = &t->children.data[index];
+    child *c = &t->children.data[index];
+    size_t carried = carried_by_offer(t, c);
     const frame offer = { .kind = FRAME_OFFER,
                           .stops = (uint32_t)c->stops.count,
                           .transfer = t->number,
                           .child = index,
                           .origin = t->origin,
                           .tree = t->tree,
+                          .channel = (uint32_t)carried,
                           .bytes = t->bytes,
                           .segment = t->segment };
-    send_frame(r, c->node, &offer, c->stops.data);
+    if (carried) {
+        c->next = c->finished = t->segments;
+        note_forwarded(r, t, c, carried);
+        r->stats->carried++;
+    }
+    send_frame_with(r, c->node, &offer, c->stops.data, t->data, carried);
 }
 
 /* Now, or when earlier offers have been answered. */
@@ -263,8 +351,7 @@ static void feed(ti_relay *r, transfer *t, uint32_t index)
         m.peer = c->node;
         m.channel = c->channel;
         m.token = token_of(t, index, m.index);
-        r->stats->forwarded += !t->is_root;
-        r->stats->forwarded_bytes += t->is_root ? 0 : m.bytes;
+        note_forwarded(r, t, c, m.bytes);
         r->ops->send(r->comm, &m);
     }
 }
@@ -314,9 +401,6 @@ static void deliver(ti_relay *r, transfer *t)
 {
     TI_ASSERT(!t->delivered && t->got == t->segments);
     t->delivered = true;
-    if (t->owned) {
-        ti_payload_unpack(&t->payload, t->data);
-    }
     r->ops->received(r->comm, t->token, t->bytes);
 }
 
@@ -326,6 +410,9 @@ static void finish(ti_relay *r, transfer *t)
     if (t->is_root) {
         finish_root(r, t);
         return;
+    }
+    if (t->claimed && t->owned) {
+        unpack(r, t);
     }
     if (t->claimed && !t->delivered && t->got == t->segments) {
         deliver(r, t);
@@ -424,6 +511,13 @@ static void take_offer(ti_relay *r, int from, const frame *f)
     if (!t->claimed) {
         *ti_map_at(&r->early, identity(t->origin, t->counter)) = t->number + 1;
     }
+    if (f->channel) {
+        TI_ASSERT(f->channel == t->bytes);
+        if (!r->ops->copy) {
+            memcpy(t->data, &f->stop[f->stops], t->bytes);
+        }
+        t->wanted = t->got = t->segments;
+    }
     want_segments(r, t);
     t->settled = !t->children.count && !t->refused.count;
     answer(r, from, f, t->number, TAKEN | (t->settled ? SETTLED : 0));
@@ -453,6 +547,7 @@ static void take_answer(ti_relay *r, transfer *t, const frame *f)
     if (!c->taken) {
         refuse(t, c->stops.data, c->stops.count);
     }
+    note_relayed(r, t, c);
     feed(r, t, f->child);
     close_child(t, &t->children.data[f->child]);
     finish(r, t);
@@ -510,6 +605,7 @@ void ti_relay_message_done(ti_relay *r, uint64_t token)
         segment_came(r, t, index);
     } else {
         t->children.data[who].finished++;
+        note_relayed(r, t, &t->children.data[who]);
         feed(r, t, who);
         close_child(t, &t->children.data[who]);
         finish(r, t);
@@ -546,7 +642,7 @@ static int by_priority(const void *a, const void *b)
     return (x->node > y->node) - (x->node < y->node);
 }
 
-/* Children that are alone in their list, and all where there is no memory, get the ordinary message. */
+/* Where there is no tree, or no memory. */
 static void send_directly(ti_relay *r, const ti_recipient *list, uint32_t count, const ti_payload *payload)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -558,12 +654,12 @@ static bool find_root_data(ti_relay *r, transfer *t)
 {
     t->data = ti_payload_run(&t->payload);
     if (!t->data && own_data(r, t)) {
-        ti_payload_pack(t->data, &t->payload);
+        pack(r, t);
     }
     return t->data != NULL;
 }
 
-static transfer *open_root(ti_relay *r, const ti_payload *payload)
+static transfer *open_root(ti_relay *r, ti_tree tree, const ti_payload *payload)
 {
     transfer *t = open_transfer(r);
     if (!t) {
@@ -571,7 +667,7 @@ static transfer *open_root(ti_relay *r, const ti_payload *payload)
     }
     t->is_root = true;
     t->origin = r->node;
-    t->tree = r->tree;
+    t->tree = tree;
     set_size(t, payload->bytes, r->segment);
     t->got = t->segments;
     keep_payload(t, payload);
@@ -587,32 +683,18 @@ static void start_root(ti_relay *r, transfer *t, const ti_recipient *list, uint3
     open_children(t, count);
     for (uint32_t i = 0; i < count; i++) {
         add_stop(t, i, (stop){ list[i].counter, list[i].node, list[i].priority });
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        const child *c = &t->children.data[ti_tree_child_of(t->tree, i)];
-        if (c->stops.count > 1) {
-            ti_vec_push(&t->waiting, list[i]);
-        }
+        ti_vec_push(&t->waiting, list[i]);
     }
     for (uint32_t i = 0; i < t->children.count; i++) {
-        child *c = &t->children.data[i];
-        if (c->stops.count > 1) {
-            offer(r, t, i);
-            continue;
-        }
-        uint32_t at = 0; /* the first recipient of this child */
-        while (ti_tree_child_of(t->tree, at) != i) {
-            at++;
-        }
-        c->answered = c->settled = true;
-        t->open--;
-        send_directly(r, &list[at], 1, &t->payload);
+        offer(r, t, i);
     }
 }
 
 static void broadcast_some(ti_relay *r, const ti_recipient *list, uint32_t count, const ti_payload *payload)
 {
-    transfer *t = ti_tree_children(r->tree, count) < count ? open_root(r, payload) : NULL;
+    uint64_t segments = (payload->bytes + r->segment - 1) / r->segment;
+    ti_tree tree = r->tree == TI_TREE_BY_SIZE ? ti_tree_by_size(count, segments) : r->tree;
+    transfer *t = ti_tree_children(tree, count) < count ? open_root(r, tree, payload) : NULL;
     if (!t) {
         send_directly(r, list, count, payload);
         return;

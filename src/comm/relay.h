@@ -3,12 +3,13 @@
  * know nothing of it before it comes.
  *
  * Every recipient waits for its message as for any other, by (origin, counter). The root cuts its list of recipients
- * into one list per child (tree.h). A child that is alone in its list gets the ordinary message. Any other is *offered*
- * the payload together with its list, in a *frame*. It *answers* at once, whatever its tasks do: it takes the offer if
- * its receive is posted or if it has memory for it; then the parent sends the bytes, in segments, and the child offers
- * them to its own children and forwards each segment as soon as it is there. When all its children have *settled*, it
- * settles with its parent, and names those who could not take the offer. In the end the root sends the ordinary message
- * to each of these.
+ * into one list per child (tree.h). A child is *offered* the payload together with its list, in a *frame*. (Also one
+ * that is alone in its list: an ordinary message to it would leave before the bytes for the others, who are more
+ * urgent.) It *answers* at once, whatever its tasks do: it takes the offer if its receive is posted or if it has memory
+ * for it; then the parent sends the bytes, in segments, and the child offers them to its own children and forwards each
+ * segment as soon as it is there. Few bytes come with the offer. When all its children have *settled*, it settles with
+ * its parent, and names those who could not take the offer. In the end the root sends the ordinary message to each of
+ * these.
  *
  * So nothing here waits for a task, and a node that is not ready costs the root a message as without broadcasts: no
  * deadlock comes from here. The memory for what is forwarded or came too early is bounded per node (`limit`); so is the
@@ -28,7 +29,9 @@
 
 enum {
     TI_RELAY_FRAME_BYTES = 16 << 10,
+    TI_RELAY_CARRIED = 4 << 10, /* a payload of at most so many bytes is in the offer, if it has room for it */
     TI_RELAY_OFFERS = 16,       /* without an answer, to one node */
+    TI_RELAY_SEGMENT = 128 << 10,
     TI_RELAY_CHANNELS = 1 << 14 /* transfers of one node at the same time */
 };
 
@@ -56,6 +59,8 @@ typedef struct ti_relay_ops {
     void (*sent)(void *comm, uint64_t token); /* of a recipient */
     void (*received)(void *comm, uint64_t token, size_t bytes);
     void (*misfit)(void *comm, int origin, size_t sent, size_t expected);
+    /* Of a simulation, where payloads are no more than a length: so much would be copied now. NULL: there are bytes. */
+    void (*copy)(void *comm, size_t bytes);
 } ti_relay_ops;
 
 typedef struct ti_relay_transfer ti_relay_transfer;
@@ -74,6 +79,7 @@ typedef struct ti_relay {
     ti_map offers;         /* node -> offers without an answer */
     TI_VEC(uint64_t) held; /* offers that wait for answers: number << 32 | child */
     ti_relay_stats *stats;
+    const ti_relay_tap *tap; /* told what this node passes on for others */
 } ti_relay;
 
 /* The same payload to all; its memory stays valid until all recipients' tokens have been reported. The list is sorted

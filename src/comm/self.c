@@ -90,5 +90,6 @@ ti_comm *ti_comm_dry_create(int node, int num_nodes)
     self->comm.node = node;
     self->comm.num_nodes = num_nodes;
     self->comm.local_nodes = 1;
+    self->comm.sharing = 1;
     return &self->comm;
 }

@@ -14,12 +14,17 @@ typedef enum ti_tree {
     TI_TREE_BINOMIAL, /* whoever has the data sends it on in every step: the fewest steps */
     TI_TREE_BINARY,   /* nobody sends more than twice */
     TI_TREE_CHAIN,    /* nobody sends more than once */
-    TI_TREE_KINDS
+    TI_TREE_KINDS,
+    TI_TREE_BY_SIZE = TI_TREE_KINDS /* of each payload: ti_tree_by_size */
 } ti_tree;
 
 /* Which tree tacit_config.broadcast means. On one machine nobody's link is the narrowest: what a relay forwards could
  * as well have been sent by the root, and the relay would have to get a core first. */
 ti_tree ti_tree_of_setting(int broadcast, bool one_machine);
+
+/* The tree, with relays, that brings a payload of so many segments to `count` recipients in the shortest time, if links
+ * are what limits it. */
+ti_tree ti_tree_by_size(uint32_t count, uint64_t segments);
 
 /* The number of children of who has a list of `count`. */
 uint32_t ti_tree_children(ti_tree tree, uint32_t count);

@@ -8,7 +8,6 @@
 #include "exec/block_run.h"
 #include "exec/collective_issue.h"
 #include "exec/combine.h"
-#include "exec/outbox.h"
 #include "exec/trace.h"
 #include "exec/wait.h"
 #include "ir/signal.h"
@@ -61,7 +60,7 @@ ti_executor *ti_executor_create(const ti_executor_desc *desc)
     ex->engine.collective_hosts_wait = desc->is_inline;
     ex->collectives = (ti_collective_issue){ .comm = desc->comm, .table = &ex->table };
     if (desc->trace) {
-        ti_engine_keep_times(&ex->engine);
+        ti_trace_open(desc->trace, &ex->engine, desc->comm);
     }
     return ex;
 }
@@ -122,7 +121,7 @@ uint64_t ti_executor_incomplete(const ti_executor *ex)
 static void complete(ti_executor *ex, uint64_t id)
 {
     if (TI_UNLIKELY(ex->is.trace != NULL)) {
-        ti_trace_instruction(ex->is.trace, &ex->engine, id, ti_clock_ns());
+        ti_trace_instruction(ex->is.trace, &ex->engine, ex->is.comm->node, id, ti_clock_ns());
     }
     ti_engine_complete(&ex->engine, id);
 }
@@ -339,11 +338,10 @@ static bool may_cut(const ti_task *task, const ti_box *chunk)
 static void launch_collective_host(ti_executor *ex, const ti_instruction *i, ti_device_kernel *kernel)
 {
     if (!ex->host_thread) {
-        ex->host_thread = ti_device_host_create(&(ti_host_desc){ .workers = 1,
-                                                                 .threads = 1,
-                                                                 .lot = &ex->host_lot,
-                                                                 .told = &ex->is.progress->lot,
-                                                                 .name = "tacit-host-task" });
+        ti_host_desc desc = { .workers = 1, .threads = 1, .lot = &ex->host_lot, .name = "tacit-host-task" };
+        desc.told = &ex->is.progress->lot;
+        desc.cores = ex->is.cores;
+        ex->host_thread = ti_device_host_create(&desc);
     }
     if (!ex->host_thread) {
         ti_failure_set(&ex->is.progress->failure, TACIT_ERROR_UNSUPPORTED,
@@ -365,7 +363,8 @@ static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
     job *j = take_job(ex, (size_t)parts * (i->as.kernel.views + 1));
     fill_views(ex, i, parts, j);
     j->kernel = (ti_device_kernel){
-        .kernel = &task->shape->kernel,
+        .host = task->shape->host,
+        .kernel = task->shape->devices,
         .launch = { .chunk = ti_box_to_public(&i->as.kernel.chunk),
                     .view = j->view,
                     .args = task->args,
@@ -487,7 +486,7 @@ static void start_send(ti_executor *ex, const ti_instruction *i)
 
 static void issue_send(ti_executor *ex, const ti_instruction *i)
 {
-    if (ex->is.comm->listens) {
+    if (ex->is.comm->listens || i->as.transfer.version) {
         ti_outbox_add(&ex->outbox, i);
     } else {
         start_send(ex, i);
@@ -505,12 +504,13 @@ static void start_sends(ti_executor *ex)
     ti_outbox_sort(&ex->outbox);
     for (size_t g = 0; g < ex->outbox.group.count; g++) {
         const ti_outbox_group *group = &ex->outbox.group.data[g];
-        const ti_instruction *first = ti_outbox_first(&ex->outbox, group);
-        if (group->count == 1) {
-            start_send(ex, first);
-        } else {
-            ti_payload payload = payload_of(ex, first);
+        if (group->count > 1 && ex->is.comm->listens) {
+            ti_payload payload = payload_of(ex, ti_outbox_first(&ex->outbox, group));
             ex->is.comm->ops->broadcast(ex->is.comm, ti_outbox_recipients(&ex->outbox, group), group->count, &payload);
+            continue;
+        }
+        for (uint32_t i = 0; i < group->count; i++) {
+            start_send(ex, ex->outbox.send.data[group->first + i]);
         }
     }
     ti_outbox_clear(&ex->outbox);
@@ -714,15 +714,12 @@ static bool poll_network(ti_executor *ex)
     return n > 0;
 }
 
-static bool issue_ready(ti_executor *ex)
+static bool issue_all(ti_executor *ex)
 {
     bool any = false;
     for (ti_engine_slot *slot; (slot = ti_engine_next(&ex->engine));) {
         issue(ex, slot);
         any = true;
-    }
-    if (ex->outbox.send.count) {
-        start_sends(ex);
     }
     for (int d = 0; d < ex->is.system->devices; d++) {
         ti_device *device = ex->is.device[d];
@@ -731,6 +728,19 @@ static bool issue_ready(ti_executor *ex)
             issue(ex, slot);
             any = true;
         }
+    }
+    return any;
+}
+
+/* Sends leave last, the urgent ones first, and with as many recipients as are known by now. */
+static bool issue_ready(ti_executor *ex)
+{
+    bool any = issue_all(ex);
+    if (ex->outbox.send.count) {
+        if (ex->outbox.shares && ex->is.plan && ex->is.plan(ex->is.planner)) {
+            issue_all(ex);
+        }
+        start_sends(ex);
     }
     return any;
 }
@@ -744,9 +754,15 @@ bool ti_executor_step(ti_executor *ex)
         any |= poll_network(ex);
         any |= issue_ready(ex);
     }
-    atomic_store_explicit(&ex->is.progress->messages, ex->is.comm->pending + ex->is.comm->listens,
-                          memory_order_relaxed);
+    size_t waits = ex->is.comm->pending + ex->is.comm->listens +
+                   ti_devices_silent(ex->is.device, ti_system_hosts(ex->is.system), ex->is.system->devices);
+    atomic_store_explicit(&ex->is.progress->messages, waits, memory_order_relaxed);
     return any;
+}
+
+ti_outbox_counts ti_executor_outbox_counts(const ti_executor *ex)
+{
+    return ex->outbox.counts;
 }
 
 /* ---- what is waited for */
@@ -764,7 +780,7 @@ uint64_t ti_executor_running(const ti_executor *ex)
 const char *ti_executor_long_kernel(ti_executor *ex, uint64_t now, uint64_t limit, uint64_t *ns)
 {
     const char *name = ex->host_thread ? ti_device_host_long_kernel(ex->host_thread, now, limit, ns) : NULL;
-    for (int d = 0; d < ex->is.system->devices && !name; d++) {
+    for (int d = 0; d < ti_system_hosts(ex->is.system) && !name; d++) {
         name = ti_device_host_long_kernel(ex->is.device[d], now, limit, ns);
     }
     return name;

@@ -10,6 +10,7 @@
 #ifndef TI_EXECUTOR_H
 #define TI_EXECUTOR_H
 
+#include "base/cores.h"
 #include "base/failure.h"
 #include "base/strbuf.h"
 #include "comm/comm.h"
@@ -17,6 +18,7 @@
 #include "device/device.h"
 #include "exec/dry.h"
 #include "exec/engine.h"
+#include "exec/outbox.h"
 #include "ir/system.h"
 #include "trace/record.h"
 
@@ -27,7 +29,7 @@ typedef struct ti_executor_progress {
     _Alignas(TI_CACHE_LINE) _Atomic uint64_t points; /* horizons and epochs executed */
     _Atomic uint64_t task;                           /* id of the last one's task */
     _Atomic uint64_t buffer_bytes;                   /* allocated for buffers and staging now */
-    _Atomic uint64_t messages;                       /* operations of the network that are under way, or may come */
+    _Atomic uint64_t messages;                       /* operations under way that must be polled for, or may come */
     _Atomic bool placed; /* there are tasks on single nodes: from now on, be a relay for others (comm/relay.h) */
     ti_failure failure;
     ti_lot lot; /* woken when any of these or a signal changes */
@@ -46,14 +48,19 @@ typedef struct ti_executor_desc {
     ti_comm *comm;
     ti_device *const *device; /* system->devices of them; host tasks and host memory are device 0's */
     ti_executor_progress *progress;
-    ti_trace_ring *trace; /* or NULL: the run is not traced */
-    bool is_inline;       /* the thread that takes this role also runs the kernels */
-    ti_dry *dry;          /* count instead of executing; NULL: a live run */
-    ti_bounds *bounds;    /* kernels are checked; or NULL */
+    ti_trace_ring *trace;  /* or NULL: the run is not traced */
+    bool is_inline;        /* the thread that takes this role also runs the kernels */
+    const ti_cores *cores; /* what a thread for kernels that wait for each other is bound to; or NULL */
+    ti_dry *dry;           /* count instead of executing; NULL: a live run */
+    ti_bounds *bounds;     /* kernels are checked; or NULL */
     /* Whether somebody still looks for the cause of a message of a wrong length; the failure waits for as long. Or
      * NULL. */
     bool (*explains)(void *user);
     void *user;
+    /* Called before sends leave that others might leave with: plan more of what has been submitted, and submit it here.
+     * Returns whether something came. Or NULL. */
+    bool (*plan)(void *planner);
+    void *planner;
 } ti_executor_desc;
 
 ti_executor *ti_executor_create(const ti_executor_desc *desc);
@@ -69,6 +76,8 @@ bool ti_executor_step(ti_executor *executor);
 uint64_t ti_executor_activity(const ti_executor *executor);
 /* Kernels and copies that are running. */
 uint64_t ti_executor_running(const ti_executor *executor);
+/* Sends so far. */
+ti_outbox_counts ti_executor_outbox_counts(const ti_executor *executor);
 /* The name of a task whose kernel has run for `limit` nanoseconds, and for how many; NULL: none (device/host.h). */
 const char *ti_executor_long_kernel(ti_executor *executor, uint64_t now, uint64_t limit, uint64_t *ns);
 /* Append what is waited for, oldest first: messages under way with their task, buffer, box and peer; at most `max`

@@ -1,24 +1,13 @@
 /* Ready sends: see outbox.h. */
 #include "exec/outbox.h"
 
-#include "base/map.h"
-
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t hash_of(const ti_instruction *send)
-{
-    uint64_t hash = send->as.transfer.boxes;
-    for (uint32_t i = 0; i < send->as.transfer.boxes; i++) {
-        const ti_instruction_box *b = &send->as.transfer.box[i];
-        hash = ti_hash_words(&b->box, sizeof(b->box), ti_hash64(hash ^ b->place.allocation));
-    }
-    return hash;
-}
-
 static bool is_same(const ti_instruction *a, const ti_instruction *b)
 {
-    bool same = a->as.transfer.boxes == b->as.transfer.boxes && a->as.transfer.buffer == b->as.transfer.buffer;
+    bool same = a->as.transfer.version && a->as.transfer.version == b->as.transfer.version &&
+                a->as.transfer.boxes == b->as.transfer.boxes && a->as.transfer.buffer == b->as.transfer.buffer;
     for (uint32_t i = 0; i < a->as.transfer.boxes && same; i++) {
         const ti_instruction_box *x = &a->as.transfer.box[i], *y = &b->as.transfer.box[i];
         same = x->place.allocation == y->place.allocation && x->place.user == y->place.user &&
@@ -29,16 +18,19 @@ static bool is_same(const ti_instruction *a, const ti_instruction *b)
 
 void ti_outbox_add(ti_outbox *o, const ti_instruction *send)
 {
-    ti_vec_push(&o->send, ((struct ti_outbox_send){ hash_of(send), send }));
+    ti_vec_push(&o->send, send);
+    o->shares |= send->as.transfer.version != 0;
 }
 
-static int by_payload(const void *a, const void *b)
+/* Those of one version may differ in their boxes. */
+static int by_contents(const void *a, const void *b)
 {
-    const struct ti_outbox_send *x = a, *y = b;
-    if (x->hash != y->hash) {
-        return x->hash < y->hash ? -1 : 1;
+    const ti_instruction *x = *(const ti_instruction *const *)a, *y = *(const ti_instruction *const *)b;
+    if (x->as.transfer.version != y->as.transfer.version) {
+        return x->as.transfer.version < y->as.transfer.version ? -1 : 1;
     }
-    return x->send->id < y->send->id ? -1 : 1;
+    int boxes = ti_box_compare(&x->as.transfer.box[0].box, &y->as.transfer.box[0].box);
+    return boxes ? boxes : (x->id > y->id) - (x->id < y->id);
 }
 
 static int by_urgency(const void *a, const void *b)
@@ -47,23 +39,44 @@ static int by_urgency(const void *a, const void *b)
     if (x->priority != y->priority) {
         return x->priority > y->priority ? -1 : 1;
     }
-    return x->first < y->first ? -1 : 1;
+    return (x->id > y->id) - (x->id < y->id);
 }
 
-/* Groups of equal priority leave in the order of their payloads' hashes: any order would do. */
+/* The second send of a version says that it is a shared one. Of a group that leaves first, one is the very first; all
+ * others are late, of which those of one version count once. */
+static void count_group(ti_outbox *o, const ti_outbox_group *group)
+{
+    bool late = true;
+    for (uint32_t i = 0; i < group->count; i++) {
+        const ti_instruction *send = o->send.data[group->first + i];
+        o->counts.shared += send->as.transfer.again == 1;
+        late = late && send->as.transfer.again > 0;
+    }
+    if (late) {
+        uint64_t version = o->send.data[group->first]->as.transfer.version;
+        uint64_t *known = &o->known_late[version % TI_COUNT(o->known_late)];
+        o->counts.late += *known != version;
+        *known = version;
+    }
+}
+
 void ti_outbox_sort(ti_outbox *o)
 {
-    qsort(o->send.data, o->send.count, sizeof(*o->send.data), by_payload);
+    qsort(o->send.data, o->send.count, sizeof(const ti_instruction *), by_contents);
     ti_vec_clear(&o->group);
     for (uint32_t i = 0; i < o->send.count; i++) {
-        const ti_instruction *send = o->send.data[i].send;
+        const ti_instruction *send = o->send.data[i];
         ti_outbox_group *last = o->group.count ? &o->group.data[o->group.count - 1] : NULL;
-        if (last && o->send.data[last->first].hash == o->send.data[i].hash && is_same(ti_outbox_first(o, last), send)) {
+        if (last && is_same(ti_outbox_first(o, last), send)) {
             last->count++;
             last->priority = send->priority > last->priority ? send->priority : last->priority;
         } else {
-            ti_vec_push(&o->group, ((ti_outbox_group){ .priority = send->priority, .first = i, .count = 1 }));
+            ti_vec_push(&o->group,
+                        ((ti_outbox_group){ .priority = send->priority, .first = i, .count = 1, .id = send->id }));
         }
+    }
+    for (size_t g = 0; g < o->group.count; g++) {
+        count_group(o, &o->group.data[g]);
     }
     qsort(o->group.data, o->group.count, sizeof(*o->group.data), by_urgency);
 }
@@ -72,7 +85,7 @@ ti_recipient *ti_outbox_recipients(ti_outbox *o, const ti_outbox_group *group)
 {
     ti_vec_clear(&o->recipient);
     for (uint32_t i = 0; i < group->count; i++) {
-        const ti_instruction *send = o->send.data[group->first + i].send;
+        const ti_instruction *send = o->send.data[group->first + i];
         ti_vec_push(&o->recipient, ((ti_recipient){ .counter = send->as.transfer.counter,
                                                     .token = send->id,
                                                     .node = send->as.transfer.peer,
@@ -84,6 +97,7 @@ ti_recipient *ti_outbox_recipients(ti_outbox *o, const ti_outbox_group *group)
 void ti_outbox_clear(ti_outbox *o)
 {
     ti_vec_clear(&o->send);
+    o->shares = false;
 }
 
 void ti_outbox_fini(ti_outbox *o)

@@ -1,8 +1,9 @@
 /* Sends that are ready: those of one payload become one broadcast, and the urgent ones leave first.
  *
- * Two sends of the same boxes of the same allocations that are ready at the same time carry the same version: a write
- * in between would wait for the one, and the other for it. So the sender finds its broadcasts without being told who
- * reads what (paper: Denis et al. 2020, section 3.1). Executor role. */
+ * The planner numbers the contents that sends carry (plan/instruction/sent.h). Those of one number and the same boxes
+ * that have not left yet leave together. So the sender finds its broadcasts without being told who reads what (paper:
+ * Denis et al. 2020, section 3.1). A send that is planned too late for that leaves later; of how many contents this is
+ * so is counted with little memory, since sends know how many came before them. Executor role. */
 #ifndef TI_OUTBOX_H
 #define TI_OUTBOX_H
 
@@ -13,16 +14,24 @@
 typedef struct ti_outbox_group {
     int priority; /* the highest of its sends */
     uint32_t first, count;
+    uint64_t id; /* of its first send */
 } ti_outbox_group;
 
+typedef struct ti_outbox_counts {
+    uint64_t shared; /* contents that several nodes got by messages of their own */
+    uint64_t late;   /* of these: a message left after the first */
+} ti_outbox_counts;
+
+/* Versions that are late again and again are told apart from so many others. */
+enum { TI_OUTBOX_LATE = 1024 };
+
 typedef struct ti_outbox {
-    TI_VEC(struct ti_outbox_send {
-        uint64_t hash; /* of the payload */
-        const ti_instruction *send;
-    })
-    send;
+    TI_VEC(const ti_instruction *) send;
+    bool shares; /* some of them may leave with others */
     TI_VEC(ti_outbox_group) group;
     TI_VEC(ti_recipient) recipient; /* scratch */
+    ti_outbox_counts counts;
+    uint64_t known_late[TI_OUTBOX_LATE]; /* versions that have been counted as late */
 } ti_outbox;
 
 void ti_outbox_add(ti_outbox *outbox, const ti_instruction *send);
@@ -30,7 +39,7 @@ void ti_outbox_add(ti_outbox *outbox, const ti_instruction *send);
 void ti_outbox_sort(ti_outbox *outbox);
 static inline const ti_instruction *ti_outbox_first(const ti_outbox *outbox, const ti_outbox_group *group)
 {
-    return outbox->send.data[group->first].send;
+    return outbox->send.data[group->first];
 }
 /* Who gets what a group sends; valid until the next call. */
 ti_recipient *ti_outbox_recipients(ti_outbox *outbox, const ti_outbox_group *group);

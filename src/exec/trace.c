@@ -34,7 +34,7 @@ static void fill_transfer(const ti_instruction *i, ti_trace_record *r)
     r->name = buffer_of(i->as.transfer.buffer);
 }
 
-static void fill(const ti_instruction *i, uint64_t ready, ti_trace_record *r)
+void ti_trace_describe(const ti_instruction *i, ti_trace_record *r)
 {
     switch (i->kind) {
     case TI_INSTRUCTION_ALLOC:
@@ -49,15 +49,12 @@ static void fill(const ti_instruction *i, uint64_t ready, ti_trace_record *r)
         break;
     case TI_INSTRUCTION_KERNEL:
         r->kind = TI_TRACE_KERNEL;
-        r->value = ready;
         break;
     case TI_INSTRUCTION_HOST:
         r->kind = TI_TRACE_HOST;
-        r->value = ready;
         break;
     case TI_INSTRUCTION_COLLECTIVE_HOST:
         r->kind = TI_TRACE_COLLECTIVE_HOST;
-        r->value = ready;
         break;
     case TI_INSTRUCTION_SEND:
     case TI_INSTRUCTION_RECEIVE:
@@ -84,6 +81,11 @@ static void fill(const ti_instruction *i, uint64_t ready, ti_trace_record *r)
     }
 }
 
+static bool is_kernel(const ti_instruction *i)
+{
+    return i->kind >= TI_INSTRUCTION_KERNEL && i->kind <= TI_INSTRUCTION_COLLECTIVE_HOST;
+}
+
 static ti_trace_record make(const ti_engine *engine, uint64_t id, uint64_t end)
 {
     const ti_instruction *i = ti_engine_slot_of(engine, id)->instruction;
@@ -91,15 +93,61 @@ static ti_trace_record make(const ti_engine *engine, uint64_t id, uint64_t end)
     ti_trace_record r = {
         .start = time->start, .end = end, .task = (uint32_t)i->task->id, .id = (uint32_t)id, .by = (uint32_t)time->by
     };
-    fill(i, time->ready, &r);
+    ti_trace_describe(i, &r);
+    r.value = is_kernel(i) ? time->ready : r.value;
     return r;
 }
 
-void ti_trace_instruction(ti_trace_ring *ring, ti_engine *engine, uint64_t id, uint64_t now)
+/* Who takes part in a collective, and how much of its bytes this node gets. */
+static void add_members(ti_trace_ring *ring, const ti_instruction *i, const ti_trace_record *collective, int node)
 {
+    const ti_collective *what = i->as.collective.what;
+    ti_trace_record r = *collective;
+    r.kind = TI_TRACE_MEMBERS;
+    r.value = (uint64_t)ti_boxes_volume(i->as.collective.get, i->as.collective.gets) * i->as.collective.elem_size;
+    r.by = (uint32_t)ti_collective_member(what, node, 0);
+    r.name = (uint32_t)ti_collective_members(what, node);
+    r.where = what->members ? (uint32_t)what->stride : 1;
+    ti_trace_add(ring, &r);
+}
+
+void ti_trace_instruction(ti_trace_ring *ring, ti_engine *engine, int node, uint64_t id, uint64_t now)
+{
+    const ti_instruction *i = ti_engine_slot_of(engine, id)->instruction;
     ti_trace_record r = make(engine, id, now);
     engine->now = now;
     ti_trace_add(ring, &r);
+    if (i->kind == TI_INSTRUCTION_COLLECTIVE) {
+        add_members(ring, i, &r, node);
+    }
+}
+
+void ti_trace_relayed(ti_trace_ring *ring, const ti_relayed *what)
+{
+    ti_trace_add(ring, &(ti_trace_record){ .start = what->start,
+                                           .end = what->end,
+                                           .value = what->bytes,
+                                           .by = (uint32_t)what->origin,
+                                           .number = (uint32_t)what->counter,
+                                           .kind = TI_TRACE_RELAY,
+                                           .where = (uint32_t)what->to });
+}
+
+static uint64_t clock_of(void *user)
+{
+    (void)user;
+    return ti_clock_ns();
+}
+
+static void note_relayed(void *user, const ti_relayed *what)
+{
+    ti_trace_relayed(user, what);
+}
+
+void ti_trace_open(ti_trace_ring *ring, ti_engine *engine, ti_comm *comm)
+{
+    ti_engine_keep_times(engine);
+    comm->tap = (ti_relay_tap){ ring, clock_of, note_relayed };
 }
 
 void ti_trace_unfinished(ti_trace_ring *ring, const ti_engine *engine)

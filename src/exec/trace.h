@@ -2,11 +2,18 @@
 #ifndef TI_EXEC_TRACE_H
 #define TI_EXEC_TRACE_H
 
+#include "comm/comm.h"
 #include "exec/engine.h"
 #include "trace/record.h"
 
-/* Instruction `id` ends now. What becomes ready by it does so at the same time. */
-void ti_trace_instruction(ti_trace_ring *ring, ti_engine *engine, uint64_t id, uint64_t now);
+/* What a record of this instruction says but for times: kind, value, number, name and where. */
+void ti_trace_describe(const ti_instruction *instruction, ti_trace_record *out);
+/* Instruction `id` of this node ends now. What becomes ready by it does so at the same time. */
+void ti_trace_instruction(ti_trace_ring *ring, ti_engine *engine, int node, uint64_t id, uint64_t now);
+/* Before the first instruction: what follows needs times, and to look on as this node passes messages on for others. */
+void ti_trace_open(ti_trace_ring *ring, ti_engine *engine, ti_comm *comm);
+/* It has passed one on. */
+void ti_trace_relayed(ti_trace_ring *ring, const ti_relayed *what);
 /* All that have started and not ended. */
 void ti_trace_unfinished(ti_trace_ring *ring, const ti_engine *engine);
 

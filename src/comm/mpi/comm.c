@@ -5,17 +5,12 @@
  * Pending operations lie in two dense arrays, requests and what they mean; poll tests a portion of them and never
  * blocks. What has come of reductions is combined by the poll that finds it.
  *
- * Early bytes. MPI takes small messages before their receive is there, and keeps them in memory that nobody limits. So
- * this side counts, per peer, what it sent since the last *sync point*: a message sent by MPI_Issend, which completes
- * only when its receive has started. The message that crosses half the limit becomes the sync point; when it completes,
- * everything sent up to it counts as received. Until then, messages with higher counters that would cross the limit
- * wait, in the order of their counters. Those with lower counters never wait: the receive of the sync point may hang on
- * them, and only on them, so there is no deadlock. Messages of half the limit or more are always sent by MPI_Issend and
- * are not counted.
+ * Early bytes (early.h): a sync point is a message sent by MPI_Issend, and so is every message that is not counted.
  *
  * Called by one thread at a time. */
 #include "base/check.h"
 #include "base/log.h"
+#include "comm/early.h"
 #include "comm/mpi/guard.h"
 #include "comm/mpi/start.h"
 #include "comm/mpi/state.h"
@@ -27,11 +22,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-enum {
-    SYNC_MESSAGES = 512, /* so many messages make a sync point, however small they are */
-    EARLY_MESSAGES = 2 * SYNC_MESSAGES
-};
 
 /* MPI_Testsome of Open MPI looks, and takes in what has come if it found nothing, but does not look again. So messages
  * are found one poll late, which doubles the latency of 8 bytes where every poll is followed by a yield. Where pollers
@@ -48,10 +38,8 @@ typedef ti_mpi_state mpi_comm;
 
 typedef struct peer {
     int node;
-    bool syncing; /* a sync point is under way */
-    uint64_t early_bytes, early_messages;
-    uint64_t sync_counter, sync_bytes, sync_messages; /* counted up to the sync point and with it */
-    ti_parcel_heap held;                              /* empty unless syncing */
+    ti_early early;
+    ti_parcel_heap held; /* empty unless a sync point is under way */
 } peer;
 
 /* ---- errors */
@@ -182,55 +170,32 @@ static peer *peer_of(mpi_comm *self, int node)
     if (!*slot) {
         peer *p = TI_NEW(peer);
         p->node = node;
+        p->early.limit = self->early_bytes;
         *slot = (uint64_t)(uintptr_t)p;
     }
     TI_ASSERT(((peer *)(uintptr_t)*slot)->node == node);
     return (peer *)(uintptr_t)*slot;
 }
 
-static bool has_room(const mpi_comm *self, const peer *p, size_t bytes)
-{
-    return p->early_bytes + bytes <= self->early_bytes && p->early_messages < EARLY_MESSAGES;
-}
-
-/* A message behind one that waits also waits, so that small ones do not use up the room again and again. */
-static bool must_wait(const mpi_comm *self, const peer *p, uint64_t counter, size_t bytes)
-{
-    return p->syncing && counter > p->sync_counter && (p->held.count || !has_room(self, p, bytes));
-}
-
 static void send_counted(mpi_comm *self, peer *p, uint64_t counter, const ti_payload *payload, uint64_t token)
 {
-    TI_ASSERT(payload->bytes < self->early_bytes / 2 &&
-              (!p->syncing || p->early_messages < EARLY_MESSAGES || counter < p->sync_counter));
+    TI_ASSERT(ti_early_is_counted(self->early_bytes, payload->bytes) &&
+              (!p->early.syncing || p->early.messages < TI_EARLY_MESSAGES || counter < p->early.sync_counter));
     op o = { .kind = TI_MPI_OP_SEND, .peer = p->node, .counter = counter, .token = token, .bytes = payload->bytes };
-    p->early_bytes += payload->bytes;
-    p->early_messages++;
-    if (!p->syncing && (p->early_bytes > self->early_bytes / 2 || p->early_messages >= SYNC_MESSAGES)) {
+    if (ti_early_count(&p->early, counter, payload->bytes)) {
         o.kind = TI_MPI_OP_SYNC_POINT;
-        p->syncing = true;
-        p->sync_counter = counter;
-        p->sync_bytes = p->early_bytes;
-        p->sync_messages = p->early_messages;
     }
     ti_comm_stats *stats = &self->comm.stats;
-    stats->early_bytes_peak = TI_MAX(stats->early_bytes_peak, p->early_bytes);
+    stats->early_bytes_peak = TI_MAX(stats->early_bytes_peak, p->early.bytes);
     ti_mpi_start_op(self, o, payload);
 }
 
-/* Lets those go that waited. The first finds no sync point under way, so it goes in any case, and may become the next
- * one. */
 static void sync_point_passed(mpi_comm *self, peer *p)
 {
-    TI_ASSERT(p->syncing && p->early_bytes >= p->sync_bytes && p->early_messages >= p->sync_messages);
-    p->syncing = false;
-    p->early_bytes -= p->sync_bytes;
-    p->early_messages -= p->sync_messages;
-    while (p->held.count) {
+    TI_ASSERT(p->early.syncing && p->early.bytes >= p->early.sync_bytes && p->early.messages >= p->early.sync_messages);
+    ti_early_passed(&p->early);
+    while (p->held.count && ti_early_may_go(&p->early, p->held.data[0]->payload.bytes)) {
         ti_parcel *next = p->held.data[0];
-        if (p->syncing && !has_room(self, p, next->payload.bytes)) {
-            return;
-        }
         ti_parcel_heap_pop(&p->held);
         send_counted(self, p, next->counter, &next->payload, next->token);
         ti_parcel_destroy(&self->parcels, next);
@@ -239,15 +204,15 @@ static void sync_point_passed(mpi_comm *self, peer *p)
 
 void ti_mpi_send_early(mpi_comm *self, int node, uint64_t counter, const ti_payload *payload, uint64_t token)
 {
-    if (payload->bytes >= self->early_bytes / 2) {
+    if (!ti_early_is_counted(self->early_bytes, payload->bytes)) {
         op o = { .kind = TI_MPI_OP_SYNC_SEND, .peer = node, .counter = counter, .token = token };
         o.bytes = payload->bytes;
         ti_mpi_start_op(self, o, payload);
         return;
     }
     peer *p = peer_of(self, node);
-    TI_ASSERT(p->syncing || !p->held.count);
-    if (!must_wait(self, p, counter, payload->bytes)) {
+    TI_ASSERT(p->early.syncing || !p->held.count);
+    if (!ti_early_must_wait(&p->early, counter, payload->bytes, p->held.count > 0)) {
         send_counted(self, p, counter, payload, token);
         return;
     }
@@ -533,6 +498,11 @@ static void mpi_open_relays(ti_comm *comm)
     }
 }
 
+static ti_relay *mpi_relay(ti_comm *comm)
+{
+    return &((mpi_comm *)comm)->relay;
+}
+
 static void mpi_broadcast(ti_comm *comm, ti_recipient *list, uint32_t count, const ti_payload *payload)
 {
     comm->pending += count;
@@ -736,6 +706,7 @@ const ti_comm_ops ti_mpi_ops = {
     .receive = mpi_receive,
     .broadcast = mpi_broadcast,
     .open_relays = mpi_open_relays,
+    .relay = mpi_relay,
     .collective = mpi_collective,
     .barrier = mpi_barrier,
     .sum = mpi_sum,

@@ -1,5 +1,6 @@
 /* How a communicator over MPI begins. */
 #include "base/check.h"
+#include "base/cores.h"
 #include "comm/mpi/guard.h"
 #include "comm/mpi/measure.h"
 #include "comm/mpi/settings.h"
@@ -12,7 +13,24 @@ typedef ti_mpi_state mpi_comm;
 
 /* Of reductions as messages (comm/combining.h): what comes from all nodes for one step, the least from one of them, and
  * what is sent to everybody. Of broadcasts: what is forwarded while the next comes. */
-enum { SEGMENTS = 1 << 20, SEGMENT = 64 * 1024, WHOLE = 32 * 1024, RELAY_SEGMENT = 128 * 1024 };
+enum { SEGMENTS = 1 << 20, SEGMENT = 64 * 1024, WHOLE = 32 * 1024 };
+
+/* Which cores each of the nodes of this machine may use. */
+static bool compare_cores(mpi_comm *self, MPI_Comm machine)
+{
+    ti_comm *comm = &self->comm;
+    int rank = 0;
+    ti_cores *of = TI_NEW_ARRAY(ti_cores, (size_t)comm->local_nodes);
+    ti_cores mine;
+    ti_cores_of_process(&mine);
+    bool good = TI_MPI_CALLED(self, MPI_Comm_rank, machine, &rank) &&
+                TI_MPI_CALLED(self, MPI_Allgather, &mine, sizeof(mine), MPI_BYTE, of, sizeof(mine), MPI_BYTE, machine);
+    if (good) {
+        comm->sharing = ti_cores_sharing(of, comm->local_nodes, rank, &comm->sharing_before);
+    }
+    ti_free(of, (size_t)comm->local_nodes * sizeof(*of));
+    return good;
+}
 
 static bool open_communicator(mpi_comm *self, MPI_Comm parent)
 {
@@ -25,7 +43,7 @@ static bool open_communicator(mpi_comm *self, MPI_Comm parent)
         !TI_MPI_CALLED(self, MPI_Comm_size, self->mpi, &comm->num_nodes) ||
         !TI_MPI_CALLED(self, MPI_Comm_get_attr, MPI_COMM_WORLD, MPI_TAG_UB, &largest, &has_largest) ||
         !TI_MPI_CALLED(self, MPI_Comm_split_type, self->mpi, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine) ||
-        !TI_MPI_CALLED(self, MPI_Comm_size, machine, &comm->local_nodes)) {
+        !TI_MPI_CALLED(self, MPI_Comm_size, machine, &comm->local_nodes) || !compare_cores(self, machine)) {
         return false;
     }
     TI_ASSERT(comm->local_nodes >= 1 && comm->local_nodes <= comm->num_nodes);
@@ -70,8 +88,9 @@ static bool open_relays(mpi_comm *self, const ti_comm_settings *settings)
                               .node = self->comm.node,
                               .tree = tree,
                               .limit = settings->relay_bytes,
-                              .segment = RELAY_SEGMENT,
-                              .stats = &self->comm.stats.relay };
+                              .segment = TI_RELAY_SEGMENT,
+                              .stats = &self->comm.stats.relay,
+                              .tap = &self->comm.tap };
     return self->comm.num_nodes < RELAY_NODES || tree == TI_TREE_FLAT ||
            TI_MPI_CALLED(self, MPI_Comm_dup, self->mpi, &self->relays);
 }

@@ -1,0 +1,28 @@
+/* A communicator over another one, which delivers everything that much later (TACIT_COMM_DELAY): a network of a larger
+ * latency, to try programs with.
+ *
+ * What has been sent is handed to the other communicator when it is due. A payload of at most TI_DELAY_COPIED bytes is
+ * copied and complete for its sender at once, as with a network that sends so much eagerly, if somebody polls in any
+ * case; else it is complete when it has been sent, since nobody might come back to send it. A larger one is complete
+ * when it has been sent, too. The frames and segments of broadcasts are late at every relay. A collective or barrier is
+ * started at once, and its end is reported that much later: it costs one delay, whatever its algorithm. Notes are not
+ * delayed: they carry no data of the program.
+ *
+ * Nothing waits in here: `due` of the communicator says when poll has something to do, so that waiting threads can
+ * sleep until then, and `nap_ns` how long they may sleep at most, since what others send comes without a sign. */
+#ifndef TI_DELAY_H
+#define TI_DELAY_H
+
+#include "comm/comm.h"
+
+enum { TI_DELAY_COPIED = 256 << 10, TI_DELAY_COPIES = 64 << 20 /* bytes of all such copies together */ };
+
+typedef struct ti_delay_clock {
+    uint64_t (*now)(void *user); /* ns; NULL: the clock of the machine */
+    void *user;
+} ti_delay_clock;
+
+/* Owns `inner` from now on. */
+ti_comm *ti_comm_delay_create(ti_comm *inner, uint64_t delay_ns, ti_delay_clock clock);
+
+#endif
