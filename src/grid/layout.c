@@ -105,6 +105,35 @@ static ti_block cut_alike(const ti_block *single, const ti_block *other)
     return b;
 }
 
+/* How far byte `at` of a block lies from its base, in the order of the box; runs are not cut but at their begin. */
+static size_t place_of(const ti_block *b, size_t at)
+{
+    size_t run = at / b->run;
+    return at % b->run + run % b->count[1] * b->stride[1] + run / b->count[1] * b->stride[0];
+}
+
+/* The bytes up to which a block is one run, and one loop of runs: sorted, where the other block ends either as well. */
+void ti_layout_match(ti_block *a, ti_block *b)
+{
+    const size_t all = ti_block_bytes(a);
+    const size_t ends[4] = { a->run, a->run * a->count[1], b->run, b->run * b->count[1] };
+    size_t run = all, loop = all;
+    TI_ASSERT(all == ti_block_bytes(b) && all > 0);
+    for (int i = 0; i < 4; i++) {
+        run = TI_MIN(run, ends[i]);
+    }
+    for (int i = 0; i < 4; i++) {
+        loop = ends[i] > run ? TI_MIN(loop, ends[i]) : loop;
+    }
+    TI_ASSERT(loop % run == 0 && all % loop == 0);
+    for (int i = 0; i < 2; i++) {
+        ti_block *x = i ? b : a, old = *x;
+        *x = (ti_block){ old.base, run, { all / loop, loop / run }, { 0 } };
+        x->stride[1] = loop > run ? place_of(&old, run) : run;
+        x->stride[0] = all > loop ? place_of(&old, loop) : x->count[1] * x->stride[1];
+    }
+}
+
 /* A place in a block: `left` bytes of the current run are still to be visited. */
 typedef struct cursor {
     const ti_block *block;

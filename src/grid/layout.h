@@ -27,6 +27,8 @@ ti_block ti_layout_block(char *base, const ti_box *whole, const ti_box *box, siz
 size_t ti_layout_offset(const ti_box *whole, const int64_t at[3], size_t elem_size);
 /* Of an allocation of `old` that has become one of `whole`, which covers it: move all elements to where they belong. */
 void ti_layout_widen(char *base, const ti_box *old, const ti_box *whole, size_t elem_size);
+/* Fold two blocks of the same box alike: afterwards they have equal runs and counts. */
+void ti_layout_match(ti_block *a, ti_block *b);
 /* Copy between two blocks of the same box, folded alike or not. They do not overlap in memory. */
 void ti_layout_copy(const ti_block *to, const ti_block *from);
 /* The same of bytes [begin, end) only, counted in the order of the box. */

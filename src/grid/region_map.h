@@ -79,6 +79,8 @@ size_t ti_region_map_unite(ti_region_map *map, const ti_box *box, uint64_t value
 void ti_region_map_query(ti_region_map *map, const ti_box *box, ti_region_entries *out);
 /* The same without copies, in no particular order. `out` is cleared first. */
 void ti_region_map_refer(ti_region_map *map, const ti_box *box, ti_region_refs *out);
+/* The same where the caller remembers what was found: the map does not. */
+void ti_region_map_refer_once(ti_region_map *map, const ti_box *box, ti_region_refs *out);
 /* Append all entries that share a whole face with `box`, so that both together are a box: few, however many lie around.
  * Sorted. */
 void ti_region_map_query_joining(const ti_region_map *map, const ti_box *box, ti_region_entries *out);

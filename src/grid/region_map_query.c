@@ -308,11 +308,14 @@ static void refer_to_group(const ti_region_group *group, ti_region_refs *out)
 }
 
 /* Search the tree. */
-static void refer_anew(ti_region_map *map, const ti_box *box, ti_region_refs *out)
+static void refer_anew(ti_region_map *map, const ti_box *box, ti_region_refs *out, bool once)
 {
     ti_region_node *before = map->finger;
     ti_region_found found = { 0 };
     refer_below(map, map->root, map->height, box, out, &found);
+    if (once) {
+        return;
+    }
     if (out->count == 1 && map->height > 0) {
         ti_region_remember(map, before, box);
     } else if (out->count > 1) {
@@ -320,7 +323,7 @@ static void refer_anew(ti_region_map *map, const ti_box *box, ti_region_refs *ou
     }
 }
 
-void ti_region_map_refer(ti_region_map *map, const ti_box *box, ti_region_refs *out)
+static inline void refer(ti_region_map *map, const ti_box *box, ti_region_refs *out, bool once)
 {
     const ti_region_group *group;
     ti_vec_clear(out);
@@ -328,7 +331,7 @@ void ti_region_map_refer(ti_region_map *map, const ti_box *box, ti_region_refs *
         return;
     }
     if (TI_UNLIKELY(map->overlapping)) {
-        refer_anew(map, box, out);
+        refer_anew(map, box, out, once);
     } else if (map->fingers && ti_region_fingers_find(map, box)) { /* tiles come first */
         refer_to_finger(map, out);
     } else if ((group = ti_region_group_of(map, box)) && ti_region_group_holds(group)) {
@@ -336,8 +339,18 @@ void ti_region_map_refer(ti_region_map *map, const ti_box *box, ti_region_refs *
     } else if (ti_region_finger_covers(map, box)) {
         refer_to_finger(map, out);
     } else {
-        refer_anew(map, box, out);
+        refer_anew(map, box, out, once);
     }
+}
+
+void ti_region_map_refer(ti_region_map *map, const ti_box *box, ti_region_refs *out)
+{
+    refer(map, box, out, false);
+}
+
+void ti_region_map_refer_once(ti_region_map *map, const ti_box *box, ti_region_refs *out)
+{
+    refer(map, box, out, true);
 }
 
 void ti_region_map_query_joining(const ti_region_map *map, const ti_box *box, ti_region_entries *out)

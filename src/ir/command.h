@@ -56,23 +56,40 @@ typedef struct ti_block_place {
     ti_block_message receive[TI_BLOCK_BITS], send[TI_BLOCK_BITS];
 } ti_block_place;
 
+/* What a window of tasks sends another node in one message: the transfers of several tasks and buffers, in order. Each
+ * is a command in its place. It is packed there, or unpacked. The message leaves when the last part has been packed,
+ * and no part may wait for what its receiver sends. */
+typedef struct ti_bundle_part {
+    const ti_buffer_info *buffer;
+    const ti_box *box;
+    uint32_t boxes;
+} ti_bundle_part;
+typedef struct ti_bundle {
+    const ti_bundle_part *part;
+    uint32_t parts;
+} ti_bundle;
+
 typedef struct ti_command {
     ti_command_kind kind;
     uint32_t deps;
     uint64_t id;
     const ti_task *task;
     const uint64_t *dep; /* ids of earlier commands; only if ti_system::record */
+    bool joined;         /* with the task before: its memory may not be moved in between */
     union {
         struct {
             const ti_piece *piece;
             uint32_t pieces;
+            uint32_t ahead; /* of these, the first: others wait for what they write */
         } execute;
         struct {
             const ti_buffer_info *buffer;
             int peer; /* destination, or origin */
             uint32_t boxes;
-            uint64_t counter;  /* of the pair (origin, destination) */
-            const ti_box *box; /* in message order */
+            uint64_t counter;        /* of the pair (origin, destination) */
+            const ti_box *box;       /* in message order */
+            const ti_bundle *bundle; /* that it is a part of, if that has several; else NULL */
+            uint32_t part;
         } transfer;
         struct {
             const ti_buffer_info *buffer;

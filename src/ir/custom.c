@@ -194,6 +194,38 @@ void ti_shape_fill_footprints(ti_shape *shape, ti_arena *arena)
     shape->footprint = footprint;
 }
 
+void ti_mapper_of_tile(ti_mapper *out, int dims, const ti_box *box, unsigned full)
+{
+    memset(out, 0, sizeof(*out));
+    out->dims = dims;
+    out->custom = -1;
+    for (int d = 0; d < dims; d++) {
+        if (full >> d & 1) {
+            out->c[d].kind = TACIT_COMPONENT_FULL;
+        } else {
+            out->c[d].kind = TACIT_COMPONENT_SPAN;
+            out->c[d].lo = box->min[d];
+            out->c[d].hi = box->max[d];
+        }
+    }
+}
+
+const ti_shape *ti_shape_complete(const ti_shape *shape, ti_arena *arena)
+{
+    if (!shape->bare) {
+        return shape;
+    }
+    ti_shape *out = ti_arena_copy(arena, shape, sizeof(*shape));
+    ti_access *access = ti_arena_copy(arena, shape->access, shape->accesses * sizeof(*access));
+    ti_mapper *mapper = TI_ARENA_ARRAY(arena, ti_mapper, shape->accesses);
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        access[i].mapper = ti_shape_mapper(shape, i, 0, &mapper[i]);
+    }
+    out->access = access;
+    out->bare = false;
+    return out;
+}
+
 void ti_access_image(const ti_access *access, const ti_box *items, ti_boxes *out)
 {
     if (access->custom) {

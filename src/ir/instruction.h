@@ -105,6 +105,10 @@ typedef struct ti_instruction {
             const ti_instruction_box *box;
             size_t elem_size;
             const ti_buffer_info *buffer;
+            /* Sends: equal for those of the same contents, and for no others; 0: not known. How many of these came
+             * before. */
+            uint64_t version;
+            uint32_t again;
         } transfer;
         struct {
             const ti_collective *what;

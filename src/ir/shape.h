@@ -39,7 +39,7 @@ typedef struct ti_custom_mapper {
 
 typedef struct ti_access {
     const ti_buffer_info *buffer;
-    const ti_mapper *mapper;        /* 1 to TI_MAPPER_PARTS, whose union counts */
+    const ti_mapper *mapper;        /* 1 to TI_MAPPER_PARTS, whose union counts; see `bare` of ti_shape */
     const ti_custom_mapper *custom; /* NULL: component mappers */
     uint32_t mappers;
     int32_t mode;       /* TACIT_READ ... */
@@ -57,6 +57,7 @@ void ti_access_image(const ti_access *access, const ti_box *items, ti_boxes *out
 typedef struct ti_footprint {
     const ti_box *box;
     uint32_t boxes;
+    uint32_t tile;   /* of a placed task, by one component mapper: the number of its only box (grid/tile.h); or 0 */
     ti_box bounding; /* empty if the piece touches nothing */
 } ti_footprint;
 
@@ -95,6 +96,8 @@ typedef struct ti_shape {
     bool in_blocks; /* gran[0] is the length of a block, one call of the kernel combines each: ir/block_tree.h */
     bool hash_args; /* nodes compare the bytes of the arguments */
     bool no_collectives;
+    bool pure;
+    int window;  /* tasks that a window with this one has at most; 0: as many as others */
     double cost; /* nanoseconds per item; 0: not given */
     int priority;
     int place; /* a node, TI_PLACE_SPLIT or TI_PLACE_EVERYWHERE */
@@ -111,7 +114,11 @@ typedef struct ti_shape {
     uint32_t orders;
     const uint32_t *order; /* slots: on each node, tasks that share one run one after the other */
     size_t args_size;
-    tacit_kernel kernel;
+    tacit_host_kernel *host;                /* kernel for workers, or NULL */
+    const tacit_kernel *devices;            /* all kernels, if there are others, or NULL: few tasks have any */
+    int accelerated;                        /* kinds of accelerators that there is a kernel for: TI_OPENCL | TI_CUDA */
+    bool bare;                              /* accesses have no mapper: see ti_shape_complete */
+    uint64_t full;                          /* then: TI_FULL_BITS for each access */
     const struct ti_submission *submission; /* of all its tasks but for their ids, or NULL: not known */
 } ti_shape;
 
@@ -129,6 +136,25 @@ static inline ti_shape *ti_shape_new(ti_arena *arena, const char *name)
 
 /* Set the footprints, which the accesses and the range make; they go into the arena. */
 void ti_shape_fill_footprints(ti_shape *shape, ti_arena *arena);
+
+/* Most tasks on tiles run on other nodes, and nobody looks at their mappers. They have none: the mapper of an access is
+ * that of its footprint's only box, and of all of a dimension d, whatever it is, if bit d of its bits of `full` says
+ * so. */
+enum { TI_FULL_BITS = 4 };
+_Static_assert(TACIT_MAX_ACCESSES <= 64 / TI_FULL_BITS, "a word has the bits of all accesses");
+void ti_mapper_of_tile(ti_mapper *out, int dims, const ti_box *box, unsigned full);
+/* The same shape with mappers: itself, or a copy in the arena, which uses its footprints. */
+const ti_shape *ti_shape_complete(const ti_shape *shape, ti_arena *arena);
+/* One mapper of an access, in `room` if it has to be made. */
+static inline const ti_mapper *ti_shape_mapper(const ti_shape *shape, uint32_t access, uint32_t mapper, ti_mapper *room)
+{
+    if (!shape->bare) {
+        return &shape->access[access].mapper[mapper];
+    }
+    ti_mapper_of_tile(room, shape->access[access].buffer->dims, shape->footprint[access].box,
+                      (unsigned)(shape->full >> TI_FULL_BITS * access));
+    return room;
+}
 
 /* Whether this access needs old contents of its buffer and none before it does: all reads of a buffer are planned at
  * its first. */

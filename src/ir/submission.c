@@ -40,7 +40,7 @@ static void seal(ti_submission *s)
 /* All but the accesses; word by word, since compilers make a slow instruction of a memset of this size. */
 static inline void clear(ti_submission *s)
 {
-    s->hash = s->id = s->bytes = s->number = s->unused = 0;
+    s->hash = s->id = s->bytes = s->number = s->window = 0;
     s->kind = s->accesses = s->dims = s->name_rest = s->args = s->split = s->where = 0;
     s->place = 0;
     for (int i = 0; i < TI_SUBMISSION_NAME; i += 8) {
@@ -64,11 +64,13 @@ static void set_box(ti_submission *s, const ti_box *box, int dims)
     s->box = *box;
 }
 
-static uint32_t hash_mappers(const ti_access *access)
+static uint32_t hash_mappers(const ti_shape *shape, uint32_t index)
 {
+    const ti_access *access = &shape->access[index];
     uint64_t h = access->custom ? (uint64_t)access->custom->handle + 1 : 0;
     for (uint32_t i = 0; i < access->mappers && !access->custom; i++) {
-        const ti_mapper *m = &access->mapper[i];
+        ti_mapper room;
+        const ti_mapper *m = ti_shape_mapper(shape, index, i, &room);
         for (uint64_t d = 0; d < (uint64_t)m->dims; d++) {
             uint64_t place = 6 * i + 2 * d;
             h += ti_hash_pair(&m->c[d].lo, place) + ti_hash_pair(&m->c[d].mul, place + 1);
@@ -107,7 +109,7 @@ static void add_accesses(const ti_shape *shape, ti_submission *out)
     for (uint32_t i = 0; i < shape->accesses; i++) {
         const ti_access *a = &shape->access[i];
         out->access[i].buffer = (uint32_t)a->buffer->serial;
-        out->access[i].mapper = hash_mappers(a);
+        out->access[i].mapper = hash_mappers(shape, i);
         out->access[i].mode = (uint32_t)a->mode;
         out->access[i].op = a->mode == TACIT_REDUCE ? hash_op(a) : 0;
     }
@@ -123,7 +125,8 @@ static void add_task(const ti_shape *shape, int num_nodes, ti_submission *out)
     out->bytes = shape->args_size;
     out->split = hash_split(shape, (size_t)num_nodes);
     out->place = shape->place;
-    out->where = (uint32_t)shape->on;
+    out->where = (uint32_t)shape->on | (shape->pure ? TI_SUBMITTED_PURE : 0);
+    out->window = (uint64_t)shape->window;
     if (TI_UNLIKELY(shape->orders)) {
         out->number = ti_hash_bytes(shape->order, shape->orders * sizeof(shape->order[0]));
     }
@@ -163,6 +166,14 @@ void ti_submission_of_shape(const ti_shape *shape, int num_nodes, ti_submission 
     seal(out);
 }
 
+static ti_submission_kind kind_of_epoch(const ti_task *task)
+{
+    const char *name = task->shape->name;
+    return strcmp(name, "finalize") == 0 ? TI_SUBMITTED_FINALIZE
+           : strcmp(name, "retune") == 0 ? TI_SUBMITTED_RETUNE
+                                         : TI_SUBMITTED_WAIT;
+}
+
 void ti_submission_of_task(const ti_task *task, int num_nodes, ti_submission *out)
 {
     const ti_shape *shape = task->shape;
@@ -182,7 +193,7 @@ void ti_submission_of_task(const ti_task *task, int num_nodes, ti_submission *ou
         add_fence(shape, num_nodes, out);
         break;
     case TI_TASK_EPOCH:
-        out->kind = task->as.barrier ? TI_SUBMITTED_FINALIZE : TI_SUBMITTED_WAIT;
+        out->kind = kind_of_epoch(task);
         break;
     case TI_TASK_CREATE:
         add_buffer(TI_SUBMITTED_CREATE, task->as.create.buffer, out);
@@ -237,7 +248,8 @@ void ti_submission_describe(const ti_submission *s, ti_strbuf *out)
                                         "created the mapper",
                                         "created the operator",
                                         "chose the distribution of buffer",
-                                        "called tacit_finalize" };
+                                        "called tacit_finalize",
+                                        "called tacit_retune" };
     static const char *const collectives[] = { "", "off", "discover", "lookahead" };
     ti_strbuf_add(out, "%s", verb[s->kind]);
     switch ((ti_submission_kind)s->kind) {
@@ -267,6 +279,7 @@ void ti_submission_describe(const ti_submission *s, ti_strbuf *out)
     case TI_SUBMITTED_WAIT:
     case TI_SUBMITTED_FLUSH:
     case TI_SUBMITTED_FINALIZE:
+    case TI_SUBMITTED_RETUNE:
         break;
     }
 }
@@ -340,7 +353,9 @@ static void compare_tasks(list *l, const ti_submission *a, const ti_submission *
     }
     add_if(l, a->split != b->split, "the hints for the split");
     add_if(l, a->place != b->place, "the placement");
-    add_if(l, a->where != b->where, "where they run (.on)");
+    add_if(l, (a->where | TI_SUBMITTED_PURE) != (b->where | TI_SUBMITTED_PURE), "where they run (.on)");
+    add_if(l, (a->where & TI_SUBMITTED_PURE) != (b->where & TI_SUBMITTED_PURE), "the hint pure");
+    add_if(l, a->window != b->window, "the hint window");
     add_if(l, a->number != b->number, "the host objects");
     if (a->accesses != b->accesses) {
         add_item(l, "the number of accesses (%u and %u)", a->accesses, b->accesses);

@@ -25,10 +25,11 @@ typedef enum ti_submission_kind {
     TI_SUBMITTED_MAPPER,
     TI_SUBMITTED_OPERATOR,
     TI_SUBMITTED_OWNERS, /* comes before the buffer */
-    TI_SUBMITTED_FINALIZE
+    TI_SUBMITTED_FINALIZE,
+    TI_SUBMITTED_RETUNE
 } ti_submission_kind;
 
-enum { TI_SUBMISSION_NAME = 24 };
+enum { TI_SUBMISSION_NAME = 24, TI_SUBMITTED_PURE = 1 << 16 };
 
 typedef struct ti_submission {
     uint64_t hash; /* of all that follows `id` */
@@ -40,9 +41,9 @@ typedef struct ti_submission {
     uint64_t bytes;                /* size of arguments, of an element, of the user's data */
     uint32_t args, split;          /* hashes: argument bytes; granularity, parts, weights */
     int32_t place;
-    uint32_t where;  /* .on; properties of a mapper or an operator */
+    uint32_t where;  /* .on, and TI_SUBMITTED_PURE; properties of a mapper or an operator */
     uint64_t number; /* of a mapper or an operator; hash of host objects; whether a buffer has contents; settings */
-    uint64_t unused;
+    uint64_t window; /* the hint of a task */
     struct ti_submission_access {
         uint32_t buffer; /* number by creation, from 1 */
         uint32_t mapper; /* hash */

@@ -1,8 +1,8 @@
 /* What the planners may know of the machine: numbers, no addresses, but for who wants to be told. Constant during a
  * run; the same on all nodes but for `node`.
  *
- * Memory 0 is the host's. Devices either all share it (memories is 1) or have one each: device d computes in memory
- * d + 1. */
+ * Memory 0 is the host's. Devices either all share it (memories is 1), or the first `sharing` do and each other has
+ * one of its own. Host devices come first; device 0 is one of them, and serves the host's memory. */
 #ifndef TI_SYSTEM_H
 #define TI_SYSTEM_H
 
@@ -10,12 +10,22 @@
 
 enum { TI_HOST_MEMORY = 0 };
 enum { TI_COLLECTIVES_OFF, TI_COLLECTIVES_DISCOVER, TI_COLLECTIVES_LOOKAHEAD };
+/* Who finds that several nodes read a version: its sender, or from TI_MULTICAST_TREES on the planners, where the number
+ * is TI_MULTICAST_TREES + a ti_tree. */
+enum { TI_MULTICAST_NONE, TI_MULTICAST_DYNAMIC, TI_MULTICAST_TREES };
+
+/* Kinds of accelerators. */
+enum { TI_OPENCL = 1, TI_CUDA = 2 };
 
 struct ti_explain;
 
 typedef struct ti_system {
     int node, num_nodes;
     int devices;           /* of this node */
+    int accelerators;      /* of these, the last: they run no host kernels, and the host cannot address their memory */
+    int accelerator;       /* which kind all of them are; 0: there are none */
+    int sharing;           /* of these, the first: they compute in the host's memory; not looked at if memories is 1 */
+    bool idle_host;        /* device 0, the only host device, gets those kernels only that no accelerator can run */
     int memories;          /* host memory and device memories */
     int workers;           /* of each device: parts of a kernel that run at once */
     int64_t total_workers; /* of all nodes */
@@ -26,14 +36,29 @@ typedef struct ti_system {
     uint64_t memory;            /* bytes that this node may allocate for the program's data; 0: no limit */
     uint64_t machine;           /* bytes of memory that this machine has; 0: not known */
     int collectives;            /* TI_COLLECTIVES_OFF ... */
+    int multicast;              /* TI_MULTICAST_NONE ... */
     int old_producers;          /* that a task reads from before a horizon, at most, before they become one; 0: 4 */
+    int latency_tasks;          /* pure tasks of a window that saves messages; 0 or 1: there are none */
+    int latency_horizons;       /* at which such a window closes */
+    bool latency_staged;        /* windows exchange values of several steps, where they can */
     bool record;                /* derive the dependencies of commands too: only graphs and tests look at them */
     struct ti_explain *explain; /* who wants to know what becomes of edges between tasks, or NULL: trace/explain.h */
 } ti_system;
 
 static inline int ti_system_memory(const ti_system *system, int device)
 {
-    return system->memories > 1 ? device + 1 : TI_HOST_MEMORY;
+    return system->memories > 1 && device >= system->sharing ? device + 1 - system->sharing : TI_HOST_MEMORY;
+}
+
+/* The device that allocates in a memory. */
+static inline int ti_system_server(const ti_system *system, int memory)
+{
+    return memory == TI_HOST_MEMORY ? 0 : memory - 1 + system->sharing;
+}
+
+static inline int ti_system_hosts(const ti_system *system)
+{
+    return system->devices - system->accelerators;
 }
 
 #endif

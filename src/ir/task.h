@@ -52,6 +52,8 @@ typedef struct ti_edge {
     bool merged; /* its forward is of other producers too; without one, the verdict is a guess */
 } ti_edge;
 
+/* Forwards between placed tasks: the source of a read is the task that wrote all of its one box, if that ran on another
+ * node; else 0. Only if multicasts are planned (ti_system::multicast). */
 typedef struct ti_task {
     ti_task_kind kind;
     uint32_t deps;
@@ -63,6 +65,7 @@ typedef struct ti_task {
     const uint64_t *dep; /* ids of earlier tasks: the task graph */
     const ti_forward *forward;
     const ti_edge *edge;
+    const uint64_t *source; /* of each access, or NULL: see above */
     const void *args;
     union {
         struct {

@@ -71,9 +71,13 @@ static void note(ti_command_graph *graph, const ti_edge *edge, const ti_edge_fat
     }
     e.region = ti_box_format(example, TI_MAX(edge->buffer->dims, 1), region);
     e.bytes = size * (uint64_t)ti_boxes_volume(edge->box, edge->boxes);
+    if (fate->told) {
+        e.recipients = fate->told->recipients;
+        e.depth = fate->told->depth;
+    }
     if (!fate->more) {
-        e.sent = messages_of(edge, &graph->transfer.outgoing, &peers, &e.messages);
-        e.received = messages_of(edge, &graph->transfer.incoming, &peers, &e.messages);
+        e.sent = messages_of(edge, fate->told ? &fate->told->to : &graph->transfer.outgoing, &peers, &e.messages);
+        e.received = messages_of(edge, fate->told ? &fate->told->from : &graph->transfer.incoming, &peers, &e.messages);
     }
     e.peers = (int)peers.count;
     if (fate->what) {
@@ -102,10 +106,29 @@ static bool stays(const ti_command_use *use, const ti_edge *edge)
     return true;
 }
 
-static void note_alone(ti_command_graph *graph, const ti_command_use *use, const ti_edge *edge)
+/* The multicast that has brought the edge with this task, or NULL. */
+static const ti_command_told *told_of(const ti_command_graph *graph, const ti_task *task, const ti_edge *edge)
+{
+    for (size_t i = 0; i < graph->multicast.told.count; i++) {
+        const ti_command_told *told = &graph->multicast.told.data[i];
+        if (told->task == task->id && told->buffer == edge->buffer && edge->boxes == 1 &&
+            ti_box_covers(told->box, edge->box)) {
+            return told;
+        }
+    }
+    return NULL;
+}
+
+static void note_alone(ti_command_graph *graph, const ti_task *task, const ti_command_use *use, const ti_edge *edge)
 {
     bool guessed = edge->merged && (edge->verdict == TI_VERDICT_OFF || edge->verdict == TI_VERDICT_HINT);
-    ti_edge_fate fate = { .verdict = guessed && stays(use, edge) ? TI_VERDICT_FREE : edge->verdict };
+    bool may_have_come = graph->multicast.trees && edge->verdict == TI_VERDICT_ONE_TO_ONE;
+    ti_edge_fate fate = { .verdict = edge->verdict, .told = told_of(graph, task, edge) };
+    if (fate.told) {
+        fate.verdict = TI_VERDICT_MULTICAST;
+    } else if ((guessed || may_have_come) && stays(use, edge)) {
+        fate.verdict = guessed ? TI_VERDICT_FREE : TI_VERDICT_CAME;
+    }
     note(graph, edge, &fate);
 }
 
@@ -135,7 +158,7 @@ void ti_command_note_edges(ti_command_graph *graph, const ti_task *task, const t
             continue;
         }
         if (edge->forward < 0) {
-            note_alone(graph, use, edge);
+            note_alone(graph, task, use, edge);
         }
         for (size_t k = 0; edge->forward >= 0 && k < graph->fates.count; k++) {
             const ti_edge_fate *fate = &graph->fates.data[k];

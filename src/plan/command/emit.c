@@ -41,15 +41,11 @@ static void give_dependencies(ti_command_graph *graph, ti_command *command)
 void ti_command_emit(ti_command_graph *graph, ti_command *command)
 {
     give_dependencies(graph, command);
+    command->joined = graph->pure.staging > 1;
     ti_vec_push(&graph->batch, command);
 }
 
 /* ---- transfers */
-
-uint64_t ti_command_count_message(ti_command_graph *graph, int peer, bool send)
-{
-    return ti_peer_count(send ? &graph->sent : &graph->received, peer, graph->system->num_nodes);
-}
 
 void ti_command_emit_messages(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
                               const ti_messages *pieces, bool send)
@@ -69,8 +65,14 @@ void ti_command_emit_messages(ti_command_graph *graph, const ti_task *task, cons
         *command = (ti_command){ .kind = send ? TI_COMMAND_SEND : TI_COMMAND_RECEIVE,
                                  .id = graph->next_id++,
                                  .task = task,
-                                 .as.transfer = { buffer, peer, (uint32_t)(end - i),
-                                                  ti_command_count_message(graph, peer, send), &box[i] } };
+                                 .joined = graph->pure.staging > 1,
+                                 .as.transfer = {
+                                     .buffer = buffer, .peer = peer, .boxes = (uint32_t)(end - i), .box = &box[i] } };
+        if (graph->pure.staging) {
+            ti_command_bundle_add(graph, command);
+        } else {
+            command->as.transfer.counter = ti_command_count_message(graph, peer, send);
+        }
         if (TI_UNLIKELY(graph->system->record)) {
             ti_deps_start(&graph->deps, command->id);
             ti_command_track(graph, buffer, &box[i], command->as.transfer.boxes, !send);
@@ -78,11 +80,15 @@ void ti_command_emit_messages(ti_command_graph *graph, const ti_task *task, cons
         }
         ti_vec_push(&graph->batch, command);
     }
+    if (!send) {
+        ti_command_note_late(graph, buffer, box, (uint32_t)pieces->count);
+    }
 }
 
 void ti_command_emit_collective(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
                                 const ti_collective *what)
 {
+    TI_ASSERT(!graph->pure.staging); /* others may wait for it with all they have */
     ti_command *command = ti_command_new(graph, TI_COMMAND_COLLECTIVE, task);
     command->as.collective.buffer = buffer;
     command->as.collective.what = what;
@@ -93,6 +99,7 @@ void ti_command_emit_collective(ti_command_graph *graph, const ti_task *task, co
     command->as.collective.gives = what->gives;
     ti_command_track(graph, buffer, what->give, what->gives, false);
     ti_command_track(graph, buffer, what->get, what->gets, true);
+    ti_command_note_late(graph, buffer, what->get, what->gets);
     ti_command_emit(graph, command);
     for (uint32_t i = 0; i < what->regions; i++) {
         ti_vec_push(&graph->transfer.covered, what->region[i]);

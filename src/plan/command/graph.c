@@ -10,6 +10,7 @@ ti_command_graph *ti_command_graph_create(const ti_system *system)
     ti_split_cache_init(&graph->splits, system->node);
     ti_transfer_init(&graph->transfer, system->node);
     ti_discovery_init(&graph->collectives, system->node, system->num_nodes);
+    ti_command_multicast_init(graph);
     return graph;
 }
 
@@ -22,6 +23,8 @@ void ti_command_graph_destroy(ti_command_graph *graph)
     ti_vec_fini(&graph->batch);
     ti_vec_fini(&graph->planned);
     ti_command_window_fini(&graph->window);
+    ti_command_multicast_fini(graph);
+    ti_command_pure_fini(&graph->pure);
     ti_vec_fini(&graph->parts);
     ti_vec_fini(&graph->pieces);
     ti_vec_fini(&graph->asked);
@@ -45,21 +48,22 @@ ti_command_batch ti_command_graph_add(ti_command_graph *graph, const ti_task *co
     ti_vec_clear(&graph->batch);
     ti_vec_clear(&graph->planned);
     for (size_t i = 0; i < count; i++) {
-        ti_command_window_add(graph, task[i]);
+        ti_command_pure_add(graph, task[i]);
     }
     return (ti_command_batch){ graph->batch.data, graph->batch.count, graph->planned.data, graph->planned.count };
 }
 
 void ti_command_graph_release(ti_command_graph *graph, uint64_t executed)
 {
+    graph->executed = executed;
     ti_arena_ring_release(&graph->arenas, executed);
     ti_discovery_release(&graph->collectives, executed);
 }
 
 ti_command_counts ti_command_graph_counts(const ti_command_graph *graph)
 {
-    ti_command_counts counts = { graph->next_id - 1, graph->evaluated, 0, ti_arena_ring_bytes(&graph->arenas),
-                                 graph->replayed };
+    ti_command_counts counts = { graph->next_id - 1, graph->evaluated,       0, ti_arena_ring_bytes(&graph->arenas),
+                                 graph->replayed,    graph->multicast.counts };
     for (size_t i = 0; i < graph->buffer.count; i++) {
         if (graph->buffer.data[i] && ti_command_is_distributed(graph)) {
             counts.entries += graph->buffer.data[i]->versions.index.count;

@@ -18,9 +18,17 @@ void ti_command_graph_destroy(ti_command_graph *graph);
 ti_command_batch ti_command_graph_add(ti_command_graph *graph, const ti_task *const *task, size_t count);
 void ti_command_graph_release(ti_command_graph *graph, uint64_t executed);
 
+/* Planned multicasts. */
+typedef struct ti_multicast_counts {
+    uint64_t multicasts, recipients; /* of what this node owns */
+    uint64_t forwards;               /* messages that this node sends on for others */
+    uint32_t depth;                  /* of the highest tree of its own */
+} ti_multicast_counts;
+
 typedef struct ti_command_counts {
     uint64_t commands, chunks_evaluated, entries, arena_bytes;
     uint64_t replayed; /* buffers of tasks that were replayed: plan/version/replay.h */
+    ti_multicast_counts multicast;
 } ti_command_counts;
 ti_command_counts ti_command_graph_counts(const ti_command_graph *graph);
 

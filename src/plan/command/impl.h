@@ -5,7 +5,9 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "plan/command/graph.h"
+#include "plan/command/multicast.h"
 #include "plan/command/peer_counters.h"
+#include "plan/command/pure.h"
 #include "plan/track/order.h"
 #include "plan/version/discovery.h"
 #include "plan/version/replay.h"
@@ -70,6 +72,7 @@ typedef struct ti_edge_fate {
     const ti_collective *hoisted; /* for this task and later ones, or NULL */
     ti_pattern combined;          /* of the reduction that brought it when the producer ran, or none */
     ti_verdict rest;              /* on what the collective leaves to messages */
+    const ti_command_told *told;  /* a multicast, or NULL */
     bool more;                    /* another collective of the same part, with which messages are counted */
 } ti_edge_fate;
 
@@ -77,12 +80,16 @@ typedef struct ti_edge_fate {
 typedef struct ti_command_use {
     ti_command_buffer *state;
     ti_holders reads, writes; /* of accesses that need old contents, and of those that write; one per mapper */
+    ti_holders copies;        /* what nodes compute of others' writes, beside each writer; none without a margin */
     bool reduces;             /* its only access is a reduction */
 } ti_command_use;
 
 /* What follows from a task's shape alone: see shape.c. */
 typedef struct ti_command_shape {
-    uint64_t serial; /* of the shape; 0: nothing is known */
+    uint64_t serial; /* of the shape, or with a margin one of its own; 0: nothing is known, or it comes once */
+    uint64_t of;     /* with a margin: the serial of the shape */
+    ti_margin margin;
+    uint64_t last; /* with a margin: the latest task; 0: none */
     ti_split_ref *split;
     TI_VEC(ti_command_use) use; /* of each buffer, with more than one node: first those that are read */
     TI_VEC(ti_holder *) holder; /* of all uses; referenced */
@@ -112,6 +119,9 @@ struct ti_command_graph {
     ti_transfer_planner transfer;
     ti_discovery collectives;
     ti_command_window window;
+    ti_command_multicasts multicast;
+    ti_command_pure pure;
+    uint64_t executed;               /* all tasks up to this one */
     ti_peer_counters sent, received; /* messages planned so far */
     uint64_t next_id, evaluated, replayed;
     ti_deps deps;
@@ -128,8 +138,8 @@ struct ti_command_graph {
     } became;
 };
 
-/* Each of these files calls those before it only: emit, shape, divide, anticipate, edge, forward, reduce, replay,
- * placed, plan, window, graph. */
+/* Each of these files calls those before it only: late, bundle, emit, wide, shape, cut, divide, anticipate, edge,
+ * forward, reduce, replay, multicast, placed, plan, window, stage, tell, pure, graph. */
 
 /* With one node there is nothing to send, so no versions are kept. */
 static inline bool ti_command_is_distributed(const ti_command_graph *graph)
@@ -150,7 +160,10 @@ void ti_command_track(ti_command_graph *graph, const ti_buffer_info *buffer, con
                       bool write);
 void ti_command_emit(ti_command_graph *graph, ti_command *command);
 /* The number of the next message to or from a peer. */
-uint64_t ti_command_count_message(ti_command_graph *graph, int peer, bool send);
+static inline uint64_t ti_command_count_message(ti_command_graph *graph, int peer, bool send)
+{
+    return ti_peer_count(send ? &graph->sent : &graph->received, peer, graph->system->num_nodes);
+}
 void ti_command_emit_collective(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
                                 const ti_collective *what);
 void ti_command_emit_messages(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
@@ -160,6 +173,8 @@ void ti_command_emit_messages(ti_command_graph *graph, const ti_task *task, cons
 /* What is known of the task's shape: valid until the next task, or longer. */
 const ti_command_shape *ti_command_shape_of(ti_command_graph *graph, const ti_task *task);
 const ti_command_use *ti_command_use_of(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer);
+/* A piece of the task with its footprints, which go into the arena. */
+void ti_command_fill_piece(const ti_shape *shape, const ti_box *chunk, ti_piece *piece, ti_arena *arena);
 /* The buffer in this slot is about to go. */
 void ti_command_shapes_forget(ti_command_graph *graph, uint32_t slot);
 void ti_command_shapes_fini(ti_command_graph *graph);
@@ -198,6 +213,16 @@ void ti_command_replay_end(const ti_task *task, const ti_command_shape *known);
 /* Whether lookahead has nothing to wait for, as far as this buffer goes. */
 bool ti_command_replay_passes(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer);
 
+/* multicast.c */
+void ti_command_multicast_init(ti_command_graph *graph);
+void ti_command_multicast_fini(ti_command_graph *graph);
+/* Whether the task waits in the window from now on; if not, it goes ahead. */
+bool ti_command_multicast_waits(ti_command_graph *graph, const ti_task *task);
+/* The next task that has waited long enough, or NULL; `all`: they all have. */
+const ti_task *ti_command_multicast_next(ti_command_graph *graph, bool all);
+/* The task is about to be planned: send what it is the first to read. */
+void ti_command_multicast(ti_command_graph *graph, const ti_task *task);
+
 /* placed.c: whether the task concerns other nodes only; then the versions know of it, and nothing is left to do. */
 bool ti_command_passes_by(ti_command_graph *graph, const ti_task *task);
 
@@ -211,5 +236,7 @@ void ti_command_close_buffer(ti_command_graph *graph, uint32_t slot);
 void ti_command_window_fini(ti_command_window *window);
 /* Plan the task now or hold it; plan those that are held if it closes the window. */
 void ti_command_window_add(ti_command_graph *graph, const ti_task *task);
+/* Plan all that is held. */
+void ti_command_window_flush(ti_command_graph *graph);
 
 #endif

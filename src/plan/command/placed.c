@@ -7,7 +7,7 @@
 #include "plan/command/impl.h"
 
 /* Whether replay could do this task, whose steps then want to know of it. */
-static bool is_replayed(const ti_task *task, const ti_command_buffer *state)
+static inline bool is_replayed(const ti_task *task, const ti_command_buffer *state)
 {
     return task->shape->serial && state->versions.index.count <= TI_REPLAY_ENTRIES;
 }
@@ -17,29 +17,45 @@ typedef struct found_entry {
     ti_command_buffer *state;
     ti_version *entry; /* NULL also if it reads nothing */
     uint64_t changes;
-    bool held; /* the node of the task has it */
 } found_entry;
 
-/* Whether the access touches one box, or nothing, and the node of the task lacks nothing of it that this one sends. */
-static inline bool is_foreign(const ti_command_graph *graph, const ti_task *task, uint32_t index, found_entry *found)
+/* Whether the access touches one box, or nothing. */
+static inline bool is_simple(const ti_access *access, const ti_footprint *touched)
+{
+    return touched->tile ||
+           (access->mode != TACIT_REDUCE && !access->custom && access->mappers == 1 && touched->boxes <= 1);
+}
+
+/* The buffer, with its versions up to date, also if it is written only; or NULL: something special is known of it. */
+static inline ti_command_buffer *plain_buffer(const ti_command_graph *graph, const ti_task *task,
+                                              const ti_buffer_info *buffer)
+{
+    ti_command_buffer *state = graph->buffer.data[buffer->slot];
+    if (state->reduced.task || is_replayed(task, state)) {
+        return NULL;
+    }
+    ti_replay_settle(&state->replay, &state->versions);
+    return state;
+}
+
+/* Find what the access touches. Of what it reads: who sends it to the task's node; TI_NOBODY: it has it. */
+static inline int find_sender(const ti_command_graph *graph, const ti_task *task, uint32_t index, found_entry *found)
 {
     const ti_access *access = &task->shape->access[index];
     const ti_footprint *touched = &task->shape->footprint[index];
-    ti_command_buffer *state = graph->buffer.data[access->buffer->slot];
-    *found = (found_entry){ .state = state };
-    if (access->mode == TACIT_REDUCE || access->custom || access->mappers > 1 || touched->boxes > 1 ||
-        state->reduced.task || is_replayed(task, state)) {
-        return false;
+    bool again = index > 0 && access->buffer == access[-1].buffer;
+    ti_command_buffer *state = again ? found[-1].state : plain_buffer(graph, task, access->buffer);
+    found->state = state;
+    found->entry = NULL;
+    if (!state || !is_simple(access, touched)) {
+        return TI_UNDECIDED;
     }
-    ti_replay_settle(&state->replay, &state->versions); /* also for writes */
     if (!ti_access_reads(access) || touched->boxes == 0) {
-        return true;
+        return TI_NOBODY;
     }
-    found->entry = ti_version_map_find(&state->versions, &touched->box[0]);
+    found->entry = ti_version_map_tile(&state->versions, touched->tile, touched->box);
     found->changes = state->versions.changes;
-    int sender = found->entry ? ti_version_sender(found->entry, task->shape->place) : TI_UNDECIDED;
-    found->held = sender == TI_NOBODY;
-    return sender != TI_UNDECIDED && sender != graph->system->node;
+    return found->entry ? ti_version_sender(found->entry, task->shape->place) : TI_UNDECIDED;
 }
 
 /* Of the accesses before this one, those that read the same buffer. */
@@ -52,14 +68,18 @@ static uint32_t reads_before(const ti_shape *shape, uint32_t index)
     return reads;
 }
 
-static inline void note_read(ti_command_graph *graph, const ti_task *task, uint32_t index, const found_entry *found)
+/* What has been found may have been merged, or cut, since. */
+static inline bool is_known(const found_entry *found)
+{
+    return found->entry && found->changes == found->state->versions.changes;
+}
+
+static TI_NOINLINE void note_read_anew(ti_command_graph *graph, const ti_task *task, uint32_t index,
+                                       const found_entry *found)
 {
     ti_version_map *map = &found->state->versions;
-    bool is_known = found->changes == map->changes; /* else it may have been merged, or cut */
-    if (found->held && is_known) {
-        return;
-    }
-    ti_version *v = is_known ? found->entry : ti_version_map_find(map, &task->shape->footprint[index].box[0]);
+    const ti_footprint *touched = &task->shape->footprint[index];
+    ti_version *v = ti_version_map_tile(map, touched->tile, &touched->box[0]);
     if (v) {
         ti_version_map_hold(map, v, task->shape->place);
     } else {
@@ -72,36 +92,52 @@ static inline void note_write(const ti_task *task, uint32_t index, const found_e
 {
     ti_version_map *map = &found->state->versions;
     int node = task->shape->place;
-    if (found->entry && found->changes == map->changes) {
+    if (is_known(found)) {
         ti_version_map_own(map, found->entry, node);
-    } else {
+    } else if (task->shape->footprint[index].boxes > 0) {
         ti_version_map_set(map, &task->shape->footprint[index].box[0], node, node + 1);
     }
+}
+
+/* What is overwritten where nothing is merged need not be read first. */
+static inline bool is_overwritten(const ti_access *access, const ti_version_map *map)
+{
+    return access->mode == TACIT_UPDATE && ti_version_map_stays_apart(map);
 }
 
 bool ti_command_passes_by(ti_command_graph *graph, const ti_task *task)
 {
     const ti_shape *shape = task->shape;
-    if (task->kind != TI_TASK_EXECUTE || shape->place < 0 || shape->place == graph->system->node ||
-        shape->oversubscribe > 1 || task->forwards || graph->system->explain) {
+    const int node = shape->place;
+    if (task->kind != TI_TASK_EXECUTE || node < 0 || node == graph->system->node || shape->oversubscribe > 1 ||
+        task->forwards || graph->system->explain) {
         return false;
     }
     found_entry found[TACIT_MAX_ACCESSES];
+    uint32_t joins = 0, writes = 0; /* bits: accesses */
     for (uint32_t i = 0; i < shape->accesses; i++) {
-        if (!is_foreign(graph, task, i, &found[i])) {
+        const int sender = find_sender(graph, task, i, &found[i]);
+        if (sender == TI_UNDECIDED || sender == graph->system->node) {
             return false;
         }
+        const ti_access *access = &shape->access[i];
+        joins |= (uint32_t)(sender != TI_NOBODY && !is_overwritten(access, &found[i].state->versions)) << i;
+        writes |= (uint32_t)ti_access_writes(access) << i;
     }
-    for (uint32_t i = 0; i < shape->accesses; i++) {
-        if (ti_access_reads(&shape->access[i]) && shape->footprint[i].boxes > 0) {
-            note_read(graph, task, i, &found[i]);
+    for (; joins; joins &= joins - 1) {
+        const uint32_t i = (uint32_t)__builtin_ctz(joins);
+        if (TI_LIKELY(is_known(&found[i]))) {
+            ti_version_map_join(&found[i].state->versions, found[i].entry, node);
+        } else {
+            note_read_anew(graph, task, i, &found[i]);
         }
     }
     for (uint32_t i = 0; i < shape->accesses; i++) {
         ti_replay_lose(&found[i].state->replay);
-        if (ti_access_writes(&shape->access[i]) && shape->footprint[i].boxes > 0) {
-            note_write(task, i, &found[i]);
-        }
+    }
+    for (; writes; writes &= writes - 1) {
+        const uint32_t i = (uint32_t)__builtin_ctz(writes);
+        note_write(task, i, &found[i]);
     }
     return true;
 }

@@ -46,11 +46,13 @@ static void track_pieces(ti_command_graph *graph, const ti_task *task, const ti_
     }
 }
 
-static void emit_execution(ti_command_graph *graph, const ti_task *task, const ti_piece *piece, int64_t pieces)
+static void emit_execution(ti_command_graph *graph, const ti_task *task, const ti_piece *piece, uint32_t pieces,
+                           uint32_t ahead)
 {
     ti_command *command = ti_command_new(graph, TI_COMMAND_EXECUTE, task);
     command->as.execute.piece = piece;
-    command->as.execute.pieces = (uint32_t)pieces;
+    command->as.execute.pieces = pieces;
+    command->as.execute.ahead = ahead;
     track_pieces(graph, task, command);
     if (graph->system->record) {
         ti_orders_follow(&graph->orders, task, command->id, graph->era.applied, &graph->deps);
@@ -62,11 +64,13 @@ static void emit_execution(ti_command_graph *graph, const ti_task *task, const t
 static bool is_one_piece(const ti_command_graph *graph, const ti_task *task)
 {
     bool reduces = false;
+    if (ti_command_is_distributed(graph) || task->kind != TI_TASK_EXECUTE || task->shape->oversubscribe > 1) {
+        return false;
+    }
     for (uint32_t i = 0; i < task->shape->accesses; i++) {
         reduces |= task->shape->access[i].mode == TACIT_REDUCE;
     }
-    return !ti_command_is_distributed(graph) && task->kind == TI_TASK_EXECUTE && task->shape->oversubscribe == 1 &&
-           !reduces;
+    return !reduces;
 }
 
 /* ---- versions after the task */
@@ -88,7 +92,8 @@ static void update_versions(const ti_command_use *use)
         ti_version_map_read(&state->versions, use->reads.data[i]);
     }
     for (size_t i = 0; i < use->writes.count; i++) {
-        ti_version_map_write(&state->versions, use->writes.data[i]);
+        ti_version_map_write_copied(&state->versions, use->writes.data[i],
+                                    use->copies.count ? use->copies.data[i] : NULL);
     }
 }
 
@@ -111,8 +116,11 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
     if (is_one_piece(graph, task)) {
         ti_piece *piece = TI_ARENA_ARRAY(ti_command_arena(graph), ti_piece, 1);
         *piece = (ti_piece){ task->shape->range, task->shape->footprint };
-        emit_execution(graph, task, piece, 1);
+        emit_execution(graph, task, piece, 1, 0);
         return;
+    }
+    if (graph->multicast.starting.count) {
+        ti_command_multicast(graph, task);
     }
     if (ti_command_is_distributed(graph) && ti_command_passes_by(graph, task)) {
         return;
@@ -124,7 +132,10 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
     if (task->kind == TI_TASK_FENCE) {
         fence(graph, task);
     } else if (known->split->own_count > 0) {
-        emit_execution(graph, task, known->piece, known->split->own_count);
+        uint32_t pieces, ahead = 0;
+        const ti_piece *piece = graph->pure.staging ? ti_command_cut_stages(graph, task, known, &pieces, &ahead)
+                                                    : ti_command_cut(graph, task, known, &pieces);
+        emit_execution(graph, task, piece, pieces, ahead);
     }
     for (uint32_t i = 0; i < task->shape->accesses; i++) {
         if (task->shape->access[i].mode == TACIT_REDUCE) {

@@ -8,12 +8,12 @@
 
 void ti_command_replay_begin(ti_command_graph *graph, const ti_task *task, const ti_command_shape *known)
 {
-    bool can = task->shape->serial && !graph->system->explain && (graph->window.held.count == 0 || task->forwards == 0);
+    bool can = !graph->system->explain && (graph->window.held.count == 0 || task->forwards == 0);
     for (size_t i = 0; i < known->use.count; i++) {
         const ti_command_use *use = &known->use.data[i];
         ti_command_buffer *state = use->state;
         graph->replayed += ti_replay_begin(&state->replay, &state->versions, &state->collectives, task, state->info,
-                                           can);
+                                           can ? known->serial : 0);
     }
 }
 
@@ -37,6 +37,7 @@ void ti_command_replay_record(ti_command_graph *graph, const ti_task *task, cons
     if (use->state->replay.recording) {
         const ti_replay_effect effect = { .reads = use->reduces ? (ti_holders){ NULL, 0 } : use->reads,
                                           .writes = use->writes,
+                                          .copies = use->copies,
                                           .collective = graph->became.collective.data,
                                           .collectives = graph->became.collective.count,
                                           .outgoing = graph->transfer.outgoing,
@@ -53,7 +54,7 @@ void ti_command_replay_end(const ti_task *task, const ti_command_shape *known)
         const ti_command_use *use = &known->use.data[i];
         ti_replay *replay = &use->state->replay;
         if (replay->recording && !use->reads.count) { /* without transfers, and not recorded yet */
-            const ti_replay_effect effect = { .writes = use->writes, .passes = true };
+            const ti_replay_effect effect = { .writes = use->writes, .copies = use->copies, .passes = true };
             ti_replay_record(replay, task, use->state->info, &effect);
         }
         if (replay->recording && use->reduces) {
@@ -66,7 +67,9 @@ void ti_command_replay_end(const ti_task *task, const ti_command_shape *known)
 bool ti_command_replay_passes(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer)
 {
     const ti_command_buffer *state = ti_command_buffer_of(graph, buffer);
-    const ti_replay_step *step = task->shape->serial && state->replay.at ? ti_replay_find(&state->replay, task, buffer)
-                                                                         : NULL;
+    if (!task->shape->serial || !state->replay.at) {
+        return false;
+    }
+    const ti_replay_step *step = ti_replay_find(&state->replay, task, buffer, ti_command_shape_of(graph, task)->serial);
     return step && step->effect.passes && state->replay.forgotten == state->collectives.forgotten;
 }

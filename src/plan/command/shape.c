@@ -43,18 +43,29 @@ static ti_command_use *find_use(const ti_command_shape *known, const ti_buffer_i
     return NULL;
 }
 
-/* The holders of accesses to a buffer that need old contents, or of those that write; there is room for them. */
+/* Of accesses that need old contents, or of those that write: of what chunks write, or of what nodes compute of it. */
+typedef enum holders { READERS, OWNERS, COPIES } holders;
+
+static ti_holder *holder_of(ti_command_graph *graph, const ti_command_shape *known, ti_command_buffer *state,
+                            const ti_access *access, uint32_t mapper, holders which)
+{
+    ti_split_ref *split = access->mode == TACIT_REDUCE ? root_split(graph, known->split) : known->split;
+    bool wide = which != OWNERS && !ti_margin_is_none(&known->margin);
+    return wide ? ti_holder_get_wide(&state->versions.holders, access, mapper, split, &known->margin, which == COPIES)
+                : ti_holder_get(&state->versions.holders, access, mapper, split);
+}
+
+/* The holders of accesses to a buffer; there is room for them. */
 static ti_holders add_holders(ti_command_graph *graph, const ti_shape *shape, ti_command_shape *known,
-                              ti_command_buffer *state, bool writes)
+                              ti_command_buffer *state, holders which)
 {
     size_t first = known->holder.count;
     for (uint32_t i = 0; i < shape->accesses; i++) {
         const ti_access *access = &shape->access[i];
-        if (access->buffer == state->info && (writes ? ti_access_writes(access) : ti_access_needs_old(access))) {
-            ti_split_ref *split = access->mode == TACIT_REDUCE ? root_split(graph, known->split) : known->split;
+        if (access->buffer == state->info &&
+            (which == READERS ? ti_access_needs_old(access) : ti_access_writes(access))) {
             for (uint32_t m = 0; m < access->mappers; m++) {
-                ti_holder *holder = ti_holder_get(&state->versions.holders, access, m, split);
-                ti_vec_push(&known->holder, ti_holder_ref(holder));
+                ti_vec_push(&known->holder, ti_holder_ref(holder_of(graph, known, state, access, m, which)));
             }
         }
     }
@@ -64,10 +75,11 @@ static ti_holders add_holders(ti_command_graph *graph, const ti_shape *shape, ti
 static void find_uses(ti_command_graph *graph, const ti_shape *shape, ti_command_shape *known)
 {
     size_t mappers = 0;
+    bool wide = !ti_margin_is_none(&known->margin);
     for (uint32_t i = 0; i < shape->accesses; i++) {
         mappers += shape->access[i].mappers;
     }
-    ti_vec_reserve(&known->holder, 2 * mappers); /* uses point there */
+    ti_vec_reserve(&known->holder, 3 * mappers); /* uses point there */
     for (int reads = 1; reads >= 0; reads--) {
         for (uint32_t i = 0; i < shape->accesses; i++) {
             const ti_access *access = &shape->access[i];
@@ -75,17 +87,20 @@ static void find_uses(ti_command_graph *graph, const ti_shape *shape, ti_command
                 continue;
             }
             ti_command_use use = { .state = ti_command_buffer_of(graph, access->buffer) };
-            use.reads = add_holders(graph, shape, known, use.state, false);
-            use.writes = add_holders(graph, shape, known, use.state, true);
+            use.reads = add_holders(graph, shape, known, use.state, READERS);
+            use.writes = add_holders(graph, shape, known, use.state, OWNERS);
+            if (wide) {
+                use.copies = add_holders(graph, shape, known, use.state, COPIES);
+            }
             use.reduces = access->mode == TACIT_REDUCE;
             ti_vec_push(&known->use, use);
         }
     }
-    TI_ASSERT(known->holder.count <= 2 * mappers && known->use.count <= shape->accesses);
+    TI_ASSERT(known->holder.count <= 3 * mappers && known->use.count <= shape->accesses);
 }
 
 /* On one node, or on a task's own, the chunk is the range, whose footprints the task graph has. */
-static void fill_piece(const ti_shape *shape, const ti_box *chunk, ti_piece *piece, ti_arena *arena)
+void ti_command_fill_piece(const ti_shape *shape, const ti_box *chunk, ti_piece *piece, ti_arena *arena)
 {
     piece->chunk = *chunk;
     if (ti_box_equal(chunk, &shape->range)) {
@@ -105,7 +120,8 @@ static void find_pieces(const ti_shape *shape, ti_command_shape *known, ti_arena
     ti_piece *piece = TI_ARENA_ARRAY(arena, ti_piece, (size_t)split->own_count);
     for (int64_t c = 0; c < split->own_count; c++) {
         ti_box chunk = ti_split_chunk(&split->split, split->own_first + c);
-        fill_piece(shape, &chunk, &piece[c], arena);
+        chunk = ti_margin_enlarge(&known->margin, &chunk, &shape->range);
+        ti_command_fill_piece(shape, &chunk, &piece[c], arena);
     }
     known->piece = piece;
 }
@@ -125,11 +141,14 @@ static void forget(ti_command_shape *known)
     known->serial = 0;
 }
 
-static void derive(ti_command_graph *graph, const ti_shape *shape, ti_command_shape *known, ti_arena *arena)
+/* Afterwards its serial is that of the shape; `margin` NULL: none. */
+static void derive(ti_command_graph *graph, const ti_shape *shape, const ti_margin *margin, ti_command_shape *known,
+                   ti_arena *arena)
 {
     forget(known);
     TI_ASSERT(known->holder.count == 0 && known->use.count == 0);
     known->serial = shape->serial;
+    known->margin = margin ? *margin : (ti_margin){ { 0 }, { 0 } };
     known->split = split_of(graph, shape);
     known->split->interned.refs++;
     if (graph->system->num_nodes > 1) {
@@ -138,15 +157,49 @@ static void derive(ti_command_graph *graph, const ti_shape *shape, ti_command_sh
     find_pieces(shape, known, arena);
 }
 
+static size_t size_of_piece(const ti_shape *shape)
+{
+    return sizeof(ti_piece) + shape->accesses * (sizeof(ti_footprint) + sizeof(ti_box));
+}
+
+/* In the one place of what comes once. */
+static const ti_command_shape *derive_single(ti_command_graph *graph, const ti_task *task, const ti_margin *margin)
+{
+    if (graph->single_task != task->id) {
+        graph->single_task = task->id;
+        ti_arena *arena = ti_command_arena(graph);
+        derive(graph, ti_shape_complete(task->shape, arena), margin, &graph->single, arena);
+        graph->single.serial = 0;
+    }
+    return &graph->single;
+}
+
+static const ti_command_shape *wide_shape(ti_command_graph *graph, const ti_task *task, const ti_margin *margin)
+{
+    ti_command_shape *known = ti_command_wide_of(graph, task, margin);
+    if (!known) {
+        return derive_single(graph, task, margin);
+    }
+    known->last = task->id;
+    if (!known->serial) {
+        ti_arena_fini(&known->pieces);
+        ti_arena_reserve(&known->pieces, size_of_piece(task->shape));
+        derive(graph, task->shape, margin, known, &known->pieces);
+        known->of = task->shape->serial;
+        known->serial = ++graph->pure.serials | (uint64_t)1 << 40; /* shapes have lower ones */
+    }
+    return known;
+}
+
 const ti_command_shape *ti_command_shape_of(ti_command_graph *graph, const ti_task *task)
 {
     const ti_shape *shape = task->shape;
+    const ti_margin *margin = ti_command_margin_of(graph, task);
+    if (margin) {
+        return wide_shape(graph, task, margin);
+    }
     if (!shape->serial) {
-        if (graph->single_task != task->id) {
-            graph->single_task = task->id;
-            derive(graph, shape, &graph->single, ti_command_arena(graph));
-        }
-        return &graph->single;
+        return derive_single(graph, task, NULL);
     }
     while (graph->shape.count <= shape->number) {
         ti_vec_push(&graph->shape, TI_NEW(ti_command_shape));
@@ -154,9 +207,8 @@ const ti_command_shape *ti_command_shape_of(ti_command_graph *graph, const ti_ta
     ti_command_shape *known = graph->shape.data[shape->number];
     if (known->serial != shape->serial) {
         ti_arena_fini(&known->pieces);
-        ti_arena_reserve(&known->pieces,
-                         (sizeof(ti_piece) + shape->accesses * (sizeof(ti_footprint) + sizeof(ti_box))));
-        derive(graph, shape, known, &known->pieces);
+        ti_arena_reserve(&known->pieces, size_of_piece(shape));
+        derive(graph, shape, NULL, known, &known->pieces);
     }
     return known;
 }
@@ -168,6 +220,11 @@ void ti_command_shapes_forget(ti_command_graph *graph, uint32_t slot)
     for (size_t i = 0; i < graph->shape.count; i++) {
         if (find_use(graph->shape.data[i], graph->buffer.data[slot]->info)) {
             forget(graph->shape.data[i]);
+        }
+    }
+    for (size_t i = 0; i < graph->pure.wide.count; i++) {
+        if (find_use(graph->pure.wide.data[i], graph->buffer.data[slot]->info)) {
+            forget(graph->pure.wide.data[i]);
         }
     }
 }
@@ -186,6 +243,11 @@ void ti_command_shapes_fini(ti_command_graph *graph)
         free_shape(graph->shape.data[i]);
         TI_DELETE(graph->shape.data[i]);
     }
+    for (size_t i = 0; i < graph->pure.wide.count; i++) {
+        free_shape(graph->pure.wide.data[i]);
+        TI_DELETE(graph->pure.wide.data[i]);
+    }
+    ti_vec_fini(&graph->pure.wide);
     free_shape(&graph->single);
     ti_vec_fini(&graph->shape);
 }

@@ -201,12 +201,37 @@ static void add_while_looking_ahead(ti_command_graph *graph, const ti_task *task
     }
 }
 
-void ti_command_window_add(ti_command_graph *graph, const ti_task *task)
+static void look_ahead(ti_command_graph *graph, const ti_task *task)
 {
     bool looks = graph->system->collectives == TI_COLLECTIVES_LOOKAHEAD && graph->system->num_nodes > 1;
     if (!looks || task->kind == TI_TASK_CREATE || passes_by(graph, task)) {
         ti_command_plan(graph, task);
     } else {
         add_while_looking_ahead(graph, task);
+    }
+}
+
+void ti_command_window_flush(ti_command_graph *graph)
+{
+    const ti_task *next;
+    while ((next = ti_command_multicast_next(graph, true))) {
+        look_ahead(graph, next);
+    }
+    if (graph->window.held.count) {
+        close_window(graph);
+    }
+}
+
+/* Placed tasks wait before that: multicast.c. A new buffer depends on nothing, and somebody may wait for its initial
+ * contents. */
+void ti_command_window_add(ti_command_graph *graph, const ti_task *task)
+{
+    bool waits = ti_command_multicast_waits(graph, task), all = !waits && task->kind != TI_TASK_CREATE;
+    const ti_task *next;
+    while ((next = ti_command_multicast_next(graph, all))) {
+        look_ahead(graph, next);
+    }
+    if (!waits) {
+        look_ahead(graph, task);
     }
 }

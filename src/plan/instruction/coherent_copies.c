@@ -9,7 +9,8 @@ static void emit_copy(ti_instruction_graph *graph, const ti_task *task, ti_buffe
 {
     ti_instruction *copy = ti_emit_start(&graph->emit, TI_INSTRUCTION_COPY, task);
     ti_buffer_memory *source = state->place.data[from], *target = state->place.data[to];
-    copy->device = (target->memory ? target : source)->device;
+    /* Whoever has a memory of its own copies, and an accelerator if there is one: it knows both sides. */
+    copy->device = (target->memory && (target->foreign || !source->foreign) ? target : source)->device;
     copy->as.copy.from = ti_buffer_memory_place(source, box);
     copy->as.copy.to = ti_buffer_memory_place(target, box);
     copy->as.copy.box = *box;

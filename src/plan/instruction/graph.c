@@ -22,6 +22,7 @@ static void close_buffer(ti_instruction_graph *graph, uint32_t slot)
             TI_DELETE(state->place.data[i]);
         }
         ti_vec_fini(&state->place);
+        ti_sent_drop(&graph->sent, slot);
         if (state->coherence) {
             ti_coherence_fini(state->coherence);
             TI_DELETE(state->coherence);
@@ -37,8 +38,10 @@ void ti_instruction_graph_destroy(ti_instruction_graph *graph)
         close_buffer(graph, (uint32_t)i);
     }
     ti_vec_fini(&graph->buffer);
+    ti_vec_fini(&graph->sent);
     ti_vec_fini(&graph->staged);
     ti_vec_fini(&graph->awaited);
+    ti_instruction_bundles_fini(graph);
     ti_vec_fini(&graph->keeper.kept);
     ti_vec_fini(&graph->keeper.kinds);
     ti_vec_fini(&graph->partial);
@@ -103,7 +106,7 @@ void ti_instruction_note_command(ti_instruction_graph *graph, const ti_command *
     case TI_COMMAND_DESTROY:
         break;
     }
-    ti_instruction_make_room(graph, task, graph->window.staging);
+    ti_instruction_make_room(graph, task, graph->window.staging + graph->window.bundled);
 }
 
 /* ---- execution */
@@ -228,6 +231,10 @@ size_t ti_instruction_compile(ti_instruction_graph *graph, size_t index)
         break;
     case TI_COMMAND_SEND:
     case TI_COMMAND_RECEIVE:
+        if (command[0]->as.transfer.bundle) {
+            ti_instruction_compile_part(graph, command[0]);
+            break;
+        }
         return ti_instruction_compile_transfers(graph, index);
     case TI_COMMAND_REDUCE:
         ti_instruction_compile_reduce(graph, command[0]);

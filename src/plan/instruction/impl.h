@@ -1,11 +1,11 @@
 /* The state of the instruction graph, and who calls whom.
  *
  * graph.h is the outside. window.c takes commands in and notes their needs; when the window closes, graph.c compiles
- * them one after the other. It calls, by the kind of the command, kernel.c (executions), transfer.c (messages),
- * collective.c, and reduce.c (reductions). kernel.c asks follow.c for dependencies where that is possible. reduce.c
+ * them one after the other. It calls, by the kind of the command, kernel.c (executions), transfer.c and bundle.c
+ * (messages), collective.c, and reduce.c. kernel.c asks follow.c for dependencies where that is possible. reduce.c
  * calls reduce_blocks.c for tasks in blocks; both stand on staging.c, which stands on blocks.c and keep.c. All of them
  * call places.c for where data is to lie, coherent_copies.c for what is read and written, and memory.h for allocations.
- * Included by these only; staging.h has more of what reductions need. */
+ * Only these include it; staging.h has more for reductions. */
 #ifndef TI_INSTRUCTION_IMPL_H
 #define TI_INSTRUCTION_IMPL_H
 
@@ -14,6 +14,7 @@
 #include "plan/instruction/graph.h"
 #include "plan/instruction/keep.h"
 #include "plan/instruction/memory.h"
+#include "plan/instruction/sent.h"
 #include "plan/track/order.h"
 
 /* A piece of a command on the device that will run it. */
@@ -56,7 +57,8 @@ typedef struct ti_window {
     TI_VEC(ti_device_piece) piece; /* of all of them */
     TI_VEC(size_t) first_piece;    /* of each */
     int horizons, calm_horizons;   /* in the window; since the last new need */
-    size_t newest;                 /* first command of the newest task */
+    size_t newest;                 /* first command of the newest task, or of those that are joined with it */
+    uint64_t bundled;              /* bytes of parts of messages */
     uint64_t staging;              /* bytes of partial results of the task that has most */
     uint64_t newest_staging;       /* and of the newest task */
 } ti_window;
@@ -88,11 +90,14 @@ struct ti_instruction_graph {
     const ti_system *system;
     ti_emitter emit;
     uint64_t newest_point;            /* last horizon or epoch */
+    ti_sents sent;                    /* by the buffer's slot */
+    uint64_t newest_version;          /* of these */
     TI_VEC(ti_buffer_state *) buffer; /* by slot */
     ti_window window;
     TI_VEC(ti_staging) staged; /* of the reductions in progress */
     TI_VEC(uint64_t) awaited;  /* by the kernel that is compiled: whoever has its staging memory */
     ti_keeper keeper;
+    TI_VEC(struct ti_open_bundle *) bundle; /* not sent yet, or not all unpacked */
     struct {
         uint64_t task;
         size_t first, end;
@@ -151,6 +156,7 @@ static inline void ti_instruction_touch(ti_instruction_graph *graph, const ti_bu
     ti_buffer_state *state = ti_instruction_buffer(graph, buffer);
     ti_deps *deps = &graph->emit.deps;
     TI_ASSERT(deps->self > 0 && !ti_box_is_empty(box) && ti_box_covers(&buffer->extent, box));
+    ti_sent_write(write ? ti_sent_of(&graph->sent, buffer->slot) : NULL, box);
     (write ? ti_tracker_write : ti_tracker_read)(&state->place.data[place]->tracker, box, deps->self, deps);
     if (write && graph->coherent && state->place.count > 1) {
         ti_coherence_write(state->coherence, box, place);
@@ -204,6 +210,9 @@ void ti_follow_horizon(ti_follow *f, uint64_t applied); /* a horizon has been ap
 size_t ti_instruction_count_allocated(ti_instruction_graph *graph, const ti_command *const *command, size_t left);
 /* Compile some messages from `index` in the window on, and say how many. */
 size_t ti_instruction_compile_transfers(ti_instruction_graph *graph, size_t index);
+/* bundle.c: called by graph.c. */
+void ti_instruction_compile_part(ti_instruction_graph *graph, const ti_command *transfer);
+void ti_instruction_bundles_fini(ti_instruction_graph *graph);
 
 /* ---- collective.c: called by graph.c */
 

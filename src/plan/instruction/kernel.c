@@ -8,12 +8,26 @@
 
 /* ---- pieces on devices */
 
+typedef struct device_range {
+    int first, count;
+} device_range;
+
+/* The devices that the task has a kernel for; an idle host only if it must. */
+static device_range devices_for(const ti_system *system, const ti_shape *shape)
+{
+    int hosts = ti_system_hosts(system);
+    bool accelerated = system->accelerator & shape->accelerated;
+    int first = accelerated && (system->idle_host || !shape->host) ? hosts : 0;
+    return (device_range){ first, (accelerated ? system->devices : hosts) - first };
+}
+
 static void cut_piece(ti_instruction_graph *graph, const ti_task *task, const ti_piece *whole)
 {
+    device_range range = devices_for(graph->system, task->shape);
     ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
     ti_split_request request = { .range = whole->chunk,
                                  .gran = { task->shape->gran[0], task->shape->gran[1], task->shape->gran[2] },
-                                 .nodes = graph->system->devices,
+                                 .nodes = range.count,
                                  .place = -1,
                                  .oversubscribe = 1,
                                  .two_dimensional = task->shape->two_dimensional };
@@ -26,19 +40,24 @@ static void cut_piece(ti_instruction_graph *graph, const ti_task *task, const ti
         for (uint32_t i = 0; i < task->shape->accesses; i++) {
             ti_footprint_fill(&footprint[i], &task->shape->access[i], &piece->chunk, arena);
         }
-        ti_device_piece at = { piece, (int)c, ti_system_memory(graph->system, (int)c) };
+        int device = range.first + (int)c;
+        ti_device_piece at = { piece, device, ti_system_memory(graph->system, device) };
         ti_vec_push(&graph->window.piece, at);
     }
 }
 
 static bool stays_whole(const ti_instruction_graph *graph, const ti_task *task)
 {
-    return task->shape->on_host || task->shape->one_device || graph->system->devices == 1;
+    return task->shape->on_host || task->shape->one_device || devices_for(graph->system, task->shape).count == 1;
 }
 
 static ti_device_piece whole_piece(const ti_instruction_graph *graph, const ti_task *task, const ti_piece *piece)
 {
-    return (ti_device_piece){ piece, 0, task->shape->on_host ? TI_HOST_MEMORY : ti_system_memory(graph->system, 0) };
+    if (task->shape->on_host) {
+        return (ti_device_piece){ piece, 0, TI_HOST_MEMORY };
+    }
+    int device = devices_for(graph->system, task->shape).first;
+    return (ti_device_piece){ piece, device, ti_system_memory(graph->system, device) };
 }
 
 void ti_instruction_place_pieces(ti_instruction_graph *graph, const ti_command *command)
@@ -209,6 +228,16 @@ static ti_instruction_kind kind_of(const ti_task *task)
                                                      : TI_INSTRUCTION_KERNEL;
 }
 
+/* Whether others wait for what this piece writes more than for the rest. */
+static bool is_ahead(const ti_command *command, const ti_device_piece *at)
+{
+    bool ahead = false;
+    for (uint32_t i = 0; i < command->as.execute.ahead; i++) {
+        ahead |= ti_box_covers(&command->as.execute.piece[i].chunk, &at->piece->chunk);
+    }
+    return ahead;
+}
+
 typedef enum dependencies { TRACKED, OF_TASK, OF_TASK_AND_HORIZON } dependencies;
 
 static void compile_piece(ti_instruction_graph *graph, const ti_command *command, const ti_device_piece *at,
@@ -225,6 +254,7 @@ static void compile_piece(ti_instruction_graph *graph, const ti_command *command
     }
     ti_instruction *instruction = ti_emit_start(&graph->emit, kind_of(task), task);
     instruction->device = at->device;
+    instruction->priority += is_ahead(command, at);
     instruction->as.kernel.chunk = at->piece->chunk;
     instruction->as.kernel.view = view;
     instruction->as.kernel.views = shape->accesses;

@@ -37,11 +37,12 @@ void ti_emit(ti_emitter *e, ti_instruction *instruction)
     ti_vec_push(&e->batch, instruction);
 }
 
-void ti_buffer_memory_init(ti_buffer_memory *memory, int of, ti_emitter *emitter)
+void ti_buffer_memory_init(ti_buffer_memory *memory, const ti_system *system, int of, ti_emitter *emitter)
 {
     memset(memory, 0, sizeof(*memory));
     memory->memory = of;
-    memory->device = TI_MAX(of - 1, 0);
+    memory->device = ti_system_server(system, of);
+    memory->foreign = memory->device >= ti_system_hosts(system);
     ti_region_map_init(&memory->allocated);
     ti_region_map_init(&memory->wanted);
     ti_tracker_init(&memory->tracker, &emitter->era);
@@ -226,9 +227,9 @@ static void allocate(ti_buffer_memory *memory, ti_emitter *e, const ti_task *tas
     if (e->scratch.count > 0 && memory->growths++ >= GROWTHS_WITHOUT_ROOM) {
         fresh.box = with_room(memory, e, buffer, &fresh.box);
     }
-    const size_t kept = largest_of(&e->scratch);
+    const size_t kept = memory->foreign ? SIZE_MAX : largest_of(&e->scratch); /* the host moves what grows in place */
     ti_instruction *start = start_alloc(e, task, memory->device, buffer, &fresh.box, &fresh.id);
-    if (e->scratch.count > 0) {
+    if (kept < e->scratch.count) {
         take_over(memory, e, buffer, &e->scratch.data[kept], start);
     }
     uint64_t alloc = emit_alloc(e, start);
@@ -410,7 +411,7 @@ uint64_t ti_wants_peak(ti_emitter *e, uint64_t staging)
     for (size_t i = 0; i < e->order.count; i++) {
         const ti_want *want = &e->wants.data[e->order.data[i]];
         uint64_t old = ti_allocated_bytes(e, want->memory, want->buffer, &want->box);
-        if (old) { /* the largest grows in place */
+        if (old && !want->memory->foreign) { /* the largest grows in place */
             uint64_t kept = ti_bytes_of(want->buffer, &e->meeting.data[largest_of(&e->meeting)].box);
             live -= kept;
             old -= kept;

@@ -30,6 +30,7 @@ typedef struct ti_need {
 
 typedef struct ti_buffer_memory {
     int memory, device;      /* of the system; the device that serves it */
+    bool foreign;            /* an accelerator's: the host cannot address it */
     uint32_t growths;        /* allocations that replaced others */
     ti_region_map allocated; /* box to allocation id */
     ti_region_map wanted;    /* box to the index of a ti_want */
@@ -71,7 +72,7 @@ ti_instruction *ti_emit_start(ti_emitter *emitter, ti_instruction_kind kind, con
 void ti_emit(ti_emitter *emitter, ti_instruction *instruction);
 void ti_emit_deps(ti_emitter *emitter, ti_instruction *instruction); /* it gets them, and is not emitted yet */
 
-void ti_buffer_memory_init(ti_buffer_memory *memory, int of, ti_emitter *emitter);
+void ti_buffer_memory_init(ti_buffer_memory *memory, const ti_system *system, int of, ti_emitter *emitter);
 void ti_buffer_memory_fini(ti_buffer_memory *memory);
 
 /* Whether the allocation that was found last covers `box`: nearly always, in loops. */

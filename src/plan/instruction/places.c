@@ -15,7 +15,7 @@ enum { NUM_JOINED = 3, DEN_JOINED = 2, MAX_PER_MEMORY = 6 };
 void ti_instruction_add_place(ti_instruction_graph *graph, ti_buffer_state *state, int memory)
 {
     ti_buffer_memory *place = TI_NEW(ti_buffer_memory);
-    ti_buffer_memory_init(place, memory, &graph->emit);
+    ti_buffer_memory_init(place, graph->system, memory, &graph->emit);
     TI_ASSERT(state->place.count < TI_MAX_PLACES);
     ti_vec_push(&state->place, place);
     if (state->place.count == 2) {

@@ -34,7 +34,7 @@ size_t ti_instruction_count_allocated(ti_instruction_graph *graph, const ti_comm
     const ti_buffer_memory *memory = ti_instruction_memory(graph, buffer, TI_HOST_MEMORY);
     bool whole = ti_buffer_memory_has(memory, &buffer->extent);
     size_t n = 0;
-    while (n < left && is_transfer(command[n]) && command[n]->task == task &&
+    while (n < left && is_transfer(command[n]) && command[n]->task == task && !command[n]->as.transfer.bundle &&
            command[n]->as.transfer.buffer == buffer && (whole || has_all(memory, command[n]))) {
         n++;
     }
@@ -110,6 +110,61 @@ static bool track_run(ti_instruction_graph *graph, ti_command_kind kind, const t
     return true;
 }
 
+/* ---- versions */
+
+enum { BROADCAST_NODES = 3 }; /* with fewer, each version has one recipient */
+
+/* Later sends of a version wait for the one instruction that the first one waited for, and not for a horizon that has
+ * passed since. What it wrote is still there: a write would have made another version, a copy another allocation. */
+static void wait_as_first(ti_instruction_graph *graph, const ti_instruction *message, ti_buffer_memory *memory,
+                          ti_sent_version *version)
+{
+    ti_deps *deps = &graph->emit.deps;
+    uint64_t allocation = message->as.transfer.box[0].place.allocation, applied = graph->emit.era.applied;
+    if (version->again == 0) {
+        version->allocation = allocation;
+        version->after = deps->ids.count == 1 ? deps->ids.data[0] : 0;
+    } else if (version->after && version->allocation == allocation && version->after < applied &&
+               deps->ids.count == 1 && deps->ids.data[0] == applied) {
+        ti_deps_start(deps, message->id);
+        ti_deps_add(deps, version->after);
+        ti_tracker_note_early(&memory->tracker, message->id);
+    }
+}
+
+/* Say which contents a message carries, whose dependencies have been gathered. Tasks that are split send the same to
+ * several nodes at once, or not at all: what they send at other times is not told apart, so that they are planned no
+ * slower. */
+static void find_version(ti_instruction_graph *graph, ti_instruction *message, const int *place)
+{
+    if (message->kind != TI_INSTRUCTION_SEND || message->task->shape->place < 0 ||
+        graph->system->num_nodes < BROADCAST_NODES) {
+        return;
+    }
+    ti_buffer_state *state = ti_instruction_buffer(graph, message->as.transfer.buffer);
+    uint32_t boxes = message->as.transfer.boxes;
+    ti_sent *sent = ti_sent_at(&graph->sent, state->info->slot);
+    for (uint32_t i = 0; i < boxes; i++) {
+        ti_sent_version *v = ti_sent_add(sent, &message->as.transfer.box[i].box, &graph->newest_version);
+        message->as.transfer.version = TI_MAX(message->as.transfer.version, v->number);
+        message->as.transfer.again = TI_MAX(message->as.transfer.again, v->again);
+        if (boxes == 1) {
+            wait_as_first(graph, message, state->place.data[place ? place[0] : TI_HOST_MEMORY], v);
+        }
+        v->again++;
+    }
+}
+
+/* The same for messages of a split task that are all the same, to different nodes. */
+static void find_common_version(ti_instruction_graph *graph, ti_instruction *message, uint32_t count)
+{
+    uint64_t version = graph->system->num_nodes < BROADCAST_NODES ? 0 : ++graph->newest_version;
+    for (uint32_t i = 0; i < count; i++) {
+        message[i].as.transfer.version = version;
+        message[i].as.transfer.again = i;
+    }
+}
+
 /* ---- instructions */
 
 /* Messages that differ in their boxes and peers only: how many, with how many boxes. Between those of a buffer with
@@ -120,7 +175,7 @@ static size_t count_together(const ti_buffer_state *state, const ti_command *con
     size_t max = state->place.count == 1 ? TI_MIN(left, (size_t)AT_ONCE) : 1, n = 1;
     *boxes = first->as.transfer.boxes;
     while (n < max && command[n]->kind == first->kind && command[n]->task == first->task &&
-           command[n]->as.transfer.buffer == first->as.transfer.buffer) {
+           !command[n]->as.transfer.bundle && command[n]->as.transfer.buffer == first->as.transfer.buffer) {
         *boxes += command[n++]->as.transfer.boxes;
     }
     return n;
@@ -150,6 +205,8 @@ static void start_messages(ti_instruction_graph *graph, const ti_command *const 
         message[i].as.transfer.box = box;
         message[i].as.transfer.elem_size = elem_size;
         message[i].as.transfer.buffer = buffer;
+        message[i].as.transfer.version = 0;
+        message[i].as.transfer.again = 0;
         box += command[i]->as.transfer.boxes;
         batch[i] = &message[i];
     }
@@ -169,6 +226,7 @@ static void finish_message(ti_instruction_graph *graph, const ti_command *comman
         box[i] = (ti_instruction_box){ ti_instruction_place(graph, buffer, part, in), *part };
         ti_instruction_touch(graph, buffer, part, in, command->kind == TI_COMMAND_RECEIVE);
     }
+    find_version(graph, message, place);
     ti_emit_deps(&graph->emit, message);
 }
 
@@ -202,6 +260,11 @@ static void finish_run(ti_instruction_graph *graph, const ti_command *const *com
         message[i].deps = message->deps;
         message[i].dep = message->dep;
         message[i].as.transfer.box = boxes == 1 ? box : &box[i];
+    }
+    if (run->along == SAME) {
+        find_common_version(graph, message, run->count);
+    } else if (command[0]->kind == TI_COMMAND_RECEIVE) {
+        ti_sent_write(ti_sent_of(&graph->sent, command[0]->as.transfer.buffer->slot), &run->box);
     }
 }
 

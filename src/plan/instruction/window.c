@@ -11,10 +11,10 @@
 
 enum { MAX_COMMANDS = 4096, CALM_HORIZONS = 2 };
 
-/* The next commands are of this task. */
-static void begin_task(ti_window *w, const ti_task *task)
+/* The next commands are of this task, which may be joined with the one before. */
+static void begin_task(ti_window *w, const ti_task *task, bool joined)
 {
-    if (w->command.count == 0 || w->command.data[w->newest]->task != task) {
+    if (w->command.count == 0 || (!joined && w->command.data[w->newest]->task != task)) {
         w->newest = w->command.count;
         w->newest_staging = 0;
     }
@@ -24,7 +24,7 @@ static void note(ti_instruction_graph *graph, const ti_command *command)
 {
     ti_window *w = &graph->window;
     size_t first = w->piece.count;
-    begin_task(w, command->task);
+    begin_task(w, command->task, command->joined);
     ti_vec_push(&w->command, command);
     ti_vec_push(&w->first_piece, first);
     TI_ASSERT(w->command.count == w->first_piece.count);
@@ -33,6 +33,11 @@ static void note(ti_instruction_graph *graph, const ti_command *command)
     } else if (command->kind == TI_COMMAND_REDUCE) {
         w->newest_staging += ti_instruction_staging_bytes(graph, command, w->first_piece.data[w->newest], first);
         w->staging = TI_MAX(w->staging, w->newest_staging);
+    } else if ((command->kind == TI_COMMAND_SEND || command->kind == TI_COMMAND_RECEIVE) &&
+               command->as.transfer.bundle) {
+        for (uint32_t i = 0; i < command->as.transfer.boxes; i++) {
+            w->bundled += ti_bytes_of(command->as.transfer.buffer, &command->as.transfer.box[i]);
+        }
     }
     ti_instruction_note_command(graph, command, first, w->piece.count);
 }
@@ -44,7 +49,7 @@ static void clear(ti_window *w)
     ti_vec_clear(&w->first_piece);
     w->horizons = w->calm_horizons = 0;
     w->newest = 0;
-    w->staging = w->newest_staging = 0;
+    w->staging = w->newest_staging = w->bundled = 0;
 }
 
 static void refuse(ti_instruction_graph *graph)
@@ -57,13 +62,13 @@ static void refuse(ti_instruction_graph *graph)
 static bool fits(ti_instruction_graph *graph)
 {
     uint64_t limit = graph->emit.budget.limit;
-    return limit == 0 || ti_wants_peak(&graph->emit, graph->window.staging) <= limit;
+    return limit == 0 || ti_wants_peak(&graph->emit, graph->window.staging + graph->window.bundled) <= limit;
 }
 
 static void close_window(ti_instruction_graph *graph)
 {
     ti_window *w = &graph->window;
-    if ((graph->emit.wants.count > 0 || w->staging > 0) && !fits(graph)) {
+    if ((graph->emit.wants.count > 0 || w->staging > 0 || w->bundled > 0) && !fits(graph)) {
         refuse(graph);
         return;
     }
@@ -112,7 +117,8 @@ static void split_window(ti_instruction_graph *graph)
 
 static bool is_short(ti_instruction_graph *graph, uint64_t more)
 {
-    return !ti_budget_allows(&graph->emit.budget, graph->emit.wanted_bytes + graph->window.staging + more);
+    return !ti_budget_allows(&graph->emit.budget,
+                             graph->emit.wanted_bytes + graph->window.staging + graph->window.bundled + more);
 }
 
 /* ---- what closes it */
@@ -196,7 +202,7 @@ static size_t add_messages(ti_instruction_graph *graph, const ti_command *const 
     if (n == 0) {
         return 0;
     }
-    begin_task(w, command[0]->task);
+    begin_task(w, command[0]->task, command[0]->joined);
     ti_vec_reserve(&w->command, w->command.count + n);
     ti_vec_reserve(&w->first_piece, w->first_piece.count + n);
     for (size_t i = 0; i < n; i++) {
@@ -248,7 +254,7 @@ static size_t add_execution(ti_instruction_graph *graph, const ti_command *const
         w->piece.count = piece;
         return 0;
     }
-    begin_task(w, command[0]->task);
+    begin_task(w, command[0]->task, command[0]->joined);
     for (size_t i = 0; i < n; i++) {
         ti_vec_push(&w->command, command[i]);
         ti_vec_push(&w->first_piece, piece + (i > 0));

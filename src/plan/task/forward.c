@@ -28,7 +28,8 @@ typedef struct piece {
 
 struct ti_forwards {
     bool marks;
-    bool off;            /* there are edges for the report, but no forwards */
+    bool off;            /* there are edges for the report, or sources, but no forwards */
+    bool sources;        /* of placed tasks are wanted */
     ti_explain *explain; /* or NULL */
     int nodes;
     size_t max_old;
@@ -51,11 +52,13 @@ struct ti_forwards {
 ti_forwards *ti_forwards_create(const ti_system *system)
 {
     bool off = system->collectives == TI_COLLECTIVES_OFF;
-    if (system->num_nodes == 1 || (off && !system->explain)) {
+    bool sources = system->multicast >= TI_MULTICAST_TREES;
+    if (system->num_nodes == 1 || (off && !system->explain && !sources)) {
         return NULL;
     }
     ti_forwards *f = TI_NEW(ti_forwards);
     f->off = off;
+    f->sources = sources;
     f->explain = system->explain;
     f->nodes = system->num_nodes;
     f->max_old = system->old_producers > 0 ? (size_t)system->old_producers : MAX_OLD;
@@ -149,7 +152,7 @@ static void note_write(ti_forwards *f, const ti_task *task, uint32_t index_of_ac
             p.place = -1;
         }
         p.name = f->explain ? name_of(f, task) : NULL;
-        ti_producers_write(producers, &p, f->point);
+        ti_producers_write(producers, &p, touched->tile, f->point);
     }
 }
 
@@ -357,39 +360,103 @@ static void derive(ti_forwards *f, const ti_task *task, uint32_t first, ti_arena
     }
 }
 
-/* A placed task that reads tiles that placed tasks have written, and writes tiles anew: no forward comes of it, and
- * whether it is that simple shows at once. */
-static bool passes_by(ti_forwards *f, const ti_task *task)
+/* ---- sources of placed tasks */
+
+/* What comes of who wrote all that a task on this node reads. */
+static uint64_t source_of(const ti_producer *p, int node)
+{
+    return p && p->task && p->place >= 0 && p->place != node ? p->task : 0;
+}
+
+/* Of the reads with one box, those whose source is not 0. */
+static bool may_have_source(const ti_shape *shape, uint32_t index)
+{
+    const ti_access *access = &shape->access[index];
+    return ti_access_reads(access) && shape->footprint[index].boxes == 1 && access->mappers == 1 && !access->custom;
+}
+
+static void set_sources(ti_task *task, const uint64_t *source, ti_arena *arena)
+{
+    uint64_t any = 0;
+    for (uint32_t i = 0; i < task->shape->accesses; i++) {
+        any |= source[i];
+    }
+    task->source = any ? ti_arena_copy(arena, source, task->shape->accesses * sizeof(*source)) : NULL;
+}
+
+/* The only one that wrote any of the box, or NULL. */
+static const ti_producer *only_producer(ti_forwards *f, ti_producers *producers, const ti_box *box)
+{
+    ti_vec_clear(&f->hits);
+    ti_region_map_query(&producers->map, box, &f->hits);
+    bool one = f->hits.count == 1 && ti_box_covers(&f->hits.data[0].box, box);
+    return one ? ti_producer_of(f->hits.data[0].value) : NULL;
+}
+
+static bool has_sources(const ti_forwards *f, const ti_task *task)
+{
+    return f->sources && task->shape->place >= 0 && task->kind == TI_TASK_EXECUTE && !task->shape->no_collectives;
+}
+
+static void look_for_sources(ti_forwards *f, ti_task *task, ti_arena *arena)
 {
     const ti_shape *shape = task->shape;
-    uint64_t *at[TACIT_MAX_ACCESSES];
+    uint64_t source[TACIT_MAX_ACCESSES] = { 0 };
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        if (may_have_source(shape, i)) {
+            ti_producers *producers = f->buffer.data[shape->access[i].buffer->slot];
+            source[i] = source_of(only_producer(f, producers, shape->footprint[i].box), shape->place);
+        }
+    }
+    set_sources(task, source, arena);
+}
+
+/* ---- tasks */
+
+/* A placed task that reads tiles that placed tasks have written, and writes tiles anew: no forward comes of it, and
+ * whether it is that simple shows at once. */
+static bool passes_by(ti_forwards *f, ti_task *task, ti_arena *arena)
+{
+    const ti_shape *shape = task->shape;
+    ti_producer *found[TACIT_MAX_ACCESSES];
+    uint64_t source[TACIT_MAX_ACCESSES];
+    uint32_t writes = 0; /* bits: accesses */
+    const bool sources = has_sources(f, task);
     if (shape->place < 0 || f->explain) {
         return false;
     }
     for (uint32_t i = 0; i < shape->accesses; i++) {
         const ti_access *access = &shape->access[i];
-        const ti_footprint *touched = &shape->footprint[i];
+        const bool reads = ti_access_reads(access), write = ti_access_writes(access);
         ti_producers *producers = f->buffer.data[access->buffer->slot];
-        bool is_tile = touched->boxes == 1 && access->mode != TACIT_REDUCE;
-        at[i] = is_tile ? ti_region_map_near(&producers->map, touched->box) : NULL;
-        const ti_producer *p = at[i] ? ti_producer_of(*at[i]) : NULL;
-        if (!p || (ti_access_reads(access) && ti_producer_place(producers, p) < 0) ||
-            (ti_access_writes(access) && !ti_producer_is_box(p, touched->box))) {
+        source[i] = 0;
+        if (!write && !sources && producers->loose == 0 && reads) {
+            continue;
+        }
+        found[i] = ti_producers_of_box(producers, &shape->footprint[i]);
+        if (access->mode == TACIT_REDUCE || !found[i] || (reads && found[i]->place < 0)) {
             return false;
         }
+        source[i] = sources && may_have_source(shape, i) ? source_of(found[i], shape->place) : 0;
+        writes |= (uint32_t)write << i;
     }
-    for (uint32_t i = 0; i < shape->accesses; i++) {
-        if (ti_access_writes(&shape->access[i])) {
-            ti_producer_rewrite(at[i], shape->footprint[i].box, task->id, shape->place);
-        }
+    if (sources) {
+        set_sources(task, source, arena);
+    }
+    for (; writes; writes &= writes - 1) {
+        ti_producer_rewrite(found[__builtin_ctz(writes)], task->id, shape->place);
     }
     return true;
 }
 
 static void add_kernel_task(ti_forwards *f, ti_task *task, ti_arena *arena)
 {
-    if (passes_by(f, task)) {
+    if (passes_by(f, task, arena)) {
         return;
+    }
+    task->shape = ti_shape_complete(task->shape, arena);
+    if (has_sources(f, task)) {
+        look_for_sources(f, task, arena);
     }
     ti_vec_clear(&f->out);
     ti_vec_clear(&f->edges);

@@ -21,11 +21,11 @@
 
 typedef struct ti_forwards ti_forwards;
 
-ti_forwards *ti_forwards_create(const ti_system *system); /* NULL if there are none: one node, or switched off */
+ti_forwards *ti_forwards_create(const ti_system *system); /* NULL if nobody wants any: one node, or all is off */
 void ti_forwards_destroy(ti_forwards *forwards);
 
-/* `task` comes next and has its id: set its forwards, which live in `arena`, and note what it writes. Horizons and
- * epochs too. */
+/* `task` comes next and has its id: set its forwards and sources, which live in `arena`, and note what it
+ * writes. Horizons and epochs too. */
 void ti_forwards_add(ti_forwards *forwards, ti_task *task, ti_arena *arena);
 size_t ti_forwards_entries(const ti_forwards *forwards);
 

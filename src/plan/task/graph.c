@@ -12,7 +12,9 @@
  * asks no tracker. */
 typedef struct tracked {
     ti_tracker tracker;
-    ti_box written; /* somebody wrote all of it; there may be more */
+    ti_tiles *tiles; /* boxes that placed tasks have named, or NULL */
+    ti_box
+        written; /* somebody wrote all of it; there may be more. Once that is all of the buffer, it begins below it */
 } tracked;
 
 struct ti_task_graph {
@@ -43,6 +45,7 @@ static void close_buffer(ti_task_graph *graph, uint32_t slot)
 {
     if (graph->buffer.data[slot]) {
         ti_tracker_fini(&graph->buffer.data[slot]->tracker);
+        ti_tiles_destroy(graph->buffer.data[slot]->tiles);
         TI_DELETE(graph->buffer.data[slot]);
         graph->buffer.data[slot] = NULL;
     }
@@ -97,6 +100,11 @@ static void open_buffer(ti_task_graph *graph, uint32_t slot)
     ti_tracker_init(&graph->buffer.data[slot]->tracker, &graph->era);
 }
 
+ti_tiles **ti_task_graph_tiles(ti_task_graph *graph, const ti_buffer_info *buffer)
+{
+    return &tracked_of(graph, buffer)->tiles;
+}
+
 static void say_uninitialised(const ti_shape *shape, const ti_access *access, const ti_box *hole, ti_strbuf *why)
 {
     char text[TI_BOX_TEXT];
@@ -109,26 +117,39 @@ static void say_uninitialised(const ti_shape *shape, const ti_access *access, co
                                                : ", or read less");
 }
 
-/* Slabs that follow each other make one box; of others the largest is known. */
-static void note_written(tracked *b, const ti_box *box)
+static inline bool is_complete(const tracked *b)
 {
-    if (TI_LIKELY(ti_box_covers(&b->written, box)) || ti_box_join(&b->written, box, &b->written)) {
+    return b->written.min[0] < 0;
+}
+
+/* Slabs that follow each other make one box; of others the largest is known. */
+static TI_NOINLINE void note_written(tracked *b, const ti_buffer_info *buffer, const ti_box *box)
+{
+    if (ti_box_covers(&b->written, box)) {
         return;
     }
-    if (ti_box_volume(box) > ti_box_volume(&b->written)) {
+    if (!ti_box_join(&b->written, box, &b->written) && ti_box_volume(box) > ti_box_volume(&b->written)) {
         b->written = *box;
+    }
+    if (ti_box_covers(&b->written, &buffer->extent)) {
+        b->written.min[0] = -1;
     }
 }
 
 tacit_status ti_task_graph_check(ti_task_graph *graph, const ti_shape *shape, ti_strbuf *why)
 {
+    const ti_buffer_info *complete = NULL;
     for (uint32_t i = 0; i < shape->accesses; i++) {
         const ti_access *access = &shape->access[i];
-        if (!ti_access_needs_old(access)) {
+        if (access->buffer == complete || !ti_access_needs_old(access)) {
             continue;
         }
         tracked *b = tracked_of(graph, access->buffer);
-        if (TI_LIKELY(ti_box_covers(&b->written, &access->buffer->extent))) {
+        if (TI_LIKELY(is_complete(b))) {
+            complete = access->buffer;
+            continue;
+        }
+        if (ti_tracker_knows_tile(&b->tracker, shape->footprint[i].tile)) {
             continue;
         }
         for (size_t k = 0; k < shape->footprint[i].boxes; k++) {
@@ -138,34 +159,53 @@ tacit_status ti_task_graph_check(ti_task_graph *graph, const ti_shape *shape, ti
                 say_uninitialised(shape, access, &hole, why);
                 return TACIT_ERROR_UNINITIALIZED;
             }
-            note_written(b, box);
+            note_written(b, access->buffer, box);
         }
     }
     return TACIT_OK;
 }
 
-/* Reads first, so that a task does not hide the writer that it depends on behind its own write. */
+static inline void track_read(ti_task_graph *graph, const ti_task *task, tracked *b, const ti_footprint *touched)
+{
+    if (TI_LIKELY(touched->tile)) {
+        ti_tracker_read_tile(&b->tracker, touched->tile, touched->box, task->id, &graph->deps);
+        return;
+    }
+    for (size_t k = 0; k < touched->boxes; k++) {
+        ti_tracker_read(&b->tracker, &touched->box[k], task->id, &graph->deps);
+    }
+}
+
+static inline void track_write(ti_task_graph *graph, ti_task *task, const ti_access *access,
+                               const ti_footprint *touched)
+{
+    tracked *b = tracked_of(graph, access->buffer);
+    for (size_t k = 0; k < touched->boxes; k++) {
+        const ti_box *box = &touched->box[k];
+        ti_tracker_write_tile(&b->tracker, touched->tile, box, task->id, &graph->deps);
+        if (!is_complete(b)) {
+            task->writes_new |= !ti_box_covers(&b->written, box);
+            note_written(b, access->buffer, box);
+        }
+    }
+}
+
+/* Reads first, so that a task does not hide the writer that it depends on behind its own write. An update follows as a
+ * write all that it would as a read. */
 static void track_accesses(ti_task_graph *graph, ti_task *task)
 {
-    for (int writes = 0; writes < 2; writes++) {
-        for (uint32_t i = 0; i < task->shape->accesses; i++) {
-            const ti_access *access = &task->shape->access[i];
-            if (writes ? !ti_access_writes(access) && access->mode != TACIT_REDUCE
-                       : access->mode != TACIT_READ) { /* a write follows all that a read would */
-                continue;
-            }
-            tracked *b = tracked_of(graph, access->buffer);
-            for (size_t k = 0; k < task->shape->footprint[i].boxes; k++) {
-                const ti_box *box = &task->shape->footprint[i].box[k];
-                if (writes) {
-                    task->writes_new |= !ti_box_covers(&b->written, box);
-                    ti_tracker_write(&b->tracker, box, task->id, &graph->deps);
-                    note_written(b, box);
-                } else {
-                    ti_tracker_read(&b->tracker, box, task->id, &graph->deps);
-                }
-            }
+    const ti_shape *shape = task->shape;
+    uint32_t writes = 0; /* bits: accesses */
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        if (shape->access[i].mode == TACIT_READ) {
+            track_read(graph, task, tracked_of(graph, shape->access[i].buffer), &shape->footprint[i]);
+        } else {
+            writes |= (uint32_t)1 << i;
         }
+    }
+    for (; writes; writes &= writes - 1) {
+        const uint32_t i = (uint32_t)__builtin_ctz(writes);
+        track_write(graph, task, &shape->access[i], &shape->footprint[i]);
     }
 }
 
@@ -185,7 +225,7 @@ static void derive_dependencies(ti_task_graph *graph, ti_task *task)
             const ti_buffer_info *buffer = task->as.create.buffer;
             tracked *b = tracked_of(graph, buffer);
             ti_tracker_write(&b->tracker, &buffer->extent, task->id, &graph->deps);
-            note_written(b, &buffer->extent);
+            note_written(b, buffer, &buffer->extent);
         }
         break;
     case TI_TASK_DESTROY:

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/strbuf.h"
+#include "grid/tile.h"
 #include "ir/system.h"
 #include "ir/task.h"
 
@@ -22,6 +23,10 @@ ti_task *ti_task_graph_new(ti_task_graph *graph, ti_task_kind kind, const ti_sha
 ti_arena *ti_task_graph_arena(ti_task_graph *graph);
 /* ti_shape_new in that arena. */
 ti_shape *ti_task_graph_shape(ti_task_graph *graph, const char *name);
+
+/* The numbers of the boxes of a buffer that placed tasks name (ti_tiles_number). Not of all of a buffer, whose maps
+ * have few entries then. */
+ti_tiles **ti_task_graph_tiles(ti_task_graph *graph, const ti_buffer_info *buffer);
 
 /* Whether everything that a task of this shape, which has footprints, reads has been written. If not, `why` gets a
  * sentence. */

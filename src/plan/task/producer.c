@@ -55,6 +55,7 @@ void ti_producers_fini(ti_producers *ps)
         }
     }
     ti_region_map_fini(&ps->map);
+    ti_tile_notes_destroy(ps->tiles);
     ti_vec_fini(&ps->merged);
     ti_vec_fini(&ps->hits);
 }
@@ -67,6 +68,7 @@ static inline void describe(ti_producer *p, const ti_producer *like)
     p->task = like->task;
     p->box = like->box;
     p->place = like->place;
+    p->marked = false;
     p->name = like->name;
     if (like->place < 0 && like->manner) {
         p->manner = p->manner ? p->manner : TI_NEW(ti_manner);
@@ -140,7 +142,26 @@ void ti_producers_erase(ti_producers *ps, const ti_box *box)
     }
 }
 
-void ti_producers_write(ti_producers *ps, const ti_producer *producer, uint64_t point)
+/* Whether all that a producer wrote is left. */
+static inline bool is_whole(const ti_producer *p, const ti_box *box)
+{
+    return p->task && p->volume == ti_box_volume(box);
+}
+
+ti_producer *ti_producers_of_box(ti_producers *ps, const ti_footprint *touched)
+{
+    if (touched->boxes != 1) {
+        return NULL;
+    }
+    ti_producer *p = (ti_producer *)(uintptr_t)ti_tile_note_of(ps->tiles, touched->tile);
+    if (!touched->tile) {
+        const uint64_t *at = ti_region_map_near(&ps->map, touched->box);
+        p = at ? ti_producer_of(*at) : NULL;
+    }
+    return p && !p->marked && ti_box_equal(&p->box, touched->box) && is_whole(p, touched->box) ? p : NULL;
+}
+
+void ti_producers_write(ti_producers *ps, const ti_producer *producer, uint32_t tile, uint64_t point)
 {
     enum { AT_ONCE = 2 };
     const ti_box *box = &producer->box;
@@ -148,16 +169,18 @@ void ti_producers_write(ti_producers *ps, const ti_producer *producer, uint64_t 
     uint64_t *at = ti_region_map_find(&ps->map, box);
     ti_producer *old = at ? ti_producer_of(*at) : NULL;
     TI_ASSERT(producer->task && volume > 0);
-    if (old && ti_producer_is_box(old, box)) { /* loops write the same boxes again: it stays where it is in the list */
+    if (old && is_whole(old, box)) { /* loops write the same boxes again: it stays where it is in the list */
         ps->loose -= is_loose(old) ? volume : 0;
         describe(old, producer);
         ps->loose += is_loose(old) ? volume : 0;
         *at = (uint64_t)(uintptr_t)old;
+        ti_tile_note(&ps->tiles, tile, *at);
         return;
     }
     ti_producer *p = take(ps, producer);
     link_last(ps, p);
     change_volume(ps, p, volume);
+    ti_tile_note(&ps->tiles, tile, (uint64_t)(uintptr_t)p);
     if (old) {
         change_volume(ps, old, -volume);
         *at = (uint64_t)(uintptr_t)p;
@@ -186,6 +209,7 @@ void ti_producers_mark(ti_producers *ps, const ti_region_entry *entry, const ti_
         piece[k] = (ti_region_entry){ rest[k], entry->value };
     }
     piece[pieces] = (ti_region_entry){ *part, entry->value | 1 };
+    ti_producer_of(entry->value)->marked = true;
     ti_region_map_cut(&ps->map, &entry->box, piece, pieces + 1);
 }
 

@@ -9,6 +9,7 @@
 #define TI_PRODUCER_H
 
 #include "grid/region_map.h"
+#include "grid/tile.h"
 #include "ir/task.h"
 
 /* What tasks must have in common to be divided among nodes alike. Compared as bytes. */
@@ -36,8 +37,9 @@ typedef struct ti_producer {
     uint64_t task;                       /* 0: merged */
     int64_t volume;                      /* of what is left; 0: there is no such producer */
     ti_box box;                          /* that it wrote, not merged */
-    int place;                           /* the node, if it was placed on one and has not reduced; else -1, and: */
-    ti_manner *manner;                   /* or NULL if merged; memory that is kept */
+    int place;                           /* the node, if it was placed on one and has not reduced; else -1 */
+    bool marked;                         /* some of it has a mark */
+    ti_manner *manner;                   /* if it has no place, or NULL if merged; memory that is kept */
     const char *name;                    /* of the task, if somebody wants to know */
     struct ti_producer *previous, *next; /* in the list of those that are not merged; `next` also of free ones */
     uint64_t question, met;              /* for forwards: the latest that it has candidates in, and that it is old in */
@@ -50,6 +52,7 @@ enum { TI_PRODUCERS = 1 << 18 };
 /* Of one buffer. */
 typedef struct ti_producers {
     ti_region_map map;                /* box -> address of the producer | moved */
+    ti_tile_notes *tiles;             /* address of the producer that wrote a tile last: if it still says so */
     ti_producer *free, *first, *last; /* the list: older ones come first, as far as they have not written again */
     size_t listed, bound;             /* more of them are merged as they come; TI_PRODUCERS */
     TI_VEC(ti_producer *) merged;     /* by name */
@@ -87,27 +90,21 @@ static inline const ti_manner *ti_producer_manner(const ti_producers *producers,
                                                 : producers->merged_like->manner;
 }
 
-/* Whether the box is an entry of the map with this producer, and all that is left of it: then a new one takes its
- * place. */
-static inline bool ti_producer_is_box(const ti_producer *p, const ti_box *box)
+/* Of a box that is an entry of the map without a mark, and all that its producer wrote: that producer, if it is found
+ * without a search. Else NULL. */
+ti_producer *ti_producers_of_box(ti_producers *producers, const ti_footprint *touched);
+/* A task that is placed on a node writes such a box; nobody wants to know names. */
+static inline void ti_producer_rewrite(ti_producer *p, uint64_t task, int place)
 {
-    return p->task && p->volume == ti_box_volume(box);
-}
-/* A task that is placed on a node writes such a box, at whose value `at` points; nobody wants to know names. */
-static inline void ti_producer_rewrite(uint64_t *at, const ti_box *box, uint64_t task, int place)
-{
-    ti_producer *p = ti_producer_of(*at);
     p->task = task;
-    p->box = *box;
     p->place = place;
-    *at = (uint64_t)(uintptr_t)p;
 }
 
 /* Whoever wrote parts of the box is no longer their producer. */
 void ti_producers_erase(ti_producers *producers, const ti_box *box);
-/* A new producer wrote the box; its manner is copied. If there are too many, those that wrote up to task `point` are
- * merged. */
-void ti_producers_write(ti_producers *producers, const ti_producer *producer, uint64_t point);
+/* A new producer wrote the box, whose number is `tile` or 0; its manner is copied. If there are too many, those that
+ * wrote up to task `point` are merged. */
+void ti_producers_write(ti_producers *producers, const ti_producer *producer, uint32_t tile, uint64_t point);
 /* Mark what has moved, a part of an entry. */
 void ti_producers_mark(ti_producers *producers, const ti_region_entry *entry, const ti_box *part);
 void ti_producers_merge(ti_producers *producers, ti_producer *producer);

@@ -4,7 +4,8 @@
  * beside the map. Nothing else includes this.
  *
  * Most entries have a writer and no reader; their map value is the writer's id. An entry with readers has a record,
- * and its value is the record's index with the mark bit. Invariant: a record has a reader, and its readers ascend. */
+ * and its value is the record's index with the mark bit. So has one that is a tile: it is found by the tile's number,
+ * without a look at the map, and keeps its record until it is cut or merged. Invariant: readers of a record ascend. */
 #ifndef TI_TRACKER_IMPL_H
 #define TI_TRACKER_IMPL_H
 
@@ -38,7 +39,9 @@ static inline void ti_tracker_depend_on_entry(const ti_tracker *t, uint64_t valu
         return;
     }
     const ti_tracker_readers *readers = &ti_tracker_record_of(t, value)->readers;
-    TI_ASSERT(readers->count > 0);
+    if (readers->count == 0) {
+        ti_deps_push(deps, ti_tracker_now(t, ti_tracker_writer_of(t, value)));
+    }
     for (size_t i = 0; i < readers->count; i++) {
         ti_deps_push(deps, ti_tracker_now(t, readers->data[i]));
     }

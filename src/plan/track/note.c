@@ -120,13 +120,14 @@ static inline noted depend_on_notes(const ti_tracker *t, const ti_box *box, uint
 void ti_tracker_depend_on_noted(const ti_tracker *t, const ti_region_ref *e, const ti_box *box, ti_deps *deps)
 {
     const struct ti_tracker_record *r = *e->value & TI_TRACKER_MARK ? ti_tracker_record_of(t, *e->value) : NULL;
-    uint64_t writer = r ? r->writer : *e->value, newest = r ? r->readers.data[r->readers.count - 1] : 0;
+    bool is_read = r && r->readers.count > 0;
+    uint64_t writer = r ? r->writer : *e->value, newest = is_read ? r->readers.data[r->readers.count - 1] : 0;
     noted found = NOT_NOTED;
     if (t->newest_noted > writer) {
         const ti_box part = box == e->box ? *box : ti_box_intersect(e->box, box);
         found = depend_on_notes(t, &part, writer, deps);
     }
-    if (r || found != NOTED) {
+    if (is_read || found != NOTED) {
         ti_tracker_depend_on_entry(t, *e->value, deps);
     }
     if (TI_UNLIKELY(misses_forgotten(t, writer, found == NOT_NOTED ? newest : t->newest))) {

@@ -30,6 +30,7 @@ void ti_tracker_fini(ti_tracker *t)
     }
     ti_vec_fini(&t->record);
     ti_region_map_fini(&t->map);
+    ti_tile_notes_destroy(t->tiles);
     for (size_t i = 0; i < t->notes_made; i++) {
         ti_vec_fini(&t->notes.data[i].border);
     }
@@ -54,12 +55,22 @@ static uint64_t new_record(ti_tracker *t, uint64_t writer)
     t->free_record = r->next_free;
     r->writer = writer;
     r->readers.count = 0;
+    r->tile = 0;
     return TI_TRACKER_MARK | index;
+}
+
+/* The entry with this value is not the tile any more that it may have been. */
+static void leave_tile(const ti_tracker *t, uint64_t value)
+{
+    if (value & TI_TRACKER_MARK) {
+        ti_tracker_record_of(t, value)->tile = 0;
+    }
 }
 
 static void drop_value(ti_tracker *t, uint64_t value)
 {
     if (value & TI_TRACKER_MARK) {
+        leave_tile(t, value);
         ti_tracker_record_of(t, value)->next_free = t->free_record;
         t->free_record = (uint32_t)(value & ~TI_TRACKER_MARK);
     }
@@ -81,21 +92,17 @@ static uint64_t copy_value(ti_tracker *t, uint64_t value)
 /* Rewrite what lies below the applied horizon: such readers stand for the horizon. They may go only with all other
  * readers. One that came between the horizon and its application depends on the writer by its own name, and does not
  * follow the horizon. Such readers may also be in notes. Readers ascend. */
-static uint64_t normalise(ti_tracker *t, uint64_t value)
+static void normalise_record(ti_tracker *t, struct ti_tracker_record *r)
 {
-    if (!(value & TI_TRACKER_MARK)) {
-        return ti_tracker_now(t, value);
-    }
-    struct ti_tracker_record *r = ti_tracker_record_of(t, value);
     r->writer = ti_tracker_now(t, r->writer);
     size_t below = 0, count = r->readers.count;
     while (below < count && r->readers.data[below] <= t->era->applied) {
         below++;
     }
-    if (below == count) {
+    if (below > 0 && below == count) {
         t->forgotten = t->notes.count > 0 ? t->newest : t->forgotten;
-        drop_value(t, value);
-        return r->writer;
+        r->readers.count = 0;
+        return;
     }
     if (below > 0) {
         r->readers.data[below - 1] = t->era->applied;
@@ -104,39 +111,60 @@ static uint64_t normalise(ti_tracker *t, uint64_t value)
         r->readers.count -= below - 1;
         memmove(r->readers.data, r->readers.data + below - 1, r->readers.count * sizeof(uint64_t));
     }
-    return value;
+}
+
+static uint64_t normalise(ti_tracker *t, uint64_t value)
+{
+    if (!(value & TI_TRACKER_MARK)) {
+        return ti_tracker_now(t, value);
+    }
+    struct ti_tracker_record *r = ti_tracker_record_of(t, value);
+    normalise_record(t, r);
+    if (r->readers.count > 0) {
+        return value;
+    }
+    drop_value(t, value);
+    return r->writer;
 }
 
 static bool same_value(const ti_tracker *t, uint64_t a, uint64_t b)
 {
-    if (!(a & TI_TRACKER_MARK) || !(b & TI_TRACKER_MARK)) {
+    if (!(a & TI_TRACKER_MARK) && !(b & TI_TRACKER_MARK)) {
         return a == b;
     }
+    if (!(a & b & TI_TRACKER_MARK)) {
+        const struct ti_tracker_record *r = ti_tracker_record_of(t, a & TI_TRACKER_MARK ? a : b);
+        return r->readers.count == 0 && r->writer == (a & TI_TRACKER_MARK ? b : a);
+    }
     const struct ti_tracker_record *ra = ti_tracker_record_of(t, a), *rb = ti_tracker_record_of(t, b);
-    return ra->writer == rb->writer && ra->readers.count == rb->readers.count &&
-           memcmp(ra->readers.data, rb->readers.data, ra->readers.count * sizeof(uint64_t)) == 0;
+    size_t n = ra->readers.count;
+    return ra->writer == rb->writer && n == rb->readers.count &&
+           (n == 0 || memcmp(ra->readers.data, rb->readers.data, n * sizeof(uint64_t)) == 0);
+}
+
+static TI_NOINLINE void add_reader(ti_tracker *t, struct ti_tracker_record *r, uint64_t id)
+{
+    normalise_record(t, r);
+    if (r->readers.count == 0 || r->readers.data[r->readers.count - 1] != id) {
+        ti_vec_push(&r->readers, id);
+    }
 }
 
 static TI_NOINLINE uint64_t with_reader(ti_tracker *t, uint64_t value, uint64_t id)
 {
-    value = normalise(t, value);
-    if (!(value & TI_TRACKER_MARK)) {
-        value = new_record(t, value);
-    }
-    struct ti_tracker_record *r = ti_tracker_record_of(t, value);
-    if (r->readers.count == 0 || r->readers.data[r->readers.count - 1] != id) {
-        ti_vec_push(&r->readers, id);
-    }
+    value = value & TI_TRACKER_MARK ? value : new_record(t, ti_tracker_now(t, value));
+    add_reader(t, ti_tracker_record_of(t, value), id);
     return value;
 }
 
-/* Whether a reader can be added as it is: there are some that came after the horizon, at most that one before them,
- * and room. */
+/* Whether a reader can be added as it is: there are some that came after the horizon, at most that one before them, or
+ * none, and there is room. */
 static inline bool takes_reader(const ti_tracker *t, const struct ti_tracker_record *r, uint64_t id)
 {
     size_t n = r->readers.count;
-    return n > 0 && n < r->readers.capacity && r->readers.data[0] >= t->era->applied &&
-           r->readers.data[n - 1] > t->era->applied && r->readers.data[n - 1] != id;
+    return n < r->readers.capacity &&
+           (n == 0 || (r->readers.data[0] >= t->era->applied && r->readers.data[n - 1] > t->era->applied &&
+                       r->readers.data[n - 1] != id));
 }
 
 /* ---- entries */
@@ -160,6 +188,7 @@ static void cut(ti_tracker *t, const ti_region_entry *entry, const ti_box *box, 
     ti_region_entry piece[7];
     int n = ti_box_subtract(&entry->box, box, outside);
     TI_ASSERT(n > 0 && n <= 6 && ti_box_meets(&entry->box, box));
+    leave_tile(t, entry->value);
     for (int i = 0; i < n; i++) {
         piece[i] = (ti_region_entry){ outside[i], i ? copy_value(t, entry->value) : entry->value };
     }
@@ -189,6 +218,7 @@ static void merge_around(ti_tracker *t, ti_box box, uint64_t value)
                 remove_entry(t, &e->box, other);
                 remove_entry(t, &box, value);
                 drop_value(t, other);
+                leave_tile(t, value);
                 insert(t, &joined, value);
                 box = joined;
                 again = true;
@@ -218,6 +248,7 @@ static void join_run(ti_tracker *t, const ti_region_entry *entry, size_t n, cons
     for (size_t i = 1; i < n; i++) {
         drop_value(t, entry[i].value);
     }
+    leave_tile(t, run->value);
     t->era->entries -= ti_region_map_unite(&t->map, &run->box, run->value) - 1;
 }
 
@@ -286,7 +317,7 @@ static inline bool read_entry(ti_tracker *t, const ti_region_ref *e, const ti_bo
         ti_vec_push(&t->era->scratch, ((ti_region_entry){ *e->box, *e->value }));
     } else if (r && takes_reader(t, r, id)) {
         r->writer = writer;
-        TI_ASSERT(r->readers.data[r->readers.count - 1] < id && writer < id);
+        TI_ASSERT((r->readers.count == 0 || r->readers.data[r->readers.count - 1] < id) && writer < id);
         r->readers.data[r->readers.count++] = id;
     } else if (!r && t->free_record != NO_RECORD && t->record.data[t->free_record].readers.capacity) {
         *e->value = new_record(t, writer);
@@ -332,14 +363,44 @@ static inline bool is_one_entry(const ti_tracker *t, const ti_box *box)
     return t->era->met.count == 1 && ti_box_equal(t->era->met.data[0].box, box);
 }
 
-void ti_tracker_read(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps)
+/* From now on the entry that was met is found by this number. */
+static void found_tile(ti_tracker *t, uint32_t tile)
+{
+    uint64_t *value = t->era->met.data[0].value;
+    if (tile) {
+        *value = *value & TI_TRACKER_MARK ? *value : new_record(t, *value);
+        ti_tracker_record_of(t, *value)->tile = tile;
+        ti_tile_note(&t->tiles, tile, (*value & ~TI_TRACKER_MARK) + 1);
+    }
+}
+
+/* Of the tile, if it is an entry; else NULL. */
+static inline struct ti_tracker_record *record_of_tile(const ti_tracker *t, uint32_t tile)
+{
+    uint64_t note = ti_tile_note_of(t->tiles, tile);
+    struct ti_tracker_record *r = note ? &t->record.data[note - 1] : NULL;
+    return r && r->tile == tile ? r : NULL;
+}
+
+bool ti_tracker_knows_tile(const ti_tracker *t, uint32_t tile)
+{
+    return record_of_tile(t, tile) != NULL;
+}
+
+/* Meet the entries in `box`. What has a number is soon found by that. */
+static inline void meet(ti_tracker *t, uint32_t tile, const ti_box *box)
+{
+    (tile ? ti_region_map_refer_once : ti_region_map_refer)(&t->map, box, &t->era->met);
+}
+
+/* What is not found by its number. */
+static inline void read_box(ti_tracker *t, uint32_t tile, const ti_box *box, uint64_t id, ti_deps *deps)
 {
     size_t before = t->map.count;
-    ti_tracker_forget_passed(t);
-    t->newest = id;
-    ti_region_map_refer(&t->map, box, &t->era->met);
+    meet(t, tile, box);
     if (TI_LIKELY(is_one_entry(t, box))) {
         read_entry(t, &t->era->met.data[0], box, id, deps);
+        found_tile(t, tile);
         return;
     }
     bool many = t->era->met.count > FEW_ENTRIES && t->notes.count < TI_MAX_NOTES;
@@ -350,6 +411,37 @@ void ti_tracker_read(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *dep
     } else if (t->map.count > before) {
         limit(t);
     }
+}
+
+/* Writers that wait for this reader miss those that the horizon stands for, as if they had been forgotten after it. */
+void ti_tracker_note_early(ti_tracker *t, uint64_t id)
+{
+    TI_ASSERT(id == t->newest && id > t->era->applied);
+    t->forgotten = id;
+}
+
+void ti_tracker_read_tile(ti_tracker *t, uint32_t tile, const ti_box *box, uint64_t id, ti_deps *deps)
+{
+    struct ti_tracker_record *r = record_of_tile(t, tile);
+    ti_tracker_forget_passed(t);
+    t->newest = id;
+    if (!r) {
+        read_box(t, tile, box, id, deps);
+        return;
+    }
+    ti_deps_push(deps, r->writer = ti_tracker_now(t, r->writer));
+    if (TI_LIKELY(takes_reader(t, r, id))) {
+        r->readers.data[r->readers.count++] = id;
+    } else {
+        add_reader(t, r, id);
+    }
+}
+
+void ti_tracker_read(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps)
+{
+    ti_tracker_forget_passed(t);
+    t->newest = id;
+    read_box(t, 0, box, id, deps);
 }
 
 /* What is read again was noted, or is few entries which have the reader. */
@@ -438,23 +530,24 @@ static inline void depend_on_users(const ti_tracker *t, const ti_region_ref *e, 
 }
 
 /* Meet the entries in `box`, and depend on their users. */
-static void meet_users(ti_tracker *t, const ti_box *box, ti_deps *deps)
+static inline void meet_users(ti_tracker *t, uint32_t tile, const ti_box *box, ti_deps *deps)
 {
-    ti_region_map_refer(&t->map, box, &t->era->met);
+    meet(t, tile, box);
     for (size_t i = 0; i < t->era->met.count; i++) {
         depend_on_users(t, &t->era->met.data[i], box, deps);
     }
 }
 
-void ti_tracker_write(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps)
+/* What is not found by its number. */
+static inline void write_box(ti_tracker *t, uint32_t tile, const ti_box *box, uint64_t id, ti_deps *deps)
 {
     size_t before = t->map.count;
-    ti_tracker_forget_passed(t);
-    meet_users(t, box, deps);
+    meet_users(t, tile, box, deps);
     ti_tracker_drop_notes_in(t, box);
     if (TI_LIKELY(is_one_entry(t, box))) {
         drop_value(t, *t->era->met.data[0].value);
         *t->era->met.data[0].value = id;
+        found_tile(t, tile);
         return;
     }
     if (t->era->met.count > 1 && write_parts(t, box, id)) {
@@ -471,10 +564,31 @@ void ti_tracker_write(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *de
     }
 }
 
+void ti_tracker_write_tile(ti_tracker *t, uint32_t tile, const ti_box *box, uint64_t id, ti_deps *deps)
+{
+    struct ti_tracker_record *r = record_of_tile(t, tile);
+    ti_tracker_forget_passed(t);
+    if (!r) {
+        write_box(t, tile, box, id, deps);
+        return;
+    }
+    uint64_t value = TI_TRACKER_MARK | (uint64_t)(r - t->record.data);
+    depend_on_users(t, &(ti_region_ref){ box, &value }, box, deps);
+    ti_tracker_drop_notes_in(t, box);
+    r->writer = id;
+    r->readers.count = 0;
+}
+
+void ti_tracker_write(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps)
+{
+    ti_tracker_forget_passed(t);
+    write_box(t, 0, box, id, deps);
+}
+
 void ti_tracker_uses(ti_tracker *t, const ti_box *box, ti_deps *deps)
 {
     ti_tracker_forget_passed(t);
-    meet_users(t, box, deps);
+    meet_users(t, 0, box, deps);
 }
 
 bool ti_tracker_is_written(ti_tracker *t, const ti_box *box, ti_box *hole)
@@ -507,7 +621,7 @@ bool ti_tracker_is_valid(ti_tracker *t)
     for (size_t i = 0; i < all.count && valid; i++) {
         if (all.data[i].value & TI_TRACKER_MARK) {
             const struct ti_tracker_record *r = ti_tracker_record_of(t, all.data[i].value);
-            valid = r->readers.count > 0;
+            valid = !r->tile || ti_tile_note_of(t->tiles, r->tile) == (all.data[i].value & ~TI_TRACKER_MARK) + 1;
             for (size_t k = 1; k < r->readers.count; k++) {
                 valid = valid && r->readers.data[k - 1] < r->readers.data[k];
             }

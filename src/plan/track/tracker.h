@@ -18,6 +18,7 @@
 
 #include "grid/region.h"
 #include "grid/region_map.h"
+#include "grid/tile.h"
 #include "plan/track/deps.h"
 
 typedef TI_VEC(uint64_t) ti_tracker_readers;
@@ -71,8 +72,10 @@ typedef struct ti_tracker {
         uint64_t writer;
         ti_tracker_readers readers;
         uint32_t next_free;
+        uint32_t tile; /* that is the entry's box, or 0 */
     })
     record;
+    ti_tile_notes *tiles; /* the record of a tile that is an entry, + 1: if the record still says so */
     uint32_t free_record;
     uint32_t notes_made; /* behind the notes are others that have borders for the next */
     struct ti_tracker_look {
@@ -98,8 +101,15 @@ void ti_tracker_read_again(ti_tracker *t, const ti_box *box, uint64_t first, siz
 bool ti_tracker_read_run(ti_tracker *t, const ti_box_run *run, uint64_t first, ti_deps *deps);
 /* The same where they write: only if each box is an entry by itself, and they have their readers in common. */
 bool ti_tracker_write_run(ti_tracker *t, const ti_box_run *run, uint64_t first, ti_deps *deps);
+/* The reader `id`, the newest one, waits for a writer by its own name instead of the applied horizon. */
+void ti_tracker_note_early(ti_tracker *t, uint64_t id);
 /* `id` writes `box`: adds the readers and writers that it must wait for. */
 void ti_tracker_write(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps);
+/* The same two where `box` has this number, or 0. */
+void ti_tracker_read_tile(ti_tracker *t, uint32_t tile, const ti_box *box, uint64_t id, ti_deps *deps);
+void ti_tracker_write_tile(ti_tracker *t, uint32_t tile, const ti_box *box, uint64_t id, ti_deps *deps);
+/* Whether all of this tile was written; it may have been even if not. */
+bool ti_tracker_knows_tile(const ti_tracker *t, uint32_t tile);
 /* What has to be awaited before `box` may be written, without writing it. */
 void ti_tracker_uses(ti_tracker *t, const ti_box *box, ti_deps *deps);
 /* Whether somebody wrote every element of `box`; if not, `hole` is a box that nobody wrote. */

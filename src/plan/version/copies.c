@@ -21,11 +21,25 @@ static void drop_copies(ti_interned *interned, bool keep_memory)
     }
 }
 
+/* Steps are remembered as long as both values are there. */
+static void forget_steps(ti_interner *values, uint64_t since)
+{
+    ti_copies_cache *cache = (ti_copies_cache *)values;
+    _Static_assert(offsetof(ti_copies_cache, values) == 0, "one is the beginning of the other");
+    for (size_t i = 0; i < cache->steps; i++) {
+        const struct ti_copies_step *s = &cache->step[i];
+        if (s->after && ((s->before && ti_interner_drops(&s->before->interned, since)) ||
+                         ti_interner_drops(&s->after->interned, since))) {
+            cache->step[i].after = NULL;
+        }
+    }
+}
+
 /* The sets that a tile goes through until all who read it have done so serve again. */
 void ti_copies_cache_init(ti_copies_cache *cache)
 {
-    enum { STEPS = 8 };
-    *cache = (ti_copies_cache){ .values.drop = drop_copies, .values.per_referred = STEPS };
+    static const ti_interner_kind kind = { .drop = drop_copies, .trimming = forget_steps, .per_referred = 8 };
+    *cache = (ti_copies_cache){ .values.kind = &kind };
 }
 
 void ti_copies_cache_fini(ti_copies_cache *cache)
@@ -73,11 +87,13 @@ static ti_copies *intern(ti_copies_cache *cache)
     }
     if (!c) {
         c = ti_interner_take(&cache->values, sizeof(*c));
+        ti_vec_reserve(&c->nodes, draft->nodes.count);
         for (size_t i = 0; i < draft->nodes.count; i++) {
             TI_ASSERT(draft->nodes.data[i].a < draft->nodes.data[i].b);
             TI_ASSERT(i == 0 || draft->nodes.data[i - 1].b < draft->nodes.data[i].a);
-            ti_vec_push(&c->nodes, draft->nodes.data[i]);
+            c->nodes.data[i] = draft->nodes.data[i];
         }
+        c->nodes.count = draft->nodes.count;
         for (size_t i = 0; i < draft->reader.count; i++) {
             ti_vec_push(&c->reader, ti_holder_ref(draft->reader.data[i]));
         }
@@ -165,9 +181,9 @@ static ti_node_range nodes_of(const ti_holder *h)
     return (ti_node_range){ h->split->node_a, h->split->node_b };
 }
 
-static ti_copies *make_sum(ti_copies_cache *cache, const ti_copies *c, ti_node_range range)
+/* The value with the nodes of the draft, and with those readers that have others. */
+static ti_copies *intern_sum(ti_copies_cache *cache, const ti_copies *c)
 {
-    draft_nodes(cache, c, range, true);
     ti_vec_clear(&cache->draft.reader);
     for (size_t i = 0; i < ti_copies_readers(c); i++) {
         if (!ti_copies_have(&cache->draft, nodes_of(c->reader.data[i]), (ti_node_range){ 0, 0 })) {
@@ -175,6 +191,12 @@ static ti_copies *make_sum(ti_copies_cache *cache, const ti_copies *c, ti_node_r
         }
     }
     return intern(cache);
+}
+
+static ti_copies *make_sum(ti_copies_cache *cache, const ti_copies *c, ti_node_range range)
+{
+    draft_nodes(cache, c, range, true);
+    return intern_sum(cache, c);
 }
 
 /* Where the step from `c` by `range` is kept. There are more places than values. */
@@ -197,13 +219,48 @@ static struct ti_copies_step *step_of(ti_copies_cache *cache, const ti_copies *c
 ti_copies *ti_copies_add_nodes(ti_copies_cache *cache, const ti_copies *c, ti_node_range range)
 {
     struct ti_copies_step *step = step_of(cache, c, range);
-    if (!step->after || step->before != c || step->range.a != range.a || step->range.b != range.b ||
-        step->trims != cache->values.trims) {
+    if (!step->after || step->before != c || step->range.a != range.a || step->range.b != range.b) {
         ti_copies *after = make_sum(cache, c, range);
-        *step = (struct ti_copies_step){ c, after, range, cache->values.trims };
+        *step_of(cache, c, range) = (struct ti_copies_step){ c, after, range };
+        after->interned.last_use = ++cache->values.clock;
+        return after;
     }
     step->after->interned.last_use = ++cache->values.clock;
     return step->after;
+}
+
+/* Both come in ascending order: extend the last interval of the draft, or begin another. */
+static inline void draft_next(ti_copies_cache *cache, ti_node_range next)
+{
+    ti_node_range *last = cache->draft.nodes.count ? &cache->draft.nodes.data[cache->draft.nodes.count - 1] : NULL;
+    if (last && next.a <= last->b) {
+        last->b = TI_MAX(last->b, next.b);
+    } else {
+        ti_vec_push(&cache->draft.nodes, next);
+    }
+}
+
+ti_copies *ti_copies_add_each(ti_copies_cache *cache, const ti_copies *c, int32_t *node, size_t count)
+{
+    TI_ASSERT(count > 0);
+    for (size_t i = 1; i < count; i++) {
+        int32_t one = node[i];
+        size_t k = i;
+        for (; k > 0 && node[k - 1] > one; k--) {
+            node[k] = node[k - 1];
+        }
+        node[k] = one;
+    }
+    ti_vec_clear(&cache->draft.nodes);
+    for (size_t i = 0, k = 0, old = c ? c->nodes.count : 0; i < old || k < count;) {
+        if (k == count || (i < old && c->nodes.data[i].a <= node[k])) {
+            draft_next(cache, c->nodes.data[i++]);
+        } else {
+            draft_next(cache, (ti_node_range){ node[k], node[k] + 1 });
+            k++;
+        }
+    }
+    return intern_sum(cache, c);
 }
 
 ti_copies *ti_copies_add_reader(ti_copies_cache *cache, ti_copies *c, ti_holder *reader)

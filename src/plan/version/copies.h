@@ -33,7 +33,6 @@ typedef struct ti_copies_cache {
         const ti_copies *before;
         ti_copies *after;
         ti_node_range range;
-        uint64_t trims; /* of the interner: since then no value has gone */
     } * step;           /* what became of values to which nodes were added; a hash, NULL until nodes are added */
     size_t steps;       /* a power of two */
     uint64_t forgotten; /* readers */
@@ -80,6 +79,8 @@ int ti_copies_count(const ti_copies *c, ti_node_range range);
 
 /* What becomes of a value. The result is to be referenced, else it is valid until the next of these calls. */
 ti_copies *ti_copies_add_nodes(ti_copies_cache *cache, const ti_copies *c, ti_node_range range);
+/* The same for so many single nodes, at least one; the list is sorted. */
+ti_copies *ti_copies_add_each(ti_copies_cache *cache, const ti_copies *c, int32_t *node, size_t count);
 /* Unless one is there that covers it; those that it covers go. */
 ti_copies *ti_copies_add_reader(ti_copies_cache *cache, ti_copies *c, ti_holder *reader);
 /* Without these nodes, and without readers that have no others. */

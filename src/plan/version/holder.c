@@ -36,7 +36,8 @@ static void drop_split(ti_interned *interned, bool keep_memory)
 
 void ti_split_cache_init(ti_split_cache *cache, int node)
 {
-    *cache = (ti_split_cache){ .values.drop = drop_split, .node = node };
+    static const ti_interner_kind kind = { .drop = drop_split };
+    *cache = (ti_split_cache){ .values.kind = &kind, .node = node };
 }
 
 void ti_split_cache_fini(ti_split_cache *cache)
@@ -100,7 +101,8 @@ static void drop_holder(ti_interned *interned, bool keep_memory)
 
 void ti_holder_cache_init(ti_holder_cache *cache, uint64_t *evaluated)
 {
-    *cache = (ti_holder_cache){ .values.drop = drop_holder, .evaluated = evaluated };
+    static const ti_interner_kind kind = { .drop = drop_holder };
+    *cache = (ti_holder_cache){ .values.kind = &kind, .evaluated = evaluated };
 }
 
 void ti_holder_cache_fini(ti_holder_cache *cache)
@@ -284,6 +286,9 @@ static void derive(ti_holder_cache *cache, ti_holder *h)
     for (int i = 0; i < boxes; i++) {
         ti_vec_push(&h->image, image[i]);
     }
+    for (size_t i = 0; h->clipped && i < h->image.count; i++) {
+        h->image.data[i] = ti_box_intersect(&h->image.data[i], &h->within);
+    }
     h->constant = ti_mapper_is_constant(&h->mapper, split, &h->extent);
     TI_ASSERT(boxes <= TI_MAPPER_BOXES && (boxes == 0 || ti_box_covers(&h->extent, &h->image.data[boxes - 1])));
     h->disjoint = ti_mapper_is_disjoint(&h->mapper, split);
@@ -298,12 +303,20 @@ static void derive(ti_holder_cache *cache, ti_holder *h)
     }
 }
 
-ti_holder *ti_holder_get(ti_holder_cache *cache, const ti_access *access, uint32_t mapper, ti_split_ref *split)
+/* What a holder is, as a value; `within` NULL: not clipped. */
+static bool is_value(const ti_holder *h, const ti_mapper *m, const ti_split_ref *split, const ti_box *within)
 {
-    const ti_mapper *m = &access->mapper[mapper];
+    return h->split == split && ti_mapper_equal(&h->mapper, m) && h->clipped == (within != NULL) &&
+           (!within || ti_box_equal(&h->within, within));
+}
+
+static ti_holder *get(ti_holder_cache *cache, const ti_access *access, const ti_mapper *m, ti_split_ref *split,
+                      const ti_box *within)
+{
     uint64_t hash = ti_mapper_hash(m) ^ split->interned.hash;
+    hash = within ? ti_hash_words(within, sizeof(*within), hash) : hash;
     ti_holder *h = (ti_holder *)ti_interner_first(&cache->values, hash);
-    while (h && (h->interned.hash != hash || h->split != split || !ti_mapper_equal(&h->mapper, m))) {
+    while (h && (h->interned.hash != hash || !is_value(h, m, split, within))) {
         h = (ti_holder *)h->interned.next;
     }
     if (!h) {
@@ -314,11 +327,31 @@ ti_holder *ti_holder_get(ti_holder_cache *cache, const ti_access *access, uint32
         split->interned.refs++;
         h->extent = access->buffer->extent;
         h->dims = access->buffer->dims;
+        h->clipped = within != NULL;
+        h->within = within ? *within : h->extent;
         derive(cache, h);
         ti_interner_add(&cache->values, &h->interned, hash);
     }
     h->interned.last_use = ++cache->values.clock;
     return h;
+}
+
+ti_holder *ti_holder_get(ti_holder_cache *cache, const ti_access *access, uint32_t mapper, ti_split_ref *split)
+{
+    return get(cache, access, &access->mapper[mapper], split, NULL);
+}
+
+ti_holder *ti_holder_get_wide(ti_holder_cache *cache, const ti_access *access, uint32_t mapper, ti_split_ref *split,
+                              const ti_margin *margin, bool copies)
+{
+    const ti_mapper *m = &access->mapper[mapper];
+    const ti_box *extent = &access->buffer->extent, range = ti_split_range(&split->split);
+    ti_box all[TI_MAPPER_BOXES], beyond[TI_MAPPER_BOXES];
+    ti_mapper wide = *m;
+    ti_margin_widen(margin, &wide);
+    bool clips = !copies && ti_mapper_image(m, extent, &range, all) == 1 &&
+                 ti_mapper_image(&wide, extent, &range, beyond) == 1 && !ti_box_covers(&all[0], &beyond[0]);
+    return get(cache, access, &wide, split, clips ? &all[0] : NULL);
 }
 
 void ti_holder_chunk(const ti_holder_cache *cache, const ti_holder *h, int64_t c, const ti_box *clip, ti_boxes *out)
@@ -334,6 +367,7 @@ void ti_holder_chunk(const ti_holder_cache *cache, const ti_holder *h, int64_t c
     ti_box items = ti_split_chunk(&h->split->split, c), image[TI_MAPPER_BOXES];
     int boxes = ti_mapper_image(&h->mapper, &h->extent, &items, image);
     for (int i = 0; i < boxes; i++) {
+        image[i] = h->clipped ? ti_box_intersect(&image[i], &h->within) : image[i];
         ti_boxes_push_common(&image[i], clip, out);
     }
 }
@@ -453,5 +487,6 @@ bool ti_holder_covers(const ti_holder *a, const ti_holder *b)
     if (a == b) {
         return true;
     }
-    return a->split == b->split && !a->custom && !b->custom && ti_mapper_covers(&a->mapper, &b->mapper);
+    return a->split == b->split && !a->custom && !b->custom && ti_mapper_covers(&a->mapper, &b->mapper) &&
+           (!a->clipped || ti_box_covers(&a->within, &b->within));
 }

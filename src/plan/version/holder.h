@@ -9,6 +9,7 @@
 #define TI_HOLDER_H
 
 #include "base/check.h"
+#include "grid/margin.h"
 #include "grid/region_map.h"
 #include "ir/task.h"
 #include "plan/version/interner.h"
@@ -48,6 +49,8 @@ typedef struct ti_holder {
     int stride;  /* from one chunk of a group to the next */
     ti_box extent;
     int dims;
+    bool clipped; /* images end at `within`, too: a box that all items together touch, so of one that was widened */
+    ti_box within;
     ti_boxes image;               /* of the whole range; custom: of all chunks together */
     struct ti_chunk_table *table; /* custom mappers */
 } ti_holder;
@@ -67,6 +70,10 @@ void ti_holder_cache_init(ti_holder_cache *cache, uint64_t *evaluated);
 void ti_holder_cache_fini(ti_holder_cache *cache);
 /* The holder of a value. Keep it with ti_holder_ref; without a reference it is valid until the next get. */
 ti_holder *ti_holder_get(ti_holder_cache *cache, const ti_access *access, uint32_t mapper, ti_split_ref *split);
+/* The same of chunks that are enlarged by the margin; not of custom mappers. `copies`: of what has been written, where
+ * what lies beyond the range does not matter. */
+ti_holder *ti_holder_get_wide(ti_holder_cache *cache, const ti_access *access, uint32_t mapper, ti_split_ref *split,
+                              const ti_margin *margin, bool copies);
 static inline ti_holder *ti_holder_ref(ti_holder *h)
 {
     h->interned.refs++;

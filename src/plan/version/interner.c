@@ -29,7 +29,7 @@ static void rehash(ti_interner *t, size_t buckets)
 static void drop(ti_interner *t, ti_interned *v)
 {
     bool keep = t->spares < MAX_SPARES;
-    t->drop(v, keep);
+    t->kind->drop(v, keep);
     if (keep) {
         v->next = t->spare;
         t->spare = v;
@@ -51,14 +51,16 @@ void *ti_interner_take(ti_interner *t, size_t size)
 /* Drop what nobody refers to and nobody asked for lately. */
 static void trim(ti_interner *t)
 {
-    uint64_t kept = IDLE_KEPT + t->per_referred * t->referred;
-    t->trims++;
+    uint64_t kept = IDLE_KEPT + t->kind->per_referred * t->referred, since = t->clock > kept ? t->clock - kept : 0;
+    if (t->kind->trimming) {
+        t->kind->trimming(t, since);
+    }
     t->referred = 0;
     for (size_t i = 0; i < t->buckets; i++) {
         for (ti_interned **at = &t->bucket[i]; *at;) {
             ti_interned *v = *at;
             t->referred += v->refs > 0;
-            if (v->refs == 0 && v->last_use + kept < t->clock) {
+            if (ti_interner_drops(v, since)) {
                 *at = v->next;
                 t->count--;
                 drop(t, v);
@@ -90,12 +92,12 @@ void ti_interner_fini(ti_interner *t)
     for (size_t i = 0; i < t->buckets; i++) {
         for (ti_interned *v = t->bucket[i], *next; v; v = next) {
             next = v->next;
-            t->drop(v, false);
+            t->kind->drop(v, false);
         }
     }
     for (ti_interned *v = t->spare, *next; v; v = next) {
         next = v->next;
-        t->drop(v, false);
+        t->kind->drop(v, false);
     }
     ti_free(t->bucket, t->buckets * sizeof(*t->bucket));
 }

@@ -18,17 +18,31 @@ typedef struct ti_interned {
     uint32_t refs;
 } ti_interned;
 
-typedef struct ti_interner {
+typedef struct ti_interner ti_interner;
+
+/* What values are of. */
+typedef struct ti_interner_kind {
+    void (*drop)(ti_interned *value, bool keep_memory); /* the value goes; its memory too, unless it is kept */
+    /* Before some values go (ti_interner_drops): who points to them without a reference lets go of them; or NULL. */
+    void (*trimming)(ti_interner *t, uint64_t since);
+    uint32_t per_referred; /* so many more are kept for each that somebody refers to */
+} ti_interner_kind;
+
+struct ti_interner {
+    const ti_interner_kind *kind;
     ti_interned **bucket;
     size_t buckets, count;
     uint64_t clock, next_trim;
-    uint64_t trims;        /* values go only when this changes */
-    uint32_t per_referred; /* so many more are kept for each that somebody refers to */
-    uint64_t referred;     /* when it was trimmed last */
-    ti_interned *spare;    /* whose memory serves again: loops over many tiles need new values all the time */
+    uint64_t referred;  /* when it was trimmed last */
+    ti_interned *spare; /* whose memory serves again: loops over many tiles need new values all the time */
     size_t spares;
-    void (*drop)(ti_interned *value, bool keep_memory); /* the value goes; its memory too, unless it is kept */
-} ti_interner;
+};
+
+/* Nobody refers to the value, and nobody has asked for it since then. */
+static inline bool ti_interner_drops(const ti_interned *v, uint64_t since)
+{
+    return v->refs == 0 && v->last_use < since;
+}
 
 /* The values go, also those that somebody still refers to. */
 void ti_interner_fini(ti_interner *t);

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { MAX_BYTES = 4 << 20, MAX_ALIKE = 8 };
+enum { MAX_BYTES = 32 << 20, MAX_ALIKE = 8 };
 /* Unused recordings before recording backs off, how many are tried afterwards, for how many tasks it backs off, and for
  * how many at least for each that was recorded. */
 enum { MAX_UNUSED = 128, AGAIN = 16, MIN_BACK_OFF = 64, MAX_BACK_OFF = 4096, BACK_OFF_PER_STEP = 16 };
@@ -23,6 +23,7 @@ static void forget_all(ti_replay *r)
     for (int i = 0; i < r->steps; i++) {
         unref_all(r->step.data[i]->effect.reads);
         unref_all(r->step.data[i]->effect.writes);
+        unref_all(r->step.data[i]->effect.copies);
     }
     for (size_t i = 0; i < r->step.count; i++) {
         ti_arena_fini(&r->step.data[i]->memory);
@@ -60,7 +61,7 @@ void ti_replay_fini(ti_replay *r)
 
 /* ---- the map */
 
-void ti_replay_settle(ti_replay *r, ti_version_map *map)
+void ti_replay_catch_up(ti_replay *r, ti_version_map *map)
 {
     TI_ASSERT((r->lagging.count == 0 && !r->far) || (r->at && r->base));
     if (r->far) {
@@ -75,14 +76,13 @@ void ti_replay_settle(ti_replay *r, ti_version_map *map)
             ti_version_map_read(map, e->reads.data[k]);
         }
         for (size_t k = 0; k < e->writes.count; k++) {
-            ti_version_map_write(map, e->writes.data[k]);
+            ti_version_map_write_copied(map, e->writes.data[k], e->copies.count ? e->copies.data[k] : NULL);
         }
         if (e->given.a < e->given.b) {
             ti_version_map_set(map, &map->extent, e->given.a, e->given.b);
         }
     }
     ti_vec_clear(&r->lagging);
-    r->base = r->at;
 }
 
 static void advance(ti_replay *r)
@@ -186,12 +186,13 @@ static uint64_t key_of(int before, uint64_t serial)
     return serial << 16 ^ (uint64_t)before;
 }
 
-const ti_replay_step *ti_replay_find(const ti_replay *r, const ti_task *task, const ti_buffer_info *buffer)
+const ti_replay_step *ti_replay_find(const ti_replay *r, const ti_task *task, const ti_buffer_info *buffer,
+                                     uint64_t serial)
 {
-    const uint64_t *first = r->at ? ti_map_find(&r->by_task, key_of(r->at, task->shape->serial)) : NULL;
+    const uint64_t *first = r->at ? ti_map_find(&r->by_task, key_of(r->at, serial)) : NULL;
     for (uint64_t i = first ? *first : 0; i; i = (uint64_t)r->step.data[i - 1]->next) {
         const ti_replay_step *s = r->step.data[i - 1];
-        TI_ASSERT(s->before == r->at && s->serial == task->shape->serial);
+        TI_ASSERT(s->before == r->at && s->serial == serial);
         if (s->manner == r->manner && has_forwards(s, task, buffer)) {
             return s;
         }
@@ -250,26 +251,27 @@ static void start_recording(ti_replay *r, ti_version_map *map, uint64_t serial)
 }
 
 bool ti_replay_begin(ti_replay *r, ti_version_map *map, const ti_discovery_cache *cache, const ti_task *task,
-                     const ti_buffer_info *buffer, bool can)
+                     const ti_buffer_info *buffer, uint64_t serial)
 {
     r->recording = NULL;
+    r->serial = serial;
     if (r->forgotten != cache->forgotten) {
         ti_replay_settle(r, map);
         forget_all(r);
         r->forgotten = cache->forgotten;
     }
-    if (can && !r->at && r->content.count && !r->back_off) {
+    if (serial && !r->at && r->content.count && !r->back_off) {
         r->at = r->base = number_content(r, map);
     }
-    r->now = can ? ti_replay_find(r, task, buffer) : NULL;
+    r->now = serial ? ti_replay_find(r, task, buffer, serial) : NULL;
     if (r->now) {
         r->unused -= r->unused > 0;
         r->used++;
         return true;
     }
     ti_replay_settle(r, map);
-    if (can) {
-        start_recording(r, map, task->shape->serial);
+    if (serial) {
+        start_recording(r, map, serial);
     }
     return false;
 }
@@ -307,18 +309,18 @@ static void keep_forwards(ti_replay_step *s, const ti_task *task, const ti_buffe
 static size_t size_of(const ti_task *task, const ti_replay_effect *e)
 {
     size_t size = (e->outgoing.count + e->incoming.count) * sizeof(ti_message_piece) +
-                  (e->reads.count + e->writes.count + e->collectives) * sizeof(void *);
+                  (e->reads.count + e->writes.count + e->copies.count + e->collectives) * sizeof(void *);
     for (uint32_t i = 0; i < task->forwards; i++) {
         size += sizeof(ti_forward) + task->forward[i].boxes * sizeof(ti_box);
     }
-    return size + (size_t)6 * 16; /* what alignment may take */
+    return size + (size_t)7 * 16; /* what alignment may take */
 }
 
 void ti_replay_record(ti_replay *r, const ti_task *task, const ti_buffer_info *buffer, const ti_replay_effect *effect)
 {
     ti_replay_step *s = r->recording;
     size_t size = size_of(task, effect);
-    TI_ASSERT(task->shape->serial && !s->serial && r->at);
+    TI_ASSERT(r->serial && !s->serial && r->at);
     if (r->bytes + size > MAX_BYTES) {
         r->recording = NULL;
         r->unused = patience(r) + 1;
@@ -327,11 +329,12 @@ void ti_replay_record(ti_replay *r, const ti_task *task, const ti_buffer_info *b
     r->bytes += size;
     ti_arena_fini(&s->memory); /* of a recording that came to nothing */
     ti_arena_reserve(&s->memory, size);
-    s->serial = task->shape->serial;
+    s->serial = r->serial;
     s->before = r->at;
     s->effect = *effect;
     s->effect.reads = keep_holders(&s->memory, effect->reads);
     s->effect.writes = keep_holders(&s->memory, effect->writes);
+    s->effect.copies = keep_holders(&s->memory, effect->copies);
     s->effect.collective = ti_arena_copy(&s->memory, effect->collective,
                                          effect->collectives * sizeof(*effect->collective));
     s->effect.outgoing = keep_messages(&s->memory, &effect->outgoing);
@@ -363,5 +366,6 @@ void ti_replay_end(ti_replay *r, ti_version_map *map)
     } else if (s) {
         unref_all(s->effect.reads);
         unref_all(s->effect.writes);
+        unref_all(s->effect.copies);
     }
 }

@@ -22,6 +22,7 @@
 /* What a task does to a buffer. */
 typedef struct ti_replay_effect {
     ti_holders reads, writes;
+    ti_holders copies;   /* of what is written, beside each writer; or none at all */
     ti_node_range given; /* after these all of the buffer has new contents, on these nodes alone; empty: no */
     ti_collective *const *collective;
     size_t collectives;
@@ -31,7 +32,7 @@ typedef struct ti_replay_effect {
 } ti_replay_effect;
 
 typedef struct ti_replay_step {
-    uint64_t serial;   /* of the task's shape; 0: nothing has been recorded yet */
+    uint64_t serial;   /* of what is done: the task's shape, unless chunks have margins; 0: nothing is recorded yet */
     int before, after; /* contents */
     int next, alike;   /* 1 + another step of the same task from the same contents, or 0; how many follow */
     uint64_t manner;
@@ -49,7 +50,7 @@ typedef struct ti_replay_content {
 
 /* What is kept of one buffer: so many steps and contents, and more for every task that has been recorded, up to
  * TI_REPLAY_TASKS of them. */
-enum { TI_REPLAY_STEPS = 96, TI_REPLAY_CONTENTS = 16, TI_REPLAY_TASKS = 4096, TI_REPLAY_LAG = 32 };
+enum { TI_REPLAY_STEPS = 96, TI_REPLAY_CONTENTS = 16, TI_REPLAY_TASKS = 1 << 15, TI_REPLAY_LAG = 32 };
 enum { TI_REPLAY_ENTRIES = 64 }; /* of maps whose contents are kept */
 
 /* Of one buffer. A zeroed one knows nothing. */
@@ -61,6 +62,7 @@ typedef struct ti_replay {
     ti_map by_content;                      /* from the hash of contents: 1 + their number */
     ti_map tasks;                           /* serials that have been recorded */
     uint64_t manner;                        /* what else effects follow from: the caller's, a number */
+    uint64_t serial;                        /* of the task at hand */
     int at;                                 /* 1 + which contents there are now; 0: not known */
     int base;                               /* the same of the map */
     const ti_replay_step *now;              /* of the task at hand */
@@ -78,7 +80,14 @@ typedef struct ti_replay {
 void ti_replay_fini(ti_replay *r);
 
 /* Bring the map up to date. */
-void ti_replay_settle(ti_replay *r, ti_version_map *map);
+void ti_replay_catch_up(ti_replay *r, ti_version_map *map);
+static inline void ti_replay_settle(ti_replay *r, ti_version_map *map)
+{
+    if (TI_UNLIKELY(r->lagging.count > 0 || r->far)) {
+        ti_replay_catch_up(r, map);
+    }
+    r->base = r->at;
+}
 /* The map, which is up to date, is changed by somebody else. */
 static inline void ti_replay_lose(ti_replay *r)
 {
@@ -86,12 +95,13 @@ static inline void ti_replay_lose(ti_replay *r)
 }
 
 /* What `task` will do to the buffer of the map, or NULL. Changes nothing. */
-const ti_replay_step *ti_replay_find(const ti_replay *r, const ti_task *task, const ti_buffer_info *buffer);
+const ti_replay_step *ti_replay_find(const ti_replay *r, const ti_task *task, const ti_buffer_info *buffer,
+                                     uint64_t serial);
 
 /* The task comes next. True: its step is known, and `now`. False: the map is up to date, and if there is a `recording`
- * it is wanted. `can`: the task may be replayed, and recorded. */
+ * it is wanted. `serial` 0: the task must not be replayed, nor recorded. */
 bool ti_replay_begin(ti_replay *r, ti_version_map *map, const ti_discovery_cache *cache, const ti_task *task,
-                     const ti_buffer_info *buffer, bool can);
+                     const ti_buffer_info *buffer, uint64_t serial);
 /* What the task does, once all of it is known: fills the recording. */
 void ti_replay_record(ti_replay *r, const ti_task *task, const ti_buffer_info *buffer, const ti_replay_effect *effect);
 /* The task has been planned; if it was not replayed, the map shows what it left. */

@@ -69,11 +69,13 @@ static void drop_holders(ti_version *v)
 {
     drop_writer(v);
     set_copies(v, NULL);
+    v->joined = 0;
 }
 
 static void free_version(ti_version_map *map, ti_version *v)
 {
     drop_holders(v);
+    v->tile = 0;
     for (size_t i = 0; v->dirty && i < map->dirty.count; i++) {
         map->dirty.data[i] = map->dirty.data[i] == v ? NULL : map->dirty.data[i];
     }
@@ -116,8 +118,10 @@ static void remove_from_index(ti_version_map *map, ti_version *v)
 static ti_version *copy_version(ti_version_map *map, const ti_version *v, const ti_box *box)
 {
     ti_version *copy = new_version(map);
+    TI_ASSERT(v->joined == 0);
     *copy = *v;
     copy->box = *box;
+    copy->tile = 0;
     copy->dirty = false;
     ref_holders(copy->kind, copy->writer, copy->copies);
     return copy;
@@ -154,6 +158,7 @@ void ti_version_map_fini(ti_version_map *map)
         TI_DELETE(v);
     }
     ti_region_map_fini(&map->index);
+    ti_tile_notes_destroy(map->tiles);
     ti_copies_cache_fini(&map->copies);
     ti_holder_cache_fini(&map->holders);
     ti_vec_fini(&map->dirty);
@@ -162,21 +167,54 @@ void ti_version_map_fini(ti_version_map *map)
     ti_vec_fini(&map->other);
 }
 
+/* What has joined becomes a part of the copies, or if that is everybody now, of the writers. Nothing is merged: the
+ * entry stays apart, as it did when they joined. */
+static TI_NOINLINE void gather_joined(ti_version_map *map, ti_version *v)
+{
+    const ti_node_range everybody = { 0, map->nodes };
+    set_copies(v, ti_copies_add_each(&map->copies, v->copies, v->join, v->joined));
+    v->joined = 0;
+    if (v->copies->nodes.count <= 2 && ti_copies_have(v->copies, everybody, ti_version_owners(v))) {
+        set_nodes(v, 0, map->nodes);
+        set_copies(v, ti_copies_drop_nodes(&map->copies, v->copies, everybody));
+    }
+}
+
+static inline ti_version *gather(ti_version_map *map, ti_version *v)
+{
+    if (TI_UNLIKELY(v->joined > 0)) {
+        gather_joined(map, v);
+    }
+    return v;
+}
+
 const ti_versions *ti_version_map_query(ti_version_map *map, const ti_box *box)
 {
     ti_vec_clear(&map->found);
     ti_vec_clear(&map->hit);
     ti_region_map_query(&map->index, box, &map->found);
     for (size_t i = 0; i < map->found.count; i++) {
-        ti_vec_push(&map->hit, (ti_version *)(uintptr_t)map->found.data[i].value);
+        ti_vec_push(&map->hit, gather(map, (ti_version *)(uintptr_t)map->found.data[i].value));
     }
     return &map->hit;
 }
 
-ti_version *ti_version_map_find(ti_version_map *map, const ti_box *box)
+ti_version *ti_version_map_search(ti_version_map *map, uint32_t tile, const ti_box *box)
 {
     const uint64_t *at = ti_region_map_find(&map->index, box);
-    return at ? (ti_version *)(uintptr_t)*at : NULL;
+    if (!at) {
+        return NULL;
+    }
+    ti_version *v = (ti_version *)(uintptr_t)*at;
+    v->tile = tile ? tile : v->tile;
+    ti_tile_note(&map->tiles, tile, *at);
+    return v;
+}
+
+ti_version *ti_version_map_find(ti_version_map *map, uint32_t tile, const ti_box *box)
+{
+    ti_version *v = ti_version_map_tile(map, tile, box);
+    return v ? gather(map, v) : NULL;
 }
 
 static int by_corner(const void *a, const void *b)
@@ -197,7 +235,7 @@ static void query_each(ti_version_map *map, const ti_boxes *boxes)
     for (size_t i = 0; i < map->found.count; i++) {
         uint64_t value = map->found.data[i].value;
         if (i == 0 || map->found.data[i - 1].value != value) {
-            ti_vec_push(&map->hit, (ti_version *)(uintptr_t)value);
+            ti_vec_push(&map->hit, gather(map, (ti_version *)(uintptr_t)value));
         }
     }
 }
@@ -247,9 +285,9 @@ static void find_beside(ti_version_map *map, ti_version *v)
 /* Merge `v` with the first neighbour that equals it; the one with the smaller corner stays. NULL if there is none. */
 static ti_version *merge_once(ti_version_map *map, ti_version *v)
 {
-    find_beside(map, v);
+    find_beside(map, gather(map, v));
     for (int i = 0; i < v->besides; i++) {
-        ti_version *w = v->beside[i];
+        ti_version *w = gather(map, v->beside[i]);
         ti_box joined;
         if (!same_version(v, w) || !ti_box_join(&v->box, &w->box, &joined)) {
             continue;
@@ -259,6 +297,7 @@ static ti_version *merge_once(ti_version_map *map, ti_version *v)
         remove_from_index(map, high);
         free_version(map, high);
         low->box = joined;
+        low->tile = 0;
         ti_region_map_insert(&map->index, &low->box, (uint64_t)(uintptr_t)low);
         return low;
     }
@@ -328,22 +367,17 @@ static ti_version *cut_out(ti_version_map *map, ti_version *v, const ti_box *box
         insert(map, rest);
     }
     v->box = common;
+    v->tile = 0;
     insert(map, v);
     return v;
-}
-
-/* Whether an entry that is used by itself stays apart from its neighbours, as tiles should, which would be cut again
- * (R3). Contents of smaller maps are compared as wholes (replay.h), and cheap to merge. */
-static bool stays_apart(const ti_version_map *map)
-{
-    return map->index.count > TI_VERSION_MANY;
 }
 
 /* What has been inserted last, and one node wrote: a tile that was cut out of what is around it is used again. */
 static void keep_cut(ti_version_map *map, ti_version *v)
 {
     size_t last = map->dirty.count - 1;
-    if (stays_apart(map) && map->index.count <= TI_VERSION_APART && map->dirty.count && map->dirty.data[last] == v) {
+    if (ti_version_map_stays_apart(map) && map->index.count <= TI_VERSION_APART && map->dirty.count &&
+        map->dirty.data[last] == v) {
         map->dirty.count = last;
         v->dirty = false;
     }
@@ -353,7 +387,7 @@ static void keep_cut(ti_version_map *map, ti_version *v)
 static void clear_entry(ti_version_map *map, ti_version *v)
 {
     drop_holders(v);
-    if (!stays_apart(map)) {
+    if (!ti_version_map_stays_apart(map)) {
         mark_dirty(map, v);
     }
 }
@@ -361,7 +395,7 @@ static void clear_entry(ti_version_map *map, ti_version *v)
 /* Make `box` one entry, undefined as yet. */
 static ti_version *clear_box(ti_version_map *map, const ti_box *box)
 {
-    ti_version *exact = ti_version_map_find(map, box);
+    ti_version *exact = ti_version_map_search(map, 0, box);
     if (exact) {
         clear_entry(map, exact);
         return exact;
@@ -394,23 +428,23 @@ void ti_version_map_set(ti_version_map *map, const ti_box *box, int a, int b)
     set_cleared(map, clear_box(map, box), a, b);
 }
 
-void ti_version_map_own(ti_version_map *map, ti_version *v, int q)
+void ti_version_map_write_entry(ti_version_map *map, ti_version *v, int q)
 {
     clear_entry(map, v);
     set_cleared(map, v, q, q + 1);
 }
 
 /* Whether the box is an entry that this writer wrote before, and nobody else has read since: then nothing changes. */
-static bool is_as_written(ti_version_map *map, const ti_holder *writer, const ti_box *box)
+static bool is_as_written(ti_version_map *map, const ti_holder *writer, const ti_copies *copies, const ti_box *box)
 {
-    const ti_version *v = writer->constant ? NULL : ti_version_map_find(map, box);
-    return v && v->kind == TI_WRITER_SPLIT && v->writer == writer && !v->copies;
+    const ti_version *v = writer->constant ? NULL : ti_version_map_find(map, 0, box);
+    return v && v->kind == TI_WRITER_SPLIT && v->writer == writer && v->copies == copies;
 }
 
-void ti_version_map_write(ti_version_map *map, ti_holder *writer)
+static void write_all(ti_version_map *map, ti_holder *writer, ti_copies *copies)
 {
     for (size_t i = 0; i < writer->image.count; i++) {
-        if (is_as_written(map, writer, &writer->image.data[i])) {
+        if (is_as_written(map, writer, copies, &writer->image.data[i])) {
             continue;
         }
         ti_version *v = clear_box(map, &writer->image.data[i]);
@@ -422,6 +456,7 @@ void ti_version_map_write(ti_version_map *map, ti_holder *writer)
         } else {
             v->kind = TI_WRITER_SPLIT;
             v->writer = ti_holder_ref(writer);
+            set_copies(v, copies);
         }
     }
     if (map->dirty.count) {
@@ -429,12 +464,20 @@ void ti_version_map_write(ti_version_map *map, ti_holder *writer)
     }
 }
 
-/* ---- reading (R4) */
-
-static bool holds(const ti_version *v, int q)
+void ti_version_map_write(ti_version_map *map, ti_holder *writer)
 {
-    return (v->kind == TI_WRITER_NODES && v->a <= q && q < v->b) || ti_copies_have_node(v->copies, q);
+    write_all(map, writer, NULL);
 }
+
+void ti_version_map_write_copied(ti_version_map *map, ti_holder *writer, ti_holder *copy)
+{
+    ti_copies *copies = copy && !writer->constant ? ti_copies_add_reader(&map->copies, NULL, copy) : NULL;
+    ti_copies_ref(copies);
+    write_all(map, writer, copies);
+    ti_copies_unref(copies);
+}
+
+/* ---- reading (R4) */
 
 static bool all_hold(const ti_version *v, ti_node_range nodes)
 {
@@ -496,7 +539,7 @@ static void read_entry(ti_version_map *map, ti_version *v, ti_holder *reader, co
 static void leave_apart(ti_version_map *map, size_t before)
 {
     TI_ASSERT(map->dirty.count <= before + 1);
-    if (map->dirty.count > before && stays_apart(map)) {
+    if (map->dirty.count > before && ti_version_map_stays_apart(map)) {
         map->dirty.data[--map->dirty.count]->dirty = false;
     }
 }
@@ -504,7 +547,7 @@ static void leave_apart(ti_version_map *map, size_t before)
 /* Tiles that were read together, and follow each other with equal contents, need not stay apart. */
 static void join_hits(ti_version_map *map)
 {
-    for (size_t i = 1; i < map->hit.count && stays_apart(map); i++) {
+    for (size_t i = 1; i < map->hit.count && ti_version_map_stays_apart(map); i++) {
         if (same_version(map->hit.data[i - 1], map->hit.data[i])) {
             mark_dirty(map, map->hit.data[i]);
         }
@@ -536,11 +579,18 @@ void ti_version_map_read(ti_version_map *map, ti_holder *reader)
 void ti_version_map_hold(ti_version_map *map, ti_version *v, int q)
 {
     ti_node_range nodes = { q, q + 1 };
-    if (v->kind == TI_WRITER_UNDEFINED || holds(v, q)) {
+    if (v->kind == TI_WRITER_UNDEFINED || ti_version_holds(v, q)) {
         return;
     }
     bool alone = v->kind == TI_WRITER_SPLIT && v->writer->split->node_a == q && v->writer->split->node_b == q + 1;
-    (alone ? promote : spread)(map, v, nodes, &v->box);
+    if (!alone && ti_version_map_stays_apart(map)) {
+        if (TI_UNLIKELY(v->joined == TI_VERSION_JOINING)) {
+            gather_joined(map, v);
+        }
+        ti_version_list(v, q);
+        return;
+    }
+    (alone ? promote : spread)(map, gather(map, v), nodes, &v->box);
     leave_apart(map, 0);
     if (map->dirty.count) {
         settle(map);
@@ -600,14 +650,6 @@ bool ti_version_is_free(const ti_version *v, ti_holders reads)
         }
     }
     return true;
-}
-
-int ti_version_sender(const ti_version *v, int q)
-{
-    if (v->kind == TI_WRITER_UNDEFINED || holds(v, q)) {
-        return TI_NOBODY;
-    }
-    return v->kind == TI_WRITER_SPLIT || ti_copies_readers(v->copies) ? TI_UNDECIDED : v->a + q % (v->b - v->a);
 }
 
 void ti_demand_fini(ti_demand *demand)

@@ -13,6 +13,7 @@
 #ifndef TI_VERSION_H
 #define TI_VERSION_H
 
+#include "grid/tile.h"
 #include "plan/version/copies.h"
 
 typedef enum ti_writer_kind { TI_WRITER_UNDEFINED, TI_WRITER_SPLIT, TI_WRITER_NODES } ti_writer_kind;
@@ -20,6 +21,9 @@ typedef enum ti_writer_kind { TI_WRITER_UNDEFINED, TI_WRITER_SPLIT, TI_WRITER_NO
 /* In a map of more than TI_VERSION_MANY entries, what is used by itself stays an entry; up to TI_VERSION_APART what one
  * node writes becomes one. */
 enum { TI_VERSION_MANY = 64, TI_VERSION_APART = 1 << 17 };
+/* A tile is read by one node after the other, and each would make a new value of its copies. So few nodes are listed
+ * with the entry first. */
+enum { TI_VERSION_BESIDE = 6, TI_VERSION_JOINING = 12 };
 
 typedef struct ti_version {
     ti_box box;
@@ -29,8 +33,14 @@ typedef struct ti_version {
     ti_copies *copies; /* referenced */
     bool dirty;        /* waits to be merged */
     uint8_t besides;
-    uint64_t beside_at;           /* the change of the map after which `beside` was looked for */
-    struct ti_version *beside[6]; /* entries that share a whole face with this one, by minimum corner */
+    uint8_t joined;     /* nodes that hold it, too, and are not in `copies` yet */
+    uint32_t tile;      /* that is its box; 0: none, or not known */
+    uint64_t beside_at; /* the change of the map after which `beside` was looked for; 0: never, or `join` lies there */
+    union {
+        int32_t
+            join[TI_VERSION_JOINING]; /* those nodes; whoever asks for more than one gets them in `copies` (gather) */
+        struct ti_version *beside[TI_VERSION_BESIDE]; /* entries with a whole face of this one, by minimum corner */
+    };
     struct ti_version *next_free;
 } ti_version;
 
@@ -66,7 +76,8 @@ static inline bool ti_version_has_writer_of(const ti_version *x, const ti_versio
 typedef struct ti_version_map {
     ti_box extent;
     int nodes;
-    ti_region_map index; /* box to ti_version */
+    ti_region_map index;  /* box to ti_version */
+    ti_tile_notes *tiles; /* the entry of a tile: if it still has its box */
     ti_holder_cache holders;
     ti_copies_cache copies;
     uint64_t *evaluated;
@@ -85,6 +96,8 @@ void ti_version_map_fini(ti_version_map *map);
 void ti_version_map_read(ti_version_map *map, ti_holder *reader);
 /* The chunks of `writer` wrote what it covers; a constant writer leaves it with all nodes that have chunks. */
 void ti_version_map_write(ti_version_map *map, ti_holder *writer);
+/* The same; besides, the nodes of `copy` have computed themselves what it covers of that. NULL: none has. */
+void ti_version_map_write_copied(ti_version_map *map, ti_holder *writer, ti_holder *copy);
 /* All nodes [0,nodes) hold `box` from now on; its contents stay. */
 void ti_version_map_share(ti_version_map *map, const ti_box *box, int nodes);
 /* Nodes [a,b), and nobody else, hold new contents of `box`. */
@@ -93,16 +106,80 @@ void ti_version_map_set(ti_version_map *map, const ti_box *box, int a, int b);
 /* The `count` entries from `state` on take the place of all that there are; they are what this map had before. */
 void ti_version_map_load(ti_version_map *map, const ti_version_state *state, size_t count);
 
-/* What tiles need, whose boxes are entries: the entry that is exactly `box`, or NULL; valid until the next change. */
-ti_version *ti_version_map_find(ti_version_map *map, const ti_box *box);
+/* What tiles need, whose boxes are entries: the entry that is exactly `box`, whose number is `tile` or 0; or NULL.
+ * Valid until the next change. */
+ti_version *ti_version_map_find(ti_version_map *map, uint32_t tile, const ti_box *box);
+/* The same for the three functions below, which need not know of all copies: faster. */
+ti_version *ti_version_map_search(ti_version_map *map, uint32_t tile, const ti_box *box);
+static inline ti_version *ti_version_map_tile(ti_version_map *map, uint32_t tile, const ti_box *box)
+{
+    ti_version *v = (ti_version *)(uintptr_t)ti_tile_note_of(map->tiles, tile);
+    return TI_LIKELY(v && v->tile == tile) ? v : ti_version_map_search(map, tile, box);
+}
+/* Whether an entry that is used by itself stays apart from its neighbours, as tiles should, which would be cut again
+ * (R3). Contents of smaller maps are compared as wholes (replay.h), and cheap to merge. */
+static inline bool ti_version_map_stays_apart(const ti_version_map *map)
+{
+    return map->index.count > TI_VERSION_MANY;
+}
 /* Node q reads all of the entry: the same as ti_version_map_read. */
 void ti_version_map_hold(ti_version_map *map, ti_version *v, int q);
+/* One more that has joined. */
+static inline void ti_version_list(ti_version *v, int q)
+{
+    v->beside_at = 0;
+    v->join[v->joined++] = q;
+}
+/* The same if q does not hold it. Of a tile that one node wrote nothing is cut or merged. */
+static inline void ti_version_map_join(ti_version_map *map, ti_version *v, int q)
+{
+    if (TI_LIKELY(ti_version_map_stays_apart(map) && v->kind == TI_WRITER_NODES && v->joined < TI_VERSION_JOINING)) {
+        ti_version_list(v, q);
+    } else {
+        ti_version_map_hold(map, v, q);
+    }
+}
 /* Node q writes all of the entry: the same as ti_version_map_set. */
-void ti_version_map_own(ti_version_map *map, ti_version *v, int q);
+void ti_version_map_write_entry(ti_version_map *map, ti_version *v, int q);
+static inline void ti_version_map_own(ti_version_map *map, ti_version *v, int q)
+{
+    if (TI_UNLIKELY(!ti_version_map_stays_apart(map) || v->kind != TI_WRITER_NODES)) {
+        ti_version_map_write_entry(map, v, q);
+        return;
+    }
+    ti_copies_unref(v->copies);
+    v->copies = NULL;
+    v->joined = 0;
+    v->a = q;
+    v->b = q + 1;
+}
 /* Who sends the entry to node q, which reads all of it. TI_NOBODY: q lacks nothing. TI_UNDECIDED: it takes a holder to
  * tell. */
 enum { TI_NOBODY = -1, TI_UNDECIDED = -2 };
-int ti_version_sender(const ti_version *v, int q);
+static inline bool ti_version_has_joined(const ti_version *v, int q)
+{
+    for (int i = 0; i < v->joined; i++) {
+        if (v->join[i] == q) {
+            return true;
+        }
+    }
+    return false;
+}
+static inline bool ti_version_holds(const ti_version *v, int q)
+{
+    return (v->kind == TI_WRITER_NODES && v->a <= q && q < v->b) || ti_version_has_joined(v, q) ||
+           ti_copies_have_node(v->copies, q);
+}
+static inline int ti_version_sender(const ti_version *v, int q)
+{
+    if (v->kind == TI_WRITER_UNDEFINED || ti_version_holds(v, q)) {
+        return TI_NOBODY;
+    }
+    if (v->kind == TI_WRITER_SPLIT || ti_copies_readers(v->copies)) {
+        return TI_UNDECIDED;
+    }
+    return TI_LIKELY(v->b == v->a + 1) ? v->a : v->a + q % (v->b - v->a);
+}
 
 /* The entries that meet `box`, by minimum corner; valid until the next change or query. */
 const ti_versions *ti_version_map_query(ti_version_map *map, const ti_box *box);

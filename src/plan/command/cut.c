@@ -1,0 +1,162 @@
+/* The command graph, overlap: in windows of pure tasks, what waits for messages is executed by itself, so that the rest
+ * need not wait (the sets L2 and L3 of plan/tolerance/sets.h, of this node).
+ *
+ * The chunk of a task is cut into pieces that are late (late.c) and pieces that are not, if the latter are most of it.
+ * The trackers of the instruction graph see what depends on what, so cuts change nothing else, and need not be the same
+ * on all nodes. In windows in stages they are, and must be made. */
+#include "plan/command/impl.h"
+#include "plan/tolerance/items.h"
+
+enum { MAX_PIECES = 8, MAX_LATE = 64 }; /* of a chunk; boxes of which more are not worth the search */
+
+/* The task writes all of `chunk`, and `blocked` of it late. */
+static void write_late(ti_command_graph *graph, const ti_task *task, const ti_box *chunk, const ti_boxes *blocked)
+{
+    for (uint32_t i = 0; i < task->shape->accesses; i++) {
+        const ti_access *a = &task->shape->access[i];
+        ti_boxes written = { 0 }, late = { 0 };
+        if (!ti_access_writes(a)) {
+            continue;
+        }
+        ti_access_image(a, chunk, &written);
+        ti_command_take_late(graph, a->buffer, &written, &late);
+        for (size_t k = 0; k < blocked->count; k++) {
+            ti_access_image(a, &blocked->data[k], &late);
+        }
+        ti_boxes_normalize(&late);
+        ti_command_note_late(graph, a->buffer, late.data, (uint32_t)late.count);
+        ti_vec_fini(&written);
+        ti_vec_fini(&late);
+    }
+}
+
+/* The items of the chunk that read something late, in normal form. */
+static void find_blocked(ti_command_graph *graph, const ti_task *task, const ti_split_ref *split, const ti_box *chunk,
+                         ti_boxes *out)
+{
+    const ti_command_pure *p = &graph->pure;
+    for (uint32_t i = 0; i < task->shape->accesses; i++) {
+        const ti_access *a = &task->shape->access[i];
+        for (size_t k = 0; ti_access_reads(a) && k < p->late.count; k++) {
+            if (p->late.data[k].buffer == a->buffer) {
+                ti_items_touching(task->shape, a, split->split.gran, chunk, &p->late.data[k].box, out);
+            }
+        }
+    }
+    ti_boxes_normalize(out);
+}
+
+/* Whether items touch less of a buffer than the smallest box of items around them: two of its dimensions follow one. */
+static bool has_diagonal(const ti_shape *shape)
+{
+    bool diagonal = false;
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        for (uint32_t m = 0; m < shape->access[i].mappers; m++) {
+            bool follows[3] = { false, false, false };
+            for (int d = 0; d < shape->access[i].mapper[m].dims; d++) {
+                const tacit_component *c = &shape->access[i].mapper[m].c[d];
+                diagonal |= ti_component_follows(c) && follows[c->dim];
+                follows[c->dim] |= ti_component_follows(c);
+            }
+        }
+    }
+    return diagonal;
+}
+
+static bool is_worth_it(const ti_task *task, const ti_box *chunk, const ti_boxes *inner, const ti_boxes *blocked)
+{
+    const ti_shape *shape = task->shape;
+    return inner->count && blocked->count && inner->count + blocked->count <= MAX_PIECES && !shape->whole_chunk &&
+           !shape->one_device && ti_window_admits(shape) == TI_WINDOW_FITS && !has_diagonal(shape) &&
+           4 * ti_boxes_volume(inner->data, inner->count) >= 3 * ti_box_volume(chunk);
+}
+
+const ti_piece *ti_command_cut(ti_command_graph *graph, const ti_task *task, const ti_command_shape *known,
+                               uint32_t *pieces)
+{
+    const ti_piece *whole = known->piece;
+    *pieces = (uint32_t)known->split->own_count;
+    if (!graph->pure.cuts || *pieces != 1 || graph->pure.late.count > MAX_LATE) {
+        graph->pure.cuts = false;
+        return whole;
+    }
+    ti_boxes inner = { 0 }, blocked = { 0 };
+    find_blocked(graph, task, known->split, &whole->chunk, &blocked);
+    ti_vec_push(&inner, whole->chunk);
+    for (size_t i = 0; i < blocked.count; i++) {
+        ti_boxes_subtract(&inner, &blocked.data[i]);
+    }
+    ti_boxes_normalize(&inner);
+    if (is_worth_it(task, &whole->chunk, &inner, &blocked)) {
+        ti_piece *cut = TI_ARENA_ARRAY(ti_command_arena(graph), ti_piece, inner.count + blocked.count);
+        for (size_t i = 0; i < inner.count + blocked.count; i++) {
+            const ti_box *box = i < inner.count ? &inner.data[i] : &blocked.data[i - inner.count];
+            ti_command_fill_piece(task->shape, box, &cut[i], ti_command_arena(graph));
+        }
+        whole = cut;
+        *pieces = (uint32_t)(inner.count + blocked.count);
+    } else if (blocked.count) {
+        ti_vec_clear(&blocked);
+        ti_vec_push(&blocked, whole->chunk);
+    }
+    write_late(graph, task, &known->piece->chunk, &blocked);
+    ti_vec_fini(&inner);
+    ti_vec_fini(&blocked);
+    return whole;
+}
+
+/* ---- windows in stages: what needs no message is always apart, since others may wait for it */
+
+/* What a node computes ahead, if there is enough besides for that to gain anything. */
+static void find_ahead(const ti_stage *stage, const ti_split *split, const ti_box *chunk, const ti_box *early,
+                       ti_boxes *ahead)
+{
+    ti_box rest = *early;
+    for (int d = 0; d < 3; d++) {
+        rest.min[d] = chunk->min[d] > split->lo[d] ? TI_MAX(chunk->min[d] + stage->ahead.lo[d], early->min[d])
+                                                   : early->min[d];
+        rest.max[d] = chunk->max[d] < split->hi[d] ? TI_MIN(chunk->max[d] - stage->ahead.hi[d], early->max[d])
+                                                   : early->max[d];
+    }
+    if (!ti_box_is_empty(&rest) && 2 * ti_box_volume(&rest) >= ti_box_volume(early)) {
+        ti_vec_push(ahead, *early);
+        ti_boxes_subtract(ahead, &rest);
+    }
+}
+
+static void take_away(ti_boxes *from, const ti_boxes *what)
+{
+    for (size_t i = 0; i < what->count; i++) {
+        ti_boxes_subtract(from, &what->data[i]);
+    }
+}
+
+const ti_piece *ti_command_cut_stages(ti_command_graph *graph, const ti_task *task, const ti_command_shape *known,
+                                      uint32_t *pieces, uint32_t *ahead)
+{
+    const ti_stage *stage = &graph->pure.stage.data[graph->pure.staging - 1];
+    const ti_split *split = &known->split->split;
+    ti_box own = ti_split_chunk(split, known->split->own_first), early = ti_stage_early(stage, split, &own);
+    ti_boxes first = { 0 }, second = { 0 }, late = { 0 };
+    TI_ASSERT(known->split->own_count == 1);
+    ti_vec_push(&late, known->piece->chunk);
+    if (!ti_box_is_empty(&early)) {
+        find_ahead(stage, split, &own, &early, &first);
+        ti_vec_push(&second, early);
+        take_away(&second, &first);
+        ti_boxes_subtract(&late, &early);
+    }
+    *ahead = (uint32_t)first.count;
+    *pieces = (uint32_t)(first.count + second.count + late.count);
+    ti_piece *cut = TI_ARENA_ARRAY(ti_command_arena(graph), ti_piece, *pieces);
+    const ti_boxes *all[] = { &first, &second, &late };
+    for (size_t i = 0, n = 0; i < TI_COUNT(all); i++) {
+        for (size_t k = 0; k < all[i]->count; k++) {
+            ti_command_fill_piece(task->shape, &all[i]->data[k], &cut[n++], ti_command_arena(graph));
+        }
+    }
+    ti_vec_fini(&first);
+    ti_vec_fini(&second);
+    ti_vec_fini(&late);
+    return cut;
+}

@@ -1,0 +1,27 @@
+/* The command graph, late data: while a window of pure tasks is planned, what of the buffers of this node waits for
+ * messages: what arrives for a task of the window, and what items have written that read something late. */
+#include "plan/command/impl.h"
+
+void ti_command_note_late(ti_command_graph *graph, const ti_buffer_info *buffer, const ti_box *box, uint32_t count)
+{
+    for (uint32_t i = 0; graph->pure.cuts && i < count; i++) {
+        ti_vec_push(&graph->pure.late, ((struct ti_command_late){ buffer, box[i] }));
+    }
+}
+
+void ti_command_take_late(ti_command_graph *graph, const ti_buffer_info *buffer, const ti_boxes *without, ti_boxes *out)
+{
+    ti_command_pure *p = &graph->pure;
+    size_t kept = 0;
+    for (size_t i = 0; i < p->late.count; i++) {
+        if (p->late.data[i].buffer == buffer) {
+            ti_vec_push(out, p->late.data[i].box);
+        } else {
+            p->late.data[kept++] = p->late.data[i];
+        }
+    }
+    p->late.count = kept;
+    for (size_t i = 0; i < without->count; i++) {
+        ti_boxes_subtract(out, &without->data[i]);
+    }
+}

@@ -1,0 +1,255 @@
+/* The command graph, windows of pure tasks: fewer messages for some redundant work.
+ *
+ * Tasks that are marked pure are held until there are as many as the setting says (ti_system::latency_tasks), or
+ * something comes that cannot be in the window. Then it is known how far beyond its chunk each node has to execute each
+ * of them, so that later ones find on the node itself what they read of earlier ones (plan/tolerance/margins.h). The
+ * tasks are planned one after the other, like any others, but with larger chunks: they read more, and what they
+ * wrote beyond their chunks are copies that the versions know of. So the first task of the window brings what all of
+ * them need, in one message for each neighbour, and whatever is still missing later comes by itself. All of it depends
+ * on the sequence of tasks alone, so all nodes do the same.
+ *
+ * A window is extended as long as margins are no longer than chunks. It closes at fences and epochs, at tasks that are
+ * not pure, and before a task that does not fit, which begins the next one. Horizons are held with it, in their place,
+ * up to ti_system::latency_horizons of them: a program that may be ahead by as many waits for no window.
+ *
+ * Paper: Eijkhout: Task Graph Transformations for Latency Tolerance, 2022, section 2. Scheduler thread. */
+#include "plan/command/impl.h"
+
+#include "base/hash.h"
+
+#include <string.h>
+
+enum { MAX_STATES = 1024 };
+
+static void forget_states(ti_command_pure *p)
+{
+    for (size_t i = 0; i < p->state.count; i++) {
+        ti_free(p->state.data[i].margin, p->state.data[i].tasks * sizeof(ti_margin));
+    }
+    ti_vec_clear(&p->state);
+    ti_map_fini(&p->by_last);
+}
+
+static void drop_splits(ti_command_pure *p)
+{
+    for (size_t i = 0; i < p->split.count; i++) {
+        p->split.data[i]->interned.refs--;
+    }
+    ti_vec_clear(&p->split);
+}
+
+void ti_command_pure_fini(ti_command_pure *p)
+{
+    drop_splits(p);
+    forget_states(p);
+    ti_vec_fini(&p->held);
+    ti_vec_fini(&p->task);
+    ti_vec_fini(&p->split);
+    ti_vec_fini(&p->margin);
+    ti_vec_fini(&p->trial);
+    ti_vec_fini(&p->given);
+    ti_vec_fini(&p->late);
+    ti_vec_fini(&p->stage);
+    ti_command_bundles_fini(p);
+    ti_vec_fini(&p->state);
+}
+
+/* ---- what is known of windows */
+
+static uint64_t key_of(int before, uint64_t serial)
+{
+    return ti_hash_mix(serial, (uint64_t)before);
+}
+
+/* The state of the window and one more task, or NULL. */
+static const ti_pure_state *find_state(const ti_command_pure *p, const ti_shape *last)
+{
+    const uint64_t *at = p->at >= 0 && last->serial ? ti_map_find(&p->by_last, key_of(p->at, last->serial)) : NULL;
+    const ti_pure_state *s = at ? &p->state.data[*at - 1] : NULL;
+    return s && s->before == p->at && s->serial == last->serial ? s : NULL;
+}
+
+/* Note what has been found of the window, whose last task has just come. */
+static void keep_state(ti_command_pure *p, uint64_t serial, ti_window_verdict verdict)
+{
+    if (p->at < 0 || !serial || ti_map_find(&p->by_last, key_of(p->at, serial))) {
+        return;
+    }
+    if (p->state.count == MAX_STATES) {
+        forget_states(p);
+        p->at = -1;
+        return;
+    }
+    bool fits = verdict == TI_WINDOW_FITS;
+    ti_pure_state s = { .before = p->at, .serial = serial, .verdict = verdict, .tasks = fits ? p->task.count : 0 };
+    if (fits) {
+        s.margin = TI_NEW_ARRAY(ti_margin, s.tasks);
+        memcpy(s.margin, p->trial.data, s.tasks * sizeof(ti_margin));
+    }
+    ti_vec_push(&p->state, s);
+    *ti_map_at(&p->by_last, key_of(p->at, serial)) = p->state.count;
+}
+
+/* ---- the window */
+
+static void push(ti_command_graph *graph, const ti_task *task)
+{
+    ti_command_pure *p = &graph->pure;
+    ti_split_ref *split = ti_command_shape_of(graph, task)->split;
+    graph->single_task = 0; /* what is known of the task may not outlive the horizons that are planned before it */
+    split->interned.refs++;
+    ti_vec_push(&p->split, split);
+    ti_vec_push(&p->task, ((ti_windowed){ task->shape, &split->split }));
+    ti_vec_push(&p->held, task);
+}
+
+static void pop(ti_command_pure *p)
+{
+    p->split.data[--p->split.count]->interned.refs--;
+    p->task.count--;
+    p->held.count--;
+}
+
+/* Add the task to the window, if it fits; margins are known then. */
+static ti_window_verdict extend(ti_command_graph *graph, const ti_task *task)
+{
+    ti_command_pure *p = &graph->pure;
+    const ti_pure_state *known = find_state(p, task->shape);
+    ti_window_verdict verdict;
+    push(graph, task);
+    ti_vec_reserve(&p->trial, p->task.count);
+    p->trial.count = p->task.count;
+    if (known) {
+        verdict = known->verdict;
+        for (size_t i = 0; i < known->tasks; i++) {
+            p->trial.data[i] = known->margin[i];
+        }
+    } else {
+        verdict = ti_window_margins(p->task.data, p->task.count, p->trial.data);
+        keep_state(p, task->shape->serial, verdict);
+        known = find_state(p, task->shape);
+    }
+    if (verdict != TI_WINDOW_FITS) {
+        pop(p);
+        return verdict;
+    }
+    p->at = known ? (int)(known - p->state.data) + 1 : -1;
+    ti_margins kept = p->margin;
+    p->margin = p->trial;
+    p->trial = kept;
+    return verdict;
+}
+
+static void plan_held(ti_command_graph *graph)
+{
+    ti_command_pure *p = &graph->pure;
+    p->cuts = true;
+    for (size_t i = 0; i < p->held.count; i++) {
+        ti_command_window_add(graph, p->held.data[i]);
+    }
+    p->cuts = false;
+    ti_vec_clear(&p->late);
+}
+
+/* Horizons come after the tasks: whatever waits for a horizon waits for all messages of the window before it, and
+ * nothing that is sent may. */
+static void plan_stages(ti_command_graph *graph)
+{
+    ti_command_pure *p = &graph->pure;
+    ti_command_window_flush(graph);
+    for (size_t i = 0; i < p->held.count; i++) {
+        if (p->held.data[i]->kind == TI_TASK_EXECUTE) {
+            p->staging++;
+            ti_command_plan(graph, p->held.data[i]);
+        }
+    }
+    p->staging = 0;
+    ti_command_bundles_end(graph);
+    for (size_t i = 0; i < p->held.count; i++) {
+        if (p->held.data[i]->kind != TI_TASK_EXECUTE) {
+            ti_command_window_add(graph, p->held.data[i]);
+        }
+    }
+}
+
+/* Plan what is held: the task is the last one of the window, or the first that is not in it. */
+static void close_window(ti_command_graph *graph, ti_window_verdict verdict, const ti_task *closer)
+{
+    ti_command_pure *p = &graph->pure;
+    size_t k = 0, planned = graph->batch.count;
+    ti_explain_window window;
+    ti_stage_verdict stages = graph->system->latency_staged ? ti_command_find_stages(graph) : TI_STAGE_FITS;
+    if (graph->system->explain) {
+        window = ti_command_look_at_window(graph, verdict, closer, stages);
+    }
+    for (size_t i = 0; i < p->held.count; i++) {
+        if (p->held.data[i]->kind == TI_TASK_EXECUTE) {
+            ti_command_give_margin(graph, p->held.data[i], &p->margin.data[k++]);
+        }
+    }
+    TI_ASSERT(k == p->task.count);
+    if (graph->system->latency_staged && stages == TI_STAGE_FITS) {
+        plan_stages(graph);
+    } else {
+        plan_held(graph);
+    }
+    ti_command_drop_margins(graph);
+    if (graph->system->explain) {
+        ti_command_tell_window(graph, &window, planned);
+    }
+    ti_vec_clear(&p->held);
+    ti_vec_clear(&p->task);
+    drop_splits(p);
+    p->horizons = 0;
+    p->at = 0;
+}
+
+/* What the setting says, or the least that a task of the window does. */
+static size_t most_tasks(const ti_command_graph *graph)
+{
+    int most = graph->system->latency_tasks;
+    for (size_t i = 0; i < graph->pure.task.count; i++) {
+        int window = graph->pure.task.data[i].shape->window;
+        most = window ? TI_MIN(most, window) : most;
+    }
+    return (size_t)most;
+}
+
+static void add_pure(ti_command_graph *graph, const ti_task *task)
+{
+    ti_command_pure *p = &graph->pure;
+    if (task->shape->window && p->task.count >= (size_t)task->shape->window) {
+        close_window(graph, TI_WINDOW_FITS, task); /* it may not be the last of so many */
+    }
+    ti_window_verdict verdict = extend(graph, task);
+    if (verdict != TI_WINDOW_FITS) {
+        close_window(graph, verdict, task);
+        verdict = extend(graph, task); /* alone */
+        TI_ASSERT(verdict == TI_WINDOW_FITS);
+    }
+    if (p->task.count >= most_tasks(graph)) {
+        close_window(graph, verdict, task);
+    }
+}
+
+void ti_command_pure_add(ti_command_graph *graph, const ti_task *task)
+{
+    ti_command_pure *p = &graph->pure;
+    bool on = graph->system->latency_tasks > 1 && ti_command_is_distributed(graph);
+    ti_window_verdict verdict = on && task->kind == TI_TASK_EXECUTE ? ti_window_admits(task->shape)
+                                                                    : TI_WINDOW_NOT_PURE;
+    if (verdict == TI_WINDOW_FITS) {
+        add_pure(graph, task);
+        return;
+    }
+    if (p->task.count && task->kind == TI_TASK_HORIZON && p->horizons + 1 < graph->system->latency_horizons) {
+        p->horizons++;
+        ti_vec_push(&p->held, task);
+        return;
+    }
+    if (p->task.count) {
+        close_window(graph, verdict, task);
+    }
+    ti_command_window_add(graph, task);
+    ti_command_drop_margins(graph);
+}

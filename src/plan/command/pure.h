@@ -1,0 +1,105 @@
+/* Windows of pure tasks, and the margins that they give: the state of pure.c and wide.c. For impl.h only. */
+#ifndef TI_COMMAND_PURE_H
+#define TI_COMMAND_PURE_H
+
+#include "base/map.h"
+#include "ir/command.h"
+#include "plan/tolerance/stages.h"
+#include "plan/version/holder.h"
+#include "trace/explain_window.h"
+
+struct ti_command_graph;
+struct ti_command_shape;
+
+/* What has been found of the beginning of a window. */
+typedef struct ti_pure_state {
+    int before;      /* 1 + the state without the last task; 0: that was the first */
+    uint64_t serial; /* of the last task's shape */
+    ti_window_verdict verdict;
+    ti_margin *margin; /* of each of `tasks`; NULL unless they fit */
+    size_t tasks;
+} ti_pure_state;
+
+typedef TI_VEC(ti_margin) ti_margins;
+
+/* Pure tasks that are planned together: see pure.c. */
+typedef struct ti_command_pure {
+    TI_VEC(const ti_task *) held; /* pure ones, and horizons between them, in order */
+    TI_VEC(ti_windowed) task;     /* the pure ones */
+    TI_VEC(ti_split_ref *) split; /* of these; referenced */
+    ti_margins margin, trial;     /* of these, if the window closes now; scratch */
+    int horizons;                 /* held */
+    TI_VEC(ti_stage) stage;       /* of these, if the window is staged */
+    int staging;                  /* 1 + the task of a staged window that is being planned; 0: none is */
+    TI_VEC(struct ti_command_bundle {
+        int peer;
+        bool send;
+        uint64_t counter;
+        TI_VEC(ti_bundle_part) part;
+        TI_VEC(ti_command *) command;
+    })
+    bundle;         /* of the staged window; the first `bundles` */
+    size_t bundles; /* others keep their memory */
+    bool cuts;      /* a window is being planned, and its chunks are cut: see cut.c */
+    TI_VEC(struct ti_command_late {
+        const ti_buffer_info *buffer;
+        ti_box box;
+    })
+    late;
+    TI_VEC(struct ti_command_margin {
+        const ti_task *task;
+        ti_margin margin;
+    })
+    given;                                  /* to tasks that have left the window, and are not planned yet */
+    TI_VEC(struct ti_command_shape *) wide; /* what is known of shapes with margins */
+    uint64_t serials;                       /* that these have got */
+    TI_VEC(struct ti_pure_state) state;     /* windows that there have been, and their beginnings */
+    ti_map by_last;                         /* from the beginning and the last task: 1 + state */
+    int at;                                 /* 1 + state of the window; 0: it is empty; -1: not known */
+} ti_command_pure;
+
+/* wide.c: tasks whose chunks have margins. */
+/* The margin that the task has got from its window, or NULL. */
+const ti_margin *ti_command_margin_of(const struct ti_command_graph *graph, const ti_task *task);
+/* Where what follows from a shape with a margin is kept: known already if its serial is not 0. NULL: nowhere. */
+struct ti_command_shape *ti_command_wide_of(struct ti_command_graph *graph, const ti_task *task,
+                                            const ti_margin *margin);
+void ti_command_give_margin(struct ti_command_graph *graph, const ti_task *task, const ti_margin *margin);
+/* Tasks that have been planned need theirs no more. */
+void ti_command_drop_margins(struct ti_command_graph *graph);
+
+/* late.c: these boxes are late from now on. */
+void ti_command_note_late(struct ti_command_graph *graph, const ti_buffer_info *buffer, const ti_box *box,
+                          uint32_t count);
+/* What is late of a buffer goes out of the list; append it to `out`, which then loses what `without` covers. */
+void ti_command_take_late(struct ti_command_graph *graph, const ti_buffer_info *buffer, const ti_boxes *without,
+                          ti_boxes *out);
+
+/* cut.c: the pieces of the task, which comes next; in a staged window, of which the first `ahead` come first. */
+const ti_piece *ti_command_cut(struct ti_command_graph *graph, const ti_task *task,
+                               const struct ti_command_shape *known, uint32_t *pieces);
+const ti_piece *ti_command_cut_stages(struct ti_command_graph *graph, const ti_task *task,
+                                      const struct ti_command_shape *known, uint32_t *pieces, uint32_t *ahead);
+
+/* stage.c: windows in stages. */
+/* Find the stages of the window at hand, if it has such; then margins are theirs. */
+ti_stage_verdict ti_command_find_stages(struct ti_command_graph *graph);
+/* bundle.c: what staged windows send. */
+/* The transfer is a part of a bundle: gives it its number. */
+void ti_command_bundle_add(struct ti_command_graph *graph, ti_command *transfer);
+/* The window has been planned. */
+void ti_command_bundles_end(struct ti_command_graph *graph);
+void ti_command_bundles_fini(ti_command_pure *pure);
+
+/* tell.c: only if somebody wants to know. What there is to say of the window at hand, which closes because of what the
+ * task is or does; `verdict`: on a task of the program. Then, when it has been planned, with how many commands had been
+ * planned before. */
+ti_explain_window ti_command_look_at_window(struct ti_command_graph *graph, ti_window_verdict verdict,
+                                            const ti_task *closer, ti_stage_verdict stages);
+void ti_command_tell_window(struct ti_command_graph *graph, const ti_explain_window *looked, size_t before);
+
+/* pure.c: where tasks come in. */
+void ti_command_pure_add(struct ti_command_graph *graph, const ti_task *task);
+void ti_command_pure_fini(ti_command_pure *pure);
+
+#endif

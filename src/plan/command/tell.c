@@ -1,0 +1,201 @@
+/* The command graph, what the report says of windows of pure tasks: only if somebody wants to know. */
+#include "plan/command/impl.h"
+
+/* ---- what closed it */
+
+static const char *const reasons[TI_WINDOW_VERDICTS] = {
+    [TI_WINDOW_FITS] = "it has as many tasks as TACIT_LATENCY says",
+    [TI_WINDOW_NOT_PURE] = "has no hint pure",
+    [TI_WINDOW_NOT_SPLIT] = "is not split into one chunk for each node",
+    [TI_WINDOW_REDUCES] = "reduces",
+    [TI_WINDOW_NO_INVERSE] = "writes by a mapper that has no inverse",
+    [TI_WINDOW_SPLITS] = "and a task before it have different chunks",
+    [TI_WINDOW_READS_ALL] = "reads all along a dimension that the window writes in parts",
+    [TI_WINDOW_GOES_AROUND] = "would make a task read around the end of a dimension of more than chunks",
+    [TI_WINDOW_CUSTOM] = "would make a custom mapper see more than chunks",
+    [TI_WINDOW_TOO_WIDE] = "would need margins that are longer than chunks",
+};
+
+/* Why strategy `staged` plans a window like `halo`. */
+static const char *const stage_reasons[TI_STAGE_VERDICTS] = {
+    [TI_STAGE_FITS] = NULL,
+    [TI_STAGE_SPLITS] = "tasks have different chunks, or one reads what is not around an element for each item",
+    [TI_STAGE_WHOLE] = "a task's chunks may not be cut",
+    [TI_STAGE_DIMENSIONS] = "chunks border others along several dimensions",
+    [TI_STAGE_SHORT] = "chunks are too short",
+    [TI_STAGE_BEFORE] = "what a task reads lies elsewhere than its chunks",
+    [TI_STAGE_FORWARDS] = "a broadcast of what placed tasks have written may be under way",
+};
+
+/* Of what is no task of the program, or does not end windows by itself. */
+static const char *other_reason(const ti_task *closer)
+{
+    switch (closer->kind) {
+    case TI_TASK_FENCE:
+        return "at a fence";
+    case TI_TASK_EPOCH:
+        return "the program waits";
+    case TI_TASK_HORIZON:
+        return "it has as many horizons as it may have";
+    case TI_TASK_CREATE:
+        return "a buffer is created";
+    case TI_TASK_DESTROY:
+        return "a buffer is destroyed";
+    case TI_TASK_EXECUTE:
+        break;
+    }
+    return NULL;
+}
+
+/* ---- what it saved */
+
+/* The nodes that own what `box` of a buffer was written by: into `peers`. */
+static void add_owners(ti_command_graph *graph, const ti_windowed *writer, ti_split_ref *split, const ti_access *access,
+                       const ti_box *box, ti_chunk_list *peers)
+{
+    ti_command_buffer *state = ti_command_buffer_of(graph, access->buffer);
+    ti_chunk_list chunks = { 0 };
+    for (uint32_t i = 0; i < writer->shape->accesses; i++) {
+        const ti_access *a = &writer->shape->access[i];
+        for (uint32_t m = 0; a->buffer == access->buffer && ti_access_writes(a) && m < a->mappers; m++) {
+            ti_holder_candidates(ti_holder_get(&state->versions.holders, a, m, split), box, &chunks);
+            for (size_t k = 0; k < chunks.count; k++) {
+                int64_t node = ti_split_node(writer->split, chunks.data[k]);
+                if (node != graph->system->node) {
+                    ti_vec_push(peers, node);
+                }
+            }
+        }
+    }
+    ti_vec_fini(&chunks);
+}
+
+static bool writes(const ti_shape *shape, const ti_buffer_info *buffer)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        any |= shape->access[i].buffer == buffer && ti_access_writes(&shape->access[i]);
+    }
+    return any;
+}
+
+/* The task of the window before task `r` that writes the buffer: 1 + its number, or 0. */
+static size_t writer_of(const ti_command_pure *p, size_t r, const ti_buffer_info *buffer)
+{
+    while (r > 0 && !writes(p->task.data[r - 1].shape, buffer)) {
+        r--;
+    }
+    return r;
+}
+
+/* Messages that task `r` of the window would receive, planned by itself, of what another one writes. */
+static uint64_t count_inside(ti_command_graph *graph, size_t r, size_t w, const ti_access *a)
+{
+    const ti_command_pure *p = &graph->pure;
+    const ti_split_ref *split = p->split.data[r];
+    ti_boxes image = { 0 };
+    ti_chunk_list peers = { 0 }, other = { 0 };
+    for (int64_t c = split->own_first; c < split->own_first + split->own_count; c++) {
+        ti_box chunk = ti_split_chunk(&split->split, c);
+        ti_access_image(a, &chunk, &image);
+    }
+    for (size_t i = 0; i < image.count; i++) {
+        add_owners(graph, &p->task.data[w], p->split.data[w], a, &image.data[i], &peers);
+    }
+    ti_chunks_settle(&peers, &other);
+    uint64_t count = peers.count;
+    ti_vec_fini(&image);
+    ti_vec_fini(&peers);
+    ti_vec_fini(&other);
+    return count;
+}
+
+/* The same of what is there before the window. */
+static uint64_t count_before(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer)
+{
+    const ti_command_use *use = ti_command_use_of(graph, task, buffer);
+    const ti_messages *in = &graph->transfer.incoming;
+    uint64_t count = 0;
+    ti_replay_settle(&use->state->replay, &use->state->versions);
+    ti_vec_clear(&graph->transfer.covered);
+    ti_transfer_plan(&graph->transfer, &use->state->versions, use->reads);
+    for (size_t i = 0; i < in->count; i++) {
+        count += i == 0 || in->data[i].peer != in->data[i - 1].peer;
+    }
+    return count;
+}
+
+static bool reads_before(const ti_command_pure *p, size_t r, const ti_buffer_info *buffer)
+{
+    bool any = false;
+    for (size_t t = 0; t < r; t++) {
+        for (uint32_t i = 0; i < p->task.data[t].shape->accesses; i++) {
+            const ti_access *a = &p->task.data[t].shape->access[i];
+            any |= a->buffer == buffer && ti_access_reads(a);
+        }
+    }
+    return any;
+}
+
+/* All messages that task `r` of the window would receive. */
+static uint64_t count_messages(ti_command_graph *graph, const ti_task *task, size_t r)
+{
+    const ti_command_pure *p = &graph->pure;
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < task->shape->accesses; i++) {
+        const ti_access *a = &task->shape->access[i];
+        size_t w = writer_of(p, r, a->buffer);
+        if (!ti_access_reads(a) || !ti_shape_is_first_read(task->shape, i)) {
+            continue;
+        }
+        if (w > 0) {
+            count += count_inside(graph, r, w - 1, a);
+        } else if (!reads_before(p, r, a->buffer)) {
+            count += count_before(graph, task, a->buffer);
+        }
+    }
+    return count;
+}
+
+static void count_items(const ti_command_pure *p, size_t t, ti_explain_window *out)
+{
+    const ti_split_ref *split = p->split.data[t];
+    for (int64_t c = split->own_first; c < split->own_first + split->own_count; c++) {
+        ti_box chunk = ti_split_chunk(&split->split, c);
+        ti_box wide = ti_margin_enlarge(&p->margin.data[t], &chunk, &p->task.data[t].shape->range);
+        out->items += (uint64_t)ti_box_volume(&chunk);
+        out->redundant += (uint64_t)(ti_box_volume(&wide) - ti_box_volume(&chunk));
+    }
+}
+
+ti_explain_window ti_command_look_at_window(ti_command_graph *graph, ti_window_verdict verdict, const ti_task *closer,
+                                            ti_stage_verdict stages)
+{
+    const ti_command_pure *p = &graph->pure;
+    const char *other = other_reason(closer);
+    size_t t = 0;
+    ti_explain_window window = { .first = p->task.data[0].shape->name,
+                                 .last = p->task.data[p->task.count - 1].shape->name,
+                                 .tasks = (int)p->task.count,
+                                 .why = other ? other : reasons[verdict],
+                                 .stages = graph->system->latency_staged ? stage_reasons[stages] : NULL,
+                                 .closer = other || verdict == TI_WINDOW_FITS ? NULL : closer->shape->name };
+    for (size_t i = 0; i < p->held.count; i++) {
+        if (p->held.data[i]->kind == TI_TASK_EXECUTE) {
+            count_items(p, t, &window);
+            window.saved += (int64_t)count_messages(graph, p->held.data[i], t++);
+        }
+    }
+    graph->single_task = 0;
+    return window;
+}
+
+void ti_command_tell_window(ti_command_graph *graph, const ti_explain_window *looked, size_t before)
+{
+    ti_explain_window window = *looked;
+    for (size_t i = before; i < graph->batch.count; i++) {
+        const ti_command *c = graph->batch.data[i];
+        window.saved -= c->kind == TI_COMMAND_RECEIVE && c->as.transfer.part == 0;
+    }
+    ti_explain_note_window(graph->system->explain, &window);
+}

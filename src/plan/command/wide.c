@@ -1,0 +1,57 @@
+/* The command graph, margins of tasks: those that have left their window, until they are planned, and where what is
+ * known of shapes with margins is kept (shape.c).
+ *
+ * A loop of windows has one entry for every shape and level. An entry's pieces are in commands, so its place is free
+ * when its latest task has been executed. */
+#include "plan/command/impl.h"
+
+enum { MAX_WIDE = 256 };
+
+const ti_margin *ti_command_margin_of(const ti_command_graph *graph, const ti_task *task)
+{
+    for (size_t i = 0; i < graph->pure.given.count; i++) {
+        if (graph->pure.given.data[i].task == task) {
+            return &graph->pure.given.data[i].margin;
+        }
+    }
+    return NULL;
+}
+
+void ti_command_give_margin(ti_command_graph *graph, const ti_task *task, const ti_margin *margin)
+{
+    if (!ti_margin_is_none(margin)) {
+        ti_vec_push(&graph->pure.given, ((struct ti_command_margin){ task, *margin }));
+        graph->single_task = 0; /* it knows the task without */
+    }
+}
+
+void ti_command_drop_margins(ti_command_graph *graph)
+{
+    if (graph->window.held.count == 0) {
+        ti_vec_clear(&graph->pure.given);
+    }
+}
+
+ti_command_shape *ti_command_wide_of(ti_command_graph *graph, const ti_task *task, const ti_margin *margin)
+{
+    ti_command_pure *pure = &graph->pure;
+    ti_command_shape *place = NULL;
+    if (!task->shape->serial) {
+        return NULL;
+    }
+    for (size_t i = 0; i < pure->wide.count; i++) {
+        ti_command_shape *known = pure->wide.data[i];
+        if (known->serial && known->of == task->shape->serial && ti_margin_equal(&known->margin, margin)) {
+            return known;
+        }
+        place = known->last <= graph->executed && (!place || known->last < place->last) ? known : place;
+    }
+    if (pure->wide.count < MAX_WIDE) {
+        ti_vec_push(&pure->wide, TI_NEW(ti_command_shape));
+        return pure->wide.data[pure->wide.count - 1];
+    }
+    if (place) {
+        place->serial = 0;
+    }
+    return place;
+}
