@@ -1,17 +1,21 @@
-/* How many cores this process may use: see ti_host_cores in host.h.
+/* Which cores this process may use, in the order of the machine: see host.h.
  *
- * hwloc says which processing units are allowed (cgroups) and to which the process is bound (taskset, a launcher's
- * binding). Any thread, at tacit_init. */
+ * The system says which (cgroups, taskset, a launcher's binding); hwloc says which of them lie near each other, so that
+ * neighbours in the list share caches and memory. Any thread, at tacit_init. */
 #include "device/host.h"
 
 #include <hwloc.h>
-#include <sched.h>
 
-/* Without a topology: what the kernel says. */
-static int in_affinity_mask(void)
+/* As the system numbers them. */
+static int in_order_of_numbers(const ti_cores *cores, int *list)
 {
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof(set), &set) == 0 ? TI_MAX(CPU_COUNT(&set), 1) : 1;
+    int count = 0;
+    for (int core = 0; core < TI_MAX_CORES; core++) {
+        if (ti_cores_has(cores, core)) {
+            list[count++] = core;
+        }
+    }
+    return count;
 }
 
 static bool load(hwloc_topology_t *topology)
@@ -27,21 +31,25 @@ static bool load(hwloc_topology_t *topology)
     return true;
 }
 
-int ti_host_cores(void)
+int ti_host_order(const ti_cores *cores, int list[TI_MAX_CORES])
 {
     hwloc_topology_t topology;
-    if (!load(&topology)) {
-        return in_affinity_mask();
+    int count = 0, all = ti_cores_count(cores);
+    if (load(&topology)) {
+        hwloc_obj_t unit = NULL;
+        while (count < all && (unit = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, unit))) {
+            if (ti_cores_has(cores, (int)unit->os_index)) {
+                list[count++] = (int)unit->os_index;
+            }
+        }
+        hwloc_topology_destroy(topology);
     }
-    int total = 0;
-    hwloc_cpuset_t set = hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(topology));
-    hwloc_cpuset_t bound = hwloc_bitmap_alloc();
-    if (set && bound && hwloc_get_cpubind(topology, bound, HWLOC_CPUBIND_PROCESS) == 0) {
-        hwloc_bitmap_and(set, set, bound);
-        total = hwloc_bitmap_weight(set);
-    }
-    hwloc_bitmap_free(bound);
-    hwloc_bitmap_free(set);
-    hwloc_topology_destroy(topology);
-    return total > 0 ? total : in_affinity_mask();
+    return count == all ? count : in_order_of_numbers(cores, list);
+}
+
+int ti_host_cores(void)
+{
+    ti_cores cores;
+    ti_cores_of_process(&cores);
+    return TI_MAX(ti_cores_count(&cores), 1);
 }

@@ -1,9 +1,12 @@
-/* A device: what can hold memory and run kernels. One table of operations; host, OpenCL and CUDA implement it.
+/* A device: what can hold memory and run kernels. One table of operations; host and OpenCL devices implement it.
  *
  * Operations are asynchronous: start them, then poll for tokens of the completed ones. A lane is an in-order queue of a
  * device; the host device runs independent operations of a lane in any order that its workers find, since the executor
  * starts only what is ready. start/poll are called by one thread at a time (the executor role). Out of memory is a
- * status, not a failure. */
+ * status, not a failure.
+ *
+ * An accelerator chooses the queue of an operation itself. What it allocates is not the host's to touch: addresses
+ * there are names, which only devices of its kind understand. */
 #ifndef TI_DEVICE_H
 #define TI_DEVICE_H
 
@@ -14,11 +17,12 @@ typedef struct ti_device ti_device;
 
 /* A kernel on one box of items; views and arguments stay valid until completion. */
 typedef struct ti_device_kernel {
-    const tacit_kernel *kernel;
-    tacit_launch launch; /* chunk = the whole box; worker is filled in by the device */
-    int dims;            /* of the iteration space */
-    bool whole;          /* one call for the whole chunk */
-    int64_t granule;     /* cuts along dimension 0 lie on multiples of it from the chunk's begin; see ti_split_share */
+    tacit_host_kernel *host;    /* for workers, or NULL */
+    const tacit_kernel *kernel; /* all kernels, if there are others, or NULL */
+    tacit_launch launch;        /* chunk = the whole box; worker is filled in by the device */
+    int dims;                   /* of the iteration space */
+    bool whole;                 /* one call for the whole chunk */
+    int64_t granule; /* cuts along dimension 0 lie on multiples of it from the chunk's begin; see ti_split_share */
     uint64_t token;
     /* Reductions: calls the kernel for a part, whose chunk is in `launch`; NULL: called once, with `launch`. */
     void (*run)(struct ti_device_kernel *job, int part, int parts, tacit_launch *launch);
@@ -31,6 +35,9 @@ typedef struct ti_device_kernel {
 typedef struct ti_device_ops {
     const char *name;
     void (*destroy)(ti_device *device);
+    /* Ends what has been started: nothing runs any more, and nothing touches memory. What is queued may be dropped.
+     * Before the structures go away that kernels and completions use; more than once does no harm. */
+    void (*stop)(ti_device *device);
     tacit_status (*alloc)(ti_device *device, size_t bytes, void **out); /* not touched; 64-byte aligned */
     void (*free)(ti_device *device, void *ptr, size_t bytes);
     /* More bytes with the same contents at the begin; the old address means nothing then. If there is no memory, all
@@ -45,6 +52,17 @@ typedef struct ti_device_ops {
 struct ti_device {
     const ti_device_ops *ops;
     int workers; /* how many parts of a kernel can run at once */
+    int silent;  /* operations under way of whose end nobody hears but by `poll`; executor role */
 };
+
+/* Operations of the devices [from, to) that somebody must poll for, as for messages. */
+static inline size_t ti_devices_silent(ti_device *const *device, int from, int to)
+{
+    size_t count = 0;
+    for (int d = from; d < to; d++) {
+        count += (size_t)device[d]->silent;
+    }
+    return count;
+}
 
 #endif

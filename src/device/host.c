@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "device/bounds/check.h"
+#include "device/length.h"
 #include "grid/split.h"
 
 #include <limits.h>
@@ -39,6 +40,8 @@ typedef struct job {
     int parts;
     _Atomic int left;
     atomic_bool stealable; /* all parts are queued */
+    ti_length_name length; /* if that is measured: */
+    _Atomic uint64_t ns;   /* that its parts have taken */
 } job;
 
 typedef struct entry {
@@ -70,6 +73,8 @@ typedef struct host {
         pthread_t id;
         struct host *host;
         int worker;
+        bool is_bound;
+        ti_cores cores; /* where, if so */
     } * threads;
     int running; /* threads started and not joined */
     atomic_bool stop;
@@ -80,6 +85,7 @@ typedef struct host {
     job *taken;
     job *pool;
     int next_worker; /* for jobs of one part that no worker started */
+    ti_lengths lengths;
 } host;
 
 /* Which worker of which device this thread is, or was last: only a hint for where to queue. */
@@ -175,13 +181,28 @@ static int64_t granules_along(const ti_device_kernel *k, int d, int64_t *granule
     return ti_ceil_div(extent, *granule);
 }
 
-static int kernel_parts(const ti_device_kernel *k, int workers)
+static uint64_t items_in(const ti_device_kernel *k, const tacit_box *chunk)
+{
+    uint64_t items = 1;
+    for (int d = 0; d < k->dims; d++) {
+        items *= (uint64_t)(chunk->max[d] - chunk->min[d]);
+    }
+    return items;
+}
+
+/* The bits of a reduction depend on its parts: these are always as many as there can be. */
+static int kernel_parts(host *h, const ti_device_kernel *k, ti_length_name *length)
 {
     int64_t granule;
+    int workers = h->base.workers;
+    *length = (ti_length_name){ .is_measured = false };
     if (k->whole || workers == 1 || k->dims == 0) {
         return 1;
     }
-    return (int)TI_MAX(1, TI_MIN((int64_t)workers, granules_along(k, cut_dim(k), &granule)));
+    int most = (int)TI_MAX(1, TI_MIN((int64_t)workers, granules_along(k, cut_dim(k), &granule)));
+    return most == 1 || k->run || k->bounds
+               ? most
+               : ti_lengths_parts(&h->lengths, (uintptr_t)k->host, items_in(k, &k->launch.chunk), most, length);
 }
 
 static void cut(const ti_device_kernel *k, int parts, int part, tacit_box *chunk)
@@ -251,6 +272,8 @@ static job *job_create(host *h, uint64_t token, int parts)
     }
     j->token = token;
     j->parts = parts;
+    j->length.is_measured = false;
+    atomic_store_explicit(&j->ns, 0, memory_order_relaxed);
     atomic_store_explicit(&j->left, parts, memory_order_relaxed);
     atomic_store_explicit(&j->stealable, parts == 1, memory_order_relaxed);
     return j;
@@ -302,7 +325,6 @@ static int host_poll(ti_device *device, uint64_t *tokens, int max)
 
 static uint64_t items_of(const entry *e)
 {
-    uint64_t items = 1;
     if (!e->job->kernel) {
         return 0;
     }
@@ -310,10 +332,7 @@ static uint64_t items_of(const entry *e)
     if (e->job->parts > 1) {
         cut(e->job->kernel, e->job->parts, e->part, &chunk);
     }
-    for (int d = 0; d < e->job->kernel->dims; d++) {
-        items *= (uint64_t)(chunk.max[d] - chunk.min[d]);
-    }
-    return items;
+    return items_in(e->job->kernel, &chunk);
 }
 
 /* Runs one part; `completed` says whether it was the last one of its job. */
@@ -324,7 +343,8 @@ static bool run_one(host *h, int worker, bool *completed)
     if (!find_entry(h, worker, &e)) {
         return false;
     }
-    uint64_t start = TI_UNLIKELY(h->desc.ran != NULL) ? ti_clock_ns() : 0;
+    bool is_measured = e.job->length.is_measured;
+    uint64_t start = TI_UNLIKELY(h->desc.ran != NULL || is_measured) ? ti_clock_ns() : 0;
     if (e.job->kernel) {
         run_kernel(h, e.job, e.part, worker);
     } else {
@@ -337,7 +357,13 @@ static bool run_one(host *h, int worker, bool *completed)
                                                        .items = items_of(&e),
                                                        .start = start });
     }
+    if (TI_UNLIKELY(is_measured)) {
+        atomic_fetch_add_explicit(&e.job->ns, ti_clock_ns() - start, memory_order_relaxed);
+    }
     if (atomic_fetch_sub_explicit(&e.job->left, 1, memory_order_acq_rel) == 1) {
+        if (TI_UNLIKELY(is_measured)) {
+            ti_lengths_note(&h->lengths, &e.job->length, atomic_load_explicit(&e.job->ns, memory_order_relaxed));
+        }
         complete(h, e.job);
         *completed = true;
     }
@@ -386,6 +412,9 @@ static void *worker_main(void *arg)
     const struct worker_thread *self = arg;
     host *h = self->host;
     uint32_t round = 0;
+    if (self->is_bound) {
+        ti_cores_bind(0, &self->cores);
+    }
     me.host = h;
     me.worker = self->worker;
     for (;;) {
@@ -401,6 +430,16 @@ static void *worker_main(void *arg)
     }
 }
 
+static void choose_cores(const ti_host_desc *desc, struct worker_thread *t)
+{
+    t->is_bound = desc->cpus || desc->cores;
+    if (desc->cpus) {
+        ti_cores_add(&t->cores, desc->cpus[t->worker]);
+    } else if (desc->cores) {
+        t->cores = *desc->cores;
+    }
+}
+
 /* Signals are for the threads of the program. */
 static bool start_threads(host *h)
 {
@@ -411,6 +450,7 @@ static bool start_threads(host *h)
         struct worker_thread *t = &h->threads[i];
         char name[16];
         *t = (struct worker_thread){ .host = h, .worker = i };
+        choose_cores(&h->desc, t);
         if (pthread_create(&t->id, NULL, worker_main, t) != 0) {
             break;
         }
@@ -534,9 +574,11 @@ static void host_launch(ti_device *device, int lane, ti_device_kernel *kernel)
 {
     host *h = (host *)device;
     (void)lane;
-    TI_ASSERT(kernel->run || kernel->kernel->host);
-    job *j = job_create(h, kernel->token, kernel_parts(kernel, device->workers));
+    TI_ASSERT(kernel->run || kernel->host);
+    ti_length_name length;
+    job *j = job_create(h, kernel->token, kernel_parts(h, kernel, &length));
     j->kernel = kernel;
+    j->length = length;
     atomic_fetch_add_explicit(&h->queued_kernels, 1, memory_order_relaxed);
     enqueue(h, j);
 }
@@ -608,6 +650,7 @@ static void host_destroy(ti_device *device)
 static const ti_device_ops host_ops = {
     .name = "host",
     .destroy = host_destroy,
+    .stop = ti_device_host_stop,
     .alloc = host_alloc,
     .free = host_free,
     .grow = host_grow,
@@ -636,7 +679,10 @@ ti_device *ti_device_host_create(const ti_host_desc *desc)
     h->desc = *desc;
     init_queues(h, desc->workers);
     h->threads = ti_alloc_zero((size_t)desc->threads * sizeof(*h->threads));
-    if (!start_threads(h)) {
+    bool started = start_threads(h);
+    h->desc.cpus = NULL; /* the caller's */
+    h->desc.cores = NULL;
+    if (!started) {
         host_destroy(&h->base);
         return NULL;
     }

@@ -1,4 +1,5 @@
-/* The host device: worker threads that run kernels and copies, cut into parts.
+/* The host device: worker threads that run kernels and copies, cut into parts: one for each worker, or fewer if a
+ * kernel was short the last times (length.h).
  *
  * Part i of p goes to the queue of worker i * workers / p, always the same one for the same shape, so that memory is
  * used by the worker that touched it first; a worker takes from its own queue first, and steals when that is empty. A
@@ -11,6 +12,7 @@
 #ifndef TI_DEVICE_HOST_H
 #define TI_DEVICE_HOST_H
 
+#include "base/cores.h"
 #include "base/park.h"
 #include "device/device.h"
 
@@ -34,6 +36,10 @@ typedef struct ti_host_desc {
     ti_lot *lot;      /* where workers sleep; woken by launch and by the runtime */
     ti_lot *told;     /* woken when a thread has completed a job; NULL: nobody, `idle` sees to it */
     const char *name; /* of the threads; NULL: tacit-NUMBER */
+    /* What threads are bound to: worker i to the core cpus[i], or without a list all of them to `cores`; both NULL: as
+     * the thread that creates them. Read before ti_device_host_create returns. */
+    const int *cpus;
+    const ti_cores *cores;
 } ti_host_desc;
 
 /* NULL if the system does not grant the threads. Threads may call `idle` and `polling` before it returns. */
@@ -52,7 +58,9 @@ void ti_device_host_stop(ti_device *device);
  * seen, and for how many; again when it has been as long once more. NULL: there is none (any more). Executor role. */
 const char *ti_device_host_long_kernel(ti_device *device, uint64_t now, uint64_t limit, uint64_t *ns);
 
-/* How many cores this process may use, from hwloc (or the affinity mask). */
+/* How many cores this process may use. */
 int ti_host_cores(void);
+/* These cores so that those that share caches and memory are neighbours. Returns their number. */
+int ti_host_order(const ti_cores *cores, int list[TI_MAX_CORES]);
 
 #endif

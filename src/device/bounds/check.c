@@ -486,7 +486,7 @@ void ti_bounds_run(const ti_device_kernel *job, const tacit_launch *launch)
 {
     trial *t = TI_NEW(trial);
     t->bounds = job->bounds;
-    t->kernel = job->kernel->host;
+    t->kernel = job->host;
     t->once = job->task->shape->on_host;
     t->seed = job->task->id;
     t->launch = *launch;

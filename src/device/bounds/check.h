@@ -32,7 +32,7 @@ static inline void ti_kernel_call(const ti_device_kernel *job, const tacit_launc
     if (TI_UNLIKELY(job->bounds)) {
         ti_bounds_run(job, launch);
     } else {
-        job->kernel->host(launch);
+        job->host(launch);
     }
     ti_failure_kernel = outer;
 }

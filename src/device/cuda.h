@@ -1,0 +1,27 @@
+/* CUDA devices: everything that the rest of tacit knows of them.
+ *
+ * libcuda.so.1, the driver, is loaded when the first device is asked for, and NVRTC, its compiler, when the first
+ * kernel comes as text: one binary runs with and without them. No header of CUDA is needed to build this. */
+#ifndef TI_CUDA_H
+#define TI_CUDA_H
+
+#include "base/failure.h"
+#include "base/strbuf.h"
+#include "device/device.h"
+
+/* What `tacit info` tells of a device. */
+typedef struct ti_cuda_fact {
+    char name[128];
+    uint64_t memory;  /* bytes */
+    int units;        /* multiprocessors */
+    int major, minor; /* compute capability */
+} ti_cuda_fact;
+
+/* `count` devices into `out`, all or none, by their indices in the order that the driver gives. One that is named twice
+ * is two, with streams and memory each. False and a sentence in `why` if they are not to be had. What fails later goes
+ * to `failure`. */
+bool ti_cuda_create(const int *index, int count, ti_failure *failure, ti_device **out, ti_strbuf *why);
+/* Device `index`; false if there is none. */
+bool ti_cuda_fact_of(int index, ti_cuda_fact *out);
+
+#endif

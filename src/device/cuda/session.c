@@ -1,0 +1,177 @@
+/* What the CUDA devices of a node have in common: see session.h. */
+#include "device/cuda/session.h"
+
+#include "base/check.h"
+
+#include <string.h>
+
+/* ---- devices */
+
+bool ti_cuda_fact_of(int index, ti_cuda_fact *out)
+{
+    ti_cuda_api cu;
+    ti_strbuf why = { 0 };
+    int count = 0;
+    ti_cu_device device;
+    bool there = ti_cuda_load(&cu, &why) && cu.count(&count) == TI_CU_SUCCESS && index < count &&
+                 cu.get(&device, index) == TI_CU_SUCCESS;
+    *out = (ti_cuda_fact){ .memory = 0 };
+    if (there) {
+        size_t memory = 0;
+        cu.name(out->name, sizeof(out->name) - 1, device);
+        cu.total(&memory, device);
+        cu.attribute(&out->units, TI_CU_MULTIPROCESSOR_COUNT, device);
+        cu.attribute(&out->major, TI_CU_CAPABILITY_MAJOR, device);
+        cu.attribute(&out->minor, TI_CU_CAPABILITY_MINOR, device);
+        out->memory = memory;
+    }
+    ti_strbuf_fini(&why);
+    return there;
+}
+
+static ti_cu_result describe(const ti_cuda_api *cu, ti_cuda_context *c)
+{
+    int pitch = 0;
+    ti_cu_result code = cu->get(&c->device, c->index);
+    code = code ? code : cu->attribute(&c->major, TI_CU_CAPABILITY_MAJOR, c->device);
+    code = code ? code : cu->attribute(&c->minor, TI_CU_CAPABILITY_MINOR, c->device);
+    code = code ? code : cu->attribute(&pitch, TI_CU_MAX_PITCH, c->device);
+    c->pitch = (size_t)pitch;
+    return code ? code : cu->retain(&c->handle, c->device);
+}
+
+const ti_cuda_context *ti_cuda_context_of(const ti_cuda_session *session, int index)
+{
+    for (int i = 0; i < session->contexts; i++) {
+        if (session->context[i].index == index) {
+            return &session->context[i];
+        }
+    }
+    return NULL;
+}
+
+static bool find_all(ti_cuda_session *s, const int *index, int count, ti_strbuf *why)
+{
+    int there = 0;
+    ti_cu_result code = s->cu.count(&there);
+    for (int i = 0; i < count && code == TI_CU_SUCCESS; i++) {
+        if (index[i] >= there) {
+            ti_strbuf_add(why,
+                          "TACIT_DEVICES names cuda:%d, but there are %d CUDA devices here, counted from 0; `tacit "
+                          "info` lists them",
+                          index[i], there);
+            return false;
+        }
+        if (!ti_cuda_context_of(s, index[i])) {
+            ti_cuda_context *c = &s->context[s->contexts];
+            *c = (ti_cuda_context){ .index = index[i] };
+            code = describe(&s->cu, c);
+            s->contexts += code == TI_CU_SUCCESS;
+        }
+    }
+    if (code != TI_CU_SUCCESS) {
+        ti_strbuf_add(why, "the CUDA devices of TACIT_DEVICES cannot be used (%s)", ti_cuda_error_name(&s->cu, code));
+    }
+    return code == TI_CU_SUCCESS;
+}
+
+/* Where a GPU can reach the memory of another, copies between them need no detour. They work without, too. */
+static void connect(ti_cuda_session *s)
+{
+    for (int i = 0; i < s->contexts; i++) {
+        for (int k = 0; k < s->contexts; k++) {
+            int can = 0;
+            if (i != k && s->cu.can_access(&can, s->context[i].device, s->context[k].device) == TI_CU_SUCCESS && can &&
+                ti_cuda_enter(s, &s->context[i]) == TI_CU_SUCCESS) {
+                s->cu.enable_peer(s->context[k].handle, 0);
+                ti_cuda_exit(s);
+            }
+        }
+    }
+}
+
+/* ---- the session */
+
+static void destroy(ti_cuda_session *s)
+{
+    TI_ASSERT(s->memory.count == 0);
+    ti_cuda_kernels_fini(s);
+    for (int i = 0; i < s->contexts; i++) {
+        s->cu.release(s->context[i].device);
+    }
+    ti_free(s->context, (size_t)s->capacity * sizeof(*s->context));
+    ti_vec_fini(&s->memory);
+    TI_DELETE(s);
+}
+
+ti_cuda_session *ti_cuda_session_create(const int *index, int count, ti_failure *failure, ti_strbuf *why)
+{
+    ti_cuda_session *s = TI_NEW(ti_cuda_session);
+    s->failure = failure;
+    s->users = 1;
+    s->capacity = count;
+    s->context = TI_NEW_ARRAY(ti_cuda_context, (size_t)count);
+    if (!ti_cuda_load(&s->cu, why) || !find_all(s, index, count, why)) {
+        destroy(s);
+        return NULL;
+    }
+    connect(s);
+    return s;
+}
+
+void ti_cuda_session_leave(ti_cuda_session *session)
+{
+    if (--session->users == 0) {
+        destroy(session);
+    }
+}
+
+/* ---- memory */
+
+/* The number of those at or below the address. */
+static size_t rank_of(const ti_cuda_session *s, const void *address)
+{
+    size_t low = 0, high = s->memory.count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if ((uintptr_t)s->memory.data[middle].address <= (uintptr_t)address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+const ti_cuda_memory *ti_cuda_memory_of(const ti_cuda_session *session, const void *address)
+{
+    size_t rank = rank_of(session, address);
+    const ti_cuda_memory *m = rank ? &session->memory.data[rank - 1] : NULL;
+    return m && (uintptr_t)address - (uintptr_t)m->address < m->bytes ? m : NULL;
+}
+
+tacit_status ti_cuda_memory_create(ti_cuda_session *session, const ti_cuda_context *context, size_t bytes, void **out)
+{
+    ti_cu_address address = 0;
+    if (session->cu.alloc(&address, bytes) != TI_CU_SUCCESS) {
+        return TACIT_ERROR_MEMORY;
+    }
+    ti_cuda_memory m = { .address = (char *)(uintptr_t)address, .bytes = bytes, .context = context };
+    size_t rank = rank_of(session, m.address);
+    ti_vec_push(&session->memory, m);
+    memmove(&session->memory.data[rank + 1], &session->memory.data[rank],
+            (session->memory.count - 1 - rank) * sizeof(m));
+    session->memory.data[rank] = m;
+    *out = m.address;
+    return TACIT_OK;
+}
+
+void ti_cuda_memory_destroy(ti_cuda_session *session, void *address)
+{
+    size_t rank = rank_of(session, address);
+    TI_ASSERT(rank > 0 && session->memory.data[rank - 1].address == address);
+    ti_cuda_memory *m = &session->memory.data[rank - 1];
+    session->cu.free((ti_cu_address)(uintptr_t)m->address);
+    memmove(m, m + 1, (session->memory.count - rank) * sizeof(*m));
+    session->memory.count--;
+}

@@ -1,0 +1,76 @@
+/* What the CUDA devices of a node have in common: the driver, a context for each GPU, where memory lies, compiled
+ * kernels.
+ *
+ * The contexts are the primary ones, which CUDA's run-time library uses as well: kernels and libraries of the program
+ * share streams and memory with tacit. Addresses of all GPUs and of the host are different, so an address says where it
+ * is. Executor role, but for creation and the end. */
+#ifndef TI_CUDA_SESSION_H
+#define TI_CUDA_SESSION_H
+
+#include "base/vec.h"
+#include "device/cuda.h"
+#include "device/cuda/driver.h"
+
+typedef struct ti_cuda_context {
+    int index; /* of the GPU, as the driver counts */
+    ti_cu_device device;
+    ti_cu_context handle;
+    int major, minor;
+    size_t pitch; /* bytes from a row to the next that a copy may have, at most */
+} ti_cuda_context;
+
+typedef struct ti_cuda_memory {
+    char *address;
+    size_t bytes;
+    const ti_cuda_context *context;
+} ti_cuda_memory;
+
+/* A kernel for ranges of `dims` dimensions on one GPU. */
+typedef struct ti_cuda_kernel {
+    const char *source, *entry;
+    int dims;
+    const ti_cuda_context *context;
+    ti_cu_module module;
+    ti_cu_function function;
+} ti_cuda_kernel;
+
+typedef struct ti_cuda_session {
+    ti_cuda_api cu;
+    ti_nvrtc_api rtc; /* loaded when the first kernel comes as text */
+    bool compiles;
+    ti_failure *failure;
+    int users; /* the last one that leaves ends the session */
+    ti_cuda_context *context;
+    int contexts, capacity;
+    TI_VEC(ti_cuda_memory) memory; /* sorted by address */
+    TI_VEC(ti_cuda_kernel) kernel;
+} ti_cuda_session;
+
+/* The caller is its first user. NULL and a sentence in `why` if the devices are not to be had. */
+ti_cuda_session *ti_cuda_session_create(const int *index, int count, ti_failure *failure, ti_strbuf *why);
+void ti_cuda_session_leave(ti_cuda_session *session);
+const ti_cuda_context *ti_cuda_context_of(const ti_cuda_session *session, int index);
+
+/* What follows happens in the context, until ti_cuda_exit. */
+static inline ti_cu_result ti_cuda_enter(const ti_cuda_session *session, const ti_cuda_context *context)
+{
+    return session->cu.push(context->handle);
+}
+static inline void ti_cuda_exit(const ti_cuda_session *session)
+{
+    ti_cu_context old;
+    session->cu.pop(&old);
+}
+
+/* In the context. TACIT_ERROR_MEMORY if there is none. */
+tacit_status ti_cuda_memory_create(ti_cuda_session *session, const ti_cuda_context *context, size_t bytes, void **out);
+void ti_cuda_memory_destroy(ti_cuda_session *session, void *address);
+/* NULL: an address of the host's. */
+const ti_cuda_memory *ti_cuda_memory_of(const ti_cuda_session *session, const void *address);
+
+/* The compiled kernel of a task, in its context. NULL, and the run has failed, if it does not compile. */
+const ti_cuda_kernel *ti_cuda_kernel_of(ti_cuda_session *session, const ti_cuda_context *context,
+                                        const ti_device_kernel *job);
+void ti_cuda_kernels_fini(ti_cuda_session *session);
+
+#endif

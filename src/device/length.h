@@ -1,0 +1,33 @@
+/* How long kernels took the last times: into how many parts one is worth being cut.
+ *
+ * A part that another worker runs has to be handed over, which takes as long as a short kernel. So a kernel that would
+ * give parts shorter than TI_PART_NS is cut into fewer. It is known by its function and the number of its items; what
+ * both have in common is taken to last about as long. Only some launches are measured, since reading the clock costs,
+ * too. An estimate follows a shorter time at once, and a longer one slowly: that may be a thread that lost its core.
+ *
+ * `ti_lengths_parts` is called by one thread at a time, `ti_lengths_note` by any. */
+#ifndef TI_LENGTH_H
+#define TI_LENGTH_H
+
+#include "base/macro.h"
+
+#include <stdatomic.h>
+
+enum { TI_PART_NS = 1500, TI_LENGTHS = 64 };
+
+typedef struct ti_lengths {
+    _Atomic uint64_t known[TI_LENGTHS]; /* name and nanoseconds; 0: nothing */
+    uint8_t launches[TI_LENGTHS];
+} ti_lengths;
+
+typedef struct ti_length_name {
+    uint64_t hash;
+    bool is_measured; /* this launch is */
+} ti_length_name;
+
+/* How many parts, at most `most`, of a kernel with this function and so many items; and its name for `note`. */
+int ti_lengths_parts(ti_lengths *lengths, uintptr_t function, uint64_t items, int most, ti_length_name *name);
+/* All of its parts together have taken so many nanoseconds. */
+void ti_lengths_note(ti_lengths *lengths, const ti_length_name *name, uint64_t ns);
+
+#endif
