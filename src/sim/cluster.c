@@ -1,24 +1,32 @@
 /* The simulated cluster: see cluster.h. Here: the program, planning, and the loop over events. */
-#include "sim/impl.h"
+#include "sim/network.h"
 
 #include "base/check.h"
 
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
 enum { TRIM_STEPS = 1024 };
+enum { FEWEST_RELAY_NODES = 3 }; /* a root, a relay and a leaf */
 
 ti_cluster *ti_cluster_create(const ti_cluster_desc *desc)
 {
     ti_cluster *c = TI_NEW(ti_cluster);
     c->platform = *desc->platform;
     c->run_ahead = desc->run_ahead;
+    c->replay = desc->replay;
     c->nodes = desc->system->num_nodes;
+    c->progress = desc->platform->progress;
+    c->attended = desc->attended && c->progress != TI_PROGRESS_THREAD;
+    c->early_bytes = desc->early_bytes;
+    c->relays = c->progress != TI_PROGRESS_INLINE && desc->tree != TI_TREE_FLAT && c->nodes >= FEWEST_RELAY_NODES;
     c->node = TI_NEW_ARRAY(node, (size_t)c->nodes);
     for (int q = 0; q < c->nodes; q++) {
         node *n = &c->node[q];
         n->system = *desc->system;
         n->system.node = q;
+        n->system.workers = c->replay ? ti_replay_workers(c->replay, q) / n->system.devices : n->system.workers;
         n->system.explain = NULL;
         n->commands = ti_command_graph_create(&n->system);
         n->instructions = ti_instruction_graph_create(&n->system);
@@ -30,9 +38,12 @@ ti_cluster *ti_cluster_create(const ti_cluster_desc *desc)
         n->in = TI_NEW_ARRAY(double, (size_t)c->platform.ports);
         n->out = TI_NEW_ARRAY(double, (size_t)c->platform.ports);
         n->starved = true;
+        n->used = -INFINITY;
+        n->starts = -1;
         if (desc->recorder) {
             ti_sim_note_open(n, desc->recorder[q]);
         }
+        ti_sim_open_relay(c, n, desc);
     }
     c->pairs = c->nodes <= TI_CLUSTER_PAIRS ? TI_NEW_ARRAY(ti_cluster_pair, (size_t)c->nodes * (size_t)c->nodes) : NULL;
     c->starved = c->nodes;
@@ -46,6 +57,9 @@ static void fini_node(const ti_cluster *c, node *n)
     ti_engine_fini(&n->engine);
     ti_vec_fini(&n->planned);
     ti_sim_note_fini(n);
+    ti_sim_fini_relay(n);
+    ti_sim_fini_early(n);
+    ti_vec_fini(&n->put_off);
     ti_free(n->device, (size_t)n->system.devices * sizeof(device));
     ti_free(n->in, (size_t)c->platform.ports * sizeof(double));
     ti_free(n->out, (size_t)c->platform.ports * sizeof(double));
@@ -72,6 +86,7 @@ void ti_cluster_destroy(ti_cluster *c)
     ti_paths_fini(&c->paths);
     ti_vec_fini(&c->wires);
     ti_vec_fini(&c->free_wires);
+    ti_sim_free_frames(c);
     ti_vec_fini(&c->ops);
     ti_sim_free_schedules(c);
     TI_DELETE(c);
@@ -97,10 +112,14 @@ static void keep_planned(ti_cluster *c, node *n, ti_instruction_batch batch)
 {
     for (size_t i = 0; i < batch.count; i++) {
         ti_vec_push(&n->planned, batch.instruction[i]);
+        if (c->replay) {
+            ti_sim_replay_planned(c, n, batch.instruction[i]);
+        }
     }
     c->held += batch.count;
     c->result.held_peak = TI_MAX(c->result.held_peak, c->held);
     n->planner = TI_MAX(n->planner, n->application) + n->commands_ns + n->instructions_ns;
+    ti_sim_keep_thread(c, n, n->planner);
     ti_sim_later(c, n->planner, n->system.node, EVENT_PLANNED, batch.count, TI_PATH_PLANNING);
 }
 
@@ -121,17 +140,29 @@ static void plan(ti_cluster *c, node *n, const ti_task *task)
         ti_command_graph_release(n->commands, n->point);
         ti_instruction_graph_release(n->instructions, n->point);
     }
-    double begin = TI_MAX(n->application, c->now);
-    n->application = begin + c->platform.task;
+    const ti_sim_stages recorded = c->replay ? ti_sim_replay_task(c, n, task) : (ti_sim_stages){ .closes = -1 };
+    bool alone = ti_sim_replay_is_alone(c, n);
+    double begin = TI_MAX(TI_MAX(n->application, c->now), alone ? n->executor : 0) + recorded.gap;
+    n->application = begin + (c->replay ? recorded.task : c->platform.task);
     double start = planning_clock(c);
     ti_command_batch commands = ti_command_graph_add(n->commands, &task, 1);
     double between = planning_clock(c);
     ti_instruction_batch instructions = ti_instruction_graph_add(n->instructions, commands);
-    n->commands_ns = c->platform.measured ? between - start : c->platform.command;
-    n->instructions_ns = c->platform.measured ? planning_clock(c) - between : c->platform.instruction;
+    n->commands_ns = c->replay ? recorded.commands : c->platform.measured ? between - start : c->platform.command;
+    n->instructions_ns = c->replay              ? recorded.instructions
+                         : c->platform.measured ? planning_clock(c) - between
+                                                : c->platform.instruction;
     keep_planned(c, n, instructions);
     ti_sim_note_task(n, task, begin, n->application);
     ti_sim_note_plan(n, task, commands.count, instructions.count);
+    if (alone) {
+        n->application = n->executor = n->planner;
+    }
+    if (recorded.closes >= 0) {
+        n->commands_ns = 0;
+        n->instructions_ns = recorded.closes;
+        keep_planned(c, n, ti_instruction_graph_close(n->instructions));
+    }
 }
 
 /* Whether the program gets a value, or has its initial contents copied. */
@@ -148,10 +179,15 @@ static void submit(ti_cluster *c, node *n, const ti_task *task)
     n->submitted[TI_CLUSTER_POINTS] = n->ahead.points;
     n->submitted[TI_CLUSTER_VALUES] += has_value(task);
     n->is_ahead = true;
+    n->listens |= c->relays && task->shape->place >= 0;
 }
 
 static void application(ti_cluster *c, node *n)
 {
+    if (c->progress == TI_PROGRESS_INLINE && n->application > c->now) { /* it is in a kernel, or plans */
+        ti_sim_later(c, n->application, n->system.node, EVENT_APPLICATION, 0, c->chain.slot);
+        return;
+    }
     if (n->next_step == c->first_step + c->steps.count) {
         n->starved = true;
         n->chain = ti_paths_extend(&c->paths, c->chain, TI_PATH_PLANNING, 0);
@@ -218,8 +254,40 @@ static void tell(ti_cluster *c, node *n, uint64_t token)
 {
     if (token & TI_OF_COLLECTIVE) {
         ti_sim_part_done(c, n, token & ~TI_OF_COLLECTIVE);
+    } else if (token & (TI_OF_FRAME | TI_RELAY_TOKEN)) {
+        ti_sim_relay_message(c, n, token);
+    } else if (token & TI_OF_POINT) {
+        ti_sim_point_passed(c, n, (size_t)(token & ~TI_OF_POINT));
     } else {
         ti_sim_complete(c, n, token);
+    }
+}
+
+/* Somebody looks after the messages for which nobody was there. */
+static void look(ti_cluster *c, node *n)
+{
+    for (size_t i = 0; i < n->put_off.count; i++) {
+        ti_event event = n->put_off.data[i];
+        uint64_t token = ti_sim_wire_event(c, &event);
+        if (token) {
+            tell(c, n, token);
+        }
+        ti_paths_drop(&c->paths, event.chain);
+    }
+    ti_vec_clear(&n->put_off);
+    n->may_start = true;
+}
+
+/* The attendant does. Its naps are short again after one that was of use. */
+static void attend(ti_cluster *c, node *n)
+{
+    n->will_look = false;
+    if (n->put_off.count > 0) {
+        n->awake = c->now;
+        n->looks = true;
+        look(c, n);
+        ti_sim_pump(c, n);
+        n->looks = false;
     }
 }
 
@@ -246,6 +314,9 @@ static void change(ti_cluster *c, node *n, const ti_event *event, uint64_t token
     case EVENT_STEPPED:
         tell(c, n, event->what);
         break;
+    case EVENT_LOOK:
+        attend(c, n);
+        break;
     case EVENT_SENT:
     case EVENT_ENTERS:
     case EVENT_ASKS:
@@ -254,6 +325,9 @@ static void change(ti_cluster *c, node *n, const ti_event *event, uint64_t token
     case EVENT_RECEIVED:
         tell(c, n, token);
         break;
+    }
+    if (n->put_off.count > 0 && !ti_sim_is_away(c, n)) {
+        look(c, n);
     }
     if (n->may_start) {
         ti_sim_pump(c, n);
@@ -265,6 +339,10 @@ static void handle(ti_cluster *c, const ti_event *event)
     c->now = event->time;
     c->chain = event->chain;
     c->result.events++;
+    if (ti_sim_put_off(c, event)) {
+        c->chain = (ti_chain){ 0 };
+        return;
+    }
     uint64_t token = event->kind >= EVENT_SENT ? ti_sim_wire_event(c, event) : 0;
     if (token || event->kind < EVENT_SENT) {
         change(c, &c->node[event->node], event, token);
@@ -276,7 +354,7 @@ static void handle(ti_cluster *c, const ti_event *event)
 static void simulate(ti_cluster *c, bool all)
 {
     ti_event event;
-    while ((all || c->starved == 0) && ti_events_pop(&c->events, &event)) {
+    while ((all || c->starved == 0) && !ti_sim_replay_differs(c) && ti_events_pop(&c->events, &event)) {
         handle(c, &event);
     }
 }
@@ -320,6 +398,10 @@ void ti_cluster_wait(ti_cluster *c, ti_cluster_event what)
 bool ti_cluster_finish(ti_cluster *c, ti_strbuf *why)
 {
     simulate(c, true);
+    if (ti_sim_replay_differs(c)) {
+        ti_strbuf_add(why, "%s", c->replay->difference.text);
+        return false;
+    }
     for (int q = 0; q < c->nodes; q++) {
         const node *n = &c->node[q];
         if (ti_engine_incomplete(&n->engine) > 0) {
@@ -329,7 +411,7 @@ bool ti_cluster_finish(ti_cluster *c, ti_strbuf *why)
             return false;
         }
     }
-    return true;
+    return !c->replay || ti_sim_replay_ends(c, why);
 }
 
 uint64_t ti_cluster_executed(const ti_cluster *c)
@@ -353,9 +435,15 @@ ti_cluster_result ti_cluster_result_of(const ti_cluster *c)
         r.use[TI_USE_IDLE] += TI_MAX(left, 0);
         r.least_busy = q == 0 ? busy : TI_MIN(r.least_busy, busy);
         r.most_busy = TI_MAX(r.most_busy, busy);
+        r.broadcasts += n->relay_stats.broadcasts;
+        r.recipients += n->relay_stats.recipients;
+        r.refused += n->relay_stats.refused;
+        r.relayed_bytes += n->relay_stats.forwarded_bytes;
+        r.idle_nodes += busy <= 0;
     }
     ti_paths_sum(&c->paths, c->last, r.path);
     r.paths = &c->paths;
     r.pairs = c->pairs;
+    r.replay = c->replay ? ti_sim_replay_result(c) : r.replay;
     return r;
 }

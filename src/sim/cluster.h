@@ -8,10 +8,12 @@
 #ifndef TI_CLUSTER_H
 #define TI_CLUSTER_H
 
+#include "comm/tree.h"
 #include "ir/system.h"
 #include "ir/task.h"
 #include "sim/path.h"
 #include "sim/platform.h"
+#include "sim/replay.h"
 #include "trace/recorder.h"
 
 typedef struct ti_cluster ti_cluster;
@@ -20,7 +22,12 @@ typedef struct ti_cluster_desc {
     const ti_system *system; /* of any node; has their number */
     const ti_platform *platform;
     uint64_t run_ahead;     /* horizons and epochs that a program may be ahead */
+    ti_tree tree;           /* of broadcasts; TI_TREE_FLAT: there are none */
+    size_t relay_bytes;     /* that a node lends to them */
+    uint64_t early_bytes;   /* comm/early.h */
+    bool attended;          /* somebody looks after messages even if all threads are in kernels */
     ti_recorder **recorder; /* of each node, or NULL: no trace */
+    ti_replay *replay;      /* a recorded run to follow, or NULL */
 } ti_cluster_desc;
 
 ti_cluster *ti_cluster_create(const ti_cluster_desc *desc);
@@ -56,11 +63,15 @@ typedef struct ti_cluster_result {
     double ns;                    /* from the beginning to the last event */
     double use[TI_USES];          /* of all workers, summed; workers times nodes times ns in all */
     double least_busy, most_busy; /* of a node: its workers in kernels */
+    int idle_nodes;               /* that run no kernel */
     uint64_t tasks, instructions, messages, bytes, collectives, events;
+    uint64_t held_back;                                      /* messages that waited for the limit on early bytes */
+    uint64_t broadcasts, recipients, refused, relayed_bytes; /* as comm/relay.h counts them; each is a message, too */
     uint64_t held_peak;           /* instructions and messages that were kept at once, at most */
     double path[TI_PATH_SLOTS];   /* the critical one: ns by slot of `paths` */
     const ti_paths *paths;        /* valid as long as the cluster, as is: */
     const ti_cluster_pair *pairs; /* [from * nodes + to]; NULL: there are too many nodes */
+    ti_replay_result replay;      /* if a recorded run was followed */
 } ti_cluster_result;
 ti_cluster_result ti_cluster_result_of(const ti_cluster *cluster);
 

@@ -3,17 +3,22 @@
 #define TI_SIM_IMPL_H
 
 #include "base/map.h"
+#include "comm/early.h"
+#include "comm/relay.h"
 #include "exec/ahead.h"
 #include "exec/engine.h"
+#include "exec/outbox.h"
 #include "plan/command/graph.h"
 #include "plan/instruction/graph.h"
 #include "sim/cluster.h"
 #include "sim/events.h"
+#include "sim/replay.h"
 
 /* EVENT_APPLICATION: the application thread goes on. EVENT_PLANNED: `what` instructions have been planned.
  * EVENT_MEET: all ranks of a collective that begin a step now have said so. EVENT_STEPPED: one is through with steps.
- * EVENT_PART: a worker (TI_WORKER_SHIFT) ends its part of an instruction. EVENT_DONE: an instruction is complete. The
- * others concern the message `what`: sim/wire.c; what concerns messages comes last. */
+ * EVENT_PART: a worker (TI_WORKER_SHIFT) ends its part of an instruction. EVENT_DONE: an instruction is complete.
+ * EVENT_LOOK: the attendant looks after messages. The others concern the message `what`: sim/wire.c; what concerns
+ * messages comes last. */
 typedef enum event_kind {
     EVENT_APPLICATION,
     EVENT_PLANNED,
@@ -21,6 +26,7 @@ typedef enum event_kind {
     EVENT_DONE,
     EVENT_MEET,
     EVENT_STEPPED,
+    EVENT_LOOK,
     EVENT_SENT,
     EVENT_ENTERS,
     EVENT_ASKS,
@@ -31,16 +37,28 @@ typedef enum event_kind {
 
 enum { TI_WORKER_SHIFT = 32 };
 
-/* What a message is to its two sides: an instruction, or the step of a collective. */
+/* What a message is to its two sides: an instruction, the step of a collective, a frame of a relay, or what a relay
+ * calls a segment (TI_RELAY_TOKEN). Keys of messages begin in the same way. */
 #define TI_OF_COLLECTIVE ((uint64_t)1 << 63)
+#define TI_OF_FRAME ((uint64_t)1 << 62)
+/* Of a sender: a sync point of early.h, of the node's peer with this index. */
+#define TI_OF_POINT ((uint64_t)1 << 60)
 
 typedef struct wire {
     int from, to;
     double bytes;
-    uint64_t key; /* at the receiver */
+    uint64_t key; /* at the receiver, until both sides have said what they know */
     uint64_t sender, receiver;
-    bool posted, arrived, asked, combines, sent, received;
+    bool begun, posted, arrived, asked, combines, sent, received;
+    bool crossed; /* the middle of the network */
 } wire;
+
+/* A frame of a relay on its way. */
+typedef struct sim_frame {
+    int from;
+    char *text;
+    size_t bytes;
+} sim_frame;
 
 /* One node's share of a collective under way. */
 typedef struct share {
@@ -54,7 +72,7 @@ typedef struct share {
 /* A kernel of which parts are left to start. */
 typedef struct running {
     uint64_t instruction; /* 0: free */
-    int to_start, to_end;
+    int parts, to_start, to_end;
     double part_ns;
     int slot; /* of its name */
 } running;
@@ -64,6 +82,19 @@ typedef struct device {
     int current;   /* of node.running, whose parts are being started; -1: none */
     double copies; /* when what copies to and from its memory is free */
 } device;
+
+typedef struct early_message {
+    uint64_t counter, token;
+    double bytes;
+} early_message;
+
+/* What one node has sent early to another, and what waits, by counter. */
+typedef struct early_peer {
+    int node;
+    ti_early early;
+    uint64_t point; /* the instruction whose message is the sync point */
+    TI_VEC(early_message) held;
+} early_peer;
 
 typedef struct node {
     ti_system system;
@@ -92,7 +123,21 @@ typedef struct node {
     uint64_t next_collective, next_barrier;
     TI_VEC(share) share;
     uint64_t waiting; /* receives and collectives under way */
-    double noted;     /* until when `use` says what happened */
+    ti_outbox outbox; /* sends that are ready, where there are broadcasts */
+    ti_relay relay;
+    ti_relay_stats relay_stats;
+    TI_VEC(early_peer) peers;
+    ti_map peer;  /* node -> index in `peers`, + 1 */
+    bool listens; /* the program has placed tasks: there may be broadcasts */
+    /* Where messages and kernels share threads: sim/progress.c. */
+    TI_VEC(ti_event) put_off; /* of messages, until somebody looks */
+    bool looks;               /* the attendant does */
+    bool will_look;           /* it has an event for that */
+    double attendant;         /* when it is free */
+    double awake, used;       /* since when it naps, beginning with short naps; when there was a message last */
+    double starts;            /* inline: when kernels will be looked at again */
+    double copied;            /* when the relay's copies are done */
+    double noted;             /* until when `use` says what happened */
     double use[TI_USES];
     ti_recorder *recorder; /* or NULL: no trace */
     uint64_t *began;       /* traced: when each worker began its part; 0: it is idle */
@@ -126,6 +171,11 @@ typedef struct step {
 struct ti_cluster {
     ti_platform platform;
     uint64_t run_ahead;
+    bool relays; /* there may be broadcasts */
+    ti_platform_progress progress;
+    bool attended;
+    uint64_t early_bytes;
+    double middle[2]; /* when the middle of the network is free: upwards, downwards */
     int nodes, starved;
     node *node;
     TI_VEC(step) steps;
@@ -137,12 +187,16 @@ struct ti_cluster {
     ti_chain last;  /* of the instruction that ended last */
     TI_VEC(wire) wires;
     TI_VEC(uint32_t) free_wires;
+    TI_VEC(sim_frame) frames;
+    TI_VEC(uint32_t) free_frames;
+    TI_VEC(ti_block) block; /* of the payload at hand */
     ti_map schedules;
     size_t known; /* schedules that are kept */
     ti_schedule_ops ops;
     ti_cluster_result result;
     ti_cluster_pair *pairs; /* [from * nodes + to], or NULL: too many nodes */
     uint64_t held;
+    ti_replay *replay; /* or NULL: the platform says how long things take */
 };
 
 /* Records of a trace: sim/note.c. Nothing where none is written. Calls go from the last of these groups to the first:
@@ -175,14 +229,10 @@ void ti_sim_complete(ti_cluster *c, node *n, uint64_t instruction);
 /* Steps that all ranks begin now, taken at once: sim/together.c. `first` is the share of any. Fills in when each is
  * through and which rank's chain of events led to that, and returns the next step; nothing if that is the same. */
 int ti_sim_step_together(ti_cluster *c, const share *first, double *end, int *origin);
-/* A port passes this message from `time` on, or from when one is free; returns the beginning. */
+/* How many bytes of a message one port passes. */
+double ti_sim_port_bytes(const ti_platform *p, double bytes);
+/* A port passes this message from `time` on, or from when one is free, or all of them are; returns the beginning. */
 double ti_sim_pass(const ti_platform *p, double *ports, double time, double bytes);
-
-/* Messages: sim/wire.c. */
-void ti_sim_send(ti_cluster *c, int from, int to, uint64_t key, double bytes, uint64_t sender);
-void ti_sim_receive(ti_cluster *c, int to, uint64_t key, uint64_t receiver, bool combines);
-/* The token of the side that is done with its message by this event; 0: none. */
-uint64_t ti_sim_wire_event(ti_cluster *c, const ti_event *event);
 
 /* Collectives: sim/share.c. */
 void ti_sim_collective(ti_cluster *c, node *n, const ti_instruction *instruction);
@@ -190,6 +240,8 @@ void ti_sim_barrier(ti_cluster *c, node *n, const ti_instruction *instruction);
 void ti_sim_part_done(ti_cluster *c, node *n, uint64_t token);
 void ti_sim_meet(ti_cluster *c, uint64_t meeting);
 void ti_sim_free_schedules(ti_cluster *c);
+
+#include "sim/replay_impl.h"
 
 /* Start what can start on this node: sim/start.c. */
 void ti_sim_pump(ti_cluster *c, node *n);

@@ -33,22 +33,25 @@ void ti_sim_go_on(ti_cluster *c, node *n)
     }
 }
 
-static void done(node *n, const ti_instruction *i)
+static void done(node *n, const ti_instruction *i, bool in_order)
 {
     if (i->kind == TI_INSTRUCTION_EPOCH) {
         n->executed[TI_CLUSTER_POINTS]++;
         n->point = i->task->id;
     }
     n->executed[TI_CLUSTER_VALUES] += i->kind == TI_INSTRUCTION_FENCE;
-    n->waiting -= i->kind == TI_INSTRUCTION_RECEIVE;
+    n->waiting -= i->kind == TI_INSTRUCTION_RECEIVE || (in_order && i->kind == TI_INSTRUCTION_COLLECTIVE);
     n->may_start = true;
 }
 
 void ti_sim_complete(ti_cluster *c, node *n, uint64_t instruction)
 {
     const ti_instruction *i = ti_engine_slot_of(&n->engine, instruction)->instruction;
+    if (!ti_sim_replay_ended(c, n, i)) {
+        return;
+    }
     ti_sim_note_end(c, n, i);
-    done(n, i);
+    done(n, i, ti_sim_replay_has_order(c));
     ti_engine_complete(&n->engine, instruction);
     c->held--;
     c->result.instructions++;

@@ -1,5 +1,5 @@
 /* What simulated nodes do, as records of a traced run: see impl.h. */
-#include "sim/impl.h"
+#include "sim/network.h"
 
 #include "exec/trace.h"
 
@@ -110,8 +110,19 @@ void ti_sim_note_start(const ti_cluster *c, node *n, const ti_instruction *i)
 void ti_sim_note_end(const ti_cluster *c, node *n, const ti_instruction *i)
 {
     if (n->recorder) {
-        ti_trace_instruction(ti_recorder_ring(n->recorder, TI_TRACE_EXECUTOR), &n->engine, i->id, clock_of(c->now));
+        ti_trace_instruction(ti_recorder_ring(n->recorder, TI_TRACE_EXECUTOR), &n->engine, n->system.node, i->id,
+                             clock_of(c->now));
     }
+}
+
+uint64_t ti_sim_note_clock(const ti_cluster *c)
+{
+    return clock_of(c->now);
+}
+
+void ti_sim_note_relayed(node *n, const ti_relayed *what)
+{
+    ti_trace_relayed(ti_recorder_ring(n->recorder, TI_TRACE_EXECUTOR), what);
 }
 
 /* ---- workers */

@@ -2,6 +2,7 @@
 #include "sim/platform.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -27,6 +28,8 @@ static const key keys[] = {
     { "eager", FIELD(eager), SIZE, true },
     { "rendezvous", FIELD(rendezvous), TIME, false },
     { "ports", FIELD(ports), COUNT, false },
+    { "stripe", FIELD(stripe), SIZE, false },
+    { "bisection", FIELD(bisection_byte), RATE, false },
     { "workers", FIELD(workers), COUNT, true },
     { "item", FIELD(item), TIME, false },
     { "start", FIELD(start), TIME, false },
@@ -70,6 +73,7 @@ void ti_platform_fini(ti_platform *p)
         ti_strfree(p->kernels.data[i].task);
     }
     ti_vec_fini(&p->kernels);
+    ti_strfree(p->replay);
 }
 
 double ti_platform_item(const ti_platform *p, const char *task, double cost)
@@ -153,7 +157,7 @@ static bool set_algorithm(ti_platform *p, const char *value, ti_strbuf *why)
     if (p->algorithm == TI_ALGORITHMS) {
         ti_strbuf_add(why,
                       "algorithm is '%s', but must be auto, linear, binomial, scatter-allgather, ring, bruck, "
-                      "recursive-doubling or pairwise",
+                      "recursive-doubling, pairwise or nonblocking",
                       value);
     }
     return p->algorithm < TI_ALGORITHMS;
@@ -169,6 +173,19 @@ static bool set_planning(ti_platform *p, const char *value, ti_strbuf *why)
     return true;
 }
 
+static bool set_progress(ti_platform *p, const char *value, ti_strbuf *why)
+{
+    static const char *const names[] = { "thread", "shared", "inline" };
+    for (int i = 0; i < (int)TI_COUNT(names); i++) {
+        if (strcmp(value, names[i]) == 0) {
+            p->progress = (ti_platform_progress)i;
+            return true;
+        }
+    }
+    ti_strbuf_add(why, "progress is '%s', but must be thread, shared or inline", value);
+    return false;
+}
+
 static bool set(ti_platform *p, const char *name, const char *value, ti_strbuf *why)
 {
     if (strcmp(name, "algorithm") == 0) {
@@ -176,6 +193,15 @@ static bool set(ti_platform *p, const char *name, const char *value, ti_strbuf *
     }
     if (strcmp(name, "planning") == 0) {
         return set_planning(p, value, why);
+    }
+    if (strcmp(name, "progress") == 0) {
+        return set_progress(p, value, why);
+    }
+    if (strcmp(name, "replay") == 0 || strcmp(name, "durations") == 0) {
+        ti_strfree(p->replay);
+        p->replay = ti_strdup(value);
+        p->in_order = *name == 'r';
+        return true;
     }
     if (strncmp(name, "kernel ", 7) == 0) {
         if (!set_kernel(p, name + 7, value)) {
@@ -216,7 +242,7 @@ static bool read_line(ti_platform *p, char *line, ti_strbuf *why)
 
 bool ti_platform_read(ti_platform *p, const char *path, ti_strbuf *why)
 {
-    char line[256];
+    char line[PATH_MAX + 64]; /* one may have a path */
     ti_strbuf what = { 0 };
     FILE *file = fopen(path, "r");
     bool good = file != NULL;

@@ -20,11 +20,17 @@ typedef struct ti_platform_kernel {
     double item; /* time per item */
 } ti_platform_kernel;
 
+/* A thread of its own; those that run kernels, between these, and an attendant, which looks now and then while all are
+ * in kernels; the only thread there is. */
+typedef enum ti_platform_progress { TI_PROGRESS_THREAD, TI_PROGRESS_SHARED, TI_PROGRESS_INLINE } ti_platform_progress;
+
 typedef struct ti_platform {
     /* the network */
     double latency, send_overhead, receive_overhead, gap, byte_time;
     double eager, rendezvous;
-    double ports;           /* of a node, each way */
+    double ports;          /* of a node, each way */
+    double stripe;         /* longer messages take all ports, a part each; 0: none does */
+    double bisection_byte; /* of all messages from one half of the nodes to the other, each way; 0: there is no limit */
     ti_algorithm algorithm; /* of collectives, where it fits */
     /* a node */
     double workers;
@@ -34,7 +40,10 @@ typedef struct ti_platform {
     double combine_byte;               /* of reductions */
     double task, command, instruction; /* planning of one task by each stage */
     bool measured;                     /* the last two: what they take here */
+    ti_platform_progress progress;     /* who looks after messages */
     TI_VEC(ti_platform_kernel) kernels;
+    char *replay;   /* where the trace of a run lies that is followed, or NULL */
+    bool in_order;  /* as it was recorded, messages, too */
     uint64_t given; /* which keys some file had; platform.c */
 } ti_platform;
 

@@ -14,7 +14,10 @@ static const char *const names[TI_ALGORITHMS] = {
     [TI_ALGORITHM_BRUCK] = "bruck",
     [TI_ALGORITHM_DOUBLING] = "recursive-doubling",
     [TI_ALGORITHM_PAIRWISE] = "pairwise",
+    [TI_ALGORITHM_NONBLOCKING] = "nonblocking",
 };
+
+enum { WHOLE = 32 << 10 }; /* that one rank gets, at most, if all values go to all */
 
 #define BIT(algorithm) (1u << TI_ALGORITHM_##algorithm)
 static const unsigned fitting[TI_PATTERN_KINDS] = {
@@ -24,7 +27,7 @@ static const unsigned fitting[TI_PATTERN_KINDS] = {
     [TI_PATTERN_SCATTER] = BIT(LINEAR) | BIT(BINOMIAL),
     [TI_PATTERN_ALL_TO_ALL] = BIT(LINEAR) | BIT(PAIRWISE),
     [TI_PATTERN_REDUCE] = BIT(LINEAR) | BIT(BINOMIAL),
-    [TI_PATTERN_ALL_REDUCE] = BIT(RING) | BIT(DOUBLING),
+    [TI_PATTERN_ALL_REDUCE] = BIT(LINEAR) | BIT(BINOMIAL) | BIT(RING) | BIT(DOUBLING),
 };
 
 const char *ti_algorithm_name(ti_algorithm algorithm)
@@ -49,7 +52,8 @@ static bool is_power(int ranks)
 bool ti_algorithm_fits(ti_algorithm algorithm, ti_pattern pattern, int ranks)
 {
     bool halves = pattern == TI_PATTERN_ALL_GATHER && algorithm == TI_ALGORITHM_DOUBLING;
-    return algorithm == TI_ALGORITHM_AUTO || ((fitting[pattern] >> algorithm & 1) && (!halves || is_power(ranks)));
+    bool preset = algorithm == TI_ALGORITHM_AUTO || algorithm == TI_ALGORITHM_NONBLOCKING;
+    return preset || ((fitting[pattern] >> algorithm & 1) && (!halves || is_power(ranks)));
 }
 
 /* The fixed rules of coll/tuned in Open MPI 4.1 (coll_tuned_decision_fixed.c), coarsened to the algorithms here. */
@@ -79,6 +83,35 @@ static ti_algorithm decide(ti_pattern pattern, int ranks, double bytes)
     return TI_ALGORITHM_AUTO;
 }
 
+/* What coll/libnbc of Open MPI 4.1.4 sends, seen by its pml/monitoring; but long reductions, for which it has
+ * Rabenseifner's algorithm. */
+static ti_algorithm decide_nonblocking(ti_pattern pattern, int ranks)
+{
+    switch (pattern) {
+    case TI_PATTERN_ALL_GATHER:
+    case TI_PATTERN_GATHER:
+    case TI_PATTERN_SCATTER:
+    case TI_PATTERN_ALL_TO_ALL:
+        return TI_ALGORITHM_LINEAR;
+    case TI_PATTERN_BROADCAST:
+        return ranks <= 4 ? TI_ALGORITHM_LINEAR : TI_ALGORITHM_BINOMIAL;
+    case TI_PATTERN_REDUCE:
+    case TI_PATTERN_ALL_REDUCE:
+        return TI_ALGORITHM_BINOMIAL;
+    case TI_PATTERN_NONE:
+    case TI_PATTERN_KINDS:
+        break;
+    }
+    return TI_ALGORITHM_AUTO;
+}
+
+static ti_algorithm choose(ti_algorithm wanted, ti_pattern pattern, int ranks, double bytes)
+{
+    return wanted == TI_ALGORITHM_AUTO          ? decide(pattern, ranks, bytes)
+           : wanted == TI_ALGORITHM_NONBLOCKING ? decide_nonblocking(pattern, ranks)
+                                                : wanted;
+}
+
 void ti_schedule_init(ti_schedule *s, ti_pattern pattern, ti_algorithm algorithm, int ranks, int root,
                       const double *part)
 {
@@ -88,7 +121,7 @@ void ti_schedule_init(ti_schedule *s, ti_pattern pattern, ti_algorithm algorithm
         s->before[v + 1] = s->before[v] + (part ? part[(v + root) % ranks] : 0);
     }
     s->total = s->before[ranks];
-    s->algorithm = algorithm == TI_ALGORITHM_AUTO ? decide(pattern, ranks, s->total) : algorithm;
+    s->algorithm = choose(algorithm, pattern, ranks, s->total);
     TI_ASSERT(ti_algorithm_fits(s->algorithm, pattern, ranks));
 }
 
@@ -124,8 +157,9 @@ int ti_schedule_steps(const ti_schedule *s)
     }
     switch (s->algorithm) {
     case TI_ALGORITHM_LINEAR:
-        return 1;
+        return s->pattern == TI_PATTERN_ALL_REDUCE && s->total * (s->ranks - 1) > WHOLE ? 2 : 1;
     case TI_ALGORITHM_BINOMIAL:
+        return (s->pattern == TI_PATTERN_ALL_REDUCE ? 2 : 1) * log2_up(s->ranks);
     case TI_ALGORITHM_BRUCK:
     case TI_ALGORITHM_AUTO:
         return log2_up(s->ranks);
@@ -137,6 +171,7 @@ int ti_schedule_steps(const ti_schedule *s)
         return log2_up(power_below(s->ranks)) + (is_power(s->ranks) ? 0 : 2);
     case TI_ALGORITHM_PAIRWISE:
         return s->ranks - 1;
+    case TI_ALGORITHM_NONBLOCKING:
     case TI_ALGORITHMS:
         break;
     }
@@ -177,11 +212,17 @@ static void tree_step(const ti_schedule *s, int v, int mask, bool up, bool by_pa
     }
 }
 
+/* An all-reduce goes up, and then down. */
 static void binomial(const ti_schedule *s, int v, int step, ti_schedule_ops *out)
 {
-    bool up = s->pattern == TI_PATTERN_GATHER || s->pattern == TI_PATTERN_REDUCE;
+    int levels = log2_up(s->ranks);
+    bool up = s->pattern == TI_PATTERN_GATHER || s->pattern == TI_PATTERN_REDUCE ||
+              (s->pattern == TI_PATTERN_ALL_REDUCE && step < levels);
     bool by_part = s->pattern == TI_PATTERN_GATHER || s->pattern == TI_PATTERN_SCATTER;
-    tree_step(s, v, 1 << (up ? step : log2_up(s->ranks) - 1 - step), up, by_part, out);
+    tree_step(s, v, 1 << (up ? step : levels - 1 - step % levels), up, by_part, out);
+    if (!up && out->count > 0) {
+        out->data[0].combines = false;
+    }
 }
 
 static void linear_rooted(const ti_schedule *s, int v, ti_schedule_ops *out)
@@ -195,8 +236,23 @@ static void linear_rooted(const ti_schedule *s, int v, ti_schedule_ops *out)
     }
 }
 
-static void linear(const ti_schedule *s, int v, ti_schedule_ops *out)
+/* All values to all, or a part to each, who then gives its result to all (comm/combining.h). */
+static void linear_all_reduce(const ti_schedule *s, int v, int step, ti_schedule_ops *out)
 {
+    double bytes = ti_schedule_steps(s) == 2 ? s->total / s->ranks : s->total;
+    for (int k = 1; k < s->ranks; k++) {
+        add(s, out, v + k, true, bytes);
+        add(s, out, v - k + s->ranks, false, bytes);
+        out->data[out->count - 1].combines = step == 0;
+    }
+}
+
+static void linear(const ti_schedule *s, int v, int step, ti_schedule_ops *out)
+{
+    if (s->pattern == TI_PATTERN_ALL_REDUCE) {
+        linear_all_reduce(s, v, step, out);
+        return;
+    }
     if (s->pattern != TI_PATTERN_ALL_GATHER && s->pattern != TI_PATTERN_ALL_TO_ALL) {
         linear_rooted(s, v, out);
         return;
@@ -299,7 +355,7 @@ void ti_schedule_step(const ti_schedule *s, int rank, int step, ti_schedule_ops 
         dissemination(s, v, step, out);
         break;
     case TI_ALGORITHM_LINEAR:
-        linear(s, v, out);
+        linear(s, v, step, out);
         break;
     case TI_ALGORITHM_BINOMIAL:
         binomial(s, v, step, out);
@@ -323,6 +379,7 @@ void ti_schedule_step(const ti_schedule *s, int rank, int step, ti_schedule_ops 
     case TI_ALGORITHM_PAIRWISE:
         pairwise(s, v, step, out);
         break;
+    case TI_ALGORITHM_NONBLOCKING:
     case TI_ALGORITHMS:
         break;
     }

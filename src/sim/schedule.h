@@ -17,6 +17,7 @@ typedef enum ti_algorithm {
     TI_ALGORITHM_BRUCK,
     TI_ALGORITHM_DOUBLING,
     TI_ALGORITHM_PAIRWISE,
+    TI_ALGORITHM_NONBLOCKING, /* as its libnbc component does what MPI_Iallgather and the like start */
     TI_ALGORITHMS
 } ti_algorithm;
 
@@ -37,7 +38,7 @@ typedef struct ti_schedule {
 } ti_schedule;
 
 /* `part` has the bytes that each rank gives (gather, all-gather) or gets (scatter); of a broadcast or reduction the sum
- * is what counts. `algorithm` fits, or is TI_ALGORITHM_AUTO. */
+ * is what counts. `algorithm` fits; s->algorithm is then the one that was chosen. */
 void ti_schedule_init(ti_schedule *s, ti_pattern pattern, ti_algorithm algorithm, int ranks, int root,
                       const double *part);
 void ti_schedule_fini(ti_schedule *s);

@@ -1,5 +1,5 @@
 /* Collectives of simulated nodes: each node takes the steps of a schedule (sim/schedule.h) by messages. */
-#include "sim/impl.h"
+#include "sim/network.h"
 
 #include "base/check.h"
 #include "grid/region.h"
@@ -178,6 +178,7 @@ static void take_step(ti_cluster *c, const node *n, size_t index)
         const ti_schedule_op *op = &c->ops.data[i];
         int peer = node_of(s, op->peer);
         if (op->send) {
+            ti_sim_count(c, me, peer, op->bytes, false);
             ti_sim_send(c, me, peer, key_of(s, me), op->bytes, TI_OF_COLLECTIVE | index);
         } else {
             ti_sim_receive(c, me, key_of(s, peer), TI_OF_COLLECTIVE | index, op->combines);
@@ -193,7 +194,9 @@ static bool join(ti_cluster *c, const share *s, size_t index)
 {
     known_schedule *k = s->known;
     int ranks = k->schedule.ranks, first = k->meeting.count;
-    if (ranks < FEWEST || !k->serial || ti_schedule_steps(&k->schedule) < ranks - 1) { /* few steps: not worth it */
+    bool alone = c->progress == TI_PROGRESS_THREAD && c->platform.bisection_byte == 0;
+    if (!alone || ranks < FEWEST || !k->serial ||
+        ti_schedule_steps(&k->schedule) < ranks - 1) { /* few steps: not worth it */
         return false;
     }
     if (!first && k->meeting.sequence != s->sequence) {

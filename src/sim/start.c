@@ -1,22 +1,7 @@
 /* What it takes to carry out an instruction on a simulated node. */
-#include "sim/impl.h"
+#include "sim/network.h"
 
 #include "base/check.h"
-
-static double bytes_of_boxes(const ti_instruction *i)
-{
-    double bytes = 0;
-    for (uint32_t k = 0; k < i->as.transfer.boxes; k++) {
-        bytes += (double)ti_box_volume(&i->as.transfer.box[k].box) * (double)i->as.transfer.elem_size;
-    }
-    return bytes;
-}
-
-/* A message is known by its origin and its number among those from there. */
-static uint64_t key_of(int origin, uint64_t counter)
-{
-    return (uint64_t)origin << 40 | counter;
-}
 
 static double combine_ns(const ti_cluster *c, const ti_combination *what)
 {
@@ -28,7 +13,7 @@ static double combine_ns(const ti_cluster *c, const ti_combination *what)
 /* The thread that starts instructions does this itself. */
 static void by_executor(ti_cluster *c, node *n, const ti_instruction *i, double ns)
 {
-    double end = ti_sim_use(c, &n->executor, ns);
+    double end = ti_sim_use_executor(c, n, ns);
     ti_sim_later(c, end, n->system.node, EVENT_DONE, i->id, TI_PATH_COPIES);
 }
 
@@ -50,9 +35,18 @@ static double kernel_ns(ti_cluster *c, const ti_instruction *i)
     return c->platform.start + (double)ti_box_volume(&i->as.kernel.chunk) * item;
 }
 
+static void note_start(const ti_cluster *c, node *n, const ti_instruction *i)
+{
+    ti_sim_note_start(c, n, i);
+    ti_sim_replay_started(c, n, i);
+}
+
 static void start(ti_cluster *c, node *n, const ti_instruction *i)
 {
     int me = n->system.node;
+    if (c->replay && ti_sim_replay_start(c, n, i)) {
+        return;
+    }
     switch (i->kind) {
     case TI_INSTRUCTION_ALLOC:
     case TI_INSTRUCTION_FREE:
@@ -73,15 +67,14 @@ static void start(ti_cluster *c, node *n, const ti_instruction *i)
         by_executor(c, n, i, combine_ns(c, &i->as.reduce));
         break;
     case TI_INSTRUCTION_SEND:
-        ti_sim_send(c, me, i->as.transfer.peer, key_of(me, i->as.transfer.counter), bytes_of_boxes(i), i->id);
+        ti_sim_start_send(c, n, i);
         break;
     case TI_INSTRUCTION_RECEIVE:
-        n->waiting++;
-        ti_sim_receive(c, me, key_of(i->as.transfer.peer, i->as.transfer.counter), i->id, false);
+        ti_sim_start_receive(c, n, i);
         break;
     case TI_INSTRUCTION_COLLECTIVE:
         if (i->as.collective.first) {
-            ti_sim_use(c, &n->executor, combine_ns(c, i->as.collective.first));
+            ti_sim_use_executor(c, n, combine_ns(c, i->as.collective.first));
         }
         ti_sim_collective(c, n, i);
         break;
@@ -120,49 +113,115 @@ static int take_running(node *n)
     return (int)n->running.count - 1;
 }
 
-static bool take_kernel(ti_cluster *c, node *n, int d)
+/* Its parts are started next. */
+static void begin_kernel(ti_cluster *c, node *n, const ti_instruction *i)
 {
-    const ti_engine_slot *slot = ti_engine_next_kernel(&n->engine, d);
-    if (!slot) {
-        return false;
-    }
-    const ti_instruction *i = slot->instruction;
-    int parts = parts_of(n, i), index = take_running(n);
+    int parts = c->replay ? ti_sim_replay_parts(c, n, i) : parts_of(n, i), index = take_running(n);
     double compute = kernel_ns(c, i) - c->platform.start;
     n->running.data[index] = (running){ .instruction = i->id,
+                                        .parts = parts,
                                         .to_start = parts,
                                         .to_end = parts,
                                         .part_ns = c->platform.start + compute / parts,
                                         .slot = ti_paths_slot(&c->paths, i->task->shape->name) };
-    n->device[d].current = index;
-    ti_sim_note_start(c, n, i);
-    return true;
+    n->device[i->device].current = index;
+    note_start(c, n, i);
 }
 
-static void pump_device(ti_cluster *c, node *n, int d)
+/* When a part ends that begins now. */
+static double part_end(const ti_cluster *c, node *n, const running *r)
 {
-    device *dev = &n->device[d];
-    while (dev->idle > 0 && (dev->current >= 0 || take_kernel(c, n, d))) {
+    if (!c->replay) {
+        return c->now + r->part_ns;
+    }
+    double ns = ti_sim_replay_part(c, n, r->instruction, r->parts - r->to_start);
+    return ti_sim_replay_is_alone(c, n) ? ti_sim_use(c, &n->executor, ns) : c->now + ns;
+}
+
+static void start_parts(ti_cluster *c, node *n, device *dev, int d)
+{
+    while (dev->idle > 0 && dev->current >= 0) {
         running *r = &n->running.data[dev->current];
         dev->idle--;
         n->busy++;
+        double end = part_end(c, n, r);
+        ti_sim_keep_thread(c, n, end);
         uint64_t worker = (uint64_t)ti_sim_note_part(c, n, d);
-        ti_sim_later(c, c->now + r->part_ns, n->system.node, EVENT_PART,
-                     worker << TI_WORKER_SHIFT | (uint64_t)dev->current, r->slot);
+        ti_sim_later(c, end, n->system.node, EVENT_PART, worker << TI_WORKER_SHIFT | (uint64_t)dev->current, r->slot);
         if (--r->to_start == 0) {
             dev->current = -1;
         }
     }
 }
 
+static void pump_device(ti_cluster *c, node *n, int d)
+{
+    device *dev = &n->device[d];
+    start_parts(c, n, dev, d);
+    for (const ti_engine_slot *slot; dev->idle > 0 && (slot = ti_engine_next_kernel(&n->engine, d));) {
+        begin_kernel(c, n, slot->instruction);
+        start_parts(c, n, dev, d);
+    }
+}
+
+/* What comes next in recorded order waits for its dependencies, kernels also for a worker; what comes later waits for
+ * it. */
+static void pump_in_order(ti_cluster *c, node *n)
+{
+    for (int d = 0; d < n->system.devices; d++) {
+        start_parts(c, n, &n->device[d], d);
+    }
+    for (;;) {
+        uint64_t over = ti_sim_replay_due(c, n);
+        const ti_instruction *i = over ? NULL : ti_sim_replay_next(c, n);
+        device *dev = i ? &n->device[i->device] : NULL;
+        if (over) {
+            ti_sim_complete(c, n, over);
+        } else if (!i) {
+            return;
+        } else if (i->kind != TI_INSTRUCTION_KERNEL && i->kind != TI_INSTRUCTION_HOST) {
+            note_start(c, n, i);
+            start(c, n, i);
+        } else if (dev->idle > 0) {
+            begin_kernel(c, n, i);
+            start_parts(c, n, dev, i->device);
+        } else {
+            return;
+        }
+    }
+}
+
+/* Inline, kernels wait until the thread is through with the rest. */
+static bool is_busy(ti_cluster *c, node *n)
+{
+    if (c->progress != TI_PROGRESS_INLINE || n->executor <= c->now) {
+        return false;
+    }
+    if (n->starts != n->executor) {
+        n->starts = n->executor;
+        ti_sim_later(c, n->starts, n->system.node, EVENT_PLANNED, 0, c->chain.slot);
+    }
+    return true;
+}
+
 void ti_sim_pump(ti_cluster *c, node *n)
 {
+    const bool in_order = ti_sim_replay_has_order(c);
+    if (ti_sim_is_away(c, n)) {
+        return;
+    }
     n->may_start = false;
-    for (const ti_engine_slot *slot; (slot = ti_engine_next(&n->engine));) {
-        ti_sim_note_start(c, n, slot->instruction);
+    if (in_order) {
+        pump_in_order(c, n);
+    }
+    for (const ti_engine_slot *slot; !in_order && (slot = ti_engine_next(&n->engine));) {
+        note_start(c, n, slot->instruction);
         start(c, n, slot->instruction);
     }
-    for (int d = 0; d < n->system.devices; d++) {
+    if (n->outbox.send.count > 0) {
+        ti_sim_empty_outbox(c, n);
+    }
+    for (int d = 0; d < n->system.devices && !in_order && !is_busy(c, n); d++) {
         pump_device(c, n, d);
     }
 }

@@ -59,10 +59,30 @@ static double *soonest(double *port, double ports)
     return best;
 }
 
+static bool takes_all_ports(const ti_platform *p, double bytes)
+{
+    return p->stripe > 0 && bytes > p->stripe;
+}
+
+double ti_sim_port_bytes(const ti_platform *p, double bytes)
+{
+    return takes_all_ports(p, bytes) ? bytes / p->ports : bytes;
+}
+
 double ti_sim_pass(const ti_platform *p, double *ports, double time, double bytes)
 {
     double *port = soonest(ports, p->ports), begin = TI_MAX(time, *port);
-    *port = begin + TI_MAX(p->gap, bytes * p->byte_time);
+    double busy = TI_MAX(p->gap, ti_sim_port_bytes(p, bytes) * p->byte_time);
+    if (takes_all_ports(p, bytes)) {
+        for (int i = 0; i < (int)p->ports; i++) {
+            begin = TI_MAX(begin, ports[i]);
+        }
+        for (int i = 0; i < (int)p->ports; i++) {
+            ports[i] = begin + busy;
+        }
+    } else {
+        *port = begin + busy;
+    }
     return begin;
 }
 
@@ -124,13 +144,14 @@ static bool travel(const ti_platform *p, state *s)
     for (int r = 0; r < s->ranks; r++) {
         rank *from = &s->rank[r], *to = &s->rank[from->to];
         double begin = ti_sim_pass(p, &s->out[r * s->ports], from->asked, from->bytes), enters = begin + p->latency;
-        from->sent = begin + from->bytes * p->byte_time;
+        double bytes = ti_sim_port_bytes(p, from->bytes);
+        from->sent = begin + bytes * p->byte_time;
         if (enters < to->entered) { /* before one of the step before */
             return false;
         }
         to->entered = enters;
         begin = ti_sim_pass(p, &s->in[from->to * s->ports], enters, from->bytes);
-        to->arrived = begin + TI_MAX(from->bytes - 1, 0) * p->byte_time;
+        to->arrived = begin + TI_MAX(bytes - 1, 0) * p->byte_time;
         to->heard = from->bytes > p->eager ? to->heard : to->arrived;
     }
     return true;

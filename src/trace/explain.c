@@ -24,6 +24,7 @@ struct ti_explain {
     TI_VEC(row) rows;
     ti_map row_index; /* hash of the key to index, plus one */
     uint64_t carried[TI_PATTERN_KINDS][2];
+    ti_explain_windows windows;
 };
 
 ti_explain *ti_explain_create(void)
@@ -42,11 +43,22 @@ void ti_explain_destroy(ti_explain *explain)
     for (size_t i = 0; i < explain->rows.count; i++) {
         ti_strfree((char *)(uintptr_t)explain->rows.data[i].edge.region);
     }
+    ti_explain_windows_fini(&explain->windows);
     ti_vec_fini(&explain->names);
     ti_vec_fini(&explain->rows);
     ti_map_fini(&explain->name_index);
     ti_map_fini(&explain->row_index);
     TI_DELETE(explain);
+}
+
+void ti_explain_note_window(ti_explain *explain, const ti_explain_window *window)
+{
+    ti_explain_windows_note(&explain->windows, window);
+}
+
+void ti_explain_note_choice(ti_explain *explain, const char *sentence)
+{
+    ti_explain_windows_choice(&explain->windows, sentence);
 }
 
 /* ---- names */
@@ -97,6 +109,7 @@ static row *row_of(ti_explain *explain, const ti_explain_edge *edge)
     }
     row fresh = { .edge = *edge, .first_bytes = edge->bytes };
     fresh.edge.region = ti_strdup(edge->region);
+    fresh.edge.recipients = 0;
     fresh.edge.bytes = fresh.edge.messages = fresh.edge.sent = fresh.edge.received = 0;
     ti_vec_push(&explain->rows, fresh);
     *ti_map_at(&explain->row_index, key) = explain->rows.count;
@@ -109,6 +122,8 @@ void ti_explain_note(ti_explain *explain, const ti_explain_edge *edge)
     if (r) {
         r->times++;
         r->edge.bytes += edge->bytes;
+        r->edge.recipients += edge->recipients;
+        r->edge.depth = TI_MAX(r->edge.depth, edge->depth);
         r->edge.peers = TI_MAX(r->edge.peers, edge->peers);
         r->edge.messages += edge->messages;
         r->edge.sent += edge->sent;
@@ -141,6 +156,10 @@ static void add_became(const ti_explain_edge *edge, ti_strbuf *out)
     const char *before = "";
     if (edge->verdict == TI_VERDICT_FREE && edge->messages == 0) {
         ti_strbuf_add(out, "free");
+        return;
+    }
+    if (edge->verdict == TI_VERDICT_MULTICAST) {
+        ti_strbuf_add(out, "multicast to %" PRIu64 ", depth %u", edge->recipients, edge->depth);
         return;
     }
     if (edge->verdict == TI_VERDICT_COLLECTIVE) {
@@ -182,7 +201,8 @@ static widths measure(const ti_explain *explain)
 static bool is_failure(const ti_explain_edge *edge)
 {
     ti_verdict verdict = ti_explain_verdict(edge);
-    return verdict != TI_VERDICT_FREE && verdict != TI_VERDICT_COLLECTIVE && verdict != TI_VERDICT_CAME;
+    return verdict != TI_VERDICT_FREE && verdict != TI_VERDICT_COLLECTIVE && verdict != TI_VERDICT_CAME &&
+           verdict != TI_VERDICT_MULTICAST;
 }
 
 static void add_row(const row *r, const widths *w, int note, ti_strbuf *out)
@@ -301,6 +321,7 @@ void ti_explain_text(const ti_explain *explain, const ti_system *system, ti_strb
     ti_vec_fini(&said.first);
     ti_strbuf_fini(&said.text);
     add_carriers(explain, out);
+    ti_explain_windows_text(&explain->windows, out);
 }
 
 /* ---- for programs */
@@ -326,6 +347,7 @@ static void add_json_row(const row *r, ti_strbuf *out)
     add_text(out, "pattern", ti_pattern_name(e->pattern));
     ti_strbuf_add(out, ", \"groups\": %d, \"group_nodes\": %d", e->groups, e->members);
     ti_strbuf_add(out, ", \"for_several_tasks\": %s", e->merged ? "true" : "false");
+    ti_strbuf_add(out, ", \"recipients\": %" PRIu64 ", \"depth\": %u", e->recipients, e->depth);
     ti_strbuf_add(out,
                   ", \"region_bytes\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"peers\": %d, \"messages\": %" PRIu64
                   ", \"sent_bytes\": %" PRIu64 ", \"received_bytes\": %" PRIu64,
@@ -360,7 +382,11 @@ static void add_json(const ti_explain *explain, const ti_system *system, ti_strb
             comma = ",";
         }
     }
-    ti_strbuf_add(out, "%s]\n}\n", *comma ? "\n  " : "");
+    ti_strbuf_add(out, "%s],\n  \"windows\": ", *comma ? "\n  " : "");
+    ti_explain_windows_json(&explain->windows, out);
+    ti_strbuf_add(out, ",\n  \"latency_choices\": ");
+    ti_explain_windows_choices_json(&explain->windows, out);
+    ti_strbuf_add(out, "\n}\n");
 }
 
 bool ti_explain_write(const ti_system *system, const char *path, ti_strbuf *why)

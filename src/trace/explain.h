@@ -10,6 +10,7 @@
 #include "base/strbuf.h"
 #include "ir/collective.h"
 #include "ir/system.h"
+#include "trace/explain_window.h"
 
 #include <stdio.h>
 
@@ -30,6 +31,8 @@ typedef struct ti_explain_edge {
     int groups, members;     /* within so many groups of so many nodes; 0: among all nodes */
     bool merged;             /* the collective serves later tasks, too: lookahead */
     const char *region;      /* an example; copied */
+    uint64_t recipients;     /* of a planned multicast, on all nodes together */
+    uint32_t depth;          /* of its tree */
     uint64_t bytes;          /* of the region, on all nodes together */
     int peers;               /* nodes that this one exchanges messages with, because of the edge */
     uint64_t messages;       /* those, both ways */
@@ -38,11 +41,15 @@ typedef struct ti_explain_edge {
 
 void ti_explain_note(ti_explain *explain, const ti_explain_edge *edge);
 
+void ti_explain_note_window(ti_explain *explain, const ti_explain_window *window);
+/* What TACIT_LATENCY=auto chose, and why. While nothing is planned. */
+void ti_explain_note_choice(ti_explain *explain, const char *sentence);
+
 /* How often collectives of each pattern were carried out: [0] as messages between pairs of nodes, [1] by MPI. Nothing
  * if `explain` is NULL. */
 void ti_explain_carried(ti_explain *explain, const uint64_t carried[TI_PATTERN_KINDS][2]);
 
-/* The rows, in the order in which they came up first: their peers at most, all else in sum. */
+/* The rows, in the order in which they came up first: their peers and depth at most, all else in sum. */
 size_t ti_explain_rows(const ti_explain *explain);
 const ti_explain_edge *ti_explain_row(const ti_explain *explain, size_t index, uint64_t *times);
 

@@ -63,6 +63,10 @@ static const explanation explanations[TI_VERDICTS] = {
                                    "or columns follow, and let '{P}' write with the same mapper in it." },
     [TI_VERDICT_CAME] = { "came", "what '{C}' reads of '{B}' is where it is read: it came with an earlier transfer",
                           "Nothing is to be done." },
+    [TI_VERDICT_MULTICAST] = { "multicast",
+                               "tasks on several nodes read what '{P}' wrote in '{B}': with the first '{C}' it travels "
+                               "down a tree to all of them",
+                               "Nothing is to be done." },
     [TI_VERDICT_EARLIER] = { "earlier", "a task before '{C}' had this region of '{B}' moved, or tried to",
                              "TACIT_COLLECTIVES=lookahead decides anew for every reader." },
     [TI_VERDICT_HINT] = { "hint", "'{C}' has the hint no_collectives", "Remove the hint." },

@@ -43,6 +43,12 @@ typedef enum ti_trace_kind {
     TI_TRACE_HORIZON,
     /* A worker. */
     TI_TRACE_PART, /* of instruction `id`; number: which part; where: the worker; value: items, 0: a copy */
+    /* The executor, beside a collective (`id`, number: as there): value: bytes that this node gets, of those in that
+     * record; by: the first node of its group, name: how many there are, where: nodes from one to the next. */
+    TI_TRACE_MEMBERS,
+    /* The executor: this node has passed a message on. by: whose message it is; where, number: to whom, and which of
+     * the messages between these two; value: bytes. */
+    TI_TRACE_RELAY,
     TI_TRACE_KINDS
 } ti_trace_kind;
 
@@ -119,7 +125,8 @@ typedef enum ti_trace_block_kind {
     TI_BLOCK_BUFFER,      /* id: serial number plus one */
     TI_BLOCK_FACT,        /* "key=value": versions, settings, the machine */
     TI_BLOCK_CLOCKS,      /* ti_trace_clock */
-    TI_BLOCK_END          /* ti_trace_end: the file is complete */
+    TI_BLOCK_END,         /* ti_trace_end: the file is complete */
+    TI_BLOCK_VALUES       /* what the program got from a fence; id: which one of its fences, from 1 */
 } ti_trace_block_kind;
 
 typedef struct ti_trace_block {

@@ -262,6 +262,11 @@ void ti_recorder_fact(ti_recorder *r, const char *key, const char *value)
     ti_strbuf_fini(&text);
 }
 
+void ti_recorder_values(ti_recorder *r, uint64_t fence, const void *data, size_t bytes)
+{
+    add_block(r, TI_BLOCK_VALUES, (uint32_t)fence, data, bytes);
+}
+
 void ti_recorder_clocks(ti_recorder *r, const ti_trace_clock *clock, size_t count)
 {
     add_block(r, TI_BLOCK_CLOCKS, 0, clock, count * sizeof(*clock));

@@ -32,6 +32,7 @@ uint64_t ti_recorder_dropped(const ti_recorder *recorder);
 uint32_t ti_recorder_name(ti_recorder *recorder, const char *name);
 void ti_recorder_buffer(ti_recorder *recorder, uint64_t serial, const char *name);
 void ti_recorder_fact(ti_recorder *recorder, const char *key, const char *value);
+void ti_recorder_values(ti_recorder *recorder, uint64_t fence, const void *data, size_t bytes);
 void ti_recorder_clocks(ti_recorder *recorder, const ti_trace_clock *clock, size_t count);
 
 /* Empty the rings into the file now: before the process ends by force. */
