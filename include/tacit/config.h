@@ -6,8 +6,8 @@
  * TACIT_ERROR_CONFIG, and the sentence names the nearest setting or the values allowed: a misspelled
  * setting is never ignored. Settings are read once, when the context is created, and should be the
  * same on all nodes. Those that must be (TACIT_BROADCAST, TACIT_COLLECTIVES, TACIT_COLLECTIVE_SCHEDULE,
- * TACIT_DRY_RUN, TACIT_HORIZON_STEP, TACIT_HORIZON_FRONT, TACIT_REPRODUCIBLE, TACIT_TRACE) are compared when nodes
- * start: if one differs, a node says which, and the job ends.
+ * TACIT_DRY_RUN, TACIT_HORIZON_STEP, TACIT_HORIZON_FRONT, TACIT_LATENCY, TACIT_MULTICAST, TACIT_REPRODUCIBLE,
+ * TACIT_TRACE) are compared when nodes start: if one differs, a node says which, and the job ends.
  *
  * doc/configuration.md and `tacit help settings` list all variables; `tacit info` shows what each of
  * them is here and now, and where its value comes from. */
@@ -52,12 +52,22 @@ enum {
 /* How a payload that several nodes wait for travels: tacit_config.broadcast. */
 enum {
     TACIT_BROADCAST_DEFAULT = 0,  /* auto */
-    TACIT_BROADCAST_AUTO = 1,     /* binomial; flat if all nodes are on one machine */
+    TACIT_BROADCAST_AUTO = 1,     /* by size: binomial, binary or chain; flat if all nodes are on one machine */
     TACIT_BROADCAST_FLAT = 2,     /* a message from the sender to each: no relays */
     TACIT_BROADCAST_BINOMIAL = 3, /* whoever has the data sends it on in every step: the fewest steps */
     TACIT_BROADCAST_BINARY = 4,   /* nobody sends more than twice */
     TACIT_BROADCAST_CHAIN = 5     /* nobody sends more than once */
 };
+
+/* Who finds that several nodes want the same payload: tacit_config.multicast. */
+enum {
+    TACIT_MULTICAST_DEFAULT = 0, /* auto */
+    TACIT_MULTICAST_AUTO = 1,    /* dynamic; planned between machines if some node cannot forward while it computes */
+    TACIT_MULTICAST_DYNAMIC = 2, /* its sender, when the payload is ready: the sends that are planned by then */
+    TACIT_MULTICAST_PLANNED = 3, /* the planners, from the next tasks: all nodes plan the same tree */
+    TACIT_MULTICAST_OFF = 4      /* nobody: a message to each */
+};
+
 /* Who carries out collectives: tacit_config.collective_schedule. */
 enum {
     TACIT_COLLECTIVE_SCHEDULE_DEFAULT = 0, /* auto */
@@ -84,7 +94,7 @@ enum {
  * field stands its variable, and what values mean. */
 typedef struct tacit_config {
     /* How many threads of this node run kernels, all devices together, the program's own while it waits
-     * included; each device has at least one worker, and all have equally many. Default: the cores that the
+     * included; each host device has at least one worker, and all have equally many. Default: the cores that the
      * process may use (its share of them, if several nodes run on one machine), less two from 8 on,
      * which plan and execute. */
     int workers; /* TACIT_WORKERS: 1 to 4096 */
@@ -93,9 +103,15 @@ typedef struct tacit_config {
     int threads; /* TACIT_THREADS (0 or 1): TACIT_THREADS_...; default: on, but off on one core */
     /* Who plans and executes. */
     int progress; /* TACIT_PROGRESS (shared or thread): TACIT_PROGRESS_... */
-    /* "2" divides the workers among two devices that share the host's memory; with "2:discrete" each
-     * has a memory of its own, as GPUs do: to test what such machines would do. */
-    const char *host_devices; /* TACIT_HOST_DEVICES: 1 to 32; NULL: "1" */
+    /* The devices of this node: a list such as "opencl:0,opencl:1,host". "host" is the cores, one device
+     * in the host's memory; "host:2" divides the workers among two, and with "host:2:discrete" each has a
+     * memory of its own, as GPUs do: to test what such machines would do. "opencl:0" is the first device
+     * that OpenCL has (`tacit info` lists them), "opencl:0/2" its two halves, "cuda:0" the first that CUDA's
+     * driver has. A node's accelerators are all of OpenCL or all of CUDA. Where the list does not name
+     * the host, its cores run host tasks, and tasks that have a kernel for them only. Nodes may differ. */
+    const char *devices; /* TACIT_DEVICES: at most 32 devices; NULL: what host_devices says */
+    /* The older way to say "host:2" or "host:2:discrete". */
+    const char *host_devices; /* TACIT_HOST_DEVICES: "2" or "2:discrete"; NULL: "1" */
     /* How many horizons submission may be ahead of execution. More lets a program with short tasks
      * run further ahead, and takes more memory. Of a horizon whose tasks are placed on many nodes, each
      * node counts the share that concerns it: up to 65 536 tasks of all nodes may be ahead then. */
@@ -163,6 +179,26 @@ typedef struct tacit_config {
     /* How much memory a node lends to payloads that it forwards, or that come before their receive is known.
      * What finds no room comes from its sender directly. */
     size_t relay_bytes; /* TACIT_RELAY_BYTES: bytes, with k, M, G or T in the variable; default: 64 MiB */
+    /* Who finds that a payload has several recipients; doc/broadcasts.md. */
+    int multicast; /* TACIT_MULTICAST (auto, dynamic, planned or off): TACIT_MULTICAST_... */
+    /* "halo" or "halo:TASKS": tasks with the hint `pure` are planned in windows of so many (2 to 64; 4). Each node
+     * computes a little of its neighbours' parts, too, so that only the first task of a window needs messages. "staged"
+     * or "staged:TASKS": less of them, since what neighbours can compute of several tasks by themselves comes in one
+     * message for each window. After Eijkhout: Task Graph Transformations for Latency Tolerance, 2022; doc/latency.md.
+     * The same on all nodes. */
+    /* "auto": windows of as many as the cost model says to be best, if they pay, from what is measured: see
+     * tacit_retune. "auto:off,8": what was chosen in another run, which said so in its log (TACIT_LOG=info). */
+    const char *latency; /* TACIT_LATENCY: NULL or "off": no windows */
+    /* Every message, part of a broadcast and collective is delivered so much later, and nobody computes less for it:
+     * how a program would run on a network of a larger latency. For trials; results are the same. doc/latency.md. */
+    int comm_delay; /* TACIT_COMM_DELAY: microseconds, up to 1000000; 0: none */
+    /* What threads are bound to. "auto": if the workers (and threads that plan) are just as many as the cores that the
+     * process may use, or its equal share of them where nodes of one machine may use the same, each has a core of
+     * its own; if they are fewer, all have the share; nothing is bound if they are more, or if another process or
+     * context has the cores. A list of cores, "0-3,8": these instead, one each. The program's thread is one of those, where it runs
+     * kernels while it waits: threads that the program starts after tacit_init inherit what it is bound to until
+     * tacit_finalize. "off": nothing is bound. */
+    const char *pin; /* TACIT_PIN: NULL: "auto" */
 } tacit_config;
 
 TACIT_C_END_

@@ -83,9 +83,21 @@ TACIT_API tacit_status tacit_finalize(tacit_context *ctx);
  *   nodes   all, in the same order as other calls */
 TACIT_API tacit_status tacit_wait(tacit_context *ctx);
 
+/* tacit_wait for all nodes together, and measure: with TACIT_LATENCY=auto, choose anew how many pure tasks
+ * a window has, from the latency of the network now and from what kernels have cost since the last choice
+ * (doc/latency.md). auto does so by itself in the first tacit_wait after 16 pure tasks, and whenever there have been
+ * twice as many as at the last choice, so this is for programs whose steps become something else. Measured values
+ * enter planning nowhere else; all nodes choose the same, and log it (TACIT_LOG=info) in the form in which
+ * TACIT_LATENCY repeats it. With other settings it only waits.
+ *
+ *   errors  those of tacit_wait
+ *   thread  the context's
+ *   nodes   all, in the same order as other calls */
+TACIT_API tacit_status tacit_retune(tacit_context *ctx);
+
 /* Let everything submitted so far begin, and return at once. Without it a task may wait until the
- * next few are known, whose needs decide how data travels and what is allocated (`collectives` and
- * `lookahead` of tacit_config). Fences and waits do the same. Worth a call before the program does
+ * next few are known, whose needs decide how data travels and what is allocated (`collectives`,
+ * `multicast` and `lookahead` of tacit_config). Fences and waits do the same. Worth a call before the program does
  * something else for long.
  *
  *   errors  those of tacit_wait
@@ -118,7 +130,8 @@ TACIT_API int tacit_workers(const tacit_context *ctx);
  * when a value says so must end otherwise, which is what this question is for. tacit_finalize prints
  * a report on stderr, and counters tell what a live run would have sent.
  *
- *   returns  false if the context is none
+ *   returns  false if the context is none; and where `tacit simulate` replays a recorded run, in which
+ *            the program must submit what it submitted then
  *   thread   any
  *   nodes    any
  *   source   the dry runs of Thoman, Salzmann: Balancing Tracking Granularity and Parallelism in
@@ -163,6 +176,12 @@ typedef struct tacit_counters {
     uint64_t broadcast_recipients;      /* of these, together */
     uint64_t broadcast_refused;         /* of these: were not ready, and got an ordinary message */
     uint64_t relayed_bytes;             /* forwarded for others */
+    uint64_t shared_versions;           /* contents that placed tasks on several other nodes read, sent by this one */
+    uint64_t shared_versions_late;      /* of these, a message left after the first: not one broadcast */
+    uint64_t multicasts;                /* planned, of what this node has written for several others to read */
+    uint64_t multicast_recipients;      /* of these, together */
+    uint64_t multicast_depth;           /* messages that the last recipient of one waits for, at most */
+    uint64_t multicast_forwards;        /* messages in which this node sends on what another one wrote */
 } tacit_counters;
 
 /* Copy the counters to `out`. Waits for nothing, so what is under way counts in part; call tacit_wait

@@ -13,6 +13,8 @@
  *     tacit/box.h       ranges and boxes
  *     tacit/base.h      statuses and handles
  *     tacit/mpi.h       for programs that use MPI themselves; not included here
+ *     tacit/io.h        buffers to and from files; a library of its own, not included here
+ *     tacit/layer.h     for libraries that stand on tacit; not included here
  *
  * ---------------------------------------------------------------------------------- the model
  *

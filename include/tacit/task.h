@@ -106,11 +106,16 @@ typedef struct tacit_hints {
     /* The kernel gets each chunk of a node in one call, instead of parts on several workers. Host
      * tasks always do. */
     bool whole_chunk; /* default: false */
-    /* The output depends on the declared reads only. A promise that nothing makes use of yet. */
+    /* What the kernel writes depends on nothing but its arguments and what it declares to read, and it has
+     * no other effect: it may be called for the same items on several nodes, and gives the same there.
+     * tacit_config.latency makes use of it: a call may then have items of other nodes, too. */
     bool pure; /* default: false */
     /* One relative weight for each node, for unequal chunks along dimension 0. 0 counts as 1, and
      * every node gets at least one granule while there are enough. Not with TACIT_SPLIT_2D. */
     const uint32_t *weights; /* tacit_num_nodes of them, copied; NULL: equal chunks */
+    /* No window of pure tasks with this one has more tasks than that; 1: this task is in none. 0: what
+     * tacit_config.latency says. */
+    int window; /* 0 to 64; default: 0 */
     /* What this task reads comes by messages, even where a collective would do. Compare
      * tacit_config.collectives. */
     bool no_collectives; /* default: false */

@@ -240,19 +240,64 @@ typedef struct tacit_launch {
  * devices are called more than once for the same items, with equal inputs. */
 typedef void tacit_host_kernel(const tacit_launch *launch);
 
-/* The entries of a task's kernel, one per kind of device. This version has host devices only, so
- * `host` must be there. A task with other entries alone is refused with TACIT_ERROR_UNSUPPORTED, and
- * one with none with TACIT_ERROR_ARGUMENT. */
+/* A kernel on an OpenCL device: put the work for the items of launch->chunk into opencl->queue
+ * (tacit/opencl.h), and return. Once per chunk of a device. It does not wait; what it puts into other queues,
+ * `queue` must wait for. If the work cannot be started, it calls tacit_kernel_fail. */
+struct tacit_opencl;
+typedef void tacit_opencl_launch(const tacit_launch *launch, const struct tacit_opencl *opencl);
+
+/* A kernel on a CUDA device: start the work for the items of launch->chunk in `stream`, and return. The views
+ * have addresses of the device, whose context is the calling thread's current one; tacit waits for the
+ * stream. Once per chunk of a device. It does not wait itself, and starts nothing in other streams that
+ * `stream` does not wait for. If the work cannot be started, it calls tacit_kernel_fail. */
+typedef void tacit_cuda_launch(const tacit_launch *launch, void *stream);
+
+/* The entries of a task's kernel, one per kind of device: a task may have several, which must compute
+ * the same, and runs on those devices of a node (tacit_config.devices) that it has an entry for. If
+ * there are none, `host` runs on the host's cores, and what it touches is copied. A task with no entry
+ * for any device of the node is refused with TACIT_ERROR_UNSUPPORTED, and one with none at all with
+ * TACIT_ERROR_ARGUMENT. Host tasks run on the host. doc/devices.md shows how to write a kernel once. */
 typedef struct tacit_kernel {
     /* A C function. */
-    tacit_host_kernel *host; /* not NULL */
-    /* Not used yet: an OpenCL program and the name of its kernel. */
+    tacit_host_kernel *host; /* NULL: none */
+    /* A program in OpenCL C 1.2 and the name of its kernel. Its parameters are one TACIT_VIEW for each
+     * access, TACIT_CHUNK, TACIT_VALUE if the task has arguments, and TACIT_SCRATCH if there are
+     * local_bytes. Each item of the chunk is a work-item; where groups have a size, there may be more,
+     * which TACIT_FOR leaves out. Tasks with reductions or accesses in parts have no such entry yet:
+     * they run by `host`.
+     *
+     * The texts are not copied, and must stay as they are until tacit_finalize; a kernel is compiled
+     * when a task first needs it, and kept. One that does not compile is the error of the run. */
     struct {
-        const char *source, *entry;
+        tacit_opencl_launch *launch; /* instead: a function that fills a queue; NULL: none */
+        const char *source, *entry;  /* NULL: none */
+        size_t group
+            [TACIT_MAX_DIMS]; /* items of a work-group in each dimension of the range; zeros: the driver's choice */
+        size_t local_bytes;   /* of a work-group's scratch memory; default: 0 */
     } opencl;
-    /* Not used yet: a function that starts work in a CUDA stream. */
-    void (*cuda)(const tacit_launch *launch, void *stream);
+    /* For CUDA devices: a function that starts work in a stream (tacit/cuda.h), or a program in CUDA C++ and
+     * the name of its kernel, as above; NVRTC compiles it. Texts that use only what doc/devices.md names are
+     * the same in both languages. If there is `launch`, it is what runs. */
+    struct {
+        tacit_cuda_launch *launch;    /* NULL: none */
+        const char *source, *entry;   /* NULL: none */
+        size_t group[TACIT_MAX_DIMS]; /* items of a block in each dimension; zeros: tacit's choice */
+        size_t local_bytes;           /* of a block's scratch memory; default: 0 */
+    } cuda;
 } tacit_kernel;
+
+/* C code that is compiled here and also begins an OpenCL program: what kernels of both kinds have in
+ * common is written once. Behind `text`, the name of the program, stands the rest of it as a string.
+ *
+ *     TACIT_BOTH(waves, "TACIT_KERNEL advance(TACIT_VIEW(u), TACIT_CHUNK(c), TACIT_VALUE(struct basin, b)) {...}",
+ *         struct basin { double c2; };
+ *         static double next(double c2, double here, double sum) { return here + c2 * (sum - 4.0 * here); }
+ *     );
+ *     ... .kernel = { .host = advance, .opencl = { .source = waves, .entry = "advance" } } ...
+ *
+ * The code has no preprocessor lines, and no types but those that both have: those of stdint.h, float,
+ * double. Integers as arguments have a size in their name, since OpenCL's `long` has 64 bits anywhere. */
+#define TACIT_BOTH(text, rest, ...) __VA_ARGS__ static const char text[] = #__VA_ARGS__ "\n" rest
 
 /* From inside a kernel: the run has failed, for a reason in the manner of printf. The call returns;
  * the kernel should return soon, too. The context gets TACIT_ERROR_KERNEL with a sentence that names

@@ -211,7 +211,7 @@ tacit_status tacit_fill(tacit_context *ctx, tacit_buffer *buffer, const void *va
     ti_shape *shape = ti_task_graph_shape(graph, "fill");
     ti_distribution_shape(ctx, shape, arena, buffer, TACIT_WRITE);
     shape->oversubscribe = 1;
-    shape->kernel.host = fill_items;
+    shape->host = fill_items;
     shape->args_size = sizeof(filling) + buffer->info.elem_size;
     filling *args = ti_arena_alloc(arena, shape->args_size);
     args->distribution = ti_buffer_distribution(buffer);

@@ -16,7 +16,8 @@ typedef struct place {
     bool mixes;       /* it reads what other items of it write */
 } place;
 
-enum { MAX_SCALE = 1 << 14, MAX_PRIORITY = 1000, MAX_ARGS = 1 << 24, MAX_VOLUME_BITS = 62, MAX_REDUCED_BITS = 34 };
+enum { MAX_PRIORITY = 1000, MAX_WINDOW = 64 };
+enum { MAX_SCALE = 1 << 14, MAX_ARGS = 1 << 24, MAX_VOLUME_BITS = 62, MAX_REDUCED_BITS = 34 };
 
 static tacit_status refuse(const place *p, tacit_status status, const char *format, ...) TI_PRINTF(3, 4);
 
@@ -444,11 +445,51 @@ static tacit_status check_where(tacit_context *ctx, const tacit_task *t, const c
                                 "TACIT_ON_ONE_NODE",
                                 name);
     }
-    if (!t->kernel.host) {
-        bool other = t->kernel.opencl.source || t->kernel.cuda;
+    return TACIT_OK;
+}
+
+static bool has_opencl(const tacit_task *t)
+{
+    return t->kernel.opencl.launch || t->kernel.opencl.source;
+}
+
+static bool has_cuda(const tacit_task *t)
+{
+    return t->kernel.cuda.launch || t->kernel.cuda.source;
+}
+
+/* Why the kernels that a task has besides `host` cannot run here. NULL: they can. */
+static const char *why_not_elsewhere(const tacit_context *ctx, const tacit_task *t)
+{
+    if (t->on != TACIT_ON_DEVICES) {
+        return ", and host tasks need one";
+    }
+    for (int i = 0; i < TACIT_MAX_ACCESSES && t->access[i].mode != 0; i++) {
+        if (t->access[i].mode == TACIT_REDUCE || t->access[i].in_parts) {
+            return t->access[i].in_parts ? ", which accesses in parts need" : ", which reductions need";
+        }
+    }
+    const int kind = ti_runtime_system(ctx->runtime)->accelerator;
+    return (kind == TI_OPENCL && has_opencl(t)) || (kind == TI_CUDA && has_cuda(t))
+               ? NULL
+               : ", and TACIT_DEVICES names no device of this node that it has a kernel for";
+}
+
+static tacit_status check_kernel(tacit_context *ctx, const tacit_task *t, const char *name)
+{
+    const bool other = has_opencl(t) || has_cuda(t);
+    const char *why = t->kernel.host ? NULL : !other ? "" : why_not_elsewhere(ctx, t);
+    if (why) {
         return ti_context_error(ctx, other ? TACIT_ERROR_UNSUPPORTED : TACIT_ERROR_ARGUMENT,
-                                "task '%s' has no host kernel%s; set .kernel = { .host = FUNCTION }", name,
-                                other ? ", and this build has host devices only" : "");
+                                "task '%s' has no host kernel%s; set .kernel = { .host = FUNCTION }", name, why);
+    }
+    if (t->kernel.opencl.source && !t->kernel.opencl.entry && !t->kernel.opencl.launch) {
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
+                                "task '%s' has an OpenCL source, but no .entry; name the kernel in it", name);
+    }
+    if (t->kernel.cuda.source && !t->kernel.cuda.entry && !t->kernel.cuda.launch) {
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
+                                "task '%s' has a CUDA source, but no .entry; name the kernel in it", name);
     }
     return TACIT_OK;
 }
@@ -464,6 +505,10 @@ static tacit_status check_hints(tacit_context *ctx, const tacit_task *t, const c
     if (h->priority < -MAX_PRIORITY || h->priority > MAX_PRIORITY) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "task '%s': hint .priority is %d; use -%d to %d", name,
                                 h->priority, MAX_PRIORITY, MAX_PRIORITY);
+    }
+    if (h->window < 0 || h->window > MAX_WINDOW) {
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "task '%s': hint .window is %d; use 0 to %d tasks", name,
+                                h->window, MAX_WINDOW);
     }
     if (TI_UNLIKELY(!(t->cost >= 0) || t->cost > 1e18)) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
@@ -532,6 +577,7 @@ tacit_status ti_check_task(tacit_context *ctx, const tacit_task *t, ti_checked *
     place p = { .ctx = ctx, .task = t, .name = t->name ? t->name : "(no name)" };
     TI_TRY(check_range(ctx, t, p.name, &out->is_empty));
     TI_TRY(check_where(ctx, t, p.name));
+    TI_TRY(check_kernel(ctx, t, p.name));
     TI_TRY(check_hints(ctx, t, p.name));
     if (TI_UNLIKELY(names_objects(t))) {
         TI_TRY(check_objects(ctx, t, p.name));

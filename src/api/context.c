@@ -3,6 +3,7 @@
 #include "api/shapes.h"
 #include "base/config.h"
 #include "base/log.h"
+#include "comm/delay.h"
 #include "comm/launched.h"
 #include "run/dry_run.h"
 
@@ -13,6 +14,13 @@ enum { ERROR_TEXT = 1024 }; /* bytes that are there when memory has run out */
 static tacit_status init_failed(tacit_status status, const char *text)
 {
     return ti_no_context(status, "%s", text);
+}
+
+/* A network of a larger latency, if TACIT_COMM_DELAY asks for one. */
+static ti_comm *delay(const tacit_config *config, ti_comm *comm)
+{
+    bool delays = config->comm_delay && comm->num_nodes > 1 && !config->dry_run;
+    return delays ? ti_comm_delay_create(comm, (uint64_t)config->comm_delay * 1000, (ti_delay_clock){ 0 }) : comm;
 }
 
 tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, tacit_context **out)
@@ -27,7 +35,7 @@ tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, tacit_
     ctx->reproducible = config->reproducible != 0;
     ctx->config = *config;
     ti_config_own_texts(&ctx->config);
-    ti_runtime_desc desc = { .config = ctx->config, .comm = comm, .context = ctx };
+    ti_runtime_desc desc = { .config = ctx->config, .comm = delay(config, comm), .context = ctx };
     ctx->runtime = ti_runtime_create(&desc, &status, &why);
     if (!ctx->runtime) {
         init_failed(status, ti_strbuf_text(&why));
@@ -37,7 +45,7 @@ tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, tacit_
         ctx = NULL;
     } else {
         ti_view_watch_exit();
-        ctx->shapes = ti_shapes_create(ti_runtime_system(ctx->runtime)->num_nodes);
+        ctx->shapes = ti_shapes_create(ctx);
     }
     ti_strbuf_fini(&why);
     *out = ctx;
@@ -175,15 +183,31 @@ tacit_status tacit_flush(tacit_context *ctx)
     return TACIT_OK;
 }
 
+/* Tuning is where all nodes wait for each other. */
+static tacit_status wait_for_all(tacit_context *ctx, const char *name, bool tunes)
+{
+    submit_point(ctx, TI_TASK_EPOCH, name, tunes);
+    ti_runtime_wait_points(ctx->runtime);
+    if (tunes && ti_failure_get(ti_runtime_failure(ctx->runtime)) == TACIT_OK) {
+        ti_tune_choose(ti_runtime_tune(ctx->runtime));
+    }
+    ti_free_retired_buffers(ctx);
+    ti_free_retired_functions(ctx);
+    return ti_context_enter(ctx);
+}
+
 tacit_status tacit_wait(tacit_context *ctx)
 {
     TI_TRY(ti_check_context(ctx, "tacit_wait"));
     TI_TRY(ti_context_enter(ctx));
-    submit_point(ctx, TI_TASK_EPOCH, "wait", false);
-    ti_runtime_wait_points(ctx->runtime);
-    ti_free_retired_buffers(ctx);
-    ti_free_retired_functions(ctx);
-    return ti_context_enter(ctx);
+    return wait_for_all(ctx, "wait", ti_tune_is_due(ti_runtime_tune(ctx->runtime)));
+}
+
+tacit_status tacit_retune(tacit_context *ctx)
+{
+    TI_TRY(ti_check_context(ctx, "tacit_retune"));
+    TI_TRY(ti_context_enter(ctx));
+    return wait_for_all(ctx, "retune", true);
 }
 
 /* For scripts: name and value of each. */
@@ -213,7 +237,13 @@ static void log_counters(tacit_context *ctx)
                  { "broadcasts", c.broadcasts },
                  { "broadcast_recipients", c.broadcast_recipients },
                  { "broadcast_refused", c.broadcast_refused },
-                 { "relayed_bytes", c.relayed_bytes } };
+                 { "relayed_bytes", c.relayed_bytes },
+                 { "shared_versions", c.shared_versions },
+                 { "shared_versions_late", c.shared_versions_late },
+                 { "multicasts", c.multicasts },
+                 { "multicast_recipients", c.multicast_recipients },
+                 { "multicast_depth", c.multicast_depth },
+                 { "multicast_forwards", c.multicast_forwards } };
     ti_strbuf text = { 0 };
     for (size_t i = 0; i < TI_COUNT(list); i++) {
         ti_strbuf_add(&text, " %s=%llu", list[i].name, (unsigned long long)list[i].value);
@@ -227,6 +257,7 @@ static void free_context(tacit_context *ctx)
     ti_runtime_destroy(ctx->runtime);
     ti_free_all_buffers(ctx);
     ti_free_all_functions(ctx);
+    ti_free_attachments(ctx);
     for (size_t i = 0; i < ctx->objects.count; i++) {
         ti_handle_free(TI_HANDLE_OBJECT, ctx->objects.data[i]);
     }
@@ -245,7 +276,7 @@ tacit_status tacit_finalize(tacit_context *ctx)
     }
     TI_TRY(ti_check_context(ctx, "tacit_finalize"));
     TI_TRY(ti_context_check_thread(ctx));
-    if (ti_runtime_is_dry(ctx->runtime)) {
+    if (ti_runtime_dry(ctx->runtime)) {
         ti_context_notice_host_work(ctx);
     }
     ti_runtime_settle(ctx->runtime);

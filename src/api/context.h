@@ -3,9 +3,9 @@
  * Who calls whom in this folder: a file calls only those that stand before it here, never in a circle
  * (tools/lint/circles).
  *   enter                              whether a call may go on, and the sentence if not
- *   mapper, op, object, view, mpi
+ *   mapper, op, object, view, mpi, layer
  *   owners                             distributions as accesses of tasks
- *   shapes, check_overlap, check_task
+ *   description, shapes, check_overlap, check_task
  *   admit                              the last checks of a new task
  *   buffer, fence, submit
  *   context                            the beginning and the end */
@@ -42,6 +42,7 @@ struct tacit_host_object {
 struct tacit_fence_ticket {
     tacit_context *context;
     uint64_t serial; /* of the context, which may be finalized before the ticket is released */
+    uint64_t number; /* which one of the context's fences it is; 0: its values have been got */
     ti_signal signal;
     void *memory;
     size_t bytes;
@@ -64,6 +65,13 @@ typedef struct ti_retired {
     uint64_t task;            /* the last one that may use it */
 } ti_retired;
 
+/* What a layer keeps with a context (tacit/layer.h). */
+typedef struct ti_attachment {
+    const void *key;
+    void *value;
+    void (*end)(void *value);
+} ti_attachment;
+
 struct tacit_context {
     ti_runtime *runtime;
     tacit_config config; /* with strings of its own */
@@ -79,7 +87,8 @@ struct tacit_context {
     ti_shapes *shapes;                    /* of tasks that have been submitted before */
     TI_VEC(tacit_host_object *) objects;  /* all that were made */
     tacit_host_object *destroyed_objects; /* to be used again */
-    bool one_thread;                      /* only `thread` may use it, which created it */
+    TI_VEC(ti_attachment) attachments;
+    bool one_thread; /* only `thread` may use it, which created it */
     pthread_t thread;
     const char *thread_level;
     bool reproducible;
@@ -150,6 +159,9 @@ tacit_status ti_check_extent(tacit_context *ctx, const char *who, tacit_range ra
 void ti_free_retired_buffers(tacit_context *ctx);
 /* Free all buffers: the runtime is gone. */
 void ti_free_all_buffers(tacit_context *ctx);
+
+/* What layers keep goes: the runtime is gone. */
+void ti_free_attachments(tacit_context *ctx);
 
 #define TI_TRY(call)                                                                                                   \
     do {                                                                                                               \

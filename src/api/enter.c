@@ -99,10 +99,10 @@ tacit_status ti_context_no_memory(tacit_context *ctx, const char *format, ...)
 
 void ti_context_notice_host_work(tacit_context *ctx)
 {
-    uint64_t now = ti_clock_ns();
     if (ctx->entered == UINT64_MAX) {
         return;
     }
+    uint64_t now = ti_clock_ns();
     if (ctx->entered && now - ctx->entered > LONG_HOST_WORK_NS && ti_runtime_has_fenced(ctx->runtime)) {
         ti_log(
             TI_LOG_WARNING,
@@ -123,7 +123,7 @@ tacit_status ti_context_enter(tacit_context *ctx)
         return ti_context_error(ctx, status, "%s", failure->text);
     }
     ti_strbuf_clear(&ctx->error);
-    if (TI_UNLIKELY(ti_runtime_is_dry(ctx->runtime))) {
+    if (TI_UNLIKELY(ti_runtime_dry(ctx->runtime) != NULL)) {
         ti_context_notice_host_work(ctx);
     }
     return TACIT_OK;
@@ -219,12 +219,12 @@ int tacit_workers(const tacit_context *ctx)
         return -1;
     }
     const ti_system *system = ti_runtime_system(ctx->runtime);
-    return system->devices * system->workers;
+    return ti_system_hosts(system) * system->workers;
 }
 
 bool tacit_is_dry_run(const tacit_context *ctx)
 {
-    return is_context(ctx) && ti_runtime_is_dry(ctx->runtime);
+    return is_context(ctx) && ti_dry_run_is_known(ti_runtime_dry(ctx->runtime));
 }
 
 tacit_status tacit_get_counters(tacit_context *ctx, tacit_counters *out)

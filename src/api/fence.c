@@ -68,14 +68,26 @@ static tacit_status check_fence(tacit_context *ctx, const char *who, const tacit
     return ti_check_box(ctx, who, buffer, box, resolved);
 }
 
+/* A recorded run keeps what a program gets, since that may be what it decides by. */
+static tacit_status wait_for_values(tacit_context *ctx, uint64_t number, const ti_signal *signal, void *data,
+                                    size_t bytes)
+{
+    ti_runtime_wait_signal(ctx->runtime, signal);
+    TI_TRY(ti_context_enter(ctx));
+    if (number && bytes) {
+        ti_runtime_give_values(ctx->runtime, number, data, bytes);
+    }
+    return TACIT_OK;
+}
+
 tacit_status tacit_fence_read(tacit_context *ctx, tacit_buffer *buffer, tacit_box box, void *dst)
 {
     ti_box resolved;
     ti_signal signal = { 0 };
     TI_TRY(check_fence(ctx, "tacit_fence_read", buffer, box, dst, &resolved));
     TI_TRY(submit_fence(ctx, buffer, &resolved, dst, &signal));
-    ti_runtime_wait_signal(ctx->runtime, &signal);
-    return ti_context_enter(ctx);
+    return wait_for_values(ctx, ti_runtime_fences(ctx->runtime), &signal, dst,
+                           (size_t)ti_box_volume(&resolved) * buffer->info.elem_size);
 }
 
 tacit_status tacit_fence(tacit_context *ctx, tacit_buffer *buffer, tacit_box box, tacit_fence_ticket **out)
@@ -102,6 +114,7 @@ tacit_status tacit_fence(tacit_context *ctx, tacit_buffer *buffer, tacit_box box
         ti_handle_free(TI_HANDLE_TICKET, ticket);
         return status;
     }
+    ticket->number = ti_runtime_fences(ctx->runtime);
     *out = ticket;
     return TACIT_OK;
 }
@@ -127,8 +140,8 @@ tacit_status tacit_fence_get(tacit_fence_ticket *ticket, const void **data)
     }
     TI_TRY(ti_check_context(ticket->context, "tacit_fence_get"));
     TI_TRY(ti_context_check_thread(ticket->context));
-    ti_runtime_wait_signal(ticket->context->runtime, &ticket->signal);
-    TI_TRY(ti_context_enter(ticket->context));
+    TI_TRY(wait_for_values(ticket->context, ticket->number, &ticket->signal, ticket->memory, ticket->bytes));
+    ticket->number = 0;
     *data = ticket->memory;
     return TACIT_OK;
 }
@@ -174,6 +187,6 @@ tacit_status tacit_fence_local(tacit_context *ctx, tacit_buffer *buffer, void *d
     ti_user_copy copy = ti_distribution_copy(ctx, arena, buffer, dst);
     copy.signal = &signal;
     TI_TRY(submit_shape(ctx, shape, before, copy));
-    ti_runtime_wait_signal(ctx->runtime, &signal);
-    return ti_context_enter(ctx);
+    size_t bytes = (size_t)(size[0] * size[1] * size[2]) * buffer->info.elem_size;
+    return wait_for_values(ctx, ti_runtime_fences(ctx->runtime), &signal, dst, bytes);
 }

@@ -12,6 +12,7 @@
 #include "api/shapes.h"
 
 #include "api/context.h"
+#include "api/description.h"
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/map.h"
@@ -19,9 +20,9 @@
 
 enum {
     MAX_WORDS = 512,
-    HEADER_WORDS = 24,
-    ACCESS_WORDS = 3 + 4 * TACIT_MAX_DIMS,
     SEEN_SETS = 1024,
+    MOST_SEEN_SETS = 32768,
+    FEW_DISPLACED = 8,
     SEEN_WAYS = 4,
     SELDOM = 16,
     FORM_WAYS = 4,
@@ -29,18 +30,12 @@ enum {
 };
 static const size_t max_bytes = (size_t)64 << 20;
 
-/* What a description's words depend on. */
-typedef struct measures {
-    uint64_t hash; /* 0: it is not kept */
-    uint32_t accesses;
-    size_t name, weights; /* bytes */
-    bool has_form;        /* there may be a form of it */
-} measures;
-
 typedef struct form {
     ti_shape *shape; /* in the arena; NULL: nothing is here */
     uint64_t *word;
+    const ti_form_bytes *bytes;
     uint64_t hash, last_task;
+    uint64_t serial; /* no two forms share it */
     ti_arena arena;
 } form;
 
@@ -48,6 +43,7 @@ typedef struct entry {
     ti_shape *shape; /* in the arena, with all that it points to */
     uint64_t *word;  /* the description, too */
     uint64_t hash;   /* 0: it has left */
+    uint64_t form;   /* its serial; 0: it has none */
     uint32_t number;
     uint64_t last_task, last_use;
     size_t bytes;
@@ -58,7 +54,8 @@ typedef struct entry {
 } entry;
 
 struct ti_shapes {
-    int num_nodes;
+    const tacit_context *ctx;
+    int node, num_nodes;
     ti_map chains; /* by hash: the first one */
     size_t count, bytes;
     entry *newest, *oldest;
@@ -67,222 +64,16 @@ struct ti_shapes {
     uint64_t serial, uses, refused, before, executed;
     uint32_t numbers; /* given out so far */
     TI_VEC(uint32_t) free_numbers;
-    measures asked;                      /* last */
-    uint64_t seen[SEEN_SETS][SEEN_WAYS]; /* hashes of what came lately, for the first time */
-    form *latest;                        /* found or kept, or NULL */
-    bool by_form;                        /* found for the latest description */
+    ti_measures asked;                /* last */
+    form *form;                       /* of that, or NULL: it is not known */
+    uint64_t (*seen)[SEEN_WAYS];      /* hashes of what came lately, for the first time */
+    size_t seen_sets, displaced;      /* how many of them have displaced others since it grew */
+    ti_tile tile[TACIT_MAX_ACCESSES]; /* of what was asked for last */
+    const tacit_buffer *usable;       /* one that was found so, and has not been destroyed since, or NULL */
+    form *latest;                     /* found or kept, or NULL */
+    uint64_t form_serial;
     form forms[FORM_SETS][FORM_WAYS];
 };
-
-/* ---- descriptions */
-
-static inline uint64_t pair(int64_t a, int64_t b)
-{
-    return (uint64_t)(uint32_t)a << 32 | (uint32_t)b;
-}
-
-static inline uint64_t address(const void *p)
-{
-    return (uint64_t)(uintptr_t)p;
-}
-
-/* A description that is written, or compared with one that is there: the list of fields is the same. Compilers make two
- * functions of it. */
-#define EITHER static inline __attribute__((always_inline))
-typedef struct cursor {
-    uint64_t *at;
-    bool compares, of_form;
-    uint64_t differ; /* not 0: something does */
-} cursor;
-
-EITHER void field(cursor *c, uint64_t value)
-{
-    if (c->compares) {
-        c->differ |= *c->at ^ value;
-    } else {
-        *c->at = value;
-    }
-    c->at++;
-}
-
-/* 8 bytes as they lie. */
-EITHER void word(cursor *c, const void *from)
-{
-    uint64_t value;
-    memcpy(&value, from, sizeof(value));
-    field(c, value);
-}
-
-/* `size` bytes with their number. */
-EITHER void bytes(cursor *c, const void *data, size_t size)
-{
-    field(c, size);
-    if (c->differ || size == 0) {
-        return;
-    }
-    if (c->compares) {
-        c->differ = memcmp(c->at, data, size) != 0;
-    } else {
-        c->at[(size - 1) / 8] = 0;
-        memcpy(c->at, data, size);
-    }
-    c->at += (size + 7) / 8;
-}
-
-/* Reductions have no mapper, custom mappers no components, and only reductions have an operator. */
-EITHER void access_fields(cursor *c, const tacit_access *a)
-{
-    uint64_t *end = c->at + ACCESS_WORDS;
-    field(c, address(a->buffer));
-    if (a->mode == TACIT_REDUCE) {
-        field(c, pair(a->mode, a->include_old | a->in_parts << 1));
-        word(c, &a->op);
-    } else {
-        field(c, pair(a->mode, a->in_parts));
-        word(c, &a->mapper.kind); /* and arg */
-        for (int d = 0; d < TACIT_MAX_DIMS && a->mapper.kind != TACIT_MAPPER_CUSTOM; d++) {
-            const tacit_component *k = &a->mapper.c[d];
-            word(c, &k->lo);
-            word(c, &k->hi);
-            word(c, &k->mul); /* and div */
-            field(c, (uint64_t)(k->kind | k->dim << 8));
-        }
-    }
-    while (!c->compares && c->at < end) {
-        *c->at++ = 0;
-    }
-    c->at = end;
-}
-
-/* Of a form: whatever tile it is of whatever buffer. */
-EITHER void tile_fields(cursor *c, const tacit_access *a)
-{
-    field(c, pair(a->mode, a->in_parts | a->mapper.kind << 1));
-}
-
-/* Everything that makes a description another one: all fields but the bytes of arguments. Whoever adds a field to
- * tacit_task adds it here. The shapes_test changes every byte of a description and looks whether that is noticed. */
-static size_t words_of(const measures *m)
-{
-    return HEADER_WORDS + m->accesses * ACCESS_WORDS + (m->name + m->weights) / 8 + 4;
-}
-
-/* Its begin and its end. */
-static uint64_t name_word(const char *name, size_t length)
-{
-    uint64_t w[2] = { 0 };
-    size_t part = TI_MIN(length, sizeof(w[0]));
-    if (length) {
-        memcpy(&w[0], name, part);
-        memcpy(&w[1], name + length - part, part);
-    }
-    return w[0] ^ (w[1] << 1) ^ length << 56;
-}
-
-EITHER void fields(cursor *c, const tacit_task *t, const measures *m)
-{
-    field(c, pair(m->accesses, t->range.dims));
-    field(c, address((const void *)(uintptr_t)t->kernel.host));
-    field(c, address(t->kernel.opencl.source));
-    field(c, address(t->kernel.opencl.entry));
-    field(c, address((const void *)(uintptr_t)t->kernel.cuda));
-    for (int i = 0; i < TACIT_MAX_DIMS; i++) {
-        field(c, t->range.size[i]);
-        field(c, t->offset[i]);
-        field(c, t->hint.granularity[i]);
-    }
-    if (c->of_form) {
-        field(c, (uint64_t)t->place.kind);
-    } else {
-        word(c, &t->place);
-    }
-    field(c, pair(t->hint.split, t->hint.oversubscribe));
-    field(c, pair(t->hint.priority, t->on));
-    field(c, (uint64_t)(t->hint.whole_chunk | t->hint.pure << 1 | t->hint.no_collectives << 2 | t->hash_args << 3 |
-                        (t->args != NULL) << 4));
-    field(c, t->args_size);
-    word(c, &t->cost);
-    for (int i = 0; i < TACIT_MAX_HOST_OBJECTS; i++) {
-        field(c, address(t->host_object[i]));
-    }
-    for (uint32_t i = 0; i < m->accesses && !c->differ; i++) {
-        (c->of_form ? tile_fields : access_fields)(c, &t->access[i]);
-    }
-    if (!c->differ) {
-        bytes(c, t->name, m->name);
-        bytes(c, t->hint.weights, m->weights);
-    }
-}
-
-static bool is_as_described(const tacit_task *t, const measures *m, const entry *e)
-{
-    cursor c = { .at = e->word, .compares = true };
-    fields(&c, t, m);
-    return !c.differ;
-}
-
-static bool has_form(const tacit_task *t, const measures *m, const form *f)
-{
-    cursor c = { .at = f->word, .compares = true, .of_form = true };
-    fields(&c, t, m);
-    return !c.differ;
-}
-
-static uint64_t *write_down(const tacit_task *t, const measures *m, bool of_form, ti_arena *arena)
-{
-    cursor c = { .at = TI_ARENA_ARRAY(arena, uint64_t, words_of(m)), .of_form = of_form };
-    uint64_t *word = c.at;
-    fields(&c, t, m);
-    TI_ASSERT(c.at <= word + words_of(m));
-    return word;
-}
-
-/* Of places, reductions have the buffer only. */
-static uint64_t hash_of(const tacit_task *t, const measures *m)
-{
-    uint64_t h = ti_hash_fold(address((const void *)(uintptr_t)t->kernel.host), TI_HASH_KEY + m->accesses) +
-                 ti_hash_fold(pair(t->place.arg, t->hint.priority) ^ TI_HASH_KEY, name_word(t->name, m->name)),
-             key = TI_HASH_KEY;
-    for (int d = 0; d < TACIT_MAX_DIMS; d++, key += TI_HASH_KEY) {
-        h += ti_hash_fold(t->range.size[d] ^ key, t->offset[d] ^ ~key);
-    }
-    for (uint32_t i = 0; i < m->accesses; i++, key += TI_HASH_KEY) {
-        const tacit_access *a = &t->access[i];
-        h += ti_hash_fold(address(a->buffer) ^ key, pair(a->mode, a->mapper.arg) ^ ~key);
-        for (int d = 0; d < TACIT_MAX_DIMS && a->mode != TACIT_REDUCE && a->mapper.kind != TACIT_MAPPER_CUSTOM; d++) {
-            const tacit_component *c = &a->mapper.c[d];
-            key += TI_HASH_KEY;
-            h += ti_hash_fold((uint64_t)c->lo ^ key, (uint64_t)c->hi ^ ~key);
-        }
-    }
-    return h | 1;
-}
-
-/* Accesses whose tiles make no difference but that they are others. */
-static inline bool is_of_tile(const tacit_access *a)
-{
-    bool constant = a->mapper.kind == TACIT_MAPPER_FIXED || a->mapper.kind == TACIT_MAPPER_ALL;
-    for (int d = 0; d < TACIT_MAX_DIMS && constant; d++) {
-        constant = a->mapper.c[d].kind == TACIT_COMPONENT_SPAN || a->mapper.c[d].kind == TACIT_COMPONENT_FULL;
-    }
-    return constant && a->mode != TACIT_REDUCE;
-}
-
-static measures measure(const tacit_task *t, int num_nodes)
-{
-    measures m = { .name = t->name ? strlen(t->name) : 0,
-                   .weights = t->hint.weights ? (size_t)num_nodes * sizeof(uint32_t) : 0,
-                   .has_form = t->place.kind == TACIT_PLACE_NODE && !t->hint.weights };
-    while (m.accesses <= TACIT_MAX_ACCESSES && t->access[m.accesses].mode != 0) {
-        m.has_form = m.has_form && is_of_tile(&t->access[m.accesses]);
-        m.accesses++;
-    }
-    for (int i = 0; i < TACIT_MAX_HOST_OBJECTS; i++) {
-        m.has_form = m.has_form && !t->host_object[i];
-    }
-    m.has_form = m.has_form && m.accesses <= TACIT_MAX_ACCESSES && words_of(&m) <= MAX_WORDS;
-    return m;
-}
 
 /* ---- the table */
 
@@ -333,10 +124,14 @@ static void leave(ti_shapes *s, entry *e)
     s->count--;
 }
 
-ti_shapes *ti_shapes_create(int num_nodes)
+ti_shapes *ti_shapes_create(const tacit_context *ctx)
 {
     ti_shapes *s = TI_NEW(ti_shapes);
-    s->num_nodes = num_nodes;
+    s->ctx = ctx;
+    s->node = ti_runtime_system(ctx->runtime)->node;
+    s->num_nodes = ti_runtime_system(ctx->runtime)->num_nodes;
+    s->seen_sets = SEEN_SETS;
+    s->seen = ti_alloc_zero(SEEN_SETS * sizeof(*s->seen));
     return s;
 }
 
@@ -361,10 +156,58 @@ void ti_shapes_destroy(ti_shapes *s)
             ti_arena_fini(&s->forms[i / FORM_WAYS][i % FORM_WAYS].arena);
         }
         ti_map_fini(&s->chains);
+        ti_free(s->seen, s->seen_sets * sizeof(*s->seen));
         ti_vec_fini(&s->free_numbers);
         TI_DELETE(s);
     }
 }
+
+/* ---- finding a form */
+
+static form *form_among(form *way, const tacit_task *t, const ti_measures *m, uint64_t hash)
+{
+    for (int i = 0; i < FORM_WAYS; i++) {
+        if (way[i].shape && way[i].hash == hash && ti_description_is(t, m, way[i].word, true)) {
+            return &way[i];
+        }
+    }
+    return NULL;
+}
+
+/* The form if it is known. */
+static form *find_form(ti_shapes *s, const tacit_task *t)
+{
+    ti_measures *m = &s->asked;
+    if (s->latest && ti_description_is(t, m, s->latest->word, true)) {
+        return s->latest;
+    }
+    m->form_hash = ti_description_form_hash(t, m);
+    return form_among(s->forms[(m->form_hash >> 20) % FORM_SETS], t, m, m->form_hash);
+}
+
+/* Of what is asked for: what it depends on, the form, and the tiles. Programs of tiles ask for the same form again and
+ * again. */
+static void ask(ti_shapes *s, const tacit_task *t, uint64_t task)
+{
+    ti_measures *m = &s->asked;
+    form *f = s->latest;
+    s->form = NULL;
+    if (TI_LIKELY(f && ti_form_bytes_are(t, f->bytes))) {
+        *m = f->bytes->of;
+    } else {
+        *m = ti_description_measure(t, s->num_nodes);
+        f = m->has_form ? find_form(s, t) : NULL;
+    }
+    m->has_form = m->has_form && ti_description_words(m) <= MAX_WORDS &&
+                  ti_tile_fill(s->ctx, t, m->accesses, &s->usable, s->tile);
+    if (f && m->has_form) {
+        s->form = s->latest = f;
+        m->form_hash = f->hash;
+        f->last_task = task;
+    }
+}
+
+/* ---- finding a shape */
 
 static entry *first_of_chain(const ti_shapes *s, uint64_t hash)
 {
@@ -372,23 +215,73 @@ static entry *first_of_chain(const ti_shapes *s, uint64_t hash)
     return at ? (entry *)(uintptr_t)*at : NULL;
 }
 
-const ti_shape *ti_shapes_find(ti_shapes *s, const tacit_task *given, uint64_t task)
+static entry *find_by_words(ti_shapes *s, const tacit_task *given)
 {
-    entry *before = s->newest, *e = before ? before->follower : NULL;
-    measures *m = &s->asked;
-    *m = measure(given, s->num_nodes);
-    s->uses++;
-    if (!e || !e->hash || (m->has_form && s->by_form) || !is_as_described(given, m, e)) {
-        m->hash = words_of(m) <= MAX_WORDS ? hash_of(given, m) : 0;
+    ti_measures *m = &s->asked;
+    entry *e = s->newest ? s->newest->follower : NULL;
+    if (!e || !e->hash || !ti_description_is(given, m, e->word, false)) {
+        m->hash = ti_description_words(m) <= MAX_WORDS ? ti_description_hash(given, m) : 0;
         e = m->hash ? first_of_chain(s, m->hash) : NULL;
-        while (e && !is_as_described(given, m, e)) {
+        while (e && !ti_description_is(given, m, e->word, false)) {
             e = e->next;
         }
     }
+    return e;
+}
+
+/* Of the form that is known: whether node, buffers and boxes are the same, too. */
+static bool has_tiles(const ti_shapes *s, const tacit_task *given, const entry *e)
+{
+    const ti_shape *shape = e->shape;
+    bool same = e->form == s->form->serial && shape->place == given->place.arg;
+    for (uint32_t i = 0; i < shape->accesses && same; i++) {
+        same = shape->access[i].buffer == &given->access[i].buffer->info &&
+               ti_box_equal(&shape->footprint[i].bounding, &s->tile[i].box);
+    }
+    return same;
+}
+
+/* Whether there are more tiles than shapes of tasks on them, so that few tasks would be found. */
+static inline bool has_many_tiles(const ti_shapes *s)
+{
+    uint32_t bits = 0;
+    for (uint32_t i = 0; i < s->asked.accesses; i++) {
+        bits |= s->tile[i].number;
+    }
+    _Static_assert((TI_TILE_SHAPES & (TI_TILE_SHAPES - 1)) == 0, "the highest bits tell");
+    return bits >= TI_TILE_SHAPES;
+}
+
+/* Forms tell most of a description, and numbers of tiles the rest. A task that runs elsewhere is soon made of its form,
+ * and nothing is known of its shape that would be of use: one of many is not looked for. */
+static entry *find_by_form(ti_shapes *s, const tacit_task *given)
+{
+    ti_measures *m = &s->asked;
+    if (s->form && given->place.arg != s->node && has_many_tiles(s)) {
+        m->hash = 0;
+        return NULL;
+    }
+    m->hash = ti_hash_fold((uint64_t)given->place.arg ^ TI_HASH_KEY, m->form_hash);
+    for (uint32_t i = 0; i < m->accesses; i++) { /* in turn: sums are alike where those of numbers are */
+        m->hash = ti_hash_fold(m->hash ^ s->tile[i].number, ti_address(given->access[i].buffer) ^ TI_HASH_KEY);
+    }
+    m->hash |= 1;
+    entry *e = first_of_chain(s, m->hash);
+    while (e && !(s->form && e->form ? has_tiles(s, given, e) : ti_description_is(given, m, e->word, false))) {
+        e = e->next;
+    }
+    return e;
+}
+
+const ti_shape *ti_shapes_find(ti_shapes *s, const tacit_task *given, uint64_t task)
+{
+    entry *before = s->newest;
+    s->uses++;
+    ask(s, given, task);
+    entry *e = s->asked.has_form ? find_by_form(s, given) : find_by_words(s, given);
     if (!e) {
         return NULL;
     }
-    s->by_form = false;
     note_use(s, e, task);
     before->follower = e;
     return e->shape;
@@ -428,9 +321,14 @@ static void release(ti_shapes *s, uint64_t executed)
 /* Whether there is room for one more shape, or one has not been used for long. Then only one in SELDOM takes its place:
  * a loop over more shapes than there is room for would otherwise replace each of them just before it comes again. What
  * may have a form takes no place. */
+static bool is_full(const ti_shapes *s)
+{
+    return s->count >= (s->asked.has_form ? TI_TILE_SHAPES : TI_SHAPES) || s->bytes >= max_bytes;
+}
+
 static bool make_room(ti_shapes *s)
 {
-    if (s->count < TI_SHAPES && s->bytes < max_bytes) {
+    if (!is_full(s)) {
         return true;
     }
     if (!s->oldest || s->asked.has_form || s->uses - s->oldest->last_use < (uint64_t)2 * TI_SHAPES ||
@@ -441,32 +339,77 @@ static bool make_room(ti_shapes *s)
     return true;
 }
 
-/* Whether the description has come before, not long ago. Notes that it has, in place of any other. If they were
- * taken in turn, a loop over one more than there is room for would never find anything. */
-static bool comes_again(ti_shapes *s, uint64_t hash)
+/* Where a hash is noted: in one of a few places. Sums of products that differ in little have bits in common, so they
+ * are mixed first. */
+static inline uint64_t *ways_of(const ti_shapes *s, uint64_t hash)
 {
-    uint64_t *way = s->seen[(hash >> 20) % SEEN_SETS];
-    for (int i = 0; i < SEEN_WAYS; i++) {
-        if (way[i] == hash) {
-            return true;
+    return s->seen[ti_hash64(hash) & (s->seen_sets - 1)]; /* a power of two */
+}
+
+static void grow_seen(ti_shapes *s)
+{
+    uint64_t(*old)[SEEN_WAYS] = s->seen;
+    const size_t sets = s->seen_sets;
+    s->seen_sets = 2 * sets;
+    s->seen = ti_alloc_zero(s->seen_sets * sizeof(*s->seen));
+    for (size_t i = 0; i < sets * SEEN_WAYS; i++) {
+        const uint64_t hash = old[i / SEEN_WAYS][i % SEEN_WAYS];
+        if (hash) {
+            ways_of(s, hash)[i % SEEN_WAYS] = hash;
         }
     }
-    way[ti_hash64(s->uses) % SEEN_WAYS] = hash;
+    ti_free(old, sets * sizeof(*old));
+    s->displaced = 0;
+}
+
+/* Whether the description has come before, not long ago. Notes that it has: in place of any other, if there is no room,
+ * which there is more of once that has happened a few times, up to 1 MiB. If they were taken in turn, a loop over one
+ * more than there is room for would never find anything. */
+static bool comes_again(ti_shapes *s, uint64_t hash)
+{
+    uint64_t *way = ways_of(s, hash);
+    bool known = false;
+    for (int i = 0; i < SEEN_WAYS; i++) {
+        known |= way[i] == hash;
+    }
+    if (known) {
+        return true;
+    }
+    size_t at = s->uses * TI_HASH_KEY >> 62;
+    _Static_assert(SEEN_WAYS == 4, "two bits tell one of them");
+    for (size_t i = 0; i < SEEN_WAYS && way[at]; i++) {
+        at = way[i] ? at : i;
+    }
+    s->displaced += way[at] != 0;
+    way[at] = hash;
+    if (s->displaced > s->seen_sets / FEW_DISPLACED && s->seen_sets < MOST_SEEN_SETS) {
+        grow_seen(s);
+    }
     return false;
+}
+
+/* What is kept makes room for others that have come once. */
+static void forget_seen(const ti_shapes *s, uint64_t hash)
+{
+    uint64_t *way = ways_of(s, hash);
+    for (int i = 0; i < SEEN_WAYS; i++) {
+        way[i] = way[i] == hash ? 0 : way[i];
+    }
 }
 
 ti_arena *ti_shapes_begin(ti_shapes *s, uint64_t executed)
 {
-    const measures *m = &s->asked;
+    const ti_measures *m = &s->asked;
     TI_ASSERT(!s->made);
     release(s, executed);
-    if (!m->hash || !comes_again(s, m->hash) || !make_room(s)) {
+    if (!m->hash || (m->has_form && is_full(s)) || !comes_again(s, m->hash) || !make_room(s)) {
         return NULL;
     }
+    forget_seen(s, m->hash);
     s->made = s->spare;
     s->spare = s->made ? s->made->next : NULL;
     s->made = s->made ? s->made : TI_NEW(entry);
-    ti_arena_reserve(&s->made->arena, sizeof(ti_shape) + 4 * words_of(m) * sizeof(uint64_t));
+    ti_arena_reserve(&s->made->arena, sizeof(ti_shape) + 4 * ti_description_words(m) * sizeof(uint64_t));
     return &s->made->arena;
 }
 
@@ -497,8 +440,9 @@ void ti_shapes_keep(ti_shapes *s, const tacit_task *given, ti_shape *shape, uint
     shape->number = s->free_numbers.count ? s->free_numbers.data[--s->free_numbers.count] : s->numbers++;
     shape->submission = submission_of(s, shape, &e->arena);
     e->shape = shape;
-    e->word = write_down(given, &s->asked, false, &e->arena);
+    e->word = ti_description_write(given, &s->asked, false, &e->arena);
     e->hash = s->asked.hash;
+    e->form = s->form ? s->form->serial : 0;
     e->number = shape->number;
     e->last_task = task;
     e->last_use = s->uses;
@@ -514,47 +458,7 @@ void ti_shapes_keep(ti_shapes *s, const tacit_task *given, ti_shape *shape, uint
     link_newest(s, e);
 }
 
-/* ---- forms */
-
-static uint64_t form_hash(const tacit_task *t, const measures *m)
-{
-    uint64_t h = ti_hash_fold(address((const void *)(uintptr_t)t->kernel.host), TI_HASH_KEY + m->accesses) +
-                 ti_hash_fold((uint64_t)(uint32_t)t->hint.priority ^ TI_HASH_KEY, name_word(t->name, m->name));
-    for (int d = 0; d < TACIT_MAX_DIMS; d++) {
-        h += ti_hash_fold(t->range.size[d] ^ TI_HASH_KEY, t->offset[d] + (uint64_t)d);
-    }
-    return h | 1;
-}
-
-static form *form_among(form *way, const tacit_task *t, const measures *m, uint64_t hash)
-{
-    for (int i = 0; i < FORM_WAYS; i++) {
-        if (way[i].shape && way[i].hash == hash && has_form(t, m, &way[i])) {
-            return &way[i];
-        }
-    }
-    return NULL;
-}
-
-const ti_shape *ti_shapes_find_form(ti_shapes *s, const tacit_task *given, uint64_t task)
-{
-    const measures *m = &s->asked;
-    if (!m->has_form) {
-        return NULL;
-    }
-    form *f = s->latest;
-    if (!f || !has_form(given, m, f)) {
-        uint64_t hash = form_hash(given, m);
-        f = form_among(s->forms[(hash >> 20) % FORM_SETS], given, m, hash);
-    }
-    if (!f) {
-        return NULL;
-    }
-    f->last_task = task;
-    s->latest = f;
-    s->by_form = true;
-    return f->shape;
-}
+/* ---- keeping a form */
 
 /* A place for one more: an empty one, or that of a form whose tasks have been executed and that has not come for
  * longest. */
@@ -574,26 +478,27 @@ static form *place_for_form(ti_shapes *s, uint64_t hash)
 
 void ti_shapes_keep_form(ti_shapes *s, const tacit_task *given, const ti_shape *shape, uint64_t task)
 {
-    const measures *m = &s->asked;
-    uint64_t hash = m->has_form ? form_hash(given, m) : 0;
-    form *f = hash && comes_again(s, hash) ? place_for_form(s, hash) : NULL;
-    if (!f || form_among(s->forms[(hash >> 20) % FORM_SETS], given, m, hash)) {
+    ti_measures *m = &s->asked;
+    if (!m->has_form || s->form || !comes_again(s, m->form_hash)) {
+        return;
+    }
+    form *f = place_for_form(s, m->form_hash);
+    if (!f) {
         return;
     }
     ti_arena_fini(&f->arena);
-    *f = (form){ .hash = hash, .last_task = task };
-    ti_arena_reserve(&f->arena, sizeof(ti_shape) + m->accesses * sizeof(ti_access) + m->name +
-                                    words_of(m) * sizeof(uint64_t) + 64);
-    f->word = write_down(given, m, true, &f->arena);
-    f->shape = ti_arena_copy(&f->arena, shape, sizeof(*shape));
-    f->shape->name = ti_arena_copy(&f->arena, shape->name, strlen(shape->name) + 1);
-    f->shape->access = ti_arena_copy(&f->arena, shape->access, shape->accesses * sizeof(ti_access));
-    f->shape->footprint = NULL;
-    f->shape->order = NULL;
-    f->shape->submission = NULL;
-    f->shape->serial = 0;
-    f->shape->number = 0;
-    s->latest = f;
+    *f = (form){ .hash = m->form_hash, .last_task = task, .serial = ++s->form_serial };
+    ti_arena_reserve(&f->arena, 4 * ti_description_words(m) * sizeof(uint64_t));
+    f->word = ti_description_write(given, m, true, &f->arena);
+    f->shape = ti_tile_form(shape, &f->arena);
+    f->bytes = ti_form_bytes_take(given, m, &f->arena);
+    s->form = s->latest = f;
+}
+
+const ti_shape *ti_shapes_form(ti_shapes *s, const ti_tile **tile)
+{
+    *tile = s->tile;
+    return s->form ? s->form->shape : NULL;
 }
 
 /* ---- what leaves */
@@ -610,6 +515,7 @@ static bool uses(const ti_shape *shape, const ti_buffer_info *buffer)
 
 void ti_shapes_forget(ti_shapes *s, const ti_buffer_info *buffer)
 {
+    s->usable = NULL;
     for (entry *e = s->newest, *older; e; e = older) {
         older = e->older;
         if (buffer ? uses(e->shape, buffer) : e->shape->orders > 0) {

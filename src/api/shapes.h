@@ -3,7 +3,7 @@
  * A description that was good once is good as long as its buffers and host objects live: what it reads stays written,
  * and nothing else that a check looks at changes. So the second time that a description comes, the shape that is made
  * of it is kept; from the third time on it is found. Descriptions are compared by value. All but the bytes of arguments
- * counts, in one list (`fields` in shapes.c). The table grows with the program up to a bound; then what has not come
+ * counts (api/description.h). The table grows with the program up to a bound; then what has not come
  * for long leaves. What has left is freed when its tasks have been executed.
  *
  * Placed tasks on tiles come with other nodes and boxes every time. What they have in common is a form, of which the
@@ -12,13 +12,11 @@
 #ifndef TI_SHAPES_H
 #define TI_SHAPES_H
 
-#include "ir/shape.h"
+#include "api/tile.h"
 
-typedef struct ti_shapes ti_shapes;
+enum { TI_SHAPES = 1 << 15, TI_TILE_SHAPES = 2048, TI_FORMS = 128 }; /* at most; of shapes with a form fewer */
 
-enum { TI_SHAPES = 2048, TI_FORMS = 128 }; /* at most */
-
-ti_shapes *ti_shapes_create(int num_nodes);
+ti_shapes *ti_shapes_create(const tacit_context *ctx);
 void ti_shapes_destroy(ti_shapes *shapes);
 
 /* The shape of `given` for task number `task`, or NULL: it is not known. It needs no check. */
@@ -31,9 +29,10 @@ void ti_shapes_keep(ti_shapes *shapes, const tacit_task *given, ti_shape *shape,
 void ti_shapes_abandon(ti_shapes *shapes);
 
 /* The form of what was asked for last, or NULL: there is none. It is a shape that lacks what tiles of a program differ
- * in: the node, and of each access, which has a constant mapper, buffer, mapper and footprint. These need to be
- * checked. It lives until task number `task` has been executed. */
-const ti_shape *ti_shapes_find_form(ti_shapes *shapes, const tacit_task *given, uint64_t task);
+ * in: the node, and of each access, which has a constant mapper, buffer, mapper and footprint. These are made of
+ * `tile`, and need to be checked. It lives until the task that was asked for has been executed, and tiles until the
+ * next one is asked for. */
+const ti_shape *ti_shapes_form(ti_shapes *shapes, const ti_tile **tile);
 /* Remember the form of what was asked for last, and could not be found, if it comes often; `shape` was made of it, and
  * its accesses of one buffer that write touch nothing that others do. */
 void ti_shapes_keep_form(ti_shapes *shapes, const tacit_task *given, const ti_shape *shape, uint64_t task);

@@ -1,19 +1,11 @@
 /* tacit_submit: check a description, copy it into a task, hand it on. Application thread. */
 #include "api/check_task.h"
+#include "api/description.h"
 #include "api/owners.h"
 #include "api/shapes.h"
-#include "api/tile.h"
 #include "ir/block_tree.h"
 
 #include <string.h>
-
-/* The least common multiple; beyond the largest range there is one chunk, whatever the granularity. */
-static int64_t lcm(int64_t a, int64_t b)
-{
-    const int64_t max = (int64_t)1 << TI_MAX_ITEMS_BITS;
-    a /= ti_gcd(a, b);
-    return a > max / b ? max : a * b;
-}
 
 /* Writes that scale down need chunk borders that map to whole elements. */
 static void raise_granularity(ti_shape *shape, const tacit_access *a)
@@ -21,7 +13,7 @@ static void raise_granularity(ti_shape *shape, const tacit_access *a)
     for (int d = 0; d < a->buffer->info.dims && ti_mode_writes(a->mode); d++) {
         const tacit_component *c = &a->mapper.c[d];
         if (c->div > 1 && ti_component_follows(c) && !ti_mapper_has_rule(&a->mapper, TI_ARG_IS_HANDLE)) {
-            shape->gran[c->dim] = lcm(shape->gran[c->dim], c->div / ti_gcd(c->mul, c->div));
+            shape->gran[c->dim] = ti_lcm(shape->gran[c->dim], c->div / ti_gcd(c->mul, c->div));
         }
     }
 }
@@ -86,6 +78,19 @@ static void cut_in_blocks(ti_shape *shape)
     shape->gran[0] = shape->place >= 0 && shape->whole_chunk ? length : ti_block_items(length, shape->gran[0]);
 }
 
+/* Which kinds of accelerators can run it. They see buffers in one piece, and have no operators. */
+static int accelerators_of(const ti_shape *shape)
+{
+    const tacit_kernel *k = shape->devices;
+    bool has = k && !shape->on_host;
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        has = has && shape->access[i].mode != TACIT_REDUCE && !shape->access[i].in_parts;
+    }
+    return !has ? 0
+                : (k->opencl.launch || k->opencl.source ? TI_OPENCL : 0) |
+                      (k->cuda.launch || k->cuda.source ? TI_CUDA : 0);
+}
+
 static bool reduces(const ti_shape *shape)
 {
     for (uint32_t i = 0; i < shape->accesses; i++) {
@@ -110,6 +115,8 @@ static void copy_where(const tacit_context *ctx, ti_shape *shape, ti_arena *aren
     shape->oversubscribe = one_node || everywhere ? 1 : TI_MAX(from->hint.oversubscribe, 1);
     shape->priority = from->hint.priority;
     shape->no_collectives = from->hint.no_collectives;
+    shape->pure = from->hint.pure && from->hint.window != 1;
+    shape->window = from->hint.window;
     shape->cost = from->cost;
     if (from->hint.weights) {
         shape->weights = ti_arena_copy(arena, from->hint.weights, (size_t)tacit_num_nodes(ctx) * sizeof(uint32_t));
@@ -135,6 +142,16 @@ static const char *copy_name(ti_arena *arena, const char *name)
     return name ? ti_arena_copy(arena, name, strlen(name) + 1) : "task";
 }
 
+/* What a placed task touches of a buffer, if it is one box, gets the box's number. */
+static void number_tile(const tacit_context *ctx, const ti_access *access, ti_footprint *touched)
+{
+    bool is_plain = access->mode != TACIT_REDUCE && !access->custom && access->mappers == 1;
+    if (is_plain && touched->boxes == 1 && !ti_box_equal(touched->box, &access->buffer->extent)) {
+        ti_tiles **tiles = ti_task_graph_tiles(ti_runtime_task_graph(ctx->runtime), access->buffer);
+        touched->tile = ti_tiles_number(tiles, access->buffer->dims, touched->box);
+    }
+}
+
 static ti_shape *copy_shape(const tacit_context *ctx, ti_arena *arena, const tacit_task *from,
                             const ti_checked *checked)
 {
@@ -144,7 +161,10 @@ static ti_shape *copy_shape(const tacit_context *ctx, ti_arena *arena, const tac
     for (int d = 0; d < from->range.dims; d++) {
         shape->gran[d] = (int64_t)TI_MAX(from->hint.granularity[d], (size_t)1);
     }
-    shape->kernel = from->kernel;
+    shape->host = from->kernel.host;
+    if (ti_description_has_others(from)) {
+        shape->devices = ti_arena_copy(arena, &from->kernel, sizeof(from->kernel));
+    }
     shape->args_size = from->args_size;
     shape->hash_args = from->hash_args;
     copy_where(ctx, shape, arena, from);
@@ -153,6 +173,7 @@ static ti_shape *copy_shape(const tacit_context *ctx, ti_arena *arena, const tac
         int i = from->place.arg;
         shape->place = ti_distribution_place(from->access[i].buffer, &shape->access[i], &shape->range);
     }
+    shape->accelerated = accelerators_of(shape);
     if (ctx->reproducible && reduces(shape)) {
         cut_in_blocks(shape);
     }
@@ -160,6 +181,9 @@ static ti_shape *copy_shape(const tacit_context *ctx, ti_arena *arena, const tac
         copy_orders(shape, arena, from);
     }
     ti_shape_fill_footprints(shape, arena);
+    for (uint32_t i = 0; i < shape->accesses && shape->place >= 0; i++) {
+        number_tile(ctx, &shape->access[i], (ti_footprint *)(uintptr_t)&shape->footprint[i]);
+    }
     return shape;
 }
 
@@ -202,11 +226,11 @@ static tacit_status make_shape(tacit_context *ctx, const tacit_task *given, ti_a
         ti_arena_go_back(arena, before);
         return status;
     }
-    if (own) {
-        ti_shapes_keep(ctx->shapes, given, shape, task);
-    }
     if (!checked.mixes) {
         ti_shapes_keep_form(ctx->shapes, given, shape, task);
+    }
+    if (own) {
+        ti_shapes_keep(ctx->shapes, given, shape, task);
     }
     *out = shape;
     return TACIT_OK;
@@ -216,21 +240,22 @@ static tacit_status make_shape(tacit_context *ctx, const tacit_task *given, ti_a
 static tacit_status find_or_make_shape(tacit_context *ctx, const tacit_task *given, uint64_t task, const ti_shape **out)
 {
     ti_arena *own = ti_shapes_begin(ctx->shapes, ti_runtime_executed(ctx->runtime));
-    const ti_shape *form = own ? NULL : ti_shapes_find_form(ctx->shapes, given, task);
-    tacit_status status;
+    const ti_tile *tile;
+    const ti_shape *form = own ? NULL : ti_shapes_form(ctx->shapes, &tile);
     if (form) {
-        ti_arena *arena = ti_task_graph_arena(ti_runtime_task_graph(ctx->runtime));
+        ti_task_graph *graph = ti_runtime_task_graph(ctx->runtime);
+        ti_arena *arena = ti_task_graph_arena(graph);
         ti_arena_mark before = ti_arena_here(arena);
-        *out = ti_tile_shape(ctx, form, given, arena);
-        status = *out ? ti_context_check(ctx, *out) : TACIT_OK;
-        if (status != TACIT_OK) {
-            ti_arena_go_back(arena, before);
-        }
+        *out = ti_tile_shape(ctx, form, given, tile, arena);
         if (*out) {
+            tacit_status status = ti_task_graph_check(graph, *out, &ctx->error);
+            if (status != TACIT_OK) {
+                ti_arena_go_back(arena, before);
+            }
             return status;
         }
     }
-    status = make_shape(ctx, given, own, task, out);
+    tacit_status status = make_shape(ctx, given, own, task, out);
     if (!*out) {
         ti_shapes_abandon(ctx->shapes);
     }

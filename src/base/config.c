@@ -53,8 +53,14 @@ static const row table[] = {
     WORDS("TACIT_PROGRESS", progress, 0, "shared|thread", "shared up to 7 cores, thread from 8 on",
           "whether idle threads take the scheduler and executor roles, or threads of their own", TACIT_PROGRESS_SHARED,
           TACIT_PROGRESS_THREAD),
+    TEXT("TACIT_PIN", pin, "auto, off, or a list of cores such as 0-3,8", "auto",
+         "what threads are bound to: auto gives each a core where the node has as many cores for itself, a list those "
+         "that it names"),
+    TEXT("TACIT_DEVICES", devices,
+         "list of host, host:COUNT, host:COUNT:discrete, cuda:INDEX, opencl:INDEX, opencl:INDEX/PARTS", "host",
+         "devices that run kernels: the cores, as several devices or with memories of their own, CUDA's or OpenCL's"),
     TEXT("TACIT_HOST_DEVICES", host_devices, "count or count:discrete", "1",
-         "devices that the cores are divided into; discrete ones have a memory each, as GPUs do"),
+         "the same as TACIT_DEVICES=host:COUNT, if that is not set"),
     MEMORY(
         "TACIT_MEMORY_LIMIT", memory_limit, "bytes, with k, M, G or T, or 1% to 100% of the machine's memory", "100%",
         "what a node may allocate for buffers and results; what needs more is refused before it is allocated. Nodes of "
@@ -83,10 +89,16 @@ static const row table[] = {
     SIZE("TACIT_EARLY_BYTES", early_bytes, 1 << 20, 1024, 1ll << 40, "1024 bytes (1k) to 1T, with k, M, G or T", "1M",
          "per peer, bytes sent for which no receive is known; later messages wait"),
     WORDS("TACIT_BROADCAST", broadcast, TACIT_BROADCAST_AUTO, "auto|flat|binomial|binary|chain", "auto",
-          "by which tree a payload travels that several placed tasks wait for; auto is binomial, or flat if all nodes "
-          "are on one machine; flat sends to each node directly. The same on all nodes",
+          "by which tree a payload travels that several placed tasks wait for; auto chooses by its size, or is flat "
+          "if all nodes are on one machine; flat sends to each node directly. The same on all nodes",
           TACIT_BROADCAST_AUTO, TACIT_BROADCAST_FLAT, TACIT_BROADCAST_BINOMIAL, TACIT_BROADCAST_BINARY,
           TACIT_BROADCAST_CHAIN),
+    WORDS(
+        "TACIT_MULTICAST", multicast, TACIT_MULTICAST_AUTO, "auto|dynamic|planned|off", "auto",
+        "who finds that several placed tasks wait for one payload: its sender when it is ready (dynamic), or the "
+        "planners of all nodes from the next tasks (planned); auto is planned where nodes are on several machines and "
+        "one of them cannot forward while it computes, else dynamic. The same on all nodes",
+        TACIT_MULTICAST_AUTO, TACIT_MULTICAST_DYNAMIC, TACIT_MULTICAST_PLANNED, TACIT_MULTICAST_OFF),
     SIZE("TACIT_RELAY_BYTES", relay_bytes, 64 << 20, 1024, 1ll << 40, "1024 bytes (1k) to 1T, with k, M, G or T", "64M",
          "memory that a node lends to payloads that it forwards or that come early; what finds no room comes from its "
          "sender directly"),
@@ -101,6 +113,15 @@ static const row table[] = {
     WORDS("TACIT_DIVERGENCE", divergence, 0, "on|off", "on",
           "whether nodes compare what they submit, and name the first difference; costs nothing on one node",
           TACIT_DIVERGENCE_ON, TACIT_DIVERGENCE_OFF),
+    TEXT(
+        "TACIT_LATENCY", latency, "off, auto, auto:CHOICES, halo[:TASKS] or staged[:TASKS]", "off",
+        "whether nodes compute a little of their neighbours' parts to save messages: of windows of so many tasks (4) "
+        "with the hint pure, only the first needs any. With staged they compute less, and receive what neighbours have "
+        "computed of several steps in one message; auto measures what pays, at some waits and at tacit_retune, or "
+        "repeats the choices of another run, such as auto:off,8. The same on all nodes"),
+    INT("TACIT_COMM_DELAY", comm_delay, 0, 0, 1000000, "0",
+        "microseconds by which every message and collective is delivered later than it would be: for trials of programs "
+        "on networks of a larger latency"),
     TEXT("TACIT_GRAPH", graph, "path", "none", "write the task, command and instruction graphs to PATH.*.dot"),
     TEXT("TACIT_GRAPH_TASKS", graph_tasks, "first:last", "all tasks", "which tasks the graphs show, last not included"),
     TEXT(
@@ -307,7 +328,8 @@ static bool is_shared(const row *r)
     static const size_t fields[] = { offsetof(tacit_config, dry_run),      offsetof(tacit_config, collectives),
                                      offsetof(tacit_config, horizon_step), offsetof(tacit_config, collective_schedule),
                                      offsetof(tacit_config, reproducible), offsetof(tacit_config, horizon_front),
-                                     offsetof(tacit_config, trace),        offsetof(tacit_config, broadcast) };
+                                     offsetof(tacit_config, trace),        offsetof(tacit_config, broadcast),
+                                     offsetof(tacit_config, multicast),    offsetof(tacit_config, latency) };
     for (size_t i = 0; i < TI_COUNT(fields); i++) {
         if (r->field == fields[i]) {
             return true;

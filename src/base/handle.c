@@ -28,7 +28,7 @@ static struct pool {
 } pools[TI_HANDLE_KINDS];
 
 /* A power of two. */
-static size_t slot_bytes(ti_handle_kind kind)
+static inline size_t slot_bytes(ti_handle_kind kind)
 {
     return offsetof(slot, object) + TI_HANDLE_BYTES(kind);
 }
@@ -98,10 +98,10 @@ uint64_t ti_handle_serial(ti_handle_kind kind, const void *object)
     struct pool *p = &pools[kind];
     for (int c = atomic_load_explicit(&p->chunks, memory_order_acquire); c-- > 0;) {
         slot *chunk = atomic_load_explicit(&p->chunk[c], memory_order_relaxed);
-        uintptr_t offset = (uintptr_t)object - (uintptr_t)chunk->object, size = slot_bytes(kind);
-        if (offset < ((uintptr_t)FIRST_CHUNK << c) * size) {
-            const slot *s = slot_of((char *)(uintptr_t)chunk->object + offset / size * size);
-            return offset % size == 0 ? atomic_load_explicit(&s->serial, memory_order_acquire) : 0;
+        uintptr_t offset = (uintptr_t)object - (uintptr_t)chunk->object, inside = slot_bytes(kind) - 1;
+        if (offset < ((uintptr_t)FIRST_CHUNK << c) * slot_bytes(kind)) {
+            const slot *s = slot_of((char *)(uintptr_t)chunk->object + (offset & ~inside));
+            return (offset & inside) == 0 ? atomic_load_explicit(&s->serial, memory_order_acquire) : 0;
         }
     }
     return 0;

@@ -35,5 +35,12 @@ static inline int64_t ti_gcd(int64_t a, int64_t b)
     }
     return a;
 }
+/* The least common multiple of two positive numbers, or 2^46, more than any range has, if it is larger. */
+static inline int64_t ti_lcm(int64_t a, int64_t b)
+{
+    const int64_t max = (int64_t)1 << 46;
+    a /= ti_gcd(a, b);
+    return a > max / b ? max : a * b;
+}
 
 #endif

@@ -17,7 +17,9 @@
 typedef struct ti_lot {
     _Alignas(TI_CACHE_LINE) _Atomic uint32_t ticket;
     _Atomic uint32_t sleepers;
-    uint32_t spins; /* waiting steps before the core is given up; set before threads use the lot */
+    uint32_t spins;       /* waiting steps before the core is given up; set before threads use the lot */
+    uint32_t nap_ns;      /* how long who polls sleeps at a time, right after that; 0: a fixed time, much later */
+    _Atomic uint64_t due; /* on the clock: who polls should look again then; 0: not known */
 } ti_lot;
 
 enum { TI_SPINS_CROWDED = 16, TI_SPINS_ROOMY = 512 }; /* fewer cores than threads, or a core for each */
@@ -39,6 +41,11 @@ static inline void ti_lot_wake(ti_lot *lot, int count)
 
 /* One waiting step; *round counts the fruitless ones and is set to 0 by the caller after success. */
 void ti_backoff(uint32_t *round, ti_lot *lot, uint32_t ticket, bool polling);
+
+/* How long to sleep until a time on the clock (0: none is known); at most so long, and never not at all. */
+uint64_t ti_until_due(uint64_t due, uint64_t at_most_ns);
+/* This thread's sleeps end within microseconds of their time from now on. */
+void ti_sleep_exactly(void);
 
 static inline void ti_cpu_relax(void)
 {

@@ -48,6 +48,11 @@ static uint64_t look_after(ti_attendant *a, uint64_t nap, uint64_t *seen)
     return longer(nap, take_cost(&a->cost));
 }
 
+static uint64_t nap_before(const ti_attendant *a, uint64_t nap)
+{
+    return a->is.timed ? ti_until_due(atomic_load_explicit(&a->is.timed->due, memory_order_relaxed), nap) : nap;
+}
+
 /* Until it is called, or has to look at kernels. */
 static void sleep_until_called(ti_attendant *a, uint32_t ticket)
 {
@@ -64,6 +69,9 @@ static void *attendant_main(void *user)
     ti_attendant *a = user;
     uint64_t nap = FIRST_NAP_NS, seen = 0, watched = ti_clock_ns();
     int naps = NAPS_UNTIL_SLEEP; /* since it was needed last */
+    if (a->is.timed) {
+        ti_sleep_exactly();
+    }
     for (;;) {
         uint32_t ticket = ti_lot_ticket(&a->lot);
         if (is_over(a)) {
@@ -75,7 +83,7 @@ static void *attendant_main(void *user)
             nap = FIRST_NAP_NS;
             seen = a->is.looks(a->is.user);
         } else {
-            ti_lot_sleep(&a->lot, ticket, nap);
+            ti_lot_sleep(&a->lot, ticket, nap_before(a, nap));
             bool needed = a->is.is_needed(a->is.user);
             naps = needed ? 0 : naps + 1;
             nap = needed ? look_after(a, nap, &seen) : (uint64_t)LAST_NAP_NS;

@@ -15,6 +15,7 @@
 typedef struct ti_attendant_desc {
     bool (*is_needed)(void *user); /* whether messages are under way */
     uint64_t (*looks)(void *user); /* how often anybody has looked after them so far */
+    const ti_lot *timed;           /* whose `due` says when something is to happen; NULL: that is never known */
     bool (*look)(void *user);      /* look after them; returns whether something happened */
     void (*watch)(void *user);     /* look at kernels */
     uint64_t watch_ns;             /* between two such looks; 0: none */
@@ -34,6 +35,14 @@ typedef struct ti_attendant {
 /* False if the system does not grant the thread. */
 bool ti_attendant_start(ti_attendant *attendant, const ti_attendant_desc *desc);
 void ti_attendant_stop(ti_attendant *attendant); /* also one that was not started */
+
+/* Something is to happen then, or nothing that is known (0). Any thread, also where none was started. */
+static inline void ti_attendant_expect(ti_attendant *attendant, ti_lot *timed, uint64_t due)
+{
+    if (TI_UNLIKELY(timed->nap_ns) && !atomic_exchange_explicit(&timed->due, due, memory_order_relaxed) && due) {
+        ti_lot_wake(&attendant->lot, 1);
+    }
+}
 
 /* It is needed from now on. Any thread, also where none was started. */
 static inline void ti_attendant_call(ti_attendant *attendant)

@@ -5,13 +5,16 @@
 #include "base/config.h"
 #include "base/machine.h"
 #include "base/park.h"
+#include "comm/tree.h"
 #include "device/host.h"
+#include "run/tune.h"
 #include "trace/explain.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { CORES_FOR_THREADS = 8, MAX_DEVICES = 32, PATIENCE_NS = 200 * 1000 };
+enum { CORES_FOR_THREADS = 8, PATIENCE_NS = 200 * 1000 };
 
 static bool must_be_inline(const ti_comm *comm)
 {
@@ -37,8 +40,8 @@ static bool check_threads(const tacit_config *c, const ti_comm *comm, ti_strbuf 
 /* Mode, and workers of all devices. */
 static void choose_mode(const tacit_config *c, const ti_comm *comm, bool is_dry, ti_choice *out)
 {
-    int all_cores = ti_host_cores(), cores = TI_MAX(all_cores / TI_MAX(comm->local_nodes, 1), 1);
-    out->spins = all_cores < comm->local_nodes ? TI_SPINS_CROWDED : TI_SPINS_ROOMY;
+    int cores = out->pin.cores;
+    out->spins = out->pin.is_crowded ? TI_SPINS_CROWDED : TI_SPINS_ROOMY;
     bool alone = cores == 1 && c->workers <= 1 && c->threads != TACIT_THREADS_ON &&
                  c->progress == TACIT_PROGRESS_DEFAULT;
     if (c->threads == TACIT_THREADS_INLINE || must_be_inline(comm) || alone) {
@@ -53,23 +56,14 @@ static void choose_mode(const tacit_config *c, const ti_comm *comm, bool is_dry,
     out->mode = is_dry ? TI_RUN_INLINE : out->mode; /* with the workers that a live run would have */
 }
 
-/* Divide the workers among the devices; each has at least one. */
-static bool choose_devices(const char *text, ti_choice *out, ti_strbuf *why)
+/* Divide the workers among the host devices; each has at least one. */
+static bool choose_devices(const tacit_config *config, ti_choice *out, ti_strbuf *why)
 {
-    int count = 1, used = 0;
-    bool discrete = false;
-    if (text) { /* sscanf would skip spaces and take a plus */
-        discrete = sscanf(text, "%d:discrete%n", &count, &used) == 1 && used > 0 && text[used] == '\0';
-        if ((!discrete && (sscanf(text, "%d%n", &count, &used) != 1 || text[used] != '\0')) || count < 1 ||
-            count > MAX_DEVICES || strspn(text, "0123456789") == 0) {
-            ti_strbuf_add(why, "TACIT_HOST_DEVICES is '%s', but must be 1 to %d, or such a number with :discrete", text,
-                          MAX_DEVICES);
-            return false;
-        }
+    ti_device_list *list = &out->list;
+    if (!ti_device_list_parse(config->devices, config->host_devices, list, why)) {
+        return false;
     }
-    out->devices = count;
-    out->memories = discrete ? count + 1 : 1;
-    out->workers = TI_MAX(out->workers / count, 1);
+    out->workers = TI_MAX(out->workers / list->hosts, 1);
     return true;
 }
 
@@ -82,13 +76,91 @@ static bool is_attended(const tacit_config *c, const ti_comm *comm, ti_run_mode 
             (mode == TI_RUN_INLINE && comm->threads == TI_COMM_THREADS_ALL));
 }
 
-bool ti_choose(const tacit_config *config, const ti_comm *comm, bool is_dry, ti_choice *out, ti_strbuf *why)
+/* ---- windows of pure tasks */
+
+enum { LATENCY_TASKS = 4, MOST_LATENCY_TASKS = 64 };
+
+static bool is_staged(const char *text)
+{
+    size_t word = text ? strcspn(text, ":") : 0;
+    return word == 6 && strncmp(text, "staged", word) == 0;
+}
+
+/* How many tasks a window has, 0 for none; -1 if the text means nothing. */
+static int latency_tasks(const char *text)
+{
+    const char *list;
+    if (!text || strcmp(text, "off") == 0 || ti_tune_parse(text, &list)) { /* auto: until there are measurements */
+        return 0;
+    }
+    size_t word = strcspn(text, ":"), digits = text[word] ? strlen(text + word + 1) : 0;
+    bool known = (word == 4 && strncmp(text, "halo", word) == 0) || is_staged(text);
+    if (known && !text[word]) {
+        return LATENCY_TASKS;
+    }
+    if (!known || digits < 1 || digits > 2 || strspn(text + word + 1, "0123456789") != digits) {
+        return -1;
+    }
+    int tasks = atoi(text + word + 1);
+    return tasks >= 2 && tasks <= MOST_LATENCY_TASKS ? tasks : -1;
+}
+
+/* Horizons that a window meets in a chain of tasks, and one more. */
+static int latency_horizons(const tacit_config *config)
+{
+    const char *list;
+    int tasks = ti_tune_parse(config->latency, &list) ? TI_TUNE_MOST_TASKS : latency_tasks(config->latency);
+    return tasks > 1 ? (int)ti_ceil_div(tasks, config->horizon_step) + 1 : 0;
+}
+
+/* A program that waits for a horizon in a window would wait for ever. */
+static bool choose_latency(tacit_config *config, ti_strbuf *why)
+{
+    if (latency_tasks(config->latency) < 0) {
+        ti_strbuf_add(
+            why,
+            "TACIT_LATENCY is '%s', but must be off, auto, auto:CHOICE,CHOICE... with off or 2 to %d tasks each, "
+            "halo, staged, or one of these two with a colon and 2 to %d tasks",
+            config->latency, TI_TUNE_MOST_TASKS, MOST_LATENCY_TASKS);
+        return false;
+    }
+    config->run_ahead = TI_MAX(config->run_ahead, latency_horizons(config));
+    return true;
+}
+
+/* Threads that want a core each. */
+static int count_threads(const ti_choice *choice)
+{
+    return choice->mode == TI_RUN_INLINE ? 1
+                                         : choice->workers * choice->list.hosts + 2 * (choice->mode == TI_RUN_THREAD);
+}
+
+bool ti_choose(tacit_config *config, const ti_comm *comm, bool is_dry, ti_choice *out, ti_strbuf *why)
 {
     *out = (ti_choice){ .mode = TI_RUN_INLINE };
+    if (!ti_pin_find(&out->pin, is_dry ? "off" : config->pin, comm, why)) {
+        return false;
+    }
     choose_mode(config, comm, is_dry, out);
     TI_ASSERT(out->workers >= 1);
     out->attended = is_attended(config, comm, out->mode, is_dry) && (comm->num_nodes > 1 || config->watchdog >= 0);
-    return check_threads(config, comm, why) && choose_devices(config->host_devices, out, why);
+    bool good = choose_latency(config, why) && check_threads(config, comm, why) && choose_devices(config, out, why);
+    if (good) {
+        ti_pin_decide(&out->pin, count_threads(out));
+    }
+    return good;
+}
+
+void ti_choose_system(const ti_choice *choice, ti_system *system)
+{
+    const ti_device_list *list = &choice->list;
+    system->workers = choice->workers;
+    system->accelerators = list->opencls + list->cudas;
+    system->accelerator = list->opencls ? TI_OPENCL : list->cudas ? TI_CUDA : 0;
+    system->devices = list->hosts + system->accelerators;
+    system->sharing = list->discrete ? 0 : list->hosts;
+    system->idle_host = list->idle_host;
+    system->memories = 1 + system->accelerators + (list->discrete ? list->hosts : 0);
 }
 
 /* Inline nothing happens between calls, and every call that waits closes the window; graphs are to be the same in every
@@ -99,16 +171,42 @@ uint64_t ti_choose_patience(ti_run_mode mode, const tacit_config *config)
     return mode == TI_RUN_INLINE || for_ever ? 0 : PATIENCE_NS;
 }
 
-void ti_choose_planning(ti_system *system, const tacit_config *config, bool is_dry)
+/* Relays must be on every node: one whose only thread may be in a kernel that waits for others cannot be one. */
+static int choose_multicast(const tacit_config *config, ti_run_mode mode, ti_comm *comm)
+{
+    enum { LEAST_NODES = 3 }; /* a root, a relay and a leaf */
+    const ti_tree tree = ti_tree_of_setting(config->broadcast, false);
+    /* what is planned is not cut into segments: the fewest steps are the best */
+    const int planned = TI_MULTICAST_TREES + (int)(tree == TI_TREE_BY_SIZE ? TI_TREE_BINOMIAL : tree);
+    if (comm->num_nodes < LEAST_NODES || config->multicast == TACIT_MULTICAST_OFF) {
+        return TI_MULTICAST_NONE;
+    }
+    if (config->multicast == TACIT_MULTICAST_PLANNED || !comm->ops->open_relays) {
+        return config->multicast == TACIT_MULTICAST_PLANNED ? planned : TI_MULTICAST_NONE;
+    }
+    if (comm->ops->sum(comm, mode != TI_RUN_INLINE) == comm->num_nodes) {
+        return TI_MULTICAST_DYNAMIC;
+    }
+    bool asks = config->multicast == TACIT_MULTICAST_AUTO;
+    return asks && comm->ops->sum(comm, comm->local_nodes < comm->num_nodes) > 0 ? planned : TI_MULTICAST_NONE;
+}
+
+void ti_choose_planning(ti_system *system, const tacit_config *config, bool is_dry, ti_run_mode mode, ti_comm *comm)
 {
     enum { FRONT_FLOOR = 64, FRONT_PER_WORKER = 32, FRONT_CEILING = 1024, MAX_LOOKAHEAD = 8 };
     int64_t front = TI_MIN(TI_MAX(FRONT_FLOOR, FRONT_PER_WORKER * system->total_workers), FRONT_CEILING);
     system->horizon_step = config->horizon_step;
     system->horizon_front = config->horizon_front ? config->horizon_front
                                                   : front; /* more would keep more than 16 MiB */
-    /* A window that spans more horizons than may be under way would never close. */
-    system->lookahead = config->lookahead == TACIT_LOOKAHEAD_OFF ? 0 : TI_MIN(config->run_ahead + 1, MAX_LOOKAHEAD);
+    system->latency_tasks = latency_tasks(config->latency);
+    system->latency_horizons = latency_horizons(config);
+    system->latency_staged = is_staged(config->latency);
+    /* A window that spans more horizons than may be under way would never close. Others wait in the windows of pure
+     * tasks. */
+    int ahead = config->run_ahead + 1 - TI_MAX(system->latency_horizons - 1, 0);
+    system->lookahead = config->lookahead == TACIT_LOOKAHEAD_OFF ? 0 : TI_MIN(ahead, MAX_LOOKAHEAD);
     system->collectives = config->collectives - TACIT_COLLECTIVES_OFF + TI_COLLECTIVES_OFF;
+    system->multicast = choose_multicast(config, mode, comm);
     system->record = config->graph != NULL;
     bool explains = config->explain && strcmp(config->explain, "0") != 0 && (system->node == 0 || is_dry);
     system->explain = explains ? ti_explain_create() : NULL;
@@ -126,12 +224,9 @@ void ti_choose_memory(ti_system *system, const tacit_config *config, int local_n
     }
 }
 
-enum { RELAY_NODES = 3 }; /* a root, a relay and a leaf */
-
-void ti_choose_relays(ti_run_mode mode, ti_comm *comm)
+void ti_choose_relays(const ti_system *system, ti_comm *comm)
 {
-    if (comm->num_nodes >= RELAY_NODES && comm->ops->open_relays &&
-        comm->ops->sum(comm, mode != TI_RUN_INLINE) == comm->num_nodes) {
+    if (system->multicast == TI_MULTICAST_DYNAMIC) {
         comm->ops->open_relays(comm);
     }
 }

@@ -7,35 +7,40 @@
 #include "base/strbuf.h"
 #include "comm/comm.h"
 #include "ir/system.h"
+#include "run/device_list.h"
+#include "run/pin.h"
 
 /* Who takes the roles of scheduler and executor: see runtime.h. */
 typedef enum ti_run_mode { TI_RUN_INLINE, TI_RUN_SHARED, TI_RUN_THREAD } ti_run_mode;
 
 typedef struct ti_choice {
     ti_run_mode mode;
-    int workers;    /* per device, at least 1 */
-    int devices;    /* at least 1 */
-    int memories;   /* the host's, and one per device if these are discrete */
+    int workers; /* per host device, at least 1 */
+    ti_device_list list;
     bool attended;  /* there is an attendant (run/attendant.h) */
     uint32_t spins; /* of a thread that waits, before it gives up its core: ti_lot */
+    ti_pin pin;     /* what threads are bound to */
 } ti_choice;
 
-/* False and a sentence in `why` if what the settings ask for is not possible. */
-bool ti_choose(const tacit_config *config, const ti_comm *comm, bool is_dry, ti_choice *out, ti_strbuf *why);
+/* False and a sentence in `why` if what the settings ask for is not possible. Programs may be farther ahead if windows
+ * need that. */
+bool ti_choose(tacit_config *config, const ti_comm *comm, bool is_dry, ti_choice *out, ti_strbuf *why);
+
+/* What planners may know of the devices. */
+void ti_choose_system(const ti_choice *choice, ti_system *system);
 
 /* Nanoseconds that a window of allocations waits for more tasks; 0: until it is closed. */
 uint64_t ti_choose_patience(ti_run_mode mode, const tacit_config *config);
 
-/* How planners work: how often horizons come, how many a window of allocations may span, what becomes of collectives,
- * which all nodes choose alike; and what this node records. */
-void ti_choose_planning(ti_system *system, const tacit_config *config, bool is_dry);
+/* How planners work: how often horizons come, how many a window of allocations may span, what becomes of collectives
+ * and of what several nodes read, which all nodes choose alike; and what this node records. */
+void ti_choose_planning(ti_system *system, const tacit_config *config, bool is_dry, ti_run_mode mode, ti_comm *comm);
 
 /* Fills in what the planners may know of memory: from the machine, the nodes that share it equally, and
  * TACIT_MEMORY_LIMIT. */
 void ti_choose_memory(ti_system *system, const tacit_config *config, int local_nodes);
 
-/* Open the relays of broadcasts if every node can be one: a node whose only thread may be in a kernel that waits for
- * others cannot. All nodes call this, before their threads start. */
-void ti_choose_relays(ti_run_mode mode, ti_comm *comm);
+/* Open the relays of broadcasts, if there are to be any. All nodes call this, before their threads start. */
+void ti_choose_relays(const ti_system *system, ti_comm *comm);
 
 #endif

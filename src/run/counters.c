@@ -24,10 +24,14 @@ void ti_counters_of_plans(const ti_command_graph *command_graph, const ti_instru
     out->chunks_evaluated = commands.chunks_evaluated;
     out->reallocations = instructions.reallocations;
     out->reallocated_bytes = instructions.reallocated_bytes;
+    out->multicasts = commands.multicast.multicasts;
+    out->multicast_recipients = commands.multicast.recipients;
+    out->multicast_depth = commands.multicast.depth;
+    out->multicast_forwards = commands.multicast.forwards;
     out->tracking_entries += commands.entries + instructions.entries;
 }
 
-void ti_counters_of_network(const ti_comm_stats *network, tacit_counters *out)
+void ti_counters_of_network(const ti_comm_stats *network, ti_outbox_counts sends, tacit_counters *out)
 {
     out->messages_sent = network->messages_sent;
     out->bytes_sent = network->bytes_sent;
@@ -41,4 +45,6 @@ void ti_counters_of_network(const ti_comm_stats *network, tacit_counters *out)
     out->broadcast_recipients = network->relay.recipients;
     out->broadcast_refused = network->relay.refused;
     out->relayed_bytes = network->relay.forwarded_bytes;
+    out->shared_versions = sends.shared;
+    out->shared_versions_late = sends.late;
 }

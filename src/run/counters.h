@@ -3,6 +3,7 @@
 #define TI_COUNTERS_H
 
 #include "comm/comm.h"
+#include "exec/outbox.h"
 #include "plan/command/graph.h"
 #include "plan/instruction/graph.h"
 #include "plan/task/graph.h"
@@ -11,6 +12,6 @@
 void ti_counters_of_tasks(const ti_task_graph *tasks, tacit_counters *out);
 void ti_counters_of_plans(const ti_command_graph *commands, const ti_instruction_graph *instructions,
                           tacit_counters *out);
-void ti_counters_of_network(const ti_comm_stats *network, tacit_counters *out);
+void ti_counters_of_network(const ti_comm_stats *network, ti_outbox_counts sends, tacit_counters *out);
 
 #endif

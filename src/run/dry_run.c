@@ -107,6 +107,7 @@ void ti_dry_run_note_held(ti_dry_run *run, const ti_task_graph *tasks, const ti_
     run->tracking_peak = TI_MAX(run->tracking_peak, ti_task_graph_all_entries(tasks) + c.entries + i.entries);
     run->arena_peak = TI_MAX(run->arena_peak, ti_task_graph_arena_bytes(tasks) + c.arena_bytes + i.arena_bytes);
     run->chunks_evaluated = c.chunks_evaluated;
+    run->multicast = c.multicast;
 }
 
 /* ---- a simulation besides */
@@ -121,13 +122,18 @@ bool ti_dry_run_simulate(ti_dry_run *run, const tacit_config *config, ti_system 
                       "TACIT_SIMULATE is set, but TACIT_DRY_RUN is not; set it to the number of nodes to simulate");
         return false;
     }
-    run->simulation = ti_simulation_create(config->simulate, system, why);
+    run->simulation = ti_simulation_create(config, system, why);
     return run->simulation != NULL;
 }
 
 bool ti_dry_run_begin(ti_dry_run *run, const tacit_config *config, const ti_system *system, ti_strbuf *why)
 {
     return !run || !run->simulation || ti_simulation_begin(run->simulation, system, config, why);
+}
+
+bool ti_dry_run_is_known(const ti_dry_run *run)
+{
+    return run && !(run->simulation && ti_simulation_replays(run->simulation));
 }
 
 void ti_dry_run_take(ti_dry_run *run, const ti_task *const *task, size_t count)
@@ -141,6 +147,13 @@ void ti_dry_run_wait(ti_dry_run *run, ti_cluster_event what)
 {
     if (run && run->simulation) {
         ti_simulation_wait(run->simulation, what);
+    }
+}
+
+void ti_dry_run_give_values(ti_dry_run *run, uint64_t fence, void *data, size_t bytes)
+{
+    if (run && run->simulation) {
+        ti_simulation_give_values(run->simulation, fence, data, bytes);
     }
 }
 
@@ -226,6 +239,12 @@ static void print_table(const ti_dry_run *run, const ti_system *system, FILE *ou
             "  %-22s %" PRIu64 " messages, %" PRIu64 " collectives, %" PRIu64 " bytes, %.3f ms of planning besides\n",
             "of these for fences", dry->fence_messages, dry->fence_collectives,
             dry->fence_bytes + dry->fence_collective_bytes, 1e-6 * (double)run->fence_ns);
+    if (system->multicast >= TI_MULTICAST_TREES) {
+        fprintf(out,
+                "  %-22s %" PRIu64 " to %" PRIu64 " nodes, depth %u at most; %" PRIu64 " messages sent on for others\n",
+                "planned multicasts", run->multicast.multicasts, run->multicast.recipients, run->multicast.depth,
+                run->multicast.forwards);
+    }
     fprintf(out, "  %-22s %zu\n", "peers", dry->peers.count);
     fprintf(out, "  %-22s %" PRIu64 "\n", "items", dry->items);
     fprintf(out, "  %-22s %" PRIu64 " bytes at most\n", "buffers", dry->buffer_bytes_peak);
@@ -304,6 +323,10 @@ static void add_json(const ti_dry_run *run, const ti_system *system, ti_strbuf *
     add_number(out, "collectives", dry->network->collectives);
     add_number(out, "collective_bytes_given", dry->network->collective_bytes_out);
     add_number(out, "collective_bytes_got", dry->network->collective_bytes_in);
+    add_number(out, "multicasts", run->multicast.multicasts);
+    add_number(out, "multicast_recipients", run->multicast.recipients);
+    add_number(out, "multicast_depth", run->multicast.depth);
+    add_number(out, "multicast_forwards", run->multicast.forwards);
     add_number(out, "fence_collectives", dry->fence_collectives);
     add_number(out, "fence_collective_bytes", dry->fence_collective_bytes);
     add_number(out, "fence_messages", dry->fence_messages);

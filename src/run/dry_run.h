@@ -27,6 +27,7 @@ typedef struct ti_dry_run {
     uint64_t chunks_evaluated;
     uint64_t items;                     /* of the tasks, on all nodes together */
     uint64_t tracking_peak, arena_peak; /* entries of all maps, bytes of all arenas: at horizons and epochs */
+    ti_multicast_counts multicast;      /* so far */
     ti_simulation *simulation;          /* or NULL */
 } ti_dry_run;
 
@@ -49,8 +50,12 @@ void ti_dry_run_note_held(ti_dry_run *run, const ti_task_graph *tasks, const ti_
  * of all workers, from which horizons follow; then the cluster itself. False and a sentence if either cannot be. */
 bool ti_dry_run_simulate(ti_dry_run *run, const tacit_config *config, ti_system *system, ti_strbuf *why);
 bool ti_dry_run_begin(ti_dry_run *run, const tacit_config *config, const ti_system *system, ti_strbuf *why);
+/* Whether the program is told. It is not where a recorded run is followed: it must submit what it submitted then. */
+bool ti_dry_run_is_known(const ti_dry_run *run);
 void ti_dry_run_take(ti_dry_run *run, const ti_task *const *task, size_t count);
 void ti_dry_run_wait(ti_dry_run *run, ti_cluster_event what);
+/* The program gets values of a fence: those of the recorded run that is followed, if there is one and has them. */
+void ti_dry_run_give_values(ti_dry_run *run, uint64_t fence, void *data, size_t bytes);
 /* Up to which point tasks are not needed any more, if execution is at `executed`. */
 uint64_t ti_dry_run_executed(const ti_dry_run *run, uint64_t executed);
 

@@ -1,263 +1,17 @@
 /* The runtime of one node: see runtime.h. */
-#include "run/runtime.h"
+#include "run/impl.h"
 
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "device/host.h"
-#include "exec/ahead.h"
-#include "run/agreement.h"
-#include "run/attendant.h"
-#include "run/choose.h"
-#include "run/claim.h"
 #include "run/counters.h"
-#include "run/graph_files.h"
 #include "run/kernel_communicator.h"
-#include "run/siblings.h"
-#include "run/tracing.h"
-#include "run/watchdog.h"
 #include "trace/explain.h"
 
-#include <pthread.h>
 #include <string.h>
 
-enum { PLAN_BUDGET = 16, MAX_INCOMPLETE = 16384, WATCH_EVERY = 64, LOOKS_PER_LIMIT = 8 };
-enum { LONG_WAIT_NS = 2 * 1000 * 1000 };
-
-struct ti_runtime {
-    ti_system system;
-    tacit_config config;
-    ti_run_mode mode;
-    int lent_worker; /* which one of device 0 has no thread: the application thread while it waits; -1: none */
-    ti_lock lending; /* or an idle worker of another device: one at a time */
-    bool attended;
-    ti_siblings_member member; /* inline, on several nodes */
-    ti_comm *comm;
-    ti_device **device; /* system.devices of them */
-    ti_task_graph *tasks;
-    ti_graph_files graphs;
-    ti_tracing trace;
-    ti_dry_run *dry; /* NULL: a live run */
-    ti_runtime_taker *take;
-    void *take_user;
-    ti_ahead ahead;
-    uint64_t released;
-    ti_executor_progress progress;
-    _Alignas(TI_CACHE_LINE) ti_lock scheduling;
-    ti_scheduler scheduler;
-    _Alignas(TI_CACHE_LINE) ti_lock executing;
-    bool under_way;         /* messages, at the end of the last step */
-    _Atomic uint64_t looks; /* steps so far */
-    ti_executor *executor;
-    ti_bounds *bounds;       /* TACIT_BOUNDS_CHECK, or NULL */
-    bool ended;              /* the other nodes were told of a failure */
-    ti_agreement *agreement; /* or NULL */
-    ti_watchdog watchdog;
-    ti_claim claim;
-    ti_attendant attendant;
-    _Atomic bool stop;
-    pthread_t threads[2]; /* `started` of them */
-    int started;
-};
-
-/* ---- roles */
-
-/* Whether a window of allocations is open, which somebody must look at from time to time. */
-static bool is_waiting(ti_runtime *rt)
-{
-    return atomic_load_explicit(&rt->scheduler.waiting, memory_order_relaxed);
-}
-
-static void refuse_memory(ti_runtime *rt, const ti_refusal *refusal)
-{
-    if (ti_failure_get(&rt->progress.failure) == TACIT_OK) {
-        ti_log_text(TI_LOG_ERROR, refusal->table.text);
-        ti_failure_set(&rt->progress.failure, TACIT_ERROR_MEMORY, "%s", refusal->sentence.text);
-    }
-}
-
-static bool schedule(ti_runtime *rt, int budget)
-{
-    bool work = !ti_ring_is_empty(&rt->scheduler.tasks) ||
-                atomic_load_explicit(&rt->scheduler.backlog, memory_order_relaxed) || is_waiting(rt);
-    if (!work || !ti_lock_try(&rt->scheduling)) {
-        return false;
-    }
-    bool any = ti_scheduler_step(&rt->scheduler, budget,
-                                 atomic_load_explicit(&rt->progress.task, memory_order_acquire));
-    const ti_refusal *refusal = ti_instruction_graph_refusal(rt->scheduler.graph);
-    if (TI_UNLIKELY(refusal)) {
-        refuse_memory(rt, refusal);
-    }
-    ti_lock_drop(&rt->scheduling);
-    return any;
-}
-
-static bool drain_instructions(ti_runtime *rt)
-{
-    bool any = false;
-    while (ti_executor_incomplete(rt->executor) < MAX_INCOMPLETE) {
-        const ti_instruction *i = ti_ring_pop(&rt->scheduler.instructions);
-        if (!i) {
-            break;
-        }
-        ti_executor_submit(rt->executor, i);
-        any = true;
-    }
-    return any;
-}
-
-/* After an error nothing more is started, and the other nodes are told, once. */
-static void end_job(ti_runtime *rt)
-{
-    if (!rt->ended && rt->system.num_nodes > 1) {
-        rt->ended = true;
-        ti_executor_trace_unfinished(rt->executor);
-        ti_tracing_flush(&rt->trace);
-        ti_failure_print_in_turn(&rt->progress.failure, rt->system.node);
-        rt->comm->ops->abort(rt->comm, rt->progress.failure.text);
-    }
-}
-
-static bool has_messages(void *user)
-{
-    ti_runtime *rt = user;
-    return atomic_load_explicit(&rt->progress.messages, memory_order_relaxed) > 0;
-}
-
-/* The attendant must know when the first message is under way, in case all threads go into kernels now. */
-static void note_step(ti_runtime *rt)
-{
-    bool before = rt->under_way;
-    rt->under_way = has_messages(rt);
-    atomic_store_explicit(&rt->looks, atomic_load_explicit(&rt->looks, memory_order_relaxed) + 1, memory_order_relaxed);
-    if (rt->under_way && !before) {
-        ti_attendant_call(&rt->attendant);
-    }
-}
-
-static bool execute(ti_runtime *rt)
-{
-    if (!ti_lock_try(&rt->executing)) {
-        return false;
-    }
-    if (ti_failure_get(&rt->progress.failure) != TACIT_OK) {
-        end_job(rt);
-        ti_lock_drop(&rt->executing);
-        return false;
-    }
-    bool any = drain_instructions(rt);
-    any |= ti_executor_step(rt->executor);
-    note_step(rt);
-    if (rt->agreement) {
-        ti_agreement_turn(rt->agreement, any, &rt->progress.failure);
-    }
-    ti_lock_drop(&rt->executing);
-    return any;
-}
-
-static bool is_polling(ti_runtime *rt)
-{
-    return has_messages(rt) || (rt->agreement && ti_agreement_is_busy(rt->agreement));
-}
-
-static bool must_poll(void *user)
-{
-    ti_runtime *rt = user;
-    return rt->mode != TI_RUN_THREAD && is_polling(rt);
-}
-
-static bool must_look(void *user)
-{
-    ti_runtime *rt = user;
-    return must_poll(rt) || (rt->mode != TI_RUN_THREAD && is_waiting(rt));
-}
-
-/* Run a part of a kernel as the worker that has no thread, unless somebody else does. */
-static bool lend(ti_runtime *rt)
-{
-    if (rt->lent_worker < 0 || !ti_lock_try(&rt->lending)) {
-        return false;
-    }
-    bool any = ti_device_host_work(rt->device[0], rt->lent_worker);
-    ti_lock_drop(&rt->lending);
-    return any;
-}
-
-/* A worker without a job: first what completes and starts kernels, then those of other devices, then planning. */
-static bool idle_worker(void *user, __attribute__((__unused__)) int worker)
-{
-    ti_runtime *rt = user;
-    return rt->mode == TI_RUN_SHARED &&
-           (execute(rt) || (rt->system.devices > 1 && lend(rt)) || schedule(rt, must_poll(rt) ? 1 : PLAN_BUDGET));
-}
-
-static void *scheduler_main(void *user)
-{
-    ti_runtime *rt = user;
-    for (uint32_t round = 0; !atomic_load_explicit(&rt->stop, memory_order_acquire);) {
-        uint32_t ticket = ti_lot_ticket(&rt->progress.lot);
-        if (schedule(rt, PLAN_BUDGET)) {
-            ti_lot_wake(&rt->progress.lot, INT32_MAX);
-            round = 0;
-        } else {
-            ti_backoff(&round, &rt->progress.lot, ticket, is_waiting(rt));
-        }
-    }
-    return NULL;
-}
-
-static void *executor_main(void *user)
-{
-    ti_runtime *rt = user;
-    for (uint32_t round = 0; !atomic_load_explicit(&rt->stop, memory_order_acquire);) {
-        uint32_t ticket = ti_lot_ticket(&rt->progress.lot);
-        if (execute(rt)) {
-            round = 0;
-        } else {
-            ti_backoff(&round, &rt->progress.lot, ticket, is_polling(rt));
-        }
-    }
-    return NULL;
-}
-
-/* ---- the attendant */
-
-static uint64_t count_looks(void *user)
-{
-    return atomic_load_explicit(&((ti_runtime *)user)->looks, memory_order_relaxed);
-}
-
-static bool look_after_messages(void *user)
-{
-    return execute(user);
-}
-
-static void look_at_kernels(void *user)
-{
-    ti_runtime *rt = user;
-    if (ti_lock_try(&rt->executing)) {
-        ti_watchdog_look_at_kernels(&rt->watchdog, rt->executor, rt->system.node);
-        ti_lock_drop(&rt->executing);
-    }
-}
-
-/* Without it the run goes on as well, but that messages may wait for kernels. */
-static void start_attendant(ti_runtime *rt)
-{
-    const ti_attendant_desc desc = {
-        .is_needed = has_messages,
-        .looks = count_looks,
-        .look = look_after_messages,
-        .watch = look_at_kernels,
-        .watch_ns = rt->watchdog.limit > 0 ? (uint64_t)rt->watchdog.limit * 1000000000u / LOOKS_PER_LIMIT : 0,
-        .user = rt,
-    };
-    if (rt->attended && !ti_attendant_start(&rt->attendant, &desc)) {
-        ti_log(TI_LOG_WARNING, "the system grants no thread that moves messages while kernels compute, so these wait "
-                               "for kernels; raise the limit on threads");
-    }
-}
+enum { WATCH_EVERY = 64, LONG_WAIT_NS = 2 * 1000 * 1000 };
 
 /* ---- creation, in order; destruction in reverse */
 
@@ -267,11 +21,13 @@ static bool choose(ti_runtime *rt, ti_strbuf *why)
     bool good = ti_choose(&rt->config, rt->comm, rt->dry != NULL, &choice, why);
     rt->mode = choice.mode;
     rt->attended = choice.attended;
+    rt->comm->attended = choice.attended || choice.mode == TI_RUN_THREAD;
     rt->progress.lot.spins = choice.spins;
+    rt->progress.lot.nap_ns = (uint32_t)rt->comm->nap_ns;
     rt->progress.failure.lot = &rt->progress.lot;
-    rt->system.workers = choice.workers;
-    rt->system.devices = choice.devices;
-    rt->system.memories = choice.memories;
+    rt->devices = choice.list;
+    rt->pin = choice.pin;
+    ti_choose_system(&choice, &rt->system);
     return good;
 }
 
@@ -294,47 +50,41 @@ static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
         return TACIT_ERROR_CONFIG;
     }
     ti_tracing_begin(&rt->trace, rt->comm, &rt->config, rt->mode, rt->agreement != NULL);
-    ti_choose_planning(s, &rt->config, rt->dry != NULL);
+    ti_choose_planning(s, &rt->config, rt->dry != NULL, rt->mode, rt->comm);
+    ti_lock *const locks[] = { &rt->scheduling, &rt->executing };
+    ti_tune_init(&rt->tune, rt->dry ? NULL : rt->config.latency, rt->comm, s, locks);
+    rt->trace.tune = rt->tune.on ? &rt->tune : NULL;
     return ti_dry_run_begin(rt->dry, &rt->config, s, why) ? TACIT_OK : TACIT_ERROR_CONFIG;
-}
-
-static ti_device *create_device(ti_runtime *rt, int index)
-{
-    int workers = rt->system.workers, threads = rt->mode == TI_RUN_INLINE ? 0 : workers;
-    if (index == 0) {
-        threads -= rt->mode == TI_RUN_SHARED && workers * rt->system.devices > 1;
-        rt->lent_worker = rt->mode != TI_RUN_INLINE && threads < workers ? workers - 1 : -1;
-    }
-    return ti_device_host_create(&(ti_host_desc){
-        .workers = workers,
-        .threads = threads,
-        .first = index * workers,
-        .all = rt->system.devices * workers,
-        .idle = idle_worker,
-        .polling = must_look,
-        .user = rt,
-        .ran = rt->trace.recorder ? ti_tracing_note_part : NULL,
-        .listener = &rt->trace,
-        .lot = &rt->progress.lot,
-    });
 }
 
 static bool create_devices(ti_runtime *rt, ti_strbuf *why)
 {
-    rt->device = TI_NEW_ARRAY(ti_device *, (size_t)rt->system.devices);
-    for (int d = 0; d < rt->system.devices; d++) {
-        rt->device[d] = create_device(rt, d);
-        if (!rt->device[d]) {
-            ti_strbuf_add(why, "%d worker threads cannot be started; set TACIT_WORKERS to fewer", rt->system.workers);
-            return false;
-        }
-    }
-    return true;
+    bool spare = rt->mode == TI_RUN_SHARED && rt->system.workers * ti_system_hosts(&rt->system) > 1;
+    ti_devices_desc desc = {
+        .list = &rt->devices,
+        .system = &rt->system,
+        .threads = rt->mode != TI_RUN_INLINE,
+        .spare = spare,
+        .is_dry = rt->dry != NULL,
+        .pin = &rt->pin,
+        .host = { .idle = ti_roles_idle_worker,
+                  .polling = ti_roles_must_look,
+                  .user = rt,
+                  .ran = rt->trace.recorder ? ti_tracing_note_part
+                         : rt->tune.on      ? ti_tune_note_part
+                                            : NULL,
+                  .listener = rt->trace.recorder ? (void *)&rt->trace : &rt->tune,
+                  .lot = &rt->progress.lot },
+        .failure = &rt->progress.failure,
+    };
+    rt->lent_worker = spare ? rt->system.workers - 1 : -1;
+    rt->device = ti_devices_create(&desc, why);
+    return rt->device != NULL;
 }
 
 static bool start_threads(ti_runtime *rt, ti_strbuf *why)
 {
-    static void *(*const mains[])(void *) = { scheduler_main, executor_main };
+    static void *(*const mains[])(void *) = { ti_roles_scheduler_main, ti_roles_executor_main };
     for (int code; rt->mode == TI_RUN_THREAD && rt->started < 2; rt->started++) {
         if ((code = pthread_create(&rt->threads[rt->started], NULL, mains[rt->started], rt)) != 0) {
             ti_strbuf_add(
@@ -358,7 +108,7 @@ static bool start(ti_runtime *rt, const ti_runtime_desc *desc, ti_strbuf *why)
     if (created) {
         ti_lock_drop(&rt->lending);
         if (rt->config.bounds_check) {
-            rt->bounds = ti_bounds_create(rt->system.devices * rt->system.workers + 1, &rt->progress.failure);
+            rt->bounds = ti_bounds_create(ti_system_hosts(&rt->system) * rt->system.workers + 1, &rt->progress.failure);
         }
         rt->executor = ti_executor_create(&(ti_executor_desc){
             .system = &rt->system,
@@ -368,10 +118,13 @@ static bool start(ti_runtime *rt, const ti_runtime_desc *desc, ti_strbuf *why)
             .progress = &rt->progress,
             .trace = rt->trace.executor,
             .is_inline = rt->mode == TI_RUN_INLINE,
+            .cores = ti_pin_set(&rt->pin),
             .dry = rt->dry ? &rt->dry->executed : NULL,
             .bounds = rt->bounds,
             .explains = ti_agreement_explains,
             .user = rt->agreement,
+            .plan = ti_roles_plan_first,
+            .planner = rt,
         });
         ti_lock_drop(&rt->executing);
     }
@@ -410,8 +163,10 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status,
     rt->scheduler.trace = rt->trace.planner;
     rt->scheduler.command_dot = rt->config.graph ? &rt->graphs.command : NULL;
     rt->scheduler.instruction_dot = rt->config.graph ? &rt->graphs.instruction : NULL;
-    ti_choose_relays(rt->mode, rt->comm); /* before there are threads */
+    ti_choose_relays(&rt->system, rt->comm); /* before there are threads */
+    ti_pin_begin(&rt->pin);
     if (!start(rt, desc, why)) {
+        ti_pin_end(&rt->pin, -1);
         if (rt->system.num_nodes > 1) { /* the others may have started and wait for this node */
             ti_log(TI_LOG_ERROR, "%s", ti_strbuf_text(why));
             rt->comm->ops->abort(rt->comm, ti_strbuf_text(why));
@@ -420,7 +175,8 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status,
         *status = TACIT_ERROR_UNSUPPORTED;
         return NULL;
     }
-    start_attendant(rt);
+    ti_roles_start_attendant(rt);
+    ti_pin_end(&rt->pin, rt->mode == TI_RUN_INLINE ? 0 : rt->lent_worker);
     if (rt->mode == TI_RUN_INLINE && rt->system.num_nodes > 1 && !rt->dry) {
         ti_siblings_join(&rt->member, is_behind, rt);
     }
@@ -438,17 +194,13 @@ void ti_runtime_destroy(ti_runtime *rt)
     for (int i = 0; i < rt->started; i++) {
         pthread_join(rt->threads[i], NULL);
     }
-    for (int d = 0; d < rt->system.devices && rt->device[d]; d++) {
-        ti_device_host_stop(rt->device[d]);
-    }
+    ti_devices_stop(rt->device, &rt->system);
     if (rt->executor) { /* not where starting failed */
         ti_executor_destroy(rt->executor);
     }
-    for (int d = 0; d < rt->system.devices && rt->device[d]; d++) {
-        rt->device[d]->ops->destroy(rt->device[d]);
-    }
+    ti_devices_destroy(rt->device, &rt->system);
+    ti_pin_release(&rt->pin);
     ti_bounds_destroy(rt->bounds);
-    ti_free(rt->device, (size_t)rt->system.devices * sizeof(*rt->device));
     ti_scheduler_fini(&rt->scheduler);
     ti_dry_run_destroy(rt->dry); /* whose simulated nodes know the tasks */
     ti_task_graph_destroy(rt->tasks);
@@ -457,7 +209,13 @@ void ti_runtime_destroy(ti_runtime *rt)
     ti_graph_files_fini(&rt->graphs);
     ti_explain_destroy(rt->system.explain);
     ti_tracing_close(&rt->trace);
+    ti_tune_fini(&rt->tune);
     TI_DELETE(rt);
+}
+
+const ti_pin *ti_runtime_pin(const ti_runtime *rt)
+{
+    return &rt->pin;
 }
 
 const ti_system *ti_runtime_system(const ti_runtime *rt)
@@ -490,8 +248,8 @@ void ti_runtime_abort(ti_runtime *rt, const char *why)
 /* Run a part of a kernel, if this thread may. */
 static bool compute(ti_runtime *rt)
 {
-    bool any = rt->mode != TI_RUN_INLINE && lend(rt);
-    for (int d = 0; rt->mode == TI_RUN_INLINE && d < rt->system.devices; d++) {
+    bool any = rt->mode != TI_RUN_INLINE && ti_roles_lend(rt);
+    for (int d = 0; rt->mode == TI_RUN_INLINE && d < ti_system_hosts(&rt->system); d++) {
         any |= ti_device_host_work(rt->device[d], 0);
     }
     return any;
@@ -504,9 +262,9 @@ static bool help(ti_runtime *rt)
     if (rt->mode == TI_RUN_THREAD) {
         return false;
     }
-    bool any = execute(rt);
+    bool any = ti_roles_execute(rt);
     any |= compute(rt);
-    return any || schedule(rt, must_poll(rt) ? 1 : PLAN_BUDGET);
+    return any || ti_roles_schedule(rt, ti_roles_must_poll(rt) ? 1 : TI_PLAN_BUDGET);
 }
 
 /* After some waiting, which was seen first at *since: let other nodes know where this one stands, and say what it waits
@@ -566,7 +324,7 @@ static void wait_until(ti_runtime *rt, ti_trace_cause kind, const ti_signal *sig
         if (help(rt)) {
             round = 0;
         } else {
-            ti_backoff(&round, &rt->progress.lot, ticket, must_poll(rt));
+            ti_backoff(&round, &rt->progress.lot, ticket, ti_roles_must_poll(rt));
             if (round % WATCH_EVERY == 0) {
                 watch(rt, &since);
             }
@@ -582,7 +340,7 @@ static void wait_until(ti_runtime *rt, ti_trace_cause kind, const ti_signal *sig
     if (ti_failure_get(&rt->progress.failure) != TACIT_OK) {
         /* Whoever executes finishes its step, so that nothing writes to what the caller waited for any more. */
         ti_lock_take(&rt->executing);
-        end_job(rt);
+        ti_roles_end_job(rt);
         ti_lock_drop(&rt->executing);
     }
 }
@@ -608,18 +366,18 @@ static void push_task(ti_runtime *rt, const ti_task *task)
 static void run_inline(ti_runtime *rt)
 {
     for (bool any = true; any;) {
-        bool asked = must_poll(rt);
-        any = asked && execute(rt);
-        bool planned = schedule(rt, must_poll(rt) ? 1 : PLAN_BUDGET);
+        bool asked = ti_roles_must_poll(rt);
+        any = asked && ti_roles_execute(rt);
+        bool planned = ti_roles_schedule(rt, ti_roles_must_poll(rt) ? 1 : TI_PLAN_BUDGET);
         any |= planned;
-        any |= (planned || !asked) && execute(rt);
+        any |= (planned || !asked) && ti_roles_execute(rt);
         any |= compute(rt);
     }
 }
 
 static size_t add_task(ti_runtime *rt, ti_task *task, const ti_task *made[TI_TASK_GRAPH_BATCH])
 {
-    if (TI_LIKELY(!rt->dry && !rt->trace.recorder)) {
+    if (TI_LIKELY((!rt->dry || rt->take) && !rt->trace.recorder)) {
         return ti_task_graph_add(rt->tasks, task, made);
     }
     uint64_t start = ti_clock_ns();
@@ -636,6 +394,8 @@ static void submit(ti_runtime *rt, ti_task *task)
 {
     const ti_task *made[TI_TASK_GRAPH_BATCH];
     uint64_t points = rt->ahead.points;
+    rt->fences += task->kind == TI_TASK_FENCE;
+    ti_tune_note(&rt->tune, task);
     size_t count = add_task(rt, task, made);
     if (task->shape->place >= 0) {
         atomic_store_explicit(&rt->progress.placed, true, memory_order_relaxed);
@@ -697,6 +457,11 @@ void ti_runtime_wait_points(ti_runtime *rt)
     wait_alone(rt, TI_CAUSE_POINTS, NULL);
 }
 
+ti_tune *ti_runtime_tune(ti_runtime *rt)
+{
+    return &rt->tune;
+}
+
 void ti_runtime_note(ti_runtime *rt, ti_submission_kind kind, uint64_t number, uint64_t bytes, unsigned properties)
 {
     if (rt->agreement) {
@@ -724,19 +489,25 @@ const void *ti_runtime_communicator(const ti_runtime *rt, const tacit_launch *la
 
 bool ti_runtime_keep_results(ti_runtime *rt, uint64_t bytes)
 {
-    uint64_t results = atomic_load_explicit(&rt->scheduler.results, memory_order_relaxed);
     uint64_t buffers = atomic_load_explicit(&rt->progress.buffer_bytes, memory_order_relaxed);
-    if (rt->system.memory && results + buffers + bytes > rt->system.memory) {
-        return false;
-    }
-    atomic_store_explicit(&rt->scheduler.results, results + bytes, memory_order_relaxed);
-    return true;
+    return ti_scheduler_keep_results(&rt->scheduler, bytes, buffers, rt->system.memory);
 }
 
 void ti_runtime_drop_results(ti_runtime *rt, uint64_t bytes)
 {
     TI_ASSERT(bytes <= atomic_load_explicit(&rt->scheduler.results, memory_order_relaxed));
     atomic_fetch_sub_explicit(&rt->scheduler.results, bytes, memory_order_relaxed);
+}
+
+uint64_t ti_runtime_fences(const ti_runtime *rt)
+{
+    return rt->fences;
+}
+
+void ti_runtime_give_values(ti_runtime *rt, uint64_t fence, void *data, size_t bytes)
+{
+    ti_dry_run_give_values(rt->dry, fence, data, bytes);
+    ti_tracing_note_values(&rt->trace, fence, data, bytes);
 }
 
 /* ---- counters and graphs */
@@ -749,7 +520,7 @@ void ti_runtime_counters(ti_runtime *rt, tacit_counters *out)
     ti_counters_of_plans(rt->scheduler.commands, rt->scheduler.graph, out);
     ti_lock_drop(&rt->scheduling);
     ti_lock_take(&rt->executing);
-    ti_counters_of_network(&rt->comm->stats, out);
+    ti_counters_of_network(&rt->comm->stats, ti_executor_outbox_counts(rt->executor), out);
     ti_lock_drop(&rt->executing);
 }
 
@@ -776,9 +547,9 @@ void ti_runtime_tap(ti_runtime *rt, const ti_plan_tap *plans, const ti_executor_
     ti_lock_drop(&rt->executing);
 }
 
-bool ti_runtime_is_dry(const ti_runtime *rt)
+const ti_dry_run *ti_runtime_dry(const ti_runtime *rt)
 {
-    return rt->dry != NULL;
+    return rt->dry;
 }
 
 bool ti_runtime_has_fenced(const ti_runtime *rt)

@@ -14,7 +14,9 @@
 #include "ir/signal.h"
 #include "ir/submission.h"
 #include "plan/task/graph.h"
+#include "run/pin.h"
 #include "run/scheduler.h"
+#include "run/tune.h"
 
 typedef struct ti_runtime ti_runtime;
 
@@ -31,6 +33,7 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status,
 void ti_runtime_destroy(ti_runtime *rt);
 
 const ti_system *ti_runtime_system(const ti_runtime *rt);
+const ti_pin *ti_runtime_pin(const ti_runtime *rt);
 ti_task_graph *ti_runtime_task_graph(ti_runtime *rt);
 ti_failure *ti_runtime_failure(ti_runtime *rt);
 
@@ -41,6 +44,10 @@ ti_failure *ti_runtime_failure(ti_runtime *rt);
 void ti_runtime_submit(ti_runtime *rt, ti_task *task);
 /* Wait until the signal is set. Returns early if the run has failed. */
 void ti_runtime_wait_signal(ti_runtime *rt, const ti_signal *signal);
+/* How many fences there are so far. */
+uint64_t ti_runtime_fences(const ti_runtime *rt);
+/* The program gets the values of a fence, which was the n-th: they are recorded, or replaced by recorded ones. */
+void ti_runtime_give_values(ti_runtime *rt, uint64_t fence, void *data, size_t bytes);
 /* Wait until all horizons and epochs so far are executed. Returns early if the run has failed. */
 void ti_runtime_wait_points(ti_runtime *rt);
 /* The network library's communicator for the kernel of a task on every node, or NULL: `why` is empty if the run has
@@ -59,7 +66,7 @@ void ti_runtime_divert(ti_runtime *rt, ti_runtime_taker *take, void *user);
  * task. */
 void ti_runtime_tap(ti_runtime *rt, const ti_plan_tap *plans, const ti_executor_tap *executed);
 
-bool ti_runtime_is_dry(const ti_runtime *rt);
+const ti_dry_run *ti_runtime_dry(const ti_runtime *rt); /* NULL: a live run */
 /* End the process and the job at once, from any thread: nothing returns. */
 void ti_runtime_abort(ti_runtime *rt, const char *why);
 /* A dry run: whether there was a fence. */
@@ -67,6 +74,8 @@ bool ti_runtime_has_fenced(const ti_runtime *rt);
 /* At the end: the reports of a dry run and of TACIT_EXPLAIN, where they are wanted. False and a sentence in `why` on
  * failure. */
 bool ti_runtime_report(ti_runtime *rt, ti_strbuf *why);
+/* What is chosen by measurements: ti_tune_choose after an epoch with a barrier, if the run has not failed. */
+ti_tune *ti_runtime_tune(ti_runtime *rt);
 /* A call of the program that all nodes must make and that is no task. */
 void ti_runtime_note(ti_runtime *rt, ti_submission_kind kind, uint64_t number, uint64_t bytes, unsigned properties);
 /* The program will submit nothing more: wait until the neighbours know that they have submitted the same. Returns early

@@ -142,3 +142,13 @@ bool ti_scheduler_step(ti_scheduler *s, int budget, uint64_t executed)
     pass_on(s);
     return any;
 }
+
+bool ti_scheduler_keep_results(ti_scheduler *s, uint64_t bytes, uint64_t buffers, uint64_t limit)
+{
+    uint64_t results = atomic_load_explicit(&s->results, memory_order_relaxed);
+    if (limit && results + buffers + bytes > limit) {
+        return false;
+    }
+    atomic_store_explicit(&s->results, results + bytes, memory_order_relaxed);
+    return true;
+}

@@ -41,4 +41,8 @@ void ti_scheduler_fini(ti_scheduler *s);
 /* Plan up to `budget` tasks. `executed` is the id of the last executed point. Returns whether something happened. */
 bool ti_scheduler_step(ti_scheduler *s, int budget, uint64_t executed);
 
+/* Fences keep so many bytes more for the application, beside those of buffers; false: that is more than the limit, if
+ * there is one. The application's thread. */
+bool ti_scheduler_keep_results(ti_scheduler *s, uint64_t bytes, uint64_t buffers, uint64_t limit);
+
 #endif

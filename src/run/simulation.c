@@ -16,6 +16,7 @@ struct ti_simulation {
     ti_system system; /* of the simulated nodes */
     ti_cluster *cluster;
     ti_recorder **recorder; /* of each node, or NULL: no trace is written */
+    ti_replay *replay;      /* or NULL */
 };
 
 static bool read_files(ti_platform *p, const char *files, ti_strbuf *why)
@@ -29,20 +30,64 @@ static bool read_files(ti_platform *p, const char *files, ti_strbuf *why)
     return good && ti_platform_is_complete(p, why);
 }
 
-ti_simulation *ti_simulation_create(const char *files, ti_system *system, ti_strbuf *why)
+/* What the program or its environment says of threads and collectives counts more than the files. Inline, there is one
+ * thread. */
+static void obey_settings(ti_platform *p, const tacit_config *c)
+{
+    if (c->threads == TACIT_THREADS_INLINE) {
+        p->progress = TI_PROGRESS_INLINE;
+    } else if (c->progress != TACIT_PROGRESS_DEFAULT) {
+        p->progress = c->progress == TACIT_PROGRESS_THREAD ? TI_PROGRESS_THREAD : TI_PROGRESS_SHARED;
+    }
+    if (c->collective_schedule == TACIT_COLLECTIVE_SCHEDULE_DIRECT) {
+        p->algorithm = TI_ALGORITHM_LINEAR;
+    }
+    if (p->replay && p->in_order) { /* what came when is recorded */
+        p->progress = TI_PROGRESS_THREAD;
+    }
+    p->workers = p->progress == TI_PROGRESS_INLINE ? 1 : p->workers;
+}
+
+/* How many workers there are, and if a recorded run is to be followed: that run's. */
+static bool follow(ti_simulation *s, ti_system *system, ti_strbuf *why)
+{
+    const ti_platform *p = &s->platform;
+    system->total_workers = (int64_t)p->workers * system->devices * system->num_nodes;
+    if (!p->replay) {
+        return true;
+    }
+    s->replay = ti_replay_create(p->replay, system->num_nodes, p->in_order, why);
+    system->total_workers = 0;
+    for (int q = 0; s->replay && q < system->num_nodes; q++) {
+        int workers = ti_replay_workers(s->replay, q);
+        system->total_workers += workers;
+        s->platform.workers = TI_MAX(q == 0 ? 1 : s->platform.workers, workers / system->devices);
+        if (workers % system->devices != 0) {
+            ti_strbuf_add(why,
+                          "'%s' has %d workers on node %d, which are not those of %d devices: set "
+                          "TACIT_HOST_DEVICES as it was then",
+                          p->replay, workers, q, system->devices);
+            return false;
+        }
+    }
+    return s->replay != NULL;
+}
+
+ti_simulation *ti_simulation_create(const tacit_config *config, ti_system *system, ti_strbuf *why)
 {
     ti_simulation *s = TI_NEW(ti_simulation);
     ti_platform_init(&s->platform);
-    bool good = read_files(&s->platform, files, why);
+    bool good = read_files(&s->platform, config->simulate, why);
+    obey_settings(&s->platform, config);
     if (good && system->num_nodes > MOST_NODES) {
         ti_strbuf_add(why, "at most %d nodes can be simulated, not %d", MOST_NODES, system->num_nodes);
         good = false;
     }
+    good = good && follow(s, system, why);
     if (!good) {
         ti_simulation_destroy(s);
         return NULL;
     }
-    system->total_workers = (int64_t)s->platform.workers * system->devices * system->num_nodes;
     return s;
 }
 
@@ -60,7 +105,12 @@ bool ti_simulation_begin(ti_simulation *s, const ti_system *system, const tacit_
     s->cluster = ti_cluster_create(&(ti_cluster_desc){ .system = &s->system,
                                                        .platform = &s->platform,
                                                        .run_ahead = (uint64_t)config->run_ahead,
-                                                       .recorder = s->recorder });
+                                                       .tree = ti_tree_of_setting(config->broadcast, false),
+                                                       .relay_bytes = (size_t)config->relay_bytes,
+                                                       .early_bytes = (uint64_t)config->early_bytes,
+                                                       .attended = config->threads != TACIT_THREADS_INLINE,
+                                                       .recorder = s->recorder,
+                                                       .replay = s->replay });
     return true;
 }
 
@@ -68,6 +118,7 @@ void ti_simulation_destroy(ti_simulation *s)
 {
     if (s) {
         ti_cluster_destroy(s->cluster);
+        ti_replay_destroy(s->replay);
         ti_simulation_recorders_close(s->recorder, s->system.num_nodes, NULL);
         ti_platform_fini(&s->platform);
         TI_DELETE(s);
@@ -89,6 +140,18 @@ void ti_simulation_wait(ti_simulation *s, ti_cluster_event what)
 uint64_t ti_simulation_executed(const ti_simulation *s)
 {
     return ti_cluster_executed(s->cluster);
+}
+
+bool ti_simulation_replays(const ti_simulation *s)
+{
+    return s->replay != NULL;
+}
+
+void ti_simulation_give_values(ti_simulation *s, uint64_t fence, void *data, size_t bytes)
+{
+    if (s->replay) {
+        ti_replay_give_values(s->replay, fence, data, bytes);
+    }
 }
 
 /* ---- the report */
@@ -160,8 +223,13 @@ static void add_json(const ti_simulation *s, const ti_cluster_result *r, ti_strb
                   ",\n  \"bytes\": %" PRIu64 ",\n  \"collectives\": %" PRIu64 ",\n  \"events\": %" PRIu64
                   ",\n  \"held_peak\": %" PRIu64 ",\n",
                   r->tasks, r->instructions, r->messages, r->bytes, r->collectives, r->events, r->held_peak);
-    ti_strbuf_add(out, "  \"least_busy\": %.6f,\n  \"most_busy\": %.6f,\n  \"workers_do\": {",
-                  r->least_busy / (r->ns > 0 ? r->ns * s->system.workers * s->system.devices : 1),
+    ti_strbuf_add(out,
+                  "  \"broadcasts\": %" PRIu64 ",\n  \"broadcast_recipients\": %" PRIu64
+                  ",\n  \"broadcast_refused\": %" PRIu64 ",\n  \"relayed_bytes\": %" PRIu64
+                  ",\n  \"held_back\": %" PRIu64 ",\n",
+                  r->broadcasts, r->recipients, r->refused, r->relayed_bytes, r->held_back);
+    ti_strbuf_add(out, "  \"idle_nodes\": %d,\n  \"least_busy\": %.6f,\n  \"most_busy\": %.6f,\n  \"workers_do\": {",
+                  r->idle_nodes, r->least_busy / (r->ns > 0 ? r->ns * s->system.workers * s->system.devices : 1),
                   r->most_busy / (r->ns > 0 ? r->ns * s->system.workers * s->system.devices : 1));
     for (int u = 0; u < TI_USES; u++) {
         ti_strbuf_add(out, "%s\"%s\": %.6f", u ? ", " : "", use_names[u], r->use[u] / workers_ns(r));
@@ -174,6 +242,12 @@ static void add_json(const ti_simulation *s, const ti_cluster_result *r, ti_strb
     }
     ti_strbuf_add(out, "\n  ]");
     add_pairs(r, s->system.num_nodes, out);
+    if (s->replay) {
+        ti_strbuf_add(out,
+                      ",\n  \"replay\": {\"ns\": %.0f, \"instructions\": %" PRIu64 ", \"events\": %" PRIu64
+                      ", \"moved\": %" PRIu64 "}",
+                      r->replay.recorded_ns, r->replay.instructions, r->replay.events, r->replay.moved);
+    }
     ti_strbuf_add(out, "\n}\n");
 }
 

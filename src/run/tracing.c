@@ -3,12 +3,14 @@
 
 #include "base/config.h"
 #include "base/log.h"
+#include "run/tune.h"
 #include "trace/clock_sync.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
 enum { FACT = 1024 };
+enum { VALUE_BYTES = 1 << 20, ALL_VALUE_BYTES = 1 << 26 }; /* of one fence, and of all; doc/simulation.md */
 
 bool ti_tracing_open(ti_tracing *t, const tacit_config *config, const ti_system *system, ti_strbuf *why)
 {
@@ -22,6 +24,7 @@ bool ti_tracing_open(ti_tracing *t, const tacit_config *config, const ti_system 
                                                           .threaded = config->threads != TACIT_THREADS_INLINE },
                                      why);
     if (t->recorder) {
+        t->keeps_values = system->node == 0;
         t->program = ti_recorder_ring(t->recorder, TI_TRACE_PROGRAM);
         t->planner = ti_recorder_ring(t->recorder, TI_TRACE_PLANNER);
         t->executor = ti_recorder_ring(t->recorder, TI_TRACE_EXECUTOR);
@@ -75,6 +78,8 @@ static void add_facts(ti_recorder *recorder, const ti_comm *comm, const tacit_co
         text[FACT - 1] = '\0';
         ti_recorder_fact(recorder, "machine", text);
     }
+    snprintf(text, sizeof(text), "%ld", sysconf(_SC_NPROCESSORS_ONLN)); /* whichever this process may use */
+    ti_recorder_fact(recorder, "cores", text);
 }
 
 static void compare_clocks(const ti_tracing *t, ti_comm *comm, uint64_t patience)
@@ -167,11 +172,22 @@ void ti_tracing_note_wait(ti_tracing *t, ti_trace_cause cause, uint64_t start)
     }
 }
 
+void ti_tracing_note_values(ti_tracing *t, uint64_t fence, const void *data, size_t bytes)
+{
+    if (t->keeps_values && bytes <= VALUE_BYTES && t->value_bytes + bytes <= ALL_VALUE_BYTES) {
+        t->value_bytes += bytes;
+        ti_recorder_values(t->recorder, fence, data, bytes);
+    }
+}
+
 /* ---- workers */
 
 void ti_tracing_note_part(void *user, const ti_host_part *part)
 {
     ti_tracing *t = user;
+    if (t->tune) {
+        ti_tune_note_part(t->tune, part);
+    }
     ti_trace_add(ti_recorder_ring(t->recorder, TI_TRACE_WORKER + part->worker),
                  &(ti_trace_record){ .start = part->start,
                                      .end = ti_clock_ns(),

@@ -16,7 +16,10 @@
 typedef struct ti_tracing {
     ti_recorder *recorder; /* NULL: the run is not traced */
     ti_trace_ring *program, *planner, *executor;
-    bool aligned; /* there are notes, to compare clocks with */
+    struct ti_tune *tune; /* learns of kernels, too; or NULL */
+    bool aligned;         /* there are notes, to compare clocks with */
+    bool keeps_values;    /* of fences: node 0, whose program a replay runs */
+    size_t value_bytes;   /* of fences, so far */
 } ti_tracing;
 
 /* Nothing if TACIT_TRACE is not set. False and a sentence in `why` if the file cannot be made. */
@@ -36,6 +39,8 @@ void ti_tracing_close(ti_tracing *tracing);
 void ti_tracing_note_tasks(ti_tracing *tracing, const ti_task *const *task, size_t count, uint64_t start);
 /* The program's thread has waited since `start`; 0: it has not. */
 void ti_tracing_note_wait(ti_tracing *tracing, ti_trace_cause cause, uint64_t start);
+/* What the program has got from a fence, so that a replay may give it the same: unless that is long. */
+void ti_tracing_note_values(ti_tracing *tracing, uint64_t fence, const void *data, size_t bytes);
 /* A worker has run a part of the instruction that is its token; `user` is the ti_tracing. */
 void ti_tracing_note_part(void *user, const ti_host_part *part);
 

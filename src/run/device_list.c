@@ -1,0 +1,123 @@
+/* TACIT_DEVICES: see device_list.h. */
+#include "run/device_list.h"
+
+#include "base/macro.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { MAX_INDEX = 9999 };
+
+/* A number from `least` to `most` at *at, which moves behind it. */
+static bool take_number(const char **at, int least, int most, int *out)
+{
+    int number = 0;
+    const char *first = *at;
+    for (; isdigit((unsigned char)**at) && number <= most; ++*at) {
+        number = number * 10 + (**at - '0');
+    }
+    *out = number;
+    return *at > first && number >= least && number <= most;
+}
+
+static bool take_word(const char **at, const char *word)
+{
+    size_t length = strlen(word);
+    bool is = strncmp(*at, word, length) == 0;
+    *at += is ? length : 0;
+    return is;
+}
+
+static bool at_end(const char *at)
+{
+    return *at == '\0' || *at == ',';
+}
+
+/* COUNT or COUNT:discrete */
+static bool take_hosts(const char **at, ti_device_list *out)
+{
+    bool good = take_number(at, 1, TI_MAX_DEVICES, &out->hosts);
+    out->discrete = good && take_word(at, ":discrete");
+    return good;
+}
+
+static bool take_opencl(const char **at, ti_device_list *out)
+{
+    int index, parts = 1;
+    bool good = take_number(at, 0, MAX_INDEX, &index) &&
+                (!take_word(at, "/") || take_number(at, 1, TI_MAX_DEVICES, &parts)) &&
+                out->opencls + parts <= TI_MAX_DEVICES;
+    for (int part = 0; part < parts && good; part++) {
+        out->opencl[out->opencls++] = (ti_opencl_name){ index, part, parts };
+    }
+    return good;
+}
+
+static bool take_cuda(const char **at, ti_device_list *out)
+{
+    int index;
+    bool good = take_number(at, 0, MAX_INDEX, &index) && out->cudas < TI_MAX_DEVICES;
+    if (good) {
+        out->cuda[out->cudas++] = index;
+    }
+    return good;
+}
+
+static bool take_entry(const char **at, ti_device_list *out)
+{
+    if (take_word(at, "opencl:")) {
+        return take_opencl(at, out);
+    }
+    if (take_word(at, "cuda:")) {
+        return take_cuda(at, out);
+    }
+    if (out->hosts > 0 || !take_word(at, "host")) {
+        return false;
+    }
+    out->hosts = 1;
+    return !take_word(at, ":") || take_hosts(at, out);
+}
+
+static bool parse_all(const char *text, ti_device_list *out)
+{
+    const char *at = text;
+    bool good = true;
+    for (bool more = true; more && good;) {
+        good = take_entry(&at, out) && at_end(at);
+        more = good && take_word(&at, ",");
+    }
+    out->idle_host = out->hosts == 0;
+    out->hosts = TI_MAX(out->hosts, 1);
+    return good && out->hosts + out->opencls + out->cudas <= TI_MAX_DEVICES;
+}
+
+static bool parse_hosts(const char *text, ti_device_list *out)
+{
+    const char *at = text;
+    return take_hosts(&at, out) && *at == '\0';
+}
+
+bool ti_device_list_parse(const char *devices, const char *hosts, ti_device_list *out, ti_strbuf *why)
+{
+    *out = (ti_device_list){ .hosts = devices ? 0 : 1 };
+    if (devices && !parse_all(devices, out)) {
+        ti_strbuf_add(why,
+                      "TACIT_DEVICES is '%s', but must be a list, such as cuda:0,cuda:1,host or "
+                      "opencl:0,opencl:1/2,host:4:discrete, with at most %d devices and one entry for the host",
+                      devices, TI_MAX_DEVICES);
+        return false;
+    }
+    if (out->opencls > 0 && out->cudas > 0) {
+        ti_strbuf_add(why,
+                      "TACIT_DEVICES is '%s', with OpenCL and CUDA devices, which cannot copy from each other; name "
+                      "those of one kind",
+                      devices);
+        return false;
+    }
+    if (!devices && hosts && !parse_hosts(hosts, out)) {
+        ti_strbuf_add(why, "TACIT_HOST_DEVICES is '%s', but must be 1 to %d, or such a number with :discrete", hosts,
+                      TI_MAX_DEVICES);
+        return false;
+    }
+    return true;
+}

@@ -1,0 +1,30 @@
+/* TACIT_DEVICES: which devices a node is to have, as text and as a list.
+ *
+ *     entry[,entry...]    host, host:COUNT, host:COUNT:discrete (at most one of these),
+ *                         opencl:INDEX, opencl:INDEX/PARTS (its sub-devices, a device each),
+ *                         cuda:INDEX (not beside OpenCL devices)
+ *
+ * Pure; what a machine has is not looked at. Any thread. */
+#ifndef TI_DEVICE_LIST_H
+#define TI_DEVICE_LIST_H
+
+#include "base/strbuf.h"
+#include "device/opencl.h"
+
+enum { TI_MAX_DEVICES = 32 };
+
+typedef struct ti_device_list {
+    int hosts;      /* at least 1 */
+    bool discrete;  /* each with a memory of its own */
+    bool idle_host; /* the only one; it was not named */
+    int opencls;
+    ti_opencl_name opencl[TI_MAX_DEVICES];
+    int cudas;
+    int cuda[TI_MAX_DEVICES]; /* indices */
+} ti_device_list;
+
+/* `devices` and `hosts` are TACIT_DEVICES and TACIT_HOST_DEVICES, each NULL if it is not set; the former counts. False
+ * and a sentence in `why` if it means nothing. */
+bool ti_device_list_parse(const char *devices, const char *hosts, ti_device_list *out, ti_strbuf *why);
+
+#endif

@@ -1,0 +1,71 @@
+/* The devices of a node: see devices.h. */
+#include "run/devices.h"
+
+#include "base/alloc.h"
+#include "device/cuda.h"
+
+static ti_device *create_host(const ti_devices_desc *desc, int index)
+{
+    ti_host_desc host = desc->host;
+    const int workers = desc->system->workers, hosts = ti_system_hosts(desc->system);
+    const bool is_host = index < hosts;
+    host.workers = workers;
+    host.threads = !desc->threads || !is_host ? 0 : workers - (index == 0 && desc->spare);
+    host.first = index * workers;
+    host.all = hosts * workers;
+    host.cpus = ti_pin_list(desc->pin, host.first);
+    host.cores = ti_pin_set(desc->pin);
+    return ti_device_host_create(&host);
+}
+
+static bool create_all(const ti_devices_desc *desc, ti_device **device, ti_strbuf *why)
+{
+    /* In a dry run nothing is started on the host devices that stand for others. */
+    int hosts = desc->is_dry ? desc->system->devices : ti_system_hosts(desc->system);
+    for (int d = 0; d < hosts; d++) {
+        device[d] = create_host(desc, d);
+        if (!device[d]) {
+            ti_strbuf_add(why, "%d worker threads cannot be started; set TACIT_WORKERS to fewer",
+                          desc->system->workers);
+            return false;
+        }
+    }
+    if (hosts == desc->system->devices) {
+        return true;
+    }
+    return desc->system->accelerator == TI_CUDA
+               ? ti_cuda_create(desc->list->cuda, desc->list->cudas, desc->failure, &device[hosts], why)
+               : ti_opencl_create(desc->list->opencl, desc->list->opencls, desc->failure, &device[hosts], why);
+}
+
+ti_device **ti_devices_create(const ti_devices_desc *desc, ti_strbuf *why)
+{
+    ti_device **device = TI_NEW_ARRAY(ti_device *, (size_t)desc->system->devices);
+    if (create_all(desc, device, why)) {
+        return device;
+    }
+    ti_devices_stop(device, desc->system);
+    ti_devices_destroy(device, desc->system);
+    return NULL;
+}
+
+void ti_devices_stop(ti_device **device, const ti_system *system)
+{
+    for (int d = 0; device && d < system->devices; d++) {
+        if (device[d]) {
+            device[d]->ops->stop(device[d]);
+        }
+    }
+}
+
+void ti_devices_destroy(ti_device **device, const ti_system *system)
+{
+    for (int d = 0; device && d < system->devices; d++) {
+        if (device[d]) {
+            device[d]->ops->destroy(device[d]);
+        }
+    }
+    if (device) {
+        ti_free(device, (size_t)system->devices * sizeof(*device));
+    }
+}

@@ -1,0 +1,79 @@
+/* What a runtime is, for the sources that make it up: roles.c, what threads do that plan and execute; runtime.c, the
+ * application's calls, which help with that, and begin and end of all. */
+#ifndef TI_RUN_IMPL_H
+#define TI_RUN_IMPL_H
+
+#include "exec/ahead.h"
+#include "run/agreement.h"
+#include "run/attendant.h"
+#include "run/choose.h"
+#include "run/claim.h"
+#include "run/devices.h"
+#include "run/graph_files.h"
+#include "run/runtime.h"
+#include "run/siblings.h"
+#include "run/tracing.h"
+#include "run/watchdog.h"
+
+#include <pthread.h>
+
+enum { TI_PLAN_BUDGET = 16 }; /* tasks that are planned at once, where others wait for the thread */
+
+struct ti_runtime {
+    ti_system system;
+    tacit_config config;
+    ti_run_mode mode;
+    int lent_worker; /* which one of device 0 has no thread: the application thread while it waits; -1: none */
+    ti_lock lending; /* or an idle worker of another device: one at a time */
+    bool attended;
+    ti_siblings_member member; /* inline, on several nodes */
+    ti_comm *comm;
+    ti_device_list devices;
+    ti_pin pin;
+    ti_device **device; /* system.devices of them */
+    ti_task_graph *tasks;
+    ti_graph_files graphs;
+    ti_tracing trace;
+    ti_dry_run *dry; /* NULL: a live run */
+    ti_runtime_taker *take;
+    void *take_user;
+    ti_ahead ahead;
+    uint64_t released, fences;
+    ti_executor_progress progress;
+    _Alignas(TI_CACHE_LINE) ti_lock scheduling;
+    ti_scheduler scheduler;
+    _Alignas(TI_CACHE_LINE) ti_lock executing;
+    bool under_way;         /* messages, at the end of the last step */
+    _Atomic uint64_t looks; /* steps so far */
+    ti_executor *executor;
+    ti_bounds *bounds;       /* TACIT_BOUNDS_CHECK, or NULL */
+    bool ended;              /* the other nodes were told of a failure */
+    ti_agreement *agreement; /* or NULL */
+    ti_watchdog watchdog;
+    ti_tune tune;
+    ti_claim claim;
+    ti_attendant attendant;
+    _Atomic bool stop;
+    pthread_t threads[2]; /* `started` of them */
+    int started;
+};
+
+/* One step of the scheduler or the executor, unless another thread is at it; whether anything was done. The executor's
+ * is also a callback, whose `user` is the runtime. Any thread. */
+bool ti_roles_schedule(ti_runtime *rt, int budget);
+bool ti_roles_execute(void *user);
+/* Run a part of a kernel as the worker that has no thread, unless somebody else does. */
+bool ti_roles_lend(ti_runtime *rt);
+/* Callbacks: whether somebody must poll for messages, or look at all; before sends leave; of idle workers. */
+bool ti_roles_must_poll(void *user);
+bool ti_roles_must_look(void *user);
+bool ti_roles_plan_first(void *user);
+bool ti_roles_idle_worker(void *user, int worker);
+/* Threads of the mode `thread`. */
+void *ti_roles_scheduler_main(void *user);
+void *ti_roles_executor_main(void *user);
+void ti_roles_start_attendant(ti_runtime *rt);
+/* After an error nothing more is started, and the other nodes are told, once. By who has the executor's role. */
+void ti_roles_end_job(ti_runtime *rt);
+
+#endif

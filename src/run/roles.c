@@ -1,0 +1,214 @@
+/* What threads do that plan and execute: see impl.h. */
+#include "run/impl.h"
+
+#include "base/log.h"
+#include "device/host.h"
+
+enum { SENDS_BUDGET = 1024, MAX_INCOMPLETE = 16384, LOOKS_PER_LIMIT = 8 };
+
+/* Whether a window of allocations is open, which somebody must look at from time to time. */
+static bool is_waiting(ti_runtime *rt)
+{
+    return atomic_load_explicit(&rt->scheduler.waiting, memory_order_relaxed);
+}
+
+static void refuse_memory(ti_runtime *rt, const ti_refusal *refusal)
+{
+    if (ti_failure_get(&rt->progress.failure) == TACIT_OK) {
+        ti_log_text(TI_LOG_ERROR, refusal->table.text);
+        ti_failure_set(&rt->progress.failure, TACIT_ERROR_MEMORY, "%s", refusal->sentence.text);
+    }
+}
+
+bool ti_roles_schedule(ti_runtime *rt, int budget)
+{
+    bool work = !ti_ring_is_empty(&rt->scheduler.tasks) ||
+                atomic_load_explicit(&rt->scheduler.backlog, memory_order_relaxed) || is_waiting(rt);
+    if (!work || !ti_lock_try(&rt->scheduling)) {
+        return false;
+    }
+    bool any = ti_scheduler_step(&rt->scheduler, budget,
+                                 atomic_load_explicit(&rt->progress.task, memory_order_acquire));
+    const ti_refusal *refusal = ti_instruction_graph_refusal(rt->scheduler.graph);
+    if (TI_UNLIKELY(refusal)) {
+        refuse_memory(rt, refusal);
+    }
+    ti_lock_drop(&rt->scheduling);
+    return any;
+}
+
+static bool drain_instructions(ti_runtime *rt)
+{
+    bool any = false;
+    while (ti_executor_incomplete(rt->executor) < MAX_INCOMPLETE) {
+        const ti_instruction *i = ti_ring_pop(&rt->scheduler.instructions);
+        if (!i) {
+            break;
+        }
+        ti_executor_submit(rt->executor, i);
+        any = true;
+    }
+    return any;
+}
+
+/* Before sends leave: what has been submitted already may send the same to others. */
+bool ti_roles_plan_first(void *user)
+{
+    ti_runtime *rt = user;
+    return rt->mode == TI_RUN_SHARED && ti_roles_schedule(rt, SENDS_BUDGET) && drain_instructions(rt);
+}
+
+/* After an error nothing more is started, and the other nodes are told, once. */
+void ti_roles_end_job(ti_runtime *rt)
+{
+    if (!rt->ended && rt->system.num_nodes > 1) {
+        rt->ended = true;
+        ti_executor_trace_unfinished(rt->executor);
+        ti_tracing_flush(&rt->trace);
+        ti_failure_print_in_turn(&rt->progress.failure, rt->system.node);
+        rt->comm->ops->abort(rt->comm, rt->progress.failure.text);
+    }
+}
+
+static bool has_messages(void *user)
+{
+    ti_runtime *rt = user;
+    return atomic_load_explicit(&rt->progress.messages, memory_order_relaxed) > 0;
+}
+
+/* The attendant must know when the first message is under way, in case all threads go into kernels now. */
+static void note_step(ti_runtime *rt)
+{
+    bool before = rt->under_way;
+    rt->under_way = has_messages(rt);
+    ti_attendant_expect(&rt->attendant, &rt->progress.lot, rt->comm->due);
+    atomic_store_explicit(&rt->looks, atomic_load_explicit(&rt->looks, memory_order_relaxed) + 1, memory_order_relaxed);
+    if (rt->under_way && !before) {
+        ti_attendant_call(&rt->attendant);
+    }
+}
+
+bool ti_roles_execute(void *user)
+{
+    ti_runtime *rt = user;
+    if (!ti_lock_try(&rt->executing)) {
+        return false;
+    }
+    if (ti_failure_get(&rt->progress.failure) != TACIT_OK) {
+        ti_roles_end_job(rt);
+        ti_lock_drop(&rt->executing);
+        return false;
+    }
+    bool any = drain_instructions(rt);
+    any |= ti_executor_step(rt->executor);
+    note_step(rt);
+    if (rt->agreement) {
+        ti_agreement_turn(rt->agreement, any, &rt->progress.failure);
+    }
+    ti_lock_drop(&rt->executing);
+    return any;
+}
+
+static bool is_polling(ti_runtime *rt)
+{
+    return has_messages(rt) || (rt->agreement && ti_agreement_is_busy(rt->agreement));
+}
+
+bool ti_roles_must_poll(void *user)
+{
+    ti_runtime *rt = user;
+    return rt->mode != TI_RUN_THREAD && is_polling(rt);
+}
+
+bool ti_roles_must_look(void *user)
+{
+    ti_runtime *rt = user;
+    return ti_roles_must_poll(rt) || (rt->mode != TI_RUN_THREAD && is_waiting(rt));
+}
+
+/* Run a part of a kernel as the worker that has no thread, unless somebody else does. */
+bool ti_roles_lend(ti_runtime *rt)
+{
+    if (rt->lent_worker < 0 || !ti_lock_try(&rt->lending)) {
+        return false;
+    }
+    bool any = ti_device_host_work(rt->device[0], rt->lent_worker);
+    ti_lock_drop(&rt->lending);
+    return any;
+}
+
+/* A worker without a job: first what completes and starts kernels, then those of other devices, then planning. */
+bool ti_roles_idle_worker(void *user, __attribute__((__unused__)) int worker)
+{
+    ti_runtime *rt = user;
+    if (rt->mode != TI_RUN_SHARED) {
+        return false;
+    }
+    return ti_roles_execute(rt) || (ti_system_hosts(&rt->system) > 1 && ti_roles_lend(rt)) ||
+           ti_roles_schedule(rt, ti_roles_must_poll(rt) ? 1 : TI_PLAN_BUDGET);
+}
+
+void *ti_roles_scheduler_main(void *user)
+{
+    ti_runtime *rt = user;
+    ti_pin_thread(&rt->pin, rt->pin.count - 2); /* behind the workers' */
+    for (uint32_t round = 0; !atomic_load_explicit(&rt->stop, memory_order_acquire);) {
+        uint32_t ticket = ti_lot_ticket(&rt->progress.lot);
+        if (ti_roles_schedule(rt, TI_PLAN_BUDGET)) {
+            ti_lot_wake(&rt->progress.lot, INT32_MAX);
+            round = 0;
+        } else {
+            ti_backoff(&round, &rt->progress.lot, ticket, is_waiting(rt));
+        }
+    }
+    return NULL;
+}
+
+void *ti_roles_executor_main(void *user)
+{
+    ti_runtime *rt = user;
+    ti_pin_thread(&rt->pin, rt->pin.count - 1);
+    for (uint32_t round = 0; !atomic_load_explicit(&rt->stop, memory_order_acquire);) {
+        uint32_t ticket = ti_lot_ticket(&rt->progress.lot);
+        if (ti_roles_execute(rt)) {
+            round = 0;
+        } else {
+            ti_backoff(&round, &rt->progress.lot, ticket, is_polling(rt));
+        }
+    }
+    return NULL;
+}
+
+/* ---- the attendant */
+
+static uint64_t count_looks(void *user)
+{
+    return atomic_load_explicit(&((ti_runtime *)user)->looks, memory_order_relaxed);
+}
+
+static void look_at_kernels(void *user)
+{
+    ti_runtime *rt = user;
+    if (ti_lock_try(&rt->executing)) {
+        ti_watchdog_look_at_kernels(&rt->watchdog, rt->executor, rt->system.node);
+        ti_lock_drop(&rt->executing);
+    }
+}
+
+/* Without it the run goes on as well, but that messages may wait for kernels. */
+void ti_roles_start_attendant(ti_runtime *rt)
+{
+    const ti_attendant_desc desc = {
+        .is_needed = has_messages,
+        .looks = count_looks,
+        .timed = rt->comm->nap_ns ? &rt->progress.lot : NULL,
+        .look = ti_roles_execute,
+        .watch = look_at_kernels,
+        .watch_ns = rt->watchdog.limit > 0 ? (uint64_t)rt->watchdog.limit * 1000000000u / LOOKS_PER_LIMIT : 0,
+        .user = rt,
+    };
+    if (rt->attended && !ti_attendant_start(&rt->attendant, &desc)) {
+        ti_log(TI_LOG_WARNING, "the system grants no thread that moves messages while kernels compute, so these wait "
+                               "for kernels; raise the limit on threads");
+    }
+}

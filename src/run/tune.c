@@ -1,0 +1,235 @@
+/* What auto chooses: see tune.h. */
+#include "run/tune.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "trace/explain.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_TASKS = 16, BARRIERS = 16, FEMTO = 1000000 /* of a ns */ };
+
+static const double worth_it = 0.9; /* of the time without windows */
+
+static double time_of(const ti_tune_costs *c, int b)
+{
+    double messages = TI_MIN(c->messages, 1.0) * c->latency;
+    return b > 1 ? messages / b + (c->items + c->row * b) * c->item : messages + c->items * c->item;
+}
+
+int ti_tune_best(const ti_tune_costs *c, double *with, double *without)
+{
+    int best = 0;
+    *with = *without = time_of(c, 1);
+    for (int b = 2; b <= TI_TUNE_MOST_TASKS && 2 * b <= c->rows && c->item > 0; b *= 2) {
+        double time = time_of(c, b);
+        if (time < *with) {
+            *with = time;
+            best = b;
+        }
+    }
+    return *with < worth_it * *without ? best : 0;
+}
+
+/* "off" or a number of tasks, the at-th of a list; the last one holds for all later ones. -1: it means nothing. */
+static int choice_in(const char *list, size_t at)
+{
+    const char *from = list;
+    for (const char *comma; at > 0 && (comma = strchr(from, ',')); at--) {
+        from = comma + 1;
+    }
+    size_t length = strcspn(from, ",");
+    if (length == strlen("off") && strncmp(from, "off", length) == 0) {
+        return 0;
+    }
+    int tasks = length >= 1 && length <= 2 && strspn(from, "0123456789") >= length ? atoi(from) : -1;
+    return tasks >= 2 && tasks <= TI_TUNE_MOST_TASKS ? tasks : -1;
+}
+
+bool ti_tune_parse(const char *text, const char **list)
+{
+    static const char name[] = "auto";
+    const size_t length = sizeof(name) - 1;
+    *list = NULL;
+    if (!text || strncmp(text, name, length) != 0 || (text[length] && text[length] != ':')) {
+        return false;
+    }
+    size_t choices = 1;
+    *list = text[length] ? text + length + 1 : NULL;
+    for (const char *c = *list; c && (c = strchr(c, ',')); c++) {
+        choices++;
+    }
+    for (size_t i = 0; *list && i < choices; i++) {
+        if (choice_in(*list, i) < 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- measuring */
+
+/* In ns; the shortest of some barriers, whose algorithms have as many steps as nodes have bits. What a network with a
+ * delay adds, it adds once. Nothing else is under way. */
+static double measure_latency(ti_comm *comm)
+{
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < BARRIERS && !comm->stats.error; i++) {
+        uint64_t token, start = ti_clock_ns();
+        int got = 0;
+        comm->ops->barrier(comm, 0);
+        while (got == 0) {
+            got = comm->ops->poll(comm, &token, 1);
+            if (got == 0) {
+                sched_yield();
+            }
+        }
+        least = got > 0 ? TI_MIN(least, ti_clock_ns() - start) : least;
+    }
+    int steps = 0;
+    while (1 << steps < comm->num_nodes) {
+        steps++;
+    }
+    uint64_t delay = TI_MIN(comm->delay_ns, least);
+    return (double)delay + (double)(least - delay) / TI_MAX(steps, 1);
+}
+
+/* Over all nodes; numbers travel as integers. */
+static double mean_of(ti_comm *comm, double value)
+{
+    return (double)comm->ops->sum(comm, (int64_t)(value * FEMTO)) / FEMTO / comm->num_nodes;
+}
+
+void ti_tune_init(ti_tune *tune, const char *setting, ti_comm *comm, ti_system *system, ti_lock *const locks[2])
+{
+    memcpy(tune->lock, locks, sizeof(tune->lock));
+    tune->comm = comm;
+    tune->system = system;
+    tune->on = ti_tune_parse(setting, &tune->list) && comm->num_nodes > 1;
+    tune->due = FIRST_TASKS;
+    tune->rows = INT64_MAX;
+    if (tune->on && !tune->list) {
+        tune->latency = mean_of(comm, measure_latency(comm));
+    }
+}
+
+void ti_tune_fini(ti_tune *tune)
+{
+    ti_strbuf_fini(&tune->said);
+}
+
+void ti_tune_note(ti_tune *tune, const ti_task *task)
+{
+    const int nodes = tune->comm->num_nodes;
+    const ti_shape *shape = task->shape;
+    if (!tune->on || task->kind != TI_TASK_EXECUTE || !shape->pure) {
+        return;
+    }
+    double items = (double)ti_box_volume(&shape->range);
+    int64_t rows = shape->range.max[0] - shape->range.min[0];
+    tune->tasks++;
+    tune->items += items / nodes;
+    tune->row += rows > 0 ? items / (double)rows : 0;
+    tune->rows = TI_MIN(tune->rows, rows / nodes);
+}
+
+void ti_tune_note_part(void *user, const ti_host_part *part)
+{
+    ti_tune *tune = user;
+    if (part->items) {
+        atomic_fetch_add_explicit(&tune->ns, ti_clock_ns() - part->start, memory_order_relaxed);
+        atomic_fetch_add_explicit(&tune->done, part->items, memory_order_relaxed);
+    }
+}
+
+/* Workers divide the items, so one takes so much of the time of the node. */
+static double item_here(ti_tune *tune)
+{
+    const ti_system *system = tune->system;
+    uint64_t done = atomic_exchange_explicit(&tune->done, 0, memory_order_relaxed);
+    uint64_t ns = atomic_exchange_explicit(&tune->ns, 0, memory_order_relaxed);
+    return done ? (double)ns / (double)done / (system->workers * ti_system_hosts(system)) : 0;
+}
+
+static ti_tune_costs measure(ti_tune *tune)
+{
+    ti_comm *comm = tune->comm;
+    double tasks = (double)TI_MAX(tune->tasks - tune->seen, (uint64_t)1);
+    double received = (double)(comm->stats.messages_received - tune->received);
+    ti_tune_costs c = { .items = tune->items / tasks, .row = tune->row / tasks, .rows = tune->rows };
+    tune->latency = c.latency = mean_of(comm, measure_latency(comm));
+    c.item = mean_of(comm, item_here(tune));
+    received = mean_of(comm, received / tasks);
+    tune->messages = tune->system->latency_tasks > 1 ? tune->messages : received; /* windows have fewer */
+    c.messages = tune->messages;
+    tune->received = comm->stats.messages_received;
+    tune->seen = tune->tasks;
+    tune->items = tune->row = 0;
+    tune->rows = INT64_MAX;
+    return c;
+}
+
+/* ---- choosing */
+
+static size_t choices_so_far(const ti_tune *tune)
+{
+    size_t count = tune->said.length > 0;
+    for (size_t i = 0; i < tune->said.length; i++) {
+        count += tune->said.text[i] == ',';
+    }
+    return count;
+}
+
+static void say(ti_tune *tune, const char *why)
+{
+    const int tasks = tune->system->latency_tasks;
+    ti_strbuf text = { 0 };
+    ti_strbuf_add(&text, "after %llu pure tasks ", (unsigned long long)tune->tasks);
+    ti_strbuf_add(&tune->said, tune->said.length ? "," : "");
+    if (tasks) {
+        ti_strbuf_add(&text, "windows of %d (halo): %s", tasks, why);
+        ti_strbuf_add(&tune->said, "%d", tasks);
+    } else {
+        ti_strbuf_add(&text, "no windows: %s", why);
+        ti_strbuf_add(&tune->said, "off");
+    }
+    ti_log(TI_LOG_INFO, "latency: auto chooses %s; the same again: TACIT_LATENCY=auto:%s", text.text, tune->said.text);
+    if (tune->system->explain) {
+        ti_explain_note_choice(tune->system->explain, text.text);
+    }
+    ti_strbuf_fini(&text);
+}
+
+static void choose(ti_tune *tune)
+{
+    ti_strbuf why = { 0 };
+    double with, without;
+    tune->due = 2 * TI_MAX(tune->tasks, (uint64_t)FIRST_TASKS);
+    if (tune->list) {
+        tune->system->latency_tasks = choice_in(tune->list, choices_so_far(tune));
+        ti_strbuf_add(&why, "so TACIT_LATENCY says");
+    } else {
+        ti_tune_costs c = measure(tune);
+        tune->system->latency_tasks = ti_tune_best(&c, &with, &without);
+        ti_strbuf_add(&why,
+                      "latency %.1f us, %.3f ns an item, %.0f items a task and %.0f in a row, %.2f messages a task: a "
+                      "task takes %.1f us without windows, and %.1f us with the best",
+                      1e-3 * c.latency, c.item, c.items, c.row, c.messages, 1e-3 * without, 1e-3 * with);
+    }
+    say(tune, why.text);
+    ti_strbuf_fini(&why);
+}
+
+void ti_tune_choose(ti_tune *tune)
+{
+    if (tune->on) {
+        ti_lock_take(tune->lock[0]);
+        ti_lock_take(tune->lock[1]);
+        choose(tune);
+        ti_lock_drop(tune->lock[1]);
+        ti_lock_drop(tune->lock[0]);
+    }
+}
