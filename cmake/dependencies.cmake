@@ -1,7 +1,8 @@
 # What tacit links with: threads, the mathematics library, hwloc, and MPI if there is one (target `tacit_needs`). The tool and the
 # benchmarks write JSON with jansson.
 # Examples and benchmarks may use a BLAS with cblas.h (target `tacit_blas`, if there is one) and LAPACK (`tacit_lapack`).
-# Sets TACIT_WITH_MPI, TACIT_MPI_NAME, TACIT_MPI_MODULE and TACIT_MPI_KIND (openmpi, mpich, other or none). Nothing is ever downloaded.
+# Files (lib/io) are HDF5's and libpng's: tacit_hdf5_libraries, tacit_hdf5_includes and TACIT_HDF5_VERSION, or an empty version; png_FOUND.
+# Sets TACIT_WITH_OPENCL, TACIT_WITH_MPI, TACIT_MPI_NAME, TACIT_MPI_MODULE and TACIT_MPI_KIND (openmpi, mpich, other or none). Nothing is ever downloaded.
 
 find_package(PkgConfig REQUIRED)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
@@ -74,6 +75,44 @@ if(TACIT_WITH_MPI)
     target_link_libraries(tacit_needs INTERFACE tacit_mpi)
     target_compile_definitions(tacit_needs INTERFACE TI_WITH_MPI=1)
 endif()
+
+# OpenCL is loaded at run time; only its headers are needed here.
+set(TACIT_WITH_OPENCL OFF)
+if(NOT TACIT_OPENCL STREQUAL "OFF")
+    find_path(tacit_opencl_include CL/cl.h NO_CACHE)
+    if(tacit_opencl_include)
+        set(TACIT_WITH_OPENCL ON)
+        target_include_directories(tacit_needs SYSTEM INTERFACE $<BUILD_INTERFACE:${tacit_opencl_include}>)
+    elseif(TACIT_OPENCL STREQUAL "ON")
+        message(FATAL_ERROR "CL/cl.h was not found: install opencl-headers, or use -DTACIT_OPENCL=OFF")
+    endif()
+endif()
+
+# HDF5, preferably one without MPI: only node 0 calls it, and all nodes write into its files themselves. One that was built for MPI
+# does, if it is the MPI in use.
+set(TACIT_HDF5_VERSION)
+set(tacit_hdf5_modules hdf5-serial)
+if(NOT TACIT_MPI_KIND STREQUAL "none")
+    list(APPEND tacit_hdf5_modules hdf5-${TACIT_MPI_KIND})
+endif()
+if(NOT TACIT_HDF5 STREQUAL "OFF")
+    pkg_search_module(tacit_hdf5 ${tacit_hdf5_modules})
+    if(tacit_hdf5_FOUND)
+        set(TACIT_HDF5_VERSION ${tacit_hdf5_VERSION})
+        set(tacit_hdf5_libraries ${tacit_hdf5_LINK_LIBRARIES})
+        set(tacit_hdf5_includes ${tacit_hdf5_INCLUDE_DIRS})
+    else()
+        find_package(HDF5 QUIET COMPONENTS C)
+        if(HDF5_FOUND AND NOT HDF5_IS_PARALLEL)
+            set(TACIT_HDF5_VERSION ${HDF5_VERSION})
+            set(tacit_hdf5_libraries ${HDF5_C_LIBRARIES})
+            set(tacit_hdf5_includes ${HDF5_C_INCLUDE_DIRS})
+        elseif(TACIT_HDF5 STREQUAL "ON")
+            message(FATAL_ERROR "HDF5 was not found: install libhdf5-dev, or use -DTACIT_HDF5=OFF")
+        endif()
+    endif()
+endif()
+pkg_check_modules(png IMPORTED_TARGET libpng)
 
 include(CheckSymbolExists)
 find_package(BLAS QUIET)

@@ -6,7 +6,7 @@ include(CMakePackageConfigHelpers)
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Tacit)
 
 # A static library's users link what it needs; a shared one brings it along.
-set(exported tacit)
+set(exported tacit tacit_io tacit_bind)
 if(NOT BUILD_SHARED_LIBS)
     list(APPEND exported tacit_needs tacit_mpi)
 endif()
@@ -38,6 +38,15 @@ if(NOT BUILD_SHARED_LIBS)
 endif()
 configure_file(${CMAKE_CURRENT_LIST_DIR}/tacit.pc.in ${CMAKE_BINARY_DIR}/tacit.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/tacit.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# Files: what libtacit-io needs itself is linked with a static one only.
+set(pc_io_libs)
+if(NOT BUILD_SHARED_LIBS)
+    set(pc_io_libs ${tacit_hdf5_libraries} ${png_LINK_LIBRARIES})
+    list(JOIN pc_io_libs " " pc_io_libs)
+endif()
+configure_file(${CMAKE_CURRENT_LIST_DIR}/tacit-io.pc.in ${CMAKE_BINARY_DIR}/tacit-io.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/tacit-io.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 # The MPI that tacit was built with: another one would not fit.
 if(TACIT_WITH_MPI)

@@ -11,6 +11,15 @@ set_property(CACHE TACIT_MPI PROPERTY STRINGS AUTO ON OFF)
 set(TACIT_MPI_FLAVOUR "" CACHE STRING "Which MPI where several are installed: openmpi, mpich, or empty for the system's default")
 set_property(CACHE TACIT_MPI_FLAVOUR PROPERTY STRINGS "" openmpi mpich)
 
+set(TACIT_OPENCL AUTO CACHE STRING "OpenCL devices: AUTO (if its headers are found), ON or OFF")
+set_property(CACHE TACIT_OPENCL PROPERTY STRINGS AUTO ON OFF)
+
+set(TACIT_HDF5 AUTO CACHE STRING "HDF5 files (tacit/io.h): AUTO (if it is found), ON or OFF")
+set_property(CACHE TACIT_HDF5 PROPERTY STRINGS AUTO ON OFF)
+
+set(TACIT_FORTRAN AUTO CACHE STRING "The Fortran module: AUTO (if there is a compiler) or OFF")
+set_property(CACHE TACIT_FORTRAN PROPERTY STRINGS AUTO OFF)
+
 if(CMAKE_BUILD_TYPE MATCHES "^(Release|RelWithDebInfo|MinSizeRel)$")
     set(checks off)
 else()

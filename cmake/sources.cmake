@@ -5,6 +5,7 @@ set(TACIT_SOURCES
     base/arena.c
     base/check.c
     base/config.c
+    base/cores.c
     base/failure.c
     base/handle.c
     base/log.c
@@ -18,10 +19,12 @@ set(TACIT_SOURCES
     grid/distribution.c
     grid/layout.c
     grid/mapper.c
+    grid/margin.c
     grid/region.c
     grid/region_map.c
     grid/region_map_query.c
     grid/split.c
+    grid/tile.c
 
     ir/block_tree.c
     ir/collective.c
@@ -30,6 +33,7 @@ set(TACIT_SOURCES
     ir/submission.c
 
     comm/combining.c
+    comm/delay.c
     comm/exchange.c
     comm/launched.c
     comm/payload.c
@@ -39,17 +43,28 @@ set(TACIT_SOURCES
 
     device/cores.c
     device/host.c
+    device/kernel_text.c
+    device/length.c
 
     device/bounds/check.c
     device/bounds/fault.c
     device/bounds/guarded.c
     device/bounds/report.c
     device/bounds/subject.c
+    device/cuda/device.c
+    device/cuda/driver.c
+    device/cuda/launch.c
+    device/cuda/prelude.c
+    device/cuda/program.c
+    device/cuda/session.c
+    device/cuda/staging.c
 
     trace/clock_sync.c
     trace/dot.c
     trace/explain.c
     trace/explain_reason.c
+    trace/read.c
+    trace/explain_window.c
     trace/recorder.c
 
     plan/track/deps.c
@@ -65,21 +80,35 @@ set(TACIT_SOURCES
     plan/version/copies.c
     plan/version/holder.c
     plan/version/interner.c
+    plan/version/multicast.c
     plan/version/replay.c
     plan/version/transfer.c
     plan/version/version.c
 
+    plan/tolerance/items.c
+    plan/tolerance/margins.c
+    plan/tolerance/sets.c
+    plan/tolerance/stages.c
+
     plan/command/anticipate.c
+    plan/command/bundle.c
+    plan/command/cut.c
+    plan/command/stage.c
     plan/command/divide.c
     plan/command/edge.c
     plan/command/emit.c
     plan/command/forward.c
     plan/command/graph.c
+    plan/command/multicast.c
+    plan/command/late.c
     plan/command/placed.c
     plan/command/plan.c
+    plan/command/pure.c
     plan/command/reduce.c
     plan/command/replay.c
     plan/command/shape.c
+    plan/command/tell.c
+    plan/command/wide.c
     plan/command/window.c
 
     plan/instruction/blocks.c
@@ -96,7 +125,9 @@ set(TACIT_SOURCES
     plan/instruction/reduce.c
     plan/instruction/reduce_blocks.c
     plan/instruction/refuse.c
+    plan/instruction/sent.c
     plan/instruction/staging.c
+    plan/instruction/bundle.c
     plan/instruction/transfer.c
     plan/instruction/window.c
 
@@ -113,15 +144,21 @@ set(TACIT_SOURCES
     exec/wait.c
 
     sim/cluster.c
+    sim/early.c
     sim/events.c
     sim/node.c
     sim/note.c
     sim/path.c
     sim/platform.c
+    sim/progress.c
+    sim/recorded.c
+    sim/replay.c
+    sim/replay_start.c
     sim/schedule.c
     sim/share.c
     sim/start.c
     sim/together.c
+    sim/transfer.c
     sim/wire.c
 
     run/agreement.c
@@ -129,15 +166,20 @@ set(TACIT_SOURCES
     run/choose.c
     run/claim.c
     run/counters.c
+    run/device_list.c
+    run/devices.c
     run/dry_run.c
     run/graph_files.c
     run/kernel_communicator.c
+    run/pin.c
+    run/roles.c
     run/runtime.c
     run/scheduler.c
     run/siblings.c
     run/simulation.c
     run/simulation_trace.c
     run/tracing.c
+    run/tune.c
     run/watchdog.c
 
     api/admit.c
@@ -145,8 +187,10 @@ set(TACIT_SOURCES
     api/check_overlap.c
     api/check_task.c
     api/context.c
+    api/description.c
     api/enter.c
     api/fence.c
+    api/layer.c
     api/mapper.c
     api/mpi.c
     api/object.c
@@ -175,6 +219,19 @@ set(mpi_sources
     comm/mpi/wire.c
 )
 set(no_mpi_sources comm/none.c)
+set(opencl_sources
+    device/opencl/device.c
+    device/opencl/names.c
+    device/opencl/prelude.c
+    device/opencl/program.c
+    device/opencl/session.c
+)
+set(no_opencl_sources device/opencl/none.c)
+if(TACIT_WITH_OPENCL)
+    list(APPEND TACIT_SOURCES ${opencl_sources})
+else()
+    list(APPEND TACIT_SOURCES ${no_opencl_sources})
+endif()
 if(TACIT_WITH_MPI)
     list(APPEND TACIT_SOURCES ${mpi_sources})
 else()
@@ -214,7 +271,7 @@ function(tacit_list out folder pattern)
     list(TRANSFORM found PREPEND ${folder}/)
     set(${out} ${found} PARENT_SCOPE)
 endfunction()
-tacit_list(TACIT_SOURCES ${PROJECT_SOURCE_DIR}/src "*.c" STRICT ${TACIT_SOURCES} OTHER ${mpi_sources} ${no_mpi_sources})
+tacit_list(TACIT_SOURCES ${PROJECT_SOURCE_DIR}/src "*.c" STRICT ${TACIT_SOURCES} OTHER ${mpi_sources} ${no_mpi_sources} ${opencl_sources} ${no_opencl_sources})
 
 # All of include/tacit/ is public.
 file(GLOB TACIT_PUBLIC_HEADERS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/tacit/*.h)

@@ -2,6 +2,12 @@
 
 message(STATUS "tacit ${PROJECT_VERSION}, ${CMAKE_BUILD_TYPE}, ${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION}")
 message(STATUS "  MPI          ${TACIT_MPI_NAME}")
+message(STATUS "  OpenCL       ${TACIT_WITH_OPENCL}")
+if(TACIT_HDF5_VERSION)
+    message(STATUS "  HDF5         ${TACIT_HDF5_VERSION}")
+else()
+    message(STATUS "  HDF5         none")
+endif()
 message(STATUS "  checks       ${TACIT_CHECKS}")
 if(TACIT_SANITIZE)
     message(STATUS "  sanitizers   ${TACIT_SANITIZE}")

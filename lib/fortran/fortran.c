@@ -1,0 +1,209 @@
+/* What the Fortran module calls (tacit.F90): arrays by their descriptors, dimensions the other way round, indices from 1.
+ *
+ * Fortran stores the first index next to each other, tacit the last: dimension d of an array of rank n is dimension n - d of
+ * the buffer. Elements lie in memory as Fortran has them, and nothing is ever transposed. Calls: application thread; what
+ * kernels call: any. */
+#include <ISO_Fortran_binding.h>
+#include <string.h>
+
+#include "tacit/bind.h"
+#include "tacit/layer.h"
+
+enum { MAX = TACIT_MAX_DIMS };
+
+/* An access, as the module has it (tacit_access there). */
+typedef struct access {
+    tacit_buffer *buffer;
+    int32_t mode;   /* TACIT_READ, ...; reductions: TACIT_REDUCE */
+    int32_t mapper; /* TACIT_MAPPER_...; reductions: the operator */
+    int64_t arg[2 * MAX];
+} access;
+
+/* In front of the arguments of a task. */
+typedef struct heading {
+    int64_t rank, unused;
+} heading;
+
+tacit_status tacit_fortran_buffer_create(tacit_context *ctx, const char *name, int rank, const int64_t *shape,
+                                         size_t elem_size, const CFI_cdesc_t *init, tacit_buffer **out);
+tacit_status tacit_fortran_read(tacit_context *ctx, tacit_buffer *buffer, CFI_cdesc_t *array);
+tacit_status tacit_fortran_submit(tacit_context *ctx, const char *name, int rank, const int64_t *shape,
+                                  tacit_host_kernel *kernel, int accesses, const access *list, int on, int split,
+                                  const void *args, size_t args_size);
+void tacit_fortran_chunk(const tacit_launch *k, int64_t *lower, int64_t *upper);
+const void *tacit_fortran_args(const tacit_launch *k);
+void *tacit_fortran_view(const tacit_launch *k, int index, int64_t *shape, int64_t *lower, int64_t *count);
+int tacit_fortran_view_elem_size(const tacit_launch *k, int index);
+
+static tacit_range range_of(int rank, const int64_t *shape)
+{
+    tacit_range r = { { 1, 1, 1 }, rank };
+    for (int d = 0; d < rank && rank <= MAX; d++) {
+        r.size[d] = (size_t)shape[rank - 1 - d];
+    }
+    return r;
+}
+
+static bool has_shape(const CFI_cdesc_t *array, const tacit_range *range)
+{
+    bool same = array->rank == range->dims;
+    for (int d = 0; same && d < range->dims; d++) {
+        same = (size_t)array->dim[range->dims - 1 - d].extent == range->size[d];
+    }
+    return same;
+}
+
+tacit_status tacit_fortran_buffer_create(tacit_context *ctx, const char *name, int rank, const int64_t *shape,
+                                         size_t elem_size, const CFI_cdesc_t *init, tacit_buffer **out)
+{
+    const tacit_buffer_desc desc = {
+        .name = name, .range = range_of(rank, shape), .elem_size = elem_size, .init = init ? init->base_addr : NULL
+    };
+    if (init && (!has_shape(init, &desc.range) || init->elem_len != elem_size)) {
+        return tacit_refuse(ctx, TACIT_ERROR_ARGUMENT, "buffer '%s': init has another shape or type than the buffer",
+                            name);
+    }
+    return tacit_buffer_create(ctx, &desc, out);
+}
+
+tacit_status tacit_fortran_read(tacit_context *ctx, tacit_buffer *buffer, CFI_cdesc_t *array)
+{
+    tacit_buffer_facts facts;
+    const tacit_status status = tacit_buffer_get_facts(ctx, buffer, &facts);
+    if (status) {
+        return status;
+    }
+    if (array->elem_len != facts.elem_size || !has_shape(array, &facts.range)) {
+        return tacit_refuse(ctx, TACIT_ERROR_ARGUMENT,
+                            "tacit_read: the array has another shape or type than buffer '%s'", facts.name);
+    }
+    return tacit_fence_read(ctx, buffer, TACIT_BOX_ALL, array->base_addr);
+}
+
+/* ---- accesses */
+
+/* Extents for the dimensions of a buffer of this rank. */
+static void turn(const int64_t *arg, int rank, size_t *out)
+{
+    for (int d = 0; d < MAX; d++) {
+        out[d] = d < rank ? (size_t)arg[rank - 1 - d] : 0;
+    }
+}
+
+static tacit_mapper mapper_of(const access *a, int rank)
+{
+    size_t e[MAX];
+    int p[MAX] = { 0, 1, 2 };
+    tacit_box box = tacit_box3(0, 1, 0, 1, 0, 1);
+    turn(a->arg, rank, e);
+    switch (a->mapper) {
+    case TACIT_MAPPER_ALL:
+        return tacit_all();
+    case TACIT_MAPPER_REPLICATED:
+        return tacit_replicated();
+    case TACIT_MAPPER_SLICE:
+        return tacit_slice(rank - (int)a->arg[0]);
+    case TACIT_MAPPER_NEIGHBORHOOD:
+        return tacit_neighborhood(e[0], e[1], e[2]);
+    case TACIT_MAPPER_STAR:
+        return tacit_star(e[0], e[1], e[2]);
+    case TACIT_MAPPER_PERIODIC:
+        return tacit_periodic(e[0], e[1], e[2]);
+    case TACIT_MAPPER_FIXED:
+        for (int d = 0; d < rank; d++) { /* from 1, the last one included */
+            box.min[d] = (size_t)(a->arg[rank - 1 - d] - 1);
+            box.max[d] = (size_t)a->arg[MAX + rank - 1 - d];
+        }
+        return tacit_fixed(box);
+    case TACIT_MAPPER_TRANSPOSED:
+        for (int d = 0; d < rank; d++) {
+            p[d] = rank - (int)a->arg[rank - 1 - d];
+        }
+        return tacit_transposed(p[0], p[1], p[2]);
+    default:
+        return tacit_one_to_one();
+    }
+}
+
+static tacit_status access_of(tacit_context *ctx, const access *a, tacit_access *out)
+{
+    tacit_buffer_facts facts;
+    const tacit_status status = tacit_buffer_get_facts(ctx, a->buffer, &facts);
+    if (status) {
+        return status;
+    }
+    if (a->mode == TACIT_REDUCE) {
+        *out = tacit_reduce(a->buffer, tacit_op_make(a->mapper, (tacit_type)a->arg[0]));
+    } else {
+        *out = tacit_access_make(a->buffer, a->mode, mapper_of(a, facts.range.dims));
+    }
+    return TACIT_OK;
+}
+
+/* ---- tasks */
+
+tacit_status tacit_fortran_submit(tacit_context *ctx, const char *name, int rank, const int64_t *shape,
+                                  tacit_host_kernel *kernel, int accesses, const access *list, int on, int split,
+                                  const void *args, size_t args_size)
+{
+    enum { ARGS = 4096 };
+    _Alignas(16) char bytes[sizeof(heading) + ARGS] = { 0 };
+    const heading head = { .rank = rank };
+    if (accesses > TACIT_MAX_ACCESSES || args_size > ARGS) {
+        return tacit_refuse(ctx, TACIT_ERROR_ARGUMENT, "task '%s': at most %d accesses and %d bytes of arguments", name,
+                            TACIT_MAX_ACCESSES, ARGS);
+    }
+    memcpy(bytes, &head, sizeof(head));
+    if (args_size) {
+        memcpy(bytes + sizeof(head), args, args_size);
+    }
+    tacit_task task = { .name = name,
+                        .range = range_of(rank, shape),
+                        .kernel.host = kernel,
+                        .on = (tacit_on)on,
+                        .args = bytes,
+                        .args_size = sizeof(head) + args_size,
+                        .hint.split = split };
+    for (int i = 0; i < accesses; i++) {
+        const tacit_status status = access_of(ctx, &list[i], &task.access[i]);
+        if (status) {
+            return status;
+        }
+    }
+    return tacit_submit(ctx, &task);
+}
+
+/* ---- in kernels */
+
+void tacit_fortran_chunk(const tacit_launch *k, int64_t *lower, int64_t *upper)
+{
+    const int rank = (int)((const heading *)k->args)->rank;
+    for (int d = 0; d < MAX; d++) {
+        lower[d] = d < rank ? (int64_t)k->chunk.min[rank - 1 - d] + 1 : 1;
+        upper[d] = d < rank ? (int64_t)k->chunk.max[rank - 1 - d] : 1;
+    }
+}
+
+const void *tacit_fortran_args(const tacit_launch *k)
+{
+    return (const char *)k->args + sizeof(heading);
+}
+
+/* The memory that a view lies in, as an array of `shape`; its first `count` elements in each dimension are the view, whose
+ * indices begin with `lower`. */
+void *tacit_fortran_view(const tacit_launch *k, int index, int64_t *shape, int64_t *lower, int64_t *count)
+{
+    const tacit_view *v = &k->view[index - 1];
+    for (int d = 0; d < MAX; d++) {
+        const int own = v->dims - 1 - d; /* the buffer's */
+        lower[d] = own >= 0 ? (int64_t)v->box.min[own] + 1 : 1;
+        count[d] = own >= 0 ? (int64_t)(v->box.max[own] - v->box.min[own]) : 1;
+        shape[d] = own >= 1 ? (int64_t)(v->stride[own - 1] / v->stride[own]) : count[d];
+    }
+    return v->data;
+}
+
+int tacit_fortran_view_elem_size(const tacit_launch *k, int index)
+{
+    return index >= 1 && index <= k->num_views ? (int)k->view[index - 1].elem_size : 0;
+}

@@ -1,0 +1,462 @@
+! tacit in Fortran: the module over the C library. doc/fortran.md explains it; the rules are those of tacit/tacit.h.
+!
+! Arrays are by columns, indices begin with 1, and the last index of a range is in it: everywhere, also in mappers and chunks.
+! Dimension d of an array of rank n is dimension n - d of the buffer; elements lie in memory as Fortran has them. A task's range
+! is split over nodes along its last dimension.
+module tacit
+   use, intrinsic :: iso_c_binding
+   use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64, error_unit
+   implicit none
+   private
+
+   public :: tacit_context, tacit_buffer, tacit_access, tacit_init, tacit_finalize, tacit_wait, tacit_node, tacit_num_nodes
+   public :: tacit_buffer_create, tacit_buffer_destroy, tacit_fence_read, tacit_submit, tacit_last_error
+   public :: tacit_read, tacit_write, tacit_update, tacit_reduce, tacit_mapper
+   public :: one_to_one, all_of_it, replicated, fixed, slice, neighborhood, star, periodic, transposed
+   public :: tacit_chunk, tacit_view, tacit_args
+   public :: TACIT_ON_DEVICES, TACIT_ON_HOST, TACIT_ON_ONE_NODE, TACIT_ON_EVERY_NODE, TACIT_SPLIT_1D, TACIT_SPLIT_2D
+   public :: TACIT_OP_SUM, TACIT_OP_PRODUCT, TACIT_OP_MIN, TACIT_OP_MAX, TACIT_INT32, TACIT_INT64, TACIT_FLOAT, TACIT_DOUBLE
+
+   type :: tacit_context
+      type(c_ptr) :: handle = c_null_ptr
+   end type
+
+   type :: tacit_buffer
+      type(c_ptr) :: handle = c_null_ptr
+   end type
+
+   ! A range mapper; made by the functions below.
+   type :: tacit_mapper
+      integer :: kind = 0
+      integer(int64) :: arg(6) = 0
+   end type
+
+   ! A buffer, a mode and a mapper; made by tacit_read, tacit_write, tacit_update and tacit_reduce.
+   type, bind(c) :: tacit_access
+      type(c_ptr) :: buffer
+      integer(c_int32_t) :: mode, mapper
+      integer(c_int64_t) :: arg(6)
+   end type
+
+   ! The numbers of the headers are asked for by their names when tacit starts.
+   integer, protected :: TACIT_ON_DEVICES, TACIT_ON_HOST, TACIT_ON_ONE_NODE, TACIT_ON_EVERY_NODE, TACIT_SPLIT_1D, TACIT_SPLIT_2D
+   integer, protected :: TACIT_OP_SUM, TACIT_OP_PRODUCT, TACIT_OP_MIN, TACIT_OP_MAX
+   integer, protected :: TACIT_INT32, TACIT_INT64, TACIT_FLOAT, TACIT_DOUBLE
+   integer, protected :: mode_read, mode_write, mode_update, mode_reduce
+   integer, protected :: map_one_to_one, map_all, map_fixed, map_slice, map_neighborhood, map_star
+   integer, protected :: map_transposed, map_replicated, map_periodic
+
+   abstract interface
+      subroutine tacit_kernel(k) bind(c)
+         import :: c_ptr
+         type(c_ptr), value :: k
+      end subroutine
+   end interface
+
+   interface
+      integer(c_int) function c_init(ctx) bind(c, name="tacit_bind_init")
+         import :: c_int, c_ptr
+         type(c_ptr), intent(out) :: ctx
+      end function
+      logical(c_bool) function c_constant(name, value) bind(c, name="tacit_bind_constant")
+         import :: c_bool, c_char, c_int64_t
+         character(kind=c_char), intent(in) :: name(*)
+         integer(c_int64_t), intent(out) :: value
+      end function
+      integer(c_int) function c_finalize(ctx) bind(c, name="tacit_finalize")
+         import :: c_int, c_ptr
+         type(c_ptr), value :: ctx
+      end function
+      integer(c_int) function c_wait(ctx) bind(c, name="tacit_wait")
+         import :: c_int, c_ptr
+         type(c_ptr), value :: ctx
+      end function
+      integer(c_int) function c_node(ctx) bind(c, name="tacit_node")
+         import :: c_int, c_ptr
+         type(c_ptr), value :: ctx
+      end function
+      integer(c_int) function c_num_nodes(ctx) bind(c, name="tacit_num_nodes")
+         import :: c_int, c_ptr
+         type(c_ptr), value :: ctx
+      end function
+      type(c_ptr) function c_last_error(ctx) bind(c, name="tacit_last_error")
+         import :: c_ptr
+         type(c_ptr), value :: ctx
+      end function
+      integer(c_size_t) function c_strlen(text) bind(c, name="strlen")
+         import :: c_size_t, c_ptr
+         type(c_ptr), value :: text
+      end function
+      integer(c_int) function c_create(ctx, name, rank, shape, elem_size, init, buffer) bind(c, name="tacit_fortran_buffer_create")
+         import :: c_int, c_ptr, c_char, c_int64_t, c_size_t
+         type(c_ptr), value :: ctx
+         character(kind=c_char), intent(in) :: name(*)
+         integer(c_int), value :: rank
+         integer(c_int64_t), intent(in) :: shape(*)
+         integer(c_size_t), value :: elem_size
+         type(*), dimension(..), contiguous, intent(in), optional :: init
+         type(c_ptr), intent(out) :: buffer
+      end function
+      integer(c_int) function c_destroy(ctx, buffer) bind(c, name="tacit_buffer_destroy")
+         import :: c_int, c_ptr
+         type(c_ptr), value :: ctx, buffer
+      end function
+      integer(c_int) function c_read(ctx, buffer, array) bind(c, name="tacit_fortran_read")
+         import :: c_int, c_ptr
+         type(c_ptr), value :: ctx, buffer
+         type(*), dimension(..), contiguous, intent(inout) :: array
+      end function
+      integer(c_int) function c_submit(ctx, name, rank, shape, kernel, accesses, list, on, split, args, args_size) &
+         bind(c, name="tacit_fortran_submit")
+         import :: c_int, c_ptr, c_char, c_int64_t, c_funptr, c_size_t, tacit_access
+         type(c_ptr), value :: ctx
+         character(kind=c_char), intent(in) :: name(*)
+         integer(c_int), value :: rank
+         integer(c_int64_t), intent(in) :: shape(*)
+         type(c_funptr), value :: kernel
+         integer(c_int), value :: accesses
+         type(tacit_access), intent(in) :: list(*)
+         integer(c_int), value :: on, split
+         type(c_ptr), value :: args
+         integer(c_size_t), value :: args_size
+      end function
+      subroutine c_chunk(k, lower, upper) bind(c, name="tacit_fortran_chunk")
+         import :: c_ptr, c_int64_t
+         type(c_ptr), value :: k
+         integer(c_int64_t), intent(out) :: lower(3), upper(3)
+      end subroutine
+      type(c_ptr) function c_args(k) bind(c, name="tacit_fortran_args")
+         import :: c_ptr
+         type(c_ptr), value :: k
+      end function
+      type(c_ptr) function c_view(k, index, shape, lower, count) bind(c, name="tacit_fortran_view")
+         import :: c_ptr, c_int, c_int64_t
+         type(c_ptr), value :: k
+         integer(c_int), value :: index
+         integer(c_int64_t), intent(out) :: shape(3), lower(3), count(3)
+      end function
+      integer(c_int) function c_view_elem_size(k, index) bind(c, name="tacit_fortran_view_elem_size")
+         import :: c_ptr, c_int
+         type(c_ptr), value :: k
+         integer(c_int), value :: index
+      end function
+      subroutine c_fail(k, text) bind(c, name="tacit_bind_fail")
+         import :: c_ptr, c_char
+         type(c_ptr), value :: k
+         character(kind=c_char), intent(in) :: text(*)
+      end subroutine
+   end interface
+
+   ! In a kernel: a pointer to what access number `index`, from 1, gives. Its bounds are the buffer's indices.
+   interface tacit_view
+      module procedure view_r8_1, view_r8_2, view_r8_3, view_r4_1, view_r4_2, view_r4_3
+      module procedure view_i4_1, view_i4_2, view_i4_3, view_i8_1, view_i8_2, view_i8_3
+   end interface
+
+contains
+
+   ! ---- begin and end. Without `status`, an error is said on standard error, and the program ends.
+
+   subroutine conclude(handle, code, status)
+      type(c_ptr), intent(in) :: handle
+      integer(c_int), intent(in) :: code
+      integer, intent(out), optional :: status
+      if (present(status)) then
+         status = code
+      else if (code /= 0) then
+         write (error_unit, '(a)') sentence(handle)
+         error stop 1, quiet=.true.
+      end if
+   end subroutine
+
+   function sentence(handle) result(text)
+      type(c_ptr), intent(in) :: handle
+      character(:), allocatable :: text
+      character(kind=c_char), pointer :: letters(:)
+      type(c_ptr) :: at
+      integer :: i
+      at = c_last_error(handle)
+      call c_f_pointer(at, letters, [c_strlen(at)])
+      allocate (character(size(letters)) :: text)
+      do i = 1, size(letters)
+         text(i:i) = letters(i)
+      end do
+   end function
+
+   ! The sentence of the last call that was refused.
+   function tacit_last_error(ctx) result(text)
+      type(tacit_context), intent(in) :: ctx
+      character(:), allocatable :: text
+      text = sentence(ctx%handle)
+   end function
+
+   integer function constant(name)
+      character(*), intent(in) :: name
+      integer(c_int64_t) :: value
+      if (.not. c_constant(name//c_null_char, value)) then
+         write (error_unit, '(3a)') 'tacit: the library has no ', name, ': it is of another version than the module'
+         error stop 1, quiet=.true.
+      end if
+      constant = int(value)
+   end function
+
+   subroutine tacit_init(ctx, status)
+      type(tacit_context), intent(out) :: ctx
+      integer, intent(out), optional :: status
+      TACIT_ON_DEVICES = constant('TACIT_ON_DEVICES')
+      TACIT_ON_HOST = constant('TACIT_ON_HOST')
+      TACIT_ON_ONE_NODE = constant('TACIT_ON_ONE_NODE')
+      TACIT_ON_EVERY_NODE = constant('TACIT_ON_EVERY_NODE')
+      TACIT_SPLIT_1D = constant('TACIT_SPLIT_1D')
+      TACIT_SPLIT_2D = constant('TACIT_SPLIT_2D')
+      TACIT_OP_SUM = constant('TACIT_OP_SUM')
+      TACIT_OP_PRODUCT = constant('TACIT_OP_PRODUCT')
+      TACIT_OP_MIN = constant('TACIT_OP_MIN')
+      TACIT_OP_MAX = constant('TACIT_OP_MAX')
+      TACIT_INT32 = constant('TACIT_INT32')
+      TACIT_INT64 = constant('TACIT_INT64')
+      TACIT_FLOAT = constant('TACIT_FLOAT')
+      TACIT_DOUBLE = constant('TACIT_DOUBLE')
+      mode_read = constant('TACIT_READ')
+      mode_write = constant('TACIT_WRITE')
+      mode_update = constant('TACIT_UPDATE')
+      mode_reduce = constant('TACIT_REDUCE')
+      map_one_to_one = constant('TACIT_MAPPER_ONE_TO_ONE')
+      map_all = constant('TACIT_MAPPER_ALL')
+      map_fixed = constant('TACIT_MAPPER_FIXED')
+      map_slice = constant('TACIT_MAPPER_SLICE')
+      map_neighborhood = constant('TACIT_MAPPER_NEIGHBORHOOD')
+      map_star = constant('TACIT_MAPPER_STAR')
+      map_transposed = constant('TACIT_MAPPER_TRANSPOSED')
+      map_replicated = constant('TACIT_MAPPER_REPLICATED')
+      map_periodic = constant('TACIT_MAPPER_PERIODIC')
+      call conclude(c_null_ptr, c_init(ctx%handle), status)
+   end subroutine
+
+   subroutine tacit_finalize(ctx, status)
+      type(tacit_context), intent(inout) :: ctx
+      integer, intent(out), optional :: status
+      integer(c_int) :: code
+      code = c_finalize(ctx%handle)
+      ctx%handle = c_null_ptr
+      if (present(status)) then
+         status = code
+      else if (code /= 0) then
+         error stop 1, quiet=.true.
+      end if
+   end subroutine
+
+   subroutine tacit_wait(ctx, status)
+      type(tacit_context), intent(in) :: ctx
+      integer, intent(out), optional :: status
+      call conclude(ctx%handle, c_wait(ctx%handle), status)
+   end subroutine
+
+   integer function tacit_node(ctx)
+      type(tacit_context), intent(in) :: ctx
+      tacit_node = c_node(ctx%handle)
+   end function
+
+   integer function tacit_num_nodes(ctx)
+      type(tacit_context), intent(in) :: ctx
+      tacit_num_nodes = c_num_nodes(ctx%handle)
+   end function
+
+   ! ---- buffers
+
+   ! A buffer of this shape, with elements of so many bytes: storage_size(x) / 8. `init`: its contents, the same on all nodes, copied.
+   subroutine tacit_buffer_create(ctx, buffer, shape, elem_size, name, init, status)
+      type(tacit_context), intent(in) :: ctx
+      type(tacit_buffer), intent(out) :: buffer
+      integer, intent(in) :: shape(:), elem_size
+      character(*), intent(in) :: name
+      type(*), dimension(..), contiguous, intent(in), optional :: init
+      integer, intent(out), optional :: status
+      integer(c_int) :: code
+      if (present(init)) then
+         code = c_create(ctx%handle, name//c_null_char, size(shape), int(shape, int64), int(elem_size, c_size_t), &
+                         init, buffer%handle)
+      else
+         code = c_create(ctx%handle, name//c_null_char, size(shape), int(shape, int64), int(elem_size, c_size_t), &
+                         buffer=buffer%handle)
+      end if
+      call conclude(ctx%handle, code, status)
+   end subroutine
+
+   subroutine tacit_buffer_destroy(ctx, buffer, status)
+      type(tacit_context), intent(in) :: ctx
+      type(tacit_buffer), intent(inout) :: buffer
+      integer, intent(out), optional :: status
+      call conclude(ctx%handle, c_destroy(ctx%handle, buffer%handle), status)
+      buffer%handle = c_null_ptr
+   end subroutine
+
+   ! Wait for the newest contents, and copy them to an array of the buffer's shape; the same on all nodes.
+   subroutine tacit_fence_read(ctx, buffer, array, status)
+      type(tacit_context), intent(in) :: ctx
+      type(tacit_buffer), intent(in) :: buffer
+      type(*), dimension(..), contiguous, intent(inout) :: array
+      integer, intent(out), optional :: status
+      call conclude(ctx%handle, c_read(ctx%handle, buffer%handle, array), status)
+   end subroutine
+
+   ! ---- mappers: tacit/mapper.h says what each of them is
+
+   type(tacit_mapper) function one_to_one()
+      one_to_one%kind = map_one_to_one
+   end function
+
+   type(tacit_mapper) function all_of_it()
+      all_of_it%kind = map_all
+   end function
+
+   type(tacit_mapper) function replicated()
+      replicated%kind = map_replicated
+   end function
+
+   type(tacit_mapper) function with_extents(kind, extents) result(m)
+      integer, intent(in) :: kind, extents(:)
+      m%kind = kind
+      m%arg(1:size(extents)) = extents
+   end function
+
+   ! Extents in the order of the array's dimensions: as many as it has.
+   type(tacit_mapper) function neighborhood(extents)
+      integer, intent(in) :: extents(:)
+      neighborhood = with_extents(map_neighborhood, extents)
+   end function
+
+   type(tacit_mapper) function star(extents)
+      integer, intent(in) :: extents(:)
+      star = with_extents(map_star, extents)
+   end function
+
+   type(tacit_mapper) function periodic(extents)
+      integer, intent(in) :: extents(:)
+      periodic = with_extents(map_periodic, extents)
+   end function
+
+   ! transposed([2, 1]): dimension 1 of the array follows dimension 2 of the task.
+   type(tacit_mapper) function transposed(order)
+      integer, intent(in) :: order(:)
+      transposed = with_extents(map_transposed, order)
+   end function
+
+   ! Everything along dimension `dim` of the array, from 1.
+   type(tacit_mapper) function slice(dim)
+      integer, intent(in) :: dim
+      slice = with_extents(map_slice, [dim])
+   end function
+
+   ! The elements from `lower` to `upper`, both included.
+   type(tacit_mapper) function fixed(lower, upper)
+      integer, intent(in) :: lower(:), upper(:)
+      fixed%kind = map_fixed
+      fixed%arg(1:size(lower)) = lower
+      fixed%arg(4:3 + size(upper)) = upper
+   end function
+
+   ! ---- accesses
+
+   type(tacit_access) function access_of(buffer, mode, mapper) result(a)
+      type(tacit_buffer), intent(in) :: buffer
+      integer, intent(in) :: mode
+      type(tacit_mapper), intent(in) :: mapper
+      a = tacit_access(buffer%handle, mode, mapper%kind, mapper%arg)
+   end function
+
+   type(tacit_access) function tacit_read(buffer, mapper)
+      type(tacit_buffer), intent(in) :: buffer
+      type(tacit_mapper), intent(in) :: mapper
+      tacit_read = access_of(buffer, mode_read, mapper)
+   end function
+
+   type(tacit_access) function tacit_write(buffer, mapper)
+      type(tacit_buffer), intent(in) :: buffer
+      type(tacit_mapper), intent(in) :: mapper
+      tacit_write = access_of(buffer, mode_write, mapper)
+   end function
+
+   type(tacit_access) function tacit_update(buffer, mapper)
+      type(tacit_buffer), intent(in) :: buffer
+      type(tacit_mapper), intent(in) :: mapper
+      tacit_update = access_of(buffer, mode_update, mapper)
+   end function
+
+   ! `operator`: TACIT_OP_SUM, ...; `type`: TACIT_DOUBLE, ...
+   type(tacit_access) function tacit_reduce(buffer, operator, type)
+      type(tacit_buffer), intent(in) :: buffer
+      integer, intent(in) :: operator, type
+      tacit_reduce = tacit_access(buffer%handle, mode_reduce, operator, [int(type, int64), spread(0_int64, 1, 5)])
+   end function
+
+   ! ---- tasks
+
+   ! Submit a task over items of this shape. `kernel` is a subroutine with bind(c) and the argument `type(c_ptr), value :: k`. `args`: a
+   ! variable whose args_size bytes are copied; tacit_args gives its address in the kernel.
+   subroutine tacit_submit(ctx, name, shape, kernel, accesses, on, split, args, args_size, status)
+      type(tacit_context), intent(in) :: ctx
+      character(*), intent(in) :: name
+      integer, intent(in) :: shape(:)
+      procedure(tacit_kernel) :: kernel
+      type(tacit_access), intent(in) :: accesses(:)
+      integer, intent(in), optional :: on, split, args_size
+      type(c_ptr), intent(in), optional :: args
+      integer, intent(out), optional :: status
+      integer(c_int) :: where_on, how
+      type(c_ptr) :: bytes
+      integer(c_size_t) :: length
+      where_on = TACIT_ON_DEVICES
+      how = 0
+      bytes = c_null_ptr
+      length = 0
+      if (present(on)) where_on = on
+      if (present(split)) how = split
+      if (present(args) .and. present(args_size)) then
+         bytes = args
+         length = args_size
+      end if
+      call conclude(ctx%handle, c_submit(ctx%handle, name//c_null_char, size(shape), int(shape, int64), c_funloc(kernel), &
+                                         size(accesses), accesses, where_on, how, bytes, length), status)
+   end subroutine
+
+   ! ---- in kernels
+
+   ! The items to compute: from lower(d) to upper(d) in each dimension, both included; 1 to 1 in those that the task does not have.
+   subroutine tacit_chunk(k, lower, upper)
+      type(c_ptr), value :: k
+      integer(int64), intent(out) :: lower(3), upper(3)
+      call c_chunk(k, lower, upper)
+   end subroutine
+
+   ! The address of the task's arguments, for c_f_pointer.
+   type(c_ptr) function tacit_args(k)
+      type(c_ptr), value :: k
+      tacit_args = c_args(k)
+   end function
+
+   subroutine check_view(k, index, bytes)
+      type(c_ptr), value :: k
+      integer, intent(in) :: index, bytes
+      character(100) :: text
+      if (c_view_elem_size(k, int(index, c_int)) /= bytes) then
+         write (text, '(a,i0,a,i0,a,i0)') 'tacit_view: access ', index, ' has elements of ', &
+            c_view_elem_size(k, int(index, c_int)), ' bytes, but the pointer of ', bytes
+         write (error_unit, '(a)') trim(text)
+         call c_fail(k, trim(text)//c_null_char)
+      end if
+   end subroutine
+
+#define TYPE real(real64)
+#define NAME(rank) view_r8/**/rank
+#include "view.inc"
+#define TYPE real(real32)
+#define NAME(rank) view_r4/**/rank
+#include "view.inc"
+#define TYPE integer(int32)
+#define NAME(rank) view_i4/**/rank
+#include "view.inc"
+#define TYPE integer(int64)
+#define NAME(rank) view_i8/**/rank
+#include "view.inc"
+end module tacit

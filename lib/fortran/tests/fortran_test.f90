@@ -1,0 +1,152 @@
+! What the module promises, on any number of nodes: every node checks the same; exit status 1 if anything is wrong. With the argument
+! "wrong", a kernel asks for a view of another type, and the run fails.
+module kernels
+   use tacit
+   use, intrinsic :: iso_c_binding
+   use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
+   implicit none
+   type, bind(c) :: factors
+      real(c_double) :: factor
+   end type
+contains
+
+   ! a(i, j, l) = i + 10 j + 100 l
+   subroutine number3(k) bind(c)
+      type(c_ptr), value :: k
+      integer(int32), pointer :: a(:, :, :)
+      integer(int64) :: lower(3), upper(3), i, j, l
+      call tacit_chunk(k, lower, upper)
+      call tacit_view(k, 1, a)
+      do l = lower(3), upper(3)
+         do j = lower(2), upper(2)
+            do i = lower(1), upper(1)
+               a(i, j, l) = int(i + 10 * j + 100 * l, int32)
+            end do
+         end do
+      end do
+   end subroutine
+
+   ! b(i) = a(i - 1) + a(i + 1), cut at the ends; total: the sum of b
+   subroutine neighbours(k) bind(c)
+      type(c_ptr), value :: k
+      real(real64), pointer :: a(:), b(:), total(:)
+      integer(int64) :: lower(3), upper(3), i
+      call tacit_chunk(k, lower, upper)
+      call tacit_view(k, 1, a)
+      call tacit_view(k, 2, b)
+      call tacit_view(k, 3, total)
+      do i = lower(1), upper(1)
+         b(i) = 0
+         if (i > lbound(a, 1)) b(i) = b(i) + a(i - 1)
+         if (i < ubound(a, 1)) b(i) = b(i) + a(i + 1)
+         total(1) = total(1) + b(i)
+      end do
+   end subroutine
+
+   ! b(i, j) = factor a(j, i)
+   subroutine turn(k) bind(c)
+      type(c_ptr), value :: k
+      real(real32), pointer :: a(:, :), b(:, :)
+      type(factors), pointer :: f
+      integer(int64) :: lower(3), upper(3), i, j
+      call tacit_chunk(k, lower, upper)
+      call tacit_view(k, 1, a)
+      call tacit_view(k, 2, b)
+      call c_f_pointer(tacit_args(k), f)
+      do j = lower(2), upper(2)
+         do i = lower(1), upper(1)
+            b(i, j) = real(f%factor, real32) * a(j, i)
+         end do
+      end do
+   end subroutine
+
+   ! c(i) = the sum of column i of a, in the box that the access declares
+   subroutine columns(k) bind(c)
+      type(c_ptr), value :: k
+      real(real32), pointer :: a(:, :), c(:)
+      integer(int64) :: lower(3), upper(3), i
+      call tacit_chunk(k, lower, upper)
+      call tacit_view(k, 1, a)
+      call tacit_view(k, 2, c)
+      do i = lower(1), upper(1)
+         c(i) = sum(a(:, i)) + 1000 * lbound(a, 1)
+      end do
+   end subroutine
+end module
+
+program fortran_test
+   use kernels
+   implicit none
+   type(tacit_context) :: ctx
+   type(tacit_buffer) :: cube, a, b, total, m, t, c
+   integer(int32) :: numbers(3, 5, 11), want(3, 5, 11)
+   real(real64) :: line(17), next(17), sums(1)
+   real(real32) :: matrix(4, 9), turned(9, 4), by_column(9)
+   type(factors), target :: f
+   character(10) :: word
+   integer :: i, j, l, failures, status
+
+   failures = 0
+   call get_command_argument(1, word)
+   call tacit_init(ctx)
+
+   call tacit_buffer_create(ctx, cube, shape(numbers), storage_size(numbers) / 8, 'cube')
+   call tacit_submit(ctx, 'number', shape(numbers), number3, [tacit_write(cube, one_to_one())])
+   call tacit_fence_read(ctx, cube, numbers)
+   want = reshape([(((i + 10 * j + 100 * l, i=1, 3), j=1, 5), l=1, 11)], shape(want))
+   call expect('three dimensions, by columns', all(numbers == want))
+
+   line = [(real(i * i, real64), i=1, size(line))]
+   call tacit_buffer_create(ctx, a, shape(line), storage_size(line) / 8, 'a', init=line)
+   call tacit_buffer_create(ctx, b, shape(line), storage_size(line) / 8, 'b')
+   call tacit_buffer_create(ctx, total, [1], storage_size(sums) / 8, 'total')
+   call tacit_submit(ctx, 'neighbours', shape(line), neighbours, [tacit_read(a, neighborhood([1])), tacit_write(b, one_to_one()), &
+                                                                  tacit_reduce(total, TACIT_OP_SUM, TACIT_DOUBLE)], &
+                     on=TACIT_ON_HOST)
+   call tacit_fence_read(ctx, total, sums)
+   call tacit_fence_read(ctx, b, next)
+   ! at a border of two nodes, too, a(i - 1) is there; only a view that begins with item 1 has none before it
+   call expect('a neighbourhood', all(next(2:16) == line(1:15) + line(3:17)))
+   call expect('ends', next(1) == line(2) .and. next(17) == line(16))
+   call expect('a sum', abs(sums(1) - sum(next)) < 1e-9_real64)
+
+   matrix = reshape([(real(i, real32), i=1, size(matrix))], shape(matrix))
+   f%factor = 2
+   call tacit_buffer_create(ctx, m, shape(matrix), storage_size(matrix) / 8, 'm', init=matrix)
+   call tacit_buffer_create(ctx, t, shape(turned), storage_size(turned) / 8, 't')
+   call tacit_submit(ctx, 'turn', shape(turned), turn, [tacit_read(m, transposed([2, 1])), tacit_write(t, one_to_one())], &
+                     split=TACIT_SPLIT_2D, args=c_loc(f), args_size=storage_size(f) / 8)
+   call tacit_fence_read(ctx, t, turned)
+   call expect('transposed, with an argument', all(turned == 2 * transpose(matrix)))
+
+   call tacit_buffer_create(ctx, c, [9], storage_size(by_column) / 8, 'c')
+   call tacit_submit(ctx, 'columns', [9], columns, [tacit_read(m, fixed([2, 1], [3, 9])), tacit_write(c, all_of_it())], &
+                     on=TACIT_ON_ONE_NODE)
+   call tacit_fence_read(ctx, c, by_column)
+   call expect('fixed: rows 2 and 3', all(by_column == sum(matrix(2:3, :), 1) + 2000))
+
+   call tacit_buffer_create(ctx, b, [3, 3], 8, 'other', init=line, status=status)
+   call expect('init of another shape', status /= 0 .and. index(tacit_last_error(ctx), 'another shape') > 0)
+   call tacit_fence_read(ctx, m, line, status)
+   call expect('an array of another shape', status /= 0 .and. index(tacit_last_error(ctx), "buffer 'm'") > 0)
+   call tacit_submit(ctx, 'large', [99], columns, [tacit_write(a, one_to_one())], status=status)
+   call expect('a task that is too large', status /= 0 .and. index(tacit_last_error(ctx), 'large') > 0)
+   call tacit_buffer_destroy(ctx, c)
+   if (word == 'wrong') then
+      call tacit_submit(ctx, 'turn', shape(turned), turn, [tacit_read(cube, all_of_it()), tacit_read(a, all_of_it())], &
+                        args=c_loc(f), args_size=8)
+   end if
+   call tacit_wait(ctx)
+   call tacit_finalize(ctx)
+   if (failures > 0) error stop 1, quiet=.true.
+
+contains
+
+   subroutine expect(what, good)
+      character(*), intent(in) :: what
+      logical, intent(in) :: good
+      if (good) return
+      failures = failures + 1
+      write (*, '(2a)') 'not true: ', what
+   end subroutine
+end program

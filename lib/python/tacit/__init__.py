@@ -1,0 +1,292 @@
+"""tacit in Python: programs for a whole cluster without communication code.
+
+    import numpy, tacit
+
+    with tacit.Context() as ctx:
+        u = ctx.buffer((1000,), "float64", init=numpy.zeros(1000))
+
+        def add(k):
+            k.view[0][k.chunk] += 1.0
+
+        ctx.submit("add", (1000,), add, u.updates(tacit.one_to_one()))
+        print(u.read())
+
+    tacit run -n 4 python3 add.py
+
+The model, the rules and the words are those of the C library; doc/python.md shows the three kinds of kernels."""
+import atexit
+import ctypes
+import weakref
+
+import numpy
+
+from . import _library as lib
+from ._kernels import Kernel, Launch, View, c_kernel, host_kernel, jit
+
+__all__ = ["Access", "Buffer", "Context", "Error", "Kernel", "Launch", "Mapper", "View", "all", "c_kernel", "components", "dim", "fixed", "full",
+           "jit", "neighborhood", "one_to_one", "periodic", "place_node", "place_owner", "replicated", "slice", "span", "star", "transposed"]
+
+_TYPES = {numpy.dtype(name): lib.constant("TACIT_" + tacit) for name, tacit in {
+    "int8": "INT8", "int16": "INT16", "int32": "INT32", "int64": "INT64", "uint8": "UINT8", "uint16": "UINT16", "uint32": "UINT32",
+    "uint64": "UINT64", "float32": "FLOAT", "float64": "DOUBLE"}.items()}
+_OPERATORS = {name: lib.constant("TACIT_OP_" + name.upper()) for name in ("sum", "product", "min", "max", "and", "or", "xor")}
+_ON = {"devices": lib.constant("TACIT_ON_DEVICES"), "host": lib.constant("TACIT_ON_HOST"), "one": lib.constant("TACIT_ON_ONE_NODE"),
+       "every": lib.constant("TACIT_ON_EVERY_NODE")}
+_SPLIT = {"1d": lib.constant("TACIT_SPLIT_1D"), "2d": lib.constant("TACIT_SPLIT_2D")}
+_MODE = {name: lib.constant("TACIT_" + name.upper()) for name in ("read", "write", "update")}
+_MAX_ACCESSES = lib.constant("TACIT_MAX_ACCESSES")
+_contexts = weakref.WeakSet()
+
+
+class Error(Exception):
+    """What a call of tacit was refused for; `status` is its name, such as "TACIT_ERROR_RANGE"."""
+
+    def __init__(self, status, sentence):
+        super().__init__(sentence)
+        self.status = status
+
+
+# ---- mappers: bytes that the library has made
+
+class Mapper:
+    """A range mapper. Made by the functions below."""
+
+    def __init__(self, kind, *arguments):
+        self.memory = ctypes.create_string_buffer(lib.SIZE["tacit_mapper"])
+        getattr(lib.bind, "tacit_bind_" + kind)(*arguments, self.memory)
+
+
+def _component(kind, *arguments):
+    memory = ctypes.create_string_buffer(lib.SIZE["tacit_component"])
+    getattr(lib.bind, "tacit_bind_" + kind)(*arguments, memory)
+    return memory
+
+
+def _three(values, default):
+    values = tuple(values)
+    if len(values) > 3:
+        raise ValueError("there are at most 3 dimensions")
+    return values + (default,) * (3 - len(values))
+
+
+def _box(box):
+    """A box from one (first, end), or a slice, for each dimension."""
+    pairs = [(b.start or 0, b.stop) if isinstance(b, type(numpy.s_[:])) else tuple(b) for b in box]
+    return lib.Box((ctypes.c_size_t * 3)(*_three((p[0] for p in pairs), 0)), (ctypes.c_size_t * 3)(*_three((p[1] for p in pairs), 1)))
+
+
+def one_to_one():
+    return Mapper("one_to_one")
+
+
+def all():  # pylint: disable=redefined-builtin
+    return Mapper("all")
+
+
+def replicated():
+    return Mapper("replicated")
+
+
+def fixed(*box):
+    """The same box for all: fixed((0, 3), (2, 5))."""
+    return Mapper("fixed", ctypes.byref(_box(box)))
+
+
+def slice(dim):  # pylint: disable=redefined-builtin
+    return Mapper("slice", dim)
+
+
+def neighborhood(*extents):
+    return Mapper("neighborhood", *_three(extents, 0))
+
+
+def star(*extents):
+    return Mapper("star", *_three(extents, 0))
+
+
+def periodic(*extents):
+    return Mapper("periodic", *_three(extents, 0))
+
+
+def transposed(*order):
+    return Mapper("transposed", *(tuple(order) + (0, 1, 2)[len(order):]))
+
+
+def full():
+    return _component("full")
+
+
+def span(a, b):
+    return _component("span", a, b)
+
+
+def dim(k, mul=1, div=1, lo=0, hi=0):
+    return _component("dim", k, mul, div, lo, hi)
+
+
+def components(*parts):
+    parts = _three(parts, None)
+    joined = b"".join((full() if p is None else p).raw for p in parts)
+    return Mapper("components", ctypes.create_string_buffer(joined, len(joined)))
+
+
+# ---- buffers
+
+class Access:
+    """A buffer, a mode and a mapper: an argument of Context.submit. Made by methods of Buffer."""
+
+    def __init__(self, raw, dtype):
+        self.raw, self.dtype = raw, dtype
+
+
+class Buffer:
+    """A virtual array that all nodes share. Made by Context.buffer."""
+
+    def __init__(self, ctx, handle, shape, dtype):
+        self.ctx, self.handle, self.shape, self.dtype = ctx, handle, shape, dtype
+
+    def _access(self, mode, mapper, in_parts=False):
+        raw = ctypes.create_string_buffer(lib.SIZE["tacit_access"])
+        lib.bind.tacit_bind_access(self.handle, _MODE[mode], mapper.memory, in_parts, raw)
+        return Access(raw.raw, self.dtype)
+
+    def reads(self, mapper, in_parts=False):
+        return self._access("read", mapper, in_parts)
+
+    def writes(self, mapper, in_parts=False):
+        return self._access("write", mapper, in_parts)
+
+    def updates(self, mapper, in_parts=False):
+        return self._access("update", mapper, in_parts)
+
+    def reduces(self, operator="sum", include_old=False):
+        """`operator`: sum, product, min, max, and, or, xor."""
+        raw = ctypes.create_string_buffer(lib.SIZE["tacit_access"])
+        lib.bind.tacit_bind_reduce(self.handle, _OPERATORS[operator], _TYPES[self.dtype], include_old, raw)
+        return Access(raw.raw, self.dtype)
+
+    def read(self, box=None):
+        """The newest contents, of all or of a box, as a NumPy array; the same on all nodes."""
+        which = _box(box if box is not None else [(0, n) for n in self.shape])
+        shape = tuple(which.max[d] - which.min[d] for d in range(len(self.shape)))
+        out = numpy.empty(shape, self.dtype)
+        self.ctx._check(lib.core.tacit_fence_read(self.ctx.handle, self.handle, which, out.ctypes.data))
+        return out
+
+    def fill(self, value):
+        one = numpy.array(value, self.dtype)
+        self.ctx._check(lib.core.tacit_fill(self.ctx.handle, self.handle, one.ctypes.data))
+
+    def destroy(self):
+        self.ctx._check(lib.core.tacit_buffer_destroy(self.ctx.handle, self.handle))
+        self.handle = None
+
+
+def place_node(node):
+    return lib.Struct("tacit_place", kind=lib.constant("TACIT_PLACE_NODE"), arg=node)
+
+
+def place_owner(access):
+    return lib.Struct("tacit_place", kind=lib.constant("TACIT_PLACE_OWNER"), arg=access)
+
+
+def _range(shape):
+    return lib.Struct("tacit_range", size=_three(shape, 1), dims=len(shape))
+
+
+# ---- contexts
+
+class Context:
+    """tacit running on this node. `with tacit.Context() as ctx:` finalizes it; an exception in between ends the job."""
+
+    def __init__(self):
+        handle = ctypes.c_void_p()
+        status = lib.bind.tacit_bind_init(ctypes.byref(handle))
+        self.handle, self._alive = handle.value, {}
+        self._check(status)
+        _contexts.add(self)
+
+    def _check(self, status):
+        if status:
+            sentence = lib.core.tacit_last_error(self.handle).decode(errors="replace")
+            raise Error(lib.core.tacit_status_name(status).decode(), sentence)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        if kind is None:
+            self.finalize()
+
+    @property
+    def node(self):
+        return lib.core.tacit_node(self.handle)
+
+    @property
+    def num_nodes(self):
+        return lib.core.tacit_num_nodes(self.handle)
+
+    def buffer(self, shape, dtype="float64", name=None, init=None):
+        """A buffer. `init`: its contents, the same on all nodes, copied."""
+        dtype, shape = numpy.dtype(dtype), (shape,) if isinstance(shape, int) else tuple(shape)
+        desc = lib.Struct("tacit_buffer_desc", range=_range(shape), elem_size=dtype.itemsize)
+        if name is not None:
+            desc["name"] = name.encode()
+        if init is not None:
+            contents = numpy.ascontiguousarray(init, dtype)
+            if contents.shape != shape:
+                raise ValueError(f"init has the shape {contents.shape}, but the buffer {shape}")
+            desc["init"] = contents.ctypes.data
+        handle = ctypes.c_void_p()
+        self._check(lib.bind.tacit_bind_buffer_create(self.handle, desc.address, ctypes.byref(handle)))
+        return Buffer(self, handle.value, shape, dtype)
+
+    def submit(self, name, shape, kernel, *accesses, args=b"", on=None, place=None, offset=(), split=None, priority=0, oversubscribe=0,
+               pure=False, whole_chunk=False, granularity=()):
+        """Submit a task over `shape` items. `kernel` is a Python function, whose argument is a Launch, or what jit or c_kernel gave.
+
+        `on`: "devices", "host", "one" or "every"; Python functions run as host tasks unless it says otherwise. `args`: bytes, or
+        what numpy or ctypes has as bytes, for compiled kernels."""
+        if len(accesses) > _MAX_ACCESSES:
+            raise ValueError(f"a task has at most {_MAX_ACCESSES} accesses")
+        compiled = isinstance(kernel, Kernel)
+        key = (kernel, tuple(access.dtype for access in accesses))
+        entry = kernel if compiled else self._alive.get(key) or host_kernel(*key)
+        self._alive[key] = entry  # until it has been executed
+        raw = bytes(memoryview(args))
+        hint = lib.Struct("tacit_hints", priority=priority, oversubscribe=oversubscribe, pure=pure, whole_chunk=whole_chunk,
+                          split=_SPLIT[split] if split else 0, granularity=_three(granularity, 0))
+        task = lib.Struct("tacit_task", name=name.encode(), range=_range(shape), offset=_three(offset, 0), hint=hint,
+                          on=_ON[on or ("devices" if compiled else "host")], kernel=lib.Struct("tacit_kernel", host=entry.address))
+        if raw:
+            memory = ctypes.create_string_buffer(raw, len(raw))
+            task["args"], task["args_size"] = ctypes.addressof(memory), len(raw)
+            task.kept.append(memory)
+        if place is not None:
+            task["place"] = place
+        for i, access in enumerate(accesses):
+            task.put("access", i, access.raw)
+        self._check(lib.bind.tacit_bind_submit(self.handle, task.address))
+
+    def wait(self):
+        """Until this node has executed all that was submitted."""
+        self._check(lib.core.tacit_wait(self.handle))
+        self._alive.clear()
+
+    def finalize(self):
+        if self.handle:
+            status = lib.core.tacit_finalize(self.handle)
+            self.handle = None
+            if status:
+                raise Error(lib.core.tacit_status_name(status).decode(), "the run failed; the first error is on standard error")
+
+
+def _forgotten():
+    """The interpreter ends: its functions must not be called after it."""
+    for ctx in list(_contexts):
+        if ctx.handle and ctx.num_nodes == 1:
+            lib.core.tacit_finalize(ctx.handle)
+            ctx.handle = None
+
+
+atexit.register(_forgotten)

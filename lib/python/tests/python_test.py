@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""The Python package on several nodes: what it promises, the example in its three ways, the programs of doc/python.md, functions that raise.
+
+Usage: python_test.py ROOT BUILD LIBRARIES NODES...     77: NumPy is not installed"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+root, build, libraries = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
+counts = [int(n) for n in sys.argv[4:]]
+environment = {**os.environ, "PYTHONPATH": str(root / "lib" / "python"), "PYTACIT_LIBRARY_PATH": libraries,
+               "PYTACIT_INCLUDE_PATH": str(root / "include"), "PYTHONDONTWRITEBYTECODE": "1"}
+wrong = []
+
+
+def has(python, module):
+    return subprocess.run([python, "-c", f"import {module}"], capture_output=True, check=False).returncode == 0
+
+
+def run(nodes, *arguments, **more):
+    launch = [build / "bin" / "tacit", "run", "-n", str(nodes)] if nodes > 1 else []
+    done = subprocess.run([*launch, python, *arguments], capture_output=True, text=True, timeout=200, check=False, env={**environment, **more})
+    return done.returncode, done.stdout, done.stderr
+
+
+def expect(what, good, seen):
+    if not good:
+        wrong.append(f"FAILED {what}: {seen}")
+
+
+pythons = [p for p in (sys.executable, "/usr/bin/python3") if has(p, "numpy")]
+if not pythons:
+    print("numpy is not installed (tools/setup --check installs it): the package was not tried")
+    sys.exit(77)
+python = pythons[0]
+with_numba = has(python, "numba")
+if not with_numba:
+    print("numba is not installed (tools/setup --check installs it): kernels by numba were not tried")
+
+with tempfile.TemporaryDirectory() as name:
+    environment["XDG_CACHE_HOME"] = name
+    for nodes in counts:
+        result = run(nodes, root / "lib" / "python" / "tests" / "program.py", *(["numba"] if with_numba and nodes == counts[0] else []))
+        expect(f"program.py on {nodes}", result[0] == 0, result)
+    ways = ["numpy", "c"] + (["numba"] if with_numba else [])
+    for way, nodes in zip(ways, [counts[-1], 1, counts[len(counts) // 2]]):
+        result = run(nodes, root / "lib" / "python" / "examples" / "heat.py", way)
+        expect(f"heat.py {way} on {nodes}", result[:2] == (0, f"20163.957960787 on {nodes} nodes\n"), result)
+    for number, text in enumerate(re.findall(r"```python\n(.*?)```", (root / "doc" / "python.md").read_text(), re.S)):
+        program = pathlib.Path(name) / f"page{number}.py"
+        program.write_text(text)
+        if with_numba or "jit" not in text:
+            result = run(1 if "jit" in text else counts[-1], program)  # compiling by Numba takes seconds on each node
+            expect(f"program {number} of doc/python.md", result[0] == 0 and result[1].splitlines()[:1] == ["the sum is 4950.0"], result)
+    raising = pathlib.Path(name) / "raising.py"
+    raising.write_text("import tacit\n"
+                       "with tacit.Context() as ctx:\n"
+                       "    u = ctx.buffer(9)\n"
+                       "    def f(k):\n"
+                       "        raise KeyError('lost')\n"
+                       "    ctx.submit('f', (9,), f, u.writes(tacit.one_to_one()))\n"
+                       "    u.read()\n")
+    for nodes in {1, counts[-1]}:
+        result = run(nodes, raising)
+        expect(f"a function that raises, on {nodes}", result[0] != 0 and "KeyError: 'lost'" in result[2], result)
+    result = run(1, "-c", "import tacit", PYTACIT_LIBRARY_PATH=name, LD_LIBRARY_PATH=name)
+    expect("no library", "PYTACIT_LIBRARY_PATH" in result[2] or result[0] == 0, result)
+print("\n".join(wrong) or f"all right, on {counts} nodes")
+sys.exit(1 if wrong else 0)
