@@ -10,6 +10,7 @@
 
 #include "check.h"
 #include "pairs.h"
+#include "progress.h"
 
 #include <jansson.h>
 #include <mpi.h>
@@ -409,6 +410,9 @@ static result measure(bench *b, const options *o, size_t bytes)
     }
     tacit_counters before[2] = { counters_of(b->ctx[0]), counters_of(b->ctx[1]) };
     for (int i = 0; i < PAIRS; i++) {
+        if (b->node == 0) {
+            tool_progress("tacit bench comm: %zu bytes, sample %d of %d", r.bytes, i + 1, (int)PAIRS);
+        }
         take_samples(b, p, task, r.iterations, seconds);
         by_hand[i] = seconds[0];
         tacit[i] = seconds[1];
@@ -495,8 +499,9 @@ static void usage(FILE *out)
         out);
 }
 
-static bool parse_value(const char *name, const char *value, options *o)
+static bool parse_value(const char *name, const char *value, void *to)
 {
+    options *o = to;
     if (strcmp(name, "--bytes") == 0) {
         return pairs_parse_sizes(value, &o->sizes);
     }
@@ -526,25 +531,12 @@ static int parse(int argc, char **argv, options *o)
     o->mode = TACIT_COLLECTIVES_LOOKAHEAD;
     o->other = TACIT_COLLECTIVES_OFF;
     pairs_parse_sizes("8,1024,65536,1048576,4194304", &o->sizes);
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0) {
-            usage(stdout);
-            return EXIT_SUCCESS;
-        }
-        if (strcmp(argv[i], "--json") == 0) {
-            o->json = true;
-        } else if (i + 1 == argc || !parse_value(argv[i], argv[i + 1], o)) {
-            usage(stderr);
-            return EXIT_FAILURE;
-        } else {
-            i++;
-        }
-    }
-    if (!o->program) {
+    int status = pairs_parse(argc, argv, usage, parse_value, o, &o->json);
+    if (status < 0 && !o->program) {
         usage(stderr);
         return EXIT_FAILURE;
     }
-    return -1;
+    return status;
 }
 
 static int run(bench *b, const options *o)
@@ -556,6 +548,7 @@ static int run(bench *b, const options *o)
     }
     for (int i = 0; i < o->sizes.count; i++) {
         result r = measure(b, o, o->sizes.bytes[i]);
+        tool_progress_end();
         if (b->node == 0 && !o->json) {
             print_text(o, &r);
         }

@@ -8,6 +8,7 @@
 #include "tacit/tacit.h"
 
 #include "pairs.h"
+#include "progress.h"
 
 #include <jansson.h>
 #include <mpi.h>
@@ -131,6 +132,9 @@ static result measure(const bench *b, size_t bytes)
     uint64_t sent = messages_sent(b);
     for (int i = 0; i < PAIRS; i++) {
         bool tacit_first = i % 2 == 0;
+        if (b->node == 0) {
+            tool_progress("tacit bench messages: %zu bytes, pair %d of %d", bytes, i + 1, (int)PAIRS);
+        }
         tacit[i] = tacit_first ? time_tacit(b, buffer, r.trips) : 0;
         mpi[i] = time_mpi(b, bytes, r.trips);
         tacit[i] = tacit_first ? tacit[i] : time_tacit(b, buffer, r.trips);
@@ -207,6 +211,7 @@ static int run(bench *b, const options *o)
     check(b, tacit_init(NULL, &b->ctx), "tacit_init");
     for (int i = 0; i < o->sizes.count; i++) {
         result r = measure(b, o->sizes.bytes[i]);
+        tool_progress_end();
         if (b->node == 0 && !o->json) {
             print_text(&r);
         }

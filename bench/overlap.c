@@ -14,6 +14,7 @@
 
 #include "check.h"
 #include "pairs.h"
+#include "progress.h"
 
 #include <jansson.h>
 #include <mpi.h>
@@ -40,7 +41,7 @@ enum { MODES = sizeof(modes) / sizeof(modes[0]) };
 typedef enum what { KERNEL, TRANSFER, BOTH, WHATS } what;
 
 typedef struct options {
-    bool json, stencil;
+    bool json, stencil, has_pattern;
     double compute; /* seconds */
     pairs_sizes sizes;
 } options;
@@ -225,11 +226,15 @@ static result sum_up(const samples *s, size_t bytes)
     return r;
 }
 
-static void measure(const options *o, size_t bytes, size_t steps, result out[MODES])
+static void measure(const options *o, int node, size_t bytes, size_t steps, result out[MODES])
 {
     static samples taken[MODES];
     memset(taken, 0, sizeof(taken));
     for (int i = 0; i < BLOCKS * MODES; i++) {
+        if (node == 0) {
+            tool_progress("tacit bench overlap: %zu bytes, %s, block %d of %d", bytes, modes[i % MODES].name,
+                          i / MODES + 1, (int)BLOCKS);
+        }
         take_block(&modes[i % MODES], o, bytes, steps, &taken[i % MODES]);
     }
     for (int m = 0; m < MODES; m++) {
@@ -275,7 +280,8 @@ static int run(const options *o)
     size_t steps = calibrate(o->compute);
     MPI_Comm_rank(MPI_COMM_WORLD, &node);
     for (int i = 0; i < o->sizes.count; i++) {
-        measure(o, o->sizes.bytes[i], steps, results);
+        measure(o, node, o->sizes.bytes[i], steps, results);
+        tool_progress_end();
         for (int m = 0; m < MODES; m++) {
             if (node == 0 && !o->json) {
                 print_text(&results[m], modes[m].name);
@@ -304,8 +310,9 @@ static void usage(FILE *out)
           out);
 }
 
-static bool parse_value(const char *name, const char *value, options *o, bool *has_pattern)
+static bool parse_value(const char *name, const char *value, void *to)
 {
+    options *o = to;
     if (strcmp(name, "--bytes") == 0) {
         return pairs_parse_sizes(value, &o->sizes);
     }
@@ -315,35 +322,21 @@ static bool parse_value(const char *name, const char *value, options *o, bool *h
         return end != value && !*end && o->compute > 0 && o->compute < 10;
     }
     o->stencil = strcmp(value, "stencil") == 0;
-    *has_pattern = o->stencil || strcmp(value, "nbody") == 0;
-    return strcmp(name, "--pattern") == 0 && *has_pattern;
+    o->has_pattern = o->stencil || strcmp(value, "nbody") == 0;
+    return strcmp(name, "--pattern") == 0 && o->has_pattern;
 }
 
 /* Returns an exit status, or -1 to go on. */
 static int parse(int argc, char **argv, options *o)
 {
-    bool has_pattern = false;
     *o = (options){ .compute = 2e-3 };
     pairs_parse_sizes("8,65536,1048576,4194304", &o->sizes);
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0) {
-            usage(stdout);
-            return EXIT_SUCCESS;
-        }
-        if (strcmp(argv[i], "--json") == 0) {
-            o->json = true;
-        } else if (i + 1 == argc || !parse_value(argv[i], argv[i + 1], o, &has_pattern)) {
-            usage(stderr);
-            return EXIT_FAILURE;
-        } else {
-            i++;
-        }
-    }
-    if (!has_pattern) {
+    int status = pairs_parse(argc, argv, usage, parse_value, o, &o->json);
+    if (status < 0 && !o->has_pattern) {
         usage(stderr);
         return EXIT_FAILURE;
     }
-    return -1;
+    return status;
 }
 
 int main(int argc, char **argv)

@@ -1,10 +1,7 @@
-/* Sizes, statistics and output: see pairs.h. */
+/* Sizes and statistics: see pairs.h. */
 #include "pairs.h"
 
-#include <mpi.h>
-
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -38,6 +35,26 @@ static void sort(const double *values, int n, double *sorted)
     qsort(sorted, (size_t)n, sizeof(double), compare);
 }
 
+int pairs_parse(int argc, char **argv, void (*usage)(FILE *out),
+                bool (*take)(const char *name, const char *value, void *options), void *options, bool *json)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0) {
+            usage(stdout);
+            return EXIT_SUCCESS;
+        }
+        if (strcmp(argv[i], "--json") == 0) {
+            *json = true;
+        } else if (i + 1 == argc || !take(argv[i], argv[i + 1], options)) {
+            usage(stderr);
+            return EXIT_FAILURE;
+        } else {
+            i++;
+        }
+    }
+    return -1;
+}
+
 double pairs_least(const double *values, int n)
 {
     double sorted[MOST_PAIRS];
@@ -67,18 +84,4 @@ double pairs_now(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-int pairs_print_json(json_t *head, json_t *results)
-{
-    char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-    int length = 0;
-    MPI_Get_library_version(library, &length);
-    library[strcspn(library, "\n,")] = '\0';
-    bool ok = json_object_set_new(head, "mpi", json_string(library)) == 0;
-    ok = json_object_set_new(head, "results", results) == 0 && ok; /* takes them in any case */
-    ok = json_dumpf(head, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) == 0 && ok;
-    putchar('\n');
-    json_decref(head);
-    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 enum { MOST_PAIRS = 201, MOST_SIZES = 32 };
 
@@ -19,6 +20,11 @@ typedef struct pairs_sizes {
 /* Numbers of bytes from 1 to 1 GiB, separated by commas. False if the list is something else. */
 bool pairs_parse_sizes(const char *list, pairs_sizes *out);
 
+/* The command line: --help, --json, and names with values, which `take` takes into `options`, or says false. Returns
+ * an exit status, or -1 to go on. */
+int pairs_parse(int argc, char **argv, void (*usage)(FILE *out),
+                bool (*take)(const char *name, const char *value, void *options), void *options, bool *json);
+
 double pairs_least(const double *values, int n);
 double pairs_median(const double *values, int n);
 /* By order statistics (normal approximation to the binomial). */
@@ -26,7 +32,8 @@ void pairs_interval(const double *values, int n, double *low, double *high);
 /* Seconds, monotonic. */
 double pairs_now(void);
 
-/* On standard output: what the head says, which MPI it was, and the results. Takes both. Returns an exit status. */
+/* On standard output: what the head says, which MPI it was, and the results. Takes both. Returns an exit status. In
+ * pairs_json.c, for programs with MPI. */
 int pairs_print_json(json_t *head, json_t *results);
 
 #endif

@@ -60,6 +60,7 @@ static void swap_buffers(pattern_run *run, tacit_range range, tacit_mapper read,
         tacit_task *t = describe(run, i, "step", range, split);
         t->access[0] = tacit_read(run->buffer[i], read);
         t->access[1] = tacit_write(run->buffer[1 - i], tacit_one_to_one());
+        t->hint.pure = true; /* of interest with TACIT_LATENCY only */
     }
 }
 

@@ -9,6 +9,7 @@
 #include "counter.h"
 #include "needed.h"
 #include "planning.h"
+#include "progress.h"
 
 #include "base/clock.h"
 #include "base/map.h"
@@ -62,6 +63,7 @@ typedef struct result {
     uint64_t nodes, messages, mismatches; /* --node all */
     uint64_t needed;                      /* messages that are needed */
     bool counted;                         /* that is known */
+    ti_multicast_counts multicast;        /* --node all */
 } result;
 
 /* ---- statistics */
@@ -83,16 +85,21 @@ static double quantile(double *value, size_t n, double q)
     return value[at < n ? at : n - 1];
 }
 
-/* The median over the passes of the number that lies at `offset` in each. */
-static double median_of(const options *o, const result *r, size_t offset)
+/* A quantile over the passes of the number that lies at `offset` in each. */
+static double quantile_of(const options *o, const result *r, size_t offset, double share)
 {
     values all = { 0 };
     for (int i = 0; i < o->repeat; i++) {
         ti_vec_push(&all, *(const double *)(const void *)((const char *)&r->passes[i] + offset));
     }
-    double median = quantile(all.data, all.count, 0.5);
+    double found = quantile(all.data, all.count, share);
     ti_vec_fini(&all);
-    return median;
+    return found;
+}
+
+static double median_of(const options *o, const result *r, size_t offset)
+{
+    return quantile_of(o, r, offset, 0.5);
 }
 
 static planning_counts since(const planning *p, const planning_counts *before)
@@ -182,6 +189,7 @@ static void measure_steady(const options *o, result *r)
     for (int i = 0; i < o->repeat; i++) {
         uint64_t ns[PLANNING_STAGES] = { 0 };
         planning_counts before = p.counts;
+        tool_progress("tacit bench plan: pass %d of %d", i + 1, o->repeat);
         plan_pass(&p, o->plan.tasks, block, ns);
         r->of = since(&p, &before);
         fill_pass(&r->passes[i], ns, o->plan.tasks);
@@ -295,6 +303,7 @@ static void measure_growing(const options *o, result *r)
     for (int i = 0; i < o->repeat; i++) {
         planning p;
         uint64_t ns[PLANNING_STAGES] = { 0 };
+        tool_progress("tacit bench plan: pass %d of %d", i + 1, o->repeat);
         grow(o, r, &r->passes[i]);
         planning_open(&p, &o->plan, ns);
         r->passes[i].horizon = time_horizons(&p, o->plan.tasks, &r->horizon);
@@ -385,6 +394,15 @@ static void add_counts(planning_counts *sum, const planning_counts *one)
     sum->received_bytes += one->received_bytes;
 }
 
+static void note_multicasts(result *r, const ti_command_graph *commands)
+{
+    const ti_multicast_counts one = ti_command_graph_counts(commands).multicast;
+    r->multicast.multicasts += one.multicasts;
+    r->multicast.recipients += one.recipients;
+    r->multicast.forwards += one.forwards;
+    r->multicast.depth = TI_MAX(r->multicast.depth, one.depth);
+}
+
 /* Every node's plan of the first tasks. Figures are means over the nodes. */
 static void measure_all(const options *o, result *r)
 {
@@ -395,6 +413,7 @@ static void measure_all(const options *o, result *r)
     for (b.node = 0; b.node < o->plan.nodes; b.node++) {
         planning p;
         options one = *o;
+        tool_progress("tacit bench plan: node %d of %d", b.node, o->plan.nodes);
         uint64_t first[PLANNING_STAGES] = { 0 };
         one.plan.node = b.node;
         planning_open(&p, &one.plan, first);
@@ -403,6 +422,8 @@ static void measure_all(const options *o, result *r)
         p.user = &b;
         r->first_use += (double)(first[0] + first[1] + first[2]) / (double)nodes;
         plan_tasks(&p, o->plan.tasks, 1, ns);
+        planning_wait(&p);
+        note_multicasts(r, p.commands);
         add_counts(&r->of, &p.counts);
         idle += p.counts.executions == 0;
         note_peaks(r, &p);
@@ -465,6 +486,8 @@ static void add_figures(json_t *root, const options *o, result *r)
 {
     double tasks = (double)r->of.tasks;
     set_real(root, "us_per_task", 1e-3 * median_of(o, r, offsetof(pass, sum)));
+    set_real(root, "us_per_task_least", 1e-3 * quantile_of(o, r, offsetof(pass, sum), 0));
+    set_real(root, "us_per_task_most", 1e-3 * quantile_of(o, r, offsetof(pass, sum), 1));
     json_object_set_new(root, "us_per_task_by_stage", stages_json(o, r));
     set_real(root, "us_first_use", 1e-3 * r->first_use);
     set_real(root, "commands_per_task", (double)r->of.commands / tasks);
@@ -490,6 +513,7 @@ static json_t *report(const options *o, result *r)
     set_count(root, "tasks", p->tasks);
     json_object_set_new(root, "repeat", json_integer(o->repeat));
     json_object_set_new(root, "collectives", json_string(collectives[o->plan.collectives]));
+    json_object_set_new(root, "latency", json_string(o->plan.latency ? o->plan.latency : "as the environment says"));
     add_figures(root, o, r);
     if (r->by_iteration.count) {
         json_object_set_new(root, "tasks_per_iteration", json_integer(r->per_iteration));
@@ -504,6 +528,10 @@ static json_t *report(const options *o, result *r)
             set_count(root, "messages_needed", r->needed);
         }
         set_count(root, "nodes_that_disagree", r->mismatches);
+        set_count(root, "multicasts", r->multicast.multicasts);
+        set_count(root, "multicast_recipients", r->multicast.recipients);
+        set_count(root, "multicast_forwards", r->multicast.forwards);
+        set_count(root, "multicast_depth", r->multicast.depth);
     }
     return root;
 }
@@ -532,8 +560,8 @@ static void usage(FILE *to)
 {
     fputs(
         "usage: plan --pattern P --nodes M [--node K | --node inner | --node all] [--devices D] [--tasks T]\n"
-        "            [--tiles N] [--collectives off|discover|lookahead] [--horizon-step S] [--horizon-front F] [--repeat R]\n"
-        "            [--json]\n"
+        "            [--tiles N] [--collectives off|discover|lookahead] [--latency SETTING]\n"
+        "            [--horizon-step S] [--horizon-front F] [--repeat R] [--json]\n"
         "Plans a pattern as node K (0) of M, executes nothing, and tells what that costs.\n"
         "  --node K            inner: a node in the middle, with an odd number; all: each in turn (M up to 4096), and what they\n"
         "                      send and receive is compared; figures are means of the first tasks then. Patterns of\n"
@@ -542,6 +570,7 @@ static void usage(FILE *to)
         "  --tasks T           per repeat (depends on the pattern); generative patterns: iterations\n"
         "  --tiles N           of patterns of tiles on single nodes, at least; else as many as the tasks make use of\n"
         "  --collectives       as TACIT_COLLECTIVES (lookahead); on stands for lookahead\n"
+        "  --latency SETTING   as TACIT_LATENCY, such as halo:8: all-gather, all-to-all and stencils have pure tasks\n"
         "  --horizon-step S    TACIT_HORIZON_STEP, or none\n"
         "  --horizon-front F   TACIT_HORIZON_FRONT, or none\n"
         "  --repeat R          passes, of which medians are taken (11)\n"
@@ -621,6 +650,10 @@ static bool parse_value(const char *name, const char *value, options *o, const c
         }
         return o->plan.collectives > 0;
     }
+    if (strcmp(name, "--latency") == 0) {
+        o->plan.latency = value;
+        return true;
+    }
     if (strcmp(name, "--horizon-step") == 0) {
         o->plan.horizon_step = NONE_STEP;
         return strcmp(value, "none") == 0 || parse_int(value, 1, NONE_STEP, &o->plan.horizon_step);
@@ -693,6 +726,7 @@ int main(int argc, char **argv)
             measure_iterations(&o, &r);
         }
     }
+    tool_progress_end();
     json_t *root = report(&o, &r);
     if (o.json) {
         json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));

@@ -107,7 +107,6 @@ static void note_block(planning *p, size_t tasks, size_t instructions)
     p->counts.commands += p->command.count;
     for (size_t i = 0; i < p->made.count; i++) {
         if (p->made.data[i]->kind == TI_TASK_HORIZON) {
-            p->planned_point = p->made.data[i]->id;
             p->counts.horizons++;
         }
         if (p->see) {
@@ -118,6 +117,9 @@ static void note_block(planning *p, size_t tasks, size_t instructions)
         p->counts.messages += messages_of(p->command.data[i]);
         p->counts.collectives += is_collective(p->command.data[i]);
         note_bytes(p, p->command.data[i]);
+        if (p->command.data[i]->kind == TI_COMMAND_EPOCH) { /* not before: windows of pure tasks hold horizons */
+            p->planned_point = TI_MAX(p->planned_point, p->command.data[i]->task->id);
+        }
         p->counts.executions += p->command.data[i]->kind == TI_COMMAND_EXECUTE;
         if (p->look) {
             p->look(p->user, p->command.data[i]);
@@ -192,6 +194,18 @@ uint64_t planning_horizon(planning *p)
     return sum > clock ? sum - clock : 1;
 }
 
+void planning_wait(planning *p)
+{
+    static const ti_shape shape = { .name = "wait" };
+    const ti_task *made[TI_TASK_GRAPH_BATCH];
+    uint64_t ns[PLANNING_STAGES] = { 0 };
+    size_t count = ti_task_graph_add(p->tasks, ti_task_graph_new(p->tasks, TI_TASK_EPOCH, &shape), made);
+    for (size_t i = 0; i < count; i++) {
+        ti_vec_push(&p->made, made[i]);
+    }
+    finish_block(p, 0, now(p), ns);
+}
+
 uint64_t planning_clock_ns(planning *p)
 {
     enum { READS = 64 };
@@ -224,6 +238,7 @@ static tacit_context *create_context(const planning_options *o)
     config.graph = NULL;
     config.host_devices = o->host_devices;
     config.collectives = o->collectives ? o->collectives : config.collectives;
+    config.latency = o->latency ? o->latency : config.latency;
     config.horizon_step = o->horizon_step ? o->horizon_step : config.horizon_step;
     config.horizon_front = o->horizon_front ? o->horizon_front : config.horizon_front;
     if (ti_context_create(&config, ti_comm_dry_create(o->node, o->nodes), &ctx) != TACIT_OK) {
@@ -237,6 +252,7 @@ void planning_open(planning *p, const planning_options *o, uint64_t ns[PLANNING_
 {
     memset(p, 0, sizeof(*p));
     p->ctx = create_context(o);
+    p->ctx->entered = UINT64_MAX; /* no look at the clock in every call, which only dry runs take */
     const ti_system *system = ti_runtime_system(p->ctx->runtime);
     p->tasks = ti_runtime_task_graph(p->ctx->runtime);
     p->commands = ti_command_graph_create(system);

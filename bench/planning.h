@@ -21,6 +21,7 @@ typedef struct planning_options {
     int nodes, node;
     const char *host_devices; /* as TACIT_HOST_DEVICES */
     int collectives;          /* TACIT_COLLECTIVES_...; 0: the default */
+    const char *latency;      /* as TACIT_LATENCY; NULL: the default */
     int horizon_step;         /* 0: the default */
     int horizon_front;        /* 0: the default */
     size_t tasks;             /* that are going to be planned, more or less */
@@ -63,6 +64,8 @@ void planning_close(planning *p);
 void planning_block(planning *p, size_t tasks, uint64_t ns[PLANNING_STAGES]);
 /* The same with one task; returns the nanoseconds of the horizon that followed it in all stages, or 0 if none did. */
 uint64_t planning_horizon(planning *p);
+/* What waits for later tasks is planned, as where a program waits. */
+void planning_wait(planning *p);
 
 /* What reading the clock that is in use adds to an interval. */
 uint64_t planning_clock_ns(planning *p);

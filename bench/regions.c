@@ -3,6 +3,8 @@
  * Each case is warmed up, then timed 41 times; a repetition runs the operation often enough for the clock (about 50
  * us). Shown is the median of the repetitions per operation, in nanoseconds. Operations that change a region work on a
  * copy, and the copying is counted. Inputs are random with a fixed seed. One thread. */
+#include "progress.h"
+
 #include "base/clock.h"
 #include "grid/region.h"
 #include "grid/region_map.h"
@@ -385,7 +387,9 @@ int main(int argc, char **argv)
         printf("%-32s %12s %12s  %s\n", "case", "median ns", "min ns", "what");
     }
     for (size_t i = 0; i < TI_COUNT(cases); i++) {
+        tool_progress("tacit bench regions: %s, %zu of %zu", cases[i].name, i + 1, TI_COUNT(cases));
         outcome o = measure(&cases[i]);
+        tool_progress_end();
         if (json) {
             json_array_append_new(results, as_json(&cases[i], &o));
         } else {

@@ -1,6 +1,8 @@
 /* The programs of Table 3 of doi 10.1007/s10766-024-00767-y, and N-body, for simulated clusters: so many iterations of
- * one pattern on buffers of a given number of elements, whatever the number of nodes. Kernels do nothing: what they
- * would take is said to the simulator. Started by tools/figures/figures.py in dry runs. */
+ * one pattern on buffers of a given number of elements, whatever the number of nodes; and the broadcast of Figure 2 of
+ * doi 10.1007/978-3-030-57675-2_28: node 0 writes, and all others read, by one placed task each ("tree"), or all by one
+ * task ("collective"). Kernels do nothing: what they would take is said to the simulator. Started by
+ * tools/figures/figures.py in dry runs. */
 #include "tacit/tacit.h"
 
 #include <math.h>
@@ -11,6 +13,7 @@
 typedef struct program {
     const char *name;
     bool square; /* as many elements in two dimensions */
+    bool gives;  /* the first task writes what there is */
     void (*describe)(tacit_range range, tacit_buffer *const buffer[2], tacit_task task[2]);
 } program;
 
@@ -71,13 +74,28 @@ static void nbody(tacit_range range, tacit_buffer *const buffer[2], tacit_task t
                       tacit_update(buffer[0], tacit_one_to_one()));
 }
 
+static void give(tacit_range range, tacit_buffer *const buffer[2], tacit_task task[2])
+{
+    task[0] = task_of("give", tacit_range1(1), tacit_write(buffer[0], tacit_all()), (tacit_access){ 0 });
+    task[0].place = tacit_place_node(0);
+    task[1] = task_of("take", range, tacit_read(buffer[0], tacit_all()), (tacit_access){ 0 });
+}
+
+static void collective(tacit_range range, tacit_buffer *const buffer[2], tacit_task task[2])
+{
+    give(range, buffer, task);
+    task[1].access[1] = tacit_write(buffer[1], tacit_one_to_one());
+}
+
 static const program programs[] = {
-    { "all-gather", false, all_gather },
-    { "all-to-all", true, all_to_all },
-    { "gather-broadcast", false, gather_broadcast },
-    { "gather-scatter", false, gather_scatter },
-    { "nbody", false, nbody },
-    { "stencil", true, stencil },
+    { "all-gather", false, false, all_gather },
+    { "all-to-all", true, false, all_to_all },
+    { "collective", false, true, collective },
+    { "gather-broadcast", false, false, gather_broadcast },
+    { "gather-scatter", false, false, gather_scatter },
+    { "nbody", false, false, nbody },
+    { "stencil", true, false, stencil },
+    { "tree", false, true, give },
 };
 
 static const program *find(const char *name)
@@ -90,6 +108,21 @@ static const program *find(const char *name)
     return NULL;
 }
 
+static bool submit(tacit_context *ctx, const program *p, const tacit_task *task)
+{
+    tacit_task each = *task;
+    if (p->describe != give || task->place.kind == TACIT_PLACE_NODE) {
+        return tacit_submit(ctx, task) == TACIT_OK;
+    }
+    for (int node = 1; node < tacit_num_nodes(ctx); node++) {
+        each.place = tacit_place_node(node);
+        if (tacit_submit(ctx, &each) != TACIT_OK) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool simulate(tacit_context *ctx, const program *p, size_t elements, size_t elem_size, long iterations)
 {
     static const char contents[1]; /* never looked at: this is a dry run */
@@ -99,16 +132,18 @@ static bool simulate(tacit_context *ctx, const program *p, size_t elements, size
     tacit_buffer *buffer[2];
     tacit_task task[2];
     for (int i = 0; i < 2; i++) {
-        const tacit_buffer_desc desc = {
-            .name = names[i], .range = range, .elem_size = elem_size, .init = contents, .init_borrow = true
-        };
+        const tacit_buffer_desc desc = { .name = names[i],
+                                         .range = range,
+                                         .elem_size = elem_size,
+                                         .init = p->gives ? NULL : contents,
+                                         .init_borrow = true };
         if (tacit_buffer_create(ctx, &desc, &buffer[i]) != TACIT_OK) {
             return false;
         }
     }
     p->describe(range, buffer, task);
     for (long i = 0; i < 2 * iterations; i++) {
-        if (tacit_submit(ctx, &task[i % 2]) != TACIT_OK) {
+        if (!submit(ctx, p, &task[i % 2])) {
             return false;
         }
     }

@@ -10,6 +10,8 @@
  * where it was found, StarPU run the same number of empty functions with the same dependencies in the same process,
  * each right after tacit, in pairs. Reported are medians per task, of the submission alone and of everything, and the
  * median of the pairs' ratios with its 95 % interval by order statistics. */
+#include "progress.h"
+
 #include "base/clock.h"
 #include "plan/command/graph.h"
 #include "plan/instruction/graph.h"
@@ -636,7 +638,9 @@ static json_t *run_planning(const options *o)
     }
     for (int n = 0; n < o->node_counts; n++) {
         for (int accesses = 1; accesses <= 3; accesses++) {
+            tool_progress("tacit bench tasks: planning on %d nodes, accesses %d of 3", o->nodes[n], accesses);
             planning_result r = measure_planning(accesses, o->nodes[n]);
+            tool_progress_end();
             json_array_append_new(list, planning_json(&r));
             if (!o->json) {
                 planning_row(&r);
@@ -658,7 +662,9 @@ static json_t *run_tasks(const options *o)
         setup_starpu(&b);
         setup_tacit(&b);
         for (int what = 0; what < PATTERNS; what++) {
+            tool_progress("tacit bench tasks: %s, %d workers", pattern_names[what], b.workers);
             running_result r = measure_running(&b, (pattern)what);
+            tool_progress_end();
             json_array_append_new(list, running_json(&r));
             if (!o->json) {
                 running_row(&r);

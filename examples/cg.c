@@ -27,6 +27,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tacit/io.h>
 
 #include "cg_matrix.h"
 #include "common.h"
@@ -37,7 +38,7 @@ struct cg_options {
     size_t rows, columns, max_iterations, check_every;
     double tolerance;
     bool exactly; /* max_iterations, whatever the residual */
-    const char *path;
+    const char *path, *save;
 };
 
 /* ---------------------------------------------------------------- mappers */
@@ -346,6 +347,10 @@ static void solve(tacit_context *ctx, const struct cg_options *o, const struct m
         fputc('\n', stderr);
     out->seconds = example_seconds() - begin;
     out->traffic = example_traffic_since(ctx, at_start);
+    if (o->save) {
+        const tacit_file_options file = { .type = TACIT_DOUBLE, .hint = s.hint };
+        CHECK(tacit_buffer_write(ctx, s.x, o->save, &file));
+    }
     CHECK(tacit_fence_read(ctx, s.x, TACIT_BOX_ALL, out->x));
 }
 
@@ -476,7 +481,7 @@ static bool report(tacit_context *ctx, const struct cg_options *o, const struct 
     return good && !isnan(out->rr);
 }
 
-enum { KEY_MATRIX = 1, KEY_ROWS, KEY_COLUMNS, KEY_TOLERANCE, KEY_MAX_ITERATIONS, KEY_STEPS, KEY_CHECK_EVERY };
+enum { KEY_MATRIX = 1, KEY_ROWS, KEY_COLUMNS, KEY_TOLERANCE, KEY_MAX_ITERATIONS, KEY_STEPS, KEY_CHECK_EVERY, KEY_SAVE };
 
 static const struct argp_option option_list[] = {
     { "matrix", KEY_MATRIX, "FILE", 0, "A matrix in the Matrix Market format; all nodes must be able to read it", 1 },
@@ -486,6 +491,7 @@ static const struct argp_option option_list[] = {
     { "max-iterations", KEY_MAX_ITERATIONS, "NUMBER", 0, "Stop here at the latest (10000)", 2 },
     { "steps", KEY_STEPS, "NUMBER", 0, "Stop here and not before, whatever the residual", 2 },
     { "check-every", KEY_CHECK_EVERY, "NUMBER", 0, "Iterations between looks at the residual (10)", 2 },
+    { "save", KEY_SAVE, "FILE", 0, "Write the solution to this file (.npy, .h5 or .raw)", 3 },
     { 0 },
 };
 
@@ -495,6 +501,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_MATRIX:
         o->path = arg;
+        return 0;
+    case KEY_SAVE:
+        o->save = arg;
         return 0;
     case KEY_ROWS:
         return example_parse_size(state, "--rows", arg, 1, 60000, &o->rows);

@@ -212,12 +212,9 @@ static bool run(tacit_context *ctx, const struct cholesky_options *o, const stru
     tiles_one_blas_thread();
     const struct tiles_work work = { prepare, factorise, &c };
     const struct tiles_outcome out = tiles_measure(ctx, &o->tiles, &work);
-    if (o->tiles.common.verify) {
-        double *l = tacit_node(ctx) == 0 ? example_alloc(c.A.size * c.A.size, sizeof *l) : NULL;
-        tiles_gather(ctx, &c.A, TILES_LOWER, l);
-        errors = l ? check(matrix, l) : errors;
-        free(l);
-    }
+    double *l = tiles_gather(ctx, &o->tiles, &c.A, TILES_LOWER);
+    errors = l ? check(matrix, l) : errors;
+    free(l);
     report(ctx, &c, &out, &errors);
     return is_right(&errors, c.A.size);
 }

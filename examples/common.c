@@ -281,8 +281,13 @@ struct example_traffic example_traffic_here(tacit_context *ctx)
     tacit_counters c;
     CHECK(tacit_wait(ctx));
     CHECK(tacit_get_counters(ctx, &c));
-    return (struct example_traffic){ c.messages_sent, c.bytes_received + c.collective_bytes_received, c.collectives,
-                                     c.broadcasts, c.broadcast_recipients };
+    return (struct example_traffic){ c.messages_sent,
+                                     c.bytes_received + c.collective_bytes_received,
+                                     c.collectives,
+                                     c.broadcasts + c.multicasts,
+                                     c.broadcast_recipients + c.multicast_recipients,
+                                     c.shared_versions,
+                                     c.shared_versions_late };
 }
 
 struct mine {
@@ -305,9 +310,13 @@ struct example_traffic example_traffic_since(tacit_context *ctx, struct example_
     struct example_traffic here = example_traffic_here(ctx), sum = { 0 }, *all = example_alloc(nodes, sizeof *all);
     const struct mine args = { &here };
 
-    here = (struct example_traffic){ here.messages - start.messages, here.bytes - start.bytes,
-                                     here.collectives - start.collectives, here.broadcasts - start.broadcasts,
-                                     here.recipients - start.recipients };
+    here = (struct example_traffic){ here.messages - start.messages,
+                                     here.bytes - start.bytes,
+                                     here.collectives - start.collectives,
+                                     here.broadcasts - start.broadcasts,
+                                     here.recipients - start.recipients,
+                                     here.shared - start.shared,
+                                     here.late - start.late };
     if (tacit_is_dry_run(ctx)) { /* it has the numbers of this node only */
         free(all);
         return here;
@@ -332,6 +341,8 @@ struct example_traffic example_traffic_since(tacit_context *ctx, struct example_
         sum.bytes += all[i].bytes;
         sum.broadcasts += all[i].broadcasts;
         sum.recipients += all[i].recipients;
+        sum.shared += all[i].shared;
+        sum.late += all[i].late;
         sum.collectives = all[i].collectives; /* the same on all nodes */
     }
     free(all);

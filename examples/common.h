@@ -84,9 +84,10 @@ void example_progress(tacit_context *ctx, const struct example_options *options,
 bool example_shows_progress(const tacit_context *ctx, const struct example_options *options);
 
 /* What travelled between nodes: messages, bytes (of both), and collectives, in each of which all nodes take part. So
- * many broadcasts to so many recipients are among the messages. */
+ * many broadcasts to so many recipients, found by their senders or planned, are among the messages. `shared`: contents
+ * that several nodes got; `late`: of these, not all messages left at once. */
 struct example_traffic {
-    uint64_t messages, bytes, collectives, broadcasts, recipients;
+    uint64_t messages, bytes, collectives, broadcasts, recipients, shared, late;
 };
 
 /* Report it, for one of `steps` steps, or with 0 steps all of it. `step` says what a step is. */

@@ -7,16 +7,15 @@
  * The counts are whole numbers, and sums of whole numbers depend on no order: the result is the same on any number of
  * nodes and threads.
  *
- * The data are random numbers, or the bytes of a file. The file is read by a host task that is split over the nodes:
- * each node reads the part that it will count, at the same time as the others, and no data travel at all. */
+ * The data are random numbers, or the bytes of a file (tacit/io.h): each node reads the part that it will count, at the
+ * same time as the others, and no data travel at all. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <tacit/io.h>
 #include <unistd.h>
 
 #include "common.h"
@@ -25,7 +24,7 @@
 struct histogram_options {
     struct example_options common;
     size_t items, bins, seed;
-    const char *file;
+    const char *file, *save;
     bool show;
 };
 
@@ -60,8 +59,6 @@ static size_t bin_of(uint16_t item, size_t bins)
 
 struct source {
     uint64_t seed;
-    const char *path;    /* means something in this process only, which is where the kernel runs */
-    atomic_bool *failed; /* likewise, and several threads may set it */
 };
 
 /* View: the chunk's items, to be written. */
@@ -72,36 +69,12 @@ static void draw(const tacit_launch *k)
         TACIT_AT1(uint16_t, k->view[0], i) = random_item(s->seed, i);
 }
 
-/* Read bytes [from, from + count) of the file as items. */
-static bool read_items(int file, size_t from, size_t count, uint16_t *item)
+/* Views: the chunk's bytes; its items, to be written. */
+static void convert(const tacit_launch *k)
 {
-    unsigned char piece[1 << 14];
-    for (size_t done = 0; done < count;) {
-        size_t wanted = count - done < sizeof piece ? count - done : sizeof piece;
-        ssize_t got = pread(file, piece, wanted, (off_t)(from + done));
-        if (got <= 0)
-            return false;
-        for (size_t i = 0; i < (size_t)got; i++)
-            item[done + i] = item_of_byte(piece[i]);
-        done += (size_t)got;
-    }
-    return true;
-}
-
-/* View: the chunk's items, to be written. A failure is remembered, and ends this process with an error at the end. */
-static void load(const tacit_launch *k)
-{
-    const struct source *s = k->args;
-    const size_t first = k->chunk.min[0], count = k->chunk.max[0] - first;
-    uint16_t *item = &TACIT_AT1(uint16_t, k->view[0], first);
-    int file = open(s->path, O_RDONLY);
-    if (file < 0 || !read_items(file, first, count, item)) {
-        memset(item, 0, count * sizeof *item);
-        if (!atomic_exchange(s->failed, true))
-            fprintf(stderr, "node %d cannot read bytes %zu to %zu of %s\n", k->node, first, first + count, s->path);
-    }
-    if (file >= 0)
-        close(file);
+    const tacit_view byte = k->view[0], item = k->view[1];
+    TACIT_FOR (i, k->chunk, 0)
+        TACIT_AT1(uint16_t, item, i) = item_of_byte(TACIT_GET1(unsigned char, byte, i));
 }
 
 struct count_args {
@@ -124,25 +97,36 @@ struct outcome {
     uint64_t *count;
     double seconds;
     struct example_traffic traffic;
-    atomic_bool failed;
 };
 
-/* The items, made or read where they will be counted. */
-static tacit_buffer *create_items(tacit_context *ctx, const struct histogram_options *o, atomic_bool *failed)
+/* The bytes of the file, each on the node that will count it. */
+static tacit_buffer *create_bytes(tacit_context *ctx, const struct histogram_options *o)
 {
-    const struct source source = { o->seed, o->file, failed };
+    const tacit_buffer_desc desc = { .name = "bytes", .range = TACIT_RANGE(o->items), .elem_size = 1 };
+    const tacit_file_options file = { .format = TACIT_FILE_RAW };
+    tacit_buffer *bytes;
+    CHECK(tacit_buffer_create(ctx, &desc, &bytes));
+    CHECK(tacit_buffer_read(ctx, bytes, o->file, &file));
+    return bytes;
+}
+
+/* The items, made where they will be counted. */
+static tacit_buffer *create_items(tacit_context *ctx, const struct histogram_options *o)
+{
+    const struct source source = { o->seed };
     const tacit_buffer_desc desc = { .name = "items", .range = TACIT_RANGE(o->items), .elem_size = sizeof(uint16_t) };
-    tacit_buffer *items;
+    tacit_buffer *bytes = o->file ? create_bytes(ctx, o) : NULL, *items;
     CHECK(tacit_buffer_create(ctx, &desc, &items));
-    const tacit_task make_them = {
-        .name = o->file ? "load" : "draw",
-        .range = desc.range,
-        .on = o->file ? TACIT_ON_HOST : TACIT_ON_DEVICES,
-        .kernel = { .host = o->file ? load : draw },
-        TACIT_ARGS(source),
-        .access = { tacit_write(items, tacit_one_to_one()) },
+    const tacit_access write = tacit_write(items, tacit_one_to_one());
+    const tacit_task draw_them = {
+        .name = "draw", .range = desc.range, .kernel = { .host = draw }, TACIT_ARGS(source), .access = { write }
     };
-    CHECK(tacit_submit(ctx, &make_them));
+    const tacit_task convert_them = { .name = "convert",
+                                      .range = desc.range,
+                                      .kernel = { .host = convert },
+                                      .access = { tacit_read(bytes, tacit_one_to_one()), write } };
+    CHECK(tacit_submit(ctx, o->file ? &convert_them : &draw_them));
+    CHECK(tacit_buffer_destroy(ctx, bytes));
     return items;
 }
 
@@ -150,7 +134,7 @@ static void compute(tacit_context *ctx, const struct histogram_options *o, struc
 {
     const struct count_args args = { o->bins };
     const tacit_buffer_desc desc = { .name = "bins", .range = TACIT_RANGE(o->bins), .elem_size = sizeof(uint64_t) };
-    tacit_buffer *items = create_items(ctx, o, &out->failed), *bins;
+    tacit_buffer *items = create_items(ctx, o), *bins;
     CHECK(tacit_buffer_create(ctx, &desc, &bins));
     const tacit_task count_them = {
         .name = "count",
@@ -163,6 +147,10 @@ static void compute(tacit_context *ctx, const struct histogram_options *o, struc
     struct example_traffic at_start = example_traffic_here(ctx);
     double begin = example_seconds();
     CHECK(tacit_submit(ctx, &count_them));
+    if (o->save) {
+        const tacit_file_options counts = { .type = TACIT_UINT64 };
+        CHECK(tacit_buffer_write(ctx, bins, o->save, &counts));
+    }
     CHECK(tacit_fence_read(ctx, bins, TACIT_BOX_ALL, out->count));
     out->seconds = example_seconds() - begin;
     out->traffic = example_traffic_since(ctx, at_start);
@@ -254,13 +242,14 @@ static bool report(tacit_context *ctx, const struct histogram_options *o, const 
     return good;
 }
 
-enum { KEY_ITEMS = 1, KEY_BINS, KEY_SEED, KEY_FILE, KEY_SHOW };
+enum { KEY_ITEMS = 1, KEY_BINS, KEY_SEED, KEY_FILE, KEY_SAVE, KEY_SHOW };
 
 static const struct argp_option option_list[] = {
     { "items", KEY_ITEMS, "NUMBER", 0, "Random items to count (10000000)", 1 },
     { "seed", KEY_SEED, "NUMBER", 0, "Seed of the random items (1)", 1 },
     { "file", KEY_FILE, "FILE", 0, "Count the bytes of this file instead; all nodes must be able to read it", 1 },
     { "bins", KEY_BINS, "NUMBER", 0, "Number of bins (256)", 2 },
+    { "save", KEY_SAVE, "FILE", 0, "Write the counts to this file (.npy, .h5 or .raw)", 2 },
     { "show", KEY_SHOW, NULL, 0, "Draw the histogram as text", 2 },
     { 0 },
 };
@@ -277,6 +266,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return example_parse_size(state, "--seed", arg, 0, SIZE_MAX, &o->seed);
     case KEY_FILE:
         o->file = arg;
+        return 0;
+    case KEY_SAVE:
+        o->save = arg;
         return 0;
     case KEY_SHOW:
         o->show = true;
@@ -309,7 +301,7 @@ static bool run(tacit_context *ctx, const struct histogram_options *o)
     compute(ctx, o, &out);
     bool good = tacit_node(ctx) != 0 || report(ctx, o, &out);
     free(out.count);
-    return good && !out.failed;
+    return good;
 }
 
 int main(int argc, char **argv)

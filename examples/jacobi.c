@@ -26,13 +26,37 @@ struct jacobi_options {
     int split;
 };
 
-/* The arguments of the kernels: points of the grid, walls included, and 1 / distance^2 in both directions. */
-struct grid {
-    size_t rows, columns;
-    double x2, y2;
-};
-
 /* ---------------------------------------------------------------- the numerics, used by kernels and by --verify */
+
+/* The kernel for OpenCL and CUDA devices. One work-item computes one point. */
+#define SWEEP                                                                                                          \
+    "TACIT_KERNEL sweep(TACIT_VIEW(old), TACIT_VIEW(f), TACIT_VIEW(next), TACIT_CHUNK(chunk),\n"                       \
+    "                   TACIT_VALUE(struct grid, g))\n"                                                                \
+    "{\n"                                                                                                              \
+    "    TACIT_FOR (i, chunk, 0)\n"                                                                                    \
+    "        TACIT_FOR (j, chunk, 1)\n"                                                                                \
+    "            TACIT_AT2(double, next, i, j) = is_wall(&g, i, j) ? TACIT_GET2(double, old, i, j)\n"                  \
+    "                : relaxed(&g, TACIT_GET2(double, f, i, j), TACIT_GET2(double, old, i - 1, j),\n"                  \
+    "                          TACIT_GET2(double, old, i + 1, j), TACIT_GET2(double, old, i, j - 1),\n"                \
+    "                          TACIT_GET2(double, old, i, j + 1));\n"                                                  \
+    "}\n"
+
+TACIT_BOTH(
+    jacobi_source, SWEEP,
+    /* The arguments of the kernels: points of the grid, walls included, and 1 / distance^2 in both directions. */
+    struct grid {
+        uint64_t rows, columns;
+        double x2, y2;
+    };
+
+    static bool is_wall(const struct grid *g, size_t i, size_t j) {
+        return i == 0 || j == 0 || i == g->rows - 1 || j == g->columns - 1;
+    }
+
+    /* The value that satisfies the equation at one point if its neighbours keep theirs. */
+    static double relaxed(const struct grid *g, double f, double up, double down, double left, double right) {
+        return (f + g->x2 * (left + right) + g->y2 * (up + down)) / (2.0 * g->x2 + 2.0 * g->y2);
+    });
 
 static double waves(const struct grid *g, size_t i, size_t j)
 {
@@ -49,21 +73,10 @@ static double right_hand_side(const struct grid *g, size_t i, size_t j)
     return 2.0 * M_PI * M_PI * waves(g, i, j);
 }
 
-static bool is_wall(const struct grid *g, size_t i, size_t j)
-{
-    return i == 0 || j == 0 || i == g->rows - 1 || j == g->columns - 1;
-}
-
 /* Zero inside; on the walls the solution, which no iteration changes. */
 static double start_value(const struct grid *g, size_t i, size_t j)
 {
     return is_wall(g, i, j) ? solution(g, i, j) : 0.0;
-}
-
-/* The value that satisfies the equation at one point if its neighbours keep theirs. */
-static double relaxed(const struct grid *g, double f, double up, double down, double left, double right)
-{
-    return (f + g->x2 * (left + right) + g->y2 * (up + down)) / (2.0 * g->x2 + 2.0 * g->y2);
 }
 
 /* How far a point is from satisfying the equation. */
@@ -173,7 +186,9 @@ static void submit_sweep(tacit_context *ctx, const struct jacobi_options *o, con
     const tacit_task sweep_it = {
         .name = "sweep",
         .range = TACIT_RANGE(g->rows, g->columns),
-        .kernel = { .host = sweep },
+        .kernel = { .host = sweep,
+                    .opencl = { .source = jacobi_source, .entry = "sweep", .group = { 4, 16 } },
+                    .cuda = { .source = jacobi_source, .entry = "sweep", .group = { 4, 32 } } },
         TACIT_ARGS(*g),
         .access = { tacit_read(b->old, tacit_star(1, 1, 0)), tacit_read(b->F, tacit_one_to_one()),
                     tacit_write(b->new, tacit_one_to_one()) },

@@ -234,38 +234,14 @@ static bool run(tacit_context *ctx, const struct tiles_options *o)
     tiles_one_blas_thread();
     const struct tiles_work work = { prepare, factorise, &s };
     const struct tiles_outcome out = tiles_measure(ctx, o, &work);
-    if (o->common.verify) {
-        double *factors = tacit_node(ctx) == 0 ? example_alloc(o->size * o->size, sizeof *factors) : NULL;
-        tiles_gather(ctx, &s.A, TILES_ALL, factors);
-        errors = factors ? check(o->size, factors) : errors;
-        free(factors);
-    }
+    double *factors = tiles_gather(ctx, o, &s.A, TILES_ALL);
+    errors = factors ? check(o->size, factors) : errors;
+    free(factors);
     report(ctx, &s, &out, &errors);
     return is_right(&errors, o->size);
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    (void)arg;
-    if (key != ARGP_KEY_INIT)
-        return ARGP_ERR_UNKNOWN;
-    state->child_inputs[0] = state->input;
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
-    const struct argp_child shared[] = { { &tiles_argp, 0, NULL, 0 }, { NULL, 0, NULL, 0 } };
-    const struct argp argp = {
-        NULL, parse, NULL, "The LU factorisation in tiles, without pivoting.", shared, NULL, NULL
-    };
-    struct tiles_options o = { .size = 512, .tile = 64, .repeat = 1 };
-    tacit_context *ctx = NULL;
-    bool good = true;
-
-    CHECK(tacit_init(NULL, &ctx));
-    int error = example_parse(ctx, &argp, &o.common, argc, argv, &o);
-    if (!error && !o.common.help)
-        good = tiles_check(ctx, &o, TILES_ALL) && run(ctx, &o);
-    return example_end(ctx, error, good);
+    return tiles_main(argc, argv, "The LU factorisation in tiles, without pivoting.", run);
 }

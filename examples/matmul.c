@@ -112,9 +112,24 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-struct multiply_args {
-    bool first; /* panel: the product begins with it */
-};
+/* The kernel for OpenCL and CUDA devices: a sum in the same order, one work-item for each element of C. */
+#define MULTIPLY                                                                                                       \
+    "TACIT_KERNEL multiply(TACIT_VIEW(A), TACIT_VIEW(B), TACIT_VIEW(C), TACIT_CHUNK(chunk),\n"                         \
+    "                      TACIT_VALUE(struct multiply_args, p))\n"                                                    \
+    "{\n"                                                                                                              \
+    "    TACIT_FOR (i, chunk, 0)\n"                                                                                    \
+    "        TACIT_FOR (j, chunk, 1) {\n"                                                                              \
+    "            double c = p.begin == 0 ? 0.0 : TACIT_GET2(double, C, i, j);\n"                                       \
+    "            for (ulong l = p.begin; l < p.end; l++)\n"                                                            \
+    "                c += TACIT_GET2(double, A, i, l) * TACIT_GET2(double, B, l, j);\n"                                \
+    "            TACIT_AT2(double, C, i, j) = c;\n"                                                                    \
+    "        }\n"                                                                                                      \
+    "}\n"
+
+TACIT_BOTH(
+    matmul_source, MULTIPLY,
+    /* Columns of A and rows of B: a panel. The product begins with that from 0 on. */
+    struct multiply_args { uint64_t begin, end; };);
 
 /* Views: rows of A, columns of B, of which `depth` from `l` on; and the chunk of C. */
 static void multiply_block(const tacit_launch *k, size_t l, size_t depth, size_t j, size_t width)
@@ -134,7 +149,7 @@ static void multiply(const tacit_launch *k)
     const struct multiply_args *args = k->args;
     const tacit_view A = k->view[0], C = k->view[2];
     const size_t inner = A.box.max[1], columns = k->chunk.max[1];
-    for (size_t i = k->chunk.min[0]; i < k->chunk.max[0] && args->first; i++)
+    for (size_t i = k->chunk.min[0]; i < k->chunk.max[0] && args->begin == 0; i++)
         memset(&TACIT_AT2(double, C, i, k->chunk.min[1]), 0, (columns - k->chunk.min[1]) * sizeof(double));
     for (size_t j = k->chunk.min[1]; j < columns; j += BLOCK_COLUMNS)
         for (size_t l = A.box.min[1]; l < inner; l += BLOCK_INNER)
@@ -150,7 +165,7 @@ static void multiply_blas(const tacit_launch *k)
     const size_t i = k->chunk.min[0], j = k->chunk.min[1], l = A.box.min[1];
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)(k->chunk.max[0] - i), (int)(k->chunk.max[1] - j),
                 (int)(A.box.max[1] - l), 1.0, &TACIT_GET2(double, A, i, l), (int)A.ld, &TACIT_GET2(double, B, l, j),
-                (int)B.ld, args->first ? 0.0 : 1.0, &TACIT_AT2(double, C, i, j), (int)C.ld);
+                (int)B.ld, args->begin == 0 ? 0.0 : 1.0, &TACIT_AT2(double, C, i, j), (int)C.ld);
 }
 static tacit_host_kernel *const blas_kernel = multiply_blas;
 #else
@@ -197,7 +212,7 @@ static void submit_fill(tacit_context *ctx, const struct matmul_options *o, taci
 static void submit_multiply(tacit_context *ctx, const struct matmul_options *o, tacit_buffer *const matrix[3], size_t a,
                             size_t b)
 {
-    const struct multiply_args args = { .first = a == 0 };
+    const struct multiply_args args = { a, b };
     bool all = b - a == o->inner;
     tacit_component panel = tacit_span(a, b);
     tacit_mapper rows = all ? tacit_slice(1) : tacit_components(tacit_dim(0), panel, tacit_full());
@@ -206,10 +221,12 @@ static void submit_multiply(tacit_context *ctx, const struct matmul_options *o, 
     const tacit_task multiply_them = {
         .name = "multiply",
         .range = TACIT_RANGE(o->rows, o->columns),
-        .kernel = { .host = o->blas ? blas_kernel : multiply },
+        .kernel = { .host = o->blas ? blas_kernel : multiply,
+                    .opencl = { .source = o->blas ? NULL : matmul_source, .entry = "multiply", .group = { 4, 16 } },
+                    .cuda = { .source = o->blas ? NULL : matmul_source, .entry = "multiply", .group = { 8, 32 } } },
         TACIT_ARGS(args),
         .access = { tacit_read(matrix[0], rows), tacit_read(matrix[1], columns),
-                    args.first ? tacit_write(matrix[2], own) : tacit_update(matrix[2], own) },
+                    a == 0 ? tacit_write(matrix[2], own) : tacit_update(matrix[2], own) },
         .hint = { .split = o->split, .whole_chunk = o->blas },
     };
     CHECK(tacit_submit(ctx, &multiply_them));

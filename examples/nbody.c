@@ -24,10 +24,63 @@
 
 static const double AU_KM = 149597870.7;
 
-/* The arguments of the kernels. Times are those of this kick and this drift. */
-struct step {
-    double kick, drift, softening2;
-};
+/* The kernels for OpenCL and CUDA devices. The work-items of a group share a tile of positions and masses; each
+ * sums the pull on its own body, in the order of the bodies. */
+#define KERNELS                                                                                                        \
+    "struct vec3 { double x, y, z; };\n"                                                                               \
+    "struct body { struct vec3 p; double m; };\n"                                                                      \
+    "TACIT_KERNEL kick(TACIT_VIEW(P), TACIT_VIEW(M), TACIT_VIEW(V), TACIT_CHUNK(c), TACIT_VALUE(struct step, s),\n"    \
+    "                  TACIT_SCRATCH(struct body, tile))\n"                                                            \
+    "{\n"                                                                                                              \
+    "    const ulong i = TACIT_INDEX(c, 0), size = TACIT_GROUP_SIZE(0), own = TACIT_GROUP_ID(0);\n"                    \
+    "    const struct vec3 here = TACIT_GET1(struct vec3, P, i < c.max[0] ? i : c.min[0]);\n"                          \
+    "    double ax = 0, ay = 0, az = 0;\n"                                                                             \
+    "    for (ulong first = 0; first < s.bodies; first += size) {\n"                                                   \
+    "        const ulong count = min(size, s.bodies - first);\n"                                                       \
+    "        TACIT_BARRIER();\n"                                                                                       \
+    "        if (own < count) {\n"                                                                                     \
+    "            tile[own].p = TACIT_GET1(struct vec3, P, first + own);\n"                                             \
+    "            tile[own].m = TACIT_GET1(double, M, first + own);\n"                                                  \
+    "        }\n"                                                                                                      \
+    "        TACIT_BARRIER();\n"                                                                                       \
+    "        for (ulong l = 0; l < count; l++) {\n"                                                                    \
+    "            const double dx = tile[l].p.x - here.x, dy = tile[l].p.y - here.y, dz = tile[l].p.z - here.z;\n"      \
+    "            const double r2 = dx * dx + dy * dy + dz * dz + s.softening2;\n"                                      \
+    "            const double w = tile[l].m / (r2 * sqrt(r2));\n"                                                      \
+    "            ax += w * dx;\n"                                                                                      \
+    "            ay += w * dy;\n"                                                                                      \
+    "            az += w * dz;\n"                                                                                      \
+    "        }\n"                                                                                                      \
+    "    }\n"                                                                                                          \
+    "    if (i < c.max[0]) {\n"                                                                                        \
+    "        struct vec3 v = TACIT_GET1(struct vec3, V, i);\n"                                                         \
+    "        v.x += s.kick * ax;\n"                                                                                    \
+    "        v.y += s.kick * ay;\n"                                                                                    \
+    "        v.z += s.kick * az;\n"                                                                                    \
+    "        TACIT_AT1(struct vec3, V, i) = v;\n"                                                                      \
+    "    }\n"                                                                                                          \
+    "}\n"                                                                                                              \
+    "TACIT_KERNEL drift(TACIT_VIEW(V), TACIT_VIEW(P), TACIT_CHUNK(c), TACIT_VALUE(struct step, s))\n"                  \
+    "{\n"                                                                                                              \
+    "    TACIT_FOR (i, c, 0) {\n"                                                                                      \
+    "        const struct vec3 v = TACIT_GET1(struct vec3, V, i);\n"                                                   \
+    "        struct vec3 p = TACIT_GET1(struct vec3, P, i);\n"                                                         \
+    "        p.x += s.drift * v.x;\n"                                                                                  \
+    "        p.y += s.drift * v.y;\n"                                                                                  \
+    "        p.z += s.drift * v.z;\n"                                                                                  \
+    "        TACIT_AT1(struct vec3, P, i) = p;\n"                                                                      \
+    "    }\n"                                                                                                          \
+    "}\n"
+
+enum { GROUP = 64, TILE_BYTES = GROUP * 4 * sizeof(double) };
+
+TACIT_BOTH(
+    nbody_source, KERNELS,
+    /* The arguments of the kernels. Times are those of this kick and this drift. */
+    struct step {
+        double kick, drift, softening2;
+        uint64_t bodies;
+    };);
 
 /* ---------------------------------------------------------------- the physics, as kernels */
 
@@ -136,18 +189,28 @@ static void simulate(tacit_context *ctx, const struct nbody_options *o, const st
     tacit_buffer *M = create(ctx, "M", n, sizeof(double), b->mass);
 
     /* What a task points to is copied when it is submitted, so one description serves for all steps. */
-    struct step step = { .drift = o->dt, .softening2 = softening2_of(o) };
+    struct step step = { .drift = o->dt, .softening2 = softening2_of(o), .bodies = n };
     const tacit_task kick_them = {
         .name = "kick",
         .range = TACIT_RANGE(n),
-        .kernel = { .host = kick },
+        .kernel = { .host = kick,
+                    .opencl = { .source = nbody_source,
+                                .entry = "kick",
+                                .group = { GROUP },
+                                .local_bytes = TILE_BYTES },
+                    .cuda = { .source = nbody_source,
+                              .entry = "kick",
+                              .group = { GROUP },
+                              .local_bytes = TILE_BYTES } },
         TACIT_ARGS(step),
         .access = { tacit_read(P, tacit_all()), tacit_read(M, tacit_all()), tacit_update(V, tacit_one_to_one()) },
     };
     const tacit_task drift_them = {
         .name = "drift",
         .range = TACIT_RANGE(n),
-        .kernel = { .host = drift },
+        .kernel = { .host = drift,
+                    .opencl = { .source = nbody_source, .entry = "drift", .group = { GROUP } },
+                    .cuda = { .source = nbody_source, .entry = "drift", .group = { GROUP } } },
         TACIT_ARGS(step),
         .access = { tacit_read(V, tacit_one_to_one()), tacit_update(P, tacit_one_to_one()) },
     };

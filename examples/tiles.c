@@ -222,8 +222,11 @@ static void gather(const tacit_launch *k)
                (v.box.max[1] - v.box.min[1]) * sizeof(double));
 }
 
-void tiles_gather(tacit_context *ctx, const struct tiled *a, enum tiles_part part, double *full)
+double *tiles_gather(tacit_context *ctx, const struct tiles_options *o, const struct tiled *a, enum tiles_part part)
 {
+    if (!o->common.verify)
+        return NULL;
+    double *full = tacit_node(ctx) == 0 ? example_alloc(a->size * a->size, sizeof *full) : NULL;
     const struct gather_args args = { full, a->size };
     for (size_t i = 0; i < a->count; i++) {
         for (size_t j = 0; j < tiles_of_row(a, part, i); j++) {
@@ -238,6 +241,7 @@ void tiles_gather(tacit_context *ctx, const struct tiled *a, enum tiles_part par
         }
     }
     CHECK(tacit_wait(ctx));
+    return full;
 }
 
 /* ---------------------------------------------------------------- running */
@@ -310,12 +314,41 @@ void tiles_report(struct example_report *r, const struct tiles_options *o, const
     example_report_traffic(r, &out->traffic, 0, NULL);
     example_report_count(r, "broadcasts", "broadcasts", out->traffic.broadcasts);
     example_report_count(r, "recipients", "their recipients", out->traffic.recipients);
+    example_report_count(r, "shared", "tiles for several nodes", out->traffic.shared);
+    if (out->traffic.shared)
+        example_report_real(r, "share_complete", "of which all messages left at once",
+                            1 - (double)out->traffic.late / (double)out->traffic.shared, "");
 }
 
 void tiles_report_verified(struct example_report *r, const struct tiles_options *o, bool good)
 {
     if (o->common.verify)
         example_report_text(r, "verified", "verified", good ? "yes" : "NO");
+}
+
+/* Options of tiles are all that the program has. */
+static error_t parse_nothing(int key, char *arg, struct argp_state *state)
+{
+    (void)arg;
+    if (key != ARGP_KEY_INIT)
+        return ARGP_ERR_UNKNOWN;
+    state->child_inputs[0] = state->input;
+    return 0;
+}
+
+int tiles_main(int argc, char **argv, const char *what, bool (*run)(tacit_context *ctx, const struct tiles_options *o))
+{
+    const struct argp_child shared[] = { { &tiles_argp, 0, NULL, 0 }, { NULL, 0, NULL, 0 } };
+    const struct argp argp = { NULL, parse_nothing, NULL, what, shared, NULL, NULL };
+    struct tiles_options o = { .size = 512, .tile = 64, .repeat = 1 };
+    tacit_context *ctx = NULL;
+    bool good = true;
+
+    CHECK(tacit_init(NULL, &ctx));
+    int error = example_parse(ctx, &argp, &o.common, argc, argv, &o);
+    if (!error && !o.common.help)
+        good = tiles_check(ctx, &o, TILES_ALL) && run(ctx, &o);
+    return example_end(ctx, error, good);
 }
 
 /* OpenBLAS and BLIS have calls of their own for that. Which BLAS a program gets is decided when it starts, so these may

@@ -64,8 +64,9 @@ typedef double tiles_element(const void *user, size_t row, size_t column);
 void tiles_fill(tacit_context *ctx, const struct tiled *a, enum tiles_part part, tiles_element *element,
                 const void *user);
 
-/* Bring the tiles to node 0, into a dense matrix by rows; on other nodes `full` is NULL. Waits. */
-void tiles_gather(tacit_context *ctx, const struct tiled *a, enum tiles_part part, double *full);
+/* With --verify, bring the tiles to node 0, into a dense matrix by rows, which the caller frees; waits. NULL on other
+ * nodes, and without --verify. */
+double *tiles_gather(tacit_context *ctx, const struct tiles_options *o, const struct tiled *a, enum tiles_part part);
 
 /* ---------------------------------------------------------------- running */
 
@@ -95,6 +96,9 @@ void tiles_report(struct example_report *r, const struct tiles_options *o, const
 
 /* The line "verified", if --verify was given. */
 void tiles_report_verified(struct example_report *r, const struct tiles_options *o, bool good);
+
+/* The whole of a program without options of its own, which works on all tiles: `run` says whether results are right. */
+int tiles_main(int argc, char **argv, const char *what, bool (*run)(tacit_context *ctx, const struct tiles_options *o));
 
 /* Let a BLAS use one thread in each call: the workers of tacit are the threads. Before the first kernel. */
 void tiles_one_blas_thread(void);

@@ -1,6 +1,7 @@
 #include "kernels.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 size_t share(size_t n, size_t k, size_t of)
 {
@@ -45,6 +46,40 @@ void stencil(size_t n, size_t begin, size_t end, struct part old, struct part ne
             to[j] = 0.25 * ((up[j] + down[j]) + (here[j - 1] + here[j + 1]));
         }
         to[n - 1] = here[n - 1];
+    }
+}
+
+void stencil2(size_t n, size_t begin, size_t end, struct part old, struct part new)
+{
+    for (size_t i = begin; i < end; i++) {
+        const double *here = at(old, i, 0);
+        double *restrict to = at(new, i, 0);
+        bool is_border = i < 2 || i + 2 >= n;
+        for (size_t j = 0; j < n; j++) {
+            to[j] = here[j];
+        }
+        if (is_border) {
+            continue;
+        }
+        const double *up = at(old, i - 1, 0), *down = at(old, i + 1, 0);
+        const double *above = at(old, i - 2, 0), *below = at(old, i + 2, 0);
+        for (size_t j = 2; j + 2 < n; j++) {
+            double near = (up[j] + down[j]) + (here[j - 1] + here[j + 1]);
+            double far = (above[j] + below[j]) + (here[j - 2] + here[j + 2]);
+            to[j] = 0.1875 * near + 0.0625 * far;
+        }
+    }
+}
+
+void points(size_t work, size_t begin, size_t end, struct part old, struct part new)
+{
+    for (size_t i = begin; i < end; i++) {
+        const double left = *at(old, i > 0 ? i - 1 : i, 0), right = *at(old, i + 1 < POINTS ? i + 1 : i, 0);
+        double x = 0.5 * *at(old, i, 0) + 0.25 * (left + right);
+        for (size_t k = 0; k < work; k++) {
+            x = x * 0.9990234375 + 0.0009765625;
+        }
+        *at(new, i, 0) = x;
     }
 }
 

@@ -34,6 +34,7 @@ void start(size_t begin, size_t end, size_t columns, struct part to);
 
 /* One step for rows [begin, end) of an n x n grid, whose outermost elements never change. */
 void stencil(size_t n, size_t begin, size_t end, struct part old, struct part new);
+void stencil2(size_t n, size_t begin, size_t end, struct part old, struct part new); /* two rows around each */
 void wave(size_t n, size_t begin, size_t end, struct part now, struct part last);
 void jacobi(size_t n, size_t begin, size_t end, struct part old, struct part f, struct part new);
 double residual(size_t n, size_t begin, size_t end, struct part u, struct part f); /* the largest */
@@ -65,6 +66,10 @@ double dot(size_t begin, size_t end, struct part x, struct part y);
 double cg_begin(size_t begin, size_t end, struct part x, struct part r, struct part p); /* gives r.r */
 double cg_advance(const size_t rows[2], double step, const struct part of[4]);          /* p, q, x, r: new r.r */
 void cg_turn(size_t begin, size_t end, double share_of_old, struct part r, struct part p);
+
+/* One step of POINTS numbers, each of the three around it, with `work` multiplications one after the other. */
+enum { POINTS = 12 };
+void points(size_t work, size_t begin, size_t end, struct part old, struct part new);
 
 /* Adds what item number `item` has to n elements. */
 void accumulate(size_t n, size_t item, double *to);

@@ -112,13 +112,13 @@ static void end_borders(struct borders *b)
 
 /* ---------------------------------------------------------------- grids */
 
-static void run_steps(struct peer *p, void (*step)(size_t, size_t, size_t, struct part, struct part))
+static void run_rows(struct peer *p, struct rows r, size_t columns, size_t halo,
+                     void (*step)(size_t, size_t, size_t, struct part, struct part))
 {
-    const struct rows r = rows_of(p->n);
-    struct part old = started(r, p->n, 1), new = started(r, p->n, 1);
+    struct part old = started(r, columns, halo), new = started(r, columns, halo);
     while (again(p)) {
         for (int s = 0; s < p->steps; s++, swap(&old, &new)) {
-            struct borders b = begin_borders(old, r, 1);
+            struct borders b = begin_borders(old, r, halo);
             step(p->n, b.inner, b.inner_end, old, new);
             end_borders(&b);
             step(p->n, r.begin, b.inner, old, new);
@@ -129,9 +129,24 @@ static void run_steps(struct peer *p, void (*step)(size_t, size_t, size_t, struc
     result(p, r, old);
 }
 
+static void run_steps(struct peer *p, void (*step)(size_t, size_t, size_t, struct part, struct part))
+{
+    run_rows(p, rows_of(p->n), p->n, 1, step);
+}
+
 static void run_stencil(struct peer *p)
 {
     run_steps(p, stencil);
+}
+
+static void run_stencil2(struct peer *p)
+{
+    run_rows(p, rows_of(p->n), p->n, 2, stencil2);
+}
+
+static void run_points(struct peer *p)
+{
+    run_rows(p, rows_of(POINTS), 1, 1, points);
 }
 
 static void run_wave(struct peer *p)

@@ -97,14 +97,15 @@ static void numbers_free(struct numbers *numbers)
 
 /* ---------------------------------------------------------------- grids */
 
-/* Steps between two matrices of n x n. */
-static void run_steps(struct peer *p, void (*step)(size_t, size_t, size_t, struct part, struct part))
+/* Steps between two matrices, or vectors. */
+static void run_rows(struct peer *p, size_t rows, size_t columns,
+                     void (*step)(size_t, size_t, size_t, struct part, struct part))
 {
-    struct part old = started(p->n, p->n), new = started(p->n, p->n);
+    struct part old = started(rows, columns), new = started(rows, columns);
     while (peer_again(p)) {
 #pragma omp parallel firstprivate(old, new)
         {
-            const struct rows r = rows_of(p->n);
+            const struct rows r = rows_of(rows);
             for (int s = 0; s < p->steps; s++, swap(&old, &new)) {
                 step(p->n, r.begin, r.end, old, new);
 #pragma omp barrier
@@ -115,7 +116,22 @@ static void run_steps(struct peer *p, void (*step)(size_t, size_t, size_t, struc
         }
     }
     free(new.data);
-    result(p, old, p->n * p->n);
+    result(p, old, rows * columns);
+}
+
+static void run_steps(struct peer *p, void (*step)(size_t, size_t, size_t, struct part, struct part))
+{
+    run_rows(p, p->n, p->n, step);
+}
+
+static void run_stencil2(struct peer *p)
+{
+    run_steps(p, stencil2);
+}
+
+static void run_points(struct peer *p)
+{
+    run_rows(p, POINTS, 1, points);
 }
 
 static void run_stencil(struct peer *p)

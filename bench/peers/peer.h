@@ -48,6 +48,7 @@ double *peer_alloc(size_t count);
     {                                                                                                                  \
         { "stencil", run_stencil, 2, 0.5, 0 }, { "wave", run_wave, 2, 0.5, 0 }, { "jacobi", run_jacobi, 2, 6, 0 },     \
             { "cg", run_cg, 2, 80, 0 }, { "nbody", run_nbody, 2, 4, 0 }, { "transpose", run_transpose, 2, 1, 0 },      \
+            { "stencil2", run_stencil2, 2, 1, 0 }, { "points", run_points, 1, 20, 0 },                                 \
             { "sparse", run_sparse, 1, 4, 0 }, { "reduce", run_reduce, 1, 2, 0 },                                      \
             { "wavefront", run_wavefront, 2, 2, 1 }, { "wavefront-32", run_wavefront, 2, 2, 32 },                      \
         {                                                                                                              \

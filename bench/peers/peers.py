@@ -27,8 +27,13 @@ import subprocess
 import sys
 import tempfile
 
-SIZES = {  # n, of n x n grids and matrices, n bodies, a vector of n; cg: of a vector of n x n
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import progress
+
+SIZES = {  # n, of n x n grids and matrices, n bodies, a vector of n; cg: of a vector of n x n; points: multiplications of each
     "stencil": [64, 256, 1024, 2048, 4096],
+    "stencil2": [64, 256, 1024, 2048, 4096],
+    "points": [16, 64, 256, 1024, 4096],
     "wave": [64, 256, 1024, 2048, 4096],
     "jacobi": [64, 256, 1024, 2048, 4096],
     "cg": [32, 100, 300, 700, 1500],
@@ -127,7 +132,7 @@ def measure_all(programs, only, quick, repeat):
     """The rows of all kernels, each as soon as it is measured, with a line of progress each."""
     plan = [(kernel, size) for kernel in only or SIZES for size in (SIZES[kernel][:3:2] if quick else SIZES[kernel])]
     for done, (kernel, size) in enumerate(plan):
-        print(f"peers: {done + 1} of {len(plan)}: {kernel}, size {size}", file=sys.stderr, flush=True)
+        progress.say(f"peers: {done + 1} of {len(plan)}: {kernel}, size {size}")
         yield measure(programs, kernel, size, 1 if quick else repeat)
 
 
@@ -163,7 +168,7 @@ def measure_all_cholesky(programs, quick, repeat):
     with tempfile.TemporaryDirectory() as home:
         for ranks, threads, sizes in ways:
             for size, tile in sizes:
-                print(f"peers: cholesky, size {size}, tile {tile}, {ranks} x {threads}", file=sys.stderr, flush=True)
+                progress.say(f"peers: cholesky, size {size}, tile {tile}, {ranks} x {threads}")
                 yield measure_cholesky(programs, ranks, threads, size, tile, 1 if quick else repeat, home)
 
 
@@ -206,12 +211,14 @@ def print_all(programs, options):
     for row in measure_all(programs, kernels, options.quick, options.repeat) if kernels else ():
         rows.append(row)
         if shown:
+            progress.end()
             print(table_line(row), flush=True)
     for row in measure_all_cholesky(programs, options.quick, options.repeat) if not options.only or "cholesky" in options.only else ():
         if shown and not factorisations:
             print("".join(c.ljust(14) if i == 0 else c.rjust(17) for i, c in enumerate(CHOLESKY_COLUMNS)))
         factorisations.append(row)
         if shown:
+            progress.end()
             print(cholesky_line(row), flush=True)
     if options.json:
         print(json.dumps({"cores": os.cpu_count(), "repeat": options.repeat, "rows": rows + factorisations}, indent=1))

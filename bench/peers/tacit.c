@@ -86,19 +86,46 @@ static void do_stencil(const tacit_launch *k)
     stencil(k->view[0].extent[0], k->chunk.min[0], k->chunk.max[0], part_of(k, 0), part_of(k, 1));
 }
 
-static void run_stencil(struct peer *p)
+static void do_stencil2(const tacit_launch *k)
 {
-    tacit_buffer *old = started(TACIT_RANGE(p->n, p->n)), *new = started(TACIT_RANGE(p->n, p->n));
+    stencil2(k->view[0].extent[0], k->chunk.min[0], k->chunk.max[0], part_of(k, 0), part_of(k, 1));
+}
+
+static void do_points(const tacit_launch *k)
+{
+    points(*(const size_t *)k->args, k->chunk.min[0], k->chunk.max[0], part_of(k, 0), part_of(k, 1));
+}
+
+/* Steps between two matrices, or two vectors, whose rows read `halo` rows around them. */
+static void run_steps(struct peer *p, tacit_range range, tacit_host_kernel *kernel, size_t halo)
+{
+    tacit_buffer *old = started(range), *new = started(range);
     while (again(p)) {
         for (int s = 0; s < p->steps; s++, swap(&old, &new)) {
-            must(tacit_submit(
-                ctx, &(tacit_task){ .name = "stencil",
-                                    .range = TACIT_RANGE(p->n),
-                                    .kernel.host = do_stencil,
-                                    .access = { tacit_read(old, rows_around(1)), tacit_write(new, rows_around(0)) } }));
+            must(tacit_submit(ctx, &(tacit_task){ .name = "step",
+                                                  .range = TACIT_RANGE(range.size[0]),
+                                                  .kernel.host = kernel,
+                                                  TACIT_ARGS(p->n),
+                                                  .access = { tacit_read(old, rows_around(halo)),
+                                                              tacit_write(new, rows_around(0)) } }));
         }
     }
-    result(p, old, p->n * p->n);
+    result(p, old, range.size[0] * (range.dims == 2 ? range.size[1] : 1));
+}
+
+static void run_stencil(struct peer *p)
+{
+    run_steps(p, TACIT_RANGE(p->n, p->n), do_stencil, 1);
+}
+
+static void run_stencil2(struct peer *p)
+{
+    run_steps(p, TACIT_RANGE(p->n, p->n), do_stencil2, 2);
+}
+
+static void run_points(struct peer *p)
+{
+    run_steps(p, TACIT_RANGE(POINTS), do_points, 1);
 }
 
 static void do_wave(const tacit_launch *k)

@@ -22,6 +22,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import progress
+
 
 class Program:
     def __init__(self, name, path, arguments, steps):
@@ -105,7 +108,7 @@ def compare(build, nodes, rounds, samples):
             machine = Machine(tacit, pathlib.Path(folder))
             for program in programs(build):
                 for count in nodes:
-                    print(f"compare: round {turn + 1} of {rounds}: {program.name}, {count} nodes", file=sys.stderr, flush=True)
+                    progress.say(f"compare: round {turn + 1} of {rounds}: {program.name}, {count} nodes")
                     before = machine.measured(program, count, samples)
                     simulated = machine.simulated(program, count, machine.kernels(program, count))
                     after = machine.measured(program, count, samples)
@@ -135,6 +138,7 @@ def main():
     FIRST.extend(["chrt", "-f", "1"] if options.real_time else [])
     nodes = [2] if options.check else [int(n) for n in options.nodes.split(",")]
     found = compare(options.build.resolve(), nodes, 1 if options.check else options.rounds, 1 if options.check else options.samples)
+    progress.end()
     print(table(found))
     if options.json:
         options.json.write_text(json.dumps([{"program": p, "nodes": n, "seconds": rows} for (p, n), rows in found.items()], indent=2))

@@ -18,11 +18,13 @@ import subprocess
 import sys
 import tempfile
 
-for folder in ("peers", "simulated"):
+for folder in ("", "peers", "simulated"):
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench" / folder))
 import compare
 import matplotlib
 import peers
+import progress
+import windows
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -43,7 +45,7 @@ class Bench:
             command += ["--" + name.replace("_", "-"), str(value)]
         if "collectives" not in options:  # the horizons paper knows of none
             command += ["--collectives", "off"]
-        print("figures:", " ".join(str(c) for c in command[2:]), file=sys.stderr, flush=True)
+        progress.say("figures:", *command[2:])
         return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
 
     def comm(self, pattern, nodes, sizes, iterations):
@@ -51,7 +53,7 @@ class Bench:
         tacit = self.build / "bin" / "tacit"
         command = [tacit, "run", "-n", str(nodes), tacit, "bench", "comm", "--json", "--pattern", pattern,
                    "--bytes", ",".join(map(str, sizes)), "--iterations", str(iterations)]
-        print("figures:", " ".join(str(c) for c in command[1:]), file=sys.stderr, flush=True)
+        progress.say("figures:", *command[1:])
         return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)["results"]
 
     def dry(self, program, nodes, environment, arguments):
@@ -60,7 +62,7 @@ class Bench:
             report = pathlib.Path(folder) / "report.json"
             settings = {"TACIT_DRY_RUN": f"{nodes}:{nodes // 2}", "TACIT_DRY_RUN_REPORT": str(report),
                         "TACIT_COLLECTIVES": "off", **environment}
-            print("figures:", program, settings, " ".join(arguments), file=sys.stderr, flush=True)
+            progress.say("figures:", program, settings, *arguments)
             subprocess.run([self.build / "bin" / program, *arguments], check=True, stdout=subprocess.DEVNULL,
                            stderr=subprocess.DEVNULL, env={**os.environ, **settings})
             return json.loads(report.read_text())
@@ -74,7 +76,7 @@ class Bench:
                 file.write_text(text)
             command = [self.build / "bin" / "tacit", "simulate", "--json", "--nodes", ",".join(map(str, nodes)), "--network", files[0],
                        "--machine", files[1], *program]
-            print("figures: simulate", nodes, " ".join(map(str, program)), environment, file=sys.stderr, flush=True)
+            progress.say("figures: simulate", nodes, *program, environment)
             done = subprocess.run([str(c) for c in command], check=True, stdout=subprocess.PIPE, env={**os.environ, **environment})
             return json.loads(done.stdout)["rows"]
 
@@ -149,19 +151,20 @@ def figure_6(bench, output, quick):
 
 
 def figure_7(bench, output, quick):
-    figure = Figure(output, "horizons-fig7", ["step", "total_ms", "horizons_ms", "horizons"])
+    figure = Figure(output, "horizons-fig7", ["dimensions", "step", "total_ms", "horizons_ms", "horizons"])
     iterations = 24 if quick else 256
-    total, spent = [], []
-    for step in STEPS:
-        run = bench.plan("generative-2d", GPUS, tasks=iterations, repeat=1 if quick else 3, **horizons_off(step))
-        total.append(1e-3 * sum(run["us_by_iteration"]))
-        spent.append(1e-3 * run["horizons"] * run["us_per_horizon"])
-        figure.add(step, total[-1], spent[-1], run["horizons"])
-    figure.axes.plot(range(len(STEPS)), total, "D-", label=f"all planning of {iterations} iterations")
-    shown = [ms or float("nan") for ms in spent]  # a logarithmic axis has no 0
-    figure.axes.plot(range(len(STEPS)), shown, "^-", color="green", label="of which horizons")
+    for color, dimensions in enumerate(["1d", "2d", "3d"]):
+        total, spent = [], []
+        for step in STEPS:
+            run = bench.plan(f"generative-{dimensions}", GPUS, tasks=iterations, repeat=1 if quick else 3, **horizons_off(step))
+            total.append(1e-3 * sum(run["us_by_iteration"]))
+            spent.append(1e-3 * run["horizons"] * run["us_per_horizon"])
+            figure.add(dimensions, step, total[-1], spent[-1], run["horizons"])
+        figure.axes.plot(range(len(STEPS)), total, "D-", color=f"C{color}", label=f"{dimensions}: all planning of {iterations} iterations")
+        shown = [ms or float("nan") for ms in spent]  # a logarithmic axis has no 0
+        figure.axes.plot(range(len(STEPS)), shown, "^:", color=f"C{color}", label=f"{dimensions}: of which horizons")
     figure.axes.set_xticks(range(len(STEPS)), [label(s) for s in STEPS])
-    figure.finish(f"2D generative pattern, {GPUS} nodes (counterpart of Figure 7)", "horizon step", "time [ms]", log_y=True)
+    figure.finish(f"Generative patterns, {GPUS} nodes (counterpart of Figure 7)", "horizon step", "time [ms]", log_y=True)
 
 
 def figure_9(bench, output, quick):
@@ -222,20 +225,23 @@ TABLE_3 = ["all-gather", "gather-scatter", "gather-broadcast", "all-to-all", "st
 
 
 def figure_3(bench, output, quick):
-    figure = Figure(output, "collectives-fig3", ["pattern", "collectives", "nodes", "us_per_task", "messages_per_task",
-                                                 "collectives_per_task"])
+    figure = Figure(output, "collectives-fig3", ["pattern", "collectives", "nodes", "us_per_task", "least", "most",
+                                                 "messages_per_task", "collectives_per_task"])
     near = [1, 4, 16, 64, 256] if quick else [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096]
     far = near + [65536] if quick else near + [16384, 65536, 262144, 1048576]
     for color, pattern in enumerate(TABLE_3):
         for mode in ["off", "lookahead"]:
             nodes_list = far if pattern == "stencil" or mode == "lookahead" else near
-            rates = []
+            rates, ranges = [], []
             for nodes in nodes_list:
                 tasks = 2000 if pattern == "stencil" or mode == "lookahead" else max(20, 20000 // nodes)
                 run = bench.plan(pattern, nodes, tasks=tasks // 10 if quick else tasks, repeat=1 if quick else 5,
                                  node=0 if pattern.startswith("gather") else nodes // 2, collectives=mode)
                 rates.append(1e6 / run["us_per_task"])
-                figure.add(pattern, mode, nodes, run["us_per_task"], run["messages_per_task"], run["collectives_per_task"])
+                ranges.append((1e6 / run["us_per_task_most"], 1e6 / run["us_per_task_least"]))
+                figure.add(pattern, mode, nodes, run["us_per_task"], run["us_per_task_least"], run["us_per_task_most"],
+                           run["messages_per_task"], run["collectives_per_task"])
+            figure.axes.fill_between(nodes_list, [r[0] for r in ranges], [r[1] for r in ranges], color=f"C{color}", alpha=0.15, linewidth=0)
             figure.axes.plot(nodes_list, rates, "o-" if mode == "lookahead" else "x:", markersize=3, color=f"C{color}",
                              label=pattern if mode == "lookahead" else None)
     figure.axes.plot([], [], "kx:", markersize=3, label="without collectives")
@@ -321,40 +327,49 @@ def microseconds(network, key):
     return float(value) * {"us": 1, "ns": 1e-3}[unit]
 
 
-def figure_4_simulated(bench, output, quick):
+def figure_4_simulated_small(bench, output, quick):
+    figure_4_simulated(bench, output, quick, "small", "8 B per node, or pair of nodes")
+
+
+def figure_4_simulated_large(bench, output, quick):
+    figure_4_simulated(bench, output, quick, "large", "4 MiB in all")
+
+
+def figure_4_simulated(bench, output, quick, name, title):
     """Figure 4 on the number of nodes that the paper had. A simulation has no scatter: quartiles are over latencies."""
     nodes_list = [4, 16] if quick else [4, 16, 64, 256]
     edr = bench.platform("edr-2")
     latency = microseconds(edr, "latency")
-    for name, title in [("small", "8 B per node, or pair of nodes"), ("large", "4 MiB in all")]:
-        figure = Figure(output, f"simulated-fig4-{name}", ["pattern", "collectives", "nodes", "least", "first_quartile", "median",
-                                                           "third_quartile", "most"])
-        for color, pattern in enumerate(TABLE_3 + ["nbody"]):
-            for mode in ["off", "lookahead"]:
-                rates = []
-                for nodes in nodes_list:
-                    small = nodes * nodes if pattern in ("all-to-all", "stencil") else nodes
-                    iterations = 3 if quick else 5 if nodes < 256 else 3
+    figure = Figure(output, f"simulated-fig4-{name}", ["pattern", "collectives", "nodes", "least", "first_quartile", "median",
+                                                       "third_quartile", "most"])
+    for color, pattern in enumerate(TABLE_3 + ["nbody"]):
+        for mode, algorithm, style in [("off", "auto", "x:"), ("lookahead", "auto", "o-"), ("lookahead", "nonblocking", "^--")]:
+            rates = []
+            for nodes in nodes_list:
+                small = nodes * nodes if pattern in ("all-to-all", "stencil") else nodes
+                iterations = 3 if quick else 5 if nodes < 256 else 3
 
-                    def ns(factor, count):
-                        return bench.simulate([nodes], edr + f"latency = {factor * latency} us\n", GPU_NODE + "item = 0 ns\n",
-                                              {"TACIT_COLLECTIVES": mode, "TACIT_HOST_DEVICES": "4:discrete"},
-                                              bench.build / "libexec" / "tacit-simulated", pattern,
-                                              small if name == "small" else 1 << 19, 8, count)[0]["ns"]
+                def ns(factor, count):
+                    return bench.simulate([nodes], edr + f"latency = {factor * latency} us\nalgorithm = {algorithm}\n", GPU_NODE + "item = 0 ns\n",
+                                          {"TACIT_COLLECTIVES": mode, "TACIT_HOST_DEVICES": "4:discrete"},
+                                          bench.build / "libexec" / "tacit-simulated", pattern,
+                                          small if name == "small" else 1 << 19, 8, count)[0]["ns"]
 
-                    # The first pair of tasks finds its data where it is.
-                    times = sorted(ns(factor, iterations) - ns(factor, 1) for factor in PLACES)
-                    tasks = (iterations - 1) * (1 if pattern in ("gather-scatter", "gather-broadcast", "nbody") else 2)
-                    rates.append([1e9 * tasks / t for t in reversed(times)])
-                    figure.add(pattern, mode, nodes, *rates[-1])
-                style = "o-" if mode == "lookahead" else "x:"
-                figure.axes.plot(nodes_list, [r[2] for r in rates], style, markersize=4, linewidth=1, color=f"C{color}",
-                                 label=pattern if mode == "lookahead" else None)
-                figure.axes.fill_between(nodes_list, [r[1] for r in rates], [r[3] for r in rates], color=f"C{color}", alpha=0.15, linewidth=0)
-        figure.axes.plot([], [], "kx:", markersize=4, linewidth=1, label="without collectives")
-        figure.axes.set_xticks(nodes_list, [str(n) for n in nodes_list])
-        figure.finish(f"Simulated: {title} (counterpart of Figure 4)", "nodes with 4 devices", "iterations per second",
-                      log_x=True, log_y=True)
+                # The first pair of tasks finds its data where it is.
+                times = sorted(ns(factor, iterations) - ns(factor, 1) for factor in PLACES)
+                tasks = (iterations - 1) * (1 if pattern in ("gather-scatter", "gather-broadcast", "nbody") else 2)
+                rates.append([1e9 * tasks / t for t in reversed(times)])
+                figure.add(pattern, mode if mode == "off" else algorithm, nodes, *rates[-1])
+            figure.axes.plot(nodes_list, [r[2] for r in rates], style, markersize=4, linewidth=1, color=f"C{color}",
+                             label=pattern if style == "o-" else None)
+            figure.axes.fill_between(nodes_list, [r[1] for r in rates], [r[3] for r in rates], color=f"C{color}", alpha=0.15, linewidth=0)
+    if name == "large":
+        figure.axes.set_ylim(3, 1e5)  # room for the names
+    figure.axes.plot([], [], "k^--", markersize=4, linewidth=1, label="as MPI_Iallgather ... of Open MPI")
+    figure.axes.plot([], [], "kx:", markersize=4, linewidth=1, label="without collectives")
+    figure.axes.set_xticks(nodes_list, [str(n) for n in nodes_list])
+    figure.finish(f"Simulated: {title} (counterpart of Figure 4)", "nodes with 4 devices", "iterations per second",
+                  log_x=True, log_y=True)
 
 
 def figure_5_simulated(bench, output, quick):
@@ -403,6 +418,110 @@ def figure_11_simulated(bench, output, quick):
                   log_x=True, log_y=True)
 
 
+# ---------------------------------------------------------------- broadcasts: the paper by Denis et al.
+
+
+TREES = ["binomial", "binary", "chain"]
+TILE = 320  # the paper does not say
+# By cluster: the network, workers of a node, Gflop/s of a core, bytes per second that one core copies. inti has 16 cores with 8 flops per
+# cycle at 2.7 GHz, of which tacit keeps two for planning and messages; plafrim 36, of which the paper used 32, with 32 flops per cycle at
+# 1.8 GHz, which is assumed for such instructions on all cores.
+CLUSTERS = {"inti": ("qdr", 14, 21.6, "6 GB/s"), "plafrim": ("omni-path", 32, 57.6, "10 GB/s")}
+FLOPS = {"gemm": (2, 0.9), "syrk": (1, 0.85), "trsm": (1, 0.8), "potrf": (1 / 3, 0.5)}  # per TILE^3, and share of the speed (assumed)
+
+
+def cluster(bench, name):
+    network, workers, speed, copy = CLUSTERS[name]
+    kernels = "".join(f"kernel {kernel} = {flops * TILE**3 / (speed * share):.0f} ns\n" for kernel, (flops, share) in FLOPS.items())
+    return bench.platform(network), (f"workers = {workers}\nstart = 2 us\ncopy_bandwidth = {copy}\ntask = 300 ns\ncommand = 200 ns\n"
+                                     f"instruction = 300 ns\n{kernels}")
+
+
+def ways(bench):
+    """How a tile that many nodes read travels: by name the settings and the style of the curve. Planned trees where this tacit has them."""
+    said = subprocess.run([bench.build / "bin" / "tacit", "help", "settings"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    found = {"baseline": ({"TACIT_BROADCAST": "flat"}, "x:"), "dynamic": ({"TACIT_BROADCAST": "binomial"}, "o-"),
+             "dynamic, binary tree": ({"TACIT_BROADCAST": "binary"}, "+-.")}
+    if "TACIT_MULTICAST" in said:
+        for settings, _ in found.values():
+            settings["TACIT_MULTICAST"] = "dynamic"
+        found["baseline"][0]["TACIT_MULTICAST"] = "off"
+        found["planned"] = ({"TACIT_MULTICAST": "planned"}, "^--")
+    return found
+
+
+def figure_2_broadcast(bench, output, quick):
+    """8 MB from one node to all others, from when it has them until the last one has, and all have met."""
+    figure = Figure(output, "simulated-broadcast", ["way", "nodes", "ms"])
+    nodes_list = [2, 8, 32] if quick else [2, 3, 4, 6, 8, 12, 16, 25, 36, 50, 64, 80, 100]
+    network, machine = cluster(bench, "inti")
+    begin = 1e6  # ns: everything is planned by then
+    machine += f"item = 0 ns\nstart = 0 ns\nkernel give = {begin} ns\n"
+    program = bench.build / "libexec" / "tacit-simulated"
+    curves = [("naive: a message to each", network, "tree", {"TACIT_BROADCAST": "flat"}, "kx:")]
+    curves += [(f"dynamic, {tree}", network, "tree", {"TACIT_BROADCAST": tree}, f"C{i}o-") for i, tree in enumerate(TREES)]
+    curves += [("MPI_Bcast, binomial", network + "algorithm = binomial\n", "collective", {}, "k+--"),
+               ("MPI_Bcast, as Open MPI 4.1 chooses", network, "collective", {}, "k--")]
+    for text, files, pattern, settings, style in curves:
+        rows = bench.simulate(nodes_list, files, machine, settings, program, pattern, 8000000, 1, 1)
+        times = [1e-6 * (row["ns"] - begin) for row in rows]
+        for nodes, ms in zip(nodes_list, times):
+            figure.add(text, nodes, f"{ms:.4f}")
+        figure.axes.plot(nodes_list, times, style, markersize=4, linewidth=1, label=text)
+    figure.axes.set_ylim(1, 2000)
+    figure.finish("Broadcast of 8 MB, simulated InfiniBand QDR (counterpart of Figure 2)", "nodes", "time [ms]", log_y=True)
+
+
+def figure_cholesky(bench, output, name, number, on, nodes_list, sizes):
+    figure = Figure(output, name, ["nodes", "way", "size", "gflops", "gain_percent", "broadcasts", "recipients", "waiting_messages"])
+    network, machine = cluster(bench, on)
+    for color, nodes in enumerate(nodes_list):
+        baseline = {}
+        for way, (settings, style) in ways(bench).items():
+            speed = []
+            for size in sizes:
+                row = bench.simulate([nodes], network, machine, settings, bench.build / "bin" / "cholesky", "--size", size, "--tile", TILE)[0]
+                speed.append(size**3 / 3 / row["ns"])
+                baseline.setdefault(size, speed[-1])
+                figure.add(nodes, way, size, f"{speed[-1]:.1f}", f"{100 * (speed[-1] / baseline[size] - 1):.1f}", row["broadcasts"],
+                           row["broadcast_recipients"], f"{row['waiting_messages']:.4f}")
+            figure.axes.plot(sizes, speed, style, color=f"C{color}", markersize=4, linewidth=1, label=f"{nodes} nodes, {way}")
+    figure.finish(f"Cholesky factorisation on a simulated {on} (counterpart of Figure {number})", "rows of the matrix", "Gflop/s")
+
+
+def figure_4_cholesky(bench, output, quick):
+    figure_cholesky(bench, output, "simulated-cholesky-16", 4, "plafrim", [16], [2560, 5120] if quick else [2560, 5120, 7680, 10240, 15360, 20480, 25600])
+
+
+def figure_5_cholesky(bench, output, quick):
+    figure_cholesky(bench, output, "simulated-cholesky", 5, "inti", [16] if quick else [64, 100],
+                    [2560, 5120] if quick else [6400, 9600, 12800, 19200, 25600])
+
+
+def cholesky_here(bench, output, quick):
+    """The same program on this machine, whose nodes share its cores and have no network between them: by size and tree Gflop/s, median and
+    range of several runs in turns."""
+    nodes, repeat = 8, 1 if quick else 7
+    with open(output / "cholesky-here.csv", "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["nodes", "tree", "size", "tile", "least", "median", "most", "broadcasts"])
+        for size in [512] if quick else [512, 1024, 2048]:
+            rates, counts = {}, {}
+            for _ in range(repeat):
+                for tree in ["flat", "binomial", "chain"]:
+                    command = [bench.build / "bin" / "tacit", "run", "-n", str(nodes), bench.build / "bin" / "cholesky", "--size", str(size),
+                               "--tile", "64", "--json"]
+                    print("figures: run", nodes, "cholesky", size, tree, file=sys.stderr, flush=True)
+                    done = subprocess.run(command, check=True, stdout=subprocess.PIPE,
+                                          env={**os.environ, "TACIT_BROADCAST": tree, "TACIT_WORKERS": "2"})
+                    said = json.loads(done.stdout)
+                    rates.setdefault(tree, []).append(said["gflops"])
+                    counts[tree] = said["broadcasts"]
+            for tree, seen in rates.items():
+                seen.sort()
+                writer.writerow([nodes, tree, size, 64, f"{seen[0]:.2f}", f"{seen[len(seen) // 2]:.2f}", f"{seen[-1]:.2f}", counts[tree]])
+
+
 # ---------------------------------------------------------------- programs by hand
 
 
@@ -432,9 +551,27 @@ def table_simulated(bench, output, quick):
     (output / "simulated.md").write_text(compare.table(found) + "\n")
 
 
+# ---------------------------------------------------------------- latency tolerance: the paper by Eijkhout
+
+
+def figure_7_windows(bench, output, quick):
+    windows.run_time(bench, output, quick, Figure, "windows-moderate", 7, "2us")
+
+
+def figure_8_windows(bench, output, quick):
+    windows.run_time(bench, output, quick, Figure, "windows-high", 8, "100us")
+
+
+def figure_best_window(bench, output, quick):
+    windows.best_window(bench, output, quick, Figure)
+
+
 FIGURES = {"fig5": figure_5, "fig6": figure_6, "fig7": figure_7, "fig9": figure_9, "fig10": figure_10, "rsim": figure_11,
-           "fig3": figure_3, "fig4": figure_4, "counts": figure_4_counts, "simulated4": figure_4_simulated, "simulated5": figure_5_simulated,
-           "simulated-rsim": figure_11_simulated, "peers": figure_peers, "simulated": table_simulated}
+           "fig3": figure_3, "fig4": figure_4, "counts": figure_4_counts, "simulated4": figure_4_simulated_small,
+           "simulated4-large": figure_4_simulated_large, "simulated5": figure_5_simulated, "simulated-rsim": figure_11_simulated,
+           "broadcast": figure_2_broadcast, "cholesky4": figure_4_cholesky, "cholesky5": figure_5_cholesky,
+           "cholesky-here": cholesky_here, "windows": windows.sets, "windows-moderate": figure_7_windows,
+           "windows-high": figure_8_windows, "window-best": figure_best_window, "peers": figure_peers, "simulated": table_simulated}
 
 
 def main():
@@ -449,6 +586,7 @@ def main():
     bench = Bench(options.build)
     for name in options.only or FIGURES:
         FIGURES[name](bench, output, options.quick)
+    progress.end()
     print(f"figures: written to {output}")
 
 

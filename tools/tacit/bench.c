@@ -19,6 +19,13 @@ static const struct bench {
       "programs that only communicate: collectives, messages, and MPI by hand (on N nodes: tacit run -n N tacit bench comm)" },
     { "overlap", 2,
       "whether messages move while kernels compute, and at what price (N-body, stencil; all ways to run)" },
+    { "broadcast", 2,
+      "a payload from one node to all others: broadcasts by each tree, and MPI's (on N nodes: tacit run -n N ...)" },
+    { "io", 2,
+      "files by tacit/io.h, and the same by MPI-IO and by pwrite (on N nodes: tacit run -n N tacit bench io)" },
+    { "latency", 2,
+      "windows of pure tasks on a network that is late, against none and against MPI by hand (on N nodes: tacit run -n N ...)" },
+    { "steps", 0, "programs of short steps, against OpenMP and MPI by hand, on two workers and on two nodes" },
     { "plan", 0, "planning of a pattern as one node of up to millions: time by stage, messages, horizons, memory" },
     { "regions", 0, "operations of regions and version maps" },
 };
@@ -70,10 +77,11 @@ static int list(bool json)
     return json ? tool_json_benches(entries, TI_COUNT(benches)) : TOOL_OK;
 }
 
-static bool asks_for_help(char **arguments)
+/* It only says how it is used, or starts its nodes itself. */
+static bool needs_no_launcher(char **arguments)
 {
     for (; *arguments; arguments++) {
-        if (strcmp(*arguments, "--help") == 0) {
+        if (strcmp(*arguments, "--help") == 0 || strcmp(*arguments, "--links") == 0) {
             return true;
         }
     }
@@ -98,7 +106,8 @@ static int start(const struct bench *bench, char **arguments)
     }
     ti_vec_push(&program, NULL);
     tool_request request = { .program = program.data };
-    request.nodes = is_launched() || asks_for_help(arguments) ? 0 : bench->nodes;
+    request.nodes = is_launched() || needs_no_launcher(arguments) ? 0 : bench->nodes;
+    tool_progress_pass_on();
     int status = tool_launch(&request);
     ti_vec_fini(&program);
     ti_strfree(path);

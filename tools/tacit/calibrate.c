@@ -345,7 +345,7 @@ static void messages(const char *path)
         p.comm->ops->abort(p.comm, "");
     }
     p.peer = 1 - p.comm->node;
-    p.lot.spins = ti_host_cores() < p.comm->local_nodes ? TI_SPINS_CROWDED : TI_SPINS_ROOMY;
+    p.lot.spins = ti_host_cores() < TI_MAX(p.comm->sharing, 1) ? TI_SPINS_CROWDED : TI_SPINS_ROOMY;
     p.out = ti_alloc_zero(LONG);
     p.in = ti_alloc_zero(LONG);
     double trip = quartile_of(&p, ping_pong, SHORT);

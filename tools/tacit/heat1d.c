@@ -29,6 +29,7 @@ static tacit_status steps(tacit_context *ctx, size_t points, long count)
         status = tacit_submit(ctx, &(tacit_task){ .name = "step",
                                                   .range = TACIT_RANGE(points),
                                                   .kernel = { .host = never },
+                                                  .hint.pure = true,
                                                   .access = { tacit_read(u[i % 2], tacit_neighborhood(1, 0, 0)),
                                                               tacit_write(u[1 - i % 2], tacit_one_to_one()) } });
     }

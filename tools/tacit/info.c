@@ -6,7 +6,9 @@
 #include "report.h"
 
 #include "base/config.h"
+#include "device/cuda.h"
 #include "device/host.h"
+#include "device/opencl.h"
 #include "run/runtime.h"
 
 #include <dlfcn.h>
@@ -20,27 +22,18 @@ static const char usage[] =
     "Usage: tacit info [--json]\n"
     "\n"
     "Prints the version and features of this tacit, the MPI library and launchers that it finds, the cores and\n"
-    "devices that a node of its own would use on this machine, and every setting with its value and where it\n"
-    "comes from. The exit status is 1 if a setting is wrong or the library cannot be loaded.\n";
-
-#if defined(TI_WITH_OPENCL)
-#define OPENCL "on"
-#else
-#define OPENCL "off"
-#endif
-#if defined(TI_WITH_CUDA)
-#define CUDA "on"
-#else
-#define CUDA "off"
-#endif
+    "devices that a node of its own would use on this machine, those that OpenCL and CUDA have, and every setting with its\n"
+    "value and where it comes from. The exit status is 1 if a setting is wrong or the library cannot be loaded.\n";
 
 bool tool_feature_at(size_t index, tool_feature *out)
 {
     static const char *const checks[] = { "off", "basic", "full" };
     const tool_feature features[] = {
         { "mpi", TOOL_MPI_NAME },
-        { "opencl", OPENCL },
-        { "cuda", CUDA },
+        { "opencl", ti_opencl_is_built() ? "on" : "off" },
+        { "cuda", "on" },
+        { "hdf5", *TOOL_HDF5 ? TOOL_HDF5 : "off" },
+        { "png", *TOOL_PNG ? TOOL_PNG : "off" },
         { "checks", checks[TI_CHECKS] },
         { "sanitizers", *TOOL_SANITIZE ? TOOL_SANITIZE : "none" },
         { "build_type", TOOL_BUILD_TYPE },
@@ -106,9 +99,12 @@ static void count_devices(tool_facts *facts, const tacit_config *config)
                                             &status, &facts->settings_problem);
     if (runtime) {
         const ti_system *system = ti_runtime_system(runtime);
-        facts->devices = system->devices;
+        facts->devices = ti_system_hosts(system);
+        facts->accelerators = system->accelerators;
+        facts->accelerator = system->accelerator == TI_CUDA ? "CUDA" : "OpenCL";
         facts->workers = system->workers;
-        facts->discrete = system->memories > 1;
+        ti_pin_describe(ti_runtime_pin(runtime), &facts->bound);
+        facts->discrete = system->memories > 1 + system->accelerators;
         ti_runtime_destroy(runtime);
     }
 }
@@ -149,6 +145,29 @@ static void print_settings(const tool_facts *facts)
     }
 }
 
+/* Also those that TACIT_DEVICES does not name. */
+static void print_opencl(void)
+{
+    ti_opencl_fact f;
+    for (int i = 0; ti_opencl_fact_of(i, &f); i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "opencl:%d", i);
+        printf("  %-20s %s%s, %d unit%s, %.1f GiB of memory, by %s\n", name, f.is_gpu ? "GPU " : "", f.name, f.units,
+               f.units == 1 ? "" : "s", (double)f.memory / (1 << 30), f.platform);
+    }
+}
+
+static void print_cuda(void)
+{
+    ti_cuda_fact f;
+    for (int i = 0; ti_cuda_fact_of(i, &f); i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "cuda:%d", i);
+        printf("  %-20s %s, %d multiprocessors, %.1f GiB of memory, compute capability %d.%d\n", name, f.name, f.units,
+               (double)f.memory / (1 << 30), f.major, f.minor);
+    }
+}
+
 static void print_text(const tool_facts *facts)
 {
     const char *without_mpi = strcmp(TOOL_MPI_KIND, "none") == 0 ? "none: programs run on one node" : "not known";
@@ -167,10 +186,17 @@ static void print_text(const tool_facts *facts)
     puts("this machine");
     printf("  %-20s %d\n", "cores", facts->cores);
     if (facts->devices > 0) {
-        printf("  %-20s %d host, %d worker%s%s%s\n", "devices", facts->devices, facts->workers,
+        printf("  %-20s %d host, %d worker%s%s%s", "devices", facts->devices, facts->workers,
                facts->workers == 1 ? "" : "s", facts->devices > 1 ? " each" : "",
                facts->discrete ? ", memories of their own" : "");
+        if (facts->accelerators > 0) {
+            printf("; %d %s", facts->accelerators, facts->accelerator);
+        }
+        putchar('\n');
+        printf("  %-20s %s\n", "bound", ti_strbuf_text(&facts->bound));
     }
+    print_opencl();
+    print_cuda();
     print_launchers();
     print_settings(facts);
 }
@@ -211,6 +237,7 @@ int tool_info(int argc, char **argv)
     ti_strfree(facts.library);
     ti_strfree(facts.mpi_library);
     ti_strbuf_fini(&facts.library_problem);
+    ti_strbuf_fini(&facts.bound);
     ti_strbuf_fini(&facts.settings_problem);
     return status;
 }

@@ -6,6 +6,8 @@
 
 #include "base/config.h"
 #include "base/strbuf.h"
+#include "device/cuda.h"
+#include "device/opencl.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -92,6 +94,35 @@ static json_t *devices(const tool_facts *facts)
         json_array_append_new(rows, json_pack("{s:s, s:i, s:i}", "kind", "host", "workers", facts->workers, "memory",
                                               facts->discrete ? d + 1 : 0));
     }
+    for (int d = 0; d < facts->accelerators; d++) {
+        json_array_append_new(rows, json_pack("{s:s, s:i}", "kind",
+                                              strcmp(facts->accelerator, "CUDA") == 0 ? "cuda" : "opencl", "memory",
+                                              (facts->discrete ? facts->devices : 0) + d + 1));
+    }
+    return rows;
+}
+
+static json_t *opencl_devices(void)
+{
+    json_t *rows = json_array();
+    ti_opencl_fact f;
+    for (int i = 0; ti_opencl_fact_of(i, &f); i++) {
+        json_array_append_new(rows, json_pack("{s:s, s:s, s:b, s:i, s:I}", "name", f.name, "driver", f.platform, "gpu",
+                                              f.is_gpu, "units", f.units, "memory", (json_int_t)f.memory));
+    }
+    return rows;
+}
+
+static json_t *cuda_devices(void)
+{
+    json_t *rows = json_array();
+    ti_cuda_fact f;
+    for (int i = 0; ti_cuda_fact_of(i, &f); i++) {
+        char capability[32];
+        snprintf(capability, sizeof(capability), "%d.%d", f.major, f.minor);
+        json_array_append_new(rows, json_pack("{s:s, s:s, s:i, s:I}", "name", f.name, "capability", capability, "units",
+                                              f.units, "memory", (json_int_t)f.memory));
+    }
     return rows;
 }
 
@@ -104,6 +135,9 @@ int tool_json_info(const tool_facts *facts)
     json_t *object = json_pack("{s:s, s:o, s:o, s:o, s:i, s:o, s:o}", "version", version, "features", features(),
                                "library", library, "mpi_library", text(facts->mpi_library), "cores", facts->cores,
                                "devices", devices(facts), "launchers", launchers());
+    json_object_set_new(object, "bound", text(facts->devices > 0 ? ti_strbuf_text(&facts->bound) : NULL));
+    json_object_set_new(object, "opencl", opencl_devices());
+    json_object_set_new(object, "cuda", cuda_devices());
     json_object_set_new(object, "settings", settings(true));
     json_object_set_new(object, "settings_problem", text(ti_strbuf_text(&facts->settings_problem)));
     return print(object);
@@ -233,16 +267,26 @@ bool tool_json_read_simulation(const char *path, tool_simulation *out)
     }
     *out = (tool_simulation){ .nodes = (long)number(report, "nodes"),
                               .ns = json_number_value(json_object_get(report, "ns")),
+                              .idle_nodes = (long)number(report, "idle_nodes"),
                               .least_busy = json_number_value(json_object_get(report, "least_busy")),
                               .most_busy = json_number_value(json_object_get(report, "most_busy")),
                               .tasks = number(report, "tasks"),
                               .messages = number(report, "messages"),
                               .bytes = number(report, "bytes"),
-                              .collectives = number(report, "collectives") };
+                              .collectives = number(report, "collectives"),
+                              .broadcasts = number(report, "broadcasts"),
+                              .recipients = number(report, "broadcast_recipients"),
+                              .refused = number(report, "broadcast_refused"),
+                              .relayed_bytes = number(report, "relayed_bytes") };
     for (size_t i = 0; i < TI_COUNT(uses); i++) {
         out->use[i] = json_number_value(json_object_get(json_object_get(report, "workers_do"), uses[i]));
     }
     read_path(json_object_get(report, "critical_path"), out);
+    const json_t *replay = json_object_get(report, "replay");
+    out->replay.ns = json_number_value(json_object_get(replay, "ns"));
+    out->replay.instructions = number(replay, "instructions");
+    out->replay.events = number(replay, "events");
+    out->replay.moved = number(replay, "moved");
     json_decref(report);
     return true;
 }
@@ -256,13 +300,22 @@ int tool_json_simulations(const tool_simulation *row, size_t count)
         for (size_t k = 0; k < r->paths; k++) {
             json_array_append_new(path, json_pack("{s:o, s:f}", "name", text(r->path[k].name), "ns", r->path[k].ns));
         }
-        json_array_append_new(rows, json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:o}",
-                                              "nodes", (json_int_t)r->nodes, "ns", r->ns, "least_busy", r->least_busy,
-                                              "most_busy", r->most_busy, "kernels", r->use[0], "waiting_messages",
-                                              r->use[1], "waiting_planning", r->use[2], "waiting_ahead", r->use[3],
-                                              "idle", r->use[4], "tasks", (json_int_t)r->tasks, "messages",
-                                              (json_int_t)r->messages, "bytes", (json_int_t)r->bytes, "collectives",
-                                              (json_int_t)r->collectives, "critical_path", path));
+        json_t *out = json_pack(
+            "{s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I, "
+            "s:I, s:I, s:I, s:o}",
+            "nodes", (json_int_t)r->nodes, "ns", r->ns, "least_busy", r->least_busy, "most_busy", r->most_busy,
+            "kernels", r->use[0], "waiting_messages", r->use[1], "waiting_planning", r->use[2], "waiting_ahead",
+            r->use[3], "idle", r->use[4], "tasks", (json_int_t)r->tasks, "messages", (json_int_t)r->messages, "bytes",
+            (json_int_t)r->bytes, "collectives", (json_int_t)r->collectives, "broadcasts", (json_int_t)r->broadcasts,
+            "broadcast_recipients", (json_int_t)r->recipients, "broadcast_refused", (json_int_t)r->refused,
+            "relayed_bytes", (json_int_t)r->relayed_bytes, "critical_path", path);
+        if (r->replay.instructions) {
+            json_object_set_new(out, "recorded",
+                                json_pack("{s:f, s:I, s:I, s:I}", "ns", r->replay.ns, "instructions",
+                                          (json_int_t)r->replay.instructions, "events", (json_int_t)r->replay.events,
+                                          "moved", (json_int_t)r->replay.moved));
+        }
+        json_array_append_new(rows, out);
     }
     return print(json_pack("{s:o}", "rows", rows));
 }

@@ -9,9 +9,11 @@
 #include "device/host.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -309,12 +311,36 @@ static int prepare(command *c, const tool_request *request)
     return status;
 }
 
+/* TOOL_OK and the exit status if the program could be started. A launcher ends with the tool, whatever ends that. */
+static int execute_and_wait(const command *c, const tool_request *request, int *exit_status)
+{
+    const pid_t tool = getpid();
+    fflush(NULL);
+    pid_t child = fork();
+    if (child < 0) {
+        return tool_fail(TOOL_FAILURE, "no process can be started: %s", strerror(errno));
+    }
+    if (child == 0) {
+        if (request->output_to_stderr) {
+            dup2(STDERR_FILENO, STDOUT_FILENO);
+        }
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        _exit(getppid() == tool ? execute(c) : TOOL_FAILURE);
+    }
+    *exit_status = tool_wait(child, request->nodes);
+    return TOOL_OK;
+}
+
 int tool_launch(const tool_request *request)
 {
     command c = { 0 };
-    int status = prepare(&c, request);
+    int status = prepare(&c, request), exit_status;
     if (status == TOOL_OK && request->dry) {
         print_command(&c);
+    } else if (status == TOOL_OK && request->nodes > 0) {
+        tool_pass_signals();
+        status = execute_and_wait(&c, request, &exit_status);
+        status = status == TOOL_OK ? exit_status : status;
     } else if (status == TOOL_OK) {
         status = execute(&c);
     }
@@ -329,18 +355,7 @@ int tool_launch_and_wait(const tool_request *request, int *exit_status)
     command c = { 0 };
     int status = prepare(&c, request);
     if (status == TOOL_OK) {
-        fflush(NULL);
-        pid_t child = fork();
-        if (child == 0) {
-            if (request->output_to_stderr) {
-                dup2(STDERR_FILENO, STDOUT_FILENO);
-            }
-            _exit(execute(&c));
-        }
-        if (child < 0) {
-            status = tool_fail(TOOL_FAILURE, "no process can be started: %s", strerror(errno));
-        }
-        *exit_status = child < 0 ? 0 : tool_wait(child);
+        status = execute_and_wait(&c, request, exit_status);
     }
     free_words(&c.argv);
     free_words(&c.env);

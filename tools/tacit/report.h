@@ -13,9 +13,12 @@ typedef struct tool_facts {
     char *mpi_library;          /* what the MPI library says it is, or NULL */
     ti_strbuf settings_problem; /* which setting is wrong; empty if all are right */
     int cores;                  /* that this process may use */
-    int devices;                /* of a node that has this machine for itself; 0 if the settings are wrong */
+    int devices;                /* host devices of a node that has this machine for itself; 0: wrong settings */
+    int accelerators;           /* and those of other kinds, that TACIT_DEVICES names */
+    const char *accelerator;    /* OpenCL or CUDA */
     int workers;                /* of each */
     bool discrete;              /* each has a memory of its own */
+    ti_strbuf bound;            /* what its threads are bound to */
 } tool_facts;
 
 /* One name with its value. */
@@ -69,11 +72,17 @@ typedef struct tool_path_share {
 } tool_path_share;
 typedef struct tool_simulation {
     long nodes;
+    long idle_nodes; /* that run no kernel */
     double ns, least_busy, most_busy;
     double use[5]; /* kernels, messages, planning, ahead, idle: shares of 1 */
     uint64_t tasks, messages, bytes, collectives;
+    uint64_t broadcasts, recipients, refused, relayed_bytes;
     tool_path_share *path; /* longest first */
     size_t paths;
+    struct {
+        double ns;
+        uint64_t instructions, events, moved;
+    } replay; /* instructions 0: no recorded run was followed */
 } tool_simulation;
 void tool_simulation_fini(tool_simulation *simulation);
 

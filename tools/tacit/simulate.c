@@ -30,10 +30,14 @@ static const char usage[] =
     "  --kernels FILE       such a file, of an earlier run; --kernel counts more\n"
     "  --trace PREFIX       of the last number of nodes also what `tacit trace` writes of a run: PREFIX.html, a page for the browser,\n"
     "                       and PREFIX.json for ui.perfetto.dev; doc/tracing.md says how to read them\n"
+    "  --replay PREFIX      of a run that `tacit trace --keep --output PREFIX` has recorded: everything takes as long, starts and ends\n"
+    "                       in the same order as then. A sentence if the plans are others; PROGRAM must get the same arguments\n"
+    "  --durations PREFIX   of such a run only what kernels, copies and planning took; --network says what messages take, and\n"
+    "                       the simulator what comes first\n"
     "  --json               the same as JSON\n"
     "  --heat1d N,M         no PROGRAM, but M steps of the heat equation on N points, on one number of nodes, with --threads LIST for\n"
     "                       each node, --latency TIME of messages without overheads, --item TIME for one point on one thread, and\n"
-    "                       --window LIST: steps in one exchange, of which the formula is printed beside the simulated time of one\n"
+    "                       --window LIST: steps in one exchange, simulated up to 64, and by the paper's formula; --strategy halo|staged\n"
     "  --calibrate [FILE]   no PROGRAM, but measure this machine, by two processes on it, and write a file (or print it) for --network\n"
     "                       and --machine\n"
     "  -h, --help           this text\n"
@@ -43,7 +47,8 @@ static const char usage[] =
     "\n"
     "Columns: simulated time; speed-up and efficiency against the first row; what all workers do, in percent of their time: kernels,\n"
     "waiting for messages, for plans, because the program must not run further ahead, or with nothing to do; messages and bytes of all\n"
-    "nodes. Below: the critical path of the last number of nodes, by task.\n";
+    "nodes. Below, of the last number of nodes: broadcasts (doc/broadcasts.md), and the critical path by task. If PROGRAM fails, there is\n"
+    "no table, and the exit status is that of PROGRAM.\n";
 
 /* ---------------------------------------------------------------- rows */
 
@@ -61,6 +66,12 @@ static void print_rows(const tool_simulation *row, size_t count)
                100 * r->use[2], 100 * r->use[3], 100 * r->use[4], r->messages, r->bytes);
     }
     const tool_simulation *last = &row[count - 1];
+    if (last->broadcasts > 0) {
+        printf("\nBroadcasts on %ld nodes: %" PRIu64 " of %.1f recipients on average; relays forwarded %" PRIu64
+               " bytes, %" PRIu64 " recipients got an ordinary message\n",
+               last->nodes, last->broadcasts, (double)last->recipients / (double)last->broadcasts, last->relayed_bytes,
+               last->refused);
+    }
     printf("\nCritical path on %ld nodes (kernels on a node take %.1f to %.1f %% of the time):\n", last->nodes,
            100 * last->least_busy, 100 * last->most_busy);
     for (size_t i = 0; i < last->paths && i < SHOWN_PATHS; i++) {
@@ -85,6 +96,15 @@ static int measure_kernels(simulate_options *o, const char *folder)
     return status;
 }
 
+static void say_what_is_idle(const tool_simulation *r)
+{
+    if (r->idle_nodes > 0 && r->most_busy > 0) {
+        tool_fail(0,
+                  "%ld of %ld nodes run no kernel: no task has items for them; take fewer nodes, or a larger problem",
+                  r->idle_nodes, r->nodes);
+    }
+}
+
 static int run(simulate_options *o)
 {
     char folder[64];
@@ -95,12 +115,18 @@ static int run(simulate_options *o)
         bool traced = o->trace && i + 1 == o->nodes.count;
         status = traced ? simulate_traced(o, folder, o->nodes.number[i], &row[i])
                         : simulate_once(o, folder, o->nodes.number[i], &row[i]);
+        if (status == TOOL_OK) {
+            say_what_is_idle(&row[i]);
+        }
     }
     simulate_clean(folder);
     if (status == TOOL_OK && o->json) {
         status = tool_json_simulations(row, o->nodes.count);
     } else if (status == TOOL_OK) {
         print_rows(row, o->nodes.count);
+        if (o->replay) {
+            simulate_print_replay(o, row);
+        }
     }
     if (status == TOOL_OK && o->trace) {
         status = simulate_report_trace(o);
@@ -138,7 +164,10 @@ static const struct option options[] = {
     { "latency", required_argument, NULL, 'l' },
     { "item", required_argument, NULL, 'i' },
     { "window", required_argument, NULL, 'b' },
+    { "strategy", required_argument, NULL, 'S' },
     { "trace", required_argument, NULL, 'T' },
+    { "replay", required_argument, NULL, 'R' },
+    { "durations", required_argument, NULL, 'D' },
     { "json", no_argument, NULL, 'j' },
     { "calibrate", no_argument, NULL, 'c' },
     { "calibrate-kernels", optional_argument, NULL, 'r' },
@@ -175,6 +204,11 @@ static int take_option(void *user, int c)
     case 'l':
         o->latency = optarg;
         return TOOL_OK;
+    case 'S':
+        o->strategy = optarg;
+        return strcmp(optarg, "halo") == 0 || strcmp(optarg, "staged") == 0
+                   ? TOOL_OK
+                   : tool_fail(TOOL_USAGE, "--strategy is '%s', but must be halo or staged", optarg);
     case 'i':
         o->item = optarg;
         return TOOL_OK;
@@ -200,6 +234,11 @@ static int take_option(void *user, int c)
         return TOOL_OK;
     case 'T':
         o->trace = optarg;
+        return TOOL_OK;
+    case 'R':
+    case 'D':
+        o->replay = optarg;
+        o->replay_in_order = c == 'R';
         return TOOL_OK;
     case 'j':
         o->json = true;
@@ -231,8 +270,18 @@ static int calibrate(int count, char **file)
                      : simulate_calibrate(count ? file[0] : NULL);
 }
 
+static void use_defaults(simulate_options *o)
+{
+    o->network = o->network ? o->network : "hdr";
+    o->machine = o->machine ? o->machine : "cores-16";
+}
+
 static int heat(simulate_options *o, int argc, char **argv)
 {
+    use_defaults(o);
+    if (o->replay) {
+        return tool_fail(TOOL_USAGE, "--heat1d follows no recorded run; leave out --replay and --durations");
+    }
     if (optind < argc) {
         return tool_fail(TOOL_USAGE, "--heat1d needs no program; leave out '%s'", argv[optind]);
     }
@@ -241,12 +290,11 @@ static int heat(simulate_options *o, int argc, char **argv)
 
 int tool_simulate(int argc, char **argv)
 {
-    simulate_options o = { .network = "hdr",
-                           .machine = "cores-16",
-                           .threads = { { 1, 4, 16, 64 }, 4 },
+    simulate_options o = { .threads = { { 1, 4, 16, 64 }, 4 },
                            .windows = { { 1, 2, 4, 8, 16 }, 5 },
                            .latency = "1us",
-                           .item = "1ns" };
+                           .item = "1ns",
+                           .strategy = "halo" };
     char name[] = "tacit simulate";
     argv[0] = name; /* for the messages of getopt */
     int status = TOOL_OK;
@@ -263,6 +311,8 @@ int tool_simulate(int argc, char **argv)
         status = heat(&o, argc, argv);
     } else if (status == TOOL_OK) {
         status = check_program(&o, argc, argv);
+        status = status == TOOL_OK && o.replay ? simulate_prepare_replay(&o) : status;
+        use_defaults(&o);
         o.nodes = o.nodes.count ? o.nodes : (tool_counts){ { 1, 4, 16, 64 }, 4 };
         status = status == TOOL_OK ? run(&o) : status;
     }

@@ -5,20 +5,22 @@
 #include "report.h"
 
 typedef struct simulate_options {
-    tool_counts nodes; /* count 0: none were given */
-    const char *network, *machine;
-    const char *kernels;     /* a file that is read behind those two, or NULL */
-    ti_strbuf lines;         /* of a file that is read behind all others */
-    bool measures;           /* kernels are */
-    const char *measured_to; /* and written to a file, or NULL */
+    tool_counts nodes;             /* count 0: none were given */
+    const char *network, *machine; /* NULL: not given yet */
+    const char *kernels;           /* a file that is read behind those two, or NULL */
+    ti_strbuf lines;               /* of a file that is read behind all others */
+    bool measures;                 /* kernels are */
+    const char *measured_to;       /* and written to a file, or NULL */
     bool json, calibrates;
-    const char *trace; /* where the records of the last simulation go, or NULL */
+    const char *trace;  /* where the records of the last simulation go, or NULL */
+    const char *replay; /* where those of a run lie that is followed, or NULL */
+    bool replay_in_order;
     char **program;
     char *path;
     /* --heat1d */
     long points, steps; /* 0: another program */
     tool_counts threads, windows;
-    const char *latency, *item;
+    const char *latency, *item, *strategy;
 } simulate_options;
 
 /* A file, or the name of one that comes with tacit. NULL: neither; free with ti_strfree. */
@@ -33,6 +35,11 @@ int simulate_report_trace(const simulate_options *o);
 int simulate_folder(char *folder, size_t size);
 void simulate_clean(const char *folder);
 void simulate_print_time(double ns);
+
+/* For --replay and --durations: the recorded run says how many nodes there are. TOOL_OK, or TOOL_USAGE after a
+ * sentence; and what is printed at the end. */
+int simulate_prepare_replay(simulate_options *o);
+void simulate_print_replay(const simulate_options *o, const tool_simulation *row);
 
 /* Measures this machine, and writes a file that describes it; NULL: prints it. An exit status. */
 int simulate_calibrate(const char *path);

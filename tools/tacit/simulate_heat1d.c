@@ -2,7 +2,8 @@
  * 2.1 and 4. See simulate.h.
  *
  * Messages take a latency and their bytes, nothing else; kernels take a time per point, divided among the threads of a
- * node; planning is free. Windows of several steps are not executed yet: of them only the formula is printed. */
+ * node; planning is free. Windows of several steps are executed as TACIT_LATENCY does, with the strategy that is asked
+ * for, as far as it has such windows; of longer ones only the formula is printed. */
 #include "simulate.h"
 
 #include "sim/platform.h"
@@ -10,9 +11,10 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { POINT_BYTES = 8 };
+enum { POINT_BYTES = 8, MOST_WINDOW = 64 /* of TACIT_LATENCY */ };
 
 typedef struct heat {
     double latency, byte_time, item;
@@ -62,24 +64,38 @@ static void set_lines(simulate_options *o, const heat *h, long threads)
     ti_strbuf_clear(&o->lines);
     ti_strbuf_add(&o->lines,
                   "latency = %.17g ns\nsend_overhead = 0 ns\nreceive_overhead = 0 ns\ngap = 0 ns\nworkers = %ld\n"
-                  "item = %.17g ns\nstart = 0 ns\ntask = 0 ns\ncommand = 0 ns\ninstruction = 0 ns\n",
+                  "item = %.17g ns\ncopy = 0 ns\nstart = 0 ns\ntask = 0 ns\ncommand = 0 ns\ninstruction = 0 ns\n",
                   h->latency, threads, h->item);
+}
+
+/* The row of thread count t and window i is row[t * windows + i]. */
+static bool is_simulated(const simulate_options *o, size_t window)
+{
+    return o->windows.number[window] <= MOST_WINDOW;
 }
 
 static void print_rows(const simulate_options *o, const heat *h, const tool_simulation *row)
 {
-    printf("The heat equation in one dimension: %ld points, %ld steps, %ld nodes; latency %g us, %g ns for a point to\n"
-           "travel, %g ns to compute one on one thread. The points of a node are divided among its threads.\n\n",
-           o->points, o->steps, h->nodes, 1e-3 * h->latency, POINT_BYTES * h->byte_time, h->item);
-    printf("%8s %11s  formula for windows of\n%20s", "threads", "simulated", "");
+    printf(
+        "The heat equation in one dimension: %ld points, %ld steps, %ld nodes; latency %g us, %g ns for a point to\n"
+        "travel, %g ns to compute one on one thread. The points of a node are divided among its threads; windows: %s.\n\n",
+        o->points, o->steps, h->nodes, 1e-3 * h->latency, POINT_BYTES * h->byte_time, h->item, o->strategy);
+    printf("%8s  %-10s windows of\n%20s", "threads", "", "");
     for (size_t i = 0; i < o->windows.count; i++) {
         printf(" %11ld", o->windows.number[i]);
     }
     printf("  best window\n");
     for (size_t t = 0; t < o->threads.count; t++) {
         double threads = (double)o->threads.number[t];
-        printf("%8ld", o->threads.number[t]);
-        simulate_print_time(row[t].ns);
+        printf("%8ld  %-10s", o->threads.number[t], "simulated");
+        for (size_t i = 0; i < o->windows.count; i++) {
+            if (is_simulated(o, i)) {
+                simulate_print_time(row[t * o->windows.count + i].ns);
+            } else {
+                printf(" %11s", "-");
+            }
+        }
+        printf("\n%8s  %-10s", "", "formula");
         for (size_t i = 0; i < o->windows.count; i++) {
             simulate_print_time(formula(o, h, threads, (double)o->windows.number[i]));
         }
@@ -87,18 +103,26 @@ static void print_rows(const simulate_options *o, const heat *h, const tool_simu
     }
 }
 
+static void print_window(const simulate_options *o, const heat *h, size_t t, size_t i, const tool_simulation *row)
+{
+    printf("%s{ \"window\": %ld, \"formula_ns\": %.0f", i ? ", " : "", o->windows.number[i],
+           formula(o, h, (double)o->threads.number[t], (double)o->windows.number[i]));
+    if (is_simulated(o, i)) {
+        printf(", \"ns\": %.0f, \"messages\": %" PRIu64, row->ns, row->messages);
+    }
+    printf(" }");
+}
+
 static int print_json(const simulate_options *o, const heat *h, const tool_simulation *row)
 {
     printf(
-        "{\n  \"points\": %ld,\n  \"steps\": %ld,\n  \"nodes\": %ld,\n  \"latency_ns\": %.17g,\n  \"item_ns\": %.17g,\n"
+        "{\n  \"strategy\": \"%s\",\n  \"points\": %ld,\n  \"steps\": %ld,\n  \"nodes\": %ld,\n  \"latency_ns\": %.17g,\n  \"item_ns\": %.17g,\n"
         "  \"point_ns\": %.17g,\n  \"rows\": [",
-        o->points, o->steps, h->nodes, h->latency, h->item, POINT_BYTES * h->byte_time);
+        o->strategy, o->points, o->steps, h->nodes, h->latency, h->item, POINT_BYTES * h->byte_time);
     for (size_t t = 0; t < o->threads.count; t++) {
-        printf("%s\n    { \"threads\": %ld, \"ns\": %.0f, \"messages\": %" PRIu64 ", \"formula\": [", t ? "," : "",
-               o->threads.number[t], row[t].ns, row[t].messages);
+        printf("%s\n    { \"threads\": %ld, \"windows\": [", t ? "," : "", o->threads.number[t]);
         for (size_t i = 0; i < o->windows.count; i++) {
-            printf("%s{ \"window\": %ld, \"ns\": %.0f }", i ? ", " : "", o->windows.number[i],
-                   formula(o, h, (double)o->threads.number[t], (double)o->windows.number[i]));
+            print_window(o, h, t, i, &row[t * o->windows.count + i]);
         }
         printf("] }");
     }
@@ -106,17 +130,28 @@ static int print_json(const simulate_options *o, const heat *h, const tool_simul
     return TOOL_OK;
 }
 
+static void set_window(const char *strategy, long window)
+{
+    char latency[32];
+    snprintf(latency, sizeof(latency), "%s:%ld", strategy, window);
+    setenv("TACIT_LATENCY", window > 1 ? latency : "off", 1);
+}
+
 static int run(simulate_options *o, const heat *h)
 {
     char folder[64], points[32], steps[32], name[] = "--heat1d", *argv[] = { name, points, steps, NULL };
-    tool_simulation row[TOOL_MOST_COUNTS] = { 0 };
+    size_t windows = o->windows.count, count = o->threads.count * windows;
+    tool_simulation *row = TI_NEW_ARRAY(tool_simulation, count);
     snprintf(points, sizeof(points), "%ld", o->points);
     snprintf(steps, sizeof(steps), "%ld", o->steps);
     o->program = argv;
     int status = simulate_folder(folder, sizeof(folder));
-    for (size_t t = 0; t < o->threads.count && status == TOOL_OK; t++) {
-        set_lines(o, h, o->threads.number[t]);
-        status = simulate_once(o, folder, h->nodes, &row[t]);
+    for (size_t k = 0; k < count && status == TOOL_OK; k++) {
+        if (is_simulated(o, k % windows)) {
+            set_lines(o, h, o->threads.number[k / windows]);
+            set_window(o->strategy, o->windows.number[k % windows]);
+            status = simulate_once(o, folder, h->nodes, &row[k]);
+        }
     }
     simulate_clean(folder);
     if (status == TOOL_OK && o->json) {
@@ -124,11 +159,12 @@ static int run(simulate_options *o, const heat *h)
     } else if (status == TOOL_OK) {
         print_rows(o, h, row);
     }
-    for (size_t t = 0; t < o->threads.count; t++) {
-        if (row[t].path) {
-            tool_simulation_fini(&row[t]);
+    for (size_t k = 0; k < count; k++) {
+        if (row[k].path) {
+            tool_simulation_fini(&row[k]);
         }
     }
+    ti_free(row, count * sizeof(*row));
     return status;
 }
 

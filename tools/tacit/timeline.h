@@ -1,6 +1,7 @@
 /* A run as its trace files tell it (src/trace/record.h): all nodes on one clock, and what follows from that.
  *
- * timeline_read.c reads the files, timeline_share.c says where time went, timeline_path.c which tasks and
+ * timeline_read.c reads the files, timeline_share.c says where time went, timeline_matrix.c how many bytes went from
+ * node to node, timeline_path.c which tasks and
  * messages the run took as long as they did, timeline_json.c and timeline_page.c write it down. Times are
  * nanoseconds since the first node began, on the clock of node 0. Nothing here knows whether the files come from a
  * run or from a simulation. */
@@ -10,13 +11,13 @@
 #include "base/map.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "trace/record.h"
+#include "trace/read.h"
 
 typedef struct tl_event {
     int64_t start, end;
     int64_t ready; /* of instructions: kernels may have to wait for a worker then */
     uint64_t bytes;
-    uint64_t items; /* of parts */
+    uint64_t items; /* of parts; of members how many there are */
     uint32_t task, id, by, number;
     uint32_t name;   /* of the task */
     uint32_t buffer; /* its name; 0: none */
@@ -94,8 +95,11 @@ typedef struct timeline {
     uint64_t records, dropped, bytes_sent, messages;
     tl_load *load;           /* [node * names + name], once shares are known */
     TI_VEC(tl_blame) blames; /* longest first */
-    uint64_t *sent;          /* [node * nodes + peer], up to TL_MATRIX nodes; or NULL */
-    TI_VEC(tl_step) path;    /* from the end to the beginning */
+    uint64_t *sent;          /* in messages: [node * nodes + peer], up to TL_MATRIX nodes; or NULL */
+    uint64_t *collected;     /* likewise in collectives: timeline_matrix.c */
+    uint64_t *passed;        /* likewise by relays, which are in `sent` of whose message it is */
+    uint64_t relayed, bytes_relayed;
+    TI_VEC(tl_step) path; /* from the end to the beginning */
 } timeline;
 enum { TL_MATRIX = 512 };
 
@@ -110,7 +114,11 @@ const char *timeline_fact(const tl_node *node, const char *key);
 
 /* Fills in what nodes spent, loads, blames and what was sent. */
 void timeline_share(timeline *t);
+/* Fills in what nodes got by collectives. */
+void timeline_matrix(timeline *t);
 void timeline_path(timeline *t);
+/* The send of the message that this relay passed on; NULL: it is not known. */
+const tl_event *timeline_relayed_send(const timeline *t, const tl_event *relay);
 /* The event of an instruction; NULL: it was dropped, or there is none. */
 const tl_event *timeline_instruction(const tl_node *node, uint32_t id);
 /* What a receive waited for, NULL: it is not known; and who began a collective last (`node`, if that is not known). */
@@ -140,20 +148,33 @@ typedef struct tl_lane {
     uint32_t node;
     tl_lane_kind kind;
     int index;              /* of the worker, of the row of messages */
-    TI_VEC(uint32_t) event; /* indices, by start */
+    TI_VEC(uint32_t) event; /* indices, by where they are drawn from */
     int64_t end;            /* of the last one */
 } tl_lane;
 typedef TI_VEC(tl_lane) tl_lanes;
+/* Where it is drawn from: a receive that was begun before its send, from then on. */
+int64_t timeline_drawn_from(const timeline *t, uint32_t node, const tl_event *e);
 void timeline_lanes(const timeline *t, uint32_t node, int message_rows, tl_lanes *out);
 void timeline_lanes_fini(tl_lanes *lanes);
+/* What is drawn as one span: an event, or several neighbours that are short, by the longest of them. */
+typedef struct tl_span {
+    int64_t start, end;
+    uint64_t count;
+    const tl_event *most;
+} tl_span;
+/* Calls `found` for each span of a lane. Events shorter than `width` may be merged, 0: none is. */
+typedef void tl_spanned(void *user, const tl_span *span);
+void timeline_spans(const timeline *t, const tl_lane *lane, int64_t width, tl_spanned *found, void *user);
+/* So short events of a lane may be merged that lanes of `events` events in all have at most `most` spans, or little
+ * more; 0: there are not so many. `fewest`: spans that each lane may have in any case. */
+int64_t timeline_width(const timeline *t, size_t lanes, size_t events, size_t most, size_t fewest);
 /* "worker 2" */
 void timeline_lane_name(const tl_lane *lane, ti_strbuf *out);
 /* What an event is called: its task, what it waits for, its buffer. */
 void timeline_event_name(const timeline *t, const tl_event *e, ti_strbuf *out);
-const char *timeline_kind_name(uint8_t kind);
 
-/* Each writes a file; false, with errno set, if not every byte got there. */
-bool timeline_write_json(const timeline *t, const char *path);
+/* Each writes a file; false, with errno set, if not every byte got there. `merged`: spans that are in others. */
+bool timeline_write_json(const timeline *t, const char *path, uint64_t *merged);
 bool timeline_write_page(const timeline *t, const char *path, const char *explain);
 /* Time by cause, and the first piece of advice. */
 void timeline_summary(const timeline *t, ti_strbuf *out);

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { FEW = 5, WORTH_SAYING = 3 /* per cent */ };
@@ -67,6 +68,11 @@ void timeline_summary(const timeline *t, ti_strbuf *out)
     ti_strbuf_add(out, "%s\n", t->nodes > FEW ? "  least to most" : "");
     for (int c = 0; c < TL_CAUSES; c++) {
         add_row(t, (tl_cause)c, out);
+    }
+    if (t->relayed) {
+        ti_strbuf_add(
+            out, "  relays        %" PRIu64 " messages of broadcasts, %" PRIu64 " bytes, passed on for other nodes\n",
+            t->relayed, t->bytes_relayed);
     }
 }
 
@@ -175,7 +181,22 @@ static tl_cause worst_cause(const timeline *t)
     return percent(sum[worst], worker_time(t, -1)) < WORTH_SAYING ? TL_BUSY : worst;
 }
 
-void timeline_advice(const timeline *t, ti_strbuf *out)
+/* Workers that share cores wait for these, and no record says when. */
+static void add_crowd(const timeline *t, ti_strbuf *out)
+{
+    const char *machine = timeline_fact(&t->node[0], "machine"), *cores = timeline_fact(&t->node[0], "cores");
+    long workers = 0;
+    for (int q = 0; machine && cores && q < t->nodes; q++) {
+        const char *other = timeline_fact(&t->node[q], "machine");
+        workers += other && strcmp(other, machine) == 0 ? t->node[q].workers : 0;
+    }
+    if (cores && workers > atol(cores)) {
+        ti_strbuf_add(out, "; %ld workers share the %s cores of %s, so a part of all waiting is for cores", workers,
+                      cores, machine);
+    }
+}
+
+static void add_cause(const timeline *t, ti_strbuf *out)
 {
     tl_cause cause = worst_cause(t);
     if (cause == TL_MESSAGE && t->blames.count) {
@@ -191,4 +212,10 @@ void timeline_advice(const timeline *t, ti_strbuf *out)
             break;
         }
     }
+}
+
+void timeline_advice(const timeline *t, ti_strbuf *out)
+{
+    add_cause(t, out);
+    add_crowd(t, out);
 }

@@ -5,33 +5,6 @@
 
 #include <stdlib.h>
 
-const char *timeline_kind_name(uint8_t kind)
-{
-    static const char *const names[TI_TRACE_KINDS] = {
-        [TI_TRACE_NONE] = "",
-        [TI_TRACE_TASK] = "submission",
-        [TI_TRACE_WAIT] = "wait",
-        [TI_TRACE_COMMANDS] = "commands",
-        [TI_TRACE_INSTRUCTIONS] = "instructions",
-        [TI_TRACE_WINDOW] = "window",
-        [TI_TRACE_ALLOC] = "alloc",
-        [TI_TRACE_FREE] = "free",
-        [TI_TRACE_COPY] = "copy",
-        [TI_TRACE_KERNEL] = "kernel",
-        [TI_TRACE_HOST] = "host task",
-        [TI_TRACE_COLLECTIVE_HOST] = "task on every node",
-        [TI_TRACE_SEND] = "send",
-        [TI_TRACE_RECEIVE] = "receive",
-        [TI_TRACE_COLLECTIVE] = "collective",
-        [TI_TRACE_REDUCE] = "reduction",
-        [TI_TRACE_FENCE] = "fence",
-        [TI_TRACE_EPOCH] = "epoch",
-        [TI_TRACE_HORIZON] = "horizon",
-        [TI_TRACE_PART] = "kernel",
-    };
-    return kind < TI_TRACE_KINDS ? names[kind] : "";
-}
-
 void timeline_event_name(const timeline *t, const tl_event *e, ti_strbuf *out)
 {
     static const char *const causes[TI_CAUSES] = { "back-pressure", "back-pressure", "result of a fence", "all tasks",
@@ -79,6 +52,7 @@ static bool lane_of(const tl_event *e, tl_lane_kind *kind)
     case TI_TRACE_SEND:
     case TI_TRACE_RECEIVE:
     case TI_TRACE_COLLECTIVE:
+    case TI_TRACE_RELAY:
         *kind = TL_LANE_MESSAGES;
         return true;
     case TI_TRACE_PART:
@@ -92,6 +66,7 @@ static bool lane_of(const tl_event *e, tl_lane_kind *kind)
     case TI_TRACE_FENCE:
     case TI_TRACE_EPOCH:
     case TI_TRACE_HORIZON:
+    case TI_TRACE_MEMBERS:
     case TI_TRACE_NONE:
     case TI_TRACE_KINDS:
         break;
@@ -114,19 +89,30 @@ static tl_lane *lane_at(tl_lanes *out, size_t first, tl_lane_kind kind, int inde
     return &out->data[out->count - 1];
 }
 
+int64_t timeline_drawn_from(const timeline *t, uint32_t node, const tl_event *e)
+{
+    const tl_event *sent = e->kind == TI_TRACE_RECEIVE ? timeline_send_of(t, node, e) : NULL;
+    return sent ? TI_MIN(TI_MAX(e->start, sent->start), e->end) : e->start;
+}
+
+typedef struct drawn {
+    int64_t start;
+    uint32_t index;
+} drawn;
+
 /* What overlaps in one lane goes to the next row, to the last one if there is no room. */
-static void add_event(tl_lanes *out, size_t first, tl_lane_kind kind, const tl_event *e, uint32_t index, uint32_t node,
+static void add_event(tl_lanes *out, size_t first, tl_lane_kind kind, const tl_event *e, const drawn *d, uint32_t node,
                       int rows)
 {
     tl_lane *lane = NULL;
     int row = kind == TL_LANE_WORKER ? (int)e->where : 0;
     for (int i = 0; i < rows; i++) {
         lane = lane_at(out, first, kind, kind == TL_LANE_MESSAGES ? i : row, node);
-        if (kind != TL_LANE_MESSAGES || lane->end <= e->start) {
+        if (kind != TL_LANE_MESSAGES || lane->end <= d->start) {
             break;
         }
     }
-    ti_vec_push(&lane->event, index);
+    ti_vec_push(&lane->event, d->index);
     lane->end = TI_MAX(lane->end, e->end);
 }
 
@@ -136,16 +122,32 @@ static int in_order(const void *a, const void *b)
     return x->kind != y->kind ? (int)x->kind - (int)y->kind : x->index - y->index;
 }
 
+static int by_start(const void *a, const void *b)
+{
+    const drawn *x = a, *y = b;
+    return x->start != y->start ? (x->start < y->start ? -1 : 1) : (x->index > y->index) - (x->index < y->index);
+}
+
 void timeline_lanes(const timeline *t, uint32_t q, int message_rows, tl_lanes *out)
 {
     const tl_node *node = &t->node[q];
     size_t first = out->count;
     tl_lane_kind kind;
+    TI_VEC(drawn) list = { 0 };
     for (uint32_t i = 0; i < node->event.count; i++) {
         if (lane_of(&node->event.data[i], &kind)) {
-            add_event(out, first, kind, &node->event.data[i], i, q, message_rows);
+            ti_vec_push(&list, ((drawn){ timeline_drawn_from(t, q, &node->event.data[i]), i }));
         }
     }
+    if (list.count) {
+        qsort(list.data, list.count, sizeof(drawn), by_start);
+    }
+    for (size_t i = 0; i < list.count; i++) {
+        const drawn *d = &list.data[i];
+        lane_of(&node->event.data[d->index], &kind);
+        add_event(out, first, kind, &node->event.data[d->index], d, q, message_rows);
+    }
+    ti_vec_fini(&list);
     if (out->count > first) {
         qsort(out->data + first, out->count - first, sizeof(tl_lane), in_order);
     }
@@ -157,4 +159,50 @@ void timeline_lanes_fini(tl_lanes *lanes)
         ti_vec_fini(&lanes->data[i].event);
     }
     ti_vec_fini(lanes);
+}
+
+/* ---- spans */
+
+typedef struct merge {
+    tl_span span;
+    int64_t longest;
+    tl_spanned *found;
+    void *user;
+} merge;
+
+static void end_span(merge *m)
+{
+    if (m->span.count) {
+        m->found(m->user, &m->span);
+    }
+    m->span = (tl_span){ .count = 0 };
+}
+
+void timeline_spans(const timeline *t, const tl_lane *lane, int64_t width, tl_spanned *found, void *user)
+{
+    merge m = { .found = found, .user = user };
+    const tl_node *node = &t->node[lane->node];
+    for (size_t i = 0; i < lane->event.count; i++) {
+        const tl_event *e = &node->event.data[lane->event.data[i]];
+        int64_t start = timeline_drawn_from(t, lane->node, e), length = e->end - start;
+        bool small = length < width;
+        if (!small || (m.span.count && e->end - m.span.start > width)) {
+            end_span(&m);
+        }
+        m.span.most = !m.span.count || length > m.longest ? e : m.span.most;
+        m.longest = m.span.count ? TI_MAX(m.longest, length) : length;
+        m.span.start = m.span.count ? m.span.start : start;
+        m.span.end = m.span.count ? TI_MAX(m.span.end, e->end) : e->end;
+        m.span.count++;
+        if (!small) {
+            end_span(&m);
+        }
+    }
+    end_span(&m);
+}
+
+int64_t timeline_width(const timeline *t, size_t lanes, size_t events, size_t most, size_t fewest)
+{
+    size_t share = TI_MAX(fewest, most / TI_MAX(lanes, 1));
+    return events > most ? 2 * t->end / (int64_t)share : 0;
 }

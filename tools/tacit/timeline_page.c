@@ -51,53 +51,33 @@ static void put_named(FILE *file, const char *key, const char *text)
 
 /* ---- spans */
 
-typedef struct merge {
-    int64_t start, end, busy, longest;
-    uint64_t count;
-    const tl_event *most;
-} merge;
+typedef struct span_writer {
+    page *page;
+    const tl_node *node;
+    int64_t last;
+} span_writer;
 
-/* Merged spans have their number for their bytes. */
-static void put_merge(page *p, const tl_node *node, merge *m, int64_t *last)
+/* Of a wait its cause, of a part the kind of its instruction, else the other node; of a relay also whose message. */
+static uint32_t extra_of(const timeline *t, const tl_event *e, const tl_event *whose)
 {
-    const tl_event *e = m->most;
-    if (m->count) {
-        const tl_event *whose = e->kind == TI_TRACE_PART ? timeline_instruction(node, e->id) : NULL;
-        unsigned flags = (e->unfinished ? UNFINISHED : 0) | (m->count > 1 ? MERGED : 0);
-        fprintf(p->file, "%s%" PRId64 ",%" PRId64 ",%u,%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu64,
-                *last >= 0 ? "," : "", m->start - TI_MAX(*last, 0), m->end - m->start, e->kind | flags, e->name,
-                e->task, e->buffer,
-                e->kind == TI_TRACE_WAIT ? e->number
-                : whose                  ? whose->kind
-                                         : e->where,
-                m->count > 1 ? m->count : e->bytes);
-        p->merged += m->count - 1;
-        *last = m->start;
-    }
-    *m = (merge){ .count = 0 };
+    return e->kind == TI_TRACE_WAIT    ? e->number
+           : whose                     ? whose->kind
+           : e->kind == TI_TRACE_RELAY ? e->by * (uint32_t)t->nodes + e->where
+                                       : e->where;
 }
 
-static void put_spans(page *p, const tl_lane *lane, bool all)
+/* Merged spans have their number for their bytes. */
+static void put_span(void *user, const tl_span *span)
 {
-    merge m = { .count = 0 };
-    int64_t last = -1;
-    const tl_node *node = &p->t->node[lane->node];
-    for (size_t i = 0; i < lane->event.count; i++) {
-        const tl_event *e = &node->event.data[lane->event.data[i]];
-        bool small = !all && e->end - e->start < p->width;
-        if (!small || (m.count && e->end - m.start > p->width)) {
-            put_merge(p, node, &m, &last);
-        }
-        m.most = !m.count || e->end - e->start > m.longest ? e : m.most;
-        m.longest = TI_MAX(m.longest, e->end - e->start);
-        m.start = m.count ? m.start : e->start;
-        m.end = m.count ? TI_MAX(m.end, e->end) : e->end;
-        m.count++;
-        if (!small) {
-            put_merge(p, node, &m, &last);
-        }
-    }
-    put_merge(p, node, &m, &last);
+    span_writer *w = user;
+    const tl_event *e = span->most;
+    const tl_event *whose = e->kind == TI_TRACE_PART ? timeline_instruction(w->node, e->id) : NULL;
+    unsigned flags = (e->unfinished ? UNFINISHED : 0) | (span->count > 1 ? MERGED : 0);
+    fprintf(w->page->file, "%s%" PRId64 ",%" PRId64 ",%u,%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu64,
+            w->last >= 0 ? "," : "", span->start - TI_MAX(w->last, 0), span->end - span->start, e->kind | flags,
+            e->name, e->task, e->buffer, extra_of(w->page->t, e, whose), span->count > 1 ? span->count : e->bytes);
+    w->page->merged += span->count - 1;
+    w->last = span->start;
 }
 
 /* ---- why a worker does nothing: start, duration and cause of each gap's parts, but of very short ones */
@@ -159,12 +139,12 @@ static void put_gaps(page *p, const tl_lane *lane)
 static void put_lanes(page *p)
 {
     ti_strbuf name = { 0 };
-    size_t share = TI_MAX((size_t)FEWEST, SPANS / TI_MAX(p->lanes.count, 1));
-    size_t all = 0;
+    size_t share = TI_MAX((size_t)FEWEST, SPANS / TI_MAX(p->lanes.count, 1)), all = 0;
     for (size_t i = 0; i < p->lanes.count; i++) {
         all += p->lanes.data[i].event.count;
     }
     p->width = 2 * p->t->end / (int64_t)share;
+    int64_t width = timeline_width(p->t, p->lanes.count, all, SPANS, FEWEST);
     fputs(",\"lanes\":[", p->file);
     for (size_t i = 0; i < p->lanes.count; i++) {
         const tl_lane *lane = &p->lanes.data[i];
@@ -174,7 +154,8 @@ static void put_lanes(page *p)
                 (int)lane->kind);
         put_text(p->file, name.text);
         fputs(",\"spans\":[", p->file);
-        put_spans(p, lane, all <= SPANS || lane->event.count <= share);
+        span_writer w = { .page = p, .node = &p->t->node[lane->node], .last = -1 };
+        timeline_spans(p->t, lane, lane->event.count <= share ? 0 : width, put_span, &w);
         fputs("],\"gaps\":[", p->file);
         if (lane->kind == TL_LANE_WORKER) {
             put_gaps(p, lane);
@@ -248,17 +229,25 @@ static void put_node(page *p, int q)
     fputs("}", p->file);
 }
 
+static void put_matrix(page *p, const char *key, const uint64_t *bytes)
+{
+    fprintf(p->file, ",\"%s\":[", key);
+    for (size_t i = 0; bytes && i < (size_t)p->t->nodes * (size_t)p->t->nodes; i++) {
+        fprintf(p->file, "%s%" PRIu64, i ? "," : "", bytes[i]);
+    }
+    fputs("]", p->file);
+}
+
 static void put_nodes(page *p)
 {
     fputs(",\"node\":[", p->file);
     for (int q = 0; q < p->t->nodes; q++) {
         put_node(p, q);
     }
-    fputs("],\"sent\":[", p->file);
-    for (size_t i = 0; p->t->sent && i < (size_t)p->t->nodes * (size_t)p->t->nodes; i++) {
-        fprintf(p->file, "%s%" PRIu64, i ? "," : "", p->t->sent[i]);
-    }
     fputs("]", p->file);
+    put_matrix(p, "sent", p->t->sent);
+    put_matrix(p, "collected", p->t->collected);
+    put_matrix(p, "passed", p->t->passed);
 }
 
 static void put_path(page *p)
@@ -289,7 +278,7 @@ static void put_words(page *p)
     fputs("],\"kinds\":[", p->file);
     for (int k = 0; k < TI_TRACE_KINDS; k++) {
         fputs(k ? "," : "", p->file);
-        put_text(p->file, timeline_kind_name((uint8_t)k));
+        put_text(p->file, ti_trace_kind_name((uint8_t)k));
     }
     fputs("],\"causes\":[", p->file);
     for (int c = 0; c < TL_CAUSES; c++) {

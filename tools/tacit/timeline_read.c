@@ -2,24 +2,16 @@
 #include "timeline.h"
 
 #include "base/hash.h"
-#include "trace/recorder.h"
+#include "trace/read.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* How a node's clock goes: two looks at it, or one twice. */
-typedef struct drift {
-    ti_trace_clock first, last;
-    bool known;
-} drift;
 
 /* What is needed while files are read. */
 typedef struct reader {
     timeline *t;
-    drift *drift; /* of each node */
-    ti_map names; /* of the node that is read: its numbers to ours */
+    ti_trace_drift *drift; /* of each node */
+    ti_map names;          /* of the node that is read: its numbers to ours */
     uint32_t node;
 } reader;
 
@@ -67,18 +59,6 @@ static void add_fact(tl_node *node, const char *text, size_t bytes)
     node->facts.text[++node->facts.length] = '\0';
 }
 
-static void add_clocks(reader *r, const ti_trace_clock *clock, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (clock[i].node < (uint32_t)r->t->nodes && clock[i].error != UINT64_MAX) {
-            drift *d = &r->drift[clock[i].node];
-            d->first = d->known ? d->first : clock[i];
-            d->last = clock[i];
-            d->known = true;
-        }
-    }
-}
-
 /* Of the record only what needs no other record; times stay as they are. */
 static void add_record(reader *r, const ti_trace_record *from)
 {
@@ -91,7 +71,9 @@ static void add_record(reader *r, const ti_trace_record *from)
                    .end = (int64_t)from->end,
                    .ready = tl_is_kernel(kind) ? (int64_t)from->value : (int64_t)from->start,
                    .bytes = tl_is_kernel(kind) || kind == TI_TRACE_PART ? 0 : from->value,
-                   .items = kind == TI_TRACE_PART ? from->value : 0,
+                   .items = kind == TI_TRACE_PART      ? from->value
+                            : kind == TI_TRACE_MEMBERS ? from->name
+                                                       : 0,
                    .task = from->task,
                    .id = from->id,
                    .by = from->by,
@@ -103,15 +85,16 @@ static void add_record(reader *r, const ti_trace_record *from)
         uint64_t *name = ti_map_find(&r->names, from->name);
         e.name = name ? (uint32_t)*name : 0;
         *ti_map_at(&t->task_name, from->task) = e.name;
-    } else {
+    } else if (kind != TI_TRACE_MEMBERS) {
         e.buffer = from->name;
     }
     ti_vec_push(&t->node[r->node].event, e);
     t->records++;
 }
 
-static void take_block(reader *r, const ti_trace_block *block, const char *data)
+static void take_block(void *user, const ti_trace_block *block, const char *data)
 {
+    reader *r = user;
     timeline *t = r->t;
     tl_node *node = &t->node[r->node];
     ti_trace_end end;
@@ -133,7 +116,9 @@ static void take_block(reader *r, const ti_trace_block *block, const char *data)
         add_fact(node, data, block->bytes);
         break;
     case TI_BLOCK_CLOCKS:
-        add_clocks(r, (const ti_trace_clock *)(const void *)data, block->bytes / sizeof(ti_trace_clock));
+        ti_trace_add_clocks(r->drift, (uint32_t)t->nodes, block, data);
+        break;
+    case TI_BLOCK_VALUES:
         break;
     case TI_BLOCK_END:
         if (block->bytes == sizeof(end)) {
@@ -146,93 +131,24 @@ static void take_block(reader *r, const ti_trace_block *block, const char *data)
     }
 }
 
-/* A file whose writer died ends anywhere: what is whole counts. */
-static void read_blocks(reader *r, FILE *file)
-{
-    ti_trace_block block;
-    void *data = NULL;
-    size_t room = 0;
-    while (fread(&block, sizeof(block), 1, file) == 1 && block.bytes < (uint64_t)1 << 40) {
-        if (block.bytes > room) {
-            void *grown = realloc(data, block.bytes);
-            if (!grown) {
-                break;
-            }
-            data = grown;
-            room = block.bytes;
-        }
-        size_t got = block.bytes ? fread(data, 1, block.bytes, file) : 0;
-        bool whole = got == block.bytes;
-        if (!whole && block.kind != TI_BLOCK_RECORDS) {
-            break;
-        }
-        block.bytes = got;
-        take_block(r, &block, data);
-        if (!whole) {
-            break;
-        }
-    }
-    free(data);
-}
-
-/* ---- files */
-
-static FILE *open_node(const char *prefix, int node, ti_trace_header *header, ti_strbuf *why)
-{
-    ti_strbuf path = { 0 };
-    ti_recorder_path(prefix, node, &path);
-    FILE *file = fopen(path.text, "rb");
-    if (!file) {
-        ti_strbuf_add(why, "%s cannot be read: %s", path.text, strerror(errno));
-    } else if (fread(header, sizeof(*header), 1, file) != 1 ||
-               memcmp(header->magic, TI_TRACE_MAGIC, sizeof(TI_TRACE_MAGIC)) != 0 ||
-               header->record_bytes != sizeof(ti_trace_record) || header->nodes == 0 || header->nodes > 1 << 24) {
-        ti_strbuf_add(why, "%s is no trace of tacit", path.text);
-        fclose(file);
-        file = NULL;
-    } else if (header->version != TI_TRACE_VERSION) {
-        ti_strbuf_add(why, "%s has version %u of the format, and this tool reads version %d", path.text,
-                      header->version, TI_TRACE_VERSION);
-        fclose(file);
-        file = NULL;
-    }
-    ti_strbuf_fini(&path);
-    return file;
-}
-
-static bool read_node(reader *r, const char *prefix, int index, ti_strbuf *why)
+static void read_node(reader *r, const char *prefix, int index, ti_strbuf *why)
 {
     ti_trace_header header;
-    FILE *file = open_node(prefix, index, &header, why);
-    if (!file) {
-        return false;
-    }
     tl_node *node = &r->t->node[index];
+    r->node = (uint32_t)index;
+    if (!ti_trace_read(prefix, index, &header, take_block, r, why)) {
+        return;
+    }
     node->there = true;
     node->workers = header.rings > TI_TRACE_WORKER ? (int)(header.rings - TI_TRACE_WORKER) : 0;
     node->clock = header.start;
-    r->node = (uint32_t)index;
-    read_blocks(r, file);
     const char *progress = timeline_fact(node, "progress");
     node->alone = progress && strcmp(progress, "inline") == 0;
     ti_map_fini(&r->names);
     r->names = (ti_map){ 0 };
-    fclose(file);
-    return true;
 }
 
 /* ---- one clock */
-
-static int64_t to_clock_of_0(const drift *d, int64_t time)
-{
-    if (!d->known) {
-        return time;
-    }
-    double span = (double)(d->last.time - d->first.time);
-    double at = (double)(time - d->first.offset - (int64_t)d->first.time);
-    double more = span > 0 ? (double)(d->last.offset - d->first.offset) * at / span : 0;
-    return time - d->first.offset - (int64_t)more;
-}
 
 static int by_start(const void *a, const void *b)
 {
@@ -240,16 +156,16 @@ static int by_start(const void *a, const void *b)
     return x->start != y->start ? (x->start < y->start ? -1 : 1) : (x->id > y->id) - (x->id < y->id);
 }
 
-static void align(tl_node *node, const drift *d, int64_t origin)
+static void align(tl_node *node, const ti_trace_drift *d, int64_t origin)
 {
-    node->begin = to_clock_of_0(d, (int64_t)node->clock) - origin;
+    node->begin = ti_trace_common_time(d, (int64_t)node->clock) - origin;
     node->end = node->begin;
     node->clock_error = d->known ? (int64_t)TI_MAX(d->first.error, d->last.error) : -1;
     for (size_t i = 0; i < node->event.count; i++) {
         tl_event *e = &node->event.data[i];
-        e->start = to_clock_of_0(d, e->start) - origin;
-        e->end = to_clock_of_0(d, e->end) - origin;
-        e->ready = TI_MIN(to_clock_of_0(d, e->ready) - origin, e->start);
+        e->start = ti_trace_common_time(d, e->start) - origin;
+        e->end = ti_trace_common_time(d, e->end) - origin;
+        e->ready = TI_MIN(ti_trace_common_time(d, e->ready) - origin, e->start);
         node->end = TI_MAX(node->end, e->end);
     }
     if (node->event.count) {
@@ -292,7 +208,7 @@ static void put_in_order(reader *r)
     int64_t origin = INT64_MAX;
     for (int q = 0; q < t->nodes; q++) {
         if (t->node[q].there) {
-            origin = TI_MIN(origin, to_clock_of_0(&r->drift[q], (int64_t)t->node[q].clock));
+            origin = TI_MIN(origin, ti_trace_common_time(&r->drift[q], (int64_t)t->node[q].clock));
         }
     }
     for (int q = 0; q < t->nodes; q++) {
@@ -305,26 +221,25 @@ static void put_in_order(reader *r)
 bool timeline_read(timeline *t, const char *prefix, ti_strbuf *why)
 {
     ti_trace_header header;
-    FILE *first = NULL;
+    bool found = false;
     ti_strbuf ignored = { 0 };
-    for (int q = 0; q < 64 && !first; q++) { /* node 0's file may be missing, if its disk was full */
-        first = open_node(prefix, q, &header, q == 0 ? why : &ignored);
+    for (int q = 0; q < 64 && !found; q++) { /* node 0's file may be missing, if its disk was full */
+        found = ti_trace_read(prefix, q, &header, NULL, NULL, q == 0 ? why : &ignored);
     }
     ti_strbuf_fini(&ignored);
-    if (!first) {
+    if (!found) {
         return false;
     }
-    fclose(first);
     ti_strbuf_clear(why);
     t->nodes = (int)header.nodes;
     t->node = TI_NEW_ARRAY(tl_node, (size_t)t->nodes);
     timeline_intern(t, "", 0);
-    reader r = { .t = t, .drift = TI_NEW_ARRAY(drift, (size_t)t->nodes) };
+    reader r = { .t = t, .drift = TI_NEW_ARRAY(ti_trace_drift, (size_t)t->nodes) };
     for (int q = 0; q < t->nodes; q++) {
         read_node(&r, prefix, q, why);
     }
     put_in_order(&r);
-    ti_free(r.drift, (size_t)t->nodes * sizeof(drift));
+    ti_free(r.drift, (size_t)t->nodes * sizeof(ti_trace_drift));
     return true;
 }
 
@@ -343,6 +258,8 @@ void timeline_fini(timeline *t)
     }
     ti_free(t->load, (size_t)t->nodes * names * sizeof(tl_load));
     ti_free(t->sent, (size_t)t->nodes * (size_t)t->nodes * sizeof(uint64_t));
+    ti_free(t->passed, (size_t)t->nodes * (size_t)t->nodes * sizeof(uint64_t));
+    ti_free(t->collected, (size_t)t->nodes * (size_t)t->nodes * sizeof(uint64_t));
     ti_free(t->node, (size_t)t->nodes * sizeof(tl_node));
     for (size_t i = 0; i < names; i++) {
         ti_strfree(t->names.data[i]);

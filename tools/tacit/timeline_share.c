@@ -56,6 +56,12 @@ const tl_event *timeline_send_of(const timeline *t, uint32_t node, const tl_even
     return found && receive->where < (uint32_t)t->nodes ? &t->node[receive->where].event.data[*found - 1] : NULL;
 }
 
+const tl_event *timeline_relayed_send(const timeline *t, const tl_event *relay)
+{
+    uint64_t *found = ti_map_find(&t->sends, pair_key(relay->by, relay->where, relay->number));
+    return found && relay->by < (uint32_t)t->nodes ? &t->node[relay->by].event.data[*found - 1] : NULL;
+}
+
 uint32_t timeline_last_of(const timeline *t, uint32_t node, const tl_event *collective)
 {
     uint64_t *found = ti_map_find(&t->last, collective->number);
@@ -302,6 +308,12 @@ static void share_node(tally *y)
             timeline_explain_gap(node, whose, free_since[e->where], e->start, add_cause, y);
             add_part(t, y->node, e);
             free_since[e->where] = TI_MAX(free_since[e->where], e->end);
+        } else if (e->kind == TI_TRACE_RELAY) {
+            t->relayed++;
+            t->bytes_relayed += e->bytes;
+            if (t->passed && e->where < (uint32_t)t->nodes) {
+                t->passed[(size_t)y->node * (size_t)t->nodes + e->where] += e->bytes;
+            }
         } else if (e->kind == TI_TRACE_SEND) {
             t->messages++;
             t->bytes_sent += e->bytes;
@@ -322,14 +334,34 @@ static int longest_first(const void *a, const void *b)
     return (x->ns < y->ns) - (x->ns > y->ns);
 }
 
+/* A relay does not know what it passes on: whose task and buffer that is, the sender's record says. */
+static void name_relays(timeline *t)
+{
+    for (int q = 0; q < t->nodes; q++) {
+        for (size_t i = 0; i < t->node[q].event.count; i++) {
+            tl_event *e = &t->node[q].event.data[i];
+            const tl_event *sent = e->kind == TI_TRACE_RELAY ? timeline_relayed_send(t, e) : NULL;
+            if (sent) {
+                e->task = sent->task;
+                e->name = sent->name;
+                e->buffer = sent->buffer;
+            }
+        }
+    }
+}
+
 void timeline_share(timeline *t)
 {
     tally y = { .t = t };
     t->load = TI_NEW_ARRAY(tl_load, (size_t)t->nodes * t->names.count);
-    t->sent = t->nodes <= TL_MATRIX ? TI_NEW_ARRAY(uint64_t, (size_t)t->nodes * (size_t)t->nodes) : NULL;
+    if (t->nodes <= TL_MATRIX) {
+        t->sent = TI_NEW_ARRAY(uint64_t, (size_t)t->nodes * (size_t)t->nodes);
+        t->passed = TI_NEW_ARRAY(uint64_t, (size_t)t->nodes * (size_t)t->nodes);
+    }
     for (int q = 0; q < t->nodes; q++) {
         index_node(t, (uint32_t)q);
     }
+    name_relays(t);
     for (int q = 0; q < t->nodes; q++) {
         y.node = (uint32_t)q;
         share_node(&y);

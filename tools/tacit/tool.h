@@ -1,11 +1,13 @@
 /* The command-line tool: what its files share.
  *
  * main.c chooses the command, and one file per command parses its options. `run` and `bench` end in tool_launch,
- * which replaces this process by the program or by an MPI launcher, so that signals and the exit status need no
- * forwarding; `graph` waits for the program. What can be printed as JSON is printed by json.c, or refused by
+ * which replaces this process by the program where no launcher is needed; launchers, and programs whose results the
+ * tool shows, are waited for. What can be printed as JSON is printed by json.c, or refused by
  * json_none.c in a build without jansson. One thread. */
 #ifndef TOOL_H
 #define TOOL_H
+
+#include "progress.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -49,7 +51,7 @@ void tool_trace_remove(const char *prefix);
 int tool_trace_prefix(const char *output, char prefix[PATH_MAX]);
 int tool_settings(int argc, char **argv); /* tacit help settings */
 
-/* Replaces this process; returns an exit status if that failed or `dry` is set. */
+/* Replaces this process by the program, or waits for its launcher and passes signals on to it: an exit status. */
 int tool_launch(const tool_request *request);
 /* Runs the program. TOOL_OK and its exit status (128 + the signal that ended it) if it could be started, else an exit
  * status. */
@@ -59,14 +61,13 @@ void tool_catch_signals(void);
 int tool_caught(void);
 /* Says after 10 s, once, unless this is called again or the tool ends before, what may keep a dry run from ending. */
 void tool_hint_later(void);
-/* One line on the terminal that says how far a long command is, and replaces the one before; nothing where there is no
- * terminal. Its end removes it. */
-void tool_progress(const char *format, ...) __attribute__((__format__(__printf__, 1, 2)));
-void tool_progress_end(void);
 /* While processes are waited for on a terminal, `tick` is called about twice a second; NULL: no more. */
 void tool_tick(void (*tick)(void *user), void *user);
-/* Waits for a process, and passes signals on to it: its exit status, as above. */
-int tool_wait(int child);
+/* Passes on to what is waited for, besides those, the other signals that a program may want. */
+void tool_pass_signals(void);
+/* Waits for a process, and passes signals on to it: its exit status, as above. If it is the launcher of `nodes` > 0
+ * nodes, it is killed once all of them have ended on this machine and it does not notice. */
+int tool_wait(int child, int nodes);
 /* Runs a program, and keeps what it says in memory: `output` is a file descriptor. Returns what tool_launch_and_wait
  * does. */
 int tool_run_quietly(const char *path, char **argv, int *output, int *exit_status);

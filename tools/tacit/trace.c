@@ -82,7 +82,7 @@ static void say_what_is_missing(const timeline *t)
     }
 }
 
-static void print_summary(const timeline *t, const char *prefix, const char *command)
+static void print_summary(const timeline *t, const char *prefix, const char *command, uint64_t merged)
 {
     ti_strbuf text = { 0 };
     ti_strbuf_add(&text, "%s: %d node%s, %.3g s, %llu records\n", command, t->nodes, t->nodes == 1 ? "" : "s",
@@ -90,21 +90,27 @@ static void print_summary(const timeline *t, const char *prefix, const char *com
     timeline_summary(t, &text);
     ti_strbuf_add(&text, "  first: ");
     timeline_advice(t, &text);
-    ti_strbuf_add(&text, "\n%s.html\n%s.json\n", prefix, prefix);
+    ti_strbuf_add(&text, "\n%s.html\n%s.json", prefix, prefix);
+    if (merged) {
+        ti_strbuf_add(&text, " (%llu short spans are drawn together with their neighbours)",
+                      (unsigned long long)merged);
+    }
+    ti_strbuf_add(&text, "\n");
     fputs(text.text, stdout);
     ti_strbuf_fini(&text);
 }
 
-static int write_report(timeline *t, const char *prefix)
+static int write_report(timeline *t, const char *prefix, uint64_t *merged)
 {
     ti_strbuf path = { 0 };
     ti_strbuf_add(&path, "%s.explain", prefix);
     char *explain = read_text(path.text);
     timeline_share(t);
+    timeline_matrix(t);
     timeline_path(t);
     ti_strbuf_clear(&path);
     ti_strbuf_add(&path, "%s.json", prefix);
-    bool good = timeline_write_json(t, path.text);
+    bool good = timeline_write_json(t, path.text, merged);
     if (good) {
         ti_strbuf_clear(&path);
         ti_strbuf_add(&path, "%s.html", prefix);
@@ -131,10 +137,11 @@ int tool_trace_report(const char *prefix, const char *command)
     tool_progress_end();
     say_what_is_missing(&t);
     tool_progress("tacit trace: %llu records, writing the report", (unsigned long long)t.records);
-    int status = write_report(&t, prefix);
+    uint64_t merged = 0;
+    int status = write_report(&t, prefix, &merged);
     tool_progress_end();
     if (status == TOOL_OK && command) {
-        print_summary(&t, prefix, command);
+        print_summary(&t, prefix, command, merged);
     }
     timeline_fini(&t);
     return status;

@@ -4,13 +4,17 @@
  * has put into folders. main.c ends the tool by the signal then. */
 #include "tool.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,6 +39,25 @@ static void catch_signal(int signal, siginfo_t *info, void *context)
     if (program > 0 && info->si_code != SI_KERNEL) {
         kill((pid_t)program, signal);
     }
+}
+
+/* What a program or its launcher may want to hear of, and the tool does not. */
+static void pass_on(int signal, siginfo_t *info, void *context)
+{
+    (void)context;
+    if (program > 0 && info->si_code != SI_KERNEL) {
+        kill((pid_t)program, signal);
+    }
+}
+
+void tool_pass_signals(void)
+{
+    static const int signals[] = { SIGUSR1, SIGUSR2, SIGALRM, SIGCONT };
+    struct sigaction action = { .sa_sigaction = pass_on, .sa_flags = SA_SIGINFO };
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+        sigaction(signals[i], &action, NULL);
+    }
+    tool_catch_signals();
 }
 
 void tool_catch_signals(void)
@@ -83,34 +106,110 @@ void tool_tick(void (*tick)(void *user), void *user)
     ticking.user = user;
 }
 
-/* Until the process has ended. */
-static void tick_while(int child, int *how)
+/* The state of a process and its parent, of /proc/PID/stat, and if it has ended, how; 0 if that cannot be read. */
+static char state_of(const char *pid, int *parent, int *how)
 {
-    enum { LOOKS = 25 };
-    const struct timespec nap = { 0, 20 * 1000 * 1000 };
-    for (int looks = 1; waitpid((pid_t)child, how, WNOHANG) == 0; looks++) {
-        nanosleep(&nap, NULL);
-        if (looks % LOOKS == 0) {
-            ticking.call(ticking.user);
-        }
+    char path[64], line[1024];
+    snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
+    FILE *f = fopen(path, "r");
+    size_t size = f ? fread(line, 1, sizeof(line) - 1, f) : 0;
+    if (f) {
+        fclose(f);
     }
-    tool_progress_end();
+    line[size] = '\0';
+    const char *at = strrchr(line, ')'); /* behind the name, which may be anything */
+    char state = 0;
+    if (!at || sscanf(at, ") %c %d", &state, parent) != 2) {
+        return 0;
+    }
+    enum { FIELDS_BETWEEN = 50 }; /* from the state on; the last one is the status */
+    for (int i = 0; i < FIELDS_BETWEEN && at; i++) {
+        at = strchr(at + 1, ' ');
+    }
+    *how = at ? atoi(at) : 0;
+    return state;
 }
 
-int tool_wait(int child)
+/* How many processes the launcher has started that have ended, if none of them lives; `*how` is of one that failed. */
+static int ended_children(pid_t launcher, int *how)
 {
-    int how = 0;
+    DIR *all = opendir("/proc");
+    int ended = 0, alive = 0;
+    *how = 0;
+    for (const struct dirent *d; all && (d = readdir(all));) {
+        int parent = 0, status = 0;
+        char state = isdigit((unsigned char)d->d_name[0]) ? state_of(d->d_name, &parent, &status) : 0;
+        if (state && parent == launcher) {
+            ended += state == 'Z';
+            alive += state != 'Z';
+            *how = state == 'Z' && status ? status : *how;
+        }
+    }
+    if (all) {
+        closedir(all);
+    }
+    return alive ? 0 : ended;
+}
+
+/* A launcher that has started `nodes` processes here and does not notice that all have ended will never end: that of
+ * Open MPI 4 locks itself up now and then when a job is aborted (in PMIx_server_finalize). It is killed, and `*how` is
+ * what ended a node. Asked about once a second. */
+static bool is_stuck(pid_t launcher, int nodes, int *looks, int *how)
+{
+    enum { PATIENCE = 10 /* seconds */ };
+    *looks = ended_children(launcher, how) >= nodes ? *looks + 1 : 0;
+    if (*looks < PATIENCE) {
+        return false;
+    }
+    fprintf(stderr, "tacit: the launcher did not end within %d s after all nodes had ended: it was stopped\n",
+            PATIENCE);
+    kill(launcher, SIGKILL);
+    waitpid(launcher, NULL, 0);
+    return true;
+}
+
+/* Gives up the core until the process has ended or `ms` have gone by. */
+static void sleep_until_end(int descriptor, int ms)
+{
+    enum { LOOK = 20 /* ms, where a kernel has no descriptors of processes */ };
+    struct pollfd p = { .fd = descriptor, .events = POLLIN };
+    poll(&p, descriptor >= 0, descriptor >= 0 || ms < LOOK ? ms : LOOK);
+}
+
+static long seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (long)t.tv_sec;
+}
+
+int tool_wait(int child, int nodes)
+{
+    enum { TICK = 500 /* ms */ };
+    int how = 0, looks = 0, descriptor = (int)syscall(SYS_pidfd_open, (pid_t)child, 0);
+    long before = seconds();
     program = child;
     if (caught) { /* before it could be passed on */
         kill((pid_t)child, caught);
     }
-    if (ticking.call) {
-        tick_while(child, &how);
-    } else {
-        while (waitpid((pid_t)child, &how, 0) < 0 && errno == EINTR) {
+    for (pid_t ended; (ended = waitpid((pid_t)child, &how, WNOHANG)) == 0 || (ended < 0 && errno == EINTR);) {
+        sleep_until_end(descriptor, TICK);
+        if (ticking.call) {
+            ticking.call(ticking.user);
         }
+        long now = seconds();
+        if (nodes > 0 && now != before && is_stuck((pid_t)child, nodes, &looks, &how)) {
+            break;
+        }
+        before = now;
+    }
+    if (ticking.call) {
+        tool_progress_end();
     }
     program = 0;
+    if (descriptor >= 0) {
+        close(descriptor);
+    }
     return WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how);
 }
 
@@ -135,7 +234,7 @@ int tool_run_quietly(const char *path, char **argv, int *output, int *exit_statu
     if (error) {
         return tool_fail(TOOL_NOT_EXECUTABLE, "%s cannot be run: %s", path, strerror(error));
     }
-    *exit_status = tool_wait(child);
+    *exit_status = tool_wait(child, 0);
     return TOOL_OK;
 }
 

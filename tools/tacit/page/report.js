@@ -7,7 +7,7 @@ const $ = id => document.getElementById(id);
 const UNFINISHED = 128, MERGED = 256, FIELDS = 8;
 const K = Object.fromEntries(D.kinds.map((name, i) => [i, name]));
 const KIND = { task: 1, wait: 2, commands: 3, instructions: 4, window: 5, alloc: 6, free: 7, copy: 8, kernel: 9, send: 12, receive: 13,
-               collective: 14, reduce: 15, part: 19 };
+               collective: 14, reduce: 15, part: 19, relay: 21 };
 const CAUSE_COLOURS = ["#4c8c4a", "#d1495b", "#e8a33d", "#8d6e63", "#b39ddb", "#3d7ea6", "#c0ca33", "#7e57c2", "#90a4ae", "#546e7a"];
 const PALETTE = ["#4c78a8", "#f58518", "#54a24b", "#b279a2", "#72b7b2", "#eeca3b", "#e45756", "#9d755d", "#ff9da6", "#7f7f7f"];
 const WAITS = ["back-pressure: too many horizons ahead", "back-pressure: the channel of tasks is full", "the result of a fence",
@@ -121,6 +121,7 @@ function colour(lane, i) {
     case KIND.window: return "#e6eaa5";
     case KIND.send: return "#7fb7e6";
     case KIND.receive: return "#d1495b";
+    case KIND.relay: return "#2a9d8f";
     case KIND.collective: return "#a05195";
     default: return "#8d6e63";
     }
@@ -132,6 +133,7 @@ function label(lane, i) {
     if (kind === KIND.collective) return (D.patterns[lane.where[i]] || "collective") + " of " + nameOf(lane.buffer[i]);
     if (kind === KIND.send) return nameOf(lane.buffer[i]) + " to " + lane.where[i];
     if (kind === KIND.receive) return nameOf(lane.buffer[i]) + " from " + lane.where[i];
+    if (kind === KIND.relay) return `${nameOf(lane.buffer[i])} of ${Math.floor(lane.where[i] / D.nodes)} to ${lane.where[i] % D.nodes}`;
     if (kind === KIND.part && (lane.where[i] < KIND.kernel || lane.where[i] >= KIND.send)) return K[lane.where[i]] + " for " + nameOf(lane.names[i]);
     return lane.names[i] ? nameOf(lane.names[i]) : "task " + lane.task[i];
 }
@@ -429,7 +431,8 @@ function fillHead() {
     document.title = "tacit trace: " + (D.command.split(" ")[0].split("/").pop() || "");
     $("command").textContent = D.command;
     const cards = [[time(D.ns), "from start to end"], [`${D.nodes} × ${D.node[0].workers}`, "nodes × workers"],
-                   [percent(busy, all), "of workers' time in kernels"], [size(sent), "in messages"], [count(D.records), "records"]];
+                   [percent(busy, all), "of workers' time in kernels"], [size(sent), "in messages"], [size(D.collected.reduce((s, b) => s + b, 0)), "in collectives"],
+                   ...(D.passed.some(b => b) ? [[size(D.passed.reduce((s, b) => s + b, 0)), "passed on by relays"]] : []), [count(D.records), "records"]];
     $("cards").replaceChildren(...cards.map(([value, text]) => { const c = make("div", undefined, "card"); c.append(make("b", value), make("span", text)); return c; }));
     $("advice").textContent = "First: " + D.advice;
     const missing = D.node.filter(n => !n.there).length, cut = D.node.filter(n => n.there && !n.complete).length, w = [];
@@ -473,9 +476,9 @@ function fillMessages() {
             [`node ${node}`, filled(ns / most, CAUSE_COLOURS[1], `${time(ns)} (${percent(ns, D.node[node].workers * (D.node[node].end - D.node[node].begin))})`),
              count(times), collective ? `a collective of ${nameOf(buffer)}` + (peer !== node ? `, begun last by node ${peer}` : "") : `${nameOf(buffer)} from node ${peer}`,
              linked(name)]), "no worker waited for a message");
-    const n = D.nodes, largest = Math.max(1, ...D.sent);
-    if (!D.sent.length || n > 128 || largest === 1) {
-        $("matrix").replaceChildren(make("caption", largest > 1 ? "too many nodes for a table" : "no messages between pairs of nodes", "hint"));
+    const n = D.nodes, both = D.sent.map((b, i) => b + (D.collected[i] || 0)), largest = both.reduce((a, b) => Math.max(a, b), 1);
+    if (!both.length || n > 128 || largest === 1) {
+        $("matrix").replaceChildren(make("caption", both.length && largest === 1 ? "nothing goes from node to node" : "too many nodes for a table", "hint"));
         return;
     }
     const head = make("tr");
@@ -486,8 +489,10 @@ function fillMessages() {
         const row = make("tr");
         row.append(make("th", p));
         for (let q = 0; q < n; q++) {
-            const bytes = D.sent[p * n + q], cell = make("td", bytes && n <= 16 ? size(bytes) : "");
-            cell.title = `node ${p} to node ${q}: ${size(bytes)}`;
+            const bytes = both[p * n + q], passed = D.passed[p * n + q], cell = make("td", bytes && n <= 16 ? size(bytes) : "");
+            if (passed) cell.append(make("span", n <= 16 ? ` +${size(passed)}` : "+", "relay"));
+            cell.title = `node ${p} to node ${q}: ${size(D.sent[p * n + q])} in messages, ${size(bytes - D.sent[p * n + q])} in collectives`
+                + (D.passed[p * n + q] ? `, and ${size(D.passed[p * n + q])} passed on for other nodes` : "");
             cell.style.background = bytes ? `rgba(61,126,166,${0.12 + 0.78 * bytes / largest})` : "#f4f6f9";
             cell.style.color = bytes / largest > 0.5 ? "#fff" : "";
             row.append(cell);
@@ -516,7 +521,7 @@ function fillFacts() {
 }
 function fillTools() {
     legend("timeline-legend", [...ranked.slice(0, PALETTE.length).map(([name]) => [colourOf.get(name), nameOf(name)]), ["#7fb7e6", "send"], ["#d1495b", "receive"],
-           ["#a05195", "collective"], ["#8d6e63", "copy, memory"], ["#3d7ea6", "planning"], ["#dfe4ea", "program waits"], [CAUSE_COLOURS[7], "back-pressure"], ["rgba(209,73,91,.42)", "low bands: why a worker waits"]]);
+           ["#a05195", "collective"], ...(D.passed.some(b => b) ? [["#2a9d8f", "relay: passed on for another node"]] : []), ["#8d6e63", "copy, memory"], ["#3d7ea6", "planning"], ["#dfe4ea", "program waits"], [CAUSE_COLOURS[7], "back-pressure"], ["rgba(209,73,91,.42)", "low bands: why a worker waits"]]);
     LANE_KINDS.forEach((name, k) => {
         const l = make("label"), box = make("input");
         box.type = "checkbox"; box.checked = state.shown[k];
