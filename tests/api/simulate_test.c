@@ -25,6 +25,8 @@ static const double latency = 1000, send = 300, receive = 200, gap = 50, byte = 
     "eager = 1 MiB\n"
 
 enum { REPORT_BYTES = 100000 };
+/* Of all simulations, but where a test sets them. */
+static tacit_config settings = { .broadcast = TACIT_BROADCAST_FLAT, .early_bytes = 1ll << 40 };
 static char platform[] = "simulate_test_platform_XXXXXX", report[] = "simulate_test_report_XXXXXX";
 static char json[REPORT_BYTES];
 
@@ -68,9 +70,11 @@ static double simulate(simulated *run, int nodes, size_t elements, int collectiv
     char dry[32];
     tacit_context *ctx;
     snprintf(dry, sizeof(dry), "%d", nodes);
-    const tacit_config config = {
-        .dry_run = dry, .simulate = platform, .simulate_report = report, .collectives = collectives
-    };
+    tacit_config config = settings;
+    config.dry_run = dry;
+    config.simulate = platform;
+    config.simulate_report = report;
+    config.collectives = collectives;
     if (tacit_init(&config, &ctx) != TACIT_OK) {
         fail_msg("%s", tacit_last_error(NULL));
     }
@@ -232,6 +236,46 @@ static void ports_work_side_by_side(void **state)
     assert_ns(simulate(hot_spot, 5, 40000, TACIT_COLLECTIVES_OFF), message(k) + 3 * hold + the_end(5));
     write_platform(NETWORK FREE "ports = 2\n");
     assert_ns(simulate(hot_spot, 5, 40000, TACIT_COLLECTIVES_OFF), message(k) + hold + receive + the_end(5));
+    write_platform(NETWORK FREE "ports = 2\nstripe = 40000 B\n");
+    assert_ns(simulate(hot_spot, 5, 40000, TACIT_COLLECTIVES_OFF), message(k) + hold + receive + the_end(5));
+    write_platform(NETWORK FREE "ports = 2\nstripe = 39999 B\n"); /* as one port that is twice as fast */
+    assert_ns(simulate(hot_spot, 5, 40000, TACIT_COLLECTIVES_OFF), message(k / 2) + 3 * hold / 2 + the_end(5));
+}
+
+/* Every node of the lower half sends to one of the upper half, or to its neighbour. */
+static int away;
+static void pairs(tacit_context *ctx, int nodes, size_t elements)
+{
+    tacit_buffer *b = new_buffer(ctx, "parts", (size_t)nodes * elements);
+    for (int i = 0; i < nodes; i++) {
+        bool gives = i < nodes / 2;
+        size_t from = (size_t)(gives ? i : i - nodes / 2), at = from * elements;
+        const tacit_mapper part = tacit_fixed(tacit_box1(at, at + elements));
+        const tacit_task task = { .name = "either",
+                                  .range = TACIT_RANGE(1),
+                                  .place = tacit_place_node(gives ? i : ((int)from + away) % nodes),
+                                  .kernel = { .host = never },
+                                  .access = { gives ? tacit_write(b, part) : tacit_read(b, part) } };
+        assert_int_equal(tacit_submit(ctx, &task), TACIT_OK);
+    }
+}
+
+/* A network whose middle has half of what its ports have: messages through it follow each other, others do not. */
+static void the_middle_may_be_full(void **state)
+{
+    (void)state;
+    const double k = 40000;
+    for (int nodes = 2; nodes <= 16; nodes += 2) {
+        away = nodes / 2;
+        write_platform(NETWORK FREE "gap = 0 ns\n");
+        assert_ns(simulate(pairs, nodes, 40000, 0), message(k) + the_end(nodes));
+        write_platform(NETWORK FREE "gap = 0 ns\nbisection = 8 GB/s\n");
+        assert_ns(simulate(pairs, nodes, 40000, 0), message(k) + (away - 1) * k * byte / 2 + the_end(nodes));
+        write_platform(NETWORK FREE "gap = 0 ns\nbisection = 4 GB/s\n");
+        assert_ns(simulate(pairs, nodes, 40000, 0), message(k) + (away - 1) * k * byte + the_end(nodes));
+        away = nodes - 1; /* all but the first stay in their half */
+        assert_ns(simulate(pairs, nodes, 40000, 0), message(k) + the_end(nodes));
+    }
 }
 
 /* ---- collectives, by their algorithms */
@@ -293,6 +337,17 @@ static void all_gathers_take_the_time_of_their_algorithm(void **state)
     }
 }
 
+/* Each part of a ring goes through both ports. */
+static void a_ring_may_take_two_ports(void **state)
+{
+    (void)state;
+    write_platform(NETWORK FREE "algorithm = ring\nports = 2\nstripe = 1000 B\n");
+    for (int nodes = 2; nodes <= 19; nodes++) {
+        assert_ns(simulate(all_gather, nodes, 1000, 0), (nodes - 1) * message(1000) + the_end(nodes));
+        assert_ns(simulate(all_gather, nodes, 4000, 0), (nodes - 1) * message(2000) + the_end(nodes));
+    }
+}
+
 static void a_binomial_broadcast_takes_its_time(void **state)
 {
     (void)state;
@@ -305,6 +360,113 @@ static void a_binomial_broadcast_takes_its_time(void **state)
     }
     set_algorithm("linear");
     assert_ns(simulate(broadcast, 9, 4000, 0), message(4000) + 7 * 4000 * byte + the_end(9));
+}
+
+/* ---- broadcasts, by their trees */
+
+/* Node 0 writes, and all others read, by placed tasks: so it is no collective. */
+static void placed_broadcast(tacit_context *ctx, int nodes, size_t elements)
+{
+    tacit_buffer *b = new_buffer(ctx, "given", elements);
+    for (int q = 0; q < nodes; q++) {
+        const tacit_task task = { .name = q ? "use" : "give",
+                                  .range = TACIT_RANGE(1),
+                                  .place = tacit_place_node(q),
+                                  .kernel = { .host = never },
+                                  .access = { q ? tacit_read(b, tacit_all()) : tacit_write(b, tacit_all()) } };
+        assert_int_equal(tacit_submit(ctx, &task), TACIT_OK);
+    }
+}
+
+#define KERNELS "start = 1 us\n" /* so that all is planned when node 0 has written */
+enum { SEGMENT = 128 << 10, FRAME = 48, STOP = 16, KERNEL = 1000 };
+
+static double simulate_tree(int broadcast, int nodes, size_t k)
+{
+    settings.broadcast = broadcast;
+    double ns = simulate(placed_broadcast, nodes, k, 0) - 2 * KERNEL;
+    settings.broadcast = TACIT_BROADCAST_FLAT;
+    assert_true(number("messages") == nodes - 1 + (double)nodes * log2_up(nodes));
+    assert_true(number("broadcasts") == (broadcast != TACIT_BROADCAST_FLAT && nodes > 2));
+    assert_true(number("broadcast_refused") == 0 && number("collectives") == 0);
+    return ns;
+}
+
+static void a_flat_broadcast_is_a_message_to_each(void **state)
+{
+    (void)state;
+    write_platform(NETWORK FREE KERNELS);
+    for (int nodes = 2; nodes <= 12; nodes++) {
+        for (size_t k = 10000; k <= 1 << 20; k *= 5) {
+            assert_ns(simulate_tree(TACIT_BROADCAST_FLAT, nodes, k),
+                      message((double)k) + (nodes - 2) * (double)k * byte + the_end(nodes));
+            assert_true(number("relayed_bytes") == 0);
+        }
+    }
+}
+
+/* Frames and segments meet on cores. Where they cost these nothing, there are formulas. */
+#define QUICK_CORES "send_overhead = 0 ns\nreceive_overhead = 0 ns\ngap = 0 ns\ncopy_bandwidth = 1000000 GB/s\n"
+static double leap(double k)
+{
+    return latency + (k - 1) * byte;
+}
+
+static double frame(int recipients)
+{
+    return FRAME + STOP * recipients;
+}
+
+/* Once the root and its child have agreed, the first segment takes a leap to each node, and the others follow it
+ * closely. */
+static void a_chain_is_a_pipeline(void **state)
+{
+    (void)state;
+    write_platform(NETWORK FREE KERNELS QUICK_CORES);
+    for (int nodes = 3; nodes <= 20; nodes++) {
+        for (int i = 1; i <= 24; i++) {
+            double k = i < 12 ? 10000 * i : (i - 11) * SEGMENT, first = fmin(k, SEGMENT);
+            assert_ns(simulate_tree(TACIT_BROADCAST_CHAIN, nodes, (size_t)k),
+                      leap(frame(nodes - 1)) + leap(frame(0)) + (nodes - 1) * leap(first) + (k - first) * byte +
+                          log2_up(nodes) * latency);
+            assert_true(number("broadcast_recipients") == nodes - 1);
+            assert_true(number("relayed_bytes") == k * (nodes - 2));
+        }
+    }
+}
+
+/* Short offers, to children with few of their own, are answered first where cores take no time, so the child with most
+ * gets the payload last. From there on the longest way is by those who have most children. */
+static void a_binomial_broadcast_doubles_in_each_step(void **state)
+{
+    (void)state;
+    write_platform(NETWORK FREE KERNELS QUICK_CORES);
+    for (int steps = 2; steps <= 6; steps++) {
+        int nodes = 1 << steps;
+        for (double k = 20000; k <= SEGMENT; k += 7777) {
+            assert_ns(simulate_tree(TACIT_BROADCAST_BINOMIAL, nodes, (size_t)k),
+                      leap(frame(1)) + leap(frame(0)) + (steps - 1) * k * byte + steps * leap(k) + steps * latency);
+            assert_true(number("relayed_bytes") == k * (nodes - 1 - steps));
+        }
+    }
+}
+
+/* 8 MB to 99 nodes: a message to each takes time by their number, trees by its logarithm, and the tree of a broadcast
+ * that is found while the program runs is as quick as that of a collective. */
+static void trees_are_logarithmic(void **state)
+{
+    (void)state;
+    write_platform(NETWORK FREE KERNELS "eager = 16 KiB\n");
+    double flat[2], found[2];
+    for (int i = 0; i < 2; i++) {
+        flat[i] = simulate_tree(TACIT_BROADCAST_FLAT, i ? 97 : 25, 8000000);
+        found[i] = simulate_tree(TACIT_BROADCAST_BINOMIAL, i ? 97 : 25, 8000000);
+    }
+    write_platform(NETWORK FREE KERNELS "eager = 16 KiB\nalgorithm = binomial\n");
+    double collective = simulate(broadcast, 97, 8000000, 0) - 2 * KERNEL;
+    assert_true(number("collectives") == 97);
+    assert_true(flat[1] > 3.9 * flat[0] && found[1] < 1.5 * found[0]);
+    assert_true(found[1] < 1.1 * collective && collective < 1.1 * found[1]);
 }
 
 /* ---- the program and its planners */
@@ -397,6 +559,136 @@ static void runs_are_the_same_every_time(void **state)
     }
 }
 
+/* ---- who looks after messages, and the limit on early bytes */
+
+static void submit_on(tacit_context *ctx, int node, const char *name, tacit_access a, tacit_access b)
+{
+    const tacit_task task = { .name = name,
+                              .range = TACIT_RANGE(1),
+                              .place = tacit_place_node(node),
+                              .kernel = { .host = never },
+                              .access = { a, b } };
+    assert_int_equal(tacit_submit(ctx, &task), TACIT_OK);
+}
+
+/* Node 1 writes what node 0 reads for a long time, and then goes into a kernel at once. */
+static void leave_and_compute(tacit_context *ctx, int nodes, size_t elements)
+{
+    (void)nodes;
+    tacit_buffer *given = new_buffer(ctx, "given", elements), *own = new_buffer(ctx, "own", 1);
+    submit_on(ctx, 1, "give", tacit_write(given, tacit_all()), (tacit_access){ 0 });
+    submit_on(ctx, 1, "compute", tacit_write(own, tacit_all()), (tacit_access){ 0 });
+    submit_on(ctx, 0, "take", tacit_read(given, tacit_all()), (tacit_access){ 0 });
+}
+
+/* The sender of a long message is asked for it at `asked` after its kernel began: when it answers. */
+static double looks_at(double asked)
+{
+    double look = 0, nap = 50000;
+    while (look <= asked) {
+        look += nap;
+        nap = fmin(2 * nap, 1e6);
+    }
+    return look;
+}
+
+#define COMPUTE "eager = 100 B\nkernel give = 1 us\nkernel compute = 10 ms\nkernel take = 20 ms\n"
+
+static double simulate_progress(const char *progress, double wait)
+{
+    char text[1000];
+    snprintf(text, sizeof(text), NETWORK FREE COMPUTE "latency = %.0f ns\nprogress = %s\n", wait, progress);
+    write_platform(text);
+    return simulate(leave_and_compute, 2, 1000, 0) - 1000 - 20e6 - (send + wait + receive);
+}
+
+static void messages_wait_for_threads_in_kernels(void **state)
+{
+    (void)state;
+    for (double wait = 1000; wait < 3e6; wait = 2 * wait + 333) {
+        double asks = 2 * (send + wait), rest = send + wait + 999 * byte + receive;
+        assert_ns(simulate_progress("thread", wait), asks + rest);
+        assert_ns(simulate_progress("shared", wait), looks_at(asks) + rest);
+        assert_ns(simulate_progress("inline", wait), looks_at(asks) + rest);
+        settings.threads = TACIT_THREADS_INLINE; /* no attendant, whatever the file says */
+        assert_ns(simulate_progress("shared", wait), 10e6 + send + rest);
+        settings.threads = 0;
+        settings.progress = TACIT_PROGRESS_SHARED; /* counts more than the file, too */
+        assert_ns(simulate_progress("thread", wait), looks_at(asks) + rest);
+        settings.progress = 0;
+    }
+}
+
+/* A second worker is there for messages, unless it is in a kernel itself. */
+static void idle_workers_look_after_messages(void **state)
+{
+    (void)state;
+    write_platform(NETWORK FREE COMPUTE "progress = shared\nworkers = 2\n");
+    assert_ns(simulate(leave_and_compute, 2, 1000, 0), 1000 + 2 * (send + latency) + message(1000) + 20e6 + the_end(2));
+}
+
+/* Inline, one thread does everything: nothing happens at the same time. */
+static void inline_times_add_up(void **state)
+{
+    (void)state;
+    settings.horizon_step = 1000000;
+    write_platform(NETWORK FREE "task = 3 us\ncommand = 5 us\ninstruction = 7 us\nstart = 11 us\nprogress = inline\n");
+    double one = simulate(planning, 3, 1, 0);
+    write_platform(NETWORK FREE "task = 3 us\ncommand = 5 us\ninstruction = 7 us\nstart = 13 us\nprogress = inline\n");
+    assert_ns(simulate(planning, 3, 1, 0), one + STEPS * 2000);
+    write_platform(NETWORK FREE "task = 3 us\ncommand = 6 us\ninstruction = 7 us\nstart = 11 us\nprogress = inline\n");
+    double tasks = (simulate(planning, 3, 1, 0) - one) / 1000;
+    assert_true(tasks == (int)tasks && tasks > STEPS &&
+                tasks < STEPS + 6); /* with those that the program does not see */
+    assert_true(fabs(one - STEPS * 11000 - tasks * 15000 - the_end(3)) < 100);
+    settings.horizon_step = 0;
+}
+
+static int parts;
+
+/* Node 0 writes one part every GIVE nanoseconds, and node 1 reads them all. */
+static void give_parts(tacit_context *ctx, int nodes, size_t elements)
+{
+    tacit_buffer *b = new_buffer(ctx, "given", (size_t)parts * elements);
+    for (int i = 0; i < nodes * parts; i++) {
+        size_t at = (size_t)(i % parts) * elements;
+        tacit_mapper part = tacit_fixed(tacit_box1(at, at + elements));
+        submit_on(ctx, i / parts, i < parts ? "give" : "take", i < parts ? tacit_write(b, part) : tacit_read(b, part),
+                  (tacit_access){ 0 });
+    }
+}
+
+enum { GIVE = 10 };
+
+/* Without the end. */
+static double simulate_parts(int64_t limit)
+{
+    settings.early_bytes = limit;
+    double ns = simulate(give_parts, 2, 1000, 0) - GIVE - latency;
+    settings.early_bytes = 1ll << 40;
+    return ns;
+}
+
+/* With a limit of four messages the third is a sync point, and so is every third from there on. The second behind it
+ * waits until it is gone: two latencies, for it asks, and its own bytes. */
+static void early_bytes_are_limited(void **state)
+{
+    (void)state;
+    const double k = 1000, all = leap(k);
+    write_platform(NETWORK FREE "kernel give = 10 ns\n" QUICK_CORES);
+    for (int rounds = 0; rounds < 40; rounds++) {
+        parts = 2 + 3 * rounds;
+        double ns = simulate_parts(4000);
+        assert_ns(ns, rounds ? 2 * GIVE + rounds * (2 * latency + k * byte) + all : k * byte + all);
+        assert_true((number("held_back") > 0) == (rounds > 0));
+        assert_ns(simulate_parts(1ll << 40), (parts - 1) * k * byte + all);
+        assert_true(number("held_back") == 0);
+    }
+    assert_ns(simulate_parts(2000),
+              2 * latency + (parts - 1) * k * byte + all); /* each asks first, and is not counted */
+    assert_true(number("held_back") == 0);
+}
+
 /* ---- random programs, with every setting: they come to their end, and have the same times again */
 
 static uint64_t first_seed = 1, seeds = 150;
@@ -416,9 +708,12 @@ static void simulate_program(const gen_program *program, const oracle *truth, co
 static void random_program(uint64_t seed)
 {
     static const char *const platforms[] = {
-        NETWORK FREE, NETWORK FREE "start = 3 us\nitem = 10 ns\nworkers = 5\neager = 40 B\n",
-        NETWORK FREE "task = 1 us\ncommand = 0.3 us\ncopy = 50 ns\nports = 3\nalgorithm = linear\n",
-        NETWORK FREE "item = 1 us\nworkers = 2\nalgorithm = ring\nlatency = 0 ns\ninstruction = 7 us\n"
+        NETWORK FREE,
+        NETWORK FREE "start = 3 us\nitem = 10 ns\nworkers = 5\neager = 40 B\n",
+        NETWORK FREE "task = 1 us\ncommand = 0.3 us\ncopy = 50 ns\nports = 3\nstripe = 64 B\nalgorithm = linear\n",
+        NETWORK FREE "item = 1 us\nworkers = 2\nalgorithm = ring\nlatency = 0 ns\ninstruction = 7 us\n",
+        NETWORK FREE "item = 100 ns\nworkers = 2\nprogress = shared\neager = 100 B\ninstruction = 1 us\n",
+        NETWORK FREE "item = 3 us\nprogress = inline\ntask = 1 us\nbisection = 1 GB/s\neager = 30 B\n"
     };
     static const int nodes[] = { 2, 3, 1, 5, 8, 13, 4, 31 };
     static char before[REPORT_BYTES];
@@ -434,7 +729,7 @@ static void random_program(uint64_t seed)
     config.dry_run = dry;
     config.simulate = platform;
     config.simulate_report = report;
-    write_platform(platforms[seed / 8 % 4]);
+    write_platform(platforms[seed / 8 % (sizeof(platforms) / sizeof(*platforms))]);
     simulate_program(program, &truth, &config, seed);
     memcpy(before, json, sizeof(json));
     simulate_program(program, &truth, &config, seed);
@@ -477,6 +772,8 @@ static void files_that_are_wrong_are_named(void **state)
     failing(NETWORK FREE "kernel = 5 ns\n", "there is no key 'kernel'");
     failing(NETWORK FREE "kernel a = 5 B\n", "the time per item of kernel a is '5 B'");
     failing(NETWORK FREE "algorithm = star\n", "algorithm is 'star', but must be auto, linear, binomial");
+    failing(NETWORK FREE "progress = none\n", "progress is 'none', but must be thread, shared or inline");
+    failing(NETWORK FREE "bisection = 0 GB/s\n", "bisection is '0 GB/s'");
     failing(NETWORK FREE "nonsense\n", "'nonsense' is not 'key = value'");
     const tacit_config live = { .simulate = platform }, many = { .dry_run = "5000", .simulate = platform },
                        missing = { .dry_run = "4", .simulate = "no/such/file" };
@@ -512,12 +809,22 @@ int main(int argc, char **argv)
         cmocka_unit_test(long_messages_ask_first),
         cmocka_unit_test(a_stencil_waits_for_its_neighbours),
         cmocka_unit_test(ports_work_side_by_side),
+        cmocka_unit_test(the_middle_may_be_full),
         cmocka_unit_test(all_gathers_take_the_time_of_their_algorithm),
+        cmocka_unit_test(a_ring_may_take_two_ports),
         cmocka_unit_test(a_binomial_broadcast_takes_its_time),
+        cmocka_unit_test(a_flat_broadcast_is_a_message_to_each),
+        cmocka_unit_test(a_chain_is_a_pipeline),
+        cmocka_unit_test(a_binomial_broadcast_doubles_in_each_step),
+        cmocka_unit_test(trees_are_logarithmic),
         cmocka_unit_test(kernels_cost_what_the_program_says),
         cmocka_unit_test(the_longest_stage_counts),
         cmocka_unit_test(programs_wait),
         cmocka_unit_test(runs_are_the_same_every_time),
+        cmocka_unit_test(messages_wait_for_threads_in_kernels),
+        cmocka_unit_test(idle_workers_look_after_messages),
+        cmocka_unit_test(inline_times_add_up),
+        cmocka_unit_test(early_bytes_are_limited),
         cmocka_unit_test(random_programs_come_to_their_end),
         cmocka_unit_test(files_that_are_wrong_are_named),
     };

@@ -9,7 +9,8 @@
 
 #include <cmocka.h>
 
-enum { BUFFERS = 10000, AT_ONCE = 100, ELEMENTS = 16, ONE_NODE = 1500, TWO_NODES = 3300 /* bytes */ };
+/* So many that what a run has anyway, some 500 kB of arenas and queues, is a few bytes of each. */
+enum { BUFFERS = 40000, AT_ONCE = 100, ELEMENTS = 16, ONE_NODE = 1500, TWO_NODES = 3300 /* bytes */ };
 
 static void nothing(const tacit_launch *k)
 {

@@ -13,9 +13,9 @@
 #define SUBMIT(ctx, ...) REQUIRE_OK(ctx, tacit_submit(ctx, &(tacit_task){ __VA_ARGS__ }))
 #define KERNEL(f) .kernel = { .host = (f) }
 
-/* Sanitizers keep freed memory, and are slow. */
+/* Sanitizers keep freed memory, and are slow. A third of the tasks fills what is kept of tasks. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { DEFAULT_TASKS = 12000, COUNTS_RESIDENT = 0 };
+enum { DEFAULT_TASKS = 45000, COUNTS_RESIDENT = 0 };
 #else
 enum { DEFAULT_TASKS = 300000, COUNTS_RESIDENT = 1 };
 #endif

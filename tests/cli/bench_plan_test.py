@@ -3,10 +3,11 @@
 
 Usage: bench_plan_test.py TACIT"""
 import json
+import os
 import subprocess
 import sys
 
-KEYS = ["pattern", "nodes", "node", "devices", "tasks", "repeat", "us_per_task", "us_per_task_by_stage", "us_first_use",
+KEYS = ["pattern", "nodes", "node", "devices", "tasks", "repeat", "us_per_task", "us_per_task_least", "us_per_task_most", "us_per_task_by_stage", "us_first_use",
         "commands_per_task", "messages_per_task", "instructions_per_task", "chunks_evaluated_per_task", "horizons", "us_per_horizon",
         "collectives_per_task", "sent_bytes_per_task", "received_bytes_per_task", "us_per_horizon_p999", "tracking_entries_peak", "arena_bytes_peak"]
 PATTERNS = ["all-gather", "gather-scatter", "gather-broadcast", "all-to-all", "stencil", "stencil-2d",
@@ -21,9 +22,10 @@ def expect(good, what):
         failures.append(what)
 
 
-def bench(*arguments, status=0):
+def bench(*arguments, status=0, **settings):
     command = [sys.argv[1], "bench", "plan", "--json", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    environment = dict(os.environ, **{"TACIT_" + key: value for key, value in settings.items()})
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
     expect(done.returncode == status, f"{' '.join(command)}: status {done.returncode}: {done.stderr[:300]}")
     return json.loads(done.stdout) if status == 0 and done.returncode == 0 else None
 
@@ -36,6 +38,7 @@ def check_keys(out):
     stages = out["us_per_task_by_stage"]
     expect(sorted(stages) == ["command", "instruction", "task"], f"{name}: stages {stages}")
     expect(all(value > 0 for value in stages.values()) and out["us_per_task"] > 0 and out["us_first_use"] > 0, f"{name}: times")
+    expect(0 < out["us_per_task_least"] <= out["us_per_task"] <= out["us_per_task_most"], f"{name}: range of times")
     expect(out["instructions_per_task"] >= out["messages_per_task"], f"{name}: instructions and messages")
     expect(out["horizons"] > 0 and out["us_per_horizon"] > 0, f"{name}: horizons")
     expect(out["us_per_horizon_p999"] > 0 and out["arena_bytes_peak"] > 0, f"{name}: peaks")
@@ -162,7 +165,23 @@ def check_needed():
             out = bench("--pattern", "cholesky", "--nodes", nodes, "--node", "all", "--tasks", tasks, "--collectives", mode)
             expect(0 < out["messages_needed"] == out["messages_checked"],
                    f"cholesky on {nodes} nodes, {mode}: {out['messages_checked']} messages, {out['messages_needed']} needed")
+            planned = bench("--pattern", "cholesky", "--nodes", nodes, "--node", "all", "--tasks", tasks, "--collectives", mode,
+                            MULTICAST="planned")
+            where = f"cholesky on {nodes} nodes, {mode}, planned"
+            expect(planned["nodes_that_disagree"] == 0, f"{where}: nodes disagree about messages")
+            expect(planned["messages_checked"] == out["messages_needed"],
+                   f"{where}: {planned['messages_checked']} messages, {out['messages_needed']} needed")
+            expect(planned["multicasts"] > 0 and planned["multicast_recipients"] >= 2 * planned["multicasts"], f"{where}: {planned}")
+            expect((planned["multicast_forwards"] > 0) == (planned["multicast_depth"] > 1) == (nodes > 4), f"{where}: {planned}")
     expect("messages_needed" not in bench("--pattern", "stencil", "--nodes", 4, "--node", "all", "--tasks", 8), "a stencil has no tiles")
+
+
+def check_windows():
+    """Windows of pure tasks: inner nodes of a stencil exchange their two borders once in four or eight tasks."""
+    for setting, expected in [("off", 4), ("halo:4", 1), ("halo:8", 0.5)]:
+        out = bench("--pattern", "stencil", "--nodes", 8, "--node", "inner", "--tasks", 512, "--latency", setting)
+        expect(out["latency"] == setting and abs(out["messages_per_task"] - expected) < 0.05, f"{setting}: {out['messages_per_task']} messages a task")
+    bench("--pattern", "stencil", "--nodes", 4, "--latency", "maybe", status=1)
 
 
 def check_errors():
@@ -181,6 +200,7 @@ def main():
     check_needed()
     check_growing()
     check_all_nodes()
+    check_windows()
     check_errors()
     print("\n".join(failures + [f"bench plan: {len(failures)} failures"]))
     return 1 if failures else 0

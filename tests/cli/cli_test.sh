@@ -170,6 +170,16 @@ mkdir "$dir/empty"
 expect 1 'install openmpi-bin or mpich' env PATH="$dir/empty" "$tacit" run -n 2 /bin/sh -c true
 expect 1 'launcher of MPICH was not found: install mpich' env PATH="$dir/empty" "$tacit" run -n 2 --launcher mpich /bin/sh -c true
 
+# A launcher whose nodes have all ended and that does not notice; one that ends by a signal; signals that are passed on.
+mkdir "$dir/stuck"
+printf '#!/bin/sh\nsh -c "exit 3" &\nsh -c "exit 3" &\nexec sleep 100\n' >"$dir/stuck/mpirun.openmpi"
+chmod +x "$dir/stuck/mpirun.openmpi"
+expect 3 'did not end within 10 s after all nodes had ended' env PATH="$dir/stuck:$PATH" timeout 50 "$tacit" run -n 2 --launcher openmpi true
+printf '#!/bin/sh\nkill -KILL $$\n' >"$dir/stuck/mpirun.openmpi"
+expect 137 '' env PATH="$dir/stuck:$PATH" "$tacit" run -n 2 --launcher openmpi true
+printf '#!/bin/sh\ntrap "echo one" USR1\ntrap "echo end; exit 9" TERM\nkill -USR1 $PPID\nsleep 0.5\nkill -TERM $PPID\nsleep 5\n' >"$dir/stuck/mpirun.openmpi"
+expect 143 '^one$' env PATH="$dir/stuck:$PATH" "$tacit" run -n 2 --launcher openmpi true
+
 # Inside Slurm, srun is preferred. What it would be given is all that can be checked without one.
 expect 0 "^$dir/slurm/srun -n 3 " env SLURM_JOB_ID=1 PATH="$dir/slurm:$PATH" "$tacit" run -n 3 --dry-launch true
 
@@ -309,6 +319,15 @@ if [ "$mpi" != none ] && [ -x "$(dirname "$tacit")/../libexec/tacit-bench-comm" 
     expect 0 'by hand .* tacit .* collectives' env ASAN_OPTIONS=detect_leaks=0 "$tacit" bench comm --pattern all-gather --bytes 8 --iterations 3
     expect_json 0 '"collectives"' env ASAN_OPTIONS=detect_leaks=0 "$tacit" run -n 2 "$tacit" bench comm --pattern nbody --bytes 64 --iterations 3 --json
     expect_json 0 '"beside_kernel"' env ASAN_OPTIONS=detect_leaks=0 TACIT_LOG=error "$tacit" bench overlap --pattern stencil --bytes 64 --compute 1 --json
+    expect_json 0 '"shared_versions": 15' env ASAN_OPTIONS=detect_leaks=0 "$tacit" run -n 3 "$tacit" bench broadcast --bytes 64 --algorithm chain --compute 20 --json
+    expect_json 0 '"MPI_Ibcast"' env ASAN_OPTIONS=detect_leaks=0 "$tacit" bench broadcast --bytes 5000 --algorithm flat,MPI_Bcast,MPI_Ibcast --progress inline --json
+    expect 1 'usage: .* bench broadcast' env ASAN_OPTIONS=detect_leaks=0 "$tacit" run -n 2 "$tacit" bench broadcast --algorithm tree
+    expect 1 'needs more nodes' env ASAN_OPTIONS=detect_leaks=0 "$tacit" run -n 2 "$tacit" bench broadcast --compute 20
+    if [ -x "$(dirname "$tacit")/../libexec/tacit-peer-openmp" ]; then
+        expect_json 0 '"by_hand": "OpenMP"' env ASAN_OPTIONS=detect_leaks=0 "$tacit" bench steps --only points --sizes 1 --pairs 3 --json
+    fi
+    expect 1 'usage: .* bench steps' "$tacit" bench steps --only nothing
+    expect 1 'usage: .* bench steps' "$tacit" bench steps --pairs 2
     expect 1 'usage: .* bench overlap' env ASAN_OPTIONS=detect_leaks=0 "$tacit" run -n 2 "$tacit" bench overlap --pattern stencil --compute -1
 fi
 

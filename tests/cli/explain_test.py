@@ -153,13 +153,32 @@ def several():
     check(all(f"({i + 1})" in table for i in range(len(numbers))), text)
 
 
+def windows():
+    """Windows of pure tasks: how many there were, what they cost, and that they save the messages that they say."""
+    def received(**settings):
+        command = [tacit, "explain", "--json", "--nodes", "4:1", str(examples / "wave_sim"), "--steps", "40"]
+        report = json.loads(run(command, COLLECTIVES="off", **settings).stdout)
+        steps = [e for e in report["edges"] if e["consumer"] == "advance"]
+        return report["windows"], sum(e["messages"] for e in steps) // 2
+    none, singly = received()
+    check(none == [], f"{none}")
+    found, together = received(LATENCY="halo:4")
+    full = [w for w in found if w["tasks"] == 4]
+    check(full and all(w["closed_by"] is None or w["why"] == "has no hint pure" for w in found), f"{found}")
+    check(sum(w["times"] * w["tasks"] for w in found) == 40, f"{found}")
+    check(all(w["redundant_items"] * 128 * w["tasks"] == w["items"] * 2 * (w["tasks"] - 1) * w["tasks"] // 2 for w in found), f"{found}")
+    check(singly - together == sum(w["saved_messages"] for w in found) > 0, f"{singly} {together} {found}")
+    text = run([tacit, "explain", "--nodes", "4:1", str(examples / "wave_sim")], LATENCY="halo:3").stdout
+    check(" x 3 tasks, 'advance' to 'advance': " in text and "closed: 'progress' has no hint pure" in text, text)
+
+
 def failing():
     """A program that fails is heard, and its exit status passed on."""
     done = subprocess.run([tacit, "explain", str(examples / "jacobi"), "--rows", "none"], capture_output=True, text=True, timeout=100)
     check(done.returncode != 0 and "rows" in done.stderr, done.stderr)
 
 
-for test in (on_nodes, several, failing, nbody, off, stencil, groups, table, by_setting):
+for test in (on_nodes, several, windows, failing, nbody, off, stencil, groups, table, by_setting):
     test()
 print("\n".join(failures + [f"explain: {len(failures)} failures"]))
 sys.exit(1 if failures else 0)

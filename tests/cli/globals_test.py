@@ -14,6 +14,7 @@ ALLOWED = {
         "checked": "whether kernels check accesses is how the program was compiled, and is said once",
         "watch": "exit handlers belong to the process",
     },
+    "base/cores.c": {"process": "cores that threads are bound to belong to the process, whose contexts must not take the same"},
     "base/failure.c": {"ti_failure_kernel": "the kernel that this thread runs, for an exit handler, which takes no argument: one per thread"},
     "base/alloc.c": {"counted": "memory belongs to the process, and so does the count of it"},
     "base/handle.c": {"pools": "a context may be given handles of another one, or garbage, and must find out"},

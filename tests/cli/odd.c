@@ -2,6 +2,7 @@
  *
  *   names                   its task and its buffer have names that are no UTF-8
  *   exit STATUS | host-exit STATUS   its kernel, or that of a host task, calls exit on the last node
+ *   after STATUS            it exits with this status after everything has gone well
  *   fork                    its kernel forks, and the child calls exit
  *   host SECONDS            it does nothing for a while after a fence
  *   wide TASKS              so many tasks do not depend on each other */
@@ -79,5 +80,6 @@ int main(int argc, char **argv)
         CHECK(tacit_fence_read(ctx, b, TACIT_BOX_ALL, back));
         sleep((unsigned)atoi(argv[2]));
     }
-    return tacit_finalize(ctx) == TACIT_OK ? EXIT_SUCCESS : EXIT_FAILURE;
+    int status = strcmp(way, "after") == 0 ? args.status : EXIT_SUCCESS;
+    return tacit_finalize(ctx) == TACIT_OK ? status : EXIT_FAILURE;
 }

@@ -58,6 +58,14 @@ def scaling():
     expect(collected["collectives"] >= 8 * 10, f"nbody: {collected['collectives']} collectives")
 
 
+def more_nodes_than_items():
+    """A sentence, and the times besides."""
+    small = [examples / "wave_sim", "--rows", 16, "--cols", 16, "--steps", 3]
+    done = run("--nodes", "4,40", *small)
+    expect(done.returncode == 0 and "24 of 40 nodes run no kernel" in done.stderr and "of 4 nodes" not in done.stderr, f"idle nodes: {done.stderr}")
+    expect([line.split()[0] for line in done.stdout.splitlines()[1:3]] == ["4", "40"], done.stdout)
+
+
 def networks():
     """A slower network is not quicker, and all that come with tacit can be read."""
     time = {name: rows("--nodes", "16", "--network", name, *nbody)[0]["ns"] for name in ("hdr", "ethernet-10")}
@@ -81,6 +89,12 @@ def options():
         mine.write_text((platforms / "hdr.txt").read_text() + "algorithm = ring\nlatency = 50 us # the last one counts\n")
         far = rows("--nodes", "8", "--network", mine, *nbody)[0]["ns"]
         expect(far > 10 * 7 * 50000, f"a ring of 50 us: {far} ns")
+        linear, tree, other = ((platforms / "hdr.txt").read_text() + f"algorithm = {a}\n" for a in ("linear", "binomial", "nonblocking"))
+        times = []
+        for text, settings in ((linear, {}), (tree, {"COLLECTIVE_SCHEDULE": "direct"}), (other, {})):
+            mine.write_text(text)
+            times.append(rows("--nodes", "8", "--network", mine, *nbody, **settings)[0]["ns"])
+        expect(times[0] == times[1] == times[2], f"messages between all, by the file, the setting, and as MPI_Iallgather does: {times}")
         mine.write_text("latency = 1 us\nworkers = 3\n")
         fails("says send_overhead", "--nodes", "4", "--network", mine, *nbody)
         mine.write_text("latency = 1 us\nbandwith = 3 GB/s\n")
@@ -135,6 +149,27 @@ def rings():
         expect(equal < unequal < 1.02 * equal, f"equal parts {equal}, unequal ones {unequal}")
 
 
+def broadcasts():
+    """Placed tasks that read one tile get it by a tree, whose relays forward it; without one, by messages. Counts are the same."""
+    with tempfile.TemporaryDirectory() as folder:
+        mine = pathlib.Path(folder, "mine")
+        mine.write_text((platforms / "qdr.txt").read_text() + "bandwidth = 100 MB/s\n")
+        options = ["--nodes", 36, "--network", mine, "--kernel", "gemm=20us", examples / "cholesky", "--size", 1536, "--tile", 64]
+        flat, found, chain = (rows(*options, BROADCAST=tree)[0] for tree in ("flat", "auto", "chain"))
+        expect(flat["broadcasts"] == flat["relayed_bytes"] == 0, f"flat: {flat}")
+        for row in (found, chain):
+            expect(row["messages"] == flat["messages"] and row["bytes"] == flat["bytes"], f"{row} and {flat}")
+            expect(2 * row["broadcasts"] < row["broadcast_recipients"] < row["messages"], f"{row}")
+            expect(row["ns"] < flat["ns"], f"{row['ns']} with trees, {flat['ns']} without")
+        expect(found["relayed_bytes"] < chain["relayed_bytes"] < flat["bytes"], f"{found['relayed_bytes']}, {chain['relayed_bytes']}")
+        text = run("--trace", pathlib.Path(folder, "relays"), *options).stdout
+        page, events = report_of(pathlib.Path(folder, "relays"))
+        spans = [e for e in events["traceEvents"] if e["ph"] == "X" and e["cat"] == "relay"]
+        expect(sum(page["passed"]) == found["relayed_bytes"] == sum(e["args"]["bytes"] for e in spans), f"{sum(page['passed'])} bytes were passed on, {found}")
+        expect(f"{len(spans)} messages of broadcasts, {found['relayed_bytes']} bytes, passed on" in text, text)
+        expect(f"Broadcasts on 36 nodes: {found['broadcasts']} of " in text, text)
+
+
 def report_of(prefix):
     script = re.findall(r"<script\b[^>]*>(.*?)</script>", pathlib.Path(f"{prefix}.html").read_text(), re.S)[0]
     return json.loads(script), json.loads(pathlib.Path(f"{prefix}.json").read_text())
@@ -180,23 +215,37 @@ def traces():
 
 
 def heat():
-    """The formula of one step at a time, and what the filling and the end add to it."""
-    done = run("--heat1d", "500000,64", "--nodes", "8", "--threads", "1,6,100", "--latency", "200us", "--item", "3 ns", "--window", "1,7", "--json")
+    """The formula, and what the simulated time adds to it: redundant points of inner nodes, the filling and the end."""
+    done = run("--heat1d", "500000,64", "--nodes", "8", "--threads", "1,6,100", "--latency", "200us", "--item", "3 ns", "--window", "1,7,99", "--json")
     expect(done.returncode == 0, done.stderr)
     result = json.loads(done.stdout)
     expect([row["threads"] for row in result["rows"]] == [1, 6, 100], f"{result}")
     for row in result["rows"]:
         threads, beta = row["threads"], result["point_ns"]
-        for window in row["formula"]:
+        single, seven, many = row["windows"]
+        for window in row["windows"]:
             b = window["window"]
             said = 200000 * 64 / b + beta * 64 + (64 * 500000 / 8 + 64 * b) * 3 / threads
-            expect(abs(window["ns"] - said) <= 1, f"{window['ns']}, not {said}")
+            expect(abs(window["formula_ns"] - said) <= 1, f"{window}, not {said}")
         # No redundant work, but two points through one port; the kernel that fills, and three steps of the meeting at the end.
         exact = 64 * (200000 + beta + 7 * beta / 8) + 65 * 500000 / 8 * 3 / threads + 3 * 200000
-        expect(abs(row["ns"] - exact) < 2, f"{threads} threads: {row['ns']}, not {exact}")
-        expect(row["messages"] == 64 * 14 + 3 * 8, f"{row['messages']} messages")
+        expect(abs(single["ns"] - exact) < 2, f"{threads} threads: {single}, not {exact}")
+        expect(single["messages"] == 64 * 14 + 3 * 8, f"{single}")
+        # Nine windows of seven and a single step, with 2 (6 + 5 + ... + 1) points too many in each, hide latency behind work.
+        work, end = (65 * 500000 / 8 + 9 * 42) * 3 / threads, 3 * 200000
+        expect(max(work, 10 * 200000) + end <= seven["ns"] < work + 10 * 200000 + end + 1000, f"{threads} threads: {seven}, {work}")
+        expect(threads > 1 or seven["ns"] < 1.002 * (work + end), f"{seven} is not hidden behind {work}")
+        expect(seven["messages"] == 10 * 14 + 3 * 8, f"{seven}")
+        expect("ns" not in many, f"{many}")
+    # On one thread stages have the same messages as often, and fewer points too many: 1 + 2 + 3 + 3 + 2 + 1 instead of 6 + 5 + ... + 1.
+    staged = run("--heat1d", "500000,64", "--nodes", "8", "--threads", "1", "--latency", "200us", "--item", "3 ns", "--window", "7", "--json", "--strategy", "staged")
+    expect(staged.returncode == 0, staged.stderr)
+    here, there = json.loads(staged.stdout)["rows"][0]["windows"][0], result["rows"][0]["windows"][1]
+    expect(here["messages"] == there["messages"] and here["ns"] < there["ns"], f"{here}, {there}")
+    fails("--strategy is 'wide', but must be halo or staged", "--heat1d", "50,5", "--strategy", "wide", status=2)
     table = run("--heat1d", "10000,20", "--latency", "10us").stdout
-    expect("best window" in table and len(table.splitlines()) == 9, table)
+    rows = table.splitlines()
+    expect("best window" in rows[4] and len(rows) == 13 and all(("simulated" in row) == (i % 2 == 1) for i, row in enumerate(rows[5:], 1)), table)
     fails("--heat1d is '5', but must be POINTS,STEPS", "--heat1d", "5", status=2)
     fails("--heat1d is '5,x', but must be up to", "--heat1d", "5,x", status=2)
     fails("--latency is 'soon', but must be a time", "--heat1d", "50,5", "--latency", "soon", status=2)
@@ -217,13 +266,22 @@ def errors():
     fails("kernel step is '-1 ns'", "--kernel", "step=-1ns", *nbody)
     fails("did you mean '--network'", "--netwok", "hdr", *nbody, status=2)
     fails("was not simulated on 2 nodes", "--nodes", "2", "true")
+    failed = run("--nodes", "2,3", odd, "after", 9)
+    expect(failed.returncode == 9 and "ended with status 9 on 2 simulated nodes" in failed.stderr and not failed.stdout,
+           f"a program that fails: {failed.returncode}, {failed.stdout}{failed.stderr}")
+    with tempfile.TemporaryDirectory() as folder:
+        fails("ended with status 9", "--nodes", "2", "--trace", f"{folder}/t", odd, "after", 9, status=9)
+        expect(not list(pathlib.Path(folder).iterdir()), "a failed simulation leaves records")
 
 
 scaling()
+more_nodes_than_items()
 networks()
 options()
 this_machine()
 rings()
+if (examples / "cholesky").exists():  # there is a BLAS
+    broadcasts()
 traces()
 heat()
 errors()

@@ -2,6 +2,7 @@
 """The tiled examples: what they are asked that cannot be, what they print, and that every tile travels once to each node that needs it.
 
 Usage: tiled_test.py PATH-OF-TACIT FOLDER-OF-EXAMPLES DATA MPI (openmpi, mpich, other or none)"""
+import collections
 import json
 import os
 import pathlib
@@ -142,8 +143,9 @@ def steps(program, t):
             yield from ((("A", m, n), ("A", m, k), ("A", n, k)) for n in range(k + 1, t) for m in range(n, t))
 
 
-def bytes_needed(program, size, tile, rows, columns):
-    """Each tile that is read goes once to each node that reads it and does not own it: none is changed after that."""
+def needed(program, size, tile, rows, columns):
+    """Bytes: each tile that is read goes once to each node that reads it and does not own it; none is changed after that. How many
+    tiles go to several nodes."""
     def owner(at):
         return at[1] % rows, at[2] % columns
 
@@ -151,17 +153,31 @@ def bytes_needed(program, size, tile, rows, columns):
         return min(size - i * tile, tile)
 
     wanted = {(read, owner(task[0])) for task in steps(program, -(-size // tile)) for read in task[1:]}
-    return sum(8 * length(read[1]) * length(read[2]) for read, node in wanted if owner(read) != node)
+    away = [read for read, node in wanted if owner(read) != node]
+    return sum(8 * length(read[1]) * length(read[2]) for read in away), sum(n > 1 for n in collections.Counter(away).values())
 
 
 def traffic():
     """Every tile travels once to each node that needs it, on the whole cluster."""
     for program in ("cholesky", "lu", "summa"):
-        for rows, columns in ((1, 1), (2, 2), (3, 1), (1, 3)) if mpi != "none" else ((1, 1),):
-            got = result(program, "--size", 110, "--tile", 16, "--grid", f"{rows},{columns}", "--verify", nodes=rows * columns)
-            needed = bytes_needed(program, 110, 16, rows, columns)
-            check(got.get("bytes") == needed, f"{program} on {rows} x {columns} nodes: {needed} bytes needed, {got}")
+        for rows, columns, mode in ((1, 1, 0), (2, 2, 0), (3, 1, 1), (1, 3, 1), (2, 2, 1)) if mpi != "none" else ((1, 1, 0),):
+            got = result(program, "--size", 110, "--tile", 16, "--grid", f"{rows},{columns}", "--verify", nodes=rows * columns,
+                         THREADS=str(mode), WORKERS="2" if mode else "1")
+            size, shared = needed(program, 110, 16, rows, columns)
+            check((got.get("bytes"), got.get("shared")) == (size, shared), f"{program} on {rows} x {columns} nodes: {size}, {shared}, {got}")
+            check((shared > 0) == ("share_complete" in got) and 0 <= got.get("share_complete", 1) <= 1, f"{program}: {got}")
             check(got.get("verified") == "yes" and (got["messages"] > 0) == (rows * columns > 1), f"{program}: {got}")
+
+
+def planned():
+    """The same tiles by planned multicasts, some of which need relays; with threads and inline."""
+    for program in ("cholesky", "lu", "summa"):
+        for rows, columns, settings in ((2, 2, {}), (2, 3, {"WORKERS": "2"}), (1, 4, {"THREADS": "0"})) if mpi != "none" else ():
+            got = result(program, "--size", 110, "--tile", 16, "--grid", f"{rows},{columns}", "--verify", nodes=rows * columns,
+                         MULTICAST="planned", **settings)
+            size, _ = needed(program, 110, 16, rows, columns)
+            check(got.get("bytes") == size, f"{program} on {rows} x {columns} nodes, planned: {size} bytes needed, {got}")
+            check(got.get("verified") == "yes" and got["recipients"] >= 2 * got["broadcasts"] >= 2 * (columns > 2), f"{program}, planned: {got}")
 
 
 def reports():
@@ -182,6 +198,7 @@ with tempfile.TemporaryDirectory() as temporary:
     indefinite(temporary)
 misfits()
 traffic()
+planned()
 reports()
 for failure in failures:
     print("FAILED:", failure)

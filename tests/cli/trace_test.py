@@ -144,6 +144,61 @@ def shared(folder):
         check(len(parts) == 15, f"{settings}: {len(parts)} steps")
 
 
+def collected(folder, nodes):
+    """Bytes of collectives between pairs of nodes, by their patterns; what a node gets is what its counters say."""
+    prefix = folder / f"patterns{nodes}"
+    done = run([tacit, "trace", "-n", nodes, "--output", prefix, traced, "patterns"], LOG="info")
+    data = page_data(pathlib.Path(f"{prefix}.html"))
+    rows, columns, size = 24, 60, 8
+    whole, part, block, sums = rows * columns * size, rows // nodes * columns * size, rows // nodes * (columns // nodes) * size, columns * size
+    for p in range(nodes):
+        for q in range(nodes):
+            every = part + block + sums // (nodes - 1)  # all-gather, all-to-all, all-reduce
+            expected = 0 if p == q else 2 * (every + (whole + part if p == 0 else 0) + (part if q == 0 else 0))
+            check(data["collected"][p * nodes + q] == expected, f"{p} to {q} of {nodes}: {data['collected'][p * nodes + q]} bytes, not {expected}")
+    check_counters(f"{nodes} nodes", data, done.stderr)
+    for settings in ({}, {"COLLECTIVES": "off"}):
+        done = run([tacit, "trace", "-n", nodes, "--output", prefix, examples / "nbody", "--plummer", 100, "--steps", 4], LOG="info", **settings)
+        check_counters(f"nbody on {nodes} nodes {settings}", page_data(pathlib.Path(f"{prefix}.html")), done.stderr)
+
+
+def check_counters(what, data, said):
+    counters = {int(node): dict(re.findall(r"(\w+)=(\d+)", text)) for node, text in re.findall(r"\(node (\d+)\): counters:(.*)", said)}
+    nodes = data["nodes"]
+    check(len(counters) == nodes, f"{what}: counters of {len(counters)} nodes")
+    for q, c in counters.items():
+        for kind, key in (("sent", "bytes_received"), ("collected", "collective_bytes_received")):
+            got = sum(data[kind][p * nodes + q] for p in range(nodes))
+            check(abs(got - int(c[key])) <= nodes * int(c["collectives"]), f"{what}: node {q} got {got} bytes by the page, {c[key]} by its counters")
+        check(sum(data["sent"][q * nodes:(q + 1) * nodes]) == int(c["bytes_sent"]), f"{what}: node {q} sent {c['bytes_sent']}")
+    check(sum(data["collected"]) > 0 or not any(int(c["collectives"]) for c in counters.values()), f"{what}: nothing was collected")
+
+
+def relayed(folder):
+    """What relays of broadcasts pass on: as much as their counters say, between the send and the end of its receive, for the task and
+    buffer of the sender."""
+    nodes, prefix = 4, folder / "relays"
+    done = run([tacit, "trace", "-n", nodes, "--output", prefix, traced, "relays"], LOG="info", WORKERS="2", BROADCAST="chain")
+    t = Trace(prefix)
+    t.check_events("relays")
+    check_counters("relays", t.page, done.stderr)
+    counters = [int(n) for n in re.findall(r"relayed_bytes=(\d+)", done.stderr)]
+    spans, passed = [e for e in t.spans if e["cat"] == "relay"], t.page["passed"]
+    check(len(counters) == nodes and sum(counters) > 0, f"relays: counters {counters}")
+    check(sorted(counters) == sorted(sum(passed[q * nodes:(q + 1) * nodes]) for q in range(nodes)), f"relays: {passed}, counters {counters}")
+    check(sum(e["args"]["bytes"] for e in spans) == sum(counters), f"relays: spans {spans}")
+    ends = {(e["args"]["peer"], e["pid"], e["args"]["message"]): e for e in t.spans if e["cat"] == "receive"}
+    slack = 1 + 2 * 1e-3 * t.data["clock_error_ns"]
+    for e in spans:
+        got = ends[e["args"]["for"], e["args"]["peer"], e["args"]["message"]]
+        check(e["name"] == "look" and e["args"]["buffer"] == got["args"]["buffer"] and e["args"]["bytes"] == got["args"]["bytes"], f"relays: {e}, {got}")
+        check(e["args"]["for"] == 0 and 0 < e["args"]["peer"] != e["pid"] > 0, f"relays: {e}")
+        check(got["ts"] - slack <= e["ts"] <= got["ts"] + got["dur"] + slack, f"relays: {e} is not within {got}")
+    steps = [e["id"] for e in t.events if e["ph"] == "t"]
+    check(sorted(steps) == sorted(f"{e['args']['for']}>{e['args']['peer']}:{e['args']['message']}" for e in spans), f"relays: {steps}")
+    check(f"{len(spans)} messages of broadcasts, {sum(counters)} bytes, passed on" in done.stdout, done.stdout)
+
+
 def slow(folder):
     """Kernels of node 1 take long: others wait for its messages, and the report says so."""
     t = trace(folder, "slow", 3, traced, "slow", "1", WORKERS="1")
@@ -186,6 +241,24 @@ def by_hand(folder):
     check(len(big.spans) == 3 * 25000 * 5, f"by hand: {len(big.spans)} spans")
     drawn = sum(len(lane["spans"]) // 8 for lane in big.page["lanes"])
     check(big.page["merged"] + drawn == 3 * 25000 * 5 and drawn < 320000, f"by hand: {drawn} drawn, {big.page['merged']} merged")
+
+
+def merged(folder):
+    """Of long runs the JSON file, too, merges short spans, and says so; it counts each, and every flow has both ends."""
+    nodes, tasks, prefix = 8, 25000, folder / "long"
+    run([traced, "write", prefix, nodes, tasks])
+    done = run([tacit, "trace", "--report", prefix])
+    t = Trace(prefix)
+    count = sum(e["args"].get("merged", 1) for e in t.spans)
+    check(count == nodes * tasks * 5 and len(t.spans) < 520000, f"merged: {len(t.spans)} spans for {count} events")
+    check(t.data["merged"] == count - len(t.spans) > 0 and f"{t.data['merged']} short spans are drawn together" in done.stdout, f"merged: {t.data} {done.stdout}")
+    flows = t.check_events("merged")
+    check(flows == len([k for k in range(tasks) if k % t.data["one_flow_of"] == 0]) * nodes and flows <= 110000, f"merged: {flows} flows")
+    lanes = {}
+    for e in t.spans:
+        lanes.setdefault((e["pid"], e["tid"]), []).append((e["ts"], e["dur"]))
+    for lane, spans in lanes.items():
+        check(all(a[0] + a[1] <= b[0] + 0.002 for a, b in zip(spans, spans[1:])), f"merged: spans of lane {lane} overlap")
 
 
 def failing(folder):
@@ -235,7 +308,12 @@ def setting(folder):
 def progress(folder):
     """On a terminal there is a line that is rewritten, and removed at the end; in files there is none."""
     commands = [[tacit, "trace", "--output", folder / "far", traced, "slow", "0"],
-                [tacit, "plan", "--nodes", "4,9", examples / "nbody", "--plummer", "99", "--steps", "3"]]
+                [tacit, "plan", "--nodes", "4,9", examples / "nbody", "--plummer", "99", "--steps", "3"],
+                [tacit, "simulate", "--nodes", "4,9", examples / "nbody", "--plummer", "99", "--steps", "3"]]
+    if (pathlib.Path(tacit).resolve().parent.parent / "libexec" / "tacit-bench-plan").exists():
+        commands.append([tacit, "bench", "plan", "--pattern", "stencil", "--nodes", "4", "--tasks", "64", "--repeat", "3"])
+        if mpi != "none":
+            commands.append([tacit, "bench", "messages", "--bytes", "8"])
     for command in commands:
         words = [str(a) for a in command]
         check("\r" not in run(command).stderr, f"{words[1]}: a progress line in a file")
@@ -260,7 +338,10 @@ with tempfile.TemporaryDirectory() as name:
         stencil(folder, nodes)
     if mpi != "none":
         slow(folder)
-    for test in (shared, odd_names, by_hand, failing, refused, setting, progress):
+        collected(folder, 3)
+        collected(folder, 4)
+        relayed(folder)
+    for test in (shared, odd_names, by_hand, merged, failing, refused, setting, progress):
         test(folder)
 print("\n".join(failures[:40] + [f"trace: {len(failures)} failures"]))
 sys.exit(1 if failures else 0)

@@ -3,6 +3,10 @@
  *   traced names                     tasks and buffers with odd names
  *   traced fail NODE                 a ring of messages; NODE ends its process in the middle
  *   traced slow NODE                 the same; kernels of NODE take several times as long
+ *   traced pause                     the same; the program does nothing for a while when tasks wait for memory
+ *   traced patterns                  collectives of every pattern, each twice
+ *   traced relays                    placed tasks on all nodes read what node 0 has written, of a short buffer and of
+ *                                    a long one in turn
  *   traced write PREFIX NODES TASKS [DROPPED]   records of a run that there never was: NODES clocks that drift apart */
 #include "tacit/tacit.h"
 #include "trace/recorder.h"
@@ -17,6 +21,7 @@ enum { N = 4000, STEPS = 60 };
 typedef struct arguments {
     int step, node;
     int fails; /* else it is slow */
+    int pauses;
 } arguments;
 
 static void fill(const tacit_launch *launch)
@@ -43,17 +48,18 @@ static void move(const tacit_launch *launch)
     }
 }
 
+static tacit_context *ctx; /* for errors */
+
 static int check(tacit_status status)
 {
     if (status != TACIT_OK) {
-        fprintf(stderr, "traced: %s\n", tacit_status_name(status));
+        fprintf(stderr, "traced: %s: %s\n", tacit_status_name(status), tacit_last_error(ctx));
     }
     return status == TACIT_OK ? 0 : 1;
 }
 
 static int ring(const char *first, const char *second, const char *task, arguments a)
 {
-    tacit_context *ctx;
     tacit_buffer *buffer[2];
     int bad = check(tacit_init(NULL, &ctx));
     const char *names[] = { first, second };
@@ -66,6 +72,9 @@ static int ring(const char *first, const char *second, const char *task, argumen
                                .kernel.host = fill,
                                .access = { tacit_write(buffer[0], tacit_one_to_one()) } };
     bad = bad || check(tacit_submit(ctx, &start));
+    if (a.pauses) { /* longer than a window of allocations stays open */
+        usleep(100000);
+    }
     for (a.step = 0; a.step < STEPS && !bad; a.step++) {
         const tacit_task step = { .name = task,
                                   .range = tacit_range1(N),
@@ -75,6 +84,101 @@ static int ring(const char *first, const char *second, const char *task, argumen
                                   .access = { tacit_read(buffer[a.step % 2], tacit_neighborhood(1, 0, 0)),
                                               tacit_write(buffer[1 - a.step % 2], tacit_one_to_one()) } };
         bad = check(tacit_submit(ctx, &step));
+    }
+    return bad || check(tacit_finalize(ctx));
+}
+
+/* ---- collectives */
+
+enum { ROWS = 24, COLUMNS = 60 };
+
+static void touch(const tacit_launch *launch)
+{
+    for (int k = 0; k < launch->num_views; k++) {
+        const tacit_view *v = &launch->view[k];
+        for (size_t i = 0; v->mode == TACIT_REDUCE && i < COLUMNS; i++) {
+            TACIT_AT1(double, *v, i) += 1;
+        }
+    }
+}
+
+static int submit(const char *name, size_t rows, size_t columns, tacit_access first, tacit_access second)
+{
+    const tacit_task task = { .name = name,
+                              .range = columns ? tacit_range2(rows, columns) : tacit_range1(rows),
+                              .place = rows == 1 ? tacit_place_node(0) : (tacit_place){ 0 },
+                              .kernel.host = touch,
+                              .access = { first, second } };
+    return check(tacit_submit(ctx, &task));
+}
+
+/* What one task writes the next one reads in another way. */
+static int patterns(void)
+{
+    const tacit_mapper own = tacit_one_to_one(), all = tacit_all();
+    tacit_buffer *a, *b, *sum;
+    int bad = check(tacit_init(NULL, &ctx));
+    const tacit_buffer_desc two = { .name = "a", .range = tacit_range2(ROWS, COLUMNS), .elem_size = sizeof(double) };
+    const tacit_buffer_desc turned = { .name = "b", .range = tacit_range2(COLUMNS, ROWS), .elem_size = sizeof(double) };
+    const tacit_buffer_desc one = { .name = "sum", .range = tacit_range1(COLUMNS), .elem_size = sizeof(double) };
+    bad = bad || check(tacit_buffer_create(ctx, &two, &a)) || check(tacit_buffer_create(ctx, &turned, &b)) ||
+          check(tacit_buffer_create(ctx, &one, &sum));
+    for (int k = 0; k < 2 && !bad; k++) {
+        const tacit_access alone = tacit_write(a, all), parts = tacit_write(a, own);
+        bad = submit("split", ROWS, COLUMNS, parts, (tacit_access){ 0 }) ||
+              submit("all-gather", ROWS, 0, tacit_read(a, all), (tacit_access){ 0 }) ||
+              submit("split", ROWS, COLUMNS, parts, (tacit_access){ 0 }) ||
+              submit("gather", 1, 0, tacit_read(a, all), (tacit_access){ 0 }) ||
+              submit("alone", 1, 0, alone, (tacit_access){ 0 }) ||
+              submit("broadcast", ROWS, 0, tacit_read(a, all), (tacit_access){ 0 }) ||
+              submit("alone", 1, 0, alone, (tacit_access){ 0 }) ||
+              submit("scatter", ROWS, COLUMNS, tacit_read(a, own), (tacit_access){ 0 }) ||
+              submit("split", ROWS, COLUMNS, parts, (tacit_access){ 0 }) ||
+              submit("all-to-all", COLUMNS, ROWS, tacit_read(a, tacit_transposed(1, 0, 2)), tacit_write(b, own)) ||
+              submit("add", ROWS, 0, tacit_reduce(sum, tacit_sum(TACIT_DOUBLE)), (tacit_access){ 0 }) ||
+              submit("all-reduce", ROWS, 0, tacit_read(sum, all), (tacit_access){ 0 });
+    }
+    return bad || check(tacit_finalize(ctx));
+}
+
+/* ---- broadcasts: what node 0 has written while it slept goes to all others at once */
+
+static void write_late(const tacit_launch *launch)
+{
+    usleep(2000); /* meanwhile the tasks that read are planned */
+    memset(launch->view[0].data, launch->node, launch->view[0].box.max[0]);
+}
+
+static void look(const tacit_launch *launch)
+{
+    (void)launch;
+}
+
+static int relays(void)
+{
+    enum { ROUNDS = 20, SHORT = 1000, LONG = 300000 };
+    tacit_buffer *buffer[2];
+    int bad = check(tacit_init(NULL, &ctx));
+    for (int i = 0; i < 2 && !bad; i++) {
+        const tacit_buffer_desc desc = { .name = i ? "long" : "short",
+                                         .range = tacit_range1(i ? LONG : SHORT),
+                                         .elem_size = 1 };
+        bad = check(tacit_buffer_create(ctx, &desc, &buffer[i]));
+    }
+    for (int k = 0; k < ROUNDS && !bad; k++) {
+        tacit_task task = { .name = "write",
+                            .range = tacit_range1(1),
+                            .place = tacit_place_node(0),
+                            .kernel.host = write_late,
+                            .access = { tacit_write(buffer[k % 2], tacit_all()) } };
+        bad = check(tacit_submit(ctx, &task));
+        for (int q = 1; q < tacit_num_nodes(ctx) && !bad; q++) {
+            task.name = "look";
+            task.place = tacit_place_node(q);
+            task.kernel.host = look;
+            task.access[0] = tacit_read(buffer[k % 2], tacit_all());
+            bad = check(tacit_submit(ctx, &task));
+        }
     }
     return bad || check(tacit_finalize(ctx));
 }
@@ -197,6 +301,15 @@ int main(int argc, char **argv)
     }
     if (strcmp(what, "slow") == 0 && argc == 3) {
         return ring("even", "odd", "move", (arguments){ .node = atoi(argv[2]) });
+    }
+    if (strcmp(what, "pause") == 0) {
+        return ring("even", "odd", "move", (arguments){ .node = -1, .pauses = 1 });
+    }
+    if (strcmp(what, "patterns") == 0) {
+        return patterns();
+    }
+    if (strcmp(what, "relays") == 0) {
+        return relays();
     }
     if (strcmp(what, "write") == 0 && argc >= 5) {
         return write_run(argv[2], atoi(argv[3]), atoi(argv[4]), argc > 5 ? atoi(argv[5]) : 0);

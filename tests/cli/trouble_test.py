@@ -2,6 +2,7 @@
 """What programs of tacit and the tool do where something around them goes wrong: disks that are full, settings that differ, signals.
 
 Usage: trouble_test.py PATH-OF-TACIT FOLDER-OF-EXAMPLES MPI (openmpi, mpich, other or none) PATH-OF-ODD"""
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -119,28 +120,47 @@ def hints():
         check(done.returncode == 0 and done.stderr.count(checked) == 1, f"{nodes} nodes: {done.stderr}")
     check(checked not in run([odd], LOG="error").stderr, "a hint with TACIT_LOG=error")
     check(checked not in run([odd], DRY_RUN="4").stderr, "a dry run checks accesses")
-    seconds = 11
-    slow = subprocess.Popen([odd, "host", str(seconds)], env=environment(DRY_RUN="4"), stderr=subprocess.PIPE, text=True)
-    live = subprocess.Popen([odd, "host", str(seconds)], env=environment(), stderr=subprocess.PIPE, text=True)
-    done = run([tacit, "plan", "--nodes", "1,2", odd, "host", str(seconds)])
-    check(done.returncode == 0 and done.stderr.count("Fences give zeros in a plan") == 1, f"plan: {done.stderr}")
-    said = slow.communicate()[1]
-    check(said.count("whose fences give zeros, and the program has worked for 11 s outside of tacit") == 1, said)
-    check("fences give zeros" not in live.communicate()[1], "a live run is no dry run")
     for quick in (run([odd, "host", "1"], DRY_RUN="4"), run([tacit, "plan", "--nodes", "4", odd, "host", "1"])):
         check("has worked for" not in quick.stderr and "in a plan" not in quick.stderr, quick.stderr)
 
 
+SLEEPS = 11 # seconds, one more than it takes to be told
+
+
+def sleeper(*arguments, **settings):
+    """A program that works outside of tacit for long, which takes no core: other things are tried meanwhile."""
+    return subprocess.Popen([*arguments, odd, "host", str(SLEEPS)], env=environment(**settings), stdout=subprocess.DEVNULL,
+                            stderr=subprocess.PIPE, text=True)
+
+
+def long_work(dry, live, plan):
+    """What is said of it in a dry run, and once in a plan, and not in a live run."""
+    said = dry.communicate()[1]
+    check(said.count(f"whose fences give zeros, and the program has worked for {SLEEPS} s outside of tacit") == 1, said)
+    check("fences give zeros" not in live.communicate()[1], "a live run is no dry run")
+    said = plan.communicate()[1]
+    check(plan.returncode == 0 and said.count("Fences give zeros in a plan") == 1, f"plan: {said}")
+
+
+def at_once(function, cases):
+    """Several at a time: launchers mostly wait, above all where they end a job."""
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(function, *case) for case in cases]:
+            done.result()
+
+
 def exits():
     """A kernel that calls exit: an error that names it, whatever the status, and the job ends."""
-    for nodes in [1] + ([3] if mpi != "none" else []):
+    def one(nodes, way, status, settings):
         launch = [tacit, "run", "-n", str(nodes)] if nodes > 1 else []
-        for way in ("exit", "host-exit"):
-            for status in ("0", "3") if nodes == 1 else ("0",):
-                for settings in ({}, {"THREADS": "0"}, {"WORKERS": "3"}, {"BOUNDS_CHECK": "1"}):
-                    done = run([*launch, odd, way, status], timeout=60, **settings)
-                    fails(done, f"task 'task' on node {nodes - 1}: its kernel called exit")
-        done = run([*launch, odd, "fork"], WORKERS="1")
+        fails(run([*launch, odd, way, status], timeout=60, **settings), f"task 'task' on node {nodes - 1}: its kernel called exit")
+
+    counts = [1] + ([3] if mpi != "none" else [])
+    at_once(one, [(nodes, way, status, settings) for nodes in counts for way in ("exit", "host-exit")
+                  for status in (("0", "3") if nodes == 1 else ("0",))
+                  for settings in ({}, {"THREADS": "0"}, {"WORKERS": "3"}, {"BOUNDS_CHECK": "1"})])
+    for nodes in counts:
+        done = run([*([tacit, "run", "-n", str(nodes)] if nodes > 1 else []), odd, "fork"], WORKERS="1")
         check(done.returncode == 0 and "called exit" not in done.stderr, f"fork on {nodes} nodes: {done.stderr}")
 
 
@@ -175,15 +195,17 @@ def settings_that_differ():
     """Whatever nodes would wait for: one node says what differs, all end, and soon."""
     differ = {"COLLECTIVE_SCHEDULE": ("measure", "auto"), "DRY_RUN": ("3", "not set"), "COLLECTIVES": ("off", "lookahead"), "REPRODUCIBLE": ("1", "0"),
               "HORIZON_STEP": ("7", "4"), "HORIZON_FRONT": ("99", "not set")}
-    for name, (odd, usual) in differ.items():
-        for nodes in ([1], [1, 2], [2], [0]):
-            cases = "|".join(str(node) for node in nodes)
-            script = f'case "${{OMPI_COMM_WORLD_RANK-$PMI_RANK}}" in {cases}) export TACIT_{name}={odd} ;; esac; exec "$0"'
-            done = run([tacit, "run", "-n", "3", "sh", "-c", script, hello])
-            node, here, there = (nodes[0], odd, usual) if nodes != [0] else (1, usual, odd)
-            fails(done, f"TACIT_{name} is {here} on node {node}, but {there} on node 0")
-            check(done.stderr.count("TACIT_" + name) == 1, f"{name}: said more than once: {done.stderr}")
-            check("^2 =" not in done.stdout, f"{name}: something was computed")
+
+    def one(name, other, usual, nodes):
+        cases = "|".join(str(node) for node in nodes)
+        script = f'case "${{OMPI_COMM_WORLD_RANK-$PMI_RANK}}" in {cases}) export TACIT_{name}={other} ;; esac; exec "$0"'
+        done = run([tacit, "run", "-n", "3", "sh", "-c", script, hello])
+        node, here, there = (nodes[0], other, usual) if nodes != [0] else (1, usual, other)
+        fails(done, f"TACIT_{name} is {here} on node {node}, but {there} on node 0")
+        check(done.stderr.count("TACIT_" + name) == 1, f"{name}: said more than once: {done.stderr}")
+        check("^2 =" not in done.stdout, f"{name}: something was computed")
+
+    at_once(one, [(name, other, usual, nodes) for name, (other, usual) in differ.items() for nodes in ([1], [1, 2], [2], [0])])
     done = run([tacit, "run", "-n", "2", tacit, "plan", "--nodes", "4", hello]) # each tool by itself
     check(done.returncode == 0, f"plan on two nodes: {done.stderr}")
     for same in ({"DRY_RUN": "3"}, {"COLLECTIVE_SCHEDULE": "measure"}): # these go well
@@ -191,6 +213,7 @@ def settings_that_differ():
         check(done.returncode == 0, f"{same}: {done.stderr}")
 
 
+sleepers = sleeper(DRY_RUN="4"), sleeper(), sleeper(tacit, "plan", "--nodes", "1,2")
 full_disk()
 full_output()
 lonely_processes()
@@ -200,5 +223,6 @@ exits()
 signals()
 if mpi != "none":
     settings_that_differ()
+long_work(*sleepers)
 print("\n".join(failures + [f"trouble: {len(failures)} failures"]))
 sys.exit(1 if failures else 0)

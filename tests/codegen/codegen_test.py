@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Views cost nothing in programs compiled with -DNDEBUG: hot loops are those of plain pointers.
 
-Usage: codegen_test.py SOURCE-ROOT COMPILER... [--print KERNEL "FLAGS"]. Compiles tests/codegen/kernels.c to assembly with each compiler and compares the
-innermost vectorised loop of NAME_views with that of NAME_hand, per element: as much packed arithmetic, not more instructions besides those that
-count and jump, no scalar arithmetic and no calls. --print shows the two loops of a kernel beside each other. Status 77 where the processor is no x86-64."""
+Usage: codegen_test.py SOURCE COMPILER... [--print KERNEL "FLAGS"]. Compiles the source (tests/codegen/kernels.c, or kernels.cpp of lib/cpp) to assembly with
+each compiler and compares the innermost vectorised loop of NAME_views with that of NAME_hand, per element: as much packed arithmetic, not more instructions besides those that
+count and jump or move registers to the stack and back, no scalar arithmetic and no calls. --print shows the two loops of a kernel beside each other. Status 77 where the processor is no x86-64."""
 import os
 import pathlib
 import platform
@@ -12,20 +12,23 @@ import shutil
 import subprocess
 import sys
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 FLAGS = ["-O3", "-O3 -march=x86-64-v3"]
 KERNELS = ["jacobi", "heat", "axpy", "index"]
 STORE = re.compile(r"\s*v?mov(?:[au]p[sd]|dq[au]\d*)\s+%([xyz])mm\d+, *[^%].*\(")
 PACKED = re.compile(r"\s*v?(?:(?:add|sub|mul|div|max|min|sqrt)p[sd]|fn?m(?:add|sub)\d+pd|p(?:add|sub)[bwdq])\b")
 SCALAR = re.compile(r"\s*(?:v?(?:add|sub|mul|div)s[sd]|v?fn?m(?:add|sub)\d+sd|v?gather\w+|call\w*)\b")
+SPILL = re.compile(r"\s*v?mov\w+\s+(?:-?\d*\(%rsp\), *%\w+|%\w+, *-?\d*\(%rsp\))")  # which registers are kept is the compiler's choice
 JUMP = re.compile(r"\s*j\w+\s+(\.?\w+)\s*$")
 LABEL = re.compile(r"(\.?\w+):")
 LOOP = 3  # instructions that only count and jump: unrolled loops have them once for more elements
 ELEMENTS = {"x": 2, "y": 4, "z": 8}  # of 8 bytes
 
 
-def assembly(compiler, flags, root):
-    command = [compiler, "-std=c17", *flags.split(), "-DNDEBUG", "-fno-asynchronous-unwind-tables", "-I", str(root / "include"), "-S", "-o", "-",
-               str(root / "tests" / "codegen" / "kernels.c")]
+def assembly(compiler, flags, source):
+    standard = "-std=c17" if source.suffix == ".c" else "-std=c++17"
+    includes = ["-I", str(ROOT / "include"), "-I", str(ROOT / "lib" / "cpp" / "include")]
+    command = [compiler, standard, *flags.split(), "-DNDEBUG", "-fno-asynchronous-unwind-tables", *includes, "-S", "-o", "-", str(source)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
 
 
@@ -41,7 +44,8 @@ def loops(lines):
     spans = [(label[m.group(1)], i) for i, line in enumerate(lines) if (m := JUMP.match(line)) and label.get(m.group(1), i) < i]
     for begin, end in spans:
         if not any(begin <= b and e <= end and (b, e) != (begin, end) for b, e in spans):
-            yield [line.split("#")[0].rstrip() for line in lines[begin:end + 1] if re.match(r"\s+[a-z]", line)]
+            body = [line.split("#")[0].rstrip() for line in lines[begin:end + 1] if re.match(r"\s+[a-z]", line)]
+            yield [line for line in body if not SPILL.match(line)]
 
 
 def hot_loop(lines, function):
@@ -81,16 +85,16 @@ def main():
     if platform.machine() not in ("x86_64", "AMD64"):
         print("codegen: the test knows the instructions of x86-64 only")
         return 77
-    root, words = pathlib.Path(sys.argv[1]), sys.argv[2:]
+    source, words = pathlib.Path(sys.argv[1]), sys.argv[2:]
     if "--print" in words:
         at = words.index("--print")
-        show(assembly(words[0], words[at + 2], root), words[at + 1])
+        show(assembly(words[0], words[at + 2], source), words[at + 1])
         return 0
     failed = 0
     for compiler in {os.path.realpath(shutil.which(w) or w): w for w in reversed(words)}.values():
         for flags in FLAGS:
             print(compiler, flags)
-            lines = assembly(compiler, flags, root)
+            lines = assembly(compiler, flags, source)
             for kernel in KERNELS:
                 bad = compare(lines, kernel)
                 failed += bool(bad)

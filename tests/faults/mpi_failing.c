@@ -17,6 +17,8 @@
 
 #define FUNCTIONS(X)                                                                                                   \
     X(MPI_Abort, (MPI_Comm a, int b), (a, b))                                                                          \
+    X(MPI_Allgather, (const void *a, int b, MPI_Datatype c, void *d, int e, MPI_Datatype f, MPI_Comm g),               \
+      (a, b, c, d, e, f, g))                                                                                           \
     X(MPI_Cancel, (MPI_Request * a), (a))                                                                              \
     X(MPI_Comm_dup, (MPI_Comm a, MPI_Comm * b), (a, b))                                                                \
     X(MPI_Comm_free, (MPI_Comm * a), (a))                                                                              \

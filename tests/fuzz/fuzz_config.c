@@ -13,7 +13,7 @@ enum { MOST_VARIABLES = 4, LONGEST = 48 };
 /* A string without NUL, of letters that settings are made of if the first byte says so. */
 static void take_text(fuzz_input *in, char *out)
 {
-    static const char likely[] = "0123456789kMG:-+ discretesharedthreaderrorwarningTACIT_xX,.";
+    static const char likely[] = "0123456789kMG:-+ discretesharedthreaderrorwarningTACIT_xX,.openclcuda/";
     bool any = fuzz_byte(in) % 4 == 0;
     int n = (int)fuzz_between(in, 0, LONGEST - 1);
     for (int i = 0; i < n; i++) {
@@ -50,7 +50,7 @@ static const char *maybe(fuzz_input *in, const char *text)
     return fuzz_byte(in) & 1 ? text : NULL;
 }
 
-static void fill_fields(fuzz_input *in, tacit_config *c, char texts[4][LONGEST])
+static void fill_fields(fuzz_input *in, tacit_config *c, char texts[5][LONGEST])
 {
     *c = (tacit_config){
         .workers = take_int(in),
@@ -64,10 +64,15 @@ static void fill_fields(fuzz_input *in, tacit_config *c, char texts[4][LONGEST])
         .log = take_int(in),
         .reproducible = take_int(in),
         .host_devices = maybe(in, texts[0]),
+        .devices = maybe(in, texts[0]),
         .graph = maybe(in, texts[1]),
         .graph_tasks = maybe(in, texts[2]),
         .trace = maybe(in, texts[1]),
         .dry_run = maybe(in, texts[3]),
+        .multicast = take_int(in),
+        .latency = maybe(in, texts[4]),
+        .pin = maybe(in, texts[4]),
+        .comm_delay = take_int(in),
     };
 }
 
@@ -83,6 +88,9 @@ static void start(tacit_config config)
     config.threads = TACIT_THREADS_INLINE;
     config.progress = TACIT_PROGRESS_DEFAULT;
     config.workers = config.workers > 1 ? 1 : config.workers;
+    config.devices = config.devices && (strstr(config.devices, "opencl:") || strstr(config.devices, "cuda:"))
+                         ? NULL
+                         : config.devices; /* a driver's own */
     config.graph = NULL;
     config.trace = NULL;
     config.dry_run = NULL;
@@ -98,7 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     fuzz_input in = { data, data + size };
     fuzz_small_machine();
-    char names[MOST_VARIABLES][LONGEST], texts[4][LONGEST], value[LONGEST];
+    char names[MOST_VARIABLES][LONGEST], texts[5][LONGEST], value[LONGEST];
     int variables = (int)fuzz_between(&in, 0, MOST_VARIABLES);
     for (int i = 0; i < variables; i++) {
         take_name(&in, names[i]);
@@ -106,7 +114,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         setenv(names[i], value, 1);
     }
     tacit_config given = { 0 }, resolved;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         take_text(&in, texts[i]);
     }
     if (fuzz_byte(&in) & 1) {

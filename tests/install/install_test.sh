@@ -99,8 +99,17 @@ step 'compile C with NDEBUG' "$CC" -std=c11 -O2 -DNDEBUG $cflags -o "$dir/c" "$c
 if command -v c++ >/dev/null; then
     # shellcheck disable=SC2086
     step 'compile C++ by pkg-config' c++ -std=c++17 -pedantic -Wall -Wextra -Werror $cflags -o "$dir/cpp" "$consumer/consumer.cpp" $libs &&
-        runs 'a C++ program by pkg-config' "$dir/cpp"
+        runs 'a C++ program by pkg-config' "$dir/cpp" &&
+        step 'compile with tacit/tacit.hpp' c++ -std=c++17 -pedantic -Wall -Wextra -Werror -O2 -DNDEBUG $cflags -o "$dir/hpp" \
+            "$consumer/../../../lib/cpp/examples/matmul.cpp" $libs &&
+        step 'a program with tacit/tacit.hpp' "$dir/hpp" 50
 fi
+# Files, by a library beside.
+cflags=$(pkg-config --cflags tacit-io) libs=$(pkg-config --libs tacit-io)
+sed -n '/^```c$/,/^```$/p' "$consumer/../../../doc/io.md" | grep -v '^```' >"$dir/io.c"
+# shellcheck disable=SC2086
+step 'compile with tacit/io.h' "$CC" -std=c11 -Wall -Wextra -Werror -O2 -DNDEBUG $cflags -o "$dir/io" "$dir/io.c" $libs &&
+    step 'a program with tacit/io.h' sh -c 'cd "$1" && ./io && ./io && grep -q NUMPY u.npy' x "$dir"
 # Programs that include tacit/mpi.h.
 if [ "$mpi" = ON ]; then
     cflags=$(pkg-config --cflags tacit-mpi) libs=$(pkg-config --libs tacit-mpi)

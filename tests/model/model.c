@@ -7,6 +7,7 @@
 #include "base/config.h"
 #include "local_comm.h"
 #include "model_run.h"
+#include "shadow.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -102,15 +103,27 @@ static void *run_node(void *user)
 }
 
 typedef struct totals {
-    uint64_t nodes, tasks, fences, messages, horizons, collective_hosts, broadcasts, relayed;
+    uint64_t nodes, tasks, fences, messages, horizons, collective_hosts, broadcasts, relayed, multicasts;
 } totals;
 
 static bool run_nodes(const gen_program *program, const oracle *truth, gen_rng *r, totals *sum)
 {
     static const size_t eager[] = { 0, 16, 256, 1 << 20 }, early[] = { 0, 64, 4096, 1 << 20 };
+    static const char *const lists[][2] = { { "opencl:0", "cuda:0" },
+                                            { "opencl:0,opencl:0", "cuda:0,cuda:1" },
+                                            { "opencl:0,opencl:0,opencl:0", "cuda:2,cuda:2,cuda:1" },
+                                            { "opencl:0,opencl:0,opencl:0,opencl:0", "cuda:0,cuda:1,cuda:2,cuda:3" },
+                                            { "host,opencl:0", "host,cuda:3" },
+                                            { "opencl:0,host:2:discrete,opencl:0", "cuda:1,host:2:discrete,cuda:3" } };
     node *nodes = TI_NEW_ARRAY(node, (size_t)program->nodes);
     tacit_config config;
     model_config(r, &config);
+    const char *kind = shadow_kind();
+    const bool is_cuda = kind && strcmp(kind, "cuda") == 0;
+    if (gen_chance(r, is_cuda ? 100 : 10)) { /* a run for them, or among others */
+        const char *list = lists[gen_between(r, 0, 5)][is_cuda];
+        config.devices = kind ? list : NULL;
+    }
     size_t e = eager[gen_between(r, 0, 3)];
     local_hub *hub = local_hub_create(program->nodes, e, early[gen_between(r, 0, 3)],
                                       gen_chance(r, 70) ? gen_next(r) | 1 : 0);
@@ -137,6 +150,7 @@ static bool run_nodes(const gen_program *program, const oracle *truth, gen_rng *
         sum->messages += nodes[i].counters.messages_sent;
         sum->broadcasts += nodes[i].counters.broadcasts;
         sum->relayed += nodes[i].counters.relayed_bytes;
+        sum->multicasts += nodes[i].counters.multicasts;
     }
     sum->collective_hosts += nodes[0].result.collective_hosts;
     sum->nodes += (uint64_t)program->nodes;
@@ -214,12 +228,17 @@ int main(int argc, char **argv)
         }
     }
     printf(
-        "%llu programs on %llu nodes, %llu tasks, %llu horizons, %llu messages, %llu fences compared, %llu collective host tasks, %llu broadcasts, %llu bytes relayed\n",
+        "%llu programs on %llu nodes, %llu tasks, %llu horizons, %llu messages, %llu fences compared, %llu collective host tasks, %llu broadcasts, %llu bytes relayed, %llu planned multicasts, %llu kernels on accelerators\n",
         (unsigned long long)args.count, (unsigned long long)sum.nodes, (unsigned long long)sum.tasks,
         (unsigned long long)sum.horizons, (unsigned long long)sum.messages, (unsigned long long)sum.fences,
-        (unsigned long long)sum.collective_hosts, (unsigned long long)sum.broadcasts, (unsigned long long)sum.relayed);
-    if (args.count >= 500 && !args.nodes && !sum.relayed) {
-        fprintf(stderr, "model: nothing was relayed\n");
+        (unsigned long long)sum.collective_hosts, (unsigned long long)sum.broadcasts, (unsigned long long)sum.relayed,
+        (unsigned long long)sum.multicasts, (unsigned long long)shadow_kernels());
+    if (args.count >= 500 && !args.nodes && (!sum.relayed || !sum.multicasts)) {
+        fprintf(stderr, "model: nothing was relayed, or no multicast planned\n");
+        return 1;
+    }
+    if (args.count >= 100 && shadow_kind() && !shadow_kernels()) {
+        fprintf(stderr, "model: nothing ran on an accelerator\n");
         return 1;
     }
     return 0;

@@ -2,6 +2,7 @@
 #include "late.h"
 
 #include "base/check.h"
+#include "comm/delay.h"
 #include "device/host.h"
 #include "exec/collective_issue.h"
 #include "gen.h"
@@ -77,6 +78,7 @@ static void tell(late_comm *self)
     self->comm.pending = self->inner->pending + self->held.count;
     self->comm.notes_pending = self->inner->notes_pending;
     self->comm.stats = self->inner->stats;
+    self->comm.due = self->inner->due;
 }
 
 /* The blocks of a payload are on the heap while it waits. */
@@ -231,6 +233,9 @@ static int64_t late_sum(ti_comm *comm, int64_t value)
 static int late_poll(ti_comm *comm, uint64_t *tokens, int max)
 {
     late_comm *self = of(comm);
+    self->inner->listens = comm->listens;
+    self->inner->attended = comm->attended;
+    self->inner->tap = comm->tap;
     start_due(self);
     int n = self->inner->pending || self->inner->relays ? self->inner->ops->poll(self->inner, tokens, max) : 0;
     tell(self);
@@ -316,6 +321,21 @@ ti_comm *__wrap_ti_comm_mpi_create(const ti_comm_settings *settings, char *why, 
     self->seed = late.seed;
     late.comm = self;
     return &self->comm;
+}
+
+/* Outside, where it is seen what is held: device operations, too. */
+ti_comm *__real_ti_comm_delay_create(ti_comm *inner, uint64_t delay_ns, ti_delay_clock clock);
+ti_comm *__wrap_ti_comm_delay_create(ti_comm *inner, uint64_t delay_ns, ti_delay_clock clock);
+ti_comm *__wrap_ti_comm_delay_create(ti_comm *inner, uint64_t delay_ns, ti_delay_clock clock)
+{
+    late_comm *self = late.comm;
+    if (!self || inner != &self->comm) {
+        return __real_ti_comm_delay_create(inner, delay_ns, clock);
+    }
+    self->inner = __real_ti_comm_delay_create(self->inner, delay_ns, clock);
+    self->comm.nap_ns = self->inner->nap_ns;
+    self->comm.delay_ns = self->inner->delay_ns;
+    return inner;
 }
 
 /* ---- devices */

@@ -25,8 +25,12 @@ static void meet(const tacit_launch *launch, size_t step, void *user)
     }
 }
 
-/* Adds to *relayed the bytes that this node forwarded for others. */
-static bool run_one(uint64_t seed, int nodes, model_result *out, uint64_t *relayed)
+/* What this node forwarded for others, and the multicasts that it was the root of. */
+typedef struct forwarded {
+    unsigned long long relayed_bytes, multicasts, multicast_forwards;
+} forwarded;
+
+static bool run_one(uint64_t seed, int nodes, model_result *out, forwarded *sum)
 {
     gen_rng r = { gen_mix(seed ^ 0x30de1) };
     gen_options options = { .seed = seed, .nodes = nodes, .steps = (int)gen_between(&r, 10, 45), .public_rules = true };
@@ -46,7 +50,9 @@ static bool run_one(uint64_t seed, int nodes, model_result *out, uint64_t *relay
     model_run(ctx, program, &truth, &(model_hall){ meet, NULL, sleeps ? seed : 0 }, out);
     tacit_counters counters;
     if (tacit_get_counters(ctx, &counters) == TACIT_OK) {
-        *relayed += counters.relayed_bytes;
+        sum->relayed_bytes += counters.relayed_bytes;
+        sum->multicasts += counters.multicasts;
+        sum->multicast_forwards += counters.multicast_forwards;
     }
     status = tacit_finalize(ctx);
     if (status != TACIT_OK && !out->failed) {
@@ -73,7 +79,8 @@ static bool all_good(uint64_t seed, int node, int nodes, const model_result *res
 
 int main(int argc, char **argv)
 {
-    uint64_t seed = 1, count = 100, fences = 0, collective_hosts = 0, relayed = 0;
+    uint64_t seed = 1, count = 100, fences = 0, collective_hosts = 0;
+    forwarded sum = { 0 };
     int node, nodes, level;
     for (int i = 1; i + 1 < argc; i += 2) {
         uint64_t value = strtoull(argv[i + 1], NULL, 0);
@@ -92,25 +99,27 @@ int main(int argc, char **argv)
     for (uint64_t i = 0; i < count && good; i++) {
         model_result result = { 0 };
         alarm(MOST_SECONDS); /* a hang ends the job */
-        run_one(seed + i, nodes, &result, &relayed);
+        run_one(seed + i, nodes, &result, &sum);
         fences += result.fences;
         collective_hosts += result.collective_hosts;
         good = all_good(seed + i, node, nodes, &result);
     }
     late_counts counts = late_get();
-    MPI_Allreduce(MPI_IN_PLACE, &relayed, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &sum, sizeof(sum) / sizeof(sum.multicasts), MPI_UNSIGNED_LONG_LONG, MPI_SUM,
+                  MPI_COMM_WORLD);
     if (node == 0) {
         printf(
-            "%llu fences compared on each node, %llu collective host tasks; %llu of %llu operations started late, %llu overtook others; %llu bytes relayed\n",
+            "%llu fences compared on each node, %llu collective host tasks; %llu of %llu operations started late, %llu overtook others; %llu bytes relayed, %llu planned multicasts with %llu forwards\n",
             (unsigned long long)fences, (unsigned long long)collective_hosts, (unsigned long long)counts.late,
-            (unsigned long long)counts.started, (unsigned long long)counts.overtaken, (unsigned long long)relayed);
+            (unsigned long long)counts.started, (unsigned long long)counts.overtaken, sum.relayed_bytes, sum.multicasts,
+            sum.multicast_forwards);
     }
     if (count >= 20 && !counts.late) {
         fprintf(stderr, "model_mpi_test: nothing started late\n");
         good = false;
     }
-    if (count >= 100 && nodes >= 8 && !relayed) {
-        fprintf(stderr, "model_mpi_test: nothing was relayed\n");
+    if (count >= 100 && nodes >= 8 && (!sum.relayed_bytes || !sum.multicast_forwards)) {
+        fprintf(stderr, "model_mpi_test: nothing was relayed, or sent on in a planned multicast\n");
         good = false;
     }
     MPI_Finalize();

@@ -1,5 +1,6 @@
-/* Instructions of one node with one memory, whose dependencies come from those of tasks where nothing else has a say:
- * in random programs, whatever touches the same memory, one of them writing, has a path from the first to the second.
+/* Instructions of one node with one memory: in random programs, whatever touches the same memory, one of them writing,
+ * has a path from the first to the second. Alone, a node's dependencies come from those of tasks where nothing else
+ * has a say. As one of several, sends of the same contents wait for less than a horizon that has passed (sent.h).
  * Nothing is executed. */
 #include "lower.h"
 #include "plan/command/graph.h"
@@ -31,6 +32,9 @@ typedef struct run {
     uint64_t (*before)[WORDS]; /* per instruction: those that it follows */
     uint64_t count, compared;
     ti_boxes boxes;
+    bool of_buffer[MOST];    /* by allocation */
+    uint64_t point, applied; /* the latest horizon or epoch, and the one before if that is a horizon */
+    uint64_t early;          /* sends that wait for less than the applied one */
 } run;
 
 static void add_touch(run *r, const ti_instruction *i, uint64_t allocation, const ti_box *box, bool write)
@@ -67,12 +71,26 @@ static void touch_kernel(run *r, const ti_instruction *i)
     }
 }
 
+/* But for partial results. */
+static void touch_message(run *r, const ti_instruction *i)
+{
+    for (uint32_t b = 0; b < i->as.transfer.boxes; b++) {
+        const ti_instruction_box *at = &i->as.transfer.box[b];
+        if (r->of_buffer[at->place.allocation]) {
+            add_touch(r, i, at->place.allocation, &at->box, i->kind == TI_INSTRUCTION_RECEIVE);
+        }
+    }
+    r->early += i->kind == TI_INSTRUCTION_SEND && i->deps == 1 && i->dep[0] < r->applied;
+}
+
 static void touch_all(run *r, const ti_instruction *i)
 {
     switch (i->kind) {
     case TI_INSTRUCTION_ALLOC:
         add_touch(r, i, i->as.memory.grown, &i->as.memory.grown_box, true);
         add_touch(r, i, i->as.memory.buffer ? i->as.memory.allocation : 0, &i->as.memory.box, true);
+        assert_true(i->as.memory.allocation < MOST);
+        r->of_buffer[i->as.memory.allocation] = i->as.memory.buffer != NULL;
         break;
     case TI_INSTRUCTION_FREE:
         add_touch(r, i, i->as.memory.buffer ? i->as.memory.allocation : 0, &i->as.memory.box, true);
@@ -91,6 +109,8 @@ static void touch_all(run *r, const ti_instruction *i)
         break;
     case TI_INSTRUCTION_SEND:
     case TI_INSTRUCTION_RECEIVE:
+        touch_message(r, i);
+        break;
     case TI_INSTRUCTION_COLLECTIVE:
     case TI_INSTRUCTION_FENCE:
     case TI_INSTRUCTION_EPOCH:
@@ -105,6 +125,8 @@ static void note_order(run *r, const ti_instruction *i)
     assert_true(i->id < MOST);
     uint64_t *mine = r->before[i->id];
     if (i->kind == TI_INSTRUCTION_EPOCH) {
+        r->applied = i->as.epoch.is_horizon ? r->point : i->id;
+        r->point = i->id;
         for (uint64_t id = 1; id < i->id; id++) {
             mine[id / 64] |= (uint64_t)1 << id % 64;
         }
@@ -157,9 +179,9 @@ static void check_order(run *r, uint64_t seed)
     }
 }
 
-static uint64_t run_program(const gen_program *program, int64_t horizon_step, int lookahead)
+static uint64_t run_program(const gen_program *program, int64_t horizon_step, int lookahead, uint64_t *early)
 {
-    run r = { .system = { .num_nodes = 1,
+    run r = { .system = { .num_nodes = program->nodes,
                           .local_nodes = 1,
                           .devices = 1,
                           .memories = 1,
@@ -185,6 +207,7 @@ static uint64_t run_program(const gen_program *program, int64_t horizon_step, in
     ti_vec_fini(&r.touches);
     ti_vec_fini(&r.boxes);
     ti_free(r.before, MOST * sizeof(*r.before));
+    *early += r.early;
     return r.compared;
 }
 
@@ -192,15 +215,64 @@ static void what_touches_the_same_is_ordered(void **state)
 {
     (void)state;
     static const int64_t steps[] = { 1, 2, 4, 16, INT64_MAX };
-    uint64_t compared = 0;
-    for (uint64_t seed = 1; seed <= 1500; seed++) {
+    uint64_t compared[2] = { 0 }, early = 0;
+    for (uint64_t seed = 1; seed <= 3000; seed++) {
         gen_rng rng = { gen_mix(seed) };
-        gen_program *program = gen_create(&(gen_options){ .seed = seed, .nodes = 1, .steps = 40 });
+        bool alone = seed % 2;
+        gen_program *program = gen_create(&(gen_options){ .seed = seed, .nodes = alone ? 1 : 5, .steps = 40 });
         int64_t horizon_step = steps[gen_between(&rng, 0, 4)];
-        compared += run_program(program, horizon_step, gen_chance(&rng, 50) ? 0 : 4);
+        compared[alone] += run_program(program, horizon_step, gen_chance(&rng, 50) ? 0 : 4, &early);
         gen_destroy(program);
     }
-    assert_true(compared > 500000);
+    printf("%llu and %llu pairs, %llu early sends\n", (unsigned long long)compared[1], (unsigned long long)compared[0],
+           (unsigned long long)early);
+    assert_true(compared[0] > 100000 && compared[1] > 500000 && early > 0);
+}
+
+enum { TILES = 3, NODES = 5 };
+
+/* A task on one node with one access. */
+static void add_placed(gen_program *program, int node, int buffer, int mode, size_t tile)
+{
+    gen_task task = { .range = tacit_range1(1), .accesses = 1, .place = node };
+    task.access[0] = (gen_access){ .buffer = buffer, .mode = mode, .mapper = tacit_fixed(tacit_box1(tile, tile + 1)) };
+    ti_vec_push(&program->task, task);
+}
+
+/* Node 0 writes tiles now and then, other nodes read them, and a path of tasks makes horizons. */
+static gen_program *placed_program(uint64_t seed)
+{
+    gen_rng rng = { gen_mix(seed) };
+    gen_program *program = TI_NEW(gen_program);
+    program->seed = seed;
+    program->nodes = NODES;
+    ti_vec_push(&program->buffer, ((gen_buffer){ .range = tacit_range1(TILES), .elem_size = 8, .initialised = true }));
+    ti_vec_push(&program->buffer, ((gen_buffer){ .range = tacit_range1(1), .elem_size = 8, .initialised = true }));
+    add_placed(program, 0, 1, TACIT_UPDATE, 0);
+    for (size_t t = 0; t < TILES; t++) {
+        for (int n = 0; n < NODES; n++) {
+            add_placed(program, n, 0, n ? TACIT_READ : TACIT_UPDATE, t);
+        }
+    }
+    ti_vec_push(&program->step, ((gen_step){ .kind = GEN_CREATE, .index = 0 }));
+    ti_vec_push(&program->step, ((gen_step){ .kind = GEN_CREATE, .index = 1 }));
+    for (int i = 0; i < 200; i++) {
+        int64_t one = gen_between(&rng, 1, TILES * NODES), any = gen_chance(&rng, 50) ? 0 : one;
+        ti_vec_push(&program->step, ((gen_step){ .kind = GEN_TASK, .index = (int)any }));
+    }
+    return program;
+}
+
+static void writes_wait_for_early_sends(void **state)
+{
+    (void)state;
+    uint64_t compared = 0, early = 0;
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        gen_program *program = placed_program(seed);
+        compared += run_program(program, (int64_t)(seed % 4) + 1, 0, &early);
+        gen_destroy(program);
+    }
+    assert_true(compared > 10000 && early > 1000);
 }
 
 /* An allocation covers what lies between the parts that are touched; who touches that first follows nobody but the
@@ -234,13 +306,15 @@ static void gaps_of_allocations_wait_for_them(void **state)
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         ti_vec_push(&program->step, steps[i]);
     }
-    assert_true(run_program(program, INT64_MAX, 0) > 0);
+    uint64_t early = 0;
+    assert_true(run_program(program, INT64_MAX, 0, &early) > 0);
     gen_destroy(program);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(what_touches_the_same_is_ordered),
+                                        cmocka_unit_test(writes_wait_for_early_sends),
                                         cmocka_unit_test(gaps_of_allocations_wait_for_them) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
  *
  * planner_test [--seed S] [--count N] [--nodes M] [--print]: a failure prints the line that repeats it. */
 #include "des.h"
+#include "gen_manual.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +88,10 @@ static bool run_one(uint64_t seed, const arguments *args, sim_counts *total, arr
     so.look = (int)gen_between(&r, 1, 20);
     so.collectives = (int)gen_between(&r, TI_COLLECTIVES_OFF, TI_COLLECTIVES_LOOKAHEAD);
     so.old_producers = (int)gen_between(&r, 0, 2);
+    so.multicast = (int)GEN_DRAW(&r, gen_multicasts);
+    so.latency_tasks = gen_chance(&r, 60) ? (int)gen_between(&r, 2, 8) : 0;
+    so.latency_horizons = (int)gen_between(&r, 1, 5);
+    so.latency_staged = gen_chance(&r, 50);
     go.nodes = args->nodes ? args->nodes : go.nodes;
     gen_program *program = gen_create(&go);
     if (args->print) {
@@ -104,11 +109,17 @@ static bool run_one(uint64_t seed, const arguments *args, sim_counts *total, arr
         printf(args->nodes ? " --nodes %d\n" : "\n", args->nodes);
     }
     add_arrivals(&s, &by_mode[so.collectives]);
+    total->multicasts += s.counts.multicasts;
+    total->recipients += s.counts.recipients;
+    total->forwarded += s.counts.forwarded;
     total->tasks += s.counts.tasks;
     total->commands += s.counts.commands;
     total->messages += s.counts.messages;
     total->elements += s.counts.elements;
     total->horizons += s.counts.horizons;
+    total->items += s.counts.items;
+    total->redundant += s.counts.redundant;
+    total->bundled += s.counts.bundled;
     for (int i = 0; i < TI_PATTERN_KINDS; i++) {
         total->collectives[i] += s.counts.collectives[i];
         total->in_groups[i] += s.counts.in_groups[i];
@@ -145,10 +156,22 @@ int main(int argc, char **argv)
                ti_pattern_name((ti_pattern)i), (unsigned long long)total.collectives[i],
                (unsigned long long)total.in_groups[i]);
     }
-    printf("\n");
+    printf("\n%llu planned multicasts to %llu nodes, %llu messages were sent on\n",
+           (unsigned long long)total.multicasts, (unsigned long long)total.recipients,
+           (unsigned long long)total.forwarded);
+    printf("%llu items, %llu of them redundant; %llu messages saved by stages\n", (unsigned long long)total.items,
+           (unsigned long long)total.redundant, (unsigned long long)total.bundled);
     bool many = args.count >= ENOUGH && !args.nodes;
+    if (many && (!total.redundant || !total.bundled)) {
+        printf("no windows of pure tasks: programs do not make them any more\n");
+        return 1;
+    }
     if (many && (!total.in_groups[TI_PATTERN_ALL_GATHER] || !total.in_groups[TI_PATTERN_BROADCAST])) {
         printf("no collectives in groups: programs do not make them any more\n");
+        return 1;
+    }
+    if (args.count >= ENOUGH && !args.nodes && (!total.multicasts || !total.forwarded)) {
+        printf("no planned multicasts: programs do not make them any more\n");
         return 1;
     }
     if (!print_arrivals(by_mode, args.nodes ? 0 : args.count)) {

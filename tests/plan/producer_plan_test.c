@@ -191,7 +191,7 @@ static void what_nobody_reads_is_bounded(void **state)
     ps.bound = BOUND;
     for (int64_t i = 0; i < WRITES; i++) {
         ti_producer p = { .task = (uint64_t)i + 1, .box = { { i, 0, 0 }, { i + 1, 1, 1 } } };
-        ti_producers_write(&ps, &p, (uint64_t)i / 10 * 10); /* a horizon passes ten at once */
+        ti_producers_write(&ps, &p, 0, (uint64_t)i / 10 * 10); /* a horizon passes ten at once */
         assert_true(ps.map.count <= BOUND + 11);
     }
     assert_int_equal(ps.merged_volume + (int64_t)ps.listed, WRITES);

@@ -54,7 +54,8 @@ def smpi(folder, nodes, arguments):
 def simulated(folder, nodes, arguments, item):
     files, report = folder / "network", folder / "report"
     files.write_text(NETWORK + f"kernel step = {item} ns\n")
-    environment = dict(os.environ) | {"TACIT_COLLECTIVES": "off", "TACIT_DRY_RUN": str(nodes), "TACIT_SIMULATE": str(files),
+    # Under SMPI nodes run inline, so there are no broadcasts.
+    environment = dict(os.environ) | {"TACIT_COLLECTIVES": "off", "TACIT_BROADCAST": "flat", "TACIT_DRY_RUN": str(nodes), "TACIT_SIMULATE": str(files),
                                       "TACIT_SIMULATE_REPORT": str(report)}
     done = subprocess.run([planned, *arguments], capture_output=True, text=True, timeout=250, env=environment)
     if done.returncode:

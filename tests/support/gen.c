@@ -193,6 +193,70 @@ static int add_grid_pattern(maker *m)
     return 6;
 }
 
+/* ---- stencils */
+
+/* A buffer like another one: one that is there, or a new one. -1: there is no room. */
+static int find_twin(maker *m, int buffer)
+{
+    const tacit_range range = m->program->buffer.data[buffer].range;
+    for (size_t i = 0; i < m->alive.count; i++) {
+        const tacit_range *other = &m->program->buffer.data[i].range;
+        if (m->alive.data[i] && (int)i != buffer && other->dims == range.dims &&
+            memcmp(other->size, range.size, sizeof(range.size)) == 0) {
+            return (int)i;
+        }
+    }
+    if (count_alive(m) >= GEN_BUFFERS_ALIVE) {
+        return -1;
+    }
+    ti_vec_push(&m->program->buffer, ((gen_buffer){ .initialised = chance(m, 50), .elem_size = 8, .range = range }));
+    int twin = (int)m->program->buffer.count - 1;
+    ti_vec_push(&m->written, TI_NEW_ARRAY(uint8_t, volume_of(&m->program->buffer.data[twin])));
+    ti_vec_push(&m->alive, 0);
+    create_buffer(m, twin);
+    return twin;
+}
+
+static tacit_mapper random_stencil(maker *m)
+{
+    size_t e[3];
+    for (int d = 0; d < 3; d++) {
+        e[d] = (size_t)GEN_DRAW(rng_of(m), gen_stencil_halos);
+    }
+    return chance(m, GEN_PERCENT_STENCIL_RING)   ? tacit_periodic(e[0], e[1], e[2])
+           : chance(m, GEN_PERCENT_STENCIL_STAR) ? tacit_star(e[0], e[1], e[2])
+                                                 : tacit_neighborhood(e[0], e[1], e[2]);
+}
+
+/* Tasks that change one of two buffers by the other. Returns how many it adds. */
+static int add_stencils(maker *m)
+{
+    int buffer = gen_pick_alive(m), twin = find_twin(m, buffer), count = 0;
+    const tacit_range range = m->program->buffer.data[buffer].range;
+    int split = chance(m, GEN_PERCENT_STENCIL_2D) ? TACIT_SPLIT_2D : TACIT_SPLIT_1D;
+    for (int64_t k = gen_between(rng_of(m), 1, GEN_STENCIL_TASKS); k > 0 && twin >= 0 && range.dims > 0; k--) {
+        bool back = count % 2 == 1, in_place = chance(m, GEN_PERCENT_STENCIL_IN_PLACE);
+        gen_task t = { .range = range, .place = -1, .accesses = 2, .split = split, .pure = true };
+        t.access[0] = (gen_access){ .buffer = back ? twin : buffer, .mode = TACIT_READ, .mapper = random_stencil(m) };
+        t.access[1] = (gen_access){ .buffer = back ? buffer : twin,
+                                    .mode = in_place ? TACIT_UPDATE : TACIT_WRITE,
+                                    .mapper = tacit_one_to_one() };
+        t.window = chance(m, GEN_PERCENT_WINDOW) ? (int)gen_between(rng_of(m), 1, 6) : 0;
+        int d = (int)gen_between(rng_of(m), 0, range.dims - 1);
+        if (range.size[d] > 4 && chance(m, GEN_PERCENT_STENCIL_INNER)) {
+            t.offset[d] = 1;
+            t.range.size[d] -= 2;
+        }
+        if (chance(m, GEN_PERCENT_STENCIL_ODD)) {
+            t.granularity[d] = (size_t)GEN_DRAW(rng_of(m), gen_granularity_sizes);
+            t.oversubscribe = (int)GEN_DRAW(rng_of(m), gen_oversubscribe_counts);
+        }
+        ti_vec_push(&m->program->task, t);
+        count++;
+    }
+    return count;
+}
+
 /* ---- steps */
 
 static void push_task(maker *m, int index)
@@ -291,6 +355,98 @@ static void push_patterns(maker *m)
     }
 }
 
+static int add_placed_task(maker *m, int buffer, int mode, tacit_mapper box)
+{
+    gen_task t = { .range = tacit_range1(1),
+                   .accesses = 1,
+                   .place = (int)gen_between(rng_of(m), 0, m->options->nodes - 1) };
+    t.priority = (int)gen_between(rng_of(m), -1, 1);
+    t.access[0] = (gen_access){ .buffer = buffer, .mode = mode, .mapper = box };
+    ti_vec_push(&m->program->task, t);
+    return (int)m->program->task.count - 1;
+}
+
+static tacit_mapper random_box(maker *m, int buffer)
+{
+    return gen_random_fixed(m, &m->program->buffer.data[buffer]);
+}
+
+static void push_panel(maker *m)
+{
+    int buffer = gen_pick_alive(m), writer[GEN_PANEL_TILES], reader[GEN_PANEL_READERS];
+    int64_t writers = gen_between(rng_of(m), 1, GEN_PANEL_TILES),
+            readers = gen_between(rng_of(m), 2, GEN_PANEL_READERS);
+    for (int64_t i = 0; i < writers; i++) {
+        writer[i] = add_placed_task(m, buffer, TACIT_WRITE, random_box(m, buffer));
+    }
+    for (int64_t i = 0; i < readers; i++) {
+        const gen_task *t = &m->program->task.data[writer[gen_between(rng_of(m), 0, writers - 1)]];
+        reader[i] = add_placed_task(m, buffer, TACIT_READ,
+                                    chance(m, GEN_PERCENT_PANEL_PART) ? random_box(m, buffer) : t->access[0].mapper);
+    }
+    for (int64_t rounds = gen_between(rng_of(m), 1, 4); rounds > 0; rounds--) {
+        for (int64_t i = 0; i < writers; i++) {
+            submit(m, writer[i]);
+        }
+        for (int64_t i = 0; i < readers; i++) {
+            submit(m, reader[i]);
+        }
+    }
+}
+
+/* Long chunks have parts that need nothing of other nodes, for several tasks. -1: there is no room. */
+static int add_long_buffer(maker *m, tacit_range range)
+{
+    if (count_alive(m) >= GEN_BUFFERS_ALIVE) {
+        return -1;
+    }
+    ti_vec_push(&m->program->buffer, ((gen_buffer){ .initialised = chance(m, 50),
+                                                    .elem_size = (size_t)GEN_DRAW(rng_of(m), gen_elem_sizes),
+                                                    .range = range }));
+    ti_vec_push(&m->written, TI_NEW_ARRAY(uint8_t, volume_of(&m->program->buffer.data[m->alive.count])));
+    ti_vec_push(&m->alive, 0);
+    create_buffer(m, (int)m->alive.count - 1);
+    return (int)m->alive.count - 1;
+}
+
+/* There and back, by writing or in place, as drawn: `v = f(u); u = g(v)`, `tmp = f(u); u += tmp`, two fields that
+ * change each other. */
+static int add_long_stencils(maker *m)
+{
+    int64_t items = gen_between(rng_of(m), 4, GEN_STENCIL_CHUNK) * m->options->nodes;
+    tacit_range range = tacit_range1((size_t)TI_MIN(items, (int64_t)GEN_STENCIL_ITEMS));
+    if (chance(m, 30)) {
+        range = tacit_range2(range.size[0], (size_t)gen_between(rng_of(m), 1, 3));
+    }
+    int u = add_long_buffer(m, range), v = u < 0 ? -1 : add_long_buffer(m, range), count = 0;
+    for (; v >= 0 && count < 2; count++) {
+        int64_t lo = gen_between(rng_of(m), 0, 2), hi = chance(m, 70) ? lo : gen_between(rng_of(m), 0, 2);
+        gen_task t = { .range = range, .place = -1, .accesses = 2, .split = TACIT_SPLIT_1D, .pure = true };
+        t.access[0] = (gen_access){ .buffer = count ? v : u,
+                                    .mode = TACIT_READ,
+                                    .mapper = lo != hi || chance(m, 50)
+                                                  ? tacit_components(tacit_dim_scaled(0, 1, 1, lo, hi), tacit_dim(1),
+                                                                     tacit_full())
+                                                  : tacit_star((size_t)lo, range.dims > 1, 0) };
+        t.access[1] = (gen_access){ .buffer = count ? u : v,
+                                    .mode = chance(m, 50) ? TACIT_UPDATE : TACIT_WRITE,
+                                    .mapper = tacit_one_to_one() };
+        ti_vec_push(&m->program->task, t);
+    }
+    return count;
+}
+
+static void push_stencils(maker *m)
+{
+    int count = chance(m, GEN_PERCENT_STENCIL_LONG) ? add_long_stencils(m) : add_stencils(m);
+    int first = (int)m->program->task.count - count;
+    for (int64_t k = gen_between(rng_of(m), 2, GEN_STENCIL_ROUNDS); k > 0; k--) {
+        for (int i = 0; i < count; i++) {
+            submit(m, first + i);
+        }
+    }
+}
+
 static void push_new_buffer(maker *m)
 {
     create_buffer(m, add_buffer(m));
@@ -310,6 +466,10 @@ static void push_step(maker *m)
     int64_t what = GEN_DRAW(rng_of(m), gen_steps);
     if (chance(m, GEN_PERCENT_PATTERN)) {
         push_patterns(m);
+    } else if (chance(m, m->tiles ? GEN_PERCENT_PANEL_TILES : GEN_PERCENT_PANEL)) {
+        push_panel(m);
+    } else if (m->pure && chance(m, GEN_PERCENT_STENCILS)) {
+        push_stencils(m);
     } else if (what == GEN_STEP_PAUSE) {
         ti_vec_push(&m->program->step, ((gen_step){ .kind = chance(m, 50) ? GEN_WAIT : GEN_FLUSH }));
     } else if (what == GEN_STEP_FENCE) {
@@ -382,6 +542,7 @@ gen_program *gen_create(const gen_options *options)
     m.program->seed = options->seed;
     m.program->nodes = options->nodes;
     m.tiles = gen_chance(&m.rng, GEN_PERCENT_TILES);
+    m.pure = gen_chance(&m.rng, GEN_PERCENT_PROMISE);
     int64_t buffers = gen_between(&m.rng, GEN_BUFFERS_LEAST, GEN_BUFFERS_MOST),
             tasks = gen_between(&m.rng, GEN_TASKS_LEAST, m.tiles ? GEN_TASKS_MOST_TILES : GEN_TASKS_MOST);
     for (int64_t i = 0; i < buffers; i++) {

@@ -74,9 +74,9 @@ typedef struct gen_task {
     int accesses;
     int on, place;   /* place: node, or -1 */
     bool with_owner; /* public programs: placed with the owner of what access 0 names */
-    int split, oversubscribe, priority;
+    int split, oversubscribe, priority, window;
     size_t granularity[3];
-    bool whole_chunk, no_collectives;
+    bool whole_chunk, no_collectives, pure;
     double cost;
     unsigned objects;  /* host objects that it names, one bit each */
     uint32_t *weights; /* one per node, or NULL */

@@ -11,6 +11,7 @@ typedef struct maker {
     TI_VEC(uint8_t *) written; /* per buffer, one byte per element */
     TI_VEC(uint8_t) alive;
     bool tiles; /* a program whose tasks are mostly placed, and touch tiles */
+    bool pure;  /* a program whose tasks are mostly marked pure */
     gen_boxes boxes;
 } maker;
 
@@ -42,6 +43,8 @@ int gen_pick_alive(maker *m);
 /* Any mapper that goes with the numbers of dimensions; whether it may write is another question. */
 tacit_mapper gen_random_mapper(maker *m, const gen_task *t, const gen_buffer *b, bool writes);
 tacit_component gen_random_span(maker *m, size_t size);
+/* tacit_fixed of a box that is not empty. */
+tacit_mapper gen_random_fixed(maker *m, const gen_buffer *b);
 
 /* Adds a task to the pool. */
 void gen_add_task(maker *m);

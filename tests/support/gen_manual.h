@@ -18,15 +18,19 @@ int64_t gen_draw(gen_rng *r, const gen_row *row, size_t rows);
 /* ---- a program: a few buffers, a pool of tasks, then steps, in the end a fence for each buffer */
 
 enum {
-    GEN_BUFFERS_LEAST = 1,     /* buffers at the begin */
-    GEN_BUFFERS_MOST = 3,      /* at the begin */
-    GEN_BUFFERS_ALIVE = 4,     /* at any time */
-    GEN_TASKS_LEAST = 3,       /* in the pool at the begin */
-    GEN_TASKS_MOST = 10,       /* ... */
-    GEN_TASKS_MOST_TILES = 16, /* ... of a program of tiles */
-    GEN_PERCENT_TILES = 20,    /* programs of tiles: most tasks are placed, and most accesses name a fixed box */
-    GEN_PERCENT_PATTERN = 5,   /* steps that are several tasks which make a collective pattern, */
-    GEN_PERCENT_GRID = 40,     /* ... of these: among rows and columns of nodes */
+    GEN_BUFFERS_LEAST = 1,        /* buffers at the begin */
+    GEN_BUFFERS_MOST = 3,         /* at the begin */
+    GEN_BUFFERS_ALIVE = 4,        /* at any time */
+    GEN_TASKS_LEAST = 3,          /* in the pool at the begin */
+    GEN_TASKS_MOST = 10,          /* ... */
+    GEN_TASKS_MOST_TILES = 16,    /* ... of a program of tiles */
+    GEN_PERCENT_TILES = 20,       /* programs of tiles: most tasks are placed, and most accesses name a fixed box */
+    GEN_PERCENT_PATTERN = 5,      /* steps that are several tasks which make a collective pattern, */
+    GEN_PERCENT_GRID = 40,        /* ... of these: among rows and columns of nodes */
+    GEN_PERCENT_PROMISE = 50,     /* programs whose tasks are marked pure, but for some, */
+    GEN_PERCENT_STENCILS = 20,    /* ... of these: steps that are rounds of stencils */
+    GEN_PERCENT_PANEL = 5,        /* other steps that are several placed tasks, which read what one of them wrote; */
+    GEN_PERCENT_PANEL_TILES = 20, /* ... in programs of tiles */
 };
 
 enum {
@@ -47,6 +51,9 @@ static const gen_row gen_steps[] = {
     { 3, GEN_STEP_NEW_BUFFER }, /* and two tasks more in the pool */
     { 2, GEN_STEP_DESTROY },    /* a buffer, unless it is the last */
 };
+
+/* How planners work: the trees of planned multicasts (ti_system::multicast). */
+static const gen_row gen_multicasts[] = { { 4, 0 }, { 1, 2 }, { 4, 3 }, { 2, 4 }, { 2, 5 } };
 
 /* ---- buffers */
 
@@ -92,6 +99,8 @@ enum {
     GEN_PERCENT_WEIGHTS = 20,       /* tasks split in one dimension: nodes get shares from 0 to 5 */
     GEN_PERCENT_WHOLE_CHUNK = 25,   /* one call of the kernel for each chunk */
     GEN_PERCENT_NO_COLLECTIVES = 8, /* by hint */
+    GEN_PERCENT_PURE = 90,          /* in programs with pure tasks */
+    GEN_PERCENT_WINDOW = 10,        /* of those: with the hint window */
     GEN_PERCENT_OBJECTS = 40,       /* host tasks that name host objects */
     GEN_PERCENT_MANY_ACCESSES = 10, /* tasks with up to GEN_ACCESSES accesses, else up to 4 */
     GEN_PERCENT_TWIN = 10,          /* accesses that write what the one before reads */
@@ -142,6 +151,23 @@ enum {
     GEN_PERCENT_BLOCKING = 50,    /* fences that wait at once */
 };
 
+/* ---- rounds of stencils */
+
+static const gen_row gen_stencil_halos[] = { { 2, 0 }, { 6, 1 }, { 2, 2 } };
+enum {
+    GEN_STENCIL_TASKS = 4,             /* in a round, at most */
+    GEN_STENCIL_ROUNDS = 6,            /* at most */
+    GEN_PERCENT_STENCIL_LONG = 40,     /* rounds on two new buffers with long chunks, whose tasks are all alike */
+    GEN_STENCIL_CHUNK = 20,            /* items of such a chunk, at most */
+    GEN_STENCIL_ITEMS = 600,           /* and of all of them */
+    GEN_PERCENT_STENCIL_STAR = 40,     /* reads along the axes, else in boxes */
+    GEN_PERCENT_STENCIL_RING = 10,     /* reads around the ends */
+    GEN_PERCENT_STENCIL_IN_PLACE = 30, /* tasks that change a buffer by another one */
+    GEN_PERCENT_STENCIL_INNER = 20,    /* tasks without the first and the last items of a dimension */
+    GEN_PERCENT_STENCIL_2D = 40,       /* rounds that are split in two dimensions */
+    GEN_PERCENT_STENCIL_ODD = 15,      /* tasks with hints of their own */
+};
+
 /* ---- patterns in which all nodes take part */
 
 enum {
@@ -152,6 +178,14 @@ enum {
     GEN_PERCENT_GRID_BORDERS = 15,    /* tasks that cut at other borders */
     GEN_PERCENT_GRID_OTHER_SIZE = 30, /* tasks of another length across */
     GEN_PERCENT_GRID_OFFSET = 15,     /* tasks that begin at 1 */
+};
+
+/* ---- panels: a placed task writes a tile, which others read on their nodes, in 1 to 4 rounds */
+
+enum {
+    GEN_PANEL_TILES = 3,        /* tiles of one buffer, at most, which may overlap */
+    GEN_PANEL_READERS = 12,     /* tasks that read, at most */
+    GEN_PERCENT_PANEL_PART = 15 /* that read another box, which may be a part of a tile */
 };
 
 #endif

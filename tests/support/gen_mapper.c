@@ -116,15 +116,20 @@ static tacit_mapper draw_all(const scene *s)
     return tacit_all();
 }
 
-static tacit_mapper draw_fixed(const scene *s)
+tacit_mapper gen_random_fixed(maker *m, const gen_buffer *b)
 {
     tacit_box box = tacit_box3(0, 1, 0, 1, 0, 1);
-    for (int d = 0; d < s->b->range.dims; d++) {
-        tacit_component c = gen_random_span(s->m, s->b->range.size[d]);
+    for (int d = 0; d < b->range.dims; d++) {
+        tacit_component c = gen_random_span(m, b->range.size[d]);
         box.min[d] = (size_t)c.lo;
         box.max[d] = (size_t)c.hi;
     }
     return tacit_fixed(box);
+}
+
+static tacit_mapper draw_fixed(const scene *s)
+{
+    return gen_random_fixed(s->m, s->b);
 }
 
 static tacit_mapper draw_neighborhood(const scene *s)

@@ -68,8 +68,11 @@ void gen_print_task(const gen_program *program, const gen_task *t, FILE *out)
         fprintf(out, " objects %x", t->objects);
     }
     fprintf(out, "%s", t->oversubscribe > 1 ? (t->oversubscribe == 2 ? " x2" : " x3") : "");
-    fprintf(out, "%s%s%s", t->no_collectives ? " no collectives" : "", t->whole_chunk ? " whole" : "",
-            t->weights ? " weights" : "");
+    if (t->window) {
+        fprintf(out, " window %d", t->window);
+    }
+    fprintf(out, "%s%s%s%s", t->no_collectives ? " no collectives" : "", t->pure ? " pure" : "",
+            t->whole_chunk ? " whole" : "", t->weights ? " weights" : "");
     for (int i = 0; t->weights && i < program->nodes; i++) {
         fprintf(out, "%s%u", i ? "," : " ", t->weights[i]);
     }

@@ -265,6 +265,8 @@ static void random_hints(maker *m, gen_task *t)
     t->priority = (int)gen_between(rng_of(m), -2, 2);
     t->whole_chunk = chance(m, GEN_PERCENT_WHOLE_CHUNK);
     t->no_collectives = chance(m, GEN_PERCENT_NO_COLLECTIVES);
+    t->pure = m->pure && chance(m, GEN_PERCENT_PURE);
+    t->window = t->pure && chance(m, GEN_PERCENT_WINDOW) ? (int)gen_between(rng_of(m), 1, 6) : 0;
     t->cost = (double)(m->options->seed % 3 * (unsigned)t->priority % 7); /* 0 for many */
     for (int d = 0; d < t->range.dims; d++) {
         t->granularity[d] = (size_t)GEN_DRAW(rng_of(m), gen_granularity_sizes);

@@ -666,7 +666,7 @@ static void local_broadcast(ti_comm *comm, ti_recipient *list, uint32_t count, c
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
-        send(comm, list[i].node, list[i].counter, payload, list[i].token);
+        self->relay.ops->direct(self->relay.comm, list[i].node, list[i].counter, payload, list[i].token);
     }
 }
 
@@ -676,6 +676,11 @@ static void local_open_relays(ti_comm *comm)
 {
     comm->relays = true;
     atomic_fetch_add_explicit(&((endpoint *)comm)->hub->relays, 1, memory_order_relaxed);
+}
+
+static ti_relay *local_relay(ti_comm *comm)
+{
+    return &((endpoint *)comm)->relay;
 }
 
 /* ---- collectives: parts are messages whose counters have a mark */
@@ -863,6 +868,7 @@ static const ti_comm_ops local_ops = {
     .receive = local_receive,
     .broadcast = local_broadcast,
     .open_relays = local_open_relays,
+    .relay = local_relay,
     .collective = local_collective,
     .barrier = local_barrier,
     .sum = local_sum,
@@ -881,6 +887,8 @@ ti_comm *local_comm_create(local_hub *hub, int node)
     self->comm.node = node;
     self->comm.num_nodes = hub->num_nodes;
     self->comm.local_nodes = hub->num_nodes;
+    self->comm.sharing = hub->num_nodes;
+    self->comm.sharing_before = node;
     self->hub = hub;
     self->unmatched = TI_NEW_ARRAY(ti_map, (size_t)hub->num_nodes);
     self->direct = (ti_direct){ .send = send_part, .receive = receive_part };
@@ -895,12 +903,13 @@ ti_comm *local_comm_create(local_hub *hub, int node)
     self->relay = (ti_relay){ .ops = &relay_ops,
                               .comm = self,
                               .node = node,
-                              .tree = hub->seed ? (ti_tree)(hub->seed % TI_TREE_KINDS) : TI_TREE_BINOMIAL,
+                              .tree = hub->seed ? (ti_tree)(hub->seed / 5 % (TI_TREE_BY_SIZE + 1)) : TI_TREE_BINOMIAL,
                               .limit = hub->seed % 5 == 1   ? 4096
                                        : hub->seed % 5 == 2 ? 0
                                                             : (size_t)64 << 20,
                               .segment = hub->seed ? (size_t)8 << hub->seed % 13 : 65536,
-                              .stats = &self->comm.stats.relay };
+                              .stats = &self->comm.stats.relay,
+                              .tap = &self->comm.tap };
     if (hub->seed) {
         self->random = ti_hash64(hub->seed * 0x9e3779b97f4a7c15u + (uint64_t)node + 1) | 1;
     }

@@ -116,6 +116,8 @@ static void lower_task(const lowering *l, const gen_task *from, ti_arena *arena,
     }
     to->whole_chunk = from->whole_chunk;
     to->no_collectives = from->no_collectives;
+    to->pure = from->pure && from->window != 1;
+    to->window = from->window;
     to->on_host = from->on != TACIT_ON_DEVICES;
     to->two_dimensional = from->split == TACIT_SPLIT_2D;
     to->priority = from->priority;

@@ -232,7 +232,9 @@ static bool submit(runner *r, size_t step)
     snprintf(name, sizeof(name), "step %zu", step);
     tacit_task task = { .name = name,
                         .range = t->range,
-                        .kernel = { .host = kernel },
+                        .kernel = { .host = kernel,
+                                    .opencl = { .source = "shadow", .entry = "shadow" }, /* tests/model/shadow.h */
+                                    .cuda = { .source = "shadow", .entry = "shadow" } },
                         TACIT_ARGS(args),
                         .on = (tacit_on)t->on,
                         .cost = t->cost };
@@ -241,6 +243,8 @@ static bool submit(runner *r, size_t step)
                                .priority = t->priority,
                                .whole_chunk = t->whole_chunk,
                                .no_collectives = t->no_collectives,
+                               .pure = t->pure,
+                               .window = t->window,
                                .weights = t->weights };
     for (int d = 0; d < 3; d++) {
         task.offset[d] = t->offset[d];
@@ -386,7 +390,7 @@ static bool run_step(runner *r, size_t i)
     case GEN_FENCE:
         return fence(r, i);
     case GEN_WAIT:
-        return ok(r, i, tacit_wait(r->ctx)) && finish_fences(r, 0);
+        return ok(r, i, (i % 4 ? tacit_wait : tacit_retune)(r->ctx)) && finish_fences(r, 0);
     case GEN_FLUSH:
         return ok(r, i, tacit_flush(r->ctx));
     }
@@ -467,5 +471,11 @@ void model_config(gen_rng *r, tacit_config *out)
     out->divergence = gen_chance(r, 20) ? TACIT_DIVERGENCE_OFF : TACIT_DIVERGENCE_DEFAULT;
     out->broadcast = (int)gen_between(r, TACIT_BROADCAST_DEFAULT, TACIT_BROADCAST_CHAIN);
     out->relay_bytes = early[gen_between(r, 0, 4)];
+    out->multicast = (int)gen_between(r, TACIT_MULTICAST_DEFAULT, TACIT_MULTICAST_OFF);
+    static const char *const latency[] = { NULL,        "halo:2", "halo:3",          "halo:5",   "halo:8",
+                                           "halo:16",   "staged", "staged:2",        "staged:5", "staged:8",
+                                           "staged:16", "auto",   "auto:off,8,2,16", "auto:4" };
+    out->latency = latency[gen_between(r, 0, TI_COUNT(latency) - 1)];
+    out->comm_delay = gen_chance(r, 25) ? (int)gen_between(r, 1, 40) : 0;
     out->explain = gen_chance(r, 30) ? "/dev/null" : NULL; /* plans are the same, and two threads fill the report */
 }

@@ -1,6 +1,7 @@
 /* Planners for literal tests: see plan.h. */
 #include "plan.h"
 
+#include <limits.h>
 #include <string.h>
 
 static void init_node(const plan *p, plan_node *n, int node, const plan_setup *setup)
@@ -12,7 +13,11 @@ static void init_node(const plan *p, plan_node *n, int node, const plan_setup *s
     n->system.horizon_step = setup->horizon_step ? setup->horizon_step : 4;
     n->system.horizon_front = 64;
     n->system.old_producers = setup->old_producers;
+    n->system.latency_tasks = setup->latency_tasks;
+    n->system.latency_horizons = INT_MAX;
+    n->system.latency_staged = setup->latency_staged;
     n->system.collectives = setup->collectives;
+    n->system.multicast = setup->multicast;
     n->system.explain = n == p->node ? p->explain : NULL;
     n->tasks = ti_task_graph_create(&n->system);
     n->graph = ti_command_graph_create(&n->system);

@@ -36,8 +36,11 @@ typedef struct plan {
 typedef struct plan_setup {
     int nodes, only;                /* the node to plan, or -1 for all */
     int collectives;                /* TI_COLLECTIVES_OFF ... */
+    int multicast;                  /* TI_MULTICAST_NONE ... */
     int64_t horizon_step;           /* 0: 4 */
     int old_producers;              /* as in ti_system */
+    bool latency_staged;            /* the same */
+    int latency_tasks;              /* the same; windows hold any number of horizons */
     const ti_custom_mapper *custom; /* what tacit_custom(0), tacit_custom(1), ... mean */
     size_t customs;
 } plan_setup;

@@ -6,10 +6,13 @@
  *   - what a node reads is the newest when its own kernel starts, and nobody sends what is not;
  *   - the sends of r to q are the receives of q from r: content, order and counter;
  *   - nothing travels that the receiver does not read, no message what it holds, and collectives little of that;
+ *   - what a planned multicast brings to a node before its task comes is read there before it is written again, and
+ *     who sends it on has received it before;
  *   - so nothing comes twice to an element of a node between two writes of it, by whatever messages and
  *     collectives;
  *   - all nodes have the same collectives in the same order, and what each gives to each other is what that one gets;
- *   - chunks are a partition of the range, with the right borders, and footprints are what plain arithmetic says;
+ *   - chunks are a partition of the range, with the right borders, or more where tasks may be in windows of pure tasks;
+ *   - footprints are what plain arithmetic says;
  *   - reduction trees fit together; all nodes have equal maps; task dependencies order all conflicts.
  * Commands are kept, with the elements they touch, for des.h. One thread. */
 #ifndef TEST_SIM_H
@@ -43,6 +46,8 @@ typedef struct sim_command {
     uint32_t stamp;           /* that `write` gets; receive: as sent */
     int peer, buffer;
     uint64_t counter;   /* of a pair of nodes, or the sequence of a collective */
+    uint32_t part;      /* of a message with several */
+    bool bundled;       /* there are several */
     ti_pattern pattern; /* collectives, to .get */
     int root;
     uint64_t serial;
@@ -63,6 +68,7 @@ typedef struct sim_node {
     TI_VEC(sim_command *) command; /* by id - 1 */
     uint32_t *hold;                /* stamp of each element here */
     uint32_t *came;                /* stamp of what came to each element last, from another node */
+    uint32_t *early;               /* stamp of what came before the task that wants it, by a multicast; else 0 */
     uint64_t *sent, *received;     /* messages so far, by peer */
     uint64_t collectives;          /* so far */
 } sim_node;
@@ -73,10 +79,13 @@ typedef struct sim_options {
     bool release; /* give memory of executed commands back as early as allowed */
     bool verbose;
     bool reproducible;
-    int collectives;   /* TI_COLLECTIVES_OFF ... */
-    int old_producers; /* the same */
-    bool explain;      /* node 0 wants to know what becomes of edges, which changes nothing */
-    bool shapes;       /* what comes again may be replayed */
+    int collectives;                     /* TI_COLLECTIVES_OFF ... */
+    int multicast;                       /* TI_MULTICAST_NONE ... */
+    int old_producers;                   /* the same */
+    int latency_tasks, latency_horizons; /* the same */
+    bool latency_staged;                 /* the same */
+    bool explain;                        /* node 0 wants to know what becomes of edges, which changes nothing */
+    bool shapes;                         /* what comes again may be replayed */
     /* versions are compared and checked after every look-th step, and at the end: looking brings them up to date */
     int look;
 } sim_options;
@@ -84,6 +93,9 @@ typedef struct sim_options {
 typedef struct sim_counts {
     uint64_t tasks, commands, messages, elements, again, horizons, most_entries, replayed;
     uint64_t collectives[TI_PATTERN_KINDS], in_groups[TI_PATTERN_KINDS];
+    uint64_t multicasts, recipients, forwarded; /* planned; messages of nodes that pass on what they received */
+    uint64_t items, redundant;                  /* executed at all, and beyond those of the tasks */
+    uint64_t bundled;                           /* parts of messages, beyond the first of each */
     uint64_t by_collectives, hoisted; /* elements that collectives brought; that came before the task that wants them */
 } sim_counts;
 
@@ -141,6 +153,14 @@ bool sim_record_combining(sim *s, sim_node *n, const ti_command *from, sim_comma
 bool sim_record_collective(sim *s, sim_node *n, const ti_command *from, sim_command *to);
 /* Of this step. */
 bool sim_check_collectives(sim *s);
+
+/* ---- among sim*.c: planned multicasts */
+
+/* Whether a send of this step sends what an earlier command of it has received. */
+bool sim_sends_on(const sim *s, const sim_node *n, const sim_command *send, uint32_t element);
+/* What has come early is read, or written. */
+void sim_read_early(const sim *s, sim_node *n);
+bool sim_check_unread(sim *s);
 
 /* Vertices (commands of one node, or tasks) whose bytes conflict are ordered by dependencies. */
 bool sim_check_order(sim *s, sim_command *const *vertex, size_t count, const char *what);

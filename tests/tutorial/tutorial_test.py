@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Does what doc/tutorial.md says, step by step, and compares what is printed with what the page shows.
+"""Does what doc/tutorial.md and other pages say, step by step, and compares what is printed with what the page shows.
 
-    ```c NAME        a complete program: the file NAME
+    ```c NAME        a complete program: the file NAME; likewise ```cpp NAME
     ```diff NAME     a change of it, which `patch NAME` would apply, too
     ```console       '$ COMMAND' is run by the shell in the folder of the files; the lines below are its output, both streams. A line
                      '...' stands for any lines, '...' in a line for anything
+    ```console LIB   the same where pkg-config knows LIB
 
-Usage: tutorial_test.py PAGE BUILD_DIR C_COMPILER [--one-node] [--fill] [--cxx=COMPILER] [--result=FILE]
-Installs the build into a temporary folder first. --one-node leaves out commands with `-n NODES`; --fill writes the output of commands that
+Usage: tutorial_test.py PAGE... BUILD_DIR C_COMPILER [--one-node] [--fill] [--cxx=COMPILER] [--result=FILE]
+Installs the build into a temporary folder first; every page has an empty folder of its own. --one-node leaves out commands with `-n NODES`; --fill writes the output of commands that
 have none into the page. --cxx: the programs are C++17 and C++20, too; --result: what a program of the page is in the end is also this file,
 which the page names."""
 import os
@@ -81,13 +82,16 @@ class Page:
         for start, end in zip(starts, starts[1:]):
             self.run(number + start, lines[start][2:], lines[start + 1:end])
 
+    def there(self, library):
+        return subprocess.run(["pkg-config", "--exists", library], env=self.environment, check=False).returncode == 0
+
     def follow(self):
         for number, language, name, lines in blocks(self.path.read_text().splitlines()):
-            if language == "c" and name:
+            if language in ("c", "cpp") and name:
                 (self.folder / name).write_text("\n".join(lines) + "\n")
             elif language == "diff" and name:
                 self.change(number, name, lines)
-            elif language == "console":
+            elif language == "console" and (not name or self.there(name)):
                 self.console(number, lines)
 
     def also_cxx(self, compiler):
@@ -126,28 +130,35 @@ def environment_of(prefix, folder, compiler):
     return environment
 
 
-def main():
-    options = {word for word in sys.argv[1:] if word.startswith("--")}
-    path, build, compiler = [word for word in sys.argv[1:] if not word.startswith("--")]
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        subprocess.run(["cmake", "--install", build, "--prefix", folder / "prefix"], check=True, stdout=subprocess.DEVNULL)
-        (folder / "work").mkdir()
-        (folder / "compiler").mkdir()
-        environment = environment_of(folder / "prefix", folder / "compiler", compiler)
-        page = Page(pathlib.Path(path), folder / "work", environment, "--one-node" in options)
-        page.follow()
-        for option in options:
-            if option.startswith("--cxx="):
-                page.also_cxx(option[6:])
-            elif option.startswith("--result="):
-                page.result_is(pathlib.Path(option[9:]))
+def followed(path, folder, environment, options):
+    work = folder / path.stem
+    work.mkdir()
+    page = Page(path, work, environment, "--one-node" in options)
+    page.follow()
+    for option in options:
+        if option.startswith("--cxx="):
+            page.also_cxx(option[6:])
+        elif option.startswith("--result="):
+            page.result_is(pathlib.Path(option[9:]))
     if "--fill" in options:
         page.fill()
     if page.commands == 0:
         page.fail(0, "no commands were found")
-    print(f"tutorial: {page.commands} commands, {page.failures} failed")
-    return 1 if page.failures else 0
+    return page
+
+
+def main():
+    options = {word for word in sys.argv[1:] if word.startswith("--")}
+    *paths, build, compiler = [word for word in sys.argv[1:] if not word.startswith("--")]
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        subprocess.run(["cmake", "--install", build, "--prefix", folder / "prefix"], check=True, stdout=subprocess.DEVNULL)
+        (folder / "compiler").mkdir()
+        environment = environment_of(folder / "prefix", folder / "compiler", compiler)
+        pages = [followed(pathlib.Path(path), folder, environment, options) for path in paths]
+    failures = sum(page.failures for page in pages)
+    print(f"tutorial: {sum(page.commands for page in pages)} commands, {failures} failed")
+    return 1 if failures else 0
 
 
 sys.exit(main())

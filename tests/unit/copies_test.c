@@ -69,6 +69,38 @@ static void sets_of_nodes(void **state)
     ti_copies_cache_fini(&cache);
 }
 
+/* Many nodes at once make the same value as one after the other, whatever the order, and if some come twice. */
+static void lists_of_nodes(void **state)
+{
+    enum { MOST = 14 };
+    (void)state;
+    ti_copies_cache cache;
+    ti_copies_cache_init(&cache);
+    rng r = rng_from(11);
+    for (int round = 0; round < 400; round++) {
+        ti_copies *one = NULL, *all = NULL;
+        for (int step = 0; step < 6; step++) {
+            int32_t node[MOST];
+            size_t count = (size_t)rng_between(&r, 1, MOST);
+            for (size_t i = 0; i < count; i++) {
+                node[i] = (int32_t)rng_between(&r, 0, NODES - 1);
+                ti_copies *next = ti_copies_add_nodes(&cache, one, (ti_node_range){ node[i], node[i] + 1 });
+                ti_copies_ref(next);
+                ti_copies_unref(one);
+                one = next;
+            }
+            ti_copies *next = ti_copies_add_each(&cache, all, node, count);
+            ti_copies_ref(next);
+            ti_copies_unref(all);
+            all = next;
+            assert_ptr_equal(one, all);
+        }
+        ti_copies_unref(one);
+        ti_copies_unref(all);
+    }
+    ti_copies_cache_fini(&cache);
+}
+
 /* ---- readers */
 
 typedef struct world {
@@ -161,6 +193,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sets_of_nodes),
+        cmocka_unit_test(lists_of_nodes),
         cmocka_unit_test(the_oldest_reader_is_forgotten),
         cmocka_unit_test(cuts_drop_readers_that_miss_the_rest),
     };

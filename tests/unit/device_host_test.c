@@ -58,7 +58,6 @@ static void drain(ti_device *device, bool lent, uint64_t *tokens, int count)
 /* One launch and what its kernel saw. */
 typedef struct probe {
     ti_device_kernel job;
-    tacit_kernel kernel;
     _Atomic uint8_t *hits; /* per item of the box */
     size_t extent[3], items;
     _Atomic int calls, prepared, parts, wrong;
@@ -90,7 +89,7 @@ static void note_part(ti_device_kernel *job, int part, int parts, tacit_launch *
     p->wrong += part < 0 || part >= parts || launch->chunk.min[0] >= launch->chunk.max[0];
     p->prepared++;
     p->parts = parts;
-    job->kernel->host(launch);
+    job->host(launch);
 }
 
 static void probe_init(probe *p, uint64_t *state, uint64_t token)
@@ -100,12 +99,11 @@ static void probe_init(probe *p, uint64_t *state, uint64_t token)
     p->job.whole = pick(state, 0, 5) == 0;
     p->job.granule = pick(state, 0, 2) ? 1 : pick(state, 1, 9);
     p->job.token = token;
-    p->job.kernel = &p->kernel;
+    p->job.host = count_items;
     p->job.run = note_part;
     p->job.user = p->self = p;
     p->job.launch.args = &p->self;
     p->job.launch.node = 7;
-    p->kernel.host = count_items;
     p->items = 1;
     for (int d = 0; d < 3; d++) {
         size_t begin = d < p->job.dims ? (size_t)pick(state, 0, 1000) : 0;
@@ -219,12 +217,39 @@ static void every_item_runs_once(void **unused)
     }
 }
 
+/* Kernels that come again, and are cut by how long they took: into how many parts depends on the machine. */
+static void short_kernels_run_every_item(void **unused)
+{
+    enum { ROUNDS = 20, LAUNCHES = 60 };
+    uint64_t state = seed, token;
+    (void)unused;
+    for (int round = 0; round < ROUNDS; round++) {
+        ti_lot lot = { 0 };
+        probe p;
+        int workers = (int)pick(&state, 2, 5), threads = (int)pick(&state, 0, workers);
+        ti_device *device = create(workers, threads, &lot);
+        probe_init(&p, &state, 0);
+        p.job.run = NULL;
+        for (int launch = 1; launch <= LAUNCHES; launch++) {
+            int calls = p.calls;
+            device->ops->launch(device, 0, &p.job);
+            drain(device, threads < workers, &token, 1);
+            assert_true(p.calls > calls && p.calls - calls <= parts_expected(&p, workers));
+            for (size_t i = 0; i < p.items; i++) {
+                assert_int_equal(p.hits[i], launch);
+            }
+        }
+        assert_int_equal(p.wrong, 0);
+        free((void *)p.hits);
+        device->ops->destroy(device);
+    }
+}
+
 /* ---------------------------------------------------------------- placement */
 
 /* Jobs of one part that note their order and their worker. */
 typedef struct step {
     ti_device_kernel job;
-    tacit_kernel kernel;
     struct log {
         _Atomic int count;
         _Atomic uint64_t token[16];
@@ -240,7 +265,7 @@ static void note_step(ti_device_kernel *job, int part, int parts, tacit_launch *
     s->log->wrong += part != 0 || parts != 1;
     s->log->token[at] = job->token;
     s->log->worker[at] = launch->worker;
-    job->kernel->host(launch);
+    job->host(launch);
 }
 
 static void do_nothing(const tacit_launch *launch)
@@ -250,9 +275,9 @@ static void do_nothing(const tacit_launch *launch)
 
 static void step_init(step *s, struct log *log, uint64_t token)
 {
-    *s = (step){ .kernel.host = do_nothing, .log = log };
+    *s = (step){ .log = log };
     s->job = (ti_device_kernel){
-        .kernel = &s->kernel, .whole = true, .granule = 1, .token = token, .run = note_step, .user = s
+        .host = do_nothing, .whole = true, .granule = 1, .token = token, .run = note_step, .user = s
     };
     s->job.launch.chunk = tacit_box1(0, 1);
 }
@@ -356,12 +381,11 @@ static void parts_return_to_their_worker(void **unused)
     ti_lot lot = { 0 };
     ti_device *device = create(WORKERS, WORKERS, &lot);
     struct presence present, *args = &present;
-    tacit_kernel kernel = { .host = meet };
     uint64_t token;
     (void)unused;
     pthread_barrier_init(&present.barrier, NULL, WORKERS);
     for (int round = 0; round < ROUNDS; round++) {
-        ti_device_kernel job = { .kernel = &kernel, .dims = 1, .granule = 1, .token = (uint64_t)round };
+        ti_device_kernel job = { .host = meet, .dims = 1, .granule = 1, .token = (uint64_t)round };
         job.launch.chunk = tacit_box1(0, 10 * WORKERS);
         job.launch.args = &args;
         device->ops->launch(device, 0, &job);
@@ -572,6 +596,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_item_runs_once),
+        cmocka_unit_test(short_kernels_run_every_item),
         cmocka_unit_test(a_listener_hears_of_every_item),
         cmocka_unit_test(without_threads_only_lent_work_runs),
         cmocka_unit_test(a_worker_queues_for_itself),

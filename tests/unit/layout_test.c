@@ -110,6 +110,14 @@ static void copies_every_element(void **state)
         ti_layout_copy(&t, &f);
         copy_plainly(expected, &to_whole, from, &from_whole, &box, elem_size);
         assert_memory_equal(to, expected, to_size);
+        if (!ti_box_is_empty(&box)) { /* the same, folded alike */
+            memset(to, 0xee, to_size);
+            ti_layout_match(&t, &f);
+            assert_true(t.run == f.run && t.count[0] == f.count[0] && t.count[1] == f.count[1]);
+            assert_true(t.count[0] == 1 || t.count[1] > 1);
+            ti_layout_copy(&t, &f);
+            assert_memory_equal(to, expected, to_size);
+        }
         free(to);
         free(expected);
         free(from);

@@ -89,6 +89,27 @@ static void everybody_is_reached_once(void **state)
     }
 }
 
+/* What is small goes by the fewest steps, what is long by the fewest copies on a link, and in between nothing is worse
+ * for longer payloads: from binomial to binary to chain. */
+static void size_chooses_the_tree(void **state)
+{
+    (void)state;
+    for (uint32_t count = 2; count < MOST; count++) {
+        ti_tree last = TI_TREE_BINOMIAL;
+        assert_int_equal(ti_tree_by_size(count, 1), count < 3 ? TI_TREE_BINOMIAL : last);
+        for (uint64_t segments = 1; segments <= 1 << 16; segments *= 2) {
+            ti_tree tree = ti_tree_by_size(count, segments);
+            assert_true(tree >= last && tree <= TI_TREE_CHAIN);
+            last = tree;
+        }
+        assert_int_equal(last, TI_TREE_CHAIN);
+    }
+    assert_int_equal(ti_tree_by_size(127, 64), TI_TREE_BINARY);
+    assert_int_equal(ti_tree_of_setting(TACIT_BROADCAST_AUTO, false), TI_TREE_BY_SIZE);
+    assert_int_equal(ti_tree_of_setting(TACIT_BROADCAST_DEFAULT, true), TI_TREE_FLAT);
+    assert_int_equal(ti_tree_of_setting(TACIT_BROADCAST_CHAIN, true), TI_TREE_CHAIN);
+}
+
 /* ---- traffic */
 
 enum { MAX_NODES = 24, MAX_BLOCKS = 3 };
@@ -292,6 +313,7 @@ static ti_relay_stats one_run(uint64_t seed, int nodes, size_t broadcasts, uint6
         sum.broadcasts += t.comm[n]->stats.relay.broadcasts;
         sum.refused += t.comm[n]->stats.relay.refused;
         sum.forwarded += t.comm[n]->stats.relay.forwarded;
+        sum.carried += t.comm[n]->stats.relay.carried;
         t.comm[n]->ops->destroy(t.comm[n]);
     }
     for (size_t i = 0; i < t.delivery.count; i++) {
@@ -317,14 +339,16 @@ static void random_traffic(void **state)
         sum.broadcasts += one.broadcasts;
         sum.refused += one.refused;
         sum.forwarded += one.forwarded;
+        sum.carried += one.carried;
     }
-    assert_true(sum.broadcasts > 1000 && sum.refused > 100 && sum.forwarded > 1000);
+    assert_true(sum.broadcasts > 1000 && sum.refused > 100 && sum.forwarded > 1000 && sum.carried > 1000);
 }
 
 int main(int argc, char **argv)
 {
     test_seed = argc > 1 ? strtoull(argv[1], NULL, 0) : test_seed;
     printf("seed %llu\n", (unsigned long long)test_seed);
-    const struct CMUnitTest tests[] = { cmocka_unit_test(everybody_is_reached_once), cmocka_unit_test(random_traffic) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(everybody_is_reached_once),
+                                        cmocka_unit_test(size_chooses_the_tree), cmocka_unit_test(random_traffic) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

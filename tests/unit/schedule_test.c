@@ -30,6 +30,8 @@ static const struct {
     { TI_PATTERN_ALL_TO_ALL, TI_ALGORITHM_PAIRWISE },
     { TI_PATTERN_REDUCE, TI_ALGORITHM_LINEAR },
     { TI_PATTERN_REDUCE, TI_ALGORITHM_BINOMIAL },
+    { TI_PATTERN_ALL_REDUCE, TI_ALGORITHM_BINOMIAL },
+    { TI_PATTERN_ALL_REDUCE, TI_ALGORITHM_LINEAR },
     { TI_PATTERN_ALL_REDUCE, TI_ALGORITHM_DOUBLING },
     { TI_PATTERN_ALL_REDUCE, TI_ALGORITHM_RING },
     { TI_PATTERN_BROADCAST, TI_ALGORITHM_SCATTER_ALLGATHER },
@@ -146,7 +148,8 @@ static void all_get_what_they_should(void **state)
         bool rooted = cases[i].pattern == TI_PATTERN_GATHER || cases[i].pattern == TI_PATTERN_BROADCAST ||
                       cases[i].pattern == TI_PATTERN_SCATTER || cases[i].pattern == TI_PATTERN_REDUCE;
         bool shares = cases[i].algorithm == TI_ALGORITHM_SCATTER_ALLGATHER ||
-                      (cases[i].pattern == TI_PATTERN_ALL_REDUCE && cases[i].algorithm == TI_ALGORITHM_RING) ||
+                      (cases[i].pattern == TI_PATTERN_ALL_REDUCE &&
+                       (cases[i].algorithm == TI_ALGORITHM_RING || cases[i].algorithm == TI_ALGORITHM_LINEAR)) ||
                       cases[i].pattern == TI_PATTERN_ALL_TO_ALL;
         for (int ranks = 1; ranks <= MOST; ranks++) {
             for (int root = 0; root < (rooted ? ranks : 1); root++) {
@@ -196,6 +199,8 @@ static void shares_add_up(void **state)
                     expected = 500.0 * ranks * (ranks - 1) + r * ranks - 1001.0 * r;
                 } else if (cases[i].pattern == TI_PATTERN_ALL_REDUCE && cases[i].algorithm == TI_ALGORITHM_RING) {
                     expected = 2 * others;
+                } else if (cases[i].pattern == TI_PATTERN_ALL_REDUCE && cases[i].algorithm == TI_ALGORITHM_LINEAR) {
+                    expected = ti_schedule_steps(&s) == 2 ? 2 * others : s.total * (ranks - 1);
                 } else if (cases[i].pattern == TI_PATTERN_ALL_GATHER) {
                     expected = s.total - (double)(UINT64_C(1) << r);
                 }
@@ -206,6 +211,49 @@ static void shares_add_up(void **state)
             }
             ti_schedule_fini(&s);
         }
+    }
+}
+
+/* What the non-blocking collectives of Open MPI 4.1.4 send, counted by its pml/monitoring. */
+static void non_blocking_calls_send_what_was_seen(void **state)
+{
+    static const struct {
+        ti_pattern pattern;
+        int ranks, messages;
+        double bytes;
+    } seen[] = { { TI_PATTERN_ALL_GATHER, 8, 56, 8 },       { TI_PATTERN_ALL_GATHER, 8, 56, 100000 },
+                 { TI_PATTERN_GATHER, 8, 7, 100000 },       { TI_PATTERN_ALL_TO_ALL, 8, 56, 100000 },
+                 { TI_PATTERN_BROADCAST, 8, 7, 1000000 },   { TI_PATTERN_BROADCAST, 4, 3, 1000000 },
+                 { TI_PATTERN_BROADCAST, 16, 15, 4000000 }, { TI_PATTERN_REDUCE, 8, 7, 8 },
+                 { TI_PATTERN_ALL_REDUCE, 8, 14, 100000 } };
+    (void)state;
+    for (size_t i = 0; i < TI_COUNT(seen); i++) {
+        double part[16];
+        ti_schedule s;
+        ti_schedule_ops ops = { 0 };
+        int sends = 0, most = 0;
+        for (int r = 0; r < seen[i].ranks; r++) {
+            part[r] = seen[i].bytes;
+        }
+        ti_schedule_init(&s, seen[i].pattern, TI_ALGORITHM_NONBLOCKING, seen[i].ranks, 0, part);
+        s.between = between;
+        for (int r = 0; r < seen[i].ranks; r++) {
+            int mine = 0;
+            for (int step = 0; step < ti_schedule_steps(&s); step++) {
+                ti_schedule_step(&s, r, step, &ops);
+                for (size_t k = 0; k < ops.count; k++) {
+                    mine += ops.data[k].send;
+                }
+            }
+            sends += mine;
+            most = r == 0 ? mine : most;
+        }
+        assert_int_equal(sends, seen[i].messages);
+        if (seen[i].pattern == TI_PATTERN_BROADCAST) { /* of the root: a tree, but on up to four ranks */
+            assert_int_equal(most, seen[i].ranks == 4 ? 3 : seen[i].ranks == 8 ? 3 : 4);
+        }
+        ti_schedule_fini(&s);
+        ti_vec_fini(&ops);
     }
 }
 
@@ -223,6 +271,7 @@ static void names_go_both_ways(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(all_get_what_they_should), cmocka_unit_test(shares_add_up),
+                                        cmocka_unit_test(non_blocking_calls_send_what_was_seen),
                                         cmocka_unit_test(names_go_both_ways) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

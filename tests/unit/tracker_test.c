@@ -24,6 +24,7 @@ typedef struct model {
     size_t count;
     uint64_t allowed[CELLS]; /* writers that are waited for by way of their readers */
     size_t allowances;
+    ti_tiles *tiles;
 } model;
 
 static uint64_t as_of_now(const model *m, uint64_t id)
@@ -158,18 +159,34 @@ static void check_written(model *m, ti_tracker *t, const ti_box *box)
     }
 }
 
+/* Boxes that come again, and some that have numbers. */
+static ti_box random_box(rng *r)
+{
+    enum { TILE = 4 };
+    ti_box box = rng_box(r, 2, SIZE, 1, rng_between(r, 0, 2) ? 5 : SIZE);
+    for (int d = 0; d < 2 && rng_between(r, 0, 3); d++) {
+        box.min[d] = rng_between(r, 0, SIZE / TILE - 1) * TILE;
+        box.max[d] = box.min[d] + TILE;
+    }
+    return box;
+}
+
 static void one_operation(rng *r, model *m, ti_tracker *t, uint64_t id, ti_deps *deps)
 {
-    ti_box box = rng_box(r, 2, SIZE, 1, rng_between(r, 0, 2) ? 5 : SIZE), other = rng_box(r, 2, SIZE, 1, SIZE);
+    ti_box box = random_box(r), other = rng_box(r, 2, SIZE, 1, SIZE);
+    uint32_t tile = rng_between(r, 0, 3) ? ti_tiles_number(&m->tiles, 2, &box) : 0;
     int64_t kind = rng_between(r, 0, 19);
     ti_deps_start(deps, id);
     m->count = m->allowances = 0;
+    if (ti_tracker_knows_tile(t, tile)) {
+        check_written(m, t, &box);
+    }
     if (kind < 8 || kind >= 17) {
-        ti_tracker_read(t, &box, id, deps);
+        ti_tracker_read_tile(t, tile, &box, id, deps);
         model_read(m, &box, id);
     }
     if (kind >= 8 && kind < 18) {
-        ti_tracker_write(t, &box, id, deps);
+        ti_tracker_write_tile(t, tile, &box, id, deps);
         model_write(m, &box, id);
     } else if (kind == 18) { /* read two boxes, then write one */
         ti_tracker_read(t, &other, id, deps);
@@ -276,6 +293,7 @@ static void runs_written(void **state)
         ti_deps_fini(&deps);
         ti_tracker_fini(&t);
         ti_era_fini(&era);
+        ti_tiles_destroy(m.tiles);
     }
     assert_true(together > 200);
 }
@@ -314,7 +332,50 @@ static void against_model(void **state)
         ti_tracker_fini(&t);
         ti_tracker_fini(&second);
         ti_era_fini(&era);
+        ti_tiles_destroy(m.tiles);
     }
+}
+
+/* A tile is found by its number from the second time on, until it is cut or becomes a part of something else. */
+static void tiles_by_number(void **state)
+{
+    (void)state;
+    ti_tiles *tiles = NULL;
+    ti_era era = { 0 };
+    ti_tracker t;
+    ti_deps deps = { 0 };
+    const ti_box all = { { 0, 0, 0 }, { 12, 1, 1 } }, left = { { 0, 0, 0 }, { 4, 1, 1 } };
+    const ti_box middle = { { 4, 0, 0 }, { 8, 1, 1 } }, across = { { 2, 0, 0 }, { 6, 1, 1 } };
+    uint32_t a = ti_tiles_number(&tiles, 1, &left), b = ti_tiles_number(&tiles, 1, &middle);
+    ti_tracker_init(&t, &era);
+    ti_deps_start(&deps, 1);
+    ti_tracker_write(&t, &all, 1, &deps);
+    for (uint64_t id = 2; id < 6; id++) {
+        ti_deps_start(&deps, id);
+        ti_tracker_write_tile(&t, a, &left, id, &deps);
+        ti_tracker_read_tile(&t, b, &middle, id, &deps);
+        assert_int_equal(deps.ids.count, id == 2 ? 1 : 2);
+        assert_int_equal(ti_tracker_knows_tile(&t, a), id > 2);
+        assert_int_equal(ti_tracker_knows_tile(&t, b), id > 2);
+    }
+    assert_int_equal(t.map.count, 3);
+    assert_false(ti_tracker_knows_tile(&t, 0));
+    ti_deps_start(&deps, 6);
+    ti_tracker_write(&t, &across, 6, &deps); /* after 5, which wrote the left and has read the middle as those before */
+    assert_int_equal(deps.ids.count, 4);
+    assert_false(ti_tracker_knows_tile(&t, a) || ti_tracker_knows_tile(&t, b));
+    assert_true(ti_tracker_is_valid(&t));
+    ti_deps_start(&deps, 7);
+    ti_tracker_write_tile(&t, a, &left, 7, &deps);
+    assert_int_equal(deps.ids.count, 2); /* 5 and 6 */
+    ti_deps_start(&deps, 8);
+    ti_tracker_write_tile(&t, a, &left, 8, &deps);
+    assert_int_equal(deps.ids.count, 1);
+    assert_true(ti_tracker_knows_tile(&t, a));
+    ti_deps_fini(&deps);
+    ti_tracker_fini(&t);
+    ti_era_fini(&era);
+    ti_tiles_destroy(tiles);
 }
 
 /* A horizon that came between two readers, with the writer before both: a writer waits for the first reader too. */
@@ -342,6 +403,37 @@ static void readers_on_both_sides(void **state)
     ti_deps_fini(&deps);
     ti_tracker_fini(&t);
     ti_era_fini(&era);
+}
+
+/* A reader that waits for a writer that a horizon has passed, instead of the horizon: whoever writes then waits for the
+ * horizon besides it, since readers before that have been forgotten. */
+static void readers_before_a_horizon(void **state)
+{
+    (void)state;
+    ti_box box = { { 0, 0, 0 }, { 8, 1, 1 } };
+    for (int early = 0; early < 2; early++) {
+        ti_era era = { 0 };
+        ti_tracker t;
+        ti_deps deps = { 0 };
+        ti_tracker_init(&t, &era);
+        ti_deps_start(&deps, 1);
+        ti_tracker_write(&t, &box, 1, &deps);
+        ti_tracker_read(&t, &box, 2, &deps);
+        ti_era_apply(&era, 3);
+        ti_deps_start(&deps, 4);
+        ti_tracker_read(&t, &box, 4, &deps);
+        assert_true(deps.ids.count == 1 && deps.ids.data[0] == 3);
+        if (early) {
+            ti_tracker_note_early(&t, 4);
+        }
+        ti_deps_start(&deps, 5);
+        ti_tracker_write(&t, &box, 5, &deps);
+        assert_int_equal(deps.ids.count, early ? 2 : 1);
+        assert_true(deps.ids.data[0] + (early ? deps.ids.data[1] : 3) == 7);
+        ti_deps_fini(&deps);
+        ti_tracker_fini(&t);
+        ti_era_fini(&era);
+    }
 }
 
 typedef struct loop {
@@ -617,8 +709,10 @@ int main(int argc, char **argv)
     seed = test_seed(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(against_model),
+        cmocka_unit_test(tiles_by_number),
         cmocka_unit_test(runs_written),
         cmocka_unit_test(readers_on_both_sides),
+        cmocka_unit_test(readers_before_a_horizon),
         cmocka_unit_test(growing),
         cmocka_unit_test(parts),
         cmocka_unit_test(sliding),

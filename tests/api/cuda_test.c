@@ -1,0 +1,293 @@
+/* What tacit asks of CUDA's driver, and what becomes of errors there: by the driver of tests/cuda, without a GPU.
+ *
+ * Whatever call fails, once or from then on, the run ends with a status and a sentence, and nothing is left behind. */
+#include "cluster.h"
+#include "cuda/stub.h"
+#include "device/cuda.h"
+#include "device/cuda/driver.h"
+#include "grid/layout.h"
+
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { ITEMS = 64, STEPS = 3, LAUNCH_FAILED = 719 };
+
+static const stub_control *stub;
+
+/* ---- a program whose kernels are functions, or text */
+
+static void start(const tacit_launch *k)
+{
+    TACIT_FOR (i, k->chunk, 0) {
+        TACIT_AT1(int64_t, k->view[0], i) = (int64_t)i;
+    }
+}
+
+/* Moves what the task reads by the driver's own call, in tacit's stream. */
+static void shift(const tacit_launch *k, void *stream)
+{
+    ti_cu_result (*copy)(ti_cu_address, ti_cu_address, size_t, ti_cu_stream);
+    void *found = dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), "cuMemcpyDtoDAsync_v2");
+    memcpy(&copy, &found, sizeof(found));
+    const tacit_view in = k->view[0], out = k->view[1];
+    const char *from = (const char *)in.data + (k->chunk.min[0] - in.box.min[0]) * sizeof(int64_t);
+    char *to = (char *)out.data + (k->chunk.min[0] - out.box.min[0]) * sizeof(int64_t);
+    ti_cu_result code = copy((ti_cu_address)(uintptr_t)to, (ti_cu_address)(uintptr_t)from,
+                             (k->chunk.max[0] - k->chunk.min[0]) * sizeof(int64_t), stream);
+    if (code != TI_CU_SUCCESS) {
+        tacit_kernel_fail(k, "its copy is not accepted (%d)", code);
+    }
+}
+
+static const char copy_source[] = "TACIT_KERNEL same(TACIT_VIEW(x), TACIT_VIEW(y), TACIT_CHUNK(c)) {\n"
+                                  "    TACIT_FOR (i, c, 0) TACIT_AT1(int64_t, y, i) = TACIT_GET1(int64_t, x, i);\n"
+                                  "}\n";
+
+typedef struct outcome {
+    tacit_status status, end;
+    char text[512];
+    int64_t got[ITEMS];
+} outcome;
+
+static tacit_status submit_all(tacit_context *ctx, bool is_text, tacit_buffer *const u[2])
+{
+    const tacit_kernel kernel = is_text ? (tacit_kernel){ .cuda = { .source = copy_source, .entry = "same" } }
+                                        : (tacit_kernel){ .cuda = { .launch = shift } };
+    tacit_status status = tacit_submit(ctx, &(tacit_task){ .name = "start",
+                                                           .range = TACIT_RANGE(ITEMS),
+                                                           .kernel = { .host = start },
+                                                           .access = { tacit_write(u[0], tacit_one_to_one()) } });
+    for (int s = 0; s < STEPS && status == TACIT_OK; s++) {
+        status = tacit_submit(ctx, &(tacit_task){ .name = "same",
+                                                  .range = TACIT_RANGE(ITEMS),
+                                                  .kernel = kernel,
+                                                  .access = { tacit_read(u[s % 2], tacit_neighborhood(1, 0, 0)),
+                                                              tacit_write(u[1 - s % 2], tacit_one_to_one()) } });
+    }
+    return status;
+}
+
+static void run(const char *devices, bool is_text, outcome *out)
+{
+    const tacit_config config = { .devices = devices, .threads = TACIT_THREADS_INLINE, .watchdog = 20 };
+    tacit_context *ctx = NULL;
+    tacit_buffer *u[2];
+    *out = (outcome){ .end = TACIT_OK };
+    out->status = tacit_init(&config, &ctx);
+    for (int i = 0; i < 2 && out->status == TACIT_OK; i++) {
+        out->status = tacit_buffer_create(
+            ctx, &(tacit_buffer_desc){ .name = "u", .range = TACIT_RANGE(ITEMS), .elem_size = sizeof(int64_t) }, &u[i]);
+    }
+    out->status = out->status ? out->status : submit_all(ctx, is_text, u);
+    out->status = out->status ? out->status : tacit_fence_read(ctx, u[STEPS % 2], TACIT_BOX_ALL, out->got);
+    snprintf(out->text, sizeof(out->text), "%s", tacit_last_error(ctx));
+    if (ctx) {
+        out->end = tacit_finalize(ctx);
+    }
+}
+
+static void check_result(const outcome *o)
+{
+    for (int i = 0; i < ITEMS; i++) {
+        assert_int_equal(o->got[i], i);
+    }
+}
+
+/* ---- errors */
+
+static void fail_once(const char *devices, const char *function, long nth, int code, bool sticky, bool is_text)
+{
+    outcome o;
+    stub->reset((uint64_t)nth);
+    stub->disturb(function, nth, code, sticky);
+    run(devices, is_text, &o);
+    stub->reset(1);
+    if (stub->live() != 0) {
+        fail_msg("call %ld of %s (%d%s): %ld objects are left", nth, function, code, sticky ? ", sticky" : "",
+                 stub->live());
+    }
+    if (o.status == TACIT_OK) {
+        check_result(&o); /* it was a call that the result does not need */
+        return;
+    }
+    const char *says = code == TI_CU_ERROR_OUT_OF_MEMORY ? "OUT_OF_MEMORY" : "LAUNCH_FAILED";
+    bool is_own = strstr(o.text, "no memory for") || strstr(o.text, "is not accepted") ||
+                  strstr(o.text, "must have 2 TACIT_VIEW") || strstr(o.text, "there are 0 CUDA devices");
+    if (!strstr(o.text, says) && !is_own) {
+        fail_msg("call %ld of %s (%d): '%s'", nth, function, code, o.text);
+    }
+}
+
+#define NAME(member, symbol, parameters) #symbol,
+static const char *const functions[] = { TI_CUDA_FUNCTIONS(NAME) TI_CUDA_NEW_FUNCTIONS(NAME) };
+
+static bool is_of_kernels(const char *function)
+{
+    return strncmp(function, "cuModule", 8) == 0 || strncmp(function, "cuFunc", 6) == 0 ||
+           strcmp(function, "cuLaunchKernel") == 0;
+}
+
+static void every_call_may_fail(void **state)
+{
+    (void)state;
+    for (size_t f = 0; f < TI_COUNT(functions); f++) {
+        const bool is_text = is_of_kernels(functions[f]);
+        for (long nth = 1; nth <= (is_text ? 1 : 12); nth += 1 + nth / 2) {
+            fail_once("cuda:0,cuda:1", functions[f], nth, TI_CU_ERROR_OUT_OF_MEMORY, false, is_text);
+            fail_once("cuda:0,cuda:1,host", functions[f], nth, LAUNCH_FAILED, true, is_text);
+        }
+    }
+}
+
+/* That some of these runs have ended badly, and a good one well. */
+static void what_matters_is_noticed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *function;
+        int code;
+        tacit_status status;
+        const char *says;
+    } row[] = {
+        { "cuInit", LAUNCH_FAILED, TACIT_ERROR_UNSUPPORTED, "CUDA's driver cannot be used (CUDA_ERROR_LAUNCH_FAILED)" },
+        { "cuDevicePrimaryCtxRetain", LAUNCH_FAILED, TACIT_ERROR_UNSUPPORTED, "the CUDA devices of TACIT_DEVICES" },
+        { "cuStreamCreate", LAUNCH_FAILED, TACIT_ERROR_UNSUPPORTED, "device cuda:0 of TACIT_DEVICES cannot be used" },
+        { "cuMemAlloc_v2", TI_CU_ERROR_OUT_OF_MEMORY, TACIT_ERROR_MEMORY, "of buffer 'u'" },
+        { "cuMemHostAlloc", TI_CU_ERROR_OUT_OF_MEMORY, TACIT_ERROR_MEMORY, "a copy on device cuda:" },
+        { "cuEventQuery", LAUNCH_FAILED, TACIT_ERROR_KERNEL, "has failed: CUDA_ERROR_LAUNCH_FAILED" },
+        { "cuMemcpyDtoDAsync_v2", LAUNCH_FAILED, TACIT_ERROR_KERNEL, "its copy is not accepted (719)" },
+        { "none", LAUNCH_FAILED, TACIT_OK, "" },
+    };
+    for (size_t i = 0; i < TI_COUNT(row); i++) {
+        outcome o;
+        stub->reset(i);
+        stub->disturb(row[i].function, 1, row[i].code, false);
+        run("cuda:0,cuda:1", false, &o);
+        if (o.status != row[i].status || !strstr(o.text, row[i].says)) {
+            fail_msg("%s: %d, '%s'", row[i].function, o.status, o.text);
+        }
+        stub->reset(1);
+        assert_int_equal(stub->live(), 0);
+    }
+}
+
+/* ---- calls, in order */
+
+/* The calls since reset, but for those that come any number of times. */
+static void expect_calls(const char *const *expected)
+{
+    for (long i = 0; i < stub->calls(); i++) {
+        const char *call = stub->call(i);
+        if (strncmp(call, "cuCtx", 5) == 0 || strncmp(call, "cuEvent", 7) == 0) {
+            continue;
+        }
+        if (!*expected || strcmp(call, *expected) != 0) {
+            fail_msg("call %ld is %s, not %s", i, call, *expected ? *expected : "none");
+        }
+        expected++;
+    }
+    assert_null(*expected);
+}
+
+static void await(ti_device *device, uint64_t token)
+{
+    uint64_t got = 0;
+    while (device->ops->poll(device, &got, 1) == 0) {
+    }
+    assert_int_equal(got, token);
+}
+
+static void drop(ti_device *device[2], char *x, char *y, char *home)
+{
+    device[0]->ops->free(device[0], x, 4096);
+    device[1]->ops->free(device[1], y, 4096);
+    free(home);
+    for (int d = 0; d < 2; d++) {
+        device[d]->ops->destroy(device[d]);
+    }
+}
+
+static void calls_are_few(void **state)
+{
+    (void)state;
+    ti_failure failure = { .lot = NULL };
+    ti_strbuf why = { 0 };
+    ti_device *device[2];
+    void *x, *y;
+    stub->reset(5);
+    assert_true(ti_cuda_create((int[]){ 0, 2 }, 2, &failure, device, &why));
+    assert_int_equal(device[0]->ops->alloc(device[0], 4096, &x), TACIT_OK);
+    assert_int_equal(device[1]->ops->alloc(device[1], 4096, &y), TACIT_OK);
+    char *home = calloc(1, 3 << 20);
+    const ti_box cube = { { 0, 0, 0 }, { 8, 8, 8 } }, inner = { { 1, 2, 3 }, { 4, 6, 8 } };
+    ti_block host = ti_layout_block(home, &cube, &inner, 8), here = ti_layout_block(x, &cube, &inner, 8),
+             there = ti_layout_block(y, &cube, &inner, 8);
+    stub->reset(5);
+    device[0]->ops->copy(device[0], 0, &here, &host, 1);
+    await(device[0], 1);
+    device[1]->ops->copy(device[1], 0, &there, &here, 2);
+    await(device[1], 2);
+    device[1]->ops->copy(device[1], 0, &host, &there, 3);
+    await(device[1], 3);
+    expect_calls((const char *const[]){ "cuMemHostAlloc 1048576 1", "cuMemcpy3DAsync_v2 40 4 3",
+                                        "cuMemcpy3DPeerAsync 40 4 3", "cuMemHostAlloc 1048576 1",
+                                        "cuMemcpy3DAsync_v2 40 4 3", NULL });
+    drop(device, x, y, home);
+    assert_int_equal(stub->live(), 0);
+}
+
+/* 2.5 MiB there and back: three pieces each way. */
+static void large_copies_go_in_pieces(void **state)
+{
+    (void)state;
+    enum { BYTES = 5 << 19, MIB = 1 << 20 };
+    ti_failure failure = { .lot = NULL };
+    ti_strbuf why = { 0 };
+    ti_device *device;
+    void *x;
+    assert_true(ti_cuda_create((int[]){ 1 }, 1, &failure, &device, &why));
+    assert_int_equal(device->ops->alloc(device, BYTES, &x), TACIT_OK);
+    char *home = malloc(BYTES), *back = calloc(1, BYTES);
+    for (int i = 0; i < BYTES; i++) {
+        home[i] = (char)(i * 31 + i / 4099);
+    }
+    const ti_block at = { x, BYTES, { 1, 1 }, { BYTES, BYTES } }, from = { home, BYTES, { 1, 1 }, { BYTES, BYTES } },
+                   to = { back, BYTES, { 1, 1 }, { BYTES, BYTES } };
+    stub->reset(7);
+    device->ops->copy(device, 0, &at, &from, 1);
+    await(device, 1);
+    device->ops->copy(device, 0, &to, &at, 2);
+    await(device, 2);
+    assert_memory_equal(home, back, BYTES);
+    expect_calls((const char *const[]){
+        "cuMemHostAlloc 1048576 1", "cuMemcpyHtoDAsync_v2 1048576", "cuMemHostAlloc 1048576 1",
+        "cuMemcpyHtoDAsync_v2 1048576", "cuMemHostAlloc 1048576 1", "cuMemcpyHtoDAsync_v2 524288",
+        "cuMemHostAlloc 1048576 1", "cuMemcpyDtoHAsync_v2 1048576", "cuMemHostAlloc 1048576 1",
+        "cuMemcpyDtoHAsync_v2 1048576", "cuMemHostAlloc 1048576 1", "cuMemcpyDtoHAsync_v2 524288", NULL });
+    device->ops->free(device, x, BYTES);
+    device->ops->destroy(device);
+    free(home);
+    free(back);
+    assert_int_equal(stub->live(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(calls_are_few),
+        cmocka_unit_test(large_copies_go_in_pieces),
+        cmocka_unit_test(what_matters_is_noticed),
+        cmocka_unit_test(every_call_may_fail),
+    };
+    stub = stub_find();
+    if (!stub) {
+        puts("this needs the driver of tests/cuda");
+        return 77;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

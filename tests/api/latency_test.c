@@ -1,0 +1,242 @@
+/* Windows of pure tasks end to end: programs of several kinds have the same bits under both strategies as by
+ * themselves, on several nodes whose messages come late and out of order; and they send fewer messages. */
+#include "cluster.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { POINTS = 240, STEPS = 24, CHECKS = 5 };
+
+typedef struct field {
+    tacit_buffer *a, *b;
+} field;
+
+typedef void run_fn(tacit_context *ctx, field f);
+
+/* ---- kernels: each point from its neighbours, so that every rounding shows */
+
+static double left(const tacit_view v, size_t i)
+{
+    return i > 0 ? TACIT_GET1(double, v, i - 1) : 0.0;
+}
+
+static double right(const tacit_view v, size_t i)
+{
+    return i + 1 < POINTS ? TACIT_GET1(double, v, i + 1) : 0.0;
+}
+
+static void slope(const tacit_launch *k)
+{
+    TACIT_FOR (i, k->chunk, 0) {
+        double here = TACIT_GET1(double, k->view[0], i);
+        TACIT_AT1(double, k->view[1], i) = 0.31 * (left(k->view[0], i) - 2.0 * here + right(k->view[0], i));
+    }
+}
+
+static void add(const tacit_launch *k)
+{
+    TACIT_FOR (i, k->chunk, 0) {
+        TACIT_AT1(double, k->view[0], i) += TACIT_GET1(double, k->view[1], i);
+    }
+}
+
+static void wave(const tacit_launch *k)
+{
+    TACIT_FOR (i, k->chunk, 0) {
+        double *to = &TACIT_AT1(double, k->view[1], i), here = TACIT_GET1(double, k->view[0], i);
+        *to = 2.0 * here - *to + 0.2 * (left(k->view[0], i) - 2.0 * here + right(k->view[0], i));
+    }
+}
+
+static void mean(const tacit_launch *k)
+{
+    TACIT_FOR (i, k->chunk, 0) {
+        TACIT_AT1(double, k->view[1], i) = 0.49 * (left(k->view[0], i) + right(k->view[0], i)) + 1e-3;
+    }
+}
+
+static void half(const tacit_launch *k)
+{
+    TACIT_FOR (i, k->chunk, 0) {
+        TACIT_AT1(double, k->view[1], i) = 0.5 * (TACIT_GET1(double, k->view[0], i) + right(k->view[0], i));
+    }
+}
+
+static void sum_of_differences(const tacit_launch *k)
+{
+    TACIT_FOR (i, k->chunk, 0) {
+        double d = TACIT_GET1(double, k->view[0], i) - TACIT_GET1(double, k->view[1], i);
+        TACIT_AT1(double, k->view[2], 0) += d * d;
+    }
+}
+
+/* ---- programs */
+
+static void submit(tacit_context *ctx, tacit_host_kernel *kernel, tacit_access first, tacit_access second)
+{
+    const tacit_task t = {
+        .range = TACIT_RANGE(POINTS), .kernel = { .host = kernel }, .hint.pure = true, .access = { first, second }
+    };
+    REQUIRE_OK(ctx, tacit_submit(ctx, &t));
+}
+
+/* Forward Euler in place, with one temporary. */
+static void euler(tacit_context *ctx, field f)
+{
+    for (int t = 0; t < STEPS; t++) {
+        submit(ctx, slope, tacit_read(f.a, tacit_neighborhood(1, 0, 0)), tacit_write(f.b, tacit_one_to_one()));
+        submit(ctx, add, tacit_update(f.a, tacit_one_to_one()), tacit_read(f.b, tacit_one_to_one()));
+    }
+}
+
+/* Two buffers by turns, each changed by the other. */
+static void waves(tacit_context *ctx, field f)
+{
+    for (int t = 0; t < STEPS; t++) {
+        submit(ctx, wave, tacit_read(t % 2 ? f.b : f.a, tacit_neighborhood(1, 0, 0)),
+               tacit_update(t % 2 ? f.a : f.b, tacit_one_to_one()));
+    }
+}
+
+/* Jacobi's method; every few steps a residual, which no window has. */
+static void jacobi(tacit_context *ctx, field f)
+{
+    tacit_buffer *residual;
+    const tacit_buffer_desc desc = { .range = TACIT_RANGE(1), .elem_size = sizeof(double) };
+    REQUIRE_OK(ctx, tacit_buffer_create(ctx, &desc, &residual));
+    for (int t = 0; t < STEPS; t++) {
+        submit(ctx, mean, tacit_read(t % 2 ? f.b : f.a, tacit_neighborhood(1, 0, 0)),
+               tacit_write(t % 2 ? f.a : f.b, tacit_one_to_one()));
+        if (t % CHECKS == CHECKS - 1) {
+            const tacit_task check = { .range = TACIT_RANGE(POINTS),
+                                       .kernel = { .host = sum_of_differences },
+                                       .access = { tacit_read(f.a, tacit_one_to_one()),
+                                                   tacit_read(f.b, tacit_one_to_one()),
+                                                   tacit_reduce(residual, tacit_sum(TACIT_DOUBLE)) } };
+            REQUIRE_OK(ctx, tacit_submit(ctx, &check));
+        }
+    }
+    double last;
+    REQUIRE_OK(ctx, tacit_fence_read(ctx, residual, TACIT_BOX_ALL, &last));
+    REQUIRE(last > 0);
+}
+
+/* Red and black points in arrays of their own: black i has red i and i + 1 beside it, red i black i - 1 and i. */
+static void red_black(tacit_context *ctx, field f)
+{
+    for (int t = 0; t < STEPS; t++) {
+        submit(ctx, half,
+               tacit_read(f.a, tacit_components(tacit_dim_scaled(0, 1, 1, 0, 1), tacit_full(), tacit_full())),
+               tacit_write(f.b, tacit_one_to_one()));
+        submit(ctx, mean, tacit_read(f.b, tacit_neighborhood(1, 0, 0)), tacit_write(f.a, tacit_one_to_one()));
+    }
+}
+
+/* ---- runs */
+
+typedef struct result {
+    run_fn *run;
+    double a[POINTS], b[POINTS];
+    uint64_t messages; /* of node 0 */
+} result;
+
+static void program(tacit_context *ctx, void *user)
+{
+    result *r = user, here = { .run = r->run };
+    double start[POINTS];
+    tacit_counters counters;
+    field f;
+    for (int i = 0; i < POINTS; i++) {
+        start[i] = 1.0 / (3 + i * 7 % 11);
+    }
+    const tacit_buffer_desc desc = { .range = TACIT_RANGE(POINTS), .elem_size = sizeof(double), .init = start };
+    REQUIRE_OK(ctx, tacit_buffer_create(ctx, &desc, &f.a));
+    REQUIRE_OK(ctx, tacit_buffer_create(ctx, &desc, &f.b));
+    r->run(ctx, f);
+    REQUIRE_OK(ctx, tacit_wait(ctx));
+    REQUIRE_OK(ctx, tacit_get_counters(ctx, &counters));
+    REQUIRE_OK(ctx, tacit_fence_read(ctx, f.a, TACIT_BOX_ALL, here.a));
+    REQUIRE_OK(ctx, tacit_fence_read(ctx, f.b, TACIT_BOX_ALL, here.b));
+    if (tacit_node(ctx) == 0) {
+        here.messages = counters.messages_sent;
+        *r = here;
+    }
+}
+
+static result run(run_fn *fn, int nodes, const char *latency, uint64_t shake)
+{
+    result r = { .run = fn };
+    const tacit_config config = { .threads = TACIT_THREADS_INLINE,
+                                  .latency = latency,
+                                  .host_devices = shake % 2 ? "2" : NULL };
+    const cluster c = {
+        .nodes = nodes, .config = &config, .eager = shake ? 1 : 0, .shake = shake, .program = program, .user = &r
+    };
+    cluster_run(&c);
+    return r;
+}
+
+static void same_bits(run_fn *fn, int least_gain)
+{
+    static const char *const settings[] = { "halo:2", "halo:8", "staged:2", "staged:8", "staged:16" };
+    const result alone = run(fn, 1, NULL, 0);
+    for (int nodes = 2; nodes <= 4; nodes++) {
+        const result off = run(fn, nodes, NULL, 0);
+        for (size_t i = 0; i < TI_COUNT(settings); i++) {
+            const result r = run(fn, nodes, settings[i], 17 * (uint64_t)nodes + i);
+            assert_memory_equal(r.a, alone.a, sizeof(r.a));
+            assert_memory_equal(r.b, alone.b, sizeof(r.b));
+            bool of_two = strchr(settings[i], '2'); /* two tasks may need no more than one message anyway */
+            assert_true(r.messages * (of_two ? 1 : (uint64_t)least_gain) <= off.messages);
+        }
+    }
+}
+
+static void euler_in_place(void **state)
+{
+    (void)state;
+    same_bits(euler, 3);
+}
+
+static void two_fields(void **state)
+{
+    (void)state;
+    same_bits(waves, 4);
+}
+
+static void jacobi_with_residuals(void **state)
+{
+    (void)state;
+    same_bits(jacobi, 2);
+}
+
+static void red_and_black(void **state)
+{
+    (void)state;
+    same_bits(red_black, 4);
+}
+
+static void malformed_settings(void **state)
+{
+    static const char *const wrong[] = {
+        "staged:", "staged:1", "staged:65", "staged:8x", "stage:8", "staged8", "halo:"
+    };
+    (void)state;
+    for (size_t i = 0; i < TI_COUNT(wrong); i++) {
+        tacit_context *ctx;
+        assert_int_equal(tacit_init(&(tacit_config){ .latency = wrong[i] }, &ctx), TACIT_ERROR_CONFIG);
+        assert_non_null(strstr(tacit_last_error(NULL), "halo, staged, or one of these two with a colon"));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(malformed_settings),    cmocka_unit_test(euler_in_place), cmocka_unit_test(two_fields),
+        cmocka_unit_test(jacobi_with_residuals), cmocka_unit_test(red_and_black),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

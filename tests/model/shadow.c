@@ -1,0 +1,258 @@
+/* OpenCL and CUDA devices that run host kernels: see shadow.h.
+ *
+ * Copies to and from the device are commands of the device like any other. A launch waits for all that is under way
+ * there, since it writes back whole boxes, of which the task may declare a part. */
+#include "shadow.h"
+#include "cuda/stub.h"
+#include "device/cuda.h"
+#include "device/opencl.h"
+
+#include "base/check.h"
+#include "base/vec.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+typedef struct shadow {
+    ti_device base;
+    ti_device *inner;
+    TI_VEC(uint64_t) seen; /* tokens that nobody has been told of */
+} shadow;
+
+static _Atomic uint64_t kernels;
+
+const char *shadow_kind(void)
+{
+    ti_opencl_fact fact;
+    if (stub_find()) {
+        return "cuda";
+    }
+    return ti_opencl_is_built() && ti_opencl_fact_of(0, &fact) ? "opencl" : NULL;
+}
+
+uint64_t shadow_kernels(void)
+{
+    return atomic_load(&kernels);
+}
+
+static void tell(shadow *s)
+{
+    s->base.silent = s->inner->silent + (int)s->seen.count;
+}
+
+/* Of copies that are made here. */
+static const uint64_t OWN = UINT64_MAX;
+
+/* Until nothing is under way; an operation that fails ends the run. */
+static void drain(shadow *s)
+{
+    uint64_t token;
+    while (s->inner->silent > 0) {
+        if (s->inner->ops->poll(s->inner, &token, 1) == 0) {
+            sched_yield();
+        } else if (token != OWN) {
+            ti_vec_push(&s->seen, token);
+        }
+    }
+}
+
+static size_t side(const tacit_view *v, int d)
+{
+    return v->box.max[d] - v->box.min[d];
+}
+
+static ti_block block_of(const tacit_view *v)
+{
+    const int last = v->dims - 1;
+    ti_block b = { .base = v->data, .run = (v->dims ? side(v, last) : 1) * v->elem_size, .count = { 1, 1 } };
+    b.count[1] = v->dims > 1 ? side(v, last - 1) : 1;
+    b.stride[1] = v->dims > 1 ? v->stride[last - 1] : b.run;
+    b.count[0] = v->dims > 2 ? side(v, 0) : 1;
+    b.stride[0] = v->dims > 2 ? v->stride[0] : b.count[1] * b.stride[1];
+    return b;
+}
+
+/* The same view of memory of its own, which holds the contents. */
+static tacit_view copy_here(shadow *s, const tacit_view *v, const tacit_launch *launch)
+{
+    tacit_view here = *v;
+    ti_block from = block_of(v);
+    size_t bytes = ti_block_bytes(&from), step = v->elem_size;
+    ti_block to = { .base = malloc(bytes), .run = bytes, .count = { 1, 1 }, .stride = { bytes, bytes } };
+    TI_ASSERT(to.base);
+    for (int d = v->dims - 1; d >= 0; d--) {
+        here.stride[d] = step;
+        step *= side(v, d);
+    }
+    here.ld = v->dims > 1 ? here.stride[v->dims - 2] / v->elem_size : 1;
+    here.data = to.base;
+    here.launch = launch;
+    s->inner->ops->copy(s->inner, 0, &to, &from, OWN);
+    return here;
+}
+
+/* What the kernel has changed. Views of one buffer may share elements, so the others stay as they are by now. */
+static void copy_back(shadow *s, const tacit_view *v, const tacit_view *here, const char *before)
+{
+    ti_block to = block_of(v);
+    const size_t bytes = ti_block_bytes(&to);
+    const char *after = here->data;
+    tacit_view now = copy_here(s, v, here->launch);
+    char *contents = now.data;
+    drain(s);
+    for (size_t i = 0; i < bytes; i++) {
+        contents[i] = after[i] == before[i] ? contents[i] : after[i];
+    }
+    ti_block from = block_of(&now);
+    s->inner->ops->copy(s->inner, 0, &to, &from, OWN);
+    drain(s);
+    free(contents);
+}
+
+static char *remember(const tacit_view *here)
+{
+    ti_block block = block_of(here);
+    char *before = malloc(ti_block_bytes(&block));
+    TI_ASSERT(before);
+    ti_layout_copy(&(ti_block){ before, ti_block_bytes(&block), { 1, 1 }, { 0 } }, &block);
+    return before;
+}
+
+static void shadow_launch(ti_device *base, int lane, ti_device_kernel *job)
+{
+    shadow *s = (shadow *)base;
+    tacit_launch launch = job->launch;
+    tacit_view here[TACIT_MAX_ACCESSES + 1] = { { .name = NULL } };
+    char *before[TACIT_MAX_ACCESSES] = { NULL };
+    (void)lane;
+    TI_ASSERT(job->kernel->host && !job->run);
+    drain(s);
+    for (int i = 0; i < launch.num_views; i++) {
+        here[i] = launch.view[i];
+        if (here[i].data) {
+            here[i] = copy_here(s, &launch.view[i], &launch);
+        }
+    }
+    drain(s);
+    for (int i = 0; i < launch.num_views; i++) {
+        before[i] = here[i].data && here[i].mode != TACIT_READ ? remember(&here[i]) : NULL;
+    }
+    launch.view = here;
+    launch.num_workers = 1;
+    job->kernel->host(&launch);
+    for (int i = 0; i < launch.num_views; i++) {
+        if (before[i]) {
+            copy_back(s, &job->launch.view[i], &here[i], before[i]);
+        }
+    }
+    for (int i = 0; i < launch.num_views; i++) {
+        free(here[i].data);
+        free(before[i]);
+    }
+    atomic_fetch_add(&kernels, 1);
+    ti_vec_push(&s->seen, job->token);
+    tell(s);
+}
+
+static void shadow_copy(ti_device *base, int lane, const ti_block *to, const ti_block *from, uint64_t token)
+{
+    shadow *s = (shadow *)base;
+    s->inner->ops->copy(s->inner, lane, to, from, token);
+    tell(s);
+}
+
+static int shadow_poll(ti_device *base, uint64_t *tokens, int max)
+{
+    shadow *s = (shadow *)base;
+    int n = 0;
+    while (n < max && s->seen.count) {
+        tokens[n++] = s->seen.data[--s->seen.count];
+    }
+    n += s->inner->ops->poll(s->inner, tokens + n, max - n);
+    tell(s);
+    return n;
+}
+
+static int shadow_room(ti_device *base)
+{
+    (void)base;
+    return 1;
+}
+
+static tacit_status shadow_alloc(ti_device *base, size_t bytes, void **out)
+{
+    ti_device *inner = ((shadow *)base)->inner;
+    return inner->ops->alloc(inner, bytes, out);
+}
+
+static void shadow_free(ti_device *base, void *ptr, size_t bytes)
+{
+    ti_device *inner = ((shadow *)base)->inner;
+    inner->ops->free(inner, ptr, bytes);
+}
+
+static tacit_status shadow_grow(ti_device *base, void *ptr, size_t bytes, size_t more, void **out)
+{
+    ti_device *inner = ((shadow *)base)->inner;
+    return inner->ops->grow(inner, ptr, bytes, more, out);
+}
+
+static void shadow_stop(ti_device *base)
+{
+    shadow *s = (shadow *)base;
+    s->inner->ops->stop(s->inner);
+    ti_vec_clear(&s->seen);
+    tell(s);
+}
+
+static void shadow_destroy(ti_device *base)
+{
+    shadow *s = (shadow *)base;
+    s->inner->ops->destroy(s->inner);
+    ti_vec_fini(&s->seen);
+    TI_DELETE(s);
+}
+
+static const ti_device_ops shadow_ops = {
+    .name = "shadow",
+    .destroy = shadow_destroy,
+    .stop = shadow_stop,
+    .alloc = shadow_alloc,
+    .free = shadow_free,
+    .grow = shadow_grow,
+    .copy = shadow_copy,
+    .launch = shadow_launch,
+    .poll = shadow_poll,
+    .room = shadow_room,
+};
+
+static bool put_before(ti_device **out, int count)
+{
+    for (int i = 0; i < count; i++) {
+        shadow *s = TI_NEW(shadow);
+        s->base = (ti_device){ .ops = &shadow_ops, .workers = 1 };
+        s->inner = out[i];
+        out[i] = &s->base;
+    }
+    return true;
+}
+
+bool __real_ti_opencl_create(const ti_opencl_name *name, int count, ti_failure *failure, ti_device **out,
+                             ti_strbuf *why);
+bool __wrap_ti_opencl_create(const ti_opencl_name *name, int count, ti_failure *failure, ti_device **out,
+                             ti_strbuf *why);
+
+bool __wrap_ti_opencl_create(const ti_opencl_name *name, int count, ti_failure *failure, ti_device **out,
+                             ti_strbuf *why)
+{
+    return __real_ti_opencl_create(name, count, failure, out, why) && put_before(out, count);
+}
+
+bool __real_ti_cuda_create(const int *index, int count, ti_failure *failure, ti_device **out, ti_strbuf *why);
+bool __wrap_ti_cuda_create(const int *index, int count, ti_failure *failure, ti_device **out, ti_strbuf *why);
+
+bool __wrap_ti_cuda_create(const int *index, int count, ti_failure *failure, ti_device **out, ti_strbuf *why)
+{
+    return __real_ti_cuda_create(index, count, failure, out, why) && put_before(out, count);
+}

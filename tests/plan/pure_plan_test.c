@@ -1,0 +1,405 @@
+/* Windows of pure tasks: what every node sends, receives and executes when one closes, stated literally. */
+#include "plan.h"
+
+/* cmocka.h wants these first. */
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "plan_expect.h"
+
+static void start(plan *p, int nodes, int tasks, tacit_range range, size_t buffers)
+{
+    const plan_setup setup = {
+        .nodes = nodes, .only = -1, .collectives = TI_COLLECTIVES_OFF, .horizon_step = 1000, .latency_tasks = tasks
+    };
+    gen_buffer buffer[3];
+    for (size_t i = 0; i < buffers; i++) {
+        buffer[i] = plan_buffer(range, false);
+    }
+    plan_start(p, &setup, buffer, buffers);
+}
+
+/* Write all of a buffer, so that every node has its part; such a task is no part of windows. */
+static void fill(plan *p, int buffer, int split)
+{
+    plan_task(p, (gen_task){ .range = p->program->buffer.data[buffer].range,
+                             .split = split,
+                             .access = { plan_write(buffer, tacit_one_to_one()) } });
+}
+
+static gen_task step(tacit_range range, int from, int to, tacit_mapper neighbours)
+{
+    return (gen_task){ .range = range,
+                       .pure = true,
+                       .access = { plan_read(from, neighbours), plan_write(to, tacit_one_to_one()) } };
+}
+
+static void all_agree(const plan *p)
+{
+    uint64_t digest = ti_command_graph_digest(p->node[0].graph);
+    for (int i = 0; i < p->count; i++) {
+        assert_true(ti_command_graph_is_valid(p->node[i].graph));
+        assert_true(ti_command_graph_digest(p->node[i].graph) == digest);
+    }
+}
+
+static void expect_nothing(const plan *p)
+{
+    for (int i = 0; i < p->count; i++) {
+        expect(p, i, "");
+    }
+}
+
+/* Four steps: one message for each neighbour, of four elements, and chunks that are larger by three, two and one. */
+static void heat(void **state)
+{
+    (void)state;
+    plan p;
+    const tacit_range range = tacit_range1(32);
+    start(&p, 4, 4, range, 2);
+    fill(&p, 0, TACIT_SPLIT_1D);
+    for (int i = 0; i < 3; i++) {
+        plan_task(&p, step(range, i % 2, 1 - i % 2, tacit_neighborhood(1, 0, 0)));
+        expect_nothing(&p);
+    }
+    plan_task(&p, step(range, 1, 0, tacit_neighborhood(1, 0, 0)));
+    expect(&p, 0, "send 1 A [4,8); receive 1 A [8,12); execute [0,11); execute [0,10); execute [0,9); execute [0,8)");
+    expect(&p, 1,
+           "send 0 A [8,12); send 2 A [12,16); receive 0 A [4,8); receive 2 A [16,20); "
+           "execute [5,19); execute [6,18); execute [7,17); execute [8,16)");
+    all_agree(&p);
+    plan_fini(&p);
+}
+
+/* The least of what the setting and the hints of its tasks say closes a window; a task that would be one too many for
+ * itself begins the next. */
+static void hints_close_windows(void **state)
+{
+    (void)state;
+    static const int windows[] = { 0, 0, 3, 0, 0, 2, 0, 0 };
+    plan p;
+    const tacit_range range = tacit_range1(32);
+    start(&p, 4, 4, range, 2);
+    fill(&p, 0, TACIT_SPLIT_1D);
+    for (int i = 0; i < 8; i++) {
+        gen_task t = step(range, i % 2, 1 - i % 2, tacit_neighborhood(1, 0, 0));
+        t.window = windows[i];
+        plan_task(&p, t);
+        if (i == 2) { /* its own hint: three */
+            expect(&p, 0, "send 1 A [5,8); receive 1 A [8,11); execute [0,10); execute [0,9); execute [0,8)");
+        } else if (i == 5) { /* two are held, and it is in no window of three */
+            expect(&p, 0, "send 1 B [6,8); receive 1 B [8,10); execute [0,7)+[7,9); execute [0,6)+[6,8)");
+        } else if (i == 6) {
+            expect(&p, 0, "send 1 B [6,8); receive 1 B [8,10); execute [0,7)+[7,9); execute [0,6)+[6,8)");
+        } else {
+            expect_nothing(&p);
+        }
+    }
+    plan_fini(&p);
+}
+
+/* Chunks that are long enough: what needs no message in any of the steps is a piece of its own. */
+static void cut_in_pieces(void **state)
+{
+    (void)state;
+    plan p;
+    const tacit_range range = tacit_range1(400);
+    start(&p, 4, 4, range, 2);
+    fill(&p, 0, TACIT_SPLIT_1D);
+    for (int i = 0; i < 4; i++) {
+        plan_task(&p, step(range, i % 2, 1 - i % 2, tacit_neighborhood(1, 0, 0)));
+    }
+    expect(&p, 1,
+           "send 0 A [100,104); send 2 A [196,200); receive 0 A [96,100); receive 2 A [200,204); "
+           "execute [101,199)+[97,101)+[199,203); execute [102,198)+[98,102)+[198,202); "
+           "execute [103,197)+[99,103)+[197,201); execute [104,196)+[100,104)+[196,200)");
+    all_agree(&p);
+    plan_fini(&p);
+}
+
+static void start_staged(plan *p, int tasks, tacit_range range, size_t buffers)
+{
+    const plan_setup setup = { .nodes = 4,
+                               .only = -1,
+                               .collectives = TI_COLLECTIVES_OFF,
+                               .horizon_step = 1000,
+                               .latency_tasks = tasks,
+                               .latency_staged = true };
+    gen_buffer buffer[3];
+    for (size_t i = 0; i < buffers; i++) {
+        buffer[i] = plan_buffer(range, false);
+    }
+    plan_start(p, &setup, buffer, buffers);
+}
+
+/* Four steps in stages: the message has two elements of the first step and two of the second, and fewer items are
+ * executed by two nodes. */
+static void heat_in_stages(void **state)
+{
+    (void)state;
+    plan p;
+    const tacit_range range = tacit_range1(400);
+    start_staged(&p, 4, range, 2);
+    fill(&p, 0, TACIT_SPLIT_1D);
+    for (int i = 0; i < 4; i++) {
+        plan_task(&p, step(range, i % 2, 1 - i % 2, tacit_neighborhood(1, 0, 0)));
+    }
+    expect(&p, 1,
+           "send 0 A [100,102); send 2 A [198,200); receive 0 A [98,100); receive 2 A [200,202); "
+           "execute [101,103)+[197,199)+[103,197)+[99,101)+[199,201); "
+           "send 0 B [101,103); send 2 B [197,199); receive 0 B [97,99); receive 2 B [201,203); "
+           "execute [102,198)+[98,102)+[198,202); execute [103,197)+[99,103)+[197,201); "
+           "execute [104,196)+[100,104)+[196,200)");
+    all_agree(&p);
+    plan_fini(&p);
+}
+
+/* Chunks in two dimensions are enlarged at the corners, too: so there is a message from the diagonal neighbour. */
+static void star_in_two_dimensions(void **state)
+{
+    (void)state;
+    plan p;
+    const tacit_range range = tacit_range2(16, 16);
+    start(&p, 4, 2, range, 2);
+    fill(&p, 0, TACIT_SPLIT_2D);
+    for (int i = 0; i < 2; i++) {
+        gen_task t = step(range, i, 1 - i, tacit_star(1, 1, 0));
+        t.split = TACIT_SPLIT_2D;
+        plan_task(&p, t);
+    }
+    expect(&p, 0,
+           "send 1 A [0,8)x[7,8)+[0,8)x[6,7); send 2 A [6,8)x[0,8); send 3 A [6,8)x[7,8)+[7,8)x[6,7); "
+           "receive 1 A [0,8)x[8,9)+[0,8)x[9,10); receive 2 A [8,10)x[0,8); receive 3 A [8,10)x[8,9)+[8,9)x[9,10); "
+           "execute [0,9)x[0,9); execute [0,8)x[0,8)");
+    all_agree(&p);
+    plan_fini(&p);
+}
+
+/* tmp = f(u); u += tmp, twice: the copies of u are changed in place, too, and need no message. */
+static void in_place(void **state)
+{
+    (void)state;
+    plan p;
+    const tacit_range range = tacit_range1(32);
+    start(&p, 4, 4, range, 2);
+    fill(&p, 0, TACIT_SPLIT_1D);
+    for (int i = 0; i < 2; i++) {
+        plan_task(&p, step(range, 0, 1, tacit_neighborhood(1, 0, 0)));
+        plan_task(&p, (gen_task){ .range = range,
+                                  .pure = true,
+                                  .access = { plan_update(0, tacit_one_to_one()), plan_read(1, tacit_one_to_one()) } });
+    }
+    expect(&p, 1,
+           "send 0 A [8,10); send 2 A [14,16); receive 0 A [6,8); receive 2 A [16,18); "
+           "execute [7,17); execute [7,17); execute [8,16); execute [8,16)");
+    all_agree(&p);
+    plan_fini(&p);
+}
+
+static void euler(plan *p, tacit_range range, int steps)
+{
+    for (int i = 0; i < steps; i++) {
+        plan_task(p, step(range, 0, 1, tacit_neighborhood(1, 0, 0)));
+        plan_task(p, (gen_task){ .range = range,
+                                 .pure = true,
+                                 .access = { plan_update(0, tacit_one_to_one()), plan_read(1, tacit_one_to_one()) } });
+    }
+}
+
+/* The same in stages, three times. What is still read may not be overwritten without messages: so each task has one
+ * more item at each border that waits than the one before. What is sent of u is packed before it changes again. */
+static void in_place_in_stages(void **state)
+{
+    (void)state;
+    plan p;
+    const tacit_range range = tacit_range1(400);
+    start_staged(&p, 6, range, 2);
+    fill(&p, 0, TACIT_SPLIT_1D);
+    euler(&p, range, 3);
+    expect(&p, 1,
+           "send 0 A [100,102); send 2 A [198,200); receive 0 A [98,100); receive 2 A [200,202); "
+           "execute [101,104)+[196,199)+[104,196)+[99,101)+[199,201); "
+           "send 0 B [101,102); send 2 B [198,199); receive 0 B [98,99); receive 2 B [201,202); "
+           "execute [102,103)+[197,198)+[103,197)+[98,102)+[198,202); execute [103,197)+[99,103)+[197,201); "
+           "execute [104,196)+[99,104)+[196,201); execute [105,195)+[100,105)+[195,200); "
+           "execute [106,194)+[100,106)+[194,200)");
+    all_agree(&p);
+    plan_fini(&p);
+}
+
+/* Not in stages: chunks that are too short, that border others along two dimensions, that may not be cut, and a buffer
+ * that lies elsewhere. Then there are the margins of strategy `halo`. */
+static void not_in_stages(void **state)
+{
+    (void)state;
+    plan p;
+    tacit_range range = tacit_range1(32);
+    start_staged(&p, 8, range, 2);
+    fill(&p, 0, TACIT_SPLIT_1D);
+    for (int i = 0; i < 8; i++) {
+        plan_task(&p, step(range, i % 2, 1 - i % 2, tacit_neighborhood(1, 0, 0)));
+    }
+    expect(&p, 1,
+           "send 0 A [8,16); send 2 A [8,16); receive 0 A [0,8); receive 2 A [16,24); execute [1,23); execute [2,22); "
+           "execute [3,21); execute [4,20); execute [5,19); execute [6,18); execute [7,17); execute [8,16)");
+    all_agree(&p);
+    plan_fini(&p);
+    range = tacit_range2(16, 16);
+    start_staged(&p, 2, range, 2);
+    fill(&p, 0, TACIT_SPLIT_2D);
+    for (int i = 0; i < 2; i++) {
+        gen_task t = step(range, i, 1 - i, tacit_star(1, 1, 0));
+        t.split = TACIT_SPLIT_2D;
+        plan_task(&p, t);
+    }
+    expect(&p, 0,
+           "send 1 A [0,8)x[7,8)+[0,8)x[6,7); send 2 A [6,8)x[0,8); send 3 A [6,8)x[7,8)+[7,8)x[6,7); "
+           "receive 1 A [0,8)x[8,9)+[0,8)x[9,10); receive 2 A [8,10)x[0,8); receive 3 A [8,10)x[8,9)+[8,9)x[9,10); "
+           "execute [0,9)x[0,9); execute [0,8)x[0,8)");
+    plan_fini(&p);
+    range = tacit_range1(400);
+    start_staged(&p, 2, range, 2);
+    plan_task(&p, (gen_task){ .range = tacit_range1(200), .access = { plan_write(0, tacit_one_to_one()) } });
+    plan_task(&p, (gen_task){
+                      .range = tacit_range1(200), .offset = { 200 }, .access = { plan_write(0, tacit_one_to_one()) } });
+    for (int i = 0; i < 2; i++) {
+        plan_task(&p, step(range, i, 1 - i, tacit_neighborhood(1, 0, 0)));
+    }
+    expect(&p, 1,
+           "send 0 A [50,100); send 2 A [250,300); send 3 A [298,300); receive 0 A [200,202); receive 2 A [100,150); "
+           "receive 3 A [150,200); execute [99,201); execute [100,200)");
+    plan_fini(&p);
+}
+
+/* Items [1,31): the first and the last element stay what they were, and come by no message that nobody needs. */
+static void inner_items(void **state)
+{
+    (void)state;
+    plan p;
+    const tacit_range range = tacit_range1(32);
+    start(&p, 4, 2, range, 2);
+    fill(&p, 0, TACIT_SPLIT_1D);
+    fill(&p, 1, TACIT_SPLIT_1D);
+    for (int i = 0; i < 2; i++) {
+        gen_task t = step(tacit_range1(30), i, 1 - i, tacit_neighborhood(1, 0, 0));
+        t.offset[0] = 1;
+        plan_task(&p, t);
+    }
+    expect(&p, 0, "send 1 A [7,8); receive 1 A [8,11); execute [1,10); execute [1,9)");
+    all_agree(&p);
+    plan_fini(&p);
+}
+
+/* A coarse buffer and a fine one: margins are multiples of what both need. */
+static void up_and_down(void **state)
+{
+    (void)state;
+    plan p;
+    const plan_setup setup = { .nodes = 4, .only = -1, .collectives = TI_COLLECTIVES_OFF, .latency_tasks = 2 };
+    const gen_buffer buffer[] = { plan_buffer(tacit_range1(64), false), plan_buffer(tacit_range1(32), false) };
+    tacit_component fine = tacit_dim_scaled(0, 2, 1, 1, 1);
+    plan_start(&p, &setup, buffer, 2);
+    fill(&p, 0, TACIT_SPLIT_1D);
+    plan_task(&p, step(tacit_range1(32), 0, 1, tacit_components(fine, tacit_full(), tacit_full())));
+    plan_task(&p, (gen_task){ .range = tacit_range1(64),
+                              .pure = true,
+                              .granularity = { 2 },
+                              .access = { plan_read(1, tacit_components(tacit_dim_scaled(0, 1, 2, 1, 1), tacit_full(),
+                                                                        tacit_full())),
+                                          plan_write(0, tacit_one_to_one()) } });
+    expect(&p, 1,
+           "send 0 A [16,19); send 2 A [29,32); receive 0 A [13,16); receive 2 A [32,35); "
+           "execute [7,17); execute [16,32)");
+    all_agree(&p);
+    plan_fini(&p);
+}
+
+/* What closes a window: a task that is not pure, one that reads all, one that is split otherwise, a fence. */
+static void closed_early(void **state)
+{
+    (void)state;
+    plan p;
+    const tacit_range range = tacit_range1(32);
+    start(&p, 4, 8, range, 2);
+    fill(&p, 0, TACIT_SPLIT_1D);
+    plan_task(&p, step(range, 0, 1, tacit_neighborhood(1, 0, 0)));
+    expect_nothing(&p);
+    fill(&p, 0, TACIT_SPLIT_1D);
+    expect(&p, 0, "send 1 A [7,8); receive 1 A [8,9); execute [0,7)+[7,8); execute [0,8)");
+    plan_task(&p, step(range, 0, 1, tacit_neighborhood(1, 0, 0)));
+    plan_task(&p, step(range, 1, 0, tacit_all()));
+    expect(&p, 0, "send 1 A [7,8); receive 1 A [8,9); execute [0,7)+[7,8)");
+    gen_task coarse = step(range, 0, 1, tacit_neighborhood(1, 0, 0));
+    coarse.granularity[0] = 11;
+    plan_task(&p, coarse);
+    expect(&p, 0,
+           "send 1 B [0,8); send 2 B [0,8); send 3 B [0,8); receive 1 B [8,16); receive 2 B [16,24); "
+           "receive 3 B [24,32); execute [0,8)");
+    plan_fence(&p, 1, (gen_box){ { 0, 0, 0 }, { 1, 1, 1 } });
+    expect(&p, 3, "send 2 A [24,32); receive 0 B [0,1); fence [0,1)");
+    all_agree(&p);
+    plan_fini(&p);
+}
+
+/* A margin that is longer than a chunk would be more redundant work than work. */
+static void too_wide(void **state)
+{
+    (void)state;
+    plan p;
+    const tacit_range range = tacit_range1(16);
+    start(&p, 4, 8, range, 2);
+    fill(&p, 0, TACIT_SPLIT_1D);
+    for (int i = 0; i < 3; i++) {
+        plan_task(&p, step(range, i % 2, 1 - i % 2, tacit_neighborhood(2, 0, 0)));
+        expect_nothing(&p);
+    }
+    plan_task(&p, step(range, 1, 0, tacit_neighborhood(2, 0, 0)));
+    expect(&p, 0,
+           "send 1 A [0,4); send 2 A [2,4); receive 1 A [4,8); receive 2 A [8,10); "
+           "execute [0,8); execute [0,6); execute [0,4)");
+    all_agree(&p);
+    plan_fini(&p);
+}
+
+/* Windows that come again are replayed, and need no chunk to be looked at. */
+static void again(void **state)
+{
+    (void)state;
+    plan p;
+    const tacit_range range = tacit_range1(64);
+    start(&p, 4, 4, range, 2);
+    fill(&p, 0, TACIT_SPLIT_1D);
+    uint64_t messages = 0, replayed = 0;
+    for (int i = 0; i < 64; i++) {
+        p.shape = 1 + (uint64_t)(i % 2);
+        plan_task(&p, step(range, i % 2, 1 - i % 2, tacit_neighborhood(1, 0, 0)));
+        messages += p.node[1].messages;
+        assert_true(i < 48 || p.node[1].evaluated == 0);
+        replayed += i == 47 ? p.node[1].replayed : 0;
+    }
+    assert_int_equal(messages, 16 * 4);
+    assert_int_equal(p.node[1].replayed, replayed + (uint64_t)2 * 16);
+    all_agree(&p);
+    plan_fini(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hints_close_windows),
+        cmocka_unit_test(cut_in_pieces),
+        cmocka_unit_test(heat_in_stages),
+        cmocka_unit_test(in_place_in_stages),
+        cmocka_unit_test(not_in_stages),
+        cmocka_unit_test(heat),
+        cmocka_unit_test(star_in_two_dimensions),
+        cmocka_unit_test(in_place),
+        cmocka_unit_test(inner_items),
+        cmocka_unit_test(up_and_down),
+        cmocka_unit_test(closed_early),
+        cmocka_unit_test(too_wide),
+        cmocka_unit_test(again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

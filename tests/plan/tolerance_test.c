@@ -1,0 +1,724 @@
+/* The sets of windows: random task graphs, against their definitions, granule by granule and element by element; and
+ * what the paper's theorem says of them.
+ *
+ * Windows have 1 to 5 tasks on 1 to 6 nodes, over buffers of 1 to 3 dimensions: boxes, stars, rings, whole buffers and
+ * a custom mapper that is as irregular as a sparse matrix; several inputs and outputs, coarse and fine grids, tasks
+ * without the outermost items, and updates in place. The model knows neither regions nor inverses. */
+#include "../unit/random.h"
+#include "base/check.h"
+#include "plan/tolerance/sets.h"
+#include "plan/tolerance/stages.h"
+
+#include <string.h>
+
+enum { MOST_TASKS = 5, MOST_NODES = 6, FINE = 3, COARSE = 2, BUFFERS = FINE + COARSE, MOST_ELEMENTS = 400 };
+
+typedef struct world {
+    rng r;
+    int dims, nodes, custom_at;
+    bool two_dimensional;
+    ti_arena arena;
+    ti_buffer_info buffer[BUFFERS];
+    ti_custom_mapper custom;
+    ti_split split[MOST_TASKS];
+    ti_windowed task[MOST_TASKS];
+    size_t tasks;
+    bool held[MOST_NODES][BUFFERS][MOST_ELEMENTS];
+} world;
+
+/* Item i of dimension 0 touches rows i, 7 i + 3 and i * i, modulo their number. */
+static void sparse(const tacit_box *chunk, const tacit_range *range, const void *user, tacit_region *out)
+{
+    (void)user;
+    for (size_t i = chunk->min[0]; i < chunk->max[0]; i++) {
+        const size_t row[] = { i, 7 * i + 3, i * i };
+        for (int k = 0; k < 3; k++) {
+            tacit_box box = { { row[k] % range->size[0], 0, 0 }, { 0, 0, 0 } };
+            for (int d = 0; d < 3; d++) {
+                box.max[d] = d == 0 ? box.min[0] + 1 : d < range->dims ? range->size[d] : 1;
+            }
+            tacit_region_add(out, box);
+        }
+    }
+}
+
+/* ---- random windows */
+
+static tacit_mapper random_read(world *w)
+{
+    size_t e[3] = { (size_t)rng_between(&w->r, 0, 2), (size_t)rng_between(&w->r, 0, 2),
+                    (size_t)rng_between(&w->r, 0, 1) };
+    switch (rng_between(&w->r, 0, 11)) {
+    case 0:
+        return tacit_all();
+    case 1:
+        return tacit_periodic(e[0], e[1], e[2]);
+    case 2:
+        return tacit_slice((int)rng_between(&w->r, 0, w->dims - 1));
+    case 3:
+        return tacit_custom(0);
+    case 4:
+    case 5:
+    case 6:
+        return tacit_star(e[0], e[1], e[2]);
+    case 7:
+        return tacit_one_to_one();
+    default:
+        return tacit_neighborhood(e[0], e[1], e[2]);
+    }
+}
+
+/* Along every dimension the same scale and halos. */
+static tacit_mapper scaled(const world *w, int mul, int div, int64_t lo, int64_t hi)
+{
+    tacit_component c[3];
+    for (int d = 0; d < 3; d++) {
+        c[d] = d < w->dims ? tacit_dim_scaled(d, mul, div, lo, hi) : tacit_full();
+    }
+    return tacit_components(c[0], c[1], c[2]);
+}
+
+static void set_access(world *w, ti_access *to, int buffer, int mode, tacit_mapper mapper)
+{
+    ti_mapper *part = TI_ARENA_ARRAY(&w->arena, ti_mapper, TI_MAPPER_PARTS);
+    memset(to, 0, sizeof(*to));
+    to->buffer = &w->buffer[buffer];
+    to->mode = mode;
+    to->mappers = (uint32_t)ti_mapper_expand(&mapper, w->dims, part);
+    to->mapper = part;
+    to->custom = mapper.kind == TACIT_MAPPER_CUSTOM ? &w->custom : NULL;
+}
+
+static int fine(world *w)
+{
+    return (int)rng_between(&w->r, 0, FINE - 1);
+}
+static int coarse(world *w)
+{
+    return FINE + (int)rng_between(&w->r, 0, COARSE - 1);
+}
+
+/* A task of one of four kinds: how many accesses. */
+static uint32_t random_accesses(world *w, ti_shape *shape, ti_access *a)
+{
+    int to = fine(w), from = (to + (int)rng_between(&w->r, 1, FINE - 1)) % FINE;
+    int64_t lo = rng_between(&w->r, 0, 1), hi = rng_between(&w->r, 0, 2);
+    shape->range = w->buffer[0].extent;
+    switch (rng_between(&w->r, 0, 6)) {
+    case 0: /* down */
+        shape->range = w->buffer[FINE].extent;
+        set_access(w, &a[0], from, TACIT_READ, scaled(w, 2, 1, lo, hi));
+        set_access(w, &a[1], coarse(w), TACIT_WRITE, tacit_one_to_one());
+        return 2;
+    case 1: /* up */
+        set_access(w, &a[0], coarse(w), TACIT_READ, scaled(w, 1, 2, lo, hi));
+        set_access(w, &a[1], to, TACIT_WRITE, tacit_one_to_one());
+        return 2;
+    case 2: /* two items make one element */
+        set_access(w, &a[0], from, TACIT_READ, random_read(w));
+        set_access(w, &a[1], coarse(w), TACIT_WRITE, scaled(w, 1, 2, 0, 0));
+        for (int d = 0; d < w->dims; d++) {
+            shape->gran[d] = 2;
+        }
+        return 2;
+    case 3: /* in place */
+        set_access(w, &a[0], from, TACIT_READ, random_read(w));
+        set_access(w, &a[1], to, TACIT_UPDATE, tacit_one_to_one());
+        return 2;
+    default: /* of two, or to two */
+        set_access(w, &a[0], from, TACIT_READ, random_read(w));
+        set_access(w, &a[1], to, TACIT_WRITE, tacit_one_to_one());
+        set_access(w, &a[2], FINE - to - from, rng_between(&w->r, 0, 1) ? TACIT_READ : TACIT_UPDATE,
+                   tacit_one_to_one());
+        return (uint32_t)rng_between(&w->r, 2, 3);
+    }
+}
+
+static void random_task(world *w, size_t t)
+{
+    ti_shape *shape = ti_shape_new(&w->arena, "task");
+    ti_access *access = TI_ARENA_ARRAY(&w->arena, ti_access, 3);
+    shape->dims = w->dims;
+    shape->pure = true;
+    shape->accesses = random_accesses(w, shape, access);
+    shape->access = access;
+    int d = (int)rng_between(&w->r, 0, w->dims - 1);
+    if (shape->gran[d] == 1 && shape->range.max[d] > 4 && rng_between(&w->r, 0, 3) == 0) { /* inner items */
+        shape->range.min[d]++;
+        shape->range.max[d]--;
+    }
+    if (rng_between(&w->r, 0, 4) == 0) {
+        shape->gran[d] *= 2;
+    }
+    ti_shape_fill_footprints(shape, &w->arena);
+    const ti_split_request request = { .range = shape->range,
+                                       .gran = { shape->gran[0], shape->gran[1], shape->gran[2] },
+                                       .nodes = w->nodes,
+                                       .place = TI_PLACE_SPLIT,
+                                       .oversubscribe = 1,
+                                       .two_dimensional = w->two_dimensional };
+    w->split[t] = ti_split_make(&request, NULL);
+    w->task[t] = (ti_windowed){ shape, &w->split[t] };
+}
+
+static void create(world *w, uint64_t seed)
+{
+    static const int64_t most[] = { 0, 12, 4, 2 }; /* coarse elements along each dimension */
+    memset(w, 0, sizeof(*w));
+    w->r = rng_from(seed);
+    w->dims = (int)rng_between(&w->r, 1, 3);
+    w->nodes = (int)rng_between(&w->r, 1, MOST_NODES);
+    w->two_dimensional = rng_between(&w->r, 0, 1);
+    w->tasks = (size_t)rng_between(&w->r, 1, MOST_TASKS);
+    w->custom = (ti_custom_mapper){ .fn = sparse };
+    ti_box half = { { 0, 0, 0 }, { 1, 1, 1 } }, whole = half;
+    for (int d = 0; d < w->dims; d++) {
+        half.max[d] = rng_between(&w->r, 1, most[w->dims]);
+        whole.max[d] = 2 * half.max[d];
+    }
+    for (int b = 0; b < BUFFERS; b++) {
+        w->buffer[b] =
+            (ti_buffer_info){ .slot = (uint32_t)b, .dims = w->dims, .extent = b < FINE ? whole : half, .elem_size = 8 };
+    }
+    for (size_t t = 0; t < w->tasks; t++) {
+        random_task(w, t);
+    }
+}
+
+/* ---- sets as bits: items are numbered by their place in `extent` of a fine buffer, and elements in their buffer's */
+
+static size_t number(const ti_box *extent, const int64_t at[3])
+{
+    return (size_t)((at[0] * extent->max[1] + at[1]) * extent->max[2] + at[2]);
+}
+
+#define FOR_EACH(at, box)                                                                                              \
+    for (at[0] = (box)->min[0]; at[0] < (box)->max[0]; at[0]++)                                                        \
+        for (at[1] = (box)->min[1]; at[1] < (box)->max[1]; at[1]++)                                                    \
+            for (at[2] = (box)->min[2]; at[2] < (box)->max[2]; at[2]++)
+
+typedef bool bits[MOST_ELEMENTS];
+
+static void set_bits(const ti_box *extent, const ti_boxes *boxes, bits out)
+{
+    int64_t at[3];
+    memset(out, 0, sizeof(bits));
+    for (size_t i = 0; i < boxes->count; i++) {
+        FOR_EACH(at, &boxes->data[i])
+        {
+            out[number(extent, at)] = true;
+        }
+    }
+}
+
+/* The granule that an item lies in. */
+static ti_box granule_of(const world *w, size_t t, const int64_t at[3])
+{
+    const ti_split *s = &w->split[t];
+    ti_box out;
+    for (int d = 0; d < 3; d++) {
+        out.min[d] = s->lo[d] + (at[d] - s->lo[d]) / s->gran[d] * s->gran[d];
+        out.max[d] = TI_MIN(out.min[d] + s->gran[d], s->hi[d]);
+    }
+    return out;
+}
+
+/* What each granule touches, by access; kept for the item that is its first. */
+typedef struct model {
+    bits item[MOST_NODES][MOST_TASKS][6];       /* own, l4, l5, l1, l2, l3 */
+    bits before[MOST_NODES][BUFFERS][2];        /* l5, lacks */
+    bits touches[MOST_TASKS][3][MOST_ELEMENTS]; /* of the granule of each item */
+    bits written[MOST_TASKS][BUFFERS];
+} model;
+
+enum { OWN, L4, L5, L1, L2, L3 };
+
+static model m;
+
+static const ti_box *items_extent(const world *w)
+{
+    return &w->buffer[0].extent;
+}
+
+static void look_at_task(const world *w, size_t t)
+{
+    const ti_shape *shape = w->task[t].shape;
+    int64_t at[3], node_at[3];
+    FOR_EACH(at, &shape->range)
+    {
+        ti_box granule = granule_of(w, t, at);
+        size_t item = number(items_extent(w), at);
+        for (uint32_t i = 0; i < shape->accesses; i++) {
+            ti_boxes image = { 0 };
+            int b = (int)(shape->access[i].buffer - w->buffer);
+            ti_access_image(&shape->access[i], &granule, &image);
+            set_bits(&w->buffer[b].extent, &image, m.touches[t][i][item]);
+            for (size_t e = 0; ti_access_writes(&shape->access[i]) && e < MOST_ELEMENTS; e++) {
+                m.written[t][b][e] |= m.touches[t][i][item][e];
+            }
+            ti_vec_fini(&image);
+        }
+    }
+    for (int64_t c = 0; c < w->split[t].chunks; c++) {
+        ti_box chunk = ti_split_chunk(&w->split[t], c);
+        FOR_EACH(node_at, &chunk)
+        {
+            m.item[ti_split_node(&w->split[t], c)][t][OWN][number(items_extent(w), node_at)] = true;
+        }
+    }
+}
+
+/* The task that wrote an element last before task t; -1: none of the window. */
+static int writer_of(size_t t, int b, size_t e)
+{
+    int writer = (int)t - 1;
+    while (writer >= 0 && !m.written[writer][b][e]) {
+        writer--;
+    }
+    return writer;
+}
+
+/* Whether an item of task t writes the element, and the set has it; `set` NULL: marks it. */
+static bool makers(const world *w, size_t t, int b, size_t e, const bool *set, bool *mark)
+{
+    const ti_shape *shape = w->task[t].shape;
+    bool any = false;
+    for (size_t item = 0; item < MOST_ELEMENTS; item++) {
+        for (uint32_t i = 0; i < shape->accesses; i++) {
+            bool makes = ti_access_writes(&shape->access[i]) && shape->access[i].buffer == &w->buffer[b] &&
+                         m.touches[t][i][item][e];
+            any |= makes && (!set || set[item]);
+            if (makes && mark) {
+                mark[item] = true;
+            }
+        }
+    }
+    return any;
+}
+
+/* What item reads: calls for every element and its writer. */
+typedef bool each_read(const world *w, int node, size_t t, int b, size_t e, int writer);
+
+static bool for_reads(const world *w, int node, size_t t, size_t item, each_read *each)
+{
+    const ti_shape *shape = w->task[t].shape;
+    bool all = true;
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        int b = (int)(shape->access[i].buffer - w->buffer);
+        for (size_t e = 0; ti_access_reads(&shape->access[i]) && e < MOST_ELEMENTS; e++) {
+            all = all && (!m.touches[t][i][item][e] || each(w, node, t, b, e, writer_of(t, b, e)));
+        }
+    }
+    return all;
+}
+
+static bool is_there(const world *w, int node, size_t t, int b, size_t e, int writer)
+{
+    (void)t;
+    return writer < 0 ? w->held[node][b][e] : makers(w, (size_t)writer, b, e, m.item[node][writer][L4], NULL);
+}
+
+static bool need(const world *w, int node, size_t t, int b, size_t e, int writer)
+{
+    (void)t;
+    if (writer < 0) {
+        m.before[node][b][0][e] = true;
+        m.before[node][b][1][e] = !w->held[node][b][e];
+    } else {
+        makers(w, (size_t)writer, b, e, NULL, m.item[node][writer][L5]);
+    }
+    return true;
+}
+
+static void model_node(const world *w, int p)
+{
+    for (size_t t = 0; t < w->tasks; t++) {
+        for (size_t i = 0; i < MOST_ELEMENTS; i++) {
+            m.item[p][t][L4][i] = m.item[p][t][OWN][i] && for_reads(w, p, t, i, is_there);
+            m.item[p][t][L5][i] = m.item[p][t][OWN][i];
+        }
+    }
+    for (size_t t = w->tasks; t > 0; t--) {
+        for (size_t i = 0; i < MOST_ELEMENTS; i++) {
+            if (m.item[p][t - 1][L5][i]) {
+                for_reads(w, p, t - 1, i, need);
+            }
+        }
+    }
+}
+
+static void model_all(const world *w)
+{
+    memset(&m, 0, sizeof(m));
+    for (size_t t = 0; t < w->tasks; t++) {
+        look_at_task(w, t);
+    }
+    for (int p = 0; p < w->nodes; p++) {
+        model_node(w, p);
+    }
+    for (size_t t = 0; t < w->tasks; t++) {
+        for (size_t i = 0; i < MOST_ELEMENTS; i++) {
+            for (int p = 0; p < w->nodes; p++) {
+                for (int q = 0; q < w->nodes; q++) {
+                    m.item[p][t][L1][i] |= q != p && m.item[p][t][L4][i] && m.item[q][t][L5][i];
+                }
+                m.item[p][t][L2][i] = m.item[p][t][L4][i] && !m.item[p][t][L1][i];
+            }
+            for (int p = 0; p < w->nodes; p++) {
+                bool comes = false;
+                for (int q = 0; q < w->nodes; q++) {
+                    comes |= q != p && m.item[q][t][L1][i];
+                }
+                m.item[p][t][L3][i] = m.item[p][t][L5][i] && !m.item[p][t][L4][i] && !comes;
+            }
+        }
+    }
+}
+
+/* ---- who holds what before the window: slabs of equal length, and a little more */
+
+static void held(void *user, int node, const ti_buffer_info *buffer, ti_boxes *out)
+{
+    world *w = user;
+    int64_t n = buffer->extent.max[0], more = (int64_t)((node + buffer->slot) % 2);
+    ti_box box = buffer->extent;
+    box.min[0] = TI_MAX(ti_split_share(n, w->nodes, node) - more, 0);
+    box.max[0] = TI_MIN(ti_split_share(n, w->nodes, node + 1) + more, n);
+    if (!ti_box_is_empty(&box)) {
+        ti_vec_push(out, box);
+    }
+    int64_t at[3];
+    FOR_EACH(at, &box)
+    {
+        w->held[node][buffer->slot][number(&buffer->extent, at)] = true;
+    }
+}
+
+/* ---- comparison */
+
+static bool same(const ti_box *extent, const ti_boxes *found, const bool *expected)
+{
+    bits here;
+    set_bits(extent, found, here);
+    return ti_boxes_are_normal(found) && memcmp(here, expected, sizeof(bits)) == 0;
+}
+
+static uint64_t current;
+
+static void expect_that(bool good, const char *what, size_t t, int node)
+{
+    if (!good) {
+        fail_msg("%s of task %zu on node %d: tolerance_test %llu", what, t, node, (unsigned long long)current);
+    }
+}
+
+static void compare_sets(const world *w, const ti_window_sets *s)
+{
+    for (int p = 0; p < w->nodes; p++) {
+        for (size_t t = 0; t < w->tasks; t++) {
+            const ti_level_sets *l = &s->node[p].level[t];
+            const ti_box *extent = items_extent(w);
+            expect_that(same(extent, &l->own, m.item[p][t][OWN]), "own", t, p);
+            expect_that(same(extent, &l->l4, m.item[p][t][L4]), "l4", t, p);
+            expect_that(same(extent, &l->l5, m.item[p][t][L5]), "l5", t, p);
+            expect_that(same(extent, &l->l1, m.item[p][t][L1]), "l1", t, p);
+            expect_that(same(extent, &l->l2, m.item[p][t][L2]), "l2", t, p);
+            expect_that(same(extent, &l->l3, m.item[p][t][L3]), "l3", t, p);
+        }
+        for (size_t i = 0; i < s->buffers; i++) {
+            const ti_before_sets *b = &s->node[p].before[i];
+            expect_that(same(&b->buffer->extent, &b->l5, m.before[p][b->buffer->slot][0]), "needs before", i, p);
+            expect_that(same(&b->buffer->extent, &b->lacks, m.before[p][b->buffer->slot][1]), "lacks before", i, p);
+        }
+    }
+}
+
+/* What the node has when it comes to what it executes last: what came, and what it executed. */
+static bits has[MOST_TASKS];
+
+static bool was_there(const world *w, int node, size_t t, int b, size_t e, int writer)
+{
+    (void)t;
+    return writer < 0 ? w->held[node][b][e] || m.before[node][b][1][e]
+                      : makers(w, (size_t)writer, b, e, has[writer], NULL);
+}
+
+/* The theorem, by what the library found: l1, l2 and l3 cover what is own; l1 and l2 need no message; l3 needs only
+ * what has been sent; nothing is sent twice, nor what the receiver executes. */
+static void check_theorem(const world *w, const ti_window_sets *s)
+{
+    for (int p = 0; p < w->nodes; p++) {
+        for (size_t t = 0; t < w->tasks; t++) {
+            bits l1, l2, l3, came = { false };
+            set_bits(items_extent(w), &s->node[p].level[t].l1, l1);
+            set_bits(items_extent(w), &s->node[p].level[t].l2, l2);
+            set_bits(items_extent(w), &s->node[p].level[t].l3, l3);
+            for (int q = 0; q < w->nodes; q++) {
+                ti_boxes sent = { 0 };
+                bits one;
+                if (q != p) {
+                    ti_window_sets_sent(s, t, q, p, &sent);
+                }
+                set_bits(items_extent(w), &sent, one);
+                for (size_t i = 0; i < MOST_ELEMENTS; i++) {
+                    expect_that(!one[i] || (!came[i] && !l1[i] && !l2[i] && !l3[i]), "what is sent", t, p);
+                    came[i] |= one[i];
+                }
+                ti_vec_fini(&sent);
+            }
+            for (size_t i = 0; i < MOST_ELEMENTS; i++) {
+                expect_that(!m.item[p][t][OWN][i] || l1[i] || l2[i] || l3[i], "cover", t, p);
+                expect_that(!(l1[i] || l2[i]) || for_reads(w, p, t, i, is_there), "l1 and l2", t, p);
+                has[t][i] = l1[i] || l2[i] || l3[i] || came[i];
+            }
+            for (size_t i = 0; i < MOST_ELEMENTS; i++) {
+                expect_that(!l3[i] || for_reads(w, p, t, i, was_there), "l3", t, p);
+            }
+        }
+    }
+}
+
+/* Margins cover l5 of every node, which has nothing that is farther from its chunk than they reach. */
+static bool check_margins(const world *w, const ti_window_sets *s)
+{
+    ti_margin margin[MOST_TASKS];
+    for (size_t t = 0; t < w->tasks; t++) {
+        if (ti_window_admits(w->task[t].shape) != TI_WINDOW_FITS) {
+            return false;
+        }
+    }
+    if (ti_window_margins(w->task, w->tasks, margin) != TI_WINDOW_FITS) {
+        return false;
+    }
+    bool wide = false;
+    for (size_t t = 0; t < w->tasks; t++) {
+        wide |= !ti_margin_is_none(&margin[t]);
+        for (int p = 0; p < w->nodes; p++) {
+            const ti_level_sets *l = &s->node[p].level[t];
+            for (size_t i = 0; i < l->l5.count && l->own.count; i++) {
+                ti_box own = ti_boxes_bounding(l->own.data, l->own.count);
+                ti_box enlarged = ti_margin_enlarge(&margin[t], &own, &w->task[t].shape->range);
+                expect_that(ti_box_covers(&enlarged, &l->l5.data[i]), "margin", t, p);
+            }
+        }
+    }
+    return wide;
+}
+
+static uint64_t seed;
+
+static void random_windows(void **state)
+{
+    enum { COUNT = 1500, FEW = COUNT / 50 };
+    (void)state;
+    static world w;
+    int wide = 0;
+    for (uint64_t i = 0; i < COUNT; i++) {
+        current = seed + i;
+        create(&w, current);
+        ti_window_sets *s = ti_window_sets_create(w.task, w.tasks, w.nodes, held, &w);
+        model_all(&w);
+        compare_sets(&w, s);
+        check_theorem(&w, s);
+        wide += check_margins(&w, s);
+        ti_window_sets_destroy(s);
+        ti_arena_fini(&w.arena);
+    }
+    printf("%d windows, %d of them with margins\n", COUNT, wide);
+    assert_true(wide >= FEW);
+}
+
+/* ---- stages */
+
+/* Tasks that are all alike, with long chunks; half of them change a buffer in place. */
+static void create_long(world *w, uint64_t from)
+{
+    memset(w, 0, sizeof(*w));
+    w->r = rng_from(from);
+    w->dims = (int)rng_between(&w->r, 1, 2);
+    w->nodes = (int)rng_between(&w->r, 1, MOST_NODES);
+    w->tasks = (size_t)rng_between(&w->r, 1, MOST_TASKS);
+    int64_t width = w->dims == 2 ? rng_between(&w->r, 1, 5) : 1;
+    const ti_box extent = { { 0, 0, 0 }, { rng_between(&w->r, 20, MOST_ELEMENTS / width), width, 1 } };
+    for (int b = 0; b < BUFFERS; b++) {
+        w->buffer[b] = (ti_buffer_info){ .slot = (uint32_t)b, .dims = w->dims, .extent = extent, .elem_size = 8 };
+    }
+    int64_t gran = rng_between(&w->r, 0, 4) == 0 ? 3 : 1;
+    for (size_t t = 0; t < w->tasks; t++) {
+        ti_shape *shape = ti_shape_new(&w->arena, "task");
+        ti_access *access = TI_ARENA_ARRAY(&w->arena, ti_access, 3);
+        int to = fine(w), read = (to + (int)rng_between(&w->r, 1, FINE - 1)) % FINE;
+        shape->dims = w->dims;
+        shape->pure = true;
+        shape->range = extent;
+        shape->gran[0] = gran;
+        int64_t lo = rng_between(&w->r, 0, 2), hi = rng_between(&w->r, 0, 2);
+        set_access(w, &access[0], read, TACIT_READ,
+                   w->dims == 1 ? scaled(w, 1, 1, lo, hi) : tacit_star((size_t)lo, (size_t)hi, 0));
+        set_access(w, &access[1], to, rng_between(&w->r, 0, 1) ? TACIT_UPDATE : TACIT_WRITE, tacit_one_to_one());
+        set_access(w, &access[2], FINE - to - read, TACIT_READ, tacit_one_to_one());
+        shape->accesses = (uint32_t)rng_between(&w->r, 2, 3);
+        shape->access = access;
+        ti_shape_fill_footprints(shape, &w->arena);
+        const ti_split_request request = { .range = shape->range,
+                                           .gran = { gran, 1, 1 },
+                                           .nodes = w->nodes,
+                                           .place = TI_PLACE_SPLIT,
+                                           .oversubscribe = 1 };
+        w->split[t] = ti_split_make(&request, NULL);
+        w->task[t] = (ti_windowed){ shape, &w->split[t] };
+    }
+}
+
+static const ti_mapper identity = { .dims = 2,
+                                    .custom = -1,
+                                    .c = { { .kind = TACIT_COMPONENT_DIM, .dim = 0, .mul = 1, .div = 1 },
+                                           { .kind = TACIT_COMPONENT_DIM, .dim = 1, .mul = 1, .div = 1 } } };
+static const ti_mapper identity1 = { .dims = 1,
+                                     .custom = -1,
+                                     .c = { { .kind = TACIT_COMPONENT_DIM, .dim = 0, .mul = 1, .div = 1 } } };
+
+/* Before the window each node has the elements of its own items. */
+static bool lies(void *user, const ti_windowed *reader, const ti_access *access, const ti_box *box, ti_lyings *out)
+{
+    world *w = user;
+    (void)reader;
+    (void)access;
+    (void)box;
+    ti_vec_push(out, ((ti_lying){ w->dims == 2 ? &identity : &identity1, &w->split[0] }));
+    return true;
+}
+
+static void held_as_chunks(void *user, int node, const ti_buffer_info *buffer, ti_boxes *out)
+{
+    world *w = user;
+    (void)buffer;
+    int64_t first, count = ti_split_chunks_of(&w->split[0], node, &first);
+    for (int64_t c = first; c < first + count; c++) {
+        ti_vec_push(out, ti_split_chunk(&w->split[0], c));
+    }
+}
+
+/* What the node executes of a task without messages, and after them. */
+static void split_work(const world *w, const ti_stage *stage, size_t t, int p, ti_boxes *early, ti_boxes *late)
+{
+    int64_t first, count = ti_split_chunks_of(&w->split[t], p, &first);
+    for (int64_t c = first; c < first + count; c++) {
+        ti_box chunk = ti_split_chunk(&w->split[t], c), inner = ti_stage_early(&stage[t], &w->split[t], &chunk);
+        ti_vec_push(late, ti_margin_enlarge(&stage[t].margin, &chunk, &w->task[t].shape->range));
+        if (!ti_box_is_empty(&inner)) {
+            ti_vec_push(early, inner);
+            ti_boxes_subtract(late, &inner);
+        }
+    }
+}
+
+static void touched(const ti_shape *shape, const ti_boxes *items, const ti_buffer_info *buffer, bool writes,
+                    ti_boxes *out)
+{
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        const ti_access *a = &shape->access[i];
+        for (size_t k = 0; a->buffer == buffer && (!writes || ti_access_writes(a)) && k < items->count; k++) {
+            ti_access_image(a, &items->data[k], out);
+        }
+    }
+}
+
+/* What is early overwrites nothing that is touched late by an earlier task. */
+static void check_overwritten(const world *w, const ti_stage *stage, size_t t, int p, const ti_boxes *early)
+{
+    for (size_t e = 0; e < t; e++) {
+        ti_boxes none = { 0 }, late = { 0 };
+        split_work(w, stage, e, p, &none, &late);
+        for (int b = 0; b < FINE; b++) {
+            ti_boxes written = { 0 }, used = { 0 };
+            touched(w->task[t].shape, early, &w->buffer[b], true, &written);
+            touched(w->task[e].shape, &late, &w->buffer[b], false, &used);
+            for (size_t i = 0; i < used.count; i++) {
+                expect_that(!ti_boxes_meet(&written, &used.data[i]), "overwrites what is late", t, p);
+            }
+            ti_vec_fini(&written);
+            ti_vec_fini(&used);
+        }
+        ti_vec_fini(&none);
+        ti_vec_fini(&late);
+    }
+}
+
+/* The theorem, for what is planned: early items are in l4; what a node needs it executes, or others do early, so that
+ * it can come in the one message. Returns whether anything comes of a task. */
+static bool check_stages(const world *w, const ti_stage *stage, const ti_window_sets *s)
+{
+    bool comes = false;
+    for (size_t t = 0; t < w->tasks; t++) {
+        ti_boxes all = { 0 };
+        for (int p = 0; p < w->nodes; p++) {
+            ti_boxes early = { 0 }, late = { 0 };
+            split_work(w, stage, t, p, &early, &late);
+            check_overwritten(w, stage, t, p, &early);
+            for (size_t i = 0; i < early.count; i++) {
+                ti_vec_push(&all, early.data[i]);
+            }
+            for (size_t i = 0; i < s->node[p].level[t].l4.count; i++) {
+                ti_boxes_subtract(&early, &s->node[p].level[t].l4.data[i]);
+            }
+            expect_that(early.count == 0, "early", t, p);
+            ti_vec_fini(&early);
+            ti_vec_fini(&late);
+        }
+        for (int p = 0; p < w->nodes; p++) {
+            ti_boxes left = { 0 }, early = { 0 }, late = { 0 };
+            split_work(w, stage, t, p, &early, &late);
+            for (size_t i = 0; i < s->node[p].level[t].l5.count; i++) {
+                ti_vec_push(&left, s->node[p].level[t].l5.data[i]);
+            }
+            for (size_t i = 0; i < late.count; i++) {
+                ti_boxes_subtract(&left, &late.data[i]);
+            }
+            for (size_t i = 0; i < early.count; i++) {
+                ti_boxes_subtract(&left, &early.data[i]);
+            }
+            comes |= left.count > 0;
+            for (size_t i = 0; i < all.count; i++) {
+                ti_boxes_subtract(&left, &all.data[i]);
+            }
+            expect_that(left.count == 0, "what comes", t, p);
+            ti_vec_fini(&left);
+            ti_vec_fini(&early);
+            ti_vec_fini(&late);
+        }
+        ti_vec_fini(&all);
+    }
+    return comes;
+}
+
+static void random_stages(void **state)
+{
+    enum { COUNT = 1000, FEW = COUNT / 20 };
+    (void)state;
+    static world w;
+    int staged = 0, come = 0;
+    for (uint64_t i = 0; i < COUNT; i++) {
+        ti_margin margin[MOST_TASKS];
+        ti_stage stage[MOST_TASKS];
+        current = seed + i;
+        create_long(&w, current);
+        if (ti_window_margins(w.task, w.tasks, margin) == TI_WINDOW_FITS &&
+            ti_window_stages(w.task, w.tasks, margin, lies, &w, stage) == TI_STAGE_FITS) {
+            ti_window_sets *s = ti_window_sets_create(w.task, w.tasks, w.nodes, held_as_chunks, &w);
+            staged++;
+            come += check_stages(&w, stage, s);
+            ti_window_sets_destroy(s);
+        }
+        ti_arena_fini(&w.arena);
+    }
+    printf("%d windows, %d of them in stages, of which %d send what they compute\n", COUNT, staged, come);
+    assert_true(staged >= FEW && come >= FEW);
+}
+
+int main(int argc, char **argv)
+{
+    seed = test_seed(argc, argv);
+    const struct CMUnitTest tests[] = { cmocka_unit_test(random_windows), cmocka_unit_test(random_stages) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,110 @@
+/* What TACIT_DEVICES and TACIT_HOST_DEVICES mean, and what is refused. */
+#include "run/device_list.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static ti_device_list parse(const char *devices, const char *hosts)
+{
+    ti_device_list list;
+    ti_strbuf why = { 0 };
+    if (!ti_device_list_parse(devices, hosts, &list, &why)) {
+        fail_msg("%s", ti_strbuf_text(&why));
+    }
+    ti_strbuf_fini(&why);
+    return list;
+}
+
+static void expect(const char *devices, const char *hosts, int count, bool discrete, bool idle, int opencls)
+{
+    ti_device_list list = parse(devices, hosts);
+    assert_int_equal(list.hosts, count);
+    assert_int_equal(list.discrete, discrete);
+    assert_int_equal(list.idle_host, idle);
+    assert_int_equal(list.opencls, opencls);
+}
+
+static void lists_are_understood(void **state)
+{
+    (void)state;
+    expect(NULL, NULL, 1, false, false, 0);
+    expect("host", NULL, 1, false, false, 0);
+    expect("host:3", NULL, 3, false, false, 0);
+    expect("host:4:discrete", NULL, 4, true, false, 0);
+    expect("host:1:discrete,opencl:0", NULL, 1, true, false, 1);
+    expect("opencl:0", NULL, 1, false, true, 1);
+    expect("opencl:0,host,opencl:12", NULL, 1, false, false, 2);
+    expect("opencl:0/3,opencl:1", NULL, 1, false, true, 4);
+    expect(NULL, "2", 2, false, false, 0);
+    expect(NULL, "32:discrete", 32, true, false, 0);
+    expect("host", "2:discrete", 1, false, false, 0); /* the former counts */
+    ti_device_list list = parse("cuda:3,host:2,cuda:0", NULL);
+    assert_true(list.cudas == 2 && list.cuda[0] == 3 && list.cuda[1] == 0 && list.hosts == 2 && !list.idle_host);
+    assert_true(parse("cuda:0", NULL).idle_host);
+    list = parse("opencl:7,opencl:3/2", NULL);
+    assert_true(list.opencl[0].index == 7 && list.opencl[0].part == 0 && list.opencl[0].parts == 1);
+    assert_true(list.opencl[1].index == 3 && list.opencl[1].part == 0 && list.opencl[1].parts == 2);
+    assert_true(list.opencl[2].index == 3 && list.opencl[2].part == 1 && list.opencl[2].parts == 2);
+}
+
+static void refuse(const char *devices, const char *hosts, const char *says)
+{
+    ti_device_list list;
+    ti_strbuf why = { 0 };
+    if (ti_device_list_parse(devices, hosts, &list, &why) || !strstr(ti_strbuf_text(&why), says)) {
+        fail_msg("%s, %s: '%s'", devices ? devices : "-", hosts ? hosts : "-", ti_strbuf_text(&why));
+    }
+    ti_strbuf_fini(&why);
+}
+
+static void nonsense_is_refused(void **state)
+{
+    (void)state;
+    static const char *const lists[] = { "",
+                                         ",",
+                                         "host,",
+                                         "host,host",
+                                         "host:",
+                                         "host:0",
+                                         "host:33",
+                                         "hosts",
+                                         "opencl",
+                                         "opencl:",
+                                         "opencl:-1",
+                                         "opencl:+1",
+                                         "opencl: 1",
+                                         "opencl:0/",
+                                         "opencl:0/0",
+                                         "opencl:0/33",
+                                         "cuda",
+                                         "cuda:",
+                                         "cuda:0/2",
+                                         "cuda:-1",
+                                         "opencl:0,cuda:0",
+                                         "cuda:1,host,opencl:1",
+                                         "host:2:",
+                                         "host:2:discreet",
+                                         "opencl:99999",
+                                         "host:31,opencl:0,opencl:0",
+                                         " host" };
+    static const char *const hosts[] = { "", "0", "33", "2:", "+2", " 2", "2:discrete,", "2x", "host" };
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        refuse(lists[i], NULL, "TACIT_DEVICES is '");
+    }
+    for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
+        refuse(NULL, hosts[i], "TACIT_HOST_DEVICES is '");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lists_are_understood),
+        cmocka_unit_test(nonsense_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,92 @@
+/* Tests of TACIT_LATENCY=auto (run/tune.h): what is chosen for which costs, and which texts mean something. */
+#include "run/tune.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int best(ti_tune_costs costs)
+{
+    double with, without;
+    int b = ti_tune_best(&costs, &with, &without);
+    assert_true(with <= without);
+    assert_true(b == 0 || with < without);
+    return b;
+}
+
+/* One dimension: rows of one item. The optimum of the formula is sqrt(a / g). */
+static void follows_the_formula(void **state)
+{
+    (void)state;
+    for (int b = 2; b <= TI_TUNE_MOST_TASKS; b *= 2) {
+        const double item = 1, latency = (double)b * b; /* so the formula says b */
+        ti_tune_costs c = { .latency = latency, .item = item, .items = 1, .row = 1, .messages = 1, .rows = 1000 };
+        assert_int_equal(best(c), b > 2 ? b : 0); /* 2: 4 against 2 + 2 + 1, no gain */
+    }
+}
+
+/* Nothing is chosen that saves less than a tenth, or for which there is no reason. */
+static void stays_off(void **state)
+{
+    (void)state;
+    const ti_tune_costs pays = { .latency = 1e6, .item = 1, .items = 1e5, .row = 100, .messages = 2, .rows = 1000 };
+    assert_int_equal(best(pays), 16);
+    ti_tune_costs c = pays;
+    c.messages = 0;
+    assert_int_equal(best(c), 0);
+    c = pays;
+    c.item = 0; /* no kernel was measured */
+    assert_int_equal(best(c), 0);
+    c = pays;
+    c.latency = 9000; /* of 109000 */
+    assert_int_equal(best(c), 0);
+    c = pays;
+    c.row = 1e6;
+    assert_int_equal(best(c), 0);
+}
+
+/* Margins must fit into chunks, twice. */
+static void chunks_bound_windows(void **state)
+{
+    (void)state;
+    ti_tune_costs c = { .latency = 1e6, .item = 1, .items = 10, .row = 1, .messages = 1 };
+    static const int64_t rows[] = { 0, 3, 4, 7, 8, 16, 31, 32 };
+    static const int expected[] = { 0, 0, 2, 2, 4, 8, 8, 16 };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        c.rows = rows[i];
+        assert_int_equal(best(c), expected[i]);
+    }
+}
+
+static void texts(void **state)
+{
+    (void)state;
+    static const char *const good[] = { "auto", "auto:off", "auto:8", "auto:off,2,16,off" };
+    static const char *const bad[] = { "",       "off",     "halo",    "halo:4", "aut",       "automatic", "auto:",
+                                       "auto:1", "auto:17", "auto:8,", "auto:,", "auto:8 ,4", "auto:on",   "auto:-2" };
+    const char *list;
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        assert_true(ti_tune_parse(good[i], &list));
+        assert_true((list != NULL) == (strlen(good[i]) > 4));
+    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_false(ti_tune_parse(bad[i], &list));
+    }
+    assert_false(ti_tune_parse(NULL, &list));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(follows_the_formula),
+        cmocka_unit_test(stays_off),
+        cmocka_unit_test(chunks_bound_windows),
+        cmocka_unit_test(texts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
