@@ -2,7 +2,7 @@
 
 JOBS ?= $(shell nproc)
 
-.PHONY: all setup setup-check demo check figures coverage format lint clean help
+.PHONY: all setup setup-check demo check figures coverage format lint deb deb-try clean help
 
 all: build/build.ninja
 	@cmake --build --preset release -j $(JOBS)
@@ -20,6 +20,7 @@ help:
 	@echo 'make lint       format, layers, circles and sizes of the sources; public headers alone'
 	@echo 'make coverage   which lines of src/ the tests execute'
 	@echo 'make format     bring the sources into the format of .clang-format'
+	@echo 'make deb        Debian packages in build/deb; then make deb-try installs them into a fresh system and runs a program there'
 	@echo 'make clean      remove build/'
 	@echo
 	@echo 'JOBS=N limits the processes of a build or test (all cores). To install: cmake --install build --prefix DIRECTORY'
@@ -53,6 +54,13 @@ format:
 
 lint:
 	@tools/lint/all
+
+deb:
+	@tools/setup --deb
+	@packaging/deb
+
+deb-try:
+	@packaging/try
 
 clean:
 	rm -rf build
