@@ -305,6 +305,7 @@ if [ $has_json = yes ]; then
     if [ -x "$jacobi" ]; then
         # A stencil has two neighbours, whatever the number of nodes.
         expect 0 '^ +3 .* 2 +1\.[0-9]+ ' "$tacit" plan --nodes 3,1000 "$jacobi" --rows 3000 --cols 50 --steps 10
+        expect 5 'ended with status 5 when it was planned on 3 nodes' "$tacit" plan --nodes 2,3 sh -c '"$0" --steps 10; [ ${TACIT_DRY_RUN#3} = "$TACIT_DRY_RUN" ] || exit 5' "$jacobi"
         expect_json 0 '"peers": 2,' "$tacit" plan --json "$jacobi" --nodes=3,1000 --rows 3000 --cols 50 --steps 10
         # Each node gives its 256 bodies of 24 bytes, and gets the other 768, in each of 4 steps; the fence is left out.
         expect 0 '^ +4 +[0-9.]+ +0 +4 +96\.0 KiB +0 ' "$tacit" plan --nodes 4 "$(dirname "$tacit")/nbody" --plummer 1024 --steps 4

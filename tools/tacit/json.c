@@ -338,11 +338,12 @@ int tool_json_plans(const tool_plan_row *row, size_t count, const tool_plan *mos
     json_t *rows = json_array(), *names = json_array();
     for (size_t i = 0; i < count; i++) {
         const tool_plan_row *r = &row[i];
-        json_array_append_new(rows, json_pack("{s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:f, s:I}", "nodes",
+        json_array_append_new(rows, json_pack("{s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:f, s:I, s:i}", "nodes",
                                               (json_int_t)r->nodes, "tasks", (json_int_t)r->tasks, "us_per_task",
                                               r->us_per_task, "messages", (json_int_t)r->messages, "collectives",
                                               (json_int_t)r->collectives, "bytes", (json_int_t)r->bytes, "peers",
-                                              (json_int_t)r->peers, "load", r->load, "memory", (json_int_t)r->memory));
+                                              (json_int_t)r->peers, "load", r->load, "memory", (json_int_t)r->memory,
+                                              "exit_status", r->exit_status));
     }
     for (size_t i = 0; i < most->names_count; i++) {
         const tool_plan_name *n = &most->names[i];

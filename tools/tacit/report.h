@@ -63,6 +63,7 @@ typedef struct tool_plan_row {
     long nodes;
     double us_per_task, load;
     uint64_t tasks, messages, collectives, bytes, peers, memory;
+    int exit_status; /* of the first dry run that failed, or 0 */
 } tool_plan_row;
 
 /* tacit simulate: of one number of nodes. */
