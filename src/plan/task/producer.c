@@ -150,14 +150,15 @@ static inline bool is_whole(const ti_producer *p, const ti_box *box)
 
 ti_producer *ti_producers_of_box(ti_producers *ps, const ti_footprint *touched)
 {
+    if (TI_LIKELY(touched->tile)) { /* the number stands for the box */
+        ti_producer *p = (ti_producer *)(uintptr_t)ti_tile_note_of(ps->tiles, touched->tile);
+        return p && p->tile == touched->tile && p->task && !p->marked && p->volume == p->wrote ? p : NULL;
+    }
     if (touched->boxes != 1) {
         return NULL;
     }
-    ti_producer *p = (ti_producer *)(uintptr_t)ti_tile_note_of(ps->tiles, touched->tile);
-    if (!touched->tile) {
-        const uint64_t *at = ti_region_map_near(&ps->map, touched->box);
-        p = at ? ti_producer_of(*at) : NULL;
-    }
+    const uint64_t *at = ti_region_map_near(&ps->map, touched->box);
+    ti_producer *p = at ? ti_producer_of(*at) : NULL;
     return p && !p->marked && ti_box_equal(&p->box, touched->box) && is_whole(p, touched->box) ? p : NULL;
 }
 
@@ -173,11 +174,14 @@ void ti_producers_write(ti_producers *ps, const ti_producer *producer, uint32_t 
         ps->loose -= is_loose(old) ? volume : 0;
         describe(old, producer);
         ps->loose += is_loose(old) ? volume : 0;
+        old->tile = tile ? tile : old->tile;
         *at = (uint64_t)(uintptr_t)old;
         ti_tile_note(&ps->tiles, tile, *at);
         return;
     }
     ti_producer *p = take(ps, producer);
+    p->tile = tile;
+    p->wrote = volume;
     link_last(ps, p);
     change_volume(ps, p, volume);
     ti_tile_note(&ps->tiles, tile, (uint64_t)(uintptr_t)p);

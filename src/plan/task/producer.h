@@ -36,7 +36,9 @@ enum { TI_READ_KINDS = 4 };
 typedef struct ti_producer {
     uint64_t task;                       /* 0: merged */
     int64_t volume;                      /* of what is left; 0: there is no such producer */
+    int64_t wrote;                       /* not merged: of the box */
     ti_box box;                          /* that it wrote, not merged */
+    uint32_t tile;                       /* not merged: the number of the box; or 0 */
     int place;                           /* the node, if it was placed on one and has not reduced; else -1 */
     bool marked;                         /* some of it has a mark */
     ti_manner *manner;                   /* if it has no place, or NULL if merged; memory that is kept */
@@ -46,7 +48,7 @@ typedef struct ti_producer {
     uint32_t candidate[TI_READ_KINDS];   /* of these; + 1; 0: none */
 } ti_producer;
 
-/* About 270 bytes each, with its entry. */
+/* About 290 bytes each, with its entry. */
 enum { TI_PRODUCERS = 1 << 18 };
 
 /* Of one buffer. */
