@@ -251,3 +251,39 @@ bool ti_form_bytes_are(const tacit_task *t, const ti_form_bytes *b)
            memcmp(&t->kernel, &b->kernel, sizeof(b->kernel)) == 0 &&
            memcmp(&t->args_size, &b->middle, sizeof(b->middle)) == 0 && memcmp(&t->hint, b->rest, sizeof(b->rest)) == 0;
 }
+
+/* ---- bytes of descriptions */
+
+size_t ti_task_bytes_size(const ti_measures *m)
+{
+    return sizeof(ti_task_bytes) + m->accesses * sizeof(tacit_access) + m->name + 1;
+}
+
+const ti_task_bytes *ti_task_bytes_take(const tacit_task *t, const ti_measures *m, ti_arena *arena)
+{
+    if (m->weights || m->accesses > TACIT_MAX_ACCESSES) {
+        return NULL;
+    }
+    ti_task_bytes *out = ti_arena_alloc(arena, ti_task_bytes_size(m));
+    char *name = (char *)&out->access[m->accesses];
+    memcpy(out->items, (const char *)t + offsetof(tacit_task, range), sizeof(out->items));
+    memcpy(out->kernel, &t->kernel, sizeof(out->kernel));
+    memcpy(out->rest, (const char *)t + offsetof(tacit_task, args_size), sizeof(out->rest));
+    memcpy(name, m->name ? t->name : "", m->name + 1);
+    out->name = name;
+    out->accesses = m->accesses;
+    out->low = t->access[0].mapper.c[0].lo;
+    out->args = t->args != NULL;
+    memcpy(out->access, t->access, m->accesses * sizeof(tacit_access));
+    return out;
+}
+
+/* First what differs most often. One more access is none. */
+bool ti_task_bytes_are(const tacit_task *t, const ti_task_bytes *b)
+{
+    return memcmp(t->access, b->access, b->accesses * sizeof(tacit_access)) == 0 && t->access[b->accesses].mode == 0 &&
+           memcmp((const char *)t + offsetof(tacit_task, args_size), b->rest, sizeof(b->rest)) == 0 &&
+           (t->args != NULL) == b->args && memcmp(&t->kernel, b->kernel, sizeof(b->kernel)) == 0 &&
+           memcmp((const char *)t + offsetof(tacit_task, range), b->items, sizeof(b->items)) == 0 &&
+           strcmp(t->name ? t->name : "", b->name) == 0;
+}

@@ -31,6 +31,9 @@ struct ti_combining_operation {
     uint32_t number;
     bool under_way, is_ready;
     bool whole; /* everybody who wants the result combines all of it */
+    bool
+        single; /* the same, in one segment: nothing has to wait for anything but for the messages, no lanes are used */
+    uint32_t left; /* of those */
     ti_reducer reducer;
     int nodes, node, root; /* root < 0: all nodes get the result */
     char *at;
@@ -132,6 +135,13 @@ void ti_combining_message_done(ti_combining *all, uint64_t token)
     uint64_t number = who >> LANE_BITS >> PEER_BITS;
     TI_ASSERT((token & TI_COMBINING_TOKEN) && number < all->operation.count);
     ti_combining_operation *o = all->operation.data[number];
+    if (o->single) {
+        TI_ASSERT(o->left > 0);
+        if (--o->left == 0) {
+            make_ready(all, o);
+        }
+        return;
+    }
     lane *l = lane_of(o, (int)(who >> LANE_BITS & ((1u << PEER_BITS) - 1)), (lane_kind)(who & (LANES - 1)));
     TI_ASSERT(l->done < l->started && !(l->over >> i & 1));
     l->over |= 1u << i;
@@ -198,6 +208,43 @@ static void advance(ti_combining *all, ti_combining_operation *o)
             start_lane(all, o, q, RESULTS_OUT, o->combined);
             start_lane(all, o, q, RESULTS_IN, lane_of(o, q, VALUES_OUT)->done);
         }
+    }
+}
+
+/* ---- small values: a message to and from each other node, as far as they want the result */
+
+static void start_message(ti_combining *all, ti_combining_operation *o, int peer, lane_kind kind)
+{
+    ti_combining_message m = { .peer = peer,
+                               .sequence = o->sequence,
+                               .at = kind == VALUES_IN ? slot_of(o, peer, 0) : o->at,
+                               .bytes = o->elements * o->elem_size,
+                               .token = token_of(o, peer, kind, 0) };
+    (kind == VALUES_OUT ? all->send : all->receive)(all->comm, &m);
+}
+
+static void start_single(ti_combining *all, ti_combining_operation *o)
+{
+    const bool wants = gets(o, o->node);
+    const uint32_t others = (uint32_t)o->nodes - 1;
+    o->left = (wants ? others : 0) + (o->root < 0 ? others : !wants);
+    for (int i = 1; i < o->nodes; i++) {
+        int q = o->node + i < o->nodes ? o->node + i : o->node + i - o->nodes;
+        if (gets(o, q)) {
+            start_message(all, o, q, VALUES_OUT);
+        }
+        if (wants) {
+            start_message(all, o, q, VALUES_IN);
+        }
+    }
+}
+
+/* All of its messages are done, which nothing else makes ready. */
+static void finish_single(ti_combining_operation *o)
+{
+    TI_ASSERT(o->left == 0);
+    if (gets(o, o->node)) {
+        combine_next(o);
     }
 }
 
@@ -268,9 +315,14 @@ void ti_combining_start(ti_combining *all, const ti_exchange *x, uint64_t token)
     o->whole = payload.bytes <= all->whole / (size_t)(o->nodes - 1);
     o->segments = count_segments(o, o->node);
     o->combined = 0;
-    open_lanes(o);
+    o->single = o->whole && o->elements > 0 && o->elements <= o->step;
     open_slots(o);
-    make_ready(all, o);
+    if (o->single) {
+        start_single(all, o);
+    } else {
+        open_lanes(o);
+        make_ready(all, o);
+    }
 }
 
 bool ti_combining_advance(ti_combining *all, uint64_t *token)
@@ -278,8 +330,12 @@ bool ti_combining_advance(ti_combining *all, uint64_t *token)
     while (all->ready.count) {
         ti_combining_operation *o = all->operation.data[all->ready.data[--all->ready.count]];
         o->is_ready = false;
-        advance(all, o);
-        if (!o->is_ready && is_complete(o)) {
+        if (o->single) {
+            finish_single(o);
+        } else {
+            advance(all, o);
+        }
+        if (!o->is_ready && (o->single || is_complete(o))) {
             o->under_way = false;
             *token = o->token;
             ti_vec_push(&all->unused, o->number);

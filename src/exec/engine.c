@@ -203,8 +203,7 @@ void ti_engine_complete(ti_engine *e, uint64_t id)
 
 ti_engine_slot *ti_engine_next(ti_engine *e)
 {
-    if (e->ready_head == e->ready.count) {
-        e->ready_head = e->ready.count = 0;
+    if (!ti_engine_has_next(e)) {
         return NULL;
     }
     if (e->ready_head > 1024 && 2 * e->ready_head > e->ready.count) {
@@ -213,6 +212,9 @@ ti_engine_slot *ti_engine_next(ti_engine *e)
         e->ready_head = 0;
     }
     ti_engine_slot *slot = ti_engine_slot_of(e, e->ready.data[e->ready_head++]);
+    if (!ti_engine_has_next(e)) {
+        e->ready_head = e->ready.count = 0;
+    }
     TI_ASSERT(!slot->complete && slot->pending == 0);
     slot->issued = true;
     return slot;
@@ -220,7 +222,7 @@ ti_engine_slot *ti_engine_next(ti_engine *e)
 
 ti_engine_slot *ti_engine_next_kernel(ti_engine *e, int device)
 {
-    if (e->kernels[device].count == 0) {
+    if (!ti_engine_has_kernel(e, device)) {
         return NULL;
     }
     ti_engine_slot *slot = ti_engine_slot_of(e, pop_kernel(&e->kernels[device]));

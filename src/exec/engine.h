@@ -64,6 +64,15 @@ void ti_engine_complete(ti_engine *engine, uint64_t id);
 /* The next instruction that may start, which counts as started then; NULL if there is none. */
 ti_engine_slot *ti_engine_next(ti_engine *engine);
 ti_engine_slot *ti_engine_next_kernel(ti_engine *engine, int device);
+/* Whether there is one: a look that costs little. */
+static inline bool ti_engine_has_next(const ti_engine *engine)
+{
+    return engine->ready_head < engine->ready.count;
+}
+static inline bool ti_engine_has_kernel(const ti_engine *engine, int device)
+{
+    return engine->kernels[device].count > 0;
+}
 static inline ti_engine_slot *ti_engine_slot_of(const ti_engine *engine, uint64_t id)
 {
     return &engine->slot[id & (engine->capacity - 1)];

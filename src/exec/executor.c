@@ -717,15 +717,15 @@ static bool poll_network(ti_executor *ex)
 static bool issue_all(ti_executor *ex)
 {
     bool any = false;
-    for (ti_engine_slot *slot; (slot = ti_engine_next(&ex->engine));) {
-        issue(ex, slot);
+    while (ti_engine_has_next(&ex->engine)) {
+        issue(ex, ti_engine_next(&ex->engine));
         any = true;
     }
     for (int d = 0; d < ex->is.system->devices; d++) {
         ti_device *device = ex->is.device[d];
-        int room = device->ops->room(device);
-        for (ti_engine_slot *slot; room > 0 && (slot = ti_engine_next_kernel(&ex->engine, d)); room--) {
-            issue(ex, slot);
+        int room = ti_engine_has_kernel(&ex->engine, d) ? device->ops->room(device) : 0;
+        for (; room > 0 && ti_engine_has_kernel(&ex->engine, d); room--) {
+            issue(ex, ti_engine_next_kernel(&ex->engine, d));
             any = true;
         }
     }

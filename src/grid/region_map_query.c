@@ -330,6 +330,13 @@ static inline void refer(ti_region_map *map, const ti_box *box, ti_region_refs *
     if (!map->count || ti_box_is_empty(box)) {
         return;
     }
+    if (map->count == 1) { /* buffers that are always used as wholes */
+        ti_region_point_at(map, map->root, 0);
+        if (ti_box_meets(map->root->box, box)) {
+            refer_to_finger(map, out);
+        }
+        return;
+    }
     if (TI_UNLIKELY(map->overlapping)) {
         refer_anew(map, box, out, once);
     } else if (map->fingers && ti_region_fingers_find(map, box)) { /* tiles come first */

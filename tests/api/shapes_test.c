@@ -311,7 +311,7 @@ static void something_else(void **state)
     ti_context_discard(first.ctx);
 }
 
-/* Names, arguments and accesses are the caller's, who may change them in place. */
+/* Names, arguments, accesses and weights are the caller's, who may change them in place. */
 static void changed_in_place(void **state)
 {
     (void)state;
@@ -319,14 +319,17 @@ static void changed_in_place(void **state)
     open_setting(&s);
     char name[] = "step 0";
     int number = 0;
+    uint32_t weights[] = { 1, 2, 3, 4 };
     tacit_task t = base(&s);
     t.name = name;
     t.args = &number;
     t.args_size = sizeof(number);
-    for (int i = 0; i < 2 * TIMES; i++) {
-        number = i;
+    for (int i = 0; i < 2 * TIMES; number = ++i) {
         name[5] = (char)('0' + i / 4);
+        weights[1] = (uint32_t)i / 3;
+        t.hint.weights = i < TIMES ? NULL : weights;
         const ti_task *task = submit(&s, &t);
+        assert_true(!task->shape->weights == (i < TIMES) && (i < TIMES || task->shape->weights[1] == weights[1]));
         assert_string_equal(task->shape->name, name);
         assert_int_equal(*(const int *)task->args, i);
         assert_true(task->shape->name != name && task->args != &number);
@@ -402,13 +405,15 @@ static void every_byte_counts(void **state)
     ti_shapes_keep(shapes, &t, ti_shape_new(arena, "base"), 2);
     assert_non_null(ti_shapes_find(shapes, &t, 3));
     for (size_t i = 0; i < sizeof(t); i++) {
-        tacit_task other;
-        memcpy(&other, &t, sizeof(t));
+        tacit_task other = t;
         ((unsigned char *)&other)[i] ^= 1;
         if (!says_nothing(i, 2) && ti_shapes_find(shapes, &other, 4)) {
             fail_msg("byte %zu of a task is not looked at", i);
         }
     }
+    tacit_task padded = t; /* lies there in another way, and says the same */
+    ((unsigned char *)&padded.access[1])[sizeof(tacit_access) - 1] ^= 1;
+    assert_non_null(ti_shapes_find(shapes, &padded, 5));
     ti_shapes_destroy(shapes);
     ti_context_discard(s.ctx);
 }

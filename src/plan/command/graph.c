@@ -48,7 +48,13 @@ ti_command_batch ti_command_graph_add(ti_command_graph *graph, const ti_task *co
     ti_vec_clear(&graph->batch);
     ti_vec_clear(&graph->planned);
     for (size_t i = 0; i < count; i++) {
-        ti_command_pure_add(graph, task[i]);
+        if (!ti_command_is_distributed(graph)) { /* nothing ever waits */
+            ti_command_plan(graph, task[i]);
+        } else if (ti_command_passes_at_once(graph, task[i])) {
+            ti_vec_push(&graph->planned, task[i]);
+        } else {
+            ti_command_pure_add(graph, task[i]);
+        }
     }
     return (ti_command_batch){ graph->batch.data, graph->batch.count, graph->planned.data, graph->planned.count };
 }

@@ -124,6 +124,7 @@ struct ti_command_graph {
     uint64_t executed;               /* all tasks up to this one */
     ti_peer_counters sent, received; /* messages planned so far */
     uint64_t next_id, evaluated, replayed;
+    uint64_t looked_at; /* the latest task of which it is known whether it passes by */
     ti_deps deps;
     TI_VEC(ti_command_shape *) shape; /* by number */
     ti_command_shape single;          /* of task `single_task`, whose shape comes once */
@@ -225,6 +226,9 @@ void ti_command_multicast(ti_command_graph *graph, const ti_task *task);
 
 /* placed.c: whether the task concerns other nodes only; then the versions know of it, and nothing is left to do. */
 bool ti_command_passes_by(ti_command_graph *graph, const ti_task *task);
+/* The same before anything else is asked: nothing waits that the task would have to follow. If not, it is planned as
+ * any other; what has been looked at is not looked at again. */
+bool ti_command_passes_at_once(ti_command_graph *graph, const ti_task *task);
 
 /* plan.c */
 /* Plan a task, whatever it is. */

@@ -141,3 +141,13 @@ bool ti_command_passes_by(ti_command_graph *graph, const ti_task *task)
     }
     return true;
 }
+
+bool ti_command_passes_at_once(ti_command_graph *graph, const ti_task *task)
+{
+    const bool waits = graph->multicast.trees || graph->pure.held.count > 0 || graph->window.held.count > 0;
+    if (waits || task->kind != TI_TASK_EXECUTE || task->shape->place < 0 || ti_box_is_empty(&task->shape->range)) {
+        return false;
+    }
+    graph->looked_at = task->id;
+    return ti_command_passes_by(graph, task);
+}

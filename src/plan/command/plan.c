@@ -122,7 +122,7 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
     if (graph->multicast.starting.count) {
         ti_command_multicast(graph, task);
     }
-    if (ti_command_is_distributed(graph) && ti_command_passes_by(graph, task)) {
+    if (ti_command_is_distributed(graph) && graph->looked_at != task->id && ti_command_passes_by(graph, task)) {
         return;
     }
     const ti_command_shape *known = ti_command_shape_of(graph, task);

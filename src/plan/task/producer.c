@@ -114,6 +114,7 @@ static bool is_loose(const ti_producer *p)
 static void change_volume(ti_producers *ps, ti_producer *p, int64_t by)
 {
     p->volume += by;
+    p->whole = p->whole && by > 0;
     ps->loose += is_loose(p) ? by : 0;
     ps->merged_volume += p->task ? 0 : by;
     TI_ASSERT(p->volume >= 0 && ps->merged_volume >= 0);
@@ -150,15 +151,21 @@ static inline bool is_whole(const ti_producer *p, const ti_box *box)
 
 ti_producer *ti_producers_of_box(ti_producers *ps, const ti_footprint *touched)
 {
+    if (TI_LIKELY(touched->tile)) { /* the number stands for the box */
+        ti_producer *p = (ti_producer *)(uintptr_t)ti_tile_note_of(ps->tiles, touched->tile);
+        return p && p->tile == touched->tile && p->task && p->whole && !p->marked ? p : NULL;
+    }
     if (touched->boxes != 1) {
         return NULL;
     }
-    ti_producer *p = (ti_producer *)(uintptr_t)ti_tile_note_of(ps->tiles, touched->tile);
-    if (!touched->tile) {
-        const uint64_t *at = ti_region_map_near(&ps->map, touched->box);
-        p = at ? ti_producer_of(*at) : NULL;
-    }
+    const uint64_t *at = ti_region_map_near(&ps->map, touched->box);
+    ti_producer *p = at ? ti_producer_of(*at) : NULL;
     return p && !p->marked && ti_box_equal(&p->box, touched->box) && is_whole(p, touched->box) ? p : NULL;
+}
+
+static inline void number(ti_producer *p, uint32_t tile)
+{
+    p->tile = tile & (((uint32_t)1 << TI_TILE_BITS) - 1); /* there are no others */
 }
 
 void ti_producers_write(ti_producers *ps, const ti_producer *producer, uint32_t tile, uint64_t point)
@@ -173,13 +180,16 @@ void ti_producers_write(ti_producers *ps, const ti_producer *producer, uint32_t 
         ps->loose -= is_loose(old) ? volume : 0;
         describe(old, producer);
         ps->loose += is_loose(old) ? volume : 0;
+        number(old, tile ? tile : old->tile);
         *at = (uint64_t)(uintptr_t)old;
         ti_tile_note(&ps->tiles, tile, *at);
         return;
     }
     ti_producer *p = take(ps, producer);
+    number(p, tile);
     link_last(ps, p);
     change_volume(ps, p, volume);
+    p->whole = true;
     ti_tile_note(&ps->tiles, tile, (uint64_t)(uintptr_t)p);
     if (old) {
         change_volume(ps, old, -volume);

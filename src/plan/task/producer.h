@@ -38,7 +38,9 @@ typedef struct ti_producer {
     int64_t volume;                      /* of what is left; 0: there is no such producer */
     ti_box box;                          /* that it wrote, not merged */
     int place;                           /* the node, if it was placed on one and has not reduced; else -1 */
-    bool marked;                         /* some of it has a mark */
+    uint32_t tile : TI_TILE_BITS;        /* not merged: the number of the box, or 0 */
+    uint32_t marked : 1;                 /* some of it has a mark */
+    uint32_t whole : 1;                  /* nothing of it has gone since it was written */
     ti_manner *manner;                   /* if it has no place, or NULL if merged; memory that is kept */
     const char *name;                    /* of the task, if somebody wants to know */
     struct ti_producer *previous, *next; /* in the list of those that are not merged; `next` also of free ones */
