@@ -25,6 +25,7 @@ set(TACIT_SOURCES
     grid/region_map_query.c
     grid/split.c
     grid/tile.c
+    grid/weights.c
 
     ir/block_tree.c
     ir/collective.c
@@ -200,6 +201,7 @@ set(TACIT_SOURCES
     api/submit.c
     api/tile.c
     api/view.c
+    api/weights.c
 )
 set(mpi_sources
     comm/mpi/collective.c

@@ -129,6 +129,9 @@ typedef struct tacit_fence_ticket tacit_fence_ticket;
 /* Something outside tacit that host tasks use, such as a file or a library: tacit/task.h. */
 typedef struct tacit_host_object tacit_host_object;
 
+/* Weights of items, which a task can be split by: tacit/task.h. */
+typedef struct tacit_weights tacit_weights;
+
 /* Where a custom mapper puts its result. It exists during the call of the mapper: tacit/mapper.h. */
 typedef struct tacit_region tacit_region;
 

@@ -159,6 +159,29 @@ static inline tacit_status tacit_buffer_create(tacit_context *ctx, const tacit_b
  *   nodes   all, in the same order as other calls */
 TACIT_API tacit_status tacit_buffer_destroy(tacit_context *ctx, tacit_buffer *buffer);
 
+/* Give a buffer another extent. What both extents have keeps its contents, as far as somebody has written it;
+ * the rest is undefined, to be written by tasks. Nothing is waited for: the call is ordered with tasks as a
+ * task is that reads the old contents and writes the new ones. Tasks and fences that were submitted before see
+ * the old extent, those that are submitted after it the new one.
+ *
+ *     tacit_fence_read(ctx, total, TACIT_BOX_ALL, &n);
+ *     tacit_buffer_resize(ctx, result, TACIT_RANGE(n));
+ *
+ * Contents are copied in memory, by tasks named "resize" that are split along dimension 0: until they are done, a
+ * node has both. Where nobody has written anything, nothing is copied. An equal extent changes nothing.
+ *
+ *   range   with as many dimensions as the buffer has
+ *
+ *   errors  TACIT_ERROR_ARGUMENT   ctx or buffer is NULL
+ *           TACIT_ERROR_DIMENSION  the buffer has other dimensions
+ *           TACIT_ERROR_RANGE      a size of 0, or one beyond the limits of tacit_buffer_create; a
+ *                                  distribution that does not fit any more
+ *           TACIT_ERROR_STATE      the context or the buffer is none, destroyed, or of another context
+ *           the error of the run
+ *   thread  the context's
+ *   nodes   all, in the same order as other calls, with the same range */
+TACIT_API tacit_status tacit_buffer_resize(tacit_context *ctx, tacit_buffer *buffer, tacit_range range);
+
 /* Set all elements to one value: a task named "fill", which every node does for what it owns
  * (.distribution), ordered with other tasks by what they access. Old contents are neither read nor
  * moved. Returns at once.

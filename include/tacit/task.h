@@ -113,6 +113,11 @@ typedef struct tacit_hints {
     /* One relative weight for each node, for unequal chunks along dimension 0. 0 counts as 1, and
      * every node gets at least one granule while there are enough. Not with TACIT_SPLIT_2D. */
     const uint32_t *weights; /* tacit_num_nodes of them, copied; NULL: equal chunks */
+    /* Weights of items, for chunks of dimension 0 with about equal sums of them; with `weights`, with sums in
+     * proportion to these. What workers and devices get of a chunk is cut in the same way. They cover the items of
+     * dimension 0, counted from 0, not from the offset. Every node gets at least one granule while there are
+     * enough. Not with TACIT_SPLIT_2D, which is refused; without effect where the task is not split. */
+    tacit_weights *item_weights; /* tacit_weights_create; NULL: items are alike */
     /* No window of pure tasks with this one has more tasks than that; 1: this task is in none. 0: what
      * tacit_config.latency says. */
     int window; /* 0 to 64; default: 0 */
@@ -208,6 +213,46 @@ static inline tacit_status tacit_submit(tacit_context *ctx, const tacit_task *ta
 {
     return tacit_submit_sized(ctx, task, sizeof(tacit_task));
 }
+
+/* =========================================================================== weights of items
+ *
+ * Items of a task may differ in what they take: rows of a sparse matrix, buckets, cells with particles. Where
+ * the program knows by how much, it says so, and each node gets a run of items with about the same sum:
+ *
+ *     tacit_fence_read(ctx, counts, TACIT_BOX_ALL, count);          all nodes have the same values
+ *     tacit_weights_create(ctx, buckets, count, &by_count);
+ *     ... .range = TACIT_RANGE(buckets), .hint.item_weights = by_count ...
+ *     tacit_weights_destroy(ctx, by_count);                         also while tasks use them
+ *
+ * With the average A of the sums of P chunks, and W of the heaviest granule, no chunk has more than
+ * A + W (1 + ln P). Tasks with equal weights, ranges and hints are split alike, so that data stays where it
+ * is. Weights never change results. They are not for every step: what has come before is planned again
+ * with new weights, and data moves to where they put it. */
+
+/* Create weights of the items 0 to count - 1.
+ *
+ *   weight  count of them, 0 included, copied before the call returns; the same on all nodes, which compare them.
+ *           Where all that are left are 0, items count alike.
+ *   out     gets the handle, which belongs to the context: it ends with tacit_weights_destroy or
+ *           tacit_finalize. Equal weights get the same handle, which is destroyed as often as it was created.
+ *
+ *   errors  TACIT_ERROR_ARGUMENT  ctx, weight or out is NULL
+ *           TACIT_ERROR_RANGE     count is 0 or larger than 2^46, or the sum of the weights larger than 2^62
+ *           TACIT_ERROR_MEMORY    there is no room for 8 bytes per item
+ *           TACIT_ERROR_STATE     the context is none
+ *           the error of the run
+ *   thread  the context's
+ *   nodes   all, in the same order, with the same weights */
+TACIT_API tacit_status tacit_weights_create(tacit_context *ctx, size_t count, const uint64_t *weight,
+                                            tacit_weights **out);
+
+/* Destroy weights. Tasks that were submitted before still use them. NULL is allowed, and does nothing.
+ *
+ *   errors  TACIT_ERROR_ARGUMENT  the context is NULL
+ *           TACIT_ERROR_STATE     they are destroyed already, of another context, or none
+ *   thread  the context's
+ *   nodes   all, in the same order */
+TACIT_API tacit_status tacit_weights_destroy(tacit_context *ctx, tacit_weights *weights);
 
 /* ============================================================================== host objects
  *

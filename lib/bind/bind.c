@@ -45,6 +45,7 @@ static const tacit_bind_field layout[] = {
     FIELD(tacit_hints, whole_chunk),
     FIELD(tacit_hints, pure),
     FIELD(tacit_hints, weights),
+    FIELD(tacit_hints, item_weights),
     FIELD(tacit_hints, no_collectives),
     WHOLE(tacit_kernel),
     FIELD(tacit_kernel, host),

@@ -1,4 +1,4 @@
-/* Buffers: creation, destruction. Application thread. */
+/* Buffers: creation, filling, destruction, another extent. Application thread. */
 #include "api/owners.h"
 #include "api/shapes.h"
 #include "base/map.h"
@@ -29,20 +29,28 @@ static void unlink_buffer(tacit_buffer *buffer)
     }
 }
 
+/* With a slot and a number of its own. */
+static ti_buffer_info *new_info(tacit_context *ctx, const char *name, int dims, const ti_box *extent, size_t elem_size)
+{
+    ti_buffer_info *info = TI_NEW(ti_buffer_info);
+    char number[24];
+    snprintf(number, sizeof(number), "B%llu", (unsigned long long)++ctx->buffers);
+    *info = (ti_buffer_info){
+        .slot = take_slot(ctx),
+        .dims = dims,
+        .serial = ctx->buffers,
+        .name = ti_strdup(name ? name : number),
+        .extent = *extent,
+        .elem_size = elem_size,
+    };
+    return info;
+}
+
 static tacit_buffer *new_buffer(tacit_context *ctx, const tacit_buffer_desc *desc, const ti_box *extent)
 {
     tacit_buffer *buffer = TI_HANDLE_NEW(tacit_buffer, TI_HANDLE_BUFFER);
-    char number[24];
-    snprintf(number, sizeof(number), "B%llu", (unsigned long long)++ctx->buffers);
     buffer->context = ctx;
-    buffer->info = (ti_buffer_info){
-        .slot = take_slot(ctx),
-        .dims = desc->range.dims,
-        .serial = ctx->buffers,
-        .name = ti_strdup(desc->name ? desc->name : number),
-        .extent = *extent,
-        .elem_size = desc->elem_size,
-    };
+    buffer->info = new_info(ctx, desc->name, desc->range.dims, extent, desc->elem_size);
     static const tacit_distribution none;
     if (memcmp(&desc->distribution, &none, sizeof(none)) != 0) {
         buffer->given = TI_NEW(tacit_distribution);
@@ -100,7 +108,7 @@ static ti_user_copy whole_copy(ti_arena *arena, const ti_box *extent, const void
 static ti_shape *named_after(ti_task_graph *graph, const tacit_buffer *buffer)
 {
     ti_arena *arena = ti_task_graph_arena(graph);
-    return ti_task_graph_shape(graph, ti_arena_copy(arena, buffer->info.name, strlen(buffer->info.name) + 1));
+    return ti_task_graph_shape(graph, ti_arena_copy(arena, buffer->info->name, strlen(buffer->info->name) + 1));
 }
 
 static ti_task *make_create(tacit_context *ctx, const tacit_buffer_desc *desc, const tacit_buffer *buffer)
@@ -109,12 +117,12 @@ static ti_task *make_create(tacit_context *ctx, const tacit_buffer_desc *desc, c
     ti_arena *arena = ti_task_graph_arena(graph);
     ti_shape *shape = named_after(graph, buffer);
     ti_task *task = ti_task_graph_new(graph, TI_TASK_CREATE, shape);
-    task->as.create.buffer = &buffer->info;
+    task->as.create.buffer = buffer->info;
     if (desc->init_local) {
         ti_distribution_shape(ctx, shape, arena, buffer, TACIT_WRITE);
         task->as.create.init = ti_distribution_copy(ctx, arena, buffer, desc->init_local);
     } else {
-        task->as.create.init = whole_copy(arena, &buffer->info.extent, desc->init);
+        task->as.create.init = whole_copy(arena, &buffer->info->extent, desc->init);
     }
     return task;
 }
@@ -212,14 +220,27 @@ tacit_status tacit_fill(tacit_context *ctx, tacit_buffer *buffer, const void *va
     ti_distribution_shape(ctx, shape, arena, buffer, TACIT_WRITE);
     shape->oversubscribe = 1;
     shape->host = fill_items;
-    shape->args_size = sizeof(filling) + buffer->info.elem_size;
+    shape->args_size = sizeof(filling) + buffer->info->elem_size;
     filling *args = ti_arena_alloc(arena, shape->args_size);
     args->distribution = ti_buffer_distribution(buffer);
-    memcpy(args->value, value, buffer->info.elem_size);
+    memcpy(args->value, value, buffer->info->elem_size);
     ti_task *task = ti_task_graph_new(graph, TI_TASK_EXECUTE, shape);
     task->args = args;
     ti_runtime_submit(ctx->runtime, task);
     return ti_context_enter(ctx);
+}
+
+/* ---- the end of contents */
+
+/* Submit that they go. Returns the id of the task. */
+static uint64_t submit_destruction(tacit_context *ctx, const tacit_buffer *buffer)
+{
+    ti_task_graph *graph = ti_runtime_task_graph(ctx->runtime);
+    ti_task *task = ti_task_graph_new(graph, TI_TASK_DESTROY, named_after(graph, buffer));
+    task->as.destroy = buffer->info;
+    ti_runtime_submit(ctx->runtime, task);
+    ti_shapes_forget(ctx->shapes, buffer->info);
+    return ti_task_graph_tasks(graph);
 }
 
 tacit_status tacit_buffer_destroy(tacit_context *ctx, tacit_buffer *buffer)
@@ -230,21 +251,121 @@ tacit_status tacit_buffer_destroy(tacit_context *ctx, tacit_buffer *buffer)
     }
     TI_TRY(ti_context_check_thread(ctx));
     TI_TRY(ti_check_buffer(ctx, "tacit_buffer_destroy", buffer));
-    ti_task_graph *graph = ti_runtime_task_graph(ctx->runtime);
-    ti_task *task = ti_task_graph_new(graph, TI_TASK_DESTROY, named_after(graph, buffer));
-    task->as.destroy = &buffer->info;
-    ti_runtime_submit(ctx->runtime, task);
-    buffer->destroyed_by = ti_task_graph_tasks(graph);
-    ti_shapes_forget(ctx->shapes, &buffer->info);
+    buffer->destroyed_by = submit_destruction(ctx, buffer);
     unlink_buffer(buffer);
     link_buffer(&ctx->retired, buffer);
     return TACIT_OK;
 }
 
+/* ---- another extent: what tasks know of a buffer never changes, so it becomes a new one, with what stays of the
+ * contents. The handle is that of the new one, and a handle that nobody has is that of the old one, until it goes. */
+
+/* Items are elements. */
+static void copy_items(const tacit_launch *k)
+{
+    const tacit_view *from = &k->view[0], *to = &k->view[1];
+    size_t last = (size_t)to->dims - 1, bytes = (k->chunk.max[last] - k->chunk.min[last]) * to->elem_size;
+    tacit_box rows = k->chunk;
+    rows.max[last] = rows.min[last] + 1;
+    for (size_t i = rows.min[0]; i < rows.max[0]; i++) {
+        for (size_t j = rows.min[1]; j < rows.max[1]; j++) {
+            for (size_t l = rows.min[2]; l < rows.max[2]; l++) {
+                const size_t at[3] = { i, j, l };
+                size_t there = 0, here = 0;
+                for (int d = 0; d < to->dims; d++) {
+                    there += (at[d] - to->box.min[d]) * to->stride[d];
+                    here += (at[d] - from->box.min[d]) * from->stride[d];
+                }
+                memcpy((char *)to->data + there, (const char *)from->data + here, bytes);
+            }
+        }
+    }
+}
+
+/* A task that copies one box, split along dimension 0 as others of this range are. */
+static void submit_copy(tacit_context *ctx, const ti_buffer_info *from, const ti_buffer_info *to, const ti_box *box)
+{
+    ti_task_graph *graph = ti_runtime_task_graph(ctx->runtime);
+    ti_arena *arena = ti_task_graph_arena(graph);
+    ti_shape *shape = ti_task_graph_shape(graph, "resize");
+    const tacit_mapper same = tacit_one_to_one();
+    ti_mapper part[TI_MAPPER_PARTS];
+    ti_mapper_expand(&same, to->dims, part);
+    ti_access *access = TI_ARENA_ARRAY(arena, ti_access, 2);
+    access[0] = (ti_access){ .buffer = from, .mode = TACIT_READ, .mappers = 1 };
+    access[1] = (ti_access){ .buffer = to, .mode = TACIT_WRITE, .mappers = 1 };
+    access[0].mapper = access[1].mapper = ti_arena_copy(arena, part, sizeof(part[0]));
+    shape->access = access;
+    shape->accesses = 2;
+    shape->dims = to->dims;
+    shape->range = *box;
+    shape->host = copy_items;
+    ti_shape_fill_footprints(shape, arena);
+    ti_runtime_submit(ctx->runtime, ti_task_graph_new(graph, TI_TASK_EXECUTE, shape));
+}
+
+static void submit_copies(tacit_context *ctx, const ti_buffer_info *from, const ti_buffer_info *to)
+{
+    ti_boxes stays = { 0 };
+    const ti_box common = ti_box_intersect(&from->extent, &to->extent);
+    ti_task_graph_written(ti_runtime_task_graph(ctx->runtime), from, &common, &stays);
+    for (size_t i = 0; i < stays.count; i++) {
+        submit_copy(ctx, from, to, &stays.data[i]);
+    }
+    ti_vec_fini(&stays);
+}
+
+static tacit_status check_resize(tacit_context *ctx, const tacit_buffer *buffer, tacit_range range, ti_box *extent)
+{
+    const ti_buffer_info *info = buffer->info;
+    if (range.dims != info->dims) {
+        return ti_context_error(
+            ctx, TACIT_ERROR_DIMENSION,
+            "tacit_buffer_resize: buffer '%s' has %d dimensions, and the new range has %d; a buffer "
+            "keeps its dimensions, so give a size for each",
+            info->name, info->dims, range.dims);
+    }
+    ti_strbuf who = { 0 };
+    ti_strbuf_add(&who, "tacit_buffer_resize: buffer '%s'", info->name);
+    tacit_status status = ti_check_extent(ctx, ti_strbuf_text(&who), range, info->elem_size, extent);
+    if (status == TACIT_OK) {
+        status = ti_check_distribution(ctx, ti_strbuf_text(&who), buffer->given, info->dims, extent);
+    }
+    ti_strbuf_fini(&who);
+    return status;
+}
+
+tacit_status tacit_buffer_resize(tacit_context *ctx, tacit_buffer *buffer, tacit_range range)
+{
+    ti_box extent;
+    TI_TRY(ti_check_context(ctx, "tacit_buffer_resize"));
+    TI_TRY(ti_context_enter(ctx));
+    TI_TRY(ti_check_buffer(ctx, "tacit_buffer_resize", buffer));
+    TI_TRY(check_resize(ctx, buffer, range, &extent));
+    if (ti_box_equal(&extent, &buffer->info->extent)) {
+        return TACIT_OK;
+    }
+    ti_free_retired_buffers(ctx);
+    tacit_buffer *old = TI_HANDLE_NEW(tacit_buffer, TI_HANDLE_BUFFER);
+    old->context = ctx;
+    old->info = buffer->info;
+    buffer->info = new_info(ctx, old->info->name, old->info->dims, &extent, old->info->elem_size);
+    ti_task_graph *graph = ti_runtime_task_graph(ctx->runtime);
+    ti_task *task = ti_task_graph_new(graph, TI_TASK_CREATE, named_after(graph, buffer));
+    task->as.create.buffer = buffer->info;
+    task->as.create.resizes = true;
+    ti_runtime_submit(ctx->runtime, task);
+    submit_copies(ctx, old->info, buffer->info);
+    old->destroyed_by = submit_destruction(ctx, old);
+    link_buffer(&ctx->retired, old);
+    return ti_context_enter(ctx);
+}
+
 static void free_buffer(tacit_buffer *buffer)
 {
     unlink_buffer(buffer);
-    ti_strfree((char *)(uintptr_t)buffer->info.name);
+    ti_strfree((char *)(uintptr_t)buffer->info->name);
+    TI_DELETE(buffer->info);
     ti_free(buffer->given, buffer->given ? sizeof(*buffer->given) : 0);
     ti_handle_free(TI_HANDLE_BUFFER, buffer);
 }
@@ -255,7 +376,7 @@ void ti_free_retired_buffers(tacit_context *ctx)
     for (tacit_buffer *buffer = ctx->retired, *next; buffer; buffer = next) {
         next = buffer->next;
         if (buffer->destroyed_by < executed) {
-            ti_vec_push(&ctx->free_slots, buffer->info.slot);
+            ti_vec_push(&ctx->free_slots, buffer->info->slot);
             free_buffer(buffer);
         }
     }

@@ -105,6 +105,7 @@ static bool nodes_clash(const ti_shape *shape, const ti_access *access, int node
     request.nodes = nodes;
     request.oversubscribe = shape->oversubscribe;
     request.weights = shape->weights;
+    request.border = shape->border;
     memcpy(request.grid, shape->grid, sizeof(request.grid));
     ti_vec_reserve(&table, (size_t)nodes * (size_t)shape->oversubscribe + 1);
     ti_split split = ti_split_make(&request, table.data);

@@ -29,7 +29,7 @@ static tacit_status refuse(const place *p, tacit_status status, const char *form
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     return ti_context_error(p->ctx, status, "task '%s', access %u to buffer '%s': %s", p->name, p->index,
-                            p->access->buffer->info.name, text);
+                            p->access->buffer->info->name, text);
 }
 
 /* ---- mappers */
@@ -37,7 +37,7 @@ static tacit_status refuse(const place *p, tacit_status status, const char *form
 /* The rules that only some kinds have. */
 static tacit_status check_rules(const place *p, const ti_mapper_kind *kind)
 {
-    int arg = p->access->mapper.arg, dims = p->access->buffer->info.dims;
+    int arg = p->access->mapper.arg, dims = p->access->buffer->info->dims;
     if ((kind->rules & TI_ARG_IS_DIM) && (arg < 0 || arg >= dims)) {
         return refuse(p, TACIT_ERROR_DIMENSION, "%s(%d) of a buffer with %d dimensions", kind->name, arg, dims);
     }
@@ -60,7 +60,7 @@ static tacit_status check_rules(const place *p, const ti_mapper_kind *kind)
 static tacit_status check_kind(const place *p)
 {
     const ti_mapper_kind *kind = ti_mapper_kind_of(p->access->mapper.kind);
-    int dims = p->access->buffer->info.dims, task_dims = p->task->range.dims;
+    int dims = p->access->buffer->info->dims, task_dims = p->task->range.dims;
     if (!kind) {
         return refuse(p, TACIT_ERROR_MAPPER, "there is no mapper of kind %d; use the tacit_* functions to make one",
                       p->access->mapper.kind);
@@ -115,7 +115,7 @@ static tacit_status check_reach(const place *p, const tacit_component *c, int64_
 static tacit_status check_component(const place *p, int d)
 {
     const tacit_component *c = &p->access->mapper.c[d];
-    int64_t n = p->access->buffer->info.extent.max[d];
+    int64_t n = p->access->buffer->info->extent.max[d];
     if (is_plain(p, c, n) || c->kind == TACIT_COMPONENT_FULL || ti_mapper_spans_all(c)) {
         return TACIT_OK;
     }
@@ -168,7 +168,7 @@ static tacit_status check_everywhere(const place *p)
 int ti_unmapped_dim(const tacit_task *task, const tacit_access *access, int dims)
 {
     bool used[3] = { false, false, false };
-    for (int d = 0; d < access->buffer->info.dims; d++) {
+    for (int d = 0; d < access->buffer->info->dims; d++) {
         if (ti_component_follows(&access->mapper.c[d])) {
             used[access->mapper.c[d].dim] = true;
         }
@@ -189,7 +189,7 @@ static tacit_status check_write(const place *p)
     if (ti_mapper_has_rule(m, TI_WRITES_ALIKE | TI_ARG_IS_HANDLE)) {
         return TACIT_OK;
     }
-    for (int d = 0; d < p->access->buffer->info.dims; d++) {
+    for (int d = 0; d < p->access->buffer->info->dims; d++) {
         const tacit_component *c = &m->c[d];
         if (!ti_component_follows(c)) {
             continue;
@@ -226,7 +226,7 @@ static tacit_status check_write(const place *p)
 static tacit_status check_user_op(const place *p)
 {
     int handle = p->access->op.type;
-    size_t elem = p->access->buffer->info.elem_size;
+    size_t elem = p->access->buffer->info->elem_size;
     if (handle < 0 || (size_t)handle >= p->ctx->ops.count) {
         return refuse(p, TACIT_ERROR_ARGUMENT, "there is no operator %d; use what tacit_op_create gave", handle);
     }
@@ -243,7 +243,7 @@ static tacit_status check_user_op(const place *p)
 
 static tacit_status check_reduction(const place *p)
 {
-    const ti_buffer_info *info = &p->access->buffer->info;
+    const ti_buffer_info *info = p->access->buffer->info;
     if (p->access->in_parts) {
         return refuse(p, TACIT_ERROR_ARGUMENT,
                       "a reduction has no parts: its view is a private copy of the whole buffer; leave tacit_in_parts "
@@ -284,7 +284,7 @@ static tacit_status check_access(const place *p)
     }
     TI_TRY(check_kind(p));
     bool custom = ti_mapper_has_rule(&p->access->mapper, TI_ARG_IS_HANDLE);
-    for (int d = 0; !custom && d < p->access->buffer->info.dims; d++) {
+    for (int d = 0; !custom && d < p->access->buffer->info->dims; d++) {
         TI_TRY(check_component(p, d));
     }
     return ti_mode_writes(p->access->mode) ? check_write(p) : TACIT_OK;
@@ -302,8 +302,8 @@ static bool is_same_mapper(const tacit_mapper *a, const tacit_mapper *b, int dim
 /* Whether what two accesses touch is apart along one dimension of the buffer, which is quick to see. */
 static bool bounds_are_apart(const ti_box *range, const tacit_access *a, const tacit_access *b)
 {
-    for (int d = 0; d < a->buffer->info.dims; d++) {
-        int64_t n = a->buffer->info.extent.max[d], lo[2], hi[2];
+    for (int d = 0; d < a->buffer->info->dims; d++) {
+        int64_t n = a->buffer->info->extent.max[d], lo[2], hi[2];
         const tacit_component *c[2] = { &a->mapper.c[d], &b->mapper.c[d] };
         for (int i = 0; i < 2; i++) {
             int k = ti_component_follows(c[i]) ? c[i]->dim : 0;
@@ -320,7 +320,7 @@ static bool bounds_are_apart(const ti_box *range, const tacit_access *a, const t
 /* The same, for tiles. */
 static inline bool tiles_are_apart(const tacit_access *a, const tacit_access *b)
 {
-    for (int d = 0; d < a->buffer->info.dims; d++) {
+    for (int d = 0; d < a->buffer->info->dims; d++) {
         const tacit_component *x = &a->mapper.c[d], *y = &b->mapper.c[d];
         if (x->kind != TACIT_COMPONENT_SPAN || y->kind != TACIT_COMPONENT_SPAN || x->hi < 0 || y->hi < 0) {
             return false;
@@ -336,10 +336,10 @@ static inline bool tiles_are_apart(const tacit_access *a, const tacit_access *b)
 static ti_access access_of(const place *p, const tacit_access *a, ti_mapper part[TI_MAPPER_PARTS])
 {
     bool custom = ti_mapper_has_rule(&a->mapper, TI_ARG_IS_HANDLE);
-    return (ti_access){ .buffer = &a->buffer->info,
+    return (ti_access){ .buffer = a->buffer->info,
                         .mode = a->mode,
                         .mapper = part,
-                        .mappers = (uint32_t)ti_mapper_expand(&a->mapper, a->buffer->info.dims, part),
+                        .mappers = (uint32_t)ti_mapper_expand(&a->mapper, a->buffer->info->dims, part),
                         .custom = custom ? p->ctx->mappers.data[a->mapper.arg] : NULL };
 }
 
@@ -364,7 +364,7 @@ static tacit_status check_pair(place *p, uint32_t index)
     if (w->mode == TACIT_READ || (!reduces && tiles_are_apart(a, other))) {
         return TACIT_OK;
     }
-    ti_box where = a->buffer->info.extent, range = ti_task_range(p->task);
+    ti_box where = a->buffer->info->extent, range = ti_task_range(p->task);
     if (!reduces && bounds_are_apart(&range, a, other)) {
         return TACIT_OK;
     }
@@ -374,7 +374,7 @@ static tacit_status check_pair(place *p, uint32_t index)
         }
         return refuse(p, TACIT_ERROR_OVERLAP, "the task has two writing accesses to this buffer; merge them into one");
     }
-    bool equal = is_same_mapper(&a->mapper, &other->mapper, a->buffer->info.dims);
+    bool equal = is_same_mapper(&a->mapper, &other->mapper, a->buffer->info->dims);
     if (!reduces && ((equal && !ti_mapper_has_rule(&w->mapper, TI_WRITES_ALIKE)) || !meets(p, other, &where))) {
         return TACIT_OK;
     }
@@ -387,7 +387,7 @@ static tacit_status check_pair(place *p, uint32_t index)
                   "access %u reads %s, which access %u may write for other items, so results would depend on the "
                   "split; let them touch different elements, read with the mapper that writes, or write to a second "
                   "buffer and swap",
-                  is_reader ? p->index : index, ti_box_format(&where, TI_MAX(a->buffer->info.dims, 1), text),
+                  is_reader ? p->index : index, ti_box_format(&where, TI_MAX(a->buffer->info->dims, 1), text),
                   is_reader ? index : p->index);
 }
 
@@ -494,6 +494,29 @@ static tacit_status check_kernel(tacit_context *ctx, const tacit_task *t, const 
     return TACIT_OK;
 }
 
+/* Items have weights along dimension 0 only. */
+static tacit_status check_item_weights(tacit_context *ctx, const tacit_task *t, const char *name)
+{
+    const tacit_hints *h = &t->hint;
+    char who[200];
+    snprintf(who, sizeof(who), "task '%.150s', hint .item_weights", name);
+    TI_TRY(ti_check_weights(ctx, who, h->item_weights));
+    if (h->split == TACIT_SPLIT_2D) {
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
+                                "%s: a 2D split cuts two dimensions, and weights are for items along one; use "
+                                "TACIT_SPLIT_1D",
+                                who);
+    }
+    size_t end = t->range.dims > 0 ? t->offset[0] + t->range.size[0] : 0;
+    if (end > (size_t)h->item_weights->values.count) {
+        return ti_context_error(ctx, TACIT_ERROR_RANGE,
+                                "%s: there are %lld weights, but the items along dimension 0 are [%zu,%zu); give a "
+                                "weight for each, counted from item 0",
+                                who, (long long)h->item_weights->values.count, t->offset[0], end);
+    }
+    return TACIT_OK;
+}
+
 static tacit_status check_hints(tacit_context *ctx, const tacit_task *t, const char *name)
 {
     const tacit_hints *h = &t->hint;
@@ -516,6 +539,9 @@ static tacit_status check_hints(tacit_context *ctx, const tacit_task *t, const c
     }
     if (h->weights && h->split == TACIT_SPLIT_2D) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "task '%s': hint .weights needs a 1D split", name);
+    }
+    if (TI_UNLIKELY(h->item_weights != NULL)) {
+        TI_TRY(check_item_weights(ctx, t, name));
     }
     if (t->args_size && !t->args) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
@@ -609,7 +635,7 @@ tacit_status ti_check_task(tacit_context *ctx, const tacit_task *t, ti_checked *
 
 tacit_status ti_check_box(tacit_context *ctx, const char *who, const tacit_buffer *buffer, tacit_box box, ti_box *out)
 {
-    const ti_buffer_info *info = &buffer->info;
+    const ti_buffer_info *info = buffer->info;
     *out = ti_box_from(&box);
     for (int d = 0; d < 3; d++) {
         bool all = box.min[d] == 0 && box.max[d] == SIZE_MAX;

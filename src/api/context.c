@@ -193,6 +193,7 @@ static tacit_status wait_for_all(tacit_context *ctx, const char *name, bool tune
     }
     ti_free_retired_buffers(ctx);
     ti_free_retired_functions(ctx);
+    ti_free_retired_weights(ctx);
     return ti_context_enter(ctx);
 }
 
@@ -257,6 +258,7 @@ static void free_context(tacit_context *ctx)
     ti_runtime_destroy(ctx->runtime);
     ti_free_all_buffers(ctx);
     ti_free_all_functions(ctx);
+    ti_free_all_weights(ctx);
     ti_free_attachments(ctx);
     for (size_t i = 0; i < ctx->objects.count; i++) {
         ti_handle_free(TI_HANDLE_OBJECT, ctx->objects.data[i]);

@@ -3,7 +3,7 @@
  * Who calls whom in this folder: a file calls only those that stand before it here, never in a circle
  * (tools/lint/circles).
  *   enter                              whether a call may go on, and the sentence if not
- *   mapper, op, object, view, mpi, layer
+ *   mapper, op, object, weights, view, mpi, layer
  *   owners                             distributions as accesses of tasks
  *   description, shapes, check_overlap, check_task
  *   admit                              the last checks of a new task
@@ -24,7 +24,7 @@
 enum { TI_MAX_ITEMS_BITS = 46 };
 
 struct tacit_buffer {
-    ti_buffer_info info;
+    ti_buffer_info *info;      /* as it is now: tacit_buffer_resize makes another one */
     tacit_distribution *given; /* who owns what, as the program said it; NULL: nothing */
     tacit_context *context;
     struct tacit_buffer *next; /* among the live ones, or among the retired ones */
@@ -37,6 +37,14 @@ struct tacit_host_object {
     uint32_t order; /* its slot in the planners */
     bool live;
     struct tacit_host_object *next; /* among the destroyed ones */
+};
+
+struct tacit_weights {
+    tacit_context *context;
+    ti_weights values;
+    uint64_t uses;         /* creations without their destruction; 0: destroyed */
+    uint64_t destroyed_by; /* then: the last task that may use it */
+    struct tacit_weights *next;
 };
 
 struct tacit_fence_ticket {
@@ -52,7 +60,7 @@ struct tacit_fence_ticket {
 static inline ti_distribution ti_buffer_distribution(const tacit_buffer *buffer)
 {
     static const tacit_distribution none;
-    return ti_distribution_make(buffer->given ? buffer->given : &none, &buffer->info.extent,
+    return ti_distribution_make(buffer->given ? buffer->given : &none, &buffer->info->extent,
                                 tacit_num_nodes(buffer->context));
 }
 
@@ -85,6 +93,7 @@ struct tacit_context {
     uint64_t entered; /* a dry run: when the last call was; then UINT64_MAX: nothing more to say */
     TI_VEC(ti_retired) retired_functions;
     ti_shapes *shapes;                    /* of tasks that have been submitted before */
+    tacit_weights *weights;               /* and those that are destroyed, and whose tasks may not be executed yet */
     TI_VEC(tacit_host_object *) objects;  /* all that were made */
     tacit_host_object *destroyed_objects; /* to be used again */
     TI_VEC(ti_attachment) attachments;
@@ -114,6 +123,12 @@ static inline bool ti_buffer_is_usable(const tacit_context *ctx, const tacit_buf
 {
     return buffer && ti_handle_is_live(TI_HANDLE_BUFFER, buffer) && buffer->context == ctx && !buffer->destroyed_by;
 }
+
+/* The same of weights of items. */
+tacit_status ti_check_weights(tacit_context *ctx, const char *who, const tacit_weights *weights);
+/* Free those that are destroyed, and whose tasks have been executed; all of them: the runtime is gone. */
+void ti_free_retired_weights(tacit_context *ctx);
+void ti_free_all_weights(tacit_context *ctx);
 
 /* Store a sentence where there is no context, and return the status. */
 tacit_status ti_no_context(tacit_status status, const char *format, ...) TI_PRINTF(2, 3);

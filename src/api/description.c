@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { HEADER_WORDS = 23, OTHERS = offsetof(tacit_kernel, opencl), ACCESS_WORDS = 3 + 4 * TACIT_MAX_DIMS };
+enum { HEADER_WORDS = 24, OTHERS = offsetof(tacit_kernel, opencl), ACCESS_WORDS = 3 + 4 * TACIT_MAX_DIMS };
 
 /* A description that is written, or compared with one that is there: the list of fields is the same. Compilers make two
  * functions of it. */
@@ -118,6 +118,7 @@ EITHER void fields(cursor *c, const tacit_task *t, const ti_measures *m)
     field(c, ti_pair(t->hint.split, t->hint.oversubscribe));
     field(c, ti_pair(t->hint.priority, t->on));
     field(c, (uint64_t)t->hint.window);
+    field(c, ti_address(t->hint.item_weights));
     field(c, (uint64_t)(t->hint.whole_chunk | t->hint.pure << 1 | t->hint.no_collectives << 2 | t->hash_args << 3 |
                         (t->args != NULL) << 4));
     bytes(c, (const char *)&t->kernel + OTHERS, m->others);
@@ -220,7 +221,8 @@ ti_measures ti_description_measure(const tacit_task *t, int num_nodes)
     while (m.accesses <= TACIT_MAX_ACCESSES && t->access[m.accesses].mode != 0) {
         m.accesses++;
     }
-    m.has_form = t->place.kind == TACIT_PLACE_NODE && !t->hint.weights && m.accesses <= TACIT_MAX_ACCESSES;
+    m.has_form = t->place.kind == TACIT_PLACE_NODE && !t->hint.weights && !t->hint.item_weights &&
+                 m.accesses <= TACIT_MAX_ACCESSES;
     for (int i = 0; i < TACIT_MAX_HOST_OBJECTS; i++) {
         m.has_form = m.has_form && !t->host_object[i];
     }

@@ -166,11 +166,11 @@ tacit_status ti_check_buffer(tacit_context *ctx, const char *who, const tacit_bu
     }
     if (buffer->context != ctx) {
         return ti_context_error(ctx, TACIT_ERROR_STATE, "%s: buffer '%s' belongs to another context; create one here",
-                                who, buffer->info.name);
+                                who, buffer->info->name);
     }
     return ti_context_error(ctx, TACIT_ERROR_STATE,
                             "%s: buffer '%s' is destroyed already; destroy it after the last call that names it", who,
-                            buffer->info.name);
+                            buffer->info->name);
 }
 
 tacit_status ti_check_extent(tacit_context *ctx, const char *who, tacit_range range, size_t elem_size, ti_box *out)

@@ -9,14 +9,14 @@ static void fill_fence(const tacit_context *ctx, ti_shape *shape, ti_arena *aren
 {
     ti_mapper *mapper = TI_ARENA_NEW(arena, ti_mapper);
     ti_access *access = TI_ARENA_NEW(arena, ti_access);
-    mapper->dims = buffer->info.dims;
+    mapper->dims = buffer->info->dims;
     mapper->custom = -1;
-    for (int d = 0; d < buffer->info.dims; d++) {
+    for (int d = 0; d < buffer->info->dims; d++) {
         mapper->c[d].kind = TACIT_COMPONENT_SPAN;
         mapper->c[d].lo = box->min[d];
         mapper->c[d].hi = box->max[d];
     }
-    *access = (ti_access){ .buffer = &buffer->info, .mapper = mapper, .mappers = 1, .mode = TACIT_READ };
+    *access = (ti_access){ .buffer = buffer->info, .mapper = mapper, .mappers = 1, .mode = TACIT_READ };
     shape->range = (ti_box){ { 0, 0, 0 }, { tacit_num_nodes(ctx), 1, 1 } };
     shape->access = access;
     shape->accesses = 1;
@@ -87,20 +87,20 @@ tacit_status tacit_fence_read(tacit_context *ctx, tacit_buffer *buffer, tacit_bo
     TI_TRY(check_fence(ctx, "tacit_fence_read", buffer, box, dst, &resolved));
     TI_TRY(submit_fence(ctx, buffer, &resolved, dst, &signal));
     return wait_for_values(ctx, ti_runtime_fences(ctx->runtime), &signal, dst,
-                           (size_t)ti_box_volume(&resolved) * buffer->info.elem_size);
+                           (size_t)ti_box_volume(&resolved) * buffer->info->elem_size);
 }
 
 tacit_status tacit_fence(tacit_context *ctx, tacit_buffer *buffer, tacit_box box, tacit_fence_ticket **out)
 {
     ti_box resolved;
     TI_TRY(check_fence(ctx, "tacit_fence", buffer, box, out, &resolved));
-    size_t bytes = (size_t)ti_box_volume(&resolved) * buffer->info.elem_size;
+    size_t bytes = (size_t)ti_box_volume(&resolved) * buffer->info->elem_size;
     bool fits = ti_runtime_keep_results(ctx->runtime, bytes);
     void *memory = fits ? ti_user_alloc(bytes) : NULL;
     if (!memory) {
         ti_runtime_drop_results(ctx->runtime, fits ? bytes : 0);
         return ti_context_no_memory(ctx, "tacit_fence: no memory for %zu bytes of buffer '%s'; read it in parts", bytes,
-                                    buffer->info.name);
+                                    buffer->info->name);
     }
     tacit_fence_ticket *ticket = TI_HANDLE_NEW(tacit_fence_ticket, TI_HANDLE_TICKET);
     ticket->context = ctx;
@@ -176,7 +176,7 @@ tacit_status tacit_fence_local(tacit_context *ctx, tacit_buffer *buffer, void *d
     if (size[0] && !dst) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
                                 "tacit_fence_local: the destination is NULL, but this node owns part of buffer '%s'",
-                                buffer->info.name);
+                                buffer->info->name);
     }
     ti_task_graph *graph = ti_runtime_task_graph(ctx->runtime);
     ti_arena *arena = ti_task_graph_arena(graph);
@@ -187,6 +187,6 @@ tacit_status tacit_fence_local(tacit_context *ctx, tacit_buffer *buffer, void *d
     ti_user_copy copy = ti_distribution_copy(ctx, arena, buffer, dst);
     copy.signal = &signal;
     TI_TRY(submit_shape(ctx, shape, before, copy));
-    size_t bytes = (size_t)(size[0] * size[1] * size[2]) * buffer->info.elem_size;
+    size_t bytes = (size_t)(size[0] * size[1] * size[2]) * buffer->info->elem_size;
     return wait_for_values(ctx, ti_runtime_fences(ctx->runtime), &signal, dst, bytes);
 }

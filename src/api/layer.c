@@ -11,7 +11,7 @@ tacit_status tacit_buffer_get_facts(tacit_context *ctx, tacit_buffer *buffer, ta
     if (!out) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "tacit_buffer_get_facts: out is NULL");
     }
-    const ti_buffer_info *info = &buffer->info;
+    const ti_buffer_info *info = buffer->info;
     *out = (tacit_buffer_facts){ .elem_size = info->elem_size, .name = info->name, .range.dims = info->dims };
     for (int d = 0; d < TACIT_MAX_DIMS; d++) {
         out->range.size[d] = (size_t)info->extent.max[d];

@@ -131,15 +131,15 @@ void ti_distribution_shape(tacit_context *ctx, ti_shape *shape, ti_arena *arena,
     tacit_mapper mapper = cyclic ? tacit_custom(handle) : tacit_one_to_one();
     ti_mapper part[TI_MAPPER_PARTS];
     ti_access *access = TI_ARENA_NEW(arena, ti_access);
-    *access = (ti_access){ .buffer = &buffer->info, .mode = mode, .mappers = 1 };
-    ti_mapper_expand(&mapper, buffer->info.dims, part);
+    *access = (ti_access){ .buffer = buffer->info, .mode = mode, .mappers = 1 };
+    ti_mapper_expand(&mapper, buffer->info->dims, part);
     access->mapper = ti_arena_copy(arena, part, sizeof(part[0]));
     access->custom = cyclic ? ctx->mappers.data[handle] : NULL;
     shape->access = access;
     shape->accesses = 1;
     shape->place = -1;
     shape->oversubscribe = cyclic ? (int)ti_distribution_places(d) : 1;
-    shape->dims = cyclic ? 1 : buffer->info.dims;
+    shape->dims = cyclic ? 1 : buffer->info->dims;
     shape->range = cyclic ? (ti_box){ { 0, 0, 0 }, { ti_distribution_places(d) * tacit_num_nodes(ctx), 1, 1 } }
                           : d->extent;
     for (int k = 0; k < 3; k++) {

@@ -237,7 +237,7 @@ static bool has_tiles(const ti_shapes *s, const tacit_task *given, const entry *
     const ti_shape *shape = e->shape;
     bool same = e->form == s->form->serial && shape->place == given->place.arg;
     for (uint32_t i = 0; i < shape->accesses && same; i++) {
-        same = shape->access[i].buffer == &given->access[i].buffer->info &&
+        same = shape->access[i].buffer == given->access[i].buffer->info &&
                ti_box_equal(&shape->footprint[i].bounding, &s->tile[i].box);
     }
     return same;
@@ -528,6 +528,16 @@ void ti_shapes_forget(ti_shapes *s, const ti_buffer_info *buffer)
     for (entry *e = s->newest, *older; e; e = older) {
         older = e->older;
         if (buffer ? uses(e->shape, buffer) : e->shape->orders > 0) {
+            leave(s, e);
+        }
+    }
+}
+
+void ti_shapes_forget_weights(ti_shapes *s, const ti_weights *weights)
+{
+    for (entry *e = s->newest, *older; e; e = older) {
+        older = e->older;
+        if (e->shape->items == weights) {
             leave(s, e);
         }
     }

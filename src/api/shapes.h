@@ -41,6 +41,9 @@ void ti_shapes_keep_form(ti_shapes *shapes, const tacit_task *given, const ti_sh
  * may get its address. */
 void ti_shapes_forget(ti_shapes *shapes, const ti_buffer_info *buffer);
 
+/* Weights of items are destroyed: likewise. */
+void ti_shapes_forget_weights(ti_shapes *shapes, const ti_weights *weights);
+
 /* A custom mapper (or NULL) or an operator (or NULL) is destroyed: likewise, since it must not be used any more. */
 void ti_shapes_forget_function(ti_shapes *shapes, const ti_custom_mapper *mapper, const ti_user_op *op);
 

@@ -10,7 +10,7 @@
 /* Writes that scale down need chunk borders that map to whole elements. */
 static void raise_granularity(ti_shape *shape, const tacit_access *a)
 {
-    for (int d = 0; d < a->buffer->info.dims && ti_mode_writes(a->mode); d++) {
+    for (int d = 0; d < a->buffer->info->dims && ti_mode_writes(a->mode); d++) {
         const tacit_component *c = &a->mapper.c[d];
         if (c->div > 1 && ti_component_follows(c) && !ti_mapper_has_rule(&a->mapper, TI_ARG_IS_HANDLE)) {
             shape->gran[c->dim] = ti_lcm(shape->gran[c->dim], c->div / ti_gcd(c->mul, c->div));
@@ -34,7 +34,7 @@ static void fill_reduction(const tacit_context *ctx, ti_access *access, ti_arena
     if (a->include_old) {
         const tacit_mapper all = tacit_all();
         ti_mapper part[TI_MAPPER_PARTS];
-        access->mappers = (uint32_t)ti_mapper_expand(&all, a->buffer->info.dims, part);
+        access->mappers = (uint32_t)ti_mapper_expand(&all, a->buffer->info->dims, part);
         access->mapper = ti_arena_copy(arena, part, access->mappers * sizeof(part[0]));
     }
 }
@@ -46,13 +46,13 @@ static void copy_accesses(const tacit_context *ctx, ti_shape *shape, ti_arena *a
     ti_access *access = TI_ARENA_ARRAY(arena, ti_access, count);
     for (uint32_t i = 0; i < count; i++) {
         const tacit_access *a = &from->access[i];
-        access[i] = (ti_access){ .buffer = &a->buffer->info, .mode = a->mode, .in_parts = a->in_parts };
+        access[i] = (ti_access){ .buffer = a->buffer->info, .mode = a->mode, .in_parts = a->in_parts };
         if (a->mode == TACIT_REDUCE) {
             fill_reduction(ctx, &access[i], arena, a);
         } else {
             access[i].kind = (uint8_t)a->mapper.kind;
             ti_mapper *part = TI_ARENA_ARRAY(arena, ti_mapper, ti_mapper_most(&a->mapper));
-            access[i].mappers = (uint32_t)ti_mapper_expand(&a->mapper, a->buffer->info.dims, part);
+            access[i].mappers = (uint32_t)ti_mapper_expand(&a->mapper, a->buffer->info->dims, part);
             access[i].mapper = part;
             access[i].custom = ti_mapper_has_rule(&a->mapper, TI_ARG_IS_HANDLE) ? ctx->mappers.data[a->mapper.arg]
                                                                                 : NULL;
@@ -123,6 +123,24 @@ static void copy_where(const tacit_context *ctx, ti_shape *shape, ti_arena *aren
     }
 }
 
+/* The borders that weights of items make: once granularity and place are known. */
+static void cut_by_items(const tacit_context *ctx, ti_shape *shape, ti_arena *arena, const tacit_weights *weights)
+{
+    if (!weights || shape->place != TI_PLACE_SPLIT || shape->dims == 0) {
+        return;
+    }
+    const ti_split_request request = { .range = shape->range,
+                                       .gran = { shape->gran[0], shape->gran[1], shape->gran[2] },
+                                       .nodes = tacit_num_nodes(ctx),
+                                       .place = TI_PLACE_SPLIT,
+                                       .oversubscribe = shape->oversubscribe,
+                                       .weights = shape->weights };
+    int64_t *border = TI_ARENA_ARRAY(arena, int64_t, (size_t)request.nodes * (size_t)request.oversubscribe + 1);
+    shape->borders = ti_split_cut(&request, &weights->values, border);
+    shape->border = border;
+    shape->items = &weights->values;
+}
+
 static void copy_orders(ti_shape *shape, ti_arena *arena, const tacit_task *from)
 {
     uint32_t order[TACIT_MAX_HOST_OBJECTS + 1];
@@ -177,6 +195,7 @@ static ti_shape *copy_shape(const tacit_context *ctx, ti_arena *arena, const tac
     if (ctx->reproducible && reduces(shape)) {
         cut_in_blocks(shape);
     }
+    cut_by_items(ctx, shape, arena, from->hint.item_weights);
     if (shape->on_host) {
         copy_orders(shape, arena, from);
     }
@@ -196,12 +215,12 @@ static tacit_status check_functions(tacit_context *ctx, const tacit_task *given)
             if (a->op.kind == TACIT_OP_USER && ctx->ops.data[a->op.type]->destroyed) {
                 return ti_context_error(ctx, TACIT_ERROR_STATE,
                                         "task '%s', access %d to buffer '%s': operator %d is destroyed",
-                                        given->name ? given->name : "task", i, a->buffer->info.name, a->op.type);
+                                        given->name ? given->name : "task", i, a->buffer->info->name, a->op.type);
             }
         } else if (ti_mapper_has_rule(&a->mapper, TI_ARG_IS_HANDLE) && ctx->mappers.data[a->mapper.arg]->destroyed) {
             return ti_context_error(ctx, TACIT_ERROR_STATE,
                                     "task '%s', access %d to buffer '%s': custom mapper %d is destroyed",
-                                    given->name ? given->name : "task", i, a->buffer->info.name, a->mapper.arg);
+                                    given->name ? given->name : "task", i, a->buffer->info->name, a->mapper.arg);
         }
     }
     return TACIT_OK;

@@ -8,7 +8,7 @@
 /* Whether all components are good ones; *all: they touch all of the buffer. */
 static inline bool fill_box(const tacit_access *a, ti_tile *out, bool *all)
 {
-    const ti_buffer_info *info = &a->buffer->info;
+    const ti_buffer_info *info = a->buffer->info;
     int64_t less = 0;
     unsigned full = 7;
     out->box = info->extent;
@@ -69,15 +69,15 @@ bool ti_tile_fill(const tacit_context *ctx, const tacit_task *given, uint32_t ac
                 return false;
             }
             *usable = buffer = a->buffer;
-            tiles = ti_task_graph_tiles(graph, &buffer->info);
+            tiles = ti_task_graph_tiles(graph, buffer->info);
         }
-        if (TI_LIKELY(*tiles && find_known(a, *tiles, buffer->info.dims, &out[i]))) {
+        if (TI_LIKELY(*tiles && find_known(a, *tiles, buffer->info->dims, &out[i]))) {
             continue;
         }
         if (!fill_box(a, &out[i], &all)) {
             return false;
         }
-        out[i].number = all ? 0 : ti_tiles_number(tiles, buffer->info.dims, &out[i].box);
+        out[i].number = all ? 0 : ti_tiles_number(tiles, buffer->info->dims, &out[i].box);
     }
     return true;
 }
@@ -137,7 +137,7 @@ static inline bool is_foreign(const ti_system *system, const ti_shape *form, con
 {
     bool foreign = given->place.arg != system->node && !form->pure && !system->explain && !system->record;
     for (uint32_t i = 0; i < form->accesses && foreign; i++) {
-        foreign = &given->access[i].buffer->info == form->access[i].buffer;
+        foreign = given->access[i].buffer->info == form->access[i].buffer;
     }
     return foreign;
 }
@@ -169,7 +169,7 @@ static ti_shape *whole_shape(const ti_shape *form, const tacit_task *given, cons
     ti_access *access = (ti_access *)((char *)shape + bytes_to_accesses(form->accesses));
     ti_mapper *mapper = (ti_mapper *)(access + form->accesses);
     for (uint32_t i = 0; i < form->accesses; i++) {
-        access[i].buffer = &given->access[i].buffer->info;
+        access[i].buffer = given->access[i].buffer->info;
         access[i].mapper = &mapper[i];
         ti_mapper_of_tile(&mapper[i], access[i].buffer->dims, &tile[i].box, tile[i].full);
     }

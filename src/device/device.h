@@ -29,7 +29,7 @@ typedef struct ti_device_kernel {
     void *user;
     /* Host: the kernel runs on guarded copies (device/bounds/check.h). NULL: on the views themselves. */
     struct ti_bounds *bounds;
-    const struct ti_task *task; /* whose accesses are checked then */
+    const struct ti_task *task; /* whose accesses are checked then, and whose items may have weights; or NULL */
 } ti_device_kernel;
 
 typedef struct ti_device_ops {

@@ -17,6 +17,7 @@
 #include "device/bounds/check.h"
 #include "device/length.h"
 #include "grid/split.h"
+#include "ir/task.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -205,12 +206,35 @@ static int kernel_parts(host *h, const ti_device_kernel *k, ti_length_name *leng
                : ti_lengths_parts(&h->lengths, (uintptr_t)k->host, items_in(k, &k->launch.chunk), most, length);
 }
 
+/* Parts along dimension 0 have about equal sums of these; NULL: they are of equal size, as runs of blocks are. */
+static const ti_weights *weights_of(const ti_device_kernel *k)
+{
+    const ti_shape *shape = k->task ? k->task->shape : NULL;
+    return shape && !shape->in_blocks ? shape->items : NULL;
+}
+
+static void cut_by_weights(const ti_weights *weights, int parts, int part, int64_t granule, tacit_box *chunk)
+{
+    const ti_weights_cut how = {
+        .lo = (int64_t)chunk->min[0], .hi = (int64_t)chunk->max[0], .gran = granule, .parts = parts
+    };
+    int64_t out[2];
+    ti_weights_part(weights, &how, part, out);
+    chunk->min[0] = (size_t)out[0];
+    chunk->max[0] = (size_t)out[1];
+}
+
 static void cut(const ti_device_kernel *k, int parts, int part, tacit_box *chunk)
 {
     int64_t granule;
     int d = cut_dim(k);
     int64_t granules = granules_along(k, d, &granule);
     TI_ASSERT(part >= 0 && part < parts && parts <= granules);
+    const ti_weights *weights = weights_of(k);
+    if (weights && d == 0) {
+        cut_by_weights(weights, parts, part, granule, chunk);
+        return;
+    }
     size_t begin = chunk->min[d], end = chunk->max[d];
     chunk->min[d] = begin + (size_t)(ti_split_share(granules, parts, part) * granule);
     if (part + 1 < parts) {

@@ -76,7 +76,7 @@ static void fill_table(ti_split *s, const ti_split_request *r, int64_t *table)
     s->quot[0] = s->rest[0] = 0;
 }
 
-ti_split ti_split_make(const ti_split_request *r, int64_t *table)
+static ti_split begin(const ti_split_request *r)
 {
     TI_ASSERT(!ti_box_is_empty(&r->range) && r->nodes >= 1 && r->oversubscribe >= 1);
     ti_split s;
@@ -88,6 +88,27 @@ ti_split ti_split_make(const ti_split_request *r, int64_t *table)
     }
     s.nodes = r->nodes;
     s.place = r->place;
+    return s;
+}
+
+int64_t ti_split_cut(const ti_split_request *r, const ti_weights *items, int64_t *border)
+{
+    ti_split s = begin(r);
+    choose_parts(&s, r);
+    TI_ASSERT(s.place == TI_PLACE_SPLIT && s.parts[1] == 1 && s.parts[2] == 1);
+    const ti_weights_cut cut = { .lo = s.lo[0],
+                                 .hi = s.hi[0],
+                                 .gran = s.gran[0],
+                                 .parts = s.parts[0],
+                                 .share = r->weights,
+                                 .per = ti_ceil_div(s.parts[0], r->nodes) };
+    ti_weights_borders(items, &cut, border);
+    return s.parts[0] + 1;
+}
+
+ti_split ti_split_make(const ti_split_request *r, int64_t *table)
+{
+    ti_split s = begin(r);
     if (s.place == TI_PLACE_EVERYWHERE) {
         split_everywhere(&s);
         return s;
@@ -96,7 +117,11 @@ ti_split ti_split_make(const ti_split_request *r, int64_t *table)
     s.chunks = s.parts[0] * s.parts[1] * s.parts[2];
     s.per_node = ti_ceil_div(s.chunks, r->nodes);
     TI_ASSERT(s.place >= 0 ? s.chunks == 1 : s.chunks <= (int64_t)r->nodes * r->oversubscribe);
-    if (r->weights && s.place < 0 && s.parts[1] == 1) {
+    if (r->border && s.place < 0 && s.parts[1] == 1) {
+        TI_ASSERT(r->border[0] == s.lo[0] && r->border[s.parts[0]] == s.hi[0]);
+        s.table = r->border;
+        s.quot[0] = s.rest[0] = 0;
+    } else if (r->weights && s.place < 0 && s.parts[1] == 1) {
         fill_table(&s, r, table);
     }
     return s;

@@ -3,7 +3,7 @@
  * Chunks are numbered row-major over parts[0] x parts[1] x parts[2]. Chunk c belongs to node c / per_node, so the nodes
  * that have chunks are [0, ceil(chunks / per_node)), or [place, place + 1) for a placed task. A split *everywhere* has
  * one chunk per node, each of which is the whole range. The box of a chunk, and the part that holds an index, take O(1)
- * (O(log parts) for table splits, which cut dimension 0 by weights).
+ * (O(log parts) for table splits, which cut dimension 0 by weights of nodes or of items).
  *
  * Invariants: no chunk is empty, and but for splits everywhere they are disjoint and together the range. A split is a
  * plain value: bytes that are not used are zero, so equal splits compare equal with memcmp, up to `table`, which is
@@ -12,6 +12,7 @@
 #define TI_SPLIT_H
 
 #include "grid/box.h"
+#include "grid/weights.h"
 
 enum { TI_PLACE_SPLIT = -1, TI_PLACE_EVERYWHERE = -2 }; /* what `place` may be besides a node */
 
@@ -36,14 +37,20 @@ typedef struct ti_split_request {
     bool two_dimensional;
     int64_t grid[3];         /* parts per dimension, at most nodes * oversubscribe together; zeros: chosen */
     const uint32_t *weights; /* one per node, or NULL */
+    const int64_t *border;   /* of dimension 0, made by ti_split_cut for this request, or NULL */
 } ti_split_request;
 
 /* The grid of `parts` chunks that a split in two dimensions takes: two factors that are as equal as possible, larger
  * first. The larger one cuts the dimension that has more granules. */
 void ti_split_grid(int64_t parts, int64_t out[2]);
 
-/* Without weights a uniform split. With them, the caller gives room for nodes * oversubscribe + 1 borders in `table`,
- * which the split refers to. */
+/* Borders of dimension 0 for parts with about equal sums of `items`, which cover the range; in proportion to the
+ * weights of nodes, if there are any. There is room for nodes * oversubscribe + 1 borders. Returns how many there are: one more
+ * than there are parts. Not of splits in two dimensions, and not of placed ones. */
+int64_t ti_split_cut(const ti_split_request *request, const ti_weights *items, int64_t *border);
+
+/* Without weights a uniform split. With those of nodes, the caller gives room for nodes * oversubscribe + 1 borders in
+ * `table`, which the split refers to; with borders, it refers to them. */
 ti_split ti_split_make(const ti_split_request *request, int64_t *table);
 
 /* First index of part i of dimension d; not of a split everywhere. */

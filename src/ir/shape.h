@@ -108,6 +108,9 @@ typedef struct ti_shape {
     int64_t gran[3];
     int64_t grid[3]; /* parts per dimension; zeros: the split chooses */
     const uint32_t *weights;
+    const ti_weights *items; /* of the items along dimension 0, or NULL; lives as long as the tasks of the shape */
+    const int64_t *border;   /* that they make, in dimension 0: ti_split_cut; or NULL */
+    int64_t borders;
     const ti_access *access;
     const ti_footprint *footprint; /* of the whole range, one per access */
     uint32_t accesses;

@@ -89,7 +89,7 @@ static uint32_t hash_split(const ti_shape *shape, size_t weights)
 {
     bool plain = shape->gran[0] == 1 && shape->gran[1] == 1 && shape->gran[2] == 1 && shape->oversubscribe == 1 &&
                  shape->grid[0] == 0 && shape->cost == 0;
-    if (TI_LIKELY(plain && !shape->two_dimensional && !shape->weights)) {
+    if (TI_LIKELY(plain && !shape->two_dimensional && !shape->weights && !shape->items)) {
         return 0;
     }
     uint64_t h;
@@ -100,6 +100,9 @@ static uint32_t hash_split(const ti_shape *shape, size_t weights)
     }
     if (shape->weights) {
         h = ti_hash_mix(h, ti_hash_bytes(shape->weights, weights * sizeof(shape->weights[0])));
+    }
+    if (shape->items) {
+        h = ti_hash_mix(h, shape->items->hash);
     }
     return fold(h);
 }
@@ -196,7 +199,7 @@ void ti_submission_of_task(const ti_task *task, int num_nodes, ti_submission *ou
         out->kind = kind_of_epoch(task);
         break;
     case TI_TASK_CREATE:
-        add_buffer(TI_SUBMITTED_CREATE, task->as.create.buffer, out);
+        add_buffer(task->as.create.resizes ? TI_SUBMITTED_RESIZE : TI_SUBMITTED_CREATE, task->as.create.buffer, out);
         add_accesses(shape, out); /* of contents that each node gives its part of, or none of it */
         out->number = shape->accesses || task->as.create.init.memory;
         break;
@@ -249,7 +252,9 @@ void ti_submission_describe(const ti_submission *s, ti_strbuf *out)
                                         "created the operator",
                                         "chose the distribution of buffer",
                                         "called tacit_finalize",
-                                        "called tacit_retune" };
+                                        "called tacit_retune",
+                                        "created weights of",
+                                        "resized buffer" };
     static const char *const collectives[] = { "", "off", "discover", "lookahead" };
     ti_strbuf_add(out, "%s", verb[s->kind]);
     switch ((ti_submission_kind)s->kind) {
@@ -261,6 +266,7 @@ void ti_submission_describe(const ti_submission *s, ti_strbuf *out)
     case TI_SUBMITTED_FENCE:
     case TI_SUBMITTED_CREATE:
     case TI_SUBMITTED_DESTROY:
+    case TI_SUBMITTED_RESIZE:
         ti_strbuf_add(out, " ");
         add_name(s, out);
         add_box(s, " ", out);
@@ -270,6 +276,9 @@ void ti_submission_describe(const ti_submission *s, ti_strbuf *out)
     case TI_SUBMITTED_OPERATOR:
     case TI_SUBMITTED_OWNERS:
         ti_strbuf_add(out, "%s %llu", s->kind == TI_SUBMITTED_OWNERS ? " number" : "", (unsigned long long)s->number);
+        break;
+    case TI_SUBMITTED_WEIGHTS:
+        ti_strbuf_add(out, " %llu items", (unsigned long long)s->number);
         break;
     case TI_SUBMITTED_SETTINGS:
         ti_strbuf_add(
@@ -368,8 +377,8 @@ static void compare_tasks(list *l, const ti_submission *a, const ti_submission *
 
 static void compare_others(list *l, const ti_submission *a, const ti_submission *b)
 {
-    if (a->kind == TI_SUBMITTED_OWNERS && a->bytes != b->bytes) {
-        add_item(l, "the distribution");
+    if ((a->kind == TI_SUBMITTED_OWNERS || a->kind == TI_SUBMITTED_WEIGHTS) && a->bytes != b->bytes) {
+        add_item(l, a->kind == TI_SUBMITTED_OWNERS ? "the distribution" : "the weights");
     } else if (a->bytes != b->bytes) {
         add_item(l, "the size of %s (%llu and %llu bytes)", a->kind == TI_SUBMITTED_CREATE ? "an element" : "its data",
                  (unsigned long long)a->bytes, (unsigned long long)b->bytes);

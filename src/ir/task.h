@@ -71,6 +71,7 @@ typedef struct ti_task {
         struct {
             const ti_buffer_info *buffer;
             ti_user_copy init; /* all of the contents, or with an access this node's part of what it says */
+            bool resizes;      /* another one, which goes soon */
         } create;
         const ti_buffer_info *destroy;
         ti_user_copy fence;

@@ -60,6 +60,7 @@ static void call_all(const tacit_launch *k)
     tacit_fence_ticket *ticket;
     int mapper;
     tacit_host_object *object;
+    tacit_weights *weights;
     c->ctx = k->context;
     tacit_buffer_desc desc = { .range = TACIT_RANGE(ITEMS), .elem_size = sizeof(int) };
     tacit_task task = { .name = "inner", .range = TACIT_RANGE(ITEMS), .kernel = { .host = copy_nothing } };
@@ -73,6 +74,8 @@ static void call_all(const tacit_launch *k)
     note(c, tacit_fence_get(c->ticket, &data), "tacit_fence_get");
     note(c, tacit_buffer_create(c->ctx, &desc, &b), "tacit_buffer_create");
     note(c, tacit_buffer_destroy(c->ctx, c->buffer), "tacit_buffer_destroy");
+    note(c, tacit_buffer_resize(c->ctx, c->buffer, TACIT_RANGE(ITEMS + 1)), "tacit_buffer_resize");
+    note(c, tacit_weights_create(c->ctx, 1, &(uint64_t){ 1 }, &weights), "tacit_weights_create");
     note(c, tacit_mapper_create(c->ctx, image, NULL, 0, 0, &mapper), "tacit_mapper_create");
     note(c, tacit_host_object_create(c->ctx, &object), "tacit_host_object_create");
     note(c, tacit_get_counters(c->ctx, &counters), "tacit_get_counters");
@@ -105,7 +108,7 @@ static void call_from(const tacit_config *config, tacit_on on)
                      TACIT_OK);
     assert_int_equal(tacit_wait(ctx), TACIT_OK);
     assert_string_equal(tacit_last_error(ctx), "");
-    assert_int_equal(c.made, 13);
+    assert_int_equal(c.made, 15);
     assert_int_equal(c.refused, c.made);
     assert_int_equal(c.named, c.made);
     assert_true(c.asked);

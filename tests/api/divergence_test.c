@@ -50,6 +50,10 @@ typedef enum way {
     WAY_EXTRA_FENCE,
     WAY_MAPPER_CREATED,
     WAY_USER_OPERATOR,
+    WAY_ITEM_WEIGHTS,
+    WAY_ITEM_WEIGHTS_DIFFER,
+    WAY_RESIZED,
+    WAY_RESIZED_DIFFERS,
     WAY_PRIORITY,
     WAYS
 } way;
@@ -92,6 +96,12 @@ static const char *const expected[WAYS] = {
     [WAY_EXTRA_FENCE] = "node ODD read buffer 'A' [0,1) by a fence where node EVEN submitted task",
     [WAY_MAPPER_CREATED] = "node ODD created the mapper 0 where node EVEN submitted task",
     [WAY_USER_OPERATOR] = "created the operator 0|the properties",
+    [WAY_ITEM_WEIGHTS] = "differ in the hints for the split",
+    [WAY_ITEM_WEIGHTS_DIFFER] =
+        "created weights of 96 items where node EVEN created weights of 96 items; they differ in the weights",
+    [WAY_RESIZED] = "node ODD resized buffer 'C' [0,7) where node EVEN submitted task|'smooth'",
+    [WAY_RESIZED_DIFFERS] =
+        "node ODD resized buffer 'C' [0,7) where node EVEN resized buffer 'C' [0,8)|differ in the size",
 };
 
 typedef struct variant {
@@ -123,6 +133,7 @@ typedef struct state {
     const variant *variant;
     bool odd; /* this node is the one that does it differently */
     tacit_buffer *a, *b, *c, *s;
+    tacit_weights *items;
 } state;
 
 /* Whether this is the node that does it differently, and this the way. */
@@ -147,6 +158,8 @@ static tacit_status setup(state *st)
     status = status ? status : tacit_buffer_create(st->ctx, &desc, &st->c);
     desc = (tacit_buffer_desc){ .name = "S", .elem_size = sizeof(int) };
     status = status ? status : tacit_buffer_create(st->ctx, &desc, &st->s);
+    uint64_t weight[N] = { is(st, WAY_ITEM_WEIGHTS_DIFFER) };
+    status = status ? status : tacit_weights_create(st->ctx, N, weight, &st->items);
     if (st->variant->way == WAY_USER_OPERATOR) {
         tacit_op op;
         tacit_op_desc od = {
@@ -186,6 +199,7 @@ static void disturb(const state *st, tacit_task *t)
     t->args = is(st, WAY_ARGS_HASHED) || is(st, WAY_ARGS_NOT_HASHED) ? &seven : t->args;
     t->hint.granularity[0] = is(st, WAY_SPLIT) ? 8 : 0;
     t->hint.weights = is(st, WAY_WEIGHTS) ? weights : NULL;
+    t->hint.item_weights = is(st, WAY_ITEM_WEIGHTS) ? st->items : NULL;
     t->hint.priority = is(st, WAY_PRIORITY) ? 5 : 0;
     t->place = is(st, WAY_PLACE) ? tacit_place_node(2) : t->place;
     t->on = is(st, WAY_ON) ? TACIT_ON_HOST : t->on;
@@ -234,6 +248,8 @@ static tacit_status other_calls(state *st, bool turn)
         status = tacit_fence_read(st->ctx, st->a, tacit_box1(0, 1), out);
     } else if (turn && is(st, WAY_DESTROYED)) {
         status = tacit_buffer_destroy(st->ctx, st->c);
+    } else if (turn && (is(st, WAY_RESIZED) || st->variant->way == WAY_RESIZED_DIFFERS)) {
+        status = tacit_buffer_resize(st->ctx, st->c, TACIT_RANGE(st->odd ? 7 : 8));
     } else if (turn && is(st, WAY_MAPPER_CREATED)) {
         status = tacit_mapper_create(st->ctx, image, NULL, 0, 0, &handle);
     }

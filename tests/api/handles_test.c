@@ -83,6 +83,8 @@ static void call_everything(tacit_context *ctx, tacit_buffer *b)
     tacit_buffer *made = NULL;
     tacit_fence_ticket *ticket = NULL;
     tacit_host_object *object = NULL;
+    tacit_weights *weights = NULL;
+    const uint64_t weight = 1;
     tacit_counters counters;
     const tacit_buffer_desc desc = { .name = "x", .range = TACIT_RANGE(N), .elem_size = 4 };
     const tacit_op_desc od = { .combine = combine, .identity = zeros, .elem_size = 4 };
@@ -99,6 +101,9 @@ static void call_everything(tacit_context *ctx, tacit_buffer *b)
     refused(ctx, tacit_fence(ctx, b, TACIT_BOX_ALL, &ticket), "tacit_fence: ");
     refused(ctx, tacit_mapper_create(ctx, image, NULL, 0, 0, &handle), "tacit_mapper_create: ");
     refused(ctx, tacit_op_create(ctx, &od, &op), "tacit_op_create: ");
+    refused(ctx, tacit_buffer_resize(ctx, b, TACIT_RANGE(N)), "tacit_buffer_resize: ");
+    refused(ctx, tacit_weights_create(ctx, 1, &weight, &weights), "tacit_weights_create: ");
+    refused(ctx, tacit_weights_destroy(ctx, weights), "tacit_weights_destroy: ");
     refused(ctx, tacit_host_object_create(ctx, &object), "tacit_host_object_create: ");
     refused(ctx, tacit_host_object_destroy(ctx, object), "tacit_host_object_destroy: ");
     refused(ctx, tacit_distribution_local(ctx, &distribution, TACIT_RANGE(N), 0, NULL, NULL),

@@ -19,6 +19,7 @@ enum { N = 24, TIMES = 6 };
 typedef struct setting {
     tacit_context *ctx;
     tacit_buffer *a, *b;
+    tacit_weights *items;
     const ti_task *latest; /* that was submitted and is no horizon */
 } setting;
 
@@ -55,6 +56,11 @@ static void open_setting(setting *s)
     assert_int_equal(tacit_buffer_create(s->ctx, &desc, &s->a), TACIT_OK);
     desc.name = "b";
     assert_int_equal(tacit_buffer_create(s->ctx, &desc, &s->b), TACIT_OK);
+    uint64_t weight[N];
+    for (uint64_t i = 0; i < N; i++) {
+        weight[i] = i;
+    }
+    assert_int_equal(tacit_weights_create(s->ctx, N, weight, &s->items), TACIT_OK);
 }
 
 static tacit_task base(const setting *s)
@@ -108,6 +114,9 @@ static void assert_same_task(const ti_task *x, const ti_task *y)
     assert_int_equal(x->shape->args_size, y->shape->args_size);
     assert_true(x->shape->args_size == 0 || memcmp(x->args, y->args, x->shape->args_size) == 0);
     assert_true(!x->shape->weights == !y->shape->weights);
+    assert_true(x->shape->borders == y->shape->borders && !x->shape->items == !y->shape->items);
+    assert_true(!x->shape->border ||
+                memcmp(x->shape->border, y->shape->border, (size_t)x->shape->borders * sizeof(int64_t)) == 0);
     assert_int_equal(x->shape->accesses, y->shape->accesses);
     for (uint32_t i = 0; i < x->shape->accesses; i++) {
         assert_same_access(x, y, i);
@@ -250,10 +259,16 @@ static void weighted(const setting *s, tacit_task *t)
     t->hint.weights = weights;
 }
 
+static void weighted_items(const setting *s, tacit_task *t)
+{
+    (void)s;
+    t->hint.item_weights = s->items;
+}
+
 static change *const changes[] = { rename_it,  other_kernel,  smaller,        shifted, other_halo,     other_kind,
                                    other_mode, other_buffers, fewer,          reduced, placed,         on_host,
                                    split_2d,   coarse,        urgent,         whole,   oversubscribed, weighted,
-                                   hashed,     by_messages,   with_arguments, costly };
+                                   hashed,     by_messages,   with_arguments, costly,  weighted_items };
 
 /* What the description makes where nothing has been submitted before, changed or (NULL) not. */
 static const ti_task *submit_fresh(setting *fresh, change *how)

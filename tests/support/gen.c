@@ -461,6 +461,46 @@ static void push_destruction(maker *m)
     m->alive.data[buffer] = 0;
 }
 
+/* Nothing that does not fit the distribution: along later dimensions a block distribution needs enough blocks. */
+static gen_buffer random_resized(maker *m, int buffer)
+{
+    gen_buffer b = m->program->buffer.data[buffer];
+    bool keeps = b.distribution.kind == TACIT_DISTRIBUTE_BLOCK;
+    for (int d = 0; d < (keeps ? 1 : b.range.dims); d++) {
+        b.range.size[d] = (size_t)gen_between(rng_of(m), 1, b.type ? 4 : largest(m, b.range.dims));
+    }
+    b.initialised = b.local_init = false;
+    return b;
+}
+
+static void keep_written(maker *m, int old, int buffer)
+{
+    gen_box was = gen_extent(&m->program->buffer.data[old]), extent = gen_extent(&m->program->buffer.data[buffer]);
+    int64_t at[3];
+    GEN_FOR_EACH(at, &extent)
+    {
+        bool stays = at[0] < was.max[0] && at[1] < was.max[1] && at[2] < was.max[2];
+        m->written.data[buffer][gen_element(&extent, at)] = stays ? m->written.data[old][gen_element(&was, at)] : 0;
+    }
+}
+
+static void push_resize(maker *m)
+{
+    int old = gen_pick_alive(m), buffer = (int)m->program->buffer.count;
+    if (m->program->buffer.data[old].range.dims == 0) {
+        return;
+    }
+    gen_buffer b = random_resized(m, old);
+    ti_vec_push(&m->program->buffer, b);
+    ti_vec_push(&m->written, TI_NEW_ARRAY(uint8_t, volume_of(&b)));
+    ti_vec_push(&m->alive, 1);
+    keep_written(m, old, buffer);
+    m->alive.data[old] = 0;
+    ti_vec_push(&m->program->step, ((gen_step){ .kind = GEN_RESIZE, .index = buffer, .old = old }));
+    gen_add_task(m);
+    gen_add_task(m);
+}
+
 static void push_step(maker *m)
 {
     int64_t what = GEN_DRAW(rng_of(m), gen_steps);
@@ -478,6 +518,8 @@ static void push_step(maker *m)
         push_new_buffer(m);
     } else if ((what == GEN_STEP_NEW_BUFFER || what == GEN_STEP_DESTROY) && count_alive(m) > 1) {
         push_destruction(m);
+    } else if (what == GEN_STEP_RESIZE && m->options->public_rules) {
+        push_resize(m);
     } else if (what == GEN_STEP_NEW_TASK) {
         gen_add_task(m);
     } else if (what == GEN_STEP_LOOP) {
@@ -562,7 +604,9 @@ gen_program *gen_create(const gen_options *options)
 void gen_destroy(gen_program *program)
 {
     for (size_t i = 0; i < program->task.count; i++) {
-        ti_free(program->task.data[i].weights, (size_t)program->nodes * sizeof(uint32_t));
+        const gen_task *t = &program->task.data[i];
+        ti_free(t->weights, (size_t)program->nodes * sizeof(uint32_t));
+        ti_free(t->items, t->item_count * sizeof(uint64_t));
     }
     ti_vec_fini(&program->buffer);
     ti_vec_fini(&program->custom);

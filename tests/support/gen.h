@@ -80,13 +80,24 @@ typedef struct gen_task {
     double cost;
     unsigned objects;  /* host objects that it names, one bit each */
     uint32_t *weights; /* one per node, or NULL */
+    uint64_t *items;   /* weights of `item_count` items, or NULL */
+    size_t item_count;
 } gen_task;
 
-typedef enum gen_step_kind { GEN_CREATE, GEN_DESTROY, GEN_TASK, GEN_FENCE, GEN_WAIT, GEN_FLUSH } gen_step_kind;
+typedef enum gen_step_kind {
+    GEN_CREATE,
+    GEN_DESTROY,
+    GEN_TASK,
+    GEN_FENCE,
+    GEN_WAIT,
+    GEN_FLUSH,
+    GEN_RESIZE /* public programs: buffer `old` becomes `index`, which differs in its extent, and has what both have */
+} gen_step_kind;
 
 typedef struct gen_step {
     gen_step_kind kind;
     int index;     /* of the buffer, or of the task in the pool */
+    int old;       /* resize: of the buffer that goes */
     gen_box box;   /* fence */
     bool blocking; /* fence: tacit_fence_read */
     bool local;    /* fence of all of the buffer: tacit_fence_local */

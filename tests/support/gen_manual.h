@@ -38,6 +38,7 @@ enum {
     GEN_STEP_FENCE,
     GEN_STEP_NEW_BUFFER,
     GEN_STEP_DESTROY,
+    GEN_STEP_RESIZE,
     GEN_STEP_NEW_TASK,
     GEN_STEP_LOOP,
     GEN_STEP_TASK
@@ -50,6 +51,7 @@ static const gen_row gen_steps[] = {
     { 4, GEN_STEP_PAUSE },      /* wait or flush */
     { 3, GEN_STEP_NEW_BUFFER }, /* and two tasks more in the pool */
     { 2, GEN_STEP_DESTROY },    /* a buffer, unless it is the last */
+    { 4, GEN_STEP_RESIZE },     /* public programs: another extent, and two tasks more in the pool */
 };
 
 /* How planners work: the trees of planned multicasts (ti_system::multicast). */
@@ -97,6 +99,10 @@ enum {
     GEN_PERCENT_FEW_NODES = 40,     /* ... of these: on one of three nodes, else on any */
     GEN_PERCENT_WITH_OWNER = 40,    /* placed tasks: with the owner of what they access first */
     GEN_PERCENT_WEIGHTS = 20,       /* tasks split in one dimension: nodes get shares from 0 to 5 */
+    GEN_PERCENT_ITEMS = 20,         /* the same: items have weights, */
+    GEN_PERCENT_ITEMS_NONE = 10,    /* ... of these: all 0; */
+    GEN_PERCENT_ITEM_ZERO = 30,     /* ... items that have 0, */
+    GEN_PERCENT_ITEM_HEAVY = 10,    /* ... or up to 1000, else 1 to 9 */
     GEN_PERCENT_WHOLE_CHUNK = 25,   /* one call of the kernel for each chunk */
     GEN_PERCENT_NO_COLLECTIVES = 8, /* by hint */
     GEN_PERCENT_PURE = 90,          /* in programs with pure tasks */

@@ -76,6 +76,9 @@ void gen_print_task(const gen_program *program, const gen_task *t, FILE *out)
     for (int i = 0; t->weights && i < program->nodes; i++) {
         fprintf(out, "%s%u", i ? "," : " ", t->weights[i]);
     }
+    for (size_t i = 0; i < t->item_count; i++) {
+        fprintf(out, "%s%llu", i ? "," : " items ", (unsigned long long)t->items[i]);
+    }
     for (int i = 0; i < t->accesses; i++) {
         print_access(program, &t->access[i], out);
     }
@@ -103,6 +106,12 @@ static void print_step(const gen_program *program, const gen_step *s, FILE *out)
                 o->kind == TACIT_DISTRIBUTE_CYCLIC ? "cyclic" : "block", o->block[0], o->block[1], o->block[2],
                 o->grid[0], o->grid[1], o->grid[2]);
         gen_box extent = gen_extent(b);
+        print_box(&extent, out);
+        break;
+    }
+    case GEN_RESIZE: {
+        gen_box extent = gen_extent(&program->buffer.data[s->index]);
+        fprintf(out, "resize b%d to b%d, ", s->old, s->index);
         print_box(&extent, out);
         break;
     }

@@ -239,6 +239,18 @@ static void random_weights(maker *m, gen_task *t)
     }
 }
 
+/* They cover the range, and sometimes more. */
+static void random_items(maker *m, gen_task *t)
+{
+    bool none = chance(m, GEN_PERCENT_ITEMS_NONE);
+    t->item_count = t->offset[0] + t->range.size[0] + (size_t)gen_between(rng_of(m), 1, 3);
+    t->items = TI_NEW_ARRAY(uint64_t, t->item_count);
+    for (size_t i = 0; i < t->item_count; i++) {
+        bool zero = none || chance(m, GEN_PERCENT_ITEM_ZERO), heavy = chance(m, GEN_PERCENT_ITEM_HEAVY);
+        t->items[i] = zero ? 0 : (uint64_t)gen_between(rng_of(m), 1, heavy ? 1000 : 9);
+    }
+}
+
 /* On which nodes the task runs, and where there. */
 static void random_place(maker *m, gen_task *t)
 {
@@ -275,8 +287,12 @@ static void random_hints(maker *m, gen_task *t)
     t->objects = t->on != TACIT_ON_DEVICES && chance(m, GEN_PERCENT_OBJECTS)
                      ? (unsigned)gen_between(rng_of(m), 1, (1 << GEN_OBJECTS) - 1)
                      : 0;
-    if (t->split != TACIT_SPLIT_2D && t->place < 0 && t->on < TACIT_ON_ONE_NODE && chance(m, GEN_PERCENT_WEIGHTS)) {
+    bool has_weights = t->split != TACIT_SPLIT_2D && t->place < 0 && t->on < TACIT_ON_ONE_NODE;
+    if (has_weights && chance(m, GEN_PERCENT_WEIGHTS)) {
         random_weights(m, t);
+    }
+    if (has_weights && t->range.dims > 0 && chance(m, GEN_PERCENT_ITEMS)) {
+        random_items(m, t);
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include "ir/block_tree.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 ti_box lower_box(const gen_box *box)
@@ -41,6 +42,11 @@ void lower_fini(lowering *l)
 {
     ti_free(l->info, l->program->buffer.count * sizeof(*l->info));
     ti_free(l->custom, l->program->custom.count * sizeof(*l->custom));
+    for (size_t i = 0; i < l->weights.count; i++) {
+        ti_weights_fini(l->weights.data[i]);
+        TI_DELETE(l->weights.data[i]);
+    }
+    ti_vec_fini(&l->weights);
     ti_vec_fini(&l->free_slots);
     ti_vec_fini(&l->known);
     ti_arena_fini(&l->memory);
@@ -106,7 +112,30 @@ static uint32_t lower_orders(const gen_task *from, ti_arena *arena, const uint32
     return count;
 }
 
-static void lower_task(const lowering *l, const gen_task *from, ti_arena *arena, ti_shape *to)
+/* Weights of items live as long as the lowering. */
+static void lower_items(lowering *l, const gen_task *from, ti_arena *arena, ti_shape *to)
+{
+    if (!from->items || to->place != TI_PLACE_SPLIT || ti_box_is_empty(&to->range)) {
+        return;
+    }
+    const ti_split_request request = { .range = to->range,
+                                       .gran = { to->gran[0], to->gran[1], to->gran[2] },
+                                       .nodes = l->program->nodes,
+                                       .place = TI_PLACE_SPLIT,
+                                       .oversubscribe = to->oversubscribe,
+                                       .weights = to->weights };
+    ti_weights *items = TI_NEW(ti_weights);
+    if (ti_weights_init(items, from->items, from->item_count) != TI_WEIGHTS_OK) {
+        abort();
+    }
+    ti_vec_push(&l->weights, items);
+    int64_t *border = TI_ARENA_ARRAY(arena, int64_t, (size_t)request.nodes * (size_t)request.oversubscribe + 1);
+    to->borders = ti_split_cut(&request, items, border);
+    to->border = border;
+    to->items = items;
+}
+
+static void lower_task(lowering *l, const gen_task *from, ti_arena *arena, ti_shape *to)
 {
     gen_box items = gen_items(from);
     ti_access *access = TI_ARENA_ARRAY(arena, ti_access, (size_t)from->accesses);
@@ -138,6 +167,7 @@ static void lower_task(const lowering *l, const gen_task *from, ti_arena *arena,
     if (to->in_blocks) {
         lower_blocks(to);
     }
+    lower_items(l, from, arena, to);
     ti_shape_fill_footprints(to, arena);
 }
 
@@ -217,6 +247,8 @@ ti_task *lower_step(lowering *l, const gen_step *step, ti_task_graph *graph)
         return new_task(graph, TI_TASK_EPOCH, "wait");
     case GEN_FLUSH:
         return new_task(graph, TI_TASK_HORIZON, "flush");
+    case GEN_RESIZE: /* of public programs */
+        break;
     }
     return task;
 }

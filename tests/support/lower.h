@@ -18,8 +18,9 @@ typedef struct lowering {
     bool reproducible; /* as tacit_config.reproducible */
     bool shapes;       /* tasks of the pool are known when they come again, as from tacit_submit (ti_shape.serial) */
     uint64_t serial;   /* of the shape of the next task; 0: as above */
-    TI_VEC(ti_shape *) known; /* by serial; they live as long as the lowering */
-    ti_arena memory;          /* where they lie */
+    TI_VEC(ti_weights *) weights; /* of items: all that were made */
+    TI_VEC(ti_shape *) known;     /* by serial; they live as long as the lowering */
+    ti_arena memory;              /* where they lie */
 } lowering;
 
 void lower_init(lowering *l, const gen_program *program);

@@ -27,6 +27,7 @@ typedef struct runner {
     model_result *result;
     tacit_host_object *object[GEN_OBJECTS];
     tacit_buffer **buffer;
+    tacit_weights **weights; /* of tasks of the pool, or NULL */
     int *custom;
     tacit_op user_op[2];
     TI_VEC(pending) fences;
@@ -224,10 +225,39 @@ static bool create(runner *r, size_t step, int index)
     return ok(r, step, status);
 }
 
+static bool resize(runner *r, size_t step)
+{
+    const gen_step *s = &r->program->step.data[step];
+    r->buffer[s->index] = r->buffer[s->old];
+    return ok(r, step, tacit_buffer_resize(r->ctx, r->buffer[s->index], r->program->buffer.data[s->index].range));
+}
+
+/* Some are kept for the next time, others made anew: equal ones are the same. */
+static bool make_weights(runner *r, size_t step, int index)
+{
+    const gen_task *t = &r->program->task.data[index];
+    return !t->items || r->weights[index] ||
+           ok(r, step, tacit_weights_create(r->ctx, t->item_count, t->items, &r->weights[index]));
+}
+
+static bool drop_weights(runner *r, size_t step, int index)
+{
+    tacit_weights *weights = r->weights[index];
+    if (!weights || step % 3) {
+        return true;
+    }
+    r->weights[index] = NULL;
+    return ok(r, step, tacit_weights_destroy(r->ctx, weights));
+}
+
 static bool submit(runner *r, size_t step)
 {
-    const gen_task *t = &r->program->task.data[r->program->step.data[step].index];
+    int index = r->program->step.data[step].index;
+    const gen_task *t = &r->program->task.data[index];
     kernel_args args = { r->program, step, r->result, r->hall };
+    if (!make_weights(r, step, index)) {
+        return false;
+    }
     char name[24];
     snprintf(name, sizeof(name), "step %zu", step);
     tacit_task task = { .name = name,
@@ -245,7 +275,8 @@ static bool submit(runner *r, size_t step)
                                .no_collectives = t->no_collectives,
                                .pure = t->pure,
                                .window = t->window,
-                               .weights = t->weights };
+                               .weights = t->weights,
+                               .item_weights = r->weights[index] };
     for (int d = 0; d < 3; d++) {
         task.offset[d] = t->offset[d];
         task.hint.granularity[d] = t->granularity[d];
@@ -266,7 +297,7 @@ static bool submit(runner *r, size_t step)
             task.access[i].mapper.arg = r->custom[t->access[i].mapper.arg];
         }
     }
-    return ok(r, step, tacit_submit(r->ctx, &task));
+    return ok(r, step, tacit_submit(r->ctx, &task)) && drop_weights(r, step, index);
 }
 
 static void compare(runner *r, size_t step, const unsigned char *found)
@@ -385,6 +416,8 @@ static bool run_step(runner *r, size_t i)
         return create(r, i, step->index);
     case GEN_DESTROY:
         return ok(r, i, tacit_buffer_destroy(r->ctx, r->buffer[step->index]));
+    case GEN_RESIZE:
+        return resize(r, i);
     case GEN_TASK:
         return submit(r, i);
     case GEN_FENCE:
@@ -429,6 +462,7 @@ void model_run(tacit_context *ctx, const gen_program *program, const oracle *tru
     runner r = { .ctx = ctx, .program = program, .truth = truth, .result = out };
     r.hall = hall ? *hall : (model_hall){ 0 };
     r.buffer = TI_NEW_ARRAY(tacit_buffer *, program->buffer.count);
+    r.weights = ti_alloc_zero((program->task.count + 1) * sizeof(*r.weights));
     r.custom = TI_NEW_ARRAY(int, program->custom.count);
     bool good = create_operators(&r);
     for (int i = 0; i < GEN_OBJECTS && good; i++) {
@@ -445,6 +479,7 @@ void model_run(tacit_context *ctx, const gen_program *program, const oracle *tru
     finish_fences(&r, 0);
     ti_vec_fini(&r.fences);
     ti_free(r.buffer, program->buffer.count * sizeof(*r.buffer));
+    ti_free(r.weights, (program->task.count + 1) * sizeof(*r.weights));
     ti_free(r.custom, program->custom.count * sizeof(*r.custom));
 }
 

@@ -24,6 +24,18 @@ static void create(oracle *o, int buffer)
     }
 }
 
+static void resize(oracle *o, int old, int buffer)
+{
+    gen_box was = gen_extent(&o->program->buffer.data[old]), extent = gen_extent(&o->program->buffer.data[buffer]);
+    int64_t at[3];
+    GEN_FOR_EACH(at, &extent)
+    {
+        if (at[0] < was.max[0] && at[1] < was.max[1] && at[2] < was.max[2]) {
+            memcpy(element(o, buffer, at), element(o, old, at), o->program->buffer.data[old].elem_size);
+        }
+    }
+}
+
 static const unsigned char *fetch(meaning_source *s, int access, const int64_t at[3])
 {
     oracle *o = s->user;
@@ -150,6 +162,9 @@ void oracle_run(oracle *o, const gen_program *program)
         switch (program->step.data[i].kind) {
         case GEN_CREATE:
             create(o, program->step.data[i].index);
+            break;
+        case GEN_RESIZE:
+            resize(o, program->step.data[i].old, program->step.data[i].index);
             break;
         case GEN_TASK:
             run_task(o, i);

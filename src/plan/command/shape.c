@@ -18,6 +18,7 @@ static ti_split_ref *split_of(ti_command_graph *graph, const ti_shape *shape)
         .two_dimensional = shape->two_dimensional,
         .grid = { shape->grid[0], shape->grid[1], shape->grid[2] },
         .weights = shape->weights,
+        .border = shape->border,
     };
     return ti_split_cache_get(&graph->splits, &request);
 }

@@ -31,6 +31,11 @@ static void cut_piece(ti_instruction_graph *graph, const ti_task *task, const ti
                                  .place = -1,
                                  .oversubscribe = 1,
                                  .two_dimensional = task->shape->two_dimensional };
+    if (task->shape->items && task->shape->border) {
+        int64_t *border = TI_ARENA_ARRAY(arena, int64_t, (size_t)range.count + 1);
+        ti_split_cut(&request, task->shape->items, border);
+        request.border = border;
+    }
     ti_split split = ti_split_make(&request, NULL);
     for (int64_t c = 0; c < split.chunks; c++) {
         ti_piece *piece = TI_ARENA_NEW(arena, ti_piece);

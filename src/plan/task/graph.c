@@ -165,6 +165,27 @@ tacit_status ti_task_graph_check(ti_task_graph *graph, const ti_shape *shape, ti
     return TACIT_OK;
 }
 
+void ti_task_graph_written(ti_task_graph *graph, const ti_buffer_info *buffer, const ti_box *box, ti_boxes *out)
+{
+    tracked *b = tracked_of(graph, buffer);
+    ti_boxes open = { 0 };
+    ti_vec_push(&open, *box);
+    while (open.count) {
+        const ti_box at = open.data[--open.count];
+        ti_box hole, piece[6];
+        if (is_complete(b) || ti_tracker_is_written(&b->tracker, &at, &hole)) {
+            ti_vec_push(out, at);
+            continue;
+        }
+        int pieces = ti_box_subtract(&at, &hole, piece);
+        for (int i = 0; i < pieces; i++) {
+            ti_vec_push(&open, piece[i]);
+        }
+    }
+    ti_vec_fini(&open);
+    ti_boxes_normalize(out);
+}
+
 static inline void track_read(ti_task_graph *graph, const ti_task *task, tracked *b, const ti_footprint *touched)
 {
     if (TI_LIKELY(touched->tile)) {

@@ -32,6 +32,9 @@ ti_tiles **ti_task_graph_tiles(ti_task_graph *graph, const ti_buffer_info *buffe
  * sentence. */
 tacit_status ti_task_graph_check(ti_task_graph *graph, const ti_shape *shape, ti_strbuf *why);
 
+/* Append the parts of `box` that somebody has written, disjoint. */
+void ti_task_graph_written(ti_task_graph *graph, const ti_buffer_info *buffer, const ti_box *box, ti_boxes *out);
+
 /* Give the task its id and dependencies. `out` gets the task and, if one is due, a horizon: 1 or 2 tasks. */
 enum { TI_TASK_GRAPH_BATCH = 2 };
 size_t ti_task_graph_add(ti_task_graph *graph, ti_task *task, const ti_task *out[TI_TASK_GRAPH_BATCH]);

@@ -2,6 +2,7 @@
 #include "plan/task/producer.h"
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/map.h"
 
 #include <string.h>
@@ -17,6 +18,9 @@ void ti_geometry_fill(ti_geometry *out, const ti_shape *shape, int nodes)
     memcpy(out->grid, shape->grid, sizeof(out->grid));
     for (int i = 0; shape->weights && i < nodes; i++) {
         out->weights = ti_hash64(out->weights ^ (shape->weights[i] + (uint64_t)1));
+    }
+    if (shape->border) {
+        out->weights = ti_hash_bytes(shape->border, (size_t)shape->borders * sizeof(shape->border[0]));
     }
     out->place = shape->place;
     out->oversubscribe = shape->oversubscribe;
