@@ -26,7 +26,8 @@ typedef enum ti_submission_kind {
     TI_SUBMITTED_OPERATOR,
     TI_SUBMITTED_OWNERS, /* comes before the buffer */
     TI_SUBMITTED_FINALIZE,
-    TI_SUBMITTED_RETUNE
+    TI_SUBMITTED_RETUNE,
+    TI_SUBMITTED_BARRIER
 } ti_submission_kind;
 
 enum { TI_SUBMISSION_NAME = 24, TI_SUBMITTED_PURE = 1 << 16 };
