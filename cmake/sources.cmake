@@ -60,6 +60,7 @@ set(TACIT_SOURCES
     device/cuda/session.c
     device/cuda/staging.c
 
+    trace/advice.c
     trace/clock_sync.c
     trace/dot.c
     trace/explain.c
@@ -162,6 +163,7 @@ set(TACIT_SOURCES
     sim/transfer.c
     sim/wire.c
 
+    run/advice.c
     run/agreement.c
     run/attendant.c
     run/choose.c
@@ -195,6 +197,7 @@ set(TACIT_SOURCES
     api/mapper.c
     api/mpi.c
     api/object.c
+    api/object_fence.c
     api/op.c
     api/owners.c
     api/shapes.c

@@ -85,6 +85,13 @@ enum {
     TACIT_DIVERGENCE_ON = 1       /* they do, and the first difference ends the job */
 };
 
+/* Whether tacit says at the end of a run what has cost time in it: tacit_config.advice. */
+enum {
+    TACIT_ADVICE_DEFAULT = 0, /* on a terminal */
+    TACIT_ADVICE_OFF = -1,    /* never */
+    TACIT_ADVICE_ON = 1       /* always */
+};
+
 /* The settings. Zero-initialise it; zero is the default of each field.
  *
  *     const tacit_config config = { .workers = 4, .reproducible = 1 };
@@ -199,6 +206,13 @@ typedef struct tacit_config {
      * kernels while it waits: threads that the program starts after tacit_init inherit what it is bound to until
      * tacit_finalize. "off": nothing is bound. */
     const char *pin; /* TACIT_PIN: NULL: "auto" */
+    /* Whether tacit_finalize says on stderr, on node 0, what has cost time in the run: workers without kernels, a node
+     * that is late, memory that grew again and again, messages that a collective would replace, windows of pure tasks
+     * that closed early; each with the cure and where the documents say more, and nothing where all is well. Workers
+     * then read the clock twice for each part of a kernel. Default: if stderr of node 0 is a terminal, or that of
+     * `tacit run` is. That accesses were checked is said in any case but for TACIT_ADVICE_OFF. Node 0's setting counts
+     * for all. */
+    int advice; /* TACIT_ADVICE (0 or 1): TACIT_ADVICE_... */
 } tacit_config;
 
 TACIT_C_END_

@@ -51,7 +51,8 @@ static inline tacit_status tacit_init(const tacit_config *config, tacit_context 
     return tacit_init_sized(config, sizeof(tacit_config), out);
 }
 
-/* Wait for everything on all nodes, write reports and graphs that were asked for, stop the threads,
+/* Wait for everything on all nodes, write reports and graphs that were asked for, say what has cost time
+ * (tacit_config.advice), stop the threads,
  * and free the context, its buffers, mappers, operators and host objects; finalise MPI if tacit
  * initialised it. Handles of the context are invalid then, but for tickets, which are to be released.
  *
@@ -82,6 +83,20 @@ TACIT_API tacit_status tacit_finalize(tacit_context *ctx);
  *   thread  the context's
  *   nodes   all, in the same order as other calls */
 TACIT_API tacit_status tacit_wait(tacit_context *ctx);
+
+/* Wait until all nodes have executed everything submitted so far, and have sent what others need of
+ * it. What kernels and host tasks have done outside tacit on other nodes is done when this returns: a
+ * file is written, a shared segment is filled. tacit_wait knows of this node alone.
+ *
+ * A program does not need it for data in buffers, which come when they are read. It is tacit_wait and
+ * a barrier of the context's network: some messages per node. A program that waits here in one of
+ * several contexts that run inline does nothing for the others meanwhile (doc/mpi.md, "Several
+ * contexts").
+ *
+ *   errors  those of tacit_wait; the error of the run also if another node has it, which ends the job
+ *   thread  the context's
+ *   nodes   all, in the same order as other calls */
+TACIT_API tacit_status tacit_barrier(tacit_context *ctx);
 
 /* tacit_wait for all nodes together, and measure: with TACIT_LATENCY=auto, choose anew how many pure tasks
  * a window has, from the latency of the network now and from what kernels have cost since the last choice

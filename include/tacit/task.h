@@ -258,8 +258,9 @@ TACIT_API tacit_status tacit_weights_destroy(tacit_context *ctx, tacit_weights *
  *
  * Buffers order tasks by the data that they share. What host tasks share outside of tacit is named as
  * a host object. On each node, tasks that name the same one run one after the other, in the order of
- * their submission, such as several that append to one file. An object has no contents and causes no
- * messages; it orders nothing between nodes.
+ * their submission, such as several that append to one file. An object causes no messages and
+ * orders nothing between nodes. It may carry contents, each node its own: an open file, a solver of
+ * another library.
  *
  *     tacit_host_object *log;
  *     tacit_host_object_create(ctx, &log);
@@ -277,8 +278,60 @@ TACIT_API tacit_status tacit_weights_destroy(tacit_context *ctx, tacit_weights *
  *   nodes   all, in the same order */
 TACIT_API tacit_status tacit_host_object_create(tacit_context *ctx, tacit_host_object **out);
 
-/* Destroy a host object. The handle is invalid at once; tasks that named it keep their order. NULL is
- * allowed, and does nothing.
+/* What a host object carries on this node. Zero-initialise it. */
+typedef struct tacit_host_object_desc {
+    void *contents; /* this node's; NULL: nothing */
+    /* Ends the contents, if that is not NULL: called once, by the context's thread, when all tasks that
+     * may use them are done: in a tacit_wait (or tacit_barrier) after tacit_host_object_destroy, or in
+     * tacit_finalize. It must not call tacit. */
+    void (*end)(void *contents); /* NULL: nothing is called, and they are the program's */
+} tacit_host_object_desc;
+
+/* Create a host object with contents. Kernels of tasks that name it get them from
+ * tacit_host_object_contents and may change what they point to: on each node, no other task that names
+ * the object runs meanwhile. The handle is the same for all of a node's tasks: pass it in `.args`.
+ *
+ *   desc    is copied
+ *
+ *   errors  those of tacit_host_object_create; TACIT_ERROR_ARGUMENT also if desc is NULL. Then the
+ *           contents stay the program's
+ *   thread  the context's
+ *   nodes   all, in the same order; what the contents are may differ
+ *
+ * (The exported function also takes the size of the struct, so that the struct can grow.) */
+TACIT_API tacit_status tacit_host_object_create_sized(tacit_context *ctx, const tacit_host_object_desc *desc,
+                                                      size_t size, tacit_host_object **out);
+static inline tacit_status tacit_host_object_create_with(tacit_context *ctx, const tacit_host_object_desc *desc,
+                                                         tacit_host_object **out)
+{
+    return tacit_host_object_create_sized(ctx, desc, sizeof(tacit_host_object_desc), out);
+}
+
+/* The contents of a host object on this node, or NULL. For kernels of tasks that name it, and for the
+ * program after tacit_host_object_fence, until it submits the next task that names it.
+ *
+ *   object  not destroyed, or destroyed and the kernel's task was submitted before
+ *   owner   as the description said
+ *   thread  any
+ *   nodes   any */
+TACIT_API void *tacit_host_object_contents(const tacit_host_object *object);
+
+/* Wait until this node has executed all tasks so far that name the object, and get its contents. Tasks
+ * that do not name it go on, and others may be submitted: their kernels must not name the object while
+ * the program uses the contents. In a dry run nothing has been executed.
+ *
+ *   contents  gets them; NULL: only wait
+ *
+ *   errors  TACIT_ERROR_ARGUMENT  ctx or object is NULL
+ *           TACIT_ERROR_STATE     the object is destroyed, or of another context
+ *           the error of the run
+ *   owner   the contents stay the object's
+ *   thread  the context's
+ *   nodes   all, in the same order as other calls */
+TACIT_API tacit_status tacit_host_object_fence(tacit_context *ctx, tacit_host_object *object, void **contents);
+
+/* Destroy a host object. The handle is invalid at once, but for kernels of tasks that named it, which keep
+ * their order; so are its contents. NULL is allowed, and does nothing.
  *
  *   errors  TACIT_ERROR_ARGUMENT  the context is NULL
  *           TACIT_ERROR_STATE     the object is destroyed already, or of another context

@@ -9,8 +9,8 @@ module tacit
    implicit none
    private
 
-   public :: tacit_context, tacit_buffer, tacit_access, tacit_init, tacit_finalize, tacit_wait, tacit_node, tacit_num_nodes
-   public :: tacit_buffer_create, tacit_buffer_destroy, tacit_fence_read, tacit_submit, tacit_last_error
+   public :: tacit_context, tacit_buffer, tacit_access, tacit_init, tacit_finalize, tacit_wait, tacit_barrier
+   public :: tacit_node, tacit_num_nodes, tacit_buffer_create, tacit_buffer_destroy, tacit_fence_read, tacit_submit, tacit_last_error
    public :: tacit_read, tacit_write, tacit_update, tacit_reduce, tacit_mapper
    public :: one_to_one, all_of_it, replicated, fixed, slice, neighborhood, star, periodic, transposed
    public :: tacit_chunk, tacit_view, tacit_args
@@ -68,6 +68,10 @@ module tacit
          type(c_ptr), value :: ctx
       end function
       integer(c_int) function c_wait(ctx) bind(c, name="tacit_wait")
+         import :: c_int, c_ptr
+         type(c_ptr), value :: ctx
+      end function
+      integer(c_int) function c_barrier(ctx) bind(c, name="tacit_barrier")
          import :: c_int, c_ptr
          type(c_ptr), value :: ctx
       end function
@@ -250,6 +254,12 @@ contains
       type(tacit_context), intent(in) :: ctx
       integer, intent(out), optional :: status
       call conclude(ctx%handle, c_wait(ctx%handle), status)
+   end subroutine
+
+   subroutine tacit_barrier(ctx, status)
+      type(tacit_context), intent(in) :: ctx
+      integer, intent(out), optional :: status
+      call conclude(ctx%handle, c_barrier(ctx%handle), status)
    end subroutine
 
    integer function tacit_node(ctx)

@@ -184,9 +184,9 @@ tacit_status tacit_flush(tacit_context *ctx)
 }
 
 /* Tuning is where all nodes wait for each other. */
-static tacit_status wait_for_all(tacit_context *ctx, const char *name, bool tunes)
+static tacit_status wait_for_all(tacit_context *ctx, const char *name, bool meets, bool tunes)
 {
-    submit_point(ctx, TI_TASK_EPOCH, name, tunes);
+    submit_point(ctx, TI_TASK_EPOCH, name, meets || tunes);
     ti_runtime_wait_points(ctx->runtime);
     if (tunes && ti_failure_get(ti_runtime_failure(ctx->runtime)) == TACIT_OK) {
         ti_tune_choose(ti_runtime_tune(ctx->runtime));
@@ -194,6 +194,7 @@ static tacit_status wait_for_all(tacit_context *ctx, const char *name, bool tune
     ti_free_retired_buffers(ctx);
     ti_free_retired_functions(ctx);
     ti_free_retired_weights(ctx);
+    ti_free_retired_objects(ctx);
     return ti_context_enter(ctx);
 }
 
@@ -201,14 +202,21 @@ tacit_status tacit_wait(tacit_context *ctx)
 {
     TI_TRY(ti_check_context(ctx, "tacit_wait"));
     TI_TRY(ti_context_enter(ctx));
-    return wait_for_all(ctx, "wait", ti_tune_is_due(ti_runtime_tune(ctx->runtime)));
+    return wait_for_all(ctx, "wait", false, ti_tune_is_due(ti_runtime_tune(ctx->runtime)));
+}
+
+tacit_status tacit_barrier(tacit_context *ctx)
+{
+    TI_TRY(ti_check_context(ctx, "tacit_barrier"));
+    TI_TRY(ti_context_enter(ctx));
+    return wait_for_all(ctx, "barrier", true, ti_tune_is_due(ti_runtime_tune(ctx->runtime)));
 }
 
 tacit_status tacit_retune(tacit_context *ctx)
 {
     TI_TRY(ti_check_context(ctx, "tacit_retune"));
     TI_TRY(ti_context_enter(ctx));
-    return wait_for_all(ctx, "retune", true);
+    return wait_for_all(ctx, "retune", true, true);
 }
 
 /* For scripts: name and value of each. */
@@ -253,6 +261,22 @@ static void log_counters(tacit_context *ctx)
     ti_strbuf_fini(&text);
 }
 
+/* One node speaks for all. */
+static void advise(tacit_context *ctx, ti_advice_facts *facts)
+{
+    if (tacit_node(ctx) != 0 || ctx->config.advice == TACIT_ADVICE_OFF) {
+        return;
+    }
+    facts->checked = ti_view_checks_are_news();
+    for (int advice = 0; advice < TI_ADVICE_KINDS; advice++) {
+        ti_strbuf why = { 0 };
+        if (ti_advice_say((ti_advice)advice, facts, &why)) {
+            ti_log_text(TI_LOG_WARNING, why.text);
+        }
+        ti_strbuf_fini(&why);
+    }
+}
+
 static void free_context(tacit_context *ctx)
 {
     ti_runtime_destroy(ctx->runtime);
@@ -260,10 +284,7 @@ static void free_context(tacit_context *ctx)
     ti_free_all_functions(ctx);
     ti_free_all_weights(ctx);
     ti_free_attachments(ctx);
-    for (size_t i = 0; i < ctx->objects.count; i++) {
-        ti_handle_free(TI_HANDLE_OBJECT, ctx->objects.data[i]);
-    }
-    ti_vec_fini(&ctx->objects);
+    ti_free_all_objects(ctx);
     ti_vec_fini(&ctx->free_slots);
     ti_shapes_destroy(ctx->shapes);
     ti_config_free_texts(&ctx->config);
@@ -290,6 +311,8 @@ tacit_status tacit_finalize(tacit_context *ctx)
     }
     ti_runtime_wait_points(ctx->runtime);
     tacit_status status = ti_failure_get(ti_runtime_failure(ctx->runtime));
+    ti_advice_facts facts = { .span = 0 };
+    ti_runtime_advise(ctx->runtime, &facts); /* all nodes, before one of them may find fault with a report */
     log_counters(ctx);
     ti_strbuf why = { 0 };
     if (!ti_runtime_write_graphs(ctx->runtime, &why) || !ti_runtime_report(ctx->runtime, &why)) {
@@ -297,10 +320,8 @@ tacit_status tacit_finalize(tacit_context *ctx)
         status = status == TACIT_OK ? TACIT_ERROR_CONFIG : status;
     }
     ti_strbuf_fini(&why);
-    if (status == TACIT_OK && tacit_node(ctx) == 0 && ti_view_checks_are_news()) {
-        ti_log(TI_LOG_WARNING,
-               "every access of kernels to an element was checked, which makes them 14 to 18 times slower; "
-               "compile the program with -O2 -DNDEBUG once it works");
+    if (status == TACIT_OK) {
+        advise(ctx, &facts);
     }
     free_context(ctx);
     return status;

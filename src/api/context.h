@@ -36,7 +36,10 @@ struct tacit_host_object {
     tacit_context *context;
     uint32_t order; /* its slot in the planners */
     bool live;
-    struct tacit_host_object *next; /* among the destroyed ones */
+    struct tacit_host_object *next; /* among the retired or the destroyed ones */
+    tacit_host_object_desc desc;
+    uint64_t destroyed_by; /* the last task that may use the contents */
+    ti_signal fenced;      /* by its latest fence */
 };
 
 struct tacit_weights {
@@ -96,6 +99,7 @@ struct tacit_context {
     tacit_weights *weights;               /* and those that are destroyed, and whose tasks may not be executed yet */
     TI_VEC(tacit_host_object *) objects;  /* all that were made */
     tacit_host_object *destroyed_objects; /* to be used again */
+    tacit_host_object *retired_objects;   /* destroyed by the program, and their tasks may use the contents */
     TI_VEC(ti_attachment) attachments;
     bool one_thread; /* only `thread` may use it, which created it */
     pthread_t thread;
@@ -165,6 +169,12 @@ int ti_context_add_mapper(tacit_context *ctx, tacit_mapper_fn *fn, void *user, s
 void ti_retire_function(tacit_context *ctx, ti_custom_mapper *mapper, ti_user_op *op);
 void ti_free_retired_functions(tacit_context *ctx);
 void ti_free_all_functions(tacit_context *ctx); /* the runtime is gone */
+
+/* Whether the program may name the host object. `who` begins the sentence. */
+tacit_status ti_check_object(tacit_context *ctx, const char *who, const tacit_host_object *object);
+/* Contents of host objects that the program has destroyed, as far as their tasks have been executed. */
+void ti_free_retired_objects(tacit_context *ctx);
+void ti_free_all_objects(tacit_context *ctx); /* the runtime is gone */
 
 /* The extent of a range as a box; an error if it is empty or too large to count the bytes of its elements. `who` begins
  * the sentence. */

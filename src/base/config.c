@@ -122,6 +122,11 @@ static const row table[] = {
     INT("TACIT_COMM_DELAY", comm_delay, 0, 0, 1000000, "0",
         "microseconds by which every message and collective is delivered later than it would be: for trials of programs "
         "on networks of a larger latency"),
+    WORDS(
+        "TACIT_ADVICE", advice, 0, "0|1", "1 on a terminal",
+        "1 says at the end of a run what has cost time in it, and the cure; nothing where all is well. That of node 0 "
+        "counts for all",
+        TACIT_ADVICE_OFF, TACIT_ADVICE_ON),
     TEXT("TACIT_GRAPH", graph, "path", "none", "write the task, command and instruction graphs to PATH.*.dot"),
     TEXT("TACIT_GRAPH_TASKS", graph_tasks, "first:last", "all tasks", "which tasks the graphs show, last not included"),
     TEXT(

@@ -172,9 +172,10 @@ void ti_submission_of_shape(const ti_shape *shape, int num_nodes, ti_submission 
 static ti_submission_kind kind_of_epoch(const ti_task *task)
 {
     const char *name = task->shape->name;
-    return strcmp(name, "finalize") == 0 ? TI_SUBMITTED_FINALIZE
-           : strcmp(name, "retune") == 0 ? TI_SUBMITTED_RETUNE
-                                         : TI_SUBMITTED_WAIT;
+    return strcmp(name, "finalize") == 0  ? TI_SUBMITTED_FINALIZE
+           : strcmp(name, "retune") == 0  ? TI_SUBMITTED_RETUNE
+           : strcmp(name, "barrier") == 0 ? TI_SUBMITTED_BARRIER
+                                          : TI_SUBMITTED_WAIT;
 }
 
 void ti_submission_of_task(const ti_task *task, int num_nodes, ti_submission *out)
@@ -254,7 +255,8 @@ void ti_submission_describe(const ti_submission *s, ti_strbuf *out)
                                         "called tacit_finalize",
                                         "called tacit_retune",
                                         "created weights of",
-                                        "resized buffer" };
+                                        "resized buffer",
+                                        "called tacit_barrier" };
     static const char *const collectives[] = { "", "off", "discover", "lookahead" };
     ti_strbuf_add(out, "%s", verb[s->kind]);
     switch ((ti_submission_kind)s->kind) {
@@ -289,6 +291,7 @@ void ti_submission_describe(const ti_submission *s, ti_strbuf *out)
     case TI_SUBMITTED_FLUSH:
     case TI_SUBMITTED_FINALIZE:
     case TI_SUBMITTED_RETUNE:
+    case TI_SUBMITTED_BARRIER:
         break;
     }
 }

@@ -28,7 +28,8 @@ typedef enum ti_submission_kind {
     TI_SUBMITTED_FINALIZE,
     TI_SUBMITTED_RETUNE,
     TI_SUBMITTED_WEIGHTS, /* number: how many; bytes: their hash */
-    TI_SUBMITTED_RESIZE
+    TI_SUBMITTED_RESIZE,
+    TI_SUBMITTED_BARRIER
 } ti_submission_kind;
 
 enum { TI_SUBMISSION_NAME = 24, TI_SUBMITTED_PURE = 1 << 16 };

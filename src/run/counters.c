@@ -2,6 +2,7 @@
 #include "run/counters.h"
 
 #include "base/alloc.h"
+#include "trace/explain.h"
 
 void ti_counters_of_tasks(const ti_task_graph *tasks, tacit_counters *out)
 {
@@ -47,4 +48,17 @@ void ti_counters_of_network(const ti_comm_stats *network, ti_outbox_counts sends
     out->relayed_bytes = network->relay.forwarded_bytes;
     out->shared_versions = sends.shared;
     out->shared_versions_late = sends.late;
+}
+
+void ti_counters_of_advice(const ti_command_graph *command_graph, const ti_instruction_graph *instruction_graph,
+                           ti_advice_facts *out)
+{
+    ti_command_counts commands = ti_command_graph_counts(command_graph);
+    out->growths = ti_instruction_graph_counts(instruction_graph).growths;
+    out->uncollected = commands.missed.times;
+    out->uncollected_why = ti_verdict_name(commands.missed.first);
+    out->windows = commands.window.windows;
+    out->early = commands.window.early;
+    out->early_why = commands.window.why;
+    out->early_by_task = commands.window.by_task;
 }

@@ -4,6 +4,7 @@
 #define TI_RUN_IMPL_H
 
 #include "exec/ahead.h"
+#include "run/advice.h"
 #include "run/agreement.h"
 #include "run/attendant.h"
 #include "run/choose.h"
@@ -51,6 +52,7 @@ struct ti_runtime {
     ti_agreement *agreement; /* or NULL */
     ti_watchdog watchdog;
     ti_tune tune;
+    ti_advisor advisor;
     ti_claim claim;
     ti_attendant attendant;
     _Atomic bool stop;

@@ -40,7 +40,7 @@ static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
     rt->progress.failure.leaves_kernels = s->num_nodes > 1;
     /* Horizons must fall alike on all nodes, so what is known of this node alone enters only as a sum over all of
      * them. */
-    s->total_workers = rt->comm->ops->sum(rt->comm, (int64_t)s->workers * s->devices);
+    s->total_workers = ti_advisor_begin(&rt->advisor, &rt->config, rt->comm, (int64_t)s->workers * s->devices);
     rt->agreement = rt->comm->stats.error ? NULL : ti_agreement_create(rt->comm, &rt->config);
     if (rt->comm->stats.error) {
         ti_strbuf_add(why, "%s", rt->comm->stats.error);
@@ -57,6 +57,20 @@ static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
     return ti_dry_run_begin(rt->dry, &rt->config, s, why) ? TACIT_OK : TACIT_ERROR_CONFIG;
 }
 
+/* Whoever wants to know what workers do: traced runs, advice, what is chosen by measurements. */
+static void note_part(void *user, const ti_host_part *part)
+{
+    ti_runtime *rt = user;
+    if (rt->advisor.on) {
+        ti_advisor_note_part(&rt->advisor, part);
+    }
+    if (rt->trace.recorder) {
+        ti_tracing_note_part(&rt->trace, part);
+    } else if (rt->tune.on) {
+        ti_tune_note_part(&rt->tune, part);
+    }
+}
+
 static bool create_devices(ti_runtime *rt, ti_strbuf *why)
 {
     bool spare = rt->mode == TI_RUN_SHARED && rt->system.workers * ti_system_hosts(&rt->system) > 1;
@@ -70,10 +84,8 @@ static bool create_devices(ti_runtime *rt, ti_strbuf *why)
         .host = { .idle = ti_roles_idle_worker,
                   .polling = ti_roles_must_look,
                   .user = rt,
-                  .ran = rt->trace.recorder ? ti_tracing_note_part
-                         : rt->tune.on      ? ti_tune_note_part
-                                            : NULL,
-                  .listener = rt->trace.recorder ? (void *)&rt->trace : &rt->tune,
+                  .ran = rt->trace.recorder || rt->tune.on || rt->advisor.on ? note_part : NULL,
+                  .listener = rt,
                   .lot = &rt->progress.lot },
         .failure = &rt->progress.failure,
     };
@@ -157,6 +169,7 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status,
         return NULL;
     }
     ti_choose_memory(&rt->system, &rt->config, rt->comm->local_nodes);
+    ti_advisor_init(&rt->advisor, &rt->system);
     rt->tasks = ti_task_graph_create(&rt->system);
     ti_scheduler_init(&rt->scheduler, &rt->system, ti_choose_patience(rt->mode, &rt->config));
     rt->scheduler.dry = rt->dry;
@@ -210,6 +223,7 @@ void ti_runtime_destroy(ti_runtime *rt)
     ti_explain_destroy(rt->system.explain);
     ti_tracing_close(&rt->trace);
     ti_tune_fini(&rt->tune);
+    ti_advisor_fini(&rt->advisor);
     TI_DELETE(rt);
 }
 
@@ -451,6 +465,12 @@ void ti_runtime_wait_signal(ti_runtime *rt, const ti_signal *signal)
     wait_alone(rt, TI_CAUSE_SIGNAL, signal);
 }
 
+void ti_runtime_set_signal(ti_runtime *rt, ti_signal *signal)
+{
+    atomic_store_explicit(&signal->set, 1, memory_order_release);
+    ti_lot_wake(&rt->progress.lot, INT32_MAX);
+}
+
 void ti_runtime_wait_points(ti_runtime *rt)
 {
     ti_dry_run_wait(rt->dry, TI_CLUSTER_POINTS);
@@ -521,6 +541,19 @@ void ti_runtime_counters(ti_runtime *rt, tacit_counters *out)
     ti_lock_drop(&rt->scheduling);
     ti_lock_take(&rt->executing);
     ti_counters_of_network(&rt->comm->stats, ti_executor_outbox_counts(rt->executor), out);
+    ti_lock_drop(&rt->executing);
+}
+
+void ti_runtime_advise(ti_runtime *rt, ti_advice_facts *facts)
+{
+    if (!rt->advisor.on || ti_failure_get(&rt->progress.failure) != TACIT_OK) {
+        return;
+    }
+    ti_lock_take(&rt->scheduling);
+    ti_counters_of_advice(rt->scheduler.commands, rt->scheduler.graph, facts);
+    ti_lock_drop(&rt->scheduling);
+    ti_lock_take(&rt->executing);
+    ti_advisor_gather(&rt->advisor, rt->comm, &rt->system, facts);
     ti_lock_drop(&rt->executing);
 }
 

@@ -17,6 +17,7 @@
 #include "run/pin.h"
 #include "run/scheduler.h"
 #include "run/tune.h"
+#include "trace/advice.h"
 
 typedef struct ti_runtime ti_runtime;
 
@@ -44,6 +45,8 @@ ti_failure *ti_runtime_failure(ti_runtime *rt);
 void ti_runtime_submit(ti_runtime *rt, ti_task *task);
 /* Wait until the signal is set. Returns early if the run has failed. */
 void ti_runtime_wait_signal(ti_runtime *rt, const ti_signal *signal);
+/* Set a signal, and wake who waits for it. Any thread. */
+void ti_runtime_set_signal(ti_runtime *rt, ti_signal *signal);
 /* How many fences there are so far. */
 uint64_t ti_runtime_fences(const ti_runtime *rt);
 /* The program gets the values of a fence, which was the n-th: they are recorded, or replaced by recorded ones. */
@@ -88,6 +91,9 @@ bool ti_runtime_keep_results(ti_runtime *rt, uint64_t bytes);
 void ti_runtime_drop_results(ti_runtime *rt, uint64_t bytes);
 
 void ti_runtime_counters(ti_runtime *rt, tacit_counters *out);
+/* At the end, on all nodes, when everything is executed: what there is to say about the run, if somebody wants to hear
+ * it; else, or if the run has failed, nothing. */
+void ti_runtime_advise(ti_runtime *rt, ti_advice_facts *facts);
 /* Write the graphs, if TACIT_GRAPH asked for them. False and a sentence in `why` on failure. */
 bool ti_runtime_write_graphs(ti_runtime *rt, ti_strbuf *why);
 

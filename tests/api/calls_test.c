@@ -66,6 +66,7 @@ static void call_all(const tacit_launch *k)
     tacit_task task = { .name = "inner", .range = TACIT_RANGE(ITEMS), .kernel = { .host = copy_nothing } };
     note(c, tacit_submit(c->ctx, &task), "tacit_submit");
     note(c, tacit_wait(c->ctx), "tacit_wait");
+    note(c, tacit_barrier(c->ctx), "tacit_barrier");
     note(c, tacit_flush(c->ctx), "tacit_flush");
     note(c, tacit_finalize(c->ctx), "tacit_finalize");
     note(c, tacit_fence_read(c->ctx, c->buffer, TACIT_BOX_ALL, out), "tacit_fence_read");
@@ -78,6 +79,7 @@ static void call_all(const tacit_launch *k)
     note(c, tacit_weights_create(c->ctx, 1, &(uint64_t){ 1 }, &weights), "tacit_weights_create");
     note(c, tacit_mapper_create(c->ctx, image, NULL, 0, 0, &mapper), "tacit_mapper_create");
     note(c, tacit_host_object_create(c->ctx, &object), "tacit_host_object_create");
+    note(c, tacit_host_object_fence(c->ctx, NULL, NULL), "tacit_host_object_fence");
     note(c, tacit_get_counters(c->ctx, &counters), "tacit_get_counters");
     c->asked = tacit_node(c->ctx) == 0 && tacit_num_nodes(c->ctx) == 1 && !tacit_is_dry_run(c->ctx);
     for (int i = 0; i < ITEMS; i++) {

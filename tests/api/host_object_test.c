@@ -110,6 +110,126 @@ static void in_order(void **state)
     }
 }
 
+/* ---- contents */
+
+enum { ROUNDS = 12 };
+
+typedef struct tally {
+    int sum; /* of the numbers of rounds; no lock */
+    _Atomic int *ended;
+} tally;
+
+static void add_round(const tacit_launch *k)
+{
+    const struct tally_args {
+        tacit_host_object *object;
+        int round;
+    } *a = k->args;
+    tally *t = tacit_host_object_contents(a->object);
+    int before = t->sum;
+    for (int spin = 0; spin < a->round % 4; spin++) {
+        sched_yield();
+    }
+    t->sum = before + a->round;
+}
+
+static void end_tally(void *contents)
+{
+    tally *t = contents;
+    atomic_fetch_add(t->ended, 1);
+    free(t);
+}
+
+static tacit_host_object *create_tally(tacit_context *ctx, _Atomic int *ended)
+{
+    tacit_host_object *object;
+    tally *t = malloc(sizeof(*t));
+    REQUIRE(t);
+    *t = (tally){ .ended = ended };
+    const tacit_host_object_desc desc = { .contents = t, .end = end_tally };
+    REQUIRE_OK(ctx, tacit_host_object_create_with(ctx, &desc, &object));
+    return object;
+}
+
+/* Once on every node, and once more on one of them. A new buffer opens a window of allocations. */
+static void add_rounds(tacit_context *ctx, tacit_host_object *object, int round)
+{
+    tacit_buffer *b;
+    const struct {
+        tacit_host_object *object;
+        int round;
+    } args = { object, round };
+    size_t nodes = (size_t)tacit_num_nodes(ctx);
+    const tacit_buffer_desc desc = { .name = "b", .range = TACIT_RANGE(nodes), .elem_size = sizeof(int) };
+    REQUIRE_OK(ctx, tacit_buffer_create(ctx, &desc, &b));
+    tacit_task t = { .name = "add",
+                     .range = TACIT_RANGE(nodes),
+                     .access = { tacit_write(b, tacit_one_to_one()) },
+                     .on = TACIT_ON_HOST,
+                     .kernel.host = add_round,
+                     .args = &args,
+                     .args_size = sizeof(args),
+                     .host_object = { object } };
+    REQUIRE_OK(ctx, tacit_submit(ctx, &t));
+    t.range = TACIT_RANGE(1);
+    t.on = TACIT_ON_ONE_NODE;
+    t.place = tacit_place_node(round % (int)nodes);
+    REQUIRE_OK(ctx, tacit_submit(ctx, &t));
+    REQUIRE_OK(ctx, tacit_buffer_destroy(ctx, b));
+}
+
+static void counting(tacit_context *ctx, void *user)
+{
+    _Atomic int *ended = (_Atomic int *)user + tacit_node(ctx);
+    tacit_host_object *object = create_tally(ctx, ended), *kept = create_tally(ctx, ended);
+    tally *t;
+    void *contents = NULL;
+    int sum = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        add_rounds(ctx, object, round);
+        sum += round + (round % tacit_num_nodes(ctx) == tacit_node(ctx) ? round : 0);
+        if (round % 3 != 1) {
+            REQUIRE_OK(ctx, tacit_host_object_fence(ctx, object, &contents));
+            t = contents;
+            REQUIRE(t == tacit_host_object_contents(object) && t->sum == sum);
+            t->sum = sum; /* the program's turn */
+        }
+    }
+    add_rounds(ctx, object, ROUNDS);
+    add_rounds(ctx, kept, ROUNDS);
+    REQUIRE_OK(ctx, tacit_host_object_destroy(ctx, object)); /* its tasks still run */
+    object = create_tally(ctx, ended);
+    add_rounds(ctx, object, 1);
+    REQUIRE_OK(ctx, tacit_host_object_fence(ctx, object, NULL));
+    REQUIRE(((const tally *)tacit_host_object_contents(object))->sum ==
+            1 + (1 % tacit_num_nodes(ctx) == tacit_node(ctx)));
+    REQUIRE(atomic_load(ended) == 0);
+    REQUIRE_OK(ctx, tacit_wait(ctx));
+    REQUIRE(atomic_load(ended) == 1);
+}
+
+static void contents_and_fences(void **state)
+{
+    static const tacit_config modes[] = {
+        { .threads = TACIT_THREADS_INLINE },
+        { .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 3 },
+        { .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_THREAD, .workers = 2, .horizon_step = 2 },
+        { .threads = TACIT_THREADS_INLINE, .lookahead = TACIT_LOOKAHEAD_FULL, .horizon_step = 1000 },
+        { .threads = TACIT_THREADS_INLINE, .lookahead = TACIT_LOOKAHEAD_FULL, .run_ahead = 1 },
+    };
+    (void)state;
+    for (size_t m = 0; m < TI_COUNT(modes); m++) {
+        for (int nodes = 1; nodes <= MOST_NODES; nodes += 1 + (nodes == 2)) {
+            _Atomic int ended[MOST_NODES] = { 0 };
+            cluster_run(
+                &(cluster){ .nodes = nodes, .config = &modes[m], .shake = m, .program = counting, .user = ended });
+            for (int n = 0; n < nodes; n++) {
+                assert_int_equal(atomic_load(&ended[n]), 3); /* two of them by tacit_finalize */
+            }
+        }
+    }
+}
+
 /* ---- the task graph shows it */
 
 static void nothing(const tacit_launch *k)
@@ -183,6 +303,14 @@ static void wrong_uses(void **state)
     t.host_object[3] = foreign;
     assert_refused(tacit_submit(ctx, &t), TACIT_ERROR_STATE, "task 'x', host object 3: it is destroyed or belongs");
     t.host_object[3] = NULL;
+    assert_refused(tacit_host_object_create_with(ctx, NULL, &object), TACIT_ERROR_ARGUMENT,
+                   "tacit_host_object_create_with: the description is NULL");
+    assert_refused(tacit_host_object_create_with(ctx, &(tacit_host_object_desc){ .contents = NULL }, NULL),
+                   TACIT_ERROR_ARGUMENT, "tacit_host_object_create_with: out is NULL");
+    assert_refused(tacit_host_object_fence(ctx, NULL, NULL), TACIT_ERROR_ARGUMENT,
+                   "tacit_host_object_fence: the object is NULL");
+    assert_refused(tacit_host_object_fence(ctx, foreign, NULL), TACIT_ERROR_STATE,
+                   "tacit_host_object_fence: the object belongs to another context");
     assert_refused(tacit_host_object_destroy(ctx, foreign), TACIT_ERROR_STATE,
                    "tacit_host_object_destroy: the object belongs to another context");
     assert_int_equal(tacit_host_object_destroy(ctx, object), TACIT_OK);
@@ -198,6 +326,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(in_order),
+        cmocka_unit_test(contents_and_fences),
         cmocka_unit_test(edges_in_the_graph),
         cmocka_unit_test(wrong_uses),
     };

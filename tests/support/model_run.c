@@ -423,9 +423,14 @@ static bool run_step(runner *r, size_t i)
     case GEN_FENCE:
         return fence(r, i);
     case GEN_WAIT:
-        return ok(r, i, (i % 4 ? tacit_wait : tacit_retune)(r->ctx)) && finish_fences(r, 0);
+        return ok(r, i,
+                  (i % 4 == 0   ? tacit_retune
+                   : i % 4 == 1 ? tacit_barrier
+                                : tacit_wait)(r->ctx)) &&
+               finish_fences(r, 0);
     case GEN_FLUSH:
-        return ok(r, i, tacit_flush(r->ctx));
+        return ok(r, i,
+                  i % 3 ? tacit_flush(r->ctx) : tacit_host_object_fence(r->ctx, r->object[i % GEN_OBJECTS], NULL));
     }
     return false;
 }

@@ -89,6 +89,16 @@ static void environment_wins(void **state)
     setenv("TACIT_THREADS", "1", 1);
     expect_ok(NULL, &out);
     assert_int_equal(out.threads, TACIT_THREADS_ON);
+    assert_int_equal(out.advice, TACIT_ADVICE_DEFAULT);
+    setenv("TACIT_ADVICE", "0", 1);
+    expect_ok(&(tacit_config){ .advice = TACIT_ADVICE_ON }, &out);
+    assert_int_equal(out.advice, TACIT_ADVICE_OFF);
+    setenv("TACIT_ADVICE", "1", 1);
+    expect_ok(NULL, &out);
+    assert_int_equal(out.advice, TACIT_ADVICE_ON);
+    setenv("TACIT_ADVICE", "yes", 1);
+    expect_refusal(NULL, "TACIT_ADVICE", "0|1");
+    unsetenv("TACIT_ADVICE");
     assert_int_equal(out.reproducible, 0);
     setenv("TACIT_REPRODUCIBLE", "1", 1);
     expect_ok(NULL, &out);
@@ -228,7 +238,7 @@ static void words(void **state)
         expect_refusal(NULL, setting->name, setting->values);
         unsetenv(setting->name);
     }
-    assert_int_equal(checked, 34);
+    assert_int_equal(checked, 36);
 }
 
 /* Every name with one letter wrong, missing or too many leads back to the name. */

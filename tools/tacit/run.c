@@ -5,6 +5,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static const char usage[] =
     "Usage: tacit run [-n NODES] [--launcher NAME] [--dry-launch] PROGRAM [ARGUMENTS]\n"
@@ -66,5 +67,8 @@ int tool_run(int argc, char **argv)
         return tool_fail(TOOL_USAGE, "no program is given; see `tacit run --help`");
     }
     request.program = argv + optind;
+    if (!request.dry && isatty(STDERR_FILENO) == 1) { /* which the nodes cannot see behind the launcher */
+        setenv("TACIT_ADVICE", "1", 0);
+    }
     return tool_launch(&request);
 }

@@ -1,6 +1,8 @@
 /* What a trace says in a few lines: time by cause, and what to look at first. See timeline.h. */
 #include "timeline.h"
 
+#include "trace/advice.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,14 +148,13 @@ static void add_blame(const timeline *t, const tl_blame *b, double share, ti_str
     }
     uint32_t slow = b->peer != b->node && b->peer < (uint32_t)t->nodes ? slow_task(t, b->peer, &ratio) : 0;
     if (slow) {
-        ti_strbuf_add(out, "; chunks of '%s' take %.1f times as long there as on other nodes", timeline_name(t, slow),
-                      ratio);
+        ti_strbuf_add(out, "; chunks of '%s' take %.1f times as long there as on other nodes: %s",
+                      timeline_name(t, slow), ratio, ti_advice_cure(TI_ADVICE_LATE));
     }
 }
 
 static const char *const remedies[TL_CAUSES] = {
     [TL_BUSY] = "most time is spent in kernels: make them faster, or add nodes",
-    [TL_MESSAGE] = "the explain table says which messages are no collectives, and why",
     [TL_KERNEL] =
         "tasks have few chunks, or chunks of unequal length: make ranges larger, or let fewer tasks depend on each other",
     [TL_COPY] = "kernels wait for copies, reductions or memory: the lanes called memory show which",
@@ -204,7 +205,7 @@ static void add_cause(const timeline *t, ti_strbuf *out)
         add_blame(t, &worst, percent(worst.ns, worker_time(t, (int)worst.node)), out);
         return;
     }
-    ti_strbuf_add(out, "%s", remedies[cause]);
+    ti_strbuf_add(out, "%s", cause == TL_MESSAGE ? ti_advice_cure(TI_ADVICE_MESSAGES) : remedies[cause]);
     for (size_t i = 0; i < t->path.count && cause == TL_BUSY; i++) {
         const tl_step *s = &t->path.data[i];
         if (tl_is_kernel(s->kind)) {

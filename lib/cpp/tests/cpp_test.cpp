@@ -176,6 +176,8 @@ void places(tacit::context &ctx)
                    [count](auto v) { *count += v(0) == 10; });
     ctx.wait();
     EXPECT(calls == 3);
+    tacit::host_object counted(ctx, count);
+    EXPECT(static_cast<int *>(counted.fence()) == count && *count == 3);
     std::vector<int> mine(start.size());
     a.read_local(mine.data());
     const tacit_counters c = ctx.counters();
@@ -200,7 +202,7 @@ void refusals(tacit::context &ctx)
     EXPECT(b.try_fill(4) == TACIT_OK && b.read()[2] == 4);
     double out;
     EXPECT(a.try_read(tacit_box1(0, 1), &out) == TACIT_ERROR_UNINITIALIZED);
-    EXPECT(ctx.try_wait() == TACIT_OK && ctx.try_flush() == TACIT_OK);
+    EXPECT(ctx.try_wait() == TACIT_OK && ctx.try_barrier() == TACIT_OK && ctx.try_flush() == TACIT_OK);
     tacit::buffer<double, 1> moved(std::move(b));
     EXPECT(moved.read()[0] == 4);
     EXPECT(thrown([&] { b.read(); }).first != TACIT_OK);

@@ -137,6 +137,7 @@ program fortran_test
                         args=c_loc(f), args_size=8)
    end if
    call tacit_wait(ctx)
+   call tacit_barrier(ctx)
    call tacit_finalize(ctx)
    if (failures > 0) error stop 1, quiet=.true.
 

@@ -273,6 +273,11 @@ class Context:
         self._check(lib.core.tacit_wait(self.handle))
         self._alive.clear()
 
+    def barrier(self):
+        """Until all nodes have executed all that was submitted."""
+        self._check(lib.core.tacit_barrier(self.handle))
+        self._alive.clear()
+
     def finalize(self):
         if self.handle:
             status = lib.core.tacit_finalize(self.handle)

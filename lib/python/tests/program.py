@@ -147,5 +147,6 @@ with tacit.Context() as context:
     compiled(context, "numba" in sys.argv)
     wrong(context)
     context.wait()
+    context.barrier()
 print("\n".join(failures), file=sys.stderr)
 sys.exit(1 if failures else 0)

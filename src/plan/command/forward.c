@@ -3,6 +3,13 @@
 
 enum { MAX_COLLECTIVES = 4 }; /* of one part; what they leave goes by messages */
 
+/* Verdicts that another mapper, split or setting would change. */
+static const bool is_curable[TI_VERDICTS] = {
+    [TI_VERDICT_MIXED] = true,         [TI_VERDICT_OVERLAP] = true,      [TI_VERDICT_PARTITION] = true,
+    [TI_VERDICT_SEVERAL_READS] = true, [TI_VERDICT_GROUP_CHUNKS] = true, [TI_VERDICT_GROUP_GRID] = true,
+    [TI_VERDICT_GROUP_BORDERS] = true
+};
+
 /* Ask again for what the collective leaves, which may be nothing. */
 static void leave(ti_command_graph *graph, const ti_collective *what, ti_discovery_question *question)
 {
@@ -65,6 +72,7 @@ static void forward_part(ti_command_graph *graph, const ti_task *task, const ti_
             ti_vec_push(&graph->fates, fate);
         }
         if (!what) {
+            graph->became.missed = made == 0 && is_curable[verdict] ? verdict : graph->became.missed;
             break;
         }
         ti_command_emit_collective(graph, task, state->info, what);
@@ -77,6 +85,25 @@ static void forward_part(ti_command_graph *graph, const ti_task *task, const ti_
     }
 }
 
+/* Without collectives nobody looks for them. All nodes read the same: that would be one. */
+static bool is_missed(const ti_command_graph *graph, const ti_command_use *use)
+{
+    bool constant = false;
+    for (size_t i = 0; i < use->reads.count && graph->system->collectives == TI_COLLECTIVES_OFF; i++) {
+        const ti_holder *reads = use->reads.data[i];
+        constant |= reads->constant && reads->split->node_b - reads->split->node_a == graph->system->num_nodes;
+    }
+    return constant;
+}
+
+void ti_command_count_missed(ti_command_graph *graph, ti_verdict verdict, const ti_messages *out, const ti_messages *in)
+{
+    enum { LEAST_NODES = 3 }; /* with two, a collective is a message each */
+    if (verdict != TI_VERDICT_FREE && graph->system->num_nodes >= LEAST_NODES && out->count + in->count) {
+        graph->missed.first = graph->missed.times++ ? graph->missed.first : verdict;
+    }
+}
+
 void ti_command_forward_data(ti_command_graph *graph, const ti_task *task, const ti_command_use *use)
 {
     ti_vec_clear(&graph->transfer.covered);
@@ -84,6 +111,7 @@ void ti_command_forward_data(ti_command_graph *graph, const ti_task *task, const
     ti_vec_clear(&graph->fates);
     graph->became.moved = false;
     graph->became.passes = true;
+    graph->became.missed = is_missed(graph, use) ? TI_VERDICT_OFF : TI_VERDICT_FREE;
     for (uint32_t i = 0; i < task->forwards; i++) {
         if (task->forward[i].buffer == use->state->info) {
             ti_command_divide(graph, use, &task->forward[i]);

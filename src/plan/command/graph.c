@@ -68,8 +68,14 @@ void ti_command_graph_release(ti_command_graph *graph, uint64_t executed)
 
 ti_command_counts ti_command_graph_counts(const ti_command_graph *graph)
 {
-    ti_command_counts counts = { graph->next_id - 1, graph->evaluated,       0, ti_arena_ring_bytes(&graph->arenas),
-                                 graph->replayed,    graph->multicast.counts };
+    ti_command_counts counts = { graph->next_id - 1,
+                                 graph->evaluated,
+                                 0,
+                                 ti_arena_ring_bytes(&graph->arenas),
+                                 graph->replayed,
+                                 graph->multicast.counts,
+                                 graph->pure.counts,
+                                 graph->missed };
     for (size_t i = 0; i < graph->buffer.count; i++) {
         if (graph->buffer.data[i] && ti_command_is_distributed(graph)) {
             counts.entries += graph->buffer.data[i]->versions.index.count;

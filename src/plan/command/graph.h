@@ -7,6 +7,7 @@
 #ifndef TI_COMMAND_GRAPH_H
 #define TI_COMMAND_GRAPH_H
 
+#include "ir/collective.h"
 #include "ir/command.h"
 #include "ir/system.h"
 
@@ -25,10 +26,26 @@ typedef struct ti_multicast_counts {
     uint32_t depth;                  /* of the highest tree of its own */
 } ti_multicast_counts;
 
+/* Windows of pure tasks. */
+typedef struct ti_window_counts {
+    uint64_t windows, early; /* of these: closed with fewer tasks than they might have */
+    const char *why;         /* most of the early ones, if they are more than half; constant */
+    bool by_task;            /* says something about the task that came then */
+    uint64_t votes;          /* for this reason against all others */
+} ti_window_counts;
+
+/* What tasks read of a buffer by messages, where the program could have a collective: on this node. */
+typedef struct ti_missed_counts {
+    uint64_t times;
+    ti_verdict first;
+} ti_missed_counts;
+
 typedef struct ti_command_counts {
     uint64_t commands, chunks_evaluated, entries, arena_bytes;
     uint64_t replayed; /* buffers of tasks that were replayed: plan/version/replay.h */
     ti_multicast_counts multicast;
+    ti_window_counts window;
+    ti_missed_counts missed;
 } ti_command_counts;
 ti_command_counts ti_command_graph_counts(const ti_command_graph *graph);
 

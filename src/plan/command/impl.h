@@ -136,7 +136,9 @@ struct ti_command_graph {
     struct {                    /* what the task's forwards on one buffer became */
         TI_VEC(ti_collective *) collective;
         bool moved, passes; /* as in ti_replay_step */
+        ti_verdict missed;  /* likewise */
     } became;
+    ti_missed_counts missed;
 };
 
 /* Each of these files calls those before it only: late, bundle, emit, wide, shape, cut, divide, anticipate, edge,
@@ -199,6 +201,9 @@ void ti_command_note_edges(ti_command_graph *graph, const ti_task *task, const t
 /* forward.c */
 /* Forwards on the buffer become collectives where they fit a pattern. */
 void ti_command_forward_data(ti_command_graph *graph, const ti_task *task, const ti_command_use *use);
+/* What a task reads of a buffer goes by these messages, and not by a collective because of the verdict. */
+void ti_command_count_missed(ti_command_graph *graph, ti_verdict verdict, const ti_messages *out,
+                             const ti_messages *in);
 
 /* reduce.c: combine the partial results of the access with this index; note who reads what a reduction has left. */
 void ti_command_reduce(ti_command_graph *graph, const ti_task *task, uint32_t index, const ti_split_ref *split);

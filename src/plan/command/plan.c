@@ -15,6 +15,7 @@ static void transfer_data(ti_command_graph *graph, const ti_task *task, const ti
     }
     ti_command_emit_messages(graph, task, state->info, &graph->transfer.outgoing, true);
     ti_command_emit_messages(graph, task, state->info, &graph->transfer.incoming, false);
+    ti_command_count_missed(graph, graph->became.missed, &graph->transfer.outgoing, &graph->transfer.incoming);
     ti_command_replay_record(graph, task, use);
 }
 

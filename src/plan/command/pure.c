@@ -172,12 +172,42 @@ static void plan_stages(ti_command_graph *graph)
     }
 }
 
+/* What the setting says, or the least that a task of the window does. */
+static size_t most_tasks(const ti_command_graph *graph)
+{
+    int most = graph->system->latency_tasks;
+    for (size_t i = 0; i < graph->pure.task.count; i++) {
+        int window = graph->pure.task.data[i].shape->window;
+        most = window ? TI_MIN(most, window) : most;
+    }
+    return (size_t)most;
+}
+
+/* A reason that more than half of the early windows have in common is the one that is left. */
+static void count_window(ti_command_graph *graph, ti_window_verdict verdict, const ti_task *closer)
+{
+    ti_window_counts *c = &graph->pure.counts;
+    bool by_task, is_full = graph->pure.task.count >= most_tasks(graph);
+    const char *why = ti_command_window_reason(verdict, closer, &by_task);
+    c->windows++;
+    if (is_full || (verdict == TI_WINDOW_FITS && closer->kind == TI_TASK_EXECUTE)) {
+        return;
+    }
+    c->early++;
+    if (c->votes == 0) {
+        c->why = why;
+        c->by_task = by_task;
+    }
+    c->votes = c->why == why ? c->votes + 1 : c->votes - 1;
+}
+
 /* Plan what is held: the task is the last one of the window, or the first that is not in it. */
 static void close_window(ti_command_graph *graph, ti_window_verdict verdict, const ti_task *closer)
 {
     ti_command_pure *p = &graph->pure;
     size_t k = 0, planned = graph->batch.count;
     ti_explain_window window;
+    count_window(graph, verdict, closer);
     ti_stage_verdict stages = graph->system->latency_staged ? ti_command_find_stages(graph) : TI_STAGE_FITS;
     if (graph->system->explain) {
         window = ti_command_look_at_window(graph, verdict, closer, stages);
@@ -202,17 +232,6 @@ static void close_window(ti_command_graph *graph, ti_window_verdict verdict, con
     drop_splits(p);
     p->horizons = 0;
     p->at = 0;
-}
-
-/* What the setting says, or the least that a task of the window does. */
-static size_t most_tasks(const ti_command_graph *graph)
-{
-    int most = graph->system->latency_tasks;
-    for (size_t i = 0; i < graph->pure.task.count; i++) {
-        int window = graph->pure.task.data[i].shape->window;
-        most = window ? TI_MIN(most, window) : most;
-    }
-    return (size_t)most;
 }
 
 static void add_pure(ti_command_graph *graph, const ti_task *task)

@@ -4,6 +4,7 @@
 
 #include "base/map.h"
 #include "ir/command.h"
+#include "plan/command/graph.h"
 #include "plan/tolerance/stages.h"
 #include "plan/version/holder.h"
 #include "trace/explain_window.h"
@@ -56,6 +57,7 @@ typedef struct ti_command_pure {
     TI_VEC(struct ti_pure_state) state;     /* windows that there have been, and their beginnings */
     ti_map by_last;                         /* from the beginning and the last task: 1 + state */
     int at;                                 /* 1 + state of the window; 0: it is empty; -1: not known */
+    ti_window_counts counts;
 } ti_command_pure;
 
 /* wide.c: tasks whose chunks have margins. */
@@ -91,7 +93,10 @@ void ti_command_bundle_add(struct ti_command_graph *graph, ti_command *transfer)
 void ti_command_bundles_end(struct ti_command_graph *graph);
 void ti_command_bundles_fini(ti_command_pure *pure);
 
-/* tell.c: only if somebody wants to know. What there is to say of the window at hand, which closes because of what the
+/* tell.c. Why a window closes, because of what the task is or does; `by_task`: the words say something about the task,
+ * which is one of the program. Constant. */
+const char *ti_command_window_reason(ti_window_verdict verdict, const ti_task *closer, bool *by_task);
+/* Only if somebody wants to know. What there is to say of the window at hand, which closes because of what the
  * task is or does; `verdict`: on a task of the program. Then, when it has been planned, with how many commands had been
  * planned before. */
 ti_explain_window ti_command_look_at_window(struct ti_command_graph *graph, ti_window_verdict verdict,

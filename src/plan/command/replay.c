@@ -28,6 +28,7 @@ void ti_command_replay_transfers(ti_command_graph *graph, const ti_task *task, c
     }
     ti_command_emit_messages(graph, task, state->info, &effect->outgoing, true);
     ti_command_emit_messages(graph, task, state->info, &effect->incoming, false);
+    ti_command_count_missed(graph, effect->missed, &effect->outgoing, &effect->incoming);
     state->fruitless = effect->moved ? 0 : state->fruitless;
     ti_command_note_readers(graph, use);
 }
@@ -43,7 +44,8 @@ void ti_command_replay_record(ti_command_graph *graph, const ti_task *task, cons
                                           .outgoing = graph->transfer.outgoing,
                                           .incoming = graph->transfer.incoming,
                                           .moved = graph->became.moved,
-                                          .passes = graph->became.passes };
+                                          .passes = graph->became.passes,
+                                          .missed = graph->became.missed };
         ti_replay_record(&use->state->replay, task, use->state->info, &effect);
     }
 }

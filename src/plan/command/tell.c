@@ -47,6 +47,13 @@ static const char *other_reason(const ti_task *closer)
     return NULL;
 }
 
+const char *ti_command_window_reason(ti_window_verdict verdict, const ti_task *closer, bool *by_task)
+{
+    const char *other = other_reason(closer);
+    *by_task = !other && verdict != TI_WINDOW_FITS;
+    return other ? other : reasons[verdict];
+}
+
 /* ---- what it saved */
 
 /* The nodes that own what `box` of a buffer was written by: into `peers`. */
@@ -172,14 +179,15 @@ ti_explain_window ti_command_look_at_window(ti_command_graph *graph, ti_window_v
                                             ti_stage_verdict stages)
 {
     const ti_command_pure *p = &graph->pure;
-    const char *other = other_reason(closer);
+    bool by_task;
+    const char *why = ti_command_window_reason(verdict, closer, &by_task);
     size_t t = 0;
     ti_explain_window window = { .first = p->task.data[0].shape->name,
                                  .last = p->task.data[p->task.count - 1].shape->name,
                                  .tasks = (int)p->task.count,
-                                 .why = other ? other : reasons[verdict],
+                                 .why = why,
                                  .stages = graph->system->latency_staged ? stage_reasons[stages] : NULL,
-                                 .closer = other || verdict == TI_WINDOW_FITS ? NULL : closer->shape->name };
+                                 .closer = by_task ? closer->shape->name : NULL };
     for (size_t i = 0; i < p->held.count; i++) {
         if (p->held.data[i]->kind == TI_TASK_EXECUTE) {
             count_items(p, t, &window);

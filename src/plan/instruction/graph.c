@@ -271,8 +271,12 @@ void ti_instruction_graph_set_results(ti_instruction_graph *graph, uint64_t byte
 
 ti_instruction_counts ti_instruction_graph_counts(const ti_instruction_graph *graph)
 {
-    ti_instruction_counts counts = { graph->emit.next_id - 1, graph->emit.reallocations, graph->emit.reallocated_bytes,
-                                     0, ti_arena_ring_bytes(&graph->emit.arenas) };
+    ti_instruction_counts counts = { graph->emit.next_id - 1,
+                                     graph->emit.reallocations,
+                                     graph->emit.reallocated_bytes,
+                                     0,
+                                     ti_arena_ring_bytes(&graph->emit.arenas),
+                                     graph->emit.growths };
     for (size_t i = 0; i < graph->buffer.count; i++) {
         for (size_t p = 0; graph->buffer.data[i] && p < graph->buffer.data[i]->place.count; p++) {
             counts.entries += graph->buffer.data[i]->place.data[p]->tracker.map.count;

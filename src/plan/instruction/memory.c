@@ -224,7 +224,10 @@ static void allocate(ti_buffer_memory *memory, ti_emitter *e, const ti_task *tas
     ti_allocation fresh = { .box = *box };
     while (grow_over(&memory->allocated, &e->scratch, &fresh.box)) {
     }
-    if (e->scratch.count > 0 && memory->growths++ >= GROWTHS_WITHOUT_ROOM) {
+    bool grows = e->scratch.count > 0;
+    memory->growths += grows;
+    e->growths = TI_MAX(e->growths, memory->growths);
+    if (grows && memory->growths > GROWTHS_WITHOUT_ROOM) {
         fresh.box = with_room(memory, e, buffer, &fresh.box);
     }
     const size_t kept = memory->foreign ? SIZE_MAX : largest_of(&e->scratch); /* the host moves what grows in place */

@@ -56,6 +56,7 @@ typedef struct ti_emitter {
     TI_VEC(const ti_instruction *) batch;
     uint64_t next_id, next_allocation;
     uint64_t reallocations, reallocated_bytes;
+    uint32_t growths; /* of one buffer in one place, at most */
     ti_deps deps;
     ti_era era;
     ti_region_entries scratch, meeting;

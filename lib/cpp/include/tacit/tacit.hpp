@@ -263,6 +263,9 @@ class context
     /* Wait until all that this node has to do for the tasks submitted so far is done. */
     void wait() { detail::check(get(), try_wait()); }
     status try_wait() { return tacit_wait(get()); }
+    /* Wait until all nodes have executed everything submitted so far. */
+    void barrier() { detail::check(get(), try_barrier()); }
+    status try_barrier() { return tacit_barrier(get()); }
     /* Wait for all nodes, and choose anew what TACIT_LATENCY=auto chooses by measurements. */
     void retune() { detail::check(get(), try_retune()); }
     status try_retune() { return tacit_retune(get()); }
@@ -539,6 +542,21 @@ class host_object
     explicit host_object(context &ctx) : core_(ctx.core())
     {
         detail::check(ctx.get(), tacit_host_object_create(ctx.get(), &raw_));
+    }
+    /* With contents of this node, which `end` (or nobody, if it is nullptr) ends. */
+    host_object(context &ctx, void *contents, void (*end)(void *) = nullptr) : core_(ctx.core())
+    {
+        tacit_host_object_desc desc{};
+        desc.contents = contents;
+        desc.end = end;
+        detail::check(ctx.get(), tacit_host_object_create_with(ctx.get(), &desc, &raw_));
+    }
+    /* When all tasks so far that name it are done on this node: its contents. */
+    void *fence()
+    {
+        void *contents = nullptr;
+        detail::check(core_->handle, tacit_host_object_fence(core_->handle, raw_, &contents));
+        return contents;
     }
     host_object(host_object &&other) noexcept : core_(std::move(other.core_)), raw_(std::exchange(other.raw_, nullptr))
     {
