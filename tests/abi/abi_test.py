@@ -26,14 +26,15 @@ def skip(why):
 def describe(library, out, folder):
     """The interface of a library: functions that it exports, and the types of public headers."""
     command = ["abidw", "--no-corpus-path", "--no-comp-dir-path", "--no-show-locs", "--short-locs", "--drop-private-types",
-               "--no-elf-needed", "--headers-dir", str(source / "include"), "--out-file", str(out), library]
+               "--no-elf-needed", "--drop-undefined-syms", "--exported-interfaces-only", "--headers-dir", str(source / "include"), "--out-file", str(out), library]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"abi: {' '.join(command)}: {done.stdout}{done.stderr}")
     text = out.read_text()
     if not re.search(r"<function-decl ", text):
         skip(f"{library} has no debug information")
-    out.write_text(re.sub(r" (filepath|comp-dir-path|line|column|path)='[^']*'", "", text))
+    text = text.replace(f"{source.resolve()}/", "").replace(f"{build.resolve()}/", "")
+    out.write_text(re.sub(r" (filepath|comp-dir-path|line|column)='[^']*'", "", text))
 
 
 def compare(name, library, folder):
