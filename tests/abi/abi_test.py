@@ -23,6 +23,23 @@ def skip(why):
     sys.exit(77)
 
 
+def public_types():
+    """The structs that the headers define."""
+    headers = list((source / "include" / "tacit").glob("*.h")) + list((source / "lib").glob("*/include/tacit/*.h"))
+    return {name for header in headers for name in re.findall(r"^(?:typedef )?struct (\w+)\s*\{", header.read_text(), flags=re.M)}
+
+
+def without_private(text):
+    """libabigail takes the contents of a type for public if a public header is called like the private one that defines it."""
+    public = public_types()
+
+    def declared(match):
+        is_ours = re.match(r"(tacit|ti)_", match.group(1)) and match.group(1) not in public
+        return f"<class-decl name='{match.group(1)}' is-struct='yes' visibility='default' is-declaration-only='yes' id='{match.group(2)}'/>" \
+            if is_ours else match.group(0)
+    return re.sub(r"<class-decl name='(\w+)' size-in-bits[^>]* id='([^']*)'>.*?\n    </class-decl>", declared, text, flags=re.S)
+
+
 def describe(library, out, folder):
     """The interface of a library: functions that it exports, and the types of public headers."""
     command = ["abidw", "--no-corpus-path", "--no-comp-dir-path", "--no-show-locs", "--short-locs", "--drop-private-types",
@@ -34,6 +51,7 @@ def describe(library, out, folder):
     if not re.search(r"<function-decl ", text):
         skip(f"{library} has no debug information")
     text = text.replace(f"{source.resolve()}/", "").replace(f"{build.resolve()}/", "")
+    text = without_private(text)
     out.write_text(re.sub(r" (filepath|comp-dir-path|line|column)='[^']*'", "", text))
 
 
