@@ -5,13 +5,12 @@ if(TACIT_HTML AND NOT (doxygen AND python))
     message(FATAL_ERROR "TACIT_HTML is ON, and needs doxygen and python3; install them or leave it OFF")
 endif()
 if(doxygen AND python)
-    file(GLOB html_pages CONFIGURE_DEPENDS doc/*.md doc/guide/*.md)
-    set(html_inputs ${PROJECT_SOURCE_DIR}/README.md ${html_pages} ${TACIT_PUBLIC_HEADERS} lib/io/include/tacit/io.h
-                    lib/bind/include/tacit/bind.h)
-    list(TRANSFORM html_inputs REPLACE "^([^/])" "${PROJECT_SOURCE_DIR}/\\1")
+    file(GLOB html_pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/doc/*.md ${PROJECT_SOURCE_DIR}/doc/guide/*.md)
+    set(html_inputs ${PROJECT_SOURCE_DIR}/README.md ${html_pages} ${TACIT_PUBLIC_HEADERS}
+                    ${PROJECT_SOURCE_DIR}/lib/io/include/tacit/io.h ${PROJECT_SOURCE_DIR}/lib/bind/include/tacit/bind.h)
     list(JOIN html_inputs " " html_input)
     set(html_folder ${CMAKE_BINARY_DIR}/doc)
-    configure_file(tools/html/Doxyfile.in ${html_folder}/Doxyfile @ONLY)
+    configure_file(${PROJECT_SOURCE_DIR}/tools/html/Doxyfile.in ${html_folder}/Doxyfile @ONLY)
     set(all)
     if(TACIT_HTML)
         set(all ALL)
@@ -21,7 +20,7 @@ if(doxygen AND python)
                        COMMAND ${CMAKE_COMMAND} -E rm -rf ${html_folder}/html
                        COMMAND ${doxygen} ${html_folder}/Doxyfile
                        COMMAND ${CMAKE_COMMAND} -E touch ${html_folder}/stamp
-                       DEPENDS ${html_inputs} tools/html/filter ${html_folder}/Doxyfile
+                       DEPENDS ${html_inputs} ${PROJECT_SOURCE_DIR}/tools/html/filter ${html_folder}/Doxyfile
                        COMMENT "Making the manual as HTML")
     add_custom_target(doc ${all} DEPENDS ${html_folder}/stamp)
 endif()
