@@ -62,3 +62,10 @@ if(TACIT_WITH_MPI)
     configure_file(${CMAKE_CURRENT_LIST_DIR}/tacit-mpi.pc.in ${CMAKE_BINARY_DIR}/tacit-mpi.pc @ONLY)
     install(FILES ${CMAKE_BINARY_DIR}/tacit-mpi.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
+
+# For `module load tacit`: the file is named by the version, and finds the rest from its own place.
+set(module_dir ${CMAKE_INSTALL_DATADIR}/modulefiles/tacit)
+file(RELATIVE_PATH module_up /${module_dir} /)
+string(REGEX REPLACE "/$" "" module_up "${module_up}")
+configure_file(${PROJECT_SOURCE_DIR}/packaging/modules/tacit.tcl.in ${CMAKE_BINARY_DIR}/modulefile @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/modulefile RENAME ${PROJECT_VERSION} DESTINATION ${module_dir})

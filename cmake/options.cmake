@@ -37,6 +37,7 @@ option(TACIT_BUILD_TESTS "Build the tests" ON)
 set(TACIT_TESTS "unit;plan;api;mpi" CACHE STRING "Folders of tests/ whose programs are built")
 option(TACIT_BUILD_EXAMPLES "Build the examples" ON)
 option(TACIT_BUILD_BENCH "Build the benchmarks" ON)
+option(TACIT_HTML "Make the manual as HTML with everything else, and install it (Doxygen); the target `doc` makes it at any time" OFF)
 
 set(CMAKE_C_STANDARD 17)
 set(CMAKE_C_STANDARD_REQUIRED ON)

@@ -27,7 +27,7 @@ expect()
 
 # A launcher of Slurm that has one node, whatever is asked for.
 mkdir "$dir/slurm"
-printf '#!/bin/sh\nshift 2\nexec "$@"\n' >"$dir/slurm/srun"
+printf '#!/bin/sh\nshift 2\nwhile case $1 in -*) ;; *) false ;; esac; do shift; done\nexec "$@"\n' >"$dir/slurm/srun"
 chmod +x "$dir/slurm/srun"
 
 # Also that the output of the last command is JSON, where there is something to tell.
@@ -180,8 +180,12 @@ expect 137 '' env PATH="$dir/stuck:$PATH" "$tacit" run -n 2 --launcher openmpi t
 printf '#!/bin/sh\ntrap "echo one" USR1\ntrap "echo end; exit 9" TERM\nkill -USR1 $PPID\nsleep 0.5\nkill -TERM $PPID\nsleep 5\n' >"$dir/stuck/mpirun.openmpi"
 expect 143 '^one$' env PATH="$dir/stuck:$PATH" "$tacit" run -n 2 --launcher openmpi true
 
-# Inside Slurm, srun is preferred. What it would be given is all that can be checked without one.
-expect 0 "^$dir/slurm/srun -n 3 " env SLURM_JOB_ID=1 PATH="$dir/slurm:$PATH" "$tacit" run -n 3 --dry-launch true
+# Inside Slurm, srun is preferred. What it is given; tools/slurm-try runs it.
+in_slurm() { env SLURM_JOB_ID=1 PATH="$dir/slurm:$PATH" "$@" "$tacit" run -n 3 --dry-launch true; }
+expect 0 "^$dir/slurm/srun -n 3 --kill-on-bad-exit=1 .*true$" in_slurm
+expect 0 "^$dir/slurm/srun -n 3 --cpus-per-task=4 --kill-on-bad-exit=1 " in_slurm SLURM_CPUS_PER_TASK=4
+expect 0 "^$dir/slurm/srun -n 3 --kill-on-bad-exit=1 " in_slurm SLURM_CPUS_PER_TASK=4 SRUN_CPUS_PER_TASK=2
+expect 0 "^$dir/slurm/srun -n 3 [^ ]*true$" in_slurm SLURM_KILL_BAD_EXIT=0
 
 # Several nodes, with the launchers that are here.
 # Node 0 reads its input to the end: MPICH's launcher may die of a broken pipe if it cannot get rid of it.

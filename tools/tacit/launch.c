@@ -178,9 +178,20 @@ static void openmpi_command(command *c, int nodes)
     forward_settings(c);
 }
 
-/* Slurm must speak the start-up protocol of the program's MPI, else every process believes to be alone. */
+/* Slurm must speak the start-up protocol of the program's MPI, else every process believes to be alone. Steps have to ask
+ * for the cores of the job themselves (since Slurm 22.05), and to be ended when one of their processes is killed. */
 static void srun_command(command *c, tool_mpi mpi)
 {
+    const char *cores = getenv("SLURM_CPUS_PER_TASK");
+    if (cores && *cores && !getenv("SRUN_CPUS_PER_TASK")) {
+        ti_strbuf option = { 0 };
+        ti_strbuf_add(&option, "--cpus-per-task=%s", cores);
+        add(&c->argv, option.text);
+        ti_strbuf_fini(&option);
+    }
+    if (!getenv("SLURM_KILL_BAD_EXIT")) {
+        add(&c->argv, "--kill-on-bad-exit=1");
+    }
     if (!getenv("SLURM_MPI_TYPE") && mpi == TOOL_MPI_OPENMPI) {
         add(&c->argv, "--mpi=pmix");
     } else if (!getenv("SLURM_MPI_TYPE") && mpi == TOOL_MPI_MPICH) {
