@@ -199,6 +199,12 @@ typedef struct tacit_config {
      * kernels while it waits: threads that the program starts after tacit_init inherit what it is bound to until
      * tacit_finalize. "off": nothing is bound. */
     const char *pin; /* TACIT_PIN: NULL: "auto" */
+    /* Where compiled kernels of OpenCL and CUDA devices are kept for later runs: a directory, which nodes and programs
+     * may share, or "off"; doc/devices.md. */
+    const char *kernel_cache; /* TACIT_KERNEL_CACHE: NULL: "tacit" in the user's directory for caches */
+    /* What each device with a memory of its own may allocate there: bytes ("8G"), or a part of what it has ("80%"). Where
+     * that is short, what the next task does not need is copied to the host's memory and freed. doc/devices.md. */
+    const char *device_memory; /* TACIT_DEVICE_MEMORY: NULL: "100%" */
 } tacit_config;
 
 TACIT_C_END_

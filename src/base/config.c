@@ -62,6 +62,14 @@ static const row table[] = {
     TEXT("TACIT_HOST_DEVICES", host_devices, "count or count:discrete", "1",
          "the same as TACIT_DEVICES=host:COUNT, if that is not set"),
     MEMORY(
+        "TACIT_DEVICE_MEMORY", device_memory, "bytes, with k, M, G or T, or 1% to 100% of the device's memory", "100%",
+        "what a device with a memory of its own may allocate there; what no task needs next makes room, by way of the "
+        "host's memory"),
+    TEXT(
+        "TACIT_KERNEL_CACHE", kernel_cache, "directory, or off", "$XDG_CACHE_HOME/tacit, or ~/.cache/tacit",
+        "where compiled kernels of OpenCL and CUDA devices are kept, so that later runs need not compile them; nodes and "
+        "programs may share it"),
+    MEMORY(
         "TACIT_MEMORY_LIMIT", memory_limit, "bytes, with k, M, G or T, or 1% to 100% of the machine's memory", "100%",
         "what a node may allocate for buffers and results; what needs more is refused before it is allocated. Nodes of "
         "one machine share percentages equally"),

@@ -224,6 +224,22 @@ void ti_choose_memory(ti_system *system, const tacit_config *config, int local_n
     }
 }
 
+void ti_choose_device_memory(ti_system *system, const tacit_config *config, ti_device *const *device)
+{
+    for (int d = 0; d < system->devices; d++) {
+        const int memory = ti_system_memory(system, d);
+        const uint64_t there = device[d]->memory;
+        uint64_t wanted = there;
+        if (memory == TI_HOST_MEMORY) {
+            continue;
+        }
+        if (config->device_memory) {
+            ti_config_memory(config->device_memory, there, &wanted);
+        }
+        system->device_memory[memory] = there ? TI_MIN(wanted, there) : wanted;
+    }
+}
+
 void ti_choose_relays(const ti_system *system, ti_comm *comm)
 {
     if (system->multicast == TI_MULTICAST_DYNAMIC) {

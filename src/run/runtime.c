@@ -75,10 +75,14 @@ static bool create_devices(ti_runtime *rt, ti_strbuf *why)
                                             : NULL,
                   .listener = rt->trace.recorder ? (void *)&rt->trace : &rt->tune,
                   .lot = &rt->progress.lot },
+        .kernel_cache = rt->config.kernel_cache,
         .failure = &rt->progress.failure,
     };
     rt->lent_worker = spare ? rt->system.workers - 1 : -1;
     rt->device = ti_devices_create(&desc, why);
+    if (rt->device) {
+        ti_choose_device_memory(&rt->system, &rt->config, rt->device);
+    }
     return rt->device != NULL;
 }
 

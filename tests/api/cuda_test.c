@@ -220,7 +220,7 @@ static void calls_are_few(void **state)
     ti_device *device[2];
     void *x, *y;
     stub->reset(5);
-    assert_true(ti_cuda_create((int[]){ 0, 2 }, 2, &failure, device, &why));
+    assert_true(ti_cuda_create((int[]){ 0, 2 }, 2, "off", &failure, device, &why));
     assert_int_equal(device[0]->ops->alloc(device[0], 4096, &x), TACIT_OK);
     assert_int_equal(device[1]->ops->alloc(device[1], 4096, &y), TACIT_OK);
     char *home = calloc(1, 3 << 20);
@@ -250,7 +250,7 @@ static void large_copies_go_in_pieces(void **state)
     ti_strbuf why = { 0 };
     ti_device *device;
     void *x;
-    assert_true(ti_cuda_create((int[]){ 1 }, 1, &failure, &device, &why));
+    assert_true(ti_cuda_create((int[]){ 1 }, 1, "off", &failure, &device, &why));
     assert_int_equal(device->ops->alloc(device, BYTES, &x), TACIT_OK);
     char *home = malloc(BYTES), *back = calloc(1, BYTES);
     for (int i = 0; i < BYTES; i++) {

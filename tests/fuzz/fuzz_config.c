@@ -72,6 +72,8 @@ static void fill_fields(fuzz_input *in, tacit_config *c, char texts[5][LONGEST])
         .multicast = take_int(in),
         .latency = maybe(in, texts[4]),
         .pin = maybe(in, texts[4]),
+        .kernel_cache = maybe(in, texts[4]),
+        .device_memory = maybe(in, texts[4]),
         .comm_delay = take_int(in),
     };
 }
