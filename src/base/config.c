@@ -56,9 +56,12 @@ static const row table[] = {
     TEXT("TACIT_PIN", pin, "auto, off, or a list of cores such as 0-3,8", "auto",
          "what threads are bound to: auto gives each a core where the node has as many cores for itself, a list those "
          "that it names"),
-    TEXT("TACIT_DEVICES", devices,
-         "list of host, host:COUNT, host:COUNT:discrete, cuda:INDEX, opencl:INDEX, opencl:INDEX/PARTS", "host",
-         "devices that run kernels: the cores, as several devices or with memories of their own, CUDA's or OpenCL's"),
+    TEXT(
+        "TACIT_DEVICES", devices,
+        "auto, or a list of host, host:COUNT, host:COUNT:discrete, cuda:INDEX, opencl:INDEX, opencl:INDEX/PARTS",
+        "host",
+        "devices that run kernels: auto are all GPUs, or the cores if there are none; a list has the cores, as several "
+        "devices or with memories of their own, CUDA's or OpenCL's"),
     TEXT("TACIT_HOST_DEVICES", host_devices, "count or count:discrete", "1",
          "the same as TACIT_DEVICES=host:COUNT, if that is not set"),
     MEMORY(

@@ -63,6 +63,9 @@ static bool choose_devices(const tacit_config *config, ti_choice *out, ti_strbuf
     if (!ti_device_list_parse(config->devices, config->host_devices, list, why)) {
         return false;
     }
+    if (list->automatic) {
+        ti_device_list_find(list);
+    }
     out->workers = TI_MAX(out->workers / list->hosts, 1);
     return true;
 }
