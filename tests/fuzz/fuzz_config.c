@@ -90,7 +90,8 @@ static void start(tacit_config config)
     config.threads = TACIT_THREADS_INLINE;
     config.progress = TACIT_PROGRESS_DEFAULT;
     config.workers = config.workers > 1 ? 1 : config.workers;
-    config.devices = config.devices && (strstr(config.devices, "opencl:") || strstr(config.devices, "cuda:"))
+    config.devices = config.devices && (strstr(config.devices, "opencl:") || strstr(config.devices, "cuda:") ||
+                                        strcmp(config.devices, "auto") == 0)
                          ? NULL
                          : config.devices; /* a driver's own */
     config.graph = NULL;
