@@ -44,6 +44,7 @@ set(TACIT_SOURCES
 
     device/cores.c
     device/host.c
+    device/kernel_cache.c
     device/kernel_text.c
     device/length.c
 
@@ -128,6 +129,7 @@ set(TACIT_SOURCES
     plan/instruction/reduce_blocks.c
     plan/instruction/refuse.c
     plan/instruction/sent.c
+    plan/instruction/spill.c
     plan/instruction/staging.c
     plan/instruction/bundle.c
     plan/instruction/transfer.c

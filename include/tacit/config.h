@@ -110,8 +110,8 @@ typedef struct tacit_config {
     int threads; /* TACIT_THREADS (0 or 1): TACIT_THREADS_...; default: on, but off on one core */
     /* Who plans and executes. */
     int progress; /* TACIT_PROGRESS (shared or thread): TACIT_PROGRESS_... */
-    /* The devices of this node: a list such as "opencl:0,opencl:1,host". "host" is the cores, one device
-     * in the host's memory; "host:2" divides the workers among two, and with "host:2:discrete" each has a
+    /* The devices of this node: "auto" (all GPUs of the machine, or "host" if there are none), or a list such
+     * as "opencl:0,opencl:1,host". "host" is the cores, one device in the host's memory; "host:2" divides the workers among two, and with "host:2:discrete" each has a
      * memory of its own, as GPUs do: to test what such machines would do. "opencl:0" is the first device
      * that OpenCL has (`tacit info` lists them), "opencl:0/2" its two halves, "cuda:0" the first that CUDA's
      * driver has. A node's accelerators are all of OpenCL or all of CUDA. Where the list does not name
@@ -213,6 +213,13 @@ typedef struct tacit_config {
      * `tacit run` is. That accesses were checked is said in any case but for TACIT_ADVICE_OFF. Node 0's setting counts
      * for all. */
     int advice; /* TACIT_ADVICE (0 or 1): TACIT_ADVICE_... */
+    /* Where compiled kernels of OpenCL and CUDA devices are kept for later runs: a directory, which nodes and programs
+     * may share, or "off"; doc/devices.md. */
+    const char *kernel_cache; /* TACIT_KERNEL_CACHE: NULL: "tacit" in the user's directory for caches */
+    /* What each device with a memory of its own may allocate there: bytes ("8G"), or a part of what it has
+     * ("80%"). Where that is short, what the next task does not need is copied to the host's memory and freed;
+     * doc/devices.md. */
+    const char *device_memory; /* TACIT_DEVICE_MEMORY: NULL: "100%" */
 } tacit_config;
 
 TACIT_C_END_

@@ -56,11 +56,22 @@ static const row table[] = {
     TEXT("TACIT_PIN", pin, "auto, off, or a list of cores such as 0-3,8", "auto",
          "what threads are bound to: auto gives each a core where the node has as many cores for itself, a list those "
          "that it names"),
-    TEXT("TACIT_DEVICES", devices,
-         "list of host, host:COUNT, host:COUNT:discrete, cuda:INDEX, opencl:INDEX, opencl:INDEX/PARTS", "host",
-         "devices that run kernels: the cores, as several devices or with memories of their own, CUDA's or OpenCL's"),
+    TEXT(
+        "TACIT_DEVICES", devices,
+        "auto, or a list of host, host:COUNT, host:COUNT:discrete, cuda:INDEX, opencl:INDEX, opencl:INDEX/PARTS",
+        "host",
+        "devices that run kernels: auto are all GPUs, or the cores if there are none; a list has the cores, as several "
+        "devices or with memories of their own, CUDA's or OpenCL's"),
     TEXT("TACIT_HOST_DEVICES", host_devices, "count or count:discrete", "1",
          "the same as TACIT_DEVICES=host:COUNT, if that is not set"),
+    MEMORY(
+        "TACIT_DEVICE_MEMORY", device_memory, "bytes, with k, M, G or T, or 1% to 100% of the device's memory", "100%",
+        "what a device with a memory of its own may allocate there; what no task needs next makes room, by way of the "
+        "host's memory"),
+    TEXT(
+        "TACIT_KERNEL_CACHE", kernel_cache, "directory, or off", "$XDG_CACHE_HOME/tacit, or ~/.cache/tacit",
+        "where compiled kernels of OpenCL and CUDA devices are kept, so that later runs need not compile them; nodes and "
+        "programs may share it"),
     MEMORY(
         "TACIT_MEMORY_LIMIT", memory_limit, "bytes, with k, M, G or T, or 1% to 100% of the machine's memory", "100%",
         "what a node may allocate for buffers and results; what needs more is refused before it is allocated. Nodes of "

@@ -18,9 +18,10 @@ typedef struct ti_cuda_fact {
 } ti_cuda_fact;
 
 /* `count` devices into `out`, all or none, by their indices in the order that the driver gives. One that is named twice
- * is two, with streams and memory each. False and a sentence in `why` if they are not to be had. What fails later goes
- * to `failure`. */
-bool ti_cuda_create(const int *index, int count, ti_failure *failure, ti_device **out, ti_strbuf *why);
+ * is two, with streams and memory each. `cache` is TACIT_KERNEL_CACHE, or NULL. False and a sentence in `why` if they
+ * are not to be had. What fails later goes to `failure`. */
+bool ti_cuda_create(const int *index, int count, const char *cache, ti_failure *failure, ti_device **out,
+                    ti_strbuf *why);
 /* Device `index`; false if there is none. */
 bool ti_cuda_fact_of(int index, ti_cuda_fact *out);
 

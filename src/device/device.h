@@ -51,8 +51,9 @@ typedef struct ti_device_ops {
 
 struct ti_device {
     const ti_device_ops *ops;
-    int workers; /* how many parts of a kernel can run at once */
-    int silent;  /* operations under way of whose end nobody hears but by `poll`; executor role */
+    int workers;     /* how many parts of a kernel can run at once */
+    uint64_t memory; /* bytes for allocations, of an accelerator; 0: not known */
+    int silent;      /* operations under way of whose end nobody hears but by `poll`; executor role */
 };
 
 /* Operations of the devices [from, to) that somebody must poll for, as for messages. */

@@ -25,9 +25,10 @@ typedef struct ti_opencl_fact {
 } ti_opencl_fact;
 
 bool ti_opencl_is_built(void);
-/* `count` devices into `out`, all or none. False and a sentence in `why` if they are not to be had. What fails later
- * goes to `failure`. */
-bool ti_opencl_create(const ti_opencl_name *name, int count, ti_failure *failure, ti_device **out, ti_strbuf *why);
+/* `count` devices into `out`, all or none; `cache` is TACIT_KERNEL_CACHE, or NULL. False and a sentence in `why` if
+ * they are not to be had. What fails later goes to `failure`. */
+bool ti_opencl_create(const ti_opencl_name *name, int count, const char *cache, ti_failure *failure, ti_device **out,
+                      ti_strbuf *why);
 /* Device `index`; false if there is none. */
 bool ti_opencl_fact_of(int index, ti_opencl_fact *out);
 

@@ -428,17 +428,13 @@ static void issue_alloc(ti_executor *ex, const ti_instruction *i)
     void *address = NULL;
     tacit_status status = find_memory(ex, i, &address);
     if (status != TACIT_OK) {
-        char text[TI_BOX_TEXT], what[TI_BOX_TEXT + 200];
-        const ti_buffer_info *buffer = i->as.memory.buffer;
-        snprintf(what, sizeof(what),
-                 "no memory for %s of buffer '%s' (%zu bytes on this node); use more nodes or smaller buffers",
-                 ti_box_format(&i->as.memory.box, buffer ? TI_MAX(buffer->dims, 1) : 1, text),
-                 buffer ? buffer->name : "(partial results)", i->as.memory.bytes);
+        char what[TI_ALLOCATION_TEXT];
+        ti_allocation_table_refuse(&ex->table, i, what);
         fail(ex, status, what, i);
         return; /* never completes: nothing that needs it will run */
     }
     ti_allocation_table_add(&ex->table, i->as.memory.allocation,
-                            &(ti_allocation_record){ address, i->as.memory.bytes, i->device });
+                            &(ti_allocation_record){ address, i->as.memory.bytes, i->device, i->as.memory.buffer });
     count_bytes(ex, i->as.memory.bytes, i->as.memory.grown_bytes);
     complete(ex, i->id);
 }

@@ -8,7 +8,7 @@
 
 #include "base/macro.h"
 
-enum { TI_HOST_MEMORY = 0 };
+enum { TI_HOST_MEMORY = 0, TI_MAX_MEMORIES = 64 };
 enum { TI_COLLECTIVES_OFF, TI_COLLECTIVES_DISCOVER, TI_COLLECTIVES_LOOKAHEAD };
 /* Who finds that several nodes read a version: its sender, or from TI_MULTICAST_TREES on the planners, where the number
  * is TI_MULTICAST_TREES + a ti_tree. */
@@ -31,12 +31,13 @@ typedef struct ti_system {
     int64_t total_workers; /* of all nodes */
     int64_t horizon_step;
     int64_t horizon_front;
-    int lookahead;              /* horizons that a window of allocations may hold; 0: every batch is a window */
-    int local_nodes;            /* nodes on this machine */
-    uint64_t memory;            /* bytes that this node may allocate for the program's data; 0: no limit */
-    uint64_t machine;           /* bytes of memory that this machine has; 0: not known */
-    int collectives;            /* TI_COLLECTIVES_OFF ... */
-    int multicast;              /* TI_MULTICAST_NONE ... */
+    int lookahead;   /* horizons that a window of allocations may hold; 0: every batch is a window */
+    int local_nodes; /* nodes on this machine */
+    uint64_t memory; /* bytes that this node may allocate for the program's data; 0: no limit */
+    uint64_t device_memory[TI_MAX_MEMORIES]; /* by memory: bytes that a device may allocate there; 0: no limit */
+    uint64_t machine;                        /* bytes of memory that this machine has; 0: not known */
+    int collectives;                         /* TI_COLLECTIVES_OFF ... */
+    int multicast;                           /* TI_MULTICAST_NONE ... */
     int old_producers;          /* that a task reads from before a horizon, at most, before they become one; 0: 4 */
     int latency_tasks;          /* pure tasks of a window that saves messages; 0 or 1: there are none */
     int latency_horizons;       /* at which such a window closes */

@@ -63,6 +63,9 @@ static bool choose_devices(const tacit_config *config, ti_choice *out, ti_strbuf
     if (!ti_device_list_parse(config->devices, config->host_devices, list, why)) {
         return false;
     }
+    if (list->automatic) {
+        ti_device_list_find(list);
+    }
     out->workers = TI_MAX(out->workers / list->hosts, 1);
     return true;
 }
@@ -221,6 +224,22 @@ void ti_choose_memory(ti_system *system, const tacit_config *config, int local_n
     system->memory = config->dry_run ? 0 : share;
     if (config->memory_limit) {
         ti_config_memory(config->memory_limit, share, &system->memory);
+    }
+}
+
+void ti_choose_device_memory(ti_system *system, const tacit_config *config, ti_device *const *device)
+{
+    for (int d = 0; d < system->devices; d++) {
+        const int memory = ti_system_memory(system, d);
+        const uint64_t there = device[d]->memory;
+        uint64_t wanted = there;
+        if (memory == TI_HOST_MEMORY) {
+            continue;
+        }
+        if (config->device_memory) {
+            ti_config_memory(config->device_memory, there, &wanted);
+        }
+        system->device_memory[memory] = there ? TI_MIN(wanted, there) : wanted;
     }
 }
 

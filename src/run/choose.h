@@ -6,6 +6,7 @@
 
 #include "base/strbuf.h"
 #include "comm/comm.h"
+#include "device/device.h"
 #include "ir/system.h"
 #include "run/device_list.h"
 #include "run/pin.h"
@@ -41,6 +42,8 @@ void ti_choose_planning(ti_system *system, const tacit_config *config, bool is_d
 void ti_choose_memory(ti_system *system, const tacit_config *config, int local_nodes);
 
 /* Open the relays of broadcasts, if there are to be any. All nodes call this, before their threads start. */
+/* What devices may allocate in memories of their own, when there are devices. */
+void ti_choose_device_memory(ti_system *system, const tacit_config *config, ti_device *const *device);
 void ti_choose_relays(const ti_system *system, ti_comm *comm);
 
 #endif

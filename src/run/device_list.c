@@ -2,6 +2,7 @@
 #include "run/device_list.h"
 
 #include "base/macro.h"
+#include "device/cuda.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -81,6 +82,11 @@ static bool take_entry(const char **at, ti_device_list *out)
 static bool parse_all(const char *text, ti_device_list *out)
 {
     const char *at = text;
+    if (strcmp(text, "auto") == 0) {
+        out->automatic = true;
+        out->hosts = 1;
+        return true;
+    }
     bool good = true;
     for (bool more = true; more && good;) {
         good = take_entry(&at, out) && at_end(at);
@@ -102,7 +108,7 @@ bool ti_device_list_parse(const char *devices, const char *hosts, ti_device_list
     *out = (ti_device_list){ .hosts = devices ? 0 : 1 };
     if (devices && !parse_all(devices, out)) {
         ti_strbuf_add(why,
-                      "TACIT_DEVICES is '%s', but must be a list, such as cuda:0,cuda:1,host or "
+                      "TACIT_DEVICES is '%s', but must be auto, or a list, such as cuda:0,cuda:1,host or "
                       "opencl:0,opencl:1/2,host:4:discrete, with at most %d devices and one entry for the host",
                       devices, TI_MAX_DEVICES);
         return false;
@@ -120,4 +126,29 @@ bool ti_device_list_parse(const char *devices, const char *hosts, ti_device_list
         return false;
     }
     return true;
+}
+
+/* OpenCL's processors are the host's cores. */
+static void find_opencl(ti_device_list *list)
+{
+    enum { MOST_LOOKED_AT = 64 };
+    ti_opencl_fact f, first = { .memory = 0 };
+    for (int i = 0; i < MOST_LOOKED_AT && list->opencls < TI_MAX_DEVICES - 1 && ti_opencl_fact_of(i, &f); i++) {
+        if (f.is_gpu && (list->opencls == 0 || strcmp(f.platform, first.platform) == 0)) {
+            first = list->opencls == 0 ? f : first;
+            list->opencl[list->opencls++] = (ti_opencl_name){ i, 0, 1 };
+        }
+    }
+}
+
+void ti_device_list_find(ti_device_list *list)
+{
+    ti_cuda_fact f;
+    for (int i = 0; list->cudas < TI_MAX_DEVICES - 1 && ti_cuda_fact_of(i, &f); i++) {
+        list->cuda[list->cudas++] = i;
+    }
+    if (list->cudas == 0) {
+        find_opencl(list);
+    }
+    list->idle_host = list->cudas + list->opencls > 0;
 }

@@ -2,9 +2,10 @@
  *
  *     entry[,entry...]    host, host:COUNT, host:COUNT:discrete (at most one of these),
  *                         opencl:INDEX, opencl:INDEX/PARTS (its sub-devices, a device each),
- *                         cuda:INDEX (not beside OpenCL devices)
+ *                         cuda:INDEX (not beside OpenCL devices);
+ *     auto                all GPUs that CUDA has, else those of OpenCL's first driver that has any, else host
  *
- * Pure; what a machine has is not looked at. Any thread. */
+ * Reading a list is pure; what a machine has is looked at for `auto` only. Any thread. */
 #ifndef TI_DEVICE_LIST_H
 #define TI_DEVICE_LIST_H
 
@@ -17,6 +18,7 @@ typedef struct ti_device_list {
     int hosts;      /* at least 1 */
     bool discrete;  /* each with a memory of its own */
     bool idle_host; /* the only one; it was not named */
+    bool automatic; /* the rest is to be found: ti_device_list_find */
     int opencls;
     ti_opencl_name opencl[TI_MAX_DEVICES];
     int cudas;
@@ -26,5 +28,7 @@ typedef struct ti_device_list {
 /* `devices` and `hosts` are TACIT_DEVICES and TACIT_HOST_DEVICES, each NULL if it is not set; the former counts. False
  * and a sentence in `why` if it means nothing. */
 bool ti_device_list_parse(const char *devices, const char *hosts, ti_device_list *out, ti_strbuf *why);
+/* What `auto` is on this machine. */
+void ti_device_list_find(ti_device_list *list);
 
 #endif

@@ -33,9 +33,10 @@ static bool create_all(const ti_devices_desc *desc, ti_device **device, ti_strbu
     if (hosts == desc->system->devices) {
         return true;
     }
+    const ti_device_list *list = desc->list;
     return desc->system->accelerator == TI_CUDA
-               ? ti_cuda_create(desc->list->cuda, desc->list->cudas, desc->failure, &device[hosts], why)
-               : ti_opencl_create(desc->list->opencl, desc->list->opencls, desc->failure, &device[hosts], why);
+               ? ti_cuda_create(list->cuda, list->cudas, desc->kernel_cache, desc->failure, &device[hosts], why)
+               : ti_opencl_create(list->opencl, list->opencls, desc->kernel_cache, desc->failure, &device[hosts], why);
 }
 
 ti_device **ti_devices_create(const ti_devices_desc *desc, ti_strbuf *why)

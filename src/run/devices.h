@@ -11,12 +11,13 @@
 typedef struct ti_devices_desc {
     const ti_device_list *list;
     const ti_system *system;
-    bool threads;        /* host devices have a thread for each worker */
-    bool spare;          /* but for the last worker of device 0 */
-    const ti_pin *pin;   /* what threads are bound to */
-    bool is_dry;         /* nothing runs: accelerators are not looked for */
-    ti_host_desc host;   /* what all host devices have in common */
-    ti_failure *failure; /* of the run */
+    bool threads;             /* host devices have a thread for each worker */
+    bool spare;               /* but for the last worker of device 0 */
+    const ti_pin *pin;        /* what threads are bound to */
+    bool is_dry;              /* nothing runs: accelerators are not looked for */
+    ti_host_desc host;        /* what all host devices have in common */
+    const char *kernel_cache; /* TACIT_KERNEL_CACHE, or NULL */
+    ti_failure *failure;      /* of the run */
 } ti_devices_desc;
 
 /* system->devices of them; NULL and a sentence in `why` if they are not to be had. */

@@ -87,10 +87,14 @@ static bool create_devices(ti_runtime *rt, ti_strbuf *why)
                   .ran = rt->trace.recorder || rt->tune.on || rt->advisor.on ? note_part : NULL,
                   .listener = rt,
                   .lot = &rt->progress.lot },
+        .kernel_cache = rt->config.kernel_cache,
         .failure = &rt->progress.failure,
     };
     rt->lent_worker = spare ? rt->system.workers - 1 : -1;
     rt->device = ti_devices_create(&desc, why);
+    if (rt->device) {
+        ti_choose_device_memory(&rt->system, &rt->config, rt->device);
+    }
     return rt->device != NULL;
 }
 

@@ -176,6 +176,42 @@ static void what_matters_is_noticed(void **state)
     }
 }
 
+/* ---- without a list */
+
+static bool was_called(const char *expected)
+{
+    for (long i = 0; i < stub->calls(); i++) {
+        if (strcmp(stub->call(i), expected) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* All GPUs that there are, or none. */
+static void all_gpus_are_found(void **state)
+{
+    (void)state;
+    outcome o;
+    stub->reset(1);
+    run("auto", true, &o);
+    assert_string_equal(o.text, "");
+    assert_int_equal(o.status, TACIT_OK);
+    check_result(&o);
+    for (int d = 0; d < STUB_DEVICES; d++) {
+        char call[STUB_CALL_TEXT];
+        snprintf(call, sizeof(call), "cuDevicePrimaryCtxRetain %d", d);
+        assert_true(was_called(call));
+    }
+    stub->reset(1);
+    stub->disturb("cuDeviceGetCount", 1, LAUNCH_FAILED, false); /* and so there is no first one */
+    run("auto", true, &o);
+    assert_true(o.status != TACIT_OK); /* the program has no kernels for the host */
+    assert_false(was_called("cuDevicePrimaryCtxRetain 0"));
+    stub->reset(1);
+    assert_int_equal(stub->live(), 0);
+}
+
 /* ---- calls, in order */
 
 /* The calls since reset, but for those that come any number of times. */
@@ -220,7 +256,7 @@ static void calls_are_few(void **state)
     ti_device *device[2];
     void *x, *y;
     stub->reset(5);
-    assert_true(ti_cuda_create((int[]){ 0, 2 }, 2, &failure, device, &why));
+    assert_true(ti_cuda_create((int[]){ 0, 2 }, 2, "off", &failure, device, &why));
     assert_int_equal(device[0]->ops->alloc(device[0], 4096, &x), TACIT_OK);
     assert_int_equal(device[1]->ops->alloc(device[1], 4096, &y), TACIT_OK);
     char *home = calloc(1, 3 << 20);
@@ -250,7 +286,7 @@ static void large_copies_go_in_pieces(void **state)
     ti_strbuf why = { 0 };
     ti_device *device;
     void *x;
-    assert_true(ti_cuda_create((int[]){ 1 }, 1, &failure, &device, &why));
+    assert_true(ti_cuda_create((int[]){ 1 }, 1, "off", &failure, &device, &why));
     assert_int_equal(device->ops->alloc(device, BYTES, &x), TACIT_OK);
     char *home = malloc(BYTES), *back = calloc(1, BYTES);
     for (int i = 0; i < BYTES; i++) {
@@ -279,9 +315,8 @@ static void large_copies_go_in_pieces(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calls_are_few),
-        cmocka_unit_test(large_copies_go_in_pieces),
-        cmocka_unit_test(what_matters_is_noticed),
+        cmocka_unit_test(calls_are_few),       cmocka_unit_test(large_copies_go_in_pieces),
+        cmocka_unit_test(all_gpus_are_found),  cmocka_unit_test(what_matters_is_noticed),
         cmocka_unit_test(every_call_may_fail),
     };
     stub = stub_find();

@@ -212,6 +212,70 @@ static void memory_is_used_again(void **state)
     assert_int_equal(tacit_finalize(ctx), TACIT_OK);
 }
 
+/* ---- devices */
+
+enum { PIECES = 5, PIECE = 10000 };
+
+static void number(const tacit_launch *k)
+{
+    const unsigned char first = *(const unsigned char *)k->args;
+    TACIT_FOR (i, k->chunk, 0) {
+        TACIT_AT1(unsigned char, k->view[0], i) = (unsigned char)(first + i);
+    }
+}
+
+static void add(const tacit_launch *k)
+{
+    TACIT_FOR (i, k->chunk, 0) {
+        TACIT_AT1(unsigned char, k->view[0], i) =
+            (unsigned char)(TACIT_AT1(unsigned char, k->view[0], i) + TACIT_GET1(unsigned char, k->view[1], i));
+    }
+}
+
+/* Of five buffers two fit on the device, or one: then a task that needs two is refused. */
+static void devices_make_room(void **state)
+{
+    (void)state;
+    for (size_t limit = 2 * PIECE; limit >= 2 * PIECE - 1; limit--) {
+        char text[20];
+        static unsigned char got[PIECE];
+        tacit_context *ctx;
+        tacit_buffer *a[PIECES];
+        snprintf(text, sizeof(text), "%zu", limit);
+        capture c = begin_capture();
+        const tacit_config config = { .devices = "host:1:discrete", .device_memory = text };
+        REQUIRE_OK(NULL, tacit_init(&config, &ctx));
+        for (unsigned char i = 0; i < PIECES; i++) {
+            a[i] = buffer_of(ctx, "piece", PIECE);
+            REQUIRE_OK(ctx, tacit_submit(ctx, &(tacit_task){ .name = "number",
+                                                             .range = TACIT_RANGE(PIECE),
+                                                             .kernel = { .host = number },
+                                                             .args = &i,
+                                                             .args_size = 1,
+                                                             .access = { tacit_write(a[i], tacit_one_to_one()) } }));
+        }
+        tacit_status status = tacit_wait(ctx);
+        for (int i = 1; i < PIECES && status == TACIT_OK; i++) {
+            status = tacit_submit(ctx, &(tacit_task){ .name = "add",
+                                                      .range = TACIT_RANGE(PIECE),
+                                                      .kernel = { .host = add },
+                                                      .access = { tacit_update(a[0], tacit_one_to_one()),
+                                                                  tacit_read(a[i], tacit_one_to_one()) } });
+        }
+        status = status ? status : tacit_fence_read(ctx, a[0], TACIT_BOX_ALL, got);
+        assert_int_equal(tacit_finalize(ctx), status);
+        const char *said = end_capture(&c);
+        assert_int_equal(status, limit < 2 * PIECE ? TACIT_ERROR_MEMORY : TACIT_OK);
+        for (int i = 0; i < PIECE && status == TACIT_OK; i++) {
+            assert_int_equal(got[i], (unsigned char)(PIECES * i + PIECES * (PIECES - 1) / 2));
+        }
+        if (status) {
+            says(said,
+                 "memory of device 0|piece|task 'add' |with everything else this device needs|TACIT_DEVICE_MEMORY");
+        }
+    }
+}
+
 /* ---- many nodes */
 
 typedef struct member {
@@ -337,6 +401,7 @@ int main(void)
         cmocka_unit_test(results_of_fences_count),
         cmocka_unit_test(buffers_are_virtual),
         cmocka_unit_test(memory_is_used_again),
+        cmocka_unit_test(devices_make_room),
         cmocka_unit_test(more_nodes_help),
         cmocka_unit_test(more_nodes_do_not_help_where_all_need_all),
         cmocka_unit_test(an_idle_application_holds_nothing_up),

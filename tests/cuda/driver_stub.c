@@ -376,6 +376,12 @@ ti_cu_result cuInit(unsigned flags)
     return done(called("cuInit %u", flags));
 }
 
+ti_cu_result cuDriverGetVersion(int *out)
+{
+    *out = 12040;
+    return done(called("cuDriverGetVersion"));
+}
+
 ti_cu_result cuDeviceGetCount(int *out)
 {
     *out = STUB_DEVICES;

@@ -72,6 +72,8 @@ static void fill_fields(fuzz_input *in, tacit_config *c, char texts[5][LONGEST])
         .multicast = take_int(in),
         .latency = maybe(in, texts[4]),
         .pin = maybe(in, texts[4]),
+        .kernel_cache = maybe(in, texts[4]),
+        .device_memory = maybe(in, texts[4]),
         .comm_delay = take_int(in),
         .advice = take_int(in),
     };
@@ -89,7 +91,8 @@ static void start(tacit_config config)
     config.threads = TACIT_THREADS_INLINE;
     config.progress = TACIT_PROGRESS_DEFAULT;
     config.workers = config.workers > 1 ? 1 : config.workers;
-    config.devices = config.devices && (strstr(config.devices, "opencl:") || strstr(config.devices, "cuda:"))
+    config.devices = config.devices && (strstr(config.devices, "opencl:") || strstr(config.devices, "cuda:") ||
+                                        strcmp(config.devices, "auto") == 0)
                          ? NULL
                          : config.devices; /* a driver's own */
     config.graph = NULL;

@@ -118,6 +118,8 @@ static bool run_nodes(const gen_program *program, const oracle *truth, gen_rng *
     node *nodes = TI_NEW_ARRAY(node, (size_t)program->nodes);
     tacit_config config;
     model_config(r, &config);
+    static const char *const limits[] = { NULL, NULL, "1", "100", "1k", "10k" };
+    config.device_memory = limits[gen_between(r, 0, 5)];
     const char *kind = shadow_kind();
     const bool is_cuda = kind && strcmp(kind, "cuda") == 0;
     if (gen_chance(r, is_cuda ? 100 : 10)) { /* a run for them, or among others */

@@ -207,6 +207,28 @@ static void lookahead(void **state)
     expect_refusal(&(tacit_config){ .lookahead = 4 }, "tacit_config", "TACIT_LOOKAHEAD");
 }
 
+/* Where compiled kernels are kept is any text, what devices may allocate an amount. */
+static void devices(void **state)
+{
+    (void)state;
+    tacit_config out;
+    expect_ok(NULL, &out);
+    assert_null(out.kernel_cache);
+    assert_null(out.device_memory);
+    setenv("TACIT_KERNEL_CACHE", "off", 1);
+    setenv("TACIT_DEVICE_MEMORY", "80%", 1);
+    expect_ok(&(tacit_config){ .kernel_cache = "/mine", .device_memory = "3G" }, &out);
+    assert_string_equal(out.kernel_cache, "off");
+    assert_string_equal(out.device_memory, "80%");
+    setenv("TACIT_DEVICE_MEMORY", "101%", 1);
+    expect_refusal(NULL, "TACIT_DEVICE_MEMORY", "1% to 100% of the device's memory");
+    unsetenv("TACIT_DEVICE_MEMORY");
+    setenv("TACIT_KERNEL_CACHE", "", 1);
+    expect_refusal(NULL, "TACIT_KERNEL_CACHE", "directory, or off");
+    unsetenv("TACIT_KERNEL_CACHE");
+    expect_refusal(&(tacit_config){ .device_memory = "lots" }, "tacit_config", "TACIT_DEVICE_MEMORY");
+}
+
 /* Each word of "off|on|full" is a value of its own, which the program may give, too; parts of it and other words are
  * none. */
 static void words(void **state)
@@ -306,6 +328,7 @@ int main(void)
         cmocka_unit_test_setup(malformed_values, without_settings),
         cmocka_unit_test_setup(memory_limits, without_settings),
         cmocka_unit_test_setup(lookahead, without_settings),
+        cmocka_unit_test_setup(devices, without_settings),
         cmocka_unit_test_setup(words, without_settings),
         cmocka_unit_test_setup(nearest_name, without_settings),
         cmocka_unit_test(table_is_complete),

@@ -49,6 +49,9 @@ static void lists_are_understood(void **state)
     assert_true(list.opencl[0].index == 7 && list.opencl[0].part == 0 && list.opencl[0].parts == 1);
     assert_true(list.opencl[1].index == 3 && list.opencl[1].part == 0 && list.opencl[1].parts == 2);
     assert_true(list.opencl[2].index == 3 && list.opencl[2].part == 1 && list.opencl[2].parts == 2);
+    assert_false(list.automatic);
+    list = parse("auto", "2");
+    assert_true(list.automatic && list.hosts == 1 && !list.idle_host && list.cudas == 0 && list.opencls == 0);
 }
 
 static void refuse(const char *devices, const char *hosts, const char *says)
@@ -93,6 +96,8 @@ static void nonsense_is_refused(void **state)
                                          " host" };
     static const char *const hosts[] = { "", "0", "33", "2:", "+2", " 2", "2:discrete,", "2x", "host" };
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        refuse("auto,host", NULL, "must be auto, or a list");
+        refuse("automatic", NULL, "must be auto, or a list");
         refuse(lists[i], NULL, "TACIT_DEVICES is '");
     }
     for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {

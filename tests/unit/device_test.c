@@ -62,8 +62,8 @@ static machine *start(const machine *kind)
         m->device[0] = ti_device_host_create(&(ti_host_desc){ .workers = 2, .threads = 2, .lot = &m->lot });
         m->count = 1;
         assert_non_null(m->device[0]);
-    } else if (!(m->is_cuda ? ti_cuda_create(m->cuda, m->count, &m->failure, m->device, &why)
-                            : ti_opencl_create(m->opencl, m->count, &m->failure, m->device, &why))) {
+    } else if (!(m->is_cuda ? ti_cuda_create(m->cuda, m->count, "off", &m->failure, m->device, &why)
+                            : ti_opencl_create(m->opencl, m->count, "off", &m->failure, m->device, &why))) {
         fail_msg("%s: %s", m->name, ti_strbuf_text(&why));
     }
     ti_strbuf_fini(&why);
@@ -471,7 +471,7 @@ static void devices_that_are_not_there(void **state)
         ti_strbuf why = { 0 };
         ti_device *device = NULL;
         ti_failure failure = { .lot = NULL };
-        assert_false(ti_opencl_create(&names[i], 1, &failure, &device, &why));
+        assert_false(ti_opencl_create(&names[i], 1, "off", &failure, &device, &why));
         assert_non_null(strstr(ti_strbuf_text(&why), i ? "divides opencl:0 into 4096 parts" : "names opencl:4711"));
         ti_strbuf_fini(&why);
     }

@@ -473,6 +473,7 @@ static device *create(ti_cuda_session *session, int index, ti_strbuf *why)
     d->context = ti_cuda_context_of(session, index);
     session->users++;
     snprintf(d->name, sizeof(d->name), "cuda:%d", index);
+    d->base.memory = d->context->memory;
     ti_cu_result code = ti_cuda_enter(session, d->context);
     if (code == TI_CU_SUCCESS) {
         for (int i = 0; i < LANES && code == TI_CU_SUCCESS; i++) {
@@ -489,9 +490,10 @@ static device *create(ti_cuda_session *session, int index, ti_strbuf *why)
     return d;
 }
 
-bool ti_cuda_create(const int *index, int count, ti_failure *failure, ti_device **out, ti_strbuf *why)
+bool ti_cuda_create(const int *index, int count, const char *cache, ti_failure *failure, ti_device **out,
+                    ti_strbuf *why)
 {
-    ti_cuda_session *session = ti_cuda_session_create(index, count, failure, why);
+    ti_cuda_session *session = ti_cuda_session_create(index, count, cache, failure, why);
     int made = 0;
     for (device *d; session && made < count && (d = create(session, index[made], why));) {
         out[made++] = &d->base;

@@ -52,6 +52,7 @@ typedef struct ti_cu_copy {
 /* X(name here, name in the library, parameters) */
 #define TI_CUDA_FUNCTIONS(X)                                                                                           \
     X(init, cuInit, (unsigned))                                                                                        \
+    X(version, cuDriverGetVersion, (int *))                                                                            \
     X(count, cuDeviceGetCount, (int *))                                                                                \
     X(get, cuDeviceGet, (ti_cu_device *, int))                                                                         \
     X(name, cuDeviceGetName, (char *, int, ti_cu_device))                                                              \
@@ -98,6 +99,7 @@ typedef struct ti_cuda_api {
 
 typedef struct _nvrtcProgram *ti_nvrtc_program;
 #define TI_NVRTC_FUNCTIONS(X)                                                                                          \
+    X(version, nvrtcVersion, (int *, int *))                                                                           \
     X(create, nvrtcCreateProgram,                                                                                      \
       (ti_nvrtc_program *, const char *, const char *, int, const char *const *, const char *const *))                 \
     X(destroy, nvrtcDestroyProgram, (ti_nvrtc_program *))                                                              \

@@ -1,5 +1,6 @@
 /* Kernels in CUDA C: see program.h and session.h. They are compiled when a task first needs them, once for each GPU,
- * and kept. Texts are known by their addresses: tacit_kernel promises that they stay as they are. */
+ * and kept; also on disk, for later runs (device/kernel_cache.h). Texts are known by their addresses: tacit_kernel
+ * promises that they stay as they are. */
 #include "device/cuda/program.h"
 
 #include "base/log.h"
@@ -44,61 +45,117 @@ static bool take_binary(ti_cuda_session *s, ti_nvrtc_program program, ti_strbuf 
     return s->rtc.binary(program, out->text) == 0;
 }
 
-bool ti_cuda_compile(ti_cuda_session *session, const ti_cuda_context *context, const ti_device_kernel *job, int dims,
-                     ti_strbuf *out)
+/* What NVRTC is given for a kernel. */
+typedef struct question {
+    ti_strbuf text;
+    char arch[32], dims[32];
+} question;
+
+static void ask(question *q, const ti_cuda_context *context, const ti_device_kernel *job, int dims)
+{
+    *q = (question){ .text = { 0 } };
+    snprintf(q->arch, sizeof(q->arch), "--gpu-architecture=sm_%d%d", context->major, context->minor);
+    snprintf(q->dims, sizeof(q->dims), "-DTACIT_DIMS=%d", dims);
+    ti_strbuf_add(&q->text, "%s%s", ti_cuda_prelude, ti_text_views);
+    ti_text_add_mark(job->launch.name, &q->text);
+    ti_strbuf_add(&q->text, "%s", job->kernel->cuda.source);
+}
+
+static bool compile(ti_cuda_session *s, const question *q, const ti_device_kernel *job, ti_strbuf *out)
 {
     /* Not contracted, as on the host and in OpenCL: the same bits. Functions of the task need no __device__. */
-    char arch[32], dimensions[32];
-    const char *const options[] = { arch, dimensions, "--fmad=false", "--device-as-default-execution-space",
+    const char *const options[] = { q->arch, q->dims, "--fmad=false", "--device-as-default-execution-space",
                                     "--std=c++17" };
     ti_nvrtc_program program = NULL;
-    ti_strbuf text = { 0 };
-    if (!can_compile(session, job)) {
-        return false;
-    }
-    snprintf(arch, sizeof(arch), "--gpu-architecture=sm_%d%d", context->major, context->minor);
-    snprintf(dimensions, sizeof(dimensions), "-DTACIT_DIMS=%d", dims);
-    ti_strbuf_add(&text, "%s%s", ti_cuda_prelude, ti_text_views);
-    ti_text_add_mark(job->launch.name, &text);
-    ti_strbuf_add(&text, "%s", job->kernel->cuda.source);
-    bool good = session->rtc.create(&program, text.text, "tacit", 0, NULL, NULL) == 0;
+    bool good = s->rtc.create(&program, q->text.text, "tacit", 0, NULL, NULL) == 0;
+    s->cache.compiled += good;
     if (!good) {
-        ti_failure_set(session->failure, TACIT_ERROR_MEMORY, "task '%.60s': CUDA's compiler takes no program",
+        ti_failure_set(s->failure, TACIT_ERROR_MEMORY, "task '%.60s': CUDA's compiler takes no program",
                        job->launch.name);
-    } else if (session->rtc.compile(program, TI_COUNT(options), options) != 0 || !take_binary(session, program, out)) {
-        say_why(session, program, job);
+    } else if (s->rtc.compile(program, TI_COUNT(options), options) != 0 || !take_binary(s, program, out)) {
+        say_why(s, program, job);
         good = false;
     }
     if (program) {
-        session->rtc.destroy(&program);
+        s->rtc.destroy(&program);
     }
-    ti_strbuf_fini(&text);
     return good;
 }
 
-static bool load(ti_cuda_session *s, const ti_device_kernel *job, ti_cuda_kernel *k)
+bool ti_cuda_compile(ti_cuda_session *session, const ti_cuda_context *context, const ti_device_kernel *job, int dims,
+                     ti_strbuf *out)
 {
-    ti_strbuf binary = { 0 };
-    ti_cu_result code = TI_CU_SUCCESS;
-    bool compiled = ti_cuda_compile(s, k->context, job, k->dims, &binary);
-    if (compiled) {
-        code = s->cu.module_load(&k->module, binary.text);
-        code = code ? code : s->cu.function(&k->function, k->module, k->entry);
+    question q;
+    if (!can_compile(session, job)) {
+        return false;
     }
-    ti_strbuf_fini(&binary);
+    ask(&q, context, job, dims);
+    bool good = compile(session, &q, job, out);
+    ti_strbuf_fini(&q.text);
+    return good;
+}
+
+/* ---- loading */
+
+static void add_key(ti_cuda_session *s, const ti_cuda_context *context, const question *q, ti_strbuf *out)
+{
+    int major = 0, minor = 0;
+    s->rtc.version(&major, &minor);
+    ti_strbuf_add(out, "CUDA %s %s\n%s\ndriver %d, NVRTC %d.%d\n%s", q->arch, q->dims, context->name, s->version, major,
+                  minor, q->text.text);
+}
+
+static ti_cu_result take(ti_cuda_session *s, ti_cuda_kernel *k, const ti_strbuf *binary)
+{
+    ti_cu_result code = s->cu.module_load(&k->module, binary->text);
+    code = code ? code : s->cu.function(&k->function, k->module, k->entry);
+    if (code != TI_CU_SUCCESS && k->module) {
+        s->cu.module_unload(k->module);
+        k->module = NULL;
+    }
+    return code;
+}
+
+static void say_refusal(ti_cuda_session *s, const ti_device_kernel *job, const ti_cuda_kernel *k, ti_cu_result code)
+{
     if (code == TI_CU_ERROR_NOT_FOUND) {
         ti_failure_set(s->failure, TACIT_ERROR_KERNEL,
                        "task '%s': its CUDA source has no kernel '%s' (%s); .entry must be the name of a TACIT_KERNEL",
                        job->launch.name, k->entry, ti_cuda_error_name(&s->cu, code));
-    } else if (code != TI_CU_SUCCESS) {
+    } else {
         ti_failure_set(s->failure, code == TI_CU_ERROR_OUT_OF_MEMORY ? TACIT_ERROR_MEMORY : TACIT_ERROR_KERNEL,
                        "task '%s': device cuda:%d does not take its kernel '%s' (%s)", job->launch.name,
                        k->context->index, k->entry, ti_cuda_error_name(&s->cu, code));
     }
-    if (code != TI_CU_SUCCESS && k->module) {
-        s->cu.module_unload(k->module);
+}
+
+/* Code that was kept and that the driver does not take is compiled again. */
+static bool load(ti_cuda_session *s, const ti_device_kernel *job, ti_cuda_kernel *k)
+{
+    question q;
+    ti_strbuf key = { 0 }, binary = { 0 };
+    if (!can_compile(s, job)) {
+        return false;
     }
-    return compiled && code == TI_CU_SUCCESS;
+    ask(&q, k->context, job, k->dims);
+    add_key(s, k->context, &q, &key);
+    bool good = ti_kernel_cache_find(&s->cache, &key, &binary) && take(s, k, &binary) == TI_CU_SUCCESS;
+    s->cache.found += good;
+    if (!good) {
+        ti_strbuf_fini(&binary);
+        good = compile(s, &q, job, &binary);
+        ti_cu_result code = good ? take(s, k, &binary) : TI_CU_SUCCESS;
+        if (good && code != TI_CU_SUCCESS) {
+            say_refusal(s, job, k, code);
+            good = false;
+        } else if (good) {
+            ti_kernel_cache_keep(&s->cache, &key, &binary);
+        }
+    }
+    ti_strbuf_fini(&q.text);
+    ti_strbuf_fini(&key);
+    ti_strbuf_fini(&binary);
+    return good;
 }
 
 const ti_cuda_kernel *ti_cuda_kernel_of(ti_cuda_session *session, const ti_cuda_context *context,

@@ -31,11 +31,16 @@ bool ti_cuda_fact_of(int index, ti_cuda_fact *out)
 
 static ti_cu_result describe(const ti_cuda_api *cu, ti_cuda_context *c)
 {
+    enum { DRIVERS_SHARE = 16 };
+    size_t memory = 0;
     int pitch = 0;
     ti_cu_result code = cu->get(&c->device, c->index);
+    code = code ? code : cu->name(c->name, sizeof(c->name) - 1, c->device);
     code = code ? code : cu->attribute(&c->major, TI_CU_CAPABILITY_MAJOR, c->device);
     code = code ? code : cu->attribute(&c->minor, TI_CU_CAPABILITY_MINOR, c->device);
     code = code ? code : cu->attribute(&pitch, TI_CU_MAX_PITCH, c->device);
+    code = code ? code : cu->total(&memory, c->device);
+    c->memory = memory - memory / DRIVERS_SHARE;
     c->pitch = (size_t)pitch;
     return code ? code : cu->retain(&c->handle, c->device);
 }
@@ -54,6 +59,7 @@ static bool find_all(ti_cuda_session *s, const int *index, int count, ti_strbuf 
 {
     int there = 0;
     ti_cu_result code = s->cu.count(&there);
+    code = code ? code : s->cu.version(&s->version);
     for (int i = 0; i < count && code == TI_CU_SUCCESS; i++) {
         if (index[i] >= there) {
             ti_strbuf_add(why,
@@ -101,14 +107,17 @@ static void destroy(ti_cuda_session *s)
     }
     ti_free(s->context, (size_t)s->capacity * sizeof(*s->context));
     ti_vec_fini(&s->memory);
+    ti_kernel_cache_fini(&s->cache);
     TI_DELETE(s);
 }
 
-ti_cuda_session *ti_cuda_session_create(const int *index, int count, ti_failure *failure, ti_strbuf *why)
+ti_cuda_session *ti_cuda_session_create(const int *index, int count, const char *cache, ti_failure *failure,
+                                        ti_strbuf *why)
 {
     ti_cuda_session *s = TI_NEW(ti_cuda_session);
     s->failure = failure;
     s->users = 1;
+    ti_kernel_cache_init(&s->cache, cache);
     s->capacity = count;
     s->context = TI_NEW_ARRAY(ti_cuda_context, (size_t)count);
     if (!ti_cuda_load(&s->cu, why) || !find_all(s, index, count, why)) {

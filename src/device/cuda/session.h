@@ -10,13 +10,16 @@
 #include "base/vec.h"
 #include "device/cuda.h"
 #include "device/cuda/driver.h"
+#include "device/kernel_cache.h"
 
 typedef struct ti_cuda_context {
     int index; /* of the GPU, as the driver counts */
+    char name[128];
     ti_cu_device device;
     ti_cu_context handle;
     int major, minor;
-    size_t pitch; /* bytes from a row to the next that a copy may have, at most */
+    uint64_t memory; /* bytes that allocations may have: the driver keeps some for itself */
+    size_t pitch;    /* bytes from a row to the next that a copy may have, at most */
 } ti_cuda_context;
 
 typedef struct ti_cuda_memory {
@@ -36,6 +39,7 @@ typedef struct ti_cuda_kernel {
 
 typedef struct ti_cuda_session {
     ti_cuda_api cu;
+    int version;      /* of the driver */
     ti_nvrtc_api rtc; /* loaded when the first kernel comes as text */
     bool compiles;
     ti_failure *failure;
@@ -44,10 +48,13 @@ typedef struct ti_cuda_session {
     int contexts, capacity;
     TI_VEC(ti_cuda_memory) memory; /* sorted by address */
     TI_VEC(ti_cuda_kernel) kernel;
+    ti_kernel_cache cache;
 } ti_cuda_session;
 
-/* The caller is its first user. NULL and a sentence in `why` if the devices are not to be had. */
-ti_cuda_session *ti_cuda_session_create(const int *index, int count, ti_failure *failure, ti_strbuf *why);
+/* The caller is its first user; `cache` is TACIT_KERNEL_CACHE, or NULL. NULL and a sentence in `why` if the devices are
+ * not to be had. */
+ti_cuda_session *ti_cuda_session_create(const int *index, int count, const char *cache, ti_failure *failure,
+                                        ti_strbuf *why);
 void ti_cuda_session_leave(ti_cuda_session *session);
 const ti_cuda_context *ti_cuda_context_of(const ti_cuda_session *session, int index);
 

@@ -374,7 +374,7 @@ static void describe(device *d, cl_device_id id, const ti_opencl_name *name)
     cl->clGetDeviceInfo(id, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(memory), &memory, NULL);
     cl->clGetDeviceInfo(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(largest), &largest, NULL);
     cl->clGetDeviceInfo(id, CL_DEVICE_MAX_PARAMETER_SIZE, sizeof(arguments), &arguments, NULL);
-    d->memory = memory;
+    d->memory = d->base.memory = memory;
     d->largest = largest;
     d->arguments = arguments;
     if (name->parts > 1) {
@@ -405,10 +405,11 @@ static device *create(ti_opencl_session *session, cl_device_id id, const ti_open
     return d;
 }
 
-bool ti_opencl_create(const ti_opencl_name *name, int count, ti_failure *failure, ti_device **out, ti_strbuf *why)
+bool ti_opencl_create(const ti_opencl_name *name, int count, const char *cache, ti_failure *failure, ti_device **out,
+                      ti_strbuf *why)
 {
     cl_device_id *id = TI_NEW_ARRAY(cl_device_id, (size_t)count);
-    ti_opencl_session *session = ti_opencl_session_create(name, count, failure, id, why);
+    ti_opencl_session *session = ti_opencl_session_create(name, count, cache, failure, id, why);
     int made = 0;
     for (device *d; session && made < count && (d = create(session, id[made], &name[made], why));) {
         out[made++] = &d->base;

@@ -6,10 +6,12 @@ bool ti_opencl_is_built(void)
     return false;
 }
 
-bool ti_opencl_create(const ti_opencl_name *name, int count, ti_failure *failure, ti_device **out, ti_strbuf *why)
+bool ti_opencl_create(const ti_opencl_name *name, int count, const char *cache, ti_failure *failure, ti_device **out,
+                      ti_strbuf *why)
 {
     (void)name;
     (void)count;
+    (void)cache;
     (void)failure;
     (void)out;
     ti_strbuf_add(why, "TACIT_DEVICES names OpenCL devices, but this tacit was built without OpenCL's headers; install "

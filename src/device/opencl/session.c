@@ -183,16 +183,18 @@ static void destroy(ti_opencl_session *s)
     ti_vec_fini(&s->device);
     ti_vec_fini(&s->made);
     ti_vec_fini(&s->memory);
+    ti_kernel_cache_fini(&s->cache);
     TI_DELETE(s);
 }
 
-ti_opencl_session *ti_opencl_session_create(const ti_opencl_name *name, int count, ti_failure *failure,
-                                            cl_device_id *out, ti_strbuf *why)
+ti_opencl_session *ti_opencl_session_create(const ti_opencl_name *name, int count, const char *cache,
+                                            ti_failure *failure, cl_device_id *out, ti_strbuf *why)
 {
     ti_opencl_session *s = TI_NEW(ti_opencl_session);
     cl_int code = CL_SUCCESS;
     s->failure = failure;
     s->users = 1;
+    ti_kernel_cache_init(&s->cache, cache);
     bool good = load(&s->cl, why) && find_all(s, name, count, out, why);
     if (good) {
         s->context = s->cl.clCreateContext(NULL, (cl_uint)s->device.count, s->device.data, NULL, NULL, &code);

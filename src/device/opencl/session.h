@@ -10,6 +10,7 @@
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 
 #include "base/vec.h"
+#include "device/kernel_cache.h"
 #include "device/kernel_text.h"
 #include "device/opencl.h"
 #include "tacit/opencl.h"
@@ -31,6 +32,8 @@
     X(clCreateBuffer)                                                                                                  \
     X(clReleaseMemObject)                                                                                              \
     X(clCreateProgramWithSource)                                                                                       \
+    X(clCreateProgramWithBinary)                                                                                       \
+    X(clGetProgramInfo)                                                                                                \
     X(clBuildProgram)                                                                                                  \
     X(clGetProgramBuildInfo)                                                                                           \
     X(clReleaseProgram)                                                                                                \
@@ -78,12 +81,13 @@ typedef struct ti_opencl_session {
     TI_VEC(cl_device_id) made;       /* sub-devices, to be released */
     TI_VEC(ti_opencl_memory) memory; /* sorted by address */
     TI_VEC(ti_opencl_kernel) kernel;
+    ti_kernel_cache cache;
 } ti_opencl_session;
 
-/* The devices of the names are left in `out`. The caller is its first user. NULL and a sentence in `why` if they are
- * not to be had. */
-ti_opencl_session *ti_opencl_session_create(const ti_opencl_name *name, int count, ti_failure *failure,
-                                            cl_device_id *out, ti_strbuf *why);
+/* The devices of the names are left in `out`; `cache` is TACIT_KERNEL_CACHE, or NULL. The caller is its first user.
+ * NULL and a sentence in `why` if they are not to be had. */
+ti_opencl_session *ti_opencl_session_create(const ti_opencl_name *name, int count, const char *cache,
+                                            ti_failure *failure, cl_device_id *out, ti_strbuf *why);
 void ti_opencl_session_leave(ti_opencl_session *session);
 
 /* TACIT_ERROR_MEMORY if there is none. */

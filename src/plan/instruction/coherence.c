@@ -58,6 +58,20 @@ void ti_coherence_copy(ti_coherence *c, const ti_box *box, int place)
     }
 }
 
+void ti_coherence_forget(ti_coherence *c, const ti_box *box, int place)
+{
+    uint64_t bit = (uint64_t)1 << place;
+    TI_ASSERT(place >= 0 && place < TI_MAX_PLACES);
+    ti_vec_clear(&c->found);
+    ti_region_map_query(&c->fresh, box, &c->found);
+    carve_found(c, box);
+    for (size_t i = 0; i < c->found.count; i++) {
+        ti_box common = ti_box_intersect(&c->found.data[i].box, box);
+        TI_ASSERT(c->found.data[i].value != bit);
+        ti_region_map_insert_joined(&c->fresh, &common, c->found.data[i].value & ~bit);
+    }
+}
+
 void ti_coherence_lacking(ti_coherence *c, const ti_box *box, int place, ti_region_entries *out)
 {
     ti_vec_clear(&c->found);

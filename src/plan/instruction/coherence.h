@@ -23,6 +23,8 @@ void ti_coherence_fini(ti_coherence *c);
 void ti_coherence_write(ti_coherence *c, const ti_box *box, int place);
 /* `place` has got a copy of `box`, which somebody wrote. */
 void ti_coherence_copy(ti_coherence *c, const ti_box *box, int place);
+/* `place` has nothing of `box` any more; somebody else has all of it that was written. */
+void ti_coherence_forget(ti_coherence *c, const ti_box *box, int place);
 /* Append the parts of `box` that were written and that `place` lacks, with the sets of those that have them. */
 void ti_coherence_lacking(ti_coherence *c, const ti_box *box, int place, ti_region_entries *out);
 bool ti_coherence_is_valid(ti_coherence *c);

@@ -7,6 +7,7 @@ ti_instruction_graph *ti_instruction_graph_create(const ti_system *system)
     graph->system = system;
     graph->emit.next_id = 1;
     graph->emit.budget.limit = system->memory;
+    graph->emit.own = TI_NEW_ARRAY(ti_budget, (size_t)system->memories);
     graph->coherent = system->memories > 1;
     ti_arena_ring_init(&graph->emit.arenas);
     ti_follow_init(&graph->follow, system);
@@ -61,7 +62,13 @@ void ti_instruction_graph_destroy(ti_instruction_graph *graph)
     ti_vec_fini(&graph->emit.scratch);
     ti_vec_fini(&graph->emit.meeting);
     ti_vec_fini(&graph->emit.wants);
+    ti_vec_fini(&graph->emit.marks);
+    ti_vec_fini(&graph->emit.spills);
     ti_vec_fini(&graph->emit.order);
+    for (int m = 0; m < graph->system->memories; m++) {
+        ti_budget_fini(&graph->emit.own[m]);
+    }
+    ti_free(graph->emit.own, (size_t)graph->system->memories * sizeof(*graph->emit.own));
     ti_budget_fini(&graph->emit.budget);
     ti_deps_fini(&graph->emit.deps);
     ti_era_fini(&graph->emit.era);
@@ -262,6 +269,9 @@ void ti_instruction_graph_release(ti_instruction_graph *graph, uint64_t executed
 {
     ti_arena_ring_release(&graph->emit.arenas, executed);
     ti_budget_release(&graph->emit.budget, executed);
+    for (int m = 1; m < graph->system->memories; m++) {
+        ti_budget_release(&graph->emit.own[m], executed);
+    }
 }
 
 void ti_instruction_graph_set_results(ti_instruction_graph *graph, uint64_t bytes)

@@ -174,7 +174,7 @@ void ti_instruction_fill_buffer(ti_instruction_graph *graph, const ti_task *task
 
 /* ---- refuse.c: called by window.c where what is wanted does not fit */
 
-void ti_instruction_refuse(ti_instruction_graph *graph);
+void ti_instruction_refuse(ti_instruction_graph *graph, int memory); /* TI_HOST_MEMORY: of all together */
 
 /* ---- kernel.c: called by window.c and graph.c */
 

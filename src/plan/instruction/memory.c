@@ -83,20 +83,31 @@ static bool grow_over(ti_region_map *map, ti_region_entries *found, ti_box *box)
 
 /* ---- instructions */
 
-static ti_instruction *start_free(ti_emitter *e, const ti_task *task, int device, size_t bytes, uint64_t allocation)
+/* Of a memory that a device has to itself; NULL: it is the host's. */
+static ti_budget *own_budget(const ti_emitter *e, const ti_buffer_memory *memory)
+{
+    return memory->memory == TI_HOST_MEMORY ? NULL : &e->own[memory->memory];
+}
+
+static ti_instruction *start_free(ti_emitter *e, const ti_task *task, int device, ti_budget *own, size_t bytes,
+                                  uint64_t allocation)
 {
     ti_instruction *instruction = ti_emit_start(e, TI_INSTRUCTION_FREE, task);
     instruction->device = device;
     instruction->as.memory.allocation = allocation;
     instruction->as.memory.bytes = bytes;
     ti_budget_give(&e->budget, bytes, instruction->id, task->id);
+    if (own) {
+        ti_budget_give(own, bytes, instruction->id, task->id);
+    }
     return instruction;
 }
 
 static void emit_free(ti_buffer_memory *memory, ti_emitter *e, const ti_task *task, const ti_buffer_info *buffer,
                       const ti_region_entry *old)
 {
-    ti_instruction *instruction = start_free(e, task, memory->device, ti_bytes_of(buffer, &old->box), old->value);
+    ti_instruction *instruction = start_free(e, task, memory->device, own_budget(e, memory),
+                                             ti_bytes_of(buffer, &old->box), old->value);
     instruction->as.memory.buffer = buffer;
     instruction->as.memory.box = old->box;
     ti_tracker_uses(&memory->tracker, &old->box, &e->deps);
@@ -117,9 +128,13 @@ static ti_instruction *start_alloc(ti_emitter *e, const ti_task *task, int devic
     return instruction;
 }
 
-static uint64_t emit_alloc(ti_emitter *e, ti_instruction *alloc)
+static uint64_t emit_alloc(ti_emitter *e, ti_instruction *alloc, ti_budget *own)
 {
-    ti_budget_take(&e->budget, alloc->as.memory.bytes - alloc->as.memory.grown_bytes, &e->deps);
+    const size_t more = alloc->as.memory.bytes - alloc->as.memory.grown_bytes;
+    ti_budget_take(&e->budget, more, &e->deps);
+    if (own) {
+        ti_budget_take(own, more, &e->deps);
+    }
     ti_emit(e, alloc);
     return alloc->id;
 }
@@ -181,6 +196,17 @@ static void claim_new_parts(ti_buffer_memory *memory, ti_emitter *e, const ti_bo
 
 enum { GROWTHS_WITHOUT_ROOM = 2 };
 
+/* Whether a device's own memory has room for so much beside all that is wanted there. */
+static bool has_own_room(const ti_emitter *e, int memory, uint64_t bytes)
+{
+    const ti_budget *own = memory == TI_HOST_MEMORY ? NULL : &e->own[memory];
+    for (size_t i = 0; own && own->limit && i < e->wants.count && bytes <= own->limit; i++) {
+        const ti_want *want = &e->wants.data[i];
+        bytes += want->memory->memory == memory ? ti_bytes_of(want->buffer, &want->box) : 0;
+    }
+    return !own || ti_budget_allows(own, bytes);
+}
+
 /* Whether nothing is in the way of a larger box: no other allocation, no want that it would meet in part, not the
  * limit. */
 static bool is_free(ti_buffer_memory *memory, ti_emitter *e, const ti_buffer_info *buffer, const ti_box *box)
@@ -193,7 +219,8 @@ static bool is_free(ti_buffer_memory *memory, ti_emitter *e, const ti_buffer_inf
     for (size_t i = 0; i < e->meeting.count && alone; i++) {
         alone = ti_box_covers(box, &e->meeting.data[i].box);
     }
-    return alone && ti_budget_allows(&e->budget, ti_bytes_of(buffer, box) + e->wanted_bytes);
+    return alone && ti_budget_allows(&e->budget, ti_bytes_of(buffer, box) + e->wanted_bytes) &&
+           has_own_room(e, memory->memory, ti_bytes_of(buffer, box));
 }
 
 static size_t largest_of(const ti_region_entries *list)
@@ -235,7 +262,7 @@ static void allocate(ti_buffer_memory *memory, ti_emitter *e, const ti_task *tas
     if (kept < e->scratch.count) {
         take_over(memory, e, buffer, &e->scratch.data[kept], start);
     }
-    uint64_t alloc = emit_alloc(e, start);
+    uint64_t alloc = emit_alloc(e, start, own_budget(e, memory));
     claim_new_parts(memory, e, &fresh.box, &e->scratch, alloc);
     for (size_t i = 0; i < e->scratch.count; i++) {
         if (i == kept) {
@@ -407,12 +434,18 @@ static void order_wants(ti_emitter *e)
     }
 }
 
-uint64_t ti_wants_peak(ti_emitter *e, uint64_t staging)
+enum { ALL_MEMORIES = -1 };
+
+/* Bytes in use at most, and in the end, while what is wanted in a memory or in all is allocated. */
+static uint64_t peak_of(ti_emitter *e, int memory, uint64_t *in_use)
 {
-    uint64_t live = e->budget.live + e->budget.results, peak = live;
+    uint64_t live = *in_use, peak = live;
     order_wants(e);
     for (size_t i = 0; i < e->order.count; i++) {
         const ti_want *want = &e->wants.data[e->order.data[i]];
+        if (memory != ALL_MEMORIES && want->memory->memory != memory) {
+            continue;
+        }
         uint64_t old = ti_allocated_bytes(e, want->memory, want->buffer, &want->box);
         if (old && !want->memory->foreign) { /* the largest grows in place */
             uint64_t kept = ti_bytes_of(want->buffer, &e->meeting.data[largest_of(&e->meeting)].box);
@@ -420,23 +453,51 @@ uint64_t ti_wants_peak(ti_emitter *e, uint64_t staging)
             old -= kept;
         }
         if (__builtin_add_overflow(live, ti_bytes_of(want->buffer, &want->box), &live)) {
+            *in_use = UINT64_MAX;
             return UINT64_MAX;
         }
         peak = TI_MAX(peak, live);
         live -= old;
     }
-    return TI_MAX(peak, live + staging);
+    *in_use = live;
+    return peak;
 }
 
-void ti_wants_allocate(ti_emitter *e)
+uint64_t ti_wants_peak(ti_emitter *e, uint64_t staging)
+{
+    uint64_t live = e->budget.live + e->budget.results, peak = peak_of(e, ALL_MEMORIES, &live);
+    return peak == UINT64_MAX ? peak : TI_MAX(peak, live + staging);
+}
+
+uint64_t ti_wants_peak_in(ti_emitter *e, int memory)
+{
+    uint64_t live = e->own[memory].live;
+    return peak_of(e, memory, &live);
+}
+
+static void allocate_wanted(ti_emitter *e, bool on_host_only)
 {
     order_wants(e);
     for (size_t i = 0; i < e->order.count; i++) {
         const ti_want want = e->wants.data[e->order.data[i]];
+        if (on_host_only && want.memory->memory != TI_HOST_MEMORY) {
+            continue;
+        }
         ti_region_map_remove(&want.memory->wanted, &want.box, e->order.data[i]);
         e->wanted_bytes -= counted_bytes(e, &want);
         ti_buffer_memory_ensure(want.memory, e, want.task, want.buffer, &want.box);
+        e->wants.data[e->order.data[i]].box = (ti_box){ { 0 }, { 0 } };
     }
+}
+
+void ti_wants_allocate_on_host(ti_emitter *e)
+{
+    allocate_wanted(e, true);
+}
+
+void ti_wants_allocate(ti_emitter *e)
+{
+    allocate_wanted(e, false);
     ti_vec_clear(&e->wants);
 }
 
@@ -454,6 +515,15 @@ void ti_wants_drop(ti_emitter *e)
 
 /* ---- releasing, staging */
 
+void ti_buffer_memory_evict(ti_buffer_memory *memory, ti_emitter *e, const ti_task *task, const ti_buffer_info *buffer,
+                            const ti_region_entry *at)
+{
+    emit_free(memory, e, task, buffer, at);
+    ti_region_map_remove(&memory->allocated, &at->box, at->value);
+    memory->latest = (ti_allocation){ .id = 0 };
+    memory->changed = e->next_id - 1;
+}
+
 void ti_buffer_memory_release(ti_buffer_memory *memory, ti_emitter *e, const ti_task *task,
                               const ti_buffer_info *buffer)
 {
@@ -467,13 +537,13 @@ void ti_buffer_memory_release(ti_buffer_memory *memory, ti_emitter *e, const ti_
 uint64_t ti_emit_staging(ti_emitter *e, const ti_task *task, int device, size_t bytes, uint64_t *out)
 {
     ti_box box = { { 0, 0, 0 }, { (int64_t)bytes, 1, 1 } };
-    return emit_alloc(e, start_alloc(e, task, device, NULL, &box, out));
+    return emit_alloc(e, start_alloc(e, task, device, NULL, &box, out), NULL);
 }
 
 void ti_emit_unstaging(ti_emitter *e, const ti_task *task, int device, size_t bytes, uint64_t allocation,
                        const uint64_t *after, size_t count)
 {
-    ti_instruction *release = start_free(e, task, device, bytes, allocation);
+    ti_instruction *release = start_free(e, task, device, NULL, bytes, allocation);
     ti_deps_add_all(&e->deps, after, count);
     ti_emit(e, release);
 }

@@ -50,6 +50,20 @@ typedef struct ti_want {
     bool grows;          /* replaces allocations */
 } ti_want;
 
+/* What the commands of a window need, noted where a device's memory is short: plan/instruction/spill.c. */
+typedef struct ti_mark {
+    const ti_buffer_memory *place;
+    ti_box box;
+} ti_mark;
+
+/* An allocation of a buffer that makes room on a device. */
+typedef struct ti_spilled {
+    uint32_t slot; /* the buffer's */
+    int place;
+    ti_region_entry at;
+} ti_spilled;
+typedef TI_VEC(ti_spilled) ti_spills;
+
 /* What appends to a batch needs: the instruction graph's moving parts. */
 typedef struct ti_emitter {
     ti_arena_ring arenas;
@@ -61,6 +75,11 @@ typedef struct ti_emitter {
     ti_era era;
     ti_region_entries scratch, meeting;
     ti_budget budget;
+    ti_budget *own; /* by memory, of those that devices have to themselves, without staging; not of the host's */
+    bool is_marking;
+    TI_VEC(ti_mark) marks;
+    ti_spills spills; /* chosen by a window that closes */
+    uint64_t spilled; /* bytes of allocations that made room */
     TI_VEC(ti_want) wants;
     TI_VEC(size_t) order;  /* of those that are to be allocated */
     uint64_t wanted_bytes; /* of all wants; with a limit only */
@@ -99,7 +118,10 @@ uint64_t ti_allocated_bytes(ti_emitter *emitter, ti_buffer_memory *memory, const
                             const ti_box *box);
 /* Bytes in use at most while all wants are allocated, one after the other, and then `staging` bytes more. */
 uint64_t ti_wants_peak(ti_emitter *emitter, uint64_t staging);
-/* Allocate what is wanted; forget it. */
+/* The same of one memory that is a device's own. */
+uint64_t ti_wants_peak_in(ti_emitter *emitter, int memory);
+/* Allocate what is wanted in the host's memory, or all of it; forget that. */
+void ti_wants_allocate_on_host(ti_emitter *emitter);
 void ti_wants_allocate(ti_emitter *emitter);
 void ti_wants_drop(ti_emitter *emitter);
 
@@ -115,6 +137,9 @@ static inline ti_place ti_buffer_memory_place(ti_buffer_memory *memory, const ti
     TI_ASSERT(covered);
     return (ti_place){ .allocation = memory->latest.id, .whole = memory->latest.box };
 }
+/* Free one allocation, when its last users are done: it is as if it had never been. */
+void ti_buffer_memory_evict(ti_buffer_memory *memory, ti_emitter *emitter, const ti_task *task,
+                            const ti_buffer_info *buffer, const ti_region_entry *at);
 /* Free everything, when its last users are done. */
 void ti_buffer_memory_release(ti_buffer_memory *memory, ti_emitter *emitter, const ti_task *task,
                               const ti_buffer_info *buffer);

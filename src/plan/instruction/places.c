@@ -80,15 +80,24 @@ static ti_buffer_memory *choose(ti_instruction_graph *graph, ti_buffer_state *st
     return state->place.data[state->place.count - 1];
 }
 
+static void mark(ti_instruction_graph *graph, const ti_buffer_memory *place, const ti_box *box)
+{
+    if (TI_UNLIKELY(graph->emit.is_marking)) {
+        ti_vec_push(&graph->emit.marks, ((ti_mark){ place, *box }));
+    }
+}
+
 void ti_instruction_want(ti_instruction_graph *graph, ti_need need, const ti_buffer_info *buffer, const ti_box *box,
                          int memory)
 {
     ti_buffer_state *state = ti_instruction_buffer(graph, buffer);
     if (ti_box_is_empty(box) || ti_buffer_memory_has(state->place.data[memory], box)) {
+        mark(graph, state->place.data[memory], box);
         return;
     }
     ti_buffer_memory *place = find_provider(state, box, memory);
     place = place ? place : choose(graph, state, box, memory);
+    mark(graph, place, box);
     const ti_box wanted = ti_buffer_memory_want(place, &graph->emit, need, buffer, box);
     for (size_t i = 0; !ti_instruction_is_simple(graph, state) && i < state->place.count; i++) {
         if (state->place.data[i] != place && state->place.data[i]->memory == memory) {

@@ -17,6 +17,32 @@ typedef struct row {
 
 typedef TI_VEC(row) rows;
 
+/* What is short: the node's memory, all memories together, or what one device has to itself. */
+typedef struct shortage {
+    int memory; /* TI_HOST_MEMORY: all */
+    uint64_t limit, peak, results, staging;
+} shortage;
+
+static shortage find_shortage(ti_instruction_graph *graph, int memory)
+{
+    const ti_window *w = &graph->window;
+    if (memory != TI_HOST_MEMORY) {
+        return (shortage){ .memory = memory,
+                           .limit = graph->emit.own[memory].limit,
+                           .peak = ti_wants_peak_in(&graph->emit, memory) };
+    }
+    return (shortage){ .memory = memory,
+                       .limit = graph->system->memory,
+                       .peak = ti_wants_peak(&graph->emit, w->staging),
+                       .results = graph->emit.budget.results,
+                       .staging = w->staging };
+}
+
+static bool concerns(const shortage *s, const ti_buffer_memory *place)
+{
+    return s->memory == TI_HOST_MEMORY || place->memory == s->memory;
+}
+
 /* ---- needs in words */
 
 static const char *verb_of(const ti_access *access)
@@ -107,19 +133,19 @@ static int by_predicted(const void *a, const void *b)
     return order ? order : (x->buffer->serial > y->buffer->serial) - (x->buffer->serial < y->buffer->serial);
 }
 
-static void collect_rows(ti_instruction_graph *graph, rows *out)
+static void collect_rows(ti_instruction_graph *graph, const shortage *s, rows *out)
 {
     for (size_t i = 0; i < graph->buffer.count; i++) {
         row r = { 0 };
         for (size_t p = 0; graph->buffer.data[i] && p < graph->buffer.data[i]->place.count; p++) {
+            ti_buffer_memory *place = graph->buffer.data[i]->place.data[p];
             r.buffer = graph->buffer.data[i]->info;
-            r.now += ti_allocated_bytes(&graph->emit, graph->buffer.data[i]->place.data[p], r.buffer,
-                                        &r.buffer->extent);
+            r.now += concerns(s, place) ? ti_allocated_bytes(&graph->emit, place, r.buffer, &r.buffer->extent) : 0;
         }
         r.predicted = r.now;
         for (size_t w = 0; r.buffer && w < graph->emit.wants.count; w++) {
             const ti_want *want = &graph->emit.wants.data[w];
-            if (want->buffer != r.buffer || ti_box_is_empty(&want->box)) {
+            if (want->buffer != r.buffer || ti_box_is_empty(&want->box) || !concerns(s, want->memory)) {
                 continue;
             }
             r.predicted += ti_bytes_of(r.buffer, &want->box) -
@@ -155,9 +181,14 @@ static void add_buffer(ti_strbuf *out, const row *r)
     }
 }
 
-static void add_limit(ti_strbuf *out, const ti_system *system)
+static void add_limit(ti_strbuf *out, const ti_system *system, const shortage *s)
 {
     char text[2][TI_BYTES_TEXT];
+    if (s->memory != TI_HOST_MEMORY) {
+        ti_strbuf_add(out, "%s (device %d; TACIT_DEVICE_MEMORY)", ti_bytes_format(s->limit, text[0]),
+                      ti_system_server(system, s->memory));
+        return;
+    }
     ti_strbuf_add(out, "%s (TACIT_MEMORY_LIMIT", ti_bytes_format(system->memory, text[0]));
     if (system->machine) {
         ti_strbuf_add(out, "; the machine has %s for %d node%s", ti_bytes_format(system->machine, text[1]),
@@ -166,11 +197,16 @@ static void add_limit(ti_strbuf *out, const ti_system *system)
     ti_strbuf_add(out, ")");
 }
 
-static void write_table(ti_instruction_graph *graph, const rows *list, uint64_t peak)
+static void write_table(ti_instruction_graph *graph, const rows *list, const shortage *s)
 {
     ti_strbuf *out = &graph->refusal.table;
-    uint64_t results = graph->emit.budget.results, staging = graph->window.staging, now = results, predicted;
-    ti_strbuf_add(out, "memory of this node, now and as the tasks submitted so far need it:");
+    uint64_t results = s->results, staging = s->staging, peak = s->peak, now = results, predicted;
+    if (s->memory == TI_HOST_MEMORY) {
+        ti_strbuf_add(out, "memory of this node, now and as the tasks submitted so far need it:");
+    } else {
+        ti_strbuf_add(
+            out, "memory of device %d, now and as the next task needs it:", ti_system_server(graph->system, s->memory));
+    }
     ti_strbuf_add(out, "\n  %-20s %-22s %12s %12s %12s  %s", "buffer", "extent", "whole", "now", "needed",
                   "largest new need");
     predicted = now + staging;
@@ -195,15 +231,15 @@ static void write_table(ti_instruction_graph *graph, const rows *list, uint64_t 
     }
     add_row(out, "all", "", NULL, now, TI_MAX(peak, predicted));
     ti_strbuf_add(out, "  limit: ");
-    add_limit(out, graph->system);
+    add_limit(out, graph->system, s);
 }
 
-static void write_sentence(ti_instruction_graph *graph, const rows *list, uint64_t peak)
+static void write_sentence(ti_instruction_graph *graph, const rows *list, const shortage *s)
 {
     ti_strbuf *why = &graph->refusal.sentence, need = { 0 }, limit = { 0 };
     char text[3][TI_BYTES_TEXT];
     const ti_want *most = NULL;
-    uint64_t largest = graph->window.staging;
+    uint64_t largest = s->staging;
     for (size_t i = 0; i < list->count; i++) {
         const row *r = &list->data[i];
         if (r->largest && r->predicted - r->now >= largest) {
@@ -216,22 +252,22 @@ static void write_sentence(ti_instruction_graph *graph, const rows *list, uint64
     } else {
         ti_strbuf_add(&need, "reductions need a partial result for each worker");
     }
-    add_limit(&limit, graph->system);
-    ti_strbuf_add(why, "%s: %s; with everything else this node needs %s, which is %s more than %s; %s", need.text,
-                  ti_bytes_format(largest, text[0]), ti_bytes_format(peak, text[1]),
-                  ti_bytes_format(peak - graph->system->memory, text[2]), limit.text,
+    add_limit(&limit, graph->system, s);
+    ti_strbuf_add(why, "%s: %s; with everything else this %s needs %s, which is %s more than %s; %s", need.text,
+                  ti_bytes_format(largest, text[0]), s->memory == TI_HOST_MEMORY ? "node" : "device",
+                  ti_bytes_format(s->peak, text[1]), ti_bytes_format(s->peak - s->limit, text[2]), limit.text,
                   most ? cure_of(most) : "reduce into a smaller buffer, or set TACIT_WORKERS to fewer");
     ti_strbuf_fini(&need);
     ti_strbuf_fini(&limit);
 }
 
-void ti_instruction_refuse(ti_instruction_graph *graph)
+void ti_instruction_refuse(ti_instruction_graph *graph, int memory)
 {
     rows list = { 0 };
-    collect_rows(graph, &list);
-    uint64_t peak = ti_wants_peak(&graph->emit, graph->window.staging);
-    write_table(graph, &list, peak);
-    write_sentence(graph, &list, peak);
+    const shortage s = find_shortage(graph, memory);
+    collect_rows(graph, &s, &list);
+    write_table(graph, &list, &s);
+    write_sentence(graph, &list, &s);
     ti_vec_fini(&list);
     graph->refused = true;
 }

@@ -7,7 +7,7 @@
  *
  * Where the limit would be exceeded and a buffer's end waits in the window, what lies before the newest task is
  * compiled first, so that the buffer's memory counts as free. */
-#include "plan/instruction/impl.h"
+#include "plan/instruction/spill.h"
 
 enum { MAX_COMMANDS = 4096, CALM_HORIZONS = 2 };
 
@@ -52,9 +52,9 @@ static void clear(ti_window *w)
     w->staging = w->newest_staging = w->bundled = 0;
 }
 
-static void refuse(ti_instruction_graph *graph)
+static void refuse(ti_instruction_graph *graph, int memory)
 {
-    ti_instruction_refuse(graph);
+    ti_instruction_refuse(graph, memory);
     ti_wants_drop(&graph->emit);
     clear(&graph->window);
 }
@@ -65,14 +65,66 @@ static bool fits(ti_instruction_graph *graph)
     return limit == 0 || ti_wants_peak(&graph->emit, graph->window.staging + graph->window.bundled) <= limit;
 }
 
+/* Where the commands of the first task end, with those that are joined with it. */
+static size_t end_of_task(const ti_command *const *command, size_t first, size_t count)
+{
+    size_t end = first + 1;
+    while (end < count && (command[end]->joined || command[end]->task == command[first]->task)) {
+        end++;
+    }
+    return end;
+}
+
+static void close_window(ti_instruction_graph *graph);
+
+/* As if there were no lookahead: what one task needs may lie where the next one's will. */
+static void close_by_task(ti_instruction_graph *graph)
+{
+    TI_VEC(const ti_command *) all = { 0 };
+    for (size_t i = 0; i < graph->window.command.count; i++) {
+        ti_vec_push(&all, graph->window.command.data[i]);
+    }
+    ti_wants_drop(&graph->emit);
+    clear(&graph->window);
+    for (size_t i = 0; i < all.count && !graph->refused;) {
+        for (size_t end = end_of_task(all.data, i, all.count); i < end; i++) {
+            note(graph, all.data[i]);
+        }
+        close_window(graph);
+    }
+    ti_vec_fini(&all);
+}
+
+/* Make room on devices, or refuse. Whether the window is still to be closed. */
+static bool clear_devices(ti_instruction_graph *graph)
+{
+    ti_window *w = &graph->window;
+    if (!ti_instruction_is_device_short(graph)) {
+        return true;
+    }
+    if (end_of_task(w->command.data, 0, w->command.count) < w->command.count) {
+        close_by_task(graph);
+        return false;
+    }
+    int memory = ti_instruction_choose_spills(graph);
+    if (memory != TI_HOST_MEMORY) {
+        refuse(graph, memory);
+    }
+    return memory == TI_HOST_MEMORY;
+}
+
 static void close_window(ti_instruction_graph *graph)
 {
     ti_window *w = &graph->window;
+    if (graph->emit.wants.count > 0 && !clear_devices(graph)) {
+        return;
+    }
     if ((graph->emit.wants.count > 0 || w->staging > 0 || w->bundled > 0) && !fits(graph)) {
-        refuse(graph);
+        refuse(graph, TI_HOST_MEMORY);
         return;
     }
     if (graph->emit.wants.count > 0) {
+        ti_instruction_spill(graph);
         ti_wants_allocate(&graph->emit);
     }
     for (size_t i = 0; i < w->command.count;) {
@@ -171,7 +223,7 @@ static void create(ti_instruction_graph *graph, const ti_task *task)
     for (size_t i = 0; i < task->as.create.init.pieces; i++) {
         ti_instruction_want(graph, (ti_need){ task, -1 }, info, &task->as.create.init.piece[i].box, TI_HOST_MEMORY);
     }
-    refuse(graph);
+    refuse(graph, TI_HOST_MEMORY);
 }
 
 static void add(ti_instruction_graph *graph, const ti_command *command)
