@@ -183,11 +183,12 @@ tacit_status tacit_flush(tacit_context *ctx)
     return TACIT_OK;
 }
 
-/* Tuning is where all nodes wait for each other. */
+/* Tuning, and comparing what pure kernels have computed, is where all nodes wait for each other. */
 static tacit_status wait_for_all(tacit_context *ctx, const char *name, bool tunes)
 {
-    submit_point(ctx, TI_TASK_EPOCH, name, tunes);
+    submit_point(ctx, TI_TASK_EPOCH, name, tunes || ti_runtime_checks_pure(ctx->runtime));
     ti_runtime_wait_points(ctx->runtime);
+    ti_runtime_check_pure(ctx->runtime, false);
     if (tunes && ti_failure_get(ti_runtime_failure(ctx->runtime)) == TACIT_OK) {
         ti_tune_choose(ti_runtime_tune(ctx->runtime));
     }
@@ -287,6 +288,7 @@ tacit_status tacit_finalize(tacit_context *ctx)
         submit_point(ctx, TI_TASK_EPOCH, "finalize", true);
     }
     ti_runtime_wait_points(ctx->runtime);
+    ti_runtime_check_pure(ctx->runtime, true);
     tacit_status status = ti_failure_get(ti_runtime_failure(ctx->runtime));
     log_counters(ctx);
     ti_strbuf why = { 0 };

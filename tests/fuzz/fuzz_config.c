@@ -73,6 +73,7 @@ static void fill_fields(fuzz_input *in, tacit_config *c, char texts[5][LONGEST])
         .latency = maybe(in, texts[4]),
         .pin = maybe(in, texts[4]),
         .comm_delay = take_int(in),
+        .check_pure = take_int(in),
     };
 }
 

@@ -96,6 +96,13 @@ static void environment_wins(void **state)
     setenv("TACIT_REPRODUCIBLE", "0", 1);
     expect_ok(&(tacit_config){ .reproducible = 1 }, &out);
     assert_int_equal(out.reproducible, 0);
+    assert_int_equal(out.check_pure, 0);
+    setenv("TACIT_CHECK_PURE", "1", 1);
+    expect_ok(NULL, &out);
+    assert_int_equal(out.check_pure, 1);
+    setenv("TACIT_CHECK_PURE", "2", 1);
+    expect_refusal(NULL, "TACIT_CHECK_PURE", "0|1");
+    unsetenv("TACIT_CHECK_PURE");
     setenv("TACIT_REPRODUCIBLE", "yes", 1);
     expect_refusal(NULL, "TACIT_REPRODUCIBLE", "0|1");
 }
@@ -228,7 +235,7 @@ static void words(void **state)
         expect_refusal(NULL, setting->name, setting->values);
         unsetenv(setting->name);
     }
-    assert_int_equal(checked, 34);
+    assert_int_equal(checked, 36);
 }
 
 /* Every name with one letter wrong, missing or too many leads back to the name. */
