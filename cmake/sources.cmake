@@ -90,6 +90,7 @@ set(TACIT_SOURCES
 
     plan/tolerance/items.c
     plan/tolerance/margins.c
+    plan/tolerance/samples.c
     plan/tolerance/sets.c
     plan/tolerance/stages.c
 
@@ -144,6 +145,7 @@ set(TACIT_SOURCES
     exec/engine.c
     exec/executor.c
     exec/outbox.c
+    exec/purity.c
     exec/trace.c
     exec/wait.c
 

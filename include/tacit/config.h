@@ -5,9 +5,10 @@
  * begins with TACIT_ and is no setting, and a value that means nothing, are refused with
  * TACIT_ERROR_CONFIG, and the sentence names the nearest setting or the values allowed: a misspelled
  * setting is never ignored. Settings are read once, when the context is created, and should be the
- * same on all nodes. Those that must be (TACIT_BROADCAST, TACIT_COLLECTIVES, TACIT_COLLECTIVE_SCHEDULE,
- * TACIT_DRY_RUN, TACIT_HORIZON_STEP, TACIT_HORIZON_FRONT, TACIT_LATENCY, TACIT_MULTICAST, TACIT_REPRODUCIBLE,
- * TACIT_TRACE) are compared when nodes start: if one differs, a node says which, and the job ends.
+ * same on all nodes. Those that must be (TACIT_BROADCAST, TACIT_CHECK_PURE, TACIT_COLLECTIVES,
+ * TACIT_COLLECTIVE_SCHEDULE, TACIT_DRY_RUN, TACIT_HORIZON_STEP, TACIT_HORIZON_FRONT, TACIT_LATENCY,
+ * TACIT_MULTICAST, TACIT_REPRODUCIBLE, TACIT_TRACE) are compared when nodes start: if one differs, a
+ * node says which, and the job ends.
  *
  * doc/configuration.md and `tacit help settings` list all variables; `tacit info` shows what each of
  * them is here and now, and where its value comes from. */
@@ -220,6 +221,11 @@ typedef struct tacit_config {
      * ("80%"). Where that is short, what the next task does not need is copied to the host's memory and freed;
      * doc/devices.md. */
     const char *device_memory; /* TACIT_DEVICE_MEMORY: NULL: "100%" */
+    /* 1 finds kernels that are marked pure (.hint.pure) and are not: where windows (`latency`) compute elements on
+     * several nodes, samples of them are compared between these, bit by bit, in every tacit_wait, tacit_retune and
+     * tacit_finalize, which all nodes then wait for each other in. What differs is TACIT_ERROR_KERNEL there.
+     * doc/latency.md. The same on all nodes. */
+    int check_pure; /* TACIT_CHECK_PURE: 0 or 1; default: 0 */
 } tacit_config;
 
 TACIT_C_END_

@@ -108,7 +108,8 @@ typedef struct tacit_hints {
     bool whole_chunk; /* default: false */
     /* What the kernel writes depends on nothing but its arguments and what it declares to read, and it has
      * no other effect: it may be called for the same items on several nodes, and gives the same there.
-     * tacit_config.latency makes use of it: a call may then have items of other nodes, too. */
+     * tacit_config.latency makes use of it: a call may then have items of other nodes, too.
+     * tacit_config.check_pure finds kernels that do not keep this promise. */
     bool pure; /* default: false */
     /* One relative weight for each node, for unequal chunks along dimension 0. 0 counts as 1, and
      * every node gets at least one granule while there are enough. Not with TACIT_SPLIT_2D. */

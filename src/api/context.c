@@ -183,11 +183,12 @@ tacit_status tacit_flush(tacit_context *ctx)
     return TACIT_OK;
 }
 
-/* Tuning is where all nodes wait for each other. */
+/* Tuning, and comparing what pure kernels have computed, is where all nodes wait for each other. */
 static tacit_status wait_for_all(tacit_context *ctx, const char *name, bool meets, bool tunes)
 {
-    submit_point(ctx, TI_TASK_EPOCH, name, meets || tunes);
+    submit_point(ctx, TI_TASK_EPOCH, name, meets || tunes || ti_runtime_checks_pure(ctx->runtime));
     ti_runtime_wait_points(ctx->runtime);
+    ti_runtime_check_pure(ctx->runtime, false);
     if (tunes && ti_failure_get(ti_runtime_failure(ctx->runtime)) == TACIT_OK) {
         ti_tune_choose(ti_runtime_tune(ctx->runtime));
     }
@@ -310,6 +311,7 @@ tacit_status tacit_finalize(tacit_context *ctx)
         submit_point(ctx, TI_TASK_EPOCH, "finalize", true);
     }
     ti_runtime_wait_points(ctx->runtime);
+    ti_runtime_check_pure(ctx->runtime, true);
     tacit_status status = ti_failure_get(ti_runtime_failure(ctx->runtime));
     ti_advice_facts facts = { .span = 0 };
     ti_runtime_advise(ctx->runtime, &facts); /* all nodes, before one of them may find fault with a report */

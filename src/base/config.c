@@ -138,6 +138,11 @@ static const row table[] = {
         "1 says at the end of a run what has cost time in it, and the cure; nothing where all is well. That of node 0 "
         "counts for all",
         TACIT_ADVICE_OFF, TACIT_ADVICE_ON),
+    WORDS(
+        "TACIT_CHECK_PURE", check_pure, 0, "0|1", "0",
+        "1 finds kernels that are marked pure and are not: nodes compare samples of what windows of TACIT_LATENCY compute "
+        "on several of them, whenever the program waits. The same on all nodes",
+        0, 1),
     TEXT("TACIT_GRAPH", graph, "path", "none", "write the task, command and instruction graphs to PATH.*.dot"),
     TEXT("TACIT_GRAPH_TASKS", graph_tasks, "first:last", "all tasks", "which tasks the graphs show, last not included"),
     TEXT(
@@ -345,7 +350,8 @@ static bool is_shared(const row *r)
                                      offsetof(tacit_config, horizon_step), offsetof(tacit_config, collective_schedule),
                                      offsetof(tacit_config, reproducible), offsetof(tacit_config, horizon_front),
                                      offsetof(tacit_config, trace),        offsetof(tacit_config, broadcast),
-                                     offsetof(tacit_config, multicast),    offsetof(tacit_config, latency) };
+                                     offsetof(tacit_config, multicast),    offsetof(tacit_config, latency),
+                                     offsetof(tacit_config, check_pure) };
     for (size_t i = 0; i < TI_COUNT(fields); i++) {
         if (r->field == fields[i]) {
             return true;

@@ -99,7 +99,9 @@ typedef struct ti_comm_ops {
      * this returns. */
     void (*collective)(ti_comm *comm, const ti_exchange *x, uint64_t token);
     void (*barrier)(ti_comm *comm, uint64_t token); /* completes when all nodes have started theirs */
-    int64_t (*sum)(ti_comm *comm, int64_t value); /* over all nodes, which all call it; waits: at start and end only */
+    /* Over all nodes, which all call it; waits: at start and end only, and where all nodes wait for each other anyway,
+     * after a barrier. */
+    int64_t (*sum)(ti_comm *comm, int64_t value);
     int (*poll)(ti_comm *comm, uint64_t *tokens, int max); /* tokens of completed operations: their number, or -1 */
     /* Of the network's library, for kernels; NULL if it is another library than the caller's. Operation NULL: there is
      * none. Any thread. */

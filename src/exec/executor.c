@@ -658,6 +658,7 @@ static void retire(ti_executor *ex, uint64_t id)
     if (TI_UNLIKELY(ex->tap != NULL)) {
         ex->tap->completed(ex->tap->user, slot->instruction);
     }
+    ti_purity_note(ex->is.purity, &ex->table, slot->instruction);
     if (slot->job) {
         return_job(ex, slot->job);
         slot->job = NULL;
@@ -787,10 +788,8 @@ void ti_executor_describe_waits(const ti_executor *ex, int max, ti_strbuf *out)
     const ti_engine *e = &ex->engine;
     for (uint64_t id = e->watermark; id < e->next && max > 0; id++) {
         const ti_engine_slot *slot = ti_engine_slot_of(e, id);
-        const ti_instruction *i = slot->instruction;
-        if (slot->complete || !slot->issued) {
-            continue;
+        if (slot->issued && !slot->complete) {
+            max -= ti_wait_describe(slot->instruction, ex->collectives.next, out);
         }
-        max -= ti_wait_describe(i, ex->collectives.next, out);
     }
 }

@@ -19,6 +19,7 @@
 #include "exec/dry.h"
 #include "exec/engine.h"
 #include "exec/outbox.h"
+#include "exec/purity.h"
 #include "ir/system.h"
 #include "trace/record.h"
 
@@ -53,6 +54,7 @@ typedef struct ti_executor_desc {
     const ti_cores *cores; /* what a thread for kernels that wait for each other is bound to; or NULL */
     ti_dry *dry;           /* count instead of executing; NULL: a live run */
     ti_bounds *bounds;     /* kernels are checked; or NULL */
+    ti_purity *purity;     /* keeps samples of what nodes compute redundantly; or NULL */
     /* Whether somebody still looks for the cause of a message of a wrong length; the failure waits for as long. Or
      * NULL. */
     bool (*explains)(void *user);

@@ -69,6 +69,19 @@ typedef struct ti_bundle {
     uint32_t parts;
 } ti_bundle;
 
+/* An element of what a task has written that several nodes compute, to be compared between them. */
+typedef struct ti_sample {
+    uint64_t key; /* among those of a task, on all nodes alike */
+    int64_t item[3], element[3];
+    uint32_t access;
+    int32_t others; /* that compute it beside this node, whose part it is; -1: it is another node's */
+} ti_sample;
+typedef struct ti_samples {
+    uint64_t number; /* of the task among those of which there may be samples, on all nodes alike */
+    const ti_sample *sample;
+    uint32_t count;
+} ti_samples;
+
 typedef struct ti_command {
     ti_command_kind kind;
     uint32_t deps;
@@ -80,7 +93,8 @@ typedef struct ti_command {
         struct {
             const ti_piece *piece;
             uint32_t pieces;
-            uint32_t ahead; /* of these, the first: others wait for what they write */
+            uint32_t ahead;            /* of these, the first: others wait for what they write */
+            const ti_samples *samples; /* of what it writes; or NULL */
         } execute;
         struct {
             const ti_buffer_info *buffer;

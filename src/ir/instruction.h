@@ -94,9 +94,10 @@ typedef struct ti_instruction {
             ti_box chunk;
             const ti_instruction_view *view;
             uint32_t views;
-            uint32_t slots;           /* of each reduced access, one for each part of the kernel; not in blocks */
-            uint32_t runs;            /* parts of a task in blocks; 0: not in blocks */
-            const uint32_t *run_slot; /* first slot of each part, from the views' first_slot on */
+            uint32_t slots;            /* of each reduced access, one for each part of the kernel; not in blocks */
+            uint32_t runs;             /* parts of a task in blocks; 0: not in blocks */
+            const uint32_t *run_slot;  /* first slot of each part, from the views' first_slot on */
+            const ti_samples *samples; /* of the task, not of this chunk alone; or NULL */
         } kernel;
         struct {
             int peer;

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/config.h"
+#include "base/log.h"
 #include "base/machine.h"
 #include "base/park.h"
 #include "comm/tree.h"
@@ -194,6 +195,17 @@ static int choose_multicast(const tacit_config *config, ti_run_mode mode, ti_com
     return asks && comm->ops->sum(comm, comm->local_nodes < comm->num_nodes) > 0 ? planned : TI_MULTICAST_NONE;
 }
 
+/* Whether any node has; what these have computed is not looked at. */
+static bool has_accelerators(const ti_system *system, ti_comm *comm)
+{
+    bool any = comm->ops->sum(comm, system->accelerators > 0) > 0;
+    if (any && system->node == 0) {
+        ti_log(TI_LOG_WARNING,
+               "TACIT_CHECK_PURE compares nothing where a node has accelerators: set TACIT_DEVICES=host");
+    }
+    return any;
+}
+
 void ti_choose_planning(ti_system *system, const tacit_config *config, bool is_dry, ti_run_mode mode, ti_comm *comm)
 {
     enum { FRONT_FLOOR = 64, FRONT_PER_WORKER = 32, FRONT_CEILING = 1024, MAX_LOOKAHEAD = 8 };
@@ -207,6 +219,7 @@ void ti_choose_planning(ti_system *system, const tacit_config *config, bool is_d
     /* A window that spans more horizons than may be under way would never close. Others wait in the windows of pure
      * tasks. */
     int ahead = config->run_ahead + 1 - TI_MAX(system->latency_horizons - 1, 0);
+    system->check_pure = config->check_pure && !is_dry && !has_accelerators(system, comm);
     system->lookahead = config->lookahead == TACIT_LOOKAHEAD_OFF ? 0 : TI_MIN(ahead, MAX_LOOKAHEAD);
     system->collectives = config->collectives - TACIT_COLLECTIVES_OFF + TI_COLLECTIVES_OFF;
     system->multicast = choose_multicast(config, mode, comm);

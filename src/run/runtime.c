@@ -53,6 +53,7 @@ static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
     ti_choose_planning(s, &rt->config, rt->dry != NULL, rt->mode, rt->comm);
     ti_lock *const locks[] = { &rt->scheduling, &rt->executing };
     ti_tune_init(&rt->tune, rt->dry ? NULL : rt->config.latency, rt->comm, s, locks);
+    rt->purity = s->check_pure ? ti_purity_create(rt->comm) : NULL;
     rt->trace.tune = rt->tune.on ? &rt->tune : NULL;
     return ti_dry_run_begin(rt->dry, &rt->config, s, why) ? TACIT_OK : TACIT_ERROR_CONFIG;
 }
@@ -137,6 +138,7 @@ static bool start(ti_runtime *rt, const ti_runtime_desc *desc, ti_strbuf *why)
             .cores = ti_pin_set(&rt->pin),
             .dry = rt->dry ? &rt->dry->executed : NULL,
             .bounds = rt->bounds,
+            .purity = rt->purity,
             .explains = ti_agreement_explains,
             .user = rt->agreement,
             .plan = ti_roles_plan_first,
@@ -166,6 +168,7 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status,
     if (*status != TACIT_OK) {
         rt->comm->stats.error = ti_strbuf_text(why); /* of this node: the others need not know of it */
         ti_agreement_destroy(rt->agreement);
+        ti_purity_destroy(rt->purity);
         rt->comm->ops->destroy(rt->comm);
         ti_explain_destroy(rt->system.explain);
         ti_dry_run_destroy(rt->dry);
@@ -218,6 +221,7 @@ void ti_runtime_destroy(ti_runtime *rt)
     ti_devices_destroy(rt->device, &rt->system);
     ti_pin_release(&rt->pin);
     ti_bounds_destroy(rt->bounds);
+    ti_purity_destroy(rt->purity);
     ti_scheduler_fini(&rt->scheduler);
     ti_dry_run_destroy(rt->dry); /* whose simulated nodes know the tasks */
     ti_task_graph_destroy(rt->tasks);
@@ -484,6 +488,42 @@ void ti_runtime_wait_points(ti_runtime *rt)
 ti_tune *ti_runtime_tune(ti_runtime *rt)
 {
     return &rt->tune;
+}
+
+bool ti_runtime_checks_pure(const ti_runtime *rt)
+{
+    return rt->purity != NULL;
+}
+
+static void say_compared(const ti_runtime *rt)
+{
+    if (ti_purity_tasks(rt->purity)) {
+        ti_log(TI_LOG_INFO, "TACIT_CHECK_PURE has compared %llu elements of %llu tasks",
+               (unsigned long long)ti_purity_elements(rt->purity), (unsigned long long)ti_purity_tasks(rt->purity));
+    } else if (rt->system.node == 0) {
+        ti_log(TI_LOG_WARNING,
+               "TACIT_CHECK_PURE has found nothing to compare: no two nodes have computed the same. Set "
+               "TACIT_LATENCY=halo:4, too, and run on several nodes (doc/latency.md)");
+    }
+}
+
+void ti_runtime_check_pure(ti_runtime *rt, bool last)
+{
+    ti_strbuf why = { 0 };
+    if (!rt->purity || ti_failure_get(&rt->progress.failure) != TACIT_OK) {
+        return;
+    }
+    ti_lock_take(&rt->scheduling);
+    ti_lock_take(&rt->executing);
+    if (!ti_purity_compare(rt->purity, ti_command_graph_sampled(rt->scheduler.commands), &why)) {
+        ti_failure_set(&rt->progress.failure, TACIT_ERROR_KERNEL, "%s", why.text);
+        ti_roles_end_job(rt);
+    } else if (last) {
+        say_compared(rt);
+    }
+    ti_lock_drop(&rt->executing);
+    ti_lock_drop(&rt->scheduling);
+    ti_strbuf_fini(&why);
 }
 
 void ti_runtime_note(ti_runtime *rt, ti_submission_kind kind, uint64_t number, uint64_t bytes, unsigned properties)

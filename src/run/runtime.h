@@ -79,6 +79,10 @@ bool ti_runtime_has_fenced(const ti_runtime *rt);
 bool ti_runtime_report(ti_runtime *rt, ti_strbuf *why);
 /* What is chosen by measurements: ti_tune_choose after an epoch with a barrier, if the run has not failed. */
 ti_tune *ti_runtime_tune(ti_runtime *rt);
+/* TACIT_CHECK_PURE: whether all waits are barriers, and compare then what nodes have computed redundantly. What differs
+ * is a failure on all nodes. `last`: nothing comes after. */
+bool ti_runtime_checks_pure(const ti_runtime *rt);
+void ti_runtime_check_pure(ti_runtime *rt, bool last);
 /* A call of the program that all nodes must make and that is no task. */
 void ti_runtime_note(ti_runtime *rt, ti_submission_kind kind, uint64_t number, uint64_t bytes, unsigned properties);
 /* The program will submit nothing more: wait until the neighbours know that they have submitted the same. Returns early

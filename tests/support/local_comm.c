@@ -22,6 +22,7 @@
 #include "comm/exchange.h"
 #include "comm/relay.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,11 @@ struct local_hub {
     uint64_t *entered; /* barriers that each node has started */
     _Atomic uint64_t barriers_passed;
     _Atomic int relays; /* nodes that can be one */
+    struct {
+        int entered; /* nodes that have called since the last one, and what they add up to: under the barrier lock */
+        uint64_t value;
+        _Atomic uint64_t rounds, result;
+    } sum;
 };
 
 typedef struct endpoint {
@@ -804,11 +810,32 @@ static void local_abort(ti_comm *comm, const char *why)
     ti_lock_drop(&hub->barrier_lock);
 }
 
-/* One thread may create all endpoints, so nobody can wait for the others here: nodes of one process are set up
- * alike. */
+/* One thread may create all endpoints, so nobody can wait for the others then: nodes of one process are set up alike.
+ * Whoever has started a barrier has a thread of its own. */
 static int64_t local_sum(ti_comm *comm, int64_t value)
 {
-    return value * comm->num_nodes;
+    local_hub *hub = ((endpoint *)comm)->hub;
+    ti_lock_take(&hub->barrier_lock);
+    bool waits = hub->entered[comm->node] > 0;
+    uint64_t round = atomic_load_explicit(&hub->sum.rounds, memory_order_relaxed);
+    if (waits) {
+        hub->sum.value += (uint64_t)value;
+        if (++hub->sum.entered == hub->num_nodes) {
+            atomic_store_explicit(&hub->sum.result, hub->sum.value, memory_order_relaxed);
+            hub->sum.value = 0;
+            hub->sum.entered = 0;
+            atomic_store_explicit(&hub->sum.rounds, round + 1, memory_order_release);
+        }
+    }
+    ti_lock_drop(&hub->barrier_lock);
+    if (!waits) {
+        return value * comm->num_nodes;
+    }
+    while (atomic_load_explicit(&hub->sum.rounds, memory_order_acquire) == round &&
+           !atomic_load_explicit(&hub->aborted, memory_order_acquire)) {
+        sched_yield();
+    }
+    return (int64_t)atomic_load_explicit(&hub->sum.result, memory_order_relaxed);
 }
 
 /* ---- notes, called memos here */

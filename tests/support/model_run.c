@@ -516,6 +516,7 @@ void model_config(gen_rng *r, tacit_config *out)
                                            "halo:16",   "staged", "staged:2",        "staged:5", "staged:8",
                                            "staged:16", "auto",   "auto:off,8,2,16", "auto:4" };
     out->latency = latency[gen_between(r, 0, TI_COUNT(latency) - 1)];
+    out->check_pure = out->latency && gen_chance(r, 50);
     out->comm_delay = gen_chance(r, 25) ? (int)gen_between(r, 1, 40) : 0;
     out->explain = gen_chance(r, 30) ? "/dev/null" : NULL; /* plans are the same, and two threads fill the report */
 }

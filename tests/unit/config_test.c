@@ -106,6 +106,13 @@ static void environment_wins(void **state)
     setenv("TACIT_REPRODUCIBLE", "0", 1);
     expect_ok(&(tacit_config){ .reproducible = 1 }, &out);
     assert_int_equal(out.reproducible, 0);
+    assert_int_equal(out.check_pure, 0);
+    setenv("TACIT_CHECK_PURE", "1", 1);
+    expect_ok(NULL, &out);
+    assert_int_equal(out.check_pure, 1);
+    setenv("TACIT_CHECK_PURE", "2", 1);
+    expect_refusal(NULL, "TACIT_CHECK_PURE", "0|1");
+    unsetenv("TACIT_CHECK_PURE");
     setenv("TACIT_REPRODUCIBLE", "yes", 1);
     expect_refusal(NULL, "TACIT_REPRODUCIBLE", "0|1");
 }

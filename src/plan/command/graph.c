@@ -84,6 +84,11 @@ ti_command_counts ti_command_graph_counts(const ti_command_graph *graph)
     return counts;
 }
 
+uint64_t ti_command_graph_sampled(const ti_command_graph *graph)
+{
+    return graph->pure.sampled;
+}
+
 /* The versions of a buffer, up to date; NULL if the slot is empty or there are none. */
 static ti_version_map *settled_versions(ti_command_graph *graph, size_t slot)
 {

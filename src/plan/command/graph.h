@@ -49,6 +49,9 @@ typedef struct ti_command_counts {
 } ti_command_counts;
 ti_command_counts ti_command_graph_counts(const ti_command_graph *graph);
 
+/* How many tasks have had a number for their samples (ti_samples); the same on all nodes. */
+uint64_t ti_command_graph_sampled(const ti_command_graph *graph);
+
 /* Equal on all nodes that were given the same tasks (checks and tests). */
 uint64_t ti_command_graph_digest(ti_command_graph *graph);
 bool ti_command_graph_is_valid(ti_command_graph *graph);

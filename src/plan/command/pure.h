@@ -56,6 +56,7 @@ typedef struct ti_command_pure {
     uint64_t serials;                       /* that these have got */
     TI_VEC(struct ti_pure_state) state;     /* windows that there have been, and their beginnings */
     ti_map by_last;                         /* from the beginning and the last task: 1 + state */
+    uint64_t sampled;                       /* tasks that have had margins, if samples are wanted */
     int at;                                 /* 1 + state of the window; 0: it is empty; -1: not known */
     ti_window_counts counts;
 } ti_command_pure;
@@ -69,6 +70,10 @@ struct ti_command_shape *ti_command_wide_of(struct ti_command_graph *graph, cons
 void ti_command_give_margin(struct ti_command_graph *graph, const ti_task *task, const ti_margin *margin);
 /* Tasks that have been planned need theirs no more. */
 void ti_command_drop_margins(struct ti_command_graph *graph);
+
+/* What nodes should compare of the task, which is being planned on all of them; NULL: nothing on this one. */
+const ti_samples *ti_command_samples_of(struct ti_command_graph *graph, const ti_task *task,
+                                        const struct ti_command_shape *known);
 
 /* late.c: these boxes are late from now on. */
 void ti_command_note_late(struct ti_command_graph *graph, const ti_buffer_info *buffer, const ti_box *box,

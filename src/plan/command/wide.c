@@ -4,6 +4,9 @@
  * A loop of windows has one entry for every shape and level. An entry's pieces are in commands, so its place is free
  * when its latest task has been executed. */
 #include "plan/command/impl.h"
+#include "plan/tolerance/samples.h"
+
+#include <string.h>
 
 enum { MAX_WIDE = 256 };
 
@@ -54,4 +57,28 @@ ti_command_shape *ti_command_wide_of(ti_command_graph *graph, const ti_task *tas
         place->serial = 0;
     }
     return place;
+}
+
+const ti_samples *ti_command_samples_of(ti_command_graph *graph, const ti_task *task, const ti_command_shape *known)
+{
+    const ti_split_ref *split = known->split;
+    const ti_windowed windowed = { task->shape, &split->split };
+    if (task->kind != TI_TASK_EXECUTE || ti_margin_is_none(&known->margin) || split->split.per_node != 1) {
+        return NULL;
+    }
+    const uint64_t number = ++graph->pure.sampled;
+    ti_sample_list list = { 0 };
+    ti_samples *samples = NULL;
+    if (split->own_count) {
+        ti_window_sample(&windowed, &known->margin, split->own_first, number, &list);
+    }
+    if (list.count) {
+        ti_arena *arena = ti_command_arena(graph);
+        ti_sample *copy = TI_ARENA_ARRAY(arena, ti_sample, list.count);
+        memcpy(copy, list.data, list.count * sizeof(*copy));
+        samples = TI_ARENA_NEW(arena, ti_samples);
+        *samples = (ti_samples){ number, copy, (uint32_t)list.count };
+    }
+    ti_vec_fini(&list);
+    return samples;
 }

@@ -263,6 +263,7 @@ static void compile_piece(ti_instruction_graph *graph, const ti_command *command
     instruction->as.kernel.chunk = at->piece->chunk;
     instruction->as.kernel.view = view;
     instruction->as.kernel.views = shape->accesses;
+    instruction->as.kernel.samples = command->as.execute.samples;
     instruction->as.kernel.slots = graph->staged.count ? graph->staged.data[0].piece_slots : 0;
     if (shape->in_blocks) {
         instruction->as.kernel.runs = graph->in_blocks.data[piece].runs;
