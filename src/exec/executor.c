@@ -504,7 +504,7 @@ static void start_sends(ti_executor *ex)
     ti_outbox_sort(&ex->outbox);
     for (size_t g = 0; g < ex->outbox.group.count; g++) {
         const ti_outbox_group *group = &ex->outbox.group.data[g];
-        if (group->count > 1 && ex->is.comm->listens) {
+        if (ex->is.comm->listens && ti_outbox_is_broadcast(&ex->outbox, group)) {
             ti_payload payload = payload_of(ex, ti_outbox_first(&ex->outbox, group));
             ex->is.comm->ops->broadcast(ex->is.comm, ti_outbox_recipients(&ex->outbox, group), group->count, &payload);
             continue;
@@ -732,11 +732,17 @@ static bool issue_all(ti_executor *ex)
     return any;
 }
 
+/* Whether sends that may leave with others wait for them. */
+static bool holds_sends(const ti_executor *ex)
+{
+    return ex->outbox.shares && atomic_load_explicit(&ex->is.progress->holding, memory_order_relaxed);
+}
+
 /* Sends leave last, the urgent ones first, and with as many recipients as are known by now. */
 static bool issue_ready(ti_executor *ex)
 {
     bool any = issue_all(ex);
-    if (ex->outbox.send.count) {
+    if (ex->outbox.send.count && !holds_sends(ex)) {
         if (ex->outbox.shares && ex->is.plan && ex->is.plan(ex->is.planner)) {
             issue_all(ex);
         }

@@ -41,6 +41,11 @@ static inline const ti_instruction *ti_outbox_first(const ti_outbox *outbox, con
 {
     return outbox->send.data[group->first];
 }
+/* Whether its sends leave as one broadcast, where there are relays. */
+static inline bool ti_outbox_is_broadcast(const ti_outbox *outbox, const ti_outbox_group *group)
+{
+    return group->count > 1 && !ti_outbox_first(outbox, group)->as.transfer.planned;
+}
 /* Who gets what a group sends; valid until the next call. */
 ti_recipient *ti_outbox_recipients(ti_outbox *outbox, const ti_outbox_group *group);
 void ti_outbox_clear(ti_outbox *outbox);
