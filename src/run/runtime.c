@@ -375,12 +375,12 @@ static void push_task(ti_runtime *rt, const ti_task *task)
 
 enum { HELD_NODES = 3, HELD_PER_LOOK = 16 };
 
-/* Tasks on single nodes may read what others read, too, in tasks that the program is about to submit: as long as it is
- * not far ahead, kernels and sends wait for these, so that contents leave for all their readers at once. With fewer
+/* Tasks on single nodes may read what others read, too, in tasks that the program is about to submit. So until it is as
+ * far ahead as it may be, or waits, kernels and sends wait: contents leave for all their readers at once. With fewer
  * nodes they have one reader each. */
-static bool may_hold(ti_runtime *rt, const ti_task *task)
+static bool may_hold(const ti_runtime *rt, const ti_task *task)
 {
-    return task->shape->place >= 0 && rt->system.num_nodes >= HELD_NODES && !rt->dry && holds(rt, TI_CAUSE_NEAR, NULL);
+    return task->shape->place >= 0 && rt->system.num_nodes >= HELD_NODES && !rt->dry;
 }
 
 /* Plan only, and look at the network now and then. */

@@ -215,7 +215,7 @@ static void triangle(tacit_context *ctx, void *user)
             for (int m = k; m < TILES; m++) {
                 const size_t at = (size_t)(m * TILES + k);
                 SUBMIT(ctx, .name = "check", KERNEL(check_ints), TACIT_ARGS(args),
-                       .place = tacit_place_node((m + 2 * n) % nodes),
+                       .place = tacit_place_node((m + n) % nodes),
                        .access = { tacit_read(a, tacit_fixed(tacit_box1(at, at + 1))) });
             }
         }
@@ -236,6 +236,7 @@ static void inline_nodes_find_whole_broadcasts(void **state)
         for (int i = 0; i < nodes; i++) {
             sum += shared[i];
         }
+
         assert_true(sum > 20);
     }
 }

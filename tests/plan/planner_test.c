@@ -1,6 +1,7 @@
 /* Random programs through N planners in one process, against a model of every element, and executed in random order.
  *
  * planner_test [--seed S] [--count N] [--nodes M] [--print]: a failure prints the line that repeats it. */
+#include "comm/tree.h"
 #include "des.h"
 #include "gen_manual.h"
 
