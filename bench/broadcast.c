@@ -5,9 +5,10 @@
  * from the end of the one kernel to the start of the last of the others. MPI: MPI_Bcast and MPI_Ibcast, from the call
  * on node 0 until all have returned. On one machine all nodes read one clock; else each counts from a barrier.
  *
- * The ways take turns, in blocks of samples, of which there are fewer if the time for all (--seconds) runs out, each of tacit's in a context of its own, so that no threads of others run
- * beside. With --compute all nodes but the first and the last are in a kernel when the payload is written, and timed is
- * when the last one has it: how long do relays hold what they should forward? Kernels check what has come. */
+ * The ways take turns, in blocks of samples, of which there are fewer if the time for all (--seconds) runs out, each of
+ * tacit's in a context of its own, so that no threads of others run beside. With --compute all nodes but the first and
+ * the last are in a kernel when the payload is written, and timed is when the last one has it: how long do relays hold
+ * what they should forward? Kernels check what has come. */
 #include "tacit/tacit.h"
 
 #include "check.h"
@@ -216,14 +217,20 @@ static int ways_of(const options *o)
     return count;
 }
 
-/* Which sample comes next after number i, of which negative ones warm up: all nodes alike. If the block has taken its
- * share of the time, one that counts comes at once, or no more. */
+/* Whether so many seconds have passed, by the clock of node 0. */
+static bool is_over(double begin, double seconds)
+{
+    int over = pairs_now() - begin > seconds;
+    MPI_Bcast(&over, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return over;
+}
+
+/* Which sample comes next after number i, of which negative ones warm up. If the block has taken its share of the time,
+ * one that counts comes at once, or no more. */
 static int next_sample(const options *o, double begin, int i, int samples)
 {
     const double share = o->seconds / (double)(o->sizes.count * BLOCKS * ways_of(o));
-    int over = pairs_now() - begin > share;
-    MPI_Bcast(&over, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    return !over ? i + 1 : i < 0 ? 0 : samples;
+    return !is_over(begin, share) ? i + 1 : i < 0 ? 0 : samples;
 }
 
 static void add_counters(const cluster *c, int sign, result *r)
@@ -245,6 +252,7 @@ static void add_counters(const cluster *c, int sign, result *r)
 static void block_of_tacit(const options *o, int way, size_t bytes, result *r)
 {
     tacit_config config = modes[o->mode].config;
+    const double begin = pairs_now();
     cluster c;
     config.multicast = ways[way].multicast;
     config.broadcast = ways[way].broadcast;
@@ -255,7 +263,6 @@ static void block_of_tacit(const options *o, int way, size_t bytes, result *r)
     check(c.ctx, tacit_buffer_create(c.ctx, &data, &c.data), "tacit_buffer_create");
     check(c.ctx, tacit_buffer_create(c.ctx, &sums, &c.sums), "tacit_buffer_create");
     const int samples = samples_of(o, bytes);
-    const double begin = pairs_now();
     for (int i = -WARM_UP; i < samples; i = next_sample(o, begin, i, samples)) {
         if (i == 0)
             add_counters(&c, -1, r);
@@ -282,8 +289,9 @@ static void block_of_mpi(const options *o, int way, size_t bytes, result *r)
 
 static void measure(const options *o, size_t bytes, result out[WAYS])
 {
+    const double begin = pairs_now(), seconds = o->seconds / o->sizes.count;
     memset(out, 0, WAYS * sizeof *out);
-    for (int block = 0; block < BLOCKS; block++) {
+    for (int block = 0; block < BLOCKS && (block == 0 || !is_over(begin, seconds)); block++) {
         for (int w = 0; w < WAYS; w++) {
             out[w].bytes = bytes;
             if (o->wanted[w] && node == 0)
@@ -326,8 +334,8 @@ static json_t *to_json(const result *r, int way, const result *bcast)
 {
     double low, high;
     pairs_interval(r->seconds, r->samples, &low, &high);
-    return json_pack("{s:I, s:s, s:i, s:f, s:f, s:[f,f], s:f, s:I, s:I, s:I, s:I, s:I, s:I}", "bytes", (json_int_t)r->bytes,
-                     "algorithm", ways[way].name, "samples", r->samples, "least_us",
+    return json_pack("{s:I, s:s, s:i, s:f, s:f, s:[f,f], s:f, s:I, s:I, s:I, s:I, s:I, s:I}", "bytes",
+                     (json_int_t)r->bytes, "algorithm", ways[way].name, "samples", r->samples, "least_us",
                      1e6 * pairs_least(r->seconds, r->samples), "median_us", 1e6 * pairs_median(r->seconds, r->samples),
                      "median_us_95", 1e6 * low, 1e6 * high, "least_over_mpi_bcast", over_bcast(r, bcast), "broadcasts",
                      (json_int_t)r->broadcasts, "shared_versions", (json_int_t)r->versions, "shared_versions_late",
@@ -370,7 +378,7 @@ static void usage(FILE *out)
         "  --bytes LIST      bytes, separated by commas (default: 8 to 64 MiB, factors of 8 and of 4)\n"
         "  --algorithm LIST  of naive (a message to each), flat, binomial, binary, chain (trees that the sender finds),\n"
         "                    planned-binomial, planned-binary, planned-chain, auto, MPI_Bcast, MPI_Ibcast (default: all)\n"
-        "  --seconds S       for everything (default: 240); whatever that means, there are 5 samples of each\n"
+        "  --seconds S       for everything (default: 240); each way has one sample of each size at least, whatever that takes\n"
         "  --progress MODE   how nodes run: default, inline, shared or thread (default: shared, with one worker)\n"
         "  --compute MS      all nodes but the first and the last are in a kernel of so many ms meanwhile, and the time\n"
         "                    is that of the last one (3 nodes or more)\n"

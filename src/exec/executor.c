@@ -732,17 +732,11 @@ static bool issue_all(ti_executor *ex)
     return any;
 }
 
-/* Whether sends that may leave with others wait for them. */
-static bool holds_sends(const ti_executor *ex)
-{
-    return ex->outbox.shares && atomic_load_explicit(&ex->is.progress->holding, memory_order_relaxed);
-}
-
 /* Sends leave last, the urgent ones first, and with as many recipients as are known by now. */
 static bool issue_ready(ti_executor *ex)
 {
     bool any = issue_all(ex);
-    if (ex->outbox.send.count && !holds_sends(ex)) {
+    if (ti_outbox_may_leave(&ex->outbox, atomic_load_explicit(&ex->is.progress->holding, memory_order_relaxed))) {
         if (ex->outbox.shares && ex->is.plan && ex->is.plan(ex->is.planner)) {
             issue_all(ex);
         }

@@ -7,7 +7,8 @@
 static bool is_same(const ti_instruction *a, const ti_instruction *b)
 {
     bool same = a->as.transfer.version && a->as.transfer.version == b->as.transfer.version &&
-                a->as.transfer.planned == b->as.transfer.planned && a->as.transfer.boxes == b->as.transfer.boxes && a->as.transfer.buffer == b->as.transfer.buffer;
+                a->as.transfer.planned == b->as.transfer.planned && a->as.transfer.boxes == b->as.transfer.boxes &&
+                a->as.transfer.buffer == b->as.transfer.buffer;
     for (uint32_t i = 0; i < a->as.transfer.boxes && same; i++) {
         const ti_instruction_box *x = &a->as.transfer.box[i], *y = &b->as.transfer.box[i];
         same = x->place.allocation == y->place.allocation && x->place.user == y->place.user &&

@@ -35,6 +35,11 @@ typedef struct ti_outbox {
 } ti_outbox;
 
 void ti_outbox_add(ti_outbox *outbox, const ti_instruction *send);
+/* Whether there is something that need not wait for more of the same contents, which come if `more`. */
+static inline bool ti_outbox_may_leave(const ti_outbox *outbox, bool more)
+{
+    return outbox->send.count > 0 && !(more && outbox->shares);
+}
 /* Sort what was added into groups, the most urgent first. */
 void ti_outbox_sort(ti_outbox *outbox);
 static inline const ti_instruction *ti_outbox_first(const ti_outbox *outbox, const ti_outbox_group *group)

@@ -208,7 +208,8 @@ static void triangle(tacit_context *ctx, void *user)
         const round_args args = { k };
         for (int m = k; m < TILES; m++) {
             const size_t at = (size_t)(m * TILES + k);
-            SUBMIT(ctx, .name = "write", KERNEL(write_ints), TACIT_ARGS(args), .place = tacit_place_node((m + k) % nodes),
+            SUBMIT(ctx, .name = "write", KERNEL(write_ints), TACIT_ARGS(args),
+                   .place = tacit_place_node((m + k) % nodes),
                    .access = { tacit_write(a, tacit_fixed(tacit_box1(at, at + 1))) });
         }
         for (int n = k; n < TILES; n++) {
@@ -270,8 +271,8 @@ static void sizes_decide_between_machines(void **state)
     const tacit_config config = { .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 1 };
     size_t elements[] = { LONG, 12 * 65536 / sizeof(int) };
     for (size_t i = 0; i < TI_COUNT(elements); i++) {
-        cluster_run(&(cluster){
-            .nodes = 6, .config = &config, .machines = true, .program = by_size, .user = &elements[i] });
+        cluster_run(
+            &(cluster){ .nodes = 6, .config = &config, .machines = true, .program = by_size, .user = &elements[i] });
     }
 }
 

@@ -54,7 +54,7 @@ typedef struct tool_plan {
     uint64_t node, tasks, planning_ns, messages, collectives, bytes, peers, memory, items, items_of_all;
     uint64_t multicasts, multicast_recipients, multicast_depth, multicast_forwards, multicasts_left;
     char *multicast, *multicast_tree; /* who finds what several nodes read, and planned trees: TACIT_MULTICAST */
-    tool_plan_name *names; /* most bytes first */
+    tool_plan_name *names;            /* most bytes first */
     size_t names_count;
     TI_VEC(tool_plan_idle) idle;
 } tool_plan;

@@ -159,8 +159,8 @@ static bool is_left(const ti_command_graph *graph, const ti_multicast *m)
     const ti_tree found = (ti_tree)system->found_tree;
     const uint64_t bytes = (uint64_t)ti_box_volume(m->box) * m->buffer->elem_size,
                    segment = system->segment ? system->segment : TI_TREE_SEGMENT;
-    return found != TI_TREE_FLAT && !ti_tree_is_planned(found, (uint32_t)graph->multicast.lacking.count,
-                                                        ti_tree_segments(bytes, segment));
+    return found != TI_TREE_FLAT &&
+           !ti_tree_is_planned(found, (uint32_t)graph->multicast.lacking.count, ti_tree_segments(bytes, segment));
 }
 
 static void count_left(ti_command_multicasts *c)
@@ -260,10 +260,11 @@ static void record(ti_command_graph *graph, const ti_task *step, const ti_multic
     for (size_t i = 0; i < c->lacking.count; i++) {
         ti_vec_push(&c->holder, holder_of(graph, &c->lacking.data[i]));
     }
-    const ti_replay_effect effect = {
-        .reads = { c->holder.data, c->holder.count }, .outgoing = c->to, .incoming = c->from, .passes = true,
-        .left = c->left
-    };
+    const ti_replay_effect effect = { .reads = { c->holder.data, c->holder.count },
+                                      .outgoing = c->to,
+                                      .incoming = c->from,
+                                      .passes = true,
+                                      .left = c->left };
     ti_replay_record(replay, step, m->buffer, &effect);
 }
 
