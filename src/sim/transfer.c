@@ -34,7 +34,7 @@ static void send(ti_cluster *c, node *n, const ti_instruction *i)
 
 void ti_sim_start_send(ti_cluster *c, node *n, const ti_instruction *i)
 {
-    if (n->listens) {
+    if (n->listens || i->as.transfer.version) {
         ti_outbox_add(&n->outbox, i);
     } else {
         send(c, n, i);
@@ -58,10 +58,11 @@ void ti_sim_empty_outbox(ti_cluster *c, node *n)
     ti_outbox_sort(&n->outbox);
     for (size_t g = 0; g < n->outbox.group.count; g++) {
         const ti_outbox_group *group = &n->outbox.group.data[g];
-        for (uint32_t i = 0; i < group->count && !ti_outbox_is_broadcast(&n->outbox, group); i++) {
+        bool is_broadcast = n->listens && ti_outbox_is_broadcast(&n->outbox, group);
+        for (uint32_t i = 0; i < group->count && !is_broadcast; i++) {
             send(c, n, n->outbox.send.data[group->first + i]);
         }
-        if (!ti_outbox_is_broadcast(&n->outbox, group)) {
+        if (!is_broadcast) {
             continue;
         }
         ti_recipient *list = ti_outbox_recipients(&n->outbox, group);
