@@ -125,9 +125,8 @@ static void run(int nodes, const tacit_config *config, outcome *out)
 
 static tacit_config config_of(const char *latency, const char *devices)
 {
-    return (tacit_config){
-        .threads = TACIT_THREADS_INLINE, .latency = latency, .host_devices = devices, .check_pure = 1
-    };
+    return (
+        tacit_config){ .threads = TACIT_THREADS_INLINE, .latency = latency, .host_devices = devices, .check_pure = 1 };
 }
 
 static void expect_silent(int nodes, const tacit_config *config, outcome *out)
