@@ -14,8 +14,8 @@
 #include "trace/advice.h"
 
 typedef struct ti_advisor {
-    bool on;    /* all nodes alike */
-    int desks;  /* workers of this node, each of which has one */
+    bool on;   /* all nodes alike */
+    int desks; /* workers of this node, each of which has one */
     struct ti_advisor_desk *desk;
 } ti_advisor;
 

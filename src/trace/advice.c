@@ -57,23 +57,24 @@ static void say(ti_advice advice, const ti_advice_facts *f, ti_strbuf *why)
     const char *cure = texts[advice].cure;
     switch (advice) {
     case TI_ADVICE_STARVED:
-        ti_strbuf_add(why, "workers had nothing to compute in %.0f %% of the time between the first kernel and the last; %s",
+        ti_strbuf_add(why,
+                      "workers had nothing to compute in %.0f %% of the time between the first kernel and the last; %s",
                       100 * f->idle, cure);
         return;
     case TI_ADVICE_LATE:
-        ti_strbuf_add(why, "node %d computed %.1f times as long as the others on average, which wait for it; %s", f->late,
-                      f->late_factor, cure);
+        ti_strbuf_add(why, "node %d computed %.1f times as long as the others on average, which wait for it; %s",
+                      f->late, f->late_factor, cure);
         return;
     case TI_ADVICE_GROWTH:
         ti_strbuf_add(why, "the memory of a buffer had to grow %u times; %s", (unsigned)f->growths, cure);
         return;
     case TI_ADVICE_CHECKED:
-        ti_strbuf_add(why,
-                      "every access of kernels to an element was checked, which makes them 14 to 18 times slower; %s",
-                      cure);
+        ti_strbuf_add(
+            why, "every access of kernels to an element was checked, which makes them 14 to 18 times slower; %s", cure);
         return;
     case TI_ADVICE_MESSAGES:
-        ti_strbuf_add(why, "%llu times a task got by messages between pairs of nodes what a collective might bring (%s); %s",
+        ti_strbuf_add(why,
+                      "%llu times a task got by messages between pairs of nodes what a collective might bring (%s); %s",
                       (unsigned long long)f->uncollected, f->uncollected_why, cure);
         return;
     case TI_ADVICE_WINDOWS:

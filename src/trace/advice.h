@@ -23,17 +23,17 @@ typedef enum ti_advice {
 
 /* A zeroed one is of a run in which all is well. */
 typedef struct ti_advice_facts {
-    uint64_t span;           /* ns from the first kernel to the last, at most on a node; 0: nobody has looked */
-    double idle;             /* share of the workers' time in which they ran none, of all nodes together */
-    int late;                /* a node that computes longer than the others */
-    double late_factor;      /* than their mean; 0: there is none */
-    uint32_t growths;        /* of the memory that one buffer has in one place, at most */
-    bool checked;            /* accesses of kernels to elements */
-    uint64_t uncollected;    /* times that a task got by messages what a collective might have brought */
+    uint64_t span;               /* ns from the first kernel to the last, at most on a node; 0: nobody has looked */
+    double idle;                 /* share of the workers' time in which they ran none, of all nodes together */
+    int late;                    /* a node that computes longer than the others */
+    double late_factor;          /* than their mean; 0: there is none */
+    uint32_t growths;            /* of the memory that one buffer has in one place, at most */
+    bool checked;                /* accesses of kernels to elements */
+    uint64_t uncollected;        /* times that a task got by messages what a collective might have brought */
     const char *uncollected_why; /* the verdict about the first of them: a word */
-    uint64_t windows, early; /* of pure tasks, and of these the ones that closed with fewer than they might have */
-    const char *early_why;   /* why most of these did */
-    bool early_by_task;      /* this says something about the task that came then */
+    uint64_t windows, early;     /* of pure tasks, and of these the ones that closed with fewer than they might have */
+    const char *early_why;       /* why most of these did */
+    bool early_by_task;          /* this says something about the task that came then */
 } ti_advice_facts;
 
 /* From which on a fact is worth a sentence. */

@@ -10,12 +10,9 @@
 
 #include <cmocka.h>
 
-static const ti_advice_facts well = { .span = 1000 * 1000 * 1000,
-                                      .idle = 0.1,
-                                      .growths = 2,
-                                      .windows = 100,
-                                      .early = 1,
-                                      .early_why = "at a fence" };
+static const ti_advice_facts well = {
+    .span = 1000 * 1000 * 1000, .idle = 0.1, .growths = 2, .windows = 100, .early = 1, .early_why = "at a fence"
+};
 
 /* How many sentences the facts are worth; the last of them in `out`. */
 static int count(const ti_advice_facts *facts, ti_strbuf *out)
@@ -111,8 +108,9 @@ static void messages(void **state)
     f.uncollected = TI_ADVICE_UNCOLLECTED - 1;
     expect_nothing(&f);
     f.uncollected = 40;
-    expect(&f, TI_ADVICE_MESSAGES, "40 times a task got by messages between pairs of nodes what a collective might bring "
-                                   "(partition)");
+    expect(&f, TI_ADVICE_MESSAGES,
+           "40 times a task got by messages between pairs of nodes what a collective might bring "
+           "(partition)");
 }
 
 static void windows(void **state)
@@ -133,9 +131,12 @@ static void windows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_where_all_is_well), cmocka_unit_test(workers_without_kernels),
-        cmocka_unit_test(a_late_node),               cmocka_unit_test(memory_that_grows),
-        cmocka_unit_test(checked_accesses),          cmocka_unit_test(messages),
+        cmocka_unit_test(nothing_where_all_is_well),
+        cmocka_unit_test(workers_without_kernels),
+        cmocka_unit_test(a_late_node),
+        cmocka_unit_test(memory_that_grows),
+        cmocka_unit_test(checked_accesses),
+        cmocka_unit_test(messages),
         cmocka_unit_test(windows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
