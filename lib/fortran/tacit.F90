@@ -10,7 +10,8 @@ module tacit
    private
 
    public :: tacit_context, tacit_buffer, tacit_access, tacit_init, tacit_finalize, tacit_wait, tacit_barrier
-   public :: tacit_node, tacit_num_nodes, tacit_buffer_create, tacit_buffer_destroy, tacit_fence_read, tacit_submit, tacit_last_error
+   public :: tacit_node, tacit_num_nodes
+   public :: tacit_buffer_create, tacit_buffer_destroy, tacit_fence_read, tacit_submit, tacit_last_error
    public :: tacit_read, tacit_write, tacit_update, tacit_reduce, tacit_mapper
    public :: one_to_one, all_of_it, replicated, fixed, slice, neighborhood, star, periodic, transposed
    public :: tacit_chunk, tacit_view, tacit_args

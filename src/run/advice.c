@@ -76,13 +76,13 @@ static void look(const ti_advisor *advisor, int64_t *busy, int64_t *span)
     *span = last > first ? (int64_t)(last - first) : 0;
 }
 
-/* The node that computes longer than the others, if there is just one, and by which factor. `each`: of a worker of this
- * node, in ns; `all`: of one of each node. */
+/* The node that computes longer than the others, and most of the time, if there is just one; and by which factor.
+ * `each`: of a worker of this node, in ns; `all`: of one of each node. */
 static void find_late(ti_comm *comm, int64_t each, int64_t all, ti_advice_facts *facts)
 {
     enum { TENTHS = 10, MOST = 10000 };
     int64_t others = comm->num_nodes > 1 ? (all - each) / (comm->num_nodes - 1) : 0;
-    bool is_late = others > 0 && each / TI_ADVICE_LATE_PERCENT >= others / 100;
+    bool is_late = others > 0 && each / TI_ADVICE_LATE_PERCENT >= others / 100 && 2 * each >= (int64_t)facts->span;
     if (comm->ops->sum(comm, is_late) != 1) {
         return;
     }

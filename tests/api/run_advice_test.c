@@ -16,6 +16,8 @@ enum { HEARD = 4000, N = 64, STEPS = 24 };
 
 /* ---- what is said on stderr */
 
+static const char starving[] = "workers had nothing to compute in ";
+
 /* Run it with stderr in `file`. */
 static void run_into(const cluster *c, int file)
 {
@@ -38,10 +40,26 @@ static void hear(const cluster *c, char out[HEARD])
     fclose(file);
 }
 
+/* How long things take is chance here, but in the test about that. */
+static void drop_times(char *text)
+{
+    for (char *line = text; *line;) {
+        char *next = strchr(line, '\n') ? strchr(line, '\n') + 1 : line + strlen(line), *found = strstr(line, starving);
+        if (found && found < next) {
+            memmove(line, next, strlen(next) + 1);
+        } else {
+            line = next;
+        }
+    }
+}
+
 static void expect(const cluster *c, const char *words)
 {
     char text[HEARD];
     hear(c, text);
+    if (strcmp(words, starving) != 0) {
+        drop_times(text);
+    }
     if (!strstr(text, words) || strchr(text, '\n') != strrchr(text, '\n')) {
         fail_msg("'%s' and nothing else should be said, but it is: %s", words, text);
     }
@@ -51,6 +69,7 @@ static void expect_nothing(const cluster *c)
 {
     char text[HEARD];
     hear(c, text);
+    drop_times(text);
     assert_string_equal(text, "");
 }
 
@@ -157,23 +176,20 @@ static void fencing(tacit_context *ctx, void *user)
 
 static void linger(const tacit_launch *k)
 {
-    const struct timespec pause = { 0, 60 * 1000 * 1000 };
+    const struct timespec pause = { 0, 120 * 1000 * 1000 };
     (void)k;
     nanosleep(&pause, NULL);
 }
 
-/* One kernel at a time, of one part. */
-static void queueing(tacit_context *ctx, void *user)
+/* One kernel, of one part. */
+static void lingering(tacit_context *ctx, void *user)
 {
     (void)user;
-    tacit_buffer *b = create(ctx, "b", 1);
-    for (int i = 0; i < 3; i++) {
-        const tacit_task step = { .name = "step",
-                                  .range = TACIT_RANGE(1),
-                                  .kernel = { .host = linger },
-                                  .access = { (i ? tacit_update : tacit_write)(b, tacit_one_to_one()) } };
-        REQUIRE_OK(ctx, tacit_submit(ctx, &step));
-    }
+    const tacit_task step = { .name = "step",
+                              .range = TACIT_RANGE(1),
+                              .kernel = { .host = linger },
+                              .access = { tacit_write(create(ctx, "b", 1), tacit_one_to_one()) } };
+    REQUIRE_OK(ctx, tacit_submit(ctx, &step));
 }
 
 static void look(const tacit_launch *k)
@@ -237,9 +253,12 @@ static void workers_starve(void **state)
     (void)state;
     tacit_config many = { .advice = TACIT_ADVICE_ON, .threads = TACIT_THREADS_ON, .workers = 4 };
     tacit_config one = { .advice = TACIT_ADVICE_ON, .threads = TACIT_THREADS_ON, .workers = 1 };
-    expect(&(cluster){ .nodes = 1, .config = &many, .program = queueing }, "workers had nothing to compute in ");
-    expect_nothing(&(cluster){ .nodes = 1, .config = &one, .program = queueing });
-    expect_nothing(&(cluster){ .nodes = 1, .config = &on, .program = queueing });
+    char text[HEARD];
+    expect(&(cluster){ .nodes = 1, .config = &many, .program = lingering }, starving);
+    hear(&(cluster){ .nodes = 1, .config = &one, .program = lingering }, text);
+    assert_string_equal(text, "");
+    hear(&(cluster){ .nodes = 1, .config = &on, .program = lingering }, text);
+    assert_string_equal(text, "");
 }
 
 /* Once in a process, and also if stderr is no terminal. */
