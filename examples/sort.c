@@ -237,6 +237,13 @@ static uint64_t *running_sums(const uint64_t *value, size_t count, uint64_t from
     return sum;
 }
 
+/* A dry run has no counts: as many as are likely, evenly spread. */
+static void guess_counts(const tacit_context *ctx, size_t n, size_t parts, uint64_t *count)
+{
+    for (size_t i = 0; i < parts && tacit_is_dry_run(ctx); i++)
+        count[i] = share(n, parts, i + 1) - share(n, parts, i);
+}
+
 /* Keys that pass are written behind those that are there. Returns how many there are then. */
 static size_t append_batch(tacit_context *ctx, const struct sort_options *o, size_t batch, size_t pieces,
                            tacit_buffer *kept, tacit_buffer *keys, size_t before)
@@ -250,6 +257,7 @@ static size_t append_batch(tacit_context *ctx, const struct sort_options *o, siz
                                   .access = { tacit_write(kept, tacit_one_to_one()) } };
     CHECK(tacit_submit(ctx, &counting));
     CHECK(tacit_fence_read(ctx, kept, TACIT_BOX_ALL, count));
+    guess_counts(ctx, o->items / 5 + 1, pieces, count);
     uint64_t *start = running_sums(count, pieces, before);
     const size_t all = start[pieces];
     if (all > before) {
@@ -301,6 +309,8 @@ static tacit_buffer *group_keys(tacit_context *ctx, const struct group_args *arg
     CHECK(tacit_submit(ctx, &grouping));
     CHECK(tacit_mapper_destroy(ctx, runs.arg));
     CHECK(tacit_fence_read(ctx, counts, TACIT_BOX_ALL, count));
+    for (size_t p = 0; p < args->pieces; p++)
+        guess_counts(ctx, start[p + 1] - start[p], args->buckets, count + p * args->buckets);
     CHECK(tacit_buffer_destroy(ctx, counts));
     free(start);
     return grouped;

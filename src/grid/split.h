@@ -45,8 +45,8 @@ typedef struct ti_split_request {
 void ti_split_grid(int64_t parts, int64_t out[2]);
 
 /* Borders of dimension 0 for parts with about equal sums of `items`, which cover the range; in proportion to the
- * weights of nodes, if there are any. There is room for nodes * oversubscribe + 1 borders. Returns how many there are: one more
- * than there are parts. Not of splits in two dimensions, and not of placed ones. */
+ * weights of nodes, if there are any. There is room for nodes * oversubscribe + 1 borders. Returns how many there are:
+ * one more than there are parts. Not of splits in two dimensions, and not of placed ones. */
 int64_t ti_split_cut(const ti_split_request *request, const ti_weights *items, int64_t *border);
 
 /* Without weights a uniform split. With those of nodes, the caller gives room for nodes * oversubscribe + 1 borders in

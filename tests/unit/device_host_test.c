@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "device/host.h"
+#include "ir/task.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -83,10 +84,43 @@ static void count_items(const tacit_launch *launch)
     }
 }
 
+/* A task whose items have weights, every hundredth a large one. */
+static ti_weights weights;
+static const ti_shape weighted_shape = { .items = &weights };
+static const ti_task weighted = { .shape = &weighted_shape };
+
+/* Along dimension 0, parts of such a task begin where the weights say. */
+static bool is_cut_by_weights(const ti_device_kernel *job, int part, int parts, const tacit_box *chunk)
+{
+    const tacit_box *whole = &job->launch.chunk;
+    bool along_0 = job->dims == 1 || whole->max[0] - whole->min[0] > 1;
+    if (!job->task || parts == 1 || !along_0) {
+        return true;
+    }
+    const ti_weights_cut how = { .lo = (int64_t)whole->min[0],
+                                 .hi = (int64_t)whole->max[0],
+                                 .gran = job->granule,
+                                 .parts = parts };
+    int64_t own[2];
+    ti_weights_part(&weights, &how, part, own);
+    return (size_t)own[0] == chunk->min[0] && (size_t)own[1] == chunk->max[0];
+}
+
+static void make_weights(void)
+{
+    enum { ITEMS = 1100 };
+    uint64_t weight[ITEMS];
+    for (uint64_t i = 0; i < ITEMS; i++) {
+        weight[i] = i % 100 == 7 ? 1000 : i % 5;
+    }
+    assert_int_equal(ti_weights_init(&weights, weight, ITEMS), TI_WEIGHTS_OK);
+}
+
 static void note_part(ti_device_kernel *job, int part, int parts, tacit_launch *launch)
 {
     probe *p = job->user;
-    p->wrong += part < 0 || part >= parts || launch->chunk.min[0] >= launch->chunk.max[0];
+    p->wrong += part < 0 || part >= parts || launch->chunk.min[0] >= launch->chunk.max[0] ||
+                !is_cut_by_weights(job, part, parts, &launch->chunk);
     p->prepared++;
     p->parts = parts;
     job->host(launch);
@@ -98,6 +132,7 @@ static void probe_init(probe *p, uint64_t *state, uint64_t token)
     p->job.dims = (int)pick(state, 1, 3);
     p->job.whole = pick(state, 0, 5) == 0;
     p->job.granule = pick(state, 0, 2) ? 1 : pick(state, 1, 9);
+    p->job.task = pick(state, 0, 2) ? NULL : &weighted;
     p->job.token = token;
     p->job.host = count_items;
     p->job.run = note_part;
@@ -589,6 +624,7 @@ static void cores_are_ours(void **unused)
 static void nothing_is_left_allocated(void **unused)
 {
     (void)unused;
+    ti_weights_fini(&weights);
     assert_int_equal(ti_alloc_live(), 0);
 }
 
@@ -612,5 +648,6 @@ int main(int argc, char **argv)
     if (argc > 1) {
         seed = strtoull(argv[1], NULL, 10);
     }
+    make_weights();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

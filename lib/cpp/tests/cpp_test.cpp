@@ -200,6 +200,9 @@ void refusals(tacit::context &ctx)
     EXPECT((tacit::buffer<double, 1>::try_create(b, ctx, tacit::range(0), desc) == TACIT_ERROR_RANGE));
     EXPECT((tacit::buffer<double, 1>::try_create(b, ctx, tacit::range(3), desc) == TACIT_OK));
     EXPECT(b.try_fill(4) == TACIT_OK && b.read()[2] == 4);
+    EXPECT(b.try_resize(tacit::range(0)) == TACIT_ERROR_RANGE && b.extent().count() == 3);
+    EXPECT(b.try_resize(tacit::range(2)) == TACIT_OK && b.extent().count() == 2);
+    EXPECT(b.read() == std::vector<double>(2, 4));
     double out;
     EXPECT(a.try_read(tacit_box1(0, 1), &out) == TACIT_ERROR_UNINITIALIZED);
     EXPECT(ctx.try_wait() == TACIT_OK && ctx.try_barrier() == TACIT_OK && ctx.try_flush() == TACIT_OK);

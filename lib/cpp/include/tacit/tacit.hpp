@@ -483,6 +483,16 @@ template <class T, int D> class buffer
     void fill(const T &value) { detail::check(handle(), try_fill(value)); }
     status try_fill(const T &value) { return tacit_fill(handle(), raw_, &value); }
 
+    /* Another extent: what both have keeps its contents. */
+    void resize(range<D> extent) { detail::check(handle(), try_resize(extent)); }
+    status try_resize(range<D> extent)
+    {
+        const status s = tacit_buffer_resize(handle(), raw_, extent.raw());
+        if (s == TACIT_OK)
+            extent_ = extent;
+        return s;
+    }
+
     /* Wait for the newest contents, which all nodes get: all elements, or the one of a buffer without dimensions. */
     auto read() const
     {
