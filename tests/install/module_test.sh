@@ -4,8 +4,10 @@
 # Usage: module_test.sh BUILD C-COMPILER VERSION
 set -u
 build=$1 compiler=$2 version=$3
-shopt -s nullglob
-commands=(/usr/lib/*/modulecmd.tcl /usr/libexec/modulecmd.tcl /usr/share/lmod/lmod/libexec/lmod)
+commands=()
+for command in /usr/lib/*/modulecmd.tcl /usr/libexec/modulecmd.tcl /usr/share/lmod/lmod/libexec/lmod; do
+    [ -x "$command" ] && commands+=("$command")
+done
 if [ ${#commands[@]} = 0 ]; then
     echo 'module: neither Environment Modules nor Lmod is installed, so the module file is not loaded (tools/setup --check installs one)'
     exit 77

@@ -1,5 +1,5 @@
-/* The program of slurm_test.py. Every node prints one line: which node it is, where Slurm has put it, how many cores its
- * process may use and which, how many workers it has, and how many of its threads are bound to a core each.
+/* The program of slurm_test.py. Every node prints one line: which node it is, where Slurm has put it, how many cores
+ * its process may use and which, how many workers it has, and how many of its threads are bound to a core each.
  *
  *     placed             a task that needs its neighbours, whose result is checked, then the line
  *     placed --for-ever  the same task again and again after the line, until somebody ends the job

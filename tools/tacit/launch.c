@@ -178,8 +178,8 @@ static void openmpi_command(command *c, int nodes)
     forward_settings(c);
 }
 
-/* Slurm must speak the start-up protocol of the program's MPI, else every process believes to be alone. Steps have to ask
- * for the cores of the job themselves (since Slurm 22.05), and to be ended when one of their processes is killed. */
+/* Slurm must speak the start-up protocol of the program's MPI, else every process believes to be alone. Steps have to
+ * ask for the cores of the job (since Slurm 22.05), and to be ended when one of their processes is killed. */
 static void srun_command(command *c, tool_mpi mpi)
 {
     const char *cores = getenv("SLURM_CPUS_PER_TASK");
