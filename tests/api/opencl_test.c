@@ -362,7 +362,7 @@ static void kernels_that_fail_end_the_run(void **state)
     }
 }
 
-/* More than the device has is refused when it is allocated, and the run ends. */
+/* More than the device has is refused when it is planned, and the run ends. */
 static void memory_of_a_device_ends(void **state)
 {
     (void)state;
@@ -381,7 +381,8 @@ static void memory_of_a_device_ends(void **state)
                                                      .kernel = on_devices(source, "begin", 0, 0),
                                                      .access = { tacit_write(u, tacit_one_to_one()) } }));
     assert_int_equal(tacit_wait(ctx), TACIT_ERROR_MEMORY);
-    assert_non_null(strstr(tacit_last_error(ctx), "task 'fill': no memory for"));
+    assert_non_null(strstr(tacit_last_error(ctx), "task 'fill' writes all of buffer 'large'"));
+    assert_non_null(strstr(tacit_last_error(ctx), "(device 1; TACIT_DEVICE_MEMORY)"));
     assert_int_equal(tacit_finalize(ctx), TACIT_ERROR_MEMORY);
 }
 
