@@ -62,7 +62,7 @@ enum {
 /* Who finds that several nodes want the same payload: tacit_config.multicast. */
 enum {
     TACIT_MULTICAST_DEFAULT = 0, /* auto */
-    TACIT_MULTICAST_AUTO = 1,    /* dynamic; planned between machines if some node cannot forward while it computes */
+    TACIT_MULTICAST_AUTO = 1,    /* dynamic on one machine; between several by bytes and recipients: planned if short */
     TACIT_MULTICAST_DYNAMIC = 2, /* its sender, when the payload is ready: the sends that are planned by then */
     TACIT_MULTICAST_PLANNED = 3, /* the planners, from the next tasks: all nodes plan the same tree */
     TACIT_MULTICAST_OFF = 4      /* nobody: a message to each */

@@ -93,12 +93,12 @@ static const row table[] = {
           "if all nodes are on one machine; flat sends to each node directly. The same on all nodes",
           TACIT_BROADCAST_AUTO, TACIT_BROADCAST_FLAT, TACIT_BROADCAST_BINOMIAL, TACIT_BROADCAST_BINARY,
           TACIT_BROADCAST_CHAIN),
-    WORDS(
-        "TACIT_MULTICAST", multicast, TACIT_MULTICAST_AUTO, "auto|dynamic|planned|off", "auto",
-        "who finds that several placed tasks wait for one payload: its sender when it is ready (dynamic), or the "
-        "planners of all nodes from the next tasks (planned); auto is planned where nodes are on several machines and "
-        "one of them cannot forward while it computes, else dynamic. The same on all nodes",
-        TACIT_MULTICAST_AUTO, TACIT_MULTICAST_DYNAMIC, TACIT_MULTICAST_PLANNED, TACIT_MULTICAST_OFF),
+    WORDS("TACIT_MULTICAST", multicast, TACIT_MULTICAST_AUTO, "auto|dynamic|planned|off", "auto",
+          "who finds that several placed tasks wait for one payload: its sender when it is ready (dynamic), or the "
+          "planners of all nodes from the next tasks (planned); auto is dynamic on one machine, and between several "
+          "whichever is sooner there by size and number of nodes, or planned if one of them cannot forward while it "
+          "computes. The same on all nodes",
+          TACIT_MULTICAST_AUTO, TACIT_MULTICAST_DYNAMIC, TACIT_MULTICAST_PLANNED, TACIT_MULTICAST_OFF),
     SIZE("TACIT_RELAY_BYTES", relay_bytes, 64 << 20, 1024, 1ll << 40, "1024 bytes (1k) to 1T, with k, M, G or T", "64M",
          "memory that a node lends to payloads that it forwards or that come early; what finds no room comes from its "
          "sender directly"),

@@ -133,6 +133,7 @@ struct ti_comm {
     uint64_t due;      /* on the clock, when the next thing happens that this node knows of; 0: unknown */
     uint64_t delay_ns; /* by which all of it is late on purpose (delay.h) */
     uint64_t nap_ns;   /* how long a thread that waits for others may sleep at a time; 0: nothing is known */
+    size_t segment;    /* into which relays cut payloads; 0: TI_TREE_SEGMENT */
     ti_comm_threads threads;
     const char *thread_level; /* its name, if it forbids something */
     ti_comm_stats stats;

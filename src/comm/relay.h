@@ -31,7 +31,7 @@ enum {
     TI_RELAY_FRAME_BYTES = 16 << 10,
     TI_RELAY_CARRIED = 4 << 10, /* a payload of at most so many bytes is in the offer, if it has room for it */
     TI_RELAY_OFFERS = 16,       /* without an answer, to one node */
-    TI_RELAY_SEGMENT = 128 << 10,
+    TI_RELAY_SEGMENT = TI_TREE_SEGMENT,
     TI_RELAY_CHANNELS = 1 << 14 /* transfers of one node at the same time */
 };
 

@@ -6,6 +6,7 @@
 #include "comm/tree.h"
 
 #include "base/check.h"
+#include "base/macro.h"
 #include "tacit/config.h"
 
 ti_tree ti_tree_of_setting(int broadcast, bool one_machine)
@@ -28,15 +29,75 @@ ti_tree ti_tree_of_setting(int broadcast, bool one_machine)
  * by HOP of them: 30 us against 16 us for a segment of 128 KiB, measured between nodes that share memory. All children
  * of a node get their segments in turns, so each hop adds as many as the node has children, and the last segment leaves
  * the root when it has sent all of them to each. */
-ti_tree ti_tree_by_size(uint32_t count, uint64_t segments)
+static uint64_t found_cost(ti_tree tree, uint32_t count, uint64_t segments)
 {
     enum { HOP = 2 };
-    uint64_t steps = ti_tree_children(TI_TREE_BINOMIAL, count);
-    uint64_t binomial = steps * (HOP + segments), binary = steps * (HOP + 2) + 2 * segments,
-             chain = (uint64_t)count * (HOP + 1) + segments;
-    return binomial <= binary && binomial <= chain ? TI_TREE_BINOMIAL
-           : binary <= chain                       ? TI_TREE_BINARY
-                                                   : TI_TREE_CHAIN;
+    const uint64_t steps = ti_tree_children(TI_TREE_BINOMIAL, count);
+    switch (tree) {
+    case TI_TREE_FLAT:
+        return HOP + count * segments;
+    case TI_TREE_BINOMIAL:
+        return steps * (HOP + segments);
+    case TI_TREE_BINARY:
+        return steps * (HOP + 2) + 2 * segments;
+    case TI_TREE_CHAIN:
+        return (uint64_t)count * (HOP + 1) + segments;
+    case TI_TREE_KINDS:
+        break;
+    }
+    TI_UNREACHABLE();
+}
+
+ti_tree ti_tree_by_size(uint32_t count, uint64_t segments)
+{
+    ti_tree best = TI_TREE_BINOMIAL;
+    for (ti_tree tree = TI_TREE_BINARY; tree <= TI_TREE_CHAIN; tree++) {
+        best = found_cost(tree, count, segments) < found_cost(best, count, segments) ? tree : best;
+    }
+    return best;
+}
+
+/* In the same units. A hop delays by what it takes to notice a message, half of what an offer and its answer take, and
+ * all of the payload is there before the first of it is sent on. */
+static uint64_t planned_cost(ti_tree tree, uint32_t count, uint64_t segments)
+{
+    enum { HOP = 1 };
+    switch (tree) {
+    case TI_TREE_FLAT:
+        return HOP + count * segments;
+    case TI_TREE_BINOMIAL:
+        return ti_tree_children(tree, count) * (HOP + segments);
+    case TI_TREE_BINARY:
+        return ti_tree_depth(tree, count) * (HOP + TI_MIN(count, 2u) * segments);
+    case TI_TREE_CHAIN:
+        return count * (HOP + segments);
+    case TI_TREE_KINDS:
+        break;
+    }
+    TI_UNREACHABLE();
+}
+
+bool ti_tree_is_planned(ti_tree tree, uint32_t count, uint64_t segments)
+{
+    const ti_tree planned = tree == TI_TREE_BY_SIZE ? TI_TREE_BINOMIAL : tree,
+                  found = tree == TI_TREE_BY_SIZE ? ti_tree_by_size(count, segments) : tree;
+    return planned_cost(planned, count, segments) <= found_cost(found, count, segments);
+}
+
+uint32_t ti_tree_depth(ti_tree tree, uint32_t count)
+{
+    switch (tree) {
+    case TI_TREE_FLAT:
+        return count > 0;
+    case TI_TREE_BINOMIAL: /* as many as a position has bits set, at most */
+    case TI_TREE_BINARY:
+        return count ? 31 - (uint32_t)__builtin_clz(count + 1) : 0;
+    case TI_TREE_CHAIN:
+        return count;
+    case TI_TREE_KINDS:
+        break;
+    }
+    TI_UNREACHABLE();
 }
 
 uint32_t ti_tree_children(ti_tree tree, uint32_t count)

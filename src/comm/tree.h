@@ -26,6 +26,21 @@ ti_tree ti_tree_of_setting(int broadcast, bool one_machine);
  * are what limits it. */
 ti_tree ti_tree_by_size(uint32_t count, uint64_t segments);
 
+/* Payloads are cut into these by relays, and payloads of at most one are not. */
+enum { TI_TREE_SEGMENT = 128 << 10 };
+static inline uint64_t ti_tree_segments(uint64_t bytes, uint64_t segment)
+{
+    return bytes > segment ? (bytes + segment - 1) / segment : 1;
+}
+
+/* Whether a tree that all nodes have planned, which needs no offers, but whose nodes forward whole payloads, brings one
+ * no later than the broadcast that its sender would find, by `tree` or TI_TREE_BY_SIZE. Of the latter, what is planned
+ * is TI_TREE_BINOMIAL. */
+bool ti_tree_is_planned(ti_tree tree, uint32_t count, uint64_t segments);
+
+/* How many messages bring a payload to the recipient that is farthest from the root. */
+uint32_t ti_tree_depth(ti_tree tree, uint32_t count);
+
 /* The number of children of who has a list of `count`. */
 uint32_t ti_tree_children(ti_tree tree, uint32_t count);
 /* Which child's list has the `i`-th of a list; the order within the lists stays. */

@@ -504,7 +504,7 @@ static void start_sends(ti_executor *ex)
     ti_outbox_sort(&ex->outbox);
     for (size_t g = 0; g < ex->outbox.group.count; g++) {
         const ti_outbox_group *group = &ex->outbox.group.data[g];
-        if (group->count > 1 && ex->is.comm->listens) {
+        if (ex->is.comm->listens && ti_outbox_is_broadcast(&ex->outbox, group)) {
             ti_payload payload = payload_of(ex, ti_outbox_first(&ex->outbox, group));
             ex->is.comm->ops->broadcast(ex->is.comm, ti_outbox_recipients(&ex->outbox, group), group->count, &payload);
             continue;
@@ -736,7 +736,7 @@ static bool issue_all(ti_executor *ex)
 static bool issue_ready(ti_executor *ex)
 {
     bool any = issue_all(ex);
-    if (ex->outbox.send.count) {
+    if (ti_outbox_may_leave(&ex->outbox, atomic_load_explicit(&ex->is.progress->holding, memory_order_relaxed))) {
         if (ex->outbox.shares && ex->is.plan && ex->is.plan(ex->is.planner)) {
             issue_all(ex);
         }

@@ -7,7 +7,8 @@
 static bool is_same(const ti_instruction *a, const ti_instruction *b)
 {
     bool same = a->as.transfer.version && a->as.transfer.version == b->as.transfer.version &&
-                a->as.transfer.boxes == b->as.transfer.boxes && a->as.transfer.buffer == b->as.transfer.buffer;
+                a->as.transfer.planned == b->as.transfer.planned && a->as.transfer.boxes == b->as.transfer.boxes &&
+                a->as.transfer.buffer == b->as.transfer.buffer;
     for (uint32_t i = 0; i < a->as.transfer.boxes && same; i++) {
         const ti_instruction_box *x = &a->as.transfer.box[i], *y = &b->as.transfer.box[i];
         same = x->place.allocation == y->place.allocation && x->place.user == y->place.user &&
@@ -28,6 +29,9 @@ static int by_contents(const void *a, const void *b)
     const ti_instruction *x = *(const ti_instruction *const *)a, *y = *(const ti_instruction *const *)b;
     if (x->as.transfer.version != y->as.transfer.version) {
         return x->as.transfer.version < y->as.transfer.version ? -1 : 1;
+    }
+    if (x->as.transfer.planned != y->as.transfer.planned) {
+        return x->as.transfer.planned ? -1 : 1;
     }
     int boxes = ti_box_compare(&x->as.transfer.box[0].box, &y->as.transfer.box[0].box);
     return boxes ? boxes : (x->id > y->id) - (x->id < y->id);

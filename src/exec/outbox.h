@@ -35,11 +35,21 @@ typedef struct ti_outbox {
 } ti_outbox;
 
 void ti_outbox_add(ti_outbox *outbox, const ti_instruction *send);
+/* Whether there is something that need not wait for more of the same contents, which come if `more`. */
+static inline bool ti_outbox_may_leave(const ti_outbox *outbox, bool more)
+{
+    return outbox->send.count > 0 && !(more && outbox->shares);
+}
 /* Sort what was added into groups, the most urgent first. */
 void ti_outbox_sort(ti_outbox *outbox);
 static inline const ti_instruction *ti_outbox_first(const ti_outbox *outbox, const ti_outbox_group *group)
 {
     return outbox->send.data[group->first];
+}
+/* Whether its sends leave as one broadcast, where there are relays. */
+static inline bool ti_outbox_is_broadcast(const ti_outbox *outbox, const ti_outbox_group *group)
+{
+    return group->count > 1 && !ti_outbox_first(outbox, group)->as.transfer.planned;
 }
 /* Who gets what a group sends; valid until the next call. */
 ti_recipient *ti_outbox_recipients(ti_outbox *outbox, const ti_outbox_group *group);

@@ -57,9 +57,10 @@ typedef enum ti_verdict {
     TI_VERDICT_GROUP_BORDERS, /* rows or columns of a grid, but what one reads was written in others */
     TI_VERDICT_CAME,          /* an earlier transfer has brought it */
     TI_VERDICT_MULTICAST,     /* several nodes read it, and a planned multicast brings it to all of them */
-    TI_VERDICT_EARLIER,       /* no forward: an earlier one moved it, or tried to */
-    TI_VERDICT_HINT,          /* no forward: the consumer wants none */
-    TI_VERDICT_OFF            /* no forward: there are no collectives */
+    TI_VERDICT_BROADCAST, /* several nodes read it, and its sender's broadcast brings it sooner than a planned one */
+    TI_VERDICT_EARLIER,   /* no forward: an earlier one moved it, or tried to */
+    TI_VERDICT_HINT,      /* no forward: the consumer wants none */
+    TI_VERDICT_OFF        /* no forward: there are no collectives */
 } ti_verdict;
 enum { TI_VERDICTS = TI_VERDICT_OFF + 1 };
 

@@ -90,6 +90,7 @@ typedef struct ti_command {
             const ti_box *box;       /* in message order */
             const ti_bundle *bundle; /* that it is a part of, if that has several; else NULL */
             uint32_t part;
+            bool planned; /* in a planned multicast */
         } transfer;
         struct {
             const ti_buffer_info *buffer;

@@ -109,6 +109,7 @@ typedef struct ti_instruction {
              * before. */
             uint64_t version;
             uint32_t again;
+            bool planned; /* in a planned multicast: it leaves by itself, since its receiver expects it so */
         } transfer;
         struct {
             const ti_collective *what;

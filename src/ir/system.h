@@ -37,6 +37,9 @@ typedef struct ti_system {
     uint64_t machine;           /* bytes of memory that this machine has; 0: not known */
     int collectives;            /* TI_COLLECTIVES_OFF ... */
     int multicast;              /* TI_MULTICAST_NONE ... */
+    int found_tree;             /* beside planned trees, a ti_tree: that of broadcasts that senders find, to which what
+                                   travels sooner by it is left; 0 (TI_TREE_FLAT): nothing is */
+    uint64_t segment;           /* bytes into which these cut payloads; 0: TI_TREE_SEGMENT */
     int old_producers;          /* that a task reads from before a horizon, at most, before they become one; 0: 4 */
     int latency_tasks;          /* pure tasks of a window that saves messages; 0 or 1: there are none */
     int latency_horizons;       /* at which such a window closes */

@@ -171,27 +171,48 @@ uint64_t ti_choose_patience(ti_run_mode mode, const tacit_config *config)
     return mode == TI_RUN_INLINE || for_ever ? 0 : PATIENCE_NS;
 }
 
-/* Relays must be on every node: one whose only thread may be in a kernel that waits for others cannot be one. */
-static int choose_multicast(const tacit_config *config, ti_run_mode mode, ti_comm *comm)
+/* Whether every node can be a relay: one whose only thread may be in a kernel that waits for others cannot. Those of a
+ * dry run are taken to have threads, unless the program wants none. */
+static bool may_relay(const tacit_config *config, bool is_dry, ti_run_mode mode, ti_comm *comm)
+{
+    if (is_dry) {
+        return config->threads != TACIT_THREADS_INLINE;
+    }
+    return comm->ops->open_relays && comm->ops->sum(comm, mode != TI_RUN_INLINE) == comm->num_nodes;
+}
+
+/* Those of a dry run are. */
+static bool has_machines(bool is_dry, ti_comm *comm)
+{
+    return is_dry || comm->ops->sum(comm, comm->local_nodes < comm->num_nodes) > 0;
+}
+
+/* All nodes choose alike. Nodes of a recorded run were where they were, and found what they found. */
+static void choose_multicast(ti_system *system, const tacit_config *config, const ti_run_kind *kind, ti_comm *comm)
 {
     enum { LEAST_NODES = 3 }; /* a root, a relay and a leaf */
     const ti_tree tree = ti_tree_of_setting(config->broadcast, false);
     /* what is planned is not cut into segments: the fewest steps are the best */
     const int planned = TI_MULTICAST_TREES + (int)(tree == TI_TREE_BY_SIZE ? TI_TREE_BINOMIAL : tree);
+    const bool asks = config->multicast == TACIT_MULTICAST_AUTO && !kind->is_replay;
+    system->multicast = TI_MULTICAST_NONE;
     if (comm->num_nodes < LEAST_NODES || config->multicast == TACIT_MULTICAST_OFF) {
-        return TI_MULTICAST_NONE;
+        return;
     }
-    if (config->multicast == TACIT_MULTICAST_PLANNED || !comm->ops->open_relays) {
-        return config->multicast == TACIT_MULTICAST_PLANNED ? planned : TI_MULTICAST_NONE;
+    if (config->multicast == TACIT_MULTICAST_PLANNED) {
+        system->multicast = planned;
+        return;
     }
-    if (comm->ops->sum(comm, mode != TI_RUN_INLINE) == comm->num_nodes) {
-        return TI_MULTICAST_DYNAMIC;
+    const bool relays = may_relay(config, kind->is_dry, kind->mode, comm);
+    system->multicast = relays ? TI_MULTICAST_DYNAMIC : TI_MULTICAST_NONE;
+    if (asks && !(relays && tree == TI_TREE_FLAT) && has_machines(kind->is_dry, comm)) {
+        system->multicast = planned;
+        system->found_tree = relays ? (int)tree : TI_TREE_FLAT;
+        system->segment = comm->segment;
     }
-    bool asks = config->multicast == TACIT_MULTICAST_AUTO;
-    return asks && comm->ops->sum(comm, comm->local_nodes < comm->num_nodes) > 0 ? planned : TI_MULTICAST_NONE;
 }
 
-void ti_choose_planning(ti_system *system, const tacit_config *config, bool is_dry, ti_run_mode mode, ti_comm *comm)
+void ti_choose_planning(ti_system *system, const tacit_config *config, const ti_run_kind *kind, ti_comm *comm)
 {
     enum { FRONT_FLOOR = 64, FRONT_PER_WORKER = 32, FRONT_CEILING = 1024, MAX_LOOKAHEAD = 8 };
     int64_t front = TI_MIN(TI_MAX(FRONT_FLOOR, FRONT_PER_WORKER * system->total_workers), FRONT_CEILING);
@@ -206,9 +227,9 @@ void ti_choose_planning(ti_system *system, const tacit_config *config, bool is_d
     int ahead = config->run_ahead + 1 - TI_MAX(system->latency_horizons - 1, 0);
     system->lookahead = config->lookahead == TACIT_LOOKAHEAD_OFF ? 0 : TI_MIN(ahead, MAX_LOOKAHEAD);
     system->collectives = config->collectives - TACIT_COLLECTIVES_OFF + TI_COLLECTIVES_OFF;
-    system->multicast = choose_multicast(config, mode, comm);
+    choose_multicast(system, config, kind, comm);
     system->record = config->graph != NULL;
-    bool explains = config->explain && strcmp(config->explain, "0") != 0 && (system->node == 0 || is_dry);
+    bool explains = config->explain && strcmp(config->explain, "0") != 0 && (system->node == 0 || kind->is_dry);
     system->explain = explains ? ti_explain_create() : NULL;
 }
 
@@ -226,7 +247,8 @@ void ti_choose_memory(ti_system *system, const tacit_config *config, int local_n
 
 void ti_choose_relays(const ti_system *system, ti_comm *comm)
 {
-    if (system->multicast == TI_MULTICAST_DYNAMIC) {
+    bool wanted = system->multicast == TI_MULTICAST_DYNAMIC || system->found_tree != TI_TREE_FLAT;
+    if (wanted && comm->ops->open_relays) { /* which dry runs have not */
         comm->ops->open_relays(comm);
     }
 }

@@ -22,6 +22,12 @@ typedef struct ti_choice {
     ti_pin pin;     /* what threads are bound to */
 } ti_choice;
 
+/* What planning may depend on beside the settings. */
+typedef struct ti_run_kind {
+    ti_run_mode mode;
+    bool is_dry, is_replay; /* of a recorded run, dry */
+} ti_run_kind;
+
 /* False and a sentence in `why` if what the settings ask for is not possible. Programs may be farther ahead if windows
  * need that. */
 bool ti_choose(tacit_config *config, const ti_comm *comm, bool is_dry, ti_choice *out, ti_strbuf *why);
@@ -34,7 +40,7 @@ uint64_t ti_choose_patience(ti_run_mode mode, const tacit_config *config);
 
 /* How planners work: how often horizons come, how many a window of allocations may span, what becomes of collectives
  * and of what several nodes read, which all nodes choose alike; and what this node records. */
-void ti_choose_planning(ti_system *system, const tacit_config *config, bool is_dry, ti_run_mode mode, ti_comm *comm);
+void ti_choose_planning(ti_system *system, const tacit_config *config, const ti_run_kind *kind, ti_comm *comm);
 
 /* Fills in what the planners may know of memory: from the machine, the nodes that share it equally, and
  * TACIT_MEMORY_LIMIT. */

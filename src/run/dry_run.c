@@ -215,6 +215,36 @@ static void print_loose(FILE *out, const ti_dry_memory *memory)
     }
 }
 
+/* Who finds what several nodes read. */
+static const char *multicast_name(const ti_system *system)
+{
+    return system->multicast == TI_MULTICAST_NONE      ? "off"
+           : system->multicast == TI_MULTICAST_DYNAMIC ? "dynamic"
+           : system->found_tree == TI_TREE_FLAT        ? "planned"
+                                                       : "by_size";
+}
+
+static const char *tree_name(const ti_system *system)
+{
+    static const char *const names[] = { "flat", "binomial", "binary", "chain" };
+    return system->multicast >= TI_MULTICAST_TREES ? names[system->multicast - TI_MULTICAST_TREES] : "";
+}
+
+static void print_multicasts(const ti_dry_run *run, const ti_system *system, FILE *out)
+{
+    const ti_multicast_counts *m = &run->multicast;
+    if (system->multicast < TI_MULTICAST_TREES) {
+        return;
+    }
+    fprintf(out,
+            "  %-22s %" PRIu64 " to %" PRIu64 " nodes, %s, depth %u at most; %" PRIu64 " messages sent on for others\n",
+            "planned multicasts", m->multicasts, m->recipients, tree_name(system), m->depth, m->forwards);
+    if (system->found_tree != TI_TREE_FLAT) {
+        fprintf(out, "  %-22s %" PRIu64 " to %" PRIu64 " nodes, which their sender finds when it has the data\n",
+                "left for broadcasts", m->left, m->left_recipients);
+    }
+}
+
 static void print_table(const ti_dry_run *run, const ti_system *system, FILE *out)
 {
     const ti_dry *dry = &run->executed;
@@ -239,12 +269,7 @@ static void print_table(const ti_dry_run *run, const ti_system *system, FILE *ou
             "  %-22s %" PRIu64 " messages, %" PRIu64 " collectives, %" PRIu64 " bytes, %.3f ms of planning besides\n",
             "of these for fences", dry->fence_messages, dry->fence_collectives,
             dry->fence_bytes + dry->fence_collective_bytes, 1e-6 * (double)run->fence_ns);
-    if (system->multicast >= TI_MULTICAST_TREES) {
-        fprintf(out,
-                "  %-22s %" PRIu64 " to %" PRIu64 " nodes, depth %u at most; %" PRIu64 " messages sent on for others\n",
-                "planned multicasts", run->multicast.multicasts, run->multicast.recipients, run->multicast.depth,
-                run->multicast.forwards);
-    }
+    print_multicasts(run, system, out);
     fprintf(out, "  %-22s %zu\n", "peers", dry->peers.count);
     fprintf(out, "  %-22s %" PRIu64 "\n", "items", dry->items);
     fprintf(out, "  %-22s %" PRIu64 " bytes at most\n", "buffers", dry->buffer_bytes_peak);
@@ -323,10 +348,14 @@ static void add_json(const ti_dry_run *run, const ti_system *system, ti_strbuf *
     add_number(out, "collectives", dry->network->collectives);
     add_number(out, "collective_bytes_given", dry->network->collective_bytes_out);
     add_number(out, "collective_bytes_got", dry->network->collective_bytes_in);
+    ti_strbuf_add(out, "  \"multicast\": \"%s\",\n  \"multicast_tree\": \"%s\",\n", multicast_name(system),
+                  tree_name(system));
     add_number(out, "multicasts", run->multicast.multicasts);
     add_number(out, "multicast_recipients", run->multicast.recipients);
     add_number(out, "multicast_depth", run->multicast.depth);
     add_number(out, "multicast_forwards", run->multicast.forwards);
+    add_number(out, "multicasts_left", run->multicast.left);
+    add_number(out, "multicast_left_recipients", run->multicast.left_recipients);
     add_number(out, "fence_collectives", dry->fence_collectives);
     add_number(out, "fence_collective_bytes", dry->fence_collective_bytes);
     add_number(out, "fence_messages", dry->fence_messages);

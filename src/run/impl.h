@@ -39,6 +39,7 @@ struct ti_runtime {
     void *take_user;
     ti_ahead ahead;
     uint64_t released, fences;
+    uint64_t held; /* inline: tasks after which nothing but planning was done */
     ti_executor_progress progress;
     _Alignas(TI_CACHE_LINE) ti_lock scheduling;
     ti_scheduler scheduler;

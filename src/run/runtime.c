@@ -50,7 +50,8 @@ static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
         return TACIT_ERROR_CONFIG;
     }
     ti_tracing_begin(&rt->trace, rt->comm, &rt->config, rt->mode, rt->agreement != NULL);
-    ti_choose_planning(s, &rt->config, rt->dry != NULL, rt->mode, rt->comm);
+    const ti_run_kind kind = { rt->mode, rt->dry != NULL, rt->dry && !ti_dry_run_is_known(rt->dry) };
+    ti_choose_planning(s, &rt->config, &kind, rt->comm);
     ti_lock *const locks[] = { &rt->scheduling, &rt->executing };
     ti_tune_init(&rt->tune, rt->dry ? NULL : rt->config.latency, rt->comm, s, locks);
     rt->trace.tune = rt->tune.on ? &rt->tune : NULL;
@@ -311,10 +312,19 @@ static bool holds(ti_runtime *rt, ti_trace_cause kind, const ti_signal *signal)
     TI_UNREACHABLE();
 }
 
+/* Nothing waits any more for tasks that the program has not submitted. */
+static void let_go(ti_runtime *rt)
+{
+    if (rt->mode == TI_RUN_INLINE) {
+        atomic_store_explicit(&rt->progress.holding, false, memory_order_relaxed);
+    }
+}
+
 /* With a signal for TI_CAUSE_SIGNAL. Returns early if the run has failed. */
 static void wait_until(ti_runtime *rt, ti_trace_cause kind, const ti_signal *signal)
 {
     uint64_t since = 0, start = 0;
+    let_go(rt);
     for (uint32_t round = 0; ti_failure_get(&rt->progress.failure) == TACIT_OK;) {
         uint32_t ticket = ti_lot_ticket(&rt->progress.lot);
         if (holds(rt, kind, signal)) {
@@ -361,10 +371,33 @@ static void push_task(ti_runtime *rt, const ti_task *task)
     }
 }
 
+/* ---- inline, tasks are submitted ahead of what they start */
+
+enum { HELD_NODES = 3, HELD_PER_LOOK = 16 };
+
+/* Tasks on single nodes may read what others read, too, in tasks that the program is about to submit. So until it is as
+ * far ahead as it may be, or waits, kernels and sends wait: contents leave for all their readers at once. With fewer
+ * nodes they have one reader each. */
+static bool may_hold(const ti_runtime *rt, const ti_task *task)
+{
+    return task->shape->place >= 0 && rt->system.num_nodes >= HELD_NODES && !rt->dry;
+}
+
+/* Plan only, and look at the network now and then. */
+static void hold(ti_runtime *rt)
+{
+    atomic_store_explicit(&rt->progress.holding, true, memory_order_relaxed);
+    ti_roles_schedule(rt, TI_PLAN_BUDGET);
+    if (++rt->held % HELD_PER_LOOK == 0) {
+        ti_roles_execute(rt);
+    }
+}
+
 /* Planning comes first, but for messages under way: what else could start was started the last time. Whoever has asked
  * for those, and has planned nothing since, need not ask again. */
 static void run_inline(ti_runtime *rt)
 {
+    let_go(rt);
     for (bool any = true; any;) {
         bool asked = ti_roles_must_poll(rt);
         any = asked && ti_roles_execute(rt);
@@ -414,7 +447,7 @@ static void submit(ti_runtime *rt, ti_task *task)
         push_task(rt, made[i]);
     }
     if (rt->mode == TI_RUN_INLINE) {
-        run_inline(rt);
+        (may_hold(rt, task) ? hold : run_inline)(rt);
     }
     ti_dry_run_take(rt->dry, made, count);
     if (rt->dry && points != rt->ahead.points) {

@@ -91,11 +91,21 @@ ti_simulation *ti_simulation_create(const tacit_config *config, ti_system *syste
     return s;
 }
 
+/* By which payloads travel that several nodes wait for. Flat: there are no relays. */
+static ti_tree tree_of(const ti_system *system, const tacit_config *config)
+{
+    bool relays = system->multicast == TI_MULTICAST_DYNAMIC || system->found_tree != TI_TREE_FLAT;
+    return relays ? ti_tree_of_setting(config->broadcast, false) : TI_TREE_FLAT;
+}
+
 bool ti_simulation_begin(ti_simulation *s, const ti_system *system, const tacit_config *config, ti_strbuf *why)
 {
     s->system = *system;
     s->system.workers = (int)s->platform.workers;
     s->system.local_nodes = 1;
+    if (s->platform.progress == TI_PROGRESS_INLINE) { /* there are no relays */
+        s->system.found_tree = TI_TREE_FLAT;
+    }
     if (config->trace) {
         s->recorder = ti_simulation_recorders_open(&s->system, config, why);
         if (!s->recorder) {
@@ -105,7 +115,7 @@ bool ti_simulation_begin(ti_simulation *s, const ti_system *system, const tacit_
     s->cluster = ti_cluster_create(&(ti_cluster_desc){ .system = &s->system,
                                                        .platform = &s->platform,
                                                        .run_ahead = (uint64_t)config->run_ahead,
-                                                       .tree = ti_tree_of_setting(config->broadcast, false),
+                                                       .tree = tree_of(&s->system, config),
                                                        .relay_bytes = (size_t)config->relay_bytes,
                                                        .early_bytes = (uint64_t)config->early_bytes,
                                                        .attended = config->threads != TACIT_THREADS_INLINE,

@@ -34,7 +34,7 @@ static void send(ti_cluster *c, node *n, const ti_instruction *i)
 
 void ti_sim_start_send(ti_cluster *c, node *n, const ti_instruction *i)
 {
-    if (n->listens) {
+    if (n->listens || i->as.transfer.version) {
         ti_outbox_add(&n->outbox, i);
     } else {
         send(c, n, i);
@@ -58,13 +58,15 @@ void ti_sim_empty_outbox(ti_cluster *c, node *n)
     ti_outbox_sort(&n->outbox);
     for (size_t g = 0; g < n->outbox.group.count; g++) {
         const ti_outbox_group *group = &n->outbox.group.data[g];
-        const ti_instruction *first = ti_outbox_first(&n->outbox, group);
-        if (group->count == 1) {
-            send(c, n, first);
+        bool is_broadcast = n->listens && ti_outbox_is_broadcast(&n->outbox, group);
+        for (uint32_t i = 0; i < group->count && !is_broadcast; i++) {
+            send(c, n, n->outbox.send.data[group->first + i]);
+        }
+        if (!is_broadcast) {
             continue;
         }
         ti_recipient *list = ti_outbox_recipients(&n->outbox, group);
-        ti_payload payload = payload_of(c, first);
+        ti_payload payload = payload_of(c, ti_outbox_first(&n->outbox, group));
         for (uint32_t i = 0; i < group->count; i++) {
             ti_sim_count(c, n->system.node, list[i].node, (double)payload.bytes, true);
         }

@@ -162,6 +162,10 @@ static void add_became(const ti_explain_edge *edge, ti_strbuf *out)
         ti_strbuf_add(out, "multicast to %" PRIu64 ", depth %u", edge->recipients, edge->depth);
         return;
     }
+    if (edge->verdict == TI_VERDICT_BROADCAST) {
+        ti_strbuf_add(out, "broadcast to %" PRIu64, edge->recipients);
+        return;
+    }
     if (edge->verdict == TI_VERDICT_COLLECTIVE) {
         ti_strbuf_add(out, "%s%s", ti_pattern_name(edge->pattern), edge->merged ? " for several tasks" : "");
         if (edge->groups) {
@@ -202,7 +206,7 @@ static bool is_failure(const ti_explain_edge *edge)
 {
     ti_verdict verdict = ti_explain_verdict(edge);
     return verdict != TI_VERDICT_FREE && verdict != TI_VERDICT_COLLECTIVE && verdict != TI_VERDICT_CAME &&
-           verdict != TI_VERDICT_MULTICAST;
+           verdict != TI_VERDICT_MULTICAST && verdict != TI_VERDICT_BROADCAST;
 }
 
 static void add_row(const row *r, const widths *w, int note, ti_strbuf *out)

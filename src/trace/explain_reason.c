@@ -67,6 +67,10 @@ static const explanation explanations[TI_VERDICTS] = {
                                "tasks on several nodes read what '{P}' wrote in '{B}': with the first '{C}' it travels "
                                "down a tree to all of them",
                                "Nothing is to be done." },
+    [TI_VERDICT_BROADCAST] = { "broadcast",
+                               "tasks on several nodes read what '{P}' wrote in '{B}', which is so long that its "
+                               "sender's broadcast brings it sooner than a planned multicast",
+                               "Nothing is to be done. TACIT_MULTICAST=planned plans all." },
     [TI_VERDICT_EARLIER] = { "earlier", "a task before '{C}' had this region of '{B}' moved, or tried to",
                              "TACIT_COLLECTIVES=lookahead decides anew for every reader." },
     [TI_VERDICT_HINT] = { "hint", "'{C}' has the hint no_collectives", "Remove the hint." },

@@ -193,6 +193,89 @@ static void read_for_long(tacit_context *ctx, void *user)
     REQUIRE_OK(ctx, tacit_buffer_destroy(ctx, own));
 }
 
+/* ---- what is counted of runs that are set up for it */
+
+/* Inline, too, all that reads a version is planned before it leaves, as far as the program may be ahead: a triangle of
+ * tiles, each of which is read by its row and its column, as in a factorisation. */
+static void triangle(tacit_context *ctx, void *user)
+{
+    enum { TILES = 9 };
+    const int nodes = tacit_num_nodes(ctx);
+    uint64_t *shared = user;
+    tacit_buffer *a = ints(ctx, "a", TILES * TILES, NULL);
+    tacit_counters before = counters_of(ctx);
+    for (int k = 0; k < TILES; k++) {
+        const round_args args = { k };
+        for (int m = k; m < TILES; m++) {
+            const size_t at = (size_t)(m * TILES + k);
+            SUBMIT(ctx, .name = "write", KERNEL(write_ints), TACIT_ARGS(args),
+                   .place = tacit_place_node((m + k) % nodes),
+                   .access = { tacit_write(a, tacit_fixed(tacit_box1(at, at + 1))) });
+        }
+        for (int n = k; n < TILES; n++) {
+            for (int m = k; m < TILES; m++) {
+                const size_t at = (size_t)(m * TILES + k);
+                SUBMIT(ctx, .name = "check", KERNEL(check_ints), TACIT_ARGS(args),
+                       .place = tacit_place_node((m + n) % nodes),
+                       .access = { tacit_read(a, tacit_fixed(tacit_box1(at, at + 1))) });
+            }
+        }
+    }
+    tacit_counters now = counters_of(ctx);
+    REQUIRE(now.shared_versions_late == before.shared_versions_late);
+    shared[tacit_node(ctx)] = now.shared_versions - before.shared_versions;
+    REQUIRE_OK(ctx, tacit_buffer_destroy(ctx, a));
+}
+
+static void inline_nodes_find_whole_broadcasts(void **state)
+{
+    (void)state;
+    for (int nodes = 3; nodes <= 6; nodes++) {
+        const tacit_config config = { .threads = TACIT_THREADS_INLINE, .run_ahead = 100000 };
+        uint64_t shared[6] = { 0 }, sum = 0;
+        cluster_run(&(cluster){ .nodes = nodes, .config = &config, .program = triangle, .user = shared });
+        for (int i = 0; i < nodes; i++) {
+            sum += shared[i];
+        }
+
+        assert_true(sum > 20);
+    }
+}
+
+/* Between machines, short payloads travel by planned trees, and long ones by what their sender finds. */
+static void by_size(tacit_context *ctx, void *user)
+{
+    const size_t n = *(const size_t *)user;
+    const uint64_t rounds = 4;
+    tacit_buffer *a = ints(ctx, "a", n, NULL);
+    for (int r = 0; r < (int)rounds; r++) {
+        const round_args args = { r };
+        SUBMIT(ctx, .name = "write", KERNEL(write_ints), TACIT_ARGS(args), .place = tacit_place_node(0),
+               .access = { tacit_write(a, tacit_all()) });
+        for (int q = 0; q < tacit_num_nodes(ctx); q++) {
+            SUBMIT(ctx, .name = "check", KERNEL(check_ints), TACIT_ARGS(args), .place = tacit_place_node(q),
+                   .access = { tacit_read(a, tacit_all()) });
+        }
+    }
+    tacit_counters c = counters_of(ctx);
+    const bool root = tacit_node(ctx) == 0, is_short = n <= LONG;
+    REQUIRE(c.multicasts == (root && is_short ? rounds : 0) && c.multicast_recipients == 5 * c.multicasts);
+    REQUIRE(!is_short || (c.broadcasts == 0 && c.relayed_bytes == 0)); /* trees are not merged into broadcasts */
+    REQUIRE(c.shared_versions == (root ? rounds : 0) + (is_short ? c.multicast_forwards / 2 : 0));
+    REQUIRE_OK(ctx, tacit_buffer_destroy(ctx, a));
+}
+
+static void sizes_decide_between_machines(void **state)
+{
+    (void)state;
+    const tacit_config config = { .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 1 };
+    size_t elements[] = { LONG, 12 * 65536 / sizeof(int) };
+    for (size_t i = 0; i < TI_COUNT(elements); i++) {
+        cluster_run(
+            &(cluster){ .nodes = 6, .config = &config, .machines = true, .program = by_size, .user = &elements[i] });
+    }
+}
+
 const program programs[] = {
     { "two_types", two_types, false },
     { "several_tasks_of_a_node", several_tasks_of_a_node, false },
@@ -205,6 +288,7 @@ const size_t program_count = TI_COUNT(programs);
 int main(int argc, char **argv)
 {
     only = argc > 1 ? argv[1] : NULL;
-    const struct CMUnitTest tests[] = { PROGRAM_TESTS };
+    const struct CMUnitTest tests[] = { PROGRAM_TESTS, cmocka_unit_test(inline_nodes_find_whole_broadcasts),
+                                        cmocka_unit_test(sizes_decide_between_machines) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

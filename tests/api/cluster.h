@@ -41,6 +41,7 @@ typedef struct cluster {
     size_t eager;               /* of the network: messages up to this size complete at once */
     size_t early;               /* bytes to one peer for which no receive is known; 0: 1 MiB */
     uint64_t shake;             /* seed for delays and reordering; 0: none */
+    bool machines;              /* as if each node had one of its own */
     timeline *timeline;         /* one per node, or NULL */
     cluster_program *program;
     void *user; /* handed to the program on every node */
@@ -72,6 +73,7 @@ static inline void *cluster_main(void *user)
     tacit_context *ctx;
     tacit_config config = cluster_config(c->config);
     ti_comm *comm = local_comm_create(self->hub, self->node);
+    comm->local_nodes = c->machines ? 1 : comm->local_nodes;
     REQUIRE(ti_context_create(&config, comm, &ctx) == TACIT_OK);
     if (c->timeline) {
         ti_runtime_tap(ctx->runtime, NULL, &c->timeline[self->node].tap);

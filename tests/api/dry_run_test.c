@@ -211,11 +211,12 @@ static void *run_member(void *user)
     return NULL;
 }
 
-static void run_live(member *members, int nodes)
+static void run_live(member *members, int nodes, bool machines)
 {
     local_hub *hub = local_hub_create(nodes, 4096, 1 << 20, 0);
     for (int i = 0; i < nodes; i++) {
         members[i].comm = local_comm_create(hub, i);
+        members[i].comm->local_nodes = machines ? 1 : nodes;
     }
     for (int i = 0; i < nodes; i++) {
         REQUIRE(pthread_create(&members[i].thread, NULL, run_member, &members[i]) == 0);
@@ -262,11 +263,15 @@ static uint64_t compare_program(uint64_t seed)
     model_config(&r, &config);
     /* Whether a window of allocations is closed because nothing comes depends on time. */
     config.lookahead = config.lookahead == TACIT_LOOKAHEAD_OFF ? TACIT_LOOKAHEAD_OFF : TACIT_LOOKAHEAD_FULL;
+    /* A dry run takes each node to have a machine and threads of its own, which these have only if they are told. */
+    const bool machines = gen_chance(&r, 50);
+    config.threads = machines ? TACIT_THREADS_ON : config.threads;
+    config.multicast = machines || config.multicast > TACIT_MULTICAST_AUTO ? config.multicast : TACIT_MULTICAST_OFF;
     config.workers = TI_MAX(config.workers, 1); /* which would follow from the cores of the machine */
     for (int i = 0; i < nodes; i++) {
         live[i] = (member){ .config = &config, .program = program, .truth = &truth };
     }
-    run_live(live, nodes);
+    run_live(live, nodes, machines);
     for (int i = 0; i < nodes; i++) {
         compare_node(&live[i], i, nodes, seed);
         messages += live[i].plan.messages;

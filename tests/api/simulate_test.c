@@ -26,7 +26,9 @@ static const double latency = 1000, send = 300, receive = 200, gap = 50, byte = 
 
 enum { REPORT_BYTES = 100000 };
 /* Of all simulations, but where a test sets them. */
-static tacit_config settings = { .broadcast = TACIT_BROADCAST_FLAT, .early_bytes = 1ll << 40 };
+static tacit_config settings = { .broadcast = TACIT_BROADCAST_FLAT,
+                                 .multicast = TACIT_MULTICAST_DYNAMIC,
+                                 .early_bytes = 1ll << 40 };
 static char platform[] = "simulate_test_platform_XXXXXX", report[] = "simulate_test_report_XXXXXX";
 static char json[REPORT_BYTES];
 

@@ -321,6 +321,7 @@ if [ "$mpi" != none ] && [ -x "$(dirname "$tacit")/../libexec/tacit-bench-comm" 
     expect_json 0 '"beside_kernel"' env ASAN_OPTIONS=detect_leaks=0 TACIT_LOG=error "$tacit" bench overlap --pattern stencil --bytes 64 --compute 1 --json
     expect_json 0 '"shared_versions": 15' env ASAN_OPTIONS=detect_leaks=0 "$tacit" run -n 3 "$tacit" bench broadcast --bytes 64 --algorithm chain --compute 20 --json
     expect_json 0 '"MPI_Ibcast"' env ASAN_OPTIONS=detect_leaks=0 "$tacit" bench broadcast --bytes 5000 --algorithm flat,MPI_Bcast,MPI_Ibcast --progress inline --json
+    expect_json 0 '"planned-chain"' env ASAN_OPTIONS=detect_leaks=0 "$tacit" run -n 3 "$tacit" bench broadcast --bytes 8,70000 --algorithm naive,planned-chain,auto,MPI_Bcast --seconds 0.2 --json
     expect 1 'usage: .* bench broadcast' env ASAN_OPTIONS=detect_leaks=0 "$tacit" run -n 2 "$tacit" bench broadcast --algorithm tree
     expect 1 'needs more nodes' env ASAN_OPTIONS=detect_leaks=0 "$tacit" run -n 2 "$tacit" bench broadcast --compute 20
     if [ -x "$(dirname "$tacit")/../libexec/tacit-peer-openmp" ]; then

@@ -155,14 +155,17 @@ def broadcasts():
         mine = pathlib.Path(folder, "mine")
         mine.write_text((platforms / "qdr.txt").read_text() + "bandwidth = 100 MB/s\n")
         options = ["--nodes", 36, "--network", mine, "--kernel", "gemm=20us", examples / "cholesky", "--size", 1536, "--tile", 64]
-        flat, found, chain = (rows(*options, BROADCAST=tree)[0] for tree in ("flat", "auto", "chain"))
+        flat, found, chain = (rows(*options, BROADCAST=tree, MULTICAST="dynamic")[0] for tree in ("flat", "auto", "chain"))
+        planned, both = (rows(*options, MULTICAST=way)[0] for way in ("planned", "auto"))
+        expect(planned["broadcasts"] == 0 and planned["ns"] < flat["ns"] and planned["messages"] == flat["messages"], f"planned: {planned}")
+        expect(both == planned, f"tiles of 32 KiB are planned, if anybody may choose: {both}")
         expect(flat["broadcasts"] == flat["relayed_bytes"] == 0, f"flat: {flat}")
         for row in (found, chain):
             expect(row["messages"] == flat["messages"] and row["bytes"] == flat["bytes"], f"{row} and {flat}")
             expect(2 * row["broadcasts"] < row["broadcast_recipients"] < row["messages"], f"{row}")
             expect(row["ns"] < flat["ns"], f"{row['ns']} with trees, {flat['ns']} without")
         expect(found["relayed_bytes"] < chain["relayed_bytes"] < flat["bytes"], f"{found['relayed_bytes']}, {chain['relayed_bytes']}")
-        text = run("--trace", pathlib.Path(folder, "relays"), *options).stdout
+        text = run("--trace", pathlib.Path(folder, "relays"), *options, MULTICAST="dynamic").stdout
         page, events = report_of(pathlib.Path(folder, "relays"))
         spans = [e for e in events["traceEvents"] if e["ph"] == "X" and e["cat"] == "relay"]
         expect(sum(page["passed"]) == found["relayed_bytes"] == sum(e["args"]["bytes"] for e in spans), f"{sum(page['passed'])} bytes were passed on, {found}")

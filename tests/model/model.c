@@ -127,12 +127,15 @@ static bool run_nodes(const gen_program *program, const oracle *truth, gen_rng *
     size_t e = eager[gen_between(r, 0, 3)];
     local_hub *hub = local_hub_create(program->nodes, e, early[gen_between(r, 0, 3)],
                                       gen_chance(r, 70) ? gen_next(r) | 1 : 0);
+    const bool machines = gen_chance(r, 30); /* each node has its own, so that all may plan trees and be relays */
+    config.threads = machines ? TACIT_THREADS_ON : config.threads;
     bool good = true;
     hall h = { program->nodes, TI_NEW_ARRAY(_Atomic int, program->step.count) };
     for (int i = 0; i < program->nodes; i++) {
         nodes[i] = (node){
             .hall = &h, .config = config, .comm = local_comm_create(hub, i), .program = program, .truth = truth
         };
+        nodes[i].comm->local_nodes = machines ? 1 : program->nodes;
         nodes[i].config.workers = gen_chance(r, 50) ? config.workers : (int)gen_between(r, 1, 3);
     }
     for (int i = 0; i < program->nodes; i++) {

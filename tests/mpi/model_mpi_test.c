@@ -1,9 +1,10 @@
 /* Random programs over MPI, against the sequential oracle: every node generates the same programs and looks at its
  * own fences.
  *
- * model_mpi_test [--seed S] [--count N], started by a launcher on any number of nodes. A failure prints the line that
- * repeats it. The test initialises MPI itself, so that contexts can follow each other in one process. In half of the
- * programs kernels take longer than they must, in two of three what the executor starts starts late (late.h). */
+ * model_mpi_test [--seed S] [--count N] [--slow 1], started by a launcher on any number of nodes. A failure prints the
+ * line that repeats it. The test initialises MPI itself, so that contexts can follow each other in one process. In half
+ * of the programs kernels take longer than they must, in two of three what the executor starts starts late (late.h),
+ * and in one of ten (--slow: in all) each kernel of one node takes a thousand times as long. */
 #include "late.h"
 #include "model_run.h"
 
@@ -30,7 +31,7 @@ typedef struct forwarded {
     unsigned long long relayed_bytes, multicasts, multicast_forwards;
 } forwarded;
 
-static bool run_one(uint64_t seed, int nodes, model_result *out, forwarded *sum)
+static bool run_one(uint64_t seed, int nodes, bool always_slow, model_result *out, forwarded *sum)
 {
     gen_rng r = { gen_mix(seed ^ 0x30de1) };
     gen_options options = { .seed = seed, .nodes = nodes, .steps = (int)gen_between(&r, 10, 45), .public_rules = true };
@@ -41,13 +42,14 @@ static bool run_one(uint64_t seed, int nodes, model_result *out, forwarded *sum)
     model_config(&r, &config);
     bool sleeps = gen_chance(&r, 50);
     late_set(gen_chance(&r, 67) ? seed : 0);
+    int slow = always_slow || gen_chance(&r, 10) ? (int)gen_between(&r, 1, nodes) : 0;
     oracle_run(&truth, program);
     tacit_status status = tacit_init(&config, &ctx);
     if (status != TACIT_OK) {
         fprintf(stderr, "model_mpi_test: tacit_init: %s: %s\n", tacit_status_name(status), tacit_last_error(NULL));
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    model_run(ctx, program, &truth, &(model_hall){ meet, NULL, sleeps ? seed : 0 }, out);
+    model_run(ctx, program, &truth, &(model_hall){ meet, NULL, sleeps ? seed : 0, slow }, out);
     tacit_counters counters;
     if (tacit_get_counters(ctx, &counters) == TACIT_OK) {
         sum->relayed_bytes += counters.relayed_bytes;
@@ -82,10 +84,12 @@ int main(int argc, char **argv)
     uint64_t seed = 1, count = 100, fences = 0, collective_hosts = 0;
     forwarded sum = { 0 };
     int node, nodes, level;
+    bool always_slow = false;
     for (int i = 1; i + 1 < argc; i += 2) {
         uint64_t value = strtoull(argv[i + 1], NULL, 0);
         seed = strcmp(argv[i], "--seed") == 0 ? value : seed;
         count = strcmp(argv[i], "--count") == 0 ? value : count;
+        always_slow = strcmp(argv[i], "--slow") == 0 ? value != 0 : always_slow;
     }
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &node);
@@ -99,7 +103,7 @@ int main(int argc, char **argv)
     for (uint64_t i = 0; i < count && good; i++) {
         model_result result = { 0 };
         alarm(MOST_SECONDS); /* a hang ends the job */
-        run_one(seed + i, nodes, &result, &sum);
+        run_one(seed + i, nodes, always_slow, &result, &sum);
         fences += result.fences;
         collective_hosts += result.collective_hosts;
         good = all_good(seed + i, node, nodes, &result);

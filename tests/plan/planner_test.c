@@ -1,6 +1,7 @@
 /* Random programs through N planners in one process, against a model of every element, and executed in random order.
  *
  * planner_test [--seed S] [--count N] [--nodes M] [--print]: a failure prints the line that repeats it. */
+#include "comm/tree.h"
 #include "des.h"
 #include "gen_manual.h"
 
@@ -89,6 +90,8 @@ static bool run_one(uint64_t seed, const arguments *args, sim_counts *total, arr
     so.collectives = (int)gen_between(&r, TI_COLLECTIVES_OFF, TI_COLLECTIVES_LOOKAHEAD);
     so.old_producers = (int)gen_between(&r, 0, 2);
     so.multicast = (int)GEN_DRAW(&r, gen_multicasts);
+    so.found_tree = gen_chance(&r, 50) ? (int)gen_between(&r, TI_TREE_FLAT, TI_TREE_BY_SIZE) : TI_TREE_FLAT;
+    so.segment = (uint64_t)8 << gen_between(&r, 0, 4);
     so.latency_tasks = gen_chance(&r, 60) ? (int)gen_between(&r, 2, 8) : 0;
     so.latency_horizons = (int)gen_between(&r, 1, 5);
     so.latency_staged = gen_chance(&r, 50);
@@ -112,6 +115,7 @@ static bool run_one(uint64_t seed, const arguments *args, sim_counts *total, arr
     total->multicasts += s.counts.multicasts;
     total->recipients += s.counts.recipients;
     total->forwarded += s.counts.forwarded;
+    total->left += s.counts.left;
     total->tasks += s.counts.tasks;
     total->commands += s.counts.commands;
     total->messages += s.counts.messages;
@@ -156,9 +160,9 @@ int main(int argc, char **argv)
                ti_pattern_name((ti_pattern)i), (unsigned long long)total.collectives[i],
                (unsigned long long)total.in_groups[i]);
     }
-    printf("\n%llu planned multicasts to %llu nodes, %llu messages were sent on\n",
+    printf("\n%llu planned multicasts to %llu nodes, %llu messages were sent on; %llu were left to their senders\n",
            (unsigned long long)total.multicasts, (unsigned long long)total.recipients,
-           (unsigned long long)total.forwarded);
+           (unsigned long long)total.forwarded, (unsigned long long)total.left);
     printf("%llu items, %llu of them redundant; %llu messages saved by stages\n", (unsigned long long)total.items,
            (unsigned long long)total.redundant, (unsigned long long)total.bundled);
     bool many = args.count >= ENOUGH && !args.nodes;
@@ -170,7 +174,7 @@ int main(int argc, char **argv)
         printf("no collectives in groups: programs do not make them any more\n");
         return 1;
     }
-    if (args.count >= ENOUGH && !args.nodes && (!total.multicasts || !total.forwarded)) {
+    if (args.count >= ENOUGH && !args.nodes && (!total.multicasts || !total.forwarded || !total.left)) {
         printf("no planned multicasts: programs do not make them any more\n");
         return 1;
     }

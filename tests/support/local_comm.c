@@ -910,6 +910,7 @@ ti_comm *local_comm_create(local_hub *hub, int node)
                               .segment = hub->seed ? (size_t)8 << hub->seed % 13 : 65536,
                               .stats = &self->comm.stats.relay,
                               .tap = &self->comm.tap };
+    self->comm.segment = self->relay.segment;
     if (hub->seed) {
         self->random = ti_hash64(hub->seed * 0x9e3779b97f4a7c15u + (uint64_t)node + 1) | 1;
     }

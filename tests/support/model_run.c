@@ -151,6 +151,9 @@ static void delay(const tacit_launch *k, const kernel_args *args)
     if (args->hall.delays && draw % 8 == 0) {
         nanosleep(&(struct timespec){ .tv_nsec = (long)(draw / 8 % 2000000) }, NULL);
     }
+    if (args->hall.slow == k->node + 1) {
+        nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+    }
 }
 
 /* First all new values, then all of them are stored: some tasks write what they read. */

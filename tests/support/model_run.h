@@ -31,6 +31,7 @@ typedef struct model_hall {
     void (*meet)(const tacit_launch *launch, size_t step, void *user);
     void *user;
     uint64_t delays;
+    int slow; /* 1 + a node all of whose kernels take a millisecond; 0: none */
 } model_hall;
 
 void model_run(tacit_context *ctx, const gen_program *program, const oracle *truth, const model_hall *hall,

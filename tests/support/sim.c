@@ -33,6 +33,8 @@ static void init_node(sim *s, int r)
     n->system.record = s->options.record;
     n->system.collectives = s->options.collectives;
     n->system.multicast = s->options.multicast;
+    n->system.found_tree = s->options.found_tree;
+    n->system.segment = s->options.segment;
     n->system.old_producers = s->options.old_producers;
     n->system.latency_tasks = s->options.latency_tasks;
     n->system.latency_horizons = s->options.latency_horizons;
@@ -697,11 +699,12 @@ static bool check_maps(sim *s)
     ti_command_counts counts = ti_command_graph_counts(s->node[s->nodes - 1].graph);
     uint64_t entries = counts.entries;
     s->counts.replayed = counts.replayed;
-    s->counts.multicasts = s->counts.recipients = 0;
+    s->counts.multicasts = s->counts.recipients = s->counts.left = 0;
     for (int r = 0; r < s->nodes; r++) {
         counts = ti_command_graph_counts(s->node[r].graph);
         s->counts.multicasts += counts.multicast.multicasts;
         s->counts.recipients += counts.multicast.recipients;
+        s->counts.left += counts.multicast.left;
     }
     s->counts.most_entries = TI_MAX(s->counts.most_entries, entries);
     return true;

@@ -81,6 +81,8 @@ typedef struct sim_options {
     bool reproducible;
     int collectives;                     /* TI_COLLECTIVES_OFF ... */
     int multicast;                       /* TI_MULTICAST_NONE ... */
+    int found_tree;                      /* a ti_tree, */
+    uint64_t segment;                    /* and its segments: ti_system */
     int old_producers;                   /* the same */
     int latency_tasks, latency_horizons; /* the same */
     bool latency_staged;                 /* the same */
@@ -94,6 +96,7 @@ typedef struct sim_counts {
     uint64_t tasks, commands, messages, elements, again, horizons, most_entries, replayed;
     uint64_t collectives[TI_PATTERN_KINDS], in_groups[TI_PATTERN_KINDS];
     uint64_t multicasts, recipients, forwarded; /* planned; messages of nodes that pass on what they received */
+    uint64_t left;                              /* not planned, since senders' broadcasts bring it sooner */
     uint64_t items, redundant;                  /* executed at all, and beyond those of the tasks */
     uint64_t bundled;                           /* parts of messages, beyond the first of each */
     uint64_t by_collectives, hoisted; /* elements that collectives brought; that came before the task that wants them */

@@ -215,7 +215,7 @@ static void everybody_knows_its_place(void **state)
                 list[i] = i;
             }
             hand_down((ti_tree)tree, TI_MULTICAST_ROOT, list, count, 0, parent, &deepest);
-            assert_int_equal(ti_multicast_depth((ti_tree)tree, count), deepest);
+            assert_int_equal(ti_tree_depth((ti_tree)tree, count), deepest);
             for (int who = TI_MULTICAST_ROOT; who < (int)count; who++) {
                 ti_multicast_place_find(&place, (ti_tree)tree, count, who);
                 assert_true(who == TI_MULTICAST_ROOT || place.parent == parent[who]);

@@ -57,6 +57,28 @@ static void groups(void **state)
     ti_outbox_fini(&o);
 }
 
+/* Those of a planned tree leave each by itself, and apart from others of the same contents. */
+static void planned(void **state)
+{
+    (void)state;
+    ti_instruction send[] = { send_of(1, 7, 0, &tile[0]), send_of(2, 7, 1, &tile[0]), send_of(3, 7, 2, &tile[0]),
+                              send_of(4, 7, 3, &tile[0]) };
+    send[1].as.transfer.planned = send[3].as.transfer.planned = true;
+    ti_outbox o = { 0 };
+    for (size_t i = 0; i < TI_COUNT(send); i++) {
+        ti_outbox_add(&o, &send[i]);
+    }
+    ti_outbox_sort(&o);
+    assert_int_equal(o.group.count, 2);
+    for (size_t g = 0; g < 2; g++) {
+        const ti_outbox_group *group = &o.group.data[g];
+        const bool is_planned = ti_outbox_first(&o, group)->id == 2;
+        assert_true(group->count == 2 && ti_outbox_is_broadcast(&o, group) == !is_planned);
+        assert_int_equal(o.send.data[group->first + 1]->id, is_planned ? 4 : 3);
+    }
+    ti_outbox_fini(&o);
+}
+
 /* The sends of random versions become ready a few at a time: the counts say how many versions have several recipients,
  * and how many of these did not leave at once. */
 static void counts(void **state)
@@ -97,6 +119,6 @@ static void counts(void **state)
 int main(int argc, char **argv)
 {
     seed = test_seed(argc, argv);
-    const struct CMUnitTest tests[] = { cmocka_unit_test(groups), cmocka_unit_test(counts) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(groups), cmocka_unit_test(planned), cmocka_unit_test(counts) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -170,6 +170,13 @@ int tool_json_benches(const tool_benchmark *entries, size_t count)
 
 /* ---------------------------------------------------------------- plans */
 
+/* A copy, empty if there is none. */
+static char *word(const json_t *object, const char *key)
+{
+    const char *value = json_string_value(json_object_get(object, key));
+    return ti_strdup(value ? value : "");
+}
+
 static uint64_t number(const json_t *object, const char *key)
 {
     return (uint64_t)json_integer_value(json_object_get(object, key));
@@ -233,7 +240,14 @@ bool tool_json_read_plan(const char *path, tool_plan *out)
                         .peers = number(report, "peers"),
                         .memory = number(report, "buffer_bytes_peak"),
                         .items = number(report, "items"),
-                        .items_of_all = number(report, "items_of_all_nodes") };
+                        .items_of_all = number(report, "items_of_all_nodes"),
+                        .multicasts = number(report, "multicasts"),
+                        .multicast_recipients = number(report, "multicast_recipients"),
+                        .multicast_depth = number(report, "multicast_depth"),
+                        .multicast_forwards = number(report, "multicast_forwards"),
+                        .multicasts_left = number(report, "multicasts_left"),
+                        .multicast = word(report, "multicast"),
+                        .multicast_tree = word(report, "multicast_tree") };
     json_object_foreach((json_t *)(uintptr_t)ns, stage, value)
     {
         out->planning_ns += (uint64_t)json_integer_value(value);
@@ -333,22 +347,34 @@ static json_t *idle_memory(const tool_plan *idle)
     return rows;
 }
 
+static void set(json_t *object, const char *key, uint64_t value)
+{
+    json_object_set_new(object, key, json_integer((json_int_t)value));
+}
+
 int tool_json_plans(const tool_plan_row *row, size_t count, const tool_plan *most, const tool_plan *idle)
 {
     json_t *rows = json_array(), *names = json_array();
     for (size_t i = 0; i < count; i++) {
         const tool_plan_row *r = &row[i];
-        json_array_append_new(rows, json_pack("{s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:f, s:I}", "nodes",
-                                              (json_int_t)r->nodes, "tasks", (json_int_t)r->tasks, "us_per_task",
-                                              r->us_per_task, "messages", (json_int_t)r->messages, "collectives",
-                                              (json_int_t)r->collectives, "bytes", (json_int_t)r->bytes, "peers",
-                                              (json_int_t)r->peers, "load", r->load, "memory", (json_int_t)r->memory));
+        json_t *one = json_pack("{s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:f, s:I}", "nodes", (json_int_t)r->nodes, "tasks",
+                                (json_int_t)r->tasks, "us_per_task", r->us_per_task, "messages",
+                                (json_int_t)r->messages, "collectives", (json_int_t)r->collectives, "bytes",
+                                (json_int_t)r->bytes, "peers", (json_int_t)r->peers, "load", r->load, "memory",
+                                (json_int_t)r->memory);
+        set(one, "multicasts", r->multicasts);
+        set(one, "multicast_recipients", r->multicast_recipients);
+        set(one, "multicast_depth", r->multicast_depth);
+        set(one, "multicast_forwards", r->multicast_forwards);
+        set(one, "multicasts_left", r->multicasts_left);
+        json_array_append_new(rows, one);
     }
     for (size_t i = 0; i < most->names_count; i++) {
         const tool_plan_name *n = &most->names[i];
         json_array_append_new(names, json_pack("{s:o, s:I, s:I}", "name", text(n->name), "messages",
                                                (json_int_t)n->messages, "bytes", (json_int_t)n->bytes));
     }
-    return print(json_pack("{s:o, s:I, s:o, s:o}", "rows", rows, "node", (json_int_t)most->node, "tasks", names,
-                           "idle_memory", idle_memory(idle)));
+    return print(json_pack("{s:o, s:I, s:o, s:o, s:o, s:o}", "rows", rows, "node", (json_int_t)most->node, "tasks",
+                           names, "idle_memory", idle_memory(idle), "multicast", text(most->multicast),
+                           "multicast_tree", text(most->multicast_tree)));
 }

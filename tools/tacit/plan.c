@@ -34,7 +34,10 @@ static const char usage[] =
     "  peers          how many other nodes it sends to or receives from\n"
     "  load           its items, relative to an equal share of all items: 1 is balanced\n"
     "  memory         of buffers, at most\n"
-    "Below: the tasks that communicate most on the largest number of nodes; and memory of which less than half is touched, with the\n"
+    "Below, where several placed tasks read one version: of how many the planned node sends its own down a tree that all nodes have\n"
+    "planned, to how many recipients and by how many messages one after the other, how many messages of others it sends on in such\n"
+    "trees, and how many versions it leaves to the broadcasts that it finds while it runs, since they are long. Then\n"
+    "the tasks that communicate most on the largest number of nodes; and memory of which less than half is touched, with the\n"
     "access to blame and the cure.\n";
 
 typedef struct plan_options {
@@ -103,6 +106,11 @@ static void add_sample(tool_plan_row *row, const tool_plan *plan)
     keep_larger(&row->bytes, plan->bytes);
     keep_larger(&row->peers, plan->peers);
     keep_larger(&row->memory, plan->memory);
+    keep_larger(&row->multicasts, plan->multicasts);
+    keep_larger(&row->multicast_recipients, plan->multicast_recipients);
+    keep_larger(&row->multicast_depth, plan->multicast_depth);
+    keep_larger(&row->multicast_forwards, plan->multicast_forwards);
+    keep_larger(&row->multicasts_left, plan->multicasts_left);
 }
 
 static bool is_alike(const tool_plan_idle *a, const tool_plan_idle *b)
@@ -172,6 +180,25 @@ static void print_size(double bytes, int width)
     printf(" %*.*f %-*s", width, i && bytes < 100 ? 1 : 0, bytes, width ? 3 : 0, unit[i]);
 }
 
+/* If there is anything that several nodes read, but not all. */
+static void print_multicasts(const tool_plan_row *row, size_t count, const tool_plan *most)
+{
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        any |= row[i].multicasts || row[i].multicasts_left;
+    }
+    if (!any) {
+        return;
+    }
+    printf("\nMulticasts of that node (TACIT_MULTICAST; planned trees: %s):\n", most->multicast_tree);
+    printf("%10s %9s %10s %9s %11s %17s\n", "nodes", "planned", "recipients", "depth", "sent on", "left to broadcast");
+    for (size_t i = 0; i < count; i++) {
+        printf("%10ld %9" PRIu64 " %10" PRIu64 " %9" PRIu64 " %11" PRIu64 " %17" PRIu64 "\n", row[i].nodes,
+               row[i].multicasts, row[i].multicast_recipients, row[i].multicast_depth, row[i].multicast_forwards,
+               row[i].multicasts_left);
+    }
+}
+
 static void print_rows(const tool_plan_row *row, size_t count, const tool_plan *most)
 {
     printf("%10s %9s %10s %9s %11s %8s %8s %11s\n", "nodes", "us/task", "messages", "collect.", "bytes", "peers",
@@ -184,6 +211,7 @@ static void print_rows(const tool_plan_row *row, size_t count, const tool_plan *
         print_size((double)row[i].memory, 7);
         printf("\n");
     }
+    print_multicasts(row, count, most);
     printf("\nTasks that communicate most, on node %" PRIu64 " of %ld (%" PRIu64 " tasks):\n", most->node,
            row[count - 1].nodes, row[count - 1].tasks);
     for (size_t i = 0; i < most->names_count && i < SHOWN_TASKS && most->names[i].bytes > 0; i++) {
@@ -259,6 +287,8 @@ void tool_plan_fini(tool_plan *plan)
         ti_strfree(plan->idle.data[i].task);
     }
     ti_vec_fini(&plan->idle);
+    ti_strfree(plan->multicast);
+    ti_strfree(plan->multicast_tree);
     ti_free(plan->names, plan->names_count * sizeof(*plan->names));
     *plan = (tool_plan){ 0 };
 }

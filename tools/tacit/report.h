@@ -52,7 +52,9 @@ typedef struct tool_plan_idle {
 } tool_plan_idle;
 typedef struct tool_plan {
     uint64_t node, tasks, planning_ns, messages, collectives, bytes, peers, memory, items, items_of_all;
-    tool_plan_name *names; /* most bytes first */
+    uint64_t multicasts, multicast_recipients, multicast_depth, multicast_forwards, multicasts_left;
+    char *multicast, *multicast_tree; /* who finds what several nodes read, and planned trees: TACIT_MULTICAST */
+    tool_plan_name *names;            /* most bytes first */
     size_t names_count;
     TI_VEC(tool_plan_idle) idle;
 } tool_plan;
@@ -63,6 +65,7 @@ typedef struct tool_plan_row {
     long nodes;
     double us_per_task, load;
     uint64_t tasks, messages, collectives, bytes, peers, memory;
+    uint64_t multicasts, multicast_recipients, multicast_depth, multicast_forwards, multicasts_left;
 } tool_plan_row;
 
 /* tacit simulate: of one number of nodes. */

@@ -76,8 +76,9 @@ static void note(ti_command_graph *graph, const ti_edge *edge, const ti_edge_fat
         e.depth = fate->told->depth;
     }
     if (!fate->more) {
-        e.sent = messages_of(edge, fate->told ? &fate->told->to : &graph->transfer.outgoing, &peers, &e.messages);
-        e.received = messages_of(edge, fate->told ? &fate->told->from : &graph->transfer.incoming, &peers, &e.messages);
+        const bool planned = fate->told && !fate->told->left;
+        e.sent = messages_of(edge, planned ? &fate->told->to : &graph->transfer.outgoing, &peers, &e.messages);
+        e.received = messages_of(edge, planned ? &fate->told->from : &graph->transfer.incoming, &peers, &e.messages);
     }
     e.peers = (int)peers.count;
     if (fate->what) {
@@ -125,7 +126,7 @@ static void note_alone(ti_command_graph *graph, const ti_task *task, const ti_co
     bool may_have_come = graph->multicast.trees && edge->verdict == TI_VERDICT_ONE_TO_ONE;
     ti_edge_fate fate = { .verdict = edge->verdict, .told = told_of(graph, task, edge) };
     if (fate.told) {
-        fate.verdict = TI_VERDICT_MULTICAST;
+        fate.verdict = fate.told->left ? TI_VERDICT_BROADCAST : TI_VERDICT_MULTICAST;
     } else if ((guessed || may_have_come) && stays(use, edge)) {
         fate.verdict = guessed ? TI_VERDICT_FREE : TI_VERDICT_CAME;
     }

@@ -66,8 +66,11 @@ void ti_command_emit_messages(ti_command_graph *graph, const ti_task *task, cons
                                  .id = graph->next_id++,
                                  .task = task,
                                  .joined = graph->pure.staging > 1,
-                                 .as.transfer = {
-                                     .buffer = buffer, .peer = peer, .boxes = (uint32_t)(end - i), .box = &box[i] } };
+                                 .as.transfer = { .buffer = buffer,
+                                                  .peer = peer,
+                                                  .boxes = (uint32_t)(end - i),
+                                                  .box = &box[i],
+                                                  .planned = graph->multicast.emitting } };
         if (graph->pure.staging) {
             ti_command_bundle_add(graph, command);
         } else {

@@ -21,6 +21,7 @@ void ti_command_graph_release(ti_command_graph *graph, uint64_t executed);
 /* Planned multicasts. */
 typedef struct ti_multicast_counts {
     uint64_t multicasts, recipients; /* of what this node owns */
+    uint64_t left, left_recipients;  /* likewise: not planned, but left to this node's broadcasts */
     uint64_t forwards;               /* messages that this node sends on for others */
     uint32_t depth;                  /* of the highest tree of its own */
 } ti_multicast_counts;

@@ -77,12 +77,14 @@ static void emit(ti_command_graph *graph, const ti_multicast *m, const ti_messag
                  size_t recipients)
 {
     ti_multicast_counts *counts = &graph->multicast.counts;
+    graph->multicast.emitting = true;
     ti_command_emit_messages(graph, m->task, m->buffer, from, false);
     ti_command_emit_messages(graph, m->task, m->buffer, to, true);
+    graph->multicast.emitting = false;
     if (from->count) {
         counts->forwards += to->count;
     } else if (to->count) { /* its owner */
-        uint32_t depth = ti_multicast_depth(graph->multicast.tree, (uint32_t)recipients);
+        uint32_t depth = ti_tree_depth(graph->multicast.tree, (uint32_t)recipients);
         counts->multicasts++;
         counts->recipients += recipients;
         counts->depth = TI_MAX(counts->depth, depth);
@@ -136,18 +138,47 @@ static void hold(ti_command_graph *graph, const ti_multicast *m, ti_command_buff
     }
 }
 
-static void tell(ti_command_graph *graph, const ti_multicast *m)
+static void tell(ti_command_graph *graph, const ti_multicast *m, bool left)
 {
     ti_command_multicasts *c = &graph->multicast;
     ti_arena *arena = ti_command_arena(graph);
-    ti_command_told told = { .task = m->task->id, .buffer = m->buffer, .box = m->box };
+    ti_command_told told = { .task = m->task->id, .buffer = m->buffer, .box = m->box, .left = left };
     told.recipients = (uint32_t)c->lacking.count;
-    told.depth = ti_multicast_depth(c->tree, told.recipients);
+    told.depth = left ? 0 : ti_tree_depth(c->tree, told.recipients);
     told.from.count = c->from.count;
     told.from.data = ti_arena_copy(arena, c->from.data, c->from.count * sizeof(*c->from.data));
     told.to.count = c->to.count;
     told.to.data = ti_arena_copy(arena, c->to.data, c->to.count * sizeof(*c->to.data));
     ti_vec_push(&c->told, told);
+}
+
+/* Whether a broadcast that the owner finds brings it sooner. All nodes decide alike: by its bytes and recipients. */
+static bool is_left(const ti_command_graph *graph, const ti_multicast *m)
+{
+    const ti_system *system = graph->system;
+    const ti_tree found = (ti_tree)system->found_tree;
+    const uint64_t bytes = (uint64_t)ti_box_volume(m->box) * m->buffer->elem_size,
+                   segment = system->segment ? system->segment : TI_TREE_SEGMENT;
+    return found != TI_TREE_FLAT &&
+           !ti_tree_is_planned(found, (uint32_t)graph->multicast.lacking.count, ti_tree_segments(bytes, segment));
+}
+
+static void count_left(ti_command_multicasts *c)
+{
+    c->counts.left += c->left > 0;
+    c->counts.left_recipients += c->left;
+}
+
+/* Its tasks send it, each to its reader. */
+static void leave(ti_command_graph *graph, const ti_multicast *m, int owner)
+{
+    ti_command_multicasts *c = &graph->multicast;
+    c->left = owner == graph->system->node ? (uint32_t)c->lacking.count : 0;
+    count_left(c);
+    if (graph->system->explain) {
+        tell(graph, m, true);
+    }
+    ti_vec_clear(&c->lacking);
 }
 
 /* The versions are up to date. Whether anything has been sent. */
@@ -158,6 +189,7 @@ static bool start(ti_command_graph *graph, const ti_multicast *m, ti_command_buf
     ti_vec_clear(&c->lacking);
     ti_vec_clear(&c->from);
     ti_vec_clear(&c->to);
+    c->left = 0;
     for (uint32_t i = 0; v && i < m->readers; i++) {
         if (ti_version_sender(v, m->reader[i].node) != TI_NOBODY) {
             ti_vec_push(&c->lacking, m->reader[i]);
@@ -167,10 +199,14 @@ static bool start(ti_command_graph *graph, const ti_multicast *m, ti_command_buf
         ti_vec_clear(&c->lacking);
         return false;
     }
+    if (is_left(graph, m)) {
+        leave(graph, m, v->a);
+        return false;
+    }
     find_messages(graph, m, v->a);
     emit(graph, m, &c->from, &c->to, c->lacking.count);
     if (graph->system->explain) {
-        tell(graph, m);
+        tell(graph, m, false);
     }
     hold(graph, m, state);
     return true;
@@ -224,9 +260,11 @@ static void record(ti_command_graph *graph, const ti_task *step, const ti_multic
     for (size_t i = 0; i < c->lacking.count; i++) {
         ti_vec_push(&c->holder, holder_of(graph, &c->lacking.data[i]));
     }
-    const ti_replay_effect effect = {
-        .reads = { c->holder.data, c->holder.count }, .outgoing = c->to, .incoming = c->from, .passes = true
-    };
+    const ti_replay_effect effect = { .reads = { c->holder.data, c->holder.count },
+                                      .outgoing = c->to,
+                                      .incoming = c->from,
+                                      .passes = true,
+                                      .left = c->left };
     ti_replay_record(replay, step, m->buffer, &effect);
 }
 
@@ -247,6 +285,8 @@ static void start_or_repeat(ti_command_graph *graph, const ti_multicast *m)
     if (ti_replay_begin(replay, &state->versions, &state->collectives, &step, m->buffer, shape.serial)) {
         const ti_replay_effect *effect = &replay->now->effect;
         emit(graph, m, &effect->incoming, &effect->outgoing, effect->reads.count);
+        graph->multicast.left = effect->left;
+        count_left(&graph->multicast);
         graph->replayed++;
     } else {
         start(graph, m, state);

@@ -12,11 +12,14 @@ typedef struct ti_command_told {
     const ti_buffer_info *buffer;
     const ti_box *box;
     uint32_t recipients, depth;
-    ti_messages from, to; /* of this node */
+    bool left;            /* to its sender */
+    ti_messages from, to; /* of this node; if it is planned */
 } ti_command_told;
 
 typedef struct ti_command_multicasts {
-    bool trees; /* there may be some */
+    bool trees;    /* there may be some */
+    bool emitting; /* their messages */
+    uint32_t left; /* of the latest one: ti_replay_effect::left */
     ti_tree tree;
     ti_multicast_window window;
     ti_multicasts starting; /* with tasks that have left the window and are not planned yet */

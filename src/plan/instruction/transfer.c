@@ -207,6 +207,7 @@ static void start_messages(ti_instruction_graph *graph, const ti_command *const 
         message[i].as.transfer.buffer = buffer;
         message[i].as.transfer.version = 0;
         message[i].as.transfer.again = 0;
+        message[i].as.transfer.planned = command[i]->as.transfer.planned;
         box += command[i]->as.transfer.boxes;
         batch[i] = &message[i];
     }

@@ -249,19 +249,3 @@ void ti_multicast_place_fini(ti_multicast_place *place)
     ti_vec_fini(&place->child);
     ti_vec_fini(&place->list);
 }
-
-uint32_t ti_multicast_depth(ti_tree tree, uint32_t recipients)
-{
-    switch (tree) {
-    case TI_TREE_FLAT:
-        return recipients > 0;
-    case TI_TREE_BINOMIAL: /* as many as a position has bits set, at most */
-    case TI_TREE_BINARY:
-        return recipients ? 31 - (uint32_t)__builtin_clz(recipients + 1) : 0;
-    case TI_TREE_CHAIN:
-        return recipients;
-    case TI_TREE_KINDS:
-        break;
-    }
-    TI_UNREACHABLE();
-}

@@ -70,7 +70,5 @@ typedef struct ti_multicast_place {
 
 void ti_multicast_place_find(ti_multicast_place *place, ti_tree tree, uint32_t recipients, int who);
 void ti_multicast_place_fini(ti_multicast_place *place);
-/* How many messages bring the data to the recipient that is farthest from the root. */
-uint32_t ti_multicast_depth(ti_tree tree, uint32_t recipients);
 
 #endif

@@ -27,8 +27,9 @@ typedef struct ti_replay_effect {
     ti_collective *const *collective;
     size_t collectives;
     ti_messages outgoing, incoming;
-    bool moved;  /* a part of a forward was on other nodes already, and all nodes want it */
-    bool passes; /* lookahead has nothing to wait for */
+    bool moved;    /* a part of a forward was on other nodes already, and all nodes want it */
+    bool passes;   /* lookahead has nothing to wait for */
+    uint32_t left; /* a multicast: recipients of what this node owns, if it was left to its broadcasts */
 } ti_replay_effect;
 
 typedef struct ti_replay_step {
