@@ -1,16 +1,19 @@
-/* How long it takes to bring a payload from one node to all others: tacit's broadcasts by each tree, and MPI's.
+/* How long it takes to bring a payload from one node to all others: tacit's broadcasts by each tree, found by the
+ * sender or planned by all, without broadcasts, and MPI's.
  *
  * tacit: a task on node 0 writes a buffer, and a task on each other node reads it; nobody says more than that. Timed is
  * from the end of the one kernel to the start of the last of the others. MPI: MPI_Bcast and MPI_Ibcast, from the call
  * on node 0 until all have returned. On one machine all nodes read one clock; else each counts from a barrier.
  *
- * The ways take turns, in blocks of samples, each of tacit's in a context of its own, so that no threads of others run
- * beside. With --compute all nodes but the first and the last are in a kernel when the payload is written, and timed is
- * when the last one has it: how long do relays hold what they should forward? Kernels check what has come. */
+ * The ways take turns, in blocks of samples, of which there are fewer if the time for all (--seconds) runs out, each of
+ * tacit's in a context of its own, so that no threads of others run beside. With --compute all nodes but the first and
+ * the last are in a kernel when the payload is written, and timed is when the last one has it: how long do relays hold
+ * what they should forward? Kernels check what has come. */
 #include "tacit/tacit.h"
 
 #include "check.h"
 #include "pairs.h"
+#include "progress.h"
 
 #include <jansson.h>
 #include <mpi.h>
@@ -25,20 +28,24 @@
 enum { BLOCKS = 5, MOST_BLOCK = 15, LEAST_BLOCK = 3, SAMPLES = BLOCKS * MOST_BLOCK, WARM_UP = 2 };
 static const double bytes_per_block = 128e6, head_start = 10e-3; /* of kernels that compute, in seconds */
 
-/* The last two are MPI's. */
+/* First those of the sender, then planned ones; the last two are MPI's. */
 static const struct way {
     const char *name;
-    int broadcast;
+    int multicast, broadcast;
 } ways[] = {
-    { "flat", TACIT_BROADCAST_FLAT },
-    { "binomial", TACIT_BROADCAST_BINOMIAL },
-    { "binary", TACIT_BROADCAST_BINARY },
-    { "chain", TACIT_BROADCAST_CHAIN },
-    { "auto", TACIT_BROADCAST_AUTO },
-    { "MPI_Bcast", 0 },
-    { "MPI_Ibcast", 0 },
+    { "naive", TACIT_MULTICAST_OFF, TACIT_BROADCAST_FLAT },
+    { "flat", TACIT_MULTICAST_DYNAMIC, TACIT_BROADCAST_FLAT },
+    { "binomial", TACIT_MULTICAST_DYNAMIC, TACIT_BROADCAST_BINOMIAL },
+    { "binary", TACIT_MULTICAST_DYNAMIC, TACIT_BROADCAST_BINARY },
+    { "chain", TACIT_MULTICAST_DYNAMIC, TACIT_BROADCAST_CHAIN },
+    { "planned-binomial", TACIT_MULTICAST_PLANNED, TACIT_BROADCAST_BINOMIAL },
+    { "planned-binary", TACIT_MULTICAST_PLANNED, TACIT_BROADCAST_BINARY },
+    { "planned-chain", TACIT_MULTICAST_PLANNED, TACIT_BROADCAST_CHAIN },
+    { "auto", TACIT_MULTICAST_AUTO, TACIT_BROADCAST_AUTO },
+    { "MPI_Bcast", 0, 0 },
+    { "MPI_Ibcast", 0, 0 },
 };
-enum { MPI_BCAST = 5, MPI_IBCAST, WAYS = sizeof(ways) / sizeof(ways[0]) };
+enum { MPI_BCAST = 9, MPI_IBCAST, WAYS = sizeof(ways) / sizeof(ways[0]) };
 
 static const struct mode {
     const char *name;
@@ -56,6 +63,7 @@ typedef struct options {
     bool wanted[WAYS];
     int mode;
     double compute; /* seconds; 0: nobody computes */
+    double seconds; /* for everything */
     pairs_sizes sizes;
 } options;
 
@@ -63,7 +71,7 @@ typedef struct result {
     size_t bytes;
     int samples;
     double seconds[SAMPLES];
-    uint64_t broadcasts, versions, late, relayed; /* of all nodes, for all samples */
+    uint64_t broadcasts, versions, late, relayed, multicasts, forwards; /* of all nodes, for all samples */
 } result;
 
 static int node, nodes;
@@ -201,22 +209,52 @@ static int samples_of(const options *o, size_t bytes)
     return samples > MOST_BLOCK ? MOST_BLOCK : samples < LEAST_BLOCK ? LEAST_BLOCK : (int)samples;
 }
 
+static int ways_of(const options *o)
+{
+    int count = 0;
+    for (int w = 0; w < WAYS; w++)
+        count += o->wanted[w];
+    return count;
+}
+
+/* Whether so many seconds have passed, by the clock of node 0. */
+static bool is_over(double begin, double seconds)
+{
+    int over = pairs_now() - begin > seconds;
+    MPI_Bcast(&over, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return over;
+}
+
+/* Which sample comes next after number i, of which negative ones warm up. If the block has taken its share of the time,
+ * one that counts comes at once, or no more. */
+static int next_sample(const options *o, double begin, int i, int samples)
+{
+    const double share = o->seconds / (double)(o->sizes.count * BLOCKS * ways_of(o));
+    return !is_over(begin, share) ? i + 1 : i < 0 ? 0 : samples;
+}
+
 static void add_counters(const cluster *c, int sign, result *r)
 {
     tacit_counters n;
     check(c->ctx, tacit_get_counters(c->ctx, &n), "tacit_get_counters");
-    uint64_t mine[4] = { n.broadcasts, n.shared_versions, n.shared_versions_late, n.relayed_bytes }, all[4];
-    MPI_Allreduce(mine, all, 4, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    const uint64_t mine[6] = { n.broadcasts,    n.shared_versions, n.shared_versions_late,
+                               n.relayed_bytes, n.multicasts,      n.multicast_forwards };
+    uint64_t all[6];
+    MPI_Allreduce(mine, all, 6, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
     r->broadcasts += (uint64_t)sign * all[0];
     r->versions += (uint64_t)sign * all[1];
     r->late += (uint64_t)sign * all[2];
     r->relayed += (uint64_t)sign * all[3];
+    r->multicasts += (uint64_t)sign * all[4];
+    r->forwards += (uint64_t)sign * all[5];
 }
 
 static void block_of_tacit(const options *o, int way, size_t bytes, result *r)
 {
     tacit_config config = modes[o->mode].config;
+    const double begin = pairs_now();
     cluster c;
+    config.multicast = ways[way].multicast;
     config.broadcast = ways[way].broadcast;
     config.relay_bytes = (size_t)1 << 30;
     check(NULL, tacit_init(&config, &c.ctx), "tacit_init");
@@ -224,7 +262,8 @@ static void block_of_tacit(const options *o, int way, size_t bytes, result *r)
     const tacit_buffer_desc sums = { .name = "sums", .range = TACIT_RANGE((size_t)nodes), .elem_size = 8 };
     check(c.ctx, tacit_buffer_create(c.ctx, &data, &c.data), "tacit_buffer_create");
     check(c.ctx, tacit_buffer_create(c.ctx, &sums, &c.sums), "tacit_buffer_create");
-    for (int i = -WARM_UP; i < samples_of(o, bytes); i++) {
+    const int samples = samples_of(o, bytes);
+    for (int i = -WARM_UP; i < samples; i = next_sample(o, begin, i, samples)) {
         if (i == 0)
             add_counters(&c, -1, r);
         double seconds = sample_tacit(&c, o, (unsigned char)(i + 100));
@@ -238,7 +277,9 @@ static void block_of_tacit(const options *o, int way, size_t bytes, result *r)
 static void block_of_mpi(const options *o, int way, size_t bytes, result *r)
 {
     void *data = calloc(bytes, 1);
-    for (int i = -WARM_UP; i < samples_of(o, bytes); i++) {
+    const int samples = samples_of(o, bytes);
+    const double begin = pairs_now();
+    for (int i = -WARM_UP; i < samples; i = next_sample(o, begin, i, samples)) {
         double seconds = sample_mpi(way, data, bytes);
         if (i >= 0)
             r->seconds[r->samples++] = seconds;
@@ -248,10 +289,14 @@ static void block_of_mpi(const options *o, int way, size_t bytes, result *r)
 
 static void measure(const options *o, size_t bytes, result out[WAYS])
 {
+    const double begin = pairs_now(), seconds = o->seconds / o->sizes.count;
     memset(out, 0, WAYS * sizeof *out);
-    for (int block = 0; block < BLOCKS; block++) {
+    for (int block = 0; block < BLOCKS && (block == 0 || !is_over(begin, seconds)); block++) {
         for (int w = 0; w < WAYS; w++) {
             out[w].bytes = bytes;
+            if (o->wanted[w] && node == 0)
+                tool_progress("tacit bench broadcast: %zu bytes, block %d of %d, %s", bytes, block + 1, (int)BLOCKS,
+                              ways[w].name);
             if (o->wanted[w])
                 (w < MPI_BCAST ? block_of_tacit : block_of_mpi)(o, w, bytes, &out[w]);
         }
@@ -270,12 +315,15 @@ static void print_text(const result *r, int way, const result *bcast)
 {
     double low, high;
     pairs_interval(r->seconds, r->samples, &low, &high);
-    printf("%10zu B  %-10s least %10.1f us  median %10.1f us [%.1f, %.1f]", r->bytes, ways[way].name,
+    printf("%10zu B  %-16s least %10.1f us  median %10.1f us [%.1f, %.1f]", r->bytes, ways[way].name,
            1e6 * pairs_least(r->seconds, r->samples), 1e6 * pairs_median(r->seconds, r->samples), 1e6 * low,
            1e6 * high);
     if (bcast->samples)
         printf("  least over MPI_Bcast's %.2f", over_bcast(r, bcast));
-    if (way < MPI_BCAST)
+    if (r->multicasts)
+        printf("  %llu of %d planned, %llu messages sent on", (unsigned long long)r->multicasts, r->samples,
+               (unsigned long long)r->forwards);
+    else if (way < MPI_BCAST)
         printf("  %llu of %d found whole, %llu B forwarded", (unsigned long long)(r->versions - r->late), r->samples,
                (unsigned long long)r->relayed);
     printf("\n");
@@ -286,12 +334,13 @@ static json_t *to_json(const result *r, int way, const result *bcast)
 {
     double low, high;
     pairs_interval(r->seconds, r->samples, &low, &high);
-    return json_pack("{s:I, s:s, s:i, s:f, s:f, s:[f,f], s:f, s:I, s:I, s:I, s:I}", "bytes", (json_int_t)r->bytes,
-                     "algorithm", ways[way].name, "samples", r->samples, "least_us",
+    return json_pack("{s:I, s:s, s:i, s:f, s:f, s:[f,f], s:f, s:I, s:I, s:I, s:I, s:I, s:I}", "bytes",
+                     (json_int_t)r->bytes, "algorithm", ways[way].name, "samples", r->samples, "least_us",
                      1e6 * pairs_least(r->seconds, r->samples), "median_us", 1e6 * pairs_median(r->seconds, r->samples),
                      "median_us_95", 1e6 * low, 1e6 * high, "least_over_mpi_bcast", over_bcast(r, bcast), "broadcasts",
                      (json_int_t)r->broadcasts, "shared_versions", (json_int_t)r->versions, "shared_versions_late",
-                     (json_int_t)r->late, "relayed_bytes", (json_int_t)r->relayed);
+                     (json_int_t)r->late, "relayed_bytes", (json_int_t)r->relayed, "multicasts",
+                     (json_int_t)r->multicasts, "multicast_forwards", (json_int_t)r->forwards);
 }
 
 static int run(const options *o)
@@ -300,6 +349,8 @@ static int run(const options *o)
     json_t *list = json_array();
     for (int i = 0; i < o->sizes.count; i++) {
         measure(o, o->sizes.bytes[i], results);
+        if (node == 0)
+            tool_progress_end();
         for (int w = 0; w < WAYS && node == 0; w++) {
             if (o->wanted[w] && !o->json)
                 print_text(&results[w], w, &results[MPI_BCAST]);
@@ -308,8 +359,9 @@ static int run(const options *o)
         }
     }
     if (node == 0 && o->json)
-        return pairs_print_json(json_pack("{s:s, s:i, s:s, s:f}", "benchmark", "broadcast", "nodes", nodes, "progress",
-                                          modes[o->mode].name, "compute_ms", 1e3 * o->compute),
+        return pairs_print_json(json_pack("{s:s, s:i, s:s, s:f, s:f}", "benchmark", "broadcast", "nodes", nodes,
+                                          "progress", modes[o->mode].name, "compute_ms", 1e3 * o->compute, "seconds",
+                                          o->seconds),
                                 list);
     json_decref(list);
     return EXIT_SUCCESS;
@@ -320,11 +372,13 @@ static int run(const options *o)
 static void usage(FILE *out)
 {
     fputs(
-        "usage: tacit run -n N tacit bench broadcast [--bytes LIST] [--algorithm LIST] [--progress MODE] [--compute MS] "
-        "[--json]\n"
+        "usage: tacit run -n N tacit bench broadcast [--bytes LIST] [--algorithm LIST] [--seconds S] [--progress MODE] "
+        "[--compute MS] [--json]\n"
         "How long it takes to bring a payload from node 0 to all others, by tacit's trees and by MPI.\n"
-        "  --bytes LIST      bytes, separated by commas (default 8,1024,65536,1048576,67108864)\n"
-        "  --algorithm LIST  of flat, binomial, binary, chain, auto, MPI_Bcast, MPI_Ibcast (default: all)\n"
+        "  --bytes LIST      bytes, separated by commas (default: 8 to 64 MiB, factors of 8 and of 4)\n"
+        "  --algorithm LIST  of naive (a message to each), flat, binomial, binary, chain (trees that the sender finds),\n"
+        "                    planned-binomial, planned-binary, planned-chain, auto, MPI_Bcast, MPI_Ibcast (default: all)\n"
+        "  --seconds S       for everything (default: 240); each way has one sample of each size at least, whatever that takes\n"
         "  --progress MODE   how nodes run: default, inline, shared or thread (default: shared, with one worker)\n"
         "  --compute MS      all nodes but the first and the last are in a kernel of so many ms meanwhile, and the time\n"
         "                    is that of the last one (3 nodes or more)\n"
@@ -361,6 +415,11 @@ static bool parse_value(const char *name, const char *value, void *to)
         o->compute = strtod(value, &end) * 1e-3;
         return end != value && !*end && o->compute >= 2 * head_start && o->compute < 10;
     }
+    if (strcmp(name, "--seconds") == 0) {
+        char *end;
+        o->seconds = strtod(value, &end);
+        return end != value && !*end && o->seconds > 0 && o->seconds <= 1e6;
+    }
     for (o->mode = 0; o->mode < MODES && strcmp(value, modes[o->mode].name) != 0;)
         o->mode++;
     return strcmp(name, "--progress") == 0 && o->mode < MODES;
@@ -369,9 +428,9 @@ static bool parse_value(const char *name, const char *value, void *to)
 /* Returns an exit status, or -1 to go on. */
 static int parse(int argc, char **argv, options *o)
 {
-    *o = (options){ .mode = SHARED };
+    *o = (options){ .mode = SHARED, .seconds = 240 };
     memset(o->wanted, true, sizeof o->wanted);
-    pairs_parse_sizes("8,1024,65536,1048576,67108864", &o->sizes);
+    pairs_parse_sizes("8,64,512,4096,32768,262144,1048576,4194304,16777216,67108864", &o->sizes);
     return pairs_parse(argc, argv, usage, parse_value, o, &o->json);
 }
 

@@ -238,6 +238,9 @@ static tacit_context *create_context(const planning_options *o)
     config.graph = NULL;
     config.host_devices = o->host_devices;
     config.collectives = o->collectives ? o->collectives : config.collectives;
+    if (config.multicast == TACIT_MULTICAST_AUTO) { /* a window of its own, if it is asked for */
+        config.multicast = TACIT_MULTICAST_DYNAMIC;
+    }
     config.latency = o->latency ? o->latency : config.latency;
     config.horizon_step = o->horizon_step ? o->horizon_step : config.horizon_step;
     config.horizon_front = o->horizon_front ? o->horizon_front : config.horizon_front;

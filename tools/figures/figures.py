@@ -459,7 +459,8 @@ def figure_2_broadcast(bench, output, quick):
     machine += f"item = 0 ns\nstart = 0 ns\nkernel give = {begin} ns\n"
     program = bench.build / "libexec" / "tacit-simulated"
     curves = [("naive: a message to each", network, "tree", {"TACIT_BROADCAST": "flat"}, "kx:")]
-    curves += [(f"dynamic, {tree}", network, "tree", {"TACIT_BROADCAST": tree}, f"C{i}o-") for i, tree in enumerate(TREES)]
+    curves += [(f"dynamic, {tree}", network, "tree", {"TACIT_BROADCAST": tree, "TACIT_MULTICAST": "dynamic"}, f"C{i}o-")
+               for i, tree in enumerate(TREES)]
     curves += [("MPI_Bcast, binomial", network + "algorithm = binomial\n", "collective", {}, "k+--"),
                ("MPI_Bcast, as Open MPI 4.1 chooses", network, "collective", {}, "k--")]
     for text, files, pattern, settings, style in curves:
