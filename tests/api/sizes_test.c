@@ -275,10 +275,9 @@ static void descriptions_come_again(tacit_context *ctx, void *user)
     (void)user;
     int got[2 * N], zero[N] = { 0 };
     tacit_buffer *A = ints(ctx, "A", N, zero);
-    const tacit_task add = { .name = "add",
-                             .range = TACIT_RANGE(N / 2),
-                             KERNEL(add_item),
-                             .access = { tacit_update(A, tacit_one_to_one()) } };
+    const tacit_task add = {
+        .name = "add", .range = TACIT_RANGE(N / 2), KERNEL(add_item), .access = { tacit_update(A, tacit_one_to_one()) }
+    };
     for (int step = 0; step < 24; step++) {
         REQUIRE_OK(ctx, tacit_submit(ctx, &add));
         if (step % 6 == 5) {
@@ -374,7 +373,8 @@ static void refused_extents(tacit_context *ctx, void *user)
     int zero[N] = { 0 }, got[N];
     tacit_buffer *A = ints(ctx, "A", N, zero), *B;
     tacit_buffer_desc desc = { .name = "B", .range = TACIT_RANGE(4, 8), .elem_size = 8 };
-    says(ctx, tacit_buffer_resize(ctx, NULL, TACIT_RANGE(3)), TACIT_ERROR_ARGUMENT, "tacit_buffer_resize: the buffer is NULL");
+    says(ctx, tacit_buffer_resize(ctx, NULL, TACIT_RANGE(3)), TACIT_ERROR_ARGUMENT,
+         "tacit_buffer_resize: the buffer is NULL");
     REQUIRE(tacit_buffer_resize(NULL, A, TACIT_RANGE(3)) == TACIT_ERROR_ARGUMENT);
     says(ctx, tacit_buffer_resize(ctx, A, TACIT_RANGE(3, 3)), TACIT_ERROR_DIMENSION, "buffer 'A' has 1 dimensions");
     says(ctx, tacit_buffer_resize(ctx, A, TACIT_RANGE(0)), TACIT_ERROR_RANGE, "tacit_buffer_resize: buffer 'A'");

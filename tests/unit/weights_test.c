@@ -130,10 +130,12 @@ static void shares(void **state)
         weight[i] = i < 40 ? 4 : 1;
     }
     ti_weights w = make(weight, 120);
-    const ti_split_request q = {
-        .range = { { 0, 0, 0 }, { 120, 3, 1 } }, .gran = { 1, 1, 1 }, .nodes = 4, .place = -1, .oversubscribe = 1,
-        .weights = share
-    };
+    const ti_split_request q = { .range = { { 0, 0, 0 }, { 120, 3, 1 } },
+                                 .gran = { 1, 1, 1 },
+                                 .nodes = 4,
+                                 .place = -1,
+                                 .oversubscribe = 1,
+                                 .weights = share };
     assert_int_equal(ti_split_cut(&q, &w, border), 5); /* of 240: 30, 60, 30, 120 */
     assert_true(border[1] == 7 || border[1] == 8);
     assert_true(sum(weight, border[3], 120) >= 116 && sum(weight, border[3], 120) <= 124);
