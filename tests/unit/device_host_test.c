@@ -97,10 +97,9 @@ static bool is_cut_by_weights(const ti_device_kernel *job, int part, int parts, 
     if (!job->task || parts == 1 || !along_0) {
         return true;
     }
-    const ti_weights_cut how = { .lo = (int64_t)whole->min[0],
-                                 .hi = (int64_t)whole->max[0],
-                                 .gran = job->granule,
-                                 .parts = parts };
+    const ti_weights_cut how = {
+        .lo = (int64_t)whole->min[0], .hi = (int64_t)whole->max[0], .gran = job->granule, .parts = parts
+    };
     int64_t own[2];
     ti_weights_part(&weights, &how, part, own);
     return (size_t)own[0] == chunk->min[0] && (size_t)own[1] == chunk->max[0];
