@@ -23,7 +23,7 @@ typedef enum ti_handle_kind {
 
 enum { TI_HANDLE_REST = 1024 };
 /* Most bytes of an object. There are few contexts, but there may be many of all others. */
-#define TI_HANDLE_BYTES(kind) ((kind) == TI_HANDLE_CONTEXT ? 632 : 120)
+#define TI_HANDLE_BYTES(kind) ((kind) == TI_HANDLE_CONTEXT ? 1016 : 120)
 
 void *ti_handle_new(ti_handle_kind kind); /* TI_HANDLE_BYTES(kind), zero-filled, aligned to 8 bytes */
 void ti_handle_free(ti_handle_kind kind, void *object);

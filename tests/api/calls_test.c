@@ -110,7 +110,7 @@ static void call_from(const tacit_config *config, tacit_on on)
                      TACIT_OK);
     assert_int_equal(tacit_wait(ctx), TACIT_OK);
     assert_string_equal(tacit_last_error(ctx), "");
-    assert_int_equal(c.made, 15);
+    assert_int_equal(c.made, 17);
     assert_int_equal(c.refused, c.made);
     assert_int_equal(c.named, c.made);
     assert_true(c.asked);

@@ -267,7 +267,7 @@ static void words(void **state)
         expect_refusal(NULL, setting->name, setting->values);
         unsetenv(setting->name);
     }
-    assert_int_equal(checked, 36);
+    assert_int_equal(checked, 38);
 }
 
 /* Every name with one letter wrong, missing or too many leads back to the name. */

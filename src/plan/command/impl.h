@@ -135,8 +135,8 @@ struct ti_command_graph {
     TI_VEC(ti_edge_fate) fates; /* of the task's forwards on one buffer, if somebody wants to know */
     struct {                    /* what the task's forwards on one buffer became */
         TI_VEC(ti_collective *) collective;
-        bool moved, passes; /* as in ti_replay_step */
-        ti_verdict missed;  /* likewise */
+        bool moved, passes; /* this and the next: as in ti_replay_step */
+        ti_verdict missed;
     } became;
     ti_missed_counts missed;
 };
@@ -231,8 +231,7 @@ void ti_command_multicast(ti_command_graph *graph, const ti_task *task);
 
 /* placed.c: whether the task concerns other nodes only; then the versions know of it, and nothing is left to do. */
 bool ti_command_passes_by(ti_command_graph *graph, const ti_task *task);
-/* The same before anything else is asked: nothing waits that the task would have to follow. If not, it is planned as
- * any other; what has been looked at is not looked at again. */
+/* The same before anything else is asked: nothing waits that the task would have to follow. Looked at once only. */
 bool ti_command_passes_at_once(ti_command_graph *graph, const ti_task *task);
 
 /* plan.c */
