@@ -31,7 +31,8 @@ static inline size_t slot_bytes(ti_handle_kind kind)
 {
 #define POWER_OF_TWO(n) (((n) & ((n)-1)) == 0)
     _Static_assert(POWER_OF_TWO(offsetof(slot, object) + TI_HANDLE_BYTES(TI_HANDLE_CONTEXT)) &&
-                       POWER_OF_TWO(offsetof(slot, object) + TI_HANDLE_BYTES(TI_HANDLE_BUFFER)),
+                       POWER_OF_TWO(offsetof(slot, object) + TI_HANDLE_BYTES(TI_HANDLE_BUFFER)) &&
+                       POWER_OF_TWO(offsetof(slot, object) + TI_HANDLE_BYTES(TI_HANDLE_KINDS)),
                    "which slot an address is in is found by masks");
     return offsetof(slot, object) + TI_HANDLE_BYTES(kind);
 }

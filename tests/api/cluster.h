@@ -89,6 +89,7 @@ static inline void cluster_run(const cluster *c)
     cluster_member member[MOST];
     REQUIRE(c->nodes >= 1 && c->nodes <= MOST);
     local_hub *hub = local_hub_create(c->nodes, c->eager ? c->eager : 4096, c->early ? c->early : 1 << 20, c->shake);
+    local_hub_set_threaded(hub);
     for (int i = 0; i < c->nodes; i++) {
         member[i] = (cluster_member){ .cluster = c, .hub = hub, .node = i };
         REQUIRE(pthread_create(&member[i].thread, NULL, cluster_main, &member[i]) == 0);

@@ -89,6 +89,7 @@ struct local_hub {
         uint64_t value;
         _Atomic uint64_t rounds, result;
     } sum;
+    bool threaded; /* every endpoint has a thread of its own from the start */
 };
 
 typedef struct endpoint {
@@ -810,13 +811,18 @@ static void local_abort(ti_comm *comm, const char *why)
     ti_lock_drop(&hub->barrier_lock);
 }
 
+void local_hub_set_threaded(local_hub *hub)
+{
+    hub->threaded = true;
+}
+
 /* One thread may create all endpoints, so nobody can wait for the others then: nodes of one process are set up alike.
  * Whoever has started a barrier has a thread of its own. */
 static int64_t local_sum(ti_comm *comm, int64_t value)
 {
     local_hub *hub = ((endpoint *)comm)->hub;
     ti_lock_take(&hub->barrier_lock);
-    bool waits = hub->entered[comm->node] > 0;
+    bool waits = hub->threaded || hub->entered[comm->node] > 0;
     uint64_t round = atomic_load_explicit(&hub->sum.rounds, memory_order_relaxed);
     if (waits) {
         hub->sum.value += (uint64_t)value;

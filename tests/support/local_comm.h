@@ -12,6 +12,8 @@ typedef struct local_hub local_hub;
 
 local_hub *local_hub_create(int num_nodes, size_t eager, size_t early_bytes, uint64_t shake_seed /* 0: none */);
 void local_hub_destroy(local_hub *hub); /* after all its endpoints */
+/* Each endpoint is created by a thread of its own, so that sums wait for all nodes from the start. */
+void local_hub_set_threaded(local_hub *hub);
 ti_comm *local_comm_create(local_hub *hub, int node);
 
 #endif
