@@ -6,11 +6,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 /* So many that what a run has anyway, some 500 kB of arenas and queues, is a few bytes of each. */
-enum { BUFFERS = 40000, AT_ONCE = 100, ELEMENTS = 16, ONE_NODE = 1500, TWO_NODES = 3300 /* bytes */ };
+enum { BUFFERS = 40000, AT_ONCE = 100, ELEMENTS = 16, ONE_NODE = 1500, TWO_NODES = 3500 /* bytes */ };
 
 static void nothing(const tacit_launch *k)
 {
@@ -43,16 +45,36 @@ static uint64_t bytes_per_buffer(const char *dry_run)
     return bytes;
 }
 
+/* In a process of its own: slots of handles stay when a context ends, and would not be counted a second time. */
+static uint64_t bytes_in_a_process(const char *dry_run)
+{
+    int end[2], how;
+    uint64_t bytes = 0;
+    assert_int_equal(pipe(end), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        bytes = bytes_per_buffer(dry_run);
+        _exit(write(end[1], &bytes, sizeof(bytes)) != sizeof(bytes));
+    }
+    assert_true(child > 0);
+    assert_int_equal(read(end[0], &bytes, sizeof(bytes)), sizeof(bytes));
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_int_equal(how, 0);
+    close(end[0]);
+    close(end[1]);
+    return bytes;
+}
+
 static void one_node(void **state)
 {
     (void)state;
-    assert_in_range(bytes_per_buffer(NULL), 1, ONE_NODE);
+    assert_in_range(bytes_in_a_process(NULL), 1, ONE_NODE);
 }
 
 static void two_nodes(void **state)
 {
     (void)state;
-    assert_in_range(bytes_per_buffer("2:0"), 1, TWO_NODES);
+    assert_in_range(bytes_in_a_process("2:0"), 1, TWO_NODES);
 }
 
 int main(void)

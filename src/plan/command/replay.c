@@ -45,7 +45,7 @@ void ti_command_replay_record(ti_command_graph *graph, const ti_task *task, cons
                                           .incoming = graph->transfer.incoming,
                                           .moved = graph->became.moved,
                                           .passes = graph->became.passes,
-                                          .missed = graph->became.missed };
+                                          .missed = (uint8_t)graph->became.missed };
         ti_replay_record(&use->state->replay, task, use->state->info, &effect);
     }
 }

@@ -27,10 +27,10 @@ typedef struct ti_replay_effect {
     ti_collective *const *collective;
     size_t collectives;
     ti_messages outgoing, incoming;
-    bool moved;        /* a part of a forward was on other nodes already, and all nodes want it */
-    bool passes;       /* lookahead has nothing to wait for */
-    ti_verdict missed; /* why messages go where the program could have a collective; TI_VERDICT_FREE: they do not */
-    uint32_t left;     /* a multicast: recipients of what this node owns, if it was left to its broadcasts */
+    bool moved;     /* a part of a forward was on other nodes already, and all nodes want it */
+    bool passes;    /* lookahead has nothing to wait for */
+    uint8_t missed; /* a ti_verdict: why messages go where a collective could; TI_VERDICT_FREE: they do not */
+    uint32_t left;  /* a multicast: recipients of what this node owns, if it was left to its broadcasts */
 } ti_replay_effect;
 
 typedef struct ti_replay_step {
