@@ -22,11 +22,9 @@ typedef enum ti_handle_kind {
 } ti_handle_kind;
 
 enum { TI_HANDLE_REST = 1024 };
-#define TI_HANDLE_BYTES(kind)                                                                                          \
-    ((kind) == TI_HANDLE_CONTEXT ? 1016 : (kind) == TI_HANDLE_BUFFER ? 56 : 120)
- * many buffers. */
-#define TI_HANDLE_BYTES(kind)                                                                                          \
-    ((kind) == TI_HANDLE_CONTEXT ? 1016 : (kind) == TI_HANDLE_BUFFER ? 56 : 120)
+/* Most bytes of an object; with the 8 of its serial number a power of two. There are few contexts, but there may be
+ * very many buffers. */
+#define TI_HANDLE_BYTES(kind) ((kind) == TI_HANDLE_CONTEXT ? 1016 : (kind) == TI_HANDLE_BUFFER ? 56 : 120)
 
 void *ti_handle_new(ti_handle_kind kind); /* TI_HANDLE_BYTES(kind), zero-filled, aligned to 8 bytes */
 void ti_handle_free(ti_handle_kind kind, void *object);
