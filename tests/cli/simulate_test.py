@@ -68,8 +68,8 @@ def more_nodes_than_items():
 
 def networks():
     """A slower network is not quicker, and all that come with tacit can be read."""
-    time = {name: rows("--nodes", "16", "--network", name, *nbody)[0]["ns"] for name in ("hdr", "ethernet-10")}
-    expect(time["ethernet-10"] > 2 * time["hdr"], f"{time}")
+    time = {name: rows("--nodes", "16", "--network", name, *nbody)[0]["ns"] for name in ("hdr", "ethernet-10", "loopback")}
+    expect(time["ethernet-10"] > 2 * time["hdr"] > 2 * time["loopback"], f"{time}")
     names = {path.stem for path in platforms.glob("*.txt")}
     usage = run("--help").stdout
     for name in names:
