@@ -523,9 +523,10 @@ ti_tune *ti_runtime_tune(ti_runtime *rt)
     return &rt->tune;
 }
 
+/* As a setting that all nodes and dry runs have alike, so that these plan what a live run does. */
 bool ti_runtime_checks_pure(const ti_runtime *rt)
 {
-    return rt->purity != NULL;
+    return rt->config.check_pure != 0;
 }
 
 static void say_compared(const ti_runtime *rt)
