@@ -276,6 +276,36 @@ static void sizes_decide_between_machines(void **state)
     }
 }
 
+/* Tasks that are split send to all others by messages, also in programs that have placed tasks. */
+static void split(tacit_context *ctx, void *user)
+{
+    (void)user;
+    tacit_buffer *a = ints(ctx, "a", LONG, NULL);
+    for (int r = 0; r < ROUNDS; r++) {
+        const round_args args = { r };
+        SUBMIT(ctx, .name = "note", KERNEL(write_ints), TACIT_ARGS(args), .place = tacit_place_node(0),
+               .access = { tacit_write(a, tacit_fixed(tacit_box1(0, 1))) });
+        SUBMIT(ctx, .name = "write", KERNEL(write_ints), TACIT_ARGS(args), .range = TACIT_RANGE(LONG),
+               .access = { tacit_write(a, tacit_one_to_one()) });
+        SUBMIT(ctx, .name = "check", KERNEL(check_ints), TACIT_ARGS(args), .range = TACIT_RANGE(LONG),
+               .access = { tacit_read(a, tacit_all()) });
+    }
+    tacit_counters c = counters_of(ctx);
+    REQUIRE(c.messages_sent == (uint64_t)(ROUNDS * (tacit_num_nodes(ctx) - 1)) && c.collectives == 0);
+    REQUIRE(c.broadcasts == 0 && c.shared_versions == 0);
+    REQUIRE_OK(ctx, tacit_buffer_destroy(ctx, a));
+}
+
+static void split_tasks_send_messages(void **state)
+{
+    (void)state;
+    const tacit_config config = { .threads = TACIT_THREADS_ON,
+                                  .workers = 1,
+                                  .collectives = TACIT_COLLECTIVES_OFF,
+                                  .broadcast = TACIT_BROADCAST_BINOMIAL };
+    cluster_run(&(cluster){ .nodes = 5, .config = &config, .machines = true, .program = split });
+}
+
 const program programs[] = {
     { "two_types", two_types, false },
     { "several_tasks_of_a_node", several_tasks_of_a_node, false },
@@ -289,6 +319,7 @@ int main(int argc, char **argv)
 {
     only = argc > 1 ? argv[1] : NULL;
     const struct CMUnitTest tests[] = { PROGRAM_TESTS, cmocka_unit_test(inline_nodes_find_whole_broadcasts),
-                                        cmocka_unit_test(sizes_decide_between_machines) };
+                                        cmocka_unit_test(sizes_decide_between_machines),
+                                        cmocka_unit_test(split_tasks_send_messages) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,13 +132,18 @@ static void wait_as_first(ti_instruction_graph *graph, const ti_instruction *mes
     }
 }
 
-/* Say which contents a message carries, whose dependencies have been gathered. Tasks that are split send the same to
- * several nodes at once, or not at all: what they send at other times is not told apart, so that they are planned no
- * slower. */
+/* Contents have versions if a placed task wants them. What a split task reads of one node on several others is sent by
+ * all nodes alike, or becomes a collective: a tree would only add hops. */
+static bool has_versions(const ti_instruction_graph *graph, const ti_instruction *message)
+{
+    return message->kind == TI_INSTRUCTION_SEND && message->task->shape->place >= 0 &&
+           graph->system->num_nodes >= BROADCAST_NODES;
+}
+
+/* Say which contents a message carries, whose dependencies have been gathered. */
 static void find_version(ti_instruction_graph *graph, ti_instruction *message, const int *place)
 {
-    if (message->kind != TI_INSTRUCTION_SEND || message->task->shape->place < 0 ||
-        graph->system->num_nodes < BROADCAST_NODES) {
+    if (!has_versions(graph, message)) {
         return;
     }
     ti_buffer_state *state = ti_instruction_buffer(graph, message->as.transfer.buffer);
@@ -155,12 +160,15 @@ static void find_version(ti_instruction_graph *graph, ti_instruction *message, c
     }
 }
 
-/* The same for messages of a split task that are all the same, to different nodes. */
+/* The same for messages of a planned tree, which are all the same, to different nodes. */
 static void find_common_version(ti_instruction_graph *graph, ti_instruction *message, uint32_t count)
 {
-    uint64_t version = graph->system->num_nodes < BROADCAST_NODES ? 0 : ++graph->newest_version;
+    if (!has_versions(graph, message)) {
+        return;
+    }
+    graph->newest_version++;
     for (uint32_t i = 0; i < count; i++) {
-        message[i].as.transfer.version = version;
+        message[i].as.transfer.version = graph->newest_version;
         message[i].as.transfer.again = i;
     }
 }
