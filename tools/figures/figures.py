@@ -77,7 +77,10 @@ class Bench:
             command = [self.build / "bin" / "tacit", "simulate", "--json", "--nodes", ",".join(map(str, nodes)), "--network", files[0],
                        "--machine", files[1], *program]
             progress.say("figures: simulate", nodes, *program, environment)
-            done = subprocess.run([str(c) for c in command], check=True, stdout=subprocess.PIPE, env={**os.environ, **environment})
+            done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                  env={**os.environ, **environment})
+            if done.returncode:
+                sys.exit(f"figures: {' '.join(str(c) for c in command)}: {done.stderr}")
             return json.loads(done.stdout)["rows"]
 
     def platform(self, name):
