@@ -26,13 +26,18 @@ static gen_task reader(tacit_range range, tacit_mapper mapper)
     return (gen_task){ .name = "R", .range = range, .access = { plan_read(0, mapper) } };
 }
 
-static void start(plan *p, plan_setup setup)
+static void start_with(plan *p, plan_setup setup, size_t elements)
 {
-    gen_buffer b = plan_buffer(tacit_range1(4), true);
+    gen_buffer b = plan_buffer(tacit_range1(elements), true);
     setup.nodes = NODES;
     setup.only = -1;
     setup.horizon_step = 1000;
     plan_start(p, &setup, &b, 1);
+}
+
+static void start(plan *p, plan_setup setup)
+{
+    start_with(p, setup, 4);
 }
 
 static void start_usual(plan *p)
@@ -134,18 +139,33 @@ static void several_readers(void **state)
     plan_fini(&p);
 }
 
-/* To the first node, where the parts are scattered from. */
-static void by_parts(void **state)
+/* A long result goes to the first node, where the parts are scattered from. */
+static void long_by_parts(void **state)
 {
     (void)state;
     plan p;
-    start_usual(&p);
+    start_with(&p, (plan_setup){ .collectives = TI_COLLECTIVES_DISCOVER }, 516);
     plan_task(&p, summing(16, false));
-    plan_task(&p, reader(tacit_range1(4), tacit_one_to_one()));
+    plan_task(&p, reader(tacit_range1(516), tacit_one_to_one()));
     plan_task(&p, summing(16, false));
     assert_string_equal(plan_text(&p, 3), "execute [12,16); reduce to 0");
-    plan_task(&p, reader(tacit_range1(4), tacit_one_to_one()));
-    assert_string_equal(plan_text(&p, 3), "scatter from 0 A [0,4) get [3,4); execute [3,4)");
+    plan_task(&p, reader(tacit_range1(516), tacit_one_to_one()));
+    assert_string_equal(plan_text(&p, 3), "scatter from 0 A [0,516) get [387,516); execute [387,516)");
+    plan_fini(&p);
+}
+
+/* A short one is everywhere as soon as it is known. */
+static void short_by_parts(void **state)
+{
+    (void)state;
+    plan p;
+    start_with(&p, (plan_setup){ .collectives = TI_COLLECTIVES_DISCOVER }, 512);
+    for (int i = 0; i < 3; i++) {
+        plan_task(&p, summing(16, false));
+        expect_all(&p, to_all);
+        plan_task(&p, reader(tacit_range1(512), tacit_one_to_one()));
+        assert_string_equal(plan_text(&p, 3), "execute [384,512)");
+    }
     plan_fini(&p);
 }
 
@@ -217,8 +237,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(to_all_nodes),    cmocka_unit_test(to_one_node),   cmocka_unit_test(readers_change),
-        cmocka_unit_test(several_readers), cmocka_unit_test(by_parts),      cmocka_unit_test(few_chunks),
-        cmocka_unit_test(old_value),       cmocka_unit_test(many_elements), cmocka_unit_test(messages),
+        cmocka_unit_test(several_readers), cmocka_unit_test(long_by_parts), cmocka_unit_test(short_by_parts),
+        cmocka_unit_test(few_chunks),      cmocka_unit_test(old_value),     cmocka_unit_test(many_elements),
+        cmocka_unit_test(messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

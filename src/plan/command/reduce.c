@@ -123,6 +123,10 @@ static bool is_collective(const ti_command_graph *graph, const ti_task *task, co
            !task->shape->in_blocks && !task->shape->no_collectives;
 }
 
+/* A result of which nodes read parts goes to all of them, rather than to one that deals it out, if it has at most so
+ * many bytes. */
+enum { SHORT_RESULT = 4096 };
+
 /* Where the result goes: to whom it went the last time, and to all nodes if it was never read. What the buffer held is
  * combined where it was brought. */
 static int choose_root(ti_command_buffer *state, const ti_access *access, const ti_split_ref *split)
@@ -137,7 +141,7 @@ static int choose_root(ti_command_buffer *state, const ti_access *access, const 
     case TI_READERS_NODE:
         return access->include_old ? split->node_a : state->reduced.usual.node;
     case TI_READERS_OTHER:
-        break;
+        return ti_box_volume(&state->info->extent) * state->info->elem_size <= SHORT_RESULT ? -1 : split->node_a;
     }
     return split->node_a;
 }
