@@ -110,7 +110,7 @@ class Figure:
             axes.set_xscale("log", base=2)
         if log_y:
             axes.set_yscale("log")
-        else:
+        elif axes.get_yscale() != "log":
             axes.set_ylim(bottom=0)
         axes.grid(True, which="major", alpha=0.3)
         if axes.get_legend_handles_labels()[1]:
