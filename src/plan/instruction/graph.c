@@ -24,6 +24,7 @@ static void close_buffer(ti_instruction_graph *graph, uint32_t slot)
         }
         ti_vec_fini(&state->place);
         ti_sent_drop(&graph->sent, slot);
+        graph->emit.changes++;
         if (state->coherence) {
             ti_coherence_fini(state->coherence);
             TI_DELETE(state->coherence);
@@ -58,6 +59,7 @@ void ti_instruction_graph_destroy(ti_instruction_graph *graph)
     ti_vec_fini(&graph->boxes);
     ti_orders_fini(&graph->orders);
     ti_follow_fini(&graph->follow);
+    ti_templates_fini(&graph->templates);
     ti_vec_fini(&graph->emit.batch);
     ti_vec_fini(&graph->emit.scratch);
     ti_vec_fini(&graph->emit.meeting);
@@ -269,6 +271,7 @@ void ti_instruction_graph_release(ti_instruction_graph *graph, uint64_t executed
 {
     ti_arena_ring_release(&graph->emit.arenas, executed);
     ti_budget_release(&graph->emit.budget, executed);
+    ti_templates_release(&graph->templates, executed);
     for (int m = 1; m < graph->system->memories; m++) {
         ti_budget_release(&graph->emit.own[m], executed);
     }
