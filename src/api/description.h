@@ -57,8 +57,8 @@ typedef struct ti_task_bytes {
     int64_t low;      /* of the first access's mapper: tiles often differ in it */
     const char *name; /* "": none */
     size_t accesses, head_bytes;
-    /* From the kernel to the end. In it is the address of arguments, which does not count but for whether there are any:
-     * that of the latest description. */
+    /* From the kernel to the end. In it is the address of arguments, of which counts only whether there are any: that
+     * of the latest description. */
     char tail[sizeof(tacit_task) - offsetof(tacit_task, kernel)];
     char head[]; /* from the range to the last access */
 } ti_task_bytes;

@@ -11,11 +11,10 @@
 
 #include "base/check.h"
 #include "plan/instruction/coherence.h"
-#include "plan/instruction/graph.h"
+#include "plan/instruction/follow.h"
 #include "plan/instruction/keep.h"
 #include "plan/instruction/memory.h"
 #include "plan/instruction/sent.h"
-#include "plan/instruction/template.h"
 #include "plan/track/order.h"
 
 /* A piece of a command on the device that will run it. */
@@ -69,24 +68,6 @@ typedef struct ti_buffer_state {
     ti_coherence *coherence;          /* with several places; else NULL */
     TI_VEC(ti_buffer_memory *) place; /* one per memory of the system, and then others: places.c */
 } ti_buffer_state;
-
-/* See follow.c. */
-typedef struct ti_followed {
-    uint64_t task, instruction; /* all of the task is done when the instruction is */
-} ti_followed;
-typedef struct ti_lagging {
-    ti_buffer_memory *memory;
-    ti_box box;
-    uint64_t instruction;
-    const ti_template *all; /* it touches what this one says instead, or NULL */
-    bool write;
-} ti_lagging;
-typedef struct ti_follow {
-    ti_followed *done;      /* by task; NULL: not on this system */
-    TI_VEC(ti_lagging) lag; /* what the trackers of memories have not been told, from `first` on */
-    size_t first;
-    bool met_horizon; /* a horizon has been applied while there was a lag */
-} ti_follow;
 
 struct ti_instruction_graph {
     const ti_system *system;
@@ -189,36 +170,6 @@ bool ti_instruction_place_at_once(ti_instruction_graph *graph, const ti_command 
 /* Compile an execution of one piece if all that it needs has been allocated; whether that is so. */
 bool ti_instruction_compile_at_once(ti_instruction_graph *graph, const ti_command *command);
 void ti_instruction_compile_pieces(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end);
-
-/* ---- template.c: called by kernel.c */
-
-/* Whether an execution may have a template, as far as the command shows. */
-bool ti_template_may_be(const ti_instruction_graph *graph, const ti_command *command);
-/* The one that holds now; NULL: there is none, and if nothing is `known`, one may be made. */
-ti_template *ti_template_find(ti_instruction_graph *graph, const ti_command *command, bool *known);
-/* NULL: it lacks memory, or there is none of such tasks. */
-ti_template *ti_template_make(ti_instruction_graph *graph, const ti_command *command, const ti_device_piece *at,
-                              ti_instruction_kind kind);
-/* The kernel of a task, whose dependencies are collected until ti_emit; and what the trackers say of them. */
-ti_instruction *ti_template_start(ti_instruction_graph *graph, ti_template *t, const ti_task *task);
-void ti_template_track(ti_instruction_graph *graph, const ti_template *t);
-
-/* ---- follow.c: called by kernel.c and template.c; by graph.c at horizons, and by window.c before anything else is compiled */
-
-void ti_follow_init(ti_follow *f, const ti_system *system);
-void ti_follow_fini(ti_follow *f);
-/* All of the task is done when this instruction is. */
-void ti_follow_note(ti_follow *f, const ti_task *task, uint64_t instruction);
-/* Whether the task's execution, which wants no memory, waits for what the task waits for, and maybe for the applied
- * horizon too; the memory of its buffers was `changed` last by this instruction. Then add these dependencies; what it touches goes to the lag. */
-bool ti_instruction_can_follow(ti_instruction_graph *graph, const ti_task *task, uint64_t changed, bool *horizon);
-void ti_instruction_follow(ti_instruction_graph *graph, const ti_task *task, bool horizon);
-void ti_follow_lag(ti_instruction_graph *graph, const ti_buffer_info *buffer, const ti_box *box, bool write);
-void ti_follow_lag_all(ti_instruction_graph *graph, const ti_template *all);
-/* Tell the trackers all, before anything that asks them; before an execution that follows, only if the lag is long. */
-void ti_follow_catch_up(ti_instruction_graph *graph);
-void ti_follow_limit_lag(ti_instruction_graph *graph);
-void ti_follow_horizon(ti_follow *f, uint64_t applied); /* a horizon has been applied */
 
 /* ---- transfer.c: called by window.c and graph.c */
 

@@ -7,10 +7,11 @@
  *
  * There are none of tasks whose shape comes once, of reductions, of accesses in parts, of tasks with host objects, of
  * chunks that are cut, and on systems where a buffer may lie in several places.
- * Part of the instruction graph; included by impl.h. Scheduler thread. */
+ * Part of the instruction graph; kernel.c calls it. Scheduler thread. */
 #ifndef TI_TEMPLATE_H
 #define TI_TEMPLATE_H
 
+#include "plan/instruction/graph.h"
 #include "plan/instruction/memory.h"
 
 /* What it touches: first what it reads only. */
@@ -54,5 +55,17 @@ typedef struct ti_templates {
 void ti_templates_fini(ti_templates *templates);
 /* Tasks up to this one have been executed. */
 void ti_templates_release(ti_templates *templates, uint64_t executed);
+
+/* Whether an execution may have a template, as far as the command shows. */
+bool ti_template_may_be(const ti_instruction_graph *graph, const ti_command *command);
+/* The one that holds now; NULL: there is none, and if nothing is `known`, one may be made. */
+ti_template *ti_template_find(ti_instruction_graph *graph, const ti_command *command, bool *known);
+/* For a piece of the command on a device. NULL: it lacks memory, or there is none of such tasks. */
+struct ti_device_piece;
+ti_template *ti_template_make(ti_instruction_graph *graph, const ti_command *command, const struct ti_device_piece *at,
+                              ti_instruction_kind kind);
+/* The kernel of a task, whose dependencies are collected until ti_emit; and what the trackers say of them. */
+ti_instruction *ti_template_start(ti_instruction_graph *graph, ti_template *t, const ti_task *task);
+void ti_template_track(ti_instruction_graph *graph, const ti_template *t);
 
 #endif
