@@ -1,6 +1,10 @@
 /* Stage 3, the instruction graph: see graph.h. */
 #include "plan/instruction/staging.h"
 
+/* A kernel often reads its part, what it sends of that, and what it gets from neighbours, and by the next step they
+ * have all been written: notes would cost more than readers. */
+enum { FEW_ENTRIES = 9 };
+
 ti_instruction_graph *ti_instruction_graph_create(const ti_system *system)
 {
     ti_instruction_graph *graph = TI_NEW(ti_instruction_graph);
@@ -8,6 +12,7 @@ ti_instruction_graph *ti_instruction_graph_create(const ti_system *system)
     graph->emit.next_id = 1;
     graph->emit.budget.limit = system->memory;
     graph->emit.own = TI_NEW_ARRAY(ti_budget, (size_t)system->memories);
+    graph->emit.era.few = FEW_ENTRIES;
     graph->coherent = system->memories > 1;
     ti_arena_ring_init(&graph->emit.arenas);
     ti_follow_init(&graph->follow, system);

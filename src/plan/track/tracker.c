@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* So many old entries that one read touches are merged; a read of more than so many entries is noted beside the map. */
+/* So many old entries that one read touches are merged; a read of more than so many entries is noted beside the map,
+ * unless the era says otherwise. */
 enum { MANY_OLD = 4, FEW_ENTRIES = 4 };
 #define NO_RECORD UINT32_MAX
 
@@ -403,7 +404,7 @@ static inline void read_box(ti_tracker *t, uint32_t tile, const ti_box *box, uin
         found_tile(t, tile);
         return;
     }
-    bool many = t->era->met.count > FEW_ENTRIES && t->notes.count < TI_MAX_NOTES;
+    bool many = t->era->met.count > (t->era->few ? t->era->few : FEW_ENTRIES) && t->notes.count < TI_MAX_NOTES;
     size_t old = many ? read_many(t, box, id, deps) : read_few(t, box, id, deps);
     if (old >= MANY_OLD) {
         list_old(t, box);

@@ -30,6 +30,7 @@ typedef struct ti_era {
     uint64_t applied;
     size_t entries;     /* of all its trackers */
     size_t bound;       /* more entries than these are merged; 0: TI_ERA_ENTRIES */
+    size_t few;         /* a read of more entries is noted beside the map; 0: of more than 4 */
     ti_region_refs met; /* scratch of the tracker that is asked */
     ti_region_entries scratch, joining;
 } ti_era;
