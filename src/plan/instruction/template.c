@@ -1,6 +1,7 @@
 /* The instruction graph, templates: see template.h.
  *
- * A template is one piece of memory: itself, its views, the memories of its accesses, and what it touches. */
+ * A template is one piece of memory: itself, its views, the memories of its accesses, what it touches, and where that
+ * was found. */
 #include "plan/instruction/impl.h"
 
 #include <string.h>
@@ -122,17 +123,19 @@ static uint32_t count_touches(const ti_shape *shape, const ti_footprint *footpri
 }
 
 /* With room for all that belongs to it. */
-static ti_template *allocate(uint32_t accesses, uint32_t touches)
+static ti_template *allocate(uint32_t accesses, uint32_t touches, bool is_tracked)
 {
     size_t views = TI_ALIGN_UP(sizeof(ti_template), 16), memories = views + accesses * sizeof(ti_instruction_view);
     size_t boxes = memories + accesses * sizeof(ti_template_memory);
-    size_t bytes = boxes + touches * sizeof(ti_template_touch);
+    size_t found = boxes + touches * sizeof(ti_template_touch);
+    size_t bytes = found + (is_tracked ? touches * sizeof(ti_tracker_found) : 0);
     ti_template *t = ti_alloc_zero(bytes);
     t->bytes = bytes;
     t->accesses = accesses;
     t->view = (ti_instruction_view *)(void *)((char *)t + views);
     t->memory = (ti_template_memory *)(void *)((char *)t + memories);
     t->touch = (ti_template_touch *)(void *)((char *)t + boxes);
+    t->found = is_tracked ? (ti_tracker_found *)(void *)((char *)t + found) : NULL;
     return t;
 }
 
@@ -187,7 +190,7 @@ ti_template *ti_template_make(ti_instruction_graph *graph, const ti_command *com
     if (!has_memory(graph, shape, footprint)) {
         return NULL;
     }
-    ti_template *t = allocate(shape->accesses, count_touches(shape, footprint));
+    ti_template *t = allocate(shape->accesses, count_touches(shape, footprint), !graph->follow.done);
     fill_views(graph, t, shape, footprint);
     fill_touches(t, shape, footprint);
     t->seen = graph->emit.changes;
@@ -234,9 +237,8 @@ void ti_template_track(ti_instruction_graph *graph, const ti_template *t)
         const ti_template_touch *touch = &t->touch[i];
         if (touch->write) {
             ti_sent_write(ti_sent_of(&graph->sent, touch->slot), &touch->box);
-            ti_tracker_write(&touch->memory->tracker, &touch->box, deps->self, deps);
-        } else {
-            ti_tracker_read(&touch->memory->tracker, &touch->box, deps->self, deps);
         }
+        (touch->write ? ti_tracker_write_found : ti_tracker_read_found)(
+            &touch->memory->tracker, &touch->box, t->found ? &t->found[i] : NULL, deps->self, deps);
     }
 }

@@ -38,6 +38,7 @@ typedef struct ti_template {
     ti_instruction_view *view; /* of each access, as is */
     ti_template_memory *memory;
     ti_template_touch *touch;
+    ti_tracker_found *found; /* of each touch; NULL: trackers are told later */
 } ti_template;
 
 /* By the number of the shape. */
