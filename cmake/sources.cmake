@@ -132,6 +132,7 @@ set(TACIT_SOURCES
     plan/instruction/sent.c
     plan/instruction/spill.c
     plan/instruction/staging.c
+    plan/instruction/template.c
     plan/instruction/bundle.c
     plan/instruction/transfer.c
     plan/instruction/window.c
@@ -144,6 +145,7 @@ set(TACIT_SOURCES
     exec/dry_memory.c
     exec/engine.c
     exec/executor.c
+    exec/job.c
     exec/outbox.c
     exec/purity.c
     exec/trace.c

@@ -256,36 +256,49 @@ bool ti_form_bytes_are(const tacit_task *t, const ti_form_bytes *b)
 
 /* ---- bytes of descriptions */
 
-size_t ti_task_bytes_size(const ti_measures *m)
+enum { ARGS = offsetof(tacit_task, args) - offsetof(tacit_task, kernel) };
+
+static size_t head_bytes(uint32_t accesses)
 {
-    return sizeof(ti_task_bytes) + m->accesses * sizeof(tacit_access) + m->name + 1;
+    return offsetof(tacit_task, access) - offsetof(tacit_task, range) + accesses * sizeof(tacit_access);
 }
 
-const ti_task_bytes *ti_task_bytes_take(const tacit_task *t, const ti_measures *m, ti_arena *arena)
+size_t ti_task_bytes_size(const ti_measures *m)
+{
+    return sizeof(ti_task_bytes) + head_bytes(m->accesses) + m->name + 1;
+}
+
+ti_task_bytes *ti_task_bytes_take(const tacit_task *t, const ti_measures *m, ti_arena *arena)
 {
     if (m->weights || m->accesses > TACIT_MAX_ACCESSES) {
         return NULL;
     }
     ti_task_bytes *out = ti_arena_alloc(arena, ti_task_bytes_size(m));
-    char *name = (char *)&out->access[m->accesses];
-    memcpy(out->items, (const char *)t + offsetof(tacit_task, range), sizeof(out->items));
-    memcpy(out->kernel, &t->kernel, sizeof(out->kernel));
-    memcpy(out->rest, (const char *)t + offsetof(tacit_task, args_size), sizeof(out->rest));
+    out->head_bytes = head_bytes(m->accesses);
+    memcpy(out->tail, &t->kernel, sizeof(out->tail));
+    memcpy(out->head, &t->range, out->head_bytes);
+    char *name = &out->head[out->head_bytes];
     memcpy(name, m->name ? t->name : "", m->name + 1);
     out->name = name;
     out->accesses = m->accesses;
     out->low = t->access[0].mapper.c[0].lo;
-    out->args = t->args != NULL;
-    memcpy(out->access, t->access, m->accesses * sizeof(tacit_access));
     return out;
 }
 
-/* First what differs most often. One more access is none. */
-bool ti_task_bytes_are(const tacit_task *t, const ti_task_bytes *b)
+static bool has_args(const ti_task_bytes *b)
 {
-    return memcmp(t->access, b->access, b->accesses * sizeof(tacit_access)) == 0 && t->access[b->accesses].mode == 0 &&
-           memcmp((const char *)t + offsetof(tacit_task, args_size), b->rest, sizeof(b->rest)) == 0 &&
-           (t->args != NULL) == b->args && memcmp(&t->kernel, b->kernel, sizeof(b->kernel)) == 0 &&
-           memcmp((const char *)t + offsetof(tacit_task, range), b->items, sizeof(b->items)) == 0 &&
-           strcmp(t->name ? t->name : "", b->name) == 0;
+    const void *args;
+    memcpy(&args, &b->tail[ARGS], sizeof(args));
+    return args != NULL;
+}
+
+/* One more access is none. */
+bool ti_task_bytes_are(const tacit_task *t, ti_task_bytes *b)
+{
+    if (memcmp(&t->range, b->head, b->head_bytes) != 0 || t->access[b->accesses].mode != 0 ||
+        (t->args != NULL) != has_args(b)) {
+        return false;
+    }
+    memcpy(&b->tail[ARGS], &t->args, sizeof(t->args));
+    return memcmp(&t->kernel, b->tail, sizeof(b->tail)) == 0 && strcmp(t->name ? t->name : "", b->name) == 0;
 }

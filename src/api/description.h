@@ -54,25 +54,24 @@ bool ti_form_bytes_are(const tacit_task *t, const ti_form_bytes *b);
 
 /* All of a description that counts, as it lies there: where that is equal, so are all fields. */
 typedef struct ti_task_bytes {
-    char items[offsetof(tacit_task, access) - offsetof(tacit_task, range)]; /* range and offset */
-    char kernel[sizeof(tacit_kernel)];
-    char rest[sizeof(tacit_task) - offsetof(tacit_task, args_size)];
+    int64_t low;      /* of the first access's mapper: tiles often differ in it */
     const char *name; /* "": none */
-    size_t accesses;
-    int64_t low; /* of the first access's mapper: tiles often differ in it */
-    bool args;
-    tacit_access access[];
+    size_t accesses, head_bytes;
+    /* From the kernel to the end. In it is the address of arguments, of which counts only whether there are any: that
+     * of the latest description. */
+    char tail[sizeof(tacit_task) - offsetof(tacit_task, kernel)];
+    char head[]; /* from the range to the last access */
 } ti_task_bytes;
 
 /* They are kept in the arena; NULL: they do not tell all, since there are weights. */
-const ti_task_bytes *ti_task_bytes_take(const tacit_task *t, const ti_measures *m, ti_arena *arena);
+ti_task_bytes *ti_task_bytes_take(const tacit_task *t, const ti_measures *m, ti_arena *arena);
 size_t ti_task_bytes_size(const ti_measures *m);
 /* Whether the description has them. If not, its fields may be the same. First a look that costs nothing. */
 static inline bool ti_task_bytes_may_be(const tacit_task *t, const ti_task_bytes *b)
 {
     return t->access[0].mapper.c[0].lo == b->low;
 }
-bool ti_task_bytes_are(const tacit_task *t, const ti_task_bytes *b);
+bool ti_task_bytes_are(const tacit_task *t, ti_task_bytes *b);
 
 static inline uint64_t ti_pair(int64_t a, int64_t b)
 {

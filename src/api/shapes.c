@@ -27,7 +27,8 @@ enum {
     SELDOM = 16,
     FEW_SHAPES = 1024, /* have their descriptions twice: 800 KB of three accesses each */
     FORM_WAYS = 4,
-    FORM_SETS = TI_FORMS / FORM_WAYS
+    FORM_SETS = TI_FORMS / FORM_WAYS,
+    ORDERED = TI_SHAPES / 2
 };
 static const size_t max_bytes = (size_t)64 << 20;
 
@@ -41,11 +42,11 @@ typedef struct form {
 } form;
 
 typedef struct entry {
-    ti_shape *shape;            /* in the arena, with all that it points to */
-    uint64_t *word;             /* the description, too */
-    const ti_task_bytes *whole; /* once more as it lies there, or NULL */
-    uint64_t hash;              /* 0: it has left */
-    uint64_t form;              /* its serial; 0: it has none */
+    ti_shape *shape;      /* in the arena, with all that it points to */
+    uint64_t *word;       /* the description, too */
+    ti_task_bytes *whole; /* once more as it lies there, or NULL */
+    uint64_t hash;        /* 0: it has left */
+    uint64_t form;        /* its serial; 0: it has none */
     uint32_t number;
     uint64_t last_task, last_use;
     size_t bytes;
@@ -61,6 +62,8 @@ struct ti_shapes {
     ti_map chains; /* by hash: the first one */
     size_t count, bytes;
     entry *newest, *oldest;
+    entry *latest_use; /* what was found or kept last; the newest if the order by use matters, which it does in a table
+                        * that may soon be full */
     entry *left, *spare; /* some tasks have not been executed; to be used again */
     entry *made;         /* whose shape is being made, or NULL */
     uint64_t serial, uses, refused, before, executed;
@@ -97,7 +100,8 @@ static void note_use(ti_shapes *s, entry *e, uint64_t task)
 {
     e->last_task = task;
     e->last_use = s->uses;
-    if (s->newest != e) {
+    s->latest_use = e;
+    if (TI_UNLIKELY(s->count > ORDERED || s->bytes > max_bytes / 2) && s->newest != e) {
         unlink_by_use(s, e);
         link_newest(s, e);
     }
@@ -120,6 +124,7 @@ static void leave(ti_shapes *s, entry *e)
         ti_map_remove(&s->chains, e->hash, NULL);
     }
     unlink_by_use(s, e);
+    s->latest_use = s->latest_use == e ? NULL : s->latest_use;
     e->hash = 0;
     e->next = s->left;
     s->left = e;
@@ -220,7 +225,7 @@ static entry *first_of_chain(const ti_shapes *s, uint64_t hash)
 static entry *find_by_words(ti_shapes *s, const tacit_task *given)
 {
     ti_measures *m = &s->asked;
-    entry *e = s->newest ? s->newest->follower : NULL;
+    entry *e = s->latest_use ? s->latest_use->follower : NULL;
     if (!e || !e->hash || !ti_description_is(given, m, e->word, false)) {
         m->hash = ti_description_words(m) <= MAX_WORDS ? ti_description_hash(given, m) : 0;
         e = m->hash ? first_of_chain(s, m->hash) : NULL;
@@ -277,7 +282,7 @@ static entry *find_by_form(ti_shapes *s, const tacit_task *given)
 
 const ti_shape *ti_shapes_find(ti_shapes *s, const tacit_task *given, uint64_t task)
 {
-    entry *before = s->newest, *next = before ? before->follower : NULL;
+    entry *before = s->latest_use, *next = before ? before->follower : NULL;
     s->uses++;
     if (next && next->hash && next->whole && ti_task_bytes_may_be(given, next->whole) &&
         ti_task_bytes_are(given, next->whole)) { /* as the last time */
@@ -290,7 +295,9 @@ const ti_shape *ti_shapes_find(ti_shapes *s, const tacit_task *given, uint64_t t
         return NULL;
     }
     note_use(s, e, task);
-    before->follower = e;
+    if (before) {
+        before->follower = e;
+    }
     return e->shape;
 }
 
@@ -461,9 +468,10 @@ void ti_shapes_keep(ti_shapes *s, const tacit_task *given, ti_shape *shape, uint
     uint64_t *first = ti_map_at(&s->chains, e->hash);
     e->next = (entry *)(uintptr_t)*first;
     *first = (uintptr_t)e;
-    if (s->newest) {
-        s->newest->follower = e;
+    if (s->latest_use) {
+        s->latest_use->follower = e;
     }
+    s->latest_use = e;
     link_newest(s, e);
 }
 

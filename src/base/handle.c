@@ -23,8 +23,9 @@ static struct pool {
     _Atomic int chunks;
     size_t used; /* slots of the last chunk that were given out */
     slot *oldest, *newest;
-    size_t resting; /* freed ones in that list */
-    uint64_t made;  /* objects so far */
+    size_t resting;                      /* freed ones in that list */
+    uint64_t made;                       /* objects so far */
+    _Atomic(const void *) newest_object; /* which nearly always is asked for where there is one; or NULL */
 } pools[TI_HANDLE_KINDS];
 
 static inline size_t slot_bytes(ti_handle_kind kind)
@@ -76,6 +77,7 @@ void *ti_handle_new(ti_handle_kind kind)
     ti_lock_drop(&p->lock);
     memset((char *)s + offsetof(slot, object), 0, TI_HANDLE_BYTES(kind));
     atomic_store_explicit(&s->serial, serial, memory_order_release);
+    atomic_store_explicit(&p->newest_object, s->object, memory_order_release);
     return s->object;
 }
 
@@ -84,6 +86,9 @@ void ti_handle_free(ti_handle_kind kind, void *object)
     struct pool *p = &pools[kind];
     TI_ASSERT(ti_handle_is_live(kind, object));
     slot *s = slot_of(object);
+    const void *newest = object;
+    atomic_compare_exchange_strong_explicit(&p->newest_object, &newest, NULL, memory_order_relaxed,
+                                            memory_order_relaxed);
     atomic_store_explicit(&s->serial, 0, memory_order_release);
     s->next = NULL;
     ti_lock_take(&p->lock);
@@ -109,4 +114,10 @@ uint64_t ti_handle_serial(ti_handle_kind kind, const void *object)
         }
     }
     return 0;
+}
+
+bool ti_handle_is_live(ti_handle_kind kind, const void *object)
+{
+    const void *newest = atomic_load_explicit(&pools[kind].newest_object, memory_order_acquire);
+    return (object && object == newest) || ti_handle_serial(kind, object) != 0;
 }

@@ -32,10 +32,7 @@ void ti_handle_free(ti_handle_kind kind, void *object);
  * did not come from ti_handle_new of this kind, or was freed. */
 uint64_t ti_handle_serial(ti_handle_kind kind, const void *object);
 
-static inline bool ti_handle_is_live(ti_handle_kind kind, const void *object)
-{
-    return ti_handle_serial(kind, object) != 0;
-}
+bool ti_handle_is_live(ti_handle_kind kind, const void *object);
 
 #define TI_HANDLE_NEW(type, kind)                                                                                      \
     (__extension__({                                                                                                   \

@@ -4,6 +4,8 @@
  * Queues are rings under a lock that is held for a few instructions; an atomic count beside it lets an empty queue be
  * passed by without the lock. An entry may be stolen only when all parts of its job are queued, and a thief looks at
  * its own queue once more before it steals, so that a worker that was idle when the job came always takes its own part.
+ * A job of one part that a worker starts while nothing waits in its queue does not go there: it is that worker's next
+ * job, which it takes without a lock. That is what nearly always follows in a chain of tasks. Others may steal it, too.
  * The worker that finishes the last part pushes the job on a stack of completions, which poll takes as a whole.
  * Invariants: a job leaves the pool in copy or launch and returns to it in poll, so the pool needs no lock (executor
  * role); `left` of a job counts its parts that are not finished; `count` of a queue changes under its lock only.
@@ -55,6 +57,7 @@ typedef struct queue {
     _Atomic uint32_t count;
     uint32_t first, capacity; /* capacity: a power of two */
     entry *slot;
+    _Atomic(job *) next; /* older than all that is queued, or NULL; set by the executor role */
 } queue;
 
 /* What a worker does, for those who look for kernels that never end. */
@@ -97,8 +100,7 @@ static _Thread_local struct {
 
 /* ---------------------------------------------------------------- queues */
 
-/* Returns how many entries stood before it. */
-static uint32_t queue_push(queue *q, job *j, int part)
+static void queue_push(queue *q, job *j, int part)
 {
     ti_lock_take(&q->lock);
     uint32_t count = atomic_load_explicit(&q->count, memory_order_relaxed);
@@ -116,12 +118,23 @@ static uint32_t queue_push(queue *q, job *j, int part)
     q->slot[(q->first + count) & (q->capacity - 1)] = (entry){ j, part };
     atomic_store_explicit(&q->count, count + 1, memory_order_release);
     ti_lock_drop(&q->lock);
-    return count;
 }
 
 static bool queue_is_empty(queue *q)
 {
     return atomic_load_explicit(&q->count, memory_order_acquire) == 0;
+}
+
+static bool has_next(queue *q)
+{
+    return atomic_load_explicit(&q->next, memory_order_relaxed) != NULL;
+}
+
+static bool take_next(queue *q, entry *out)
+{
+    job *j = has_next(q) ? atomic_exchange_explicit(&q->next, NULL, memory_order_acquire) : NULL;
+    *out = (entry){ j, 0 };
+    return j != NULL;
 }
 
 /* Takes the oldest entry. A thief says what its own queue is, and gives way if that has work by now: entries that it
@@ -151,11 +164,12 @@ static bool find_entry(host *h, int worker, entry *out)
 {
     int workers = h->base.workers;
     queue *own = &h->queues[worker];
-    if (queue_take(own, NULL, out)) {
+    if (take_next(own, out) || queue_take(own, NULL, out)) {
         return true;
     }
     for (int i = 1; i < workers; i++) {
-        if (queue_take(&h->queues[(worker + i) % workers], own, out)) {
+        queue *other = &h->queues[(worker + i) % workers];
+        if (queue_take(other, own, out) || take_next(other, out)) {
             return true;
         }
     }
@@ -408,7 +422,7 @@ void ti_device_host_leave(ti_device *device)
 {
     host *h = (host *)device;
     if (me.host == h) {
-        if (!queue_is_empty(&h->queues[me.worker])) {
+        if (!queue_is_empty(&h->queues[me.worker]) || has_next(&h->queues[me.worker])) {
             ti_lot_wake(h->desc.lot, 1);
         }
         me.host = NULL;
@@ -572,15 +586,28 @@ static tacit_status host_grow(ti_device *device, void *ptr, size_t bytes, size_t
     return status;
 }
 
+/* Of a worker who starts the only part itself. Whether others should be woken. */
+static bool queue_behind(queue *q, job *j)
+{
+    if (!has_next(q) && queue_is_empty(q)) {
+        atomic_store_explicit(&q->next, j, memory_order_release);
+        return false;
+    }
+    queue_push(q, j, 0);
+    return true;
+}
+
 /* Queues all parts and wakes as many workers as there are parts that the caller will not take itself. */
 static void enqueue(host *h, job *j)
 {
     int workers = h->base.workers, wake = 0;
     bool is_worker = me.host == h && me.worker < workers;
-    if (j->parts == 1) {
-        int target = is_worker ? me.worker : h->next_worker++ % workers;
+    if (j->parts == 1 && is_worker) {
+        wake = queue_behind(&h->queues[me.worker], j);
+    } else if (j->parts == 1) {
+        queue_push(&h->queues[h->next_worker++ % workers], j, 0);
         h->next_worker %= workers;
-        wake = queue_push(&h->queues[target], j, 0) > 0 || !is_worker;
+        wake = 1;
     } else {
         for (int i = 0; i < j->parts; i++) {
             int target = (int)((int64_t)i * workers / j->parts);
@@ -643,7 +670,7 @@ static void free_jobs(job *list)
 static void drop_queued(host *h, queue *q)
 {
     entry e;
-    while (queue_take(q, NULL, &e)) {
+    while (take_next(q, &e) || queue_take(q, NULL, &e)) {
         if (atomic_fetch_sub_explicit(&e.job->left, 1, memory_order_acq_rel) == 1) {
             e.job->next = h->pool;
             h->pool = e.job;

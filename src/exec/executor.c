@@ -8,6 +8,7 @@
 #include "exec/block_run.h"
 #include "exec/collective_issue.h"
 #include "exec/combine.h"
+#include "exec/job.h"
 #include "exec/trace.h"
 #include "exec/wait.h"
 #include "ir/signal.h"
@@ -15,29 +16,16 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { POLL_BATCH = 32, MAX_STEPS_WITHOUT_NETWORK = 4, FEW_VIEWS = TACIT_MAX_ACCESSES + 1 };
+enum { POLL_BATCH = 32, MAX_STEPS_WITHOUT_NETWORK = 4 };
 /* Slots of so many bytes are combined by the workers. */
 enum { COMBINE_BYTES = 64 * 1024 };
-
-/* A kernel in flight. `view` has the views of part 0, then those of part 1 ..., if parts have views of their own
- * (reductions); `split` has what those of accesses in parts are made of. Behind those of each part, and from `used` on,
- * entries are empty, so that kernels that use views which their tasks do not have are found. */
-typedef struct job {
-    ti_device_kernel kernel;
-    struct job *next_free;
-    size_t capacity; /* of `view` */
-    size_t used;
-    TI_VEC(tacit_view) split;
-    tacit_view view[];
-} job;
 
 struct ti_executor {
     ti_executor_desc is;
     ti_engine engine;
     ti_allocation_table table;
-    job *free_jobs, *free_large_jobs; /* with room for FEW_VIEWS, and for more */
+    ti_jobs jobs;
     TI_VEC(ti_block) blocks;
-    TI_VEC(job *) jobs; /* all of them */
     uint64_t buffer_bytes;
     ti_collective_issue collectives;
     ti_outbox outbox;
@@ -65,11 +53,6 @@ ti_executor *ti_executor_create(const ti_executor_desc *desc)
     return ex;
 }
 
-static size_t job_size(size_t views)
-{
-    return sizeof(job) + views * sizeof(tacit_view);
-}
-
 /* What a run that failed has left. */
 static void free_memory(ti_executor *ex)
 {
@@ -88,11 +71,7 @@ void ti_executor_destroy(ti_executor *ex)
         ex->host_thread->ops->destroy(ex->host_thread); /* waits for a kernel that runs */
     }
     free_memory(ex);
-    for (size_t i = 0; i < ex->jobs.count; i++) {
-        ti_vec_fini(&ex->jobs.data[i]->split);
-        ti_free(ex->jobs.data[i], job_size(ex->jobs.data[i]->capacity));
-    }
-    ti_vec_fini(&ex->jobs);
+    ti_jobs_fini(&ex->jobs);
     ti_vec_fini(&ex->blocks);
     ti_collective_issue_fini(&ex->collectives);
     ti_outbox_fini(&ex->outbox);
@@ -145,111 +124,6 @@ static ti_device *device_of(const ti_executor *ex, const ti_instruction *i)
 
 /* ---- kernels */
 
-static job *take_job(ti_executor *ex, size_t views)
-{
-    job **list = views > FEW_VIEWS ? &ex->free_large_jobs : &ex->free_jobs;
-    while (*list && (*list)->capacity < views) {
-        list = &(*list)->next_free;
-    }
-    job *j = *list;
-    if (j) {
-        *list = j->next_free;
-        return j;
-    }
-    size_t capacity = TI_MAX(views, (size_t)FEW_VIEWS);
-    j = ti_alloc_zero(job_size(capacity));
-    j->capacity = j->used = capacity;
-    ti_vec_push(&ex->jobs, j);
-    return j;
-}
-
-static void return_job(ti_executor *ex, job *j)
-{
-    job **list = j->capacity > FEW_VIEWS ? &ex->free_large_jobs : &ex->free_jobs;
-    j->next_free = *list;
-    *list = j;
-}
-
-/* All but where its data is. `whole` is what lies around it in memory. */
-static void describe_view(const ti_instruction_view *from, const ti_box *whole, const ti_box *box, tacit_view *view)
-{
-    size_t elem = from->buffer->elem_size;
-    int dims = from->buffer->dims;
-    size_t rows = (size_t)(whole->max[1] - whole->min[1]), columns = (size_t)(whole->max[2] - whole->min[2]);
-    view->stride[0] = dims > 1 ? rows * columns * elem : elem;
-    view->stride[1] = dims > 2 ? columns * elem : elem;
-    view->stride[2] = elem;
-    view->elem_size = elem;
-    view->ld = dims > 1 ? view->stride[dims - 2] / elem : 1;
-    view->dims = dims;
-    view->mode = from->mode;
-    view->name = from->buffer->name;
-    for (int d = 0; d < TACIT_MAX_DIMS; d++) {
-        view->extent[d] = (size_t)from->buffer->extent.max[d];
-    }
-    view->box = ti_box_to_public(box);
-    view->data = NULL;
-    view->part = NULL;
-    view->parts = 0;
-}
-
-static void fill_view(ti_executor *ex, const ti_instruction_view *from, uint32_t part, tacit_view *view)
-{
-    size_t elem = from->buffer->elem_size;
-    const ti_box *whole = from->mode == TACIT_REDUCE ? &from->buffer->extent : &from->place.whole;
-    describe_view(from, whole, &from->box, view);
-    if (ti_box_is_empty(&from->box) || from->part) {
-        return;
-    }
-    TI_ASSERT(ti_box_covers(whole, &from->box));
-    char *base = ti_allocation_table_base(&ex->table, &from->place);
-    if (from->mode == TACIT_REDUCE) {
-        view->data = base + (from->first_slot + part) * (size_t)ti_box_volume(whole) * elem;
-    } else {
-        view->data = base + ti_layout_offset(whole, from->box.min, elem);
-    }
-}
-
-/* What the views of accesses in parts are made of, access by access. */
-static void fill_split(ti_executor *ex, const ti_instruction *i, job *j)
-{
-    ti_vec_clear(&j->split);
-    for (uint32_t v = 0; v < i->as.kernel.views; v++) {
-        const ti_instruction_view *from = &i->as.kernel.view[v];
-        for (uint32_t p = 0; p < from->parts; p++) {
-            const ti_instruction_box *at = &from->part[p];
-            tacit_view view = { .access = (int)v, .launch = &j->kernel.launch };
-            describe_view(from, &at->place.whole, &at->box, &view);
-            view.data = ti_allocation_table_base(&ex->table, &at->place) +
-                        ti_layout_offset(&at->place.whole, at->box.min, from->buffer->elem_size);
-            ti_vec_push(&j->split, view);
-        }
-    }
-}
-
-/* Of all parts, and empty ones. */
-static void fill_views(ti_executor *ex, const ti_instruction *i, uint32_t parts, job *j)
-{
-    uint32_t stride = i->as.kernel.views + 1, split = 0;
-    fill_split(ex, i, j);
-    for (uint32_t k = 0; k < TI_MAX(parts * stride, j->used); k++) {
-        uint32_t v = k % stride;
-        if (k >= parts * stride || v == i->as.kernel.views) {
-            j->view[k] = (tacit_view){ .name = NULL };
-        } else {
-            const ti_instruction_view *from = &i->as.kernel.view[v];
-            fill_view(ex, from, k / stride, &j->view[k]);
-            split = v ? split : 0;
-            j->view[k].part = from->parts ? &j->split.data[split] : NULL;
-            j->view[k].parts = from->parts;
-            split += from->parts;
-        }
-        j->view[k].access = (int)(k < parts * stride ? v : k);
-        j->view[k].launch = &j->kernel.launch;
-    }
-    j->used = (size_t)parts * stride;
-}
-
 /* Each part of a task with reductions has views of its own. Nobody has touched its slots, nor those that are left if
  * there are fewer parts. */
 static void run_part(ti_device_kernel *kernel, int part, int parts, tacit_launch *launch)
@@ -271,7 +145,7 @@ static void run_part(ti_device_kernel *kernel, int part, int parts, tacit_launch
 }
 
 /* Slots get their identities where they are filled. */
-static void prepare_reduction(const ti_instruction *i, job *j)
+static void prepare_reduction(const ti_instruction *i, ti_job *j)
 {
     j->kernel.run = run_part;
     if (i->task->shape->in_blocks) {
@@ -353,21 +227,19 @@ static void launch_collective_host(ti_executor *ex, const ti_instruction *i, ti_
     ex->host_thread->ops->launch(ex->host_thread, 0, kernel);
 }
 
-static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
+static ti_job *make_job(ti_executor *ex, const ti_instruction *i)
 {
-    const ti_instruction *i = slot->instruction;
     const ti_task *task = i->task;
     bool own_views = has_reduction(i);
     /* Parts that have views of their own. */
     uint32_t parts = TI_MAX(i->as.kernel.slots, 1);
-    job *j = take_job(ex, (size_t)parts * (i->as.kernel.views + 1));
-    fill_views(ex, i, parts, j);
+    ti_job *j = ti_jobs_take(&ex->jobs, (size_t)parts * (i->as.kernel.views + 1));
+    ti_job_fill_views(j, &ex->table, i, parts);
     j->kernel = (ti_device_kernel){
         .host = task->shape->host,
         .kernel = task->shape->devices,
         .launch = { .chunk = ti_box_to_public(&i->as.kernel.chunk),
                     .view = j->view,
-                    .args = task->args,
                     .args_size = task->shape->args_size,
                     .node = ex->is.system->node,
                     .num_nodes = ex->is.system->num_nodes,
@@ -378,14 +250,24 @@ static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
         .dims = task->shape->dims,
         .whole = task->shape->whole_chunk || (ex->is.system->workers > 1 && !may_cut(task, &i->as.kernel.chunk)),
         .granule = task->shape->gran[0],
-        .token = i->id,
-        .user = (void *)(uintptr_t)i,
         .bounds = ex->is.bounds,
-        .task = task,
     };
     if (own_views) {
         prepare_reduction(i, j);
     }
+    return j;
+}
+
+/* Kernels of equal numbers are of one shape, and differ in nothing but their task. */
+static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
+{
+    const ti_instruction *i = slot->instruction;
+    ti_job *j = ti_jobs_take_made(&ex->jobs, i->as.kernel.made);
+    j = j ? j : make_job(ex, i);
+    j->kernel.launch.args = i->task->args;
+    j->kernel.token = i->id;
+    j->kernel.user = (void *)(uintptr_t)i;
+    j->kernel.task = i->task;
     slot->job = j;
     if (i->kind == TI_INSTRUCTION_COLLECTIVE_HOST && !ex->is.is_inline) {
         launch_collective_host(ex, i, &j->kernel);
@@ -541,7 +423,7 @@ static void issue_reduce(ti_executor *ex, ti_engine_slot *slot)
         complete(ex, i->id);
         return;
     }
-    job *j = take_job(ex, 2);
+    ti_job *j = ti_jobs_take(&ex->jobs, 2);
     j->view[0].data = slots;
     j->view[1].data = to;
     j->kernel = (ti_device_kernel){ .launch = { .chunk = tacit_box1(0, n), .view = j->view },
@@ -660,7 +542,7 @@ static void retire(ti_executor *ex, uint64_t id)
     }
     ti_purity_note(ex->is.purity, &ex->table, slot->instruction);
     if (slot->job) {
-        return_job(ex, slot->job);
+        ti_jobs_return(&ex->jobs, slot->job);
         slot->job = NULL;
     }
     if (slot->instruction->kind == TI_INSTRUCTION_EPOCH) {

@@ -42,7 +42,6 @@ static bool check_threads(const tacit_config *c, const ti_comm *comm, ti_strbuf 
 static void choose_mode(const tacit_config *c, const ti_comm *comm, bool is_dry, ti_choice *out)
 {
     int cores = out->pin.cores;
-    out->spins = out->pin.is_crowded ? TI_SPINS_CROWDED : TI_SPINS_ROOMY;
     bool alone = cores == 1 && c->workers <= 1 && c->threads != TACIT_THREADS_ON &&
                  c->progress == TACIT_PROGRESS_DEFAULT;
     if (c->threads == TACIT_THREADS_INLINE || must_be_inline(comm) || alone) {
@@ -139,6 +138,15 @@ static int count_threads(const ti_choice *choice)
                                          : choice->workers * choice->list.hosts + 2 * (choice->mode == TI_RUN_THREAD);
 }
 
+/* Threads that look for work. A worker alone that shares roles has the application's thread beside it. If there are
+ * more than cores, whoever finds none soon lets the others go on: they may be about to run what it has just started. */
+static uint32_t choose_spins(const ti_choice *choice)
+{
+    const bool beside = choice->mode == TI_RUN_SHARED && choice->workers * choice->list.hosts == 1;
+    const bool crowded = choice->pin.is_crowded || count_threads(choice) + beside > choice->pin.cores;
+    return crowded ? TI_SPINS_CROWDED : TI_SPINS_ROOMY;
+}
+
 bool ti_choose(tacit_config *config, const ti_comm *comm, bool is_dry, ti_choice *out, ti_strbuf *why)
 {
     *out = (ti_choice){ .mode = TI_RUN_INLINE };
@@ -151,6 +159,7 @@ bool ti_choose(tacit_config *config, const ti_comm *comm, bool is_dry, ti_choice
     bool good = choose_latency(config, why) && check_threads(config, comm, why) && choose_devices(config, out, why);
     if (good) {
         ti_pin_decide(&out->pin, count_threads(out));
+        out->spins = choose_spins(out);
     }
     return good;
 }

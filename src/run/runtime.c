@@ -415,19 +415,28 @@ static void hold(ti_runtime *rt)
     }
 }
 
+/* Whether all that has been submitted is done, or waits in a window. */
+static bool has_settled(ti_runtime *rt)
+{
+    return ti_ring_is_empty(&rt->scheduler.tasks) && ti_ring_is_empty(&rt->scheduler.instructions) &&
+           !atomic_load_explicit(&rt->scheduler.backlog, memory_order_relaxed) &&
+           ti_executor_running(rt->executor) == 0 && !ti_roles_must_poll(rt);
+}
+
 /* Planning comes first, but for messages under way: what else could start was started the last time. Whoever has asked
  * for those, and has planned nothing since, need not ask again. */
 static void run_inline(ti_runtime *rt)
 {
+    bool any;
     let_go(rt);
-    for (bool any = true; any;) {
+    do {
         bool asked = ti_roles_must_poll(rt);
         any = asked && ti_roles_execute(rt);
         bool planned = ti_roles_schedule(rt, ti_roles_must_poll(rt) ? 1 : TI_PLAN_BUDGET);
         any |= planned;
         any |= (planned || !asked) && ti_roles_execute(rt);
         any |= compute(rt);
-    }
+    } while (any && !has_settled(rt));
 }
 
 static size_t add_task(ti_runtime *rt, ti_task *task, const ti_task *made[TI_TASK_GRAPH_BATCH])

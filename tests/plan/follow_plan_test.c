@@ -32,9 +32,12 @@ typedef struct run {
     uint64_t (*before)[WORDS]; /* per instruction: those that it follows */
     uint64_t count, compared;
     ti_boxes boxes;
-    bool of_buffer[MOST];    /* by allocation */
-    uint64_t point, applied; /* the latest horizon or epoch, and the one before if that is a horizon */
-    uint64_t early;          /* sends that wait for less than the applied one */
+    bool of_buffer[MOST];                /* by allocation */
+    ti_box whole[MOST];                  /* of each that is there */
+    TI_VEC(const ti_instruction *) made; /* by the number of their views: the first kernel */
+    uint64_t again;                      /* kernels that have the views of an earlier one */
+    uint64_t point, applied;             /* the latest horizon or epoch, and the one before if that is a horizon */
+    uint64_t early;                      /* sends that wait for less than the applied one */
 } run;
 
 static void add_touch(run *r, const ti_instruction *i, uint64_t allocation, const ti_box *box, bool write)
@@ -55,8 +58,31 @@ static uint64_t allocation_of(const ti_instruction_view *view, const ti_box *box
     return view->place.allocation;
 }
 
+/* The views lie in allocations that are there, and are those of all kernels with the same number. */
+static void check_views(run *r, const ti_instruction *i)
+{
+    for (uint32_t v = 0; v < i->as.kernel.views; v++) {
+        const ti_instruction_view *view = &i->as.kernel.view[v];
+        if (view->place.allocation && view->mode != TACIT_REDUCE) {
+            assert_true(ti_box_equal(&view->place.whole, &r->whole[view->place.allocation]));
+            assert_true(ti_box_covers(&view->place.whole, &view->box));
+        }
+    }
+    while (r->made.count <= i->as.kernel.made) {
+        ti_vec_push(&r->made, NULL);
+    }
+    const ti_instruction *first = r->made.data[i->as.kernel.made];
+    if (i->as.kernel.made && first) {
+        r->again++;
+        assert_true(ti_box_equal(&first->as.kernel.chunk, &i->as.kernel.chunk) && first->task->shape == i->task->shape);
+        assert_true(first->as.kernel.view == i->as.kernel.view && first->priority == i->priority);
+    }
+    r->made.data[i->as.kernel.made] = i;
+}
+
 static void touch_kernel(run *r, const ti_instruction *i)
 {
+    check_views(r, i);
     for (uint32_t v = 0; v < i->as.kernel.views; v++) {
         const ti_access *access = &i->task->shape->access[v];
         if (access->mode == TACIT_REDUCE) {
@@ -88,11 +114,14 @@ static void touch_all(run *r, const ti_instruction *i)
     switch (i->kind) {
     case TI_INSTRUCTION_ALLOC:
         add_touch(r, i, i->as.memory.grown, &i->as.memory.grown_box, true);
+        r->whole[i->as.memory.grown] = (ti_box){ { 0 }, { 0 } };
         add_touch(r, i, i->as.memory.buffer ? i->as.memory.allocation : 0, &i->as.memory.box, true);
         assert_true(i->as.memory.allocation < MOST);
         r->of_buffer[i->as.memory.allocation] = i->as.memory.buffer != NULL;
+        r->whole[i->as.memory.allocation] = i->as.memory.box;
         break;
     case TI_INSTRUCTION_FREE:
+        r->whole[i->as.memory.allocation] = (ti_box){ { 0 }, { 0 } };
         add_touch(r, i, i->as.memory.buffer ? i->as.memory.allocation : 0, &i->as.memory.box, true);
         break;
     case TI_INSTRUCTION_COPY:
@@ -179,7 +208,18 @@ static void check_order(run *r, uint64_t seed)
     }
 }
 
-static uint64_t run_program(const gen_program *program, int64_t horizon_step, int lookahead, uint64_t *early)
+typedef struct settings {
+    int64_t horizon_step;
+    int lookahead;
+    bool shapes; /* tasks are known when they come again */
+} settings;
+
+/* What has been seen of several programs. */
+typedef struct counts {
+    uint64_t early, again;
+} counts;
+
+static uint64_t run_program(const gen_program *program, const settings *s, counts *seen)
 {
     run r = { .system = { .num_nodes = program->nodes,
                           .local_nodes = 1,
@@ -187,10 +227,11 @@ static uint64_t run_program(const gen_program *program, int64_t horizon_step, in
                           .memories = 1,
                           .workers = 2,
                           .total_workers = 2,
-                          .horizon_step = horizon_step,
+                          .horizon_step = s->horizon_step,
                           .horizon_front = 64,
-                          .lookahead = lookahead } };
+                          .lookahead = s->lookahead } };
     lower_init(&r.lowering, program);
+    r.lowering.shapes = s->shapes;
     r.before = ti_alloc_zero(MOST * sizeof(*r.before));
     r.tasks = ti_task_graph_create(&r.system);
     r.commands = ti_command_graph_create(&r.system);
@@ -206,8 +247,10 @@ static uint64_t run_program(const gen_program *program, int64_t horizon_step, in
     lower_fini(&r.lowering);
     ti_vec_fini(&r.touches);
     ti_vec_fini(&r.boxes);
+    ti_vec_fini(&r.made);
     ti_free(r.before, MOST * sizeof(*r.before));
-    *early += r.early;
+    seen->early += r.early;
+    seen->again += r.again;
     return r.compared;
 }
 
@@ -215,18 +258,19 @@ static void what_touches_the_same_is_ordered(void **state)
 {
     (void)state;
     static const int64_t steps[] = { 1, 2, 4, 16, INT64_MAX };
-    uint64_t compared[2] = { 0 }, early = 0;
+    uint64_t compared[2] = { 0 };
+    counts seen = { 0 };
     for (uint64_t seed = 1; seed <= 3000; seed++) {
         gen_rng rng = { gen_mix(seed) };
         bool alone = seed % 2;
         gen_program *program = gen_create(&(gen_options){ .seed = seed, .nodes = alone ? 1 : 5, .steps = 40 });
-        int64_t horizon_step = steps[gen_between(&rng, 0, 4)];
-        compared[alone] += run_program(program, horizon_step, gen_chance(&rng, 50) ? 0 : 4, &early);
+        settings s = { steps[gen_between(&rng, 0, 4)], gen_chance(&rng, 50) ? 0 : 4, gen_chance(&rng, 60) };
+        compared[alone] += run_program(program, &s, &seen);
         gen_destroy(program);
     }
-    printf("%llu and %llu pairs, %llu early sends\n", (unsigned long long)compared[1], (unsigned long long)compared[0],
-           (unsigned long long)early);
-    assert_true(compared[0] > 100000 && compared[1] > 500000 && early > 0);
+    printf("%llu and %llu pairs, %llu early sends, %llu kernels by templates\n", (unsigned long long)compared[1],
+           (unsigned long long)compared[0], (unsigned long long)seen.early, (unsigned long long)seen.again);
+    assert_true(compared[0] > 100000 && compared[1] > 500000 && seen.early > 0 && seen.again > 5000);
 }
 
 enum { TILES = 3, NODES = 5 };
@@ -266,13 +310,14 @@ static gen_program *placed_program(uint64_t seed)
 static void writes_wait_for_early_sends(void **state)
 {
     (void)state;
-    uint64_t compared = 0, early = 0;
+    uint64_t compared = 0;
+    counts seen = { 0 };
     for (uint64_t seed = 1; seed <= 300; seed++) {
         gen_program *program = placed_program(seed);
-        compared += run_program(program, (int64_t)(seed % 4) + 1, 0, &early);
+        compared += run_program(program, &(settings){ (int64_t)(seed % 4) + 1, 0, seed % 3 == 0 }, &seen);
         gen_destroy(program);
     }
-    assert_true(compared > 10000 && early > 1000);
+    assert_true(compared > 10000 && seen.early > 1000);
 }
 
 /* An allocation covers what lies between the parts that are touched; who touches that first follows nobody but the
@@ -306,8 +351,8 @@ static void gaps_of_allocations_wait_for_them(void **state)
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         ti_vec_push(&program->step, steps[i]);
     }
-    uint64_t early = 0;
-    assert_true(run_program(program, INT64_MAX, 0, &early) > 0);
+    counts seen = { 0 };
+    assert_true(run_program(program, &(settings){ INT64_MAX, 0, false }, &seen) > 0);
     gen_destroy(program);
 }
 

@@ -55,17 +55,13 @@ static bool knows_dependencies(const ti_follow *f, const ti_task *task, uint64_t
     return true;
 }
 
-bool ti_instruction_can_follow(ti_instruction_graph *graph, const ti_task *task, bool *horizon)
+bool ti_instruction_can_follow(ti_instruction_graph *graph, const ti_task *task, uint64_t changed, bool *horizon)
 {
     const ti_follow *f = &graph->follow;
-    uint64_t first, changed = 0;
+    uint64_t first;
     *horizon = task->writes_new;
     if (!f->done || task->shape->orders || !knows_dependencies(f, task, &first)) {
         return false;
-    }
-    for (uint32_t i = 0; i < task->shape->accesses; i++) {
-        const ti_buffer_memory *memory = ti_instruction_memory(graph, task->shape->access[i].buffer, TI_HOST_MEMORY);
-        changed = TI_MAX(changed, memory->changed);
     }
     *horizon |= first <= changed;
     return !*horizon || changed < graph->emit.era.applied;
@@ -87,7 +83,25 @@ void ti_follow_lag(ti_instruction_graph *graph, const ti_buffer_info *buffer, co
 {
     ti_buffer_memory *memory = ti_instruction_memory(graph, buffer, TI_HOST_MEMORY);
     TI_ASSERT(graph->follow.done && !ti_box_is_empty(box));
-    ti_vec_push(&graph->follow.lag, ((ti_lagging){ memory, *box, graph->emit.deps.self, write }));
+    ti_vec_push(&graph->follow.lag, ((ti_lagging){ memory, *box, graph->emit.deps.self, NULL, write }));
+}
+
+void ti_follow_lag_all(ti_instruction_graph *graph, const ti_template *all)
+{
+    ti_follow *f = &graph->follow;
+    TI_ASSERT(f->done);
+    ti_vec_reserve(&f->lag, f->lag.count + 1);
+    ti_lagging *l = &f->lag.data[f->lag.count++]; /* the rest is not looked at */
+    l->instruction = graph->emit.deps.self;
+    l->all = all;
+}
+
+static void catch_up_all(const ti_template *all, uint64_t instruction, ti_deps *deps)
+{
+    for (uint32_t i = 0; i < all->touches; i++) {
+        const ti_template_touch *t = &all->touch[i];
+        (t->write ? ti_tracker_write : ti_tracker_read)(&t->memory->tracker, &t->box, instruction, deps);
+    }
 }
 
 void ti_follow_catch_up(ti_instruction_graph *graph)
@@ -98,6 +112,10 @@ void ti_follow_catch_up(ti_instruction_graph *graph)
         const ti_lagging *l = &f->lag.data[i];
         TI_ASSERT(i == f->first || l->instruction >= l[-1].instruction);
         ti_deps_start(deps, l->instruction);
+        if (l->all) {
+            catch_up_all(l->all, l->instruction, deps);
+            continue;
+        }
         (l->write ? ti_tracker_write : ti_tracker_read)(&l->memory->tracker, &l->box, l->instruction, deps);
     }
     ti_vec_clear(&f->lag);

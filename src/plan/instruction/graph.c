@@ -1,6 +1,10 @@
 /* Stage 3, the instruction graph: see graph.h. */
 #include "plan/instruction/staging.h"
 
+/* A kernel often reads its part, what it sends of that, and what it gets from neighbours, and by the next step they
+ * have all been written: notes would cost more than readers. */
+enum { FEW_ENTRIES = 9 };
+
 ti_instruction_graph *ti_instruction_graph_create(const ti_system *system)
 {
     ti_instruction_graph *graph = TI_NEW(ti_instruction_graph);
@@ -8,6 +12,7 @@ ti_instruction_graph *ti_instruction_graph_create(const ti_system *system)
     graph->emit.next_id = 1;
     graph->emit.budget.limit = system->memory;
     graph->emit.own = TI_NEW_ARRAY(ti_budget, (size_t)system->memories);
+    graph->emit.era.few = FEW_ENTRIES;
     graph->coherent = system->memories > 1;
     ti_arena_ring_init(&graph->emit.arenas);
     ti_follow_init(&graph->follow, system);
@@ -24,6 +29,7 @@ static void close_buffer(ti_instruction_graph *graph, uint32_t slot)
         }
         ti_vec_fini(&state->place);
         ti_sent_drop(&graph->sent, slot);
+        graph->emit.changes++;
         if (state->coherence) {
             ti_coherence_fini(state->coherence);
             TI_DELETE(state->coherence);
@@ -58,6 +64,7 @@ void ti_instruction_graph_destroy(ti_instruction_graph *graph)
     ti_vec_fini(&graph->boxes);
     ti_orders_fini(&graph->orders);
     ti_follow_fini(&graph->follow);
+    ti_templates_fini(&graph->templates);
     ti_vec_fini(&graph->emit.batch);
     ti_vec_fini(&graph->emit.scratch);
     ti_vec_fini(&graph->emit.meeting);
@@ -269,6 +276,7 @@ void ti_instruction_graph_release(ti_instruction_graph *graph, uint64_t executed
 {
     ti_arena_ring_release(&graph->emit.arenas, executed);
     ti_budget_release(&graph->emit.budget, executed);
+    ti_templates_release(&graph->templates, executed);
     for (int m = 1; m < graph->system->memories; m++) {
         ti_budget_release(&graph->emit.own[m], executed);
     }

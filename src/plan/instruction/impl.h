@@ -11,7 +11,7 @@
 
 #include "base/check.h"
 #include "plan/instruction/coherence.h"
-#include "plan/instruction/graph.h"
+#include "plan/instruction/follow.h"
 #include "plan/instruction/keep.h"
 #include "plan/instruction/memory.h"
 #include "plan/instruction/sent.h"
@@ -69,23 +69,6 @@ typedef struct ti_buffer_state {
     TI_VEC(ti_buffer_memory *) place; /* one per memory of the system, and then others: places.c */
 } ti_buffer_state;
 
-/* See follow.c. */
-typedef struct ti_followed {
-    uint64_t task, instruction; /* all of the task is done when the instruction is */
-} ti_followed;
-typedef struct ti_lagging {
-    ti_buffer_memory *memory;
-    ti_box box;
-    uint64_t instruction;
-    bool write;
-} ti_lagging;
-typedef struct ti_follow {
-    ti_followed *done;      /* by task; NULL: not on this system */
-    TI_VEC(ti_lagging) lag; /* what the trackers of memories have not been told, from `first` on */
-    size_t first;
-    bool met_horizon; /* a horizon has been applied while there was a lag */
-} ti_follow;
-
 struct ti_instruction_graph {
     const ti_system *system;
     ti_emitter emit;
@@ -109,6 +92,7 @@ struct ti_instruction_graph {
     TI_VEC(ti_slot_pair) pairs;
     ti_orders orders;
     ti_follow follow;
+    ti_templates templates;
     ti_region_entries lacking;
     ti_boxes boxes;
     bool coherent; /* some buffer has several places: there are copies between them */
@@ -186,22 +170,6 @@ bool ti_instruction_place_at_once(ti_instruction_graph *graph, const ti_command 
 /* Compile an execution of one piece if all that it needs has been allocated; whether that is so. */
 bool ti_instruction_compile_at_once(ti_instruction_graph *graph, const ti_command *command);
 void ti_instruction_compile_pieces(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end);
-
-/* ---- follow.c: called by kernel.c; by graph.c at horizons, and by window.c before anything else is compiled */
-
-void ti_follow_init(ti_follow *f, const ti_system *system);
-void ti_follow_fini(ti_follow *f);
-/* All of the task is done when this instruction is. */
-void ti_follow_note(ti_follow *f, const ti_task *task, uint64_t instruction);
-/* Whether the task's execution, which wants no memory, waits for what the task waits for, and maybe for the applied
- * horizon too. Then add these dependencies; what it touches goes to the lag. */
-bool ti_instruction_can_follow(ti_instruction_graph *graph, const ti_task *task, bool *horizon);
-void ti_instruction_follow(ti_instruction_graph *graph, const ti_task *task, bool horizon);
-void ti_follow_lag(ti_instruction_graph *graph, const ti_buffer_info *buffer, const ti_box *box, bool write);
-/* Tell the trackers all, before anything that asks them; before an execution that follows, only if the lag is long. */
-void ti_follow_catch_up(ti_instruction_graph *graph);
-void ti_follow_limit_lag(ti_instruction_graph *graph);
-void ti_follow_horizon(ti_follow *f, uint64_t applied); /* a horizon has been applied */
 
 /* ---- transfer.c: called by window.c and graph.c */
 

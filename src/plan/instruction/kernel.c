@@ -280,8 +280,30 @@ static void compile_piece(ti_instruction_graph *graph, const ti_command *command
     ti_instruction_unstage(graph, command, at, piece, instruction);
 }
 
+/* The template of an execution, which is made now if it has none; NULL: it can have none. */
+static inline ti_template *template_of(ti_instruction_graph *graph, const ti_command *command)
+{
+    bool known;
+    if (!ti_template_may_be(graph, command)) {
+        return NULL;
+    }
+    ti_template *t = ti_template_find(graph, command, &known);
+    if (TI_LIKELY(known) || !stays_whole(graph, command->task)) {
+        return t;
+    }
+    const ti_device_piece at = whole_piece(graph, command->task, command->as.execute.piece);
+    return ti_template_make(graph, command, &at, kind_of(command->task));
+}
+
 void ti_instruction_compile_pieces(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end)
 {
+    ti_template *t = template_of(graph, command);
+    if (t) {
+        ti_instruction *instruction = ti_template_start(graph, t, command->task);
+        ti_template_track(graph, t);
+        ti_emit(&graph->emit, instruction);
+        return;
+    }
     for (size_t p = first; p < end; p++) {
         ti_device_piece at = graph->window.piece.data[p];
         compile_piece(graph, command, &at, (uint32_t)(p - first), TRACKED);
@@ -315,6 +337,11 @@ bool ti_instruction_place_at_once(ti_instruction_graph *graph, const ti_command 
         return false;
     }
     const ti_device_piece at = whole_piece(graph, command->task, command->as.execute.piece);
+    bool known = false;
+    if (ti_template_may_be(graph, command) && ti_template_find(graph, command, &known)) {
+        ti_vec_push(&graph->window.piece, at);
+        return true;
+    }
     for (uint32_t i = 0; i < shape->accesses; i++) {
         if (shape->access[i].mode != TACIT_REDUCE && !has_all(graph, &shape->access[i], &at, &at.piece->footprint[i])) {
             return false;
@@ -324,9 +351,38 @@ bool ti_instruction_place_at_once(ti_instruction_graph *graph, const ti_command 
     return true;
 }
 
+static void compile_known(ti_instruction_graph *graph, const ti_task *task, ti_template *t)
+{
+    bool horizon, follows = ti_instruction_can_follow(graph, task, t->changed, &horizon);
+    (follows ? ti_follow_limit_lag : ti_follow_catch_up)(graph);
+    ti_instruction *instruction = ti_template_start(graph, t, task);
+    if (follows) {
+        ti_instruction_follow(graph, task, horizon);
+        ti_follow_lag_all(graph, t);
+    } else {
+        ti_template_track(graph, t);
+    }
+    ti_emit(&graph->emit, instruction);
+    ti_follow_note(&graph->follow, task, instruction->id);
+}
+
+static uint64_t latest_change(ti_instruction_graph *graph, const ti_shape *shape)
+{
+    uint64_t changed = 0;
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        changed = TI_MAX(changed, ti_instruction_memory(graph, shape->access[i].buffer, TI_HOST_MEMORY)->changed);
+    }
+    return changed;
+}
+
 bool ti_instruction_compile_at_once(ti_instruction_graph *graph, const ti_command *command)
 {
     const ti_task *task = command->task;
+    ti_template *t = template_of(graph, command);
+    if (t) {
+        compile_known(graph, task, t);
+        return true;
+    }
     if (command->as.execute.pieces != 1 || !stays_whole(graph, task)) {
         return false;
     }
@@ -338,7 +394,8 @@ bool ti_instruction_compile_at_once(ti_instruction_graph *graph, const ti_comman
     }
     ti_vec_clear(&graph->partial);
     ti_vec_clear(&graph->staged);
-    bool horizon, follows = ti_instruction_can_follow(graph, task, &horizon);
+    bool horizon;
+    bool follows = ti_instruction_can_follow(graph, task, latest_change(graph, task->shape), &horizon);
     (follows ? ti_follow_limit_lag : ti_follow_catch_up)(graph);
     compile_piece(graph, command, &at, 0, !follows ? TRACKED : horizon ? OF_TASK_AND_HORIZON : OF_TASK);
     ti_follow_note(&graph->follow, task, graph->emit.next_id - 1);

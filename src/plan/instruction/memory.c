@@ -7,14 +7,19 @@ ti_instruction *ti_emit_start(ti_emitter *e, ti_instruction_kind kind, const ti_
 {
     ti_instruction *instruction = TI_ARENA_NEW(ti_arena_ring_top(&e->arenas), ti_instruction);
     instruction->kind = kind;
+    instruction->priority = task->shape->priority;
+    ti_emit_begin(e, instruction, task);
+    return instruction;
+}
+
+void ti_emit_begin(ti_emitter *e, ti_instruction *instruction, const ti_task *task)
+{
     instruction->id = e->next_id++;
     instruction->task = task;
-    instruction->priority = task->shape->priority;
     ti_deps_start(&e->deps, instruction->id);
     if (e->follows_horizon) {
         ti_deps_push(&e->deps, e->era.applied);
     }
-    return instruction;
 }
 
 void ti_emit_deps(ti_emitter *e, ti_instruction *instruction)
@@ -275,6 +280,7 @@ static void allocate(ti_buffer_memory *memory, ti_emitter *e, const ti_task *tas
     TI_ASSERT(ti_box_covers(&fresh.box, box) && ti_box_covers(&buffer->extent, &fresh.box));
     memory->latest = fresh;
     memory->changed = e->next_id - 1;
+    e->changes++;
 }
 
 void ti_buffer_memory_ensure(ti_buffer_memory *memory, ti_emitter *e, const ti_task *task, const ti_buffer_info *buffer,
@@ -522,6 +528,7 @@ void ti_buffer_memory_evict(ti_buffer_memory *memory, ti_emitter *e, const ti_ta
     ti_region_map_remove(&memory->allocated, &at->box, at->value);
     memory->latest = (ti_allocation){ .id = 0 };
     memory->changed = e->next_id - 1;
+    e->changes++;
 }
 
 void ti_buffer_memory_release(ti_buffer_memory *memory, ti_emitter *e, const ti_task *task,

@@ -83,6 +83,7 @@ typedef struct ti_emitter {
     TI_VEC(ti_want) wants;
     TI_VEC(size_t) order;  /* of those that are to be allocated */
     uint64_t wanted_bytes; /* of all wants; with a limit only */
+    uint64_t changes;      /* of allocations of buffers, so far */
     bool new_want;         /* set when something is wanted that was not */
     bool follows_horizon;  /* whatever comes waits for the applied horizon too */
 } ti_emitter;
@@ -90,6 +91,8 @@ typedef struct ti_emitter {
 /* A zeroed instruction with its id, whose dependencies are collected in emitter->deps until ti_emit. */
 ti_instruction *ti_emit_start(ti_emitter *emitter, ti_instruction_kind kind, const ti_task *task);
 void ti_emit(ti_emitter *emitter, ti_instruction *instruction);
+/* The same start for one that is filled already but for its id and task. */
+void ti_emit_begin(ti_emitter *emitter, ti_instruction *instruction, const ti_task *task);
 void ti_emit_deps(ti_emitter *emitter, ti_instruction *instruction); /* it gets them, and is not emitted yet */
 
 void ti_buffer_memory_init(ti_buffer_memory *memory, const ti_system *system, int of, ti_emitter *emitter);

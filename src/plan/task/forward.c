@@ -2,13 +2,14 @@
 #include "plan/task/forward.h"
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/sort.h"
 #include "plan/task/producer.h"
 #include "trace/explain.h"
 
 #include <string.h>
 
-enum { MAX_OLD = 4 /* ti_system::old_producers, unless it says otherwise */, MAX_NAMESAKES = 100 };
+enum { MAX_OLD = 4 /* ti_system::old_producers, unless it says otherwise */, MAX_NAMESAKES = 100, KNOWN_BITS = 8 };
 
 /* What a task reads of a producer. Those of another kind than PLAIN are for the report only: no forward comes of
  * them. */
@@ -36,6 +37,10 @@ struct ti_forwards {
     uint64_t point;       /* the latest horizon or epoch */
     ti_geometry geometry; /* of task `geometry_task` */
     uint64_t geometry_task;
+    struct ti_forwards_known {
+        uint64_t writer, reader; /* number_of */
+        bool moves;
+    } known[1 << KNOWN_BITS];      /* by a hash of both */
     TI_VEC(ti_producers *) buffer; /* by slot */
     uint64_t question;             /* counts the buffers that were asked for */
     ti_region_entries hits;
@@ -132,6 +137,14 @@ static void describe_manner(ti_forwards *f, const ti_task *task, const ti_access
     }
 }
 
+/* Of one mapper of an access, which no other shape has; 0: the shape comes once. */
+static inline uint64_t number_of(const ti_shape *shape, uint32_t access, uint32_t mapper)
+{
+    enum { BITS = 5 };
+    _Static_assert(TACIT_MAX_ACCESSES <= 1 << BITS && TI_MAPPER_PARTS <= 1 << BITS, "they have room");
+    return shape->serial ? (shape->serial << BITS | access) << BITS | mapper : 0;
+}
+
 static void note_write(ti_forwards *f, const ti_task *task, uint32_t index_of_access)
 {
     const ti_access *access = &task->shape->access[index_of_access];
@@ -139,6 +152,11 @@ static void note_write(ti_forwards *f, const ti_task *task, uint32_t index_of_ac
     bool everywhere = task->shape->place == TI_PLACE_EVERYWHERE && access->mode != TACIT_REDUCE;
     const ti_footprint *touched = &task->shape->footprint[index_of_access];
     const ti_box *image = touched->box;
+    const bool plain = !f->explain && !everywhere && !touched->tile && task->shape->place < 0;
+    const uint64_t made = plain ? number_of(task->shape, index_of_access, 0) : 0;
+    if (made && touched->boxes == 1 && ti_producers_write_again(producers, image, made, task->id)) {
+        return;
+    }
     for (uint32_t k = 0; k < touched->boxes; k++) {
         if (everywhere) { /* all nodes have it: nothing will move */
             ti_producers_erase(producers, &image[k]);
@@ -150,6 +168,7 @@ static void note_write(ti_forwards *f, const ti_task *task, uint32_t index_of_ac
             describe_manner(f, task, access, k, &manner);
             p.manner = &manner;
             p.place = -1;
+            p.made = touched->boxes == 1 ? made : 0;
         }
         p.name = f->explain ? name_of(f, task) : NULL;
         ti_producers_write(producers, &p, touched->tile, f->point);
@@ -172,33 +191,53 @@ static candidate *candidate_of(ti_forwards *f, ti_producer *p, part_read kind)
     return &f->candidates.data[p->candidate[kind] - 1];
 }
 
-static void look_at_hit(ti_forwards *f, const ti_task *task, const ti_access *access, uint32_t mapper,
+/* Whether something is read in another way than it was written. */
+static bool differs(ti_forwards *f, const ti_task *task, const ti_manner *m, const ti_mapper *mapper)
+{
+    return !m || m->reduced || !ti_mapper_equal(&m->mapper, mapper) ||
+           memcmp(&m->geometry, geometry_of(f, task), sizeof(ti_geometry)) != 0;
+}
+
+/* The same, known of reads and writes that come again. */
+static bool moves(ti_forwards *f, const ti_task *task, const ti_producers *producers, const ti_producer *p,
+                  uint32_t index_of_access, uint32_t mapper)
+{
+    const ti_mapper *read = &task->shape->access[index_of_access].mapper[mapper];
+    const uint64_t reader = p->made ? number_of(task->shape, index_of_access, mapper) : 0;
+    if (!reader) {
+        return differs(f, task, ti_producer_manner(producers, p), read);
+    }
+    struct ti_forwards_known *k = &f->known[(p->made * TI_HASH_KEY + reader) * TI_HASH_KEY >> (64 - KNOWN_BITS)];
+    if (k->writer != p->made || k->reader != reader) {
+        *k = (struct ti_forwards_known){ p->made, reader, differs(f, task, p->manner, read) };
+    }
+    return k->moves;
+}
+
+static void look_at_hit(ti_forwards *f, const ti_task *task, uint32_t index_of_access, uint32_t mapper,
                         const ti_box *image, const ti_region_entry *hit)
 {
+    const ti_access *access = &task->shape->access[index_of_access];
     ti_producers *producers = f->buffer.data[access->buffer->slot];
     ti_producer *p = ti_producer_of(hit->value);
-    const ti_manner *m = ti_producer_manner(producers, p);
-    bool known = m && !m->reduced;
     bool pinned = ti_producer_place(producers, p) >= 0 && task->shape->place >= 0; /* from one node to one node */
     if (pinned && !f->explain) {                                                   /* no forward comes of it */
         return;
     }
-    bool moves = !known || !ti_mapper_equal(&m->mapper, &access->mapper[mapper]) ||
-                 memcmp(&m->geometry, geometry_of(f, task), sizeof(ti_geometry)) !=
-                     0; /* unless read as it was written */
+    bool moved = moves(f, task, producers, p, index_of_access, mapper);
     bool plain = !ti_producer_moved(hit->value) && !pinned;
-    f->moves |= moves;
+    f->moves |= moved;
     ti_box common = ti_box_intersect(&hit->box, image);
-    if (!pinned && moves && p->task && p->task <= f->point && p->met != f->question) {
+    if (!pinned && moved && p->task && p->task <= f->point && p->met != f->question) {
         p->met = f->question;
         ti_vec_push(&f->old, p);
     }
     if (plain || f->explain) {
-        candidate *c = candidate_of(f, p, plain ? PLAIN : pinned ? PINNED : moves ? EARLIER : STAYS);
-        c->moves |= plain && moves;
+        candidate *c = candidate_of(f, p, plain ? PLAIN : pinned ? PINNED : moved ? EARLIER : STAYS);
+        c->moves |= plain && moved;
         ti_vec_push(&f->pieces, ((piece){ common, (uint32_t)(c - f->candidates.data) }));
     }
-    if (plain && moves && f->marks && !task->shape->no_collectives) {
+    if (plain && moved && f->marks && !task->shape->no_collectives) {
         ti_producers_mark(producers, hit, &common);
     }
 }
@@ -211,7 +250,7 @@ static void look_at_read(ti_forwards *f, const ti_task *task, uint32_t index_of_
         ti_vec_clear(&f->hits);
         ti_region_map_query(&f->buffer.data[access->buffer->slot]->map, &touched->box[k], &f->hits);
         for (size_t i = 0; i < f->hits.count; i++) {
-            look_at_hit(f, task, access, TI_MIN(k, access->mappers - 1), &touched->box[k], &f->hits.data[i]);
+            look_at_hit(f, task, index_of_access, TI_MIN(k, access->mappers - 1), &touched->box[k], &f->hits.data[i]);
         }
         f->images++;
     }

@@ -74,6 +74,7 @@ static inline void describe(ti_producer *p, const ti_producer *like)
     p->place = like->place;
     p->marked = false;
     p->name = like->name;
+    p->made = like->made;
     if (like->place < 0 && like->manner) {
         p->manner = p->manner ? p->manner : TI_NEW(ti_manner);
         *p->manner = *like->manner;
@@ -211,6 +212,19 @@ void ti_producers_write(ti_producers *ps, const ti_producer *producer, uint32_t 
             link_last(ps, oldest);
         }
     }
+}
+
+bool ti_producers_write_again(ti_producers *ps, const ti_box *box, uint64_t made, uint64_t task)
+{
+    uint64_t *at = ti_region_map_find(&ps->map, box);
+    ti_producer *p = at ? ti_producer_of(*at) : NULL;
+    if (!p || p->made != made || !is_whole(p, box)) {
+        return false;
+    }
+    p->task = task;
+    p->marked = false;
+    *at = (uint64_t)(uintptr_t)p;
+    return true;
 }
 
 void ti_producers_mark(ti_producers *ps, const ti_region_entry *entry, const ti_box *part)

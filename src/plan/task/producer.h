@@ -34,15 +34,16 @@ typedef struct ti_manner {
 enum { TI_READ_KINDS = 4 };
 
 typedef struct ti_producer {
-    uint64_t task;                       /* 0: merged */
-    int64_t volume;                      /* of what is left; 0: there is no such producer */
-    ti_box box;                          /* that it wrote, not merged */
-    int place;                           /* the node, if it was placed on one and has not reduced; else -1 */
-    uint32_t tile : TI_TILE_BITS;        /* not merged: the number of the box, or 0 */
-    uint32_t marked : 1;                 /* some of it has a mark */
-    uint32_t whole : 1;                  /* nothing of it has gone since it was written */
-    ti_manner *manner;                   /* if it has no place, or NULL if merged; memory that is kept */
-    const char *name;                    /* of the task, if somebody wants to know */
+    uint64_t task;                /* 0: merged */
+    int64_t volume;               /* of what is left; 0: there is no such producer */
+    ti_box box;                   /* that it wrote, not merged */
+    int place;                    /* the node, if it was placed on one and has not reduced; else -1 */
+    uint32_t tile : TI_TILE_BITS; /* not merged: the number of the box, or 0 */
+    uint32_t marked : 1;          /* some of it has a mark */
+    uint32_t whole : 1;           /* nothing of it has gone since it was written */
+    ti_manner *manner;            /* if it has no place, or NULL if merged; memory that is kept */
+    uint64_t made;                /* by a write that is known: its manner is that of all with this number; or 0 */
+    const char *name;             /* of the task, if somebody wants to know */
     struct ti_producer *previous, *next; /* in the list of those that are not merged; `next` also of free ones */
     uint64_t question, met;              /* for forwards: the latest that it has candidates in, and that it is old in */
     uint32_t candidate[TI_READ_KINDS];   /* of these; + 1; 0: none */
@@ -107,6 +108,9 @@ void ti_producers_erase(ti_producers *producers, const ti_box *box);
 /* A new producer wrote the box, whose number is `tile` or 0; its manner is copied. If there are too many, those that
  * wrote up to task `point` are merged. */
 void ti_producers_write(ti_producers *producers, const ti_producer *producer, uint32_t tile, uint64_t point);
+/* The same by a write of this number, not of a tile: whether it wrote all of the box before, and nobody has since. If
+ * not, nothing has changed. */
+bool ti_producers_write_again(ti_producers *producers, const ti_box *box, uint64_t made, uint64_t task);
 /* Mark what has moved, a part of an entry. */
 void ti_producers_mark(ti_producers *producers, const ti_region_entry *entry, const ti_box *part);
 void ti_producers_merge(ti_producers *producers, ti_producer *producer);

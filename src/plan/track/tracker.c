@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* So many old entries that one read touches are merged; a read of more than so many entries is noted beside the map. */
+/* So many old entries that one read touches are merged; a read of more than so many entries is noted beside the map,
+ * unless the era says otherwise. */
 enum { MANY_OLD = 4, FEW_ENTRIES = 4 };
 #define NO_RECORD UINT32_MAX
 
@@ -388,22 +389,35 @@ bool ti_tracker_knows_tile(const ti_tracker *t, uint32_t tile)
 }
 
 /* Meet the entries in `box`. What has a number is soon found by that. */
-static inline void meet(ti_tracker *t, uint32_t tile, const ti_box *box)
+static inline void meet(ti_tracker *t, uint32_t tile, const ti_box *box, ti_tracker_found *found)
 {
-    (tile ? ti_region_map_refer_once : ti_region_map_refer)(&t->map, box, &t->era->met);
+    ti_region_refs *met = &t->era->met;
+    if (found && found->changes == t->map.changes + 1) {
+        ti_vec_reserve(met, (size_t)TI_TRACKER_FOUND);
+        memcpy(met->data, found->entry, found->count * sizeof(*met->data));
+        met->count = found->count;
+        return;
+    }
+    (tile ? ti_region_map_refer_once : ti_region_map_refer)(&t->map, box, met);
+    if (found && met->count <= TI_TRACKER_FOUND) {
+        found->changes = t->map.changes + 1;
+        found->count = met->count;
+        memcpy(found->entry, met->data, met->count * sizeof(*met->data));
+    }
 }
 
 /* What is not found by its number. */
-static inline void read_box(ti_tracker *t, uint32_t tile, const ti_box *box, uint64_t id, ti_deps *deps)
+static inline void read_box(ti_tracker *t, uint32_t tile, const ti_box *box, ti_tracker_found *found, uint64_t id,
+                            ti_deps *deps)
 {
     size_t before = t->map.count;
-    meet(t, tile, box);
+    meet(t, tile, box, found);
     if (TI_LIKELY(is_one_entry(t, box))) {
         read_entry(t, &t->era->met.data[0], box, id, deps);
         found_tile(t, tile);
         return;
     }
-    bool many = t->era->met.count > FEW_ENTRIES && t->notes.count < TI_MAX_NOTES;
+    bool many = t->era->met.count > (t->era->few ? t->era->few : FEW_ENTRIES) && t->notes.count < TI_MAX_NOTES;
     size_t old = many ? read_many(t, box, id, deps) : read_few(t, box, id, deps);
     if (old >= MANY_OLD) {
         list_old(t, box);
@@ -426,7 +440,7 @@ void ti_tracker_read_tile(ti_tracker *t, uint32_t tile, const ti_box *box, uint6
     ti_tracker_forget_passed(t);
     t->newest = id;
     if (!r) {
-        read_box(t, tile, box, id, deps);
+        read_box(t, tile, box, NULL, id, deps);
         return;
     }
     ti_deps_push(deps, r->writer = ti_tracker_now(t, r->writer));
@@ -441,7 +455,14 @@ void ti_tracker_read(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *dep
 {
     ti_tracker_forget_passed(t);
     t->newest = id;
-    read_box(t, 0, box, id, deps);
+    read_box(t, 0, box, NULL, id, deps);
+}
+
+void ti_tracker_read_found(ti_tracker *t, const ti_box *box, ti_tracker_found *found, uint64_t id, ti_deps *deps)
+{
+    ti_tracker_forget_passed(t);
+    t->newest = id;
+    read_box(t, 0, box, found, id, deps);
 }
 
 /* What is read again was noted, or is few entries which have the reader. */
@@ -530,19 +551,20 @@ static inline void depend_on_users(const ti_tracker *t, const ti_region_ref *e, 
 }
 
 /* Meet the entries in `box`, and depend on their users. */
-static inline void meet_users(ti_tracker *t, uint32_t tile, const ti_box *box, ti_deps *deps)
+static inline void meet_users(ti_tracker *t, uint32_t tile, const ti_box *box, ti_tracker_found *found, ti_deps *deps)
 {
-    meet(t, tile, box);
+    meet(t, tile, box, found);
     for (size_t i = 0; i < t->era->met.count; i++) {
         depend_on_users(t, &t->era->met.data[i], box, deps);
     }
 }
 
 /* What is not found by its number. */
-static inline void write_box(ti_tracker *t, uint32_t tile, const ti_box *box, uint64_t id, ti_deps *deps)
+static inline void write_box(ti_tracker *t, uint32_t tile, const ti_box *box, ti_tracker_found *found, uint64_t id,
+                             ti_deps *deps)
 {
     size_t before = t->map.count;
-    meet_users(t, tile, box, deps);
+    meet_users(t, tile, box, found, deps);
     ti_tracker_drop_notes_in(t, box);
     if (TI_LIKELY(is_one_entry(t, box))) {
         drop_value(t, *t->era->met.data[0].value);
@@ -569,7 +591,7 @@ void ti_tracker_write_tile(ti_tracker *t, uint32_t tile, const ti_box *box, uint
     struct ti_tracker_record *r = record_of_tile(t, tile);
     ti_tracker_forget_passed(t);
     if (!r) {
-        write_box(t, tile, box, id, deps);
+        write_box(t, tile, box, NULL, id, deps);
         return;
     }
     uint64_t value = TI_TRACKER_MARK | (uint64_t)(r - t->record.data);
@@ -582,13 +604,19 @@ void ti_tracker_write_tile(ti_tracker *t, uint32_t tile, const ti_box *box, uint
 void ti_tracker_write(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps)
 {
     ti_tracker_forget_passed(t);
-    write_box(t, 0, box, id, deps);
+    write_box(t, 0, box, NULL, id, deps);
+}
+
+void ti_tracker_write_found(ti_tracker *t, const ti_box *box, ti_tracker_found *found, uint64_t id, ti_deps *deps)
+{
+    ti_tracker_forget_passed(t);
+    write_box(t, 0, box, found, id, deps);
 }
 
 void ti_tracker_uses(ti_tracker *t, const ti_box *box, ti_deps *deps)
 {
     ti_tracker_forget_passed(t);
-    meet_users(t, 0, box, deps);
+    meet_users(t, 0, box, NULL, deps);
 }
 
 bool ti_tracker_is_written(ti_tracker *t, const ti_box *box, ti_box *hole)

@@ -30,6 +30,7 @@ typedef struct ti_era {
     uint64_t applied;
     size_t entries;     /* of all its trackers */
     size_t bound;       /* more entries than these are merged; 0: TI_ERA_ENTRIES */
+    size_t few;         /* a read of more entries is noted beside the map; 0: of more than 4 */
     ti_region_refs met; /* scratch of the tracker that is asked */
     ti_region_entries scratch, joining;
 } ti_era;
@@ -103,6 +104,17 @@ bool ti_tracker_read_run(ti_tracker *t, const ti_box_run *run, uint64_t first, t
 bool ti_tracker_write_run(ti_tracker *t, const ti_box_run *run, uint64_t first, ti_deps *deps);
 /* The reader `id`, the newest one, waits for a writer by its own name instead of the applied horizon. */
 void ti_tracker_note_early(ti_tracker *t, uint64_t id);
+/* Where the entries of a box lie, as long as none has been added or removed: for whoever asks one tracker for the same
+ * box again and again. A zeroed one is empty. */
+enum { TI_TRACKER_FOUND = 8 };
+typedef struct ti_tracker_found {
+    uint64_t changes; /* of the map, + 1 */
+    uint64_t count;
+    ti_region_ref entry[TI_TRACKER_FOUND];
+} ti_tracker_found;
+/* As below and above, with what was found there the last time. */
+void ti_tracker_read_found(ti_tracker *t, const ti_box *box, ti_tracker_found *found, uint64_t id, ti_deps *deps);
+void ti_tracker_write_found(ti_tracker *t, const ti_box *box, ti_tracker_found *found, uint64_t id, ti_deps *deps);
 /* `id` writes `box`: adds the readers and writers that it must wait for. */
 void ti_tracker_write(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps);
 /* The same two where `box` has this number, or 0. */
