@@ -1,7 +1,7 @@
 /* What devices with a driver have in common: lanes of operations under way, whose events are polled; how they fail.
  *
- * A lane is an in-order queue of the driver (a queue of OpenCL, a stream of CUDA) with the operations that it was given,
- * the oldest first. The first lanes are for kernels, the others for copies; which lane takes a copy is the driver's
+ * A lane is an in-order queue of the driver (a queue of OpenCL, a stream of CUDA) with the operations it was given, the
+ * oldest first. The first lanes are for kernels, the others for copies; which lane takes a copy is the driver's
  * matter. The executor starts only what is ready, so operations of different lanes need not wait for each other. Only
  * the oldest event of a lane is polled; a blocking call is made in `stop` alone.
  *
