@@ -63,6 +63,20 @@ void ti_accelerator_start(ti_accelerator *device, int lane, int code, const ti_o
     }
 }
 
+/* Lanes are in order: an operation begins when the one before has ended. All parts of one are told as one. */
+static void tell(ti_accelerator *a, int lane, const ti_operation *o)
+{
+    const ti_lane_tap *tap = &a->base.tap;
+    ti_lane *l = &a->lane[lane];
+    ti_lane_use use = { .token = o->token, .lane = lane, .is_kernel = o->task != NULL, .end = tap->now(tap->user) };
+    use.start = l->begun ? l->begun : TI_MAX(o->given, l->ended);
+    l->ended = use.end;
+    l->begun = o->is_part ? use.start : 0;
+    if (!o->is_part) {
+        tap->used(tap->user, tap->device, &use);
+    }
+}
+
 static void drop_first(ti_accelerator *a, int lane)
 {
     ti_lane *l = &a->lane[lane];
@@ -89,6 +103,9 @@ static int poll_lane(ti_accelerator *a, int lane, uint64_t *tokens, int max)
     int n = 0;
     while (n < max && under_way(l) && has_ended(a, lane)) {
         const ti_operation *o = &l->operation.data[l->first];
+        if (a->base.tap.used) {
+            tell(a, lane, o);
+        }
         if (a->driver->ended) {
             a->driver->ended(a, lane, o);
         }

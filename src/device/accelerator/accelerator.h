@@ -27,6 +27,7 @@ typedef struct ti_session {
 typedef struct ti_operation {
     void *event; /* the driver's */
     uint64_t token;
+    uint64_t given;   /* ti_accelerator_now before the driver gets it, which may start it at once */
     const char *task; /* NULL: a copy */
     bool is_part;     /* another one behind it has the same token and tells it */
     int slot;         /* of the driver's, that it uses */
@@ -36,6 +37,8 @@ typedef struct ti_operation {
 typedef struct ti_lane {
     TI_VEC(ti_operation) operation;
     size_t first; /* that has not been seen to end */
+    /* If somebody looks on: when the last one ended, and when the first of the parts began that come before. */
+    uint64_t ended, begun;
 } ti_lane;
 
 typedef struct ti_accelerator ti_accelerator;
@@ -80,6 +83,11 @@ void ti_session_fini(ti_session *session);
 /* All or none of `count` devices, the i-th by `create`, into `out`. */
 bool ti_accelerators_create(ti_device *(*create)(void *user, int i), void *user, int count, ti_device **out);
 
+/* By the clock of who looks on; 0: nobody does. */
+static inline uint64_t ti_accelerator_now(const ti_accelerator *device)
+{
+    return device->base.tap.used ? device->base.tap.now(device->base.tap.user) : 0;
+}
 /* Behind what a lane has been given: the operation, with its event. `code` says whether that was possible; if not, the
  * run has failed, and the operation never completes: nothing that needs it will run. */
 void ti_accelerator_start(ti_accelerator *device, int lane, int code, const ti_operation *operation);

@@ -17,19 +17,19 @@ enum { KERNELS_AHEAD = 2 * KERNEL_LANES };
 enum { SLOTS = 4, SLOT_BYTES = 1 << 20 };
 
 /* A lane's stream, and its copies by way of pinned memory. */
-typedef struct stream {
+typedef struct stream_state {
     ti_cu_stream handle;
     TI_VEC(ti_staged) staged;
     size_t next; /* of which a part has not been started */
     char *slot[SLOTS];
     bool is_taken[SLOTS];
-} stream;
+} stream_state;
 
 typedef struct device {
     ti_accelerator base;
     ti_cuda_session *session;
     const ti_cuda_context *context;
-    stream stream[LANES];
+    stream_state stream[LANES];
     TI_VEC(ti_cu_event) idle; /* events to be used again */
 } device;
 
@@ -143,7 +143,7 @@ static ti_cu_result give(device *d, ti_cu_stream stream, const ti_block *to, con
 }
 
 /* A slot that nobody uses; -1 if all are taken, or the run has failed as there is no memory for one. */
-static int take_slot(device *d, stream *s)
+static int take_slot(device *d, stream_state *s)
 {
     for (int i = 0; i < SLOTS; i++) {
         if (s->is_taken[i]) {
@@ -165,11 +165,14 @@ static int take_slot(device *d, stream *s)
 
 static void start_piece(device *d, int lane, ti_staged *staged, int slot)
 {
-    const stream *s = &d->stream[lane];
+    const stream_state *s = &d->stream[lane];
     ti_block to, from;
     ti_staged_next(staged, SLOT_BYTES, &to, &from);
     const ti_block tight = ti_staged_tight(&to, s->slot[slot]);
-    ti_operation o = { .token = staged->token, .is_part = !ti_staged_at_end(staged), .slot = slot };
+    ti_operation o = { .given = ti_accelerator_now(&d->base),
+                       .token = staged->token,
+                       .is_part = !ti_staged_at_end(staged),
+                       .slot = slot };
     ti_cu_result code;
     if (lane == FROM_HOST) {
         ti_layout_copy(&tight, &from);
@@ -185,7 +188,7 @@ static void start_piece(device *d, int lane, ti_staged *staged, int slot)
 static void feed(ti_accelerator *base, int lane)
 {
     device *d = (device *)base;
-    stream *s = &d->stream[lane];
+    stream_state *s = &d->stream[lane];
     while (s->next < s->staged.count && ti_failure_get(base->failure) == TACIT_OK) {
         int slot = take_slot(d, s);
         if (slot < 0) {
@@ -209,6 +212,7 @@ static void cuda_copy(ti_device *base, int unused, const ti_block *to, const ti_
     ti_layout_match(&t, &f);
     const bool there = memory_of(d, t.base), here = memory_of(d, f.base);
     const int lane = here && there ? AMONG : here ? TO_HOST : FROM_HOST;
+    const ti_operation o = { .token = token, .given = ti_accelerator_now(&d->base), .slot = -1 };
     TI_ASSERT(here || there);
     ti_cu_result code = ti_cuda_enter(d->session, d->context);
     if (code != TI_CU_SUCCESS) {
@@ -216,7 +220,7 @@ static void cuda_copy(ti_device *base, int unused, const ti_block *to, const ti_
         return;
     }
     if ((here && there) || ti_block_bytes(&t) == 0) {
-        start(d, lane, give(d, d->stream[lane].handle, &t, &f), &(ti_operation){ .token = token, .slot = -1 });
+        start(d, lane, give(d, d->stream[lane].handle, &t, &f), &o);
     } else {
         ti_staged staged = { .to = t, .from = f, .token = token };
         ti_vec_push(&d->stream[lane].staged, staged);
@@ -277,7 +281,7 @@ static void release(ti_accelerator *base, int lane, const ti_operation *o)
 static void drain(ti_accelerator *base, int lane)
 {
     device *d = (device *)base;
-    stream *s = &d->stream[lane];
+    stream_state *s = &d->stream[lane];
     if (s->handle) {
         d->session->cu.stream_wait(s->handle);
     }
@@ -303,7 +307,9 @@ static void cuda_launch(ti_device *base, int unused, ti_device_kernel *job)
 {
     device *d = (device *)base;
     const int lane = ti_accelerator_kernel_lane(&d->base);
-    const ti_operation o = { .token = job->token, .task = job->launch.name, .slot = -1 };
+    const ti_operation o = {
+        .given = ti_accelerator_now(&d->base), .token = job->token, .task = job->launch.name, .slot = -1
+    };
     ti_cu_result code = ti_cuda_enter(d->session, d->context);
     (void)unused;
     TI_ASSERT(!job->run);
@@ -345,7 +351,7 @@ static void cuda_free(ti_device *base, void *ptr, size_t bytes)
 
 /* ---- begin and end */
 
-static void end_stream(device *d, stream *s)
+static void end_stream(device *d, stream_state *s)
 {
     for (int i = 0; i < SLOTS; i++) {
         if (s->slot[i]) {

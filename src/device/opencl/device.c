@@ -113,6 +113,7 @@ static void opencl_copy(ti_device *base, int unused, const ti_block *to, const t
     const size_t target[3] = { there ? ti_memory_offset(there, t.base) : 0 },
                  source[3] = { here ? ti_memory_offset(here, f.base) : 0 };
     const int lane = here ? FROM_DEVICE : FROM_HOST;
+    ti_operation o = { .token = token, .given = ti_accelerator_now(&d->base) };
     cl_command_queue queue = d->queue[lane];
     cl_event event = NULL;
     cl_int code;
@@ -127,7 +128,8 @@ static void opencl_copy(ti_device *base, int unused, const ti_block *to, const t
         code = cl->clEnqueueWriteBufferRect(queue, there->handle, CL_FALSE, target, zero, region, t.stride[1],
                                             t.stride[0], f.stride[1], f.stride[0], f.base, 0, NULL, &event);
     }
-    ti_accelerator_start(&d->base, lane, code, &(ti_operation){ .event = event, .token = token });
+    o.event = event;
+    ti_accelerator_start(&d->base, lane, code, &o);
 }
 
 /* ---- kernels */
@@ -236,6 +238,7 @@ static void opencl_launch(ti_device *base, int unused, ti_device_kernel *job)
 {
     device *d = (device *)base;
     const int lane = ti_accelerator_kernel_lane(&d->base);
+    ti_operation o = { .token = job->token, .given = ti_accelerator_now(&d->base), .task = job->launch.name };
     cl_event event = NULL;
     cl_int code;
     (void)unused;
@@ -250,7 +253,7 @@ static void opencl_launch(ti_device *base, int unused, ti_device_kernel *job)
         code = give_all(d, job, k);
         code = code == CL_SUCCESS ? enqueue(d, lane, job, k, &event) : code;
     }
-    const ti_operation o = { .event = event, .token = job->token, .task = job->launch.name };
+    o.event = event;
     ti_accelerator_start(&d->base, lane, code, &o);
 }
 
