@@ -48,6 +48,8 @@ set(TACIT_SOURCES
     device/kernel_text.c
     device/length.c
 
+    device/accelerator/accelerator.c
+    device/accelerator/memories.c
     device/bounds/check.c
     device/bounds/fault.c
     device/bounds/guarded.c

@@ -6,6 +6,8 @@
  * neighbours: rows before the second pass, and, split in two dimensions, columns before the first. A radius larger
  * than a node's part needs no special case.
  *
+ * Both passes have kernels for OpenCL and CUDA devices as well.
+ *
  * The input is read by every node; the result is written by a host task, on one node. */
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
@@ -31,18 +33,40 @@ struct convolution_options {
     int split;
 };
 
-/* The arguments of the kernels: the size of the picture, and the weights of the elements up to `radius` away. */
-struct blur {
-    size_t rows, columns, radius;
-    float weight[2 * MAX_RADIUS + 1];
-};
+/* The kernels for OpenCL and CUDA devices. A work-item computes one colour of a pixel, in the order of the weights. */
+#define BLUR(entry, row, column)                                                                                       \
+    "TACIT_KERNEL " entry "(TACIT_VIEW(from), TACIT_VIEW(bell), TACIT_VIEW(to), TACIT_CHUNK(k),\n"                     \
+    "                       TACIT_VALUE(struct blur, b))\n"                                                            \
+    "{\n"                                                                                                              \
+    "    TACIT_FOR (i, k, 0)\n"                                                                                        \
+    "        TACIT_FOR (j, k, 1)\n"                                                                                    \
+    "            TACIT_FOR (c, k, 2) {\n"                                                                              \
+    "                float sum = 0;\n"                                                                                 \
+    "                for (ulong t = 0; t <= 2 * b.radius; t++)\n"                                                      \
+    "                    sum += TACIT_GET1(float, bell, t) * TACIT_GET3(float, from, " row ", " column ", c);\n"       \
+    "                TACIT_AT3(float, to, i, j, c) = sum;\n"                                                           \
+    "            }\n"                                                                                                  \
+    "}\n"
 
 /* ---------------------------------------------------------------- the numerics, used by kernels and by --verify */
 
-/* The bell ends at twice its width; the weights add up to 1. */
-static struct blur make_blur(size_t rows, size_t columns, size_t radius)
+TACIT_BOTH(
+    blur_source,
+    BLUR("blur_rows", "i", "neighbour(j, t, b.radius, b.columns)")
+        BLUR("blur_columns", "neighbour(i, t, b.radius, b.rows)", "j"),
+    /* The arguments of the kernels: the size of the picture, and how far away elements count. */
+    struct blur { uint64_t rows, columns, radius; };
+
+    /* The index `t - radius` away from `at`, or the last one before the border: beyond it the picture keeps its border
+     * colour. */
+    static uint64_t neighbour(uint64_t at, uint64_t t, uint64_t radius, uint64_t size) {
+        uint64_t shifted = at + t;
+        return shifted < radius ? 0 : shifted - radius < size ? shifted - radius : size - 1;
+    });
+
+/* The weights of the elements up to `radius` away. The bell ends at twice its width; the weights add up to 1. */
+static void make_bell(size_t radius, float bell[2 * MAX_RADIUS + 1])
 {
-    struct blur b = { rows, columns, radius, { 0 } };
     double sum = 0, width = radius > 0 ? (double)radius / 2.0 : 1.0, weight[2 * MAX_RADIUS + 1];
     for (size_t t = 0; t <= 2 * radius; t++) {
         double distance = ((double)t - (double)radius) / width;
@@ -50,16 +74,7 @@ static struct blur make_blur(size_t rows, size_t columns, size_t radius)
         sum += weight[t];
     }
     for (size_t t = 0; t <= 2 * radius; t++)
-        b.weight[t] = (float)(weight[t] / sum);
-    return b;
-}
-
-/* The index `t - radius` away from `at`, or the last one before the border: beyond it the picture
- * keeps its border colour. */
-static size_t neighbour(size_t at, size_t t, size_t radius, size_t size)
-{
-    size_t shifted = at + t;
-    return shifted < radius ? 0 : shifted - radius < size ? shifted - radius : size - 1;
+        bell[t] = (float)(weight[t] / sum);
 }
 
 /* A picture to play with: rings of colour, and a few sharp edges. */
@@ -92,37 +107,40 @@ static void add_weighted(float *restrict sum, const float *restrict value, float
 /* Pixels that are blurred at once, along a row. */
 enum { SPAN = 256 };
 
-/* Views: elements, with neighbours in the same row; blurred elements. The pixels that a span of a row needs are copied
- * side by side, with the border repeated where they end; then each weight is one pass over contiguous numbers. */
+/* Views: elements, with neighbours in the same row; weights; blurred elements. The pixels that a span of a row needs
+ * are copied side by side, with the border repeated where they end; then each weight is one pass over contiguous
+ * numbers. */
 static void blur_rows(const tacit_launch *k)
 {
     const struct blur *b = k->args;
+    const float *bell = &TACIT_GET1(float, k->view[1], 0);
     float value[(SPAN + 2 * MAX_RADIUS) * COLOURS];
     for (size_t i = k->chunk.min[0]; i < k->chunk.max[0]; i++)
         for (size_t first = k->chunk.min[1]; first < k->chunk.max[1]; first += SPAN) {
             size_t width = k->chunk.max[1] - first < SPAN ? k->chunk.max[1] - first : SPAN;
-            float *sum = &TACIT_AT3(float, k->view[1], i, first, 0);
+            float *sum = &TACIT_AT3(float, k->view[2], i, first, 0);
             for (size_t x = 0; x < width + 2 * b->radius; x++) {
                 size_t j = neighbour(first, x, b->radius, b->columns);
                 memcpy(value + COLOURS * x, &TACIT_GET3(float, k->view[0], i, j, 0), COLOURS * sizeof *value);
             }
             memset(sum, 0, COLOURS * width * sizeof *sum);
             for (size_t t = 0; t <= 2 * b->radius; t++)
-                add_weighted(sum, value + COLOURS * t, b->weight[t], COLOURS * width);
+                add_weighted(sum, value + COLOURS * t, bell[t], COLOURS * width);
         }
 }
 
-/* Views: elements, with neighbours in the same column; blurred elements. Whole rows are added up. */
+/* Views: elements, with neighbours in the same column; weights; blurred elements. Whole rows are added up. */
 static void blur_columns(const tacit_launch *k)
 {
     const struct blur *b = k->args;
+    const float *bell = &TACIT_GET1(float, k->view[1], 0);
     const size_t first = k->chunk.min[1], count = COLOURS * (k->chunk.max[1] - first);
     for (size_t i = k->chunk.min[0]; i < k->chunk.max[0]; i++) {
-        float *sum = &TACIT_AT3(float, k->view[1], i, first, 0);
+        float *sum = &TACIT_AT3(float, k->view[2], i, first, 0);
         memset(sum, 0, count * sizeof *sum);
         for (size_t t = 0; t <= 2 * b->radius; t++) {
             size_t row = neighbour(i, t, b->radius, b->rows);
-            add_weighted(sum, &TACIT_GET3(float, k->view[0], row, first, 0), b->weight[t], count);
+            add_weighted(sum, &TACIT_GET3(float, k->view[0], row, first, 0), bell[t], count);
         }
     }
 }
@@ -174,23 +192,26 @@ static tacit_buffer *create_picture(tacit_context *ctx, const struct blur *b, co
     return buffer;
 }
 
-/* One task over all elements: `kernel` writes `to`, and reads `from`, if there is one, with the neighbours that `halo`
- * says. */
-static void submit_pass(tacit_context *ctx, const struct convolution_options *o, const struct blur *b,
-                        tacit_host_kernel *kernel, tacit_buffer *from, tacit_mapper halo, tacit_buffer *to)
+/* One task over all elements writes `to`. */
+static tacit_task pass(const struct convolution_options *o, const struct blur *b, tacit_host_kernel *kernel)
 {
-    tacit_task pass = {
-        .name = from ? "blur" : "generate",
-        .range = TACIT_RANGE(b->rows, b->columns, COLOURS),
-        .kernel = { .host = kernel },
-        TACIT_ARGS(*b),
-        .hint.split = o->split,
-    };
-    size_t accesses = 0;
-    if (from)
-        pass.access[accesses++] = tacit_read(from, halo);
-    pass.access[accesses] = tacit_write(to, tacit_one_to_one());
-    CHECK(tacit_submit(ctx, &pass));
+    return (tacit_task){ .name = "generate",
+                         .range = TACIT_RANGE(b->rows, b->columns, COLOURS),
+                         .kernel = { .host = kernel },
+                         TACIT_ARGS(*b),
+                         .hint.split = o->split };
+}
+
+/* `entry` is the kernel of devices. Reads `from`, with the neighbours that `halo` says, and the weights. */
+static void submit_blur(tacit_context *ctx, tacit_task blur, const char *entry, const tacit_access access[3])
+{
+    blur.name = "blur";
+    blur.kernel.opencl.source = blur.kernel.cuda.source = blur_source;
+    blur.kernel.opencl.entry = blur.kernel.cuda.entry = entry;
+    for (int d = 0; d < 3; d++)
+        blur.kernel.opencl.group[d] = blur.kernel.cuda.group[d] = (const size_t[]){ 2, 16, COLOURS }[d];
+    memcpy(blur.access, access, 3 * sizeof *access);
+    CHECK(tacit_submit(ctx, &blur));
 }
 
 /* The picture travels to one node and is written there, when its elements are ready; nobody else waits. */
@@ -207,19 +228,45 @@ static void submit_write(tacit_context *ctx, const char *path, tacit_buffer *pic
     CHECK(tacit_submit(ctx, &write_it));
 }
 
+static tacit_buffer *create_bell(tacit_context *ctx, const struct blur *b)
+{
+    float bell[2 * MAX_RADIUS + 1];
+    make_bell(b->radius, bell);
+    const tacit_buffer_desc desc = {
+        .name = "bell", .range = TACIT_RANGE(2 * b->radius + 1), .elem_size = sizeof(float), .init = bell
+    };
+    tacit_buffer *buffer;
+    CHECK(tacit_buffer_create(ctx, &desc, &buffer));
+    return buffer;
+}
+
+/* Along the rows, then along the columns. */
+static void submit_passes(tacit_context *ctx, const struct convolution_options *o, const struct blur *b,
+                          tacit_buffer *picture, tacit_buffer *blurred)
+{
+    tacit_buffer *half = create_picture(ctx, b, "half", NULL), *bell = create_bell(ctx, b);
+    const tacit_access rows[] = { tacit_read(picture, tacit_neighborhood(0, b->radius, 0)),
+                                  tacit_read(bell, tacit_all()), tacit_write(half, tacit_one_to_one()) };
+    const tacit_access columns[] = { tacit_read(half, tacit_neighborhood(b->radius, 0, 0)),
+                                     tacit_read(bell, tacit_all()), tacit_write(blurred, tacit_one_to_one()) };
+    submit_blur(ctx, pass(o, b, blur_rows), "blur_rows", rows);
+    submit_blur(ctx, pass(o, b, blur_columns), "blur_columns", columns);
+}
+
 /* `init` has the elements of the input, or is NULL for a generated picture. */
 static void compute(tacit_context *ctx, const struct convolution_options *o, const struct blur *b, const float *init,
                     struct outcome *out)
 {
-    tacit_buffer *picture = create_picture(ctx, b, "picture", init), *half = create_picture(ctx, b, "half", NULL);
-    tacit_buffer *blurred = create_picture(ctx, b, "blurred", NULL);
-    if (!init)
-        submit_pass(ctx, o, b, generate, NULL, tacit_one_to_one(), picture);
+    tacit_buffer *picture = create_picture(ctx, b, "picture", init), *blurred = create_picture(ctx, b, "blurred", NULL);
+    if (!init) {
+        tacit_task draw = pass(o, b, generate);
+        draw.access[0] = tacit_write(picture, tacit_one_to_one());
+        CHECK(tacit_submit(ctx, &draw));
+    }
 
     struct example_traffic at_start = example_traffic_here(ctx);
     double begin = example_seconds();
-    submit_pass(ctx, o, b, blur_rows, picture, tacit_neighborhood(0, b->radius, 0), half);
-    submit_pass(ctx, o, b, blur_columns, half, tacit_neighborhood(b->radius, 0, 0), blurred);
+    submit_passes(ctx, o, b, picture, blurred);
     CHECK(tacit_wait(ctx));
     out->seconds = example_seconds() - begin;
     out->traffic = example_traffic_since(ctx, at_start);
@@ -232,7 +279,7 @@ static void compute(tacit_context *ctx, const struct convolution_options *o, con
 /* ---------------------------------------------------------------- the same, sequentially */
 
 /* One pass, element by element: along the columns if `down`, otherwise along the rows. */
-static void sequential_pass(const struct blur *b, bool down, const float *from, float *to)
+static void sequential_pass(const struct blur *b, const float *bell, bool down, const float *from, float *to)
 {
     for (size_t i = 0; i < b->rows; i++)
         for (size_t j = 0; j < b->columns; j++)
@@ -241,7 +288,7 @@ static void sequential_pass(const struct blur *b, bool down, const float *from, 
                 for (size_t t = 0; t <= 2 * b->radius; t++) {
                     size_t y = down ? neighbour(i, t, b->radius, b->rows) : i;
                     size_t x = down ? j : neighbour(j, t, b->radius, b->columns);
-                    sum += b->weight[t] * from[(y * b->columns + x) * COLOURS + c];
+                    sum += bell[t] * from[(y * b->columns + x) * COLOURS + c];
                 }
                 to[(i * b->columns + j) * COLOURS + c] = sum;
             }
@@ -254,8 +301,10 @@ static bool is_right(const struct blur *b, const float *init, const struct outco
     float *first = example_alloc(elements, sizeof *first), *second = example_alloc(elements, sizeof *second);
     for (size_t e = 0; e < elements; e++)
         first[e] = init ? init[e] : generated(b, e / COLOURS / b->columns, e / COLOURS % b->columns, e % COLOURS);
-    sequential_pass(b, false, first, second);
-    sequential_pass(b, true, second, first);
+    float bell[2 * MAX_RADIUS + 1];
+    make_bell(b->radius, bell);
+    sequential_pass(b, bell, false, first, second);
+    sequential_pass(b, bell, true, second, first);
     bool good = memcmp(first, out->value, elements * sizeof *first) == 0;
     free(first);
     free(second);
@@ -392,7 +441,7 @@ static bool run(tacit_context *ctx, struct convolution_options *o)
     float *init = o->input ? read_input(ctx, o) : NULL;
     if (o->input && !init)
         return false;
-    const struct blur b = make_blur(o->rows, o->columns, o->radius);
+    const struct blur b = { o->rows, o->columns, o->radius };
     struct outcome out = { .value = example_alloc(o->rows * o->columns * COLOURS, sizeof(float)) };
     compute(ctx, o, &b, init, &out);
     bool good = (tacit_node(ctx) != 0 || report(ctx, o, &b, init, &out)) && !out.failed;

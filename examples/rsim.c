@@ -9,6 +9,8 @@
  * Salzmann show the scaling ("Balancing Tracking Granularity and Parallelism in Many-Task Systems: The Horizons
  * Approach", 2024, figure 11); here it is in its direct form.
  *
+ * Both the couplings and the steps have kernels for OpenCL and CUDA devices as well (rsim_light.h).
+ *
  * A first task finds for each pair of triangles whether they see each other, how much light goes from one to the
  * other, and how late. That is most of the work for short runs. */
 #ifdef __clang__
@@ -22,6 +24,7 @@
 
 #include "common.h"
 #include "png_image.h"
+#include "rsim_light.h"
 #include "rsim_scene.h"
 #include "same_input.h"
 
@@ -35,18 +38,6 @@ struct rsim_options {
     bool read_all;
 };
 
-/* What one triangle gets from another one: this part of its radiosity, as it was so many steps ago. */
-struct coupling {
-    float factor;
-    int32_t delay; /* 1 or more */
-};
-
-/* The arguments of the kernels. */
-struct room {
-    size_t triangles, step, rows; /* rows: how far back in time a step looks */
-    double stride;
-};
-
 /* ---------------------------------------------------------------- the physics, used by kernels and by --verify */
 
 /* The couplings of triangle i with all others. A triangle cannot get more than all light there is: the sum is at most
@@ -55,9 +46,8 @@ static void couple(const struct room *r, const struct triangle *all, size_t i, s
 {
     double sum = 0;
     for (size_t j = 0; j < r->triangles; j++) {
-        double factor = scene_form_factor(all, r->triangles, i, j),
-               steps = scene_distance(&all[i], &all[j]) / r->stride;
-        row[j] = (struct coupling){ (float)factor, (int32_t)fmax(1.0, floor(steps + 0.5)) };
+        double factor = scene_form_factor(all, r->triangles, i, j);
+        row[j] = coupling_of(factor, all[i], all[j], r->stride);
         sum += factor;
     }
     for (size_t j = 0; j < r->triangles && sum > 1; j++)
@@ -140,7 +130,9 @@ static void submit_start(tacit_context *ctx, const struct buffers *b, const stru
     CHECK(tacit_submit(
         ctx, &(tacit_task){ .name = "couple",
                             .range = TACIT_RANGE(r->triangles),
-                            .kernel = { .host = couple_all },
+                            .kernel = { .host = couple_all,
+                                        .opencl = { .source = rsim_source, .entry = "couple", .group = { 16 } },
+                                        .cuda = { .source = rsim_source, .entry = "couple", .group = { 32 } } },
                             TACIT_ARGS(*r),
                             .access = { tacit_read(b->scene, tacit_all()),
                                         tacit_write(b->couplings,
@@ -163,7 +155,9 @@ static void submit_step(tacit_context *ctx, const struct buffers *b, const struc
         &(tacit_task){
             .name = "spread",
             .range = TACIT_RANGE(r->triangles),
-            .kernel = { .host = spread },
+            .kernel = { .host = spread,
+                        .opencl = { .source = rsim_source, .entry = "spread", .group = { 16 } },
+                        .cuda = { .source = rsim_source, .entry = "spread", .group = { 64 } } },
             TACIT_ARGS(*r),
             .access = {
                 tacit_read(b->scene, tacit_one_to_one()),

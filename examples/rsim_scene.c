@@ -1,4 +1,8 @@
 /* examples/rsim_scene.c: see rsim_scene.h. */
+#ifdef __clang__
+#pragma STDC FP_CONTRACT OFF
+#endif
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,82 +11,26 @@
 #include "common.h"
 #include "rsim_scene.h"
 
-static const double pi = 3.14159265358979323846;
-
-/* ---------------------------------------------------------------- vectors */
-
-static struct vec3 sub(struct vec3 a, struct vec3 b)
-{
-    return (struct vec3){ a.x - b.x, a.y - b.y, a.z - b.z };
-}
-
 static struct vec3 along(struct vec3 a, double t, struct vec3 b)
 {
     return (struct vec3){ a.x + t * b.x, a.y + t * b.y, a.z + t * b.z };
 }
 
-static struct vec3 cross(struct vec3 a, struct vec3 b)
-{
-    return (struct vec3){ a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x };
-}
-
-static double dot(struct vec3 a, struct vec3 b)
-{
-    return a.x * b.x + a.y * b.y + a.z * b.z;
-}
-
-static double length(struct vec3 a)
-{
-    return sqrt(dot(a, a));
-}
-
-double scene_distance(const struct triangle *a, const struct triangle *b)
-{
-    return length(sub(a->centre, b->centre));
-}
-
-/* ---------------------------------------------------------------- light */
-
-/* Whether the line from `origin` to `origin + way` crosses the triangle between its ends (Möller and Trumbore 1997). */
-static bool is_crossed(const struct triangle *t, struct vec3 origin, struct vec3 way)
-{
-    const double margin = 1e-9;
-    struct vec3 e1 = sub(t->corner[1], t->corner[0]), e2 = sub(t->corner[2], t->corner[0]), p = cross(way, e2);
-    double det = dot(e1, p);
-    if (fabs(det) < margin)
-        return false;
-    struct vec3 s = sub(origin, t->corner[0]), q = cross(s, e1);
-    double u = dot(s, p) / det, v = dot(way, q) / det, at = dot(e2, q) / det;
-    return u >= 0 && v >= 0 && u + v <= 1 && at > 1e-6 && at < 1 - 1e-6;
-}
-
-static bool is_visible(const struct triangle *all, size_t count, size_t from, size_t to)
-{
-    struct vec3 origin = all[from].centre, way = sub(all[to].centre, origin);
-    for (size_t i = 0; i < count; i++)
-        if (i != from && i != to && is_crossed(&all[i], origin, way))
-            return false;
-    return true;
-}
-
 double scene_form_factor(const struct triangle *all, size_t count, size_t from, size_t to)
 {
-    struct vec3 way = sub(all[to].centre, all[from].centre);
-    double squared = dot(way, way);
-    if (from == to || squared < 1e-12)
-        return 0;
-    double cosines = fabs(dot(all[from].normal, way) * dot(all[to].normal, way)) / squared;
-    if (cosines < 1e-12 || !is_visible(all, count, from, to))
-        return 0;
-    return cosines * all[to].area / (pi * squared + all[to].area); /* the disc formula: finite when they are close */
+    double factor = from == to ? 0 : form_factor(all[from], all[to]);
+    for (size_t i = 0; i < count && factor > 0; i++)
+        if (i != from && i != to && is_between(all[i], all[from], all[to]))
+            factor = 0;
+    return factor;
 }
 
 /* ---------------------------------------------------------------- building */
 
 static void add(struct scene *s, struct vec3 a, struct vec3 b, struct vec3 c, double reflectance, double emission)
 {
-    struct vec3 n = cross(sub(b, a), sub(c, a));
-    double twice = length(n);
+    struct vec3 n = cross_product(sub(b, a), sub(c, a));
+    double twice = size_of_vector(n);
     if (twice < 1e-12) /* a line or a point catches no light */
         return;
     if ((s->count & (s->count - 1)) == 0) {
@@ -135,7 +83,7 @@ static double reach_of(const struct scene *s)
             low = (struct vec3){ fmin(low.x, p.x), fmin(low.y, p.y), fmin(low.z, p.z) };
             high = (struct vec3){ fmax(high.x, p.x), fmax(high.y, p.y), fmax(high.z, p.z) };
         }
-    return length(sub(high, low));
+    return size_of_vector(sub(high, low));
 }
 
 struct scene scene_room(size_t detail)

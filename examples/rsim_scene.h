@@ -4,22 +4,9 @@
 #ifndef TACIT_EXAMPLES_RSIM_SCENE_H
 #define TACIT_EXAMPLES_RSIM_SCENE_H
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
-struct vec3 {
-    double x, y, z;
-};
-
-struct triangle {
-    struct vec3 corner[3];
-    struct vec3 centre,
-        normal; /* the side that the corners turn around anticlockwise reflects, and so does the other */
-    double area;
-    double reflectance; /* of the light that falls on it: 0 to 1 */
-    double emission;    /* radiosity of the impulse in the first time step */
-};
+#include "rsim_light.h"
 
 struct scene {
     struct triangle *triangle;
@@ -40,7 +27,5 @@ void scene_destroy(struct scene *scene);
 /* The part of the light leaving triangle `to` that falls on a unit of `from`, per unit of radiosity, if nothing
  * stands between their centres; 0 otherwise. */
 double scene_form_factor(const struct triangle *all, size_t count, size_t from, size_t to);
-
-double scene_distance(const struct triangle *a, const struct triangle *b);
 
 #endif

@@ -32,6 +32,21 @@ typedef struct ti_device_kernel {
     const struct ti_task *task; /* whose accesses are checked then, and whose items may have weights; or NULL */
 } ti_device_kernel;
 
+/* A kernel or copy that a lane of a device has carried out, by the clock of who looks on. */
+typedef struct ti_lane_use {
+    uint64_t token, start, end;
+    int lane;
+    bool is_kernel;
+} ti_lane_use;
+
+/* Who looks on: traced runs. Zeroed: nobody. Executor role. */
+typedef struct ti_lane_tap {
+    void *user;
+    int device; /* as `user` counts */
+    uint64_t (*now)(void *user);
+    void (*used)(void *user, int device, const ti_lane_use *use);
+} ti_lane_tap;
+
 typedef struct ti_device_ops {
     const char *name;
     void (*destroy)(ti_device *device);
@@ -54,6 +69,7 @@ struct ti_device {
     int workers;     /* how many parts of a kernel can run at once */
     uint64_t memory; /* bytes for allocations, of an accelerator; 0: not known */
     int silent;      /* operations under way of whose end nobody hears but by `poll`; executor role */
+    ti_lane_tap tap; /* the caller's, before the first operation; devices without lanes do not use it */
 };
 
 /* Operations of the devices [from, to) that somebody must poll for, as for messages. */

@@ -14,6 +14,7 @@ void ti_dry_fini(ti_dry *dry)
         ti_strfree(dry->names.data[i].name);
     }
     ti_vec_fini(&dry->names);
+    ti_vec_fini(&dry->place);
     ti_map_fini(&dry->name_index);
     ti_map_fini(&dry->peers);
     ti_dry_memory_fini(&dry->memory);
@@ -94,6 +95,17 @@ static void note_collective(ti_dry *dry, const ti_instruction *i)
     dry->network->collective_bytes_in += in;
 }
 
+static void note_place(ti_dry *dry, int device, uint64_t add, uint64_t sub)
+{
+    while (dry->place.count <= (size_t)device) {
+        ti_vec_push(&dry->place, (ti_dry_place){ 0 });
+    }
+    ti_dry_place *p = &dry->place.data[device];
+    TI_ASSERT(p->bytes + add >= sub);
+    p->bytes += add - sub;
+    p->peak = TI_MAX(p->peak, p->bytes);
+}
+
 /* A fence's values; what a program gives for initial contents is not looked at. */
 static void zero_fence(const ti_instruction *i)
 {
@@ -111,11 +123,13 @@ bool ti_dry_issue(ti_dry *dry, const ti_instruction *i)
     ti_dry_memory_note(&dry->memory, i);
     switch (i->kind) {
     case TI_INSTRUCTION_ALLOC:
+        note_place(dry, i->device, i->as.memory.bytes - i->as.memory.grown_bytes, 0);
         dry->buffer_bytes += i->as.memory.bytes - i->as.memory.grown_bytes;
         dry->buffer_bytes_peak = TI_MAX(dry->buffer_bytes_peak, dry->buffer_bytes);
         return true;
     case TI_INSTRUCTION_FREE:
         TI_ASSERT(dry->buffer_bytes >= i->as.memory.bytes);
+        note_place(dry, i->device, 0, i->as.memory.bytes);
         dry->buffer_bytes -= i->as.memory.bytes;
         return true;
     case TI_INSTRUCTION_COPY:

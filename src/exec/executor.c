@@ -49,6 +49,7 @@ ti_executor *ti_executor_create(const ti_executor_desc *desc)
     ex->collectives = (ti_collective_issue){ .comm = desc->comm, .table = &ex->table };
     if (desc->trace) {
         ti_trace_open(desc->trace, &ex->engine, desc->comm);
+        ti_trace_watch(desc->trace, desc->device + ti_system_hosts(desc->system), desc->system->accelerators);
     }
     return ex;
 }

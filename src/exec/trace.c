@@ -2,6 +2,7 @@
 #include "exec/trace.h"
 
 #include "base/clock.h"
+#include "device/device.h"
 
 static uint64_t transfer_bytes(const ti_instruction *i)
 {
@@ -148,6 +149,23 @@ void ti_trace_open(ti_trace_ring *ring, ti_engine *engine, ti_comm *comm)
 {
     ti_engine_keep_times(engine);
     comm->tap = (ti_relay_tap){ ring, clock_of, note_relayed };
+}
+
+static void note_lane(void *user, int device, const ti_lane_use *use)
+{
+    ti_trace_add(user, &(ti_trace_record){ .start = use->start,
+                                           .end = use->end,
+                                           .id = (uint32_t)use->token,
+                                           .number = (uint32_t)use->lane,
+                                           .kind = use->is_kernel ? TI_TRACE_LANE_KERNEL : TI_TRACE_LANE_COPY,
+                                           .where = (uint32_t)device });
+}
+
+void ti_trace_watch(ti_trace_ring *ring, ti_device *const *device, int count)
+{
+    for (int d = 0; d < count; d++) {
+        device[d]->tap = (ti_lane_tap){ .user = ring, .device = d, .now = clock_of, .used = note_lane };
+    }
 }
 
 void ti_trace_unfinished(ti_trace_ring *ring, const ti_engine *engine)

@@ -66,4 +66,10 @@ static inline int ti_system_hosts(const ti_system *system)
     return system->devices - system->accelerators;
 }
 
+/* Threads of this node that run kernels. */
+static inline int ti_system_workers(const ti_system *system)
+{
+    return ti_system_hosts(system) * system->workers;
+}
+
 #endif

@@ -230,6 +230,21 @@ static const char *tree_name(const ti_system *system)
     return system->multicast >= TI_MULTICAST_TREES ? names[system->multicast - TI_MULTICAST_TREES] : "";
 }
 
+/* What memory number `memory` had at most; the host's is number 0. */
+static uint64_t peak_of(const ti_dry *dry, const ti_system *system, int memory)
+{
+    const size_t device = (size_t)ti_system_server(system, memory);
+    return device < dry->place.count ? dry->place.data[device].peak : 0;
+}
+
+static void print_memories(const ti_dry *dry, const ti_system *system, FILE *out)
+{
+    for (int m = 1; m < system->memories; m++) {
+        fprintf(out, "  %-22s %" PRIu64 " bytes at most on device %d\n", m == 1 ? "device memory" : "",
+                peak_of(dry, system, m), ti_system_server(system, m));
+    }
+}
+
 static void print_multicasts(const ti_dry_run *run, const ti_system *system, FILE *out)
 {
     const ti_multicast_counts *m = &run->multicast;
@@ -273,6 +288,7 @@ static void print_table(const ti_dry_run *run, const ti_system *system, FILE *ou
     fprintf(out, "  %-22s %zu\n", "peers", dry->peers.count);
     fprintf(out, "  %-22s %" PRIu64 "\n", "items", dry->items);
     fprintf(out, "  %-22s %" PRIu64 " bytes at most\n", "buffers", dry->buffer_bytes_peak);
+    print_memories(dry, system, out);
     fprintf(out, "  %-22s %" PRIu64 " tracking entries, %" PRIu64 " bytes of arenas at most\n", "bookkeeping",
             run->tracking_peak, run->arena_peak);
     print_loose(out, &dry->memory);
@@ -293,6 +309,16 @@ static void add_counts(ti_strbuf *out, const char *key, const uint64_t *count, c
         ti_strbuf_add(out, "%s\"%s\": %" PRIu64, i ? ", " : "", name[i], count[i]);
     }
     ti_strbuf_add(out, "},\n");
+}
+
+/* By memory: the host's, and those of devices in their order. */
+static void add_memories(ti_strbuf *out, const ti_dry *dry, const ti_system *system)
+{
+    ti_strbuf_add(out, "  \"memory_bytes_peak\": [");
+    for (int m = 0; m < system->memories; m++) {
+        ti_strbuf_add(out, "%s%" PRIu64, m ? ", " : "", peak_of(dry, system, m));
+    }
+    ti_strbuf_add(out, "],\n");
 }
 
 static void add_names(ti_strbuf *out, const ti_dry *dry)
@@ -365,6 +391,7 @@ static void add_json(const ti_dry_run *run, const ti_system *system, ti_strbuf *
     add_number(out, "items", dry->items);
     add_number(out, "items_of_all_nodes", run->items);
     add_number(out, "buffer_bytes_peak", dry->buffer_bytes_peak);
+    add_memories(out, dry, system);
     add_number(out, "tracking_entries_peak", run->tracking_peak);
     add_number(out, "arena_bytes_peak", run->arena_peak);
     add_number(out, "allocated_bytes_peak", ti_alloc_peak());

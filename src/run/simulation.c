@@ -1,6 +1,7 @@
 /* Simulated runs: see simulation.h. */
 #include "run/simulation.h"
 
+#include "base/config.h"
 #include "run/simulation_trace.h"
 
 #include <errno.h>
@@ -60,13 +61,14 @@ static bool follow(ti_simulation *s, ti_system *system, ti_strbuf *why)
     system->total_workers = 0;
     for (int q = 0; s->replay && q < system->num_nodes; q++) {
         int workers = ti_replay_workers(s->replay, q);
-        system->total_workers += workers;
-        s->platform.workers = TI_MAX(q == 0 ? 1 : s->platform.workers, workers / system->devices);
-        if (workers % system->devices != 0) {
+        const int hosts = ti_system_hosts(system);
+        system->total_workers += workers / hosts * system->devices;
+        s->platform.workers = TI_MAX(q == 0 ? 1 : s->platform.workers, workers / hosts);
+        if (workers % hosts != 0) {
             ti_strbuf_add(why,
                           "'%s' has %d workers on node %d, which are not those of %d devices: set "
                           "TACIT_HOST_DEVICES as it was then",
-                          p->replay, workers, q, system->devices);
+                          p->replay, workers, q, hosts);
             return false;
         }
     }
@@ -98,11 +100,25 @@ static ti_tree tree_of(const ti_system *system, const tacit_config *config)
     return relays ? ti_tree_of_setting(config->broadcast, false) : TI_TREE_FLAT;
 }
 
+/* What the file says that a device has, or the part of it that TACIT_DEVICE_MEMORY leaves. */
+static void choose_device_memory(ti_simulation *s, const tacit_config *config)
+{
+    const uint64_t there = (uint64_t)s->platform.device_memory;
+    uint64_t wanted = there;
+    if (config->device_memory) {
+        ti_config_memory(config->device_memory, there, &wanted);
+    }
+    for (int m = 1; m < s->system.memories; m++) {
+        s->system.device_memory[m] = there ? TI_MIN(wanted, there) : wanted;
+    }
+}
+
 bool ti_simulation_begin(ti_simulation *s, const ti_system *system, const tacit_config *config, ti_strbuf *why)
 {
     s->system = *system;
     s->system.workers = (int)s->platform.workers;
     s->system.local_nodes = 1;
+    choose_device_memory(s, config);
     if (s->platform.progress == TI_PROGRESS_INLINE) { /* there are no relays */
         s->system.found_tree = TI_TREE_FLAT;
     }
@@ -239,8 +255,8 @@ static void add_json(const ti_simulation *s, const ti_cluster_result *r, ti_strb
                   ",\n  \"held_back\": %" PRIu64 ",\n",
                   r->broadcasts, r->recipients, r->refused, r->relayed_bytes, r->held_back);
     ti_strbuf_add(out, "  \"idle_nodes\": %d,\n  \"least_busy\": %.6f,\n  \"most_busy\": %.6f,\n  \"workers_do\": {",
-                  r->idle_nodes, r->least_busy / (r->ns > 0 ? r->ns * s->system.workers * s->system.devices : 1),
-                  r->most_busy / (r->ns > 0 ? r->ns * s->system.workers * s->system.devices : 1));
+                  r->idle_nodes, r->least_busy / (r->ns > 0 ? r->ns * ti_cluster_units(&s->system) : 1),
+                  r->most_busy / (r->ns > 0 ? r->ns * ti_cluster_units(&s->system) : 1));
     for (int u = 0; u < TI_USES; u++) {
         ti_strbuf_add(out, "%s\"%s\": %.6f", u ? ", " : "", use_names[u], r->use[u] / workers_ns(r));
     }

@@ -26,14 +26,13 @@ ti_recorder **ti_simulation_recorders_open(const ti_system *system, const tacit_
     bool good = true;
     for (int q = 0; q < nodes && good; q++) {
         clock[q] = (ti_trace_clock){ .time = BEGIN, .node = (uint32_t)q };
-        recorder[q] =
-            ti_recorder_create(&(ti_recorder_desc){ .prefix = config->trace,
-                                                    .node = q,
-                                                    .nodes = nodes,
-                                                    .rings = TI_TRACE_WORKER + system->devices * system->workers,
-                                                    .capacity = ROOM,
-                                                    .start = BEGIN },
-                               why);
+        recorder[q] = ti_recorder_create(&(ti_recorder_desc){ .prefix = config->trace,
+                                                              .node = q,
+                                                              .nodes = nodes,
+                                                              .rings = TI_TRACE_WORKER + ti_system_workers(system),
+                                                              .capacity = ROOM,
+                                                              .start = BEGIN },
+                                         why);
         good = recorder[q] != NULL;
         if (good) {
             add_facts(recorder[q], config);

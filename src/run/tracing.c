@@ -20,7 +20,7 @@ bool ti_tracing_open(ti_tracing *t, const tacit_config *config, const ti_system 
     t->recorder = ti_recorder_create(&(ti_recorder_desc){ .prefix = config->trace,
                                                           .node = system->node,
                                                           .nodes = system->num_nodes,
-                                                          .rings = TI_TRACE_WORKER + system->devices * system->workers,
+                                                          .rings = TI_TRACE_WORKER + ti_system_workers(system),
                                                           .threaded = config->threads != TACIT_THREADS_INLINE },
                                      why);
     if (t->recorder) {

@@ -10,6 +10,20 @@
 enum { TRIM_STEPS = 1024 };
 enum { FEWEST_RELAY_NODES = 3 }; /* a root, a relay and a leaf */
 
+/* In a run that is followed, an accelerator had as many kernels under way as it had. */
+static void create_devices(const ti_cluster *c, node *n)
+{
+    enum { MOST_LANES = 64 };
+    n->device = TI_NEW_ARRAY(device, (size_t)n->system.devices);
+    for (int d = 0; d < n->system.devices; d++) {
+        const int slots = !ti_sim_is_accelerator(n, d) ? n->system.workers
+                          : c->replay                  ? MOST_LANES
+                                                       : (int)TI_MIN(c->platform.device_lanes, (double)MOST_LANES);
+        n->device[d] = (device){ .idle = slots, .first = n->slots, .slots = slots, .current = -1 };
+        n->slots += slots;
+    }
+}
+
 ti_cluster *ti_cluster_create(const ti_cluster_desc *desc)
 {
     ti_cluster *c = TI_NEW(ti_cluster);
@@ -26,15 +40,13 @@ ti_cluster *ti_cluster_create(const ti_cluster_desc *desc)
         node *n = &c->node[q];
         n->system = *desc->system;
         n->system.node = q;
-        n->system.workers = c->replay ? ti_replay_workers(c->replay, q) / n->system.devices : n->system.workers;
+        const int hosts = ti_system_hosts(&n->system);
+        n->system.workers = c->replay ? ti_replay_workers(c->replay, q) / hosts : n->system.workers;
         n->system.explain = NULL;
         n->commands = ti_command_graph_create(&n->system);
         n->instructions = ti_instruction_graph_create(&n->system);
         ti_engine_init(&n->engine, n->system.devices);
-        n->device = TI_NEW_ARRAY(device, (size_t)n->system.devices);
-        for (int d = 0; d < n->system.devices; d++) {
-            n->device[d] = (device){ .idle = n->system.workers, .current = -1 };
-        }
+        create_devices(c, n);
         n->in = TI_NEW_ARRAY(double, (size_t)c->platform.ports);
         n->out = TI_NEW_ARRAY(double, (size_t)c->platform.ports);
         n->starved = true;
@@ -67,6 +79,7 @@ static void fini_node(const ti_cluster *c, node *n)
     ti_vec_fini(&n->collectives);
     ti_vec_fini(&n->share);
     ti_map_fini(&n->expected);
+    ti_map_fini(&n->memory);
 }
 
 void ti_cluster_destroy(ti_cluster *c)
@@ -92,16 +105,31 @@ void ti_cluster_destroy(ti_cluster *c)
     TI_DELETE(c);
 }
 
+int ti_cluster_units(const ti_system *system)
+{
+    return (system->idle_host ? 0 : ti_system_workers(system)) + system->accelerators;
+}
+
+/* Accelerators that have kernels. */
+static int accelerators_busy(const node *n)
+{
+    int busy = 0;
+    for (int d = ti_system_hosts(&n->system); d < n->system.devices; d++) {
+        busy += n->device[d].idle < n->device[d].slots;
+    }
+    return busy;
+}
+
 /* What the workers have done since the last event of their node. */
 static void note_use(const ti_cluster *c, node *n)
 {
     double ns = c->now - n->noted;
-    int idle = n->system.devices * n->system.workers - n->busy;
+    int busy = (n->system.idle_host ? 0 : n->busy) + accelerators_busy(n), idle = ti_cluster_units(&n->system) - busy;
     ti_cluster_use use = n->waiting > 0              ? TI_USE_MESSAGES
                          : n->planner > n->noted     ? TI_USE_PLANNING
                          : n->blocked && n->is_ahead ? TI_USE_AHEAD
                                                      : TI_USE_IDLE;
-    n->use[TI_USE_KERNELS] += ns * n->busy;
+    n->use[TI_USE_KERNELS] += ns * busy;
     n->use[use] += ns * idle;
     n->noted = c->now;
 }
@@ -152,6 +180,10 @@ static void plan(ti_cluster *c, node *n, const ti_task *task)
     n->instructions_ns = c->replay              ? recorded.instructions
                          : c->platform.measured ? planning_clock(c) - between
                                                 : c->platform.instruction;
+    if (!c->refusal) {
+        c->refusal = ti_instruction_graph_refusal(n->instructions);
+        c->refusing = n->system.node;
+    }
     keep_planned(c, n, instructions);
     ti_sim_note_task(n, task, begin, n->application);
     ti_sim_note_plan(n, task, commands.count, instructions.count);
@@ -238,7 +270,7 @@ static void part_ends(ti_cluster *c, node *n, uint64_t what)
     running *r = &n->running.data[(uint32_t)what];
     const ti_instruction *i = ti_engine_slot_of(&n->engine, r->instruction)->instruction;
     n->device[i->device].idle++;
-    n->busy--;
+    n->busy -= !ti_sim_is_accelerator(n, i->device);
     n->may_start = true;
     ti_sim_note_part_end(c, n, i, r->to_end - 1, (int)(what >> TI_WORKER_SHIFT));
     if (--r->to_end == 0) {
@@ -402,6 +434,10 @@ bool ti_cluster_finish(ti_cluster *c, ti_strbuf *why)
         ti_strbuf_add(why, "%s", c->replay->difference.text);
         return false;
     }
+    if (c->refusal) {
+        ti_strbuf_add(why, "simulated node %d: %s", c->refusing, c->refusal->sentence.text);
+        return false;
+    }
     for (int q = 0; q < c->nodes; q++) {
         const node *n = &c->node[q];
         if (ti_engine_incomplete(&n->engine) > 0) {
@@ -428,7 +464,7 @@ ti_cluster_result ti_cluster_result_of(const ti_cluster *c)
     ti_cluster_result r = c->result;
     for (int q = 0; q < c->nodes; q++) {
         const node *n = &c->node[q];
-        double left = (c->result.ns - n->noted) * n->system.devices * n->system.workers, busy = n->use[TI_USE_KERNELS];
+        double left = (c->result.ns - n->noted) * ti_cluster_units(&n->system), busy = n->use[TI_USE_KERNELS];
         for (int u = 0; u < TI_USES; u++) {
             r.use[u] += n->use[u];
         }
@@ -439,7 +475,7 @@ ti_cluster_result ti_cluster_result_of(const ti_cluster *c)
         r.recipients += n->relay_stats.recipients;
         r.refused += n->relay_stats.refused;
         r.relayed_bytes += n->relay_stats.forwarded_bytes;
-        r.idle_nodes += busy <= 0;
+        r.idle_nodes += !n->has_run;
     }
     ti_paths_sum(&c->paths, c->last, r.path);
     r.paths = &c->paths;

@@ -61,7 +61,7 @@ typedef struct ti_cluster_pair {
 
 typedef struct ti_cluster_result {
     double ns;                    /* from the beginning to the last event */
-    double use[TI_USES];          /* of all workers, summed; workers times nodes times ns in all */
+    double use[TI_USES];          /* of all workers and accelerators, summed */
     double least_busy, most_busy; /* of a node: its workers in kernels */
     int idle_nodes;               /* that run no kernel */
     uint64_t tasks, instructions, messages, bytes, collectives, events;
@@ -73,6 +73,9 @@ typedef struct ti_cluster_result {
     const ti_cluster_pair *pairs; /* [from * nodes + to]; NULL: there are too many nodes */
     ti_replay_result replay;      /* if a recorded run was followed */
 } ti_cluster_result;
+/* What computes on a node: workers, and accelerators, each of which counts as one. Where the host is not in the list of
+ * devices, its workers do not count. */
+int ti_cluster_units(const ti_system *system);
 ti_cluster_result ti_cluster_result_of(const ti_cluster *cluster);
 
 #endif

@@ -77,10 +77,15 @@ typedef struct running {
     int slot; /* of its name */
 } running;
 
+/* Where a copy of an accelerator goes. */
+typedef enum copy_way { TO_DEVICE, FROM_DEVICE, AMONG_DEVICES, COPY_WAYS } copy_way;
+
 typedef struct device {
-    int idle;      /* workers */
-    int current;   /* of node.running, whose parts are being started; -1: none */
-    double copies; /* when what copies to and from its memory is free */
+    int idle;                 /* workers; of an accelerator lanes, of which each has one kernel */
+    int first, slots;         /* numbers of these: `first` of the node's, and how many */
+    int current;              /* of node.running, whose parts are being started; -1: none */
+    double computes;          /* when an accelerator is free, whose kernels compute one after the other */
+    double copies[COPY_WAYS]; /* when what copies to and from its memory is free; of host devices the first one */
 } device;
 
 typedef struct early_message {
@@ -117,6 +122,9 @@ typedef struct node {
     device *device;
     TI_VEC(running) running;
     int busy;                                   /* workers */
+    bool has_run;                               /* a kernel */
+    int slots;                                  /* workers, and lanes of accelerators */
+    ti_map memory;                              /* of an allocation, plus 1; only if there are accelerators */
     bool may_start;                             /* something may be ready */
     ti_map expected;                            /* messages that one side knows of, by key */
     TI_VEC(const ti_instruction *) collectives; /* ready, but not in their turn */
@@ -140,7 +148,7 @@ typedef struct node {
     double noted;             /* until when `use` says what happened */
     double use[TI_USES];
     ti_recorder *recorder; /* or NULL: no trace */
-    uint64_t *began;       /* traced: when each worker began its part; 0: it is idle */
+    uint64_t *began;       /* traced: when each worker, each lane began its part; 0: it is idle */
     uint64_t blocked_since, window_since;
 } node;
 
@@ -196,8 +204,15 @@ struct ti_cluster {
     ti_cluster_result result;
     ti_cluster_pair *pairs; /* [from * nodes + to], or NULL: too many nodes */
     uint64_t held;
-    ti_replay *replay; /* or NULL: the platform says how long things take */
+    const ti_refusal *refusal; /* of the first node whose memory is too small, or NULL */
+    int refusing;              /* that node */
+    ti_replay *replay;         /* or NULL: the platform says how long things take */
 };
+
+static inline bool ti_sim_is_accelerator(const node *n, int d)
+{
+    return d >= ti_system_hosts(&n->system);
+}
 
 /* Records of a trace: sim/note.c. Nothing where none is written. Calls go from the last of these groups to the first:
  * cluster.c calls all. */
@@ -212,9 +227,11 @@ void ti_sim_note_wait(const ti_cluster *c, node *n, bool was_blocked);
 void ti_sim_note_known(const ti_cluster *c, node *n);
 void ti_sim_note_start(const ti_cluster *c, node *n, const ti_instruction *i);
 void ti_sim_note_end(const ti_cluster *c, node *n, const ti_instruction *i);
-/* A worker of this device begins a part of an instruction, and ends it. Returns the worker. */
+/* A worker or lane of this device begins a part of an instruction, and ends it. Returns which of the node's it is. */
 int ti_sim_note_part(const ti_cluster *c, node *n, int device);
 void ti_sim_note_part_end(const ti_cluster *c, node *n, const ti_instruction *i, int part, int worker);
+/* A lane of an accelerator copies between these times. */
+void ti_sim_note_copy(node *n, const ti_instruction *i, copy_way way, double begin, double end);
 
 /* Time and ends: sim/node.c.
  * An event for later; until then the chain of events spends its time in `slot`. */

@@ -12,14 +12,14 @@ static uint64_t clock_of(double ns)
 void ti_sim_note_open(node *n, ti_recorder *recorder)
 {
     n->recorder = recorder;
-    n->began = TI_NEW_ARRAY(uint64_t, (size_t)n->system.devices * (size_t)n->system.workers);
+    n->began = TI_NEW_ARRAY(uint64_t, (size_t)n->slots);
     ti_engine_keep_times(&n->engine);
 }
 
 void ti_sim_note_fini(node *n)
 {
     if (n->recorder) {
-        ti_free(n->began, (size_t)n->system.devices * (size_t)n->system.workers * sizeof(*n->began));
+        ti_free(n->began, (size_t)n->slots * sizeof(*n->began));
     }
 }
 
@@ -131,7 +131,7 @@ int ti_sim_note_part(const ti_cluster *c, node *n, int d)
 {
     int worker = 0;
     if (n->recorder) {
-        worker = d * n->system.workers;
+        worker = n->device[d].first;
         while (n->began[worker]) {
             worker++;
         }
@@ -140,9 +140,31 @@ int ti_sim_note_part(const ti_cluster *c, node *n, int d)
     return worker;
 }
 
-void ti_sim_note_part_end(const ti_cluster *c, node *n, const ti_instruction *i, int part, int worker)
+/* Lane `lane` of the accelerator. */
+static void add_lane(node *n, const ti_instruction *i, ti_trace_kind kind, int lane, uint64_t start, uint64_t end)
+{
+    add(n, TI_TRACE_EXECUTOR,
+        &(ti_trace_record){ .start = start,
+                            .end = end,
+                            .id = (uint32_t)i->id,
+                            .number = (uint32_t)lane,
+                            .kind = (uint32_t)kind & 0xff,
+                            .where = (uint32_t)(i->device - ti_system_hosts(&n->system)) });
+}
+
+void ti_sim_note_copy(node *n, const ti_instruction *i, copy_way way, double begin, double end)
 {
     if (n->recorder) {
+        add_lane(n, i, TI_TRACE_LANE_COPY, n->device[i->device].slots + (int)way, clock_of(begin), clock_of(end));
+    }
+}
+
+void ti_sim_note_part_end(const ti_cluster *c, node *n, const ti_instruction *i, int part, int worker)
+{
+    if (n->recorder && ti_sim_is_accelerator(n, i->device)) {
+        add_lane(n, i, TI_TRACE_LANE_KERNEL, worker - n->device[i->device].first, n->began[worker], clock_of(c->now));
+        n->began[worker] = 0;
+    } else if (n->recorder) {
         add(n, TI_TRACE_WORKER + worker,
             &(ti_trace_record){ .start = n->began[worker],
                                 .end = clock_of(c->now),

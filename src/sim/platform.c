@@ -36,6 +36,14 @@ static const key keys[] = {
     { "copy", FIELD(copy), TIME, false },
     { "copy_bandwidth", FIELD(copy_byte), RATE, false },
     { "combine_bandwidth", FIELD(combine_byte), RATE, false },
+    { "launch", FIELD(launch), TIME, false },
+    { "device_item", FIELD(device_item), TIME, false },
+    { "device_lanes", FIELD(device_lanes), COUNT, false },
+    { "device_copy", FIELD(device_copy), TIME, false },
+    { "to_device", FIELD(to_device), RATE, false },
+    { "from_device", FIELD(from_device), RATE, false },
+    { "among_devices", FIELD(among_devices), RATE, false },
+    { "device_memory", FIELD(device_memory), SIZE, false },
     { "task", FIELD(task), TIME, false },
     { "command", FIELD(command), TIME, false },
     { "instruction", FIELD(instruction), TIME, false },
@@ -46,12 +54,12 @@ static const struct {
     unit unit;
     double factor;
 } units[] = {
-    { "ps", TIME, 1e-3 },     { "ns", TIME, 1 },        { "us", TIME, 1e3 },   { "ms", TIME, 1e6 },
-    { "s", TIME, 1e9 },       { "B", SIZE, 1 },         { "KiB", SIZE, 1024 }, { "MiB", SIZE, 1048576 },
-    { "", COUNT, 1 },         { "B/s", RATE, 1 },       { "MB/s", RATE, 1e6 }, { "GB/s", RATE, 1e9 },
-    { "Mb/s", RATE, 1.25e5 }, { "Gb/s", RATE, 1.25e8 },
+    { "ps", TIME, 1e-3 },        { "ns", TIME, 1 },        { "us", TIME, 1e3 },      { "ms", TIME, 1e6 },
+    { "s", TIME, 1e9 },          { "B", SIZE, 1 },         { "KiB", SIZE, 1024 },    { "MiB", SIZE, 1048576 },
+    { "GiB", SIZE, 1073741824 }, { "", COUNT, 1 },         { "B/s", RATE, 1 },       { "MB/s", RATE, 1e6 },
+    { "GB/s", RATE, 1e9 },       { "Mb/s", RATE, 1.25e5 }, { "Gb/s", RATE, 1.25e8 },
 };
-static const char *const unit_names[] = { "ps, ns, us, ms or s", "B, KiB or MiB", "no unit",
+static const char *const unit_names[] = { "ps, ns, us, ms or s", "B, KiB, MiB or GiB", "no unit",
                                           "B/s, MB/s, GB/s, Mb/s or Gb/s" };
 
 void ti_platform_init(ti_platform *p)
@@ -62,28 +70,55 @@ void ti_platform_init(ti_platform *p)
                         .copy = 200,
                         .copy_byte = 0.1,
                         .combine_byte = 0.125,
+                        .launch = 5000,
+                        .device_lanes = 4,
+                        .device_copy = 5000,
+                        .to_device = 0.1,
+                        .from_device = 0.1,
+                        .among_devices = 0.1,
                         .task = 300,
                         .command = 200,
                         .instruction = 300 };
 }
 
+/* ---- times per item, by name of the task */
+
+static void forget(ti_platform_kernels *k)
+{
+    for (size_t i = 0; i < k->count; i++) {
+        ti_strfree(k->data[i].task);
+    }
+    ti_vec_fini(k);
+}
+
+/* NULL: nothing is said of it. */
+static double *find(const ti_platform_kernels *k, const char *task)
+{
+    for (size_t i = 0; i < k->count; i++) {
+        if (strcmp(k->data[i].task, task) == 0) {
+            return &k->data[i].item;
+        }
+    }
+    return NULL;
+}
+
 void ti_platform_fini(ti_platform *p)
 {
-    for (size_t i = 0; i < p->kernels.count; i++) {
-        ti_strfree(p->kernels.data[i].task);
-    }
-    ti_vec_fini(&p->kernels);
+    forget(&p->kernels);
+    forget(&p->device_kernels);
     ti_strfree(p->replay);
 }
 
 double ti_platform_item(const ti_platform *p, const char *task, double cost)
 {
-    for (size_t i = 0; i < p->kernels.count; i++) {
-        if (strcmp(p->kernels.data[i].task, task) == 0) {
-            return p->kernels.data[i].item;
-        }
-    }
-    return cost > 0 ? cost : p->item;
+    const double *item = find(&p->kernels, task);
+    return item ? *item : cost > 0 ? cost : p->item;
+}
+
+double ti_platform_device_item(const ti_platform *p, const char *task, double cost)
+{
+    const double *item = find(&p->device_kernels, task);
+    return item ? *item : p->device_item > 0 ? p->device_item : ti_platform_item(p, task, cost) / TI_MAX(p->workers, 1);
 }
 
 /* ---- values */
@@ -111,19 +146,18 @@ bool ti_platform_time(const char *text, double *ns)
     return parse_value(text, TIME, ns);
 }
 
-static bool set_kernel(ti_platform *p, const char *task, const char *value)
+static bool set_kernel(ti_platform_kernels *k, const char *name, const char *task, const char *value, ti_strbuf *why)
 {
-    double item;
+    double item, *known = find(k, task);
     if (!*task || !parse_value(value, TIME, &item)) {
+        ti_strbuf_add(why, "the time per item of %s is '%s', but must be a time, such as 2.5 ns", name, value);
         return false;
     }
-    for (size_t i = 0; i < p->kernels.count; i++) {
-        if (strcmp(p->kernels.data[i].task, task) == 0) {
-            p->kernels.data[i].item = item;
-            return true;
-        }
+    if (known) {
+        *known = item;
+    } else {
+        ti_vec_push(k, ((ti_platform_kernel){ .task = ti_strdup(task), .item = item }));
     }
-    ti_vec_push(&p->kernels, ((ti_platform_kernel){ .task = ti_strdup(task), .item = item }));
     return true;
 }
 
@@ -204,11 +238,10 @@ static bool set(ti_platform *p, const char *name, const char *value, ti_strbuf *
         return true;
     }
     if (strncmp(name, "kernel ", 7) == 0) {
-        if (!set_kernel(p, name + 7, value)) {
-            ti_strbuf_add(why, "the time per item of %s is '%s', but must be a time, such as 2.5 ns", name, value);
-            return false;
-        }
-        return true;
+        return set_kernel(&p->kernels, name, name + 7, value, why);
+    }
+    if (strncmp(name, "device kernel ", 14) == 0) {
+        return set_kernel(&p->device_kernels, name, name + 14, value, why);
     }
     for (size_t i = 0; i < TI_COUNT(keys); i++) {
         if (strcmp(keys[i].name, name) == 0) {

@@ -20,6 +20,8 @@ typedef struct ti_platform_kernel {
     double item; /* time per item */
 } ti_platform_kernel;
 
+typedef TI_VEC(ti_platform_kernel) ti_platform_kernels;
+
 /* A thread of its own; those that run kernels, between these, and an attendant, which looks now and then while all are
  * in kernels; the only thread there is. */
 typedef enum ti_platform_progress { TI_PROGRESS_THREAD, TI_PROGRESS_SHARED, TI_PROGRESS_INLINE } ti_platform_progress;
@@ -34,17 +36,25 @@ typedef struct ti_platform {
     ti_algorithm algorithm; /* of collectives, where it fits */
     /* a node */
     double workers;
-    double item;                       /* of kernels that are not named */
-    double start;                      /* of a kernel, on each worker */
-    double copy, copy_byte;            /* a copy in memory */
-    double combine_byte;               /* of reductions */
-    double task, command, instruction; /* planning of one task by each stage */
-    bool measured;                     /* the last two: what they take here */
-    ti_platform_progress progress;     /* who looks after messages */
-    TI_VEC(ti_platform_kernel) kernels;
-    char *replay;   /* where the trace of a run lies that is followed, or NULL */
-    bool in_order;  /* as it was recorded, messages, too */
-    uint64_t given; /* which keys some file had; platform.c */
+    double item;            /* of kernels that are not named */
+    double start;           /* of a kernel, on each worker */
+    double copy, copy_byte; /* a copy in memory */
+    double combine_byte;    /* of reductions */
+    /* a device with a memory of its own and lanes */
+    double launch;                                /* from the start of a kernel until it computes */
+    double device_item;                           /* of kernels that are not named; 0: as long as on all workers */
+    double device_lanes;                          /* kernels under way at once; they compute one after the other */
+    double device_copy;                           /* of each copy, besides its bytes */
+    double to_device, from_device, among_devices; /* per byte of a copy */
+    double device_memory;                         /* bytes; 0: no limit */
+    double task, command, instruction;            /* planning of one task by each stage */
+    bool measured;                                /* the last two: what they take here */
+    ti_platform_progress progress;                /* who looks after messages */
+    ti_platform_kernels kernels;
+    ti_platform_kernels device_kernels; /* times on a whole device */
+    char *replay;                       /* where the trace of a run lies that is followed, or NULL */
+    bool in_order;                      /* as it was recorded, messages, too */
+    uint64_t given;                     /* which keys some file had; platform.c */
 } ti_platform;
 
 void ti_platform_init(ti_platform *p);
@@ -61,5 +71,7 @@ bool ti_platform_time(const char *text, double *ns);
 /* Time per item of a kernel of tasks with this name: what a file says of it, or what the program does (0: nothing),
  * or that of any kernel. */
 double ti_platform_item(const ti_platform *p, const char *task, double cost);
+/* On a whole device: what a file says of it, or of any kernel, or what all workers of a node take. */
+double ti_platform_device_item(const ti_platform *p, const char *task, double cost);
 
 #endif

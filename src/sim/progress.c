@@ -30,7 +30,7 @@ void ti_sim_keep_thread(const ti_cluster *c, node *n, double until)
 
 bool ti_sim_is_away(const ti_cluster *c, const node *n)
 {
-    return c->progress != TI_PROGRESS_THREAD && !n->looks && n->busy == n->system.devices * n->system.workers;
+    return c->progress != TI_PROGRESS_THREAD && !n->looks && n->busy == ti_system_workers(&n->system);
 }
 
 /* It sleeps when there has been no message for long enough. */

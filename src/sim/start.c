@@ -17,22 +17,66 @@ static void by_executor(ti_cluster *c, node *n, const ti_instruction *i, double 
     ti_sim_later(c, end, n->system.node, EVENT_DONE, i->id, TI_PATH_COPIES);
 }
 
+/* ---- copies, and where memory is */
+
+static void note_memory(node *n, const ti_instruction *i)
+{
+    if (n->system.accelerators == 0) {
+        return;
+    }
+    if (i->kind == TI_INSTRUCTION_FREE || i->as.memory.grown) {
+        ti_map_remove(&n->memory, i->kind == TI_INSTRUCTION_FREE ? i->as.memory.allocation : i->as.memory.grown, NULL);
+    }
+    if (i->kind == TI_INSTRUCTION_ALLOC) {
+        *ti_map_at(&n->memory, i->as.memory.allocation) = (uint64_t)ti_system_memory(&n->system, i->device) + 1;
+    }
+}
+
+/* What has no allocation is the program's, in the host's memory. */
+static bool is_of_host(const node *n, const ti_place *place)
+{
+    const uint64_t *memory = place->allocation ? ti_map_find(&n->memory, place->allocation) : NULL;
+    return !memory || *memory - 1 == TI_HOST_MEMORY;
+}
+
+/* An accelerator has a lane for each way. */
+static void copy_by_lane(ti_cluster *c, node *n, const ti_instruction *i, double bytes)
+{
+    const ti_platform *p = &c->platform;
+    const double byte[COPY_WAYS] = { p->to_device, p->from_device, p->among_devices };
+    copy_way way = is_of_host(n, &i->as.copy.from) ? TO_DEVICE
+                   : is_of_host(n, &i->as.copy.to) ? FROM_DEVICE
+                                                   : AMONG_DEVICES;
+    double *lane = &n->device[i->device].copies[way], begin = TI_MAX(*lane, c->now);
+    double end = ti_sim_use(c, lane, p->device_copy + bytes * byte[way]);
+    ti_sim_note_copy(n, i, way, begin, end);
+    ti_sim_later(c, end, n->system.node, EVENT_DONE, i->id, TI_PATH_COPIES);
+}
+
 static void copy(ti_cluster *c, node *n, const ti_instruction *i)
 {
     double bytes = (double)ti_box_volume(&i->as.copy.box) * (double)i->as.copy.elem_size;
     double ns = c->platform.copy + bytes * c->platform.copy_byte;
-    if (n->system.memories > 1) { /* each device copies by itself */
-        double end = ti_sim_use(c, &n->device[i->device].copies, ns);
+    if (ti_sim_is_accelerator(n, i->device)) {
+        copy_by_lane(c, n, i, bytes);
+    } else if (n->system.memories > 1) { /* each device copies by itself */
+        double end = ti_sim_use(c, n->device[i->device].copies, ns);
         ti_sim_later(c, end, n->system.node, EVENT_DONE, i->id, TI_PATH_COPIES);
     } else {
         by_executor(c, n, i, ns);
     }
 }
 
-static double kernel_ns(ti_cluster *c, const ti_instruction *i)
+/* On one worker, or on all of an accelerator. */
+static double kernel_ns(const ti_cluster *c, const node *n, const ti_instruction *i)
 {
+    double items = (double)ti_box_volume(&i->as.kernel.chunk);
+    if (ti_sim_is_accelerator(n, i->device)) {
+        const ti_shape *s = i->task->shape;
+        return c->platform.launch + items * ti_platform_device_item(&c->platform, s->name, s->cost);
+    }
     double item = ti_platform_item(&c->platform, i->task->shape->name, i->task->shape->cost);
-    return c->platform.start + (double)ti_box_volume(&i->as.kernel.chunk) * item;
+    return c->platform.start + items * item;
 }
 
 static void note_start(const ti_cluster *c, node *n, const ti_instruction *i)
@@ -50,6 +94,9 @@ static void start(ti_cluster *c, node *n, const ti_instruction *i)
     switch (i->kind) {
     case TI_INSTRUCTION_ALLOC:
     case TI_INSTRUCTION_FREE:
+        note_memory(n, i);
+        ti_sim_complete(c, n, i->id);
+        break;
     case TI_INSTRUCTION_FENCE:
         ti_sim_complete(c, n, i->id);
         break;
@@ -79,7 +126,7 @@ static void start(ti_cluster *c, node *n, const ti_instruction *i)
         ti_sim_collective(c, n, i);
         break;
     case TI_INSTRUCTION_COLLECTIVE_HOST: /* on a thread of its own */
-        ti_sim_later(c, c->now + kernel_ns(c, i), me, EVENT_DONE, i->id,
+        ti_sim_later(c, c->now + kernel_ns(c, n, i), me, EVENT_DONE, i->id,
                      ti_paths_slot(&c->paths, i->task->shape->name));
         break;
     case TI_INSTRUCTION_KERNEL:
@@ -95,7 +142,8 @@ static int parts_of(const node *n, const ti_instruction *i)
 {
     const ti_shape *s = i->task->shape;
     int64_t items = ti_box_volume(&i->as.kernel.chunk);
-    if (i->kind == TI_INSTRUCTION_HOST || s->whole_chunk || s->one_device || items <= 1) {
+    if (i->kind == TI_INSTRUCTION_HOST || s->whole_chunk || s->one_device || items <= 1 ||
+        ti_sim_is_accelerator(n, i->device)) {
         return 1;
     }
     int64_t most = i->as.kernel.runs ? (int64_t)i->as.kernel.runs : items;
@@ -117,25 +165,34 @@ static int take_running(node *n)
 static void begin_kernel(ti_cluster *c, node *n, const ti_instruction *i)
 {
     int parts = c->replay ? ti_sim_replay_parts(c, n, i) : parts_of(n, i), index = take_running(n);
-    double compute = kernel_ns(c, i) - c->platform.start;
+    double start = ti_sim_is_accelerator(n, i->device) ? c->platform.launch : c->platform.start;
+    double compute = kernel_ns(c, n, i) - start;
     n->running.data[index] = (running){ .instruction = i->id,
                                         .parts = parts,
                                         .to_start = parts,
                                         .to_end = parts,
-                                        .part_ns = c->platform.start + compute / parts,
+                                        .part_ns = start + compute / parts,
                                         .slot = ti_paths_slot(&c->paths, i->task->shape->name) };
     n->device[i->device].current = index;
+    n->has_run = true;
     note_start(c, n, i);
 }
 
 /* When a part ends that begins now. */
-static double part_end(const ti_cluster *c, node *n, const running *r)
+static double part_end(const ti_cluster *c, node *n, int d, const running *r)
 {
+    device *dev = &n->device[d];
+    const bool is_accelerator = ti_sim_is_accelerator(n, d);
+    if (!c->replay && is_accelerator) { /* launches of several lanes overlap, what they compute does not */
+        double begin = TI_MAX(dev->computes, c->now + c->platform.launch);
+        dev->computes = begin + r->part_ns - c->platform.launch;
+        return dev->computes;
+    }
     if (!c->replay) {
         return c->now + r->part_ns;
     }
     double ns = ti_sim_replay_part(c, n, r->instruction, r->parts - r->to_start);
-    return ti_sim_replay_is_alone(c, n) ? ti_sim_use(c, &n->executor, ns) : c->now + ns;
+    return ti_sim_replay_is_alone(c, n) && !is_accelerator ? ti_sim_use(c, &n->executor, ns) : c->now + ns;
 }
 
 static void start_parts(ti_cluster *c, node *n, device *dev, int d)
@@ -143,9 +200,11 @@ static void start_parts(ti_cluster *c, node *n, device *dev, int d)
     while (dev->idle > 0 && dev->current >= 0) {
         running *r = &n->running.data[dev->current];
         dev->idle--;
-        n->busy++;
-        double end = part_end(c, n, r);
-        ti_sim_keep_thread(c, n, end);
+        n->busy += !ti_sim_is_accelerator(n, d);
+        double end = part_end(c, n, d, r);
+        if (!ti_sim_is_accelerator(n, d)) {
+            ti_sim_keep_thread(c, n, end);
+        }
         uint64_t worker = (uint64_t)ti_sim_note_part(c, n, d);
         ti_sim_later(c, end, n->system.node, EVENT_PART, worker << TI_WORKER_SHIFT | (uint64_t)dev->current, r->slot);
         if (--r->to_start == 0) {

@@ -100,6 +100,8 @@ const char *ti_trace_kind_name(uint8_t kind)
         [TI_TRACE_PART] = "kernel",
         [TI_TRACE_MEMBERS] = "members",
         [TI_TRACE_RELAY] = "relay",
+        [TI_TRACE_LANE_KERNEL] = "kernel",
+        [TI_TRACE_LANE_COPY] = "copy",
     };
     return kind < TI_TRACE_KINDS ? names[kind] : "";
 }

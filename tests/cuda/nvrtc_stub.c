@@ -54,10 +54,10 @@ static bool is_of_name(char c)
     return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* The functions for each kernel of the text. */
-static void add_calls(FILE *out, const char *text)
+/* The functions for each kernel of the text that `mark` stands before. */
+static void add_calls(FILE *out, const char *text, const char *mark)
 {
-    static const char mark[] = "TACIT_KERNEL ", definition[] = "#define ";
+    static const char definition[] = "#define ";
     for (const char *at = strstr(text, mark); at; at = strstr(at + 1, mark)) {
         const char *name = at + strlen(mark);
         int length = 0;
@@ -170,6 +170,18 @@ int nvrtcDestroyProgram(ti_nvrtc_program *p)
     return 0;
 }
 
+/* Where the source of a task begins, behind what every program has; NULL: it is no task's. */
+static const char *source_of_task(const char *text)
+{
+    return strstr(text, "#line 1 \"task ");
+}
+
+static bool has_barriers(const char *text)
+{
+    const char *source = source_of_task(text);
+    return source ? strstr(source, "TACIT_BARRIER") : strstr(text, "__syncthreads");
+}
+
 static bool compile(ti_nvrtc_program p, const char *dims)
 {
     char folder[] = "/tmp/cuda_stub_XXXXXX", path[512];
@@ -180,11 +192,9 @@ static bool compile(ti_nvrtc_program p, const char *dims)
     FILE *file = fopen(path, "w");
     bool good = file && fprintf(file, "%s%s", before, p->text) > 0;
     if (file) {
-        add_calls(file, p->text);
-        fputs(strstr(p->text, "#line") && strstr(strstr(p->text, "#line"), "TACIT_BARRIER")
-                  ? "extern \"C\" int stub_waits = 1;\n"
-                  : "",
-              file);
+        add_calls(file, p->text, "TACIT_KERNEL ");
+        add_calls(file, p->text, "__global__ void ");
+        fputs(has_barriers(p->text) ? "extern \"C\" int stub_waits = 1;\n" : "", file);
         fclose(file);
     }
     good = good && run_compiler(folder, dims);
@@ -214,7 +224,7 @@ static void remember(ti_nvrtc_program p, const char *dims)
     all_known = k;
 }
 
-/* The options that make kernels give the bits of other devices, and those for the device. */
+/* Tasks have the options that make kernels give the bits of other devices, and those for the device. */
 int nvrtcCompileProgram(ti_nvrtc_program p, int count, const char *const *options)
 {
     const char *dims = NULL;
@@ -224,10 +234,11 @@ int nvrtcCompileProgram(ti_nvrtc_program p, int count, const char *const *option
                   strcmp(options[i], "--device-as-default-execution-space") == 0;
         dims = strncmp(options[i], "-DTACIT_DIMS=", 13) == 0 ? options[i] : dims;
     }
-    if (needed != 3 || !dims) {
+    if (source_of_task(p->text) ? needed != 3 || !dims : dims != NULL) {
         p->log = strdup("error: an option is missing\n");
         return 5;
     }
+    dims = dims ? dims : "-DTACIT_DIMS=0";
     pthread_mutex_lock(&mutex);
     bool good = is_known(p, dims);
     if (!good) {

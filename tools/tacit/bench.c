@@ -26,6 +26,8 @@ static const struct bench {
     { "latency", 2,
       "windows of pure tasks on a network that is late, against none and against MPI by hand (on N nodes: tacit run -n N ...)" },
     { "steps", 0, "programs of short steps, against OpenMP and MPI by hand, on two workers and on two nodes" },
+    { "device", 0,
+      "a device by tacit and by OpenCL or CUDA by hand: launches, copies, overlap, steps of N-body and of waves" },
     { "plan", 0, "planning of a pattern as one node of up to millions: time by stage, messages, horizons, memory" },
     { "regions", 0, "operations of regions and version maps" },
 };

@@ -219,6 +219,15 @@ static void read_idle(const json_t *rows, tool_plan *out)
     }
 }
 
+/* The first is the host's. */
+static void read_memories(const json_t *peaks, tool_plan *out)
+{
+    for (size_t i = 1; i < json_array_size(peaks); i++) {
+        const uint64_t peak = (uint64_t)json_integer_value(json_array_get(peaks, i));
+        out->device_memory = TI_MAX(out->device_memory, peak);
+    }
+}
+
 bool tool_json_read_plan(const char *path, tool_plan *out)
 {
     json_t *report = json_load_file(path, 0, NULL);
@@ -254,6 +263,7 @@ bool tool_json_read_plan(const char *path, tool_plan *out)
     }
     read_names(json_object_get(report, "by_task"), out);
     read_idle(json_object_get(report, "idle_memory"), out);
+    read_memories(json_object_get(report, "memory_bytes_peak"), out);
     json_decref(report);
     return true;
 }
@@ -362,6 +372,7 @@ int tool_json_plans(const tool_plan_row *row, size_t count, const tool_plan *mos
                                 (json_int_t)r->messages, "collectives", (json_int_t)r->collectives, "bytes",
                                 (json_int_t)r->bytes, "peers", (json_int_t)r->peers, "load", r->load, "memory",
                                 (json_int_t)r->memory, "exit_status", r->exit_status);
+        set(one, "device_memory", r->device_memory);
         set(one, "multicasts", r->multicasts);
         set(one, "multicast_recipients", r->multicast_recipients);
         set(one, "multicast_depth", r->multicast_depth);

@@ -33,7 +33,8 @@ static const char usage[] =
     "  bytes          that it sends and receives by both\n"
     "  peers          how many other nodes it sends to or receives from\n"
     "  load           its items, relative to an equal share of all items: 1 is balanced\n"
-    "  memory         of buffers, at most\n"
+    "  memory         of buffers, at most, in all memories\n"
+    "  device         of these in the memory of one device, the one that has most, if TACIT_DEVICES names devices with memories\n"
     "Below, where several placed tasks read one version: of how many the planned node sends its own down a tree that all nodes have\n"
     "planned, to how many recipients and by how many messages one after the other, how many messages of others it sends on in such\n"
     "trees, and how many versions it leaves to the broadcasts that it finds while it runs, since they are long. Then\n"
@@ -107,6 +108,7 @@ static void add_sample(tool_plan_row *row, const tool_plan *plan)
     keep_larger(&row->bytes, plan->bytes);
     keep_larger(&row->peers, plan->peers);
     keep_larger(&row->memory, plan->memory);
+    keep_larger(&row->device_memory, plan->device_memory);
     keep_larger(&row->multicasts, plan->multicasts);
     keep_larger(&row->multicast_recipients, plan->multicast_recipients);
     keep_larger(&row->multicast_depth, plan->multicast_depth);
@@ -203,14 +205,21 @@ static void print_multicasts(const tool_plan_row *row, size_t count, const tool_
 
 static void print_rows(const tool_plan_row *row, size_t count, const tool_plan *most)
 {
-    printf("%10s %9s %10s %9s %11s %8s %8s %11s\n", "nodes", "us/task", "messages", "collect.", "bytes", "peers",
-           "load", "memory");
+    bool devices = false;
+    for (size_t i = 0; i < count; i++) {
+        devices |= row[i].device_memory > 0;
+    }
+    printf("%10s %9s %10s %9s %11s %8s %8s %11s%s\n", "nodes", "us/task", "messages", "collect.", "bytes", "peers",
+           "load", "memory", devices ? "      device" : "");
     for (size_t i = 0; i < count; i++) {
         printf("%10ld %9.2f %10" PRIu64 " %9" PRIu64, row[i].nodes, row[i].us_per_task, row[i].messages,
                row[i].collectives);
         print_size((double)row[i].bytes, 7);
         printf(" %8" PRIu64 " %8.2f", row[i].peers, row[i].load);
         print_size((double)row[i].memory, 7);
+        if (devices) {
+            print_size((double)row[i].device_memory, 7);
+        }
         printf("\n");
     }
     print_multicasts(row, count, most);

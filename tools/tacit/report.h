@@ -52,6 +52,7 @@ typedef struct tool_plan_idle {
 } tool_plan_idle;
 typedef struct tool_plan {
     uint64_t node, tasks, planning_ns, messages, collectives, bytes, peers, memory, items, items_of_all;
+    uint64_t device_memory; /* of one device, that which has most */
     uint64_t multicasts, multicast_recipients, multicast_depth, multicast_forwards, multicasts_left;
     char *multicast, *multicast_tree; /* who finds what several nodes read, and planned trees: TACIT_MULTICAST */
     tool_plan_name *names;            /* most bytes first */
@@ -64,7 +65,7 @@ void tool_plan_fini(tool_plan *plan);
 typedef struct tool_plan_row {
     long nodes;
     double us_per_task, load;
-    uint64_t tasks, messages, collectives, bytes, peers, memory;
+    uint64_t tasks, messages, collectives, bytes, peers, memory, device_memory;
     int exit_status; /* of the first dry run that failed, or 0 */
     uint64_t multicasts, multicast_recipients, multicast_depth, multicast_forwards, multicasts_left;
 } tool_plan_row;

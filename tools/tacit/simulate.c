@@ -42,7 +42,7 @@ static const char usage[] =
     "                       and --machine\n"
     "  -h, --help           this text\n"
     "\n"
-    "Networks: hdr, edr-2, qdr, omni-path, ethernet-100, ethernet-10, loopback. Machines: cores-16, cores-32. doc/simulation.md says\n"
+    "Networks: hdr, edr-2, qdr, omni-path, ethernet-100, ethernet-10, loopback. Machines: cores-16, cores-32, v100-4. doc/simulation.md says\n"
     "what is in such files, and how to describe your own cluster.\n"
     "\n"
     "Columns: simulated time; speed-up and efficiency against the first row; what all workers do, in percent of their time: kernels,\n"

@@ -24,6 +24,7 @@ typedef struct tl_event {
     uint32_t where;
     uint8_t kind; /* ti_trace_kind */
     bool unfinished;
+    bool on_lane; /* of copies: there is an event of a device's lane for it */
 } tl_event;
 
 /* What a worker does, or waits for, and the program's thread, too. In the order of reports. */
@@ -141,17 +142,19 @@ typedef enum tl_lane_kind {
     TL_LANE_PROGRAM,
     TL_LANE_PLANNER,
     TL_LANE_WORKER,
+    TL_LANE_DEVICE, /* one of each lane of each device */
     TL_LANE_MEMORY,
     TL_LANE_MESSAGES
 } tl_lane_kind;
 typedef struct tl_lane {
     uint32_t node;
     tl_lane_kind kind;
-    int index;              /* of the worker, of the row of messages */
+    int index;              /* of the worker, of the row of messages; TL_LANES times a device, and its lane */
     TI_VEC(uint32_t) event; /* indices, by where they are drawn from */
     int64_t end;            /* of the last one */
 } tl_lane;
 typedef TI_VEC(tl_lane) tl_lanes;
+enum { TL_LANES = 256 }; /* more than a device has */
 /* Where it is drawn from: a receive that was begun before its send, from then on. */
 int64_t timeline_drawn_from(const timeline *t, uint32_t node, const tl_event *e);
 void timeline_lanes(const timeline *t, uint32_t node, int message_rows, tl_lanes *out);
@@ -183,6 +186,11 @@ void timeline_advice(const timeline *t, ti_strbuf *out);
 static inline bool tl_is_instruction(uint8_t kind)
 {
     return kind >= TI_TRACE_ALLOC && kind <= TI_TRACE_HORIZON;
+}
+/* What shows an instruction where it ran: a part of it on a worker, or all of it on a lane of a device. */
+static inline bool tl_is_part(uint8_t kind)
+{
+    return kind == TI_TRACE_PART || kind == TI_TRACE_LANE_KERNEL || kind == TI_TRACE_LANE_COPY;
 }
 static inline bool tl_is_kernel(uint8_t kind)
 {

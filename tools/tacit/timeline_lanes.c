@@ -25,7 +25,11 @@ void timeline_event_name(const timeline *t, const tl_event *e, ti_strbuf *out)
 
 void timeline_lane_name(const tl_lane *lane, ti_strbuf *out)
 {
-    static const char *const names[] = { "program", "planning", "worker", "memory", "messages" };
+    static const char *const names[] = { "program", "planning", "worker", "device", "memory", "messages" };
+    if (lane->kind == TL_LANE_DEVICE) {
+        ti_strbuf_add(out, "device %d, lane %d", lane->index / TL_LANES, lane->index % TL_LANES);
+        return;
+    }
     bool numbered = lane->kind == TL_LANE_WORKER || (lane->kind == TL_LANE_MESSAGES && lane->index > 0);
     ti_strbuf_add(out, numbered ? "%s %d" : "%s", names[lane->kind], lane->index);
 }
@@ -42,9 +46,11 @@ static bool lane_of(const tl_event *e, tl_lane_kind *kind)
     case TI_TRACE_INSTRUCTIONS:
         *kind = TL_LANE_PLANNER;
         return true;
+    case TI_TRACE_COPY:
+        *kind = TL_LANE_MEMORY;
+        return !e->on_lane;
     case TI_TRACE_ALLOC:
     case TI_TRACE_FREE:
-    case TI_TRACE_COPY:
     case TI_TRACE_REDUCE:
     case TI_TRACE_WINDOW:
         *kind = TL_LANE_MEMORY;
@@ -57,6 +63,10 @@ static bool lane_of(const tl_event *e, tl_lane_kind *kind)
         return true;
     case TI_TRACE_PART:
         *kind = TL_LANE_WORKER;
+        return true;
+    case TI_TRACE_LANE_KERNEL:
+    case TI_TRACE_LANE_COPY:
+        *kind = TL_LANE_DEVICE;
         return true;
     case TI_TRACE_COLLECTIVE_HOST: /* on a thread of its own */
         *kind = TL_LANE_MEMORY;
@@ -105,7 +115,9 @@ static void add_event(tl_lanes *out, size_t first, tl_lane_kind kind, const tl_e
                       int rows)
 {
     tl_lane *lane = NULL;
-    int row = kind == TL_LANE_WORKER ? (int)e->where : 0;
+    int row = kind == TL_LANE_WORKER   ? (int)e->where
+              : kind == TL_LANE_DEVICE ? (int)(TL_LANES * e->where + e->number % TL_LANES)
+                                       : 0;
     for (int i = 0; i < rows; i++) {
         lane = lane_at(out, first, kind, kind == TL_LANE_MESSAGES ? i : row, node);
         if (kind != TL_LANE_MESSAGES || lane->end <= d->start) {

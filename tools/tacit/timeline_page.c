@@ -71,7 +71,7 @@ static void put_span(void *user, const tl_span *span)
 {
     span_writer *w = user;
     const tl_event *e = span->most;
-    const tl_event *whose = e->kind == TI_TRACE_PART ? timeline_instruction(w->node, e->id) : NULL;
+    const tl_event *whose = tl_is_part(e->kind) ? timeline_instruction(w->node, e->id) : NULL;
     unsigned flags = (e->unfinished ? UNFINISHED : 0) | (span->count > 1 ? MERGED : 0);
     fprintf(w->page->file, "%s%" PRId64 ",%" PRId64 ",%u,%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu64,
             w->last >= 0 ? "," : "", span->start - TI_MAX(w->last, 0), span->end - span->start, e->kind | flags,

@@ -188,8 +188,12 @@ static void link_node(timeline *t, tl_node *node)
     }
     for (size_t i = 0; i < node->event.count; i++) {
         tl_event *e = &node->event.data[i];
-        const tl_event *whose = e->kind == TI_TRACE_PART ? timeline_instruction(node, e->id) : NULL;
+        const tl_event *whose = tl_is_part(e->kind) ? timeline_instruction(node, e->id) : NULL;
         e->task = whose ? whose->task : e->task;
+        if (whose && e->kind == TI_TRACE_LANE_COPY) {
+            e->bytes = whose->bytes;
+            node->event.data[node->instruction[e->id] - 1].on_lane = true;
+        }
         uint64_t *name = ti_map_find(&t->task_name, e->task), *buffer = ti_map_find(&t->buffer_name, e->buffer);
         e->name = name ? (uint32_t)*name : 0;
         e->buffer = buffer && e->buffer ? (uint32_t)*buffer : 0;

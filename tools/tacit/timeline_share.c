@@ -282,14 +282,19 @@ static const tl_event *last_point(const tl_node *node)
     return node->points.count ? &node->event.data[node->points.data[node->points.count - 1]] : NULL;
 }
 
+static void add_load(timeline *t, uint32_t q, const tl_event *part)
+{
+    tl_load *load = &t->load[(size_t)q * t->names.count + part->name];
+    load->parts++;
+    load->ns += part->end - part->start;
+}
+
 static void add_part(timeline *t, uint32_t q, const tl_event *part)
 {
     const tl_event *whose = timeline_instruction(&t->node[q], part->id);
     t->node[q].spent[TL_BUSY] += part->end - part->start;
     if (!whose || tl_is_kernel(whose->kind)) {
-        tl_load *load = &t->load[(size_t)q * t->names.count + part->name];
-        load->parts++;
-        load->ns += part->end - part->start;
+        add_load(t, q, part);
     }
 }
 
@@ -308,6 +313,8 @@ static void share_node(tally *y)
             timeline_explain_gap(node, whose, free_since[e->where], e->start, add_cause, y);
             add_part(t, y->node, e);
             free_since[e->where] = TI_MAX(free_since[e->where], e->end);
+        } else if (e->kind == TI_TRACE_LANE_KERNEL) {
+            add_load(t, y->node, e);
         } else if (e->kind == TI_TRACE_RELAY) {
             t->relayed++;
             t->bytes_relayed += e->bytes;

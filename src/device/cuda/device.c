@@ -16,107 +16,56 @@ enum { KERNELS_AHEAD = 2 * KERNEL_LANES };
 /* Pinned memory of a device for each direction, allocated when it is first needed. */
 enum { SLOTS = 4, SLOT_BYTES = 1 << 20 };
 
-typedef struct operation {
-    ti_cu_event event;
-    uint64_t token;
-    bool is_last;     /* the token is to be told */
-    const char *task; /* NULL: a copy */
-    int slot;         /* that it uses; -1: none */
-    ti_block home;    /* where the contents of the slot go at the end, if base is not NULL */
-} operation;
-
-typedef struct lane {
-    ti_cu_stream stream;
-    TI_VEC(operation) operation;
-    size_t first; /* that has not been seen to end */
-    /* Of copies by way of pinned memory: */
+/* A lane's stream, and its copies by way of pinned memory. */
+typedef struct stream_state {
+    ti_cu_stream handle;
     TI_VEC(ti_staged) staged;
     size_t next; /* of which a part has not been started */
     char *slot[SLOTS];
     bool is_taken[SLOTS];
-} lane;
+} stream_state;
 
 typedef struct device {
-    ti_device base;
+    ti_accelerator base;
     ti_cuda_session *session;
     const ti_cuda_context *context;
-    lane lane[LANES];
+    stream_state stream[LANES];
     TI_VEC(ti_cu_event) idle; /* events to be used again */
-    char name[16];
 } device;
 
-/* ---- operations under way */
-
-static size_t under_way(const lane *l)
-{
-    return l->operation.count - l->first;
-}
-
-static void fail(device *d, const char *task, const char *what, ti_cu_result code)
-{
-    ti_failure_set(d->session->failure, code == TI_CU_ERROR_OUT_OF_MEMORY ? TACIT_ERROR_MEMORY : TACIT_ERROR_KERNEL,
-                   "%s%s%s on device %s %s: %s", task ? "task '" : "", task ? task : "a copy", task ? "'" : "", d->name,
-                   what, ti_cuda_error_name(&d->session->cu, code));
-}
-
 /* Behind what the stream has been given: its event. `code` says whether that was possible. */
-static void start(device *d, lane *l, ti_cu_result code, const operation *o)
+static void start(device *d, int lane, ti_cu_result code, const ti_operation *o)
 {
     const ti_cuda_api *cu = &d->session->cu;
-    operation started = *o;
-    started.event = NULL;
+    ti_operation started = *o;
+    ti_cu_event event = NULL;
     if (code == TI_CU_SUCCESS && d->idle.count) {
-        started.event = d->idle.data[--d->idle.count];
+        event = d->idle.data[--d->idle.count];
     } else if (code == TI_CU_SUCCESS) {
-        code = cu->event_create(&started.event, TI_CU_EVENT_DISABLE_TIMING);
+        code = cu->event_create(&event, TI_CU_EVENT_DISABLE_TIMING);
     }
-    code = code ? code : cu->event_record(started.event, l->stream);
-    if (code != TI_CU_SUCCESS) {
-        if (started.event) {
-            cu->event_destroy(started.event);
-        }
-        fail(d, o->task, "cannot be started", code);
-        return; /* never completes: nothing that needs it will run */
+    code = code ? code : cu->event_record(event, d->stream[lane].handle);
+    if (code != TI_CU_SUCCESS && event) {
+        cu->event_destroy(event);
     }
-    if (l->first == l->operation.count) {
-        l->first = 0;
-        ti_vec_clear(&l->operation);
-    }
-    ti_vec_push(&l->operation, started);
-    d->base.silent++;
+    started.event = event;
+    ti_accelerator_start(&d->base, lane, code, &started);
 }
 
-static void drop_first(device *d, lane *l)
+static const ti_memory_piece *memory_of(const device *d, const void *address)
 {
-    const operation *o = &l->operation.data[l->first++];
-    ti_vec_push(&d->idle, o->event);
-    if (o->slot >= 0) {
-        l->is_taken[o->slot] = false;
-    }
-    d->base.silent--;
-}
-
-/* Whether the oldest operation of a lane has ended well. */
-static bool has_ended(device *d, lane *l)
-{
-    const operation *o = &l->operation.data[l->first];
-    ti_cu_result code = d->session->cu.event_query(o->event);
-    if (code != TI_CU_SUCCESS && code != TI_CU_ERROR_NOT_READY) {
-        fail(d, o->task, "has failed", code);
-        drop_first(d, l);
-    }
-    return code == TI_CU_SUCCESS;
+    return ti_memories_find(&d->session->base.memory, address);
 }
 
 /* ---- copies */
 
 static ti_cu_side side_of(device *d, const ti_block *b)
 {
-    const ti_cuda_memory *m = ti_cuda_memory_of(d->session, b->base);
+    const ti_memory_piece *m = memory_of(d, b->base);
     ti_cu_side side = { .type = m ? TI_CU_MEMORY_DEVICE : TI_CU_MEMORY_HOST,
                         .host = m ? NULL : b->base,
                         .device = m ? (ti_cu_address)(uintptr_t)b->base : 0,
-                        .context = m ? m->context->handle : NULL,
+                        .context = m ? m->handle : NULL,
                         .pitch = b->count[1] > 1 ? b->stride[1] : b->run,
                         .height = b->count[1] };
     if (b->count[0] > 1) {
@@ -149,7 +98,7 @@ static ti_cu_result copy_pitched(device *d, ti_cu_stream stream, const ti_block 
 static ti_cu_result copy_run(device *d, ti_cu_stream stream, char *to, char *from, size_t bytes)
 {
     const ti_cuda_api *cu = &d->session->cu;
-    const ti_cuda_memory *there = ti_cuda_memory_of(d->session, to), *here = ti_cuda_memory_of(d->session, from);
+    const ti_memory_piece *there = memory_of(d, to), *here = memory_of(d, from);
     const ti_cu_address target = (ti_cu_address)(uintptr_t)to, source = (ti_cu_address)(uintptr_t)from;
     if (!here) {
         return cu->to_device(target, from, bytes, stream);
@@ -157,7 +106,7 @@ static ti_cu_result copy_run(device *d, ti_cu_stream stream, char *to, char *fro
     if (!there) {
         return cu->from_device(to, source, bytes, stream);
     }
-    if (here->context == there->context) {
+    if (here->handle == there->handle) {
         return cu->within(target, source, bytes, stream);
     }
     /* Among devices there are boxes only, whose rows are no longer than a pitch. */
@@ -194,58 +143,64 @@ static ti_cu_result give(device *d, ti_cu_stream stream, const ti_block *to, con
 }
 
 /* A slot that nobody uses; -1 if all are taken, or the run has failed as there is no memory for one. */
-static int take_slot(device *d, lane *l)
+static int take_slot(device *d, stream_state *s)
 {
     for (int i = 0; i < SLOTS; i++) {
-        if (l->is_taken[i]) {
+        if (s->is_taken[i]) {
             continue;
         }
-        void *memory = l->slot[i];
+        void *memory = s->slot[i];
         ti_cu_result code = memory ? TI_CU_SUCCESS
                                    : d->session->cu.host_alloc(&memory, SLOT_BYTES, TI_CU_HOST_PORTABLE);
         if (code != TI_CU_SUCCESS) {
-            fail(d, NULL, "cannot be started", code);
+            ti_accelerator_fail(&d->base, NULL, "cannot be started", code);
             return -1;
         }
-        l->slot[i] = memory;
-        l->is_taken[i] = true;
+        s->slot[i] = memory;
+        s->is_taken[i] = true;
         return i;
     }
     return -1;
 }
 
-static void start_piece(device *d, lane *l, ti_staged *staged, int slot)
+static void start_piece(device *d, int lane, ti_staged *staged, int slot)
 {
+    const stream_state *s = &d->stream[lane];
     ti_block to, from;
     ti_staged_next(staged, SLOT_BYTES, &to, &from);
-    const ti_block tight = ti_staged_tight(&to, l->slot[slot]);
-    operation o = { .token = staged->token, .is_last = ti_staged_at_end(staged), .slot = slot };
+    const ti_block tight = ti_staged_tight(&to, s->slot[slot]);
+    ti_operation o = { .given = ti_accelerator_now(&d->base),
+                       .token = staged->token,
+                       .is_part = !ti_staged_at_end(staged),
+                       .slot = slot };
     ti_cu_result code;
-    if (l == &d->lane[FROM_HOST]) {
+    if (lane == FROM_HOST) {
         ti_layout_copy(&tight, &from);
-        code = give(d, l->stream, &to, &tight);
+        code = give(d, s->handle, &to, &tight);
     } else {
-        code = give(d, l->stream, &tight, &from);
+        code = give(d, s->handle, &tight, &from);
         o.home = to;
     }
-    start(d, l, code, &o);
+    start(d, lane, code, &o);
 }
 
 /* Start pieces while there are slots. */
-static void feed(device *d, lane *l)
+static void feed(ti_accelerator *base, int lane)
 {
-    while (l->next < l->staged.count && ti_failure_get(d->session->failure) == TACIT_OK) {
-        int slot = take_slot(d, l);
+    device *d = (device *)base;
+    stream_state *s = &d->stream[lane];
+    while (s->next < s->staged.count && ti_failure_get(base->failure) == TACIT_OK) {
+        int slot = take_slot(d, s);
         if (slot < 0) {
             return;
         }
-        ti_staged *staged = &l->staged.data[l->next];
-        start_piece(d, l, staged, slot);
-        l->next += ti_staged_at_end(staged);
+        ti_staged *staged = &s->staged.data[s->next];
+        start_piece(d, lane, staged, slot);
+        s->next += ti_staged_at_end(staged);
     }
-    if (l->next == l->staged.count) {
-        l->next = 0;
-        ti_vec_clear(&l->staged);
+    if (s->next == s->staged.count) {
+        s->next = 0;
+        ti_vec_clear(&s->staged);
     }
 }
 
@@ -255,106 +210,115 @@ static void cuda_copy(ti_device *base, int unused, const ti_block *to, const ti_
     ti_block t = *to, f = *from;
     (void)unused;
     ti_layout_match(&t, &f);
-    const bool there = ti_cuda_memory_of(d->session, t.base), here = ti_cuda_memory_of(d->session, f.base);
-    lane *l = &d->lane[here && there ? AMONG : here ? TO_HOST : FROM_HOST];
-    operation o = { .token = token, .is_last = true, .slot = -1 };
+    const bool there = memory_of(d, t.base), here = memory_of(d, f.base);
+    const int lane = here && there ? AMONG : here ? TO_HOST : FROM_HOST;
+    const ti_operation o = { .token = token, .given = ti_accelerator_now(&d->base), .slot = -1 };
     TI_ASSERT(here || there);
     ti_cu_result code = ti_cuda_enter(d->session, d->context);
     if (code != TI_CU_SUCCESS) {
-        fail(d, NULL, "cannot be started", code);
+        ti_accelerator_fail(&d->base, NULL, "cannot be started", code);
         return;
     }
     if ((here && there) || ti_block_bytes(&t) == 0) {
-        start(d, l, give(d, l->stream, &t, &f), &o);
+        start(d, lane, give(d, d->stream[lane].handle, &t, &f), &o);
     } else {
         ti_staged staged = { .to = t, .from = f, .token = token };
-        ti_vec_push(&l->staged, staged);
-        feed(d, l);
+        ti_vec_push(&d->stream[lane].staged, staged);
+        feed(&d->base, lane);
     }
     ti_cuda_exit(d->session);
 }
 
-/* ---- polling */
+/* ---- what the driver does with lanes */
+
+static const char *error_name(const ti_accelerator *base, int code)
+{
+    return ti_cuda_error_name(&((const device *)base)->session->cu, code);
+}
+
+static bool is_shortage(int code)
+{
+    return code == TI_CU_ERROR_OUT_OF_MEMORY;
+}
+
+static int enter(ti_accelerator *base)
+{
+    const device *d = (const device *)base;
+    return ti_cuda_enter(d->session, d->context);
+}
+
+static void leave(ti_accelerator *base)
+{
+    ti_cuda_exit(((const device *)base)->session);
+}
+
+static bool has_come(ti_accelerator *base, void *event, int *code)
+{
+    *code = ((device *)base)->session->cu.event_query(event);
+    bool come = *code != TI_CU_ERROR_NOT_READY;
+    *code = come ? *code : TI_CU_SUCCESS;
+    return come;
+}
 
 /* The contents of a slot go where they belong. */
-static void bring_home(lane *l, const operation *o)
+static void bring_home(ti_accelerator *base, int lane, const ti_operation *o)
 {
     if (o->home.base) {
-        const ti_block tight = ti_staged_tight(&o->home, l->slot[o->slot]);
+        const ti_block tight = ti_staged_tight(&o->home, ((device *)base)->stream[lane].slot[o->slot]);
         ti_layout_copy(&o->home, &tight);
     }
 }
 
-static int poll_lane(device *d, lane *l, uint64_t *tokens, int max)
-{
-    int n = 0;
-    while (n < max && under_way(l) && has_ended(d, l)) {
-        const operation *o = &l->operation.data[l->first];
-        bring_home(l, o);
-        if (o->is_last) {
-            tokens[n++] = o->token;
-        }
-        drop_first(d, l);
-    }
-    feed(d, l);
-    return n;
-}
-
-static int cuda_poll(ti_device *base, uint64_t *tokens, int max)
+static void release(ti_accelerator *base, int lane, const ti_operation *o)
 {
     device *d = (device *)base;
-    int n = 0;
-    if (base->silent == 0) {
-        return 0;
+    ti_vec_push(&d->idle, (ti_cu_event)o->event);
+    if (o->slot >= 0) {
+        d->stream[lane].is_taken[o->slot] = false;
     }
-    ti_cu_result code = ti_cuda_enter(d->session, d->context);
-    if (code != TI_CU_SUCCESS) {
-        fail(d, NULL, "has failed", code);
-        return 0;
-    }
-    for (int i = 0; i < LANES; i++) {
-        n += poll_lane(d, &d->lane[i], tokens + n, max - n);
-    }
-    ti_cuda_exit(d->session);
-    return n;
 }
+
+static void drain(ti_accelerator *base, int lane)
+{
+    device *d = (device *)base;
+    stream_state *s = &d->stream[lane];
+    if (s->handle) {
+        d->session->cu.stream_wait(s->handle);
+    }
+    ti_vec_clear(&s->staged);
+    s->next = 0;
+}
+
+static const ti_driver_ops cuda_driver = {
+    .error_name = error_name,
+    .is_shortage = is_shortage,
+    .enter = enter,
+    .exit = leave,
+    .has_come = has_come,
+    .ended = bring_home,
+    .release = release,
+    .feed = feed,
+    .drain = drain,
+};
 
 /* ---- kernels */
-
-/* The stream with the fewest kernels. */
-static lane *kernel_lane(device *d)
-{
-    lane *best = &d->lane[0];
-    for (int i = 1; i < KERNEL_LANES; i++) {
-        best = under_way(&d->lane[i]) < under_way(best) ? &d->lane[i] : best;
-    }
-    return best;
-}
-
-static int cuda_room(ti_device *base)
-{
-    const device *d = (const device *)base;
-    int running = 0;
-    for (int i = 0; i < KERNEL_LANES; i++) {
-        running += (int)under_way(&d->lane[i]);
-    }
-    return TI_MAX(0, KERNELS_AHEAD - running);
-}
 
 static void cuda_launch(ti_device *base, int unused, ti_device_kernel *job)
 {
     device *d = (device *)base;
-    lane *l = kernel_lane(d);
-    const operation o = { .token = job->token, .is_last = true, .task = job->launch.name, .slot = -1 };
+    const int lane = ti_accelerator_kernel_lane(&d->base);
+    const ti_operation o = {
+        .given = ti_accelerator_now(&d->base), .token = job->token, .task = job->launch.name, .slot = -1
+    };
     ti_cu_result code = ti_cuda_enter(d->session, d->context);
     (void)unused;
     TI_ASSERT(!job->run);
     if (code != TI_CU_SUCCESS) {
-        fail(d, job->launch.name, "cannot be started", code);
+        ti_accelerator_fail(&d->base, job->launch.name, "cannot be started", code);
         return;
     }
-    if (ti_cuda_give_kernel(d->session, d->context, l->stream, job, &code)) {
-        start(d, l, code, &o);
+    if (ti_cuda_give_kernel(d->session, d->context, d->stream[lane].handle, job, &code)) {
+        start(d, lane, code, &o);
     }
     ti_cuda_exit(d->session);
 }
@@ -385,60 +349,28 @@ static void cuda_free(ti_device *base, void *ptr, size_t bytes)
     }
 }
 
-/* The planner copies instead: nobody could move the contents but by commands. */
-static tacit_status cuda_grow(ti_device *base, void *ptr, size_t bytes, size_t more, void **out)
-{
-    (void)base;
-    (void)ptr;
-    (void)bytes;
-    (void)more;
-    (void)out;
-    return TACIT_ERROR_UNSUPPORTED;
-}
-
 /* ---- begin and end */
 
-static void cuda_stop(ti_device *base)
-{
-    device *d = (device *)base;
-    bool entered = ti_cuda_enter(d->session, d->context) == TI_CU_SUCCESS;
-    for (int i = 0; i < LANES; i++) {
-        lane *l = &d->lane[i];
-        if (l->stream) {
-            d->session->cu.stream_wait(l->stream);
-        }
-        ti_vec_clear(&l->staged);
-        l->next = 0;
-        while (under_way(l)) {
-            drop_first(d, l);
-        }
-    }
-    if (entered) {
-        ti_cuda_exit(d->session);
-    }
-}
-
-static void end_lane(device *d, lane *l)
+static void end_stream(device *d, stream_state *s)
 {
     for (int i = 0; i < SLOTS; i++) {
-        if (l->slot[i]) {
-            d->session->cu.host_free(l->slot[i]);
+        if (s->slot[i]) {
+            d->session->cu.host_free(s->slot[i]);
         }
     }
-    ti_vec_fini(&l->operation);
-    ti_vec_fini(&l->staged);
-    if (l->stream) {
-        d->session->cu.stream_destroy(l->stream);
+    ti_vec_fini(&s->staged);
+    if (s->handle) {
+        d->session->cu.stream_destroy(s->handle);
     }
 }
 
 static void cuda_destroy(ti_device *base)
 {
     device *d = (device *)base;
-    cuda_stop(base);
+    ti_accelerator_stop(base);
     bool entered = ti_cuda_enter(d->session, d->context) == TI_CU_SUCCESS;
     for (int i = 0; i < LANES; i++) {
-        end_lane(d, &d->lane[i]);
+        end_stream(d, &d->stream[i]);
     }
     for (size_t i = 0; i < d->idle.count; i++) {
         d->session->cu.event_destroy(d->idle.data[i]);
@@ -447,6 +379,7 @@ static void cuda_destroy(ti_device *base)
         ti_cuda_exit(d->session);
     }
     ti_vec_fini(&d->idle);
+    ti_accelerator_fini(&d->base);
     ti_cuda_session_leave(d->session);
     TI_DELETE(d);
 }
@@ -454,56 +387,67 @@ static void cuda_destroy(ti_device *base)
 static const ti_device_ops cuda_ops = {
     .name = "cuda",
     .destroy = cuda_destroy,
-    .stop = cuda_stop,
+    .stop = ti_accelerator_stop,
     .alloc = cuda_alloc,
     .free = cuda_free,
-    .grow = cuda_grow,
+    .grow = ti_accelerator_grow,
     .copy = cuda_copy,
     .launch = cuda_launch,
-    .poll = cuda_poll,
-    .room = cuda_room,
+    .poll = ti_accelerator_poll,
+    .room = ti_accelerator_room,
 };
 
-/* NULL: the system does not grant the streams. */
-static device *create(ti_cuda_session *session, int index, ti_strbuf *why)
+typedef struct wanted {
+    ti_cuda_session *session;
+    const int *index;
+    ti_strbuf *why;
+} wanted;
+
+static device *describe(ti_cuda_session *session, int index)
 {
     device *d = TI_NEW(device);
-    d->base = (ti_device){ .ops = &cuda_ops, .workers = 1 };
+    d->base = (ti_accelerator){ .base = { .ops = &cuda_ops, .workers = 1 },
+                                .driver = &cuda_driver,
+                                .failure = session->base.failure,
+                                .kernel_lanes = KERNEL_LANES,
+                                .lanes = LANES,
+                                .ahead = KERNELS_AHEAD };
     d->session = session;
     d->context = ti_cuda_context_of(session, index);
-    session->users++;
-    snprintf(d->name, sizeof(d->name), "cuda:%d", index);
-    d->base.memory = d->context->memory;
-    ti_cu_result code = ti_cuda_enter(session, d->context);
+    session->base.users++;
+    snprintf(d->base.name, sizeof(d->base.name), "cuda:%d", index);
+    d->base.base.memory = d->context->memory;
+    return d;
+}
+
+/* NULL: the system does not grant the streams. */
+static ti_device *create(void *user, int i)
+{
+    const wanted *w = user;
+    device *d = describe(w->session, w->index[i]);
+    ti_cu_result code = ti_cuda_enter(w->session, d->context);
     if (code == TI_CU_SUCCESS) {
-        for (int i = 0; i < LANES && code == TI_CU_SUCCESS; i++) {
-            code = session->cu.stream_create(&d->lane[i].stream, TI_CU_STREAM_NON_BLOCKING);
+        for (int k = 0; k < LANES && code == TI_CU_SUCCESS; k++) {
+            code = w->session->cu.stream_create(&d->stream[k].handle, TI_CU_STREAM_NON_BLOCKING);
         }
-        ti_cuda_exit(session);
+        ti_cuda_exit(w->session);
     }
     if (code != TI_CU_SUCCESS) {
-        ti_strbuf_add(why, "device %s of TACIT_DEVICES cannot be used (%s)", d->name,
-                      ti_cuda_error_name(&session->cu, code));
-        cuda_destroy(&d->base);
+        ti_strbuf_add(w->why, "device %s of TACIT_DEVICES cannot be used (%s)", d->base.name,
+                      ti_cuda_error_name(&w->session->cu, code));
+        cuda_destroy(&d->base.base);
         return NULL;
     }
-    return d;
+    return &d->base.base;
 }
 
 bool ti_cuda_create(const int *index, int count, const char *cache, ti_failure *failure, ti_device **out,
                     ti_strbuf *why)
 {
-    ti_cuda_session *session = ti_cuda_session_create(index, count, cache, failure, why);
-    int made = 0;
-    for (device *d; session && made < count && (d = create(session, index[made], why));) {
-        out[made++] = &d->base;
+    wanted w = { ti_cuda_session_create(index, count, cache, failure, why), index, why };
+    bool made = w.session && ti_accelerators_create(create, &w, count, out);
+    if (w.session) {
+        ti_cuda_session_leave(w.session);
     }
-    if (session) {
-        ti_cuda_session_leave(session);
-    }
-    for (int i = 0; made < count && i < made; i++) {
-        cuda_destroy(out[i]);
-        out[i] = NULL;
-    }
-    return made == count;
+    return made;
 }

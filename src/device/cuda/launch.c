@@ -121,7 +121,7 @@ static ti_cu_result enqueue(ti_cuda_session *s, const ti_cuda_kernel *k, ti_cu_s
 static void refuse(ti_cuda_session *s, const ti_device_kernel *job, const ti_cuda_kernel *k)
 {
     const tacit_launch *l = &job->launch;
-    ti_failure_set(s->failure, TACIT_ERROR_KERNEL,
+    ti_failure_set(s->base.failure, TACIT_ERROR_KERNEL,
                    "task '%.100s': its CUDA kernel '%.100s' must have %d TACIT_VIEW, one for each access, then "
                    "TACIT_CHUNK%s%s",
                    l->name, k->entry, l->num_views, l->args_size ? ", then TACIT_VALUE for .args" : "",

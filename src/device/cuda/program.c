@@ -13,7 +13,7 @@ static bool can_compile(ti_cuda_session *s, const ti_device_kernel *job)
     ti_strbuf why = { 0 };
     s->compiles = s->compiles || ti_nvrtc_load(&s->rtc, &why);
     if (!s->compiles) {
-        ti_failure_set(s->failure, TACIT_ERROR_UNSUPPORTED,
+        ti_failure_set(s->base.failure, TACIT_ERROR_UNSUPPORTED,
                        "task '%.60s': its CUDA kernel is text, and CUDA's compiler cannot be loaded (%.300s); install "
                        "libnvrtc, or give .cuda.launch",
                        job->launch.name, why.text);
@@ -29,8 +29,9 @@ static void say_why(ti_cuda_session *s, ti_nvrtc_program program, const ti_devic
     char *log = ti_alloc_zero(length + 1);
     s->rtc.log(program, log);
     ti_log_text(TI_LOG_ERROR, log);
-    ti_failure_set(s->failure, TACIT_ERROR_KERNEL, "task '%.60s': its CUDA kernel '%.60s' does not compile: %.300s",
-                   job->launch.name, job->kernel->cuda.entry, ti_text_important_line(log));
+    ti_failure_set(s->base.failure, TACIT_ERROR_KERNEL,
+                   "task '%.60s': its CUDA kernel '%.60s' does not compile: %.300s", job->launch.name,
+                   job->kernel->cuda.entry, ti_text_important_line(log));
     ti_free(log, length + 1);
 }
 
@@ -68,9 +69,9 @@ static bool compile(ti_cuda_session *s, const question *q, const ti_device_kerne
                                     "--std=c++17" };
     ti_nvrtc_program program = NULL;
     bool good = s->rtc.create(&program, q->text.text, "tacit", 0, NULL, NULL) == 0;
-    s->cache.compiled += good;
+    s->base.cache.compiled += good;
     if (!good) {
-        ti_failure_set(s->failure, TACIT_ERROR_MEMORY, "task '%.60s': CUDA's compiler takes no program",
+        ti_failure_set(s->base.failure, TACIT_ERROR_MEMORY, "task '%.60s': CUDA's compiler takes no program",
                        job->launch.name);
     } else if (s->rtc.compile(program, TI_COUNT(options), options) != 0 || !take_binary(s, program, out)) {
         say_why(s, program, job);
@@ -119,11 +120,11 @@ static ti_cu_result take(ti_cuda_session *s, ti_cuda_kernel *k, const ti_strbuf 
 static void say_refusal(ti_cuda_session *s, const ti_device_kernel *job, const ti_cuda_kernel *k, ti_cu_result code)
 {
     if (code == TI_CU_ERROR_NOT_FOUND) {
-        ti_failure_set(s->failure, TACIT_ERROR_KERNEL,
+        ti_failure_set(s->base.failure, TACIT_ERROR_KERNEL,
                        "task '%s': its CUDA source has no kernel '%s' (%s); .entry must be the name of a TACIT_KERNEL",
                        job->launch.name, k->entry, ti_cuda_error_name(&s->cu, code));
     } else {
-        ti_failure_set(s->failure, code == TI_CU_ERROR_OUT_OF_MEMORY ? TACIT_ERROR_MEMORY : TACIT_ERROR_KERNEL,
+        ti_failure_set(s->base.failure, code == TI_CU_ERROR_OUT_OF_MEMORY ? TACIT_ERROR_MEMORY : TACIT_ERROR_KERNEL,
                        "task '%s': device cuda:%d does not take its kernel '%s' (%s)", job->launch.name,
                        k->context->index, k->entry, ti_cuda_error_name(&s->cu, code));
     }
@@ -139,8 +140,8 @@ static bool load(ti_cuda_session *s, const ti_device_kernel *job, ti_cuda_kernel
     }
     ask(&q, k->context, job, k->dims);
     add_key(s, k->context, &q, &key);
-    bool good = ti_kernel_cache_find(&s->cache, &key, &binary) && take(s, k, &binary) == TI_CU_SUCCESS;
-    s->cache.found += good;
+    bool good = ti_kernel_cache_find(&s->base.cache, &key, &binary) && take(s, k, &binary) == TI_CU_SUCCESS;
+    s->base.cache.found += good;
     if (!good) {
         ti_strbuf_fini(&binary);
         good = compile(s, &q, job, &binary);
@@ -149,7 +150,7 @@ static bool load(ti_cuda_session *s, const ti_device_kernel *job, ti_cuda_kernel
             say_refusal(s, job, k, code);
             good = false;
         } else if (good) {
-            ti_kernel_cache_keep(&s->cache, &key, &binary);
+            ti_kernel_cache_keep(&s->base.cache, &key, &binary);
         }
     }
     ti_strbuf_fini(&q.text);

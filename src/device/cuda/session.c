@@ -1,8 +1,6 @@
 /* What the CUDA devices of a node have in common: see session.h. */
 #include "device/cuda/session.h"
 
-#include "base/check.h"
-
 #include <string.h>
 
 /* ---- devices */
@@ -100,14 +98,12 @@ static void connect(ti_cuda_session *s)
 
 static void destroy(ti_cuda_session *s)
 {
-    TI_ASSERT(s->memory.count == 0);
     ti_cuda_kernels_fini(s);
     for (int i = 0; i < s->contexts; i++) {
         s->cu.release(s->context[i].device);
     }
     ti_free(s->context, (size_t)s->capacity * sizeof(*s->context));
-    ti_vec_fini(&s->memory);
-    ti_kernel_cache_fini(&s->cache);
+    ti_session_fini(&s->base);
     TI_DELETE(s);
 }
 
@@ -115,9 +111,7 @@ ti_cuda_session *ti_cuda_session_create(const int *index, int count, const char 
                                         ti_strbuf *why)
 {
     ti_cuda_session *s = TI_NEW(ti_cuda_session);
-    s->failure = failure;
-    s->users = 1;
-    ti_kernel_cache_init(&s->cache, cache);
+    ti_session_init(&s->base, cache, failure);
     s->capacity = count;
     s->context = TI_NEW_ARRAY(ti_cuda_context, (size_t)count);
     if (!ti_cuda_load(&s->cu, why) || !find_all(s, index, count, why)) {
@@ -130,34 +124,12 @@ ti_cuda_session *ti_cuda_session_create(const int *index, int count, const char 
 
 void ti_cuda_session_leave(ti_cuda_session *session)
 {
-    if (--session->users == 0) {
+    if (--session->base.users == 0) {
         destroy(session);
     }
 }
 
 /* ---- memory */
-
-/* The number of those at or below the address. */
-static size_t rank_of(const ti_cuda_session *s, const void *address)
-{
-    size_t low = 0, high = s->memory.count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if ((uintptr_t)s->memory.data[middle].address <= (uintptr_t)address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
-const ti_cuda_memory *ti_cuda_memory_of(const ti_cuda_session *session, const void *address)
-{
-    size_t rank = rank_of(session, address);
-    const ti_cuda_memory *m = rank ? &session->memory.data[rank - 1] : NULL;
-    return m && (uintptr_t)address - (uintptr_t)m->address < m->bytes ? m : NULL;
-}
 
 tacit_status ti_cuda_memory_create(ti_cuda_session *session, const ti_cuda_context *context, size_t bytes, void **out)
 {
@@ -165,22 +137,14 @@ tacit_status ti_cuda_memory_create(ti_cuda_session *session, const ti_cuda_conte
     if (session->cu.alloc(&address, bytes) != TI_CU_SUCCESS) {
         return TACIT_ERROR_MEMORY;
     }
-    ti_cuda_memory m = { .address = (char *)(uintptr_t)address, .bytes = bytes, .context = context };
-    size_t rank = rank_of(session, m.address);
-    ti_vec_push(&session->memory, m);
-    memmove(&session->memory.data[rank + 1], &session->memory.data[rank],
-            (session->memory.count - 1 - rank) * sizeof(m));
-    session->memory.data[rank] = m;
-    *out = m.address;
+    *out = (void *)(uintptr_t)address;
+    ti_memories_add(&session->base.memory,
+                    (ti_memory_piece){ .address = *out, .bytes = bytes, .handle = context->handle });
     return TACIT_OK;
 }
 
 void ti_cuda_memory_destroy(ti_cuda_session *session, void *address)
 {
-    size_t rank = rank_of(session, address);
-    TI_ASSERT(rank > 0 && session->memory.data[rank - 1].address == address);
-    ti_cuda_memory *m = &session->memory.data[rank - 1];
-    session->cu.free((ti_cu_address)(uintptr_t)m->address);
-    memmove(m, m + 1, (session->memory.count - rank) * sizeof(*m));
-    session->memory.count--;
+    ti_memory_piece m = ti_memories_take(&session->base.memory, address);
+    session->cu.free((ti_cu_address)(uintptr_t)m.address);
 }

@@ -7,10 +7,9 @@
 #ifndef TI_CUDA_SESSION_H
 #define TI_CUDA_SESSION_H
 
-#include "base/vec.h"
+#include "device/accelerator/accelerator.h"
 #include "device/cuda.h"
 #include "device/cuda/driver.h"
-#include "device/kernel_cache.h"
 
 typedef struct ti_cuda_context {
     int index; /* of the GPU, as the driver counts */
@@ -22,12 +21,6 @@ typedef struct ti_cuda_context {
     size_t pitch;    /* bytes from a row to the next that a copy may have, at most */
 } ti_cuda_context;
 
-typedef struct ti_cuda_memory {
-    char *address;
-    size_t bytes;
-    const ti_cuda_context *context;
-} ti_cuda_memory;
-
 /* A kernel for ranges of `dims` dimensions on one GPU. */
 typedef struct ti_cuda_kernel {
     const char *source, *entry;
@@ -38,17 +31,14 @@ typedef struct ti_cuda_kernel {
 } ti_cuda_kernel;
 
 typedef struct ti_cuda_session {
+    ti_session base; /* handles of memory are the contexts (ti_cu_context) that it is of */
     ti_cuda_api cu;
     int version;      /* of the driver */
     ti_nvrtc_api rtc; /* loaded when the first kernel comes as text */
     bool compiles;
-    ti_failure *failure;
-    int users; /* the last one that leaves ends the session */
     ti_cuda_context *context;
     int contexts, capacity;
-    TI_VEC(ti_cuda_memory) memory; /* sorted by address */
     TI_VEC(ti_cuda_kernel) kernel;
-    ti_kernel_cache cache;
 } ti_cuda_session;
 
 /* The caller is its first user; `cache` is TACIT_KERNEL_CACHE, or NULL. NULL and a sentence in `why` if the devices are
@@ -72,8 +62,6 @@ static inline void ti_cuda_exit(const ti_cuda_session *session)
 /* In the context. TACIT_ERROR_MEMORY if there is none. */
 tacit_status ti_cuda_memory_create(ti_cuda_session *session, const ti_cuda_context *context, size_t bytes, void **out);
 void ti_cuda_memory_destroy(ti_cuda_session *session, void *address);
-/* NULL: an address of the host's. */
-const ti_cuda_memory *ti_cuda_memory_of(const ti_cuda_session *session, const void *address);
 
 /* The compiled kernel of a task, in its context. NULL, and the run has failed, if it does not compile. */
 const ti_cuda_kernel *ti_cuda_kernel_of(ti_cuda_session *session, const ti_cuda_context *context,

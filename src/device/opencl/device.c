@@ -14,110 +14,68 @@ enum { KERNEL_LANES = 2, FROM_HOST = KERNEL_LANES, FROM_DEVICE, LANES };
 /* Kernels that wait in queues: those that run, and those whose start must not wait for a poll. */
 enum { KERNELS_AHEAD = 4 };
 
-typedef struct operation {
-    cl_event event;
-    uint64_t token;
-    const char *task; /* NULL: a copy */
-} operation;
-
-typedef struct lane {
-    cl_command_queue queue;
-    TI_VEC(operation) operation;
-    size_t first; /* that has not been seen to end */
-} lane;
-
 typedef struct device {
-    ti_device base;
+    ti_accelerator base;
     ti_opencl_session *session;
     cl_device_id id;
-    lane lane[LANES];
-    char name[32];
+    cl_command_queue queue[LANES];
     uint64_t allocated, memory, largest; /* bytes: so far, all there are, of one allocation */
     size_t arguments;                    /* bytes that a kernel may be given */
 } device;
 
-/* ---- operations under way */
+/* ---- what the driver does with lanes */
 
-static size_t under_way(const lane *l)
+static const char *error_name(const ti_accelerator *base, int code)
 {
-    return l->operation.count - l->first;
+    (void)base;
+    return ti_opencl_error_name(code);
 }
 
 /* CL_OUT_OF_RESOURCES is also what drivers say of kernels that touch what is not theirs. */
-static bool is_shortage(cl_int code)
+static bool is_shortage(int code)
 {
     return code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_HOST_MEMORY;
 }
 
-static void fail(device *d, const char *task, const char *what, cl_int code)
+static bool has_come(ti_accelerator *base, void *event, int *code)
 {
-    ti_failure_set(d->session->failure, is_shortage(code) ? TACIT_ERROR_MEMORY : TACIT_ERROR_KERNEL,
-                   "%s%s%s on device %s %s: %s", task ? "task '" : "", task ? task : "a copy", task ? "'" : "", d->name,
-                   what, ti_opencl_error_name(code));
-}
-
-static void start(device *d, int index, cl_int code, const operation *o)
-{
-    lane *l = &d->lane[index];
-    if (code != CL_SUCCESS) {
-        fail(d, o->task, "cannot be started", code);
-        return; /* never completes: nothing that needs it will run */
-    }
-    if (l->first == l->operation.count) {
-        l->first = 0;
-        ti_vec_clear(&l->operation);
-    }
-    ti_vec_push(&l->operation, *o);
-    d->base.silent++;
-    d->session->cl.clFlush(l->queue);
-}
-
-static void drop_first(device *d, lane *l)
-{
-    d->session->cl.clReleaseEvent(l->operation.data[l->first++].event);
-    d->base.silent--;
-}
-
-/* Whether the oldest operation of a lane has ended well. */
-static bool has_ended(device *d, lane *l)
-{
-    const ti_opencl_api *cl = &d->session->cl;
-    operation *o = &l->operation.data[l->first];
+    const ti_opencl_api *cl = &((device *)base)->session->cl;
+    cl_event e = event;
     cl_int state = CL_QUEUED;
-    cl_int code = cl->clGetEventInfo(o->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state), &state, NULL);
-    code = code == CL_SUCCESS && state < 0 ? state : code;
-    code = code == CL_SUCCESS && state == CL_COMPLETE ? cl->clWaitForEvents(1, &o->event) : code;
-    if (code != CL_SUCCESS) {
-        fail(d, o->task, "has failed", code);
-        drop_first(d, l);
-        return false;
-    }
+    *code = cl->clGetEventInfo(e, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state), &state, NULL);
+    *code = *code == CL_SUCCESS && state < 0 ? state : *code;
+    *code = *code == CL_SUCCESS && state == CL_COMPLETE ? cl->clWaitForEvents(1, &e) : *code;
     return state == CL_COMPLETE;
 }
 
-static int opencl_poll(ti_device *base, uint64_t *tokens, int max)
+static void flush(ti_accelerator *base, int lane)
 {
     device *d = (device *)base;
-    int n = 0;
-    for (int i = 0; i < LANES; i++) {
-        lane *l = &d->lane[i];
-        while (n < max && under_way(l) && has_ended(d, l)) {
-            tokens[n++] = l->operation.data[l->first].token;
-            drop_first(d, l);
-        }
-    }
-    return n;
+    d->session->cl.clFlush(d->queue[lane]);
 }
 
-static int opencl_room(ti_device *base)
+static void release(ti_accelerator *base, int lane, const ti_operation *o)
 {
-    const device *d = (const device *)base;
-    int running = 0;
-    for (int i = 0; i < KERNEL_LANES; i++) {
-        running += (int)under_way(&d->lane[i]);
-    }
-    return TI_MAX(0, KERNELS_AHEAD - running);
+    (void)lane;
+    ((device *)base)->session->cl.clReleaseEvent(o->event);
 }
+
+static void drain(ti_accelerator *base, int lane)
+{
+    device *d = (device *)base;
+    if (d->queue[lane]) {
+        d->session->cl.clFinish(d->queue[lane]);
+    }
+}
+
+static const ti_driver_ops opencl_driver = {
+    .error_name = error_name,
+    .is_shortage = is_shortage,
+    .has_come = has_come,
+    .flush = flush,
+    .release = release,
+    .drain = drain,
+};
 
 /* ---- memory */
 
@@ -142,22 +100,6 @@ static void opencl_free(ti_device *base, void *ptr, size_t bytes)
     }
 }
 
-/* The planner copies instead: nobody could move the contents but by commands. */
-static tacit_status opencl_grow(ti_device *base, void *ptr, size_t bytes, size_t more, void **out)
-{
-    (void)base;
-    (void)ptr;
-    (void)bytes;
-    (void)more;
-    (void)out;
-    return TACIT_ERROR_UNSUPPORTED;
-}
-
-static size_t offset_in(const ti_opencl_memory *m, const char *address)
-{
-    return (size_t)(address - m->address);
-}
-
 static void opencl_copy(ti_device *base, int unused, const ti_block *to, const ti_block *from, uint64_t token)
 {
     device *d = (device *)base;
@@ -165,27 +107,29 @@ static void opencl_copy(ti_device *base, int unused, const ti_block *to, const t
     ti_block t = *to, f = *from;
     (void)unused;
     ti_layout_match(&t, &f);
-    const ti_opencl_memory *there = ti_opencl_memory_of(d->session, t.base);
-    const ti_opencl_memory *here = ti_opencl_memory_of(d->session, f.base);
+    const ti_memory_piece *there = ti_memories_find(&d->session->base.memory, t.base);
+    const ti_memory_piece *here = ti_memories_find(&d->session->base.memory, f.base);
     const size_t region[3] = { t.run, t.count[1], t.count[0] }, zero[3] = { 0 };
-    const size_t target[3] = { there ? offset_in(there, t.base) : 0 },
-                 source[3] = { here ? offset_in(here, f.base) : 0 };
-    const int index = here ? FROM_DEVICE : FROM_HOST;
-    cl_command_queue queue = d->lane[index].queue;
-    operation o = { .token = token };
+    const size_t target[3] = { there ? ti_memory_offset(there, t.base) : 0 },
+                 source[3] = { here ? ti_memory_offset(here, f.base) : 0 };
+    const int lane = here ? FROM_DEVICE : FROM_HOST;
+    ti_operation o = { .token = token, .given = ti_accelerator_now(&d->base) };
+    cl_command_queue queue = d->queue[lane];
+    cl_event event = NULL;
     cl_int code;
     TI_ASSERT(here || there);
     if (here && there) {
-        code = cl->clEnqueueCopyBufferRect(queue, here->mem, there->mem, source, target, region, f.stride[1],
-                                           f.stride[0], t.stride[1], t.stride[0], 0, NULL, &o.event);
+        code = cl->clEnqueueCopyBufferRect(queue, here->handle, there->handle, source, target, region, f.stride[1],
+                                           f.stride[0], t.stride[1], t.stride[0], 0, NULL, &event);
     } else if (here) {
-        code = cl->clEnqueueReadBufferRect(queue, here->mem, CL_FALSE, source, zero, region, f.stride[1], f.stride[0],
-                                           t.stride[1], t.stride[0], t.base, 0, NULL, &o.event);
+        code = cl->clEnqueueReadBufferRect(queue, here->handle, CL_FALSE, source, zero, region, f.stride[1],
+                                           f.stride[0], t.stride[1], t.stride[0], t.base, 0, NULL, &event);
     } else {
-        code = cl->clEnqueueWriteBufferRect(queue, there->mem, CL_FALSE, target, zero, region, t.stride[1], t.stride[0],
-                                            f.stride[1], f.stride[0], f.base, 0, NULL, &o.event);
+        code = cl->clEnqueueWriteBufferRect(queue, there->handle, CL_FALSE, target, zero, region, t.stride[1],
+                                            t.stride[0], f.stride[1], f.stride[0], f.base, 0, NULL, &event);
     }
-    start(d, index, code, &o);
+    o.event = event;
+    ti_accelerator_start(&d->base, lane, code, &o);
 }
 
 /* ---- kernels */
@@ -207,10 +151,10 @@ static void give(parameters *p, size_t bytes, const void *value)
 
 static void give_view(parameters *p, const tacit_view *v)
 {
-    const ti_opencl_memory *m = v->data ? ti_opencl_memory_of(p->d->session, v->data) : NULL;
+    const ti_memory_piece *m = v->data ? ti_memories_find(&p->d->session->base.memory, v->data) : NULL;
     TI_ASSERT(!v->data || m); /* an accelerator's kernel sees its own memory only */
-    const ti_text_view view = ti_text_view_of(v, m ? (int64_t)offset_in(m, v->data) : 0);
-    give(p, sizeof(cl_mem), m ? &m->mem : NULL);
+    const ti_text_view view = ti_text_view_of(v, m ? (int64_t)ti_memory_offset(m, v->data) : 0);
+    give(p, sizeof(cl_mem), m ? &m->handle : NULL);
     give(p, sizeof(view), &view);
 }
 
@@ -222,17 +166,17 @@ static bool check_parameters(device *d, const ti_device_kernel *job, const ti_op
                    l->args_size;
     cl_uint want = 2 * (cl_uint)l->num_views + 1 + (l->args_size > 0) + scratch;
     if (k->parameters != want) {
-        ti_failure_set(d->session->failure, TACIT_ERROR_KERNEL,
+        ti_failure_set(d->session->base.failure, TACIT_ERROR_KERNEL,
                        "task '%.100s': its OpenCL kernel '%.100s' must have %d TACIT_VIEW, one for each access, then "
                        "TACIT_CHUNK%s%s",
                        l->name, k->entry, l->num_views, l->args_size ? ", then TACIT_VALUE for .args" : "",
                        scratch ? ", then TACIT_SCRATCH for .local_bytes" : "");
     } else if (bytes > d->arguments) {
         ti_failure_set(
-            d->session->failure, TACIT_ERROR_KERNEL,
+            d->session->base.failure, TACIT_ERROR_KERNEL,
             "task '%.100s': %zu bytes of arguments are more than kernels of device %s may have (%zu with all "
             "views); put them into a buffer",
-            l->name, l->args_size, d->name, d->arguments);
+            l->name, l->args_size, d->base.name, d->arguments);
     } else {
         return true;
     }
@@ -257,7 +201,7 @@ static cl_int give_all(device *d, const ti_device_kernel *job, const ti_opencl_k
 }
 
 /* Groups are whole: a kernel must leave items out that lie beyond the chunk, as TACIT_FOR does. */
-static cl_int enqueue(device *d, int index, const ti_device_kernel *job, const ti_opencl_kernel *k, cl_event *event)
+static cl_int enqueue(device *d, int lane, const ti_device_kernel *job, const ti_opencl_kernel *k, cl_event *event)
 {
     size_t global[TACIT_MAX_DIMS], group[TACIT_MAX_DIMS];
     const size_t *given = job->kernel->opencl.group;
@@ -268,87 +212,63 @@ static cl_int enqueue(device *d, int index, const ti_device_kernel *job, const t
                                         (int64_t)group[i]) *
                     group[i];
     }
-    return d->session->cl.clEnqueueNDRangeKernel(d->lane[index].queue, k->kernel, (cl_uint)k->dims, NULL, global,
+    return d->session->cl.clEnqueueNDRangeKernel(d->queue[lane], k->kernel, (cl_uint)k->dims, NULL, global,
                                                  given[0] ? group : NULL, 0, NULL, event);
 }
 
 /* The task's own function fills the queue; a marker behind that tells of the end. */
-static cl_int call(device *d, int index, const ti_device_kernel *job, cl_event *event)
+static cl_int call(device *d, int lane, const ti_device_kernel *job, cl_event *event)
 {
     cl_mem memory[TACIT_MAX_ACCESSES] = { NULL };
     size_t offset[TACIT_MAX_ACCESSES] = { 0 };
-    const struct tacit_opencl opencl = { .queue = d->lane[index].queue,
-                                         .context = d->session->context,
-                                         .device = d->id,
-                                         .memory = memory,
-                                         .offset = offset };
+    const struct tacit_opencl opencl = {
+        .queue = d->queue[lane], .context = d->session->context, .device = d->id, .memory = memory, .offset = offset
+    };
     for (int i = 0; i < job->launch.num_views; i++) {
         char *data = job->launch.view[i].data;
-        const ti_opencl_memory *m = data ? ti_opencl_memory_of(d->session, data) : NULL;
-        memory[i] = m ? m->mem : NULL;
-        offset[i] = m ? offset_in(m, data) : 0;
+        const ti_memory_piece *m = data ? ti_memories_find(&d->session->base.memory, data) : NULL;
+        memory[i] = m ? m->handle : NULL;
+        offset[i] = m ? ti_memory_offset(m, data) : 0;
     }
     job->kernel->opencl.launch(&job->launch, &opencl);
     return d->session->cl.clEnqueueMarkerWithWaitList(opencl.queue, 0, NULL, event);
 }
 
-/* The queue with the fewest kernels. */
-static int kernel_lane(const device *d)
-{
-    int best = 0;
-    for (int i = 1; i < KERNEL_LANES; i++) {
-        best = under_way(&d->lane[i]) < under_way(&d->lane[best]) ? i : best;
-    }
-    return best;
-}
-
 static void opencl_launch(ti_device *base, int unused, ti_device_kernel *job)
 {
     device *d = (device *)base;
+    const int lane = ti_accelerator_kernel_lane(&d->base);
+    ti_operation o = { .token = job->token, .given = ti_accelerator_now(&d->base), .task = job->launch.name };
+    cl_event event = NULL;
+    cl_int code;
     (void)unused;
-    operation o = { .token = job->token, .task = job->launch.name };
-    const int index = kernel_lane(d);
     TI_ASSERT(!job->run);
     if (job->kernel->opencl.launch) {
-        cl_int done = call(d, index, job, &o.event);
-        start(d, index, done, &o);
-        return;
+        code = call(d, lane, job, &event);
+    } else {
+        const ti_opencl_kernel *k = ti_opencl_kernel_of(d->session, job);
+        if (!k || !check_parameters(d, job, k)) {
+            return;
+        }
+        code = give_all(d, job, k);
+        code = code == CL_SUCCESS ? enqueue(d, lane, job, k, &event) : code;
     }
-    const ti_opencl_kernel *k = ti_opencl_kernel_of(d->session, job);
-    if (!k || !check_parameters(d, job, k)) {
-        return;
-    }
-    cl_int code = give_all(d, job, k);
-    code = code == CL_SUCCESS ? enqueue(d, index, job, k, &o.event) : code;
-    start(d, index, code, &o);
+    o.event = event;
+    ti_accelerator_start(&d->base, lane, code, &o);
 }
 
 /* ---- begin and end */
 
-static void opencl_stop(ti_device *base)
-{
-    device *d = (device *)base;
-    for (int i = 0; i < LANES; i++) {
-        lane *l = &d->lane[i];
-        if (l->queue) {
-            d->session->cl.clFinish(l->queue);
-        }
-        while (under_way(l)) {
-            drop_first(d, l);
-        }
-    }
-}
-
 static void opencl_destroy(ti_device *base)
 {
     device *d = (device *)base;
-    opencl_stop(base);
+    ti_accelerator_stop(base);
     for (int i = 0; i < LANES; i++) {
-        ti_vec_fini(&d->lane[i].operation);
-        if (d->lane[i].queue) {
-            d->session->cl.clReleaseCommandQueue(d->lane[i].queue);
+        if (d->queue[i]) {
+            d->session->cl.clReleaseCommandQueue(d->queue[i]);
         }
     }
+    ti_accelerator_fini(&d->base);
     ti_opencl_session_leave(d->session);
     TI_DELETE(d);
 }
@@ -356,14 +276,14 @@ static void opencl_destroy(ti_device *base)
 static const ti_device_ops opencl_ops = {
     .name = "opencl",
     .destroy = opencl_destroy,
-    .stop = opencl_stop,
+    .stop = ti_accelerator_stop,
     .alloc = opencl_alloc,
     .free = opencl_free,
-    .grow = opencl_grow,
+    .grow = ti_accelerator_grow,
     .copy = opencl_copy,
     .launch = opencl_launch,
-    .poll = opencl_poll,
-    .room = opencl_room,
+    .poll = ti_accelerator_poll,
+    .room = ti_accelerator_room,
 };
 
 static void describe(device *d, cl_device_id id, const ti_opencl_name *name)
@@ -374,53 +294,60 @@ static void describe(device *d, cl_device_id id, const ti_opencl_name *name)
     cl->clGetDeviceInfo(id, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(memory), &memory, NULL);
     cl->clGetDeviceInfo(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(largest), &largest, NULL);
     cl->clGetDeviceInfo(id, CL_DEVICE_MAX_PARAMETER_SIZE, sizeof(arguments), &arguments, NULL);
-    d->memory = d->base.memory = memory;
+    d->memory = d->base.base.memory = memory;
     d->largest = largest;
     d->arguments = arguments;
     if (name->parts > 1) {
-        snprintf(d->name, sizeof(d->name), "opencl:%d/%d, part %d", name->index, name->parts, name->part);
+        snprintf(d->base.name, sizeof(d->base.name), "opencl:%d/%d, part %d", name->index, name->parts, name->part);
     } else {
-        snprintf(d->name, sizeof(d->name), "opencl:%d", name->index);
+        snprintf(d->base.name, sizeof(d->base.name), "opencl:%d", name->index);
     }
 }
 
+typedef struct wanted {
+    ti_opencl_session *session;
+    const ti_opencl_name *name;
+    cl_device_id *id;
+    ti_strbuf *why;
+} wanted;
+
 /* NULL: the system does not grant the queues. */
-static device *create(ti_opencl_session *session, cl_device_id id, const ti_opencl_name *name, ti_strbuf *why)
+static ti_device *create(void *user, int i)
 {
+    const wanted *w = user;
     device *d = TI_NEW(device);
     cl_int code = CL_SUCCESS;
-    d->base = (ti_device){ .ops = &opencl_ops, .workers = 1 };
-    d->session = session;
-    d->id = id;
-    session->users++;
-    describe(d, id, name);
-    for (int i = 0; i < LANES && code == CL_SUCCESS; i++) {
-        d->lane[i].queue = session->cl.clCreateCommandQueue(session->context, id, 0, &code);
+    d->base = (ti_accelerator){ .base = { .ops = &opencl_ops, .workers = 1 },
+                                .driver = &opencl_driver,
+                                .failure = w->session->base.failure,
+                                .kernel_lanes = KERNEL_LANES,
+                                .lanes = LANES,
+                                .ahead = KERNELS_AHEAD };
+    d->session = w->session;
+    d->id = w->id[i];
+    w->session->base.users++;
+    describe(d, d->id, &w->name[i]);
+    for (int q = 0; q < LANES && code == CL_SUCCESS; q++) {
+        d->queue[q] = w->session->cl.clCreateCommandQueue(w->session->context, d->id, 0, &code);
     }
     if (code != CL_SUCCESS) {
-        ti_strbuf_add(why, "device %s of TACIT_DEVICES cannot be used (%s)", d->name, ti_opencl_error_name(code));
-        opencl_destroy(&d->base);
+        ti_strbuf_add(w->why, "device %s of TACIT_DEVICES cannot be used (%s)", d->base.name,
+                      ti_opencl_error_name(code));
+        opencl_destroy(&d->base.base);
         return NULL;
     }
-    return d;
+    return &d->base.base;
 }
 
 bool ti_opencl_create(const ti_opencl_name *name, int count, const char *cache, ti_failure *failure, ti_device **out,
                       ti_strbuf *why)
 {
     cl_device_id *id = TI_NEW_ARRAY(cl_device_id, (size_t)count);
-    ti_opencl_session *session = ti_opencl_session_create(name, count, cache, failure, id, why);
-    int made = 0;
-    for (device *d; session && made < count && (d = create(session, id[made], &name[made], why));) {
-        out[made++] = &d->base;
-    }
-    if (session) {
-        ti_opencl_session_leave(session);
-    }
-    for (int i = 0; made < count && i < made; i++) {
-        opencl_destroy(out[i]);
-        out[i] = NULL;
+    wanted w = { ti_opencl_session_create(name, count, cache, failure, id, why), name, id, why };
+    bool made = w.session && ti_accelerators_create(create, &w, count, out);
+    if (w.session) {
+        ti_opencl_session_leave(w.session);
     }
     ti_free(id, (size_t)count * sizeof(*id));
-    return made == count;
+    return made;
 }

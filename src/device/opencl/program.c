@@ -22,7 +22,7 @@ static void say_why(ti_opencl_session *s, cl_program program, const ti_device_ke
         char *log = ti_alloc_zero(length + 1);
         s->cl.clGetProgramBuildInfo(program, s->device.data[d], CL_PROGRAM_BUILD_LOG, length, log, NULL);
         ti_log_text(TI_LOG_ERROR, log);
-        ti_failure_set(s->failure, TACIT_ERROR_KERNEL,
+        ti_failure_set(s->base.failure, TACIT_ERROR_KERNEL,
                        "task '%.60s': its OpenCL kernel '%.60s' does not compile: %.300s", job->launch.name,
                        job->kernel->opencl.entry, ti_text_important_line(log));
         ti_free(log, length + 1);
@@ -77,7 +77,7 @@ static cl_program take_kept(ti_opencl_session *s, const ti_strbuf *key, const ch
     ti_strbuf code = { 0 };
     cl_program program = NULL;
     cl_int error = CL_SUCCESS;
-    if (ti_kernel_cache_find(&s->cache, key, &code) && find_parts(&code, count, length, part)) {
+    if (ti_kernel_cache_find(&s->base.cache, key, &code) && find_parts(&code, count, length, part)) {
         program = s->cl.clCreateProgramWithBinary(s->context, (cl_uint)count, s->device.data, length, part, NULL,
                                                   &error);
     }
@@ -113,7 +113,7 @@ static void keep(ti_opencl_session *s, const ti_strbuf *key, cl_program program)
     size_t *length = TI_NEW_ARRAY(size_t, count), all = count * sizeof(*length);
     unsigned char **part = TI_NEW_ARRAY(unsigned char *, count);
     ti_strbuf code = { 0 };
-    bool good = s->cache.folder && are_parts_known(s, program, length);
+    bool good = s->base.cache.folder && are_parts_known(s, program, length);
     for (size_t d = 0; d < count && good; d++) {
         good = length[d] > 0;
         all += length[d];
@@ -127,7 +127,7 @@ static void keep(ti_opencl_session *s, const ti_strbuf *key, cl_program program)
             part[d] = (unsigned char *)code.text + at;
         }
         if (s->cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, count * sizeof(*part), part, NULL) == CL_SUCCESS) {
-            ti_kernel_cache_keep(&s->cache, key, &code);
+            ti_kernel_cache_keep(&s->base.cache, key, &code);
         }
     }
     ti_strbuf_fini(&code);
@@ -142,11 +142,11 @@ static cl_program from_source(ti_opencl_session *s, const ti_device_kernel *job,
     cl_int code;
     cl_program program = s->cl.clCreateProgramWithSource(s->context, 1, &text, NULL, &code);
     if (!program) {
-        ti_failure_set(s->failure, TACIT_ERROR_MEMORY, "task '%s': OpenCL takes no program (%s)", job->launch.name,
+        ti_failure_set(s->base.failure, TACIT_ERROR_MEMORY, "task '%s': OpenCL takes no program (%s)", job->launch.name,
                        ti_opencl_error_name(code));
         return NULL;
     }
-    s->cache.compiled++;
+    s->base.cache.compiled++;
     code = s->cl.clBuildProgram(program, (cl_uint)s->device.count, s->device.data, options, NULL, NULL);
     if (code != CL_SUCCESS) {
         say_why(s, program, job);
@@ -167,7 +167,7 @@ static cl_program compile(ti_opencl_session *s, const ti_device_kernel *job, int
     add_key(s, options, text.text, &key);
     cl_program program = take_kept(s, &key, options);
     if (program) {
-        s->cache.found++;
+        s->base.cache.found++;
     } else {
         program = from_source(s, job, text.text, options);
         if (program) {
@@ -198,7 +198,7 @@ const ti_opencl_kernel *ti_opencl_kernel_of(ti_opencl_session *session, const ti
     k.kernel = session->cl.clCreateKernel(k.program, entry, &code);
     if (!k.kernel) {
         ti_failure_set(
-            session->failure, TACIT_ERROR_KERNEL,
+            session->base.failure, TACIT_ERROR_KERNEL,
             "task '%s': its OpenCL source has no kernel '%s' (%s); .entry must be the name of a TACIT_KERNEL",
             job->launch.name, entry, ti_opencl_error_name(code));
         session->cl.clReleaseProgram(k.program);

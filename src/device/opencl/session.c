@@ -4,8 +4,6 @@
  * find again. */
 #include "device/opencl/session.h"
 
-#include "base/check.h"
-
 #include <dlfcn.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -172,7 +170,6 @@ static bool find_all(ti_opencl_session *s, const ti_opencl_name *name, int count
 
 static void destroy(ti_opencl_session *s)
 {
-    TI_ASSERT(s->memory.count == 0);
     ti_opencl_kernels_fini(s);
     if (s->context) {
         s->cl.clReleaseContext(s->context);
@@ -182,8 +179,7 @@ static void destroy(ti_opencl_session *s)
     }
     ti_vec_fini(&s->device);
     ti_vec_fini(&s->made);
-    ti_vec_fini(&s->memory);
-    ti_kernel_cache_fini(&s->cache);
+    ti_session_fini(&s->base);
     TI_DELETE(s);
 }
 
@@ -192,9 +188,7 @@ ti_opencl_session *ti_opencl_session_create(const ti_opencl_name *name, int coun
 {
     ti_opencl_session *s = TI_NEW(ti_opencl_session);
     cl_int code = CL_SUCCESS;
-    s->failure = failure;
-    s->users = 1;
-    ti_kernel_cache_init(&s->cache, cache);
+    ti_session_init(&s->base, cache, failure);
     bool good = load(&s->cl, why) && find_all(s, name, count, out, why);
     if (good) {
         s->context = s->cl.clCreateContext(NULL, (cl_uint)s->device.count, s->device.data, NULL, NULL, &code);
@@ -212,64 +206,34 @@ ti_opencl_session *ti_opencl_session_create(const ti_opencl_name *name, int coun
 
 void ti_opencl_session_leave(ti_opencl_session *session)
 {
-    if (--session->users == 0) {
+    if (--session->base.users == 0) {
         destroy(session);
     }
 }
 
 /* ---- memory */
 
-/* The number of those at or below the address. */
-static size_t rank_of(const ti_opencl_session *s, const void *address)
-{
-    size_t low = 0, high = s->memory.count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if ((uintptr_t)s->memory.data[middle].address <= (uintptr_t)address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
-const ti_opencl_memory *ti_opencl_memory_of(const ti_opencl_session *session, const void *address)
-{
-    size_t rank = rank_of(session, address);
-    const ti_opencl_memory *m = rank ? &session->memory.data[rank - 1] : NULL;
-    return m && (uintptr_t)address - (uintptr_t)m->address < m->bytes ? m : NULL;
-}
-
 tacit_status ti_opencl_memory_create(ti_opencl_session *session, size_t bytes, void **out)
 {
-    ti_opencl_memory m = { .bytes = bytes };
+    ti_memory_piece m = { .bytes = bytes };
     cl_int code;
     m.address = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (m.address == MAP_FAILED) {
         return TACIT_ERROR_MEMORY;
     }
-    m.mem = session->cl.clCreateBuffer(session->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
-    if (!m.mem) {
+    m.handle = session->cl.clCreateBuffer(session->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
+    if (!m.handle) {
         munmap(m.address, bytes);
         return TACIT_ERROR_MEMORY;
     }
-    size_t rank = rank_of(session, m.address);
-    ti_vec_push(&session->memory, m);
-    memmove(&session->memory.data[rank + 1], &session->memory.data[rank],
-            (session->memory.count - 1 - rank) * sizeof(m));
-    session->memory.data[rank] = m;
+    ti_memories_add(&session->base.memory, m);
     *out = m.address;
     return TACIT_OK;
 }
 
 void ti_opencl_memory_destroy(ti_opencl_session *session, void *address)
 {
-    size_t rank = rank_of(session, address);
-    TI_ASSERT(rank > 0 && session->memory.data[rank - 1].address == address);
-    ti_opencl_memory *m = &session->memory.data[rank - 1];
-    session->cl.clReleaseMemObject(m->mem);
-    munmap(m->address, m->bytes);
-    memmove(m, m + 1, (session->memory.count - rank) * sizeof(*m));
-    session->memory.count--;
+    ti_memory_piece m = ti_memories_take(&session->base.memory, address);
+    session->cl.clReleaseMemObject(m.handle);
+    munmap(m.address, m.bytes);
 }

@@ -9,8 +9,7 @@
 #define CL_TARGET_OPENCL_VERSION 120
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 
-#include "base/vec.h"
-#include "device/kernel_cache.h"
+#include "device/accelerator/accelerator.h"
 #include "device/kernel_text.h"
 #include "device/opencl.h"
 #include "tacit/opencl.h"
@@ -57,12 +56,6 @@ typedef struct ti_opencl_api {
     TI_OPENCL_FUNCTIONS(TI_OPENCL_MEMBER)
 } ti_opencl_api;
 
-typedef struct ti_opencl_memory {
-    char *address; /* of nothing */
-    size_t bytes;
-    cl_mem mem;
-} ti_opencl_memory;
-
 /* A kernel for ranges of `dims` dimensions, for all devices of the session. */
 typedef struct ti_opencl_kernel {
     const char *source, *entry;
@@ -73,15 +66,12 @@ typedef struct ti_opencl_kernel {
 } ti_opencl_kernel;
 
 typedef struct ti_opencl_session {
+    ti_session base; /* addresses of memory are those of nothing, handles are cl_mem */
     ti_opencl_api cl;
     cl_context context;
-    ti_failure *failure;
-    int users;                       /* the last one that leaves ends the session */
-    TI_VEC(cl_device_id) device;     /* of the context, each once */
-    TI_VEC(cl_device_id) made;       /* sub-devices, to be released */
-    TI_VEC(ti_opencl_memory) memory; /* sorted by address */
+    TI_VEC(cl_device_id) device; /* of the context, each once */
+    TI_VEC(cl_device_id) made;   /* sub-devices, to be released */
     TI_VEC(ti_opencl_kernel) kernel;
-    ti_kernel_cache cache;
 } ti_opencl_session;
 
 /* The devices of the names are left in `out`; `cache` is TACIT_KERNEL_CACHE, or NULL. The caller is its first user.
@@ -93,8 +83,6 @@ void ti_opencl_session_leave(ti_opencl_session *session);
 /* TACIT_ERROR_MEMORY if there is none. */
 tacit_status ti_opencl_memory_create(ti_opencl_session *session, size_t bytes, void **out);
 void ti_opencl_memory_destroy(ti_opencl_session *session, void *address);
-/* NULL: an address of the host's. */
-const ti_opencl_memory *ti_opencl_memory_of(const ti_opencl_session *session, const void *address);
 
 /* The compiled kernel of a task. NULL, and the run has failed, if it does not compile. The session keeps it. */
 const ti_opencl_kernel *ti_opencl_kernel_of(ti_opencl_session *session, const ti_device_kernel *job);

@@ -7,7 +7,7 @@ const $ = id => document.getElementById(id);
 const UNFINISHED = 128, MERGED = 256, FIELDS = 8;
 const K = Object.fromEntries(D.kinds.map((name, i) => [i, name]));
 const KIND = { task: 1, wait: 2, commands: 3, instructions: 4, window: 5, alloc: 6, free: 7, copy: 8, kernel: 9, send: 12, receive: 13,
-               collective: 14, reduce: 15, part: 19, relay: 21 };
+               collective: 14, reduce: 15, part: 19, relay: 21, laneKernel: 22, laneCopy: 23 };
 const CAUSE_COLOURS = ["#4c8c4a", "#d1495b", "#e8a33d", "#8d6e63", "#b39ddb", "#3d7ea6", "#c0ca33", "#7e57c2", "#90a4ae", "#546e7a"];
 const PALETTE = ["#4c78a8", "#f58518", "#54a24b", "#b279a2", "#72b7b2", "#eeca3b", "#e45756", "#9d755d", "#ff9da6", "#7f7f7f"];
 const WAITS = ["back-pressure: too many horizons ahead", "back-pressure: the channel of tasks is full", "the result of a fence",
@@ -114,6 +114,7 @@ const colourOf = new Map(ranked.map(([name], i) => [name, i < PALETTE.length ? P
 function colour(lane, i) {
     switch (lane.kindOf[i] & 127) {
     case KIND.part: return lane.where[i] < KIND.kernel || lane.where[i] >= KIND.send ? "#8d6e63" : colourOf.get(lane.names[i]) || "#a0a8b0";
+    case KIND.laneKernel: return colourOf.get(lane.names[i]) || "#a0a8b0";
     case KIND.task: return "#607d8b";
     case KIND.wait: return lane.where[i] < 2 ? CAUSE_COLOURS[7] : "#dfe4ea";
     case KIND.commands: return "#6ba3c7";
@@ -134,6 +135,7 @@ function label(lane, i) {
     if (kind === KIND.send) return nameOf(lane.buffer[i]) + " to " + lane.where[i];
     if (kind === KIND.receive) return nameOf(lane.buffer[i]) + " from " + lane.where[i];
     if (kind === KIND.relay) return `${nameOf(lane.buffer[i])} of ${Math.floor(lane.where[i] / D.nodes)} to ${lane.where[i] % D.nodes}`;
+    if (kind === KIND.laneCopy) return "copy for " + nameOf(lane.names[i]);
     if (kind === KIND.part && (lane.where[i] < KIND.kernel || lane.where[i] >= KIND.send)) return K[lane.where[i]] + " for " + nameOf(lane.names[i]);
     return lane.names[i] ? nameOf(lane.names[i]) : "task " + lane.task[i];
 }
@@ -168,12 +170,12 @@ const stepColour = s => s[5] && s[6] === 0 ? colourOf.get(s[4]) || "#a0a8b0" : C
 
 const canvas = $("canvas"), view = $("view"), pen = canvas.getContext("2d");
 const GUTTER = 128, RULER = 24, PATH_ROW = 20, TOP = RULER + PATH_ROW + 6;
-const LANE_KINDS = ["program", "planning", "workers", "memory", "messages"], HEIGHT = [14, 12, 18, 12, 13];
+const LANE_KINDS = ["program", "planning", "workers", "devices", "memory", "messages"], HEIGHT = [14, 12, 18, 14, 12, 13];
 const whole = Math.max(1, D.ns);
-const state = { from: 0, to: whole, shown: [true, true, true, true, true], needle: "", matched: null, hover: null, arrows: true };
+const state = { from: 0, to: whole, shown: [true, true, true, true, true, true], needle: "", matched: null, hover: null, arrows: true };
 let rows = [], rowOf = new Map(), height = 0;
 
-if (D.nodes > 8) state.shown = [false, false, true, false, false];
+if (D.nodes > 8) state.shown = [false, false, true, true, false, false];
 
 function layOut() {
     rows = []; rowOf = new Map();
@@ -390,7 +392,7 @@ function search(text) {
     }
     let n = 0, ns = 0;
     if (state.matched) for (const lane of D.lanes) for (let i = 0; i < lane.count; i++) {
-        if (matches(lane, i)) { n++; ns += lane.kind === 2 ? lane.end[i] - lane.start[i] : 0; }
+        if (matches(lane, i)) { n++; ns += lane.kind === 2 || lane.kind === 3 ? lane.end[i] - lane.start[i] : 0; }
     }
     $("matches").textContent = needle ? `${count(n)} found, ${time(ns)} on workers` : "";
     redraw();
