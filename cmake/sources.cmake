@@ -67,6 +67,7 @@ set(TACIT_SOURCES
     trace/explain.c
     trace/explain_reason.c
     trace/read.c
+    trace/explain_tile.c
     trace/explain_window.c
     trace/recorder.c
 
@@ -93,6 +94,7 @@ set(TACIT_SOURCES
     plan/tolerance/samples.c
     plan/tolerance/sets.c
     plan/tolerance/stages.c
+    plan/tolerance/tiles.c
 
     plan/command/anticipate.c
     plan/command/bundle.c
@@ -133,6 +135,7 @@ set(TACIT_SOURCES
     plan/instruction/spill.c
     plan/instruction/staging.c
     plan/instruction/bundle.c
+    plan/instruction/tile.c
     plan/instruction/transfer.c
     plan/instruction/window.c
 

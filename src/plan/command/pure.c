@@ -124,6 +124,9 @@ static ti_window_verdict extend(ti_command_graph *graph, const ti_task *task)
         for (size_t i = 0; i < known->tasks; i++) {
             p->trial.data[i] = known->margin[i];
         }
+    } else if (!ti_command_is_distributed(graph)) { /* there is nothing beyond its chunk */
+        verdict = TI_WINDOW_FITS;
+        memset(p->trial.data, 0, p->task.count * sizeof(ti_margin));
     } else {
         verdict = ti_window_margins(p->task.data, p->task.count, p->trial.data);
         keep_state(p, task->shape->serial, verdict);
@@ -140,11 +143,29 @@ static ti_window_verdict extend(ti_command_graph *graph, const ti_task *task)
     return verdict;
 }
 
+/* Tasks, or all else. */
+static void plan_kind(ti_command_graph *graph, bool tasks)
+{
+    const ti_command_pure *p = &graph->pure;
+    for (size_t i = 0; i < p->held.count; i++) {
+        if ((p->held.data[i]->kind == TI_TASK_EXECUTE) == tasks) {
+            ti_command_window_add(graph, p->held.data[i]);
+        }
+    }
+}
+
+/* Horizons would keep tasks apart that are executed tile by tile: they come after them. */
 static void plan_held(ti_command_graph *graph)
 {
     ti_command_pure *p = &graph->pure;
     p->cuts = true;
-    for (size_t i = 0; i < p->held.count; i++) {
+    if (graph->system->latency_tiles) {
+        p->tiling = ++p->tilings ? p->tilings : ++p->tilings;
+        plan_kind(graph, true);
+        p->tiling = 0;
+        plan_kind(graph, false);
+    }
+    for (size_t i = 0; !graph->system->latency_tiles && i < p->held.count; i++) {
         ti_command_window_add(graph, p->held.data[i]);
     }
     p->cuts = false;
@@ -254,7 +275,8 @@ static void add_pure(ti_command_graph *graph, const ti_task *task)
 void ti_command_pure_add(ti_command_graph *graph, const ti_task *task)
 {
     ti_command_pure *p = &graph->pure;
-    bool on = graph->system->latency_tasks > 1 && ti_command_is_distributed(graph);
+    bool on = graph->system->latency_tasks > 1 &&
+              (ti_command_is_distributed(graph) || graph->system->latency_tiles);
     ti_window_verdict verdict = on && task->kind == TI_TASK_EXECUTE ? ti_window_admits(task->shape)
                                                                     : TI_WINDOW_NOT_PURE;
     if (verdict == TI_WINDOW_FITS) {

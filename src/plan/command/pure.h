@@ -41,6 +41,7 @@ typedef struct ti_command_pure {
     })
     bundle;         /* of the staged window; the first `bundles` */
     size_t bundles; /* others keep their memory */
+    uint32_t tilings, tiling; /* windows so far that may be tiled; the one that is being planned, or 0 */
     bool cuts;      /* a window is being planned, and its chunks are cut: see cut.c */
     TI_VEC(struct ti_command_late {
         const ti_buffer_info *buffer;

@@ -191,7 +191,8 @@ ti_explain_window ti_command_look_at_window(ti_command_graph *graph, ti_window_v
     for (size_t i = 0; i < p->held.count; i++) {
         if (p->held.data[i]->kind == TI_TASK_EXECUTE) {
             count_items(p, t, &window);
-            window.saved += (int64_t)count_messages(graph, p->held.data[i], t++);
+            window.saved += ti_command_is_distributed(graph) ? (int64_t)count_messages(graph, p->held.data[i], t) : 0;
+            t++;
         }
     }
     graph->single_task = 0;
