@@ -228,7 +228,7 @@ typedef struct tacit_config {
     int check_pure; /* TACIT_CHECK_PURE: 0 or 1; default: 0 */
     /* Where windows (`latency`) are executed tile by tile: a small part of a node's chunks goes through all tasks of the
      * window before the next begins, so that it stays in the cache. "auto": where what they touch is larger than the
-     * last-level cache, by tiles of half of that. Bytes ("8M"): by tiles of so many. On one node there are windows then,
+     * last-level cache, by tiles of an eighth of that. Bytes ("8M"): by tiles of so many. On one node there are windows then,
      * too. Results are the same; no item is executed twice. doc/latency.md. The same on all nodes. */
     const char *latency_tile; /* TACIT_LATENCY_TILE: NULL: "off" */
 } tacit_config;

@@ -160,7 +160,7 @@ static void choose_tiles(ti_system *system, const tacit_config *config, int loca
     }
     if (strcmp(config->latency_tile, "auto") == 0) {
         system->tile_least = ti_machine_cache() / sharers;
-        system->tile_bytes = system->tile_least / 2;
+        system->tile_bytes = system->tile_least / 8;
         return;
     }
     ti_config_memory(config->latency_tile, 0, &system->tile_bytes);

@@ -316,6 +316,8 @@ void ti_explain_text(const ti_explain *explain, const ti_system *system, ti_strb
     if (!explain->rows.count) {
         ti_strbuf_add(out, "  %s\n",
                       system->num_nodes == 1 ? "on one node nothing moves" : "no task reads what another one wrote");
+        ti_explain_windows_text(&explain->windows, out);
+        ti_explain_tilings_text(&explain->tilings, out);
         return;
     }
     ti_strbuf_add(out, "  %-*s  %-*s  %-*s  %-*s %8s %10s %10s  %s\n", w.from, "producer", w.to, "consumer", w.buffer,

@@ -229,7 +229,8 @@ static void close_window(ti_command_graph *graph, ti_window_verdict verdict, con
     size_t k = 0, planned = graph->batch.count;
     ti_explain_window window;
     count_window(graph, verdict, closer);
-    ti_stage_verdict stages = graph->system->latency_staged ? ti_command_find_stages(graph) : TI_STAGE_FITS;
+    const bool staged = graph->system->latency_staged && ti_command_is_distributed(graph);
+    ti_stage_verdict stages = staged ? ti_command_find_stages(graph) : TI_STAGE_FITS;
     if (graph->system->explain) {
         window = ti_command_look_at_window(graph, verdict, closer, stages);
     }
@@ -239,7 +240,7 @@ static void close_window(ti_command_graph *graph, ti_window_verdict verdict, con
         }
     }
     TI_ASSERT(k == p->task.count);
-    if (graph->system->latency_staged && stages == TI_STAGE_FITS) {
+    if (staged && stages == TI_STAGE_FITS) {
         plan_stages(graph);
     } else {
         plan_held(graph);
