@@ -184,7 +184,8 @@ bool ti_choose(tacit_config *config, const ti_comm *comm, bool is_dry, ti_choice
     choose_mode(config, comm, is_dry, out);
     TI_ASSERT(out->workers >= 1);
     out->attended = is_attended(config, comm, out->mode, is_dry) && (comm->num_nodes > 1 || config->watchdog >= 0);
-    bool good = choose_latency(config, why) && check_tile(config, why) && check_threads(config, comm, why) && choose_devices(config, out, why);
+    bool good = choose_latency(config, why) && check_tile(config, why) && check_threads(config, comm, why) &&
+                choose_devices(config, out, why);
     if (good) {
         ti_pin_decide(&out->pin, count_threads(out));
     }

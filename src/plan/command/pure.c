@@ -154,7 +154,8 @@ static void plan_kind(ti_command_graph *graph, bool tasks)
     }
 }
 
-/* Horizons would keep tasks apart that are executed tile by tile: they come after them. */
+/* Horizons would keep tasks apart that are executed tile by tile: they come after them, and after those that lookahead
+ * has held, which they end as they would have done before. */
 static void plan_held(ti_command_graph *graph)
 {
     ti_command_pure *p = &graph->pure;
@@ -163,7 +164,10 @@ static void plan_held(ti_command_graph *graph)
         p->tiling = ++p->tilings ? p->tilings : ++p->tilings;
         plan_kind(graph, true);
         p->tiling = 0;
-        plan_kind(graph, false);
+        if (p->horizons) {
+            ti_command_window_flush(graph);
+            plan_kind(graph, false);
+        }
     }
     for (size_t i = 0; !graph->system->latency_tiles && i < p->held.count; i++) {
         ti_command_window_add(graph, p->held.data[i]);
@@ -178,6 +182,9 @@ static void plan_stages(ti_command_graph *graph)
 {
     ti_command_pure *p = &graph->pure;
     ti_command_window_flush(graph);
+    if (graph->system->explain && graph->system->latency_tiles) {
+        ti_command_tell_no_tiles(graph);
+    }
     for (size_t i = 0; i < p->held.count; i++) {
         if (p->held.data[i]->kind == TI_TASK_EXECUTE) {
             p->staging++;
@@ -276,8 +283,7 @@ static void add_pure(ti_command_graph *graph, const ti_task *task)
 void ti_command_pure_add(ti_command_graph *graph, const ti_task *task)
 {
     ti_command_pure *p = &graph->pure;
-    bool on = graph->system->latency_tasks > 1 &&
-              (ti_command_is_distributed(graph) || graph->system->latency_tiles);
+    bool on = graph->system->latency_tasks > 1 && (ti_command_is_distributed(graph) || graph->system->latency_tiles);
     ti_window_verdict verdict = on && task->kind == TI_TASK_EXECUTE ? ti_window_admits(task->shape)
                                                                     : TI_WINDOW_NOT_PURE;
     if (verdict == TI_WINDOW_FITS) {

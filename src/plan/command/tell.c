@@ -208,3 +208,13 @@ void ti_command_tell_window(ti_command_graph *graph, const ti_explain_window *lo
     }
     ti_explain_note_window(graph->system->explain, &window);
 }
+
+void ti_command_tell_no_tiles(ti_command_graph *graph)
+{
+    const ti_command_pure *p = &graph->pure;
+    const ti_explain_tiles row = { .first = p->task.data[0].shape->name,
+                                   .last = p->task.data[p->task.count - 1].shape->name,
+                                   .tasks = (int)p->task.count,
+                                   .why = "messages lie between tasks of a window in stages" };
+    ti_explain_note_tiles(graph->system->explain, &row);
+}

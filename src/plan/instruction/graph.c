@@ -299,8 +299,8 @@ ti_instruction_counts ti_instruction_graph_counts(const ti_instruction_graph *gr
                                      0,
                                      ti_arena_ring_bytes(&graph->emit.arenas),
                                      graph->emit.growths,
-                                     graph->tiles,
-                                     graph->tilings_replayed };
+                                     graph->tiles.tiles,
+                                     graph->tiles.replayed };
     for (size_t i = 0; i < graph->buffer.count; i++) {
         for (size_t p = 0; graph->buffer.data[i] && p < graph->buffer.data[i]->place.count; p++) {
             counts.entries += graph->buffer.data[i]->place.data[p]->tracker.map.count;

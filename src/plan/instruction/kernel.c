@@ -270,8 +270,8 @@ static void compile_piece(ti_instruction_graph *graph, const ti_command *command
         instruction->as.kernel.run_slot = graph->in_blocks.data[piece].run_slot;
     }
     ti_deps_add_all(&graph->emit.deps, graph->awaited.data, graph->awaited.count);
-    if (graph->after) {
-        ti_deps_push(&graph->emit.deps, graph->after);
+    if (graph->tiles.after) {
+        ti_deps_push(&graph->emit.deps, graph->tiles.after);
     }
     if (found != TRACKED) {
         ti_instruction_follow(graph, task, found == OF_TASK_AND_HORIZON);
@@ -296,9 +296,9 @@ uint64_t ti_instruction_compile_kernel(ti_instruction_graph *graph, const ti_com
 {
     ti_vec_clear(&graph->partial);
     ti_vec_clear(&graph->staged);
-    graph->after = after;
+    graph->tiles.after = after;
     compile_piece(graph, command, at, 0, TRACKED);
-    graph->after = 0;
+    graph->tiles.after = 0;
     return graph->emit.next_id - 1;
 }
 

@@ -56,11 +56,11 @@ static void destroy(ti_tiling *t)
 
 void ti_instruction_tilings_fini(ti_instruction_graph *graph)
 {
-    for (size_t i = 0; i < graph->tiling.count; i++) {
-        destroy(graph->tiling.data[i]);
+    for (size_t i = 0; i < graph->tiles.known.count; i++) {
+        destroy(graph->tiles.known.data[i]);
     }
-    ti_vec_fini(&graph->tiling);
-    ti_vec_fini(&graph->tiled);
+    ti_vec_fini(&graph->tiles.known);
+    ti_vec_fini(&graph->tiles.kernel);
 }
 
 static size_t end_of(const group *g, size_t c)
@@ -197,8 +197,8 @@ static void find_key(const group *g, ti_tiling *t)
 
 static ti_tiling *find(ti_instruction_graph *graph, const ti_tiling *like)
 {
-    for (size_t i = 0; i < graph->tiling.count && like->key.count; i++) {
-        ti_tiling *t = graph->tiling.data[i];
+    for (size_t i = 0; i < graph->tiles.known.count && like->key.count; i++) {
+        ti_tiling *t = graph->tiles.known.data[i];
         if (t->key.count == like->key.count &&
             memcmp(t->key.data, like->key.data, like->key.count * sizeof(uint64_t)) == 0) {
             return t;
@@ -211,15 +211,15 @@ static ti_tiling *find(ti_instruction_graph *graph, const ti_tiling *like)
 static void keep(ti_instruction_graph *graph, ti_tiling *fresh)
 {
     size_t place = 0;
-    if (graph->tiling.count < MAX_TILINGS) {
-        ti_vec_push(&graph->tiling, fresh);
+    if (graph->tiles.known.count < MAX_TILINGS) {
+        ti_vec_push(&graph->tiles.known, fresh);
         return;
     }
-    for (size_t i = 1; i < graph->tiling.count; i++) {
-        place = graph->tiling.data[i]->used < graph->tiling.data[place]->used ? i : place;
+    for (size_t i = 1; i < graph->tiles.known.count; i++) {
+        place = graph->tiles.known.data[i]->used < graph->tiles.known.data[place]->used ? i : place;
     }
-    destroy(graph->tiling.data[place]);
-    graph->tiling.data[place] = fresh;
+    destroy(graph->tiles.known.data[place]);
+    graph->tiles.known.data[place] = fresh;
 }
 
 /* ---- the report */
@@ -256,7 +256,8 @@ static size_t count_commands(const ti_command *const *command, size_t left)
 {
     size_t n = 0;
     while (n < left && command[n]->kind == TI_COMMAND_EXECUTE && command[n]->as.execute.window &&
-           command[n]->as.execute.window == command[0]->as.execute.window && ti_tile_order_admits(command[n]->task->shape)) {
+           command[n]->as.execute.window == command[0]->as.execute.window &&
+           ti_tile_order_admits(command[n]->task->shape)) {
         n++;
     }
     return n;
@@ -265,14 +266,14 @@ static size_t count_commands(const ti_command *const *command, size_t left)
 static void compile(const group *g, const ti_tiling *t)
 {
     ti_instruction_graph *graph = g->graph;
-    ti_vec_clear(&graph->tiled);
+    ti_vec_clear(&graph->tiles.kernel);
     for (size_t i = 0; i < t->kernel.count; i++) {
         const tiled_kernel *k = &t->kernel.data[i];
-        const uint64_t after = k->after < 0 ? 0 : graph->tiled.data[k->after];
-        ti_vec_push(&graph->tiled, ti_instruction_compile_kernel(graph, g->command[k->command], &k->at, after));
+        const uint64_t after = k->after < 0 ? 0 : graph->tiles.kernel.data[k->after];
+        ti_vec_push(&graph->tiles.kernel, ti_instruction_compile_kernel(graph, g->command[k->command], &k->at, after));
     }
     for (size_t i = 0; i < t->part.count; i++) {
-        graph->tiles += t->part.data[i].made.tiles;
+        graph->tiles.tiles += t->part.data[i].made.tiles;
         if (graph->system->explain) {
             tell(g, &t->part.data[i]);
         }
@@ -297,7 +298,7 @@ size_t ti_instruction_compile_tiles(ti_instruction_graph *graph, size_t index)
     if (known) {
         destroy(t);
         t = known;
-        graph->tilings_replayed++;
+        graph->tiles.replayed++;
     } else {
         for (size_t c = 0; c < g.commands;) {
             c += add_part(&g, t, c);
