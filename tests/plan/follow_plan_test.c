@@ -16,6 +16,8 @@
 
 enum { MOST = 4096, WORDS = MOST / 64 };
 
+static uint64_t tiles; /* in all programs so far */
+
 typedef struct touch {
     uint64_t instruction, allocation;
     ti_box box;
@@ -179,7 +181,9 @@ static void check_order(run *r, uint64_t seed)
     }
 }
 
-static uint64_t run_program(const gen_program *program, int64_t horizon_step, int lookahead, uint64_t *early)
+/* `tile`: bytes that a tile of a window of pure tasks touches; 0: there are no windows. */
+static uint64_t run_program(const gen_program *program, int64_t horizon_step, int lookahead, uint64_t tile,
+                            uint64_t *early)
 {
     run r = { .system = { .num_nodes = program->nodes,
                           .local_nodes = 1,
@@ -189,7 +193,11 @@ static uint64_t run_program(const gen_program *program, int64_t horizon_step, in
                           .total_workers = 2,
                           .horizon_step = horizon_step,
                           .horizon_front = 64,
-                          .lookahead = lookahead } };
+                          .lookahead = lookahead,
+                          .latency_tasks = tile ? 5 : 0,
+                          .latency_horizons = 4,
+                          .latency_tiles = tile > 0,
+                          .tile_bytes = tile } };
     lower_init(&r.lowering, program);
     r.before = ti_alloc_zero(MOST * sizeof(*r.before));
     r.tasks = ti_task_graph_create(&r.system);
@@ -200,6 +208,7 @@ static uint64_t run_program(const gen_program *program, int64_t horizon_step, in
     }
     see(&r, ti_instruction_graph_close(r.graph));
     check_order(&r, program->seed);
+    tiles += ti_instruction_graph_counts(r.graph).tiles;
     ti_instruction_graph_destroy(r.graph);
     ti_command_graph_destroy(r.commands);
     ti_task_graph_destroy(r.tasks);
@@ -221,12 +230,14 @@ static void what_touches_the_same_is_ordered(void **state)
         bool alone = seed % 2;
         gen_program *program = gen_create(&(gen_options){ .seed = seed, .nodes = alone ? 1 : 5, .steps = 40 });
         int64_t horizon_step = steps[gen_between(&rng, 0, 4)];
-        compared[alone] += run_program(program, horizon_step, gen_chance(&rng, 50) ? 0 : 4, &early);
+        int lookahead = gen_chance(&rng, 50) ? 0 : 4;
+        uint64_t tile = gen_chance(&rng, 50) ? (uint64_t)gen_between(&rng, 1, 300) : 0;
+        compared[alone] += run_program(program, horizon_step, lookahead, tile, &early);
         gen_destroy(program);
     }
-    printf("%llu and %llu pairs, %llu early sends\n", (unsigned long long)compared[1], (unsigned long long)compared[0],
-           (unsigned long long)early);
-    assert_true(compared[0] > 100000 && compared[1] > 500000 && early > 0);
+    printf("%llu and %llu pairs, %llu tiles, %llu early sends\n", (unsigned long long)compared[1], (unsigned long long)compared[0],
+           (unsigned long long)tiles, (unsigned long long)early);
+    assert_true(compared[0] > 100000 && compared[1] > 500000 && early > 0 && tiles > 100);
 }
 
 enum { TILES = 3, NODES = 5 };
@@ -269,7 +280,7 @@ static void writes_wait_for_early_sends(void **state)
     uint64_t compared = 0, early = 0;
     for (uint64_t seed = 1; seed <= 300; seed++) {
         gen_program *program = placed_program(seed);
-        compared += run_program(program, (int64_t)(seed % 4) + 1, 0, &early);
+        compared += run_program(program, (int64_t)(seed % 4) + 1, 0, 0, &early);
         gen_destroy(program);
     }
     assert_true(compared > 10000 && early > 1000);
@@ -307,7 +318,7 @@ static void gaps_of_allocations_wait_for_them(void **state)
         ti_vec_push(&program->step, steps[i]);
     }
     uint64_t early = 0;
-    assert_true(run_program(program, INT64_MAX, 0, &early) > 0);
+    assert_true(run_program(program, INT64_MAX, 0, 0, &early) > 0);
     gen_destroy(program);
 }
 
