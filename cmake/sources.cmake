@@ -69,6 +69,7 @@ set(TACIT_SOURCES
     trace/explain.c
     trace/explain_reason.c
     trace/read.c
+    trace/explain_tile.c
     trace/explain_window.c
     trace/recorder.c
 
@@ -95,6 +96,7 @@ set(TACIT_SOURCES
     plan/tolerance/samples.c
     plan/tolerance/sets.c
     plan/tolerance/stages.c
+    plan/tolerance/tiles.c
 
     plan/command/anticipate.c
     plan/command/bundle.c
@@ -136,6 +138,7 @@ set(TACIT_SOURCES
     plan/instruction/staging.c
     plan/instruction/template.c
     plan/instruction/bundle.c
+    plan/instruction/tile.c
     plan/instruction/transfer.c
     plan/instruction/window.c
 

@@ -7,8 +7,8 @@
  * setting is never ignored. Settings are read once, when the context is created, and should be the
  * same on all nodes. Those that must be (TACIT_BROADCAST, TACIT_CHECK_PURE, TACIT_COLLECTIVES,
  * TACIT_COLLECTIVE_SCHEDULE, TACIT_DRY_RUN, TACIT_HORIZON_STEP, TACIT_HORIZON_FRONT, TACIT_LATENCY,
- * TACIT_MULTICAST, TACIT_REPRODUCIBLE, TACIT_TRACE) are compared when nodes start: if one differs, a
- * node says which, and the job ends.
+ * TACIT_LATENCY_TILE, TACIT_MULTICAST, TACIT_REPRODUCIBLE, TACIT_TRACE) are compared when nodes
+ * start: if one differs, a node says which, and the job ends.
  *
  * doc/configuration.md and `tacit help settings` list all variables; `tacit info` shows what each of
  * them is here and now, and where its value comes from. */
@@ -226,6 +226,11 @@ typedef struct tacit_config {
      * tacit_finalize, which all nodes then wait for each other in. What differs is TACIT_ERROR_KERNEL there.
      * doc/latency.md. The same on all nodes. */
     int check_pure; /* TACIT_CHECK_PURE: 0 or 1; default: 0 */
+    /* Where windows (`latency`) are executed tile by tile: a small part of a node's chunks goes through all tasks of
+     * the window before the next begins, so that it stays in the cache. "auto": where what they touch is larger than the
+     * last-level cache, by tiles of an eighth of that. Bytes ("8M"): by tiles of so many. On one node there are
+     * windows then, too. Results are the same; no item is executed twice. doc/latency.md. The same on all nodes. */
+    const char *latency_tile; /* TACIT_LATENCY_TILE: NULL: "off" */
 } tacit_config;
 
 TACIT_C_END_

@@ -143,6 +143,11 @@ static const row table[] = {
         "1 finds kernels that are marked pure and are not: nodes compare samples of what windows of TACIT_LATENCY compute "
         "on several of them, whenever the program waits. The same on all nodes",
         0, 1),
+    TEXT(
+        "TACIT_LATENCY_TILE", latency_tile, "off, auto or bytes", "off",
+        "whether windows of TACIT_LATENCY are executed tile by tile, so that a tile goes through all tasks in the cache: "
+        "auto where they touch more than the last-level cache holds, by tiles of an eighth of it; or by tiles of so many "
+        "bytes, with k, M, G or T. Then one node has windows, too"),
     TEXT("TACIT_GRAPH", graph, "path", "none", "write the task, command and instruction graphs to PATH.*.dot"),
     TEXT("TACIT_GRAPH_TASKS", graph_tasks, "first:last", "all tasks", "which tasks the graphs show, last not included"),
     TEXT(
@@ -351,7 +356,7 @@ static bool is_shared(const row *r)
                                      offsetof(tacit_config, reproducible), offsetof(tacit_config, horizon_front),
                                      offsetof(tacit_config, trace),        offsetof(tacit_config, broadcast),
                                      offsetof(tacit_config, multicast),    offsetof(tacit_config, latency),
-                                     offsetof(tacit_config, check_pure) };
+                                     offsetof(tacit_config, check_pure),   offsetof(tacit_config, latency_tile) };
     for (size_t i = 0; i < TI_COUNT(fields); i++) {
         if (r->field == fields[i]) {
             return true;

@@ -95,6 +95,7 @@ typedef struct ti_command {
             uint32_t pieces;
             uint32_t ahead;            /* of these, the first: others wait for what they write */
             const ti_samples *samples; /* of what it writes; or NULL */
+            uint32_t window;           /* that it may be tiled in, with its neighbours that have the same; 0: none */
         } execute;
         struct {
             const ti_buffer_info *buffer;

@@ -45,6 +45,9 @@ typedef struct ti_system {
     int latency_tasks;          /* pure tasks of a window that saves messages; 0 or 1: there are none */
     int latency_horizons;       /* at which such a window closes */
     bool latency_staged;        /* windows exchange values of several steps, where they can */
+    bool latency_tiles;         /* and are executed tile by tile, where that pays; there are windows on one node, too */
+    uint64_t tile_bytes;        /* that a tile may touch, on a device; 0: not known, so there are none */
+    uint64_t tile_least;        /* that a window touches there in sum, or it has no tiles */
     bool check_pure;            /* and say what of it nodes should compare: ti_samples */
     bool record;                /* derive the dependencies of commands too: only graphs and tests look at them */
     struct ti_explain *explain; /* who wants to know what becomes of edges between tasks, or NULL: trace/explain.h */

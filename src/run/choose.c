@@ -131,6 +131,42 @@ static bool choose_latency(tacit_config *config, ti_strbuf *why)
     return true;
 }
 
+static bool wants_tiles(const tacit_config *config)
+{
+    return config->latency_tile && strcmp(config->latency_tile, "off") != 0;
+}
+
+static bool check_tile(const tacit_config *config, ti_strbuf *why)
+{
+    uint64_t bytes;
+    const char *text = config->latency_tile;
+    bool good = !wants_tiles(config) || strcmp(text, "auto") == 0 ||
+                (!strchr(text, '%') && ti_config_memory(text, 0, &bytes));
+    if (!good) {
+        ti_strbuf_add(why, "TACIT_LATENCY_TILE is '%s', but must be off, auto, or a number of bytes, with k, M, G or T",
+                      text);
+    }
+    return good;
+}
+
+/* Of each device of this node. Nodes of one machine have equal parts of its caches. */
+static void choose_tiles(ti_system *system, const tacit_config *config, int local_nodes)
+{
+    const uint64_t sharers = (uint64_t)TI_MAX(local_nodes, 1) * (uint64_t)TI_MAX(ti_system_hosts(system), 1);
+    system->latency_tiles = wants_tiles(config);
+    if (!system->latency_tiles) {
+        return;
+    }
+    if (strcmp(config->latency_tile, "auto") == 0) {
+        system->tile_least = ti_machine_cache() / sharers;
+        system->tile_bytes = system->tile_least / 8;
+        return;
+    }
+    ti_config_memory(config->latency_tile, 0, &system->tile_bytes);
+    system->tile_bytes /= (uint64_t)TI_MAX(ti_system_hosts(system), 1);
+    system->tile_least = system->tile_bytes;
+}
+
 /* Threads that want a core each. */
 static int count_threads(const ti_choice *choice)
 {
@@ -156,7 +192,8 @@ bool ti_choose(tacit_config *config, const ti_comm *comm, bool is_dry, ti_choice
     choose_mode(config, comm, is_dry, out);
     TI_ASSERT(out->workers >= 1);
     out->attended = is_attended(config, comm, out->mode, is_dry) && (comm->num_nodes > 1 || config->watchdog >= 0);
-    bool good = choose_latency(config, why) && check_threads(config, comm, why) && choose_devices(config, out, why);
+    bool good = choose_latency(config, why) && check_tile(config, why) && check_threads(config, comm, why) &&
+                choose_devices(config, out, why);
     if (good) {
         ti_pin_decide(&out->pin, count_threads(out));
         out->spins = choose_spins(out);
@@ -246,6 +283,7 @@ void ti_choose_planning(ti_system *system, const tacit_config *config, const ti_
     system->latency_tasks = latency_tasks(config->latency);
     system->latency_horizons = latency_horizons(config);
     system->latency_staged = is_staged(config->latency);
+    choose_tiles(system, config, comm->local_nodes);
     /* A window that spans more horizons than may be under way would never close. Others wait in the windows of pure
      * tasks. */
     int ahead = config->run_ahead + 1 - TI_MAX(system->latency_horizons - 1, 0);

@@ -25,6 +25,7 @@ struct ti_explain {
     ti_map row_index; /* hash of the key to index, plus one */
     uint64_t carried[TI_PATTERN_KINDS][2];
     ti_explain_windows windows;
+    ti_explain_tilings tilings;
 };
 
 ti_explain *ti_explain_create(void)
@@ -44,6 +45,7 @@ void ti_explain_destroy(ti_explain *explain)
         ti_strfree((char *)(uintptr_t)explain->rows.data[i].edge.region);
     }
     ti_explain_windows_fini(&explain->windows);
+    ti_explain_tilings_fini(&explain->tilings);
     ti_vec_fini(&explain->names);
     ti_vec_fini(&explain->rows);
     ti_map_fini(&explain->name_index);
@@ -54,6 +56,11 @@ void ti_explain_destroy(ti_explain *explain)
 void ti_explain_note_window(ti_explain *explain, const ti_explain_window *window)
 {
     ti_explain_windows_note(&explain->windows, window);
+}
+
+void ti_explain_note_tiles(ti_explain *explain, const ti_explain_tiles *tiles)
+{
+    ti_explain_tilings_note(&explain->tilings, tiles);
 }
 
 void ti_explain_note_choice(ti_explain *explain, const char *sentence)
@@ -309,6 +316,8 @@ void ti_explain_text(const ti_explain *explain, const ti_system *system, ti_strb
     if (!explain->rows.count) {
         ti_strbuf_add(out, "  %s\n",
                       system->num_nodes == 1 ? "on one node nothing moves" : "no task reads what another one wrote");
+        ti_explain_windows_text(&explain->windows, out);
+        ti_explain_tilings_text(&explain->tilings, out);
         return;
     }
     ti_strbuf_add(out, "  %-*s  %-*s  %-*s  %-*s %8s %10s %10s  %s\n", w.from, "producer", w.to, "consumer", w.buffer,
@@ -326,6 +335,7 @@ void ti_explain_text(const ti_explain *explain, const ti_system *system, ti_strb
     ti_strbuf_fini(&said.text);
     add_carriers(explain, out);
     ti_explain_windows_text(&explain->windows, out);
+    ti_explain_tilings_text(&explain->tilings, out);
 }
 
 /* ---- for programs */
@@ -388,6 +398,8 @@ static void add_json(const ti_explain *explain, const ti_system *system, ti_strb
     }
     ti_strbuf_add(out, "%s],\n  \"windows\": ", *comma ? "\n  " : "");
     ti_explain_windows_json(&explain->windows, out);
+    ti_strbuf_add(out, ",\n  \"tiles\": ");
+    ti_explain_tilings_json(&explain->tilings, out);
     ti_strbuf_add(out, ",\n  \"latency_choices\": ");
     ti_explain_windows_choices_json(&explain->windows, out);
     ti_strbuf_add(out, "\n}\n");

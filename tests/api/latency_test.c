@@ -140,7 +140,7 @@ static void red_black(tacit_context *ctx, field f)
 typedef struct result {
     run_fn *run;
     double a[POINTS], b[POINTS];
-    uint64_t messages; /* of node 0 */
+    uint64_t messages, instructions; /* of node 0 */
 } result;
 
 static void program(tacit_context *ctx, void *user)
@@ -162,6 +162,7 @@ static void program(tacit_context *ctx, void *user)
     REQUIRE_OK(ctx, tacit_fence_read(ctx, f.b, TACIT_BOX_ALL, here.b));
     if (tacit_node(ctx) == 0) {
         here.messages = counters.messages_sent;
+        here.instructions = counters.instructions;
         *r = here;
     }
 }
@@ -193,6 +194,50 @@ static void same_bits(run_fn *fn, int least_gain)
             assert_true(r.messages * (of_two ? 1 : (uint64_t)least_gain) <= off.messages);
         }
     }
+}
+
+/* ---- tiles */
+
+typedef struct tiling {
+    const char *latency, *tile, *devices;
+} tiling;
+
+static result run_tiled(run_fn *fn, int nodes, const tiling *t, uint64_t shake)
+{
+    result r = { .run = fn };
+    const tacit_config config = {
+        .threads = TACIT_THREADS_INLINE, .latency = t->latency, .latency_tile = t->tile, .devices = t->devices
+    };
+    const cluster c = { .nodes = nodes, .config = &config, .shake = shake, .program = program, .user = &r };
+    cluster_run(&c);
+    return r;
+}
+
+/* On one node and on several, on one device, on two, and on two with memories of their own: the same bits, of more
+ * kernels. Where the tasks before did so, windows of four are cut in tiles of 1500 bytes. */
+static void tiled(run_fn *fn)
+{
+    static const char *const devices[] = { "host", "host:2", "host:2:discrete" };
+    const result alone = run(fn, 1, NULL, 0);
+    for (int nodes = 1; nodes <= 4; nodes++) {
+        for (size_t d = 0; d < TI_COUNT(devices); d++) {
+            const char *tile = nodes > 2 ? "500" : "1500";
+            const result off = run_tiled(fn, nodes, &(tiling){ "halo:4", NULL, devices[d] }, 0);
+            const result on = run_tiled(fn, nodes, &(tiling){ "halo:4", tile, devices[d] }, 5 * (uint64_t)nodes + d);
+            assert_memory_equal(on.a, alone.a, sizeof(on.a));
+            assert_memory_equal(on.b, alone.b, sizeof(on.b));
+            assert_true(on.instructions > off.instructions + 8);
+        }
+    }
+}
+
+static void in_tiles(void **state)
+{
+    (void)state;
+    tiled(euler);
+    tiled(waves);
+    tiled(jacobi);
+    tiled(red_black);
 }
 
 static void euler_in_place(void **state)
@@ -232,11 +277,23 @@ static void malformed_settings(void **state)
     }
 }
 
+static void malformed_tiles(void **state)
+{
+    static const char *const wrong[] = { "on", "0", "-1", "50%", "8q", "auto:1", "1.5M" };
+    (void)state;
+    for (size_t i = 0; i < TI_COUNT(wrong); i++) {
+        tacit_context *ctx;
+        assert_int_equal(tacit_init(&(tacit_config){ .latency_tile = wrong[i] }, &ctx), TACIT_ERROR_CONFIG);
+        assert_non_null(strstr(tacit_last_error(NULL), "must be off, auto, or a number of bytes"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(malformed_settings),    cmocka_unit_test(euler_in_place), cmocka_unit_test(two_fields),
-        cmocka_unit_test(jacobi_with_residuals), cmocka_unit_test(red_and_black),
+        cmocka_unit_test(jacobi_with_residuals), cmocka_unit_test(red_and_black),  cmocka_unit_test(in_tiles),
+        cmocka_unit_test(malformed_tiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

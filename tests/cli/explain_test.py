@@ -172,13 +172,32 @@ def windows():
     check(" x 3 tasks, 'advance' to 'advance': " in text and "closed: 'progress' has no hint pure" in text, text)
 
 
+def tiles():
+    """Windows are cut in tiles, on one node, too, and the report says how large they are, or why there are none."""
+    def of(nodes, **settings):
+        command = [tacit, "explain", "--json", "--nodes", nodes, str(examples / "wave_sim"), "--steps", "40"]
+        return json.loads(run(command, LATENCY="halo:4", **settings).stdout)["tiles"]
+    check(of("1") == [] and of("4:1") == [], "tiles without being asked")
+    for nodes, rows, bytes_of in (("1", 512, 512), ("4:1", 128, 136)):
+        found = of(nodes, LATENCY_TILE="512k")
+        made = [t for t in found if t["no_tiles"] is None and t["tasks"] == 4]
+        check(made and all(t["tiles"] * t["extent"][0] >= rows and t["extent"][1] == 512 and t["bytes"] >= 2 * 8 * 512 * rows
+                           and t["bytes"] <= 2 * 8 * 512 * bytes_of for t in made), f"{found}")
+        small = of(nodes, LATENCY_TILE="1G")
+        check(small and all(t["tiles"] == 0 and t["no_tiles"] for t in small), f"{small}")
+    text = run([tacit, "explain", "--nodes", "1", str(examples / "wave_sim"), "--split", "2d"], LATENCY="halo:8", LATENCY_TILE="96k").stdout
+    check("8 tasks, 'advance' to 'advance': " in text and " tiles of " in text and " x 512 items" not in text, text)
+    text = run([tacit, "explain", "--nodes", "1", str(examples / "wave_sim")], LATENCY="halo:8", LATENCY_TILE="2k").stdout
+    check("no tiles: a tile would be smaller than what" in text, text)
+
+
 def failing():
     """A program that fails is heard, and its exit status passed on."""
     done = subprocess.run([tacit, "explain", str(examples / "jacobi"), "--rows", "none"], capture_output=True, text=True, timeout=100)
     check(done.returncode != 0 and "rows" in done.stderr, done.stderr)
 
 
-for test in (on_nodes, several, windows, failing, nbody, off, stencil, groups, table, by_setting):
+for test in (on_nodes, several, windows, tiles, failing, nbody, off, stencil, groups, table, by_setting):
     test()
 print("\n".join(failures + [f"explain: {len(failures)} failures"]))
 sys.exit(1 if failures else 0)

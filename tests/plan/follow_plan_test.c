@@ -16,6 +16,8 @@
 
 enum { MOST = 4096, WORDS = MOST / 64 };
 
+static uint64_t tiles; /* in all programs so far */
+
 typedef struct touch {
     uint64_t instruction, allocation;
     ti_box box;
@@ -211,7 +213,8 @@ static void check_order(run *r, uint64_t seed)
 typedef struct settings {
     int64_t horizon_step;
     int lookahead;
-    bool shapes; /* tasks are known when they come again */
+    bool shapes;   /* tasks are known when they come again */
+    uint64_t tile; /* bytes that a tile of a window of pure tasks touches; 0: there are no windows */
 } settings;
 
 /* What has been seen of several programs. */
@@ -229,7 +232,11 @@ static uint64_t run_program(const gen_program *program, const settings *s, count
                           .total_workers = 2,
                           .horizon_step = s->horizon_step,
                           .horizon_front = 64,
-                          .lookahead = s->lookahead } };
+                          .lookahead = s->lookahead,
+                          .latency_tasks = s->tile ? 5 : 0,
+                          .latency_horizons = 4,
+                          .latency_tiles = s->tile > 0,
+                          .tile_bytes = s->tile } };
     lower_init(&r.lowering, program);
     r.lowering.shapes = s->shapes;
     r.before = ti_alloc_zero(MOST * sizeof(*r.before));
@@ -241,6 +248,7 @@ static uint64_t run_program(const gen_program *program, const settings *s, count
     }
     see(&r, ti_instruction_graph_close(r.graph));
     check_order(&r, program->seed);
+    tiles += ti_instruction_graph_counts(r.graph).tiles;
     ti_instruction_graph_destroy(r.graph);
     ti_command_graph_destroy(r.commands);
     ti_task_graph_destroy(r.tasks);
@@ -264,13 +272,15 @@ static void what_touches_the_same_is_ordered(void **state)
         gen_rng rng = { gen_mix(seed) };
         bool alone = seed % 2;
         gen_program *program = gen_create(&(gen_options){ .seed = seed, .nodes = alone ? 1 : 5, .steps = 40 });
-        settings s = { steps[gen_between(&rng, 0, 4)], gen_chance(&rng, 50) ? 0 : 4, gen_chance(&rng, 60) };
+        settings s = { steps[gen_between(&rng, 0, 4)], gen_chance(&rng, 50) ? 0 : 4, gen_chance(&rng, 60),
+                       gen_chance(&rng, 50) ? (uint64_t)gen_between(&rng, 1, 300) : 0 };
         compared[alone] += run_program(program, &s, &seen);
         gen_destroy(program);
     }
-    printf("%llu and %llu pairs, %llu early sends, %llu kernels by templates\n", (unsigned long long)compared[1],
-           (unsigned long long)compared[0], (unsigned long long)seen.early, (unsigned long long)seen.again);
-    assert_true(compared[0] > 100000 && compared[1] > 500000 && seen.early > 0 && seen.again > 5000);
+    printf("%llu and %llu pairs, %llu tiles, %llu early sends, %llu kernels by templates\n", (unsigned long long)compared[1],
+           (unsigned long long)compared[0], (unsigned long long)tiles, (unsigned long long)seen.early,
+           (unsigned long long)seen.again);
+    assert_true(compared[0] > 100000 && compared[1] > 500000 && seen.early > 0 && seen.again > 5000 && tiles > 100);
 }
 
 enum { TILES = 3, NODES = 5 };
@@ -314,7 +324,7 @@ static void writes_wait_for_early_sends(void **state)
     counts seen = { 0 };
     for (uint64_t seed = 1; seed <= 300; seed++) {
         gen_program *program = placed_program(seed);
-        compared += run_program(program, &(settings){ (int64_t)(seed % 4) + 1, 0, seed % 3 == 0 }, &seen);
+        compared += run_program(program, &(settings){ (int64_t)(seed % 4) + 1, 0, seed % 3 == 0, 0 }, &seen);
         gen_destroy(program);
     }
     assert_true(compared > 10000 && seen.early > 1000);
@@ -352,7 +362,7 @@ static void gaps_of_allocations_wait_for_them(void **state)
         ti_vec_push(&program->step, steps[i]);
     }
     counts seen = { 0 };
-    assert_true(run_program(program, &(settings){ INT64_MAX, 0, false }, &seen) > 0);
+    assert_true(run_program(program, &(settings){ INT64_MAX, 0, false, 0 }, &seen) > 0);
     gen_destroy(program);
 }
 

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "plan/tolerance/sets.h"
 #include "plan/tolerance/stages.h"
+#include "plan/tolerance/tiles.h"
 
 #include <string.h>
 
@@ -716,9 +717,117 @@ static void random_stages(void **state)
     assert_true(staged >= FEW && come >= FEW);
 }
 
+/* ---- tiles: each item once, and whatever touches the same, one of them writing, in the order of the tasks */
+
+/* Pieces on three devices at most: what nodes would have. */
+static void tile_pieces(const world *w, const ti_shape **shape, ti_tile_piece *piece, ti_tile_request *out)
+{
+    for (size_t t = 0; t < w->tasks; t++) {
+        shape[t] = w->task[t].shape;
+        for (int64_t c = 0; c < w->split[t].chunks; c++) {
+            piece[out->pieces++] = (ti_tile_piece){ .task = (uint32_t)t,
+                                                    .device = ti_split_node(&w->split[t], c) % 3,
+                                                    .items = ti_split_chunk(&w->split[t], c) };
+        }
+    }
+    out->shape = shape;
+    out->piece = piece;
+    out->tasks = (uint32_t)w->tasks;
+}
+
+/* Whether the items touch the same, and one of them writes it. */
+static bool conflict(const ti_shape *a, const ti_box *mine, const ti_shape *b, const ti_box *other)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < a->accesses; i++) {
+        for (uint32_t k = 0; k < b->accesses; k++) {
+            ti_boxes x = { 0 }, y = { 0 };
+            if (a->access[i].buffer != b->access[k].buffer ||
+                !(ti_access_writes(&a->access[i]) || ti_access_writes(&b->access[k]))) {
+                continue;
+            }
+            ti_access_image(&a->access[i], mine, &x);
+            ti_access_image(&b->access[k], other, &y);
+            for (size_t n = 0; n < x.count; n++) {
+                any |= ti_boxes_meet(&y, &x.data[n]);
+            }
+            ti_vec_fini(&x);
+            ti_vec_fini(&y);
+        }
+    }
+    return any;
+}
+
+static void check_tiles(const ti_tile_request *r, const ti_tile_order *order)
+{
+    ti_boxes left = { 0 };
+    for (uint32_t p = 0; p < r->pieces; p++) {
+        ti_vec_clear(&left);
+        ti_vec_push(&left, r->piece[p].items);
+        int64_t items = ti_box_volume(&r->piece[p].items);
+        for (size_t i = 0; i < order->kernel.count; i++) {
+            const ti_tile_kernel *k = &order->kernel.data[i];
+            if (k->piece == p) {
+                items -= ti_box_volume(&k->items);
+                ti_boxes_subtract(&left, &k->items);
+            }
+        }
+        expect_that(items == 0 && left.count == 0, "items in tiles", r->piece[p].task, r->piece[p].device);
+    }
+    for (size_t i = 0; i < order->kernel.count; i++) {
+        const ti_tile_kernel *k = &order->kernel.data[i];
+        const uint32_t late = r->piece[k->piece].task;
+        expect_that(k->after < (int32_t)i, "after what comes later", late, r->piece[k->piece].device);
+        for (size_t j = i + 1; j < order->kernel.count; j++) {
+            const ti_tile_kernel *next = &order->kernel.data[j];
+            const uint32_t early = r->piece[next->piece].task;
+            expect_that(early >= late || !conflict(r->shape[early], &next->items, r->shape[late], &k->items),
+                        "too soon", late, r->piece[k->piece].device);
+        }
+    }
+    ti_vec_fini(&left);
+}
+
+static void random_tiles(void **state)
+{
+    enum { COUNT = 3000, MOST_PIECES = MOST_TASKS * MOST_NODES };
+    (void)state;
+    static world w;
+    int verdicts[TI_TILES_VERDICTS] = { 0 };
+    size_t waits = 0;
+    for (uint64_t i = 0; i < COUNT; i++) {
+        const ti_shape *shape[MOST_TASKS];
+        ti_tile_piece piece[MOST_PIECES];
+        ti_tile_order order = { .tiles = 0 };
+        current = seed + i;
+        (i % 2 ? create_long : create)(&w, current);
+        ti_tile_request r = { .bytes = (uint64_t)rng_between(&w.r, 1, 2000), .ahead = (int)rng_between(&w.r, 1, 2) };
+        bool admits = true;
+        tile_pieces(&w, shape, piece, &r);
+        for (size_t t = 0; t < w.tasks; t++) {
+            ((ti_shape *)(uintptr_t)shape[t])->two_dimensional = i / 2 % 2;
+            admits &= ti_tile_order_admits(shape[t]);
+        }
+        const ti_tile_verdict verdict = admits ? ti_tile_order_make(&r, &order) : TI_TILES_FIXED;
+        verdicts[verdict]++;
+        if (verdict == TI_TILES_MADE) {
+            check_tiles(&r, &order);
+            for (size_t k = 0; k < order.kernel.count; k++) {
+                waits += order.kernel.data[k].after >= 0;
+            }
+        }
+        ti_tile_order_fini(&order);
+        ti_arena_fini(&w.arena);
+    }
+    printf("%d windows, %d in tiles, %zu kernels wait for other tiles\n", COUNT, verdicts[TI_TILES_MADE], waits);
+    assert_true(verdicts[TI_TILES_MADE] > COUNT / 30 && verdicts[TI_TILES_SKEW] && verdicts[TI_TILES_SMALL] &&
+                verdicts[TI_TILES_FIXED] && waits > COUNT / 30);
+}
+
 int main(int argc, char **argv)
 {
     seed = test_seed(argc, argv);
-    const struct CMUnitTest tests[] = { cmocka_unit_test(random_windows), cmocka_unit_test(random_stages) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(random_windows), cmocka_unit_test(random_stages),
+                                        cmocka_unit_test(random_tiles) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

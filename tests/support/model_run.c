@@ -520,6 +520,8 @@ void model_config(gen_rng *r, tacit_config *out)
                                            "staged:16", "auto",   "auto:off,8,2,16", "auto:4" };
     out->latency = latency[gen_between(r, 0, TI_COUNT(latency) - 1)];
     out->check_pure = out->latency && gen_chance(r, 50);
+    static const char *const tile[] = { NULL, "off", "auto", "1", "40", "100", "300", "1k" };
+    out->latency_tile = tile[gen_between(r, 0, TI_COUNT(tile) - 1)];
     out->comm_delay = gen_chance(r, 25) ? (int)gen_between(r, 1, 40) : 0;
     out->explain = gen_chance(r, 30) ? "/dev/null" : NULL; /* plans are the same, and two threads fill the report */
 }

@@ -42,6 +42,57 @@ static void this_machine(void **state)
     assert_true(ti_machine_memory() <= (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE));
 }
 
+static void remove_file(const char *format, int c, int i)
+{
+    char path[100], name[PATH_MAX];
+    snprintf(path, sizeof(path), format, c, i);
+    snprintf(name, sizeof(name), "%s/%s", folder, path);
+    assert_int_equal(remove(name), 0);
+}
+
+static void remove_caches(void)
+{
+    for (int c = 0; c < 3; c++) {
+        for (int i = 0; i < 2; i++) {
+            remove_file("cpu%d/cache/index%d/level", c, i);
+            remove_file("cpu%d/cache/index%d/size", c, i);
+            remove_file("cpu%d/cache/index%d/shared_cpu_list", c, i);
+            remove_file("cpu%d/cache/index%d", c, i);
+        }
+        remove_file("cpu%d/cache", c, 0);
+        remove_file("cpu%d", c, 0);
+    }
+}
+
+/* Two cores share a cache, a third has its own, of another size, and a fourth says nothing. */
+static void caches(void **state)
+{
+    (void)state;
+    ti_cores cores = { { 0 } };
+    for (int c = 0; c < 3; c++) {
+        static const char *const text[][3] = { { "1\n", "32K\n", "" }, { "3\n", "2048K\n", "0-1\n" } };
+        for (int i = 0; i < 2; i++) {
+            static const char *const name[] = { "level", "size", "shared_cpu_list" };
+            for (int k = 0; k < 3; k++) {
+                char path[100], own[20];
+                snprintf(path, sizeof(path), "cpu%d/cache/index%d/%s", c, i, name[k]);
+                snprintf(own, sizeof(own), "%d\n", c);
+                const bool third = c == 2 && i == 1;
+                write_file(path, k == 2 && (i == 0 || third) ? own : third && k == 1 ? "1M\n" : text[i][k]);
+            }
+        }
+    }
+    assert_int_equal(ti_cache_of(&cores, folder), 0);
+    ti_cores_add(&cores, 1);
+    assert_int_equal(ti_cache_of(&cores, folder), 2 << 20);
+    ti_cores_add(&cores, 0);
+    assert_int_equal(ti_cache_of(&cores, folder), 2 << 20);
+    ti_cores_add(&cores, 2);
+    ti_cores_add(&cores, 3);
+    assert_int_equal(ti_cache_of(&cores, folder), 3 << 20);
+    remove_caches();
+}
+
 static void version_2(void **state)
 {
     (void)state;
@@ -107,6 +158,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(this_machine),
+        cmocka_unit_test(caches),
         cmocka_unit_test(version_2),
         cmocka_unit_test(version_1),
         cmocka_unit_test(what_is_not_understood),

@@ -46,28 +46,11 @@ static void find_blocked(ti_command_graph *graph, const ti_task *task, const ti_
     ti_boxes_normalize(out);
 }
 
-/* Whether items touch less of a buffer than the smallest box of items around them: two of its dimensions follow one. */
-static bool has_diagonal(const ti_shape *shape)
-{
-    bool diagonal = false;
-    for (uint32_t i = 0; i < shape->accesses; i++) {
-        for (uint32_t m = 0; m < shape->access[i].mappers; m++) {
-            bool follows[3] = { false, false, false };
-            for (int d = 0; d < shape->access[i].mapper[m].dims; d++) {
-                const tacit_component *c = &shape->access[i].mapper[m].c[d];
-                diagonal |= ti_component_follows(c) && follows[c->dim];
-                follows[c->dim] |= ti_component_follows(c);
-            }
-        }
-    }
-    return diagonal;
-}
-
 static bool is_worth_it(const ti_task *task, const ti_box *chunk, const ti_boxes *inner, const ti_boxes *blocked)
 {
     const ti_shape *shape = task->shape;
     return inner->count && blocked->count && inner->count + blocked->count <= MAX_PIECES && !shape->whole_chunk &&
-           !shape->one_device && ti_window_admits(shape) == TI_WINDOW_FITS && !has_diagonal(shape) &&
+           !shape->one_device && ti_window_admits(shape) == TI_WINDOW_FITS && !ti_items_are_diagonal(shape) &&
            4 * ti_boxes_volume(inner->data, inner->count) >= 3 * ti_box_volume(chunk);
 }
 

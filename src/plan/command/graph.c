@@ -48,9 +48,9 @@ ti_command_batch ti_command_graph_add(ti_command_graph *graph, const ti_task *co
     ti_vec_clear(&graph->batch);
     ti_vec_clear(&graph->planned);
     for (size_t i = 0; i < count; i++) {
-        if (!ti_command_is_distributed(graph)) { /* nothing ever waits */
+        if (!ti_command_is_distributed(graph) && !graph->system->latency_tiles) { /* nothing ever waits */
             ti_command_plan(graph, task[i]);
-        } else if (ti_command_passes_at_once(graph, task[i])) {
+        } else if (ti_command_is_distributed(graph) && ti_command_passes_at_once(graph, task[i])) {
             ti_vec_push(&graph->planned, task[i]);
         } else {
             ti_command_pure_add(graph, task[i]);

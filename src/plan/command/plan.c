@@ -55,6 +55,7 @@ static void emit_execution(ti_command_graph *graph, const ti_task *task, const t
     command->as.execute.piece = piece;
     command->as.execute.pieces = pieces;
     command->as.execute.ahead = ahead;
+    command->as.execute.window = graph->pure.tiling;
     track_pieces(graph, task, command);
     if (graph->system->record) {
         ti_orders_follow(&graph->orders, task, command->id, graph->era.applied, &graph->deps);

@@ -124,6 +124,9 @@ static ti_window_verdict extend(ti_command_graph *graph, const ti_task *task)
         for (size_t i = 0; i < known->tasks; i++) {
             p->trial.data[i] = known->margin[i];
         }
+    } else if (!ti_command_is_distributed(graph)) { /* there is nothing beyond its chunk */
+        verdict = TI_WINDOW_FITS;
+        memset(p->trial.data, 0, p->task.count * sizeof(ti_margin));
     } else {
         verdict = ti_window_margins(p->task.data, p->task.count, p->trial.data);
         keep_state(p, task->shape->serial, verdict);
@@ -140,11 +143,33 @@ static ti_window_verdict extend(ti_command_graph *graph, const ti_task *task)
     return verdict;
 }
 
+/* Tasks, or all else. */
+static void plan_kind(ti_command_graph *graph, bool tasks)
+{
+    const ti_command_pure *p = &graph->pure;
+    for (size_t i = 0; i < p->held.count; i++) {
+        if ((p->held.data[i]->kind == TI_TASK_EXECUTE) == tasks) {
+            ti_command_window_add(graph, p->held.data[i]);
+        }
+    }
+}
+
+/* Horizons would keep tasks apart that are executed tile by tile: they come after them, and after those that lookahead
+ * has held, which they end as they would have done before. */
 static void plan_held(ti_command_graph *graph)
 {
     ti_command_pure *p = &graph->pure;
     p->cuts = true;
-    for (size_t i = 0; i < p->held.count; i++) {
+    if (graph->system->latency_tiles) {
+        p->tiling = ++p->tilings ? p->tilings : ++p->tilings;
+        plan_kind(graph, true);
+        p->tiling = 0;
+        if (p->horizons) {
+            ti_command_window_flush(graph);
+            plan_kind(graph, false);
+        }
+    }
+    for (size_t i = 0; !graph->system->latency_tiles && i < p->held.count; i++) {
         ti_command_window_add(graph, p->held.data[i]);
     }
     p->cuts = false;
@@ -157,6 +182,9 @@ static void plan_stages(ti_command_graph *graph)
 {
     ti_command_pure *p = &graph->pure;
     ti_command_window_flush(graph);
+    if (graph->system->explain && graph->system->latency_tiles) {
+        ti_command_tell_no_tiles(graph);
+    }
     for (size_t i = 0; i < p->held.count; i++) {
         if (p->held.data[i]->kind == TI_TASK_EXECUTE) {
             p->staging++;
@@ -208,7 +236,8 @@ static void close_window(ti_command_graph *graph, ti_window_verdict verdict, con
     size_t k = 0, planned = graph->batch.count;
     ti_explain_window window;
     count_window(graph, verdict, closer);
-    ti_stage_verdict stages = graph->system->latency_staged ? ti_command_find_stages(graph) : TI_STAGE_FITS;
+    const bool staged = graph->system->latency_staged && ti_command_is_distributed(graph);
+    ti_stage_verdict stages = staged ? ti_command_find_stages(graph) : TI_STAGE_FITS;
     if (graph->system->explain) {
         window = ti_command_look_at_window(graph, verdict, closer, stages);
     }
@@ -218,7 +247,7 @@ static void close_window(ti_command_graph *graph, ti_window_verdict verdict, con
         }
     }
     TI_ASSERT(k == p->task.count);
-    if (graph->system->latency_staged && stages == TI_STAGE_FITS) {
+    if (staged && stages == TI_STAGE_FITS) {
         plan_stages(graph);
     } else {
         plan_held(graph);
@@ -254,7 +283,7 @@ static void add_pure(ti_command_graph *graph, const ti_task *task)
 void ti_command_pure_add(ti_command_graph *graph, const ti_task *task)
 {
     ti_command_pure *p = &graph->pure;
-    bool on = graph->system->latency_tasks > 1 && ti_command_is_distributed(graph);
+    bool on = graph->system->latency_tasks > 1 && (ti_command_is_distributed(graph) || graph->system->latency_tiles);
     ti_window_verdict verdict = on && task->kind == TI_TASK_EXECUTE ? ti_window_admits(task->shape)
                                                                     : TI_WINDOW_NOT_PURE;
     if (verdict == TI_WINDOW_FITS) {

@@ -39,9 +39,10 @@ typedef struct ti_command_pure {
         TI_VEC(ti_bundle_part) part;
         TI_VEC(ti_command *) command;
     })
-    bundle;         /* of the staged window; the first `bundles` */
-    size_t bundles; /* others keep their memory */
-    bool cuts;      /* a window is being planned, and its chunks are cut: see cut.c */
+    bundle;                   /* of the staged window; the first `bundles` */
+    size_t bundles;           /* others keep their memory */
+    uint32_t tilings, tiling; /* windows so far that may be tiled; the one that is being planned, or 0 */
+    bool cuts;                /* a window is being planned, and its chunks are cut: see cut.c */
     TI_VEC(struct ti_command_late {
         const ti_buffer_info *buffer;
         ti_box box;
@@ -107,6 +108,8 @@ const char *ti_command_window_reason(ti_window_verdict verdict, const ti_task *c
 ti_explain_window ti_command_look_at_window(struct ti_command_graph *graph, ti_window_verdict verdict,
                                             const ti_task *closer, ti_stage_verdict stages);
 void ti_command_tell_window(struct ti_command_graph *graph, const ti_explain_window *looked, size_t before);
+/* A window in stages has none. */
+void ti_command_tell_no_tiles(struct ti_command_graph *graph);
 
 /* pure.c: where tasks come in. */
 void ti_command_pure_add(struct ti_command_graph *graph, const ti_task *task);

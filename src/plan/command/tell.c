@@ -191,7 +191,8 @@ ti_explain_window ti_command_look_at_window(ti_command_graph *graph, ti_window_v
     for (size_t i = 0; i < p->held.count; i++) {
         if (p->held.data[i]->kind == TI_TASK_EXECUTE) {
             count_items(p, t, &window);
-            window.saved += (int64_t)count_messages(graph, p->held.data[i], t++);
+            window.saved += ti_command_is_distributed(graph) ? (int64_t)count_messages(graph, p->held.data[i], t) : 0;
+            t++;
         }
     }
     graph->single_task = 0;
@@ -206,4 +207,14 @@ void ti_command_tell_window(ti_command_graph *graph, const ti_explain_window *lo
         window.saved -= c->kind == TI_COMMAND_RECEIVE && c->as.transfer.part == 0;
     }
     ti_explain_note_window(graph->system->explain, &window);
+}
+
+void ti_command_tell_no_tiles(ti_command_graph *graph)
+{
+    const ti_command_pure *p = &graph->pure;
+    const ti_explain_tiles row = { .first = p->task.data[0].shape->name,
+                                   .last = p->task.data[p->task.count - 1].shape->name,
+                                   .tasks = (int)p->task.count,
+                                   .why = "messages lie between tasks of a window in stages" };
+    ti_explain_note_tiles(graph->system->explain, &row);
 }

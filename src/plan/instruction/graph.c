@@ -49,6 +49,7 @@ void ti_instruction_graph_destroy(ti_instruction_graph *graph)
     ti_vec_fini(&graph->staged);
     ti_vec_fini(&graph->awaited);
     ti_instruction_bundles_fini(graph);
+    ti_instruction_tilings_fini(graph);
     ti_vec_fini(&graph->keeper.kept);
     ti_vec_fini(&graph->keeper.kinds);
     ti_vec_fini(&graph->partial);
@@ -224,7 +225,12 @@ static void compile_point(ti_instruction_graph *graph, const ti_command *command
     instruction->as.epoch.is_horizon = is_horizon;
     instruction->as.epoch.barrier = !is_horizon && command->task->as.barrier;
     ti_emit(&graph->emit, instruction);
-    ti_era_apply(&graph->emit.era, is_horizon ? graph->newest_point : instruction->id);
+    /* Horizons of a window in tiles follow each other directly. If one let the one before count, all that comes would
+     * wait for the window. */
+    const bool again = is_horizon && graph->system->latency_tiles && graph->newest_point + 1 == instruction->id;
+    if (!again) {
+        ti_era_apply(&graph->emit.era, is_horizon ? graph->newest_point : instruction->id);
+    }
     TI_ASSERT(graph->newest_point < instruction->id);
     graph->newest_point = instruction->id;
     ti_follow_note(&graph->follow, command->task, instruction->id);
@@ -239,6 +245,12 @@ size_t ti_instruction_compile(ti_instruction_graph *graph, size_t index)
     size_t first = w->first_piece.data[index];
     size_t end = index + 1 < w->command.count ? w->first_piece.data[index + 1] : w->piece.count;
     TI_ASSERT(index < w->command.count && first <= end && end <= w->piece.count);
+    if (command[0]->kind == TI_COMMAND_EXECUTE && command[0]->as.execute.window) {
+        const size_t tiled = ti_instruction_compile_tiles(graph, index);
+        if (tiled) {
+            return tiled;
+        }
+    }
     switch (command[0]->kind) {
     case TI_COMMAND_EXECUTE:
         compile_execute(graph, command, w->command.count - index, first, end);
@@ -294,7 +306,9 @@ ti_instruction_counts ti_instruction_graph_counts(const ti_instruction_graph *gr
                                      graph->emit.reallocated_bytes,
                                      0,
                                      ti_arena_ring_bytes(&graph->emit.arenas),
-                                     graph->emit.growths };
+                                     graph->emit.growths,
+                                     graph->tiles.tiles,
+                                     graph->tiles.replayed };
     for (size_t i = 0; i < graph->buffer.count; i++) {
         for (size_t p = 0; graph->buffer.data[i] && p < graph->buffer.data[i]->place.count; p++) {
             counts.entries += graph->buffer.data[i]->place.data[p]->tracker.map.count;

@@ -1,11 +1,11 @@
 /* The state of the instruction graph, and who calls whom.
  *
  * graph.h is the outside. window.c takes commands in and notes their needs; when the window closes, graph.c compiles
- * them one after the other. It calls, by the kind of the command, kernel.c (executions), transfer.c and bundle.c
- * (messages), collective.c, and reduce.c. kernel.c asks follow.c for dependencies where that is possible. reduce.c
- * calls reduce_blocks.c for tasks in blocks; both stand on staging.c, which stands on blocks.c and keep.c. All of them
- * call places.c for where data is to lie, coherent_copies.c for what is read and written, and memory.h for allocations.
- * Only these include it; staging.h has more for reductions. */
+ * them one after the other. It calls, by the kind of the command, kernel.c (executions), tile.c (windows of them, by
+ * kernel.c), transfer.c and bundle.c (messages), collective.c, and reduce.c. kernel.c asks follow.c for dependencies
+ * where that is possible. reduce.c calls reduce_blocks.c for tasks in blocks; both stand on staging.c, which stands on
+ * blocks.c and keep.c. All of them call places.c for where data is to lie, coherent_copies.c for what is read and
+ * written, and memory.h for allocations. Only these include it; staging.h has more for reductions. */
 #ifndef TI_INSTRUCTION_IMPL_H
 #define TI_INSTRUCTION_IMPL_H
 
@@ -15,6 +15,7 @@
 #include "plan/instruction/keep.h"
 #include "plan/instruction/memory.h"
 #include "plan/instruction/sent.h"
+#include "plan/instruction/tile.h"
 #include "plan/track/order.h"
 
 /* A piece of a command on the device that will run it. */
@@ -93,6 +94,7 @@ struct ti_instruction_graph {
     ti_orders orders;
     ti_follow follow;
     ti_templates templates;
+    ti_tilings tiles;
     ti_region_entries lacking;
     ti_boxes boxes;
     bool coherent; /* some buffer has several places: there are copies between them */
@@ -164,17 +166,15 @@ void ti_instruction_refuse(ti_instruction_graph *graph, int memory); /* TI_HOST_
 
 void ti_instruction_place_pieces(ti_instruction_graph *graph, const ti_command *command); /* onto devices */
 void ti_instruction_foresee_pieces(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end);
-/* Place an execution of one piece if all that it needs besides partial results has been allocated; whether that is
- * so. */
+/* Place an execution of one piece if all that it needs but partial results has been allocated; whether it has. */
 bool ti_instruction_place_at_once(ti_instruction_graph *graph, const ti_command *command);
-/* Compile an execution of one piece if all that it needs has been allocated; whether that is so. */
+/* Compile one if all that it needs has been allocated; whether it has. */
 bool ti_instruction_compile_at_once(ti_instruction_graph *graph, const ti_command *command);
 void ti_instruction_compile_pieces(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end);
 
 /* ---- transfer.c: called by window.c and graph.c */
 
-/* How many of the `left` commands are messages of one task and buffer that need nothing but the allocation found last.
- */
+/* How many of `left` commands are messages of one task and buffer that need nothing but the allocation found last. */
 size_t ti_instruction_count_allocated(ti_instruction_graph *graph, const ti_command *const *command, size_t left);
 /* Compile some messages from `index` in the window on, and say how many. */
 size_t ti_instruction_compile_transfers(ti_instruction_graph *graph, size_t index);

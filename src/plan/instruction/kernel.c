@@ -270,6 +270,9 @@ static void compile_piece(ti_instruction_graph *graph, const ti_command *command
         instruction->as.kernel.run_slot = graph->in_blocks.data[piece].run_slot;
     }
     ti_deps_add_all(&graph->emit.deps, graph->awaited.data, graph->awaited.count);
+    if (graph->tiles.after) {
+        ti_deps_push(&graph->emit.deps, graph->tiles.after);
+    }
     if (found != TRACKED) {
         ti_instruction_follow(graph, task, found == OF_TASK_AND_HORIZON);
     }
@@ -308,6 +311,17 @@ void ti_instruction_compile_pieces(ti_instruction_graph *graph, const ti_command
         ti_device_piece at = graph->window.piece.data[p];
         compile_piece(graph, command, &at, (uint32_t)(p - first), TRACKED);
     }
+}
+
+uint64_t ti_instruction_compile_kernel(ti_instruction_graph *graph, const ti_command *command,
+                                       const ti_device_piece *at, uint64_t after)
+{
+    ti_vec_clear(&graph->partial);
+    ti_vec_clear(&graph->staged);
+    graph->tiles.after = after;
+    compile_piece(graph, command, at, 0, TRACKED);
+    graph->tiles.after = 0;
+    return graph->emit.next_id - 1;
 }
 
 static TI_NOINLINE bool has_parts(const ti_access *access, const ti_footprint *touched, ti_buffer_memory *memory)

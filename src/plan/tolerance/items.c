@@ -111,3 +111,19 @@ void ti_items_touching(const ti_shape *shape, const ti_access *access, const int
         search_along(&s, 0, *items);
     }
 }
+
+bool ti_items_are_diagonal(const ti_shape *shape)
+{
+    bool diagonal = false;
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        for (uint32_t m = 0; m < shape->access[i].mappers; m++) {
+            bool follows[3] = { false, false, false };
+            for (int d = 0; d < shape->access[i].mapper[m].dims; d++) {
+                const tacit_component *c = &shape->access[i].mapper[m].c[d];
+                diagonal |= ti_component_follows(c) && follows[c->dim];
+                follows[c->dim] |= ti_component_follows(c);
+            }
+        }
+    }
+    return diagonal;
+}

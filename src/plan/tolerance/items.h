@@ -10,4 +10,7 @@
 void ti_items_touching(const ti_shape *shape, const ti_access *access, const int64_t gran[3], const ti_box *items,
                        const ti_box *box, ti_boxes *out);
 
+/* Whether items touch less of a buffer than the smallest box of items around them: two of its dimensions follow one. */
+bool ti_items_are_diagonal(const ti_shape *shape);
+
 #endif
