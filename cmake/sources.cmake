@@ -67,6 +67,7 @@ set(TACIT_SOURCES
     trace/explain.c
     trace/explain_reason.c
     trace/read.c
+    trace/explain_overlap.c
     trace/explain_window.c
     trace/recorder.c
 
@@ -90,6 +91,7 @@ set(TACIT_SOURCES
 
     plan/tolerance/items.c
     plan/tolerance/margins.c
+    plan/tolerance/overlap.c
     plan/tolerance/samples.c
     plan/tolerance/sets.c
     plan/tolerance/stages.c
@@ -105,6 +107,7 @@ set(TACIT_SOURCES
     plan/command/graph.c
     plan/command/multicast.c
     plan/command/late.c
+    plan/command/overlap.c
     plan/command/placed.c
     plan/command/plan.c
     plan/command/pure.c

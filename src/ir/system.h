@@ -14,6 +14,9 @@ enum { TI_COLLECTIVES_OFF, TI_COLLECTIVES_DISCOVER, TI_COLLECTIVES_LOOKAHEAD };
  * is TI_MULTICAST_TREES + a ti_tree. */
 enum { TI_MULTICAST_NONE, TI_MULTICAST_DYNAMIC, TI_MULTICAST_TREES };
 
+/* Whether single tasks are cut into what waits for messages and what does not: where that pays, or wherever it can be. */
+enum { TI_CUTS_OFF, TI_CUTS_AUTO, TI_CUTS_ON };
+
 /* Kinds of accelerators. */
 enum { TI_OPENCL = 1, TI_CUDA = 2 };
 
@@ -45,6 +48,7 @@ typedef struct ti_system {
     int latency_tasks;          /* pure tasks of a window that saves messages; 0 or 1: there are none */
     int latency_horizons;       /* at which such a window closes */
     bool latency_staged;        /* windows exchange values of several steps, where they can */
+    int overlap;                /* TI_CUTS_OFF ... */
     bool check_pure;            /* and say what of it nodes should compare: ti_samples */
     bool record;                /* derive the dependencies of commands too: only graphs and tests look at them */
     struct ti_explain *explain; /* who wants to know what becomes of edges between tasks, or NULL: trace/explain.h */

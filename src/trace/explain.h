@@ -10,6 +10,7 @@
 #include "base/strbuf.h"
 #include "ir/collective.h"
 #include "ir/system.h"
+#include "trace/explain_overlap.h"
 #include "trace/explain_window.h"
 
 #include <stdio.h>
@@ -41,6 +42,7 @@ typedef struct ti_explain_edge {
 
 void ti_explain_note(ti_explain *explain, const ti_explain_edge *edge);
 
+void ti_explain_note_overlap(ti_explain *explain, const ti_explain_overlap *what);
 void ti_explain_note_window(ti_explain *explain, const ti_explain_window *window);
 /* What TACIT_LATENCY=auto chose, and why. While nothing is planned. */
 void ti_explain_note_choice(ti_explain *explain, const char *sentence);
