@@ -1,15 +1,16 @@
 /* Whether windows of pure tasks (TACIT_LATENCY) pay: explicit schemes on grids of one, two and three dimensions, over a
  * network that is late on purpose.
  *
- * Ways: tacit without windows, each step waiting for its messages (off) or with its borders only (overlap), with windows of
- * b tasks (halo, staged), with what it chooses itself (auto), and by hand with MPI and a halo of width b (hand). They take turns, each run of tacit in a context of its own; all get the same
- * bits, which are compared. Messages of tacit are late by TACIT_COMM_DELAY, those by hand carry the time when they were
- * sent and are looked at that much later. (With --delay 0 the network is what it is: see --links of the tool.)
+ * Ways: tacit without windows, each step waiting for its messages (off) or with its borders only (overlap), with
+ * windows of b tasks (halo, staged), with what it chooses itself (auto), and by hand with MPI and a halo of width b
+ * (hand). They take turns, each run of tacit in a context of its own; all get the same bits, which are compared.
+ * Messages of tacit are late by TACIT_COMM_DELAY, those by hand carry the time when they were sent and are looked at
+ * that much later. (With --delay 0 the network is what it is: see --links of the tool.)
  *
  * Beside each time stands what the model of the paper predicts (Eijkhout: Task Graph Transformations for Latency
- * Tolerance, 2022): T(b) = a M / b + c M + (items + M b border) g, with the latency a and the time c of a step's
- * border on the wire, both measured between two nodes, and the time g of an item, measured on all nodes at once; the
- * best window is sqrt(a / (border g)). What is hidden is in it for `overlap` only, whose steps take a + c or what the inner
+ * Tolerance, 2022): T(b) = a M / b + c M + (items + M b border) g, with the latency a and the time c of a step's border
+ * on the wire, both measured between two nodes, and the time g of an item, measured on all nodes at once; the best
+ * window is sqrt(a / (border g)). What is hidden is in it for `overlap` only, whose steps take a + c or what the inner
  * items take, whichever is longer, and the borders. */
 #include "tacit/tacit.h"
 
@@ -237,8 +238,9 @@ static double predict(const options *o, const grid *g, const costs *c, way w)
     const int b = w.b;
     const double steps = o->steps, border = (double)grid_row(g), fields = grid_updates(g) ? 2 : 1;
     const double items = (double)grid_elements(g) / nodes, inner = fmax(items - 2 * border, 0);
+    const double message = c->latency + c->byte * sizeof(double) * border;
     if (w.strategy == OVERLAP)
-        return steps * (fmax(c->latency + c->byte * sizeof(double) * border, inner * c->item) + (items - inner) * c->item);
+        return steps * (fmax(message, inner * c->item) + (items - inner) * c->item);
     return c->latency * steps / b + c->byte * sizeof(double) * border * steps * (b > 1 ? fields : 1) +
            steps * (items + (b > 1 ? b * border : 0)) * c->item;
 }

@@ -619,9 +619,9 @@ static bool parse_node(const char *text, planning_options *plan)
 
 static int overlap_of(const char *word)
 {
-    static const char *const words[] = { [TACIT_OVERLAP_AUTO] = "auto",
-                                         [TACIT_OVERLAP_ON] = "on",
-                                         [TACIT_OVERLAP_OFF] = "off" };
+    static const char *const words[] = {
+        [TACIT_OVERLAP_AUTO] = "auto", [TACIT_OVERLAP_ON] = "on", [TACIT_OVERLAP_OFF] = "off"
+    };
     int overlap = TACIT_OVERLAP_OFF;
     while (overlap != TACIT_OVERLAP_DEFAULT && strcmp(words[overlap], word) != 0) {
         overlap--;

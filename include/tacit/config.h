@@ -69,7 +69,8 @@ enum {
     TACIT_MULTICAST_OFF = 4      /* nobody: a message to each */
 };
 
-/* Whether the part of a chunk that needs nothing of other nodes is executed while messages travel: tacit_config.overlap. */
+/* Whether the part of a chunk that needs nothing of other nodes is executed while messages travel:
+ * tacit_config.overlap. */
 enum {
     TACIT_OVERLAP_DEFAULT = 0, /* auto */
     TACIT_OVERLAP_AUTO = 1,    /* where it is worth two more launches of kernels */
@@ -235,12 +236,12 @@ typedef struct tacit_config {
      * doc/latency.md. The same on all nodes. */
     int check_pure; /* TACIT_CHECK_PURE: 0 or 1; default: 0 */
     /* Whether a task that receives something is executed in parts: those items of a node's chunk that need nothing of
-     * other nodes at once, while messages travel, the others when these have come. Nothing is computed twice, and results
-     * are the same to the last bit. Tasks are not cut that reduce, that run on the host, whose kernel gets each chunk in
-     * one call (.whole_chunk), or that have several chunks for a node. By default those
-     * are cut that are worth two more launches of kernels: three quarters of the chunk do not wait, and it takes 50 us,
-     * by .cost of the task, or else with 1 ns for an item, on all workers of a node. It does not depend on what is
-     * measured. doc/latency.md. The same on all nodes. */
+     * other nodes at once, while messages travel, the others when these have come. Nothing is computed twice, and
+     * results are the same to the last bit. Tasks are not cut that reduce, that run on the host, whose kernel gets each
+     * chunk in one call (.whole_chunk), or that have several chunks for a node. By default those are cut that are worth
+     * two more launches of kernels: three quarters of the chunk do not wait, and it takes 50 us, by .cost of the task,
+     * or else with 1 ns for an item, on all workers of a node. It does not depend on what is measured. doc/latency.md.
+     * The same on all nodes. */
     int overlap; /* TACIT_OVERLAP (auto, on or off): TACIT_OVERLAP_... */
 } tacit_config;
 

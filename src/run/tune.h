@@ -7,16 +7,16 @@
  * of all of them, so all choose the same. Choices are logged in the form in which the setting repeats them.
  *
  * The cost model is that of Eijkhout: Task Graph Transformations for Latency Tolerance, 2022, with what is hidden. A
- * window of b tasks has N b + R items on a node, R of them redundant. E of all do not wait for messages, A of these come
- * before what is sent. With the latency a and the time g of an item on the whole node, a task takes
+ * window of b tasks has N b + R items on a node, R of them redundant. E of all do not wait for messages, A of these
+ * come before what is sent. With the latency a and the time g of an item on the whole node, a task takes
  *
  *     T(b) = (max(a + A g, E g) + (N b + R - E) g) / b + c,
  *
  * or (a + (N b + R) g) / b if chunks are not cut. Here w items are in a row (of one index of the first dimension), and
- * stencils reach one row: for `halo`, R = w b (b - 1), E = N b - w b (b + 1), and A = 0; for `staged`, R = w b^2 / 2,
- * A = w (b^2 / 2 - b); without windows b is 1, R = A = 0. c is what more launches and copies take: TI_TUNE_LAUNCHES,
- * TI_TUNE_COPIES. What travels is the same for all b, and not in it. The best of 2, 4, 8 and 16 is chosen, if chunks have
- * twice as many rows (four times for `staged`), and if that saves a tenth: else there are no windows.
+ * stencils reach one row: for `halo`, R = w b (b - 1), E = N b - w b (b + 1), and A = 0; for `staged`, R = w b^2 / 2, A
+ * = w (b^2 / 2 - b); without windows b is 1, R = A = 0. c is what more launches and copies take: TI_TUNE_LAUNCHES,
+ * TI_TUNE_COPIES. What travels is the same for all b, and not in it. The best of 2, 4, 8 and 16 is chosen, if chunks
+ * have twice as many rows (four times for `staged`), and if that saves a tenth: else there are no windows.
  *
  * The application thread, but for ti_tune_note_part. */
 #ifndef TI_TUNE_H
@@ -54,10 +54,10 @@ typedef struct ti_tune {
 
 /* What was measured, of all nodes. */
 typedef struct ti_tune_costs {
-    double latency, item; /* ns */
-    double items, row;    /* of a task on a node; in a row */
-    double messages;      /* that a node receives for a task: less than one if some need none */
-    double cut;           /* the share of tasks that overlap with their messages without windows */
+    double latency, item;    /* ns */
+    double items, row;       /* of a task on a node; in a row */
+    double messages;         /* that a node receives for a task: less than one if some need none */
+    double cut;              /* the share of tasks that overlap with their messages without windows */
     double launches, copies; /* ns: TI_TUNE_LAUNCHES, TI_TUNE_COPIES */
     int64_t rows;            /* of the shortest chunk; TI_TUNE_MOST_TASKS bounds windows, too */
 } ti_tune_costs;

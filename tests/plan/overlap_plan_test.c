@@ -15,7 +15,7 @@ static void start(plan *p, int overlap, tacit_range range)
     const plan_setup setup = {
         .nodes = 4, .only = -1, .collectives = TI_COLLECTIVES_OFF, .horizon_step = 1000, .overlap = overlap
     };
-    const gen_buffer buffer[] = { plan_buffer(range, true), plan_buffer(range, true), plan_buffer(tacit_range1(4), true) };
+    const gen_buffer large = plan_buffer(range, true), buffer[] = { large, large, plan_buffer(tacit_range1(4), true) };
     plan_start(p, &setup, buffer, 3);
 }
 
@@ -78,7 +78,8 @@ static void loops_are_cut_alike(void **state)
         p.shape = (uint64_t)(i % 2) + 1;
         plan_task(&p, step(&p, i % 2, tacit_neighborhood(1, 0, 0)));
         bool all_there = i % 10 == 9;
-        assert_non_null(strstr(plan_text(&p, 1), all_there ? "execute [100,200)" : "execute [100,101)+[199,200)+[101,199)"));
+        assert_non_null(
+            strstr(plan_text(&p, 1), all_there ? "execute [100,200)" : "execute [100,101)+[199,200)+[101,199)"));
         assert_true(i % 10 < 6 || all_there || p.node[1].replayed == before + 2);
     }
     assert_int_equal(overlapped(&p, 1), 27 + 6);
@@ -93,8 +94,9 @@ static void large_chunks_only(void **state)
         size_t items;
         double cost;
         bool cut;
-    } cases[] = { { 199999, 0, false }, { 200000, 0, true }, { 19999, 10, false }, { 20001, 10, true },
-                  { 400000, 0.1, false } };
+    } cases[] = {
+        { 199999, 0, false }, { 200000, 0, true }, { 19999, 10, false }, { 20001, 10, true }, { 400000, 0.1, false }
+    };
     for (size_t i = 0; i < TI_COUNT(cases); i++) {
         plan p;
         start(&p, TI_CUTS_AUTO, tacit_range1(cases[i].items));
@@ -224,9 +226,8 @@ static void not_cut(void **state)
         t.on = kind == 3 ? TACIT_ON_HOST : TACIT_ON_DEVICES;
         t.objects = kind == 4;
         if (kind == 5) {
-            t.access[2] = (gen_access){
-                .buffer = C, .mode = TACIT_REDUCE, .mapper = tacit_all(), .op = tacit_sum(TACIT_UINT64)
-            };
+            t.access[2] =
+                (gen_access){ .buffer = C, .mode = TACIT_REDUCE, .mapper = tacit_all(), .op = tacit_sum(TACIT_UINT64) };
         } else if (kind == 6) {
             t.access[1] = plan_write(C, tacit_replicated());
         }
@@ -240,10 +241,14 @@ static void not_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(borders_and_interior), cmocka_unit_test(loops_are_cut_alike),
-        cmocka_unit_test(large_chunks_only),    cmocka_unit_test(wide_borders),
-        cmocka_unit_test(rows_and_corners),     cmocka_unit_test(granules),
-        cmocka_unit_test(around_the_end),       cmocka_unit_test(custom_reads),
+        cmocka_unit_test(borders_and_interior),
+        cmocka_unit_test(loops_are_cut_alike),
+        cmocka_unit_test(large_chunks_only),
+        cmocka_unit_test(wide_borders),
+        cmocka_unit_test(rows_and_corners),
+        cmocka_unit_test(granules),
+        cmocka_unit_test(around_the_end),
+        cmocka_unit_test(custom_reads),
         cmocka_unit_test(not_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,11 +98,14 @@ static void chunks_bound_windows(void **state)
 static void texts(void **state)
 {
     (void)state;
-    static const char *const good[] = { "auto", "auto:off", "auto:8", "auto:off,2,16,off",
+    static const char *const good[] = { "auto",          "auto:off",
+                                        "auto:8",        "auto:off,2,16,off",
                                         "auto:staged:4", "auto:off,staged:16,8" };
-    static const char *const bad[] = { "",       "off",     "halo",    "halo:4", "aut",       "automatic", "auto:",
-                                       "auto:1", "auto:17", "auto:8,", "auto:,", "auto:8 ,4", "auto:on",   "auto:-2",
-                                       "auto:staged", "auto:staged:", "auto:staged:1", "auto:staged:off" };
+    static const char *const bad[] = {
+        "",        "off",     "halo",        "halo:4",       "aut",           "automatic",
+        "auto:",   "auto:1",  "auto:17",     "auto:8,",      "auto:,",        "auto:8 ,4",
+        "auto:on", "auto:-2", "auto:staged", "auto:staged:", "auto:staged:1", "auto:staged:off"
+    };
     const char *list;
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
         assert_true(ti_tune_parse(good[i], &list));
@@ -117,12 +120,9 @@ static void texts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(follows_the_formula),
-        cmocka_unit_test(stays_off),
-        cmocka_unit_test(latency_that_is_hidden),
-        cmocka_unit_test(strategies),
-        cmocka_unit_test(chunks_bound_windows),
-        cmocka_unit_test(texts),
+        cmocka_unit_test(follows_the_formula),    cmocka_unit_test(stays_off),
+        cmocka_unit_test(latency_that_is_hidden), cmocka_unit_test(strategies),
+        cmocka_unit_test(chunks_bound_windows),   cmocka_unit_test(texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,7 +140,8 @@ static void set_window(const char *strategy, long window)
 
 static int run(simulate_options *o, const heat *h)
 {
-    char folder[64], points[32], steps[32], cost[32], name[] = "--heat1d", *argv[] = { name, points, steps, cost, NULL };
+    char folder[64], points[32], steps[32], cost[32], name[] = "--heat1d",
+                                                      *argv[] = { name, points, steps, cost, NULL };
     size_t windows = o->windows.count, count = o->threads.count * windows;
     tool_simulation *row = TI_NEW_ARRAY(tool_simulation, count);
     snprintf(points, sizeof(points), "%ld", o->points);

@@ -141,8 +141,8 @@ struct ti_command_graph {
     ti_missed_counts missed;
 };
 
-/* Each of these files calls those before it only: late, bundle, emit, wide, shape, cut, overlap, divide, anticipate, edge,
- * forward, reduce, replay, multicast, placed, plan, window, stage, tell, pure, graph. */
+/* Each of these files calls those before it only: late, bundle, emit, wide, shape, cut, overlap, divide, anticipate,
+ * edge, forward, reduce, replay, multicast, placed, plan, window, stage, tell, pure, graph. */
 
 /* With one node there is nothing to send, so no versions are kept. */
 static inline bool ti_command_is_distributed(const ti_command_graph *graph)

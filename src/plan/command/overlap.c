@@ -1,7 +1,7 @@
 /* The command graph, overlap of a task with its own messages: its chunk on this node is cut into what waits for
  * something that the task receives, and what does not, which is executed while messages travel (TACIT_OVERLAP). Nothing
- * is computed twice, and nothing changes but the pieces of a command: what they wait for is found by the trackers of the
- * instruction graph. So nodes need not agree on it, and each cuts by its own messages.
+ * is computed twice, and nothing changes but the pieces of a command: what they wait for is found by the trackers of
+ * the instruction graph. So nodes need not agree on it, and each cuts by its own messages.
  *
  * Which tasks may be cut follows from their shapes (plan/tolerance/overlap.h). What one receives is gathered while its
  * transfers are planned, or replayed; a loop receives the same again and again, so what was found for that is kept with
