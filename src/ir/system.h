@@ -14,7 +14,7 @@ enum { TI_COLLECTIVES_OFF, TI_COLLECTIVES_DISCOVER, TI_COLLECTIVES_LOOKAHEAD };
  * is TI_MULTICAST_TREES + a ti_tree. */
 enum { TI_MULTICAST_NONE, TI_MULTICAST_DYNAMIC, TI_MULTICAST_TREES };
 
-/* Whether single tasks are cut into what waits for messages and what does not: where that pays, or wherever possible. */
+/* Whether tasks are cut into what waits for messages and what does not: where that pays, or wherever it can be. */
 enum { TI_CUTS_OFF, TI_CUTS_AUTO, TI_CUTS_ON };
 
 /* Kinds of accelerators. */

@@ -251,17 +251,17 @@ static void say(ti_tune *tune, const char *why)
     ti_strbuf_fini(&text);
 }
 
-static ti_tune_choice choose_by_costs(const ti_tune_costs *c, ti_strbuf *why)
+static ti_tune_choice choose_by_costs(const ti_tune_costs *c, ti_strbuf *out)
 {
     ti_tune_choice fastest, best = ti_tune_best(c, &fastest);
     ti_strbuf_add(
-        why,
+        out,
         "latency %.1f us, %.3f ns an item, %.0f items a task and %.0f in a row, %.2f messages a task, %.0f %% of "
         "tasks overlap with them: by the model a task takes %.1f us without windows",
         1e-3 * c->latency, c->item, c->items, c->row, c->messages, 100 * c->cut,
         1e-3 * ti_tune_time(c, (ti_tune_choice){ 0, false }));
     if (fastest.tasks) {
-        ti_strbuf_add(why, ", and %.1f us with the best, %s:%d", 1e-3 * ti_tune_time(c, fastest),
+        ti_strbuf_add(out, ", and %.1f us with the best, %s:%d", 1e-3 * ti_tune_time(c, fastest),
                       fastest.staged ? "staged" : "halo", fastest.tasks);
     }
     return best;

@@ -2,6 +2,7 @@
 #include "trace/explain_overlap.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum { MAX_ROWS = 256 };
 
@@ -9,20 +10,23 @@ typedef struct ti_explain_overlap_row row;
 
 void ti_explain_overlaps_fini(ti_explain_overlaps *o)
 {
+    for (size_t i = 0; i < o->row.count; i++) {
+        ti_strfree((char *)(uintptr_t)o->row.data[i].sum.task);
+    }
     ti_vec_fini(&o->row);
 }
 
 static row *row_of(ti_explain_overlaps *o, const ti_explain_overlap *what)
 {
     for (size_t i = 0; i < o->row.count; i++) {
-        if (o->row.data[i].sum.task == what->task && o->row.data[i].sum.why == what->why) {
+        if (o->row.data[i].sum.why == what->why && strcmp(o->row.data[i].sum.task, what->task) == 0) {
             return &o->row.data[i];
         }
     }
     if (o->row.count == MAX_ROWS) {
         return NULL;
     }
-    ti_vec_push(&o->row, ((row){ .sum = { .task = what->task, .why = what->why } }));
+    ti_vec_push(&o->row, ((row){ .sum = { .task = ti_strdup(what->task), .why = what->why } }));
     return &o->row.data[o->row.count - 1];
 }
 

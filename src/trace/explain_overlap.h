@@ -9,7 +9,7 @@
 
 /* One task on this node. */
 typedef struct ti_explain_overlap {
-    const char *task;        /* a name of ti_explain_name */
+    const char *task;        /* its name; copied */
     const char *why;         /* it is not cut; NULL: it is; constant */
     uint64_t items, at_once; /* of the chunk; of these, that do not wait */
     int parts;

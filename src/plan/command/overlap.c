@@ -178,7 +178,7 @@ static const char *const reasons[TI_OVERLAP_VERDICTS] = {
     [TI_OVERLAP_REDUCES] = "it reduces",
     [TI_OVERLAP_WRITES] = "by a mapper that follows a dimension twice, or by one for writing that follows none or goes "
                           "around, parts of a chunk need not touch what it does",
-    [TI_OVERLAP_MEMORIES] = "the node cuts its chunk for the memories of several devices",
+    [TI_OVERLAP_MEMORIES] = "devices of the node have memories of their own (for one accelerator set TACIT_OVERLAP=on)",
     [TI_OVERLAP_LITTLE] = "it takes too little time to be worth more launches (items of 1 ns, if .cost is not given)",
     [TI_OVERLAP_BORDERS] = "too much of the chunk waits, or it would be cut into too many parts",
 };
@@ -187,7 +187,7 @@ static void tell(ti_command_graph *graph, const ti_task *task, const ti_command_
                  const ti_command_cut_in *how)
 {
     const ti_explain_overlap what = {
-        .task = ti_explain_name(graph->system->explain, task->shape->name),
+        .task = task->shape->name,
         .why = reasons[verdict],
         .items = (uint64_t)ti_box_volume(&known->piece->chunk),
         .at_once = verdict == TI_OVERLAP_FITS ? (uint64_t)how->at_once : 0,

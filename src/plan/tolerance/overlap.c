@@ -48,10 +48,12 @@ static ti_overlap look_at_accesses(const ti_shape *shape)
     return TI_OVERLAP_FITS;
 }
 
-/* Pieces are cut for devices one by one, so several memories would each have a part of every border. */
+/* Pieces are cut for devices one by one, so several memories would each have a part of every border. What launches cost
+ * on the only accelerator that runs kernels is not known: it has to be asked for. */
 static bool has_one_place(const ti_system *system)
 {
-    return system->memories == 1 || (system->idle_host && ti_system_hosts(system) == 1 && system->accelerators == 1);
+    bool one = system->idle_host && ti_system_hosts(system) == 1 && system->accelerators == 1;
+    return system->memories == 1 || (one && system->overlap == TI_CUTS_ON);
 }
 
 /* All nodes decide the same, whatever their shares and workers are. */

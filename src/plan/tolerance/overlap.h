@@ -19,7 +19,7 @@ typedef enum ti_overlap {
     TI_OVERLAP_WHOLE,    /* its kernel gets each chunk in one call, or in the order of host objects */
     TI_OVERLAP_REDUCES,  /* partial results would be others */
     TI_OVERLAP_WRITES,   /* parts would not touch all that the chunk does, as far as is known */
-    TI_OVERLAP_MEMORIES, /* the node cuts chunks for memories of several devices */
+    TI_OVERLAP_MEMORIES, /* devices of the node have memories of their own */
     TI_OVERLAP_LITTLE,   /* it takes no longer than two more launches are worth */
     TI_OVERLAP_BORDERS,  /* too much of it waits, or it would be too many parts */
     TI_OVERLAP_VERDICTS
