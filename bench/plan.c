@@ -561,6 +561,7 @@ static void usage(FILE *to)
     fputs(
         "usage: plan --pattern P --nodes M [--node K | --node inner | --node all] [--devices D] [--tasks T]\n"
         "            [--tiles N] [--collectives off|discover|lookahead] [--latency SETTING]\n"
+        "            [--overlap off|on|auto]\n"
         "            [--horizon-step S] [--horizon-front F] [--repeat R] [--json]\n"
         "Plans a pattern as node K (0) of M, executes nothing, and tells what that costs.\n"
         "  --node K            inner: a node in the middle, with an odd number; all: each in turn (M up to 4096), and what they\n"
@@ -571,6 +572,7 @@ static void usage(FILE *to)
         "  --tiles N           of patterns of tiles on single nodes, at least; else as many as the tasks make use of\n"
         "  --collectives       as TACIT_COLLECTIVES (lookahead); on stands for lookahead\n"
         "  --latency SETTING   as TACIT_LATENCY, such as halo:8: all-gather, all-to-all and stencils have pure tasks\n"
+        "  --overlap           as TACIT_OVERLAP, but for the default: off, since how many items a pattern has means nothing\n"
         "  --horizon-step S    TACIT_HORIZON_STEP, or none\n"
         "  --horizon-front F   TACIT_HORIZON_FRONT, or none\n"
         "  --repeat R          passes, of which medians are taken (11)\n"
@@ -615,6 +617,18 @@ static bool parse_node(const char *text, planning_options *plan)
     return parse_int(text, 0, plan->nodes - 1, &plan->node);
 }
 
+static int overlap_of(const char *word)
+{
+    static const char *const words[] = {
+        [TACIT_OVERLAP_AUTO] = "auto", [TACIT_OVERLAP_ON] = "on", [TACIT_OVERLAP_OFF] = "off"
+    };
+    int overlap = TACIT_OVERLAP_OFF;
+    while (overlap != TACIT_OVERLAP_DEFAULT && strcmp(words[overlap], word) != 0) {
+        overlap--;
+    }
+    return overlap;
+}
+
 static bool parse_value(const char *name, const char *value, options *o, const char **node)
 {
     long tasks = 0;
@@ -653,6 +667,10 @@ static bool parse_value(const char *name, const char *value, options *o, const c
     if (strcmp(name, "--latency") == 0) {
         o->plan.latency = value;
         return true;
+    }
+    if (strcmp(name, "--overlap") == 0) {
+        o->plan.overlap = overlap_of(value);
+        return o->plan.overlap != TACIT_OVERLAP_DEFAULT;
     }
     if (strcmp(name, "--horizon-step") == 0) {
         o->plan.horizon_step = NONE_STEP;

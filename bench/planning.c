@@ -242,6 +242,7 @@ static tacit_context *create_context(const planning_options *o)
         config.multicast = TACIT_MULTICAST_DYNAMIC;
     }
     config.latency = o->latency ? o->latency : config.latency;
+    config.overlap = o->overlap ? o->overlap : TACIT_OVERLAP_OFF;
     config.horizon_step = o->horizon_step ? o->horizon_step : config.horizon_step;
     config.horizon_front = o->horizon_front ? o->horizon_front : config.horizon_front;
     if (ti_context_create(&config, ti_comm_dry_create(o->node, o->nodes), &ctx) != TACIT_OK) {

@@ -22,6 +22,7 @@ typedef struct planning_options {
     const char *host_devices; /* as TACIT_HOST_DEVICES */
     int collectives;          /* TACIT_COLLECTIVES_...; 0: the default */
     const char *latency;      /* as TACIT_LATENCY; NULL: the default */
+    int overlap;              /* TACIT_OVERLAP_...; 0: off, since how many items a pattern has means nothing */
     int horizon_step;         /* 0: the default */
     int horizon_front;        /* 0: the default */
     size_t tasks;             /* that are going to be planned, more or less */

@@ -70,6 +70,7 @@ set(TACIT_SOURCES
     trace/explain_reason.c
     trace/read.c
     trace/explain_tile.c
+    trace/explain_overlap.c
     trace/explain_window.c
     trace/recorder.c
 
@@ -93,6 +94,7 @@ set(TACIT_SOURCES
 
     plan/tolerance/items.c
     plan/tolerance/margins.c
+    plan/tolerance/overlap.c
     plan/tolerance/samples.c
     plan/tolerance/sets.c
     plan/tolerance/stages.c
@@ -109,6 +111,7 @@ set(TACIT_SOURCES
     plan/command/graph.c
     plan/command/multicast.c
     plan/command/late.c
+    plan/command/overlap.c
     plan/command/placed.c
     plan/command/plan.c
     plan/command/pure.c

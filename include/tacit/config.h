@@ -7,7 +7,7 @@
  * setting is never ignored. Settings are read once, when the context is created, and should be the
  * same on all nodes. Those that must be (TACIT_BROADCAST, TACIT_CHECK_PURE, TACIT_COLLECTIVES,
  * TACIT_COLLECTIVE_SCHEDULE, TACIT_DRY_RUN, TACIT_HORIZON_STEP, TACIT_HORIZON_FRONT, TACIT_LATENCY,
- * TACIT_LATENCY_TILE, TACIT_MULTICAST, TACIT_REPRODUCIBLE, TACIT_TRACE) are compared when nodes
+ * TACIT_LATENCY_TILE, TACIT_MULTICAST, TACIT_OVERLAP, TACIT_REPRODUCIBLE, TACIT_TRACE) are compared when nodes
  * start: if one differs, a node says which, and the job ends.
  *
  * doc/configuration.md and `tacit help settings` list all variables; `tacit info` shows what each of
@@ -67,6 +67,15 @@ enum {
     TACIT_MULTICAST_DYNAMIC = 2, /* its sender, when the payload is ready: the sends that are planned by then */
     TACIT_MULTICAST_PLANNED = 3, /* the planners, from the next tasks: all nodes plan the same tree */
     TACIT_MULTICAST_OFF = 4      /* nobody: a message to each */
+};
+
+/* Whether the part of a chunk that needs nothing of other nodes is executed while messages travel:
+ * tacit_config.overlap. */
+enum {
+    TACIT_OVERLAP_DEFAULT = 0, /* auto */
+    TACIT_OVERLAP_AUTO = 1,    /* where it is worth two more launches of kernels */
+    TACIT_OVERLAP_ON = 2,      /* wherever tasks may be cut */
+    TACIT_OVERLAP_OFF = 3      /* all of a chunk waits */
 };
 
 /* Who carries out collectives: tacit_config.collective_schedule. */
@@ -231,6 +240,14 @@ typedef struct tacit_config {
      * last-level cache, by tiles of an eighth of that. Bytes ("8M"): by tiles of so many. On one node there are
      * windows then, too. Results are the same; no item is executed twice. doc/latency.md. The same on all nodes. */
     const char *latency_tile; /* TACIT_LATENCY_TILE: NULL: "off" */
+    /* Whether a task that receives something is executed in parts: those items of a node's chunk that need nothing of
+     * other nodes at once, while messages travel, the others when these have come. Nothing is computed twice, and
+     * results are the same to the last bit. Tasks are not cut that reduce, that run on the host, whose kernel gets each
+     * chunk in one call (.whole_chunk), or that have several chunks for a node. By default those are cut that are worth
+     * two more launches of kernels: three quarters of the chunk do not wait, and it takes 50 us, by .cost of the task,
+     * or else with 1 ns for an item, on all workers of a node. It does not depend on what is measured. doc/latency.md.
+     * The same on all nodes. */
+    int overlap; /* TACIT_OVERLAP (auto, on or off): TACIT_OVERLAP_... */
 } tacit_config;
 
 TACIT_C_END_

@@ -103,8 +103,8 @@ typedef struct tacit_hints {
     int oversubscribe; /* at most 1024; 0 is 1 */
     /* Of the kernels that are ready on a node, those of higher priority start first. */
     int priority; /* -1000 to 1000 */
-    /* The kernel gets each chunk of a node in one call, instead of parts on several workers. Host
-     * tasks always do. */
+    /* The kernel gets each chunk of a node in one call, instead of parts on several workers, or parts before and
+     * after messages come (tacit_config.overlap). Host tasks always do. */
     bool whole_chunk; /* default: false */
     /* What the kernel writes depends on nothing but its arguments and what it declares to read, and it has
      * no other effect: it may be called for the same items on several nodes, and gives the same there.
@@ -171,7 +171,8 @@ typedef struct tacit_task {
     /* The argument bytes are the same on all nodes, which compare them (tacit_config.divergence).
      * Without it only their number is compared. */
     bool hash_args; /* default: false */
-    /* What the kernel takes for one item on one worker, for `tacit simulate`; nothing else looks at it. */
+    /* What the kernel takes for one item on one worker, for `tacit simulate`, and for tacit_config.overlap, which asks
+     * whether cutting a chunk is worth it. */
     double cost; /* in nanoseconds; default: 0, as the machine's file says. The same on all nodes. */
 } tacit_task;
 

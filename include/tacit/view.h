@@ -235,21 +235,22 @@ typedef struct tacit_launch {
 /* A kernel on the host: compute the items of launch->chunk.
  *
  * How often it is called, and for which parts of the range, is tacit's choice, within the hints of
- * the task: on several threads at once, for boxes that together are the node's share. Once per
- * chunk of a node with .whole_chunk, and in host tasks. With TACIT_BOUNDS_CHECK=1, kernels on
+ * the task: on several threads at once, for boxes that together are the node's share. Some of them may
+ * be executed long before others: those that wait for messages come last (tacit_config.overlap). Once
+ * per chunk of a node with .whole_chunk, and in host tasks. With TACIT_BOUNDS_CHECK=1, kernels on
  * devices are called more than once for the same items, with equal inputs. */
 typedef void tacit_host_kernel(const tacit_launch *launch);
 
-/* A kernel on an OpenCL device: put the work for the items of launch->chunk into opencl->queue
- * (tacit/opencl.h), and return. Once per chunk of a device. It does not wait; what it puts into other queues,
- * `queue` must wait for. If the work cannot be started, it calls tacit_kernel_fail. */
+/* A kernel on an OpenCL device: put the work for the items of launch->chunk into opencl->queue (tacit/opencl.h), and
+ * return. Once per chunk of a device, or per part of one (tacit_config.overlap). It does not wait; what it puts into
+ * other queues, `queue` must wait for. If the work cannot be started, it calls tacit_kernel_fail. */
 struct tacit_opencl;
 typedef void tacit_opencl_launch(const tacit_launch *launch, const struct tacit_opencl *opencl);
 
-/* A kernel on a CUDA device: start the work for the items of launch->chunk in `stream`, and return. The views
- * have addresses of the device, whose context is the calling thread's current one; tacit waits for the
- * stream. Once per chunk of a device. It does not wait itself, and starts nothing in other streams that
- * `stream` does not wait for. If the work cannot be started, it calls tacit_kernel_fail. */
+/* A kernel on a CUDA device: start the work for the items of launch->chunk in `stream`, and return. The views have
+ * addresses of the device, whose context is the calling thread's current one; tacit waits for the stream. Once per
+ * chunk of a device, or per part of one. It does not wait itself, and starts nothing in other streams that `stream`
+ * does not wait for. If the work cannot be started, it calls tacit_kernel_fail. */
 typedef void tacit_cuda_launch(const tacit_launch *launch, void *stream);
 
 /* The entries of a task's kernel, one per kind of device: a task may have several, which must compute

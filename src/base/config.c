@@ -130,6 +130,12 @@ static const row table[] = {
         "with the hint pure, only the first needs any. With staged they compute less, and receive what neighbours have "
         "computed of several steps in one message; auto measures what pays, at some waits and at tacit_retune, or "
         "repeats the choices of another run, such as auto:off,8. The same on all nodes"),
+    WORDS(
+        "TACIT_OVERLAP", overlap, TACIT_OVERLAP_AUTO, "auto|on|off", "auto",
+        "whether the part of a chunk that needs nothing of other nodes is executed while messages travel, and the rest "
+        "after: auto where that is worth two more launches, by .cost and the number of items; on wherever it is "
+        "possible. The same on all nodes",
+        TACIT_OVERLAP_AUTO, TACIT_OVERLAP_ON, TACIT_OVERLAP_OFF),
     INT("TACIT_COMM_DELAY", comm_delay, 0, 0, 1000000, "0",
         "microseconds by which every message and collective is delivered later than it would be: for trials of programs "
         "on networks of a larger latency"),
@@ -356,7 +362,8 @@ static bool is_shared(const row *r)
                                      offsetof(tacit_config, reproducible), offsetof(tacit_config, horizon_front),
                                      offsetof(tacit_config, trace),        offsetof(tacit_config, broadcast),
                                      offsetof(tacit_config, multicast),    offsetof(tacit_config, latency),
-                                     offsetof(tacit_config, check_pure),   offsetof(tacit_config, latency_tile) };
+                                     offsetof(tacit_config, check_pure),   offsetof(tacit_config, latency_tile),
+                                     offsetof(tacit_config, overlap) };
     for (size_t i = 0; i < TI_COUNT(fields); i++) {
         if (r->field == fields[i]) {
             return true;

@@ -94,6 +94,7 @@ typedef struct ti_command {
             const ti_piece *piece;
             uint32_t pieces;
             uint32_t ahead;            /* of these, the first: others wait for what they write */
+            const ti_piece *whole;     /* that they are parts of, whose memory is wanted in one place; or NULL */
             const ti_samples *samples; /* of what it writes; or NULL */
             uint32_t window;           /* that it may be tiled in, with its neighbours that have the same; 0: none */
         } execute;

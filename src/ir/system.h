@@ -14,6 +14,9 @@ enum { TI_COLLECTIVES_OFF, TI_COLLECTIVES_DISCOVER, TI_COLLECTIVES_LOOKAHEAD };
  * is TI_MULTICAST_TREES + a ti_tree. */
 enum { TI_MULTICAST_NONE, TI_MULTICAST_DYNAMIC, TI_MULTICAST_TREES };
 
+/* Whether tasks are cut into what waits for messages and what does not: where that pays, or wherever it can be. */
+enum { TI_CUTS_OFF, TI_CUTS_AUTO, TI_CUTS_ON };
+
 /* Kinds of accelerators. */
 enum { TI_OPENCL = 1, TI_CUDA = 2 };
 
@@ -48,6 +51,7 @@ typedef struct ti_system {
     bool latency_tiles;         /* and are executed tile by tile, where that pays; there are windows on one node, too */
     uint64_t tile_bytes;        /* that a tile may touch, on a device; 0: not known, so there are none */
     uint64_t tile_least;        /* that a window touches there in sum, or it has no tiles */
+    int overlap;                /* TI_CUTS_OFF ... */
     bool check_pure;            /* and say what of it nodes should compare: ti_samples */
     bool record;                /* derive the dependencies of commands too: only graphs and tests look at them */
     struct ti_explain *explain; /* who wants to know what becomes of edges between tasks, or NULL: trace/explain.h */

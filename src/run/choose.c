@@ -122,8 +122,8 @@ static bool choose_latency(tacit_config *config, ti_strbuf *why)
     if (latency_tasks(config->latency) < 0) {
         ti_strbuf_add(
             why,
-            "TACIT_LATENCY is '%s', but must be off, auto, auto:CHOICE,CHOICE... with off or 2 to %d tasks each, "
-            "halo, staged, or one of these two with a colon and 2 to %d tasks",
+            "TACIT_LATENCY is '%s', but must be off, auto, auto:CHOICE,CHOICE... with off, TASKS or staged:TASKS of 2 to "
+            "%d, halo, staged, or one of these two with a colon and 2 to %d tasks",
             config->latency, TI_TUNE_MOST_TASKS, MOST_LATENCY_TASKS);
         return false;
     }
@@ -284,6 +284,9 @@ void ti_choose_planning(ti_system *system, const tacit_config *config, const ti_
     system->latency_horizons = latency_horizons(config);
     system->latency_staged = is_staged(config->latency);
     choose_tiles(system, config, comm->local_nodes);
+    system->overlap = config->overlap == TACIT_OVERLAP_OFF  ? TI_CUTS_OFF
+                      : config->overlap == TACIT_OVERLAP_ON ? TI_CUTS_ON
+                                                            : TI_CUTS_AUTO;
     /* A window that spans more horizons than may be under way would never close. Others wait in the windows of pure
      * tasks. */
     int ahead = config->run_ahead + 1 - TI_MAX(system->latency_horizons - 1, 0);

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "plan/tolerance/overlap.h"
 #include "trace/explain.h"
 
 #include <sched.h>
@@ -14,39 +15,77 @@ enum { FIRST_TASKS = 16, BARRIERS = 16, FEMTO = 1000000 /* of a ns */ };
 
 static const double worth_it = 0.9; /* of the time without windows */
 
-static double time_of(const ti_tune_costs *c, int b)
+/* ---- the model */
+
+/* Of a window of b tasks: items in all, those that need no message, and those of them that come before one is sent. */
+typedef struct work {
+    double items, early, ahead;
+} work;
+
+static work work_of(const ti_tune_costs *c, int b, bool staged)
 {
-    double messages = TI_MIN(c->messages, 1.0) * c->latency;
-    return b > 1 ? messages / b + (c->items + c->row * b) * c->item : messages + c->items * c->item;
+    double w = c->row, early = TI_MAX(b * c->items - w * b * (b + 1), 0.0);
+    return staged ? (work){ b * c->items + w * b * b / 2, early, w * (b * b / 2 - b) }
+                  : (work){ b * c->items + w * b * (b - 1), early, 0 };
 }
 
-int ti_tune_best(const ti_tune_costs *c, double *with, double *without)
+/* Of a window whose chunks are cut, or not. */
+static double time_of(const ti_tune_costs *c, const work *k, bool cut)
 {
-    int best = 0;
-    *with = *without = time_of(c, 1);
+    double latency = TI_MIN(c->messages, 1.0) * c->latency;
+    if (!cut) {
+        return latency + k->items * c->item;
+    }
+    return TI_MAX(latency + k->ahead * c->item, k->early * c->item) + (k->items - k->early) * c->item;
+}
+
+double ti_tune_time(const ti_tune_costs *c, ti_tune_choice choice)
+{
+    int b = TI_MAX(choice.tasks, 1);
+    const work k = work_of(c, b, choice.staged && b > 1);
+    bool cut = choice.staged || 4 * k.early >= 3 * k.items;
+    if (choice.tasks > 1) {
+        return time_of(c, &k, cut) / b + (cut ? c->launches : 0) + (choice.staged ? c->copies : 0);
+    }
+    return c->cut * (time_of(c, &k, true) + c->launches) + (1 - c->cut) * time_of(c, &k, false);
+}
+
+ti_tune_choice ti_tune_best(const ti_tune_costs *c, ti_tune_choice *fastest)
+{
+    const ti_tune_choice none = { 0, false };
+    double least = 0;
+    *fastest = none;
     for (int b = 2; b <= TI_TUNE_MOST_TASKS && 2 * b <= c->rows && c->item > 0; b *= 2) {
-        double time = time_of(c, b);
-        if (time < *with) {
-            *with = time;
-            best = b;
+        for (int staged = 0; staged <= (b > 2 && 4 * b <= c->rows); staged++) {
+            const ti_tune_choice choice = { b, staged };
+            double time = ti_tune_time(c, choice);
+            *fastest = !fastest->tasks || time < least ? choice : *fastest;
+            least = fastest->tasks == b && fastest->staged == (bool)staged ? time : least;
         }
     }
-    return *with < worth_it * *without ? best : 0;
+    return fastest->tasks && least < worth_it * ti_tune_time(c, none) ? *fastest : none;
 }
 
-/* "off" or a number of tasks, the at-th of a list; the last one holds for all later ones. -1: it means nothing. */
-static int choice_in(const char *list, size_t at)
+/* ---- choices as texts */
+
+/* "off", a number of tasks, or that behind "staged:", the at-th of a list; the last one holds for all later ones. False:
+ * it means nothing. */
+static bool choice_in(const char *list, size_t at, ti_tune_choice *out)
 {
+    static const char prefix[] = "staged:";
     const char *from = list;
     for (const char *comma; at > 0 && (comma = strchr(from, ',')); at--) {
         from = comma + 1;
     }
     size_t length = strcspn(from, ",");
+    *out = (ti_tune_choice){ 0, length > strlen(prefix) && strncmp(from, prefix, strlen(prefix)) == 0 };
     if (length == strlen("off") && strncmp(from, "off", length) == 0) {
-        return 0;
+        return true;
     }
-    int tasks = length >= 1 && length <= 2 && strspn(from, "0123456789") >= length ? atoi(from) : -1;
-    return tasks >= 2 && tasks <= TI_TUNE_MOST_TASKS ? tasks : -1;
+    from += out->staged ? strlen(prefix) : 0;
+    length -= out->staged ? strlen(prefix) : 0;
+    out->tasks = length >= 1 && length <= 2 && strspn(from, "0123456789") >= length ? atoi(from) : -1;
+    return out->tasks >= 2 && out->tasks <= TI_TUNE_MOST_TASKS;
 }
 
 bool ti_tune_parse(const char *text, const char **list)
@@ -63,7 +102,8 @@ bool ti_tune_parse(const char *text, const char **list)
         choices++;
     }
     for (size_t i = 0; *list && i < choices; i++) {
-        if (choice_in(*list, i) < 0) {
+        ti_tune_choice choice;
+        if (!choice_in(*list, i, &choice)) {
             return false;
         }
     }
@@ -134,6 +174,7 @@ void ti_tune_note(ti_tune *tune, const ti_task *task)
     tune->items += items / nodes;
     tune->row += rows > 0 ? items / (double)rows : 0;
     tune->rows = TI_MIN(tune->rows, rows / nodes);
+    tune->cut += ti_overlap_admits(tune->system, shape) == TI_OVERLAP_FITS;
 }
 
 void ti_tune_note_part(void *user, const ti_host_part *part)
@@ -159,7 +200,12 @@ static ti_tune_costs measure(ti_tune *tune)
     ti_comm *comm = tune->comm;
     double tasks = (double)TI_MAX(tune->tasks - tune->seen, (uint64_t)1);
     double received = (double)(comm->stats.messages_received - tune->received);
-    ti_tune_costs c = { .items = tune->items / tasks, .row = tune->row / tasks, .rows = tune->rows };
+    ti_tune_costs c = { .items = tune->items / tasks,
+                        .row = tune->row / tasks,
+                        .cut = (double)tune->cut / tasks,
+                        .launches = TI_TUNE_LAUNCHES,
+                        .copies = TI_TUNE_COPIES,
+                        .rows = tune->rows };
     tune->latency = c.latency = mean_of(comm, measure_latency(comm));
     c.item = mean_of(comm, item_here(tune));
     received = mean_of(comm, received / tasks);
@@ -168,6 +214,7 @@ static ti_tune_costs measure(ti_tune *tune)
     tune->received = comm->stats.messages_received;
     tune->seen = tune->tasks;
     tune->items = tune->row = 0;
+    tune->cut = 0;
     tune->rows = INT64_MAX;
     return c;
 }
@@ -186,12 +233,13 @@ static size_t choices_so_far(const ti_tune *tune)
 static void say(ti_tune *tune, const char *why)
 {
     const int tasks = tune->system->latency_tasks;
+    const bool staged = tune->system->latency_staged;
     ti_strbuf text = { 0 };
     ti_strbuf_add(&text, "after %llu pure tasks ", (unsigned long long)tune->tasks);
     ti_strbuf_add(&tune->said, tune->said.length ? "," : "");
     if (tasks) {
-        ti_strbuf_add(&text, "windows of %d (halo): %s", tasks, why);
-        ti_strbuf_add(&tune->said, "%d", tasks);
+        ti_strbuf_add(&text, "windows of %d (%s): %s", tasks, staged ? "staged" : "halo", why);
+        ti_strbuf_add(&tune->said, "%s%d", staged ? "staged:" : "", tasks);
     } else {
         ti_strbuf_add(&text, "no windows: %s", why);
         ti_strbuf_add(&tune->said, "off");
@@ -203,22 +251,36 @@ static void say(ti_tune *tune, const char *why)
     ti_strbuf_fini(&text);
 }
 
+static ti_tune_choice choose_by_costs(const ti_tune_costs *c, ti_strbuf *out)
+{
+    ti_tune_choice fastest, best = ti_tune_best(c, &fastest);
+    ti_strbuf_add(
+        out,
+        "latency %.1f us, %.3f ns an item, %.0f items a task and %.0f in a row, %.2f messages a task, %.0f %% of "
+        "tasks overlap with them: by the model a task takes %.1f us without windows",
+        1e-3 * c->latency, c->item, c->items, c->row, c->messages, 100 * c->cut,
+        1e-3 * ti_tune_time(c, (ti_tune_choice){ 0, false }));
+    if (fastest.tasks) {
+        ti_strbuf_add(out, ", and %.1f us with the best, %s:%d", 1e-3 * ti_tune_time(c, fastest),
+                      fastest.staged ? "staged" : "halo", fastest.tasks);
+    }
+    return best;
+}
+
 static void choose(ti_tune *tune)
 {
     ti_strbuf why = { 0 };
-    double with, without;
+    ti_tune_choice choice = { 0, false };
     tune->due = 2 * TI_MAX(tune->tasks, (uint64_t)FIRST_TASKS);
     if (tune->list) {
-        tune->system->latency_tasks = choice_in(tune->list, choices_so_far(tune));
+        choice_in(tune->list, choices_so_far(tune), &choice);
         ti_strbuf_add(&why, "so TACIT_LATENCY says");
     } else {
-        ti_tune_costs c = measure(tune);
-        tune->system->latency_tasks = ti_tune_best(&c, &with, &without);
-        ti_strbuf_add(&why,
-                      "latency %.1f us, %.3f ns an item, %.0f items a task and %.0f in a row, %.2f messages a task: a "
-                      "task takes %.1f us without windows, and %.1f us with the best",
-                      1e-3 * c.latency, c.item, c.items, c.row, c.messages, 1e-3 * without, 1e-3 * with);
+        const ti_tune_costs c = measure(tune);
+        choice = choose_by_costs(&c, &why);
     }
+    tune->system->latency_tasks = choice.tasks;
+    tune->system->latency_staged = choice.staged;
     say(tune, why.text);
     ti_strbuf_fini(&why);
 }

@@ -24,6 +24,7 @@ struct ti_explain {
     TI_VEC(row) rows;
     ti_map row_index; /* hash of the key to index, plus one */
     uint64_t carried[TI_PATTERN_KINDS][2];
+    ti_explain_overlaps overlaps;
     ti_explain_windows windows;
     ti_explain_tilings tilings;
 };
@@ -44,6 +45,7 @@ void ti_explain_destroy(ti_explain *explain)
     for (size_t i = 0; i < explain->rows.count; i++) {
         ti_strfree((char *)(uintptr_t)explain->rows.data[i].edge.region);
     }
+    ti_explain_overlaps_fini(&explain->overlaps);
     ti_explain_windows_fini(&explain->windows);
     ti_explain_tilings_fini(&explain->tilings);
     ti_vec_fini(&explain->names);
@@ -51,6 +53,11 @@ void ti_explain_destroy(ti_explain *explain)
     ti_map_fini(&explain->name_index);
     ti_map_fini(&explain->row_index);
     TI_DELETE(explain);
+}
+
+void ti_explain_note_overlap(ti_explain *explain, const ti_explain_overlap *what)
+{
+    ti_explain_overlaps_note(&explain->overlaps, what);
 }
 
 void ti_explain_note_window(ti_explain *explain, const ti_explain_window *window)
@@ -334,6 +341,7 @@ void ti_explain_text(const ti_explain *explain, const ti_system *system, ti_strb
     ti_vec_fini(&said.first);
     ti_strbuf_fini(&said.text);
     add_carriers(explain, out);
+    ti_explain_overlaps_text(&explain->overlaps, out);
     ti_explain_windows_text(&explain->windows, out);
     ti_explain_tilings_text(&explain->tilings, out);
 }
@@ -396,7 +404,9 @@ static void add_json(const ti_explain *explain, const ti_system *system, ti_strb
             comma = ",";
         }
     }
-    ti_strbuf_add(out, "%s],\n  \"windows\": ", *comma ? "\n  " : "");
+    ti_strbuf_add(out, "%s],\n  \"overlap\": ", *comma ? "\n  " : "");
+    ti_explain_overlaps_json(&explain->overlaps, out);
+    ti_strbuf_add(out, ",\n  \"windows\": ");
     ti_explain_windows_json(&explain->windows, out);
     ti_strbuf_add(out, ",\n  \"tiles\": ");
     ti_explain_tilings_json(&explain->tilings, out);

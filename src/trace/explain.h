@@ -11,6 +11,7 @@
 #include "ir/collective.h"
 #include "ir/system.h"
 #include "trace/explain_tile.h"
+#include "trace/explain_overlap.h"
 #include "trace/explain_window.h"
 
 #include <stdio.h>
@@ -42,6 +43,7 @@ typedef struct ti_explain_edge {
 
 void ti_explain_note(ti_explain *explain, const ti_explain_edge *edge);
 
+void ti_explain_note_overlap(ti_explain *explain, const ti_explain_overlap *what);
 void ti_explain_note_window(ti_explain *explain, const ti_explain_window *window);
 void ti_explain_note_tiles(ti_explain *explain, const ti_explain_tiles *tiles);
 /* What TACIT_LATENCY=auto chose, and why. While nothing is planned. */

@@ -1,5 +1,6 @@
 /* Windows of pure tasks end to end: programs of several kinds have the same bits under both strategies as by
- * themselves, on several nodes whose messages come late and out of order; and they send fewer messages. */
+ * themselves, on several nodes whose messages come late and out of order; and they send fewer messages. The same bits,
+ * too, where tasks by themselves overlap with their messages. */
 #include "cluster.h"
 
 #include <setjmp.h>
@@ -167,12 +168,12 @@ static void program(tacit_context *ctx, void *user)
     }
 }
 
-static result run(run_fn *fn, int nodes, const char *latency, uint64_t shake)
+static result run(run_fn *fn, int nodes, const char *latency, int overlap, uint64_t shake)
 {
     result r = { .run = fn };
-    const tacit_config config = { .threads = TACIT_THREADS_INLINE,
-                                  .latency = latency,
-                                  .host_devices = shake % 2 ? "2" : NULL };
+    const tacit_config config = {
+        .threads = TACIT_THREADS_INLINE, .latency = latency, .overlap = overlap, .host_devices = shake % 2 ? "2" : NULL
+    };
     const cluster c = {
         .nodes = nodes, .config = &config, .eager = shake ? 1 : 0, .shake = shake, .program = program, .user = &r
     };
@@ -183,11 +184,15 @@ static result run(run_fn *fn, int nodes, const char *latency, uint64_t shake)
 static void same_bits(run_fn *fn, int least_gain)
 {
     static const char *const settings[] = { "halo:2", "halo:8", "staged:2", "staged:8", "staged:16" };
-    const result alone = run(fn, 1, NULL, 0);
+    const result alone = run(fn, 1, NULL, TACIT_OVERLAP_OFF, 0);
     for (int nodes = 2; nodes <= 4; nodes++) {
-        const result off = run(fn, nodes, NULL, 0);
+        const result off = run(fn, nodes, NULL, TACIT_OVERLAP_OFF, 0);
+        const result cut = run(fn, nodes, NULL, TACIT_OVERLAP_ON, 31 * (uint64_t)nodes); /* as many messages */
+        assert_memory_equal(cut.a, alone.a, sizeof(cut.a));
+        assert_memory_equal(cut.b, alone.b, sizeof(cut.b));
+        assert_true(cut.messages == off.messages && cut.instructions > off.instructions);
         for (size_t i = 0; i < TI_COUNT(settings); i++) {
-            const result r = run(fn, nodes, settings[i], 17 * (uint64_t)nodes + i);
+            const result r = run(fn, nodes, settings[i], TACIT_OVERLAP_DEFAULT, 17 * (uint64_t)nodes + i);
             assert_memory_equal(r.a, alone.a, sizeof(r.a));
             assert_memory_equal(r.b, alone.b, sizeof(r.b));
             bool of_two = strchr(settings[i], '2'); /* two tasks may need no more than one message anyway */

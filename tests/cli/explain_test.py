@@ -191,13 +191,29 @@ def tiles():
     check("no tiles: a tile would be smaller than what" in text, text)
 
 
+def overlap():
+    """Steps of a stencil are cut where they are large enough, and what is not is said to be, with the reason; in windows they are not listed."""
+    def found(node, *size, **settings):
+        command = [tacit, "explain", "--json", "--nodes", f"4:{node}", str(examples / "jacobi"), *size, "--steps", "10"]
+        return {(o["task"], o["why_not"]): o for o in json.loads(run(command, WORKERS="2", **settings).stdout)["overlap"]}
+    large, small = ("--rows", "4000", "--cols", "1000"), ("--rows", "100", "--cols", "100")
+    for node, borders in ((0, 1), (1, 2)):
+        cut = found(node, *large)["sweep", None]
+        check(cut["parts"] == borders + 1 and cut["items_at_once"] * 1000 == cut["items"] * (1000 - borders), f"{cut}")
+    little = found(1, *small)
+    check(all("too little time" in why or "reduces" in why for _, why in little), f"{little}")
+    check(("sweep", None) in found(1, *small, OVERLAP="on") and ("sweep", "TACIT_OVERLAP is off") in found(1, *large, OVERLAP="off"), "TACIT_OVERLAP")
+    text = run([tacit, "explain", "--nodes", "4:1", str(examples / "jacobi"), *small, "--steps", "10"], OVERLAP="on").stdout
+    check("What of tasks waits for their messages (TACIT_OVERLAP), as this node sees them:" in text and "'sweep': cut into up to 3 parts, " in text, text)
+
+
 def failing():
     """A program that fails is heard, and its exit status passed on."""
     done = subprocess.run([tacit, "explain", str(examples / "jacobi"), "--rows", "none"], capture_output=True, text=True, timeout=100)
     check(done.returncode != 0 and "rows" in done.stderr, done.stderr)
 
 
-for test in (on_nodes, several, windows, tiles, failing, nbody, off, stencil, groups, table, by_setting):
+for test in (on_nodes, several, windows, tiles, overlap, failing, nbody, off, stencil, groups, table, by_setting):
     test()
 print("\n".join(failures + [f"explain: {len(failures)} failures"]))
 sys.exit(1 if failures else 0)

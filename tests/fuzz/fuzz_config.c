@@ -78,6 +78,7 @@ static void fill_fields(fuzz_input *in, tacit_config *c, char texts[5][LONGEST])
         .advice = take_int(in),
         .check_pure = take_int(in),
         .latency_tile = maybe(in, texts[4]),
+        .overlap = take_int(in),
     };
 }
 

@@ -95,6 +95,7 @@ static bool run_one(uint64_t seed, const arguments *args, sim_counts *total, arr
     so.latency_tasks = gen_chance(&r, 60) ? (int)gen_between(&r, 2, 8) : 0;
     so.latency_horizons = (int)gen_between(&r, 1, 5);
     so.latency_staged = gen_chance(&r, 50);
+    so.overlap = (int)gen_between(&r, TI_CUTS_OFF, TI_CUTS_ON);
     go.nodes = args->nodes ? args->nodes : go.nodes;
     gen_program *program = gen_create(&go);
     if (args->print) {
@@ -124,6 +125,7 @@ static bool run_one(uint64_t seed, const arguments *args, sim_counts *total, arr
     total->items += s.counts.items;
     total->redundant += s.counts.redundant;
     total->bundled += s.counts.bundled;
+    total->overlapped += s.counts.overlapped;
     for (int i = 0; i < TI_PATTERN_KINDS; i++) {
         total->collectives[i] += s.counts.collectives[i];
         total->in_groups[i] += s.counts.in_groups[i];
@@ -163,9 +165,14 @@ int main(int argc, char **argv)
     printf("\n%llu planned multicasts to %llu nodes, %llu messages were sent on; %llu were left to their senders\n",
            (unsigned long long)total.multicasts, (unsigned long long)total.recipients,
            (unsigned long long)total.forwarded, (unsigned long long)total.left);
-    printf("%llu items, %llu of them redundant; %llu messages saved by stages\n", (unsigned long long)total.items,
-           (unsigned long long)total.redundant, (unsigned long long)total.bundled);
+    printf("%llu items, %llu of them redundant; %llu messages saved by stages; %llu chunks cut for their messages\n",
+           (unsigned long long)total.items, (unsigned long long)total.redundant, (unsigned long long)total.bundled,
+           (unsigned long long)total.overlapped);
     bool many = args.count >= ENOUGH && !args.nodes;
+    if (many && !total.overlapped) {
+        printf("no chunks that are cut: programs do not make them any more\n");
+        return 1;
+    }
     if (many && (!total.redundant || !total.bundled)) {
         printf("no windows of pure tasks: programs do not make them any more\n");
         return 1;

@@ -147,6 +147,7 @@ static void lower_task(lowering *l, const gen_task *from, ti_arena *arena, ti_sh
     to->no_collectives = from->no_collectives;
     to->pure = from->pure && from->window != 1;
     to->window = from->window;
+    to->cost = from->cost;
     to->on_host = from->on != TACIT_ON_DEVICES;
     to->two_dimensional = from->split == TACIT_SPLIT_2D;
     to->priority = from->priority;

@@ -515,13 +515,16 @@ void model_config(gen_rng *r, tacit_config *out)
     out->broadcast = (int)gen_between(r, TACIT_BROADCAST_DEFAULT, TACIT_BROADCAST_CHAIN);
     out->relay_bytes = early[gen_between(r, 0, 4)];
     out->multicast = (int)gen_between(r, TACIT_MULTICAST_DEFAULT, TACIT_MULTICAST_OFF);
-    static const char *const latency[] = { NULL,        "halo:2", "halo:3",          "halo:5",   "halo:8",
-                                           "halo:16",   "staged", "staged:2",        "staged:5", "staged:8",
-                                           "staged:16", "auto",   "auto:off,8,2,16", "auto:4" };
+    static const char *const latency[] = {
+        NULL,        "halo:2", "halo:3",          "halo:5",   "halo:8",
+        "halo:16",   "staged", "staged:2",        "staged:5", "staged:8",
+        "staged:16", "auto",   "auto:off,8,2,16", "auto:4",   "auto:off,staged:4,8"
+    };
     out->latency = latency[gen_between(r, 0, TI_COUNT(latency) - 1)];
     out->check_pure = out->latency && gen_chance(r, 50);
     static const char *const tile[] = { NULL, "off", "auto", "1", "40", "100", "300", "1k" };
     out->latency_tile = tile[gen_between(r, 0, TI_COUNT(tile) - 1)];
+    out->overlap = (int)gen_between(r, TACIT_OVERLAP_DEFAULT, TACIT_OVERLAP_OFF);
     out->comm_delay = gen_chance(r, 25) ? (int)gen_between(r, 1, 40) : 0;
     out->explain = gen_chance(r, 30) ? "/dev/null" : NULL; /* plans are the same, and two threads fill the report */
 }

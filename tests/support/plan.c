@@ -16,6 +16,7 @@ static void init_node(const plan *p, plan_node *n, int node, const plan_setup *s
     n->system.latency_tasks = setup->latency_tasks;
     n->system.latency_horizons = INT_MAX;
     n->system.latency_staged = setup->latency_staged;
+    n->system.overlap = setup->overlap;
     n->system.collectives = setup->collectives;
     n->system.multicast = setup->multicast;
     n->system.explain = n == p->node ? p->explain : NULL;

@@ -40,6 +40,7 @@ typedef struct plan_setup {
     int64_t horizon_step;           /* 0: 4 */
     int old_producers;              /* as in ti_system */
     bool latency_staged;            /* the same */
+    int overlap;                    /* TI_CUTS_OFF ... */
     int latency_tasks;              /* the same; windows hold any number of horizons */
     const ti_custom_mapper *custom; /* what tacit_custom(0), tacit_custom(1), ... mean */
     size_t customs;

@@ -39,6 +39,7 @@ static void init_node(sim *s, int r)
     n->system.latency_tasks = s->options.latency_tasks;
     n->system.latency_horizons = s->options.latency_horizons;
     n->system.latency_staged = s->options.latency_staged;
+    n->system.overlap = s->options.overlap;
     n->system.explain = s->options.explain && r == 0 ? ti_explain_create() : NULL;
     n->tasks = ti_task_graph_create(&n->system);
     n->graph = ti_command_graph_create(&n->system);
@@ -699,6 +700,7 @@ static bool check_maps(sim *s)
     ti_command_counts counts = ti_command_graph_counts(s->node[s->nodes - 1].graph);
     uint64_t entries = counts.entries;
     s->counts.replayed = counts.replayed;
+    s->counts.overlapped = counts.overlapped;
     s->counts.multicasts = s->counts.recipients = s->counts.left = 0;
     for (int r = 0; r < s->nodes; r++) {
         counts = ti_command_graph_counts(s->node[r].graph);

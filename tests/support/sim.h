@@ -86,6 +86,7 @@ typedef struct sim_options {
     int old_producers;                   /* the same */
     int latency_tasks, latency_horizons; /* the same */
     bool latency_staged;                 /* the same */
+    int overlap;                         /* TI_CUTS_OFF ... */
     bool explain;                        /* node 0 wants to know what becomes of edges, which changes nothing */
     bool shapes;                         /* what comes again may be replayed */
     /* versions are compared and checked after every look-th step, and at the end: looking brings them up to date */
@@ -98,6 +99,7 @@ typedef struct sim_counts {
     uint64_t multicasts, recipients, forwarded; /* planned; messages of nodes that pass on what they received */
     uint64_t left;                              /* not planned, since senders' broadcasts bring it sooner */
     uint64_t items, redundant;                  /* executed at all, and beyond those of the tasks */
+    uint64_t overlapped;                        /* tasks of one node that were cut for messages of their own */
     uint64_t bundled;                           /* parts of messages, beyond the first of each */
     uint64_t by_collectives, hoisted; /* elements that collectives brought; that came before the task that wants them */
 } sim_counts;

@@ -113,6 +113,16 @@ static void environment_wins(void **state)
     setenv("TACIT_CHECK_PURE", "2", 1);
     expect_refusal(NULL, "TACIT_CHECK_PURE", "0|1");
     unsetenv("TACIT_CHECK_PURE");
+    assert_int_equal(out.overlap, TACIT_OVERLAP_AUTO);
+    setenv("TACIT_OVERLAP", "on", 1);
+    expect_ok(NULL, &out);
+    assert_int_equal(out.overlap, TACIT_OVERLAP_ON);
+    setenv("TACIT_OVERLAP", "off", 1);
+    expect_ok(&(tacit_config){ .overlap = TACIT_OVERLAP_ON }, &out);
+    assert_int_equal(out.overlap, TACIT_OVERLAP_OFF);
+    setenv("TACIT_OVERLAP", "1", 1);
+    expect_refusal(NULL, "TACIT_OVERLAP", "auto|on|off");
+    unsetenv("TACIT_OVERLAP");
     setenv("TACIT_REPRODUCIBLE", "yes", 1);
     expect_refusal(NULL, "TACIT_REPRODUCIBLE", "0|1");
 }
@@ -267,7 +277,7 @@ static void words(void **state)
         expect_refusal(NULL, setting->name, setting->values);
         unsetenv(setting->name);
     }
-    assert_int_equal(checked, 38);
+    assert_int_equal(checked, 41);
 }
 
 /* Every name with one letter wrong, missing or too many leads back to the name. */

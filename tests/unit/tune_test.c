@@ -12,21 +12,22 @@
 
 static int best(ti_tune_costs costs)
 {
-    double with, without;
-    int b = ti_tune_best(&costs, &with, &without);
-    assert_true(with <= without);
-    assert_true(b == 0 || with < without);
-    return b;
+    ti_tune_choice fastest, b = ti_tune_best(&costs, &fastest);
+    const ti_tune_choice none = { 0, false };
+    assert_true(b.tasks == 0 || (b.tasks == fastest.tasks && b.staged == fastest.staged));
+    assert_true(b.tasks == 0 || ti_tune_time(&costs, b) < 0.9 * ti_tune_time(&costs, none));
+    assert_true(fastest.tasks == 0 || b.tasks || ti_tune_time(&costs, fastest) >= 0.9 * ti_tune_time(&costs, none));
+    return b.tasks;
 }
 
-/* One dimension: rows of one item. The optimum of the formula is sqrt(a / g). */
+/* One dimension, rows of one item, and nothing to hide latency behind: the optimum of the formula is sqrt(a / g). */
 static void follows_the_formula(void **state)
 {
     (void)state;
     for (int b = 2; b <= TI_TUNE_MOST_TASKS; b *= 2) {
         const double item = 1, latency = (double)b * b; /* so the formula says b */
         ti_tune_costs c = { .latency = latency, .item = item, .items = 1, .row = 1, .messages = 1, .rows = 1000 };
-        assert_int_equal(best(c), b > 2 ? b : 0); /* 2: 4 against 2 + 2 + 1, no gain */
+        assert_int_equal(best(c), b);
     }
 }
 
@@ -50,6 +51,37 @@ static void stays_off(void **state)
     assert_int_equal(best(c), 0);
 }
 
+/* What overlaps without windows needs none until latency exceeds the work of a task. */
+static void latency_that_is_hidden(void **state)
+{
+    (void)state;
+    ti_tune_costs c = { .latency = 5e4, .item = 1, .items = 1e5, .row = 1, .messages = 1, .cut = 1, .rows = 100000 };
+    assert_int_equal(best(c), 0);
+    c.cut = 0;
+    assert_true(best(c) > 1);
+    c.launches = 1e5; /* which windows need */
+    assert_int_equal(best(c), 0);
+    c.cut = 1; /* and others, too */
+    c.latency = 2e5;
+    assert_true(best(c) > 1);
+}
+
+/* Stages compute less; copies are what they cost. */
+static void strategies(void **state)
+{
+    (void)state;
+    ti_tune_choice choice;
+    ti_tune_costs c = { .latency = 1e6, .item = 10, .items = 1e4, .row = 100, .messages = 1, .rows = 100 };
+    c.launches = TI_TUNE_LAUNCHES;
+    c.copies = TI_TUNE_COPIES;
+    assert_true(ti_tune_best(&c, &choice).staged);
+    c.row = 1;
+    assert_false(ti_tune_best(&c, &choice).staged);
+    c.row = 100;
+    c.rows = 15; /* too few for stages of four tasks */
+    assert_false(ti_tune_best(&c, &choice).staged);
+}
+
 /* Margins must fit into chunks, twice. */
 static void chunks_bound_windows(void **state)
 {
@@ -66,9 +98,14 @@ static void chunks_bound_windows(void **state)
 static void texts(void **state)
 {
     (void)state;
-    static const char *const good[] = { "auto", "auto:off", "auto:8", "auto:off,2,16,off" };
-    static const char *const bad[] = { "",       "off",     "halo",    "halo:4", "aut",       "automatic", "auto:",
-                                       "auto:1", "auto:17", "auto:8,", "auto:,", "auto:8 ,4", "auto:on",   "auto:-2" };
+    static const char *const good[] = { "auto",          "auto:off",
+                                        "auto:8",        "auto:off,2,16,off",
+                                        "auto:staged:4", "auto:off,staged:16,8" };
+    static const char *const bad[] = {
+        "",        "off",     "halo",        "halo:4",       "aut",           "automatic",
+        "auto:",   "auto:1",  "auto:17",     "auto:8,",      "auto:,",        "auto:8 ,4",
+        "auto:on", "auto:-2", "auto:staged", "auto:staged:", "auto:staged:1", "auto:staged:off"
+    };
     const char *list;
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
         assert_true(ti_tune_parse(good[i], &list));
@@ -83,10 +120,9 @@ static void texts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(follows_the_formula),
-        cmocka_unit_test(stays_off),
-        cmocka_unit_test(chunks_bound_windows),
-        cmocka_unit_test(texts),
+        cmocka_unit_test(follows_the_formula),    cmocka_unit_test(stays_off),
+        cmocka_unit_test(latency_that_is_hidden), cmocka_unit_test(strategies),
+        cmocka_unit_test(chunks_bound_windows),   cmocka_unit_test(texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,8 @@
 Graph Transformations for Latency Tolerance, 2022. Used by figures.py.
 
 The commands of each node come from the command graphs that TACIT_GRAPH writes of a dry run of the heat equation. Which items wait for
-messages, and which are needed by others, follows from what is received and sent, item by item."""
+messages, and which are needed by others, follows from what is received and sent, item by item. (In the picture of single steps, from their
+own messages and the parts that chunks were cut into. Windows so small are not cut.)"""
 import json
 import math
 import os
@@ -26,12 +27,12 @@ def items(boxes):
     return {i for a, b in boxes for i in range(a, b)}
 
 
-def plan(bench, setting, points, steps, nodes, node):
-    """What a node receives before each step, executes in it, and sends before it: sets of items."""
+def plan(bench, setting, points, steps, nodes, node, overlap):
+    """What a node receives before each step, executes in it, and sends before it: sets of items, and those of each part."""
     with tempfile.TemporaryDirectory() as folder:
         prefix = pathlib.Path(folder) / "graph"
         settings = {"TACIT_LATENCY": setting, "TACIT_GRAPH": str(prefix), "TACIT_DRY_RUN": f"{nodes}:{node}", "TACIT_HORIZON_STEP": "1000",
-                    "TACIT_COLLECTIVES": "off"}
+                    "TACIT_COLLECTIVES": "off", "TACIT_OVERLAP": overlap}
         subprocess.run([bench.build / "libexec" / "tacit-heat1d", str(points), str(steps)], check=True, stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL, env={**os.environ, **settings})
         text = prefix.with_suffix(f".command.{node}.dot").read_text()
@@ -43,25 +44,29 @@ def plan(bench, setting, points, steps, nodes, node):
             sent.setdefault(level, set()).update(items(intervals(found)))
         elif found.startswith("execute") and " step " in found:
             level += 1
-            executed[level] = items(intervals(found.split(" step ")[1]))
+            parts = intervals(found.split(" step ")[1])
+            executed[level] = [items([part]) for part in parts] if overlap == "on" else [{i} for i in items(parts)]
     return received, sent, executed
 
 
-def sort_items(points, received, sent, executed):
-    """By step: the items that others need, those that wait for nothing, and those that wait for messages."""
+def sort_items(points, received, sent, executed, singly):
+    """By step: the items that others need, those that wait for nothing, and those that wait for messages (singly: of this step)."""
     steps = max(executed)
     late, needed = {0: set(received.get(0, set()))}, {}
     for level in range(1, steps + 1):
-        late[level] = {i for i in executed[level] if late[level - 1] & {i - 1, i, i + 1}} | received.get(level, set())
+        came = received.get(level - 1, set()) if singly else late[level - 1]
+        parts = [part for part in executed[level] if any(came & {i - 1, i, i + 1} for i in part)]
+        late[level] = set().union(received.get(level, set()), *parts)
     for level in range(steps, -1, -1):
         wanted = {j for i in needed.get(level + 1, set()) for j in (i - 1, i, i + 1) if 0 <= j < points}
-        needed[level] = (sent.get(level, set()) | wanted) - late[level]
+        needed[level] = set() if singly else (sent.get(level, set()) | wanted) - late[level]
     return late, needed
 
 
-def draw_node(axes, points, chunk, found, lift):
+def draw_node(axes, points, chunk, found, lift, singly):
     received, sent, executed = found
-    late, needed = sort_items(points, received, sent, executed)
+    late, needed = sort_items(points, received, sent, executed, singly)
+    executed = {level: set().union(*parts) for level, parts in executed.items()}
     for level in range(max(executed) + 1):
         held = set(range(*chunk)) if level == 0 else executed[level]
         for i in held | received.get(level, set()):
@@ -83,13 +88,13 @@ def legend(picture):
                     "received"], loc="lower center", ncol=7, fontsize=7, frameon=False)
 
 
-def picture(bench, output, name, title, setting, points, steps, nodes, shown):
+def picture(bench, output, name, title, setting, points, steps, nodes, shown, overlap="off"):
     progress.say("figures: window", setting)
     figure, axes = plt.subplots(figsize=(10, 0.45 * (steps + 2) * len(shown) + 1))
     for row, node in enumerate(shown):
         chunk = (points * node // nodes, points * (node + 1) // nodes)
         lift = (len(shown) - 1 - row) * (steps + 2)
-        draw_node(axes, points, chunk, plan(bench, setting, points, steps, nodes, node), lift)
+        draw_node(axes, points, chunk, plan(bench, setting, points, steps, nodes, node, overlap), lift, overlap == "on")
         axes.text(-0.5, lift + 0.4 * steps, f"node {node}", ha="right", fontsize=8)
     axes.set_xlim(-5, points + 1)
     axes.set_ylim(-0.6, len(shown) * (steps + 2))
@@ -104,6 +109,7 @@ def picture(bench, output, name, title, setting, points, steps, nodes, shown):
 def sets(bench, output, _quick):
     """Counterparts of figures 1 and 2 (halo), 3 and 5 (staged), and 6 (one node)."""
     picture(bench, output, "window-cone", "One step in a message: every step waits (off)", "off", 48, 4, 3, [0, 1, 2])
+    picture(bench, output, "window-overlap", "One step in a message: borders wait (off, TACIT_OVERLAP=on)", "off", 48, 4, 3, [0, 1, 2], "on")
     picture(bench, output, "window-halo", "A window of four steps, halo (counterpart of Figures 1 and 2)", "halo:4", 48, 4, 3, [0, 1, 2])
     picture(bench, output, "window-staged", "A window of four steps, staged (counterpart of Figures 3 and 5)", "staged:4", 48, 4, 3,
             [0, 1, 2])
@@ -123,7 +129,8 @@ def heat(bench, latency, threads, windows, strategy, points=POINTS):
                ",".join(map(str, threads)), "--window", ",".join(map(str, windows)), "--latency", latency, "--item", "10ns", "--strategy",
                strategy]
     progress.say("figures: heat1d", latency, strategy)
-    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)["rows"]
+    environment = {**os.environ, "TACIT_OVERLAP": "off"}  # b = 1 of the formula hides nothing
+    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, env=environment).stdout)["rows"]
 
 
 def run_time(bench, output, quick, figure_of, name, number, latency):

@@ -3,7 +3,8 @@
  *
  * Messages take a latency and their bytes, nothing else; kernels take a time per point, divided among the threads of a
  * node; planning is free. Windows of several steps are executed as TACIT_LATENCY does, with the strategy that is asked
- * for, as far as it has such windows; of longer ones only the formula is printed. */
+ * for, as far as it has such windows; of longer ones only the formula is printed. Single steps overlap with their
+ * messages as TACIT_OVERLAP says, of which the formula knows nothing. */
 #include "simulate.h"
 
 #include "sim/platform.h"
@@ -139,11 +140,13 @@ static void set_window(const char *strategy, long window)
 
 static int run(simulate_options *o, const heat *h)
 {
-    char folder[64], points[32], steps[32], name[] = "--heat1d", *argv[] = { name, points, steps, NULL };
+    char folder[64], points[32], steps[32], cost[32], name[] = "--heat1d",
+                                                      *argv[] = { name, points, steps, cost, NULL };
     size_t windows = o->windows.count, count = o->threads.count * windows;
     tool_simulation *row = TI_NEW_ARRAY(tool_simulation, count);
     snprintf(points, sizeof(points), "%ld", o->points);
     snprintf(steps, sizeof(steps), "%ld", o->steps);
+    snprintf(cost, sizeof(cost), "%.17g", h->item);
     o->program = argv;
     int status = simulate_folder(folder, sizeof(folder));
     for (size_t k = 0; k < count && status == TOOL_OK; k++) {

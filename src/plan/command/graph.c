@@ -75,7 +75,8 @@ ti_command_counts ti_command_graph_counts(const ti_command_graph *graph)
                                  graph->replayed,
                                  graph->multicast.counts,
                                  graph->pure.counts,
-                                 graph->missed };
+                                 graph->missed,
+                                 graph->overlapped };
     for (size_t i = 0; i < graph->buffer.count; i++) {
         if (graph->buffer.data[i] && ti_command_is_distributed(graph)) {
             counts.entries += graph->buffer.data[i]->versions.index.count;

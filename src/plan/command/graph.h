@@ -47,6 +47,7 @@ typedef struct ti_command_counts {
     ti_multicast_counts multicast;
     ti_window_counts window;
     ti_missed_counts missed;
+    uint64_t overlapped; /* tasks whose chunk on this node was executed in parts, for messages of their own */
 } ti_command_counts;
 ti_command_counts ti_command_graph_counts(const ti_command_graph *graph);
 

@@ -95,6 +95,7 @@ typedef struct ti_command_shape {
     TI_VEC(ti_holder *) holder; /* of all uses; referenced */
     const ti_piece *piece;      /* this node's, split->own_count of them */
     ti_arena pieces;            /* where they lie */
+    ti_command_overlap overlap; /* with more than one node */
 } ti_command_shape;
 
 /* Tasks that wait for a decision: see window.c. */
@@ -121,10 +122,9 @@ struct ti_command_graph {
     ti_command_window window;
     ti_command_multicasts multicast;
     ti_command_pure pure;
-    uint64_t executed;               /* all tasks up to this one */
     ti_peer_counters sent, received; /* messages planned so far */
-    uint64_t next_id, evaluated, replayed;
-    uint64_t looked_at; /* the latest task of which it is known whether it passes by */
+    uint64_t next_id, evaluated, replayed, overlapped;
+    uint64_t executed, looked_at; /* all tasks up to it; the latest of which it is known whether it passes by */
     ti_deps deps;
     TI_VEC(ti_command_shape *) shape; /* by number */
     ti_command_shape single;          /* of task `single_task`, whose shape comes once */
@@ -141,8 +141,8 @@ struct ti_command_graph {
     ti_missed_counts missed;
 };
 
-/* Each of these files calls those before it only: late, bundle, emit, wide, shape, cut, divide, anticipate, edge,
- * forward, reduce, replay, multicast, placed, plan, window, stage, tell, pure, graph. */
+/* Each of these files calls those before it only: late, bundle, emit, wide, shape, cut, overlap, divide, anticipate,
+ * edge, forward, reduce, replay, multicast, placed, plan, window, stage, tell, pure, graph. */
 
 /* With one node there is nothing to send, so no versions are kept. */
 static inline bool ti_command_is_distributed(const ti_command_graph *graph)

@@ -48,10 +48,11 @@ static void track_pieces(ti_command_graph *graph, const ti_task *task, const ti_
 }
 
 static void emit_execution(ti_command_graph *graph, const ti_task *task, const ti_piece *piece, uint32_t pieces,
-                           uint32_t ahead, const ti_samples *samples)
+                           uint32_t ahead, const ti_piece *whole, const ti_samples *samples)
 {
     ti_command *command = ti_command_new(graph, TI_COMMAND_EXECUTE, task);
     command->as.execute.samples = samples;
+    command->as.execute.whole = whole;
     command->as.execute.piece = piece;
     command->as.execute.pieces = pieces;
     command->as.execute.ahead = ahead;
@@ -119,7 +120,7 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
     if (is_one_piece(graph, task)) {
         ti_piece *piece = TI_ARENA_ARRAY(ti_command_arena(graph), ti_piece, 1);
         *piece = (ti_piece){ task->shape->range, task->shape->footprint };
-        emit_execution(graph, task, piece, 1, 0, NULL);
+        emit_execution(graph, task, piece, 1, 0, NULL, NULL);
         return;
     }
     if (graph->multicast.starting.count) {
@@ -129,6 +130,7 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
         return;
     }
     const ti_command_shape *known = ti_command_shape_of(graph, task);
+    bool overlaps = ti_command_is_distributed(graph) && ti_command_overlap_begin(graph, task, known);
     if (ti_command_is_distributed(graph)) {
         transfer_all(graph, task, known);
     }
@@ -138,8 +140,10 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
     } else if (known->split->own_count > 0) {
         uint32_t pieces, ahead = 0;
         const ti_piece *piece = graph->pure.staging ? ti_command_cut_stages(graph, task, known, &pieces, &ahead)
+                                : overlaps          ? ti_command_overlap_end(graph, task, known, &pieces, &ahead)
                                                     : ti_command_cut(graph, task, known, &pieces);
-        emit_execution(graph, task, piece, pieces, ahead, samples);
+        const ti_piece *whole = overlaps && pieces > 1 ? known->piece : NULL;
+        emit_execution(graph, task, piece, pieces, ahead, whole, samples);
     }
     for (uint32_t i = 0; i < task->shape->accesses; i++) {
         if (task->shape->access[i].mode == TACIT_REDUCE) {

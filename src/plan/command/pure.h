@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "ir/command.h"
 #include "plan/command/graph.h"
+#include "plan/command/overlap.h"
 #include "plan/tolerance/stages.h"
 #include "plan/version/holder.h"
 #include "trace/explain_window.h"

@@ -127,6 +127,16 @@ static void find_pieces(const ti_shape *shape, ti_command_shape *known, ti_arena
     known->piece = piece;
 }
 
+static void find_overlap(const ti_command_graph *graph, const ti_shape *shape, ti_command_shape *known, ti_arena *arena)
+{
+    bool one = known->split->own_count == 1;
+    known->overlap.verdict = one ? ti_overlap_admits(graph->system, shape) : TI_OVERLAP_CHUNKS;
+    if (known->overlap.verdict == TI_OVERLAP_FITS) {
+        known->overlap.parts = TI_ARENA_NEW(arena, ti_command_parts);
+        known->overlap.parts->arena = arena;
+    }
+}
+
 /* All but the memory of the pieces. */
 static void forget(ti_command_shape *known)
 {
@@ -156,6 +166,9 @@ static void derive(ti_command_graph *graph, const ti_shape *shape, const ti_marg
         find_uses(graph, shape, known);
     }
     find_pieces(shape, known, arena);
+    if (graph->system->num_nodes > 1) {
+        find_overlap(graph, shape, known, arena);
+    }
 }
 
 static size_t size_of_piece(const ti_shape *shape)

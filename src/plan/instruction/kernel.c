@@ -113,19 +113,27 @@ static ti_box needed(const ti_shape *shape, const ti_piece *piece, uint32_t inde
     return box;
 }
 
+static void foresee(ti_instruction_graph *graph, const ti_task *task, const ti_piece *piece, int memory)
+{
+    for (uint32_t i = 0; i < task->shape->accesses; i++) {
+        const ti_access *access = &task->shape->access[i];
+        uint32_t count;
+        const ti_box *seen = ti_footprint_seen(&piece->footprint[i], access, &count);
+        for (uint32_t k = 0; access->mode != TACIT_REDUCE && k < count; k++) {
+            const ti_box box = needed(task->shape, piece, i, seen[k]);
+            ti_instruction_want(graph, (ti_need){ task, (int)i }, access->buffer, &box, memory);
+        }
+    }
+}
+
 void ti_instruction_foresee_pieces(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end)
 {
+    if (command->as.execute.whole) { /* first, so that what its parts want is there; they are in one memory */
+        foresee(graph, command->task, command->as.execute.whole, graph->window.piece.data[first].memory);
+    }
     for (size_t p = first; p < end; p++) {
         const ti_device_piece *at = &graph->window.piece.data[p];
-        for (uint32_t i = 0; i < command->task->shape->accesses; i++) {
-            const ti_access *access = &command->task->shape->access[i];
-            uint32_t count;
-            const ti_box *seen = ti_footprint_seen(&at->piece->footprint[i], access, &count);
-            for (uint32_t k = 0; access->mode != TACIT_REDUCE && k < count; k++) {
-                const ti_box box = needed(command->task->shape, at->piece, i, seen[k]);
-                ti_instruction_want(graph, (ti_need){ command->task, (int)i }, access->buffer, &box, at->memory);
-            }
-        }
+        foresee(graph, command->task, at->piece, at->memory);
     }
 }
 
