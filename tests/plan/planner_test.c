@@ -123,7 +123,9 @@ static bool run_one(uint64_t seed, const arguments *args, sim_counts *total, arr
     total->horizons += s.counts.horizons;
     total->items += s.counts.items;
     total->redundant += s.counts.redundant;
+    total->by_custom += s.counts.by_custom;
     total->bundled += s.counts.bundled;
+    total->bundled_2d += s.counts.bundled_2d;
     for (int i = 0; i < TI_PATTERN_KINDS; i++) {
         total->collectives[i] += s.counts.collectives[i];
         total->in_groups[i] += s.counts.in_groups[i];
@@ -163,10 +165,13 @@ int main(int argc, char **argv)
     printf("\n%llu planned multicasts to %llu nodes, %llu messages were sent on; %llu were left to their senders\n",
            (unsigned long long)total.multicasts, (unsigned long long)total.recipients,
            (unsigned long long)total.forwarded, (unsigned long long)total.left);
-    printf("%llu items, %llu of them redundant; %llu messages saved by stages\n", (unsigned long long)total.items,
-           (unsigned long long)total.redundant, (unsigned long long)total.bundled);
+    printf(
+        "%llu items, %llu of them redundant, %llu of tasks with custom mappers; %llu messages saved by stages, %llu of "
+        "splits in two dimensions\n",
+        (unsigned long long)total.items, (unsigned long long)total.redundant, (unsigned long long)total.by_custom,
+        (unsigned long long)total.bundled, (unsigned long long)total.bundled_2d);
     bool many = args.count >= ENOUGH && !args.nodes;
-    if (many && (!total.redundant || !total.bundled)) {
+    if (many && (!total.by_custom || total.bundled == total.bundled_2d || !total.bundled_2d)) {
         printf("no windows of pure tasks: programs do not make them any more\n");
         return 1;
     }
