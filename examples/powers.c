@@ -9,9 +9,9 @@
  *
  *     TACIT_LATENCY=halo:4 tacit run -n 4 powers --verify
  *
- * Which rows that are follows from the mapper alone: the columns of the rows of the last product are the rows of the one
- * before it, and so on. The result has the same bits whatever is computed where. So that numbers stay small, products
- * are divided by the largest sum of absolute values of a row, which no eigenvalue exceeds. */
+ * Which rows that are follows from the mapper alone: the columns of the rows of the last product are the rows of the
+ * one before it, and so on. The result has the same bits whatever is computed where. So that numbers stay small,
+ * products are divided by the largest sum of absolute values of a row, which no eigenvalue exceeds. */
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
 #endif
@@ -156,21 +156,22 @@ static struct system create_system(tacit_context *ctx, const struct matrix *a)
 }
 
 /* Row i needs its first entry and that of row i + 1, hence the halo of one above. */
-static void submit_product(tacit_context *ctx, const struct system *s, double norm, tacit_buffer *from, tacit_buffer *to)
+static void submit_product(tacit_context *ctx, const struct system *s, double norm, tacit_buffer *from,
+                           tacit_buffer *to)
 {
     const tacit_mapper row_and_next = tacit_components(tacit_dim_scaled(0, 1, 1, 0, 1), tacit_full(), tacit_full());
-    CHECK(tacit_submit(ctx, &(tacit_task){
-                                .name = "multiply",
-                                .range = s->rows,
-                                .kernel = { .host = multiply },
-                                TACIT_ARGS(norm),
-                                .access = { tacit_read(s->start, row_and_next),
-                                            tacit_read(s->column, tacit_custom(s->entries_of_rows)),
-                                            tacit_read(s->value, tacit_custom(s->entries_of_rows)),
-                                            tacit_read(from, tacit_custom(s->columns_of_rows)),
-                                            tacit_write(to, tacit_one_to_one()) },
-                                .hint.pure = true,
-                            }));
+    CHECK(tacit_submit(
+        ctx,
+        &(tacit_task){
+            .name = "multiply",
+            .range = s->rows,
+            .kernel = { .host = multiply },
+            TACIT_ARGS(norm),
+            .access = { tacit_read(s->start, row_and_next), tacit_read(s->column, tacit_custom(s->entries_of_rows)),
+                        tacit_read(s->value, tacit_custom(s->entries_of_rows)),
+                        tacit_read(from, tacit_custom(s->columns_of_rows)), tacit_write(to, tacit_one_to_one()) },
+            .hint.pure = true,
+        }));
 }
 
 static void compute(tacit_context *ctx, const struct powers_options *o, const struct matrix *a, struct outcome *out)
@@ -294,7 +295,9 @@ static bool run(tacit_context *ctx, const struct powers_options *o, const struct
 
 int main(int argc, char **argv)
 {
-    const struct argp argp = { option_list, parse, NULL, "Powers of a sparse matrix times a vector.", NULL, NULL, NULL };
+    const struct argp argp = {
+        option_list, parse, NULL, "Powers of a sparse matrix times a vector.", NULL, NULL, NULL
+    };
     struct powers_options o = { .rows = 100, .columns = 100, .power = 16 };
     struct matrix a = { 0 };
     tacit_context *ctx = NULL;

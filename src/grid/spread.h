@@ -43,7 +43,7 @@ static inline uint64_t ti_spread_hash(const ti_spread *s)
 /* Append the items of chunk c of the split. */
 void ti_spread_items(const ti_spread *s, const ti_split *split, int64_t c, ti_boxes *out);
 
-/* What of a chunk lies further inside than the depth, from its borders to other chunks; an empty box if nothing does. */
+/* What of a chunk lies further than the depth from its borders to other chunks; an empty box if nothing does. */
 ti_box ti_split_inside(const ti_split *split, const ti_margin *depth, const ti_box *chunk);
 
 #endif

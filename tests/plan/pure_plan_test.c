@@ -255,7 +255,8 @@ static void stages_in_two_dimensions(void **state)
     plan_fini(&p);
 }
 
-/* Not in stages: chunks that are too short, that may not be cut, and a buffer that lies elsewhere. Then there are the margins of strategy `halo`. */
+/* Not in stages: chunks that are too short, that may not be cut, and a buffer that lies elsewhere. Then there are the
+ * margins of strategy `halo`. */
 static void not_in_stages(void **state)
 {
     (void)state;

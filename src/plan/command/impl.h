@@ -86,11 +86,9 @@ typedef struct ti_command_use {
 
 /* What follows from a task's shape alone: see shape.c. */
 typedef struct ti_command_shape {
-    uint64_t serial; /* of the shape, or with larger chunks one of its own; 0: nothing is known, or it comes once */
-    uint64_t of;     /* with larger chunks: the serial of the shape */
-    ti_margin margin;
-    ti_spread *spread; /* or NULL; referenced */
-    uint64_t last;     /* with larger chunks: the latest task; 0: none */
+    uint64_t serial;   /* of the shape, or with larger chunks one of its own; 0: nothing is known, or it comes once */
+    ti_widening wide;  /* of the chunks; referenced */
+    uint64_t of, last; /* with larger chunks: the serial of the shape; the latest task, or 0 */
     ti_split_ref *split;
     TI_VEC(ti_command_use) use; /* of each buffer, with more than one node: first those that are read */
     TI_VEC(ti_holder *) holder; /* of all uses; referenced */
@@ -98,12 +96,6 @@ typedef struct ti_command_shape {
     uint32_t own_pieces;        /* so many */
     ti_arena pieces;            /* where they lie */
 } ti_command_shape;
-
-/* Whether nodes execute more than their chunks. */
-static inline bool ti_command_is_wide(const ti_command_shape *known)
-{
-    return known->spread || !ti_margin_is_none(&known->margin);
-}
 
 /* Tasks that wait for a decision: see window.c. */
 typedef struct ti_command_window {

@@ -32,6 +32,11 @@ typedef struct ti_widening {
     ti_spread *spread; /* or NULL */
 } ti_widening;
 
+static inline bool ti_widening_is_none(const ti_widening *w)
+{
+    return !w->spread && ti_margin_is_none(&w->margin);
+}
+
 /* Pure tasks that are planned together: see pure.c. */
 typedef struct ti_command_pure {
     TI_VEC(const ti_task *) held; /* pure ones, and horizons between them, in order */

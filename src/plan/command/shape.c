@@ -51,13 +51,15 @@ static ti_holder *holder_of(ti_command_graph *graph, const ti_command_shape *kno
                             const ti_access *access, uint32_t mapper, holders which)
 {
     ti_split_ref *split = access->mode == TACIT_REDUCE ? root_split(graph, known->split) : known->split;
-    bool wide = which != OWNERS && ti_command_is_wide(known);
-    if (wide && known->spread) {
+    bool wide = which != OWNERS && !ti_widening_is_none(&known->wide);
+    if (wide && known->wide.spread) {
         ti_holder *plain = ti_holder_get(&state->versions.holders, access, mapper, split);
-        return plain->constant ? plain /* whatever items chunks have */
-                               : ti_holder_get_spread(&state->versions.holders, access, mapper, split, known->spread);
+        return plain->constant
+                   ? plain /* whatever items chunks have */
+                   : ti_holder_get_spread(&state->versions.holders, access, mapper, split, known->wide.spread);
     }
-    return wide ? ti_holder_get_wide(&state->versions.holders, access, mapper, split, &known->margin, which == COPIES)
+    return wide ? ti_holder_get_wide(&state->versions.holders, access, mapper, split, &known->wide.margin,
+                                     which == COPIES)
                 : ti_holder_get(&state->versions.holders, access, mapper, split);
 }
 
@@ -81,7 +83,6 @@ static ti_holders add_holders(ti_command_graph *graph, const ti_shape *shape, ti
 static void find_uses(ti_command_graph *graph, const ti_shape *shape, ti_command_shape *known)
 {
     size_t mappers = 0;
-    bool wide = ti_command_is_wide(known);
     for (uint32_t i = 0; i < shape->accesses; i++) {
         mappers += shape->access[i].mappers;
     }
@@ -95,7 +96,7 @@ static void find_uses(ti_command_graph *graph, const ti_shape *shape, ti_command
             ti_command_use use = { .state = ti_command_buffer_of(graph, access->buffer) };
             use.reads = add_holders(graph, shape, known, use.state, READERS);
             use.writes = add_holders(graph, shape, known, use.state, OWNERS);
-            if (wide) {
+            if (!ti_widening_is_none(&known->wide)) {
                 use.copies = add_holders(graph, shape, known, use.state, COPIES);
             }
             use.reduces = access->mode == TACIT_REDUCE;
@@ -126,10 +127,10 @@ static void find_pieces(const ti_shape *shape, ti_command_shape *known, ti_arena
     ti_boxes boxes = { 0 };
     for (int64_t c = split->own_first; c < split->own_first + split->own_count; c++) {
         ti_box chunk = ti_split_chunk(&split->split, c);
-        if (known->spread) {
-            ti_spread_items(known->spread, &split->split, c, &boxes);
+        if (known->wide.spread) {
+            ti_spread_items(known->wide.spread, &split->split, c, &boxes);
         } else {
-            ti_vec_push(&boxes, ti_margin_enlarge(&known->margin, &chunk, &shape->range));
+            ti_vec_push(&boxes, ti_margin_enlarge(&known->wide.margin, &chunk, &shape->range));
         }
     }
     ti_piece *piece = TI_ARENA_ARRAY(arena, ti_piece, boxes.count);
@@ -152,8 +153,8 @@ static void forget(ti_command_shape *known)
     if (known->split) {
         known->split->interned.refs--;
     }
-    ti_spread_unref(known->spread);
-    known->spread = NULL;
+    ti_spread_unref(known->wide.spread);
+    known->wide.spread = NULL;
     known->split = NULL;
     known->serial = 0;
 }
@@ -165,8 +166,8 @@ static void derive(ti_command_graph *graph, const ti_shape *shape, const ti_wide
     forget(known);
     TI_ASSERT(known->holder.count == 0 && known->use.count == 0);
     known->serial = shape->serial;
-    known->margin = wide ? wide->margin : (ti_margin){ { 0 }, { 0 } };
-    known->spread = wide ? ti_spread_ref(wide->spread) : NULL;
+    known->wide = wide ? *wide : (ti_widening){ .spread = NULL };
+    ti_spread_ref(known->wide.spread);
     known->split = split_of(graph, shape);
     known->split->interned.refs++;
     if (graph->system->num_nodes > 1) {

@@ -21,6 +21,7 @@ static const char *const reasons[TI_WINDOW_VERDICTS] = {
 static const char *const stage_reasons[TI_STAGE_VERDICTS] = {
     [TI_STAGE_FITS] = NULL,
     [TI_STAGE_SPLITS] = "tasks have different chunks, or one reads what is not around an element for each item",
+    [TI_STAGE_CUSTOM] = "a task reads by a custom mapper",
     [TI_STAGE_WHOLE] = "a task's chunks may not be cut",
     [TI_STAGE_SHORT] = "chunks are too short",
     [TI_STAGE_BEFORE] = "what a task reads lies elsewhere than its chunks",

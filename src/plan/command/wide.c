@@ -59,8 +59,8 @@ ti_command_shape *ti_command_wide_of(ti_command_graph *graph, const ti_task *tas
     }
     for (size_t i = 0; i < pure->wide.count; i++) {
         ti_command_shape *known = pure->wide.data[i];
-        if (known->serial && known->of == task->shape->serial && ti_margin_equal(&known->margin, &wide->margin) &&
-            ti_spread_equal(known->spread, wide->spread)) {
+        if (known->serial && known->of == task->shape->serial && ti_margin_equal(&known->wide.margin, &wide->margin) &&
+            ti_spread_equal(known->wide.spread, wide->spread)) {
             return known;
         }
         place = known->last <= graph->executed && (!place || known->last < place->last) ? known : place;
@@ -79,14 +79,14 @@ const ti_samples *ti_command_samples_of(ti_command_graph *graph, const ti_task *
 {
     const ti_split_ref *split = known->split;
     const ti_windowed windowed = { task->shape, &split->split };
-    if (task->kind != TI_TASK_EXECUTE || ti_margin_is_none(&known->margin) || split->split.per_node != 1) {
+    if (task->kind != TI_TASK_EXECUTE || ti_margin_is_none(&known->wide.margin) || split->split.per_node != 1) {
         return NULL;
     }
     const uint64_t number = ++graph->pure.sampled;
     ti_sample_list list = { 0 };
     ti_samples *samples = NULL;
     if (split->own_count) {
-        ti_window_sample(&windowed, &known->margin, split->own_first, number, &list);
+        ti_window_sample(&windowed, &known->wide.margin, split->own_first, number, &list);
     }
     if (list.count) {
         ti_arena *arena = ti_command_arena(graph);

@@ -122,8 +122,10 @@ static ti_stage_verdict follow_before(search *s, size_t r, const ti_access *from
     for (size_t i = 0; i < s->lying.count; i++) {
         const ti_lying *l = &s->lying.data[i];
         for (uint32_t m = 0; m < from->mappers; m++) {
-            if (from->custom || !ti_split_equal(l->split, s->split) ||
-                !follow(s->split, l->mapper, &none, &from->mapper[m], depth)) {
+            if (from->custom) {
+                return TI_STAGE_CUSTOM;
+            }
+            if (!ti_split_equal(l->split, s->split) || !follow(s->split, l->mapper, &none, &from->mapper[m], depth)) {
                 return TI_STAGE_BEFORE;
             }
         }
@@ -176,7 +178,9 @@ static ti_stage_verdict find_read(search *s, size_t r, uint32_t access)
         ti_vec_push(&left, reader->footprint[access].box[i]);
     }
     for (size_t w = r; w > 0 && verdict == TI_STAGE_FITS && left.count; w--) {
-        verdict = find_source(s, r, from, w - 1, &left) ? TI_STAGE_FITS : TI_STAGE_SPLITS;
+        verdict = find_source(s, r, from, w - 1, &left) ? TI_STAGE_FITS
+                  : from->custom                        ? TI_STAGE_CUSTOM
+                                                        : TI_STAGE_SPLITS;
     }
     if (verdict == TI_STAGE_FITS && left.count) {
         verdict = follow_before(s, r, from, &left);

@@ -28,6 +28,7 @@
 typedef enum ti_stage_verdict {
     TI_STAGE_FITS,
     TI_STAGE_SPLITS,   /* tasks have different chunks, or read what is not around an element for each of their items */
+    TI_STAGE_CUSTOM,   /* a task reads by a custom mapper what is not the same on all nodes */
     TI_STAGE_WHOLE,    /* a task's chunks may not be cut */
     TI_STAGE_SHORT,    /* chunks are shorter than what is sent, and what waits for messages */
     TI_STAGE_BEFORE,   /* what a task reads of before the window lies elsewhere than where its chunks are */
