@@ -462,6 +462,50 @@ static void again(void **state)
     plan_fini(&p);
 }
 
+/* The same of custom mappers, which are asked nothing new, and of windows in stages, along one dimension and two. */
+static void again_whatever_it_was(void **state)
+{
+    enum { STEPS = 96, ROUND = 4, KNOWN = 80 };
+    (void)state;
+    const ti_custom_mapper mapper = { .fn = coupled };
+    const tacit_mapper box = tacit_neighborhood(1, 1, 0);
+    const struct {
+        bool staged;
+        int split;
+        tacit_range range;
+        tacit_mapper mapper;
+    } kind[] = { { false, TACIT_SPLIT_1D, tacit_range1(64), tacit_custom(0) },
+                 { true, TACIT_SPLIT_1D, tacit_range1(64), tacit_custom(0) },
+                 { true, TACIT_SPLIT_1D, tacit_range2(64, 5), box },
+                 { true, TACIT_SPLIT_2D, tacit_range2(48, 48), box } };
+    for (size_t k = 0; k < TI_COUNT(kind); k++) {
+        plan p;
+        const gen_buffer buffer[] = { plan_buffer(kind[k].range, false), plan_buffer(kind[k].range, false) };
+        const plan_setup setup = { .nodes = 4,
+                                   .only = -1,
+                                   .collectives = TI_COLLECTIVES_OFF,
+                                   .horizon_step = 1000,
+                                   .latency_tasks = ROUND,
+                                   .latency_staged = kind[k].staged,
+                                   .custom = &mapper,
+                                   .customs = 1 };
+        plan_start(&p, &setup, buffer, 2);
+        fill(&p, 0, kind[k].split);
+        uint64_t replayed = 0;
+        for (int i = 0; i < STEPS; i++) {
+            p.shape = 1 + (uint64_t)(i % 2);
+            gen_task t = step(kind[k].range, i % 2, 1 - i % 2, kind[k].mapper);
+            t.split = kind[k].split;
+            plan_task(&p, t);
+            assert_true(i < KNOWN || p.node[1].evaluated == 0);
+            replayed = i + 1 == KNOWN ? p.node[1].replayed : replayed;
+        }
+        assert_int_equal(p.node[1].replayed - replayed, 2 * (STEPS - KNOWN));
+        all_agree(&p);
+        plan_fini(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -480,6 +524,7 @@ int main(void)
         cmocka_unit_test(closed_early),
         cmocka_unit_test(too_wide),
         cmocka_unit_test(again),
+        cmocka_unit_test(again_whatever_it_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
