@@ -79,13 +79,15 @@ const ti_samples *ti_command_samples_of(ti_command_graph *graph, const ti_task *
 {
     const ti_split_ref *split = known->split;
     const ti_windowed windowed = { task->shape, &split->split };
-    if (task->kind != TI_TASK_EXECUTE || ti_margin_is_none(&known->wide.margin) || split->split.per_node != 1) {
+    if (task->kind != TI_TASK_EXECUTE || ti_widening_is_none(&known->wide) || split->split.per_node != 1) {
         return NULL;
     }
     const uint64_t number = ++graph->pure.sampled;
     ti_sample_list list = { 0 };
     ti_samples *samples = NULL;
-    if (split->own_count) {
+    if (split->own_count && known->wide.spread) {
+        ti_window_sample_spread(&windowed, known->wide.spread, split->own_first, number, &list);
+    } else if (split->own_count) {
         ti_window_sample(&windowed, &known->wide.margin, split->own_first, number, &list);
     }
     if (list.count) {
