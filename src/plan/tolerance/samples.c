@@ -105,7 +105,7 @@ static void sample_access(const ti_shape *shape, uint32_t access, const ti_box *
     ti_vec_fini(&image);
 }
 
-/* What of the sample at `item`, which `others` nodes execute beside its owner, or -1 if this node is none, it writes. */
+/* What the item writes; `others` execute it beside its owner, which this node is, or it is -1. */
 static void sample_item(const ti_windowed *task, const ti_box *item, uint64_t key, int32_t others, ti_sample_list *out)
 {
     for (uint32_t i = 0; i < task->shape->accesses; i++) {
