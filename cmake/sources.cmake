@@ -24,6 +24,7 @@ set(TACIT_SOURCES
     grid/region_map.c
     grid/region_map_query.c
     grid/split.c
+    grid/spread.c
     grid/tile.c
     grid/weights.c
 
@@ -92,6 +93,7 @@ set(TACIT_SOURCES
     plan/version/transfer.c
     plan/version/version.c
 
+    plan/tolerance/closure.c
     plan/tolerance/items.c
     plan/tolerance/margins.c
     plan/tolerance/overlap.c

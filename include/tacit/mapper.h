@@ -288,12 +288,19 @@ static inline tacit_mapper tacit_custom(int handle)
  * all nodes; with TACIT_WRITE and TACIT_UPDATE also for the 61 or 63 parts of one finer cut. But it does
  * so once per chunk and extent, however many tasks use it: the function is pure, so what it said is kept,
  * up to 64 MiB for each mapper (an answer of more than 349 525 boxes is not). A chunk with n boxes costs
- * n log n in planning the first time, and about n for each task that comes for the first time. */
+ * n log n in planning the first time, and about n for each task that comes for the first time.
+ *
+ * In windows of pure tasks (TACIT_LATENCY, doc/latency.md) nodes also execute items of their neighbours.
+ * Where a task reads by a custom mapper what another one of the window wrote, every node calls the mapper
+ * for each box of items that any node executes: at most 64 for a node and a task, once for each window
+ * that differs from those before. To find out what of a chunk waits for messages, a node calls it for
+ * parts of its own boxes, in halves down to a 64th of each dimension. */
 
 /* Add to `out` what the items of `chunk` touch of a buffer of extent `range`.
  *
  *   chunk   a box of items, not empty; it includes the task's offset. It may be a node's chunk, the
- *           whole range, or any part of one.
+ *           whole range, any part of one, or any other box of the range. The answer may depend on this
+ *           box and on nothing else.
  *   range   the extent of the buffer, with its number of dimensions
  *   user    the context's copy of the bytes that tacit_mapper_create got, or NULL
  *   out     empty at the call; filled by tacit_region_add

@@ -136,6 +136,106 @@ static void red_black(tacit_context *ctx, field f)
     }
 }
 
+/* Powers of a sparse matrix: point i is coupled to others that a custom mapper names. */
+static size_t coupled(size_t i, int k)
+{
+    const size_t far[] = { i + 7 * i % 3, i + 1, i >= 5 * i % 4 ? i - 5 * i % 4 : i };
+    return far[k] < POINTS ? far[k] : i;
+}
+
+static void columns(const tacit_box *chunk, const tacit_range *range, const void *user, tacit_region *out)
+{
+    (void)range;
+    (void)user;
+    for (size_t i = chunk->min[0]; i < chunk->max[0]; i++) {
+        tacit_region_add(out, tacit_box1(i, i + 1));
+        for (int k = 0; k < 3; k++) {
+            tacit_region_add(out, tacit_box1(coupled(i, k), coupled(i, k) + 1));
+        }
+    }
+}
+
+static void multiply(const tacit_launch *k)
+{
+    TACIT_FOR (i, k->chunk, 0) {
+        double sum = 0.3 * TACIT_GET1(double, k->view[0], i);
+        for (int c = 0; c < 3; c++) {
+            sum += 0.2 * TACIT_GET1(double, k->view[0], coupled(i, c));
+        }
+        TACIT_AT1(double, k->view[1], i) = sum;
+    }
+}
+
+static void sparse(tacit_context *ctx, field f)
+{
+    int handle;
+    REQUIRE_OK(ctx, tacit_mapper_create(ctx, columns, NULL, 0, 0, &handle));
+    for (int t = 0; t < STEPS; t++) {
+        submit(ctx, multiply, tacit_read(t % 2 ? f.b : f.a, tacit_custom(handle)),
+               tacit_write(t % 2 ? f.a : f.b, tacit_one_to_one()));
+    }
+}
+
+/* A plane that is split along both dimensions, compared with one that no node has a part of. */
+enum { SIDE = 48 };
+
+static double at(const double *p, size_t y, size_t x)
+{
+    return y < SIDE && x < SIDE ? p[y * SIDE + x] : 0.0; /* -1 is large, too */
+}
+
+static void smooth(const tacit_launch *k)
+{
+    for (size_t y = k->chunk.min[0]; y < k->chunk.max[0]; y++) {
+        for (size_t x = k->chunk.min[1]; x < k->chunk.max[1]; x++) {
+            double sum = 0;
+            for (size_t n = 0; n < 9; n++) {
+                size_t v = y + n / 3 - 1, u = x + n % 3 - 1;
+                sum += v < SIDE && u < SIDE ? TACIT_GET2(double, k->view[0], v, u) : 0.0;
+            }
+            TACIT_AT2(double, k->view[1], y, x) = sum / 8.5;
+        }
+    }
+}
+
+static void smooth_alone(const double *from, double *to)
+{
+    for (size_t y = 0; y < SIDE; y++) {
+        for (size_t x = 0; x < SIDE; x++) {
+            double sum = 0;
+            for (size_t n = 0; n < 9; n++) {
+                sum += at(from, y + n / 3 - 1, x + n % 3 - 1);
+            }
+            to[y * SIDE + x] = sum / 8.5;
+        }
+    }
+}
+
+static void plane(tacit_context *ctx, field f)
+{
+    double here[2][SIDE * SIDE], there[SIDE * SIDE];
+    tacit_buffer *p[2];
+    (void)f;
+    for (size_t i = 0; i < TI_COUNT(there); i++) {
+        here[0][i] = here[1][i] = 1.0 / (3 + i * 7 % 11);
+    }
+    const tacit_buffer_desc desc = { .range = TACIT_RANGE(SIDE, SIDE), .elem_size = sizeof(double), .init = here[0] };
+    REQUIRE_OK(ctx, tacit_buffer_create(ctx, &desc, &p[0]));
+    REQUIRE_OK(ctx, tacit_buffer_create(ctx, &desc, &p[1]));
+    for (int t = 0; t < STEPS; t++) {
+        const tacit_task step = { .range = TACIT_RANGE(SIDE, SIDE),
+                                  .kernel = { .host = smooth },
+                                  .hint = { .pure = true, .split = TACIT_SPLIT_2D },
+                                  .access = { tacit_read(p[t % 2], tacit_neighborhood(1, 1, 0)),
+                                              tacit_write(p[1 - t % 2], tacit_one_to_one()) } };
+        REQUIRE_OK(ctx, tacit_submit(ctx, &step));
+        smooth_alone(here[t % 2], here[1 - t % 2]);
+    }
+    REQUIRE_OK(ctx, tacit_wait(ctx));
+    REQUIRE_OK(ctx, tacit_fence_read(ctx, p[STEPS % 2], TACIT_BOX_ALL, there));
+    REQUIRE(memcmp(there, here[STEPS % 2], sizeof(there)) == 0);
+}
+
 /* ---- runs */
 
 typedef struct result {
@@ -269,6 +369,18 @@ static void red_and_black(void **state)
     same_bits(red_black, 4);
 }
 
+static void sparse_matrix(void **state)
+{
+    (void)state;
+    same_bits(sparse, 3);
+}
+
+static void two_dimensions(void **state)
+{
+    (void)state;
+    same_bits(plane, 2);
+}
+
 static void malformed_settings(void **state)
 {
     static const char *const wrong[] = {
@@ -298,7 +410,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(malformed_settings),    cmocka_unit_test(euler_in_place), cmocka_unit_test(two_fields),
         cmocka_unit_test(jacobi_with_residuals), cmocka_unit_test(red_and_black),  cmocka_unit_test(in_tiles),
-        cmocka_unit_test(malformed_tiles),
+        cmocka_unit_test(malformed_tiles),       cmocka_unit_test(sparse_matrix),  cmocka_unit_test(two_dimensions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -207,13 +207,26 @@ def overlap():
     check("What of tasks waits for their messages (TACIT_OVERLAP), as this node sees them:" in text and "'sweep': cut into up to 3 parts, " in text, text)
 
 
+def sparse_windows():
+    """The same with custom mappers: a row of the grid at each border of a node for each product that follows."""
+    command = [tacit, "explain", "--json", "--nodes", "4:1", str(examples / "powers"), "--rows", "40", "--cols", "25", "--power", "12"]
+    for strategy in ["halo", "staged"]:
+        report = json.loads(run(command, COLLECTIVES="off", LATENCY=f"{strategy}:4").stdout)
+        found = report["windows"]
+        check(len(found) == 1 and found[0]["times"] == 3 and found[0]["tasks"] == 4, f"{found}")
+        check(found[0]["saved_messages"] == 3 * (4 * 2 - 2), f"{found}")
+        check(found[0]["redundant_items"] == 3 * 2 * 25 * (3 + 2 + 1), f"{found}")
+    text = run(command[:2] + command[3:], LATENCY="staged:4").stdout
+    check("not in stages: a task reads by a custom mapper" in text, text)
+
+
 def failing():
     """A program that fails is heard, and its exit status passed on."""
     done = subprocess.run([tacit, "explain", str(examples / "jacobi"), "--rows", "none"], capture_output=True, text=True, timeout=100)
     check(done.returncode != 0 and "rows" in done.stderr, done.stderr)
 
 
-for test in (on_nodes, several, windows, tiles, overlap, failing, nbody, off, stencil, groups, table, by_setting):
+for test in (on_nodes, several, windows, tiles, overlap, sparse_windows, failing, nbody, off, stencil, groups, table, by_setting):
     test()
 print("\n".join(failures + [f"explain: {len(failures)} failures"]))
 sys.exit(1 if failures else 0)

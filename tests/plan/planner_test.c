@@ -124,8 +124,10 @@ static bool run_one(uint64_t seed, const arguments *args, sim_counts *total, arr
     total->horizons += s.counts.horizons;
     total->items += s.counts.items;
     total->redundant += s.counts.redundant;
+    total->by_custom += s.counts.by_custom;
     total->bundled += s.counts.bundled;
     total->overlapped += s.counts.overlapped;
+    total->bundled_2d += s.counts.bundled_2d;
     for (int i = 0; i < TI_PATTERN_KINDS; i++) {
         total->collectives[i] += s.counts.collectives[i];
         total->in_groups[i] += s.counts.in_groups[i];
@@ -165,15 +167,18 @@ int main(int argc, char **argv)
     printf("\n%llu planned multicasts to %llu nodes, %llu messages were sent on; %llu were left to their senders\n",
            (unsigned long long)total.multicasts, (unsigned long long)total.recipients,
            (unsigned long long)total.forwarded, (unsigned long long)total.left);
-    printf("%llu items, %llu of them redundant; %llu messages saved by stages; %llu chunks cut for their messages\n",
-           (unsigned long long)total.items, (unsigned long long)total.redundant, (unsigned long long)total.bundled,
-           (unsigned long long)total.overlapped);
+    printf("%llu items, %llu of them redundant, %llu of tasks with custom mappers; %llu messages saved by stages, %llu of "
+           "splits in two dimensions; %llu chunks cut for their messages
+",
+           (unsigned long long)total.items, (unsigned long long)total.redundant, (unsigned long long)total.by_custom,
+           (unsigned long long)total.bundled, (unsigned long long)total.bundled_2d, (unsigned long long)total.overlapped);
     bool many = args.count >= ENOUGH && !args.nodes;
     if (many && !total.overlapped) {
-        printf("no chunks that are cut: programs do not make them any more\n");
+        printf("no chunks that are cut: programs do not make them any more
+");
         return 1;
     }
-    if (many && (!total.redundant || !total.bundled)) {
+    if (many && (!total.by_custom || total.bundled == total.bundled_2d || !total.bundled_2d)) {
         printf("no windows of pure tasks: programs do not make them any more\n");
         return 1;
     }

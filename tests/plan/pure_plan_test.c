@@ -228,8 +228,35 @@ static void in_place_in_stages(void **state)
     plan_fini(&p);
 }
 
-/* Not in stages: chunks that are too short, that border others along two dimensions, that may not be cut, and a buffer
- * that lies elsewhere. Then there are the margins of strategy `halo`. */
+/* In two dimensions: what two neighbours cannot compute because of each other, a node executes itself, and receives the
+ * rest of the first step in the same message. */
+static void stages_in_two_dimensions(void **state)
+{
+    (void)state;
+    plan p;
+    const tacit_range range = tacit_range2(40, 40);
+    start_staged(&p, 3, range, 2);
+    fill(&p, 0, TACIT_SPLIT_2D);
+    for (int i = 0; i < 3; i++) {
+        gen_task t = step(range, i % 2, 1 - i % 2, tacit_neighborhood(1, 1, 0));
+        t.split = TACIT_SPLIT_2D;
+        plan_task(&p, t);
+    }
+    expect(&p, 0,
+           "send 1 A [0,18)x[18,20)+[18,20)x[17,20); send 2 A [17,18)x[18,20)+[18,20)x[0,20); "
+           "send 3 A [17,18)x[18,20)+[18,20)x[17,20); receive 1 A [0,18)x[20,22)+[18,20)x[20,23); "
+           "receive 2 A [20,22)x[0,20)+[22,23)x[18,20); receive 3 A [20,22)x[20,23)+[22,23)x[20,22); "
+           "execute [18,19)x[0,19)+[0,18)x[18,19)+[0,18)x[0,18)+[0,19)x[19,21)+[19,21)x[0,22)+[21,22)x[19,21); "
+           "send 1 B [0,19)x[18,19); send 2 B [18,19)x[0,19); send 3 B [18,19)x[18,19); "
+           "receive 1 B [0,19)x[21,22); receive 2 B [21,22)x[0,19); receive 3 B [21,22)x[21,22); "
+           "execute [0,18)x[0,18)+[18,21)x[0,21)+[0,18)x[18,21); "
+           "execute [0,17)x[0,17)+[17,20)x[0,20)+[0,17)x[17,20)");
+    all_agree(&p);
+    plan_fini(&p);
+}
+
+/* Not in stages: chunks that are too short, that may not be cut, and a buffer that lies elsewhere. Then there are the
+ * margins of strategy `halo`. */
 static void not_in_stages(void **state)
 {
     (void)state;
@@ -245,19 +272,6 @@ static void not_in_stages(void **state)
            "execute [3,21); execute [4,20); execute [5,19); execute [6,18); execute [7,17); execute [8,16)");
     all_agree(&p);
     plan_fini(&p);
-    range = tacit_range2(16, 16);
-    start_staged(&p, 2, range, 2);
-    fill(&p, 0, TACIT_SPLIT_2D);
-    for (int i = 0; i < 2; i++) {
-        gen_task t = step(range, i, 1 - i, tacit_star(1, 1, 0));
-        t.split = TACIT_SPLIT_2D;
-        plan_task(&p, t);
-    }
-    expect(&p, 0,
-           "send 1 A [0,8)x[7,8)+[0,8)x[6,7); send 2 A [6,8)x[0,8); send 3 A [6,8)x[7,8)+[7,8)x[6,7); "
-           "receive 1 A [0,8)x[8,9)+[0,8)x[9,10); receive 2 A [8,10)x[0,8); receive 3 A [8,10)x[8,9)+[8,9)x[9,10); "
-           "execute [0,9)x[0,9); execute [0,8)x[0,8)");
-    plan_fini(&p);
     range = tacit_range1(400);
     start_staged(&p, 2, range, 2);
     plan_task(&p, (gen_task){ .range = tacit_range1(200), .access = { plan_write(0, tacit_one_to_one()) } });
@@ -269,6 +283,70 @@ static void not_in_stages(void **state)
     expect(&p, 1,
            "send 0 A [50,100); send 2 A [250,300); send 3 A [298,300); receive 0 A [200,202); receive 2 A [100,150); "
            "receive 3 A [150,200); execute [99,201); execute [100,200)");
+    plan_fini(&p);
+}
+
+/* Rows of a sparse matrix: the first of eight touches the second before it as well, the last the next two. */
+static void coupled(const tacit_box *chunk, const tacit_range *range, const void *user, tacit_region *out)
+{
+    (void)range;
+    (void)user;
+    for (size_t i = chunk->min[0]; i < chunk->max[0]; i++) {
+        size_t below = i % 8 == 0 && i > 0 ? 2 : 0, above = i % 8 == 7 ? 2 : 0;
+        tacit_region_add(out, tacit_box1(i - below, i - below + 1));
+        tacit_region_add(out, tacit_box1(i, i + 1 + above));
+    }
+}
+
+static void everything(const tacit_box *chunk, const tacit_range *range, const void *user, tacit_region *out)
+{
+    (void)chunk;
+    (void)user;
+    tacit_region_add(out, tacit_box1(0, range->size[0]));
+}
+
+static void start_custom(plan *p, const ti_custom_mapper *mappers, size_t count, bool staged)
+{
+    const gen_buffer buffer[] = { plan_buffer(tacit_range1(32), false), plan_buffer(tacit_range1(32), false) };
+    const plan_setup setup = { .nodes = 4,
+                               .only = -1,
+                               .collectives = TI_COLLECTIVES_OFF,
+                               .horizon_step = 1000,
+                               .latency_tasks = 2,
+                               .latency_staged = staged,
+                               .custom = mappers,
+                               .customs = count };
+    plan_start(p, &setup, buffer, 2);
+}
+
+/* A custom mapper says which rows nodes need of each other: those and no others are executed by several nodes. */
+static void sparse_rows(void **state)
+{
+    (void)state;
+    const ti_custom_mapper mapper[] = { { .fn = coupled }, { .fn = everything, .handle = 1 } };
+    plan p;
+    const tacit_range range = tacit_range1(32);
+    for (int staged = 0; staged < 2; staged++) { /* stages do not know custom mappers, and plan the same */
+        start_custom(&p, mapper, TI_COUNT(mapper), staged);
+        fill(&p, 0, TACIT_SPLIT_1D);
+        plan_task(&p, step(range, 0, 1, tacit_custom(0)));
+        expect_nothing(&p);
+        plan_task(&p, step(range, 1, 0, tacit_custom(0)));
+        expect(&p, 0, "send 1 A [6,7); receive 1 A [8,10); execute [0,10); execute [0,8)");
+        expect(&p, 1,
+               "send 0 A [8,10); send 2 A [14,15); receive 0 A [6,7); receive 2 A [16,18); "
+               "execute [6,7)+[8,18); execute [8,16)");
+        all_agree(&p);
+        plan_fini(&p);
+    }
+    start_custom(&p, mapper, TI_COUNT(mapper), false); /* a dense matrix: nobody computes all of it alone */
+    fill(&p, 0, TACIT_SPLIT_1D);
+    plan_task(&p, step(range, 0, 1, tacit_custom(0)));
+    plan_task(&p, step(range, 1, 0, tacit_custom(1)));
+    expect(&p, 1,
+           "send 0 A [8,10); send 2 A [14,15); receive 0 A [6,7); receive 2 A [16,18); "
+           "execute [9,15)+[8,9)+[15,16)");
+    all_agree(&p);
     plan_fini(&p);
 }
 
@@ -384,6 +462,50 @@ static void again(void **state)
     plan_fini(&p);
 }
 
+/* The same of custom mappers, which are asked nothing new, and of windows in stages, along one dimension and two. */
+static void again_whatever_it_was(void **state)
+{
+    enum { STEPS = 96, ROUND = 4, KNOWN = 80 };
+    (void)state;
+    const ti_custom_mapper mapper = { .fn = coupled };
+    const tacit_mapper box = tacit_neighborhood(1, 1, 0);
+    const struct {
+        bool staged;
+        int split;
+        tacit_range range;
+        tacit_mapper mapper;
+    } kind[] = { { false, TACIT_SPLIT_1D, tacit_range1(64), tacit_custom(0) },
+                 { true, TACIT_SPLIT_1D, tacit_range1(64), tacit_custom(0) },
+                 { true, TACIT_SPLIT_1D, tacit_range2(64, 5), box },
+                 { true, TACIT_SPLIT_2D, tacit_range2(48, 48), box } };
+    for (size_t k = 0; k < TI_COUNT(kind); k++) {
+        plan p;
+        const gen_buffer buffer[] = { plan_buffer(kind[k].range, false), plan_buffer(kind[k].range, false) };
+        const plan_setup setup = { .nodes = 4,
+                                   .only = -1,
+                                   .collectives = TI_COLLECTIVES_OFF,
+                                   .horizon_step = 1000,
+                                   .latency_tasks = ROUND,
+                                   .latency_staged = kind[k].staged,
+                                   .custom = &mapper,
+                                   .customs = 1 };
+        plan_start(&p, &setup, buffer, 2);
+        fill(&p, 0, kind[k].split);
+        uint64_t replayed = 0;
+        for (int i = 0; i < STEPS; i++) {
+            p.shape = 1 + (uint64_t)(i % 2);
+            gen_task t = step(kind[k].range, i % 2, 1 - i % 2, kind[k].mapper);
+            t.split = kind[k].split;
+            plan_task(&p, t);
+            assert_true(i < KNOWN || p.node[1].evaluated == 0);
+            replayed = i + 1 == KNOWN ? p.node[1].replayed : replayed;
+        }
+        assert_int_equal(p.node[1].replayed - replayed, 2 * (STEPS - KNOWN));
+        all_agree(&p);
+        plan_fini(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -391,7 +513,9 @@ int main(void)
         cmocka_unit_test(cut_in_pieces),
         cmocka_unit_test(heat_in_stages),
         cmocka_unit_test(in_place_in_stages),
+        cmocka_unit_test(stages_in_two_dimensions),
         cmocka_unit_test(not_in_stages),
+        cmocka_unit_test(sparse_rows),
         cmocka_unit_test(heat),
         cmocka_unit_test(star_in_two_dimensions),
         cmocka_unit_test(in_place),
@@ -400,6 +524,7 @@ int main(void)
         cmocka_unit_test(closed_early),
         cmocka_unit_test(too_wide),
         cmocka_unit_test(again),
+        cmocka_unit_test(again_whatever_it_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,7 @@ typedef struct world {
     ti_split split;
     int64_t table[MOST_NODES + 1];
     ti_margin margin;
+    ti_spread *spread; /* of this margin, less what is far inside of other chunks; or NULL */
     ti_shape *shape;
     ti_sample_list list[MOST_NODES];
 } world;
@@ -55,6 +56,29 @@ static void draw_margin(world *w)
     }
 }
 
+/* As stages have it, or as a list. */
+static void draw_spread(world *w)
+{
+    ti_boxes *items = TI_NEW_ARRAY(ti_boxes, (size_t)w->split.chunks);
+    ti_margin depth;
+    for (int d = 0; d < 3; d++) {
+        depth.lo[d] = rng_between(&w->r, 0, 3);
+        depth.hi[d] = rng_between(&w->r, 0, 3);
+    }
+    w->spread = ti_spread_around(&w->margin, &depth);
+    for (int64_t c = 0; c < w->split.chunks; c++) {
+        ti_spread_items(w->spread, &w->split, c, &items[c]);
+    }
+    if (rng_between(&w->r, 0, 1)) {
+        ti_spread_unref(w->spread);
+        w->spread = ti_spread_list(items, w->split.chunks);
+    }
+    for (int64_t c = 0; c < w->split.chunks; c++) {
+        ti_vec_fini(&items[c]);
+    }
+    ti_free(items, (size_t)w->split.chunks * sizeof(*items));
+}
+
 static ti_buffer_info buffer_of(const world *w, int64_t factor)
 {
     ti_buffer_info info = { .dims = w->dims, .elem_size = 8, .extent = w->shape->range };
@@ -83,6 +107,9 @@ static void draw(world *w)
     w->shape->dims = w->dims;
     draw_split(w);
     draw_margin(w);
+    if (rng_between(&w->r, 0, 1)) {
+        draw_spread(w);
+    }
     w->same = buffer_of(w, 1);
     w->fine = buffer_of(w, FACTOR);
     ti_access *access = TI_ARENA_ARRAY(&w->arena, ti_access, 3);
@@ -102,7 +129,16 @@ static bool executes(const world *w, int64_t chunk, const ti_sample *s)
         item.min[d] = s->item[d];
         item.max[d] = s->item[d] + 1;
     }
-    return ti_box_covers(&box, &item);
+    bool all = ti_box_covers(&box, &item), any = false;
+    ti_boxes items = { 0 };
+    if (w->spread) {
+        ti_spread_items(w->spread, &w->split, chunk, &items);
+    }
+    for (size_t i = 0; i < items.count; i++) {
+        any |= ti_box_covers(&items.data[i], &item);
+    }
+    ti_vec_fini(&items);
+    return all && (any || !w->spread);
 }
 
 static bool writes(const ti_sample *s, int dims)
@@ -146,7 +182,11 @@ static uint64_t run_case(uint64_t seed, uint64_t number)
     draw(&w);
     const ti_windowed task = { w.shape, &w.split };
     for (int64_t c = 0; c < w.split.chunks && !ti_margin_is_none(&w.margin); c++) {
-        ti_window_sample(&task, &w.margin, c, number, &w.list[c]);
+        if (w.spread) {
+            ti_window_sample_spread(&task, w.spread, c, number, &w.list[c]);
+        } else {
+            ti_window_sample(&task, &w.margin, c, number, &w.list[c]);
+        }
     }
     for (int64_t c = 0; c < w.split.chunks; c++) {
         for (size_t i = 0; i < w.list[c].count; i++) {
@@ -155,7 +195,8 @@ static uint64_t run_case(uint64_t seed, uint64_t number)
         samples += w.list[c].count;
     }
     bool shares = w.split.chunks > 1 && !ti_margin_is_none(&w.margin);
-    assert_true(!shares || samples > 0);
+    assert_true(!shares || w.spread || samples > 0);
+    ti_spread_unref(w.spread);
     for (int c = 0; c < MOST_NODES; c++) {
         ti_vec_fini(&w.list[c]);
     }

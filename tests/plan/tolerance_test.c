@@ -6,6 +6,8 @@
  * without the outermost items, and updates in place. The model knows neither regions nor inverses. */
 #include "../unit/random.h"
 #include "base/check.h"
+#include "plan/tolerance/closure.h"
+#include "plan/tolerance/items.h"
 #include "plan/tolerance/sets.h"
 #include "plan/tolerance/stages.h"
 #include "plan/tolerance/tiles.h"
@@ -506,14 +508,64 @@ static bool check_margins(const world *w, const ti_window_sets *s)
     return wide;
 }
 
+/* Whether the node has items of its own of every task: others are left out of windows. */
+static bool takes_part(const world *w, const ti_window_sets *s, int p)
+{
+    bool all = true;
+    for (size_t t = 0; t < w->tasks; t++) {
+        all &= s->node[p].level[t].own.count > 0;
+    }
+    return all;
+}
+
+static bool reads_by_custom(const world *w)
+{
+    bool any = false;
+    for (size_t t = 0; t < w->tasks; t++) {
+        for (uint32_t i = 0; i < w->task[t].shape->accesses; i++) {
+            any |= w->task[t].shape->access[i].custom != NULL;
+        }
+    }
+    return any;
+}
+
+/* What planners find with custom mappers, and with any others, is l5. Returns whether there were custom mappers, and
+ * nodes that execute more than their chunks. */
+static bool check_closure(const world *w, const ti_window_sets *s)
+{
+    ti_spread *spread[MOST_TASKS];
+    bool more = false;
+    for (size_t t = 0; t < w->tasks; t++) {
+        if (ti_window_admits(w->task[t].shape) != TI_WINDOW_FITS) {
+            return false;
+        }
+    }
+    ti_window_verdict verdict = ti_window_closure(w->task, w->tasks, spread);
+    for (size_t t = 0; t < w->tasks; t++) {
+        for (int p = 0; p < w->nodes && verdict == TI_WINDOW_FITS; p++) {
+            ti_boxes items = { 0 };
+            if (takes_part(w, s, p) && spread[t]) {
+                ti_spread_items(spread[t], &w->split[t], p, &items);
+                expect_that(same(items_extent(w), &items, m.item[p][t][L5]), "closure", t, p);
+            } else if (takes_part(w, s, p)) {
+                expect_that(memcmp(m.item[p][t][OWN], m.item[p][t][L5], sizeof(bits)) == 0, "no closure", t, p);
+            }
+            ti_vec_fini(&items);
+        }
+        more |= spread[t] != NULL;
+        ti_spread_unref(spread[t]);
+    }
+    return more && reads_by_custom(w);
+}
+
 static uint64_t seed;
 
 static void random_windows(void **state)
 {
-    enum { COUNT = 1500, FEW = COUNT / 50 };
+    enum { COUNT = 1500, FEW = COUNT / 50, CLOSURES = COUNT / 150 };
     (void)state;
     static world w;
-    int wide = 0;
+    int wide = 0, closed = 0;
     for (uint64_t i = 0; i < COUNT; i++) {
         current = seed + i;
         create(&w, current);
@@ -522,25 +574,46 @@ static void random_windows(void **state)
         compare_sets(&w, s);
         check_theorem(&w, s);
         wide += check_margins(&w, s);
+        closed += check_closure(&w, s);
         ti_window_sets_destroy(s);
         ti_arena_fini(&w.arena);
     }
-    printf("%d windows, %d of them with margins\n", COUNT, wide);
-    assert_true(wide >= FEW);
+    printf("%d windows, %d of them with margins, %d with more than chunks by custom mappers\n", COUNT, wide, closed);
+    assert_true(wide >= FEW && closed >= CLOSURES);
 }
 
 /* ---- stages */
+
+/* Split along one dimension, or along several: then all of them are long. Returns how many parts there are along each;
+ * zeros: as many as nodes, along the first. */
+static const int64_t *random_extent(world *w, int64_t max[3])
+{
+    static const int64_t along_one[3], grids[][3] = { { 2, 2, 0 }, { 2, 3, 0 }, { 3, 2, 0 }, { 2, 2, 2 }, { 1, 2, 2 } };
+    w->dims = (int)rng_between(&w->r, 1, 2);
+    w->nodes = (int)rng_between(&w->r, 1, MOST_NODES);
+    max[0] = rng_between(&w->r, 20, MOST_ELEMENTS);
+    max[1] = max[2] = 1;
+    if (rng_between(&w->r, 0, 2)) {
+        max[1] = w->dims == 2 ? rng_between(&w->r, 1, 5) : 1;
+        return along_one;
+    }
+    const int64_t *grid = grids[rng_between(&w->r, 0, (int64_t)TI_COUNT(grids) - 1)];
+    w->dims = grid[2] ? 3 : 2;
+    w->nodes = (int)(grid[0] * grid[1] * TI_MAX(grid[2], 1));
+    for (int d = 0; d < w->dims; d++) {
+        max[d] = rng_between(&w->r, 6, w->dims == 2 ? 24 : 12) * TI_MAX(grid[d], 1);
+    }
+    return grid;
+}
 
 /* Tasks that are all alike, with long chunks; half of them change a buffer in place. */
 static void create_long(world *w, uint64_t from)
 {
     memset(w, 0, sizeof(*w));
     w->r = rng_from(from);
-    w->dims = (int)rng_between(&w->r, 1, 2);
-    w->nodes = (int)rng_between(&w->r, 1, MOST_NODES);
     w->tasks = (size_t)rng_between(&w->r, 1, MOST_TASKS);
-    int64_t width = w->dims == 2 ? rng_between(&w->r, 1, 5) : 1;
-    const ti_box extent = { { 0, 0, 0 }, { rng_between(&w->r, 20, MOST_ELEMENTS / width), width, 1 } };
+    ti_box extent = { { 0, 0, 0 }, { 1, 1, 1 } };
+    const int64_t *grid = random_extent(w, extent.max);
     for (int b = 0; b < BUFFERS; b++) {
         w->buffer[b] = (ti_buffer_info){ .slot = (uint32_t)b, .dims = w->dims, .extent = extent, .elem_size = 8 };
     }
@@ -554,8 +627,9 @@ static void create_long(world *w, uint64_t from)
         shape->range = extent;
         shape->gran[0] = gran;
         int64_t lo = rng_between(&w->r, 0, 2), hi = rng_between(&w->r, 0, 2);
+        bool boxes = w->dims == 1 || (grid[0] && rng_between(&w->r, 0, 1));
         set_access(w, &access[0], read, TACIT_READ,
-                   w->dims == 1 ? scaled(w, 1, 1, lo, hi) : tacit_star((size_t)lo, (size_t)hi, 0));
+                   boxes ? scaled(w, 1, 1, lo, hi) : tacit_star((size_t)lo, (size_t)hi, w->dims == 3));
         set_access(w, &access[1], to, rng_between(&w->r, 0, 1) ? TACIT_UPDATE : TACIT_WRITE, tacit_one_to_one());
         set_access(w, &access[2], FINE - to - read, TACIT_READ, tacit_one_to_one());
         shape->accesses = (uint32_t)rng_between(&w->r, 2, 3);
@@ -565,19 +639,20 @@ static void create_long(world *w, uint64_t from)
                                            .gran = { gran, 1, 1 },
                                            .nodes = w->nodes,
                                            .place = TI_PLACE_SPLIT,
-                                           .oversubscribe = 1 };
+                                           .oversubscribe = 1,
+                                           .grid = { grid[0], grid[1], grid[0] ? TI_MAX(grid[2], 1) : 0 } };
         w->split[t] = ti_split_make(&request, NULL);
         w->task[t] = (ti_windowed){ shape, &w->split[t] };
     }
 }
 
-static const ti_mapper identity = { .dims = 2,
-                                    .custom = -1,
-                                    .c = { { .kind = TACIT_COMPONENT_DIM, .dim = 0, .mul = 1, .div = 1 },
-                                           { .kind = TACIT_COMPONENT_DIM, .dim = 1, .mul = 1, .div = 1 } } };
-static const ti_mapper identity1 = { .dims = 1,
-                                     .custom = -1,
-                                     .c = { { .kind = TACIT_COMPONENT_DIM, .dim = 0, .mul = 1, .div = 1 } } };
+#define ALONG(d)                                                                                                       \
+    {                                                                                                                  \
+        .kind = TACIT_COMPONENT_DIM, .dim = (d), .mul = 1, .div = 1                                                    \
+    }
+static const ti_mapper identity[] = { { .dims = 1, .custom = -1, .c = { ALONG(0) } },
+                                      { .dims = 2, .custom = -1, .c = { ALONG(0), ALONG(1) } },
+                                      { .dims = 3, .custom = -1, .c = { ALONG(0), ALONG(1), ALONG(2) } } };
 
 /* Before the window each node has the elements of its own items. */
 static bool lies(void *user, const ti_windowed *reader, const ti_access *access, const ti_box *box, ti_lyings *out)
@@ -586,7 +661,7 @@ static bool lies(void *user, const ti_windowed *reader, const ti_access *access,
     (void)reader;
     (void)access;
     (void)box;
-    ti_vec_push(out, ((ti_lying){ w->dims == 2 ? &identity : &identity1, &w->split[0] }));
+    ti_vec_push(out, ((ti_lying){ &identity[w->dims - 1], &w->split[0] }));
     return true;
 }
 
@@ -606,7 +681,13 @@ static void split_work(const world *w, const ti_stage *stage, size_t t, int p, t
     int64_t first, count = ti_split_chunks_of(&w->split[t], p, &first);
     for (int64_t c = first; c < first + count; c++) {
         ti_box chunk = ti_split_chunk(&w->split[t], c), inner = ti_stage_early(&stage[t], &w->split[t], &chunk);
-        ti_vec_push(late, ti_margin_enlarge(&stage[t].margin, &chunk, &w->task[t].shape->range));
+        if (stage[t].around) {
+            ti_spread *spread = ti_spread_around(&stage[t].margin, &stage[t].depth);
+            ti_spread_items(spread, &w->split[t], c, late);
+            ti_spread_unref(spread);
+        } else {
+            ti_vec_push(late, ti_margin_enlarge(&stage[t].margin, &chunk, &w->task[t].shape->range));
+        }
         if (!ti_box_is_empty(&inner)) {
             ti_vec_push(early, inner);
             ti_boxes_subtract(late, &inner);
@@ -646,6 +727,50 @@ static void check_overwritten(const world *w, const ti_stage *stage, size_t t, i
     }
 }
 
+/* The items of task `writer` that made what these items of task t read. */
+static void add_makers(const world *w, size_t t, size_t writer, const ti_boxes *items, ti_boxes *out)
+{
+    const ti_shape *reader = w->task[t].shape, *made = w->task[writer].shape;
+    for (uint32_t i = 0; i < reader->accesses; i++) {
+        const ti_access *from = &reader->access[i];
+        ti_boxes read = { 0 };
+        for (size_t k = 0; ti_access_reads(from) && k < items->count; k++) {
+            ti_access_image(from, &items->data[k], &read);
+        }
+        for (size_t b = writer + 1; b < t; b++) { /* each task writes all of the one buffer that it writes */
+            const ti_access *to = &w->task[b].shape->access[1];
+            read.count = to->buffer == from->buffer ? 0 : read.count;
+        }
+        for (size_t k = 0; made->access[1].buffer == from->buffer && k < read.count; k++) {
+            ti_items_touching(made, &made->access[1], w->split[writer].gran, &made->range, &read.data[k], out);
+        }
+        ti_vec_fini(&read);
+    }
+}
+
+/* Whatever a node executes late, needed or not, comes of what it executes, or others do early. */
+static void check_late(const world *w, const ti_stage *stage, size_t t, int p, const ti_boxes *late)
+{
+    for (size_t writer = 0; writer < t; writer++) {
+        ti_boxes made = { 0 }, early = { 0 }, here = { 0 }, unused = { 0 };
+        add_makers(w, t, writer, late, &made);
+        for (int q = 0; q < w->nodes; q++) {
+            split_work(w, stage, writer, q, &early, q == p ? &here : &unused);
+        }
+        for (size_t i = 0; i < early.count; i++) {
+            ti_boxes_subtract(&made, &early.data[i]);
+        }
+        for (size_t i = 0; i < here.count; i++) {
+            ti_boxes_subtract(&made, &here.data[i]);
+        }
+        expect_that(made.count == 0, "what late items come of", t, p);
+        ti_vec_fini(&made);
+        ti_vec_fini(&early);
+        ti_vec_fini(&here);
+        ti_vec_fini(&unused);
+    }
+}
+
 /* The theorem, for what is planned: early items are in l4; what a node needs it executes, or others do early, so that
  * it can come in the one message. Returns whether anything comes of a task. */
 static bool check_stages(const world *w, const ti_stage *stage, const ti_window_sets *s)
@@ -657,6 +782,7 @@ static bool check_stages(const world *w, const ti_stage *stage, const ti_window_
             ti_boxes early = { 0 }, late = { 0 };
             split_work(w, stage, t, p, &early, &late);
             check_overwritten(w, stage, t, p, &early);
+            check_late(w, stage, t, p, &late);
             for (size_t i = 0; i < early.count; i++) {
                 ti_vec_push(&all, early.data[i]);
             }
@@ -698,7 +824,7 @@ static void random_stages(void **state)
     enum { COUNT = 1000, FEW = COUNT / 20 };
     (void)state;
     static world w;
-    int staged = 0, come = 0;
+    int staged = 0, come = 0, around = 0;
     for (uint64_t i = 0; i < COUNT; i++) {
         ti_margin margin[MOST_TASKS];
         ti_stage stage[MOST_TASKS];
@@ -708,13 +834,16 @@ static void random_stages(void **state)
             ti_window_stages(w.task, w.tasks, margin, lies, &w, stage) == TI_STAGE_FITS) {
             ti_window_sets *s = ti_window_sets_create(w.task, w.tasks, w.nodes, held_as_chunks, &w);
             staged++;
-            come += check_stages(&w, stage, s);
+            bool comes = check_stages(&w, stage, s);
+            come += comes;
+            around += comes && stage[0].around;
             ti_window_sets_destroy(s);
         }
         ti_arena_fini(&w.arena);
     }
-    printf("%d windows, %d of them in stages, of which %d send what they compute\n", COUNT, staged, come);
-    assert_true(staged >= FEW && come >= FEW);
+    printf("%d windows, %d of them in stages, of which %d send what they compute, %d along several dimensions\n", COUNT,
+           staged, come, around);
+    assert_true(staged >= FEW && come >= FEW && around >= COUNT / 200);
 }
 
 /* ---- tiles: each item once, and whatever touches the same, one of them writing, in the order of the tasks */

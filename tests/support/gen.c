@@ -5,6 +5,8 @@
  * comes first. */
 #include "gen_maker.h"
 
+#include "grid/split.h"
+
 #include <string.h>
 
 static size_t volume_of(const gen_buffer *buffer)
@@ -217,9 +219,21 @@ static int find_twin(maker *m, int buffer)
     return twin;
 }
 
+/* Rows that a sparse matrix couples: near each other, most of the time. */
+static tacit_mapper random_band(maker *m)
+{
+    const int64_t far = GEN_DRAW(rng_of(m), gen_band_widths);
+    const gen_custom band = { GEN_CUSTOM_BAND, gen_between(rng_of(m), 0, far), gen_between(rng_of(m), 0, far) };
+    ti_vec_push(&m->program->custom, band);
+    return tacit_custom((int)m->program->custom.count - 1);
+}
+
 static tacit_mapper random_stencil(maker *m)
 {
     size_t e[3];
+    if (chance(m, GEN_PERCENT_STENCIL_BAND)) {
+        return random_band(m);
+    }
     for (int d = 0; d < 3; d++) {
         e[d] = (size_t)GEN_DRAW(rng_of(m), gen_stencil_halos);
     }
@@ -409,25 +423,45 @@ static int add_long_buffer(maker *m, tacit_range range)
     return (int)m->alive.count - 1;
 }
 
+/* Chunks that are long along the first dimension, or `along_both`. */
+static tacit_range long_range(maker *m, bool along_both)
+{
+    int64_t items = gen_between(rng_of(m), 4, GEN_STENCIL_CHUNK) * m->options->nodes, grid[2];
+    tacit_range range = tacit_range1((size_t)TI_MIN(items, (int64_t)GEN_STENCIL_ITEMS));
+    if (along_both) {
+        size_t side = (size_t)gen_between(rng_of(m), 6, GEN_STENCIL_SIDE);
+        ti_split_grid(m->options->nodes, grid);
+        return tacit_range2(side * (size_t)grid[0], side * (size_t)grid[1]);
+    }
+    return chance(m, 30) ? tacit_range2(range.size[0], (size_t)gen_between(rng_of(m), 1, 3)) : range;
+}
+
+static tacit_mapper long_stencil(maker *m, int dims, bool along_both)
+{
+    int64_t lo = gen_between(rng_of(m), 0, 2), hi = chance(m, 70) ? lo : gen_between(rng_of(m), 0, 2);
+    if (!along_both && chance(m, GEN_PERCENT_STENCIL_BAND)) {
+        return random_band(m);
+    }
+    if (along_both && chance(m, 50)) {
+        return tacit_neighborhood((size_t)lo, (size_t)hi, 0);
+    }
+    return lo != hi || chance(m, 50) ? tacit_components(tacit_dim_scaled(0, 1, 1, lo, hi), tacit_dim(1), tacit_full())
+                                     : tacit_star((size_t)lo, dims > 1, 0);
+}
+
 /* There and back, by writing or in place, as drawn: `v = f(u); u = g(v)`, `tmp = f(u); u += tmp`, two fields that
  * change each other. */
 static int add_long_stencils(maker *m)
 {
-    int64_t items = gen_between(rng_of(m), 4, GEN_STENCIL_CHUNK) * m->options->nodes;
-    tacit_range range = tacit_range1((size_t)TI_MIN(items, (int64_t)GEN_STENCIL_ITEMS));
-    if (chance(m, 30)) {
-        range = tacit_range2(range.size[0], (size_t)gen_between(rng_of(m), 1, 3));
-    }
+    bool along_both = m->options->nodes <= GEN_STENCIL_NODES && chance(m, GEN_PERCENT_STENCIL_BOTH);
+    const tacit_range range = long_range(m, along_both);
     int u = add_long_buffer(m, range), v = u < 0 ? -1 : add_long_buffer(m, range), count = 0;
     for (; v >= 0 && count < 2; count++) {
-        int64_t lo = gen_between(rng_of(m), 0, 2), hi = chance(m, 70) ? lo : gen_between(rng_of(m), 0, 2);
-        gen_task t = { .range = range, .place = -1, .accesses = 2, .split = TACIT_SPLIT_1D, .pure = true };
+        gen_task t = { .range = range, .place = -1, .accesses = 2, .pure = true };
+        t.split = along_both ? TACIT_SPLIT_2D : TACIT_SPLIT_1D;
         t.access[0] = (gen_access){ .buffer = count ? v : u,
                                     .mode = TACIT_READ,
-                                    .mapper = lo != hi || chance(m, 50)
-                                                  ? tacit_components(tacit_dim_scaled(0, 1, 1, lo, hi), tacit_dim(1),
-                                                                     tacit_full())
-                                                  : tacit_star((size_t)lo, range.dims > 1, 0) };
+                                    .mapper = long_stencil(m, range.dims, along_both) };
         t.access[1] = (gen_access){ .buffer = count ? u : v,
                                     .mode = chance(m, 50) ? TACIT_UPDATE : TACIT_WRITE,
                                     .mapper = tacit_one_to_one() };

@@ -40,6 +40,7 @@ typedef enum gen_custom_kind {
     GEN_CUSTOM_STRIDE,   /* item i: element a * i + b mod a */
     GEN_CUSTOM_HALVES,   /* item i below n / 2: elements i and i + n / 2 */
     GEN_CUSTOM_DIAGONAL, /* item i: element (i, i, i) */
+    GEN_CUSTOM_BAND,     /* item i: elements i - 7 i mod (a + 1), i and i + 5 i mod (b + 1): a sparse matrix */
     GEN_CUSTOM_FIXED     /* every item: two slabs; declared constant */
 } gen_custom_kind;
 

@@ -236,6 +236,13 @@ void gen_custom_image(const gen_custom *custom, const gen_box *items, const gen_
             push_item(custom, i, extent, out);
         }
         break;
+    case GEN_CUSTOM_BAND:
+        for (int64_t i = a; i < b; i++) {
+            push_slab(out, extent, i - 7 * i % (custom->a + 1), i - 7 * i % (custom->a + 1) + 1);
+            push_slab(out, extent, i, i + 1);
+            push_slab(out, extent, i + 5 * i % (custom->b + 1), i + 5 * i % (custom->b + 1) + 1);
+        }
+        break;
     case GEN_CUSTOM_HALVES:
         push_slab(out, extent, a, b < half ? b : half);
         if (a < half) {

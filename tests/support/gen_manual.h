@@ -160,14 +160,19 @@ enum {
 /* ---- rounds of stencils */
 
 static const gen_row gen_stencil_halos[] = { { 2, 0 }, { 6, 1 }, { 2, 2 } };
+static const gen_row gen_band_widths[] = { { 6, 1 }, { 3, 2 }, { 1, 12 } };
 enum {
-    GEN_STENCIL_TASKS = 4,             /* in a round, at most */
-    GEN_STENCIL_ROUNDS = 6,            /* at most */
-    GEN_PERCENT_STENCIL_LONG = 40,     /* rounds on two new buffers with long chunks, whose tasks are all alike */
-    GEN_STENCIL_CHUNK = 20,            /* items of such a chunk, at most */
-    GEN_STENCIL_ITEMS = 600,           /* and of all of them */
+    GEN_STENCIL_TASKS = 4,         /* in a round, at most */
+    GEN_STENCIL_ROUNDS = 6,        /* at most */
+    GEN_PERCENT_STENCIL_LONG = 40, /* rounds on two new buffers with long chunks, whose tasks are all alike */
+    GEN_STENCIL_CHUNK = 20,        /* items of such a chunk, at most */
+    GEN_STENCIL_ITEMS = 600,       /* and of all of them */
+    GEN_PERCENT_STENCIL_BOTH = 40, /* of these: split in two dimensions, on so many nodes at most; */
+    GEN_STENCIL_NODES = 16,
+    GEN_STENCIL_SIDE = 12,             /* ... items of a chunk along each, at most */
     GEN_PERCENT_STENCIL_STAR = 40,     /* reads along the axes, else in boxes */
     GEN_PERCENT_STENCIL_RING = 10,     /* reads around the ends */
+    GEN_PERCENT_STENCIL_BAND = 20,     /* reads of rows that a custom mapper names */
     GEN_PERCENT_STENCIL_IN_PLACE = 30, /* tasks that change a buffer by another one */
     GEN_PERCENT_STENCIL_INNER = 20,    /* tasks without the first and the last items of a dimension */
     GEN_PERCENT_STENCIL_2D = 40,       /* rounds that are split in two dimensions */

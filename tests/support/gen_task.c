@@ -76,7 +76,8 @@ static bool may_write(const maker *m, const gen_task *t, const gen_access *a)
     }
     if (a->mapper.kind == TACIT_MAPPER_CUSTOM) {
         const gen_custom *c = &m->program->custom.data[a->mapper.arg];
-        bool shares = c->kind == GEN_CUSTOM_SHIFTS || c->kind == GEN_CUSTOM_FIXED || b->range.size[0] == 1;
+        bool shares = c->kind == GEN_CUSTOM_SHIFTS || c->kind == GEN_CUSTOM_FIXED || c->kind == GEN_CUSTOM_BAND ||
+                      b->range.size[0] == 1;
         return !shares && !split[1] && t->range.dims > 0;
     }
     return writes_by_components(t, &a->mapper, b->range.dims, split);

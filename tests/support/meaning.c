@@ -117,6 +117,7 @@ static int64_t custom_item(const gen_custom *c, int64_t x, int64_t n)
     case GEN_CUSTOM_HALVES:
         return x % (n / 2);
     case GEN_CUSTOM_DIAGONAL:
+    case GEN_CUSTOM_BAND:
     case GEN_CUSTOM_SHIFTS:
     case GEN_CUSTOM_FIXED:
         break;

@@ -136,6 +136,7 @@ static bool record_transfer(sim *s, sim_node *n, const ti_command *from, sim_com
                       to->counter < (send ? n->sent : n->received)[peer],
                   "part of no message from %d to %d", n->system.node, peer);
         s->counts.bundled += send;
+        s->counts.bundled_2d += send && from->task->shape->two_dimensional;
     } else {
         SIM_CHECK(s, to->counter == (send ? n->sent : n->received)[peer]++, "counter %d to %d", n->system.node, peer);
     }
@@ -619,6 +620,11 @@ static bool check_partition(sim *s, const gen_task *task)
               (long long)wanted);
     s->counts.items += (uint64_t)executed;
     s->counts.redundant += (uint64_t)(executed - wanted);
+    for (int i = 0; i < task->accesses; i++) {
+        if (executed > wanted && task->access[i].mapper.kind == TACIT_MAPPER_CUSTOM) {
+            s->counts.by_custom += (uint64_t)(executed - wanted);
+        }
+    }
     for (int i = 0; i < task->accesses; i++) {
         if (!gen_writes(&task->access[i]) || task->access[i].mapper.kind == TACIT_MAPPER_REPLICATED ||
             gen_volume(&items) == 0) {

@@ -9,8 +9,8 @@
 
 enum { MAX_PIECES = 8, MAX_LATE = 64 }; /* of a chunk; boxes of which more are not worth the search */
 
-/* The task writes all of `chunk`, and `blocked` of it late. */
-static void write_late(ti_command_graph *graph, const ti_task *task, const ti_box *chunk, const ti_boxes *blocked)
+/* The task writes all of these items, and `blocked` of them late. */
+static void write_late(ti_command_graph *graph, const ti_task *task, const ti_boxes *items, const ti_boxes *blocked)
 {
     for (uint32_t i = 0; i < task->shape->accesses; i++) {
         const ti_access *a = &task->shape->access[i];
@@ -18,7 +18,9 @@ static void write_late(ti_command_graph *graph, const ti_task *task, const ti_bo
         if (!ti_access_writes(a)) {
             continue;
         }
-        ti_access_image(a, chunk, &written);
+        for (size_t k = 0; k < items->count; k++) {
+            ti_access_image(a, &items->data[k], &written);
+        }
         ti_command_take_late(graph, a->buffer, &written, &late);
         for (size_t k = 0; k < blocked->count; k++) {
             ti_access_image(a, &blocked->data[k], &late);
@@ -30,62 +32,103 @@ static void write_late(ti_command_graph *graph, const ti_task *task, const ti_bo
     }
 }
 
-/* The items of the chunk that read something late, in normal form. */
-static void find_blocked(ti_command_graph *graph, const ti_task *task, const ti_split_ref *split, const ti_box *chunk,
+/* In a chunk where a custom mapper has to be asked, so many pieces along a dimension are told from each other at most:
+ * what cannot be told waits. */
+enum { MOST_STEPS = 64 };
+
+static void coarsen(const ti_split *s, const ti_box *chunk, int64_t gran[3])
+{
+    for (int d = 0; d < 3; d++) {
+        int64_t granules = ti_ceil_div(chunk->max[d] - chunk->min[d], s->gran[d]);
+        gran[d] = s->gran[d] * ti_ceil_div(granules, MOST_STEPS);
+    }
+}
+
+/* Append the items of the chunk that read something late. */
+static void find_blocked(ti_command_graph *graph, const ti_task *task, const ti_split *split, const ti_box *chunk,
                          ti_boxes *out)
 {
     const ti_command_pure *p = &graph->pure;
     for (uint32_t i = 0; i < task->shape->accesses; i++) {
         const ti_access *a = &task->shape->access[i];
+        int64_t coarse[3];
+        coarsen(split, chunk, coarse);
         for (size_t k = 0; ti_access_reads(a) && k < p->late.count; k++) {
             if (p->late.data[k].buffer == a->buffer) {
-                ti_items_touching(task->shape, a, split->split.gran, chunk, &p->late.data[k].box, out);
+                ti_items_touching(task->shape, a, a->custom ? coarse : split->gran, chunk, &p->late.data[k].box, out);
             }
         }
     }
-    ti_boxes_normalize(out);
 }
 
-static bool is_worth_it(const ti_task *task, const ti_box *chunk, const ti_boxes *inner, const ti_boxes *blocked)
+static bool is_worth_it(const ti_task *task, const ti_boxes *items, const ti_boxes *inner, const ti_boxes *blocked)
 {
     const ti_shape *shape = task->shape;
-    return inner->count && blocked->count && inner->count + blocked->count <= MAX_PIECES && !shape->whole_chunk &&
+    size_t most = items->count - 1 + MAX_PIECES;
+    return inner->count && blocked->count && inner->count + blocked->count <= most && !shape->whole_chunk &&
            !shape->one_device && ti_window_admits(shape) == TI_WINDOW_FITS && !ti_items_are_diagonal(shape) &&
-           4 * ti_boxes_volume(inner->data, inner->count) >= 3 * ti_box_volume(chunk);
+           4 * ti_boxes_volume(inner->data, inner->count) >= 3 * ti_boxes_volume(items->data, items->count);
+}
+
+/* What the node executes of the task: the boxes of its pieces. */
+static void find_items(const ti_command_shape *known, ti_boxes *out)
+{
+    for (uint32_t i = 0; i < known->own_pieces; i++) {
+        ti_vec_push(out, known->piece[i].chunk);
+    }
+}
+
+static void take_away(ti_boxes *from, const ti_boxes *what)
+{
+    for (size_t i = 0; i < what->count; i++) {
+        ti_boxes_subtract(from, &what->data[i]);
+    }
+}
+
+static const ti_piece *make_pieces(ti_command_graph *graph, const ti_task *task, const ti_boxes *const list[],
+                                   size_t lists, uint32_t *pieces)
+{
+    size_t count = 0, n = 0;
+    for (size_t i = 0; i < lists; i++) {
+        count += list[i]->count;
+    }
+    ti_piece *cut = TI_ARENA_ARRAY(ti_command_arena(graph), ti_piece, count);
+    for (size_t i = 0; i < lists; i++) {
+        for (size_t k = 0; k < list[i]->count; k++) {
+            ti_command_fill_piece(task->shape, &list[i]->data[k], &cut[n++], ti_command_arena(graph));
+        }
+    }
+    *pieces = (uint32_t)count;
+    return cut;
 }
 
 const ti_piece *ti_command_cut(ti_command_graph *graph, const ti_task *task, const ti_command_shape *known,
                                uint32_t *pieces)
 {
-    const ti_piece *whole = known->piece;
-    *pieces = (uint32_t)known->split->own_count;
-    if (!graph->pure.cuts || *pieces != 1 || graph->pure.late.count > MAX_LATE) {
+    const ti_piece *piece = known->piece;
+    *pieces = known->own_pieces;
+    if (!graph->pure.cuts || known->split->own_count != 1 || graph->pure.late.count > MAX_LATE) {
         graph->pure.cuts = false;
-        return whole;
+        return piece;
     }
-    ti_boxes inner = { 0 }, blocked = { 0 };
-    find_blocked(graph, task, known->split, &whole->chunk, &blocked);
-    ti_vec_push(&inner, whole->chunk);
-    for (size_t i = 0; i < blocked.count; i++) {
-        ti_boxes_subtract(&inner, &blocked.data[i]);
+    ti_boxes items = { 0 }, inner = { 0 }, blocked = { 0 };
+    find_items(known, &items);
+    for (size_t i = 0; i < items.count; i++) {
+        find_blocked(graph, task, &known->split->split, &items.data[i], &blocked);
+        ti_vec_push(&inner, items.data[i]);
     }
+    ti_boxes_normalize(&blocked);
+    take_away(&inner, &blocked);
     ti_boxes_normalize(&inner);
-    if (is_worth_it(task, &whole->chunk, &inner, &blocked)) {
-        ti_piece *cut = TI_ARENA_ARRAY(ti_command_arena(graph), ti_piece, inner.count + blocked.count);
-        for (size_t i = 0; i < inner.count + blocked.count; i++) {
-            const ti_box *box = i < inner.count ? &inner.data[i] : &blocked.data[i - inner.count];
-            ti_command_fill_piece(task->shape, box, &cut[i], ti_command_arena(graph));
-        }
-        whole = cut;
-        *pieces = (uint32_t)(inner.count + blocked.count);
-    } else if (blocked.count) {
-        ti_vec_clear(&blocked);
-        ti_vec_push(&blocked, whole->chunk);
+    if (is_worth_it(task, &items, &inner, &blocked)) {
+        const ti_boxes *const all[] = { &inner, &blocked };
+        piece = make_pieces(graph, task, all, TI_COUNT(all), pieces);
     }
-    write_late(graph, task, &known->piece->chunk, &blocked);
+    write_late(graph, task, &items, piece != known->piece || !blocked.count ? &blocked : &items);
+    ti_vec_fini(&items);
     ti_vec_fini(&inner);
     ti_vec_fini(&blocked);
-    return whole;
+    return piece;
 }
 
 /* ---- windows in stages: what needs no message is always apart, since others may wait for it */
@@ -107,13 +150,6 @@ static void find_ahead(const ti_stage *stage, const ti_split *split, const ti_bo
     }
 }
 
-static void take_away(ti_boxes *from, const ti_boxes *what)
-{
-    for (size_t i = 0; i < what->count; i++) {
-        ti_boxes_subtract(from, &what->data[i]);
-    }
-}
-
 const ti_piece *ti_command_cut_stages(ti_command_graph *graph, const ti_task *task, const ti_command_shape *known,
                                       uint32_t *pieces, uint32_t *ahead)
 {
@@ -122,7 +158,7 @@ const ti_piece *ti_command_cut_stages(ti_command_graph *graph, const ti_task *ta
     ti_box own = ti_split_chunk(split, known->split->own_first), early = ti_stage_early(stage, split, &own);
     ti_boxes first = { 0 }, second = { 0 }, late = { 0 };
     TI_ASSERT(known->split->own_count == 1);
-    ti_vec_push(&late, known->piece->chunk);
+    find_items(known, &late);
     if (!ti_box_is_empty(&early)) {
         find_ahead(stage, split, &own, &early, &first);
         ti_vec_push(&second, early);
@@ -130,14 +166,8 @@ const ti_piece *ti_command_cut_stages(ti_command_graph *graph, const ti_task *ta
         ti_boxes_subtract(&late, &early);
     }
     *ahead = (uint32_t)first.count;
-    *pieces = (uint32_t)(first.count + second.count + late.count);
-    ti_piece *cut = TI_ARENA_ARRAY(ti_command_arena(graph), ti_piece, *pieces);
-    const ti_boxes *all[] = { &first, &second, &late };
-    for (size_t i = 0, n = 0; i < TI_COUNT(all); i++) {
-        for (size_t k = 0; k < all[i]->count; k++) {
-            ti_command_fill_piece(task->shape, &all[i]->data[k], &cut[n++], ti_command_arena(graph));
-        }
-    }
+    const ti_boxes *const all[] = { &first, &second, &late };
+    const ti_piece *cut = make_pieces(graph, task, all, TI_COUNT(all), pieces);
     ti_vec_fini(&first);
     ti_vec_fini(&second);
     ti_vec_fini(&late);

@@ -80,20 +80,20 @@ typedef struct ti_edge_fate {
 typedef struct ti_command_use {
     ti_command_buffer *state;
     ti_holders reads, writes; /* of accesses that need old contents, and of those that write; one per mapper */
-    ti_holders copies;        /* what nodes compute of others' writes, beside each writer; none without a margin */
-    bool reduces;             /* its only access is a reduction */
+    ti_holders copies; /* what nodes compute of others' writes, beside each writer; none if chunks are as split */
+    bool reduces;      /* its only access is a reduction */
 } ti_command_use;
 
 /* What follows from a task's shape alone: see shape.c. */
 typedef struct ti_command_shape {
-    uint64_t serial; /* of the shape, or with a margin one of its own; 0: nothing is known, or it comes once */
-    uint64_t of;     /* with a margin: the serial of the shape */
-    ti_margin margin;
-    uint64_t last; /* with a margin: the latest task; 0: none */
+    uint64_t serial;   /* of the shape, or with larger chunks one of its own; 0: nothing is known, or it comes once */
+    ti_widening wide;  /* of the chunks; referenced */
+    uint64_t of, last; /* with larger chunks: the serial of the shape; the latest task, or 0 */
     ti_split_ref *split;
     TI_VEC(ti_command_use) use; /* of each buffer, with more than one node: first those that are read */
     TI_VEC(ti_holder *) holder; /* of all uses; referenced */
-    const ti_piece *piece;      /* this node's, split->own_count of them */
+    const ti_piece *piece;      /* this node's: of each chunk one, or of a spread as many as it has boxes */
+    uint32_t own_pieces;        /* so many */
     ti_arena pieces;            /* where they lie */
     ti_command_overlap overlap; /* with more than one node */
 } ti_command_shape;

@@ -137,7 +137,7 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
     const ti_samples *samples = graph->system->check_pure ? ti_command_samples_of(graph, task, known) : NULL;
     if (task->kind == TI_TASK_FENCE) {
         fence(graph, task);
-    } else if (known->split->own_count > 0) {
+    } else if (known->own_pieces > 0) {
         uint32_t pieces, ahead = 0;
         const ti_piece *piece = graph->pure.staging ? ti_command_cut_stages(graph, task, known, &pieces, &ahead)
                                 : overlaps          ? ti_command_overlap_end(graph, task, known, &pieces, &ahead)

@@ -2,7 +2,8 @@
  *
  * Tasks that are marked pure are held until there are as many as the setting says (ti_system::latency_tasks), or
  * something comes that cannot be in the window. Then it is known how far beyond its chunk each node has to execute each
- * of them, so that later ones find on the node itself what they read of earlier ones (plan/tolerance/margins.h). The
+ * of them, so that later ones find on the node itself what they read of earlier ones (plan/tolerance/margins.h, or
+ * closure.h where custom mappers read what the window writes). The
  * tasks are planned one after the other, like any others, but with larger chunks: they read more, and what they
  * wrote beyond their chunks are copies that the versions know of. So the first task of the window brings what all of
  * them need, in one message for each neighbour, and whatever is still missing later comes by itself. All of it depends
@@ -16,15 +17,26 @@
 #include "plan/command/impl.h"
 
 #include "base/hash.h"
+#include "plan/tolerance/closure.h"
 
 #include <string.h>
 
 enum { MAX_STATES = 1024 };
 
+static void drop_spreads(ti_spread *const *spread, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        ti_spread_unref(spread[i]);
+    }
+}
+
 static void forget_states(ti_command_pure *p)
 {
     for (size_t i = 0; i < p->state.count; i++) {
-        ti_free(p->state.data[i].margin, p->state.data[i].tasks * sizeof(ti_margin));
+        const ti_pure_state *s = &p->state.data[i];
+        drop_spreads(s->spread, s->tasks);
+        ti_free(s->margin, s->tasks * sizeof(ti_margin));
+        ti_free(s->spread, s->tasks * sizeof(ti_spread *));
     }
     ti_vec_clear(&p->state);
     ti_map_fini(&p->by_last);
@@ -47,7 +59,10 @@ void ti_command_pure_fini(ti_command_pure *p)
     ti_vec_fini(&p->split);
     ti_vec_fini(&p->margin);
     ti_vec_fini(&p->trial);
-    ti_vec_fini(&p->given);
+    drop_spreads(p->spread.data, p->spread.count);
+    ti_vec_fini(&p->spread);
+    ti_vec_fini(&p->attempt);
+    ti_command_widenings_fini(p);
     ti_vec_fini(&p->late);
     ti_vec_fini(&p->stage);
     ti_command_bundles_fini(p);
@@ -85,6 +100,10 @@ static void keep_state(ti_command_pure *p, uint64_t serial, ti_window_verdict ve
     if (fits) {
         s.margin = TI_NEW_ARRAY(ti_margin, s.tasks);
         memcpy(s.margin, p->trial.data, s.tasks * sizeof(ti_margin));
+        s.spread = TI_NEW_ARRAY(ti_spread *, s.tasks);
+        for (size_t i = 0; i < s.tasks; i++) {
+            s.spread[i] = ti_spread_ref(p->attempt.data[i]);
+        }
     }
     ti_vec_push(&p->state, s);
     *ti_map_at(&p->by_last, key_of(p->at, serial)) = p->state.count;
@@ -110,7 +129,40 @@ static void pop(ti_command_pure *p)
     p->held.count--;
 }
 
-/* Add the task to the window, if it fits; margins are known then. */
+/* What nodes execute of the tasks of the window: into `trial`, and `attempt`, referenced. */
+static ti_window_verdict find_widenings(ti_command_pure *p)
+{
+    memset(p->attempt.data, 0, p->attempt.count * sizeof(ti_spread *));
+    ti_window_verdict verdict = ti_window_margins(p->task.data, p->task.count, p->trial.data);
+    if (verdict == TI_WINDOW_CUSTOM) {
+        memset(p->trial.data, 0, p->trial.count * sizeof(ti_margin));
+        verdict = ti_window_closure(p->task.data, p->task.count, p->attempt.data);
+    }
+    return verdict;
+}
+
+/* The same as it was the last time. */
+static void recall(ti_command_pure *p, const ti_pure_state *known)
+{
+    for (size_t i = 0; i < known->tasks; i++) {
+        p->trial.data[i] = known->margin[i];
+        p->attempt.data[i] = ti_spread_ref(known->spread[i]);
+    }
+}
+
+static void accept(ti_command_pure *p, const ti_pure_state *known)
+{
+    p->at = known ? (int)(known - p->state.data) + 1 : -1;
+    ti_margins kept = p->margin;
+    p->margin = p->trial;
+    p->trial = kept;
+    drop_spreads(p->spread.data, p->spread.count);
+    ti_spreads had = p->spread;
+    p->spread = p->attempt;
+    p->attempt = had;
+}
+
+/* Add the task to the window, if it fits; it is known then what nodes execute. */
 static ti_window_verdict extend(ti_command_graph *graph, const ti_task *task)
 {
     ti_command_pure *p = &graph->pure;
@@ -118,17 +170,17 @@ static ti_window_verdict extend(ti_command_graph *graph, const ti_task *task)
     ti_window_verdict verdict;
     push(graph, task);
     ti_vec_reserve(&p->trial, p->task.count);
-    p->trial.count = p->task.count;
+    ti_vec_reserve(&p->attempt, p->task.count);
+    p->trial.count = p->attempt.count = p->task.count;
     if (known) {
         verdict = known->verdict;
-        for (size_t i = 0; i < known->tasks; i++) {
-            p->trial.data[i] = known->margin[i];
-        }
+        recall(p, known);
     } else if (!ti_command_is_distributed(graph)) { /* there is nothing beyond its chunk */
         verdict = TI_WINDOW_FITS;
-        memset(p->trial.data, 0, p->task.count * sizeof(ti_margin));
+        memset(p->trial.data, 0, p->trial.count * sizeof(ti_margin));
+        memset(p->attempt.data, 0, p->attempt.count * sizeof(ti_spread *));
     } else {
-        verdict = ti_window_margins(p->task.data, p->task.count, p->trial.data);
+        verdict = find_widenings(p);
         keep_state(p, task->shape->serial, verdict);
         known = find_state(p, task->shape);
     }
@@ -136,10 +188,7 @@ static ti_window_verdict extend(ti_command_graph *graph, const ti_task *task)
         pop(p);
         return verdict;
     }
-    p->at = known ? (int)(known - p->state.data) + 1 : -1;
-    ti_margins kept = p->margin;
-    p->margin = p->trial;
-    p->trial = kept;
+    accept(p, known);
     return verdict;
 }
 
@@ -243,7 +292,8 @@ static void close_window(ti_command_graph *graph, ti_window_verdict verdict, con
     }
     for (size_t i = 0; i < p->held.count; i++) {
         if (p->held.data[i]->kind == TI_TASK_EXECUTE) {
-            ti_command_give_margin(graph, p->held.data[i], &p->margin.data[k++]);
+            ti_command_widen(graph, p->held.data[i], &p->margin.data[k], p->spread.data[k]);
+            k++;
         }
     }
     TI_ASSERT(k == p->task.count);
@@ -252,7 +302,7 @@ static void close_window(ti_command_graph *graph, ti_window_verdict verdict, con
     } else {
         plan_held(graph);
     }
-    ti_command_drop_margins(graph);
+    ti_command_drop_widenings(graph);
     if (graph->system->explain) {
         ti_command_tell_window(graph, &window, planned);
     }
@@ -299,5 +349,5 @@ void ti_command_pure_add(ti_command_graph *graph, const ti_task *task)
         close_window(graph, verdict, task);
     }
     ti_command_window_add(graph, task);
-    ti_command_drop_margins(graph);
+    ti_command_drop_widenings(graph);
 }

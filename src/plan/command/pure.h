@@ -3,6 +3,7 @@
 #define TI_COMMAND_PURE_H
 
 #include "base/map.h"
+#include "grid/spread.h"
 #include "ir/command.h"
 #include "plan/command/graph.h"
 #include "plan/command/overlap.h"
@@ -18,11 +19,24 @@ typedef struct ti_pure_state {
     int before;      /* 1 + the state without the last task; 0: that was the first */
     uint64_t serial; /* of the last task's shape */
     ti_window_verdict verdict;
-    ti_margin *margin; /* of each of `tasks`; NULL unless they fit */
+    ti_margin *margin;  /* of each of `tasks`; NULL unless they fit */
+    ti_spread **spread; /* the same; referenced */
     size_t tasks;
 } ti_pure_state;
 
 typedef TI_VEC(ti_margin) ti_margins;
+typedef TI_VEC(ti_spread *) ti_spreads;
+
+/* By how much the chunks of a task are larger than its split says: by one of the two. */
+typedef struct ti_widening {
+    ti_margin margin;
+    ti_spread *spread; /* or NULL */
+} ti_widening;
+
+static inline bool ti_widening_is_none(const ti_widening *w)
+{
+    return !w->spread && ti_margin_is_none(&w->margin);
+}
 
 /* Pure tasks that are planned together: see pure.c. */
 typedef struct ti_command_pure {
@@ -30,6 +44,7 @@ typedef struct ti_command_pure {
     TI_VEC(ti_windowed) task;     /* the pure ones */
     TI_VEC(ti_split_ref *) split; /* of these; referenced */
     ti_margins margin, trial;     /* of these, if the window closes now; scratch */
+    ti_spreads spread, attempt;   /* the same; referenced */
     int horizons;                 /* held */
     TI_VEC(ti_stage) stage;       /* of these, if the window is staged */
     int staging;                  /* 1 + the task of a staged window that is being planned; 0: none is */
@@ -49,12 +64,12 @@ typedef struct ti_command_pure {
         ti_box box;
     })
     late;
-    TI_VEC(struct ti_command_margin {
+    TI_VEC(struct ti_command_widened {
         const ti_task *task;
-        ti_margin margin;
+        ti_widening wide; /* referenced */
     })
-    given;                                  /* to tasks that have left the window, and are not planned yet */
-    TI_VEC(struct ti_command_shape *) wide; /* what is known of shapes with margins */
+    given;                                  /* tasks that have left the window, and are not planned yet */
+    TI_VEC(struct ti_command_shape *) wide; /* what is known of shapes with larger chunks */
     uint64_t serials;                       /* that these have got */
     TI_VEC(struct ti_pure_state) state;     /* windows that there have been, and their beginnings */
     ti_map by_last;                         /* from the beginning and the last task: 1 + state */
@@ -63,15 +78,16 @@ typedef struct ti_command_pure {
     ti_window_counts counts;
 } ti_command_pure;
 
-/* wide.c: tasks whose chunks have margins. */
-/* The margin that the task has got from its window, or NULL. */
-const ti_margin *ti_command_margin_of(const struct ti_command_graph *graph, const ti_task *task);
-/* Where what follows from a shape with a margin is kept: known already if its serial is not 0. NULL: nowhere. */
+/* wide.c: tasks whose chunks are larger. */
+/* What the task has got from its window, or NULL. */
+const ti_widening *ti_command_widening_of(const struct ti_command_graph *graph, const ti_task *task);
+/* Where what follows from a shape with larger chunks is kept: known already if its serial is not 0. NULL: nowhere. */
 struct ti_command_shape *ti_command_wide_of(struct ti_command_graph *graph, const ti_task *task,
-                                            const ti_margin *margin);
-void ti_command_give_margin(struct ti_command_graph *graph, const ti_task *task, const ti_margin *margin);
+                                            const ti_widening *wide);
+void ti_command_widen(struct ti_command_graph *graph, const ti_task *task, const ti_margin *margin, ti_spread *spread);
 /* Tasks that have been planned need theirs no more. */
-void ti_command_drop_margins(struct ti_command_graph *graph);
+void ti_command_drop_widenings(struct ti_command_graph *graph);
+void ti_command_widenings_fini(ti_command_pure *pure);
 
 /* What nodes should compare of the task, which is being planned on all of them; NULL: nothing on this one. */
 const ti_samples *ti_command_samples_of(struct ti_command_graph *graph, const ti_task *task,

@@ -51,8 +51,15 @@ static ti_holder *holder_of(ti_command_graph *graph, const ti_command_shape *kno
                             const ti_access *access, uint32_t mapper, holders which)
 {
     ti_split_ref *split = access->mode == TACIT_REDUCE ? root_split(graph, known->split) : known->split;
-    bool wide = which != OWNERS && !ti_margin_is_none(&known->margin);
-    return wide ? ti_holder_get_wide(&state->versions.holders, access, mapper, split, &known->margin, which == COPIES)
+    bool wide = which != OWNERS && !ti_widening_is_none(&known->wide);
+    if (wide && known->wide.spread) {
+        ti_holder *plain = ti_holder_get(&state->versions.holders, access, mapper, split);
+        return plain->constant
+                   ? plain /* whatever items chunks have */
+                   : ti_holder_get_spread(&state->versions.holders, access, mapper, split, known->wide.spread);
+    }
+    return wide ? ti_holder_get_wide(&state->versions.holders, access, mapper, split, &known->wide.margin,
+                                     which == COPIES)
                 : ti_holder_get(&state->versions.holders, access, mapper, split);
 }
 
@@ -76,7 +83,6 @@ static ti_holders add_holders(ti_command_graph *graph, const ti_shape *shape, ti
 static void find_uses(ti_command_graph *graph, const ti_shape *shape, ti_command_shape *known)
 {
     size_t mappers = 0;
-    bool wide = !ti_margin_is_none(&known->margin);
     for (uint32_t i = 0; i < shape->accesses; i++) {
         mappers += shape->access[i].mappers;
     }
@@ -90,7 +96,7 @@ static void find_uses(ti_command_graph *graph, const ti_shape *shape, ti_command
             ti_command_use use = { .state = ti_command_buffer_of(graph, access->buffer) };
             use.reads = add_holders(graph, shape, known, use.state, READERS);
             use.writes = add_holders(graph, shape, known, use.state, OWNERS);
-            if (wide) {
+            if (!ti_widening_is_none(&known->wide)) {
                 use.copies = add_holders(graph, shape, known, use.state, COPIES);
             }
             use.reduces = access->mode == TACIT_REDUCE;
@@ -118,13 +124,22 @@ void ti_command_fill_piece(const ti_shape *shape, const ti_box *chunk, ti_piece 
 static void find_pieces(const ti_shape *shape, ti_command_shape *known, ti_arena *arena)
 {
     const ti_split_ref *split = known->split;
-    ti_piece *piece = TI_ARENA_ARRAY(arena, ti_piece, (size_t)split->own_count);
-    for (int64_t c = 0; c < split->own_count; c++) {
-        ti_box chunk = ti_split_chunk(&split->split, split->own_first + c);
-        chunk = ti_margin_enlarge(&known->margin, &chunk, &shape->range);
-        ti_command_fill_piece(shape, &chunk, &piece[c], arena);
+    ti_boxes boxes = { 0 };
+    for (int64_t c = split->own_first; c < split->own_first + split->own_count; c++) {
+        ti_box chunk = ti_split_chunk(&split->split, c);
+        if (known->wide.spread) {
+            ti_spread_items(known->wide.spread, &split->split, c, &boxes);
+        } else {
+            ti_vec_push(&boxes, ti_margin_enlarge(&known->wide.margin, &chunk, &shape->range));
+        }
+    }
+    ti_piece *piece = TI_ARENA_ARRAY(arena, ti_piece, boxes.count);
+    for (size_t i = 0; i < boxes.count; i++) {
+        ti_command_fill_piece(shape, &boxes.data[i], &piece[i], arena);
     }
     known->piece = piece;
+    known->own_pieces = (uint32_t)boxes.count;
+    ti_vec_fini(&boxes);
 }
 
 static void find_overlap(const ti_command_graph *graph, const ti_shape *shape, ti_command_shape *known, ti_arena *arena)
@@ -148,18 +163,21 @@ static void forget(ti_command_shape *known)
     if (known->split) {
         known->split->interned.refs--;
     }
+    ti_spread_unref(known->wide.spread);
+    known->wide.spread = NULL;
     known->split = NULL;
     known->serial = 0;
 }
 
-/* Afterwards its serial is that of the shape; `margin` NULL: none. */
-static void derive(ti_command_graph *graph, const ti_shape *shape, const ti_margin *margin, ti_command_shape *known,
+/* Afterwards its serial is that of the shape; `wide` NULL: chunks are as split. */
+static void derive(ti_command_graph *graph, const ti_shape *shape, const ti_widening *wide, ti_command_shape *known,
                    ti_arena *arena)
 {
     forget(known);
     TI_ASSERT(known->holder.count == 0 && known->use.count == 0);
     known->serial = shape->serial;
-    known->margin = margin ? *margin : (ti_margin){ { 0 }, { 0 } };
+    known->wide = wide ? *wide : (ti_widening){ .spread = NULL };
+    ti_spread_ref(known->wide.spread);
     known->split = split_of(graph, shape);
     known->split->interned.refs++;
     if (graph->system->num_nodes > 1) {
@@ -177,28 +195,28 @@ static size_t size_of_piece(const ti_shape *shape)
 }
 
 /* In the one place of what comes once. */
-static const ti_command_shape *derive_single(ti_command_graph *graph, const ti_task *task, const ti_margin *margin)
+static const ti_command_shape *derive_single(ti_command_graph *graph, const ti_task *task, const ti_widening *wide)
 {
     if (graph->single_task != task->id) {
         graph->single_task = task->id;
         ti_arena *arena = ti_command_arena(graph);
-        derive(graph, ti_shape_complete(task->shape, arena), margin, &graph->single, arena);
+        derive(graph, ti_shape_complete(task->shape, arena), wide, &graph->single, arena);
         graph->single.serial = 0;
     }
     return &graph->single;
 }
 
-static const ti_command_shape *wide_shape(ti_command_graph *graph, const ti_task *task, const ti_margin *margin)
+static const ti_command_shape *wide_shape(ti_command_graph *graph, const ti_task *task, const ti_widening *wide)
 {
-    ti_command_shape *known = ti_command_wide_of(graph, task, margin);
+    ti_command_shape *known = ti_command_wide_of(graph, task, wide);
     if (!known) {
-        return derive_single(graph, task, margin);
+        return derive_single(graph, task, wide);
     }
     known->last = task->id;
     if (!known->serial) {
         ti_arena_fini(&known->pieces);
         ti_arena_reserve(&known->pieces, size_of_piece(task->shape));
-        derive(graph, task->shape, margin, known, &known->pieces);
+        derive(graph, task->shape, wide, known, &known->pieces);
         known->of = task->shape->serial;
         known->serial = ++graph->pure.serials | (uint64_t)1 << 40; /* shapes have lower ones */
     }
@@ -208,9 +226,9 @@ static const ti_command_shape *wide_shape(ti_command_graph *graph, const ti_task
 const ti_command_shape *ti_command_shape_of(ti_command_graph *graph, const ti_task *task)
 {
     const ti_shape *shape = task->shape;
-    const ti_margin *margin = ti_command_margin_of(graph, task);
-    if (margin) {
-        return wide_shape(graph, task, margin);
+    const ti_widening *wide = ti_command_widening_of(graph, task);
+    if (wide) {
+        return wide_shape(graph, task, wide);
     }
     if (!shape->serial) {
         return derive_single(graph, task, NULL);

@@ -74,7 +74,10 @@ ti_stage_verdict ti_command_find_stages(ti_command_graph *graph)
     ti_stage_verdict verdict = ti_window_stages(p->task.data, p->task.count, p->margin.data, lies, graph,
                                                 p->stage.data);
     for (size_t t = 0; t < p->task.count && verdict == TI_STAGE_FITS; t++) {
-        p->margin.data[t] = p->stage.data[t].margin;
+        const ti_stage *stage = &p->stage.data[t];
+        ti_spread_unref(p->spread.data[t]);
+        p->margin.data[t] = stage->around ? (ti_margin){ { 0 }, { 0 } } : stage->margin;
+        p->spread.data[t] = stage->around ? ti_spread_around(&stage->margin, &stage->depth) : NULL;
     }
     return verdict;
 }

@@ -12,16 +12,17 @@ static const char *const reasons[TI_WINDOW_VERDICTS] = {
     [TI_WINDOW_SPLITS] = "and a task before it have different chunks",
     [TI_WINDOW_READS_ALL] = "reads all along a dimension that the window writes in parts",
     [TI_WINDOW_GOES_AROUND] = "would make a task read around the end of a dimension of more than chunks",
-    [TI_WINDOW_CUSTOM] = "would make a custom mapper see more than chunks",
+    [TI_WINDOW_CUSTOM] = "reads by a custom mapper what nodes would have to compute for each other",
     [TI_WINDOW_TOO_WIDE] = "would need margins that are longer than chunks",
+    [TI_WINDOW_SCATTERED] = "would make nodes compute items of each other in too many places",
 };
 
 /* Why strategy `staged` plans a window like `halo`. */
 static const char *const stage_reasons[TI_STAGE_VERDICTS] = {
     [TI_STAGE_FITS] = NULL,
     [TI_STAGE_SPLITS] = "tasks have different chunks, or one reads what is not around an element for each item",
+    [TI_STAGE_CUSTOM] = "a task reads by a custom mapper",
     [TI_STAGE_WHOLE] = "a task's chunks may not be cut",
-    [TI_STAGE_DIMENSIONS] = "chunks border others along several dimensions",
     [TI_STAGE_SHORT] = "chunks are too short",
     [TI_STAGE_BEFORE] = "what a task reads lies elsewhere than its chunks",
     [TI_STAGE_FORWARDS] = "a broadcast of what placed tasks have written may be under way",
@@ -167,12 +168,19 @@ static uint64_t count_messages(ti_command_graph *graph, const ti_task *task, siz
 static void count_items(const ti_command_pure *p, size_t t, ti_explain_window *out)
 {
     const ti_split_ref *split = p->split.data[t];
+    ti_boxes items = { 0 };
     for (int64_t c = split->own_first; c < split->own_first + split->own_count; c++) {
         ti_box chunk = ti_split_chunk(&split->split, c);
-        ti_box wide = ti_margin_enlarge(&p->margin.data[t], &chunk, &p->task.data[t].shape->range);
+        ti_vec_clear(&items);
+        if (p->spread.data[t]) {
+            ti_spread_items(p->spread.data[t], &split->split, c, &items);
+        } else {
+            ti_vec_push(&items, ti_margin_enlarge(&p->margin.data[t], &chunk, &p->task.data[t].shape->range));
+        }
         out->items += (uint64_t)ti_box_volume(&chunk);
-        out->redundant += (uint64_t)(ti_box_volume(&wide) - ti_box_volume(&chunk));
+        out->redundant += (uint64_t)(ti_boxes_volume(items.data, items.count) - ti_box_volume(&chunk));
     }
+    ti_vec_fini(&items);
 }
 
 ti_explain_window ti_command_look_at_window(ti_command_graph *graph, ti_window_verdict verdict, const ti_task *closer,

@@ -1,5 +1,5 @@
-/* The command graph, margins of tasks: those that have left their window, until they are planned, and where what is
- * known of shapes with margins is kept (shape.c).
+/* The command graph, tasks with larger chunks, by margins or spreads: those that have left their window, until they are
+ * planned, and where what is known of shapes with them is kept (shape.c).
  *
  * A loop of windows has one entry for every shape and level. An entry's pieces are in commands, so its place is free
  * when its latest task has been executed. */
@@ -10,32 +10,47 @@
 
 enum { MAX_WIDE = 256 };
 
-const ti_margin *ti_command_margin_of(const ti_command_graph *graph, const ti_task *task)
+const ti_widening *ti_command_widening_of(const ti_command_graph *graph, const ti_task *task)
 {
     for (size_t i = 0; i < graph->pure.given.count; i++) {
         if (graph->pure.given.data[i].task == task) {
-            return &graph->pure.given.data[i].margin;
+            return &graph->pure.given.data[i].wide;
         }
     }
     return NULL;
 }
 
-void ti_command_give_margin(ti_command_graph *graph, const ti_task *task, const ti_margin *margin)
+void ti_command_widen(ti_command_graph *graph, const ti_task *task, const ti_margin *margin, ti_spread *spread)
 {
-    if (!ti_margin_is_none(margin)) {
-        ti_vec_push(&graph->pure.given, ((struct ti_command_margin){ task, *margin }));
+    if (spread || !ti_margin_is_none(margin)) {
+        const ti_widening wide = { *margin, ti_spread_ref(spread) };
+        ti_vec_push(&graph->pure.given, ((struct ti_command_widened){ task, wide }));
         graph->single_task = 0; /* it knows the task without */
     }
 }
 
-void ti_command_drop_margins(ti_command_graph *graph)
+static void drop_all(ti_command_pure *p)
+{
+    for (size_t i = 0; i < p->given.count; i++) {
+        ti_spread_unref(p->given.data[i].wide.spread);
+    }
+    ti_vec_clear(&p->given);
+}
+
+void ti_command_drop_widenings(ti_command_graph *graph)
 {
     if (graph->window.held.count == 0) {
-        ti_vec_clear(&graph->pure.given);
+        drop_all(&graph->pure);
     }
 }
 
-ti_command_shape *ti_command_wide_of(ti_command_graph *graph, const ti_task *task, const ti_margin *margin)
+void ti_command_widenings_fini(ti_command_pure *pure)
+{
+    drop_all(pure);
+    ti_vec_fini(&pure->given);
+}
+
+ti_command_shape *ti_command_wide_of(ti_command_graph *graph, const ti_task *task, const ti_widening *wide)
 {
     ti_command_pure *pure = &graph->pure;
     ti_command_shape *place = NULL;
@@ -44,7 +59,8 @@ ti_command_shape *ti_command_wide_of(ti_command_graph *graph, const ti_task *tas
     }
     for (size_t i = 0; i < pure->wide.count; i++) {
         ti_command_shape *known = pure->wide.data[i];
-        if (known->serial && known->of == task->shape->serial && ti_margin_equal(&known->margin, margin)) {
+        if (known->serial && known->of == task->shape->serial && ti_margin_equal(&known->wide.margin, &wide->margin) &&
+            ti_spread_equal(known->wide.spread, wide->spread)) {
             return known;
         }
         place = known->last <= graph->executed && (!place || known->last < place->last) ? known : place;
@@ -63,14 +79,16 @@ const ti_samples *ti_command_samples_of(ti_command_graph *graph, const ti_task *
 {
     const ti_split_ref *split = known->split;
     const ti_windowed windowed = { task->shape, &split->split };
-    if (task->kind != TI_TASK_EXECUTE || ti_margin_is_none(&known->margin) || split->split.per_node != 1) {
+    if (task->kind != TI_TASK_EXECUTE || ti_widening_is_none(&known->wide) || split->split.per_node != 1) {
         return NULL;
     }
     const uint64_t number = ++graph->pure.sampled;
     ti_sample_list list = { 0 };
     ti_samples *samples = NULL;
-    if (split->own_count) {
-        ti_window_sample(&windowed, &known->margin, split->own_first, number, &list);
+    if (split->own_count && known->wide.spread) {
+        ti_window_sample_spread(&windowed, known->wide.spread, split->own_first, number, &list);
+    } else if (split->own_count) {
+        ti_window_sample(&windowed, &known->wide.margin, split->own_first, number, &list);
     }
     if (list.count) {
         ti_arena *arena = ti_command_arena(graph);

@@ -61,7 +61,7 @@ static void search_along(const search *s, int d, ti_box items)
 }
 
 /* The longest dimension of `items`, in granules, is cut in two halves. False if there is one granule only. */
-static bool halve(const ti_shape *shape, const int64_t gran[3], const ti_box *items, ti_box half[2])
+static bool halve(const int64_t gran[3], const ti_box *items, ti_box half[2])
 {
     int64_t most = 1;
     int along = -1;
@@ -73,24 +73,23 @@ static bool halve(const ti_shape *shape, const int64_t gran[3], const ti_box *it
     if (along < 0) {
         return false;
     }
-    TI_ASSERT((items->min[along] - shape->range.min[along]) % gran[along] == 0);
     half[0] = half[1] = *items;
     half[0].max[along] = half[1].min[along] = items->min[along] + most / 2 * gran[along];
     return true;
 }
 
 /* A custom mapper has no inverse: boxes of items whose image meets the box are divided until each is one granule. */
-static void divide(const ti_shape *shape, const ti_access *access, const int64_t gran[3], const ti_box *items,
-                   const ti_box *box, ti_boxes *out)
+static void divide(const ti_access *access, const int64_t gran[3], const ti_box *items, const ti_box *box,
+                   ti_boxes *out)
 {
     ti_boxes image = { 0 };
     ti_box half[2];
     ti_access_image(access, items, &image);
     bool meets = ti_boxes_meet(&image, box);
     ti_vec_fini(&image);
-    if (meets && halve(shape, gran, items, half)) {
-        divide(shape, access, gran, &half[0], box, out);
-        divide(shape, access, gran, &half[1], box, out);
+    if (meets && halve(gran, items, half)) {
+        divide(access, gran, &half[0], box, out);
+        divide(access, gran, &half[1], box, out);
     } else if (meets) {
         ti_vec_push(out, *items);
     }
@@ -103,7 +102,7 @@ void ti_items_touching(const ti_shape *shape, const ti_access *access, const int
         return;
     }
     if (access->custom) {
-        divide(shape, access, gran, items, box, out);
+        divide(access, gran, items, box, out);
         return;
     }
     for (uint32_t m = 0; m < access->mappers; m++) {

@@ -5,8 +5,8 @@
 #include "ir/shape.h"
 
 /* Append the granules of `items`, a box whose ends are those of granules, of which any item touches `box` by the
- * access. A granule has `gran` items per dimension, counted from the begin of the task's range, which cuts the last.
- * Boxes may overlap. */
+ * access. A granule has `gran` items per dimension, counted from the begin of the task's range, which cuts the last;
+ * for a custom mapper, which is asked again and again, from the begin of `items`. Boxes may overlap. */
 void ti_items_touching(const ti_shape *shape, const ti_access *access, const int64_t gran[3], const ti_box *items,
                        const ti_box *box, ti_boxes *out);
 

@@ -28,8 +28,9 @@ typedef enum ti_window_verdict {
     TI_WINDOW_SPLITS,      /* tasks are split in different ways, and one reads what the other writes */
     TI_WINDOW_READS_ALL,   /* a task reads along all of a dimension what another one writes in parts */
     TI_WINDOW_GOES_AROUND, /* a task reads around the end of a dimension, of the window or with a margin */
-    TI_WINDOW_CUSTOM,      /* it reads by a custom mapper what would be computed redundantly */
+    TI_WINDOW_CUSTOM,      /* it reads by a custom mapper what would be computed redundantly: no margins (closure.h) */
     TI_WINDOW_TOO_WIDE,    /* a margin would be longer than a chunk */
+    TI_WINDOW_SCATTERED,   /* what a node would compute redundantly lies in too many places */
     TI_WINDOW_VERDICTS
 } ti_window_verdict;
 

@@ -105,6 +105,17 @@ static void sample_access(const ti_shape *shape, uint32_t access, const ti_box *
     ti_vec_fini(&image);
 }
 
+/* What the item writes; `others` execute it beside its owner, which this node is, or it is -1. */
+static void sample_item(const ti_windowed *task, const ti_box *item, uint64_t key, int32_t others, ti_sample_list *out)
+{
+    for (uint32_t i = 0; i < task->shape->accesses; i++) {
+        if (writes_apart(task->shape, &task->shape->access[i])) {
+            ti_sample sample = { .key = key, .others = others };
+            sample_access(task->shape, i, item, &sample, out);
+        }
+    }
+}
+
 /* What of the samples of chunk `c` is this node's, whose chunk with its margin is `here`. */
 static void sample_chunk(const ti_windowed *task, const ti_margin *margin, int64_t c, const ti_box *here, bool own,
                          uint64_t number, ti_sample_list *out)
@@ -116,14 +127,98 @@ static void sample_chunk(const ti_windowed *task, const ti_margin *margin, int64
     for (int k = 0; k < ITEMS && count; k++) {
         uint64_t key = ti_hash_mix(ti_hash_mix(number, (uint64_t)c), (uint64_t)k), state = key;
         ti_box item = draw_item(task->split, part, sides, count, &state);
-        for (uint32_t i = 0; i < task->shape->accesses && ti_box_covers(here, &item); i++) {
-            if (writes_apart(task->shape, &task->shape->access[i])) {
-                ti_sample sample = { .key = key,
-                                     .others = own ? count_holders(task->split, margin, part, &item) - 1 : -1 };
-                sample_access(task->shape, i, &item, &sample, out);
+        if (ti_box_covers(here, &item)) {
+            sample_item(task, &item, key, own ? count_holders(task->split, margin, part, &item) - 1 : -1, out);
+        }
+    }
+}
+
+/* Chunks that may execute items of another one, or the other way round, that one among them. */
+typedef TI_VEC(int64_t) chunk_list;
+
+static void find_near(const ti_split *s, const ti_spread *spread, int64_t chunk, chunk_list *out)
+{
+    int64_t part[3], p[3];
+    find_part(s, chunk, part);
+    for (int64_t c = 0; c < s->chunks && spread->start; c++) {
+        ti_vec_push(out, c);
+    }
+    if (spread->start) {
+        return;
+    }
+    for (p[0] = TI_MAX(part[0] - 1, 0); p[0] < TI_MIN(part[0] + 2, s->parts[0]); p[0]++) {
+        for (p[1] = TI_MAX(part[1] - 1, 0); p[1] < TI_MIN(part[1] + 2, s->parts[1]); p[1]++) {
+            for (p[2] = TI_MAX(part[2] - 1, 0); p[2] < TI_MIN(part[2] + 2, s->parts[2]); p[2]++) {
+                ti_vec_push(out, (p[0] * s->parts[1] + p[1]) * s->parts[2] + p[2]);
             }
         }
     }
+}
+
+/* What others execute of chunk c, node by node: an item may be in several boxes. */
+static void find_shared(const ti_split *s, const ti_spread *spread, int64_t c, ti_boxes *out)
+{
+    ti_box own = ti_split_chunk(s, c);
+    ti_boxes items = { 0 };
+    chunk_list near = { 0 };
+    find_near(s, spread, c, &near);
+    for (size_t i = 0; i < near.count; i++) {
+        if (near.data[i] != c) {
+            ti_spread_items(spread, s, near.data[i], &items);
+        }
+    }
+    for (size_t i = 0; i < items.count; i++) {
+        ti_boxes_push_common(&items.data[i], &own, out);
+    }
+    ti_vec_fini(&items);
+    ti_vec_fini(&near);
+}
+
+static ti_box draw_from(const ti_boxes *boxes, uint64_t *state)
+{
+    const ti_box *box = &boxes->data[draw(state, 0, (int64_t)boxes->count)];
+    ti_box item;
+    for (int d = 0; d < 3; d++) {
+        item.min[d] = draw(state, box->min[d], box->max[d]);
+        item.max[d] = item.min[d] + 1;
+    }
+    return item;
+}
+
+static int32_t count_covering(const ti_boxes *boxes, const ti_box *item)
+{
+    int32_t count = 0;
+    for (size_t i = 0; i < boxes->count; i++) {
+        count += ti_box_covers(&boxes->data[i], item);
+    }
+    return count;
+}
+
+void ti_window_sample_spread(const ti_windowed *task, const ti_spread *spread, int64_t chunk, uint64_t number,
+                             ti_sample_list *out)
+{
+    ti_boxes here = { 0 }, shared = { 0 };
+    chunk_list near = { 0 };
+    ti_spread_items(spread, task->split, chunk, &here);
+    find_near(task->split, spread, chunk, &near);
+    for (size_t i = 0; i < near.count; i++) {
+        int64_t c = near.data[i];
+        ti_box of = ti_split_chunk(task->split, c);
+        ti_vec_clear(&shared);
+        if (ti_boxes_meet(&here, &of)) {
+            find_shared(task->split, spread, c, &shared);
+        }
+        for (int k = 0; k < ITEMS && shared.count; k++) {
+            uint64_t key = ti_hash_mix(ti_hash_mix(number, (uint64_t)c), (uint64_t)k), state = key;
+            ti_box item = draw_from(&shared, &state);
+            if (count_covering(&here, &item)) {
+                sample_item(task, &item, key, c == chunk ? count_covering(&shared, &item) : -1, out);
+            }
+        }
+    }
+    ti_vec_fini(&here);
+    ti_vec_fini(&shared);
+    ti_vec_fini(&near);
 }
 
 void ti_window_sample(const ti_windowed *task, const ti_margin *margin, int64_t chunk, uint64_t number,

@@ -8,6 +8,7 @@
 #define TI_SAMPLES_H
 
 #include "base/vec.h"
+#include "grid/spread.h"
 #include "ir/command.h"
 #include "plan/tolerance/margins.h"
 
@@ -16,5 +17,9 @@ typedef TI_VEC(ti_sample) ti_sample_list;
 /* Append what the node with this chunk has to compare of the task, which has a margin, as the number-th such task. */
 void ti_window_sample(const ti_windowed *task, const ti_margin *margin, int64_t chunk, uint64_t number,
                       ti_sample_list *out);
+
+/* The same of a task whose chunks stand for the items of a spread. It looks at all chunks, if that is listed. */
+void ti_window_sample_spread(const ti_windowed *task, const ti_spread *spread, int64_t chunk, uint64_t number,
+                             ti_sample_list *out);
 
 #endif

@@ -122,8 +122,10 @@ static ti_stage_verdict follow_before(search *s, size_t r, const ti_access *from
     for (size_t i = 0; i < s->lying.count; i++) {
         const ti_lying *l = &s->lying.data[i];
         for (uint32_t m = 0; m < from->mappers; m++) {
-            if (from->custom || !ti_split_equal(l->split, s->split) ||
-                !follow(s->split, l->mapper, &none, &from->mapper[m], depth)) {
+            if (from->custom) {
+                return TI_STAGE_CUSTOM;
+            }
+            if (!ti_split_equal(l->split, s->split) || !follow(s->split, l->mapper, &none, &from->mapper[m], depth)) {
                 return TI_STAGE_BEFORE;
             }
         }
@@ -176,7 +178,9 @@ static ti_stage_verdict find_read(search *s, size_t r, uint32_t access)
         ti_vec_push(&left, reader->footprint[access].box[i]);
     }
     for (size_t w = r; w > 0 && verdict == TI_STAGE_FITS && left.count; w--) {
-        verdict = find_source(s, r, from, w - 1, &left) ? TI_STAGE_FITS : TI_STAGE_SPLITS;
+        verdict = find_source(s, r, from, w - 1, &left) ? TI_STAGE_FITS
+                  : from->custom                        ? TI_STAGE_CUSTOM
+                                                        : TI_STAGE_SPLITS;
     }
     if (verdict == TI_STAGE_FITS && left.count) {
         verdict = follow_before(s, r, from, &left);
@@ -185,13 +189,15 @@ static ti_stage_verdict find_read(search *s, size_t r, uint32_t access)
     return verdict;
 }
 
-/* How deep the task waits for messages, or -1. Items of its margin wait, even where no item of the chunk does. */
+/* How deep the task waits for messages, or -1. Items of its margin wait, even where no item of the chunk does: there
+ * are some at all borders, if there are any. */
 static ti_margin late_of(const search *s, size_t t)
 {
     ti_margin late = s->stage[t].depth;
+    bool waits = !ti_margin_is_none(&late);
     for (int d = 0; d < 3; d++) {
-        bool lo = s->stage[t].depth.lo[d] || (s->halo[t].lo[d] && s->stage[t].depth.hi[d]);
-        bool hi = s->stage[t].depth.hi[d] || (s->halo[t].hi[d] && s->stage[t].depth.lo[d]);
+        bool lo = s->stage[t].depth.lo[d] || (s->halo[t].lo[d] && waits);
+        bool hi = s->stage[t].depth.hi[d] || (s->halo[t].hi[d] && waits);
         late.lo[d] = lo ? late.lo[d] : -1;
         late.hi[d] = hi ? late.hi[d] : -1;
     }
@@ -349,7 +355,8 @@ static bool are_long_enough(const search *s, const ti_margin *halo)
     return true;
 }
 
-static bool borders_along_one(const search *s)
+/* Whether what chunks need of others lies along several dimensions. */
+static bool borders_along_several(const search *s)
 {
     int along = 0;
     for (int d = 0; d < 3; d++) {
@@ -359,13 +366,13 @@ static bool borders_along_one(const search *s)
         }
         along += any;
     }
-    return along <= 1;
+    return along > 1;
 }
 
 static ti_stage_verdict find_depths(search *s, const ti_margin *halo)
 {
     for (size_t t = 0; t < s->count; t++) {
-        s->stage[t] = (ti_stage){ none, none, none };
+        s->stage[t] = (ti_stage){ none, none, none, false };
         if (!ti_split_equal(s->task[t].split, s->split)) {
             return TI_STAGE_SPLITS;
         }
@@ -377,7 +384,7 @@ static ti_stage_verdict find_depths(search *s, const ti_margin *halo)
             return verdict;
         }
     }
-    return !borders_along_one(s) ? TI_STAGE_DIMENSIONS : are_long_enough(s, halo) ? TI_STAGE_FITS : TI_STAGE_SHORT;
+    return are_long_enough(s, halo) ? TI_STAGE_FITS : TI_STAGE_SHORT;
 }
 
 ti_stage_verdict ti_window_stages(const ti_windowed *task, size_t count, const ti_margin *halo, ti_lies_fn *lies,
@@ -387,10 +394,13 @@ ti_stage_verdict ti_window_stages(const ti_windowed *task, size_t count, const t
     search s = { task, count, halo, task[0].split, lies, user, stage, { 0 } };
     ti_stage_verdict verdict = find_depths(&s, halo);
     ti_vec_fini(&s.lying);
+    bool around = verdict == TI_STAGE_FITS && borders_along_several(&s);
     for (size_t t = count; t > 0 && verdict == TI_STAGE_FITS; t--) {
         ti_stage *at = &stage[t - 1];
         find_ahead(&s, t - 1, &halo[t - 1]);
-        for (int d = 0; d < 3; d++) { /* what lies further out, neighbours compute alone */
+        at->margin = halo[t - 1];
+        at->around = around && !ti_margin_is_none(&at->margin);
+        for (int d = 0; d < 3 && !around; d++) { /* what lies further out, neighbours compute alone */
             at->margin.lo[d] = TI_MIN(halo[t - 1].lo[d], at->depth.hi[d]);
             at->margin.hi[d] = TI_MIN(halo[t - 1].hi[d], at->depth.lo[d]);
         }
@@ -398,14 +408,7 @@ ti_stage_verdict ti_window_stages(const ti_windowed *task, size_t count, const t
     return verdict;
 }
 
-/* Chunks at the end of the range have no neighbour there. */
 ti_box ti_stage_early(const ti_stage *stage, const ti_split *split, const ti_box *chunk)
 {
-    ti_box early = *chunk;
-    for (int d = 0; d < 3; d++) {
-        early.min[d] += chunk->min[d] > split->lo[d] ? stage->depth.lo[d] : 0;
-        early.max[d] -= chunk->max[d] < split->hi[d] ? stage->depth.hi[d] : 0;
-        early.max[d] = TI_MAX(early.max[d], early.min[d]);
-    }
-    return early;
+    return ti_split_inside(split, &stage->depth, chunk);
 }

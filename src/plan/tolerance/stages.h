@@ -11,30 +11,35 @@
  * count as deep, too, or else two nodes would wait for each other. The paper has no such items, as it writes each value
  * once.
  *
- * All of it is the same for all nodes. It is found for windows whose tasks have the same chunks, which border others
- * along one dimension, and touch elements as many as items; others are not staged. A pure function of the tasks, and of
- * where data lies before. Any thread. */
+ * Where chunks border others along several dimensions, two neighbours of a node border each other, too, and neither can
+ * compute alone what lies there. So what a node executes besides its chunk is what strategy `halo` says, less what its
+ * neighbours have of that further inside than the depth (grid/spread.h).
+ *
+ * All of it is the same for all nodes. It is found for windows whose tasks have the same chunks, and touch elements as
+ * many as items; others are not staged. A pure function of the tasks, and of where data lies before. Any thread. */
 #ifndef TI_STAGES_H
 #define TI_STAGES_H
 
 #include "base/vec.h"
 #include "grid/region.h"
+#include "grid/spread.h"
 #include "plan/tolerance/margins.h"
 
 typedef enum ti_stage_verdict {
     TI_STAGE_FITS,
-    TI_STAGE_SPLITS, /* tasks have different chunks, or read what is not around an element for each of their items */
-    TI_STAGE_WHOLE,  /* a task's chunks may not be cut */
-    TI_STAGE_DIMENSIONS, /* what chunks need of others lies along several dimensions */
-    TI_STAGE_SHORT,      /* chunks are shorter than what is sent, and what waits for messages */
-    TI_STAGE_BEFORE,     /* what a task reads of before the window lies elsewhere than where its chunks are */
-    TI_STAGE_FORWARDS,   /* a broadcast may be under way */
+    TI_STAGE_SPLITS,   /* tasks have different chunks, or read what is not around an element for each of their items */
+    TI_STAGE_CUSTOM,   /* a task reads by a custom mapper what is not the same on all nodes */
+    TI_STAGE_WHOLE,    /* a task's chunks may not be cut */
+    TI_STAGE_SHORT,    /* chunks are shorter than what is sent, and what waits for messages */
+    TI_STAGE_BEFORE,   /* what a task reads of before the window lies elsewhere than where its chunks are */
+    TI_STAGE_FORWARDS, /* a broadcast may be under way */
     TI_STAGE_VERDICTS
 } ti_stage_verdict;
 
 /* Of one task. All in items, from the borders of chunks that border others: outwards, inwards, inwards. */
 typedef struct ti_stage {
     ti_margin margin, depth, ahead;
+    bool around; /* several dimensions: what a node executes is ti_spread_around of the margin and the depth */
 } ti_stage;
 
 /* Who wrote what the window finds. */

@@ -128,7 +128,7 @@ static void fill_parts(ti_parts *parts, const ti_holder *h, int node)
         size_t size = (size_t)(parts->split.parts[0] + 1) * sizeof(int64_t);
         parts->split.table = memcpy(ti_alloc(size), h->split->split.table, size);
     }
-    if (h->table) {
+    if (ti_holder_is_irregular(h)) {
         ti_holder_copy_table(h, &parts->box, &parts->start);
     }
 }
@@ -219,10 +219,10 @@ static bool are_cut_alike(const ti_holder *w, const ti_holder *r, int d)
     const ti_split *a = &w->split->split, *b = &r->split->split;
     const tacit_component *x = &w->mapper.c[d], *y = &r->mapper.c[d];
     int k = x->dim;
-    return w->along[d] == TI_ALONG_PARTITIONED && r->along[d] == TI_ALONG_PARTITIONED && !w->table && !r->table &&
-           x->kind == y->kind && (a == b || (!a->table && !b->table)) && k == y->dim && x->mul == y->mul &&
-           x->div == y->div && x->lo == y->lo && x->hi == y->hi && a->lo[k] == b->lo[k] && a->hi[k] == b->hi[k] &&
-           a->gran[k] == b->gran[k];
+    return w->along[d] == TI_ALONG_PARTITIONED && r->along[d] == TI_ALONG_PARTITIONED && !ti_holder_is_irregular(w) &&
+           !ti_holder_is_irregular(r) && x->kind == y->kind && (a == b || (!a->table && !b->table)) && k == y->dim &&
+           x->mul == y->mul && x->div == y->div && x->lo == y->lo && x->hi == y->hi && a->lo[k] == b->lo[k] &&
+           a->hi[k] == b->hi[k] && a->gran[k] == b->gran[k];
 }
 
 /* ---- what nodes have already */
@@ -471,7 +471,7 @@ static bool is_transposition(const ti_discovery *planner, const ti_holder *w, co
  * are any. */
 static bool divide_alike(const ti_holder *w, const ti_holder *r)
 {
-    bool alike = !w->table && !r->table && have_one_grid(w, r);
+    bool alike = !ti_holder_is_irregular(w) && !ti_holder_is_irregular(r) && have_one_grid(w, r);
     for (int d = 0; d < 3 && alike; d++) {
         bool constant = w->along[d] == TI_ALONG_CONSTANT && r->along[d] == TI_ALONG_CONSTANT;
         alike = constant || are_cut_alike(w, r, d);

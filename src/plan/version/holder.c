@@ -91,6 +91,7 @@ static void drop_holder(ti_interned *interned, bool keep_memory)
         ti_vec_fini(&h->table->other);
         TI_DELETE(h->table);
     }
+    ti_spread_unref(h->spread);
     *h = (ti_holder){ .image = h->image };
     ti_vec_clear(&h->image);
     if (!keep_memory) {
@@ -110,7 +111,41 @@ void ti_holder_cache_fini(ti_holder_cache *cache)
     ti_interner_fini(&cache->values);
 }
 
-/* All chunks of a custom mapper; for every node, since it has no inverse. */
+static void add_image(const ti_holder *h, const ti_box *items, ti_boxes *out)
+{
+    if (h->custom) {
+        ti_custom_image(h->custom, items, &h->extent, h->dims, out);
+        return;
+    }
+    ti_box image[TI_MAPPER_BOXES];
+    int boxes = ti_mapper_image(&h->mapper, &h->extent, items, image);
+    for (int i = 0; i < boxes; i++) {
+        ti_vec_push(out, image[i]);
+    }
+}
+
+/* Append what chunk c touches. */
+static void add_chunk(const ti_holder *h, int64_t c, ti_boxes *out)
+{
+    if (!h->spread) {
+        ti_box items = ti_split_chunk(&h->split->split, c);
+        add_image(h, &items, out);
+        return;
+    }
+    ti_boxes items = { 0 }, image = { 0 };
+    ti_spread_items(h->spread, &h->split->split, c, &items);
+    for (size_t i = 0; i < items.count; i++) {
+        add_image(h, &items.data[i], &image);
+    }
+    ti_boxes_normalize(&image);
+    for (size_t i = 0; i < image.count; i++) {
+        ti_vec_push(out, image.data[i]);
+    }
+    ti_vec_fini(&items);
+    ti_vec_fini(&image);
+}
+
+/* All chunks of a custom mapper, or of a spread that is listed; for every node, since there is no inverse. */
 static ti_chunk_table *build_table(const ti_holder *h, uint64_t *evaluated)
 {
     ti_chunk_table *table = TI_NEW(ti_chunk_table);
@@ -120,8 +155,7 @@ static ti_chunk_table *build_table(const ti_holder *h, uint64_t *evaluated)
     ti_region_map_init(&table->index);
     table->index.overlapping = true;
     for (int64_t c = 0; c < table->chunks; c++) {
-        ti_box items = ti_split_chunk(&h->split->split, c);
-        ti_custom_image(h->custom, &items, &h->extent, h->dims, &table->box);
+        add_chunk(h, c, &table->box);
         table->start[c + 1] = table->box.count;
         ++*evaluated;
         for (size_t i = table->start[c]; i < table->start[c + 1]; i++) {
@@ -204,9 +238,23 @@ static void look_at_table(ti_holder *h)
 
 void ti_holder_copy_table(const ti_holder *h, ti_box **box, size_t **start)
 {
-    size_t starts = (size_t)h->table->chunks + 1, boxes = h->table->box.count;
-    *box = memcpy(ti_alloc(boxes * sizeof(ti_box)), h->table->box.data, boxes * sizeof(ti_box));
-    *start = memcpy(ti_alloc(starts * sizeof(size_t)), h->table->start, starts * sizeof(size_t));
+    const int64_t chunks = h->split->split.chunks;
+    ti_boxes all = { 0 };
+    *start = TI_NEW_ARRAY(size_t, (size_t)chunks + 1);
+    for (int64_t c = 0; c < chunks; c++) {
+        for (size_t i = 0; h->table && i < h->table->start[c + 1] - h->table->start[c]; i++) {
+            ti_vec_push(&all, h->table->box.data[h->table->start[c] + i]);
+        }
+        if (!h->table) {
+            add_chunk(h, c, &all);
+        }
+        (*start)[c + 1] = all.count;
+    }
+    *box = ti_alloc(all.count * sizeof(ti_box));
+    for (size_t i = 0; i < all.count; i++) {
+        (*box)[i] = all.data[i];
+    }
+    ti_vec_fini(&all);
 }
 
 /* A diagonal is partitioned along both of its dimensions, but leaves out most of what lies between. */
@@ -265,20 +313,29 @@ static void find_groups(ti_holder *h)
     }
 }
 
-static void derive(ti_holder_cache *cache, ti_holder *h)
+static void derive_table(ti_holder_cache *cache, ti_holder *h)
 {
     const ti_split *split = &h->split->split;
-    if (h->custom) {
-        h->table = build_table(h, cache->evaluated);
-        ti_vec_clear(&h->image);
-        for (size_t i = 0; i < h->table->box.count; i++) {
-            ti_vec_push(&h->image, h->table->box.data[i]);
-        }
-        ti_boxes_normalize(&h->image);
+    h->table = build_table(h, cache->evaluated);
+    ti_vec_clear(&h->image);
+    for (size_t i = 0; i < h->table->box.count; i++) {
+        ti_vec_push(&h->image, h->table->box.data[i]);
+    }
+    ti_boxes_normalize(&h->image);
+    if (!h->spread) {
         h->constant = split->chunks == 1 || split->place == TI_PLACE_EVERYWHERE ||
                       (h->custom->properties & TACIT_MAPPER_CONSTANT);
         h->disjoint = true; /* overlapping writes are refused (api/check_overlap) */
         look_at_table(h);
+    }
+}
+
+static void derive(ti_holder_cache *cache, ti_holder *h)
+{
+    const ti_split *split = &h->split->split;
+    h->reach = h->mapper;
+    if (h->custom || (h->spread && h->spread->start)) {
+        derive_table(cache, h);
         return;
     }
     ti_box range = ti_split_range(split), image[TI_MAPPER_BOXES];
@@ -288,6 +345,10 @@ static void derive(ti_holder_cache *cache, ti_holder *h)
     }
     for (size_t i = 0; h->clipped && i < h->image.count; i++) {
         h->image.data[i] = ti_box_intersect(&h->image.data[i], &h->within);
+    }
+    if (h->spread) { /* and nothing is said of how images lie */
+        ti_margin_widen(&h->spread->margin, &h->reach);
+        return;
     }
     h->constant = ti_mapper_is_constant(&h->mapper, split, &h->extent);
     TI_ASSERT(boxes <= TI_MAPPER_BOXES && (boxes == 0 || ti_box_covers(&h->extent, &h->image.data[boxes - 1])));
@@ -304,19 +365,20 @@ static void derive(ti_holder_cache *cache, ti_holder *h)
 }
 
 /* What a holder is, as a value; `within` NULL: not clipped. */
-static bool is_value(const ti_holder *h, const ti_mapper *m, const ti_split_ref *split, const ti_box *within)
+static bool is_value(const ti_holder *h, const ti_mapper *m, const ti_split_ref *split, const ti_box *within,
+                     const ti_spread *spread)
 {
     return h->split == split && ti_mapper_equal(&h->mapper, m) && h->clipped == (within != NULL) &&
-           (!within || ti_box_equal(&h->within, within));
+           (!within || ti_box_equal(&h->within, within)) && ti_spread_equal(h->spread, spread);
 }
 
 static ti_holder *get(ti_holder_cache *cache, const ti_access *access, const ti_mapper *m, ti_split_ref *split,
-                      const ti_box *within)
+                      const ti_box *within, ti_spread *spread)
 {
-    uint64_t hash = ti_mapper_hash(m) ^ split->interned.hash;
+    uint64_t hash = ti_mapper_hash(m) ^ split->interned.hash ^ ti_spread_hash(spread);
     hash = within ? ti_hash_words(within, sizeof(*within), hash) : hash;
     ti_holder *h = (ti_holder *)ti_interner_first(&cache->values, hash);
-    while (h && (h->interned.hash != hash || !is_value(h, m, split, within))) {
+    while (h && (h->interned.hash != hash || !is_value(h, m, split, within, spread))) {
         h = (ti_holder *)h->interned.next;
     }
     if (!h) {
@@ -329,6 +391,7 @@ static ti_holder *get(ti_holder_cache *cache, const ti_access *access, const ti_
         h->dims = access->buffer->dims;
         h->clipped = within != NULL;
         h->within = within ? *within : h->extent;
+        h->spread = ti_spread_ref(spread);
         derive(cache, h);
         ti_interner_add(&cache->values, &h->interned, hash);
     }
@@ -338,7 +401,14 @@ static ti_holder *get(ti_holder_cache *cache, const ti_access *access, const ti_
 
 ti_holder *ti_holder_get(ti_holder_cache *cache, const ti_access *access, uint32_t mapper, ti_split_ref *split)
 {
-    return get(cache, access, &access->mapper[mapper], split, NULL);
+    return get(cache, access, &access->mapper[mapper], split, NULL, NULL);
+}
+
+ti_holder *ti_holder_get_spread(ti_holder_cache *cache, const ti_access *access, uint32_t mapper, ti_split_ref *split,
+                                ti_spread *spread)
+{
+    TI_ASSERT(!spread->start || spread->chunks == split->split.chunks);
+    return get(cache, access, &access->mapper[mapper], split, NULL, spread);
 }
 
 ti_holder *ti_holder_get_wide(ti_holder_cache *cache, const ti_access *access, uint32_t mapper, ti_split_ref *split,
@@ -351,7 +421,7 @@ ti_holder *ti_holder_get_wide(ti_holder_cache *cache, const ti_access *access, u
     ti_margin_widen(margin, &wide);
     bool clips = !copies && ti_mapper_image(m, extent, &range, all) == 1 &&
                  ti_mapper_image(&wide, extent, &range, beyond) == 1 && !ti_box_covers(&all[0], &beyond[0]);
-    return get(cache, access, &wide, split, clips ? &all[0] : NULL);
+    return get(cache, access, &wide, split, clips ? &all[0] : NULL, NULL);
 }
 
 void ti_holder_chunk(const ti_holder_cache *cache, const ti_holder *h, int64_t c, const ti_box *clip, ti_boxes *out)
@@ -362,6 +432,15 @@ void ti_holder_chunk(const ti_holder_cache *cache, const ti_holder *h, int64_t c
         for (size_t i = h->table->start[c]; i < h->table->start[c + 1]; i++) {
             ti_boxes_push_common(&h->table->box.data[i], clip, out);
         }
+        return;
+    }
+    if (h->spread) {
+        ti_boxes all = { 0 };
+        add_chunk(h, c, &all);
+        for (size_t i = 0; i < all.count; i++) {
+            ti_boxes_push_common(&all.data[i], clip, out);
+        }
+        ti_vec_fini(&all);
         return;
     }
     ti_box items = ti_split_chunk(&h->split->split, c), image[TI_MAPPER_BOXES];
@@ -435,7 +514,7 @@ void ti_holder_candidates(const ti_holder *h, const ti_box *box, ti_chunk_list *
     }
     const ti_split *s = &h->split->split;
     int64_t first[3], last[3];
-    if (!ti_mapper_inverse(&h->mapper, s, &h->extent, box, first, last)) {
+    if (!ti_mapper_inverse(&h->reach, s, &h->extent, box, first, last)) {
         return;
     }
     FOR_ARC(i, s->parts[0], first[0], last[0])
@@ -468,7 +547,7 @@ bool ti_holder_candidate_nodes(const ti_holder *h, const ti_box *box, int *a, in
         return list->count > 0;
     }
     int64_t first[3], last[3];
-    if (!ti_mapper_inverse(&h->mapper, s, &h->extent, box, first, last)) {
+    if (!ti_mapper_inverse(&h->reach, s, &h->extent, box, first, last)) {
         return false;
     }
     for (int d = 0; d < 3; d++) {
@@ -487,6 +566,11 @@ bool ti_holder_covers(const ti_holder *a, const ti_holder *b)
     if (a == b) {
         return true;
     }
-    return a->split == b->split && !a->custom && !b->custom && ti_mapper_covers(&a->mapper, &b->mapper) &&
-           (!a->clipped || ti_box_covers(&a->within, &b->within));
+    if (a->split != b->split) {
+        return false;
+    }
+    if (ti_holder_is_irregular(a) || ti_holder_is_irregular(b)) { /* a spread has the chunks themselves */
+        return a->spread && !b->spread && !b->clipped && ti_mapper_equal(&a->mapper, &b->mapper);
+    }
+    return ti_mapper_covers(&a->mapper, &b->mapper) && (!a->clipped || ti_box_covers(&a->within, &b->within));
 }

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "grid/margin.h"
 #include "grid/region_map.h"
+#include "grid/spread.h"
 #include "ir/task.h"
 #include "plan/version/interner.h"
 
@@ -51,9 +52,17 @@ typedef struct ti_holder {
     int dims;
     bool clipped; /* images end at `within`, too: a box that all items together touch, so of one that was widened */
     ti_box within;
+    ti_spread *spread;            /* for which items chunks stand; referenced; NULL: their own */
     ti_boxes image;               /* of the whole range; custom: of all chunks together */
-    struct ti_chunk_table *table; /* custom mappers */
+    struct ti_chunk_table *table; /* custom mappers, and spreads that are listed */
+    ti_mapper reach;              /* of others: of at least what chunks with those items touch */
 } ti_holder;
+
+/* Whether the mapper and the split do not say alone what chunks touch. */
+static inline bool ti_holder_is_irregular(const ti_holder *h)
+{
+    return h->table || h->spread;
+}
 
 /* Several, of which the union counts: the reads of a task. */
 typedef struct ti_holders {
@@ -74,6 +83,9 @@ ti_holder *ti_holder_get(ti_holder_cache *cache, const ti_access *access, uint32
  * what lies beyond the range does not matter. */
 ti_holder *ti_holder_get_wide(ti_holder_cache *cache, const ti_access *access, uint32_t mapper, ti_split_ref *split,
                               const ti_margin *margin, bool copies);
+/* The same of chunks that stand for the items of the spread; of what they read, or of what they have computed. */
+ti_holder *ti_holder_get_spread(ti_holder_cache *cache, const ti_access *access, uint32_t mapper, ti_split_ref *split,
+                                ti_spread *spread);
 static inline ti_holder *ti_holder_ref(ti_holder *h)
 {
     h->interned.refs++;

@@ -1,0 +1,159 @@
+/* Closures of a window: see closure.h. */
+#include "plan/tolerance/closure.h"
+
+#include "base/check.h"
+#include "plan/tolerance/items.h"
+
+enum { MOST_PLACES = 64, MOST_WORK = 3 }; /* boxes of a node's items of a task; items for each of its chunk */
+
+typedef struct search {
+    const ti_windowed *task;
+    size_t count;
+    ti_boxes *items; /* of each task, on the node at hand */
+    ti_boxes image, part;
+} search;
+
+/* ---- one node */
+
+/* The items of task `w` that made any of `left`, elements of a buffer, join those that the node executes; then `left`
+ * loses what the task made. */
+static void find_makers(search *s, size_t w, const ti_buffer_info *buffer, ti_boxes *left)
+{
+    const ti_shape *writer = s->task[w].shape;
+    for (uint32_t i = 0; i < writer->accesses; i++) {
+        const ti_access *to = &writer->access[i];
+        ti_vec_clear(&s->part);
+        for (uint32_t f = 0; to->buffer == buffer && ti_access_writes(to) && f < writer->footprint[i].boxes; f++) {
+            for (size_t k = 0; k < left->count; k++) {
+                ti_boxes_push_common(&left->data[k], &writer->footprint[i].box[f], &s->part);
+            }
+        }
+        for (size_t k = 0; k < s->part.count; k++) {
+            ti_items_touching(writer, to, s->task[w].split->gran, &writer->range, &s->part.data[k], &s->items[w]);
+        }
+    }
+    for (uint32_t i = 0; i < writer->accesses; i++) {
+        const ti_access *to = &writer->access[i];
+        for (uint32_t f = 0; to->buffer == buffer && ti_access_writes(to) && f < writer->footprint[i].boxes; f++) {
+            ti_boxes_subtract(left, &writer->footprint[i].box[f]);
+        }
+    }
+}
+
+/* What the node's items of task `r` read was made by tasks before it, the latest one that wrote it. */
+static void find_sources(search *s, size_t r)
+{
+    const ti_shape *reader = s->task[r].shape;
+    for (uint32_t i = 0; i < reader->accesses; i++) {
+        const ti_access *from = &reader->access[i];
+        ti_vec_clear(&s->image);
+        for (size_t k = 0; ti_access_reads(from) && k < s->items[r].count; k++) {
+            ti_access_image(from, &s->items[r].data[k], &s->image);
+        }
+        ti_boxes_normalize(&s->image);
+        for (size_t w = r; w > 0 && s->image.count; w--) {
+            find_makers(s, w - 1, from->buffer, &s->image);
+        }
+    }
+}
+
+/* The node's chunk and what it needs besides become its items of the task; nothing, if it has no chunk. */
+static ti_window_verdict settle(const ti_windowed *t, int64_t c, ti_boxes *items)
+{
+    const ti_shape *shape = t->shape;
+    ti_box own = ti_split_chunk(t->split, c);
+    if (ti_box_is_empty(&own)) {
+        ti_vec_clear(items);
+        return TI_WINDOW_FITS;
+    }
+    ti_vec_push(items, own);
+    ti_boxes_normalize(items);
+    int64_t all = ti_box_volume(&shape->range), mine = ti_box_volume(&own);
+    int64_t volume = ti_boxes_volume(items->data, items->count);
+    if (volume > mine && (volume == all || volume > MOST_WORK * mine)) {
+        return TI_WINDOW_TOO_WIDE;
+    }
+    bool one = shape->whole_chunk || shape->one_device;
+    return items->count > (one ? 1 : MOST_PLACES) ? TI_WINDOW_SCATTERED : TI_WINDOW_FITS;
+}
+
+/* Chunk c of every task that has so many, on the same node. */
+static ti_window_verdict close_chunk(search *s, int64_t c)
+{
+    ti_window_verdict verdict = TI_WINDOW_FITS;
+    for (size_t t = 0; t < s->count; t++) {
+        ti_vec_clear(&s->items[t]);
+    }
+    for (size_t t = s->count; t > 0 && verdict == TI_WINDOW_FITS; t--) {
+        if (c < s->task[t - 1].split->chunks) {
+            verdict = settle(&s->task[t - 1], c, &s->items[t - 1]);
+            find_sources(s, t - 1);
+        }
+    }
+    return verdict;
+}
+
+/* ---- all of them */
+
+/* The items of every chunk, by task. */
+typedef struct found {
+    ti_boxes *chunk;
+    bool beyond; /* any has more than itself */
+} found;
+
+static void keep(const search *s, int64_t c, found *to)
+{
+    for (size_t t = 0; t < s->count; t++) {
+        if (c < s->task[t].split->chunks) {
+            ti_box own = ti_split_chunk(s->task[t].split, c);
+            ti_boxes *kept = &to[t].chunk[c];
+            for (size_t i = 0; i < s->items[t].count; i++) {
+                ti_vec_push(kept, s->items[t].data[i]);
+            }
+            to[t].beyond |= kept->count > 1 || (kept->count == 1 && !ti_box_equal(&kept->data[0], &own));
+        }
+    }
+}
+
+static void end_search(search *s)
+{
+    for (size_t t = 0; t < s->count; t++) {
+        ti_vec_fini(&s->items[t]);
+    }
+    ti_free(s->items, s->count * sizeof(*s->items));
+    ti_vec_fini(&s->image);
+    ti_vec_fini(&s->part);
+}
+
+static void end_found(found *f, const ti_windowed *task)
+{
+    for (int64_t c = 0; c < task->split->chunks; c++) {
+        ti_vec_fini(&f->chunk[c]);
+    }
+    ti_free(f->chunk, (size_t)task->split->chunks * sizeof(*f->chunk));
+}
+
+ti_window_verdict ti_window_closure(const ti_windowed *task, size_t count, ti_spread **spread)
+{
+    search s = { .task = task, .count = count, .items = TI_NEW_ARRAY(ti_boxes, count) };
+    found *all = TI_NEW_ARRAY(found, count);
+    ti_window_verdict verdict = TI_WINDOW_FITS;
+    int64_t chunks = 0;
+    for (size_t t = 0; t < count; t++) {
+        TI_ASSERT(task[t].split->per_node == 1);
+        all[t].chunk = TI_NEW_ARRAY(ti_boxes, (size_t)task[t].split->chunks);
+        chunks = TI_MAX(chunks, task[t].split->chunks);
+    }
+    for (int64_t c = 0; c < chunks && verdict == TI_WINDOW_FITS; c++) {
+        verdict = close_chunk(&s, c);
+        keep(&s, c, all);
+    }
+    for (size_t t = 0; t < count; t++) {
+        bool wanted = verdict == TI_WINDOW_FITS && all[t].beyond;
+        spread[t] = wanted ? ti_spread_list(all[t].chunk, task[t].split->chunks) : NULL;
+        end_found(&all[t], &task[t]);
+    }
+    ti_free(all, count * sizeof(*all));
+    end_search(&s);
+    return verdict;
+}
