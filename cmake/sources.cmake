@@ -144,6 +144,7 @@ set(TACIT_SOURCES
     exec/dry_memory.c
     exec/engine.c
     exec/executor.c
+    exec/host_threads.c
     exec/outbox.c
     exec/purity.c
     exec/trace.c
@@ -170,6 +171,7 @@ set(TACIT_SOURCES
     run/advice.c
     run/agreement.c
     run/attendant.c
+    run/balance.c
     run/choose.c
     run/claim.c
     run/counters.c
@@ -197,6 +199,7 @@ set(TACIT_SOURCES
     api/description.c
     api/enter.c
     api/fence.c
+    api/group.c
     api/layer.c
     api/mapper.c
     api/mpi.c

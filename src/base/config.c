@@ -130,6 +130,11 @@ static const row table[] = {
         "with the hint pure, only the first needs any. With staged they compute less, and receive what neighbours have "
         "computed of several steps in one message; auto measures what pays, at some waits and at tacit_retune, or "
         "repeats the choices of another run, such as auto:off,8. The same on all nodes"),
+    TEXT(
+        "TACIT_BALANCE", balance, "off, auto, or weights of the nodes: 2,1,1 or 16:2,1,1/64:3,1,1", "off",
+        "how large the nodes' shares of split tasks are: equal, in proportion to how fast each has computed (auto: "
+        "measured, and taken over at some waits and at tacit_retune), or as given, from the start or after so many tasks, "
+        "as the log of another run says. The same on all nodes"),
     INT("TACIT_COMM_DELAY", comm_delay, 0, 0, 1000000, "0",
         "microseconds by which every message and collective is delivered later than it would be: for trials of programs "
         "on networks of a larger latency"),
@@ -351,7 +356,7 @@ static bool is_shared(const row *r)
                                      offsetof(tacit_config, reproducible), offsetof(tacit_config, horizon_front),
                                      offsetof(tacit_config, trace),        offsetof(tacit_config, broadcast),
                                      offsetof(tacit_config, multicast),    offsetof(tacit_config, latency),
-                                     offsetof(tacit_config, check_pure) };
+                                     offsetof(tacit_config, check_pure),   offsetof(tacit_config, balance) };
     for (size_t i = 0; i < TI_COUNT(fields); i++) {
         if (r->field == fields[i]) {
             return true;

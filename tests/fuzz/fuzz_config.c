@@ -77,6 +77,7 @@ static void fill_fields(fuzz_input *in, tacit_config *c, char texts[5][LONGEST])
         .comm_delay = take_int(in),
         .advice = take_int(in),
         .check_pure = take_int(in),
+        .balance = maybe(in, texts[4]),
     };
 }
 

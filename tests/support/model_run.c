@@ -523,3 +523,22 @@ void model_config(gen_rng *r, tacit_config *out)
     out->comm_delay = gen_chance(r, 25) ? (int)gen_between(r, 1, 40) : 0;
     out->explain = gen_chance(r, 30) ? "/dev/null" : NULL; /* plans are the same, and two threads fill the report */
 }
+
+void model_balance(const gen_rng *r, int nodes, char text[MODEL_BALANCE], tacit_config *out)
+{
+    gen_rng own = { gen_mix(r->state ^ 0xba1a) };
+    size_t length = 0;
+    const int64_t choices = gen_between(&own, 0, 4);
+    for (int64_t c = 0, after = gen_between(&own, 0, 3); c < choices && nodes <= 20; c++) {
+        length += (size_t)snprintf(text + length, MODEL_BALANCE - length, "%s%d:", c ? "/" : "", (int)after);
+        for (int i = 0; i < nodes; i++) {
+            length += (size_t)snprintf(text + length, MODEL_BALANCE - length, "%s%d", i ? "," : "",
+                                       (int)gen_between(&own, 1, gen_chance(&own, 20) ? 1000 : 4));
+        }
+        after += gen_between(&own, 1, 8);
+    }
+    if (length == 0) {
+        snprintf(text, MODEL_BALANCE, "%s", gen_chance(&own, 30) ? "auto" : "off");
+    }
+    out->balance = text;
+}
