@@ -26,6 +26,7 @@ typedef struct runner {
     model_hall hall;
     model_result *result;
     tacit_host_object *object[GEN_OBJECTS];
+    tacit_collective_group *group[GEN_GROUPS];
     tacit_buffer **buffer;
     tacit_weights **weights; /* of tasks of the pool, or NULL */
     int *custom;
@@ -175,7 +176,7 @@ static void kernel(const tacit_launch *k)
     delay(k, args);
     if (k->on == TACIT_ON_EVERY_NODE && args->hall.meet) {
         args->hall.meet(k, args->step, args->hall.user);
-        args->result->collective_hosts++;
+        __atomic_fetch_add(&args->result->collective_hosts, 1, __ATOMIC_RELAXED); /* groups overlap */
     }
     for (int i = 0; i < s.task->accesses; i++) {
         if (gen_writes(&s.task->access[i])) {
@@ -287,6 +288,7 @@ static bool submit(runner *r, size_t step)
     if (t->place >= 0) {
         task.place = t->with_owner && t->accesses ? tacit_place_owner(0) : tacit_place_node(t->place);
     }
+    task.group = t->group ? r->group[t->group - 1] : NULL;
     for (int i = 0; i < GEN_OBJECTS; i++) {
         task.host_object[i] = t->objects >> i & 1 ? r->object[i] : NULL;
     }
@@ -475,6 +477,9 @@ void model_run(tacit_context *ctx, const gen_program *program, const oracle *tru
     bool good = create_operators(&r);
     for (int i = 0; i < GEN_OBJECTS && good; i++) {
         good = ok(&r, 0, tacit_host_object_create(ctx, &r.object[i]));
+    }
+    for (int i = 0; i < GEN_GROUPS && good; i++) {
+        good = ok(&r, 0, tacit_collective_group_create(ctx, &r.group[i]));
     }
     for (size_t i = 0; i < program->custom.count && good; i++) {
         const gen_custom *c = &program->custom.data[i];
