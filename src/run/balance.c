@@ -102,10 +102,11 @@ static bool check_list(const char *setting, int nodes, uint32_t *weight, ti_strb
     do {
         bool is_first = at == setting;
         if (!take_choice(&at, &after, weight, nodes, &count) || (!is_first && after <= last)) {
-            ti_strbuf_add(why,
-                          "TACIT_BALANCE is '%.*s', but must be off, auto, or one weight from 1 to %d for each node, as "
-                          "in 2,1,1; behind a slash others may follow that count after so many tasks, as in 2,1/64:3,1",
-                          SHOWN, setting, MOST_WEIGHT);
+            ti_strbuf_add(
+                why,
+                "TACIT_BALANCE is '%.*s', but must be off, auto, or one weight from 1 to %d for each node, as "
+                "in 2,1,1; behind a slash others may follow that count after so many tasks, as in 2,1/64:3,1",
+                SHOWN, setting, MOST_WEIGHT);
             return false;
         }
         if (count != nodes) {

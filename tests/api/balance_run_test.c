@@ -177,9 +177,12 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(off_is_equal),          cmocka_unit_test(shares_move_at_a_wait),
-        cmocka_unit_test(shares_stay_between_waits), cmocka_unit_test(given_shares),
-        cmocka_unit_test(with_weights_of_items), cmocka_unit_test(refused),
+        cmocka_unit_test(off_is_equal),
+        cmocka_unit_test(shares_move_at_a_wait),
+        cmocka_unit_test(shares_stay_between_waits),
+        cmocka_unit_test(given_shares),
+        cmocka_unit_test(with_weights_of_items),
+        cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,13 +30,13 @@ static void changes_what_pays(void **state)
         uint32_t now[2];
         bool pays;
     } cases[] = {
-        { { 0, 0 }, { 1, 9 }, false },                              /* nothing was measured */
-        { { 1, 1 }, { 1000, 1000 }, false },                        /* well as it is */
-        { { 1, 1 }, { 3, 1 }, true },                               /* a wrong setting is found out */
-        { { 100, 90 }, { 1000, 1000 }, false },                     /* would save 5 % */
-        { { 100, 80 }, { 1000, 1000 }, true },                      /* 10 % */
-        { { 100, 50 }, { 1000, 500 }, false },                      /* has been taken over */
-        { { UINT64_MAX / 2, UINT64_MAX / 2 }, { 1, 1 }, false },    /* nothing overflows */
+        { { 0, 0 }, { 1, 9 }, false },                           /* nothing was measured */
+        { { 1, 1 }, { 1000, 1000 }, false },                     /* well as it is */
+        { { 1, 1 }, { 3, 1 }, true },                            /* a wrong setting is found out */
+        { { 100, 90 }, { 1000, 1000 }, false },                  /* would save 5 % */
+        { { 100, 80 }, { 1000, 1000 }, true },                   /* 10 % */
+        { { 100, 50 }, { 1000, 500 }, false },                   /* has been taken over */
+        { { UINT64_MAX / 2, UINT64_MAX / 2 }, { 1, 1 }, false }, /* nothing overflows */
         { { UINT64_MAX / 2, 1 }, { 1000000, 1000000 }, true },
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -91,12 +91,32 @@ static bool is_good(const char *setting, int nodes, const char *word)
 static void settings(void **state)
 {
     (void)state;
-    static const char *const good[] = { "off", "auto", "2,1", "1000000,1", "0:1,2", "16:1,2", "1,2/16:1,2/17:3,4",
-                                        "123456789012345:1,2" };
-    static const char *const bad[] = { "",        "on",       "auto:1,2", "2,",       ",2",      "2,1,",     "2 ,1",
-                                       "0,1",     "-1,1",     "1000001,1", "1,2/",    "/1,2",    "1,2//3:1,2", "1,2/3,4",
-                                       "9:1,2/9:1,2", "9:1,2/8:1,2", "x:1,2", ":1,2", "1:",      "1:/2:1,2", "1.5,2",
-                                       "1234567890123456:1,2", "1,2;3:1,2" };
+    static const char *const good[] = {
+        "off", "auto", "2,1", "1000000,1", "0:1,2", "16:1,2", "1,2/16:1,2/17:3,4", "123456789012345:1,2"
+    };
+    static const char *const bad[] = { "",
+                                       "on",
+                                       "auto:1,2",
+                                       "2,",
+                                       ",2",
+                                       "2,1,",
+                                       "2 ,1",
+                                       "0,1",
+                                       "-1,1",
+                                       "1000001,1",
+                                       "1,2/",
+                                       "/1,2",
+                                       "1,2//3:1,2",
+                                       "1,2/3,4",
+                                       "9:1,2/9:1,2",
+                                       "9:1,2/8:1,2",
+                                       "x:1,2",
+                                       ":1,2",
+                                       "1:",
+                                       "1:/2:1,2",
+                                       "1.5,2",
+                                       "1234567890123456:1,2",
+                                       "1,2;3:1,2" };
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
         assert_true(is_good(good[i], 2, ""));
     }
@@ -221,9 +241,9 @@ static void short_runs_say_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(in_proportion),        cmocka_unit_test(changes_what_pays),
-        cmocka_unit_test(random_rates),         cmocka_unit_test(settings),
-        cmocka_unit_test(lists_are_followed),   cmocka_unit_test(nodes_agree),
+        cmocka_unit_test(in_proportion),          cmocka_unit_test(changes_what_pays),
+        cmocka_unit_test(random_rates),           cmocka_unit_test(settings),
+        cmocka_unit_test(lists_are_followed),     cmocka_unit_test(nodes_agree),
         cmocka_unit_test(short_runs_say_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
