@@ -156,6 +156,7 @@ set(TACIT_SOURCES
     exec/engine.c
     exec/executor.c
     exec/job.c
+    exec/host_threads.c
     exec/outbox.c
     exec/purity.c
     exec/trace.c
@@ -182,6 +183,7 @@ set(TACIT_SOURCES
     run/advice.c
     run/agreement.c
     run/attendant.c
+    run/balance.c
     run/choose.c
     run/claim.c
     run/counters.c
@@ -209,6 +211,7 @@ set(TACIT_SOURCES
     api/description.c
     api/enter.c
     api/fence.c
+    api/group.c
     api/layer.c
     api/mapper.c
     api/mpi.c

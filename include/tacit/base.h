@@ -129,6 +129,9 @@ typedef struct tacit_fence_ticket tacit_fence_ticket;
 /* Something outside tacit that host tasks use, such as a file or a library: tacit/task.h. */
 typedef struct tacit_host_object tacit_host_object;
 
+/* Collective host tasks that follow each other, and overlap with those of other groups: tacit/task.h. */
+typedef struct tacit_collective_group tacit_collective_group;
+
 /* Weights of items, which a task can be split by: tacit/task.h. */
 typedef struct tacit_weights tacit_weights;
 

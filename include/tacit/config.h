@@ -5,7 +5,7 @@
  * begins with TACIT_ and is no setting, and a value that means nothing, are refused with
  * TACIT_ERROR_CONFIG, and the sentence names the nearest setting or the values allowed: a misspelled
  * setting is never ignored. Settings are read once, when the context is created, and should be the
- * same on all nodes. Those that must be (TACIT_BROADCAST, TACIT_CHECK_PURE, TACIT_COLLECTIVES,
+ * same on all nodes. Those that must be (TACIT_BALANCE, TACIT_BROADCAST, TACIT_CHECK_PURE, TACIT_COLLECTIVES,
  * TACIT_COLLECTIVE_SCHEDULE, TACIT_DRY_RUN, TACIT_HORIZON_STEP, TACIT_HORIZON_FRONT, TACIT_LATENCY,
  * TACIT_LATENCY_TILE, TACIT_MULTICAST, TACIT_OVERLAP, TACIT_REPRODUCIBLE, TACIT_TRACE) are compared when nodes
  * start: if one differs, a node says which, and the job ends.
@@ -248,6 +248,13 @@ typedef struct tacit_config {
      * or else with 1 ns for an item, on all workers of a node. It does not depend on what is measured. doc/latency.md.
      * The same on all nodes. */
     int overlap; /* TACIT_OVERLAP (auto, on or off): TACIT_OVERLAP_... */
+    /* How large the nodes' shares are, of tasks that are split along dimension 0 and have no .hint.weights. "auto":
+     * equal ones at first, then in proportion to how fast nodes have computed, which is measured and taken over where
+     * all nodes wait for each other: at some waits, and in tacit_retune. "2,1,1": these. "16:2,1,1/64:3,1,1": these
+     * after so many of such tasks, at the next wait; in this form the log (TACIT_LOG=info) says what was chosen, so
+     * that another run can repeat it. Results are the same, but for the last bits of reductions of floating-point
+     * numbers, as with all hints. doc/balance.md. The same on all nodes. */
+    const char *balance; /* TACIT_BALANCE: NULL or "off": equal shares */
 } tacit_config;
 
 TACIT_C_END_

@@ -87,9 +87,9 @@ static inline tacit_status tacit_init_mpi(MPI_Comm comm, const tacit_config *con
  *         TACIT_AT0(double, k->view[1]) = all;
  *     }
  *
- * The ranks are the nodes. It is the same in all such tasks of a context, is used by nothing else, and
- * has the error handler of the communicator that the run began with. It belongs to tacit and must not
- * be freed. Also with plain tacit_init.
+ * The ranks are the nodes. It is the same in all such tasks of a group (.group), or of a context's
+ * tasks without one, is used by nothing else, and has the error handler of the communicator that the
+ * run began with. It belongs to tacit and must not be freed. Also with plain tacit_init.
  *
  *   returns  MPI_COMM_NULL if the run has no MPI: one node that no launcher started. In other tasks,
  *            if the program is compiled with another MPI, or if MPI grants neither

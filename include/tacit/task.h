@@ -42,9 +42,9 @@ typedef enum tacit_on {
  * the same on all nodes, and do not reduce. Such a kernel, and no other, may wait for the other
  * nodes, for instance in a collective operation of MPI (tacit_launch_communicator in tacit/mpi.h).
  * Therefore these tasks run one after the other, in the order of their submission on all nodes, and
- * on a thread of their own (`worker` is 0 of 1). Where everything runs in the calling thread, a node
- * begins one when all that it has to do for earlier tasks is done, inside any call of tacit. More in
- * doc/mpi.md. */
+ * on a thread of their own (`worker` is 0 of 1); those of different groups (.group) may overlap.
+ * Where everything runs in the calling thread, a node begins one when all that it has to do for
+ * earlier tasks is done, inside any call of tacit. More in doc/mpi.md. */
 
 /* How a task is placed; set by the functions below. */
 enum {
@@ -174,6 +174,8 @@ typedef struct tacit_task {
     /* What the kernel takes for one item on one worker, for `tacit simulate`, and for tacit_config.overlap, which asks
      * whether cutting a chunk is worth it. */
     double cost; /* in nanoseconds; default: 0, as the machine's file says. The same on all nodes. */
+    /* Collective host tasks: they follow those of the same group, and may overlap with those of other groups. */
+    tacit_collective_group *group; /* tacit_collective_group_create; NULL: none, which is a group, too */
 } tacit_task;
 
 /* In an initialiser of tacit_task: the kernel's arguments are a copy of the struct `x`. */
@@ -255,6 +257,51 @@ TACIT_API tacit_status tacit_weights_create(tacit_context *ctx, size_t count, co
  *   thread  the context's
  *   nodes   all, in the same order */
 TACIT_API tacit_status tacit_weights_destroy(tacit_context *ctx, tacit_weights *weights);
+
+/* ======================================================== groups of collective host tasks
+ *
+ * Collective host tasks follow each other, in the order of their submission: so all nodes enter what
+ * their kernels do together, such as collective operations of MPI, in the same order. Where two of them
+ * have nothing to do with each other, each may have a group of its own:
+ *
+ *     tacit_collective_group *output, *solver;
+ *     tacit_collective_group_create(ctx, &output);
+ *     tacit_collective_group_create(ctx, &solver);
+ *     ... .on = TACIT_ON_EVERY_NODE, .group = output ...         writes a file by parallel HDF5
+ *     ... .on = TACIT_ON_EVERY_NODE, .group = solver ...         meanwhile
+ *
+ * Tasks of one group follow each other; those of different groups may run at the same time, unless what
+ * they read and write, or a host object, orders them. Each group has a communicator of its own
+ * (tacit_launch_communicator) and, while it has tasks, a thread of its own on each node. Tasks without
+ * a group are one more group. Where everything runs in the calling thread, nothing overlaps, and
+ * all such tasks run in the order of their submission. */
+
+/* So many groups may exist at once; each has an MPI communicator. */
+#define TACIT_MAX_COLLECTIVE_GROUPS 16
+
+/* Create a group. It waits for all nodes, like tacit_barrier, unless one that was destroyed is used again: programs
+ * create groups at the start.
+ *
+ *   out     gets the handle, which belongs to the context: it ends with tacit_collective_group_destroy or
+ *           tacit_finalize
+ *
+ *   errors  TACIT_ERROR_ARGUMENT  ctx or out is NULL
+ *           TACIT_ERROR_RANGE     there are TACIT_MAX_COLLECTIVE_GROUPS
+ *           TACIT_ERROR_STATE     the context is none
+ *           TACIT_ERROR_NETWORK   MPI makes no communicator
+ *           the error of the run
+ *   thread  the context's
+ *   nodes   all, in the same order */
+TACIT_API tacit_status tacit_collective_group_create(tacit_context *ctx, tacit_collective_group **out);
+
+/* Destroy a group. The handle is invalid at once; tasks that were submitted before are still of the group. NULL is
+ * allowed, and does nothing.
+ *
+ *   errors  TACIT_ERROR_ARGUMENT  the context is NULL
+ *           TACIT_ERROR_STATE     the group is destroyed already, or of another context
+ *   thread  the context's
+ *   nodes   all, in the same order */
+TACIT_API tacit_status tacit_collective_group_destroy(tacit_context *ctx, tacit_collective_group *group);
 
 /* ============================================================================== host objects
  *

@@ -230,6 +230,8 @@ typedef struct tacit_launch {
     int on; /* TACIT_ON_DEVICES, ... (tacit/task.h) */
     /* How many entries `view` has. */
     int num_views; /* 0 to TACIT_MAX_ACCESSES */
+    /* Of a collective host task: which of the context's groups it is in, for tacit_launch_communicator. */
+    int group; /* 1 to TACIT_MAX_COLLECTIVE_GROUPS; 0: none */
 } tacit_launch;
 
 /* A kernel on the host: compute the items of launch->chunk.

@@ -63,6 +63,7 @@ static const tacit_bind_field layout[] = {
     FIELD(tacit_task, host_object),
     FIELD(tacit_task, hash_args),
     FIELD(tacit_task, cost),
+    FIELD(tacit_task, group),
     WHOLE(tacit_view),
     FIELD(tacit_view, data),
     FIELD(tacit_view, box),
@@ -86,6 +87,7 @@ static const tacit_bind_field layout[] = {
     FIELD(tacit_launch, context),
     FIELD(tacit_launch, on),
     FIELD(tacit_launch, num_views),
+    FIELD(tacit_launch, group),
 };
 
 #define CONSTANT(name)                                                                                                 \
@@ -135,6 +137,7 @@ static const struct {
     CONSTANT(TACIT_MAPPER_TRANSPOSED),
     CONSTANT(TACIT_MAPPER_REPLICATED),
     CONSTANT(TACIT_MAPPER_PERIODIC),
+    CONSTANT(TACIT_MAPPER_CUSTOM),
     CONSTANT(TACIT_OP_SUM),
     CONSTANT(TACIT_OP_PRODUCT),
     CONSTANT(TACIT_OP_MIN),

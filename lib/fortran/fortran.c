@@ -29,7 +29,15 @@ tacit_status tacit_fortran_buffer_create(tacit_context *ctx, const char *name, i
 tacit_status tacit_fortran_read(tacit_context *ctx, tacit_buffer *buffer, CFI_cdesc_t *array);
 tacit_status tacit_fortran_submit(tacit_context *ctx, const char *name, int rank, const int64_t *shape,
                                   tacit_host_kernel *kernel, int accesses, const access *list, int on, int split,
-                                  const void *args, size_t args_size);
+                                  const void *args, size_t args_size, tacit_weights *weights);
+tacit_status tacit_fortran_resize(tacit_context *ctx, tacit_buffer *buffer, int rank, const int64_t *shape);
+tacit_status tacit_fortran_weights_create(tacit_context *ctx, int64_t count, const int64_t *weight,
+                                          tacit_weights **out);
+typedef void tacit_fortran_mapping(const int64_t *lower, const int64_t *upper, const int64_t *shape, void *data,
+                                   void *answer);
+tacit_status tacit_fortran_mapper_create(tacit_context *ctx, tacit_fortran_mapping *function, int rank, void *data,
+                                         bool constant, int *handle);
+void tacit_fortran_add_box(void *answer, const int64_t *lower, const int64_t *upper);
 void tacit_fortran_chunk(const tacit_launch *k, int64_t *lower, int64_t *upper);
 const void *tacit_fortran_args(const tacit_launch *k);
 void *tacit_fortran_view(const tacit_launch *k, int index, int64_t *shape, int64_t *lower, int64_t *count);
@@ -97,6 +105,8 @@ static tacit_mapper mapper_of(const access *a, int rank)
     tacit_box box = tacit_box3(0, 1, 0, 1, 0, 1);
     turn(a->arg, rank, e);
     switch (a->mapper) {
+    case TACIT_MAPPER_CUSTOM:
+        return tacit_custom((int)a->arg[0]);
     case TACIT_MAPPER_ALL:
         return tacit_all();
     case TACIT_MAPPER_REPLICATED:
@@ -144,7 +154,7 @@ static tacit_status access_of(tacit_context *ctx, const access *a, tacit_access 
 
 tacit_status tacit_fortran_submit(tacit_context *ctx, const char *name, int rank, const int64_t *shape,
                                   tacit_host_kernel *kernel, int accesses, const access *list, int on, int split,
-                                  const void *args, size_t args_size)
+                                  const void *args, size_t args_size, tacit_weights *weights)
 {
     enum { ARGS = 4096 };
     _Alignas(16) char bytes[sizeof(heading) + ARGS] = { 0 };
@@ -163,7 +173,7 @@ tacit_status tacit_fortran_submit(tacit_context *ctx, const char *name, int rank
                         .on = (tacit_on)on,
                         .args = bytes,
                         .args_size = sizeof(head) + args_size,
-                        .hint.split = split };
+                        .hint = { .split = split, .item_weights = weights } };
     for (int i = 0; i < accesses; i++) {
         const tacit_status status = access_of(ctx, &list[i], &task.access[i]);
         if (status) {
@@ -173,15 +183,87 @@ tacit_status tacit_fortran_submit(tacit_context *ctx, const char *name, int rank
     return tacit_submit(ctx, &task);
 }
 
+tacit_status tacit_fortran_resize(tacit_context *ctx, tacit_buffer *buffer, int rank, const int64_t *shape)
+{
+    return tacit_buffer_resize(ctx, buffer, range_of(rank, shape));
+}
+
+tacit_status tacit_fortran_weights_create(tacit_context *ctx, int64_t count, const int64_t *weight, tacit_weights **out)
+{
+    for (int64_t i = 0; i < count; i++) {
+        if (weight[i] < 0) {
+            return tacit_refuse(ctx, TACIT_ERROR_ARGUMENT,
+                                "tacit_weights_create: weight %lld is %lld; weights are not negative", (long long)i + 1,
+                                (long long)weight[i]);
+        }
+    }
+    return tacit_weights_create(ctx, (size_t)count, (const uint64_t *)weight, out);
+}
+
+/* ---- custom mappers */
+
+typedef struct mapping {
+    tacit_fortran_mapping *function;
+    void *data;
+    int rank; /* of the tasks */
+} mapping;
+
+typedef struct answer {
+    tacit_region *region;
+    int rank; /* of the buffer */
+} answer;
+
+/* Indices of dimensions in Fortran's order, from 1, the last one included. */
+static void turn_box(const tacit_box *box, int rank, int64_t *lower, int64_t *upper)
+{
+    for (int d = 0; d < MAX; d++) {
+        lower[d] = d < rank ? (int64_t)box->min[rank - 1 - d] + 1 : 1;
+        upper[d] = d < rank ? (int64_t)box->max[rank - 1 - d] : 1;
+    }
+}
+
+static void map(const tacit_box *chunk, const tacit_range *range, const void *user, tacit_region *out)
+{
+    const mapping *m = user;
+    int64_t lower[MAX], upper[MAX], shape[MAX];
+    answer a = { out, range->dims };
+    turn_box(chunk, m->rank, lower, upper);
+    for (int d = 0; d < MAX; d++) {
+        shape[d] = d < range->dims ? (int64_t)range->size[range->dims - 1 - d] : 1;
+    }
+    m->function(lower, upper, shape, m->data, &a);
+}
+
+tacit_status tacit_fortran_mapper_create(tacit_context *ctx, tacit_fortran_mapping *function, int rank, void *data,
+                                         bool constant, int *handle)
+{
+    const mapping m = { function, data, rank };
+    if (rank < 1 || rank > MAX) {
+        return tacit_refuse(ctx, TACIT_ERROR_DIMENSION,
+                            "tacit_mapper_create: rank is %d; give the number of dimensions of the tasks, 1 to %d",
+                            rank, MAX);
+    }
+    return tacit_mapper_create(ctx, map, &m, sizeof(m), constant ? TACIT_MAPPER_CONSTANT : 0, handle);
+}
+
+void tacit_fortran_add_box(void *to, const int64_t *lower, const int64_t *upper)
+{
+    const answer *a = to;
+    tacit_box box = tacit_box3(0, 1, 0, 1, 0, 1);
+    for (int d = 0; d < a->rank; d++) {
+        const int64_t first = lower[a->rank - 1 - d], last = upper[a->rank - 1 - d];
+        box.min[d] = first > 1 ? (size_t)first - 1 : 0;
+        box.max[d] = last > 0 ? (size_t)last : 0;
+    }
+    tacit_region_add(a->region, box);
+}
+
 /* ---- in kernels */
 
 void tacit_fortran_chunk(const tacit_launch *k, int64_t *lower, int64_t *upper)
 {
     const int rank = (int)((const heading *)k->args)->rank;
-    for (int d = 0; d < MAX; d++) {
-        lower[d] = d < rank ? (int64_t)k->chunk.min[rank - 1 - d] + 1 : 1;
-        upper[d] = d < rank ? (int64_t)k->chunk.max[rank - 1 - d] : 1;
-    }
+    turn_box(&k->chunk, rank, lower, upper);
 }
 
 const void *tacit_fortran_args(const tacit_launch *k)

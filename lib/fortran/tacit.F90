@@ -15,6 +15,8 @@ module tacit
    public :: tacit_read, tacit_write, tacit_update, tacit_reduce, tacit_mapper
    public :: one_to_one, all_of_it, replicated, fixed, slice, neighborhood, star, periodic, transposed
    public :: tacit_chunk, tacit_view, tacit_args
+   public :: tacit_buffer_resize, tacit_weights, tacit_weights_create, tacit_weights_destroy
+   public :: tacit_mapper_create, tacit_mapper_destroy, tacit_add_box
    public :: TACIT_ON_DEVICES, TACIT_ON_HOST, TACIT_ON_ONE_NODE, TACIT_ON_EVERY_NODE, TACIT_SPLIT_1D, TACIT_SPLIT_2D
    public :: TACIT_OP_SUM, TACIT_OP_PRODUCT, TACIT_OP_MIN, TACIT_OP_MAX, TACIT_INT32, TACIT_INT64, TACIT_FLOAT, TACIT_DOUBLE
 
@@ -23,6 +25,11 @@ module tacit
    end type
 
    type :: tacit_buffer
+      type(c_ptr) :: handle = c_null_ptr
+   end type
+
+   ! Weights of items, by which tasks are split; made by tacit_weights_create.
+   type :: tacit_weights
       type(c_ptr) :: handle = c_null_ptr
    end type
 
@@ -45,12 +52,22 @@ module tacit
    integer, protected :: TACIT_INT32, TACIT_INT64, TACIT_FLOAT, TACIT_DOUBLE
    integer, protected :: mode_read, mode_write, mode_update, mode_reduce
    integer, protected :: map_one_to_one, map_all, map_fixed, map_slice, map_neighborhood, map_star
-   integer, protected :: map_transposed, map_replicated, map_periodic
+   integer, protected :: map_transposed, map_replicated, map_periodic, map_custom
 
    abstract interface
       subroutine tacit_kernel(k) bind(c)
          import :: c_ptr
          type(c_ptr), value :: k
+      end subroutine
+   end interface
+
+   ! A custom mapper: what the items from lower(d) to upper(d) touch of a buffer of this shape, by calls of tacit_add_box with
+   ! `answer`. `data` is what tacit_mapper_create got. Pure: the same at any time, on all nodes and on any thread.
+   abstract interface
+      subroutine tacit_mapping(lower, upper, shape, data, answer) bind(c)
+         import :: c_ptr, c_int64_t
+         integer(c_int64_t), intent(in) :: lower(3), upper(3), shape(3)
+         type(c_ptr), value :: data, answer
       end subroutine
    end interface
 
@@ -106,12 +123,47 @@ module tacit
          import :: c_int, c_ptr
          type(c_ptr), value :: ctx, buffer
       end function
+      integer(c_int) function c_resize(ctx, buffer, rank, shape) bind(c, name="tacit_fortran_resize")
+         import :: c_int, c_ptr, c_int64_t
+         type(c_ptr), value :: ctx, buffer
+         integer(c_int), value :: rank
+         integer(c_int64_t), intent(in) :: shape(*)
+      end function
+      integer(c_int) function c_weights(ctx, count, weight, weights) bind(c, name="tacit_fortran_weights_create")
+         import :: c_int, c_ptr, c_int64_t
+         type(c_ptr), value :: ctx
+         integer(c_int64_t), value :: count
+         integer(c_int64_t), intent(in) :: weight(*)
+         type(c_ptr), intent(out) :: weights
+      end function
+      integer(c_int) function c_weights_destroy(ctx, weights) bind(c, name="tacit_weights_destroy")
+         import :: c_int, c_ptr
+         type(c_ptr), value :: ctx, weights
+      end function
+      integer(c_int) function c_mapper(ctx, function, rank, data, constant, handle) bind(c, name="tacit_fortran_mapper_create")
+         import :: c_int, c_ptr, c_funptr, c_bool
+         type(c_ptr), value :: ctx, data
+         type(c_funptr), value :: function
+         integer(c_int), value :: rank
+         logical(c_bool), value :: constant
+         integer(c_int), intent(out) :: handle
+      end function
+      integer(c_int) function c_mapper_destroy(ctx, handle) bind(c, name="tacit_mapper_destroy")
+         import :: c_int, c_ptr
+         type(c_ptr), value :: ctx
+         integer(c_int), value :: handle
+      end function
+      subroutine c_add_box(answer, lower, upper) bind(c, name="tacit_fortran_add_box")
+         import :: c_ptr, c_int64_t
+         type(c_ptr), value :: answer
+         integer(c_int64_t), intent(in) :: lower(*), upper(*)
+      end subroutine
       integer(c_int) function c_read(ctx, buffer, array) bind(c, name="tacit_fortran_read")
          import :: c_int, c_ptr
          type(c_ptr), value :: ctx, buffer
          type(*), dimension(..), contiguous, intent(inout) :: array
       end function
-      integer(c_int) function c_submit(ctx, name, rank, shape, kernel, accesses, list, on, split, args, args_size) &
+      integer(c_int) function c_submit(ctx, name, rank, shape, kernel, accesses, list, on, split, args, args_size, weights) &
          bind(c, name="tacit_fortran_submit")
          import :: c_int, c_ptr, c_char, c_int64_t, c_funptr, c_size_t, tacit_access
          type(c_ptr), value :: ctx
@@ -122,7 +174,7 @@ module tacit
          integer(c_int), value :: accesses
          type(tacit_access), intent(in) :: list(*)
          integer(c_int), value :: on, split
-         type(c_ptr), value :: args
+         type(c_ptr), value :: args, weights
          integer(c_size_t), value :: args_size
       end function
       subroutine c_chunk(k, lower, upper) bind(c, name="tacit_fortran_chunk")
@@ -235,6 +287,7 @@ contains
       map_transposed = constant('TACIT_MAPPER_TRANSPOSED')
       map_replicated = constant('TACIT_MAPPER_REPLICATED')
       map_periodic = constant('TACIT_MAPPER_PERIODIC')
+      map_custom = constant('TACIT_MAPPER_CUSTOM')
       call conclude(c_null_ptr, c_init(ctx%handle), status)
    end subroutine
 
@@ -300,6 +353,15 @@ contains
       integer, intent(out), optional :: status
       call conclude(ctx%handle, c_destroy(ctx%handle, buffer%handle), status)
       buffer%handle = c_null_ptr
+   end subroutine
+
+   ! Another shape of the same rank, in order with the tasks: what both have keeps its contents, the rest is to be written.
+   subroutine tacit_buffer_resize(ctx, buffer, shape, status)
+      type(tacit_context), intent(in) :: ctx
+      type(tacit_buffer), intent(in) :: buffer
+      integer, intent(in) :: shape(:)
+      integer, intent(out), optional :: status
+      call conclude(ctx%handle, c_resize(ctx%handle, buffer%handle, size(shape), int(shape, int64)), status)
    end subroutine
 
    ! Wait for the newest contents, and copy them to an array of the buffer's shape; the same on all nodes.
@@ -401,11 +463,76 @@ contains
       tacit_reduce = tacit_access(buffer%handle, mode_reduce, operator, [int(type, int64), spread(0_int64, 1, 5)])
    end function
 
+   ! ---- custom mappers
+
+   ! A mapper that a function says, for tasks of so many dimensions. `data`: handed to every call; what is there must live as
+   ! long as the context. `constant`: the result does not depend on the items.
+   subroutine tacit_mapper_create(ctx, mapper, function, rank, data, constant, status)
+      type(tacit_context), intent(in) :: ctx
+      type(tacit_mapper), intent(out) :: mapper
+      procedure(tacit_mapping) :: function
+      integer, intent(in) :: rank
+      type(c_ptr), intent(in), optional :: data
+      logical, intent(in), optional :: constant
+      integer, intent(out), optional :: status
+      type(c_ptr) :: given
+      logical(c_bool) :: is_constant
+      integer(c_int) :: handle, code
+      given = c_null_ptr
+      is_constant = .false.
+      if (present(data)) given = data
+      if (present(constant)) is_constant = constant
+      code = c_mapper(ctx%handle, c_funloc(function), rank, given, is_constant, handle)
+      mapper%kind = map_custom
+      mapper%arg(1) = handle
+      call conclude(ctx%handle, code, status)
+   end subroutine
+
+   ! Tasks that were submitted before go on with it.
+   subroutine tacit_mapper_destroy(ctx, mapper, status)
+      type(tacit_context), intent(in) :: ctx
+      type(tacit_mapper), intent(in) :: mapper
+      integer, intent(out), optional :: status
+      call conclude(ctx%handle, c_mapper_destroy(ctx%handle, int(mapper%arg(1), c_int)), status)
+   end subroutine
+
+   ! In a custom mapper: the elements from `lower` to `upper`, both included, one entry for each dimension of the buffer.
+   subroutine tacit_add_box(answer, lower, upper)
+      type(c_ptr), value :: answer
+      integer(int64), intent(in) :: lower(:), upper(:)
+      integer(int64) :: first(3), last(3)
+      first = 1
+      last = 1
+      first(1:min(3, size(lower))) = lower(1:min(3, size(lower)))
+      last(1:min(3, size(upper))) = upper(1:min(3, size(upper)))
+      call c_add_box(answer, first, last)
+   end subroutine
+
+   ! ---- weights of items
+
+   ! Weights of the items along the last dimension of tasks, from item 1 on: parts have about equal sums of them.
+   subroutine tacit_weights_create(ctx, weights, weight, status)
+      type(tacit_context), intent(in) :: ctx
+      type(tacit_weights), intent(out) :: weights
+      integer(int64), intent(in) :: weight(:)
+      integer, intent(out), optional :: status
+      call conclude(ctx%handle, c_weights(ctx%handle, size(weight, kind=int64), weight, weights%handle), status)
+   end subroutine
+
+   ! Tasks that were submitted before still use them.
+   subroutine tacit_weights_destroy(ctx, weights, status)
+      type(tacit_context), intent(in) :: ctx
+      type(tacit_weights), intent(inout) :: weights
+      integer, intent(out), optional :: status
+      call conclude(ctx%handle, c_weights_destroy(ctx%handle, weights%handle), status)
+      weights%handle = c_null_ptr
+   end subroutine
+
    ! ---- tasks
 
    ! Submit a task over items of this shape. `kernel` is a subroutine with bind(c) and the argument `type(c_ptr), value :: k`. `args`: a
    ! variable whose args_size bytes are copied; tacit_args gives its address in the kernel.
-   subroutine tacit_submit(ctx, name, shape, kernel, accesses, on, split, args, args_size, status)
+   subroutine tacit_submit(ctx, name, shape, kernel, accesses, on, split, args, args_size, item_weights, status)
       type(tacit_context), intent(in) :: ctx
       character(*), intent(in) :: name
       integer, intent(in) :: shape(:)
@@ -413,13 +540,16 @@ contains
       type(tacit_access), intent(in) :: accesses(:)
       integer, intent(in), optional :: on, split, args_size
       type(c_ptr), intent(in), optional :: args
+      type(tacit_weights), intent(in), optional :: item_weights
       integer, intent(out), optional :: status
       integer(c_int) :: where_on, how
-      type(c_ptr) :: bytes
+      type(c_ptr) :: bytes, weights
       integer(c_size_t) :: length
       where_on = TACIT_ON_DEVICES
       how = 0
       bytes = c_null_ptr
+      weights = c_null_ptr
+      if (present(item_weights)) weights = item_weights%handle
       length = 0
       if (present(on)) where_on = on
       if (present(split)) how = split
@@ -428,7 +558,7 @@ contains
          length = args_size
       end if
       call conclude(ctx%handle, c_submit(ctx%handle, name//c_null_char, size(shape), int(shape, int64), c_funloc(kernel), &
-                                         size(accesses), accesses, where_on, how, bytes, length), status)
+                                         size(accesses), accesses, where_on, how, bytes, length, weights), status)
    end subroutine
 
    ! ---- in kernels

@@ -588,6 +588,22 @@ static tacit_status check_objects(tacit_context *ctx, const tacit_task *t, const
     return TACIT_OK;
 }
 
+static tacit_status check_group(tacit_context *ctx, const tacit_task *t, const char *name)
+{
+    const tacit_collective_group *group = t->group;
+    if (t->on != TACIT_ON_EVERY_NODE) {
+        return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
+                                "task '%s': .group is for collective host tasks; set .on = TACIT_ON_EVERY_NODE, or no "
+                                "group",
+                                name);
+    }
+    if (!ti_handle_is_live(TI_HANDLE_GROUP, group) || group->context != ctx || !group->live) {
+        return ti_context_error(ctx, TACIT_ERROR_STATE,
+                                "task '%s': its group is destroyed or belongs to another context", name);
+    }
+    return TACIT_OK;
+}
+
 static tacit_status check_buffer(const place *p)
 {
     if (TI_LIKELY(ti_buffer_is_usable(p->ctx, p->access->buffer))) {
@@ -607,6 +623,9 @@ tacit_status ti_check_task(tacit_context *ctx, const tacit_task *t, ti_checked *
     TI_TRY(check_hints(ctx, t, p.name));
     if (TI_UNLIKELY(names_objects(t))) {
         TI_TRY(check_objects(ctx, t, p.name));
+    }
+    if (TI_UNLIKELY(t->group != NULL)) {
+        TI_TRY(check_group(ctx, t, p.name));
     }
     for (p.index = 0; p.index < TACIT_MAX_ACCESSES && t->access[p.index].mode != 0; p.index++) {
         p.access = &t->access[p.index];

@@ -184,13 +184,15 @@ tacit_status tacit_flush(tacit_context *ctx)
 }
 
 /* Tuning, and comparing what pure kernels have computed, is where all nodes wait for each other. */
-static tacit_status wait_for_all(tacit_context *ctx, const char *name, bool meets, bool tunes)
+static tacit_status wait_for_all(tacit_context *ctx, const char *name, bool meets, bool asked)
 {
+    const bool tunes = asked || ti_runtime_is_due(ctx->runtime);
     submit_point(ctx, TI_TASK_EPOCH, name, meets || tunes || ti_runtime_checks_pure(ctx->runtime));
     ti_runtime_wait_points(ctx->runtime);
     ti_runtime_check_pure(ctx->runtime, false);
-    if (tunes && ti_failure_get(ti_runtime_failure(ctx->runtime)) == TACIT_OK) {
-        ti_tune_choose(ti_runtime_tune(ctx->runtime));
+    if (tunes && ti_failure_get(ti_runtime_failure(ctx->runtime)) == TACIT_OK &&
+        ti_runtime_choose(ctx->runtime, asked)) {
+        ti_shapes_forget_balanced(ctx->shapes);
     }
     ti_free_retired_buffers(ctx);
     ti_free_retired_functions(ctx);
@@ -203,14 +205,14 @@ tacit_status tacit_wait(tacit_context *ctx)
 {
     TI_TRY(ti_check_context(ctx, "tacit_wait"));
     TI_TRY(ti_context_enter(ctx));
-    return wait_for_all(ctx, "wait", false, ti_tune_is_due(ti_runtime_tune(ctx->runtime)));
+    return wait_for_all(ctx, "wait", false, false);
 }
 
 tacit_status tacit_barrier(tacit_context *ctx)
 {
     TI_TRY(ti_check_context(ctx, "tacit_barrier"));
     TI_TRY(ti_context_enter(ctx));
-    return wait_for_all(ctx, "barrier", true, ti_tune_is_due(ti_runtime_tune(ctx->runtime)));
+    return wait_for_all(ctx, "barrier", true, false);
 }
 
 tacit_status tacit_retune(tacit_context *ctx)
@@ -278,6 +280,14 @@ static void advise(tacit_context *ctx, ti_advice_facts *facts)
     }
 }
 
+static void free_groups(tacit_context *ctx)
+{
+    for (size_t i = 0; i < ctx->groups.count; i++) {
+        ti_handle_free(TI_HANDLE_GROUP, ctx->groups.data[i]);
+    }
+    ti_vec_fini(&ctx->groups);
+}
+
 static void free_context(tacit_context *ctx)
 {
     ti_runtime_destroy(ctx->runtime);
@@ -286,6 +296,7 @@ static void free_context(tacit_context *ctx)
     ti_free_all_weights(ctx);
     ti_free_attachments(ctx);
     ti_free_all_objects(ctx);
+    free_groups(ctx);
     ti_vec_fini(&ctx->free_slots);
     ti_shapes_destroy(ctx->shapes);
     ti_config_free_texts(&ctx->config);

@@ -42,6 +42,12 @@ struct tacit_host_object {
     ti_signal fenced;      /* by its latest fence */
 };
 
+struct tacit_collective_group {
+    tacit_context *context;
+    int number; /* from 1 on */
+    bool live;
+};
+
 struct tacit_weights {
     tacit_context *context;
     ti_weights values;
@@ -95,11 +101,12 @@ struct tacit_context {
     TI_VEC(ti_user_op *) ops;
     uint64_t entered; /* a dry run: when the last call was; then UINT64_MAX: nothing more to say */
     TI_VEC(ti_retired) retired_functions;
-    ti_shapes *shapes;                    /* of tasks that have been submitted before */
-    tacit_weights *weights;               /* and those that are destroyed, and whose tasks may not be executed yet */
-    TI_VEC(tacit_host_object *) objects;  /* all that were made */
-    tacit_host_object *destroyed_objects; /* to be used again */
-    tacit_host_object *retired_objects;   /* destroyed by the program, and their tasks may use the contents */
+    ti_shapes *shapes;                       /* of tasks that have been submitted before */
+    tacit_weights *weights;                  /* and those that are destroyed, and whose tasks may not be executed yet */
+    TI_VEC(tacit_host_object *) objects;     /* all that were made */
+    tacit_host_object *destroyed_objects;    /* to be used again */
+    tacit_host_object *retired_objects;      /* destroyed by the program, and their tasks may use the contents */
+    TI_VEC(tacit_collective_group *) groups; /* by number - 1 */
     TI_VEC(ti_attachment) attachments;
     bool one_thread; /* only `thread` may use it, which created it */
     pthread_t thread;

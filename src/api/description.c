@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { HEADER_WORDS = 24, OTHERS = offsetof(tacit_kernel, opencl), ACCESS_WORDS = 3 + 4 * TACIT_MAX_DIMS };
+enum { HEADER_WORDS = 25, OTHERS = offsetof(tacit_kernel, opencl), ACCESS_WORDS = 3 + 4 * TACIT_MAX_DIMS };
 
 /* A description that is written, or compared with one that is there: the list of fields is the same. Compilers make two
  * functions of it. */
@@ -124,6 +124,7 @@ EITHER void fields(cursor *c, const tacit_task *t, const ti_measures *m)
     bytes(c, (const char *)&t->kernel + OTHERS, m->others);
     field(c, t->args_size);
     word(c, &t->cost);
+    field(c, ti_address(t->group));
     for (int i = 0; i < TACIT_MAX_HOST_OBJECTS; i++) {
         field(c, ti_address(t->host_object[i]));
     }

@@ -551,6 +551,16 @@ void ti_shapes_forget_weights(ti_shapes *s, const ti_weights *weights)
     }
 }
 
+void ti_shapes_forget_balanced(ti_shapes *s)
+{
+    for (entry *e = s->newest, *older; e; e = older) {
+        older = e->older;
+        if (e->shape->balanced) {
+            leave(s, e);
+        }
+    }
+}
+
 void ti_shapes_forget_function(ti_shapes *s, const ti_custom_mapper *mapper, const ti_user_op *op)
 {
     for (entry *e = s->newest, *older; e; e = older) {

@@ -44,6 +44,9 @@ void ti_shapes_forget(ti_shapes *shapes, const ti_buffer_info *buffer);
 /* Weights of items are destroyed: likewise. */
 void ti_shapes_forget_weights(ti_shapes *shapes, const ti_weights *weights);
 
+/* Other weights of nodes hold from now on (TACIT_BALANCE): shapes that have the old ones are forgotten. */
+void ti_shapes_forget_balanced(ti_shapes *shapes);
+
 /* A custom mapper (or NULL) or an operator (or NULL) is destroyed: likewise, since it must not be used any more. */
 void ti_shapes_forget_function(ti_shapes *shapes, const ti_custom_mapper *mapper, const ti_user_op *op);
 

@@ -123,6 +123,21 @@ static void copy_where(const tacit_context *ctx, ti_shape *shape, ti_arena *aren
     }
 }
 
+/* What TACIT_BALANCE says: once it is known that the task is split along dimension 0. */
+static void weigh_nodes(const tacit_context *ctx, ti_shape *shape, ti_arena *arena)
+{
+    const ti_balance *balance = ti_runtime_balance(ctx->runtime);
+    if (TI_LIKELY(!balance->on) || shape->place != TI_PLACE_SPLIT || shape->two_dimensional || shape->weights ||
+        shape->dims == 0) {
+        return;
+    }
+    const uint32_t *weights = ti_balance_weights(balance);
+    shape->balanced = true;
+    if (weights) {
+        shape->weights = ti_arena_copy(arena, weights, (size_t)tacit_num_nodes(ctx) * sizeof(*weights));
+    }
+}
+
 /* The borders that weights of items make: once granularity and place are known. */
 static void cut_by_items(const tacit_context *ctx, ti_shape *shape, ti_arena *arena, const tacit_weights *weights)
 {
@@ -145,7 +160,8 @@ static void copy_orders(ti_shape *shape, ti_arena *arena, const tacit_task *from
 {
     uint32_t order[TACIT_MAX_HOST_OBJECTS + 1];
     if (shape->place == TI_PLACE_EVERYWHERE) {
-        order[shape->orders++] = TI_ORDER_OF_COLLECTIVE_HOST;
+        shape->group = from->group ? from->group->number : 0;
+        order[shape->orders++] = TI_ORDER_OF_COLLECTIVE_HOST + (uint32_t)shape->group;
     }
     for (int i = 0; i < TACIT_MAX_HOST_OBJECTS; i++) {
         if (from->host_object[i]) {
@@ -195,6 +211,7 @@ static ti_shape *copy_shape(const tacit_context *ctx, ti_arena *arena, const tac
     if (ctx->reproducible && reduces(shape)) {
         cut_in_blocks(shape);
     }
+    weigh_nodes(ctx, shape, arena);
     cut_by_items(ctx, shape, arena, from->hint.item_weights);
     if (shape->on_host) {
         copy_orders(shape, arena, from);

@@ -136,6 +136,11 @@ static const row table[] = {
         "after: auto where that is worth two more launches, by .cost and the number of items; on wherever it is "
         "possible. The same on all nodes",
         TACIT_OVERLAP_AUTO, TACIT_OVERLAP_ON, TACIT_OVERLAP_OFF),
+    TEXT(
+        "TACIT_BALANCE", balance, "off, auto, or weights of the nodes: 2,1,1 or 16:2,1,1/64:3,1,1", "off",
+        "how large the nodes' shares of split tasks are: equal, in proportion to how fast each has computed (auto: "
+        "measured, and taken over at some waits and at tacit_retune), or as given, from the start or after so many tasks, "
+        "as the log of another run says. The same on all nodes"),
     INT("TACIT_COMM_DELAY", comm_delay, 0, 0, 1000000, "0",
         "microseconds by which every message and collective is delivered later than it would be: for trials of programs "
         "on networks of a larger latency"),
@@ -363,7 +368,7 @@ static bool is_shared(const row *r)
                                      offsetof(tacit_config, trace),        offsetof(tacit_config, broadcast),
                                      offsetof(tacit_config, multicast),    offsetof(tacit_config, latency),
                                      offsetof(tacit_config, check_pure),   offsetof(tacit_config, latency_tile),
-                                     offsetof(tacit_config, overlap) };
+                                     offsetof(tacit_config, overlap),      offsetof(tacit_config, balance) };
     for (size_t i = 0; i < TI_COUNT(fields); i++) {
         if (r->field == fields[i]) {
             return true;

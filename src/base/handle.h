@@ -18,6 +18,7 @@ typedef enum ti_handle_kind {
     TI_HANDLE_TICKET,
     TI_HANDLE_OBJECT,
     TI_HANDLE_WEIGHTS,
+    TI_HANDLE_GROUP,
     TI_HANDLE_KINDS
 } ti_handle_kind;
 

@@ -105,7 +105,10 @@ typedef struct ti_comm_ops {
     int (*poll)(ti_comm *comm, uint64_t *tokens, int max); /* tokens of completed operations: their number, or -1 */
     /* Of the network's library, for kernels; NULL if it is another library than the caller's. Operation NULL: there is
      * none. Any thread. */
-    const void *(*communicator)(const ti_comm *comm, const tacit_mpi_comm *like);
+    const void *(*communicator)(const ti_comm *comm, const tacit_mpi_comm *like, int group);
+    /* All nodes, at the same point of the program, when nothing is under way: there is a communicator for this group of
+     * kernels, too (1 to TACIT_MAX_COLLECTIVE_GROUPS). Waits. False: an error, which is stored. NULL: nothing to do. */
+    bool (*open_group)(ti_comm *comm, int group);
     /* Ends the job: the process, or where nodes share one, every poll with -1. `why` has been printed. */
     void (*abort)(ti_comm *comm, const char *why);
     /* Notes. NULL: there are none. */

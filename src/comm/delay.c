@@ -298,10 +298,18 @@ static int delayed_poll(ti_comm *comm, uint64_t *tokens, int max)
     return (int)count;
 }
 
-static const void *delayed_communicator(const ti_comm *comm, const tacit_mpi_comm *like)
+static const void *delayed_communicator(const ti_comm *comm, const tacit_mpi_comm *like, int group)
 {
     const ti_comm *inner = ((const delayed *)comm)->inner;
-    return inner->ops->communicator(inner, like);
+    return inner->ops->communicator(inner, like, group);
+}
+
+static bool delayed_open_group(ti_comm *comm, int group)
+{
+    ti_comm *inner = ((delayed *)comm)->inner;
+    bool good = inner->ops->open_group(inner, group);
+    comm->stats.error = inner->stats.error;
+    return good;
 }
 
 static void delayed_abort(ti_comm *comm, const char *why)
@@ -458,6 +466,7 @@ static const ti_comm_ops delayed_ops = {
     .sum = delayed_sum,
     .poll = delayed_poll,
     .communicator = delayed_communicator,
+    .open_group = delayed_open_group,
     .abort = delayed_abort,
     .note_open = delayed_note_open,
     .note_send = delayed_note_send,
@@ -474,6 +483,7 @@ ti_comm *ti_comm_delay_create(ti_comm *inner, uint64_t delay_ns, ti_delay_clock 
     self->ops = delayed_ops;
     if (!inner->ops->communicator) { /* kernels of a network without a library have none, with a delay as without */
         self->ops.communicator = NULL;
+        self->ops.open_group = NULL;
     }
     self->comm.ops = &self->ops;
     self->comm.nap_ns = TI_MIN(TI_MAX(delay_ns / LOOKS_PER_DELAY, (uint64_t)LEAST_NAP_NS), (uint64_t)MOST_NAP_NS);

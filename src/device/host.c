@@ -391,9 +391,11 @@ static bool run_one(host *h, int worker, bool *completed)
     if (TI_UNLIKELY(h->desc.ran != NULL)) {
         h->desc.ran(h->desc.listener, &(ti_host_part){ .worker = h->desc.first + worker,
                                                        .part = e.part,
+                                                       .parts = e.job->parts,
                                                        .token = e.job->token,
                                                        .items = items_of(&e),
-                                                       .start = start });
+                                                       .start = start,
+                                                       .task = e.job->kernel ? e.job->kernel->task : NULL });
     }
     if (TI_UNLIKELY(is_measured)) {
         atomic_fetch_add_explicit(&e.job->ns, ti_clock_ns() - start, memory_order_relaxed);

@@ -16,11 +16,12 @@
 #include "base/park.h"
 #include "device/device.h"
 
-/* A part of a job that has run: the worker as kernels see it, the job's token, which part, its items (0: a copy), and
- * when it began. */
+/* A part of a job that has run: the worker as kernels see it, which one of how many parts, the job's token, its items
+ * (0: a copy), when it began, and its kernel's task, or NULL. */
 typedef struct ti_host_part {
-    int worker, part;
+    int worker, part, parts;
     uint64_t token, items, start;
+    const struct ti_task *task;
 } ti_host_part;
 typedef void ti_host_ran(void *told, const ti_host_part *part);
 

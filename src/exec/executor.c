@@ -3,11 +3,11 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "device/host.h"
 #include "exec/allocation_table.h"
 #include "exec/block_run.h"
 #include "exec/collective_issue.h"
 #include "exec/combine.h"
+#include "exec/host_threads.h"
 #include "exec/job.h"
 #include "exec/trace.h"
 #include "exec/wait.h"
@@ -29,11 +29,7 @@ struct ti_executor {
     uint64_t buffer_bytes;
     ti_collective_issue collectives;
     ti_outbox outbox;
-    /* One thread for collective host tasks, and where it sleeps. They may wait for other nodes, so they must not keep a
-     * worker from its work; since they follow each other, there is at most one at a time. NULL until the first one, and
-     * inline. */
-    ti_device *host_thread;
-    ti_lot host_lot;
+    ti_host_threads host_threads; /* of collective host tasks, which must not keep a worker from its work */
     int steps_without_network;
     uint64_t activity, running;
     const ti_executor_tap *tap; /* or NULL */
@@ -68,9 +64,7 @@ static void free_memory(ti_executor *ex)
 
 void ti_executor_destroy(ti_executor *ex)
 {
-    if (ex->host_thread) {
-        ex->host_thread->ops->destroy(ex->host_thread); /* waits for a kernel that runs */
-    }
+    ti_host_threads_fini(&ex->host_threads);
     free_memory(ex);
     ti_jobs_fini(&ex->jobs);
     ti_vec_fini(&ex->blocks);
@@ -209,23 +203,19 @@ static bool may_cut(const ti_task *task, const ti_box *chunk)
     return may;
 }
 
-/* No worker is taken: whatever this task waits for, workers and network go on. */
+/* No worker is taken: whatever this task waits for, workers and network go on, and so do tasks of other groups. */
 static void launch_collective_host(ti_executor *ex, const ti_instruction *i, ti_device_kernel *kernel)
 {
-    if (!ex->host_thread) {
-        ti_host_desc desc = { .workers = 1, .threads = 1, .lot = &ex->host_lot, .name = "tacit-host-task" };
-        desc.told = &ex->is.progress->lot;
-        desc.cores = ex->is.cores;
-        ex->host_thread = ti_device_host_create(&desc);
-    }
-    if (!ex->host_thread) {
+    ti_device *thread = ti_host_threads_of(&ex->host_threads, kernel->launch.group, &ex->is.progress->lot,
+                                           ex->is.cores);
+    if (!thread) {
         ti_failure_set(&ex->is.progress->failure, TACIT_ERROR_UNSUPPORTED,
                        "task '%s': the system grants no thread for tasks on every node; raise its limit, or set "
                        "TACIT_WORKERS to fewer",
                        i->task->shape->name);
         return;
     }
-    ex->host_thread->ops->launch(ex->host_thread, 0, kernel);
+    thread->ops->launch(thread, 0, kernel);
 }
 
 static ti_job *make_job(ti_executor *ex, const ti_instruction *i)
@@ -247,7 +237,8 @@ static ti_job *make_job(ti_executor *ex, const ti_instruction *i)
                     .name = task->shape->name,
                     .context = ex->is.context,
                     .on = task->shape->on,
-                    .num_views = (int)i->as.kernel.views },
+                    .num_views = (int)i->as.kernel.views,
+                    .group = task->shape->group },
         .dims = task->shape->dims,
         .whole = task->shape->whole_chunk || (ex->is.system->workers > 1 && !may_cut(task, &i->as.kernel.chunk)),
         .granule = task->shape->gran[0],
@@ -569,7 +560,10 @@ static bool poll_devices(ti_executor *ex)
     for (int d = 0; d < ex->is.system->devices; d++) {
         any |= poll_device(ex, ex->is.device[d]);
     }
-    return (TI_UNLIKELY(ex->host_thread != NULL) && poll_device(ex, ex->host_thread)) || any;
+    for (int g = 0; TI_UNLIKELY(g < ex->host_threads.count); g++) {
+        any |= ex->host_threads.device[g] && poll_device(ex, ex->host_threads.device[g]);
+    }
+    return any;
 }
 
 static bool poll_network(ti_executor *ex)
@@ -659,7 +653,7 @@ uint64_t ti_executor_running(const ti_executor *ex)
 
 const char *ti_executor_long_kernel(ti_executor *ex, uint64_t now, uint64_t limit, uint64_t *ns)
 {
-    const char *name = ex->host_thread ? ti_device_host_long_kernel(ex->host_thread, now, limit, ns) : NULL;
+    const char *name = ti_host_threads_long_kernel(&ex->host_threads, now, limit, ns);
     for (int d = 0; d < ti_system_hosts(ex->is.system) && !name; d++) {
         name = ti_device_host_long_kernel(ex->is.device[d], now, limit, ns);
     }

@@ -97,9 +97,11 @@ typedef struct ti_shape {
     bool hash_args; /* nodes compare the bytes of the arguments */
     bool no_collectives;
     bool pure;
-    int window;  /* tasks that a window with this one has at most; 0: as many as others */
-    double cost; /* nanoseconds per item; 0: not given */
+    bool balanced; /* its weights, or that there are none, are what TACIT_BALANCE says now */
+    int window;    /* tasks that a window with this one has at most; 0: as many as others */
+    double cost;   /* nanoseconds per item; 0: not given */
     int priority;
+    int group; /* of collective host tasks; 0: none */
     int place; /* a node, TI_PLACE_SPLIT or TI_PLACE_EVERYWHERE */
     int oversubscribe;
     int dims;

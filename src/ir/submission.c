@@ -368,7 +368,7 @@ static void compare_tasks(list *l, const ti_submission *a, const ti_submission *
     add_if(l, (a->where | TI_SUBMITTED_PURE) != (b->where | TI_SUBMITTED_PURE), "where they run (.on)");
     add_if(l, (a->where & TI_SUBMITTED_PURE) != (b->where & TI_SUBMITTED_PURE), "the hint pure");
     add_if(l, a->window != b->window, "the hint window");
-    add_if(l, a->number != b->number, "the host objects");
+    add_if(l, a->number != b->number, "the host objects or the group");
     if (a->accesses != b->accesses) {
         add_item(l, "the number of accesses (%u and %u)", a->accesses, b->accesses);
         return;

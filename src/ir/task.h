@@ -28,7 +28,10 @@ typedef struct ti_user_copy {
 
 /* Tasks on every node may wait for each other's counterparts, so they follow each other in the same order on all
  * nodes. */
-enum { TI_ORDER_OF_COLLECTIVE_HOST = 0, TI_ORDER_OF_OBJECTS = 1 };
+enum {
+    TI_ORDER_OF_COLLECTIVE_HOST = 0, /* and those of its groups, by their numbers */
+    TI_ORDER_OF_OBJECTS = TI_ORDER_OF_COLLECTIVE_HOST + TACIT_MAX_COLLECTIVE_GROUPS + 1
+};
 
 /* A forward: a vertex of the task graph between a producer and a consumer, where a collective may take place. It is
  * kept with its consumer. The region is what the consumer reads of what the producer wrote and nobody has

@@ -54,6 +54,7 @@ struct ti_runtime {
     ti_agreement *agreement; /* or NULL */
     ti_watchdog watchdog;
     ti_tune tune;
+    ti_balance balance;
     ti_advisor advisor;
     ti_claim claim;
     ti_attendant attendant;

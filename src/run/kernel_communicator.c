@@ -15,7 +15,7 @@ const void *ti_kernel_communicator(const ti_comm *comm, bool is_inline, const ta
                       "tacit_launch_communicator: this MPI grants %s only, so a kernel may not call it while tacit "
                       "does; set TACIT_THREADS=0",
                       comm->thread_level);
-    } else if (!(found = comm->ops->communicator(comm, like))) {
+    } else if (!(found = comm->ops->communicator(comm, like, launch->group))) {
         ti_strbuf_add(why,
                       "tacit_launch_communicator: the program is compiled with another MPI than tacit, which has "
                       "%s; compile it with that one",

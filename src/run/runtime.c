@@ -56,6 +56,9 @@ static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
     ti_tune_init(&rt->tune, rt->dry ? NULL : rt->config.latency, rt->comm, s, locks);
     rt->purity = s->check_pure ? ti_purity_create(rt->comm) : NULL;
     rt->trace.tune = rt->tune.on ? &rt->tune : NULL;
+    if (!ti_balance_init(&rt->balance, rt->config.balance, rt->comm, s, rt->dry != NULL, why)) {
+        return TACIT_ERROR_CONFIG;
+    }
     return ti_dry_run_begin(rt->dry, &rt->config, s, why) ? TACIT_OK : TACIT_ERROR_CONFIG;
 }
 
@@ -66,11 +69,19 @@ static void note_part(void *user, const ti_host_part *part)
     if (rt->advisor.on) {
         ti_advisor_note_part(&rt->advisor, part);
     }
+    if (rt->balance.measures) {
+        ti_balance_note_part(&rt->balance, part);
+    }
     if (rt->trace.recorder) {
         ti_tracing_note_part(&rt->trace, part);
     } else if (rt->tune.on) {
         ti_tune_note_part(&rt->tune, part);
     }
+}
+
+static bool hears_of_parts(const ti_runtime *rt)
+{
+    return rt->trace.recorder || rt->tune.on || rt->balance.measures || rt->advisor.on;
 }
 
 static bool create_devices(ti_runtime *rt, ti_strbuf *why)
@@ -86,7 +97,7 @@ static bool create_devices(ti_runtime *rt, ti_strbuf *why)
         .host = { .idle = ti_roles_idle_worker,
                   .polling = ti_roles_must_look,
                   .user = rt,
-                  .ran = rt->trace.recorder || rt->tune.on || rt->advisor.on ? note_part : NULL,
+                  .ran = hears_of_parts(rt) ? note_part : NULL,
                   .listener = rt,
                   .lot = &rt->progress.lot },
         .kernel_cache = rt->config.kernel_cache,
@@ -170,6 +181,7 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status,
         rt->comm->stats.error = ti_strbuf_text(why); /* of this node: the others need not know of it */
         ti_agreement_destroy(rt->agreement);
         ti_purity_destroy(rt->purity);
+        ti_balance_fini(&rt->balance);
         rt->comm->ops->destroy(rt->comm);
         ti_explain_destroy(rt->system.explain);
         ti_dry_run_destroy(rt->dry);
@@ -232,6 +244,7 @@ void ti_runtime_destroy(ti_runtime *rt)
     ti_explain_destroy(rt->system.explain);
     ti_tracing_close(&rt->trace);
     ti_tune_fini(&rt->tune);
+    ti_balance_fini(&rt->balance);
     ti_advisor_fini(&rt->advisor);
     TI_DELETE(rt);
 }
@@ -460,6 +473,7 @@ static void submit(ti_runtime *rt, ti_task *task)
     uint64_t points = rt->ahead.points;
     rt->fences += task->kind == TI_TASK_FENCE;
     ti_tune_note(&rt->tune, task);
+    ti_balance_note(&rt->balance, task);
     size_t count = add_task(rt, task, made);
     if (task->shape->place >= 0) {
         atomic_store_explicit(&rt->progress.placed, true, memory_order_relaxed);
@@ -527,9 +541,38 @@ void ti_runtime_wait_points(ti_runtime *rt)
     wait_alone(rt, TI_CAUSE_POINTS, NULL);
 }
 
-ti_tune *ti_runtime_tune(ti_runtime *rt)
+void ti_runtime_open_group(ti_runtime *rt, int group)
 {
-    return &rt->tune;
+    ti_lock_take(&rt->executing); /* whose network it is */
+    if (rt->comm->ops->open_group && !rt->comm->ops->open_group(rt->comm, group)) {
+        ti_runtime_fail(rt, TACIT_ERROR_NETWORK, "%s",
+                        rt->comm->stats.error ? rt->comm->stats.error : "the network failed");
+    }
+    ti_lock_drop(&rt->executing);
+}
+
+bool ti_runtime_is_due(const ti_runtime *rt)
+{
+    return ti_tune_is_due(&rt->tune) || ti_balance_is_due(&rt->balance);
+}
+
+bool ti_runtime_choose(ti_runtime *rt, bool asked)
+{
+    bool changed = false;
+    if (asked || ti_tune_is_due(&rt->tune)) {
+        ti_tune_choose(&rt->tune);
+    }
+    if (asked || ti_balance_is_due(&rt->balance)) {
+        ti_lock_take(&rt->executing); /* whose network it is */
+        changed = ti_balance_choose(&rt->balance);
+        ti_lock_drop(&rt->executing);
+    }
+    return changed;
+}
+
+const ti_balance *ti_runtime_balance(const ti_runtime *rt)
+{
+    return &rt->balance;
 }
 
 /* As a setting that all nodes and dry runs have alike, so that these plan what a live run does. */

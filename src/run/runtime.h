@@ -14,6 +14,7 @@
 #include "ir/signal.h"
 #include "ir/submission.h"
 #include "plan/task/graph.h"
+#include "run/balance.h"
 #include "run/pin.h"
 #include "run/scheduler.h"
 #include "run/tune.h"
@@ -57,6 +58,8 @@ void ti_runtime_wait_points(ti_runtime *rt);
  * none, and else says what is wrong. Any thread. */
 const void *ti_runtime_communicator(const ti_runtime *rt, const tacit_launch *launch, const tacit_mpi_comm *like,
                                     ti_strbuf *why);
+/* The network gets what kernels of a group of collective host tasks need. All nodes, after an epoch with a barrier. */
+void ti_runtime_open_group(ti_runtime *rt, int group);
 /* Id of the task of the last executed horizon or epoch: everything with a smaller id is done. */
 uint64_t ti_runtime_executed(const ti_runtime *rt);
 
@@ -77,8 +80,12 @@ bool ti_runtime_has_fenced(const ti_runtime *rt);
 /* At the end: the reports of a dry run and of TACIT_EXPLAIN, where they are wanted. False and a sentence in `why` on
  * failure. */
 bool ti_runtime_report(ti_runtime *rt, ti_strbuf *why);
-/* What is chosen by measurements: ti_tune_choose after an epoch with a barrier, if the run has not failed. */
-ti_tune *ti_runtime_tune(ti_runtime *rt);
+/* What is chosen by measurements. Whether the program's next wait should choose; the same on all nodes. Then, after an
+ * epoch with a barrier, and if the run has not failed: choose what is due, or all there is if the program has asked for
+ * that. Whether ti_balance_weights has others now. */
+bool ti_runtime_is_due(const ti_runtime *rt);
+bool ti_runtime_choose(ti_runtime *rt, bool asked);
+const ti_balance *ti_runtime_balance(const ti_runtime *rt);
 /* TACIT_CHECK_PURE: whether all waits are barriers, and compare then what nodes have computed redundantly. What differs
  * is a failure on all nodes. `last`: nothing comes after. */
 bool ti_runtime_checks_pure(const ti_runtime *rt);

@@ -10,8 +10,8 @@ static const struct advice_text {
     [TI_ADVICE_STARVED] = { "make tasks larger, or submit more before the program waits; `tacit trace` says what workers "
                             "wait for",
                             "doc/guide/slow.md", "3. The trace: where the time of a run goes" },
-    [TI_ADVICE_LATE] = { "give it a smaller share (.hint.weights), or split the range otherwise", "doc/guide/slow.md",
-                         "3. The trace: where the time of a run goes" },
+    [TI_ADVICE_LATE] = { "give it a smaller share (TACIT_BALANCE=auto, .hint.weights), or split the range otherwise",
+                         "doc/guide/slow.md", "3. The trace: where the time of a run goes" },
     [TI_ADVICE_GROWTH] = { "let an early task access all that later ones do, or set TACIT_LOOKAHEAD=full",
                            "doc/internals.md", "Windows: allocations that are made once" },
     [TI_ADVICE_CHECKED] = { "compile the program with -O2 -DNDEBUG once it works", "doc/performance.md", "Views" },

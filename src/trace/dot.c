@@ -132,8 +132,10 @@ void ti_dot_task(ti_dot *dot, const ti_task *task)
         add_accesses(dot, task);
     }
     for (uint32_t i = 0; i < task->shape->orders; i++) {
-        if (task->shape->order[i] != TI_ORDER_OF_COLLECTIVE_HOST) {
-            ti_strbuf_add(&dot->text, "\\nhost object %u", task->shape->order[i]);
+        if (task->shape->order[i] >= TI_ORDER_OF_OBJECTS) {
+            ti_strbuf_add(&dot->text, "\\nhost object %u", task->shape->order[i] - TI_ORDER_OF_OBJECTS + 1);
+        } else if (task->shape->group) {
+            ti_strbuf_add(&dot->text, "\\ngroup %d", task->shape->group);
         }
     }
     close_vertex(dot, task->id, task->dep, task->deps);

@@ -260,7 +260,10 @@ static uint64_t compare_program(uint64_t seed)
     uint64_t messages = 0;
     member *live = TI_NEW_ARRAY(member, (size_t)nodes);
     oracle_run(&truth, program);
+    char balance[MODEL_BALANCE];
     model_config(&r, &config);
+    model_balance(&r, nodes, balance, &config);
+    config.balance = strcmp(balance, "auto") == 0 ? NULL : balance; /* which measures in live runs */
     /* Whether a window of allocations is closed because nothing comes depends on time. */
     config.lookahead = config.lookahead == TACIT_LOOKAHEAD_OFF ? TACIT_LOOKAHEAD_OFF : TACIT_LOOKAHEAD_FULL;
     /* A dry run takes each node to have a machine and threads of its own, which these have only if they are told. */

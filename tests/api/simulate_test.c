@@ -727,7 +727,9 @@ static void random_program(uint64_t seed)
     char dry[16];
     snprintf(dry, sizeof(dry), "%d", options.nodes);
     oracle_run(&truth, program);
+    char balance[MODEL_BALANCE];
     model_config(&r, &config);
+    model_balance(&r, options.nodes, balance, &config);
     config.dry_run = dry;
     config.simulate = platform;
     config.simulate_report = report;

@@ -117,7 +117,9 @@ static bool run_nodes(const gen_program *program, const oracle *truth, gen_rng *
                                             { "opencl:0,host:2:discrete,opencl:0", "cuda:1,host:2:discrete,cuda:3" } };
     node *nodes = TI_NEW_ARRAY(node, (size_t)program->nodes);
     tacit_config config;
+    char balance[MODEL_BALANCE];
     model_config(r, &config);
+    model_balance(r, program->nodes, balance, &config);
     static const char *const limits[] = { NULL, NULL, "1", "100", "1k", "10k" };
     config.device_memory = limits[gen_between(r, 0, 5)];
     const char *kind = shadow_kind();

@@ -242,10 +242,18 @@ static int late_poll(ti_comm *comm, uint64_t *tokens, int max)
     return n;
 }
 
-static const void *late_communicator(const ti_comm *comm, const tacit_mpi_comm *like)
+static const void *late_communicator(const ti_comm *comm, const tacit_mpi_comm *like, int group)
 {
     const ti_comm *inner = ((const late_comm *)comm)->inner;
-    return inner->ops->communicator(inner, like);
+    return inner->ops->communicator(inner, like, group);
+}
+
+static bool late_open_group(ti_comm *comm, int group)
+{
+    ti_comm *inner = ((late_comm *)comm)->inner;
+    bool good = inner->ops->open_group(inner, group);
+    comm->stats.error = inner->stats.error;
+    return good;
 }
 
 static void late_abort(ti_comm *comm, const char *why)
@@ -300,6 +308,7 @@ static const ti_comm_ops late_ops = {
     .sum = late_sum,
     .poll = late_poll,
     .communicator = late_communicator,
+    .open_group = late_open_group,
     .abort = late_abort,
     .note_open = late_note_open,
     .note_send = late_note_send,

@@ -39,7 +39,9 @@ static bool run_one(uint64_t seed, int nodes, bool always_slow, model_result *ou
     tacit_config config;
     tacit_context *ctx;
     oracle truth;
+    char balance[MODEL_BALANCE];
     model_config(&r, &config);
+    model_balance(&r, nodes, balance, &config);
     bool sleeps = gen_chance(&r, 50);
     late_set(gen_chance(&r, 67) ? seed : 0);
     int slow = always_slow || gen_chance(&r, 10) ? (int)gen_between(&r, 1, nodes) : 0;

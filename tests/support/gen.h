@@ -65,7 +65,7 @@ typedef struct gen_access {
     bool in_parts;
 } gen_access;
 
-enum { GEN_ACCESSES = 6, GEN_OBJECTS = 3 };
+enum { GEN_ACCESSES = 6, GEN_OBJECTS = 3, GEN_GROUPS = 2 };
 
 typedef struct gen_task {
     const char *name; /* NULL: nobody looks at it */
@@ -79,6 +79,7 @@ typedef struct gen_task {
     size_t granularity[3];
     bool whole_chunk, no_collectives, pure;
     double cost;
+    int group;         /* of collective host tasks; 0: none */
     unsigned objects;  /* host objects that it names, one bit each */
     uint32_t *weights; /* one per node, or NULL */
     uint64_t *items;   /* weights of `item_count` items, or NULL */

@@ -64,6 +64,9 @@ void gen_print_task(const gen_program *program, const gen_task *t, FILE *out)
         fprintf(out, " on node %d%s", t->place < 0 ? 0 : t->place, t->on == TACIT_ON_ONE_NODE ? " (one node)" : "");
     }
     fprintf(out, "%s", gen_is_everywhere(t) ? " on every node" : "");
+    if (t->group) {
+        fprintf(out, " group %d", t->group);
+    }
     if (t->objects) {
         fprintf(out, " objects %x", t->objects);
     }

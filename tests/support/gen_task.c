@@ -288,6 +288,7 @@ static void random_hints(maker *m, gen_task *t)
     t->objects = t->on != TACIT_ON_DEVICES && chance(m, GEN_PERCENT_OBJECTS)
                      ? (unsigned)gen_between(rng_of(m), 1, (1 << GEN_OBJECTS) - 1)
                      : 0;
+    t->group = gen_is_everywhere(t) ? (int)(gen_mix(rng_of(m)->state) % (GEN_GROUPS + 1)) : 0;
     bool has_weights = t->split != TACIT_SPLIT_2D && t->place < 0 && t->on < TACIT_ON_ONE_NODE;
     if (has_weights && chance(m, GEN_PERCENT_WEIGHTS)) {
         random_weights(m, t);

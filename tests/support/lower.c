@@ -101,7 +101,7 @@ static uint32_t lower_orders(const gen_task *from, ti_arena *arena, const uint32
 {
     uint32_t order[GEN_OBJECTS + 1], count = 0;
     if (gen_is_everywhere(from)) {
-        order[count++] = TI_ORDER_OF_COLLECTIVE_HOST;
+        order[count++] = TI_ORDER_OF_COLLECTIVE_HOST + (uint32_t)from->group;
     }
     for (uint32_t i = 0; i < GEN_OBJECTS; i++) {
         if (from->objects >> i & 1) {

@@ -26,6 +26,7 @@ typedef struct runner {
     model_hall hall;
     model_result *result;
     tacit_host_object *object[GEN_OBJECTS];
+    tacit_collective_group *group[GEN_GROUPS];
     tacit_buffer **buffer;
     tacit_weights **weights; /* of tasks of the pool, or NULL */
     int *custom;
@@ -175,7 +176,7 @@ static void kernel(const tacit_launch *k)
     delay(k, args);
     if (k->on == TACIT_ON_EVERY_NODE && args->hall.meet) {
         args->hall.meet(k, args->step, args->hall.user);
-        args->result->collective_hosts++;
+        __atomic_fetch_add(&args->result->collective_hosts, 1, __ATOMIC_RELAXED); /* groups overlap */
     }
     for (int i = 0; i < s.task->accesses; i++) {
         if (gen_writes(&s.task->access[i])) {
@@ -287,6 +288,7 @@ static bool submit(runner *r, size_t step)
     if (t->place >= 0) {
         task.place = t->with_owner && t->accesses ? tacit_place_owner(0) : tacit_place_node(t->place);
     }
+    task.group = t->group ? r->group[t->group - 1] : NULL;
     for (int i = 0; i < GEN_OBJECTS; i++) {
         task.host_object[i] = t->objects >> i & 1 ? r->object[i] : NULL;
     }
@@ -476,6 +478,9 @@ void model_run(tacit_context *ctx, const gen_program *program, const oracle *tru
     for (int i = 0; i < GEN_OBJECTS && good; i++) {
         good = ok(&r, 0, tacit_host_object_create(ctx, &r.object[i]));
     }
+    for (int i = 0; i < GEN_GROUPS && good; i++) {
+        good = ok(&r, 0, tacit_collective_group_create(ctx, &r.group[i]));
+    }
     for (size_t i = 0; i < program->custom.count && good; i++) {
         const gen_custom *c = &program->custom.data[i];
         unsigned properties = c->kind == GEN_CUSTOM_FIXED ? TACIT_MAPPER_CONSTANT : 0;
@@ -527,4 +532,23 @@ void model_config(gen_rng *r, tacit_config *out)
     out->overlap = (int)gen_between(r, TACIT_OVERLAP_DEFAULT, TACIT_OVERLAP_OFF);
     out->comm_delay = gen_chance(r, 25) ? (int)gen_between(r, 1, 40) : 0;
     out->explain = gen_chance(r, 30) ? "/dev/null" : NULL; /* plans are the same, and two threads fill the report */
+}
+
+void model_balance(const gen_rng *r, int nodes, char text[MODEL_BALANCE], tacit_config *out)
+{
+    gen_rng own = { gen_mix(r->state ^ 0xba1a) };
+    size_t length = 0;
+    const int64_t choices = gen_between(&own, 0, 4);
+    for (int64_t c = 0, after = gen_between(&own, 0, 3); c < choices && nodes <= 20; c++) {
+        length += (size_t)snprintf(text + length, MODEL_BALANCE - length, "%s%d:", c ? "/" : "", (int)after);
+        for (int i = 0; i < nodes; i++) {
+            length += (size_t)snprintf(text + length, MODEL_BALANCE - length, "%s%d", i ? "," : "",
+                                       (int)gen_between(&own, 1, gen_chance(&own, 20) ? 1000 : 4));
+        }
+        after += gen_between(&own, 1, 8);
+    }
+    if (length == 0) {
+        snprintf(text, MODEL_BALANCE, "%s", gen_chance(&own, 30) ? "auto" : "off");
+    }
+    out->balance = text;
 }

@@ -60,6 +60,65 @@ contains
       end do
    end subroutine
 
+   ! Item i touches element mod(7 i, n) + 1 of a line of n; the data is a number that must be there.
+   subroutine scattered(lower, upper, shape, data, answer) bind(c)
+      integer(c_int64_t), intent(in) :: lower(3), upper(3), shape(3)
+      type(c_ptr), value :: data, answer
+      type(factors), pointer :: f
+      integer(int64) :: i, at
+      call c_f_pointer(data, f)
+      if (f%factor /= 2) error stop 'the data of the mapper is another one'
+      do i = lower(1), upper(1)
+         at = mod(7 * i, shape(1)) + 1
+         call tacit_add_box(answer, [at], [at])
+      end do
+   end subroutine
+
+   ! Items (i, j) touch row 2 of the columns m + 1 - j, of m
+   subroutine mirrored(lower, upper, shape, data, answer) bind(c)
+      integer(c_int64_t), intent(in) :: lower(3), upper(3), shape(3)
+      type(c_ptr), value :: data, answer
+      call tacit_add_box(answer, [2_int64, shape(2) + 1 - upper(2)], [2_int64, shape(2) + 1 - lower(2)])
+      if (c_associated(data)) error stop 'this mapper has no data'
+   end subroutine
+
+   subroutine gather(k) bind(c)
+      type(c_ptr), value :: k
+      real(real64), pointer :: a(:), b(:)
+      integer(int64) :: lower(3), upper(3), i
+      call tacit_chunk(k, lower, upper)
+      call tacit_view(k, 1, a)
+      call tacit_view(k, 2, b)
+      do i = lower(1), upper(1)
+         b(i) = a(mod(7 * i, 17_int64) + 1)
+      end do
+   end subroutine
+
+   ! b(i, j) = i + a(2, 10 - j): 9 columns
+   subroutine mirror(k) bind(c)
+      type(c_ptr), value :: k
+      real(real32), pointer :: a(:, :), b(:, :)
+      integer(int64) :: lower(3), upper(3), i, j
+      call tacit_chunk(k, lower, upper)
+      call tacit_view(k, 1, a)
+      call tacit_view(k, 2, b)
+      do j = lower(2), upper(2)
+         do i = lower(1), upper(1)
+            b(i, j) = real(i, real32) + a(2, 10 - j)
+         end do
+      end do
+   end subroutine
+
+   ! c(i): how many items the call has that computes it
+   subroutine share(k) bind(c)
+      type(c_ptr), value :: k
+      real(real32), pointer :: c(:)
+      integer(int64) :: lower(3), upper(3)
+      call tacit_chunk(k, lower, upper)
+      call tacit_view(k, 1, c)
+      c(lower(1):upper(1)) = real(upper(1) - lower(1) + 1, real32)
+   end subroutine
+
    ! c(i) = the sum of column i of a, in the box that the access declares
    subroutine columns(k) bind(c)
       type(c_ptr), value :: k
@@ -83,6 +142,10 @@ program fortran_test
    real(real64) :: line(17), next(17), sums(1)
    real(real32) :: matrix(4, 9), turned(9, 4), by_column(9)
    type(factors), target :: f
+   type(tacit_mapper) :: custom, other
+   type(tacit_weights) :: weights
+   real(real32) :: shares(40), smaller(3, 5), larger(4, 12)
+   integer(int64) :: heavy(40)
    character(10) :: word
    integer :: i, j, l, failures, status
 
@@ -124,6 +187,42 @@ program fortran_test
                      on=TACIT_ON_ONE_NODE)
    call tacit_fence_read(ctx, c, by_column)
    call expect('fixed: rows 2 and 3', all(by_column == sum(matrix(2:3, :), 1) + 2000))
+
+   call tacit_mapper_create(ctx, custom, scattered, 1, data=c_loc(f))
+   call tacit_submit(ctx, 'gather', shape(line), gather, [tacit_read(a, custom), tacit_write(b, one_to_one())])
+   call tacit_fence_read(ctx, b, next)
+   call expect('a custom mapper', all(next == [(line(mod(7 * i, 17) + 1), i=1, 17)]))
+   call tacit_mapper_create(ctx, other, mirrored, 2)
+   call tacit_buffer_create(ctx, t, shape(matrix), storage_size(matrix) / 8, 'mirror')
+   call tacit_submit(ctx, 'mirror', shape(matrix), mirror, [tacit_read(m, other), tacit_write(t, one_to_one())])
+   call tacit_fence_read(ctx, t, matrix)
+   call expect('one in two dimensions', all(matrix == reshape([((real(i + 38 - 4 * j, real32), i=1, 4), j=1, 9)], [4, 9])))
+   call tacit_mapper_destroy(ctx, custom)
+   call tacit_submit(ctx, 'gather', shape(line), gather, [tacit_read(a, custom), tacit_write(b, one_to_one())], status=status)
+   call expect('one that is destroyed', status /= 0 .and. index(tacit_last_error(ctx), 'destroyed') > 0)
+   call tacit_mapper_create(ctx, custom, scattered, 4, status=status)
+   call expect('four dimensions', status /= 0 .and. index(tacit_last_error(ctx), 'rank is 4') > 0)
+
+   call tacit_buffer_resize(ctx, t, [3, 5])
+   call tacit_fence_read(ctx, t, smaller)
+   call expect('a smaller buffer', all(smaller == matrix(1:3, 1:5)))
+   call tacit_buffer_resize(ctx, t, [4, 12])
+   call tacit_fence_read(ctx, t, larger, status)
+   call expect('a larger one has parts that nobody wrote', status /= 0)
+   call tacit_buffer_resize(ctx, t, [7], status)
+   call expect('one of other dimensions', status /= 0)
+
+   heavy = [(merge(20_int64, 1_int64, i <= 8), i=1, size(heavy))]
+   call tacit_weights_create(ctx, weights, heavy)
+   call tacit_buffer_create(ctx, c, shape(shares), 4, 'shares')
+   call tacit_submit(ctx, 'share', shape(shares), share, [tacit_write(c, one_to_one())], on=TACIT_ON_HOST, item_weights=weights)
+   call tacit_fence_read(ctx, c, shares)
+   ! node 0 has few heavy items, the last node many light ones
+   call expect('weights', tacit_num_nodes(ctx) == 1 .or. &
+               (shares(1) < 40.0 / tacit_num_nodes(ctx) .and. shares(40) > 40.0 / tacit_num_nodes(ctx)))
+   call tacit_weights_destroy(ctx, weights)
+   call tacit_weights_create(ctx, weights, [1_int64, -2_int64], status)
+   call expect('a negative weight', status /= 0 .and. index(tacit_last_error(ctx), 'weight 2 is -2') > 0)
 
    call tacit_buffer_create(ctx, b, [3, 3], 8, 'other', init=line, status=status)
    call expect('init of another shape', status /= 0 .and. index(tacit_last_error(ctx), 'another shape') > 0)

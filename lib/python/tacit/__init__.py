@@ -21,9 +21,9 @@ import weakref
 import numpy
 
 from . import _library as lib
-from ._kernels import Kernel, Launch, View, c_kernel, host_kernel, jit
+from ._kernels import Kernel, Launch, View, box_of, c_kernel, custom_mapper, host_kernel, jit
 
-__all__ = ["Access", "Buffer", "Context", "Error", "Kernel", "Launch", "Mapper", "View", "all", "c_kernel", "components", "dim", "fixed", "full",
+__all__ = ["Access", "Buffer", "Context", "Error", "CustomMapper", "Group", "Kernel", "Launch", "Mapper", "View", "Weights", "all", "c_kernel", "components", "dim", "fixed", "full",
            "jit", "neighborhood", "one_to_one", "periodic", "place_node", "place_owner", "replicated", "slice", "span", "star", "transposed"]
 
 _TYPES = {numpy.dtype(name): lib.constant("TACIT_" + tacit) for name, tacit in {
@@ -69,10 +69,16 @@ def _three(values, default):
     return values + (default,) * (3 - len(values))
 
 
-def _box(box):
-    """A box from one (first, end), or a slice, for each dimension."""
-    pairs = [(b.start or 0, b.stop) if isinstance(b, type(numpy.s_[:])) else tuple(b) for b in box]
-    return lib.Box((ctypes.c_size_t * 3)(*_three((p[0] for p in pairs), 0)), (ctypes.c_size_t * 3)(*_three((p[1] for p in pairs), 1)))
+class CustomMapper(Mapper):
+    """What a Python function says. Made by Context.mapper."""
+
+    def __init__(self, ctx, handle, kept):
+        super().__init__("custom", handle)
+        self.ctx, self.number, self.kept = ctx, handle, kept
+
+    def destroy(self):
+        """Tasks that were submitted before go on with it."""
+        self.ctx._check(lib.core.tacit_mapper_destroy(self.ctx.handle, self.number))
 
 
 def one_to_one():
@@ -89,7 +95,7 @@ def replicated():
 
 def fixed(*box):
     """The same box for all: fixed((0, 3), (2, 5))."""
-    return Mapper("fixed", ctypes.byref(_box(box)))
+    return Mapper("fixed", ctypes.byref(box_of(box)))
 
 
 def slice(dim):  # pylint: disable=redefined-builtin
@@ -167,7 +173,7 @@ class Buffer:
 
     def read(self, box=None):
         """The newest contents, of all or of a box, as a NumPy array; the same on all nodes."""
-        which = _box(box if box is not None else [(0, n) for n in self.shape])
+        which = box_of(box if box is not None else [(0, n) for n in self.shape])
         shape = tuple(which.max[d] - which.min[d] for d in range(len(self.shape)))
         out = numpy.empty(shape, self.dtype)
         self.ctx._check(lib.core.tacit_fence_read(self.ctx.handle, self.handle, which, out.ctypes.data))
@@ -177,8 +183,38 @@ class Buffer:
         one = numpy.array(value, self.dtype)
         self.ctx._check(lib.core.tacit_fill(self.ctx.handle, self.handle, one.ctypes.data))
 
+    def resize(self, shape):
+        """Another shape of as many dimensions, ordered like a task: what both have keeps its contents."""
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        size = (ctypes.c_size_t * 3)(*_three(shape, 1))
+        self.ctx._check(lib.core.tacit_buffer_resize(self.ctx.handle, self.handle, lib.Range(size, len(shape))))
+        self.shape = shape
+
     def destroy(self):
         self.ctx._check(lib.core.tacit_buffer_destroy(self.ctx.handle, self.handle))
+        self.handle = None
+
+
+class Weights:
+    """Weights of items, by which tasks are split. Made by Context.weights."""
+
+    def __init__(self, ctx, handle):
+        self.ctx, self.handle = ctx, handle
+
+    def destroy(self):
+        """Tasks that were submitted before still use them."""
+        self.ctx._check(lib.core.tacit_weights_destroy(self.ctx.handle, self.handle))
+        self.handle = None
+
+
+class Group:
+    """Collective host tasks that follow each other, and may overlap with those of other groups. Made by Context.group."""
+
+    def __init__(self, ctx, handle):
+        self.ctx, self.handle = ctx, handle
+
+    def destroy(self):
+        self.ctx._check(lib.core.tacit_collective_group_destroy(self.ctx.handle, self.handle))
         self.handle = None
 
 
@@ -202,7 +238,7 @@ class Context:
     def __init__(self):
         handle = ctypes.c_void_p()
         status = lib.bind.tacit_bind_init(ctypes.byref(handle))
-        self.handle, self._alive = handle.value, {}
+        self.handle, self._alive, self._mappers = handle.value, {}, []
         self._check(status)
         _contexts.add(self)
 
@@ -241,12 +277,37 @@ class Context:
         self._check(lib.bind.tacit_bind_buffer_create(self.handle, desc.address, ctypes.byref(handle)))
         return Buffer(self, handle.value, shape, dtype)
 
+    def mapper(self, function, constant=False):
+        """A mapper that a function says: `function(chunk, shape)` gets 3 slices of items and the shape of the buffer, and returns the
+        boxes that these items touch, each with a slice or (first, end) for each dimension of the buffer. It is pure: the same at any
+        time, on all nodes and on any thread. `constant`: its result does not depend on the chunk."""
+        called, handle = custom_mapper(function), ctypes.c_int()
+        self._check(lib.core.tacit_mapper_create(self.handle, called, None, 0, 1 if constant else 0, ctypes.byref(handle)))
+        self._mappers.append(called)  # until the end: planners may ask at any time
+        return CustomMapper(self, handle.value, called)
+
+    def weights(self, weights):
+        """Weights of the items of dimension 0: tasks with them are split so that parts have about equal sums. The same on all nodes."""
+        values = numpy.ascontiguousarray(weights)
+        if values.ndim != 1 or (values.size and not numpy.issubdtype(values.dtype, numpy.integer)) or (values < 0).any():
+            raise ValueError("weights are a list of integers from 0 on")
+        values, handle = values.astype("uint64"), ctypes.c_void_p()
+        self._check(lib.core.tacit_weights_create(self.handle, values.size, values.ctypes.data, ctypes.byref(handle)))
+        return Weights(self, handle.value)
+
+    def group(self):
+        """A group of tasks with on="every". All nodes wait for each other here."""
+        handle = ctypes.c_void_p()
+        self._check(lib.core.tacit_collective_group_create(self.handle, ctypes.byref(handle)))
+        return Group(self, handle.value)
+
     def submit(self, name, shape, kernel, *accesses, args=b"", on=None, place=None, offset=(), split=None, priority=0, oversubscribe=0,
-               pure=False, whole_chunk=False, granularity=()):
+               pure=False, whole_chunk=False, granularity=(), weights=None, item_weights=None, group=None):
         """Submit a task over `shape` items. `kernel` is a Python function, whose argument is a Launch, or what jit or c_kernel gave.
 
         `on`: "devices", "host", "one" or "every"; Python functions run as host tasks unless it says otherwise. `args`: bytes, or
-        what numpy or ctypes has as bytes, for compiled kernels."""
+        what numpy or ctypes has as bytes, for compiled kernels. `weights`: one for each node; `item_weights`: what Context.weights
+        gave; `group`: what Context.group gave."""
         if len(accesses) > _MAX_ACCESSES:
             raise ValueError(f"a task has at most {_MAX_ACCESSES} accesses")
         compiled = isinstance(kernel, Kernel)
@@ -256,6 +317,14 @@ class Context:
         raw = bytes(memoryview(args))
         hint = lib.Struct("tacit_hints", priority=priority, oversubscribe=oversubscribe, pure=pure, whole_chunk=whole_chunk,
                           split=_SPLIT[split] if split else 0, granularity=_three(granularity, 0))
+        if weights is not None:
+            by_node = numpy.array(weights, "uint32")
+            if by_node.shape != (self.num_nodes,):
+                raise ValueError(f"weights has the shape {by_node.shape}; give one for each of the {self.num_nodes} nodes")
+            hint["weights"] = by_node.ctypes.data
+            hint.kept.append(by_node)
+        if item_weights is not None:
+            hint["item_weights"] = item_weights.handle
         task = lib.Struct("tacit_task", name=name.encode(), range=_range(shape), offset=_three(offset, 0), hint=hint,
                           on=_ON[on or ("devices" if compiled else "host")], kernel=lib.Struct("tacit_kernel", host=entry.address))
         if raw:
@@ -264,6 +333,8 @@ class Context:
             task.kept.append(memory)
         if place is not None:
             task["place"] = place
+        if group is not None:
+            task["group"] = group.handle
         for i, access in enumerate(accesses):
             task.put("access", i, access.raw)
         self._check(lib.bind.tacit_bind_submit(self.handle, task.address))

@@ -4,6 +4,7 @@ import hashlib
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 import traceback
 
@@ -106,6 +107,39 @@ def host_kernel(function, dtypes=()):
 
     called = _ENTRY(entry)
     return Kernel(ctypes.cast(called, ctypes.c_void_p).value, called, function)
+
+
+# ---- mappers
+
+def box_of(box):
+    """A box from one (first, end), or a slice, for each dimension."""
+    pairs = [(b.start or 0, b.stop) if isinstance(b, slice) else tuple(b) for b in box]
+    if len(pairs) > 3:
+        raise ValueError("there are at most 3 dimensions")
+    first, end = [p[0] for p in pairs] + [0] * (3 - len(pairs)), [p[1] for p in pairs] + [1] * (3 - len(pairs))
+    return lib.Box((ctypes.c_size_t * 3)(*first), (ctypes.c_size_t * 3)(*end))
+
+
+_MAPPER = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+
+
+def custom_mapper(function):
+    """A Python function as a custom mapper. Nobody can go on without its answer: what it raises ends the process, and so the job."""
+
+    def entry(chunk, extent, _user, out):
+        try:
+            dims = lib.peek("tacit_range", "dims", extent)
+            for box in function(_indices(lib.Box.from_address(chunk), 3), tuple(lib.peek("tacit_range", "size", extent)[:dims])):
+                box = tuple(box)
+                if len(box) != dims:
+                    raise ValueError(f"a mapper gave a box of {len(box)} dimensions, but the buffer has {dims}")
+                lib.core.tacit_region_add(out, box_of(box))
+        except BaseException:  # pylint: disable=broad-except
+            traceback.print_exc()
+            sys.stderr.flush()
+            os._exit(1)  # pylint: disable=protected-access
+
+    return _MAPPER(entry)
 
 
 # ---- C, compiled when it is first needed

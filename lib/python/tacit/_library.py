@@ -28,11 +28,12 @@ _USED = {
     "tacit_box": {"min": c_size_t * 3, "max": c_size_t * 3},
     "tacit_buffer_desc": {"name": c_char_p, "range": None, "elem_size": c_size_t, "init": c_void_p},
     "tacit_hints": {"split": c_int, "granularity": c_size_t * 3, "oversubscribe": c_int, "priority": c_int, "whole_chunk": c_bool,
-                    "pure": c_bool, "weights": c_void_p, "no_collectives": c_bool},
+                    "pure": c_bool, "weights": c_void_p, "item_weights": c_void_p, "no_collectives": c_bool},
     "tacit_kernel": {"host": c_void_p},
     "tacit_place": {"kind": c_int, "arg": c_int},
     "tacit_task": {"name": c_char_p, "range": None, "offset": c_size_t * 3, "access": None, "kernel": None, "args": c_void_p,
-                   "args_size": c_size_t, "on": c_int, "place": None, "hint": None, "hash_args": c_bool, "cost": c_double},
+                   "args_size": c_size_t, "on": c_int, "place": None, "hint": None, "hash_args": c_bool, "cost": c_double,
+                   "group": c_void_p},
     "tacit_view": {"data": c_void_p, "box": None, "stride": c_size_t * 3, "elem_size": c_size_t, "ld": c_size_t, "dims": c_int, "mode": c_int,
                    "name": c_char_p, "extent": c_size_t * 3},
     "tacit_launch": {"chunk": None, "view": c_void_p, "args": c_void_p, "args_size": c_size_t, "node": c_int, "num_nodes": c_int,
@@ -130,6 +131,7 @@ for _name, _arguments in {
         "components": (_P, _P), "one_to_one": (_P,), "all": (_P,), "fixed": (_P, _P), "slice": (c_int, _P),
         "neighborhood": (c_size_t, c_size_t, c_size_t, _P), "star": (c_size_t, c_size_t, c_size_t, _P),
         "periodic": (c_size_t, c_size_t, c_size_t, _P), "transposed": (c_int, c_int, c_int, _P), "replicated": (_P,),
+        "custom": (c_int, _P),
         "access": (_P, c_int, _P, c_bool, _P), "reduce": (_P, c_int, c_int, c_bool, _P), "fail": (_P, c_char_p)}.items():
     _declare(bind, "tacit_bind_" + _name, None, *_arguments)
 _declare(bind, "tacit_bind_constant", c_bool, c_char_p, _P)
@@ -144,6 +146,14 @@ _declare(core, "tacit_buffer_destroy", c_int, _P, _P)
 _declare(core, "tacit_fill", c_int, _P, _P, _P)
 
 
+_declare(core, "tacit_mapper_create", c_int, _P, _P, _P, c_size_t, ctypes.c_uint, _P)
+_declare(core, "tacit_mapper_destroy", c_int, _P, c_int)
+_declare(core, "tacit_weights_create", c_int, _P, c_size_t, _P, _P)
+_declare(core, "tacit_weights_destroy", c_int, _P, _P)
+_declare(core, "tacit_collective_group_create", c_int, _P, _P)
+_declare(core, "tacit_collective_group_destroy", c_int, _P, _P)
+
+
 class Box(ctypes.Structure):
     """tacit_box, as calls take it by value."""
     _fields_ = [("min", c_size_t * 3), ("max", c_size_t * 3)]
@@ -151,4 +161,15 @@ class Box(ctypes.Structure):
 
 if ctypes.sizeof(Box) != SIZE["tacit_box"] or Box.max.offset != OFFSET["tacit_box", "max"]:
     raise ImportError("tacit_box of the library is another one")
+
+
+class Range(ctypes.Structure):
+    """tacit_range, likewise."""
+    _fields_ = [("size", c_size_t * 3), ("dims", c_int)]
+
+
+if ctypes.sizeof(Range) != SIZE["tacit_range"] or Range.dims.offset != OFFSET["tacit_range", "dims"]:
+    raise ImportError("tacit_range of the library is another one")
 _declare(core, "tacit_fence_read", c_int, _P, _P, Box, _P)
+_declare(core, "tacit_buffer_resize", c_int, _P, _P, Range)
+_declare(core, "tacit_region_add", None, _P, Box)

@@ -132,6 +132,87 @@ def compiled(ctx, with_numba):
     expect("numba", numpy.array_equal(v.read(), 5 + 100 * i + 10 * j + k) and total.read() == 4 * 6 * 8)
 
 
+def custom_mappers(ctx):
+    """Reads of what lies elsewhere, of several boxes, and writes the other way round."""
+    n = 37
+    source = ctx.buffer(n, init=numpy.arange(n) * 3.0, name="source")
+    gathered, turned, ends = ctx.buffer(n), ctx.buffer(n), ctx.buffer(n)
+    where = (numpy.arange(n) * 11 + 5) % n
+    scattered = ctx.mapper(lambda chunk, shape: [((w, w + 1),) for w in where[chunk[0]].tolist()])
+    backwards = ctx.mapper(lambda chunk, shape: [((shape[0] - chunk[0].stop, shape[0] - chunk[0].start),)])
+    both_ends = ctx.mapper(lambda chunk, shape: [(numpy.s_[0:1],), (numpy.s_[shape[0] - 1:shape[0]],)], constant=True)
+
+    def gather(k):
+        for i in range(k.chunk[0].start, k.chunk[0].stop):
+            k.view[1][i] = k.view[0][int(where[i])]
+
+    def turn(k):
+        for i in range(k.chunk[0].start, k.chunk[0].stop):
+            k.view[1][n - 1 - i] = k.view[0][i]
+
+    def add_ends(k):
+        k.view[1][k.chunk] = k.view[0][0] + k.view[0][n - 1]
+
+    ctx.submit("gather", (n,), gather, source.reads(scattered), gathered.writes(tacit.one_to_one()))
+    ctx.submit("turn", (n,), turn, gathered.reads(tacit.one_to_one()), turned.writes(backwards))
+    ctx.submit("ends", (n,), add_ends, source.reads(both_ends), ends.writes(tacit.one_to_one()))
+    expect("gathered", numpy.array_equal(gathered.read(), where * 3.0))
+    expect("turned", numpy.array_equal(turned.read(), where[::-1] * 3.0))
+    expect("both ends", numpy.array_equal(ends.read(), numpy.full(n, 3.0 * (n - 1))))
+    scattered.destroy()
+    refused("TACIT_ERROR_STATE", "destroyed", ctx.submit, "gather", (n,), gather, source.reads(scattered), gathered.writes(tacit.one_to_one()))
+    refused("TACIT_ERROR_STATE", "destroyed", scattered.destroy)
+
+
+def sizes_and_weights(ctx):
+    """Buffers that get another size, and tasks that are split by weights."""
+    u = ctx.buffer((6, 4), init=numpy.arange(24).reshape(6, 4), name="u")
+
+    def number(k):
+        k.view[0][k.chunk] = 100 + numpy.arange(k.chunk[0].start, k.chunk[0].stop)[:, None] * 10 + numpy.arange(3)
+
+    u.resize((9, 3))
+    ctx.submit("rest", (3, 3), number, u.writes(tacit.one_to_one()), offset=(6, 0))
+    want = numpy.arange(24).reshape(6, 4)[:, :3]
+    rest = 100 + numpy.arange(6, 9)[:, None] * 10 + numpy.arange(3)
+    expect("resized", u.shape == (9, 3) and numpy.array_equal(u.read(), numpy.vstack([want, rest])))
+    u.resize((2, 2))
+    expect("smaller", numpy.array_equal(u.read(), want[:2, :2]))
+    refused("TACIT_ERROR_DIMENSION", "u", u.resize, 7)
+
+    nodes, items = ctx.num_nodes, 40
+    owner = ctx.buffer(items, "int32")
+
+    def tell(k):
+        k.view[0][k.chunk] = k.node
+
+    heavy = numpy.where(numpy.arange(items) < 8, 20, 1)
+    weights = ctx.weights(heavy)
+    ctx.submit("by items", (items,), tell, owner.writes(tacit.one_to_one()), item_weights=weights)
+    sums = [int(heavy[owner.read() == i].sum()) for i in range(nodes)]
+    expect(f"sums {sums}", sum(sums) == heavy.sum() and max(sums) <= heavy.sum() / nodes + 20 * (1 + numpy.log(nodes)))
+    expect(f"not as many items {sums}", nodes == 1 or (owner.read() == 0).sum() < items // nodes)
+    weights.destroy()
+    ctx.submit("by nodes", (items,), tell, owner.writes(tacit.one_to_one()), weights=[items - nodes] + [1] * (nodes - 1))
+    expect("by nodes", (owner.read() == 0).sum() >= items - nodes)
+    refused("TACIT_ERROR_RANGE", "weights", ctx.weights, [])
+
+
+def groups(ctx):
+    """Collective host tasks of two groups: each sees those of its own before it."""
+    seen, group = {"a": [], "b": []}, {"a": ctx.group(), "b": ctx.group()}
+    for i in range(6):
+        for name in group:
+            def note(k, name=name, i=i):
+                seen[name].append(i)
+
+            ctx.submit("note", (1,), note, on="every", group=group[name])
+    ctx.wait()
+    expect(f"groups {seen}", seen == {"a": list(range(6)), "b": list(range(6))})
+    refused("TACIT_ERROR_ARGUMENT", ".group", ctx.submit, "host", (1,), lambda k: None, group=group["a"])
+    group["a"].destroy()
+
+
 def wrong(ctx):
     u = ctx.buffer(5, name="empty")
     refused("TACIT_ERROR_UNINITIALIZED", "empty", u.read)
@@ -144,6 +225,9 @@ def wrong(ctx):
 with tacit.Context() as context:
     dimensions(context)
     mappers_and_reductions(context)
+    custom_mappers(context)
+    sizes_and_weights(context)
+    groups(context)
     compiled(context, "numba" in sys.argv)
     wrong(context)
     context.wait()

@@ -66,6 +66,20 @@ with tempfile.TemporaryDirectory() as name:
     for nodes in {1, counts[-1]}:
         result = run(nodes, raising)
         expect(f"a function that raises, on {nodes}", result[0] != 0 and "KeyError: 'lost'" in result[2], result)
+    mapping = pathlib.Path(name) / "mapping.py"
+    mapping.write_text("import tacit\n"
+                       "with tacit.Context() as ctx:\n"
+                       "    u, v = ctx.buffer(9, init=range(9)), ctx.buffer(9)\n"
+                       "    def f(chunk, shape):\n"
+                       "        raise KeyError('nowhere')\n"
+                       "    ctx.submit('f', (9,), lambda k: None, u.reads(ctx.mapper(f)), v.writes(tacit.one_to_one()))\n"
+                       "    v.read()\n")
+    for nodes in {1, counts[-1]}:
+        result = run(nodes, mapping)
+        expect(f"a mapper that raises, on {nodes}", result[0] != 0 and "KeyError: 'nowhere'" in result[2], result)
+    mapping.write_text(mapping.read_text().replace("raise KeyError('nowhere')", "return [(chunk[0], chunk[1])]"))
+    result = run(1, mapping)
+    expect("a box of other dimensions", result[0] != 0 and "a box of 2 dimensions, but the buffer has 1" in result[2], result)
     result = run(1, "-c", "import tacit", PYTACIT_LIBRARY_PATH=name, LD_LIBRARY_PATH=name)
     expect("no library", "PYTACIT_LIBRARY_PATH" in result[2] or result[0] == 0, result)
 print("\n".join(wrong) or f"all right, on {counts} nodes")

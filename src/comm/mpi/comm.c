@@ -642,6 +642,15 @@ static bool close_communicator(mpi_comm *self, MPI_Comm *comm)
     return *comm == MPI_COMM_NULL || TI_MPI_CALLED(self, MPI_Comm_free, comm);
 }
 
+static bool close_groups(mpi_comm *self)
+{
+    bool good = true;
+    for (int i = 0; i < TACIT_MAX_COLLECTIVE_GROUPS && good; i++) {
+        good = close_communicator(self, &self->group[i]);
+    }
+    return good;
+}
+
 /* False if MPI reports an error, which is kept. */
 static bool leave_mpi(mpi_comm *self)
 {
@@ -657,7 +666,7 @@ static bool leave_mpi(mpi_comm *self)
     int closed = ti_mpi_notes_close(&self->notes);
     return ended && ti_mpi_succeeded(self, code, "MPI_Type_free") &&
            ti_mpi_succeeded(self, shared, self->shared.call) && ti_mpi_succeeded(self, closed, self->notes.call) &&
-           close_communicator(self, &self->kernels) && close_communicator(self, &self->relays) &&
+           close_groups(self) && close_communicator(self, &self->kernels) && close_communicator(self, &self->relays) &&
            close_communicator(self, &self->collectives) && close_communicator(self, &self->mpi) &&
            (!self->finalizes || ti_mpi_succeeded(self, MPI_Finalize(), "MPI_Finalize"));
 }
@@ -693,10 +702,19 @@ void ti_mpi_destroy(ti_comm *comm)
     TI_DELETE(self);
 }
 
-static const void *mpi_communicator(const ti_comm *comm, const tacit_mpi_comm *like)
+static const void *mpi_communicator(const ti_comm *comm, const tacit_mpi_comm *like, int group)
 {
     const mpi_comm *self = (const mpi_comm *)comm;
-    return ti_mpi_is_same(like) ? &self->kernels : NULL;
+    const MPI_Comm *kernels = group ? &self->group[group - 1] : &self->kernels;
+    return ti_mpi_is_same(like) ? kernels : NULL;
+}
+
+/* With the same error handler. */
+static bool mpi_open_group(ti_comm *comm, int group)
+{
+    mpi_comm *self = (mpi_comm *)comm;
+    TI_ASSERT(group >= 1 && group <= TACIT_MAX_COLLECTIVE_GROUPS && self->group[group - 1] == MPI_COMM_NULL);
+    return TI_MPI_CALLED(self, MPI_Comm_dup, self->kernels, &self->group[group - 1]);
 }
 
 const ti_comm_ops ti_mpi_ops = {
@@ -712,6 +730,7 @@ const ti_comm_ops ti_mpi_ops = {
     .sum = mpi_sum,
     .poll = mpi_poll,
     .communicator = mpi_communicator,
+    .open_group = mpi_open_group,
     .abort = mpi_abort,
     .note_open = mpi_note_open,
     .note_send = mpi_note_send,

@@ -113,6 +113,9 @@ static tacit_status create(const ti_mpi_start *start, const ti_comm_settings *se
     self->comm.threads = start->threads;
     self->comm.thread_level = start->level;
     self->mpi = self->kernels = self->collectives = self->relays = MPI_COMM_NULL;
+    for (int i = 0; i < TACIT_MAX_COLLECTIVE_GROUPS; i++) {
+        self->group[i] = MPI_COMM_NULL;
+    }
     self->direct = (ti_direct){ .send = ti_mpi_send_part, .receive = ti_mpi_receive_part };
     self->finalizes = start->finalizes;
     self->early_bytes = settings->early_bytes;

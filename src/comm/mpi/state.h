@@ -41,9 +41,10 @@ typedef struct ti_mpi_op {
 typedef struct ti_mpi_state {
     ti_comm comm;
     MPI_Comm mpi;
-    MPI_Comm collectives; /* for collectives and their parts */
-    MPI_Comm kernels;     /* for kernels of tasks on every node */
-    MPI_Comm relays;      /* for frames and segments of broadcasts; with few nodes: none */
+    MPI_Comm collectives;                        /* for collectives and their parts */
+    MPI_Comm kernels;                            /* for kernels of tasks on every node */
+    MPI_Comm group[TACIT_MAX_COLLECTIVE_GROUPS]; /* for those of groups, by their numbers; MPI_COMM_NULL: none yet */
+    MPI_Comm relays;                             /* for frames and segments of broadcasts; with few nodes: none */
     bool finalizes;
     uint64_t tags;
     size_t early_bytes;
