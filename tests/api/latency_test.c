@@ -323,7 +323,7 @@ static result run_tiled(run_fn *fn, int nodes, const tiling *t, uint64_t shake)
 static void tiled(run_fn *fn)
 {
     static const char *const devices[] = { "host", "host:2", "host:2:discrete" };
-    const result alone = run(fn, 1, NULL, 0);
+    const result alone = run(fn, 1, NULL, TACIT_OVERLAP_OFF, 0);
     for (int nodes = 1; nodes <= 4; nodes++) {
         for (size_t d = 0; d < TI_COUNT(devices); d++) {
             const char *tile = nodes > 2 ? "500" : "1500";
