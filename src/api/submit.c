@@ -176,13 +176,20 @@ static const char *copy_name(ti_arena *arena, const char *name)
     return name ? ti_arena_copy(arena, name, strlen(name) + 1) : "task";
 }
 
-/* What a placed task touches of a buffer, if it is one box, gets the box's number. */
-static void number_tile(const tacit_context *ctx, const ti_access *access, ti_footprint *touched)
+/* What a task touches of a buffer, if it is one box, gets the box's number; all of a buffer only if that is wanted. */
+static void number_tile(const tacit_context *ctx, const ti_access *access, ti_footprint *touched, bool also_all)
 {
     bool is_plain = access->mode != TACIT_REDUCE && !access->custom && access->mappers == 1;
-    if (is_plain && touched->boxes == 1 && !ti_box_equal(touched->box, &access->buffer->extent)) {
+    if (is_plain && touched->boxes == 1 && (also_all || !ti_box_equal(touched->box, &access->buffer->extent))) {
         ti_tiles **tiles = ti_task_graph_tiles(ti_runtime_task_graph(ctx->runtime), access->buffer);
         touched->tile = ti_tiles_number(tiles, access->buffer->dims, touched->box);
+    }
+}
+
+static void number_tiles(const tacit_context *ctx, const ti_shape *shape, bool also_all)
+{
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        number_tile(ctx, &shape->access[i], (ti_footprint *)(uintptr_t)&shape->footprint[i], also_all);
     }
 }
 
@@ -217,8 +224,8 @@ static ti_shape *copy_shape(const tacit_context *ctx, ti_arena *arena, const tac
         copy_orders(shape, arena, from);
     }
     ti_shape_fill_footprints(shape, arena);
-    for (uint32_t i = 0; i < shape->accesses && shape->place >= 0; i++) {
-        number_tile(ctx, &shape->access[i], (ti_footprint *)(uintptr_t)&shape->footprint[i]);
+    if (shape->place >= 0) {
+        number_tiles(ctx, shape, false);
     }
     return shape;
 }
@@ -264,6 +271,9 @@ static tacit_status make_shape(tacit_context *ctx, const tacit_task *given, ti_a
     }
     if (!checked.mixes) {
         ti_shapes_keep_form(ctx->shapes, given, shape, task);
+    }
+    if (own && tacit_num_nodes(ctx) == 1) { /* only the task graph looks at numbers there: boxes are found at once */
+        number_tiles(ctx, shape, true);
     }
     if (own) {
         ti_shapes_keep(ctx->shapes, given, shape, task);

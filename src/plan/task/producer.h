@@ -101,6 +101,7 @@ static inline void ti_producer_rewrite(ti_producer *p, uint64_t task, int place)
 {
     p->task = task;
     p->place = place;
+    p->made = 0;
 }
 
 /* Whoever wrote parts of the box is no longer their producer. */
