@@ -28,7 +28,7 @@ verified() {
 }
 
 for nodes; do
-    for TACIT_DEVICES in "$kind:0" "$kind:0,$kind:0,host"; do
+    for TACIT_DEVICES in "$kind:0" "$kind:0*3,$kind:0,host"; do
         export TACIT_DEVICES
         verified "$nodes" wave_sim --rows 61 --cols 53 --steps 20 --split 2d
         verified "$nodes" matmul --rows 61 --inner 57 --cols 53 --panels 3
