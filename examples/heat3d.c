@@ -11,6 +11,8 @@
  *                    line starts a run, and continues it.
  *   --series NAME    writes NAME_000010.h5 and so on, and NAME.xdmf, which ParaView opens as a film.
  *
+ * A step has kernels for OpenCL and CUDA devices as well; what is written comes from there.
+ *
  * The arithmetic of a cell is the same wherever it is done: a run in two parts has the same bits as one in one part. */
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
@@ -29,11 +31,35 @@ struct heat_options {
     const char *save, *restart, *series;
 };
 
-struct cube {
-    size_t size;
-};
-
 /* ---------------------------------------------------------------- the physics, used by kernels and by --verify */
+
+/* The kernel for OpenCL and CUDA devices. One work-item computes one cell. */
+#define WARM                                                                                                           \
+    "TACIT_KERNEL warm(TACIT_VIEW(t), TACIT_VIEW(next), TACIT_CHUNK(chunk), TACIT_VALUE(struct cube, c))\n"            \
+    "{\n"                                                                                                              \
+    "    TACIT_FOR (i, chunk, 0)\n"                                                                                    \
+    "        TACIT_FOR (j, chunk, 1)\n"                                                                                \
+    "            TACIT_FOR (k, chunk, 2) {\n"                                                                          \
+    "                const ulong n = c.size;\n"                                                                        \
+    "                const double here = TACIT_GET3(double, t, i, j, k);\n"                                            \
+    "                double value = here;\n"                                                                           \
+    "                if (i > 0 && j > 0 && k > 0 && i + 1 < n && j + 1 < n && k + 1 < n)\n"                            \
+    "                    value = next_heat(here, TACIT_GET3(double, t, i - 1, j, k) +\n"                               \
+    "                                            TACIT_GET3(double, t, i + 1, j, k) +\n"                               \
+    "                                            TACIT_GET3(double, t, i, j - 1, k) +\n"                               \
+    "                                            TACIT_GET3(double, t, i, j + 1, k) +\n"                               \
+    "                                            TACIT_GET3(double, t, i, j, k - 1) +\n"                               \
+    "                                            TACIT_GET3(double, t, i, j, k + 1));\n"                               \
+    "                TACIT_AT3(double, next, i, j, k) = value;\n"                                                      \
+    "            }\n"                                                                                                  \
+    "}\n"
+
+TACIT_BOTH(
+    heat_source, WARM,
+    /* The arguments of the kernels: cells of a side. */
+    struct cube { uint64_t size; };
+
+    static double next_heat(double here, double sum_of_six) { return here + 0.125 * (sum_of_six - 6.0 * here); });
 
 /* A hot ball off the centre; the walls are cold and stay so. */
 static double start_heat(size_t n, size_t i, size_t j, size_t k)
@@ -41,11 +67,6 @@ static double start_heat(size_t n, size_t i, size_t j, size_t k)
     const double x = (double)i / (double)n - 0.4, y = (double)j / (double)n - 0.5, z = (double)k / (double)n - 0.6;
     const bool wall = i == 0 || j == 0 || k == 0 || i + 1 == n || j + 1 == n || k + 1 == n;
     return !wall && x * x + y * y + z * z < 0.04 ? 100.0 : 0.0;
-}
-
-static double next_heat(double here, double sum_of_six)
-{
-    return here + 0.125 * (sum_of_six - 6.0 * here);
 }
 
 /* ---------------------------------------------------------------- kernels */
@@ -64,7 +85,7 @@ static void start(const tacit_launch *l)
 /* Views: the temperatures, with neighbours; the next ones, to be written. */
 static void step(const tacit_launch *l)
 {
-    const size_t n = ((const struct cube *)l->args)->size;
+    const uint64_t n = ((const struct cube *)l->args)->size;
     const tacit_view t = l->view[0], next = l->view[1];
     TACIT_FOR (i, l->chunk, 0)
         TACIT_FOR (j, l->chunk, 1)
@@ -157,7 +178,9 @@ static void simulate(tacit_context *ctx, const struct heat_options *o, struct ou
         const tacit_task step_it = {
             .name = "step",
             .range = TACIT_RANGE(o->size, o->size, o->size),
-            .kernel = { .host = step },
+            .kernel = { .host = step,
+                        .opencl = { .source = heat_source, .entry = "warm", .group = { 2, 4, 8 } },
+                        .cuda = { .source = heat_source, .entry = "warm", .group = { 2, 4, 32 } } },
             TACIT_ARGS(c),
             .access = { tacit_read(heat, tacit_star(1, 1, 1)), tacit_write(next, tacit_one_to_one()) },
             .hint.pure = true,

@@ -24,14 +24,16 @@ struct ti_explain;
 
 typedef struct ti_system {
     int node, num_nodes;
-    int devices;           /* of this node */
-    int accelerators;      /* of these, the last: they run no host kernels, and the host cannot address their memory */
-    int accelerator;       /* which kind all of them are; 0: there are none */
-    int sharing;           /* of these, the first: they compute in the host's memory; not looked at if memories is 1 */
-    bool idle_host;        /* device 0, the only host device, gets those kernels only that no accelerator can run */
-    int memories;          /* host memory and device memories */
-    int workers;           /* of each device: parts of a kernel that run at once */
-    int64_t total_workers; /* of all nodes */
+    int devices;      /* of this node */
+    int accelerators; /* of these, the last: they run no host kernels, and the host cannot address their memory */
+    int accelerator;  /* which kind all of them are; 0: there are none */
+    int sharing;      /* of these, the first: they compute in the host's memory; not looked at if memories is 1 */
+    bool weighted;    /* devices get parts of a node's work in proportion to `weight`; else equal ones */
+    bool idle_host;   /* device 0, the only host device, gets those kernels only that no accelerator can run */
+    uint32_t weight[TI_MAX_MEMORIES]; /* by device, at least 1; not looked at if not `weighted` */
+    int memories;                     /* host memory and device memories */
+    int workers;                      /* of each device: parts of a kernel that run at once */
+    int64_t total_workers;            /* of all nodes */
     int64_t horizon_step;
     int64_t horizon_front;
     int lookahead;   /* horizons that a window of allocations may hold; 0: every batch is a window */

@@ -201,6 +201,18 @@ bool ti_choose(tacit_config *config, const ti_comm *comm, bool is_dry, ti_choice
     return good;
 }
 
+/* Whether those that share work are unlike. */
+static bool take_weights(const ti_device_list *list, ti_system *system)
+{
+    const int first = list->idle_host ? list->hosts : 0;
+    bool unlike = false;
+    for (int d = 0; d < system->devices; d++) {
+        system->weight[d] = (uint32_t)(d < list->hosts ? list->host_weight : list->weight[d - list->hosts]);
+        unlike |= d > first && system->weight[d] != system->weight[first];
+    }
+    return unlike;
+}
+
 void ti_choose_system(const ti_choice *choice, ti_system *system)
 {
     const ti_device_list *list = &choice->list;
@@ -211,6 +223,7 @@ void ti_choose_system(const ti_choice *choice, ti_system *system)
     system->sharing = list->discrete ? 0 : list->hosts;
     system->idle_host = list->idle_host;
     system->memories = 1 + system->accelerators + (list->discrete ? list->hosts : 0);
+    system->weighted = take_weights(list, system);
 }
 
 /* Inline nothing happens between calls, and every call that waits closes the window; graphs are to be the same in every

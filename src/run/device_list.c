@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { MAX_INDEX = 9999 };
+enum { MAX_INDEX = 9999, MAX_WEIGHT = 1000 };
 
 /* A number from `least` to `most` at *at, which moves behind it. */
 static bool take_number(const char **at, int least, int most, int *out)
@@ -64,7 +64,7 @@ static bool take_cuda(const char **at, ti_device_list *out)
     return good;
 }
 
-static bool take_entry(const char **at, ti_device_list *out)
+static bool take_devices(const char **at, ti_device_list *out)
 {
     if (take_word(at, "opencl:")) {
         return take_opencl(at, out);
@@ -77,6 +77,19 @@ static bool take_entry(const char **at, ti_device_list *out)
     }
     out->hosts = 1;
     return !take_word(at, ":") || take_hosts(at, out);
+}
+
+/* Devices, and what part of the work is theirs. */
+static bool take_entry(const char **at, ti_device_list *out)
+{
+    const int before = out->opencls + out->cudas, hosts = out->hosts;
+    int weight = 1;
+    bool good = take_devices(at, out) && (!take_word(at, "*") || take_number(at, 1, MAX_WEIGHT, &weight));
+    for (int d = before; good && d < TI_MIN(out->opencls + out->cudas, TI_MAX_DEVICES); d++) {
+        out->weight[d] = weight;
+    }
+    out->host_weight = good && out->hosts > hosts ? weight : out->host_weight;
+    return good;
 }
 
 static bool parse_all(const char *text, ti_device_list *out)
@@ -105,11 +118,12 @@ static bool parse_hosts(const char *text, ti_device_list *out)
 
 bool ti_device_list_parse(const char *devices, const char *hosts, ti_device_list *out, ti_strbuf *why)
 {
-    *out = (ti_device_list){ .hosts = devices ? 0 : 1 };
+    *out = (ti_device_list){ .hosts = devices ? 0 : 1, .host_weight = 1 };
     if (devices && !parse_all(devices, out)) {
         ti_strbuf_add(why,
                       "TACIT_DEVICES is '%s', but must be auto, or a list, such as cuda:0,cuda:1,host or "
-                      "opencl:0,opencl:1/2,host:4:discrete, with at most %d devices and one entry for the host",
+                      "opencl:0*3,opencl:1/2,host:4:discrete, with at most %d devices, one entry for the host, and "
+                      "weights of 1 to 1000",
                       devices, TI_MAX_DEVICES);
         return false;
     }
@@ -136,6 +150,7 @@ static void find_opencl(ti_device_list *list)
     for (int i = 0; i < MOST_LOOKED_AT && list->opencls < TI_MAX_DEVICES - 1 && ti_opencl_fact_of(i, &f); i++) {
         if (f.is_gpu && (list->opencls == 0 || strcmp(f.platform, first.platform) == 0)) {
             first = list->opencls == 0 ? f : first;
+            list->weight[list->opencls] = 1;
             list->opencl[list->opencls++] = (ti_opencl_name){ i, 0, 1 };
         }
     }
@@ -145,6 +160,7 @@ void ti_device_list_find(ti_device_list *list)
 {
     ti_cuda_fact f;
     for (int i = 0; list->cudas < TI_MAX_DEVICES - 1 && ti_cuda_fact_of(i, &f); i++) {
+        list->weight[list->cudas] = 1;
         list->cuda[list->cudas++] = i;
     }
     if (list->cudas == 0) {

@@ -3,6 +3,7 @@
  *     entry[,entry...]    host, host:COUNT, host:COUNT:discrete (at most one of these),
  *                         opencl:INDEX, opencl:INDEX/PARTS (its sub-devices, a device each),
  *                         cuda:INDEX (not beside OpenCL devices);
+ *     ENTRY*WEIGHT        so many times as large a part for each device of the entry, 1 to 1000 (else 1);
  *     auto                all GPUs that CUDA has, else those of OpenCL's first driver that has any, else host
  *
  * Reading a list is pure; what a machine has is looked at for `auto` only. Any thread. */
@@ -23,6 +24,8 @@ typedef struct ti_device_list {
     ti_opencl_name opencl[TI_MAX_DEVICES];
     int cudas;
     int cuda[TI_MAX_DEVICES]; /* indices */
+    int host_weight;
+    int weight[TI_MAX_DEVICES]; /* of OpenCL's devices, or of CUDA's */
 } ti_device_list;
 
 /* `devices` and `hosts` are TACIT_DEVICES and TACIT_HOST_DEVICES, each NULL if it is not set; the former counts. False

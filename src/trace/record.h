@@ -49,8 +49,8 @@ typedef enum ti_trace_kind {
     /* The executor: this node has passed a message on. by: whose message it is; where, number: to whom, and which of
      * the messages between these two; value: bytes. */
     TI_TRACE_RELAY,
-    /* The executor, beside a kernel or copy (`id`) that a device with lanes has carried out: from when it could begin in
-     * its lane to when its end was seen. where: the device, without those of the host; number: its lane. */
+    /* The executor, beside a kernel or copy (`id`) that a device with lanes has carried out: from when it could begin
+     * in its lane to when its end was seen. where: the device, without those of the host; number: its lane. */
     TI_TRACE_LANE_KERNEL,
     TI_TRACE_LANE_COPY,
     TI_TRACE_KINDS

@@ -238,8 +238,14 @@ static void run(tacit_context *ctx, void *user)
 }
 
 static const char *const devices[] = {
-    "opencl:0",      "opencl:0,opencl:0", "opencl:0,opencl:0,opencl:0,opencl:0",
-    "host,opencl:0", "opencl:0,host:2",   "opencl:0,opencl:0,host:2:discrete",
+    "opencl:0",
+    "opencl:0,opencl:0",
+    "opencl:0,opencl:0,opencl:0,opencl:0",
+    "host,opencl:0",
+    "opencl:0,host:2",
+    "opencl:0,opencl:0,host:2:discrete",
+    "opencl:0*3,opencl:0",
+    "host*2,opencl:0*5,opencl:0",
 };
 
 static const tacit_config modes[] = {

@@ -28,12 +28,13 @@ verified() {
 }
 
 for nodes; do
-    for TACIT_DEVICES in "$kind:0" "$kind:0,$kind:0,host"; do
+    for TACIT_DEVICES in "$kind:0" "$kind:0*3,$kind:0,host"; do
         export TACIT_DEVICES
         verified "$nodes" wave_sim --rows 61 --cols 53 --steps 20 --split 2d
         verified "$nodes" matmul --rows 61 --inner 57 --cols 53 --panels 3
         verified "$nodes" nbody --plummer 101 --steps 5
         verified "$nodes" jacobi --rows 17 --cols 13
+        [ ! -x "$examples/heat3d" ] || verified "$nodes" heat3d --size 13 --steps 6
         verified "$nodes" rsim --detail 1 --steps 40
         [ ! -x "$examples/convolution" ] || verified "$nodes" convolution --generate 37x41 --radius 5 --split 2d
     done

@@ -21,11 +21,11 @@ def expect(good, what):
         failures.append(what)
 
 
-def simulate(folder, machine, *arguments, devices="cuda:0", nodes=1, status=0, side=SIDE):
+def simulate(folder, machine, *arguments, devices="cuda:0", nodes=1, status=0, program=()):
     path = pathlib.Path(folder) / "machine.txt"
     path.write_text("".join(f"{key} = {value}\n" for key, value in machine.items()))
-    command = [tacit, "simulate", "--nodes", nodes, "--network", "hdr", "--machine", path, *arguments, examples / "wave_sim", "--rows", side,
-               "--cols", side, "--steps", STEPS]
+    command = [tacit, "simulate", "--nodes", nodes, "--network", "hdr", "--machine", path, *arguments, examples / "wave_sim", "--rows", SIDE,
+               "--cols", SIDE, "--steps", STEPS, *program]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("TACIT_")}
     environment.update(ASAN_OPTIONS="detect_leaks=0", TACIT_DEVICES=devices)
     done = subprocess.run([str(a) for a in command], capture_output=True, text=True, timeout=300, env=environment)
@@ -70,6 +70,21 @@ def several(folder):
     expect(abs(slow["ns"] - two["ns"] - (STEPS - 1) * row_of_cells) < 100, f"slow copies among devices: {slow['ns'] - two['ns']} ns more")
     nodes = row(folder, nodes=2)
     expect(nodes["messages"] > 0 and nodes["ns"] > 0 and nodes["least_busy"] > 0, f"two nodes: {nodes}")
+
+
+def weights(folder):
+    """Three quarters of the rows and a quarter, on every node; a task split in two dimensions is cut by rows, too."""
+    for options, nodes in ([], 1), ([], 2), (["--split", "2d"], 2):
+        prefix = pathlib.Path(folder) / "w"
+        simulate(folder, PLAIN | {"device_item": "10 ns"}, "--trace", prefix, devices="cuda:0*3,cuda:1", nodes=nodes, program=options)
+        events = json.loads(pathlib.Path(f"{prefix}.json").read_text())["traceEvents"]
+        names = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
+        for node in range(nodes):
+            for device, part in (0, 3), (1, 1):
+                spans = [e["dur"] for e in events if e["ph"] == "X" and e["pid"] == node and e["cat"] == "kernel" and e["name"] == "advance" and
+                         names[node, e["tid"]].startswith(f"device {device},")]
+                wanted = 5 + 0.01 * SIDE * SIDE / nodes * part / 4
+                expect(len(spans) == STEPS and all(abs(s - wanted) < 0.002 for s in spans), f"{options}, device {device} of {nodes} nodes: {spans}")
 
 
 def memories(folder):
@@ -121,6 +136,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         times(folder)
         several(folder)
+        weights(folder)
         memories(folder)
         lanes(folder)
         wrong = simulate(folder, PLAIN | {"device kernel advance": "soon"}, status=1)

@@ -114,7 +114,10 @@ static bool run_nodes(const gen_program *program, const oracle *truth, gen_rng *
                                             { "opencl:0,opencl:0,opencl:0", "cuda:2,cuda:2,cuda:1" },
                                             { "opencl:0,opencl:0,opencl:0,opencl:0", "cuda:0,cuda:1,cuda:2,cuda:3" },
                                             { "host,opencl:0", "host,cuda:3" },
-                                            { "opencl:0,host:2:discrete,opencl:0", "cuda:1,host:2:discrete,cuda:3" } };
+                                            { "opencl:0,host:2:discrete,opencl:0", "cuda:1,host:2:discrete,cuda:3" },
+                                            { "opencl:0*3,opencl:0", "cuda:0*3,cuda:1" },
+                                            { "opencl:0,opencl:0*7,opencl:0*2", "cuda:2,cuda:2*7,cuda:1*2" },
+                                            { "host:2*2,opencl:0*5", "host*2,cuda:3*5,cuda:1" } };
     node *nodes = TI_NEW_ARRAY(node, (size_t)program->nodes);
     tacit_config config;
     char balance[MODEL_BALANCE];
@@ -125,7 +128,7 @@ static bool run_nodes(const gen_program *program, const oracle *truth, gen_rng *
     const char *kind = shadow_kind();
     const bool is_cuda = kind && strcmp(kind, "cuda") == 0;
     if (gen_chance(r, is_cuda ? 100 : 10)) { /* a run for them, or among others */
-        const char *list = lists[gen_between(r, 0, 5)][is_cuda];
+        const char *list = lists[gen_between(r, 0, 8)][is_cuda];
         config.devices = kind ? list : NULL;
     }
     size_t e = eager[gen_between(r, 0, 3)];

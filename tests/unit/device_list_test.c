@@ -50,6 +50,12 @@ static void lists_are_understood(void **state)
     assert_true(list.opencl[1].index == 3 && list.opencl[1].part == 0 && list.opencl[1].parts == 2);
     assert_true(list.opencl[2].index == 3 && list.opencl[2].part == 1 && list.opencl[2].parts == 2);
     assert_false(list.automatic);
+    assert_true(list.host_weight == 1 && list.weight[0] == 1 && list.weight[2] == 1);
+    list = parse("opencl:7*3,host:2:discrete*20,opencl:3/2*1000,opencl:0", NULL);
+    assert_true(list.hosts == 2 && list.discrete && list.host_weight == 20 && list.opencls == 4);
+    assert_true(list.weight[0] == 3 && list.weight[1] == 1000 && list.weight[2] == 1000 && list.weight[3] == 1);
+    list = parse("cuda:1*2,cuda:0,host", NULL);
+    assert_true(list.weight[0] == 2 && list.weight[1] == 1 && list.host_weight == 1 && !list.idle_host);
     list = parse("auto", "2");
     assert_true(list.automatic && list.hosts == 1 && !list.idle_host && list.cudas == 0 && list.opencls == 0);
 }
@@ -93,10 +99,19 @@ static void nonsense_is_refused(void **state)
                                          "host:2:discreet",
                                          "opencl:99999",
                                          "host:31,opencl:0,opencl:0",
+                                         "host*",
+                                         "host*0",
+                                         "host*1001",
+                                         "host*-1",
+                                         "host*2*3",
+                                         "opencl:0*2/2",
+                                         "cuda:0* 2",
+                                         "cuda:0*2x",
                                          " host" };
     static const char *const hosts[] = { "", "0", "33", "2:", "+2", " 2", "2:discrete,", "2x", "host" };
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
         refuse("auto,host", NULL, "must be auto, or a list");
+        refuse("auto*2", NULL, "must be auto, or a list");
         refuse("automatic", NULL, "must be auto, or a list");
         refuse(lists[i], NULL, "TACIT_DEVICES is '");
     }

@@ -1,6 +1,7 @@
 /* The instruction graph, kernels: pieces of a node's chunk on devices, their views, their copies.
  *
- * Nodes are split first, devices within a node after: a node's piece is cut like a task, with one part per device. Host
+ * Nodes are split first, devices within a node after: a node's piece is cut like a task, with one part per device,
+ * along dimension 0 alone if these have weights that differ. Host
  * tasks and tasks of which every call computes the same stay whole. */
 #include "plan/instruction/impl.h"
 
@@ -30,13 +31,15 @@ static void cut_piece(ti_instruction_graph *graph, const ti_task *task, const ti
                                  .nodes = range.count,
                                  .place = -1,
                                  .oversubscribe = 1,
-                                 .two_dimensional = task->shape->two_dimensional };
+                                 .two_dimensional = task->shape->two_dimensional && !graph->system->weighted,
+                                 .weights = graph->system->weighted ? &graph->system->weight[range.first] : NULL };
+    int64_t table[TI_MAX_MEMORIES + 1];
     if (task->shape->items && task->shape->border) {
         int64_t *border = TI_ARENA_ARRAY(arena, int64_t, (size_t)range.count + 1);
         ti_split_cut(&request, task->shape->items, border);
         request.border = border;
     }
-    ti_split split = ti_split_make(&request, NULL);
+    ti_split split = ti_split_make(&request, table);
     for (int64_t c = 0; c < split.chunks; c++) {
         ti_piece *piece = TI_ARENA_NEW(arena, ti_piece);
         ti_footprint *footprint = TI_ARENA_ARRAY(arena, ti_footprint, task->shape->accesses);
