@@ -129,6 +129,19 @@ static void pop(ti_command_pure *p)
     p->held.count--;
 }
 
+/* Of longer windows the last tasks have what those of shorter ones had: one value is enough. */
+static void share_spreads(ti_command_pure *p)
+{
+    for (size_t i = 0; i < p->attempt.count; i++) {
+        for (size_t k = 0; k < p->spread.count && p->attempt.data[i]; k++) {
+            if (p->spread.data[k] != p->attempt.data[i] && ti_spread_equal(p->spread.data[k], p->attempt.data[i])) {
+                ti_spread_unref(p->attempt.data[i]);
+                p->attempt.data[i] = ti_spread_ref(p->spread.data[k]);
+            }
+        }
+    }
+}
+
 /* What nodes execute of the tasks of the window: into `trial`, and `attempt`, referenced. */
 static ti_window_verdict find_widenings(ti_command_pure *p)
 {
@@ -137,6 +150,7 @@ static ti_window_verdict find_widenings(ti_command_pure *p)
     if (verdict == TI_WINDOW_CUSTOM) {
         memset(p->trial.data, 0, p->trial.count * sizeof(ti_margin));
         verdict = ti_window_closure(p->task.data, p->task.count, p->attempt.data);
+        share_spreads(p);
     }
     return verdict;
 }
