@@ -1,7 +1,8 @@
 # What tacit links with: threads, the mathematics library, hwloc, and MPI if there is one (target `tacit_needs`). The tool and the
 # benchmarks write JSON with jansson.
 # Examples and benchmarks may use a BLAS with cblas.h (target `tacit_blas`, if there is one) and LAPACK (`tacit_lapack`).
-# Files (lib/io) are HDF5's and libpng's: tacit_hdf5_libraries, tacit_hdf5_includes and TACIT_HDF5_VERSION, or an empty version; png_FOUND.
+# Files (lib/io) are HDF5's and libpng's: tacit_hdf5_libraries, tacit_hdf5_includes, TACIT_HDF5_KIND (serial, openmpi or mpich: for which MPI
+# it was built) and TACIT_HDF5_VERSION, or an empty version; png_FOUND.
 # Sets TACIT_WITH_OPENCL, TACIT_WITH_MPI, TACIT_MPI_NAME, TACIT_MPI_MODULE and TACIT_MPI_KIND (openmpi, mpich, other or none). Nothing is ever downloaded.
 
 find_package(PkgConfig REQUIRED)
@@ -99,12 +100,14 @@ if(NOT TACIT_HDF5 STREQUAL "OFF")
     pkg_search_module(tacit_hdf5 ${tacit_hdf5_modules})
     if(tacit_hdf5_FOUND)
         set(TACIT_HDF5_VERSION ${tacit_hdf5_VERSION})
+        string(REPLACE hdf5- "" TACIT_HDF5_KIND ${tacit_hdf5_MODULE_NAME})
         set(tacit_hdf5_libraries ${tacit_hdf5_LINK_LIBRARIES})
         set(tacit_hdf5_includes ${tacit_hdf5_INCLUDE_DIRS})
     else()
         find_package(HDF5 QUIET COMPONENTS C)
         if(HDF5_FOUND AND NOT HDF5_IS_PARALLEL)
             set(TACIT_HDF5_VERSION ${HDF5_VERSION})
+            set(TACIT_HDF5_KIND serial)
             set(tacit_hdf5_libraries ${HDF5_C_LIBRARIES})
             set(tacit_hdf5_includes ${HDF5_C_INCLUDE_DIRS})
         elseif(TACIT_HDF5 STREQUAL "ON")

@@ -4,7 +4,7 @@ message(STATUS "tacit ${PROJECT_VERSION}, ${CMAKE_BUILD_TYPE}, ${CMAKE_C_COMPILE
 message(STATUS "  MPI          ${TACIT_MPI_NAME}")
 message(STATUS "  OpenCL       ${TACIT_WITH_OPENCL}")
 if(TACIT_HDF5_VERSION)
-    message(STATUS "  HDF5         ${TACIT_HDF5_VERSION}")
+    message(STATUS "  HDF5         ${TACIT_HDF5_VERSION} (${TACIT_HDF5_KIND})")
 else()
     message(STATUS "  HDF5         none")
 endif()

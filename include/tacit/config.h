@@ -217,11 +217,11 @@ typedef struct tacit_config {
      * tacit_finalize. "off": nothing is bound. */
     const char *pin; /* TACIT_PIN: NULL: "auto" */
     /* Whether tacit_finalize says on stderr, on node 0, what has cost time in the run: workers without kernels, a node
-     * that is late, memory that grew again and again, messages that a collective would replace, windows of pure tasks
-     * that closed early; each with the cure and where the documents say more, and nothing where all is well. Workers
-     * then read the clock twice for each part of a kernel. Default: if stderr of node 0 is a terminal, or that of
-     * `tacit run` is. That accesses were checked is said in any case but for TACIT_ADVICE_OFF. Node 0's setting counts
-     * for all. */
+     * that is late, memory that grew again and again or is mostly idle, messages that a collective would replace,
+     * windows of pure tasks that closed early; each with the cure and where the documents say more, and nothing where
+     * all is well. Workers then read the clock twice for each part of a kernel. Default: if stderr of node 0 is a
+     * terminal, or that of `tacit run` is. That accesses were checked is said in any case but for TACIT_ADVICE_OFF.
+     * Node 0's setting counts for all. */
     int advice; /* TACIT_ADVICE (0 or 1): TACIT_ADVICE_... */
     /* Where compiled kernels of OpenCL and CUDA devices are kept for later runs: a directory, which nodes and programs
      * may share, or "off"; doc/devices.md. */

@@ -1,12 +1,13 @@
-/* What allocations of a dry run are used for: see dry_memory.h. */
+/* What allocations are used for: see dry_memory.h. */
 #include "exec/dry_memory.h"
 
 #include "base/check.h"
+#include "base/hash.h"
 
 #include <string.h>
 
 /* Less than a page is not worth a word; nor are more than so many complaints. */
-enum { LEAST_BYTES = 4096, MAX_LOOSE = 100, LOOSE_FACTOR = 2 };
+enum { LEAST_BYTES = 4096, MAX_LOOSE = 100, LOOSE_FACTOR = 2, MOST_KNOWN = 1 << 16 };
 
 static void forget(ti_dry_allocation *a)
 {
@@ -30,6 +31,7 @@ void ti_dry_memory_fini(ti_dry_memory *m)
     ti_vec_fini(&m->loose);
     ti_vec_fini(&m->image);
     ti_map_fini(&m->index);
+    ti_map_fini(&m->known);
 }
 
 /* The allocation that a place is in, while it may be loose. */
@@ -93,9 +95,35 @@ static int64_t volume_of(const ti_boxes *image)
     return volume;
 }
 
+/* A task of a loop touches what it touched the last time. */
+static bool is_known(ti_dry_memory *m, const ti_instruction *i, uint32_t v)
+{
+    const ti_shape *shape = i->task->shape;
+    const ti_place *first = i->as.kernel.view[v].parts ? &i->as.kernel.view[v].part[0].place
+                                                       : &i->as.kernel.view[v].place;
+    if (!shape->serial || !find(m, first)) {
+        return false;
+    }
+    if (m->knowns > MOST_KNOWN) {
+        ti_map_fini(&m->known);
+        m->known = (ti_map){ 0 };
+        m->knowns = 0;
+    }
+    uint64_t key = ti_hash_bytes(&i->as.kernel.chunk, sizeof(i->as.kernel.chunk));
+    key = ti_hash_mix(ti_hash_mix(ti_hash_mix(key, shape->serial), v), first->allocation);
+    uint64_t *known = ti_map_at(&m->known, key);
+    bool before = *known != 0;
+    m->knowns += !before;
+    *known = 1;
+    return before;
+}
+
 static void note_view(ti_dry_memory *m, const ti_instruction *i, uint32_t v)
 {
     const ti_instruction_view *view = &i->as.kernel.view[v];
+    if (is_known(m, i, v)) {
+        return;
+    }
     for (uint32_t p = 0; p < view->parts; p++) {
         ti_dry_allocation *a = find(m, &view->part[p].place);
         if (a) {
@@ -220,6 +248,16 @@ void ti_dry_memory_end(ti_dry_memory *m)
     for (size_t i = 0; i < m->allocation.count; i++) {
         end(m, i);
     }
+}
+
+const ti_dry_loose *ti_dry_memory_most(const ti_dry_memory *m)
+{
+    const ti_dry_loose *most = NULL;
+    for (size_t i = 0; i < m->loose.count; i++) {
+        const ti_dry_loose *l = &m->loose.data[i];
+        most = !most || l->bytes - l->used_bytes > most->bytes - most->used_bytes ? l : most;
+    }
+    return most;
 }
 
 void ti_dry_memory_note(ti_dry_memory *m, const ti_instruction *i)

@@ -1,4 +1,5 @@
-/* What allocations of a dry run are used for: those are found of which less than half is ever touched.
+/* What allocations are used for: those are found of which less than half is ever touched. Of dry runs, and of live ones
+ * at whose end there is advice.
  *
  * Of every allocation of a buffer it is kept which boxes kernels, messages and fences touch, until these are half of
  * it; then it is *tight*, and nobody looks any more. The access whose view has most that nobody declares is the one to
@@ -31,7 +32,9 @@ typedef struct ti_dry_allocation {
 typedef struct ti_dry_memory {
     TI_VEC(ti_dry_allocation) allocation;
     TI_VEC(size_t) unused;
-    ti_map index;               /* allocation id to place in the list, plus one */
+    ti_map index; /* allocation id to place in the list, plus one */
+    ti_map known; /* hashes: of allocation, shape, access and chunk, whose view has been noted */
+    size_t knowns;
     TI_VEC(ti_dry_loose) loose; /* the largest of each buffer, task and access */
     ti_boxes image;
 } ti_dry_memory;
@@ -39,5 +42,7 @@ typedef struct ti_dry_memory {
 void ti_dry_memory_fini(ti_dry_memory *m);                          /* a zeroed one is fresh */
 void ti_dry_memory_note(ti_dry_memory *m, const ti_instruction *i); /* an instruction that is issued */
 void ti_dry_memory_end(ti_dry_memory *m);                           /* what is still allocated counts too */
+/* After that: the one of which most bytes lie idle, or NULL. */
+const ti_dry_loose *ti_dry_memory_most(const ti_dry_memory *m);
 
 #endif

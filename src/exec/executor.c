@@ -475,6 +475,9 @@ static void issue(ti_executor *ex, ti_engine_slot *slot)
         complete(ex, i->id);
         return;
     }
+    if (TI_UNLIKELY(ex->is.memory != NULL)) {
+        ti_dry_memory_note(ex->is.memory, i);
+    }
     ex->running += runs_on_device(i->kind);
     if (TI_UNLIKELY(ex->is.trace != NULL)) {
         ti_engine_time_of(&ex->engine, i->id)->start = ti_clock_ns();

@@ -54,6 +54,7 @@ typedef struct ti_executor_desc {
     bool is_inline;        /* the thread that takes this role also runs the kernels */
     const ti_cores *cores; /* what a thread for kernels that wait for each other is bound to; or NULL */
     ti_dry *dry;           /* count instead of executing; NULL: a live run */
+    ti_dry_memory *memory; /* a live run: who wants to know what allocations are used for, or NULL */
     ti_bounds *bounds;     /* kernels are checked; or NULL */
     ti_purity *purity;     /* keeps samples of what nodes compute redundantly; or NULL */
     /* Whether somebody still looks for the cause of a message of a wrong length; the failure waits for as long. Or

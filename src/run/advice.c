@@ -33,6 +33,7 @@ int64_t ti_advisor_begin(ti_advisor *advisor, const tacit_config *config, ti_com
 void ti_advisor_init(ti_advisor *advisor, const ti_system *system)
 {
     if (advisor->on) {
+        advisor->memory = system->node == 0 ? TI_NEW(ti_dry_memory) : NULL;
         advisor->desks = system->devices * system->workers;
         advisor->desk = ti_alloc_aligned(sizeof(*advisor->desk) * (size_t)advisor->desks);
         for (int i = 0; i < advisor->desks; i++) {
@@ -45,6 +46,10 @@ void ti_advisor_init(ti_advisor *advisor, const ti_system *system)
 
 void ti_advisor_fini(ti_advisor *advisor)
 {
+    if (advisor->memory) {
+        ti_dry_memory_fini(advisor->memory);
+        TI_DELETE(advisor->memory);
+    }
     ti_free(advisor->desk, sizeof(*advisor->desk) * (size_t)advisor->desks);
 }
 
@@ -91,9 +96,25 @@ static void find_late(ti_comm *comm, int64_t each, int64_t all, ti_advice_facts 
     facts->late_factor = (double)comm->ops->sum(comm, tenths) / TENTHS;
 }
 
+static void find_loose(ti_dry_memory *memory, ti_advice_facts *facts)
+{
+    ti_dry_memory_end(memory);
+    const ti_dry_loose *most = ti_dry_memory_most(memory);
+    if (most) {
+        facts->loose_bytes = most->bytes;
+        facts->loose_used = most->used_bytes;
+        facts->loose_buffer = most->buffer;
+        facts->loose_task = most->task;
+        facts->loose_access = most->access;
+    }
+}
+
 void ti_advisor_gather(const ti_advisor *advisor, ti_comm *comm, const ti_system *system, ti_advice_facts *facts)
 {
     int64_t busy, span;
+    if (advisor->memory) {
+        find_loose(advisor->memory, facts);
+    }
     look(advisor, &busy, &span);
     int64_t workers = advisor->desks, each = busy / workers;
     int64_t watched = comm->ops->sum(comm, span > 0 && !system->accelerators);

@@ -149,6 +149,7 @@ static bool start(ti_runtime *rt, const ti_runtime_desc *desc, ti_strbuf *why)
             .is_inline = rt->mode == TI_RUN_INLINE,
             .cores = ti_pin_set(&rt->pin),
             .dry = rt->dry ? &rt->dry->executed : NULL,
+            .memory = rt->dry ? NULL : rt->advisor.memory,
             .bounds = rt->bounds,
             .purity = rt->purity,
             .explains = ti_agreement_explains,

@@ -17,6 +17,9 @@ static const struct advice_text {
     [TI_ADVICE_CHECKED] = { "compile the program with -O2 -DNDEBUG once it works", "doc/performance.md", "Views" },
     [TI_ADVICE_MESSAGES] = { "`tacit explain` says which messages are no collectives, and why", "doc/collectives.md",
                              "What became of my program" },
+    [TI_ADVICE_LOOSE] = { "use tacit_in_parts, an access for each box, or a buffer for each way to cut it; `tacit plan` says "
+                          "which of them",
+                          "doc/model.md", "Around the end" },
     [TI_ADVICE_WINDOWS] = { "`tacit explain` lists windows and what closed them", "doc/latency.md", "Windows" },
 };
 
@@ -46,10 +49,23 @@ static bool is_worth_saying(ti_advice advice, const ti_advice_facts *f)
         return f->uncollected >= TI_ADVICE_UNCOLLECTED;
     case TI_ADVICE_WINDOWS:
         return f->early >= TI_ADVICE_EARLY && 2 * f->early >= f->windows;
+    case TI_ADVICE_LOOSE:
+        return f->loose_task && f->loose_bytes - f->loose_used >= TI_ADVICE_LOOSE_BYTES;
     case TI_ADVICE_KINDS:
         break;
     }
     TI_UNREACHABLE();
+}
+
+static void say_loose(const ti_advice_facts *f, const char *cure, ti_strbuf *why)
+{
+    const double mebibyte = 1 << 20;
+    ti_strbuf_add(
+        why,
+        "%.1f MiB of buffer '%s' lie in one piece on node 0, mostly for access %d of task '%s', and %.1f MiB of "
+        "it are touched; %s",
+        (double)f->loose_bytes / mebibyte, f->loose_buffer, f->loose_access, f->loose_task,
+        (double)f->loose_used / mebibyte, cure);
 }
 
 static void say(ti_advice advice, const ti_advice_facts *f, ti_strbuf *why)
@@ -81,6 +97,9 @@ static void say(ti_advice advice, const ti_advice_facts *f, ti_strbuf *why)
         ti_strbuf_add(why, "%llu of %llu windows of pure tasks closed before they were full (%s%s); %s",
                       (unsigned long long)f->early, (unsigned long long)f->windows,
                       f->early_by_task ? "the next task " : "", f->early_why, cure);
+        return;
+    case TI_ADVICE_LOOSE:
+        say_loose(f, cure, why);
         return;
     case TI_ADVICE_KINDS:
         break;

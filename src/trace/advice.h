@@ -18,6 +18,7 @@ typedef enum ti_advice {
     TI_ADVICE_CHECKED,  /* kernels checked their accesses */
     TI_ADVICE_MESSAGES, /* messages that a collective would replace */
     TI_ADVICE_WINDOWS,  /* windows of pure tasks that closed early */
+    TI_ADVICE_LOOSE,    /* memory that is more than twice what is touched of it */
     TI_ADVICE_KINDS
 } ti_advice;
 
@@ -34,6 +35,11 @@ typedef struct ti_advice_facts {
     uint64_t windows, early;     /* of pure tasks, and of these the ones that closed with fewer than they might have */
     const char *early_why;       /* why most of these did */
     bool early_by_task;          /* this says something about the task that came then */
+    uint64_t loose_bytes;     /* of the allocation of node 0 of which most lies idle, and less than half is touched */
+    uint64_t loose_used;      /* bytes of it that are */
+    const char *loose_buffer; /* whose it is */
+    const char *loose_task;   /* whose access asks for most of it; NULL: no kernel's, or there is none */
+    int loose_access;
 } ti_advice_facts;
 
 /* From which on a fact is worth a sentence. */
@@ -43,7 +49,8 @@ enum {
     TI_ADVICE_LATE_PERCENT = 150, /* of the mean of the others */
     TI_ADVICE_GROWTHS = 8,
     TI_ADVICE_UNCOLLECTED = 8,
-    TI_ADVICE_EARLY = 4 /* and half of all windows */
+    TI_ADVICE_EARLY = 4,            /* and half of all windows */
+    TI_ADVICE_LOOSE_BYTES = 1 << 20 /* that lie idle */
 };
 
 /* The sentence with its cure, appended to `why`; false: there is nothing to say. */

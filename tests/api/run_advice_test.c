@@ -222,6 +222,42 @@ static void both_ways(cluster_program *program, int nodes, const tacit_config *c
     expect_nothing(&c);
 }
 
+/* A view that spans far boxes, of which little is touched; what is mended has parts. In a loop, so that what is known
+ * of a shape is used. */
+static void both_ends(const tacit_box *items, const tacit_range *range, const void *user, tacit_region *out)
+{
+    (void)items;
+    (void)user;
+    tacit_region_add(out, tacit_box1(0, N));
+    tacit_region_add(out, tacit_box1(range->size[0] - N, range->size[0]));
+}
+
+static void spreading(tacit_context *ctx, void *user)
+{
+    const bool *mended = user;
+    int handle;
+    const size_t elements = (size_t)3 << 18; /* 3 MiB */
+    tacit_buffer *b = create(ctx, "wide", elements);
+    REQUIRE_OK(ctx, tacit_mapper_create(ctx, both_ends, NULL, 0, 0, &handle));
+    for (int i = 0; i < STEPS; i++) {
+        tacit_task step = { .name = "ends",
+                            .range = TACIT_RANGE(1),
+                            .kernel = { .host = nothing },
+                            .place = tacit_place_node(0),
+                            .access = { tacit_write(b, tacit_custom(handle)) } };
+        step.access[0].in_parts = *mended;
+        REQUIRE_OK(ctx, tacit_submit(ctx, &step));
+    }
+    REQUIRE_OK(ctx, tacit_wait(ctx));
+}
+
+static void memory_lies_idle(void **state)
+{
+    (void)state;
+    both_ways(spreading, 1, &on, "3.0 MiB of buffer 'wide' lie in one piece on node 0, mostly for access 0 of task");
+    both_ways(spreading, 2, &on, "use tacit_in_parts, an access for each box");
+}
+
 static void memory_grows(void **state)
 {
     (void)state;
@@ -298,9 +334,13 @@ int main(void)
 {
     unsetenv("TACIT_ADVICE");
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_grows),         cmocka_unit_test(messages_for_collectives),
-        cmocka_unit_test(windows_close_early),  cmocka_unit_test(workers_starve),
-        cmocka_unit_test(accesses_are_checked), cmocka_unit_test(on_terminals),
+        cmocka_unit_test(memory_lies_idle),
+        cmocka_unit_test(memory_grows),
+        cmocka_unit_test(messages_for_collectives),
+        cmocka_unit_test(windows_close_early),
+        cmocka_unit_test(workers_starve),
+        cmocka_unit_test(accesses_are_checked),
+        cmocka_unit_test(on_terminals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

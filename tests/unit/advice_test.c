@@ -128,6 +128,24 @@ static void windows(void **state)
     expect_nothing(&f);
 }
 
+static void memory_that_is_idle(void **state)
+{
+    (void)state;
+    ti_advice_facts f = well;
+    f.loose_buffer = "wide";
+    f.loose_bytes = (5 << 20) - 1;
+    f.loose_used = 4 << 20;
+    expect_nothing(&f);
+    f.loose_bytes = 5 << 20;
+    f.loose_task = "ends";
+    f.loose_access = 2;
+    expect(&f, TI_ADVICE_LOOSE,
+           "5.0 MiB of buffer 'wide' lie in one piece on node 0, mostly for access 2 of task 'ends', "
+           "and 4.0 MiB of it are touched; use tacit_in_parts");
+    f.loose_task = NULL;
+    expect_nothing(&f); /* no kernel needs it: contents that are passed on */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +156,7 @@ int main(void)
         cmocka_unit_test(checked_accesses),
         cmocka_unit_test(messages),
         cmocka_unit_test(windows),
+        cmocka_unit_test(memory_that_is_idle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -120,7 +120,7 @@ static void what_nvrtc_is_given_compiles(void **state)
     (void)state;
     ti_lot lot = { 0 };
     ti_failure failure = { .lot = &lot };
-    ti_cuda_session session = { .failure = &failure };
+    ti_cuda_session session = { .base.failure = &failure };
     ti_strbuf why = { 0 };
     size_t bytes;
     if (!ti_nvrtc_load(&session.rtc, &why)) {
