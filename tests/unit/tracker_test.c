@@ -9,7 +9,7 @@
 
 static uint64_t seed;
 
-enum { SIZE = 12, CELLS = SIZE * SIZE, MOST_READERS = 64 };
+enum { SIZE = 12, CELLS = SIZE * SIZE, MOST_READERS = 64, SPOTS = 6 };
 
 typedef struct cell {
     uint64_t writer; /* 0: nobody */
@@ -25,6 +25,11 @@ typedef struct model {
     uint64_t allowed[CELLS]; /* writers that are waited for by way of their readers */
     size_t allowances;
     ti_tiles *tiles;
+    struct {
+        ti_box box;
+        ti_tracker_found found;
+    } spot[SPOTS];
+    uint64_t found; /* spots whose entries were known */
 } model;
 
 static uint64_t as_of_now(const model *m, uint64_t id)
@@ -171,17 +176,35 @@ static ti_box random_box(rng *r)
     return box;
 }
 
+/* A box of few, whose entries are remembered. */
+static void touch_spot(rng *r, model *m, ti_tracker *t, uint64_t id, ti_deps *deps)
+{
+    int64_t i = rng_between(r, 0, SPOTS - 1);
+    if (ti_box_is_empty(&m->spot[i].box)) {
+        m->spot[i].box = random_box(r);
+    }
+    const ti_box *box = &m->spot[i].box;
+    m->found += m->spot[i].found.changes == t->map.changes + 1;
+    if (rng_between(r, 0, 1)) {
+        ti_tracker_read_found(t, box, &m->spot[i].found, id, deps);
+        model_read(m, box, id);
+    } else {
+        ti_tracker_write_found(t, box, &m->spot[i].found, id, deps);
+        model_write(m, box, id);
+    }
+}
+
 static void one_operation(rng *r, model *m, ti_tracker *t, uint64_t id, ti_deps *deps)
 {
     ti_box box = random_box(r), other = rng_box(r, 2, SIZE, 1, SIZE);
     uint32_t tile = rng_between(r, 0, 3) ? ti_tiles_number(&m->tiles, 2, &box) : 0;
-    int64_t kind = rng_between(r, 0, 19);
+    int64_t kind = rng_between(r, 0, 22);
     ti_deps_start(deps, id);
     m->count = m->allowances = 0;
     if (ti_tracker_knows_tile(t, tile)) {
         check_written(m, t, &box);
     }
-    if (kind < 8 || kind >= 17) {
+    if (kind < 8 || (kind >= 17 && kind < 20)) {
         ti_tracker_read_tile(t, tile, &box, id, deps);
         model_read(m, &box, id);
     }
@@ -199,6 +222,8 @@ static void one_operation(rng *r, model *m, ti_tracker *t, uint64_t id, ti_deps 
         {
             expect_all(m, c, id);
         }
+    } else if (kind >= 20) {
+        touch_spot(r, m, t, id, deps);
     }
     check_deps(m, deps);
 }
@@ -302,9 +327,11 @@ static void against_model(void **state)
 {
     (void)state;
     rng r = rng_from(seed);
+    uint64_t found = 0;
     for (int run = 0; run < 150; run++) {
         model m = { .applied = 0 };
-        ti_era era = { .bound = (size_t)rng_between(&r, 0, 3) * (size_t)rng_between(&r, 1, 9) };
+        ti_era era = { .bound = (size_t)rng_between(&r, 0, 3) * (size_t)rng_between(&r, 1, 9),
+                       .few = (size_t)rng_between(&r, 0, 3) * 3 };
         ti_tracker t, second;
         ti_deps deps = { 0 };
         uint64_t horizon = 0;
@@ -328,12 +355,14 @@ static void against_model(void **state)
             ti_box look = rng_box(&r, 2, SIZE, 1, SIZE);
             check_written(&m, &t, &look);
         }
+        found += m.found;
         ti_deps_fini(&deps);
         ti_tracker_fini(&t);
         ti_tracker_fini(&second);
         ti_era_fini(&era);
         ti_tiles_destroy(m.tiles);
     }
+    assert_true(found > 20);
 }
 
 /* A tile is found by its number from the second time on, until it is cut or becomes a part of something else. */
