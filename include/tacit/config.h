@@ -203,8 +203,9 @@ typedef struct tacit_config {
      * or "staged:TASKS": less of them, since what neighbours can compute of several tasks by themselves comes in one
      * message for each window. After Eijkhout: Task Graph Transformations for Latency Tolerance, 2022; doc/latency.md.
      * The same on all nodes. */
-    /* "auto": windows of as many as the cost model says to be best, if they pay, from what is measured: see
-     * tacit_retune. "auto:off,8": what was chosen in another run, which said so in its log (TACIT_LOG=info). */
+    /* "auto": windows of as many, and of the strategy, as the cost model says to be best, if they pay, from what is
+     * measured: see tacit_retune. "auto:off,8,staged:16": what was chosen in another run, which said so in its log
+     * (TACIT_LOG=info). Without windows tasks may still overlap with their own messages: see `overlap`. */
     const char *latency; /* TACIT_LATENCY: NULL or "off": no windows */
     /* Every message, part of a broadcast and collective is delivered so much later, and nobody computes less for it:
      * how a program would run on a network of a larger latency. For trials; results are the same. doc/latency.md. */

@@ -20,6 +20,27 @@ static void emit_copy(ti_instruction_graph *graph, const ti_task *task, ti_buffe
     ti_emit(&graph->emit, copy);
 }
 
+/* What is copied to make room for something else may come to several allocations, which lie side by side. */
+static void copy_to_allocations(ti_instruction_graph *graph, const ti_task *task, ti_buffer_state *state,
+                                const ti_box *box, int from, int to)
+{
+    ti_buffer_memory *target = state->place.data[to];
+    if (TI_LIKELY(ti_buffer_memory_has(target, box)) || ti_buffer_memory_find(target, box)) {
+        emit_copy(graph, task, state, box, from, to);
+        return;
+    }
+    ti_region_entries parts = { 0 };
+    int64_t covered = 0;
+    ti_region_map_query(&target->allocated, box, &parts);
+    for (size_t i = 0; i < parts.count; i++) {
+        ti_box part = ti_box_intersect(&parts.data[i].box, box);
+        emit_copy(graph, task, state, &part, from, to);
+        covered += ti_box_volume(&part);
+    }
+    TI_ASSERT(covered == ti_box_volume(box));
+    ti_vec_fini(&parts);
+}
+
 /* The source may hold the box in several allocations: copy what each of them has. */
 static void copy_from_allocations(ti_instruction_graph *graph, const ti_task *task, ti_buffer_state *state,
                                   const ti_box *box, int from, int to)
@@ -28,7 +49,7 @@ static void copy_from_allocations(ti_instruction_graph *graph, const ti_task *ta
     ti_region_map_query(&state->place.data[from]->allocated, box, &parts);
     for (size_t i = 0; i < parts.count; i++) {
         ti_box part = ti_box_intersect(&parts.data[i].box, box);
-        emit_copy(graph, task, state, &part, from, to);
+        copy_to_allocations(graph, task, state, &part, from, to);
     }
     ti_vec_fini(&parts);
 }
