@@ -748,6 +748,20 @@ static void add_makers(const world *w, size_t t, size_t writer, const ti_boxes *
     }
 }
 
+/* Nobody executes late what another node can compute alone, and sends. */
+static void check_apart(const world *w, const ti_stage *stage, size_t t, int p, const ti_boxes *late)
+{
+    for (int q = 0; q < w->nodes; q++) {
+        ti_boxes early = { 0 }, unused = { 0 };
+        split_work(w, stage, t, q, &early, &unused);
+        for (size_t i = 0; i < early.count && q != p; i++) {
+            expect_that(!ti_boxes_meet(late, &early.data[i]), "late items that others have early", t, p);
+        }
+        ti_vec_fini(&early);
+        ti_vec_fini(&unused);
+    }
+}
+
 /* Whatever a node executes late, needed or not, comes of what it executes, or others do early. */
 static void check_late(const world *w, const ti_stage *stage, size_t t, int p, const ti_boxes *late)
 {
@@ -783,6 +797,7 @@ static bool check_stages(const world *w, const ti_stage *stage, const ti_window_
             split_work(w, stage, t, p, &early, &late);
             check_overwritten(w, stage, t, p, &early);
             check_late(w, stage, t, p, &late);
+            check_apart(w, stage, t, p, &late);
             for (size_t i = 0; i < early.count; i++) {
                 ti_vec_push(&all, early.data[i]);
             }

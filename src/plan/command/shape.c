@@ -121,25 +121,37 @@ void ti_command_fill_piece(const ti_shape *shape, const ti_box *chunk, ti_piece 
     piece->footprint = footprint;
 }
 
+static void find_spread_pieces(const ti_shape *shape, ti_command_shape *known, ti_arena *arena)
+{
+    const ti_split_ref *split = known->split;
+    ti_boxes items = { 0 };
+    for (int64_t c = split->own_first; c < split->own_first + split->own_count; c++) {
+        ti_spread_items(known->wide.spread, &split->split, c, &items);
+    }
+    ti_piece *piece = TI_ARENA_ARRAY(arena, ti_piece, items.count);
+    for (size_t i = 0; i < items.count; i++) {
+        ti_command_fill_piece(shape, &items.data[i], &piece[i], arena);
+    }
+    known->piece = piece;
+    known->own_pieces = (uint32_t)items.count;
+    ti_vec_fini(&items);
+}
+
 static void find_pieces(const ti_shape *shape, ti_command_shape *known, ti_arena *arena)
 {
     const ti_split_ref *split = known->split;
-    ti_boxes boxes = { 0 };
-    for (int64_t c = split->own_first; c < split->own_first + split->own_count; c++) {
-        ti_box chunk = ti_split_chunk(&split->split, c);
-        if (known->wide.spread) {
-            ti_spread_items(known->wide.spread, &split->split, c, &boxes);
-        } else {
-            ti_vec_push(&boxes, ti_margin_enlarge(&known->wide.margin, &chunk, &shape->range));
-        }
+    if (known->wide.spread) {
+        find_spread_pieces(shape, known, arena);
+        return;
     }
-    ti_piece *piece = TI_ARENA_ARRAY(arena, ti_piece, boxes.count);
-    for (size_t i = 0; i < boxes.count; i++) {
-        ti_command_fill_piece(shape, &boxes.data[i], &piece[i], arena);
+    ti_piece *piece = TI_ARENA_ARRAY(arena, ti_piece, (size_t)split->own_count);
+    for (int64_t c = 0; c < split->own_count; c++) {
+        ti_box chunk = ti_split_chunk(&split->split, split->own_first + c);
+        chunk = ti_margin_enlarge(&known->wide.margin, &chunk, &shape->range);
+        ti_command_fill_piece(shape, &chunk, &piece[c], arena);
     }
     known->piece = piece;
-    known->own_pieces = (uint32_t)boxes.count;
-    ti_vec_fini(&boxes);
+    known->own_pieces = (uint32_t)split->own_count;
 }
 
 static void find_overlap(const ti_command_graph *graph, const ti_shape *shape, ti_command_shape *known, ti_arena *arena)

@@ -333,7 +333,6 @@ static void derive_table(ti_holder_cache *cache, ti_holder *h)
 static void derive(ti_holder_cache *cache, ti_holder *h)
 {
     const ti_split *split = &h->split->split;
-    h->reach = h->mapper;
     if (h->custom || (h->spread && h->spread->start)) {
         derive_table(cache, h);
         return;
@@ -346,8 +345,7 @@ static void derive(ti_holder_cache *cache, ti_holder *h)
     for (size_t i = 0; h->clipped && i < h->image.count; i++) {
         h->image.data[i] = ti_box_intersect(&h->image.data[i], &h->within);
     }
-    if (h->spread) { /* and nothing is said of how images lie */
-        ti_margin_widen(&h->spread->margin, &h->reach);
+    if (h->spread) { /* nothing is said of how images lie */
         return;
     }
     h->constant = ti_mapper_is_constant(&h->mapper, split, &h->extent);
@@ -505,6 +503,17 @@ static void table_candidates(ti_chunk_table *table, const ti_box *box, ti_chunk_
     for (int64_t i = (first) > (last) ? 0 : (first), i##_end = (first) > (last) ? (parts) : (last) + 1; i < i##_end;   \
          i = i == (last) && i < (first) ? (first) : i + 1)
 
+/* A mapper of at least what chunks touch, in `room` if it has to be made. */
+static const ti_mapper *reach_of(const ti_holder *h, ti_mapper *room)
+{
+    if (TI_LIKELY(!h->spread)) {
+        return &h->mapper;
+    }
+    *room = h->mapper;
+    ti_margin_widen(&h->spread->margin, room);
+    return room;
+}
+
 void ti_holder_candidates(const ti_holder *h, const ti_box *box, ti_chunk_list *out)
 {
     ti_vec_clear(out);
@@ -513,8 +522,9 @@ void ti_holder_candidates(const ti_holder *h, const ti_box *box, ti_chunk_list *
         return;
     }
     const ti_split *s = &h->split->split;
+    ti_mapper room;
     int64_t first[3], last[3];
-    if (!ti_mapper_inverse(&h->reach, s, &h->extent, box, first, last)) {
+    if (!ti_mapper_inverse(reach_of(h, &room), s, &h->extent, box, first, last)) {
         return;
     }
     FOR_ARC(i, s->parts[0], first[0], last[0])
@@ -546,8 +556,9 @@ bool ti_holder_candidate_nodes(const ti_holder *h, const ti_box *box, int *a, in
         *b = list->count ? ti_split_node(s, list->data[list->count - 1]) : 0;
         return list->count > 0;
     }
+    ti_mapper room;
     int64_t first[3], last[3];
-    if (!ti_mapper_inverse(&h->reach, s, &h->extent, box, first, last)) {
+    if (!ti_mapper_inverse(reach_of(h, &room), s, &h->extent, box, first, last)) {
         return false;
     }
     for (int d = 0; d < 3; d++) {

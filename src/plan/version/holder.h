@@ -55,7 +55,6 @@ typedef struct ti_holder {
     ti_spread *spread;            /* for which items chunks stand; referenced; NULL: their own */
     ti_boxes image;               /* of the whole range; custom: of all chunks together */
     struct ti_chunk_table *table; /* custom mappers, and spreads that are listed */
-    ti_mapper reach;              /* of others: of at least what chunks with those items touch */
 } ti_holder;
 
 /* Whether the mapper and the split do not say alone what chunks touch. */
