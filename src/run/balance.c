@@ -199,7 +199,7 @@ bool ti_balance_init(ti_balance *b, const char *setting, ti_comm *comm, const ti
 
 void ti_balance_fini(ti_balance *b)
 {
-    ti_free(b->weight, b->weight ? (size_t)b->comm->num_nodes * sizeof(*b->weight) : 0);
+    ti_free(b->weight, b->weight ? (size_t)b->system->num_nodes * sizeof(*b->weight) : 0);
     ti_strbuf_fini(&b->said);
 }
 

@@ -41,7 +41,7 @@ bool ti_balance_weigh(const uint64_t *rate, const uint32_t *now, int nodes, uint
  * live as long; with `is_dry` nothing is measured. */
 bool ti_balance_init(ti_balance *balance, const char *setting, ti_comm *comm, const ti_system *system, bool is_dry,
                      ti_strbuf *why);
-void ti_balance_fini(ti_balance *balance);
+void ti_balance_fini(ti_balance *balance); /* the network may be gone */
 /* A task is submitted. */
 static inline void ti_balance_note(ti_balance *balance, const ti_task *task)
 {

@@ -228,7 +228,9 @@ static void run_all(const tacit_config *config)
         overlap(ctx, group);
     }
     communicators(ctx, group);
-    refusals(ctx, group[0]);
+    if (config->workers < 2) {
+        refusals(ctx, group[0]); /* which makes many */
+    }
     many(ctx, group);
     REQUIRE_OK(NULL, tacit_finalize(ctx)); /* which ends groups, too */
 }
@@ -237,9 +239,9 @@ int main(int argc, char **argv)
 {
     static const tacit_config modes[] = {
         { .threads = TACIT_THREADS_INLINE },
-        { .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 1 },
+        { .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 2 },
         { .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 2, .comm_delay = 20 },
-        { .progress = TACIT_PROGRESS_THREAD, .workers = 1 },
+        { .progress = TACIT_PROGRESS_THREAD, .workers = 2 },
     };
     int level = MPI_THREAD_MULTIPLE;
     alarm(MAX_SECONDS);

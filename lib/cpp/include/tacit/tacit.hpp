@@ -158,6 +158,7 @@ class task
     task &window(int tasks) { return set(raw_.hint.window, tasks); }
     task &weights(const std::uint32_t *w) { return set(raw_.hint.weights, w); }
     task &item_weights(tacit_weights *w) { return set(raw_.hint.item_weights, w); }
+    task &group(tacit_collective_group *g) { return set(raw_.group, g); }
     template <class... N> task &granularity(N... n) { return list(raw_.hint.granularity, n...); }
     template <class... N> task &offset(N... n) { return list(raw_.offset, n...); }
     /* All nodes capture the same values, which they compare. */
