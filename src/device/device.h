@@ -1,4 +1,4 @@
-/* A device: what can hold memory and run kernels. One table of operations; host and OpenCL devices implement it.
+/* A device: what can hold memory and run kernels. One table of operations; host, OpenCL and CUDA devices implement it.
  *
  * Operations are asynchronous: start them, then poll for tokens of the completed ones. A lane is an in-order queue of a
  * device; the host device runs independent operations of a lane in any order that its workers find, since the executor

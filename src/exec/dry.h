@@ -22,7 +22,7 @@ typedef struct ti_dry_name {
     uint64_t collectives;
 } ti_dry_name;
 
-/* A memory: what is allocated there, and was at most. */
+/* What a device has allocated, and had at most. */
 typedef struct ti_dry_place {
     uint64_t bytes, peak;
 } ti_dry_place;
@@ -34,7 +34,7 @@ typedef struct ti_dry {
     uint64_t fence_messages, fence_bytes; /* those that fences need, sent and received; contained in the network's */
     uint64_t fence_collectives, fence_collective_bytes; /* the same of collectives */
     uint64_t buffer_bytes, buffer_bytes_peak;
-    TI_VEC(ti_dry_place) place; /* by the device that allocates there */
+    TI_VEC(ti_dry_place) place; /* by device */
     ti_dry_memory memory;
     ti_map peers;              /* of tasks other than fences */
     TI_VEC(ti_dry_name) names; /* the last one takes all others once there are too many */

@@ -230,18 +230,18 @@ static const char *tree_name(const ti_system *system)
     return system->multicast >= TI_MULTICAST_TREES ? names[system->multicast - TI_MULTICAST_TREES] : "";
 }
 
-/* What memory number `memory` had at most; the host's is number 0. */
-static uint64_t peak_of(const ti_dry *dry, const ti_system *system, int memory)
+/* What a device has allocated at most; device 0 serves the host's memory, and its own if it has one. */
+static uint64_t peak_of(const ti_dry *dry, int device)
 {
-    const size_t device = (size_t)ti_system_server(system, memory);
-    return device < dry->place.count ? dry->place.data[device].peak : 0;
+    return (size_t)device < dry->place.count ? dry->place.data[device].peak : 0;
 }
 
 static void print_memories(const ti_dry *dry, const ti_system *system, FILE *out)
 {
-    for (int m = 1; m < system->memories; m++) {
-        fprintf(out, "  %-22s %" PRIu64 " bytes at most on device %d\n", m == 1 ? "device memory" : "",
-                peak_of(dry, system, m), ti_system_server(system, m));
+    for (int d = 1; d < system->devices; d++) {
+        if (ti_system_memory(system, d) != TI_HOST_MEMORY) {
+            fprintf(out, "  %-22s %" PRIu64 " bytes at most on device %d\n", "device memory", peak_of(dry, d), d);
+        }
     }
 }
 
@@ -311,12 +311,12 @@ static void add_counts(ti_strbuf *out, const char *key, const uint64_t *count, c
     ti_strbuf_add(out, "},\n");
 }
 
-/* By memory: the host's, and those of devices in their order. */
+/* By device; see peak_of. */
 static void add_memories(ti_strbuf *out, const ti_dry *dry, const ti_system *system)
 {
-    ti_strbuf_add(out, "  \"memory_bytes_peak\": [");
-    for (int m = 0; m < system->memories; m++) {
-        ti_strbuf_add(out, "%s%" PRIu64, m ? ", " : "", peak_of(dry, system, m));
+    ti_strbuf_add(out, "  \"device_bytes_peak\": [");
+    for (int d = 0; d < system->devices; d++) {
+        ti_strbuf_add(out, "%s%" PRIu64, d ? ", " : "", peak_of(dry, d));
     }
     ti_strbuf_add(out, "],\n");
 }

@@ -124,7 +124,7 @@ typedef struct node {
     int busy;                                   /* workers */
     bool has_run;                               /* a kernel */
     int slots;                                  /* workers, and lanes of accelerators */
-    ti_map memory;                              /* of an allocation, plus 1; only if there are accelerators */
+    ti_map memory;                              /* device of an allocation, plus 1; only if there are accelerators */
     bool may_start;                             /* something may be ready */
     ti_map expected;                            /* messages that one side knows of, by key */
     TI_VEC(const ti_instruction *) collectives; /* ready, but not in their turn */

@@ -28,15 +28,15 @@ static void note_memory(node *n, const ti_instruction *i)
         ti_map_remove(&n->memory, i->kind == TI_INSTRUCTION_FREE ? i->as.memory.allocation : i->as.memory.grown, NULL);
     }
     if (i->kind == TI_INSTRUCTION_ALLOC) {
-        *ti_map_at(&n->memory, i->as.memory.allocation) = (uint64_t)ti_system_memory(&n->system, i->device) + 1;
+        *ti_map_at(&n->memory, i->as.memory.allocation) = (uint64_t)i->device + 1;
     }
 }
 
-/* What has no allocation is the program's, in the host's memory. */
+/* What has no allocation is the program's, in the host's memory; host devices have theirs there, too. */
 static bool is_of_host(const node *n, const ti_place *place)
 {
-    const uint64_t *memory = place->allocation ? ti_map_find(&n->memory, place->allocation) : NULL;
-    return !memory || *memory - 1 == TI_HOST_MEMORY;
+    const uint64_t *at = place->allocation ? ti_map_find(&n->memory, place->allocation) : NULL;
+    return !at || !ti_sim_is_accelerator(n, (int)*at - 1);
 }
 
 /* An accelerator has a lane for each way. */

@@ -219,7 +219,7 @@ static void read_idle(const json_t *rows, tool_plan *out)
     }
 }
 
-/* The first is the host's. */
+/* The first one serves the host's memory. */
 static void read_memories(const json_t *peaks, tool_plan *out)
 {
     for (size_t i = 1; i < json_array_size(peaks); i++) {
@@ -263,7 +263,7 @@ bool tool_json_read_plan(const char *path, tool_plan *out)
     }
     read_names(json_object_get(report, "by_task"), out);
     read_idle(json_object_get(report, "idle_memory"), out);
-    read_memories(json_object_get(report, "memory_bytes_peak"), out);
+    read_memories(json_object_get(report, "device_bytes_peak"), out);
     json_decref(report);
     return true;
 }
