@@ -201,8 +201,9 @@ static void tell(ti_command_graph *graph, const ti_task *task, const ti_command_
 bool ti_command_overlap_begin(ti_command_graph *graph, const ti_task *task, const ti_command_shape *known)
 {
     ti_command_pure *p = &graph->pure;
-    bool wanted = known->overlap.verdict == TI_OVERLAP_FITS || graph->system->explain;
-    if (!wanted || p->cuts || p->staging || task->kind != TI_TASK_EXECUTE || known->split->own_count < 1) {
+    bool fits = known->overlap.verdict == TI_OVERLAP_FITS && known->own_pieces == 1;
+    bool wanted = fits || (graph->system->explain && known->overlap.verdict != TI_OVERLAP_FITS);
+    if (!wanted || p->cuts || p->staging || task->kind != TI_TASK_EXECUTE || known->own_pieces < 1) {
         return false;
     }
     ti_vec_clear(&p->late);
@@ -216,7 +217,7 @@ const ti_piece *ti_command_overlap_end(ti_command_graph *graph, const ti_task *t
     ti_command_pure *p = &graph->pure;
     ti_command_cut_in how = { .piece = NULL };
     ti_overlap verdict = known->overlap.verdict;
-    *pieces = (uint32_t)known->split->own_count;
+    *pieces = known->own_pieces;
     *ahead = 0;
     p->cuts = false;
     if (verdict == TI_OVERLAP_FITS && p->late.count) {
