@@ -340,7 +340,6 @@ static void grow_root(ti_region_map *map, ti_region_node *old, ti_region_node *f
 
 void ti_region_map_insert(ti_region_map *map, const ti_box *box, uint64_t value)
 {
-    map->changes++;
     TI_ASSERT(!ti_box_is_empty(box));
     if (!map->root) {
         map->root = take_node(map, 1);
@@ -454,7 +453,6 @@ static void shorten(ti_region_map *map)
 
 bool ti_region_map_remove(ti_region_map *map, const ti_box *box, uint64_t value)
 {
-    map->changes++;
     if (!map->count) {
         return false;
     }
@@ -532,7 +530,6 @@ static ti_region_node *cut_below(ti_region_map *map, ti_region_node *node, int h
 
 void ti_region_map_cut(ti_region_map *map, const ti_box *box, const ti_region_entry *piece, int n)
 {
-    map->changes++;
     ti_box copy = *box;
     const pieces p = { piece, n };
     bool found = false;
@@ -599,7 +596,6 @@ static size_t remove_inside_below(ti_region_map *map, ti_region_node *node, int 
 
 size_t ti_region_map_remove_inside(ti_region_map *map, const ti_box *box)
 {
-    map->changes++;
     size_t before = map->count;
     if (!before) {
         return 0;
@@ -624,7 +620,6 @@ size_t ti_region_map_remove_inside(ti_region_map *map, const ti_box *box)
 /* The one that comes first has the minimum corner of them all, so what is in order stays so. */
 size_t ti_region_map_unite(ti_region_map *map, const ti_box *box, uint64_t value)
 {
-    map->changes++;
     ti_region_node *leaf = map->root;
     size_t before = map->count;
     int kept = 0, first = -1;

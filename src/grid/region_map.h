@@ -52,7 +52,6 @@ typedef struct ti_region_map {
     ti_region_group *groups;   /* where few were found together, by the box asked for; NULL until there are any */
     uint32_t max_fingers;      /* a power of two, which grows with the map */
     uint32_t max_groups;       /* likewise */
-    uint64_t changes; /* grows with every insert, remove, cut and unite: entries lie where they lay before if not */
     ti_region_entries
         *orphans; /* scratch: entries that lose their leaves for a moment, and neighbours to join; or NULL */
 } ti_region_map;

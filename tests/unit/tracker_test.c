@@ -184,7 +184,7 @@ static void touch_spot(rng *r, model *m, ti_tracker *t, uint64_t id, ti_deps *de
         m->spot[i].box = random_box(r);
     }
     const ti_box *box = &m->spot[i].box;
-    m->found += m->spot[i].found.changes == t->map.changes + 1;
+    m->found += m->spot[i].found.changes == t->changes + 1;
     if (rng_between(r, 0, 1)) {
         ti_tracker_read_found(t, box, &m->spot[i].found, id, deps);
         model_read(m, box, id);

@@ -168,7 +168,7 @@ static void note_write(ti_forwards *f, const ti_task *task, uint32_t index_of_ac
             describe_manner(f, task, access, k, &manner);
             p.manner = &manner;
             p.place = -1;
-            p.made = touched->boxes == 1 ? made : 0;
+            manner.made = touched->boxes == 1 ? made : 0;
         }
         p.name = f->explain ? name_of(f, task) : NULL;
         ti_producers_write(producers, &p, touched->tile, f->point);
@@ -203,13 +203,13 @@ static bool moves(ti_forwards *f, const ti_task *task, const ti_producers *produ
                   uint32_t index_of_access, uint32_t mapper)
 {
     const ti_mapper *read = &task->shape->access[index_of_access].mapper[mapper];
-    const uint64_t reader = p->made ? number_of(task->shape, index_of_access, mapper) : 0;
+    const uint64_t writer = ti_producer_made(p), reader = writer ? number_of(task->shape, index_of_access, mapper) : 0;
     if (!reader) {
         return differs(f, task, ti_producer_manner(producers, p), read);
     }
-    struct ti_forwards_known *k = &f->known[(p->made * TI_HASH_KEY + reader) * TI_HASH_KEY >> (64 - KNOWN_BITS)];
-    if (k->writer != p->made || k->reader != reader) {
-        *k = (struct ti_forwards_known){ p->made, reader, differs(f, task, p->manner, read) };
+    struct ti_forwards_known *k = &f->known[(writer * TI_HASH_KEY + reader) * TI_HASH_KEY >> (64 - KNOWN_BITS)];
+    if (k->writer != writer || k->reader != reader) {
+        *k = (struct ti_forwards_known){ writer, reader, differs(f, task, p->manner, read) };
     }
     return k->moves;
 }

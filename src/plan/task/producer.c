@@ -74,7 +74,6 @@ static inline void describe(ti_producer *p, const ti_producer *like)
     p->place = like->place;
     p->marked = false;
     p->name = like->name;
-    p->made = like->made;
     if (like->place < 0 && like->manner) {
         p->manner = p->manner ? p->manner : TI_NEW(ti_manner);
         *p->manner = *like->manner;
@@ -218,7 +217,7 @@ bool ti_producers_write_again(ti_producers *ps, const ti_box *box, uint64_t made
 {
     uint64_t *at = ti_region_map_find(&ps->map, box);
     ti_producer *p = at ? ti_producer_of(*at) : NULL;
-    if (!p || p->made != made || !is_whole(p, box)) {
+    if (!p || ti_producer_made(p) != made || !is_whole(p, box)) {
         return false;
     }
     p->task = task;

@@ -27,23 +27,23 @@ void ti_geometry_fill(ti_geometry *out, const ti_shape *shape, int nodes);
 typedef struct ti_manner {
     ti_geometry geometry;
     ti_mapper mapper;
-    bool reduced; /* the result of a reduction: one node has it */
+    uint64_t reduced : 1, /* the result of a reduction: one node has it */
+        made : 63;        /* by a write that is known: all with this number have this manner; or 0 */
 } ti_manner;
 
 /* How a task may read of a producer: see plan/task/forward.c. */
 enum { TI_READ_KINDS = 4 };
 
 typedef struct ti_producer {
-    uint64_t task;                /* 0: merged */
-    int64_t volume;               /* of what is left; 0: there is no such producer */
-    ti_box box;                   /* that it wrote, not merged */
-    int place;                    /* the node, if it was placed on one and has not reduced; else -1 */
-    uint32_t tile : TI_TILE_BITS; /* not merged: the number of the box, or 0 */
-    uint32_t marked : 1;          /* some of it has a mark */
-    uint32_t whole : 1;           /* nothing of it has gone since it was written */
-    ti_manner *manner;            /* if it has no place, or NULL if merged; memory that is kept */
-    uint64_t made;                /* by a write that is known: its manner is that of all with this number; or 0 */
-    const char *name;             /* of the task, if somebody wants to know */
+    uint64_t task;                       /* 0: merged */
+    int64_t volume;                      /* of what is left; 0: there is no such producer */
+    ti_box box;                          /* that it wrote, not merged */
+    int place;                           /* the node, if it was placed on one and has not reduced; else -1 */
+    uint32_t tile : TI_TILE_BITS;        /* not merged: the number of the box, or 0 */
+    uint32_t marked : 1;                 /* some of it has a mark */
+    uint32_t whole : 1;                  /* nothing of it has gone since it was written */
+    ti_manner *manner;                   /* if it has no place, or NULL if merged; memory that is kept */
+    const char *name;                    /* of the task, if somebody wants to know */
     struct ti_producer *previous, *next; /* in the list of those that are not merged; `next` also of free ones */
     uint64_t question, met;              /* for forwards: the latest that it has candidates in, and that it is old in */
     uint32_t candidate[TI_READ_KINDS];   /* of these; + 1; 0: none */
@@ -79,6 +79,11 @@ static inline bool ti_producer_moved(uint64_t value)
 {
     return value & 1;
 }
+/* The number of its manner, if it counts; or 0. */
+static inline uint64_t ti_producer_made(const ti_producer *p)
+{
+    return p->task && p->place < 0 && p->manner ? p->manner->made : 0;
+}
 /* The node whose placed tasks wrote it, or -1. */
 static inline int ti_producer_place(const ti_producers *producers, const ti_producer *p)
 {
@@ -101,7 +106,6 @@ static inline void ti_producer_rewrite(ti_producer *p, uint64_t task, int place)
 {
     p->task = task;
     p->place = place;
-    p->made = 0;
 }
 
 /* Whoever wrote parts of the box is no longer their producer. */

@@ -172,12 +172,14 @@ static inline bool takes_reader(const ti_tracker *t, const struct ti_tracker_rec
 
 static void insert(ti_tracker *t, const ti_box *box, uint64_t value)
 {
+    t->changes++;
     ti_region_map_insert(&t->map, box, value);
     t->era->entries++;
 }
 
 static void remove_entry(ti_tracker *t, const ti_box *box, uint64_t value)
 {
+    t->changes++;
     t->era->entries -= ti_region_map_remove(&t->map, box, value);
 }
 
@@ -194,6 +196,7 @@ static void cut(ti_tracker *t, const ti_region_entry *entry, const ti_box *box, 
         piece[i] = (ti_region_entry){ outside[i], i ? copy_value(t, entry->value) : entry->value };
     }
     piece[n] = (ti_region_entry){ ti_box_intersect(&entry->box, box), inside };
+    t->changes++;
     ti_region_map_cut(&t->map, &entry->box, piece, n + 1);
     t->era->entries += (size_t)n;
 }
@@ -250,6 +253,7 @@ static void join_run(ti_tracker *t, const ti_region_entry *entry, size_t n, cons
         drop_value(t, entry[i].value);
     }
     leave_tile(t, run->value);
+    t->changes++;
     t->era->entries -= ti_region_map_unite(&t->map, &run->box, run->value) - 1;
 }
 
@@ -392,15 +396,15 @@ bool ti_tracker_knows_tile(const ti_tracker *t, uint32_t tile)
 static inline void meet(ti_tracker *t, uint32_t tile, const ti_box *box, ti_tracker_found *found)
 {
     ti_region_refs *met = &t->era->met;
-    if (found && found->changes == t->map.changes + 1) {
+    if (found && found->changes == t->changes + 1) {
         ti_vec_reserve(met, (size_t)TI_TRACKER_FOUND);
         memcpy(met->data, found->entry, found->count * sizeof(*met->data));
         met->count = found->count;
         return;
     }
     (tile ? ti_region_map_refer_once : ti_region_map_refer)(&t->map, box, met);
-    if (found && met->count <= TI_TRACKER_FOUND) {
-        found->changes = t->map.changes + 1;
+    if (found && met->count > 0 && met->count <= TI_TRACKER_FOUND) {
+        found->changes = t->changes + 1;
         found->count = met->count;
         memcpy(found->entry, met->data, met->count * sizeof(*met->data));
     }
@@ -578,6 +582,7 @@ static inline void write_box(ti_tracker *t, uint32_t tile, const ti_box *box, ti
     bool within = t->era->met.count == 1 && ti_box_covers(t->era->met.data[0].box, box);
     cut_border(t, box, id);
     if (!within) { /* otherwise the part inside is the box */
+        t->changes++;
         t->era->entries -= t->era->met.count ? ti_region_map_remove_inside(&t->map, box) : 0;
         insert(t, box, id);
     }

@@ -86,6 +86,7 @@ typedef struct ti_tracker {
     TI_VEC(ti_tracker_note) notes; /* ascending */
     uint64_t newest, newest_noted; /* of all readers, and of those in notes */
     uint64_t forgotten;            /* the newest reader when notes or readers were forgotten last */
+    uint64_t changes;              /* grows whenever entries are added or go: if not, they lie where they lay */
 } ti_tracker;
 
 /* The era outlives the tracker. */
@@ -108,7 +109,7 @@ void ti_tracker_note_early(ti_tracker *t, uint64_t id);
  * box again and again. A zeroed one is empty. */
 enum { TI_TRACKER_FOUND = 8 };
 typedef struct ti_tracker_found {
-    uint64_t changes; /* of the map, + 1 */
+    uint64_t changes; /* of the tracker, + 1 */
     uint64_t count;
     ti_region_ref entry[TI_TRACKER_FOUND];
 } ti_tracker_found;
