@@ -10,8 +10,8 @@
 #include "base/strbuf.h"
 #include "ir/collective.h"
 #include "ir/system.h"
-#include "trace/explain_tile.h"
 #include "trace/explain_overlap.h"
+#include "trace/explain_tile.h"
 #include "trace/explain_window.h"
 
 #include <stdio.h>

@@ -277,9 +277,9 @@ static void what_touches_the_same_is_ordered(void **state)
         compared[alone] += run_program(program, &s, &seen);
         gen_destroy(program);
     }
-    printf("%llu and %llu pairs, %llu tiles, %llu early sends, %llu kernels by templates\n", (unsigned long long)compared[1],
-           (unsigned long long)compared[0], (unsigned long long)tiles, (unsigned long long)seen.early,
-           (unsigned long long)seen.again);
+    printf("%llu and %llu pairs, %llu tiles, %llu early sends, %llu kernels by templates\n",
+           (unsigned long long)compared[1], (unsigned long long)compared[0], (unsigned long long)tiles,
+           (unsigned long long)seen.early, (unsigned long long)seen.again);
     assert_true(compared[0] > 100000 && compared[1] > 500000 && seen.early > 0 && seen.again > 5000 && tiles > 100);
 }
 

@@ -167,10 +167,11 @@ int main(int argc, char **argv)
     printf("\n%llu planned multicasts to %llu nodes, %llu messages were sent on; %llu were left to their senders\n",
            (unsigned long long)total.multicasts, (unsigned long long)total.recipients,
            (unsigned long long)total.forwarded, (unsigned long long)total.left);
-    printf("%llu items, %llu of them redundant, %llu of tasks with custom mappers; %llu messages saved by stages, %llu of "
-           "splits in two dimensions; %llu chunks cut for their messages\n",
-           (unsigned long long)total.items, (unsigned long long)total.redundant, (unsigned long long)total.by_custom,
-           (unsigned long long)total.bundled, (unsigned long long)total.bundled_2d, (unsigned long long)total.overlapped);
+    printf(
+        "%llu items, %llu of them redundant, %llu of tasks with custom mappers; %llu messages saved by stages, %llu of "
+        "splits in two dimensions; %llu chunks cut for their messages\n",
+        (unsigned long long)total.items, (unsigned long long)total.redundant, (unsigned long long)total.by_custom,
+        (unsigned long long)total.bundled, (unsigned long long)total.bundled_2d, (unsigned long long)total.overlapped);
     bool many = args.count >= ENOUGH && !args.nodes;
     if (many && !total.overlapped) {
         printf("no chunks that are cut: programs do not make them any more\n");

@@ -12,7 +12,7 @@ typedef struct ti_tilings {
     TI_VEC(struct ti_tiling *) known; /* windows that there have been */
     TI_VEC(uint64_t) kernel;          /* of the window at hand: instructions */
     uint64_t tiles, replayed;         /* so far; windows, or parts of such, whose tiles were known */
-    uint64_t after; /* an instruction that the kernel at hand waits for beside others; 0: none */
+    uint64_t after;                   /* an instruction that the kernel at hand waits for beside others; 0: none */
 } ti_tilings;
 
 /* Compile what begins with the execution at `index` of the window tile by tile: how many commands; 0: none. */
