@@ -18,7 +18,11 @@
  * solution was good enough do no harm: they see it too, and change nothing. Sums of floating-point numbers depend on
  * their order, and so on the number of nodes and of threads, in the last bits: results are compared within bounds.
  * With TACIT_REPRODUCIBLE=1 that order is fixed, and the report shows the same bits of the solution on any number of
- * nodes. */
+ * nodes.
+ *
+ * With --overlap an iteration is five tasks instead of three, of which two need not wait: most rows of the product need
+ * nothing of other nodes and are multiplied while the others' elements travel (a task that reduces, too, is not cut like
+ * that), and x changes while the sum r.r is made. It pays where messages are slow for the work between them. */
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
 #endif
@@ -38,6 +42,7 @@ struct cg_options {
     size_t rows, columns, max_iterations, check_every;
     double tolerance;
     bool exactly; /* max_iterations, whatever the residual */
+    bool overlap; /* tasks that need not wait for messages are tasks of their own */
     const char *path, *save;
 };
 
@@ -177,6 +182,51 @@ static void advance(const tacit_launch *k)
     TACIT_AT0(double, k->view[6]) = dot;
 }
 
+/* The three that do what multiply and advance do, in parts. Views: first entries of the rows and of the row after them;
+ * columns and values of the entries; the vector's elements in those columns; the product, to be written. */
+static void product(const tacit_launch *k)
+{
+    const tacit_view start = k->view[0], column = k->view[1], value = k->view[2], p = k->view[3];
+    for (size_t i = k->chunk.min[0]; i < k->chunk.max[0]; i++) {
+        double sum = 0;
+        for (uint64_t e = TACIT_GET1(uint64_t, start, i); e < TACIT_GET1(uint64_t, start, i + 1); e++)
+            sum += TACIT_GET1(double, value, e) * TACIT_GET1(double, p, TACIT_GET1(uint32_t, column, e));
+        TACIT_AT1(double, k->view[4], i) = sum;
+    }
+}
+
+/* Views: p, q; the sum p.q. */
+static void dot(const tacit_launch *k)
+{
+    double dot = TACIT_AT0(double, k->view[2]);
+    for (size_t i = k->chunk.min[0]; i < k->chunk.max[0]; i++)
+        dot += TACIT_GET1(double, k->view[1], i) * TACIT_GET1(double, k->view[0], i);
+    TACIT_AT0(double, k->view[2]) = dot;
+}
+
+/* Views: q, r.r, p.q; r, to be changed; the sum of the new r.r. */
+static void descend(const tacit_launch *k)
+{
+    const struct goal *goal = k->args;
+    const double step = step_length(TACIT_GET0(double, k->view[1]), TACIT_GET0(double, k->view[2]), goal->rr);
+    double dot = TACIT_AT0(double, k->view[4]);
+    for (size_t i = k->chunk.min[0]; i < k->chunk.max[0]; i++) {
+        double r = TACIT_GET1(double, k->view[3], i) - step * TACIT_GET1(double, k->view[0], i);
+        TACIT_AT1(double, k->view[3], i) = r;
+        dot += r * r;
+    }
+    TACIT_AT0(double, k->view[4]) = dot;
+}
+
+/* Views: p, the old r.r, p.q; x, to be changed. */
+static void move(const tacit_launch *k)
+{
+    const struct goal *goal = k->args;
+    const double step = step_length(TACIT_GET0(double, k->view[1]), TACIT_GET0(double, k->view[2]), goal->rr);
+    for (size_t i = k->chunk.min[0]; i < k->chunk.max[0]; i++)
+        TACIT_AT1(double, k->view[3], i) += step * TACIT_GET1(double, k->view[0], i);
+}
+
 /* Views: r, the new r.r, the old r.r; p, to be changed. */
 static void turn(const tacit_launch *k)
 {
@@ -195,6 +245,7 @@ struct system {
     int entries_of_rows, columns_of_rows;
     tacit_range rows;
     tacit_hints hint;
+    double row_cost; /* of a row of the product, in nanoseconds: about 1.5 for an entry */
 };
 
 struct outcome {
@@ -232,6 +283,7 @@ static struct system create_system(tacit_context *ctx, const struct matrix *a)
     struct system s = {
         .rows = TACIT_RANGE(a->rows),
         .hint.granularity = { pattern->block },
+        .row_cost = 1.5 * (double)a->entries / (double)a->rows,
         .start = create(ctx, "start", TACIT_RANGE(a->rows + 1), sizeof *a->start, a->start),
         .column = create(ctx, "column", TACIT_RANGE(a->entries), sizeof *a->column, a->column),
         .value = create(ctx, "value", TACIT_RANGE(a->entries), sizeof *a->value, a->value),
@@ -290,16 +342,68 @@ static void submit_begin(tacit_context *ctx, const struct system *s)
     CHECK(tacit_submit(ctx, &begin_it));
 }
 
-/* One iteration: three tasks, and no answer is waited for. */
-static void submit_iteration(tacit_context *ctx, struct system *s, double goal)
+/* q = A p, and then pq = p . q */
+static void submit_product(tacit_context *ctx, const struct system *s)
 {
-    const struct goal args = { goal };
-    submit_multiply(ctx, s, s->p, s->q);
+    const tacit_mapper row_and_next = tacit_components(tacit_dim_scaled(0, 1, 1, 0, 1), tacit_full(), tacit_full());
+    const tacit_task product_it = {
+        .name = "product",
+        .range = s->rows,
+        .kernel = { .host = product },
+        .access = { tacit_read(s->start, row_and_next), tacit_read(s->column, tacit_custom(s->entries_of_rows)),
+                    tacit_read(s->value, tacit_custom(s->entries_of_rows)),
+                    tacit_read(s->p, tacit_custom(s->columns_of_rows)), tacit_write(s->q, tacit_one_to_one()) },
+        .hint = s->hint,
+        .cost = s->row_cost,
+    };
+    const tacit_task dot_it = {
+        .name = "dot",
+        .range = s->rows,
+        .kernel = { .host = dot },
+        .access = { tacit_read(s->p, tacit_one_to_one()), tacit_read(s->q, tacit_one_to_one()),
+                    tacit_reduce(s->pq, tacit_sum(TACIT_DOUBLE)) },
+        .hint = s->hint,
+    };
+    CHECK(tacit_submit(ctx, &product_it));
+    CHECK(tacit_submit(ctx, &dot_it));
+}
+
+/* r and the new r.r, in the place of the older one; and x, while that sum is made. */
+static void submit_parts(tacit_context *ctx, const struct system *s, const struct goal *args)
+{
+    const tacit_task descend_it = {
+        .name = "descend",
+        .range = s->rows,
+        .kernel = { .host = descend },
+        .args = args,
+        .args_size = sizeof *args,
+        .access = { tacit_read(s->q, tacit_one_to_one()), tacit_read(s->rr, tacit_all()),
+                    tacit_read(s->pq, tacit_all()), tacit_update(s->r, tacit_one_to_one()),
+                    tacit_reduce(s->rr_old, tacit_sum(TACIT_DOUBLE)) },
+        .hint = s->hint,
+    };
+    const tacit_task move_it = {
+        .name = "move",
+        .range = s->rows,
+        .kernel = { .host = move },
+        .args = args,
+        .args_size = sizeof *args,
+        .access = { tacit_read(s->p, tacit_one_to_one()), tacit_read(s->rr, tacit_all()),
+                    tacit_read(s->pq, tacit_all()), tacit_update(s->x, tacit_one_to_one()) },
+        .hint = s->hint,
+    };
+    CHECK(tacit_submit(ctx, &descend_it));
+    CHECK(tacit_submit(ctx, &move_it));
+}
+
+static void submit_advance(tacit_context *ctx, const struct system *s, const struct goal *args)
+{
     const tacit_task advance_it = {
         .name = "advance",
         .range = s->rows,
         .kernel = { .host = advance },
-        TACIT_ARGS(args),
+        .args = args,
+        .args_size = sizeof *args,
         .access = { tacit_read(s->p, tacit_one_to_one()), tacit_read(s->q, tacit_one_to_one()),
                     tacit_read(s->rr, tacit_all()), tacit_read(s->pq, tacit_all()),
                     tacit_update(s->x, tacit_one_to_one()), tacit_update(s->r, tacit_one_to_one()),
@@ -307,6 +411,19 @@ static void submit_iteration(tacit_context *ctx, struct system *s, double goal)
         .hint = s->hint,
     };
     CHECK(tacit_submit(ctx, &advance_it));
+}
+
+/* One iteration: three tasks, or five, and no answer is waited for. */
+static void submit_iteration(tacit_context *ctx, struct system *s, double goal, bool overlap)
+{
+    const struct goal args = { goal };
+    if (overlap) {
+        submit_product(ctx, s);
+        submit_parts(ctx, s, &args);
+    } else {
+        submit_multiply(ctx, s, s->p, s->q);
+        submit_advance(ctx, s, &args);
+    }
     tacit_buffer *newest = s->rr_old;
     s->rr_old = s->rr;
     s->rr = newest;
@@ -338,7 +455,7 @@ static void solve(tacit_context *ctx, const struct cg_options *o, const struct m
     double begin = example_seconds();
     while ((o->exactly || out->rr > goal) && out->iterations < o->max_iterations) {
         for (size_t t = 0; t < o->check_every && out->iterations < o->max_iterations; t++, out->iterations++)
-            submit_iteration(ctx, &s, goal);
+            submit_iteration(ctx, &s, goal, o->overlap);
         CHECK(tacit_fence_read(ctx, s.rr, TACIT_BOX_ALL, &out->rr));
         if (example_shows_progress(ctx, &o->common))
             fprintf(stderr, "\r  iteration %zu, residual %-12g", out->iterations, sqrt(out->rr / out->bb));
@@ -481,7 +598,17 @@ static bool report(tacit_context *ctx, const struct cg_options *o, const struct 
     return good && !isnan(out->rr);
 }
 
-enum { KEY_MATRIX = 1, KEY_ROWS, KEY_COLUMNS, KEY_TOLERANCE, KEY_MAX_ITERATIONS, KEY_STEPS, KEY_CHECK_EVERY, KEY_SAVE };
+enum {
+    KEY_MATRIX = 1,
+    KEY_ROWS,
+    KEY_COLUMNS,
+    KEY_TOLERANCE,
+    KEY_MAX_ITERATIONS,
+    KEY_STEPS,
+    KEY_CHECK_EVERY,
+    KEY_SAVE,
+    KEY_OVERLAP
+};
 
 static const struct argp_option option_list[] = {
     { "matrix", KEY_MATRIX, "FILE", 0, "A matrix in the Matrix Market format; all nodes must be able to read it", 1 },
@@ -491,6 +618,7 @@ static const struct argp_option option_list[] = {
     { "max-iterations", KEY_MAX_ITERATIONS, "NUMBER", 0, "Stop here at the latest (10000)", 2 },
     { "steps", KEY_STEPS, "NUMBER", 0, "Stop here and not before, whatever the residual", 2 },
     { "check-every", KEY_CHECK_EVERY, "NUMBER", 0, "Iterations between looks at the residual (10)", 2 },
+    { "overlap", KEY_OVERLAP, NULL, 0, "Five tasks for an iteration, which overlap with messages and sums", 2 },
     { "save", KEY_SAVE, "FILE", 0, "Write the solution to this file (.npy, .h5 or .raw)", 3 },
     { 0 },
 };
@@ -501,6 +629,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_MATRIX:
         o->path = arg;
+        return 0;
+    case KEY_OVERLAP:
+        o->overlap = true;
         return 0;
     case KEY_SAVE:
         o->save = arg;
