@@ -21,8 +21,8 @@
  * nodes.
  *
  * With --overlap an iteration is five tasks instead of three, of which two need not wait: most rows of the product need
- * nothing of other nodes and are multiplied while the others' elements travel (a task that reduces, too, is not cut like
- * that), and x changes while the sum r.r is made. It pays where messages are slow for the work between them. */
+ * nothing of other nodes and are multiplied while the others' elements travel (a task that reduces, too, is not cut
+ * like that), and x changes while the sum r.r is made. It pays where messages are slow for the work between them. */
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
 #endif
