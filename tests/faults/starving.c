@@ -589,11 +589,11 @@ int main(int argc, char **argv)
     } else {
         good = starve_all(every, totals);
     }
-    for (int i = 0; argc <= 2 && i < 2 && good; i++) {
-        if (totals[i].aborts == 0 || totals[i].statuses == 0) {
-            printf("FAILED: aborts and statuses must both happen\n");
-            good = false;
-        }
+    /* Where nothing is to be had any more, what comes after a status mostly aborts: few n in thousands end with one. */
+    if (argc <= 2 && good &&
+        (!totals[0].aborts || !totals[0].statuses || !totals[1].aborts || (every && !totals[1].statuses))) {
+        printf("FAILED: aborts and statuses must both happen\n");
+        good = false;
     }
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
