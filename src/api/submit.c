@@ -179,7 +179,7 @@ static const char *copy_name(ti_arena *arena, const char *name)
 /* What a task touches of a buffer, if it is one box, gets the box's number; all of a buffer only if that is wanted. */
 static void number_tile(const tacit_context *ctx, const ti_access *access, ti_footprint *touched, bool also_all)
 {
-    bool is_plain = access->mode != TACIT_REDUCE && !access->custom && access->mappers == 1;
+    bool is_plain = access->buffer->dims > 0 && access->mode != TACIT_REDUCE && !access->custom && access->mappers == 1;
     if (is_plain && touched->boxes == 1 && (also_all || !ti_box_equal(touched->box, &access->buffer->extent))) {
         ti_tiles **tiles = ti_task_graph_tiles(ti_runtime_task_graph(ctx->runtime), access->buffer);
         touched->tile = ti_tiles_number(tiles, access->buffer->dims, touched->box);
