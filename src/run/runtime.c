@@ -429,12 +429,16 @@ static void hold(ti_runtime *rt)
     }
 }
 
-/* Whether all that has been submitted is done, or waits in a window. */
+/* Whether all that has been submitted is done, or waits in a window. The attendant may be at work on it. */
 static bool has_settled(ti_runtime *rt)
 {
-    return ti_ring_is_empty(&rt->scheduler.tasks) && ti_ring_is_empty(&rt->scheduler.instructions) &&
-           !atomic_load_explicit(&rt->scheduler.backlog, memory_order_relaxed) &&
-           ti_executor_running(rt->executor) == 0 && !ti_roles_must_poll(rt);
+    if (!ti_ring_is_empty(&rt->scheduler.tasks) || !ti_ring_is_empty(&rt->scheduler.instructions) ||
+        atomic_load_explicit(&rt->scheduler.backlog, memory_order_relaxed) || !ti_lock_try(&rt->executing)) {
+        return false;
+    }
+    bool idle = ti_executor_running(rt->executor) == 0;
+    ti_lock_drop(&rt->executing);
+    return idle && !ti_roles_must_poll(rt);
 }
 
 /* Planning comes first, but for messages under way: what else could start was started the last time. Whoever has asked
