@@ -936,11 +936,12 @@ static void check_tiles(const ti_tile_request *r, const ti_tile_order *order)
 }
 
 /* An item touches a whole row: such tasks may not be cut along rows. */
-static void write_rows(world *w, const ti_shape *shape)
+static void write_rows(world *w, size_t t)
 {
+    const ti_shape *shape = w->task[t].shape;
     ti_access *access = (ti_access *)(uintptr_t)&shape->access[1];
     const int buffer = (int)(access->buffer - w->buffer);
-    const ti_split *split = &w->split[0];
+    const ti_split *split = &w->split[t];
     if (w->dims == 2 && split->parts[1] == 1 && access->mapper[0].c[0].mul == access->mapper[0].c[0].div &&
         rng_between(&w->r, 0, 7) == 0) {
         set_access(w, access, buffer, TACIT_UPDATE, tacit_components(tacit_dim(0), tacit_full(), tacit_full()));
@@ -965,7 +966,7 @@ static void random_tiles(void **state)
         tile_pieces(&w, shape, piece, &r);
         for (size_t t = 0; t < w.tasks; t++) {
             ((ti_shape *)(uintptr_t)shape[t])->two_dimensional = i / 2 % 2;
-            write_rows(&w, shape[t]);
+            write_rows(&w, t);
             admits &= ti_tile_order_admits(shape[t]);
         }
         const ti_tile_verdict verdict = admits ? ti_tile_order_make(&r, &order) : TI_TILES_FIXED;
