@@ -14,6 +14,12 @@
 
 #include <string.h>
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { TIMES = 1 };
+#else
+enum { TIMES = 3 };
+#endif
+
 enum { MOST_TASKS = 5, MOST_NODES = 6, FINE = 3, COARSE = 2, BUFFERS = FINE + COARSE, MOST_ELEMENTS = 400 };
 
 typedef struct world {
@@ -562,7 +568,7 @@ static uint64_t seed;
 
 static void random_windows(void **state)
 {
-    enum { COUNT = 1500, FEW = COUNT / 50, CLOSURES = COUNT / 150 };
+    enum { COUNT = 500 * TIMES, FEW = COUNT / 50, CLOSURES = COUNT / 300 };
     (void)state;
     static world w;
     int wide = 0, closed = 0;
@@ -836,7 +842,7 @@ static bool check_stages(const world *w, const ti_stage *stage, const ti_window_
 
 static void random_stages(void **state)
 {
-    enum { COUNT = 1000, FEW = COUNT / 20 };
+    enum { COUNT = 333 * TIMES, FEW = COUNT / 20 };
     (void)state;
     static world w;
     int staged = 0, come = 0, around = 0;
@@ -950,7 +956,7 @@ static void write_rows(world *w, size_t t)
 
 static void random_tiles(void **state)
 {
-    enum { COUNT = 3000 };
+    enum { COUNT = 1000 * TIMES };
     (void)state;
     static world w;
     int verdicts[TI_TILES_VERDICTS] = { 0 };
