@@ -97,7 +97,7 @@ class Figure:
     def add(self, *row):
         self.rows.append(row)
 
-    def finish(self, title, x, y, log_x=False, log_y=False):
+    def finish(self, title, x, y, log_x=False, log_y=False, beside=False):
         with open(self.output / (self.name + ".csv"), "w", newline="") as file:
             writer = csv.writer(file)
             writer.writerow(self.columns)
@@ -114,7 +114,7 @@ class Figure:
             axes.set_ylim(bottom=0)
         axes.grid(True, which="major", alpha=0.3)
         if axes.get_legend_handles_labels()[1]:
-            axes.legend(fontsize=8)
+            axes.legend(fontsize=8, **({"loc": "center left", "bbox_to_anchor": (1.01, 0.5)} if beside else {}))
         self.picture.tight_layout()
         self.picture.savefig(self.output / (self.name + ".svg"), metadata={"Date": None})
         plt.close(self.picture)

@@ -147,7 +147,7 @@ def run_time(bench, output, quick, figure_of, name, number, latency):
     figure.axes.plot([], [], "k-", label="halo")
     figure.axes.plot([], [], "k:", label="staged")
     figure.finish(f"{POINTS} points, {STEPS} steps, {NODES} nodes, latency {latency}, simulated (counterpart of Figure {number})",
-                  "threads of a node", "run time in ms", log_x=True, log_y=True)
+                  "threads of a node", "run time in ms", log_x=True, log_y=True, beside=True)
 
 
 def best_window(bench, output, quick, figure_of):
