@@ -93,6 +93,7 @@ struct tacit_context {
     ti_runtime *runtime;
     tacit_config config; /* with strings of its own */
     ti_strbuf error;
+    ti_lock erring;               /* two threads that use one context, which is found, both write the sentence */
     tacit_buffer *live, *retired; /* retired: destroyed by the program, and their tasks may not be executed yet */
     TI_VEC(uint32_t) free_slots;
     uint32_t slots;

@@ -66,8 +66,10 @@ tacit_status ti_context_error(tacit_context *ctx, tacit_status status, const cha
 {
     va_list args;
     va_start(args, format);
+    ti_lock_take(&ctx->erring);
     ti_strbuf_clear(&ctx->error);
     ti_strbuf_vadd(&ctx->error, format, args);
+    ti_lock_drop(&ctx->erring);
     va_end(args);
     return status;
 }
@@ -122,7 +124,11 @@ tacit_status ti_context_enter(tacit_context *ctx)
     if (status != TACIT_OK) {
         return ti_context_error(ctx, status, "%s", failure->text);
     }
-    ti_strbuf_clear(&ctx->error);
+    if (TI_UNLIKELY(ctx->error.length)) {
+        ti_lock_take(&ctx->erring);
+        ti_strbuf_clear(&ctx->error);
+        ti_lock_drop(&ctx->erring);
+    }
     if (TI_UNLIKELY(ti_runtime_dry(ctx->runtime) != NULL)) {
         ti_context_notice_host_work(ctx);
     }
