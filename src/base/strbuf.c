@@ -132,3 +132,13 @@ const char *ti_bytes_format(uint64_t bytes, char text[TI_BYTES_TEXT])
     snprintf(text, TI_BYTES_TEXT, "%.*f %s", unit == 0 || value >= 100 ? 0 : value >= 10 ? 1 : 2, value, units[unit]);
     return text;
 }
+
+void ti_strbuf_add_json_entry(ti_strbuf *buf, const char *key, const char *text)
+{
+    ti_strbuf_add(buf, ", \"%s\": ", key);
+    if (text) {
+        ti_strbuf_add_json(buf, text);
+    } else {
+        ti_strbuf_add(buf, "null");
+    }
+}

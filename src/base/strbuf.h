@@ -17,6 +17,8 @@ void ti_strbuf_vadd(ti_strbuf *buf, const char *format, va_list args) TI_PRINTF(
 void ti_strbuf_add_utf8(ti_strbuf *buf, const char *text);
 /* Likewise, as a string of JSON, with its quotes. */
 void ti_strbuf_add_json(ti_strbuf *buf, const char *text);
+/* An entry of an object that is not the first: `, "key": "text"`, or null for NULL. */
+void ti_strbuf_add_json_entry(ti_strbuf *buf, const char *key, const char *text);
 void ti_strbuf_reserve(ti_strbuf *buf, size_t capacity); /* so that adding up to this needs no memory */
 static inline const char *ti_strbuf_text(const ti_strbuf *buf)
 {

@@ -348,25 +348,19 @@ void ti_explain_text(const ti_explain *explain, const ti_system *system, ti_strb
 
 /* ---- for programs */
 
-static void add_text(ti_strbuf *out, const char *key, const char *text)
-{
-    ti_strbuf_add(out, ", \"%s\": ", key);
-    ti_strbuf_add_json(out, text);
-}
-
 static void add_json_row(const row *r, ti_strbuf *out)
 {
     const ti_explain_edge *e = &r->edge;
     ti_strbuf text = { 0 };
     add_became(e, &text);
     ti_strbuf_add(out, "\n    {\"times\": %" PRIu64, r->times);
-    add_text(out, "producer", e->producer);
-    add_text(out, "consumer", e->consumer);
-    add_text(out, "buffer", e->buffer);
-    add_text(out, "region", e->region);
-    add_text(out, "became", ti_strbuf_text(&text));
-    add_text(out, "verdict", ti_verdict_name(e->verdict));
-    add_text(out, "pattern", ti_pattern_name(e->pattern));
+    ti_strbuf_add_json_entry(out, "producer", e->producer);
+    ti_strbuf_add_json_entry(out, "consumer", e->consumer);
+    ti_strbuf_add_json_entry(out, "buffer", e->buffer);
+    ti_strbuf_add_json_entry(out, "region", e->region);
+    ti_strbuf_add_json_entry(out, "became", ti_strbuf_text(&text));
+    ti_strbuf_add_json_entry(out, "verdict", ti_verdict_name(e->verdict));
+    ti_strbuf_add_json_entry(out, "pattern", ti_pattern_name(e->pattern));
     ti_strbuf_add(out, ", \"groups\": %d, \"group_nodes\": %d", e->groups, e->members);
     ti_strbuf_add(out, ", \"for_several_tasks\": %s", e->merged ? "true" : "false");
     ti_strbuf_add(out, ", \"recipients\": %" PRIu64 ", \"depth\": %u", e->recipients, e->depth);
@@ -377,10 +371,10 @@ static void add_json_row(const row *r, ti_strbuf *out)
     if (is_failure(e)) {
         ti_strbuf_clear(&text);
         ti_explain_reason(e, &text);
-        add_text(out, "reason", ti_strbuf_text(&text));
+        ti_strbuf_add_json_entry(out, "reason", ti_strbuf_text(&text));
         ti_strbuf_clear(&text);
         ti_explain_remedy(e, &text);
-        add_text(out, "remedy", ti_strbuf_text(&text));
+        ti_strbuf_add_json_entry(out, "remedy", ti_strbuf_text(&text));
     }
     ti_strbuf_add(out, "}");
     ti_strbuf_fini(&text);

@@ -71,13 +71,9 @@ void ti_explain_overlaps_json(const ti_explain_overlaps *o, ti_strbuf *out)
         const row *r = &o->row.data[i];
         ti_strbuf_add(out, "%s\n    {\"times\": %" PRIu64 ", \"task\": ", i ? "," : "", r->times);
         ti_strbuf_add_json(out, r->sum.task);
-        ti_strbuf_add(out, ", \"parts\": %d, \"items\": %" PRIu64 ", \"items_at_once\": %" PRIu64 ", \"why_not\": ",
-                      r->sum.parts, r->sum.items, r->sum.at_once);
-        if (r->sum.why) {
-            ti_strbuf_add_json(out, r->sum.why);
-        } else {
-            ti_strbuf_add(out, "null");
-        }
+        ti_strbuf_add(out, ", \"parts\": %d, \"items\": %" PRIu64 ", \"items_at_once\": %" PRIu64, r->sum.parts,
+                      r->sum.items, r->sum.at_once);
+        ti_strbuf_add_json_entry(out, "why_not", r->sum.why);
         ti_strbuf_add(out, "}");
     }
     ti_strbuf_add(out, "%s]", o->row.count ? "\n  " : "");

@@ -74,16 +74,6 @@ void ti_explain_tilings_text(const ti_explain_tilings *t, ti_strbuf *out)
     }
 }
 
-static void add_text(ti_strbuf *out, const char *key, const char *text)
-{
-    ti_strbuf_add(out, ", \"%s\": ", key);
-    if (text) {
-        ti_strbuf_add_json(out, text);
-    } else {
-        ti_strbuf_add(out, "null");
-    }
-}
-
 void ti_explain_tilings_json(const ti_explain_tilings *t, ti_strbuf *out)
 {
     ti_strbuf_add(out, "[");
@@ -91,9 +81,9 @@ void ti_explain_tilings_json(const ti_explain_tilings *t, ti_strbuf *out)
         const ti_explain_tiles *r = &t->row.data[i].tiles;
         ti_strbuf_add(out, "%s\n    {\"times\": %" PRIu64 ", \"tasks\": %d", i ? "," : "", t->row.data[i].times,
                       r->tasks);
-        add_text(out, "first", r->first);
-        add_text(out, "last", r->last);
-        add_text(out, "no_tiles", r->why);
+        ti_strbuf_add_json_entry(out, "first", r->first);
+        ti_strbuf_add_json_entry(out, "last", r->last);
+        ti_strbuf_add_json_entry(out, "no_tiles", r->why);
         ti_strbuf_add(out, ", \"tiles\": %" PRIu64 ", \"extent\": [", r->tiles);
         add_extent(r, ", ", out);
         ti_strbuf_add(out, "], \"bytes\": %" PRIu64 "}", r->bytes);

@@ -106,29 +106,19 @@ void ti_explain_windows_text(const ti_explain_windows *w, ti_strbuf *out)
     }
 }
 
-static void add_text(ti_strbuf *out, const char *key, const char *text)
-{
-    ti_strbuf_add(out, ", \"%s\": ", key);
-    if (text) {
-        ti_strbuf_add_json(out, text);
-    } else {
-        ti_strbuf_add(out, "null");
-    }
-}
-
 void ti_explain_windows_json(const ti_explain_windows *w, ti_strbuf *out)
 {
     ti_strbuf_add(out, "[");
     for (size_t i = 0; i < w->row.count; i++) {
         const row *r = &w->row.data[i];
         ti_strbuf_add(out, "%s\n    {\"times\": %" PRIu64 ", \"tasks\": %d", i ? "," : "", r->times, r->window.tasks);
-        add_text(out, "first", r->window.first);
-        add_text(out, "last", r->window.last);
+        ti_strbuf_add_json_entry(out, "first", r->window.first);
+        ti_strbuf_add_json_entry(out, "last", r->window.last);
         ti_strbuf_add(out, ", \"items\": %" PRIu64 ", \"redundant_items\": %" PRIu64 ", \"saved_messages\": %" PRId64,
                       r->window.items, r->window.redundant, r->window.saved);
-        add_text(out, "closed_by", r->window.closer);
-        add_text(out, "why", r->window.why);
-        add_text(out, "not_in_stages", r->window.stages);
+        ti_strbuf_add_json_entry(out, "closed_by", r->window.closer);
+        ti_strbuf_add_json_entry(out, "why", r->window.why);
+        ti_strbuf_add_json_entry(out, "not_in_stages", r->window.stages);
         ti_strbuf_add(out, "}");
     }
     ti_strbuf_add(out, "%s]", w->row.count ? "\n  " : "");
