@@ -35,15 +35,15 @@
 
 #include "cg_matrix.h"
 #include "common.h"
-#include "same_input.h"
 
 struct cg_options {
     struct example_options common;
-    size_t rows, columns, max_iterations, check_every;
+    struct matrix_source matrix;
+    size_t max_iterations, check_every;
     double tolerance;
     bool exactly; /* max_iterations, whatever the residual */
     bool overlap; /* tasks that need not wait for messages are tasks of their own */
-    const char *path, *save;
+    const char *save;
 };
 
 /* ---------------------------------------------------------------- mappers */
@@ -98,16 +98,6 @@ static void columns_of_rows(const tacit_box *chunk, const tacit_range *range, co
 
 /* ---------------------------------------------------------------- the numerics, used by kernels and by --verify */
 
-/* The solution that the right-hand side is made for: numbers between -1 and 1 without any order (splitmix64). */
-static double known_solution(size_t i)
-{
-    uint64_t x = ((uint64_t)i + 1) * 0x9e3779b97f4a7c15;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    x ^= x >> 31;
-    return (double)(x >> 11) * 0x1p-52 - 1.0;
-}
-
 /* How far to go along p, if r.r and p.Ap are these: not at all if r is small enough already. If p.Ap is not positive,
  * the matrix is not positive definite; not-a-number spreads to everything, and the program notices. */
 static double step_length(double rr, double pq, double goal)
@@ -134,7 +124,7 @@ struct goal {
 static void fill(const tacit_launch *k)
 {
     for (size_t i = k->chunk.min[0]; i < k->chunk.max[0]; i++)
-        TACIT_AT1(double, k->view[0], i) = known_solution(i);
+        TACIT_AT1(double, k->view[0], i) = matrix_vector(i);
 }
 
 /* Views: first entries of the rows and of the row after them; columns and values of the entries; the vector's elements
@@ -496,7 +486,7 @@ static double *right_hand_side(const struct matrix *a)
 {
     double *known = example_alloc(a->rows, sizeof *known), *b = example_alloc(a->rows, sizeof *b);
     for (size_t i = 0; i < a->rows; i++)
-        known[i] = known_solution(i);
+        known[i] = matrix_vector(i);
     sequential_multiply(a, known, b);
     free(known);
     return b;
@@ -507,7 +497,7 @@ static double largest_error(const double *x, size_t size)
 {
     double error = 0;
     for (size_t i = 0; i < size; i++)
-        error = x[i] == x[i] ? fmax(error, fabs(x[i] - known_solution(i))) : INFINITY;
+        error = x[i] == x[i] ? fmax(error, fabs(x[i] - matrix_vector(i))) : INFINITY;
     return error;
 }
 
@@ -581,9 +571,7 @@ static bool report(tacit_context *ctx, const struct cg_options *o, const struct 
     bool good = !o->common.verify || is_right(o, a, out);
 
     example_report_begin(&r, ctx, &o->common, "cg: conjugate gradients");
-    example_report_text(&r, "matrix", "matrix", o->path ? "from a file" : "five-point Laplacian");
-    example_report_count(&r, "rows", "rows", a->rows);
-    example_report_count(&r, "entries", "entries", a->entries);
+    matrix_report(&r, &o->matrix, a);
     example_report_count(&r, "iterations", "iterations, at most", out->iterations);
     example_report_text(&r, "converged", "converged", residual <= o->tolerance ? "yes" : "no");
     example_report_real(&r, "residual", "residual, relative to b", residual, "");
@@ -598,22 +586,9 @@ static bool report(tacit_context *ctx, const struct cg_options *o, const struct 
     return good && !isnan(out->rr);
 }
 
-enum {
-    KEY_MATRIX = 1,
-    KEY_ROWS,
-    KEY_COLUMNS,
-    KEY_TOLERANCE,
-    KEY_MAX_ITERATIONS,
-    KEY_STEPS,
-    KEY_CHECK_EVERY,
-    KEY_SAVE,
-    KEY_OVERLAP
-};
+enum { KEY_TOLERANCE = 1, KEY_MAX_ITERATIONS, KEY_STEPS, KEY_CHECK_EVERY, KEY_SAVE, KEY_OVERLAP };
 
 static const struct argp_option option_list[] = {
-    { "matrix", KEY_MATRIX, "FILE", 0, "A matrix in the Matrix Market format; all nodes must be able to read it", 1 },
-    { "rows", KEY_ROWS, "NUMBER", 0, "Without --matrix: rows of the grid whose Laplacian is taken (100)", 1 },
-    { "cols", KEY_COLUMNS, "NUMBER", 0, "Without --matrix: columns of the grid (100)", 1 },
     { "tolerance", KEY_TOLERANCE, "NUMBER", 0, "Stop when the residual is this part of the right-hand side (1e-8)", 2 },
     { "max-iterations", KEY_MAX_ITERATIONS, "NUMBER", 0, "Stop here at the latest (10000)", 2 },
     { "steps", KEY_STEPS, "NUMBER", 0, "Stop here and not before, whatever the residual", 2 },
@@ -627,8 +602,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct cg_options *o = state->input;
     switch (key) {
-    case KEY_MATRIX:
-        o->path = arg;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->matrix;
         return 0;
     case KEY_OVERLAP:
         o->overlap = true;
@@ -636,10 +611,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_SAVE:
         o->save = arg;
         return 0;
-    case KEY_ROWS:
-        return example_parse_size(state, "--rows", arg, 1, 60000, &o->rows);
-    case KEY_COLUMNS:
-        return example_parse_size(state, "--cols", arg, 1, 60000, &o->columns);
     case KEY_TOLERANCE:
         return example_parse_real(state, "--tolerance", arg, 1e-15, 1, &o->tolerance);
     case KEY_MAX_ITERATIONS:
@@ -654,19 +625,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* Make the matrix, or read it; all nodes go on only if all have read the same. */
-static bool make_matrix(tacit_context *ctx, const struct cg_options *o, struct matrix *a)
-{
-    struct input_found found = { .read = true };
-    if (!o->path) {
-        *a = matrix_laplacian(o->rows, o->columns);
-        return true;
-    }
-    found.read = matrix_read(o->path, tacit_node(ctx) == 0, a);
-    found.hash = matrix_hash(a);
-    return same_input(ctx, o->path, found);
-}
-
 static bool run(tacit_context *ctx, const struct cg_options *o, const struct matrix *a)
 {
     struct outcome out = { .x = example_alloc(a->rows, sizeof(double)) };
@@ -678,10 +636,11 @@ static bool run(tacit_context *ctx, const struct cg_options *o, const struct mat
 
 int main(int argc, char **argv)
 {
-    const struct argp argp = { option_list, parse, NULL, "Conjugate gradients on a sparse matrix.", NULL, NULL, NULL };
-    struct cg_options o = {
-        .rows = 100, .columns = 100, .max_iterations = 10000, .check_every = 10, .tolerance = 1e-8
+    const struct argp_child shared[] = { { &matrix_argp, 0, NULL, 0 }, { NULL, 0, NULL, 0 } };
+    const struct argp argp = {
+        option_list, parse, NULL, "Conjugate gradients on a sparse matrix.", shared, NULL, NULL
     };
+    struct cg_options o = { .max_iterations = 10000, .check_every = 10, .tolerance = 1e-8 };
     struct matrix a = { 0 };
     tacit_context *ctx = NULL;
     bool good = true;
@@ -689,7 +648,7 @@ int main(int argc, char **argv)
     CHECK(tacit_init(NULL, &ctx));
     int error = example_parse(ctx, &argp, &o.common, argc, argv, &o);
     if (!error && !o.common.help)
-        good = make_matrix(ctx, &o, &a) && run(ctx, &o, &a);
+        good = matrix_of_source(ctx, &o.matrix, &a) && run(ctx, &o, &a);
     int status = example_end(ctx, error, good);
     matrix_destroy(&a);
     return status;

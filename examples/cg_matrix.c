@@ -8,6 +8,7 @@
 
 #include "common.h"
 #include "market.h"
+#include "same_input.h"
 
 static struct matrix matrix_create(size_t rows, size_t entries)
 {
@@ -168,4 +169,65 @@ bool matrix_read(const char *path, bool speaks, struct matrix *out)
     bool good = market_read(path, speaks, MARKET_GENERAL, &m) && build(&s, &m, out);
     market_destroy(&m);
     return good;
+}
+
+/* ---------------------------------------------------------------- what programs on them have in common */
+
+enum { KEY_MATRIX = 0x900, KEY_ROWS, KEY_COLUMNS };
+
+static const struct argp_option option_list[] = {
+    { "matrix", KEY_MATRIX, "FILE", 0, "A matrix in the Matrix Market format; all nodes must be able to read it", 1 },
+    { "rows", KEY_ROWS, "NUMBER", 0, "Without --matrix: rows of the grid whose Laplacian is taken (100)", 1 },
+    { "cols", KEY_COLUMNS, "NUMBER", 0, "Without --matrix: columns of the grid (100)", 1 },
+    { 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct matrix_source *from = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        *from = (struct matrix_source){ .rows = 100, .columns = 100 };
+        return 0;
+    case KEY_MATRIX:
+        from->path = arg;
+        return 0;
+    case KEY_ROWS:
+        return example_parse_size(state, "--rows", arg, 1, 60000, &from->rows);
+    case KEY_COLUMNS:
+        return example_parse_size(state, "--cols", arg, 1, 60000, &from->columns);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp matrix_argp = { option_list, parse, NULL, NULL, NULL, NULL, NULL };
+
+bool matrix_of_source(tacit_context *ctx, const struct matrix_source *from, struct matrix *out)
+{
+    struct input_found found = { .read = true };
+    if (!from->path) {
+        *out = matrix_laplacian(from->rows, from->columns);
+        return true;
+    }
+    found.read = matrix_read(from->path, tacit_node(ctx) == 0, out);
+    found.hash = matrix_hash(out);
+    return same_input(ctx, from->path, found);
+}
+
+void matrix_report(struct example_report *r, const struct matrix_source *from, const struct matrix *a)
+{
+    example_report_text(r, "matrix", "matrix", from->path ? "from a file" : "five-point Laplacian");
+    example_report_count(r, "rows", "rows", a->rows);
+    example_report_count(r, "entries", "entries", a->entries);
+}
+
+/* splitmix64 */
+double matrix_vector(size_t i)
+{
+    uint64_t x = ((uint64_t)i + 1) * 0x9e3779b97f4a7c15;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    x ^= x >> 31;
+    return (double)(x >> 11) * 0x1p-52 - 1.0;
 }

@@ -1,13 +1,11 @@
-/* examples/cg_matrix.h: sparse symmetric matrices, for cg: read from a file, or made.
+/* examples/cg_matrix.h: sparse symmetric matrices, for cg and powers: read from a file, or made; and their options.
  *
  * Compressed rows: the entries of row i are those numbered start[i] to start[i + 1] - 1, in ascending order of columns.
  * Both halves of a symmetric matrix are stored. Plain data; any thread. */
 #ifndef TACIT_EXAMPLES_CG_MATRIX_H
 #define TACIT_EXAMPLES_CG_MATRIX_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "common.h"
 
 struct matrix {
     size_t rows, entries;
@@ -28,5 +26,23 @@ void matrix_destroy(struct matrix *a);
 
 /* A hash of all of it, to compare what several nodes have read. */
 uint64_t matrix_hash(const struct matrix *a);
+
+/* Where a program's matrix comes from: a file, or if that is NULL the Laplacian of a grid. */
+struct matrix_source {
+    const char *path;
+    size_t rows, columns;
+};
+
+/* "--matrix", "--rows" and "--cols": a child of the program's own options, which gets a matrix_source. */
+extern const struct argp matrix_argp;
+
+/* Make the matrix, or read it; all nodes go on only if all have read the same. All nodes. */
+bool matrix_of_source(tacit_context *ctx, const struct matrix_source *from, struct matrix *out);
+
+/* The lines of a report that say which matrix it was. */
+void matrix_report(struct example_report *r, const struct matrix_source *from, const struct matrix *a);
+
+/* Element i of a vector of numbers between -1 and 1 without any order. */
+double matrix_vector(size_t i);
 
 #endif

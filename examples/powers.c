@@ -22,12 +22,11 @@
 
 #include "cg_matrix.h"
 #include "common.h"
-#include "same_input.h"
 
 struct powers_options {
     struct example_options common;
-    size_t rows, columns, power;
-    const char *path;
+    struct matrix_source matrix;
+    size_t power;
 };
 
 /* ---------------------------------------------------------------- mappers */
@@ -70,16 +69,6 @@ static void columns_of_rows(const tacit_box *chunk, const tacit_range *range, co
 
 /* ---------------------------------------------------------------- the numerics, used by the kernel and by --verify */
 
-/* The first vector: numbers between -1 and 1 without any order (splitmix64). */
-static double first_vector(size_t i)
-{
-    uint64_t x = ((uint64_t)i + 1) * 0x9e3779b97f4a7c15;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    x ^= x >> 31;
-    return (double)(x >> 11) * 0x1p-52 - 1.0;
-}
-
 /* The largest sum of absolute values of a row. */
 static double norm_of(const struct matrix *a)
 {
@@ -99,7 +88,7 @@ static double norm_of(const struct matrix *a)
 static void fill(const tacit_launch *k)
 {
     for (size_t i = k->chunk.min[0]; i < k->chunk.max[0]; i++)
-        TACIT_AT1(double, k->view[0], i) = first_vector(i);
+        TACIT_AT1(double, k->view[0], i) = matrix_vector(i);
 }
 
 /* Views: first entries of the rows and of the row after them; columns and values of the entries; the vector's elements
@@ -201,7 +190,7 @@ static bool is_right(const struct powers_options *o, const struct matrix *a, con
     const double norm = norm_of(a);
     double *x = example_alloc(a->rows, sizeof *x), *y = example_alloc(a->rows, sizeof *y);
     for (size_t i = 0; i < a->rows; i++)
-        x[i] = first_vector(i);
+        x[i] = matrix_vector(i);
     for (size_t t = 0; t < o->power; t++) {
         for (size_t i = 0; i < a->rows; i++) {
             double sum = 0;
@@ -231,9 +220,7 @@ static bool report(tacit_context *ctx, const struct powers_options *o, const str
     bool good = !o->common.verify || is_right(o, a, out);
 
     example_report_begin(&r, ctx, &o->common, "powers: a sparse matrix times a vector, again and again");
-    example_report_text(&r, "matrix", "matrix", o->path ? "from a file" : "five-point Laplacian");
-    example_report_count(&r, "rows", "rows", a->rows);
-    example_report_count(&r, "entries", "entries", a->entries);
+    matrix_report(&r, &o->matrix, a);
     example_report_count(&r, "power", "products", o->power);
     example_report_text(&r, "bits", "bits of the result, as a hash", bits);
     example_report_real(&r, "seconds_per_product", "time per product", out->seconds / products, "s");
@@ -243,12 +230,9 @@ static bool report(tacit_context *ctx, const struct powers_options *o, const str
     return good;
 }
 
-enum { KEY_MATRIX = 1, KEY_ROWS, KEY_COLUMNS, KEY_POWER };
+enum { KEY_POWER = 1 };
 
 static const struct argp_option option_list[] = {
-    { "matrix", KEY_MATRIX, "FILE", 0, "A matrix in the Matrix Market format; all nodes must be able to read it", 1 },
-    { "rows", KEY_ROWS, "NUMBER", 0, "Without --matrix: rows of the grid whose Laplacian is taken (100)", 1 },
-    { "cols", KEY_COLUMNS, "NUMBER", 0, "Without --matrix: columns of the grid (100)", 1 },
     { "power", KEY_POWER, "NUMBER", 0, "How often the matrix is multiplied with the vector (16)", 2 },
     { 0 },
 };
@@ -257,31 +241,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct powers_options *o = state->input;
     switch (key) {
-    case KEY_MATRIX:
-        o->path = arg;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->matrix;
         return 0;
-    case KEY_ROWS:
-        return example_parse_size(state, "--rows", arg, 1, 60000, &o->rows);
-    case KEY_COLUMNS:
-        return example_parse_size(state, "--cols", arg, 1, 60000, &o->columns);
     case KEY_POWER:
         return example_parse_size(state, "--power", arg, 0, 1000000000, &o->power);
     default:
         return ARGP_ERR_UNKNOWN;
     }
-}
-
-/* Make the matrix, or read it; all nodes go on only if all have read the same. */
-static bool make_matrix(tacit_context *ctx, const struct powers_options *o, struct matrix *a)
-{
-    struct input_found found = { .read = true };
-    if (!o->path) {
-        *a = matrix_laplacian(o->rows, o->columns);
-        return true;
-    }
-    found.read = matrix_read(o->path, tacit_node(ctx) == 0, a);
-    found.hash = matrix_hash(a);
-    return same_input(ctx, o->path, found);
 }
 
 static bool run(tacit_context *ctx, const struct powers_options *o, const struct matrix *a)
@@ -295,10 +262,11 @@ static bool run(tacit_context *ctx, const struct powers_options *o, const struct
 
 int main(int argc, char **argv)
 {
+    const struct argp_child shared[] = { { &matrix_argp, 0, NULL, 0 }, { NULL, 0, NULL, 0 } };
     const struct argp argp = {
-        option_list, parse, NULL, "Powers of a sparse matrix times a vector.", NULL, NULL, NULL
+        option_list, parse, NULL, "Powers of a sparse matrix times a vector.", shared, NULL, NULL
     };
-    struct powers_options o = { .rows = 100, .columns = 100, .power = 16 };
+    struct powers_options o = { .power = 16 };
     struct matrix a = { 0 };
     tacit_context *ctx = NULL;
     bool good = true;
@@ -306,7 +274,7 @@ int main(int argc, char **argv)
     CHECK(tacit_init(NULL, &ctx));
     int error = example_parse(ctx, &argp, &o.common, argc, argv, &o);
     if (!error && !o.common.help)
-        good = make_matrix(ctx, &o, &a) && run(ctx, &o, &a);
+        good = matrix_of_source(ctx, &o.matrix, &a) && run(ctx, &o, &a);
     int status = example_end(ctx, error, good);
     matrix_destroy(&a);
     return status;
