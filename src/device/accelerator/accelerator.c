@@ -127,8 +127,8 @@ static int enter(ti_accelerator *a)
 
 static void leave(ti_accelerator *a)
 {
-    if (a->driver->exit) {
-        a->driver->exit(a);
+    if (a->driver->leave) {
+        a->driver->leave(a);
     }
 }
 

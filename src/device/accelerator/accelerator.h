@@ -49,7 +49,7 @@ typedef struct ti_driver_ops {
     bool (*is_shortage)(int code); /* of memory */
     /* Around all other calls: what they need to know the device. NULL: nothing. */
     int (*enter)(ti_accelerator *device);
-    void (*exit)(ti_accelerator *device);
+    void (*leave)(ti_accelerator *device);
     /* Whether the event has come; `code` says whether it can be told, and what preceded it went well. */
     bool (*has_come)(ti_accelerator *device, void *event, int *code);
     /* What has been given to the driver starts, if it may still wait. NULL: it never does. */
