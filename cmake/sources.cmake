@@ -163,6 +163,7 @@ set(TACIT_SOURCES
     exec/wait.c
 
     sim/cluster.c
+    sim/complete.c
     sim/early.c
     sim/events.c
     sim/node.c
