@@ -282,7 +282,7 @@ static void copy_items(const tacit_launch *k)
     }
 }
 
-/* A task that copies one box, split along dimension 0 as others of this range are, also where TACIT_BALANCE says how. */
+/* A task that copies one box, split along dimension 0 as others of this range are (TACIT_BALANCE included). */
 static void submit_copy(tacit_context *ctx, const ti_buffer_info *from, const ti_buffer_info *to, const ti_box *box)
 {
     ti_task_graph *graph = ti_runtime_task_graph(ctx->runtime);

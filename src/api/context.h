@@ -113,7 +113,7 @@ struct tacit_context {
     TI_VEC(tacit_collective_group *) groups; /* by number - 1 */
     TI_VEC(ti_attachment) attachments;
     ti_owners *owners, *unused_owners, *ended_owners; /* that buffers use, or used; ended: addresses only */
-    bool one_thread; /* only `thread` may use it, which created it */
+    bool one_thread;                                  /* only `thread` may use it, which created it */
     pthread_t thread;
     const char *thread_level;
     bool reproducible;

@@ -1,5 +1,5 @@
-/* Custom mappers, operators and cyclic distributions that are destroyed: tasks submitted before stay right, later ones are refused, and what
- * was kept for them goes. On one and several nodes. */
+/* Custom mappers, operators and cyclic distributions that are destroyed: tasks submitted before stay right, later ones
+ * are refused, and what was kept for them goes. On one and several nodes. */
 #include "base/alloc.h"
 #include "cluster.h"
 

@@ -95,7 +95,7 @@ typedef enum gen_step_kind {
     GEN_FENCE,
     GEN_WAIT,
     GEN_FLUSH,
-    GEN_FILL, /* public programs: all elements of a buffer get the same value */
+    GEN_FILL,  /* public programs: all elements of a buffer get the same value */
     GEN_RESIZE /* public programs: buffer `old` becomes `index`, which differs in its extent, and has what both have */
 } gen_step_kind;
 

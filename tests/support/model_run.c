@@ -349,8 +349,8 @@ static bool renew(runner *r, size_t step)
     case 2:
         return ok(r, step, tacit_op_destroy(r->ctx, r->user_op[op])) && create_operator(r, step, op);
     case 3:
-        return !customs || (ok(r, step, tacit_mapper_destroy(r->ctx, r->custom[custom])) &&
-                            create_mapper(r, step, custom));
+        return !customs ||
+               (ok(r, step, tacit_mapper_destroy(r->ctx, r->custom[custom])) && create_mapper(r, step, custom));
     default:
         return true;
     }
