@@ -111,7 +111,7 @@ static ti_shape *named_after(ti_task_graph *graph, const tacit_buffer *buffer)
     return ti_task_graph_shape(graph, ti_arena_copy(arena, buffer->info->name, strlen(buffer->info->name) + 1));
 }
 
-static ti_task *make_create(tacit_context *ctx, const tacit_buffer_desc *desc, const tacit_buffer *buffer)
+static ti_task *make_create(tacit_context *ctx, const tacit_buffer_desc *desc, tacit_buffer *buffer)
 {
     ti_task_graph *graph = ti_runtime_task_graph(ctx->runtime);
     ti_arena *arena = ti_task_graph_arena(graph);
@@ -282,7 +282,7 @@ static void copy_items(const tacit_launch *k)
     }
 }
 
-/* A task that copies one box, split along dimension 0 as others of this range are. */
+/* A task that copies one box, split along dimension 0 as others of this range are (TACIT_BALANCE included). */
 static void submit_copy(tacit_context *ctx, const ti_buffer_info *from, const ti_buffer_info *to, const ti_box *box)
 {
     ti_task_graph *graph = ti_runtime_task_graph(ctx->runtime);
@@ -300,6 +300,7 @@ static void submit_copy(tacit_context *ctx, const ti_buffer_info *from, const ti
     shape->dims = to->dims;
     shape->range = *box;
     shape->host = copy_items;
+    shape->weights = ti_shares_of_nodes(ctx, arena);
     ti_shape_fill_footprints(shape, arena);
     ti_runtime_submit(ctx->runtime, ti_task_graph_new(graph, TI_TASK_EXECUTE, shape));
 }
@@ -349,6 +350,8 @@ tacit_status tacit_buffer_resize(tacit_context *ctx, tacit_buffer *buffer, tacit
     tacit_buffer *old = TI_HANDLE_NEW(tacit_buffer, TI_HANDLE_BUFFER);
     old->context = ctx;
     old->info = buffer->info;
+    old->owners = buffer->owners;
+    buffer->owners = NULL;
     buffer->info = new_info(ctx, old->info->name, old->info->dims, &extent, old->info->elem_size);
     ti_task_graph *graph = ti_runtime_task_graph(ctx->runtime);
     ti_task *task = ti_task_graph_new(graph, TI_TASK_CREATE, named_after(graph, buffer));
@@ -377,6 +380,7 @@ void ti_free_retired_buffers(tacit_context *ctx)
         next = buffer->next;
         if (buffer->destroyed_by < executed) {
             ti_vec_push(&ctx->free_slots, buffer->info->slot);
+            ti_release_owners(ctx, buffer);
             free_buffer(buffer);
         }
     }

@@ -1,5 +1,6 @@
 /* Contexts: start, wait, finish. Application thread. */
 #include "api/check_overlap.h"
+#include "api/owners.h"
 #include "api/shapes.h"
 #include "base/config.h"
 #include "base/log.h"
@@ -292,6 +293,7 @@ static void free_context(tacit_context *ctx)
 {
     ti_runtime_destroy(ctx->runtime);
     ti_free_all_buffers(ctx);
+    ti_free_all_owners(ctx);
     ti_free_all_functions(ctx);
     ti_free_all_weights(ctx);
     ti_free_attachments(ctx);

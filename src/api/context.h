@@ -23,6 +23,8 @@
  * int64_t. */
 enum { TI_MAX_ITEMS_BITS = 46 };
 
+typedef struct ti_owners ti_owners; /* owners.c */
+
 struct tacit_buffer {
     ti_buffer_info *info;      /* as it is now: tacit_buffer_resize makes another one */
     tacit_distribution *given; /* who owns what, as the program said it; NULL: nothing */
@@ -30,6 +32,7 @@ struct tacit_buffer {
     struct tacit_buffer *next; /* among the live ones, or among the retired ones */
     struct tacit_buffer **link;
     uint64_t destroyed_by; /* id of the task; 0: live */
+    ti_owners *owners;     /* of a cyclic distribution, from when it is first needed on */
 };
 
 struct tacit_host_object {
@@ -109,7 +112,8 @@ struct tacit_context {
     tacit_host_object *retired_objects;      /* destroyed by the program, and their tasks may use the contents */
     TI_VEC(tacit_collective_group *) groups; /* by number - 1 */
     TI_VEC(ti_attachment) attachments;
-    bool one_thread; /* only `thread` may use it, which created it */
+    ti_owners *owners, *unused_owners, *ended_owners; /* that buffers use, or used; ended: addresses only */
+    bool one_thread;                                  /* only `thread` may use it, which created it */
     pthread_t thread;
     const char *thread_level;
     bool reproducible;
@@ -141,6 +145,8 @@ tacit_status ti_check_weights(tacit_context *ctx, const char *who, const tacit_w
 /* Free those that are destroyed, and whose tasks have been executed; all of them: the runtime is gone. */
 void ti_free_retired_weights(tacit_context *ctx);
 void ti_free_all_weights(tacit_context *ctx);
+/* A copy of the weights of nodes that TACIT_BALANCE gives tasks now; NULL: all alike. */
+const uint32_t *ti_shares_of_nodes(const tacit_context *ctx, ti_arena *arena);
 
 /* Store a sentence where there is no context, and return the status. */
 tacit_status ti_no_context(tacit_status status, const char *format, ...) TI_PRINTF(2, 3);

@@ -80,10 +80,20 @@ tacit_status ti_check_distribution(tacit_context *ctx, const char *who, const ta
 
 /* ---- distributions as accesses */
 
-typedef struct owners {
+typedef struct owner_map {
     ti_distribution distribution;
     int64_t nodes;
-} owners;
+} owner_map;
+
+/* The mapper of a cyclic distribution. Holders know it by its address, so it stays when it has ended, without a map. */
+struct ti_owners {
+    ti_custom_mapper mapper; /* whose `user` is an owner_map */
+    ti_owners *next;
+    size_t users; /* buffers */
+};
+
+/* No handle of the program's. */
+enum { NO_HANDLE = -1, MOST_UNUSED = 16 };
 
 static void add_block(tacit_region *out, const ti_box *b)
 {
@@ -94,7 +104,7 @@ static void add_block(tacit_region *out, const ti_box *b)
 
 static void map_owners(const tacit_box *chunk, const tacit_range *range, const void *user, tacit_region *out)
 {
-    const owners *o = user;
+    const owner_map *o = user;
     int64_t places = ti_distribution_places(&o->distribution);
     (void)range;
     if (chunk->max[0] - chunk->min[0] == (size_t)(places * o->nodes)) {
@@ -107,34 +117,112 @@ static void map_owners(const tacit_box *chunk, const tacit_range *range, const v
     }
 }
 
-static int owners_mapper(tacit_context *ctx, const ti_distribution *distribution)
+/* Where in the list an equal map is; NULL: nowhere. */
+static ti_owners **find_owners(ti_owners **list, const owner_map *wanted)
 {
-    owners wanted;
-    memset(&wanted, 0, sizeof(wanted));
-    wanted.distribution = *distribution;
-    wanted.nodes = tacit_num_nodes(ctx);
-    for (size_t i = 0; i < ctx->mappers.count; i++) {
-        const ti_custom_mapper *m = ctx->mappers.data[i];
-        if (m->fn == map_owners && memcmp(m->user, &wanted, sizeof(wanted)) == 0) {
-            return (int)i;
+    for (ti_owners **at = list; *at; at = &(*at)->next) {
+        if (memcmp((*at)->mapper.user, wanted, sizeof(*wanted)) == 0) {
+            return at;
         }
     }
-    void *copy = memcpy(ti_alloc(sizeof(wanted)), &wanted, sizeof(wanted));
-    return ti_context_add_mapper(ctx, map_owners, copy, sizeof(wanted), 0);
+    return NULL;
 }
 
-void ti_distribution_shape(tacit_context *ctx, ti_shape *shape, ti_arena *arena, const tacit_buffer *buffer, int mode)
+static void move_to(ti_owners **list, ti_owners **at)
+{
+    ti_owners *moved = *at;
+    *at = moved->next;
+    moved->next = *list;
+    *list = moved;
+}
+
+static ti_owners *new_owners(const owner_map *map)
+{
+    ti_owners *owners = TI_NEW(ti_owners);
+    owners->mapper = (ti_custom_mapper){ .fn = map_owners,
+                                         .user = memcpy(ti_alloc(sizeof(*map)), map, sizeof(*map)),
+                                         .user_size = sizeof(*map),
+                                         .handle = NO_HANDLE,
+                                         .answers = ti_custom_answers_create() };
+    return owners;
+}
+
+/* Buffers with equal distributions share them. */
+static const ti_custom_mapper *mapper_of(tacit_context *ctx, tacit_buffer *buffer, const ti_distribution *distribution)
+{
+    if (!buffer->owners) {
+        owner_map wanted;
+        memset(&wanted, 0, sizeof(wanted));
+        wanted.distribution = *distribution;
+        wanted.nodes = tacit_num_nodes(ctx);
+        ti_owners **used = find_owners(&ctx->owners, &wanted);
+        ti_owners **unused = used ? NULL : find_owners(&ctx->unused_owners, &wanted);
+        if (!used && !unused) {
+            ti_owners *fresh = new_owners(&wanted);
+            move_to(&ctx->owners, &fresh);
+        } else if (unused) {
+            move_to(&ctx->owners, unused);
+        }
+        buffer->owners = used ? *used : ctx->owners;
+        buffer->owners->users++;
+    }
+    return &buffer->owners->mapper;
+}
+
+static void end_map(ti_owners *owners)
+{
+    ti_free(owners->mapper.user, owners->mapper.user ? owners->mapper.user_size : 0);
+    ti_custom_answers_destroy(owners->mapper.answers);
+    owners->mapper.user = NULL;
+    owners->mapper.answers = NULL;
+}
+
+/* Some are kept, latest first: programs make buffers with the same distribution again and again. */
+void ti_release_owners(tacit_context *ctx, tacit_buffer *buffer)
+{
+    ti_owners *owners = buffer->owners, **at = &ctx->owners;
+    buffer->owners = NULL;
+    if (!owners || --owners->users) {
+        return;
+    }
+    while (*at != owners) {
+        at = &(*at)->next;
+    }
+    move_to(&ctx->unused_owners, at);
+    at = &ctx->unused_owners;
+    for (int i = 0; i < MOST_UNUSED && *at; i++) {
+        at = &(*at)->next;
+    }
+    if (*at) {
+        end_map(*at);
+        move_to(&ctx->ended_owners, at);
+    }
+}
+
+void ti_free_all_owners(tacit_context *ctx)
+{
+    ti_owners **list[] = { &ctx->owners, &ctx->unused_owners, &ctx->ended_owners };
+    for (size_t i = 0; i < TI_COUNT(list); i++) {
+        while (*list[i]) {
+            ti_owners *first = *list[i];
+            *list[i] = first->next;
+            end_map(first);
+            TI_DELETE(first);
+        }
+    }
+}
+
+void ti_distribution_shape(tacit_context *ctx, ti_shape *shape, ti_arena *arena, tacit_buffer *buffer, int mode)
 {
     const ti_distribution distribution = ti_buffer_distribution(buffer), *d = &distribution;
     bool cyclic = d->cyclic;
-    int handle = cyclic ? owners_mapper(ctx, d) : 0;
-    tacit_mapper mapper = cyclic ? tacit_custom(handle) : tacit_one_to_one();
+    tacit_mapper mapper = cyclic ? tacit_custom(0) : tacit_one_to_one();
     ti_mapper part[TI_MAPPER_PARTS];
     ti_access *access = TI_ARENA_NEW(arena, ti_access);
     *access = (ti_access){ .buffer = buffer->info, .mode = mode, .mappers = 1 };
     ti_mapper_expand(&mapper, buffer->info->dims, part);
     access->mapper = ti_arena_copy(arena, part, sizeof(part[0]));
-    access->custom = cyclic ? ctx->mappers.data[handle] : NULL;
+    access->custom = cyclic ? mapper_of(ctx, buffer, d) : NULL;
     shape->access = access;
     shape->accesses = 1;
     shape->place = -1;

@@ -10,7 +10,10 @@ tacit_status ti_check_distribution(tacit_context *ctx, const char *who, const ta
 
 /* Make `shape` one of which every node's chunks touch exactly its own part of the buffer, with one access of this
  * mode. */
-void ti_distribution_shape(tacit_context *ctx, ti_shape *shape, ti_arena *arena, const tacit_buffer *buffer, int mode);
+void ti_distribution_shape(tacit_context *ctx, ti_shape *shape, ti_arena *arena, tacit_buffer *buffer, int mode);
+/* The tasks of the buffer have been executed, and there will be no more. */
+void ti_release_owners(tacit_context *ctx, tacit_buffer *buffer);
+void ti_free_all_owners(tacit_context *ctx); /* the runtime is gone */
 
 /* What a copy between this node's local array `memory` and the buffer consists of. */
 ti_user_copy ti_distribution_copy(const tacit_context *ctx, ti_arena *arena, const tacit_buffer *buffer,

@@ -126,16 +126,12 @@ static void copy_where(const tacit_context *ctx, ti_shape *shape, ti_arena *aren
 /* What TACIT_BALANCE says: once it is known that the task is split along dimension 0. */
 static void weigh_nodes(const tacit_context *ctx, ti_shape *shape, ti_arena *arena)
 {
-    const ti_balance *balance = ti_runtime_balance(ctx->runtime);
-    if (TI_LIKELY(!balance->on) || shape->place != TI_PLACE_SPLIT || shape->two_dimensional || shape->weights ||
-        shape->dims == 0) {
+    if (TI_LIKELY(!ti_runtime_balance(ctx->runtime)->on) || shape->place != TI_PLACE_SPLIT || shape->two_dimensional ||
+        shape->weights || shape->dims == 0) {
         return;
     }
-    const uint32_t *weights = ti_balance_weights(balance);
     shape->balanced = true;
-    if (weights) {
-        shape->weights = ti_arena_copy(arena, weights, (size_t)tacit_num_nodes(ctx) * sizeof(*weights));
-    }
+    shape->weights = ti_shares_of_nodes(ctx, arena);
 }
 
 /* The borders that weights of items make: once granularity and place are known. */

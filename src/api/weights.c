@@ -101,6 +101,12 @@ tacit_status tacit_weights_destroy(tacit_context *ctx, tacit_weights *weights)
     return TACIT_OK;
 }
 
+const uint32_t *ti_shares_of_nodes(const tacit_context *ctx, ti_arena *arena)
+{
+    const uint32_t *weights = ti_balance_weights(ti_runtime_balance(ctx->runtime));
+    return weights ? ti_arena_copy(arena, weights, (size_t)tacit_num_nodes(ctx) * sizeof(*weights)) : NULL;
+}
+
 static void free_where(tacit_context *ctx, bool all)
 {
     uint64_t executed = all ? 0 : ti_runtime_executed(ctx->runtime);

@@ -157,6 +157,39 @@ static void with_weights_of_items(void **state)
     assert_int_equal(count[0] + count[1] + count[2], 60);
 }
 
+/* ---- buffers that get another extent: what tasks wrote by these shares is copied where it is */
+
+static void one(const tacit_launch *k)
+{
+    TACIT_FOR (i, k->chunk, 0)
+        TACIT_AT1(int, k->view[0], i) = 1;
+}
+
+static void grows(tacit_context *ctx, void *user)
+{
+    tacit_buffer *a;
+    tacit_counters c;
+    (void)user;
+    const tacit_buffer_desc desc = { .name = "A", .range = TACIT_RANGE(BALANCE_ROWS), .elem_size = sizeof(int) };
+    REQUIRE_OK(ctx, tacit_buffer_create(ctx, &desc, &a));
+    const tacit_task task = { .name = "one",
+                              .range = TACIT_RANGE(BALANCE_ROWS),
+                              .kernel.host = one,
+                              .access = { tacit_write(a, tacit_one_to_one()) } };
+    REQUIRE_OK(ctx, tacit_submit(ctx, &task));
+    REQUIRE_OK(ctx, tacit_buffer_resize(ctx, a, TACIT_RANGE(2 * BALANCE_ROWS)));
+    REQUIRE_OK(ctx, tacit_wait(ctx));
+    REQUIRE_OK(ctx, tacit_get_counters(ctx, &c));
+    REQUIRE(c.messages_sent == 0 && c.messages_received == 0 && c.collectives == 0);
+}
+
+static void resizes_move_nothing(void **state)
+{
+    (void)state;
+    const tacit_config config = { .balance = "4,1,1", .workers = 1 };
+    cluster_run(&(cluster){ .nodes = NODES, .config = &config, .program = grows });
+}
+
 /* ---- settings that cannot be, and dry runs */
 
 static void refused(void **state)
@@ -182,6 +215,7 @@ int main(void)
         cmocka_unit_test(shares_stay_between_waits),
         cmocka_unit_test(given_shares),
         cmocka_unit_test(with_weights_of_items),
+        cmocka_unit_test(resizes_move_nothing),
         cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

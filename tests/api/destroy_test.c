@@ -1,5 +1,5 @@
-/* Custom mappers and operators that are destroyed: tasks submitted before stay right, later ones are refused, and what
- * was kept for them goes. On one and several nodes. */
+/* Custom mappers, operators and cyclic distributions that are destroyed: tasks submitted before stay right, later ones
+ * are refused, and what was kept for them goes. On one and several nodes. */
 #include "base/alloc.h"
 #include "cluster.h"
 
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-enum { N = 40, MANY = 2000, LARGE = 100000 };
+enum { N = 40, MANY = 2000, SIZES = 900, LARGE = 100000 };
 
 /* Items shifted by `*user`, around the end. */
 static void shift(const tacit_box *chunk, const tacit_range *range, const void *user, tacit_region *out)
@@ -179,6 +179,34 @@ static void many(tacit_context *ctx, void *user)
     REQUIRE(ti_alloc_live() < before + 1000000);
 }
 
+/* Buffers whose cyclic distributions are all different come, get another extent, and go. */
+static void distributions(tacit_context *ctx, void *user)
+{
+    const uint64_t zero = 0;
+    uint64_t before = 0;
+    (void)user;
+    for (size_t i = 0; i < SIZES; i++) {
+        tacit_buffer *b;
+        const tacit_buffer_desc desc = { .name = "b",
+                                         .range = TACIT_RANGE(200 + i / 8, 3),
+                                         .elem_size = 8,
+                                         .distribution = { .kind = TACIT_DISTRIBUTE_CYCLIC,
+                                                           .grid = { tacit_num_nodes(ctx), 1 },
+                                                           .block = { 4 + i % 8, 1 } } };
+        REQUIRE_OK(ctx, tacit_buffer_create(ctx, &desc, &b));
+        REQUIRE_OK(ctx, tacit_fill(ctx, b, &zero));
+        REQUIRE_OK(ctx, tacit_buffer_resize(ctx, b, TACIT_RANGE(150, 3)));
+        REQUIRE_OK(ctx, tacit_fill(ctx, b, &zero));
+        REQUIRE_OK(ctx, tacit_buffer_destroy(ctx, b));
+        if (i % 100 == 99) {
+            REQUIRE_OK(ctx, tacit_wait(ctx));
+            before = i < 300 ? ti_alloc_live() : before;
+        }
+    }
+    REQUIRE(ti_alloc_live() < before + 400000);
+    REQUIRE(tacit_mapper_destroy(ctx, 0) == TACIT_ERROR_ARGUMENT); /* none of them is the program's */
+}
+
 /* ---- */
 
 static void run(cluster_program *program, int most_nodes)
@@ -212,9 +240,15 @@ static void memory_comes_back(void **state)
     run(many, 1);
 }
 
+static void distributions_go(void **state)
+{
+    (void)state;
+    run(distributions, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(mappers_go), cmocka_unit_test(operators_go),
-                                        cmocka_unit_test(memory_comes_back) };
+                                        cmocka_unit_test(memory_comes_back), cmocka_unit_test(distributions_go) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

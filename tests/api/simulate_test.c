@@ -708,6 +708,7 @@ static void simulate_program(const gen_program *program, const oracle *truth, co
     if (tacit_finalize(ctx) != TACIT_OK) {
         fail_msg("seed %llu: %s", (unsigned long long)seed, tacit_last_error(NULL));
     }
+    assert_true(model_end(&result));
     read_report();
 }
 

@@ -99,6 +99,9 @@ static void *run_node(void *user)
     if (status != TACIT_OK) {
         fail(n, "tacit_finalize", tacit_status_name(status));
     }
+    if (!model_end(&n->result)) {
+        fail(n, "tacit_finalize", "a host object has not ended");
+    }
     return NULL;
 }
 

@@ -63,6 +63,10 @@ static bool run_one(uint64_t seed, int nodes, bool always_slow, model_result *ou
         out->failed = true;
         snprintf(out->why, sizeof(out->why), "tacit_finalize: %s", tacit_status_name(status));
     }
+    if (!model_end(out) && !out->failed) {
+        out->failed = true;
+        snprintf(out->why, sizeof(out->why), "tacit_finalize: a host object has not ended");
+    }
     oracle_fini(&truth);
     gen_destroy(program);
     return !out->failed;

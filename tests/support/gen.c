@@ -535,9 +535,22 @@ static void push_resize(maker *m)
     gen_add_task(m);
 }
 
+static void push_fill(maker *m)
+{
+    int buffer = (int)gen_between(&m->more, 0, (int64_t)m->alive.count - 1);
+    if (m->alive.data[buffer]) {
+        gen_box extent = gen_extent(&m->program->buffer.data[buffer]);
+        ti_vec_push(&m->program->step, ((gen_step){ .kind = GEN_FILL, .index = buffer }));
+        mark_written(m, buffer, &extent);
+    }
+}
+
 static void push_step(maker *m)
 {
     int64_t what = GEN_DRAW(rng_of(m), gen_steps);
+    if (m->options->public_rules && gen_chance(&m->more, GEN_PERCENT_FILL)) {
+        push_fill(m);
+    }
     if (chance(m, GEN_PERCENT_PATTERN)) {
         push_patterns(m);
     } else if (chance(m, m->tiles ? GEN_PERCENT_PANEL_TILES : GEN_PERCENT_PANEL)) {
@@ -613,6 +626,7 @@ static void fini(maker *m)
 gen_program *gen_create(const gen_options *options)
 {
     maker m = { .rng = { gen_mix(options->seed ^ (uint64_t)options->nodes << 48) },
+                .more = { gen_mix(options->seed ^ 0x302e) },
                 .options = options,
                 .program = TI_NEW(gen_program) };
     m.program->seed = options->seed;

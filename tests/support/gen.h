@@ -41,7 +41,9 @@ typedef enum gen_custom_kind {
     GEN_CUSTOM_HALVES,   /* item i below n / 2: elements i and i + n / 2 */
     GEN_CUSTOM_DIAGONAL, /* item i: element (i, i, i) */
     GEN_CUSTOM_BAND,     /* item i: elements i - 7 i mod (a + 1), i and i + 5 i mod (b + 1): a sparse matrix */
-    GEN_CUSTOM_FIXED     /* every item: two slabs; declared constant */
+    GEN_CUSTOM_FIXED,    /* every item: two slabs; declared constant */
+    GEN_CUSTOM_CHECKER,  /* item (i, j) with i + j + a even: element (i, j), and nothing for the others */
+    GEN_CUSTOM_CROSS     /* item (i, j): elements (i + a, j - b) and (j, i) */
 } gen_custom_kind;
 
 typedef struct gen_custom {
@@ -93,6 +95,7 @@ typedef enum gen_step_kind {
     GEN_FENCE,
     GEN_WAIT,
     GEN_FLUSH,
+    GEN_FILL,  /* public programs: all elements of a buffer get the same value */
     GEN_RESIZE /* public programs: buffer `old` becomes `index`, which differs in its extent, and has what both have */
 } gen_step_kind;
 
@@ -170,6 +173,12 @@ void gen_granularity(const gen_task *task, int64_t out[3]);
 /* The node that owns an element by the buffer's distribution. A node's local array holds its elements in row-major
  * order. */
 int gen_owner(const gen_buffer *buffer, int nodes, const int64_t at[3]);
+
+/* Whether the custom mapper may write in a task that is split along dimension 1, too. */
+static inline bool gen_custom_writes_2d(const gen_custom *custom)
+{
+    return custom->kind == GEN_CUSTOM_CHECKER;
+}
 
 /* Row-major number of an element in its buffer. */
 static inline size_t gen_element(const gen_box *extent, const int64_t at[3])

@@ -219,6 +219,25 @@ static void push_item(const gen_custom *custom, int64_t i, const gen_box *extent
     push_clamped(out, extent, box);
 }
 
+/* The elements (i, j, *). */
+static void push_line(gen_boxes *out, const gen_box *extent, int64_t i, int64_t j)
+{
+    push_clamped(out, extent, (gen_box){ { i, j, 0 }, { i + 1, j + 1, extent->max[2] } });
+}
+
+/* Of kinds that look at two dimensions of the range. */
+static void push_pair(const gen_custom *custom, int64_t i, int64_t j, const gen_box *extent, gen_boxes *out)
+{
+    if (custom->kind == GEN_CUSTOM_CHECKER) {
+        if ((i + j + custom->a) % 2 == 0) {
+            push_line(out, extent, i, j);
+        }
+        return;
+    }
+    push_line(out, extent, i + custom->a, j - custom->b);
+    push_line(out, extent, j, i);
+}
+
 void gen_custom_image(const gen_custom *custom, const gen_box *items, const gen_box *extent, gen_boxes *out)
 {
     int64_t a = items->min[0], b = items->max[0], n = extent->max[0], half = n / 2;
@@ -252,6 +271,14 @@ void gen_custom_image(const gen_custom *custom, const gen_box *items, const gen_
     case GEN_CUSTOM_FIXED:
         push_slab(out, extent, custom->a, custom->a + 1);
         push_slab(out, extent, custom->b, custom->b + 2);
+        break;
+    case GEN_CUSTOM_CHECKER:
+    case GEN_CUSTOM_CROSS:
+        for (int64_t i = a; i < b; i++) {
+            for (int64_t j = items->min[1]; j < items->max[1]; j++) {
+                push_pair(custom, i, j, extent, out);
+            }
+        }
         break;
     }
 }

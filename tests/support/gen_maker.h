@@ -6,6 +6,7 @@
 
 typedef struct maker {
     gen_rng rng;
+    gen_rng more; /* for what came later: the rest of a program is as if it did not exist */
     const gen_options *options;
     gen_program *program;
     TI_VEC(uint8_t *) written; /* per buffer, one byte per element */

@@ -29,7 +29,8 @@ enum {
     GEN_PERCENT_GRID = 40,        /* ... of these: among rows and columns of nodes */
     GEN_PERCENT_PROMISE = 50,     /* programs whose tasks are marked pure, but for some, */
     GEN_PERCENT_STENCILS = 20,    /* ... of these: steps that are rounds of stencils */
-    GEN_PERCENT_PANEL = 5,        /* other steps that are several placed tasks, which read what one of them wrote; */
+    GEN_PERCENT_FILL = 3,         /* steps of public programs that fill a buffer with one value, */
+    GEN_PERCENT_PANEL = 5,        /* ... others that are several placed tasks, which read what one of them wrote; */
     GEN_PERCENT_PANEL_TILES = 20, /* ... in programs of tiles */
 };
 
@@ -113,6 +114,7 @@ enum {
     GEN_PERCENT_REDUCTION = 60,     /* accesses to a buffer of integers that reduce, */
     GEN_PERCENT_IN_PARTS = 30,      /* accesses in parts, but for reductions */
     GEN_PERCENT_INCLUDE_OLD = 30,   /* ... of these: into the old contents; */
+    GEN_PERCENT_COSTLY = 10,        /* tasks whose items take 0.1 ms, as they say, */
     GEN_PERCENT_USER_OP = 40,       /* ... by an operator of the program's own, where elements have 8 bytes */
 };
 
@@ -147,6 +149,7 @@ enum {
     GEN_PERCENT_ON_QUARTERS = 50, /* intervals that begin and end on a grid of quarters; all, in programs of tiles */
     GEN_PERCENT_FIXED_TILES = 70, /* accesses of programs of tiles that name a fixed box */
     GEN_PERCENT_SHRINK = 10,      /* halos below that take one element away above */
+    GEN_PERCENT_CUSTOM_2D = 30,   /* custom mappers that look at two dimensions of the range */
 };
 
 /* ---- fences */

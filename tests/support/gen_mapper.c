@@ -187,6 +187,9 @@ static tacit_mapper draw_custom(const scene *s)
     bool strides = c.kind == GEN_CUSTOM_STRIDE;
     c.a = gen_between(rng_for(s), strides, strides ? 3 : n - 1);
     c.b = gen_between(rng_for(s), 0, n - 1);
+    if (gen_chance(&s->m->more, GEN_PERCENT_CUSTOM_2D)) {
+        c = (gen_custom){ GEN_CUSTOM_CHECKER + gen_between(&s->m->more, 0, 1), c.a % 3, c.b % 3 };
+    }
     ti_vec_push(&s->m->program->custom, c);
     return tacit_custom((int)s->m->program->custom.count - 1);
 }

@@ -118,6 +118,9 @@ static void print_step(const gen_program *program, const gen_step *s, FILE *out)
         print_box(&extent, out);
         break;
     }
+    case GEN_FILL:
+        fprintf(out, "fill b%d\n", s->index);
+        break;
     case GEN_DESTROY:
         fprintf(out, "destroy b%d\n", s->index);
         break;

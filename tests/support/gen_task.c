@@ -77,8 +77,8 @@ static bool may_write(const maker *m, const gen_task *t, const gen_access *a)
     if (a->mapper.kind == TACIT_MAPPER_CUSTOM) {
         const gen_custom *c = &m->program->custom.data[a->mapper.arg];
         bool shares = c->kind == GEN_CUSTOM_SHIFTS || c->kind == GEN_CUSTOM_FIXED || c->kind == GEN_CUSTOM_BAND ||
-                      b->range.size[0] == 1;
-        return !shares && !split[1] && t->range.dims > 0;
+                      c->kind == GEN_CUSTOM_CROSS || b->range.size[0] == 1;
+        return t->range.dims > 0 && (gen_custom_writes_2d(c) || (!shares && !split[1]));
     }
     return writes_by_components(t, &a->mapper, b->range.dims, split);
 }
@@ -153,7 +153,7 @@ static bool goes_along(maker *m, const gen_task *t, const gen_access *a)
     return true;
 }
 
-/* Write what the task's latest access reads; or, where that strides, read or write elements between. */
+/* Write what the task's latest access reads; or, where that leaves elements out, read or write those. */
 static void add_twin(maker *m, gen_task *t)
 {
     gen_access a = t->access[t->accesses - 1];
@@ -162,7 +162,8 @@ static void add_twin(maker *m, gen_task *t)
     if (custom) {
         c = m->program->custom.data[a.mapper.arg];
     }
-    if (custom && c.kind == GEN_CUSTOM_STRIDE) {
+    if (custom && (c.kind == GEN_CUSTOM_STRIDE || c.kind == GEN_CUSTOM_CHECKER)) {
+        c.a += c.kind == GEN_CUSTOM_CHECKER;
         c.b++;
         a.mapper = tacit_custom((int)m->program->custom.count);
         a.mode = (int)GEN_DRAW(rng_of(m), gen_modes);
@@ -281,6 +282,7 @@ static void random_hints(maker *m, gen_task *t)
     t->pure = m->pure && chance(m, GEN_PERCENT_PURE);
     t->window = t->pure && chance(m, GEN_PERCENT_WINDOW) ? (int)gen_between(rng_of(m), 1, 6) : 0;
     t->cost = (double)(m->options->seed % 3 * (unsigned)t->priority % 7); /* 0 for many */
+    t->cost = gen_chance(&m->more, GEN_PERCENT_COSTLY) ? 1e5 : t->cost;
     for (int d = 0; d < t->range.dims; d++) {
         t->granularity[d] = (size_t)GEN_DRAW(rng_of(m), gen_granularity_sizes);
     }

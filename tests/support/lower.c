@@ -248,7 +248,8 @@ ti_task *lower_step(lowering *l, const gen_step *step, ti_task_graph *graph)
         return new_task(graph, TI_TASK_EPOCH, "wait");
     case GEN_FLUSH:
         return new_task(graph, TI_TASK_HORIZON, "flush");
-    case GEN_RESIZE: /* of public programs */
+    case GEN_FILL: /* of public programs */
+    case GEN_RESIZE:
         break;
     }
     return task;

@@ -30,6 +30,11 @@ void meaning_initial(int buffer, size_t element, size_t elem_size, unsigned char
     spread(gen_mix((uint64_t)buffer << 40 ^ element), elem_size, out);
 }
 
+void meaning_filled(size_t step, size_t elem_size, unsigned char *out)
+{
+    spread(gen_mix((uint64_t)step ^ 0xf111), elem_size, out);
+}
+
 /* ---- what is read */
 
 static size_t elem_size_of(const meaning_source *s, int access)
@@ -120,6 +125,8 @@ static int64_t custom_item(const gen_custom *c, int64_t x, int64_t n)
     case GEN_CUSTOM_BAND:
     case GEN_CUSTOM_SHIFTS:
     case GEN_CUSTOM_FIXED:
+    case GEN_CUSTOM_CHECKER:
+    case GEN_CUSTOM_CROSS:
         break;
     }
     return x;
@@ -130,8 +137,13 @@ static gen_box writers_of(const meaning_source *s, const gen_access *a, const in
     const gen_buffer *b = &s->program->buffer.data[a->buffer];
     gen_box items = gen_items(s->task);
     if (a->mapper.kind == TACIT_MAPPER_CUSTOM) {
-        items.min[0] = custom_item(&s->program->custom.data[a->mapper.arg], at[0], (int64_t)b->range.size[0]);
+        const gen_custom *c = &s->program->custom.data[a->mapper.arg];
+        items.min[0] = custom_item(c, at[0], (int64_t)b->range.size[0]);
         items.max[0] = items.min[0] + 1;
+        if (gen_custom_writes_2d(c)) {
+            items.min[1] = at[1];
+            items.max[1] = at[1] + 1;
+        }
         return items;
     }
     for (int d = 0; d < b->range.dims; d++) {

@@ -38,5 +38,7 @@ void meaning_combine(tacit_op op, unsigned char *into, const unsigned char *from
 
 /* The initial bytes of an element. */
 void meaning_initial(int buffer, size_t element, size_t elem_size, unsigned char *out);
+/* The bytes of all elements after a step that fills a buffer. */
+void meaning_filled(size_t step, size_t elem_size, unsigned char *out);
 
 #endif

@@ -12,7 +12,20 @@ typedef struct kernel_args {
     size_t step;
     model_result *result;
     model_hall hall;
+    tacit_host_object *object[GEN_OBJECTS];
 } kernel_args;
+
+/* The contents of a host object, on each node its own: it has one task at a time, in the order of steps. */
+typedef struct held {
+    _Atomic int users;
+    size_t last_step;
+    model_result *result;
+} held;
+
+/* Initial contents that are borrowed, as a list. */
+typedef struct borrowed {
+    struct borrowed *next;
+} borrowed;
 
 typedef struct pending {
     size_t step;
@@ -26,6 +39,7 @@ typedef struct runner {
     model_hall hall;
     model_result *result;
     tacit_host_object *object[GEN_OBJECTS];
+    held *held[GEN_OBJECTS];
     tacit_collective_group *group[GEN_GROUPS];
     tacit_buffer **buffer;
     tacit_weights **weights; /* of tasks of the pool, or NULL */
@@ -128,10 +142,10 @@ static void reduce_access(meaning_source *s, const gen_box *chunk, int access)
 static void use_objects(const kernel_args *args, const gen_task *task, bool begin)
 {
     for (int i = 0; i < GEN_OBJECTS; i++) {
-        model_object *o = &args->result->object[i];
         if (!(task->objects >> i & 1)) {
             continue;
         }
+        held *o = tacit_host_object_contents(args->object[i]);
         if (begin && (atomic_fetch_add(&o->users, 1) != 0 || o->last_step > args->step)) {
             fprintf(stderr, "model: step %zu shares host object %d with another task, or comes after step %zu\n",
                     args->step, i, o->last_step);
@@ -209,7 +223,8 @@ static bool create(runner *r, size_t step, int index)
     const gen_buffer *b = &r->program->buffer.data[index];
     gen_box extent = gen_extent(b);
     size_t count = (size_t)gen_volume(&extent);
-    unsigned char *init = b->initialised ? malloc(count * b->elem_size) : NULL;
+    borrowed *memory = malloc(sizeof(borrowed) + count * b->elem_size);
+    unsigned char *init = b->initialised ? (unsigned char *)(memory + 1) : NULL;
     size_t filled = 0;
     int64_t at[3];
     GEN_FOR_EACH(at, &extent)
@@ -224,9 +239,23 @@ static bool create(runner *r, size_t step, int index)
     desc.distribution = b->distribution;
     desc.init = b->local_init ? NULL : init;
     desc.init_local = b->local_init ? init : NULL;
+    desc.init_borrow = gen_mix(step) % 4 == 0;
     tacit_status status = tacit_buffer_create(r->ctx, &desc, &r->buffer[index]);
-    free(init); /* it has been copied */
+    if (desc.init_borrow) {
+        memory->next = r->result->borrowed;
+        r->result->borrowed = memory;
+    } else {
+        free(memory); /* it has been copied */
+    }
     return ok(r, step, status);
+}
+
+static bool fill(runner *r, size_t step)
+{
+    int buffer = r->program->step.data[step].index;
+    unsigned char value[MEANING_MOST_BYTES];
+    meaning_filled(step, r->program->buffer.data[buffer].elem_size, value);
+    return ok(r, step, tacit_fill(r->ctx, r->buffer[buffer], value));
 }
 
 static bool resize(runner *r, size_t step)
@@ -254,14 +283,99 @@ static bool drop_weights(runner *r, size_t step, int index)
     return ok(r, step, tacit_weights_destroy(r->ctx, weights));
 }
 
+/* ---- what comes and goes while tasks still use it */
+
+static void end_object(void *contents)
+{
+    held *o = contents;
+    if (atomic_load(&o->users) != 0) {
+        fprintf(stderr, "model: a host object ends while a task uses it\n");
+        abort();
+    }
+    o->result->objects--;
+    free(o);
+}
+
+static bool create_object(runner *r, size_t step, int i)
+{
+    r->held[i] = malloc(sizeof(held));
+    *r->held[i] = (held){ .result = r->result };
+    tacit_host_object_desc desc = { .contents = r->held[i], .end = end_object };
+    r->result->objects++;
+    return ok(r, step, tacit_host_object_create_with(r->ctx, &desc, &r->object[i]));
+}
+
+static bool create_mapper(runner *r, size_t step, size_t i)
+{
+    const gen_custom *c = &r->program->custom.data[i];
+    unsigned properties = c->kind == GEN_CUSTOM_FIXED ? TACIT_MAPPER_CONSTANT : 0;
+    return ok(r, step, tacit_mapper_create(r->ctx, gen_custom_mapper, c, sizeof(*c), properties, &r->custom[i]));
+}
+
+static void combine_user(void *into, const void *from, size_t n, const void *user)
+{
+    const int *which = user;
+    for (size_t i = 0; i < n; i++) {
+        meaning_combine((tacit_op){ TACIT_OP_USER, *which }, (unsigned char *)into + 8 * i,
+                        (const unsigned char *)from + 8 * i);
+    }
+}
+
+static bool create_operator(runner *r, size_t step, int i)
+{
+    unsigned char identity[MEANING_MOST_BYTES];
+    meaning_identity((tacit_op){ TACIT_OP_USER, i }, identity);
+    tacit_op_desc desc = { .combine = combine_user,
+                           .identity = identity,
+                           .elem_size = 8,
+                           .user = &i,
+                           .user_size = sizeof(i),
+                           .commutative = i == 0 };
+    return ok(r, step, tacit_op_create(r->ctx, &desc, &r->user_op[i]));
+}
+
+/* One in eight steps: what the program made is destroyed, and made again. */
+static bool renew(runner *r, size_t step)
+{
+    const uint64_t draw = gen_mix(r->program->seed << 20 ^ step), which = draw >> 32;
+    const int object = (int)(which % GEN_OBJECTS), group = (int)(which % GEN_GROUPS), op = (int)(which % 2);
+    const size_t customs = r->program->custom.count, custom = customs ? which % customs : 0;
+    switch (draw % 32) {
+    case 0:
+        return ok(r, step, tacit_host_object_destroy(r->ctx, r->object[object])) && create_object(r, step, object);
+    case 1:
+        return ok(r, step, tacit_collective_group_destroy(r->ctx, r->group[group])) &&
+               ok(r, step, tacit_collective_group_create(r->ctx, &r->group[group]));
+    case 2:
+        return ok(r, step, tacit_op_destroy(r->ctx, r->user_op[op])) && create_operator(r, step, op);
+    case 3:
+        return !customs ||
+               (ok(r, step, tacit_mapper_destroy(r->ctx, r->custom[custom])) && create_mapper(r, step, custom));
+    default:
+        return true;
+    }
+}
+
+static bool fence_object(runner *r, size_t step)
+{
+    const size_t i = step % GEN_OBJECTS;
+    void *contents = NULL;
+    bool good = ok(r, step, tacit_host_object_fence(r->ctx, r->object[i], &contents));
+    if (good && contents != r->held[i]) {
+        note(r, "node %d, step %zu: a fence gives other contents of a host object", tacit_node(r->ctx), step);
+    }
+    return good;
+}
+
 static bool submit(runner *r, size_t step)
 {
     int index = r->program->step.data[step].index;
     const gen_task *t = &r->program->task.data[index];
-    kernel_args args = { r->program, step, r->result, r->hall };
-    if (!make_weights(r, step, index)) {
+    kernel_args args = { .program = r->program, .step = step, .result = r->result, .hall = r->hall };
+    if (!make_weights(r, step, index) || !renew(r, step)) {
         return false;
     }
+    memcpy(args.object, r->object, sizeof(args.object));
     char name[24];
     snprintf(name, sizeof(name), "step %zu", step);
     tacit_task task = { .name = name,
@@ -286,7 +400,8 @@ static bool submit(runner *r, size_t step)
         task.hint.granularity[d] = t->granularity[d];
     }
     if (t->place >= 0) {
-        task.place = t->with_owner && t->accesses ? tacit_place_owner(0) : tacit_place_node(t->place);
+        task.place = t->with_owner && t->accesses ? tacit_place_owner((int)step % t->accesses)
+                                                  : tacit_place_node(t->place);
     }
     task.group = t->group ? r->group[t->group - 1] : NULL;
     for (int i = 0; i < GEN_OBJECTS; i++) {
@@ -434,36 +549,21 @@ static bool run_step(runner *r, size_t i)
                                 : tacit_wait)(r->ctx)) &&
                finish_fences(r, 0);
     case GEN_FLUSH:
-        return ok(r, i,
-                  i % 3 ? tacit_flush(r->ctx) : tacit_host_object_fence(r->ctx, r->object[i % GEN_OBJECTS], NULL));
+        return i % 3 ? ok(r, i, tacit_flush(r->ctx)) : fence_object(r, i);
+    case GEN_FILL:
+        return fill(r, i);
     }
     return false;
 }
 
-static void combine_user(void *into, const void *from, size_t n, const void *user)
+bool model_end(model_result *result)
 {
-    const int *which = user;
-    for (size_t i = 0; i < n; i++) {
-        meaning_combine((tacit_op){ TACIT_OP_USER, *which }, (unsigned char *)into + 8 * i,
-                        (const unsigned char *)from + 8 * i);
+    while (result->borrowed) {
+        borrowed *first = result->borrowed;
+        result->borrowed = first->next;
+        free(first);
     }
-}
-
-static bool create_operators(runner *r)
-{
-    bool good = true;
-    for (int i = 0; i < 2 && good; i++) {
-        unsigned char identity[MEANING_MOST_BYTES];
-        meaning_identity((tacit_op){ TACIT_OP_USER, i }, identity);
-        tacit_op_desc desc = { .combine = combine_user,
-                               .identity = identity,
-                               .elem_size = 8,
-                               .user = &i,
-                               .user_size = sizeof(i),
-                               .commutative = i == 0 };
-        good = ok(r, 0, tacit_op_create(r->ctx, &desc, &r->user_op[i]));
-    }
-    return good;
+    return result->objects == 0;
 }
 
 void model_run(tacit_context *ctx, const gen_program *program, const oracle *truth, const model_hall *hall,
@@ -474,17 +574,15 @@ void model_run(tacit_context *ctx, const gen_program *program, const oracle *tru
     r.buffer = TI_NEW_ARRAY(tacit_buffer *, program->buffer.count);
     r.weights = ti_alloc_zero((program->task.count + 1) * sizeof(*r.weights));
     r.custom = TI_NEW_ARRAY(int, program->custom.count);
-    bool good = create_operators(&r);
+    bool good = create_operator(&r, 0, 0) && create_operator(&r, 0, 1);
     for (int i = 0; i < GEN_OBJECTS && good; i++) {
-        good = ok(&r, 0, tacit_host_object_create(ctx, &r.object[i]));
+        good = create_object(&r, 0, i);
     }
     for (int i = 0; i < GEN_GROUPS && good; i++) {
         good = ok(&r, 0, tacit_collective_group_create(ctx, &r.group[i]));
     }
     for (size_t i = 0; i < program->custom.count && good; i++) {
-        const gen_custom *c = &program->custom.data[i];
-        unsigned properties = c->kind == GEN_CUSTOM_FIXED ? TACIT_MAPPER_CONSTANT : 0;
-        good = ok(&r, 0, tacit_mapper_create(ctx, gen_custom_mapper, c, sizeof(*c), properties, &r.custom[i]));
+        good = create_mapper(&r, 0, i);
     }
     for (size_t i = 0; i < program->step.count && good; i++) {
         good = run_step(&r, i);
@@ -503,7 +601,7 @@ void model_config(gen_rng *r, tacit_config *out)
     static const int progress[] = { TACIT_PROGRESS_DEFAULT, TACIT_PROGRESS_SHARED, TACIT_PROGRESS_THREAD };
     static const size_t early[] = { 0, 1, 64, 1024, 65536 };
     static const char *const devices[] = { NULL, NULL, "2", "1:discrete", "2:discrete", "3:discrete", "4:discrete" };
-    *out = (tacit_config){ .workers = (int)gen_between(r, 1, 3) };
+    *out = (tacit_config){ .workers = (int)gen_between(r, 1, 5) };
     out->host_devices = devices[gen_between(r, 0, 6)];
     out->threads = threads[gen_between(r, 0, 2)];
     out->progress = progress[gen_between(r, 0, 2)];

@@ -11,19 +11,17 @@
 
 #include <stdatomic.h>
 
-/* What a host object stands for on a node: one task at a time, in the order of steps. */
-typedef struct model_object {
-    _Atomic int users;
-    size_t last_step;
-} model_object;
-
 /* Lives until the context is finalized. */
 typedef struct model_result {
     bool failed;
     uint64_t fences, collective_hosts;
-    char why[400]; /* of the first difference or error */
-    model_object object[GEN_OBJECTS];
+    char why[400];  /* of the first difference or error */
+    int objects;    /* contents of host objects that have not been ended */
+    void *borrowed; /* initial contents of buffers, which stay until the end */
 } model_result;
+
+/* After tacit_finalize: whether all that belonged to the context has ended, too. */
+bool model_end(model_result *result);
 
 /* Kernels of tasks on every node call `meet`, which returns when those of all nodes have; NULL: they do not meet.
  * With `delays` other than 0 some kernels sleep first; which ones follows from it. */

@@ -36,6 +36,15 @@ static void resize(oracle *o, int old, int buffer)
     }
 }
 
+static void fill(oracle *o, size_t step)
+{
+    int buffer = o->program->step.data[step].index;
+    const gen_buffer *b = &o->program->buffer.data[buffer];
+    for (size_t i = 0; i < bytes_of(b) / b->elem_size; i++) {
+        meaning_filled(step, b->elem_size, o->data[buffer] + i * b->elem_size);
+    }
+}
+
 static const unsigned char *fetch(meaning_source *s, int access, const int64_t at[3])
 {
     oracle *o = s->user;
@@ -165,6 +174,9 @@ void oracle_run(oracle *o, const gen_program *program)
             break;
         case GEN_RESIZE:
             resize(o, program->step.data[i].old, program->step.data[i].index);
+            break;
+        case GEN_FILL:
+            fill(o, i);
             break;
         case GEN_TASK:
             run_task(o, i);

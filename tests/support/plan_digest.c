@@ -99,6 +99,7 @@ static uint64_t command_digest(const ti_command *c)
     switch (c->kind) {
     case TI_COMMAND_EXECUTE:
         mix_pieces(&h, c);
+        mix(&h, c->as.execute.whole != NULL);
         break;
     case TI_COMMAND_SEND:
     case TI_COMMAND_RECEIVE:

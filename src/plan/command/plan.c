@@ -142,7 +142,7 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
         const ti_piece *piece = graph->pure.staging ? ti_command_cut_stages(graph, task, known, &pieces, &ahead)
                                 : overlaps          ? ti_command_overlap_end(graph, task, known, &pieces, &ahead)
                                                     : ti_command_cut(graph, task, known, &pieces);
-        const ti_piece *whole = overlaps && pieces > 1 ? known->piece : NULL;
+        const ti_piece *whole = overlaps && piece != known->piece ? known->piece : NULL;
         emit_execution(graph, task, piece, pieces, ahead, whole, samples);
     }
     for (uint32_t i = 0; i < task->shape->accesses; i++) {
