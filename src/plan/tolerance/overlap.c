@@ -2,7 +2,7 @@
 #include "plan/tolerance/overlap.h"
 
 /* Two more launches take a node 2 to 5 us, and hide at least as much as a message between two processes of a machine
- * takes. So what takes LEAST_NS can lose a tenth at the most. An item of which nobody says what it takes is taken to be
+ * takes. So what takes MIN_NS can lose a tenth at the most. An item of which nobody says what it takes is taken to be
  * one of a simple stencil. */
 static const double least_ns = 50e3, item_ns = 1;
 
