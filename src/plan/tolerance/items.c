@@ -49,6 +49,10 @@ static void search_along(const search *s, int d, ti_box items)
         }
         return;
     }
+    if (ti_component_is_irregular(c) && c->kind != TACIT_COMPONENT_PERIODIC) {
+        search_along(s, d + 1, items); /* any of them may */
+        return;
+    }
     /* Around the ends of a ring the same elements have other indices, too. */
     int64_t around = c->kind == TACIT_COMPONENT_PERIODIC
                          ? 2 + (c->lo + c->hi + ti_ceil_div(s->shape->range.max[c->dim] * c->mul, c->div)) / n

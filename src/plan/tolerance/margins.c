@@ -9,7 +9,7 @@ static bool writes_by_components(const ti_access *a)
 {
     for (uint32_t m = 0; m < a->mappers; m++) {
         for (int d = 0; d < a->mapper[m].dims; d++) {
-            if (a->custom || a->mapper[m].c[d].kind == TACIT_COMPONENT_PERIODIC) {
+            if (a->custom || ti_component_is_irregular(&a->mapper[m].c[d])) {
                 return false;
             }
         }
@@ -123,7 +123,7 @@ static ti_window_verdict ask_along(const flow *l, ti_margin *margin)
     if (!ti_component_follows(l->from)) {
         return TI_WINDOW_READS_ALL;
     }
-    if (l->from->kind == TACIT_COMPONENT_PERIODIC) {
+    if (ti_component_is_irregular(l->from)) {
         return TI_WINDOW_GOES_AROUND;
     }
     if (!same_grid(l->writes, l->reads) || l->to->dim != l->from->dim) {
@@ -193,7 +193,7 @@ static bool goes_around(const ti_mapper *m, const ti_margin *margin)
     bool around = false;
     for (int d = 0; d < m->dims; d++) {
         int k = m->c[d].dim;
-        around |= m->c[d].kind == TACIT_COMPONENT_PERIODIC && (margin->lo[k] || margin->hi[k]);
+        around |= ti_component_is_irregular(&m->c[d]) && (margin->lo[k] || margin->hi[k]);
     }
     return around;
 }

@@ -12,7 +12,7 @@ static bool writes_alone(const ti_access *a)
     bool follows[3] = { a->custom != NULL, false, false }, alone = true;
     for (uint32_t m = 0; !a->custom && m < a->mappers; m++) {
         for (int d = 0; d < a->mapper[m].dims; d++) {
-            alone &= a->mapper[m].c[d].kind != TACIT_COMPONENT_PERIODIC;
+            alone &= !ti_component_is_irregular(&a->mapper[m].c[d]);
             follows[a->mapper[m].c[d].dim] |= ti_component_follows(&a->mapper[m].c[d]);
         }
     }

@@ -30,7 +30,7 @@ static bool writes_apart(const ti_shape *shape, const ti_mapper *m, int d)
     bool apart = false;
     for (int k = 0; k < m->dims; k++) {
         const tacit_component *c = &m->c[k];
-        apart |= ti_component_follows(c) && c->dim == d && c->kind != TACIT_COMPONENT_PERIODIC && c->lo + c->hi <= 0 &&
+        apart |= ti_component_follows(c) && c->dim == d && !ti_component_is_irregular(c) && c->lo + c->hi <= 0 &&
                  shape->gran[d] * c->mul % c->div == 0 && shape->range.min[d] * c->mul % c->div == 0;
     }
     return apart;
