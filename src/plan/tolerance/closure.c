@@ -70,6 +70,7 @@ static ti_window_verdict settle(const ti_windowed *t, int64_t c, ti_boxes *items
     ti_boxes_normalize(items);
     int64_t all = ti_box_volume(&shape->range), mine = ti_box_volume(&own);
     int64_t volume = ti_boxes_volume(items->data, items->count);
+    TI_ASSERT(mine <= volume && volume <= all);
     if (volume > mine && (volume == all || volume > MAX_WORK * mine)) {
         return TI_WINDOW_TOO_WIDE;
     }

@@ -80,6 +80,7 @@ static void ask_of_part(const flow *l, int64_t p, ti_margin *margin)
 {
     const tacit_component *to = l->to, *from = l->from;
     int k = to->dim, d = from->dim;
+    TI_ASSERT(to->mul > 0 && to->div > 0 && from->mul > 0 && from->div > 0 && p < l->reads->parts[d]);
     int64_t a = TI_MAX(ti_split_border(l->reads, d, p) - l->reader->lo[d], l->reads->lo[d]);
     int64_t b = TI_MIN(ti_split_border(l->reads, d, p + 1) + l->reader->hi[d], l->reads->hi[d]);
     int64_t lo = TI_MAX(ti_floor_div(a * from->mul, from->div) - from->lo, 0);
@@ -177,6 +178,7 @@ static bool round_up(const ti_windowed *t, ti_margin *margin)
                 ti_margin_unit(&t->shape->access[i].mapper[m], d, &unit);
             }
         }
+        TI_ASSERT(unit > 0 && margin->lo[d] >= 0 && margin->hi[d] >= 0);
         margin->lo[d] = ti_ceil_div(margin->lo[d], unit) * unit;
         margin->hi[d] = ti_ceil_div(margin->hi[d], unit) * unit;
         if (TI_MAX(margin->lo[d], margin->hi[d]) > shortest_part(t->split, d)) {
@@ -239,6 +241,7 @@ static ti_window_verdict find_margin(const ti_windowed *task, size_t count, size
     if (!round_up(&task[w], &margin[w])) {
         return TI_WINDOW_TOO_WIDE;
     }
+    TI_ASSERT(w + 1 < count || ti_margin_is_none(&margin[w])); /* nothing comes after the last */
     return can_widen(writer, &margin[w]);
 }
 
