@@ -17,9 +17,9 @@ help:
 	@echo 'make demo       setup, build library, tool and examples, and run the N-body demonstration'
 	@echo 'make check      setup with what the tests need, build, and run every test, also under address and undefined-behaviour sanitizers'
 	@echo 'make figures    measure planning, and kernels against programs by hand, and draw what comes out into build/figures (20 minutes or so)'
-	@echo 'make lint       format, layers, circles and sizes of the sources; public headers alone'
+	@echo 'make lint       format, layers, circles and sizes of the sources; public headers alone; columns of pages'
 	@echo 'make coverage   which lines of src/ the tests execute'
-	@echo 'make format     bring the sources into the format of .clang-format'
+	@echo 'make format     bring the sources into the format of .clang-format, and the prose of pages into 120 columns'
 	@echo 'make deb        Debian packages in build/deb; then make deb-try installs them into a fresh system and runs a program there'
 	@echo 'make slurm-try  start a Slurm cluster on this machine, run jobs there, and stop it again'
 	@echo 'make clean      remove build/'
@@ -52,6 +52,7 @@ coverage: setup-check
 
 format:
 	@tools/lint/format --fix
+	@tools/lint/prose --fix
 
 lint:
 	@tools/lint/all

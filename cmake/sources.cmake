@@ -98,7 +98,6 @@ set(TACIT_SOURCES
     plan/tolerance/margins.c
     plan/tolerance/overlap.c
     plan/tolerance/samples.c
-    plan/tolerance/sets.c
     plan/tolerance/stages.c
     plan/tolerance/tiles.c
 

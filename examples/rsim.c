@@ -1,13 +1,13 @@
 /* examples/rsim.c: how an impulse of light fills a room: the radiosity of its surfaces over time.
  *
- * The scene is a set of triangles. What falls on a triangle in a time step was sent by all triangles that it sees,
- * each at an earlier time: light takes as many steps as the distance is long. So the main buffer R has one row for
- * each time step and one column for each triangle; step t writes row t, and reads the rows before it. Every node
- * computes some of the triangles, and needs what all others computed before. This is the pattern of a program whose
- * data grows with every step ("generative"). RSim has it (Thoman, Wippler, Hranitzky, Gschwandtner, Fahringer: Multi-GPU
- * Room Response Simulation with Hardware Raytracing, Concurrency and Computation 34(4), 2022), of which Thoman and
- * Salzmann show the scaling ("Balancing Tracking Granularity and Parallelism in Many-Task Systems: The Horizons
- * Approach", 2024, figure 11); here it is in its direct form.
+ * The scene is a set of triangles. What falls on a triangle in a time step was sent by all triangles that it sees, each
+ * at an earlier time: light takes as many steps as the distance is long. So the main buffer R has one row for each time
+ * step and one column for each triangle; step t writes row t, and reads the rows before it. Every node computes some of
+ * the triangles, and needs what all others computed before. This is the pattern of a program whose data grows with
+ * every step ("generative"). RSim has it (Thoman, Wippler, Hranitzky, Gschwandtner, Fahringer: Multi-GPU Room Response
+ * Simulation with Hardware Raytracing, Concurrency and Computation 34(4), 2022), of which Thoman and Salzmann show the
+ * scaling ("Balancing Tracking Granularity and Parallelism in Many-Task Systems: The Horizons Approach", 2024, figure
+ * 11); here it is in its direct form.
  *
  * Both the couplings and the steps have kernels for OpenCL and CUDA devices as well (rsim_light.h).
  *

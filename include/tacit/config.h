@@ -121,11 +121,12 @@ typedef struct tacit_config {
     /* Who plans and executes. */
     int progress; /* TACIT_PROGRESS (shared or thread): TACIT_PROGRESS_... */
     /* The devices of this node: "auto" (all GPUs of the machine, or "host" if there are none), or a list such
-     * as "opencl:0,opencl:1,host". "host" is the cores, one device in the host's memory; "host:2" divides the workers among two, and with "host:2:discrete" each has a
-     * memory of its own, as GPUs do: to test what such machines would do. "opencl:0" is the first device
-     * that OpenCL has (`tacit info` lists them), "opencl:0/2" its two halves, "cuda:0" the first that CUDA's
-     * driver has. A node's accelerators are all of OpenCL or all of CUDA. Where the list does not name
-     * the host, its cores run host tasks, and tasks that have a kernel for them only. Nodes may differ. */
+     * as "opencl:0,opencl:1,host". "host" is the cores, one device in the host's memory; "host:2" divides the
+     * workers among two, and with "host:2:discrete" each has a memory of its own, as GPUs do: to test what such
+     * machines would do. "opencl:0" is the first device that OpenCL has (`tacit info` lists them), "opencl:0/2"
+     * its two halves, "cuda:0" the first that CUDA's driver has. A node's accelerators are all of OpenCL or all
+     * of CUDA. Where the list does not name the host, its cores run host tasks, and tasks that have a kernel for
+     * them only. Nodes may differ. */
     const char *devices; /* TACIT_DEVICES: at most 32 devices; NULL: what host_devices says */
     /* The older way to say "host:2" or "host:2:discrete". */
     const char *host_devices; /* TACIT_HOST_DEVICES: "2" or "2:discrete"; NULL: "1" */
@@ -213,9 +214,9 @@ typedef struct tacit_config {
     /* What threads are bound to. "auto": if the workers (and threads that plan) are just as many as the cores that the
      * process may use, or its equal share of them where nodes of one machine may use the same, each has a core of
      * its own; if they are fewer, all have the share; nothing is bound if they are more, or if another process or
-     * context has the cores. A list of cores, "0-3,8": these instead, one each. The program's thread is one of those, where it runs
-     * kernels while it waits: threads that the program starts after tacit_init inherit what it is bound to until
-     * tacit_finalize. "off": nothing is bound. */
+     * context has the cores. A list of cores, "0-3,8": these instead, one each. The program's thread is one of those
+     * that are bound, where it runs kernels while it waits: threads that the program starts after tacit_init inherit
+     * what it is bound to until tacit_finalize. "off": nothing is bound. */
     const char *pin; /* TACIT_PIN: NULL: "auto" */
     /* Whether tacit_finalize says on stderr, on node 0, what has cost time in the run: workers without kernels, a node
      * that is late, memory that grew again and again or is mostly idle, messages that a collective would replace,
@@ -236,10 +237,11 @@ typedef struct tacit_config {
      * tacit_finalize, which all nodes then wait for each other in. What differs is TACIT_ERROR_KERNEL there.
      * doc/latency.md. The same on all nodes. */
     int check_pure; /* TACIT_CHECK_PURE: 0 or 1; default: 0 */
-    /* Where windows (`latency`) are executed tile by tile: a small part of a node's chunks goes through all tasks of
-     * the window before the next begins, so that it stays in the cache. "auto": where what they touch is larger than the
-     * last-level cache, by tiles of an eighth of that. Bytes ("8M"): by tiles of so many. On one node there are
-     * windows then, too. Results are the same; no item is executed twice. doc/latency.md. The same on all nodes. */
+    /* Where windows (`latency`) are executed tile by tile: a small part of a node's chunks goes through all tasks
+     * of the window before the next begins, so that it stays in the cache. "auto": where they touch more than the
+     * last-level cache holds, by tiles of an eighth of that. Bytes ("8M"): by tiles of so many. On one node there
+     * are windows then, too. Results are the same; no item is executed twice. doc/latency.md. The same on all
+     * nodes. */
     const char *latency_tile; /* TACIT_LATENCY_TILE: NULL: "off" */
     /* Whether a task that receives something is executed in parts: those items of a node's chunk that need nothing of
      * other nodes at once, while messages travel, the others when these have come. Nothing is computed twice, and

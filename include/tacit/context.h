@@ -51,10 +51,10 @@ static inline tacit_status tacit_init(const tacit_config *config, tacit_context 
     return tacit_init_sized(config, sizeof(tacit_config), out);
 }
 
-/* Wait for everything on all nodes, write reports and graphs that were asked for, say what has cost time
- * (tacit_config.advice), stop the threads,
- * and free the context, its buffers, mappers, operators and host objects; finalise MPI if tacit
- * initialised it. Handles of the context are invalid then, but for tickets, which are to be released.
+/* Wait for everything on all nodes, write reports and graphs that were asked for, say what has cost
+ * time (tacit_config.advice), stop the threads, and free the context with all that belongs to it;
+ * finalise MPI if tacit initialised it. Handles of the context are invalid then, but for tickets,
+ * which are to be released.
  *
  * A process that ends without this call while a context of several nodes is alive ends the job.
  *

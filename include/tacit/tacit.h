@@ -13,6 +13,8 @@
  *     tacit/box.h       ranges and boxes
  *     tacit/base.h      statuses and handles
  *     tacit/mpi.h       for programs that use MPI themselves; not included here
+ *     tacit/opencl.h    kernels that are functions which start work on OpenCL devices; not included here
+ *     tacit/cuda.h      the same for CUDA devices; not included here
  *     tacit/io.h        buffers to and from files; a library of its own, not included here
  *     tacit/layer.h     for libraries that stand on tacit; not included here
  *
@@ -93,8 +95,8 @@
  *                             nodes. Without -DNDEBUG, TACIT_AT and TACIT_GET check indices and types.
  *   Last bits differ.         TACIT_REPRODUCIBLE=1 fixes the order of reductions. No -ffast-math.
  *   It hangs.                 After 60 seconds each node says what it waits for (TACIT_WATCHDOG).
- *   It is slow.               TACIT_LOG=info prints counters at the end; TACIT_EXPLAIN=1 says how data
- *                             travelled, and why not by a collective.
+ *   It is slow.               `tacit trace` shows where the time goes; TACIT_EXPLAIN=1 says how data
+ *                             travelled, and why not by a collective; TACIT_LOG=info prints counters.
  *   It needs much memory.     tacit_all() puts all of a buffer on every node; so does .init.
  *   What would it do on       TACIT_DRY_RUN=1024 plans as one of 1024 nodes, and `tacit plan` makes a
  *   more nodes?               table of such plans.
@@ -136,8 +138,7 @@
  *   Ownership.  Descriptions, names and arguments are copied before a call returns, and may be on
  *               the stack. Exceptions: .init with .init_borrow, and what pointers inside argument
  *               bytes point to. What tacit creates belongs to the context, and ends with it at the
- *               latest. Every create has its destroy, except for mappers and
- *               operators, which end with the context.
+ *               latest. Every create has its destroy.
  *   Units.      Sizes and indices count elements or items; bytes are called bytes. Boxes are
  *               half-open, and row-major: the last dimension is contiguous.
  *

@@ -183,11 +183,10 @@ typedef struct tacit_task {
 
 /* Submit a task.
  *
- * The call checks the description, adds it to the task graph, and returns. It helps
- * with the progress of earlier tasks while the program is too far ahead of their planning or
- * execution (tacit_config.run_ahead), so that memory does not grow with the length of a run; that is
- * the only time it waits. Where everything runs in the calling thread, the task may be executed inside the
- * call.
+ * The call checks the description, adds it to the task graph, and returns. It helps with the progress
+ * of earlier tasks while the program is too far ahead of their planning or execution
+ * (tacit_config.run_ahead), so that memory does not grow with the length of a run; that is the only
+ * time it waits. Where everything runs in the calling thread, the task may be executed inside the call.
  *
  *   task   may go out of scope when the call returns, with its name, arguments and weights. Its
  *          buffers, mappers, operators and host objects belong to ctx.

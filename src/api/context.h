@@ -3,7 +3,7 @@
  * Who calls whom in this folder: a file calls only those that stand before it here, never in a circle
  * (tools/lint/circles).
  *   enter                              whether a call may go on, and the sentence if not
- *   mapper, op, object, weights, view, mpi, layer
+ *   mapper, op, object, group, weights, view, mpi, layer
  *   owners                             distributions as accesses of tasks
  *   description, shapes, check_overlap, check_task
  *   admit                              the last checks of a new task

@@ -21,11 +21,11 @@
 enum {
     MAX_WORDS = 512,
     SEEN_SETS = 1024,
-    MOST_SEEN_SETS = 32768,
-    FEW_DISPLACED = 8,
+    MAX_SEEN_SETS = 32768,
+    MAX_DISPLACED_SHARE = 8,
     SEEN_WAYS = 4,
     SELDOM = 16,
-    FEW_SHAPES = 1024, /* have their descriptions twice: 800 KB of three accesses each */
+    MAX_WHOLE = 1024, /* have their descriptions twice: 800 KB of three accesses each */
     FORM_WAYS = 4,
     FORM_SETS = TI_FORMS / FORM_WAYS,
     ORDERED = TI_SHAPES / 2
@@ -396,7 +396,7 @@ static bool comes_again(ti_shapes *s, uint64_t hash)
     }
     s->displaced += way[at] != 0;
     way[at] = hash;
-    if (s->displaced > s->seen_sets / FEW_DISPLACED && s->seen_sets < MOST_SEEN_SETS) {
+    if (s->displaced > s->seen_sets / MAX_DISPLACED_SHARE && s->seen_sets < MAX_SEEN_SETS) {
         grow_seen(s);
     }
     return false;
@@ -424,7 +424,7 @@ ti_arena *ti_shapes_begin(ti_shapes *s, uint64_t executed)
     s->spare = s->made ? s->made->next : NULL;
     s->made = s->made ? s->made : TI_NEW(entry);
     ti_arena_reserve(&s->made->arena, sizeof(ti_shape) + 4 * ti_description_words(m) * sizeof(uint64_t) +
-                                          (s->count < FEW_SHAPES ? ti_task_bytes_size(m) : 0));
+                                          (s->count < MAX_WHOLE ? ti_task_bytes_size(m) : 0));
     return &s->made->arena;
 }
 
@@ -456,7 +456,7 @@ void ti_shapes_keep(ti_shapes *s, const tacit_task *given, ti_shape *shape, uint
     shape->submission = submission_of(s, shape, &e->arena);
     e->shape = shape;
     e->word = ti_description_write(given, &s->asked, false, &e->arena);
-    e->whole = s->count < FEW_SHAPES ? ti_task_bytes_take(given, &s->asked, &e->arena) : NULL;
+    e->whole = s->count < MAX_WHOLE ? ti_task_bytes_take(given, &s->asked, &e->arena) : NULL;
     e->hash = s->asked.hash;
     e->form = s->form ? s->form->serial : 0;
     e->number = shape->number;

@@ -106,14 +106,14 @@ static struct {
  * status: so there are some, and each is replaced first. */
 static void end_of_process(void)
 {
-    enum { MOST_SECONDS = 10 };
+    enum { MAX_SECONDS = 10 };
     const tacit_launch *launch = ti_failure_kernel;
     if (!launch || atomic_load(&watch.process) != (int)getpid()) {
         return;
     }
     atexit(end_of_process);
     if (atomic_exchange(&watch.ending, true)) {
-        sleep(MOST_SECONDS);
+        sleep(MAX_SECONDS);
         _Exit(EXIT_FAILURE);
     }
     ti_log(TI_LOG_ERROR,

@@ -29,9 +29,9 @@ void ti_failure_set(ti_failure *failure, tacit_status status, const char *format
 
 void ti_failure_print_in_turn(const ti_failure *failure, int node)
 {
-    enum { TURN_MS = 400, MOST_TURNS = 5 };
+    enum { TURN_MS = 400, MAX_TURNS = 5 };
     if (failure->leaves_kernels && ti_failure_get(failure) == TACIT_ERROR_KERNEL) {
-        int64_t ms = (int64_t)TURN_MS * TI_MIN(node, MOST_TURNS);
+        int64_t ms = (int64_t)TURN_MS * TI_MIN(node, MAX_TURNS);
         const struct timespec turn = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
         nanosleep(&turn, NULL);
         ti_log(TI_LOG_ERROR, "%s", failure->text);

@@ -31,9 +31,9 @@ enum { NAP_NS = 50 * 1000, SLEEP_NS = 20 * 1000 * 1000 };
 
 uint64_t ti_until_due(uint64_t due, uint64_t at_most_ns)
 {
-    enum { LEAST_NS = 1000 };
+    enum { MIN_NS = 1000 };
     uint64_t now = due ? ti_clock_ns() : 0;
-    return !due ? at_most_ns : due > now + LEAST_NS ? TI_MIN(due - now, at_most_ns) : LEAST_NS;
+    return !due ? at_most_ns : due > now + MIN_NS ? TI_MIN(due - now, at_most_ns) : MIN_NS;
 }
 
 void ti_sleep_exactly(void)

@@ -424,10 +424,10 @@ static void relay_received(void *comm, uint64_t token, size_t bytes)
     self->relay_ops->received(self->relay_comm, token, bytes);
 }
 
-static void relay_misfit(void *comm, int origin, size_t sent, size_t expected)
+static void relay_mismatch(void *comm, int origin, size_t sent, size_t expected)
 {
     delayed *self = comm;
-    self->relay_ops->misfit(self->relay_comm, origin, sent, expected);
+    self->relay_ops->mismatch(self->relay_comm, origin, sent, expected);
 }
 
 static const ti_relay_ops relay_ops = {
@@ -439,7 +439,7 @@ static const ti_relay_ops relay_ops = {
     .repost = relay_repost,
     .sent = relay_sent,
     .received = relay_received,
-    .misfit = relay_misfit,
+    .mismatch = relay_mismatch,
 };
 
 static void delayed_open_relays(ti_comm *comm)
@@ -474,7 +474,7 @@ static const ti_comm_ops delayed_ops = {
 };
 
 /* Who waits for what others send looks again after an eighth of the delay. */
-enum { LOOKS_PER_DELAY = 8, LEAST_NAP_NS = 10000, MOST_NAP_NS = 100000 };
+enum { LOOKS_PER_DELAY = 8, MIN_NAP_NS = 10000, MAX_NAP_NS = 100000 };
 
 ti_comm *ti_comm_delay_create(ti_comm *inner, uint64_t delay_ns, ti_delay_clock clock)
 {
@@ -486,7 +486,7 @@ ti_comm *ti_comm_delay_create(ti_comm *inner, uint64_t delay_ns, ti_delay_clock 
         self->ops.open_group = NULL;
     }
     self->comm.ops = &self->ops;
-    self->comm.nap_ns = TI_MIN(TI_MAX(delay_ns / LOOKS_PER_DELAY, (uint64_t)LEAST_NAP_NS), (uint64_t)MOST_NAP_NS);
+    self->comm.nap_ns = TI_MIN(TI_MAX(delay_ns / LOOKS_PER_DELAY, (uint64_t)MIN_NAP_NS), (uint64_t)MAX_NAP_NS);
     self->comm.delay_ns = delay_ns;
     self->inner = inner;
     self->delay = delay_ns;

@@ -34,7 +34,7 @@ typedef struct frame {
     stop stop[];
 } frame;
 
-enum { MOST_STOPS = (TI_RELAY_FRAME_BYTES - (int)sizeof(frame)) / (int)sizeof(stop) };
+enum { MAX_STOPS = (TI_RELAY_FRAME_BYTES - (int)sizeof(frame)) / (int)sizeof(stop) };
 
 enum { TAKEN = 1, SETTLED = 2 };
 
@@ -505,7 +505,7 @@ static void take_offer(ti_relay *r, int from, const frame *f)
         return;
     }
     if (t->claimed && t->payload.bytes != t->bytes) {
-        r->ops->misfit(r->comm, t->origin, t->bytes, t->payload.bytes);
+        r->ops->mismatch(r->comm, t->origin, t->bytes, t->payload.bytes);
         return;
     }
     if (!t->claimed) {
@@ -621,7 +621,7 @@ bool ti_relay_claim(ti_relay *r, int origin, uint64_t counter, const ti_payload 
     transfer *t = r->transfer.data[found - 1];
     TI_ASSERT(t->used && !t->claimed);
     if (payload->bytes != t->bytes) {
-        r->ops->misfit(r->comm, origin, t->bytes, payload->bytes);
+        r->ops->mismatch(r->comm, origin, t->bytes, payload->bytes);
         return true;
     }
     t->claimed = true;
@@ -709,7 +709,7 @@ void ti_relay_broadcast(ti_relay *r, ti_recipient *list, uint32_t count, const t
 {
     qsort(list, count, sizeof(*list), by_priority);
     for (uint32_t done = 0; done < count;) {
-        uint32_t some = TI_MIN(count - done, (uint32_t)MOST_STOPS);
+        uint32_t some = TI_MIN(count - done, (uint32_t)MAX_STOPS);
         broadcast_some(r, list + done, some, payload);
         done += some;
     }

@@ -58,7 +58,7 @@ typedef struct ti_relay_ops {
                    uint64_t token);           /* after that */
     void (*sent)(void *comm, uint64_t token); /* of a recipient */
     void (*received)(void *comm, uint64_t token, size_t bytes);
-    void (*misfit)(void *comm, int origin, size_t sent, size_t expected);
+    void (*mismatch)(void *comm, int origin, size_t sent, size_t expected);
     /* Of a simulation, where payloads are no more than a length: so much would be copied now. NULL: there are bytes. */
     void (*copy)(void *comm, size_t bytes);
 } ti_relay_ops;

@@ -94,7 +94,7 @@ static void add_line(ti_strbuf *out, const char *name, uint64_t bytes, size_t al
 /* The bytes that each buffer has on a device, largest first. */
 static void describe(const ti_allocation_table *table, int device, ti_strbuf *out)
 {
-    enum { MOST_LINES = 20 };
+    enum { MAX_LINES = 20 };
     held_list list = { 0 };
     held all = { .buffer = NULL };
     for (size_t i = 0; i < table->record.count; i++) {
@@ -111,7 +111,7 @@ static void describe(const ti_allocation_table *table, int device, ti_strbuf *ou
         qsort(list.data, list.count, sizeof(held), by_bytes);
     }
     ti_strbuf_add(out, "memory of device %d, which has no more:", device);
-    for (size_t i = 0; i < TI_MIN(list.count, (size_t)MOST_LINES); i++) {
+    for (size_t i = 0; i < TI_MIN(list.count, (size_t)MAX_LINES); i++) {
         const held *h = &list.data[i];
         add_line(out, h->buffer ? h->buffer->name : "(partial results)", h->bytes, h->allocations);
     }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Less than a page is not worth a word; nor are more than so many complaints. */
-enum { LEAST_BYTES = 4096, MAX_LOOSE = 100, LOOSE_FACTOR = 2, MOST_KNOWN = 1 << 16 };
+enum { MIN_BYTES = 4096, MAX_LOOSE = 100, LOOSE_FACTOR = 2, MAX_KNOWN = 1 << 16 };
 
 static void forget(ti_dry_allocation *a)
 {
@@ -104,7 +104,7 @@ static bool is_known(ti_dry_memory *m, const ti_instruction *i, uint32_t v)
     if (!shape->serial || !find(m, first)) {
         return false;
     }
-    if (m->knowns > MOST_KNOWN) {
+    if (m->knowns > MAX_KNOWN) {
         ti_map_fini(&m->known);
         m->known = (ti_map){ 0 };
         m->knowns = 0;
@@ -161,7 +161,7 @@ static void inherit(ti_dry_allocation *to, const ti_dry_allocation *from, const 
 
 static void begin(ti_dry_memory *m, const ti_instruction *i)
 {
-    if (!i->as.memory.buffer || i->as.memory.bytes < LEAST_BYTES) {
+    if (!i->as.memory.buffer || i->as.memory.bytes < MIN_BYTES) {
         return; /* partial results are all used */
     }
     ti_dry_allocation fresh = { .box = i->as.memory.box, .elem_size = i->as.memory.buffer->elem_size };

@@ -3,7 +3,7 @@
 
 #include "base/check.h"
 
-enum { FEW_VIEWS = TACIT_MAX_ACCESSES + 1 };
+enum { USUAL_VIEWS = TACIT_MAX_ACCESSES + 1 };
 
 static size_t job_size(size_t views)
 {
@@ -23,7 +23,7 @@ void ti_jobs_fini(ti_jobs *js)
 
 ti_job *ti_jobs_take(ti_jobs *js, size_t views)
 {
-    ti_job **list = views > FEW_VIEWS ? &js->many : &js->few;
+    ti_job **list = views > USUAL_VIEWS ? &js->many : &js->few;
     while (*list && (*list)->capacity < views) {
         list = &(*list)->next;
     }
@@ -33,7 +33,7 @@ ti_job *ti_jobs_take(ti_jobs *js, size_t views)
         j->made = 0;
         return j;
     }
-    size_t capacity = TI_MAX(views, (size_t)FEW_VIEWS);
+    size_t capacity = TI_MAX(views, (size_t)USUAL_VIEWS);
     j = ti_alloc_zero(job_size(capacity));
     j->capacity = j->used = capacity;
     ti_vec_push(&js->all, j);
@@ -58,7 +58,7 @@ static void put(ti_job **list, ti_job *j)
 
 static void set_free(ti_jobs *js, ti_job *j)
 {
-    put(j->capacity > FEW_VIEWS ? &js->many : &js->few, j);
+    put(j->capacity > USUAL_VIEWS ? &js->many : &js->few, j);
 }
 
 /* Those with another number at the same place are kept no longer: they have not been used since. */

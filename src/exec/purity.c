@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-    MOST_TASKS = 256, /* kept between two points */
+    MAX_TASKS = 256,  /* kept between two points */
     VALUE_BYTES = 64, /* kept of an element */
     NAME_BYTES = 40,
     TEXT_BYTES = 480, /* of the sentence */
@@ -72,7 +72,7 @@ static bool is_kept(const ti_purity *p, uint64_t number)
 static void thin_out(ti_purity *p, uint64_t number)
 {
     uint64_t stride = p->stride;
-    while ((number - p->before - 1) / p->stride >= MOST_TASKS) {
+    while ((number - p->before - 1) / p->stride >= MAX_TASKS) {
         p->stride *= 2;
     }
     if (stride != p->stride) {

@@ -59,6 +59,11 @@ static inline bool ti_component_follows(const tacit_component *c)
 {
     return ti_component_rules(c) & TI_FOLLOWS;
 }
+/* Whether it does so in a way of its own: only the functions of grid/mapper.c know its images. */
+static inline bool ti_component_is_irregular(const tacit_component *c)
+{
+    return (ti_component_rules(c) & (TI_FOLLOWS | TI_IN_ORDER)) == TI_FOLLOWS;
+}
 
 /* A span [0, SIZE_MAX), which stands for all of a dimension (TACIT_BOX_ALL). */
 static inline bool ti_mapper_spans_all(const tacit_component *c)

@@ -39,15 +39,16 @@ enum {
 
 /* What holds for a kind of component. */
 enum {
-    TI_FOLLOWS = 1 << 0,   /* `dim` is a dimension of the task, `mul` and `div` its scale, `lo` and `hi` halos */
-    TI_SHIFTS = 1 << 1,    /* halos may be negative, and then shift or shrink */
-    TI_NEEDS_HALO = 1 << 2 /* without one it is a `dim` */
+    TI_FOLLOWS = 1 << 0,    /* `dim` is a dimension of the task, `mul` and `div` its scale, `lo` and `hi` halos */
+    TI_SHIFTS = 1 << 1,     /* halos may be negative, and then shift or shrink */
+    TI_NEEDS_HALO = 1 << 2, /* without one it is a `dim` */
+    TI_IN_ORDER = 1 << 3    /* images are intervals in the order of the items, by the formula of grid/mapper.h */
 };
 
 /* X(KIND, name, rules); grid/mapper.c has name_image, name_inverse, name_is_constant, name_is_partitioned,
  * name_covers. */
 #define TI_COMPONENT_KINDS(X)                                                                                          \
-    X(DIM, dim, TI_FOLLOWS | TI_SHIFTS)                                                                                \
+    X(DIM, dim, TI_FOLLOWS | TI_SHIFTS | TI_IN_ORDER)                                                                  \
     X(FULL, full, 0)                                                                                                   \
     X(SPAN, span, 0)                                                                                                   \
     X(PERIODIC, periodic, TI_FOLLOWS | TI_NEEDS_HALO)

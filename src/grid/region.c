@@ -323,12 +323,12 @@ void ti_region_settle(ti_region *region)
 
 void ti_region_add(ti_region *region, const ti_box *box)
 {
-    enum { FEW = 64 };
+    enum { MAX_UNSETTLED = 64 };
     ti_box added = *box; /* which may lie in the region */
     if (ti_box_is_empty(&added)) {
         return;
     }
-    if (region->boxes.count >= 2 * region->settled + FEW) {
+    if (region->boxes.count >= 2 * region->settled + MAX_UNSETTLED) {
         ti_region_settle(region);
     }
     ti_vec_push(&region->boxes, added);

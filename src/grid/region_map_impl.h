@@ -242,8 +242,8 @@ static inline bool ti_region_goes_on(ti_region_map *map, const ti_box *box)
 /* For TI_VALIDATE. Large maps are left to tests, since it takes a look at every entry. */
 static inline bool ti_region_map_seems_valid(const ti_region_map *map)
 {
-    enum { FEW = 64 };
-    return map->count > FEW || ti_region_map_is_valid(map);
+    enum { MAX_VALIDATED = 64 };
+    return map->count > MAX_VALIDATED || ti_region_map_is_valid(map);
 }
 
 #endif

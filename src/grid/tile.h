@@ -6,9 +6,8 @@
  * and merged, and looks in the map if it is not. A number stands for its box as long as the buffer lives. 0 is none: a
  * box that has no number is looked for in the map.
  *
- * Bounds: a buffer has at most TI_TILES numbers, of 24 to 56 bytes each, and as much
- * again while they grow; 8 more in each map that has used it. Owned
- * by one thread each. */
+ * Bounds: a buffer has at most TI_TILES numbers, of 24 to 56 bytes each, and as much again while they grow; 8 more in
+ * each map that has used it. Owned by one thread each. */
 #ifndef TI_GRID_TILE_H
 #define TI_GRID_TILE_H
 

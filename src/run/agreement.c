@@ -24,7 +24,7 @@ enum {
     TURNS_QUIET = 4,
     TURN_NS = 20 * 1000 /* at least between two steps */
 };
-#define EXPLAIN_NS 30000000000u /* for the cause of a misfit */
+#define EXPLAIN_NS 30000000000u /* for the cause of a difference */
 
 typedef enum note_kind { NOTE_TELL, NOTE_ASK, NOTE_DONE } note_kind;
 enum { LEFT, RIGHT };

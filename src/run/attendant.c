@@ -6,7 +6,7 @@
 #include <signal.h>
 
 enum { FIRST_NAP_NS = 50 * 1000, LAST_NAP_NS = 1000 * 1000, NAPS_UNTIL_SLEEP = 20, LOOKS_AT_ONCE = 256 };
-enum { NAP_PER_COST = 150, MOST_NAP_NS = 4 * 1000 * 1000 };
+enum { NAP_PER_COST = 150, MAX_NAP_NS = 4 * 1000 * 1000 };
 /* A look that takes longer has moved bytes: one that finds nothing needs 1 to 3 us. */
 enum { LONG_LOOK_NS = 10 * 1000 };
 #define FOR_EVER_NS 3600000000000u
@@ -29,7 +29,7 @@ static uint64_t take_cost(uint64_t *before)
 /* Naps after fruitless looks become longer, until they take less than a hundredth of the time. */
 static uint64_t longer(uint64_t nap, uint64_t cost)
 {
-    uint64_t most = TI_MIN(NAP_PER_COST * cost, (uint64_t)MOST_NAP_NS);
+    uint64_t most = TI_MIN(NAP_PER_COST * cost, (uint64_t)MAX_NAP_NS);
     return TI_MIN(2 * nap, TI_MAX(most, (uint64_t)LAST_NAP_NS));
 }
 

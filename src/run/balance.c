@@ -9,9 +9,9 @@
 #include <string.h>
 
 enum {
-    FIRST_TASKS = 16,       /* after which the first wait chooses; then after twice as many */
-    LEAST_NS = 1000 * 1000, /* of kernels of a node: less says nothing */
-    MOST_WEIGHT = 1000000,
+    FIRST_TASKS = 16,     /* after which the first wait chooses; then after twice as many */
+    MIN_NS = 1000 * 1000, /* of kernels of a node: less says nothing */
+    MAX_WEIGHT = 1000000,
     DIGITS = 15,
     SHOWN = 60 /* characters of a setting, in sentences */
 };
@@ -79,7 +79,7 @@ static bool take_choice(const char **text, uint64_t *after, uint32_t *weight, in
     if (colon && (!slash || colon < slash) && (!take_number(text, 0, after) || *(*text)++ != ':')) {
         return false;
     }
-    for (uint64_t number; take_number(text, 1, &number) && number <= MOST_WEIGHT; ++*text) {
+    for (uint64_t number; take_number(text, 1, &number) && number <= MAX_WEIGHT; ++*text) {
         if (*count < room) {
             weight[*count] = (uint32_t)number;
         }
@@ -106,7 +106,7 @@ static bool check_list(const char *setting, int nodes, uint32_t *weight, ti_strb
                 why,
                 "TACIT_BALANCE is '%.*s', but must be off, auto, or one weight from 1 to %d for each node, as "
                 "in 2,1,1; behind a slash others may follow that count after so many tasks, as in 2,1/64:3,1",
-                SHOWN, setting, MOST_WEIGHT);
+                SHOWN, setting, MAX_WEIGHT);
             return false;
         }
         if (count != nodes) {
@@ -251,7 +251,7 @@ static bool measure(ti_balance *b, uint64_t *rate)
 {
     uint64_t done = atomic_load_explicit(&b->done, memory_order_relaxed);
     uint64_t ns = atomic_load_explicit(&b->ns, memory_order_relaxed);
-    const int64_t enough = (int64_t)LEAST_NS * b->comm->num_nodes;
+    const int64_t enough = (int64_t)MIN_NS * b->comm->num_nodes;
     if (b->comm->ops->sum(b->comm, (int64_t)ns) < enough) {
         return false;
     }

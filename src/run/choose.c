@@ -81,7 +81,7 @@ static bool is_attended(const tacit_config *c, const ti_comm *comm, ti_run_mode 
 
 /* ---- windows of pure tasks */
 
-enum { LATENCY_TASKS = 4, MOST_LATENCY_TASKS = 64 };
+enum { LATENCY_TASKS = 4, MAX_LATENCY_TASKS = 64 };
 
 static bool is_staged(const char *text)
 {
@@ -105,7 +105,7 @@ static int latency_tasks(const char *text)
         return -1;
     }
     int tasks = atoi(text + word + 1);
-    return tasks >= 2 && tasks <= MOST_LATENCY_TASKS ? tasks : -1;
+    return tasks >= 2 && tasks <= MAX_LATENCY_TASKS ? tasks : -1;
 }
 
 /* Horizons that a window meets in a chain of tasks, and one more. */
@@ -124,7 +124,7 @@ static bool choose_latency(tacit_config *config, ti_strbuf *why)
             why,
             "TACIT_LATENCY is '%s', but must be off, auto, auto:CHOICE,CHOICE... with off, TASKS or staged:TASKS of 2 to "
             "%d, halo, staged, or one of these two with a colon and 2 to %d tasks",
-            config->latency, TI_TUNE_MOST_TASKS, MOST_LATENCY_TASKS);
+            config->latency, TI_TUNE_MOST_TASKS, MAX_LATENCY_TASKS);
         return false;
     }
     config->run_ahead = TI_MAX(config->run_ahead, latency_horizons(config));
@@ -253,13 +253,13 @@ static bool has_machines(bool is_dry, ti_comm *comm)
 /* All nodes choose alike. Nodes of a recorded run were where they were, and found what they found. */
 static void choose_multicast(ti_system *system, const tacit_config *config, const ti_run_kind *kind, ti_comm *comm)
 {
-    enum { LEAST_NODES = 3 }; /* a root, a relay and a leaf */
+    enum { MIN_NODES = 3 }; /* a root, a relay and a leaf */
     const ti_tree tree = ti_tree_of_setting(config->broadcast, false);
     /* what is planned is not cut into segments: the fewest steps are the best */
     const int planned = TI_MULTICAST_TREES + (int)(tree == TI_TREE_BY_SIZE ? TI_TREE_BINOMIAL : tree);
     const bool asks = config->multicast == TACIT_MULTICAST_AUTO && !kind->is_replay;
     system->multicast = TI_MULTICAST_NONE;
-    if (comm->num_nodes < LEAST_NODES || config->multicast == TACIT_MULTICAST_OFF) {
+    if (comm->num_nodes < MIN_NODES || config->multicast == TACIT_MULTICAST_OFF) {
         return;
     }
     if (config->multicast == TACIT_MULTICAST_PLANNED) {

@@ -145,9 +145,9 @@ bool ti_device_list_parse(const char *devices, const char *hosts, ti_device_list
 /* OpenCL's processors are the host's cores. */
 static void find_opencl(ti_device_list *list)
 {
-    enum { MOST_LOOKED_AT = 64 };
+    enum { MAX_LOOKED_AT = 64 };
     ti_opencl_fact f, first = { .memory = 0 };
-    for (int i = 0; i < MOST_LOOKED_AT && list->opencls < TI_MAX_DEVICES - 1 && ti_opencl_fact_of(i, &f); i++) {
+    for (int i = 0; i < MAX_LOOKED_AT && list->opencls < TI_MAX_DEVICES - 1 && ti_opencl_fact_of(i, &f); i++) {
         if (f.is_gpu && (list->opencls == 0 || strcmp(f.platform, first.platform) == 0)) {
             first = list->opencls == 0 ? f : first;
             list->weight[list->opencls] = 1;

@@ -8,30 +8,17 @@
 
 enum { MAX_NODES = 100000000, MAX_ROWS = 12 };
 
-static const char *const stage_names[TI_STAGES] = { "task_graph", "command_graph", "instruction_graph" };
-static const char *const task_names[TI_TASK_KINDS] = {
-    [TI_TASK_EXECUTE] = "execute", [TI_TASK_FENCE] = "fence",   [TI_TASK_EPOCH] = "epoch",
-    [TI_TASK_HORIZON] = "horizon", [TI_TASK_CREATE] = "create", [TI_TASK_DESTROY] = "destroy",
-};
-static const char *const command_names[TI_COMMAND_KINDS] = {
-    [TI_COMMAND_EXECUTE] = "execute",       [TI_COMMAND_SEND] = "send",     [TI_COMMAND_RECEIVE] = "receive",
-    [TI_COMMAND_COLLECTIVE] = "collective", [TI_COMMAND_REDUCE] = "reduce", [TI_COMMAND_FENCE] = "fence",
-    [TI_COMMAND_EPOCH] = "epoch",           [TI_COMMAND_CREATE] = "create", [TI_COMMAND_DESTROY] = "destroy",
-};
-static const char *const instruction_names[TI_INSTRUCTION_KINDS] = {
-    [TI_INSTRUCTION_ALLOC] = "alloc",
-    [TI_INSTRUCTION_FREE] = "free",
-    [TI_INSTRUCTION_COPY] = "copy",
-    [TI_INSTRUCTION_KERNEL] = "kernel",
-    [TI_INSTRUCTION_HOST] = "host",
-    [TI_INSTRUCTION_COLLECTIVE_HOST] = "collective_host",
-    [TI_INSTRUCTION_SEND] = "send",
-    [TI_INSTRUCTION_RECEIVE] = "receive",
-    [TI_INSTRUCTION_COLLECTIVE] = "collective",
-    [TI_INSTRUCTION_REDUCE] = "reduce",
-    [TI_INSTRUCTION_FENCE] = "fence",
-    [TI_INSTRUCTION_EPOCH] = "epoch",
-};
+/* In the order of the kinds. */
+static const char *const stage_names[] = { "task_graph", "command_graph", "instruction_graph" };
+static const char *const task_names[] = { "execute", "fence", "epoch", "horizon", "create", "destroy" };
+static const char *const command_names[] = { "execute", "send",  "receive", "collective", "reduce",
+                                             "fence",   "epoch", "create",  "destroy" };
+static const char *const instruction_names[] = { "alloc", "free",    "copy",       "kernel", "host",  "collective_host",
+                                                 "send",  "receive", "collective", "reduce", "fence", "epoch" };
+_Static_assert(TI_COUNT(stage_names) == TI_STAGES, "a name for each stage");
+_Static_assert(TI_COUNT(task_names) == TI_TASK_KINDS, "a name for each kind of task");
+_Static_assert(TI_COUNT(command_names) == TI_COMMAND_KINDS, "a name for each kind of command");
+_Static_assert(TI_COUNT(instruction_names) == TI_INSTRUCTION_KINDS, "a name for each kind of instruction");
 
 static bool parse_int(const char **text, int least, int most, int *out)
 {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_NODES = 4096 };
+enum { MAX_NODES = 4096 };
 
 struct ti_simulation {
     ti_platform platform;
@@ -81,8 +81,8 @@ ti_simulation *ti_simulation_create(const tacit_config *config, ti_system *syste
     ti_platform_init(&s->platform);
     bool good = read_files(&s->platform, config->simulate, why);
     obey_settings(&s->platform, config);
-    if (good && system->num_nodes > MOST_NODES) {
-        ti_strbuf_add(why, "at most %d nodes can be simulated, not %d", MOST_NODES, system->num_nodes);
+    if (good && system->num_nodes > MAX_NODES) {
+        ti_strbuf_add(why, "at most %d nodes can be simulated, not %d", MAX_NODES, system->num_nodes);
         good = false;
     }
     good = good && follow(s, system, why);

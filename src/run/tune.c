@@ -68,8 +68,8 @@ ti_tune_choice ti_tune_best(const ti_tune_costs *c, ti_tune_choice *fastest)
 
 /* ---- choices as texts */
 
-/* "off", a number of tasks, or that behind "staged:", the at-th of a list; the last one holds for all later ones. False:
- * it means nothing. */
+/* "off", a number of tasks, or that behind "staged:", the at-th of a list; the last one holds for all later ones.
+ * False: it means nothing. */
 static bool choice_in(const char *list, size_t at, ti_tune_choice *out)
 {
     static const char prefix[] = "staged:";

@@ -8,17 +8,17 @@
 #include <time.h>
 
 enum { TRIM_STEPS = 1024 };
-enum { FEWEST_RELAY_NODES = 3 }; /* a root, a relay and a leaf */
+enum { MIN_RELAY_NODES = 3 }; /* a root, a relay and a leaf */
 
 /* In a run that is followed, an accelerator had as many kernels under way as it had. */
 static void create_devices(const ti_cluster *c, node *n)
 {
-    enum { MOST_LANES = 64 };
+    enum { MAX_LANES = 64 };
     n->device = TI_NEW_ARRAY(device, (size_t)n->system.devices);
     for (int d = 0; d < n->system.devices; d++) {
         const int slots = !ti_sim_is_accelerator(n, d) ? n->system.workers
-                          : c->replay                  ? MOST_LANES
-                                                       : (int)TI_MIN(c->platform.device_lanes, (double)MOST_LANES);
+                          : c->replay                  ? MAX_LANES
+                                                       : (int)TI_MIN(c->platform.device_lanes, (double)MAX_LANES);
         n->device[d] = (device){ .idle = slots, .first = n->slots, .slots = slots, .current = -1 };
         n->slots += slots;
     }
@@ -34,7 +34,7 @@ ti_cluster *ti_cluster_create(const ti_cluster_desc *desc)
     c->progress = desc->platform->progress;
     c->attended = desc->attended && c->progress != TI_PROGRESS_THREAD;
     c->early_bytes = desc->early_bytes;
-    c->relays = c->progress != TI_PROGRESS_INLINE && desc->tree != TI_TREE_FLAT && c->nodes >= FEWEST_RELAY_NODES;
+    c->relays = c->progress != TI_PROGRESS_INLINE && desc->tree != TI_TREE_FLAT && c->nodes >= MIN_RELAY_NODES;
     c->node = TI_NEW_ARRAY(node, (size_t)c->nodes);
     for (int q = 0; q < c->nodes; q++) {
         node *n = &c->node[q];

@@ -4,7 +4,7 @@
 #include "base/check.h"
 #include "grid/region.h"
 
-enum { KEEP = 512, STEP_BITS = 12, NODE_BITS = 20, FEWEST = 4 };
+enum { KEEP = 512, STEP_BITS = 12, NODE_BITS = 20, MIN_RANKS = 4 };
 #define OF_BARRIER ((uint64_t)1 << 62)
 
 /* ---- schedules */
@@ -195,7 +195,7 @@ static bool join(ti_cluster *c, const share *s, size_t index)
     known_schedule *k = s->known;
     int ranks = k->schedule.ranks, first = k->meeting.count;
     bool alone = c->progress == TI_PROGRESS_THREAD && c->platform.bisection_byte == 0;
-    if (!alone || ranks < FEWEST || !k->serial ||
+    if (!alone || ranks < MIN_RANKS || !k->serial ||
         ti_schedule_steps(&k->schedule) < ranks - 1) { /* few steps: not worth it */
         return false;
     }

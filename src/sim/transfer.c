@@ -165,7 +165,7 @@ static void received(void *comm, uint64_t token, size_t bytes)
 }
 
 /* All nodes have the same program. */
-static void misfit(void *comm, int origin, size_t bytes, size_t expected)
+static void mismatch(void *comm, int origin, size_t bytes, size_t expected)
 {
     (void)comm;
     (void)origin;
@@ -203,7 +203,7 @@ static const ti_relay_ops relay_ops = {
     .repost = repost,
     .sent = sent,
     .received = received,
-    .misfit = misfit,
+    .mismatch = mismatch,
     .copy = copy,
 };
 

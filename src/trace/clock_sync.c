@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* A round trip that nobody interrupted tells most. Where nodes share cores, that may take many. */
-enum { FEW_ROUNDS = 10, MOST_ROUNDS = 2000, GOOD_NS = 2000, LONG_NS = 20 * 1000 * 1000 };
+enum { MIN_ROUNDS = 10, MAX_ROUNDS = 2000, GOOD_NS = 2000, LONG_NS = 20 * 1000 * 1000 };
 #define NO_MORE UINT64_MAX
 
 /* Others may still be under way at the end of a run: notes of the agreement, which nobody waits for any more. */
@@ -55,7 +55,7 @@ static bool receive(ti_comm *comm, int peer, note *out, uint64_t since, uint64_t
 
 static bool wants_more(uint64_t round, uint64_t error, uint64_t since)
 {
-    return round < FEW_ROUNDS || (error > GOOD_NS && round < MOST_ROUNDS && ti_clock_ns() - since < LONG_NS);
+    return round < MIN_ROUNDS || (error > GOOD_NS && round < MAX_ROUNDS && ti_clock_ns() - since < LONG_NS);
 }
 
 static void ask(ti_comm *comm, int peer, uint64_t patience, ti_trace_clock *out)

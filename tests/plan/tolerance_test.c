@@ -8,9 +8,9 @@
 #include "base/check.h"
 #include "plan/tolerance/closure.h"
 #include "plan/tolerance/items.h"
-#include "plan/tolerance/sets.h"
 #include "plan/tolerance/stages.h"
 #include "plan/tolerance/tiles.h"
+#include "sets.h"
 
 #include <string.h>
 
@@ -421,11 +421,11 @@ static void expect_that(bool good, const char *what, size_t t, int node)
     }
 }
 
-static void compare_sets(const world *w, const ti_window_sets *s)
+static void compare_sets(const world *w, const window_sets *s)
 {
     for (int p = 0; p < w->nodes; p++) {
         for (size_t t = 0; t < w->tasks; t++) {
-            const ti_level_sets *l = &s->node[p].level[t];
+            const level_sets *l = &s->node[p].level[t];
             const ti_box *extent = items_extent(w);
             expect_that(same(extent, &l->own, m.item[p][t][OWN]), "own", t, p);
             expect_that(same(extent, &l->l4, m.item[p][t][L4]), "l4", t, p);
@@ -435,7 +435,7 @@ static void compare_sets(const world *w, const ti_window_sets *s)
             expect_that(same(extent, &l->l3, m.item[p][t][L3]), "l3", t, p);
         }
         for (size_t i = 0; i < s->buffers; i++) {
-            const ti_before_sets *b = &s->node[p].before[i];
+            const before_sets *b = &s->node[p].before[i];
             expect_that(same(&b->buffer->extent, &b->l5, m.before[p][b->buffer->slot][0]), "needs before", i, p);
             expect_that(same(&b->buffer->extent, &b->lacks, m.before[p][b->buffer->slot][1]), "lacks before", i, p);
         }
@@ -454,7 +454,7 @@ static bool was_there(const world *w, int node, size_t t, int b, size_t e, int w
 
 /* The theorem, by what the library found: l1, l2 and l3 cover what is own; l1 and l2 need no message; l3 needs only
  * what has been sent; nothing is sent twice, nor what the receiver executes. */
-static void check_theorem(const world *w, const ti_window_sets *s)
+static void check_theorem(const world *w, const window_sets *s)
 {
     for (int p = 0; p < w->nodes; p++) {
         for (size_t t = 0; t < w->tasks; t++) {
@@ -466,7 +466,7 @@ static void check_theorem(const world *w, const ti_window_sets *s)
                 ti_boxes sent = { 0 };
                 bits one;
                 if (q != p) {
-                    ti_window_sets_sent(s, t, q, p, &sent);
+                    window_sets_sent(s, t, q, p, &sent);
                 }
                 set_bits(items_extent(w), &sent, one);
                 for (size_t i = 0; i < MOST_ELEMENTS; i++) {
@@ -488,7 +488,7 @@ static void check_theorem(const world *w, const ti_window_sets *s)
 }
 
 /* Margins cover l5 of every node, which has nothing that is farther from its chunk than they reach. */
-static bool check_margins(const world *w, const ti_window_sets *s)
+static bool check_margins(const world *w, const window_sets *s)
 {
     ti_margin margin[MOST_TASKS];
     for (size_t t = 0; t < w->tasks; t++) {
@@ -503,7 +503,7 @@ static bool check_margins(const world *w, const ti_window_sets *s)
     for (size_t t = 0; t < w->tasks; t++) {
         wide |= !ti_margin_is_none(&margin[t]);
         for (int p = 0; p < w->nodes; p++) {
-            const ti_level_sets *l = &s->node[p].level[t];
+            const level_sets *l = &s->node[p].level[t];
             for (size_t i = 0; i < l->l5.count && l->own.count; i++) {
                 ti_box own = ti_boxes_bounding(l->own.data, l->own.count);
                 ti_box enlarged = ti_margin_enlarge(&margin[t], &own, &w->task[t].shape->range);
@@ -515,7 +515,7 @@ static bool check_margins(const world *w, const ti_window_sets *s)
 }
 
 /* Whether the node has items of its own of every task: others are left out of windows. */
-static bool takes_part(const world *w, const ti_window_sets *s, int p)
+static bool takes_part(const world *w, const window_sets *s, int p)
 {
     bool all = true;
     for (size_t t = 0; t < w->tasks; t++) {
@@ -537,7 +537,7 @@ static bool reads_by_custom(const world *w)
 
 /* What planners find with custom mappers, and with any others, is l5. Returns whether there were custom mappers, and
  * nodes that execute more than their chunks. */
-static bool check_closure(const world *w, const ti_window_sets *s)
+static bool check_closure(const world *w, const window_sets *s)
 {
     ti_spread *spread[MOST_TASKS];
     bool more = false;
@@ -575,13 +575,13 @@ static void random_windows(void **state)
     for (uint64_t i = 0; i < COUNT; i++) {
         current = seed + i;
         create(&w, current);
-        ti_window_sets *s = ti_window_sets_create(w.task, w.tasks, w.nodes, held, &w);
+        window_sets *s = window_sets_create(w.task, w.tasks, w.nodes, held, &w);
         model_all(&w);
         compare_sets(&w, s);
         check_theorem(&w, s);
         wide += check_margins(&w, s);
         closed += check_closure(&w, s);
-        ti_window_sets_destroy(s);
+        window_sets_destroy(s);
         ti_arena_fini(&w.arena);
     }
     printf("%d windows, %d of them with margins, %d with more than chunks by custom mappers\n", COUNT, wide, closed);
@@ -793,7 +793,7 @@ static void check_late(const world *w, const ti_stage *stage, size_t t, int p, c
 
 /* The theorem, for what is planned: early items are in l4; what a node needs it executes, or others do early, so that
  * it can come in the one message. Returns whether anything comes of a task. */
-static bool check_stages(const world *w, const ti_stage *stage, const ti_window_sets *s)
+static bool check_stages(const world *w, const ti_stage *stage, const window_sets *s)
 {
     bool comes = false;
     for (size_t t = 0; t < w->tasks; t++) {
@@ -853,12 +853,12 @@ static void random_stages(void **state)
         create_long(&w, current);
         if (ti_window_margins(w.task, w.tasks, margin) == TI_WINDOW_FITS &&
             ti_window_stages(w.task, w.tasks, margin, lies, &w, stage) == TI_STAGE_FITS) {
-            ti_window_sets *s = ti_window_sets_create(w.task, w.tasks, w.nodes, held_as_chunks, &w);
+            window_sets *s = window_sets_create(w.task, w.tasks, w.nodes, held_as_chunks, &w);
             staged++;
             bool comes = check_stages(&w, stage, s);
             come += comes;
             around += comes && stage[0].around;
-            ti_window_sets_destroy(s);
+            window_sets_destroy(s);
         }
         ti_arena_fini(&w.arena);
     }
@@ -869,7 +869,7 @@ static void random_stages(void **state)
 
 /* ---- tiles: each item once, and whatever touches the same, one of them writing, in the order of the tasks */
 
-enum { MOST_PIECES = 1024 };
+enum { MAX_PIECES = 1024 };
 
 /* Pieces on three devices at most: what nodes would have. */
 static void tile_pieces(const world *w, const ti_shape **shape, ti_tile_piece *piece, ti_tile_request *out)
@@ -877,7 +877,7 @@ static void tile_pieces(const world *w, const ti_shape **shape, ti_tile_piece *p
     for (size_t t = 0; t < w->tasks; t++) {
         shape[t] = w->task[t].shape;
         for (int64_t c = 0; c < w->split[t].chunks; c++) {
-            assert_true(out->pieces < MOST_PIECES);
+            assert_true(out->pieces < MAX_PIECES);
             piece[out->pieces++] = (ti_tile_piece){ .task = (uint32_t)t,
                                                     .device = ti_split_node(&w->split[t], c) % 3,
                                                     .items = ti_split_chunk(&w->split[t], c) };
@@ -963,7 +963,7 @@ static void random_tiles(void **state)
     size_t waits = 0;
     for (uint64_t i = 0; i < COUNT; i++) {
         const ti_shape *shape[MOST_TASKS];
-        static ti_tile_piece piece[MOST_PIECES];
+        static ti_tile_piece piece[MAX_PIECES];
         ti_tile_order order = { .tiles = 0 };
         current = seed + i;
         (i % 2 ? create_long : create)(&w, current);

@@ -112,7 +112,7 @@ typedef struct endpoint {
     size_t frames_taken;
     note *withdrawn; /* the receive that was taken back last; or NULL */
     uint64_t random; /* 0: no shaking */
-    char error[200]; /* of a misfit */
+    char error[200]; /* of a mismatch */
 } endpoint;
 
 /* ---- blocks */
@@ -296,7 +296,7 @@ static void combine(endpoint *self)
 /* ---- matching, on the receiver's side */
 
 /* Neither side is completed; from now on every poll reports the error. */
-static void misfit(endpoint *self, note *message, note *wanted)
+static void mismatch(endpoint *self, note *message, note *wanted)
 {
     if (!self->comm.stats.error) {
         snprintf(self->error, sizeof(self->error), "node %d sent %zu bytes where %zu were expected", message->origin,
@@ -311,7 +311,7 @@ static void misfit(endpoint *self, note *message, note *wanted)
 static void finish(endpoint *self, note *message, note *wanted)
 {
     if (message->bytes != wanted->bytes) {
-        misfit(self, message, wanted);
+        mismatch(self, message, wanted);
         return;
     }
     copy_blocks(wanted->block, message->block, message->bytes);
@@ -641,7 +641,7 @@ static void received(void *comm, uint64_t token, size_t bytes)
     ti_vec_push(&self->done, token);
 }
 
-static void relay_misfit(void *comm, int origin, size_t bytes, size_t expected)
+static void relay_mismatch(void *comm, int origin, size_t bytes, size_t expected)
 {
     endpoint *self = comm;
     snprintf(self->error, sizeof(self->error), "node %d sent %zu bytes where %zu were expected", origin, bytes,
@@ -659,7 +659,7 @@ static const ti_relay_ops relay_ops = {
     .repost = repost,
     .sent = sent,
     .received = received,
-    .misfit = relay_misfit,
+    .mismatch = relay_mismatch,
 };
 
 static void local_broadcast(ti_comm *comm, ti_recipient *list, uint32_t count, const ti_payload *payload)

@@ -5,8 +5,8 @@
  * and have not started. Times are microseconds.
  *
  * Of long runs short spans of a lane are merged with their neighbours, counters have their highest value of a stretch
- * of time, and only some messages have flows; "otherData" says how many spans were merged, and of how many messages one has
- * a flow. */
+ * of time, and only some messages have flows; "otherData" says how many spans were merged, and of how many messages
+ * one has a flow. */
 #include "timeline.h"
 
 #include "tacit/tacit.h"

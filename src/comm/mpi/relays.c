@@ -108,7 +108,7 @@ static void received(void *comm, uint64_t token, size_t bytes)
     ti_vec_push(&self->done, token);
 }
 
-static void misfit(void *comm, int origin, size_t bytes, size_t expected)
+static void mismatch(void *comm, int origin, size_t bytes, size_t expected)
 {
     ti_mpi_state *self = comm;
     self->comm.stats.length_mismatch = true;
@@ -124,5 +124,5 @@ const ti_relay_ops ti_mpi_relay_ops = {
     .repost = repost,
     .sent = sent,
     .received = received,
-    .misfit = misfit,
+    .mismatch = mismatch,
 };

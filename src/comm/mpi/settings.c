@@ -36,12 +36,12 @@ static void say_difference(int node, const char *mine, const char *first)
 /* One node says what differs, and all end: those that say nothing wait until it has. */
 static void end_all(int node, int who, const char *mine, const char *first)
 {
-    enum { MOST_SECONDS = 10 };
+    enum { MAX_SECONDS = 10 };
     ti_log_setup(TI_LOG_ERROR, node);
     if (node == who) {
         say_difference(node, mine, first);
     } else {
-        sleep(MOST_SECONDS);
+        sleep(MAX_SECONDS);
     }
     ti_mpi_guard_end();
 }

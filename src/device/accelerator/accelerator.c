@@ -199,7 +199,7 @@ tacit_status ti_accelerator_grow(ti_device *device, void *ptr, size_t bytes, siz
 
 void ti_accelerator_fini(ti_accelerator *device)
 {
-    for (int i = 0; i < TI_MOST_LANES; i++) {
+    for (int i = 0; i < TI_MAX_LANES; i++) {
         ti_vec_fini(&device->lane[i].operation);
     }
 }

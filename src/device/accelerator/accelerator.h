@@ -64,7 +64,7 @@ typedef struct ti_driver_ops {
     void (*drain)(ti_accelerator *device, int lane);
 } ti_driver_ops;
 
-enum { TI_MOST_LANES = 8 };
+enum { TI_MAX_LANES = 8 };
 
 struct ti_accelerator {
     ti_device base;
@@ -73,7 +73,7 @@ struct ti_accelerator {
     char name[32];
     int kernel_lanes, lanes;
     int ahead; /* kernels that wait in lanes: those that run, and those whose start must not wait for a poll */
-    ti_lane lane[TI_MOST_LANES];
+    ti_lane lane[TI_MAX_LANES];
 };
 
 /* The caller is its first user; `cache` is TACIT_KERNEL_CACHE, or NULL. */

@@ -8,15 +8,15 @@
 #include "device/kernel_text.h"
 
 /* What a driver takes in one launch, in its second and third dimension; in the first it is more than tasks have. */
-enum { MOST_GROUPS = 65535 };
+enum { MAX_GROUPS = 65535 };
 /* Beyond it a kernel must ask for shared memory. */
 enum { SHARED_UNASKED = 48 * 1024 };
 /* A pointer and a view each, items, arguments, scratch memory. */
-enum { MOST_PARAMETERS = 2 * TACIT_MAX_ACCESSES + 3 };
+enum { MAX_PARAMETERS = 2 * TACIT_MAX_ACCESSES + 3 };
 
 typedef struct parameters {
-    void *at[MOST_PARAMETERS];
-    size_t bytes[MOST_PARAMETERS];
+    void *at[MAX_PARAMETERS];
+    size_t bytes[MAX_PARAMETERS];
     size_t count;
     void *data[TACIT_MAX_ACCESSES];
     ti_text_view view[TACIT_MAX_ACCESSES];
@@ -26,7 +26,7 @@ typedef struct parameters {
 
 static void add(parameters *p, void *at, size_t bytes)
 {
-    TI_ASSERT(p->count < MOST_PARAMETERS);
+    TI_ASSERT(p->count < MAX_PARAMETERS);
     p->at[p->count] = at;
     p->bytes[p->count++] = bytes;
 }
@@ -100,7 +100,7 @@ static ti_cu_result enqueue(ti_cuda_session *s, const ti_cuda_kernel *k, ti_cu_s
     ti_cu_result code = TI_CU_SUCCESS;
     choose_group(job->kernel->cuda.group, k->dims, group);
     for (int i = 0; i < 2; i++) {
-        step[i] = i < k->dims - 1 ? (uint64_t)MOST_GROUPS * group[k->dims - 1 - i] : UINT64_MAX / 2;
+        step[i] = i < k->dims - 1 ? (uint64_t)MAX_GROUPS * group[k->dims - 1 - i] : UINT64_MAX / 2;
     }
     if (shared > SHARED_UNASKED) {
         code = s->cu.function_set(k->function, TI_CU_MAX_DYNAMIC_SHARED_BYTES, (int)shared);

@@ -26,6 +26,7 @@ static struct ti_command_bundle *find(ti_command_graph *graph, int peer, bool se
 
 void ti_command_bundle_add(ti_command_graph *graph, ti_command *transfer)
 {
+    TI_ASSERT(transfer->kind == TI_COMMAND_SEND || transfer->kind == TI_COMMAND_RECEIVE);
     struct ti_command_bundle *b = find(graph, transfer->as.transfer.peer, transfer->kind == TI_COMMAND_SEND);
     transfer->as.transfer.counter = b->counter;
     transfer->as.transfer.part = (uint32_t)b->part.count;
@@ -40,6 +41,7 @@ void ti_command_bundles_end(ti_command_graph *graph)
     ti_command_pure *p = &graph->pure;
     for (size_t i = 0; i < p->bundles; i++) {
         struct ti_command_bundle *b = &p->bundle.data[i];
+        TI_ASSERT(b->part.count > 0 && b->part.count == b->command.count);
         ti_bundle *bundle = b->part.count > 1 ? TI_ARENA_NEW(ti_command_arena(graph), ti_bundle) : NULL;
         for (size_t k = 0; bundle && k < b->command.count; k++) {
             b->command.data[k]->as.transfer.bundle = bundle;

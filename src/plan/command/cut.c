@@ -1,5 +1,5 @@
 /* The command graph, overlap: in windows of pure tasks, what waits for messages is executed by itself, so that the rest
- * need not wait (the sets L2 and L3 of plan/tolerance/sets.h, of this node).
+ * need not wait (the sets L2 and L3 of doc/internals.md, "Windows of pure tasks", of this node).
  *
  * The chunk of a task is cut into pieces that are late (late.c) and pieces that are not, if the latter are most of it.
  * The trackers of the instruction graph see what depends on what, so cuts change nothing else, and need not be the same
@@ -34,13 +34,13 @@ static void write_late(ti_command_graph *graph, const ti_task *task, const ti_bo
 
 /* In a chunk where a custom mapper has to be asked, so many pieces along a dimension are told from each other at most:
  * what cannot be told waits. */
-enum { MOST_STEPS = 64 };
+enum { MAX_STEPS = 64 };
 
 static void coarsen(const ti_split *s, const ti_box *chunk, int64_t gran[3])
 {
     for (int d = 0; d < 3; d++) {
         int64_t granules = ti_ceil_div(chunk->max[d] - chunk->min[d], s->gran[d]);
-        gran[d] = s->gran[d] * ti_ceil_div(granules, MOST_STEPS);
+        gran[d] = s->gran[d] * ti_ceil_div(granules, MAX_STEPS);
     }
 }
 

@@ -98,8 +98,8 @@ static bool is_missed(const ti_command_graph *graph, const ti_command_use *use)
 
 void ti_command_count_missed(ti_command_graph *graph, ti_verdict verdict, const ti_messages *out, const ti_messages *in)
 {
-    enum { LEAST_NODES = 3 }; /* with two, a collective is a message each */
-    if (verdict != TI_VERDICT_FREE && graph->system->num_nodes >= LEAST_NODES && out->count + in->count) {
+    enum { MIN_NODES = 3 }; /* with two, a collective is a message each */
+    if (verdict != TI_VERDICT_FREE && graph->system->num_nodes >= MIN_NODES && out->count + in->count) {
         graph->missed.first = graph->missed.times++ ? graph->missed.first : verdict;
     }
 }

@@ -3,11 +3,11 @@
  * Tasks that are marked pure are held until there are as many as the setting says (ti_system::latency_tasks), or
  * something comes that cannot be in the window. Then it is known how far beyond its chunk each node has to execute each
  * of them, so that later ones find on the node itself what they read of earlier ones (plan/tolerance/margins.h, or
- * closure.h where custom mappers read what the window writes). The
- * tasks are planned one after the other, like any others, but with larger chunks: they read more, and what they
- * wrote beyond their chunks are copies that the versions know of. So the first task of the window brings what all of
- * them need, in one message for each neighbour, and whatever is still missing later comes by itself. All of it depends
- * on the sequence of tasks alone, so all nodes do the same.
+ * closure.h where custom mappers read what the window writes). The tasks are planned one after the other, like any
+ * others, but with larger chunks: they read more, and what they wrote beyond their chunks are copies that the versions
+ * know of. So the first task of the window brings what all of them need, in one message for each neighbour, and
+ * whatever is still missing later comes by itself. All of it depends on the sequence of tasks alone, so all nodes do
+ * the same.
  *
  * A window is extended as long as margins are no longer than chunks. It closes at fences and epochs, at tasks that are
  * not pure, and before a task that does not fit, which begins the next one. Horizons are held with it, in their place,

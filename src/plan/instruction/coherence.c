@@ -45,7 +45,8 @@ void ti_coherence_write(ti_coherence *c, const ti_box *box, int place)
     ti_region_map_insert_joined(&c->fresh, box, set);
 }
 
-void ti_coherence_copy(ti_coherence *c, const ti_box *box, int place)
+/* From now on, the place has the newest contents of `box`, or it has them no more. */
+static void mark(ti_coherence *c, const ti_box *box, int place, bool fresh)
 {
     uint64_t bit = (uint64_t)1 << place;
     TI_ASSERT(place >= 0 && place < TI_MAX_PLACES);
@@ -54,22 +55,20 @@ void ti_coherence_copy(ti_coherence *c, const ti_box *box, int place)
     carve_found(c, box);
     for (size_t i = 0; i < c->found.count; i++) {
         ti_box common = ti_box_intersect(&c->found.data[i].box, box);
-        ti_region_map_insert_joined(&c->fresh, &common, c->found.data[i].value | bit);
+        uint64_t set = c->found.data[i].value;
+        TI_ASSERT(fresh || set != bit);
+        ti_region_map_insert_joined(&c->fresh, &common, fresh ? set | bit : set & ~bit);
     }
+}
+
+void ti_coherence_copy(ti_coherence *c, const ti_box *box, int place)
+{
+    mark(c, box, place, true);
 }
 
 void ti_coherence_forget(ti_coherence *c, const ti_box *box, int place)
 {
-    uint64_t bit = (uint64_t)1 << place;
-    TI_ASSERT(place >= 0 && place < TI_MAX_PLACES);
-    ti_vec_clear(&c->found);
-    ti_region_map_query(&c->fresh, box, &c->found);
-    carve_found(c, box);
-    for (size_t i = 0; i < c->found.count; i++) {
-        ti_box common = ti_box_intersect(&c->found.data[i].box, box);
-        TI_ASSERT(c->found.data[i].value != bit);
-        ti_region_map_insert_joined(&c->fresh, &common, c->found.data[i].value & ~bit);
-    }
+    mark(c, box, place, false);
 }
 
 void ti_coherence_lacking(ti_coherence *c, const ti_box *box, int place, ti_region_entries *out)

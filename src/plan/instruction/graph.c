@@ -3,7 +3,7 @@
 
 /* A kernel often reads its part, what it sends of that, and what it gets from neighbours, and by the next step they
  * have all been written: notes would cost more than readers. */
-enum { FEW_ENTRIES = 9 };
+enum { MAX_UNNOTED = 9 };
 
 ti_instruction_graph *ti_instruction_graph_create(const ti_system *system)
 {
@@ -12,7 +12,7 @@ ti_instruction_graph *ti_instruction_graph_create(const ti_system *system)
     graph->emit.next_id = 1;
     graph->emit.budget.limit = system->memory;
     graph->emit.own = TI_NEW_ARRAY(ti_budget, (size_t)system->memories);
-    graph->emit.era.few = FEW_ENTRIES;
+    graph->emit.era.few = MAX_UNNOTED;
     graph->coherent = system->memories > 1;
     ti_arena_ring_init(&graph->emit.arenas);
     ti_follow_init(&graph->follow, system);
@@ -68,7 +68,7 @@ void ti_instruction_graph_destroy(ti_instruction_graph *graph)
     ti_templates_fini(&graph->templates);
     ti_vec_fini(&graph->emit.batch);
     ti_vec_fini(&graph->emit.scratch);
-    ti_vec_fini(&graph->emit.meeting);
+    ti_vec_fini(&graph->emit.overlapping);
     ti_vec_fini(&graph->emit.wants);
     ti_vec_fini(&graph->emit.marks);
     ti_vec_fini(&graph->emit.spills);

@@ -6,13 +6,13 @@
  * is freed, and everything where memory is short: the limit counts what is kept as free. */
 #include "plan/instruction/staging.h"
 
-enum { MOST_HORIZONS = 8, MOST_SPARE = 16, SPARE_BYTES = 1 << 20 };
+enum { MAX_HORIZONS = 8, MAX_SPARE = 16, SPARE_BYTES = 1 << 20 };
 
 /* As many small ones overlap. Kernels that fill large ones have all workers, and more memory would not stay in caches.
  */
 static uint32_t spare_of(size_t bytes)
 {
-    return (uint32_t)TI_MAX(TI_MIN(SPARE_BYTES / TI_MAX(bytes, (size_t)1), (size_t)MOST_SPARE), (size_t)1);
+    return (uint32_t)TI_MAX(TI_MIN(SPARE_BYTES / TI_MAX(bytes, (size_t)1), (size_t)MAX_SPARE), (size_t)1);
 }
 
 /* Those of one size on one device: the index, or the count. */
@@ -130,7 +130,7 @@ void ti_instruction_age_staging(ti_instruction_graph *graph, const ti_task *task
     for (size_t i = keeper->first; i < keeper->kept.count; i++) {
         keeper->kept.data[i].horizons++;
     }
-    while (keeper->first < keeper->kept.count && keeper->kept.data[keeper->first].horizons > MOST_HORIZONS) {
+    while (keeper->first < keeper->kept.count && keeper->kept.data[keeper->first].horizons > MAX_HORIZONS) {
         free_kept(graph, task, keeper->first);
     }
 }

@@ -1,8 +1,8 @@
 /* The instruction graph, kernels: pieces of a node's chunk on devices, their views, their copies.
  *
  * Nodes are split first, devices within a node after: a node's piece is cut like a task, with one part per device,
- * along dimension 0 alone if these have weights that differ. Host
- * tasks and tasks of which every call computes the same stay whole. */
+ * along dimension 0 alone if these have weights that differ. Host tasks and tasks of which every call computes the same
+ * stay whole. */
 #include "plan/instruction/impl.h"
 
 #include "grid/split.h"

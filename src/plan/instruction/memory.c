@@ -216,13 +216,13 @@ static bool has_own_room(const ti_emitter *e, int memory, uint64_t bytes)
  * limit. */
 static bool is_free(ti_buffer_memory *memory, ti_emitter *e, const ti_buffer_info *buffer, const ti_box *box)
 {
-    ti_vec_clear(&e->meeting);
-    ti_region_map_query(&memory->allocated, box, &e->meeting);
-    bool alone = e->meeting.count == e->scratch.count;
-    ti_vec_clear(&e->meeting);
-    ti_region_map_query(&memory->wanted, box, &e->meeting);
-    for (size_t i = 0; i < e->meeting.count && alone; i++) {
-        alone = ti_box_covers(box, &e->meeting.data[i].box);
+    ti_vec_clear(&e->overlapping);
+    ti_region_map_query(&memory->allocated, box, &e->overlapping);
+    bool alone = e->overlapping.count == e->scratch.count;
+    ti_vec_clear(&e->overlapping);
+    ti_region_map_query(&memory->wanted, box, &e->overlapping);
+    for (size_t i = 0; i < e->overlapping.count && alone; i++) {
+        alone = ti_box_covers(box, &e->overlapping.data[i].box);
     }
     return alone && ti_budget_allows(&e->budget, ti_bytes_of(buffer, box) + e->wanted_bytes) &&
            has_own_room(e, memory->memory, ti_bytes_of(buffer, box));
@@ -310,10 +310,10 @@ static void note_largest(ti_want *want, ti_need need, const ti_box *footprint)
 uint64_t ti_allocated_bytes(ti_emitter *e, ti_buffer_memory *memory, const ti_buffer_info *buffer, const ti_box *box)
 {
     uint64_t bytes = 0;
-    ti_vec_clear(&e->meeting);
-    ti_region_map_query(&memory->allocated, box, &e->meeting);
-    for (size_t i = 0; i < e->meeting.count; i++) {
-        bytes += ti_bytes_of(buffer, &e->meeting.data[i].box);
+    ti_vec_clear(&e->overlapping);
+    ti_region_map_query(&memory->allocated, box, &e->overlapping);
+    for (size_t i = 0; i < e->overlapping.count; i++) {
+        bytes += ti_bytes_of(buffer, &e->overlapping.data[i].box);
     }
     return bytes;
 }
@@ -361,12 +361,12 @@ static int64_t volume_beside(const ti_region_entries *list, const ti_box *box, c
 ti_growth ti_buffer_memory_growth(ti_buffer_memory *memory, ti_emitter *e, const ti_box *box)
 {
     ti_box grown = grow(memory, e, box);
-    ti_vec_clear(&e->meeting);
-    ti_region_map_query(&memory->wanted, &grown, &e->meeting);
-    int64_t used = ti_box_volume(box) + volume_beside(&e->meeting, box, NULL);
+    ti_vec_clear(&e->overlapping);
+    ti_region_map_query(&memory->wanted, &grown, &e->overlapping);
+    int64_t used = ti_box_volume(box) + volume_beside(&e->overlapping, box, NULL);
     ti_vec_clear(&e->scratch);
     ti_region_map_query(&memory->allocated, &grown, &e->scratch);
-    used += volume_beside(&e->scratch, box, &e->meeting); /* what meets a want lies inside of it */
+    used += volume_beside(&e->scratch, box, &e->overlapping); /* what meets a want lies inside of it */
     return (ti_growth){ ti_box_volume(&grown), used };
 }
 
@@ -454,7 +454,7 @@ static uint64_t peak_of(ti_emitter *e, int memory, uint64_t *in_use)
         }
         uint64_t old = ti_allocated_bytes(e, want->memory, want->buffer, &want->box);
         if (old && !want->memory->foreign) { /* the largest grows in place */
-            uint64_t kept = ti_bytes_of(want->buffer, &e->meeting.data[largest_of(&e->meeting)].box);
+            uint64_t kept = ti_bytes_of(want->buffer, &e->overlapping.data[largest_of(&e->overlapping)].box);
             live -= kept;
             old -= kept;
         }

@@ -73,7 +73,7 @@ typedef struct ti_emitter {
     uint32_t growths; /* of one buffer in one place, at most */
     ti_deps deps;
     ti_era era;
-    ti_region_entries scratch, meeting;
+    ti_region_entries scratch, overlapping;
     ti_budget budget;
     ti_budget *own; /* by memory, of those that devices have to themselves, without staging; not of the host's */
     bool is_marking;
@@ -103,7 +103,7 @@ static inline bool ti_buffer_memory_has(const ti_buffer_memory *memory, const ti
 {
     return memory->latest.id && ti_box_covers(&memory->latest.box, box);
 }
-/* How much would be allocated for `box`, in elements (no allocation has it), and how much of that is not in vain:
+/* How much would be allocated for `box`, in elements (no allocation has it), and how much of that is used:
  * the box itself, and what is allocated and wanted where it meets that. */
 typedef struct ti_growth {
     int64_t whole, used;

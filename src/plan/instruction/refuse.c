@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { MOST_ROWS = 20 };
+enum { MAX_ROWS = 20 };
 
 typedef struct row {
     const ti_buffer_info *buffer;
@@ -213,12 +213,12 @@ static void write_table(ti_instruction_graph *graph, const rows *list, const sho
     for (size_t i = 0; i < list->count; i++) {
         now += list->data[i].now;
         predicted += list->data[i].predicted;
-        if (i < MOST_ROWS) {
+        if (i < MAX_ROWS) {
             add_buffer(out, &list->data[i]);
         }
     }
-    if (list->count > MOST_ROWS) {
-        ti_strbuf_add(out, "\n  and %zu smaller ones", list->count - MOST_ROWS);
+    if (list->count > MAX_ROWS) {
+        ti_strbuf_add(out, "\n  and %zu smaller ones", list->count - MAX_ROWS);
     }
     if (staging) {
         add_row(out, "(partial results)", "", NULL, 0, staging);

@@ -6,8 +6,8 @@
  * that use it have been executed.
  *
  * There are none of tasks whose shape comes once, of reductions, of accesses in parts, of tasks with host objects, of
- * chunks that are cut, and on systems where a buffer may lie in several places.
- * Part of the instruction graph; kernel.c calls it. Scheduler thread. */
+ * chunks that are cut, and on systems where a buffer may lie in several places. Part of the instruction graph; kernel.c
+ * calls it. Scheduler thread. */
 #ifndef TI_TEMPLATE_H
 #define TI_TEMPLATE_H
 

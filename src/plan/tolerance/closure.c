@@ -4,7 +4,7 @@
 #include "base/check.h"
 #include "plan/tolerance/items.h"
 
-enum { MOST_PLACES = 64, MOST_WORK = 3 }; /* boxes of a node's items of a task; items for each of its chunk */
+enum { MAX_PLACES = 64, MAX_WORK = 3 }; /* boxes of a node's items of a task; items for each of its chunk */
 
 typedef struct search {
     const ti_windowed *task;
@@ -70,11 +70,12 @@ static ti_window_verdict settle(const ti_windowed *t, int64_t c, ti_boxes *items
     ti_boxes_normalize(items);
     int64_t all = ti_box_volume(&shape->range), mine = ti_box_volume(&own);
     int64_t volume = ti_boxes_volume(items->data, items->count);
-    if (volume > mine && (volume == all || volume > MOST_WORK * mine)) {
+    TI_ASSERT(mine <= volume && volume <= all);
+    if (volume > mine && (volume == all || volume > MAX_WORK * mine)) {
         return TI_WINDOW_TOO_WIDE;
     }
     bool one = shape->whole_chunk || shape->one_device;
-    return items->count > (one ? 1 : MOST_PLACES) ? TI_WINDOW_SCATTERED : TI_WINDOW_FITS;
+    return items->count > (one ? 1 : MAX_PLACES) ? TI_WINDOW_SCATTERED : TI_WINDOW_FITS;
 }
 
 /* Chunk c of every task that has so many, on the same node. */

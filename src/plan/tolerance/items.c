@@ -24,6 +24,7 @@ typedef struct search {
 static void narrow(const search *s, const tacit_component *c, int64_t x, int64_t y, ti_box *items)
 {
     int k = c->dim;
+    TI_ASSERT(c->mul > 0 && c->div > 0);
     int64_t a = ti_floor_div((x - c->hi) * c->div, c->mul), b = ti_ceil_div((y + c->lo) * c->div, c->mul);
     round_out(s->shape, s->gran, k, &a, &b);
     items->min[k] = TI_MAX(items->min[k], a);
@@ -47,6 +48,10 @@ static void search_along(const search *s, int d, ti_box items)
         if (meets) {
             search_along(s, d + 1, items);
         }
+        return;
+    }
+    if (ti_component_is_irregular(c) && c->kind != TACIT_COMPONENT_PERIODIC) {
+        search_along(s, d + 1, items); /* any of them may */
         return;
     }
     /* Around the ends of a ring the same elements have other indices, too. */
@@ -75,6 +80,7 @@ static bool halve(const int64_t gran[3], const ti_box *items, ti_box half[2])
     }
     half[0] = half[1] = *items;
     half[0].max[along] = half[1].min[along] = items->min[along] + most / 2 * gran[along];
+    TI_ASSERT(!ti_box_is_empty(&half[0]) && !ti_box_is_empty(&half[1]));
     return true;
 }
 

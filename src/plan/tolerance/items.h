@@ -1,4 +1,5 @@
-/* From elements back to items: which items of a task touch a box of a buffer. Exact; a pure function. Any thread. */
+/* From elements back to items: which items of a task touch a box of a buffer. Exact, but for components that only
+ * grid/mapper.c knows: of these all items count. A pure function. Any thread. */
 #ifndef TI_ITEMS_H
 #define TI_ITEMS_H
 

@@ -9,7 +9,7 @@ static bool writes_by_components(const ti_access *a)
 {
     for (uint32_t m = 0; m < a->mappers; m++) {
         for (int d = 0; d < a->mapper[m].dims; d++) {
-            if (a->custom || a->mapper[m].c[d].kind == TACIT_COMPONENT_PERIODIC) {
+            if (a->custom || ti_component_is_irregular(&a->mapper[m].c[d])) {
                 return false;
             }
         }
@@ -80,6 +80,7 @@ static void ask_of_part(const flow *l, int64_t p, ti_margin *margin)
 {
     const tacit_component *to = l->to, *from = l->from;
     int k = to->dim, d = from->dim;
+    TI_ASSERT(to->mul > 0 && to->div > 0 && from->mul > 0 && from->div > 0 && p < l->reads->parts[d]);
     int64_t a = TI_MAX(ti_split_border(l->reads, d, p) - l->reader->lo[d], l->reads->lo[d]);
     int64_t b = TI_MIN(ti_split_border(l->reads, d, p + 1) + l->reader->hi[d], l->reads->hi[d]);
     int64_t lo = TI_MAX(ti_floor_div(a * from->mul, from->div) - from->lo, 0);
@@ -123,7 +124,7 @@ static ti_window_verdict ask_along(const flow *l, ti_margin *margin)
     if (!ti_component_follows(l->from)) {
         return TI_WINDOW_READS_ALL;
     }
-    if (l->from->kind == TACIT_COMPONENT_PERIODIC) {
+    if (ti_component_is_irregular(l->from)) {
         return TI_WINDOW_GOES_AROUND;
     }
     if (!same_grid(l->writes, l->reads) || l->to->dim != l->from->dim) {
@@ -177,6 +178,7 @@ static bool round_up(const ti_windowed *t, ti_margin *margin)
                 ti_margin_unit(&t->shape->access[i].mapper[m], d, &unit);
             }
         }
+        TI_ASSERT(unit > 0 && margin->lo[d] >= 0 && margin->hi[d] >= 0);
         margin->lo[d] = ti_ceil_div(margin->lo[d], unit) * unit;
         margin->hi[d] = ti_ceil_div(margin->hi[d], unit) * unit;
         if (TI_MAX(margin->lo[d], margin->hi[d]) > shortest_part(t->split, d)) {
@@ -193,7 +195,7 @@ static bool goes_around(const ti_mapper *m, const ti_margin *margin)
     bool around = false;
     for (int d = 0; d < m->dims; d++) {
         int k = m->c[d].dim;
-        around |= m->c[d].kind == TACIT_COMPONENT_PERIODIC && (margin->lo[k] || margin->hi[k]);
+        around |= ti_component_is_irregular(&m->c[d]) && (margin->lo[k] || margin->hi[k]);
     }
     return around;
 }
@@ -239,6 +241,7 @@ static ti_window_verdict find_margin(const ti_windowed *task, size_t count, size
     if (!round_up(&task[w], &margin[w])) {
         return TI_WINDOW_TOO_WIDE;
     }
+    TI_ASSERT(w + 1 < count || ti_margin_is_none(&margin[w])); /* nothing comes after the last */
     return can_widen(writer, &margin[w]);
 }
 

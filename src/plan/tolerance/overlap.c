@@ -2,7 +2,7 @@
 #include "plan/tolerance/overlap.h"
 
 /* Two more launches take a node 2 to 5 us, and hide at least as much as a message between two processes of a machine
- * takes. So what takes LEAST_NS can lose a tenth at the most. An item of which nobody says what it takes is taken to be
+ * takes. So what takes MIN_NS can lose a tenth at the most. An item of which nobody says what it takes is taken to be
  * one of a simple stencil. */
 static const double least_ns = 50e3, item_ns = 1;
 
@@ -12,7 +12,7 @@ static bool writes_alone(const ti_access *a)
     bool follows[3] = { a->custom != NULL, false, false }, alone = true;
     for (uint32_t m = 0; !a->custom && m < a->mappers; m++) {
         for (int d = 0; d < a->mapper[m].dims; d++) {
-            alone &= a->mapper[m].c[d].kind != TACIT_COMPONENT_PERIODIC;
+            alone &= !ti_component_is_irregular(&a->mapper[m].c[d]);
             follows[a->mapper[m].c[d].dim] |= ti_component_follows(&a->mapper[m].c[d]);
         }
     }

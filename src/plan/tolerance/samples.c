@@ -4,7 +4,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 
-enum { ITEMS = 4 /* drawn of a chunk and task */, MOST_SIDES = 6 };
+enum { ITEMS = 4 /* drawn of a chunk and task */, MAX_SIDES = 6 };
 
 /* A strip of a chunk, along one dimension, that a neighbour executes too. */
 typedef struct side {
@@ -19,7 +19,7 @@ static void find_part(const ti_split *s, int64_t chunk, int64_t part[3])
     part[0] = chunk / s->parts[2] / s->parts[1];
 }
 
-static int find_sides(const ti_split *s, const ti_margin *m, const int64_t part[3], side out[MOST_SIDES])
+static int find_sides(const ti_split *s, const ti_margin *m, const int64_t part[3], side out[MAX_SIDES])
 {
     int sides = 0;
     for (int d = 0; d < 3; d++) {
@@ -121,7 +121,7 @@ static void sample_chunk(const ti_windowed *task, const ti_margin *margin, int64
                          uint64_t number, ti_sample_list *out)
 {
     int64_t part[3];
-    side sides[MOST_SIDES];
+    side sides[MAX_SIDES];
     find_part(task->split, c, part);
     int count = find_sides(task->split, margin, part, sides);
     for (int k = 0; k < ITEMS && count; k++) {

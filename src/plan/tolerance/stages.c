@@ -15,7 +15,7 @@ typedef struct reach {
 
 static bool is_plain(const tacit_component *c)
 {
-    return c->mul == c->div && c->kind != TACIT_COMPONENT_PERIODIC;
+    return c->mul == c->div && !ti_component_is_irregular(c);
 }
 
 /* False: they are not so related that all chunks have the same reach. */

@@ -30,7 +30,7 @@ static bool writes_apart(const ti_shape *shape, const ti_mapper *m, int d)
     bool apart = false;
     for (int k = 0; k < m->dims; k++) {
         const tacit_component *c = &m->c[k];
-        apart |= ti_component_follows(c) && c->dim == d && c->kind != TACIT_COMPONENT_PERIODIC && c->lo + c->hi <= 0 &&
+        apart |= ti_component_follows(c) && c->dim == d && !ti_component_is_irregular(c) && c->lo + c->hi <= 0 &&
                  shape->gran[d] * c->mul % c->div == 0 && shape->range.min[d] * c->mul % c->div == 0;
     }
     return apart;
@@ -344,6 +344,7 @@ static ti_box tile_at(const device_tiles *d, const int64_t extent[3], int64_t nu
         tile.min[k] = d->all.min[k] + at[k] * extent[k];
         tile.max[k] = TI_MIN(tile.min[k] + extent[k], d->all.max[k]);
     }
+    TI_ASSERT(number >= 0 && number < d->tiles && !ti_box_is_empty(&tile));
     return tile;
 }
 
@@ -368,6 +369,7 @@ static void add_tile(sweep *s, device_tiles *d, int64_t number, ti_tile_order *o
 {
     const ti_box tile = tile_at(d, out->extent, number);
     const size_t from = out->kernel.count;
+    TI_ASSERT((int64_t)d->end.count == number); /* one after the other */
     advance(s, &tile, d->device, out);
     for (size_t i = from; number >= s->is->ahead && i < out->kernel.count; i++) {
         const ti_tile_piece *piece = &s->is->piece[out->kernel.data[i].piece];

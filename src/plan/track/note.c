@@ -45,8 +45,8 @@ void ti_tracker_forget(ti_tracker *t)
 /* With few notes it does not matter whether some of them have no meaning any more. */
 void ti_tracker_drop_notes_in(ti_tracker *t, const ti_box *box)
 {
-    enum { FEW = 8 };
-    for (size_t i = t->notes.count > FEW ? t->notes.count : 0; i-- > 0;) {
+    enum { MAX_KEPT = 8 };
+    for (size_t i = t->notes.count > MAX_KEPT ? t->notes.count : 0; i-- > 0;) {
         if (ti_box_covers(box, &t->notes.data[i].box)) {
             drop_notes(t, i, i + 1);
         }

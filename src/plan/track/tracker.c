@@ -5,7 +5,7 @@
 
 /* So many old entries that one read touches are merged; a read of more than so many entries is noted beside the map,
  * unless the era says otherwise. */
-enum { MANY_OLD = 4, FEW_ENTRIES = 4 };
+enum { MANY_OLD = 4, MAX_UNNOTED = 4 };
 #define NO_RECORD UINT32_MAX
 
 void ti_tracker_init(ti_tracker *t, ti_era *era)
@@ -421,7 +421,7 @@ static inline void read_box(ti_tracker *t, uint32_t tile, const ti_box *box, ti_
         found_tile(t, tile);
         return;
     }
-    bool many = t->era->met.count > (t->era->few ? t->era->few : FEW_ENTRIES) && t->notes.count < TI_MAX_NOTES;
+    bool many = t->era->met.count > (t->era->few ? t->era->few : MAX_UNNOTED) && t->notes.count < TI_MAX_NOTES;
     size_t old = many ? read_many(t, box, id, deps) : read_few(t, box, id, deps);
     if (old >= MANY_OLD) {
         list_old(t, box);
@@ -513,9 +513,9 @@ static void cut_border(ti_tracker *t, const ti_box *box, uint64_t inside)
  * that follow each other are compared. */
 static bool have_equals(const ti_tracker *t)
 {
-    enum { FEW = 16 };
+    enum { MAX_COMPARED = 16 };
     for (size_t i = 1; i < t->era->met.count; i++) {
-        for (size_t k = i; k-- > (t->era->met.count <= FEW ? 0 : i - 1);) {
+        for (size_t k = i; k-- > (t->era->met.count <= MAX_COMPARED ? 0 : i - 1);) {
             if (same_value(t, *t->era->met.data[i].value, *t->era->met.data[k].value)) {
                 return true;
             }

@@ -11,8 +11,8 @@
  * and on what the last two horizons saw, not on the length of the run. Boxes that are used again and again, like tiles
  * or single elements, stay as they are.
  *
- * A read of many entries is not added to each of them, but noted beside the map: see note.c.
- * Owned by the thread of its stage. */
+ * A read of many entries is not added to each of them, but noted beside the map: see note.c. Owned by the thread of its
+ * stage. */
 #ifndef TI_TRACKER_H
 #define TI_TRACKER_H
 

@@ -1,5 +1,5 @@
 /* The sets of a window: see sets.h. */
-#include "plan/tolerance/sets.h"
+#include "sets.h"
 
 #include "base/check.h"
 #include "plan/tolerance/items.h"
@@ -71,9 +71,9 @@ static void find_written_by(const ti_windowed *task, size_t reader, int writer, 
 
 /* ---- backwards: what own items come of */
 
-static ti_before_sets *before_of(const ti_window_sets *s, int node, const ti_buffer_info *buffer)
+static before_sets *before_of(const window_sets *s, int node, const ti_buffer_info *buffer)
 {
-    ti_before_sets *b = s->node[node].before;
+    before_sets *b = s->node[node].before;
     while (b->buffer != buffer) {
         b++;
     }
@@ -92,7 +92,7 @@ static void add_makers(const ti_windowed *task, const ti_buffer_info *buffer, co
 }
 
 /* What one access of task `reader` needs on the node. */
-static void need_access(const ti_window_sets *s, int node, size_t reader, const ti_access *access)
+static void need_access(const window_sets *s, int node, size_t reader, const ti_access *access)
 {
     const ti_boxes *items = &s->node[node].level[reader].l5;
     ti_boxes image = { 0 }, part = { 0 };
@@ -112,10 +112,10 @@ static void need_access(const ti_window_sets *s, int node, size_t reader, const 
     ti_vec_fini(&part);
 }
 
-static void find_l5(const ti_window_sets *s, int node)
+static void find_l5(const window_sets *s, int node)
 {
     for (size_t t = s->tasks; t > 0; t--) {
-        ti_level_sets *level = &s->node[node].level[t - 1];
+        level_sets *level = &s->node[node].level[t - 1];
         const ti_shape *shape = s->task[t - 1].shape;
         add(&level->l5, &level->own);
         ti_boxes_normalize(&level->l5);
@@ -126,7 +126,7 @@ static void find_l5(const ti_window_sets *s, int node)
         }
     }
     for (size_t b = 0; b < s->buffers; b++) {
-        ti_before_sets *before = &s->node[node].before[b];
+        before_sets *before = &s->node[node].before[b];
         ti_boxes_normalize(&before->l5);
         add(&before->lacks, &before->l5);
         take_away(&before->lacks, &before->l0);
@@ -137,9 +137,9 @@ static void find_l5(const ti_window_sets *s, int node)
 /* ---- forwards: what needs nothing from others */
 
 /* Take those own items of task `reader` out of its l4 that read by the access what the node does not have. */
-static void block_access(const ti_window_sets *s, int node, size_t reader, const ti_access *access)
+static void block_access(const window_sets *s, int node, size_t reader, const ti_access *access)
 {
-    ti_level_sets *level = &s->node[node].level[reader];
+    level_sets *level = &s->node[node].level[reader];
     const ti_windowed *task = &s->task[reader];
     ti_boxes image = { 0 }, part = { 0 }, there = { 0 }, blocked = { 0 };
     for (size_t i = 0; i < level->own.count; i++) {
@@ -168,10 +168,10 @@ static void block_access(const ti_window_sets *s, int node, size_t reader, const
     ti_vec_fini(&blocked);
 }
 
-static void find_l4(const ti_window_sets *s, int node)
+static void find_l4(const window_sets *s, int node)
 {
     for (size_t t = 0; t < s->tasks; t++) {
-        ti_level_sets *level = &s->node[node].level[t];
+        level_sets *level = &s->node[node].level[t];
         const ti_shape *shape = s->task[t].shape;
         add(&level->l4, &level->own);
         for (uint32_t i = 0; i < shape->accesses; i++) {
@@ -185,9 +185,9 @@ static void find_l4(const ti_window_sets *s, int node)
 
 /* ---- between nodes */
 
-static void find_l1(const ti_window_sets *s, int node, size_t t)
+static void find_l1(const window_sets *s, int node, size_t t)
 {
-    ti_level_sets *level = &s->node[node].level[t];
+    level_sets *level = &s->node[node].level[t];
     for (int q = 0; q < s->nodes; q++) {
         if (q != node) {
             add_common(&level->l1, &level->l4, &s->node[q].level[t].l5);
@@ -199,9 +199,9 @@ static void find_l1(const ti_window_sets *s, int node, size_t t)
     ti_boxes_normalize(&level->l2);
 }
 
-static void find_l3(const ti_window_sets *s, int node, size_t t)
+static void find_l3(const window_sets *s, int node, size_t t)
 {
-    ti_level_sets *level = &s->node[node].level[t];
+    level_sets *level = &s->node[node].level[t];
     add(&level->l3, &level->l5);
     take_away(&level->l3, &level->l4);
     for (int q = 0; q < s->nodes; q++) {
@@ -212,7 +212,7 @@ static void find_l3(const ti_window_sets *s, int node, size_t t)
     ti_boxes_normalize(&level->l3);
 }
 
-void ti_window_sets_sent(const ti_window_sets *s, size_t level, int from, int to, ti_boxes *out)
+void window_sets_sent(const window_sets *s, size_t level, int from, int to, ti_boxes *out)
 {
     TI_ASSERT(level < s->tasks && from != to);
     add_common(out, &s->node[from].level[level].l1, &s->node[to].level[level].l5);
@@ -221,7 +221,7 @@ void ti_window_sets_sent(const ti_window_sets *s, size_t level, int from, int to
 /* ---- all of it */
 
 /* Buffers that tasks read or write, each once; `list` NULL: how many. */
-static size_t list_buffers(const ti_windowed *task, size_t tasks, ti_before_sets *list)
+static size_t list_buffers(const ti_windowed *task, size_t tasks, before_sets *list)
 {
     TI_VEC(const ti_buffer_info *) seen = { 0 };
     for (size_t t = 0; t < tasks; t++) {
@@ -244,11 +244,11 @@ static size_t list_buffers(const ti_windowed *task, size_t tasks, ti_before_sets
     return count;
 }
 
-static void fill_node(ti_window_sets *s, int node, ti_held_fn *held, void *user)
+static void fill_node(window_sets *s, int node, held_fn *held, void *user)
 {
-    ti_node_sets *n = &s->node[node];
-    n->level = TI_NEW_ARRAY(ti_level_sets, s->tasks);
-    n->before = TI_NEW_ARRAY(ti_before_sets, s->buffers);
+    node_sets *n = &s->node[node];
+    n->level = TI_NEW_ARRAY(level_sets, s->tasks);
+    n->before = TI_NEW_ARRAY(before_sets, s->buffers);
     list_buffers(s->task, s->tasks, n->before);
     for (size_t b = 0; b < s->buffers; b++) {
         held(user, node, n->before[b].buffer, &n->before[b].l0);
@@ -263,11 +263,11 @@ static void fill_node(ti_window_sets *s, int node, ti_held_fn *held, void *user)
     }
 }
 
-ti_window_sets *ti_window_sets_create(const ti_windowed *task, size_t tasks, int nodes, ti_held_fn *held, void *user)
+window_sets *window_sets_create(const ti_windowed *task, size_t tasks, int nodes, held_fn *held, void *user)
 {
-    ti_window_sets *s = TI_NEW(ti_window_sets);
-    *s = (ti_window_sets){ task, tasks, list_buffers(task, tasks, NULL), nodes, NULL };
-    s->node = TI_NEW_ARRAY(ti_node_sets, (size_t)nodes);
+    window_sets *s = TI_NEW(window_sets);
+    *s = (window_sets){ task, tasks, list_buffers(task, tasks, NULL), nodes, NULL };
+    s->node = TI_NEW_ARRAY(node_sets, (size_t)nodes);
     for (int p = 0; p < nodes; p++) {
         fill_node(s, p, held, user);
         find_l4(s, p);
@@ -284,7 +284,7 @@ ti_window_sets *ti_window_sets_create(const ti_windowed *task, size_t tasks, int
     return s;
 }
 
-static void fini_node(ti_window_sets *s, ti_node_sets *n)
+static void fini_node(window_sets *s, node_sets *n)
 {
     for (size_t t = 0; t < s->tasks; t++) {
         ti_boxes *all[] = { &n->level[t].own, &n->level[t].l4, &n->level[t].l5,
@@ -302,7 +302,7 @@ static void fini_node(ti_window_sets *s, ti_node_sets *n)
     ti_free(n->before, s->buffers * sizeof(*n->before));
 }
 
-void ti_window_sets_destroy(ti_window_sets *s)
+void window_sets_destroy(window_sets *s)
 {
     for (int p = 0; p < s->nodes; p++) {
         fini_node(s, &s->node[p]);

@@ -1,4 +1,5 @@
-/* The sets of a window: which items of each task a node executes, when, and for whom.
+/* The sets of a window: which items of each task a node executes, when, and for whom. What the planners do in windows
+ * is compared with them.
  *
  * Of Eijkhout: Task Graph Transformations for Latency Tolerance, 2022, section 3, on regions instead of single tasks of
  * the paper, each of which is an item here. A node has *own* items of each task, its chunk. Of these
@@ -17,44 +18,44 @@
  *
  * The sets are exact if images of custom mappers are unions of those of items. They take time in proportion to the
  * number of nodes. A pure function of the tasks. Any thread. */
-#ifndef TI_SETS_H
-#define TI_SETS_H
+#ifndef TEST_SETS_H
+#define TEST_SETS_H
 
 #include "grid/region.h"
 #include "plan/tolerance/margins.h"
 
-typedef struct ti_level_sets {
+typedef struct level_sets {
     ti_boxes own, l4, l5, l1, l2, l3; /* items of one task, in normal form */
-} ti_level_sets;
+} level_sets;
 
 /* Elements of one buffer, as it is before the window. */
-typedef struct ti_before_sets {
+typedef struct before_sets {
     const ti_buffer_info *buffer;
     ti_boxes l0;    /* what the node holds */
     ti_boxes l5;    /* what it needs */
     ti_boxes lacks; /* what it needs and does not hold: other nodes send it */
-} ti_before_sets;
+} before_sets;
 
-typedef struct ti_node_sets {
-    ti_level_sets *level;   /* of each task */
-    ti_before_sets *before; /* of each buffer */
-} ti_node_sets;
+typedef struct node_sets {
+    level_sets *level;   /* of each task */
+    before_sets *before; /* of each buffer */
+} node_sets;
 
-typedef struct ti_window_sets {
+typedef struct window_sets {
     const ti_windowed *task;
     size_t tasks, buffers;
     int nodes;
-    ti_node_sets *node;
-} ti_window_sets;
+    node_sets *node;
+} window_sets;
 
 /* Append what a node holds of a buffer before the window. */
-typedef void ti_held_fn(void *user, int node, const ti_buffer_info *buffer, ti_boxes *out);
+typedef void held_fn(void *user, int node, const ti_buffer_info *buffer, ti_boxes *out);
 
 /* Of tasks that may be in windows; they are not copied. */
-ti_window_sets *ti_window_sets_create(const ti_windowed *task, size_t tasks, int nodes, ti_held_fn *held, void *user);
-void ti_window_sets_destroy(ti_window_sets *sets);
+window_sets *window_sets_create(const ti_windowed *task, size_t tasks, int nodes, held_fn *held, void *user);
+void window_sets_destroy(window_sets *sets);
 
 /* Append what node `from` sends node `to` of what it executes of task number `level`: items of its l1. */
-void ti_window_sets_sent(const ti_window_sets *sets, size_t level, int from, int to, ti_boxes *out);
+void window_sets_sent(const window_sets *sets, size_t level, int from, int to, ti_boxes *out);
 
 #endif
