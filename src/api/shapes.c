@@ -69,13 +69,13 @@ struct ti_shapes {
     uint64_t serial, uses, refused, before, executed;
     uint32_t numbers; /* given out so far */
     TI_VEC(uint32_t) free_numbers;
-    ti_measures asked;                /* last */
-    form *form;                       /* of that, or NULL: it is not known */
-    uint64_t (*seen)[SEEN_WAYS];      /* hashes of what came lately, for the first time */
-    size_t seen_sets, displaced;      /* how many of them have displaced others since it grew */
-    ti_tile tile[TACIT_MAX_ACCESSES]; /* of what was asked for last */
-    const tacit_buffer *usable;       /* one that was found so, and has not been destroyed since, or NULL */
-    form *latest;                     /* found or kept, or NULL */
+    ti_measures asked;           /* last */
+    form *form;                  /* of that, or NULL: it is not known */
+    uint64_t (*seen)[SEEN_WAYS]; /* hashes of what came lately, for the first time */
+    size_t seen_sets, displaced; /* how many of them have displaced others since it grew */
+    ti_touched touched;          /* by what was asked for last */
+    const tacit_buffer *usable;  /* one that was found so, and has not been destroyed since, or NULL */
+    form *latest;                /* found or kept, or NULL */
     uint64_t form_serial;
     form forms[FORM_SETS][FORM_WAYS];
 };
@@ -205,8 +205,10 @@ static void ask(ti_shapes *s, const tacit_task *t, uint64_t task)
         *m = ti_description_measure(t, s->num_nodes);
         f = m->has_form ? find_form(s, t) : NULL;
     }
-    m->has_form = m->has_form && ti_description_words(m) <= MAX_WORDS &&
-                  ti_tile_fill(s->ctx, t, m->accesses, &s->usable, s->tile);
+    m->has_form = f ? ti_tile_fill_known(s->ctx, t, m->accesses, s->usable, &s->touched) ||
+                          ti_tile_fill(s->ctx, t, m->accesses, &s->usable, &s->touched)
+                    : m->has_form && ti_description_words(m) <= MAX_WORDS &&
+                          ti_tile_fill(s->ctx, t, m->accesses, &s->usable, &s->touched);
     if (f && m->has_form) {
         s->form = s->latest = f;
         m->form_hash = f->hash;
@@ -243,7 +245,7 @@ static bool has_tiles(const ti_shapes *s, const tacit_task *given, const entry *
     bool same = e->form == s->form->serial && shape->place == given->place.arg;
     for (uint32_t i = 0; i < shape->accesses && same; i++) {
         same = shape->access[i].buffer == given->access[i].buffer->info &&
-               ti_box_equal(&shape->footprint[i].bounding, &s->tile[i].box);
+               ti_box_equal(&shape->footprint[i].bounding, &s->touched.tile[i].bounding);
     }
     return same;
 }
@@ -251,12 +253,8 @@ static bool has_tiles(const ti_shapes *s, const tacit_task *given, const entry *
 /* Whether there are more tiles than shapes of tasks on them, so that few tasks would be found. */
 static inline bool has_many_tiles(const ti_shapes *s)
 {
-    uint32_t bits = 0;
-    for (uint32_t i = 0; i < s->asked.accesses; i++) {
-        bits |= s->tile[i].number;
-    }
     _Static_assert((TI_TILE_SHAPES & (TI_TILE_SHAPES - 1)) == 0, "the highest bits tell");
-    return bits >= TI_TILE_SHAPES;
+    return s->touched.numbers >= TI_TILE_SHAPES;
 }
 
 /* Forms tell most of a description, and numbers of tiles the rest. A task that runs elsewhere is soon made of its form,
@@ -270,7 +268,7 @@ static entry *find_by_form(ti_shapes *s, const tacit_task *given)
     }
     m->hash = ti_hash_fold((uint64_t)given->place.arg ^ TI_HASH_KEY, m->form_hash);
     for (uint32_t i = 0; i < m->accesses; i++) { /* in turn: sums are alike where those of numbers are */
-        m->hash = ti_hash_fold(m->hash ^ s->tile[i].number, ti_address(given->access[i].buffer) ^ TI_HASH_KEY);
+        m->hash = ti_hash_fold(m->hash ^ s->touched.tile[i].tile, ti_address(given->access[i].buffer) ^ TI_HASH_KEY);
     }
     m->hash |= 1;
     entry *e = first_of_chain(s, m->hash);
@@ -512,9 +510,14 @@ void ti_shapes_keep_form(ti_shapes *s, const tacit_task *given, const ti_shape *
     s->form = s->latest = f;
 }
 
-const ti_shape *ti_shapes_form(ti_shapes *s, const ti_tile **tile)
+bool ti_shapes_passes(const ti_shapes *s)
 {
-    *tile = s->tile;
+    return s->form && !s->asked.hash;
+}
+
+const ti_shape *ti_shapes_form(ti_shapes *s, const ti_touched **touched)
+{
+    *touched = &s->touched;
     return s->form ? s->form->shape : NULL;
 }
 

@@ -25,14 +25,16 @@ const ti_shape *ti_shapes_find(ti_shapes *shapes, const tacit_task *given, uint6
  * NULL: it is not worth that. Then either keep the shape, which has its footprints, or abandon it. Horizon or epoch
  * `executed` has been executed: what has left is freed if its tasks came before the point before that. */
 ti_arena *ti_shapes_begin(ti_shapes *shapes, uint64_t executed);
+/* Whether it is of a form, and one of those that are not kept: nothing has to begin. */
+bool ti_shapes_passes(const ti_shapes *shapes);
 void ti_shapes_keep(ti_shapes *shapes, const tacit_task *given, ti_shape *shape, uint64_t task);
 void ti_shapes_abandon(ti_shapes *shapes);
 
 /* The form of what was asked for last, or NULL: there is none. It is a shape that lacks what tiles of a program differ
  * in: the node, and of each access, which has a constant mapper, buffer, mapper and footprint. These are made of
- * `tile`, and need to be checked. It lives until the task that was asked for has been executed, and tiles until the
+ * `touched`, and need to be checked. It lives until the task that was asked for has been executed, and tiles until the
  * next one is asked for. */
-const ti_shape *ti_shapes_form(ti_shapes *shapes, const ti_tile **tile);
+const ti_shape *ti_shapes_form(ti_shapes *shapes, const ti_touched **touched);
 /* Remember the form of what was asked for last, and could not be found, if it comes often; `shape` was made of it, and
  * its accesses of one buffer that write touch nothing that others do. */
 void ti_shapes_keep_form(ti_shapes *shapes, const tacit_task *given, const ti_shape *shape, uint64_t task);

@@ -177,7 +177,7 @@ static void number_tile(const tacit_context *ctx, const ti_access *access, ti_fo
 {
     bool is_plain = access->buffer->dims > 0 && access->mode != TACIT_REDUCE && !access->custom && access->mappers == 1;
     if (is_plain && touched->boxes == 1 && (also_all || !ti_box_equal(touched->box, &access->buffer->extent))) {
-        ti_tiles **tiles = ti_task_graph_tiles(ti_runtime_task_graph(ctx->runtime), access->buffer);
+        ti_tiles **tiles = ti_task_graph_tiles(ti_runtime_task_graph(ctx->runtime), access->buffer, NULL);
         touched->tile = ti_tiles_number(tiles, access->buffer->dims, touched->box);
     }
 }
@@ -281,16 +281,17 @@ static tacit_status make_shape(tacit_context *ctx, const tacit_task *given, ti_a
 /* A shape of a description that is not known: of its form if that is, and if the shape is not to be kept. */
 static tacit_status find_or_make_shape(tacit_context *ctx, const tacit_task *given, uint64_t task, const ti_shape **out)
 {
-    ti_arena *own = ti_shapes_begin(ctx->shapes, ti_runtime_executed(ctx->runtime));
-    const ti_tile *tile;
-    const ti_shape *form = own ? NULL : ti_shapes_form(ctx->shapes, &tile);
+    ti_arena *own = ti_shapes_passes(ctx->shapes) ? NULL
+                                                  : ti_shapes_begin(ctx->shapes, ti_runtime_executed(ctx->runtime));
+    const ti_touched *touched;
+    const ti_shape *form = own ? NULL : ti_shapes_form(ctx->shapes, &touched);
     if (form) {
         ti_task_graph *graph = ti_runtime_task_graph(ctx->runtime);
         ti_arena *arena = ti_task_graph_arena(graph);
         ti_arena_mark before = ti_arena_here(arena);
-        *out = ti_tile_shape(ctx, form, given, tile, arena);
+        *out = ti_tile_shape(ctx, form, given, touched, arena);
         if (*out) {
-            tacit_status status = ti_task_graph_check(graph, *out, &ctx->error);
+            tacit_status status = touched->apart ? TACIT_OK : ti_task_graph_check(graph, *out, &ctx->error);
             if (status != TACIT_OK) {
                 ti_arena_go_back(arena, before);
             }

@@ -6,79 +6,166 @@
 #include <string.h>
 
 /* Whether all components are good ones; *all: they touch all of the buffer. */
-static inline bool fill_box(const tacit_access *a, ti_tile *out, bool *all)
+static inline bool fill_box(const tacit_access *a, ti_footprint *out, unsigned *full, bool *all)
 {
     const ti_buffer_info *info = a->buffer->info;
     int64_t less = 0;
-    unsigned full = 7;
-    out->box = info->extent;
+    *full = 7;
+    out->bounding = info->extent;
     for (int d = 0; d < info->dims; d++) {
         const tacit_component *c = &a->mapper.c[d];
         const int64_t lo = c->lo, hi = c->hi, n = info->extent.max[d];
         if (TI_LIKELY(c->kind == TACIT_COMPONENT_SPAN && lo >= 0 && lo < hi && hi <= n)) {
-            out->box.min[d] = lo;
-            out->box.max[d] = hi;
-            full &= ~(1u << d);
+            out->bounding.min[d] = lo;
+            out->bounding.max[d] = hi;
+            *full &= ~(1u << d);
             less |= lo | (hi ^ n);
         } else if (c->kind != TACIT_COMPONENT_FULL && !ti_mapper_spans_all(c)) {
             return false;
         }
     }
-    out->full = (uint8_t)full;
     *all = less == 0;
     return true;
 }
 
-/* Whether the components are spans that make a box which has a number: then they are good ones. */
-static inline bool find_known(const tacit_access *a, const ti_tiles *tiles, int dims, ti_tile *out)
+/* Whether the components are `dims` spans that make a box which has a number: then they are good ones. */
+static inline __attribute__((always_inline)) bool find_spans(const tacit_component *c, const ti_tiles *tiles, int dims,
+                                                             ti_footprint *out)
 {
-    const tacit_component *c = a->mapper.c;
-    int others = c[0].kind ^ TACIT_COMPONENT_SPAN;
-    out->box = (ti_box){ { c[0].lo, 0, 0 }, { c[0].hi, 1, 1 } };
-    out->full = 6;
-    if (dims > 1) {
-        others |= c[1].kind ^ TACIT_COMPONENT_SPAN;
-        out->box.min[1] = c[1].lo;
-        out->box.max[1] = c[1].hi;
-        out->full = 4;
+    ti_box box = { { 0, 0, 0 }, { 1, 1, 1 } };
+    int others = 0;
+    for (int d = 0; d < dims; d++) {
+        others |= c[d].kind ^ TACIT_COMPONENT_SPAN;
+        box.min[d] = c[d].lo;
+        box.max[d] = c[d].hi;
     }
-    if (dims > 2) {
-        others |= c[2].kind ^ TACIT_COMPONENT_SPAN;
-        out->box.min[2] = c[2].lo;
-        out->box.max[2] = c[2].hi;
-        out->full = 0;
+    if (TI_UNLIKELY(others)) {
+        return false;
     }
-    out->number = others ? 0 : ti_tiles_find(tiles, &out->box);
-    return out->number > 0;
+    out->bounding = box;
+    out->tile = ti_tiles_find(tiles, dims, &box);
+    return out->tile > 0;
+}
+
+/* With constants: a box takes half of the instructions. */
+static inline bool find_known(const tacit_component *c, const ti_tiles *tiles, int dims, ti_footprint *out)
+{
+    return dims == 2   ? find_spans(c, tiles, 2, out)
+           : dims == 1 ? find_spans(c, tiles, 1, out)
+                       : find_spans(c, tiles, 3, out);
+}
+
+/* Whether the last of these accesses touches the same tile as one before it. */
+static inline bool comes_twice(const tacit_access *access, const ti_footprint *tile, uint32_t last)
+{
+    bool same = false;
+    for (uint32_t i = 0; i < last; i++) {
+        same |= tile[i].tile == tile[last].tile && access[i].buffer == access[last].buffer;
+    }
+    return same;
+}
+
+/* Nearly always all accesses are of tiles of one buffer, which are known and apart. */
+static inline __attribute__((always_inline)) bool fill_tiles(const tacit_access *access, uint32_t accesses, int dims,
+                                                             const ti_tiles *tiles, const ti_tracker *tracker,
+                                                             ti_touched *out)
+{
+    uint32_t numbers = 0;
+    for (uint32_t i = 0; i < accesses; i++) {
+        if (TI_UNLIKELY(!find_spans(access[i].mapper.c, tiles, dims, &out->tile[i]))) {
+            return false;
+        }
+        const uint32_t number = out->tile[i].tile;
+        if (TI_UNLIKELY(!ti_tracker_knows_tile(tracker, number))) {
+            return false;
+        }
+        for (uint32_t k = 0; k < i; k++) {
+            if (TI_UNLIKELY(out->tile[k].tile == number)) {
+                return false;
+            }
+        }
+        out->tile[i].boxes = 1;
+        numbers |= number;
+    }
+    const uint64_t each = ~(uint64_t)0 / ((1 << TI_FULL_BITS) - 1); /* one bit for each access */
+    out->full = (7u << dims & 7) * each;
+    out->numbers = numbers;
+    out->apart = out->one_buffer = true;
+    return true;
+}
+
+/* The buffer of all accesses, or NULL: there are several. */
+static inline const tacit_buffer *only_buffer(const tacit_access *access, uint32_t accesses)
+{
+    uint64_t differ = 0;
+    for (uint32_t i = 1; i < accesses; i++) {
+        differ |= (uint64_t)((uintptr_t)access[i].buffer ^ (uintptr_t)access[0].buffer);
+    }
+    return accesses && !differ ? access[0].buffer : NULL;
+}
+
+bool ti_tile_fill_known(const tacit_context *ctx, const tacit_task *given, uint32_t accesses,
+                        const tacit_buffer *usable, ti_touched *out)
+{
+    const tacit_buffer *buffer = only_buffer(given->access, accesses);
+    if (!buffer || buffer != usable) {
+        return false;
+    }
+    const int dims = buffer->info->dims;
+    const ti_tracker *tracker;
+    const ti_tiles *tiles = *ti_task_graph_tiles(ti_runtime_task_graph(ctx->runtime), buffer->info, &tracker);
+    return !tiles      ? false
+           : dims == 2 ? fill_tiles(given->access, accesses, 2, tiles, tracker, out)
+           : dims == 1 ? fill_tiles(given->access, accesses, 1, tiles, tracker, out)
+                       : fill_tiles(given->access, accesses, 3, tiles, tracker, out);
+}
+
+static inline bool is_constant(const tacit_access *a)
+{
+    return (a->mapper.kind == TACIT_MAPPER_FIXED || a->mapper.kind == TACIT_MAPPER_ALL) && a->mode != TACIT_REDUCE;
 }
 
 bool ti_tile_fill(const tacit_context *ctx, const tacit_task *given, uint32_t accesses, const tacit_buffer **usable,
-                  ti_tile *out)
+                  ti_touched *out)
 {
-    ti_task_graph *graph = ti_runtime_task_graph(ctx->runtime);
     const tacit_buffer *buffer = NULL;
+    const ti_tracker *tracker = NULL;
     ti_tiles **tiles = NULL;
+    uint32_t numbers = 0, buffers = 0;
+    uint64_t all_full = 0;
+    bool apart = true;
     for (uint32_t i = 0; i < accesses; i++) {
         const tacit_access *a = &given->access[i];
-        bool constant = a->mapper.kind == TACIT_MAPPER_FIXED || a->mapper.kind == TACIT_MAPPER_ALL, all;
-        if (!constant || a->mode == TACIT_REDUCE) {
-            return false;
-        }
-        if (a->buffer != buffer) {
+        ti_footprint *touched = &out->tile[i];
+        if (TI_UNLIKELY(a->buffer != buffer)) {
             if (a->buffer != *usable && !ti_buffer_is_usable(ctx, a->buffer)) {
                 return false;
             }
             *usable = buffer = a->buffer;
-            tiles = ti_task_graph_tiles(graph, buffer->info);
+            tiles = ti_task_graph_tiles(ti_runtime_task_graph(ctx->runtime), buffer->info, &tracker);
+            buffers++;
         }
-        if (TI_LIKELY(*tiles && find_known(a, *tiles, buffer->info->dims, &out[i]))) {
-            continue;
-        }
-        if (!fill_box(a, &out[i], &all)) {
+        const int dims = buffer->info->dims;
+        unsigned full = 7u << dims & 7;
+        bool all;
+        if (!is_constant(a)) {
             return false;
         }
-        out[i].number = all ? 0 : ti_tiles_number(tiles, buffer->info->dims, &out[i].box);
+        if (TI_UNLIKELY(!*tiles || !find_known(a->mapper.c, *tiles, dims, touched))) {
+            if (!fill_box(a, touched, &full, &all)) {
+                return false;
+            }
+            touched->tile = all ? 0 : ti_tiles_number(tiles, dims, &touched->bounding);
+        }
+        touched->boxes = 1;
+        all_full |= (uint64_t)full << TI_FULL_BITS * i;
+        numbers |= touched->tile;
+        apart &= ti_tracker_knows_tile(tracker, touched->tile) && !comes_twice(given->access, out->tile, i);
     }
+    out->full = all_full;
+    out->numbers = numbers;
+    out->apart = apart;
+    out->one_buffer = buffers == 1;
     return true;
 }
 
@@ -101,10 +188,12 @@ ti_shape *ti_tile_form(const ti_shape *shape, ti_arena *arena)
     ti_footprint *footprint = (ti_footprint *)(form + 1);
     ti_access *access = (ti_access *)(footprint + shape->accesses);
     *form = *shape;
+    form->tiled = shape->accesses > 0 && shape->oversubscribe == 1;
     for (uint32_t i = 0; i < shape->accesses; i++) {
         access[i] = shape->access[i];
         access[i].mapper = NULL;
-        footprint[i].boxes = 1;
+        form->tiled = form->tiled && access[i].buffer == access[0].buffer;
+        form->written |= (uint32_t)(access[i].mode != TACIT_READ) << i;
     }
     form->name = ti_arena_copy(arena, shape->name, strlen(shape->name) + 1);
     form->access = access;
@@ -116,14 +205,14 @@ ti_shape *ti_tile_form(const ti_shape *shape, ti_arena *arena)
 }
 
 /* Whether one writes what another touches. */
-static inline bool clash(const ti_access *access, const tacit_task *given, const ti_tile *tile, uint32_t count)
+static bool clash(const ti_access *access, const tacit_task *given, const ti_footprint *tile, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         if (!ti_access_writes(&access[i])) {
             continue;
         }
         for (uint32_t k = 0; k < count; k++) {
-            if (k != i && ti_box_meets(&tile[i].box, &tile[k].box) &&
+            if (k != i && ti_box_meets(&tile[i].bounding, &tile[k].bounding) &&
                 given->access[i].buffer == given->access[k].buffer) {
                 return true;
             }
@@ -133,37 +222,39 @@ static inline bool clash(const ti_access *access, const tacit_task *given, const
 }
 
 /* Whether nobody will look at mappers, and the accesses can be those of the form. */
-static inline bool is_foreign(const ti_system *system, const ti_shape *form, const tacit_task *given)
+static inline bool is_foreign(const ti_system *system, const ti_shape *form, const tacit_task *given,
+                              const ti_touched *touched)
 {
     bool foreign = given->place.arg != system->node && !form->pure && !system->explain && !system->record;
-    for (uint32_t i = 0; i < form->accesses && foreign; i++) {
+    const uint32_t buffers = form->tiled && touched->one_buffer ? 1 : form->accesses;
+    for (uint32_t i = 0; i < buffers && foreign; i++) {
         foreign = given->access[i].buffer->info == form->access[i].buffer;
     }
     return foreign;
 }
 
-static inline void fill_footprints(ti_shape *shape, const ti_tile *tile)
+static inline void fill_footprints(ti_shape *shape, const ti_touched *touched)
 {
     ti_footprint *footprint = (ti_footprint *)(shape + 1);
-    uint64_t full = 0;
-    for (uint32_t i = shape->accesses; i-- > 0;) {
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        footprint[i] = touched->tile[i];
         footprint[i].box = &footprint[i].bounding;
-        footprint[i].bounding = tile[i].box;
-        footprint[i].tile = tile[i].number;
-        full = full << TI_FULL_BITS | tile[i].full;
     }
     shape->footprint = footprint;
-    shape->full = full;
+    shape->full = touched->full;
 }
 
-static ti_shape *foreign_shape(const ti_shape *form, ti_arena *arena)
+static inline ti_shape *foreign_shape(const ti_shape *form, const ti_touched *touched, ti_arena *arena)
 {
-    ti_shape *shape = ti_arena_copy(arena, form, bytes_to_accesses(form->accesses));
+    ti_shape *shape = ti_arena_alloc(arena, bytes_to_accesses(form->accesses));
+    *shape = *form;
     shape->bare = true;
+    shape->tiled = form->tiled && touched->apart && touched->one_buffer;
     return shape;
 }
 
-static ti_shape *whole_shape(const ti_shape *form, const tacit_task *given, const ti_tile *tile, ti_arena *arena)
+static TI_NOINLINE ti_shape *whole_shape(const ti_shape *form, const tacit_task *given, const ti_touched *touched,
+                                         ti_arena *arena)
 {
     ti_shape *shape = ti_arena_copy(arena, form, bytes_of(form->accesses));
     ti_access *access = (ti_access *)((char *)shape + bytes_to_accesses(form->accesses));
@@ -171,22 +262,25 @@ static ti_shape *whole_shape(const ti_shape *form, const tacit_task *given, cons
     for (uint32_t i = 0; i < form->accesses; i++) {
         access[i].buffer = given->access[i].buffer->info;
         access[i].mapper = &mapper[i];
-        ti_mapper_of_tile(&mapper[i], access[i].buffer->dims, &tile[i].box, tile[i].full);
+        ti_mapper_of_tile(&mapper[i], access[i].buffer->dims, &touched->tile[i].bounding,
+                          (unsigned)(touched->full >> TI_FULL_BITS * i));
     }
     shape->access = access;
+    shape->tiled = false;
     return shape;
 }
 
 const ti_shape *ti_tile_shape(const tacit_context *ctx, const ti_shape *form, const tacit_task *given,
-                              const ti_tile *tile, ti_arena *arena)
+                              const ti_touched *touched, ti_arena *arena)
 {
     const ti_system *system = ti_runtime_system(ctx->runtime);
-    if ((uint32_t)given->place.arg >= (uint32_t)system->num_nodes || clash(form->access, given, tile, form->accesses)) {
+    if ((uint32_t)given->place.arg >= (uint32_t)system->num_nodes ||
+        (!touched->apart && clash(form->access, given, touched->tile, form->accesses))) {
         return NULL;
     }
-    ti_shape *shape = is_foreign(system, form, given) ? foreign_shape(form, arena)
-                                                      : whole_shape(form, given, tile, arena);
-    fill_footprints(shape, tile);
+    ti_shape *shape = is_foreign(system, form, given, touched) ? foreign_shape(form, touched, arena)
+                                                               : whole_shape(form, given, touched, arena);
+    fill_footprints(shape, touched);
     shape->place = given->place.arg;
     return shape;
 }

@@ -5,26 +5,33 @@
 
 #include "api/context.h"
 
-/* What an access with a constant mapper touches. */
-typedef struct ti_tile {
-    ti_box box;      /* in the buffer, not empty */
-    uint32_t number; /* of the box: ti_task_graph_tiles; 0: it is all of the buffer, or has none */
-    uint8_t full;    /* bit d: all of dimension d, whatever it is */
-} ti_tile;
+/* What the accesses of a task touch that have constant mappers. */
+typedef struct ti_touched {
+    ti_footprint tile[TACIT_MAX_ACCESSES]; /* one box, not empty, which is `bounding`: no `box` yet. Its number is 0 if
+                                            * it is all of the buffer, or if there are no numbers left */
+    uint64_t full;                         /* TI_FULL_BITS for each: bit d, all of dimension d, whatever it is */
+    uint32_t numbers;                      /* the bits of all of them */
+    bool apart;      /* all have been written, and none meets another: they are entries of the task graph's trackers */
+    bool one_buffer; /* they are of one */
+} ti_touched;
 
-/* Fill what each of the first `accesses` touches. False: one of them has another mapper, or touches nothing, or is not
- * good. *usable is a buffer that is known to be usable, or NULL. */
+/* Fill it for the first `accesses`. False: one of them has another mapper, or touches nothing, or is not good. *usable
+ * is a buffer that is known to be usable, or NULL. */
 bool ti_tile_fill(const tacit_context *ctx, const tacit_task *given, uint32_t accesses, const tacit_buffer **usable,
-                  ti_tile *out);
+                  ti_touched *out);
+/* The same of what has a known form, so that all mappers are constant, where all tiles are apart and of the usable
+ * buffer; else false. */
+bool ti_tile_fill_known(const tacit_context *ctx, const tacit_task *given, uint32_t accesses,
+                        const tacit_buffer *usable, ti_touched *out);
 
 /* The form of a shape, all in one piece of the arena. */
 ti_shape *ti_tile_form(const ti_shape *shape, ti_arena *arena);
 
 /* The shape of `given`, which has this form and touches these tiles; or NULL: the checks of all descriptions have to
- * look at it. It lies in the arena, with all that is not the form's, and nobody has looked whether what it reads has
- * been written. On another node's task it has the accesses of the form, without mappers (ti_shape::bare), if the
- * buffers are the form's. */
+ * look at it. It lies in the arena, with all that is not the form's, and unless the tiles are `apart` nobody has looked
+ * whether what it reads has been written. On another node's task it has the accesses of the form, without mappers
+ * (ti_shape::bare), if the buffers are the form's. */
 const ti_shape *ti_tile_shape(const tacit_context *ctx, const ti_shape *form, const tacit_task *given,
-                              const ti_tile *tile, ti_arena *arena);
+                              const ti_touched *touched, ti_arena *arena);
 
 #endif

@@ -39,24 +39,24 @@ static inline uint64_t ti_tile_hash(const ti_box *box)
                  (uint64_t)box->min[2] * 0xa0761d6478bd642fu + max;
     return (h ^ h >> 32) * 0x9e3779b97f4a7c15u;
 }
-static inline bool ti_tile_has_box(const ti_tiles *t, uint32_t number, const ti_box *box)
+/* `dims` of the tiles: where it is a constant, compilers make a few comparisons of it. */
+static inline bool ti_tile_has_box(const ti_tiles *t, int dims, uint32_t number, const ti_box *box)
 {
-    const size_t dims = (size_t)t->dims;
-    const int64_t *min = &t->corner.data[2 * dims * (number - 1)], *max = min + dims;
+    const int64_t *min = &t->corner.data[(size_t)2 * (size_t)dims * (number - 1)], *max = min + dims;
     int64_t differ = 0;
-    for (size_t d = 0; d < dims; d++) {
+    for (int d = 0; d < dims; d++) {
         differ |= (min[d] ^ box->min[d]) | (max[d] ^ box->max[d]);
     }
     return differ == 0;
 }
 /* The number of a box, or 0: it has none. */
-static inline uint32_t ti_tiles_find(const ti_tiles *t, const ti_box *box)
+static inline uint32_t ti_tiles_find(const ti_tiles *t, int dims, const ti_box *box)
 {
     const uint32_t numbers = ((uint32_t)1 << TI_TILE_BITS) - 1, last = t->slots - 1;
     const uint64_t hash = ti_tile_hash(box);
     uint32_t slot;
     for (uint32_t at = (uint32_t)(hash >> 32); (slot = t->slot[at & last]); at++) {
-        if (((slot ^ (uint32_t)hash) & ~numbers) == 0 && ti_tile_has_box(t, slot & numbers, box)) {
+        if (((slot ^ (uint32_t)hash) & ~numbers) == 0 && ti_tile_has_box(t, dims, slot & numbers, box)) {
             return slot & numbers;
         }
     }
@@ -68,7 +68,7 @@ uint32_t ti_tiles_add(ti_tiles **tiles, int dims, const ti_box *box);
  * made by this, for boxes of as many dimensions. */
 static inline uint32_t ti_tiles_number(ti_tiles **tiles, int dims, const ti_box *box)
 {
-    const uint32_t number = *tiles ? ti_tiles_find(*tiles, box) : 0;
+    const uint32_t number = *tiles ? ti_tiles_find(*tiles, dims, box) : 0;
     return TI_LIKELY(number > 0) ? number : ti_tiles_add(tiles, dims, box);
 }
 void ti_tiles_destroy(ti_tiles *tiles);

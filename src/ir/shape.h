@@ -119,11 +119,13 @@ typedef struct ti_shape {
     uint32_t orders;
     const uint32_t *order; /* slots: on each node, tasks that share one run one after the other */
     size_t args_size;
-    tacit_host_kernel *host;                /* kernel for workers, or NULL */
-    const tacit_kernel *devices;            /* all kernels, if there are others, or NULL: few tasks have any */
-    int accelerated;                        /* kinds of accelerators that there is a kernel for: TI_OPENCL | TI_CUDA */
-    bool bare;                              /* accesses have no mapper: see ti_shape_complete */
-    uint64_t full;                          /* then: TI_FULL_BITS for each access */
+    tacit_host_kernel *host;     /* kernel for workers, or NULL */
+    const tacit_kernel *devices; /* all kernels, if there are others, or NULL: few tasks have any */
+    int accelerated;             /* kinds of accelerators that there is a kernel for: TI_OPENCL | TI_CUDA */
+    bool bare;                   /* accesses have no mapper: see ti_shape_complete */
+    bool tiled;                  /* bare, one chunk; every access is of a box with a number, all of one buffer */
+    uint32_t written;            /* if tiled: bits, the accesses that do not only read */
+    uint64_t full;               /* if bare: TI_FULL_BITS for each access */
     const struct ti_submission *submission; /* of all its tasks but for their ids, or NULL: not known */
 } ti_shape;
 

@@ -64,16 +64,37 @@ static void set_box(ti_submission *s, const ti_box *box, int dims)
     s->box = *box;
 }
 
+static inline uint64_t hash_component(const tacit_component *c, uint64_t place)
+{
+    return ti_hash_pair(&c->lo, place) + ti_hash_pair(&c->mul, place + 1);
+}
+
+/* The same as of the mapper that ti_mapper_of_tile makes. */
+static uint32_t hash_tile(const ti_shape *shape, uint32_t index)
+{
+    const ti_box *box = shape->footprint[index].box;
+    const uint64_t full = shape->full >> TI_FULL_BITS * index;
+    const int dims = shape->access[index].buffer->dims;
+    uint64_t h = 0;
+    for (int d = 0; d < dims; d++) {
+        tacit_component c;
+        memset(&c, 0, sizeof(c));
+        c.kind = full >> d & 1 ? TACIT_COMPONENT_FULL : TACIT_COMPONENT_SPAN;
+        c.lo = full >> d & 1 ? 0 : box->min[d];
+        c.hi = full >> d & 1 ? 0 : box->max[d];
+        h += hash_component(&c, 2 * (uint64_t)d);
+    }
+    return fold(h);
+}
+
 static uint32_t hash_mappers(const ti_shape *shape, uint32_t index)
 {
     const ti_access *access = &shape->access[index];
     uint64_t h = access->custom ? (uint64_t)access->custom->handle + 1 : 0;
     for (uint32_t i = 0; i < access->mappers && !access->custom; i++) {
-        ti_mapper room;
-        const ti_mapper *m = ti_shape_mapper(shape, index, i, &room);
+        const ti_mapper *m = &access->mapper[i];
         for (uint64_t d = 0; d < (uint64_t)m->dims; d++) {
-            uint64_t place = 6 * i + 2 * d;
-            h += ti_hash_pair(&m->c[d].lo, place) + ti_hash_pair(&m->c[d].mul, place + 1);
+            h += hash_component(&m->c[d], 6 * i + 2 * d);
         }
     }
     return fold(h);
@@ -112,7 +133,7 @@ static void add_accesses(const ti_shape *shape, ti_submission *out)
     for (uint32_t i = 0; i < shape->accesses; i++) {
         const ti_access *a = &shape->access[i];
         out->access[i].buffer = (uint32_t)a->buffer->serial;
-        out->access[i].mapper = hash_mappers(shape, i);
+        out->access[i].mapper = shape->bare ? hash_tile(shape, i) : hash_mappers(shape, i);
         out->access[i].mode = (uint32_t)a->mode;
         out->access[i].op = a->mode == TACIT_REDUCE ? hash_op(a) : 0;
     }

@@ -631,7 +631,7 @@ static void every_byte_of_a_form_counts(void **state)
     t.place = from.place;
     memcpy(t.access, from.access, sizeof(t.access));
     ti_shape *shape = ti_shape_new(&arena, "tile");
-    const ti_tile *tiles;
+    const ti_touched *tiles;
     shape->accesses = 3;
     shape->access = ti_arena_alloc_zero(&arena, 3 * sizeof(ti_access));
     for (uint64_t i = 1; i < 3; i++) {

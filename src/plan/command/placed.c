@@ -105,7 +105,46 @@ static inline bool is_overwritten(const ti_access *access, const ti_version_map 
     return access->mode == TACIT_UPDATE && ti_version_map_stays_apart(map);
 }
 
-bool ti_command_passes_by(ti_command_graph *graph, const ti_task *task)
+/* What one other node than this has written alone, if nobody holds parts of it only: nobody else sends it. */
+static inline ti_version *tile_of_another(const ti_command_graph *graph, const ti_version_map *map, uint32_t tile)
+{
+    ti_version *v = (ti_version *)(uintptr_t)ti_tile_note_of(map->tiles, tile);
+    return v && v->tile == tile && v->kind == TI_WRITER_NODES && v->b == v->a + 1 && v->a != graph->system->node &&
+                   !ti_copies_readers(v->copies)
+               ? v
+               : NULL;
+}
+
+/* A task on tiles of one buffer that others have: false if it is not that simple, and nothing has changed. */
+static bool tiles_pass_by(ti_command_graph *graph, const ti_task *task)
+{
+    const ti_shape *shape = task->shape;
+    const int node = shape->place;
+    ti_version *entry[TACIT_MAX_ACCESSES];
+    ti_command_buffer *state = plain_buffer(graph, task, shape->access[0].buffer);
+    if (node == graph->system->node || !state || !ti_version_map_stays_apart(&state->versions)) {
+        return false;
+    }
+    ti_version_map *map = &state->versions;
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        entry[i] = tile_of_another(graph, map, shape->footprint[i].tile);
+        if (!entry[i]) {
+            return false;
+        }
+    }
+    ti_replay_lose(&state->replay);
+    for (uint32_t i = 0; i < shape->accesses; i++) { /* what is overwritten need not be read first */
+        if (!(shape->written >> i & 1) && !ti_version_holds(entry[i], node)) {
+            ti_version_map_join(map, entry[i], node);
+        }
+    }
+    for (uint32_t writes = shape->written; writes; writes &= writes - 1) {
+        ti_version_map_own(map, entry[__builtin_ctz(writes)], node);
+    }
+    return true;
+}
+
+static bool any_pass_by(ti_command_graph *graph, const ti_task *task)
 {
     const ti_shape *shape = task->shape;
     const int node = shape->place;
@@ -133,7 +172,9 @@ bool ti_command_passes_by(ti_command_graph *graph, const ti_task *task)
         }
     }
     for (uint32_t i = 0; i < shape->accesses; i++) {
-        ti_replay_lose(&found[i].state->replay);
+        if (i == 0 || found[i].state != found[i - 1].state) {
+            ti_replay_lose(&found[i].state->replay);
+        }
     }
     for (; writes; writes &= writes - 1) {
         const uint32_t i = (uint32_t)__builtin_ctz(writes);
@@ -142,10 +183,17 @@ bool ti_command_passes_by(ti_command_graph *graph, const ti_task *task)
     return true;
 }
 
+bool ti_command_passes_by(ti_command_graph *graph, const ti_task *task)
+{
+    return (task->shape->tiled && !task->forwards && tiles_pass_by(graph, task)) || any_pass_by(graph, task);
+}
+
 bool ti_command_passes_at_once(ti_command_graph *graph, const ti_task *task)
 {
     const bool waits = graph->multicast.trees || graph->pure.held.count > 0 || graph->window.held.count > 0;
-    if (waits || task->kind != TI_TASK_EXECUTE || task->shape->place < 0 || ti_box_is_empty(&task->shape->range)) {
+    const ti_shape *shape = task->shape;
+    if (waits ||
+        (!shape->tiled && (task->kind != TI_TASK_EXECUTE || shape->place < 0 || ti_box_is_empty(&shape->range)))) {
         return false;
     }
     graph->looked_at = task->id;

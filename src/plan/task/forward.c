@@ -452,8 +452,31 @@ static void look_for_sources(ti_forwards *f, ti_task *task, ti_arena *arena)
 
 /* ---- tasks */
 
-/* A placed task that reads tiles that placed tasks have written, and writes tiles anew: no forward comes of it, and
- * whether it is that simple shows at once. */
+/* A task on tiles of one buffer that placed tasks have written: no forward comes of it, and nobody need look at what is
+ * only read. False if it is not that simple. */
+static bool tiles_pass_by(ti_forwards *f, const ti_task *task)
+{
+    const ti_shape *shape = task->shape;
+    ti_producer *found[TACIT_MAX_ACCESSES];
+    uint32_t count = 0;
+    ti_producers *producers = f->buffer.data[shape->access[0].buffer->slot];
+    if (producers->loose > 0 || f->sources || f->explain) {
+        return false;
+    }
+    for (uint32_t writes = shape->written; writes; writes &= writes - 1) {
+        ti_producer *p = ti_producers_of_box(producers, &shape->footprint[__builtin_ctz(writes)]);
+        if (!p || p->place < 0) {
+            return false;
+        }
+        found[count++] = p;
+    }
+    while (count) {
+        ti_producer_rewrite(found[--count], task->id, shape->place);
+    }
+    return true;
+}
+
+/* The same of several buffers, of tiles whose numbers are not known, or where sources are wanted. */
 static bool passes_by(ti_forwards *f, ti_task *task, ti_arena *arena)
 {
     const ti_shape *shape = task->shape;
@@ -555,6 +578,9 @@ static void open_buffer(ti_forwards *f, const ti_task *task)
 
 void ti_forwards_add(ti_forwards *f, ti_task *task, ti_arena *arena)
 {
+    if (task->shape->tiled && tiles_pass_by(f, task)) {
+        return;
+    }
     switch (task->kind) {
     case TI_TASK_EXECUTE:
     case TI_TASK_FENCE:

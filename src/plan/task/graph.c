@@ -100,9 +100,13 @@ static void open_buffer(ti_task_graph *graph, uint32_t slot)
     ti_tracker_init(&graph->buffer.data[slot]->tracker, &graph->era);
 }
 
-ti_tiles **ti_task_graph_tiles(ti_task_graph *graph, const ti_buffer_info *buffer)
+ti_tiles **ti_task_graph_tiles(ti_task_graph *graph, const ti_buffer_info *buffer, const ti_tracker **tracker)
 {
-    return &tracked_of(graph, buffer)->tiles;
+    tracked *b = tracked_of(graph, buffer);
+    if (tracker) {
+        *tracker = &b->tracker;
+    }
+    return &b->tiles;
 }
 
 static void say_uninitialised(const ti_shape *shape, const ti_access *access, const ti_box *hole, ti_strbuf *why)
@@ -211,12 +215,33 @@ static inline void track_write(ti_task_graph *graph, ti_task *task, const ti_acc
     }
 }
 
+/* The same for tiles of one buffer, all of which has been written. */
+static inline void track_tiles(ti_task_graph *graph, const ti_task *task, ti_tracker *tracker)
+{
+    const ti_shape *shape = task->shape;
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        if (!(shape->written >> i & 1)) {
+            const ti_footprint *touched = &shape->footprint[i];
+            ti_tracker_read_tile(tracker, touched->tile, touched->box, task->id, &graph->deps);
+        }
+    }
+    for (uint32_t writes = shape->written; writes; writes &= writes - 1) {
+        const ti_footprint *touched = &shape->footprint[__builtin_ctz(writes)];
+        ti_tracker_write_tile(tracker, touched->tile, touched->box, task->id, &graph->deps);
+    }
+}
+
 /* Reads first, so that a task does not hide the writer that it depends on behind its own write. An update follows as a
  * write all that it would as a read. */
 static void track_accesses(ti_task_graph *graph, ti_task *task)
 {
     const ti_shape *shape = task->shape;
     uint32_t writes = 0; /* bits: accesses */
+    tracked *b = shape->tiled ? tracked_of(graph, shape->access[0].buffer) : NULL;
+    if (b && is_complete(b)) {
+        track_tiles(graph, task, &b->tracker);
+        return;
+    }
     for (uint32_t i = 0; i < shape->accesses; i++) {
         if (shape->access[i].mode == TACIT_READ) {
             track_read(graph, task, tracked_of(graph, shape->access[i].buffer), &shape->footprint[i]);

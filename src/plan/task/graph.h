@@ -11,6 +11,7 @@
 #include "grid/tile.h"
 #include "ir/system.h"
 #include "ir/task.h"
+#include "plan/track/tracker.h"
 
 typedef struct ti_task_graph ti_task_graph;
 
@@ -25,8 +26,8 @@ ti_arena *ti_task_graph_arena(ti_task_graph *graph);
 ti_shape *ti_task_graph_shape(ti_task_graph *graph, const char *name);
 
 /* The numbers of the boxes of a buffer that placed tasks name (ti_tiles_number). Not of all of a buffer, whose maps
- * have few entries then. */
-ti_tiles **ti_task_graph_tiles(ti_task_graph *graph, const ti_buffer_info *buffer);
+ * have few entries then. `tracker` (or NULL) gets what tells which of them are entries. */
+ti_tiles **ti_task_graph_tiles(ti_task_graph *graph, const ti_buffer_info *buffer, const ti_tracker **tracker);
 
 /* Whether everything that a task of this shape, which has footprints, reads has been written. If not, `why` gets a
  * sentence. */

@@ -153,12 +153,8 @@ static inline bool is_whole(const ti_producer *p, const ti_box *box)
     return p->task && p->volume == ti_box_volume(box);
 }
 
-ti_producer *ti_producers_of_box(ti_producers *ps, const ti_footprint *touched)
+ti_producer *ti_producers_near(ti_producers *ps, const ti_footprint *touched)
 {
-    if (TI_LIKELY(touched->tile)) { /* the number stands for the box */
-        ti_producer *p = (ti_producer *)(uintptr_t)ti_tile_note_of(ps->tiles, touched->tile);
-        return p && p->tile == touched->tile && p->task && p->whole && !p->marked ? p : NULL;
-    }
     if (touched->boxes != 1) {
         return NULL;
     }

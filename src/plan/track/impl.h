@@ -15,11 +15,6 @@
 #define TI_TRACKER_MARK ((uint64_t)1 << 63)
 enum { TI_MAX_NOTES = 64 };
 
-static inline uint64_t ti_tracker_now(const ti_tracker *t, uint64_t id)
-{
-    return id && id < t->era->applied ? t->era->applied : id;
-}
-
 static inline struct ti_tracker_record *ti_tracker_record_of(const ti_tracker *t, uint64_t value)
 {
     TI_ASSERT((value & ~TI_TRACKER_MARK) < t->record.count);

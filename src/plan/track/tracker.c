@@ -158,16 +158,6 @@ static TI_NOINLINE uint64_t with_reader(ti_tracker *t, uint64_t value, uint64_t 
     return value;
 }
 
-/* Whether a reader can be added as it is: there are some that came after the horizon, at most that one before them, or
- * none, and there is room. */
-static inline bool takes_reader(const ti_tracker *t, const struct ti_tracker_record *r, uint64_t id)
-{
-    size_t n = r->readers.count;
-    return n < r->readers.capacity &&
-           (n == 0 || (r->readers.data[0] >= t->era->applied && r->readers.data[n - 1] > t->era->applied &&
-                       r->readers.data[n - 1] != id));
-}
-
 /* ---- entries */
 
 static void insert(ti_tracker *t, const ti_box *box, uint64_t value)
@@ -320,7 +310,7 @@ static inline bool read_entry(ti_tracker *t, const ti_region_ref *e, const ti_bo
     ti_deps_push(deps, writer);
     if (TI_UNLIKELY(!ti_box_covers(box, e->box))) {
         ti_vec_push(&t->era->scratch, ((ti_region_entry){ *e->box, *e->value }));
-    } else if (r && takes_reader(t, r, id)) {
+    } else if (r && ti_tracker_takes(t, r, id)) {
         r->writer = writer;
         TI_ASSERT((r->readers.count == 0 || r->readers.data[r->readers.count - 1] < id) && writer < id);
         r->readers.data[r->readers.count++] = id;
@@ -379,19 +369,6 @@ static void found_tile(ti_tracker *t, uint32_t tile)
     }
 }
 
-/* Of the tile, if it is an entry; else NULL. */
-static inline struct ti_tracker_record *record_of_tile(const ti_tracker *t, uint32_t tile)
-{
-    uint64_t note = ti_tile_note_of(t->tiles, tile);
-    struct ti_tracker_record *r = note ? &t->record.data[note - 1] : NULL;
-    return r && r->tile == tile ? r : NULL;
-}
-
-bool ti_tracker_knows_tile(const ti_tracker *t, uint32_t tile)
-{
-    return record_of_tile(t, tile) != NULL;
-}
-
 /* Meet the entries in `box`. What has a number is soon found by that. */
 static inline void meet(ti_tracker *t, uint32_t tile, const ti_box *box, ti_tracker_found *found)
 {
@@ -438,9 +415,9 @@ void ti_tracker_note_early(ti_tracker *t, uint64_t id)
     t->forgotten = id;
 }
 
-void ti_tracker_read_tile(ti_tracker *t, uint32_t tile, const ti_box *box, uint64_t id, ti_deps *deps)
+void ti_tracker_read_any(ti_tracker *t, uint32_t tile, const ti_box *box, uint64_t id, ti_deps *deps)
 {
-    struct ti_tracker_record *r = record_of_tile(t, tile);
+    struct ti_tracker_record *r = ti_tracker_tile(t, tile);
     ti_tracker_forget_passed(t);
     t->newest = id;
     if (!r) {
@@ -448,7 +425,7 @@ void ti_tracker_read_tile(ti_tracker *t, uint32_t tile, const ti_box *box, uint6
         return;
     }
     ti_deps_push(deps, r->writer = ti_tracker_now(t, r->writer));
-    if (TI_LIKELY(takes_reader(t, r, id))) {
+    if (TI_LIKELY(ti_tracker_takes(t, r, id))) {
         r->readers.data[r->readers.count++] = id;
     } else {
         add_reader(t, r, id);
@@ -591,9 +568,9 @@ static inline void write_box(ti_tracker *t, uint32_t tile, const ti_box *box, ti
     }
 }
 
-void ti_tracker_write_tile(ti_tracker *t, uint32_t tile, const ti_box *box, uint64_t id, ti_deps *deps)
+void ti_tracker_write_any(ti_tracker *t, uint32_t tile, const ti_box *box, uint64_t id, ti_deps *deps)
 {
-    struct ti_tracker_record *r = record_of_tile(t, tile);
+    struct ti_tracker_record *r = ti_tracker_tile(t, tile);
     ti_tracker_forget_passed(t);
     if (!r) {
         write_box(t, tile, box, NULL, id, deps);

@@ -118,11 +118,64 @@ void ti_tracker_read_found(ti_tracker *t, const ti_box *box, ti_tracker_found *f
 void ti_tracker_write_found(ti_tracker *t, const ti_box *box, ti_tracker_found *found, uint64_t id, ti_deps *deps);
 /* `id` writes `box`: adds the readers and writers that it must wait for. */
 void ti_tracker_write(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps);
-/* The same two where `box` has this number, or 0. */
-void ti_tracker_read_tile(ti_tracker *t, uint32_t tile, const ti_box *box, uint64_t id, ti_deps *deps);
-void ti_tracker_write_tile(ti_tracker *t, uint32_t tile, const ti_box *box, uint64_t id, ti_deps *deps);
-/* Whether all of this tile was written; it may have been even if not. */
-bool ti_tracker_knows_tile(const ti_tracker *t, uint32_t tile);
+/* Whether this tile is an entry, so that all of it was written; it may have been even if not. */
+static inline struct ti_tracker_record *ti_tracker_tile(const ti_tracker *t, uint32_t tile)
+{
+    const uint64_t note = ti_tile_note_of(t->tiles, tile);
+    struct ti_tracker_record *r = note ? &t->record.data[note - 1] : NULL;
+    return r && r->tile == tile ? r : NULL;
+}
+static inline bool ti_tracker_knows_tile(const ti_tracker *t, uint32_t tile)
+{
+    return ti_tracker_tile(t, tile) != NULL;
+}
+/* As ti_tracker_read and ti_tracker_write, where `box` has this number, or 0. */
+void ti_tracker_read_any(ti_tracker *t, uint32_t tile, const ti_box *box, uint64_t id, ti_deps *deps);
+void ti_tracker_write_any(ti_tracker *t, uint32_t tile, const ti_box *box, uint64_t id, ti_deps *deps);
+/* What an id reads as. */
+static inline uint64_t ti_tracker_now(const ti_tracker *t, uint64_t id)
+{
+    return id && id < t->era->applied ? t->era->applied : id;
+}
+/* Whether a reader can be added as it is: there are some that came after the horizon, at most that one before them, or
+ * none, and there is room. */
+static inline bool ti_tracker_takes(const ti_tracker *t, const struct ti_tracker_record *r, uint64_t id)
+{
+    const size_t n = r->readers.count;
+    return n < r->readers.capacity &&
+           (n == 0 || (r->readers.data[0] >= t->era->applied && r->readers.data[n - 1] > t->era->applied &&
+                       r->readers.data[n - 1] != id));
+}
+/* The same two: nearly all tiles are entries, and few trackers that have any have notes. */
+static inline void ti_tracker_read_tile(ti_tracker *t, uint32_t tile, const ti_box *box, uint64_t id, ti_deps *deps)
+{
+    struct ti_tracker_record *r = ti_tracker_tile(t, tile);
+    if (TI_UNLIKELY(!r || t->notes.count > 0 || !ti_tracker_takes(t, r, id))) {
+        ti_tracker_read_any(t, tile, box, id, deps);
+        return;
+    }
+    t->newest = id;
+    r->writer = ti_tracker_now(t, r->writer);
+    ti_deps_push(deps, r->writer);
+    r->readers.data[r->readers.count++] = id;
+}
+static inline void ti_tracker_write_tile(ti_tracker *t, uint32_t tile, const ti_box *box, uint64_t id, ti_deps *deps)
+{
+    struct ti_tracker_record *r = ti_tracker_tile(t, tile);
+    if (TI_UNLIKELY(!r || t->notes.count > 0 || t->forgotten > t->era->applied)) {
+        ti_tracker_write_any(t, tile, box, id, deps);
+        return;
+    }
+    const size_t readers = r->readers.count;
+    if (readers == 0) {
+        ti_deps_push(deps, ti_tracker_now(t, r->writer));
+    }
+    for (size_t i = 0; i < readers; i++) {
+        ti_deps_push(deps, ti_tracker_now(t, r->readers.data[i]));
+    }
+    r->writer = id;
+    r->readers.count = 0;
+}
 /* What has to be awaited before `box` may be written, without writing it. */
 void ti_tracker_uses(ti_tracker *t, const ti_box *box, ti_deps *deps);
 /* Whether somebody wrote every element of `box`; if not, `hole` is a box that nobody wrote. */
