@@ -234,6 +234,11 @@ void ti_command_plan(ti_command_graph *graph, const ti_task *task)
     ti_vec_push(&graph->planned, task);
     switch (task->kind) {
     case TI_TASK_EXECUTE:
+        if (TI_UNLIKELY(graph->pure.seen.count > 0)) {
+            ti_command_look_at_planned(graph, task);
+        }
+        add_kernel_task(graph, task);
+        break;
     case TI_TASK_FENCE:
         add_kernel_task(graph, task);
         break;

@@ -145,10 +145,11 @@ static bool reads_before(const ti_command_pure *p, size_t r, const ti_buffer_inf
     return any;
 }
 
-/* All messages that task `r` of the window would receive. */
+/* Messages that task `r` of the window would receive: those of what the window writes are returned, those of what is
+ * there before are counted when it is planned, for what is there depends on tasks that lookahead may still hold. */
 static uint64_t count_messages(ti_command_graph *graph, const ti_task *task, size_t r)
 {
-    const ti_command_pure *p = &graph->pure;
+    ti_command_pure *p = &graph->pure;
     uint64_t count = 0;
     for (uint32_t i = 0; i < task->shape->accesses; i++) {
         const ti_access *a = &task->shape->access[i];
@@ -159,7 +160,7 @@ static uint64_t count_messages(ti_command_graph *graph, const ti_task *task, siz
         if (w > 0) {
             count += count_inside(graph, r, w - 1, a);
         } else if (!reads_before(p, r, a->buffer)) {
-            count += count_before(graph, task, a->buffer);
+            ti_vec_push(&p->seen_read, ((struct ti_command_seen_read){ task, a->buffer }));
         }
     }
     return count;
@@ -183,38 +184,89 @@ static void count_items(const ti_command_pure *p, size_t t, ti_explain_window *o
     ti_vec_fini(&items);
 }
 
-ti_explain_window ti_command_look_at_window(ti_command_graph *graph, ti_window_verdict verdict, const ti_task *closer,
-                                            ti_stage_verdict stages)
+void ti_command_look_at_window(ti_command_graph *graph, ti_window_verdict verdict, const ti_task *closer,
+                               ti_stage_verdict stages)
 {
-    const ti_command_pure *p = &graph->pure;
+    ti_command_pure *p = &graph->pure;
     bool by_task;
     const char *why = ti_command_window_reason(verdict, closer, &by_task);
     size_t t = 0;
-    ti_explain_window window = { .first = p->task.data[0].shape->name,
-                                 .last = p->task.data[p->task.count - 1].shape->name,
-                                 .tasks = (int)p->task.count,
-                                 .why = why,
-                                 .stages = graph->system->latency_staged ? stage_reasons[stages] : NULL,
-                                 .closer = by_task ? closer->shape->name : NULL };
+    struct ti_command_seen seen = { .left = (int)p->task.count };
+    ti_explain_window *window = &seen.window;
+    *window = (ti_explain_window){ .first = p->task.data[0].shape->name,
+                                   .last = p->task.data[p->task.count - 1].shape->name,
+                                   .tasks = (int)p->task.count,
+                                   .why = why,
+                                   .stages = graph->system->latency_staged ? stage_reasons[stages] : NULL,
+                                   .closer = by_task ? closer->shape->name : NULL };
     for (size_t i = 0; i < p->held.count; i++) {
         if (p->held.data[i]->kind == TI_TASK_EXECUTE) {
-            count_items(p, t, &window);
-            window.saved += ti_command_is_distributed(graph) ? (int64_t)count_messages(graph, p->held.data[i], t) : 0;
+            count_items(p, t, window);
+            window->saved += ti_command_is_distributed(graph) ? (int64_t)count_messages(graph, p->held.data[i], t) : 0;
+            seen.first = t == 0 ? p->held.data[i]->id : seen.first;
+            seen.last = p->held.data[i]->id;
             t++;
         }
     }
     graph->single_task = 0;
-    return window;
+    ti_vec_push(&p->seen, seen);
 }
 
-void ti_command_tell_window(ti_command_graph *graph, const ti_explain_window *looked, size_t before)
+static struct ti_command_seen *window_of(ti_command_graph *graph, const ti_task *task)
 {
-    ti_explain_window window = *looked;
-    for (size_t i = before; i < graph->batch.count; i++) {
-        const ti_command *c = graph->batch.data[i];
-        window.saved -= c->kind == TI_COMMAND_RECEIVE && c->as.transfer.part == 0;
+    ti_command_pure *p = &graph->pure;
+    for (size_t i = 0; i < p->seen.count; i++) {
+        if (p->seen.data[i].first <= task->id && task->id <= p->seen.data[i].last) {
+            return &p->seen.data[i];
+        }
     }
-    ti_explain_note_window(graph->system->explain, &window);
+    return NULL;
+}
+
+/* As if it had no larger chunks. */
+void ti_command_look_at_planned(ti_command_graph *graph, const ti_task *task)
+{
+    ti_command_pure *p = &graph->pure;
+    struct ti_command_seen *seen = window_of(graph, task);
+    const size_t given = p->given.count;
+    size_t kept = 0;
+    if (!seen) {
+        return;
+    }
+    seen->left--;
+    p->given.count = 0;
+    graph->single_task = 0;
+    for (size_t i = 0; i < p->seen_read.count; i++) {
+        if (p->seen_read.data[i].task == task) {
+            seen->window.saved += (int64_t)count_before(graph, task, p->seen_read.data[i].buffer);
+        } else {
+            p->seen_read.data[kept++] = p->seen_read.data[i];
+        }
+    }
+    p->seen_read.count = kept;
+    p->given.count = given;
+    graph->single_task = 0;
+}
+
+void ti_command_look_at_message(ti_command_graph *graph, const ti_task *task)
+{
+    struct ti_command_seen *seen = window_of(graph, task);
+    if (seen) {
+        seen->window.saved--;
+    }
+}
+
+void ti_command_tell_windows(ti_command_graph *graph)
+{
+    ti_command_pure *p = &graph->pure;
+    size_t n = 0;
+    while (n < p->seen.count && p->seen.data[n].left == 0) {
+        ti_explain_note_window(graph->system->explain, &p->seen.data[n++].window);
+    }
+    for (size_t i = n; i < p->seen.count; i++) {
+        p->seen.data[i - n] = p->seen.data[i];
+    }
+    p->seen.count -= n;
 }
 
 void ti_command_tell_no_tiles(ti_command_graph *graph)
