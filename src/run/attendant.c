@@ -55,14 +55,13 @@ static uint64_t look_after(ti_attendant *a, uint64_t nap, uint64_t *seen)
     return longer(nap, take_cost(&a->cost));
 }
 
+/* What was due and is not done yet, somebody else is at: this thread would only take the core from them. */
 static uint64_t nap_before(const ti_attendant *a, uint64_t nap)
 {
-    if (!a->is.timed) {
-        return nap;
-    }
-    const uint64_t due = atomic_load_explicit(&a->is.timed->due, memory_order_relaxed);
-    return others_nap(a) ? TI_MAX(ti_until_due(due ? due + AFTER_OTHERS_NS : 0, nap), (uint64_t)AFTER_OTHERS_NS)
-                         : ti_until_due(due, nap);
+    const uint64_t due = a->is.timed ? atomic_load_explicit(&a->is.timed->due, memory_order_relaxed) : 0;
+    const bool is_left = due && (others_nap(a) || due <= ti_clock_ns());
+    const uint64_t ns = ti_until_due(due ? due + (is_left ? AFTER_OTHERS_NS : 0) : 0, nap);
+    return is_left ? TI_MAX(ns, (uint64_t)AFTER_OTHERS_NS) : ns;
 }
 
 /* Until it is called, or has to look at kernels. */
