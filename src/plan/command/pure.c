@@ -69,6 +69,7 @@ void ti_command_pure_fini(ti_command_pure *p)
     ti_vec_fini(&p->state);
     ti_vec_fini(&p->seen);
     ti_vec_fini(&p->seen_read);
+    ti_vec_fini(&p->seen_piece);
 }
 
 /* ---- what is known of windows */

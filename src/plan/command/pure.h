@@ -88,6 +88,11 @@ typedef struct ti_command_pure {
         const ti_buffer_info *buffer;
     })
     seen_read; /* the same: which of their tasks, not planned yet, would receive what was there before the window */
+    TI_VEC(struct ti_command_seen_piece {
+        const ti_buffer_info *buffer;
+        ti_message_piece piece;
+    })
+    seen_piece; /* what the one that is being planned would receive of it, unless collectives bring it */
 } ti_command_pure;
 
 /* wide.c: tasks whose chunks are larger. */
@@ -132,11 +137,12 @@ void ti_command_bundles_fini(ti_command_pure *pure);
  * which is one of the program. Constant. */
 const char *ti_command_window_reason(ti_window_verdict verdict, const ti_task *closer, bool *by_task);
 /* Only if somebody wants to know. Look at the window at hand, which closes because of what the task is or does;
- * `verdict`: on a task of the program. Then: a task is about to be planned, which may be one of such a window, and lacks
- * messages that it would receive by itself; it receives one; and windows all of whose tasks are planned are told. */
+ * `verdict`: on a task of the program. Then: a task is about to be planned, which may be one of such a window; it is known
+ * what collectives bring it of the buffer; it receives a message; and windows all of whose tasks are planned are told. */
 void ti_command_look_at_window(struct ti_command_graph *graph, ti_window_verdict verdict, const ti_task *closer,
                                ti_stage_verdict stages);
 void ti_command_look_at_planned(struct ti_command_graph *graph, const ti_task *task);
+void ti_command_look_at_rest(struct ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer);
 void ti_command_look_at_message(struct ti_command_graph *graph, const ti_task *task);
 void ti_command_tell_windows(struct ti_command_graph *graph);
 /* A window in stages has none. */

@@ -118,19 +118,17 @@ static uint64_t count_inside(ti_command_graph *graph, size_t r, size_t w, const 
     return count;
 }
 
-/* The same of what is there before the window. */
-static uint64_t count_before(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer)
+/* What the task would receive of what is there before the window. */
+static void find_before(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer)
 {
     const ti_command_use *use = ti_command_use_of(graph, task, buffer);
     const ti_messages *in = &graph->transfer.incoming;
-    uint64_t count = 0;
     ti_replay_settle(&use->state->replay, &use->state->versions);
     ti_vec_clear(&graph->transfer.covered);
     ti_transfer_plan(&graph->transfer, &use->state->versions, use->reads);
     for (size_t i = 0; i < in->count; i++) {
-        count += i == 0 || in->data[i].peer != in->data[i - 1].peer;
+        ti_vec_push(&graph->pure.seen_piece, ((struct ti_command_seen_piece){ buffer, in->data[i] }));
     }
-    return count;
 }
 
 static bool reads_before(const ti_command_pure *p, size_t r, const ti_buffer_info *buffer)
@@ -234,11 +232,12 @@ void ti_command_look_at_planned(ti_command_graph *graph, const ti_task *task)
         return;
     }
     seen->left--;
+    ti_vec_clear(&p->seen_piece);
     p->given.count = 0;
     graph->single_task = 0;
     for (size_t i = 0; i < p->seen_read.count; i++) {
         if (p->seen_read.data[i].task == task) {
-            seen->window.saved += (int64_t)count_before(graph, task, p->seen_read.data[i].buffer);
+            find_before(graph, task, p->seen_read.data[i].buffer);
         } else {
             p->seen_read.data[kept++] = p->seen_read.data[i];
         }
@@ -246,6 +245,33 @@ void ti_command_look_at_planned(ti_command_graph *graph, const ti_task *task)
     p->seen_read.count = kept;
     p->given.count = given;
     graph->single_task = 0;
+}
+
+static bool is_covered(const ti_command_graph *graph, const ti_box *box)
+{
+    ti_boxes left = { 0 };
+    ti_vec_push(&left, *box);
+    for (size_t i = 0; i < graph->transfer.covered.count; i++) {
+        ti_boxes_subtract(&left, &graph->transfer.covered.data[i]);
+    }
+    const bool none = left.count == 0;
+    ti_vec_fini(&left);
+    return none;
+}
+
+/* Pieces of one peer follow each other, and are one message. */
+void ti_command_look_at_rest(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer)
+{
+    ti_command_pure *p = &graph->pure;
+    struct ti_command_seen *seen = window_of(graph, task);
+    int counted = -1;
+    for (size_t i = 0; seen && i < p->seen_piece.count; i++) {
+        const struct ti_command_seen_piece *at = &p->seen_piece.data[i];
+        if (at->buffer == buffer && at->piece.peer != counted && !is_covered(graph, &at->piece.box)) {
+            seen->window.saved++;
+            counted = at->piece.peer;
+        }
+    }
 }
 
 void ti_command_look_at_message(ti_command_graph *graph, const ti_task *task)
