@@ -79,11 +79,9 @@ static void submit_add(tacit_context *ctx, tacit_buffer *b, rng *random)
 
 static void submit_count(tacit_context *ctx, tacit_collective_group *group, atomic_int *counted)
 {
-    const tacit_task t = { .name = "count",
-                           .kernel = { .host = count },
-                           TACIT_ARGS(counted),
-                           .on = TACIT_ON_EVERY_NODE,
-                           .group = group };
+    const tacit_task t = {
+        .name = "count", .kernel = { .host = count }, TACIT_ARGS(counted), .on = TACIT_ON_EVERY_NODE, .group = group
+    };
     REQUIRE_OK(ctx, tacit_submit(ctx, &t));
 }
 

@@ -527,9 +527,9 @@ static int count_receives(const char *text)
     return count;
 }
 
-/* Pairs of steps that are a window, of which the first also reads a part of C that one node has written. Lookahead holds
- * that one, in case that others read more of it, and all that follows, again and again: C is written anew. `at_end`:
- * nothing else makes the lookahead's window close before the program ends. Returns what the node receives. */
+/* Pairs of steps that are a window, of which the first also reads a part of C that one node has written. Lookahead
+ * holds that one, in case that others read more of it, and all that follows, again and again: C is written anew.
+ * `at_end`: nothing else makes the lookahead's window close before the program ends. Returns what the node receives. */
 static int run_reported(int tasks, bool staged, int collectives, bool at_end, int64_t *saved)
 {
     const tacit_range range = tacit_range1(64);

@@ -315,11 +315,15 @@ static void clock_does_not_go_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_wake_up_is_lost), cmocka_unit_test(backoff_makes_progress),
-        cmocka_unit_test(all_are_woken),      cmocka_unit_test(sleeps_end),
-        cmocka_unit_test(those_who_can_are_woken), cmocka_unit_test(who_polls_lets_others_look),
+        cmocka_unit_test(no_wake_up_is_lost),
+        cmocka_unit_test(backoff_makes_progress),
+        cmocka_unit_test(all_are_woken),
+        cmocka_unit_test(sleeps_end),
+        cmocka_unit_test(those_who_can_are_woken),
+        cmocka_unit_test(who_polls_lets_others_look),
         cmocka_unit_test(naps_grow),
-        cmocka_unit_test(lock_excludes),      cmocka_unit_test(clock_does_not_go_back),
+        cmocka_unit_test(lock_excludes),
+        cmocka_unit_test(clock_does_not_go_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,7 +80,7 @@ typedef struct ti_command_pure {
         ti_explain_window window;
         uint64_t first; /* ids of its tasks */
         uint64_t last;
-        int left;             /* of them that are not planned yet */
+        int left; /* of them that are not planned yet */
     })
     seen; /* for the report: windows that have closed, while lookahead may hold their tasks */
     TI_VEC(struct ti_command_seen_read {
@@ -137,11 +137,13 @@ void ti_command_bundles_fini(ti_command_pure *pure);
  * which is one of the program. Constant. */
 const char *ti_command_window_reason(ti_window_verdict verdict, const ti_task *closer, bool *by_task);
 /* Only if somebody wants to know. Look at the window at hand, which closes because of what the task is or does;
- * `verdict`: on a task of the program. Then: a task is about to be planned, which may be one of such a window; it is known
- * what collectives bring it of the buffer; it receives a message; and windows all of whose tasks are planned are told. */
+ * `verdict`: on a task of the program. Then a task is about to be planned, which may be one of such a window. */
 void ti_command_look_at_window(struct ti_command_graph *graph, ti_window_verdict verdict, const ti_task *closer,
                                ti_stage_verdict stages);
 void ti_command_look_at_planned(struct ti_command_graph *graph, const ti_task *task);
+/* seen.c. The window of the task, if it is still of interest, or NULL. It is known what collectives bring the task,
+ * which is being planned, of the buffer; it receives a message; windows all of whose tasks are planned are told. */
+struct ti_command_seen *ti_command_seen_of(struct ti_command_graph *graph, const ti_task *task);
 void ti_command_look_at_rest(struct ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer);
 void ti_command_look_at_message(struct ti_command_graph *graph, const ti_task *task);
 void ti_command_tell_windows(struct ti_command_graph *graph);
