@@ -9,6 +9,7 @@
 #include "plan/command/overlap.h"
 #include "plan/tolerance/stages.h"
 #include "plan/version/holder.h"
+#include "plan/version/transfer.h"
 #include "trace/explain_window.h"
 
 struct ti_command_graph;
