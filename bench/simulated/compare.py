@@ -77,6 +77,8 @@ class Machine:
         costs, scaled = self.folder / "costs.txt", self.folder / "scaled.txt"
         run([*FIRST, self.tacit, "simulate", "--nodes", 1, f"--calibrate-kernels={costs}", *program.with_steps(program.steps)])
         lines = [f"workers = {self.workers(nodes)}"]
+        if self.workers(nodes) == 1:
+            lines.append("progress = inline")  # as a run on one core
         for line in costs.read_text().splitlines():
             if line.startswith("kernel"):
                 key, value = line.rsplit("=", 1)

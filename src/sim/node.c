@@ -1,5 +1,5 @@
 /* What all parts of a simulated node use: its time, its application thread, the end of an instruction. See impl.h. */
-#include "sim/impl.h"
+#include "sim/network.h"
 
 #include "base/check.h"
 
@@ -44,6 +44,14 @@ static void done(node *n, const ti_instruction *i, bool in_order)
     n->may_start = true;
 }
 
+/* What a recorded run took for it is between its records already. */
+static void handle(const ti_cluster *c, node *n)
+{
+    if (c->platform.handling > 0 && !c->replay) {
+        ti_sim_use_executor(c, n, c->platform.handling);
+    }
+}
+
 void ti_sim_complete(ti_cluster *c, node *n, uint64_t instruction)
 {
     const ti_instruction *i = ti_engine_slot_of(&n->engine, instruction)->instruction;
@@ -53,6 +61,7 @@ void ti_sim_complete(ti_cluster *c, node *n, uint64_t instruction)
     ti_sim_note_end(c, n, i);
     done(n, i, ti_sim_replay_has_order(c));
     ti_engine_complete(&n->engine, instruction);
+    handle(c, n);
     c->held--;
     c->result.instructions++;
     ti_chain before = c->last;

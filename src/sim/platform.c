@@ -33,6 +33,7 @@ static const key keys[] = {
     { "workers", FIELD(workers), COUNT, true },
     { "item", FIELD(item), TIME, false },
     { "start", FIELD(start), TIME, false },
+    { "handling", FIELD(handling), TIME, false },
     { "copy", FIELD(copy), TIME, false },
     { "copy_bandwidth", FIELD(copy_byte), RATE, false },
     { "combine_bandwidth", FIELD(combine_byte), RATE, false },

@@ -38,6 +38,7 @@ typedef struct ti_platform {
     double workers;
     double item;            /* of kernels that are not named */
     double start;           /* of a kernel, on each worker */
+    double handling;        /* of an instruction, by the thread that starts them: what depends on it, looking on */
     double copy, copy_byte; /* a copy in memory */
     double combine_byte;    /* of reductions */
     /* a device with a memory of its own and lanes */

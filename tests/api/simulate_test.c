@@ -643,6 +643,10 @@ static void inline_times_add_up(void **state)
     assert_true(tasks == (int)tasks && tasks > STEPS &&
                 tasks < STEPS + 6); /* with those that the program does not see */
     assert_true(fabs(one - STEPS * 11000 - tasks * 15000 - the_end(3)) < 100);
+    write_platform(NETWORK FREE "task = 3 us\ncommand = 5 us\ninstruction = 7 us\nstart = 11 us\nprogress = inline\n"
+                                "handling = 2 us\n");
+    double handled = (simulate(planning, 3, 1, 0) - one) / 2000; /* instructions */
+    assert_true(handled == (int)handled && handled >= STEPS && handled < STEPS + 6);
     settings.horizon_step = 0;
 }
 
@@ -714,8 +718,10 @@ static void random_program(uint64_t seed)
         NETWORK FREE "start = 3 us\nitem = 10 ns\nworkers = 5\neager = 40 B\n",
         NETWORK FREE "task = 1 us\ncommand = 0.3 us\ncopy = 50 ns\nports = 3\nstripe = 64 B\nalgorithm = linear\n",
         NETWORK FREE "item = 1 us\nworkers = 2\nalgorithm = ring\nlatency = 0 ns\ninstruction = 7 us\n",
-        NETWORK FREE "item = 100 ns\nworkers = 2\nprogress = shared\neager = 100 B\ninstruction = 1 us\n",
+        NETWORK FREE
+        "item = 100 ns\nworkers = 2\nprogress = shared\neager = 100 B\ninstruction = 1 us\nhandling = 90 ns\n",
         NETWORK FREE "item = 3 us\nprogress = inline\ntask = 1 us\nbisection = 1 GB/s\neager = 30 B\n"
+                     "handling = 0.7 us\n"
     };
     static const int nodes[] = { 2, 3, 1, 5, 8, 13, 4, 31 };
     static char before[REPORT_BYTES];

@@ -14,7 +14,7 @@ import tempfile
 tacit, examples, idle, mpi = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve(), os.path.abspath(sys.argv[3]), sys.argv[4]
 failures = []
 KEYS = ["latency", "send_overhead", "receive_overhead", "gap", "bandwidth", "eager", "workers", "copy", "copy_bandwidth", "combine_bandwidth",
-        "task", "command", "instruction", "start"]
+        "task", "command", "instruction", "start", "handling"]
 wave = [examples / "wave_sim", "--rows", 64, "--cols", 48, "--steps", 30]
 
 

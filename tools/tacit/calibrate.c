@@ -5,6 +5,7 @@
  *   memory FILE     on one: copies, combining, workers
  *   tasks           on two: a stencil whose kernels do nothing, whose records (TACIT_TRACE) say what planning and
  *                   starting take
+ *   steps FILE N    on two, without records: what a step of this stencil takes, of N; FILE gets the nanoseconds
  * FILE gets lines "key = value unit". Every figure is the lower quartile of many short samples, since other programs on
  * the machine make samples longer and never shorter. Node 0 decides how many, within a second or so for each figure. */
 #include "base/clock.h"
@@ -440,12 +441,11 @@ static void check(tacit_context *ctx, tacit_status status)
     }
 }
 
-static void tasks(void)
+static void open_stencil(tacit_context **ctx_of, tacit_buffer *u[2])
 {
-    tacit_context *ctx;
-    tacit_buffer *u[2];
     const double zero = 0;
-    check(NULL, tacit_init(NULL, &ctx));
+    check(NULL, tacit_init(NULL, ctx_of));
+    tacit_context *ctx = *ctx_of;
     for (int i = 0; i < 2; i++) {
         const tacit_buffer_desc desc = { .name = i ? "odd" : "even",
                                          .range = TACIT_RANGE(ITEMS),
@@ -453,13 +453,55 @@ static void tasks(void)
         check(ctx, tacit_buffer_create(ctx, &desc, &u[i]));
         check(ctx, tacit_fill(ctx, u[i], &zero));
     }
-    for (int i = 0; i < TASKS; i++) {
+}
+
+static void submit_steps(tacit_context *ctx, tacit_buffer *u[2], long count)
+{
+    for (long i = 0; i < count; i++) {
         const tacit_task step = { .name = "step",
                                   .range = TACIT_RANGE(ITEMS),
                                   .kernel = { .host = nothing },
                                   .access = { tacit_read(u[i % 2], tacit_neighborhood(1, 0, 0)),
                                               tacit_write(u[1 - i % 2], tacit_one_to_one()) } };
         check(ctx, tacit_submit(ctx, &step));
+    }
+}
+
+static void tasks(void)
+{
+    tacit_context *ctx;
+    tacit_buffer *u[2];
+    open_stencil(&ctx, u);
+    submit_steps(ctx, u, TASKS);
+    check(NULL, tacit_finalize(ctx));
+}
+
+/* ---- steps */
+
+static double nanoseconds_of_steps(tacit_context *ctx, tacit_buffer *u[2], long count)
+{
+    uint64_t start = ti_clock_ns();
+    submit_steps(ctx, u, count);
+    check(ctx, tacit_wait(ctx));
+    return (double)(ti_clock_ns() - start);
+}
+
+/* Simulated there is one sample, and nothing to write. */
+static void steps(const char *path, long count)
+{
+    tacit_context *ctx;
+    tacit_buffer *u[2];
+    ti_strbuf out = { 0 };
+    double sample[FEW_SAMPLES];
+    open_stencil(&ctx, u);
+    check(ctx, tacit_wait(ctx));
+    int samples = tacit_is_dry_run(ctx) ? 1 : FEW_SAMPLES;
+    for (int i = 0; i < samples; i++) {
+        sample[i] = nanoseconds_of_steps(ctx, u, count) / (double)count;
+    }
+    if (samples > 1 && tacit_node(ctx) == 0) {
+        ti_strbuf_add(&out, "%.6g\n", lower_quartile(sample, samples));
+        write_lines(&out, path);
     }
     check(NULL, tacit_finalize(ctx));
 }
@@ -473,8 +515,12 @@ int main(int argc, char **argv)
         memory(argv[2]);
     } else if (argc == 2 && strcmp(phase, "tasks") == 0) {
         tasks();
+    } else if (argc == 4 && strcmp(phase, "steps") == 0 && atol(argv[3]) > 0) {
+        steps(argv[2], atol(argv[3]));
     } else {
-        fprintf(stderr, "usage: tacit-calibrate messages|memory FILE, or tacit-calibrate tasks\n");
+        fprintf(
+            stderr,
+            "usage: tacit-calibrate messages|memory FILE, tacit-calibrate tasks, or tacit-calibrate steps FILE COUNT\n");
         return EXIT_FAILURE;
     }
     return EXIT_SUCCESS;

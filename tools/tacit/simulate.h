@@ -43,6 +43,9 @@ void simulate_print_replay(const simulate_options *o, const tool_simulation *row
 
 /* Measures this machine, and writes a file that describes it; NULL: prints it. An exit status. */
 int simulate_calibrate(const char *path);
+/* Adds the line that says what an instruction takes besides; `out` has all others, `path` is the program that
+ * measures. TOOL_OK, or an exit status after a sentence. */
+int simulate_calibrate_handling(const char *folder, char *path, ti_strbuf *out);
 /* Measures the program's kernels on this machine: adds lines for a file. TOOL_OK, or an exit status after a
  * sentence. */
 int simulate_calibrate_kernels(const simulate_options *o, const char *folder, ti_strbuf *out);

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PHASES = 3, NODES = 2, CLOCK_READS = 1000 };
+enum { PHASES = 4, NODES = 2, CLOCK_READS = 1000 };
 
 typedef TI_VEC(double) numbers;
 
@@ -185,6 +185,11 @@ static int measure(const char *folder, ti_strbuf *out)
     }
     status = status == TOOL_OK ? add_tasks(prefix, out) : status;
     remove_records(prefix);
+    if (status == TOOL_OK) {
+        tool_progress("tacit simulate: measuring steps (%d of %d)", PHASES, PHASES);
+        status = simulate_calibrate_handling(folder, path, out);
+        tool_progress_end();
+    }
     ti_strfree(path);
     return status;
 }
