@@ -296,22 +296,34 @@ static void measure(const options *o, const grid *g, int delay, result *r, int w
 
 /* ---- output */
 
-/* How often as fast as without windows: the median of what each round says. */
-static double gain(const result *r, const result *off, int rounds)
+/* How often as fast as another way: the median of what each round says. */
+static double gain(const result *r, const result *other, int rounds)
 {
     double ratio[MOST_ROUNDS];
     for (int i = 0; i < rounds; i++)
-        ratio[i] = off->seconds[i] / r->seconds[i];
+        ratio[i] = other->seconds[i] / r->seconds[i];
     return pairs_median(ratio, rounds);
 }
 
-static void print_text(const options *o, const result *r, const result *off)
+/* By hand with as wide a halo; NULL: that was not measured, or is what `r` is. */
+static const result *by_hand(const result *r, const result *all, int ways)
+{
+    const result *hand = NULL;
+    for (int w = 0; w < ways && r->way.strategy != HAND; w++)
+        if (all[w].way.strategy == HAND && all[w].way.b == r->way.b)
+            hand = &all[w];
+    return hand;
+}
+
+static void print_text(const options *o, const result *r, const result *off, const result *hand)
 {
     char name[60];
     snprintf(name, sizeof name, r->way.b > 0 && r->way.strategy > OVERLAP ? "%s:%d" : "%s", strategies[r->way.strategy],
              r->way.b);
     printf("  %-9s median %9.3f ms  least %9.3f ms  %5.2f times off", name, 1e3 * pairs_median(r->seconds, o->rounds),
            1e3 * pairs_least(r->seconds, o->rounds), gain(r, off, o->rounds));
+    if (hand)
+        printf("  %4.2f of hand", gain(r, hand, o->rounds));
     if (r->predicted > 0)
         printf("  model %9.3f ms (%5.2f)", 1e3 * r->predicted, off->predicted / r->predicted);
     if (r->way.strategy != HAND)
@@ -357,8 +369,10 @@ static void one_case(const options *o, int kind, int delay, json_t *list)
                delay, 1e6 * c.latency, 1e9 * c.item, best);
     for (int w = 0; w < ways && node == 0; w++) {
         if (!o->json)
-            print_text(o, &r[w], &r[0]);
+            print_text(o, &r[w], &r[0], by_hand(&r[w], r, ways));
         json_t *entry = to_json(o, &g, delay, &r[w], &r[0]);
+        if (by_hand(&r[w], r, ways))
+            json_object_set_new(entry, "of_hand", json_real(gain(&r[w], by_hand(&r[w], r, ways), o->rounds)));
         json_object_set_new(entry, "model_best_b", json_real(best));
         json_object_set_new(entry, "latency_us", json_real(1e6 * c.latency));
         json_object_set_new(entry, "item_ns", json_real(1e9 * c.item));

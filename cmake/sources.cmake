@@ -119,6 +119,7 @@ set(TACIT_SOURCES
     plan/command/reduce.c
     plan/command/replay.c
     plan/command/shape.c
+    plan/command/seen.c
     plan/command/tell.c
     plan/command/wide.c
     plan/command/window.c

@@ -420,14 +420,31 @@ bool ti_device_host_work(ti_device *device, int worker)
     return run_one(h, worker, &completed);
 }
 
+static void wake_workers(host *h, int count)
+{
+    ti_lot_wake_able(h->desc.lot, h->desc.wakes_all ? INT_MAX : count, h->desc.runs ? h->desc.runs : TI_CAN_ANYTHING);
+}
+
+static bool has_work(host *h)
+{
+    bool any = false;
+    for (int i = 0; i < h->base.workers; i++) {
+        any |= !queue_is_empty(&h->queues[i]) || has_next(&h->queues[i]);
+    }
+    return any;
+}
+
+/* Of what is in its own queue nobody has heard; and it may have been woken for a part that it has not run. */
 void ti_device_host_leave(ti_device *device)
 {
     host *h = (host *)device;
+    bool left = false;
     if (me.host == h) {
-        if (!queue_is_empty(&h->queues[me.worker]) || has_next(&h->queues[me.worker])) {
-            ti_lot_wake(h->desc.lot, 1);
-        }
+        left = !queue_is_empty(&h->queues[me.worker]) || has_next(&h->queues[me.worker]);
         me.host = NULL;
+    }
+    if (left || (ti_lot_has_runners(h->desc.lot) && has_work(h))) {
+        wake_workers(h, 1);
     }
 }
 
@@ -437,10 +454,10 @@ static bool work_or_idle(host *h, int worker)
     bool completed;
     bool busy = run_one(h, worker, &completed);
     if (completed && h->desc.told) {
-        ti_lot_wake(h->desc.told, INT_MAX);
+        ti_lot_wake_able(h->desc.told, INT_MAX, h->desc.told_can ? h->desc.told_can : TI_CAN_ANYTHING);
     }
     if ((!busy || completed) && h->desc.idle) {
-        busy |= h->desc.idle(h->desc.user, worker);
+        busy |= h->desc.idle(h->desc.user, completed);
         me.host = h; /* it may have worked for another device */
         me.worker = worker;
     }
@@ -451,7 +468,7 @@ static void *worker_main(void *arg)
 {
     const struct worker_thread *self = arg;
     host *h = self->host;
-    uint32_t round = 0;
+    ti_waiter waiter = { 0, 0, h->desc.runs ? h->desc.runs | h->desc.can : TI_CAN_ANYTHING };
     if (self->is_bound) {
         ti_cores_bind(0, &self->cores);
     }
@@ -463,9 +480,9 @@ static void *worker_main(void *arg)
             return NULL;
         }
         if (work_or_idle(h, self->worker)) {
-            round = 0;
+            waiter.round = 0;
         } else {
-            ti_backoff(&round, h->desc.lot, ticket, h->desc.polling && h->desc.polling(h->desc.user));
+            ti_backoff(&waiter, h->desc.lot, ticket, h->desc.polling && h->desc.polling(h->desc.user));
         }
     }
 }
@@ -619,7 +636,7 @@ static void enqueue(host *h, job *j)
         atomic_store_explicit(&j->stealable, true, memory_order_release);
     }
     if (wake) {
-        ti_lot_wake(h->desc.lot, wake);
+        wake_workers(h, wake);
     }
 }
 

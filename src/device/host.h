@@ -26,17 +26,23 @@ typedef struct ti_host_part {
 typedef void ti_host_ran(void *told, const ti_host_part *part);
 
 typedef struct ti_host_desc {
-    int workers;                          /* parts of a kernel that can run at once, at least 1 */
-    int threads;                          /* threads to start, 0 to workers */
-    int first, all;                       /* kernels see worker i as first + i of all; 0 and 0: of workers */
-    bool (*idle)(void *user, int worker); /* returns whether it did something; NULL: workers only run jobs */
-    bool (*polling)(void *user);          /* whether somebody must keep polling (messages under way); NULL: nobody */
+    int workers;    /* parts of a kernel that can run at once, at least 1 */
+    int threads;    /* threads to start, 0 to workers */
+    int first, all; /* kernels see worker i as first + i of all; 0 and 0: of workers */
+    /* Returns whether it did something; `completed`: this worker has just completed a job. NULL: workers only run
+     * jobs. */
+    bool (*idle)(void *user, bool completed);
+    bool (*polling)(void *user); /* whether somebody must keep polling (messages under way); NULL: nobody */
     void *user;
-    ti_host_ran *ran; /* told of every part when it has run; NULL: nobody. Any worker */
-    void *listener;   /* its `told` */
-    ti_lot *lot;      /* where workers sleep; woken by launch and by the runtime */
-    ti_lot *told;     /* woken when a thread has completed a job; NULL: nobody, `idle` sees to it */
-    const char *name; /* of the threads; NULL: tacit-NUMBER */
+    ti_host_ran *ran;  /* told of every part when it has run; NULL: nobody. Any worker */
+    void *listener;    /* its `told` */
+    ti_lot *lot;       /* where workers sleep; woken by launch and by the runtime */
+    uint32_t can;      /* what they can do there but for running kernels of the device (park.h) */
+    uint32_t runs;     /* that: TI_CAN_RUN_ON(device), which all have who run them; 0: whoever sleeps there */
+    bool wakes_all;    /* others have `runs` as well, and may be busy otherwise */
+    ti_lot *told;      /* woken when a thread has completed a job; NULL: nobody, `idle` sees to it */
+    uint32_t told_can; /* who is woken there; 0: all */
+    const char *name;  /* of the threads; NULL: tacit-NUMBER */
     /* What threads are bound to: worker i to the core cpus[i], or without a list all of them to `cores`; both NULL: as
      * the thread that creates them. Read before ti_device_host_create returns. */
     const int *cpus;

@@ -18,6 +18,7 @@ ti_device *ti_host_threads_of(ti_host_threads *t, int group, ti_lot *told, const
     TI_ASSERT(group >= 0 && group <= TACIT_MAX_COLLECTIVE_GROUPS);
     if (!t->device[group]) {
         ti_host_desc desc = { .workers = 1, .threads = 1, .lot = &t->lot, .name = "tacit-host-task" };
+        desc.runs = TI_CAN_RUN_ON(group);
         desc.told = told;
         desc.cores = cores;
         t->device[group] = ti_device_host_create(&desc);

@@ -9,6 +9,7 @@ enum { FIRST_NAP_NS = 50 * 1000, LAST_NAP_NS = 1000 * 1000, NAPS_UNTIL_SLEEP = 2
 enum { NAP_PER_COST = 150, MAX_NAP_NS = 4 * 1000 * 1000 };
 /* A look that takes longer has moved bytes: one that finds nothing needs 1 to 3 us. */
 enum { LONG_LOOK_NS = 10 * 1000 };
+enum { AFTER_OTHERS_NS = 20 * 1000 };
 #define FOR_EVER_NS 3600000000000u
 
 static bool is_over(const ti_attendant *a)
@@ -33,10 +34,16 @@ static uint64_t longer(uint64_t nap, uint64_t cost)
     return TI_MIN(2 * nap, TI_MAX(most, (uint64_t)LAST_NAP_NS));
 }
 
+/* Threads that nap until something is due see to it themselves, unless they go into kernels before. */
+static bool others_nap(const ti_attendant *a)
+{
+    return a->is.timed && atomic_load_explicit(&a->is.timed->napping, memory_order_relaxed) > 0;
+}
+
 /* Returns how long to nap now. A single long look may be due to cold caches: the next one shows. */
 static uint64_t look_after(ti_attendant *a, uint64_t nap, uint64_t *seen)
 {
-    bool goes_on = a->is.looks(a->is.user) == *seen;
+    bool goes_on = a->is.looks(a->is.user) == *seen && !others_nap(a);
     for (int i = 0; goes_on && i < LOOKS_AT_ONCE && !is_over(a); i++) {
         uint64_t start = ti_clock_ns();
         bool moved = a->is.look(a->is.user);
@@ -48,9 +55,13 @@ static uint64_t look_after(ti_attendant *a, uint64_t nap, uint64_t *seen)
     return longer(nap, take_cost(&a->cost));
 }
 
+/* What was due and is not done yet, somebody else is at: this thread would only take the core from them. */
 static uint64_t nap_before(const ti_attendant *a, uint64_t nap)
 {
-    return a->is.timed ? ti_until_due(atomic_load_explicit(&a->is.timed->due, memory_order_relaxed), nap) : nap;
+    const uint64_t due = a->is.timed ? atomic_load_explicit(&a->is.timed->due, memory_order_relaxed) : 0;
+    const bool is_left = due && (others_nap(a) || due <= ti_clock_ns());
+    const uint64_t ns = ti_until_due(due ? due + (is_left ? AFTER_OTHERS_NS : 0) : 0, nap);
+    return is_left ? TI_MAX(ns, (uint64_t)AFTER_OTHERS_NS) : ns;
 }
 
 /* Until it is called, or has to look at kernels. */

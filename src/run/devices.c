@@ -13,6 +13,12 @@ static ti_device *create_host(const ti_devices_desc *desc, int index)
     host.threads = !desc->threads || !is_host ? 0 : workers - (index == 0 && desc->spare);
     host.first = index * workers;
     host.all = hosts * workers;
+    host.runs = TI_CAN_RUN_ON(index);
+    host.wakes_all = hosts > TI_CAN_DEVICES;
+    if (desc->spare && hosts > 1) { /* workers of the others lend themselves to the first one */
+        host.can |= TI_CAN_RUN_ON(0);
+        host.wakes_all |= index == 0;
+    }
     host.cpus = ti_pin_list(desc->pin, host.first);
     host.cores = ti_pin_set(desc->pin);
     return ti_device_host_create(&host);

@@ -73,7 +73,9 @@ bool ti_roles_lend(ti_runtime *rt);
 bool ti_roles_must_poll(void *user);
 bool ti_roles_must_look(void *user);
 bool ti_roles_plan_first(void *user);
-bool ti_roles_idle_worker(void *user, int worker);
+bool ti_roles_idle_worker(void *user, bool completed);
+/* Who has had the executor's role, and was not there for its sake, gives it back: others may have wanted it. */
+void ti_roles_leave_executor(ti_runtime *rt);
 /* Threads of the mode `thread`. */
 void *ti_roles_scheduler_main(void *user);
 void *ti_roles_executor_main(void *user);

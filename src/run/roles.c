@@ -20,7 +20,24 @@ static void refuse_memory(ti_runtime *rt, const ti_refusal *refusal)
     }
 }
 
-bool ti_roles_schedule(ti_runtime *rt, int budget)
+/* Who executes at this moment may have looked already, and not have seen what there is to do now. */
+static void let_executor_look_again(ti_runtime *rt)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+    if (ti_lock_is_held(&rt->executing)) {
+        ti_lot_move(&rt->progress.lot);
+    }
+}
+
+void ti_roles_leave_executor(ti_runtime *rt)
+{
+    ti_lock_drop(&rt->executing);
+    if (rt->mode != TI_RUN_INLINE) {
+        ti_lot_wake_able(&rt->progress.lot, 1, TI_CAN_EXECUTE);
+    }
+}
+
+static bool schedule(ti_runtime *rt, int budget)
 {
     bool work = !ti_ring_is_empty(&rt->scheduler.tasks) ||
                 atomic_load_explicit(&rt->scheduler.backlog, memory_order_relaxed) || is_waiting(rt);
@@ -34,6 +51,15 @@ bool ti_roles_schedule(ti_runtime *rt, int budget)
         refuse_memory(rt, refusal);
     }
     ti_lock_drop(&rt->scheduling);
+    return any;
+}
+
+bool ti_roles_schedule(ti_runtime *rt, int budget)
+{
+    bool any = schedule(rt, budget);
+    if (any && rt->mode == TI_RUN_SHARED) {
+        let_executor_look_again(rt);
+    }
     return any;
 }
 
@@ -55,7 +81,7 @@ static bool drain_instructions(ti_runtime *rt)
 bool ti_roles_plan_first(void *user)
 {
     ti_runtime *rt = user;
-    return rt->mode == TI_RUN_SHARED && ti_roles_schedule(rt, SENDS_BUDGET) && drain_instructions(rt);
+    return rt->mode == TI_RUN_SHARED && schedule(rt, SENDS_BUDGET) && drain_instructions(rt);
 }
 
 /* After an error nothing more is started, and the other nodes are told, once. */
@@ -138,13 +164,17 @@ bool ti_roles_lend(ti_runtime *rt)
 }
 
 /* A worker without a job: first what completes and starts kernels, then those of other devices, then planning. */
-bool ti_roles_idle_worker(void *user, __attribute__((__unused__)) int worker)
+bool ti_roles_idle_worker(void *user, bool completed)
 {
     ti_runtime *rt = user;
     if (rt->mode != TI_RUN_SHARED) {
         return false;
     }
-    return ti_roles_execute(rt) || (ti_system_hosts(&rt->system) > 1 && ti_roles_lend(rt)) ||
+    bool executed = ti_roles_execute(rt);
+    if (completed && !executed) {
+        let_executor_look_again(rt);
+    }
+    return executed || (ti_system_hosts(&rt->system) > 1 && ti_roles_lend(rt)) ||
            ti_roles_schedule(rt, ti_roles_must_poll(rt) ? 1 : TI_PLAN_BUDGET);
 }
 
@@ -152,13 +182,13 @@ void *ti_roles_scheduler_main(void *user)
 {
     ti_runtime *rt = user;
     ti_pin_thread(&rt->pin, rt->pin.count - 2); /* behind the workers' */
-    for (uint32_t round = 0; !atomic_load_explicit(&rt->stop, memory_order_acquire);) {
+    for (ti_waiter waiter = { 0, 0, TI_CAN_PLAN }; !atomic_load_explicit(&rt->stop, memory_order_acquire);) {
         uint32_t ticket = ti_lot_ticket(&rt->progress.lot);
         if (ti_roles_schedule(rt, TI_PLAN_BUDGET)) {
             ti_lot_wake(&rt->progress.lot, INT32_MAX);
-            round = 0;
+            waiter.round = 0;
         } else {
-            ti_backoff(&round, &rt->progress.lot, ticket, is_waiting(rt));
+            ti_backoff(&waiter, &rt->progress.lot, ticket, is_waiting(rt));
         }
     }
     return NULL;
@@ -168,12 +198,12 @@ void *ti_roles_executor_main(void *user)
 {
     ti_runtime *rt = user;
     ti_pin_thread(&rt->pin, rt->pin.count - 1);
-    for (uint32_t round = 0; !atomic_load_explicit(&rt->stop, memory_order_acquire);) {
+    for (ti_waiter waiter = { 0, 0, TI_CAN_EXECUTE }; !atomic_load_explicit(&rt->stop, memory_order_acquire);) {
         uint32_t ticket = ti_lot_ticket(&rt->progress.lot);
         if (ti_roles_execute(rt)) {
-            round = 0;
+            waiter.round = 0;
         } else {
-            ti_backoff(&round, &rt->progress.lot, ticket, is_polling(rt));
+            ti_backoff(&waiter, &rt->progress.lot, ticket, is_polling(rt));
         }
     }
     return NULL;
@@ -191,8 +221,16 @@ static void look_at_kernels(void *user)
     ti_runtime *rt = user;
     if (ti_lock_try(&rt->executing)) {
         ti_watchdog_look_at_kernels(&rt->watchdog, rt->executor, rt->system.node);
-        ti_lock_drop(&rt->executing);
+        ti_roles_leave_executor(rt);
     }
+}
+
+/* It does not sleep in the lot, so it sees here whether it should look again. */
+static bool look_after_messages(void *user)
+{
+    ti_runtime *rt = user;
+    uint32_t ticket = ti_lot_ticket(&rt->progress.lot);
+    return ti_roles_execute(rt) || ti_lot_ticket(&rt->progress.lot) != ticket;
 }
 
 /* Without it the run goes on as well, but that messages may wait for kernels. */
@@ -202,7 +240,7 @@ void ti_roles_start_attendant(ti_runtime *rt)
         .is_needed = has_messages,
         .looks = count_looks,
         .timed = rt->comm->nap_ns ? &rt->progress.lot : NULL,
-        .look = ti_roles_execute,
+        .look = look_after_messages,
         .watch = look_at_kernels,
         .watch_ns = rt->watchdog.limit > 0 ? (uint64_t)rt->watchdog.limit * 1000000000u / LOOKS_PER_LIMIT : 0,
         .user = rt,

@@ -24,6 +24,7 @@ static bool choose(ti_runtime *rt, ti_strbuf *why)
     rt->comm->attended = choice.attended || choice.mode == TI_RUN_THREAD;
     rt->progress.lot.spins = choice.spins;
     rt->progress.lot.nap_ns = (uint32_t)rt->comm->nap_ns;
+    rt->progress.lot.role = &rt->executing;
     rt->progress.failure.lot = &rt->progress.lot;
     rt->devices = choice.list;
     rt->pin = choice.pin;
@@ -99,7 +100,10 @@ static bool create_devices(ti_runtime *rt, ti_strbuf *why)
                   .user = rt,
                   .ran = hears_of_parts(rt) ? note_part : NULL,
                   .listener = rt,
-                  .lot = &rt->progress.lot },
+                  .lot = &rt->progress.lot,
+                  .can = rt->mode == TI_RUN_SHARED ? TI_CAN_PLAN | TI_CAN_EXECUTE : 0,
+                  .told = rt->mode == TI_RUN_THREAD ? &rt->progress.lot : NULL,
+                  .told_can = TI_CAN_EXECUTE },
         .kernel_cache = rt->config.kernel_cache,
         .failure = &rt->progress.failure,
     };
@@ -157,7 +161,7 @@ static bool start(ti_runtime *rt, const ti_runtime_desc *desc, ti_strbuf *why)
             .plan = ti_roles_plan_first,
             .planner = rt,
         });
-        ti_lock_drop(&rt->executing);
+        ti_roles_leave_executor(rt);
     }
     return created && start_threads(rt, why);
 }
@@ -319,7 +323,7 @@ static void watch(ti_runtime *rt, uint64_t *since)
     if (rt->watchdog.limit >= 0 && ti_lock_try(&rt->executing)) {
         ti_watchdog_look(&rt->watchdog, rt->executor, rt->agreement, ti_task_graph_tasks(rt->tasks));
         ti_watchdog_look_at_kernels(&rt->watchdog, rt->executor, rt->system.node);
-        ti_lock_drop(&rt->executing);
+        ti_roles_leave_executor(rt);
     }
 }
 
@@ -356,22 +360,31 @@ static void let_go(ti_runtime *rt)
     }
 }
 
+/* What this thread can do while it waits. */
+static uint32_t abilities(const ti_runtime *rt)
+{
+    const uint32_t runs = rt->lent_worker >= 0 ? TI_CAN_RUN_ON(0) : TI_CAN_WAIT;
+    const uint32_t shared = TI_CAN_PLAN | TI_CAN_EXECUTE | runs;
+    return rt->mode == TI_RUN_SHARED ? shared : rt->mode == TI_RUN_INLINE ? TI_CAN_ANYTHING : TI_CAN_WAIT;
+}
+
 /* With a signal for TI_CAUSE_SIGNAL. Returns early if the run has failed. */
 static void wait_until(ti_runtime *rt, ti_trace_cause kind, const ti_signal *signal)
 {
     uint64_t since = 0, start = 0;
+    ti_waiter waiter = { 0, 0, abilities(rt) };
     let_go(rt);
-    for (uint32_t round = 0; ti_failure_get(&rt->progress.failure) == TACIT_OK;) {
+    while (ti_failure_get(&rt->progress.failure) == TACIT_OK) {
         uint32_t ticket = ti_lot_ticket(&rt->progress.lot);
         if (holds(rt, kind, signal)) {
             break;
         }
         start = rt->trace.recorder && !start ? ti_clock_ns() : start;
         if (help(rt)) {
-            round = 0;
+            waiter.round = 0;
         } else {
-            ti_backoff(&round, &rt->progress.lot, ticket, ti_roles_must_poll(rt));
-            if (round % WATCH_EVERY == 0) {
+            ti_backoff(&waiter, &rt->progress.lot, ticket, ti_roles_must_poll(rt));
+            if (waiter.round % WATCH_EVERY == 0) {
                 watch(rt, &since);
             }
         }
@@ -387,7 +400,7 @@ static void wait_until(ti_runtime *rt, ti_trace_cause kind, const ti_signal *sig
         /* Whoever executes finishes its step, so that nothing writes to what the caller waited for any more. */
         ti_lock_take(&rt->executing);
         ti_roles_end_job(rt);
-        ti_lock_drop(&rt->executing);
+        ti_roles_leave_executor(rt);
     }
 }
 
@@ -403,7 +416,7 @@ static void push_task(ti_runtime *rt, const ti_task *task)
     ti_ring_push(ring, (void *)(uintptr_t)task);
     /* A consumer that found the channel empty may be going to sleep; one that did not will look again. */
     if (rt->mode != TI_RUN_INLINE && ti_ring_was_empty(ring)) {
-        ti_lot_wake(&rt->progress.lot, 1);
+        ti_lot_wake_able(&rt->progress.lot, 1, TI_CAN_PLAN);
     }
 }
 
@@ -437,7 +450,7 @@ static bool has_settled(ti_runtime *rt)
         return false;
     }
     bool idle = ti_executor_running(rt->executor) == 0;
-    ti_lock_drop(&rt->executing);
+    ti_roles_leave_executor(rt);
     return idle && !ti_roles_must_poll(rt);
 }
 
@@ -553,7 +566,7 @@ void ti_runtime_open_group(ti_runtime *rt, int group)
         ti_runtime_fail(rt, TACIT_ERROR_NETWORK, "%s",
                         rt->comm->stats.error ? rt->comm->stats.error : "the network failed");
     }
-    ti_lock_drop(&rt->executing);
+    ti_roles_leave_executor(rt);
 }
 
 bool ti_runtime_is_due(const ti_runtime *rt)
@@ -570,7 +583,7 @@ bool ti_runtime_choose(ti_runtime *rt, bool asked)
     if (asked || ti_balance_is_due(&rt->balance)) {
         ti_lock_take(&rt->executing); /* whose network it is */
         changed = ti_balance_choose(&rt->balance);
-        ti_lock_drop(&rt->executing);
+        ti_roles_leave_executor(rt);
     }
     return changed;
 }
@@ -612,7 +625,7 @@ void ti_runtime_check_pure(ti_runtime *rt, bool last)
     } else if (last) {
         say_compared(rt);
     }
-    ti_lock_drop(&rt->executing);
+    ti_roles_leave_executor(rt);
     ti_lock_drop(&rt->scheduling);
     ti_strbuf_fini(&why);
 }
@@ -676,7 +689,7 @@ void ti_runtime_counters(ti_runtime *rt, tacit_counters *out)
     ti_lock_drop(&rt->scheduling);
     ti_lock_take(&rt->executing);
     ti_counters_of_network(&rt->comm->stats, ti_executor_outbox_counts(rt->executor), out);
-    ti_lock_drop(&rt->executing);
+    ti_roles_leave_executor(rt);
 }
 
 void ti_runtime_advise(ti_runtime *rt, ti_advice_facts *facts)
@@ -689,7 +702,7 @@ void ti_runtime_advise(ti_runtime *rt, ti_advice_facts *facts)
     ti_lock_drop(&rt->scheduling);
     ti_lock_take(&rt->executing);
     ti_advisor_gather(&rt->advisor, rt->comm, &rt->system, facts);
-    ti_lock_drop(&rt->executing);
+    ti_roles_leave_executor(rt);
 }
 
 bool ti_runtime_write_graphs(ti_runtime *rt, ti_strbuf *why)
@@ -712,7 +725,7 @@ void ti_runtime_tap(ti_runtime *rt, const ti_plan_tap *plans, const ti_executor_
     ti_lock_drop(&rt->scheduling);
     ti_lock_take(&rt->executing);
     ti_executor_set_tap(rt->executor, executed);
-    ti_lock_drop(&rt->executing);
+    ti_roles_leave_executor(rt);
 }
 
 const ti_dry_run *ti_runtime_dry(const ti_runtime *rt)
@@ -731,7 +744,7 @@ bool ti_runtime_report(ti_runtime *rt, ti_strbuf *why)
     if (rt->trace.recorder && ti_failure_get(&rt->progress.failure) == TACIT_OK) {
         ti_lock_take(&rt->executing); /* nobody else polls notes meanwhile */
         ti_tracing_end(&rt->trace, rt->comm);
-        ti_lock_drop(&rt->executing);
+        ti_roles_leave_executor(rt);
     }
     ti_explain_carried(rt->system.explain, rt->comm->stats.carried);
     return good && (!rt->system.explain || ti_explain_write(&rt->system, rt->config.explain, why));

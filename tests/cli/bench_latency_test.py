@@ -34,6 +34,7 @@ def main():
         expected = {"off": 32, "overlap": 32, "halo": halo, "staged": 8, "hand": 0}[run["strategy"]]
         expect(run["messages"] == expected, f"{key}: {run['messages']} messages instead of {expected}")
         expect(run["median_ms"] > 0 and run["gain"] > 0 and run["predicted_ms"] > 0, f"{key}: {run}")
+        expect(("of_hand" in run) == (run["b"] in (1, 4) and run["strategy"] != "hand") and run.get("of_hand", 1) > 0, f"{key}: by hand")
         expect(run["latency_us"] >= run["delay_us"] and run["model_best_b"] > 0, f"{key}: the model")
     # What auto chooses follows from a latency that dominates on any machine: windows of 16.
     out = json.loads(bench("--program", "heat1d", "--b", "2", "--strategy", "auto", "--delay", "5000", "--steps", "32", "--rounds", "1", "--size",

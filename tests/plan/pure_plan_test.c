@@ -3,6 +3,7 @@
 
 /* cmocka.h wants these first. */
 #include <setjmp.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -513,9 +514,84 @@ static void again_whatever_it_was(void **state)
     ti_custom_answers_destroy(mapper.answers);
 }
 
+/* ---- what the report says */
+
+enum { REPORTED_NODE = 1, REPORTED_WINDOW = 2, REPEATED = 4 };
+
+static int count_receives(const char *text)
+{
+    int count = 0;
+    for (const char *at = text; (at = strstr(at, "receive ")); at++) {
+        count++;
+    }
+    return count;
+}
+
+/* Pairs of steps that are a window, of which the first also reads a part of C that one node has written. Lookahead
+ * holds that one, in case that others read more of it, and all that follows, again and again: C is written anew.
+ * `at_end`: nothing else makes the lookahead's window close before the program ends. Returns what the node receives. */
+static int run_reported(int tasks, bool staged, int collectives, bool at_end, int64_t *saved)
+{
+    const tacit_range range = tacit_range1(64);
+    const plan_setup setup = { .nodes = 4,
+                               .only = REPORTED_NODE,
+                               .collectives = collectives,
+                               .horizon_step = 1000,
+                               .latency_tasks = tasks,
+                               .latency_staged = staged };
+    const gen_buffer buffer[] = { plan_buffer(range, false), plan_buffer(range, false), plan_buffer(range, false) };
+    int receives = 0;
+    plan p;
+    plan_start(&p, &setup, buffer, 3);
+    fill(&p, 0, TACIT_SPLIT_1D);
+    for (int i = 0; i < REPEATED * REPORTED_WINDOW; i++) {
+        gen_task t = step(range, i % 2, 1 - i % 2, tacit_neighborhood(1, 0, 0));
+        if (i % REPORTED_WINDOW == 0 && (i == 0 || !at_end)) {
+            fill(&p, 2, TACIT_SPLIT_1D);
+            receives += count_receives(plan_text(&p, 0));
+        }
+        if (i % REPORTED_WINDOW == 0) {
+            t.access[2] = plan_read(2, tacit_fixed(tacit_box1(0, 3)));
+        }
+        plan_task(&p, t);
+        receives += count_receives(plan_text(&p, 0));
+    }
+    plan_fence(&p, 1, (gen_box){ { 0, 0, 0 }, { 1, 1, 1 } });
+    receives += count_receives(plan_text(&p, 0));
+    ti_strbuf report = { 0 };
+    ti_explain_text(p.explain, &p.node[0].system, &report);
+    *saved = 0;
+    for (const char *at = report.text; (at = strstr(at, " messages less to receive")); at++) {
+        const char *number = at;
+        while (number[-1] != ' ') {
+            number--;
+        }
+        *saved += atoll(number);
+    }
+    ti_strbuf_fini(&report);
+    plan_fini(&p);
+    return receives;
+}
+
+/* The messages that windows have saved are those that are received without them, and are not with them; whenever
+ * lookahead lets their tasks go. */
+static void saved_messages_are_counted(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 8; kind++) {
+        const int collectives = kind & 1 ? TI_COLLECTIVES_LOOKAHEAD : TI_COLLECTIVES_OFF;
+        int64_t saved, none;
+        const int with = run_reported(REPORTED_WINDOW, kind & 2, collectives, kind & 4, &saved);
+        const int without = run_reported(0, false, collectives, kind & 4, &none);
+        assert_true(with < without);
+        assert_int_equal(saved, without - with);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(saved_messages_are_counted),
         cmocka_unit_test(hints_close_windows),
         cmocka_unit_test(cut_in_pieces),
         cmocka_unit_test(heat_in_stages),

@@ -165,10 +165,10 @@ int __wrap_smpi_getpid(void)
 }
 
 /* Ranks take turns inside calls of MPI: to give up the core between them would only take time. */
-void __wrap_ti_backoff(uint32_t *round, ti_lot *lot, uint32_t ticket, bool polling);
-void __wrap_ti_backoff(uint32_t *round, ti_lot *lot, uint32_t ticket, bool polling)
+void __wrap_ti_backoff(ti_waiter *waiter, ti_lot *lot, uint32_t ticket, bool polling);
+void __wrap_ti_backoff(ti_waiter *waiter, ti_lot *lot, uint32_t ticket, bool polling)
 {
-    (void)round, (void)lot, (void)ticket, (void)polling;
+    (void)waiter, (void)lot, (void)ticket, (void)polling;
 }
 
 static void print(double seconds)

@@ -446,13 +446,13 @@ struct chain {
     int length;
 };
 
-static bool advance(void *user, int worker)
+static bool advance(void *user, bool completed)
 {
     struct chain *c = user;
     ti_device *device = c->device;
     uint64_t token;
     bool moved = false;
-    (void)worker;
+    (void)completed;
     if (!device || !ti_lock_try(&c->role)) {
         return false;
     }

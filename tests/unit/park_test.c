@@ -1,4 +1,4 @@
-/* Waiting: no wake-up is lost, sleeps end, and the lock excludes.
+/* Waiting: no wake-up is lost or reaches the wrong thread, sleeps end, naps grow, and the lock excludes.
  *
  * The ping-pong sleeps for up to ten minutes at a time, so one lost wake-up hangs the test until its time limit. */
 #include "base/park.h"
@@ -21,14 +21,14 @@ typedef struct game {
 static void play(game *g, int side, bool with_backoff)
 {
     for (uint64_t i = (uint64_t)side; i < ROUNDS; i += 2) {
-        uint32_t round = 0;
+        ti_waiter waiter = { 0, 0, TI_CAN_ANYTHING };
         for (;;) {
             uint32_t ticket = ti_lot_ticket(&g->lot[side]);
             if (atomic_load_explicit(&g->ball, memory_order_acquire) == i) {
                 break;
             }
             if (with_backoff) {
-                ti_backoff(&round, &g->lot[side], ticket, false);
+                ti_backoff(&waiter, &g->lot[side], ticket, false);
             } else {
                 ti_lot_sleep(&g->lot[side], ticket, LONG_NS);
             }
@@ -50,6 +50,15 @@ static void *second_player_with_backoff(void *arg)
     return NULL;
 }
 
+static uint32_t sleepers_of(ti_lot *lot)
+{
+    uint32_t count = 0;
+    for (int kind = 0; kind < TI_CAN_KINDS; kind++) {
+        count += atomic_load(&lot->sleepers[kind]);
+    }
+    return count;
+}
+
 static void ping_pong(bool with_backoff)
 {
     static _Alignas(TI_CACHE_LINE) game g;
@@ -60,7 +69,7 @@ static void ping_pong(bool with_backoff)
     play(&g, 0, with_backoff);
     assert_int_equal(pthread_join(other, NULL), 0);
     assert_int_equal(atomic_load(&g.ball), ROUNDS);
-    assert_int_equal(atomic_load(&g.lot[0].sleepers) + atomic_load(&g.lot[1].sleepers), 0);
+    assert_int_equal(sleepers_of(&g.lot[0]) + sleepers_of(&g.lot[1]), 0);
 }
 
 static void no_wake_up_is_lost(void **state)
@@ -123,6 +132,126 @@ static void all_are_woken(void **state)
     }
 }
 
+/* Sleepers that can do different things: a wake-up for one reaches one who can, whoever has slept longer. */
+enum { ABILITIES = 5, ERRANDS = 3000 };
+static const uint32_t abilities[ABILITIES] = { TI_CAN_PLAN, TI_CAN_EXECUTE, TI_CAN_RUN_ON(0), TI_CAN_RUN_ON(28),
+                                               TI_CAN_WAIT };
+
+typedef struct office {
+    ti_lot lot, done;
+    _Atomic int errands[ABILITIES];
+    _Atomic int finished, next;
+} office;
+
+static void *run_errands(void *arg)
+{
+    office *o = arg;
+    const int who = atomic_fetch_add(&o->next, 1);
+    for (;;) {
+        uint32_t ticket = ti_lot_ticket(&o->lot);
+        int left = atomic_load(&o->errands[who]);
+        if (left < 0) {
+            return NULL;
+        }
+        if (left > 0) {
+            atomic_fetch_sub(&o->errands[who], 1);
+            atomic_fetch_add(&o->finished, 1);
+            ti_lot_wake(&o->done, 1);
+        } else {
+            ti_lot_sleep_able(&o->lot, ticket, LONG_NS, abilities[who]);
+        }
+    }
+}
+
+static void wait_for_errands(office *o, int count)
+{
+    for (;;) {
+        uint32_t ticket = ti_lot_ticket(&o->done);
+        if (atomic_load(&o->finished) == count) {
+            return;
+        }
+        ti_lot_sleep(&o->done, ticket, LONG_NS);
+    }
+}
+
+static void those_who_can_are_woken(void **state)
+{
+    (void)state;
+    static _Alignas(TI_CACHE_LINE) office o;
+    pthread_t thread[ABILITIES];
+    rng r = rng_from(7);
+    o = (office){ .next = 0 };
+    for (int i = 0; i < ABILITIES; i++) {
+        assert_int_equal(pthread_create(&thread[i], NULL, run_errands, &o), 0);
+    }
+    for (int i = 1; i <= ERRANDS; i++) {
+        const int who = (int)rng_between(&r, 0, ABILITIES - 1);
+        atomic_fetch_add(&o.errands[who], 1);
+        ti_lot_wake_able(&o.lot, 1, abilities[who]);
+        wait_for_errands(&o, i);
+    }
+    for (int i = 0; i < ABILITIES; i++) {
+        atomic_store(&o.errands[i], -1);
+    }
+    ti_lot_wake(&o.lot, INT32_MAX);
+    for (int i = 0; i < ABILITIES; i++) {
+        assert_int_equal(pthread_join(thread[i], NULL), 0);
+    }
+    assert_int_equal(sleepers_of(&o.lot), 0);
+}
+
+/* Who polls naps, but for a while not while somebody else looks: that one may be waiting for this core. */
+static void who_polls_lets_others_look(void **state)
+{
+    enum { SPINS = 4, YIELDS = 64, LIMIT = 1000 };
+    (void)state;
+    ti_lock role = { 0 };
+    ti_lot lot = { .spins = SPINS, .nap_ns = 20000, .role = &role };
+    ti_waiter w = { 0, 0, TI_CAN_ANYTHING };
+    for (int i = 0; i < SPINS; i++) {
+        ti_backoff(&w, &lot, ti_lot_ticket(&lot), true);
+        assert_int_equal(w.naps, 0);
+    }
+    for (uint32_t i = 1; i <= 3; i++) {
+        ti_backoff(&w, &lot, ti_lot_ticket(&lot), true);
+        assert_int_equal(w.naps, i);
+    }
+    ti_lock_take(&role);
+    for (w.round = 0; w.round < SPINS + YIELDS;) {
+        ti_backoff(&w, &lot, ti_lot_ticket(&lot), true);
+        assert_int_equal(w.naps, 0);
+    }
+    ti_backoff(&w, &lot, ti_lot_ticket(&lot), true);
+    assert_int_equal(w.naps, 1);
+    ti_lock_drop(&role);
+    assert_int_equal(atomic_load(&lot.napping), 0);
+}
+
+/* Naps begin short, again and again where something is due, and grow up to what they may take. */
+static void naps_grow(void **state)
+{
+    (void)state;
+    uint64_t before = 0, sum = 0;
+    for (uint32_t i = 0; i < 40; i++) {
+        uint64_t ns = ti_nap_ns(i, 100000);
+        assert_true(ns >= before && ns <= 100000 && ns <= 4000 + sum);
+        before = ns;
+        sum += ns;
+    }
+    assert_int_equal(before, 100000);
+    assert_int_equal(ti_nap_ns(0, 1000), 1000);
+    assert_int_equal(ti_nap_ns(UINT32_MAX, 50000), 50000);
+    ti_lot lot = { .nap_ns = 10000 };
+    ti_waiter w = { 0, 0, TI_CAN_ANYTHING };
+    for (uint32_t i = 1; i <= 5; i++) {
+        ti_backoff(&w, &lot, ti_lot_ticket(&lot), true);
+        assert_int_equal(w.naps, i);
+    }
+    atomic_store(&lot.due, ti_clock_ns() + 1000);
+    ti_backoff(&w, &lot, ti_lot_ticket(&lot), true);
+    assert_int_equal(w.naps, 0);
+}
+
 static void sleeps_end(void **state)
 {
     (void)state;
@@ -132,7 +261,7 @@ static void sleeps_end(void **state)
     ti_lot_wake(&lot, 1);
     assert_int_not_equal(ti_lot_ticket(&lot), ticket);
     ti_lot_sleep(&lot, ticket, LONG_NS);
-    assert_int_equal(atomic_load(&lot.sleepers), 0);
+    assert_int_equal(sleepers_of(&lot), 0);
 }
 
 typedef struct counter {
@@ -186,9 +315,15 @@ static void clock_does_not_go_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_wake_up_is_lost), cmocka_unit_test(backoff_makes_progress),
-        cmocka_unit_test(all_are_woken),      cmocka_unit_test(sleeps_end),
-        cmocka_unit_test(lock_excludes),      cmocka_unit_test(clock_does_not_go_back),
+        cmocka_unit_test(no_wake_up_is_lost),
+        cmocka_unit_test(backoff_makes_progress),
+        cmocka_unit_test(all_are_woken),
+        cmocka_unit_test(sleeps_end),
+        cmocka_unit_test(those_who_can_are_woken),
+        cmocka_unit_test(who_polls_lets_others_look),
+        cmocka_unit_test(naps_grow),
+        cmocka_unit_test(lock_excludes),
+        cmocka_unit_test(clock_does_not_go_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,14 +63,14 @@ static double lower_quartile(double *sample, int count)
 static void wait_for(pair *p, uint64_t left)
 {
     uint64_t tokens[MOST_TOKENS];
-    for (uint32_t round = 0; p->comm->pending > left;) {
+    for (ti_waiter waiter = { 0, 0, TI_CAN_ANYTHING }; p->comm->pending > left;) {
         int n = p->comm->ops->poll(p->comm, tokens, MOST_TOKENS);
         if (n < 0) {
             p->comm->ops->abort(p->comm, p->comm->stats.error);
         } else if (n == 0) {
-            ti_backoff(&round, &p->lot, ti_lot_ticket(&p->lot), true);
+            ti_backoff(&waiter, &p->lot, ti_lot_ticket(&p->lot), true);
         } else {
-            round = 0;
+            waiter.round = 0;
         }
     }
 }

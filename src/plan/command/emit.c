@@ -82,6 +82,9 @@ void ti_command_emit_messages(ti_command_graph *graph, const ti_task *task, cons
             give_dependencies(graph, command);
         }
         ti_vec_push(&graph->batch, command);
+        if (TI_UNLIKELY(graph->pure.seen.count > 0) && !send && command->as.transfer.part == 0) {
+            ti_command_look_at_message(graph, task);
+        }
     }
     if (!send) {
         ti_command_note_late(graph, buffer, box, (uint32_t)pieces->count);

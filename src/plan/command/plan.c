@@ -8,6 +8,9 @@ static void transfer_data(ti_command_graph *graph, const ti_task *task, const ti
 {
     ti_command_buffer *state = use->state;
     ti_command_forward_data(graph, task, use);
+    if (TI_UNLIKELY(graph->pure.seen_piece.count > 0)) {
+        ti_command_look_at_rest(graph, task, state->info);
+    }
     ti_transfer_plan(&graph->transfer, &state->versions, use->reads);
     ti_command_note_readers(graph, use);
     if (graph->system->explain) {
@@ -234,6 +237,11 @@ void ti_command_plan(ti_command_graph *graph, const ti_task *task)
     ti_vec_push(&graph->planned, task);
     switch (task->kind) {
     case TI_TASK_EXECUTE:
+        if (TI_UNLIKELY(graph->pure.seen.count > 0)) {
+            ti_command_look_at_planned(graph, task);
+        }
+        add_kernel_task(graph, task);
+        break;
     case TI_TASK_FENCE:
         add_kernel_task(graph, task);
         break;

@@ -67,6 +67,9 @@ void ti_command_pure_fini(ti_command_pure *p)
     ti_vec_fini(&p->stage);
     ti_command_bundles_fini(p);
     ti_vec_fini(&p->state);
+    ti_vec_fini(&p->seen);
+    ti_vec_fini(&p->seen_read);
+    ti_vec_fini(&p->seen_piece);
 }
 
 /* ---- what is known of windows */
@@ -296,13 +299,12 @@ static void count_window(ti_command_graph *graph, ti_window_verdict verdict, con
 static void close_window(ti_command_graph *graph, ti_window_verdict verdict, const ti_task *closer)
 {
     ti_command_pure *p = &graph->pure;
-    size_t k = 0, planned = graph->batch.count;
-    ti_explain_window window;
+    size_t k = 0;
     count_window(graph, verdict, closer);
     const bool staged = graph->system->latency_staged && ti_command_is_distributed(graph);
     ti_stage_verdict stages = staged ? ti_command_find_stages(graph) : TI_STAGE_FITS;
     if (graph->system->explain) {
-        window = ti_command_look_at_window(graph, verdict, closer, stages);
+        ti_command_look_at_window(graph, verdict, closer, stages);
     }
     for (size_t i = 0; i < p->held.count; i++) {
         if (p->held.data[i]->kind == TI_TASK_EXECUTE) {
@@ -317,9 +319,6 @@ static void close_window(ti_command_graph *graph, ti_window_verdict verdict, con
         plan_held(graph);
     }
     ti_command_drop_widenings(graph);
-    if (graph->system->explain) {
-        ti_command_tell_window(graph, &window, planned);
-    }
     ti_vec_clear(&p->held);
     ti_vec_clear(&p->task);
     drop_splits(p);
@@ -344,7 +343,7 @@ static void add_pure(ti_command_graph *graph, const ti_task *task)
     }
 }
 
-void ti_command_pure_add(ti_command_graph *graph, const ti_task *task)
+static void add(ti_command_graph *graph, const ti_task *task)
 {
     ti_command_pure *p = &graph->pure;
     bool on = graph->system->latency_tasks > 1 && (ti_command_is_distributed(graph) || graph->system->latency_tiles);
@@ -364,4 +363,12 @@ void ti_command_pure_add(ti_command_graph *graph, const ti_task *task)
     }
     ti_command_window_add(graph, task);
     ti_command_drop_widenings(graph);
+}
+
+void ti_command_pure_add(ti_command_graph *graph, const ti_task *task)
+{
+    add(graph, task);
+    if (TI_UNLIKELY(graph->pure.seen.count > 0)) {
+        ti_command_tell_windows(graph);
+    }
 }

@@ -9,6 +9,7 @@
 #include "plan/command/overlap.h"
 #include "plan/tolerance/stages.h"
 #include "plan/version/holder.h"
+#include "plan/version/transfer.h"
 #include "trace/explain_window.h"
 
 struct ti_command_graph;
@@ -76,6 +77,23 @@ typedef struct ti_command_pure {
     uint64_t sampled;                       /* tasks that have had margins, if samples are wanted */
     int at;                                 /* 1 + state of the window; 0: it is empty; -1: not known */
     ti_window_counts counts;
+    TI_VEC(struct ti_command_seen {
+        ti_explain_window window;
+        uint64_t first; /* ids of its tasks */
+        uint64_t last;
+        int left; /* of them that are not planned yet */
+    })
+    seen; /* for the report: windows that have closed, while lookahead may hold their tasks */
+    TI_VEC(struct ti_command_seen_read {
+        const ti_task *task;
+        const ti_buffer_info *buffer;
+    })
+    seen_read; /* the same: which of their tasks, not planned yet, would receive what was there before the window */
+    TI_VEC(struct ti_command_seen_piece {
+        const ti_buffer_info *buffer;
+        ti_message_piece piece;
+    })
+    seen_piece; /* what the one that is being planned would receive of it, unless collectives bring it */
 } ti_command_pure;
 
 /* wide.c: tasks whose chunks are larger. */
@@ -119,12 +137,17 @@ void ti_command_bundles_fini(ti_command_pure *pure);
 /* tell.c. Why a window closes, because of what the task is or does; `by_task`: the words say something about the task,
  * which is one of the program. Constant. */
 const char *ti_command_window_reason(ti_window_verdict verdict, const ti_task *closer, bool *by_task);
-/* Only if somebody wants to know. What there is to say of the window at hand, which closes because of what the
- * task is or does; `verdict`: on a task of the program. Then, when it has been planned, with how many commands had been
- * planned before. */
-ti_explain_window ti_command_look_at_window(struct ti_command_graph *graph, ti_window_verdict verdict,
-                                            const ti_task *closer, ti_stage_verdict stages);
-void ti_command_tell_window(struct ti_command_graph *graph, const ti_explain_window *looked, size_t before);
+/* Only if somebody wants to know. Look at the window at hand, which closes because of what the task is or does;
+ * `verdict`: on a task of the program. Then a task is about to be planned, which may be one of such a window. */
+void ti_command_look_at_window(struct ti_command_graph *graph, ti_window_verdict verdict, const ti_task *closer,
+                               ti_stage_verdict stages);
+void ti_command_look_at_planned(struct ti_command_graph *graph, const ti_task *task);
+/* seen.c. The window of the task, if it is still of interest, or NULL. It is known what collectives bring the task,
+ * which is being planned, of the buffer; it receives a message; windows all of whose tasks are planned are told. */
+struct ti_command_seen *ti_command_seen_of(struct ti_command_graph *graph, const ti_task *task);
+void ti_command_look_at_rest(struct ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer);
+void ti_command_look_at_message(struct ti_command_graph *graph, const ti_task *task);
+void ti_command_tell_windows(struct ti_command_graph *graph);
 /* A window in stages has none. */
 void ti_command_tell_no_tiles(struct ti_command_graph *graph);
 

@@ -118,19 +118,17 @@ static uint64_t count_inside(ti_command_graph *graph, size_t r, size_t w, const 
     return count;
 }
 
-/* The same of what is there before the window. */
-static uint64_t count_before(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer)
+/* What the task would receive of what is there before the window. */
+static void find_before(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer)
 {
     const ti_command_use *use = ti_command_use_of(graph, task, buffer);
     const ti_messages *in = &graph->transfer.incoming;
-    uint64_t count = 0;
     ti_replay_settle(&use->state->replay, &use->state->versions);
     ti_vec_clear(&graph->transfer.covered);
     ti_transfer_plan(&graph->transfer, &use->state->versions, use->reads);
     for (size_t i = 0; i < in->count; i++) {
-        count += i == 0 || in->data[i].peer != in->data[i - 1].peer;
+        ti_vec_push(&graph->pure.seen_piece, ((struct ti_command_seen_piece){ buffer, in->data[i] }));
     }
-    return count;
 }
 
 static bool reads_before(const ti_command_pure *p, size_t r, const ti_buffer_info *buffer)
@@ -145,10 +143,11 @@ static bool reads_before(const ti_command_pure *p, size_t r, const ti_buffer_inf
     return any;
 }
 
-/* All messages that task `r` of the window would receive. */
+/* Messages that task `r` of the window would receive: those of what the window writes are returned, those of what is
+ * there before are counted when it is planned, for what is there depends on tasks that lookahead may still hold. */
 static uint64_t count_messages(ti_command_graph *graph, const ti_task *task, size_t r)
 {
-    const ti_command_pure *p = &graph->pure;
+    ti_command_pure *p = &graph->pure;
     uint64_t count = 0;
     for (uint32_t i = 0; i < task->shape->accesses; i++) {
         const ti_access *a = &task->shape->access[i];
@@ -159,7 +158,7 @@ static uint64_t count_messages(ti_command_graph *graph, const ti_task *task, siz
         if (w > 0) {
             count += count_inside(graph, r, w - 1, a);
         } else if (!reads_before(p, r, a->buffer)) {
-            count += count_before(graph, task, a->buffer);
+            ti_vec_push(&p->seen_read, ((struct ti_command_seen_read){ task, a->buffer }));
         }
     }
     return count;
@@ -183,38 +182,58 @@ static void count_items(const ti_command_pure *p, size_t t, ti_explain_window *o
     ti_vec_fini(&items);
 }
 
-ti_explain_window ti_command_look_at_window(ti_command_graph *graph, ti_window_verdict verdict, const ti_task *closer,
-                                            ti_stage_verdict stages)
+void ti_command_look_at_window(ti_command_graph *graph, ti_window_verdict verdict, const ti_task *closer,
+                               ti_stage_verdict stages)
 {
-    const ti_command_pure *p = &graph->pure;
+    ti_command_pure *p = &graph->pure;
     bool by_task;
     const char *why = ti_command_window_reason(verdict, closer, &by_task);
     size_t t = 0;
-    ti_explain_window window = { .first = p->task.data[0].shape->name,
-                                 .last = p->task.data[p->task.count - 1].shape->name,
-                                 .tasks = (int)p->task.count,
-                                 .why = why,
-                                 .stages = graph->system->latency_staged ? stage_reasons[stages] : NULL,
-                                 .closer = by_task ? closer->shape->name : NULL };
+    struct ti_command_seen seen = { .left = (int)p->task.count };
+    ti_explain_window *window = &seen.window;
+    *window = (ti_explain_window){ .first = p->task.data[0].shape->name,
+                                   .last = p->task.data[p->task.count - 1].shape->name,
+                                   .tasks = (int)p->task.count,
+                                   .why = why,
+                                   .stages = graph->system->latency_staged ? stage_reasons[stages] : NULL,
+                                   .closer = by_task ? closer->shape->name : NULL };
     for (size_t i = 0; i < p->held.count; i++) {
         if (p->held.data[i]->kind == TI_TASK_EXECUTE) {
-            count_items(p, t, &window);
-            window.saved += ti_command_is_distributed(graph) ? (int64_t)count_messages(graph, p->held.data[i], t) : 0;
+            count_items(p, t, window);
+            window->saved += ti_command_is_distributed(graph) ? (int64_t)count_messages(graph, p->held.data[i], t) : 0;
+            seen.first = t == 0 ? p->held.data[i]->id : seen.first;
+            seen.last = p->held.data[i]->id;
             t++;
         }
     }
     graph->single_task = 0;
-    return window;
+    ti_vec_push(&p->seen, seen);
 }
 
-void ti_command_tell_window(ti_command_graph *graph, const ti_explain_window *looked, size_t before)
+/* As if it had no larger chunks. */
+void ti_command_look_at_planned(ti_command_graph *graph, const ti_task *task)
 {
-    ti_explain_window window = *looked;
-    for (size_t i = before; i < graph->batch.count; i++) {
-        const ti_command *c = graph->batch.data[i];
-        window.saved -= c->kind == TI_COMMAND_RECEIVE && c->as.transfer.part == 0;
+    ti_command_pure *p = &graph->pure;
+    struct ti_command_seen *seen = ti_command_seen_of(graph, task);
+    const size_t given = p->given.count;
+    size_t kept = 0;
+    if (!seen) {
+        return;
     }
-    ti_explain_note_window(graph->system->explain, &window);
+    seen->left--;
+    ti_vec_clear(&p->seen_piece);
+    p->given.count = 0;
+    graph->single_task = 0;
+    for (size_t i = 0; i < p->seen_read.count; i++) {
+        if (p->seen_read.data[i].task == task) {
+            find_before(graph, task, p->seen_read.data[i].buffer);
+        } else {
+            p->seen_read.data[kept++] = p->seen_read.data[i];
+        }
+    }
+    p->seen_read.count = kept;
+    p->given.count = given;
+    graph->single_task = 0;
 }
 
 void ti_command_tell_no_tiles(ti_command_graph *graph)
