@@ -35,6 +35,16 @@ for nodes; do
         verified "$nodes" nbody --plummer 101 --steps 5
         verified "$nodes" jacobi --rows 17 --cols 13
         [ ! -x "$examples/heat3d" ] || verified "$nodes" heat3d --size 13 --steps 6
+        verified "$nodes" torus --rows 23 --cols 31 --steps 9
+        verified "$nodes" torus --rows 23 --cols 31 --steps 9 --split 2d
+        [ ! -x "$examples/histogram" ] || verified "$nodes" histogram --items 5000 --bins 37
+        [ ! -x "$examples/cg" ] || verified "$nodes" cg --rows 9 --cols 11
+        [ ! -x "$examples/cg" ] || verified "$nodes" cg --rows 9 --cols 11 --overlap
+        for tiled in cholesky lu summa; do
+            [ ! -x "$examples/$tiled" ] || verified "$nodes" $tiled --size 53 --tile 12
+            [ $kind = opencl ] || [ ! -x "$examples/$tiled" ] || verified "$nodes" $tiled --size 53 --tile 12 --cublas
+        done
+        verified "$nodes" sort --items 3000 --batches 2 --buckets 37
         verified "$nodes" rsim --detail 1 --steps 40
         [ ! -x "$examples/convolution" ] || verified "$nodes" convolution --generate 37x41 --radius 5 --split 2d
     done
