@@ -104,15 +104,15 @@ static int accelerators_of(const tacit_context *ctx, const ti_shape *shape)
     return (k->opencl.launch || k->opencl.source ? TI_OPENCL : 0) | (k->cuda.launch || k->cuda.source ? TI_CUDA : 0);
 }
 
-/* How a task with reductions is cut into groups on an accelerator of this node. */
+/* How a task with reductions is cut into groups on an accelerator: of this node, or one that is simulated. */
 static void choose_groups(const tacit_context *ctx, ti_shape *shape)
 {
     enum { MOST_GROUPS = 512, GROUP_ITEMS = 256, MOST_BYTES = 16 * 1024 * 1024 };
-    const int kind = ti_runtime_system(ctx->runtime)->accelerator & shape->accelerated;
-    if (!kind || !reduces(shape)) {
+    if (!shape->accelerated || !reduces(shape)) {
         return;
     }
-    const size_t *group = kind == TI_CUDA ? shape->devices->cuda.group : shape->devices->opencl.group;
+    const bool is_opencl = ti_runtime_system(ctx->runtime)->accelerator == TI_OPENCL || shape->accelerated == TI_OPENCL;
+    const size_t *group = is_opencl ? shape->devices->opencl.group : shape->devices->cuda.group;
     const size_t items = group[0] ? group[0] * TI_MAX(group[1], (size_t)1) * TI_MAX(group[2], (size_t)1) : GROUP_ITEMS;
     uint64_t most = MOST_GROUPS;
     for (uint32_t i = 0; i < shape->accesses; i++) {
