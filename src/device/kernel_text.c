@@ -4,9 +4,9 @@
  * bytes from an index to the next; of a reduction, where the first group's partial result is, with the bytes to that of
  * the next group. TACIT_DIMS is defined when a program is compiled, one for each number of dimensions of a range.
  * Dimension 0 of devices is the one whose items are neighbours in memory, which is tacit's last. A language defines
- * tacit_global_, the index of a work-item, and TACIT_IN_MEMORY_, before these; for kernels with reductions, whose groups
- * lie along one dimension, tacit_group_ of tacit_groups_ and tacit_place_ of tacit_places_ in it. Each group has a run
- * of items along the range's dimension 0, in the order of partial results. */
+ * tacit_global_, the index of a work-item, and TACIT_IN_MEMORY_, before these; for kernels with reductions, whose
+ * groups lie along one dimension, tacit_group_ of tacit_groups_ and tacit_place_ of tacit_places_ in it. Each group has
+ * a run of items along the range's dimension 0, in the order of partial results. */
 #include "device/kernel_text.h"
 
 #include <string.h>
