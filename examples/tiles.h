@@ -25,7 +25,8 @@ struct tiles_options {
     bool cublas; /* on CUDA devices, where it is found */
 };
 
-/* "--size", "--tile", "--grid", "--repeat" and "--cublas": a child of the program's own options, which gets a tiles_options. */
+/* "--size", "--tile", "--grid", "--repeat" and "--cublas": a child of the program's own options, which gets a
+ * tiles_options. */
 extern const struct argp tiles_argp;
 
 /* The tiles that the nodes share: all of a matrix, or those on and below its diagonal. */
