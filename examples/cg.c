@@ -20,6 +20,9 @@
  * With TACIT_REPRODUCIBLE=1 that order is fixed, and the report shows the same bits of the solution on any number of
  * nodes.
  *
+ * Sums on GPUs (TACIT_DEVICES=opencl:0 or cuda:0) have an order that depends on the devices in the same way;
+ * TACIT_REPRODUCIBLE=1 has them made on the host.
+ *
  * With --overlap an iteration is five tasks instead of three, of which two need not wait: most rows of the product need
  * nothing of other nodes and are multiplied while the others' elements travel (a task that reduces, too, is not cut
  * like that), and x changes while the sum r.r is made. It pays where messages are slow for the work between them. */
@@ -33,6 +36,7 @@
 #include <string.h>
 #include <tacit/io.h>
 
+#include "cg_kernels.h"
 #include "cg_matrix.h"
 #include "common.h"
 
@@ -96,29 +100,7 @@ static void columns_of_rows(const tacit_box *chunk, const tacit_range *range, co
     }
 }
 
-/* ---------------------------------------------------------------- the numerics, used by kernels and by --verify */
-
-/* How far to go along p, if r.r and p.Ap are these: not at all if r is small enough already. If p.Ap is not positive,
- * the matrix is not positive definite; not-a-number spreads to everything, and the program notices. */
-static double step_length(double rr, double pq, double goal)
-{
-    if (rr <= goal)
-        return 0.0;
-    return pq > 0 ? rr / pq : (double)NAN;
-}
-
-/* How much of the old direction goes into the new one. */
-static double share_of_old(double rr, double rr_old)
-{
-    return rr_old > 0 ? rr / rr_old : 0.0;
-}
-
-/* ---------------------------------------------------------------- kernels */
-
-/* The squared length of the residual that is small enough. */
-struct goal {
-    double rr;
-};
+/* ---------------------------------------------------------------- kernels: of the host; of devices: cg_kernels.h */
 
 /* View: the known solution, to be written. */
 static void fill(const tacit_launch *k)
@@ -256,6 +238,17 @@ static tacit_buffer *create(tacit_context *ctx, const char *name, tacit_range ra
     return buffer;
 }
 
+/* A kernel for all devices; one with a sum. */
+static tacit_kernel kernel_of(tacit_host_kernel *host, const char *entry)
+{
+    return example_kernel(host, cg_text, entry, 0);
+}
+
+static tacit_kernel summing(tacit_host_kernel *host, const char *entry)
+{
+    return example_kernel(host, cg_text, entry, EXAMPLE_GROUP * sizeof(double));
+}
+
 static tacit_buffer *create_vector(tacit_context *ctx, const char *name, size_t size)
 {
     return create(ctx, name, TACIT_RANGE(size), sizeof(double), NULL);
@@ -299,7 +292,7 @@ static void submit_multiply(tacit_context *ctx, const struct system *s, tacit_bu
     const tacit_task multiply_it = {
         .name = "multiply",
         .range = s->rows,
-        .kernel = { .host = multiply },
+        .kernel = summing(multiply, "multiply"),
         .access = { tacit_read(s->start, row_and_next), tacit_read(s->column, tacit_custom(s->entries_of_rows)),
                     tacit_read(s->value, tacit_custom(s->entries_of_rows)),
                     tacit_read(from, tacit_custom(s->columns_of_rows)), tacit_read(from, tacit_one_to_one()),
@@ -322,7 +315,7 @@ static void submit_begin(tacit_context *ctx, const struct system *s)
     const tacit_task begin_it = {
         .name = "begin",
         .range = s->rows,
-        .kernel = { .host = begin_at_zero },
+        .kernel = summing(begin_at_zero, "begin"),
         .access = { tacit_read(s->r, tacit_one_to_one()), tacit_write(s->p, tacit_one_to_one()),
                     tacit_write(s->x, tacit_one_to_one()), tacit_reduce(s->rr, tacit_sum(TACIT_DOUBLE)) },
         .hint = s->hint,
@@ -339,7 +332,7 @@ static void submit_product(tacit_context *ctx, const struct system *s)
     const tacit_task product_it = {
         .name = "product",
         .range = s->rows,
-        .kernel = { .host = product },
+        .kernel = kernel_of(product, "product"),
         .access = { tacit_read(s->start, row_and_next), tacit_read(s->column, tacit_custom(s->entries_of_rows)),
                     tacit_read(s->value, tacit_custom(s->entries_of_rows)),
                     tacit_read(s->p, tacit_custom(s->columns_of_rows)), tacit_write(s->q, tacit_one_to_one()) },
@@ -349,7 +342,7 @@ static void submit_product(tacit_context *ctx, const struct system *s)
     const tacit_task dot_it = {
         .name = "dot",
         .range = s->rows,
-        .kernel = { .host = dot },
+        .kernel = summing(dot, "dot_of"),
         .access = { tacit_read(s->p, tacit_one_to_one()), tacit_read(s->q, tacit_one_to_one()),
                     tacit_reduce(s->pq, tacit_sum(TACIT_DOUBLE)) },
         .hint = s->hint,
@@ -364,7 +357,7 @@ static void submit_parts(tacit_context *ctx, const struct system *s, const struc
     const tacit_task descend_it = {
         .name = "descend",
         .range = s->rows,
-        .kernel = { .host = descend },
+        .kernel = summing(descend, "descend"),
         .args = args,
         .args_size = sizeof *args,
         .access = { tacit_read(s->q, tacit_one_to_one()), tacit_read(s->rr, tacit_all()),
@@ -375,7 +368,7 @@ static void submit_parts(tacit_context *ctx, const struct system *s, const struc
     const tacit_task move_it = {
         .name = "move",
         .range = s->rows,
-        .kernel = { .host = move },
+        .kernel = kernel_of(move, "move"),
         .args = args,
         .args_size = sizeof *args,
         .access = { tacit_read(s->p, tacit_one_to_one()), tacit_read(s->rr, tacit_all()),
@@ -391,7 +384,7 @@ static void submit_advance(tacit_context *ctx, const struct system *s, const str
     const tacit_task advance_it = {
         .name = "advance",
         .range = s->rows,
-        .kernel = { .host = advance },
+        .kernel = summing(advance, "advance"),
         .args = args,
         .args_size = sizeof *args,
         .access = { tacit_read(s->p, tacit_one_to_one()), tacit_read(s->q, tacit_one_to_one()),
@@ -420,7 +413,7 @@ static void submit_iteration(tacit_context *ctx, struct system *s, double goal, 
     const tacit_task turn_it = {
         .name = "turn",
         .range = s->rows,
-        .kernel = { .host = turn },
+        .kernel = kernel_of(turn, "turn"),
         .access = { tacit_read(s->r, tacit_one_to_one()), tacit_read(s->rr, tacit_all()),
                     tacit_read(s->rr_old, tacit_all()), tacit_update(s->p, tacit_one_to_one()) },
         .hint = s->hint,

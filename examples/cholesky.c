@@ -13,7 +13,8 @@
  * Swartvagher, Thibault: Using Dynamic Broadcasts to improve Task-Based Runtime Performances, Euro-Par 2020.
  *
  * Only tiles on and below the diagonal exist. The kernels are those of BLAS and LAPACK, of which each call is one
- * thread: the workers of a node are the threads. A matrix that is not positive definite is found by potrf, which fails
+ * thread: the workers of a node are the threads. On OpenCL and CUDA devices there are kernels for all but potrf, which
+ * stays on the host, as it may fail. A matrix that is not positive definite is found by potrf, which fails
  * the run with a sentence that names the tile. */
 #include <cblas.h>
 #include <float.h>
@@ -37,21 +38,17 @@ extern void dpotrf_(const char *half, const int *n, double *a, const int *lda, i
 
 /* ---------------------------------------------------------------- kernels */
 
-struct potrf_args {
-    size_t k, tile;
-};
-
 /* View: the tile (k, k). What is the upper half by columns, as LAPACK counts, is the lower half by rows. */
 static void potrf(const tacit_launch *k)
 {
-    const struct potrf_args *args = k->args;
+    const struct tile_step *args = k->args;
     const struct tile a = tile_of(k, 0);
     int info;
     dpotrf_("U", &a.rows, a.at, &a.ld, &info, 1);
     if (info)
         tacit_kernel_fail(
             k, "the matrix is not positive definite: tile (%zu, %zu) has no factor, from row %zu of the matrix on",
-            args->k, args->k, args->k * args->tile + (size_t)info);
+            (size_t)args->k, (size_t)args->k, (size_t)args->k * args->tile + (size_t)info);
 }
 
 /* Views: a tile below the diagonal, and the factor on the diagonal: A := A L^-T. */
@@ -82,7 +79,7 @@ static void gemm(const tacit_launch *k)
 /* Tile (k, k), and those below it. */
 static void submit_panel(tacit_context *ctx, const struct tiled *A, size_t k)
 {
-    const struct potrf_args args = { k, A->tile };
+    const struct tile_step args = tiles_step(A, k, k, k);
     const tacit_task potrf_it = {
         .name = "potrf",
         .kernel = { .host = potrf },
@@ -93,9 +90,11 @@ static void submit_panel(tacit_context *ctx, const struct tiled *A, size_t k)
     };
     CHECK(tacit_submit(ctx, &potrf_it));
     for (size_t m = k + 1; m < A->count; m++) {
+        const struct tile_step below = tiles_step(A, k, m, k);
         const tacit_task trsm_it = {
             .name = "trsm",
-            .kernel = { .host = trsm },
+            .kernel = tiles_kernel(trsm, "solve_transposed"),
+            TACIT_ARGS(below),
             .place = tacit_place_owner(0),
             .access = { tiles_update(A, m, k), tiles_read(A, k, k) },
             .hint.priority = tiles_priority(A, k, m, k),
@@ -107,18 +106,22 @@ static void submit_panel(tacit_context *ctx, const struct tiled *A, size_t k)
 /* What step k changes in column n: the tile on the diagonal, and those below it. */
 static void submit_column(tacit_context *ctx, const struct tiled *A, size_t k, size_t n)
 {
+    const struct tile_step diagonal = tiles_step(A, k, n, n);
     const tacit_task syrk_it = {
         .name = "syrk",
-        .kernel = { .host = syrk },
+        .kernel = tiles_kernel(syrk, "take_square"),
+        TACIT_ARGS(diagonal),
         .place = tacit_place_owner(0),
         .access = { tiles_update(A, n, n), tiles_read(A, n, k) },
         .hint.priority = tiles_priority(A, k, n, n),
     };
     CHECK(tacit_submit(ctx, &syrk_it));
     for (size_t m = n + 1; m < A->count; m++) {
+        const struct tile_step below = tiles_step(A, k, m, n);
         const tacit_task gemm_it = {
             .name = "gemm",
-            .kernel = { .host = gemm },
+            .kernel = tiles_kernel(gemm, "take_transposed"),
+            TACIT_ARGS(below),
             .place = tacit_place_owner(0),
             .access = { tiles_update(A, m, n), tiles_read(A, m, k), tiles_read(A, n, k) },
             .hint.priority = tiles_priority(A, k, m, n),

@@ -212,6 +212,17 @@ int example_end(tacit_context *ctx, int error, bool good)
     return error || status || !good ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+/* ---------------------------------------------------------------- kernels */
+
+tacit_kernel example_kernel(tacit_host_kernel *host, const char *text, const char *entry, size_t scratch)
+{
+    return (tacit_kernel){
+        .host = host,
+        .opencl = { .source = text, .entry = entry, .group = { EXAMPLE_GROUP }, .local_bytes = scratch },
+        .cuda = { .source = text, .entry = entry, .group = { EXAMPLE_GROUP }, .local_bytes = scratch },
+    };
+}
+
 /* ---------------------------------------------------------------- small tools */
 
 double example_seconds(void)

@@ -64,6 +64,13 @@ int example_end(tacit_context *ctx, int error, bool good);
 /* The line "verified" or "FAILED", if --verify was given. */
 void example_report_verified(struct example_report *r, const struct example_options *options, bool good);
 
+/* ---------------------------------------------------------------- kernels */
+
+/* A kernel for the host, and the kernel `entry` of a text for OpenCL and CUDA devices, in groups of EXAMPLE_GROUP items
+ * along dimension 0. `scratch`: bytes that a group shares. The text must live as long as the context. */
+enum { EXAMPLE_GROUP = 64 };
+tacit_kernel example_kernel(tacit_host_kernel *host, const char *text, const char *entry, size_t scratch);
+
 /* ---------------------------------------------------------------- small tools */
 
 /* Seconds of a clock that only goes forward. */

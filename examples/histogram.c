@@ -7,6 +7,8 @@
  * The counts are whole numbers, and sums of whole numbers depend on no order: the result is the same on any number of
  * nodes and threads.
  *
+ * On GPUs (TACIT_DEVICES=opencl:0 or cuda:0) every group of work-items has counts of its own.
+ *
  * The data are random numbers, or the bytes of a file (tacit/io.h): each node reads the part that it will count, at the
  * same time as the others, and no data travel at all. */
 #include <errno.h>
@@ -28,38 +30,54 @@ struct histogram_options {
     bool show;
 };
 
-/* Items are whole numbers below this, spread evenly over the bins. */
-enum { LEVELS = 1 << 16 };
-
 /* ---------------------------------------------------------------- the data, used by kernels and by --verify */
 
-/* Random item number i: the mean of four random numbers, so that the middle is more frequent than the ends. The bits
- * come from splitmix64, which gives the i-th number without those before it: any node can start anywhere. */
-static uint16_t random_item(uint64_t seed, size_t i)
-{
-    uint64_t x = (seed + (uint64_t)i) * 0x9e3779b97f4a7c15;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    x ^= x >> 31;
-    return (uint16_t)(((x & 0xffff) + (x >> 16 & 0xffff) + (x >> 32 & 0xffff) + (x >> 48)) / 4);
-}
+/* The kernels for OpenCL and CUDA devices. Each group of work-items counts into bins of its own. */
+#define COUNT                                                                                                          \
+    "TACIT_KERNEL draw(TACIT_VIEW(item), TACIT_CHUNK(chunk), TACIT_VALUE(struct source, s))\n"                         \
+    "{\n"                                                                                                              \
+    "    TACIT_FOR (i, chunk, 0)\n"                                                                                    \
+    "        TACIT_AT1(uint16_t, item, i) = random_item(s.seed, i);\n"                                                 \
+    "}\n"                                                                                                              \
+    "TACIT_KERNEL from_bytes(TACIT_VIEW(byte), TACIT_VIEW(item), TACIT_CHUNK(chunk))\n"                                \
+    "{\n"                                                                                                              \
+    "    TACIT_FOR (i, chunk, 0)\n"                                                                                    \
+    "        TACIT_AT1(uint16_t, item, i) = item_of_byte(TACIT_GET1(uint8_t, byte, i));\n"                             \
+    "}\n"                                                                                                              \
+    "TACIT_KERNEL count(TACIT_VIEW(item), TACIT_VIEW(bins), TACIT_CHUNK(chunk), TACIT_VALUE(struct count_args, a))\n"  \
+    "{\n"                                                                                                              \
+    "    TACIT_GLOBAL uint64_t *bin = TACIT_RESULT(uint64_t, bins);\n"                                                 \
+    "    TACIT_GROUP_EACH (b, a.bins)\n"                                                                               \
+    "        bin[b] = 0;\n"                                                                                            \
+    "    TACIT_BARRIER();\n"                                                                                           \
+    "    TACIT_EACH (i, chunk, 0)\n"                                                                                   \
+    "        TACIT_ADD(&bin[bin_of(TACIT_GET1(uint16_t, item, i), a.bins)], 1);\n"                                     \
+    "}\n"
 
-/* A byte of a file as an item. */
-static uint16_t item_of_byte(unsigned char byte)
-{
-    return (uint16_t)(byte * (LEVELS / 256));
-}
+TACIT_BOTH(
+    histogram_source, COUNT,
+    /* Items are whole numbers below this, spread evenly over the bins. */
+    enum { LEVELS = 1 << 16 };
 
-static size_t bin_of(uint16_t item, size_t bins)
-{
-    return item * bins / LEVELS;
-}
+    /* The arguments of the kernels. */
+    struct source { uint64_t seed; }; struct count_args { uint64_t bins; };
+
+    /* Random item number i: the mean of four random numbers, so that the middle is more frequent than the ends. The
+     * bits come from splitmix64, which gives the i-th number without those before it: any node can start anywhere. */
+    static uint16_t random_item(uint64_t seed, uint64_t i) {
+        uint64_t x = (seed + i) * 0x9e3779b97f4a7c15;
+        x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+        x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+        x ^= x >> 31;
+        return (uint16_t)(((x & 0xffff) + (x >> 16 & 0xffff) + (x >> 32 & 0xffff) + (x >> 48)) / 4);
+    }
+
+    /* A byte of a file as an item. */
+    static uint16_t item_of_byte(uint8_t byte) { return (uint16_t)(byte * (LEVELS / 256)); }
+
+    static uint64_t bin_of(uint16_t item, uint64_t bins) { return item * bins / LEVELS; });
 
 /* ---------------------------------------------------------------- kernels */
-
-struct source {
-    uint64_t seed;
-};
 
 /* View: the chunk's items, to be written. */
 static void draw(const tacit_launch *k)
@@ -76,10 +94,6 @@ static void convert(const tacit_launch *k)
     TACIT_FOR (i, k->chunk, 0)
         TACIT_AT1(uint16_t, item, i) = item_of_byte(TACIT_GET1(unsigned char, byte, i));
 }
-
-struct count_args {
-    size_t bins;
-};
 
 /* Views: the chunk's items; all bins, private to this call until tacit adds them up, and 0 at first. */
 static void count(const tacit_launch *k)
@@ -119,11 +133,15 @@ static tacit_buffer *create_items(tacit_context *ctx, const struct histogram_opt
     CHECK(tacit_buffer_create(ctx, &desc, &items));
     const tacit_access write = tacit_write(items, tacit_one_to_one());
     const tacit_task draw_them = {
-        .name = "draw", .range = desc.range, .kernel = { .host = draw }, TACIT_ARGS(source), .access = { write }
+        .name = "draw",
+        .range = desc.range,
+        .kernel = example_kernel(draw, histogram_source, "draw", 0),
+        TACIT_ARGS(source),
+        .access = { write },
     };
     const tacit_task convert_them = { .name = "convert",
                                       .range = desc.range,
-                                      .kernel = { .host = convert },
+                                      .kernel = example_kernel(convert, histogram_source, "from_bytes", 0),
                                       .access = { tacit_read(bytes, tacit_one_to_one()), write } };
     CHECK(tacit_submit(ctx, o->file ? &convert_them : &draw_them));
     CHECK(tacit_buffer_destroy(ctx, bytes));
@@ -139,7 +157,7 @@ static void compute(tacit_context *ctx, const struct histogram_options *o, struc
     const tacit_task count_them = {
         .name = "count",
         .range = TACIT_RANGE(o->items),
-        .kernel = { .host = count },
+        .kernel = example_kernel(count, histogram_source, "count", 0),
         TACIT_ARGS(args),
         .access = { tacit_read(items, tacit_one_to_one()), tacit_reduce(bins, tacit_sum(TACIT_UINT64)) },
     };

@@ -8,7 +8,8 @@
  *
  * So what getrf leaves is wanted in one row and one column of the nodes, a tile of L in one row, a tile of U in one
  * column. L, whose diagonal is 1, and U take the place of A. Without exchanging rows the factors of most matrices are
- * useless; of those whose diagonal outweighs the rest of each row they are not. A pivot that is 0 fails the run. */
+ * useless; of those whose diagonal outweighs the rest of each row they are not. A pivot that is 0 fails the run: getrf
+ * stays on the host, the others have kernels for OpenCL and CUDA devices, too. */
 #include <cblas.h>
 #include <float.h>
 #include <stdlib.h>
@@ -74,18 +75,14 @@ static int factorise_tile(struct tile a)
     return 0;
 }
 
-struct getrf_args {
-    size_t k, tile;
-};
-
 /* View: the tile (k, k). */
 static void getrf(const tacit_launch *k)
 {
-    const struct getrf_args *args = k->args;
+    const struct tile_step *args = k->args;
     const int failed = factorise_tile(tile_of(k, 0));
     if (failed)
         tacit_kernel_fail(k, "the pivot in row %zu of the matrix is 0, in tile (%zu, %zu)",
-                          args->k * args->tile + (size_t)failed, args->k, args->k);
+                          (size_t)args->k * args->tile + (size_t)failed, (size_t)args->k, (size_t)args->k);
 }
 
 /* Views: a tile on the right of the diagonal, and the one on it: A := L^-1 A. */
@@ -122,7 +119,7 @@ static void prepare(tacit_context *ctx, void *user)
 
 static void submit_getrf(tacit_context *ctx, const struct tiled *A, size_t k)
 {
-    const struct getrf_args args = { k, A->tile };
+    const struct tile_step args = tiles_step(A, k, k, k);
     const tacit_task getrf_it = {
         .name = "getrf",
         .kernel = { .host = getrf },
@@ -137,9 +134,11 @@ static void submit_getrf(tacit_context *ctx, const struct tiled *A, size_t k)
 /* Tile (i, j) in the row or in the column of tile (k, k). */
 static void submit_solve(tacit_context *ctx, const struct tiled *A, size_t k, size_t i, size_t j)
 {
+    const struct tile_step step = tiles_step(A, k, i, j);
     const tacit_task solve_it = {
         .name = i == k ? "right" : "below",
-        .kernel = { .host = i == k ? solve_right : solve_below },
+        .kernel = i == k ? tiles_kernel(solve_right, "solve_right") : tiles_kernel(solve_below, "solve_below"),
+        TACIT_ARGS(step),
         .place = tacit_place_owner(0),
         .access = { tiles_update(A, i, j), tiles_read(A, k, k) },
         .hint.priority = tiles_priority(A, k, i, j),
@@ -149,9 +148,11 @@ static void submit_solve(tacit_context *ctx, const struct tiled *A, size_t k, si
 
 static void submit_gemm(tacit_context *ctx, const struct tiled *A, size_t k, size_t m, size_t n)
 {
+    const struct tile_step step = tiles_step(A, k, m, n);
     const tacit_task gemm_it = {
         .name = "gemm",
-        .kernel = { .host = gemm },
+        .kernel = tiles_kernel(gemm, "take"),
+        TACIT_ARGS(step),
         .place = tacit_place_owner(0),
         .access = { tiles_update(A, m, n), tiles_read(A, m, k), tiles_read(A, k, n) },
         .hint.priority = tiles_priority(A, k, m, n),

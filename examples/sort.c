@@ -10,12 +10,15 @@
  *
  * The keys are not evenly spread: most are small, and the first buckets have far more than the last. Buckets are
  * therefore split over nodes by weight (.hint.item_weights): each node gets a run of buckets with about equally many
- * keys. `--equal` gives each node equally many buckets instead. The result is the same on any number of nodes. */
+ * keys. `--equal` gives each node equally many buckets instead. The result is the same on any number of nodes.
+ *
+ * The kernels are there for OpenCL and CUDA devices, too (sort_kernels.h). */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common.h"
+#include "sort_kernels.h"
 
 struct sort_options {
     struct example_options common;
@@ -24,37 +27,6 @@ struct sort_options {
 };
 
 enum { PIECES_PER_NODE = 8, MOST_BUCKETS = 1 << 14 };
-
-/* ---------------------------------------------------------------- the keys, used by kernels and by --verify */
-
-/* Random number i (splitmix64), which needs none before it. */
-static uint64_t random_bits(uint64_t i)
-{
-    uint64_t x = (i + 1) * 0x9e3779b97f4a7c15;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    return x ^ (x >> 31);
-}
-
-/* Candidate i. It is kept with the probability (1 - key / 2^64)^4: one in five, and of small keys nearly all. */
-static bool is_kept(uint64_t seed, size_t i, uint64_t *key)
-{
-    uint64_t at = (seed << 40) + 2 * (uint64_t)i;
-    *key = random_bits(at);
-    uint64_t t = UINT32_MAX - (*key >> 32), t2 = t * t >> 32;
-    return random_bits(at + 1) >> 32 < t2 * t2 >> 32;
-}
-
-static size_t bucket_of(uint64_t key, size_t buckets)
-{
-    return (size_t)((key >> 32) * buckets >> 32);
-}
-
-/* Where part i begins if n things are dealt to `parts`. */
-static size_t share(size_t n, size_t parts, size_t i)
-{
-    return n / parts * i + (i < n % parts ? i : n % parts);
-}
 
 static int by_value(const void *a, const void *b)
 {
@@ -103,14 +75,6 @@ static void map_places(const tacit_box *chunk, const tacit_range *range, const v
 
 /* ---------------------------------------------------------------- kernels */
 
-/* The candidates [first, first + items) in pieces. Pointers of arguments are good on this node, and live until the
- * tasks are done. */
-struct draw_args {
-    uint64_t seed;
-    size_t first, items, pieces;
-    const uint64_t *start; /* of the pieces' keys */
-};
-
 /* View: how many each piece keeps, to be written. */
 static void count_kept(const tacit_launch *k)
 {
@@ -123,59 +87,52 @@ static void count_kept(const tacit_launch *k)
     }
 }
 
-/* View: the pieces' places in the keys, to be written. */
+/* Views: where the pieces' keys begin; their places in the keys, to be written. */
 static void draw(const tacit_launch *k)
 {
     const struct draw_args *a = k->args;
     TACIT_FOR (p, k->chunk, 0) {
-        uint64_t at = a->start[p], key;
+        uint64_t at = TACIT_GET1(uint64_t, k->view[0], p), key;
         for (size_t i = share(a->items, a->pieces, p); i < share(a->items, a->pieces, p + 1); i++)
             if (is_kept(a->seed, a->first + i, &key))
-                TACIT_AT1(uint64_t, k->view[0], at++) = key;
+                TACIT_AT1(uint64_t, k->view[1], at++) = key;
     }
 }
 
-struct group_args {
-    size_t keys, pieces, buckets;
-};
-
-/* Views: the pieces' keys; the same grouped by buckets, and how many keys each bucket of a piece has, to be written. */
+/* Views: the pieces' keys; the same grouped by buckets, and how many keys each bucket of a piece has, to be written.
+ * Until the end the counts say where the keys of a bucket end, and then where they begin. */
 static void group(const tacit_launch *k)
 {
     const struct group_args *a = k->args;
-    uint64_t *next = malloc(a->buckets * sizeof *next);
     TACIT_FOR (p, k->chunk, 0) {
         const size_t first = share(a->keys, a->pieces, p), end = share(a->keys, a->pieces, p + 1);
-        uint64_t *count = &TACIT_AT2(uint64_t, k->view[2], p, 0), at = first;
+        uint64_t *count = &TACIT_AT2(uint64_t, k->view[2], p, 0);
         memset(count, 0, a->buckets * sizeof *count);
         for (size_t i = first; i < end; i++)
             count[bucket_of(TACIT_GET1(uint64_t, k->view[0], i), a->buckets)]++;
-        for (size_t b = 0; b < a->buckets; b++) {
-            next[b] = at;
-            at += count[b];
+        for (size_t b = 0, at = first; b < a->buckets; b++)
+            count[b] = at += count[b];
+        for (size_t i = end; i > first; i--) {
+            const uint64_t key = TACIT_GET1(uint64_t, k->view[0], i - 1);
+            TACIT_AT1(uint64_t, k->view[1], --count[bucket_of(key, a->buckets)]) = key;
         }
-        for (size_t i = first; i < end; i++) {
-            const uint64_t key = TACIT_GET1(uint64_t, k->view[0], i);
-            TACIT_AT1(uint64_t, k->view[1], next[bucket_of(key, a->buckets)]++) = key;
-        }
+        for (size_t b = 0; b < a->buckets; b++)
+            count[b] = (b + 1 < a->buckets ? count[b + 1] : end) - count[b];
     }
-    free(next);
 }
 
-struct sort_args {
-    const struct places *places;
-    const uint64_t *start; /* of buckets in the result */
-};
-
-/* Views: the chunk's buckets in all pieces, in parts; the same one after the other, to be written. */
+/* Views: the chunk's buckets in all pieces, in parts; where they lie there; where buckets begin in the result; the same
+ * one after the other, to be written. */
 static void sort_buckets(const tacit_launch *k)
 {
-    const struct sort_args *a = k->args;
+    const struct group_args *a = k->args;
+    const tacit_view places = k->view[1], start = k->view[2];
     TACIT_FOR (b, k->chunk, 0) {
-        const size_t n = a->start[b + 1] - a->start[b];
-        uint64_t *out = n ? &TACIT_AT1(uint64_t, k->view[1], a->start[b]) : NULL, *to = out;
-        for (size_t p = 0; p < a->places->pieces; p++) {
-            const size_t first = place_of(a->places, p, b), here = place_of(a->places, p, b + 1) - first;
+        const size_t n = TACIT_GET1(uint64_t, start, b + 1) - TACIT_GET1(uint64_t, start, b);
+        uint64_t *out = n ? &TACIT_AT1(uint64_t, k->view[3], TACIT_GET1(uint64_t, start, b)) : NULL, *to = out;
+        for (size_t p = 0; p < a->pieces; p++) {
+            const size_t first = TACIT_GET2(uint64_t, places, p, b),
+                         here = TACIT_GET2(uint64_t, places, p, b + 1) - first;
             const tacit_view *part = here ? tacit_part_of(&k->view[0], first, 0, 0) : NULL;
             if (part) {
                 memcpy(to, &TACIT_GET1(uint64_t, *part, first), here * sizeof *to);
@@ -187,19 +144,20 @@ static void sort_buckets(const tacit_launch *k)
     }
 }
 
-/* Views: the chunk's keys and the one before; two sums: of pairs in the wrong order, and of the keys, scrambled. */
+/* Views: the chunk's keys and the one before; where buckets begin; two sums: of pairs in the wrong order, and of the
+ * keys, scrambled. */
 static void check(const tacit_launch *k)
 {
-    const struct sort_args *a = k->args;
-    const size_t first = a->start[k->chunk.min[0]], end = a->start[k->chunk.max[0]];
+    const size_t first = TACIT_GET1(uint64_t, k->view[1], k->chunk.min[0]),
+                 end = TACIT_GET1(uint64_t, k->view[1], k->chunk.max[0]);
     uint64_t wrong = 0, sum = 0;
     for (size_t i = first; i < end; i++) {
         const uint64_t key = TACIT_GET1(uint64_t, k->view[0], i);
         wrong += i > 0 && TACIT_GET1(uint64_t, k->view[0], i - 1) > key;
         sum += random_bits(key);
     }
-    TACIT_AT1(uint64_t, k->view[1], 0) += wrong;
-    TACIT_AT1(uint64_t, k->view[1], 1) += sum;
+    TACIT_AT1(uint64_t, k->view[2], 0) += wrong;
+    TACIT_AT1(uint64_t, k->view[2], 1) += sum;
 }
 
 /* ---------------------------------------------------------------- the program, as tasks */
@@ -218,6 +176,20 @@ static tacit_buffer *create(tacit_context *ctx, const char *name, tacit_range ra
     tacit_buffer *buffer;
     CHECK(tacit_buffer_create(ctx, &desc, &buffer));
     return buffer;
+}
+
+/* What the program knows on all nodes, for kernels. It is read when it is needed, and lives as long. */
+static tacit_buffer *create_known(tacit_context *ctx, const char *name, tacit_range range, const uint64_t *value)
+{
+    const tacit_buffer_desc desc = { .name = name, .range = range, .elem_size = sizeof *value, .init = value };
+    tacit_buffer *buffer;
+    CHECK(tacit_buffer_create(ctx, &desc, &buffer));
+    return buffer;
+}
+
+static tacit_kernel kernel_of(tacit_host_kernel *host, const char *entry)
+{
+    return example_kernel(host, sort_text, entry, 0);
 }
 
 static tacit_mapper create_mapper(tacit_context *ctx, tacit_mapper_fn *map, const void *user, size_t size)
@@ -252,7 +224,7 @@ static size_t append_batch(tacit_context *ctx, const struct sort_options *o, siz
     uint64_t *count = example_alloc(pieces, sizeof *count);
     const tacit_task counting = { .name = "count",
                                   .range = TACIT_RANGE(pieces),
-                                  .kernel = { .host = count_kept },
+                                  .kernel = kernel_of(count_kept, "count_kept"),
                                   TACIT_ARGS(args),
                                   .access = { tacit_write(kept, tacit_one_to_one()) } };
     CHECK(tacit_submit(ctx, &counting));
@@ -262,16 +234,16 @@ static size_t append_batch(tacit_context *ctx, const struct sort_options *o, siz
     const size_t all = start[pieces];
     if (all > before) {
         const tacit_mapper runs = create_mapper(ctx, map_runs, start, (pieces + 1) * sizeof *start);
-        args.start = start;
+        tacit_buffer *starts = create_known(ctx, "starts", TACIT_RANGE(pieces + 1), start);
         const tacit_task drawing = { .name = "draw",
                                      .range = TACIT_RANGE(pieces),
-                                     .kernel = { .host = draw },
+                                     .kernel = kernel_of(draw, "draw"),
                                      TACIT_ARGS(args),
-                                     .access = { tacit_write(keys, runs) } };
+                                     .access = { tacit_read(starts, tacit_all()), tacit_write(keys, runs) } };
         CHECK(tacit_buffer_resize(ctx, keys, TACIT_RANGE(all)));
         CHECK(tacit_submit(ctx, &drawing));
         CHECK(tacit_mapper_destroy(ctx, runs.arg));
-        CHECK(tacit_wait(ctx)); /* for `start` */
+        CHECK(tacit_buffer_destroy(ctx, starts));
     }
     free(start);
     free(count);
@@ -300,7 +272,7 @@ static tacit_buffer *group_keys(tacit_context *ctx, const struct group_args *arg
     const tacit_task grouping = {
         .name = "group",
         .range = TACIT_RANGE(args->pieces),
-        .kernel = { .host = group },
+        .kernel = kernel_of(group, "group"),
         .args = args,
         .args_size = sizeof *args,
         .access = { tacit_read(keys, runs), tacit_write(grouped, runs),
@@ -358,25 +330,27 @@ static void sort_keys(tacit_context *ctx, const struct sort_options *o, const st
     tacit_weights *by_size;
     CHECK(tacit_weights_create(ctx, a->buckets, size, &by_size));
     CHECK(tacit_fill(ctx, sums, &zero));
-    const struct sort_args args = { places, start };
+    tacit_buffer *known[] = { create_known(ctx, "places", TACIT_RANGE(a->pieces, a->buckets + 1), places->at),
+                              create_known(ctx, "starts", TACIT_RANGE(a->buckets + 1), start) };
     const tacit_hints hint = { .item_weights = o->equal ? NULL : by_size };
     const tacit_task sorting = {
         .name = "sort",
         .range = TACIT_RANGE(a->buckets),
-        .kernel = { .host = sort_buckets },
-        TACIT_ARGS(args),
+        .kernel = kernel_of(sort_buckets, "sort_buckets"),
+        .args = a,
+        .args_size = sizeof *a,
         .hint = hint,
         .access = { tacit_in_parts(tacit_read(grouped, create_mapper(ctx, map_places, places, bytes))),
+                    tacit_read(known[0], tacit_all()), tacit_read(known[1], tacit_all()),
                     tacit_write(sorted, create_mapper(ctx, map_runs, start, start_bytes)) },
     };
     const tacit_task checking = {
         .name = "check",
         .range = TACIT_RANGE(a->buckets),
-        .kernel = { .host = check },
-        TACIT_ARGS(args),
+        .kernel = kernel_of(check, "check"),
         .hint = hint,
         .access = { tacit_read(sorted, create_mapper(ctx, map_runs_and_last, start, start_bytes)),
-                    tacit_reduce(sums, tacit_sum(TACIT_UINT64)) },
+                    tacit_read(known[1], tacit_all()), tacit_reduce(sums, tacit_sum(TACIT_UINT64)) },
     };
     CHECK(tacit_submit(ctx, &sorting));
     CHECK(tacit_submit(ctx, &checking));
@@ -386,7 +360,6 @@ static void sort_keys(tacit_context *ctx, const struct sort_options *o, const st
         out->sorted = example_alloc(a->keys, sizeof *out->sorted);
         CHECK(tacit_fence_read(ctx, sorted, TACIT_BOX_ALL, out->sorted));
     }
-    CHECK(tacit_wait(ctx)); /* for what arguments point to */
     free(places);
     free(size);
     free(start);

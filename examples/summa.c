@@ -27,17 +27,13 @@ static double element(const void *seed, size_t i, size_t j)
     return tiles_random(*(const uint64_t *)seed, i, j);
 }
 
-struct gemm_args {
-    bool first; /* C has no values yet */
-};
-
-/* Views: tiles of C, A and B. */
+/* Views: tiles of C, A and B. In the first step C has no values yet. */
 static void gemm(const tacit_launch *k)
 {
-    const struct gemm_args *args = k->args;
+    const struct tile_step *step = k->args;
     const struct tile c = tile_of(k, 0), a = tile_of(k, 1), b = tile_of(k, 2);
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, c.rows, c.columns, a.columns, 1.0, a.at, a.ld, b.at, b.ld,
-                args->first ? 0.0 : 1.0, c.at, c.ld);
+                step->k ? 1.0 : 0.0, c.at, c.ld);
 }
 
 /* ---------------------------------------------------------------- the program, as tasks */
@@ -51,13 +47,13 @@ static void prepare(tacit_context *ctx, void *user)
 
 static void submit_gemm(tacit_context *ctx, const struct summa *s, size_t k, size_t i, size_t j)
 {
-    const struct gemm_args args = { .first = k == 0 };
+    const struct tile_step step = tiles_step(&s->C, k, i, j);
     const tacit_task gemm_it = {
         .name = "gemm",
-        .kernel = { .host = gemm },
-        TACIT_ARGS(args),
+        .kernel = tiles_kernel(gemm, "add"),
+        TACIT_ARGS(step),
         .place = tacit_place_owner(0),
-        .access = { args.first ? tiles_write(&s->C, i, j) : tiles_update(&s->C, i, j), tiles_read(&s->A, i, k),
+        .access = { k ? tiles_update(&s->C, i, j) : tiles_write(&s->C, i, j), tiles_read(&s->A, i, k),
                     tiles_read(&s->B, k, j) },
     };
     CHECK(tacit_submit(ctx, &gemm_it));

@@ -10,13 +10,14 @@
 
 /* ---------------------------------------------------------------- options */
 
-enum { KEY_SIZE = 0x800, KEY_TILE, KEY_GRID, KEY_REPEAT };
+enum { KEY_SIZE = 0x800, KEY_TILE, KEY_GRID, KEY_REPEAT, KEY_CUBLAS };
 
 static const struct argp_option option_list[] = {
     { "size", KEY_SIZE, "NUMBER", 0, "Rows and columns of a matrix (512)", 1 },
     { "tile", KEY_TILE, "NUMBER", 0, "Rows and columns of a tile (64)", 1 },
     { "grid", KEY_GRID, "P,Q", 0, "Deal the tiles out to P x Q nodes (as square as can be)", 1 },
     { "repeat", KEY_REPEAT, "NUMBER", 0, "Compute so often; the time is that of the fastest (1)", 1 },
+    { "cublas", KEY_CUBLAS, NULL, 0, "On CUDA devices, compute by cuBLAS", 1 },
     { 0 },
 };
 
@@ -51,6 +52,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return parse_grid(state, arg, o->grid);
     case KEY_REPEAT:
         return example_parse_size(state, "--repeat", arg, 1, 1000000, &o->repeat);
+    case KEY_CUBLAS:
+        o->cublas = true;
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -109,6 +113,8 @@ bool tiles_check(tacit_context *ctx, struct tiles_options *o, enum tiles_part pa
                     o->grid[0], o->grid[1], count, count);
         return false;
     }
+    if (o->cublas && !tiles_load_cublas())
+        fprintf(stderr, "node %d finds no libcublas.so, and has kernels of its own instead of it\n", tacit_node(ctx));
     return true;
 }
 

@@ -22,9 +22,11 @@ struct tiles_options {
     struct example_options common;
     size_t size, tile, repeat;
     int grid[2]; /* rows and columns of nodes; 0: as square as can be */
+    bool cublas; /* on CUDA devices, where it is found */
 };
 
-/* "--size", "--tile", "--grid" and "--repeat": a child of the program's own options, which gets a tiles_options. */
+/* "--size", "--tile", "--grid", "--repeat" and "--cublas": a child of the program's own options, which gets a
+ * tiles_options. */
 extern const struct argp tiles_argp;
 
 /* The tiles that the nodes share: all of a matrix, or those on and below its diagonal. */
@@ -56,6 +58,20 @@ struct tile {
     int rows, columns, ld;
 };
 struct tile tile_of(const tacit_launch *k, int access);
+
+/* The arguments of a kernel: work of step k on tile (i, j). */
+struct tile_step {
+    uint64_t size, tile, k, i, j;
+};
+struct tile_step tiles_step(const struct tiled *a, size_t k, size_t i, size_t j);
+
+/* A kernel for the host, and the same for OpenCL and CUDA devices, by its name in tiles_kernels.c; for CUDA that of
+ * cuBLAS if it was loaded. */
+tacit_kernel tiles_kernel(tacit_host_kernel *host, const char *entry);
+
+/* Whether this node has cuBLAS, for kernels that are made from now on; NULL where it has not been loaded. */
+bool tiles_load_cublas(void);
+tacit_cuda_launch *tiles_cublas_kernel(const char *entry);
 
 /* Fill tile (i, j) by element(user, row, column): each node its own, of the part of the matrix that is asked for. What
  * lies above the diagonal is 0 if that is the lower one. `user` means something in this process, and is used until the

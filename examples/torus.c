@@ -4,7 +4,9 @@
  * A generation reads every cell with its eight neighbours (`tacit_periodic(1, 1, 0)`) from one buffer and writes the
  * next one to the other. Nothing else says that the world goes around: the first node and the last exchange rows as
  * all others do with theirs. The kernel names neighbours with TACIT_WRAP. What it reads is in parts (tacit_in_parts):
- * the nodes at the ends keep their rows and a strip of the other end, and not the world between. */
+ * the nodes at the ends keep their rows and a strip of the other end, and not the world between.
+ *
+ * The same generation is there for GPUs (TACIT_DEVICES=opencl:0 or cuda:0), which see the world in one piece. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,23 +19,37 @@ struct torus_options {
     int split;
 };
 
-/* The arguments of the kernels. */
-struct world {
-    size_t rows, columns;
-};
-
 /* ---------------------------------------------------------------- the rules, used by kernels and by --verify */
+
+/* The kernel for OpenCL and CUDA devices. One work-item computes one cell. */
+#define LIVE                                                                                                           \
+    "TACIT_KERNEL live(TACIT_VIEW(now), TACIT_VIEW(next), TACIT_CHUNK(chunk), TACIT_VALUE(struct world, w))\n"         \
+    "{\n"                                                                                                              \
+    "    TACIT_FOR (i, chunk, 0)\n"                                                                                    \
+    "        TACIT_FOR (j, chunk, 1) {\n"                                                                              \
+    "            const uint8_t alive = TACIT_GET2(uint8_t, now, i, j);\n"                                              \
+    "            unsigned sum = 0;\n"                                                                                  \
+    "            for (int p = -1; p <= 1; p++)\n"                                                                      \
+    "                for (int q = -1; q <= 1; q++)\n"                                                                  \
+    "                    sum += TACIT_GET2(uint8_t, now, TACIT_WRAP(i + p, w.rows), TACIT_WRAP(j + q, w.columns));\n"  \
+    "            TACIT_AT2(uint8_t, next, i, j) = next_state(alive, sum - alive);\n"                                   \
+    "        }\n"                                                                                                      \
+    "}\n"
+
+TACIT_BOTH(
+    torus_source, LIVE,
+    /* The arguments of the kernels. */
+    struct world { uint64_t rows, columns; };
+
+    static uint8_t next_state(uint8_t alive, unsigned neighbours) {
+        return neighbours == 3 || (alive && neighbours == 2);
+    });
 
 /* One cell in three is alive at first, by a hash of its place. */
 static uint8_t first_state(size_t i, size_t j)
 {
     uint64_t h = (i * 0x9e3779b97f4a7c15u ^ j) * 0xbf58476d1ce4e5b9u;
     return (h ^ h >> 31) % 3 == 0;
-}
-
-static uint8_t next_state(uint8_t alive, unsigned neighbours)
-{
-    return neighbours == 3 || (alive && neighbours == 2);
 }
 
 /* ---------------------------------------------------------------- kernels */
@@ -116,7 +132,9 @@ static void simulate(tacit_context *ctx, const struct torus_options *o, const st
         const tacit_task live_it = {
             .name = "live",
             .range = TACIT_RANGE(w->rows, w->columns),
-            .kernel = { .host = live },
+            .kernel = { .host = live,
+                        .opencl = { .source = torus_source, .entry = "live", .group = { 4, 16 } },
+                        .cuda = { .source = torus_source, .entry = "live", .group = { 4, 32 } } },
             TACIT_ARGS(*w),
             .access = { tacit_in_parts(tacit_read(now, tacit_periodic(1, 1, 0))),
                         tacit_write(next, tacit_one_to_one()) },

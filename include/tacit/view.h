@@ -266,8 +266,9 @@ typedef struct tacit_kernel {
     /* A program in OpenCL C 1.2 and the name of its kernel. Its parameters are one TACIT_VIEW for each
      * access, TACIT_CHUNK, TACIT_VALUE if the task has arguments, and TACIT_SCRATCH if there are
      * local_bytes. Each item of the chunk is a work-item; where groups have a size, there may be more,
-     * which TACIT_FOR leaves out. Tasks with reductions or accesses in parts have no such entry yet:
-     * they run by `host`.
+     * which TACIT_FOR leaves out. Accesses in parts are seen in one piece. In tasks with reductions each
+     * group has a partial result that it sets (TACIT_RESULT); with tacit_config.reproducible, and where
+     * there is `launch` instead, these run by `host`.
      *
      * The texts are not copied, and must stay as they are until tacit_finalize; a kernel is compiled
      * when a task first needs it, and kept. One that does not compile is the error of the run. */

@@ -458,18 +458,28 @@ static bool has_cuda(const tacit_task *t)
     return t->kernel.cuda.launch || t->kernel.cuda.source;
 }
 
+static bool has_reduction(const tacit_task *t)
+{
+    for (int i = 0; i < TACIT_MAX_ACCESSES && t->access[i].mode != 0; i++) {
+        if (t->access[i].mode == TACIT_REDUCE) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Why the kernels that a task has besides `host` cannot run here. NULL: they can. */
 static const char *why_not_elsewhere(const tacit_context *ctx, const tacit_task *t)
 {
     if (t->on != TACIT_ON_DEVICES) {
         return ", and host tasks need one";
     }
-    for (int i = 0; i < TACIT_MAX_ACCESSES && t->access[i].mode != 0; i++) {
-        if (t->access[i].mode == TACIT_REDUCE || t->access[i].in_parts) {
-            return t->access[i].in_parts ? ", which accesses in parts need" : ", which reductions need";
-        }
-    }
     const int kind = ti_runtime_system(ctx->runtime)->accelerator;
+    const bool is_function = kind == TI_CUDA ? t->kernel.cuda.launch != NULL : t->kernel.opencl.launch != NULL;
+    if (has_reduction(t) && (ctx->reproducible || is_function)) {
+        return ctx->reproducible ? ", which reductions need with TACIT_REPRODUCIBLE"
+                                 : ", which reductions need where .launch is the device's";
+    }
     return (kind == TI_OPENCL && has_opencl(t)) || (kind == TI_CUDA && has_cuda(t))
                ? NULL
                : ", and TACIT_DEVICES names no device of this node that it has a kernel for";

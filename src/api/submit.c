@@ -78,19 +78,6 @@ static void cut_in_blocks(ti_shape *shape)
     shape->gran[0] = shape->place >= 0 && shape->whole_chunk ? length : ti_block_items(length, shape->gran[0]);
 }
 
-/* Which kinds of accelerators can run it. They see buffers in one piece, and have no operators. */
-static int accelerators_of(const ti_shape *shape)
-{
-    const tacit_kernel *k = shape->devices;
-    bool has = k && !shape->on_host;
-    for (uint32_t i = 0; i < shape->accesses; i++) {
-        has = has && shape->access[i].mode != TACIT_REDUCE && !shape->access[i].in_parts;
-    }
-    return !has ? 0
-                : (k->opencl.launch || k->opencl.source ? TI_OPENCL : 0) |
-                      (k->cuda.launch || k->cuda.source ? TI_CUDA : 0);
-}
-
 static bool reduces(const ti_shape *shape)
 {
     for (uint32_t i = 0; i < shape->accesses; i++) {
@@ -99,6 +86,42 @@ static bool reduces(const ti_shape *shape)
         }
     }
     return false;
+}
+
+/* Which kinds of accelerators can run it. With reductions these are kernels in text, whose groups are as many as there
+ * are partial results; none are in blocks. */
+static int accelerators_of(const tacit_context *ctx, const ti_shape *shape)
+{
+    const tacit_kernel *k = shape->devices;
+    if (!k || shape->on_host) {
+        return 0;
+    }
+    if (reduces(shape)) {
+        return ctx->reproducible ? 0
+                                 : (k->opencl.source && !k->opencl.launch ? TI_OPENCL : 0) |
+                                       (k->cuda.source && !k->cuda.launch ? TI_CUDA : 0);
+    }
+    return (k->opencl.launch || k->opencl.source ? TI_OPENCL : 0) | (k->cuda.launch || k->cuda.source ? TI_CUDA : 0);
+}
+
+/* How a task with reductions is cut into groups on an accelerator: of this node, or one that is simulated. */
+static void choose_groups(const tacit_context *ctx, ti_shape *shape)
+{
+    enum { MOST_GROUPS = 512, GROUP_ITEMS = 256, MOST_BYTES = 16 * 1024 * 1024 };
+    if (!shape->accelerated || !reduces(shape)) {
+        return;
+    }
+    const bool is_opencl = ti_runtime_system(ctx->runtime)->accelerator == TI_OPENCL || shape->accelerated == TI_OPENCL;
+    const size_t *group = is_opencl ? shape->devices->opencl.group : shape->devices->cuda.group;
+    const size_t items = group[0] ? group[0] * TI_MAX(group[1], (size_t)1) * TI_MAX(group[2], (size_t)1) : GROUP_ITEMS;
+    uint64_t most = MOST_GROUPS;
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        const ti_buffer_info *buffer = shape->access[i].buffer;
+        const uint64_t elements = MOST_BYTES / buffer->elem_size / TI_MAX((uint64_t)ti_box_volume(&buffer->extent), 1);
+        most = shape->access[i].mode == TACIT_REDUCE ? TI_MIN(most, elements) : most;
+    }
+    shape->group_items = (uint32_t)TI_MIN(items, (size_t)UINT16_MAX);
+    shape->most_groups = (uint32_t)TI_MAX(most, (uint64_t)1);
 }
 
 static void copy_where(const tacit_context *ctx, ti_shape *shape, ti_arena *arena, const tacit_task *from)
@@ -210,7 +233,8 @@ static ti_shape *copy_shape(const tacit_context *ctx, ti_arena *arena, const tac
         int i = from->place.arg;
         shape->place = ti_distribution_place(from->access[i].buffer, &shape->access[i], &shape->range);
     }
-    shape->accelerated = accelerators_of(shape);
+    shape->accelerated = accelerators_of(ctx, shape);
+    choose_groups(ctx, shape);
     if (ctx->reproducible && reduces(shape)) {
         cut_in_blocks(shape);
     }

@@ -24,6 +24,9 @@ typedef struct ti_device_kernel {
     bool whole;                 /* one call for the whole chunk */
     int64_t granule; /* cuts along dimension 0 lie on multiples of it from the chunk's begin; see ti_split_share */
     uint64_t token;
+    /* Of a task with reductions on an accelerator: how many groups, of so many work-items, have a partial result each;
+     * 0: the items of the chunk decide. */
+    uint32_t groups, group_items;
     /* Reductions: calls the kernel for a part, whose chunk is in `launch`; NULL: called once, with `launch`. */
     void (*run)(struct ti_device_kernel *job, int part, int parts, tacit_launch *launch);
     void *user;

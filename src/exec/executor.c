@@ -221,9 +221,9 @@ static void launch_collective_host(ti_executor *ex, const ti_instruction *i, ti_
 static ti_job *make_job(ti_executor *ex, const ti_instruction *i)
 {
     const ti_task *task = i->task;
-    bool own_views = has_reduction(i);
+    const bool reduces = has_reduction(i), on_host = !ti_system_is_accelerator(ex->is.system, i->device);
     /* Parts that have views of their own. */
-    uint32_t parts = TI_MAX(i->as.kernel.slots, 1);
+    uint32_t parts = reduces && on_host ? TI_MAX(i->as.kernel.slots, 1) : 1;
     ti_job *j = ti_jobs_take(&ex->jobs, (size_t)parts * (i->as.kernel.views + 1));
     ti_job_fill_views(j, &ex->table, i, parts);
     j->kernel = (ti_device_kernel){
@@ -243,8 +243,10 @@ static ti_job *make_job(ti_executor *ex, const ti_instruction *i)
         .whole = task->shape->whole_chunk || (ex->is.system->workers > 1 && !may_cut(task, &i->as.kernel.chunk)),
         .granule = task->shape->gran[0],
         .bounds = ex->is.bounds,
+        .groups = reduces && !on_host ? i->as.kernel.slots : 0,
+        .group_items = task->shape->group_items,
     };
-    if (own_views) {
+    if (reduces && on_host) {
         prepare_reduction(i, j);
     }
     return j;

@@ -58,14 +58,22 @@ typedef struct ti_footprint {
     const ti_box *box;
     uint32_t boxes;
     uint32_t tile;   /* of a placed task, by one component mapper: the number of its only box (grid/tile.h); or 0 */
+    bool together;   /* the kernel sees one piece, also of an access in parts: an accelerator's */
     ti_box bounding; /* empty if the piece touches nothing */
 } ti_footprint;
+
+/* Whether a kernel sees every box by itself. */
+static inline bool ti_footprint_in_parts(const ti_footprint *f, const ti_access *access)
+{
+    return access->in_parts && !f->together;
+}
 
 /* What must lie in one piece of memory each: the parts, or the bounding box. */
 static inline const ti_box *ti_footprint_seen(const ti_footprint *f, const ti_access *access, uint32_t *count)
 {
-    *count = access->in_parts ? f->boxes : !ti_box_is_empty(&f->bounding);
-    return access->in_parts ? f->box : &f->bounding;
+    const bool in_parts = ti_footprint_in_parts(f, access);
+    *count = in_parts ? f->boxes : !ti_box_is_empty(&f->bounding);
+    return in_parts ? f->box : &f->bounding;
 }
 
 /* What `items` touch of the access; the boxes go into the arena. */
@@ -122,6 +130,8 @@ typedef struct ti_shape {
     tacit_host_kernel *host;     /* kernel for workers, or NULL */
     const tacit_kernel *devices; /* all kernels, if there are others, or NULL: few tasks have any */
     int accelerated;             /* kinds of accelerators that there is a kernel for: TI_OPENCL | TI_CUDA */
+    uint32_t group_items;        /* of a task with reductions there: items of a group; and how many groups */
+    uint32_t most_groups;        /* a device has at most, each with a partial result of its own */
     bool bare;                   /* accesses have no mapper: see ti_shape_complete */
     bool tiled;                  /* bare, one chunk; every access is of a box with a number, all of one buffer */
     uint32_t written;            /* if tiled: bits, the accesses that do not only read */

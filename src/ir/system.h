@@ -75,6 +75,11 @@ static inline int ti_system_hosts(const ti_system *system)
     return system->devices - system->accelerators;
 }
 
+static inline bool ti_system_is_accelerator(const ti_system *system, int device)
+{
+    return device >= ti_system_hosts(system);
+}
+
 /* Threads of this node that run kernels. */
 static inline int ti_system_workers(const ti_system *system)
 {

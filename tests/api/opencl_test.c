@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-enum { ROWS = 47, COLUMNS = 31, STEPS = 12 };
+enum { ROWS = 47, COLUMNS = 31, STEPS = 12, DIGITS = 10 };
 
 static bool there, is_cuda;
 static uint64_t memory; /* of device 0 */
@@ -84,10 +84,37 @@ static void row_sums(const tacit_launch *k)
     }
 }
 
+/* Two reductions of one task. */
 static void add_up(const tacit_launch *k)
 {
     TACIT_FOR (i, k->chunk, 0) {
-        TACIT_AT0(int64_t, k->view[1]) += TACIT_GET1(int64_t, k->view[0], i);
+        const int64_t here = TACIT_GET1(int64_t, k->view[0], i);
+        TACIT_AT0(int64_t, k->view[1]) += here;
+        TACIT_AT1(int64_t, k->view[2], here % DIGITS)++;
+    }
+}
+
+/* Of a range of two dimensions. */
+static void find_largest(const tacit_launch *k)
+{
+    TACIT_FOR (i, k->chunk, 0) {
+        TACIT_FOR (j, k->chunk, 1) {
+            const int64_t here = TACIT_GET2(int64_t, k->view[0], i, j), most = TACIT_AT0(int64_t, k->view[1]);
+            TACIT_AT0(int64_t, k->view[1]) = here > most ? here : most;
+        }
+    }
+}
+
+/* Neighbours on a torus, in parts. */
+static void around(const tacit_launch *k)
+{
+    const tacit_view u = k->view[0];
+    TACIT_FOR (i, k->chunk, 0) {
+        TACIT_FOR (j, k->chunk, 1) {
+            TACIT_AT2(int64_t, k->view[1], i,
+                      j) = TACIT_PART_GET2(int64_t, u, TACIT_WRAP(i - 1, ROWS), TACIT_WRAP(j + 1, COLUMNS)) -
+                           2 * TACIT_PART_GET2(int64_t, u, TACIT_WRAP(i + 1, ROWS), TACIT_WRAP(j - 1, COLUMNS));
+        }
     }
 }
 
@@ -126,6 +153,30 @@ static const char source[] =
     "        TACIT_AT1(int64_t, sums, i) = sum;\n"
     "    }\n"
     "}\n"
+    "TACIT_KERNEL add_up(TACIT_VIEW(sums), TACIT_VIEW(total), TACIT_VIEW(digits), TACIT_CHUNK(c),\n"
+    "                    TACIT_SCRATCH(int64_t, s)) {\n"
+    "    TACIT_GLOBAL uint64_t *digit = TACIT_RESULT(uint64_t, digits);\n"
+    "    int64_t sum = 0;\n"
+    "    TACIT_GROUP_EACH (d, 10) digit[d] = 0;\n"
+    "    TACIT_BARRIER();\n"
+    "    TACIT_EACH (i, c, 0) {\n"
+    "        sum += TACIT_GET1(int64_t, sums, i);\n"
+    "        TACIT_ADD(&digit[TACIT_GET1(int64_t, sums, i) % 10], 1);\n"
+    "    }\n"
+    "    TACIT_GROUP_SUM(s, sum);\n"
+    "    if (TACIT_GROUP_ID(0) == 0) *TACIT_RESULT(int64_t, total) = s[0];\n"
+    "}\n"
+    "TACIT_KERNEL find_largest(TACIT_VIEW(u), TACIT_VIEW(largest), TACIT_CHUNK(c)) {\n" /* a group has one item */
+    "    int64_t most = -1000;\n"
+    "    TACIT_EACH (i, c, 0) TACIT_EACH (j, c, 1)\n"
+    "        most = TACIT_GET2(int64_t, u, i, j) > most ? TACIT_GET2(int64_t, u, i, j) : most;\n"
+    "    *TACIT_RESULT(int64_t, largest) = most;\n"
+    "}\n"
+    "TACIT_KERNEL around(TACIT_VIEW(u), TACIT_VIEW(v), TACIT_CHUNK(c)) {\n"
+    "    TACIT_FOR (i, c, 0) TACIT_FOR (j, c, 1)\n"
+    "        TACIT_AT2(int64_t, v, i, j) = TACIT_GET2(int64_t, u, TACIT_WRAP(i - 1, 47), TACIT_WRAP(j + 1, 31)) -\n"
+    "                                      2 * TACIT_GET2(int64_t, u, TACIT_WRAP(i + 1, 47), TACIT_WRAP(j - 1, 31));\n"
+    "}\n"
     "TACIT_KERNEL append(TACIT_VIEW(earlier), TACIT_VIEW(row), TACIT_CHUNK(c), TACIT_VALUE(ulong, t)) {\n"
     "    TACIT_FOR (j, c, 0) {\n"
     "        int64_t sum = 0;\n"
@@ -135,7 +186,8 @@ static const char source[] =
     "}\n";
 
 typedef struct outcome {
-    int64_t cells[ROWS * COLUMNS], rows[ROWS * COLUMNS], sums[ROWS], total;
+    int64_t cells[ROWS * COLUMNS], rows[ROWS * COLUMNS], sums[ROWS], total, digits[DIGITS], largest,
+        around[ROWS * COLUMNS];
 } outcome;
 
 /* What every node needs besides. `only`: tasks have no host kernel where they have another. */
@@ -196,16 +248,44 @@ static void append_rows(tacit_context *ctx, const program *p, tacit_buffer *rows
     }
 }
 
+/* Groups of `items`, with as many numbers as they have items. */
+static tacit_kernel in_groups(const program *p, tacit_host_kernel *host, const char *entry, size_t items)
+{
+    tacit_kernel k = either(p, 2, host, entry);
+    k.opencl.group[0] = k.cuda.group[0] = items;
+    k.opencl.group[1] = k.cuda.group[1] = 1;
+    k.opencl.local_bytes = k.cuda.local_bytes = items > 1 ? items * sizeof(int64_t) : 0;
+    return k;
+}
+
+static void reduce(tacit_context *ctx, const program *p, tacit_buffer *sums, tacit_buffer *cells, outcome *o)
+{
+    tacit_buffer *total = create(ctx, "total", (tacit_range){ .dims = 0 }),
+                 *largest = create(ctx, "largest", (tacit_range){ .dims = 0 }),
+                 *digits = create(ctx, "digits", TACIT_RANGE(DIGITS));
+    REQUIRE_OK(ctx, tacit_submit(ctx, &(tacit_task){ .name = "add up",
+                                                     .range = TACIT_RANGE(ROWS),
+                                                     .kernel = in_groups(p, add_up, "add_up", 3),
+                                                     .access = { tacit_read(sums, tacit_one_to_one()),
+                                                                 tacit_reduce(total, tacit_sum(TACIT_INT64)),
+                                                                 tacit_reduce(digits, tacit_sum(TACIT_INT64)) } }));
+    REQUIRE_OK(ctx, tacit_submit(ctx, &(tacit_task){ .name = "largest",
+                                                     .range = TACIT_RANGE(ROWS, COLUMNS),
+                                                     .kernel = in_groups(p, find_largest, "find_largest", 1),
+                                                     .access = { tacit_read(cells, tacit_one_to_one()),
+                                                                 tacit_reduce(largest, tacit_max(TACIT_INT64)) } }));
+    REQUIRE_OK(ctx, tacit_fence_read(ctx, total, TACIT_BOX_ALL, &o->total));
+    REQUIRE_OK(ctx, tacit_fence_read(ctx, digits, TACIT_BOX_ALL, o->digits));
+    REQUIRE_OK(ctx, tacit_fence_read(ctx, largest, TACIT_BOX_ALL, &o->largest));
+}
+
 static void run(tacit_context *ctx, void *user)
 {
     program *p = user;
-    tacit_kernel reduction = on_devices(source, "add_up", 0, 0);
-    reduction.host = add_up;
     outcome *o = &p->got[tacit_node(ctx)];
     static const int64_t first[ROWS * COLUMNS] = { 1, 2, 3 };
     tacit_buffer *u[2] = { create(ctx, "u", TACIT_RANGE(ROWS, COLUMNS)), create(ctx, "v", TACIT_RANGE(ROWS, COLUMNS)) };
-    tacit_buffer *sums = create(ctx, "sums", TACIT_RANGE(ROWS)),
-                 *total = create(ctx, "total", (tacit_range){ .dims = 0 }), *rows;
+    tacit_buffer *sums = create(ctx, "sums", TACIT_RANGE(ROWS)), *rows;
     REQUIRE_OK(ctx, tacit_buffer_create(ctx,
                                         &(tacit_buffer_desc){ .name = "rows",
                                                               .range = TACIT_RANGE(ROWS, COLUMNS),
@@ -226,12 +306,14 @@ static void run(tacit_context *ctx, void *user)
                                                                                             tacit_full())),
                                                           tacit_write(sums, tacit_one_to_one()) } }));
     REQUIRE_OK(ctx, tacit_fence_read(ctx, sums, TACIT_BOX_ALL, o->sums));
-    REQUIRE_OK(ctx, tacit_submit(ctx, &(tacit_task){ .name = "add up", /* reductions run on the host */
-                                                     .range = TACIT_RANGE(ROWS),
-                                                     .kernel = reduction,
-                                                     .access = { tacit_read(sums, tacit_one_to_one()),
-                                                                 tacit_reduce(total, tacit_sum(TACIT_INT64)) } }));
-    REQUIRE_OK(ctx, tacit_fence_read(ctx, total, TACIT_BOX_ALL, &o->total));
+    reduce(ctx, p, sums, u[0], o);
+    REQUIRE_OK(ctx,
+               tacit_submit(ctx, &(tacit_task){ .name = "around",
+                                                .range = TACIT_RANGE(ROWS, COLUMNS),
+                                                .kernel = either(p, 2, around, "around"),
+                                                .access = { tacit_in_parts(tacit_read(u[0], tacit_periodic(1, 1, 0))),
+                                                            tacit_write(u[1], tacit_one_to_one()) } }));
+    REQUIRE_OK(ctx, tacit_fence_read(ctx, u[1], TACIT_BOX_ALL, o->around));
     REQUIRE_OK(ctx, tacit_fence_read(ctx, u[0], TACIT_BOX_ALL, o->cells));
     REQUIRE_OK(ctx, tacit_fence_read(ctx, rows, TACIT_BOX_ALL, o->rows));
     REQUIRE_OK(ctx, tacit_buffer_destroy(ctx, u[1]));
@@ -295,6 +377,39 @@ static void refused(tacit_context *ctx, const tacit_task *t, tacit_status status
     }
 }
 
+static void no_launch(const tacit_launch *k, const struct tacit_opencl *opencl)
+{
+    (void)opencl;
+    tacit_kernel_fail(k, "it was called");
+}
+
+static void no_cuda_launch(const tacit_launch *k, void *stream)
+{
+    (void)stream;
+    tacit_kernel_fail(k, "it was called");
+}
+
+/* Blocks are the host's. */
+static void reproducible_reductions_are_the_hosts(void **state)
+{
+    (void)state;
+    const tacit_config config = { .devices = list_of("opencl:0"), .reproducible = true };
+    tacit_context *ctx;
+    if (!there) {
+        return;
+    }
+    REQUIRE_OK(NULL, tacit_init(&config, &ctx));
+    tacit_buffer *sums = create(ctx, "sums", TACIT_RANGE(ROWS)), *total = create(ctx, "total", (tacit_range){ 0 });
+    refused(ctx,
+            &(tacit_task){
+                .name = "add up",
+                .range = TACIT_RANGE(ROWS),
+                .kernel = on_devices(source, "add_up", 3, 0),
+                .access = { tacit_read(sums, tacit_one_to_one()), tacit_reduce(total, tacit_sum(TACIT_INT64)) } },
+            TACIT_ERROR_UNSUPPORTED, "which reductions need with TACIT_REPRODUCIBLE");
+    assert_int_equal(tacit_finalize(ctx), TACIT_OK);
+}
+
 static void what_cannot_run_is_refused(void **state)
 {
     (void)state;
@@ -322,11 +437,12 @@ static void what_cannot_run_is_refused(void **state)
         t.kernel.opencl.source = t.kernel.cuda.entry = NULL;
         refused(ctx, &t, TACIT_ERROR_ARGUMENT, "has a CUDA source, but no .entry");
         t = good;
-        t.access[0] = tacit_in_parts(t.access[0]);
-        refused(ctx, &t, TACIT_ERROR_UNSUPPORTED, "which accesses in parts need");
-        t = good;
         t.access[1] = tacit_reduce(total, tacit_sum(TACIT_INT64));
-        refused(ctx, &t, TACIT_ERROR_UNSUPPORTED, "which reductions need");
+        t.kernel.opencl.launch = no_launch;
+        t.kernel.cuda.launch = no_cuda_launch;
+        if (has) {
+            refused(ctx, &t, TACIT_ERROR_UNSUPPORTED, "which reductions need where .launch");
+        }
         assert_int_equal(tacit_finalize(ctx), TACIT_OK);
     }
 }
@@ -481,9 +597,13 @@ int main(void)
     ti_opencl_fact fact;
     ti_cuda_fact gpu;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(programs_compute_the_same),     cmocka_unit_test(what_cannot_run_is_refused),
-        cmocka_unit_test(kernels_that_fail_end_the_run), cmocka_unit_test(memory_of_a_device_ends),
-        cmocka_unit_test(devices_that_are_not_there),    cmocka_unit_test(functions_fill_the_queue),
+        cmocka_unit_test(programs_compute_the_same),
+        cmocka_unit_test(what_cannot_run_is_refused),
+        cmocka_unit_test(kernels_that_fail_end_the_run),
+        cmocka_unit_test(memory_of_a_device_ends),
+        cmocka_unit_test(devices_that_are_not_there),
+        cmocka_unit_test(functions_fill_the_queue),
+        cmocka_unit_test(reproducible_reductions_are_the_hosts),
     };
     is_cuda = stub_find() != NULL;
     there = is_cuda ? ti_cuda_fact_of(0, &gpu) : ti_opencl_is_built() && ti_opencl_fact_of(0, &fact);

@@ -1,12 +1,15 @@
 #!/bin/sh
 # The examples that have kernels for devices get the bits of a sequential program from them: on one device and two, alone and beside the host, on one
 # node and several. Skipped where there is no device of the kind.
-# Usage: device_examples_test.sh opencl|cuda PATH-OF-TACIT FOLDER-OF-EXAMPLES NODES...
+# Usage: device_examples_test.sh opencl|cuda stencils|sums|tiles PATH-OF-TACIT FOLDER-OF-EXAMPLES NODES...
 kind=$1
-tacit=$2
-examples=$3
-shift 3
+group=$2
+tacit=$3
+examples=$4
+shift 4
 status=0
+second="$kind:0*3,$kind:0,host"
+[ "$group" != tiles ] || second="$kind:0,$kind:0" # the host would compute all of them
 
 if ! "$tacit" info | grep -q "^  $kind:0 "; then
     echo "there is no device $kind:0 here"
@@ -27,16 +30,45 @@ verified() {
     fi
 }
 
-for nodes; do
-    for TACIT_DEVICES in "$kind:0" "$kind:0*3,$kind:0,host"; do
-        export TACIT_DEVICES
-        verified "$nodes" wave_sim --rows 61 --cols 53 --steps 20 --split 2d
-        verified "$nodes" matmul --rows 61 --inner 57 --cols 53 --panels 3
-        verified "$nodes" nbody --plummer 101 --steps 5
-        verified "$nodes" jacobi --rows 17 --cols 13
-        [ ! -x "$examples/heat3d" ] || verified "$nodes" heat3d --size 13 --steps 6
-        verified "$nodes" rsim --detail 1 --steps 40
-        [ ! -x "$examples/convolution" ] || verified "$nodes" convolution --generate 37x41 --radius 5 --split 2d
+stencils() {
+    verified "$1" wave_sim --rows 61 --cols 53 --steps 20 --split 2d
+    verified "$1" matmul --rows 61 --inner 57 --cols 53 --panels 3
+    verified "$1" nbody --plummer 101 --steps 5
+    verified "$1" jacobi --rows 17 --cols 13
+    [ ! -x "$examples/heat3d" ] || verified "$1" heat3d --size 13 --steps 6
+    verified "$1" rsim --detail 1 --steps 40
+    [ ! -x "$examples/convolution" ] || verified "$1" convolution --generate 37x41 --radius 5 --split 2d
+}
+
+# Accesses in parts and by custom mappers, reductions.
+sums() {
+    verified "$1" torus --rows 23 --cols 31 --steps 9 --split 2d
+    [ ! -x "$examples/histogram" ] || verified "$1" histogram --items 5000 --bins 37
+    [ ! -x "$examples/cg" ] || verified "$1" cg --rows 9 --cols 11
+    [ ! -x "$examples/cg" ] || verified "$1" cg --rows 9 --cols 11 --overlap
+    verified "$1" sort --items 3000 --batches 2 --buckets 37
+}
+
+tiles() {
+    for tiled in cholesky lu summa; do
+        [ ! -x "$examples/$tiled" ] || verified "$1" $tiled --size 53 --tile 12
+        [ "$kind" = opencl ] || [ ! -x "$examples/$tiled" ] || verified "$1" $tiled --size 53 --tile 12 --cublas
     done
-done
+}
+
+# Stencils in all ways; the others on one device of one node, and on all of the last number of nodes.
+export TACIT_DEVICES
+if [ "$group" = stencils ]; then
+    for nodes; do
+        for TACIT_DEVICES in "$kind:0" "$second"; do
+            stencils "$nodes"
+        done
+    done
+else
+    TACIT_DEVICES="$kind:0"
+    $group "$1"
+    shift $(($# - 1))
+    TACIT_DEVICES=$second
+    $group "$1"
+fi
 exit $status

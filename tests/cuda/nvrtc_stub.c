@@ -42,6 +42,7 @@ static const char before[] =
     "template <class T> T max(T a, T b) { return b > a ? b : a; }\n"
     "#define __global__\n#define __device__\n#define __shared__\n#define __align__(n) __attribute__((aligned(n)))\n"
     "#define __syncthreads() stub_barrier()\n"
+    "template <class T> T atomicAdd(T *p, T n) { T old = *p; *p += n; return old; }\n"
     "template <class... A, unsigned long... I>\n"
     "void stub_unpack(void (*f)(A...), void **p, std::index_sequence<I...>) { f(*(A *)p[I]...); }\n"
     "template <class... A> void stub_call(void (*f)(A...), void **p)\n"
@@ -179,7 +180,8 @@ static const char *source_of_task(const char *text)
 static bool has_barriers(const char *text)
 {
     const char *source = source_of_task(text);
-    return source ? strstr(source, "TACIT_BARRIER") : strstr(text, "__syncthreads");
+    return source ? strstr(source, "TACIT_BARRIER") || strstr(source, "TACIT_GROUP_SUM")
+                  : strstr(text, "__syncthreads") != NULL;
 }
 
 static bool compile(ti_nvrtc_program p, const char *dims)

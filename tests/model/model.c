@@ -241,17 +241,22 @@ int main(int argc, char **argv)
         }
     }
     printf(
-        "%llu programs on %llu nodes, %llu tasks, %llu horizons, %llu messages, %llu fences compared, %llu collective host tasks, %llu broadcasts, %llu bytes relayed, %llu planned multicasts, %llu kernels on accelerators\n",
+        "%llu programs on %llu nodes, %llu tasks, %llu horizons, %llu messages, %llu fences compared, %llu collective host tasks, %llu broadcasts, %llu bytes relayed, %llu planned multicasts, %llu kernels on accelerators, %llu of them with reductions\n",
         (unsigned long long)args.count, (unsigned long long)sum.nodes, (unsigned long long)sum.tasks,
         (unsigned long long)sum.horizons, (unsigned long long)sum.messages, (unsigned long long)sum.fences,
         (unsigned long long)sum.collective_hosts, (unsigned long long)sum.broadcasts, (unsigned long long)sum.relayed,
-        (unsigned long long)sum.multicasts, (unsigned long long)shadow_kernels());
+        (unsigned long long)sum.multicasts, (unsigned long long)shadow_kernels(),
+        (unsigned long long)shadow_reductions());
     if (args.count >= 500 && !args.nodes && (!sum.relayed || !sum.multicasts)) {
         fprintf(stderr, "model: nothing was relayed, or no multicast planned\n");
         return 1;
     }
     if (args.count >= 100 && shadow_kind() && !shadow_kernels()) {
         fprintf(stderr, "model: nothing ran on an accelerator\n");
+        return 1;
+    }
+    if (args.count >= 500 && shadow_kind() && !shadow_reductions()) {
+        fprintf(stderr, "model: no accelerator had a reduction\n");
         return 1;
     }
     return 0;

@@ -9,6 +9,8 @@
 
 #include "base/check.h"
 #include "base/vec.h"
+#include "ir/reduction.h"
+#include "ir/task.h"
 
 #include <sched.h>
 #include <stdatomic.h>
@@ -20,7 +22,7 @@ typedef struct shadow {
     TI_VEC(uint64_t) seen; /* tokens that nobody has been told of */
 } shadow;
 
-static _Atomic uint64_t kernels;
+static _Atomic uint64_t kernels, reductions;
 
 const char *shadow_kind(void)
 {
@@ -34,6 +36,11 @@ const char *shadow_kind(void)
 uint64_t shadow_kernels(void)
 {
     return atomic_load(&kernels);
+}
+
+uint64_t shadow_reductions(void)
+{
+    return atomic_load(&reductions);
 }
 
 static void tell(shadow *s)
@@ -119,6 +126,61 @@ static char *remember(const tacit_view *here)
     return before;
 }
 
+/* ---- reductions */
+
+static size_t bytes_of_result(const tacit_view *v)
+{
+    return side(v, 0) * side(v, 1) * side(v, 2) * v->elem_size;
+}
+
+/* The partial results of all groups, each with the identity. */
+static tacit_view identities(const ti_device_kernel *job, int access, const tacit_launch *launch)
+{
+    tacit_view here = job->launch.view[access];
+    const size_t bytes = bytes_of_result(&here);
+    here.data = malloc(bytes * job->groups);
+    here.launch = launch;
+    TI_ASSERT(here.data);
+    for (uint32_t g = 0; g < job->groups; g++) {
+        ti_reducer_fill_identity(&job->task->shape->access[access].reducer, (char *)here.data + g * bytes,
+                                 bytes / here.elem_size);
+    }
+    return here;
+}
+
+static void copy_results(shadow *s, const tacit_view *v, const tacit_view *here, uint32_t groups)
+{
+    const size_t bytes = bytes_of_result(v) * groups;
+    const ti_block to = { .base = v->data, .run = bytes, .count = { 1, 1 }, .stride = { bytes, bytes } };
+    ti_block from = to;
+    from.base = here->data;
+    s->inner->ops->copy(s->inner, 0, &to, &from, OWN);
+    drain(s);
+}
+
+/* Each group has a run of items, as TACIT_EACH gives it, or the first one has all. */
+static void call_groups(const ti_device_kernel *job, tacit_launch *launch, tacit_view *here)
+{
+    const tacit_box all = launch->chunk;
+    const uint32_t groups = job->whole || job->granule > 1 ? 1 : job->groups;
+    for (uint32_t g = 0; g < groups; g++) {
+        launch->chunk.min[0] = all.min[0] + (all.max[0] - all.min[0]) * g / groups;
+        launch->chunk.max[0] = all.min[0] + (all.max[0] - all.min[0]) * (g + 1) / groups;
+        if (launch->chunk.min[0] < launch->chunk.max[0]) {
+            job->kernel->host(launch);
+        }
+        for (int i = 0; i < launch->num_views; i++) {
+            const size_t bytes = here[i].mode == TACIT_REDUCE ? bytes_of_result(&here[i]) : 0;
+            here[i].data = bytes ? (char *)here[i].data + bytes : here[i].data;
+        }
+    }
+    for (int i = 0; i < launch->num_views; i++) {
+        const size_t bytes = here[i].mode == TACIT_REDUCE ? bytes_of_result(&here[i]) : 0;
+        here[i].data = bytes ? (char *)here[i].data - groups * bytes : here[i].data;
+    }
+    launch->chunk = all;
+}
+
 static void shadow_launch(ti_device *base, int lane, ti_device_kernel *job)
 {
     shadow *s = (shadow *)base;
@@ -130,19 +192,29 @@ static void shadow_launch(ti_device *base, int lane, ti_device_kernel *job)
     drain(s);
     for (int i = 0; i < launch.num_views; i++) {
         here[i] = launch.view[i];
-        if (here[i].data) {
+        if (here[i].mode == TACIT_REDUCE) {
+            here[i] = identities(job, i, &launch);
+        } else if (here[i].data) {
             here[i] = copy_here(s, &launch.view[i], &launch);
         }
     }
     drain(s);
     for (int i = 0; i < launch.num_views; i++) {
-        before[i] = here[i].data && here[i].mode != TACIT_READ ? remember(&here[i]) : NULL;
+        const bool writes = here[i].mode != TACIT_READ && here[i].mode != TACIT_REDUCE;
+        before[i] = here[i].data && writes ? remember(&here[i]) : NULL;
     }
     launch.view = here;
     launch.num_workers = 1;
-    job->kernel->host(&launch);
+    if (job->groups) {
+        call_groups(job, &launch, here);
+        atomic_fetch_add(&reductions, 1);
+    } else {
+        job->kernel->host(&launch);
+    }
     for (int i = 0; i < launch.num_views; i++) {
-        if (before[i]) {
+        if (here[i].mode == TACIT_REDUCE) {
+            copy_results(s, &job->launch.view[i], &here[i], job->groups);
+        } else if (before[i]) {
             copy_back(s, &job->launch.view[i], &here[i], before[i]);
         }
     }

@@ -13,5 +13,7 @@
 const char *shadow_kind(void);
 /* Kernels that have run on such devices so far. */
 uint64_t shadow_kernels(void);
+/* Of these, kernels with reductions. */
+uint64_t shadow_reductions(void);
 
 #endif

@@ -381,8 +381,9 @@ static bool submit(runner *r, size_t step)
     tacit_task task = { .name = name,
                         .range = t->range,
                         .kernel = { .host = kernel,
-                                    .opencl = { .source = "shadow", .entry = "shadow" }, /* tests/model/shadow.h */
-                                    .cuda = { .source = "shadow", .entry = "shadow" } },
+                                    /* tests/model/shadow.h */
+                                    .opencl = { .source = "shadow", .entry = "shadow", .group = { 3 } },
+                                    .cuda = { .source = "shadow", .entry = "shadow", .group = { 2 } } },
                         TACIT_ARGS(args),
                         .on = (tacit_on)t->on,
                         .cost = t->cost };

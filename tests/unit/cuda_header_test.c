@@ -100,6 +100,18 @@ static const char source[] =
     "    TACIT_AT3(double, y, 1, 2, 3) = TACIT_GET3(double, x, 1, 2, 3) + TACIT_GET2(float, x, 1, 2);\n"
     "    TACIT_AT2(uint8_t, y, 1, 2) = 1;\n"
     "    TACIT_AT0(uint16_t, y) = 1;\n"
+    "}\n"
+    "TACIT_KERNEL sums(TACIT_VIEW(x), TACIT_VIEW(sum), TACIT_VIEW(count), TACIT_CHUNK(c), TACIT_SCRATCH(double, s)) {\n"
+    "    TACIT_GLOBAL uint64_t *n = TACIT_RESULT(uint64_t, count);\n"
+    "    double mine = 0;\n"
+    "    TACIT_GROUP_EACH (b, 10) n[b] = 0;\n"
+    "    TACIT_BARRIER();\n"
+    "    TACIT_EACH (i, c, 0) {\n"
+    "        mine += TACIT_GET1(double, x, i);\n"
+    "        TACIT_ADD(&n[i % 10], 1);\n"
+    "    }\n"
+    "    TACIT_GROUP_SUM(s, mine);\n"
+    "    if (TACIT_GROUP_ID(0) == 0) *TACIT_RESULT(double, sum) = s[0];\n"
     "}\n";
 
 /* The first of `compute capability` that NVRTC of all versions in use knows. */

@@ -105,6 +105,10 @@ static ti_cu_result enqueue(ti_cuda_session *s, const ti_cuda_kernel *k, ti_cu_s
     if (shared > SHARED_UNASKED) {
         code = s->cu.function_set(k->function, TI_CU_MAX_DYNAMIC_SHARED_BYTES, (int)shared);
     }
+    if (job->groups && code == TI_CU_SUCCESS) {
+        return s->cu.launch(k->function, job->groups, 1, 1, job->group_items, 1, 1, (unsigned)shared, stream, p->at,
+                            NULL);
+    }
     for (uint64_t i = all.min[0]; i < all.max[0]; i += step[0]) {
         for (uint64_t j = all.min[1]; j < all.max[1]; j += step[1]) {
             p->items = all;

@@ -12,6 +12,7 @@ const char *const ti_cuda_prelude =
     "typedef int int32_t; typedef uint uint32_t; typedef long int64_t; typedef ulong uint64_t;\n"
     "#define TACIT_KERNEL extern \"C\" __global__ void\n"
     "#define TACIT_IN_MEMORY_\n"
+    "#define TACIT_GLOBAL\n"
     "#define TACIT_SHARED\n"
     "extern __shared__ __align__(16) char tacit_shared_[];\n"
     "template <class T> struct tacit_scratch_ { char none;\n"
@@ -26,4 +27,9 @@ const char *const ti_cuda_prelude =
     "         tacit_group_id_(d); }\n"
     "#define TACIT_GROUP_ID(d) ((ulong)tacit_group_id_(TACIT_DIMS - 1 - (d)))\n"
     "#define TACIT_GROUP_SIZE(d) ((ulong)tacit_group_size_(TACIT_DIMS - 1 - (d)))\n"
-    "#define TACIT_BARRIER() __syncthreads()\n";
+    "#define TACIT_BARRIER() __syncthreads()\n"
+    "#define TACIT_ADD(p, n) ((void)atomicAdd((unsigned long long *)(p), (unsigned long long)(n)))\n"
+    "#define tacit_group_() blockIdx.x\n"
+    "#define tacit_groups_() gridDim.x\n"
+    "#define tacit_place_() threadIdx.x\n"
+    "#define tacit_places_() blockDim.x\n";

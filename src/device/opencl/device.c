@@ -205,6 +205,11 @@ static cl_int enqueue(device *d, int lane, const ti_device_kernel *job, const ti
 {
     size_t global[TACIT_MAX_DIMS], group[TACIT_MAX_DIMS];
     const size_t *given = job->kernel->opencl.group;
+    if (job->groups) {
+        group[0] = job->group_items;
+        global[0] = job->groups * group[0];
+        return d->session->cl.clEnqueueNDRangeKernel(d->queue[lane], k->kernel, 1, NULL, global, group, 0, NULL, event);
+    }
     for (int i = 0; i < k->dims; i++) {
         int from = k->dims - 1 - i;
         group[i] = TI_MAX(given[from], (size_t)1);

@@ -34,7 +34,8 @@ typedef struct ti_staging {
     uint64_t allocation;
     const uint64_t *after; /* instructions that its first users wait for */
     size_t afters;
-    uint32_t piece_slots;      /* of each piece; 0: in blocks */
+    size_t first;              /* of its pieces in the window */
+    uint32_t piece_slots;      /* of each piece on a host device; 0: in blocks */
     uint32_t own_slots, slots; /* slots: with those of received results */
     size_t elements, slot_bytes;
 } ti_staging;
@@ -207,6 +208,8 @@ void ti_instruction_stage_view(ti_instruction_graph *graph, const ti_command *ex
 void ti_instruction_touch_results(ti_instruction_graph *graph);
 void ti_instruction_unstage(ti_instruction_graph *graph, const ti_command *execute, const ti_device_piece *at,
                             uint32_t piece, const ti_instruction *kernel);
+/* Slots of each reduction that piece `piece` fills; 0: there are none, or they are in blocks. */
+uint32_t ti_instruction_piece_slots(const ti_instruction_graph *graph, uint32_t piece);
 const ti_staging *ti_instruction_staging_of(ti_instruction_graph *graph, const ti_task *task, uint32_t access);
 
 /* ---- coherent_copies.c: called by all who emit instructions */

@@ -22,6 +22,14 @@ static device_range devices_for(const ti_system *system, const ti_shape *shape)
     return (device_range){ first, (accelerated ? system->devices : hosts) - first };
 }
 
+/* Kernels of accelerators see an access in one piece. */
+static void join_parts(const ti_system *system, const ti_shape *shape, int device, ti_footprint *footprint)
+{
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        footprint[i].together = ti_system_is_accelerator(system, device);
+    }
+}
+
 static void cut_piece(ti_instruction_graph *graph, const ti_task *task, const ti_piece *whole)
 {
     device_range range = devices_for(graph->system, task->shape);
@@ -49,6 +57,7 @@ static void cut_piece(ti_instruction_graph *graph, const ti_task *task, const ti
             ti_footprint_fill(&footprint[i], &task->shape->access[i], &piece->chunk, arena);
         }
         int device = range.first + (int)c;
+        join_parts(graph->system, task->shape, device, footprint);
         ti_device_piece at = { piece, device, ti_system_memory(graph->system, device) };
         ti_vec_push(&graph->window.piece, at);
     }
@@ -59,12 +68,37 @@ static bool stays_whole(const ti_instruction_graph *graph, const ti_task *task)
     return task->shape->on_host || task->shape->one_device || devices_for(graph->system, task->shape).count == 1;
 }
 
-static ti_device_piece whole_piece(const ti_instruction_graph *graph, const ti_task *task, const ti_piece *piece)
+static bool has_access_in_parts(const ti_shape *shape)
+{
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        if (shape->access[i].in_parts) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A piece of a command, whose parts are joined. */
+static const ti_piece *joined(ti_instruction_graph *graph, const ti_shape *shape, int device, const ti_piece *piece)
+{
+    ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
+    ti_piece *own = TI_ARENA_NEW(arena, ti_piece);
+    ti_footprint *footprint = ti_arena_copy(arena, piece->footprint, shape->accesses * sizeof(*footprint));
+    *own = *piece;
+    own->footprint = footprint;
+    join_parts(graph->system, shape, device, footprint);
+    return own;
+}
+
+static ti_device_piece whole_piece(ti_instruction_graph *graph, const ti_task *task, const ti_piece *piece)
 {
     if (task->shape->on_host) {
         return (ti_device_piece){ piece, 0, TI_HOST_MEMORY };
     }
     int device = devices_for(graph->system, task->shape).first;
+    if (ti_system_is_accelerator(graph->system, device) && has_access_in_parts(task->shape)) {
+        piece = joined(graph, task->shape, device, piece);
+    }
     return (ti_device_piece){ piece, device, ti_system_memory(graph->system, device) };
 }
 
@@ -167,7 +201,7 @@ static void fill_view(ti_instruction_graph *graph, const ti_command *command, co
     };
     if (access->mode == TACIT_REDUCE) {
         ti_instruction_stage_view(graph, command, index, at, piece, view);
-    } else if (touched->boxes && TI_UNLIKELY(access->in_parts)) {
+    } else if (touched->boxes && TI_UNLIKELY(ti_footprint_in_parts(touched, access))) {
         fill_parts(graph, touched, place, view);
     } else if (touched->boxes) {
         view->place = ti_instruction_place(graph, access->buffer, &view->box, place ? place[0] : TI_HOST_MEMORY);
@@ -275,7 +309,7 @@ static void compile_piece(ti_instruction_graph *graph, const ti_command *command
     instruction->as.kernel.view = view;
     instruction->as.kernel.views = shape->accesses;
     instruction->as.kernel.samples = command->as.execute.samples;
-    instruction->as.kernel.slots = graph->staged.count ? graph->staged.data[0].piece_slots : 0;
+    instruction->as.kernel.slots = ti_instruction_piece_slots(graph, piece);
     if (shape->in_blocks) {
         instruction->as.kernel.runs = graph->in_blocks.data[piece].runs;
         instruction->as.kernel.run_slot = graph->in_blocks.data[piece].run_slot;
@@ -337,12 +371,13 @@ uint64_t ti_instruction_compile_kernel(ti_instruction_graph *graph, const ti_com
 
 static TI_NOINLINE bool has_parts(const ti_access *access, const ti_footprint *touched, ti_buffer_memory *memory)
 {
-    for (uint32_t k = 0; access->in_parts && k < touched->boxes; k++) {
+    const bool in_parts = ti_footprint_in_parts(touched, access);
+    for (uint32_t k = 0; in_parts && k < touched->boxes; k++) {
         if (!ti_buffer_memory_find(memory, &touched->box[k])) {
             return false;
         }
     }
-    return access->in_parts;
+    return in_parts;
 }
 
 /* Whether an access finds all that it sees where it is, in the only place of its buffer. */

@@ -1,9 +1,9 @@
 /* The instruction graph, staging: slots for the partial results of a reduction.
  *
  * A reduction of this node has one staging allocation in host memory: own_slots slots, one for each part of each
- * piece's kernel, then one for each child. A piece on a device with a memory of its own fills slots there, which are
- * copied into the host's. Tasks in blocks have other slots: blocks.c. Where there is one large slot, whose contents
- * become the result on this node, the kernel fills the buffer itself. */
+ * piece's kernel (an accelerator's: for each of its groups), then one for each child. A piece on a device with a memory
+ * of its own fills slots there, which are copied into the host's. Tasks in blocks have other slots: blocks.c. Where
+ * there is one large slot, whose contents become the result on this node, the kernel fills the buffer itself. */
 #include "plan/instruction/staging.h"
 
 /* Parts of the kernels for pieces [first, end) of the window, at most: a device cuts a chunk along the slowest
@@ -31,10 +31,39 @@ static uint32_t most_parts(ti_instruction_graph *graph, const ti_task *task, siz
     return (uint32_t)most;
 }
 
+/* Slots of one piece, where parts of host kernels have `parts`: of an accelerator's groups, each
+ * has some items, or rows of them. */
+static uint32_t slots_at(const ti_instruction_graph *graph, const ti_shape *shape, const ti_device_piece *at,
+                         uint32_t parts)
+{
+    const int64_t length = at->piece->chunk.max[0] - at->piece->chunk.min[0];
+    if (TI_LIKELY(!ti_system_is_accelerator(graph->system, at->device))) {
+        return parts;
+    }
+    return (uint32_t)TI_MIN(shape->dims > 1 ? length : ti_ceil_div(length, (int64_t)shape->group_items),
+                            (int64_t)shape->most_groups);
+}
+
 static ti_slot_range slots_of(const ti_instruction_graph *graph, const ti_staging *s, uint32_t piece)
 {
-    return s->piece_slots ? (ti_slot_range){ piece * s->piece_slots, s->piece_slots }
-                          : graph->in_blocks.data[piece].slots;
+    const ti_device_piece *at = &graph->window.piece.data[s->first];
+    if (!s->piece_slots) {
+        return graph->in_blocks.data[piece].slots;
+    }
+    if (TI_LIKELY(graph->system->accelerators == 0)) {
+        return (ti_slot_range){ piece * s->piece_slots, s->piece_slots };
+    }
+    ti_slot_range range = { 0, slots_at(graph, s->task->shape, &at[piece], s->piece_slots) };
+    for (uint32_t p = 0; p < piece; p++) {
+        range.first += slots_at(graph, s->task->shape, &at[p], s->piece_slots);
+    }
+    return range;
+}
+
+uint32_t ti_instruction_piece_slots(const ti_instruction_graph *graph, uint32_t piece)
+{
+    const bool any = graph->staged.count && graph->staged.data[0].piece_slots;
+    return any ? slots_of(graph, &graph->staged.data[0], piece).count : 0;
 }
 
 /* Slots for what other nodes send. */
@@ -80,7 +109,8 @@ uint64_t ti_instruction_staging_bytes(ti_instruction_graph *graph, const ti_comm
     uint64_t slots = foreign_slots(reduce), bytes, parts = most_parts(graph, task, first, end);
     for (size_t p = first; p < end; p++) {
         const ti_device_piece *at = &graph->window.piece.data[p];
-        uint64_t own = task->shape->in_blocks ? ti_instruction_block_slots(graph, task, &at->piece->chunk) : parts;
+        uint64_t own = task->shape->in_blocks ? ti_instruction_block_slots(graph, task, &at->piece->chunk)
+                                              : slots_at(graph, task->shape, at, (uint32_t)parts);
         slots += at->memory == TI_HOST_MEMORY ? own : 2 * own; /* there and here */
     }
     return __builtin_mul_overflow(slots, ti_bytes_of(buffer, &buffer->extent), &bytes) ? UINT64_MAX / 4 : bytes;
@@ -93,13 +123,16 @@ void ti_instruction_stage(ti_instruction_graph *graph, const ti_command *reduce,
     ti_staging s = {
         .task = task,
         .access = reduce->as.reduce.access,
+        .first = first,
         .elements = (size_t)ti_box_volume(&access->buffer->extent),
     };
     if (task->shape->in_blocks) {
         s.own_slots = ti_instruction_cut_blocks(graph, task, first, end);
     } else {
         s.piece_slots = most_parts(graph, task, first, end);
-        s.own_slots = s.piece_slots * (uint32_t)(end - first);
+        for (size_t p = first; p < end; p++) {
+            s.own_slots += slots_at(graph, task->shape, &graph->window.piece.data[p], s.piece_slots);
+        }
     }
     s.slots = s.own_slots + foreign_slots(reduce);
     s.slot_bytes = s.elements * access->buffer->elem_size;
