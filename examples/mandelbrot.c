@@ -1,4 +1,4 @@
-/* examples/mandelbrot.c: the Mandelbrot set, of which some rows take a hundred times longer than others.
+/* examples/mandelbrot.c: the Mandelbrot set, of which some rows take ten times longer than others.
  *
  * Rows are split over the nodes in equal shares, so that the node whose rows lie in the set has most of the work, and
  * the others wait for it. The program draws several frames, closer and closer, and calls tacit_retune after each: there
@@ -29,18 +29,18 @@ struct mandelbrot_options {
 
 /* ---------------------------------------------------------------- the set, used by kernels and by --verify */
 
-/* The arguments of the kernels: points, at most so many iterations, and how close. */
+/* The arguments of the kernels: points, at most so many iterations, and how much of the plane. */
 struct view_of_set {
     uint64_t rows, columns, iterations;
     double width;
 };
 
-/* How many iterations of z -> z z + c stay within the circle of radius 2. The upper half of the set, whose
- * longest rows are the last ones. */
+/* How many iterations of z -> z z + c stay within the circle of radius 2, for a c above the real axis: the nearer a row
+ * is to the last one, the longer it takes. */
 static uint32_t iterations_of(const struct view_of_set *s, size_t i, size_t j)
 {
-    const double step = s->width / (double)s->columns;
-    const double x0 = -0.75 + step * ((double)j - 0.5 * (double)s->columns), y0 = step * (double)(s->rows - 1 - i);
+    const double x0 = -0.75 + s->width * ((double)j / (double)s->columns - 0.5);
+    const double y0 = 0.3 * s->width * (double)(s->rows - 1 - i) / (double)s->rows;
     double x = 0, y = 0;
     uint32_t n = 0;
     while (n < s->iterations && x * x + y * y <= 4) {
@@ -139,8 +139,8 @@ static bool is_right(const struct mandelbrot_options *o, const struct outcome *o
 /* ---------------------------------------------------------------- results, options and main */
 
 /* How many rows each node had: "104,96,100,100". */
-static void report_rows(struct example_report *r, const char *key, const char *label, const int32_t *owner,
-                        size_t rows, int nodes)
+static void report_rows(struct example_report *r, const char *key, const char *label, const int32_t *owner, size_t rows,
+                        int nodes)
 {
     enum { WIDEST = 8 };
     const size_t room = (size_t)nodes * WIDEST + 1;
@@ -181,7 +181,7 @@ static bool report(tacit_context *ctx, const struct mandelbrot_options *o, const
 enum { KEY_ROWS = 1, KEY_COLUMNS, KEY_ITERATIONS, KEY_FRAMES, KEY_IMAGE };
 
 static const struct argp_option option_list[] = {
-    { "rows", KEY_ROWS, "NUMBER", 0, "Rows of the picture (400)", 1 },
+    { "rows", KEY_ROWS, "NUMBER", 0, "Rows of the picture (288)", 1 },
     { "cols", KEY_COLUMNS, "NUMBER", 0, "Columns of the picture (960)", 1 },
     { "iterations", KEY_ITERATIONS, "NUMBER", 0, "Most iterations of a point (2000)", 1 },
     { "frames", KEY_FRAMES, "NUMBER", 0, "Pictures, each a little closer; nodes get new shares after each (10)", 1 },
@@ -221,7 +221,7 @@ int main(int argc, char **argv)
     const struct argp argp = {
         option_list, parse, NULL, "The Mandelbrot set, on nodes that get shares by how fast they are.", NULL, NULL, NULL
     };
-    struct mandelbrot_options o = { .rows = 400, .columns = 960, .iterations = 2000, .frames = 10 };
+    struct mandelbrot_options o = { .rows = 288, .columns = 960, .iterations = 2000, .frames = 10 };
     tacit_context *ctx = NULL;
     bool good = true;
 

@@ -164,9 +164,9 @@ tacit_status tacit_fortran_submit(tacit_context *ctx, const char *name, int rank
                             TACIT_MAX_ACCESSES, ARGS);
     }
     if ((args != NULL) != (args_size > 0)) {
-        return tacit_refuse(ctx, TACIT_ERROR_ARGUMENT,
-                            "task '%s': args and args_size belong together; give args=c_loc(x), args_size=storage_size(x) / 8",
-                            name);
+        return tacit_refuse(
+            ctx, TACIT_ERROR_ARGUMENT,
+            "task '%s': args and args_size belong together; give args=c_loc(x), args_size=storage_size(x) / 8", name);
     }
     memcpy(bytes, &head, sizeof(head));
     if (args_size) {

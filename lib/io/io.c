@@ -31,7 +31,8 @@ static void say_code(const io_plan *plan, uint64_t code, io_state *s)
         io_say(s, "node %d does not find it: %s; it must lie on a file system that all nodes see", node, why);
         break;
     case IO_OTHER:
-        io_say(s, "node %d finds another file there than node 0; it must lie on a file system that all nodes see", node);
+        io_say(s, "node %d finds another file there than node 0; it must lie on a file system that all nodes see",
+               node);
         break;
     case IO_SHORT:
         io_say(s, "it ends before the part of node %d; it was cut off meanwhile", node);

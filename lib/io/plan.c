@@ -243,7 +243,8 @@ tacit_status io_plan_make(tacit_context *ctx, const char *who, const char *path,
     }
     if (o->keep && p->format != TACIT_FILE_HDF5) {
         return tacit_refuse(ctx, TACIT_ERROR_ARGUMENT,
-                            "%s: '%s': .keep is for HDF5 files, which have several datasets; name it .h5", who, p->path);
+                            "%s: '%s': .keep is for HDF5 files, which have several datasets; name it .h5", who,
+                            p->path);
     }
     p->keep = o->keep;
     p->time = o->time;

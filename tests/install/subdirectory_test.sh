@@ -29,8 +29,9 @@ if(NOT CMAKE_BUILD_TYPE STREQUAL \"\" OR NOT TARGET tacit::mpi)
     message(FATAL_ERROR \"the build type is '\${CMAKE_BUILD_TYPE}', or there is no tacit::mpi\")
 endif()" >"$dir/CMakeLists.txt"
 cmake -G Ninja -S "$dir" -B "$dir/build" "$@" >"$dir/log" 2>&1 || failed 'it cannot be configured'
-targets=$(ninja -C "$dir/build" -t targets all | sed -n 's/: phony$//p' | grep -E '^[a-z_0-9]+$' | grep -vE '^(all|clean|edit_cache|rebuild_cache|codegen)$' | sort | tr '\n' ' ')
-[ "$targets" = "consumer files tacit tacit_io tacit_io_objects tacit_objects " ] || failed "the targets are: $targets"
+targets=$(ninja -C "$dir/build" -t targets all | sed -n 's/: phony$//p' | grep -E '^[a-z_0-9]+$' |
+    grep -vE '^(all|clean|edit_cache|rebuild_cache|codegen|cmake_object_order_.*)$' | sort | tr '\n' ' ')
+[ "$targets" = "tacit tacit_io tacit_io_objects tacit_objects " ] || failed "the targets are: $targets"
 ls "$dir"/build/tacit/cmake_install.cmake >/dev/null || failed 'there is no folder for tacit'
 ! grep -rlE 'file\(INSTALL' "$dir/build" --include=cmake_install.cmake >"$dir/log" || failed 'it would install something'
 if [ "$build" ]; then
