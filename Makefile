@@ -2,7 +2,7 @@
 
 JOBS ?= $(shell nproc)
 
-.PHONY: all setup setup-check demo check figures coverage format lint deb deb-try slurm-try clean help
+.PHONY: all setup setup-check demo check figures coverage format lint deb deb-try slurm-try nightly clean help
 
 all: build/build.ninja
 	@cmake --build --preset release -j $(JOBS)
@@ -22,6 +22,7 @@ help:
 	@echo 'make format     bring the sources into the format of .clang-format, and the prose of pages into 120 columns'
 	@echo 'make deb        Debian packages in build/deb; then make deb-try installs them into a fresh system and runs a program there'
 	@echo 'make slurm-try  start a Slurm cluster on this machine, run jobs there, and stop it again'
+	@echo 'make nightly    what takes too long for every change: make deb, make deb-try, make slurm-try'
 	@echo 'make clean      remove build/'
 	@echo
 	@echo 'JOBS=N limits the processes of a build or test (all cores). To install: cmake --install build --prefix DIRECTORY'
@@ -67,6 +68,8 @@ deb-try:
 slurm-try:
 	@$(MAKE) --no-print-directory build/build.ninja
 	@tools/slurm-try
+
+nightly: deb deb-try slurm-try
 
 clean:
 	rm -rf build

@@ -2,10 +2,12 @@
 find_program(python python3 NO_CACHE)
 if(python AND NOT TACIT_SANITIZE AND NOT TACIT_COVERAGE AND NOT TACIT_FUZZ)
     set(manual ${CMAKE_BINARY_DIR}/manual)
+    set(TACIT_MANUAL_HEADERS ${PROJECT_SOURCE_DIR}/include/tacit:${PROJECT_SOURCE_DIR}/lib/io/include/tacit:${PROJECT_SOURCE_DIR}/lib/bind/include/tacit)
     add_custom_command(OUTPUT ${manual}.stamp
-                       COMMAND ${python} ${PROJECT_SOURCE_DIR}/tools/manual ${PROJECT_SOURCE_DIR}/include/tacit $<TARGET_FILE:tacit_tool> ${manual}
+                       COMMAND ${python} ${PROJECT_SOURCE_DIR}/tools/manual ${TACIT_MANUAL_HEADERS} $<TARGET_FILE:tacit_tool> ${manual}
                        COMMAND ${CMAKE_COMMAND} -E touch ${manual}.stamp
-                       DEPENDS ${PROJECT_SOURCE_DIR}/tools/manual ${TACIT_PUBLIC_HEADERS} tacit_tool
+                       DEPENDS ${PROJECT_SOURCE_DIR}/tools/manual ${TACIT_PUBLIC_HEADERS} ${PROJECT_SOURCE_DIR}/lib/io/include/tacit/io.h
+                               ${PROJECT_SOURCE_DIR}/lib/bind/include/tacit/bind.h tacit_tool
                        COMMENT "Making pages for man")
     add_custom_target(tacit_manual ALL DEPENDS ${manual}.stamp)
     install(DIRECTORY ${manual}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR})

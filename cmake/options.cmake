@@ -1,6 +1,9 @@
-# Options of the build, all with the prefix TACIT_, and the flags that follow from them (target `tacit_build`).
+# Options of the build, all with the prefix TACIT_, and the flags that follow from them (target `tacit_build`). doc/building.md lists them.
 
-if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+# Taken in by add_subdirectory, tacit is its libraries alone, and leaves the build type to whom it belongs.
+string(COMPARE EQUAL "${CMAKE_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}" TACIT_IS_TOP)
+
+if(TACIT_IS_TOP AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
     set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, Debug, RelWithDebInfo or MinSizeRel" FORCE)
 endif()
 

@@ -163,6 +163,11 @@ tacit_status tacit_fortran_submit(tacit_context *ctx, const char *name, int rank
         return tacit_refuse(ctx, TACIT_ERROR_ARGUMENT, "task '%s': at most %d accesses and %d bytes of arguments", name,
                             TACIT_MAX_ACCESSES, ARGS);
     }
+    if ((args != NULL) != (args_size > 0)) {
+        return tacit_refuse(
+            ctx, TACIT_ERROR_ARGUMENT,
+            "task '%s': args and args_size belong together; give args=c_loc(x), args_size=storage_size(x) / 8", name);
+    }
     memcpy(bytes, &head, sizeof(head));
     if (args_size) {
         memcpy(bytes + sizeof(head), args, args_size);

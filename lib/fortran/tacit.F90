@@ -553,10 +553,8 @@ contains
       length = 0
       if (present(on)) where_on = on
       if (present(split)) how = split
-      if (present(args) .and. present(args_size)) then
-         bytes = args
-         length = args_size
-      end if
+      if (present(args)) bytes = args
+      if (present(args_size)) length = args_size
       call conclude(ctx%handle, c_submit(ctx%handle, name//c_null_char, size(shape), int(shape, int64), c_funloc(kernel), &
                                          size(accesses), accesses, where_on, how, bytes, length, weights), status)
    end subroutine

@@ -35,7 +35,7 @@ typedef struct io_array {
 /* The arguments of the tasks of an operation: no pointers, so that nodes can compare them. */
 typedef struct io_plan {
     int format;
-    bool reads, sync, tolerant, abandoned, has_range;
+    bool reads, sync, tolerant, abandoned, has_range, keep;
     tacit_box box;
     size_t elem_size;
     io_array array; /* that the file has, or must have */
@@ -51,6 +51,8 @@ typedef struct io_state {
     int failed;      /* the operation under way */
     bool direct;     /* the elements lie in the file from `offset` on, row-major; else the format reads them */
     uint64_t offset; /* in bytes */
+    uint32_t mark;   /* of the name that a file has until it is complete: no file had it before */
+    uint64_t print;  /* of a file that is read: what other nodes must see, too */
     char why[IO_SENTENCE];
     char kept[IO_SENTENCE]; /* the first failure of a tolerant operation */
     tacit_file_facts facts; /* of tacit_file_look */
@@ -90,7 +92,7 @@ bool io_fits(const io_plan *plan, const tacit_file_facts *facts, io_state *s);
 /* ---- parts (parts.c): where in the file a node's part lies */
 
 /* The first failure of a node: 0, or what it was trying and errno. */
-enum { IO_OPEN = 1, IO_WRITE, IO_READ, IO_SHORT, IO_CLOSE, IO_FORMAT, IO_MEMORY };
+enum { IO_OPEN = 1, IO_WRITE, IO_READ, IO_SHORT, IO_CLOSE, IO_FORMAT, IO_MEMORY, IO_OTHER };
 typedef struct io_failure {
     int step, error;
 } io_failure;
@@ -106,6 +108,19 @@ void io_clear_part(const io_plan *plan, const tacit_view *v, const tacit_box *pa
 /* The file ends so many bytes behind `offset`, if the disk has room for them; else errno says why. */
 bool io_reserve(int file, uint64_t offset, uint64_t bytes);
 uint64_t io_bytes(const io_plan *plan);
+
+/* ---- files that are not complete, and whether all nodes see the same file (place.c) */
+
+enum { IO_PART_PATH = IO_PATH + 16 };
+/* PATH.1f3a9c02.part: a name that no node has looked up before, so that none finds a file of its own there, or of before. */
+const char *io_part_path(const io_plan *plan, const io_state *s, char out[IO_PART_PATH]);
+uint32_t io_new_mark(void);
+/* What runs that were killed have left of this file is removed. Node 0. */
+void io_sweep(const io_plan *plan);
+/* The length of the file and some of its bytes, as one number; 0: it cannot be read. */
+uint64_t io_print_of(const char *path);
+/* A copy of the file at `from`, as `to`. Returns 0 or errno. */
+int io_copy_file(const char *from, const char *to);
 
 /* A signal that a limit on the size of files sends, held back while the library writes. */
 typedef struct io_quiet {

@@ -157,10 +157,11 @@ static bool fill_file(const io_plan *plan, hid_t file, io_state *s)
     return good;
 }
 
+enum { METADATA = 1 << 14 };
+
 /* HDF5 does not survive a disk that is full while it closes a file: the room is asked for before. */
 static bool has_room(const io_plan *plan, const char *path, io_state *s)
 {
-    enum { METADATA = 1 << 14 };
     int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (file < 0) {
         return io_say(s, "%s cannot be created: %s", path, strerror(errno));
@@ -178,14 +179,66 @@ static int truncate_to(const char *path, uint64_t end)
     return stat(path, &is) != 0 || (uint64_t)is.st_size < end ? truncate(path, (off_t)end) : 0;
 }
 
+/* The dataset of before makes room for the new one; anything else of that name stays. */
+static bool take_out(const io_plan *plan, hid_t file, io_state *s)
+{
+    if (H5Lexists(file, plan->dataset, H5P_DEFAULT) <= 0) { /* also: a group of its path is not there */
+        return true;
+    }
+    hid_t dataset = H5Dopen2(file, plan->dataset, H5P_DEFAULT);
+    if (dataset < 0) {
+        return io_say(s, "'%s' in it is no dataset, and stays; name the dataset otherwise", plan->dataset);
+    }
+    H5Dclose(dataset);
+    return H5Ldelete(file, plan->dataset, H5P_DEFAULT) >= 0 ||
+           io_say(s, "the dataset '%s' cannot be replaced: %s", plan->dataset, reason());
+}
+
+/* A copy of the file that is there, at `path`, which ends where the new dataset would if there is room for it. */
+static bool copy_old(const io_plan *plan, const char *path, io_state *s)
+{
+    struct stat old;
+    const int error = io_copy_file(plan->path, path);
+    const int file = error ? -1 : open(path, O_WRONLY | O_CLOEXEC);
+    const bool good = file >= 0 && fstat(file, &old) == 0 &&
+                      io_reserve(file, (uint64_t)old.st_size, io_bytes(plan) + METADATA);
+    const int why = error ? error : errno;
+    if (file >= 0) {
+        close(file);
+    }
+    return good || io_say(s, "what the file has cannot be copied to %s: %s", path, strerror(why));
+}
+
+static hid_t open_copy(const io_plan *plan, const char *path, io_state *s)
+{
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    if (file < 0) {
+        io_say(s, "it is no HDF5 file, or is cut off: %s; .keep adds to HDF5 files only", reason());
+    } else if (!take_out(plan, file, s)) {
+        H5Fclose(file);
+        file = -1;
+    }
+    return file;
+}
+
+static hid_t create(const char *path, io_state *s)
+{
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    if (file < 0) {
+        io_say(s, "%s cannot be created: %s", path, reason());
+    }
+    return file;
+}
+
 static bool make(const io_plan *plan, const char *path, io_state *s)
 {
-    if (!has_room(plan, path, s)) {
+    const bool adds = plan->keep && access(plan->path, F_OK) == 0;
+    if (!(adds ? copy_old(plan, path, s) : has_room(plan, path, s))) {
         return false;
     }
     session one = enter();
-    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    bool good = file >= 0 ? fill_file(plan, file, s) : io_say(s, "%s cannot be created: %s", path, reason());
+    hid_t file = adds ? open_copy(plan, path, s) : create(path, s);
+    bool good = file >= 0 && fill_file(plan, file, s);
     if (file >= 0 && H5Fclose(file) < 0 && good) {
         good = io_say(s, "%s cannot be written: %s", path, reason());
     }
@@ -243,9 +296,9 @@ static bool read_facts(hid_t dataset, io_state *s)
     return read_type(dataset, s);
 }
 
-/* Calls `use` with the dataset open. */
-static bool with_dataset(const io_plan *plan, io_state *s, bool (*use)(const io_plan *, hid_t, io_state *, void *),
-                         void *more)
+/* Calls `use` with the dataset open, or with an object of any kind. */
+static bool with_object(const io_plan *plan, io_state *s, bool any,
+                        bool (*use)(const io_plan *, hid_t, io_state *, void *), void *more)
 {
     session one = enter();
     if (access(plan->path, R_OK) != 0) {
@@ -254,14 +307,16 @@ static bool with_dataset(const io_plan *plan, io_state *s, bool (*use)(const io_
     }
     bool good = false;
     hid_t file = H5Fopen(plan->path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    hid_t dataset = file >= 0 ? H5Dopen2(file, plan->dataset, H5P_DEFAULT) : -1;
+    hid_t object = file < 0 ? -1
+                   : any    ? H5Oopen(file, plan->dataset, H5P_DEFAULT)
+                            : H5Dopen2(file, plan->dataset, H5P_DEFAULT);
     if (file < 0) {
         io_say(s, "it is no HDF5 file, or is cut off: %s", reason());
-    } else if (dataset < 0) {
+    } else if (object < 0) {
         io_say(s, "it has no dataset '%s': %s", plan->dataset, reason());
     } else {
-        good = use(plan, dataset, s, more);
-        H5Dclose(dataset);
+        good = use(plan, object, s, more);
+        H5Oclose(object);
     }
     if (file >= 0) {
         H5Fclose(file);
@@ -279,35 +334,65 @@ static bool use_facts(const io_plan *plan, hid_t dataset, io_state *s, void *mor
 
 static bool look(const io_plan *plan, io_state *s)
 {
-    return with_dataset(plan, s, use_facts, NULL);
+    return with_object(plan, s, false, use_facts, NULL);
 }
 
-static bool use_attribute(const io_plan *plan, hid_t dataset, io_state *s, void *more)
+/* A text of a fixed length, or one that HDF5 has allocated; its characters are not converted. */
+static bool read_text(hid_t attribute, hid_t is, char out[IO_TEXT])
+{
+    char *variable = NULL;
+    const bool varies = H5Tis_variable_str(is) > 0;
+    hid_t type = text_type();
+    H5Tset_size(type, varies ? H5T_VARIABLE : IO_TEXT);
+    H5Tset_cset(type, H5Tget_cset(is));
+    const bool good = H5Aread(attribute, type, varies ? (void *)&variable : out) >= 0;
+    if (varies && good) {
+        snprintf(out, IO_TEXT, "%s", variable ? variable : "");
+    }
+    H5free_memory(variable);
+    H5Tclose(type);
+    out[IO_TEXT - 1] = 0;
+    return good;
+}
+
+static bool read_number(hid_t attribute, io_attribute *a)
+{
+    hid_t type = memory_type(a->type, 0);
+    const bool good = H5Aread(attribute, type, &a->value) >= 0;
+    H5Tclose(type);
+    return good;
+}
+
+/* One value; of an array there is no place for the others. */
+static bool is_one(hid_t attribute)
+{
+    hid_t space = H5Aget_space(attribute);
+    const bool one = H5Sget_simple_extent_npoints(space) == 1;
+    H5Sclose(space);
+    return one;
+}
+
+static bool use_attribute(const io_plan *plan, hid_t object, io_state *s, void *more)
 {
     io_attribute *a = &s->attribute;
     (void)plan;
     (void)more;
-    if (H5Aexists(dataset, a->name) <= 0) {
+    if (H5Aexists(object, a->name) <= 0) {
         a->name[0] = 0;
         return true;
     }
-    hid_t attribute = H5Aopen(dataset, a->name, H5P_DEFAULT), is = H5Aget_type(attribute);
+    hid_t attribute = H5Aopen(object, a->name, H5P_DEFAULT), is = H5Aget_type(attribute);
     const bool text = H5Tget_class(is) == H5T_STRING;
-    bool good = text == !a->type && (!text || H5Tis_variable_str(is) <= 0);
-    if (good) {
-        hid_t type = a->type ? memory_type(a->type, 0) : text_type();
-        good = H5Aread(attribute, type, &a->value) >= 0;
-        a->value.text[IO_TEXT - 1] = 0;
-        H5Tclose(type);
-    }
+    const bool good = text == !a->type && is_one(attribute) &&
+                      (text ? read_text(attribute, is, a->value.text) : read_number(attribute, a));
     H5Tclose(is);
     H5Aclose(attribute);
-    return good || io_say(s, "its attribute '%s' is no %s", a->name, a->type ? "number" : "text of a fixed length");
+    return good || io_say(s, "its attribute '%s' is no %s", a->name, a->type ? "number" : "text");
 }
 
 static bool get_attribute(const io_plan *plan, io_state *s)
 {
-    return with_dataset(plan, s, use_attribute, NULL);
+    return with_object(plan, s, true, use_attribute, NULL);
 }
 
 typedef struct box {
@@ -341,7 +426,7 @@ static bool use_box(const io_plan *plan, hid_t dataset, io_state *s, void *more)
 static bool read_box(const io_plan *plan, const size_t *start, const size_t *count, void *packed, io_state *s)
 {
     box b = { start, count, packed };
-    return with_dataset(plan, s, use_box, &b);
+    return with_object(plan, s, false, use_box, &b);
 }
 
 const io_format io_hdf5 = { .name = "HDF5",

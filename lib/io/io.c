@@ -10,15 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PART_PATH = IO_PATH + 8, MESSAGE = IO_SENTENCE };
-
-/* ---- where a file is until it has its name */
-
-static const char *part_path(const io_plan *plan, char *out)
-{
-    snprintf(out, PART_PATH, "%s.part", plan->path);
-    return out;
-}
+enum { MESSAGE = IO_SENTENCE };
 
 /* ---- the result of all nodes, as one number: the lowest node that failed, what it tried, and errno */
 
@@ -37,6 +29,10 @@ static void say_code(const io_plan *plan, uint64_t code, io_state *s)
     switch (step) {
     case IO_OPEN:
         io_say(s, "node %d does not find it: %s; it must lie on a file system that all nodes see", node, why);
+        break;
+    case IO_OTHER:
+        io_say(s, "node %d finds another file there than node 0; it must lie on a file system that all nodes see",
+               node);
         break;
     case IO_SHORT:
         io_say(s, "it ends before the part of node %d; it was cut off meanwhile", node);
@@ -70,6 +66,7 @@ static void start_over(io_state *s)
     s->failed = 0;
     s->direct = false;
     s->offset = 0;
+    s->print = 0;
     s->why[0] = 0;
     memset(&s->facts, 0, sizeof(s->facts));
 }
@@ -80,15 +77,39 @@ static void begin_file(const tacit_launch *k)
     const io_plan *plan = k->args;
     const io_format *format = io_format_of(plan->format);
     io_state *s = &TACIT_AT0(io_state, k->view[0]);
-    char path[PART_PATH];
+    char path[IO_PART_PATH];
     start_over(s);
     const io_quiet quiet = io_quiet_begin();
     if (!plan->reads) {
-        format->make(plan, part_path(plan, path), s);
-    } else if (format->look(plan, s) && io_fits(plan, &s->facts, s)) {
-        is_long_enough(plan, s);
+        io_sweep(plan);
+        s->mark = io_new_mark();
+        format->make(plan, io_part_path(plan, s, path), s);
+    } else if (format->look(plan, s) && io_fits(plan, &s->facts, s) && is_long_enough(plan, s)) {
+        s->print = k->num_nodes > 1 ? io_print_of(plan->path) : 0;
     }
     io_quiet_end(quiet);
+}
+
+/* A node that has a disk of its own may have a file of this name there, too. */
+static io_failure compare_file(const tacit_launch *k, const io_plan *plan, const io_state *s)
+{
+    const bool asks = plan->reads && k->node != 0 && s->print != 0;
+    const uint64_t print = asks ? io_print_of(plan->path) : 0;
+    return (io_failure){ asks && print != 0 && print != s->print ? IO_OTHER : 0, 0 };
+}
+
+static io_failure move_elements(const tacit_launch *k, const io_plan *plan, const io_state *s)
+{
+    char path[IO_PART_PATH];
+    const io_failure f = compare_file(k, plan, s);
+    if (f.step) {
+        return f;
+    }
+    if (!plan->reads) {
+        return io_write_part(plan, io_part_path(plan, s, path), s->offset, &k->view[1], &k->chunk);
+    }
+    return s->direct ? io_read_part(plan, s->offset, &k->view[1], &k->chunk)
+                     : io_read_box(plan, io_format_of(plan->format), &k->view[1], &k->chunk);
 }
 
 /* Views: the order; the buffer; the result. */
@@ -97,8 +118,6 @@ static void move_part(const tacit_launch *k)
     const io_plan *plan = k->args;
     const io_state *s = &TACIT_GET0(io_state, k->view[0]);
     uint64_t *result = &TACIT_AT0(uint64_t, k->view[2]);
-    char path[PART_PATH];
-    io_failure f = { 0, 0 };
     if (s->failed) {
         if (plan->reads) {
             io_clear_part(plan, &k->view[1], &k->chunk);
@@ -106,13 +125,7 @@ static void move_part(const tacit_launch *k)
         return;
     }
     const io_quiet quiet = io_quiet_begin();
-    if (!plan->reads) {
-        f = io_write_part(plan, part_path(plan, path), s->offset, &k->view[1], &k->chunk);
-    } else if (s->direct) {
-        f = io_read_part(plan, s->offset, &k->view[1], &k->chunk);
-    } else {
-        f = io_read_box(plan, io_format_of(plan->format), &k->view[1], &k->chunk);
-    }
+    const io_failure f = move_elements(k, plan, s);
     io_quiet_end(quiet);
     if (f.step && plan->reads) {
         io_clear_part(plan, &k->view[1], &k->chunk);
@@ -161,8 +174,8 @@ static void end_file(const tacit_launch *k)
     const io_plan *plan = k->args;
     const uint64_t code = TACIT_GET0(uint64_t, k->view[0]);
     io_state *s = &TACIT_AT0(io_state, k->view[1]);
-    char path[PART_PATH];
-    part_path(plan, path);
+    char path[IO_PART_PATH];
+    io_part_path(plan, s, path);
     const io_quiet quiet = io_quiet_begin();
     if (!s->failed && code != UINT64_MAX) {
         say_code(plan, code, s);
@@ -246,10 +259,12 @@ static void write_picture(const tacit_launch *k)
     const io_plan *plan = k->args;
     const tacit_view pixels = k->view[1];
     io_state *s = &TACIT_AT0(io_state, k->view[0]);
-    char path[PART_PATH];
-    part_path(plan, path);
+    char path[IO_PART_PATH];
     start_over(s);
+    s->mark = io_new_mark();
+    io_part_path(plan, s, path);
     const io_quiet quiet = io_quiet_begin();
+    io_sweep(plan);
     bool good = io_png_write(path, plan->array.size[0], plan->array.size[1], pixels.data, pixels.stride[0],
                              plan->colours, s) &&
                 give_name(plan, path, s);

@@ -241,6 +241,12 @@ tacit_status io_plan_make(tacit_context *ctx, const char *who, const char *path,
                             "%s: .colours is %d, .low %g, .high %g; use TACIT_COLOURS_... and numbers", who, o->colours,
                             o->low, o->high);
     }
+    if (o->keep && p->format != TACIT_FILE_HDF5) {
+        return tacit_refuse(ctx, TACIT_ERROR_ARGUMENT,
+                            "%s: '%s': .keep is for HDF5 files, which have several datasets; name it .h5", who,
+                            p->path);
+    }
+    p->keep = o->keep;
     p->time = o->time;
     p->colours = o->colours;
     p->has_range = o->low != 0 || o->high != 0;

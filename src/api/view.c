@@ -57,6 +57,21 @@ static const char *outside_parts(const tacit_view *v, const size_t at[3], char *
     return text;
 }
 
+/* The macro is for buffers of more dimensions, and an index that is too many is not 0. */
+static void check_dimensions(const tacit_view *v, const size_t at[3])
+{
+    char text[160];
+    for (int d = v->dims; d < 3; d++) {
+        if (TI_UNLIKELY(at[d] != 0)) {
+            snprintf(text, sizeof(text),
+                     "the kernel gives an index of dimension %d, but the buffer has %d dimensions; use TACIT_AT%d or "
+                     "TACIT_GET%d",
+                     d, v->dims, v->dims, v->dims);
+            stop(v, text);
+        }
+    }
+}
+
 void *tacit_view_check(const tacit_view *v, size_t elem_size, bool write, size_t i, size_t j, size_t k)
 {
     char text[400];
@@ -83,6 +98,7 @@ void *tacit_view_check(const tacit_view *v, size_t elem_size, bool write, size_t
                       "TACIT_PART_GET or TACIT_PART_AT"
                     : outside_parts(v, at, text, sizeof(text)));
     }
+    check_dimensions(v, at);
     for (int d = 0; d < v->dims; d++) {
         if (at[d] < v->box.min[d] || at[d] >= v->box.max[d]) {
             snprintf(text, sizeof(text),

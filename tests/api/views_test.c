@@ -47,6 +47,11 @@ static void beyond(const tacit_launch *k)
     TACIT_AT2(int, k->view[1], 0, COLS) = 1;
 }
 
+static void three_indices(const tacit_launch *k)
+{
+    TACIT_AT3(int, k->view[1], k->chunk.min[0], k->chunk.min[1], 1) = 1;
+}
+
 static void below(const tacit_launch *k)
 {
     TACIT_AT2(int, k->view[1], k->chunk.min[0], k->chunk.min[1] - 1) = 1;
@@ -194,6 +199,8 @@ static void wrong_uses_stop(void **state)
     stops(beyond, "task 't' on node 0, access 1 to buffer 'out': index 5 of dimension 1 is outside [0,5), which the "
                   "access declares for this chunk");
     stops(below, "index -1 of dimension 1 is outside [0,5)");
+    stops(three_indices, "the kernel gives an index of dimension 2, but the buffer has 2 dimensions; use TACIT_AT2 or "
+                         "TACIT_GET2");
     stops(no_such_view, "task 't' on node 0: the kernel uses view[2], but the task has only 2, counted from 0");
     stops(takes_parts_for_one, "access 0 to buffer 'in': the access is in parts (tacit_in_parts), so its view has no "
                                "elements of its own; use TACIT_PART_GET or TACIT_PART_AT");

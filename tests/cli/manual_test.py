@@ -2,14 +2,15 @@
 """The pages for `man` and the completions that tools/manual made: every exported function has a page, references lead somewhere, groff and
 shells have nothing to say, and every option of --help can be completed.
 
-Usage: manual_test.py HEADERS MANUAL TOOL"""
+Usage: manual_test.py HEADERS[:HEADERS...] MANUAL TOOL"""
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
 
-headers, manual, tool = (str(pathlib.Path(word).resolve()) for word in sys.argv[1:])
+folders = sys.argv[1].split(":")
+headers, manual, tool = (str(pathlib.Path(word).resolve()) for word in (folders[0], *sys.argv[2:]))
 failures = []
 
 
@@ -21,10 +22,12 @@ def check(condition, text):
 def pages():
     folder = pathlib.Path(manual, "man")
     there = {page.name for page in folder.glob("man*/*")}
-    for header in pathlib.Path(headers).glob("*.h"):
+    for header in (header for place in folders for header in pathlib.Path(place).glob("*.h")):
         for name in re.findall(r"^TACIT_API [\w ]*[ *](tacit_\w+)\(", header.read_text(), flags=re.M):
             check(f"{name}.3" in there, f"{header.name}: {name} has no page")
         check(f"tacit-{header.stem}.7" in there or header.stem == "tacit", f"{header.name} has no page")
+    for name, header in (("tacit_submit", "tacit.h"), ("tacit_buffer_write", "io.h"), ("tacit_refuse", "layer.h"), ("tacit_init_mpi", "mpi.h")):
+        check(f"#include <tacit/{header}>" in (folder / "man3" / f"{name}.3").read_text(), f"{name}.3 does not include {header}")
     for name in ("tacit_submit.3", "tacit_task.3", "tacit_neighborhood.3", "TACIT_AT1.3", "tacit.1", "tacit-run.1", "tacit.7", "tacit-settings.7"):
         check(name in there, f"{name} is missing")
     for page in folder.glob("man*/*"):

@@ -230,6 +230,10 @@ program fortran_test
    call expect('an array of another shape', status /= 0 .and. index(tacit_last_error(ctx), "buffer 'm'") > 0)
    call tacit_submit(ctx, 'large', [99], columns, [tacit_write(a, one_to_one())], status=status)
    call expect('a task that is too large', status /= 0 .and. index(tacit_last_error(ctx), 'large') > 0)
+   call tacit_submit(ctx, 'half', shape(line), columns, [tacit_write(a, one_to_one())], args=c_loc(f), status=status)
+   call expect('arguments without a size', status /= 0 .and. index(tacit_last_error(ctx), 'args and args_size') > 0)
+   call tacit_submit(ctx, 'half', shape(line), columns, [tacit_write(a, one_to_one())], args_size=8, status=status)
+   call expect('a size without arguments', status /= 0 .and. index(tacit_last_error(ctx), 'args and args_size') > 0)
    call tacit_buffer_destroy(ctx, c)
    if (word == 'wrong') then
       call tacit_submit(ctx, 'turn', shape(turned), turn, [tacit_read(cube, all_of_it()), tacit_read(a, all_of_it())], &

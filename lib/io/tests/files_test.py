@@ -94,6 +94,13 @@ with h5py.File(f / "vectors.h5") as h:
     assert d.shape == (13, 3) and d.attrs["step"] == 42 and d.attrs["time"] == 0.125 and d.attrs["unit"] == b"K", dict(d.attrs)
     assert d.attrs["step"].dtype == np.int64 and d[12, 0] == 12
     assert not d.chunks
+with h5py.File(f / "several.h5") as h:
+    assert np.array_equal(h["a"][...], want) and h["grid/b"].shape == (5, 13, 7) and h["grid/b"].attrs["step"] == 7, list(h)
+with h5py.File(f / "u2.h5", "a") as h:
+    h.attrs["title"], h["data"].attrs["unit"] = "Häuser", "K"  # texts of any length, in UTF-8
+    h["more/other"] = [1, 2, 3]
+with h5py.File(f / "group.h5", "w") as h:
+    h["more/data/below"] = 1
 with h5py.File(f / "packed.h5", "w") as h:
     h.create_dataset("data", data=want[:5, :7], chunks=(2, 3), compression="gzip")
 with h5py.File(f / "swapped.h5", "w") as h:
@@ -159,6 +166,75 @@ def wrong_files(with_h5py):
         expect("a compressed dataset", result[0] == 0, result)
 
 
+KEPT = """
+import h5py, sys
+with h5py.File(sys.argv[1]) as h:
+    assert h["more/data"].shape == (5, 7) and list(h["more/other"]) == [1, 2, 3] and h["data"].attrs["unit"] == "K" and h.attrs["title"] == "Häuser"
+"""
+
+
+def kept_files(with_h5py):
+    """A dataset more in files of other programs, whose contents stay; and files that cannot have one."""
+    place = folder / "kept"
+    place.mkdir()
+    (place / "text.h5").write_bytes(b"no HDF5")
+    result = run(counts[-1], place, "keep", "text.h5")
+    expect("added to a text", "it is no HDF5 file" in result[1] and ".keep adds to HDF5 files only" in result[1], result)
+    expect("the text", (place / "text.h5").read_bytes() == b"no HDF5" and len(list(place.iterdir())) == 1, list(place.iterdir()))
+    if not with_h5py:
+        return
+    for name in ("u2.h5", "group.h5"):
+        shutil.copy(folder / str(counts[-1]) / name, place)
+    result = run(counts[-1], place, "texts", "u2.h5")
+    expect("texts of any length", result[:2] == (0, "Häuser, K\n"), result)
+    result = run(counts[-1], place, "keep", "group.h5")
+    expect("in place of a group", "'more/data' in it is no dataset, and stays" in result[1], result)
+    result = run(counts[-1], place, "keep", "u2.h5")
+    expect("a dataset more", result[:2] == (0, "written\n"), result)
+    python = next(p for p in (sys.executable, "/usr/bin/python3") if subprocess.run([p, "-c", "import h5py"], capture_output=True, check=False).returncode == 0)
+    done = subprocess.run([python, "-c", KEPT, place / "u2.h5"], capture_output=True, text=True, check=False)
+    expect("what else it has", done.returncode == 0, done.stderr)
+
+
+def what_is_left():
+    """What a run that was killed has begun goes when the same file is written again; and nothing else."""
+    place = folder / "left"
+    place.mkdir()
+    stay = ["full.npy.0123abcd.part", "u.npy.0123abcd.parts", "u.npy.0123abc.part", "u.npy.x123abcd.part", "u.npyx.0123abcd.part"]
+    for name in [*stay, "u.npy.0123abcd.part", "u.npy.ffffffff.part"]:
+        (place / name).write_bytes(b"begun")
+    result = run(1, place, "full", "u.npy")
+    expect("written again", result[:2] == (0, "written\n"), result)
+    expect("what is left", sorted(p.name for p in place.iterdir()) == sorted([*stay, "u.npy"]), list(place.iterdir()))
+
+
+def disks_of_nodes():
+    """Each node in a folder of its own, as if they did not share a disk: neither a file of before nor one of another node is taken for it."""
+    nodes = 2
+    if counts[-1] < nodes:
+        return
+    script = 'cd "$0/${OMPI_COMM_WORLD_RANK-$PMI_RANK}" && exec "$@"'
+
+    def apart(*arguments):
+        return run(nodes, "-c", script, place, program, ".", *arguments, of="sh")
+
+    place = folder / "apart"
+    for node in range(nodes):
+        shutil.copytree(folder / "1", place / str(node))
+    result = apart("load")
+    expect("copies on all nodes", result[0] == 0, result)
+    for name in ("u.npy.part", "u.npy"):
+        (place / "1" / name).write_bytes(npy())
+    result = apart("full", "u.npy")
+    expect("written apart", result[0] == 0 and "node 1 does not find it" in result[1] and "that all nodes see" in result[1], result)
+    expect("nothing is written", (place / "1" / "u.npy").read_bytes() == npy() and not (place / "0" / "u.npy").exists(), "")
+    other = bytearray(npy())
+    other[-1] ^= 1
+    (place / "0" / "u.npy").write_bytes(other)
+    result = apart("fail", "u.npy")
+    expect("another file", result[0] == 0 and "node 1 finds another file there than node 0" in result[1], result)
+
+
 def full_disks():
     """A limit on the size of files instead of a full disk: the calls that fail are the same, and a signal comes on top."""
     place = folder / "full"
@@ -201,7 +277,7 @@ def restarts():
     result = run(counts[-1], "--items", 1003, "--bins", 11, "--save", place / "bins.raw", of=examples / "histogram")
     expect("histogram --save", result[0] == 0 and sum(struct.unpack("<11Q", (place / "bins.raw").read_bytes())) == 1003, result)
     result = run(1, "--items", 1003, "--save", "/proc/x.npy", of=examples / "histogram")
-    expect("a file that cannot be", result[0] == 1 and "writing '/proc/x.npy': /proc/x.npy.part cannot be created" in result[2], result)
+    expect("a file that cannot be", result[0] == 1 and re.search(r"writing '/proc/x.npy': /proc/x.npy.[0-9a-f]{8}.part cannot be created", result[2]), result)
 
 
 def page(root, library):
@@ -222,7 +298,11 @@ def page(root, library):
 shutil.rmtree(folder, ignore_errors=True)
 folder.mkdir(parents=True)
 several_numbers_of_nodes()
-wrong_files(other_programs())
+with_h5py = other_programs()
+wrong_files(with_h5py)
+kept_files(with_h5py)
+what_is_left()
+disks_of_nodes()
 full_disks()
 if (examples / "heat3d").exists():
     restarts()

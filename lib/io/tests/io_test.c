@@ -4,7 +4,9 @@
  * Usage: io_test FOLDER            all but what follows
  *        io_test FOLDER save|load  writes files of all formats, or reads them again, perhaps on another number of nodes
  *        io_test FOLDER fail FILE..  reads each into a buffer of 5 x 7 doubles, tolerantly, and prints the sentence
- *        io_test FOLDER full FILE..  writes each, tolerantly, and prints the sentence */
+ *        io_test FOLDER full FILE..  writes each, tolerantly, and prints the sentence
+ *        io_test FOLDER keep FILE..  adds a dataset "more/data" to each, tolerantly, and prints the sentence
+ *        io_test FOLDER texts FILE..  prints the text "title" of the file itself, and "unit" of its dataset */
 #include <tacit/io.h>
 #include <tacit/layer.h>
 
@@ -239,6 +241,42 @@ static void details(void)
     EXPECT(tacit_files_wait(ctx) == TACIT_OK);
 }
 
+/* The file's length when all that was submitted is written. */
+static long long length_of(const char *file)
+{
+    struct stat is;
+    EXPECT(tacit_files_wait(ctx) == TACIT_OK);
+    return stat(file, &is) == 0 ? (long long)is.st_size : -1;
+}
+
+/* Several datasets in one file, added and replaced one at a time; what else is there stays. */
+static void kept(void)
+{
+    tacit_buffer *p = create(range_of(2), sizeof(double), true), *u = create(range_of(3), sizeof(double), true);
+    const int64_t step = 7;
+    const tacit_file_attribute list[] = { { "step", TACIT_INT64, &step } };
+    const tacit_file_options a = { .type = TACIT_DOUBLE, .dataset = "a", .keep = true };
+    const tacit_file_options b = {
+        .type = TACIT_DOUBLE, .dataset = "grid/b", .keep = true, .attributes = list, .num_attributes = 1
+    };
+    EXPECT(tacit_buffer_write(ctx, p, in_folder("several.h5"), &a) == TACIT_OK); /* there is none yet */
+    EXPECT(tacit_buffer_write(ctx, u, path, &b) == TACIT_OK);
+    const long long both = length_of(path);
+    for (int i = 0; i < 3; i++) { /* takes the place of the one before */
+        EXPECT(tacit_buffer_write(ctx, p, path, &a) == TACIT_OK);
+    }
+    const long long again = length_of(path);
+    EXPECT(both > 0 && again > 0 && again - both < (long long)(ROWS * COLUMNS * sizeof(double)));
+    tacit_file_facts facts;
+    EXPECT(tacit_file_look(ctx, path, &a, &facts) == TACIT_OK && facts.found && facts.dims == 2);
+    EXPECT(tacit_file_look(ctx, path, &b, &facts) == TACIT_OK && facts.found && facts.dims == 3);
+    int64_t got = 0;
+    EXPECT(tacit_file_get_attribute(ctx, path, &b, "step", TACIT_INT64, &got, NULL) == TACIT_OK && got == step);
+    tacit_buffer *v = create(range_of(3), sizeof(double), false), *w = create(range_of(2), sizeof(double), false);
+    EXPECT(tacit_buffer_read(ctx, v, path, &b) == TACIT_OK && tacit_buffer_read(ctx, w, path, &a) == TACIT_OK);
+    EXPECT(holds(v, range_of(3), TACIT_BOX_ALL) && holds(w, range_of(2), TACIT_BOX_ALL));
+}
+
 static void expect_refused(tacit_status got, tacit_status wanted, const char *part, int line)
 {
     if (got != wanted || !strstr(tacit_last_error(ctx), part)) {
@@ -270,6 +308,8 @@ static void refused(void)
     REFUSED(tacit_buffer_read(ctx, u, "p.png", &doubles), TACIT_ERROR_UNSUPPORTED, "written only");
     REFUSED(tacit_buffer_write(ctx, u, path, &(tacit_file_options){ .xdmf = "x" }), TACIT_ERROR_ARGUMENT,
             "belong to HDF5");
+    REFUSED(tacit_buffer_write(ctx, u, path, &(tacit_file_options){ .keep = true }), TACIT_ERROR_ARGUMENT,
+            ".keep is for HDF5");
     REFUSED(tacit_file_look(ctx, "none.npy", NULL, NULL), TACIT_ERROR_ARGUMENT, "out is NULL");
     tacit_file_facts facts;
     EXPECT(tacit_file_look(ctx, in_folder("none.npy"), NULL, &facts) == TACIT_OK && !facts.found);
@@ -295,18 +335,35 @@ static void layers(void)
     REFUSED(tacit_refuse(ctx, TACIT_ERROR_RANGE, "no %d", 7), TACIT_ERROR_RANGE, "no 7");
 }
 
-/* One operation that fails: node 0 prints why, and all go on. */
+/* One operation, which may fail: node 0 prints why, and all go on. */
 static void one(const char *what, const char *file)
 {
-    const tacit_file_options o = { .type = TACIT_DOUBLE, .tolerant = true };
-    tacit_buffer *u = create(tacit_range2(5, 7), sizeof(double), strcmp(what, "full") == 0);
+    const bool keeps = strcmp(what, "keep") == 0, writes = keeps || strcmp(what, "full") == 0;
+    const tacit_file_options o = {
+        .type = TACIT_DOUBLE, .tolerant = true, .keep = keeps, .dataset = keeps ? "more/data" : NULL
+    };
+    tacit_buffer *u = create(tacit_range2(5, 7), sizeof(double), writes);
     in_folder(file);
-    EXPECT((strcmp(what, "full") == 0 ? tacit_buffer_write : tacit_buffer_read)(ctx, u, path, &o) == TACIT_OK);
-    EXPECT(tacit_files_wait(ctx) == TACIT_ERROR_KERNEL);
+    EXPECT((writes ? tacit_buffer_write : tacit_buffer_read)(ctx, u, path, &o) == TACIT_OK);
+    const tacit_status status = tacit_files_wait(ctx);
+    EXPECT(status == TACIT_ERROR_KERNEL || (writes && !status));
     if (tacit_node(ctx) == 0) {
-        puts(tacit_last_error(ctx));
+        puts(status ? tacit_last_error(ctx) : "written");
     }
     EXPECT(tacit_files_wait(ctx) == TACIT_OK && tacit_buffer_destroy(ctx, u) == TACIT_OK);
+}
+
+/* What another program has written beside the data. */
+static void texts(const char *file)
+{
+    const tacit_file_options root = { .dataset = "/" };
+    char title[128] = "", unit[128] = "";
+    in_folder(file);
+    EXPECT(tacit_file_get_attribute(ctx, path, &root, "title", 0, title, NULL) == TACIT_OK);
+    EXPECT(tacit_file_get_attribute(ctx, path, NULL, "unit", 0, unit, NULL) == TACIT_OK);
+    if (tacit_node(ctx) == 0) {
+        printf("%s, %s\n", title, unit);
+    }
 }
 
 int main(int argc, char **argv)
@@ -321,13 +378,18 @@ int main(int argc, char **argv)
         boxes();
         order();
         details();
+        kept();
         refused();
         layers();
     } else if (argc == 3) {
         (strcmp(argv[2], "save") == 0 ? save : load)();
     } else {
         for (int i = 3; i < argc; i++) {
-            one(argv[2], argv[i]);
+            if (strcmp(argv[2], "texts") == 0) {
+                texts(argv[i]);
+            } else {
+                one(argv[2], argv[i]);
+            }
         }
     }
     return tacit_finalize(ctx) != TACIT_OK || failures > 0;

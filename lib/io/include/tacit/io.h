@@ -18,8 +18,8 @@
  *     PNG                .png           node 0, colours by    numbers, 2D            no
  *                                       all nodes
  *
- * A file is written beside its place, as PATH.part, and renamed when all nodes have written: until then,
- * and if anything fails, the old file is there. What is read is checked first: a file of another shape,
+ * A file is written beside its place, as PATH.1f3a9c02.part or such, and renamed when all nodes have written:
+ * until then, and if anything fails, the old file is there. What is read is checked first: a file of another shape,
  * type or byte order, or one that is too short, is refused with a sentence, and so is a disk that is full.
  * The run ends then with TACIT_ERROR_KERNEL, unless the operation is .tolerant; tacit_files_wait tells.
  *
@@ -91,11 +91,15 @@ typedef struct tacit_file_options {
     /* How the box is split over nodes: give the hints of the tasks that wrote the buffer (.split, .weights,
      * .granularity), and each node writes what it has. */
     tacit_hints hint; /* default: blocks of rows */
+    /* HDF5, writing: what else the file has stays: other datasets, groups, their attributes; a dataset of this
+     * name is replaced. Node 0 copies the old file first, so that it is there until the new one is complete. */
+    bool keep; /* default: false, the file has this dataset and nothing else */
 } tacit_file_options;
 
 /* Write a buffer, or a box of it, to a file.
  *
- *   path     copied, at most 1000 bytes. A file that is there is replaced, when the new one is complete.
+ *   path     copied, at most 1000 bytes. A file that is there is replaced, when the new one is complete;
+ *            with .keep, only its dataset of this name.
  *   options  NULL: the defaults
  *
  *   errors  TACIT_ERROR_ARGUMENT       something is NULL, or has no such value; elements that are no whole
@@ -158,7 +162,8 @@ typedef struct tacit_file_facts {
 TACIT_API tacit_status tacit_file_look(tacit_context *ctx, const char *path, const tacit_file_options *options,
                                        tacit_file_facts *out);
 
-/* An attribute of a dataset in an HDF5 file. Waits, and gives all nodes the same, like tacit_file_look.
+/* An attribute of a dataset in an HDF5 file, or of a group if .dataset names one: "/" is that of the file. Waits,
+ * and gives all nodes the same, like tacit_file_look.
  *
  *   name    of the attribute
  *   type    of the number; 0: a text
