@@ -1,4 +1,6 @@
-/* How threads wait: see park.h. Sleeping is a futex on the ticket. */
+/* How threads wait: see park.h. Sleeping is a futex on the ticket.
+ *
+ * Whoever wakes a thread takes it off the count: else all who come by until it gets a core would call the system, too. */
 #include "base/park.h"
 
 #include "base/clock.h"
@@ -13,15 +15,19 @@ void ti_lot_sleep(ti_lot *lot, uint32_t ticket, uint64_t at_most_ns)
 {
     struct timespec limit = { (time_t)(at_most_ns / 1000000000u), (long)(at_most_ns % 1000000000u) };
     atomic_fetch_add_explicit(&lot->sleepers, 1, memory_order_seq_cst);
-    if (atomic_load_explicit(&lot->ticket, memory_order_seq_cst) == ticket) {
-        syscall(SYS_futex, &lot->ticket, FUTEX_WAIT_PRIVATE, ticket, &limit, NULL, 0);
+    bool woken = atomic_load_explicit(&lot->ticket, memory_order_seq_cst) == ticket &&
+                 syscall(SYS_futex, &lot->ticket, FUTEX_WAIT_PRIVATE, ticket, &limit, NULL, 0) == 0;
+    if (!woken) {
+        atomic_fetch_sub_explicit(&lot->sleepers, 1, memory_order_relaxed);
     }
-    atomic_fetch_sub_explicit(&lot->sleepers, 1, memory_order_relaxed);
 }
 
 void ti_lot_wake_slow(ti_lot *lot, int count)
 {
-    syscall(SYS_futex, &lot->ticket, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+    long woken = syscall(SYS_futex, &lot->ticket, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+    if (woken > 0) {
+        atomic_fetch_sub_explicit(&lot->sleepers, (uint32_t)woken, memory_order_relaxed);
+    }
 }
 
 /* A round is about 0.1 us while spinning and 0.5 us or more while yielding. A thread that polls the network for others

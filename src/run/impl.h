@@ -67,6 +67,8 @@ struct ti_runtime {
  * is also a callback, whose `user` is the runtime. Any thread. */
 bool ti_roles_schedule(ti_runtime *rt, int budget);
 bool ti_roles_execute(void *user);
+/* The same of a thread that waits: not if it can be seen from outside that there is nothing to do. */
+bool ti_roles_execute_idly(ti_runtime *rt);
 /* Run a part of a kernel as the worker that has no thread, unless somebody else does. */
 bool ti_roles_lend(ti_runtime *rt);
 /* Callbacks: whether somebody must poll for messages, or look at all; before sends leave; of idle workers. */

@@ -299,7 +299,7 @@ static bool help(ti_runtime *rt)
     if (rt->mode == TI_RUN_THREAD) {
         return false;
     }
-    bool any = ti_roles_execute(rt);
+    bool any = ti_roles_execute_idly(rt);
     any |= compute(rt);
     return any || ti_roles_schedule(rt, ti_roles_must_poll(rt) ? 1 : TI_PLAN_BUDGET);
 }
