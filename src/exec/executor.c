@@ -726,6 +726,11 @@ uint64_t ti_executor_activity(const ti_executor *ex)
     return ex->activity;
 }
 
+uint64_t ti_executor_followed(const ti_executor *ex)
+{
+    return ex->followed;
+}
+
 uint64_t ti_executor_running(const ti_executor *ex)
 {
     return ex->running;

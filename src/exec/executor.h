@@ -81,6 +81,8 @@ bool ti_executor_step(ti_executor *executor);
 uint64_t ti_executor_activity(const ti_executor *executor);
 /* Kernels and copies that are running. */
 uint64_t ti_executor_running(const ti_executor *executor);
+/* Kernels so far that were started by who ended the one before. */
+uint64_t ti_executor_followed(const ti_executor *executor);
 /* Sends so far. */
 ti_outbox_counts ti_executor_outbox_counts(const ti_executor *executor);
 /* The name of a task whose kernel has run for `limit` nanoseconds, and for how many; NULL: none (device/host.h). */

@@ -113,6 +113,9 @@ bool ti_roles_execute(void *user)
  * again and again, and would take the cache lines of the role away from who works. Of several nodes only a step knows. */
 static bool is_quiet(ti_runtime *rt)
 {
+    if (!atomic_load_explicit(&rt->has_executor, memory_order_acquire)) {
+        return true;
+    }
     if (rt->mode != TI_RUN_SHARED || rt->system.num_nodes > 1 || !ti_ring_is_empty(&rt->scheduler.instructions) ||
         has_messages(rt) || atomic_load_explicit(&rt->progress.unseen, memory_order_relaxed) ||
         ti_failure_get(&rt->progress.failure) != TACIT_OK) {

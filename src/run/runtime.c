@@ -157,6 +157,7 @@ static bool start(ti_runtime *rt, const ti_runtime_desc *desc, ti_strbuf *why)
             .plan = ti_roles_plan_first,
             .planner = rt,
         });
+        atomic_store_explicit(&rt->has_executor, true, memory_order_release);
         ti_lock_drop(&rt->executing);
     }
     return created && start_threads(rt, why);
@@ -677,6 +678,14 @@ void ti_runtime_counters(ti_runtime *rt, tacit_counters *out)
     ti_lock_take(&rt->executing);
     ti_counters_of_network(&rt->comm->stats, ti_executor_outbox_counts(rt->executor), out);
     ti_lock_drop(&rt->executing);
+}
+
+uint64_t ti_runtime_followed(ti_runtime *rt)
+{
+    ti_lock_take(&rt->executing);
+    uint64_t followed = ti_executor_followed(rt->executor);
+    ti_lock_drop(&rt->executing);
+    return followed;
 }
 
 void ti_runtime_advise(ti_runtime *rt, ti_advice_facts *facts)
