@@ -284,15 +284,16 @@ static int usage(FILE *out)
     for (int i = 0; i < PROGRAMS; i++) {
         fprintf(out, " %s", programs[i].kernel);
     }
-    fprintf(out,
-            "\n"
-            "  --pairs N      turns of a row at most, %d to %d (%d)\n"
-            "  --sizes N      only the N smallest sizes of each, 1 to %d (%d)\n"
-            "  --seconds N    all rows together take so long, 1 to %d (%d); a row says how many pairs it has, and with\n"
-            "                 fewer than %d of them its interval is from the least to the most\n"
-            "  --json         print one JSON object instead of a table\n"
-            "Ctrl-C ends it with what has been measured so far.\n",
-            LEAST_PAIRS, MOST_PAIRS, PAIRS, SIZES, SIZES, MOST_SECONDS, SECONDS, SURE_PAIRS);
+    fprintf(
+        out,
+        "\n"
+        "  --pairs N      turns of a row at most, %d to %d (%d)\n"
+        "  --sizes N      only the N smallest sizes of each, 1 to %d (%d)\n"
+        "  --seconds N    all rows together take so long, 1 to %d (%d); a row says how many pairs it has, and with\n"
+        "                 fewer than %d of them its interval is from the least to the most\n"
+        "  --json         print one JSON object instead of a table\n"
+        "Ctrl-C ends it with what has been measured so far.\n",
+        LEAST_PAIRS, MOST_PAIRS, PAIRS, SIZES, SIZES, MOST_SECONDS, SECONDS, SURE_PAIRS);
     return out == stdout ? 0 : 1;
 }
 
@@ -372,8 +373,8 @@ int main(int argc, char **argv)
     b.measured = json_array();
     for_all_rows(&b, count);
     if (!b.o.json) {
-        printf("%-10s %6s  %-4s %9s %-7s %8s %8s  %-13s %6s %6s\n", "kernel", "size", "way", "tacit us", "by hand", "us",
-               "ratio", "95 %", "starts", "pairs");
+        printf("%-10s %6s  %-4s %9s %-7s %8s %8s  %-13s %6s %6s\n", "kernel", "size", "way", "tacit us", "by hand",
+               "us", "ratio", "95 %", "starts", "pairs");
         fflush(stdout);
     }
     for_all_rows(&b, measure);

@@ -17,9 +17,9 @@
 typedef struct ti_lot {
     _Alignas(TI_CACHE_LINE) _Atomic uint32_t ticket;
     _Atomic uint32_t sleepers; /* that nobody has woken yet */
-    uint32_t spins;       /* waiting steps before the core is given up; set before threads use the lot */
-    uint32_t nap_ns;      /* how long who polls sleeps at a time, right after that; 0: a fixed time, much later */
-    _Atomic uint64_t due; /* on the clock: who polls should look again then; 0: not known */
+    uint32_t spins;            /* waiting steps before the core is given up; set before threads use the lot */
+    uint32_t nap_ns;           /* how long who polls sleeps at a time, right after that; 0: a fixed time, much later */
+    _Atomic uint64_t due;      /* on the clock: who polls should look again then; 0: not known */
 } ti_lot;
 
 enum { TI_SPINS_CROWDED = 16, TI_SPINS_ROOMY = 512 }; /* fewer cores than threads, or a core for each */

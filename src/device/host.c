@@ -4,8 +4,8 @@
  * Queues are rings under a lock that is held for a few instructions; an atomic count beside it lets an empty queue be
  * passed by without the lock. An entry may be stolen only when all parts of its job are queued, and a thief looks at
  * its own queue once more before it steals, so that a worker that was idle when the job came always takes its own part.
- * Of a job that a worker starts while nothing waits in its queue, its own part does not go there: it is what that worker
- * does next, without a lock. It is on its way to it, so others steal it only when they have seen it for a while.
+ * Of a job that a worker starts while nothing waits in its queue, its own part does not go there: it is what that
+ * worker does next, without a lock. It is on its way to it, so others steal it only when they have seen it for a while.
  * The worker that finishes the last part pushes the job on a stack of completions, which poll takes as a whole. A job
  * that follows another one (`then`) is started by that worker at once, who does not call `idle` before. Its completion
  * is pushed later, so they are reported in order.
@@ -44,11 +44,11 @@ typedef struct job {
     uint64_t token;
     int parts;
     _Atomic int left;
-    atomic_bool stealable; /* all parts are queued */
-    atomic_bool told;      /* somebody else waits for it, too */
+    atomic_bool stealable;      /* all parts are queued */
+    atomic_bool told;           /* somebody else waits for it, too */
     _Atomic(struct job *) then; /* what follows it, or NULL; itself: it has ended */
-    ti_length_name length; /* if that is measured: */
-    _Atomic uint64_t ns;   /* that its parts have taken */
+    ti_length_name length;      /* if that is measured: */
+    _Atomic uint64_t ns;        /* that its parts have taken */
 } job;
 
 typedef struct entry {
@@ -202,14 +202,14 @@ static bool find_entry(host *h, int worker, entry *out)
     return queue_take(own, NULL, out); /* it may have come while we looked elsewhere */
 }
 
-/* Leaves its own part of a job to a worker, who is the caller. Whether others should be woken, since it had to be queued:
- * who is lent may be two threads. */
+/* Leaves its own part of a job to a worker, who is the caller. Whether others should be woken, since it had to be
+ * queued: who is lent may be two threads. */
 static bool leave_next(host *h, int worker, job *j, int part)
 {
     queue *q = &h->queues[worker];
     job *none = NULL;
-    if (queue_is_empty(q) && atomic_compare_exchange_strong_explicit(&q->next, &none, j, memory_order_release,
-                                                                     memory_order_relaxed)) {
+    if (queue_is_empty(q) &&
+        atomic_compare_exchange_strong_explicit(&q->next, &none, j, memory_order_release, memory_order_relaxed)) {
         return false;
     }
     queue_push(q, j, part);

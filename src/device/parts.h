@@ -1,5 +1,5 @@
-/* How the workers of a host device cut a kernel: along the slowest dimension that has several items, at multiples of its
- * granule, into parts of equal size, or of about equal weights. Any thread. */
+/* How the workers of a host device cut a kernel: along the slowest dimension that has several items, at multiples of
+ * its granule, into parts of equal size, or of about equal weights. Any thread. */
 #ifndef TI_PARTS_H
 #define TI_PARTS_H
 

@@ -31,7 +31,7 @@ typedef struct ti_executor_progress {
     _Atomic uint64_t task;                           /* id of the last one's task */
     _Atomic uint64_t buffer_bytes;                   /* allocated for buffers and staging now */
     _Atomic uint64_t messages;                       /* operations under way that must be polled for, or may come */
-    _Atomic bool unseen;  /* there are threads whose ends only a step sees */
+    _Atomic bool unseen;                             /* there are threads whose ends only a step sees */
     _Atomic bool placed;  /* there are tasks on single nodes: from now on, be a relay for others (comm/relay.h) */
     _Atomic bool holding; /* sends wait for others of the same contents, which the program is about to submit */
     ti_failure failure;

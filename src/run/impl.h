@@ -49,10 +49,10 @@ struct ti_runtime {
     _Atomic uint64_t looks; /* steps so far */
     ti_executor *executor;
     _Atomic bool has_executor; /* and all devices: before, workers that exist already must not look at either */
-    ti_bounds *bounds;       /* TACIT_BOUNDS_CHECK, or NULL */
-    ti_purity *purity;       /* TACIT_CHECK_PURE, or NULL */
-    bool ended;              /* the other nodes were told of a failure */
-    ti_agreement *agreement; /* or NULL */
+    ti_bounds *bounds;         /* TACIT_BOUNDS_CHECK, or NULL */
+    ti_purity *purity;         /* TACIT_CHECK_PURE, or NULL */
+    bool ended;                /* the other nodes were told of a failure */
+    ti_agreement *agreement;   /* or NULL */
     ti_watchdog watchdog;
     ti_tune tune;
     ti_balance balance;

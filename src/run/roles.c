@@ -109,8 +109,9 @@ bool ti_roles_execute(void *user)
     return any;
 }
 
-/* Whether nothing has come for the executor since its last step. Nothing is written: threads that have nothing to do look
- * again and again, and would take the cache lines of the role away from who works. Of several nodes only a step knows. */
+/* Whether nothing has come for the executor since its last step. Nothing is written: threads that have nothing to do
+ * look again and again, and would take the cache lines of the role away from who works. Of several nodes only a step
+ * knows. */
 static bool is_quiet(ti_runtime *rt)
 {
     if (!atomic_load_explicit(&rt->has_executor, memory_order_acquire)) {

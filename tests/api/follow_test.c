@@ -2,8 +2,8 @@
  * would get one by one, and most of their kernels are started so.
  *
  * Usage: follow_test [SEED]. What follows what depends on how threads run; results do not. */
-#include "api/context.h"
 #include "../unit/random.h"
+#include "api/context.h"
 
 #include <string.h>
 
@@ -76,9 +76,9 @@ static void open_program(program *p, const tacit_config *config)
         for (int i = 0; i < ITEMS; i++) {
             p->expected[b][i] = (uint64_t)(100 * b + i);
         }
-        const tacit_buffer_desc desc = {
-            .range = TACIT_RANGE(ITEMS), .elem_size = sizeof(uint64_t), .init = p->expected[b]
-        };
+        const tacit_buffer_desc desc = { .range = TACIT_RANGE(ITEMS),
+                                         .elem_size = sizeof(uint64_t),
+                                         .init = p->expected[b] };
         must(p, tacit_buffer_create(p->ctx, &desc, &p->buffer[b]));
     }
 }

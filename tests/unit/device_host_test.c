@@ -446,7 +446,7 @@ typedef struct link {
     size_t items;
     _Atomic int wrong, worker, begun, *open; /* the first one waits until this is not 0, if it is there */
     _Atomic int *idle, idles;                /* how often workers had been idle when it began */
-    uint64_t plain; /* not atomic: what comes after reads it */
+    uint64_t plain;                          /* not atomic: what comes after reads it */
 } link;
 
 static void count_link(const tacit_launch *launch)

@@ -15,7 +15,7 @@ typedef struct entry {
     ti_instruction instruction;
     uint64_t dep[MAX_DEPS];
     bool submitted, issued, complete;
-    bool followed; /* the only one that waited for it was started early */
+    bool followed;     /* the only one that waited for it was started early */
     uint64_t ready_at; /* the event that made it ready; 0: not ready */
 } entry;
 

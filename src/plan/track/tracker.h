@@ -76,7 +76,8 @@ typedef struct ti_tracker {
         uint32_t tile; /* that is the entry's box, or 0 */
     })
     record;
-    ti_tile_notes *tiles; /* the record of a tile that is an entry, + 1: if the record still says so */
+    ti_tile_notes *tiles; /* the record of a tile that is an entry, + 1: if the record still says so; or its parts */
+    struct ti_tracker_parts *parts; /* of tiles that consist of a few entries; or NULL */
     uint32_t free_record;
     uint32_t notes_made; /* behind the notes are others that have borders for the next */
     struct ti_tracker_look {
