@@ -45,9 +45,11 @@ set(TACIT_SOURCES
 
     device/cores.c
     device/host.c
+    device/host_memory.c
     device/kernel_cache.c
     device/kernel_text.c
     device/length.c
+    device/parts.c
 
     device/accelerator/accelerator.c
     device/accelerator/memories.c

@@ -1,4 +1,7 @@
-/* How threads wait: see park.h. Sleeping is a futex on the ticket. */
+/* How threads wait: see park.h. Sleeping is a futex on the ticket.
+ *
+ * Whoever wakes a thread takes it off the count: else all who come by until it gets a core would call the system,
+ * too. */
 #include "base/park.h"
 
 #include "base/clock.h"

@@ -33,6 +33,7 @@ typedef struct ti_device_kernel {
     /* Host: the kernel runs on guarded copies (device/bounds/check.h). NULL: on the views themselves. */
     struct ti_bounds *bounds;
     const struct ti_task *task; /* whose accesses are checked then, and whose items may have weights; or NULL */
+    void *at;                   /* the device's, from launch to completion */
 } ti_device_kernel;
 
 /* A kernel or copy that a lane of a device has carried out, by the clock of who looks on. */
@@ -65,6 +66,13 @@ typedef struct ti_device_ops {
     void (*launch)(ti_device *device, int lane, ti_device_kernel *job); /* job lives until its token was polled */
     int (*poll)(ti_device *device, uint64_t *tokens, int max);
     int (*room)(ti_device *device); /* how many more kernels it wants now, so that the rest can still be reordered */
+    /* A kernel that waits for no more than one that was launched: whoever ends that one starts it, and both complete in
+     * this order. Of the latter, whether one may follow it now; then launch what follows: false if it came too late, or
+     * is not short enough, and nothing has happened. And: whoever ends it is to look for what else waits for it. All
+     * three NULL: the device has no such thing. */
+    bool (*may_be_followed)(ti_device *device, const ti_device_kernel *first);
+    bool (*follow)(ti_device *device, ti_device_kernel *first, ti_device_kernel *job);
+    void (*tell)(ti_device *device, ti_device_kernel *first);
 } ti_device_ops;
 
 struct ti_device {

@@ -4,9 +4,11 @@
  * Queues are rings under a lock that is held for a few instructions; an atomic count beside it lets an empty queue be
  * passed by without the lock. An entry may be stolen only when all parts of its job are queued, and a thief looks at
  * its own queue once more before it steals, so that a worker that was idle when the job came always takes its own part.
- * A job of one part that a worker starts while nothing waits in its queue does not go there: it is that worker's next
- * job, which it takes without a lock. That is what nearly always follows in a chain of tasks. Others may steal it, too.
- * The worker that finishes the last part pushes the job on a stack of completions, which poll takes as a whole.
+ * Of a job that a worker starts while nothing waits in its queue, its own part does not go there: it is what that
+ * worker does next, without a lock. It is on its way to it, so others steal it only when they have seen it for a while.
+ * The worker that finishes the last part pushes the job on a stack of completions, which poll takes as a whole. A job
+ * that follows another one (`then`) is started by that worker at once, who does not call `idle` before. Its completion
+ * is pushed later, so they are reported in order.
  * Invariants: a job leaves the pool in copy or launch and returns to it in poll, so the pool needs no lock (executor
  * role); `left` of a job counts its parts that are not finished; `count` of a queue changes under its lock only.
  * Threads: create, destroy and stop: one; alloc, free, copy, launch, poll, room: the executor role; all else: any
@@ -17,9 +19,10 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "device/bounds/check.h"
+#include "device/host_memory.h"
 #include "device/length.h"
+#include "device/parts.h"
 #include "grid/split.h"
-#include "ir/task.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -27,13 +30,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 /* Below this a copy is done at once by the caller: cheaper than waking anybody. */
 enum { INLINE_COPY_BYTES = 256 * 1024 };
-/* From here on memory comes from the system untouched, so that the worker that uses a page first gets it nearby. */
-enum { MAP_BYTES = 1024 * 1024 };
-enum { HUGE_PAGE = 2 << 20 };
+/* Longer kernels follow nothing: they are worth a look at all else before. So are several in a row, to who is lent. */
+enum { SHORT_NS = 50 * 1000, IN_A_ROW = 8 };
+enum { PATIENCE = 64 }; /* looks, of 0.1 us and more each */
 
 typedef struct job {
     struct job *next;         /* in the pool, or in the stack of completions */
@@ -42,9 +44,11 @@ typedef struct job {
     uint64_t token;
     int parts;
     _Atomic int left;
-    atomic_bool stealable; /* all parts are queued */
-    ti_length_name length; /* if that is measured: */
-    _Atomic uint64_t ns;   /* that its parts have taken */
+    atomic_bool stealable;      /* all parts are queued */
+    atomic_bool told;           /* somebody else waits for it, too */
+    _Atomic(struct job *) then; /* what follows it, or NULL; itself: it has ended */
+    ti_length_name length;      /* if that is measured: */
+    _Atomic uint64_t ns;        /* that its parts have taken */
 } job;
 
 typedef struct entry {
@@ -57,7 +61,9 @@ typedef struct queue {
     _Atomic uint32_t count;
     uint32_t first, capacity; /* capacity: a power of two */
     entry *slot;
-    _Atomic(job *) next; /* older than all that is queued, or NULL; set by the executor role */
+    _Atomic(job *) next; /* the worker's part of it is older than all that is queued; or NULL */
+    const job *eyed;     /* what this worker has seen there of another one, `looks` times; the worker's own */
+    uint32_t looks;
 } queue;
 
 /* What a worker does, for those who look for kernels that never end. */
@@ -86,7 +92,7 @@ typedef struct host {
     /* Completions: `done` is pushed by workers, newest first; `taken` is what poll took off it and has not reported,
      * oldest first. */
     _Atomic(job *) done;
-    job *taken;
+    _Atomic(job *) taken; /* changed by the executor role alone */
     job *pool;
     int next_worker; /* for jobs of one part that no worker started */
     ti_lengths lengths;
@@ -130,11 +136,31 @@ static bool has_next(queue *q)
     return atomic_load_explicit(&q->next, memory_order_relaxed) != NULL;
 }
 
-static bool take_next(queue *q, entry *out)
+/* Which part of a job is a worker's own; as many as there are parts: none. */
+static int own_part(const job *j, int workers, int worker)
 {
+    int part = (int)(((int64_t)worker * j->parts + workers - 1) / workers);
+    return part < j->parts && (int)((int64_t)part * workers / j->parts) == worker ? part : j->parts;
+}
+
+static bool take_next(host *h, int worker, entry *out)
+{
+    queue *q = &h->queues[worker];
     job *j = has_next(q) ? atomic_exchange_explicit(&q->next, NULL, memory_order_acquire) : NULL;
-    *out = (entry){ j, 0 };
-    return j != NULL;
+    if (!j) {
+        return false;
+    }
+    *out = (entry){ j, j->parts == 1 ? 0 : own_part(j, h->base.workers, worker) };
+    return true;
+}
+
+/* What another worker should have taken long ago: the system has taken its core away, or it plans. */
+static bool steal_next(host *h, queue *thief, int worker, entry *out)
+{
+    const job *j = atomic_load_explicit(&h->queues[worker].next, memory_order_relaxed);
+    thief->looks = j && j == thief->eyed ? thief->looks + 1 : 0;
+    thief->eyed = j;
+    return thief->looks > PATIENCE && take_next(h, worker, out);
 }
 
 /* Takes the oldest entry. A thief says what its own queue is, and gives way if that has work by now: entries that it
@@ -164,97 +190,90 @@ static bool find_entry(host *h, int worker, entry *out)
 {
     int workers = h->base.workers;
     queue *own = &h->queues[worker];
-    if (take_next(own, out) || queue_take(own, NULL, out)) {
+    if (take_next(h, worker, out) || queue_take(own, NULL, out)) {
         return true;
     }
     for (int i = 1; i < workers; i++) {
-        queue *other = &h->queues[(worker + i) % workers];
-        if (queue_take(other, own, out) || take_next(other, out)) {
+        int other = (worker + i) % workers;
+        if (queue_take(&h->queues[other], own, out) || steal_next(h, own, other, out)) {
             return true;
         }
     }
     return queue_take(own, NULL, out); /* it may have come while we looked elsewhere */
 }
 
+/* Leaves its own part of a job to a worker, who is the caller. Whether others should be woken, since it had to be
+ * queued: who is lent may be two threads. */
+static bool leave_next(host *h, int worker, job *j, int part)
+{
+    queue *q = &h->queues[worker];
+    job *none = NULL;
+    if (queue_is_empty(q) &&
+        atomic_compare_exchange_strong_explicit(&q->next, &none, j, memory_order_release, memory_order_relaxed)) {
+        return false;
+    }
+    queue_push(q, j, part);
+    return true;
+}
+
+static int queue_parts(host *h, job *j, int self)
+{
+    int workers = h->base.workers, wake = 0;
+    for (int i = 0; i < j->parts; i++) {
+        int target = (int)((int64_t)i * workers / j->parts);
+        if (target != self) {
+            queue_push(&h->queues[target], j, i);
+            wake++;
+        }
+    }
+    int own = self >= 0 ? own_part(j, workers, self) : j->parts;
+    if (own < j->parts) {
+        leave_next(h, self, j, own);
+    }
+    return wake;
+}
+
+static void wake_workers(host *h, int count)
+{
+    ti_lot_wake_able(h->desc.lot, h->desc.wakes_all ? INT_MAX : count, h->desc.runs ? h->desc.runs : TI_CAN_ANYTHING);
+}
+
+/* Queues all parts and wakes as many workers as there are parts that the caller will not take itself. */
+static void enqueue(host *h, job *j)
+{
+    int workers = h->base.workers, wake;
+    int self = me.host == h && me.worker < workers ? me.worker : -1;
+    if (j->parts > 1 && atomic_load_explicit(&j->stealable, memory_order_relaxed)) {
+        wake = queue_parts(h, j, self); /* by now it may be done, and another job */
+    } else if (j->parts > 1) {
+        wake = queue_parts(h, j, self);
+        atomic_store_explicit(&j->stealable, true, memory_order_release);
+    } else if (self >= 0) {
+        wake = leave_next(h, self, j, 0);
+    } else {
+        queue_push(&h->queues[h->next_worker++ % workers], j, 0);
+        h->next_worker %= workers;
+        wake = 1;
+    }
+    if (wake) {
+        wake_workers(h, wake);
+    }
+}
+
 /* ---------------------------------------------------------------- parts */
-
-/* The slowest dimension that can be cut at all. */
-static int cut_dim(const ti_device_kernel *k)
-{
-    const tacit_box *c = &k->launch.chunk;
-    int d = 0;
-    while (d + 1 < k->dims && c->max[d] - c->min[d] == 1) {
-        d++;
-    }
-    return d;
-}
-
-static int64_t granules_along(const ti_device_kernel *k, int d, int64_t *granule)
-{
-    int64_t extent = (int64_t)(k->launch.chunk.max[d] - k->launch.chunk.min[d]);
-    *granule = d == 0 && k->granule > 0 ? k->granule : 1;
-    return ti_ceil_div(extent, *granule);
-}
-
-static uint64_t items_in(const ti_device_kernel *k, const tacit_box *chunk)
-{
-    uint64_t items = 1;
-    for (int d = 0; d < k->dims; d++) {
-        items *= (uint64_t)(chunk->max[d] - chunk->min[d]);
-    }
-    return items;
-}
 
 /* The bits of a reduction depend on its parts: these are always as many as there can be. */
 static int kernel_parts(host *h, const ti_device_kernel *k, ti_length_name *length)
 {
-    int64_t granule;
     int workers = h->base.workers;
     *length = (ti_length_name){ .is_measured = false };
-    if (k->whole || workers == 1 || k->dims == 0) {
+    if (workers == 1) {
         return 1;
     }
-    int most = (int)TI_MAX(1, TI_MIN((int64_t)workers, granules_along(k, cut_dim(k), &granule)));
-    return most == 1 || k->run || k->bounds
+    int most = ti_parts_most(k, workers);
+    return k->run || k->bounds
                ? most
-               : ti_lengths_parts(&h->lengths, (uintptr_t)k->host, items_in(k, &k->launch.chunk), most, length);
-}
-
-/* Parts along dimension 0 have about equal sums of these; NULL: they are of equal size, as runs of blocks are. */
-static const ti_weights *weights_of(const ti_device_kernel *k)
-{
-    const ti_shape *shape = k->task ? k->task->shape : NULL;
-    return shape && !shape->in_blocks ? shape->items : NULL;
-}
-
-static void cut_by_weights(const ti_weights *weights, int parts, int part, int64_t granule, tacit_box *chunk)
-{
-    const ti_weights_cut how = {
-        .lo = (int64_t)chunk->min[0], .hi = (int64_t)chunk->max[0], .gran = granule, .parts = parts
-    };
-    int64_t out[2];
-    ti_weights_part(weights, &how, part, out);
-    chunk->min[0] = (size_t)out[0];
-    chunk->max[0] = (size_t)out[1];
-}
-
-static void cut(const ti_device_kernel *k, int parts, int part, tacit_box *chunk)
-{
-    int64_t granule;
-    int d = cut_dim(k);
-    int64_t granules = granules_along(k, d, &granule);
-    TI_ASSERT(part >= 0 && part < parts && parts <= granules);
-    const ti_weights *weights = weights_of(k);
-    if (weights && d == 0) {
-        cut_by_weights(weights, parts, part, granule, chunk);
-        return;
-    }
-    size_t begin = chunk->min[d], end = chunk->max[d];
-    chunk->min[d] = begin + (size_t)(ti_split_share(granules, parts, part) * granule);
-    if (part + 1 < parts) {
-        end = begin + (size_t)(ti_split_share(granules, parts, part + 1) * granule);
-    }
-    chunk->max[d] = end;
+               : ti_lengths_parts(&h->lengths, (uintptr_t)k->host, ti_parts_items(k, &k->launch.chunk), most, length);
 }
 
 static void run_kernel(host *h, job *j, int part, int worker)
@@ -266,7 +285,7 @@ static void run_kernel(host *h, job *j, int part, int worker)
         atomic_fetch_sub_explicit(&h->queued_kernels, 1, memory_order_relaxed);
     }
     if (j->parts > 1) {
-        cut(k, j->parts, part, &launch.chunk);
+        ti_parts_cut(k, j->parts, part, &launch.chunk);
     }
     launch.worker = h->desc.first + worker;
     launch.num_workers = h->desc.all ? h->desc.all : h->base.workers;
@@ -314,6 +333,8 @@ static job *job_create(host *h, uint64_t token, int parts)
     atomic_store_explicit(&j->ns, 0, memory_order_relaxed);
     atomic_store_explicit(&j->left, parts, memory_order_relaxed);
     atomic_store_explicit(&j->stealable, parts == 1, memory_order_relaxed);
+    atomic_store_explicit(&j->told, false, memory_order_relaxed);
+    atomic_store_explicit(&j->then, NULL, memory_order_relaxed);
     return j;
 }
 
@@ -326,37 +347,47 @@ static void complete(host *h, job *j)
     } while (!atomic_compare_exchange_weak_explicit(&h->done, &top, j, memory_order_release, memory_order_relaxed));
 }
 
-/* Moves all that was pushed behind what was taken, oldest first. Only called when nothing is left of `taken`. */
-static void take_completions(host *h)
+/* What was pushed, oldest first. */
+static job *take_completions(host *h)
 {
-    TI_ASSERT(!h->taken);
-    job *newest = atomic_exchange_explicit(&h->done, NULL, memory_order_acquire);
-    while (newest) {
-        job *older = newest->next;
-        newest->next = h->taken;
-        h->taken = newest;
-        newest = older;
+    job *oldest = NULL;
+    for (job *j = atomic_exchange_explicit(&h->done, NULL, memory_order_acquire), *older; j; j = older) {
+        older = j->next;
+        j->next = oldest;
+        oldest = j;
     }
+    return oldest;
 }
 
 static int host_poll(ti_device *device, uint64_t *tokens, int max)
 {
     host *h = (host *)device;
+    job *taken = atomic_load_explicit(&h->taken, memory_order_relaxed);
     int n = 0;
     while (n < max) {
-        if (!h->taken) {
+        if (!taken) {
             if (!atomic_load_explicit(&h->done, memory_order_relaxed)) {
                 break;
             }
-            take_completions(h);
+            taken = take_completions(h);
         }
-        job *j = h->taken;
-        h->taken = j->next;
+        job *j = taken;
+        taken = j->next;
         tokens[n++] = j->token;
         j->next = h->pool;
         h->pool = j;
     }
+    if (n > 0) {
+        atomic_store_explicit(&h->taken, taken, memory_order_relaxed);
+    }
     return n;
+}
+
+bool ti_device_host_has_ended(const ti_device *device)
+{
+    const host *h = (const host *)device;
+    return atomic_load_explicit(&h->done, memory_order_relaxed) ||
+           atomic_load_explicit(&h->taken, memory_order_relaxed);
 }
 
 /* ---------------------------------------------------------------- workers */
@@ -368,12 +399,26 @@ static uint64_t items_of(const entry *e)
     }
     tacit_box chunk = e->job->kernel->launch.chunk;
     if (e->job->parts > 1) {
-        cut(e->job->kernel, e->job->parts, e->part, &chunk);
+        ti_parts_cut(e->job->kernel, e->job->parts, e->part, &chunk);
     }
-    return items_in(e->job->kernel, &chunk);
+    return ti_parts_items(e->job->kernel, &chunk);
 }
 
-/* Runs one part; `completed` says whether it was the last one of its job. */
+/* The last part of a job has run: whether somebody should look for what that lets go. Not if the only such job is
+ * started here. Until the completion is pushed, the job is not used again. */
+static bool finish(host *h, job *j)
+{
+    job *then = atomic_exchange_explicit(&j->then, j, memory_order_acq_rel);
+    bool told = atomic_load_explicit(&j->told, memory_order_relaxed);
+    complete(h, j);
+    if (!then) {
+        return true;
+    }
+    enqueue(h, then);
+    return told;
+}
+
+/* Runs one part; `completed` says whether it was the last one of its job, and others may wait for that. */
 static bool run_one(host *h, int worker, bool *completed)
 {
     entry e;
@@ -404,8 +449,7 @@ static bool run_one(host *h, int worker, bool *completed)
         if (TI_UNLIKELY(is_measured)) {
             ti_lengths_note(&h->lengths, &e.job->length, atomic_load_explicit(&e.job->ns, memory_order_relaxed));
         }
-        complete(h, e.job);
-        *completed = true;
+        *completed = finish(h, e.job);
     }
     return true;
 }
@@ -417,12 +461,13 @@ bool ti_device_host_work(ti_device *device, int worker)
     TI_ASSERT(worker >= 0 && worker < device->workers);
     me.host = h;
     me.worker = worker;
-    return run_one(h, worker, &completed);
-}
-
-static void wake_workers(host *h, int count)
-{
-    ti_lot_wake_able(h->desc.lot, h->desc.wakes_all ? INT_MAX : count, h->desc.runs ? h->desc.runs : TI_CAN_ANYTHING);
+    if (!run_one(h, worker, &completed)) {
+        return false;
+    }
+    for (int i = 1; i < IN_A_ROW && !completed && has_next(&h->queues[worker]); i++) {
+        run_one(h, worker, &completed);
+    }
+    return true;
 }
 
 static bool has_work(host *h)
@@ -438,9 +483,13 @@ static bool has_work(host *h)
 void ti_device_host_leave(ti_device *device)
 {
     host *h = (host *)device;
+    entry e;
     bool left = false;
     if (me.host == h) {
-        left = !queue_is_empty(&h->queues[me.worker]) || has_next(&h->queues[me.worker]);
+        if (take_next(h, me.worker, &e)) {
+            queue_push(&h->queues[me.worker], e.job, e.part);
+        }
+        left = !queue_is_empty(&h->queues[me.worker]);
         me.host = NULL;
     }
     if (left || (ti_lot_has_runners(h->desc.lot) && has_work(h))) {
@@ -551,106 +600,61 @@ const char *ti_device_host_long_kernel(ti_device *device, uint64_t now, uint64_t
 
 /* ---------------------------------------------------------------- operations */
 
-static tacit_status host_alloc(ti_device *device, size_t bytes, void **out)
+static job *kernel_job(host *h, ti_device_kernel *kernel, int parts, const ti_length_name *length)
 {
-    (void)device;
-    if (bytes > PTRDIFF_MAX - MAP_BYTES) {
-        return TACIT_ERROR_MEMORY;
-    }
-    if (bytes < MAP_BYTES) {
-        *out = aligned_alloc(TI_CACHE_LINE, TI_ALIGN_UP(TI_MAX(bytes, 1), TI_CACHE_LINE));
-        return *out ? TACIT_OK : TACIT_ERROR_MEMORY;
-    }
-    void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    *out = mapped == MAP_FAILED ? NULL : mapped;
-#ifdef MADV_HUGEPAGE
-    if (*out && bytes >= HUGE_PAGE) { /* MPI libraries pin each page that another process copies from */
-        (void)madvise(mapped, bytes, MADV_HUGEPAGE);
-    }
-#endif
-    return *out ? TACIT_OK : TACIT_ERROR_MEMORY;
-}
-
-static void host_free(ti_device *device, void *ptr, size_t bytes)
-{
-    (void)device;
-    if (bytes < MAP_BYTES) {
-        free(ptr);
-    } else if (ptr) {
-        munmap(ptr, bytes);
-    }
-}
-
-/* Pages move without being copied, where the system can do that. */
-static tacit_status host_grow(ti_device *device, void *ptr, size_t bytes, size_t more, void **out)
-{
-    TI_ASSERT(more >= bytes);
-#ifdef MREMAP_MAYMOVE
-    if (bytes >= MAP_BYTES && more <= PTRDIFF_MAX - MAP_BYTES) {
-        void *moved = mremap(ptr, bytes, more, MREMAP_MAYMOVE);
-        *out = moved == MAP_FAILED ? NULL : moved;
-#ifdef MADV_HUGEPAGE
-        if (*out && more >= HUGE_PAGE) {
-            (void)madvise(moved, more, MADV_HUGEPAGE);
-        }
-#endif
-        return *out ? TACIT_OK : TACIT_ERROR_MEMORY;
-    }
-#endif
-    tacit_status status = host_alloc(device, more, out);
-    if (status == TACIT_OK) {
-        memcpy(*out, ptr, bytes);
-        host_free(device, ptr, bytes);
-    }
-    return status;
-}
-
-/* Of a worker who starts the only part itself. Whether others should be woken. */
-static bool queue_behind(queue *q, job *j)
-{
-    if (!has_next(q) && queue_is_empty(q)) {
-        atomic_store_explicit(&q->next, j, memory_order_release);
-        return false;
-    }
-    queue_push(q, j, 0);
-    return true;
-}
-
-/* Queues all parts and wakes as many workers as there are parts that the caller will not take itself. */
-static void enqueue(host *h, job *j)
-{
-    int workers = h->base.workers, wake = 0;
-    bool is_worker = me.host == h && me.worker < workers;
-    if (j->parts == 1 && is_worker) {
-        wake = queue_behind(&h->queues[me.worker], j);
-    } else if (j->parts == 1) {
-        queue_push(&h->queues[h->next_worker++ % workers], j, 0);
-        h->next_worker %= workers;
-        wake = 1;
-    } else {
-        for (int i = 0; i < j->parts; i++) {
-            int target = (int)((int64_t)i * workers / j->parts);
-            queue_push(&h->queues[target], j, i);
-            wake += !is_worker || target != me.worker;
-        }
-        atomic_store_explicit(&j->stealable, true, memory_order_release);
-    }
-    if (wake) {
-        wake_workers(h, wake);
-    }
+    job *j = job_create(h, kernel->token, parts);
+    TI_ASSERT(kernel->run || kernel->host);
+    j->kernel = kernel;
+    j->length = *length;
+    kernel->at = j;
+    atomic_fetch_add_explicit(&h->queued_kernels, 1, memory_order_relaxed);
+    return j;
 }
 
 static void host_launch(ti_device *device, int lane, ti_device_kernel *kernel)
 {
     host *h = (host *)device;
-    (void)lane;
-    TI_ASSERT(kernel->run || kernel->host);
     ti_length_name length;
-    job *j = job_create(h, kernel->token, kernel_parts(h, kernel, &length));
-    j->kernel = kernel;
-    j->length = length;
-    atomic_fetch_add_explicit(&h->queued_kernels, 1, memory_order_relaxed);
-    enqueue(h, j);
+    (void)lane;
+    int parts = kernel_parts(h, kernel, &length);
+    enqueue(h, kernel_job(h, kernel, parts, &length));
+}
+
+static bool host_may_be_followed(ti_device *device, const ti_device_kernel *first)
+{
+    host *h = (host *)device;
+    job *before = first->at;
+    return device->workers > 1 && !atomic_load_explicit(&before->then, memory_order_relaxed) &&
+           atomic_load_explicit(&h->queued_kernels, memory_order_relaxed) < 2 * device->workers;
+}
+
+static bool host_follow(ti_device *device, ti_device_kernel *first, ti_device_kernel *kernel)
+{
+    host *h = (host *)device;
+    job *before = first->at, *none = NULL;
+    ti_length_name length;
+    int parts = kernel_parts(h, kernel, &length);
+    if (length.ns == 0 || length.ns >= SHORT_NS) {
+        return false;
+    }
+    job *j = kernel_job(h, kernel, parts, &length);
+    atomic_store_explicit(&j->stealable, true, memory_order_relaxed); /* who starts it has no role */
+    if (atomic_compare_exchange_strong_explicit(&before->then, &none, j, memory_order_release, memory_order_relaxed)) {
+        return true;
+    }
+    atomic_fetch_sub_explicit(&h->queued_kernels, 1, memory_order_relaxed);
+    j->next = h->pool;
+    h->pool = j;
+    return false;
+}
+
+/* It has not been reported, so it is not used for anything else yet. If this comes too late, what waits is started when
+ * somebody looks next, at the latest when what follows has ended. */
+static void host_tell(ti_device *device, ti_device_kernel *first)
+{
+    job *before = first->at;
+    (void)device;
+    atomic_store_explicit(&before->told, true, memory_order_relaxed);
 }
 
 static void host_copy(ti_device *device, int lane, const ti_block *to, const ti_block *from, uint64_t token)
@@ -685,14 +689,22 @@ static void free_jobs(job *list)
     }
 }
 
+static void drop_job(host *h, job *j)
+{
+    for (job *then; j; j = then) {
+        then = atomic_load_explicit(&j->then, memory_order_relaxed);
+        j->next = h->pool;
+        h->pool = j;
+    }
+}
+
 /* What a run that failed has left in the queues: nobody will run it. */
-static void drop_queued(host *h, queue *q)
+static void drop_queued(host *h, int worker)
 {
     entry e;
-    while (take_next(q, &e) || queue_take(q, NULL, &e)) {
+    while (take_next(h, worker, &e) || queue_take(&h->queues[worker], NULL, &e)) {
         if (atomic_fetch_sub_explicit(&e.job->left, 1, memory_order_acq_rel) == 1) {
-            e.job->next = h->pool;
-            h->pool = e.job;
+            drop_job(h, e.job);
         }
     }
 }
@@ -702,14 +714,14 @@ static void host_destroy(ti_device *device)
     host *h = (host *)device;
     ti_device_host_stop(device);
     for (int i = 0; i < device->workers; i++) {
-        drop_queued(h, &h->queues[i]);
+        drop_queued(h, i);
         ti_free(h->queues[i].slot, h->queues[i].capacity * sizeof(entry));
     }
     if (me.host == h) {
         me.host = NULL;
     }
     free_jobs(atomic_load_explicit(&h->done, memory_order_acquire));
-    free_jobs(h->taken);
+    free_jobs(atomic_load_explicit(&h->taken, memory_order_relaxed));
     free_jobs(h->pool);
     ti_free(h->queues, sizeof(queue) * (size_t)device->workers);
     ti_free(h->desks, sizeof(desk) * (size_t)device->workers);
@@ -721,13 +733,16 @@ static const ti_device_ops host_ops = {
     .name = "host",
     .destroy = host_destroy,
     .stop = ti_device_host_stop,
-    .alloc = host_alloc,
-    .free = host_free,
-    .grow = host_grow,
+    .alloc = ti_host_alloc,
+    .free = ti_host_free,
+    .grow = ti_host_grow,
     .copy = host_copy,
     .launch = host_launch,
     .poll = host_poll,
     .room = host_room,
+    .may_be_followed = host_may_be_followed,
+    .follow = host_follow,
+    .tell = host_tell,
 };
 
 static void init_queues(host *h, int workers)

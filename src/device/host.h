@@ -54,6 +54,9 @@ ti_device *ti_device_host_create(const ti_host_desc *desc);
 /* Run one part as worker `worker` if there is one. Returns whether there was. Any thread; one at a time per lent
  * worker. */
 bool ti_device_host_work(ti_device *device, int worker);
+/* Whether something has ended that was not polled, as far as is known by now: a look that writes nothing. Any
+ * thread. */
+bool ti_device_host_has_ended(const ti_device *device);
 /* The calling thread no longer lends itself: what waits in its worker's queue is left to the others, one of which is
  * woken. */
 void ti_device_host_leave(ti_device *device);

@@ -29,7 +29,7 @@ int ti_lengths_parts(ti_lengths *lengths, uintptr_t function, uint64_t items, in
         atomic_store_explicit(&lengths->known[place], known, memory_order_relaxed);
         lengths->launches[place] = 0;
     }
-    uint64_t ns = known & MAX_NS;
+    uint64_t ns = name->ns = known & MAX_NS;
     name->is_measured = ns == 0 || lengths->launches[place]++ % EVERY == 0;
     return ns == 0 ? most : (int)TI_MAX(TI_MIN(ns / TI_PART_NS, (uint64_t)most), (uint64_t)1);
 }

@@ -22,6 +22,7 @@ typedef struct ti_lengths {
 
 typedef struct ti_length_name {
     uint64_t hash;
+    uint64_t ns;      /* as far as is known; 0: not */
     bool is_measured; /* this launch is */
 } ti_length_name;
 

@@ -149,7 +149,7 @@ static void release_waiting(ti_engine *e)
     }
 }
 
-void ti_engine_submit(ti_engine *e, const ti_instruction *instruction)
+ti_engine_slot *ti_engine_submit(ti_engine *e, const ti_instruction *instruction)
 {
     TI_ASSERT(instruction->id == e->next);
     if (e->next - e->watermark == e->capacity) {
@@ -162,19 +162,23 @@ void ti_engine_submit(ti_engine *e, const ti_instruction *instruction)
                   (instruction->kind == TI_INSTRUCTION_COLLECTIVE_HOST && e->collective_hosts_wait);
     if (slot->waits) {
         release_waiting(e);
-        return;
+        return NULL;
     }
+    ti_engine_slot *before = NULL;
     for (uint32_t i = 0; i < instruction->deps; i++) {
         uint64_t id = instruction->dep[i];
         TI_ASSERT(id < instruction->id);
         if (id >= e->watermark && !ti_engine_slot_of(e, id)->complete) {
-            add_edge(e, ti_engine_slot_of(e, id), instruction->id);
+            before = ti_engine_slot_of(e, id);
+            add_edge(e, before, instruction->id);
             slot->pending++;
+            e->crowded |= before->followed;
         }
     }
     if (slot->pending == 0) {
         make_ready(e, instruction);
     }
+    return slot->pending == 1 ? before : NULL;
 }
 
 void ti_engine_complete(ti_engine *e, uint64_t id)
@@ -190,7 +194,7 @@ void ti_engine_complete(ti_engine *e, uint64_t id)
         e->edge[index].next = e->free_edge;
         e->free_edge = index;
         TI_ASSERT(successor->pending > 0 && !successor->waits);
-        if (--successor->pending == 0) {
+        if (--successor->pending == 0 && !successor->issued) {
             make_ready(e, successor->instruction);
         }
     }
@@ -229,4 +233,13 @@ ti_engine_slot *ti_engine_next_kernel(ti_engine *e, int device)
     TI_ASSERT(!slot->issued && slot->pending == 0);
     slot->issued = true;
     return slot;
+}
+
+ti_engine_slot *ti_engine_only_successor(ti_engine *e, const ti_engine_slot *slot)
+{
+    if (slot->successor == TI_ENGINE_NONE || e->edge[slot->successor].next != TI_ENGINE_NONE) {
+        return NULL;
+    }
+    ti_engine_slot *next = ti_engine_slot_of(e, e->edge[slot->successor].to);
+    return next->pending == 1 && !next->issued ? next : NULL;
 }

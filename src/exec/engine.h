@@ -18,7 +18,8 @@ typedef struct ti_engine_slot {
     uint32_t pending;   /* incomplete dependencies */
     uint32_t successor; /* first edge, or TI_ENGINE_NONE */
     bool complete, issued;
-    bool waits; /* for all before it */
+    bool waits;    /* for all before it */
+    bool followed; /* the only one that waited for it was issued before it ended */
 } ti_engine_slot;
 
 #define TI_ENGINE_NONE UINT32_MAX
@@ -44,6 +45,7 @@ typedef struct ti_engine {
     ti_engine_heap *kernels; /* ready ones of each device: a heap of keys, smaller is sooner */
     int devices;
     bool collective_hosts_wait; /* collective host tasks wait for all before them; set after init */
+    bool crowded;               /* something waits for an instruction that was `followed`; set back by the executor */
     ti_engine_time *time;       /* of each slot, or NULL */
     uint64_t now, completing;   /* for these: set by the executor; the instruction that makes others ready */
 } ti_engine;
@@ -58,8 +60,18 @@ static inline ti_engine_time *ti_engine_time_of(const ti_engine *engine, uint64_
     return &engine->time[id & (engine->capacity - 1)];
 }
 
-void ti_engine_submit(ti_engine *engine, const ti_instruction *instruction);
+/* Returns what it waits for, if that is one instruction; else NULL. */
+ti_engine_slot *ti_engine_submit(ti_engine *engine, const ti_instruction *instruction);
+/* An instruction that was issued before what it waits for ended completes after that. */
 void ti_engine_complete(ti_engine *engine, uint64_t id);
+
+/* The only one that waits for this instruction, if it waits for nothing else and was not issued; else NULL. */
+ti_engine_slot *ti_engine_only_successor(ti_engine *engine, const ti_engine_slot *slot);
+/* `next`, the only successor of `slot`, counts as started from now on. */
+static inline void ti_engine_issue_after(ti_engine_slot *slot, ti_engine_slot *next)
+{
+    slot->followed = next->issued = true;
+}
 
 /* The next instruction that may start, which counts as started then; NULL if there is none. */
 ti_engine_slot *ti_engine_next(ti_engine *engine);

@@ -32,6 +32,8 @@ struct ti_executor {
     ti_host_threads host_threads; /* of collective host tasks, which must not keep a worker from its work */
     int steps_without_network;
     uint64_t activity, running;
+    uint64_t followed;          /* kernels that were started by who ended the one before */
+    bool may_follow;            /* nobody looks on between two kernels */
     const ti_executor_tap *tap; /* or NULL */
 };
 
@@ -42,6 +44,7 @@ ti_executor *ti_executor_create(const ti_executor_desc *desc)
     ex->is = *desc;
     ti_engine_init(&ex->engine, desc->system->devices);
     ex->engine.collective_hosts_wait = desc->is_inline;
+    ex->may_follow = !desc->trace && !desc->dry && !desc->memory && !desc->bounds && !desc->purity;
     ex->collectives = (ti_collective_issue){ .comm = desc->comm, .table = &ex->table };
     if (desc->trace) {
         ti_trace_open(desc->trace, &ex->engine, desc->comm);
@@ -77,14 +80,6 @@ void ti_executor_destroy(ti_executor *ex)
 void ti_executor_set_tap(ti_executor *ex, const ti_executor_tap *tap)
 {
     ex->tap = tap;
-}
-
-void ti_executor_submit(ti_executor *ex, const ti_instruction *instruction)
-{
-    if (TI_UNLIKELY(ex->is.trace != NULL)) {
-        ex->engine.now = ti_clock_ns();
-    }
-    ti_engine_submit(&ex->engine, instruction);
 }
 
 uint64_t ti_executor_incomplete(const ti_executor *ex)
@@ -215,6 +210,7 @@ static void launch_collective_host(ti_executor *ex, const ti_instruction *i, ti_
                        i->task->shape->name);
         return;
     }
+    atomic_store_explicit(&ex->is.progress->unseen, true, memory_order_relaxed);
     thread->ops->launch(thread, 0, kernel);
 }
 
@@ -253,15 +249,21 @@ static ti_job *make_job(ti_executor *ex, const ti_instruction *i)
 }
 
 /* Kernels of equal numbers are of one shape, and differ in nothing but their task. */
-static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
+static ti_job *job_of(ti_executor *ex, const ti_instruction *i)
 {
-    const ti_instruction *i = slot->instruction;
     ti_job *j = ti_jobs_take_made(&ex->jobs, i->as.kernel.made);
     j = j ? j : make_job(ex, i);
     j->kernel.launch.args = i->task->args;
     j->kernel.token = i->id;
     j->kernel.user = (void *)(uintptr_t)i;
     j->kernel.task = i->task;
+    return j;
+}
+
+static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
+{
+    const ti_instruction *i = slot->instruction;
+    ti_job *j = job_of(ex, i);
     slot->job = j;
     if (i->kind == TI_INSTRUCTION_COLLECTIVE_HOST && !ex->is.is_inline) {
         launch_collective_host(ex, i, &j->kernel);
@@ -269,6 +271,78 @@ static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
     }
     ti_device *device = device_of(ex, i);
     device->ops->launch(device, 0, &j->kernel);
+}
+
+/* ---- kernels that are started by who ends what they wait for
+ *
+ * Only where nothing else is to be done in between: no message to be polled for, and no ready kernel that should be
+ * sooner. Of kernels of a shape that has not come again nothing is known, so they are not tried. */
+
+static bool may_be_followed(const ti_executor *ex, const ti_engine_slot *slot)
+{
+    const ti_instruction *i = slot->instruction;
+    if (!ex->may_follow || ex->tap || !slot->job || i->kind != TI_INSTRUCTION_KERNEL || ex->is.comm->pending ||
+        ex->is.comm->listens || ti_engine_has_kernel(&ex->engine, i->device)) {
+        return false;
+    }
+    ti_device *device = device_of(ex, i);
+    return device->ops->may_be_followed && device->ops->may_be_followed(device, &((ti_job *)slot->job)->kernel);
+}
+
+static bool follow(ti_executor *ex, ti_engine_slot *slot, ti_engine_slot *next)
+{
+    const ti_instruction *i = next->instruction;
+    ti_device *device = device_of(ex, i);
+    if (i->kind != TI_INSTRUCTION_KERNEL || i->device != slot->instruction->device || !i->as.kernel.made ||
+        !may_be_followed(ex, slot)) {
+        return false;
+    }
+    ti_job *j = job_of(ex, i);
+    if (!device->ops->follow(device, &((ti_job *)slot->job)->kernel, &j->kernel)) {
+        ti_jobs_return(&ex->jobs, j);
+        return false;
+    }
+    ti_engine_issue_after(slot, next);
+    next->job = j;
+    ex->activity++;
+    ex->running++;
+    ex->followed++;
+    return true;
+}
+
+static void follow_all(ti_executor *ex, ti_engine_slot *slot)
+{
+    ti_engine_slot *next = ti_engine_only_successor(&ex->engine, slot);
+    while (next && follow(ex, slot, next)) {
+        slot = next;
+        next = ti_engine_only_successor(&ex->engine, slot);
+    }
+}
+
+/* What has come waits for kernels whose ends nobody would look at soon. */
+static void tell(ti_executor *ex, const ti_instruction *i)
+{
+    for (uint32_t k = 0; k < i->deps; k++) {
+        ti_engine_slot *slot = i->dep[k] >= ex->engine.watermark ? ti_engine_slot_of(&ex->engine, i->dep[k]) : NULL;
+        if (slot && slot->followed && !slot->complete) {
+            ti_device *device = device_of(ex, slot->instruction);
+            device->ops->tell(device, &((ti_job *)slot->job)->kernel);
+        }
+    }
+    ex->engine.crowded = false;
+}
+
+void ti_executor_submit(ti_executor *ex, const ti_instruction *instruction)
+{
+    if (TI_UNLIKELY(ex->is.trace != NULL)) {
+        ex->engine.now = ti_clock_ns();
+    }
+    ti_engine_slot *before = ti_engine_submit(&ex->engine, instruction);
+    if (TI_UNLIKELY(ex->engine.crowded)) {
+        tell(ex, instruction);
+    } else if (before && before->issued && ti_engine_only_successor(&ex->engine, before)) {
+        follow(ex, before, ti_engine_slot_of(&ex->engine, instruction->id));
+    }
 }
 
 /* ---- memory */
@@ -498,6 +572,9 @@ static void issue(ti_executor *ex, ti_engine_slot *slot)
         issue_copy(ex, i);
         break;
     case TI_INSTRUCTION_KERNEL:
+        issue_kernel(ex, slot);
+        follow_all(ex, slot);
+        break;
     case TI_INSTRUCTION_HOST:
     case TI_INSTRUCTION_COLLECTIVE_HOST:
         issue_kernel(ex, slot);
@@ -649,6 +726,11 @@ ti_outbox_counts ti_executor_outbox_counts(const ti_executor *ex)
 uint64_t ti_executor_activity(const ti_executor *ex)
 {
     return ex->activity;
+}
+
+uint64_t ti_executor_followed(const ti_executor *ex)
+{
+    return ex->followed;
 }
 
 uint64_t ti_executor_running(const ti_executor *ex)

@@ -31,6 +31,7 @@ typedef struct ti_executor_progress {
     _Atomic uint64_t task;                           /* id of the last one's task */
     _Atomic uint64_t buffer_bytes;                   /* allocated for buffers and staging now */
     _Atomic uint64_t messages;                       /* operations under way that must be polled for, or may come */
+    _Atomic bool unseen;                             /* there are threads whose ends only a step sees */
     _Atomic bool placed;  /* there are tasks on single nodes: from now on, be a relay for others (comm/relay.h) */
     _Atomic bool holding; /* sends wait for others of the same contents, which the program is about to submit */
     ti_failure failure;
@@ -80,6 +81,8 @@ bool ti_executor_step(ti_executor *executor);
 uint64_t ti_executor_activity(const ti_executor *executor);
 /* Kernels and copies that are running. */
 uint64_t ti_executor_running(const ti_executor *executor);
+/* Kernels so far that were started by who ended the one before. */
+uint64_t ti_executor_followed(const ti_executor *executor);
 /* Sends so far. */
 ti_outbox_counts ti_executor_outbox_counts(const ti_executor *executor);
 /* The name of a task whose kernel has run for `limit` nanoseconds, and for how many; NULL: none (device/host.h). */

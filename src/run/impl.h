@@ -48,10 +48,11 @@ struct ti_runtime {
     bool under_way;         /* messages, at the end of the last step */
     _Atomic uint64_t looks; /* steps so far */
     ti_executor *executor;
-    ti_bounds *bounds;       /* TACIT_BOUNDS_CHECK, or NULL */
-    ti_purity *purity;       /* TACIT_CHECK_PURE, or NULL */
-    bool ended;              /* the other nodes were told of a failure */
-    ti_agreement *agreement; /* or NULL */
+    _Atomic bool has_executor; /* and all devices: before, workers that exist already must not look at either */
+    ti_bounds *bounds;         /* TACIT_BOUNDS_CHECK, or NULL */
+    ti_purity *purity;         /* TACIT_CHECK_PURE, or NULL */
+    bool ended;                /* the other nodes were told of a failure */
+    ti_agreement *agreement;   /* or NULL */
     ti_watchdog watchdog;
     ti_tune tune;
     ti_balance balance;
@@ -67,6 +68,8 @@ struct ti_runtime {
  * is also a callback, whose `user` is the runtime. Any thread. */
 bool ti_roles_schedule(ti_runtime *rt, int budget);
 bool ti_roles_execute(void *user);
+/* The same of a thread that waits: not if it can be seen from outside that there is nothing to do. */
+bool ti_roles_execute_idly(ti_runtime *rt);
 /* Run a part of a kernel as the worker that has no thread, unless somebody else does. */
 bool ti_roles_lend(ti_runtime *rt);
 /* Callbacks: whether somebody must poll for messages, or look at all; before sends leave; of idle workers. */

@@ -135,6 +135,32 @@ bool ti_roles_execute(void *user)
     return any;
 }
 
+/* Whether nothing has come for the executor since its last step. Nothing is written: threads that have nothing to do
+ * look again and again, and would take the cache lines of the role away from who works. Of several nodes only a step
+ * knows. */
+static bool is_quiet(ti_runtime *rt)
+{
+    if (!atomic_load_explicit(&rt->has_executor, memory_order_acquire)) {
+        return true;
+    }
+    if (rt->mode != TI_RUN_SHARED || rt->system.num_nodes > 1 || !ti_ring_is_empty(&rt->scheduler.instructions) ||
+        has_messages(rt) || atomic_load_explicit(&rt->progress.unseen, memory_order_relaxed) ||
+        ti_failure_get(&rt->progress.failure) != TACIT_OK) {
+        return false;
+    }
+    for (int d = 0; d < ti_system_hosts(&rt->system); d++) {
+        if (ti_device_host_has_ended(rt->device[d])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool ti_roles_execute_idly(ti_runtime *rt)
+{
+    return !is_quiet(rt) && ti_roles_execute(rt);
+}
+
 static bool is_polling(ti_runtime *rt)
 {
     return has_messages(rt) || (rt->agreement && ti_agreement_is_busy(rt->agreement));
@@ -163,6 +189,16 @@ bool ti_roles_lend(ti_runtime *rt)
     return any;
 }
 
+/* What this thread then had to do next as that worker is left to others. */
+static bool lend_shortly(ti_runtime *rt)
+{
+    bool any = ti_roles_lend(rt);
+    if (any) {
+        ti_device_host_leave(rt->device[0]);
+    }
+    return any;
+}
+
 /* A worker without a job: first what completes and starts kernels, then those of other devices, then planning. */
 bool ti_roles_idle_worker(void *user, bool completed)
 {
@@ -170,11 +206,11 @@ bool ti_roles_idle_worker(void *user, bool completed)
     if (rt->mode != TI_RUN_SHARED) {
         return false;
     }
-    bool executed = ti_roles_execute(rt);
+    bool executed = ti_roles_execute_idly(rt);
     if (completed && !executed) {
         let_executor_look_again(rt);
     }
-    return executed || (ti_system_hosts(&rt->system) > 1 && ti_roles_lend(rt)) ||
+    return executed || (ti_system_hosts(&rt->system) > 1 && lend_shortly(rt)) ||
            ti_roles_schedule(rt, ti_roles_must_poll(rt) ? 1 : TI_PLAN_BUDGET);
 }
 

@@ -161,6 +161,7 @@ static bool start(ti_runtime *rt, const ti_runtime_desc *desc, ti_strbuf *why)
             .plan = ti_roles_plan_first,
             .planner = rt,
         });
+        atomic_store_explicit(&rt->has_executor, true, memory_order_release);
         ti_roles_leave_executor(rt);
     }
     return created && start_threads(rt, why);
@@ -303,7 +304,7 @@ static bool help(ti_runtime *rt)
     if (rt->mode == TI_RUN_THREAD) {
         return false;
     }
-    bool any = ti_roles_execute(rt);
+    bool any = ti_roles_execute_idly(rt);
     any |= compute(rt);
     return any || ti_roles_schedule(rt, ti_roles_must_poll(rt) ? 1 : TI_PLAN_BUDGET);
 }
@@ -690,6 +691,14 @@ void ti_runtime_counters(ti_runtime *rt, tacit_counters *out)
     ti_lock_take(&rt->executing);
     ti_counters_of_network(&rt->comm->stats, ti_executor_outbox_counts(rt->executor), out);
     ti_roles_leave_executor(rt);
+}
+
+uint64_t ti_runtime_followed(ti_runtime *rt)
+{
+    ti_lock_take(&rt->executing);
+    uint64_t followed = ti_executor_followed(rt->executor);
+    ti_roles_leave_executor(rt);
+    return followed;
 }
 
 void ti_runtime_advise(ti_runtime *rt, ti_advice_facts *facts)

@@ -101,6 +101,8 @@ void ti_runtime_settle(ti_runtime *rt);
 bool ti_runtime_keep_results(ti_runtime *rt, uint64_t bytes);
 void ti_runtime_drop_results(ti_runtime *rt, uint64_t bytes);
 
+/* How many kernels were started by who ended the one before: tests. Application thread. */
+uint64_t ti_runtime_followed(ti_runtime *rt);
 void ti_runtime_counters(ti_runtime *rt, tacit_counters *out);
 /* At the end, on all nodes, when everything is executed: what there is to say about the run, if somebody wants to hear
  * it; else, or if the run has failed, nothing. */

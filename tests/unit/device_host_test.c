@@ -329,7 +329,11 @@ static void without_threads_only_lent_work_runs(void **unused)
     device->ops->launch(device, 0, &s.job);
     assert_int_equal(log.count, 0);
     assert_int_equal(device->ops->poll(device, &token, 1), 0);
-    assert_true(ti_device_host_work(device, 1));
+    int looks = 1;
+    while (!ti_device_host_work(device, 1)) { /* it is what worker 0 does next, who does not come */
+        looks++;
+    }
+    assert_true(looks > 10);
     assert_int_equal(log.count, 1);
     assert_int_equal(log.wrong, 0);
     assert_int_equal(log.worker[0], 1);
@@ -430,6 +434,210 @@ static void parts_return_to_their_worker(void **unused)
     }
     pthread_barrier_destroy(&present.barrier);
     device->ops->destroy(device);
+}
+
+/* ---------------------------------------------------------------- kernels that follow others */
+
+/* A kernel of a chain, each of whose items looks whether all items of the one before have been counted. */
+typedef struct link {
+    ti_device_kernel job;
+    struct link *self, *before;
+    _Atomic size_t counted;
+    size_t items;
+    _Atomic int wrong, worker, begun, *open; /* the first one waits until this is not 0, if it is there */
+    _Atomic int *idle, idles;                /* how often workers had been idle when it began */
+    uint64_t plain;                          /* not atomic: what comes after reads it */
+} link;
+
+static void count_link(const tacit_launch *launch)
+{
+    link *l = *(link *const *)launch->args;
+    const size_t items = launch->chunk.max[0] - launch->chunk.min[0];
+    l->idles = l->idle ? (int)*l->idle : 0;
+    l->begun = 1;
+    while (l->open && !*l->open) {
+        sched_yield();
+    }
+    if (l->before) {
+        l->wrong += l->before->counted != l->before->items || l->before->plain != l->before->job.token + 1;
+    }
+    if (launch->chunk.min[0] == 0) {
+        l->plain = l->job.token + 1;
+    }
+    l->worker = launch->worker;
+    l->counted += items;
+}
+
+/* The same, by another name, since it is known how long kernels of a name take. */
+static void wait_and_count(const tacit_launch *launch)
+{
+    count_link(launch);
+}
+
+static void link_init(link *l, uint64_t token, size_t items, link *before)
+{
+    *l = (link){ .self = l, .before = before, .items = items };
+    l->job = (ti_device_kernel){ .host = count_link, .dims = 1, .granule = 1, .token = token };
+    l->job.launch.chunk = tacit_box1(0, items);
+    l->job.launch.args = &l->self;
+}
+
+/* Two kernels, of which the second follows. It is tried again where the system took the core away when it was measured,
+ * so that it seems to be long. */
+static void launch_pair(ti_device *device, link *a, link *b)
+{
+    for (bool follows = false; !follows;) {
+        uint64_t token;
+        link_init(a, 7, 1, NULL);
+        link_init(b, 8, 1, a);
+        device->ops->launch(device, 0, &a->job);
+        assert_true(device->ops->may_be_followed(device, &a->job));
+        follows = device->ops->follow(device, &a->job, &b->job);
+        if (!follows) {
+            drain(device, true, &token, 1);
+        }
+    }
+}
+
+static void who_ends_a_kernel_starts_what_follows(void **unused)
+{
+    ti_lot lot = { 0 };
+    ti_device *device = create(2, 0, &lot);
+    uint64_t tokens[3];
+    link a, b, c;
+    (void)unused;
+    launch_pair(device, &a, &b);
+    link_init(&c, 9, 1, &b);
+    assert_false(device->ops->may_be_followed(device, &a.job));
+    assert_int_equal(device->ops->room(device), 2);
+    uint32_t ticket = ti_lot_ticket(&lot);
+    assert_true(ti_device_host_work(device, 1));
+    assert_int_equal(ti_lot_ticket(&lot), ticket); /* nobody was woken */
+    assert_true(a.counted == 1 && b.counted == 1 && a.wrong + b.wrong == 0 && b.worker == 1);
+    assert_int_equal(device->ops->room(device), 4);
+    assert_false(device->ops->may_be_followed(device, &b.job));
+    assert_false(device->ops->follow(device, &b.job, &c.job)); /* too late */
+    assert_int_equal(device->ops->room(device), 4);
+    assert_false(ti_device_host_work(device, 0));
+    assert_int_equal(device->ops->poll(device, tokens, 3), 2);
+    assert_true(tokens[0] == 7 && tokens[1] == 8);
+    device->ops->destroy(device);
+}
+
+static bool note_idle(void *user, int worker)
+{
+    (void)worker;
+    (*(_Atomic int *)user)++;
+    return false;
+}
+
+/* Where somebody else waits for the first one, too, who ends it looks for that before it goes on; else not. */
+static void who_is_told_looks_first(void **unused)
+{
+    (void)unused;
+    for (int told = 0; told < 2; told++) {
+        ti_lot lot = { 0 };
+        _Atomic int open = 0, idle = 0;
+        ti_host_desc desc = { .workers = 2, .threads = 1, .lot = &lot, .idle = note_idle, .user = (void *)&idle };
+        ti_device *device = ti_device_host_create(&desc);
+        uint64_t tokens[2];
+        link a, b;
+        bool follows = false;
+        while (!follows) {
+            link_init(&a, 0, 1, NULL);
+            link_init(&b, 1, 1, &a);
+            b.idle = &idle;
+            a.open = &open;
+            a.job.host = wait_and_count;
+            open = 0;
+            device->ops->launch(device, 0, &a.job);
+            while (!a.begun) {
+                sched_yield();
+            }
+            int before = idle; /* and there is only one worker, who is in the kernel */
+            follows = device->ops->follow(device, &a.job, &b.job);
+            if (!follows) { /* how long it takes is not known yet */
+                b.before = NULL;
+                device->ops->launch(device, 0, &b.job);
+            } else if (told) {
+                device->ops->tell(device, &a.job);
+            }
+            open = 1;
+            drain(device, false, tokens, 2);
+            assert_true(a.counted == 1 && b.counted == 1 && a.wrong + b.wrong == 0);
+            assert_true(!follows || b.idles == before + told);
+        }
+        device->ops->destroy(device);
+    }
+}
+
+/* Chains that are put together while their first kernel waits; what is not short enough is launched by itself. */
+static int run_chain(ti_device *device, uint64_t *state, bool lent)
+{
+    enum { MOST = 6 };
+    static link l[MOST];
+    static _Atomic int open;
+    uint64_t tokens[MOST];
+    int count = (int)pick(state, 2, MOST), last = 0, reported = 0;
+    open = 0;
+    for (int i = 0; i < count; i++) {
+        link_init(&l[i], (uint64_t)i, pick(state, 0, 1) ? 1 : 64, i ? &l[i - 1] : NULL);
+    }
+    l[0].job.host = wait_and_count;
+    l[0].open = lent ? NULL : &open;
+    device->ops->launch(device, 0, &l[0].job);
+    while (last + 1 < count && device->ops->may_be_followed(device, &l[last].job) &&
+           device->ops->follow(device, &l[last].job, &l[last + 1].job)) {
+        last++;
+    }
+    const int followed = last;
+    open = 1;
+    while (reported < count) {
+        drain(device, lent, tokens, last + 1 - reported);
+        for (int i = 0; reported <= last; i++, reported++) {
+            assert_int_equal(tokens[i], reported);
+        }
+        if (reported < count) {
+            device->ops->launch(device, 0, &l[++last].job);
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(l[i].wrong, 0);
+        assert_int_equal(l[i].counted, l[i].items);
+    }
+    return followed;
+}
+
+static void chains_run_in_order(void **unused)
+{
+    enum { ROUNDS = 20, CHAINS = 30 };
+    uint64_t state = seed + 2;
+    int followed = 0;
+    (void)unused;
+    for (int round = 0; round < ROUNDS; round++) {
+        ti_lot lot = { 0 };
+        int workers = (int)pick(&state, 2, 4), threads = (int)pick(&state, 0, workers);
+        ti_device *device = create(workers, threads, &lot);
+        for (int chain = 0; chain < CHAINS; chain++) {
+            followed += run_chain(device, &state, threads < workers);
+        }
+        device->ops->destroy(device);
+    }
+    assert_true(followed > 0);
+}
+
+/* What follows a kernel that never runs goes with it. */
+static void chains_that_do_not_run_are_dropped(void **unused)
+{
+    ti_lot lot = { 0 };
+    ti_device *device = create(2, 0, &lot);
+    link a, b, c;
+    (void)unused;
+    launch_pair(device, &a, &b);
+    link_init(&c, 9, 1, &b);
+    assert_true(device->ops->follow(device, &b.job, &c.job));
+    device->ops->destroy(device);
+    assert_int_equal(a.counted + b.counted + c.counted, 0);
 }
 
 /* ---------------------------------------------------------------- the executor role in idle */
@@ -637,6 +845,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_worker_queues_for_itself),
         cmocka_unit_test(room_shrinks_with_queued_kernels),
         cmocka_unit_test(parts_return_to_their_worker),
+        cmocka_unit_test(who_ends_a_kernel_starts_what_follows),
+        cmocka_unit_test(who_is_told_looks_first),
+        cmocka_unit_test(chains_run_in_order),
+        cmocka_unit_test(chains_that_do_not_run_are_dropped),
         cmocka_unit_test(workers_pass_the_role_on),
         cmocka_unit_test(memory_is_aligned_and_may_be_refused),
         cmocka_unit_test(memory_grows_with_its_contents),

@@ -5,7 +5,8 @@
  *
  * Most entries have a writer and no reader; their map value is the writer's id. An entry with readers has a record,
  * and its value is the record's index with the mark bit. So has one that is a tile: it is found by the tile's number,
- * without a look at the map, and keeps its record until it is cut or merged. Invariant: readers of a record ascend. */
+ * without a look at the map, and keeps its record until it is cut or merged. A tile that consists of a few entries has
+ * parts: where these lie, as long as the map does not change. Invariant: readers of a record ascend. */
 #ifndef TI_TRACKER_IMPL_H
 #define TI_TRACKER_IMPL_H
 
@@ -14,6 +15,18 @@
 
 #define TI_TRACKER_MARK ((uint64_t)1 << 63)
 enum { TI_MAX_NOTES = 64 };
+
+enum { TI_TRACKER_MAX_PARTS = 4096 }; /* 0.6 MB */
+
+struct ti_tracker_parts {
+    TI_VEC(struct ti_tracker_part {
+        ti_tracker_found found;
+        uint32_t tile; /* whose parts they are: others may have come since; or 0 */
+    })
+    of;
+    TI_VEC(uint32_t) unused;
+    size_t refused; /* how often there was no room: one in SELDOM takes another's place */
+};
 
 static inline struct ti_tracker_record *ti_tracker_record_of(const ti_tracker *t, uint64_t value)
 {

@@ -5,7 +5,7 @@
 
 /* So many old entries that one read touches are merged; a read of more than so many entries is noted beside the map,
  * unless the era says otherwise. */
-enum { MANY_OLD = 4, MAX_UNNOTED = 4 };
+enum { MANY_OLD = 4, MAX_UNNOTED = 4, SELDOM = 16 };
 #define NO_RECORD UINT32_MAX
 
 void ti_tracker_init(ti_tracker *t, ti_era *era)
@@ -32,6 +32,11 @@ void ti_tracker_fini(ti_tracker *t)
     ti_vec_fini(&t->record);
     ti_region_map_fini(&t->map);
     ti_tile_notes_destroy(t->tiles);
+    if (t->parts) {
+        ti_vec_fini(&t->parts->of);
+        ti_vec_fini(&t->parts->unused);
+        TI_DELETE(t->parts);
+    }
     for (size_t i = 0; i < t->notes_made; i++) {
         ti_vec_fini(&t->notes.data[i].border);
     }
@@ -358,21 +363,63 @@ static inline bool is_one_entry(const ti_tracker *t, const ti_box *box)
     return t->era->met.count == 1 && ti_box_equal(t->era->met.data[0].box, box);
 }
 
+/* The tile is an entry now. */
+static TI_NOINLINE void drop_parts(ti_tracker *t, uint32_t tile, uint64_t note)
+{
+    uint32_t index = (uint32_t)(note & ~TI_TRACKER_PARTS);
+    if (t->parts->of.data[index].tile == tile) {
+        t->parts->of.data[index].tile = 0;
+        ti_vec_push(&t->parts->unused, index);
+    }
+}
+
 /* From now on the entry that was met is found by this number. */
 static void found_tile(ti_tracker *t, uint32_t tile)
 {
     uint64_t *value = t->era->met.data[0].value;
     if (tile) {
+        uint64_t note = ti_tile_note_of(t->tiles, tile);
+        if (TI_UNLIKELY(note & TI_TRACKER_PARTS)) {
+            drop_parts(t, tile, note);
+        }
         *value = *value & TI_TRACKER_MARK ? *value : new_record(t, *value);
         ti_tracker_record_of(t, *value)->tile = tile;
         ti_tile_note(&t->tiles, tile, (*value & ~TI_TRACKER_MARK) + 1);
     }
 }
 
+/* Where the entries of a tile lie that consists of several, as far as is known; NULL: there is no place for that. */
+static inline ti_tracker_found *parts_of(const ti_tracker *t, uint32_t tile)
+{
+    uint64_t note = ti_tile_note_of(t->tiles, tile);
+    struct ti_tracker_part *p = note & TI_TRACKER_PARTS ? &t->parts->of.data[note & ~TI_TRACKER_PARTS] : NULL;
+    return p && p->tile == tile ? &p->found : NULL;
+}
+
+/* A loop over more tiles than there is room for finds most of those that are there. */
+static TI_NOINLINE ti_tracker_found *new_parts(ti_tracker *t, uint32_t tile)
+{
+    struct ti_tracker_parts *parts = t->parts = t->parts ? t->parts : TI_NEW(struct ti_tracker_parts);
+    size_t index = parts->of.count;
+    if (parts->unused.count > 0) {
+        index = parts->unused.data[--parts->unused.count];
+    } else if (index < TI_TRACKER_MAX_PARTS) {
+        ti_vec_push(&parts->of, (struct ti_tracker_part){ .tile = tile });
+    } else if (++parts->refused % SELDOM) {
+        return NULL;
+    } else {
+        index = parts->refused / SELDOM % TI_TRACKER_MAX_PARTS;
+    }
+    parts->of.data[index] = (struct ti_tracker_part){ .tile = tile };
+    ti_tile_note(&t->tiles, tile, TI_TRACKER_PARTS | index);
+    return &parts->of.data[index].found;
+}
+
 /* Meet the entries in `box`. What has a number is soon found by that. */
 static inline void meet(ti_tracker *t, uint32_t tile, const ti_box *box, ti_tracker_found *found)
 {
     ti_region_refs *met = &t->era->met;
+    found = tile ? parts_of(t, tile) : found;
     if (found && found->changes == t->changes + 1) {
         ti_vec_reserve(met, (size_t)TI_TRACKER_FOUND);
         memcpy(met->data, found->entry, found->count * sizeof(*met->data));
@@ -380,6 +427,9 @@ static inline void meet(ti_tracker *t, uint32_t tile, const ti_box *box, ti_trac
         return;
     }
     (tile ? ti_region_map_refer_once : ti_region_map_refer)(&t->map, box, met);
+    if (tile && !found && met->count > 1 && met->count <= TI_TRACKER_FOUND) {
+        found = new_parts(t, tile);
+    }
     if (found && met->count > 0 && met->count <= TI_TRACKER_FOUND) {
         found->changes = t->changes + 1;
         found->count = met->count;

@@ -76,7 +76,8 @@ typedef struct ti_tracker {
         uint32_t tile; /* that is the entry's box, or 0 */
     })
     record;
-    ti_tile_notes *tiles; /* the record of a tile that is an entry, + 1: if the record still says so */
+    ti_tile_notes *tiles; /* the record of a tile that is an entry, + 1: if the record still says so; or its parts */
+    struct ti_tracker_parts *parts; /* of tiles that consist of a few entries; or NULL */
     uint32_t free_record;
     uint32_t notes_made; /* behind the notes are others that have borders for the next */
     struct ti_tracker_look {
@@ -118,11 +119,13 @@ void ti_tracker_read_found(ti_tracker *t, const ti_box *box, ti_tracker_found *f
 void ti_tracker_write_found(ti_tracker *t, const ti_box *box, ti_tracker_found *found, uint64_t id, ti_deps *deps);
 /* `id` writes `box`: adds the readers and writers that it must wait for. */
 void ti_tracker_write(ti_tracker *t, const ti_box *box, uint64_t id, ti_deps *deps);
+/* The note of a tile that has parts has this bit, and their index. */
+#define TI_TRACKER_PARTS ((uint64_t)1 << 62)
 /* Whether this tile is an entry, so that all of it was written; it may have been even if not. */
 static inline struct ti_tracker_record *ti_tracker_tile(const ti_tracker *t, uint32_t tile)
 {
     const uint64_t note = ti_tile_note_of(t->tiles, tile);
-    struct ti_tracker_record *r = note ? &t->record.data[note - 1] : NULL;
+    struct ti_tracker_record *r = note && !(note & TI_TRACKER_PARTS) ? &t->record.data[note - 1] : NULL;
     return r && r->tile == tile ? r : NULL;
 }
 static inline bool ti_tracker_knows_tile(const ti_tracker *t, uint32_t tile)

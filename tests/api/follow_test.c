@@ -1,0 +1,149 @@
+/* Kernels that are started by who ends the one before (exec/executor.c): loops of short tasks on one node get what they
+ * would get one by one, and most of their kernels are started so.
+ *
+ * Usage: follow_test [SEED]. What follows what depends on how threads run; results do not. */
+#include "../unit/random.h"
+#include "api/context.h"
+
+#include <string.h>
+
+enum { ITEMS = 40, STEPS = 1500, BUFFERS = 3 };
+
+static uint64_t seed;
+
+static const tacit_config modes[] = {
+    { .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 2 },
+    { .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 4, .horizon_step = 1 },
+    { .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 2, .host_devices = "2" },
+    { .progress = TACIT_PROGRESS_THREAD, .workers = 3 },
+};
+
+typedef struct program {
+    tacit_context *ctx;
+    tacit_buffer *buffer[BUFFERS];
+    uint64_t expected[BUFFERS][ITEMS];
+} program;
+
+static void must(program *p, tacit_status status)
+{
+    if (status != TACIT_OK) {
+        fail_msg("%s", tacit_last_error(p->ctx));
+    }
+}
+
+/* x = 3 x + y of the items around, which differs if two of these change places. */
+static uint64_t mix(uint64_t x, uint64_t left, uint64_t right)
+{
+    return 3 * x + (left ^ (right << 1)) + 1;
+}
+
+/* Views: y, and x. */
+static void do_mix(const tacit_launch *k)
+{
+    for (size_t i = k->chunk.min[0]; i < k->chunk.max[0]; i++) {
+        uint64_t *x = &TACIT_AT1(uint64_t, k->view[1], i);
+        *x = mix(*x, TACIT_GET1(uint64_t, k->view[0], i ? i - 1 : i),
+                 TACIT_GET1(uint64_t, k->view[0], i + 1 < ITEMS ? i + 1 : i));
+    }
+}
+
+static void mix_expected(program *p, int y, int x)
+{
+    for (int i = 0; i < ITEMS; i++) {
+        p->expected[x][i] = mix(p->expected[x][i], p->expected[y][i ? i - 1 : i],
+                                p->expected[y][i + 1 < ITEMS ? i + 1 : i]);
+    }
+}
+
+/* Adds to x[i] what y has. */
+static void submit(program *p, int y, int x, int priority)
+{
+    const tacit_task task = { .name = "mix",
+                              .range = TACIT_RANGE(ITEMS),
+                              .kernel.host = do_mix,
+                              .hint.priority = priority,
+                              .access = { tacit_read(p->buffer[y], tacit_neighborhood(1, 0, 0)),
+                                          tacit_update(p->buffer[x], tacit_one_to_one()) } };
+    must(p, tacit_submit(p->ctx, &task));
+    mix_expected(p, y, x);
+}
+
+static void open_program(program *p, const tacit_config *config)
+{
+    memset(p, 0, sizeof(*p));
+    assert_int_equal(tacit_init(config, &p->ctx), TACIT_OK);
+    for (int b = 0; b < BUFFERS; b++) {
+        for (int i = 0; i < ITEMS; i++) {
+            p->expected[b][i] = (uint64_t)(100 * b + i);
+        }
+        const tacit_buffer_desc desc = { .range = TACIT_RANGE(ITEMS),
+                                         .elem_size = sizeof(uint64_t),
+                                         .init = p->expected[b] };
+        must(p, tacit_buffer_create(p->ctx, &desc, &p->buffer[b]));
+    }
+}
+
+static void close_program(program *p)
+{
+    for (int b = 0; b < BUFFERS; b++) {
+        uint64_t got[ITEMS];
+        must(p, tacit_fence_read(p->ctx, p->buffer[b], TACIT_BOX_ALL, got));
+        assert_memory_equal(got, p->expected[b], sizeof(got));
+    }
+    assert_int_equal(tacit_finalize(p->ctx), TACIT_OK);
+}
+
+/* Two buffers in turn, as in a loop of steps: each task waits for the one before alone. */
+static void chains_are_followed(void **state)
+{
+    (void)state;
+    for (size_t m = 0; m < sizeof(modes) / sizeof(modes[0]); m++) {
+        program p;
+        open_program(&p, &modes[m]);
+        for (int s = 0; s < STEPS; s++) {
+            submit(&p, s % 2, 1 - s % 2, 0);
+        }
+        must(&p, tacit_wait(p.ctx));
+        const uint64_t followed = ti_runtime_followed(p.ctx->runtime);
+        print_message("%zu: %llu of %d were started by who ended the one before\n", m, (unsigned long long)followed,
+                      STEPS);
+        assert_true(followed < STEPS && (m > 0 || followed > 0));
+        close_program(&p);
+    }
+}
+
+/* Any buffers, with others waiting for what has been followed already, priorities, and waits in between. */
+static void random_loops(void **state)
+{
+    enum { LOOPS = 40, BODY = 4 };
+    rng random = rng_from(seed);
+    (void)state;
+    for (size_t m = 0; m < sizeof(modes) / sizeof(modes[0]); m++) {
+        program p;
+        open_program(&p, &modes[m]);
+        for (int loop = 0; loop < LOOPS; loop++) {
+            int x[BODY], y[BODY], priority[BODY], length = (int)rng_between(&random, 1, BODY);
+            for (int i = 0; i < length; i++) {
+                x[i] = (int)rng_between(&random, 0, BUFFERS - 1);
+                y[i] = (x[i] + (int)rng_between(&random, 1, BUFFERS - 1)) % BUFFERS;
+                priority[i] = rng_between(&random, 0, 4) ? 0 : (int)rng_between(&random, -3, 3);
+            }
+            for (int64_t s = rng_between(&random, 1, 30); s > 0; s--) {
+                for (int i = 0; i < length; i++) {
+                    submit(&p, y[i], x[i], priority[i]);
+                }
+            }
+            if (rng_between(&random, 0, 9) == 0) {
+                must(&p, tacit_wait(p.ctx));
+            }
+        }
+        close_program(&p);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    seed = test_seed(argc, argv);
+    const struct CMUnitTest tests[] = { cmocka_unit_test(chains_are_followed), cmocka_unit_test(random_loops) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
