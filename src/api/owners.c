@@ -93,7 +93,7 @@ struct ti_owners {
 };
 
 /* No handle of the program's. */
-enum { NO_HANDLE = -1, MOST_UNUSED = 16 };
+enum { NO_HANDLE = -1, MAX_UNUSED = 16 };
 
 static void add_block(tacit_region *out, const ti_box *b)
 {
@@ -190,7 +190,7 @@ void ti_release_owners(tacit_context *ctx, tacit_buffer *buffer)
     }
     move_to(&ctx->unused_owners, at);
     at = &ctx->unused_owners;
-    for (int i = 0; i < MOST_UNUSED && *at; i++) {
+    for (int i = 0; i < MAX_UNUSED && *at; i++) {
         at = &(*at)->next;
     }
     if (*at) {

@@ -107,17 +107,17 @@ static int accelerators_of(const tacit_context *ctx, const ti_shape *shape)
 /* How a task with reductions is cut into groups on an accelerator: of this node, or one that is simulated. */
 static void choose_groups(const tacit_context *ctx, ti_shape *shape)
 {
-    enum { MOST_GROUPS = 512, GROUP_ITEMS = 256, MOST_BYTES = 16 * 1024 * 1024 };
+    enum { MAX_GROUPS = 512, GROUP_ITEMS = 256, MAX_BYTES = 16 * 1024 * 1024 };
     if (!shape->accelerated || !reduces(shape)) {
         return;
     }
     const bool is_opencl = ti_runtime_system(ctx->runtime)->accelerator == TI_OPENCL || shape->accelerated == TI_OPENCL;
     const size_t *group = is_opencl ? shape->devices->opencl.group : shape->devices->cuda.group;
     const size_t items = group[0] ? group[0] * TI_MAX(group[1], (size_t)1) * TI_MAX(group[2], (size_t)1) : GROUP_ITEMS;
-    uint64_t most = MOST_GROUPS;
+    uint64_t most = MAX_GROUPS;
     for (uint32_t i = 0; i < shape->accesses; i++) {
         const ti_buffer_info *buffer = shape->access[i].buffer;
-        const uint64_t elements = MOST_BYTES / buffer->elem_size / TI_MAX((uint64_t)ti_box_volume(&buffer->extent), 1);
+        const uint64_t elements = MAX_BYTES / buffer->elem_size / TI_MAX((uint64_t)ti_box_volume(&buffer->extent), 1);
         most = shape->access[i].mode == TACIT_REDUCE ? TI_MIN(most, elements) : most;
     }
     shape->group_items = (uint32_t)TI_MIN(items, (size_t)UINT16_MAX);
