@@ -524,9 +524,9 @@ static void who_ends_a_kernel_starts_what_follows(void **unused)
     device->ops->destroy(device);
 }
 
-static bool note_idle(void *user, int worker)
+static bool note_idle(void *user, bool completed)
 {
-    (void)worker;
+    (void)completed;
     (*(_Atomic int *)user)++;
     return false;
 }
