@@ -13,6 +13,7 @@
 #define TI_DEVICE_HOST_H
 
 #include "base/cores.h"
+#include "base/failure.h"
 #include "base/park.h"
 #include "device/device.h"
 
@@ -34,15 +35,16 @@ typedef struct ti_host_desc {
     bool (*idle)(void *user, bool completed);
     bool (*polling)(void *user); /* whether somebody must keep polling (messages under way); NULL: nobody */
     void *user;
-    ti_host_ran *ran;  /* told of every part when it has run; NULL: nobody. Any worker */
-    void *listener;    /* its `told` */
-    ti_lot *lot;       /* where workers sleep; woken by launch and by the runtime */
-    uint32_t can;      /* what they can do there but for running kernels of the device (park.h) */
-    uint32_t runs;     /* that: TI_CAN_RUN_ON(device), which all have who run them; 0: whoever sleeps there */
-    bool wakes_all;    /* others have `runs` as well, and may be busy otherwise */
-    ti_lot *told;      /* woken when a thread has completed a job; NULL: nobody, `idle` sees to it */
-    uint32_t told_can; /* who is woken there; 0: all */
-    const char *name;  /* of the threads; NULL: tacit-NUMBER */
+    ti_host_ran *ran;          /* told of every part when it has run; NULL: nobody. Any worker */
+    void *listener;            /* its `told` */
+    ti_lot *lot;               /* where workers sleep; woken by launch and by the runtime */
+    uint32_t can;              /* what they can do there but for running kernels of the device (park.h) */
+    uint32_t runs;             /* that: TI_CAN_RUN_ON(device), which all have who run them; 0: whoever sleeps there */
+    bool wakes_all;            /* others have `runs` as well, and may be busy otherwise */
+    ti_lot *told;              /* woken when a thread has completed a job; NULL: nobody, `idle` sees to it */
+    uint32_t told_can;         /* who is woken there; 0: all */
+    const ti_failure *failure; /* once there is one, kernels are not called: they may follow what has failed; or NULL */
+    const char *name;          /* of the threads; NULL: tacit-NUMBER */
     /* What threads are bound to: worker i to the core cpus[i], or without a list all of them to `cores`; both NULL: as
      * the thread that creates them. Read before ti_device_host_create returns. */
     const int *cpus;

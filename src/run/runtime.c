@@ -103,7 +103,8 @@ static bool create_devices(ti_runtime *rt, ti_strbuf *why)
                   .lot = &rt->progress.lot,
                   .can = rt->mode == TI_RUN_SHARED ? TI_CAN_PLAN | TI_CAN_EXECUTE : 0,
                   .told = rt->mode == TI_RUN_THREAD ? &rt->progress.lot : NULL,
-                  .told_can = TI_CAN_EXECUTE },
+                  .told_can = TI_CAN_EXECUTE,
+                  .failure = &rt->progress.failure },
         .kernel_cache = rt->config.kernel_cache,
         .failure = &rt->progress.failure,
     };

@@ -141,9 +141,51 @@ static void random_loops(void **state)
     }
 }
 
+static _Atomic int failed;
+static _Atomic int called_after;
+
+static void fail_in_step(const tacit_launch *k)
+{
+    int step = *(const int *)k->args;
+    if (step == STEPS / 2) {
+        tacit_kernel_fail(k, "as it should");
+        failed = 1;
+    } else if (step > STEPS / 2) {
+        called_after += failed;
+    }
+    do_mix(k);
+}
+
+/* What follows may read what a kernel that failed has not written. */
+static void nothing_follows_what_failed(void **state)
+{
+    (void)state;
+    for (size_t m = 0; m < sizeof(modes) / sizeof(modes[0]); m++) {
+        program p;
+        tacit_status status = TACIT_OK;
+        failed = called_after = 0;
+        open_program(&p, &modes[m]);
+        for (int s = 0; s < STEPS && status == TACIT_OK; s++) {
+            const tacit_task task = { .name = "mix",
+                                      .range = TACIT_RANGE(ITEMS),
+                                      .kernel.host = fail_in_step,
+                                      .args = &s,
+                                      .args_size = sizeof(s),
+                                      .access = { tacit_read(p.buffer[s % 2], tacit_neighborhood(1, 0, 0)),
+                                                  tacit_update(p.buffer[1 - s % 2], tacit_one_to_one()) } };
+            status = tacit_submit(p.ctx, &task);
+        }
+        status = status == TACIT_OK ? tacit_wait(p.ctx) : status;
+        assert_int_equal(status, TACIT_ERROR_KERNEL);
+        assert_int_equal(called_after, 0);
+        assert_int_equal(tacit_finalize(p.ctx), TACIT_ERROR_KERNEL);
+    }
+}
+
 int main(int argc, char **argv)
 {
     seed = test_seed(argc, argv);
-    const struct CMUnitTest tests[] = { cmocka_unit_test(chains_are_followed), cmocka_unit_test(random_loops) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(chains_are_followed), cmocka_unit_test(random_loops),
+                                        cmocka_unit_test(nothing_follows_what_failed) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
