@@ -89,6 +89,7 @@ typedef struct host {
     int running; /* threads started and not joined */
     atomic_bool stop;
     _Atomic int queued_kernels; /* not begun */
+    _Atomic int following;      /* kernels that wait for the end of another one, and are not queued */
     /* Completions: `done` is pushed by workers, newest first; `taken` is what poll took off it and has not reported,
      * oldest first. */
     _Atomic(job *) done;
@@ -216,18 +217,19 @@ static bool leave_next(host *h, int worker, job *j, int part)
     return true;
 }
 
+/* Once the last part is queued that this thread does not keep, the job may be done, and another one. */
 static int queue_parts(host *h, job *j, int self)
 {
-    int workers = h->base.workers, wake = 0;
-    for (int i = 0; i < j->parts; i++) {
-        int target = (int)((int64_t)i * workers / j->parts);
+    const int workers = h->base.workers, parts = j->parts, own = self >= 0 ? own_part(j, workers, self) : parts;
+    int wake = 0;
+    for (int i = 0; i < parts; i++) {
+        int target = (int)((int64_t)i * workers / parts);
         if (target != self) {
             queue_push(&h->queues[target], j, i);
             wake++;
         }
     }
-    int own = self >= 0 ? own_part(j, workers, self) : j->parts;
-    if (own < j->parts) {
+    if (own < parts) {
         leave_next(h, self, j, own);
     }
     return wake;
@@ -416,6 +418,8 @@ static bool finish(host *h, job *j)
     if (!then) {
         return true;
     }
+    atomic_fetch_sub_explicit(&h->following, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&h->queued_kernels, 1, memory_order_relaxed);
     enqueue(h, then);
     return told;
 }
@@ -609,7 +613,6 @@ static job *kernel_job(host *h, ti_device_kernel *kernel, int parts, const ti_le
     j->kernel = kernel;
     j->length = *length;
     kernel->at = j;
-    atomic_fetch_add_explicit(&h->queued_kernels, 1, memory_order_relaxed);
     return j;
 }
 
@@ -619,6 +622,7 @@ static void host_launch(ti_device *device, int lane, ti_device_kernel *kernel)
     ti_length_name length;
     (void)lane;
     int parts = kernel_parts(h, kernel, &length);
+    atomic_fetch_add_explicit(&h->queued_kernels, 1, memory_order_relaxed);
     enqueue(h, kernel_job(h, kernel, parts, &length));
 }
 
@@ -627,7 +631,7 @@ static bool host_may_be_followed(ti_device *device, const ti_device_kernel *firs
     host *h = (host *)device;
     job *before = first->at;
     return device->workers > 1 && !atomic_load_explicit(&before->then, memory_order_relaxed) &&
-           atomic_load_explicit(&h->queued_kernels, memory_order_relaxed) < 2 * device->workers;
+           atomic_load_explicit(&h->following, memory_order_relaxed) < 2 * device->workers;
 }
 
 static bool host_follow(ti_device *device, ti_device_kernel *first, ti_device_kernel *kernel)
@@ -637,14 +641,17 @@ static bool host_follow(ti_device *device, ti_device_kernel *first, ti_device_ke
     ti_length_name length;
     int parts = kernel_parts(h, kernel, &length);
     if (length.ns == 0 || length.ns >= SHORT_NS) {
+        ti_lengths_drop(&h->lengths, &length);
         return false;
     }
     job *j = kernel_job(h, kernel, parts, &length);
     atomic_store_explicit(&j->stealable, true, memory_order_relaxed); /* who starts it has no role */
+    atomic_fetch_add_explicit(&h->following, 1, memory_order_relaxed);
     if (atomic_compare_exchange_strong_explicit(&before->then, &none, j, memory_order_release, memory_order_relaxed)) {
         return true;
     }
-    atomic_fetch_sub_explicit(&h->queued_kernels, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&h->following, 1, memory_order_relaxed);
+    ti_lengths_drop(&h->lengths, &length);
     j->next = h->pool;
     h->pool = j;
     return false;

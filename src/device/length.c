@@ -34,6 +34,13 @@ int ti_lengths_parts(ti_lengths *lengths, uintptr_t function, uint64_t items, in
     return ns == 0 ? most : (int)TI_MAX(TI_MIN(ns / TI_PART_NS, (uint64_t)most), (uint64_t)1);
 }
 
+void ti_lengths_drop(ti_lengths *lengths, const ti_length_name *name)
+{
+    if (name->ns > 0) {
+        lengths->launches[place_of(name->hash)]--;
+    }
+}
+
 void ti_lengths_note(ti_lengths *lengths, const ti_length_name *name, uint64_t ns)
 {
     _Atomic uint64_t *place = &lengths->known[place_of(name->hash)];

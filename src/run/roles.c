@@ -207,8 +207,9 @@ bool ti_roles_idle_worker(void *user, bool completed)
         return false;
     }
     bool executed = ti_roles_execute_idly(rt);
-    if (completed && !executed) {
+    if (completed && !executed) { /* who has the role may leave it just now: then this thread takes it */
         let_executor_look_again(rt);
+        executed = ti_roles_execute_idly(rt);
     }
     return executed || (ti_system_hosts(&rt->system) > 1 && lend_shortly(rt)) ||
            ti_roles_schedule(rt, ti_roles_must_poll(rt) ? 1 : TI_PLAN_BUDGET);

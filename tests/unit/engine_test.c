@@ -142,7 +142,7 @@ static void check_dependency(model *m, const entry *e, const ti_engine_slot *bef
 static uint64_t only_successor(const model *m, uint64_t id)
 {
     uint64_t found = 0, last;
-    bool crowded;
+    bool crowded = false;
     int names = 0;
     for (uint64_t next = id + 1; next <= m->submitted; next++) {
         const entry *e = &m->entry[next];
@@ -244,7 +244,7 @@ static void complete_random(model *m)
     for (uint64_t id = lowest_incomplete(m); id <= m->submitted; id++) {
         const entry *e = &m->entry[id];
         uint64_t last;
-        bool crowded;
+        bool crowded = false;
         if (e->issued && !e->complete && count_waits(m, e, &last, &crowded) == 0 &&
             (uint64_t)rng_between(&m->random, 0, (int64_t)candidates++) == 0) {
             chosen = id;
