@@ -10,12 +10,12 @@
 #define TI_INSTRUCTION_IMPL_H
 
 #include "base/check.h"
-#include "plan/instruction/coherence.h"
 #include "plan/instruction/follow.h"
 #include "plan/instruction/keep.h"
-#include "plan/instruction/memory.h"
 #include "plan/instruction/sent.h"
 #include "plan/instruction/tile.h"
+#include "plan/memory/coherence.h"
+#include "plan/memory/memory.h"
 #include "plan/track/order.h"
 
 /* A piece of a command on the device that will run it. */

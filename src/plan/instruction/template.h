@@ -12,7 +12,7 @@
 #define TI_TEMPLATE_H
 
 #include "plan/instruction/graph.h"
-#include "plan/instruction/memory.h"
+#include "plan/memory/memory.h"
 
 /* What it touches: first what it reads only. */
 typedef struct ti_template_touch {
