@@ -449,13 +449,12 @@ static result measure(bench *b, const options *o, size_t bytes)
 
 static void print_text(const options *o, const result *r)
 {
-    printf(
-        "%10zu B  by hand %10.2f us  tacit %10.2f us  rate %.3f [%.3f, %.3f]  %+.2f us [%+.2f, %+.2f]  over %s %.3f [%.3f, "
-        "%.3f]  %.2f collectives %.2f messages (%s: %.2f, %.2f)  least %.2f %.2f %.2f us\n",
-        r->bytes, 1e6 * r->by_hand, 1e6 * r->tacit, r->rate.median, r->rate.low, r->rate.high, 1e6 * r->more.median,
-        1e6 * r->more.low, 1e6 * r->more.high, modes[o->other], r->over_other.median, r->over_other.low,
-        r->over_other.high, r->collectives[0], r->sent[0], modes[o->other], r->collectives[1], r->sent[1],
-        1e6 * r->least[0], 1e6 * r->least[1], 1e6 * r->least[2]);
+    printf("%10zu B  by hand %10.2f us  tacit %10.2f us  rate %.3f [%.3f, %.3f]  %+.2f us [%+.2f, %+.2f]  over %s %.3f "
+           "[%.3f, %.3f]  %.2f collectives %.2f messages (%s: %.2f, %.2f)  least %.2f %.2f %.2f us\n",
+           r->bytes, 1e6 * r->by_hand, 1e6 * r->tacit, r->rate.median, r->rate.low, r->rate.high, 1e6 * r->more.median,
+           1e6 * r->more.low, 1e6 * r->more.high, modes[o->other], r->over_other.median, r->over_other.low,
+           r->over_other.high, r->collectives[0], r->sent[0], modes[o->other], r->collectives[1], r->sent[1],
+           1e6 * r->least[0], 1e6 * r->least[1], 1e6 * r->least[2]);
     fflush(stdout);
 }
 
@@ -486,17 +485,18 @@ static int print_json(const bench *b, const options *o, json_t *list)
 
 static void usage(FILE *out)
 {
-    fputs(
-        "usage: tacit run -n N tacit bench comm --pattern PATTERN [--bytes LIST] [--collectives MODE] [--against MODE] [--iterations N] [--json]\n"
-        "Iterations per second of programs that only communicate, through tacit and by hand with the collectives of MPI.\n"
-        "  --pattern      all-gather, gather-scatter, gather-broadcast, all-to-all, nbody or stencil;\n"
-        "                 gather-all, stencil-all, parts or two-all-gathers, which lookahead is for\n"
-        "  --bytes LIST   bytes per node, separated by commas (default 8,1024,65536,1048576,4194304)\n"
-        "  --collectives  off, discover or lookahead (default)\n"
-        "  --against      the other mode in the same run: off (default: messages), discover or lookahead\n"
-        "  --iterations   in one sample (default: as many as make it long enough)\n"
-        "  --json         JSON on standard output\n",
-        out);
+    fputs("usage: tacit run -n N tacit bench comm --pattern PATTERN [--bytes LIST] [--collectives MODE] "
+          "[--against MODE] [--iterations N] [--json]\n"
+          "Iterations per second of programs that only communicate, through tacit and by hand with the collectives of\n"
+          "MPI.\n"
+          "  --pattern      all-gather, gather-scatter, gather-broadcast, all-to-all, nbody or stencil;\n"
+          "                 gather-all, stencil-all, parts or two-all-gathers, which lookahead is for\n"
+          "  --bytes LIST   bytes per node, separated by commas (default 8,1024,65536,1048576,4194304)\n"
+          "  --collectives  off, discover or lookahead (default)\n"
+          "  --against      the other mode in the same run: off (default: messages), discover or lookahead\n"
+          "  --iterations   in one sample (default: as many as make it long enough)\n"
+          "  --json         JSON on standard output\n",
+          out);
 }
 
 static bool parse_value(const char *name, const char *value, void *to)

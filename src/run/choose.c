@@ -122,8 +122,8 @@ static bool choose_latency(tacit_config *config, ti_strbuf *why)
     if (latency_tasks(config->latency) < 0) {
         ti_strbuf_add(
             why,
-            "TACIT_LATENCY is '%s', but must be off, auto, auto:CHOICE,CHOICE... with off, TASKS or staged:TASKS of 2 to "
-            "%d, halo, staged, or one of these two with a colon and 2 to %d tasks",
+            "TACIT_LATENCY is '%s', but must be off, auto, auto:CHOICE,CHOICE... with off, TASKS or staged:TASKS of 2 "
+            "to %d, halo, staged, or one of these two with a colon and 2 to %d tasks",
             config->latency, TI_TUNE_MOST_TASKS, MAX_LATENCY_TASKS);
         return false;
     }

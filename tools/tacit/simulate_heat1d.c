@@ -77,10 +77,10 @@ static bool is_simulated(const simulate_options *o, size_t window)
 
 static void print_rows(const simulate_options *o, const heat *h, const tool_simulation *row)
 {
-    printf(
-        "The heat equation in one dimension: %ld points, %ld steps, %ld nodes; latency %g us, %g ns for a point to\n"
-        "travel, %g ns to compute one on one thread. The points of a node are divided among its threads; windows: %s.\n\n",
-        o->points, o->steps, h->nodes, 1e-3 * h->latency, POINT_BYTES * h->byte_time, h->item, o->strategy);
+    printf("The heat equation in one dimension: %ld points, %ld steps, %ld nodes; latency %g us, %g ns for a point to\n"
+           "travel, %g ns to compute one on one thread. The points of a node are divided among its threads; "
+           "windows: %s.\n\n",
+           o->points, o->steps, h->nodes, 1e-3 * h->latency, POINT_BYTES * h->byte_time, h->item, o->strategy);
     printf("%8s  %-10s windows of\n%20s", "threads", "", "");
     for (size_t i = 0; i < o->windows.count; i++) {
         printf(" %11ld", o->windows.number[i]);
@@ -116,10 +116,9 @@ static void print_window(const simulate_options *o, const heat *h, size_t t, siz
 
 static int print_json(const simulate_options *o, const heat *h, const tool_simulation *row)
 {
-    printf(
-        "{\n  \"strategy\": \"%s\",\n  \"points\": %ld,\n  \"steps\": %ld,\n  \"nodes\": %ld,\n  \"latency_ns\": %.17g,\n  \"item_ns\": %.17g,\n"
-        "  \"point_ns\": %.17g,\n  \"rows\": [",
-        o->strategy, o->points, o->steps, h->nodes, h->latency, h->item, POINT_BYTES * h->byte_time);
+    printf("{\n  \"strategy\": \"%s\",\n  \"points\": %ld,\n  \"steps\": %ld,\n  \"nodes\": %ld,\n"
+           "  \"latency_ns\": %.17g,\n  \"item_ns\": %.17g,\n  \"point_ns\": %.17g,\n  \"rows\": [",
+           o->strategy, o->points, o->steps, h->nodes, h->latency, h->item, POINT_BYTES * h->byte_time);
     for (size_t t = 0; t < o->threads.count; t++) {
         printf("%s\n    { \"threads\": %ld, \"windows\": [", t ? "," : "", o->threads.number[t]);
         for (size_t i = 0; i < o->windows.count; i++) {

@@ -338,10 +338,10 @@ bool timeline_write_page(const timeline *t, const char *path, const char *explai
         return false;
     }
     index_lanes(&p);
-    fputs(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>tacit trace</title>\n<style>\n",
-        p.file);
+    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+          "<title>tacit trace</title>\n<style>\n",
+          p.file);
     fputs(tool_page_css, p.file);
     fputs("</style>\n</head>\n", p.file);
     fputs(tool_page_html, p.file);

@@ -20,16 +20,16 @@ static const char usage[] =
     "Usage: tacit trace [-n NODES] [--output PREFIX] [--keep] [--no-explain] PROGRAM [ARGUMENTS]\n"
     "       tacit trace --report PREFIX\n"
     "\n"
-    "Runs PROGRAM, and says where its time went: to PREFIX.html, a page for the browser that needs nothing else, and to PREFIX.json,\n"
-    "the same events for ui.perfetto.dev. A table and the first piece of advice are printed.\n"
+    "Runs PROGRAM, and says where its time went: to PREFIX.html, a page for the browser that needs nothing else, and\n"
+    "to PREFIX.json, the same events for ui.perfetto.dev. A table and the first piece of advice are printed.\n"
     "\n"
     "  -n, --nodes NODES    how many nodes (one, without a launcher)\n"
     "  --launcher NAME      openmpi, mpich or srun, as for `tacit run`\n"
     "  --output PREFIX      where to write (the name of PROGRAM, in the current directory)\n"
     "  --keep               keep the records as well, PREFIX.NODE.tacit-trace\n"
     "  --no-explain         leave out how data comes from task to task, for which node 0 plans a little longer\n"
-    "  --report PREFIX      run nothing: make the report of records that are there, such as those of a program that was\n"
-    "                       started with TACIT_TRACE=PREFIX\n"
+    "  --report PREFIX      run nothing: make the report of records that are there, such as those of a program that\n"
+    "                       was started with TACIT_TRACE=PREFIX\n"
     "  -h, --help           this text\n"
     "\n"
     "doc/tracing.md says how to read the report. The exit status is that of the program, or 1 if there is no report.\n";
@@ -69,7 +69,8 @@ static void say_what_is_missing(const timeline *t)
     if (missing) {
         tool_fail(
             0,
-            "the records of %d of %d nodes are not there; if they ran on other machines, choose a PREFIX that all machines share",
+            "the records of %d of %d nodes are not there; if they ran on other machines, choose a PREFIX that all "
+            "machines share",
             missing, t->nodes);
     }
     if (cut) {
