@@ -392,7 +392,7 @@ static void derive(ti_forwards *f, const ti_task *task, uint32_t first, ti_arena
             add_edge(f, task, buffer, c, forward, arena);
         }
     }
-    if (f->off || !task->shape->no_collectives) {
+    if (!task->shape->no_collectives) { /* such tasks are looked at only if there is a report: it must change nothing */
         for (size_t i = 0; f->old.count > f->max_old && i < f->old.count; i++) { /* the next task finds less */
             ti_producers_merge(producers, f->old.data[i]);
         }
