@@ -1,0 +1,437 @@
+/* The instruction graph, a step of a cycle: a command, and the instruction that it becomes in each round.
+ *
+ * What is recorded of a step: all of the instruction but its task, the counter of a message and the like, which come
+ * with the command, and the dependencies that trackers have found. Staging memory of reductions is taken and given
+ * back each time, since which one comes next does not follow from the trackers: kernels wait for its last users
+ * besides. A cycle goes on only as long as there is enough of it, so that none is allocated or freed. */
+#include "plan/instruction/staging.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* ---- recording */
+
+/* The template of the shape's executions now, or NULL. */
+static inline ti_template *template_of(const ti_instruction_graph *graph, const ti_shape *shape)
+{
+    const ti_templates *all = &graph->templates;
+    const ti_template_entry *e = shape->number < all->entry.count ? &all->entry.data[shape->number] : NULL;
+    return e && e->serial == shape->serial ? e->current : NULL;
+}
+
+/* One piece, with nothing that differs from task to task. */
+static inline bool is_plain(const ti_command *execute)
+{
+    return execute->as.execute.pieces == 1 && !execute->as.execute.ahead && !execute->as.execute.samples &&
+           !execute->as.execute.window;
+}
+
+/* Reads first, as kernels are tracked. */
+static void record_touches(ti_instruction_graph *graph, const ti_command *command, ti_cycle_step *s)
+{
+    const ti_shape *shape = command->task->shape;
+    ti_cycle *c = &graph->cycle;
+    s->touch = c->touch.count;
+    for (int write = 0; write < 2; write++) {
+        for (uint32_t i = 0; i < shape->accesses; i++) {
+            const ti_access *access = &shape->access[i];
+            const ti_footprint *f = &command->as.execute.piece->footprint[i];
+            const bool counts = write ? ti_access_writes(access) : access->mode == TACIT_READ;
+            for (uint32_t k = 0; counts && access->mode != TACIT_REDUCE && k < f->boxes; k++) {
+                ti_vec_push(&c->touch,
+                            ((ti_template_touch){ ti_instruction_memory(graph, access->buffer, TI_HOST_MEMORY),
+                                                  access->buffer->slot, write == 1, f->box[k] }));
+            }
+        }
+    }
+    s->touches = (uint32_t)(c->touch.count - s->touch);
+}
+
+static bool record_execution(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *i,
+                             ti_cycle_step *s)
+{
+    const ti_shape *shape = command->task->shape;
+    ti_cycle *c = &graph->cycle;
+    if (i->kind != TI_INSTRUCTION_KERNEL && i->kind != TI_INSTRUCTION_HOST) {
+        return false;
+    }
+    if (i->as.kernel.made) {
+        s->made = template_of(graph, shape);
+        return s->made && s->made->kernel.as.kernel.made == i->as.kernel.made;
+    }
+    bool can = is_plain(command) && shape->serial && !shape->orders && !shape->in_blocks && !i->as.kernel.runs &&
+               i->device == 0 && graph->newest_tracked.id == i->id;
+    for (uint32_t k = 0; can && k < i->as.kernel.views; k++) {
+        can = !i->as.kernel.view[k].part && !shape->access[k].in_parts;
+        s->reductions += i->as.kernel.view[k].mode == TACIT_REDUCE;
+    }
+    if (!can || s->reductions == 0) {
+        return false;
+    }
+    s->deps = graph->newest_tracked.deps; /* the others are for staging */
+    s->box = c->view.count;
+    for (uint32_t k = 0; k < i->as.kernel.views; k++) {
+        ti_vec_push(&c->view, i->as.kernel.view[k]);
+    }
+    record_touches(graph, command, s);
+    return true;
+}
+
+static void record_boxes(ti_cycle *c, const ti_instruction_box *box, uint32_t boxes, ti_cycle_step *s)
+{
+    s->box = c->box.count;
+    s->boxes = boxes;
+    for (uint32_t k = 0; k < boxes; k++) {
+        ti_vec_push(&c->box, box[k]);
+    }
+}
+
+static bool record_message(ti_cycle *c, const ti_command *command, const ti_instruction *i, ti_cycle_step *s)
+{
+    const bool send = command->kind == TI_COMMAND_SEND;
+    if (i->kind != (send ? TI_INSTRUCTION_SEND : TI_INSTRUCTION_RECEIVE) || i->as.transfer.version ||
+        i->as.transfer.planned || command->as.transfer.bundle) {
+        return false;
+    }
+    record_boxes(c, i->as.transfer.box, i->as.transfer.boxes, s);
+    return true;
+}
+
+/* Whose partial results are small: whoever starts the collective combines them. */
+static bool record_reduction(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *i,
+                             ti_cycle_step *s)
+{
+    ti_cycle *c = &graph->cycle;
+    if (i->kind != TI_INSTRUCTION_COLLECTIVE || !i->as.collective.first || command->as.reduce.alone) {
+        return false;
+    }
+    for (size_t k = 0; k < graph->staged.count; k++) {
+        const ti_staging *staged = &graph->staged.data[k];
+        if (staged->task == command->task && staged->access == command->as.reduce.access) {
+            s->staging = staged->slots * staged->slot_bytes;
+        }
+    }
+    s->what = command->as.reduce.what->serial;
+    s->access = command->as.reduce.access;
+    s->takes_old = command->as.reduce.takes_old;
+    s->touch = c->combination.count;
+    ti_vec_push(&c->combination, *i->as.collective.first);
+    record_boxes(c, i->as.collective.place, i->as.collective.places, s);
+    return s->staging > 0;
+}
+
+static bool record_collective(ti_cycle *c, const ti_command *command, const ti_instruction *i, ti_cycle_step *s)
+{
+    if (i->kind != TI_INSTRUCTION_COLLECTIVE) {
+        return false;
+    }
+    s->what = command->as.collective.what->serial;
+    record_boxes(c, i->as.collective.place, i->as.collective.places, s);
+    return true;
+}
+
+static bool record_kind(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *i,
+                        ti_cycle_step *s)
+{
+    switch (command->kind) {
+    case TI_COMMAND_SEND:
+    case TI_COMMAND_RECEIVE:
+        return record_message(&graph->cycle, command, i, s);
+    case TI_COMMAND_COLLECTIVE:
+        return record_collective(&graph->cycle, command, i, s);
+    case TI_COMMAND_EXECUTE:
+        return record_execution(graph, command, i, s);
+    case TI_COMMAND_REDUCE:
+        return record_reduction(graph, command, i, s);
+    case TI_COMMAND_EPOCH:
+        return i->kind == TI_INSTRUCTION_EPOCH && ti_command_is_horizon(command);
+    case TI_COMMAND_FENCE:
+    case TI_COMMAND_CREATE:
+    case TI_COMMAND_DESTROY:
+        return false;
+    }
+    TI_UNREACHABLE();
+}
+
+bool ti_cycle_record(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *i)
+{
+    ti_cycle *c = &graph->cycle;
+    ti_cycle_step s = { .instruction = *i, .serial = command->task->shape->serial, .dep = c->dep.count };
+    s.deps = i->deps;
+    s.applied = graph->emit.era.applied;
+    if (!record_kind(graph, command, i, &s)) {
+        return false;
+    }
+    for (uint32_t k = 0; k < s.deps; k++) {
+        ti_vec_push(&c->dep, i->dep[k]);
+    }
+    ti_vec_push(&c->step, s);
+    return true;
+}
+
+/* ---- whether a command is the recorded one */
+
+static bool is_same_message(const ti_cycle *c, const ti_cycle_step *s, const ti_command *command)
+{
+    const ti_instruction *i = &s->instruction;
+    const ti_instruction_box *box = &c->box.data[s->box];
+    bool same = i->kind == (command->kind == TI_COMMAND_SEND ? TI_INSTRUCTION_SEND : TI_INSTRUCTION_RECEIVE) &&
+                command->as.transfer.buffer == i->as.transfer.buffer &&
+                command->as.transfer.peer == i->as.transfer.peer && command->as.transfer.boxes == s->boxes &&
+                !command->as.transfer.planned && !command->as.transfer.bundle;
+    for (uint32_t k = 0; same && k < s->boxes; k++) {
+        same = ti_box_equal(&command->as.transfer.box[k], &box[k].box);
+    }
+    return same;
+}
+
+static bool is_same_reduction(const ti_cycle_step *s, const ti_command *command)
+{
+    return s->staging && command->as.reduce.what && command->as.reduce.what->serial == s->what &&
+           command->as.reduce.access == s->access && command->as.reduce.takes_old == s->takes_old &&
+           !command->as.reduce.alone && command->as.reduce.gets == (s->instruction.as.collective.gets > 0);
+}
+
+/* Whether the reductions that follow an execution do so again, and there is memory for all of them. */
+static bool has_reductions(const ti_instruction_graph *graph, const ti_cycle_step *s, const ti_command *const *command,
+                           size_t left)
+{
+    bool has = left > s->reductions;
+    for (uint32_t k = 1; has && k <= s->reductions; k++) {
+        uint32_t before = 0;
+        for (uint32_t other = 1; other < k; other++) {
+            before += s[other].staging == s[k].staging;
+        }
+        has = command[k]->kind == TI_COMMAND_REDUCE && command[k]->task == command[0]->task &&
+              is_same_reduction(&s[k], command[k]) && ti_instruction_has_staging(graph, 0, s[k].staging, before);
+    }
+    return has;
+}
+
+static bool is_same_execution(const ti_instruction_graph *graph, const ti_cycle_step *s,
+                              const ti_command *const *command, size_t left)
+{
+    const ti_instruction *i = s->made ? &s->made->kernel : &s->instruction;
+    if ((!s->made && !s->reductions) || !is_plain(command[0]) ||
+        !ti_box_equal(&command[0]->as.execute.piece->chunk, &i->as.kernel.chunk)) {
+        return false;
+    }
+    return s->made ? template_of(graph, command[0]->task->shape) == s->made
+                   : has_reductions(graph, s, command, left);
+}
+
+bool ti_cycle_is_step(const ti_instruction_graph *graph, size_t at, const ti_command *const *command, size_t left)
+{
+    const ti_cycle_step *s = &graph->cycle.step.data[at];
+    const ti_command *first = command[0];
+    if (first->task->shape->serial != s->serial) {
+        return false;
+    }
+    switch (first->kind) {
+    case TI_COMMAND_SEND:
+    case TI_COMMAND_RECEIVE:
+        return is_same_message(&graph->cycle, s, first);
+    case TI_COMMAND_COLLECTIVE:
+        return s->what && !s->staging && first->as.collective.buffer == s->instruction.as.collective.buffer &&
+               first->as.collective.what->serial == s->what;
+    case TI_COMMAND_EXECUTE:
+        return is_same_execution(graph, s, command, left);
+    case TI_COMMAND_EPOCH:
+        return s->instruction.kind == TI_INSTRUCTION_EPOCH && ti_command_is_horizon(first) &&
+               !ti_instruction_frees_staging(graph);
+    case TI_COMMAND_REDUCE: /* it comes with its execution */
+    case TI_COMMAND_FENCE:
+    case TI_COMMAND_CREATE:
+    case TI_COMMAND_DESTROY:
+        return false;
+    }
+    TI_UNREACHABLE();
+}
+
+/* ---- the next round */
+
+#define BYTES_UP_TO(kind) (offsetof(ti_instruction, as) + sizeof(((ti_instruction *)0)->as.kind))
+
+static inline ti_instruction *start(ti_instruction_graph *graph, const ti_instruction *from, size_t bytes,
+                                    const ti_task *task)
+{
+    ti_instruction *i = ti_arena_alloc(ti_arena_ring_top(&graph->emit.arenas), sizeof(*i));
+    memcpy(i, from, bytes);
+    i->id = graph->emit.next_id++;
+    i->task = task;
+    return i;
+}
+
+/* Append it to the batch, with the recorded dependencies. */
+static inline void finish(ti_instruction_graph *graph, const ti_cycle_step *s, ti_instruction *i)
+{
+    const ti_cycle *c = &graph->cycle;
+    const uint64_t *from = &c->dep.data[s->dep], shift = c->shift;
+    uint64_t *dep = TI_ARENA_ARRAY(ti_arena_ring_top(&graph->emit.arenas), uint64_t, s->deps);
+    TI_ASSERT(i->id == s->instruction.id + shift);
+    for (uint32_t k = 0; k < s->deps; k++) {
+        dep[k] = from[k] + shift;
+    }
+    i->deps = s->deps;
+    i->dep = dep;
+    ti_vec_push(&graph->emit.batch, i);
+}
+
+static ti_instruction_box *copy_boxes(ti_instruction_graph *graph, const ti_cycle_step *s)
+{
+    return ti_arena_copy(ti_arena_ring_top(&graph->emit.arenas), &graph->cycle.box.data[s->box],
+                         s->boxes * sizeof(ti_instruction_box));
+}
+
+static void take_message(ti_instruction_graph *graph, const ti_cycle_step *s, const ti_command *command)
+{
+    ti_instruction *i = start(graph, &s->instruction, BYTES_UP_TO(transfer), command->task);
+    i->as.transfer.counter = command->as.transfer.counter;
+    i->as.transfer.box = copy_boxes(graph, s);
+    finish(graph, s, i);
+}
+
+/* The collective is equal to the recorded one, and may be another one. */
+static void take_collective(ti_instruction_graph *graph, ti_cycle_step *s, const ti_command *command)
+{
+    s->instruction.as.collective.what = command->as.collective.what;
+    s->instruction.as.collective.give = command->as.collective.give;
+    s->instruction.as.collective.get = command->as.collective.get;
+    ti_instruction *i = start(graph, &s->instruction, BYTES_UP_TO(collective), command->task);
+    i->as.collective.sequence = command->as.collective.sequence;
+    i->as.collective.place = copy_boxes(graph, s);
+    finish(graph, s, i);
+}
+
+static void take_reduction(ti_instruction_graph *graph, ti_cycle_step *s, const ti_command *command)
+{
+    const ti_staging staged = *ti_instruction_staging_of(graph, command->task, s->access);
+    ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
+    ti_combination *first = ti_arena_copy(arena, &graph->cycle.combination.data[s->touch], sizeof(*first));
+    s->instruction.as.collective.what = command->as.reduce.what;
+    s->instruction.as.collective.give = s->instruction.as.collective.get = command->as.reduce.what->region;
+    ti_instruction *i = start(graph, &s->instruction, BYTES_UP_TO(collective), command->task);
+    ti_instruction_box *place = copy_boxes(graph, s);
+    first->staging = staged.allocation;
+    if (!command->as.reduce.gets) {
+        place->place.allocation = staged.allocation;
+    }
+    i->as.collective.sequence = command->as.reduce.sequence;
+    i->as.collective.place = place;
+    i->as.collective.first = first;
+    finish(graph, s, i);
+    ti_instruction_free_staging(graph, &staged, &i->id, 1);
+}
+
+/* With the staging memory of its reductions, for whose last users it waits, too. */
+static void take_reducing(ti_instruction_graph *graph, const ti_cycle_step *s, const ti_command *const *command)
+{
+    const ti_cycle *c = &graph->cycle;
+    ti_deps *deps = &graph->emit.deps;
+    const uint32_t views = s->instruction.as.kernel.views;
+    const uint64_t before = graph->emit.next_id;
+    if (!ti_instruction_place_at_once(graph, command[0])) {
+        TI_UNREACHABLE(); /* no memory has gone since */
+    }
+    ti_vec_clear(&graph->staged);
+    for (uint32_t k = 1; k <= s->reductions; k++) {
+        ti_instruction_stage(graph, command[k], 0, 1);
+    }
+    ti_vec_clear(&graph->window.piece);
+    TI_ASSERT(graph->emit.next_id == before);
+    (void)before;
+    ti_instruction *i = start(graph, &s->instruction, BYTES_UP_TO(kernel), command[0]->task);
+    ti_instruction_view *view = ti_arena_copy(ti_arena_ring_top(&graph->emit.arenas), &c->view.data[s->box],
+                                              views * sizeof(*view));
+    ti_deps_start(deps, i->id);
+    for (uint32_t k = 0; k < s->deps; k++) {
+        ti_deps_add(deps, c->dep.data[s->dep + k] + c->shift);
+    }
+    for (uint32_t k = 0; k < views; k++) {
+        if (view[k].mode == TACIT_REDUCE) {
+            const ti_staging *staged = ti_instruction_staging_of(graph, command[0]->task, k);
+            view[k].place.allocation = staged->allocation;
+            ti_deps_add_all(deps, staged->after, staged->afters);
+        }
+    }
+    i->as.kernel.view = view;
+    ti_emit(&graph->emit, i);
+}
+
+void ti_cycle_take_step(ti_instruction_graph *graph, size_t at, const ti_command *const *command)
+{
+    ti_cycle_step *s = &graph->cycle.step.data[at];
+    switch (command[0]->kind) {
+    case TI_COMMAND_SEND:
+    case TI_COMMAND_RECEIVE:
+        take_message(graph, s, command[0]);
+        return;
+    case TI_COMMAND_COLLECTIVE:
+        take_collective(graph, s, command[0]);
+        return;
+    case TI_COMMAND_EXECUTE:
+        if (!s->made) {
+            take_reducing(graph, s, command);
+            for (uint32_t k = 1; k <= s->reductions; k++) {
+                take_reduction(graph, &s[k], command[k]);
+            }
+            return;
+        }
+        s->made->last_task = command[0]->task->id;
+        finish(graph, s, start(graph, &s->made->kernel, BYTES_UP_TO(kernel), command[0]->task));
+        return;
+    case TI_COMMAND_EPOCH:
+        ti_instruction_compile_point(graph, command[0]);
+        return;
+    case TI_COMMAND_REDUCE:
+    case TI_COMMAND_FENCE:
+    case TI_COMMAND_CREATE:
+    case TI_COMMAND_DESTROY:
+        TI_UNREACHABLE();
+    }
+}
+
+/* ---- what trackers have not been told */
+
+static void tell_boxes(ti_tracker *t, const ti_box *box, uint32_t count, bool write, ti_deps *deps)
+{
+    for (uint32_t k = 0; k < count; k++) {
+        (write ? ti_tracker_write : ti_tracker_read)(t, &box[k], deps->self, deps);
+    }
+}
+
+static void tell_touches(const ti_template_touch *touch, uint32_t count, ti_deps *deps)
+{
+    for (uint32_t k = 0; k < count; k++) {
+        tell_boxes(&touch[k].memory->tracker, &touch[k].box, 1, touch[k].write, deps);
+    }
+}
+
+void ti_cycle_tell_step(ti_instruction_graph *graph, size_t at)
+{
+    const ti_cycle *c = &graph->cycle;
+    const ti_cycle_step *s = &c->step.data[at];
+    const ti_instruction *i = &s->instruction;
+    ti_deps *deps = &graph->emit.deps;
+    ti_deps_start(deps, i->id + c->shift);
+    if (i->kind == TI_INSTRUCTION_EPOCH) {
+        ti_era_apply(&graph->emit.era, s->applied + c->shift);
+    } else if (i->kind == TI_INSTRUCTION_COLLECTIVE) {
+        ti_tracker *t = &ti_instruction_memory(graph, i->as.collective.buffer, TI_HOST_MEMORY)->tracker;
+        if (s->staging) { /* what is given is staging memory */
+            tell_boxes(t, &i->as.collective.buffer->extent, i->as.collective.gets, true, deps);
+            return;
+        }
+        tell_boxes(t, i->as.collective.give, i->as.collective.gives, false, deps);
+        tell_boxes(t, i->as.collective.get, i->as.collective.gets, true, deps);
+    } else if (i->kind == TI_INSTRUCTION_SEND || i->kind == TI_INSTRUCTION_RECEIVE) {
+        ti_tracker *t = &ti_instruction_memory(graph, i->as.transfer.buffer, TI_HOST_MEMORY)->tracker;
+        for (uint32_t k = 0; k < s->boxes; k++) {
+            tell_boxes(t, &c->box.data[s->box + k].box, 1, i->kind == TI_INSTRUCTION_RECEIVE, deps);
+        }
+    } else if (s->made) {
+        tell_touches(s->made->touch, s->made->touches, deps);
+    } else {
+        tell_touches(&c->touch.data[s->touch], s->touches, deps);
+    }
+}
