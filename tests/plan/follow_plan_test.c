@@ -42,6 +42,7 @@ typedef struct run {
     ti_box whole[MOST];                  /* of each that is there */
     TI_VEC(const ti_instruction *) made; /* by the number of their views: the first kernel */
     uint64_t again;                      /* kernels that have the views of an earlier one */
+    uint64_t collectives;
     uint64_t point, applied;             /* the latest horizon or epoch, and the one before if that is a horizon */
     uint64_t early;                      /* sends that wait for less than the applied one */
     run_log log;
@@ -117,6 +118,24 @@ static void touch_message(run *r, const ti_instruction *i)
     r->early += i->kind == TI_INSTRUCTION_SEND && i->deps == 1 && i->dep[0] < r->applied;
 }
 
+/* Of a reduction what it gets; it gives partial results. */
+static void touch_collective(run *r, const ti_instruction *i)
+{
+    for (uint32_t b = 0; b < i->as.collective.gives + i->as.collective.gets; b++) {
+        const bool write = b >= i->as.collective.gives;
+        const ti_box *box = write ? &i->as.collective.get[b - i->as.collective.gives] : &i->as.collective.give[b];
+        uint64_t allocation = 0;
+        for (uint32_t k = 0; k < i->as.collective.places; k++) {
+            const ti_instruction_box *place = &i->as.collective.place[k];
+            allocation = ti_box_covers(&place->box, box) ? place->place.allocation : allocation;
+        }
+        const bool reduces = i->as.collective.what->pattern == TI_PATTERN_ALL_REDUCE ||
+                             i->as.collective.what->pattern == TI_PATTERN_REDUCE;
+        add_touch(r, i, r->of_buffer[allocation] && (write || !reduces) ? allocation : 0, box, write);
+        r->collectives++;
+    }
+}
+
 static void touch_all(run *r, const ti_instruction *i)
 {
     switch (i->kind) {
@@ -149,6 +168,8 @@ static void touch_all(run *r, const ti_instruction *i)
         touch_message(r, i);
         break;
     case TI_INSTRUCTION_COLLECTIVE:
+        touch_collective(r, i);
+        break;
     case TI_INSTRUCTION_FENCE:
     case TI_INSTRUCTION_EPOCH:
         break;
@@ -236,11 +257,12 @@ typedef struct settings {
     bool shapes;   /* tasks are known when they come again */
     uint64_t tile; /* bytes that a tile of a window of pure tasks touches; 0: there are no windows */
     bool derive;   /* ti_system.derive_always */
+    int collectives;
 } settings;
 
 /* What has been seen of several programs. */
 typedef struct counts {
-    uint64_t early, again, repeated;
+    uint64_t early, again, repeated, collectives;
     run_log log; /* of the latest program */
 } counts;
 
@@ -256,6 +278,7 @@ static uint64_t run_program(const gen_program *program, const settings *s, count
                           .horizon_front = 64,
                           .lookahead = s->lookahead,
                           .derive_always = s->derive,
+                          .collectives = s->collectives,
                           .latency_tasks = s->tile ? 5 : 0,
                           .latency_horizons = 4,
                           .latency_tiles = s->tile > 0,
@@ -285,6 +308,7 @@ static uint64_t run_program(const gen_program *program, const settings *s, count
     ti_free(r.before, MOST * sizeof(*r.before));
     seen->early += r.early;
     seen->again += r.again;
+    seen->collectives += r.collectives;
     return r.compared;
 }
 
@@ -299,7 +323,7 @@ static void what_touches_the_same_is_ordered(void **state)
         bool alone = seed % 2;
         gen_program *program = gen_create(&(gen_options){ .seed = seed, .nodes = alone ? 1 : 5, .steps = 40 });
         settings s = { steps[gen_between(&rng, 0, 4)], gen_chance(&rng, 50) ? 0 : 4, gen_chance(&rng, 60),
-                       gen_chance(&rng, 50) ? (uint64_t)gen_between(&rng, 1, 300) : 0, false };
+                       gen_chance(&rng, 50) ? (uint64_t)gen_between(&rng, 1, 300) : 0, false, 0 };
         compared[alone] += run_program(program, &s, &seen);
         gen_destroy(program);
     }
@@ -381,14 +405,16 @@ static void loops_are_as_if_derived(void **state)
         gen_rng rng = { gen_mix(seed) };
         gen_program *program = gen_create(&(gen_options){ .seed = seed, .nodes = 2 + (int)(seed % 4), .steps = 20 });
         append_loops(program, &rng);
-        settings s = { steps[gen_between(&rng, 0, 5)], gen_chance(&rng, 50) ? 0 : 4, true, 0, false };
+        settings s = { steps[gen_between(&rng, 0, 5)], gen_chance(&rng, 50) ? 0 : 4, true, 0, false,
+                       seed % 3 ? TI_COLLECTIVES_LOOKAHEAD : TI_COLLECTIVES_OFF };
         compared += run_program(program, &s, &seen);
         s.derive = true;
         run_program(program, &s, &derived);
         compare_logs(seed, &seen.log, &derived.log);
         gen_destroy(program);
     }
-    printf("%llu pairs, %llu instructions repeated\n", (unsigned long long)compared, (unsigned long long)seen.repeated);
+    printf("%llu pairs, %llu instructions repeated, %llu parts of collectives\n", (unsigned long long)compared,
+           (unsigned long long)seen.repeated, (unsigned long long)seen.collectives);
     assert_true(compared > 1000000 && seen.repeated > 10000 && derived.repeated == 0);
     ti_vec_fini(&seen.log);
     ti_vec_fini(&derived.log);
@@ -435,7 +461,7 @@ static void writes_wait_for_early_sends(void **state)
     counts seen = { 0 };
     for (uint64_t seed = 1; seed <= 300; seed++) {
         gen_program *program = placed_program(seed);
-        compared += run_program(program, &(settings){ (int64_t)(seed % 4) + 1, 0, seed % 3 == 0, 0, false }, &seen);
+        compared += run_program(program, &(settings){ (int64_t)(seed % 4) + 1, 0, seed % 3 == 0, 0, false, 0 }, &seen);
         gen_destroy(program);
     }
     ti_vec_fini(&seen.log);
@@ -474,7 +500,7 @@ static void gaps_of_allocations_wait_for_them(void **state)
         ti_vec_push(&program->step, steps[i]);
     }
     counts seen = { 0 };
-    assert_true(run_program(program, &(settings){ INT64_MAX, 0, false, 0, false }, &seen) > 0);
+    assert_true(run_program(program, &(settings){ INT64_MAX, 0, false, 0, false, 0 }, &seen) > 0);
     ti_vec_fini(&seen.log);
     gen_destroy(program);
 }
