@@ -29,8 +29,7 @@ enum { FIRST_PAUSE = 4, MOST_DOUBLINGS = 8, WORTH = 2 };
 
 void ti_cycle_init(ti_cycle *c, const ti_system *system)
 {
-    bool follows = system->num_nodes == 1 && system->devices == 1 && system->memories == 1;
-    c->off = follows || system->memories > 1 || system->latency_tasks > 1 || system->derive_always;
+    c->off = system->memories > 1 || system->latency_tasks > 1 || system->derive_always;
 }
 
 void ti_cycle_fini(ti_cycle *c)
@@ -68,6 +67,7 @@ static void forget_segments(ti_cycle *c)
 /* What all trackers know. */
 static void describe(ti_instruction_graph *graph, ti_tracker_state *state)
 {
+    ti_follow_catch_up(graph);
     ti_vec_clear(&state->ids);
     ti_vec_clear(&state->others);
     ti_vec_push(&state->ids, graph->emit.era.applied);

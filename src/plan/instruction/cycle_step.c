@@ -379,6 +379,7 @@ void ti_cycle_take_step(ti_instruction_graph *graph, size_t at, const ti_command
         }
         s->made->last_task = command[0]->task->id;
         finish(graph, s, start(graph, &s->made->kernel, BYTES_UP_TO(kernel), command[0]->task));
+        ti_follow_note(&graph->follow, command[0]->task, graph->emit.next_id - 1);
         return;
     case TI_COMMAND_EPOCH:
         ti_instruction_compile_point(graph, command[0]);
