@@ -97,12 +97,21 @@ static bool record_message(ti_cycle *c, const ti_command *command, const ti_inst
     return true;
 }
 
-/* Whose partial results are small: whoever starts the collective combines them. */
+/* Whether this node alone has partial results, and keeps the result. */
+static inline bool is_of_this_node(const ti_command *reduce)
+{
+    const ti_tree_place *tree = reduce->as.reduce.tree;
+    return tree && tree->children == 0 && tree->parent < 0;
+}
+
+/* By a collective where partial results are small, so that whoever starts it combines them; or of this node alone. */
 static bool record_reduction(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *i,
                              ti_cycle_step *s)
 {
     ti_cycle *c = &graph->cycle;
-    if (i->kind != TI_INSTRUCTION_COLLECTIVE || !i->as.collective.first || command->as.reduce.alone) {
+    const bool collective = i->kind == TI_INSTRUCTION_COLLECTIVE;
+    if (command->as.reduce.alone || (collective ? !i->as.collective.first
+                                                : i->kind != TI_INSTRUCTION_REDUCE || !is_of_this_node(command))) {
         return false;
     }
     for (size_t k = 0; k < graph->staged.count; k++) {
@@ -111,12 +120,14 @@ static bool record_reduction(ti_instruction_graph *graph, const ti_command *comm
             s->staging = staged->slots * staged->slot_bytes;
         }
     }
-    s->what = command->as.reduce.what->serial;
     s->access = command->as.reduce.access;
     s->takes_old = command->as.reduce.takes_old;
-    s->touch = c->combination.count;
-    ti_vec_push(&c->combination, *i->as.collective.first);
-    record_boxes(c, i->as.collective.place, i->as.collective.places, s);
+    if (collective) {
+        s->what = command->as.reduce.what->serial;
+        s->touch = c->combination.count;
+        ti_vec_push(&c->combination, *i->as.collective.first);
+        record_boxes(c, i->as.collective.place, i->as.collective.places, s);
+    }
     return s->staging > 0;
 }
 
@@ -187,9 +198,13 @@ static bool is_same_message(const ti_cycle *c, const ti_cycle_step *s, const ti_
 
 static bool is_same_reduction(const ti_cycle_step *s, const ti_command *command)
 {
-    return s->staging && command->as.reduce.what && command->as.reduce.what->serial == s->what &&
-           command->as.reduce.access == s->access && command->as.reduce.takes_old == s->takes_old &&
-           !command->as.reduce.alone && command->as.reduce.gets == (s->instruction.as.collective.gets > 0);
+    if (!s->staging || command->as.reduce.access != s->access || command->as.reduce.takes_old != s->takes_old ||
+        command->as.reduce.alone) {
+        return false;
+    }
+    return s->what ? command->as.reduce.what && command->as.reduce.what->serial == s->what &&
+                         command->as.reduce.gets == (s->instruction.as.collective.gets > 0)
+                   : is_of_this_node(command);
 }
 
 /* Whether the reductions that follow an execution do so again, and there is memory for all of them. */
@@ -303,22 +318,35 @@ static void take_collective(ti_instruction_graph *graph, ti_cycle_step *s, const
     finish(graph, s, i);
 }
 
-static void take_reduction(ti_instruction_graph *graph, ti_cycle_step *s, const ti_command *command)
+static ti_instruction *take_combining(ti_instruction_graph *graph, ti_cycle_step *s, const ti_command *command,
+                                      uint64_t staging)
 {
-    const ti_staging staged = *ti_instruction_staging_of(graph, command->task, s->access);
     ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
     ti_combination *first = ti_arena_copy(arena, &graph->cycle.combination.data[s->touch], sizeof(*first));
     s->instruction.as.collective.what = command->as.reduce.what;
     s->instruction.as.collective.give = s->instruction.as.collective.get = command->as.reduce.what->region;
     ti_instruction *i = start(graph, &s->instruction, BYTES_UP_TO(collective), command->task);
     ti_instruction_box *place = copy_boxes(graph, s);
-    first->staging = staged.allocation;
+    first->staging = staging;
     if (!command->as.reduce.gets) {
-        place->place.allocation = staged.allocation;
+        place->place.allocation = staging;
     }
     i->as.collective.sequence = command->as.reduce.sequence;
     i->as.collective.place = place;
     i->as.collective.first = first;
+    return i;
+}
+
+static void take_reduction(ti_instruction_graph *graph, ti_cycle_step *s, const ti_command *command)
+{
+    const ti_staging staged = *ti_instruction_staging_of(graph, command->task, s->access);
+    ti_instruction *i;
+    if (s->what) {
+        i = take_combining(graph, s, command, staged.allocation);
+    } else {
+        i = start(graph, &s->instruction, BYTES_UP_TO(reduce), command->task);
+        i->as.reduce.staging = staged.allocation;
+    }
     finish(graph, s, i);
     ti_instruction_free_staging(graph, &staged, &i->id, 1);
 }
@@ -417,6 +445,9 @@ void ti_cycle_tell_step(ti_instruction_graph *graph, size_t at)
     ti_deps_start(deps, i->id + c->shift);
     if (i->kind == TI_INSTRUCTION_EPOCH) {
         ti_era_apply(&graph->emit.era, s->applied + c->shift);
+    } else if (i->kind == TI_INSTRUCTION_REDUCE) {
+        ti_tracker *t = &ti_instruction_memory(graph, i->as.reduce.buffer, TI_HOST_MEMORY)->tracker;
+        tell_boxes(t, &i->as.reduce.box, 1, true, deps);
     } else if (i->kind == TI_INSTRUCTION_COLLECTIVE) {
         ti_tracker *t = &ti_instruction_memory(graph, i->as.collective.buffer, TI_HOST_MEMORY)->tracker;
         if (s->staging) { /* what is given is staging memory */
