@@ -1,7 +1,7 @@
 /* Instructions of one node with one memory: in random programs, whatever touches the same memory, one of them writing,
  * has a path from the first to the second. Alone, a node's dependencies come from those of tasks where nothing else
  * has a say. As one of several, sends of the same contents wait for less than a horizon that has passed (sent.h).
- * Loops whose instructions are not derived again (cycle.h) have the dependencies that they would have. Nothing is
+ * Loops whose instructions are not derived again (cycle.h) have the dependencies that they would have, and the forwards. Nothing is
  * executed. */
 #include "lower.h"
 #include "plan/command/graph.h"
@@ -25,7 +25,8 @@ typedef struct touch {
     bool write;
 } touch;
 
-/* Of each instruction: its kind, what it waits for but horizons and epochs, in order, UINT64_MAX. */
+/* Of each task: its forwards. Of each instruction: its kind, what it waits for but horizons and epochs, in order,
+ * UINT64_MAX. */
 typedef TI_VEC(uint64_t) run_log;
 
 typedef struct run {
@@ -221,12 +222,25 @@ static void see(run *r, ti_instruction_batch batch)
     }
 }
 
+static void log_forwards(run *r, const ti_task *task)
+{
+    for (uint32_t i = 0; i < task->forwards; i++) {
+        const ti_forward *f = &task->forward[i];
+        ti_vec_push(&r->log, f->producer << 33 | (uint64_t)f->whole << 32 | f->buffer->slot);
+        for (uint32_t b = 0; b < f->boxes; b++) {
+            const int64_t *at = f->box[b].min, *end = f->box[b].max;
+            ti_vec_push(&r->log, (uint64_t)(at[0] << 16 ^ at[1] << 8 ^ at[2] ^ end[0] << 40 ^ end[1] << 32 ^ end[2] << 24));
+        }
+    }
+}
+
 static void take_step(run *r, const gen_step *step)
 {
     const ti_task *out[TI_TASK_GRAPH_BATCH];
     lower_begin(&r->lowering, step);
     size_t count = ti_task_graph_add(r->tasks, lower_step(&r->lowering, step, r->tasks), out);
     for (size_t t = 0; t < count; t++) {
+        log_forwards(r, out[t]);
         see(r, ti_instruction_graph_add(r->graph, ti_command_graph_add(r->commands, &out[t], 1)));
     }
     lower_end(&r->lowering, step);
@@ -409,6 +423,7 @@ static void loops_are_as_if_derived(void **state)
                        seed % 3 ? TI_COLLECTIVES_LOOKAHEAD : TI_COLLECTIVES_OFF };
         compared += run_program(program, &s, &seen);
         s.derive = true;
+        s.shapes = false;
         run_program(program, &s, &derived);
         compare_logs(seed, &seen.log, &derived.log);
         gen_destroy(program);
