@@ -18,7 +18,7 @@ typedef struct ti_cycle_step {
     uint64_t applied;           /* of a horizon: the one that is applied after it */
     ti_template *made;          /* of an execution that has one; else NULL */
     size_t staging;             /* bytes of a reduction's partial results; else 0 */
-    size_t dep, box, touch;     /* the first of each of these, */
+    size_t dep, box, touch, view; /* the first of each of these, */
     uint32_t deps, boxes, touches;
     uint32_t reductions; /* of an execution: the steps that follow it */
     uint32_t access;     /* of a reduction */
@@ -40,8 +40,8 @@ typedef struct ti_cycle {
     TI_VEC(uint64_t) dep;           /* that the tracker has found, or of what the task itself does */
     TI_VEC(ti_instruction_box) box; /* of messages and collectives */
     TI_VEC(ti_template_touch) touch; /* of executions without template */
-    TI_VEC(ti_instruction_view) view; /* likewise, from `box` on */
-    TI_VEC(ti_combination) combination; /* of reductions, likewise */
+    TI_VEC(ti_instruction_view) view; /* likewise */
+    TI_VEC(ti_combination) combination; /* of reductions by a collective, from `touch` on */
     uint64_t first, length;                 /* its first id, how many instructions it has */
     uint64_t applied;                       /* the applied horizon when it had been recorded */
     uint64_t changes;                       /* of allocations, before it */

@@ -69,7 +69,7 @@ static bool record_execution(ti_instruction_graph *graph, const ti_command *comm
         return false;
     }
     s->deps = graph->newest_tracked.deps; /* the others are for staging */
-    s->box = c->view.count;
+    s->view = c->view.count;
     for (uint32_t k = 0; k < i->as.kernel.views; k++) {
         ti_vec_push(&c->view, i->as.kernel.view[k]);
     }
@@ -267,128 +267,115 @@ bool ti_cycle_is_step(const ti_instruction_graph *graph, size_t at, const ti_com
 
 #define BYTES_UP_TO(kind) (offsetof(ti_instruction, as) + sizeof(((ti_instruction *)0)->as.kind))
 
-static inline ti_instruction *start(ti_instruction_graph *graph, const ti_instruction *from, size_t bytes,
-                                    const ti_task *task)
-{
-    ti_instruction *i = ti_arena_alloc(ti_arena_ring_top(&graph->emit.arenas), sizeof(*i));
-    memcpy(i, from, bytes);
-    i->id = graph->emit.next_id++;
-    i->task = task;
-    return i;
-}
-
-/* Append it to the batch, with the recorded dependencies. */
-static inline void finish(ti_instruction_graph *graph, const ti_cycle_step *s, ti_instruction *i)
+/* A copy, with its dependencies and boxes in one piece of memory. */
+static inline ti_instruction *start(ti_instruction_graph *graph, const ti_cycle_step *s, const ti_instruction *from,
+                                    size_t bytes, const ti_task *task, ti_instruction_box **box)
 {
     const ti_cycle *c = &graph->cycle;
-    const uint64_t *from = &c->dep.data[s->dep], shift = c->shift;
-    uint64_t *dep = TI_ARENA_ARRAY(ti_arena_ring_top(&graph->emit.arenas), uint64_t, s->deps);
-    TI_ASSERT(i->id == s->instruction.id + shift);
-    for (uint32_t k = 0; k < s->deps; k++) {
-        dep[k] = from[k] + shift;
+    const size_t whole = TI_ALIGN_UP(sizeof(*from), 16), boxes = s->boxes * sizeof(**box);
+    char *memory = ti_arena_alloc(ti_arena_ring_top(&graph->emit.arenas), whole + boxes + s->deps * sizeof(uint64_t));
+    ti_instruction *i = (ti_instruction *)(void *)memory;
+    uint64_t *dep = (uint64_t *)(void *)(memory + whole + boxes);
+    *box = (ti_instruction_box *)(void *)(memory + whole);
+    memcpy(i, from, bytes);
+    for (uint32_t k = 0; k < s->boxes; k++) {
+        (*box)[k] = c->box.data[s->box + k];
     }
+    for (uint32_t k = 0; k < s->deps; k++) {
+        dep[k] = c->dep.data[s->dep + k] + c->shift;
+    }
+    i->id = graph->emit.next_id++;
+    i->task = task;
     i->deps = s->deps;
     i->dep = dep;
+    TI_ASSERT(i->id == s->instruction.id + c->shift);
     ti_vec_push(&graph->emit.batch, i);
-}
-
-static ti_instruction_box *copy_boxes(ti_instruction_graph *graph, const ti_cycle_step *s)
-{
-    return ti_arena_copy(ti_arena_ring_top(&graph->emit.arenas), &graph->cycle.box.data[s->box],
-                         s->boxes * sizeof(ti_instruction_box));
+    return i;
 }
 
 static void take_message(ti_instruction_graph *graph, const ti_cycle_step *s, const ti_command *command)
 {
-    ti_instruction *i = start(graph, &s->instruction, BYTES_UP_TO(transfer), command->task);
+    ti_instruction_box *box;
+    ti_instruction *i = start(graph, s, &s->instruction, BYTES_UP_TO(transfer), command->task, &box);
     i->as.transfer.counter = command->as.transfer.counter;
-    i->as.transfer.box = copy_boxes(graph, s);
-    finish(graph, s, i);
+    i->as.transfer.box = box;
 }
 
 /* The collective is equal to the recorded one, and may be another one. */
 static void take_collective(ti_instruction_graph *graph, ti_cycle_step *s, const ti_command *command)
 {
+    ti_instruction_box *box;
     s->instruction.as.collective.what = command->as.collective.what;
     s->instruction.as.collective.give = command->as.collective.give;
     s->instruction.as.collective.get = command->as.collective.get;
-    ti_instruction *i = start(graph, &s->instruction, BYTES_UP_TO(collective), command->task);
+    ti_instruction *i = start(graph, s, &s->instruction, BYTES_UP_TO(collective), command->task, &box);
     i->as.collective.sequence = command->as.collective.sequence;
-    i->as.collective.place = copy_boxes(graph, s);
-    finish(graph, s, i);
+    i->as.collective.place = box;
 }
 
 static ti_instruction *take_combining(ti_instruction_graph *graph, ti_cycle_step *s, const ti_command *command,
                                       uint64_t staging)
 {
-    ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
-    ti_combination *first = ti_arena_copy(arena, &graph->cycle.combination.data[s->touch], sizeof(*first));
+    ti_instruction_box *box;
+    ti_combination *first = ti_arena_copy(ti_arena_ring_top(&graph->emit.arenas),
+                                          &graph->cycle.combination.data[s->touch], sizeof(*first));
     s->instruction.as.collective.what = command->as.reduce.what;
     s->instruction.as.collective.give = s->instruction.as.collective.get = command->as.reduce.what->region;
-    ti_instruction *i = start(graph, &s->instruction, BYTES_UP_TO(collective), command->task);
-    ti_instruction_box *place = copy_boxes(graph, s);
+    ti_instruction *i = start(graph, s, &s->instruction, BYTES_UP_TO(collective), command->task, &box);
     first->staging = staging;
     if (!command->as.reduce.gets) {
-        place->place.allocation = staging;
+        box->place.allocation = staging;
     }
     i->as.collective.sequence = command->as.reduce.sequence;
-    i->as.collective.place = place;
+    i->as.collective.place = box;
     i->as.collective.first = first;
     return i;
 }
 
-static void take_reduction(ti_instruction_graph *graph, ti_cycle_step *s, const ti_command *command)
+static void take_reduction(ti_instruction_graph *graph, ti_cycle_step *s, const ti_command *command, uint64_t staging)
 {
-    const ti_staging staged = *ti_instruction_staging_of(graph, command->task, s->access);
+    ti_instruction_box *none;
     ti_instruction *i;
     if (s->what) {
-        i = take_combining(graph, s, command, staged.allocation);
+        i = take_combining(graph, s, command, staging);
     } else {
-        i = start(graph, &s->instruction, BYTES_UP_TO(reduce), command->task);
-        i->as.reduce.staging = staged.allocation;
+        i = start(graph, s, &s->instruction, BYTES_UP_TO(reduce), command->task, &none);
+        i->as.reduce.staging = staging;
     }
-    finish(graph, s, i);
-    ti_instruction_free_staging(graph, &staged, &i->id, 1);
+    ti_instruction_give_staging(graph, command->task, 0, s->staging, staging, &i->id, 1);
 }
 
-/* With the staging memory of its reductions, for whose last users it waits, too. */
-static void take_reducing(ti_instruction_graph *graph, const ti_cycle_step *s, const ti_command *const *command)
+/* With staging memory for its reductions, for whose last users it waits, too. */
+static void take_reducing(ti_instruction_graph *graph, ti_cycle_step *s, const ti_command *const *command)
 {
-    const ti_cycle *c = &graph->cycle;
+    const ti_task *task = command[0]->task;
+    ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
     ti_deps *deps = &graph->emit.deps;
     const uint32_t views = s->instruction.as.kernel.views;
-    const uint64_t before = graph->emit.next_id;
-    if (!ti_instruction_place_at_once(graph, command[0])) {
-        TI_UNREACHABLE(); /* no memory has gone since */
-    }
-    ti_vec_clear(&graph->staged);
-    for (uint32_t k = 1; k <= s->reductions; k++) {
-        ti_instruction_stage(graph, command[k], 0, 1);
-    }
-    ti_vec_clear(&graph->window.piece);
-    TI_ASSERT(graph->emit.next_id == before);
-    (void)before;
-    ti_instruction *i = start(graph, &s->instruction, BYTES_UP_TO(kernel), command[0]->task);
-    ti_instruction_view *view = ti_arena_copy(ti_arena_ring_top(&graph->emit.arenas), &c->view.data[s->box],
-                                              views * sizeof(*view));
+    uint64_t staging[TACIT_MAX_ACCESSES];
+    ti_instruction_box *none;
+    ti_instruction *i = start(graph, s, &s->instruction, BYTES_UP_TO(kernel), task, &none);
+    ti_instruction_view *view = ti_arena_copy(arena, &graph->cycle.view.data[s->view], views * sizeof(*view));
     ti_deps_start(deps, i->id);
-    for (uint32_t k = 0; k < s->deps; k++) {
-        ti_deps_add(deps, c->dep.data[s->dep + k] + c->shift);
-    }
-    for (uint32_t k = 0; k < views; k++) {
-        if (view[k].mode == TACIT_REDUCE) {
-            const ti_staging *staged = ti_instruction_staging_of(graph, command[0]->task, k);
-            view[k].place.allocation = staged->allocation;
-            ti_deps_add_all(deps, staged->after, staged->afters);
-        }
+    ti_deps_add_all(deps, i->dep, i->deps);
+    for (uint32_t k = 1; k <= s->reductions; k++) {
+        const uint64_t *after;
+        size_t afters;
+        staging[k - 1] = ti_instruction_take_staging(graph, task, 0, s[k].staging, &after, &afters);
+        view[s[k].access].place.allocation = staging[k - 1];
+        ti_deps_add_all(deps, after, afters);
     }
     i->as.kernel.view = view;
-    ti_emit(&graph->emit, i);
+    ti_emit_deps(&graph->emit, i);
+    for (uint32_t k = 1; k <= s->reductions; k++) {
+        take_reduction(graph, &s[k], command[k], staging[k - 1]);
+    }
 }
 
 void ti_cycle_take_step(ti_instruction_graph *graph, size_t at, const ti_command *const *command)
 {
     ti_cycle_step *s = &graph->cycle.step.data[at];
+    ti_instruction_box *none;
     switch (command[0]->kind) {
     case TI_COMMAND_SEND:
     case TI_COMMAND_RECEIVE:
@@ -400,13 +387,10 @@ void ti_cycle_take_step(ti_instruction_graph *graph, size_t at, const ti_command
     case TI_COMMAND_EXECUTE:
         if (!s->made) {
             take_reducing(graph, s, command);
-            for (uint32_t k = 1; k <= s->reductions; k++) {
-                take_reduction(graph, &s[k], command[k]);
-            }
             return;
         }
         s->made->last_task = command[0]->task->id;
-        finish(graph, s, start(graph, &s->made->kernel, BYTES_UP_TO(kernel), command[0]->task));
+        start(graph, s, &s->made->kernel, BYTES_UP_TO(kernel), command[0]->task, &none);
         ti_follow_note(&graph->follow, command[0]->task, graph->emit.next_id - 1);
         return;
     case TI_COMMAND_EPOCH:
