@@ -79,6 +79,7 @@ set(TACIT_SOURCES
 
     plan/track/deps.c
     plan/track/note.c
+    plan/track/state.c
     plan/track/tracker.c
 
     plan/task/forward.c
@@ -135,11 +136,14 @@ set(TACIT_SOURCES
     plan/instruction/bundle.c
     plan/instruction/coherent_copies.c
     plan/instruction/collective.c
+    plan/instruction/cycle.c
+    plan/instruction/cycle_step.c
     plan/instruction/follow.c
     plan/instruction/graph.c
     plan/instruction/keep.c
     plan/instruction/kernel.c
     plan/instruction/places.c
+    plan/instruction/point.c
     plan/instruction/reduce.c
     plan/instruction/reduce_blocks.c
     plan/instruction/refuse.c

@@ -55,6 +55,7 @@ typedef struct ti_system {
     uint64_t tile_least;        /* that a window touches there in sum, or it has no tiles */
     int overlap;                /* TI_CUTS_OFF ... */
     bool check_pure;            /* and say what of it nodes should compare: ti_samples */
+    bool derive_always;         /* instructions of steady loops, too: for tests */
     bool record;                /* derive the dependencies of commands too: only graphs and tests look at them */
     struct ti_explain *explain; /* who wants to know what becomes of edges between tasks, or NULL: trace/explain.h */
 } ti_system;

@@ -1,6 +1,6 @@
 /* The state of the instruction graph, and who calls whom.
  *
- * graph.h is the outside. window.c takes commands in and notes their needs; when the window closes, graph.c compiles
+ * graph.h is the outside. window.c takes commands in, asks cycle.c whether they are known, and notes their needs; when the window closes, graph.c compiles
  * them one after the other. It calls, by the kind of the command, kernel.c (executions), tile.c (windows of them, by
  * kernel.c), transfer.c and bundle.c (messages), collective.c, and reduce.c. kernel.c asks follow.c for dependencies
  * where that is possible. reduce.c calls reduce_blocks.c for tasks in blocks; both stand on staging.c, which stands on
@@ -10,6 +10,7 @@
 #define TI_INSTRUCTION_IMPL_H
 
 #include "base/check.h"
+#include "plan/instruction/cycle.h"
 #include "plan/instruction/follow.h"
 #include "plan/instruction/keep.h"
 #include "plan/instruction/sent.h"
@@ -96,6 +97,11 @@ struct ti_instruction_graph {
     ti_follow follow;
     ti_templates templates;
     ti_tilings tiles;
+    ti_cycle cycle;
+    struct {
+        uint64_t id;
+        uint32_t deps;
+    } newest_tracked; /* a kernel, and how many of its dependencies, the first, are not for staging memory */
     ti_region_entries lacking;
     ti_boxes boxes;
     bool coherent; /* some buffer has several places: there are copies between them */
@@ -158,6 +164,10 @@ void ti_instruction_note_command(ti_instruction_graph *graph, const ti_command *
 size_t ti_instruction_compile(ti_instruction_graph *graph, size_t index);
 void ti_instruction_open_buffer(ti_instruction_graph *graph, const ti_task *task);
 void ti_instruction_fill_buffer(ti_instruction_graph *graph, const ti_task *task); /* with its initial contents */
+
+/* ---- point.c: called by graph.c and cycle_step.c */
+
+void ti_instruction_compile_point(ti_instruction_graph *graph, const ti_command *command);
 
 /* ---- refuse.c: called by window.c where what is wanted does not fit */
 

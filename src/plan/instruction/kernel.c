@@ -314,7 +314,6 @@ static void compile_piece(ti_instruction_graph *graph, const ti_command *command
         instruction->as.kernel.runs = graph->in_blocks.data[piece].runs;
         instruction->as.kernel.run_slot = graph->in_blocks.data[piece].run_slot;
     }
-    ti_deps_add_all(&graph->emit.deps, graph->awaited.data, graph->awaited.count);
     if (graph->tiles.after) {
         ti_deps_push(&graph->emit.deps, graph->tiles.after);
     }
@@ -324,6 +323,9 @@ static void compile_piece(ti_instruction_graph *graph, const ti_command *command
     track(graph, shape, at, place, found != TRACKED);
     ti_instruction_touch_results(graph);
     ti_orders_follow(&graph->orders, task, instruction->id, graph->emit.era.applied, &graph->emit.deps);
+    graph->newest_tracked.id = instruction->id;
+    graph->newest_tracked.deps = (uint32_t)graph->emit.deps.ids.count;
+    ti_deps_add_all(&graph->emit.deps, graph->awaited.data, graph->awaited.count);
     ti_emit(&graph->emit, instruction);
     ti_instruction_unstage(graph, command, at, piece, instruction);
 }
