@@ -1,8 +1,8 @@
 /* Instructions of one node with one memory: in random programs, whatever touches the same memory, one of them writing,
  * has a path from the first to the second. Alone, a node's dependencies come from those of tasks where nothing else
  * has a say. As one of several, sends of the same contents wait for less than a horizon that has passed (sent.h).
- * Loops whose instructions are not derived again (cycle.h) have the dependencies that they would have, and the forwards. Nothing is
- * executed. */
+ * Loops whose instructions are not derived again (cycle.h) have the dependencies that they would have, and the
+ * forwards. Nothing is executed. */
 #include "lower.h"
 #include "plan/command/graph.h"
 #include "plan/instruction/graph.h"
@@ -44,8 +44,8 @@ typedef struct run {
     TI_VEC(const ti_instruction *) made; /* by the number of their views: the first kernel */
     uint64_t again;                      /* kernels that have the views of an earlier one */
     uint64_t collectives;
-    uint64_t point, applied;             /* the latest horizon or epoch, and the one before if that is a horizon */
-    uint64_t early;                      /* sends that wait for less than the applied one */
+    uint64_t point, applied; /* the latest horizon or epoch, and the one before if that is a horizon */
+    uint64_t early;          /* sends that wait for less than the applied one */
     run_log log;
     bool is_point[MOST]; /* by instruction */
 } run;
@@ -229,7 +229,8 @@ static void log_forwards(run *r, const ti_task *task)
         ti_vec_push(&r->log, f->producer << 33 | (uint64_t)f->whole << 32 | f->buffer->slot);
         for (uint32_t b = 0; b < f->boxes; b++) {
             const int64_t *at = f->box[b].min, *end = f->box[b].max;
-            ti_vec_push(&r->log, (uint64_t)(at[0] << 16 ^ at[1] << 8 ^ at[2] ^ end[0] << 40 ^ end[1] << 32 ^ end[2] << 24));
+            ti_vec_push(&r->log,
+                        (uint64_t)(at[0] << 16 ^ at[1] << 8 ^ at[2] ^ end[0] << 40 ^ end[1] << 32 ^ end[2] << 24));
         }
     }
 }
@@ -336,8 +337,12 @@ static void what_touches_the_same_is_ordered(void **state)
         gen_rng rng = { gen_mix(seed) };
         bool alone = seed % 2;
         gen_program *program = gen_create(&(gen_options){ .seed = seed, .nodes = alone ? 1 : 5, .steps = 40 });
-        settings s = { steps[gen_between(&rng, 0, 4)], gen_chance(&rng, 50) ? 0 : 4, gen_chance(&rng, 60),
-                       gen_chance(&rng, 50) ? (uint64_t)gen_between(&rng, 1, 300) : 0, false, 0 };
+        settings s = { steps[gen_between(&rng, 0, 4)],
+                       gen_chance(&rng, 50) ? 0 : 4,
+                       gen_chance(&rng, 60),
+                       gen_chance(&rng, 50) ? (uint64_t)gen_between(&rng, 1, 300) : 0,
+                       false,
+                       0 };
         compared[alone] += run_program(program, &s, &seen);
         gen_destroy(program);
     }
@@ -417,9 +422,14 @@ static void loops_are_as_if_derived(void **state)
     counts seen = { 0 }, derived = { 0 };
     for (uint64_t seed = 1; seed <= 600; seed++) {
         gen_rng rng = { gen_mix(seed) };
-        gen_program *program = gen_create(&(gen_options){ .seed = seed, .nodes = seed % 5 ? (int)(seed % 5) : 1, .steps = 20 });
+        gen_program *program =
+            gen_create(&(gen_options){ .seed = seed, .nodes = seed % 5 ? (int)(seed % 5) : 1, .steps = 20 });
         append_loops(program, &rng);
-        settings s = { steps[gen_between(&rng, 0, 5)], gen_chance(&rng, 50) ? 0 : 4, true, 0, false,
+        settings s = { steps[gen_between(&rng, 0, 5)],
+                       gen_chance(&rng, 50) ? 0 : 4,
+                       true,
+                       0,
+                       false,
                        seed % 3 ? TI_COLLECTIVES_LOOKAHEAD : TI_COLLECTIVES_OFF };
         compared += run_program(program, &s, &seen);
         s.derive = true;

@@ -23,9 +23,9 @@
 #include <string.h>
 
 /* A cycle has so many commands at most; trackers with more entries are not compared. */
-enum { MOST_STEPS = 512, MOST_ENTRIES = 1024 };
+enum { MAX_STEPS = 512, MAX_ENTRIES = 1024 };
 /* After a failure that many segments are not looked at, each time twice as many; rounds that make up for recording. */
-enum { FIRST_PAUSE = 4, MOST_DOUBLINGS = 8, WORTH = 2 };
+enum { FIRST_PAUSE = 4, MAX_DOUBLINGS = 8, WORTH = 2 };
 
 void ti_cycle_init(ti_cycle *c, const ti_system *system)
 {
@@ -49,7 +49,7 @@ void ti_cycle_fini(ti_cycle *c)
 /* Nothing of it is repeated any more; the next one is looked for later if it was of no use. */
 static void give_up(ti_cycle *c, bool was_worth)
 {
-    c->failures = was_worth ? 0 : TI_MIN(c->failures + 1, (int)MOST_DOUBLINGS);
+    c->failures = was_worth ? 0 : TI_MIN(c->failures + 1, (int)MAX_DOUBLINGS);
     c->next_try = was_worth ? 0 : c->segments + ((uint64_t)FIRST_PAUSE << c->failures);
     c->phase = TI_CYCLE_LOOKS;
 }
@@ -99,7 +99,7 @@ static void finish_recording(ti_instruction_graph *graph)
 {
     ti_cycle *c = &graph->cycle;
     c->length = c->shift = graph->emit.next_id - c->first;
-    if (c->changes == graph->emit.changes && graph->emit.era.entries <= MOST_ENTRIES) {
+    if (c->changes == graph->emit.changes && graph->emit.era.entries <= MAX_ENTRIES) {
         describe(graph, &c->after);
         if (ti_tracker_state_has_grown(&c->before, &c->after, c->length)) {
             c->phase = TI_CYCLE_REPEATS;
@@ -115,7 +115,7 @@ static void finish_recording(ti_instruction_graph *graph)
 static void record(ti_instruction_graph *graph, const ti_command *const *command, size_t count, size_t first)
 {
     ti_cycle *c = &graph->cycle;
-    bool can = graph->emit.batch.count - first == count && c->step.count + count <= MOST_STEPS && !graph->coherent;
+    bool can = graph->emit.batch.count - first == count && c->step.count + count <= MAX_STEPS && !graph->coherent;
     for (size_t i = 0; can && i < count; i++) {
         can = ti_cycle_record(graph, command[i], graph->emit.batch.data[first + i]);
     }
@@ -150,7 +150,7 @@ static void end_segment(ti_instruction_graph *graph)
         return;
     }
     for (size_t q = 1; q <= TI_CYCLE_SEGMENTS && c->segments >= c->next_try; q++) {
-        if (c->same[q] >= q && graph->emit.era.entries <= MOST_ENTRIES) {
+        if (c->same[q] >= q && graph->emit.era.entries <= MAX_ENTRIES) {
             start_recording(graph, q);
             return;
         }

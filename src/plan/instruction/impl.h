@@ -1,11 +1,12 @@
 /* The state of the instruction graph, and who calls whom.
  *
- * graph.h is the outside. window.c takes commands in, asks cycle.c whether they are known, and notes their needs; when the window closes, graph.c compiles
- * them one after the other. It calls, by the kind of the command, kernel.c (executions), tile.c (windows of them, by
- * kernel.c), transfer.c and bundle.c (messages), collective.c, and reduce.c. kernel.c asks follow.c for dependencies
- * where that is possible. reduce.c calls reduce_blocks.c for tasks in blocks; both stand on staging.c, which stands on
- * blocks.c and keep.c. All of them call places.c for where data is to lie, coherent_copies.c for what is read and
- * written, and memory.h for allocations. Only these include it; staging.h has more for reductions. */
+ * graph.h is the outside. window.c takes commands in, asks cycle.c whether they are known, and notes their needs; when
+ * the window closes, graph.c compiles them one after the other. It calls, by the kind of the command, kernel.c
+ * (executions), tile.c (windows of them, by kernel.c), transfer.c and bundle.c (messages), collective.c, reduce.c and
+ * point.c. kernel.c asks follow.c for dependencies where that is possible. reduce.c calls reduce_blocks.c for tasks in
+ * blocks; both stand on staging.c, which stands on blocks.c and keep.c. All of them call places.c for where data is to
+ * lie, coherent_copies.c for what is read and written, and memory.h for allocations. Only these include it; staging.h
+ * has more for reductions. */
 #ifndef TI_INSTRUCTION_IMPL_H
 #define TI_INSTRUCTION_IMPL_H
 

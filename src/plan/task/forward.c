@@ -27,8 +27,8 @@ typedef struct piece {
     uint32_t candidate;
 } piece;
 
-/* What came of the reads of one buffer by tasks of a shape, for the next such task: it is the same if the reads meet the
- * same entries, whose producers are as many and wrote them by the same writes. Made where that is not much. */
+/* What came of the reads of one buffer by tasks of a shape, for the next such task: the same comes if the reads meet
+ * the same entries, whose producers are as many and wrote them by the same writes. Made where that is not much. */
 enum { KEPT_HITS = 4, KEPT_BOXES = 8, KEPT_READS = 64 };
 typedef struct kept_read {
     uint64_t reader; /* number_of the first of the reads; 0: nothing is kept */
