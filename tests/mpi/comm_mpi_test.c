@@ -4,8 +4,8 @@
  * pairs: strided payloads of several blocks whose bytes follow from their identity, in other shapes and another order
  * on the two sides. Datatypes that leave the cache while they are in use, and of more than 2 GiB. Notes of a node that
  * does not poll. A message of the wrong length. With TI_TEST_HUGE=1, a message of more than 2 GiB. `comm_mpi_test
- * --forget` must end the job with a failure: the last node returns from main while the others wait. The seed is printed,
- * and taken from the first argument. A failure ends the job on all nodes. */
+ * --forget` must end the job with a failure: the last node returns from main while the others wait. The seed is
+ * printed, and taken from the first argument. A failure ends the job on all nodes. */
 #include "base/alloc.h"
 #include "comm/mpi/type.h"
 
@@ -426,7 +426,8 @@ static void wrong_length_is_an_error(size_t sent, size_t expected)
 /* Datatypes of more bytes or rows than an int can count, in round numbers too; nothing is sent. */
 static void huge_types(ti_comm *comm)
 {
-    static const size_t lengths[] = { INT_MAX, (size_t)1 << 31, ((size_t)1 << 31) + 1, (size_t)3 << 30, (size_t)5 << 32 };
+    static const size_t lengths[] = { INT_MAX, (size_t)1 << 31, ((size_t)1 << 31) + 1, (size_t)3 << 30,
+                                      (size_t)5 << 32 };
     char here = 0;
     for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
         for (int in_rows = 0; in_rows < 2; in_rows++) {

@@ -123,7 +123,11 @@ int main(int argc, char **argv)
                nodes);
         fflush(stdout);
     }
-    bool good = node != 0 || mkdtemp(folder);
+    bool good = true;
+    if (node == 0 && !mkdtemp(folder)) {
+        perror(folder);
+        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    }
     MPI_Bcast(folder, sizeof(folder), MPI_CHAR, 0, MPI_COMM_WORLD);
     for (uint64_t i = 0; i < count && good; i++) {
         model_result result = { 0 };
