@@ -5,8 +5,8 @@
  *   traced slow NODE                 the same; kernels of NODE take several times as long
  *   traced pause                     the same; the program does nothing for a while when tasks wait for memory
  *   traced patterns                  collectives of every pattern, each twice
- *   traced contexts COUNT            so many contexts: two at a time, the second of which outlives the first; context k
- *                                    has a task called taskK
+ *   traced contexts COUNT            so many contexts; the first lives as long as the others; context k has a task
+ *                                    called taskK
  *   traced relays                    placed tasks on all nodes read what node 0 has written, of a short buffer and of
  *                                    a long one in turn
  *   traced write PREFIX NODES TASKS [DROPPED]   records of a run that there never was: NODES clocks that drift apart */
@@ -308,18 +308,18 @@ static int use(const char *task)
            check(tacit_wait(ctx));
 }
 
-/* Each with a task of its own, and begun before the one before it has ended. */
+/* Each with a task of its own, one after the other; the first ends last, since MPI ends with it. */
 static int contexts(int count)
 {
-    tacit_context *before = NULL;
+    tacit_context *first = NULL;
     int bad = 0;
     for (int k = 1; k <= count && !bad; k++) {
         char task[32];
         snprintf(task, sizeof(task), "task%d", k);
-        bad = check(tacit_init(NULL, &ctx)) || use(task) || (before && check(tacit_finalize(before)));
-        before = ctx;
+        bad = check(tacit_init(NULL, &ctx)) || use(task) || (first && check(tacit_finalize(ctx)));
+        first = first ? first : ctx;
     }
-    return bad || check(tacit_finalize(ctx));
+    return bad || check(tacit_finalize(first));
 }
 
 int main(int argc, char **argv)
