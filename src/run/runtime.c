@@ -748,6 +748,20 @@ bool ti_runtime_has_fenced(const ti_runtime *rt)
     return rt->dry->tasks[TI_TASK_FENCE] > 0;
 }
 
+/* Of traced contexts beside each other where their traces are. */
+static bool write_explain(const ti_runtime *rt, ti_strbuf *why)
+{
+    ti_strbuf path = { 0 };
+    if (!rt->system.explain) {
+        return true;
+    }
+    ti_tracing_path(&rt->trace, rt->config.explain, &path);
+    bool to_stderr = strcmp(rt->config.explain, "1") == 0;
+    bool good = ti_explain_write(&rt->system, to_stderr ? rt->config.explain : path.text, why);
+    ti_strbuf_fini(&path);
+    return good;
+}
+
 bool ti_runtime_report(ti_runtime *rt, ti_strbuf *why)
 {
     bool good = !rt->dry || ti_dry_run_report(rt->dry, &rt->system, &rt->config, why);
@@ -757,5 +771,5 @@ bool ti_runtime_report(ti_runtime *rt, ti_strbuf *why)
         ti_roles_leave_executor(rt);
     }
     ti_explain_carried(rt->system.explain, rt->comm->stats.carried);
-    return good && (!rt->system.explain || ti_explain_write(&rt->system, rt->config.explain, why));
+    return good && write_explain(rt, why);
 }

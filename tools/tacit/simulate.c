@@ -102,15 +102,6 @@ static int measure_kernels(simulate_options *o, const char *folder)
     return status;
 }
 
-static void say_what_is_idle(const tool_simulation *r)
-{
-    if (r->idle_nodes > 0 && r->most_busy > 0) {
-        tool_fail(0,
-                  "%ld of %ld nodes run no kernel: no task has items for them; take fewer nodes, or a larger problem",
-                  r->idle_nodes, r->nodes);
-    }
-}
-
 static int run(simulate_options *o)
 {
     char folder[64];
@@ -122,7 +113,7 @@ static int run(simulate_options *o)
         status = traced ? simulate_traced(o, folder, o->nodes.number[i], &row[i])
                         : simulate_once(o, folder, o->nodes.number[i], &row[i]);
         if (status == TOOL_OK) {
-            say_what_is_idle(&row[i]);
+            simulate_say_idle(&row[i]);
         }
     }
     simulate_clean(folder);
@@ -270,8 +261,36 @@ static int check_program(simulate_options *o, int argc, char **argv)
     return tool_json_is_there() ? TOOL_OK : TOOL_FAILURE; /* reports are read as JSON */
 }
 
-static int calibrate(int count, char **file)
+/* Which option of some was given, or NULL: those of --heat1d, and those that say how long kernels of a program take. */
+static const char *given_of_heat(const simulate_options *o)
 {
+    return o->threads.count   ? "--threads"
+           : o->windows.count ? "--window"
+           : o->latency       ? "--latency"
+           : o->item          ? "--item"
+           : o->strategy      ? "--strategy"
+                              : NULL;
+}
+
+static const char *given_of_kernels(const simulate_options *o)
+{
+    return o->lines.length ? "--kernel" : o->kernels ? "--kernels" : o->measures ? "--calibrate-kernels" : NULL;
+}
+
+static int calibrate(const simulate_options *o, int count, char **file)
+{
+    const char *more = o->points         ? "--heat1d"
+                       : o->nodes.count  ? "--nodes"
+                       : o->network      ? "--network"
+                       : o->machine      ? "--machine"
+                       : o->trace        ? "--trace"
+                       : o->replay       ? "--replay and --durations"
+                       : o->json         ? "--json"
+                       : given_of_heat(o) ? given_of_heat(o)
+                                         : given_of_kernels(o);
+    if (more) {
+        return tool_fail(TOOL_USAGE, "--calibrate measures this machine and takes no other option; leave out %s", more);
+    }
     return count > 1 ? tool_fail(TOOL_USAGE, "--calibrate takes one file and no program; leave out '%s'", file[1])
                      : simulate_calibrate(count ? file[0] : NULL);
 }
@@ -282,25 +301,51 @@ static void use_defaults(simulate_options *o)
     o->machine = o->machine ? o->machine : "cores-16";
 }
 
-static int heat(simulate_options *o, int argc, char **argv)
+static void use_heat_defaults(simulate_options *o)
 {
     use_defaults(o);
+    o->threads = o->threads.count ? o->threads : (tool_counts){ { 1, 4, 16, 64 }, 4 };
+    o->windows = o->windows.count ? o->windows : (tool_counts){ { 1, 2, 4, 8, 16 }, 5 };
+    o->latency = o->latency ? o->latency : "1us";
+    o->item = o->item ? o->item : "1ns";
+    o->strategy = o->strategy ? o->strategy : "halo";
+}
+
+static int heat(simulate_options *o, int argc, char **argv)
+{
+    const char *kernels = given_of_kernels(o);
     if (o->replay) {
         return tool_fail(TOOL_USAGE, "--heat1d follows no recorded run; leave out --replay and --durations");
+    }
+    if (kernels) {
+        return tool_fail(TOOL_USAGE, "--heat1d takes the time of a point from --item; leave out %s", kernels);
     }
     if (optind < argc) {
         return tool_fail(TOOL_USAGE, "--heat1d needs no program; leave out '%s'", argv[optind]);
     }
+    use_heat_defaults(o);
     return o->trace ? tool_fail(TOOL_USAGE, "--heat1d writes no trace; leave out --trace") : simulate_heat1d(o);
+}
+
+static int simulate(simulate_options *o, int argc, char **argv)
+{
+    int status = check_program(o, argc, argv);
+    const char *more = given_of_heat(o);
+    if (status == TOOL_OK && more) {
+        return tool_fail(TOOL_USAGE,
+                         "%s is for --heat1d; of a program the files for --network and --machine say such things, or "
+                         "TACIT_LATENCY; leave it out",
+                         more);
+    }
+    status = status == TOOL_OK && o->replay ? simulate_prepare_replay(o) : status;
+    use_defaults(o);
+    o->nodes = o->nodes.count ? o->nodes : (tool_counts){ { 1, 4, 16, 64 }, 4 };
+    return status == TOOL_OK ? run(o) : status;
 }
 
 int tool_simulate(int argc, char **argv)
 {
-    simulate_options o = { .threads = { { 1, 4, 16, 64 }, 4 },
-                           .windows = { { 1, 2, 4, 8, 16 }, 5 },
-                           .latency = "1us",
-                           .item = "1ns",
-                           .strategy = "halo" };
+    simulate_options o = { .json = false };
     char name[] = "tacit simulate";
     argv[0] = name; /* for the messages of getopt */
     int status = TOOL_OK;
@@ -311,16 +356,10 @@ int tool_simulate(int argc, char **argv)
         }
         status = c == '?' ? tool_wrong_option(argv, options) : take_option(&o, c);
     }
-    if (status == TOOL_OK && o.calibrates) {
-        status = calibrate(argc - optind, argv + optind);
-    } else if (status == TOOL_OK && o.points) {
-        status = heat(&o, argc, argv);
-    } else if (status == TOOL_OK) {
-        status = check_program(&o, argc, argv);
-        status = status == TOOL_OK && o.replay ? simulate_prepare_replay(&o) : status;
-        use_defaults(&o);
-        o.nodes = o.nodes.count ? o.nodes : (tool_counts){ { 1, 4, 16, 64 }, 4 };
-        status = status == TOOL_OK ? run(&o) : status;
+    if (status == TOOL_OK) {
+        status = o.calibrates ? calibrate(&o, argc - optind, argv + optind)
+                 : o.points   ? heat(&o, argc, argv)
+                              : simulate(&o, argc, argv);
     }
     ti_strbuf_fini(&o.lines);
     ti_strfree(o.path);

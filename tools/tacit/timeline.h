@@ -98,7 +98,7 @@ typedef struct timeline {
     uint64_t *sent;          /* in messages: [node * nodes + peer], up to TL_MATRIX nodes; or NULL */
     uint64_t *collected;     /* likewise in collectives: timeline_matrix.c */
     uint64_t *passed;        /* likewise by relays, which are in `sent` of whose message it is */
-    uint64_t relayed, bytes_relayed;
+    uint64_t relayed, bytes_relayed, bytes_collected;
     TI_VEC(tl_step) path; /* from the end to the beginning */
 } timeline;
 enum { TL_MATRIX = 512 };

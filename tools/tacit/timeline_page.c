@@ -245,6 +245,8 @@ static void put_nodes(page *p)
         put_node(p, q);
     }
     fputs("]", p->file);
+    fprintf(p->file, ",\"bytes_sent\":%" PRIu64 ",\"bytes_collected\":%" PRIu64 ",\"bytes_relayed\":%" PRIu64,
+            p->t->bytes_sent, p->t->bytes_collected, p->t->bytes_relayed);
     put_matrix(p, "sent", p->t->sent);
     put_matrix(p, "collected", p->t->collected);
     put_matrix(p, "passed", p->t->passed);

@@ -101,11 +101,10 @@ static void print_summary(const timeline *t, const char *prefix, const char *com
     ti_strbuf_fini(&text);
 }
 
-static int write_report(timeline *t, const char *prefix, uint64_t *merged)
+static int write_report(timeline *t, const char *prefix, const char *table, uint64_t *merged)
 {
     ti_strbuf path = { 0 };
-    ti_strbuf_add(&path, "%s.explain", prefix);
-    char *explain = read_text(path.text);
+    char *explain = read_text(table);
     timeline_share(t);
     timeline_matrix(t);
     timeline_path(t);
@@ -123,7 +122,8 @@ static int write_report(timeline *t, const char *prefix, uint64_t *merged)
     return status;
 }
 
-int tool_trace_report(const char *prefix, const char *command)
+/* `table`: the file with the explain table, if there is one. */
+static int report(const char *prefix, const char *table, const char *command)
 {
     timeline t = { 0 };
     ti_strbuf why = { 0 };
@@ -139,7 +139,7 @@ int tool_trace_report(const char *prefix, const char *command)
     say_what_is_missing(&t);
     tool_progress("tacit trace: %llu records, writing the report", (unsigned long long)t.records);
     uint64_t merged = 0;
-    int status = write_report(&t, prefix, &merged);
+    int status = write_report(&t, prefix, table, &merged);
     tool_progress_end();
     if (status == TOOL_OK && command) {
         print_summary(&t, prefix, command, merged);
@@ -148,10 +148,43 @@ int tool_trace_report(const char *prefix, const char *command)
     return status;
 }
 
+static bool has_records(const char *prefix)
+{
+    ti_strbuf path = { 0 };
+    ti_recorder_path(prefix, 0, &path);
+    bool there = access(path.text, R_OK) == 0;
+    ti_strbuf_fini(&path);
+    return there;
+}
+
+/* A program may have several contexts; each has a report. */
+int tool_trace_report(const char *prefix, const char *command)
+{
+    ti_strbuf explain = { 0 };
+    int status = TOOL_OK;
+    ti_strbuf_add(&explain, "%s.explain", prefix);
+    for (unsigned i = 1; i <= TI_RECORDER_CONTEXTS && status == TOOL_OK; i++) {
+        ti_strbuf mine = { 0 }, table = { 0 }, name = { 0 };
+        ti_recorder_context(prefix, i, &mine);
+        ti_recorder_context(explain.text, i, &table);
+        if (command && i > 1) {
+            ti_strbuf_add(&name, "\n%s, context %u", command, i);
+        }
+        if (i == 1 || has_records(mine.text)) {
+            status = report(mine.text, table.text, i > 1 && command ? name.text : command);
+        }
+        ti_strbuf_fini(&mine);
+        ti_strbuf_fini(&table);
+        ti_strbuf_fini(&name);
+    }
+    ti_strbuf_fini(&explain);
+    return status;
+}
+
 /* ---- the run */
 
-/* Files of an earlier run must not be taken for this one's; the next node that is not there ends them. */
-void tool_trace_remove(const char *prefix)
+/* Of one context; the next node that is not there ends them. */
+static void remove_records(const char *prefix)
 {
     ti_strbuf path = { 0 };
     int q = 0;
@@ -159,10 +192,24 @@ void tool_trace_remove(const char *prefix)
         ti_strbuf_clear(&path);
         ti_recorder_path(prefix, q++, &path);
     } while (unlink(path.text) == 0);
-    ti_strbuf_clear(&path);
-    ti_strbuf_add(&path, "%s.explain", prefix);
-    unlink(path.text);
     ti_strbuf_fini(&path);
+}
+
+/* Files of an earlier run must not be taken for this one's. */
+void tool_trace_remove(const char *prefix)
+{
+    ti_strbuf explain = { 0 };
+    ti_strbuf_add(&explain, "%s.explain", prefix);
+    for (unsigned i = 1; i <= TI_RECORDER_CONTEXTS; i++) {
+        ti_strbuf path = { 0 };
+        ti_recorder_context(prefix, i, &path);
+        remove_records(path.text);
+        ti_strbuf_clear(&path);
+        ti_recorder_context(explain.text, i, &path);
+        unlink(path.text);
+        ti_strbuf_fini(&path);
+    }
+    ti_strbuf_fini(&explain);
 }
 
 int tool_trace_prefix(const char *output, char prefix[PATH_MAX])
@@ -176,15 +223,6 @@ int tool_trace_prefix(const char *output, char prefix[PATH_MAX])
         return tool_fail(TOOL_FAILURE, "the current directory cannot be used: %s", strerror(errno));
     }
     return TOOL_OK;
-}
-
-static bool has_records(const char *prefix)
-{
-    ti_strbuf path = { 0 };
-    ti_recorder_path(prefix, 0, &path);
-    bool there = access(path.text, R_OK) == 0;
-    ti_strbuf_fini(&path);
-    return there;
 }
 
 /* How many records there are so far. */
