@@ -12,7 +12,7 @@
  *     collectives;
  *   - all nodes have the same collectives in the same order, and what each gives to each other is what that one gets;
  *   - chunks are a partition of the range, with the right borders, or more where tasks may be in windows of pure tasks;
- *   - footprints are what plain arithmetic says;
+ *   - footprints are what plain arithmetic says, and pieces of a command write different elements;
  *   - reduction trees fit together; all nodes have equal maps; task dependencies order all conflicts.
  * Commands are kept, with the elements they touch, for des.h. One thread. */
 #ifndef TEST_SIM_H
