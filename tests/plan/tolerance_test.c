@@ -1190,7 +1190,11 @@ static void random_tiles(void **state)
         static ti_tile_piece piece[MAX_PIECES];
         ti_tile_order order = { .tiles = 0 };
         current = seed + i;
-        (i % 2 ? create_long : create)(&w, current);
+        if (i % 2) {
+            create_long(&w, current);
+        } else {
+            create(&w, current, false);
+        }
         ti_tile_request r = { .bytes = (uint64_t)rng_between(&w.r, 1, 2000), .ahead = (int)rng_between(&w.r, 1, 2) };
         bool admits = true;
         tile_pieces(&w, shape, piece, &r);

@@ -6,6 +6,8 @@
  * which they do not is planned like one of strategy `halo`. All of it is the same on all nodes. */
 #include "plan/command/impl.h"
 
+#include "plan/tolerance/closure.h"
+
 /* Whether the nodes whose chunks read some of the entry by the access are among those that hold it. */
 static bool readers_hold(ti_command_graph *graph, const ti_windowed *reader, const ti_access *access,
                          const ti_version *v, const ti_box *box)
