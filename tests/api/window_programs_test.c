@@ -537,8 +537,9 @@ static void same_bits(void **state)
         run(programs[p].fn, 1, &(tacit_config){ .threads = TACIT_THREADS_INLINE }, 0, &alone);
         assert_true(alone.count > 0);
         for (size_t s = 0; s < TI_COUNT(settings); s++) {
-            const size_t step = settings[s].threads == TACIT_THREADS_ON ? 2 : 1; /* many threads take turns */
-            for (size_t n = 0; n < TI_COUNT(nodes); n += step) {
+            const bool threads = settings[s].threads == TACIT_THREADS_ON; /* which take turns where cores are few */
+            for (size_t n = threads ? p % TI_COUNT(nodes) : 0; n < TI_COUNT(nodes);
+                 n += threads ? TI_COUNT(nodes) : 1) {
                 run(programs[p].fn, nodes[n], &settings[s], 1 + 13 * s + n, &other);
                 if (other.count != alone.count || memcmp(other.data, alone.data, alone.count * sizeof(double)) != 0) {
                     fail_msg("%s on %d nodes has other bits with %s (setting %zu)", programs[p].name, nodes[n],

@@ -1055,7 +1055,7 @@ static bool may_be_alone(const world *w)
 
 static void random_lists(void **state)
 {
-    enum { COUNT = 1000 * TIMES };
+    enum { COUNT = 200 * TIMES };
     (void)state;
     static world w;
     int staged = 0, left = 0;

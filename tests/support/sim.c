@@ -119,6 +119,15 @@ int sim_buffer(const sim *s, const ti_buffer_info *info)
     return (int)(info - s->lowering.info);
 }
 
+static bool reads_by_custom(const ti_shape *shape)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        any |= shape->access[i].custom && ti_access_reads(&shape->access[i]);
+    }
+    return any;
+}
+
 static bool record_transfer(sim *s, sim_node *n, const ti_command *from, sim_command *to)
 {
     sim_list list = { 0 };
@@ -137,6 +146,7 @@ static bool record_transfer(sim *s, sim_node *n, const ti_command *from, sim_com
                   "part of no message from %d to %d", n->system.node, peer);
         s->counts.bundled += send;
         s->counts.bundled_2d += send && from->task->shape->two_dimensional;
+        s->counts.bundled_custom += send && reads_by_custom(from->task->shape);
     } else {
         SIM_CHECK(s, to->counter == (send ? n->sent : n->received)[peer]++, "counter %d to %d", n->system.node, peer);
     }

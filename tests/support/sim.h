@@ -102,6 +102,7 @@ typedef struct sim_counts {
     uint64_t overlapped;                        /* tasks of one node that were cut for messages of their own */
     uint64_t by_custom;                         /* of these, of tasks that read by custom mappers */
     uint64_t bundled, bundled_2d;               /* parts of messages, beyond the first of each; of 2D splits */
+    uint64_t bundled_custom;                    /* ... of tasks that read by custom mappers */
     uint64_t by_collectives, hoisted; /* elements that collectives brought; that came before the task that wants them */
 } sim_counts;
 

@@ -7,7 +7,7 @@
 
 /* Boxes of a chunk's early items: of more, nothing is early. In a chunk where a custom mapper has to be asked, so many
  * pieces along a dimension are told from each other. A part of so many of a chunk's items has to be early. */
-enum { MAX_BOXES = 16, MAX_STEPS = 64, LEAST_EARLY = 4 };
+enum { MAX_BOXES = 16, MAX_STEPS = 256, LEAST_EARLY = 4 };
 
 typedef struct search {
     const ti_windowed *task;
