@@ -7,7 +7,7 @@
 
 /* Boxes of a chunk's early items: of more, nothing is early. In a chunk where a custom mapper has to be asked, so many
  * pieces along a dimension are told from each other. A part of so many of a chunk's items has to be early. */
-enum { MAX_BOXES = 16, MAX_STEPS = 256, LEAST_EARLY = 4 };
+enum { MAX_BOXES = 16, MAX_STEPS = 256, MIN_EARLY = 4 };
 
 typedef struct search {
     const ti_windowed *task;
@@ -180,8 +180,7 @@ static bool find_early(search *s, size_t t, int64_t c)
     take_away(early, &s->blocked);
     ti_boxes_normalize(early);
     find_late(s, t, c, &chunk);
-    return early->count <= MAX_BOXES &&
-           LEAST_EARLY * ti_boxes_volume(early->data, early->count) >= ti_box_volume(&chunk);
+    return early->count <= MAX_BOXES && MIN_EARLY * ti_boxes_volume(early->data, early->count) >= ti_box_volume(&chunk);
 }
 
 /* ---- backwards: what of the own chunk is ahead */
